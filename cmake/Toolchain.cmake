@@ -1,0 +1,24 @@
+# Compiler settings shared by every target.
+add_library(lathe_settings INTERFACE)
+target_compile_options(lathe_settings INTERFACE -Wall -Wextra -Wpedantic -Wno-unused-parameter -fno-math-errno
+                                                -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # gcc 12 sees ghosts in std::string and std::vector inlined at -O2 and up.
+  target_compile_options(lathe_settings INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
+endif()
+target_include_directories(lathe_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+
+if(LATHE_SANITIZE)
+  target_compile_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE})
+endif()
+
+find_program(LATHE_CCACHE ccache)
+if(LATHE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LATHE_CCACHE})
+endif()
+find_program(LATHE_MOLD mold)
+if(LATHE_MOLD AND NOT LATHE_SANITIZE)
+  add_link_options(-fuse-ld=mold)
+endif()
+find_package(Threads REQUIRED)

@@ -1,0 +1,166 @@
+// Building and running: a model becomes an Engine (immutable, shared), which makes Contexts (cheap, one thread each).
+//
+//   auto engine = lathe::Engine::build("model.onnx");
+//   auto context = engine.create_context();
+//   auto outputs = context.run({{"x", lathe::Tensor::from<float>({1, 3}, std::vector<float>{1, 2, 3})}});
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lathe/dim.h"
+#include "lathe/error.h"
+#include "lathe/onnx.h"
+#include "lathe/value.h"
+
+namespace lathe {
+
+/// Cancellation and a deadline, shared between the caller and a load or run. Thread-safe. Honoured within 50 ms.
+class LATHE_API RunControl {
+ public:
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  void reset() { cancelled_.store(false, std::memory_order_relaxed); }
+  void set_deadline(std::chrono::steady_clock::time_point t) { deadline_.store(t.time_since_epoch().count()); }
+  void clear_deadline() { deadline_.store(INT64_MAX); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  /// Throws Code::cancelled or Code::deadline.
+  void check() const;
+
+ private:
+  std::atomic<bool> cancelled_{false};
+  std::atomic<int64_t> deadline_{INT64_MAX};
+};
+
+/// Somebody else's threads: runs `task(i)` for i in [0, n), in any order, and returns when all are done.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual int concurrency() const = 0;
+  virtual void run(int n, const std::function<void(int)>& task) = 0;
+};
+
+struct BuildOptions {
+  int threads = 0;                       // 0: from cgroup quota and cpuset, see `lathe info`
+  std::string backend = "cpu";           // "cpu", "reference", or a registered one; with ":" a preference list "npu:cpu"
+  std::string isa;                       // "", "generic", "avx2", "avx512": the best that may be used
+  bool allow_reference = true;           // false: an operator without a fast kernel is an error (build_reference_forbidden)
+  bool flush_denormals = false;
+  std::vector<std::string> taps;         // glob patterns of inner values that a run may be asked for
+  std::shared_ptr<Executor> executor;    // null: the library's own quiet pool
+  RunControl* control = nullptr;
+  uint64_t memory_limit = 0;             // bytes one context may hold; 0: none
+  uint64_t fold_limit = uint64_t{256} << 20;  // bytes constant folding may add
+  std::map<std::string, int64_t> shapes; // symbols fixed at build
+  onnx::LoadOptions load;
+  std::vector<std::filesystem::path> plugins;  // shared libraries that bring backends or operators
+  std::function<bool(std::string_view stage, double fraction)> progress;  // return false to cancel
+};
+
+/// One input or output of an engine.
+struct IoInfo {
+  std::string name;
+  std::string type;                      // "tensor(float)", "seq(tensor(int64))" …: ONNX's words
+  DataType element_type = DataType::undefined;  // undefined when it is not a tensor
+  std::optional<SymShape> shape;         // nothing: rank unknown
+  bool optional = false;                 // an input with a default
+};
+
+struct MemoryInfo {
+  uint64_t weights = 0;                  // stored arrays of the engine, mapped or packed, shared by all contexts
+  uint64_t activations = 0;              // planned arena of one context at these shapes
+  uint64_t workspace = 0;                // kernels' scratch
+  uint64_t outputs = 0;                  // outputs not bound by the caller
+  uint64_t total() const { return weights + activations + workspace + outputs; }
+};
+
+using NamedValues = std::map<std::string, Value, std::less<>>;
+using NamedShapes = std::map<std::string, Shape, std::less<>>;
+
+/// What one step of a finished engine is, for tables and `inspect`.
+struct StepInfo {
+  std::string node, op, kernel, backend;
+  std::vector<std::string> origin;
+  std::vector<std::string> refusals;     // "softmax.avx512: only float32"
+};
+
+class Context;
+
+/// Immutable, thread-safe, cheap to copy (shares).
+class LATHE_API Engine {
+ public:
+  static Engine build(const std::filesystem::path& model, const BuildOptions& options = {});
+  static Engine build(const onnx::Model& model, const BuildOptions& options = {});
+  /// A .lathe plan.
+  static Engine load(const std::filesystem::path& plan, const BuildOptions& options = {});
+  void save(const std::filesystem::path& plan) const;
+
+  const std::vector<IoInfo>& inputs() const;
+  const std::vector<IoInfo>& outputs() const;
+  /// Names of the symbols in the input shapes.
+  std::vector<std::string> symbols() const;
+  std::vector<std::pair<std::string, std::string>> metadata() const;
+  std::vector<StepInfo> steps() const;
+  int threads() const;
+
+  /// Peak bytes that our allocators will hold for these input shapes (missing symbols: bad_argument names them).
+  MemoryInfo memory(const NamedShapes& input_shapes) const;
+  /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
+  NamedShapes output_shapes(const NamedShapes& input_shapes) const;
+
+  Context create_context() const;
+
+  struct Impl;
+  const std::shared_ptr<const Impl>& impl() const { return impl_; }
+
+ private:
+  explicit Engine(std::shared_ptr<const Impl> i) : impl_(std::move(i)) {}
+  friend struct EngineAccess;
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Working memory for one run at a time. Movable; use one per thread.
+class LATHE_API Context {
+ public:
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();
+
+  /// Runs with inputs by name; returns all outputs by name. Returned tensors own their memory.
+  NamedValues run(const NamedValues& inputs, RunControl* control = nullptr);
+  /// By position.
+  std::vector<Value> run(std::span<const Value> inputs, RunControl* control = nullptr);
+
+  /// Caller-owned buffers: used by `run()` until bound again. An output bound must have the shape the run gives it; it
+  /// may be bound by name with an undefined Tensor to be unbound. No copies, no allocations.
+  void bind_input(std::string_view name, Value v);
+  void bind_output(std::string_view name, Tensor t);
+  void run(RunControl* control = nullptr);
+  /// An output after `run()`: bound memory, or the context's own, valid until the next run.
+  const Value& output(std::string_view name) const;
+  const Value& output(size_t i) const;
+
+  /// Calls back with every tapped inner value of the next runs, under its name in the file; does not change the outputs.
+  void on_tap(std::function<void(std::string_view name, const Value& value)> listener);
+  /// Bytes held now and at most since creation by this context's allocators.
+  uint64_t memory_in_use() const;
+  uint64_t memory_peak() const;
+  void trim();
+
+  struct Impl;
+
+ private:
+  friend class Engine;
+  explicit Context(std::unique_ptr<Impl> i);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lathe

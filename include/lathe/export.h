@@ -1,0 +1,10 @@
+// Which symbols leave the shared libraries: exactly those marked LATHE_API.
+#pragma once
+
+#if defined(LATHE_STATIC)
+#define LATHE_API
+#elif defined(_WIN32)
+#define LATHE_API __declspec(dllexport)
+#else
+#define LATHE_API __attribute__((visibility("default")))
+#endif

@@ -1,0 +1,11 @@
+// Everything public in one include.
+#pragma once
+
+#include "lathe/dim.h"
+#include "lathe/engine.h"
+#include "lathe/error.h"
+#include "lathe/onnx.h"
+#include "lathe/tensor.h"
+#include "lathe/types.h"
+#include "lathe/value.h"
+#include "lathe/version.h"

@@ -1,0 +1,211 @@
+// How kernels are declared and what they see. The execution side's counterpart of schema.h.
+//
+//   static void softmax(const Softmax& op, KernelContext& c) { … c.in(0) … c.out(0) … }
+//   void reference_softmax(KernelCatalog& k) { k.reference<Softmax>("Softmax", softmax); }
+//
+// A fast kernel adds a question, which is answered with a reason:
+//
+//   static Verdict ask(const Softmax& op, const KernelRequest& r) {
+//     if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
+//     return Verdict::yes();
+//   }
+//   k.add<Softmax>({.op = "Softmax", .name = "softmax.avx512", .isa = Isa::avx512}, softmax_avx512, ask);
+#pragma once
+
+#include <any>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lathe/error.h"
+#include "lathe/value.h"
+#include "tensor/attributes.h"
+#include "tensor/shape_rule.h"
+
+namespace lathe {
+
+/// Instruction sets that kernels are compiled for, worst first.
+enum class Isa : uint8_t { generic, avx2, avx512 };
+std::string_view name_of(Isa isa);
+
+/// A callable that is borrowed for the length of a call: no allocation, unlike std::function.
+template <class F>
+class FunctionRef;
+template <class R, class... A>
+class FunctionRef<R(A...)> {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+  FunctionRef(F&& f)  // NOLINT
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* o, A... a) -> R { return (*static_cast<std::remove_reference_t<F>*>(o))(std::forward<A>(a)...); }) {}
+  R operator()(A... a) const { return call_(object_, std::forward<A>(a)...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, A...);
+};
+
+/// A body of If/Loop/Scan/SequenceMap, ready to run inside a step. Outer values it reads are bound already.
+class KernelBody {
+ public:
+  virtual ~KernelBody() = default;
+  virtual size_t inputs() const = 0;
+  virtual size_t outputs() const = 0;
+  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` until the next run (`owned()` keeps one).
+  virtual void run(std::span<const Value> inputs) = 0;
+  virtual const Value& output(size_t i) const = 0;
+};
+
+/// What a kernel sees of one execution of its step. Used by one thread; the functions given to parallel() run on many.
+class KernelContext {
+ public:
+  virtual ~KernelContext() = default;
+
+  virtual size_t inputs() const = 0;
+  virtual size_t outputs() const = 0;
+  /// False for an optional input left out.
+  virtual bool has(size_t i) const = 0;
+  virtual const Value& value(size_t i) const = 0;
+  /// A tensor input. Its data() is null when `packed(i)` took its place.
+  const Tensor& in(size_t i) const { return value(i).tensor(); }
+  /// What this kernel's `pack` made of a constant input when the engine was built; null when there is none.
+  virtual const Tensor* packed(size_t /*i*/) const { return nullptr; }
+
+  /// False for an output nobody wants.
+  virtual bool wants(size_t i) const = 0;
+  /// A tensor output whose shape the rule declared: memory is ready.
+  virtual Tensor& out(size_t i) = 0;
+  /// A tensor output whose shape the kernel found out. (Where the rule declared one too, they must agree.)
+  virtual Tensor& out(size_t i, DataType type, const Shape& shape) = 0;
+  /// Any other kind of output, or a tensor that already exists (it must own its memory).
+  virtual void set(size_t i, Value v) = 0;
+
+  /// Scratch memory for the length of this call, 64-byte aligned; at least what the kernel asked for in `workspace`, or more: grows.
+  virtual void* workspace(size_t bytes) = 0;
+
+  /// Calls f(begin, end) over [0, n) in pieces of at least `grain`, on as many threads as there are; returns when all are done, and
+  /// passes on the first exception. The split depends on n and grain only where results could: keep results independent of it.
+  virtual void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) = 0;
+  virtual int threads() const { return 1; }
+  /// Throws cancelled / deadline when asked to stop. Call it at least every few milliseconds of work (each parallel piece does).
+  virtual void poll() = 0;
+
+  virtual KernelBody& body(size_t i) = 0;
+  /// Where errors of this step say they happened.
+  [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const {
+    throw Error(code, "run", std::move(expected), std::move(got), std::move(remedy));
+  }
+};
+
+/// Where a kernel's inputs and outputs live. 0 is host memory.
+using MemorySpace = uint16_t;
+inline constexpr MemorySpace host_memory = 0;
+
+/// What a kernel is asked about: types and (symbolic) shapes of one node.
+struct KernelRequest {
+  struct Operand {
+    bool present = false;
+    DataType type = DataType::undefined;   // undefined: not a tensor
+    std::optional<SymShape> shape;
+    const Tensor* constant = nullptr;      // the contents, where they are known at build
+  };
+  std::span<const Operand> inputs;
+  std::span<const Operand> outputs;
+  Isa isa = Isa::generic;                  // the best that may be used
+};
+
+struct Verdict {
+  bool accepted = false;
+  std::string reason;                      // of a refusal: "channels not a multiple of 16"
+  std::vector<int64_t> tunables;           // opaque to all but the kernel
+  static Verdict yes(std::vector<int64_t> tunables = {}) { return {true, {}, std::move(tunables)}; }
+  static Verdict no(std::string reason) { return {false, std::move(reason), {}}; }
+};
+
+/// A kernel as the catalog keeps it. `op` pointers are to the decoded struct of the operator.
+struct Kernel {
+  std::string op;                          // "Softmax"
+  std::string domain = {};
+  std::string name = {};                   // unique: "softmax.avx512", "softmax.ref"; what plans store
+  std::string backend = "cpu";             // "reference", "cpu", or one that a plug-in registered
+  Isa isa = Isa::generic;
+  int priority = 0;                        // among those that accept, higher first (until the tuner measures)
+  MemorySpace memory = host_memory;
+  int alias = -1;                          // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
+
+  std::function<Verdict(const void* op, const KernelRequest&)> ask = {};
+  /// Packs constant input `i`; nothing when it wants it as it is. Must give the same bytes every time.
+  std::function<std::optional<Tensor>(const void* op, const KernelRequest&, size_t i)> pack = {};
+  /// Bytes of scratch for concrete shapes (by input), so that memory is known before running.
+  std::function<size_t(const void* op, std::span<const Shape> inputs, int threads)> workspace = {};
+  std::function<void(const void* op, KernelContext&)> run = {};
+};
+
+/// What the execution side knows of an operator, whatever the kernel.
+struct OpCodec {
+  std::function<std::shared_ptr<const void>(const Attributes&)> decode;
+  std::function<void(const void* op, ShapeContext<int64_t>&)> shape;  // the same rule, on numbers
+};
+
+class KernelCatalog {
+ public:
+  /// The obvious loops: never refuse. Also declares how the operator's attributes are decoded.
+  template <class Op>
+  void reference(std::string op, void (*run)(const Op&, KernelContext&), std::string domain = {}) {
+    add_codec(op, domain, codec<Op>());
+    Kernel k{.op = op, .domain = std::move(domain), .name = op + ".ref", .backend = "reference"};
+    k.run = [run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
+    add(std::move(k));
+  }
+  template <class Op>
+  struct Functions {
+    void (*run)(const Op&, KernelContext&);
+    Verdict (*ask)(const Op&, const KernelRequest&) = nullptr;
+    std::optional<Tensor> (*pack)(const Op&, const KernelRequest&, size_t) = nullptr;
+    size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
+  };
+  template <class Op>
+  void add(Kernel k, Functions<Op> f) {
+    add_codec(k.op, k.domain, codec<Op>());
+    k.run = [f](const void* o, KernelContext& c) { f.run(*static_cast<const Op*>(o), c); };
+    if (f.ask) k.ask = [f](const void* o, const KernelRequest& r) { return f.ask(*static_cast<const Op*>(o), r); };
+    if (f.pack)
+      k.pack = [f](const void* o, const KernelRequest& r, size_t i) { return f.pack(*static_cast<const Op*>(o), r, i); };
+    if (f.workspace)
+      k.workspace = [f](const void* o, std::span<const Shape> s, int t) { return f.workspace(*static_cast<const Op*>(o), s, t); };
+    add(std::move(k));
+  }
+  void add(Kernel k);
+  void add_codec(const std::string& op, const std::string& domain, OpCodec c);
+
+  const OpCodec* codec_of(std::string_view domain, std::string_view op) const;
+  /// Candidates for an operator, best first: backend as asked, then ISA, then priority; the reference last.
+  std::vector<const Kernel*> candidates(std::string_view domain, std::string_view op) const;
+  const Kernel* by_name(std::string_view name) const;
+  const Kernel* reference_of(std::string_view domain, std::string_view op) const;
+  const std::vector<std::unique_ptr<Kernel>>& all() const { return kernels_; }
+  /// Everything in src/ops.
+  static const KernelCatalog& standard();
+
+ private:
+  template <class Op>
+  static OpCodec codec() {
+    return {[](const Attributes& a) -> std::shared_ptr<const void> { return std::make_shared<const Op>(decode<Op>(a)); },
+            [](const void* o, ShapeContext<int64_t>& c) { static_cast<const Op*>(o)->shape(c); }};
+  }
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::map<std::pair<std::string, std::string>, OpCodec, std::less<>> codecs_;
+  std::map<std::pair<std::string, std::string>, std::vector<const Kernel*>, std::less<>> by_op_;
+  std::map<std::string, const Kernel*, std::less<>> by_name_;
+};
+
+}  // namespace lathe
