@@ -1,4 +1,4 @@
-# lathe_room(name SOURCES… ) makes the object library lathe_<name>. All rooms end up in the two libraries (src/CMakeLists.txt).
+# lathe_room(name SOURCES… ) makes the object library room_<name>. All rooms end up in the two libraries (src/CMakeLists.txt).
 # Every source under src/<name>/ belongs to the room: adding a file needs no edit here.
 function(lathe_room name)
   cmake_parse_arguments(ARG "" "" "USES;SOURCES" ${ARGN})
@@ -11,8 +11,8 @@ function(lathe_room name)
     configure_file(${PROJECT_BINARY_DIR}/empty/${name}.cc.in ${PROJECT_BINARY_DIR}/empty/${name}.cc COPYONLY)
     set(ARG_SOURCES ${PROJECT_BINARY_DIR}/empty/${name}.cc)
   endif()
-  add_library(lathe_${name} OBJECT ${ARG_SOURCES})
-  target_link_libraries(lathe_${name} PRIVATE lathe_settings ${ARG_USES})
+  add_library(room_${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(room_${name} PRIVATE lathe_settings ${ARG_USES})
 endfunction()
 
 # The operators: src/ops/<room>/<room>[.suffix].cc, found by name; the functions that register them are generated.
