@@ -15,16 +15,18 @@
 namespace lathe {
 
 /// An integer expression: a polynomial with integer coefficients over atoms; an atom is a symbol, or one of
-/// floor(a/b), mod(a,b), min, max, broadcast of expressions. Sums and products are normalised, so `==` decides equality of
-/// polynomials: `2*(seq + past) == past*2 + seq*2`. Immutable, cheap to copy, thread-safe to share. A constant allocates nothing.
-/// Sizes are assumed non-negative. Arithmetic that overflows 63 bits throws Code::tensor_bad_shape.
+/// floor(a/b), mod(a,b), min, max, broadcast of expressions. Sums and products are normalised, so `==`
+/// decides equality of polynomials: `2*(seq + past) == past*2 + seq*2`. Immutable, cheap to copy, thread-safe
+/// to share. A constant allocates nothing. Sizes are assumed non-negative. Arithmetic that overflows 63 bits
+/// throws Code::tensor_bad_shape.
 class LATHE_API Dim {
  public:
   Dim(int64_t value = 0) : constant_(value) {}  // NOLINT: a number is a dimension
   static Dim symbol(std::string_view name);
   /// A size that nothing is known of: equal to itself only. Prints as "?7".
   static Dim unknown();
-  /// Reads what str() prints: "4*batch", "past + seq", "floor(n/2) + 1", "max(a, b)". Throws Code::text_syntax.
+  /// Reads what str() prints: "4*batch", "past + seq", "floor(n/2) + 1", "max(a, b)". Throws
+  /// Code::text_syntax.
   static Dim parse(std::string_view text);
 
   bool is_constant() const { return !terms_; }
@@ -49,7 +51,8 @@ class LATHE_API Dim {
 
   /// Evaluates with the sizes given; nothing where a symbol is missing or a division by zero occurs.
   std::optional<int64_t> evaluate(const std::map<std::string, int64_t, std::less<>>& sizes) const;
-  std::optional<int64_t> evaluate(const std::function<std::optional<int64_t>(std::string_view)>& size_of) const;
+  std::optional<int64_t> evaluate(
+      const std::function<std::optional<int64_t>(std::string_view)>& size_of) const;
   /// Replaces symbols by expressions.
   Dim substitute(const std::map<std::string, Dim, std::less<>>& by) const;
   std::string str() const;

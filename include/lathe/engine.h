@@ -1,4 +1,5 @@
-// Building and running: a model becomes an Engine (immutable, shared), which makes Contexts (cheap, one thread each).
+// Building and running: a model becomes an Engine (immutable, shared), which makes Contexts (cheap, one
+// thread each).
 //
 //   auto engine = lathe::Engine::build("model.onnx");
 //   auto context = engine.create_context();
@@ -24,12 +25,15 @@
 
 namespace lathe {
 
-/// Cancellation and a deadline, shared between the caller and a load or run. Thread-safe. Honoured within 50 ms.
+/// Cancellation and a deadline, shared between the caller and a load or run. Thread-safe. Honoured within 50
+/// ms.
 class LATHE_API RunControl {
  public:
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   void reset() { cancelled_.store(false, std::memory_order_relaxed); }
-  void set_deadline(std::chrono::steady_clock::time_point t) { deadline_.store(t.time_since_epoch().count()); }
+  void set_deadline(std::chrono::steady_clock::time_point t) {
+    deadline_.store(t.time_since_epoch().count());
+  }
   void clear_deadline() { deadline_.store(INT64_MAX); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   /// Throws Code::cancelled or Code::deadline.
@@ -49,17 +53,19 @@ class Executor {
 };
 
 struct BuildOptions {
-  int threads = 0;                       // 0: from cgroup quota and cpuset, see `lathe info`
-  std::string backend = "cpu";           // "cpu", "reference", or a registered one; with ":" a preference list "npu:cpu"
-  std::string isa;                       // "", "generic", "avx2", "avx512": the best that may be used
-  bool allow_reference = true;           // false: an operator without a fast kernel is an error (build_reference_forbidden)
+  int threads = 0;  // 0: from cgroup quota and cpuset, see `lathe info`
+  std::string backend =
+      "cpu";        // "cpu", "reference", or a registered one; with ":" a preference list "npu:cpu"
+  std::string isa;  // "", "generic", "avx2", "avx512": the best that may be used
+  bool allow_reference =
+      true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   bool flush_denormals = false;
-  std::vector<std::string> taps;         // glob patterns of inner values that a run may be asked for
-  std::shared_ptr<Executor> executor;    // null: the library's own quiet pool
+  std::vector<std::string> taps;       // glob patterns of inner values that a run may be asked for
+  std::shared_ptr<Executor> executor;  // null: the library's own quiet pool
   RunControl* control = nullptr;
-  uint64_t memory_limit = 0;             // bytes one context may hold; 0: none
+  uint64_t memory_limit = 0;                  // bytes one context may hold; 0: none
   uint64_t fold_limit = uint64_t{256} << 20;  // bytes constant folding may add
-  std::map<std::string, int64_t> shapes; // symbols fixed at build
+  std::map<std::string, int64_t> shapes;      // symbols fixed at build
   onnx::LoadOptions load;
   std::vector<std::filesystem::path> plugins;  // shared libraries that bring backends or operators
   std::function<bool(std::string_view stage, double fraction)> progress;  // return false to cancel
@@ -68,17 +74,17 @@ struct BuildOptions {
 /// One input or output of an engine.
 struct IoInfo {
   std::string name;
-  std::string type;                      // "tensor(float)", "seq(tensor(int64))" …: ONNX's words
+  std::string type;                             // "tensor(float)", "seq(tensor(int64))" …: ONNX's words
   DataType element_type = DataType::undefined;  // undefined when it is not a tensor
-  std::optional<SymShape> shape;         // nothing: rank unknown
-  bool optional = false;                 // an input with a default
+  std::optional<SymShape> shape;                // nothing: rank unknown
+  bool optional = false;                        // an input with a default
 };
 
 struct MemoryInfo {
-  uint64_t weights = 0;                  // stored arrays of the engine, mapped or packed, shared by all contexts
-  uint64_t activations = 0;              // planned arena of one context at these shapes
-  uint64_t workspace = 0;                // kernels' scratch
-  uint64_t outputs = 0;                  // outputs not bound by the caller
+  uint64_t weights = 0;      // stored arrays of the engine, mapped or packed, shared by all contexts
+  uint64_t activations = 0;  // planned arena of one context at these shapes
+  uint64_t workspace = 0;    // kernels' scratch
+  uint64_t outputs = 0;      // outputs not bound by the caller
   uint64_t total() const { return weights + activations + workspace + outputs; }
 };
 
@@ -89,7 +95,7 @@ using NamedShapes = std::map<std::string, Shape, std::less<>>;
 struct StepInfo {
   std::string node, op, kernel, backend;
   std::vector<std::string> origin;
-  std::vector<std::string> refusals;     // "softmax.avx512: only float32"
+  std::vector<std::string> refusals;  // "softmax.avx512: only float32"
 };
 
 class Context;
@@ -111,7 +117,8 @@ class LATHE_API Engine {
   std::vector<StepInfo> steps() const;
   int threads() const;
 
-  /// Peak bytes that our allocators will hold for these input shapes (missing symbols: bad_argument names them).
+  /// Peak bytes that our allocators will hold for these input shapes (missing symbols: bad_argument names
+  /// them).
   MemoryInfo memory(const NamedShapes& input_shapes) const;
   /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;
@@ -139,8 +146,8 @@ class LATHE_API Context {
   /// By position.
   std::vector<Value> run(std::span<const Value> inputs, RunControl* control = nullptr);
 
-  /// Caller-owned buffers: used by `run()` until bound again. An output bound must have the shape the run gives it; it
-  /// may be bound by name with an undefined Tensor to be unbound. No copies, no allocations.
+  /// Caller-owned buffers: used by `run()` until bound again. An output bound must have the shape the run
+  /// gives it; it may be bound by name with an undefined Tensor to be unbound. No copies, no allocations.
   void bind_input(std::string_view name, Value v);
   void bind_output(std::string_view name, Tensor t);
   void run(RunControl* control = nullptr);
@@ -148,7 +155,8 @@ class LATHE_API Context {
   const Value& output(std::string_view name) const;
   const Value& output(size_t i) const;
 
-  /// Calls back with every tapped inner value of the next runs, under its name in the file; does not change the outputs.
+  /// Calls back with every tapped inner value of the next runs, under its name in the file; does not change
+  /// the outputs.
   void on_tap(std::function<void(std::string_view name, const Value& value)> listener);
   /// Bytes held now and at most since creation by this context's allocators.
   uint64_t memory_in_use() const;

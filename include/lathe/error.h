@@ -1,4 +1,5 @@
-// The one error type. Every failure says which stage, which node, what was expected, what was got and what to do.
+// The one error type. Every failure says which stage, which node, what was expected, what was got and what to
+// do.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace lathe {
 
-/// Stable codes: the number never changes meaning. Printed as "E" and four digits; the thousands name the stage.
+/// Stable codes: the number never changes meaning. Printed as "E" and four digits; the thousands name the
+/// stage.
 enum class Code : uint16_t {
   none = 0,
   // 1xxx: the file and its wire format
@@ -19,26 +21,26 @@ enum class Code : uint16_t {
   file_unreadable = 1002,
   file_not_regular = 1003,
   file_write_failed = 1004,
-  wire_malformed = 1101,      // truncated, overlong varint, bad tag, length past the end
-  wire_too_deep = 1102,       // nesting beyond the published limit
-  wire_too_large = 1103,      // beyond a published size limit
+  wire_malformed = 1101,  // truncated, overlong varint, bad tag, length past the end
+  wire_too_deep = 1102,   // nesting beyond the published limit
+  wire_too_large = 1103,  // beyond a published size limit
   wire_bad_utf8 = 1104,
-  text_syntax = 1151,         // ONNX text format
+  text_syntax = 1151,  // ONNX text format
   json_malformed = 1152,
   npy_malformed = 1153,
-  external_bad_path = 1201,   // escapes the model's directory, absolute, empty, NUL
-  external_link = 1202,       // symbolic or hard link without permission
+  external_bad_path = 1201,  // escapes the model's directory, absolute, empty, NUL
+  external_link = 1202,      // symbolic or hard link without permission
   external_not_regular = 1203,
   external_bad_range = 1204,  // offset or length
   external_missing = 1205,
   external_bad_key = 1206,
   external_truncated = 1207,  // the file became shorter than what was mapped
   // 2xxx: the model is not a valid ONNX model (checker and importer)
-  model_empty = 2001,         // no graph, no opset_import
+  model_empty = 2001,  // no graph, no opset_import
   model_bad_ir_version = 2002,
   model_bad_opset = 2003,
-  tensor_bad_shape = 2101,    // negative, overflowing, rank beyond the limit
-  tensor_bad_data = 2102,     // size mismatch, raw and typed both set
+  tensor_bad_shape = 2101,  // negative, overflowing, rank beyond the limit
+  tensor_bad_data = 2102,   // size mismatch, raw and typed both set
   tensor_bad_type = 2103,
   sparse_bad_indices = 2104,
   graph_cycle = 2201,
@@ -55,7 +57,7 @@ enum class Code : uint16_t {
   node_bad_type = 2305,
   node_bad_shape = 2306,
   node_bad_value = 2307,
-  node_cannot_convert = 2308, // the wanted opset cannot say this
+  node_cannot_convert = 2308,  // the wanted opset cannot say this
   warning_denormals = 2901,
   warning_unused = 2902,
   warning_not_sorted = 2903,
@@ -66,7 +68,7 @@ enum class Code : uint16_t {
   build_device_absent = 3004,
   build_plugin_failed = 3005,
   // 4xxx: running
-  run_bad_input = 4001,       // wrong name, type, device, alignment
+  run_bad_input = 4001,  // wrong name, type, device, alignment
   run_bad_shape = 4002,
   run_missing_input = 4003,
   run_bad_index = 4101,
@@ -94,9 +96,9 @@ LATHE_API std::string code_name(Code c);
 struct Diagnostic {
   enum class Severity : uint8_t { error, warning };
   Code code = Code::none;
-  std::string stage;     // "parse", "check", "import", "infer", "build", "run", …
-  std::string node;      // name of the node, or what else is at fault: a tensor, a file
-  std::string op;        // its operator
+  std::string stage;  // "parse", "check", "import", "infer", "build", "run", …
+  std::string node;   // name of the node, or what else is at fault: a tensor, a file
+  std::string op;     // its operator
   int64_t node_index = -1;
   std::string expected;
   std::string got;

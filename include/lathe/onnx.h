@@ -1,5 +1,6 @@
-// lathe::onnx — the ONNX file as it is. Plain structs with the names of onnx.proto (ONNX 1.23, IR version 14); reading and
-// writing is lossless: optional fields remember whether they were there, and what is not understood is kept in `unknown`.
+// lathe::onnx — the ONNX file as it is. Plain structs with the names of onnx.proto (ONNX 1.23, IR version
+// 14); reading and writing is lossless: optional fields remember whether they were there, and what is not
+// understood is kept in `unknown`.
 #pragma once
 
 #include <filesystem>
@@ -78,7 +79,7 @@ struct SparseTensorProto {
 
 struct TensorShapeProto {
   struct Dimension {
-    std::optional<int64_t> dim_value;      // at most one of both
+    std::optional<int64_t> dim_value;  // at most one of both
     std::optional<std::string> dim_param;
     std::optional<std::string> denotation;
     Unknown unknown;
@@ -129,8 +130,21 @@ struct GraphProto;
 
 struct AttributeProto {
   enum Type {
-    UNDEFINED = 0, FLOAT = 1, INT = 2, STRING = 3, TENSOR = 4, GRAPH = 5, FLOATS = 6, INTS = 7, STRINGS = 8, TENSORS = 9,
-    GRAPHS = 10, SPARSE_TENSOR = 11, SPARSE_TENSORS = 12, TYPE_PROTO = 13, TYPE_PROTOS = 14,
+    UNDEFINED = 0,
+    FLOAT = 1,
+    INT = 2,
+    STRING = 3,
+    TENSOR = 4,
+    GRAPH = 5,
+    FLOATS = 6,
+    INTS = 7,
+    STRINGS = 8,
+    TENSORS = 9,
+    GRAPHS = 10,
+    SPARSE_TENSOR = 11,
+    SPARSE_TENSORS = 12,
+    TYPE_PROTO = 13,
+    TYPE_PROTOS = 14,
   };
   std::optional<std::string> name, ref_attr_name, doc_string;
   std::optional<int32_t> type;
@@ -289,9 +303,11 @@ struct OptionalProto {
 
 /// How files that a model refers to are opened.
 struct LoadOptions {
-  /// Read into private memory instead of mapping, so that a file that changes afterwards cannot hurt. Tensors are then copied.
+  /// Read into private memory instead of mapping, so that a file that changes afterwards cannot hurt. Tensors
+  /// are then copied.
   bool untrusted = false;
-  /// Directories (besides none) whose files may be reached through symbolic or hard links: Hugging Face's cache is made of links.
+  /// Directories (besides none) whose files may be reached through symbolic or hard links: Hugging Face's
+  /// cache is made of links.
   std::vector<std::filesystem::path> link_roots;
   /// Look at external data at all; false leaves TensorProtos external.
   bool external_data = true;
@@ -310,16 +326,18 @@ class LATHE_API Model {
   /// Options it was loaded with; used when external tensors are opened.
   LoadOptions options;
 
-  /// Maps the file; weights stay in it until touched. Text (.txt, .onnxtxt) is recognised. Throws Error (1xxx).
+  /// Maps the file; weights stay in it until touched. Text (.txt, .onnxtxt) is recognised. Throws Error
+  /// (1xxx).
   static Model load(const std::filesystem::path& path, const LoadOptions& options = {});
   /// Borrows nothing: `bytes` is copied unless `owner` keeps it alive.
-  static Model parse(std::string_view bytes, const LoadOptions& options = {}, std::shared_ptr<const void> owner = {});
+  static Model parse(std::string_view bytes, const LoadOptions& options = {},
+                     std::shared_ptr<const void> owner = {});
 };
 
 struct SaveOptions {
   enum class Data : uint8_t { keep, single_file, external };
   Data data = Data::keep;
-  std::string external_name;        // file name beside the model; default: <model>.data
+  std::string external_name;          // file name beside the model; default: <model>.data
   int64_t external_threshold = 1024;  // smaller tensors stay inside
   bool text = false;
 };
@@ -328,10 +346,11 @@ struct SaveOptions {
 LATHE_API void save(const Model& m, const std::filesystem::path& path, const SaveOptions& options = {});
 
 // One message from and to bytes, for every message type above. `parse` throws Error (11xx).
-// Instantiated for ModelProto, GraphProto, NodeProto, TensorProto, SparseTensorProto, AttributeProto, FunctionProto, ValueInfoProto,
-// TypeProto, SequenceProto, MapProto, OptionalProto.
+// Instantiated for ModelProto, GraphProto, NodeProto, TensorProto, SparseTensorProto, AttributeProto,
+// FunctionProto, ValueInfoProto, TypeProto, SequenceProto, MapProto, OptionalProto.
 template <class Message>
-LATHE_API Message parse(std::string_view bytes, const LoadOptions& options = {}, std::shared_ptr<const void> owner = {});
+LATHE_API Message parse(std::string_view bytes, const LoadOptions& options = {},
+                        std::shared_ptr<const void> owner = {});
 template <class Message>
 LATHE_API std::string serialize(const Message& m);
 
@@ -341,8 +360,9 @@ LATHE_API std::string to_text(const Message& m);
 template <class Message>
 LATHE_API Message from_text(std::string_view text);
 
-/// The tensor a TensorProto describes, checked (types, counts, ranges). A view where raw little-endian bytes lie aligned in mapped
-/// memory, else a copy. `where` opens external data: the model that it belongs to; null refuses it. Throws Error (12xx, 21xx).
+/// The tensor a TensorProto describes, checked (types, counts, ranges). A view where raw little-endian bytes
+/// lie aligned in mapped memory, else a copy. `where` opens external data: the model that it belongs to; null
+/// refuses it. Throws Error (12xx, 21xx).
 LATHE_API lathe::Tensor to_tensor(const TensorProto& p, const Model* where = nullptr);
 LATHE_API TensorProto from_tensor(const lathe::Tensor& t, std::string name = {});
 /// Sparse to dense of the declared shape, checked; and kept sparse.

@@ -22,8 +22,7 @@ class InlineVector {
   explicit InlineVector(size_t n, T v = T{}) { assign(n, v); }
   InlineVector(std::initializer_list<T> l) { assign(l.begin(), l.end()); }
   template <class It>
-    requires(!std::is_integral_v<It>)
-  InlineVector(It first, It last) { assign(first, last); }
+  requires(!std::is_integral_v<It>) InlineVector(It first, It last) { assign(first, last); }
   explicit InlineVector(std::span<const T> s) { assign(s.begin(), s.end()); }
   InlineVector(const InlineVector& o) { assign(o.begin(), o.end()); }
   InlineVector(InlineVector&& o) noexcept { swap(o); }
@@ -75,8 +74,7 @@ class InlineVector {
     resize(n, v);
   }
   template <class It>
-    requires(!std::is_integral_v<It>)
-  void assign(It first, It last) {
+  requires(!std::is_integral_v<It>) void assign(It first, It last) {
     const size_t n = static_cast<size_t>(std::distance(first, last));
     size_ = 0;
     reserve(n);

@@ -25,22 +25,38 @@ struct BFloat16 {
 /// The element type that a C++ type stands for.
 template <class T>
 inline constexpr DataType type_of = DataType::undefined;
-template <> inline constexpr DataType type_of<float> = DataType::float32;
-template <> inline constexpr DataType type_of<double> = DataType::float64;
-template <> inline constexpr DataType type_of<int8_t> = DataType::int8;
-template <> inline constexpr DataType type_of<uint8_t> = DataType::uint8;
-template <> inline constexpr DataType type_of<int16_t> = DataType::int16;
-template <> inline constexpr DataType type_of<uint16_t> = DataType::uint16;
-template <> inline constexpr DataType type_of<int32_t> = DataType::int32;
-template <> inline constexpr DataType type_of<uint32_t> = DataType::uint32;
-template <> inline constexpr DataType type_of<int64_t> = DataType::int64;
-template <> inline constexpr DataType type_of<uint64_t> = DataType::uint64;
-template <> inline constexpr DataType type_of<bool> = DataType::boolean;
-template <> inline constexpr DataType type_of<std::string> = DataType::string;
-template <> inline constexpr DataType type_of<Float16> = DataType::float16;
-template <> inline constexpr DataType type_of<BFloat16> = DataType::bfloat16;
-template <> inline constexpr DataType type_of<std::complex<float>> = DataType::complex64;
-template <> inline constexpr DataType type_of<std::complex<double>> = DataType::complex128;
+template <>
+inline constexpr DataType type_of<float> = DataType::float32;
+template <>
+inline constexpr DataType type_of<double> = DataType::float64;
+template <>
+inline constexpr DataType type_of<int8_t> = DataType::int8;
+template <>
+inline constexpr DataType type_of<uint8_t> = DataType::uint8;
+template <>
+inline constexpr DataType type_of<int16_t> = DataType::int16;
+template <>
+inline constexpr DataType type_of<uint16_t> = DataType::uint16;
+template <>
+inline constexpr DataType type_of<int32_t> = DataType::int32;
+template <>
+inline constexpr DataType type_of<uint32_t> = DataType::uint32;
+template <>
+inline constexpr DataType type_of<int64_t> = DataType::int64;
+template <>
+inline constexpr DataType type_of<uint64_t> = DataType::uint64;
+template <>
+inline constexpr DataType type_of<bool> = DataType::boolean;
+template <>
+inline constexpr DataType type_of<std::string> = DataType::string;
+template <>
+inline constexpr DataType type_of<Float16> = DataType::float16;
+template <>
+inline constexpr DataType type_of<BFloat16> = DataType::bfloat16;
+template <>
+inline constexpr DataType type_of<std::complex<float>> = DataType::complex64;
+template <>
+inline constexpr DataType type_of<std::complex<double>> = DataType::complex128;
 
 /// A dense row-major tensor. Copies share memory (like a shared_ptr); `clone()` copies elements.
 /// String tensors hold an array of std::string. Sub-byte types are packed, lowest bits first, as in ONNX.
@@ -48,7 +64,8 @@ template <> inline constexpr DataType type_of<std::complex<double>> = DataType::
 class LATHE_API Tensor {
  public:
   Tensor() = default;
-  /// Owned memory, 64-byte aligned, uninitialised (strings are empty). Throws Code::run_too_large / run_out_of_memory.
+  /// Owned memory, 64-byte aligned, uninitialised (strings are empty). Throws Code::run_too_large /
+  /// run_out_of_memory.
   Tensor(DataType type, Shape shape);
   /// Memory of somebody else: kept alive by `owner` where that is given, else for the caller to keep.
   static Tensor view(DataType type, Shape shape, void* data, std::shared_ptr<void> owner = {});
@@ -117,8 +134,8 @@ class LATHE_API Tensor {
   std::shared_ptr<void> owner_;
 };
 
-/// Number of elements of a shape, checked: throws Code::tensor_bad_shape on a negative dimension, rank over `max_rank`,
-/// or a product (or its size in bytes) that does not fit 63 bits.
+/// Number of elements of a shape, checked: throws Code::tensor_bad_shape on a negative dimension, rank over
+/// `max_rank`, or a product (or its size in bytes) that does not fit 63 bits.
 LATHE_API int64_t checked_count(std::span<const int64_t> dims, DataType type, std::string_view what);
 inline constexpr size_t max_rank = 64;
 

@@ -43,19 +43,47 @@ enum class DataType : uint8_t {
 };
 inline constexpr int data_type_count = 29;
 
-/// Width of one element in bits: 2, 4, 8, …, 128 (the six-bit floats take a byte each). 0 for string and undefined. Sub-byte types are packed, lowest bits first.
+/// Width of one element in bits: 2, 4, 8, …, 128 (the six-bit floats take a byte each). 0 for string and
+/// undefined. Sub-byte types are packed, lowest bits first.
 constexpr int bits_of(DataType t) {
   switch (t) {
-    case DataType::uint2: case DataType::int2: return 2;
-    case DataType::uint4: case DataType::int4: case DataType::float4e2m1: return 4;
-    case DataType::uint8: case DataType::int8: case DataType::boolean: case DataType::float8e4m3fn:
-    case DataType::float8e4m3fnuz: case DataType::float8e5m2: case DataType::float8e5m2fnuz:
-    case DataType::float8e8m0: case DataType::float6e2m3: case DataType::float6e3m2: return 8;
-    case DataType::uint16: case DataType::int16: case DataType::float16: case DataType::bfloat16: return 16;
-    case DataType::float32: case DataType::int32: case DataType::uint32: return 32;
-    case DataType::float64: case DataType::int64: case DataType::uint64: case DataType::complex64: return 64;
-    case DataType::complex128: return 128;
-    case DataType::string: case DataType::undefined: return 0;
+    case DataType::uint2:
+    case DataType::int2:
+      return 2;
+    case DataType::uint4:
+    case DataType::int4:
+    case DataType::float4e2m1:
+      return 4;
+    case DataType::uint8:
+    case DataType::int8:
+    case DataType::boolean:
+    case DataType::float8e4m3fn:
+    case DataType::float8e4m3fnuz:
+    case DataType::float8e5m2:
+    case DataType::float8e5m2fnuz:
+    case DataType::float8e8m0:
+    case DataType::float6e2m3:
+    case DataType::float6e3m2:
+      return 8;
+    case DataType::uint16:
+    case DataType::int16:
+    case DataType::float16:
+    case DataType::bfloat16:
+      return 16;
+    case DataType::float32:
+    case DataType::int32:
+    case DataType::uint32:
+      return 32;
+    case DataType::float64:
+    case DataType::int64:
+    case DataType::uint64:
+    case DataType::complex64:
+      return 64;
+    case DataType::complex128:
+      return 128;
+    case DataType::string:
+    case DataType::undefined:
+      return 0;
   }
   return 0;
 }
@@ -68,11 +96,21 @@ constexpr size_t bytes_for(DataType t, size_t count) {
 
 constexpr bool is_float(DataType t) {
   switch (t) {
-    case DataType::float32: case DataType::float16: case DataType::float64: case DataType::bfloat16:
-    case DataType::float8e4m3fn: case DataType::float8e4m3fnuz: case DataType::float8e5m2:
-    case DataType::float8e5m2fnuz: case DataType::float4e2m1: case DataType::float8e8m0:
-    case DataType::float6e2m3: case DataType::float6e3m2: return true;
-    default: return false;
+    case DataType::float32:
+    case DataType::float16:
+    case DataType::float64:
+    case DataType::bfloat16:
+    case DataType::float8e4m3fn:
+    case DataType::float8e4m3fnuz:
+    case DataType::float8e5m2:
+    case DataType::float8e5m2fnuz:
+    case DataType::float4e2m1:
+    case DataType::float8e8m0:
+    case DataType::float6e2m3:
+    case DataType::float6e3m2:
+      return true;
+    default:
+      return false;
   }
 }
 constexpr bool is_signed_integer(DataType t) {

@@ -19,8 +19,8 @@ struct SparseTensor {
   Shape shape;
 };
 
-/// Elements of one type. Copies share; kernels that change a sequence make a new one. `elem` is the element type of an
-/// empty sequence of tensors.
+/// Elements of one type. Copies share; kernels that change a sequence make a new one. `elem` is the element
+/// type of an empty sequence of tensors.
 struct Sequence {
   std::shared_ptr<std::vector<Value>> items = std::make_shared<std::vector<Value>>();
   DataType elem = DataType::undefined;

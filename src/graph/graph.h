@@ -1,5 +1,6 @@
-// Graph: the one structure that models are in while they are worked on. Operators are in their newest version, values are
-// typed with symbolic shapes, bodies of If/Loop/Scan are graphs of their own with explicit captures.
+// Graph: the one structure that models are in while they are worked on. Operators are in their newest
+// version, values are typed with symbolic shapes, bodies of If/Loop/Scan are graphs of their own with
+// explicit captures.
 #pragma once
 
 #include <map>
@@ -32,15 +33,15 @@ struct Body {
 struct Node {
   std::string name;
   std::string op;
-  std::string domain;                  // "" is ai.onnx
+  std::string domain;  // "" is ai.onnx
   std::string overload;
-  std::vector<ValueId> inputs;         // no_id: left out
-  std::vector<ValueId> outputs;        // no_id: not wanted
+  std::vector<ValueId> inputs;   // no_id: left out
+  std::vector<ValueId> outputs;  // no_id: not wanted
   Attributes attributes;
   std::vector<Body> bodies;
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::vector<std::string> origin;     // names of the nodes in the file that this one stands for
+  std::vector<std::string> origin;  // names of the nodes in the file that this one stands for
   bool alive = true;
 
   const Graph* body(std::string_view name) const;
@@ -56,10 +57,10 @@ struct ValueInfo {
   std::string name;
   ValueType type;
   NodeId producer = no_id;
-  uint32_t output = 0;                 // which output of the producer
-  ValueId captured = no_id;            // in a body: the value of the enclosing graph that this is
+  uint32_t output = 0;                    // which output of the producer
+  ValueId captured = no_id;               // in a body: the value of the enclosing graph that this is
   std::shared_ptr<const Value> constant;  // initializer or folded; its tensor may be a view of a mapped file
-  std::string source;                  // name of the initializer in the file, for the weight program; empty when computed
+  std::string source;  // name of the initializer in the file, for the weight program; empty when computed
   bool is_input = false;
   std::string doc;
 };
@@ -106,13 +107,15 @@ class Graph {
   // Nodes
   /// Appends a node; its outputs are made by `add_value` before, or fresh here when `outputs` is a count.
   NodeId add_node(Node n);
-  NodeId add_node(std::string op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes = {}, std::string name = {});
+  NodeId add_node(std::string op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes = {},
+                  std::string name = {});
   const Node& node(NodeId n) const { return nodes_[n]; }
   Node& node(NodeId n) { return nodes_[n]; }
   size_t node_count() const { return nodes_.size(); }  // with removed ones
   size_t live_nodes() const;
   void remove_node(NodeId n);
-  /// Nodes that read `v` (through a body's captures too), by a scan; ask `uses()` once for all when many are wanted.
+  /// Nodes that read `v` (through a body's captures too), by a scan; ask `uses()` once for all when many are
+  /// wanted.
   std::vector<Use> uses_of(ValueId v) const;
   /// uses()[v]: readers of v. A node whose body captures v counts once with input = UINT32_MAX.
   std::vector<std::vector<Use>> uses() const;
@@ -145,8 +148,8 @@ class Patch {
   explicit Patch(std::string name) : name_(std::move(name)) {}
   /// Proposals refer to values that exist, or to values the patch itself makes.
   ValueId add_constant(std::string name, Tensor t);
-  std::vector<ValueId> add_node(std::string op, std::vector<ValueId> inputs, size_t outputs = 1, Attributes attributes = {},
-                                std::string domain = {});
+  std::vector<ValueId> add_node(std::string op, std::vector<ValueId> inputs, size_t outputs = 1,
+                                Attributes attributes = {}, std::string domain = {});
   void remove(NodeId n) { removed_.push_back(n); }
   void replace_uses(ValueId from, ValueId to) { replaced_.emplace_back(from, to); }
   /// Why, for the log and for `verify`.
@@ -166,7 +169,8 @@ class Patch {
   std::string name_, reason_;
   std::vector<NewNode> added_;
   std::vector<std::pair<std::string, Tensor>> constants_;
-  std::vector<uint32_t> made_;  // per own id: index of the constant, or of the node (with output index) it stands for
+  std::vector<uint32_t>
+      made_;  // per own id: index of the constant, or of the node (with output index) it stands for
   std::vector<NodeId> removed_;
   std::vector<std::pair<ValueId, ValueId>> replaced_;
 };

@@ -12,19 +12,21 @@ namespace lathe {
 
 struct ValueType {
   enum class Kind : uint8_t { none, tensor, sparse, sequence, map, optional };
-  Kind kind = Kind::none;                      // none: not known (yet), or an absent optional input
-  DataType elem = DataType::undefined;         // tensor and sparse: the elements; map: the keys
-  std::optional<SymShape> shape;               // tensor and sparse; nothing: rank unknown
-  std::shared_ptr<const ValueType> inner;      // sequence, optional: the element; map: the value
+  Kind kind = Kind::none;                  // none: not known (yet), or an absent optional input
+  DataType elem = DataType::undefined;     // tensor and sparse: the elements; map: the keys
+  std::optional<SymShape> shape;           // tensor and sparse; nothing: rank unknown
+  std::shared_ptr<const ValueType> inner;  // sequence, optional: the element; map: the value
 
   static ValueType tensor(DataType t, std::optional<SymShape> s = std::nullopt) {
     return {Kind::tensor, t, std::move(s), nullptr};
   }
   static ValueType sequence(ValueType of) {
-    return {Kind::sequence, DataType::undefined, std::nullopt, std::make_shared<const ValueType>(std::move(of))};
+    return {Kind::sequence, DataType::undefined, std::nullopt,
+            std::make_shared<const ValueType>(std::move(of))};
   }
   static ValueType optional(ValueType of) {
-    return {Kind::optional, DataType::undefined, std::nullopt, std::make_shared<const ValueType>(std::move(of))};
+    return {Kind::optional, DataType::undefined, std::nullopt,
+            std::make_shared<const ValueType>(std::move(of))};
   }
   static ValueType map(DataType key, ValueType value) {
     return {Kind::map, key, std::nullopt, std::make_shared<const ValueType>(std::move(value))};
@@ -39,9 +41,11 @@ struct ValueType {
   friend bool operator==(const ValueType& a, const ValueType& b);
 };
 
-/// The more precise of both, or nothing when they contradict (kind, element type, rank, or a number against another number).
+/// The more precise of both, or nothing when they contradict (kind, element type, rank, or a number against
+/// another number).
 std::optional<ValueType> unify(const ValueType& a, const ValueType& b);
-/// What holds for both: differing dimensions become unknown, differing ranks unranked. For If branches and loop states.
+/// What holds for both: differing dimensions become unknown, differing ranks unranked. For If branches and
+/// loop states.
 std::optional<ValueType> join(const ValueType& a, const ValueType& b);
 
 }  // namespace lathe

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/op_key.h"
 #include "lathe/error.h"
 #include "lathe/value.h"
 #include "tensor/attributes.h"
@@ -43,10 +44,11 @@ template <class R, class... A>
 class FunctionRef<R(A...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)  // NOLINT
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)  // NOLINT
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
-        call_([](void* o, A... a) -> R { return (*static_cast<std::remove_reference_t<F>*>(o))(std::forward<A>(a)...); }) {}
+        call_([](void* o, A... a) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(o))(std::forward<A>(a)...);
+        }) {}
   R operator()(A... a) const { return call_(object_, std::forward<A>(a)...); }
 
  private:
@@ -60,12 +62,14 @@ class KernelBody {
   virtual ~KernelBody() = default;
   virtual size_t inputs() const = 0;
   virtual size_t outputs() const = 0;
-  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` until the next run (`owned()` keeps one).
+  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` until the next run
+  /// (`owned()` keeps one).
   virtual void run(std::span<const Value> inputs) = 0;
   virtual const Value& output(size_t i) const = 0;
 };
 
-/// What a kernel sees of one execution of its step. Used by one thread; the functions given to parallel() run on many.
+/// What a kernel sees of one execution of its step. Used by one thread; the functions given to parallel() run
+/// on many.
 class KernelContext {
  public:
   virtual ~KernelContext() = default;
@@ -89,14 +93,17 @@ class KernelContext {
   /// Any other kind of output, or a tensor that already exists (it must own its memory).
   virtual void set(size_t i, Value v) = 0;
 
-  /// Scratch memory for the length of this call, 64-byte aligned; at least what the kernel asked for in `workspace`, or more: grows.
+  /// Scratch memory for the length of this call, 64-byte aligned; at least what the kernel asked for in
+  /// `workspace`, or more: grows.
   virtual void* workspace(size_t bytes) = 0;
 
-  /// Calls f(begin, end) over [0, n) in pieces of at least `grain`, on as many threads as there are; returns when all are done, and
-  /// passes on the first exception. The split depends on n and grain only where results could: keep results independent of it.
+  /// Calls f(begin, end) over [0, n) in pieces of at least `grain`, on as many threads as there are; returns
+  /// when all are done, and passes on the first exception. The split depends on n and grain only where
+  /// results could: keep results independent of it.
   virtual void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) = 0;
   virtual int threads() const { return 1; }
-  /// Throws cancelled / deadline when asked to stop. Call it at least every few milliseconds of work (each parallel piece does).
+  /// Throws cancelled / deadline when asked to stop. Call it at least every few milliseconds of work (each
+  /// parallel piece does).
   virtual void poll() = 0;
 
   virtual KernelBody& body(size_t i) = 0;
@@ -114,33 +121,34 @@ inline constexpr MemorySpace host_memory = 0;
 struct KernelRequest {
   struct Operand {
     bool present = false;
-    DataType type = DataType::undefined;   // undefined: not a tensor
+    DataType type = DataType::undefined;  // undefined: not a tensor
     std::optional<SymShape> shape;
-    const Tensor* constant = nullptr;      // the contents, where they are known at build
+    const Tensor* constant = nullptr;  // the contents, where they are known at build
   };
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
-  Isa isa = Isa::generic;                  // the best that may be used
+  Isa isa = Isa::generic;  // the best that may be used
 };
 
 struct Verdict {
   bool accepted = false;
-  std::string reason;                      // of a refusal: "channels not a multiple of 16"
-  std::vector<int64_t> tunables;           // opaque to all but the kernel
+  std::string reason;             // of a refusal: "channels not a multiple of 16"
+  std::vector<int64_t> tunables;  // opaque to all but the kernel
   static Verdict yes(std::vector<int64_t> tunables = {}) { return {true, {}, std::move(tunables)}; }
   static Verdict no(std::string reason) { return {false, std::move(reason), {}}; }
 };
 
 /// A kernel as the catalog keeps it. `op` pointers are to the decoded struct of the operator.
 struct Kernel {
-  std::string op;                          // "Softmax"
+  std::string op;  // "Softmax"
   std::string domain = {};
-  std::string name = {};                   // unique: "softmax.avx512", "softmax.ref"; what plans store
-  std::string backend = "cpu";             // "reference", "cpu", or one that a plug-in registered
+  std::string name = {};        // unique: "softmax.avx512", "softmax.ref"; what plans store
+  std::string backend = "cpu";  // "reference", "cpu", or one that a plug-in registered
   Isa isa = Isa::generic;
-  int priority = 0;                        // among those that accept, higher first (until the tuner measures)
+  int priority = 0;  // among those that accept, higher first (until the tuner measures)
   MemorySpace memory = host_memory;
-  int alias = -1;                          // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
+  int alias =
+      -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
 
   std::function<Verdict(const void* op, const KernelRequest&)> ask = {};
   /// Packs constant input `i`; nothing when it wants it as it is. Must give the same bytes every time.
@@ -177,11 +185,16 @@ class KernelCatalog {
   void add(Kernel k, Functions<Op> f) {
     add_codec(k.op, k.domain, codec<Op>());
     k.run = [f](const void* o, KernelContext& c) { f.run(*static_cast<const Op*>(o), c); };
-    if (f.ask) k.ask = [f](const void* o, const KernelRequest& r) { return f.ask(*static_cast<const Op*>(o), r); };
+    if (f.ask)
+      k.ask = [f](const void* o, const KernelRequest& r) { return f.ask(*static_cast<const Op*>(o), r); };
     if (f.pack)
-      k.pack = [f](const void* o, const KernelRequest& r, size_t i) { return f.pack(*static_cast<const Op*>(o), r, i); };
+      k.pack = [f](const void* o, const KernelRequest& r, size_t i) {
+        return f.pack(*static_cast<const Op*>(o), r, i);
+      };
     if (f.workspace)
-      k.workspace = [f](const void* o, std::span<const Shape> s, int t) { return f.workspace(*static_cast<const Op*>(o), s, t); };
+      k.workspace = [f](const void* o, std::span<const Shape> s, int t) {
+        return f.workspace(*static_cast<const Op*>(o), s, t);
+      };
     add(std::move(k));
   }
   void add(Kernel k);
@@ -199,12 +212,14 @@ class KernelCatalog {
  private:
   template <class Op>
   static OpCodec codec() {
-    return {[](const Attributes& a) -> std::shared_ptr<const void> { return std::make_shared<const Op>(decode<Op>(a)); },
+    return {[](const Attributes& a) -> std::shared_ptr<const void> {
+              return std::make_shared<const Op>(decode<Op>(a));
+            },
             [](const void* o, ShapeContext<int64_t>& c) { static_cast<const Op*>(o)->shape(c); }};
   }
   std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::map<std::pair<std::string, std::string>, OpCodec, std::less<>> codecs_;
-  std::map<std::pair<std::string, std::string>, std::vector<const Kernel*>, std::less<>> by_op_;
+  std::map<OpKey, OpCodec, OpKeyLess> codecs_;
+  std::map<OpKey, std::vector<const Kernel*>, OpKeyLess> by_op_;
   std::map<std::string, const Kernel*, std::less<>> by_name_;
 };
 

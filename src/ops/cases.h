@@ -19,13 +19,13 @@ namespace lathe {
 
 struct OpCase {
   std::string op, name, domain;
-  int opset = 0;                     // 0: newest; older ones test the upgrade
+  int opset = 0;  // 0: newest; older ones test the upgrade
   Attributes attributes;
-  std::vector<Value> inputs;         // an empty Value: left out
-  std::vector<bool> constant;        // per input: given as an initializer instead of an input
-  std::vector<Value> expected;       // empty: judged by the reference kernel
+  std::vector<Value> inputs;    // an empty Value: left out
+  std::vector<bool> constant;   // per input: given as an initializer instead of an input
+  std::vector<Value> expected;  // empty: judged by the reference kernel
   size_t outputs = 1;
-  double rtol = 0, atol = 0;         // 0: from the operator's contract
+  double rtol = 0, atol = 0;  // 0: from the operator's contract
 
   template <class T>
   OpCase& input(Shape shape, const std::vector<T>& v) {

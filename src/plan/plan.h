@@ -1,4 +1,5 @@
-// The plan: what the builder hands to the runtime. Plain data; plan_file.h maps it to and from the .lathe format.
+// The plan: what the builder hands to the runtime. Plain data; plan_file.h maps it to and from the .lathe
+// format.
 #pragma once
 
 #include <memory>
@@ -26,10 +27,10 @@ struct PlanType {
 enum class ValueRole : uint8_t { input, constant, computed, captured };
 
 struct PlanValue {
-  std::string name;          // of the value in the file
+  std::string name;  // of the value in the file
   PlanType type;
   ValueRole role = ValueRole::computed;
-  int32_t weight = -1;       // constant: index into Plan::weights
+  int32_t weight = -1;  // constant: index into Plan::weights
   MemorySpace memory = host_memory;
   /// The memory of this value is that of another one (Reshape of it): -1 when it has its own.
   int32_t alias_of = -1;
@@ -38,19 +39,19 @@ struct PlanValue {
 };
 
 struct PlanBody {
-  std::string name;                          // "then_branch"
-  uint32_t graph = 0;                        // index into Plan::graphs
+  std::string name;                                     // "then_branch"
+  uint32_t graph = 0;                                   // index into Plan::graphs
   std::vector<std::pair<uint32_t, uint32_t>> captures;  // (value here, value in the body)
 };
 
 struct PlanStep {
-  std::string op, domain, kernel;            // kernel: its name in the catalog
-  std::string node;                          // provenance: name of the node in the file
-  std::vector<std::string> origin;           // all original nodes it stands for
+  std::string op, domain, kernel;   // kernel: its name in the catalog
+  std::string node;                 // provenance: name of the node in the file
+  std::vector<std::string> origin;  // all original nodes it stands for
   Attributes attributes;
   std::vector<int64_t> tunables;
-  std::vector<int32_t> inputs, outputs;      // values; -1 absent
-  std::vector<int32_t> packed;               // per input: weight index of its packed form, or -1 (empty: none)
+  std::vector<int32_t> inputs, outputs;  // values; -1 absent
+  std::vector<int32_t> packed;           // per input: weight index of its packed form, or -1 (empty: none)
   std::vector<PlanBody> bodies;
   /// True when every output shape is an expression of the input symbols: no shape rule runs.
   bool shapes_known = false;
@@ -67,22 +68,22 @@ struct PlanGraph {
 struct WeightRecipe {
   enum class Kind : uint8_t { source, fold, pack };
   Kind kind = Kind::source;
-  std::string source;                        // source: name of the initializer in the model
-  std::vector<uint32_t> from;                // fold, pack: the weights it was made of
-  std::string op, domain, kernel;            // fold: the operator; pack: the kernel that asked
+  std::string source;              // source: name of the initializer in the model
+  std::vector<uint32_t> from;      // fold, pack: the weights it was made of
+  std::string op, domain, kernel;  // fold: the operator; pack: the kernel that asked
   Attributes attributes;
-  uint32_t output = 0;                       // fold: which output; pack: which input
+  uint32_t output = 0;  // fold: which output; pack: which input
 };
 
 struct Weight {
   std::string name;
   WeightRecipe recipe;
-  Value value;                               // tensors are views of the model's or the plan's mapping, or owned
-  bool stored = true;                        // false: only needed to make others
+  Value value;         // tensors are views of the model's or the plan's mapping, or owned
+  bool stored = true;  // false: only needed to make others
 };
 
 struct Plan {
-  std::vector<PlanGraph> graphs;             // 0 is the main graph, the others are bodies
+  std::vector<PlanGraph> graphs;  // 0 is the main graph, the others are bodies
   std::vector<Weight> weights;
   /// Symbols of the input shapes in order of first appearance: where to read each.
   struct Symbol {
@@ -91,9 +92,10 @@ struct Plan {
   };
   std::vector<Symbol> symbols;
   Isa isa = Isa::generic;
-  std::vector<std::string> backends;         // those that must be there to run it
+  std::vector<std::string> backends;  // those that must be there to run it
   std::vector<std::pair<std::string, std::string>> metadata;
-  /// Inner values that can be tapped: name → (graph 0) value; those not computed on the main path get side steps.
+  /// Inner values that can be tapped: name → (graph 0) value; those not computed on the main path get side
+  /// steps.
   std::vector<std::pair<std::string, uint32_t>> taps;
   std::string producer, description;
 };

@@ -1,13 +1,13 @@
-// How operators are declared: one OpSchema per operator, with every version of the standard in one line each, the shape
-// rule, the upgrades between versions and the numeric contract. Importer, exporter, checker, documentation and tests read this.
+// How operators are declared: one OpSchema per operator, with every version of the standard in one line each,
+// the shape rule, the upgrades between versions and the numeric contract. Importer, exporter, checker,
+// documentation and tests read this.
 //
 //   void declare_softmax(SchemaCatalog& c) {
 //     c.add("Softmax")
 //         .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: float16 float float64]")
-//         .version(11, "…", softmax_11_from_1)                       // null upgrade: the meaning did not change
-//         .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @floats_ir4]", upgrade_coerced_axis)
-//         .rule<Softmax>()
-//         .contract({.epsilons = 4, .per_reduced = true});
+//         .version(11, "…", softmax_11_from_1)                       // null upgrade: the meaning did not
+//         change .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @floats_ir4]",
+//         upgrade_coerced_axis) .rule<Softmax>() .contract({.epsilons = 4, .per_reduced = true});
 //   }
 #pragma once
 
@@ -19,14 +19,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/op_key.h"
 #include "graph/graph.h"
 #include "tensor/attributes.h"
 #include "tensor/shape_rule.h"
 
 namespace lathe {
 
-/// One parameter of a signature: "X: T", "bias?: T" (optional), "rest*: T" (variadic, all of one type), "rest~: V" (variadic, each
-/// of its own type). `type` is a type variable or a concrete type.
+/// One parameter of a signature: "X: T", "bias?: T" (optional), "rest*: T" (variadic, all of one type),
+/// "rest~: V" (variadic, each of its own type). `type` is a type variable or a concrete type.
 struct Parameter {
   enum class Arity : uint8_t { required, optional, variadic, heterogeneous };
   std::string name;
@@ -39,7 +40,8 @@ struct AttributeDecl {
   bool required = false;
   std::optional<AttributeValue> fallback;
 };
-/// The types a variable stands for, as TypeSet members ("float", "seq(int64)", "optional(seq(string))", "map(string,float)").
+/// The types a variable stands for, as TypeSet members ("float", "seq(int64)", "optional(seq(string))",
+/// "map(string,float)").
 struct TypeVariable {
   std::string name;
   std::vector<std::string> types;
@@ -47,7 +49,7 @@ struct TypeVariable {
 };
 
 /// A parsed signature. The language:  (inputs) -> (outputs) {attributes} [type variables]
-///   inputs    X: T, W?: T, rest*: T, rest~: V          minimum count of a variadic: `rest*1`
+///   inputs    X: T, W?: T, rest*: T, rest~: V          a number after * or ~ is the least count: `rest*1`
 ///   attributes  axis: int = -1, shape: ints (optional, no default), to: int! (required)
 ///   variables   T: float float16; V: @all           `@name` is a named set, see type_sets() in signature.cc
 struct Signature {
@@ -62,16 +64,18 @@ struct Signature {
   static Signature parse(std::string_view text);
 };
 
-/// How far a kernel may be from the reference: |got - want| <= epsilons * eps(type) * (per_reduced ? sqrt(K) : 1) * magnitude, where
-/// K is the number of terms reduced into one output and the magnitude that of the summed absolute terms (of |want| when elementwise).
+/// How far a kernel may be from the reference: |got - want| <= epsilons * eps(type) * (per_reduced ? sqrt(K)
+/// : 1) * magnitude, where K is the number of terms reduced into one output and the magnitude that of the
+/// summed absolute terms (of |want| when elementwise).
 struct NumericContract {
   double epsilons = 4;
   bool per_reduced = false;
-  bool exact = false;      // integers, movement, comparisons: bit for bit
-  bool random = false;     // no two runs agree; only type and shape are compared
+  bool exact = false;   // integers, movement, comparisons: bit for bit
+  bool random = false;  // no two runs agree; only type and shape are compared
 };
 
-/// What an upgrade may do to a node that is being imported. Input types are already inferred, in the newest form.
+/// What an upgrade may do to a node that is being imported. Input types are already inferred, in the newest
+/// form.
 class UpgradeContext {
  public:
   virtual ~UpgradeContext() = default;
@@ -83,9 +87,11 @@ class UpgradeContext {
   /// A new constant.
   virtual ValueId add_constant(Tensor t, std::string_view name_hint) = 0;
   /// Inserts a node (newest form) before this one; returns its outputs.
-  virtual std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs, size_t outputs = 1) = 0;
+  virtual std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
+                                      size_t outputs = 1) = 0;
   /// Lets `op` make output `i` of this node from a fresh inner value: node → inner → op → (the old output).
-  virtual void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs, Attributes attrs) = 0;
+  virtual void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
+                      Attributes attrs) = 0;
 };
 using Upgrade = void (*)(UpgradeContext&);
 
@@ -94,7 +100,7 @@ class InferContext {
  public:
   virtual ~InferContext() = default;
   virtual const Node& node() const = 0;
-  virtual const ValueType& input(size_t i) const = 0;   // kind none where absent
+  virtual const ValueType& input(size_t i) const = 0;  // kind none where absent
   virtual const Fact<Dim>& fact(size_t i) const = 0;
   virtual void output(size_t i, ValueType t) = 0;
   virtual void output_values(size_t i, std::vector<Dim> values) = 0;
@@ -122,7 +128,8 @@ class OpSchema {
  public:
   OpSchema(std::string domain, std::string name) : domain_(std::move(domain)), name_(std::move(name)) {}
 
-  /// Oldest first. `from_previous` rewrites a node of the previous version; null when its meaning is the same.
+  /// Oldest first. `from_previous` rewrites a node of the previous version; null when its meaning is the
+  /// same.
   OpSchema& version(int since, std::string_view signature, Upgrade from_previous = nullptr);
   /// The operator ended at this version: the upgrade turns it into something else.
   OpSchema& deprecated(int since, Upgrade into);
@@ -133,15 +140,34 @@ class OpSchema {
     shape_ = [](const Attributes& a, ShapeContext<Dim>& c) { decode<Op>(a).shape(c); };
     return *this;
   }
-  OpSchema& partial() { partial_ = true; return *this; }
+  OpSchema& partial() {
+    partial_ = true;
+    return *this;
+  }
   /// Replaces type and shape inference altogether.
-  OpSchema& infer(InferFunction f) { infer_ = f; return *this; }
-  /// Only the element type of output 0: for Cast, EyeLike, RandomNormal, … The shape still comes from the rule.
-  OpSchema& output_type(DataType (*f)(const Node&, std::span<const ValueType>)) { output_type_ = f; return *this; }
-  OpSchema& contract(NumericContract c) { contract_ = c; return *this; }
-  OpSchema& body(BodyFunction f) { body_ = f; return *this; }
+  OpSchema& infer(InferFunction f) {
+    infer_ = f;
+    return *this;
+  }
+  /// Only the element type of output 0: for Cast, EyeLike, RandomNormal, … The shape still comes from the
+  /// rule.
+  OpSchema& output_type(DataType (*f)(const Node&, std::span<const ValueType>)) {
+    output_type_ = f;
+    return *this;
+  }
+  OpSchema& contract(NumericContract c) {
+    contract_ = c;
+    return *this;
+  }
+  OpSchema& body(BodyFunction f) {
+    body_ = f;
+    return *this;
+  }
   /// Two calls with equal inputs may differ (random numbers): neither folded nor merged.
-  OpSchema& nondeterministic() { deterministic_ = false; return *this; }
+  OpSchema& nondeterministic() {
+    deterministic_ = false;
+    return *this;
+  }
 
   const std::string& domain() const { return domain_; }
   const std::string& name() const { return name_; }
@@ -175,14 +201,15 @@ class SchemaCatalog {
  public:
   OpSchema& add(std::string name) { return add("", std::move(name)); }
   OpSchema& add(std::string domain, std::string name);
-  const OpSchema* find(std::string_view domain, std::string_view name) const;  // "" and "ai.onnx" are the same
-  const std::map<std::pair<std::string, std::string>, OpSchema, std::less<>>& all() const { return ops_; }
+  const OpSchema* find(std::string_view domain,
+                       std::string_view name) const;  // "" and "ai.onnx" are the same
+  const std::map<OpKey, OpSchema, OpKeyLess>& all() const { return ops_; }
   bool knows_domain(std::string_view domain) const;
   /// Everything in src/ops.
   static const SchemaCatalog& standard();
 
  private:
-  std::map<std::pair<std::string, std::string>, OpSchema, std::less<>> ops_;
+  std::map<OpKey, OpSchema, OpKeyLess> ops_;
 };
 
 /// Newest opset of the default domain that this library speaks, and the newest IR version.

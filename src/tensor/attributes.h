@@ -1,4 +1,5 @@
-// Attributes of a node, by name; and the one visitor that turns them into an operator's plain struct and back.
+// Attributes of a node, by name; and the one visitor that turns them into an operator's plain struct and
+// back.
 #pragma once
 
 #include <optional>
@@ -12,10 +13,10 @@
 
 namespace lathe {
 
-/// All attribute kinds but graphs (those are a node's bodies), sparse tensors (turned into dense constants at import) and
-/// types (written as text: "seq(tensor(float))[N,3]").
-using AttributeValue = std::variant<int64_t, float, std::string, Tensor, std::vector<int64_t>, std::vector<float>,
-                                    std::vector<std::string>, std::vector<Tensor>>;
+/// All attribute kinds but graphs (those are a node's bodies), sparse tensors (turned into dense constants at
+/// import) and types (written as text: "seq(tensor(float))[N,3]").
+using AttributeValue = std::variant<int64_t, float, std::string, Tensor, std::vector<int64_t>,
+                                    std::vector<float>, std::vector<std::string>, std::vector<Tensor>>;
 
 /// "int", "ints", "tensor", …
 std::string_view kind_of(const AttributeValue& v);
@@ -58,9 +59,9 @@ class Attributes {
 /// Throws node_bad_attribute: "attribute 'axis' of kind int" expected, what was got.
 [[noreturn]] void bad_attribute(std::string_view name, std::string_view expected, const AttributeValue& got);
 
-/// Reads attributes into an operator struct: `op.fields(AttributeReader{attrs})`. Absent ones keep their default.
-/// Supported members: int64_t, bool (an int), float, std::string, Tensor, vectors of int64_t/float/string/Tensor, and std::optional
-/// of each.
+/// Reads attributes into an operator struct: `op.fields(AttributeReader{attrs})`. Absent ones keep their
+/// default. Supported members: int64_t, bool (an int), float, std::string, Tensor, vectors of
+/// int64_t/float/string/Tensor, and std::optional of each.
 struct AttributeReader {
   const Attributes& from;
 
@@ -83,8 +84,10 @@ struct AttributeReader {
   }
   template <class T>
   static void read(std::string_view name, const AttributeValue& v, T& field) {
-    if (const T* p = std::get_if<T>(&v)) field = *p;
-    else bad_attribute(name, kind_of(AttributeValue(T{})), v);
+    if (const T* p = std::get_if<T>(&v))
+      field = *p;
+    else
+      bad_attribute(name, kind_of(AttributeValue(T{})), v);
   }
 };
 

@@ -1,5 +1,5 @@
-// What a shape rule sees. A rule is a member of the operator's struct, written once over the dimension type: Dim while a
-// model is imported or planned, int64_t while it runs:
+// What a shape rule sees. A rule is a member of the operator's struct, written once over the dimension type:
+// Dim while a model is imported or planned, int64_t while it runs:
 //
 //   struct Softmax {
 //     int64_t axis = -1;
@@ -28,13 +28,15 @@ inline constexpr int64_t max_tracked_values = 1024;
 /// What is known about one value.
 template <class D>
 struct Fact {
-  bool present = false;          // false: an optional input left out, or an output nobody wants
+  bool present = false;                 // false: an optional input left out, or an output nobody wants
   DataType type = DataType::undefined;  // undefined: not a tensor
-  bool ranked = false;           // is `shape` known?
+  bool ranked = false;                  // is `shape` known?
   std::vector<D> shape;
-  bool valued = false;           // are all elements known? Integer and bool tensors of at most max_tracked_values elements
-  std::vector<D> values;         // … row-major
-  const Tensor* constant = nullptr;  // the whole tensor, of any type, where it is a constant (or, at run time, host data)
+  bool valued =
+      false;  // are all elements known? Integer and bool tensors of at most max_tracked_values elements
+  std::vector<D> values;  // … row-major
+  const Tensor* constant =
+      nullptr;  // the whole tensor, of any type, where it is a constant (or, at run time, host data)
 };
 
 template <class D>
@@ -49,13 +51,14 @@ class ShapeContext {
   const Fact<D>& in(size_t i) const { return in_[i]; }
   DataType type(size_t i) const { return in_[i].type; }
 
-  /// Shape of an input. A rule runs only when every present tensor input has a known rank, unless its operator is
-  /// declared `.partial()`; then it asks ranked(i) first.
+  /// Shape of an input. A rule runs only when every present tensor input has a known rank, unless its
+  /// operator is declared `.partial()`; then it asks ranked(i) first.
   const std::vector<D>& shape(size_t i) const { return in_[i].shape; }
   int64_t rank(size_t i) const { return static_cast<int64_t>(in_[i].shape.size()); }
   bool ranked(size_t i) const { return has(i) && in_[i].ranked; }
 
-  /// Elements of an integer input, where they are known (a shape computed by Shape → Gather → Concat, a constant, host data).
+  /// Elements of an integer input, where they are known (a shape computed by Shape → Gather → Concat, a
+  /// constant, host data).
   const std::vector<D>* values(size_t i) const { return has(i) && in_[i].valued ? &in_[i].values : nullptr; }
   /// The same as numbers, where every one is a number.
   std::optional<std::vector<int64_t>> numbers(size_t i) const {
@@ -83,17 +86,20 @@ class ShapeContext {
     out_[i].valued = true;
     out_[i].values = std::move(values);
   }
-  /// A dimension that only the data decide. When planning: a fresh unknown. At run time: none, so leave the output undeclared;
-  /// `if (auto d = c.data_dependent()) c.output(0, {*d, …});` does both.
+  /// A dimension that only the data decide. When planning: a fresh unknown. At run time: none, so leave the
+  /// output undeclared; `if (auto d = c.data_dependent()) c.output(0, {*d, …});` does both.
   std::optional<D> data_dependent() const {
-    if constexpr (std::is_same_v<D, Dim>) return Dim::unknown();
-    else return std::nullopt;
+    if constexpr (std::is_same_v<D, Dim>)
+      return Dim::unknown();
+    else
+      return std::nullopt;
   }
 
   /// An axis in [-rank, rank), made non-negative; `node_bad_attribute` otherwise.
   int64_t axis(int64_t a, int64_t rank, std::string_view name = "axis") const {
     if (a < -rank || a >= rank)
-      fail(Code::node_bad_attribute, std::string(name) + " in [" + std::to_string(-rank) + ", " + std::to_string(rank) + ")",
+      fail(Code::node_bad_attribute,
+           std::string(name) + " in [" + std::to_string(-rank) + ", " + std::to_string(rank) + ")",
            std::to_string(a), "choose an axis within the rank of the input");
     return a < 0 ? a + rank : a;
   }
@@ -120,7 +126,9 @@ class ShapeContext {
       const D x = k + a.size() >= n ? a[k + a.size() - n] : D(1);
       const D y = k + b.size() >= n ? b[k + b.size() - n] : D(1);
       auto m = broadcast(x, y);
-      if (!m) fail(Code::node_bad_shape, "shapes that broadcast", text(a) + " and " + text(b), "insert Reshape or Expand so that each axis is equal or 1");
+      if (!m)
+        fail(Code::node_bad_shape, "shapes that broadcast", text(a) + " and " + text(b),
+             "insert Reshape or Expand so that each axis is equal or 1");
       r[k] = *m;
     }
     return r;

@@ -1,0 +1,30 @@
+// Facts about the processor and the limits this process runs under.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace lathe {
+
+struct CpuFeatures {
+  bool avx2 = false;    // with FMA and F16C, and the operating system saves the registers
+  bool avx512 = false;  // F, BW, DQ, VL
+  bool avx512_vnni = false, avx512_bf16 = false;
+  std::string name;  // "AMD EPYC …"
+};
+/// Asked once, by CPUID and XGETBV; all false on other architectures.
+const CpuFeatures& cpu_features();
+
+/// How many threads to use, and why.
+struct CpuLimits {
+  int online = 1;      // processors of the machine
+  int affinity = 1;    // processors this process may run on (cpuset, taskset)
+  double quota = 0;    // cgroup CPU quota in processors; 0: none
+  int threads = 1;     // min(affinity, ceil(quota))
+  std::string reason;  // "2 processors in the affinity mask, no quota"
+};
+/// `cgroup_root` and `self` are parameters so that tests can show it other files.
+CpuLimits cpu_limits(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup",
+                     const std::filesystem::path& self = "/proc/self/cgroup");
+
+}  // namespace lathe

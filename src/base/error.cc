@@ -1,0 +1,61 @@
+#include "lathe/error.h"
+
+#include <cstdio>
+
+namespace lathe {
+
+std::string code_name(Code c) {
+  char text[8];
+  std::snprintf(text, sizeof text, "E%04u", static_cast<unsigned>(c));
+  return text;
+}
+
+std::string Diagnostic::sentence() const {
+  std::string s = severity == Severity::error ? "lathe: error " : "lathe: warning ";
+  s += code_name(code) + ":";
+  if (!stage.empty()) s += " " + stage;
+  if (!node.empty() || !op.empty()) {
+    s += stage.empty() ? " " : ", ";
+    if (op.empty())
+      s += "\"" + node + "\"";
+    else if (node.empty())
+      s += "node (" + op + ")";
+    else
+      s += "node \"" + node + "\" (" + op + ")";
+  }
+  s += ":";
+  if (!expected.empty()) s += " expected " + expected;
+  if (!got.empty()) s += std::string(expected.empty() ? " " : ", ") + "got " + got;
+  if (!inputs.empty()) {
+    s += " [inputs: ";
+    for (size_t i = 0; i < inputs.size(); ++i) s += (i ? "; " : "") + inputs[i];
+    s += "]";
+  }
+  if (!remedy.empty()) s += "; " + remedy;
+  return s;
+}
+
+Error::Error(Diagnostic d) : diagnostic_(std::move(d)), text_(diagnostic_.sentence()) {}
+
+Error::Error(Code code, std::string stage, std::string expected, std::string got, std::string remedy)
+    : Error([&] {
+        Diagnostic d;
+        d.code = code;
+        d.stage = std::move(stage);
+        d.expected = std::move(expected);
+        d.got = std::move(got);
+        d.remedy = std::move(remedy);
+        return d;
+      }()) {}
+
+Error::~Error() = default;
+
+Error Error::at(std::string_view stage, std::string_view node, std::string_view op) const {
+  Diagnostic d = diagnostic_;
+  if (!stage.empty()) d.stage = stage;
+  if (d.node.empty()) d.node = node;
+  if (d.op.empty()) d.op = op;
+  return Error(std::move(d));
+}
+
+}  // namespace lathe

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "kernel/kernel.h"
+
+namespace lathe {
+
+void register_all_references(KernelCatalog& all);
+void register_all_cpu_kernels(KernelCatalog& all);
+
+std::string_view name_of(Isa isa) {
+  switch (isa) {
+    case Isa::generic:
+      return "generic";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+  }
+  return "generic";
+}
+
+namespace {
+
+/// Reference kernels come last, wide instruction sets first.
+bool before(const Kernel* a, const Kernel* b) {
+  const bool ra = a->backend == "reference", rb = b->backend == "reference";
+  if (ra != rb) return rb;
+  if (a->isa != b->isa) return a->isa > b->isa;
+  return a->priority > b->priority;
+}
+
+}  // namespace
+
+void KernelCatalog::add(Kernel k) {
+  k.domain = canonical_domain(k.domain);
+  if (by_name_.contains(k.name))
+    throw Error(Code::internal, "build", "kernel names that are unique", "'" + k.name + "' twice");
+  kernels_.push_back(std::make_unique<Kernel>(std::move(k)));
+  const Kernel* made = kernels_.back().get();
+  by_name_[made->name] = made;
+  auto& list = by_op_[{made->domain, made->op}];
+  list.insert(std::upper_bound(list.begin(), list.end(), made, before), made);
+}
+
+void KernelCatalog::add_codec(const std::string& op, const std::string& domain, OpCodec c) {
+  codecs_.try_emplace({std::string(canonical_domain(domain)), op}, std::move(c));
+}
+
+const OpCodec* KernelCatalog::codec_of(std::string_view domain, std::string_view op) const {
+  const auto at = codecs_.find(OpKeyView{canonical_domain(domain), op});
+  return at == codecs_.end() ? nullptr : &at->second;
+}
+
+std::vector<const Kernel*> KernelCatalog::candidates(std::string_view domain, std::string_view op) const {
+  const auto at = by_op_.find(OpKeyView{canonical_domain(domain), op});
+  return at == by_op_.end() ? std::vector<const Kernel*>{} : at->second;
+}
+
+const Kernel* KernelCatalog::by_name(std::string_view name) const {
+  const auto at = by_name_.find(name);
+  return at == by_name_.end() ? nullptr : at->second;
+}
+
+const Kernel* KernelCatalog::reference_of(std::string_view domain, std::string_view op) const {
+  for (const Kernel* k : candidates(domain, op))
+    if (k->backend == "reference") return k;
+  return nullptr;
+}
+
+const KernelCatalog& KernelCatalog::standard() {
+  static const KernelCatalog catalog = [] {
+    KernelCatalog c;
+    register_all_references(c);
+    register_all_cpu_kernels(c);
+    return c;
+  }();
+  return catalog;
+}
+
+}  // namespace lathe
