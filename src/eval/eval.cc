@@ -1,0 +1,291 @@
+#include "eval/eval.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernel/facts.h"
+
+namespace lathe {
+namespace {
+
+/// What all graphs of one evaluation share.
+class Ledger {
+ public:
+  explicit Ledger(const EvalOptions& o) : options(o), kernels(o.kernels ? *o.kernels : KernelCatalog::standard()) {}
+
+  const EvalOptions& options;
+  const KernelCatalog& kernels;
+
+  void poll() const {
+    if (options.control) options.control->check();
+  }
+  void take(uint64_t bytes) {
+    if (options.memory_limit && (bytes > options.memory_limit || live_ > options.memory_limit - bytes))
+      throw Error(Code::run_memory_limit, "run", "at most " + std::to_string(options.memory_limit) + " bytes alive",
+                  std::to_string(live_ + bytes), "raise the limit, or make the tensors smaller");
+    live_ += bytes;
+  }
+  void give(uint64_t bytes) { live_ -= bytes; }
+
+ private:
+  uint64_t live_ = 0;
+};
+
+/// Where a body finds the values of the graph around it.
+class Scope {
+ public:
+  virtual ~Scope() = default;
+  virtual const Value& value(ValueId v) const = 0;
+};
+
+/// A graph that does not run: it only lends its constants.
+class ConstantScope final : public Scope {
+ public:
+  explicit ConstantScope(const Graph& graph) : graph_(graph) {}
+  const Value& value(ValueId v) const override {
+    if (const auto& c = graph_.value(v).constant) return *c;
+    throw Error(Code::bad_argument, "run", "bodies that capture constants only", graph_.value(v).name);
+  }
+
+ private:
+  const Graph& graph_;
+};
+
+/// One node, looked up and decoded once however often it runs.
+struct Step {
+  NodeId node = no_id;
+  const Kernel* kernel = nullptr;
+  const OpCodec* codec = nullptr;
+  std::shared_ptr<const void> op;
+  std::vector<ValueId> last_uses;                  // values that nobody reads after this node
+  std::vector<std::unique_ptr<KernelBody>> bodies;
+};
+
+Step prepare(const Ledger& ledger, const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
+  Step s;
+  s.node = id;
+  s.kernel = ledger.kernels.reference_of(n.domain, n.op);
+  s.codec = ledger.kernels.codec_of(n.domain, n.op);
+  if (!s.kernel || !s.codec)
+    throw Error(Code::build_no_kernel, "run", "a reference kernel", "none", "`lathe ops` lists what there is").at("run", n.name, n.op);
+  try {
+    s.op = s.codec->decode(n.attributes);
+  } catch (const Error& e) {
+    throw e.at("run", n.name, n.op);
+  }
+  return s;
+}
+
+/// What a reference kernel sees.
+class NodeContext final : public KernelContext {
+ public:
+  NodeContext(Ledger& ledger, const Graph& graph, Step& step, std::vector<const Value*> inputs)
+      : ledger_(ledger), graph_(graph), node_(graph.node(step.node)), step_(step), inputs_(std::move(inputs)),
+        outputs_(node_.outputs.size()), facts_(node_.outputs.size()) {}
+
+  void run() {
+    infer();
+    step_.kernel->run(step_.op.get(), *this);
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      if (wants(i) && facts_[i].ranked && outputs_[i].empty()) out(i);  // an empty tensor that the kernel had no need to touch
+  }
+  std::vector<Value>& results() { return outputs_; }
+  /// Bytes of outputs made here, by output.
+  uint64_t bytes(size_t i) const { return outputs_[i].is_tensor() ? outputs_[i].tensor().bytes() : 0; }
+
+  size_t inputs() const override { return inputs_.size(); }
+  size_t outputs() const override { return outputs_.size(); }
+  bool has(size_t i) const override { return i < inputs_.size() && inputs_[i] && !inputs_[i]->empty(); }
+  const Value& value(size_t i) const override { return *inputs_[i]; }
+  bool wants(size_t i) const override { return i < outputs_.size() && node_.outputs[i] != no_id; }
+
+  Tensor& out(size_t i) override {
+    if (outputs_[i].is_tensor()) return outputs_[i].tensor();
+    if (!facts_[i].ranked) fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
+    return make(i, graph_.value(node_.outputs[i]).type.elem, Shape(facts_[i].shape.begin(), facts_[i].shape.end()));
+  }
+  Tensor& out(size_t i, DataType type, const Shape& shape) override {
+    if (facts_[i].ranked && !std::equal(shape.begin(), shape.end(), facts_[i].shape.begin(), facts_[i].shape.end()))
+      fail(Code::internal, "output " + std::to_string(i) + " of shape " + ShapeContext<int64_t>::text(facts_[i].shape),
+           lathe::describe(shape));
+    return make(i, type, shape);
+  }
+  void set(size_t i, Value v) override {
+    outputs_[i] = lathe::owned(v);
+    ledger_.take(bytes(i));
+  }
+
+  void* workspace(size_t bytes) override {
+    if (static_cast<size_t>(scratch_.size()) < bytes)
+      scratch_ = Tensor(DataType::uint8, Shape{static_cast<int64_t>(bytes)});
+    return scratch_.data();
+  }
+  void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
+    const int64_t piece = std::max({grain, int64_t{1}, ceil_div(n, int64_t{256})});
+    for (int64_t begin = 0; begin < n; begin += std::min(piece, n - begin)) {
+      poll();
+      f(begin, begin + std::min(piece, n - begin));
+    }
+  }
+  void poll() override { ledger_.poll(); }
+  KernelBody& body(size_t i) override { return *step_.bodies[i]; }
+
+ private:
+  void infer() {
+    std::vector<Fact<int64_t>> in(inputs_.size());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (has(i)) describe_value(*inputs_[i], in[i]);
+    for (size_t i = 0; i < facts_.size(); ++i) {
+      facts_[i].present = wants(i);
+      if (wants(i)) facts_[i].type = graph_.value(node_.outputs[i]).type.elem;
+    }
+    ShapeContext<int64_t> c(in, facts_);
+    step_.codec->shape(step_.op.get(), c);
+  }
+  Tensor& make(size_t i, DataType type, const Shape& shape) {
+    if (type == DataType::undefined) fail(Code::internal, "the type of output " + std::to_string(i), "unknown");
+    const int64_t n = checked_count(shape, type, "output");
+    ledger_.take(type == DataType::string ? static_cast<uint64_t>(n) * sizeof(std::string)
+                                          : bytes_for(type, static_cast<size_t>(n)));
+    outputs_[i] = Tensor(type, shape);
+    return outputs_[i].tensor();
+  }
+
+  Ledger& ledger_;
+  const Graph& graph_;
+  const Node& node_;
+  Step& step_;
+  std::vector<const Value*> inputs_;
+  std::vector<Value> outputs_;
+  std::vector<Fact<int64_t>> facts_;
+  Tensor scratch_;
+};
+
+/// A graph made ready: it runs once (the model) or many times (a body).
+class GraphRun final : public Scope {
+ public:
+  GraphRun(Ledger& ledger, const Graph& graph, const Scope* parent);
+
+  std::vector<Value> run(std::span<const Value> inputs);
+  size_t inputs() const { return graph_.inputs().size(); }
+  size_t outputs() const { return graph_.outputs().size(); }
+  const Value& value(ValueId v) const override { return graph_.value(v).constant ? *graph_.value(v).constant : values_[v]; }
+ private:
+  void run(Step& step);
+
+  Ledger& ledger_;
+  const Graph& graph_;
+  const Scope* parent_;
+  std::vector<ValueId> captures_;
+  std::vector<Step> steps_;
+  std::vector<Value> values_;
+  std::vector<uint64_t> bytes_;
+};
+
+class BodyRun final : public KernelBody {
+ public:
+  BodyRun(Ledger& ledger, const Graph& graph, const Scope* parent) : graph_(ledger, graph, parent) {}
+  size_t inputs() const override { return graph_.inputs(); }
+  size_t outputs() const override { return graph_.outputs(); }
+  void run(std::span<const Value> inputs) override { results_ = graph_.run(inputs); }
+  const Value& output(size_t i) const override { return results_[i]; }
+
+ private:
+  GraphRun graph_;
+  std::vector<Value> results_;
+};
+
+GraphRun::GraphRun(Ledger& ledger, const Graph& graph, const Scope* parent)
+    : ledger_(ledger), graph_(graph), parent_(parent), captures_(graph.captures()), values_(graph.value_count()),
+      bytes_(graph.value_count()) {
+  std::vector<size_t> last(graph.value_count(), SIZE_MAX);
+  const std::vector<NodeId> order = graph.order();
+  for (NodeId id : order) {
+    const Node& n = graph.node(id);
+    Step step = prepare(ledger, graph, id);
+    const size_t here = steps_.size();
+    for (ValueId v : n.inputs)
+      if (v != no_id) last[v] = here;
+    for (ValueId v : n.outputs)
+      if (v != no_id) last[v] = here;
+    for (const Body& b : n.bodies) {
+      for (ValueId c : b.graph->captures()) last[b.graph->value(c).captured] = here;
+      step.bodies.push_back(std::make_unique<BodyRun>(ledger, *b.graph, this));
+    }
+    steps_.push_back(std::move(step));
+  }
+  for (ValueId v : graph.outputs()) last[v] = SIZE_MAX;
+  for (ValueId v = 0; v < last.size(); ++v)
+    if (last[v] != SIZE_MAX) steps_[last[v]].last_uses.push_back(v);
+}
+
+std::vector<Value> GraphRun::run(std::span<const Value> inputs) {
+  if (inputs.size() != graph_.inputs().size())
+    throw Error(Code::run_missing_input, "run", std::to_string(graph_.inputs().size()) + " inputs", std::to_string(inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) values_[graph_.inputs()[i]] = inputs[i];
+  for (ValueId c : captures_) values_[c] = parent_->value(graph_.value(c).captured);
+  for (Step& s : steps_) {
+    ledger_.poll();
+    try {
+      run(s);
+    } catch (const Error& e) {
+      throw e.at("run", graph_.node(s.node).name, graph_.node(s.node).op);
+    } catch (const std::bad_alloc&) {
+      throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left")
+          .at("run", graph_.node(s.node).name, graph_.node(s.node).op);
+    }
+  }
+  std::vector<Value> results;
+  for (ValueId v : graph_.outputs()) results.push_back(value(v));
+  for (ValueId v = 0; v < values_.size(); ++v) {
+    values_[v] = Value();
+    ledger_.give(std::exchange(bytes_[v], 0));
+  }
+  return results;
+}
+
+void GraphRun::run(Step& s) {
+  const Node& n = graph_.node(s.node);
+  std::vector<const Value*> in;
+  for (ValueId v : n.inputs) in.push_back(v == no_id ? nullptr : &value(v));
+  NodeContext c(ledger_, graph_, s, std::move(in));
+  c.run();
+  for (size_t i = 0; i < n.outputs.size(); ++i) {
+    const ValueId v = n.outputs[i];
+    if (v == no_id) continue;
+    bytes_[v] = c.bytes(i);
+    values_[v] = std::move(c.results()[i]);
+    if (ledger_.options.listener) ledger_.options.listener(graph_, n, i, values_[v]);
+  }
+  for (ValueId v : s.last_uses) {
+    values_[v] = Value();
+    ledger_.give(std::exchange(bytes_[v], 0));
+  }
+}
+
+}  // namespace
+
+std::vector<Value> evaluate(const Graph& graph, std::span<const Value> inputs, const EvalOptions& options) {
+  Ledger ledger(options);
+  return GraphRun(ledger, graph, nullptr).run(inputs);
+}
+
+std::vector<Value> evaluate_node(const Graph& graph, NodeId node, std::span<const Value> inputs, const EvalOptions& options) {
+  Ledger ledger(options);
+  const Node& n = graph.node(node);
+  try {
+    Step step = prepare(ledger, graph, node);
+    const ConstantScope scope(graph);
+    for (const Body& b : n.bodies) step.bodies.push_back(std::make_unique<BodyRun>(ledger, *b.graph, &scope));
+    std::vector<const Value*> in;
+    for (const Value& v : inputs) in.push_back(&v);
+    NodeContext c(ledger, graph, step, std::move(in));
+    c.run();
+    return std::move(c.results());
+  } catch (const Error& e) {
+    throw e.at("run", n.name, n.op);
+  }
+}
+
+}  // namespace lathe
