@@ -11,7 +11,8 @@ namespace {
 /// What all graphs of one evaluation share.
 class Ledger {
  public:
-  explicit Ledger(const EvalOptions& o) : options(o), kernels(o.kernels ? *o.kernels : KernelCatalog::standard()) {}
+  explicit Ledger(const EvalOptions& o)
+      : options(o), kernels(o.kernels ? *o.kernels : KernelCatalog::standard()) {}
 
   const EvalOptions& options;
   const KernelCatalog& kernels;
@@ -21,7 +22,8 @@ class Ledger {
   }
   void take(uint64_t bytes) {
     if (options.memory_limit && (bytes > options.memory_limit || live_ > options.memory_limit - bytes))
-      throw Error(Code::run_memory_limit, "run", "at most " + std::to_string(options.memory_limit) + " bytes alive",
+      throw Error(Code::run_memory_limit, "run",
+                  "at most " + std::to_string(options.memory_limit) + " bytes alive",
                   std::to_string(live_ + bytes), "raise the limit, or make the tensors smaller");
     live_ += bytes;
   }
@@ -57,7 +59,7 @@ struct Step {
   const Kernel* kernel = nullptr;
   const OpCodec* codec = nullptr;
   std::shared_ptr<const void> op;
-  std::vector<ValueId> last_uses;                  // values that nobody reads after this node
+  std::vector<ValueId> last_uses;  // values that nobody reads after this node
   std::vector<std::unique_ptr<KernelBody>> bodies;
 };
 
@@ -68,7 +70,8 @@ Step prepare(const Ledger& ledger, const Graph& graph, NodeId id) {
   s.kernel = ledger.kernels.reference_of(n.domain, n.op);
   s.codec = ledger.kernels.codec_of(n.domain, n.op);
   if (!s.kernel || !s.codec)
-    throw Error(Code::build_no_kernel, "run", "a reference kernel", "none", "`lathe ops` lists what there is").at("run", n.name, n.op);
+    throw Error(Code::build_no_kernel, "run", "a reference kernel", "none", "`lathe ops` lists what there is")
+        .at("run", n.name, n.op);
   try {
     s.op = s.codec->decode(n.attributes);
   } catch (const Error& e) {
@@ -81,14 +84,20 @@ Step prepare(const Ledger& ledger, const Graph& graph, NodeId id) {
 class NodeContext final : public KernelContext {
  public:
   NodeContext(Ledger& ledger, const Graph& graph, Step& step, std::vector<const Value*> inputs)
-      : ledger_(ledger), graph_(graph), node_(graph.node(step.node)), step_(step), inputs_(std::move(inputs)),
-        outputs_(node_.outputs.size()), facts_(node_.outputs.size()) {}
+      : ledger_(ledger),
+        graph_(graph),
+        node_(graph.node(step.node)),
+        step_(step),
+        inputs_(std::move(inputs)),
+        outputs_(node_.outputs.size()),
+        facts_(node_.outputs.size()) {}
 
   void run() {
     infer();
     step_.kernel->run(step_.op.get(), *this);
     for (size_t i = 0; i < outputs_.size(); ++i)
-      if (wants(i) && facts_[i].ranked && outputs_[i].empty()) out(i);  // an empty tensor that the kernel had no need to touch
+      if (wants(i) && facts_[i].ranked && outputs_[i].empty())
+        out(i);  // an empty tensor that the kernel had no need to touch
   }
   std::vector<Value>& results() { return outputs_; }
   /// Bytes of outputs made here, by output.
@@ -102,12 +111,16 @@ class NodeContext final : public KernelContext {
 
   Tensor& out(size_t i) override {
     if (outputs_[i].is_tensor()) return outputs_[i].tensor();
-    if (!facts_[i].ranked) fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
-    return make(i, graph_.value(node_.outputs[i]).type.elem, Shape(facts_[i].shape.begin(), facts_[i].shape.end()));
+    if (!facts_[i].ranked)
+      fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
+    return make(i, graph_.value(node_.outputs[i]).type.elem,
+                Shape(facts_[i].shape.begin(), facts_[i].shape.end()));
   }
   Tensor& out(size_t i, DataType type, const Shape& shape) override {
-    if (facts_[i].ranked && !std::equal(shape.begin(), shape.end(), facts_[i].shape.begin(), facts_[i].shape.end()))
-      fail(Code::internal, "output " + std::to_string(i) + " of shape " + ShapeContext<int64_t>::text(facts_[i].shape),
+    if (facts_[i].ranked &&
+        !std::equal(shape.begin(), shape.end(), facts_[i].shape.begin(), facts_[i].shape.end()))
+      fail(Code::internal,
+           "output " + std::to_string(i) + " of shape " + ShapeContext<int64_t>::text(facts_[i].shape),
            lathe::describe(shape));
     return make(i, type, shape);
   }
@@ -144,7 +157,8 @@ class NodeContext final : public KernelContext {
     step_.codec->shape(step_.op.get(), c);
   }
   Tensor& make(size_t i, DataType type, const Shape& shape) {
-    if (type == DataType::undefined) fail(Code::internal, "the type of output " + std::to_string(i), "unknown");
+    if (type == DataType::undefined)
+      fail(Code::internal, "the type of output " + std::to_string(i), "unknown");
     const int64_t n = checked_count(shape, type, "output");
     ledger_.take(type == DataType::string ? static_cast<uint64_t>(n) * sizeof(std::string)
                                           : bytes_for(type, static_cast<size_t>(n)));
@@ -170,7 +184,10 @@ class GraphRun final : public Scope {
   std::vector<Value> run(std::span<const Value> inputs);
   size_t inputs() const { return graph_.inputs().size(); }
   size_t outputs() const { return graph_.outputs().size(); }
-  const Value& value(ValueId v) const override { return graph_.value(v).constant ? *graph_.value(v).constant : values_[v]; }
+  const Value& value(ValueId v) const override {
+    return graph_.value(v).constant ? *graph_.value(v).constant : values_[v];
+  }
+
  private:
   void run(Step& step);
 
@@ -197,7 +214,11 @@ class BodyRun final : public KernelBody {
 };
 
 GraphRun::GraphRun(Ledger& ledger, const Graph& graph, const Scope* parent)
-    : ledger_(ledger), graph_(graph), parent_(parent), captures_(graph.captures()), values_(graph.value_count()),
+    : ledger_(ledger),
+      graph_(graph),
+      parent_(parent),
+      captures_(graph.captures()),
+      values_(graph.value_count()),
       bytes_(graph.value_count()) {
   std::vector<size_t> last(graph.value_count(), SIZE_MAX);
   const std::vector<NodeId> order = graph.order();
@@ -222,7 +243,8 @@ GraphRun::GraphRun(Ledger& ledger, const Graph& graph, const Scope* parent)
 
 std::vector<Value> GraphRun::run(std::span<const Value> inputs) {
   if (inputs.size() != graph_.inputs().size())
-    throw Error(Code::run_missing_input, "run", std::to_string(graph_.inputs().size()) + " inputs", std::to_string(inputs.size()));
+    throw Error(Code::run_missing_input, "run", std::to_string(graph_.inputs().size()) + " inputs",
+                std::to_string(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) values_[graph_.inputs()[i]] = inputs[i];
   for (ValueId c : captures_) values_[c] = parent_->value(graph_.value(c).captured);
   for (Step& s : steps_) {
@@ -271,7 +293,8 @@ std::vector<Value> evaluate(const Graph& graph, std::span<const Value> inputs, c
   return GraphRun(ledger, graph, nullptr).run(inputs);
 }
 
-std::vector<Value> evaluate_node(const Graph& graph, NodeId node, std::span<const Value> inputs, const EvalOptions& options) {
+std::vector<Value> evaluate_node(const Graph& graph, NodeId node, std::span<const Value> inputs,
+                                 const EvalOptions& options) {
   Ledger ledger(options);
   const Node& n = graph.node(node);
   try {

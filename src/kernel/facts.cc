@@ -19,16 +19,26 @@ bool read_integers(const Tensor& t, std::vector<int64_t>& out) {
   out.clear();
   if (t.size() > max_tracked_values || (!t.data() && t.size() > 0)) return false;
   switch (t.type()) {
-    case DataType::int8: return widen<int8_t>(t, out);
-    case DataType::int16: return widen<int16_t>(t, out);
-    case DataType::int32: return widen<int32_t>(t, out);
-    case DataType::int64: return widen<int64_t>(t, out);
-    case DataType::uint8: return widen<uint8_t>(t, out);
-    case DataType::uint16: return widen<uint16_t>(t, out);
-    case DataType::uint32: return widen<uint32_t>(t, out);
-    case DataType::uint64: return widen<uint64_t>(t, out);
-    case DataType::boolean: return widen<uint8_t>(t, out);
-    default: return false;
+    case DataType::int8:
+      return widen<int8_t>(t, out);
+    case DataType::int16:
+      return widen<int16_t>(t, out);
+    case DataType::int32:
+      return widen<int32_t>(t, out);
+    case DataType::int64:
+      return widen<int64_t>(t, out);
+    case DataType::uint8:
+      return widen<uint8_t>(t, out);
+    case DataType::uint16:
+      return widen<uint16_t>(t, out);
+    case DataType::uint32:
+      return widen<uint32_t>(t, out);
+    case DataType::uint64:
+      return widen<uint64_t>(t, out);
+    case DataType::boolean:
+      return widen<uint8_t>(t, out);
+    default:
+      return false;
   }
 }
 

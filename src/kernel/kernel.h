@@ -62,8 +62,9 @@ class KernelBody {
   virtual ~KernelBody() = default;
   virtual size_t inputs() const = 0;
   virtual size_t outputs() const = 0;
-  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` until the next run
-  /// (`owned()` keeps one).
+  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` and stay valid to the end of
+  /// the next run, so that they can be its inputs as they are (the states of a loop). `owned()` keeps one
+  /// for longer.
   virtual void run(std::span<const Value> inputs) = 0;
   virtual const Value& output(size_t i) const = 0;
 };
