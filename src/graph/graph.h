@@ -161,16 +161,16 @@ class Patch {
   std::vector<NodeId> apply(Graph& g) const;
 
  private:
-  // Ids made by the patch start here, and are translated on apply.
+  /// Ids made by the patch start here, and are translated on apply.
   static constexpr uint32_t own = 0x80000000u;
-  struct NewNode {
-    Node node;
+  struct Made {
+    int32_t node;    // index into added_, or -1 for a constant
+    uint32_t index;  // which output, or which constant
   };
   std::string name_, reason_;
-  std::vector<NewNode> added_;
+  std::vector<Node> added_;
   std::vector<std::pair<std::string, Tensor>> constants_;
-  std::vector<uint32_t>
-      made_;  // per own id: index of the constant, or of the node (with output index) it stands for
+  std::vector<Made> made_;  // by own id
   std::vector<NodeId> removed_;
   std::vector<std::pair<ValueId, ValueId>> replaced_;
 };
