@@ -15,10 +15,10 @@
 namespace lathe {
 
 /// An integer expression: a polynomial with integer coefficients over atoms; an atom is a symbol, or one of
-/// floor(a/b), mod(a,b), min, max, broadcast of expressions. Sums and products are normalised, so `==`
-/// decides equality of polynomials: `2*(seq + past) == past*2 + seq*2`. Immutable, cheap to copy, thread-safe
-/// to share. A constant allocates nothing. Sizes are assumed non-negative. Arithmetic that overflows 63 bits
-/// throws Code::tensor_bad_shape.
+/// floor(a/b), min, max, broadcast of expressions (mod(a,b) is a - b*floor(a/b)). Sums and products are
+/// normalised, so `==` decides equality of polynomials: `2*(seq + past) == past*2 + seq*2`. Immutable, cheap
+/// to copy, thread-safe to share. A constant allocates nothing. Sizes are assumed non-negative. Arithmetic
+/// that overflows 63 bits throws Code::tensor_bad_shape.
 class LATHE_API Dim {
  public:
   Dim(int64_t value = 0) : constant_(value) {}  // NOLINT: a number is a dimension

@@ -96,7 +96,9 @@ Dim sum(const Dim& a, const Dim& b, int64_t sign) {
   }
   const int64_t b0 = constant_of(b);
   int64_t c;
-  if (sign > 0 ? __builtin_add_overflow(constant_of(a), b0, &c) : __builtin_sub_overflow(constant_of(a), b0, &c)) overflow();
+  if (sign > 0 ? __builtin_add_overflow(constant_of(a), b0, &c)
+               : __builtin_sub_overflow(constant_of(a), b0, &c))
+    overflow();
   sort_and_merge(m);
   return DimAccess::make(std::move(m), c);
 }
@@ -247,13 +249,18 @@ std::optional<int64_t> evaluate_atom(const DimAtom& a, const SizeOf& size_of) {
         if (*x == 0) return std::nullopt;
         r = floor_div(*r, *x);
         break;
-      case DimAtom::Kind::min: r = std::min(*r, *x); break;
-      case DimAtom::Kind::max: r = std::max(*r, *x); break;
+      case DimAtom::Kind::min:
+        r = std::min(*r, *x);
+        break;
+      case DimAtom::Kind::max:
+        r = std::max(*r, *x);
+        break;
       case DimAtom::Kind::broadcast:
         r = broadcast(*r, *x);
         if (!r) return std::nullopt;
         break;
-      case DimAtom::Kind::symbol: break;
+      case DimAtom::Kind::symbol:
+        break;
     }
   }
   return r;
@@ -285,7 +292,8 @@ std::optional<int64_t> Dim::evaluate(const std::map<std::string, int64_t, std::l
 
 namespace {
 
-Dim substitute_atom(const DimAtom& a, const DimAtomRef& self, const std::map<std::string, Dim, std::less<>>& by) {
+Dim substitute_atom(const DimAtom& a, const DimAtomRef& self,
+                    const std::map<std::string, Dim, std::less<>>& by) {
   if (a.kind == DimAtom::Kind::symbol) {
     auto it = by.find(a.name);
     if (it != by.end()) return it->second;
@@ -298,16 +306,25 @@ Dim substitute_atom(const DimAtom& a, const DimAtomRef& self, const std::map<std
   for (size_t i = 1; i < a.args.size(); ++i) {
     const Dim x = a.args[i].substitute(by);
     switch (a.kind) {
-      case DimAtom::Kind::floor: r = floor_div(r, x); break;
-      case DimAtom::Kind::min: r = min(r, x); break;
-      case DimAtom::Kind::max: r = max(r, x); break;
+      case DimAtom::Kind::floor:
+        r = floor_div(r, x);
+        break;
+      case DimAtom::Kind::min:
+        r = min(r, x);
+        break;
+      case DimAtom::Kind::max:
+        r = max(r, x);
+        break;
       case DimAtom::Kind::broadcast: {
         auto b = broadcast(r, x);
-        if (!b) throw Error(Code::tensor_bad_shape, "shape", "sizes that broadcast", r.str() + " and " + x.str(), {});
+        if (!b)
+          throw Error(Code::tensor_bad_shape, "shape", "sizes that broadcast", r.str() + " and " + x.str(),
+                      {});
         r = *b;
         break;
       }
-      case DimAtom::Kind::symbol: break;
+      case DimAtom::Kind::symbol:
+        break;
     }
   }
   return r;

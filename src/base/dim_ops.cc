@@ -46,18 +46,21 @@ const Monomials& monomials_of(const Dim& d) {
 int64_t constant_of(const Dim& d) { return DimAccess::constant_part(d); }
 Dim polynomial(Monomials m, int64_t constant) { return DimAccess::make(std::move(m), constant); }
 
-// ── What can be proven ──────────────────────────────────────────────────────────────────────────────────────────────────
-// Every value of every part fits int64 (else evaluation fails), so intervals may be clamped to it.
+// ── What can be proven
+// ────────────────────────────────────────────────────────────────────────────────────────────────── Every
+// value of every part fits int64 (else evaluation fails), so intervals may be clamped to it.
+
+__extension__ typedef __int128 Wide;
 
 struct Interval {
   int64_t low = INT64_MIN, high = INT64_MAX;
 };
-int64_t clamp(__int128 v) {
+int64_t clamp(Wide v) {
   return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : static_cast<int64_t>(v);
 }
 Interval product(Interval a, Interval b) {
-  const __int128 p[] = {static_cast<__int128>(a.low) * b.low, static_cast<__int128>(a.low) * b.high,
-                        static_cast<__int128>(a.high) * b.low, static_cast<__int128>(a.high) * b.high};
+  const Wide p[] = {static_cast<Wide>(a.low) * b.low, static_cast<Wide>(a.low) * b.high,
+                    static_cast<Wide>(a.high) * b.low, static_cast<Wide>(a.high) * b.high};
   return {clamp(*std::min_element(p, p + 4)), clamp(*std::max_element(p, p + 4))};
 }
 
@@ -83,7 +86,7 @@ Interval interval(const DimAtom& a) {
 }
 
 Interval interval(const Dim& d) {
-  __int128 low = constant_of(d), high = low;
+  Wide low = constant_of(d), high = low;
   for (const DimMonomial& m : monomials_of(d)) {
     Interval p{m.coefficient, m.coefficient};
     for (const auto& f : m.factors)
@@ -102,8 +105,8 @@ const DimAtom* lone_floor(const DimMonomial& m) {
   return by_number ? &a : nullptr;
 }
 
-/// a >= 0? Intervals first; where they are too coarse, floors give way to the fractions that bound them, one after another:
-/// n - 2·floor(n/2) >= n - 2·n/2 = 0.
+/// a >= 0? Intervals first; where they are too coarse, floors give way to the fractions that bound them, one
+/// after another: n - 2·floor(n/2) >= n - 2·n/2 = 0.
 bool surely_not_negative(const Dim& a, int budget) {
   if (interval(a).low >= 0) return true;
   if (budget == 0) return false;
@@ -113,13 +116,15 @@ bool surely_not_negative(const Dim& a, int budget) {
       if (!f || (m.coefficient < 0) != negative) continue;
       const int64_t k = f->args[1].constant();
       const Dim rest = a - polynomial({m}, 0);
-      const Dim bound = negative ? f->args[0] : f->args[0] - Dim(k - 1);  // of k·floor, from the side that matters
+      const Dim bound =
+          negative ? f->args[0] : f->args[0] - Dim(k - 1);  // of k·floor, from the side that matters
       return surely_not_negative(rest * k + bound * m.coefficient, budget - 1);
     }
   return false;
 }
 
-// ── Division ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Division
+// ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// a / b for single monomials, where it is one.
 std::optional<DimMonomial> quotient(const DimMonomial& a, const DimMonomial& b) {
@@ -137,7 +142,8 @@ std::optional<DimMonomial> quotient(const DimMonomial& a, const DimMonomial& b) 
   return j == b.factors.size() ? std::optional(std::move(r)) : std::nullopt;
 }
 
-/// Polynomial long division by a divisor that is no number: a = q·b + r, and no term of r is divided by b's leading term.
+/// Polynomial long division by a divisor that is no number: a = q·b + r, and no term of r is divided by b's
+/// leading term.
 struct Division {
   Dim quotient, remainder;
 };
@@ -151,7 +157,8 @@ Division divide(const Dim& a, const Dim& b) {
       const Dim step = q->factors.empty() ? Dim(q->coefficient) : polynomial({*q}, 0);
       result.quotient = result.quotient + step;
       rest = rest - step * b;
-      if (rest.has_unknown() && !a.has_unknown() && !b.has_unknown()) return {Dim(0), a};  // outgrew its bounds
+      if (rest.has_unknown() && !a.has_unknown() && !b.has_unknown())
+        return {Dim(0), a};  // outgrew its bounds
     } else {
       const Dim step = polynomial({top}, 0);
       result.remainder = result.remainder + step;
@@ -173,11 +180,12 @@ Dim floor_div_by_number(const Dim& a, int64_t d) {
   if (a.is_constant()) return floor_div(a.constant(), d);
   if (d < 0) return floor_div_by_number(-a, -d);
   if (d == 1) return a;
-  // What d divides moves out; coefficients of the rest lie in [0, d).
+  // What d divides moves out; coefficients of the rest lie in (-d/2, d/2].
   Monomials whole, part;
   int64_t common = d;
   for (DimMonomial m : monomials_of(a)) {
-    const int64_t q = floor_div(m.coefficient, d), r = mod(m.coefficient, d);
+    int64_t q = floor_div(m.coefficient, d), r = mod(m.coefficient, d);
+    if (r > d / 2) ++q, r -= d;
     if (q) {
       m.coefficient = q;
       whole.push_back(m);
@@ -190,6 +198,8 @@ Dim floor_div_by_number(const Dim& a, int64_t d) {
   }
   const Dim outside = polynomial(std::move(whole), floor_div(constant_of(a), d));
   if (part.empty()) return outside;
+  // Of floor(-n/d) and -floor((n + d - 1)/d), the second is the normal form.
+  if (part.front().coefficient < 0) return -floor_div_by_number(Dim(d - 1) - a, d);
   for (DimMonomial& m : part) m.coefficient /= common;
   d /= common;
   const Dim inside = polynomial(part, mod(constant_of(a), d * common) / common);
@@ -230,7 +240,8 @@ Dim divide_exactly(const Dim& a, const DimMonomial& g) {
   return polynomial(std::move(m), constant_of(a) / g.coefficient);
 }
 
-// ── Minimum, maximum, broadcast ─────────────────────────────────────────────────────────────────────────────────────────
+// ── Minimum, maximum, broadcast
+// ─────────────────────────────────────────────────────────────────────────────────────────
 
 /// Arguments of `d` if it is an atom of that kind, else `d` itself.
 std::vector<Dim> flattened(const Dim& d, Kind kind) {
@@ -260,7 +271,9 @@ bool surely_not_less(const Dim& a, const Dim& b) {
 Dim extreme(Kind kind, const Dim& a, const Dim& b) {
   std::vector<Dim> kept = flattened(a, kind);
   for (const Dim& x : flattened(b, kind)) {
-    auto beats = [kind](const Dim& p, const Dim& q) { return kind == Kind::max ? surely_not_less(p, q) : surely_not_less(q, p); };
+    auto beats = [kind](const Dim& p, const Dim& q) {
+      return kind == Kind::max ? surely_not_less(p, q) : surely_not_less(q, p);
+    };
     if (std::any_of(kept.begin(), kept.end(), [&](const Dim& k) { return beats(k, x); })) continue;
     std::erase_if(kept, [&](const Dim& k) { return beats(x, k); });
     kept.push_back(x);

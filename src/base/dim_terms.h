@@ -1,4 +1,5 @@
-// The normal form of symbolic dimensions: a polynomial is a sorted list of monomials over structurally compared atoms.
+// The normal form of symbolic dimensions: a polynomial is a sorted list of monomials over structurally
+// compared atoms.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,14 @@
 
 namespace lathe {
 
-/// What polynomials are made of. Arguments of min, max and broadcast are sorted, distinct and not nested in themselves.
+/// What polynomials are made of. Arguments of min, max and broadcast are sorted, distinct and not nested in
+/// themselves.
 struct DimAtom {
   enum class Kind : uint8_t { symbol, floor, min, max, broadcast };
   Kind kind = Kind::symbol;
-  std::string name;        // symbol; "?7" is an unknown
-  std::vector<Dim> args;   // floor: numerator and denominator
-  uint32_t size = 1;       // nodes of the expression tree
+  std::string name;       // symbol; "?7" is an unknown
+  std::vector<Dim> args;  // floor: numerator and denominator
+  uint32_t size = 1;      // nodes of the expression tree
 };
 using DimAtomRef = std::shared_ptr<const DimAtom>;
 
@@ -34,13 +36,15 @@ struct DimMonomial {
   }
 };
 
-/// Highest degree first (graded lexicographic), no coefficient zero, never empty; the constant is kept in the Dim.
+/// Highest degree first (graded lexicographic), no coefficient zero, never empty; the constant is kept in the
+/// Dim.
 struct Dim::Terms {
   std::vector<DimMonomial> monomials;
   uint32_t size = 0;
 };
 
-/// Expressions that grow beyond this become an unknown: it bounds time, memory and recursion on hostile models.
+/// Expressions that grow beyond this become an unknown: it bounds time, memory and recursion on hostile
+/// models.
 inline constexpr uint32_t max_dim_size = 400;
 
 struct DimAccess {

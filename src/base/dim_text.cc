@@ -10,7 +10,8 @@ namespace {
 using Kind = DimAtom::Kind;
 
 bool starts_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
 bool continues_name(char c) { return starts_name(c) || (c >= '0' && c <= '9') || c == '.'; }
 
@@ -32,11 +33,16 @@ std::string quoted(std::string_view s) {
 
 std::string_view function_name(Kind k) {
   switch (k) {
-    case Kind::floor: return "floor";
-    case Kind::min: return "min";
-    case Kind::max: return "max";
-    case Kind::broadcast: return "broadcast";
-    case Kind::symbol: break;
+    case Kind::floor:
+      return "floor";
+    case Kind::min:
+      return "min";
+    case Kind::max:
+      return "max";
+    case Kind::broadcast:
+      return "broadcast";
+    case Kind::symbol:
+      break;
   }
   return "";
 }
@@ -44,7 +50,9 @@ std::string_view function_name(Kind k) {
 bool is_sum(const Dim& d) {
   return d.terms() && (d.terms()->monomials.size() > 1 || DimAccess::constant_part(d) != 0);
 }
-bool is_single(const Dim& d) { return d.is_constant() ? d.constant() >= 0 : DimAccess::as_atom(d) != nullptr; }
+bool is_single(const Dim& d) {
+  return d.is_constant() ? d.constant() >= 0 : DimAccess::as_atom(d) != nullptr;
+}
 
 std::string atom_text(const DimAtom& a) {
   if (a.kind == Kind::symbol) return is_plain_name(a.name) ? a.name : quoted(a.name);
@@ -77,8 +85,8 @@ class Parser {
 
   [[noreturn]] void fail(std::string_view expected) const {
     throw Error(Code::text_syntax, "parse", std::string(expected),
-                "\"" + std::string(text_.substr(at_, 20)) + "\" at character " + std::to_string(at_) + " of dimension \"" +
-                    std::string(text_.substr(0, 80)) + "\"",
+                "\"" + std::string(text_.substr(at_, 20)) + "\" at character " + std::to_string(at_) +
+                    " of dimension \"" + std::string(text_.substr(0, 80)) + "\"",
                 "write it as in 4*batch, past + seq, floor((n + 1)/2)");
   }
   void space() {
@@ -98,9 +106,12 @@ class Parser {
     if (++depth_ > max_depth) fail("at most 64 nested parentheses");
     Dim d = term();
     for (;;) {
-      if (take('+')) d = d + term();
-      else if (take('-')) d = d - term();
-      else break;
+      if (take('+'))
+        d = d + term();
+      else if (take('-'))
+        d = d - term();
+      else
+        break;
     }
     --depth_;
     return d;
@@ -165,11 +176,16 @@ class Parser {
     Dim d = sum();
     while (take(',')) {
       const Dim x = sum();
-      if (name == "min") d = min(d, x);
-      else if (name == "max") d = max(d, x);
-      else if (name == "mod") d = mod(d, x);
-      else if (auto b = broadcast(d, x)) d = *b;
-      else fail("sizes that broadcast");
+      if (name == "min")
+        d = min(d, x);
+      else if (name == "max")
+        d = max(d, x);
+      else if (name == "mod")
+        d = mod(d, x);
+      else if (auto b = broadcast(d, x))
+        d = *b;
+      else
+        fail("sizes that broadcast");
     }
     need(')');
     return d;
@@ -187,7 +203,9 @@ std::string Dim::str() const {
   std::string t;
   auto sign = [&t](bool negative) { t += t.empty() ? (negative ? "-" : "") : (negative ? " - " : " + "); };
   // INT64_MIN has no magnitude of its own type.
-  auto magnitude = [](int64_t v) { return std::to_string(v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v)); };
+  auto magnitude = [](int64_t v) {
+    return std::to_string(v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v));
+  };
   for (const DimMonomial& m : terms_->monomials) {
     sign(m.coefficient < 0);
     bool first = true;
