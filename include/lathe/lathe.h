@@ -4,6 +4,7 @@
 #include "lathe/dim.h"
 #include "lathe/engine.h"
 #include "lathe/error.h"
+#include "lathe/io.h"
 #include "lathe/onnx.h"
 #include "lathe/tensor.h"
 #include "lathe/types.h"

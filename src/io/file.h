@@ -1,0 +1,16 @@
+// Whole files, read and written.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace lathe {
+
+/// All bytes of a regular file. Throws file_not_found, file_not_regular, file_unreadable.
+std::string read_file(const std::filesystem::path& path);
+/// Writes the pieces beside the target and renames: nothing half-written is left. Throws file_write_failed.
+void write_file(const std::filesystem::path& path, std::initializer_list<std::string_view> pieces);
+
+}  // namespace lathe

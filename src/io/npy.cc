@@ -1,0 +1,225 @@
+// NumPy's .npy: a magic, a header that is a Python literal, and the elements.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "io/file.h"
+#include "lathe/error.h"
+#include "lathe/io.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+[[noreturn]] void malformed(std::string expected, std::string got) {
+  throw Error(Code::npy_malformed, "read .npy", std::move(expected), std::move(got),
+              "write the file with numpy.save");
+}
+
+struct Header {
+  std::string descr;
+  bool fortran = false;
+  std::vector<int64_t> shape;
+};
+
+/// The value after 'key': in the header's dictionary, up to the comma or brace that ends it.
+std::string_view field(std::string_view header, std::string_view key) {
+  const size_t at = header.find("'" + std::string(key) + "'");
+  if (at == std::string_view::npos)
+    malformed("a header with '" + std::string(key) + "'", std::string(header.substr(0, 80)));
+  size_t from = header.find(':', at);
+  if (from == std::string_view::npos) malformed("a colon after '" + std::string(key) + "'", "none");
+  from = header.find_first_not_of(' ', from + 1);
+  return from == std::string_view::npos ? std::string_view() : header.substr(from);
+}
+
+Header parse_header(std::string_view text) {
+  Header h;
+  std::string_view descr = field(text, "descr");
+  if (descr.empty() || descr[0] != '\'') malformed("a plain element type", "a structured one");
+  const size_t quote = descr.find('\'', 1);
+  if (quote == std::string_view::npos) malformed("a closing quote", "none");
+  h.descr = descr.substr(1, quote - 1);
+  h.fortran = field(text, "fortran_order").starts_with("True");
+  std::string_view shape = field(text, "shape");
+  const size_t close = shape.find(')');
+  if (shape.empty() || shape[0] != '(' || close == std::string_view::npos)
+    malformed("a shape in parentheses", "none");
+  std::stringstream in{std::string(shape.substr(1, close - 1))};
+  for (std::string item; std::getline(in, item, ',');) {
+    if (item.find_first_not_of(' ') == std::string::npos) continue;
+    char* end = nullptr;
+    h.shape.push_back(std::strtoll(item.c_str(), &end, 10));
+    if (end == item.c_str()) malformed("numbers in the shape", item);
+  }
+  return h;
+}
+
+struct NpyType {
+  DataType type;
+  size_t bytes;  // of one element in the file
+};
+
+NpyType type_named(std::string_view descr) {
+  static constexpr std::pair<std::string_view, DataType> known[] = {
+      {"f2", DataType::float16},   {"f4", DataType::float32},    {"f8", DataType::float64},
+      {"i1", DataType::int8},      {"i2", DataType::int16},      {"i4", DataType::int32},
+      {"i8", DataType::int64},     {"u1", DataType::uint8},      {"u2", DataType::uint16},
+      {"u4", DataType::uint32},    {"u8", DataType::uint64},     {"b1", DataType::boolean},
+      {"c8", DataType::complex64}, {"c16", DataType::complex128}};
+  if (descr.size() < 2) malformed("an element type", std::string(descr));
+  const std::string_view name = descr.substr(1);
+  for (const auto& [n, t] : known)
+    if (n == name) return {t, static_cast<size_t>(bits_of(t)) / 8};
+  if (name[0] == 'U' || name[0] == 'S') {
+    const size_t length = std::strtoull(std::string(name.substr(1)).c_str(), nullptr, 10);
+    if (length > (size_t{1} << 28)) malformed("strings of a sane length", std::string(descr));
+    return {DataType::string, length * (name[0] == 'U' ? 4 : 1)};
+  }
+  malformed("a numeric or string element type", std::string(descr));
+}
+
+void append_utf8(std::string& s, uint32_t c) {
+  if (c < 0x80)
+    s += static_cast<char>(c);
+  else if (c < 0x800)
+    s += {static_cast<char>(0xc0 | c >> 6), static_cast<char>(0x80 | (c & 63))};
+  else if (c < 0x10000)
+    s += {static_cast<char>(0xe0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
+          static_cast<char>(0x80 | (c & 63))};
+  else
+    s += {static_cast<char>(0xf0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 63)),
+          static_cast<char>(0x80 | (c >> 6 & 63)), static_cast<char>(0x80 | (c & 63))};
+}
+
+std::string string_at(const char* p, size_t bytes, bool unicode, bool swap) {
+  std::string s;
+  if (!unicode) {
+    s.assign(p, bytes);
+    s.erase(std::find_if(s.rbegin(), s.rend(), [](char c) { return c != '\0'; }).base(), s.end());
+    return s;
+  }
+  for (size_t i = 0; i + 4 <= bytes; i += 4) {
+    uint32_t c;
+    std::memcpy(&c, p + i, 4);
+    if (swap) c = __builtin_bswap32(c);
+    if (c == 0) break;
+    append_utf8(s, std::min(c, 0x10ffffu));
+  }
+  return s;
+}
+
+/// Position in C order of the k-th element in Fortran order.
+int64_t from_fortran(int64_t k, const Shape& shape) {
+  int64_t at = 0, stride = count_of(shape);
+  InlineVector<int64_t, 8> strides;
+  for (int64_t d : shape) strides.push_back(stride = d ? stride / d : 0);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    at += k % shape[axis] * strides[axis];
+    k /= shape[axis];
+  }
+  return at;
+}
+
+}  // namespace
+
+Tensor parse_npy(std::string_view bytes) {
+  if (bytes.size() < 10 || bytes.substr(0, 6) != std::string_view("\x93NUMPY", 6))
+    malformed("the magic of a .npy file", "something else");
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
+  const bool wide = byte(6) >= 2;
+  if (byte(6) < 1 || byte(6) > 3 || (wide && bytes.size() < 12))
+    malformed("version 1, 2 or 3", std::to_string(byte(6)));
+  const size_t start = wide ? 12 : 10;
+  const size_t length = byte(8) | byte(9) << 8 | (wide ? byte(10) << 16 | byte(11) << 24 : 0);
+  if (length > bytes.size() - start)
+    malformed("a header of " + std::to_string(length) + " bytes", "a shorter file");
+  const Header h = parse_header(bytes.substr(start, length));
+  const NpyType t = type_named(h.descr);
+  const std::string_view data = bytes.substr(start + length);
+  const int64_t count = checked_count(h.shape, t.type, "array");
+  if (t.bytes && static_cast<uint64_t>(count) > data.size() / t.bytes)
+    malformed(std::to_string(count) + " elements of " + std::to_string(t.bytes) + " bytes",
+              std::to_string(data.size()) + " bytes");
+  if (!t.bytes && count > (int64_t{1} << 24))
+    malformed("a sane number of empty strings", std::to_string(count));
+
+  Tensor out(t.type, Shape(h.shape.begin(), h.shape.end()));
+  const bool swap = h.descr[0] == '>';
+  auto place = [&](int64_t k) { return static_cast<size_t>(h.fortran ? from_fortran(k, out.shape()) : k); };
+  if (t.type == DataType::string) {
+    const bool unicode = h.descr[1] == 'U';
+    for (int64_t k = 0; k < count; ++k)
+      out.as<std::string>()[place(k)] =
+          string_at(data.data() + static_cast<size_t>(k) * t.bytes, t.bytes, unicode, swap);
+    return out;
+  }
+  auto* to = static_cast<char*>(out.data());
+  if (!swap && !h.fortran) {
+    if (count) std::memcpy(to, data.data(), static_cast<size_t>(count) * t.bytes);
+    return out;
+  }
+  const size_t part =
+      is_complex(t.type) ? t.bytes / 2 : t.bytes;  // each half of a complex number has its own byte order
+  for (int64_t k = 0; k < count; ++k) {
+    char* at = to + place(k) * t.bytes;
+    std::memcpy(at, data.data() + static_cast<size_t>(k) * t.bytes, t.bytes);
+    if (swap)
+      for (size_t p = 0; p < t.bytes; p += part) std::reverse(at + p, at + p + part);
+  }
+  return out;
+}
+
+Tensor load_npy(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  try {
+    return parse_npy(bytes);
+  } catch (const Error& e) {
+    throw e.at("", path.string(), "");
+  }
+}
+
+void save_npy(const std::filesystem::path& path, const Tensor& t) {
+  static constexpr std::pair<DataType, std::string_view> plain[] = {
+      {DataType::float16, "<f2"},   {DataType::float32, "<f4"},    {DataType::float64, "<f8"},
+      {DataType::int8, "|i1"},      {DataType::int16, "<i2"},      {DataType::int32, "<i4"},
+      {DataType::int64, "<i8"},     {DataType::uint8, "|u1"},      {DataType::uint16, "<u2"},
+      {DataType::uint32, "<u4"},    {DataType::uint64, "<u8"},     {DataType::boolean, "|b1"},
+      {DataType::complex64, "<c8"}, {DataType::complex128, "<c16"}};
+  Tensor data = t;
+  std::string descr, strings;
+  for (const auto& [type, name] : plain)
+    if (type == t.type()) descr = name;
+  if (t.type() == DataType::string) {
+    size_t longest = 1;
+    for (const std::string& s : t.as<std::string>()) longest = std::max(longest, s.size());
+    descr = "|S" + std::to_string(longest);  // UTF-8 bytes: readable without decoding tables
+    for (const std::string& s : t.as<std::string>()) strings += s + std::string(longest - s.size(), '\0');
+  } else if (descr.empty()) {
+    const bool floats = is_float(t.type());
+    const DataType wider = floats                          ? DataType::float32
+                           : is_unsigned_integer(t.type()) ? DataType::uint8
+                                                           : DataType::int8;
+    data = Tensor(wider, t.shape());
+    for (int64_t i = 0; i < t.size(); ++i)
+      floats ? store_double(data, i, load_double(t, i)) : store_int(data, i, load_int(t, i));
+    descr = floats ? "<f4" : wider == DataType::uint8 ? "|u1" : "|i1";
+  }
+  std::string shape;
+  for (int64_t d : t.shape()) shape += std::to_string(d) + ",";
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.resize((header.size() + 11 + 63) / 64 * 64 - 10, ' ');  // elements start at a multiple of 64
+  header.back() = '\n';
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size() & 255);
+  bytes += static_cast<char>(header.size() >> 8);
+  bytes += header;
+  const std::string_view elements =
+      t.type() == DataType::string ? std::string_view(strings)
+                                   : std::string_view(static_cast<const char*>(data.data()), data.bytes());
+  write_file(path, {bytes, elements});
+}
+
+}  // namespace lathe

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# package_test: installs the build given, then builds and runs a ten-line program against it, through CMake and pkg-config;
+# and looks at what the shared libraries export and need.
+#   run.sh BUILD_DIR SOURCE_DIR
+set -euo pipefail
+build=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+model=$source/examples/digits/digits.onnx
+
+cmake --install "$build" --prefix "$work/prefix" >/dev/null
+for flavour in lathe lathe_static; do
+  [ -d "$work/cmake" ] || cmake -G Ninja -S "$source/tests/package" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+  cmake --build "$work/cmake" --target with_$flavour >/dev/null
+  "$work/cmake/with_$flavour" "$model" | grep -qE '^([01]\.[0-9]{3} ){10}$'
+  echo "find_package, $flavour: runs"
+done
+
+libdir=$(dirname "$(find "$work/prefix" -name liblathe.so | head -1)")
+flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs lathe)
+# shellcheck disable=SC2086
+g++ -std=c++20 "$source/tests/package/main.cpp" -o "$work/with_pkg_config" $flags -Wl,-rpath,"$libdir"
+"$work/with_pkg_config" "$model" | grep -qE '^([01]\.[0-9]{3} ){10}$'
+echo "pkg-config: runs"
+
+for library in liblathe.so liblathe_runtime.so; do
+  # Everything defined and visible is in namespace lathe, or is type information and vtables of its classes.
+  strangers=$(nm -D --defined-only -C "$libdir/$library" | awk '{ $1 = $2 = ""; print }' | sed 's/^ *//' |
+    grep -vE '^(lathe::|(vtable|typeinfo|typeinfo name|VTT|guard variable) for lathe::|lathe_|.* lathe::[A-Za-z_:]+(<.*>)?\(|lathe[0-9.]*$)' || true)
+  if [ -n "$strangers" ]; then
+    echo "$library exports what is not ours:"
+    echo "$strangers" | head -20
+    exit 1
+  fi
+  if readelf -d "$libdir/$library" | grep NEEDED | grep -vE 'libstdc\+\+|libm\.|libgcc_s|libc\.|ld-linux|libpthread|libdl'; then
+    echo "$library needs more than the C++ run-time"
+    exit 1
+  fi
+  echo "$library: exports only lathe, needs only the C++ run-time"
+done
