@@ -1,0 +1,55 @@
+// A quiet thread pool: workers look for work for some tens of microseconds after a job and then sleep in the
+// kernel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "lathe/engine.h"
+
+namespace lathe {
+
+/// Runs loops on several threads. Thread-safe: when two callers meet, the second does its loop alone, without
+/// waiting. Never pins threads: the operating system and the cpuset decide where they run.
+class ThreadPool {
+ public:
+  /// `threads` counts the caller: 1 starts none. With an executor, that one's threads do the work instead.
+  explicit ThreadPool(int threads, std::shared_ptr<Executor> executor = {});
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return threads_; }
+
+  using Loop = FunctionRef<void(int64_t begin, int64_t end)>;
+  /// Calls f over [0, n) in pieces; returns when all are done and throws the first exception. The pieces
+  /// follow from n and grain alone. Called from inside a piece, it runs on that thread. `flush_denormals`
+  /// holds for all threads that take part.
+  void run(int64_t n, int64_t grain, bool flush_denormals, Loop f);
+
+  /// Length of the pieces that `run` makes.
+  static int64_t piece_length(int64_t n, int64_t grain);
+
+ private:
+  struct Job;
+  void work();
+  static void drain(Job& job);
+  void run_on_workers(Job& job);
+  void run_on_executor(Job& job);
+
+  int threads_;
+  std::shared_ptr<Executor> executor_;
+  std::vector<std::thread> workers_;
+  std::atomic<bool> busy_{false};    // somebody's job has the workers
+  std::atomic<uint32_t> epoch_{0};   // changes with every job: what sleepers watch
+  std::atomic<Job*> job_{nullptr};   // the job that is open for workers
+  std::atomic<uint32_t> active_{0};  // workers that may be looking at a job
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace lathe
