@@ -135,7 +135,7 @@ class NodeContext final : public KernelContext {
     return scratch_.data();
   }
   void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
-    const int64_t piece = std::max({grain, int64_t{1}, ceil_div(n, int64_t{256})});
+    const int64_t piece = std::max({grain, int64_t{1}, n / 256 + 1});
     for (int64_t begin = 0; begin < n; begin += std::min(piece, n - begin)) {
       poll();
       f(begin, begin + std::min(piece, n - begin));
@@ -185,7 +185,8 @@ class GraphRun final : public Scope {
   size_t inputs() const { return graph_.inputs().size(); }
   size_t outputs() const { return graph_.outputs().size(); }
   const Value& value(ValueId v) const override {
-    return graph_.value(v).constant ? *graph_.value(v).constant : values_[v];
+    const auto& constant = graph_.value(v).constant;  // of an input: its default
+    return constant && values_[v].empty() ? *constant : values_[v];
   }
 
  private:

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/op_key.h"
+#include "lathe/backend.h"
 #include "lathe/error.h"
 #include "lathe/value.h"
 #include "tensor/attributes.h"
@@ -62,8 +63,8 @@ class KernelBody {
   virtual ~KernelBody() = default;
   virtual size_t inputs() const = 0;
   virtual size_t outputs() const = 0;
-  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` and stay valid to the end of
-  /// the next run, so that they can be its inputs as they are (the states of a loop). `owned()` keeps one
+  /// Runs it. `inputs` stay valid until return; results are read with `output(i)` and stay valid to the end
+  /// of the next run, so that they can be its inputs as they are (the states of a loop). `owned()` keeps one
   /// for longer.
   virtual void run(std::span<const Value> inputs) = 0;
   virtual const Value& output(size_t i) const = 0;
@@ -108,6 +109,10 @@ class KernelContext {
   virtual void poll() = 0;
 
   virtual KernelBody& body(size_t i) = 0;
+  /// What the kernel answered when it was asked.
+  virtual std::span<const int64_t> tunables() const { return {}; }
+  /// The queue of the kernel's device; null in host memory.
+  virtual Queue* queue() { return nullptr; }
   /// Where errors of this step say they happened.
   [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const {
     throw Error(code, "run", std::move(expected), std::move(got), std::move(remedy));

@@ -30,12 +30,11 @@ struct PlanValue {
   std::string name;  // of the value in the file
   PlanType type;
   ValueRole role = ValueRole::computed;
-  int32_t weight = -1;  // constant: index into Plan::weights
+  int32_t weight = -1;  // constant: index into Plan::weights; input: its default, or -1
+  /// 0 is the host; k is the memory of Plan::backends[k - 1].
   MemorySpace memory = host_memory;
   /// The memory of this value is that of another one (Reshape of it): -1 when it has its own.
   int32_t alias_of = -1;
-  /// First and last step that need it, for the memory planner; outputs live to the end.
-  int32_t first_step = 0, last_step = 0;
 };
 
 struct PlanBody {
@@ -45,7 +44,7 @@ struct PlanBody {
 };
 
 struct PlanStep {
-  std::string op, domain, kernel;   // kernel: its name in the catalog
+  std::string op, domain, kernel;   // kernel: its name in the catalog; empty: a copy between memory spaces
   std::string node;                 // provenance: name of the node in the file
   std::vector<std::string> origin;  // all original nodes it stands for
   Attributes attributes;
@@ -53,8 +52,7 @@ struct PlanStep {
   std::vector<int32_t> inputs, outputs;  // values; -1 absent
   std::vector<int32_t> packed;           // per input: weight index of its packed form, or -1 (empty: none)
   std::vector<PlanBody> bodies;
-  /// True when every output shape is an expression of the input symbols: no shape rule runs.
-  bool shapes_known = false;
+  std::vector<std::string> refusals;  // why other kernels were not taken: "softmax.avx512: only float32"
 };
 
 /// A graph in order of execution.
@@ -78,8 +76,7 @@ struct WeightRecipe {
 struct Weight {
   std::string name;
   WeightRecipe recipe;
-  Value value;         // tensors are views of the model's or the plan's mapping, or owned
-  bool stored = true;  // false: only needed to make others
+  Value value;  // tensors are views of the model's or the plan's mapping, or owned
 };
 
 struct Plan {
@@ -94,8 +91,7 @@ struct Plan {
   Isa isa = Isa::generic;
   std::vector<std::string> backends;  // those that must be there to run it
   std::vector<std::pair<std::string, std::string>> metadata;
-  /// Inner values that can be tapped: name → (graph 0) value; those not computed on the main path get side
-  /// steps.
+  /// Values that can be tapped: name → value of graph 0.
   std::vector<std::pair<std::string, uint32_t>> taps;
   std::string producer, description;
 };
