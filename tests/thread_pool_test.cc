@@ -194,8 +194,8 @@ TEST_F(FakeCgroup, QuotaOfTheSecondVersionLimitsThreads) {
 
 TEST_F(FakeCgroup, QuotaOfTheFirstVersionLimitsThreads) {
   write("self", "4:cpu,cpuacct:/a\n");
-  write("cpu,cpuacct/a/cpu.cfs_quota_us", "50000\n");
-  write("cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
+  write("cpu/a/cpu.cfs_quota_us", "50000\n");
+  write("cpu/a/cpu.cfs_period_us", "100000\n");
   const CpuLimits l = cpu_limits(root, root / "self");
   EXPECT_DOUBLE_EQ(l.quota, 0.5);
   EXPECT_EQ(l.threads, 1);
