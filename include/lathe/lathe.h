@@ -7,6 +7,8 @@
 #include "lathe/io.h"
 #include "lathe/onnx.h"
 #include "lathe/tensor.h"
+#include "lathe/tools.h"
 #include "lathe/types.h"
 #include "lathe/value.h"
+#include "lathe/values.h"
 #include "lathe/version.h"

@@ -61,40 +61,41 @@ int affinity_count(int online) {
 
 double positive_ratio(double quota, double period) { return quota > 0 && period > 0 ? quota / period : 0; }
 
-/// The tightest quota from the process's group up to the root: any level may limit.
-double cgroup_quota(const std::filesystem::path& root, const std::filesystem::path& self) {
-  double best = 0;
-  auto tighten = [&](double q) {
-    if (q > 0 && (best == 0 || q < best)) best = q;
-  };
-  auto read_v2 = [&](const std::filesystem::path& dir) {
-    std::ifstream in(dir / "cpu.max");
-    std::string quota;
-    double period = 0;
-    if (in >> quota >> period && quota != "max") tighten(positive_ratio(std::atof(quota.c_str()), period));
-  };
-  auto read_v1 = [&](const std::filesystem::path& dir) {
-    double quota = 0, period = 0;
-    std::ifstream q(dir / "cpu.cfs_quota_us"), p(dir / "cpu.cfs_period_us");
-    if (q >> quota && p >> period) tighten(positive_ratio(quota, period));
-  };
-  read_v2(root);
-  read_v1(root / "cpu");
+/// Calls visit(directory, v1) for every control group of `controller` this process is in, up to the root: any
+/// level may limit.
+template <class Visit>
+void visit_groups(const std::filesystem::path& root, const std::filesystem::path& self,
+                  const std::string& controller, Visit visit) {
+  visit(root, false);
+  visit(root / controller, true);
   std::ifstream in(self);
   for (std::string line; std::getline(in, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool v1 = ("," + controllers + ",").find(",cpu,") != std::string::npos;
+    const bool v1 = ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
     if (!controllers.empty() && !v1) continue;
     std::filesystem::path at = std::filesystem::path(line.substr(second + 1)).relative_path();
-    for (; !at.empty(); at = at.parent_path()) {
-      if (v1)
-        read_v1(root / "cpu" / at);
-      else
-        read_v2(root / at);
-    }
+    for (; !at.empty(); at = at.parent_path()) visit(v1 ? root / controller / at : root / at, v1);
   }
+}
+
+double cgroup_quota(const std::filesystem::path& root, const std::filesystem::path& self) {
+  double best = 0;
+  auto tighten = [&](double q) {
+    if (q > 0 && (best == 0 || q < best)) best = q;
+  };
+  visit_groups(root, self, "cpu", [&](const std::filesystem::path& dir, bool v1) {
+    double quota = 0, period = 0;
+    if (v1) {
+      std::ifstream q(dir / "cpu.cfs_quota_us"), p(dir / "cpu.cfs_period_us");
+      if (q >> quota && p >> period) tighten(positive_ratio(quota, period));
+    } else {
+      std::ifstream in(dir / "cpu.max");
+      std::string text;
+      if (in >> text >> period && text != "max") tighten(positive_ratio(std::atof(text.c_str()), period));
+    }
+  });
   return best;
 }
 
@@ -123,6 +124,18 @@ CpuLimits cpu_limits(const std::filesystem::path& cgroup_root, const std::filesy
     l.reason += ", no control-group quota";
   }
   return l;
+}
+
+uint64_t memory_limit(const std::filesystem::path& cgroup_root, const std::filesystem::path& self) {
+  // Version 1 writes "no limit" as a huge number.
+  constexpr uint64_t unlimited = uint64_t{1} << 60;
+  uint64_t best = unlimited;
+  visit_groups(cgroup_root, self, "memory", [&](const std::filesystem::path& dir, bool v1) {
+    std::ifstream in(dir / (v1 ? "memory.limit_in_bytes" : "memory.max"));
+    uint64_t bytes = 0;
+    if (in >> bytes && bytes > 0) best = std::min(best, bytes);
+  });
+  return best == unlimited ? 0 : best;
 }
 
 }  // namespace lathe

@@ -1,6 +1,7 @@
 // Facts about the processor and the limits this process runs under.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -26,5 +27,8 @@ struct CpuLimits {
 /// `cgroup_root` and `self` are parameters so that tests can show it other files.
 CpuLimits cpu_limits(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup",
                      const std::filesystem::path& self = "/proc/self/cgroup");
+/// Bytes of memory that this process's control groups allow, the tightest level counting; 0: no limit.
+uint64_t memory_limit(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup",
+                      const std::filesystem::path& self = "/proc/self/cgroup");
 
 }  // namespace lathe

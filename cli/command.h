@@ -1,0 +1,36 @@
+// What every subcommand of `lathe` shares: how it is declared, what it returns, how it fails.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "lathe/error.h"
+
+namespace lathe::cli {
+
+/// Exit codes of the program.
+enum Exit : int { success = 0, model_at_fault = 1, command_line_at_fault = 2 };
+
+/// What runs once the command line has been read; the subcommand that was asked for sets it.
+struct Command {
+  std::function<int()> run;
+  bool json = false;
+};
+
+/// Declares a subcommand with --json. `examples`: one command a line, as a person would type it; tests run
+/// them.
+CLI::App* declare(CLI::App& app, Command& command, const std::string& name, const std::string& description,
+                  const std::string& examples);
+
+/// Whether the person's words are at fault rather than the model or its data.
+bool blames_command_line(Code code);
+
+[[noreturn]] inline void refuse_argument(std::string expected, std::string got, std::string remedy = {}) {
+  throw Error(Code::bad_argument, "command line", std::move(expected), std::move(got), std::move(remedy));
+}
+
+void add_ops(CLI::App& app, Command& command);
+void add_info(CLI::App& app, Command& command);
+
+}  // namespace lathe::cli

@@ -1,0 +1,57 @@
+// `lathe info`: what this machine is and what the library makes of it.
+#include <fmt/core.h>
+
+#include "command.h"
+#include "json.h"
+#include "text.h"
+
+namespace lathe::cli {
+namespace {
+
+void print_json(const SystemInfo& s) {
+  print({{"version", s.version},
+         {"cpu", s.cpu},
+         {"isa", s.isa},
+         {"features", s.features},
+         {"processors_online", s.processors_online},
+         {"processors_allowed", s.processors_allowed},
+         {"cpu_quota", s.cpu_quota > 0 ? Json(s.cpu_quota) : Json(nullptr)},
+         {"memory_total", s.memory_total},
+         {"memory_limit", s.memory_limit ? Json(s.memory_limit) : Json(nullptr)},
+         {"threads", s.threads},
+         {"threads_reason", s.threads_reason},
+         {"newest_opset", s.newest_opset},
+         {"newest_ir_version", s.newest_ir_version}});
+}
+
+void print_text(const SystemInfo& s) {
+  Table t("");
+  t.add({"lathe", s.version});
+  t.add({"speaks",
+         fmt::format("ai.onnx up to opset {}, IR version up to {}", s.newest_opset, s.newest_ir_version)});
+  t.add({"processor", s.cpu.empty() ? "unknown" : s.cpu});
+  t.add({"instructions", s.isa + (s.features.empty() ? "" : " (found: " + join(s.features, ", ") + ")")});
+  t.add({"processors", fmt::format("{} of {} may be used", s.processors_allowed, s.processors_online)});
+  t.add({"quota", s.cpu_quota > 0 ? fmt::format("{:.2f} processors", s.cpu_quota) : "none"});
+  t.add({"memory", bytes_text(s.memory_total) +
+                       (s.memory_limit ? ", limited to " + bytes_text(s.memory_limit) : ", no limit")});
+  t.add({"threads", fmt::format("{}: {}", s.threads, s.threads_reason)});
+  t.print();
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Command& command) {
+  CLI::App* sub = declare(app, command, "info",
+                          "Tell what the processor can do, what limits hold, and how many threads are used",
+                          "  lathe info\n  lathe info --json\n");
+  sub->callback([&command] {
+    command.run = [&command] {
+      const SystemInfo s = system_info();
+      command.json ? print_json(s) : print_text(s);
+      return success;
+    };
+  });
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,24 @@
+// How the public structures look as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lathe/lathe.h"
+
+namespace lathe::cli {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Diagnostic& d);
+Json to_json(const IoInfo& io);
+/// Numbers where they are known, else the expression as text; null for an unknown rank.
+Json to_json(const std::optional<SymShape>& shape);
+Json to_json(const Shape& shape);
+/// Type, shape, statistics and first elements.
+Json summary(const Value& v);
+
+/// On standard output, indented. Names in a model may be any bytes: what is not UTF-8 is replaced.
+void print(const Json& j);
+
+}  // namespace lathe::cli

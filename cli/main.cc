@@ -1,0 +1,68 @@
+// The `lathe` command: reads the command line, runs one subcommand, turns every error into one sentence and a
+// code.
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "command.h"
+#include "json.h"
+#include "lathe/lathe.h"
+
+namespace lathe::cli {
+
+CLI::App* declare(CLI::App& app, Command& command, const std::string& name, const std::string& description,
+                  const std::string& examples) {
+  CLI::App* sub = app.add_subcommand(name, description);
+  sub->add_flag("--json", command.json, "Print JSON on standard output");
+  sub->footer("Examples:\n" + examples +
+              "\nExit code: 0 success, 1 the model or its data is at fault, 2 the command line is.");
+  return sub;
+}
+
+bool blames_command_line(Code code) {
+  switch (code) {
+    case Code::bad_argument:
+    case Code::not_supported:
+    case Code::build_bad_option:
+    case Code::build_device_absent:
+    case Code::file_not_found:
+    case Code::file_not_regular:
+    case Code::file_write_failed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+int fail(const Command& command, const Error& e) {
+  if (command.json) print(Json{{"error", to_json(e.diagnostic())}});
+  fmt::print(stderr, "{}\n", e.what());
+  return blames_command_line(e.code()) ? command_line_at_fault : model_at_fault;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Lathe reads, checks, optimises and runs ONNX models.", "lathe"};
+  app.set_version_flag("--version", std::string(version()));
+  app.require_subcommand(1);
+  Command command;
+  for (auto add : {add_ops, add_info}) add(app, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? success : command_line_at_fault;
+  }
+  try {
+    return command.run();
+  } catch (const Error& e) {
+    return fail(command, e);
+  } catch (const std::bad_alloc&) {
+    return fail(command, Error(Code::run_out_of_memory, "run", "enough memory", "an allocation that failed"));
+  }
+}
+
+}  // namespace
+}  // namespace lathe::cli
+
+int main(int argc, char** argv) { return lathe::cli::run(argc, argv); }

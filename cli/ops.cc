@@ -1,0 +1,96 @@
+// `lathe ops`: the operators that are supported, straight from the registry.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "command.h"
+#include "json.h"
+#include "text.h"
+
+namespace lathe::cli {
+namespace {
+
+std::string domain_text(const OperatorInfo& op) { return op.domain.empty() ? "ai.onnx" : op.domain; }
+
+Json to_json(const OperatorInfo& op) {
+  Json j{{"domain", domain_text(op)},
+         {"name", op.name},
+         {"versions", Json::array()},
+         {"kernels", Json::array()}};
+  for (const auto& v : op.versions) {
+    Json types = Json::object();
+    for (const auto& [variable, names] : v.types) types[variable] = names;
+    j["versions"].push_back(
+        {{"since", v.since}, {"deprecated", v.deprecated}, {"signature", v.signature}, {"types", types}});
+  }
+  for (const auto& k : op.kernels)
+    j["kernels"].push_back({{"name", k.name}, {"backend", k.backend}, {"isa", k.isa}});
+  return j;
+}
+
+std::string versions_text(const OperatorInfo& op) {
+  std::vector<std::string> words;
+  for (const auto& v : op.versions)
+    words.push_back(std::to_string(v.since) + (v.deprecated ? " (ended)" : ""));
+  return join(words, ", ");
+}
+
+std::string kernels_text(const OperatorInfo& op) {
+  std::vector<std::string> words;
+  for (const auto& k : op.kernels) {
+    std::string word = k.backend == "cpu" ? k.isa : k.backend;
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
+  }
+  return words.empty() ? "none" : join(words, ", ");
+}
+
+void print_list(const std::vector<OperatorInfo>& ops) {
+  Table t("");
+  t.add({"operator", "versions", "kernels"});
+  for (const auto& op : ops)
+    t.add({op.domain.empty() ? op.name : op.domain + "." + op.name, versions_text(op), kernels_text(op)});
+  t.print();
+  fmt::print("{} operators\n", ops.size());
+}
+
+void print_one(const OperatorInfo& op) {
+  fmt::print("{} ({})\n", op.name, domain_text(op));
+  for (const auto& v : op.versions) {
+    fmt::print("  since {}{}\n", v.since, v.deprecated ? ": ended, replaced at import" : "");
+    if (!v.signature.empty()) fmt::print("    {}\n", v.signature);
+    for (const auto& [variable, names] : v.types) fmt::print("    {}: {}\n", variable, join(names, " "));
+  }
+  Table t("    ");
+  for (const auto& k : op.kernels) t.add({k.name, k.backend, k.isa});
+  fmt::print("  kernels\n");
+  t.print();
+}
+
+int run(const std::string& pattern, bool json) {
+  const auto ops = operators(pattern.empty() ? "*" : pattern);
+  if (ops.empty())
+    refuse_argument("the name of a supported operator", "'" + pattern + "'", "`lathe ops` lists them");
+  const bool one = !pattern.empty() && ops.size() == 1;
+  if (json) {
+    Json list = Json::array();
+    for (const auto& op : ops) list.push_back(to_json(op));
+    print({{"operators", list}});
+  } else {
+    one ? print_one(ops[0]) : print_list(ops);
+  }
+  return success;
+}
+
+}  // namespace
+
+void add_ops(CLI::App& app, Command& command) {
+  CLI::App* sub = declare(app, command, "ops", "List the operators that are supported, per version and type",
+                          "  lathe ops\n  lathe ops Softmax\n  lathe ops 'Reduce*' --json\n");
+  auto pattern = std::make_shared<std::string>();
+  sub->add_option("NAME", *pattern, "An operator's name, or a shell pattern");
+  sub->callback(
+      [&command, pattern] { command.run = [&command, pattern] { return run(*pattern, command.json); }; });
+}
+
+}  // namespace lathe::cli

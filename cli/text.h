@@ -1,0 +1,33 @@
+// Numbers and tables for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// "1.5 MiB".
+std::string bytes_text(uint64_t bytes);
+/// "12.3 ms".
+std::string time_text(double seconds);
+/// "1.82 G": in thousands.
+std::string count_text(double count);
+
+/// Columns that line up, two spaces between them; the first row may be a heading.
+class Table {
+ public:
+  explicit Table(std::string indent = "  ") : indent_(std::move(indent)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  bool empty() const { return rows_.empty(); }
+  /// On standard output.
+  void print() const;
+
+ private:
+  std::string indent_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string join(const std::vector<std::string>& words, const std::string& between);
+
+}  // namespace lathe::cli

@@ -1,0 +1,45 @@
+// Facts about this machine, for `lathe info`.
+#include <fstream>
+#include <string>
+
+#include "base/cpu.h"
+#include "kernel/kernel.h"
+#include "lathe/tools.h"
+#include "lathe/version.h"
+#include "schema/schema.h"
+
+#if defined(__linux__)
+#include <unistd.h>
+#endif
+
+namespace lathe {
+
+SystemInfo system_info() {
+  SystemInfo s;
+  s.version = version();
+  const CpuFeatures& cpu = cpu_features();
+  s.cpu = cpu.name;
+  s.isa = name_of(cpu.avx512 ? Isa::avx512 : cpu.avx2 ? Isa::avx2 : Isa::generic);
+  const std::pair<bool, const char*> features[] = {{cpu.avx2, "avx2"},
+                                                   {cpu.avx512, "avx512"},
+                                                   {cpu.avx512_vnni, "avx512_vnni"},
+                                                   {cpu.avx512_bf16, "avx512_bf16"}};
+  for (const auto& [there, name] : features)
+    if (there) s.features.emplace_back(name);
+  const CpuLimits limits = cpu_limits();
+  s.processors_online = limits.online;
+  s.processors_allowed = limits.affinity;
+  s.cpu_quota = limits.quota;
+  s.threads = limits.threads;
+  s.threads_reason = limits.reason;
+#if defined(__linux__)
+  s.memory_total =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+#endif
+  s.memory_limit = memory_limit();
+  s.newest_opset = newest_opset;
+  s.newest_ir_version = newest_ir_version;
+  return s;
+}
+
+}  // namespace lathe
