@@ -1,0 +1,103 @@
+// What operators that only move elements share: they are written once per element size, and packed types
+// pass through as bytes.
+#pragma once
+
+#include <algorithm>
+
+#include "kernel/kernel.h"
+#include "tensor/element.h"
+
+namespace lathe {
+
+/// Elements of whole bytes: the tensor itself, or what widened() makes of a packed one.
+inline Tensor unpacked(const Tensor& t) { return is_packed(t.type()) ? widened(t) : t; }
+
+/// An output whose elements are whole bytes while a kernel writes them.
+class ByteOutput {
+ public:
+  explicit ByteOutput(Tensor& out)
+      : out_(out), bytes_(is_packed(out.type()) ? Tensor(DataType::uint8, out.shape()) : out) {}
+  Tensor& tensor() { return bytes_; }
+  /// Packs the elements again, where that is needed.
+  void finish() {
+    if (is_packed(out_.type())) narrow_into(bytes_, out_);
+  }
+
+ private:
+  Tensor& out_;
+  Tensor bytes_;
+};
+
+/// Calls f<T>(from, to) with the elements of `in` and `out` (of one element type), T of the element's size.
+template <class F>
+void move_elements(const Tensor& in, Tensor& out, F&& f) {
+  const Tensor from = unpacked(in);
+  ByteOutput to(out);
+  for_size(from.type(),
+           [&]<class T> { f.template operator()<T>(from.as<T>(), to.tensor().template as<T>()); });
+  to.finish();
+}
+
+/// Copies all elements; nothing when both are the same memory.
+inline void copy_elements(const Tensor& in, Tensor& out) {
+  if (in.data() == out.data() || in.size() == 0) return;
+  if (in.type() == DataType::string)
+    std::copy(in.as<std::string>().begin(), in.as<std::string>().end(), out.as<std::string>().begin());
+  else
+    std::memcpy(out.data(), in.data(), in.bytes());
+}
+
+/// Distances between neighbours of each axis, in elements, of a dense row-major tensor.
+inline Shape row_major(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(shape[i], 1);
+  return strides;
+}
+
+/// Steps through the indices of a shape in row-major order, keeping an offset under given strides.
+class Odometer {
+ public:
+  Odometer(Shape shape, Shape strides, int64_t offset = 0)
+      : shape_(std::move(shape)), strides_(std::move(strides)), index_(shape_.size(), 0), offset_(offset) {}
+  int64_t offset() const { return offset_; }
+  const Shape& index() const { return index_; }
+  /// To the next index; false after the last one, and then at the first again.
+  bool next() {
+    for (size_t a = shape_.size(); a-- > 0;) {
+      offset_ += strides_[a];
+      if (++index_[a] < shape_[a]) return true;
+      offset_ -= strides_[a] * shape_[a];
+      index_[a] = 0;
+    }
+    return false;
+  }
+
+ private:
+  Shape shape_, strides_, index_;
+  int64_t offset_;
+};
+
+/// Writes the elements at `from[offset + Σ index·stride]`, for every index of `shape` in row-major order.
+template <class T>
+void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides, KernelContext& c) {
+  if (count_of(shape) == 0) return;
+  const int64_t row = shape.empty() ? 1 : shape.back();
+  const int64_t step = shape.empty() ? 0 : strides.back();
+  Shape outer = shape, outer_strides = strides;
+  if (!shape.empty()) {
+    outer.pop_back();
+    outer_strides.pop_back();
+  }
+  Odometer at(std::move(outer), std::move(outer_strides));
+  int64_t since_poll = 0;
+  do {
+    if ((since_poll += row) > 65536) {
+      c.poll();
+      since_poll = 0;
+    }
+    const T* p = from + at.offset();
+    for (int64_t i = 0; i < row; ++i) *to++ = p[i * step];
+  } while (at.next());
+}
+
+}  // namespace lathe
