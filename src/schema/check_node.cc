@@ -1,0 +1,144 @@
+#include "schema/check_node.h"
+
+#include <algorithm>
+
+namespace lathe {
+
+Diagnostic node_fault(const Graph& g, const Node& n, std::string stage, Code code, std::string expected, std::string got,
+                      std::string remedy) {
+  Diagnostic d;
+  d.code = code;
+  d.stage = std::move(stage);
+  d.node = n.name;
+  d.op = n.op;
+  d.expected = std::move(expected);
+  d.got = std::move(got);
+  d.remedy = std::move(remedy);
+  for (ValueId v : n.inputs) {
+    if (v == no_id) {
+      d.inputs.push_back("(left out)");
+      continue;
+    }
+    const ValueInfo& i = g.value(v);
+    d.inputs.push_back(i.type.known() ? i.name + ": " + i.type.str() : i.name);
+  }
+  return d;
+}
+
+Diagnostic at_node(const Graph& g, const Node& n, std::string_view stage, const Error& e) {
+  Diagnostic d = e.diagnostic();
+  if (!d.op.empty()) return d;  // a node inside one of this node's bodies
+  Diagnostic here = node_fault(g, n, std::string(stage), d.code, std::move(d.expected), std::move(d.got), std::move(d.remedy));
+  here.severity = d.severity;
+  if (!d.node.empty() && d.node != n.name) here.got += " (" + d.node + ")";
+  return here;
+}
+
+std::string versioned_name(const OpSchema& schema, const Version& version) {
+  const std::string name = schema.domain().empty() ? schema.name() : schema.domain() + "::" + schema.name();
+  return name + "-" + std::to_string(version.since);
+}
+
+namespace {
+
+std::string count_text(size_t least, size_t most) {
+  if (most == SIZE_MAX) return "at least " + std::to_string(least);
+  return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+}
+
+std::string parameters_text(const std::vector<Parameter>& list) {
+  std::string t;
+  for (const Parameter& p : list) t += (t.empty() ? "" : ", ") + p.name;
+  return t;
+}
+
+/// Values up to the last that is there.
+size_t count_present(const std::vector<ValueId>& list) {
+  size_t n = list.size();
+  while (n > 0 && list[n - 1] == no_id) --n;
+  return n;
+}
+
+bool kind_fits(const AttributeDecl& a, const Node& n) {
+  const AttributeValue* v = n.attributes.find(a.name);
+  const std::string_view kind = v ? kind_of(*v) : n.body(a.name) ? "graph" : "";
+  if (kind == a.kind) return true;
+  // Types are kept as text, sparse tensors as dense ones.
+  return (a.kind == "type" && kind == "string") || (a.kind == "sparse" && kind == "tensor");
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
+      const size_t changed = diagonal + (same ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpSchema& schema, const Version& version) {
+  const Signature& s = version.signature();
+  const std::string name = versioned_name(schema, version);
+  std::vector<Diagnostic> found;
+  auto fault = [&](Code code, std::string expected, std::string got, std::string remedy) {
+    found.push_back(node_fault(g, n, "check", code, std::move(expected), std::move(got), std::move(remedy)));
+  };
+
+  const size_t inputs = count_present(n.inputs), outputs = count_present(n.outputs);
+  if (inputs < s.min_inputs || inputs > s.max_inputs)
+    fault(Code::node_bad_arity, count_text(s.min_inputs, s.max_inputs) + " inputs of " + name + " (" + parameters_text(s.inputs) + ")",
+          std::to_string(inputs), "compare the node with the operator's signature");
+  for (size_t i = 0; i < inputs && i < s.inputs.size(); ++i)
+    if (n.inputs[i] == no_id && s.inputs[i].arity == Parameter::Arity::required)
+      fault(Code::node_bad_arity, "input " + std::to_string(i) + " (" + s.inputs[i].name + ") of " + name, "nothing",
+            "only optional inputs may be left out");
+  if (outputs < s.min_outputs || outputs > s.max_outputs)
+    fault(Code::node_bad_arity, count_text(s.min_outputs, s.max_outputs) + " outputs of " + name + " (" + parameters_text(s.outputs) + ")",
+          std::to_string(outputs), "compare the node with the operator's signature");
+
+  std::vector<std::string> known;
+  for (const AttributeDecl& a : s.attributes) known.push_back(a.name);
+  auto unknown = [&](const std::string& attribute) {
+    const auto near = nearest_names(attribute, known, 1);
+    fault(Code::node_bad_attribute, "attributes that " + name + " has", "'" + attribute + "'",
+          near.empty() ? "remove it, or check the model's opset" : "did you mean '" + near[0] + "'?");
+  };
+  for (const auto& a : n.attributes)
+    if (!s.attribute(a.name)) unknown(a.name);
+  for (const Body& b : n.bodies)
+    if (!s.attribute(b.name)) unknown(b.name);
+  for (const AttributeDecl& a : s.attributes) {
+    const AttributeValue* v = n.attributes.find(a.name);
+    const bool present = v || n.body(a.name);
+    if (!present && a.required)
+      fault(Code::node_bad_attribute, "attribute '" + a.name + "' (" + a.kind + ") of " + name, "none", "add it");
+    else if (present && !kind_fits(a, n))
+      fault(Code::node_bad_attribute, "attribute '" + a.name + "' of kind " + a.kind,
+            "kind " + std::string(v ? kind_of(*v) : "graph"), "write it as the kind that " + name + " declares");
+  }
+  return found;
+}
+
+std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known, size_t count) {
+  std::vector<std::pair<size_t, std::string>> scored;
+  wanted = wanted.substr(0, 64);
+  for (const std::string& k : known) {
+    const size_t d = edit_distance(wanted, k);
+    if (d <= std::max<size_t>(2, wanted.size() / 3)) scored.emplace_back(d, k);
+  }
+  std::sort(scored.begin(), scored.end());
+  std::vector<std::string> best;
+  for (size_t i = 0; i < scored.size() && i < count; ++i) best.push_back(scored[i].second);
+  return best;
+}
+
+}  // namespace lathe
