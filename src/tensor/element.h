@@ -152,7 +152,7 @@ decltype(auto) for_type(DataType type, Types<T...>, F&& f) {
     if (!found)
       throw Error(Code::node_bad_type, "run", "an element type this kernel computes",
                   std::string(name_of(type)));
-    return *std::move(r);
+    return R(*std::move(r));  // not the reference into r that decltype(auto) would deduce
   }
 }
 
