@@ -4,8 +4,8 @@
 
 namespace lathe {
 
-Diagnostic node_fault(const Graph& g, const Node& n, std::string stage, Code code, std::string expected, std::string got,
-                      std::string remedy) {
+Diagnostic node_fault(const Graph& g, const Node& n, std::string stage, Code code, std::string expected,
+                      std::string got, std::string remedy) {
   Diagnostic d;
   d.code = code;
   d.stage = std::move(stage);
@@ -28,7 +28,8 @@ Diagnostic node_fault(const Graph& g, const Node& n, std::string stage, Code cod
 Diagnostic at_node(const Graph& g, const Node& n, std::string_view stage, const Error& e) {
   Diagnostic d = e.diagnostic();
   if (!d.op.empty()) return d;  // a node inside one of this node's bodies
-  Diagnostic here = node_fault(g, n, std::string(stage), d.code, std::move(d.expected), std::move(d.got), std::move(d.remedy));
+  Diagnostic here = node_fault(g, n, std::string(stage), d.code, std::move(d.expected), std::move(d.got),
+                               std::move(d.remedy));
   here.severity = d.severity;
   if (!d.node.empty() && d.node != n.name) here.got += " (" + d.node + ")";
   return here;
@@ -74,7 +75,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
+      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
+                        std::tolower(static_cast<unsigned char>(b[j - 1]));
       const size_t changed = diagonal + (same ? 0 : 1);
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
@@ -85,7 +87,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpSchema& schema, const Version& version) {
+std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpSchema& schema,
+                                        const Version& version) {
   const Signature& s = version.signature();
   const std::string name = versioned_name(schema, version);
   std::vector<Diagnostic> found;
@@ -95,14 +98,18 @@ std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpS
 
   const size_t inputs = count_present(n.inputs), outputs = count_present(n.outputs);
   if (inputs < s.min_inputs || inputs > s.max_inputs)
-    fault(Code::node_bad_arity, count_text(s.min_inputs, s.max_inputs) + " inputs of " + name + " (" + parameters_text(s.inputs) + ")",
+    fault(Code::node_bad_arity,
+          count_text(s.min_inputs, s.max_inputs) + " inputs of " + name + " (" + parameters_text(s.inputs) +
+              ")",
           std::to_string(inputs), "compare the node with the operator's signature");
   for (size_t i = 0; i < inputs && i < s.inputs.size(); ++i)
     if (n.inputs[i] == no_id && s.inputs[i].arity == Parameter::Arity::required)
-      fault(Code::node_bad_arity, "input " + std::to_string(i) + " (" + s.inputs[i].name + ") of " + name, "nothing",
-            "only optional inputs may be left out");
+      fault(Code::node_bad_arity, "input " + std::to_string(i) + " (" + s.inputs[i].name + ") of " + name,
+            "nothing", "only optional inputs may be left out");
   if (outputs < s.min_outputs || outputs > s.max_outputs)
-    fault(Code::node_bad_arity, count_text(s.min_outputs, s.max_outputs) + " outputs of " + name + " (" + parameters_text(s.outputs) + ")",
+    fault(Code::node_bad_arity,
+          count_text(s.min_outputs, s.max_outputs) + " outputs of " + name + " (" +
+              parameters_text(s.outputs) + ")",
           std::to_string(outputs), "compare the node with the operator's signature");
 
   std::vector<std::string> known;
@@ -120,15 +127,18 @@ std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpS
     const AttributeValue* v = n.attributes.find(a.name);
     const bool present = v || n.body(a.name);
     if (!present && a.required)
-      fault(Code::node_bad_attribute, "attribute '" + a.name + "' (" + a.kind + ") of " + name, "none", "add it");
+      fault(Code::node_bad_attribute, "attribute '" + a.name + "' (" + a.kind + ") of " + name, "none",
+            "add it");
     else if (present && !kind_fits(a, n))
       fault(Code::node_bad_attribute, "attribute '" + a.name + "' of kind " + a.kind,
-            "kind " + std::string(v ? kind_of(*v) : "graph"), "write it as the kind that " + name + " declares");
+            "kind " + std::string(v ? kind_of(*v) : "graph"),
+            "write it as the kind that " + name + " declares");
   }
   return found;
 }
 
-std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known, size_t count) {
+std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known,
+                                       size_t count) {
   std::vector<std::pair<size_t, std::string>> scored;
   wanted = wanted.substr(0, 64);
   for (const std::string& k : known) {

@@ -9,19 +9,21 @@
 namespace lathe {
 
 /// A diagnostic that names the node, its operator and its inputs with their types.
-Diagnostic node_fault(const Graph& g, const Node& n, std::string stage, Code code, std::string expected, std::string got,
-                      std::string remedy = {});
+Diagnostic node_fault(const Graph& g, const Node& n, std::string stage, Code code, std::string expected,
+                      std::string got, std::string remedy = {});
 /// Says of somebody else's error at which node it happened; what it already names is kept.
 Diagnostic at_node(const Graph& g, const Node& n, std::string_view stage, const Error& e);
 
-/// Every fault in the node's number of inputs and outputs, and in its attributes: unknown, missing, of the wrong kind.
-/// `n` is in the form of `version` of `schema`.
-std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpSchema& schema, const Version& version);
+/// Every fault in the node's number of inputs and outputs, and in its attributes: unknown, missing, of the
+/// wrong kind. `n` is in the form of `version` of `schema`.
+std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpSchema& schema,
+                                        const Version& version);
 
 /// "Add", "Softmax-11": operator and version as people name them.
 std::string versioned_name(const OpSchema& schema, const Version& version);
 
 /// Names of `known` nearest to `wanted` by edit distance, best first, at most `count`; none that are far off.
-std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known, size_t count = 3);
+std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known,
+                                       size_t count = 3);
 
 }  // namespace lathe

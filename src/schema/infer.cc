@@ -24,11 +24,13 @@ std::optional<std::vector<Dim>> InferState::values(const Graph& graph, ValueId v
 }
 
 std::optional<std::vector<Dim>> tracked_values(const Tensor& t) {
-  if (!(is_integer(t.type()) || t.type() == DataType::boolean) || t.size() > max_tracked_values) return std::nullopt;
+  if (!(is_integer(t.type()) || t.type() == DataType::boolean) || t.size() > max_tracked_values)
+    return std::nullopt;
   std::vector<Dim> values;
   values.reserve(static_cast<size_t>(t.size()));
   for (int64_t i = 0; i < t.size(); ++i) {
-    if (t.type() == DataType::uint64 && t.as<uint64_t>()[static_cast<size_t>(i)] > INT64_MAX) return std::nullopt;
+    if (t.type() == DataType::uint64 && t.as<uint64_t>()[static_cast<size_t>(i)] > INT64_MAX)
+      return std::nullopt;
     values.push_back(load_int(t, i));
   }
   return values;
@@ -56,10 +58,13 @@ ValueType without_shape(const ValueType& t) {
 /// Are kind and element types known all the way down?
 bool is_complete(const ValueType& t) {
   switch (t.kind) {
-    case ValueType::Kind::none: return false;
+    case ValueType::Kind::none:
+      return false;
     case ValueType::Kind::tensor:
-    case ValueType::Kind::sparse: return t.elem != DataType::undefined;
-    default: return t.inner && is_complete(*t.inner);
+    case ValueType::Kind::sparse:
+      return t.elem != DataType::undefined;
+    default:
+      return t.inner && is_complete(*t.inner);
   }
 }
 
@@ -72,7 +77,8 @@ std::string list_text(const std::vector<std::string>& words) {
 
 /// A tensor of these numbers, for rules that want a constant and get what shape arithmetic found out.
 std::optional<Tensor> number_tensor(const Fact<Dim>& f) {
-  if (!f.valued || !f.ranked || (f.type != DataType::int64 && f.type != DataType::int32 && f.type != DataType::boolean))
+  if (!f.valued || !f.ranked ||
+      (f.type != DataType::int64 && f.type != DataType::int32 && f.type != DataType::boolean))
     return std::nullopt;
   Shape shape;
   for (const Dim& d : f.shape) {
@@ -104,8 +110,10 @@ class NodeInference final : public InferContext {
     try {
       if (schema_.attribute_check()) schema_.attribute_check()(node_.attributes);
       bind_types();
-      if (schema_.infer_function()) schema_.infer_function()(*this);
-      else apply_rule();
+      if (schema_.infer_function())
+        schema_.infer_function()(*this);
+      else
+        apply_rule();
     } catch (const Error& e) {
       throw Error(at_node(g_, node_, "infer", e));
     }
@@ -127,7 +135,8 @@ class NodeInference final : public InferContext {
     if (i < types_.size()) types_[i] = std::move(t);
   }
   void output_values(size_t i, std::vector<Dim> values) override {
-    if (i < values_.size() && static_cast<int64_t>(values.size()) <= max_tracked_values) values_[i] = std::move(values);
+    if (i < values_.size() && static_cast<int64_t>(values.size()) <= max_tracked_values)
+      values_[i] = std::move(values);
   }
   std::vector<ValueType> infer_body(size_t body, std::span<const ValueType> inputs) override;
 
@@ -163,15 +172,17 @@ class NodeInference final : public InferContext {
   std::vector<ValueType> inputs_;
   std::vector<Fact<Dim>> facts_;
   std::deque<Tensor> made_;
-  std::vector<ValueType> types_;                       // of the outputs, as far as inferred
+  std::vector<ValueType> types_;                         // of the outputs, as far as inferred
   std::vector<std::optional<std::vector<Dim>>> values_;  // of the outputs
 };
 
 void NodeInference::bind_types() {
   const Signature& s = schema_.newest().signature();
-  std::map<std::string_view, std::pair<ValueType, std::string>> bound;  // variable → its type, and the input that bound it
+  std::map<std::string_view, std::pair<ValueType, std::string>>
+      bound;  // variable → its type, and the input that bound it
   auto fault = [&](std::string expected, const ValueType& got) {
-    throw Error(Code::node_bad_type, "infer", std::move(expected), got.str(false), "insert a Cast, or correct what produces the input");
+    throw Error(Code::node_bad_type, "infer", std::move(expected), got.str(false),
+                "insert a Cast, or correct what produces the input");
   };
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!is_complete(inputs_[i])) continue;
@@ -182,18 +193,23 @@ void NodeInference::bind_types() {
       if (inputs_[i].str(false) != p.type) fault(described() + " of type " + p.type, inputs_[i]);
       continue;
     }
-    if (!variable->allows(inputs_[i])) fault(described() + " of a type among " + list_text(variable->types), inputs_[i]);
+    if (!variable->allows(inputs_[i]))
+      fault(described() + " of a type among " + list_text(variable->types), inputs_[i]);
     if (p.arity == Parameter::Arity::heterogeneous) continue;
     const auto [at, fresh] = bound.try_emplace(variable->name, without_shape(inputs_[i]), p.name);
     if (!fresh && at->second.first != without_shape(inputs_[i]))
-      fault(described() + " of the type of input " + at->second.second + ", " + at->second.first.str(false), inputs_[i]);
+      fault(described() + " of the type of input " + at->second.second + ", " + at->second.first.str(false),
+            inputs_[i]);
   }
   for (size_t i = 0; i < types_.size(); ++i) {
     const Parameter& p = s.output(i);
     const TypeVariable* variable = s.variable(p.type);
-    if (!variable) types_[i] = ValueType::parse(p.type);
-    else if (const auto at = bound.find(variable->name); at != bound.end()) types_[i] = at->second.first;
-    else if (variable->types.size() == 1) types_[i] = ValueType::parse(variable->types[0]);
+    if (!variable)
+      types_[i] = ValueType::parse(p.type);
+    else if (const auto at = bound.find(variable->name); at != bound.end())
+      types_[i] = at->second.first;
+    else if (variable->types.size() == 1)
+      types_[i] = ValueType::parse(variable->types[0]);
   }
   if (schema_.output_type_function() && !types_.empty()) {
     const DataType t = schema_.output_type_function()(node_, inputs_);
@@ -205,7 +221,8 @@ void NodeInference::apply_rule() {
   if (!schema_.shape_rule()) return;
   if (!schema_.is_partial())
     for (size_t i = 0; i < facts_.size(); ++i) {
-      const bool may_be_tensor = !inputs_[i].known() || inputs_[i].is_tensor() || inputs_[i].kind == ValueType::Kind::sparse;
+      const bool may_be_tensor =
+          !inputs_[i].known() || inputs_[i].is_tensor() || inputs_[i].kind == ValueType::Kind::sparse;
       if (facts_[i].present && may_be_tensor && !facts_[i].ranked) return;
     }
   std::vector<Fact<Dim>> out(node_.outputs.size());
@@ -216,7 +233,8 @@ void NodeInference::apply_rule() {
   ShapeContext<Dim> context(facts_, out);
   schema_.shape_rule()(node_.attributes, context);
   for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i].ranked && (types_[i].is_tensor() || types_[i].kind == ValueType::Kind::sparse || !types_[i].known())) {
+    if (out[i].ranked &&
+        (types_[i].is_tensor() || types_[i].kind == ValueType::Kind::sparse || !types_[i].known())) {
       if (!types_[i].known()) types_[i].kind = ValueType::Kind::tensor;
       types_[i].shape = std::move(out[i].shape);
     }
@@ -231,32 +249,40 @@ void NodeInference::settle(size_t i) {
     value.type = std::move(*merged);
   } else {
     const bool types_agree = unify(without_shape(types_[i]), without_shape(value.type)).has_value();
-    Diagnostic d = node_fault(g_, node_, "infer", types_agree ? Code::node_bad_shape : Code::node_bad_type,
-                              "output '" + value.name + "' of type " + value.type.str() + ", as the model declares", types_[i].str(),
-                              "correct or remove the declaration in value_info or in the graph's outputs");
+    Diagnostic d = node_fault(
+        g_, node_, "infer", types_agree ? Code::node_bad_shape : Code::node_bad_type,
+        "output '" + value.name + "' of type " + value.type.str() + ", as the model declares",
+        types_[i].str(), "correct or remove the declaration in value_info or in the graph's outputs");
     if (!types_agree || !state_.on_shape_contradiction) throw Error(std::move(d));
     d.severity = Diagnostic::Severity::warning;
     state_.on_shape_contradiction(std::move(d));
     value.type = types_[i];
   }
   const bool integers = is_integer(value.type.elem) || value.type.elem == DataType::boolean;
-  if (values_[i] && value.type.is_tensor() && integers) state_.set_values(g_, v, std::move(*values_[i]));
-  else state_.forget_values(g_, v);
+  if (values_[i] && value.type.is_tensor() && integers)
+    state_.set_values(g_, v, std::move(*values_[i]));
+  else
+    state_.forget_values(g_, v);
 }
 
 std::vector<ValueType> NodeInference::infer_body(size_t body, std::span<const ValueType> inputs) {
   Graph& b = *node_.bodies.at(body).graph;
   if (inputs.size() != b.inputs().size())
-    throw Error(Code::node_bad_arity, "infer", node_.bodies[body].name + " with " + std::to_string(inputs.size()) + " inputs",
-                std::to_string(b.inputs().size()), "give the body the inputs that " + node_.op + " passes to it");
+    throw Error(Code::node_bad_arity, "infer",
+                node_.bodies[body].name + " with " + std::to_string(inputs.size()) + " inputs",
+                std::to_string(b.inputs().size()),
+                "give the body the inputs that " + node_.op + " passes to it");
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = b.inputs()[i];
     const ValueType declared = state_.declared(b, v);
     auto merged = refine(inputs[i], declared);
     if (!merged && !unify(without_shape(inputs[i]), without_shape(declared)))
-      throw Error(Code::node_bad_type, "infer", "input " + std::to_string(i) + " of " + node_.bodies[body].name + " of type " + declared.str(),
-                  inputs[i].str(), "make the body's declaration agree with what " + node_.op + " passes to it");
-    b.value(v).type = merged ? std::move(*merged) : inputs[i];  // the body may declare the sizes of one iteration only
+      throw Error(
+          Code::node_bad_type, "infer",
+          "input " + std::to_string(i) + " of " + node_.bodies[body].name + " of type " + declared.str(),
+          inputs[i].str(), "make the body's declaration agree with what " + node_.op + " passes to it");
+    b.value(v).type =
+        merged ? std::move(*merged) : inputs[i];  // the body may declare the sizes of one iteration only
   }
   for (ValueId v : b.captures()) {
     const ValueInfo& outer = g_.value(b.value(v).captured);
@@ -266,7 +292,8 @@ std::vector<ValueType> NodeInference::infer_body(size_t body, std::span<const Va
   if (!state_.fill_body || !state_.fill_body(b)) {
     state_.body_budget -= static_cast<int64_t>(b.node_count()) + 1;
     if (state_.body_budget < 0)
-      throw Error(Code::graph_too_large, "infer", "bodies whose types settle after few rounds", "nested loops that go on widening",
+      throw Error(Code::graph_too_large, "infer", "bodies whose types settle after few rounds",
+                  "nested loops that go on widening",
                   "declare the shapes of the loops' states, or nest fewer loops");
     for (NodeId n : b.order())
       for (ValueId v : b.node(n).outputs)
@@ -282,10 +309,12 @@ std::vector<ValueType> NodeInference::infer_body(size_t body, std::span<const Va
 
 void infer_node(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& state) {
   const Node& node = g.node(n);
-  if (const OpSchema* schema = catalog.find(node.domain, node.op)) NodeInference(g, n, catalog, *schema, state).run();
+  if (const OpSchema* schema = catalog.find(node.domain, node.op))
+    NodeInference(g, n, catalog, *schema, state).run();
 }
 
-void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state, std::vector<Diagnostic>* findings) {
+void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state,
+                 std::vector<Diagnostic>* findings) {
   for (NodeId n : g.order()) try {
       infer_node(g, n, catalog, state);
     } catch (const Error& e) {

@@ -1,6 +1,6 @@
-// Type and shape inference: what the declaration of an operator says about the outputs of one node. Symbolic sizes are
-// expressions over the symbols of the inputs; small integer tensors are followed element by element (Shape → Gather → Concat →
-// Reshape), which the shape rules do and the engine carries from node to node.
+// Type and shape inference: what the declaration of an operator says about the outputs of one node. Symbolic
+// sizes are expressions over the symbols of the inputs; small integer tensors are followed element by element
+// (Shape → Gather → Concat → Reshape), which the shape rules do and the engine carries from node to node.
 #pragma once
 
 #include <functional>
@@ -16,21 +16,25 @@ class InferState {
  public:
   /// Elements of a small integer or bool value, where they are known: computed, or those of a constant.
   std::optional<std::vector<Dim>> values(const Graph& g, ValueId v) const;
-  void set_values(const Graph& g, ValueId v, std::vector<Dim> values) { values_[{&g, v}] = std::move(values); }
+  void set_values(const Graph& g, ValueId v, std::vector<Dim> values) {
+    values_[{&g, v}] = std::move(values);
+  }
   void forget_values(const Graph& g, ValueId v) { values_.erase({&g, v}); }
 
-  /// What the file says of a value in a body. Bodies are inferred anew for every set of input types, and start from this.
+  /// What the file says of a value in a body. Bodies are inferred anew for every set of input types, and
+  /// start from this.
   void declare(const Graph& g, ValueId v, ValueType type) { declared_[{&g, v}] = std::move(type); }
   ValueType declared(const Graph& g, ValueId v) const;
 
-  /// Called before a body is inferred, its formal inputs typed: an importer that has not filled it yet does so, node by node with
-  /// inference, and returns true.
+  /// Called before a body is inferred, its formal inputs typed: an importer that has not filled it yet does
+  /// so, node by node with inference, and returns true.
   std::function<bool(Graph& body)> fill_body;
-  /// Where the declared shape of a value contradicts the inferred one: told here and the inferred one is kept. Without it, that is an
-  /// error. Element types and kinds that contradict are always one.
+  /// Where the declared shape of a value contradicts the inferred one: told here and the inferred one is
+  /// kept. Without it, that is an error. Element types and kinds that contradict are always one.
   std::function<void(Diagnostic)> on_shape_contradiction;
 
-  /// Nodes in bodies that may still be inferred: nested loops whose types widen step by step would take exponential time.
+  /// Nodes in bodies that may still be inferred: nested loops whose types widen step by step would take
+  /// exponential time.
   int64_t body_budget = 4'000'000;
 
  private:
@@ -46,19 +50,23 @@ class InferState {
   std::unordered_map<Key, ValueType, Hash> declared_;
 };
 
-/// Types the outputs of one node, whose inputs are typed, and notes the contents of small integer outputs. What was known of an
-/// output before is kept where inference knows less. A node of an operator that the catalog does not have is left alone. Throws Error
-/// with the node, its operator, and its inputs with their types: node_bad_arity, node_bad_attribute, node_bad_type, node_bad_shape, …
+/// Types the outputs of one node, whose inputs are typed, and notes the contents of small integer outputs.
+/// What was known of an output before is kept where inference knows less. A node of an operator that the
+/// catalog does not have is left alone. Throws Error with the node, its operator, and its inputs with their
+/// types: node_bad_arity, node_bad_attribute, node_bad_type, node_bad_shape, …
 void infer_node(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& state);
 
-/// All nodes, producers first. With `findings` the faults are collected, and inference goes on; else the first one is thrown.
-void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state, std::vector<Diagnostic>* findings = nullptr);
+/// All nodes, producers first. With `findings` the faults are collected, and inference goes on; else the
+/// first one is thrown.
+void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state,
+                 std::vector<Diagnostic>* findings = nullptr);
 
 /// The elements of an integer or bool tensor of at most max_tracked_values elements.
 std::optional<std::vector<Dim>> tracked_values(const Tensor& t);
 
-/// `inferred`, completed by what was known before where it knows less. Nothing when they contradict. Unlike unify, an expression is
-/// kept against a number: what follows from the inputs is believed more than what somebody wrote down.
+/// `inferred`, completed by what was known before where it knows less. Nothing when they contradict. Unlike
+/// unify, an expression is kept against a number: what follows from the inputs is believed more than what
+/// somebody wrote down.
 std::optional<ValueType> refine(const ValueType& inferred, const ValueType& before);
 
 }  // namespace lathe
