@@ -1,0 +1,67 @@
+// Compiles the file named by LATHE_ISA_BODY once for every instruction set, each time in a namespace of its
+// own (lathe::cpu::generic, avx2, avx512) after the vector type of that set. Included once per source file,
+// after all other headers.
+//
+//   #define LATHE_ISA_BODY "cpu/gemm_body.h"
+//   #include "cpu/for_each_isa.h"
+//
+// Every function of a body that holds a Vec is a named one: a lambda would be compiled for the base
+// instruction set. What a body calls from outside must be plain scalar code, which is the same in every
+// namespace, so that no inline function exists in two versions under one name.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+
+#define LATHE_INLINE inline __attribute__((always_inline))
+#if defined(__clang__)
+#define LATHE_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define LATHE_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace lathe::cpu::generic {
+#include "cpu/vec_generic.h"
+#include "cpu/vec_math.h"
+#include LATHE_ISA_BODY
+}  // namespace lathe::cpu::generic
+
+#if defined(__x86_64__) || defined(_M_X64)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+#endif
+namespace lathe::cpu::avx2 {
+#include "cpu/vec_avx2.h"
+#include "cpu/vec_math.h"
+#include LATHE_ISA_BODY
+}  // namespace lathe::cpu::avx2
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"))), \
+                             apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")
+#endif
+namespace lathe::cpu::avx512 {
+#include "cpu/vec_avx512.h"
+#include "cpu/vec_math.h"
+#include LATHE_ISA_BODY
+}  // namespace lathe::cpu::avx512
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#endif

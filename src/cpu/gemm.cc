@@ -1,0 +1,205 @@
+#include "cpu/gemm.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cpu/isa.h"
+
+#define LATHE_ISA_BODY "cpu/gemm_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(GemmKernels, gemm_kernels)
+
+namespace {
+
+/// Packed rows of A beyond this many floats are made in several rounds.
+constexpr int64_t packed_at_once = int64_t{1} << 21;
+/// Tiles whose share of A stays in the second-level cache.
+constexpr int64_t tiles_together = 16;
+/// Multiplications below which another thread is not worth waking.
+constexpr int64_t least_work = int64_t{1} << 17;
+
+/// k in blocks of equal length, at most k_block.
+int64_t k_step(int64_t k) {
+  const int64_t blocks = std::max<int64_t>(1, (k + k_block - 1) / k_block);
+  return std::max(a_block, blocked((k + blocks - 1) / blocks));
+}
+
+/// How the work of multiply() is cut, and where its scratch lies.
+struct Cut {
+  Cut(const GemmKernels& g, const Products& p)
+      : tiles(p.m, g.max_rows),
+        panels(g.panels(p.n)),
+        // One tile reads B once: packing would only double the traffic.
+        b_in_place(!p.packed_b && p.b.column == 1 && tiles.count() == 1) {
+    const int64_t a_size = packed_a_size(p.m, p.k);
+    b_size = p.packed_b ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
+    products = std::clamp<int64_t>(packed_at_once / std::max<int64_t>(1, a_size + b_size), 1,
+                                   std::max<int64_t>(1, p.count));
+    rounds = products > 1 ? 1 : std::max<int64_t>(1, (a_size + packed_at_once - 1) / packed_at_once);
+    tiles_a_round = (tiles.count() + rounds - 1) / rounds;
+    rounds = tiles_a_round ? (tiles.count() + tiles_a_round - 1) / tiles_a_round : 0;
+    // The taller tiles come first.
+    this->a_size = tiles_a_round ? tiles.begin(tiles_a_round) * blocked(p.k) : 0;
+    this->b_size = (b_size + 15) / 16 * 16;
+  }
+  RowTiles tiles;
+  int64_t panels;
+  bool b_in_place;
+  int64_t products = 1;  // at once
+  int64_t rounds = 1;    // over the tiles of a product
+  int64_t tiles_a_round = 0;
+  int64_t a_size = 0, b_size = 0;  // floats of scratch of one product
+};
+
+/// Tiles and panels that make one piece of work, small enough that all threads get some.
+std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64_t tiles, int64_t panels,
+                                  int64_t products, int threads) {
+  int64_t t = std::min(tiles, tiles_together), q = panels;
+  const int64_t wanted = threads == 1 ? 1 : int64_t{4} * threads;
+  auto work = [&] { return t * g.max_rows * q * g.panel_columns * std::max<int64_t>(p.k, 1); };
+  auto pieces = [&] { return products * ((tiles + t - 1) / t) * ((panels + q - 1) / q); };
+  while (pieces() < wanted && work() > 2 * least_work && (t > 1 || q > 1)) {
+    if (q > 1 && (t == 1 || q * g.panel_columns >= t * g.max_rows))
+      q = (q + 1) / 2;
+    else
+      t = (t + 1) / 2;
+  }
+  return {t, q};
+}
+
+}  // namespace
+
+void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n) {
+  for (int64_t j = 0; j < n; j += g.panel_columns, to += g.panel_columns * k)
+    g.pack_b(to, {b.data + j * b.column, b.row, b.column}, k, std::min(g.panel_columns, n - j));
+}
+
+void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, float scale) {
+  const RowTiles tiles(m, g.max_rows);
+  for (int64_t t = 0; t < tiles.count(); ++t)
+    g.pack_a(to + tiles.begin(t) * blocked(k), {a.data + tiles.begin(t) * a.row, a.row, a.column},
+             tiles.rows(t), k, scale);
+}
+
+void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,
+                     int64_t p1, KernelContext& c) {
+  const RowTiles tiles(p.m, g.max_rows);
+  const int64_t step = k_step(p.k), a_row = blocked(p.k);
+  auto block = [&](int64_t panel, int64_t k0) {
+    const int64_t column = panel * g.panel_columns;
+    Tile tile{.b = p.b + (panel - p.first_panel) * p.b_panel + k0 * p.b_row,
+              .b_row = p.b_row,
+              .c_row = p.c_row,
+              .k = std::min(step, p.k - k0),
+              .columns = std::min(g.panel_columns, p.n - column)};
+    for (int64_t t = t0; t < t1; ++t) {
+      const int64_t row = tiles.begin(t), rows = tiles.rows(t);
+      tile.a = p.a + (row - p.first_row) * a_row + k0 * rows;
+      tile.c = p.c + row * p.c_row + column;
+      if (k0 > 0)
+        tile.start = {tile.c, p.c_row, 1, 1};
+      else
+        tile.start = {p.start.data ? p.start.data + row * p.start.row + column * p.start.column : nullptr,
+                      p.start.row, p.start.column, p.start.scale};
+      g.run(rows, tile);
+    }
+    c.poll();
+  };
+  // A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same
+  // either way.
+  if (t1 - t0 <= 2) {
+    for (int64_t panel = p0; panel < p1; ++panel)
+      for (int64_t k0 = 0; k0 == 0 || k0 < p.k; k0 += step) block(panel, k0);
+  } else {
+    for (int64_t k0 = 0; k0 == 0 || k0 < p.k; k0 += step)
+      for (int64_t panel = p0; panel < p1; ++panel) block(panel, k0);
+  }
+}
+
+size_t multiply_workspace(const GemmKernels& g, const Products& p) {
+  if (p.m == 0 || p.n == 0 || p.count == 0) return 0;
+  const Cut cut(g, p);
+  return static_cast<size_t>(cut.products * (cut.a_size + cut.b_size)) * sizeof(float);
+}
+
+void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {
+  if (p.m == 0 || p.n == 0 || p.count == 0) return;
+  const Cut cut(g, p);
+  const int64_t in_place = cut.b_in_place ? p.n / g.panel_columns : 0;  // panels
+  float* const packed_a = static_cast<float*>(workspace);
+  float* const packed_b = packed_a + cut.products * cut.a_size;
+  auto b_of = [&](int64_t product) { return p.b.data + (p.b_offset ? p.b_offset[product] : 0); };
+
+  for (int64_t first = 0; first < p.count; first += cut.products) {
+    const int64_t products = std::min(cut.products, p.count - first);
+    for (int64_t round = 0; round < cut.rounds; ++round) {
+      const int64_t t0 = round * cut.tiles_a_round;
+      const int64_t tiles = std::min(cut.tiles_a_round, cut.tiles.count() - t0);
+      const int64_t row0 = cut.tiles.begin(t0);
+      const int64_t b_panels = p.packed_b || round > 0 ? 0 : cut.panels - in_place;
+
+      auto pack = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          c.poll();
+          const int64_t product = i / (tiles + b_panels), j = i % (tiles + b_panels);
+          if (j < tiles) {
+            const int64_t row = cut.tiles.begin(t0 + j);
+            const float* a = p.a.data + (p.a_offset ? p.a_offset[first + product] : 0) + row * p.a.row;
+            g.pack_a(packed_a + product * cut.a_size + (row - row0) * blocked(p.k), {a, p.a.row, p.a.column},
+                     cut.tiles.rows(t0 + j), p.k, p.alpha);
+          } else {
+            const int64_t panel = in_place + j - tiles, column = panel * g.panel_columns;
+            g.pack_b(packed_b + product * cut.b_size + (j - tiles) * g.panel_columns * p.k,
+                     {b_of(first + product) + column * p.b.column, p.b.row, p.b.column}, p.k,
+                     std::min(g.panel_columns, p.n - column));
+          }
+        }
+      };
+      c.parallel(products * (tiles + b_panels), std::max<int64_t>(1, least_work / (16 * (p.k + 1))), pack);
+
+      const auto [some_tiles, some_panels] = piece(g, p, tiles, cut.panels, products, c.threads());
+      const int64_t down = (tiles + some_tiles - 1) / some_tiles,
+                    across = (cut.panels + some_panels - 1) / some_panels;
+      auto compute = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t product = i / (down * across), tile = i / across % down * some_tiles,
+                        panel = i % across * some_panels;
+          PackedProduct part{.m = p.m,
+                             .n = p.n,
+                             .k = p.k,
+                             .a = packed_a + product * cut.a_size,
+                             .b = packed_b + product * cut.b_size,
+                             .b_row = g.panel_columns,
+                             .b_panel = g.panel_columns * p.k,
+                             .first_row = row0,
+                             .first_panel = in_place,
+                             .c = p.c + (first + product) * p.m * p.n,
+                             .c_row = p.n,
+                             .start = p.start};
+          if (p.packed_b) part.b = p.packed_b + (p.b_offset ? p.b_offset[first + product] : 0);
+          const int64_t t = t0 + tile, t_end = std::min(t + some_tiles, t0 + tiles);
+          const int64_t panel_end = std::min(panel + some_panels, cut.panels);
+          if (in_place > panel) {
+            PackedProduct there = part;
+            there.b = b_of(first + product);
+            there.b_row = p.b.row;
+            there.b_panel = g.panel_columns;
+            there.first_panel = 0;
+            multiply_packed(g, there, t, t_end, panel, std::min(in_place, panel_end), c);
+          }
+          if (panel_end > in_place) {
+            multiply_packed(g, part, t, t_end, std::max(panel, in_place), panel_end, c);
+          }
+        }
+      };
+      const int64_t work =
+          some_tiles * g.max_rows * some_panels * g.panel_columns * std::max<int64_t>(p.k, 1);
+      c.parallel(products * down * across, std::max<int64_t>(1, least_work / work), compute);
+    }
+  }
+}
+
+}  // namespace lathe::cpu

@@ -1,0 +1,114 @@
+// C = A B for float32: packing, blocking over the caches and the work for many threads. What other kernels
+// (convolution, recurrent networks) are made of.
+//
+// Every element of C is summed in one order, which depends on the shapes alone: k is cut in fixed blocks,
+// rows in tiles that follow from the number of rows. So the bits are the same however the work is divided.
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace lathe::cpu {
+
+/// A is packed in blocks of this many k.
+inline constexpr int64_t a_block = 16;
+/// C is updated after this many k: a panel's share of B stays in the first-level cache.
+inline constexpr int64_t k_block = 384;
+
+/// A matrix somewhere in memory: element (i, j) is data[i * row + j * column].
+struct Operand {
+  const float* data = nullptr;
+  int64_t row = 0, column = 1;
+};
+
+/// What C begins with: scale * data[i * row + j * column], column 0 or 1; nothing when data is null.
+struct Start {
+  const float* data = nullptr;
+  int64_t row = 0, column = 0;
+  float scale = 1;
+};
+
+/// One tile of C: its rows of A packed, its panel of B (packed, or rows in place).
+struct Tile {
+  const float* a = nullptr;
+  const float* b = nullptr;
+  int64_t b_row = 0;  // from one row of the panel to the next
+  float* c = nullptr;
+  int64_t c_row = 0;
+  int64_t k = 0, columns = 0;
+  Start start = {};
+};
+
+/// What is compiled for each instruction set.
+struct GemmKernels {
+  int max_rows;
+  int64_t panel_columns;  // two vectors
+  int64_t vector;
+  void (*narrow[16])(const Tile&) = {};  // by rows, panels of at most one vector
+  void (*wide[16])(const Tile&) = {};
+  void (*pack_a)(float* to, const Operand& a, int64_t rows, int64_t k, float scale) = nullptr;
+  void (*pack_b)(float* to, const Operand& b, int64_t k, int64_t columns) = nullptr;
+
+  void run(int64_t rows, const Tile& t) const { (t.columns > vector ? wide : narrow)[rows](t); }
+  int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
+};
+const GemmKernels& gemm_kernels(Isa isa);
+
+inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }
+
+/// Rows in tiles of nearly equal height, at most `highest`.
+class RowTiles {
+ public:
+  RowTiles(int64_t rows, int highest) : count_((rows + highest - 1) / highest) {
+    if (count_ > 0) height_ = rows / count_, higher_ = rows % count_;
+  }
+  int64_t count() const { return count_; }
+  int64_t begin(int64_t tile) const { return tile * height_ + (tile < higher_ ? tile : higher_); }
+  int64_t rows(int64_t tile) const { return height_ + (tile < higher_); }
+
+ private:
+  int64_t count_, height_ = 0, higher_ = 0;
+};
+
+/// Floats that a packed matrix takes.
+inline int64_t packed_a_size(int64_t m, int64_t k) { return m * blocked(k); }
+inline int64_t packed_b_size(const GemmKernels& g, int64_t k, int64_t n) {
+  return g.panels(n) * g.panel_columns * k;
+}
+
+/// Packs all of B, panel after panel.
+void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n);
+/// Packs all of A, tile after tile.
+void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, float scale = 1);
+
+/// A product whose operands are packed whole. B may also be in place, where its rows are dense and n is a
+/// whole number of panels.
+struct PackedProduct {
+  int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;
+  const float* b = nullptr;
+  int64_t b_row = 0, b_panel = 0;          // from row to row, and from panel to panel
+  int64_t first_row = 0, first_panel = 0;  // where a and b begin
+  float* c = nullptr;
+  int64_t c_row = 0;
+  Start start = {};
+};
+/// Computes tiles [t0, t1) x panels [p0, p1) of C.
+void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,
+                     int64_t p1, KernelContext& c);
+
+/// Many products of one shape: C[i] = alpha A[i] B[i] + start.
+struct Products {
+  int64_t m = 0, n = 0, k = 0, count = 1;
+  Operand a = {}, b = {};             // of the first product
+  const int64_t* a_offset = nullptr;  // from there to each product's, in elements; null: all have the same
+  const int64_t* b_offset = nullptr;
+  const float* packed_b = nullptr;  // instead of b, from pack_whole_b; b_offset then counts in packed floats
+  float* c = nullptr;               // dense, one product after the other
+  Start start = {};                 // of every product alike
+  float alpha = 1;
+};
+/// Bytes of scratch that multiply() needs, 64-byte aligned.
+size_t multiply_workspace(const GemmKernels& g, const Products& p);
+void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c);
+
+}  // namespace lathe::cpu

@@ -1,0 +1,151 @@
+// The micro-kernels of matrix multiplication for one instruction set. Included by for_each_isa.h only.
+//
+// A tile keeps Rows x Vectors registers of C while it walks along k: every step loads one row of the panel of
+// B and broadcasts one element of each row of A. A is stored in blocks of 16 k, row after row, so that
+// packing it is copying whole cache lines and every address in the loop is a constant distance.
+
+constexpr int max_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 4;
+constexpr int panel_vectors = 2;
+constexpr int64_t panel_columns = panel_vectors * Vec::width;
+
+/// How many partial sums each element has, so that a few rows do not wait for the latency of their own
+/// additions.
+constexpr int partial_sums(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+
+template <int Vectors>
+LATHE_INLINE void load_row(Vec (&to)[Vectors], const float* from, int64_t columns, bool whole) {
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const int64_t left = columns - j * Vec::width;
+    to[j] = whole || left >= Vec::width ? load(from + j * Vec::width)
+            : left > 0                  ? load_first(from + j * Vec::width, left)
+                                        : zero();
+  }
+}
+
+template <int Vectors>
+LATHE_INLINE void store_row(float* to, const Vec (&from)[Vectors], int64_t columns, bool whole) {
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const int64_t left = columns - j * Vec::width;
+    if (whole || left >= Vec::width)
+      store(to + j * Vec::width, from[j]);
+    else if (left > 0)
+      store_first(to + j * Vec::width, from[j], left);
+  }
+}
+
+template <int Rows, int Vectors>
+LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b) {
+  Vec row[Vectors];
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) row[j] = load(b + j * Vec::width);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    const Vec x = set(a[i * a_block]);
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+  }
+}
+
+template <int Rows, int Vectors>
+void tile(const Tile& t) {
+  constexpr int sums = partial_sums(Rows);
+  const bool whole = t.columns >= Vectors * Vec::width;
+  Vec sum[sums][Rows][Vectors];
+  LATHE_UNROLL
+  for (int s = 0; s < sums; ++s) {
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i) {
+      LATHE_UNROLL
+      for (int j = 0; j < Vectors; ++j) sum[s][i][j] = zero();
+    }
+  }
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) prefetch(t.c + i * t.c_row);
+
+  const float* a = t.a;
+  const float* b = t.b;
+  int64_t k = t.k;
+  for (; k >= a_block; k -= a_block, a += Rows * a_block) {
+    for (int64_t kk = 0; kk < a_block; kk += 4) {
+      LATHE_UNROLL
+      for (int u = 0; u < 4; ++u, b += t.b_row) multiply_step<Rows, Vectors>(sum[u % sums], a + kk + u, b);
+    }
+  }
+  for (int64_t kk = 0; kk < k; ++kk, b += t.b_row) multiply_step<Rows, Vectors>(sum[0], a + kk, b);
+
+  const Vec scale = set(t.start.scale);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int s = 1; s < sums; ++s) {
+      LATHE_UNROLL
+      for (int j = 0; j < Vectors; ++j) sum[0][i][j] = sum[0][i][j] + sum[s][i][j];
+    }
+    if (t.start.data) {
+      Vec from[Vectors];
+      const float* p = t.start.data + i * t.start.row;
+      if (t.start.column) {
+        load_row(from, p, t.columns, whole);
+      } else {
+        LATHE_UNROLL
+        for (int j = 0; j < Vectors; ++j) from[j] = set(*p);
+      }
+      LATHE_UNROLL
+      for (int j = 0; j < Vectors; ++j) sum[0][i][j] = fma(scale, from[j], sum[0][i][j]);
+    }
+    store_row(t.c + i * t.c_row, sum[0][i], t.columns, whole);
+  }
+}
+
+template <int Vectors, int... Rows>
+constexpr void fill_tiles(void (*(&to)[16])(const Tile&), std::integer_sequence<int, Rows...>) {
+  ((to[Rows + 1] = tile<Rows + 1, Vectors>), ...);
+}
+
+/// Copies `rows` rows of A into blocks; the last block is filled up with zeros.
+void pack_a(float* to, const Operand& a, int64_t rows, int64_t k, float scale) {
+  const Vec by = set(scale);
+  for (int64_t k0 = 0; k0 < k; k0 += a_block) {
+    const int64_t depth = k - k0 < a_block ? k - k0 : a_block;
+    for (int64_t i = 0; i < rows; ++i, to += a_block) {
+      const float* from = a.data + i * a.row + k0 * a.column;
+      if (a.column == 1 && depth == a_block) {
+        for (int64_t j = 0; j < a_block; j += Vec::width) store(to + j, load(from + j) * by);
+      } else {
+        for (int64_t j = 0; j < a_block; ++j) to[j] = j < depth ? from[j * a.column] * scale : 0.0f;
+      }
+    }
+  }
+}
+
+/// Copies one panel of B, `columns` wide; the rest of the panel is filled up with zeros.
+void pack_b(float* to, const Operand& b, int64_t k, int64_t columns) {
+  if (b.column == 1) {
+    const bool whole = columns >= panel_columns;
+    for (int64_t kk = 0; kk < k; ++kk, to += panel_columns) {
+      Vec row[panel_vectors];
+      load_row(row, b.data + kk * b.row, columns, whole);
+      store_row(to, row, panel_columns, true);
+    }
+    return;
+  }
+  // Transposed: in squares, so that what is read stays in the cache while its other columns are needed.
+  for (int64_t k0 = 0; k0 < k; k0 += 16) {
+    const int64_t k1 = k - k0 < 16 ? k : k0 + 16;
+    for (int64_t j = 0; j < panel_columns; ++j)
+      for (int64_t kk = k0; kk < k1; ++kk)
+        to[kk * panel_columns + j] = j < columns ? b.data[kk * b.row + j * b.column] : 0.0f;
+  }
+}
+
+constexpr GemmKernels make_table() {
+  GemmKernels g{.max_rows = max_rows, .panel_columns = panel_columns, .vector = Vec::width};
+  fill_tiles<1>(g.narrow, std::make_integer_sequence<int, max_rows>());
+  fill_tiles<2>(g.wide, std::make_integer_sequence<int, max_rows>());
+  g.pack_a = pack_a;
+  g.pack_b = pack_b;
+  return g;
+}
+constexpr GemmKernels table = make_table();

@@ -1,0 +1,80 @@
+// Vec for AVX2 with FMA. The vocabulary is described in vec_generic.h. Included by for_each_isa.h only.
+
+struct Vec {
+  static constexpr int64_t width = 8;
+  __m256 v;
+};
+struct Mask {
+  __m256 m;
+};
+
+LATHE_INLINE __m256i first(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+LATHE_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
+LATHE_INLINE Vec set(float x) { return {_mm256_set1_ps(x)}; }
+LATHE_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
+LATHE_INLINE void store(float* p, Vec x) { _mm256_storeu_ps(p, x.v); }
+LATHE_INLINE Vec load_first(const float* p, int64_t n) { return {_mm256_maskload_ps(p, first(n))}; }
+LATHE_INLINE void store_first(float* p, Vec x, int64_t n) { _mm256_maskstore_ps(p, first(n), x.v); }
+
+LATHE_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_ps(a.v, b.v)}; }
+LATHE_INLINE Vec operator-(Vec a, Vec b) { return {_mm256_sub_ps(a.v, b.v)}; }
+LATHE_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
+LATHE_INLINE Vec operator/(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
+LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+LATHE_INLINE Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
+LATHE_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
+LATHE_INLINE Vec sqrt(Vec x) { return {_mm256_sqrt_ps(x.v)}; }
+LATHE_INLINE Vec abs(Vec x) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), x.v)}; }
+LATHE_INLINE Vec negate(Vec x) { return {_mm256_xor_ps(x.v, _mm256_set1_ps(-0.0f))}; }
+LATHE_INLINE Vec copy_sign(Vec magnitude, Vec sign) {
+  const __m256 bit = _mm256_set1_ps(-0.0f);
+  return {_mm256_or_ps(_mm256_andnot_ps(bit, magnitude.v), _mm256_and_ps(bit, sign.v))};
+}
+LATHE_INLINE Vec round(Vec x) {
+  return {_mm256_round_ps(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+LATHE_INLINE Vec floor(Vec x) { return {_mm256_floor_ps(x.v)}; }
+LATHE_INLINE Vec ceil(Vec x) { return {_mm256_ceil_ps(x.v)}; }
+
+LATHE_INLINE Mask operator<(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
+LATHE_INLINE Mask operator>=(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_GE_OQ)}; }
+LATHE_INLINE Mask operator==(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_EQ_OQ)}; }
+LATHE_INLINE Mask is_nan(Vec x) { return {_mm256_cmp_ps(x.v, x.v, _CMP_UNORD_Q)}; }
+LATHE_INLINE Vec select(Mask m, Vec a, Vec b) { return {_mm256_blendv_ps(b.v, a.v, m.m)}; }
+
+LATHE_INLINE Vec scale_by_power(Vec x, Vec n) {
+  const __m256i whole = _mm256_cvtps_epi32(n.v), half = _mm256_srai_epi32(whole, 1),
+                rest = _mm256_sub_epi32(whole, half);
+  const __m256i bias = _mm256_set1_epi32(127);
+  const __m256 a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
+  const __m256 b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
+  return {_mm256_mul_ps(_mm256_mul_ps(x.v, a), b)};
+}
+LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
+  const Mask tiny = x < set(std::numeric_limits<float>::min());
+  const __m256i bits = _mm256_castps_si256(select(tiny, x * set(8388608.0f), x).v);
+  // Counting from the bits of 0.75 puts the mantissa into [0.75, 1.5).
+  const __m256i from = _mm256_sub_epi32(bits, _mm256_set1_epi32(0x3f400000));
+  const __m256i e = _mm256_srai_epi32(from, 23);
+  mantissa = {_mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32(e, 23)))};
+  exponent = Vec{_mm256_cvtepi32_ps(e)} - select(tiny, set(23.0f), zero());
+}
+LATHE_INLINE float sum_of(Vec x) {
+  const __m128 h = _mm_add_ps(_mm256_castps256_ps128(x.v), _mm256_extractf128_ps(x.v, 1));
+  const __m128 q = _mm_add_ps(h, _mm_movehl_ps(h, h));
+  return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+}
+LATHE_INLINE float max_of(Vec x) {
+  const __m128 h = _mm_max_ps(_mm256_castps256_ps128(x.v), _mm256_extractf128_ps(x.v, 1));
+  const __m128 q = _mm_max_ps(h, _mm_movehl_ps(h, h));
+  return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+}
+LATHE_INLINE float min_of(Vec x) {
+  const __m128 h = _mm_min_ps(_mm256_castps256_ps128(x.v), _mm256_extractf128_ps(x.v, 1));
+  const __m128 q = _mm_min_ps(h, _mm_movehl_ps(h, h));
+  return _mm_cvtss_f32(_mm_min_ss(q, _mm_movehdup_ps(q)));
+}
+LATHE_INLINE void prefetch(const float* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }

@@ -1,0 +1,62 @@
+// Vec for AVX-512 (F, BW, DQ, VL). The vocabulary is described in vec_generic.h. Included by for_each_isa.h
+// only.
+
+struct Vec {
+  static constexpr int64_t width = 16;
+  __m512 v;
+};
+struct Mask {
+  __mmask16 m;
+};
+
+LATHE_INLINE __mmask16 first(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
+LATHE_INLINE Vec zero() { return {_mm512_setzero_ps()}; }
+LATHE_INLINE Vec set(float x) { return {_mm512_set1_ps(x)}; }
+LATHE_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
+LATHE_INLINE void store(float* p, Vec x) { _mm512_storeu_ps(p, x.v); }
+LATHE_INLINE Vec load_first(const float* p, int64_t n) { return {_mm512_maskz_loadu_ps(first(n), p)}; }
+LATHE_INLINE void store_first(float* p, Vec x, int64_t n) { _mm512_mask_storeu_ps(p, first(n), x.v); }
+
+LATHE_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
+LATHE_INLINE Vec operator-(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
+LATHE_INLINE Vec operator*(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
+LATHE_INLINE Vec operator/(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
+LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+LATHE_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
+LATHE_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
+LATHE_INLINE Vec sqrt(Vec x) { return {_mm512_sqrt_ps(x.v)}; }
+LATHE_INLINE Vec abs(Vec x) { return {_mm512_abs_ps(x.v)}; }
+LATHE_INLINE Vec negate(Vec x) { return {_mm512_xor_ps(x.v, _mm512_set1_ps(-0.0f))}; }
+LATHE_INLINE Vec copy_sign(Vec magnitude, Vec sign) {
+  const __m512 bit = _mm512_set1_ps(-0.0f);
+  return {_mm512_or_ps(_mm512_andnot_ps(bit, magnitude.v), _mm512_and_ps(bit, sign.v))};
+}
+LATHE_INLINE Vec round(Vec x) {
+  return {_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+LATHE_INLINE Vec floor(Vec x) {
+  return {_mm512_roundscale_ps(x.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+LATHE_INLINE Vec ceil(Vec x) {
+  return {_mm512_roundscale_ps(x.v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)};
+}
+
+LATHE_INLINE Mask operator<(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
+LATHE_INLINE Mask operator>=(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ)}; }
+LATHE_INLINE Mask operator==(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
+LATHE_INLINE Mask is_nan(Vec x) { return {_mm512_cmp_ps_mask(x.v, x.v, _CMP_UNORD_Q)}; }
+LATHE_INLINE Vec select(Mask m, Vec a, Vec b) { return {_mm512_mask_blend_ps(m.m, b.v, a.v)}; }
+
+LATHE_INLINE Vec scale_by_power(Vec x, Vec n) { return {_mm512_scalef_ps(x.v, n.v)}; }
+LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
+  mantissa = {_mm512_getmant_ps(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src)};
+  // getexp speaks of mantissas in [1, 2): where the one above was halved, the exponent is one more.
+  const __m512 below_two = _mm512_getmant_ps(x.v, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+  const __mmask16 halved = _mm512_cmp_ps_mask(mantissa.v, below_two, _CMP_LT_OQ);
+  const __m512 e = _mm512_getexp_ps(x.v);
+  exponent = {_mm512_mask_add_ps(e, halved, e, _mm512_set1_ps(1.0f))};
+}
+LATHE_INLINE float sum_of(Vec x) { return _mm512_reduce_add_ps(x.v); }
+LATHE_INLINE float max_of(Vec x) { return _mm512_reduce_max_ps(x.v); }
+LATHE_INLINE float min_of(Vec x) { return _mm512_reduce_min_ps(x.v); }
+LATHE_INLINE void prefetch(const float* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }

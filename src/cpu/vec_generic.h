@@ -1,0 +1,95 @@
+// Vec for any machine, on the compilers' vector extension, and the vocabulary that every Vec speaks:
+//   load_first / store_first touch the first n in [0, width] elements only (others read as 0);
+//   min and max give b where either is NaN; comparisons with NaN are false; fma may round twice where the
+//   machine has none; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa
+//   * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
+// Included by for_each_isa.h only.
+
+typedef float Four __attribute__((vector_size(16)));
+typedef int32_t FourInts __attribute__((vector_size(16)));
+
+struct Vec {
+  static constexpr int64_t width = 4;
+  Four v;
+};
+struct Mask {
+  FourInts m;
+};
+
+LATHE_INLINE Vec zero() { return {Four{0, 0, 0, 0}}; }
+LATHE_INLINE Vec set(float x) { return {Four{x, x, x, x}}; }
+LATHE_INLINE Vec load(const float* p) {
+  Vec x;
+  std::memcpy(&x.v, p, sizeof x.v);
+  return x;
+}
+LATHE_INLINE void store(float* p, Vec x) { std::memcpy(p, &x.v, sizeof x.v); }
+LATHE_INLINE Vec load_first(const float* p, int64_t n) {
+  Vec x = zero();
+  for (int64_t i = 0; i < n; ++i) x.v[i] = p[i];
+  return x;
+}
+LATHE_INLINE void store_first(float* p, Vec x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) p[i] = x.v[i];
+}
+
+LATHE_INLINE Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
+LATHE_INLINE Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
+LATHE_INLINE Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
+LATHE_INLINE Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
+LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {a.v * b.v + c.v}; }
+
+LATHE_INLINE Mask operator<(Vec a, Vec b) { return {FourInts(a.v < b.v)}; }
+LATHE_INLINE Mask operator>=(Vec a, Vec b) { return {FourInts(a.v >= b.v)}; }
+LATHE_INLINE Mask operator==(Vec a, Vec b) { return {FourInts(a.v == b.v)}; }
+LATHE_INLINE Mask is_nan(Vec x) { return {FourInts(x.v != x.v)}; }
+LATHE_INLINE Vec select(Mask m, Vec a, Vec b) {
+  return {Four((m.m & FourInts(a.v)) | (~m.m & FourInts(b.v)))};
+}
+LATHE_INLINE Vec min(Vec a, Vec b) { return select(a < b, a, b); }
+LATHE_INLINE Vec max(Vec a, Vec b) { return select(b < a, a, b); }
+
+LATHE_INLINE Vec abs(Vec x) { return {Four(FourInts(x.v) & 0x7fffffff)}; }
+LATHE_INLINE Vec negate(Vec x) { return {-x.v}; }
+LATHE_INLINE Vec copy_sign(Vec magnitude, Vec sign) {
+  return {Four((FourInts(magnitude.v) & 0x7fffffff) | (FourInts(sign.v) & ~0x7fffffff))};
+}
+LATHE_INLINE Vec sqrt(Vec x) {
+  return {Four{std::sqrt(x.v[0]), std::sqrt(x.v[1]), std::sqrt(x.v[2]), std::sqrt(x.v[3])}};
+}
+// Adding and taking away 2^23 leaves the nearest whole number; numbers that large are whole already.
+LATHE_INLINE Vec round(Vec x) {
+  const Vec large = copy_sign(set(8388608.0f), x);
+  return select(abs(x) < set(8388608.0f), copy_sign((x + large) - large, x), x);
+}
+LATHE_INLINE Vec floor(Vec x) {
+  const Vec r = round(x);
+  return select(x < r, r - set(1.0f), r);
+}
+LATHE_INLINE Vec ceil(Vec x) {
+  const Vec r = round(x);
+  return select(r < x, copy_sign(r + set(1.0f), x), r);
+}
+
+LATHE_INLINE Vec scale_by_power(Vec x, Vec n) {
+  const FourInts whole = __builtin_convertvector(n.v, FourInts), half = whole >> 1, rest = whole - half;
+  return {x.v * Four((half + 127) << 23) * Four((rest + 127) << 23)};
+}
+LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
+  const Mask tiny = x < set(std::numeric_limits<float>::min());
+  const FourInts bits = FourInts(select(tiny, x * set(8388608.0f), x).v);
+  // Counting from the bits of 0.75 puts the mantissa into [0.75, 1.5).
+  const FourInts e = (bits - 0x3f400000) >> 23;
+  mantissa = {Four(bits - (e << 23))};
+  exponent = Vec{__builtin_convertvector(e, Four)} - select(tiny, set(23.0f), zero());
+}
+LATHE_INLINE float sum_of(Vec x) { return (x.v[0] + x.v[2]) + (x.v[1] + x.v[3]); }
+LATHE_INLINE float max_of(Vec x) {
+  const float a = x.v[0] > x.v[1] ? x.v[0] : x.v[1], b = x.v[2] > x.v[3] ? x.v[2] : x.v[3];
+  return a > b ? a : b;
+}
+LATHE_INLINE float min_of(Vec x) {
+  const float a = x.v[0] < x.v[1] ? x.v[0] : x.v[1], b = x.v[2] < x.v[3] ? x.v[2] : x.v[3];
+  return a < b ? a : b;
+}
+LATHE_INLINE void prefetch(const float* p) { __builtin_prefetch(p); }

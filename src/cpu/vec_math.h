@@ -1,0 +1,94 @@
+// Elementary functions over Vec, whatever its width. Polynomials are near-minimax fits (Lawson-weighted least
+// squares on Chebyshev nodes, in double); errors are within 4 ulp over the whole range, NaN stays NaN.
+// Included by for_each_isa.h only.
+
+template <int N>
+LATHE_INLINE Vec polynomial(Vec x, const float (&lowest_first)[N]) {
+  Vec p = set(lowest_first[N - 1]);
+  LATHE_UNROLL
+  for (int i = N - 2; i >= 0; --i) p = fma(p, x, set(lowest_first[i]));
+  return p;
+}
+
+LATHE_INLINE Vec exp(Vec x) {
+  constexpr float p[] = {5.000000096e-01f, 1.666651771e-01f, 4.166620231e-02f, 8.369025055e-03f,
+                         1.395072391e-03f};
+  x = min(set(89.0f), max(set(-104.0f), x));  // beyond: infinity and zero
+  const Vec n = round(x * set(1.44269504f));
+  // log(2) in two parts: the first has zeros at its end, so that n times it is exact.
+  const Vec r = fma(n, set(2.12194440e-4f), fma(n, set(-0.693359375f), x));
+  return scale_by_power(fma(r * r, polynomial(r, p), r) + set(1.0f), n);
+}
+
+LATHE_INLINE Vec log(Vec x) {
+  constexpr float q[] = {3.333333986e-01f,  -2.500016568e-01f, 1.999960598e-01f,
+                         -1.665527875e-01f, 1.427616943e-01f,  -1.272789848e-01f,
+                         1.170155092e-01f,  -9.117522606e-02f, 3.767872091e-02f};
+  const Vec infinity = set(std::numeric_limits<float>::infinity());
+  Vec m, e;
+  split_exponent(x, m, e);
+  const Vec f = m - set(1.0f), f2 = f * f;
+  Vec y = fma(f2 * f, polynomial(f, q), e * set(-2.12194440e-4f));
+  y = fma(f2, set(-0.5f), y);
+  y = fma(e, set(0.693359375f), y + f);
+  y = select(x == zero(), negate(infinity), y);
+  y = select(x == infinity, infinity, y);
+  y = select(x < zero(), set(std::numeric_limits<float>::quiet_NaN()), y);
+  return select(is_nan(x), x, y);
+}
+
+LATHE_INLINE Vec sigmoid(Vec x) {
+  // By the side where exp does not overflow; 1 - s would lose the digits of a small result.
+  const Vec e = exp(negate(abs(x))), d = set(1.0f) / (set(1.0f) + e);
+  return select(x < zero(), e * d, d);
+}
+
+LATHE_INLINE Vec tanh(Vec x) {
+  constexpr float p[] = {-3.333333091e-01f, 1.333320976e-01f,  -5.394720427e-02f,
+                         2.170296711e-02f,  -8.182673868e-03f, 2.147536872e-03f};
+  const Vec a = abs(x), z = x * x;
+  const Vec small = fma(x * z, polynomial(z, p), x);
+  const Vec large = set(1.0f) - set(2.0f) / (exp(a + a) + set(1.0f));
+  return select(a >= set(0.625f), copy_sign(large, x), small);
+}
+
+/// 1 - erf(x) for x >= 0, with a small relative error up to the smallest normal result.
+LATHE_INLINE Vec erfc_positive(Vec x) {
+  constexpr float q[] = {2.820930134e-01f, 2.821429419e-01f,  2.463203823e-01f, 1.788765918e-01f,
+                         7.967334761e-02f, -2.472239436e-02f, 7.537021713e-02f, -3.937613577e-01f,
+                         4.521767821e-01f, -2.186538329e-01f, 4.048431370e-02f};
+  x = min(set(14.0f), x);  // 0 from there on; keeps x*x finite
+  const Vec t = set(2.0f) / (set(2.0f) + x), square = x * x;
+  const Vec lost =
+      fma(x, x, negate(square));  // what rounding the square lost is worth many ulp of the exponential
+  const Vec e = exp(negate(square));
+  return t * polynomial(t, q) * fma(e, negate(lost), e);
+}
+
+LATHE_INLINE Vec erf(Vec x) {
+  constexpr float p[] = {1.128379167e+00f, -3.761263843e-01f, 1.128378197e-01f, -2.686540003e-02f,
+                         5.220945408e-03f, -8.482828525e-04f, 1.125694583e-04f, -9.641510694e-06f};
+  const Vec a = abs(x);
+  return select(a >= set(1.0f), copy_sign(set(1.0f) - erfc_positive(a), x), x * polynomial(x * x, p));
+}
+
+/// x times the normal distribution's cumulative function; by erfc below zero, where 1 + erf would cancel.
+LATHE_INLINE Vec gelu(Vec x) {
+  const Vec s = x * set(0.707106781f);
+  const Vec tail = set(0.5f) * erfc_positive(abs(s));
+  return x * select(x < zero(), tail, set(1.0f) - tail);
+}
+
+LATHE_INLINE Vec gelu_tanh(Vec x) {
+  // 0.5 (1 + tanh u) = sigmoid(2u), which keeps small results exact.
+  const Vec u = set(0.797884561f) * fma(x * x * x, set(0.044715f), x);
+  return x * sigmoid(u + u);
+}
+
+LATHE_INLINE Vec log1p_of_positive(Vec x) {
+  // log(1 + x) corrected for what 1 + x lost.
+  const Vec u = set(1.0f) + x, lost = x - (u - set(1.0f));
+  return log(u) + lost / u;
+}
+
+LATHE_INLINE Vec softplus(Vec x) { return max(zero(), x) + log1p_of_positive(exp(negate(abs(x)))); }

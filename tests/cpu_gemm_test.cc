@@ -1,0 +1,159 @@
+// The matrix products of every instruction set against plain loops in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "cpu/gemm.h"
+#include "support/worker_context.h"
+
+namespace lathe::test {
+namespace {
+
+struct Problem {
+  int64_t m, n, k, count = 1;
+  bool a_transposed = false, b_transposed = false, packed = false;
+  enum Bias { none, per_column, per_row, full } bias = none;
+  float alpha = 1, beta = 1;
+};
+
+std::string text(const Problem& p) {
+  return std::to_string(p.count) + "x " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
+         std::to_string(p.k) + (p.a_transposed ? " A^T" : "") + (p.b_transposed ? " B^T" : "") +
+         (p.packed ? " packed" : "") + " bias " + std::to_string(p.bias);
+}
+
+std::vector<float> multiply(Isa isa, const Problem& p, const Fenced& a, const Fenced& b, const Fenced& bias,
+                            int threads) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  std::vector<int64_t> a_offset, b_offset;
+  const int64_t b_size = p.packed ? cpu::packed_b_size(g, p.k, p.n) : p.k * p.n;
+  for (int64_t i = 0; i < p.count; ++i) {
+    a_offset.push_back(i * p.m * p.k);
+    b_offset.push_back(i * b_size);
+  }
+  cpu::Products q{.m = p.m, .n = p.n, .k = p.k, .count = p.count};
+  q.a = p.a_transposed ? cpu::Operand{a.data(), 1, p.m} : cpu::Operand{a.data(), p.k, 1};
+  q.b = p.b_transposed ? cpu::Operand{b.data(), 1, p.k} : cpu::Operand{b.data(), p.n, 1};
+  q.a_offset = a_offset.data();
+  q.b_offset = b_offset.data();
+  std::vector<float> packed(static_cast<size_t>(p.packed ? b_size * p.count : 0));
+  if (p.packed) {
+    for (int64_t i = 0; i < p.count; ++i) {
+      const cpu::Operand one{q.b.data + i * p.k * p.n, q.b.row, q.b.column};
+      cpu::pack_whole_b(g, packed.data() + b_offset[static_cast<size_t>(i)], one, p.k, p.n);
+    }
+    q.packed_b = packed.data();
+  }
+  if (p.bias == Problem::per_column) q.start = {bias.data(), 0, 1, p.beta};
+  if (p.bias == Problem::per_row) q.start = {bias.data(), 1, 0, p.beta};
+  if (p.bias == Problem::full) q.start = {bias.data(), p.n, 1, p.beta};
+  q.alpha = p.alpha;
+  Fenced c(static_cast<size_t>(p.count * p.m * p.n));
+  q.c = c.data();
+  WorkerContext context(threads);
+  Fenced scratch(cpu::multiply_workspace(g, q) / sizeof(float));
+  cpu::multiply(g, q, scratch.data(), context);
+  EXPECT_TRUE(c.intact()) << text(p);
+  EXPECT_TRUE(scratch.intact()) << text(p);
+  if (c.size() > 0) EXPECT_GT(context.polls, 0);
+  return {c.data(), c.data() + c.size()};
+}
+
+void check(const Problem& p) {
+  Random random(static_cast<uint64_t>(p.m * 1009 + p.n * 31 + p.k));
+  const Fenced a(static_cast<size_t>(p.count * p.m * p.k), random),
+      b(static_cast<size_t>(p.count * p.k * p.n), random);
+  const size_t bias_size = p.bias == Problem::full
+                               ? static_cast<size_t>(p.m * p.n)
+                               : static_cast<size_t>(p.bias == Problem::per_row ? p.m : p.n);
+  const Fenced bias(bias_size, random);
+  for (Isa isa : usable_isas()) {
+    SCOPED_TRACE(text(p) + " " + std::string(name_of(isa)));
+    const std::vector<float> got = multiply(isa, p, a, b, bias, 1);
+    for (int64_t x = 0; x < p.count; ++x)
+      for (int64_t i = 0; i < p.m; ++i)
+        for (int64_t j = 0; j < p.n; ++j) {
+          double sum = 0;
+          for (int64_t l = 0; l < p.k; ++l) {
+            const int64_t at_a = p.a_transposed ? l * p.m + i : i * p.k + l,
+                          at_b = p.b_transposed ? j * p.k + l : l * p.n + j;
+            sum += static_cast<double>(a[static_cast<size_t>(x * p.m * p.k + at_a)]) *
+                   b[static_cast<size_t>(x * p.k * p.n + at_b)];
+          }
+          sum *= p.alpha;
+          if (p.bias == Problem::per_column) sum += p.beta * bias[static_cast<size_t>(j)];
+          if (p.bias == Problem::per_row) sum += p.beta * bias[static_cast<size_t>(i)];
+          if (p.bias == Problem::full) sum += p.beta * bias[static_cast<size_t>(i * p.n + j)];
+          const double tolerance =
+              4 * 0x1p-24 * (std::sqrt(static_cast<double>(p.k)) + 2) * (1 + std::abs(p.alpha));
+          ASSERT_NEAR(got[static_cast<size_t>((x * p.m + i) * p.n + j)], sum, tolerance) << i << ", " << j;
+        }
+    const std::vector<float> again = multiply(isa, p, a, b, bias, 3);
+    ASSERT_TRUE(got.empty() || std::memcmp(got.data(), again.data(), got.size() * sizeof(float)) == 0)
+        << "the bits depend on the number of threads";
+  }
+}
+
+TEST(CpuGemm, EveryRemainder) {
+  for (int64_t m : {1, 2, 3, 5, 6, 7, 13, 14, 15, 29, 43})
+    for (int64_t n : {1, 7, 8, 15, 16, 17, 31, 32, 33, 48, 65})
+      for (int64_t k : {1, 3, 15, 16, 17, 37}) {
+        check({m, n, k});
+        check({m, n, k, 1, false, false, true, Problem::per_column});
+      }
+}
+
+TEST(CpuGemm, DeepAndWide) {
+  check({70, 130, 1000});
+  check({1, 300, 1537, 1, false, false, true, Problem::per_row});
+  check({2, 40, 385, 1, false, true, true});
+  check({300, 33, 769, 1, true, true, false, Problem::full, 0.5f, -2.0f});
+}
+
+TEST(CpuGemm, TransposedOperands) {
+  for (bool a : {false, true})
+    for (bool b : {false, true})
+      for (bool packed : {false, true})
+        for (auto bias : {Problem::none, Problem::per_column, Problem::per_row, Problem::full})
+          check({19, 45, 33, 1, a, b, packed, bias, 1.5f, 0.25f});
+}
+
+TEST(CpuGemm, ManyProducts) {
+  check({17, 20, 9, 5});
+  check({1, 70, 64, 12, false, true});
+  check({40, 40, 16, 7, false, false, true});
+}
+
+TEST(CpuGemm, RowsInSeveralRounds) { check({9001, 3, 260}); }
+
+TEST(CpuGemm, NothingToSum) {
+  check({3, 5, 0, 1, false, false, false, Problem::per_column});
+  check({3, 5, 0});
+  check({0, 5, 4});
+  check({3, 0, 4});
+  check({3, 5, 4, 0});
+}
+
+TEST(CpuGemm, NanAndInfinityOfUnusedLanesStayOut) {
+  // A row of infinities must not leak into its neighbours through padded lanes (0 * inf is NaN).
+  const int64_t n = 5, k = 3;
+  std::vector<float> a{1, 2, 3, INFINITY, 1, 1}, b(static_cast<size_t>(k * n), 1.0f), c(10), scratch;
+  for (Isa isa : usable_isas()) {
+    const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+    cpu::Products q{.m = 2, .n = n, .k = k};
+    q.a = {a.data(), k, 1};
+    q.b = {b.data(), n, 1};
+    q.c = c.data();
+    scratch.resize(cpu::multiply_workspace(g, q) / sizeof(float));
+    WorkerContext context;
+    cpu::multiply(g, q, scratch.data(), context);
+    EXPECT_EQ(c[0], 6);
+    EXPECT_EQ(c[4], 6);
+    EXPECT_EQ(c[5], INFINITY);
+    EXPECT_EQ(c[9], INFINITY);
+  }
+}
+
+}  // namespace
+}  // namespace lathe::test
