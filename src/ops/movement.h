@@ -38,13 +38,73 @@ void move_elements(const Tensor& in, Tensor& out, F&& f) {
   to.finish();
 }
 
+/// Asks whether to stop once every so many elements.
+class Poller {
+ public:
+  explicit Poller(KernelContext& c) : c_(c) {}
+  void did(int64_t elements) {
+    if ((since_ += elements) < every) return;
+    c_.poll();
+    since_ = 0;
+  }
+  /// Copies a run of elements, however long, asking now and then.
+  template <class T>
+  void copy(const T* from, int64_t count, T* to) {
+    while (count > 0) {
+      const int64_t n = std::min(count, every);
+      std::copy_n(from, n, to);
+      did(n);
+      from += n;
+      to += n;
+      count -= n;
+    }
+  }
+
+ private:
+  static constexpr int64_t every = 65536;
+  KernelContext& c_;
+  int64_t since_ = 0;
+};
+
 /// Copies all elements; nothing when both are the same memory.
-inline void copy_elements(const Tensor& in, Tensor& out) {
+inline void copy_elements(const Tensor& in, Tensor& out, KernelContext& c) {
   if (in.data() == out.data() || in.size() == 0) return;
+  Poller poll(c);
   if (in.type() == DataType::string)
-    std::copy(in.as<std::string>().begin(), in.as<std::string>().end(), out.as<std::string>().begin());
+    poll.copy(in.as<std::string>().data(), in.size(), out.as<std::string>().data());
   else
-    std::memcpy(out.data(), in.data(), in.bytes());
+    poll.copy(static_cast<const std::byte*>(in.data()), static_cast<int64_t>(in.bytes()),
+              static_cast<std::byte*>(out.data()));
+}
+
+/// The whole of a kernel that only changes the shape.
+template <class Op>
+void copy_reshaped(const Op&, KernelContext& c) {
+  const Tensor& in = c.in(0);
+  Tensor& out = c.out(0);
+  if (in.size() != out.size())
+    c.fail(Code::run_bad_shape, "a shape of " + std::to_string(in.size()) + " elements",
+           describe(out.shape()));
+  copy_elements(in, out, c);
+}
+
+/// An index into an axis of `size`, negative ones counted from the back; Code::run_bad_index otherwise.
+inline int64_t checked_index(const KernelContext& c, int64_t index, int64_t size) {
+  if (index < -size || index >= size)
+    c.fail(Code::run_bad_index, "an index in [" + std::to_string(-size) + ", " + std::to_string(size) + ")",
+           std::to_string(index), "check the data that the indices come from");
+  return index < 0 ? index + size : index;
+}
+
+/// Reads one element of an index tensor (int32 or int64).
+inline int64_t index_at(const Tensor& indices, int64_t i) {
+  const auto at = static_cast<size_t>(i);
+  return indices.type() == DataType::int32 ? indices.as<int32_t>()[at] : indices.as<int64_t>()[at];
+}
+
+/// A node's axis, which its rule has checked.
+inline size_t axis_of(int64_t axis, size_t rank) {
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
 
 /// Distances between neighbours of each axis, in elements, of a dense row-major tensor.
@@ -89,14 +149,14 @@ void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides
     outer_strides.pop_back();
   }
   Odometer at(std::move(outer), std::move(outer_strides));
-  int64_t since_poll = 0;
+  Poller poll(c);
   do {
-    if ((since_poll += row) > 65536) {
-      c.poll();
-      since_poll = 0;
-    }
     const T* p = from + at.offset();
-    for (int64_t i = 0; i < row; ++i) *to++ = p[i * step];
+    for (int64_t i = 0; i < row;) {
+      const int64_t end = std::min(row, i + 65536);
+      poll.did(end - i);
+      for (; i < end; ++i) *to++ = p[i * step];
+    }
   } while (at.next());
 }
 

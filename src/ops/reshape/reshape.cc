@@ -1,0 +1,77 @@
+#include "ops/reshape/reshape.h"
+
+#include "schema/upgrade.h"
+
+namespace lathe {
+namespace {
+
+void reshape_5_from_1(UpgradeContext& u) {
+  if (!u.node().attributes.has("shape"))
+    throw Error(Code::node_bad_attribute, "import", "attribute 'shape'", "none");
+  u.node().attributes.erase("consumed_inputs");
+  ints_to_input(u, "shape", 1);
+}
+
+void axes_13_from_11(UpgradeContext& u) { ints_to_input(u, "axes", 1); }
+
+}  // namespace
+
+void declare_reshape(SchemaCatalog& c) {
+  c.add("Reshape")
+      .version(1, "(data: T) -> (reshaped: T) {consumed_inputs: ints, shape: ints} [T: @float]")
+      .version(5, "(data: T, shape: int64) -> (reshaped: T) [T: @all]", reshape_5_from_1)
+      .version(13, "(data: T, shape: int64) -> (reshaped: T) [T: @all_13]")
+      .version(14, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_13]")
+      .version(19, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir9]")
+      .version(21, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir10]")
+      .version(23, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir11]")
+      .version(24, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir12]")
+      .version(25, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir13]")
+      .rule<Reshape>()
+      .contract({.exact = true});
+  c.add("Flatten")
+      .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
+      .version(9, "(input: T) -> (output: T) {axis: int = 1} [T: @all]")
+      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @all]")
+      .version(13, "(input: T) -> (output: T) {axis: int = 1} [T: @all_13]")
+      .version(21, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir10]")
+      .version(23, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir11]")
+      .version(24, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir12]")
+      .version(25, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir13]")
+      .rule<Flatten>()
+      .contract({.exact = true});
+  c.add("Squeeze")
+      .version(1, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]")
+      .version(11, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]")
+      .version(13, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_13]", axes_13_from_11)
+      .version(21, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir10]")
+      .version(23, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir11]")
+      .version(24, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir12]")
+      .version(25, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir13]")
+      .rule<Squeeze>()
+      .contract({.exact = true});
+  c.add("Unsqueeze")
+      .version(1, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]")
+      .version(11, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]")
+      .version(13, "(data: T, axes: int64) -> (expanded: T) [T: @all_13]", axes_13_from_11)
+      .version(21, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir10]")
+      .version(23, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir11]")
+      .version(24, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir12]")
+      .version(25, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir13]")
+      .rule<Unsqueeze>()
+      .contract({.exact = true});
+  c.add("Identity")
+      .version(1, "(input: T) -> (output: T) [T: @all]")
+      .version(13, "(input: T) -> (output: T) [T: @all_13]")
+      .version(14, "(input: V) -> (output: V) [V: @all_13 seq(@all)]")
+      .version(16, "(input: V) -> (output: V) [V: @all_13 seq(@all) optional(@all) optional(seq(@all))]")
+      .version(19, "(input: V) -> (output: V) [V: @all_ir9 seq(@all) optional(@all) optional(seq(@all))]")
+      .version(21, "(input: V) -> (output: V) [V: @all_ir10 seq(@all) optional(@all) optional(seq(@all))]")
+      .version(23, "(input: V) -> (output: V) [V: @all_ir11 seq(@all) optional(@all) optional(seq(@all))]")
+      .version(24, "(input: V) -> (output: V) [V: @all_ir12 seq(@all) optional(@all) optional(seq(@all))]")
+      .version(25, "(input: V) -> (output: V) [V: @all_ir13 seq(@all) optional(@all) optional(seq(@all))]")
+      .rule<Identity>()
+      .contract({.exact = true});
+}
+
+}  // namespace lathe

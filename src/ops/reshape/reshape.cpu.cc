@@ -1,0 +1,29 @@
+// The output is the input's memory: nothing moves, unless the planner could not have it so.
+#include "ops/reshape/reshape.h"
+
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+template <class Op>
+Verdict reshape_ask(const Op&, const KernelRequest& r) {
+  return r.inputs[0].type == DataType::undefined ? Verdict::no("only tensors") : Verdict::yes();
+}
+
+template <class Op>
+void reshape_alias(KernelCatalog& k, const char* op, const char* name) {
+  k.add<Op>({.op = op, .name = name, .alias = 0}, {.run = copy_reshaped<Op>, .ask = reshape_ask<Op>});
+}
+
+}  // namespace
+
+void cpu_reshape(KernelCatalog& k) {
+  reshape_alias<Reshape>(k, "Reshape", "reshape.alias");
+  reshape_alias<Flatten>(k, "Flatten", "flatten.alias");
+  reshape_alias<Squeeze>(k, "Squeeze", "squeeze.alias");
+  reshape_alias<Unsqueeze>(k, "Unsqueeze", "unsqueeze.alias");
+  reshape_alias<Identity>(k, "Identity", "identity.alias");
+}
+
+}  // namespace lathe

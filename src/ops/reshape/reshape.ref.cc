@@ -1,0 +1,25 @@
+#include "ops/reshape/reshape.h"
+
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+void identity(const Identity&, KernelContext& c) {
+  if (c.has(0) && c.value(0).is_tensor())
+    copy_elements(c.in(0), c.out(0), c);
+  else
+    c.set(0, c.has(0) ? c.value(0) : Value());
+}
+
+}  // namespace
+
+void reference_reshape(KernelCatalog& k) {
+  k.reference<Reshape>("Reshape", copy_reshaped<Reshape>);
+  k.reference<Flatten>("Flatten", copy_reshaped<Flatten>);
+  k.reference<Squeeze>("Squeeze", copy_reshaped<Squeeze>);
+  k.reference<Unsqueeze>("Unsqueeze", copy_reshaped<Unsqueeze>);
+  k.reference<Identity>("Identity", identity);
+}
+
+}  // namespace lathe

@@ -1,0 +1,158 @@
+#include "ops/scatter/scatter.h"
+
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+constexpr Types<float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                uint32_t, uint64_t, bool, std::complex<float>, std::complex<double>>
+    reducible_types;
+
+template <class T>
+T combine(ScatterReduction how, T old, T update) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return how == ScatterReduction::add || how == ScatterReduction::max ? old || update : old && update;
+  } else if constexpr (std::is_integral_v<T>) {  // wraps around
+    switch (how) {
+      case ScatterReduction::add:
+        return static_cast<T>(static_cast<uint64_t>(old) + static_cast<uint64_t>(update));
+      case ScatterReduction::mul:
+        return static_cast<T>(static_cast<uint64_t>(old) * static_cast<uint64_t>(update));
+      case ScatterReduction::min:
+        return std::min(old, update);
+      default:
+        return std::max(old, update);
+    }
+  } else {
+    const auto a = Element<T>::load(old), b = Element<T>::load(update);
+    if (how == ScatterReduction::add) return Element<T>::store(a + b);
+    if (how == ScatterReduction::mul) return Element<T>::store(a * b);
+    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+      throw Error(Code::node_bad_type, "run", "an element type that has an order",
+                  std::string(name_of(type_of<T>)));
+    else if (std::isnan(a) || std::isnan(b))
+      return Element<T>::store(a + b);
+    else
+      return how == ScatterReduction::min ? (b < a ? update : old) : (b > a ? update : old);
+  }
+}
+
+/// Calls f<T>(data, put), put(to, update) being the reduction on elements of T.
+template <class F>
+void scatter_into(ScatterReduction how, Tensor& out, F&& f) {
+  if (how == ScatterReduction::none)
+    for_size(out.type(), [&]<class T> {
+      f.template operator()<T>(out.as<T>(), [](T& to, const T& update) { to = update; });
+    });
+  else
+    for_type(out.type(), reducible_types, [&]<class T> {
+      f.template operator()<T>(out.as<T>(), [how](T& to, const T& update) { to = combine(how, to, update); });
+    });
+}
+
+void scatter_elements(const ScatterElements& op, KernelContext& c) {
+  const Tensor data = unpacked(c.in(0)), updates = unpacked(c.in(2));
+  const Tensor& indices = c.in(1);
+  const size_t axis = axis_of(op.axis, data.rank());
+  if (!(indices.shape() == updates.shape()))
+    c.fail(Code::run_bad_shape, "updates of the indices' shape " + describe(indices.shape()),
+           describe(updates.shape()));
+  for (size_t a = 0; a < data.rank(); ++a)
+    if (a != axis && indices.dim(a) > data.dim(a))
+      c.fail(Code::run_bad_shape, "indices within " + describe(data.shape()) + " but along the axis",
+             describe(indices.shape()));
+  ByteOutput out(c.out(0));
+  copy_elements(data, out.tensor(), c);
+  Shape strides = row_major(data.shape());
+  const int64_t step = std::exchange(strides[axis], 0);
+  scatter_into(scatter_reduction(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
+    Poller poll(c);
+    Odometer at(indices.shape(), strides);
+    for (int64_t i = 0; i < indices.size(); ++i, at.next()) {
+      poll.did(1);
+      const int64_t index = checked_index(c, index_at(indices, i), data.dim(axis));
+      put(to[static_cast<size_t>(at.offset() + index * step)], updates.as<T>()[static_cast<size_t>(i)]);
+    }
+  });
+  out.finish();
+}
+
+void scatter_nd(const ScatterND& op, KernelContext& c) {
+  const Tensor data = unpacked(c.in(0)), updates = unpacked(c.in(2));
+  const Tensor& indices = c.in(1);
+  const auto tuple = static_cast<size_t>(indices.shape().back());
+  if (tuple > data.rank())
+    c.fail(Code::run_bad_shape, "index tuples of at most " + std::to_string(data.rank()) + " numbers",
+           std::to_string(tuple));
+  Shape expected(indices.shape().begin(), indices.shape().end() - 1);
+  const int64_t tuples = count_of(expected);
+  for (size_t a = tuple; a < data.rank(); ++a) expected.push_back(data.dim(a));
+  if (!(updates.shape() == expected))
+    c.fail(Code::run_bad_shape, "updates of shape " + describe(expected), describe(updates.shape()));
+  ByteOutput out(c.out(0));
+  copy_elements(data, out.tensor(), c);
+  const Shape strides = row_major(data.shape());
+  int64_t slice = 1;
+  for (size_t a = tuple; a < data.rank(); ++a) slice *= data.dim(a);
+  scatter_into(scatter_reduction(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
+    Poller poll(c);
+    for (int64_t i = 0; i < tuples; ++i) {
+      int64_t offset = 0;
+      for (size_t k = 0; k < tuple; ++k)
+        offset +=
+            strides[k] *
+            checked_index(c, index_at(indices, i * static_cast<int64_t>(tuple) + static_cast<int64_t>(k)),
+                          data.dim(k));
+      for (int64_t j = 0; j < slice; ++j) {
+        poll.did(1);
+        put(to[static_cast<size_t>(offset + j)], updates.as<T>()[static_cast<size_t>(i * slice + j)]);
+      }
+    }
+  });
+  out.finish();
+}
+
+void tensor_scatter(const TensorScatter& op, KernelContext& c) {
+  const Tensor cache = unpacked(c.in(0)), update = unpacked(c.in(1));
+  const size_t axis = axis_of(op.axis, cache.rank());
+  Shape expected = cache.shape();
+  const int64_t room = cache.dim(axis);
+  const int64_t length = expected[axis] = std::min(update.dim(axis), room);
+  if (!(update.shape() == expected))
+    c.fail(Code::run_bad_shape, "an update of shape " + describe(expected), describe(update.shape()));
+  if (c.has(2) && c.in(2).size() != cache.dim(0))
+    c.fail(Code::run_bad_shape, std::to_string(cache.dim(0)) + " write_indices",
+           std::to_string(c.in(2).size()));
+  ByteOutput out(c.out(0));
+  copy_elements(cache, out.tensor(), c);
+  if (update.size() == 0) return out.finish();
+  const bool circular = op.mode == "circular";
+  const int64_t inner = row_major(cache.shape())[axis];
+  const int64_t outer = update.size() / (length * inner), per_sample = outer / cache.dim(0);
+  for_size(cache.type(), [&]<class T> {
+    Poller poll(c);
+    const T* from = update.as<T>().data();
+    for (int64_t o = 0; o < outer; ++o) {
+      const int64_t first = c.has(2) ? index_at(c.in(2), o / per_sample) : 0;
+      if (first < 0 || (!circular && first > room - length))
+        c.fail(Code::run_bad_index, "a write index in [0, " + std::to_string(room - length) + "]",
+               std::to_string(first));
+      for (int64_t s = 0; s < length; ++s, from += inner) {
+        const int64_t at = circular ? (first % room + s) % room : first + s;
+        poll.copy(from, inner, out.tensor().as<T>().data() + (o * room + at) * inner);
+      }
+    }
+  });
+  out.finish();
+}
+
+}  // namespace
+
+void reference_scatter(KernelCatalog& k) {
+  k.reference<ScatterElements>("ScatterElements", scatter_elements);
+  k.reference<ScatterND>("ScatterND", scatter_nd);
+  k.reference<TensorScatter>("TensorScatter", tensor_scatter);
+}
+
+}  // namespace lathe

@@ -1,0 +1,31 @@
+#include "ops/shape/shape.h"
+
+#include "schema/schema.h"
+
+namespace lathe {
+
+void declare_shape(SchemaCatalog& c) {
+  c.add("Shape")
+      .version(1, "(data: T) -> (shape: T1) [T: @all; T1: int64]")
+      .version(13, "(data: T) -> (shape: T1) [T: @all_13; T1: int64]")
+      .version(15, "(data: T) -> (shape: T1) {end: int, start: int = 0} [T: @all_13; T1: int64]")
+      .version(19, "(data: T) -> (shape: T1) {end: int, start: int = 0} [T: @all_ir9; T1: int64]")
+      .version(21, "(data: T) -> (shape: T1) {end: int, start: int = 0} [T: @all_ir10; T1: int64]")
+      .version(23, "(data: T) -> (shape: T1) {end: int, start: int = 0} [T: @all_ir11; T1: int64]")
+      .version(24, "(data: T) -> (shape: T1) {end: int, start: int = 0} [T: @all_ir12; T1: int64]")
+      .version(25, "(data: T) -> (shape: T1) {end: int, start: int = 0} [T: @all_ir13; T1: int64]")
+      .rule<ShapeOf>()
+      .contract({.exact = true});
+  c.add("Size")
+      .version(1, "(data: T) -> (size: T1) [T: @all; T1: int64]")
+      .version(13, "(data: T) -> (size: T1) [T: @all_13; T1: int64]")
+      .version(19, "(data: T) -> (size: T1) [T: @all_ir9; T1: int64]")
+      .version(21, "(data: T) -> (size: T1) [T: @all_ir10; T1: int64]")
+      .version(23, "(data: T) -> (size: T1) [T: @all_ir11; T1: int64]")
+      .version(24, "(data: T) -> (size: T1) [T: @all_ir12; T1: int64]")
+      .version(25, "(data: T) -> (size: T1) [T: @all_ir13; T1: int64]")
+      .rule<SizeOf>()
+      .contract({.exact = true});
+}
+
+}  // namespace lathe

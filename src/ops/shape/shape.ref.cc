@@ -1,0 +1,23 @@
+#include "ops/shape/shape.h"
+
+#include "kernel/kernel.h"
+
+namespace lathe {
+namespace {
+
+void shape_of(const ShapeOf& op, KernelContext& c) {
+  const Shape& shape = c.in(0).shape();
+  const auto [first, last] = op.range(static_cast<int64_t>(shape.size()));
+  std::copy(shape.begin() + first, shape.begin() + last, c.out(0).as<int64_t>().begin());
+}
+
+void size_of(const SizeOf&, KernelContext& c) { c.out(0).as<int64_t>()[0] = c.in(0).size(); }
+
+}  // namespace
+
+void reference_shape(KernelCatalog& k) {
+  k.reference<ShapeOf>("Shape", shape_of);
+  k.reference<SizeOf>("Size", size_of);
+}
+
+}  // namespace lathe
