@@ -1,0 +1,44 @@
+"""Lathe reads, checks, optimises and runs ONNX models.
+
+    import lathe
+    engine = lathe.build("model.onnx")
+    outputs = engine.run({"x": array})
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lathe import _lathe
+from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
+from lathe._errors import Error
+from lathe._lathe import Map, SparseTensor, Tensor
+
+__version__: str = _lathe.__version__
+
+
+def operators(pattern: str = "*") -> list[dict[str, Any]]:
+    """The operators that are supported, per version and type, with their kernels."""
+    return _lathe.operators(pattern)
+
+
+def system_info() -> dict[str, Any]:
+    """Facts about this machine and how many threads are used, and why."""
+    return _lathe.system_info()
+
+
+__all__ = [
+    "Context",
+    "Engine",
+    "Error",
+    "IoInfo",
+    "Map",
+    "RunControl",
+    "SparseTensor",
+    "Step",
+    "Tensor",
+    "build",
+    "load",
+    "operators",
+    "system_info",
+]

@@ -1,0 +1,233 @@
+"""Engines and contexts, with NumPy in and out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from lathe import _lathe
+from lathe._values import array_from_tensor, from_value, tensor_from_array, to_value
+
+Source = Union[str, "os.PathLike[str]", bytes, _lathe.Model]
+RunControl = _lathe.RunControl
+
+
+@dataclass(frozen=True)
+class IoInfo:
+    """One input or output. `type` is in ONNX's words, "tensor(float)"; `dtype` the element type of a tensor, else
+    None; `shape` holds numbers, expressions such as "4*batch", and None where nothing is known; it is None itself
+    where the rank is unknown."""
+
+    name: str
+    type: str
+    dtype: Optional[str]
+    shape: Optional[tuple[Union[int, str, None], ...]]
+    optional: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a finished engine."""
+
+    node: str
+    op: str
+    kernel: str
+    backend: str
+    origin: list[str]
+    refusals: list[str]
+
+
+def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        given = {io.name: value for io, value in zip(declared, given, strict=True)}
+    types = {io.name: io.type for io in declared}
+    return {name: to_value(value, types.get(name, "")) for name, value in given.items()}
+
+
+def _control(control: Optional[RunControl], timeout: Optional[float]) -> Optional[RunControl]:
+    if timeout is None:
+        return control
+    control = control or RunControl()
+    control.set_timeout(timeout)
+    return control
+
+
+class Context:
+    """Working memory for one run at a time; use one per thread. Made by `Engine.create_context`."""
+
+    def __init__(self, context: _lathe.Context, inputs: Sequence[IoInfo]):
+        self._context = context
+        self._inputs = inputs
+        self._bound: dict[str, Any] = {}
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any] | None = None,
+        *,
+        timeout: Optional[float] = None,
+        control: Optional[RunControl] = None,
+    ) -> dict[str, Any]:
+        """All outputs by name. Without `inputs`, runs on what is bound, and outputs bound are not returned."""
+        control = _control(control, timeout)
+        if inputs is not None:
+            outputs = self._context.run(_inputs(inputs, self._inputs), control)
+            return {name: from_value(value) for name, value in outputs.items()}
+        self._context.run_bound(control)
+        return {}
+
+    def bind_input(self, name: str, value: Any) -> None:
+        """Uses the memory of `value` for every following `run()`; it may be refilled between runs."""
+        declared = {io.name: io.type for io in self._inputs}
+        self._context.bind_input(name, to_value(value, declared.get(name, "")))
+
+    def bind_output(self, name: str, array: Optional[np.ndarray]) -> None:
+        """Writes this output into `array`, whose shape must be the one the run gives it; None ends that."""
+        self._context.bind_output(name, None if array is None else tensor_from_array(array, writable=True))
+
+    def output(self, name: str) -> Any:
+        """An output after `run()` on bound inputs."""
+        return from_value(self._context.output(name))
+
+    def on_tap(self, listener: Optional[Callable[[str, Any], None]]) -> None:
+        """Calls `listener(name, value)` with every inner value of the next runs that `taps` named at build."""
+        self._context.on_tap(listener and (lambda name, value: listener(name, from_value(value))))
+
+    @property
+    def memory_in_use(self) -> int:
+        """Bytes that this context's allocators hold now."""
+        return self._context.memory_in_use
+
+    @property
+    def memory_peak(self) -> int:
+        return self._context.memory_peak
+
+    def trim(self) -> None:
+        """Gives back memory that no run needs now."""
+        self._context.trim()
+
+
+class Engine:
+    """A model, ready to run. Immutable; every method may be called from many threads at once."""
+
+    def __init__(self, engine: _lathe.Engine):
+        self._engine = engine
+        self.inputs: tuple[IoInfo, ...] = tuple(IoInfo(**io) for io in engine.inputs())
+        self.outputs: tuple[IoInfo, ...] = tuple(IoInfo(**io) for io in engine.outputs())
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any],
+        *,
+        timeout: Optional[float] = None,
+        control: Optional[RunControl] = None,
+    ) -> dict[str, Any]:
+        """Runs once. Inputs by name or in order: NumPy arrays, anything with DLPack, numbers, lists (sequences
+        where the model wants them), dicts (maps), None (the empty optional). Returns all outputs by name."""
+        outputs = self._engine.run(_inputs(inputs, self.inputs), _control(control, timeout))
+        return {name: from_value(value) for name, value in outputs.items()}
+
+    def create_context(self) -> Context:
+        return Context(self._engine.create_context(), self.inputs)
+
+    @property
+    def symbols(self) -> list[str]:
+        """Names of the symbols in the input shapes."""
+        return self._engine.symbols()
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        return dict(self._engine.metadata())
+
+    @property
+    def threads(self) -> int:
+        return self._engine.threads()
+
+    @property
+    def steps(self) -> list[Step]:
+        """What runs, in order: operator, kernel, and why other kernels refused."""
+        return [Step(**step) for step in self._engine.steps()]
+
+    def memory(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, int]:
+        """Peak bytes for these input shapes: weights, activations, workspace, outputs and their total."""
+        return self._engine.memory({name: tuple(shape) for name, shape in shapes.items()})
+
+    def output_shapes(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:
+        """Shapes of the outputs for these input shapes; an output that only the data decide is left out."""
+        return self._engine.output_shapes({name: tuple(shape) for name, shape in shapes.items()})
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes a .lathe plan, which `load` opens without building."""
+        self._engine.save(path)
+
+
+def load_options(untrusted: bool = False, link_roots: Iterable[Any] = ()) -> _lathe.LoadOptions:
+    options = _lathe.LoadOptions()
+    options.untrusted = untrusted
+    options.link_roots = [os.fspath(root) for root in link_roots]
+    return options
+
+
+def build_options(
+    *,
+    threads: int = 0,
+    backend: str = "cpu",
+    isa: str = "",
+    allow_reference: bool = True,
+    flush_denormals: bool = False,
+    taps: Iterable[str] = (),
+    memory_limit: int = 0,
+    fold_limit: Optional[int] = None,
+    shapes: Optional[Mapping[str, int]] = None,
+    plugins: Iterable[Any] = (),
+    untrusted: bool = False,
+    link_roots: Iterable[Any] = (),
+    timeout: Optional[float] = None,
+    control: Optional[RunControl] = None,
+) -> _lathe.BuildOptions:
+    options = _lathe.BuildOptions()
+    options.threads = threads
+    options.backend = backend
+    options.isa = isa
+    options.allow_reference = allow_reference
+    options.flush_denormals = flush_denormals
+    options.taps = list(taps)
+    options.memory_limit = memory_limit
+    if fold_limit is not None:
+        options.fold_limit = fold_limit
+    options.shapes = dict(shapes or {})
+    options.plugins = [os.fspath(plugin) for plugin in plugins]
+    options.load = load_options(untrusted, link_roots)
+    options.control = _control(control, timeout)
+    return options
+
+
+def build(source: Source, **options: Any) -> Engine:
+    """An engine from an .onnx file, the bytes of one, or an `onnx.Model`.
+
+    Options:
+        threads: 0 takes what cgroup quota and cpuset allow.
+        backend: "cpu", "reference", or a registered one; "npu:cpu" is an order of preference.
+        isa: "", "generic", "avx2", "avx512": the best instruction set that may be used.
+        allow_reference: False makes an operator without a fast kernel an error.
+        flush_denormals: treat denormal numbers as zero while running.
+        taps: shell patterns of inner values that `Context.on_tap` may ask for.
+        memory_limit: bytes that one context may hold; 0 is no limit.
+        fold_limit: bytes that constant folding may add.
+        shapes: sizes of symbols fixed at build, {"batch": 1}.
+        plugins: shared libraries that bring backends or operators.
+        untrusted: read files into private memory instead of mapping them.
+        link_roots: directories whose files may be reached through links.
+        timeout, control: seconds the build may take, and a `RunControl` to stop it.
+    """
+    return Engine(_lathe.build(source, build_options(**options)))
+
+
+def load(path: Union[str, "os.PathLike[str]"], **options: Any) -> Engine:
+    """An engine from a .lathe plan; options as for `build`."""
+    return Engine(_lathe.load_plan(path, build_options(**options)))
+
+
+__all__ = ["Context", "Engine", "IoInfo", "RunControl", "Step", "array_from_tensor", "build", "load"]

@@ -1,0 +1,237 @@
+// Engines, contexts and their controls. The interpreter lock is free while models are built and run.
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+
+#include "module.h"
+
+namespace lathe::python {
+
+nb::dict to_python(const IoInfo& io) {
+  nb::dict d;
+  d["name"] = io.name;
+  d["type"] = io.type;
+  d["dtype"] = io.element_type == DataType::undefined ? nb::object(nb::none())
+                                                      : nb::object(nb::cast(std::string(name_of(io.element_type))));
+  d["shape"] = shape_to_python(io.shape);
+  d["optional"] = io.optional;
+  return d;
+}
+
+namespace {
+
+/// An engine and the contexts that wait for the next call: run() may be called from many threads.
+class PooledEngine {
+ public:
+  explicit PooledEngine(Engine e) : engine_(std::move(e)) {}
+  const Engine& engine() const { return engine_; }
+
+  NamedValues run(const NamedValues& inputs, RunControl* control) {
+    std::unique_ptr<Context> context = take();
+    // A context that failed is as good as before, so it goes back either way.
+    struct Return {
+      PooledEngine& pool;
+      std::unique_ptr<Context>& context;
+      ~Return() { pool.give_back(std::move(context)); }
+    } back{*this, context};
+    return context->run(inputs, control);
+  }
+
+ private:
+  std::unique_ptr<Context> take() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        auto context = std::move(idle_.back());
+        idle_.pop_back();
+        return context;
+      }
+    }
+    return std::make_unique<Context>(engine_.create_context());
+  }
+  void give_back(std::unique_ptr<Context> context) {
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(context));
+  }
+
+  Engine engine_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Context>> idle_;
+};
+
+NamedValues values_from_python(const nb::dict& d) {
+  NamedValues values;
+  for (auto [name, v] : d) values[nb::cast<std::string>(name)] = from_python(v);
+  return values;
+}
+
+nb::dict values_to_python(const NamedValues& values) {
+  nb::dict d;
+  for (const auto& [name, v] : values) d[name.c_str()] = to_python(v);
+  return d;
+}
+
+nb::list io_list(const std::vector<IoInfo>& list) {
+  nb::list l;
+  for (const IoInfo& io : list) l.append(to_python(io));
+  return l;
+}
+
+nb::list step_list(const Engine& e) {
+  nb::list l;
+  for (const StepInfo& s : e.steps()) {
+    nb::dict d;
+    d["node"] = s.node;
+    d["op"] = s.op;
+    d["kernel"] = s.kernel;
+    d["backend"] = s.backend;
+    d["origin"] = s.origin;
+    d["refusals"] = s.refusals;
+    l.append(d);
+  }
+  return l;
+}
+
+nb::dict memory_of(const Engine& e, const nb::dict& shapes) {
+  const MemoryInfo info = e.memory(named_shapes_from_python(shapes));
+  nb::dict d;
+  d["weights"] = info.weights;
+  d["activations"] = info.activations;
+  d["workspace"] = info.workspace;
+  d["outputs"] = info.outputs;
+  d["total"] = info.total();
+  return d;
+}
+
+nb::dict output_shapes_of(const Engine& e, const nb::dict& shapes) {
+  nb::dict d;
+  for (const auto& [name, shape] : e.output_shapes(named_shapes_from_python(shapes)))
+    d[name.c_str()] = shape_to_python(shape);
+  return d;
+}
+
+std::shared_ptr<PooledEngine> build(nb::handle source, const BuildOptions& options) {
+  const onnx::Model model = model_from_python(source, options.load);
+  nb::gil_scoped_release free;
+  return std::make_shared<PooledEngine>(Engine::build(model, options));
+}
+
+void set_timeout(RunControl& c, double seconds) {
+  c.set_deadline(std::chrono::steady_clock::now() +
+                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds)));
+}
+
+void bind_options(nb::module_& m) {
+  nb::class_<RunControl>(m, "RunControl", "Stops a build or a run, from any thread.")
+      .def(nb::init<>())
+      .def("cancel", &RunControl::cancel)
+      .def("reset", &RunControl::reset)
+      .def_prop_ro("cancelled", &RunControl::cancelled)
+      .def("set_timeout", &set_timeout, nb::arg("seconds"), "A deadline this many seconds from now.")
+      .def("clear_timeout", &RunControl::clear_deadline);
+  nb::class_<BuildOptions>(m, "BuildOptions")
+      .def(nb::init<>())
+      .def_rw("threads", &BuildOptions::threads)
+      .def_rw("backend", &BuildOptions::backend)
+      .def_rw("isa", &BuildOptions::isa)
+      .def_rw("allow_reference", &BuildOptions::allow_reference)
+      .def_rw("flush_denormals", &BuildOptions::flush_denormals)
+      .def_rw("taps", &BuildOptions::taps)
+      .def_rw("memory_limit", &BuildOptions::memory_limit)
+      .def_rw("fold_limit", &BuildOptions::fold_limit)
+      .def_rw("shapes", &BuildOptions::shapes)
+      .def_rw("plugins", &BuildOptions::plugins)
+      .def_rw("load", &BuildOptions::load)
+      .def_prop_rw(
+          "control", [](const BuildOptions& o) { return o.control; },
+          [](BuildOptions& o, RunControl* c) { o.control = c; }, nb::for_setter(nb::keep_alive<1, 2>()),
+          nb::for_setter(nb::arg().none()), nb::rv_policy::reference);
+}
+
+void bind_context(nb::module_& m) {
+  nb::class_<Context>(m, "Context")
+      .def(
+          "run",
+          [](Context& c, const nb::dict& inputs, RunControl* control) {
+            const NamedValues values = values_from_python(inputs);
+            NamedValues outputs;
+            {
+              nb::gil_scoped_release free;
+              outputs = c.run(values, control);
+            }
+            return values_to_python(outputs);
+          },
+          nb::arg("inputs"), nb::arg("control").none() = nullptr)
+      .def(
+          "run_bound",
+          [](Context& c, RunControl* control) {
+            nb::gil_scoped_release free;
+            c.run(control);
+          },
+          nb::arg("control").none() = nullptr)
+      .def("bind_input", [](Context& c, const std::string& name, nb::handle v) { c.bind_input(name, from_python(v)); })
+      .def("bind_output",
+           [](Context& c, const std::string& name, nb::handle v) {
+             c.bind_output(name, v.is_none() ? Tensor() : nb::cast<Tensor>(v));
+           },
+           nb::arg("name"), nb::arg("tensor").none())
+      .def("output", [](const Context& c, const std::string& name) { return to_python(owned(c.output(name))); })
+      .def("on_tap",
+           [](Context& c, nb::object listener) {
+             if (listener.is_none()) return c.on_tap({});
+             c.on_tap([listener = std::shared_ptr<nb::object>(new nb::object(listener),
+                                                              [](nb::object* o) {
+                                                                nb::gil_scoped_acquire gil;
+                                                                delete o;
+                                                              })](std::string_view name, const Value& v) {
+               nb::gil_scoped_acquire gil;
+               (*listener)(nb::str(name.data(), name.size()), to_python(owned(v)));
+             });
+           },
+           nb::arg("listener").none())
+      .def_prop_ro("memory_in_use", &Context::memory_in_use)
+      .def_prop_ro("memory_peak", &Context::memory_peak)
+      .def("trim", &Context::trim);
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& m) {
+  bind_options(m);
+  bind_context(m);
+  nb::class_<PooledEngine>(m, "Engine")
+      .def("run",
+           [](PooledEngine& e, const nb::dict& inputs, RunControl* control) {
+             const NamedValues values = values_from_python(inputs);
+             NamedValues outputs;
+             {
+               nb::gil_scoped_release free;
+               outputs = e.run(values, control);
+             }
+             return values_to_python(outputs);
+           },
+           nb::arg("inputs"), nb::arg("control").none() = nullptr)
+      .def("create_context", [](const PooledEngine& e) { return e.engine().create_context(); })
+      .def("save", [](const PooledEngine& e, const std::filesystem::path& p) { e.engine().save(p); })
+      .def("inputs", [](const PooledEngine& e) { return io_list(e.engine().inputs()); })
+      .def("outputs", [](const PooledEngine& e) { return io_list(e.engine().outputs()); })
+      .def("symbols", [](const PooledEngine& e) { return e.engine().symbols(); })
+      .def("metadata", [](const PooledEngine& e) { return e.engine().metadata(); })
+      .def("steps", [](const PooledEngine& e) { return step_list(e.engine()); })
+      .def("threads", [](const PooledEngine& e) { return e.engine().threads(); })
+      .def("memory", [](const PooledEngine& e, const nb::dict& shapes) { return memory_of(e.engine(), shapes); })
+      .def("output_shapes",
+           [](const PooledEngine& e, const nb::dict& shapes) { return output_shapes_of(e.engine(), shapes); });
+  m.def("build", &build, nb::arg("source"), nb::arg("options"));
+  m.def("load_plan", [](const std::filesystem::path& p, const BuildOptions& o) {
+    nb::gil_scoped_release free;
+    return std::make_shared<PooledEngine>(Engine::load(p, o));
+  });
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,115 @@
+// lathe.onnx: the file as it is.
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "module.h"
+
+namespace lathe::python {
+
+onnx::Model model_from_python(nb::handle source, const onnx::LoadOptions& options) {
+  if (nb::isinstance<onnx::Model>(source)) return nb::cast<onnx::Model>(source);
+  if (nb::isinstance<nb::bytes>(source)) {
+    const auto bytes = nb::borrow<nb::bytes>(source);
+    const std::string_view view(bytes.c_str(), bytes.size());
+    std::shared_ptr<void> owner(nb::object(bytes).release().ptr(), [](void* p) {
+      nb::gil_scoped_acquire gil;
+      Py_DECREF(static_cast<PyObject*>(p));
+    });
+    nb::gil_scoped_release free;
+    return onnx::Model::parse(view, options, owner);
+  }
+  const auto path = nb::cast<std::filesystem::path>(source);
+  nb::gil_scoped_release free;
+  return onnx::Model::load(path, options);
+}
+
+namespace {
+
+std::string text_or(const std::optional<std::string>& s) { return s.value_or(std::string()); }
+
+nb::dict entries(const onnx::Entries& list) {
+  nb::dict d;
+  for (const auto& e : list) d[text_or(e.key).c_str()] = text_or(e.value);
+  return d;
+}
+
+nb::dict opsets(const onnx::ModelProto& p) {
+  nb::dict d;
+  for (const auto& o : p.opset_import) d[text_or(o.domain).c_str()] = o.version.value_or(0);
+  return d;
+}
+
+nb::list initializers(const onnx::Model& m) {
+  nb::list names;
+  if (m.proto.graph)
+    for (const auto& t : m.proto.graph->initializer) names.append(text_or(t.name));
+  return names;
+}
+
+nb::bytes to_bytes(const onnx::Model& m) {
+  std::string s;
+  {
+    nb::gil_scoped_release free;
+    s = onnx::serialize(m.proto);
+  }
+  return nb::bytes(s.data(), s.size());
+}
+
+onnx::Model from_text(const std::string& text) {
+  onnx::Model m;
+  m.proto = onnx::from_text<onnx::ModelProto>(text);
+  return m;
+}
+
+void save(const onnx::Model& m, const std::filesystem::path& path, const std::string& data,
+          const std::string& external_name, int64_t external_threshold, bool text) {
+  onnx::SaveOptions o;
+  if (data == "single_file")
+    o.data = onnx::SaveOptions::Data::single_file;
+  else if (data == "external")
+    o.data = onnx::SaveOptions::Data::external;
+  else if (data != "keep")
+    throw Error(Code::bad_argument, "python", "data = 'keep', 'single_file' or 'external'", "'" + data + "'");
+  o.external_name = external_name;
+  o.external_threshold = external_threshold;
+  o.text = text;
+  nb::gil_scoped_release free;
+  onnx::save(m, path, o);
+}
+
+}  // namespace
+
+void bind_model(nb::module_& m) {
+  nb::class_<onnx::LoadOptions>(m, "LoadOptions")
+      .def(nb::init<>())
+      .def_rw("untrusted", &onnx::LoadOptions::untrusted)
+      .def_rw("link_roots", &onnx::LoadOptions::link_roots)
+      .def_rw("external_data", &onnx::LoadOptions::external_data)
+      .def_rw("max_bytes", &onnx::LoadOptions::max_bytes);
+  nb::class_<onnx::Model>(m, "Model", "An ONNX file in memory; weights stay in the mapped file.")
+      .def_prop_ro("ir_version", [](const onnx::Model& m) { return m.proto.ir_version.value_or(0); })
+      .def_prop_ro("opset_import", [](const onnx::Model& m) { return opsets(m.proto); })
+      .def_prop_ro("producer_name", [](const onnx::Model& m) { return text_or(m.proto.producer_name); })
+      .def_prop_ro("producer_version", [](const onnx::Model& m) { return text_or(m.proto.producer_version); })
+      .def_prop_ro("domain", [](const onnx::Model& m) { return text_or(m.proto.domain); })
+      .def_prop_ro("model_version", [](const onnx::Model& m) { return m.proto.model_version.value_or(0); })
+      .def_prop_ro("doc_string", [](const onnx::Model& m) { return text_or(m.proto.doc_string); })
+      .def_prop_ro("graph_name",
+                   [](const onnx::Model& m) { return m.proto.graph ? text_or(m.proto.graph->name) : std::string(); })
+      .def_prop_ro("graph_doc_string",
+                   [](const onnx::Model& m) {
+                     return m.proto.graph ? text_or(m.proto.graph->doc_string) : std::string();
+                   })
+      .def_prop_ro("metadata", [](const onnx::Model& m) { return entries(m.proto.metadata_props); })
+      .def_prop_ro("initializers", &initializers, "Names of the initializers of the main graph.")
+      .def("to_bytes", &to_bytes)
+      .def("to_text", [](const onnx::Model& m) { return onnx::to_text(m.proto); })
+      .def("save", &save, nb::arg("path"), nb::kw_only(), nb::arg("data") = "keep", nb::arg("external_name") = "",
+           nb::arg("external_threshold") = 1024, nb::arg("text") = false,
+           "Write it; `data` is 'keep', 'single_file' or 'external'.");
+  m.def("load_model", &model_from_python, nb::arg("source"), nb::arg("options") = onnx::LoadOptions());
+  m.def("model_from_text", &from_text, nb::arg("text"));
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,34 @@
+// What the parts of the module _lathe share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "lathe/lathe.h"
+
+namespace lathe::python {
+
+namespace nb = nanobind;
+
+// One per file; module.cc calls them.
+void bind_errors(nb::module_& m);
+void bind_values(nb::module_& m);
+void bind_model(nb::module_& m);
+void bind_engine(nb::module_& m);
+void bind_tools(nb::module_& m);
+
+/// Tensor, SparseTensor, list, dict or None, as values.cc describes them.
+nb::object to_python(const Value& v);
+/// The way back. Throws Code::run_bad_input for anything else; `elem` is the element type of an empty list.
+Value from_python(nb::handle h, DataType elem = DataType::undefined);
+
+nb::object shape_to_python(const std::optional<SymShape>& shape);
+nb::tuple shape_to_python(const Shape& shape);
+Shape shape_from_python(nb::handle h);
+NamedShapes named_shapes_from_python(const nb::dict& d);
+nb::dict to_python(const Diagnostic& d);
+nb::dict to_python(const IoInfo& io);
+
+/// A path, or bytes that stay alive with the model.
+onnx::Model model_from_python(nb::handle source, const onnx::LoadOptions& options);
+
+}  // namespace lathe::python
