@@ -56,6 +56,15 @@ def dtype_of(name: str) -> Optional[np.dtype]:
     return None if name in _NARROW else np.dtype(name)
 
 
+def bits_of(name: str) -> int:
+    """The width of one element of a fixed-width type."""
+    if name in _PACKED_BITS:
+        return _PACKED_BITS[name]
+    if name in _NARROW:
+        return 16 if name == "bfloat16" else 8
+    return 8 * np.dtype(name).itemsize
+
+
 def name_of(dtype: np.dtype) -> Optional[str]:
     """Lathe's name of a NumPy element type; None where ONNX has no such type."""
     if dtype.kind in "OUS":
@@ -110,7 +119,7 @@ def array_from_tensor(tensor: _lathe.Tensor) -> Any:
         return _unpacked(tensor.carrier(), name, tensor.shape) if name in _TO_NARROW else tensor
     if name in _NARROW:
         return tensor.carrier().view(_TO_NARROW[name]) if name in _TO_NARROW else tensor
-    return tensor.carrier()
+    return tensor.carrier().view(name)  # `view`: NumPy has two kinds of 64-bit integers, and means this one
 
 
 class _Type:

@@ -1,0 +1,364 @@
+"""InferenceSession over an engine, and IOBinding."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+import lathe
+from lathe import _lathe
+from lathe._engine import IoInfo, build_options
+from lathe._values import bits_of, from_value
+from lathe.compat.onnxruntime._errors import TYPES, error, translated
+from lathe.compat.onnxruntime._options import RunOptions, SessionOptions, _refused
+from lathe.compat.onnxruntime._values import OrtDevice, OrtValue, check_device, element_name, feed_value
+
+CPU = "CPUExecutionProvider"
+
+
+@dataclass(frozen=True)
+class NodeArg:
+    """An input or output. A dimension is a number, the name of a symbol, or None where nothing is known."""
+
+    name: str
+    type: str
+    shape: list[Union[int, str, None]]
+
+    def __repr__(self) -> str:
+        return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"
+
+
+def _node_arg(io: IoInfo) -> NodeArg:
+    def dimension(d: Union[int, str, None]) -> Union[int, str, None]:
+        return d if isinstance(d, int) or (d and d.replace(".", "_").isidentifier()) else None
+
+    return NodeArg(io.name, io.type, [dimension(d) for d in io.shape or ()])
+
+
+@dataclass(frozen=True)
+class ModelMetadata:
+    custom_metadata_map: dict[str, str]
+    description: str
+    domain: str
+    graph_description: str
+    graph_name: str
+    producer_name: str
+    version: int
+
+
+class _Checked:
+    """Inputs held against what the model declares, with the messages that programs know."""
+
+    def __init__(self, inputs: Sequence[IoInfo]):
+        self._declared = {io.name: io for io in inputs}
+        self._required = [io.name for io in inputs if not io.optional and not io.type.startswith("optional(")]
+
+    def names(self, feed: Mapping[str, Any]) -> None:
+        if any(name not in feed for name in self._required):
+            raise ValueError(
+                f"Required inputs ({[n for n in self._required if n not in feed]}) are missing from input feed "
+                f"({list(feed)})."
+            )
+        for name in feed:
+            if name not in self._declared:
+                raise error("InvalidArgument", f"Invalid input name: {name}")
+
+    def value(self, name: str, given: Any) -> Any:
+        io = self._declared[name]
+        if isinstance(given, str):
+            raise RuntimeError(f"Input must be a list of dictionaries or a single numpy array for input '{name}'.")
+        value = feed_value(given, io.type)
+        if isinstance(value, _lathe.Tensor) and io.type.startswith("tensor("):
+            self._tensor(io, value)
+        return value
+
+    def _tensor(self, io: IoInfo, tensor: _lathe.Tensor) -> None:
+        if tensor.onnx_type != io.type:
+            raise error(
+                "InvalidArgument",
+                f"Unexpected input data type. Actual: ({tensor.onnx_type}) , expected: ({io.type})",
+            )
+        if io.shape is None:
+            return
+        advice = " Please fix either the inputs/outputs or the model."
+        if len(tensor.shape) != len(io.shape):
+            raise error(
+                "InvalidArgument",
+                f"Invalid rank for input: {io.name} Got: {len(tensor.shape)} Expected: {len(io.shape)}{advice}",
+            )
+        wrong = [
+            f" index: {axis} Got: {got} Expected: {want}\n"
+            for axis, (got, want) in enumerate(zip(tensor.shape, io.shape))
+            if isinstance(want, int) and got != want
+        ]
+        if wrong:
+            raise error(
+                "InvalidArgument",
+                f"Got invalid dimensions for input: {io.name} for the following indices\n{''.join(wrong)}{advice}",
+            )
+
+
+def _chosen_providers(providers: Optional[Sequence[Any]]) -> dict[str, dict[str, str]]:
+    chosen: dict[str, dict[str, str]] = {}
+    for entry in providers or ():
+        name = entry if isinstance(entry, str) else entry[0]
+        if name == CPU:
+            chosen[name] = {}
+        else:
+            warnings.warn(
+                f"Specified provider '{name}' is not in available provider names."
+                f"Available providers: '{CPU}'",
+                stacklevel=3,
+            )
+    return chosen or {CPU: {}}
+
+
+class InferenceSession:
+    """Runs a model. May be used from many threads at once: each run takes a context from a pool."""
+
+    @translated
+    def __init__(
+        self,
+        path_or_bytes: Union[str, bytes, "os.PathLike[str]"],
+        sess_options: Optional[SessionOptions] = None,
+        providers: Optional[Sequence[Any]] = None,
+        provider_options: Optional[Sequence[dict[str, Any]]] = None,
+        **kwargs: Any,
+    ):
+        if isinstance(path_or_bytes, (bytearray, memoryview)):
+            path_or_bytes = bytes(path_or_bytes)
+        if not isinstance(path_or_bytes, (str, bytes, os.PathLike)):
+            raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
+        if provider_options is not None and len(provider_options) != len(providers or ()):
+            raise ValueError("'providers' and 'provider_options' should be the same length if both are given.")
+        self._model_path = path_or_bytes if not isinstance(path_or_bytes, bytes) else None
+        self._sess_options = sess_options or SessionOptions()
+        self._providers = _chosen_providers(providers or self._sess_options._providers)
+        options = self._sess_options._build_options()
+        # What sessions load is often a cache made of links; onnxruntime follows them.
+        if self._model_path is not None:
+            directory = os.path.dirname(os.path.abspath(self._model_path))
+            options["link_roots"] = [directory, os.path.dirname(os.path.realpath(self._model_path))]
+        try:
+            model = _lathe.load_model(path_or_bytes, build_options(**options).load)
+            self._engine = lathe.build(model, **options)
+        except lathe.Error as e:
+            if e.code == "E4201":
+                raise error("ModelLoadCanceled", "Session initialization canceled due to user request.") from e
+            if e.code == "E1001" and e.stage in ("load", "parse", "read", "open", ""):
+                name = path_or_bytes
+                raise error("NoSuchFile", f"Load model from {name} failed:Load model {name} failed. File doesn't exist") from e
+            raise
+        self._meta = ModelMetadata(
+            custom_metadata_map=dict(model.metadata),
+            description=model.doc_string,
+            domain=model.domain,
+            graph_description=model.graph_doc_string,
+            graph_name=model.graph_name,
+            producer_name=model.producer_name,
+            version=model.model_version,
+        )
+        self._checked = _Checked(self._engine.inputs)
+        self._outputs = [io.name for io in self._engine.outputs]
+
+    def get_inputs(self) -> list[NodeArg]:
+        return [_node_arg(io) for io in self._engine.inputs if not io.optional]
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        return [_node_arg(io) for io in self._engine.inputs if io.optional]
+
+    def get_outputs(self) -> list[NodeArg]:
+        return [_node_arg(io) for io in self._engine.outputs]
+
+    def get_modelmeta(self) -> ModelMetadata:
+        return self._meta
+
+    def get_session_options(self) -> SessionOptions:
+        return self._sess_options
+
+    def get_providers(self) -> list[str]:
+        return list(self._providers)
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        return {name: dict(options) for name, options in self._providers.items()}
+
+    def set_providers(self, providers: Optional[Sequence[Any]] = None, provider_options: Any = None) -> None:
+        self._providers = _chosen_providers(providers)
+
+    def disable_fallback(self) -> None:
+        """Nothing to fall back from: there is one provider."""
+
+    def enable_fallback(self) -> None:
+        """As `disable_fallback`."""
+
+    def get_profiling_start_time_ns(self) -> int:
+        return 0
+
+    def end_profiling(self) -> str:
+        raise _refused("InferenceSession", "end_profiling")
+
+    def io_binding(self) -> "IOBinding":
+        return IOBinding(self)
+
+    def _feed(self, input_feed: Mapping[str, Any]) -> dict[str, Any]:
+        self._checked.names(dict.fromkeys(input_feed.keys()))
+        return {name: self._checked.value(name, value) for name, value in input_feed.items() if value is not None}
+
+    def _wanted(self, output_names: Optional[Sequence[str]]) -> list[str]:
+        for name in output_names or ():
+            if name not in self._outputs:
+                raise error("InvalidArgument", f"Invalid output name:{name}")
+        return list(output_names or self._outputs)
+
+    def _run(self, wanted: list[str], feed: dict[str, Any], run_options: Optional[RunOptions]) -> list[Any]:
+        outputs = self._engine._engine.run(feed, run_options._control if run_options else None)
+        return [outputs[name] for name in wanted]
+
+    @translated
+    def run(
+        self,
+        output_names: Optional[Sequence[str]],
+        input_feed: Mapping[str, Any],
+        run_options: Optional[RunOptions] = None,
+    ) -> list[Any]:
+        feed = self._feed(input_feed)
+        return [from_value(value) for value in self._run(self._wanted(output_names), feed, run_options)]
+
+    @translated
+    def run_with_ort_values(
+        self,
+        output_names: Optional[Sequence[str]],
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: Optional[RunOptions] = None,
+    ) -> list[OrtValue]:
+        feed = self._feed(input_dict_ort_values)
+        return [OrtValue(value) for value in self._run(self._wanted(output_names), feed, run_options)]
+
+    def run_async(
+        self,
+        output_names: Optional[Sequence[str]],
+        input_feed: Mapping[str, Any],
+        callback: Callable[[Any, Any, str], None],
+        user_data: Any,
+        run_options: Optional[RunOptions] = None,
+    ) -> None:
+        """Calls `callback(results, user_data, error)` from another thread; `error` is empty on success."""
+        feed = self._feed(input_feed)
+        wanted = self._wanted(output_names)
+
+        def work() -> None:
+            try:
+                results = [from_value(value) for value in translated(self._run)(wanted, feed, run_options)]
+            except tuple(TYPES.values()) as e:
+                callback([], user_data, str(e))
+            else:
+                callback(results, user_data, "")
+
+        threading.Thread(target=work, name="lathe-run-async").start()
+
+    @translated
+    def run_with_iobinding(self, iobinding: "IOBinding", run_options: Optional[RunOptions] = None) -> None:
+        iobinding._run(self, run_options)
+
+
+def _array_at(pointer: int, name: str, shape: Sequence[int]) -> _lathe.Tensor:
+    """Memory of the caller's, who promises that it is there and large enough."""
+    bits = bits_of(name)
+    size = (int(np.prod(shape, dtype=np.int64)) * bits + 7) // 8
+    return _lathe.Tensor.from_buffer((ctypes.c_char * size).from_address(pointer), name, tuple(shape), True)
+
+
+class IOBinding:
+    """Inputs and outputs tied to memory. Outputs bound to an OrtValue or a pointer are written there without a copy;
+    the others are new after every run."""
+
+    def __init__(self, session: InferenceSession):
+        self._session = session
+        self._inputs: dict[str, Any] = {}
+        self._targets: dict[str, Optional[OrtValue]] = {}
+        self._results: dict[str, OrtValue] = {}
+        self._context: Optional[_lathe.Context] = None
+
+    def _check_input(self, name: str) -> None:
+        if name not in self._session._checked._declared:
+            raise RuntimeError(f"Failed to find NodeArg with name: {name} in the def list")
+
+    def bind_cpu_input(self, name: str, arr_on_cpu: np.ndarray) -> None:
+        self._check_input(name)
+        self._inputs[name] = arr_on_cpu
+
+    def bind_input(
+        self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
+    ) -> None:
+        self._check_input(name)
+        check_device(device_type)
+        self._inputs[name] = OrtValue(_array_at(buffer_ptr, element_name(element_type), shape))
+
+    def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
+        self._check_input(name)
+        self._inputs[name] = ortvalue
+
+    def bind_output(
+        self,
+        name: str,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        element_type: Any = None,
+        shape: Optional[Sequence[int]] = None,
+        buffer_ptr: Optional[int] = None,
+    ) -> None:
+        check_device(device_type)
+        if buffer_ptr is None:
+            self._targets[name] = None
+        else:
+            self._targets[name] = OrtValue(_array_at(buffer_ptr, element_name(element_type), shape or ()))
+
+    def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
+        self._targets[name] = ortvalue
+
+    def synchronize_inputs(self) -> None:
+        """Everything is on the CPU: nothing is under way."""
+
+    def synchronize_outputs(self) -> None:
+        """As `synchronize_inputs`."""
+
+    def clear_binding_inputs(self) -> None:
+        self._inputs.clear()
+
+    def clear_binding_outputs(self) -> None:
+        self._targets.clear()
+        self._results.clear()
+        self._context = None
+
+    def get_outputs(self) -> list[OrtValue]:
+        return [self._results[name] for name in self._targets if name in self._results]
+
+    get_outputs_as_ortvaluevector = get_outputs
+
+    def copy_outputs_to_cpu(self) -> list[Any]:
+        return [value.numpy() for value in self.get_outputs()]
+
+    def _run(self, session: InferenceSession, run_options: Optional[RunOptions]) -> None:
+        feed = session._feed(self._inputs)
+        wanted = session._wanted(list(self._targets))
+        targets = {name: value for name, value in self._targets.items() if value is not None and value.has_value()}
+        if not targets:
+            self._results = {n: OrtValue(v) for n, v in zip(wanted, session._run(wanted, feed, run_options))}
+            return
+        # A context of its own: bindings stay with it until the next run.
+        context = self._context = session._engine._engine.create_context()
+        for name, value in feed.items():
+            context.bind_input(name, value)
+        for name, target in targets.items():
+            context.bind_output(name, target._tensor())
+        context.run_bound(run_options._control if run_options else None)
+        self._results = {name: targets.get(name) or OrtValue(context.output(name)) for name in wanted}
+
+
+__all__ = ["IOBinding", "InferenceSession", "ModelMetadata", "NodeArg", "OrtDevice"]
