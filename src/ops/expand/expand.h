@@ -1,9 +1,8 @@
 // Expand and Tile: the same elements many times.
 #pragma once
 
+#include "ops/shape_inputs.h"
 #include "tensor/attributes.h"
-#include "tensor/dim_math.h"
-#include "tensor/shape_rule.h"
 
 namespace lathe {
 
@@ -13,24 +12,11 @@ struct Expand {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    c.require(c.rank(1) == 1, "a shape of rank 1", "rank " + std::to_string(c.rank(1)));
-    const auto length = known(c.shape(1)[0]);
-    c.require(!length || *length <= static_cast<int64_t>(max_rank),
-              "at most " + std::to_string(max_rank) + " sizes", to_text(c.shape(1)[0]));
-    const auto* wanted = c.values(1);
+    const auto length = count_of_sizes(c, 1);
+    const auto* wanted = sizes_input(c, 1);
     if (!wanted) {
-      if (!length) return;
-      std::vector<D> out;
-      for (int64_t i = 0; i < std::max(*length, c.rank(0)); ++i) {
-        const auto d = c.data_dependent();
-        if (!d) return;
-        out.push_back(*d);
-      }
-      return c.output(0, std::move(out));
-    }
-    for (const D& d : *wanted) {
-      const auto n = known(d);
-      c.require(!n || *n >= 0, "sizes that are not negative", c.text(*wanted));
+      if (length) output_of_rank(c, std::max(*length, c.rank(0)));
+      return;
     }
     std::vector<D> out = c.broadcast_pair(c.shape(0), *wanted);
     values(c, out);
@@ -52,19 +38,13 @@ struct Tile {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    c.require(c.rank(1) == 1, "repeats of rank 1", "rank " + std::to_string(c.rank(1)));
+    count_of_sizes(c, 1);
     c.same(c.shape(1)[0], D(c.rank(0)), "the number of repeats and the rank of the input");
+    const auto* repeats = sizes_input(c, 1);
+    if (!repeats) return output_of_rank(c, c.rank(0));
     std::vector<D> out = c.shape(0);
-    const auto* repeats = c.values(1);
-    c.require(!repeats || repeats->size() == out.size(), std::to_string(out.size()) + " repeats",
-              std::to_string(repeats ? repeats->size() : 0));
-    for (size_t a = 0; a < out.size(); ++a) {
-      const auto unknown = repeats ? std::nullopt : c.data_dependent();
-      if (!repeats && !unknown) return;
-      const auto n = repeats ? known((*repeats)[a]) : std::nullopt;
-      c.require(!n || *n >= 0, "repeats that are not negative", n ? std::to_string(*n) : "");
-      out[a] = repeats ? times(out[a], (*repeats)[a]) : *unknown;
-    }
+    c.require(repeats->size() == out.size(), std::to_string(out.size()) + " repeats", c.text(*repeats));
+    for (size_t a = 0; a < out.size(); ++a) out[a] = times(out[a], (*repeats)[a]);
     c.output(0, std::move(out));
   }
 };

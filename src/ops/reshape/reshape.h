@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/shape_inputs.h"
 #include "tensor/attributes.h"
-#include "tensor/dim_math.h"
-#include "tensor/shape_rule.h"
 
 namespace lathe {
 
@@ -15,33 +14,6 @@ void pass_values(ShapeContext<D>& c) {
   if (const auto* v = c.values(0)) c.output_values(0, *v);
 }
 
-/// Declares an output of known rank, of which nothing else is known; at run time the elements are always
-/// known.
-template <class D>
-void output_of_rank(ShapeContext<D>& c, int64_t rank) {
-  std::vector<D> shape;
-  for (int64_t i = 0; i < rank; ++i) {
-    auto d = c.data_dependent();
-    if (!d) return;
-    shape.push_back(*d);
-  }
-  c.output(0, std::move(shape));
-}
-
-/// The axes that an input names, sorted, within [0, rank); nothing where they are not known yet.
-template <class D>
-std::optional<std::vector<int64_t>> axes_input(const ShapeContext<D>& c, size_t input, int64_t rank) {
-  auto axes = c.numbers(input);
-  if (!axes) return std::nullopt;
-  for (int64_t& a : *axes) a = c.axis(a, rank, "axes");
-  std::sort(axes->begin(), axes->end());
-  const auto twice = std::adjacent_find(axes->begin(), axes->end());
-  if (twice != axes->end())
-    c.fail(Code::node_bad_value, "axes that differ from each other",
-           "axis " + std::to_string(*twice) + " twice", {});
-  return axes;
-}
-
 struct Reshape {
   bool allowzero = false;
   void fields(auto&& f) { f("allowzero", allowzero); }
@@ -49,10 +21,7 @@ struct Reshape {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     pass_values(c);
-    c.require(c.rank(1) == 1, "a shape of rank 1", "rank " + std::to_string(c.rank(1)));
-    const auto length = known(c.shape(1)[0]);
-    c.require(!length || *length <= static_cast<int64_t>(max_rank),
-              "at most " + std::to_string(max_rank) + " sizes", to_text(c.shape(1)[0]));
+    const auto length = count_of_sizes(c, 1);
     const auto* wanted = c.values(1);
     if (!wanted) {
       if (length) output_of_rank(c, *length);

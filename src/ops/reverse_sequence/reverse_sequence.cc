@@ -1,0 +1,19 @@
+#include "ops/reverse_sequence/reverse_sequence.h"
+
+#include "schema/schema.h"
+
+namespace lathe {
+
+void declare_reverse_sequence(SchemaCatalog& c) {
+  c.add("ReverseSequence")
+      .version(
+          10,
+          "(input: T, sequence_lens: int64) -> (Y: T) {batch_axis: int = 1, time_axis: int = 0} [T: @all]")
+      .version(
+          28,
+          "(input: T, sequence_lens: int64) -> (Y: T) {batch_axis: int = 1, time_axis: int = 0} [T: @all_13]")
+      .rule<ReverseSequence>()
+      .contract({.exact = true});
+}
+
+}  // namespace lathe
