@@ -319,7 +319,7 @@ struct LoadOptions {
 /// A model in memory: the message, and what its tensors point into. Movable; const access is thread-safe.
 class LATHE_API Model {
  public:
-  Model() = default;
+  Model();
   ModelProto proto;
   /// Where external data is looked for; empty for models from bytes (external data is then refused).
   std::filesystem::path directory;
@@ -332,6 +332,13 @@ class LATHE_API Model {
   /// Borrows nothing: `bytes` is copied unless `owner` keeps it alive.
   static Model parse(std::string_view bytes, const LoadOptions& options = {},
                      std::shared_ptr<const void> owner = {});
+
+  /// Files of external data that are open already, by location; shared by copies of the model.
+  class ExternalFiles;
+  ExternalFiles& external_files() const { return *files_; }
+
+ private:
+  std::shared_ptr<ExternalFiles> files_;
 };
 
 struct SaveOptions {

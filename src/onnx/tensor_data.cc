@@ -1,0 +1,292 @@
+// TensorProto and its kin to values, every claim checked; and back.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "lathe/error.h"
+#include "lathe/onnx.h"
+#include "onnx/external.h"
+#include "tensor/element.h"
+
+namespace lathe::onnx {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "raw data is little-endian and is viewed in place");
+
+[[noreturn]] void refuse(const std::optional<std::string>& name, Code code, std::string expected,
+                         std::string got, std::string remedy) {
+  Diagnostic d;
+  d.code = code;
+  d.stage = "check";
+  d.node = "tensor " + name.value_or("");
+  d.expected = std::move(expected);
+  d.got = std::move(got);
+  d.remedy = std::move(remedy);
+  throw Error(std::move(d));
+}
+
+DataType type_of_number(const std::optional<std::string>& name, int32_t number) {
+  if (number <= 0 || number >= data_type_count)
+    refuse(name, Code::tensor_bad_type, "an element type in 1…" + std::to_string(data_type_count - 1),
+           std::to_string(number), "the file is damaged, or newer than this library");
+  return static_cast<DataType>(number);
+}
+
+bool six_bits(DataType t) { return t == DataType::float6e2m3 || t == DataType::float6e3m2; }
+
+/// Bytes of raw_data: the six-bit floats lie packed there, four in three bytes.
+uint64_t raw_size(DataType t, int64_t count) {
+  if (six_bits(t)) return (static_cast<uint64_t>(count) * 6 + 7) / 8;
+  return bytes_for(t, static_cast<size_t>(count));
+}
+
+Tensor unpack_six_bits(std::string_view raw, DataType t, Shape shape) {
+  Tensor out(t, std::move(shape));
+  auto* to = static_cast<uint8_t*>(out.data());
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const size_t bit = static_cast<size_t>(i) * 6, byte = bit / 8;
+    unsigned v = static_cast<unsigned char>(raw[byte]);
+    if (byte + 1 < raw.size()) v |= static_cast<unsigned>(static_cast<unsigned char>(raw[byte + 1])) << 8;
+    to[i] = static_cast<uint8_t>(v >> bit % 8 & 63);
+  }
+  return out;
+}
+
+Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape, int64_t count) {
+  if (raw.size() != raw_size(t, count))
+    refuse(p.name, Code::tensor_bad_data,
+           std::to_string(raw_size(t, count)) + " bytes of data for " + std::string(name_of(t)) +
+               describe(shape),
+           std::to_string(raw.size()), "dims, data_type and data must agree");
+  if (six_bits(t)) return unpack_six_bits(raw.view(), t, std::move(shape));
+  const auto align = static_cast<uintptr_t>(std::clamp(bits_of(t) / 8, 1, 8));
+  if (raw.owner() && reinterpret_cast<uintptr_t>(raw.data()) % align == 0)
+    return Tensor::view(t, std::move(shape), const_cast<char*>(raw.data()),
+                        std::const_pointer_cast<void>(raw.owner()));
+  Tensor out(t, std::move(shape));
+  if (raw.size()) std::memcpy(out.data(), raw.data(), raw.size());
+  return out;
+}
+
+/// The typed fields: which one belongs to the type, and how many entries it must have.
+template <class T>
+void need_entries(const TensorProto& p, const std::vector<T>& list, std::string_view field, int64_t n) {
+  if (static_cast<int64_t>(list.size()) != n)
+    refuse(p.name, Code::tensor_bad_data, std::to_string(n) + " entries in " + std::string(field),
+           std::to_string(list.size()), "dims, data_type and data must agree");
+}
+
+Tensor from_int32(const TensorProto& p, DataType t, Shape shape, int64_t count) {
+  if (is_packed(t)) {
+    const auto bytes = static_cast<int64_t>(bytes_for(t, static_cast<size_t>(count)));
+    need_entries(p, p.int32_data, "int32_data", bytes);
+    Tensor out(t, std::move(shape));
+    for (int64_t i = 0; i < bytes; ++i)
+      static_cast<uint8_t*>(out.data())[i] = static_cast<uint8_t>(p.int32_data[static_cast<size_t>(i)]);
+    return out;
+  }
+  need_entries(p, p.int32_data, "int32_data", count);
+  Tensor out(t, std::move(shape));
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t v = p.int32_data[static_cast<size_t>(i)];
+    switch (bits_of(t)) {
+      case 8:
+        static_cast<uint8_t*>(out.data())[i] = static_cast<uint8_t>(t == DataType::boolean ? v != 0 : v);
+        break;
+      case 16:
+        static_cast<uint16_t*>(out.data())[i] = static_cast<uint16_t>(v);
+        break;
+      default:
+        static_cast<int32_t*>(out.data())[i] = v;
+        break;
+    }
+  }
+  return out;
+}
+
+template <class To, class From>
+Tensor convert(const TensorProto& p, const std::vector<From>& list, std::string_view field, DataType t,
+               Shape shape, int64_t entries) {
+  need_entries(p, list, field, entries);
+  Tensor out(t, std::move(shape));
+  auto* to = static_cast<To*>(out.data());
+  std::transform(list.begin(), list.end(), to, [](From v) { return static_cast<To>(v); });
+  return out;
+}
+
+Tensor from_typed(const TensorProto& p, DataType t, Shape shape, int64_t count) {
+  switch (t) {
+    case DataType::float32:
+      return convert<float>(p, p.float_data, "float_data", t, std::move(shape), count);
+    case DataType::complex64:
+      return convert<float>(p, p.float_data, "float_data", t, std::move(shape), 2 * count);
+    case DataType::float64:
+      return convert<double>(p, p.double_data, "double_data", t, std::move(shape), count);
+    case DataType::complex128:
+      return convert<double>(p, p.double_data, "double_data", t, std::move(shape), 2 * count);
+    case DataType::int64:
+      return convert<int64_t>(p, p.int64_data, "int64_data", t, std::move(shape), count);
+    case DataType::uint64:
+      return convert<uint64_t>(p, p.uint64_data, "uint64_data", t, std::move(shape), count);
+    case DataType::uint32:
+      return convert<uint32_t>(p, p.uint64_data, "uint64_data", t, std::move(shape), count);
+    case DataType::string: {
+      need_entries(p, p.string_data, "string_data", count);
+      Tensor out(t, std::move(shape));
+      for (size_t i = 0; i < p.string_data.size(); ++i) out.as<std::string>()[i] = p.string_data[i].view();
+      return out;
+    }
+    default:
+      return from_int32(p, t, std::move(shape), count);
+  }
+}
+
+}  // namespace
+
+Tensor to_tensor(const TensorProto& p, const Model* where) {
+  const DataType t = type_of_number(p.name, p.data_type.value_or(0));
+  if (p.segment)
+    refuse(p.name, Code::tensor_bad_data, "a whole tensor", "a segment of one",
+           "store the tensor in one piece");
+  const int64_t count = checked_count(p.dims, t, "tensor " + p.name.value_or(""));
+  Shape shape(p.dims.begin(), p.dims.end());
+  const bool typed = !p.float_data.empty() || !p.int32_data.empty() || !p.string_data.empty() ||
+                     !p.int64_data.empty() || !p.double_data.empty() || !p.uint64_data.empty();
+  const bool raw = p.raw_data && !p.raw_data->empty();
+  if (typed + raw + p.is_external() > 1)
+    refuse(p.name, Code::tensor_bad_data, "one of raw_data, typed data and external data", "more than one",
+           "keep one of them");
+  if (p.is_external()) {
+    if (t == DataType::string)
+      refuse(p.name, Code::tensor_bad_data, "strings inside the model", "external ones",
+             "store string tensors in string_data");
+    return from_raw(p, open_external(p, where, raw_size(t, count)), t, std::move(shape), count);
+  }
+  if (p.raw_data && !typed) {
+    if (t == DataType::string)
+      refuse(p.name, Code::tensor_bad_data, "strings in string_data", "raw_data",
+             "store string tensors in string_data");
+    return from_raw(p, *p.raw_data, t, std::move(shape), count);
+  }
+  return from_typed(p, t, std::move(shape), count);
+}
+
+TensorProto from_tensor(const Tensor& t, std::string name) {
+  TensorProto p;
+  p.dims.assign(t.shape().begin(), t.shape().end());
+  p.data_type = static_cast<int32_t>(t.type());
+  if (!name.empty()) p.name = std::move(name);
+  if (t.type() == DataType::string) {
+    for (const std::string& s : t.as<std::string>()) p.string_data.emplace_back(s);
+  } else if (six_bits(t.type())) {
+    const auto* codes = static_cast<const uint8_t*>(t.data());
+    p.int32_data.assign(codes, codes + t.size());
+  } else {
+    const std::string_view bytes(static_cast<const char*>(t.data()), t.bytes());
+    p.raw_data = t.owner() ? Bytes(bytes, t.owner()) : Bytes(std::string(bytes));
+  }
+  return p;
+}
+
+SparseTensor to_sparse(const SparseTensorProto& p, const Model* where) {
+  const std::optional<std::string> name = p.values ? p.values->name : std::nullopt;
+  if (!p.values || !p.indices)
+    refuse(name, Code::sparse_bad_indices, "values and indices", "one of them missing", "store both");
+  SparseTensor s{to_tensor(*p.values, where), to_tensor(*p.indices, where),
+                 Shape(p.dims.begin(), p.dims.end())};
+  const int64_t total = checked_count(p.dims, s.values.type(), "sparse tensor");
+  const int64_t stored = s.values.size(), rank = static_cast<int64_t>(p.dims.size());
+  auto wrong = [&](std::string expected, std::string got) {
+    refuse(name, Code::sparse_bad_indices, std::move(expected), std::move(got),
+           "indices are sorted, unique, and within dims");
+  };
+  if (s.values.rank() != 1) wrong("values of rank 1", describe(s.values));
+  if (s.indices.type() != DataType::int64) wrong("indices of int64", describe(s.indices));
+  const bool linear = s.indices.rank() == 1;
+  if (linear ? s.indices.dim(0) != stored
+             : s.indices.rank() != 2 || s.indices.dim(0) != stored || s.indices.dim(1) != rank)
+    wrong("indices of shape [NNZ] or [NNZ, rank]", describe(s.indices));
+  int64_t before = -1;
+  for (int64_t i = 0; i < stored; ++i) {
+    int64_t at = 0;
+    if (linear) {
+      at = s.indices.as<int64_t>()[static_cast<size_t>(i)];
+      if (at < 0 || at >= total) wrong("indices in [0, " + std::to_string(total) + ")", std::to_string(at));
+    } else {
+      for (int64_t k = 0; k < rank; ++k) {
+        const int64_t x = s.indices.as<int64_t>()[static_cast<size_t>(i * rank + k)],
+                      d = p.dims[static_cast<size_t>(k)];
+        if (x < 0 || x >= d) wrong("indices in [0, " + std::to_string(d) + ")", std::to_string(x));
+        at = at * d + x;
+      }
+    }
+    if (at <= before) wrong("sorted, unique indices", "entry " + std::to_string(i) + " out of order");
+    before = at;
+  }
+  return s;
+}
+
+Tensor to_dense(const SparseTensorProto& p, const Model* where) {
+  // A few bytes may claim terabytes: what a dense copy may take is bounded.
+  constexpr int64_t most = int64_t{1} << 31;
+  const SparseTensor s = to_sparse(p, where);
+  const int64_t total = count_of(s.shape);
+  if (total * std::max(bits_of(s.values.type()), 8) / 8 > most)
+    refuse(p.values->name, Code::run_too_large, "a sparse tensor of at most 2 GiB when dense",
+           describe(s.shape), "keep it sparse");
+  Tensor dense(s.values.type(), s.shape);
+  if (dense.type() != DataType::string && dense.bytes()) std::memset(dense.data(), 0, dense.bytes());
+  const bool linear = s.indices.rank() == 1;
+  const size_t rank = s.shape.size(), size = static_cast<size_t>(bits_of(dense.type())) / 8;
+  for (int64_t i = 0; i < s.values.size(); ++i) {
+    int64_t at = linear ? s.indices.as<int64_t>()[static_cast<size_t>(i)] : 0;
+    if (!linear)
+      for (size_t k = 0; k < rank; ++k)
+        at = at * s.shape[k] + s.indices.as<int64_t>()[static_cast<size_t>(i) * rank + k];
+    if (dense.type() == DataType::string)
+      dense.as<std::string>()[static_cast<size_t>(at)] = s.values.as<std::string>()[static_cast<size_t>(i)];
+    else if (size == 0)
+      store_double(dense, at, load_double(s.values, i));
+    else
+      std::memcpy(static_cast<char*>(dense.data()) + static_cast<size_t>(at) * size,
+                  static_cast<const char*>(s.values.data()) + static_cast<size_t>(i) * size, size);
+  }
+  return dense;
+}
+
+Value to_value(const SequenceProto& p) {
+  Sequence s;
+  for (const TensorProto& t : p.tensor_values) s.items->push_back(to_tensor(t).owned());
+  for (const SparseTensorProto& t : p.sparse_tensor_values) s.items->push_back(to_sparse(t));
+  for (const SequenceProto& t : p.sequence_values) s.items->push_back(to_value(t));
+  for (const MapProto& t : p.map_values) s.items->push_back(to_value(t));
+  for (const OptionalProto& t : p.optional_values) s.items->push_back(to_value(t));
+  if (!s.items->empty() && s.items->front().is_tensor()) s.elem = s.items->front().tensor().type();
+  return s;
+}
+
+Value to_value(const OptionalProto& p) {
+  if (p.tensor_value) return to_tensor(*p.tensor_value).owned();
+  if (p.sparse_tensor_value) return to_sparse(*p.sparse_tensor_value);
+  if (p.sequence_value) return to_value(*p.sequence_value);
+  if (p.map_value) return to_value(*p.map_value);
+  if (p.optional_value) return to_value(*p.optional_value);
+  return {};
+}
+
+Value to_value(const MapProto& p) {
+  Map m;
+  if (!p.string_keys.empty()) {
+    m.keys = Tensor(DataType::string, {static_cast<int64_t>(p.string_keys.size())});
+    for (size_t i = 0; i < p.string_keys.size(); ++i) m.keys.as<std::string>()[i] = p.string_keys[i].view();
+  } else {
+    m.keys = Tensor::from<int64_t>({static_cast<int64_t>(p.keys.size())}, p.keys);
+  }
+  if (p.values) m.values = to_value(*p.values).sequence();
+  if (static_cast<int64_t>(m.values.items->size()) != m.keys.size())
+    refuse(p.name, Code::tensor_bad_data, "as many values as keys", std::to_string(m.values.items->size()),
+           "the map is damaged");
+  return m;
+}
+
+}  // namespace lathe::onnx

@@ -1,0 +1,16 @@
+// Reads one message from the wire into its struct.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "lathe/onnx.h"
+
+namespace lathe::onnx::wire {
+
+/// `bytes` must outlive the message where `owner` keeps it alive (large byte fields become views); without an
+/// owner they are copied.
+template <class M>
+M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const void> owner);
+
+}  // namespace lathe::onnx::wire
