@@ -156,6 +156,8 @@ struct Kernel {
   int alias =
       -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
 
+  /// What `op` points to in the functions below; empty: the operator's own struct.
+  std::function<std::shared_ptr<const void>(const Attributes&)> decode = {};
   std::function<Verdict(const void* op, const KernelRequest&)> ask = {};
   /// Packs constant input `i`; nothing when it wants it as it is. Must give the same bytes every time.
   std::function<std::optional<Tensor>(const void* op, const KernelRequest&, size_t i)> pack = {};

@@ -1,0 +1,81 @@
+#include "build/build.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/cpu.h"
+#include "build/fold.h"
+#include "build/lower.h"
+
+namespace lathe {
+namespace {
+
+/// Symbols that are fixed at build become numbers everywhere.
+void fix_symbols(Graph& g, const std::map<std::string, Dim, std::less<>>& sizes) {
+  for (ValueId v = 0; v < g.value_count(); ++v)
+    if (auto& shape = g.value(v).type.shape)
+      for (Dim& d : *shape) d = d.substitute(sizes);
+  for (NodeId n = 0; n < g.node_count(); ++n)
+    for (const Body& b : g.node(n).bodies) fix_symbols(*b.graph, sizes);
+}
+
+std::vector<ValueId> tapped_values(const Graph& g, const std::vector<std::string>& patterns) {
+  std::vector<ValueId> list;
+  for (ValueId v = 0; v < g.value_count(); ++v) {
+    const ValueInfo& info = g.value(v);
+    const bool exists = info.producer != no_id || info.constant || info.is_input;
+    if (exists && std::ranges::any_of(patterns, [&](const std::string& p) { return fnmatch(p.c_str(), info.name.c_str(), 0) == 0; }))
+      list.push_back(v);
+  }
+  return list;
+}
+
+void report(const BuildOptions& o, std::string_view stage, double fraction) {
+  if (o.control) o.control->check();
+  if (o.progress && !o.progress(stage, fraction))
+    throw Error(Code::cancelled, "build", "to go on", "cancelled by the caller");
+}
+
+}  // namespace
+
+Isa choose_isa(const std::string& wanted) {
+  const CpuFeatures& cpu = cpu_features();
+  const Isa best = cpu.avx512 ? Isa::avx512 : cpu.avx2 ? Isa::avx2 : Isa::generic;
+  if (wanted.empty()) return best;
+  for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
+    if (wanted == name_of(isa)) return std::min(isa, best);
+  throw Error(Code::build_bad_option, "build", "isa: generic, avx2 or avx512", "'" + wanted + "'");
+}
+
+std::vector<std::string> backend_preference(const std::string& wanted, const Extensions& extensions) {
+  std::vector<std::string> list;
+  for (size_t at = 0; at <= wanted.size();) {
+    const size_t end = std::min(wanted.find(':', at), wanted.size());
+    list.push_back(wanted.substr(at, end - at));
+    extensions.require_backend(list.back());
+    at = end + 1;
+  }
+  return list;
+}
+
+Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions, const BuildOptions& options) {
+  const Preference preference{backend_preference(options.backend, extensions), choose_isa(options.isa), options.allow_reference};
+  std::map<std::string, Dim, std::less<>> sizes;
+  for (const auto& [name, size] : options.shapes) {
+    if (size < 0) throw Error(Code::build_bad_option, "build", "a size of at least 0 for " + name, std::to_string(size));
+    sizes.emplace(name, Dim(size));
+  }
+  if (!sizes.empty()) fix_symbols(graph, sizes);
+  const std::vector<ValueId> taps = tapped_values(graph, options.taps);
+  report(options, "fold", 0);
+  const Folds folds =
+      fold_constants(graph, {.schemas = &schemas, .kernels = &extensions.kernels(), .control = options.control, .limit = options.fold_limit});
+  report(options, "plan", 0.5);
+  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control);
+  report(options, "plan", 1);
+  return plan;
+}
+
+}  // namespace lathe

@@ -1,0 +1,82 @@
+#include "build/fold.h"
+
+#include <algorithm>
+
+#include "eval/eval.h"
+
+namespace lathe {
+namespace {
+
+class Folder {
+ public:
+  explicit Folder(const FoldOptions& o) : options_(o), left_(o.limit) {}
+
+  void run(Graph& g) {
+    for (ValueId c : g.captures())
+      if (const ValueInfo& outer = g.parent()->value(g.value(c).captured); outer.constant && !outer.is_input)
+        g.value(c).constant = outer.constant;
+    for (NodeId id : g.order()) {
+      if (options_.control) options_.control->check();
+      if (!foldable(g, g.node(id)) || !fold(g, id))
+        for (const Body& b : g.node(id).bodies) run(*b.graph);
+    }
+  }
+  Folds take() { return std::move(made_); }
+
+ private:
+  bool foldable(const Graph& g, const Node& n) const {
+    if (!n.bodies.empty() || !options_.kernels->reference_of(n.domain, n.op)) return false;
+    const OpSchema* schema = options_.schemas->find(n.domain, n.op);
+    if (!schema || !schema->deterministic()) return false;
+    const auto constant = [&](ValueId v) { return v == no_id || (g.value(v).constant && !g.value(v).is_input); };
+    return std::ranges::all_of(n.inputs, constant) && std::ranges::all_of(n.outputs, [&](ValueId v) {
+             return v == no_id || g.value(v).type.is_tensor();
+           });
+  }
+
+  bool fold(Graph& g, NodeId id) {
+    const Node n = g.node(id);
+    std::vector<Value> inputs;
+    std::vector<Fold::Operand> from;
+    for (ValueId v : n.inputs) {
+      from.push_back(v == no_id ? Fold::Operand{} : Fold::Operand{g.value(v).constant, g.value(v).name, g.value(v).source});
+      inputs.push_back(v == no_id ? Value() : *from.back().constant);
+    }
+    std::vector<Value> results;
+    if (left_ == 0) return false;
+    try {
+      results = evaluate_node(g, id, inputs, {.kernels = options_.kernels, .control = options_.control, .memory_limit = left_});
+    } catch (const Error& e) {
+      if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
+      return false;
+    }
+    uint64_t bytes = 0;
+    for (const Value& v : results) bytes += v.is_tensor() ? v.tensor().bytes() : 0;
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    g.remove_node(id);
+    for (size_t i = 0; i < n.outputs.size(); ++i) {
+      if (n.outputs[i] == no_id) continue;
+      auto constant = std::make_shared<const Value>(owned(results[i]));
+      made_[constant.get()] = {n.op, n.domain, n.attributes, from, static_cast<uint32_t>(i)};
+      ValueInfo& v = g.value(n.outputs[i]);
+      v.constant = std::move(constant);
+      v.type.shape = SymShape(results[i].tensor().shape().begin(), results[i].tensor().shape().end());
+    }
+    return true;
+  }
+
+  const FoldOptions& options_;
+  uint64_t left_;
+  Folds made_;
+};
+
+}  // namespace
+
+Folds fold_constants(Graph& graph, const FoldOptions& options) {
+  Folder f(options);
+  f.run(graph);
+  return f.take();
+}
+
+}  // namespace lathe

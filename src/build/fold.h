@@ -1,0 +1,38 @@
+// Constant folding: what depends on constants only is computed when the engine is built.
+#pragma once
+
+#include <map>
+
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+#include "lathe/engine.h"
+#include "schema/schema.h"
+
+namespace lathe {
+
+/// How a folded constant was made: what the weight program replays.
+struct Fold {
+  std::string op, domain;
+  Attributes attributes;
+  struct Operand {
+    std::shared_ptr<const Value> constant;  // null: an input left out
+    std::string name, source;
+  };
+  std::vector<Operand> from;
+  uint32_t output = 0;
+};
+/// By the constant that came of it.
+using Folds = std::map<const Value*, Fold>;
+
+struct FoldOptions {
+  const SchemaCatalog* schemas = nullptr;
+  const KernelCatalog* kernels = nullptr;
+  RunControl* control = nullptr;
+  uint64_t limit = 0;  // bytes that all folded constants may take; what would go beyond stays a node
+};
+
+/// Replaces nodes of the graph and of its bodies by the constants they give. A node that fails stays: the run will say why.
+/// Throws only cancelled and deadline.
+Folds fold_constants(Graph& graph, const FoldOptions& options);
+
+}  // namespace lathe

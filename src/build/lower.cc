@@ -1,0 +1,279 @@
+#include "build/lower.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "build/weights.h"
+#include "runtime/program.h"
+
+namespace lathe {
+namespace {
+
+PlanType plan_type(const ValueType& t) {
+  using From = ValueType::Kind;
+  using To = PlanType::Kind;
+  PlanType p;
+  switch (t.kind) {
+    case From::none: p.kind = To::none; break;
+    case From::tensor: p.kind = To::tensor; break;
+    case From::sparse: p.kind = To::sparse; break;
+    case From::sequence: p.kind = To::sequence; break;
+    case From::map: p.kind = To::map; break;
+    case From::optional: p.kind = To::optional; break;
+  }
+  p.elem = t.elem;
+  p.shape = t.shape;
+  p.text = onnx_text(t);
+  return p;
+}
+
+class GraphLowering;
+
+/// What the graphs of one plan share.
+class Lowering {
+ public:
+  Lowering(Plan& p, const Folds& folds, const KernelCatalog& k, const Preference& pref, RunControl* c)
+      : plan(p), weights(p.weights, folds), kernels(k), preference(pref), control(c) {}
+
+  /// Lowers a graph; returns its index, and fills in where its captures and taps are.
+  uint32_t graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures, std::span<const ValueId> taps = {});
+  /// The plan's number for the memory that a kernel wants its operands in.
+  MemorySpace space_of(const Kernel& k) {
+    if (k.memory == host_memory) return host_memory;
+    const auto at = std::ranges::find(plan.backends, k.backend);
+    const auto index = at - plan.backends.begin();
+    if (at == plan.backends.end()) plan.backends.push_back(k.backend);
+    return static_cast<MemorySpace>(index + 1);
+  }
+
+  Plan& plan;
+  WeightTable weights;
+  const KernelCatalog& kernels;
+  const Preference& preference;
+  RunControl* control;
+};
+
+/// One graph on its way into the plan.
+class GraphLowering {
+ public:
+  GraphLowering(Lowering& all, const Graph& graph) : all_(all), graph_(graph) {}
+  PlanGraph run(std::span<const ValueId> taps);
+  /// The plan's value for one of the graph; makes the copy step where it lives in another memory.
+  uint32_t value_in(ValueId v, MemorySpace space);
+
+ private:
+  std::vector<NodeId> live_nodes(std::span<const ValueId> taps) const;
+  void lower(NodeId id);
+  PlanStep describe(const Node& n);
+  void add_bodies(const Node& n, PlanStep& step);
+  void pack(const Node& n, const Kernel& kernel, const void* op, PlanStep& step);
+  void place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step);
+  uint32_t value_anywhere(ValueId v);
+  uint32_t add_value(ValueId v, ValueRole role, MemorySpace space);
+  bool is_constant(ValueId v) const { return graph_.value(v).constant && !graph_.value(v).is_input; }
+
+  Lowering& all_;
+  const Graph& graph_;
+  PlanGraph made_;
+  std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
+};
+
+uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures, std::span<const ValueId> taps) {
+  const auto index = static_cast<uint32_t>(plan.graphs.size());
+  plan.graphs.emplace_back();  // bodies come after the graph they are in
+  GraphLowering lowering(*this, g);
+  PlanGraph made = lowering.run(taps);
+  for (ValueId v : g.captures())
+    if (!g.value(v).constant) captures.emplace_back(g.value(v).captured, lowering.value_in(v, host_memory));
+  for (ValueId v : taps) plan.taps.emplace_back(g.value(v).name, lowering.value_in(v, host_memory));
+  plan.graphs[index] = std::move(made);
+  return index;
+}
+
+PlanGraph GraphLowering::run(std::span<const ValueId> taps) {
+  for (ValueId v : graph_.inputs()) made_.inputs.push_back(add_value(v, ValueRole::input, host_memory));
+  for (ValueId v : graph_.captures())
+    if (!is_constant(v)) add_value(v, ValueRole::captured, host_memory);
+  for (NodeId id : live_nodes(taps)) {
+    if (all_.control) all_.control->check();
+    try {
+      lower(id);
+    } catch (const Error& e) {
+      throw e.at("build", graph_.node(id).name, graph_.node(id).op);
+    }
+  }
+  for (ValueId v : graph_.outputs()) made_.outputs.push_back(value_in(v, host_memory));
+  for (ValueId v : taps) value_in(v, host_memory);
+  return std::move(made_);
+}
+
+std::vector<NodeId> GraphLowering::live_nodes(std::span<const ValueId> taps) const {
+  std::vector<bool> wanted(graph_.value_count());
+  for (ValueId v : graph_.outputs()) wanted[v] = true;
+  for (ValueId v : taps) wanted[v] = true;
+  std::vector<NodeId> order = graph_.order(), live;
+  for (NodeId id : std::views::reverse(order)) {
+    const Node& n = graph_.node(id);
+    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v != no_id && wanted[v]; })) continue;
+    live.push_back(id);
+    for (ValueId v : n.inputs)
+      if (v != no_id) wanted[v] = true;
+    for (const Body& b : n.bodies)
+      for (ValueId c : b.graph->captures()) wanted[b.graph->value(c).captured] = true;
+  }
+  std::ranges::reverse(live);
+  return live;
+}
+
+void GraphLowering::lower(NodeId id) {
+  const Node& n = graph_.node(id);
+  PlanStep step = describe(n);
+  StepRequest question(all_.plan, made_, step, all_.preference.isa);
+  Choice choice = select_kernel(all_.kernels, all_.preference, n.domain, n.op, n.attributes, question.request());
+  step.kernel = choice.kernel->name;
+  step.tunables = std::move(choice.verdict.tunables);
+  step.refusals = std::move(choice.refusals);
+  const MemorySpace space = all_.space_of(*choice.kernel);
+  for (size_t i = 0; i < n.inputs.size(); ++i)
+    if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
+  add_bodies(n, step);
+  if (space == host_memory) pack(n, *choice.kernel, choice.op.get(), step);
+  place_outputs(n, *choice.kernel, space, step);
+  made_.steps.push_back(std::move(step));
+}
+
+/// The step as kernels are asked about it; where its operands lie follows from the answer.
+PlanStep GraphLowering::describe(const Node& n) {
+  PlanStep s;
+  s.op = n.op;
+  s.domain = n.domain;
+  s.node = n.name;
+  s.origin = n.origin;
+  if (s.origin.empty() && !n.name.empty()) s.origin.push_back(n.name);
+  s.attributes = n.attributes;
+  for (ValueId v : n.inputs) s.inputs.push_back(v == no_id ? -1 : static_cast<int32_t>(value_anywhere(v)));
+  for (ValueId v : n.outputs)
+    s.outputs.push_back(v == no_id ? -1 : static_cast<int32_t>(add_value(v, ValueRole::computed, host_memory)));
+  return s;
+}
+
+void GraphLowering::add_bodies(const Node& n, PlanStep& step) {
+  for (const Body& b : n.bodies) {
+    std::vector<std::pair<ValueId, uint32_t>> captures;
+    PlanBody body{b.name, all_.graph(*b.graph, captures), {}};
+    for (auto [outer, inner] : captures) body.captures.emplace_back(value_in(outer, host_memory), inner);
+    step.bodies.push_back(std::move(body));
+  }
+}
+
+void GraphLowering::place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step) {
+  for (size_t i = 0; i < n.outputs.size(); ++i) {
+    if (n.outputs[i] == no_id) continue;
+    const auto index = static_cast<uint32_t>(step.outputs[i]);
+    made_.values[index].memory = space;
+    index_.erase({n.outputs[i], host_memory});
+    index_[{n.outputs[i], space}] = index;
+  }
+  const auto source = static_cast<size_t>(kernel.alias);
+  if (kernel.alias >= 0 && source < step.inputs.size() && step.inputs[source] >= 0 && !n.outputs.empty() &&
+      n.outputs[0] != no_id && !graph_.is_output(n.outputs[0]))
+    made_.values[static_cast<size_t>(step.outputs[0])].alias_of = step.inputs[source];
+}
+
+void GraphLowering::pack(const Node& n, const Kernel& kernel, const void* op, PlanStep& step) {
+  if (!kernel.pack) return;
+  StepRequest question(all_.plan, made_, step, all_.preference.isa);
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (!question.request().inputs[i].constant) continue;
+    std::optional<Tensor> packed = kernel.pack(op, question.request(), i);
+    if (!packed) continue;
+    step.packed.resize(step.inputs.size(), -1);
+    const auto from = static_cast<uint32_t>(made_.values[static_cast<size_t>(step.inputs[i])].weight);
+    step.packed[i] = static_cast<int32_t>(all_.weights.add_packed(std::move(*packed), from, kernel.name, n, i));
+  }
+}
+
+uint32_t GraphLowering::add_value(ValueId v, ValueRole role, MemorySpace space) {
+  const ValueInfo& info = graph_.value(v);
+  PlanValue p;
+  p.name = info.name;
+  p.type = plan_type(info.type);
+  p.role = role;
+  p.memory = space;
+  if (info.constant && role != ValueRole::captured)
+    p.weight = static_cast<int32_t>(all_.weights.add(info.constant, info.name, info.source));
+  const auto index = static_cast<uint32_t>(made_.values.size());
+  made_.values.push_back(std::move(p));
+  index_[{v, space}] = index;
+  return index;
+}
+
+uint32_t GraphLowering::value_anywhere(ValueId v) {
+  for (size_t space = 0; space <= all_.plan.backends.size(); ++space)
+    if (const auto at = index_.find({v, static_cast<MemorySpace>(space)}); at != index_.end()) return at->second;
+  if (is_constant(v)) return add_value(v, ValueRole::constant, host_memory);
+  throw Error(Code::graph_undefined_value, "build", "a value that is made before it is read", graph_.value(v).name);
+}
+
+uint32_t GraphLowering::value_in(ValueId v, MemorySpace space) {
+  if (const auto known = index_.find({v, space}); known != index_.end()) return known->second;
+  if (is_constant(v)) return add_value(v, ValueRole::constant, space);
+  uint32_t from = value_anywhere(v);
+  // Devices do not talk to each other: the way leads through the host.
+  if (space != host_memory && made_.values[from].memory != host_memory) from = value_in(v, host_memory);
+  const uint32_t to = add_value(v, ValueRole::computed, space);
+  PlanStep copy;
+  copy.op = "Copy";
+  copy.node = graph_.value(v).name;
+  copy.inputs = {static_cast<int32_t>(from)};
+  copy.outputs = {static_cast<int32_t>(to)};
+  made_.steps.push_back(std::move(copy));
+  return to;
+}
+
+/// Where the sizes of the symbols are read from.
+std::vector<Plan::Symbol> symbols_of(const PlanGraph& main) {
+  std::vector<Plan::Symbol> list;
+  for (uint32_t i = 0; i < main.inputs.size(); ++i) {
+    const PlanType& type = main.values[main.inputs[i]].type;
+    if (!type.shape) continue;
+    for (uint32_t axis = 0; axis < type.shape->size(); ++axis) {
+      const Dim& d = (*type.shape)[axis];
+      const auto name = d.symbol_name();
+      if (name && !d.has_unknown() && std::ranges::none_of(list, [&](const auto& s) { return s.name == *name; }))
+        list.push_back({*name, i, axis});
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string onnx_text(const ValueType& t) {
+  switch (t.kind) {
+    case ValueType::Kind::none: return "unknown";
+    case ValueType::Kind::tensor: return "tensor(" + std::string(onnx_name_of(t.elem)) + ")";
+    case ValueType::Kind::sparse: return "sparse_tensor(" + std::string(onnx_name_of(t.elem)) + ")";
+    case ValueType::Kind::sequence: return "seq(" + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
+    case ValueType::Kind::optional: return "optional(" + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
+    case ValueType::Kind::map:
+      return "map(" + std::string(onnx_name_of(t.elem)) + "," + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
+  }
+  return "unknown";
+}
+
+Plan lower(const Graph& graph, const Folds& folds, std::span<const ValueId> taps, const KernelCatalog& kernels,
+           const Preference& preference, RunControl* control) {
+  Plan plan;
+  plan.isa = preference.isa;
+  Lowering lowering(plan, folds, kernels, preference, control);
+  std::vector<std::pair<ValueId, uint32_t>> captures;
+  lowering.graph(graph, captures, taps);
+  plan.symbols = symbols_of(plan.graphs[0]);
+  plan.metadata = graph.metadata;
+  plan.producer = graph.producer_name;
+  plan.description = graph.doc;
+  return plan;
+}
+
+}  // namespace lathe

@@ -1,0 +1,56 @@
+#include "build/select.h"
+
+#include <algorithm>
+
+#include "runtime/program.h"
+
+namespace lathe {
+namespace {
+
+/// Devices hold tensors of fixed-width elements, nothing else.
+bool fits_device(const KernelRequest& r) {
+  const auto fixed = [](const KernelRequest::Operand& o) { return !o.present || bits_of(o.type) > 0; };
+  return std::ranges::all_of(r.inputs, fixed) && std::ranges::all_of(r.outputs, fixed);
+}
+
+Verdict ask(const Kernel& k, const void* op, const KernelRequest& r) {
+  if (k.isa > r.isa) return Verdict::no("needs " + std::string(name_of(k.isa)));
+  if (k.memory != host_memory && !fits_device(r)) return Verdict::no("only tensors of numbers live on the device");
+  return k.ask ? k.ask(op, r) : Verdict::yes();
+}
+
+}  // namespace
+
+Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain, std::string_view op,
+                     const Attributes& attributes, const KernelRequest& request) {
+  const OpCodec* codec = kernels.codec_of(domain, op);
+  const std::vector<const Kernel*> all = kernels.candidates(domain, op);
+  Choice choice;
+  const auto consider = [&](std::string_view backend) {
+    for (const Kernel* k : all) {
+      if (k->backend != backend) continue;
+      choice.op = decode_for(*k, *codec, attributes);
+      choice.verdict = ask(*k, choice.op.get(), request);
+      if (choice.verdict.accepted) {
+        choice.kernel = k;
+        return true;
+      }
+      choice.refusals.push_back(k->name + ": " + choice.verdict.reason);
+    }
+    return false;
+  };
+  if (codec)
+    for (const std::string& backend : preference.backends)
+      if (consider(backend)) break;
+  if (codec && !choice.kernel) consider("reference");
+  std::string said;
+  for (const std::string& r : choice.refusals) said += (said.empty() ? "" : "; ") + r;
+  if (!choice.kernel)
+    throw Error(Code::build_no_kernel, "build", "a kernel", all.empty() ? "none for this operator" : said, "`lathe ops` lists what there is");
+  if (choice.kernel->backend == "reference" && !preference.allow_reference)
+    throw Error(Code::build_reference_forbidden, "build", "a kernel other than the reference",
+                said.empty() ? "no other kernel" : said, "allow the reference, or change the node so that a kernel accepts it");
+  return choice;
+}
+
+}  // namespace lathe

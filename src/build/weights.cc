@@ -1,0 +1,37 @@
+#include "build/weights.h"
+
+namespace lathe {
+
+uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const std::string& name, const std::string& source) {
+  if (const auto known = index_.find(constant.get()); known != index_.end()) return known->second;
+  Weight w{name, {}, *constant};
+  const auto fold = folds_.find(constant.get());
+  if (fold == folds_.end()) {
+    w.recipe.source = source.empty() ? name : source;
+  } else {
+    w.recipe.kind = WeightRecipe::Kind::fold;
+    w.recipe.op = fold->second.op;
+    w.recipe.domain = fold->second.domain;
+    w.recipe.attributes = fold->second.attributes;
+    w.recipe.output = fold->second.output;
+    for (const Fold::Operand& o : fold->second.from)
+      w.recipe.from.push_back(o.constant ? add(o.constant, o.name, o.source) : WeightRecipe::absent);
+  }
+  weights_.push_back(std::move(w));
+  return index_[constant.get()] = static_cast<uint32_t>(weights_.size() - 1);
+}
+
+uint32_t WeightTable::add_packed(Tensor packed, uint32_t from, const std::string& kernel, const Node& node, size_t i) {
+  Weight w{weights_[from].name, {}, Value(std::move(packed))};
+  w.recipe.kind = WeightRecipe::Kind::pack;
+  w.recipe.from = {from};
+  w.recipe.op = node.op;
+  w.recipe.domain = node.domain;
+  w.recipe.kernel = kernel;
+  w.recipe.attributes = node.attributes;
+  w.recipe.output = static_cast<uint32_t>(i);
+  weights_.push_back(std::move(w));
+  return static_cast<uint32_t>(weights_.size() - 1);
+}
+
+}  // namespace lathe

@@ -1,0 +1,124 @@
+#include "runtime/engine_impl.h"
+#include "runtime/float_state.h"
+
+namespace lathe {
+namespace {
+
+/// A copy that shares nothing with the engine, the context or the inputs.
+Value detached(const Value& v) { return v.is_tensor() ? Value(v.tensor().clone()) : owned(v); }
+
+}  // namespace
+
+struct Context::Impl {
+  explicit Impl(std::shared_ptr<const Engine::Impl> e)
+      : engine(std::move(e)), state(engine->program), frame(state, 0, nullptr, nullptr), inputs(engine->inputs.size()),
+        bound(engine->outputs.size()), sizes(engine->contract.no_sizes()) {}
+
+  /// Fills in defaults and checks everything before anything runs.
+  void accept(std::span<Value> in) {
+    std::fill(sizes.begin(), sizes.end(), -1);
+    const PlanGraph& plan = engine->program.plan().graphs[0];
+    for (size_t i = 0; i < in.size(); ++i) {
+      const Value* fallback = in[i].empty() ? engine->default_of(i) : nullptr;
+      if (fallback) in[i] = *fallback;
+      if (in[i].empty() && plan.values[plan.inputs[i]].type.kind != PlanType::Kind::optional)
+        throw Error(Code::run_missing_input, "run", "a value of type " + engine->inputs[i].type, "none")
+            .at("run", engine->inputs[i].name, "");
+      engine->contract.check(i, in[i], sizes);
+    }
+  }
+
+  void execute(std::span<const Value> in, std::span<const Tensor> out, RunControl* control) {
+    const FloatState floats(engine->program.options().flush_denormals);
+    struct Release {
+      RunState& s;
+      ~Release() { s.control = nullptr; }
+    } release{state};
+    state.control = control;
+    state.poll();
+    frame.run(in, out);
+  }
+
+  /// Runs into fresh memory: outputs that own what they have.
+  std::vector<Value> run_detached(std::vector<Value> in, RunControl* control) {
+    accept(in);
+    std::vector<Tensor> fresh(bound.size());
+    const Layout& l = frame.layout_for(in);
+    for (size_t i = 0; i < fresh.size(); ++i) {
+      const Slot& s = l.slots[engine->program.plan().graphs[0].outputs[i]];
+      if (s.place == Slot::Place::output) fresh[i] = Tensor(s.type, s.shape);
+    }
+    execute(in, fresh, control);
+    std::vector<Value> results;
+    for (size_t i = 0; i < fresh.size(); ++i)
+      results.push_back(fresh[i].defined() ? Value(fresh[i]) : detached(frame.output(i)));
+    return results;
+  }
+
+  std::shared_ptr<const Engine::Impl> engine;
+  RunState state;
+  Frame frame;
+  std::vector<Value> inputs;
+  std::vector<Tensor> bound;
+  InputContract::Sizes sizes;
+  std::vector<Value> given;  // the bound inputs, with defaults filled in, of the run that is going on
+};
+
+Context Engine::create_context() const { return Context(std::make_unique<Context::Impl>(impl_)); }
+
+Context::Context(std::unique_ptr<Impl> i) : impl_(std::move(i)) {}
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+Context::~Context() = default;
+
+NamedValues Context::run(const NamedValues& inputs, RunControl* control) {
+  std::vector<Value> in(impl_->inputs.size());
+  for (const auto& [name, v] : inputs) in[impl_->engine->input_index(name)] = v;
+  std::vector<Value> out = impl_->run_detached(std::move(in), control);
+  NamedValues named;
+  for (size_t i = 0; i < out.size(); ++i) named.insert_or_assign(impl_->engine->outputs[i].name, std::move(out[i]));
+  return named;
+}
+
+std::vector<Value> Context::run(std::span<const Value> inputs, RunControl* control) {
+  std::vector<Value> in(inputs.begin(), inputs.end());
+  if (in.size() > impl_->inputs.size())
+    throw Error(Code::run_bad_input, "run", "at most " + std::to_string(impl_->inputs.size()) + " inputs", std::to_string(in.size()));
+  in.resize(impl_->inputs.size());
+  return impl_->run_detached(std::move(in), control);
+}
+
+void Context::bind_input(std::string_view name, Value v) { impl_->inputs[impl_->engine->input_index(name)] = std::move(v); }
+
+void Context::bind_output(std::string_view name, Tensor t) {
+  const size_t i = impl_->engine->output_index(name);
+  const IoInfo& info = impl_->engine->outputs[i];
+  if (t.defined() && t.type() != info.element_type)
+    throw Error(Code::run_bad_input, "run", "memory for " + info.type, describe(t)).at("run", info.name, "");
+  impl_->bound[i] = std::move(t);
+}
+
+void Context::run(RunControl* control) {
+  impl_->given.assign(impl_->inputs.begin(), impl_->inputs.end());
+  impl_->accept(impl_->given);
+  impl_->execute(impl_->given, impl_->bound, control);
+}
+
+const Value& Context::output(std::string_view name) const { return output(impl_->engine->output_index(name)); }
+
+const Value& Context::output(size_t i) const {
+  if (i >= impl_->engine->outputs.size())
+    throw Error(Code::bad_argument, "run", "an output below " + std::to_string(impl_->engine->outputs.size()), std::to_string(i));
+  return impl_->frame.output(i);
+}
+
+void Context::on_tap(std::function<void(std::string_view, const Value&)> listener) { impl_->state.tap = std::move(listener); }
+uint64_t Context::memory_in_use() const { return impl_->state.account.used(); }
+uint64_t Context::memory_peak() const { return impl_->state.account.peak(); }
+
+void Context::trim() {
+  impl_->frame.trim();
+  for (BlockCache& b : impl_->state.blocks) b.trim();
+}
+
+}  // namespace lathe

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <set>
+
+#include "base/cpu.h"
+#include "runtime/engine_impl.h"
+
+namespace lathe {
+namespace {
+
+IoInfo info_of(const PlanValue& v) {
+  return {v.name, v.type.text, v.type.kind == PlanType::Kind::tensor ? v.type.elem : DataType::undefined, v.type.shape,
+          v.role == ValueRole::input && v.weight >= 0};
+}
+
+size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* what) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return i;
+  std::string names;
+  for (const IoInfo& i : list) names += (names.empty() ? "" : ", ") + i.name;
+  throw Error(Code::run_bad_input, "run", std::string(what) + " among " + names, "'" + std::string(name) + "'");
+}
+
+}  // namespace
+
+ProgramOptions program_options(const BuildOptions& o) {
+  return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals, o.memory_limit};
+}
+
+Engine::Impl::Impl(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)
+    : program(std::move(plan), std::move(extensions), options), contract(program.plan()) {
+  const PlanGraph& g = program.plan().graphs[0];
+  for (uint32_t v : g.inputs) inputs.push_back(info_of(g.values[v]));
+  for (uint32_t v : g.outputs) outputs.push_back(info_of(g.values[v]));
+}
+
+size_t Engine::Impl::input_index(std::string_view name) const { return find(inputs, name, "an input"); }
+size_t Engine::Impl::output_index(std::string_view name) const { return find(outputs, name, "an output"); }
+
+const Value* Engine::Impl::default_of(size_t input) const {
+  const PlanGraph& g = program.plan().graphs[0];
+  const int32_t w = g.values[g.inputs[input]].weight;
+  return w < 0 ? nullptr : &program.plan().weights[static_cast<size_t>(w)].value;
+}
+
+Layout Engine::Impl::layout_for(const NamedShapes& shapes) const {
+  InputContract::Sizes sizes = contract.no_sizes();
+  for (const auto& [name, shape] : shapes) contract.check_shape(input_index(name), shape, sizes);
+  ShapeKey key;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto given = shapes.find(inputs[i].name);
+    if (inputs[i].element_type == DataType::undefined)
+      key.push_back(-1);
+    else if (given != shapes.end())
+      append_to_key(key, given->second);
+    else if (const Value* v = default_of(i))
+      append_to_key(key, *v);
+    else
+      append_to_key(key, contract.shape_from(i, sizes));
+  }
+  return make_layout(program, 0, key);
+}
+
+const std::vector<IoInfo>& Engine::inputs() const { return impl_->inputs; }
+const std::vector<IoInfo>& Engine::outputs() const { return impl_->outputs; }
+int Engine::threads() const { return impl_->program.pool().threads(); }
+
+std::vector<std::string> Engine::symbols() const {
+  std::vector<std::string> names;
+  for (const Plan::Symbol& s : impl_->program.plan().symbols)
+    if (!s.name.starts_with('?')) names.push_back(s.name);
+  return names;
+}
+
+std::vector<std::pair<std::string, std::string>> Engine::metadata() const { return impl_->program.plan().metadata; }
+
+std::vector<StepInfo> Engine::steps() const {
+  std::vector<StepInfo> list;
+  for (const PlanGraph& g : impl_->program.plan().graphs)
+    for (const PlanStep& s : g.steps) {
+      const Kernel* k = s.kernel.empty() ? nullptr : impl_->program.extensions().kernels().by_name(s.kernel);
+      list.push_back({s.node, s.op, s.kernel, k ? k->backend : "copy", s.origin, s.refusals});
+    }
+  return list;
+}
+
+MemoryInfo Engine::memory(const NamedShapes& shapes) const {
+  const Layout l = impl_->layout_for(shapes);
+  const BodyMemory bodies = body_memory(impl_->program, 0, l);
+  MemoryInfo m;
+  m.weights = impl_->program.weight_bytes();
+  for (size_t bytes : l.arena) m.activations += bytes;
+  m.activations += bodies.arena;
+  m.workspace = l.workspace + bodies.workspace;
+  m.outputs = l.output_bytes;
+  return m;
+}
+
+NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {
+  const Layout l = impl_->layout_for(shapes);
+  NamedShapes result;
+  for (size_t i = 0; i < impl_->outputs.size(); ++i)
+    if (const Slot& s = l.slots[impl_->program.plan().graphs[0].outputs[i]]; s.known) result.emplace(impl_->outputs[i].name, s.shape);
+  return result;
+}
+
+}  // namespace lathe

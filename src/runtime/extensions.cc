@@ -1,0 +1,125 @@
+#include "runtime/extensions.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "lathe/error.h"
+#include "runtime/plugin_kernel.h"
+
+namespace lathe {
+
+void register_all_references(KernelCatalog& all);
+void register_all_cpu_kernels(KernelCatalog& all);
+
+namespace {
+
+[[noreturn]] void plugin_failed(const std::string& where, std::string expected, std::string got) {
+  throw Error(Code::build_plugin_failed, "build", std::move(expected), std::move(got)).at("build", where, "");
+}
+
+template <class F>
+F* symbol(void* library, const char* name, const std::string& where) {
+  auto* f = reinterpret_cast<F*>(dlsym(library, name));
+  if (!f) plugin_failed(where, std::string("a plug-in that defines ") + name, "none");
+  return f;
+}
+
+}  // namespace
+
+/// What a plug-in talks to while it is loaded.
+class Registration final : public PluginRegistry {
+ public:
+  Registration(Extensions& to, std::string where) : to_(to), where_(std::move(where)) {}
+
+  void add(std::shared_ptr<Backend> backend) override {
+    const std::string name(backend->name());
+    if (name.empty() || name == "cpu" || name == "reference" || to_.device(name))
+      plugin_failed(where_, "a device with a name of its own", "'" + name + "'");
+    to_.devices_.push_back(std::move(backend));
+  }
+  void add(PluginKernel kernel) override {
+    const bool on_host = kernel.backend.empty() || kernel.backend == "cpu";
+    if (!on_host && !to_.device(kernel.backend)) plugin_failed(where_, "kernels for a registered device", kernel.backend);
+    if (kernel.name.empty() || to_.own_->by_name(kernel.name))
+      plugin_failed(where_, "a kernel with a name of its own", "'" + kernel.name + "'");
+    if (!to_.own_->codec_of(kernel.domain, kernel.op)) plugin_failed(where_, "kernels for operators that exist", kernel.op);
+    to_.own_->add(adapt(std::move(kernel)));
+  }
+  void add(PluginOperator op) override {
+    if (to_.own_->codec_of(op.domain, op.name)) plugin_failed(where_, "an operator that does not exist yet", op.name);
+    to_.own_->add_codec(op.name, op.domain, codec_for(op));
+    PluginKernel floor{.op = op.name, .domain = op.domain, .name = op.domain + "." + op.name + ".ref", .backend = "cpu", .run = op.run};
+    Kernel k = adapt(std::move(floor));
+    k.backend = "reference";
+    to_.own_->add(std::move(k));
+    to_.operators_.push_back(std::move(op));
+  }
+
+ private:
+  Extensions& to_;
+  std::string where_;
+};
+
+std::shared_ptr<const Extensions> Extensions::none() {
+  static const std::shared_ptr<const Extensions> library = of(KernelCatalog::standard());
+  return library;
+}
+
+std::shared_ptr<const Extensions> Extensions::of(const KernelCatalog& kernels) {
+  auto e = std::make_shared<Extensions>();
+  e->kernels_ = &kernels;
+  return e;
+}
+
+std::shared_ptr<const Extensions> Extensions::load(std::span<const std::filesystem::path> libraries) {
+  if (libraries.empty()) return none();
+  auto e = std::make_shared<Extensions>();
+  e->own_ = std::make_unique<KernelCatalog>();
+  register_all_references(*e->own_);
+  register_all_cpu_kernels(*e->own_);
+  e->kernels_ = e->own_.get();
+  for (const std::filesystem::path& path : libraries) {
+    const std::string where = path.string();
+    const std::shared_ptr<void> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* l) {
+      if (l) dlclose(l);
+    });
+    if (!library) plugin_failed(where, "a shared library", dlerror());
+    const int abi = symbol<int()>(library.get(), "lathe_plugin_abi", where)();
+    if (abi != plugin_abi)
+      plugin_failed(where, "a plug-in for interface " + std::to_string(plugin_abi), "one for " + std::to_string(abi));
+    e->libraries_.push_back(library);
+    e->paths_.push_back(path);
+    Registration registration(*e, where);
+    auto* enter = symbol<void(PluginRegistry&)>(library.get(), "lathe_plugin", where);
+    try {
+      enter(registration);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& x) {
+      plugin_failed(where, "a plug-in that registers without failing", x.what());
+    }
+  }
+  return e;
+}
+
+Backend* Extensions::device(std::string_view name) const {
+  const auto at = std::ranges::find_if(devices_, [&](const auto& d) { return d->name() == name; });
+  return at == devices_.end() ? nullptr : at->get();
+}
+
+std::string Extensions::searched() const {
+  std::string text = "cpu, reference";
+  for (const auto& d : devices_) text += ", " + std::string(d->name());
+  text += paths_.empty() ? "; no plug-ins were loaded" : "; plug-ins loaded:";
+  for (const auto& p : paths_) text += " " + p.string();
+  return text;
+}
+
+void Extensions::require_backend(std::string_view name) const {
+  if (name == "cpu" || name == "reference" || device(name)) return;
+  throw Error(Code::build_device_absent, "build", "the device '" + std::string(name) + "'", "only " + searched(),
+              "load the plug-in that brings it");
+}
+
+}  // namespace lathe

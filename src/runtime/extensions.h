@@ -1,0 +1,45 @@
+// The kernels and devices that an engine can draw on: the library's own, and those of plug-ins.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "lathe/backend.h"
+
+namespace lathe {
+
+/// Immutable once made; an engine holds on to it.
+class Extensions {
+ public:
+  /// The library alone.
+  static std::shared_ptr<const Extensions> none();
+  /// The library and plug-ins. Throws build_plugin_failed.
+  static std::shared_ptr<const Extensions> load(std::span<const std::filesystem::path> libraries);
+  /// Kernels of a test's own.
+  static std::shared_ptr<const Extensions> of(const KernelCatalog& kernels);
+
+  const KernelCatalog& kernels() const { return *kernels_; }
+  /// A device by name; null when there is none.
+  Backend* device(std::string_view name) const;
+  /// Operators that plug-ins brought, for the catalog of schemas.
+  const std::vector<PluginOperator>& operators() const { return operators_; }
+  /// "npu (/opt/libnpu.so)", one per device and library: what was searched.
+  std::string searched() const;
+  /// Throws build_device_absent unless it is "cpu", "reference" or a device that is there.
+  void require_backend(std::string_view name) const;
+
+ private:
+  friend class Registration;
+  std::vector<std::shared_ptr<void>> libraries_;  // unloaded last
+  std::vector<std::filesystem::path> paths_;
+  std::vector<std::shared_ptr<Backend>> devices_;
+  std::vector<PluginOperator> operators_;
+  std::unique_ptr<KernelCatalog> own_;
+  const KernelCatalog* kernels_ = nullptr;
+};
+
+}  // namespace lathe

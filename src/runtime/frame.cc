@@ -1,0 +1,433 @@
+#include "runtime/frame.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernel/facts.h"
+
+namespace lathe {
+namespace {
+
+constexpr size_t layouts_kept = 8;
+const Value absent;
+
+bool overlaps(const Tensor& a, const Tensor& b) {
+  const auto *x = static_cast<const char*>(a.data()), *y = static_cast<const char*>(b.data());
+  return x < y + b.bytes() && y < x + a.bytes();
+}
+
+void copy_elements(const Tensor& from, Tensor& to) {
+  if (from.type() == DataType::string)
+    std::ranges::copy(from.as<std::string>(), to.as<std::string>().begin());
+  else if (from.bytes() > 0)
+    std::memcpy(to.data(), from.data(), from.bytes());
+}
+
+}  // namespace
+
+/// A body as a kernel sees it.
+class BodyFrame final : public KernelBody {
+ public:
+  BodyFrame(RunState& state, const PlanBody& body, Frame* parent) : frame_(state, body.graph, &body, parent) {}
+  size_t inputs() const override { return frame_.graph_.plan->inputs.size(); }
+  size_t outputs() const override { return frame_.graph_.plan->outputs.size(); }
+  void run(std::span<const Value> inputs) override { frame_.run(inputs, {}); }
+  const Value& output(size_t i) const override { return frame_.output(i); }
+  void trim() { frame_.trim(); }
+
+ private:
+  Frame frame_;
+};
+
+/// One execution of a step as its kernel sees it.
+class StepContext final : public KernelContext {
+ public:
+  StepContext(Frame& frame, size_t step)
+      : frame_(frame), index_(step), step_(frame.graph_.steps[step]), plan_(*step_.plan) {}
+
+  size_t inputs() const override { return plan_.inputs.size(); }
+  size_t outputs() const override { return plan_.outputs.size(); }
+  bool has(size_t i) const override { return i < plan_.inputs.size() && !value(i).empty(); }
+  const Value& value(size_t i) const override {
+    if (plan_.inputs[i] < 0) return absent;
+    if (packed(i)) return step_.shells[i];
+    return frame_.value(static_cast<uint32_t>(plan_.inputs[i]));
+  }
+  const Tensor* packed(size_t i) const override { return step_.packed.empty() ? nullptr : step_.packed[i]; }
+  bool wants(size_t i) const override { return i < plan_.outputs.size() && plan_.outputs[i] >= 0; }
+
+  Tensor& out(size_t i) override {
+    if (!frame_.ready_[i]) fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
+    return frame_.values_[id(i)].tensor();
+  }
+  Tensor& out(size_t i, DataType type, const Shape& shape) override {
+    if (frame_.ready_[i]) {
+      Tensor& t = frame_.values_[id(i)].tensor();
+      if (!(t.shape() == shape) || t.type() != type)
+        fail(Code::internal, "output " + std::to_string(i) + " to be " + lathe::describe(t), lathe::describe(shape));
+      return t;
+    }
+    checked_count(shape, type, frame_.graph_.plan->values[id(i)].name);
+    return frame_.bind(id(i), type, shape);
+  }
+  void set(size_t i, Value v) override {
+    frame_.values_[id(i)] = owned(v);
+    frame_.ready_[i] = frame_.values_[id(i)].is_tensor();
+  }
+
+  void* workspace(size_t bytes) override {
+    frame_.workspace_.ensure(aligned_size(bytes));
+    return frame_.workspace_.data();
+  }
+  void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
+    const Program& p = frame_.state_.program;
+    p.pool().run(n, grain, p.options().flush_denormals, [&](int64_t begin, int64_t end) {
+      frame_.state_.poll();
+      f(begin, end);
+    });
+  }
+  int threads() const override { return frame_.state_.program.pool().threads(); }
+  void poll() override { frame_.state_.poll(); }
+  KernelBody& body(size_t i) override { return frame_.body(index_, i); }
+  std::span<const int64_t> tunables() const override { return plan_.tunables; }
+  Queue* queue() override { return frame_.state_.queues[step_.memory].get(); }
+
+ private:
+  uint32_t id(size_t i) const { return static_cast<uint32_t>(plan_.outputs[i]); }
+
+  Frame& frame_;
+  size_t index_;
+  const ProgramStep& step_;
+  const PlanStep& plan_;
+};
+
+Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
+    : state_(state), graph_(state.program.graph(graph)), parent_(parent), workspace_(host_backend(), state.account) {
+  const PlanGraph& plan = *graph_.plan;
+  for (uint32_t v : graph_.captured)
+    for (auto [outer, inner] : body->captures)
+      if (inner == v) captured_from_.push_back(outer);
+  values_.resize(plan.values.size());
+  blocks_.resize(plan.values.size());
+  for (size_t s = 0; s < state.program.spaces(); ++s)
+    arenas_.emplace_back(state.program.device(static_cast<MemorySpace>(s)), state.account);
+  const size_t generations = parent ? 2 : 1;
+  for (size_t g = 0; g < generations; ++g) {
+    output_buffers_.emplace_back(host_backend(), state.account);
+    kept_.emplace_back(plan.outputs.size());
+    results_.emplace_back(plan.outputs.size());
+  }
+  output_memory_.resize(plan.outputs.size());
+  bodies_.resize(plan.steps.size());
+  size_t most_inputs = 0, most_outputs = 0;
+  for (const PlanStep& s : plan.steps) {
+    most_inputs = std::max(most_inputs, s.inputs.size());
+    most_outputs = std::max(most_outputs, s.outputs.size());
+  }
+  in_facts_.resize(most_inputs);
+  out_facts_.resize(most_outputs);
+  ready_.resize(most_outputs);
+  if (parent) return;
+  taps_.resize(plan.values.size());
+  for (const auto& [name, v] : state.program.plan().taps) taps_[v].push_back(name);
+}
+
+Frame::~Frame() {
+  release_blocks();
+  for (auto& generation : kept_)
+    for (Block& b : generation) release(b, host_memory);
+}
+
+void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
+  const PlanGraph& plan = *graph_.plan;
+  if (inputs.size() != plan.inputs.size())
+    throw Error(Code::run_missing_input, "run", std::to_string(plan.inputs.size()) + " inputs", std::to_string(inputs.size()));
+  release_blocks();
+  generation_ = (generation_ + 1) % results_.size();
+  for (Block& b : kept_[generation_]) release(b, host_memory);
+  for (size_t i = 0; i < inputs.size(); ++i) values_[plan.inputs[i]] = inputs[i];
+  for (size_t i = 0; i < captured_from_.size(); ++i) values_[graph_.captured[i]] = parent_->value(captured_from_[i]);
+  make_key(inputs);
+  layout_ = &find_layout();
+  prepare_memory(inputs, bound);
+  if (tapped())
+    for (uint32_t v = 0; v < taps_.size(); ++v)
+      if (plan.values[v].role != ValueRole::computed) tell_tap(v);
+  for (size_t i = 0; i < graph_.steps.size(); ++i) execute(i);
+  finish(bound);
+}
+
+void Frame::make_key(std::span<const Value> inputs) {
+  key_.clear();
+  for (const Value& v : inputs) append_to_key(key_, v);
+  for (uint32_t outer : captured_from_) append_to_key(key_, parent_->value(outer));
+}
+
+const Layout& Frame::find_layout() {
+  ++clock_;
+  Layout* oldest = nullptr;
+  for (auto& l : layouts_) {
+    if (l->key == key_) {
+      l->last_used = clock_;
+      return *l;
+    }
+    if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
+  }
+  const size_t index = static_cast<size_t>(&graph_ - &state_.program.graph(0));
+  Layout made = make_layout(state_.program, index, key_);
+  made.last_used = clock_;
+  if (layouts_.size() < layouts_kept)
+    oldest = layouts_.emplace_back(std::make_unique<Layout>(std::move(made))).get();
+  else
+    *oldest = std::move(made);
+  return *oldest;
+}
+
+const Layout& Frame::layout_for(std::span<const Value> inputs) {
+  make_key(inputs);
+  return find_layout();
+}
+
+// Bound memory is written as the run goes, unless it overlaps an input: that one may still be read when the output is made.
+void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
+  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(layout_->arena[s]);
+  workspace_.ensure(layout_->workspace);
+  bool buffer_needed = false;
+  for (size_t i = 0; i < output_memory_.size(); ++i) {
+    output_memory_[i] = nullptr;
+    const Slot& slot = layout_->slots[graph_.plan->outputs[i]];
+    if (i < bound.size() && bound[i].defined()) {
+      if (slot.known) check_bound(i, bound[i], slot.type, slot.shape);
+      const bool apart = std::ranges::none_of(inputs, [&](const Value& v) { return v.is_tensor() && overlaps(v.tensor(), bound[i]); });
+      if (apart && slot.known) output_memory_[i] = static_cast<char*>(const_cast<void*>(bound[i].data()));
+    }
+    buffer_needed |= !output_memory_[i] && layout_->outputs[i].bytes > 0;
+  }
+  Buffer& buffer = output_buffers_[generation_];
+  if (buffer_needed) buffer.ensure(layout_->output_bytes);
+  for (size_t i = 0; i < output_memory_.size(); ++i)
+    if (!output_memory_[i]) output_memory_[i] = buffer.data() + layout_->outputs[i].offset;
+}
+
+void Frame::check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const {
+  if (bound.type() == type && bound.shape() == shape) return;
+  throw Error(Code::run_bad_shape, "run", std::string(name_of(type)) + describe(shape), describe(bound),
+              "bind memory of the shape that this run gives the output")
+      .at("run", graph_.plan->values[graph_.plan->outputs[i]].name, "");
+}
+
+void Frame::execute(size_t step) {
+  const ProgramStep& s = graph_.steps[step];
+  try {
+    state_.poll();
+    if (s.kernel)
+      run_kernel(step);
+    else
+      copy_between_spaces(s);
+    if (tapped())
+      for (int32_t v : s.plan->outputs)
+        if (v >= 0) tell_tap(static_cast<uint32_t>(v));
+  } catch (const Error& e) {
+    throw e.at("run", s.plan->node, s.plan->op);
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left").at("run", s.plan->node, s.plan->op);
+  } catch (const std::exception& e) {
+    throw Error(Code::internal, "run", "a kernel that ends well", e.what()).at("run", s.plan->node, s.plan->op);
+  }
+  end_step(s);
+}
+
+void Frame::run_kernel(size_t step) {
+  const ProgramStep& s = graph_.steps[step];
+  const std::vector<int32_t>& out = s.plan->outputs;
+  bool all_known = true;
+  for (size_t i = 0; i < out.size(); ++i) {
+    ready_[i] = false;
+    if (out[i] < 0) continue;
+    const auto v = static_cast<uint32_t>(out[i]);
+    const Slot& slot = layout_->slots[v];
+    if (slot.known) {
+      bind(v, slot.type, slot.shape);
+      ready_[i] = true;
+    } else {
+      values_[v] = Value();
+      all_known = false;
+    }
+  }
+  if (!all_known) infer(s);
+  StepContext context(*this, step);
+  s.kernel->run(s.kernel_op.get(), context);
+}
+
+/// The shape rule with the values as they are now; gives memory to the outputs that it declares.
+bool Frame::infer(const ProgramStep& s) {
+  const std::vector<int32_t>&in = s.plan->inputs, &out = s.plan->outputs;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const auto v = static_cast<uint32_t>(in[i]);
+    const bool readable = in[i] >= 0 && graph_.plan->values[v].memory == host_memory;
+    describe_value(in[i] < 0 ? absent : value(v), in_facts_[i], readable);
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    Fact<int64_t>& f = out_facts_[i];
+    f.present = out[i] >= 0;
+    f.type = f.present ? graph_.plan->values[static_cast<size_t>(out[i])].type.elem : DataType::undefined;
+    f.ranked = f.valued = false;
+  }
+  ShapeContext<int64_t> c({in_facts_.data(), in.size()}, {out_facts_.data(), out.size()});
+  s.codec->shape(s.op.get(), c);
+  bool all = true;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] < 0 || ready_[i]) continue;
+    const PlanValue& v = graph_.plan->values[static_cast<size_t>(out[i])];
+    const Fact<int64_t>& f = out_facts_[i];
+    if (!f.ranked || v.type.kind != PlanType::Kind::tensor) {
+      all = false;
+      continue;
+    }
+    checked_count(f.shape, v.type.elem, v.name);
+    bind(static_cast<uint32_t>(out[i]), v.type.elem, Shape(f.shape.begin(), f.shape.end()));
+    ready_[i] = true;
+  }
+  return all;
+}
+
+Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
+  if (!values_[v].is_tensor()) values_[v] = Tensor();
+  Tensor& t = values_[v].tensor();
+  if (type == DataType::string) {
+    t = Tensor(type, shape);
+    return t;
+  }
+  const Slot& slot = layout_->slots[v];
+  const MemorySpace space = graph_.plan->values[v].memory;
+  const size_t bytes = bytes_for(type, static_cast<size_t>(count_of(shape)));
+  void* data = nullptr;
+  if (slot.place == Slot::Place::arena) {
+    data = arenas_[space].data() + slot.offset;
+  } else if (slot.place == Slot::Place::output) {
+    data = output_memory_[static_cast<size_t>(graph_.output[v])];
+  } else if (slot.place == Slot::Place::alias && value(graph_.root[v]).is_tensor()) {
+    const Tensor& root = value(graph_.root[v]).tensor();
+    if (bytes > root.bytes())
+      throw Error(Code::internal, "run", "an alias no larger than " + describe(root), std::to_string(bytes) + " bytes");
+    data = const_cast<void*>(root.data());
+  } else {
+    if (!blocks_[v].data) ++live_blocks_;
+    if (blocks_[v].bytes < bytes || !blocks_[v].data) {
+      if (blocks_[v].data) state_.blocks[space].give(std::exchange(blocks_[v], {}));
+      blocks_[v] = state_.blocks[space].take(bytes);
+    }
+    data = blocks_[v].data;
+  }
+  t.rebind(type, shape, data);
+  return t;
+}
+
+void Frame::copy_between_spaces(const ProgramStep& s) {
+  const auto from = static_cast<uint32_t>(s.plan->inputs[0]), to = static_cast<uint32_t>(s.plan->outputs[0]);
+  const Tensor& source = value(from).tensor();
+  Tensor& target = bind(to, source.type(), source.shape());
+  const MemorySpace a = graph_.plan->values[from].memory, b = graph_.plan->values[to].memory;
+  if (b != host_memory) {
+    state_.program.device(b).copy_in(*state_.queues[b], target.data(), source.data(), source.bytes());
+  } else if (a != host_memory) {
+    state_.program.device(a).copy_out(*state_.queues[a], target.data(), source.data(), source.bytes());
+    state_.queues[a]->wait();
+  } else {
+    copy_elements(source, target);
+  }
+}
+
+void Frame::end_step(const ProgramStep& s) {
+  for (uint32_t v : s.ends) {
+    release(blocks_[v], graph_.plan->values[v].memory);
+    if (layout_->slots[v].place == Slot::Place::run) values_[v] = Value();
+  }
+}
+
+void Frame::release(Block& b, MemorySpace space) {
+  if (!b.data) return;
+  state_.blocks[space].give(std::exchange(b, {}));
+  if (live_blocks_ > 0) --live_blocks_;
+}
+
+/// What a run left behind that failed.
+void Frame::release_blocks() {
+  if (live_blocks_ == 0) return;
+  for (size_t v = 0; v < blocks_.size(); ++v) release(blocks_[v], graph_.plan->values[v].memory);
+}
+
+void Frame::finish(std::span<const Tensor> bound) {
+  for (size_t i = 0; i < output_memory_.size(); ++i)
+    finish_output(i, i < bound.size() && bound[i].defined() ? &bound[i] : nullptr);
+  // What the caller lent is not held any longer.
+  for (uint32_t v : graph_.plan->inputs)
+    if (!values_[v].is_tensor() || values_[v].tensor().owns()) values_[v] = Value();
+}
+
+void Frame::finish_output(size_t i, const Tensor* bound) {
+  const uint32_t v = graph_.plan->outputs[i];
+  const Value& made = value(v);
+  Value& result = results_[generation_][i];
+  const Slot& slot = layout_->slots[v];
+  if (bound) {
+    if (!made.is_tensor())
+      throw Error(Code::run_bad_input, "run", "a tensor to be bound", describe(made)).at("run", graph_.plan->values[v].name, "");
+    check_bound(i, *bound, made.tensor().type(), made.tensor().shape());
+    result = *bound;
+    if (made.tensor().data() != bound->data()) copy_elements(made.tensor(), result.tensor());
+  } else if (graph_.is_body && graph_.plan->values[v].role == ValueRole::input) {
+    if (slot.known && layout_->outputs[i].bytes > 0) {
+      if (!result.is_tensor()) result = Tensor();
+      result.tensor().rebind(slot.type, slot.shape, output_memory_[i]);
+      copy_elements(made.tensor(), result.tensor());
+    } else {
+      result = owned(made);
+    }
+  } else {
+    result = made;
+    if (blocks_[v].data) {
+      kept_[generation_][i] = std::exchange(blocks_[v], {});
+    }
+  }
+}
+
+KernelBody& Frame::body(size_t step, size_t i) {
+  auto& list = bodies_[step];
+  const std::vector<PlanBody>& plan = graph_.steps[step].plan->bodies;
+  if (i >= plan.size())
+    throw Error(Code::internal, "run", "a body with index " + std::to_string(i), std::to_string(plan.size()) + " bodies");
+  list.resize(plan.size());
+  if (!list[i]) list[i] = std::make_unique<BodyFrame>(state_, plan[i], this);
+  return *list[i];
+}
+
+void Frame::tell_tap(uint32_t v) {
+  if (taps_[v].empty() || value(v).empty()) return;
+  Value seen = value(v);
+  if (const MemorySpace space = graph_.plan->values[v].memory; space != host_memory) {
+    Tensor host(seen.tensor().type(), seen.tensor().shape());
+    state_.program.device(space).copy_out(*state_.queues[space], host.data(), seen.tensor().data(), host.bytes());
+    state_.queues[space]->wait();
+    seen = host;
+  }
+  for (std::string_view name : taps_[v]) state_.tap(name, seen);
+}
+
+void Frame::trim() {
+  release_blocks();
+  for (auto& generation : kept_)
+    for (Block& b : generation) release(b, host_memory);
+  for (auto& generation : results_)
+    for (Value& v : generation) v = Value();
+  for (Buffer& b : arenas_) b.release();
+  for (Buffer& b : output_buffers_) b.release();
+  workspace_.release();
+  for (auto& step : bodies_)
+    for (auto& b : step)
+      if (b) b->trim();
+  layouts_.clear();
+  layout_ = nullptr;
+}
+
+}  // namespace lathe

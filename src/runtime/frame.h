@@ -1,0 +1,106 @@
+// Executes one graph of a program: the main one of a context, or a body inside a step. A frame keeps its memory between runs, so
+// that a run with shapes it has seen allocates nothing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lathe/engine.h"
+#include "runtime/layout.h"
+#include "runtime/memory.h"
+
+namespace lathe {
+
+/// What all frames of a context share. Used by one thread.
+struct RunState {
+  RunState(const Program& p) : program(p), account(p.options().memory_limit) {
+    for (size_t s = 0; s < p.spaces(); ++s) {
+      blocks.emplace_back(p.device(static_cast<MemorySpace>(s)), account);
+      queues.push_back(s == host_memory ? nullptr : p.device(static_cast<MemorySpace>(s)).create_queue());
+    }
+  }
+  const Program& program;
+  MemoryAccount account;
+  std::vector<BlockCache> blocks;               // by memory space
+  std::vector<std::unique_ptr<Queue>> queues;   // by memory space; none for the host
+  RunControl* control = nullptr;
+  std::function<void(std::string_view, const Value&)> tap;
+
+  void poll() const {
+    if (control) control->check();
+  }
+};
+
+class StepContext;
+class BodyFrame;
+
+class Frame {
+ public:
+  /// `parent`: of a body, the frame it captures from.
+  Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent);
+  ~Frame();
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  /// Runs with inputs by position. `bound`: by output, memory of the caller to be used where it is defined; empty: none.
+  /// Throws Error, told the node; the frame can run again.
+  void run(std::span<const Value> inputs, std::span<const Tensor> bound);
+  /// After a run; valid until the next (of a body: to the end of the next).
+  const Value& output(size_t i) const { return results_[generation_][i]; }
+  /// The layout for these inputs: from the last few seen, else made now.
+  const Layout& layout_for(std::span<const Value> inputs);
+  void trim();
+
+ private:
+  friend class StepContext;
+  friend class BodyFrame;
+  using Block = BlockCache::Block;
+
+  const Layout& find_layout();
+  void make_key(std::span<const Value> inputs);
+  void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
+  void check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const;
+  void execute(size_t step);
+  void run_kernel(size_t step);
+  void copy_between_spaces(const ProgramStep& s);
+  void end_step(const ProgramStep& s);
+  void finish(std::span<const Tensor> bound);
+  void finish_output(size_t i, const Tensor* bound);
+  void release(Block& b, MemorySpace space);
+  void release_blocks();
+  bool tapped() const { return !parent_ && state_.tap; }
+  void tell_tap(uint32_t v);
+
+  const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
+  bool infer(const ProgramStep& s);
+  /// Points a value at its memory for this shape; allocates where the layout could not.
+  Tensor& bind(uint32_t v, DataType type, const Shape& shape);
+  KernelBody& body(size_t step, size_t i);
+
+  RunState& state_;
+  const ProgramGraph& graph_;
+  Frame* parent_;
+  std::vector<uint32_t> captured_from_;           // by captured value: its id in the parent
+  std::vector<Value> values_;
+  std::vector<Block> blocks_;                     // by value: what the run allocated for it
+  std::vector<Buffer> arenas_;                    // by memory space
+  Buffer workspace_;
+  std::vector<Buffer> output_buffers_;            // by generation: a body's results outlive its next run
+  std::vector<std::vector<Block>> kept_;          // by generation and output
+  std::vector<std::vector<Value>> results_;       // by generation and output
+  size_t generation_ = 0;
+  std::vector<char*> output_memory_;              // by output, for this run
+  std::vector<std::unique_ptr<Layout>> layouts_;
+  const Layout* layout_ = nullptr;
+  uint64_t clock_ = 0, live_blocks_ = 0;
+  ShapeKey key_;
+  std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use
+  std::vector<Fact<int64_t>> in_facts_, out_facts_;
+  std::vector<bool> ready_;                       // by output of the step that runs: does it have memory?
+  std::vector<std::vector<std::string_view>> taps_;              // by value; empty where none are wanted
+};
+
+}  // namespace lathe

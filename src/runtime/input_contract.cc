@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "runtime/engine_impl.h"
+
+namespace lathe {
+namespace {
+
+[[noreturn]] void bad(Code code, const std::string& input, std::string expected, std::string got, std::string remedy = {}) {
+  throw Error(code, "run", std::move(expected), std::move(got), std::move(remedy)).at("run", input, "");
+}
+
+bool fits(PlanType::Kind kind, const Value& v) {
+  switch (kind) {
+    case PlanType::Kind::tensor: return v.is_tensor() && v.tensor().defined();
+    case PlanType::Kind::sparse: return v.is_sparse();
+    case PlanType::Kind::sequence: return v.is_sequence();
+    case PlanType::Kind::map: return v.is_map();
+    case PlanType::Kind::optional:
+    case PlanType::Kind::none: return true;
+  }
+  return false;
+}
+
+size_t alignment_of(DataType t) {
+  if (t == DataType::string) return alignof(std::string);
+  const auto bytes = static_cast<size_t>(bits_of(t)) / 8;
+  return std::clamp<size_t>(bytes, 1, 8);
+}
+
+}  // namespace
+
+InputContract::InputContract(const Plan& plan) {
+  for (const Plan::Symbol& s : plan.symbols) symbols_.push_back(s.name);
+  const PlanGraph& g = plan.graphs[0];
+  for (uint32_t v : g.inputs) {
+    Input in{g.values[v].name, g.values[v].type, {}};
+    if (in.type.shape)
+      for (const Dim& d : *in.type.shape) {
+        Axis a;
+        if (d.is_constant()) a.fixed = d.constant();
+        const auto name = d.symbol_name();
+        const auto at = name ? std::ranges::find(symbols_, *name) : symbols_.end();
+        if (at != symbols_.end()) a.symbol = static_cast<int32_t>(at - symbols_.begin());
+        in.axes.push_back(a);
+      }
+    inputs_.push_back(std::move(in));
+  }
+}
+
+void InputContract::check(size_t input, const Value& v, Sizes& sizes) const {
+  const Input& in = inputs_[input];
+  if (!fits(in.type.kind, v)) bad(Code::run_bad_input, in.name, in.type.text, describe(v));
+  if (in.type.kind != PlanType::Kind::tensor) return;
+  const Tensor& t = v.tensor();
+  if (t.type() != in.type.elem)
+    bad(Code::run_bad_input, in.name, "elements of type " + std::string(name_of(in.type.elem)), describe(t), "convert the input");
+  check_shape(input, t.shape(), sizes);
+  if (t.size() > 0 && !t.data()) bad(Code::run_bad_input, in.name, "memory", "a null pointer");
+  if (reinterpret_cast<uintptr_t>(t.data()) % alignment_of(t.type()) != 0)
+    bad(Code::run_bad_input, in.name, "memory aligned to " + std::to_string(alignment_of(t.type())) + " bytes", "an odd address",
+        "copy the input to aligned memory");
+}
+
+void InputContract::check_shape(size_t input, const Shape& shape, Sizes& sizes) const {
+  const Input& in = inputs_[input];
+  checked_count(shape, in.type.elem, in.name);
+  if (!in.type.shape) return;
+  const auto mismatch = [&](const std::string& why) {
+    bad(Code::run_bad_shape, in.name, "a shape of " + describe(*in.type.shape) + why, describe(shape));
+  };
+  if (shape.size() != in.axes.size()) mismatch("");
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const Axis& a = in.axes[i];
+    if (a.fixed >= 0 && shape[i] != a.fixed) mismatch("");
+    if (a.symbol < 0) continue;
+    int64_t& size = sizes[static_cast<size_t>(a.symbol)];
+    if (size >= 0 && size != shape[i])
+      mismatch(" where " + symbols_[static_cast<size_t>(a.symbol)] + " is " + std::to_string(size));
+    size = shape[i];
+  }
+}
+
+Shape InputContract::shape_from(size_t input, const Sizes& sizes) const {
+  const Input& in = inputs_[input];
+  if (in.type.kind != PlanType::Kind::tensor) return {};
+  if (!in.type.shape)
+    throw Error(Code::bad_argument, "run", "the shape of input " + in.name, "none", "its rank is not declared: give its shape");
+  Shape shape;
+  std::string missing;
+  for (const Dim& d : *in.type.shape) {
+    const auto size = d.evaluate([&](std::string_view name) -> std::optional<int64_t> {
+      const auto at = std::ranges::find(symbols_, name);
+      if (at == symbols_.end() || sizes[static_cast<size_t>(at - symbols_.begin())] < 0) return std::nullopt;
+      return sizes[static_cast<size_t>(at - symbols_.begin())];
+    });
+    if (!size) missing += (missing.empty() ? "" : ", ") + d.str();
+    shape.push_back(size.value_or(0));
+  }
+  if (!missing.empty())
+    throw Error(Code::bad_argument, "run", "sizes for all symbols of input " + in.name, "none for " + missing, "give its shape");
+  return shape;
+}
+
+}  // namespace lathe

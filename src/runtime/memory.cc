@@ -1,0 +1,105 @@
+#include "runtime/memory.h"
+
+#include <cstring>
+#include <new>
+
+#include "lathe/error.h"
+
+namespace lathe {
+namespace {
+
+class InOrder final : public Queue {
+ public:
+  void wait() override {}
+};
+
+class HostBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  void* allocate(size_t bytes) override {
+    return ::operator new(bytes, std::align_val_t{memory_alignment}, std::nothrow);
+  }
+  void deallocate(void* p, size_t) noexcept override { ::operator delete(p, std::align_val_t{memory_alignment}); }
+  std::unique_ptr<Queue> create_queue() override { return std::make_unique<InOrder>(); }
+  void copy_in(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy_out(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
+};
+
+/// Takes from the account first, so that a limit is met before the memory is asked for.
+void* allocate(Backend& backend, MemoryAccount& account, size_t bytes) {
+  account.take(bytes);
+  void* p = backend.allocate(bytes);
+  if (p) return p;
+  account.give(bytes);
+  throw Error(Code::run_out_of_memory, "run", std::to_string(bytes) + " bytes on " + std::string(backend.name()), "none left",
+              "use smaller inputs or fewer contexts");
+}
+
+}  // namespace
+
+Backend& host_backend() {
+  static HostBackend host;
+  return host;
+}
+
+size_t aligned_size(uint64_t bytes) {
+  if (bytes > static_cast<uint64_t>(INT64_MAX) - memory_alignment)
+    throw Error(Code::run_too_large, "run", "memory that can be addressed", std::to_string(bytes) + " bytes");
+  return static_cast<size_t>((bytes + memory_alignment - 1) / memory_alignment * memory_alignment);
+}
+
+void MemoryAccount::take(uint64_t bytes) {
+  if (limit_ && (bytes > limit_ || used_ > limit_ - bytes))
+    throw Error(Code::run_memory_limit, "run", "at most " + std::to_string(limit_) + " bytes for one context",
+                std::to_string(used_) + " bytes held and " + std::to_string(bytes) + " more wanted",
+                "raise the memory limit or use smaller inputs");
+  used_ += bytes;
+  peak_ = used_ > peak_ ? used_ : peak_;
+}
+
+bool Buffer::ensure(size_t bytes) {
+  if (bytes <= bytes_) return false;
+  release();
+  data_ = allocate(*backend_, *account_, bytes);
+  bytes_ = bytes;
+  return true;
+}
+
+void Buffer::release() noexcept {
+  if (!data_) return;
+  backend_->deallocate(data_, bytes_);
+  account_->give(bytes_);
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+BlockCache::Block BlockCache::take(size_t bytes) {
+  bytes = aligned_size(bytes ? bytes : 1);
+  size_t best = free_.size();
+  for (size_t i = 0; i < free_.size(); ++i)
+    if (free_[i].bytes >= bytes && free_[i].bytes / 2 <= bytes && (best == free_.size() || free_[i].bytes < free_[best].bytes))
+      best = i;
+  if (best < free_.size()) {
+    const Block b = free_[best];
+    free_[best] = free_.back();
+    free_.pop_back();
+    return b;
+  }
+  try {
+    return {allocate(*backend_, *account_, bytes), bytes};
+  } catch (const Error&) {
+    if (free_.empty()) throw;
+    trim();  // what is cached may be what is missing
+    return {allocate(*backend_, *account_, bytes), bytes};
+  }
+}
+
+void BlockCache::trim() noexcept {
+  for (const Block& b : free_) {
+    backend_->deallocate(b.data, b.bytes);
+    account_->give(b.bytes);
+  }
+  free_.clear();
+}
+
+}  // namespace lathe

@@ -1,0 +1,79 @@
+// The memory of one context: who holds how much, one growing buffer per purpose, and a cache of blocks for what only the data decide.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lathe/backend.h"
+
+namespace lathe {
+
+/// The host as a device like any other: 64-byte aligned heap memory.
+Backend& host_backend();
+inline constexpr size_t memory_alignment = 64;
+/// A size rounded up to whole cache lines; throws run_too_large when that does not fit.
+size_t aligned_size(uint64_t bytes);
+
+/// Counts what the allocators of one context hold, and refuses more than the limit.
+class MemoryAccount {
+ public:
+  explicit MemoryAccount(uint64_t limit = 0) : limit_(limit) {}
+  /// Throws Code::run_memory_limit.
+  void take(uint64_t bytes);
+  void give(uint64_t bytes) { used_ -= bytes; }
+  uint64_t used() const { return used_; }
+  uint64_t peak() const { return peak_; }
+
+ private:
+  uint64_t limit_, used_ = 0, peak_ = 0;
+};
+
+/// One allocation that grows when it has to; growing loses the contents.
+class Buffer {
+ public:
+  Buffer(Backend& backend, MemoryAccount& account) : backend_(&backend), account_(&account) {}
+  Buffer(Buffer&& o) noexcept : backend_(o.backend_), account_(o.account_), data_(o.data_), bytes_(o.bytes_) {
+    o.data_ = nullptr;
+    o.bytes_ = 0;
+  }
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer() { release(); }
+
+  /// At least so many bytes; true when the address changed. Throws run_memory_limit, run_out_of_memory.
+  bool ensure(size_t bytes);
+  void release() noexcept;
+  char* data() const { return static_cast<char*>(data_); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Backend* backend_;
+  MemoryAccount* account_;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Blocks that come and go within runs; those given back are kept for the next, so that a steady state allocates nothing.
+class BlockCache {
+ public:
+  struct Block {
+    void* data = nullptr;
+    size_t bytes = 0;
+  };
+  BlockCache(Backend& backend, MemoryAccount& account) : backend_(&backend), account_(&account) {}
+  BlockCache(BlockCache&&) = default;
+  BlockCache& operator=(BlockCache&&) = delete;
+  ~BlockCache() { trim(); }
+
+  /// A block of at least so many bytes (at least one). Throws run_memory_limit, run_out_of_memory.
+  Block take(size_t bytes);
+  void give(Block b) { free_.push_back(b); }
+  /// Gives the blocks that nobody uses back to the device.
+  void trim() noexcept;
+
+ private:
+  Backend* backend_;
+  MemoryAccount* account_;
+  std::vector<Block> free_;
+};
+
+}  // namespace lathe

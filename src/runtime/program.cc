@@ -1,0 +1,147 @@
+#include "runtime/program.h"
+
+#include "plan/verify.h"
+#include "runtime/memory.h"
+
+namespace lathe {
+
+StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa) {
+  const auto operand = [&](int32_t v) {
+    KernelRequest::Operand o;
+    if (v < 0) return o;
+    const PlanValue& value = graph.values[static_cast<size_t>(v)];
+    o.present = true;
+    o.type = value.type.kind == PlanType::Kind::tensor ? value.type.elem : DataType::undefined;
+    o.shape = value.type.shape;
+    if (value.role == ValueRole::constant) o.constant = &plan.weights[static_cast<size_t>(value.weight)].value.tensor();
+    return o;
+  };
+  for (int32_t v : step.inputs) inputs_.push_back(operand(v));
+  for (int32_t v : step.outputs) outputs_.push_back(operand(v));
+  request_ = {inputs_, outputs_, isa};
+}
+
+std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec, const Attributes& attributes) {
+  return kernel.decode ? kernel.decode(attributes) : codec.decode(attributes);
+}
+
+Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)
+    : plan_(std::move(plan)), extensions_(std::move(extensions)), options_(options) {
+  verify(plan_);
+  devices_.push_back(&host_backend());
+  for (const std::string& name : plan_.backends) {
+    extensions_->require_backend(name);
+    devices_.push_back(extensions_->device(name));
+  }
+  for (const Weight& w : plan_.weights)
+    if (w.value.is_tensor()) weight_bytes_ += w.value.tensor().bytes();
+  graphs_.resize(plan_.graphs.size());
+  for (size_t i = 0; i < graphs_.size(); ++i) {
+    graphs_[i].plan = &plan_.graphs[i];
+    graphs_[i].is_body = i > 0;
+    prepare(graphs_[i]);
+  }
+  pool_ = std::make_unique<ThreadPool>(options_.threads, options_.executor);
+}
+
+Program::~Program() = default;
+
+void Program::prepare(ProgramGraph& g) {
+  const PlanGraph& plan = *g.plan;
+  const auto n = static_cast<uint32_t>(plan.values.size());
+  g.root.resize(n);
+  g.constants.assign(n, nullptr);
+  g.output.assign(n, -1);
+  for (uint32_t v = 0; v < n; ++v) {
+    if (plan.values[v].role == ValueRole::captured) g.captured.push_back(v);
+    if (plan.values[v].role == ValueRole::constant)
+      g.constants[v] = &plan_.weights[static_cast<size_t>(plan.values[v].weight)].value;
+    g.root[v] = v;
+  }
+  for (size_t i = plan.outputs.size(); i-- > 0;) g.output[plan.outputs[i]] = static_cast<int32_t>(i);
+  upload(g);
+  for (const PlanStep& s : plan.steps) {
+    try {
+      g.steps.push_back(prepare(plan, s));
+    } catch (const Error& e) {
+      throw e.at("load", s.node, s.op);
+    }
+    // In order of the steps, so that aliases of aliases end at the first. Outputs of the graph have memory of their own.
+    for (int32_t v : s.outputs)
+      if (v >= 0 && plan.values[static_cast<size_t>(v)].alias_of >= 0 && g.output[static_cast<size_t>(v)] < 0)
+        g.root[static_cast<size_t>(v)] = g.root[static_cast<size_t>(plan.values[static_cast<size_t>(v)].alias_of)];
+  }
+  find_ends(g);
+}
+
+ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
+  ProgramStep step;
+  step.plan = &s;
+  if (s.kernel.empty()) return step;
+  step.kernel = extensions_->kernels().by_name(s.kernel);
+  step.codec = extensions_->kernels().codec_of(s.domain, s.op);
+  if (!step.kernel || !step.codec)
+    throw Error(Code::plan_missing_kernel, "load", "the kernel " + s.kernel, "none of that name",
+                "name the plug-in that brings it, or build the plan again");
+  if (step.kernel->isa > plan_.isa)
+    throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
+  step.op = step.codec->decode(s.attributes);
+  step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
+  if (step.kernel->memory != host_memory)
+    for (size_t k = 1; k < devices_.size(); ++k)
+      if (plan_.backends[k - 1] == step.kernel->backend) step.memory = static_cast<MemorySpace>(k);
+  if (s.packed.empty()) return step;
+  step.packed.resize(s.inputs.size());
+  step.shells.resize(s.inputs.size());
+  for (size_t i = 0; i < s.packed.size(); ++i) {
+    if (s.packed[i] < 0) continue;
+    step.packed[i] = &plan_.weights[static_cast<size_t>(s.packed[i])].value.tensor();
+    const PlanValue& source = g.values[static_cast<size_t>(s.inputs[i])];
+    const Tensor& t = plan_.weights[static_cast<size_t>(source.weight)].value.tensor();
+    step.shells[i] = Tensor::view(t.type(), t.shape(), nullptr);
+  }
+  return step;
+}
+
+// Memory is needed from the step that makes it to the last one that reads it or an alias of it; outputs to the end of the run.
+void Program::find_ends(ProgramGraph& g) const {
+  constexpr size_t never = SIZE_MAX;
+  std::vector<size_t> last(g.root.size(), never);
+  const auto touch = [&](size_t v, size_t step) { last[g.root[v]] = step; };
+  for (size_t i = 0; i < g.steps.size(); ++i) {
+    const PlanStep& s = *g.steps[i].plan;
+    for (int32_t v : s.inputs)
+      if (v >= 0) touch(static_cast<size_t>(v), i);
+    for (int32_t v : s.outputs)
+      if (v >= 0) touch(static_cast<size_t>(v), i);
+    for (const PlanBody& b : s.bodies)
+      for (auto [outer, inner] : b.captures) touch(outer, i);
+  }
+  for (uint32_t v : g.plan->outputs) last[g.root[v]] = never;
+  for (uint32_t v = 0; v < last.size(); ++v)
+    if (last[v] != never && g.plan->values[v].role == ValueRole::computed) g.steps[last[v]].ends.push_back(v);
+}
+
+void Program::upload(ProgramGraph& g) {
+  for (size_t v = 0; v < g.constants.size(); ++v) {
+    const MemorySpace space = g.plan->values[v].memory;
+    if (!g.constants[v] || space == host_memory) continue;
+    const Tensor& t = g.constants[v]->tensor();
+    g.constants[v] = nullptr;
+    Backend& d = device(space);
+    const size_t bytes = aligned_size(std::max<size_t>(t.bytes(), 1));
+    const std::shared_ptr<void> to(d.allocate(bytes), [&d, bytes](void* p) {
+      if (p) d.deallocate(p, bytes);
+    });
+    if (!to)
+      throw Error(Code::run_out_of_memory, "load", std::to_string(bytes) + " bytes on " + std::string(d.name()), "none left");
+    uploaded_.push_back(std::make_unique<Value>(Tensor::view(t.type(), t.shape(), to.get(), to)));
+    g.constants[v] = uploaded_.back().get();
+    weight_bytes_ += bytes;
+    const std::unique_ptr<Queue> queue = d.create_queue();
+    d.copy_in(*queue, to.get(), t.data(), t.bytes());
+    queue->wait();
+  }
+}
+
+}  // namespace lathe

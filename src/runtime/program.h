@@ -1,0 +1,94 @@
+// A plan made ready to run: kernels found, attributes decoded, lifetimes known, constants where they are needed. Immutable, shared
+// by all contexts of an engine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "runtime/extensions.h"
+#include "runtime/thread_pool.h"
+
+namespace lathe {
+
+struct ProgramStep {
+  const PlanStep* plan = nullptr;
+  const Kernel* kernel = nullptr;  // null: a copy between memory spaces
+  const OpCodec* codec = nullptr;
+  std::shared_ptr<const void> op;         // for the shape rule
+  std::shared_ptr<const void> kernel_op;  // for the kernel: the same, unless it reads attributes in a way of its own
+  MemorySpace memory = host_memory;
+  std::vector<const Tensor*> packed;  // per input; empty when none is
+  std::vector<Value> shells;          // per input: type and shape of what `packed` replaces, without data
+  std::vector<uint32_t> ends;         // roots whose memory nobody needs after this step
+};
+
+struct ProgramGraph {
+  const PlanGraph* plan = nullptr;
+  std::vector<ProgramStep> steps;
+  std::vector<uint32_t> root;                // whose memory a value has: itself, or what it is an alias of
+  std::vector<uint32_t> captured;            // values with that role
+  std::vector<const Value*> constants;       // per value; null for others
+  std::vector<int32_t> output;               // per value: the first output of the graph that it is, or -1
+  bool is_body = false;
+};
+
+/// How a run behaves, whatever the plan.
+struct ProgramOptions {
+  int threads = 1;
+  std::shared_ptr<Executor> executor;
+  bool flush_denormals = false;
+  uint64_t memory_limit = 0;
+};
+
+class Program {
+ public:
+  /// Throws plan_malformed, plan_missing_kernel, plan_target, build_device_absent.
+  Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();
+
+  const Plan& plan() const { return plan_; }
+  const ProgramGraph& graph(size_t i) const { return graphs_[i]; }
+  const Extensions& extensions() const { return *extensions_; }
+  /// The device of a memory space of the plan; 0 is the host.
+  Backend& device(MemorySpace space) const { return *devices_[space]; }
+  size_t spaces() const { return devices_.size(); }
+  ThreadPool& pool() const { return *pool_; }
+  const ProgramOptions& options() const { return options_; }
+  /// Bytes of stored arrays, in host and device memory.
+  uint64_t weight_bytes() const { return weight_bytes_; }
+
+ private:
+  void prepare(ProgramGraph& g);
+  ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
+  void find_ends(ProgramGraph& g) const;
+  void upload(ProgramGraph& g);
+
+  Plan plan_;
+  std::shared_ptr<const Extensions> extensions_;
+  ProgramOptions options_;
+  std::vector<Backend*> devices_;
+  std::vector<ProgramGraph> graphs_;
+  std::vector<std::unique_ptr<Value>> uploaded_;  // constants in device memory
+  std::unique_ptr<ThreadPool> pool_;
+  uint64_t weight_bytes_ = 0;
+};
+
+/// The operator as a kernel wants to see it.
+std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec, const Attributes& attributes);
+
+/// What a kernel is asked: the types that the plan knows of a step's operands.
+class StepRequest {
+ public:
+  StepRequest(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa);
+  const KernelRequest& request() const { return request_; }
+
+ private:
+  std::vector<KernelRequest::Operand> inputs_, outputs_;
+  KernelRequest request_;
+};
+
+}  // namespace lathe
