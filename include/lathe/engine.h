@@ -55,20 +55,20 @@ class Executor {
 struct BuildOptions {
   int threads = 0;  // 0: from cgroup quota and cpuset, see `lathe info`
   std::string backend =
-      "cpu";        // "cpu", "reference", or a registered one; with ":" a preference list "npu:cpu"
-  std::string isa;  // "", "generic", "avx2", "avx512": the best that may be used
+      "cpu";             // "cpu", "reference", or a registered one; with ":" a preference list "npu:cpu"
+  std::string isa = {};  // "", "generic", "avx2", "avx512": the best that may be used
   bool allow_reference =
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   bool flush_denormals = false;
-  std::vector<std::string> taps;       // glob patterns of inner values that a run may be asked for
-  std::shared_ptr<Executor> executor;  // null: the library's own quiet pool
+  std::vector<std::string> taps = {};       // glob patterns of inner values that a run may be asked for
+  std::shared_ptr<Executor> executor = {};  // null: the library's own quiet pool
   RunControl* control = nullptr;
-  uint64_t memory_limit = 0;                  // bytes one context may hold; 0: none
-  uint64_t fold_limit = uint64_t{256} << 20;  // bytes constant folding may add
-  std::map<std::string, int64_t> shapes;      // symbols fixed at build
-  onnx::LoadOptions load;
-  std::vector<std::filesystem::path> plugins;  // shared libraries that bring backends or operators
-  std::function<bool(std::string_view stage, double fraction)> progress;  // return false to cancel
+  uint64_t memory_limit = 0;                   // bytes one context may hold; 0: none
+  uint64_t fold_limit = uint64_t{256} << 20;   // bytes constant folding may add
+  std::map<std::string, int64_t> shapes = {};  // symbols fixed at build
+  onnx::LoadOptions load = {};
+  std::vector<std::filesystem::path> plugins = {};  // shared libraries that bring backends or operators
+  std::function<bool(std::string_view stage, double fraction)> progress = {};  // return false to cancel
 };
 
 /// One input or output of an engine.

@@ -26,7 +26,9 @@ std::vector<ValueId> tapped_values(const Graph& g, const std::vector<std::string
   for (ValueId v = 0; v < g.value_count(); ++v) {
     const ValueInfo& info = g.value(v);
     const bool exists = info.producer != no_id || info.constant || info.is_input;
-    if (exists && std::ranges::any_of(patterns, [&](const std::string& p) { return fnmatch(p.c_str(), info.name.c_str(), 0) == 0; }))
+    if (exists && std::ranges::any_of(patterns, [&](const std::string& p) {
+          return fnmatch(p.c_str(), info.name.c_str(), 0) == 0;
+        }))
       list.push_back(v);
   }
   return list;
@@ -60,18 +62,23 @@ std::vector<std::string> backend_preference(const std::string& wanted, const Ext
   return list;
 }
 
-Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions, const BuildOptions& options) {
-  const Preference preference{backend_preference(options.backend, extensions), choose_isa(options.isa), options.allow_reference};
+Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
+                const BuildOptions& options) {
+  const Preference preference{backend_preference(options.backend, extensions), choose_isa(options.isa),
+                              options.allow_reference};
   std::map<std::string, Dim, std::less<>> sizes;
   for (const auto& [name, size] : options.shapes) {
-    if (size < 0) throw Error(Code::build_bad_option, "build", "a size of at least 0 for " + name, std::to_string(size));
+    if (size < 0)
+      throw Error(Code::build_bad_option, "build", "a size of at least 0 for " + name, std::to_string(size));
     sizes.emplace(name, Dim(size));
   }
   if (!sizes.empty()) fix_symbols(graph, sizes);
   const std::vector<ValueId> taps = tapped_values(graph, options.taps);
   report(options, "fold", 0);
-  const Folds folds =
-      fold_constants(graph, {.schemas = &schemas, .kernels = &extensions.kernels(), .control = options.control, .limit = options.fold_limit});
+  const Folds folds = fold_constants(graph, {.schemas = &schemas,
+                                             .kernels = &extensions.kernels(),
+                                             .control = options.control,
+                                             .limit = options.fold_limit});
   report(options, "plan", 0.5);
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control);
   report(options, "plan", 1);

@@ -1,4 +1,5 @@
-// Graph → Plan: folds constants, drops what nobody wants, chooses kernels, packs weights, inserts copies between memory spaces.
+// Graph → Plan: folds constants, drops what nobody wants, chooses kernels, packs weights, inserts copies
+// between memory spaces.
 #pragma once
 
 #include "graph/graph.h"
@@ -11,9 +12,11 @@ namespace lathe {
 
 /// `graph` is complete (typed, in newest operators) and is changed on the way. Throws build_no_kernel,
 /// build_reference_forbidden, build_device_absent, build_bad_option; each names the node.
-Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions, const BuildOptions& options);
+Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
+                const BuildOptions& options);
 
-/// The best instruction set that the options allow and this machine has. Throws build_bad_option on an unknown name.
+/// The best instruction set that the options allow and this machine has. Throws build_bad_option on an
+/// unknown name.
 Isa choose_isa(const std::string& wanted);
 /// "npu:cpu" → {"npu", "cpu"}; throws build_bad_option, build_device_absent.
 std::vector<std::string> backend_preference(const std::string& wanted, const Extensions& extensions);

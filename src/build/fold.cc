@@ -28,7 +28,9 @@ class Folder {
     if (!n.bodies.empty() || !options_.kernels->reference_of(n.domain, n.op)) return false;
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (!schema || !schema->deterministic()) return false;
-    const auto constant = [&](ValueId v) { return v == no_id || (g.value(v).constant && !g.value(v).is_input); };
+    const auto constant = [&](ValueId v) {
+      return v == no_id || (g.value(v).constant && !g.value(v).is_input);
+    };
     return std::ranges::all_of(n.inputs, constant) && std::ranges::all_of(n.outputs, [&](ValueId v) {
              return v == no_id || g.value(v).type.is_tensor();
            });
@@ -39,13 +41,15 @@ class Folder {
     std::vector<Value> inputs;
     std::vector<Fold::Operand> from;
     for (ValueId v : n.inputs) {
-      from.push_back(v == no_id ? Fold::Operand{} : Fold::Operand{g.value(v).constant, g.value(v).name, g.value(v).source});
+      from.push_back(v == no_id ? Fold::Operand{}
+                                : Fold::Operand{g.value(v).constant, g.value(v).name, g.value(v).source});
       inputs.push_back(v == no_id ? Value() : *from.back().constant);
     }
     std::vector<Value> results;
     if (left_ == 0) return false;
     try {
-      results = evaluate_node(g, id, inputs, {.kernels = options_.kernels, .control = options_.control, .memory_limit = left_});
+      results = evaluate_node(
+          g, id, inputs, {.kernels = options_.kernels, .control = options_.control, .memory_limit = left_});
     } catch (const Error& e) {
       if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
       return false;

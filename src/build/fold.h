@@ -31,8 +31,8 @@ struct FoldOptions {
   uint64_t limit = 0;  // bytes that all folded constants may take; what would go beyond stays a node
 };
 
-/// Replaces nodes of the graph and of its bodies by the constants they give. A node that fails stays: the run will say why.
-/// Throws only cancelled and deadline.
+/// Replaces nodes of the graph and of its bodies by the constants they give. A node that fails stays: the run
+/// will say why. Throws only cancelled and deadline.
 Folds fold_constants(Graph& graph, const FoldOptions& options);
 
 }  // namespace lathe

@@ -14,12 +14,24 @@ PlanType plan_type(const ValueType& t) {
   using To = PlanType::Kind;
   PlanType p;
   switch (t.kind) {
-    case From::none: p.kind = To::none; break;
-    case From::tensor: p.kind = To::tensor; break;
-    case From::sparse: p.kind = To::sparse; break;
-    case From::sequence: p.kind = To::sequence; break;
-    case From::map: p.kind = To::map; break;
-    case From::optional: p.kind = To::optional; break;
+    case From::none:
+      p.kind = To::none;
+      break;
+    case From::tensor:
+      p.kind = To::tensor;
+      break;
+    case From::sparse:
+      p.kind = To::sparse;
+      break;
+    case From::sequence:
+      p.kind = To::sequence;
+      break;
+    case From::map:
+      p.kind = To::map;
+      break;
+    case From::optional:
+      p.kind = To::optional;
+      break;
   }
   p.elem = t.elem;
   p.shape = t.shape;
@@ -36,7 +48,8 @@ class Lowering {
       : plan(p), weights(p.weights, folds), kernels(k), preference(pref), control(c) {}
 
   /// Lowers a graph; returns its index, and fills in where its captures and taps are.
-  uint32_t graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures, std::span<const ValueId> taps = {});
+  uint32_t graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures,
+                 std::span<const ValueId> taps = {});
   /// The plan's number for the memory that a kernel wants its operands in.
   MemorySpace space_of(const Kernel& k) {
     if (k.memory == host_memory) return host_memory;
@@ -78,7 +91,8 @@ class GraphLowering {
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
 };
 
-uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures, std::span<const ValueId> taps) {
+uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures,
+                         std::span<const ValueId> taps) {
   const auto index = static_cast<uint32_t>(plan.graphs.size());
   plan.graphs.emplace_back();  // bodies come after the graph they are in
   GraphLowering lowering(*this, g);
@@ -129,7 +143,8 @@ void GraphLowering::lower(NodeId id) {
   const Node& n = graph_.node(id);
   PlanStep step = describe(n);
   StepRequest question(all_.plan, made_, step, all_.preference.isa);
-  Choice choice = select_kernel(all_.kernels, all_.preference, n.domain, n.op, n.attributes, question.request());
+  Choice choice =
+      select_kernel(all_.kernels, all_.preference, n.domain, n.op, n.attributes, question.request());
   step.kernel = choice.kernel->name;
   step.tunables = std::move(choice.verdict.tunables);
   step.refusals = std::move(choice.refusals);
@@ -153,7 +168,8 @@ PlanStep GraphLowering::describe(const Node& n) {
   s.attributes = n.attributes;
   for (ValueId v : n.inputs) s.inputs.push_back(v == no_id ? -1 : static_cast<int32_t>(value_anywhere(v)));
   for (ValueId v : n.outputs)
-    s.outputs.push_back(v == no_id ? -1 : static_cast<int32_t>(add_value(v, ValueRole::computed, host_memory)));
+    s.outputs.push_back(v == no_id ? -1
+                                   : static_cast<int32_t>(add_value(v, ValueRole::computed, host_memory)));
   return s;
 }
 
@@ -189,7 +205,8 @@ void GraphLowering::pack(const Node& n, const Kernel& kernel, const void* op, Pl
     if (!packed) continue;
     step.packed.resize(step.inputs.size(), -1);
     const auto from = static_cast<uint32_t>(made_.values[static_cast<size_t>(step.inputs[i])].weight);
-    step.packed[i] = static_cast<int32_t>(all_.weights.add_packed(std::move(*packed), from, kernel.name, n, i));
+    step.packed[i] =
+        static_cast<int32_t>(all_.weights.add_packed(std::move(*packed), from, kernel.name, n, i));
   }
 }
 
@@ -210,9 +227,11 @@ uint32_t GraphLowering::add_value(ValueId v, ValueRole role, MemorySpace space) 
 
 uint32_t GraphLowering::value_anywhere(ValueId v) {
   for (size_t space = 0; space <= all_.plan.backends.size(); ++space)
-    if (const auto at = index_.find({v, static_cast<MemorySpace>(space)}); at != index_.end()) return at->second;
+    if (const auto at = index_.find({v, static_cast<MemorySpace>(space)}); at != index_.end())
+      return at->second;
   if (is_constant(v)) return add_value(v, ValueRole::constant, host_memory);
-  throw Error(Code::graph_undefined_value, "build", "a value that is made before it is read", graph_.value(v).name);
+  throw Error(Code::graph_undefined_value, "build", "a value that is made before it is read",
+              graph_.value(v).name);
 }
 
 uint32_t GraphLowering::value_in(ValueId v, MemorySpace space) {
@@ -240,7 +259,8 @@ std::vector<Plan::Symbol> symbols_of(const PlanGraph& main) {
     for (uint32_t axis = 0; axis < type.shape->size(); ++axis) {
       const Dim& d = (*type.shape)[axis];
       const auto name = d.symbol_name();
-      if (name && !d.has_unknown() && std::ranges::none_of(list, [&](const auto& s) { return s.name == *name; }))
+      if (name && !d.has_unknown() &&
+          std::ranges::none_of(list, [&](const auto& s) { return s.name == *name; }))
         list.push_back({*name, i, axis});
     }
   }
@@ -251,19 +271,25 @@ std::vector<Plan::Symbol> symbols_of(const PlanGraph& main) {
 
 std::string onnx_text(const ValueType& t) {
   switch (t.kind) {
-    case ValueType::Kind::none: return "unknown";
-    case ValueType::Kind::tensor: return "tensor(" + std::string(onnx_name_of(t.elem)) + ")";
-    case ValueType::Kind::sparse: return "sparse_tensor(" + std::string(onnx_name_of(t.elem)) + ")";
-    case ValueType::Kind::sequence: return "seq(" + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
-    case ValueType::Kind::optional: return "optional(" + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
+    case ValueType::Kind::none:
+      return "unknown";
+    case ValueType::Kind::tensor:
+      return "tensor(" + std::string(onnx_name_of(t.elem)) + ")";
+    case ValueType::Kind::sparse:
+      return "sparse_tensor(" + std::string(onnx_name_of(t.elem)) + ")";
+    case ValueType::Kind::sequence:
+      return "seq(" + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
+    case ValueType::Kind::optional:
+      return "optional(" + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
     case ValueType::Kind::map:
-      return "map(" + std::string(onnx_name_of(t.elem)) + "," + (t.inner ? onnx_text(*t.inner) : "unknown") + ")";
+      return "map(" + std::string(onnx_name_of(t.elem)) + "," + (t.inner ? onnx_text(*t.inner) : "unknown") +
+             ")";
   }
   return "unknown";
 }
 
-Plan lower(const Graph& graph, const Folds& folds, std::span<const ValueId> taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control) {
+Plan lower(const Graph& graph, const Folds& folds, std::span<const ValueId> taps,
+           const KernelCatalog& kernels, const Preference& preference, RunControl* control) {
   Plan plan;
   plan.isa = preference.isa;
   Lowering lowering(plan, folds, kernels, preference, control);

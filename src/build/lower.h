@@ -9,8 +9,8 @@
 
 namespace lathe {
 
-Plan lower(const Graph& graph, const Folds& folds, std::span<const ValueId> taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control);
+Plan lower(const Graph& graph, const Folds& folds, std::span<const ValueId> taps,
+           const KernelCatalog& kernels, const Preference& preference, RunControl* control);
 
 /// "tensor(float)", "seq(tensor(int64))": how ONNX writes a type.
 std::string onnx_text(const ValueType& type);

@@ -15,14 +15,15 @@ bool fits_device(const KernelRequest& r) {
 
 Verdict ask(const Kernel& k, const void* op, const KernelRequest& r) {
   if (k.isa > r.isa) return Verdict::no("needs " + std::string(name_of(k.isa)));
-  if (k.memory != host_memory && !fits_device(r)) return Verdict::no("only tensors of numbers live on the device");
+  if (k.memory != host_memory && !fits_device(r))
+    return Verdict::no("only tensors of numbers live on the device");
   return k.ask ? k.ask(op, r) : Verdict::yes();
 }
 
 }  // namespace
 
-Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain, std::string_view op,
-                     const Attributes& attributes, const KernelRequest& request) {
+Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain,
+                     std::string_view op, const Attributes& attributes, const KernelRequest& request) {
   const OpCodec* codec = kernels.codec_of(domain, op);
   const std::vector<const Kernel*> all = kernels.candidates(domain, op);
   Choice choice;
@@ -46,10 +47,12 @@ Choice select_kernel(const KernelCatalog& kernels, const Preference& preference,
   std::string said;
   for (const std::string& r : choice.refusals) said += (said.empty() ? "" : "; ") + r;
   if (!choice.kernel)
-    throw Error(Code::build_no_kernel, "build", "a kernel", all.empty() ? "none for this operator" : said, "`lathe ops` lists what there is");
+    throw Error(Code::build_no_kernel, "build", "a kernel", all.empty() ? "none for this operator" : said,
+                "`lathe ops` lists what there is");
   if (choice.kernel->backend == "reference" && !preference.allow_reference)
     throw Error(Code::build_reference_forbidden, "build", "a kernel other than the reference",
-                said.empty() ? "no other kernel" : said, "allow the reference, or change the node so that a kernel accepts it");
+                said.empty() ? "no other kernel" : said,
+                "allow the reference, or change the node so that a kernel accepts it");
   return choice;
 }
 

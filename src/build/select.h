@@ -14,13 +14,13 @@ struct Preference {
 
 struct Choice {
   const Kernel* kernel = nullptr;
-  std::shared_ptr<const void> op;     // decoded for it
+  std::shared_ptr<const void> op;  // decoded for it
   Verdict verdict;
   std::vector<std::string> refusals;  // "softmax.avx512: only float32"
 };
 
 /// Throws build_no_kernel with all refusals, or build_reference_forbidden.
-Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain, std::string_view op,
-                     const Attributes& attributes, const KernelRequest& request);
+Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain,
+                     std::string_view op, const Attributes& attributes, const KernelRequest& request);
 
 }  // namespace lathe

@@ -2,7 +2,8 @@
 
 namespace lathe {
 
-uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const std::string& name, const std::string& source) {
+uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const std::string& name,
+                          const std::string& source) {
   if (const auto known = index_.find(constant.get()); known != index_.end()) return known->second;
   Weight w{name, {}, *constant};
   const auto fold = folds_.find(constant.get());
@@ -21,7 +22,8 @@ uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const st
   return index_[constant.get()] = static_cast<uint32_t>(weights_.size() - 1);
 }
 
-uint32_t WeightTable::add_packed(Tensor packed, uint32_t from, const std::string& kernel, const Node& node, size_t i) {
+uint32_t WeightTable::add_packed(Tensor packed, uint32_t from, const std::string& kernel, const Node& node,
+                                 size_t i) {
   Weight w{weights_[from].name, {}, Value(std::move(packed))};
   w.recipe.kind = WeightRecipe::Kind::pack;
   w.recipe.from = {from};

@@ -14,7 +14,8 @@ class WeightTable {
   WeightTable(std::vector<Weight>& weights, const Folds& folds) : weights_(weights), folds_(folds) {}
 
   /// Index of a constant; what it was folded from is stored before it.
-  uint32_t add(const std::shared_ptr<const Value>& constant, const std::string& name, const std::string& source);
+  uint32_t add(const std::shared_ptr<const Value>& constant, const std::string& name,
+               const std::string& source);
   /// What a kernel made of input `i`, which is stored already.
   uint32_t add_packed(Tensor packed, uint32_t from, const std::string& kernel, const Node& node, size_t i);
 

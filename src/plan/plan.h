@@ -66,9 +66,10 @@ struct PlanGraph {
 struct WeightRecipe {
   enum class Kind : uint8_t { source, fold, pack };
   Kind kind = Kind::source;
-  std::string source;              // source: name of the initializer in the model
+  std::string source;  // source: name of the initializer in the model
   static constexpr uint32_t absent = UINT32_MAX;
-  std::vector<uint32_t> from;      // fold, pack: the weights it was made of, earlier ones; absent: an input left out
+  std::vector<uint32_t>
+      from;  // fold, pack: the weights it was made of, earlier ones; absent: an input left out
   std::string op, domain, kernel;  // fold: the operator; pack: the kernel that asked
   Attributes attributes;
   uint32_t output = 0;  // fold: which output; pack: which input

@@ -11,12 +11,14 @@ class Verifier {
     require(!plan_.graphs.empty(), "a main graph", "none");
     for (size_t i = 0; i < plan_.weights.size(); ++i)
       for (uint32_t from : plan_.weights[i].recipe.from)
-        require(from < i || from == WeightRecipe::absent, "weights made of earlier ones", "weight " + std::to_string(from));
+        require(from < i || from == WeightRecipe::absent, "weights made of earlier ones",
+                "weight " + std::to_string(from));
     for (graph_ = 0; graph_ < plan_.graphs.size(); ++graph_) graph(plan_.graphs[graph_]);
     const PlanGraph& main = plan_.graphs[0];
     for (const auto& s : plan_.symbols) require(s.input < main.inputs.size(), "symbols of inputs", s.name);
     for (const auto& [name, value] : plan_.taps) require(value < main.values.size(), "taps of values", name);
-    for (const PlanValue& v : main.values) require(v.role != ValueRole::captured, "a main graph that captures nothing", v.name);
+    for (const PlanValue& v : main.values)
+      require(v.role != ValueRole::captured, "a main graph that captures nothing", v.name);
   }
 
  private:
@@ -24,12 +26,13 @@ class Verifier {
     made_.assign(g.values.size(), false);
     for (size_t i = 0; i < g.values.size(); ++i) value(g, i);
     for (uint32_t v : g.inputs) {
-      require(v < g.values.size() && g.values[v].role == ValueRole::input && !made_[v], "inputs that are values, each once",
-              std::to_string(v));
+      require(v < g.values.size() && g.values[v].role == ValueRole::input && !made_[v],
+              "inputs that are values, each once", std::to_string(v));
       made_[v] = true;
     }
     for (const PlanStep& s : g.steps) step(g, s);
-    for (uint32_t v : g.outputs) require(v < g.values.size() && made_[v], "outputs that are made", std::to_string(v));
+    for (uint32_t v : g.outputs)
+      require(v < g.values.size() && made_[v], "outputs that are made", std::to_string(v));
   }
 
   void value(const PlanGraph& g, size_t i) {
@@ -48,7 +51,8 @@ class Verifier {
   void step(const PlanGraph& g, const PlanStep& s) {
     node_ = s.node;
     for (int32_t v : s.inputs)
-      require(v == -1 || (in_range(g, v) && made_[static_cast<size_t>(v)]), "inputs made by earlier steps", std::to_string(v));
+      require(v == -1 || (in_range(g, v) && made_[static_cast<size_t>(v)]), "inputs made by earlier steps",
+              std::to_string(v));
     for (const PlanBody& b : s.bodies) body(g, b);
     require(s.packed.empty() || s.packed.size() == s.inputs.size(), "one packed weight per input",
             std::to_string(s.packed.size()));
@@ -63,33 +67,41 @@ class Verifier {
       if (v == -1) continue;
       require(in_range(g, v), "outputs that are values", std::to_string(v));
       const PlanValue& out = g.values[static_cast<size_t>(v)];
-      require(out.role == ValueRole::computed && !made_[static_cast<size_t>(v)], "outputs made once", out.name);
+      require(out.role == ValueRole::computed && !made_[static_cast<size_t>(v)], "outputs made once",
+              out.name);
       made_[static_cast<size_t>(v)] = true;
       if (out.alias_of == -1) continue;
       bool of_input = false;
       for (int32_t in : s.inputs) of_input |= in == out.alias_of;
-      require(of_input && g.values[static_cast<size_t>(out.alias_of)].memory == out.memory, "an alias of an input of its step", out.name);
+      require(of_input && g.values[static_cast<size_t>(out.alias_of)].memory == out.memory,
+              "an alias of an input of its step", out.name);
     }
     if (s.kernel.empty())
-      require(s.inputs.size() == 1 && s.outputs.size() == 1 && s.inputs[0] >= 0 && s.outputs[0] >= 0, "a copy of one value", "another step");
+      require(s.inputs.size() == 1 && s.outputs.size() == 1 && s.inputs[0] >= 0 && s.outputs[0] >= 0,
+              "a copy of one value", "another step");
     node_.clear();
   }
 
   void body(const PlanGraph& g, const PlanBody& b) {
-    require(b.graph > graph_ && b.graph < plan_.graphs.size(), "bodies after the graph they are in", std::to_string(b.graph));
+    require(b.graph > graph_ && b.graph < plan_.graphs.size(), "bodies after the graph they are in",
+            std::to_string(b.graph));
     const PlanGraph& inner = plan_.graphs[b.graph];
     size_t captured = 0;
     for (const PlanValue& v : inner.values) captured += v.role == ValueRole::captured;
     require(b.captures.size() == captured, "all captures bound", std::to_string(b.captures.size()));
     for (auto [outer, in] : b.captures)
-      require(outer < g.values.size() && made_[outer] && in < inner.values.size() && inner.values[in].role == ValueRole::captured,
+      require(outer < g.values.size() && made_[outer] && in < inner.values.size() &&
+                  inner.values[in].role == ValueRole::captured,
               "captures of values that are made", std::to_string(outer));
   }
 
-  static bool in_range(const PlanGraph& g, int32_t v) { return v >= 0 && static_cast<size_t>(v) < g.values.size(); }
+  static bool in_range(const PlanGraph& g, int32_t v) {
+    return v >= 0 && static_cast<size_t>(v) < g.values.size();
+  }
   void require(bool ok, std::string expected, std::string got) const {
     if (ok) return;
-    throw Error(Code::plan_malformed, "load", std::move(expected), std::move(got), "build the plan again from its model")
+    throw Error(Code::plan_malformed, "load", std::move(expected), std::move(got),
+                "build the plan again from its model")
         .at("load", node_.empty() ? "graph " + std::to_string(graph_) : node_, "");
   }
 

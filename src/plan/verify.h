@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-/// Throws plan_malformed, saying which graph and step: indices out of range, values used before they are made or made twice,
-/// bodies that contain themselves, aliases of nothing.
+/// Throws plan_malformed, saying which graph and step: indices out of range, values used before they are made
+/// or made twice, bodies that contain themselves, aliases of nothing.
 void verify(const Plan& plan);
 
 }  // namespace lathe

@@ -6,7 +6,8 @@
 
 namespace lathe {
 
-/// Best fit, in the order of execution: take and give as the steps would; `size()` is what they need together.
+/// Best fit, in the order of execution: take and give as the steps would; `size()` is what they need
+/// together.
 class ArenaPlanner {
  public:
   /// Offset of a free range of that many bytes: the smallest that fits, or the end.

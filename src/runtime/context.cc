@@ -11,8 +11,12 @@ Value detached(const Value& v) { return v.is_tensor() ? Value(v.tensor().clone()
 
 struct Context::Impl {
   explicit Impl(std::shared_ptr<const Engine::Impl> e)
-      : engine(std::move(e)), state(engine->program), frame(state, 0, nullptr, nullptr), inputs(engine->inputs.size()),
-        bound(engine->outputs.size()), sizes(engine->contract.no_sizes()) {}
+      : engine(std::move(e)),
+        state(engine->program),
+        frame(state, 0, nullptr, nullptr),
+        inputs(engine->inputs.size()),
+        bound(engine->outputs.size()),
+        sizes(engine->contract.no_sizes()) {}
 
   /// Fills in defaults and checks everything before anything runs.
   void accept(std::span<Value> in) {
@@ -76,19 +80,23 @@ NamedValues Context::run(const NamedValues& inputs, RunControl* control) {
   for (const auto& [name, v] : inputs) in[impl_->engine->input_index(name)] = v;
   std::vector<Value> out = impl_->run_detached(std::move(in), control);
   NamedValues named;
-  for (size_t i = 0; i < out.size(); ++i) named.insert_or_assign(impl_->engine->outputs[i].name, std::move(out[i]));
+  for (size_t i = 0; i < out.size(); ++i)
+    named.insert_or_assign(impl_->engine->outputs[i].name, std::move(out[i]));
   return named;
 }
 
 std::vector<Value> Context::run(std::span<const Value> inputs, RunControl* control) {
   std::vector<Value> in(inputs.begin(), inputs.end());
   if (in.size() > impl_->inputs.size())
-    throw Error(Code::run_bad_input, "run", "at most " + std::to_string(impl_->inputs.size()) + " inputs", std::to_string(in.size()));
+    throw Error(Code::run_bad_input, "run", "at most " + std::to_string(impl_->inputs.size()) + " inputs",
+                std::to_string(in.size()));
   in.resize(impl_->inputs.size());
   return impl_->run_detached(std::move(in), control);
 }
 
-void Context::bind_input(std::string_view name, Value v) { impl_->inputs[impl_->engine->input_index(name)] = std::move(v); }
+void Context::bind_input(std::string_view name, Value v) {
+  impl_->inputs[impl_->engine->input_index(name)] = std::move(v);
+}
 
 void Context::bind_output(std::string_view name, Tensor t) {
   const size_t i = impl_->engine->output_index(name);
@@ -104,15 +112,20 @@ void Context::run(RunControl* control) {
   impl_->execute(impl_->given, impl_->bound, control);
 }
 
-const Value& Context::output(std::string_view name) const { return output(impl_->engine->output_index(name)); }
+const Value& Context::output(std::string_view name) const {
+  return output(impl_->engine->output_index(name));
+}
 
 const Value& Context::output(size_t i) const {
   if (i >= impl_->engine->outputs.size())
-    throw Error(Code::bad_argument, "run", "an output below " + std::to_string(impl_->engine->outputs.size()), std::to_string(i));
+    throw Error(Code::bad_argument, "run", "an output below " + std::to_string(impl_->engine->outputs.size()),
+                std::to_string(i));
   return impl_->frame.output(i);
 }
 
-void Context::on_tap(std::function<void(std::string_view, const Value&)> listener) { impl_->state.tap = std::move(listener); }
+void Context::on_tap(std::function<void(std::string_view, const Value&)> listener) {
+  impl_->state.tap = std::move(listener);
+}
 uint64_t Context::memory_in_use() const { return impl_->state.account.used(); }
 uint64_t Context::memory_peak() const { return impl_->state.account.peak(); }
 

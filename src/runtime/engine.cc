@@ -8,8 +8,8 @@ namespace lathe {
 namespace {
 
 IoInfo info_of(const PlanValue& v) {
-  return {v.name, v.type.text, v.type.kind == PlanType::Kind::tensor ? v.type.elem : DataType::undefined, v.type.shape,
-          v.role == ValueRole::input && v.weight >= 0};
+  return {v.name, v.type.text, v.type.kind == PlanType::Kind::tensor ? v.type.elem : DataType::undefined,
+          v.type.shape, v.role == ValueRole::input && v.weight >= 0};
 }
 
 size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* what) {
@@ -17,7 +17,8 @@ size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* 
     if (list[i].name == name) return i;
   std::string names;
   for (const IoInfo& i : list) names += (names.empty() ? "" : ", ") + i.name;
-  throw Error(Code::run_bad_input, "run", std::string(what) + " among " + names, "'" + std::string(name) + "'");
+  throw Error(Code::run_bad_input, "run", std::string(what) + " among " + names,
+              "'" + std::string(name) + "'");
 }
 
 }  // namespace
@@ -71,7 +72,9 @@ std::vector<std::string> Engine::symbols() const {
   return names;
 }
 
-std::vector<std::pair<std::string, std::string>> Engine::metadata() const { return impl_->program.plan().metadata; }
+std::vector<std::pair<std::string, std::string>> Engine::metadata() const {
+  return impl_->program.plan().metadata;
+}
 
 std::vector<StepInfo> Engine::steps() const {
   std::vector<StepInfo> list;
@@ -99,7 +102,8 @@ NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {
   const Layout l = impl_->layout_for(shapes);
   NamedShapes result;
   for (size_t i = 0; i < impl_->outputs.size(); ++i)
-    if (const Slot& s = l.slots[impl_->program.plan().graphs[0].outputs[i]]; s.known) result.emplace(impl_->outputs[i].name, s.shape);
+    if (const Slot& s = l.slots[impl_->program.plan().graphs[0].outputs[i]]; s.known)
+      result.emplace(impl_->outputs[i].name, s.shape);
   return result;
 }
 

@@ -6,7 +6,8 @@
 
 namespace lathe {
 
-/// Checks inputs against what the plan declares: kind, element type, rank, fixed sizes, equal symbols, alignment.
+/// Checks inputs against what the plan declares: kind, element type, rank, fixed sizes, equal symbols,
+/// alignment.
 class InputContract {
  public:
   InputContract() = default;
@@ -17,7 +18,8 @@ class InputContract {
   /// Throws run_bad_input, run_bad_shape. `sizes` learns the symbols of this input.
   void check(size_t input, const Value& v, Sizes& sizes) const;
   void check_shape(size_t input, const Shape& shape, Sizes& sizes) const;
-  /// The declared shape where the sizes known so far decide it; throws bad_argument naming the missing symbols.
+  /// The declared shape where the sizes known so far decide it; throws bad_argument naming the missing
+  /// symbols.
   Shape shape_from(size_t input, const Sizes& sizes) const;
   Sizes no_sizes() const { return Sizes(symbols_.size(), -1); }
 
@@ -42,7 +44,7 @@ struct Engine::Impl {
   std::vector<IoInfo> inputs, outputs;
   InputContract contract;
 
-  size_t input_index(std::string_view name) const;   // throws run_bad_input, listing the names
+  size_t input_index(std::string_view name) const;  // throws run_bad_input, listing the names
   size_t output_index(std::string_view name) const;
   /// The value that an input has when nothing is given: its default. Null: none.
   const Value* default_of(size_t input) const;

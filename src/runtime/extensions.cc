@@ -40,16 +40,23 @@ class Registration final : public PluginRegistry {
   }
   void add(PluginKernel kernel) override {
     const bool on_host = kernel.backend.empty() || kernel.backend == "cpu";
-    if (!on_host && !to_.device(kernel.backend)) plugin_failed(where_, "kernels for a registered device", kernel.backend);
+    if (!on_host && !to_.device(kernel.backend))
+      plugin_failed(where_, "kernels for a registered device", kernel.backend);
     if (kernel.name.empty() || to_.own_->by_name(kernel.name))
       plugin_failed(where_, "a kernel with a name of its own", "'" + kernel.name + "'");
-    if (!to_.own_->codec_of(kernel.domain, kernel.op)) plugin_failed(where_, "kernels for operators that exist", kernel.op);
+    if (!to_.own_->codec_of(kernel.domain, kernel.op))
+      plugin_failed(where_, "kernels for operators that exist", kernel.op);
     to_.own_->add(adapt(std::move(kernel)));
   }
   void add(PluginOperator op) override {
-    if (to_.own_->codec_of(op.domain, op.name)) plugin_failed(where_, "an operator that does not exist yet", op.name);
+    if (to_.own_->codec_of(op.domain, op.name))
+      plugin_failed(where_, "an operator that does not exist yet", op.name);
     to_.own_->add_codec(op.name, op.domain, codec_for(op));
-    PluginKernel floor{.op = op.name, .domain = op.domain, .name = op.domain + "." + op.name + ".ref", .backend = "cpu", .run = op.run};
+    PluginKernel floor{.op = op.name,
+                       .domain = op.domain,
+                       .name = op.domain + "." + op.name + ".ref",
+                       .backend = "cpu",
+                       .run = op.run};
     Kernel k = adapt(std::move(floor));
     k.backend = "reference";
     to_.own_->add(std::move(k));
@@ -87,7 +94,8 @@ std::shared_ptr<const Extensions> Extensions::load(std::span<const std::filesyst
     if (!library) plugin_failed(where, "a shared library", dlerror());
     const int abi = symbol<int()>(library.get(), "lathe_plugin_abi", where)();
     if (abi != plugin_abi)
-      plugin_failed(where, "a plug-in for interface " + std::to_string(plugin_abi), "one for " + std::to_string(abi));
+      plugin_failed(where, "a plug-in for interface " + std::to_string(plugin_abi),
+                    "one for " + std::to_string(abi));
     e->libraries_.push_back(library);
     e->paths_.push_back(path);
     Registration registration(*e, where);
@@ -118,8 +126,8 @@ std::string Extensions::searched() const {
 
 void Extensions::require_backend(std::string_view name) const {
   if (name == "cpu" || name == "reference" || device(name)) return;
-  throw Error(Code::build_device_absent, "build", "the device '" + std::string(name) + "'", "only " + searched(),
-              "load the plug-in that brings it");
+  throw Error(Code::build_device_absent, "build", "the device '" + std::string(name) + "'",
+              "only " + searched(), "load the plug-in that brings it");
 }
 
 }  // namespace lathe

@@ -28,7 +28,8 @@ void copy_elements(const Tensor& from, Tensor& to) {
 /// A body as a kernel sees it.
 class BodyFrame final : public KernelBody {
  public:
-  BodyFrame(RunState& state, const PlanBody& body, Frame* parent) : frame_(state, body.graph, &body, parent) {}
+  BodyFrame(RunState& state, const PlanBody& body, Frame* parent)
+      : frame_(state, body.graph, &body, parent) {}
   size_t inputs() const override { return frame_.graph_.plan->inputs.size(); }
   size_t outputs() const override { return frame_.graph_.plan->outputs.size(); }
   void run(std::span<const Value> inputs) override { frame_.run(inputs, {}); }
@@ -57,14 +58,16 @@ class StepContext final : public KernelContext {
   bool wants(size_t i) const override { return i < plan_.outputs.size() && plan_.outputs[i] >= 0; }
 
   Tensor& out(size_t i) override {
-    if (!frame_.ready_[i]) fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
+    if (!frame_.ready_[i])
+      fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
     return frame_.values_[id(i)].tensor();
   }
   Tensor& out(size_t i, DataType type, const Shape& shape) override {
     if (frame_.ready_[i]) {
       Tensor& t = frame_.values_[id(i)].tensor();
       if (!(t.shape() == shape) || t.type() != type)
-        fail(Code::internal, "output " + std::to_string(i) + " to be " + lathe::describe(t), lathe::describe(shape));
+        fail(Code::internal, "output " + std::to_string(i) + " to be " + lathe::describe(t),
+             lathe::describe(shape));
       return t;
     }
     checked_count(shape, type, frame_.graph_.plan->values[id(i)].name);
@@ -102,7 +105,10 @@ class StepContext final : public KernelContext {
 };
 
 Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
-    : state_(state), graph_(state.program.graph(graph)), parent_(parent), workspace_(host_backend(), state.account) {
+    : state_(state),
+      graph_(state.program.graph(graph)),
+      parent_(parent),
+      workspace_(host_backend(), state.account) {
   const PlanGraph& plan = *graph_.plan;
   for (uint32_t v : graph_.captured)
     for (auto [outer, inner] : body->captures)
@@ -141,12 +147,14 @@ Frame::~Frame() {
 void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
   const PlanGraph& plan = *graph_.plan;
   if (inputs.size() != plan.inputs.size())
-    throw Error(Code::run_missing_input, "run", std::to_string(plan.inputs.size()) + " inputs", std::to_string(inputs.size()));
+    throw Error(Code::run_missing_input, "run", std::to_string(plan.inputs.size()) + " inputs",
+                std::to_string(inputs.size()));
   release_blocks();
   generation_ = (generation_ + 1) % results_.size();
   for (Block& b : kept_[generation_]) release(b, host_memory);
   for (size_t i = 0; i < inputs.size(); ++i) values_[plan.inputs[i]] = inputs[i];
-  for (size_t i = 0; i < captured_from_.size(); ++i) values_[graph_.captured[i]] = parent_->value(captured_from_[i]);
+  for (size_t i = 0; i < captured_from_.size(); ++i)
+    values_[graph_.captured[i]] = parent_->value(captured_from_[i]);
   make_key(inputs);
   layout_ = &find_layout();
   prepare_memory(inputs, bound);
@@ -188,7 +196,8 @@ const Layout& Frame::layout_for(std::span<const Value> inputs) {
   return find_layout();
 }
 
-// Bound memory is written as the run goes, unless it overlaps an input: that one may still be read when the output is made.
+// Bound memory is written as the run goes, unless it overlaps an input: that one may still be read when the
+// output is made.
 void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
   for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(layout_->arena[s]);
   workspace_.ensure(layout_->workspace);
@@ -198,7 +207,8 @@ void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor
     const Slot& slot = layout_->slots[graph_.plan->outputs[i]];
     if (i < bound.size() && bound[i].defined()) {
       if (slot.known) check_bound(i, bound[i], slot.type, slot.shape);
-      const bool apart = std::ranges::none_of(inputs, [&](const Value& v) { return v.is_tensor() && overlaps(v.tensor(), bound[i]); });
+      const bool apart = std::ranges::none_of(
+          inputs, [&](const Value& v) { return v.is_tensor() && overlaps(v.tensor(), bound[i]); });
       if (apart && slot.known) output_memory_[i] = static_cast<char*>(const_cast<void*>(bound[i].data()));
     }
     buffer_needed |= !output_memory_[i] && layout_->outputs[i].bytes > 0;
@@ -230,9 +240,11 @@ void Frame::execute(size_t step) {
   } catch (const Error& e) {
     throw e.at("run", s.plan->node, s.plan->op);
   } catch (const std::bad_alloc&) {
-    throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left").at("run", s.plan->node, s.plan->op);
+    throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left")
+        .at("run", s.plan->node, s.plan->op);
   } catch (const std::exception& e) {
-    throw Error(Code::internal, "run", "a kernel that ends well", e.what()).at("run", s.plan->node, s.plan->op);
+    throw Error(Code::internal, "run", "a kernel that ends well", e.what())
+        .at("run", s.plan->node, s.plan->op);
   }
   end_step(s);
 }
@@ -309,7 +321,8 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   } else if (slot.place == Slot::Place::alias && value(graph_.root[v]).is_tensor()) {
     const Tensor& root = value(graph_.root[v]).tensor();
     if (bytes > root.bytes())
-      throw Error(Code::internal, "run", "an alias no larger than " + describe(root), std::to_string(bytes) + " bytes");
+      throw Error(Code::internal, "run", "an alias no larger than " + describe(root),
+                  std::to_string(bytes) + " bytes");
     data = const_cast<void*>(root.data());
   } else {
     if (!blocks_[v].data) ++live_blocks_;
@@ -372,7 +385,8 @@ void Frame::finish_output(size_t i, const Tensor* bound) {
   const Slot& slot = layout_->slots[v];
   if (bound) {
     if (!made.is_tensor())
-      throw Error(Code::run_bad_input, "run", "a tensor to be bound", describe(made)).at("run", graph_.plan->values[v].name, "");
+      throw Error(Code::run_bad_input, "run", "a tensor to be bound", describe(made))
+          .at("run", graph_.plan->values[v].name, "");
     check_bound(i, *bound, made.tensor().type(), made.tensor().shape());
     result = *bound;
     if (made.tensor().data() != bound->data()) copy_elements(made.tensor(), result.tensor());
@@ -396,7 +410,8 @@ KernelBody& Frame::body(size_t step, size_t i) {
   auto& list = bodies_[step];
   const std::vector<PlanBody>& plan = graph_.steps[step].plan->bodies;
   if (i >= plan.size())
-    throw Error(Code::internal, "run", "a body with index " + std::to_string(i), std::to_string(plan.size()) + " bodies");
+    throw Error(Code::internal, "run", "a body with index " + std::to_string(i),
+                std::to_string(plan.size()) + " bodies");
   list.resize(plan.size());
   if (!list[i]) list[i] = std::make_unique<BodyFrame>(state_, plan[i], this);
   return *list[i];
@@ -407,7 +422,8 @@ void Frame::tell_tap(uint32_t v) {
   Value seen = value(v);
   if (const MemorySpace space = graph_.plan->values[v].memory; space != host_memory) {
     Tensor host(seen.tensor().type(), seen.tensor().shape());
-    state_.program.device(space).copy_out(*state_.queues[space], host.data(), seen.tensor().data(), host.bytes());
+    state_.program.device(space).copy_out(*state_.queues[space], host.data(), seen.tensor().data(),
+                                          host.bytes());
     state_.queues[space]->wait();
     seen = host;
   }

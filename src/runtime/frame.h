@@ -1,5 +1,5 @@
-// Executes one graph of a program: the main one of a context, or a body inside a step. A frame keeps its memory between runs, so
-// that a run with shapes it has seen allocates nothing.
+// Executes one graph of a program: the main one of a context, or a body inside a step. A frame keeps its
+// memory between runs, so that a run with shapes it has seen allocates nothing.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct RunState {
   }
   const Program& program;
   MemoryAccount account;
-  std::vector<BlockCache> blocks;               // by memory space
-  std::vector<std::unique_ptr<Queue>> queues;   // by memory space; none for the host
+  std::vector<BlockCache> blocks;              // by memory space
+  std::vector<std::unique_ptr<Queue>> queues;  // by memory space; none for the host
   RunControl* control = nullptr;
   std::function<void(std::string_view, const Value&)> tap;
 
@@ -45,8 +45,8 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  /// Runs with inputs by position. `bound`: by output, memory of the caller to be used where it is defined; empty: none.
-  /// Throws Error, told the node; the frame can run again.
+  /// Runs with inputs by position. `bound`: by output, memory of the caller to be used where it is defined;
+  /// empty: none. Throws Error, told the node; the frame can run again.
   void run(std::span<const Value> inputs, std::span<const Tensor> bound);
   /// After a run; valid until the next (of a body: to the end of the next).
   const Value& output(size_t i) const { return results_[generation_][i]; }
@@ -83,24 +83,24 @@ class Frame {
   RunState& state_;
   const ProgramGraph& graph_;
   Frame* parent_;
-  std::vector<uint32_t> captured_from_;           // by captured value: its id in the parent
+  std::vector<uint32_t> captured_from_;  // by captured value: its id in the parent
   std::vector<Value> values_;
-  std::vector<Block> blocks_;                     // by value: what the run allocated for it
-  std::vector<Buffer> arenas_;                    // by memory space
+  std::vector<Block> blocks_;   // by value: what the run allocated for it
+  std::vector<Buffer> arenas_;  // by memory space
   Buffer workspace_;
-  std::vector<Buffer> output_buffers_;            // by generation: a body's results outlive its next run
-  std::vector<std::vector<Block>> kept_;          // by generation and output
-  std::vector<std::vector<Value>> results_;       // by generation and output
+  std::vector<Buffer> output_buffers_;       // by generation: a body's results outlive its next run
+  std::vector<std::vector<Block>> kept_;     // by generation and output
+  std::vector<std::vector<Value>> results_;  // by generation and output
   size_t generation_ = 0;
-  std::vector<char*> output_memory_;              // by output, for this run
+  std::vector<char*> output_memory_;  // by output, for this run
   std::vector<std::unique_ptr<Layout>> layouts_;
   const Layout* layout_ = nullptr;
   uint64_t clock_ = 0, live_blocks_ = 0;
   ShapeKey key_;
   std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use
   std::vector<Fact<int64_t>> in_facts_, out_facts_;
-  std::vector<bool> ready_;                       // by output of the step that runs: does it have memory?
-  std::vector<std::vector<std::string_view>> taps_;              // by value; empty where none are wanted
+  std::vector<bool> ready_;                          // by output of the step that runs: does it have memory?
+  std::vector<std::vector<std::string_view>> taps_;  // by value; empty where none are wanted
 };
 
 }  // namespace lathe

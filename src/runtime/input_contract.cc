@@ -5,18 +5,24 @@
 namespace lathe {
 namespace {
 
-[[noreturn]] void bad(Code code, const std::string& input, std::string expected, std::string got, std::string remedy = {}) {
+[[noreturn]] void bad(Code code, const std::string& input, std::string expected, std::string got,
+                      std::string remedy = {}) {
   throw Error(code, "run", std::move(expected), std::move(got), std::move(remedy)).at("run", input, "");
 }
 
 bool fits(PlanType::Kind kind, const Value& v) {
   switch (kind) {
-    case PlanType::Kind::tensor: return v.is_tensor() && v.tensor().defined();
-    case PlanType::Kind::sparse: return v.is_sparse();
-    case PlanType::Kind::sequence: return v.is_sequence();
-    case PlanType::Kind::map: return v.is_map();
+    case PlanType::Kind::tensor:
+      return v.is_tensor() && v.tensor().defined();
+    case PlanType::Kind::sparse:
+      return v.is_sparse();
+    case PlanType::Kind::sequence:
+      return v.is_sequence();
+    case PlanType::Kind::map:
+      return v.is_map();
     case PlanType::Kind::optional:
-    case PlanType::Kind::none: return true;
+    case PlanType::Kind::none:
+      return true;
   }
   return false;
 }
@@ -53,11 +59,13 @@ void InputContract::check(size_t input, const Value& v, Sizes& sizes) const {
   if (in.type.kind != PlanType::Kind::tensor) return;
   const Tensor& t = v.tensor();
   if (t.type() != in.type.elem)
-    bad(Code::run_bad_input, in.name, "elements of type " + std::string(name_of(in.type.elem)), describe(t), "convert the input");
+    bad(Code::run_bad_input, in.name, "elements of type " + std::string(name_of(in.type.elem)), describe(t),
+        "convert the input");
   check_shape(input, t.shape(), sizes);
   if (t.size() > 0 && !t.data()) bad(Code::run_bad_input, in.name, "memory", "a null pointer");
   if (reinterpret_cast<uintptr_t>(t.data()) % alignment_of(t.type()) != 0)
-    bad(Code::run_bad_input, in.name, "memory aligned to " + std::to_string(alignment_of(t.type())) + " bytes", "an odd address",
+    bad(Code::run_bad_input, in.name,
+        "memory aligned to " + std::to_string(alignment_of(t.type())) + " bytes", "an odd address",
         "copy the input to aligned memory");
 }
 
@@ -84,7 +92,8 @@ Shape InputContract::shape_from(size_t input, const Sizes& sizes) const {
   const Input& in = inputs_[input];
   if (in.type.kind != PlanType::Kind::tensor) return {};
   if (!in.type.shape)
-    throw Error(Code::bad_argument, "run", "the shape of input " + in.name, "none", "its rank is not declared: give its shape");
+    throw Error(Code::bad_argument, "run", "the shape of input " + in.name, "none",
+                "its rank is not declared: give its shape");
   Shape shape;
   std::string missing;
   for (const Dim& d : *in.type.shape) {
@@ -97,7 +106,8 @@ Shape InputContract::shape_from(size_t input, const Sizes& sizes) const {
     shape.push_back(size.value_or(0));
   }
   if (!missing.empty())
-    throw Error(Code::bad_argument, "run", "sizes for all symbols of input " + in.name, "none for " + missing, "give its shape");
+    throw Error(Code::bad_argument, "run", "sizes for all symbols of input " + in.name, "none for " + missing,
+                "give its shape");
   return shape;
 }
 

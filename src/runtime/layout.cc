@@ -47,7 +47,8 @@ class LayoutMaker {
       }
       f.type = type.elem;
       f.ranked = true;
-      f.shape.assign(made_.key.begin() + static_cast<ptrdiff_t>(at), made_.key.begin() + static_cast<ptrdiff_t>(at) + rank);
+      f.shape.assign(made_.key.begin() + static_cast<ptrdiff_t>(at),
+                     made_.key.begin() + static_cast<ptrdiff_t>(at) + rank);
       at += static_cast<size_t>(rank);
       Slot& slot = made_.slots[v];
       slot.known = true;
@@ -94,7 +95,8 @@ class LayoutMaker {
     if (s.kernel && s.kernel->workspace) measure(s);
     for (uint32_t v : s.ends)
       if (made_.slots[v].place == Slot::Place::arena)
-        arenas_[graph_.plan->values[v].memory].give(made_.slots[v].offset, aligned_size(made_.slots[v].bytes()));
+        arenas_[graph_.plan->values[v].memory].give(made_.slots[v].offset,
+                                                    aligned_size(made_.slots[v].bytes()));
   }
 
   void place(uint32_t v) {
@@ -122,12 +124,16 @@ class LayoutMaker {
       const int32_t v = s.plan->inputs[i];
       if (v < 0) continue;
       if (!facts_[static_cast<size_t>(v)].ranked) return;
-      shapes[i] = Shape(facts_[static_cast<size_t>(v)].shape.begin(), facts_[static_cast<size_t>(v)].shape.end());
+      shapes[i] =
+          Shape(facts_[static_cast<size_t>(v)].shape.begin(), facts_[static_cast<size_t>(v)].shape.end());
     }
-    made_.workspace = std::max(made_.workspace, aligned_size(s.kernel->workspace(s.kernel_op.get(), shapes, program_.pool().threads())));
+    made_.workspace =
+        std::max(made_.workspace,
+                 aligned_size(s.kernel->workspace(s.kernel_op.get(), shapes, program_.pool().threads())));
   }
 
-  // Outputs lie one after the other. A body's inputs that pass through are copied too: its caller reads them when the input is gone.
+  // Outputs lie one after the other. A body's inputs that pass through are copied too: its caller reads them
+  // when the input is gone.
   void place_outputs() {
     const std::vector<uint32_t>& outputs = graph_.plan->outputs;
     made_.outputs.resize(outputs.size());
@@ -136,7 +142,8 @@ class LayoutMaker {
       const ValueRole role = graph_.plan->values[outputs[i]].role;
       const bool first = graph_.output[outputs[i]] == static_cast<int32_t>(i);
       const bool made_here = slot.place == Slot::Place::output && first;
-      const bool passes = graph_.is_body && first && role == ValueRole::input && slot.known && bits_of(slot.type) > 0;
+      const bool passes =
+          graph_.is_body && first && role == ValueRole::input && slot.known && bits_of(slot.type) > 0;
       if (!made_here && !passes) continue;
       made_.outputs[i] = {made_.output_bytes, aligned_size(slot.bytes())};
       if (made_here) slot.offset = made_.output_bytes;

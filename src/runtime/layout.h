@@ -1,4 +1,5 @@
-// Where everything lies for given input shapes: the shape rules run on numbers, and what they tell is placed in arenas.
+// Where everything lies for given input shapes: the shape rules run on numbers, and what they tell is placed
+// in arenas.
 #pragma once
 
 #include <span>
@@ -8,7 +9,8 @@
 
 namespace lathe {
 
-/// The shapes of what enters a graph: for each input, then each captured value, its rank and its sizes; -1 where it is no tensor.
+/// The shapes of what enters a graph: for each input, then each captured value, its rank and its sizes; -1
+/// where it is no tensor.
 using ShapeKey = std::vector<int64_t>;
 void append_to_key(ShapeKey& key, const Value& v);
 void append_to_key(ShapeKey& key, const Shape& s);
@@ -30,18 +32,19 @@ struct Slot {
   size_t bytes() const { return bytes_for(type, static_cast<size_t>(count_of(shape))); }
 };
 
-/// An output of the graph in the output buffer: those made by a step, and copies of what merely passes through.
+/// An output of the graph in the output buffer: those made by a step, and copies of what merely passes
+/// through.
 struct OutputSlot {
   size_t offset = 0, bytes = 0;
 };
 
 struct Layout {
   ShapeKey key;
-  std::vector<Slot> slots;             // by value
-  std::vector<OutputSlot> outputs;     // by output
-  std::vector<size_t> arena;           // bytes by memory space
-  size_t workspace = 0;                // host bytes
-  size_t output_bytes = 0;             // with nothing bound
+  std::vector<Slot> slots;          // by value
+  std::vector<OutputSlot> outputs;  // by output
+  std::vector<size_t> arena;        // bytes by memory space
+  size_t workspace = 0;             // host bytes
+  size_t output_bytes = 0;          // with nothing bound
   uint64_t last_used = 0;
 };
 

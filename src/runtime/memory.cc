@@ -17,9 +17,11 @@ class HostBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
   void* allocate(size_t bytes) override {
-    return ::operator new(bytes, std::align_val_t{memory_alignment}, std::nothrow);
+    return ::operator new (bytes, std::align_val_t{memory_alignment}, std::nothrow);
   }
-  void deallocate(void* p, size_t) noexcept override { ::operator delete(p, std::align_val_t{memory_alignment}); }
+  void deallocate(void* p, size_t) noexcept override {
+    ::operator delete (p, std::align_val_t{memory_alignment});
+  }
   std::unique_ptr<Queue> create_queue() override { return std::make_unique<InOrder>(); }
   void copy_in(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void copy_out(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
@@ -31,7 +33,8 @@ void* allocate(Backend& backend, MemoryAccount& account, size_t bytes) {
   void* p = backend.allocate(bytes);
   if (p) return p;
   account.give(bytes);
-  throw Error(Code::run_out_of_memory, "run", std::to_string(bytes) + " bytes on " + std::string(backend.name()), "none left",
+  throw Error(Code::run_out_of_memory, "run",
+              std::to_string(bytes) + " bytes on " + std::string(backend.name()), "none left",
               "use smaller inputs or fewer contexts");
 }
 
@@ -77,7 +80,8 @@ BlockCache::Block BlockCache::take(size_t bytes) {
   bytes = aligned_size(bytes ? bytes : 1);
   size_t best = free_.size();
   for (size_t i = 0; i < free_.size(); ++i)
-    if (free_[i].bytes >= bytes && free_[i].bytes / 2 <= bytes && (best == free_.size() || free_[i].bytes < free_[best].bytes))
+    if (free_[i].bytes >= bytes && free_[i].bytes / 2 <= bytes &&
+        (best == free_.size() || free_[i].bytes < free_[best].bytes))
       best = i;
   if (best < free_.size()) {
     const Block b = free_[best];

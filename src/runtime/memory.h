@@ -1,4 +1,5 @@
-// The memory of one context: who holds how much, one growing buffer per purpose, and a cache of blocks for what only the data decide.
+// The memory of one context: who holds how much, one growing buffer per purpose, and a cache of blocks for
+// what only the data decide.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,8 @@ class Buffer {
   size_t bytes_ = 0;
 };
 
-/// Blocks that come and go within runs; those given back are kept for the next, so that a steady state allocates nothing.
+/// Blocks that come and go within runs; those given back are kept for the next, so that a steady state
+/// allocates nothing.
 class BlockCache {
  public:
   struct Block {

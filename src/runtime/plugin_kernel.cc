@@ -7,15 +7,21 @@ namespace {
 class AttributesOfNode final : public AttributeView {
  public:
   explicit AttributesOfNode(const Attributes& a) : all_(a) {}
-  int64_t integer(std::string_view name, int64_t fallback) const override { return all_.get<int64_t>(name, fallback); }
+  int64_t integer(std::string_view name, int64_t fallback) const override {
+    return all_.get<int64_t>(name, fallback);
+  }
   double number(std::string_view name, double fallback) const override {
     return all_.get<float>(name, static_cast<float>(fallback));
   }
   std::string text(std::string_view name, std::string fallback) const override {
     return all_.get<std::string>(name, std::move(fallback));
   }
-  std::vector<int64_t> integers(std::string_view name) const override { return all_.get<std::vector<int64_t>>(name, {}); }
-  std::vector<float> numbers(std::string_view name) const override { return all_.get<std::vector<float>>(name, {}); }
+  std::vector<int64_t> integers(std::string_view name) const override {
+    return all_.get<std::vector<int64_t>>(name, {});
+  }
+  std::vector<float> numbers(std::string_view name) const override {
+    return all_.get<std::vector<float>>(name, {});
+  }
   std::optional<Tensor> tensor(std::string_view name) const override {
     const Tensor* t = all_.get_if<Tensor>(name);
     return t ? std::optional(*t) : std::nullopt;
@@ -40,7 +46,9 @@ class Call final : public KernelCall {
   Tensor& output(size_t i) override { return c_.out(i); }
   Tensor& output(size_t i, DataType type, const Shape& shape) override { return c_.out(i, type, shape); }
   Queue* queue() override { return c_.queue(); }
-  void parallel(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) override { c_.parallel(n, grain, f); }
+  void parallel(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) override {
+    c_.parallel(n, grain, f);
+  }
   void poll() override { c_.poll(); }
 
  private:

@@ -13,7 +13,8 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
     o.present = true;
     o.type = value.type.kind == PlanType::Kind::tensor ? value.type.elem : DataType::undefined;
     o.shape = value.type.shape;
-    if (value.role == ValueRole::constant) o.constant = &plan.weights[static_cast<size_t>(value.weight)].value.tensor();
+    if (value.role == ValueRole::constant)
+      o.constant = &plan.weights[static_cast<size_t>(value.weight)].value.tensor();
     return o;
   };
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
@@ -21,7 +22,8 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
   request_ = {inputs_, outputs_, isa};
 }
 
-std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec, const Attributes& attributes) {
+std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
+                                       const Attributes& attributes) {
   return kernel.decode ? kernel.decode(attributes) : codec.decode(attributes);
 }
 
@@ -66,10 +68,12 @@ void Program::prepare(ProgramGraph& g) {
     } catch (const Error& e) {
       throw e.at("load", s.node, s.op);
     }
-    // In order of the steps, so that aliases of aliases end at the first. Outputs of the graph have memory of their own.
+    // In order of the steps, so that aliases of aliases end at the first. Outputs of the graph have memory of
+    // their own.
     for (int32_t v : s.outputs)
       if (v >= 0 && plan.values[static_cast<size_t>(v)].alias_of >= 0 && g.output[static_cast<size_t>(v)] < 0)
-        g.root[static_cast<size_t>(v)] = g.root[static_cast<size_t>(plan.values[static_cast<size_t>(v)].alias_of)];
+        g.root[static_cast<size_t>(v)] =
+            g.root[static_cast<size_t>(plan.values[static_cast<size_t>(v)].alias_of)];
   }
   find_ends(g);
 }
@@ -103,7 +107,8 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
   return step;
 }
 
-// Memory is needed from the step that makes it to the last one that reads it or an alias of it; outputs to the end of the run.
+// Memory is needed from the step that makes it to the last one that reads it or an alias of it; outputs to
+// the end of the run.
 void Program::find_ends(ProgramGraph& g) const {
   constexpr size_t never = SIZE_MAX;
   std::vector<size_t> last(g.root.size(), never);
@@ -134,7 +139,8 @@ void Program::upload(ProgramGraph& g) {
       if (p) d.deallocate(p, bytes);
     });
     if (!to)
-      throw Error(Code::run_out_of_memory, "load", std::to_string(bytes) + " bytes on " + std::string(d.name()), "none left");
+      throw Error(Code::run_out_of_memory, "load",
+                  std::to_string(bytes) + " bytes on " + std::string(d.name()), "none left");
     uploaded_.push_back(std::make_unique<Value>(Tensor::view(t.type(), t.shape(), to.get(), to)));
     g.constants[v] = uploaded_.back().get();
     weight_bytes_ += bytes;

@@ -1,5 +1,5 @@
-// A plan made ready to run: kernels found, attributes decoded, lifetimes known, constants where they are needed. Immutable, shared
-// by all contexts of an engine.
+// A plan made ready to run: kernels found, attributes decoded, lifetimes known, constants where they are
+// needed. Immutable, shared by all contexts of an engine.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,9 @@ struct ProgramStep {
   const PlanStep* plan = nullptr;
   const Kernel* kernel = nullptr;  // null: a copy between memory spaces
   const OpCodec* codec = nullptr;
-  std::shared_ptr<const void> op;         // for the shape rule
-  std::shared_ptr<const void> kernel_op;  // for the kernel: the same, unless it reads attributes in a way of its own
+  std::shared_ptr<const void> op;  // for the shape rule
+  std::shared_ptr<const void>
+      kernel_op;  // for the kernel: the same, unless it reads attributes in a way of its own
   MemorySpace memory = host_memory;
   std::vector<const Tensor*> packed;  // per input; empty when none is
   std::vector<Value> shells;          // per input: type and shape of what `packed` replaces, without data
@@ -27,10 +28,10 @@ struct ProgramStep {
 struct ProgramGraph {
   const PlanGraph* plan = nullptr;
   std::vector<ProgramStep> steps;
-  std::vector<uint32_t> root;                // whose memory a value has: itself, or what it is an alias of
-  std::vector<uint32_t> captured;            // values with that role
-  std::vector<const Value*> constants;       // per value; null for others
-  std::vector<int32_t> output;               // per value: the first output of the graph that it is, or -1
+  std::vector<uint32_t> root;           // whose memory a value has: itself, or what it is an alias of
+  std::vector<uint32_t> captured;       // values with that role
+  std::vector<const Value*> constants;  // per value; null for others
+  std::vector<int32_t> output;          // per value: the first output of the graph that it is, or -1
   bool is_body = false;
 };
 
@@ -78,7 +79,8 @@ class Program {
 };
 
 /// The operator as a kernel wants to see it.
-std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec, const Attributes& attributes);
+std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
+                                       const Attributes& attributes);
 
 /// What a kernel is asked: the types that the plan knows of a step's operands.
 class StepRequest {

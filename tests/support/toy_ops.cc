@@ -1,5 +1,8 @@
 #include "support/toy_ops.h"
 
+#include "build/build.h"
+#include "runtime/engine_impl.h"
+
 namespace lathe::test {
 namespace {
 
@@ -156,6 +159,23 @@ const KernelCatalog& toy_catalog() {
     return c;
   }();
   return catalog;
+}
+
+const SchemaCatalog& toy_schemas() {
+  static const SchemaCatalog catalog = [] {
+    SchemaCatalog c;
+    c.add("toy", "Add").version(1, "(a: T, b: T) -> (c: T) [T: float]");
+    c.add("toy", "Fill").version(1, "(shape: int64) -> (y: T) [T: float]");
+    return c;
+  }();
+  return catalog;
+}
+
+Engine build_toys(Graph& graph, const BuildOptions& options) {
+  const auto extensions = Extensions::of(toy_catalog());
+  Plan plan = build_plan(graph, toy_schemas(), *extensions, options);
+  return EngineAccess::make(
+      std::make_shared<const Engine::Impl>(std::move(plan), extensions, program_options(options)));
 }
 
 ValueType f32(SymShape shape) { return ValueType::tensor(DataType::float32, std::move(shape)); }

@@ -15,12 +15,19 @@
 
 #include "graph/graph.h"
 #include "kernel/kernel.h"
+#include "lathe/engine.h"
+#include "schema/schema.h"
 
 namespace lathe::test {
 
 void register_toy_ops(KernelCatalog& catalog);
 /// A catalog of toys alone.
 const KernelCatalog& toy_catalog();
+
+/// Signatures of toys that may be folded.
+const SchemaCatalog& toy_schemas();
+/// Builds an engine from a graph of toys, past reading and importing a file. The graph is changed.
+Engine build_toys(Graph& graph, const BuildOptions& options = {});
 
 /// float32 of a shape given in text: toy_type({"n", 3}).
 ValueType f32(SymShape shape);

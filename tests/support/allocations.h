@@ -1,0 +1,32 @@
+// Counts calls of operator new, to show that something allocates nothing. Include in one source of a test.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace lathe::test {
+inline std::atomic<long> allocations{0};
+inline void* counted(std::size_t bytes, std::size_t alignment) {
+  ++allocations;
+  if (void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)) return p;
+  throw std::bad_alloc();
+}
+}  // namespace lathe::test
+
+void* operator new(std::size_t n) { return lathe::test::counted(n, alignof(std::max_align_t)); }
+void* operator new[](std::size_t n) { return lathe::test::counted(n, alignof(std::max_align_t)); }
+void* operator new(std::size_t n, std::align_val_t a) {
+  return lathe::test::counted(n, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t n, std::align_val_t a) {
+  return lathe::test::counted(n, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
