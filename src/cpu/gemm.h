@@ -12,7 +12,7 @@ namespace lathe::cpu {
 /// A is packed in blocks of this many k.
 inline constexpr int64_t a_block = 16;
 /// C is updated after this many k: a panel's share of B stays in the first-level cache.
-inline constexpr int64_t k_block = 384;
+inline constexpr int64_t k_block = 320;
 
 /// A matrix somewhere in memory: element (i, j) is data[i * row + j * column].
 struct Operand {

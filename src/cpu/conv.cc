@@ -1,0 +1,193 @@
+#include "cpu/conv.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cpu/isa.h"
+#include "cpu/tasks.h"
+
+#define LATHE_ISA_BODY "cpu/conv_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(ConvKernels, conv_kernels)
+
+namespace {
+
+/// Output pixels whose patches are made at once: times k_block they stay in the second-level cache.
+constexpr int64_t block_pixels = 128;
+/// Floats of scratch for the rows of a depthwise plane.
+constexpr int64_t plane_floats = 16384;
+constexpr int64_t most_tiles = 16, fewest_tiles = 4;
+
+bool is_depthwise(const ConvShape& s) {
+  return s.in_channels == s.groups && s.out_channels == s.groups && s.in[0] == 1 && s.out[0] == 1 &&
+         s.kernel[0] == 1 && s.taps() <= most_plane_taps;
+}
+
+/// Axes that the kernel does not reach across are one axis; pixels without patches are a plain product.
+ConvShape flattened(ConvShape s) {
+  for (int a = 0; a < 3; ++a)
+    if (s.kernel[a] != 1 || s.stride[a] != 1 || s.in[a] != s.out[a] || s.pad[a] != 0) return s;
+  s.in[2] = s.out[2] = s.in_pixels();
+  s.in[0] = s.in[1] = s.out[0] = s.out[1] = 1;
+  return s;
+}
+
+/// Output rows of a depthwise plane that are made at once.
+int64_t plane_rows(const ConvShape& s) {
+  const int64_t row = PlaneLayout(s).row, reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  return std::clamp<int64_t>((plane_floats / row - reach) / s.stride[1] + 1, 1,
+                             std::max<int64_t>(1, s.out[1]));
+}
+int64_t plane_scratch(const ConvShape& s) {
+  const int64_t rows = (plane_rows(s) - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
+  return (rows * PlaneLayout(s).row + 15) / 16 * 16;
+}
+
+/// How a product with patches is divided.
+struct Division {
+  Division(const GemmKernels& g, const ConvShape& s, int threads)
+      : rows(s.out_channels / s.groups),
+        tiles(rows, g.max_rows),
+        blocks((s.out_pixels() + block_pixels - 1) / block_pixels) {
+    while (tasks(s) < int64_t{3} * threads && threads > 1 && tiles_together > fewest_tiles)
+      tiles_together /= 2;
+  }
+  int64_t tile_groups() const { return (tiles.count() + tiles_together - 1) / tiles_together; }
+  int64_t tasks(const ConvShape& s) const { return s.batch * s.groups * blocks * tile_groups(); }
+
+  int64_t rows;
+  RowTiles tiles;
+  int64_t blocks, tiles_together = most_tiles;
+};
+
+int64_t patch_depth(const ConvShape& s) { return std::min(k_block, s.depth()); }
+
+/// The runs of the pixels of one block.
+struct BlockRuns {
+  BlockRuns(const ConvShape& s, int64_t begin, int64_t end, int64_t panel_columns, int64_t depth) {
+    const int64_t padded = (end - begin + panel_columns - 1) / panel_columns * panel_columns;
+    for (int64_t i = 0; i < padded;) {
+      const int64_t pixel = begin + i, lane = i % panel_columns, x = pixel % s.out[2];
+      PatchRun& r = runs[static_cast<size_t>(count++)];
+      r = {.to = i / panel_columns * panel_columns * depth + lane,
+           .length = panel_columns - lane,
+           .at = {},
+           .empty = pixel >= end};
+      if (!r.empty) {
+        r.length = std::min({r.length, s.out[2] - x, end - pixel});
+        r.at[0] = pixel / s.out[2] / s.out[1];
+        r.at[1] = pixel / s.out[2] % s.out[1];
+        r.at[2] = x;
+      }
+      i += r.length;
+    }
+  }
+  std::array<PatchRun, block_pixels + 1> runs;
+  int64_t count = 0;
+};
+
+void conv_planes(Isa isa, const ConvShape& s, const float* x, const float* weights, const float* bias,
+                 float* y, float* scratch, KernelContext& c) {
+  const ConvKernels& kernels = conv_kernels(isa);
+  const int64_t rows = plane_rows(s), size = plane_scratch(s);
+  for_each_task(c, s.batch * s.groups, [&](int64_t task, int64_t slot) {
+    const int64_t channel = task % s.groups;
+    for (int64_t row = 0; row < s.out[1]; row += rows) {
+      c.poll();
+      kernels.plane({.shape = &s,
+                     .image = x + task * s.in_pixels(),
+                     .weights = weights + channel * s.taps(),
+                     .bias = bias ? bias[channel] : 0,
+                     .row0 = row,
+                     .row1 = std::min(row + rows, s.out[1]),
+                     .scratch = scratch + slot * size,
+                     .to = y + task * s.out_pixels()});
+    }
+  });
+}
+
+}  // namespace
+
+int64_t packed_conv_weights_size(const GemmKernels& g, const ConvShape& s) {
+  if (is_depthwise(s)) return s.groups * s.taps();
+  return s.groups * packed_a_size(s.out_channels / s.groups, s.depth());
+}
+
+void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* weights, float* to) {
+  if (is_depthwise(s)) {
+    std::copy_n(weights, s.groups * s.taps(), to);
+    return;
+  }
+  const int64_t rows = s.out_channels / s.groups, depth = s.depth();
+  for (int64_t i = 0; i < s.groups; ++i)
+    pack_whole_a(g, to + i * packed_a_size(rows, depth), {weights + i * rows * depth, depth, 1}, rows, depth);
+}
+
+size_t conv_workspace(const GemmKernels& g, const ConvShape& shape, int threads) {
+  if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return 0;
+  const ConvShape s = flattened(shape);
+  const int64_t floats = is_depthwise(shape) ? task_slots(s.batch * s.groups, threads) * plane_scratch(shape)
+                                             : task_slots(Division(g, s, threads).tasks(s), threads) *
+                                                   block_pixels * patch_depth(s);
+  return static_cast<size_t>(floats) * sizeof(float);
+}
+
+void conv(Isa isa, const ConvShape& shape, const float* x, const float* weights, const float* bias, float* y,
+          void* workspace, KernelContext& c) {
+  if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return;
+  float* const scratch = static_cast<float*>(workspace);
+  if (is_depthwise(shape)) return conv_planes(isa, shape, x, weights, bias, y, scratch, c);
+
+  const ConvShape s = flattened(shape);
+  const GemmKernels& g = gemm_kernels(isa);
+  const ConvKernels& kernels = conv_kernels(isa);
+  const Division d(g, s, c.threads());
+  const int64_t depth = s.depth(), pixels = s.out_pixels(), groups_of_tiles = d.tile_groups();
+  const int64_t weights_of_group = packed_a_size(d.rows, depth);
+
+  for_each_task(c, d.tasks(s), [&](int64_t task, int64_t slot) {
+    // Neighbouring tasks share the image, then the weights.
+    const int64_t t0 = task % groups_of_tiles * d.tiles_together, block = task / groups_of_tiles % d.blocks;
+    const int64_t plane = task / groups_of_tiles / d.blocks, group = plane % s.groups;
+    const int64_t begin = block * block_pixels, end = std::min(begin + block_pixels, pixels);
+    const int64_t t1 = std::min(t0 + d.tiles_together, d.tiles.count());
+    float* const patches = scratch + slot * block_pixels * patch_depth(s);
+    const float* const image = x + plane * (s.in_channels / s.groups) * s.in_pixels();
+
+    for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += k_block) {
+      const int64_t k1 = std::min(k0 + k_block, depth);
+      const BlockRuns runs(s, begin, end, g.panel_columns, k1 - k0);
+      kernels.patches({.shape = &s,
+                       .image = image,
+                       .runs = runs.runs.data(),
+                       .run_count = runs.count,
+                       .k0 = k0,
+                       .k1 = k1,
+                       .panel_columns = g.panel_columns,
+                       .to = patches});
+      c.poll();
+      for (int64_t column = begin; column < end; column += g.panel_columns) {
+        Tile tile{.b = patches + (column - begin) * (k1 - k0),
+                  .b_row = g.panel_columns,
+                  .c_row = pixels,
+                  .k = k1 - k0,
+                  .columns = std::min(g.panel_columns, end - column)};
+        for (int64_t t = t0; t < t1; ++t) {
+          const int64_t row = d.tiles.begin(t), rows = d.tiles.rows(t), channel = group * d.rows + row;
+          tile.a = weights + group * weights_of_group + row * blocked(depth) + k0 * rows;
+          tile.c = y + (plane * d.rows + row) * pixels + column;
+          if (k0 > 0)
+            tile.start = {tile.c, pixels, 1};
+          else
+            tile.start = {bias ? bias + channel : nullptr, 1, 0};
+          g.run(rows, tile);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace lathe::cpu

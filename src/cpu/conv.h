@@ -1,0 +1,81 @@
+// Convolution for float32, NC[spatial], of any rank up to three spatial axes, with groups, strides, dilations
+// and padding.
+//
+// Two ways: depthwise planes are convolved directly; everything else is a product of the weights with patches
+// of the image (im2col), a few panels of which are made at a time and stay in the second-level cache.
+#pragma once
+
+#include "cpu/gemm.h"
+
+namespace lathe::cpu {
+
+/// A convolution with three spatial axes; fewer are 1 in front: kernel 1, stride 1, dilation 1, pad 0.
+struct ConvShape {
+  int64_t batch = 1, groups = 1, in_channels = 1, out_channels = 1;  // channels of all groups
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
+          dilation[3] = {1, 1, 1};
+  int64_t pad[3] = {0, 0, 0};  // in front of each axis
+
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
+  int64_t out_pixels() const { return out[0] * out[1] * out[2]; }
+  int64_t depth() const { return in_channels / groups * taps(); }  // terms of one output element
+};
+
+/// Floats of the packed weights; they do not depend on batch or on the sizes of the image.
+int64_t packed_conv_weights_size(const GemmKernels& g, const ConvShape& s);
+/// Packs weights [out_channels, in_channels / groups, kernel…].
+void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* weights, float* to);
+
+/// Bytes of scratch, 64-byte aligned.
+size_t conv_workspace(const GemmKernels& g, const ConvShape& s, int threads);
+/// y = conv(x, weights) + bias, where `bias` has one element per output channel or is null.
+void conv(Isa isa, const ConvShape& s, const float* x, const float* packed_weights, const float* bias,
+          float* y, void* workspace, KernelContext& c);
+
+/// A run of neighbouring output pixels in one panel: where it goes and which pixels it reads.
+struct PatchRun {
+  int64_t to;  // offset in the block of panels, for k = 0 of the block
+  int64_t length;
+  int64_t at[3];  // first output pixel
+  bool empty;     // lanes beyond the last pixel
+};
+/// Patches of some output pixels: k in [k0, k1) of one group of one image.
+struct Patches {
+  const ConvShape* shape = nullptr;
+  const float* image = nullptr;  // the first channel of the group
+  const PatchRun* runs = nullptr;
+  int64_t run_count = 0;
+  int64_t k0 = 0, k1 = 0;
+  int64_t panel_columns = 0;
+  float* to = nullptr;
+};
+/// Rows of one depthwise plane.
+struct Plane {
+  const ConvShape* shape = nullptr;
+  const float* image = nullptr;
+  const float* weights = nullptr;
+  float bias = 0;
+  int64_t row0 = 0, row1 = 0;  // output rows
+  float* scratch = nullptr;
+  float* to = nullptr;  // the output plane
+};
+struct ConvKernels {
+  void (*patches)(const Patches&) = nullptr;
+  void (*plane)(const Plane&) = nullptr;
+};
+const ConvKernels& conv_kernels(Isa isa);
+
+/// Where a depthwise plane's input rows lie in scratch: padded with zeros, and with the columns of each
+/// stride phase together, so that every tap of neighbouring outputs reads neighbouring floats.
+struct PlaneLayout {
+  explicit PlaneLayout(const ConvShape& s)
+      : columns((s.kernel[2] - 1) * s.dilation[2] / s.stride[2] + (s.out[2] + 15) / 16 * 16),
+        row(columns * s.stride[2]) {}
+  int64_t columns;  // of one phase
+  int64_t row;      // floats of an input row
+};
+
+inline constexpr int64_t most_plane_taps = 128;
+
+}  // namespace lathe::cpu

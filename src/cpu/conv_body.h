@@ -1,0 +1,119 @@
+// Patches and depthwise planes for one instruction set. Included by for_each_isa.h only.
+
+LATHE_INLINE void copy_run(float* to, const float* from, int64_t n) {
+  for (; n >= Vec::width; n -= Vec::width, to += Vec::width, from += Vec::width) store(to, load(from));
+  if (n > 0) store_first(to, load_first(from, n), n);
+}
+
+LATHE_INLINE void fill_run(float* to, int64_t n, float value) {
+  for (; n >= Vec::width; n -= Vec::width, to += Vec::width) store(to, set(value));
+  if (n > 0) store_first(to, set(value), n);
+}
+
+/// `n` pixels from column `from` of a row of `width` pixels, `stride` apart; zero where there is no pixel.
+LATHE_INLINE void copy_pixels(float* to, const float* row, int64_t width, int64_t from, int64_t stride,
+                              int64_t n) {
+  int64_t first = from < 0 ? (-from + stride - 1) / stride : 0;
+  if (first > n) first = n;
+  int64_t last = width > from ? (width - from + stride - 1) / stride : 0;
+  if (last > n) last = n;
+  if (last < first) last = first;
+  if (first > 0) fill_run(to, first, 0);
+  if (stride == 1) {
+    copy_run(to + first, row + from + first, last - first);
+  } else {
+    for (int64_t i = first; i < last; ++i) to[i] = row[from + i * stride];
+  }
+  if (last < n) fill_run(to + last, n - last, 0);
+}
+
+void patches(const Patches& p) {
+  const ConvShape& s = *p.shape;
+  int64_t tap[3] = {p.k0 / (s.kernel[2] * s.kernel[1]) % s.kernel[0], p.k0 / s.kernel[2] % s.kernel[1],
+                    p.k0 % s.kernel[2]};
+  const float* channel = p.image + p.k0 / s.taps() * s.in_pixels();
+  float* to = p.to;
+  for (int64_t k = p.k0; k < p.k1; ++k, to += p.panel_columns) {
+    for (int64_t r = 0; r < p.run_count; ++r) {
+      const PatchRun& run = p.runs[r];
+      const int64_t z = run.at[0] * s.stride[0] - s.pad[0] + tap[0] * s.dilation[0];
+      const int64_t y = run.at[1] * s.stride[1] - s.pad[1] + tap[1] * s.dilation[1];
+      const int64_t x = run.at[2] * s.stride[2] - s.pad[2] + tap[2] * s.dilation[2];
+      if (run.empty || z < 0 || z >= s.in[0] || y < 0 || y >= s.in[1])
+        fill_run(to + run.to, run.length, 0);
+      else
+        copy_pixels(to + run.to, channel + (z * s.in[1] + y) * s.in[2], s.in[2], x, s.stride[2], run.length);
+    }
+    if (++tap[2] == s.kernel[2]) {
+      tap[2] = 0;
+      if (++tap[1] == s.kernel[1]) {
+        tap[1] = 0;
+        if (++tap[0] == s.kernel[0]) {
+          tap[0] = 0;
+          channel += s.in_pixels();
+        }
+      }
+    }
+  }
+}
+
+/// Sums `Units` output vectors over all taps; `from` is where each unit's first tap reads.
+template <int Units>
+LATHE_INLINE void sum_taps(Vec (&sum)[Units], const float* const (&from)[Units], const float* weights,
+                           const int64_t* offsets, int64_t taps) {
+  for (int64_t t = 0; t < taps; ++t) {
+    const Vec w = set(weights[t]);
+    LATHE_UNROLL
+    for (int u = 0; u < Units; ++u) sum[u] = fma(w, load(from[u] + offsets[t]), sum[u]);
+  }
+}
+
+void plane(const Plane& p) {
+  const ConvShape& s = *p.shape;
+  const PlaneLayout layout(s);
+  const int64_t first = p.row0 * s.stride[1] - s.pad[1];
+  const int64_t rows = (p.row1 - p.row0 - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
+  for (int64_t i = 0; i < rows; ++i) {
+    float* to = p.scratch + i * layout.row;
+    const int64_t y = first + i;
+    if (y < 0 || y >= s.in[1]) {
+      fill_run(to, layout.row, 0);
+      continue;
+    }
+    for (int64_t phase = 0; phase < s.stride[2]; ++phase, to += layout.columns)
+      copy_pixels(to, p.image + y * s.in[2], s.in[2], phase - s.pad[2], s.stride[2], layout.columns);
+  }
+
+  int64_t offsets[most_plane_taps];
+  for (int64_t i = 0, t = 0; i < s.kernel[1]; ++i)
+    for (int64_t j = 0; j < s.kernel[2]; ++j, ++t) {
+      const int64_t column = j * s.dilation[2];
+      offsets[t] =
+          i * s.dilation[1] * layout.row + column % s.stride[2] * layout.columns + column / s.stride[2];
+    }
+
+  // Units are vectors of the output, row after row, so that narrow planes keep as many sums in flight as wide
+  // ones.
+  constexpr int together = 8;
+  const int64_t per_row = (s.out[2] + Vec::width - 1) / Vec::width, units = (p.row1 - p.row0) * per_row;
+  for (int64_t u0 = 0; u0 < units; u0 += together) {
+    const float* from[together];
+    Vec sum[together];
+    for (int u = 0; u < together; ++u) {
+      const int64_t unit = u0 + u < units ? u0 + u : units - 1;
+      from[u] = p.scratch + unit / per_row * s.stride[1] * layout.row + unit % per_row * Vec::width;
+      sum[u] = set(p.bias);
+    }
+    sum_taps(sum, from, p.weights, offsets, s.taps());
+    for (int u = 0; u < together && u0 + u < units; ++u) {
+      const int64_t unit = u0 + u, column = unit % per_row * Vec::width;
+      float* to = p.to + (p.row0 + unit / per_row) * s.out[2] + column;
+      if (s.out[2] - column >= Vec::width)
+        store(to, sum[u]);
+      else
+        store_first(to, sum[u], s.out[2] - column);
+    }
+  }
+}
+
+constexpr ConvKernels table{.patches = patches, .plane = plane};

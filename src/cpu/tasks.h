@@ -1,0 +1,31 @@
+// Work that needs scratch memory of its own for every thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernel/kernel.h"
+
+namespace lathe::cpu {
+
+/// How many tasks for_each_task() runs at once: as many slots of scratch there must be.
+inline int64_t task_slots(int64_t tasks, int threads) {
+  return std::min<int64_t>(tasks, std::max(threads, 1));
+}
+
+/// Calls f(task, slot) for every task in [0, n). A slot is in [0, task_slots(n, c.threads())) and in use by
+/// one task at a time. Tasks are handed out as threads become free; polls before each.
+template <class F>
+void for_each_task(KernelContext& c, int64_t n, F&& f) {
+  std::atomic<int64_t> next{0};
+  auto work = [&](int64_t begin, int64_t end) {
+    for (int64_t slot = begin; slot < end; ++slot)
+      for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
+        c.poll();
+        f(task, slot);
+      }
+  };
+  c.parallel(task_slots(n, c.threads()), 1, work);
+}
+
+}  // namespace lathe::cpu

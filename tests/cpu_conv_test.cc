@@ -1,0 +1,169 @@
+// Convolutions of every instruction set against plain loops in double.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "cpu/conv.h"
+#include "support/worker_context.h"
+
+namespace lathe::test {
+namespace {
+
+using cpu::ConvShape;
+
+std::string text(const ConvShape& s) {
+  std::string t = std::to_string(s.batch) + " images, " + std::to_string(s.in_channels) + " -> " +
+                  std::to_string(s.out_channels) + " channels in " + std::to_string(s.groups) + " groups";
+  for (int a = 0; a < 3; ++a)
+    t += "; " + std::to_string(s.in[a]) + " -> " + std::to_string(s.out[a]) + " kernel " +
+         std::to_string(s.kernel[a]) + " stride " + std::to_string(s.stride[a]) + " dilation " +
+         std::to_string(s.dilation[a]) + " pad " + std::to_string(s.pad[a]);
+  return t;
+}
+
+/// Sets the output sizes for `pad` zeros in front and `behind` at the end.
+ConvShape sized(ConvShape s, std::array<int64_t, 3> behind) {
+  for (size_t a = 0; a < 3; ++a)
+    s.out[a] = (s.in[a] + s.pad[a] + behind[a] - (s.kernel[a] - 1) * s.dilation[a] - 1) / s.stride[a] + 1;
+  return s;
+}
+
+ConvShape flat(int64_t in, int64_t out, int64_t groups, int64_t height, int64_t width, int64_t kernel,
+               int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1, int64_t batch = 1) {
+  ConvShape s{.batch = batch, .groups = groups, .in_channels = in, .out_channels = out};
+  s.in[1] = height, s.in[2] = width;
+  for (int a : {1, 2}) s.kernel[a] = kernel, s.stride[a] = stride, s.pad[a] = pad, s.dilation[a] = dilation;
+  return sized(s, {0, pad, pad});
+}
+
+struct Sum {
+  double value, magnitude;
+};
+Sum element(const ConvShape& s, const Fenced& x, const Fenced& w, int64_t n, int64_t m,
+            std::array<int64_t, 3> at) {
+  const int64_t in = s.in_channels / s.groups, first = m / (s.out_channels / s.groups) * in;
+  Sum sum{0, 0};
+  for (int64_t c = 0; c < in; ++c)
+    for (int64_t i = 0; i < s.kernel[0]; ++i)
+      for (int64_t j = 0; j < s.kernel[1]; ++j)
+        for (int64_t l = 0; l < s.kernel[2]; ++l) {
+          const int64_t z = at[0] * s.stride[0] - s.pad[0] + i * s.dilation[0];
+          const int64_t y = at[1] * s.stride[1] - s.pad[1] + j * s.dilation[1];
+          const int64_t v = at[2] * s.stride[2] - s.pad[2] + l * s.dilation[2];
+          if (z < 0 || z >= s.in[0] || y < 0 || y >= s.in[1] || v < 0 || v >= s.in[2]) continue;
+          const int64_t pixel =
+              ((((n * s.in_channels + first + c) * s.in[0] + z) * s.in[1]) + y) * s.in[2] + v;
+          const int64_t tap = (((m * in + c) * s.kernel[0] + i) * s.kernel[1] + j) * s.kernel[2] + l;
+          const double term =
+              static_cast<double>(x[static_cast<size_t>(pixel)]) * w[static_cast<size_t>(tap)];
+          sum.value += term;
+          sum.magnitude += std::abs(term);
+        }
+  return sum;
+}
+
+std::vector<float> convolve(Isa isa, const ConvShape& s, const Fenced& x, const Fenced& w, const float* bias,
+                            int threads) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  std::vector<float> packed(static_cast<size_t>(cpu::packed_conv_weights_size(g, s)));
+  cpu::pack_conv_weights(g, s, w.data(), packed.data());
+  Fenced y(static_cast<size_t>(s.batch * s.out_channels * s.out_pixels()));
+  Fenced scratch(cpu::conv_workspace(g, s, threads) / sizeof(float));
+  WorkerContext context(threads);
+  cpu::conv(isa, s, x.data(), packed.data(), bias, y.data(), scratch.data(), context);
+  EXPECT_TRUE(y.intact());
+  EXPECT_TRUE(scratch.intact());
+  EXPECT_EQ(context.polls > 0, y.size() > 0);
+  return {y.data(), y.data() + y.size()};
+}
+
+void check(const ConvShape& s, bool with_bias = true) {
+  Random random(static_cast<uint64_t>(s.in_channels * 77 + s.out_pixels()));
+  const Fenced x(static_cast<size_t>(s.batch * s.in_channels * s.in_pixels()), random);
+  const Fenced w(static_cast<size_t>(s.out_channels * s.depth()), random),
+      bias(static_cast<size_t>(s.out_channels), random);
+  for (Isa isa : usable_isas()) {
+    SCOPED_TRACE(text(s) + ", " + std::string(name_of(isa)));
+    const std::vector<float> got = convolve(isa, s, x, w, with_bias ? bias.data() : nullptr, 1);
+    size_t at = 0;
+    for (int64_t n = 0; n < s.batch; ++n)
+      for (int64_t m = 0; m < s.out_channels; ++m)
+        for (int64_t i = 0; i < s.out[0]; ++i)
+          for (int64_t j = 0; j < s.out[1]; ++j)
+            for (int64_t l = 0; l < s.out[2]; ++l, ++at) {
+              const Sum want = element(s, x, w, n, m, {i, j, l});
+              const double b = with_bias ? bias[static_cast<size_t>(m)] : 0.0;
+              const double root = std::sqrt(static_cast<double>(s.depth())) + 2;
+              ASSERT_NEAR(got[at], want.value + b, 0x1p-24 * root * (want.magnitude + 1))
+                  << n << " " << m << " " << i << " " << j << " " << l;
+            }
+    const std::vector<float> again = convolve(isa, s, x, w, with_bias ? bias.data() : nullptr, 3);
+    ASSERT_TRUE(got.empty() || std::memcmp(got.data(), again.data(), got.size() * sizeof(float)) == 0)
+        << "the bits depend on the number of threads";
+  }
+}
+
+TEST(CpuConv, Pointwise) {
+  check(flat(5, 7, 1, 6, 9, 1));
+  check(flat(64, 30, 1, 14, 14, 1, 1, 0, 1, 2), false);
+  check(flat(40, 33, 1, 9, 9, 1, 2));
+  check(flat(700, 20, 1, 3, 5, 1));
+  check(flat(16, 8, 1, 1, 1, 1));
+}
+
+TEST(CpuConv, Square) {
+  for (int64_t kernel : {2, 3, 5, 7})
+    for (int64_t stride : {1, 2, 3})
+      for (int64_t pad : {0, 1, 3}) check(flat(3, 17, 1, 13, 19, kernel, stride, pad));
+  check(flat(60, 20, 1, 12, 12, 3, 1, 1));  // k in two blocks
+  check(flat(4, 6, 2, 10, 31, 3, 1, 2, 2, 2));
+  check(flat(1, 1, 1, 5, 5, 5, 1, 4));
+}
+
+TEST(CpuConv, Groups) {
+  check(flat(12, 18, 3, 8, 8, 3, 1, 1, 1, 2));
+  check(flat(6, 12, 6, 9, 9, 3, 2, 1));  // two outputs of each channel
+}
+
+TEST(CpuConv, Depthwise) {
+  for (int64_t size : {1, 4, 7, 16, 33})
+    for (int64_t kernel : {1, 3, 5})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t dilation : {1, 2}) {
+          const int64_t reach = (kernel - 1) * dilation + 1;
+          for (int64_t pad : {int64_t{0}, kernel / 2, reach})
+            if (size + 2 * pad >= reach)
+              check(flat(5, 5, 5, size, size + 2, kernel, stride, pad, dilation, 2));
+        }
+  check(flat(2, 2, 2, 200, 230, 3, 1, 1));  // rows in several strips
+}
+
+TEST(CpuConv, OneAndThreeAxes) {
+  ConvShape line{.batch = 2, .in_channels = 6, .out_channels = 9};
+  line.in[2] = 101, line.kernel[2] = 4, line.stride[2] = 2, line.pad[2] = 3;
+  check(sized(line, {0, 0, 0}));
+  line.groups = line.in_channels = line.out_channels = 4;
+  check(sized(line, {0, 0, 5}));
+
+  ConvShape volume{.in_channels = 4, .out_channels = 5};
+  volume.in[0] = 6, volume.in[1] = 5, volume.in[2] = 7;
+  for (int a = 0; a < 3; ++a) volume.kernel[a] = 3, volume.pad[a] = 1, volume.stride[a] = 1 + a % 2;
+  check(sized(volume, {1, 0, 2}));
+  volume.groups = volume.out_channels = 4;
+  check(sized(volume, {1, 0, 2}));
+}
+
+TEST(CpuConv, UnevenPaddingAndEmpty) {
+  ConvShape s = flat(2, 3, 1, 5, 6, 3);
+  s.pad[1] = 2;
+  check(sized(s, {0, 0, 4}));
+  ConvShape wide = flat(1, 1, 1, 2, 2, 2, 1, 3);  // windows that see padding only
+  check(wide);
+  wide.batch = 0;
+  check(wide);
+}
+
+}  // namespace
+}  // namespace lathe::test
