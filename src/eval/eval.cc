@@ -129,6 +129,17 @@ class NodeContext final : public KernelContext {
     ledger_.take(bytes(i));
   }
 
+  Expected expected(size_t i) const override {
+    Expected e;
+    if (!wants(i)) return e;
+    const ValueType& t = graph_.value(node_.outputs[i]).type;
+    e.type = t.kind == ValueType::Kind::sequence && t.inner ? t.inner->elem : t.elem;
+    if (!t.shape) return e;
+    e.shape.emplace();
+    for (const Dim& d : *t.shape) e.shape->push_back(d.value().value_or(-1));
+    return e;
+  }
+
   void* workspace(size_t bytes) override {
     if (static_cast<size_t>(scratch_.size()) < bytes)
       scratch_ = Tensor(DataType::uint8, Shape{static_cast<int64_t>(bytes)});

@@ -86,6 +86,7 @@ std::vector<ValueId> Graph::captures() const {
 
 NodeId Graph::add_node(Node n) {
   const auto id = static_cast<NodeId>(nodes_.size());
+  std::sort(n.bodies.begin(), n.bodies.end(), [](const Body& a, const Body& b) { return a.name < b.name; });
   for (uint32_t i = 0; i < n.outputs.size(); ++i) {
     if (n.outputs[i] == no_id) continue;
     values_[n.outputs[i]].producer = id;

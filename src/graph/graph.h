@@ -38,7 +38,7 @@ struct Node {
   std::vector<ValueId> inputs;   // no_id: left out
   std::vector<ValueId> outputs;  // no_id: not wanted
   Attributes attributes;
-  std::vector<Body> bodies;
+  std::vector<Body> bodies;  // in the order of their names: kernels know them by number
   std::string doc;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<std::string> origin;  // names of the nodes in the file that this one stands for
@@ -81,6 +81,8 @@ class Graph {
   int64_t model_version = 0;
 
   Graph* parent() const { return parent_; }
+  /// Moves a body into another graph: what it captures must be values of that one.
+  void set_parent(Graph* parent) { parent_ = parent; }
 
   // Values
   ValueId add_value(std::string name, ValueType type = {});
@@ -105,7 +107,8 @@ class Graph {
   std::vector<ValueId> captures() const;
 
   // Nodes
-  /// Appends a node; its outputs are made by `add_value` before, or fresh here when `outputs` is a count.
+  /// Appends a node; its outputs are made by `add_value` before, or fresh here when `outputs` is a count. Its
+  /// bodies are put in order.
   NodeId add_node(Node n);
   NodeId add_node(std::string op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes = {},
                   std::string name = {});

@@ -95,6 +95,14 @@ class KernelContext {
   /// Any other kind of output, or a tensor that already exists (it must own its memory).
   virtual void set(size_t i, Value v) = 0;
 
+  /// What inference said of an output that the kernel cannot know better (of a loop that never ran): the
+  /// element type, of a sequence that of its tensors; sizes that only a run decides are -1.
+  struct Expected {
+    DataType type = DataType::undefined;
+    std::optional<Shape> shape;
+  };
+  virtual Expected expected(size_t /*i*/) const { return {}; }
+
   /// Scratch memory for the length of this call, 64-byte aligned; at least what the kernel asked for in
   /// `workspace`, or more: grows.
   virtual void* workspace(size_t bytes) = 0;
