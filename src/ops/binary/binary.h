@@ -1,0 +1,228 @@
+// Functions of two elements that broadcast, and Max, Min, Mean and Sum of any number of them.
+#pragma once
+
+#include <string>
+
+#include "ops/elementwise/elementwise.h"
+
+namespace lathe {
+
+struct Pow : Broadcasting {};
+struct BitwiseAnd : Broadcasting {};
+struct BitwiseOr : Broadcasting {};
+struct BitwiseXor : Broadcasting {};
+struct Mean : Broadcasting {};
+struct Sum : Broadcasting {};
+
+struct BitShift : Broadcasting {
+  std::string direction;
+  void fields(auto&& f) { f("direction", direction); }
+  bool to_left() const { return direction == "LEFT"; }
+
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    if (direction != "LEFT" && direction != "RIGHT")
+      c.fail(Code::node_bad_attribute, "direction to be LEFT or RIGHT", "'" + direction + "'", {});
+    Broadcasting::shape(c);
+  }
+};
+
+struct Add : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      return try_arithmetic(
+          v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_add_overflow(a, b, r); },
+          [](const D& a, const D& b) { return std::optional<D>(a + b); });
+    });
+  }
+};
+
+struct Sub : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      return try_arithmetic(
+          v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_sub_overflow(a, b, r); },
+          [](const D& a, const D& b) { return std::optional<D>(a - b); });
+    });
+  }
+};
+
+struct Mul : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      return try_arithmetic(
+          v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_mul_overflow(a, b, r); },
+          [](const D& a, const D& b) { return std::optional<D>(a * b); });
+    });
+  }
+};
+
+/// Integers are divided towards zero.
+struct Div : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      return try_arithmetic(
+          v[0], v[1],
+          [](int64_t a, int64_t b, int64_t* r) {
+            if (b == 0 || (a == INT64_MIN && b == -1)) return true;
+            *r = a / b;
+            return false;
+          },
+          [](const D& a, const D& b) {
+            // For what is not negative, towards zero is downwards.
+            return surely_at_least(a, 0) && surely_at_least(b, 1) ? std::optional<D>(floor_div(a, b))
+                                                                  : std::nullopt;
+          });
+    });
+  }
+};
+
+struct Mod : Broadcasting {
+  bool fmod = false;  // the sign is that of the dividend, else of the divisor
+  void fields(auto&& f) { f("fmod", fmod); }
+
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      return try_arithmetic(
+          v[0], v[1],
+          [](int64_t a, int64_t b, int64_t* r) {
+            if (a < 0 || b <= 0) return true;
+            *r = a % b;
+            return false;
+          },
+          [](const D& a, const D& b) {
+            return surely_at_least(a, 0) && surely_at_least(b, 1) ? std::optional<D>(mod(a, b))
+                                                                  : std::nullopt;
+          });
+    });
+  }
+};
+
+struct Max : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      D r = v[0];
+      for (const D& d : v) r = max(r, d);
+      return std::optional<D>(r);
+    });
+  }
+};
+
+struct Min : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      D r = v[0];
+      for (const D& d : v) r = min(r, d);
+      return std::optional<D>(r);
+    });
+  }
+};
+
+/// -1, 0 or 1 as `a` is provably less than, equal to or greater than `b`.
+template <class D>
+std::optional<int> compare_values(const D& a, const D& b) {
+  const auto x = known(a), y = known(b);
+  if (x && y) return *x < *y ? -1 : *x > *y;
+  if constexpr (!std::is_same_v<D, int64_t>) {
+    if (a == b) return 0;
+    try {
+      if (surely_at_least(a - b, 1)) return 1;
+      if (surely_at_least(b - a, 1)) return -1;
+    } catch (const Error&) {  // the difference does not fit
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Equal, Greater, …: `holds_for` says which orders are true.
+template <class D>
+void propagate_comparison(ShapeContext<D>& c, bool (*holds_for)(int order)) {
+  propagate_values(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
+    const auto order = compare_values(v[0], v[1]);
+    return order ? std::optional<D>(holds_for(*order) ? 1 : 0) : std::nullopt;
+  });
+}
+
+struct Equal : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_comparison(c, [](int order) { return order == 0; });
+  }
+};
+struct Greater : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_comparison(c, [](int order) { return order > 0; });
+  }
+};
+struct GreaterOrEqual : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_comparison(c, [](int order) { return order >= 0; });
+  }
+};
+struct Less : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_comparison(c, [](int order) { return order < 0; });
+  }
+};
+struct LessOrEqual : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_comparison(c, [](int order) { return order <= 0; });
+  }
+};
+
+/// And, Or, Xor of bools that are known.
+template <class D>
+void propagate_logic(ShapeContext<D>& c, bool (*f)(bool, bool)) {
+  propagate_values(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
+    const auto a = known(v[0]), b = known(v[1]);
+    return a && b ? std::optional<D>(f(*a != 0, *b != 0) ? 1 : 0) : std::nullopt;
+  });
+}
+
+struct And : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_logic(c, [](bool a, bool b) { return a && b; });
+  }
+};
+struct Or : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_logic(c, [](bool a, bool b) { return a || b; });
+  }
+};
+struct Xor : Broadcasting {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    Broadcasting::shape(c);
+    propagate_logic(c, [](bool a, bool b) { return a != b; });
+  }
+};
+
+}  // namespace lathe

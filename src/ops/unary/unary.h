@@ -1,0 +1,87 @@
+// Functions of one element without attributes.
+#pragma once
+
+#include "ops/elementwise/elementwise.h"
+
+namespace lathe {
+
+struct Ceil : SameShape {};
+struct Floor : SameShape {};
+struct Round : SameShape {};
+struct Sqrt : SameShape {};
+struct Reciprocal : SameShape {};
+struct Exp : SameShape {};
+struct Log : SameShape {};
+struct Sin : SameShape {};
+struct Cos : SameShape {};
+struct Tan : SameShape {};
+struct Asin : SameShape {};
+struct Acos : SameShape {};
+struct Atan : SameShape {};
+struct Sinh : SameShape {};
+struct Cosh : SameShape {};
+struct Tanh : SameShape {};
+struct Asinh : SameShape {};
+struct Acosh : SameShape {};
+struct Atanh : SameShape {};
+struct Erf : SameShape {};
+struct BitwiseNot : SameShape {};
+struct IsNaN : SameShape {};
+
+struct IsInf : SameShape {
+  bool detect_negative = true;
+  bool detect_positive = true;
+  void fields(auto&& f) {
+    f("detect_negative", detect_negative);
+    f("detect_positive", detect_positive);
+  }
+};
+
+struct Neg : SameShape {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    SameShape::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+      return try_arithmetic(
+          D(0), v[0], [](int64_t a, int64_t b, int64_t* r) { return __builtin_sub_overflow(a, b, r); },
+          [](const D& a, const D& b) { return std::optional<D>(a - b); });
+    });
+  }
+};
+
+struct Abs : SameShape {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    SameShape::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) -> std::optional<D> {
+      if (surely_at_least(v[0], 0)) return v[0];
+      const auto n = known(v[0]);
+      return n && *n > INT64_MIN ? std::optional<D>(-*n) : std::nullopt;
+    });
+  }
+};
+
+struct Sign : SameShape {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    SameShape::shape(c);
+    propagate_values(c, c.type(0), [](const std::vector<D>& v) -> std::optional<D> {
+      if (surely_at_least(v[0], 1)) return D(1);
+      const auto n = known(v[0]);
+      return n ? std::optional<D>(*n < 0 ? -1 : 0) : std::nullopt;
+    });
+  }
+};
+
+struct Not : SameShape {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    SameShape::shape(c);
+    propagate_values(c, DataType::boolean, [](const std::vector<D>& v) -> std::optional<D> {
+      const auto n = known(v[0]);
+      return n ? std::optional<D>(*n == 0 ? 1 : 0) : std::nullopt;
+    });
+  }
+};
+
+}  // namespace lathe
