@@ -1,11 +1,8 @@
 #include "build/build.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
-#include <set>
 
-#include "base/cpu.h"
+#include "base/glob.h"
 #include "build/fold.h"
 #include "build/lower.h"
 
@@ -26,9 +23,8 @@ std::vector<ValueId> tapped_values(const Graph& g, const std::vector<std::string
   for (ValueId v = 0; v < g.value_count(); ++v) {
     const ValueInfo& info = g.value(v);
     const bool exists = info.producer != no_id || info.constant || info.is_input;
-    if (exists && std::ranges::any_of(patterns, [&](const std::string& p) {
-          return fnmatch(p.c_str(), info.name.c_str(), 0) == 0;
-        }))
+    if (exists &&
+        std::ranges::any_of(patterns, [&](const std::string& p) { return glob_match(p, info.name); }))
       list.push_back(v);
   }
   return list;
@@ -41,15 +37,6 @@ void report(const BuildOptions& o, std::string_view stage, double fraction) {
 }
 
 }  // namespace
-
-Isa choose_isa(const std::string& wanted) {
-  const CpuFeatures& cpu = cpu_features();
-  const Isa best = cpu.avx512 ? Isa::avx512 : cpu.avx2 ? Isa::avx2 : Isa::generic;
-  if (wanted.empty()) return best;
-  for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
-    if (wanted == name_of(isa)) return std::min(isa, best);
-  throw Error(Code::build_bad_option, "build", "isa: generic, avx2 or avx512", "'" + wanted + "'");
-}
 
 std::vector<std::string> backend_preference(const std::string& wanted, const Extensions& extensions) {
   std::vector<std::string> list;

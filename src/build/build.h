@@ -15,9 +15,6 @@ namespace lathe {
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options);
 
-/// The best instruction set that the options allow and this machine has. Throws build_bad_option on an
-/// unknown name.
-Isa choose_isa(const std::string& wanted);
 /// "npu:cpu" → {"npu", "cpu"}; throws build_bad_option, build_device_absent.
 std::vector<std::string> backend_preference(const std::string& wanted, const Extensions& extensions);
 

@@ -5,6 +5,7 @@
 
 #include "build/weights.h"
 #include "runtime/program.h"
+#include "runtime/retarget.h"
 
 namespace lathe {
 namespace {
@@ -79,7 +80,6 @@ class GraphLowering {
   void lower(NodeId id);
   PlanStep describe(const Node& n);
   void add_bodies(const Node& n, PlanStep& step);
-  void pack(const Node& n, const Kernel& kernel, const void* op, PlanStep& step);
   void place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step);
   uint32_t value_anywhere(ValueId v);
   uint32_t add_value(ValueId v, ValueRole role, MemorySpace space);
@@ -152,7 +152,7 @@ void GraphLowering::lower(NodeId id) {
   for (size_t i = 0; i < n.inputs.size(); ++i)
     if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
   add_bodies(n, step);
-  if (space == host_memory) pack(n, *choice.kernel, choice.op.get(), step);
+  if (space == host_memory) pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get());
   place_outputs(n, *choice.kernel, space, step);
   made_.steps.push_back(std::move(step));
 }
@@ -194,20 +194,6 @@ void GraphLowering::place_outputs(const Node& n, const Kernel& kernel, MemorySpa
   if (kernel.alias >= 0 && source < step.inputs.size() && step.inputs[source] >= 0 && !n.outputs.empty() &&
       n.outputs[0] != no_id && !graph_.is_output(n.outputs[0]))
     made_.values[static_cast<size_t>(step.outputs[0])].alias_of = step.inputs[source];
-}
-
-void GraphLowering::pack(const Node& n, const Kernel& kernel, const void* op, PlanStep& step) {
-  if (!kernel.pack) return;
-  StepRequest question(all_.plan, made_, step, all_.preference.isa);
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (!question.request().inputs[i].constant) continue;
-    std::optional<Tensor> packed = kernel.pack(op, question.request(), i);
-    if (!packed) continue;
-    step.packed.resize(step.inputs.size(), -1);
-    const auto from = static_cast<uint32_t>(made_.values[static_cast<size_t>(step.inputs[i])].weight);
-    step.packed[i] =
-        static_cast<int32_t>(all_.weights.add_packed(std::move(*packed), from, kernel.name, n, i));
-  }
 }
 
 uint32_t GraphLowering::add_value(ValueId v, ValueRole role, MemorySpace space) {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "build/fold.h"
-#include "build/select.h"
+#include "kernel/select.h"
 #include "plan/plan.h"
 
 namespace lathe {

@@ -22,18 +22,4 @@ uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const st
   return index_[constant.get()] = static_cast<uint32_t>(weights_.size() - 1);
 }
 
-uint32_t WeightTable::add_packed(Tensor packed, uint32_t from, const std::string& kernel, const Node& node,
-                                 size_t i) {
-  Weight w{weights_[from].name, {}, Value(std::move(packed))};
-  w.recipe.kind = WeightRecipe::Kind::pack;
-  w.recipe.from = {from};
-  w.recipe.op = node.op;
-  w.recipe.domain = node.domain;
-  w.recipe.kernel = kernel;
-  w.recipe.attributes = node.attributes;
-  w.recipe.output = static_cast<uint32_t>(i);
-  weights_.push_back(std::move(w));
-  return static_cast<uint32_t>(weights_.size() - 1);
-}
-
 }  // namespace lathe

@@ -1,6 +1,7 @@
 // Collects the stored arrays of a plan, each once, with the program that makes them.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 
@@ -11,16 +12,14 @@ namespace lathe {
 
 class WeightTable {
  public:
-  WeightTable(std::vector<Weight>& weights, const Folds& folds) : weights_(weights), folds_(folds) {}
+  WeightTable(std::deque<Weight>& weights, const Folds& folds) : weights_(weights), folds_(folds) {}
 
   /// Index of a constant; what it was folded from is stored before it.
   uint32_t add(const std::shared_ptr<const Value>& constant, const std::string& name,
                const std::string& source);
-  /// What a kernel made of input `i`, which is stored already.
-  uint32_t add_packed(Tensor packed, uint32_t from, const std::string& kernel, const Node& node, size_t i);
 
  private:
-  std::vector<Weight>& weights_;
+  std::deque<Weight>& weights_;
   const Folds& folds_;
   std::map<const Value*, uint32_t> index_;
 };

@@ -2,6 +2,7 @@
 // format.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,7 +84,7 @@ struct Weight {
 
 struct Plan {
   std::vector<PlanGraph> graphs;  // 0 is the main graph, the others are bodies
-  std::vector<Weight> weights;
+  std::deque<Weight> weights;     // kernels look at earlier ones while later ones are added
   /// Symbols of the input shapes in order of first appearance: where to read each.
   struct Symbol {
     std::string name;

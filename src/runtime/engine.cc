@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <set>
-
 #include "base/cpu.h"
+#include "kernel/select.h"
+#include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
+#include "runtime/retarget.h"
 
 namespace lathe {
 namespace {
@@ -60,6 +60,16 @@ Layout Engine::Impl::layout_for(const NamedShapes& shapes) const {
   }
   return make_layout(program, 0, key);
 }
+
+Engine Engine::load(const std::filesystem::path& path, const BuildOptions& options) {
+  auto extensions = Extensions::load(options.plugins);
+  Plan plan = load_plan(path);
+  retarget(plan, extensions->kernels(), choose_isa(options.isa));
+  return EngineAccess::make(
+      std::make_shared<const Impl>(std::move(plan), std::move(extensions), program_options(options)));
+}
+
+void Engine::save(const std::filesystem::path& path) const { save_plan(impl_->program.plan(), path); }
 
 const std::vector<IoInfo>& Engine::inputs() const { return impl_->inputs; }
 const std::vector<IoInfo>& Engine::outputs() const { return impl_->outputs; }

@@ -1,5 +1,6 @@
 #include "runtime/program.h"
 
+#include "kernel/select.h"
 #include "plan/verify.h"
 #include "runtime/memory.h"
 
@@ -20,11 +21,6 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
   for (int32_t v : step.outputs) outputs_.push_back(operand(v));
   request_ = {inputs_, outputs_, isa};
-}
-
-std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
-                                       const Attributes& attributes) {
-  return kernel.decode ? kernel.decode(attributes) : codec.decode(attributes);
 }
 
 Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)
@@ -91,6 +87,7 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
     throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
   step.op = step.codec->decode(s.attributes);
   step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
+  check_fit(g, step);
   if (step.kernel->memory != host_memory)
     for (size_t k = 1; k < devices_.size(); ++k)
       if (plan_.backends[k - 1] == step.kernel->backend) step.memory = static_cast<MemorySpace>(k);
@@ -105,6 +102,28 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
     step.shells[i] = Tensor::view(t.type(), t.shape(), nullptr);
   }
   return step;
+}
+
+/// Plans come from files too: a kernel only gets what it says it can run.
+void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
+  const PlanStep& s = *step.plan;
+  const Kernel& k = *step.kernel;
+  const auto refuse = [&](std::string why) {
+    throw Error(Code::plan_target, "load", "operands that " + k.name + " can run", std::move(why),
+                "build the plan again");
+  };
+  if (k.ask) {
+    const StepRequest question(plan_, g, s, plan_.isa);
+    if (Verdict v = k.ask(step.kernel_op.get(), question.request()); !v.accepted) refuse(std::move(v.reason));
+  }
+  for (size_t i = 0; i < s.outputs.size(); ++i) {
+    if (s.outputs[i] < 0) continue;
+    const int32_t alias = g.values[static_cast<size_t>(s.outputs[i])].alias_of;
+    if (alias < 0) continue;
+    const auto source = static_cast<size_t>(k.alias);
+    if (i != 0 || k.alias < 0 || source >= s.inputs.size() || s.inputs[source] != alias)
+      refuse("an alias it does not make");
+  }
 }
 
 // Memory is needed from the step that makes it to the last one that reads it or an alias of it; outputs to

@@ -65,6 +65,7 @@ class Program {
  private:
   void prepare(ProgramGraph& g);
   ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
+  void check_fit(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;
   void upload(ProgramGraph& g);
 
@@ -77,10 +78,6 @@ class Program {
   std::unique_ptr<ThreadPool> pool_;
   uint64_t weight_bytes_ = 0;
 };
-
-/// The operator as a kernel wants to see it.
-std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
-                                       const Attributes& attributes);
 
 /// What a kernel is asked: the types that the plan knows of a step's operands.
 class StepRequest {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernel/kernel.h"
-#include "runtime/extensions.h"
 
 namespace lathe {
 
@@ -18,6 +17,14 @@ struct Choice {
   Verdict verdict;
   std::vector<std::string> refusals;  // "softmax.avx512: only float32"
 };
+
+/// The operator as a kernel wants to see it.
+std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
+                                       const Attributes& attributes);
+
+/// The best instruction set of this machine, or the one wanted where that is less. Throws build_bad_option on
+/// an unknown name.
+Isa choose_isa(const std::string& wanted);
 
 /// Throws build_no_kernel with all refusals, or build_reference_forbidden.
 Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain,

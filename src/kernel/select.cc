@@ -1,8 +1,8 @@
-#include "build/select.h"
+#include "kernel/select.h"
 
 #include <algorithm>
 
-#include "runtime/program.h"
+#include "base/cpu.h"
 
 namespace lathe {
 namespace {
@@ -21,6 +21,20 @@ Verdict ask(const Kernel& k, const void* op, const KernelRequest& r) {
 }
 
 }  // namespace
+
+std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
+                                       const Attributes& attributes) {
+  return kernel.decode ? kernel.decode(attributes) : codec.decode(attributes);
+}
+
+Isa choose_isa(const std::string& wanted) {
+  const CpuFeatures& cpu = cpu_features();
+  const Isa best = cpu.avx512 ? Isa::avx512 : cpu.avx2 ? Isa::avx2 : Isa::generic;
+  if (wanted.empty()) return best;
+  for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
+    if (wanted == name_of(isa)) return std::min(isa, best);
+  throw Error(Code::build_bad_option, "build", "isa: generic, avx2 or avx512", "'" + wanted + "'");
+}
 
 Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain,
                      std::string_view op, const Attributes& attributes, const KernelRequest& request) {

@@ -1,0 +1,22 @@
+// Plans as files: a header, the stored arrays each at a multiple of 64 bytes, and the structure as a
+// FlatBuffer.
+#pragma once
+
+#include <filesystem>
+
+#include "plan/plan.h"
+
+namespace lathe {
+
+/// Changes when older readers could misread the file.
+inline constexpr uint32_t plan_version = 1;
+
+/// Writes beside the target and renames: no half-written file is ever seen. Throws file_write_failed.
+void save_plan(const Plan& plan, const std::filesystem::path& path);
+
+/// Maps the file; tensors are views of the mapping, nothing is copied. The structure is checked (checksum,
+/// FlatBuffers verifier, indices) before it is used; the arrays' contents are not read. Throws
+/// plan_malformed, plan_version, and what opening a file throws.
+Plan load_plan(const std::filesystem::path& path);
+
+}  // namespace lathe
