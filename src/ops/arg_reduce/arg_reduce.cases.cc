@@ -1,0 +1,21 @@
+#include "ops/cases.h"
+
+namespace lathe {
+
+void cases_arg_reduce(CaseTable& t) {
+  t.add("ArgMax", "columns").input<float>({2, 2}, {2, 1, 3, 10}).expect<int64_t>({1, 2}, {1, 1});
+  t.add("ArgMax", "rows, dropped")
+      .input<float>({2, 3}, {2, 5, 5, 3, 1, 2})
+      .attribute("axis", int64_t{-1})
+      .attribute("keepdims", int64_t{0})
+      .expect<int64_t>({2}, {1, 0});
+  t.add("ArgMax", "last of equals")
+      .input<float>({2, 3}, {2, 5, 5, 3, 1, 3})
+      .attribute("axis", int64_t{1})
+      .attribute("select_last_index", int64_t{1})
+      .expect<int64_t>({2, 1}, {2, 2});
+  t.add("ArgMin", "columns of integers").input<int32_t>({3, 1}, {4, -7, 2}).expect<int64_t>({1, 1}, {1});
+  t.add("ArgMin", "vocabulary").random(DataType::float32, {4, 5001}).attribute("axis", int64_t{1});
+}
+
+}  // namespace lathe

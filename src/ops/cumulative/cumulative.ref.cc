@@ -1,0 +1,51 @@
+#include "ops/cumulative/cumulative.h"
+
+#include <functional>
+
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+template <class Combine>
+void cumulative(const Cumulative& op, KernelContext& c, int neutral) {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  if (c.in(1).size() != 1) c.fail(Code::run_bad_shape, "one axis", describe(c.in(1)));
+  const auto rank = static_cast<int64_t>(x.rank());
+  const auto axis = static_cast<size_t>(checked_index(c, index_at(c.in(1), 0), rank));
+  const int64_t n = x.dim(axis);
+  const int64_t inner = count_of(Shape(x.shape().begin() + axis + 1, x.shape().end()));
+  const int64_t rows = n ? x.size() / n : 0;
+  Poller poll(c);
+  for_type(x.type(), number_types, [&]<class T> {
+    using C = Compute<T>;
+    // Sums of floats run in double: this is the judge. Integers wrap.
+    using Sum = std::conditional_t<std::is_floating_point_v<C>, double,
+                                   std::make_unsigned_t<std::conditional_t<std::is_integral_v<C>, C, int>>>;
+    const auto from = x.as<T>();
+    auto to = y.as<T>();
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t start = row / inner * n * inner + row % inner;
+      auto running = static_cast<Sum>(neutral);
+      for (int64_t k = 0; k < n; ++k) {
+        const auto at = static_cast<size_t>(start + (op.reverse ? n - 1 - k : k) * inner);
+        const auto next = static_cast<Sum>(Combine()(running, static_cast<Sum>(Element<T>::load(from[at]))));
+        to[at] = Element<T>::store(static_cast<C>(op.exclusive ? running : next));
+        running = next;
+      }
+      poll.did(n);
+    }
+  });
+}
+
+}  // namespace
+
+void reference_cumulative(KernelCatalog& k) {
+  k.reference<Cumulative>("CumSum",
+                          [](const Cumulative& op, KernelContext& c) { cumulative<std::plus<>>(op, c, 0); });
+  k.reference<Cumulative>(
+      "CumProd", [](const Cumulative& op, KernelContext& c) { cumulative<std::multiplies<>>(op, c, 1); });
+}
+
+}  // namespace lathe

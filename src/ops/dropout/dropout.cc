@@ -1,0 +1,60 @@
+#include "ops/dropout/dropout.h"
+
+#include "schema/upgrade.h"
+
+namespace lathe {
+namespace {
+
+// Versions 1 and 6 ask by an attribute whether this is a test; from 7 on the operator itself is for
+// inference, which is what a runtime for inference makes of the older ones too.
+void dropout_7_from_6(UpgradeContext& u) {
+  u.node().attributes.erase("is_test");
+  u.node().attributes.erase("consumed_inputs");
+}
+
+// The mask had the type of the data.
+void dropout_10_from_7(UpgradeContext& u) {
+  const auto& outputs = u.node().outputs;
+  if (outputs.size() < 2 || outputs[1] == no_id) return;
+  Attributes to;
+  to.set("to", static_cast<int64_t>(u.input_type(0).elem));
+  u.append(1, "Cast", {}, std::move(to));
+}
+
+void dropout_12_from_10(UpgradeContext& u) {
+  const float ratio = u.node().attributes.get<float>("ratio", 0.5f);
+  u.node().attributes.erase("ratio");
+  set_input(u, 1, u.add_constant(Tensor::scalar(ratio), "ratio"));
+}
+
+}  // namespace
+
+void declare_dropout(SchemaCatalog& c) {
+  c.add("Dropout")
+      .version(
+          1,
+          "(data: T) -> (output: T, mask?: T) {is_test: int = 0, consumed_inputs: ints, ratio: float = 0.5} "
+          "[T: @float]")
+      .version(6, "(data: T) -> (output: T, mask?: T) {is_test: int = 0, ratio: float = 0.5} [T: @float]")
+      .version(7, "(data: T) -> (output: T, mask?: T) {ratio: float = 0.5} [T: @float]", dropout_7_from_6)
+      .version(10, "(data: T) -> (output: T, mask?: T1) {ratio: float = 0.5} [T: @float; T1: bool]",
+               dropout_10_from_7)
+      .version(
+          12,
+          "(data: T, ratio?: T1, training_mode?: T2) -> (output: T, mask?: T2) {seed: int} [T: @float; T1: "
+          "@float; T2: bool]",
+          dropout_12_from_10)
+      .version(
+          13,
+          "(data: T, ratio?: T1, training_mode?: T2) -> (output: T, mask?: T2) {seed: int} [T: @float_13; "
+          "T1: @float; T2: bool]")
+      .version(
+          22,
+          "(data: T, ratio?: T1, training_mode?: T2) -> (output: T, mask?: T2) {seed: int} [T: @float_13 "
+          "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T1: @float_13 float8e4m3fn float8e4m3fnuz "
+          "float8e5m2 float8e5m2fnuz; T2: bool]")
+      .rule<Dropout>()
+      .contract({.epsilons = 1});
+}
+
+}  // namespace lathe

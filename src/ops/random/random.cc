@@ -1,0 +1,87 @@
+#include "ops/random/random.h"
+
+#include "schema/schema.h"
+
+namespace lathe {
+namespace {
+
+DataType dtype_or(const Node& n, DataType fallback) {
+  const int64_t dtype = n.attributes.get<int64_t>("dtype", static_cast<int64_t>(fallback));
+  if (dtype <= 0 || dtype >= data_type_count)
+    throw Error(Code::node_bad_attribute, "check", "dtype as an element type", std::to_string(dtype));
+  return static_cast<DataType>(dtype);
+}
+DataType dtype_or_float(const Node& n, std::span<const ValueType>) { return dtype_or(n, DataType::float32); }
+DataType dtype_or_int32(const Node& n, std::span<const ValueType>) { return dtype_or(n, DataType::int32); }
+DataType dtype_or_input(const Node& n, std::span<const ValueType> inputs) {
+  return dtype_or(n, inputs[0].is_tensor() ? inputs[0].elem : DataType::float32);
+}
+
+}  // namespace
+
+void declare_random(SchemaCatalog& c) {
+  c.add("RandomUniform")
+      .version(1,
+               "() -> (output: T) {shape: ints!, dtype: int = 1, seed: float, high: float = 1, low: float = "
+               "0} [T: @float]")
+      .version(22,
+               "() -> (output: T) {shape: ints!, dtype: int = 1, seed: float, high: float = 1, low: float = "
+               "0} [T: @float_13]")
+      .rule<RandomShaped>()
+      .output_type(dtype_or_float)
+      .contract({.random = true})
+      .nondeterministic();
+  c.add("RandomNormal")
+      .version(1,
+               "() -> (output: T) {shape: ints!, dtype: int = 1, seed: float, scale: float = 1, mean: float "
+               "= 0} [T: @float]")
+      .version(22,
+               "() -> (output: T) {shape: ints!, dtype: int = 1, seed: float, scale: float = 1, mean: float "
+               "= 0} [T: @float_13]")
+      .rule<RandomShaped>()
+      .output_type(dtype_or_float)
+      .contract({.random = true})
+      .nondeterministic();
+  c.add("RandomUniformLike")
+      .version(1,
+               "(input: T1) -> (output: T2) {dtype: int, seed: float, high: float = 1, low: float = 0} [T1: "
+               "@all; T2: @float]")
+      .version(22,
+               "(input: T1) -> (output: T2) {dtype: int, seed: float, high: float = 1, low: float = 0} [T1: "
+               "@all_13; T2: @float_13]")
+      .rule<RandomLike>()
+      .output_type(dtype_or_input)
+      .contract({.random = true})
+      .nondeterministic();
+  c.add("RandomNormalLike")
+      .version(1,
+               "(input: T1) -> (output: T2) {dtype: int, seed: float, scale: float = 1, mean: float = 0} "
+               "[T1: @all; T2: @float]")
+      .version(22,
+               "(input: T1) -> (output: T2) {dtype: int, seed: float, scale: float = 1, mean: float = 0} "
+               "[T1: @all_13; T2: @float_13]")
+      .rule<RandomLike>()
+      .output_type(dtype_or_input)
+      .contract({.random = true})
+      .nondeterministic();
+  c.add("Bernoulli")
+      .version(15, "(input: T1) -> (output: T2) {dtype: int, seed: float} [T1: @float; T2: @plain_13]")
+      .version(22, "(input: T1) -> (output: T2) {dtype: int, seed: float} [T1: @float_13; T2: @plain_13]")
+      .rule<RandomLike>()
+      .output_type(dtype_or_input)
+      .contract({.random = true})
+      .nondeterministic();
+  c.add("Multinomial")
+      .version(7,
+               "(input: T1) -> (output: T2) {dtype: int = 6, seed: float, sample_size: int = 1} [T1: @float; "
+               "T2: @index]")
+      .version(22,
+               "(input: T1) -> (output: T2) {dtype: int = 6, seed: float, sample_size: int = 1} [T1: "
+               "@float_13; T2: @index]")
+      .rule<Multinomial>()
+      .output_type(dtype_or_int32)
+      .contract({.random = true})
+      .nondeterministic();
+}
+
+}  // namespace lathe
