@@ -1,0 +1,90 @@
+// What inference of operators with bodies has in common: the types of loop states, and what may leave a body.
+#pragma once
+
+#include <set>
+
+#include "schema/schema.h"
+
+namespace lathe {
+
+/// Keeps what bodies give in the words of the graph around them: sizes in symbols that only the body knows
+/// (those that it declares for itself, or that its data decide) become unknown outside.
+class BodyBoundary {
+ public:
+  explicit BodyBoundary(const InferContext& c) {
+    for (size_t i = 0; i < c.node().inputs.size(); ++i) note(c.input(i));
+    for (const Body& b : c.node().bodies)
+      for (ValueId v : b.graph->captures()) note(b.graph->value(v).type);
+  }
+  ValueType outward(ValueType t) const {
+    if (t.shape)
+      for (Dim& d : *t.shape)
+        for (const std::string& s : d.symbols())
+          if (!outside_.contains(s)) {
+            d = Dim::unknown();
+            break;
+          }
+    if (t.inner) t.inner = std::make_shared<const ValueType>(outward(*t.inner));
+    return t;
+  }
+
+ private:
+  void note(const ValueType& t) {
+    if (t.shape)
+      for (const Dim& d : *t.shape)
+        for (std::string& s : d.symbols()) outside_.insert(std::move(s));
+    if (t.inner) note(*t.inner);
+  }
+  std::set<std::string, std::less<>> outside_;
+};
+
+/// The types of a loop's states, widened until the body gives what it was given: a size that changes becomes
+/// unknown, then, where the rank changes, the shape. Each can happen once, so this ends.
+class LoopStates {
+ public:
+  explicit LoopStates(std::vector<ValueType> initial) : types_(std::move(initial)) {}
+  const std::vector<ValueType>& types() const { return types_; }
+  /// Takes what one pass through the body gave; false when nothing had to be widened. A state that changes
+  /// its kind or element type is an error.
+  bool widen(std::span<const ValueType> given) {
+    bool changed = false;
+    for (size_t i = 0; i < types_.size(); ++i) changed |= widen(i, types_[i], given[i]);
+    return changed;
+  }
+
+ private:
+  bool widen(size_t i, ValueType& state, const ValueType& given) {
+    if (!given.known()) return false;
+    if (!state.known()) {
+      state = given;
+      return true;
+    }
+    auto both = join(state, given);
+    if (!both)
+      throw Error(Code::node_bad_type, "infer",
+                  "state " + std::to_string(i) + " to leave the body with the type that it enters with, " +
+                      state.str(),
+                  given.str(), "cast or reshape the state at the end of the body");
+    if (state.shape && given.shape && state.shape->size() == given.shape->size()) {
+      bool changed = false;
+      for (size_t a = 0; a < state.shape->size(); ++a) {
+        Dim& d = (*state.shape)[a];
+        if (d == (*given.shape)[a]) continue;
+        const auto name = d.symbol_name();
+        if (name && widened_.contains(*name)) continue;
+        d = Dim::unknown();
+        widened_.insert(*d.symbol_name());
+        changed = true;
+      }
+      return changed;
+    }
+    if (!state.shape && !state.inner) return false;
+    const bool changed = state.shape || !(*both == state);
+    state = std::move(*both);
+    return changed;
+  }
+  std::vector<ValueType> types_;
+  std::set<std::string, std::less<>> widened_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,77 @@
+#include "ops/loop/loop.h"
+
+#include "ops/body_types.h"
+
+namespace lathe {
+namespace {
+
+void infer_loop(InferContext& c) {
+  const size_t states = c.node().inputs.size() > 2 ? c.node().inputs.size() - 2 : 0;
+  std::vector<ValueType> initial;
+  for (size_t i = 0; i < states; ++i) initial.push_back(c.input(i + 2));
+  LoopStates carried(std::move(initial));
+  std::vector<ValueType> given;
+  do {
+    std::vector<ValueType> in{ValueType::tensor(DataType::int64, SymShape{}),
+                              ValueType::tensor(DataType::boolean, SymShape{})};
+    in.insert(in.end(), carried.types().begin(), carried.types().end());
+    given = c.infer_body(0, in);
+    if (given.size() < states + 1 || given.size() - 1 < c.node().outputs.size())
+      throw Error(Code::node_bad_arity, "infer",
+                  "a body that gives a condition, " + std::to_string(states) + " states and the scan outputs",
+                  std::to_string(given.size()) + " outputs of the body and " +
+                      std::to_string(c.node().outputs.size()) + " of the node",
+                  "compare the body's outputs with the node's");
+  } while (carried.widen(std::span(given).subspan(1, states)));
+
+  const BodyBoundary boundary(c);
+  for (size_t i = 0; i < c.node().outputs.size(); ++i) {
+    if (i < states) {
+      c.output(i, boundary.outward(carried.types()[i]));
+      continue;
+    }
+    ValueType each = boundary.outward(given[i + 1]);
+    if (each.known() && !each.is_tensor())
+      throw Error(Code::node_bad_type, "infer", "scan outputs that are tensors", each.str());
+    if (each.shape) each.shape->insert(each.shape->begin(), Dim::unknown());
+    c.output(i, std::move(each));
+  }
+}
+
+}  // namespace
+
+void declare_loop(SchemaCatalog& c) {
+  c.add("Loop")
+      .version(1,
+               "(M?: I, cond?: B, v_initial~1: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all; I: int64; B: bool]")
+      .version(11,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all; I: int64; B: bool]")
+      .version(13,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: @all "
+               "seq(@all); I: int64; B: bool]")
+      .version(16,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all_13 seq(@all_13) optional(@all_13) optional(seq(@all_13)); I: int64; B: bool]")
+      .version(19,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all_ir9 seq(@all_ir9) optional(@all_ir9) optional(seq(@all_13)); I: int64; B: bool]")
+      .version(21,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all_ir10 seq(@all_ir10) optional(@all_ir10) optional(seq(@all_13)); I: int64; B: bool]")
+      .version(23,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all_ir11 seq(@all_ir11) optional(@all_ir11) optional(seq(@all_13)); I: int64; B: bool]")
+      .version(24,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all_ir12 seq(@all_ir12) optional(@all_ir12) optional(seq(@all_13)); I: int64; B: bool]")
+      .version(25,
+               "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
+               "@all_ir13 seq(@all_ir13) optional(@all_ir13) optional(seq(@all_13)); I: int64; B: bool]")
+      .rule<Loop>()
+      .infer(infer_loop)
+      .contract({.exact = true});
+}
+
+}  // namespace lathe
