@@ -1,0 +1,36 @@
+#include "ops/attention/attention.h"
+
+#include "schema/schema.h"
+
+namespace lathe {
+
+void declare_attention(SchemaCatalog& c) {
+  c.add("Attention")
+      .version(23,
+               "(Q: T1, K: T1, V: T2, attn_mask?: U, past_key?: T1, past_value?: T2) -> (Y: T1, "
+               "present_key?: T1, present_value?: T2, qk_matmul_output?: T1) {qk_matmul_output_mode: int = "
+               "0, softcap: float = 0, softmax_precision: int, kv_num_heads: int, q_num_heads: int, scale: "
+               "float, is_causal: int = 0} [T1: @float_13; T2: @float_13; U: @plain_13]")
+      .version(
+          24,
+          "(Q: T1, K: T1, V: T2, attn_mask?: U, past_key?: T1, past_value?: T2, nonpad_kv_seqlen?: int64) -> "
+          "(Y: T1, present_key?: T1, present_value?: T2, qk_matmul_output?: T1) {qk_matmul_output_mode: int "
+          "= 0, softcap: float = 0, softmax_precision: int, kv_num_heads: int, q_num_heads: int, scale: "
+          "float, is_causal: int = 0} [T1: @float_13; T2: @float_13; U: @plain_13]")
+      .version(25,
+               "(Q: T1, K: T1, V: T2, attn_mask?: U, past_key?: T1, past_value?: T2, nonpad_kv_seqlen?: "
+               "int64) -> (Y: T1, present_key?: T1, present_value?: T2, qk_matmul_output?: T1) "
+               "{right_window_size: int = -1, left_window_size: int = -1, qk_matmul_output_mode: int = 0, "
+               "softcap: float = 0, softmax_precision: int, kv_num_heads: int, q_num_heads: int, scale: "
+               "float, is_causal: int = 0} [T1: @float_13; T2: @float_13; U: @plain_13]")
+      .rule<Attention>()
+      .contract({.epsilons = 8, .per_reduced = true});
+  c.add("RotaryEmbedding")
+      .version(23,
+               "(X: T, cos_cache: T, sin_cache: T, position_ids?: M) -> (Y: T) {num_heads: int, "
+               "rotary_embedding_dim: int = 0, interleaved: int = 0} [T: float float16 bfloat16; M: int64]")
+      .rule<RotaryEmbedding>()
+      .contract({.epsilons = 4});
+}
+
+}  // namespace lathe
