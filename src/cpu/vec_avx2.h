@@ -43,6 +43,7 @@ LATHE_INLINE Mask operator<(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP
 LATHE_INLINE Mask operator>=(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_GE_OQ)}; }
 LATHE_INLINE Mask operator==(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_EQ_OQ)}; }
 LATHE_INLINE Mask is_nan(Vec x) { return {_mm256_cmp_ps(x.v, x.v, _CMP_UNORD_Q)}; }
+LATHE_INLINE bool any_nan(Vec x) { return _mm256_movemask_ps(is_nan(x).m) != 0; }
 LATHE_INLINE Vec select(Mask m, Vec a, Vec b) { return {_mm256_blendv_ps(b.v, a.v, m.m)}; }
 
 LATHE_INLINE Vec scale_by_power(Vec x, Vec n) {

@@ -43,6 +43,10 @@ LATHE_INLINE Mask operator<(Vec a, Vec b) { return {FourInts(a.v < b.v)}; }
 LATHE_INLINE Mask operator>=(Vec a, Vec b) { return {FourInts(a.v >= b.v)}; }
 LATHE_INLINE Mask operator==(Vec a, Vec b) { return {FourInts(a.v == b.v)}; }
 LATHE_INLINE Mask is_nan(Vec x) { return {FourInts(x.v != x.v)}; }
+LATHE_INLINE bool any_nan(Vec x) {
+  const FourInts m = is_nan(x).m;
+  return (m[0] | m[1] | m[2] | m[3]) != 0;
+}
 LATHE_INLINE Vec select(Mask m, Vec a, Vec b) {
   return {Four((m.m & FourInts(a.v)) | (~m.m & FourInts(b.v)))};
 }

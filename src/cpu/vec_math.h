@@ -66,10 +66,10 @@ LATHE_INLINE Vec erfc_positive(Vec x) {
 }
 
 LATHE_INLINE Vec erf(Vec x) {
-  constexpr float p[] = {1.128379167e+00f, -3.761263843e-01f, 1.128378197e-01f, -2.686540003e-02f,
+  constexpr float p[] = {1.283791671e-01f, -3.761263843e-01f, 1.128378197e-01f, -2.686540003e-02f,
                          5.220945408e-03f, -8.482828525e-04f, 1.125694583e-04f, -9.641510694e-06f};
   const Vec a = abs(x);
-  return select(a >= set(1.0f), copy_sign(set(1.0f) - erfc_positive(a), x), x * polynomial(x * x, p));
+  return select(a >= set(1.0f), copy_sign(set(1.0f) - erfc_positive(a), x), fma(x, polynomial(x * x, p), x));
 }
 
 /// x times the normal distribution's cumulative function; by erfc below zero, where 1 + erf would cancel.
@@ -92,3 +92,6 @@ LATHE_INLINE Vec log1p_of_positive(Vec x) {
 }
 
 LATHE_INLINE Vec softplus(Vec x) { return max(zero(), x) + log1p_of_positive(exp(negate(abs(x)))); }
+
+/// exp(x) - 1 for x <= 0, exact for small x too: tanh(x/2) (1 + exp(x)).
+LATHE_INLINE Vec expm1_of_negative(Vec x) { return tanh(x * set(0.5f)) * (exp(x) + set(1.0f)); }

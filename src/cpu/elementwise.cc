@@ -1,0 +1,131 @@
+#include "cpu/elementwise.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "cpu/isa.h"
+
+#define LATHE_ISA_BODY "cpu/elementwise_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(ElementwiseKernels, elementwise_kernels)
+
+void apply_unary(Isa isa, UnaryOp op, const float* x, float* y, int64_t n, float a, float b,
+                 KernelContext& c) {
+  const UnaryRow row = elementwise_kernels(isa).unary[static_cast<size_t>(op)];
+  c.parallel(n, elements_a_piece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += elements_a_piece) {
+      c.poll();
+      row(x + i, y + i, std::min(elements_a_piece, end - i), a, b);
+    }
+  });
+}
+
+Broadcast::Broadcast(const Shape& l, const Shape& r) {
+  const size_t rank = std::max(l.size(), r.size());
+  int64_t left_stride = 1, right_stride = 1;
+  // From the last axis to the first: an axis joins the one behind it where both operands go on as they did
+  // there.
+  for (size_t i = 1; i <= rank; ++i) {
+    const int64_t x = i <= l.size() ? l[l.size() - i] : 1, y = i <= r.size() ? r[r.size() - i] : 1;
+    const int64_t size = x == 1 ? y : x;
+    if (size != 1) {
+      const int64_t step_x = x == 1 ? 0 : left_stride, step_y = y == 1 ? 0 : right_stride;
+      if (!sizes.empty() && step_x == left.back() * sizes.back() && step_y == right.back() * sizes.back() &&
+          (step_x == 0) == (left.back() == 0) && (step_y == 0) == (right.back() == 0)) {
+        sizes.back() *= size;
+      } else {
+        sizes.push_back(size);
+        left.push_back(step_x);
+        right.push_back(step_y);
+      }
+    }
+    left_stride *= x;
+    right_stride *= y;
+  }
+  if (sizes.empty()) {
+    sizes.push_back(1);
+    left.push_back(1);
+    right.push_back(1);
+  }
+  for (Shape* s : {&sizes, &left, &right}) std::reverse(s->begin(), s->end());
+  row = sizes.back();
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) rows *= sizes[i];
+  if (left.back() == 0)
+    form = RowForm::left_single;
+  else if (right.back() == 0)
+    form = RowForm::right_single;
+}
+
+void for_each_row(const Broadcast& b, KernelContext& c,
+                  FunctionRef<void(int64_t, int64_t, int64_t, int64_t)> f) {
+  const size_t outer = b.sizes.size() - 1;
+  c.parallel(b.rows * b.row, elements_a_piece, [&](int64_t begin, int64_t end) {
+    int64_t since_poll = elements_a_piece;
+    for (int64_t i = begin; i < end;) {
+      if (since_poll >= elements_a_piece) {
+        c.poll();
+        since_poll = 0;
+      }
+      const int64_t within = i % b.row;
+      int64_t index = i / b.row, left = within * b.left.back(), right = within * b.right.back();
+      for (size_t a = outer; a-- > 0;) {
+        left += index % b.sizes[a] * b.left[a];
+        right += index % b.sizes[a] * b.right[a];
+        index /= b.sizes[a];
+      }
+      const int64_t n = std::min({b.row - within, end - i, elements_a_piece});
+      f(left, right, i, n);
+      i += n;
+      since_poll += n;
+    }
+  });
+}
+
+void apply_binary(Isa isa, BinaryOp op, const float* x, const Shape& x_shape, const float* y,
+                  const Shape& y_shape, float* to, KernelContext& c) {
+  const Broadcast b(x_shape, y_shape);
+  const BinaryRow row = elementwise_kernels(isa).binary[static_cast<size_t>(op)][static_cast<size_t>(b.form)];
+  for_each_row(b, c, [&](int64_t left, int64_t right, int64_t at, int64_t n) {
+    row(x + left, y + right, to + at, n);
+  });
+}
+
+namespace {
+
+template <class T>
+T combined(BinaryOp op, T x, T y) {
+  using U = std::make_unsigned_t<T>;
+  switch (op) {
+    case BinaryOp::add:
+      return static_cast<T>(static_cast<U>(x) + static_cast<U>(y));
+    case BinaryOp::subtract:
+      return static_cast<T>(static_cast<U>(x) - static_cast<U>(y));
+    case BinaryOp::multiply:
+      return static_cast<T>(static_cast<U>(x) * static_cast<U>(y));
+    case BinaryOp::minimum:
+      return std::min(x, y);
+    default:
+      return std::max(x, y);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void apply_binary_integer(BinaryOp op, const T* x, const Shape& x_shape, const T* y, const Shape& y_shape,
+                          T* to, KernelContext& c) {
+  const Broadcast b(x_shape, y_shape);
+  const int64_t step_x = b.left.back(), step_y = b.right.back();
+  for_each_row(b, c, [&](int64_t left, int64_t right, int64_t at, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) to[at + i] = combined(op, x[left + i * step_x], y[right + i * step_y]);
+  });
+}
+template void apply_binary_integer(BinaryOp, const int32_t*, const Shape&, const int32_t*, const Shape&,
+                                   int32_t*, KernelContext&);
+template void apply_binary_integer(BinaryOp, const int64_t*, const Shape&, const int64_t*, const Shape&,
+                                   int64_t*, KernelContext&);
+
+}  // namespace lathe::cpu

@@ -1,0 +1,81 @@
+// Elementwise mathematics for float32, and the walk over broadcast operands.
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace lathe::cpu {
+
+/// Functions of one element; a and b are their constants.
+enum class UnaryOp : uint8_t {
+  absolute,
+  negative,
+  reciprocal,
+  square_root,
+  exponential,
+  logarithm,
+  error_function,
+  floor,
+  ceiling,
+  nearest_even,
+  tangent_h,
+  sigmoid,
+  relu,
+  leaky_relu /*a: slope*/,
+  elu /*a*/,
+  selu /*a, b: gamma*/,
+  celu /*a*/,
+  softplus,
+  softsign,
+  mish,
+  gelu,
+  gelu_tanh,
+  swish /*a*/,
+  hard_sigmoid /*a, b*/,
+  hard_swish,
+  thresholded_relu /*a*/,
+  clip /*a: low, b: high*/,
+  linear /*a x + b*/,
+  count
+};
+enum class BinaryOp : uint8_t { add, subtract, multiply, divide, minimum, maximum, parametric_relu, count };
+
+/// How the operands of a row of a binary operation lie: one of them may be a single element.
+enum class RowForm : uint8_t { both, left_single, right_single, count };
+
+using UnaryRow = void (*)(const float* x, float* y, int64_t n, float a, float b);
+using BinaryRow = void (*)(const float* x, const float* y, float* to, int64_t n);
+struct ElementwiseKernels {
+  UnaryRow unary[static_cast<size_t>(UnaryOp::count)] = {};
+  BinaryRow binary[static_cast<size_t>(BinaryOp::count)][static_cast<size_t>(RowForm::count)] = {};
+};
+const ElementwiseKernels& elementwise_kernels(Isa isa);
+
+/// y = op(x); x and y may be the same memory.
+void apply_unary(Isa isa, UnaryOp op, const float* x, float* y, int64_t n, float a, float b,
+                 KernelContext& c);
+
+/// Two operands broadcast to one shape, with axes merged as far as both allow. The last axis has stride 0
+/// or 1.
+struct Broadcast {
+  Broadcast(const Shape& left, const Shape& right);
+  Shape sizes, left, right;  // strides in elements
+  int64_t rows = 1;          // product of all sizes but the last
+  int64_t row = 1;           // the last
+  RowForm form = RowForm::both;
+};
+
+/// Calls f(left offset, right offset, to offset, n) for pieces of rows, in parallel.
+void for_each_row(const Broadcast& b, KernelContext& c,
+                  FunctionRef<void(int64_t, int64_t, int64_t, int64_t)> f);
+
+void apply_binary(Isa isa, BinaryOp op, const float* x, const Shape& x_shape, const float* y,
+                  const Shape& y_shape, float* to, KernelContext& c);
+/// Integers wrap around. Only add, subtract, multiply, minimum and maximum; T is int32_t or int64_t.
+template <class T>
+void apply_binary_integer(BinaryOp op, const T* x, const Shape& x_shape, const T* y, const Shape& y_shape,
+                          T* to, KernelContext& c);
+
+/// Elements that make a piece of parallel work, and between polls.
+inline constexpr int64_t elements_a_piece = 16384;
+
+}  // namespace lathe::cpu

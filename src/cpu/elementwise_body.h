@@ -1,0 +1,125 @@
+// Elementwise rows for one instruction set. Included by for_each_isa.h only.
+
+#define LATHE_UNARY(name, expression)                 \
+  struct name {                                       \
+    static LATHE_INLINE Vec of(Vec x, Vec a, Vec b) { \
+      (void)a, (void)b;                               \
+      return expression;                              \
+    }                                                 \
+  };
+LATHE_UNARY(Absolute, abs(x))
+LATHE_UNARY(Negative, negate(x))
+LATHE_UNARY(Reciprocal, set(1.0f) / x)
+LATHE_UNARY(SquareRoot, sqrt(x))
+LATHE_UNARY(Exponential, exp(x))
+LATHE_UNARY(Logarithm, log(x))
+LATHE_UNARY(ErrorFunction, erf(x))
+LATHE_UNARY(Floor, floor(x))
+LATHE_UNARY(Ceiling, ceil(x))
+LATHE_UNARY(NearestEven, round(x))
+LATHE_UNARY(TangentH, tanh(x))
+LATHE_UNARY(Sigmoid, sigmoid(x))
+LATHE_UNARY(Relu, max(zero(), x))
+LATHE_UNARY(LeakyRelu, select(x < zero(), a* x, x))
+LATHE_UNARY(Elu, select(x < zero(), a* expm1_of_negative(x), x))
+LATHE_UNARY(Selu, b* select(x < zero(), a* expm1_of_negative(x), x))
+LATHE_UNARY(Celu, select(x < zero(), a* expm1_of_negative(x / a), x))
+LATHE_UNARY(Softplus, softplus(x))
+LATHE_UNARY(Softsign, x / (set(1.0f) + abs(x)))
+LATHE_UNARY(Mish, x* tanh(softplus(x)))
+LATHE_UNARY(Gelu, gelu(x))
+LATHE_UNARY(GeluTanh, gelu_tanh(x))
+LATHE_UNARY(Swish, x* sigmoid(a* x))
+LATHE_UNARY(HardSigmoid, min(set(1.0f), max(zero(), a* x + b)))
+LATHE_UNARY(HardSwish, x* min(set(1.0f), max(zero(), x / set(6.0f) + set(0.5f))))
+LATHE_UNARY(ThresholdedRelu, select(a < x, x, select(is_nan(x), x, zero())))
+LATHE_UNARY(Clip, min(b, max(a, x)))
+LATHE_UNARY(Linear, fma(a, x, b))
+#undef LATHE_UNARY
+
+template <class Op>
+void unary_row(const float* x, float* y, int64_t n, float a, float b) {
+  const Vec va = set(a), vb = set(b);
+  for (; n >= Vec::width; n -= Vec::width, x += Vec::width, y += Vec::width)
+    store(y, Op::of(load(x), va, vb));
+  if (n > 0) store_first(y, Op::of(load_first(x, n), va, vb), n);
+}
+
+#define LATHE_BINARY(name, expression)                              \
+  struct name {                                                     \
+    static LATHE_INLINE Vec of(Vec x, Vec y) { return expression; } \
+  };
+LATHE_BINARY(Add, x + y)
+LATHE_BINARY(Subtract, x - y)
+LATHE_BINARY(Multiply, x* y)
+LATHE_BINARY(Divide, x / y)
+LATHE_BINARY(Minimum, select(is_nan(x), x, min(x, y)))
+LATHE_BINARY(Maximum, select(is_nan(x), x, max(x, y)))
+LATHE_BINARY(ParametricRelu, select(x < zero(), x* y, x))
+#undef LATHE_BINARY
+
+template <class Op, RowForm Form>
+void binary_row(const float* x, const float* y, float* to, int64_t n) {
+  constexpr bool one_x = Form == RowForm::left_single, one_y = Form == RowForm::right_single;
+  const Vec first_x = one_x ? set(*x) : zero(), first_y = one_y ? set(*y) : zero();
+  int64_t i = 0;
+  for (; i + Vec::width <= n; i += Vec::width)
+    store(to + i, Op::of(one_x ? first_x : load(x + i), one_y ? first_y : load(y + i)));
+  if (i < n)
+    store_first(
+        to + i,
+        Op::of(one_x ? first_x : load_first(x + i, n - i), one_y ? first_y : load_first(y + i, n - i)),
+        n - i);
+}
+
+template <class Op>
+constexpr void fill_unary(ElementwiseKernels& t, UnaryOp op) {
+  t.unary[static_cast<size_t>(op)] = unary_row<Op>;
+}
+template <class Op>
+constexpr void fill_binary(ElementwiseKernels& t, BinaryOp op) {
+  auto& rows = t.binary[static_cast<size_t>(op)];
+  rows[static_cast<size_t>(RowForm::both)] = binary_row<Op, RowForm::both>;
+  rows[static_cast<size_t>(RowForm::left_single)] = binary_row<Op, RowForm::left_single>;
+  rows[static_cast<size_t>(RowForm::right_single)] = binary_row<Op, RowForm::right_single>;
+}
+constexpr ElementwiseKernels make_table() {
+  ElementwiseKernels t;
+  fill_unary<Absolute>(t, UnaryOp::absolute);
+  fill_unary<Negative>(t, UnaryOp::negative);
+  fill_unary<Reciprocal>(t, UnaryOp::reciprocal);
+  fill_unary<SquareRoot>(t, UnaryOp::square_root);
+  fill_unary<Exponential>(t, UnaryOp::exponential);
+  fill_unary<Logarithm>(t, UnaryOp::logarithm);
+  fill_unary<ErrorFunction>(t, UnaryOp::error_function);
+  fill_unary<Floor>(t, UnaryOp::floor);
+  fill_unary<Ceiling>(t, UnaryOp::ceiling);
+  fill_unary<NearestEven>(t, UnaryOp::nearest_even);
+  fill_unary<TangentH>(t, UnaryOp::tangent_h);
+  fill_unary<Sigmoid>(t, UnaryOp::sigmoid);
+  fill_unary<Relu>(t, UnaryOp::relu);
+  fill_unary<LeakyRelu>(t, UnaryOp::leaky_relu);
+  fill_unary<Elu>(t, UnaryOp::elu);
+  fill_unary<Selu>(t, UnaryOp::selu);
+  fill_unary<Celu>(t, UnaryOp::celu);
+  fill_unary<Softplus>(t, UnaryOp::softplus);
+  fill_unary<Softsign>(t, UnaryOp::softsign);
+  fill_unary<Mish>(t, UnaryOp::mish);
+  fill_unary<Gelu>(t, UnaryOp::gelu);
+  fill_unary<GeluTanh>(t, UnaryOp::gelu_tanh);
+  fill_unary<Swish>(t, UnaryOp::swish);
+  fill_unary<HardSigmoid>(t, UnaryOp::hard_sigmoid);
+  fill_unary<HardSwish>(t, UnaryOp::hard_swish);
+  fill_unary<ThresholdedRelu>(t, UnaryOp::thresholded_relu);
+  fill_unary<Clip>(t, UnaryOp::clip);
+  fill_unary<Linear>(t, UnaryOp::linear);
+  fill_binary<Add>(t, BinaryOp::add);
+  fill_binary<Subtract>(t, BinaryOp::subtract);
+  fill_binary<Multiply>(t, BinaryOp::multiply);
+  fill_binary<Divide>(t, BinaryOp::divide);
+  fill_binary<Minimum>(t, BinaryOp::minimum);
+  fill_binary<Maximum>(t, BinaryOp::maximum);
+  fill_binary<ParametricRelu>(t, BinaryOp::parametric_relu);
+  return t;
+}
+constexpr ElementwiseKernels table = make_table();

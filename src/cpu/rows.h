@@ -1,0 +1,62 @@
+// Work along one axis for float32: softmax, normalisation, sums and extremes. A tensor is seen as [outer, n,
+// inner] and the axis of n is worked along: with inner = 1 as rows, otherwise as columns, a vector of which
+// is done at a time.
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace lathe::cpu {
+
+enum class ReduceOp : uint8_t { sum, sum_of_squares, sum_of_absolutes, maximum, minimum, count };
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias along a row.
+struct Normalization {
+  const float* x = nullptr;
+  float* y = nullptr;
+  int64_t n = 0;
+  const float* scale = nullptr;  // n elements (single: one); null: 1
+  const float* bias = nullptr;   // the same; null: 0
+  bool single = false;           // one scale and bias for the whole row
+  bool center = true;            // false: the root mean square alone
+  float epsilon = 0;
+  float* mean = nullptr;  // where to write the mean and 1 / deviation; null: nowhere
+  float* inverse = nullptr;
+};
+
+struct RowKernels {
+  void (*softmax)(const float* x, float* y, int64_t n, bool logarithm) = nullptr;
+  /// `width` neighbouring columns, at most one vector; consecutive elements of a column are `stride` apart.
+  void (*softmax_columns)(const float* x, float* y, int64_t n, int64_t stride, int64_t width,
+                          bool logarithm) = nullptr;
+  void (*normalize)(const Normalization&) = nullptr;
+  float (*reduce[static_cast<size_t>(ReduceOp::count)])(const float* x, int64_t n) = {};
+  void (*reduce_columns[static_cast<size_t>(ReduceOp::count)])(const float* x, float* y, int64_t n,
+                                                               int64_t stride, int64_t width) = {};
+  int64_t vector = 0;
+};
+const RowKernels& row_kernels(Isa isa);
+
+void softmax(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner, bool logarithm,
+             KernelContext& c);
+
+/// y[outer, inner] = op over n, times `factor`. Of no elements: 0, or the infinity that is neutral.
+void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
+            float factor, KernelContext& c);
+
+/// Normalises `rows` rows of n; row i takes scale and bias as they are, or, where `single`, element i %
+/// channels of them.
+struct RowNormalization {
+  const float* x = nullptr;
+  float* y = nullptr;
+  int64_t rows = 0, n = 0;
+  const float* scale = nullptr;
+  const float* bias = nullptr;
+  int64_t channels = 0;  // 0: scale and bias run along the row
+  bool center = true;
+  float epsilon = 0;
+  float* mean = nullptr;  // one per row
+  float* inverse = nullptr;
+};
+void normalize(Isa isa, const RowNormalization& r, KernelContext& c);
+
+}  // namespace lathe::cpu

@@ -1,0 +1,154 @@
+// Rows and columns for one instruction set. Included by for_each_isa.h only.
+
+/// The last n < width elements of a row, the rest filled up.
+LATHE_INLINE Vec load_filled(const float* p, int64_t n, float fill) {
+  float lanes[Vec::width];
+  store(lanes, set(fill));
+  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return load(lanes);
+}
+
+struct Sum {
+  static constexpr float neutral = 0;
+  static LATHE_INLINE Vec add(Vec sum, Vec x) { return sum + x; }
+  static LATHE_INLINE Vec join(Vec a, Vec b) { return a + b; }
+  static LATHE_INLINE float across(Vec x) { return sum_of(x); }
+};
+struct SumOfSquares : Sum {
+  static LATHE_INLINE Vec add(Vec sum, Vec x) { return fma(x, x, sum); }
+};
+struct SumOfAbsolutes : Sum {
+  static LATHE_INLINE Vec add(Vec sum, Vec x) { return sum + abs(x); }
+};
+// NaN wins: min and max give their second operand where one is NaN, so a first one that is NaN is put back.
+struct Maximum {
+  static constexpr float neutral = -std::numeric_limits<float>::infinity();
+  static LATHE_INLINE Vec add(Vec a, Vec b) { return select(is_nan(a), a, max(a, b)); }
+  static LATHE_INLINE Vec join(Vec a, Vec b) { return add(a, b); }
+  static LATHE_INLINE float across(Vec x) {
+    return any_nan(x) ? std::numeric_limits<float>::quiet_NaN() : max_of(x);
+  }
+};
+struct Minimum {
+  static constexpr float neutral = std::numeric_limits<float>::infinity();
+  static LATHE_INLINE Vec add(Vec a, Vec b) { return select(is_nan(a), a, min(a, b)); }
+  static LATHE_INLINE Vec join(Vec a, Vec b) { return add(a, b); }
+  static LATHE_INLINE float across(Vec x) {
+    return any_nan(x) ? std::numeric_limits<float>::quiet_NaN() : min_of(x);
+  }
+};
+
+template <class Op>
+float reduce_row(const float* x, int64_t n) {
+  constexpr int sums = 4;
+  Vec s[sums];
+  LATHE_UNROLL
+  for (int i = 0; i < sums; ++i) s[i] = set(Op::neutral);
+  for (; n >= sums * Vec::width; n -= sums * Vec::width, x += sums * Vec::width) {
+    LATHE_UNROLL
+    for (int i = 0; i < sums; ++i) s[i] = Op::add(s[i], load(x + i * Vec::width));
+  }
+  for (; n >= Vec::width; n -= Vec::width, x += Vec::width) s[0] = Op::add(s[0], load(x));
+  if (n > 0) s[1] = Op::add(s[1], load_filled(x, n, Op::neutral));
+  return Op::across(Op::join(Op::join(s[0], s[1]), Op::join(s[2], s[3])));
+}
+
+template <class Op>
+void reduce_columns(const float* x, float* y, int64_t n, int64_t stride, int64_t width) {
+  Vec s = set(Op::neutral);
+  if (width == Vec::width) {
+    for (int64_t i = 0; i < n; ++i) s = Op::add(s, load(x + i * stride));
+  } else {
+    for (int64_t i = 0; i < n; ++i) s = Op::add(s, load_first(x + i * stride, width));
+  }
+  store_first(y, s, width);
+}
+
+void softmax(const float* x, float* y, int64_t n, bool logarithm) {
+  const float most = reduce_row<Maximum>(x, n);
+  const Vec top = set(most);
+  Vec sum = zero();
+  int64_t i = 0;
+  for (; i + Vec::width <= n; i += Vec::width) {
+    const Vec d = load(x + i) - top, e = exp(d);
+    sum = sum + e;
+    store(y + i, logarithm ? d : e);
+  }
+  if (i < n) {
+    const Vec d = load_filled(x + i, n - i, -std::numeric_limits<float>::infinity()) - top, e = exp(d);
+    sum = sum + e;
+    store_first(y + i, logarithm ? d : e, n - i);
+  }
+  const Vec total = set(sum_of(sum)), shift = log(total), factor = set(1.0f) / total;
+  for (i = 0; i < n; i += Vec::width) {
+    const int64_t left = n - i < Vec::width ? n - i : Vec::width;
+    const Vec e = load_first(y + i, left);
+    store_first(y + i, logarithm ? e - shift : e * factor, left);
+  }
+}
+
+void softmax_columns(const float* x, float* y, int64_t n, int64_t stride, int64_t width, bool logarithm) {
+  Vec top = set(Maximum::neutral);
+  for (int64_t i = 0; i < n; ++i) top = Maximum::add(top, load_first(x + i * stride, width));
+  Vec sum = zero();
+  for (int64_t i = 0; i < n; ++i) {
+    const Vec d = load_first(x + i * stride, width) - top, e = exp(d);
+    sum = sum + e;
+    store_first(y + i * stride, logarithm ? d : e, width);
+  }
+  const Vec shift = log(sum), factor = set(1.0f) / sum;
+  for (int64_t i = 0; i < n; ++i) {
+    const Vec e = load_first(y + i * stride, width);
+    store_first(y + i * stride, logarithm ? e - shift : e * factor, width);
+  }
+}
+
+/// The sum of (x - mean)^2, or of x^2 with a mean of 0.
+LATHE_INLINE float squares_around(const float* x, int64_t n, float mean) {
+  const Vec m = set(mean);
+  Vec s[2] = {zero(), zero()};
+  int64_t i = 0;
+  for (; i + 2 * Vec::width <= n; i += 2 * Vec::width) {
+    const Vec a = load(x + i) - m, b = load(x + i + Vec::width) - m;
+    s[0] = fma(a, a, s[0]);
+    s[1] = fma(b, b, s[1]);
+  }
+  for (; i < n; i += Vec::width) {
+    const Vec a = (n - i < Vec::width ? load_filled(x + i, n - i, mean) : load(x + i)) - m;
+    s[0] = fma(a, a, s[0]);
+  }
+  return sum_of(s[0] + s[1]);
+}
+
+void normalize(const Normalization& r) {
+  const float n = static_cast<float>(r.n);
+  const float mean = r.center ? reduce_row<Sum>(r.x, r.n) / n : 0.0f;
+  const float inverse = 1.0f / std::sqrt(squares_around(r.x, r.n, mean) / n + r.epsilon);
+  if (r.mean) *r.mean = mean;
+  if (r.inverse) *r.inverse = inverse;
+  const Vec m = set(mean), by = set(inverse);
+  const Vec one_scale = set(r.scale ? *r.scale : 1.0f), one_bias = set(r.bias ? *r.bias : 0.0f);
+  for (int64_t i = 0; i < r.n; i += Vec::width) {
+    const int64_t left = r.n - i < Vec::width ? r.n - i : Vec::width;
+    const Vec scale = r.scale && !r.single ? load_first(r.scale + i, left) : one_scale;
+    const Vec bias = r.bias && !r.single ? load_first(r.bias + i, left) : one_bias;
+    store_first(r.y + i, fma((load_first(r.x + i, left) - m) * by, scale, bias), left);
+  }
+}
+
+template <class Op>
+constexpr void fill(RowKernels& t, ReduceOp op) {
+  t.reduce[static_cast<size_t>(op)] = reduce_row<Op>;
+  t.reduce_columns[static_cast<size_t>(op)] = reduce_columns<Op>;
+}
+constexpr RowKernels make_table() {
+  RowKernels t{.softmax = softmax, .softmax_columns = softmax_columns, .normalize = normalize};
+  fill<Sum>(t, ReduceOp::sum);
+  fill<SumOfSquares>(t, ReduceOp::sum_of_squares);
+  fill<SumOfAbsolutes>(t, ReduceOp::sum_of_absolutes);
+  fill<Maximum>(t, ReduceOp::maximum);
+  fill<Minimum>(t, ReduceOp::minimum);
+  t.vector = Vec::width;
+  return t;
+}
+constexpr RowKernels table = make_table();

@@ -1,0 +1,229 @@
+// Elementwise functions of every instruction set: errors in units of the last place over the whole range of
+// float, special values, tails, and the walk over broadcast operands.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "cpu/elementwise.h"
+#include "support/worker_context.h"
+
+namespace lathe::test {
+namespace {
+
+using cpu::BinaryOp;
+using cpu::UnaryOp;
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+const float nan = std::numeric_limits<float>::quiet_NaN();
+
+/// Distance in units of the last place of `want` (of the smallest normal number below that).
+double ulps(float got, double want) {
+  const float nearest = static_cast<float>(want);
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) == std::isnan(got) ? 0 : inf;
+  if (std::isinf(nearest) || std::isinf(got)) return nearest == got || std::abs(want) > 3.4e38 ? 0 : inf;
+  const double size = std::max(std::abs(want), static_cast<double>(std::numeric_limits<float>::min()));
+  return std::abs(got - want) / (std::exp2(std::floor(std::log2(size)) - 23));
+}
+
+/// Every 4,099th float: all exponents, both signs, denormals, infinities and NaN among them.
+std::vector<float> sweep() {
+  std::vector<float> x{0.0f,      -0.0f,     inf,       -inf,   nan,      1.0f,   -1.0f,
+                       0x1p-149f, 88.72283f, 88.72284f, -87.4f, -103.97f, -104.1f};
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099) {
+    const uint32_t b = static_cast<uint32_t>(bits);
+    float f;
+    std::memcpy(&f, &b, sizeof f);
+    x.push_back(f);
+  }
+  return x;
+}
+
+struct Function {
+  const char* name;
+  UnaryOp op;
+  double (*exact)(double);
+  double most_ulps;
+  float a = 0, b = 0;
+};
+
+const Function functions[] = {
+    {"abs", UnaryOp::absolute, [](double x) { return std::abs(x); }, 0},
+    {"neg", UnaryOp::negative, [](double x) { return -x; }, 0},
+    {"reciprocal", UnaryOp::reciprocal, [](double x) { return 1 / x; }, 0.5},
+    {"sqrt", UnaryOp::square_root, [](double x) { return std::sqrt(x); }, 0.5},
+    {"exp", UnaryOp::exponential, [](double x) { return std::exp(x); }, 2},
+    {"log", UnaryOp::logarithm, [](double x) { return std::log(x); }, 2},
+    {"erf", UnaryOp::error_function, [](double x) { return std::erf(x); }, 2},
+    {"floor", UnaryOp::floor, [](double x) { return std::floor(x); }, 0},
+    {"ceil", UnaryOp::ceiling, [](double x) { return std::ceil(x); }, 0},
+    {"round", UnaryOp::nearest_even, [](double x) { return std::nearbyint(x); }, 0},
+    {"tanh", UnaryOp::tangent_h, [](double x) { return std::tanh(x); }, 3},
+    {"sigmoid", UnaryOp::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 3},
+    {"relu", UnaryOp::relu, [](double x) { return x > 0 || std::isnan(x) ? x : 0; }, 0},
+    {"leaky relu", UnaryOp::leaky_relu, [](double x) { return x < 0 ? 0.25 * x : x; }, 0.5, 0.25f},
+    {"elu", UnaryOp::elu, [](double x) { return x < 0 ? 0.5 * std::expm1(x) : x; }, 4, 0.5f},
+    {"selu", UnaryOp::selu, [](double x) { return 1.5 * (x < 0 ? 0.5 * std::expm1(x) : x); }, 5, 0.5f, 1.5f},
+    {"celu", UnaryOp::celu, [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }, 4, 2.0f},
+    {"softplus", UnaryOp::softplus,
+     [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }, 4},
+    {"softsign", UnaryOp::softsign,
+     [](double x) { return std::isinf(x) ? std::nan("") : x / (1 + std::abs(x)); }, 2},
+    // Far below zero a rounding of x is worth x^2 roundings of the result.
+    {"gelu", UnaryOp::gelu, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, 256},
+    {"hard sigmoid", UnaryOp::hard_sigmoid,
+     [](double x) { return std::isnan(x) ? x : std::min(1.0, std::max(0.0, 0.25 * x + 0.5)); }, 2, 0.25f,
+     0.5f},
+    {"clip", UnaryOp::clip, [](double x) { return std::isnan(x) ? x : std::min(2.0, std::max(-1.0, x)); }, 0,
+     -1.0f, 2.0f},
+    {"thresholded relu", UnaryOp::thresholded_relu, [](double x) { return x > 1 || std::isnan(x) ? x : 0; },
+     0, 1.0f},
+};
+
+std::vector<float> apply(Isa isa, UnaryOp op, const std::vector<float>& x, float a, float b) {
+  std::vector<float> y(x.size());
+  WorkerContext c;
+  cpu::apply_unary(isa, op, x.data(), y.data(), static_cast<int64_t>(x.size()), a, b, c);
+  return y;
+}
+
+TEST(CpuVec, FunctionsOverTheWholeRange) {
+  const std::vector<float> x = sweep();
+  for (Isa isa : usable_isas())
+    for (const Function& f : functions) {
+      const std::vector<float> y = apply(isa, f.op, x, f.a, f.b);
+      double worst = 0;
+      float where = 0, got = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double e = ulps(y[i], f.exact(x[i]));
+        if (e > worst) worst = e, where = x[i], got = y[i];
+      }
+      EXPECT_LE(worst, f.most_ulps + 1e-6) << f.name << "(" << where << ") = " << got << " instead of "
+                                           << f.exact(where) << ", " << name_of(isa);
+    }
+}
+
+TEST(CpuVec, FunctionsWithoutABoundInUlps) {
+  // These cancel near their zeros: what counts is the error beside the size of x.
+  const std::vector<float> x = sweep();
+  const Function cancelling[] = {
+      {"gelu tanh", UnaryOp::gelu_tanh,
+       [](double v) { return 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))); },
+       4},
+      {"swish", UnaryOp::swish, [](double v) { return v / (1 + std::exp(-2 * v)); }, 4, 2.0f},
+      {"mish", UnaryOp::mish, [](double v) { return v * std::tanh(v > 40 ? v : std::log1p(std::exp(v))); },
+       8},
+      {"hard swish", UnaryOp::hard_swish,
+       [](double v) { return v * std::min(1.0, std::max(0.0, v / 6 + 0.5)); }, 4},
+  };
+  for (Isa isa : usable_isas())
+    for (const Function& f : cancelling) {
+      const std::vector<float> y = apply(isa, f.op, x, f.a, f.b);
+      for (size_t i = 0; i < x.size(); ++i) {
+        if (std::isnan(x[i])) {
+          ASSERT_TRUE(std::isnan(y[i])) << f.name;
+        } else if (std::abs(x[i]) < 1e12f) {
+          ASSERT_NEAR(y[i], f.exact(x[i]), f.most_ulps * 0x1p-24 * std::abs(x[i]) + 1e-38)
+              << f.name << "(" << x[i] << ") " << name_of(isa);
+        }
+      }
+    }
+}
+
+TEST(CpuVec, TailsStayInside) {
+  Random random(5);
+  for (Isa isa : usable_isas())
+    for (int64_t n = 0; n < 40; ++n) {
+      const Fenced x(static_cast<size_t>(n), random);
+      Fenced y(static_cast<size_t>(n));
+      WorkerContext c;
+      cpu::apply_unary(isa, UnaryOp::linear, x.data(), y.data(), n, 2, 1, c);
+      EXPECT_TRUE(y.intact()) << n;
+      for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], 2 * x[i] + 1);
+    }
+}
+
+int64_t offset(const Shape& shape, const Shape& out, int64_t index) {
+  int64_t at = 0, stride = 1;
+  for (size_t a = out.size(); a-- > 0; index /= out[a]) {
+    if (out.size() - a > shape.size()) break;
+    const int64_t size = shape[shape.size() - (out.size() - a)];
+    at += (size == 1 ? 0 : index % out[a]) * stride;
+    stride *= size;
+  }
+  return at;
+}
+
+TEST(CpuVec, Broadcasting) {
+  const std::pair<Shape, Shape> pairs[] = {{{}, {}},
+                                           {{7}, {}},
+                                           {{}, {33}},
+                                           {{5, 7}, {7}},
+                                           {{5, 1}, {5, 7}},
+                                           {{3, 1, 5}, {4, 1}},
+                                           {{2, 3, 4, 5}, {3, 1, 1}},
+                                           {{1, 3, 1}, {2, 1, 40}},
+                                           {{6, 1}, {1, 9}},
+                                           {{2, 0, 3}, {3}},
+                                           {{1, 1}, {1}},
+                                           {{4, 5, 6}, {4, 5, 6}},
+                                           {{3, 20000}, {3, 1}},
+                                           {{2, 1, 3, 1, 5}, {4, 1, 2, 5}}};
+  Random random(3);
+  for (Isa isa : usable_isas())
+    for (auto& [left, right] : pairs)
+      for (int threads : {1, 3})
+        for (BinaryOp op : {BinaryOp::add, BinaryOp::subtract, BinaryOp::multiply, BinaryOp::divide,
+                            BinaryOp::minimum, BinaryOp::maximum, BinaryOp::parametric_relu}) {
+          Shape out(std::max(left.size(), right.size()), 1);
+          for (const Shape* s : {&left, &right})
+            for (size_t i = 1; i <= s->size(); ++i)
+              if ((*s)[s->size() - i] != 1) out[out.size() - i] = (*s)[s->size() - i];
+          const Fenced x(static_cast<size_t>(count_of(left)), random),
+              y(static_cast<size_t>(count_of(right)), random);
+          Fenced z(static_cast<size_t>(count_of(out)));
+          WorkerContext c(threads);
+          cpu::apply_binary(isa, op, x.data(), left, y.data(), right, z.data(), c);
+          EXPECT_TRUE(z.intact());
+          for (int64_t i = 0; i < count_of(out); ++i) {
+            const float a = x[static_cast<size_t>(offset(left, out, i))],
+                        b = y[static_cast<size_t>(offset(right, out, i))];
+            const float want = op == BinaryOp::add        ? a + b
+                               : op == BinaryOp::subtract ? a - b
+                               : op == BinaryOp::multiply ? a * b
+                               : op == BinaryOp::divide   ? a / b
+                               : op == BinaryOp::minimum  ? std::min(a, b)
+                               : op == BinaryOp::maximum  ? std::max(a, b)
+                                                          : (a < 0 ? a * b : a);
+            ASSERT_EQ(z[static_cast<size_t>(i)], want)
+                << describe(left) << " with " << describe(right) << " at " << i;
+          }
+        }
+}
+
+TEST(CpuVec, MinimumAndMaximumPassNanOn) {
+  const std::vector<float> x{nan, 1, nan, 2}, y{1, nan, nan, 3};
+  for (Isa isa : usable_isas())
+    for (BinaryOp op : {BinaryOp::minimum, BinaryOp::maximum}) {
+      std::vector<float> z(4);
+      WorkerContext c;
+      cpu::apply_binary(isa, op, x.data(), {4}, y.data(), {4}, z.data(), c);
+      for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(z[i])) << i;
+      EXPECT_EQ(z[3], op == BinaryOp::minimum ? 2 : 3);
+    }
+}
+
+TEST(CpuVec, IntegersWrapAround) {
+  const std::vector<int64_t> x{INT64_MAX, INT64_MIN, 5}, y{1, -1, 2};
+  std::vector<int64_t> z(3);
+  WorkerContext c;
+  cpu::apply_binary_integer(BinaryOp::add, x.data(), {3}, y.data(), {3}, z.data(), c);
+  EXPECT_EQ(z, (std::vector<int64_t>{INT64_MIN, INT64_MAX, 7}));
+  cpu::apply_binary_integer(BinaryOp::multiply, x.data(), {3}, y.data(), {3}, z.data(), c);
+  EXPECT_EQ(z, (std::vector<int64_t>{INT64_MAX, INT64_MIN, 10}));
+  cpu::apply_binary_integer(BinaryOp::maximum, x.data(), {3}, y.data() + 2, {}, z.data(), c);
+  EXPECT_EQ(z, (std::vector<int64_t>{INT64_MAX, 2, 5}));
+}
+
+}  // namespace
+}  // namespace lathe::test
