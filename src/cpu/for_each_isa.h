@@ -15,7 +15,16 @@
 #include <limits>
 
 #if defined(__x86_64__) || defined(_M_X64)
+#if defined(__GNUC__) && !defined(__clang__)
+// gcc 12's own intrinsics leave a register undefined on purpose, and it warns of that once they are inlined.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
+#pragma GCC diagnostic pop
+#else
+#include <immintrin.h>
+#endif
 #endif
 
 #define LATHE_INLINE inline __attribute__((always_inline))
