@@ -148,6 +148,7 @@ TEST(CpuConv, OneAndThreeAxes) {
   check(sized(line, {0, 0, 5}));
 
   ConvShape volume{.in_channels = 4, .out_channels = 5};
+  volume.volume = true;
   volume.in[0] = 6, volume.in[1] = 5, volume.in[2] = 7;
   for (int a = 0; a < 3; ++a) volume.kernel[a] = 3, volume.pad[a] = 1, volume.stride[a] = 1 + a % 2;
   check(sized(volume, {1, 0, 2}));

@@ -26,22 +26,17 @@ std::string text(const Problem& p) {
 std::vector<float> multiply(Isa isa, const Problem& p, const Fenced& a, const Fenced& b, const Fenced& bias,
                             int threads) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
-  std::vector<int64_t> a_offset, b_offset;
   const int64_t b_size = p.packed ? cpu::packed_b_size(g, p.k, p.n) : p.k * p.n;
-  for (int64_t i = 0; i < p.count; ++i) {
-    a_offset.push_back(i * p.m * p.k);
-    b_offset.push_back(i * b_size);
-  }
-  cpu::Products q{.m = p.m, .n = p.n, .k = p.k, .count = p.count};
+  cpu::Products q{.m = p.m, .n = p.n, .k = p.k, .batch = {p.count}, .a_step = {1}, .b_step = {1}};
   q.a = p.a_transposed ? cpu::Operand{a.data(), 1, p.m} : cpu::Operand{a.data(), p.k, 1};
   q.b = p.b_transposed ? cpu::Operand{b.data(), 1, p.k} : cpu::Operand{b.data(), p.n, 1};
-  q.a_offset = a_offset.data();
-  q.b_offset = b_offset.data();
+  q.a_matrix = p.m * p.k;
+  q.b_matrix = p.k * p.n;
   std::vector<float> packed(static_cast<size_t>(p.packed ? b_size * p.count : 0));
   if (p.packed) {
     for (int64_t i = 0; i < p.count; ++i) {
       const cpu::Operand one{q.b.data + i * p.k * p.n, q.b.row, q.b.column};
-      cpu::pack_whole_b(g, packed.data() + b_offset[static_cast<size_t>(i)], one, p.k, p.n);
+      cpu::pack_whole_b(g, packed.data() + i * b_size, one, p.k, p.n);
     }
     q.packed_b = packed.data();
   }

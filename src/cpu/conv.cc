@@ -19,11 +19,16 @@ namespace {
 constexpr int64_t block_pixels = 128;
 /// Floats of scratch for the rows of a depthwise plane.
 constexpr int64_t plane_floats = 16384;
+/// Taps and strides that a padded plane in scratch is made for.
+constexpr int64_t farthest_tap = 64;
 constexpr int64_t most_tiles = 16, fewest_tiles = 4;
 
+/// Follows from the weights and attributes alone, as packing them does.
 bool is_depthwise(const ConvShape& s) {
-  return s.in_channels == s.groups && s.out_channels == s.groups && s.in[0] == 1 && s.out[0] == 1 &&
-         s.kernel[0] == 1 && s.taps() <= most_plane_taps;
+  bool near = !s.volume && s.taps() <= most_plane_taps;
+  for (int a : {1, 2})
+    near = near && (s.kernel[a] - 1) * s.dilation[a] < farthest_tap && s.stride[a] <= farthest_tap;
+  return near && s.in_channels == s.groups && s.out_channels == s.groups;
 }
 
 /// Axes that the kernel does not reach across are one axis; pixels without patches are a plain product.

@@ -15,6 +15,7 @@ struct ConvShape {
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
           dilation[3] = {1, 1, 1};
   int64_t pad[3] = {0, 0, 0};  // in front of each axis
+  bool volume = false;         // are there three spatial axes?
 
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t in_pixels() const { return in[0] * in[1] * in[2]; }

@@ -37,7 +37,7 @@ struct Cut {
     const int64_t a_size = packed_a_size(p.m, p.k);
     b_size = p.packed_b ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
     products = std::clamp<int64_t>(packed_at_once / std::max<int64_t>(1, a_size + b_size), 1,
-                                   std::max<int64_t>(1, p.count));
+                                   std::max<int64_t>(1, p.count()));
     rounds = products > 1 ? 1 : std::max<int64_t>(1, (a_size + packed_at_once - 1) / packed_at_once);
     tiles_a_round = (tiles.count() + rounds - 1) / rounds;
     rounds = tiles_a_round ? (tiles.count() + tiles_a_round - 1) / tiles_a_round : 0;
@@ -120,21 +120,23 @@ void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, i
 }
 
 size_t multiply_workspace(const GemmKernels& g, const Products& p) {
-  if (p.m == 0 || p.n == 0 || p.count == 0) return 0;
+  if (p.m == 0 || p.n == 0 || p.count() == 0) return 0;
   const Cut cut(g, p);
   return static_cast<size_t>(cut.products * (cut.a_size + cut.b_size)) * sizeof(float);
 }
 
 void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {
-  if (p.m == 0 || p.n == 0 || p.count == 0) return;
+  if (p.m == 0 || p.n == 0 || p.count() == 0) return;
   const Cut cut(g, p);
   const int64_t in_place = cut.b_in_place ? p.n / g.panel_columns : 0;  // panels
   float* const packed_a = static_cast<float*>(workspace);
   float* const packed_b = packed_a + cut.products * cut.a_size;
-  auto b_of = [&](int64_t product) { return p.b.data + (p.b_offset ? p.b_offset[product] : 0); };
+  auto a_of = [&](int64_t i) { return p.a.data + p.matrix(i, p.a_step) * p.a_matrix; };
+  auto b_of = [&](int64_t i) { return p.b.data + p.matrix(i, p.b_step) * p.b_matrix; };
+  const int64_t count = p.count();
 
-  for (int64_t first = 0; first < p.count; first += cut.products) {
-    const int64_t products = std::min(cut.products, p.count - first);
+  for (int64_t first = 0; first < count; first += cut.products) {
+    const int64_t products = std::min(cut.products, count - first);
     for (int64_t round = 0; round < cut.rounds; ++round) {
       const int64_t t0 = round * cut.tiles_a_round;
       const int64_t tiles = std::min(cut.tiles_a_round, cut.tiles.count() - t0);
@@ -147,7 +149,7 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
           const int64_t product = i / (tiles + b_panels), j = i % (tiles + b_panels);
           if (j < tiles) {
             const int64_t row = cut.tiles.begin(t0 + j);
-            const float* a = p.a.data + (p.a_offset ? p.a_offset[first + product] : 0) + row * p.a.row;
+            const float* a = a_of(first + product) + row * p.a.row;
             g.pack_a(packed_a + product * cut.a_size + (row - row0) * blocked(p.k), {a, p.a.row, p.a.column},
                      cut.tiles.rows(t0 + j), p.k, p.alpha);
           } else {
@@ -179,7 +181,10 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
                              .c = p.c + (first + product) * p.m * p.n,
                              .c_row = p.n,
                              .start = p.start};
-          if (p.packed_b) part.b = p.packed_b + (p.b_offset ? p.b_offset[first + product] : 0);
+          if (p.packed_b) {
+            part.b = p.packed_b + p.matrix(first + product, p.b_step) * packed_b_size(g, p.k, p.n);
+            part.first_panel = 0;
+          }
           const int64_t t = t0 + tile, t_end = std::min(t + some_tiles, t0 + tiles);
           const int64_t panel_end = std::min(panel + some_panels, cut.panels);
           if (in_place > panel) {

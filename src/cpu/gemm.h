@@ -96,16 +96,25 @@ struct PackedProduct {
 void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,
                      int64_t p1, KernelContext& c);
 
-/// Many products of one shape: C[i] = alpha A[i] B[i] + start.
+/// Many products of one shape: C[i] = alpha A[i] B[i] + start, for every index i of `batch`.
 struct Products {
-  int64_t m = 0, n = 0, k = 0, count = 1;
-  Operand a = {}, b = {};             // of the first product
-  const int64_t* a_offset = nullptr;  // from there to each product's, in elements; null: all have the same
-  const int64_t* b_offset = nullptr;
-  const float* packed_b = nullptr;  // instead of b, from pack_whole_b; b_offset then counts in packed floats
-  float* c = nullptr;               // dense, one product after the other
-  Start start = {};                 // of every product alike
+  int64_t m = 0, n = 0, k = 0;
+  Shape batch = {};
+  Shape a_step = {}, b_step = {};      // of each batch axis, in matrices; 0: the same for all
+  Operand a = {}, b = {};              // the first product's
+  int64_t a_matrix = 0, b_matrix = 0;  // elements from one matrix to the next
+  const float* packed_b = nullptr;     // instead of b: matrices from pack_whole_b, one after the other
+  float* c = nullptr;                  // dense, one product after the other
+  Start start = {};                    // of every product alike
   float alpha = 1;
+
+  int64_t count() const { return count_of(batch); }
+  /// Which matrix product i takes, by the steps of its operand.
+  int64_t matrix(int64_t i, const Shape& step) const {
+    int64_t at = 0;
+    for (size_t axis = batch.size(); axis-- > 0; i /= batch[axis]) at += i % batch[axis] * step[axis];
+    return at;
+  }
 };
 /// Bytes of scratch that multiply() needs, 64-byte aligned.
 size_t multiply_workspace(const GemmKernels& g, const Products& p);

@@ -1,0 +1,44 @@
+// What the rooms' questions and registrations have in common.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cpu/isa.h"
+#include "kernel/kernel.h"
+
+namespace lathe::cpu {
+
+/// A refusal unless the first `inputs` inputs (all by default) that are present, and the outputs, are
+/// float32.
+inline std::optional<Verdict> refuse_unless_float32(const KernelRequest& r, size_t inputs = SIZE_MAX) {
+  for (size_t i = 0; i < r.inputs.size() && i < inputs; ++i)
+    if (r.inputs[i].present && r.inputs[i].type != DataType::float32)
+      return Verdict::no("only float32, input " + std::to_string(i) + " is " +
+                         std::string(name_of(r.inputs[i].type)));
+  for (size_t i = 0; i < r.outputs.size(); ++i)
+    if (r.outputs[i].present && r.outputs[i].type != DataType::float32)
+      return Verdict::no("only float32, output " + std::to_string(i) + " is " +
+                         std::string(name_of(r.outputs[i].type)));
+  return std::nullopt;
+}
+
+inline bool has_input(const KernelRequest& r, size_t i) { return i < r.inputs.size() && r.inputs[i].present; }
+inline bool has_input(const KernelContext& c, size_t i) { return i < c.inputs() && c.has(i); }
+inline const Tensor* constant_input(const KernelRequest& r, size_t i) {
+  return has_input(r, i) ? r.inputs[i].constant : nullptr;
+}
+
+inline const float* floats(const Tensor& t) { return static_cast<const float*>(t.data()); }
+inline float* floats(Tensor& t) { return static_cast<float*>(t.data()); }
+/// An input's elements, or null when it was left out.
+inline const float* floats(const KernelContext& c, size_t i) {
+  return has_input(c, i) ? floats(c.in(i)) : nullptr;
+}
+
+/// "matmul.avx512".
+inline std::string kernel_name(std::string_view name, Isa isa) {
+  return std::string(name) + "." + std::string(name_of(isa));
+}
+
+}  // namespace lathe::cpu

@@ -1,0 +1,86 @@
+// Conv for float32 with constant weights, packed when the engine is built.
+#include "cpu/conv.h"
+
+#include "cpu/ask.h"
+#include "ops/conv/conv.h"
+
+namespace lathe {
+namespace {
+
+cpu::ConvShape conv_shape(const Conv& op, const Shape& x, const Shape& w, const Shape& y) {
+  cpu::ConvShape s{.batch = x[0], .groups = op.group, .in_channels = x[1], .out_channels = w[0]};
+  const WindowAxes axes = op.axes(x, w, y);
+  s.volume = axes.size() > 2;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t at = 3 - axes.size() + i;
+    s.in[at] = axes[i].in;
+    s.out[at] = axes[i].out;
+    s.kernel[at] = axes[i].kernel;
+    s.stride[at] = axes[i].stride;
+    s.dilation[at] = axes[i].dilation;
+    s.pad[at] = axes[i].pad_begin;
+  }
+  return s;
+}
+
+/// What packing depends on: not the image.
+cpu::ConvShape weights_shape(const Conv& op, const Shape& w) {
+  Shape x(w.size(), 1), y(w.size(), 1);
+  x[1] = w[1] * op.group;
+  return conv_shape(op, x, w, y);
+}
+
+Shape output_shape(const Conv& op, const Shape& x, const Shape& w) {
+  Fact<int64_t> in[2], out;
+  for (auto [fact, shape] : {std::pair{&in[0], &x}, std::pair{&in[1], &w}}) {
+    fact->present = fact->ranked = true;
+    fact->shape.assign(shape->begin(), shape->end());
+  }
+  ShapeContext<int64_t> c(in, {&out, 1});
+  op.shape(c);
+  return Shape(out.shape.begin(), out.shape.end());
+}
+
+Verdict ask(const Conv&, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (!r.inputs[1].constant) return Verdict::no("the weights are not constant");
+  if (r.inputs[1].constant->rank() > 5) return Verdict::no("more than three spatial axes");
+  return Verdict::yes();
+}
+
+template <Isa isa>
+std::optional<Tensor> pack(const Conv& op, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const Tensor& w = *r.inputs[1].constant;
+  const cpu::ConvShape s = weights_shape(op, w.shape());
+  Tensor packed(DataType::float32, {cpu::packed_conv_weights_size(g, s)});
+  cpu::pack_conv_weights(g, s, cpu::floats(w), cpu::floats(packed));
+  return packed;
+}
+
+template <Isa isa>
+size_t workspace(const Conv& op, std::span<const Shape> inputs, int threads) {
+  const Shape y = output_shape(op, inputs[0], inputs[1]);
+  return cpu::conv_workspace(cpu::gemm_kernels(isa), conv_shape(op, inputs[0], inputs[1], y), threads);
+}
+
+template <Isa isa>
+void run(const Conv& op, KernelContext& c) {
+  Tensor& y = c.out(0);
+  const cpu::ConvShape s = conv_shape(op, c.in(0).shape(), c.in(1).shape(), y.shape());
+  void* scratch = c.workspace(cpu::conv_workspace(cpu::gemm_kernels(isa), s, c.threads()));
+  cpu::conv(isa, s, cpu::floats(c.in(0)), cpu::floats(*c.packed(1)), cpu::floats(c, 2), cpu::floats(y),
+            scratch, c);
+}
+
+}  // namespace
+
+void cpu_conv(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv", isa), .isa = isa},
+                {.run = run<isa>, .ask = ask, .pack = pack<isa>, .workspace = workspace<isa>});
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,92 @@
+// Gemm on the matrix micro-kernels: one kernel for constant weights, packed when the engine is built, and one
+// for the rest.
+#include "cpu/gemm.h"
+
+#include "cpu/ask.h"
+#include "ops/gemm/gemm.h"
+
+namespace lathe {
+namespace {
+
+using cpu::Operand;
+using cpu::Products;
+
+Operand operand(const float* data, int64_t columns, bool transposed) {
+  return transposed ? Operand{data, 1, columns} : Operand{data, columns, 1};
+}
+
+Products product(const Gemm& op, const Shape& a, const Shape& b) {
+  Products p;
+  p.m = a[op.trans_a ? 1 : 0];
+  p.k = a[op.trans_a ? 0 : 1];
+  p.n = b[op.trans_b ? 0 : 1];
+  p.a = operand(nullptr, a[1], op.trans_a);
+  p.b = operand(nullptr, b[1], op.trans_b);
+  p.alpha = op.alpha;
+  return p;
+}
+
+Verdict ask_constant(const Gemm&, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
+  return Verdict::yes();
+}
+Verdict ask_variable(const Gemm&, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (r.inputs[1].constant) return Verdict::no("B is a constant, better packed once");
+  return Verdict::yes();
+}
+
+template <Isa isa>
+std::optional<Tensor> pack(const Gemm& op, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const Tensor& b = *r.inputs[1].constant;
+  const int64_t k = b.dim(op.trans_b ? 1 : 0), n = b.dim(op.trans_b ? 0 : 1);
+  Tensor packed(DataType::float32, {cpu::packed_b_size(g, k, n)});
+  cpu::pack_whole_b(g, cpu::floats(packed), operand(cpu::floats(b), b.dim(1), op.trans_b), k, n);
+  return packed;
+}
+
+template <Isa isa, bool constant>
+size_t workspace(const Gemm& op, std::span<const Shape> inputs, int) {
+  static constexpr float somewhere = 0;
+  Products p = product(op, inputs[0], inputs[1]);
+  if (constant) p.packed_b = &somewhere;
+  return cpu::multiply_workspace(cpu::gemm_kernels(isa), p);
+}
+
+template <Isa isa, bool constant>
+void run(const Gemm& op, KernelContext& c) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  Products p = product(op, c.in(0).shape(), c.in(1).shape());
+  p.a.data = cpu::floats(c.in(0));
+  if (constant)
+    p.packed_b = cpu::floats(*c.packed(1));
+  else
+    p.b.data = cpu::floats(c.in(1));
+  if (cpu::has_input(c, 2) && op.beta != 0) {
+    const Shape& s = c.in(2).shape();
+    const int64_t columns = s.empty() ? 1 : s.back(), rows = s.size() < 2 ? 1 : s[0];
+    p.start = {.data = cpu::floats(c.in(2)),
+               .row = rows == 1 ? 0 : columns,
+               .column = columns == 1 ? 0 : 1,
+               .scale = op.beta};
+  }
+  p.c = cpu::floats(c.out(0));
+  cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
+}
+
+}  // namespace
+
+void cpu_gemm(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<Gemm>(
+        {.op = "Gemm", .name = cpu::kernel_name("gemm.constant", isa), .isa = isa},
+        {.run = run<isa, true>, .ask = ask_constant, .pack = pack<isa>, .workspace = workspace<isa, true>});
+    k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm", isa), .isa = isa},
+                {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,106 @@
+// MatMul on the matrix micro-kernels: one kernel for constant weights, packed when the engine is built, and
+// one for the rest.
+#include "ops/matmul/matmul.h"
+
+#include "cpu/ask.h"
+#include "cpu/gemm.h"
+
+namespace lathe {
+namespace {
+
+using cpu::Products;
+
+/// The products that MatMul of these shapes stands for, without their data.
+Products products(Shape a, Shape b) {
+  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (b.size() == 1) b.push_back(1);
+  Products p;
+  p.m = a[a.size() - 2];
+  p.k = a.back();
+  p.n = b.back();
+  p.a = {nullptr, p.k, 1};
+  p.b = {nullptr, p.n, 1};
+  a.resize(a.size() - 2);
+  b.resize(b.size() - 2);
+  if (count_of(b) == 1) {
+    // The same B for all: the rows of every A are rows of one.
+    p.m *= count_of(a);
+    return p;
+  }
+  p.a_matrix = p.m * p.k;
+  p.b_matrix = p.k * p.n;
+  const size_t rank = std::max(a.size(), b.size());
+  p.batch.assign(rank, 1);
+  for (auto [shape, step] : {std::pair{&a, &p.a_step}, std::pair{&b, &p.b_step}}) {
+    step->assign(rank, 0);
+    int64_t stride = 1;
+    for (size_t i = 1; i <= shape->size(); ++i) {
+      const int64_t size = (*shape)[shape->size() - i];
+      if (size != 1) {
+        p.batch[rank - i] = size;
+        (*step)[rank - i] = stride;
+      }
+      stride *= size;
+    }
+  }
+  return p;
+}
+
+Verdict ask_constant(const MatMul&, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
+  return Verdict::yes();
+}
+Verdict ask_variable(const MatMul&, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (r.inputs[1].constant) return Verdict::no("B is a constant, better packed once");
+  return Verdict::yes();
+}
+
+template <Isa isa>
+std::optional<Tensor> pack(const MatMul&, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const Tensor& b = *r.inputs[1].constant;
+  const int64_t n = b.rank() == 1 ? 1 : b.shape().back(), k = b.rank() == 1 ? b.size() : b.dim(b.rank() - 2);
+  const int64_t matrices = n * k == 0 ? 0 : b.size() / (n * k), size = cpu::packed_b_size(g, k, n);
+  Tensor packed(DataType::float32, {matrices * size});
+  for (int64_t m = 0; m < matrices; ++m)
+    cpu::pack_whole_b(g, cpu::floats(packed) + m * size, {cpu::floats(b) + m * n * k, n, 1}, k, n);
+  return packed;
+}
+
+template <Isa isa, bool constant>
+size_t workspace(const MatMul&, std::span<const Shape> inputs, int) {
+  static constexpr float somewhere = 0;
+  Products p = products(inputs[0], inputs[1]);
+  if (constant) p.packed_b = &somewhere;
+  return cpu::multiply_workspace(cpu::gemm_kernels(isa), p);
+}
+
+template <Isa isa, bool constant>
+void run(const MatMul&, KernelContext& c) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  Products p = products(c.in(0).shape(), c.in(1).shape());
+  p.a.data = cpu::floats(c.in(0));
+  if (constant)
+    p.packed_b = cpu::floats(*c.packed(1));
+  else
+    p.b.data = cpu::floats(c.in(1));
+  p.c = cpu::floats(c.out(0));
+  cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
+}
+
+}  // namespace
+
+void cpu_matmul(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<MatMul>(
+        {.op = "MatMul", .name = cpu::kernel_name("matmul.constant", isa), .isa = isa},
+        {.run = run<isa, true>, .ask = ask_constant, .pack = pack<isa>, .workspace = workspace<isa, true>});
+    k.add<MatMul>({.op = "MatMul", .name = cpu::kernel_name("matmul", isa), .isa = isa},
+                  {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
+  });
+}
+
+}  // namespace lathe
