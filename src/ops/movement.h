@@ -160,4 +160,32 @@ void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides
   } while (at.next());
 }
 
+/// For every index of `shape` in row-major order, the element at the sum of what the axes' tables say, in
+/// elements; a negative entry stands for `constant`.
+template <class T>
+void copy_by_tables(const T* from, T* to, const Shape& shape, const std::vector<std::vector<int64_t>>& tables,
+                    const T& constant, KernelContext& c) {
+  if (shape.empty()) {
+    *to = *from;
+    return;
+  }
+  if (count_of(shape) == 0) return;
+  const std::vector<int64_t>& row = tables.back();
+  Shape outer = shape;
+  outer.pop_back();
+  Odometer at(outer, Shape(outer.size(), 0));
+  Poller poll(c);
+  do {
+    int64_t base = 0;
+    for (size_t a = 0; a < outer.size() && base >= 0; ++a) {
+      const int64_t part = tables[a][static_cast<size_t>(at.index()[a])];
+      base = part < 0 ? -1 : base + part;
+    }
+    for (int64_t offset : row) {
+      poll.did(1);
+      *to++ = base < 0 || offset < 0 ? constant : from[base + offset];
+    }
+  } while (at.next());
+}
+
 }  // namespace lathe

@@ -69,19 +69,7 @@ void pad(const Pad& op, KernelContext& c) {
   else if (in.type() != DataType::string)
     std::memset(fill.data(), 0, fill.bytes());
   move_elements(in, out, [&]<class T>(std::span<const T> from, std::span<T> to) {
-    const T constant = fill.as<T>()[0];
-    Poller poll(c);
-    Odometer at(shape, Shape(rank, 0));
-    for (T& element : to) {
-      poll.did(1);
-      int64_t offset = 0;
-      for (size_t a = 0; a < rank && offset >= 0; ++a) {
-        const int64_t part = sources[a][static_cast<size_t>(at.index()[a])];
-        offset = part < 0 ? -1 : offset + part;
-      }
-      element = offset < 0 ? constant : from[static_cast<size_t>(offset)];
-      at.next();
-    }
+    copy_by_tables(from.data(), to.data(), shape, sources, fill.as<T>()[0], c);
   });
 }
 

@@ -1,0 +1,33 @@
+#include "ops/grid_sample/grid_sample.h"
+
+#include "schema/schema.h"
+
+namespace lathe {
+namespace {
+
+void grid_sample_20_from_16(UpgradeContext& u) {
+  Attributes& a = u.node().attributes;
+  const auto mode = a.get<std::string>("mode", "bilinear");
+  if (mode == "bilinear") a.set("mode", std::string("linear"));
+  if (mode == "bicubic") a.set("mode", std::string("cubic"));
+}
+
+}  // namespace
+
+void declare_grid_sample(SchemaCatalog& c) {
+  c.add("GridSample")
+      .version(16,
+               "(X: T1, grid: T2) -> (Y: T1) {align_corners: int = 0, padding_mode: string = 'zeros', mode: "
+               "string = 'bilinear'} [T1: @all; T2: @float]")
+      .version(20,
+               "(X: T1, grid: T2) -> (Y: T1) {align_corners: int = 0, padding_mode: string = 'zeros', mode: "
+               "string = 'linear'} [T1: @all; T2: @float]",
+               grid_sample_20_from_16)
+      .version(22,
+               "(X: T1, grid: T2) -> (Y: T1) {align_corners: int = 0, padding_mode: string = 'zeros', mode: "
+               "string = 'linear'} [T1: @all_13; T2: @float_13]")
+      .rule<GridSample>()
+      .contract({.epsilons = 64});
+}
+
+}  // namespace lathe

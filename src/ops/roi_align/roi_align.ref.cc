@@ -1,0 +1,125 @@
+#include "ops/roi_align/roi_align.h"
+
+#include <array>
+#include <cmath>
+
+#include "ops/movement.h"
+#include "tensor/dim_math.h"
+
+namespace lathe {
+namespace {
+
+/// A place between four pixels; no weight at all where it lies off the map.
+struct RoiSample {
+  std::array<int64_t, 4> at{};
+  std::array<double, 4> weight{};
+};
+
+RoiSample roi_sample(double y, double x, int64_t height, int64_t width) {
+  RoiSample s;
+  if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width))) return s;
+  const auto clamp = [](double v, int64_t size, int64_t& low, int64_t& high) {
+    v = std::max(v, 0.0);
+    low = std::min(static_cast<int64_t>(v), size - 1);
+    high = std::min(low + 1, size - 1);
+    return low == size - 1 ? 0.0 : v - static_cast<double>(low);
+  };
+  int64_t y0, y1, x0, x1;
+  const double ly = clamp(y, height, y0, y1), lx = clamp(x, width, x0, x1);
+  s.at = {y0 * width + x0, y0 * width + x1, y1 * width + x0, y1 * width + x1};
+  s.weight = {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx};
+  return s;
+}
+
+/// One side of a region: where its bins start, how long they are, and how many samples each has.
+struct RoiSide {
+  double start, bin;
+  int64_t samples;
+};
+
+RoiSide roi_side(const RoiAlign& op, double from, double to, int64_t bins, KernelContext& c) {
+  const bool half_pixel = op.coordinate_transformation_mode == "half_pixel";
+  const double shift = half_pixel ? 0.5 : 0, scale = op.spatial_scale;
+  const double start = from * scale - shift;
+  double length = to * scale - shift - start;
+  if (!std::isfinite(start) || !std::isfinite(length))
+    c.fail(Code::run_bad_value, "regions of finite coordinates",
+           std::to_string(from) + " to " + std::to_string(to));
+  if (!half_pixel) length = std::max(length, 1.0);  // as versions without the shift have it
+  const double bin = length / static_cast<double>(bins);
+  constexpr int64_t most = 4096;
+  if ((op.sampling_ratio == 0 && bin > most) || op.sampling_ratio > most)
+    c.fail(Code::run_too_large, "at most " + std::to_string(most) + " samples along a bin",
+           std::to_string(bin));
+  const int64_t samples =
+      op.sampling_ratio > 0 ? op.sampling_ratio : std::max<int64_t>(static_cast<int64_t>(std::ceil(bin)), 0);
+  return {start, bin, samples};
+}
+
+template <class T>
+void roi_align_channel(const RoiAlign& op, const T* map, const std::vector<RoiSample>& samples, T& out) {
+  const auto term = [&](const RoiSample& s, size_t k) {
+    return s.weight[k] * static_cast<double>(Element<T>::load(map[s.at[k]]));
+  };
+  double value = 0;
+  bool first = true;
+  for (const RoiSample& s : samples) {
+    if (op.mode == "avg") {
+      value += term(s, 0) + term(s, 1) + term(s, 2) + term(s, 3);
+    } else {
+      const double best = std::max({term(s, 0), term(s, 1), term(s, 2), term(s, 3)});
+      value = first ? best : std::max(value, best);
+      first = false;
+    }
+  }
+  if (op.mode == "avg" && !samples.empty()) value /= static_cast<double>(samples.size());
+  out = Element<T>::store(static_cast<Compute<T>>(value));
+}
+
+void roi_align(const RoiAlign& op, KernelContext& c) {
+  const Tensor &map = c.in(0), &rois = c.in(1), &batch_indices = c.in(2);
+  if (rois.dim(1) != 4 || rois.dim(0) != batch_indices.size())
+    c.fail(Code::run_bad_shape, "four numbers and a batch index for each roi",
+           describe(rois) + " and " + describe(batch_indices));
+  Tensor& out = c.out(0);
+  if (out.size() == 0) return;
+  const int64_t channels = map.dim(1), height = map.dim(2), width = map.dim(3),
+                bins = op.output_height * op.output_width;
+  if (height == 0 || width == 0) c.fail(Code::run_bad_value, "a feature map with pixels", describe(map));
+  for_type(map.type(), float_types, [&]<class T> {
+    Poller poll(c);
+    std::vector<RoiSample> samples;
+    for (int64_t r = 0; r < rois.dim(0); ++r) {
+      const auto corner = [&](int64_t k) { return load_double(rois, 4 * r + k); };
+      const RoiSide h = roi_side(op, corner(1), corner(3), op.output_height, c);
+      const RoiSide w = roi_side(op, corner(0), corner(2), op.output_width, c);
+      const int64_t n = index_at(batch_indices, r);
+      if (n < 0 || n >= map.dim(0))
+        c.fail(Code::run_bad_index, "a batch index in [0, " + std::to_string(map.dim(0)) + ")",
+               std::to_string(n));
+      for (int64_t bin = 0; bin < bins; ++bin) {
+        const double y = h.start + static_cast<double>(bin / op.output_width) * h.bin;
+        const double x = w.start + static_cast<double>(bin % op.output_width) * w.bin;
+        samples.clear();
+        for (int64_t i = 0; i < h.samples; ++i)
+          for (int64_t j = 0; j < w.samples; ++j) {
+            poll.did(1);
+            samples.push_back(roi_sample(
+                y + (static_cast<double>(i) + 0.5) * h.bin / static_cast<double>(h.samples),
+                x + (static_cast<double>(j) + 0.5) * w.bin / static_cast<double>(w.samples), height, width));
+          }
+        for (int64_t k = 0; k < channels; ++k) {
+          poll.did(static_cast<int64_t>(samples.size()) + 1);
+          roi_align_channel<T>(op, map.as<T>().data() + (n * channels + k) * height * width, samples,
+                               out.as<T>()[static_cast<size_t>((r * channels + k) * bins + bin)]);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void reference_roi_align(KernelCatalog& k) { k.reference<RoiAlign>("RoiAlign", roi_align); }
+
+}  // namespace lathe
