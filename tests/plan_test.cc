@@ -109,15 +109,6 @@ TEST(Build, ChoosesByBackend) {
   }
 }
 
-TEST(Build, FixesSymbols) {
-  GraphMaker g;
-  const ValueId x = g.input("x", f32({n(), 2}));
-  g.graph->set_outputs({g.node("Check", {x}, "y", f32({n(), 2}))});
-  const Plan p = plan_of(g, {.shapes = {{"n", 7}}});
-  EXPECT_EQ(describe(*p.graphs[0].values[p.graphs[0].inputs[0]].type.shape), "[7, 2]");
-  EXPECT_TRUE(p.symbols.empty());
-}
-
 TEST(Build, TapsKeepDeadValuesAlive) {
   const Plan p = plan_of(folding(), {.taps = {"un*", "s"}});
   EXPECT_EQ(p.graphs[0].steps.size(), 2u);

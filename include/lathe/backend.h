@@ -97,20 +97,20 @@ using KernelQuestion = std::function<std::optional<std::string>(const AttributeV
                                                                 std::span<const OperandView> outputs)>;
 
 struct PluginKernel {
-  std::string op, domain;  // "Relu", "" for ai.onnx
-  std::string name;        // unique: "npu.relu"; what plans store
-  std::string backend;     // a registered device, or "cpu" for host memory
+  std::string op = {}, domain = {};  // "Relu", "" for ai.onnx
+  std::string name = {};             // unique: "npu.relu"; what plans store
+  std::string backend = {};          // a registered device; "cpu" or empty: host memory
   /// Answers with the reason of a refusal, or nothing: it can run this. Empty: it can run all.
   KernelQuestion refuse = {};
   std::function<void(KernelCall&)> run = {};
 };
 
 struct PluginOperator {
-  std::string domain, name;
+  std::string domain = {}, name = {};
   int since = 1;
   /// Inputs, outputs, attributes and types, in the language of the library's own operators:
   /// "(x: T) -> (y: T) {alpha: float = 0.5} [T: float double]".
-  std::string signature;
+  std::string signature = {};
   /// Shapes of the outputs for shapes of the inputs (empty for one left out); nothing: the kernel finds it
   /// out.
   std::function<std::vector<std::optional<Shape>>(const AttributeView&, std::span<const Shape> inputs)>

@@ -9,15 +9,6 @@
 namespace lathe {
 namespace {
 
-/// Symbols that are fixed at build become numbers everywhere.
-void fix_symbols(Graph& g, const std::map<std::string, Dim, std::less<>>& sizes) {
-  for (ValueId v = 0; v < g.value_count(); ++v)
-    if (auto& shape = g.value(v).type.shape)
-      for (Dim& d : *shape) d = d.substitute(sizes);
-  for (NodeId n = 0; n < g.node_count(); ++n)
-    for (const Body& b : g.node(n).bodies) fix_symbols(*b.graph, sizes);
-}
-
 std::vector<ValueId> tapped_values(const Graph& g, const std::vector<std::string>& patterns) {
   std::vector<ValueId> list;
   for (ValueId v = 0; v < g.value_count(); ++v) {
@@ -53,13 +44,6 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
                 const BuildOptions& options) {
   const Preference preference{backend_preference(options.backend, extensions), choose_isa(options.isa),
                               options.allow_reference};
-  std::map<std::string, Dim, std::less<>> sizes;
-  for (const auto& [name, size] : options.shapes) {
-    if (size < 0)
-      throw Error(Code::build_bad_option, "build", "a size of at least 0 for " + name, std::to_string(size));
-    sizes.emplace(name, Dim(size));
-  }
-  if (!sizes.empty()) fix_symbols(graph, sizes);
   const std::vector<ValueId> taps = tapped_values(graph, options.taps);
   report(options, "fold", 0);
   const Folds folds = fold_constants(graph, {.schemas = &schemas,

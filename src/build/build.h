@@ -10,8 +10,8 @@
 
 namespace lathe {
 
-/// `graph` is complete (typed, in newest operators) and is changed on the way. Throws build_no_kernel,
-/// build_reference_forbidden, build_device_absent, build_bad_option; each names the node.
+/// `graph` is complete (typed, in newest operators, with symbols fixed) and is changed on the way. Throws
+/// build_no_kernel, build_reference_forbidden, build_device_absent, build_bad_option; each names the node.
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options);
 

@@ -34,7 +34,7 @@ PlanType plan_type(const ValueType& t) {
       p.kind = To::optional;
       break;
   }
-  p.elem = t.elem;
+  p.elem = t.kind == From::sequence && t.inner ? t.inner->elem : t.elem;
   p.shape = t.shape;
   p.text = onnx_text(t);
   return p;

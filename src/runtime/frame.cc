@@ -78,6 +78,17 @@ class StepContext final : public KernelContext {
     frame_.ready_[i] = frame_.values_[id(i)].is_tensor();
   }
 
+  Expected expected(size_t i) const override {
+    Expected e;
+    if (!wants(i)) return e;
+    const PlanType& t = frame_.graph_.plan->values[id(i)].type;
+    e.type = t.elem;
+    if (!t.shape) return e;
+    e.shape.emplace();
+    for (const Dim& d : *t.shape) e.shape->push_back(d.value().value_or(-1));
+    return e;
+  }
+
   void* workspace(size_t bytes) override {
     frame_.workspace_.ensure(aligned_size(bytes));
     return frame_.workspace_.data();
@@ -282,7 +293,8 @@ bool Frame::infer(const ProgramStep& s) {
   for (size_t i = 0; i < out.size(); ++i) {
     Fact<int64_t>& f = out_facts_[i];
     f.present = out[i] >= 0;
-    f.type = f.present ? graph_.plan->values[static_cast<size_t>(out[i])].type.elem : DataType::undefined;
+    f.type =
+        f.present ? graph_.plan->values[static_cast<size_t>(out[i])].type.own_elem() : DataType::undefined;
     f.ranked = f.valued = false;
   }
   ShapeContext<int64_t> c({in_facts_.data(), in.size()}, {out_facts_.data(), out.size()});

@@ -81,7 +81,7 @@ class LayoutMaker {
     }
     for (size_t i = 0; i < out.size(); ++i) {
       outputs[i].present = out[i] >= 0;
-      if (out[i] >= 0) outputs[i].type = graph_.plan->values[static_cast<size_t>(out[i])].type.elem;
+      if (out[i] >= 0) outputs[i].type = graph_.plan->values[static_cast<size_t>(out[i])].type.own_elem();
     }
     ShapeContext<int64_t> c(inputs, outputs);
     s.codec->shape(s.op.get(), c);
@@ -151,9 +151,7 @@ class LayoutMaker {
     }
   }
 
-  bool is_tensor(int32_t v) const {
-    return graph_.plan->values[static_cast<size_t>(v)].type.kind == PlanType::Kind::tensor;
-  }
+  bool is_tensor(int32_t v) const { return graph_.plan->values[static_cast<size_t>(v)].type.is_tensor(); }
 
   const Program& program_;
   const ProgramGraph& graph_;

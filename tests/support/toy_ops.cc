@@ -106,7 +106,7 @@ void give(KernelContext& c, size_t i, const Value& v) {
   std::copy_n(static_cast<const char*>(t.data()), t.bytes(), static_cast<char*>(y.data()));
 }
 void choose(const Undeclared&, KernelContext& c) {
-  KernelBody& b = c.body(c.in(0).as<bool>()[0] ? 0 : 1);
+  KernelBody& b = c.body(c.in(0).as<bool>()[0] ? 1 : 0);
   b.run({});
   give(c, 0, b.output(0));
 }

@@ -8,7 +8,7 @@
 //   Spin(x) -> y                  polls for ever
 //   Fill(shape) -> y              float zeros
 //   Length(x) -> n                int64 scalar; its value follows from the shape
-//   Choose(cond) {then, else}     runs one of two bodies
+//   Choose(cond) {else, then}     runs one of two bodies
 //   Repeat(n, states…) {body}     n times states = body(i, states…)
 //   Collect(x, y) -> seq          a sequence of two tensors;  First(seq) -> x
 #pragma once
