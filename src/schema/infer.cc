@@ -211,9 +211,10 @@ void NodeInference::bind_types() {
     else if (variable->types.size() == 1)
       types_[i] = ValueType::parse(variable->types[0]);
   }
-  if (schema_.output_type_function() && !types_.empty()) {
-    const DataType t = schema_.output_type_function()(node_, inputs_);
-    if (t != DataType::undefined) types_[0] = ValueType::tensor(t);
+  for (const auto& [output, type_of_output] : schema_.output_types()) {
+    if (output >= types_.size()) continue;
+    const DataType t = type_of_output(node_, inputs_);
+    if (t != DataType::undefined) types_[output] = ValueType::tensor(t);
   }
 }
 

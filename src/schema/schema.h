@@ -149,10 +149,10 @@ class OpSchema {
     infer_ = f;
     return *this;
   }
-  /// Only the element type of output 0: for Cast, EyeLike, RandomNormal, … The shape still comes from the
-  /// rule.
-  OpSchema& output_type(DataType (*f)(const Node&, std::span<const ValueType>)) {
-    output_type_ = f;
+  /// Only the element type of an output that no input binds: of Cast, EyeLike, RandomNormal, … The shape
+  /// still comes from the rule. Say it once for each such output.
+  OpSchema& output_type(DataType (*f)(const Node&, std::span<const ValueType>), size_t output = 0) {
+    output_types_.emplace_back(output, f);
     return *this;
   }
   OpSchema& contract(NumericContract c) {
@@ -181,7 +181,7 @@ class OpSchema {
   auto shape_rule() const { return shape_; }
   auto attribute_check() const { return check_; }
   InferFunction infer_function() const { return infer_; }
-  auto output_type_function() const { return output_type_; }
+  const auto& output_types() const { return output_types_; }
   BodyFunction body_function() const { return body_; }
 
  private:
@@ -190,7 +190,7 @@ class OpSchema {
   void (*check_)(const Attributes&) = nullptr;
   void (*shape_)(const Attributes&, ShapeContext<Dim>&) = nullptr;
   InferFunction infer_ = nullptr;
-  DataType (*output_type_)(const Node&, std::span<const ValueType>) = nullptr;
+  std::vector<std::pair<size_t, DataType (*)(const Node&, std::span<const ValueType>)>> output_types_;
   BodyFunction body_ = nullptr;
   NumericContract contract_;
   bool partial_ = false, deterministic_ = true;

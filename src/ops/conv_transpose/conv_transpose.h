@@ -1,0 +1,96 @@
+// ConvTranspose: what is to Conv as a transposed matrix is to the matrix. Each element of X adds its multiple
+// of the kernel to Y.
+//   X [N, C, in…], W [C, M / group, kernel…], B [M] → Y [N, M, out…]
+#pragma once
+
+#include "ops/window.h"
+
+namespace lathe {
+
+struct ConvTranspose {
+  Windowing window;
+  std::vector<int64_t> kernel_shape, output_padding, output_shape;
+  int64_t group = 1;
+  void fields(auto&& f) {
+    f("auto_pad", window.auto_pad);
+    f("dilations", window.dilations);
+    f("group", group);
+    f("kernel_shape", kernel_shape);
+    f("output_padding", output_padding);
+    f("output_shape", output_shape);
+    f("pads", window.pads);
+    f("strides", window.strides);
+  }
+
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    const auto& x = c.shape(0);
+    const auto& w = c.shape(1);
+    c.require(x.size() >= 3, "X of rank 3 or more: [N, C, spatial axes]", c.text(x));
+    c.require(w.size() == x.size(), "W of the rank of X", c.text(w) + " for " + c.text(x));
+    if (group < 1 || group > INT32_MAX)
+      c.fail(Code::node_bad_attribute, "group of at least 1", std::to_string(group), {});
+    const size_t spatial = x.size() - 2;
+    window.check(c, spatial);
+    Windowing::check_list(c, "kernel_shape", kernel_shape, spatial, 1);
+    Windowing::check_list(c, "output_padding", output_padding, spatial, 0);
+    // Some exporters write N and C too.
+    Windowing::check_list(c, "output_shape", output_shape,
+                          output_shape.size() == x.size() ? x.size() : spatial, 0);
+    c.same(x[1], w[0], "the channels of X and of W");
+    const auto channels = known(x[1]);
+    c.require(!channels || *channels % group == 0, "channels divisible by group " + std::to_string(group),
+              to_text(x[1]));
+    const D filters = times(w[1], D(group));
+    if (c.has(2)) {
+      c.require(c.rank(2) == 1, "a bias of rank 1", c.text(c.shape(2)));
+      c.same(c.shape(2)[0], filters, "the size of the bias and the output channels");
+    }
+    std::vector<D> y{x[0], filters};
+    for (size_t i = 0; i < spatial; ++i) {
+      if (!kernel_shape.empty()) c.same(w[i + 2], D(kernel_shape[i]), "kernel_shape and the kernel of W");
+      y.push_back(output_size(c, i, x[i + 2], kernel_shape.empty() ? w[i + 2] : D(kernel_shape[i])));
+    }
+    c.output(0, std::move(y));
+  }
+
+  /// The spatial axes of the convolution from Y to X that this one transposes, for shapes that the rule
+  /// accepted.
+  WindowAxes axes(const Shape& x, const Shape& w, const Shape& y) const {
+    WindowAxes all;
+    for (size_t i = 0; i + 2 < x.size(); ++i) {
+      WindowAxis a{y[i + 2], x[i + 2], w[i + 2], window.stride(i), window.dilation(i), 0, 0};
+      if (window.same() || !output_shape.empty()) {
+        const int64_t natural = (a.out - 1) * a.stride + padding(i) + window.reach(i, a.kernel);
+        const int64_t total = std::max<int64_t>(0, natural - a.in);
+        a.pad_begin = window.auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+        a.pad_end = total - a.pad_begin;
+      } else if (window.explicit_pads()) {
+        a.pad_begin = window.pad_begin(i);
+        a.pad_end = window.pad_end(i);
+      }
+      all.push_back(a);
+    }
+    return all;
+  }
+
+ private:
+  int64_t padding(size_t i) const { return output_padding.empty() ? 0 : output_padding[i]; }
+
+  template <class D>
+  D output_size(const ShapeContext<D>& c, size_t i, const D& in, const D& kernel) const {
+    if (const auto k = known(kernel); k && (*k < 1 || *k > INT32_MAX))
+      c.fail(Code::node_bad_shape, "a kernel size in [1, 2147483647]", std::to_string(*k), {});
+    const D stride(window.stride(i));
+    const D natural = plus(plus(times(minus(in, D(1)), stride), D(padding(i))), window.reach(i, kernel));
+    if (!output_shape.empty()) return D(output_shape[output_shape.size() + 2 - c.shape(0).size() + i]);
+    if (window.same()) return times(in, stride);
+    if (!window.explicit_pads()) return natural;
+    const D size = minus(natural, D(window.pad_begin(i) + window.pad_end(i)));
+    const auto n = known(size);
+    c.require(!n || *n >= 0, "pads that leave an output of 0 or more elements", to_text(size));
+    return size;
+  }
+};
+
+}  // namespace lathe

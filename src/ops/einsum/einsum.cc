@@ -1,0 +1,15 @@
+#include "ops/einsum/einsum.h"
+
+#include "schema/schema.h"
+
+namespace lathe {
+
+void declare_einsum(SchemaCatalog& c) {
+  c.add("Einsum")
+      .version(12, "(Inputs*1: T) -> (Output: T) {equation: string!} [T: @number]")
+      .version(28, "(Inputs*1: T) -> (Output: T) {equation: string!} [T: @number_13]")
+      .rule<Einsum>()
+      .contract({.epsilons = 4, .per_reduced = true});
+}
+
+}  // namespace lathe

@@ -1,0 +1,174 @@
+#include "ops/norm/norm.h"
+
+#include <array>
+
+#include "schema/upgrade.h"
+
+namespace lathe {
+namespace {
+
+void drop_consumed_inputs(UpgradeContext& u) { u.node().attributes.erase("consumed_inputs"); }
+
+/// Training was told by the outputs asked for, and could be turned off.
+void batch_norm_7_from_6(UpgradeContext& u) {
+  Node& node = u.node();
+  if (node.attributes.get<int64_t>("is_test", 0) != 0 && node.outputs.size() > 1) node.outputs.resize(1);
+  node.attributes.erase("is_test");
+}
+
+/// Statistics for each activation instead of each channel: every activation becomes a channel.
+void batch_norm_9_from_7(UpgradeContext& u) {
+  Node& node = u.node();
+  const bool per_activation = node.attributes.get<int64_t>("spatial", 1) == 0;
+  node.attributes.erase("spatial");
+  if (!per_activation) return;
+  for (size_t i = 1; i < node.outputs.size(); ++i)
+    if (node.outputs[i] != no_id)
+      throw Error(Code::node_cannot_convert, "import", "one output of BatchNormalization with spatial = 0",
+                  "a node for training");
+  const ValueId x = node.inputs[0];
+  const ValueId shape = u.insert("Shape", {x}, {})[0];
+  const ValueId row = u.add_constant(int64_vector(std::array<int64_t, 1>{-1}), "row");
+  Attributes axis;
+  axis.set("axis", int64_t{1});
+  u.node().inputs[0] = u.insert("Flatten", {x}, axis)[0];
+  for (size_t i = 1; i <= 4; ++i) u.node().inputs[i] = u.insert("Reshape", {u.node().inputs[i], row}, {})[0];
+  Attributes zeros_stay;
+  zeros_stay.set("allowzero", int64_t{1});
+  u.append(0, "Reshape", {shape}, zeros_stay);
+}
+
+/// What used to be told by the outputs asked for. The saved mean and variance served nobody but a gradient.
+void batch_norm_14_from_9(UpgradeContext& u) {
+  Node& node = u.node();
+  bool training = false;
+  for (size_t i = 1; i < node.outputs.size(); ++i) training = training || node.outputs[i] != no_id;
+  if (node.outputs.size() > 3) node.outputs.resize(3);
+  if (training) node.attributes.set("training_mode", int64_t{1});
+}
+
+/// Scale and bias of each group become those of its channels.
+void group_norm_21_from_18(UpgradeContext& u) {
+  const auto groups = u.node().attributes.get<int64_t>("num_groups", 0);
+  const ValueType x = u.input_type(0);
+  const auto channels = x.shape && x.shape->size() >= 2 ? known((*x.shape)[1]) : std::nullopt;
+  if (!channels || groups < 1 || *channels % groups != 0)
+    throw Error(Code::node_cannot_convert, "import",
+                "a known number of channels, divisible by num_groups " + std::to_string(groups), x.str());
+  const ValueId column = u.add_constant(int64_vector(std::array<int64_t, 2>{-1, 1}), "column");
+  const ValueId wide =
+      u.add_constant(int64_vector(std::array<int64_t, 2>{groups, *channels / groups}), "channels");
+  const ValueId flat = u.add_constant(int64_vector(std::array<int64_t, 1>{-1}), "flat");
+  for (size_t i : {1, 2}) {
+    const ValueId rows = u.insert("Reshape", {u.node().inputs[i], column}, {})[0];
+    const ValueId copies = u.insert("Expand", {rows, wide}, {})[0];
+    u.node().inputs[i] = u.insert("Reshape", {copies, flat}, {})[0];
+  }
+}
+
+/// stash_type tells the type of the statistics.
+DataType stash_type(const Node& node, std::span<const ValueType>) {
+  return static_cast<DataType>(node.attributes.get<int64_t>("stash_type", 1));
+}
+
+constexpr NumericContract statistics{.epsilons = 8, .per_reduced = true};
+
+}  // namespace
+
+void declare_norm(SchemaCatalog& c) {
+  c.add("BatchNormalization")
+      .version(1,
+               "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, "
+               "saved_var?: T) {consumed_inputs: ints!, momentum: float = 0.8999999761581421, epsilon: float "
+               "= 9.999999747378752e-06, is_test: int = 0, spatial: int = 1} [T: @float]")
+      .version(6,
+               "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, "
+               "saved_var?: T) {momentum: float = 0.8999999761581421, epsilon: float = "
+               "9.999999747378752e-06, is_test: int = 0, spatial: int = 1} [T: @float]",
+               drop_consumed_inputs)
+      .version(7,
+               "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, "
+               "saved_var?: T) {momentum: float = 0.8999999761581421, epsilon: float = "
+               "9.999999747378752e-06, spatial: int = 1} [T: @float]",
+               batch_norm_7_from_6)
+      .version(
+          9,
+          "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, saved_var?: "
+          "T) {momentum: float = 0.8999999761581421, epsilon: float = 9.999999747378752e-06} [T: @float]",
+          batch_norm_9_from_7)
+      .version(14,
+               "(X: T, scale: T, B: T, input_mean: U, input_var: U) -> (Y: T, running_mean?: U, "
+               "running_var?: U) {training_mode: int = 0, momentum: float = 0.8999999761581421, epsilon: "
+               "float = 9.999999747378752e-06} [T: @float_13; U: @float_13]",
+               batch_norm_14_from_9)
+      .version(15,
+               "(X: T, scale: T1, B: T1, input_mean: T2, input_var: T2) -> (Y: T, running_mean?: T2, "
+               "running_var?: T2) {training_mode: int = 0, momentum: float = 0.8999999761581421, epsilon: "
+               "float = 9.999999747378752e-06} [T: @float_13; T1: @float_13; T2: @float_13]")
+      .rule<BatchNormalization>()
+      .contract(statistics);
+  c.add("InstanceNormalization")
+      .version(1,
+               "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06, "
+               "consumed_inputs: ints} [T: @float]")
+      .version(
+          6, "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06} [T: @float]",
+          drop_consumed_inputs)
+      .version(
+          22,
+          "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06} [T: @float_13]")
+      .rule<InstanceNormalization>()
+      .contract(statistics);
+  c.add("LayerNormalization")
+      .version(17,
+               "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {stash_type: int = 1, epsilon: "
+               "float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; U: float bfloat16]")
+      .rule<LayerNormalization>()
+      .output_type(stash_type, 1)
+      .output_type(stash_type, 2)
+      .contract(statistics);
+  c.add("GroupNormalization")
+      .version(18,
+               "(X: T, scale: T, bias: T) -> (Y: T) {num_groups: int!, epsilon: float = "
+               "9.999999747378752e-06} [T: @float_13]")
+      .version(21,
+               "(X: T, scale: T, bias: T) -> (Y: T) {stash_type: int = 1, num_groups: int!, epsilon: float = "
+               "9.999999747378752e-06} [T: @float_13]",
+               group_norm_21_from_18)
+      .rule<GroupNormalization>()
+      .contract(statistics);
+  c.add("RMSNormalization")
+      .version(23,
+               "(X: T, scale: V) -> (Y: V) {stash_type: int = 1, epsilon: float = 9.999999747378752e-06, "
+               "axis: int = -1} [T: @float_13; V: @float_13]")
+      .rule<RmsNormalization>()
+      .contract(statistics);
+  c.add("SimplifiedLayerNormalization")
+      .version(1,
+               "(X: T, scale: V) -> (Y: V, inv_std_var?: U) {stash_type: int = 1, epsilon: float = "
+               "9.999999747378752e-06, axis: int = -1} [T: @float_13; V: @float_13; U: float double]")
+      .rule<SimplifiedLayerNormalization>()
+      .output_type(stash_type, 1)
+      .contract(statistics);
+  c.add("LRN")
+      .version(1,
+               "(X: T) -> (Y: T) {bias: float = 1, beta: float = 0.75, alpha: float = 9.999999747378752e-05, "
+               "size: int!} [T: @float]")
+      .version(13,
+               "(X: T) -> (Y: T) {bias: float = 1, beta: float = 0.75, alpha: float = 9.999999747378752e-05, "
+               "size: int!} [T: @float_13]")
+      .rule<Lrn>()
+      .contract(statistics);
+  c.add("LpNormalization")
+      .version(1, "(input: T) -> (output: T) {p: int = 2, axis: int = -1} [T: @float]")
+      .version(22, "(input: T) -> (output: T) {p: int = 2, axis: int = -1} [T: @float_13]")
+      .rule<LpNormalization>()
+      .contract(statistics);
+  c.add("MeanVarianceNormalization")
+      .version(9, "(X: T) -> (Y: T) {axes: ints = [0,2,3]} [T: @float]")
+      .version(13, "(X: T) -> (Y: T) {axes: ints = [0,2,3]} [T: @float_13]")
+      .rule<MeanVarianceNormalization>()
+      .contract(statistics);
+}
+
+}  // namespace lathe

@@ -1,0 +1,119 @@
+#include "ops/pool/pool.h"
+
+#include <cmath>
+
+#include "schema/schema.h"
+
+namespace lathe {
+namespace {
+
+/// p became a whole number.
+void lp_pool_2_from_1(UpgradeContext& u) {
+  const float p = u.node().attributes.get<float>("p", 2);
+  if (!(p >= 1 && p <= 1e6f) || p != std::trunc(p))
+    throw Error(Code::node_cannot_convert, "import", "p that is a whole number of at least 1",
+                std::to_string(p));
+  u.node().attributes.set("p", static_cast<int64_t>(p));
+}
+
+constexpr NumericContract sums{.epsilons = 4, .per_reduced = true};
+
+}  // namespace
+
+void declare_pool(SchemaCatalog& c) {
+  c.add("MaxPool")
+      .version(1,
+               "(X: T) -> (Y: T) {pads: ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: "
+               "ints!} [T: @float]")
+      .version(8,
+               "(X: T) -> (Y: T, Indices?: I) {storage_order: int = 0, pads: ints, auto_pad: string = "
+               "'NOTSET', strides: ints, kernel_shape: ints!} [T: @float; I: int64]")
+      .version(
+          10,
+          "(X: T) -> (Y: T, Indices?: I) {storage_order: int = 0, dilations: ints, ceil_mode: int = 0, pads: "
+          "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float; I: int64]")
+      .version(
+          11,
+          "(X: T) -> (Y: T, Indices?: I) {storage_order: int = 0, dilations: ints, ceil_mode: int = 0, pads: "
+          "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float; I: int64]")
+      .version(12,
+               "(X: T) -> (Y: T, Indices?: I) {storage_order: int = 0, dilations: ints, ceil_mode: int = 0, "
+               "pads: ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: float16 "
+               "float double int8 uint8; I: int64]")
+      .version(22,
+               "(X: T) -> (Y: T, Indices?: I) {storage_order: int = 0, dilations: ints, ceil_mode: int = 0, "
+               "pads: ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float_13 "
+               "int8 uint8; I: int64]")
+      .rule<MaxPool>()
+      .contract({.exact = true});
+  c.add("AveragePool")
+      .version(1,
+               "(X: T) -> (Y: T) {pads: ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: "
+               "ints!} [T: @float]")
+      .version(7,
+               "(X: T) -> (Y: T) {count_include_pad: int = 0, pads: ints, auto_pad: string = 'NOTSET', "
+               "strides: ints, kernel_shape: ints!} [T: @float]")
+      .version(10,
+               "(X: T) -> (Y: T) {count_include_pad: int = 0, ceil_mode: int = 0, pads: ints, auto_pad: "
+               "string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float]")
+      .version(11,
+               "(X: T) -> (Y: T) {count_include_pad: int = 0, ceil_mode: int = 0, pads: ints, auto_pad: "
+               "string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float]")
+      .version(19,
+               "(X: T) -> (Y: T) {count_include_pad: int = 0, dilations: ints, ceil_mode: int = 0, pads: "
+               "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float]")
+      .version(22,
+               "(X: T) -> (Y: T) {count_include_pad: int = 0, dilations: ints, ceil_mode: int = 0, pads: "
+               "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float_13]")
+      .rule<AveragePool>()
+      .contract(sums);
+  c.add("LpPool")
+      .version(1,
+               "(X: T) -> (Y: T) {p: float = 2, pads: ints, auto_pad: string = 'NOTSET', strides: ints, "
+               "kernel_shape: ints} [T: @float]")
+      .version(2,
+               "(X: T) -> (Y: T) {p: int = 2, pads: ints, auto_pad: string = 'NOTSET', strides: ints, "
+               "kernel_shape: ints!} [T: @float]",
+               lp_pool_2_from_1)
+      .version(11,
+               "(X: T) -> (Y: T) {p: int = 2, pads: ints, auto_pad: string = 'NOTSET', strides: ints, "
+               "kernel_shape: ints!} [T: @float]")
+      .version(18,
+               "(X: T) -> (Y: T) {p: int = 2, pads: ints, auto_pad: string = 'NOTSET', ceil_mode: int = 0, "
+               "dilations: ints, strides: ints, kernel_shape: ints!} [T: @float]")
+      .version(22,
+               "(X: T) -> (Y: T) {p: int = 2, pads: ints, auto_pad: string = 'NOTSET', ceil_mode: int = 0, "
+               "dilations: ints, strides: ints, kernel_shape: ints!} [T: @float_13]")
+      .rule<LpPool>()
+      .contract(sums);
+  c.add("GlobalAveragePool")
+      .version(1, "(X: T) -> (Y: T) [T: @float]")
+      .version(22, "(X: T) -> (Y: T) [T: @float_13]")
+      .rule<GlobalPool>()
+      .contract(sums);
+  c.add("GlobalMaxPool")
+      .version(1, "(X: T) -> (Y: T) [T: @float]")
+      .version(22, "(X: T) -> (Y: T) [T: @float_13]")
+      .rule<GlobalPool>()
+      .contract({.exact = true});
+  c.add("GlobalLpPool")
+      .version(1, "(X: T) -> (Y: T) {p: float = 2} [T: @float]")
+      .version(2, "(X: T) -> (Y: T) {p: int = 2} [T: @float]", lp_pool_2_from_1)
+      .version(22, "(X: T) -> (Y: T) {p: int = 2} [T: @float_13]")
+      .rule<GlobalLpPool>()
+      .contract(sums);
+  c.add("MaxUnpool")
+      .version(9,
+               "(X: T1, I: T2, output_shape?: T2) -> (output: T1) {pads: ints, strides: ints, kernel_shape: "
+               "ints!} [T1: @float; T2: int64]")
+      .version(11,
+               "(X: T1, I: T2, output_shape?: T2) -> (output: T1) {pads: ints, strides: ints, kernel_shape: "
+               "ints!} [T1: @float; T2: int64]")
+      .version(22,
+               "(X: T1, I: T2, output_shape?: T2) -> (output: T1) {pads: ints, strides: ints, kernel_shape: "
+               "ints!} [T1: @float_13; T2: int64]")
+      .rule<MaxUnpool>()
+      .contract({.exact = true});
+}
+
+}  // namespace lathe
