@@ -1,0 +1,197 @@
+#include "ops/elementwise/lanes.h"
+
+namespace lathe {
+namespace {
+
+template <class... T>
+bool with_type(DataType type, auto&& f) {
+  return ((type == type_of<T> ? (f.template operator()<T>(), true) : false) || ...);
+}
+/// Calls f.operator()<T>() for every storage type of whole bytes.
+bool with_number(DataType type, auto&& f) {
+  return with_type<float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                   uint32_t, uint64_t, bool, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ,
+                   Float8E8M0, Float6E2M3, Float6E3M2>(type, f);
+}
+
+template <class To>
+To convert_lane(double x) {
+  if constexpr (std::is_same_v<To, double> || std::is_same_v<To, float>)
+    return static_cast<To>(x);
+  else if constexpr (std::is_same_v<To, bool>)
+    return x != 0;
+  else if constexpr (std::is_same_v<To, Float16>)
+    return to_float16(x);
+  else if constexpr (!std::is_integral_v<To>)
+    return Element<To>::store(static_cast<float>(x));
+  else if constexpr (std::is_same_v<To, uint64_t>)
+    return x >= 9223372036854775808.0 && x < 18446744073709551616.0 ? static_cast<uint64_t>(x)
+                                                                   : static_cast<uint64_t>(to_integer(x));
+  else if constexpr (std::is_same_v<To, int64_t> || std::is_same_v<To, uint32_t>)
+    return static_cast<To>(to_integer(x));
+  else  // by way of int32, as the processor does
+    return static_cast<To>(x > -2147483649.0 && x < 2147483648.0 ? static_cast<int32_t>(x) : INT32_MIN);
+}
+
+template <class To, class L>
+requires std::is_integral_v<L> To convert_lane(L x) {
+  if constexpr (std::is_arithmetic_v<To>)
+    return static_cast<To>(x);
+  else
+    return Element<To>::store(static_cast<float>(x));
+}
+
+[[noreturn]] void not_a_number(DataType t) {
+  throw Error(Code::node_bad_type, "run", "numbers", std::string(name_of(t)));
+}
+
+}  // namespace
+
+template <class L>
+void load_lanes(const Tensor& t, int64_t first, int64_t n, L* to) {
+  if (is_packed(t.type())) {
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = is_float(t.type()) ? convert_lane<L>(load_double(t, first + i))
+                                 : convert_lane<L>(load_int(t, first + i));
+    return;
+  }
+  const bool ok = with_number(t.type(), [&]<class T> {
+    const T* from = t.as<T>().data() + first;
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_integral_v<T> && (std::is_unsigned_v<T> || std::is_same_v<T, bool>))
+        to[i] = convert_lane<L>(static_cast<uint64_t>(from[i]));
+      else if constexpr (std::is_integral_v<T>)
+        to[i] = convert_lane<L>(static_cast<int64_t>(from[i]));
+      else
+        to[i] = convert_lane<L>(static_cast<double>(Element<T>::load(from[i])));
+    }
+  });
+  if (!ok) not_a_number(t.type());
+}
+
+template <class L>
+void store_lanes(Tensor& t, int64_t first, int64_t n, const L* from) {
+  if (is_packed(t.type())) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (is_float(t.type()))
+        store_double(t, first + i, static_cast<double>(from[i]));
+      else
+        store_int(t, first + i, convert_lane<int64_t>(from[i]));
+    }
+    return;
+  }
+  const bool ok = with_number(t.type(), [&]<class T> {
+    T* to = t.as<T>().data() + first;
+    for (int64_t i = 0; i < n; ++i) to[i] = convert_lane<T>(from[i]);
+  });
+  if (!ok) not_a_number(t.type());
+}
+
+template void load_lanes(const Tensor&, int64_t, int64_t, double*);
+template void load_lanes(const Tensor&, int64_t, int64_t, int64_t*);
+template void load_lanes(const Tensor&, int64_t, int64_t, uint64_t*);
+template void store_lanes(Tensor&, int64_t, int64_t, const double*);
+template void store_lanes(Tensor&, int64_t, int64_t, const int64_t*);
+template void store_lanes(Tensor&, int64_t, int64_t, const uint64_t*);
+
+BroadcastRows::BroadcastRows(const KernelContext& c, const Shape& out, std::span<const Shape* const> inputs) {
+  std::vector<Shape> strides(inputs.size(), Shape(out.size(), 0));
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const Shape& in = *inputs[k];
+    int64_t stride = 1;
+    for (size_t a = in.size(); a-- > 0;) {
+      const size_t at = a + out.size() - in.size();
+      if (in.size() > out.size() || (in[a] != 1 && in[a] != out[at]))
+        c.fail(Code::run_bad_shape, "shapes that broadcast to " + describe(out), describe(in));
+      strides[k][at] = in[a] == 1 ? 0 : stride;
+      stride *= in[a];
+    }
+  }
+  // Axes that every input crosses in one go become one. Built innermost first.
+  strides_.resize(inputs.size());
+  for (size_t a = out.size(); a-- > 0;) {
+    if (out[a] == 1) continue;
+    bool merges = !sizes_.empty();
+    for (size_t k = 0; merges && k < inputs.size(); ++k)
+      merges = strides[k][a] == strides_[k].back() * sizes_.back();
+    if (merges) {
+      sizes_.back() *= out[a];
+      continue;
+    }
+    sizes_.push_back(out[a]);
+    for (size_t k = 0; k < inputs.size(); ++k) strides_[k].push_back(strides[k][a]);
+  }
+  if (sizes_.empty()) {
+    sizes_.push_back(1);
+    for (Shape& s : strides_) s.push_back(0);
+  }
+  std::reverse(sizes_.begin(), sizes_.end());
+  for (Shape& s : strides_) {
+    std::reverse(s.begin(), s.end());
+    steps_.push_back(s.back());
+  }
+}
+
+void BroadcastRows::each(int64_t begin, int64_t end,
+                         FunctionRef<void(int64_t, const int64_t*, int64_t)> f) const {
+  if (begin >= end) return;
+  Shape index(sizes_.size(), 0);
+  int64_t rest = begin;
+  for (size_t a = sizes_.size(); a-- > 0;) {
+    index[a] = rest % sizes_[a];
+    rest /= sizes_[a];
+  }
+  std::vector<int64_t> offsets(strides_.size());
+  while (begin < end) {
+    for (size_t k = 0; k < offsets.size(); ++k) {
+      offsets[k] = 0;
+      for (size_t a = 0; a < sizes_.size(); ++a) offsets[k] += index[a] * strides_[k][a];
+    }
+    const int64_t n = std::min(sizes_.back() - index.back(), end - begin);
+    f(begin, offsets.data(), n);
+    begin += n;
+    index.back() += n;
+    for (size_t a = sizes_.size(); a-- > 1 && index[a] == sizes_[a];) {
+      index[a] = 0;
+      ++index[a - 1];
+    }
+  }
+}
+
+template <class L>
+void map_lanes(KernelContext& c, size_t count, LaneFunction<L> f) {
+  Tensor& out = c.out(0);
+  std::vector<const Shape*> shapes;
+  for (size_t k = 0; k < count; ++k) shapes.push_back(&c.in(k).shape());
+  const BroadcastRows rows(c, out.shape(), shapes);
+  c.parallel(out.size(), lane_block * 16, [&](int64_t begin, int64_t end) {
+    c.poll();
+    // An input that stands still along a row is spread over its block once.
+    std::vector<L> memory(static_cast<size_t>(lane_block) * (count + 1));
+    std::vector<const L*> in(count);
+    L* result = memory.data() + static_cast<size_t>(lane_block) * count;
+    rows.each(begin, end, [&](int64_t to, const int64_t* from, int64_t length) {
+      for (int64_t done = 0; done < length; done += lane_block) {
+        const int64_t n = std::min(lane_block, length - done);
+        for (size_t k = 0; k < count; ++k) {
+          L* block = memory.data() + static_cast<size_t>(lane_block) * k;
+          in[k] = block;
+          if (rows.step(k) == 1) {
+            load_lanes(c.in(k), from[k] + done, n, block);
+          } else if (done == 0) {
+            load_lanes(c.in(k), from[k], 1, block);
+            std::fill_n(block + 1, n - 1, block[0]);
+          }
+        }
+        f(in.data(), result, n);
+        store_lanes(out, to + done, n, result);
+      }
+    });
+  });
+}
+
+template void map_lanes(KernelContext&, size_t, LaneFunction<double>);
+template void map_lanes(KernelContext&, size_t, LaneFunction<int64_t>);
+template void map_lanes(KernelContext&, size_t, LaneFunction<uint64_t>);
+
+}  // namespace lathe
