@@ -26,7 +26,7 @@ To convert_lane(double x) {
     return Element<To>::store(static_cast<float>(x));
   else if constexpr (std::is_same_v<To, uint64_t>)
     return x >= 9223372036854775808.0 && x < 18446744073709551616.0 ? static_cast<uint64_t>(x)
-                                                                   : static_cast<uint64_t>(to_integer(x));
+                                                                    : static_cast<uint64_t>(to_integer(x));
   else if constexpr (std::is_same_v<To, int64_t> || std::is_same_v<To, uint32_t>)
     return static_cast<To>(to_integer(x));
   else  // by way of int32, as the processor does

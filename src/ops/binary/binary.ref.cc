@@ -1,0 +1,209 @@
+#include "ops/binary/binary.h"
+
+#include <cmath>
+#include <functional>
+
+#include "ops/elementwise/lanes.h"
+
+namespace lathe {
+namespace {
+
+/// Arithmetic of integers wraps around: done on unsigned numbers, where that is defined.
+template <class L>
+using Wrapping = std::conditional_t<std::is_same_v<L, double>, double, uint64_t>;
+
+/// out[i] = function(a[i], b[i]) in the lane of the inputs' type.
+template <class Op, auto function>
+void pairwise(const Op&, KernelContext& c) {
+  map_numbers(c, 2, []<class L>(const L* const* in, L* out, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<L>(function(in[0][i], in[1][i]));
+  });
+}
+template <class Op, auto function>
+void pair(KernelCatalog& k, const char* name) {
+  k.reference<Op>(name, pairwise<Op, function>);
+}
+
+/// The same for arithmetic that wraps around.
+template <class Op, auto function>
+void wrapping_pair(KernelCatalog& k, const char* name) {
+  k.reference<Op>(name, [](const Op&, KernelContext& c) {
+    map_numbers(c, 2, []<class L>(const L* const* in, L* out, int64_t n) {
+      using W = Wrapping<L>;
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = static_cast<L>(function(static_cast<W>(in[0][i]), static_cast<W>(in[1][i])));
+    });
+  });
+}
+
+/// Bits of integers, whatever their sign; bools too.
+template <class Op, auto function>
+void bitwise_pair(KernelCatalog& k, const char* name) {
+  k.reference<Op>(name, [](const Op&, KernelContext& c) {
+    map_lanes<uint64_t>(c, 2, [](const uint64_t* const* in, uint64_t* out, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) out[i] = function(in[0][i], in[1][i]);
+    });
+  });
+}
+
+[[noreturn]] void division_by_zero(const KernelContext& c) {
+  c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
+         "check the data that the divisor comes from");
+}
+
+void divide(const Div&, KernelContext& c) {
+  map_numbers(c, 2, [&]<class L>(const L* const* in, L* out, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const L a = in[0][i], b = in[1][i];
+      if constexpr (std::is_same_v<L, double>) {
+        out[i] = a / b;
+      } else {
+        if (b == 0) division_by_zero(c);
+        if constexpr (std::is_signed_v<L>)
+          out[i] = b == -1 ? static_cast<L>(0 - static_cast<uint64_t>(a)) : a / b;
+        else
+          out[i] = a / b;
+      }
+    }
+  });
+}
+
+double modulo(double a, double b, bool sign_of_dividend) {
+  const double r = std::fmod(a, b);
+  if (sign_of_dividend || std::isnan(r)) return r;
+  if (r == 0) return std::copysign(0.0, b);
+  return (r < 0) != (b < 0) ? r + b : r;
+}
+
+template <class L>
+L integer_modulo(L a, L b, bool sign_of_dividend) {
+  if constexpr (std::is_signed_v<L>) {
+    if (b == -1) return 0;  // the smallest number has no negative
+    const L r = a % b;
+    return !sign_of_dividend && r != 0 && (r < 0) != (b < 0) ? r + b : r;
+  }
+  return a % b;
+}
+
+void mod_elements(const Mod& op, KernelContext& c) {
+  map_numbers(c, 2, [&]<class L>(const L* const* in, L* out, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<L, double>) {
+        out[i] = modulo(in[0][i], in[1][i], op.fmod);
+      } else {
+        if (in[1][i] == 0) division_by_zero(c);
+        out[i] = integer_modulo(in[0][i], in[1][i], op.fmod);
+      }
+    }
+  });
+}
+
+/// x^n by squaring, wrapping around. Towards zero for negative exponents: 1/x is 0 but for 1 and -1.
+int64_t integer_power(int64_t x, int64_t n) {
+  if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 == 0 ? 1 : -1) : 0;
+  uint64_t result = 1, factor = static_cast<uint64_t>(x);
+  for (auto left = static_cast<uint64_t>(n); left > 0; left >>= 1) {
+    if (left & 1) result *= factor;
+    factor *= factor;
+  }
+  return static_cast<int64_t>(result);
+}
+
+/// The exponent has a type of its own: whole numbers to whole powers stay exact.
+void power(const Pow&, KernelContext& c) {
+  if (is_float(c.in(0).type()) || is_float(c.in(1).type()))
+    map_lanes<double>(c, 2, [](const double* const* in, double* out, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) out[i] = std::pow(in[0][i], in[1][i]);
+    });
+  else
+    map_lanes<int64_t>(c, 2, [](const int64_t* const* in, int64_t* out, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) out[i] = integer_power(in[0][i], in[1][i]);
+    });
+}
+
+/// Shifts by too much (or by a negative number) leave what extends the sign.
+void bit_shift(const BitShift& op, KernelContext& c) {
+  const auto bits = static_cast<uint64_t>(bits_of(c.in(0).type()));
+  map_numbers(c, 2, [&]<class L>(const L* const* in, L* out, int64_t n) {
+    if constexpr (!std::is_same_v<L, double>)
+      for (int64_t i = 0; i < n; ++i) {
+        const L x = in[0][i];
+        const auto by = static_cast<uint64_t>(in[1][i]);
+        if (by >= bits)
+          out[i] = !op.to_left() && x < 0 ? static_cast<L>(-1) : L(0);
+        else
+          out[i] = op.to_left() ? static_cast<L>(static_cast<uint64_t>(x) << by) : static_cast<L>(x >> by);
+      }
+  });
+}
+
+void equal_strings(KernelContext& c) {
+  Tensor& out = c.out(0);
+  const Shape* shapes[] = {&c.in(0).shape(), &c.in(1).shape()};
+  const BroadcastRows rows(c, out.shape(), shapes);
+  const auto a = c.in(0).as<std::string>(), b = c.in(1).as<std::string>();
+  c.parallel(out.size(), 1024, [&](int64_t begin, int64_t end) {
+    c.poll();
+    rows.each(begin, end, [&](int64_t to, const int64_t* from, int64_t n) {
+      for (int64_t i = 0; i < n; ++i)
+        out.as<bool>()[static_cast<size_t>(to + i)] = a[static_cast<size_t>(from[0] + i * rows.step(0))] ==
+                                                      b[static_cast<size_t>(from[1] + i * rows.step(1))];
+    });
+  });
+}
+
+void equal(const Equal& op, KernelContext& c) {
+  if (c.in(0).type() == DataType::string) return equal_strings(c);
+  pairwise<Equal, std::equal_to<>{}>(op, c);
+}
+
+/// Folds any number of inputs; NaN in any of them wins.
+template <class Op, auto better>
+void extreme(const Op&, KernelContext& c) {
+  map_numbers(c, c.inputs(), [&]<class L>(const L* const* in, L* out, int64_t n) {
+    std::copy_n(in[0], n, out);
+    for (size_t k = 1; k < c.inputs(); ++k)
+      for (int64_t i = 0; i < n; ++i)
+        if (better(in[k][i], out[i]) || in[k][i] != in[k][i]) out[i] = in[k][i];
+  });
+}
+
+template <class Op>
+void sum_of_inputs(const Op&, KernelContext& c) {
+  const double share = std::is_same_v<Op, Mean> ? static_cast<double>(c.inputs()) : 1;
+  map_lanes<double>(c, c.inputs(), [&](const double* const* in, double* out, int64_t n) {
+    std::copy_n(in[0], n, out);
+    for (size_t k = 1; k < c.inputs(); ++k)
+      for (int64_t i = 0; i < n; ++i) out[i] += in[k][i];
+    for (int64_t i = 0; i < n; ++i) out[i] /= share;
+  });
+}
+
+}  // namespace
+
+void reference_binary(KernelCatalog& k) {
+  wrapping_pair<Add, [](auto a, auto b) { return a + b; }>(k, "Add");
+  wrapping_pair<Sub, [](auto a, auto b) { return a - b; }>(k, "Sub");
+  wrapping_pair<Mul, [](auto a, auto b) { return a * b; }>(k, "Mul");
+  k.reference<Div>("Div", divide);
+  k.reference<Mod>("Mod", mod_elements);
+  k.reference<Pow>("Pow", power);
+  k.reference<BitShift>("BitShift", bit_shift);
+  bitwise_pair<BitwiseAnd, [](uint64_t a, uint64_t b) { return a & b; }>(k, "BitwiseAnd");
+  bitwise_pair<BitwiseOr, [](uint64_t a, uint64_t b) { return a | b; }>(k, "BitwiseOr");
+  bitwise_pair<BitwiseXor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "BitwiseXor");
+  bitwise_pair<And, [](uint64_t a, uint64_t b) { return a & b; }>(k, "And");
+  bitwise_pair<Or, [](uint64_t a, uint64_t b) { return a | b; }>(k, "Or");
+  bitwise_pair<Xor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "Xor");
+  k.reference<Equal>("Equal", equal);
+  pair<Greater, std::greater<>{}>(k, "Greater");
+  pair<GreaterOrEqual, std::greater_equal<>{}>(k, "GreaterOrEqual");
+  pair<Less, std::less<>{}>(k, "Less");
+  pair<LessOrEqual, std::less_equal<>{}>(k, "LessOrEqual");
+  k.reference<Max>("Max", extreme<Max, std::greater<>{}>);
+  k.reference<Min>("Min", extreme<Min, std::less<>{}>);
+  k.reference<Sum>("Sum", sum_of_inputs<Sum>);
+  k.reference<Mean>("Mean", sum_of_inputs<Mean>);
+}
+
+}  // namespace lathe
