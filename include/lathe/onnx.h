@@ -3,6 +3,7 @@
 // understood is kept in `unknown`.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -36,6 +37,31 @@ class Bytes {
  private:
   std::string_view view_;
   std::shared_ptr<const void> owner_;
+};
+
+/// An optional whose value lies on the heap: for messages that contain themselves, and for large ones that
+/// are mostly absent. Copies are deep.
+template <class T>
+class Boxed {
+ public:
+  Boxed() = default;
+  Boxed(std::same_as<T> auto v) : p_(std::make_unique<T>(std::move(v))) {}  // NOLINT: as std::optional
+  Boxed(const Boxed& o) : p_(o.p_ ? std::make_unique<T>(*o.p_) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(const Boxed& o) { return *this = Boxed(o); }
+  Boxed& operator=(Boxed&&) noexcept = default;
+
+  bool has_value() const { return p_ != nullptr; }
+  explicit operator bool() const { return has_value(); }
+  T& operator*() { return *p_; }
+  const T& operator*() const { return *p_; }
+  T* operator->() { return p_.get(); }
+  const T* operator->() const { return p_.get(); }
+  T& emplace() { return *(p_ = std::make_unique<T>()); }
+  void reset() { p_.reset(); }
+
+ private:
+  std::unique_ptr<T> p_;
 };
 
 /// Fields of a message that this version does not know, as they were on the wire.
@@ -95,12 +121,12 @@ struct TypeProto {
     Unknown unknown;
   };
   struct Sequence {
-    std::shared_ptr<TypeProto> elem_type;
+    Boxed<TypeProto> elem_type;
     Unknown unknown;
   };
   struct Map {
     std::optional<int32_t> key_type;
-    std::shared_ptr<TypeProto> value_type;
+    Boxed<TypeProto> value_type;
     Unknown unknown;
   };
   struct Opaque {
@@ -109,11 +135,11 @@ struct TypeProto {
   };
   // oneof
   std::optional<Tensor> tensor_type;
-  std::optional<Sequence> sequence_type;
-  std::optional<Map> map_type;
-  std::optional<Sequence> optional_type;  // same fields as Sequence
-  std::optional<Tensor> sparse_tensor_type;
-  std::optional<Opaque> opaque_type;
+  Boxed<Sequence> sequence_type;
+  Boxed<Map> map_type;
+  Boxed<Sequence> optional_type;  // same fields as Sequence
+  Boxed<Tensor> sparse_tensor_type;
+  Boxed<Opaque> opaque_type;
   std::optional<std::string> denotation;
   Unknown unknown;
 };
@@ -151,10 +177,10 @@ struct AttributeProto {
   std::optional<float> f;
   std::optional<int64_t> i;
   std::optional<Bytes> s;
-  std::optional<TensorProto> t;
-  std::shared_ptr<GraphProto> g;
-  std::optional<SparseTensorProto> sparse_tensor;
-  std::optional<TypeProto> tp;
+  Boxed<TensorProto> t;
+  Boxed<GraphProto> g;
+  Boxed<SparseTensorProto> sparse_tensor;
+  Boxed<TypeProto> tp;
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<Bytes> strings;
@@ -287,7 +313,7 @@ struct MapProto {
   std::optional<int32_t> key_type;
   std::vector<int64_t> keys;
   std::vector<Bytes> string_keys;
-  std::shared_ptr<SequenceProto> values;
+  Boxed<SequenceProto> values;
   Unknown unknown;
 };
 struct OptionalProto {
@@ -295,9 +321,9 @@ struct OptionalProto {
   std::optional<int32_t> elem_type;
   std::optional<TensorProto> tensor_value;
   std::optional<SparseTensorProto> sparse_tensor_value;
-  std::shared_ptr<SequenceProto> sequence_value;
-  std::shared_ptr<MapProto> map_value;
-  std::shared_ptr<OptionalProto> optional_value;
+  Boxed<SequenceProto> sequence_value;
+  Boxed<MapProto> map_value;
+  Boxed<OptionalProto> optional_value;
   Unknown unknown;
 };
 

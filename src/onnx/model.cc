@@ -98,7 +98,7 @@ void each_tensor(M& m, F& f) {
   if constexpr (std::is_same_v<M, TensorProto>)
     f(m);
   else
-    wire::visit_fields(m, [&](int, auto& member, auto...) { each_tensor_in(member, f); });
+    wire::visit_fields(m, [&](int, std::string_view, auto& member, auto...) { each_tensor_in(member, f); });
 }
 
 /// The bytes a tensor would have as raw data, where it can have them.

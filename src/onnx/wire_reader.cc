@@ -1,9 +1,13 @@
 #include "onnx/wire_reader.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <protozero/varint.hpp>
 
+#include "base/utf8.h"
 #include "lathe/error.h"
+#include "onnx/memory_budget.h"
 #include "onnx/wire_fields.h"
 
 namespace lathe::onnx::wire {
@@ -11,220 +15,293 @@ namespace {
 
 enum WireType { varint = 0, fixed64 = 1, delimited = 2, group_start = 3, group_end = 4, fixed32 = 5 };
 
-/// What a C++ member is on the wire.
+// What a C++ member is on the wire.
 template <class T>
 inline constexpr bool is_text = std::is_same_v<T, std::string> || std::is_same_v<T, Bytes>;
 template <class T>
-inline constexpr bool is_scalar = std::is_arithmetic_v<T>;
+constexpr int wire_type_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return fixed32;
+  else if constexpr (std::is_same_v<T, double>)
+    return fixed64;
+  else if constexpr (std::is_arithmetic_v<T>)
+    return varint;
+  else
+    return delimited;
+}
+
 template <class T>
-struct Unwrapped {
-  using Type = void;
+struct ListElement {
+  static constexpr size_t size = 0;
 };
 template <class T>
-struct Unwrapped<std::vector<T>> {
-  using Type = T;
+struct ListElement<std::vector<T>> {
+  static constexpr size_t size = sizeof(T);
 };
+
+/// Room for more elements. At least twice what there was: a file may bring a list in a million pieces.
+template <class T>
+void make_room(std::vector<T>& list, size_t more) {
+  if (list.capacity() - list.size() < more)
+    list.reserve(std::max(list.size() + more, list.empty() ? more : 2 * list.capacity()));
+}
 
 class Reader {
  public:
   Reader(std::string_view all, const LoadOptions& options, std::shared_ptr<const void> owner)
-      : start_(all.data()), options_(options), owner_(std::move(owner)) {}
+      : start_(all.data()),
+        max_depth_(static_cast<size_t>(std::max(options.max_depth, 0))),
+        owner_(std::move(owner)),
+        budget_(all.size()) {}
 
   template <Message M>
-  void message(std::string_view bytes, M& m, int depth) {
-    if (depth > options_.max_depth)
-      fail(bytes.data(), Code::wire_too_deep,
-           "messages nested at most " + std::to_string(options_.max_depth) + " deep", "deeper ones",
-           "raise LoadOptions::max_depth if the file is trusted");
+  void message(std::string_view bytes, M& m) {
     const char* p = bytes.data();
     const char* const end = p + bytes.size();
+    reserve_lists(m, p, end);
     while (p < end) {
+      step_ = {};
       const char* const field = p;
-      const uint64_t tag = varint_at(p, end);
-      const uint64_t number = tag >> 3;
-      const auto type = static_cast<int>(tag & 7);
-      if (number == 0 || number > 0x1fffffff)
-        fail(field, Code::wire_malformed, "a field number in 1…2^29-1", std::to_string(number));
+      const Tag tag = tag_at(p, end);
       bool known = false;
-      visit_fields(m, [&](int n, auto& member, auto...) {
-        if (static_cast<uint64_t>(n) == number && !known) known = take(member, type, p, end, depth);
+      visit_fields(m, [&](int n, std::string_view name, auto& member, auto...) {
+        if (static_cast<uint64_t>(n) != tag.number) return;
+        known = true;
+        step_ = {name};
+        take(member, tag.type, field, p, end);
       });
       if (known) continue;
-      skip(type, number, p, end, depth);
+      skip(tag, p, end, path_.size());
       m.unknown.append(field, static_cast<size_t>(p - field));
     }
   }
 
  private:
+  static constexpr size_t no_index = SIZE_MAX;
+  struct Tag {
+    uint64_t number;
+    int type;
+  };
+  /// Where we are, for messages of errors: "graph", "node[3]".
+  struct Step {
+    std::string_view field;
+    size_t index = no_index;
+  };
+
   [[noreturn]] void fail(const char* at, Code code, std::string expected, std::string got,
-                         std::string remedy = {}) const {
+                         std::string remedy = "the file is damaged or no ONNX model: fetch it again") const {
     Diagnostic d;
     d.code = code;
     d.stage = "parse";
-    d.node = "byte " + std::to_string(at - start_);
+    for (const Step& s : path_) {
+      d.node += s.field;
+      if (s.index != no_index) d.node += "[" + std::to_string(s.index) + "]";
+      d.node += ".";
+    }
+    d.node += step_.field;
+    if (d.node.ends_with('.')) d.node.pop_back();
+    d.node += (d.node.empty() ? "byte " : " at byte ") + std::to_string(at - start_);
     d.expected = std::move(expected);
     d.got = std::move(got);
-    d.remedy =
-        remedy.empty() ? "the file is damaged or not an ONNX model: fetch it again" : std::move(remedy);
+    d.remedy = std::move(remedy);
     throw Error(std::move(d));
+  }
+  void charge(const char* at, uint64_t bytes) {
+    if (!budget_.take(bytes))
+      fail(at, Code::wire_too_large,
+           "messages that take at most " + std::to_string(budget_.all()) + " bytes of memory", "more",
+           "files made of millions of empty messages are refused");
   }
 
   uint64_t varint_at(const char*& p, const char* end) const {
     const char* const at = p;
     try {
       return protozero::decode_varint(&p, end);
-    } catch (const std::exception&) {  // protozero's own types: cut short, or more than ten bytes
+    } catch (const std::exception&) {  // protozero's own types
       fail(at, Code::wire_malformed, "a varint of at most ten bytes", "one cut short or overlong");
     }
   }
-
+  Tag tag_at(const char*& p, const char* end) const {
+    const char* const at = p;
+    const uint64_t tag = varint_at(p, end);
+    if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
+      fail(at, Code::wire_malformed, "a field number in 1…536870911", std::to_string(tag >> 3));
+    return {tag >> 3, static_cast<int>(tag & 7)};
+  }
+  // Not protozero's reader: it cuts lengths to 32 bits, and weights of more than 4 GB are real.
   std::string_view delimited_at(const char*& p, const char* end) const {
     const char* const at = p;
     const uint64_t length = varint_at(p, end);
-    if (length > static_cast<uint64_t>(end - p))
+    const auto left = static_cast<uint64_t>(end - p);
+    if (length > left)
       fail(at, Code::wire_malformed,
-           "a length within the message (" + std::to_string(end - p) + " bytes left)",
+           "a length of at most the " + std::to_string(left) + " bytes that are left",
            std::to_string(length));
     const std::string_view view(p, length);
     p += length;
     return view;
   }
+  void advance(const char*& p, const char* end, size_t n) const {
+    if (static_cast<size_t>(end - p) < n)
+      fail(p, Code::wire_malformed, std::to_string(n) + " more bytes", std::to_string(end - p));
+    p += n;
+  }
 
-  void skip(int type, uint64_t number, const char*& p, const char* end, int depth) const {
-    auto advance = [&](size_t n) {
-      if (static_cast<size_t>(end - p) < n)
-        fail(p, Code::wire_malformed, std::to_string(n) + " more bytes", std::to_string(end - p));
-      p += n;
-    };
-    switch (type) {
+  void skip(Tag tag, const char*& p, const char* end, size_t depth) const {
+    switch (tag.type) {
       case varint:
         varint_at(p, end);
         return;
       case fixed64:
-        advance(8);
-        return;
+        return advance(p, end, 8);
       case fixed32:
-        advance(4);
-        return;
+        return advance(p, end, 4);
       case delimited:
         delimited_at(p, end);
         return;
       case group_start:
-        if (depth >= options_.max_depth)
-          fail(p, Code::wire_too_deep,
-               "groups nested at most " + std::to_string(options_.max_depth) + " deep", "deeper ones");
+        check_depth(p, depth);
         for (;;) {
           if (p >= end) fail(p, Code::wire_malformed, "the end of a group", "the end of the message");
-          const uint64_t tag = varint_at(p, end);
-          if ((tag & 7) == group_end) {
-            if (tag >> 3 != number)
-              fail(p, Code::wire_malformed, "the end of group " + std::to_string(number),
-                   "that of " + std::to_string(tag >> 3));
-            return;
+          const char* const at = p;
+          const Tag inner = tag_at(p, end);
+          if (inner.type != group_end) {
+            skip(inner, p, end, depth + 1);
+            continue;
           }
-          skip(static_cast<int>(tag & 7), tag >> 3, p, end, depth + 1);
+          if (inner.number == tag.number) return;
+          fail(at, Code::wire_malformed, "the end of group " + std::to_string(tag.number),
+               "that of " + std::to_string(inner.number));
         }
       default:
-        fail(p, Code::wire_malformed, "a wire type in 0…5, groups in pairs", std::to_string(type));
+        fail(p, Code::wire_malformed, "a wire type in 0…5, groups in pairs", std::to_string(tag.type));
     }
   }
+  void check_depth(const char* at, size_t depth) const {
+    if (depth >= max_depth_)
+      fail(at, Code::wire_too_deep,
+           "messages and groups nested at most " + std::to_string(max_depth_) + " deep", "deeper ones",
+           "raise LoadOptions::max_depth if the file is trusted");
+  }
 
-  /// One scalar; its wire type has been checked.
+  /// Counts the elements first: messages are large, and growing a list moves them all.
+  template <class M>
+  void reserve_lists(M& m, const char* p, const char* end) {
+    const char* const start = p;
+    std::array<size_t, 32> counts{};
+    while (p < end) {
+      const Tag tag = tag_at(p, end);
+      if (tag.number < counts.size()) ++counts[tag.number];
+      skip(tag, p, end, path_.size());
+    }
+    visit_fields(m, [&](int n, std::string_view, auto& member, auto...) {
+      using T = std::remove_reference_t<decltype(member)>;
+      if constexpr (ListElement<T>::size > 0)
+        // A single field may be all of a packed list: packed() makes room for that.
+        if (const size_t count = counts[static_cast<size_t>(n)]; count > 1 || ListElement<T>::size > 8) {
+          charge(start, count * ListElement<T>::size);
+          make_room(member, count);
+        }
+    });
+  }
+
   template <class T>
   T scalar_at(const char*& p, const char* end) const {
     if constexpr (std::is_floating_point_v<T>) {
-      if (static_cast<size_t>(end - p) < sizeof(T))
-        fail(p, Code::wire_malformed, std::to_string(sizeof(T)) + " more bytes", std::to_string(end - p));
+      const char* const from = p;
+      advance(p, end, sizeof(T));
       T v;
-      std::memcpy(&v, p, sizeof(T));
-      p += sizeof(T);
+      std::memcpy(&v, from, sizeof(T));
       return v;
     } else {
       return static_cast<T>(varint_at(p, end));
     }
   }
-  template <class T>
-  static constexpr int wire_type_of() {
-    if constexpr (std::is_same_v<T, float>)
-      return fixed32;
-    else if constexpr (std::is_same_v<T, double>)
-      return fixed64;
-    else if constexpr (is_scalar<T>)
-      return varint;
-    else
-      return delimited;
+  void text(std::string_view from, std::string& to) const {
+    if (!is_utf8(from))
+      fail(from.data(), Code::wire_bad_utf8, "text in UTF-8", "other bytes",
+           "write names and texts in UTF-8");
+    to.assign(from);
   }
-
-  void text(std::string_view from, std::string& to) const { to.assign(from); }
   void text(std::string_view from, Bytes& to) const {
-    // Small ones are copied: a view would pin the page, and its counter costs as much as the copy.
-    to = owner_ && from.size() > 64 ? Bytes(from, owner_) : Bytes(std::string(from));
+    to = owner_ ? Bytes(from, owner_) : Bytes(std::string(from));
   }
-
   template <class T>
   void packed(std::string_view bytes, std::vector<T>& to) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (bytes.size() % sizeof(T))
-        fail(bytes.data(), Code::wire_malformed, "a packed field of whole elements",
+        fail(bytes.data(), Code::wire_malformed,
+             "a packed list of whole elements of " + std::to_string(sizeof(T)) + " bytes",
              std::to_string(bytes.size()) + " bytes");
       const size_t old = to.size(), n = bytes.size() / sizeof(T);
+      make_room(to, n);
       to.resize(old + n);
       if (n) std::memcpy(to.data() + old, bytes.data(), bytes.size());
     } else {
-      const char* p = bytes.data();
-      const char* const end = p + bytes.size();
       size_t count = 0;
       for (const char c : bytes) count += static_cast<unsigned char>(c) < 0x80;
-      to.reserve(to.size() + count);
+      make_room(to, count);
+      const char* p = bytes.data();
+      const char* const end = p + bytes.size();
       while (p < end) to.push_back(static_cast<T>(varint_at(p, end)));
     }
   }
-
-  // take(): reads the field into the member; false when the wire type is not the member's, which makes it an
-  // unknown field.
   template <class T>
-  bool take(std::optional<T>& member, int type, const char*& p, const char* end, int depth) {
-    if (type != wire_type_of<T>()) return false;
-    if constexpr (is_scalar<T>) {
+  void nested(std::string_view bytes, T& to) {
+    check_depth(bytes.data(), path_.size());
+    path_.push_back(std::exchange(step_, {}));
+    message(bytes, to);
+    path_.pop_back();
+  }
+
+  void check_type(int type, int wanted, const char* field) const {
+    if (type != wanted)
+      fail(field, Code::wire_malformed, "wire type " + std::to_string(wanted), std::to_string(type));
+  }
+  template <class T>
+  void take(std::optional<T>& member, int type, const char* field, const char*& p, const char* end) {
+    check_type(type, wire_type_of<T>(), field);
+    if constexpr (std::is_arithmetic_v<T>) {
       member = scalar_at<T>(p, end);
     } else if constexpr (is_text<T>) {
       text(delimited_at(p, end), member.emplace());
     } else {
       if (!member) member.emplace();  // a message that occurs twice is merged
-      message(delimited_at(p, end), *member, depth + 1);
+      nested(delimited_at(p, end), *member);
     }
-    return true;
   }
   template <class T>
-  bool take(std::shared_ptr<T>& member, int type, const char*& p, const char* end, int depth) {
-    if (type != delimited) return false;
-    if (!member) member = std::make_shared<T>();
-    message(delimited_at(p, end), *member, depth + 1);
-    return true;
+  void take(Boxed<T>& member, int type, const char* field, const char*& p, const char* end) {
+    check_type(type, delimited, field);
+    if (!member) {
+      charge(field, sizeof(T));
+      member.emplace();
+    }
+    nested(delimited_at(p, end), *member);
   }
   template <class T>
-  bool take(std::vector<T>& member, int type, const char*& p, const char* end, int depth) {
-    if constexpr (is_scalar<T>) {
-      if (type == delimited)
-        packed(delimited_at(p, end), member);
-      else if (type == wire_type_of<T>())
-        member.push_back(scalar_at<T>(p, end));
-      else
-        return false;
+  void take(std::vector<T>& member, int type, const char* field, const char*& p, const char* end) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (type == delimited) return packed(delimited_at(p, end), member);
+      check_type(type, wire_type_of<T>(), field);
+      member.push_back(scalar_at<T>(p, end));
     } else {
-      if (type != delimited) return false;
+      check_type(type, delimited, field);
+      step_.index = member.size();
       const std::string_view bytes = delimited_at(p, end);
       if constexpr (is_text<T>)
         text(bytes, member.emplace_back());
       else
-        message(bytes, member.emplace_back(), depth + 1);
+        nested(bytes, member.emplace_back());
     }
-    return true;
   }
 
   const char* start_;
-  const LoadOptions& options_;
+  size_t max_depth_;
   std::shared_ptr<const void> owner_;
+  MemoryBudget budget_;
+  std::vector<Step> path_;
+  Step step_;
 };
 
 }  // namespace
@@ -235,21 +312,23 @@ M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const
     throw Error(Code::wire_too_large, "parse", "at most " + std::to_string(options.max_bytes) + " bytes",
                 std::to_string(bytes.size()), "raise LoadOptions::max_bytes if the file is trusted");
   M m;
-  Reader(bytes, options, std::move(owner)).message(bytes, m, 0);
+  Reader(bytes, options, std::move(owner)).message(bytes, m);
   return m;
 }
 
-template ModelProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template GraphProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template NodeProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template TensorProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template SparseTensorProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template AttributeProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template FunctionProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template ValueInfoProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template TypeProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template SequenceProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template MapProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
-template OptionalProto read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
+#define LATHE_MESSAGE(M) template M read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
+LATHE_MESSAGE(ModelProto)
+LATHE_MESSAGE(GraphProto)
+LATHE_MESSAGE(NodeProto)
+LATHE_MESSAGE(TensorProto)
+LATHE_MESSAGE(SparseTensorProto)
+LATHE_MESSAGE(AttributeProto)
+LATHE_MESSAGE(FunctionProto)
+LATHE_MESSAGE(ValueInfoProto)
+LATHE_MESSAGE(TypeProto)
+LATHE_MESSAGE(SequenceProto)
+LATHE_MESSAGE(MapProto)
+LATHE_MESSAGE(OptionalProto)
+#undef LATHE_MESSAGE
 
 }  // namespace lathe::onnx::wire

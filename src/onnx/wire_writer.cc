@@ -1,6 +1,7 @@
 #include "onnx/wire_writer.h"
 
 #include <cstring>
+#include <protozero/buffer_string.hpp>
 #include <protozero/varint.hpp>
 #include <vector>
 
@@ -43,15 +44,26 @@ inline std::string_view text_of(const Bytes& b) { return b.view(); }
 template <class T>
 inline constexpr bool is_text = std::is_same_v<T, std::string> || std::is_same_v<T, Bytes>;
 
+template <class M>
+const M& chosen(const M& m, const StandIn& stand_in) {
+  if constexpr (std::is_same_v<M, TensorProto>)
+    if (stand_in)
+      if (const TensorProto* other = stand_in(m)) return *other;
+  return m;
+}
+
 /// First pass: the size of every message and packed field, in the order in which the second pass needs them.
 class Measure {
  public:
+  explicit Measure(const StandIn& stand_in) : stand_in_(stand_in) {}
+
   template <Message M>
-  uint64_t message(const M& m) {
+  uint64_t message(const M& original) {
+    const M& m = chosen(original, stand_in_);
     const size_t slot = sizes.size();
     sizes.push_back(0);
     uint64_t total = 0;
-    visit_fields(m, [&](int number, const auto& member, auto... packed) {
+    visit_fields(m, [&](int number, std::string_view, const auto& member, auto... packed) {
       total += field(number, member, packed...);
     });
     total += m.unknown.size();
@@ -78,7 +90,7 @@ class Measure {
     return v ? one(number, *v) : 0;
   }
   template <class T>
-  uint64_t field(int number, const std::shared_ptr<T>& v) {
+  uint64_t field(int number, const Boxed<T>& v) {
     return v ? one(number, *v) : 0;
   }
   template <class T>
@@ -98,20 +110,24 @@ class Measure {
     sizes.push_back(n);
     return varint_size(tag_of(number, delimited)) + varint_size(n) + n;
   }
+
+  const StandIn& stand_in_;
 };
 
 class Writer {
  public:
-  Writer(std::vector<uint64_t> sizes, const Sink& sink) : sizes_(std::move(sizes)), sink_(sink) {
+  Writer(std::vector<uint64_t> sizes, const Sink& sink, const StandIn& stand_in)
+      : sizes_(std::move(sizes)), sink_(sink), stand_in_(stand_in) {
     buffer_.reserve(most);
   }
-  ~Writer() = default;
 
   template <Message M>
-  void message(const M& m) {
+  void message(const M& original) {
+    const M& m = chosen(original, stand_in_);
     ++next_;  // its own size: the caller has written it
-    visit_fields(m,
-                 [&](int number, const auto& member, auto... packed) { field(number, member, packed...); });
+    visit_fields(m, [&](int number, std::string_view, const auto& member, auto... packed) {
+      field(number, member, packed...);
+    });
     bytes(m.unknown);
   }
   void finish() {
@@ -125,7 +141,7 @@ class Writer {
   void put(uint64_t v) { protozero::add_varint_to_buffer(&buffer_, v); }
   void bytes(std::string_view s) {
     if (buffer_.size() + s.size() > most) finish();
-    if (s.size() > most / 2)
+    if (s.size() > most)
       sink_(s);
     else
       buffer_.append(s);
@@ -158,7 +174,7 @@ class Writer {
     if (v) one(number, *v);
   }
   template <class T>
-  void field(int number, const std::shared_ptr<T>& v) {
+  void field(int number, const Boxed<T>& v) {
     if (v) one(number, *v);
   }
   template <class T>
@@ -179,31 +195,34 @@ class Writer {
   std::vector<uint64_t> sizes_;
   size_t next_ = 0;
   const Sink& sink_;
+  const StandIn& stand_in_;
   std::string buffer_;
 };
 
 }  // namespace
 
 template <class M>
-void write(const M& m, const Sink& sink) {
-  Measure measure;
+void write(const M& m, const Sink& sink, const StandIn& stand_in) {
+  Measure measure(stand_in);
   measure.message(m);
-  Writer w(std::move(measure.sizes), sink);
+  Writer w(std::move(measure.sizes), sink, stand_in);
   w.message(m);
   w.finish();
 }
 
-template void write(const ModelProto&, const Sink&);
-template void write(const GraphProto&, const Sink&);
-template void write(const NodeProto&, const Sink&);
-template void write(const TensorProto&, const Sink&);
-template void write(const SparseTensorProto&, const Sink&);
-template void write(const AttributeProto&, const Sink&);
-template void write(const FunctionProto&, const Sink&);
-template void write(const ValueInfoProto&, const Sink&);
-template void write(const TypeProto&, const Sink&);
-template void write(const SequenceProto&, const Sink&);
-template void write(const MapProto&, const Sink&);
-template void write(const OptionalProto&, const Sink&);
+#define LATHE_MESSAGE(M) template void write(const M&, const Sink&, const StandIn&);
+LATHE_MESSAGE(ModelProto)
+LATHE_MESSAGE(GraphProto)
+LATHE_MESSAGE(NodeProto)
+LATHE_MESSAGE(TensorProto)
+LATHE_MESSAGE(SparseTensorProto)
+LATHE_MESSAGE(AttributeProto)
+LATHE_MESSAGE(FunctionProto)
+LATHE_MESSAGE(ValueInfoProto)
+LATHE_MESSAGE(TypeProto)
+LATHE_MESSAGE(SequenceProto)
+LATHE_MESSAGE(MapProto)
+LATHE_MESSAGE(OptionalProto)
+#undef LATHE_MESSAGE
 
 }  // namespace lathe::onnx::wire
