@@ -1,0 +1,68 @@
+#include "ops/cases.h"
+
+namespace lathe {
+
+void cases_scatter(CaseTable& t) {
+  t.add("ScatterElements", "axis_1")
+      .input<float>({1, 5}, {1, 2, 3, 4, 5})
+      .input<int64_t>({1, 2}, {1, -2})
+      .input<float>({1, 2}, {11, 21})
+      .attribute("axis", int64_t{1})
+      .expect<float>({1, 5}, {1, 11, 3, 21, 5});
+  const auto reduced = [&](const char* reduction, std::vector<float> expected) {
+    t.add("ScatterElements", reduction)
+        .input<float>({1, 5}, {1, 2, 3, 4, 5})
+        .input<int64_t>({1, 3}, {1, 1, 0})
+        .input<float>({1, 3}, {10, 3, -2})
+        .attribute("axis", int64_t{1})
+        .attribute("reduction", std::string(reduction))
+        .expect<float>({1, 5}, expected);
+  };
+  reduced("add", {-1, 15, 3, 4, 5});
+  reduced("mul", {-2, 60, 3, 4, 5});
+  reduced("min", {-2, 2, 3, 4, 5});
+  reduced("max", {1, 10, 3, 4, 5});
+  t.add("ScatterElements", "int8_wraps")
+      .input<int8_t>({2}, {127, 1})
+      .input<int32_t>({2}, {0, 1})
+      .input<int8_t>({2}, {1, 1})
+      .attribute("reduction", std::string("add"))
+      .expect<int8_t>({2}, {-128, 2});
+  t.add("Scatter", "opset_9")
+      .at_opset(9)
+      .input<float>({3}, {0, 0, 0})
+      .input<int64_t>({2}, {2, 0})
+      .input<float>({2}, {5, 6})
+      .expect<float>({3}, {6, 0, 5});
+
+  t.add("ScatterND", "elements")
+      .input<float>({4}, {1, 2, 3, 4})
+      .input<int64_t>({2, 1}, {3, -4})
+      .input<float>({2}, {9, 8})
+      .expect<float>({4}, {8, 2, 3, 9});
+  t.add("ScatterND", "rows_added")
+      .input<int64_t>({2, 2}, {1, 2, 3, 4})
+      .input<int64_t>({2, 1}, {1, 1})
+      .input<int64_t>({2, 2}, {10, 20, 100, 200})
+      .attribute("reduction", std::string("add"))
+      .expect<int64_t>({2, 2}, {1, 2, 113, 224});
+  t.add("ScatterND", "strings")
+      .input<std::string>({2}, {"a", "b"})
+      .input<int64_t>({1, 1}, {0})
+      .input<std::string>({1}, {"c"})
+      .expect<std::string>({2}, {"c", "b"});
+
+  t.add("TensorScatter", "linear")
+      .input<float>({2, 3, 1}, {0, 0, 0, 0, 0, 0})
+      .input<float>({2, 1, 1}, {1, 2})
+      .input<int64_t>({2}, {1, 2})
+      .expect<float>({2, 3, 1}, {0, 1, 0, 0, 0, 2});
+  t.add("TensorScatter", "circular")
+      .input<float>({1, 3, 1}, {0, 0, 0})
+      .input<float>({1, 2, 1}, {1, 2})
+      .input<int64_t>({1}, {5})
+      .attribute("mode", std::string("circular"))
+      .expect<float>({1, 3, 1}, {2, 0, 1});
+}
+
+}  // namespace lathe
