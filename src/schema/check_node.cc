@@ -137,6 +137,17 @@ std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpS
   return found;
 }
 
+bool same_value(const AttributeValue& a, const AttributeValue& b) {
+  return std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, std::vector<Tensor>>)
+          return false;
+        else
+          return std::holds_alternative<T>(b) && std::get<T>(b) == x;
+      },
+      a);
+}
+
 std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known,
                                        size_t count) {
   std::vector<std::pair<size_t, std::string>> scored;

@@ -1,0 +1,21 @@
+// Everything that can be said against a model, at once.
+#pragma once
+
+#include <vector>
+
+#include "lathe/error.h"
+#include "lathe/onnx.h"
+#include "schema/schema.h"
+
+namespace lathe {
+
+class RunControl;
+
+/// Faults in structure (names, cycles, versions, arity, attributes), meaning (types, shapes) and tensors,
+/// with node, inputs and their inferred types, and a remedy; and warnings: order of nodes, denormal weights,
+/// what nobody reads. Empty: nothing to say. Functions are checked where they are called. Looks at every
+/// float weight. Throws only cancelled and deadline.
+std::vector<Diagnostic> check_model(const onnx::Model& model, const SchemaCatalog& catalog,
+                                    RunControl* control = nullptr);
+
+}  // namespace lathe

@@ -1,0 +1,678 @@
+#include "onnx/import_graph.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "lathe/engine.h"
+#include "onnx/import_types.h"
+#include "schema/check_node.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+std::string_view text(const std::optional<std::string>& s) {
+  return s ? std::string_view(*s) : std::string_view();
+}
+
+std::vector<std::pair<std::string, std::string>> pairs(const onnx::Entries& entries) {
+  std::vector<std::pair<std::string, std::string>> r;
+  for (const auto& e : entries) r.emplace_back(e.key.value_or(""), e.value.value_or(""));
+  return r;
+}
+
+/// One level deeper for as long as it lives.
+class Nesting {
+ public:
+  Nesting(int& depth, int most) : depth_(depth) {
+    if (depth_ >= most)
+      throw Error(Code::graph_too_deep, "import",
+                  "bodies and functions nested at most " + std::to_string(most) + " deep", "more",
+                  "a model made by a program that went wrong; see ImportOptions::max_nesting");
+    ++depth_;
+  }
+  ~Nesting() { --depth_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  int& depth_;
+};
+
+}  // namespace
+
+/// What an upgrade may do to a node on its way into the graph.
+class NodeUpgrade final : public UpgradeContext {
+ public:
+  NodeUpgrade(GraphImporter& importer, Graph& g, Node& n, std::vector<Node>& after)
+      : importer_(importer), g_(g), node_(n), after_(after) {}
+
+  Node& node() override { return node_; }
+  const ValueType& type(ValueId v) const override {
+    static const ValueType absent;
+    return v == no_id ? absent : g_.value(v).type;
+  }
+  const Tensor* constant(ValueId v) const override {
+    if (v == no_id) return nullptr;
+    if (const Tensor* t = g_.constant_tensor(v)) return t;
+    // Numbers that shape arithmetic found are as good as an initializer.
+    const auto values = importer_.state_.values(g_, v);
+    const ValueType& t = g_.value(v).type;
+    if (!values || !t.shape || t.elem != DataType::int64) return nullptr;
+    Shape shape;
+    for (const Dim& d : *t.shape) {
+      if (!d.is_constant()) return nullptr;
+      shape.push_back(d.constant());
+    }
+    for (const Dim& d : *values)
+      if (!d.is_constant()) return nullptr;
+    if (count_of(shape) != static_cast<int64_t>(values->size())) return nullptr;
+    Tensor& made = importer_.numbers_.emplace_back(t.elem, shape);
+    for (size_t i = 0; i < values->size(); ++i)
+      store_int(made, static_cast<int64_t>(i), (*values)[i].constant());
+    return &made;
+  }
+  ValueId add_constant(Tensor t, std::string_view hint) override {
+    return g_.add_constant(name(hint), std::move(t));
+  }
+  std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
+                              size_t outputs) override {
+    Node n = made(op, std::move(inputs), std::move(attrs));
+    for (size_t i = 0; i < outputs; ++i) n.outputs.push_back(g_.add_value(name(op)));
+    std::vector<ValueId> made = n.outputs;
+    importer_.add_inferred(g_, std::move(n));
+    return made;
+  }
+  void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
+              Attributes attrs) override {
+    ValueId& out = node_.outputs.at(output);
+    if (out == no_id) return;
+    const ValueId inner = g_.add_value(name(op));
+    extra_inputs.insert(extra_inputs.begin(), inner);
+    Node n = made(op, std::move(extra_inputs), std::move(attrs));
+    n.outputs = {out};
+    out = inner;
+    after_.insert(after_.begin(), std::move(n));
+  }
+
+ private:
+  std::string name(std::string_view hint) const {
+    return g_.fresh_name(node_.name + "/" + std::string(hint));
+  }
+  Node made(std::string_view op, std::vector<ValueId> inputs, Attributes attrs) const {
+    Node n;
+    n.op = op;
+    n.name = node_.name + "/" + n.op;
+    n.inputs = std::move(inputs);
+    n.attributes = std::move(attrs);
+    n.origin = node_.origin;
+    return n;
+  }
+
+  GraphImporter& importer_;
+  Graph& g_;
+  Node& node_;
+  std::vector<Node>& after_;
+};
+
+GraphImporter::GraphImporter(const onnx::Model& model, const SchemaCatalog& catalog,
+                             const ImportOptions& options, const FunctionTable& functions,
+                             std::vector<Diagnostic>& findings)
+    : model_(model),
+      catalog_(catalog),
+      options_(options),
+      functions_(functions),
+      findings_(findings),
+      free_names_(options.max_nesting) {
+  state_.fill_body = [this](Graph& g) { return fill_body(g); };
+  state_.on_shape_contradiction = [this](Diagnostic d) { report(std::move(d)); };
+}
+
+Diagnostic GraphImporter::scope_fault(Code code, std::string_view what, std::string expected, std::string got,
+                                      std::string remedy) const {
+  Diagnostic d;
+  d.code = code;
+  d.stage = "import";
+  d.node = what;
+  d.expected = std::move(expected);
+  d.got = std::move(got);
+  d.remedy = std::move(remedy);
+  return d;
+}
+
+// ── Values
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ValueId GraphImporter::define(ImportScope& scope, std::string_view name, std::string_view what) {
+  if (const auto at = scope.results.find(name); at != scope.results.end() && !scope.values.contains(name))
+    return scope.values[name] = at->second;
+  const ValueId v = scope.graph->add_value(scope.graph->fresh_name(scope.prefix + std::string(name)));
+  if (!scope.values.try_emplace(name, v).second)
+    report(scope_fault(Code::graph_duplicate_name, what, "names that are given once",
+                       "'" + std::string(name) + "' twice", "rename one of the values"));
+  if (const auto at = scope.declared.find(name); at != scope.declared.end()) {
+    try {
+      scope.graph->value(v).type = import_type(*at->second);
+    } catch (const Error& e) {
+      report(e.at("import", name, "").diagnostic());
+    }
+    if (scope.outer) state_.declare(*scope.graph, v, scope.graph->value(v).type);
+  }
+  return v;
+}
+
+ValueId GraphImporter::capture(Graph& into, const Graph& from, ValueId v) {
+  if (&into == &from) return v;
+  const ValueId outer = capture(*into.parent(), from, v);
+  const auto [at, fresh] = captures_[&into].try_emplace(outer, no_id);
+  if (fresh) {
+    const ValueInfo& source = into.parent()->value(outer);
+    at->second = into.add_value(source.name, source.type);
+    into.value(at->second).captured = outer;
+    into.value(at->second).constant = source.constant;
+  }
+  return at->second;
+}
+
+std::optional<ValueId> GraphImporter::find(ImportScope& scope, std::string_view name) {
+  if (const auto at = scope.values.find(name); at != scope.values.end()) return at->second;
+  for (const ImportScope* s = scope.outer; s; s = s->outer)
+    if (const auto at = s->values.find(name); at != s->values.end()) {
+      const ValueId v = at->second == no_id ? no_id : capture(*scope.graph, *s->graph, at->second);
+      scope.values[name] = v;
+      return v;
+    }
+  return std::nullopt;
+}
+
+void GraphImporter::declare_types(ImportScope& scope, const onnx::GraphProto& g) {
+  for (const auto* list : {&g.value_info, &g.output})
+    for (const onnx::ValueInfoProto& v : *list)
+      if (v.name && v.type) scope.declared.try_emplace(*v.name, &*v.type);
+}
+
+void GraphImporter::add_initializers(ImportScope& scope, const onnx::GraphProto& g) {
+  auto add = [&](std::string_view name, auto&& read) {
+    if (name.empty()) {
+      report(
+          scope_fault(Code::graph_undefined_value, "initializer", "a name", "none", "name the initializer"));
+      return;
+    }
+    const ValueId v = define(scope, name, "initializer '" + std::string(name) + "'");
+    try {
+      Tensor t = read();
+      ValueInfo& value = scope.graph->value(v);
+      value.type = ValueType::tensor(t.type(), SymShape(t.shape().begin(), t.shape().end()));
+      value.constant = std::make_shared<const Value>(std::move(t));
+      value.source = name;
+    } catch (const Error& e) {
+      report(e.at("import", name, "").diagnostic());
+    }
+  };
+  for (const onnx::TensorProto& t : g.initializer)
+    add(text(t.name), [&] { return onnx::to_tensor(t, &model_); });
+  for (const onnx::SparseTensorProto& t : g.sparse_initializer)
+    add(t.values ? text(t.values->name) : std::string_view(), [&] { return onnx::to_dense(t, &model_); });
+}
+
+// ── Graphs
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+void GraphImporter::fill(ImportScope& scope, const onnx::GraphProto& g) {
+  const Nesting level(nesting_, options_.max_nesting);
+  declare_types(scope, g);
+  add_initializers(scope, g);
+  fill_nodes(scope, g.node);
+  std::vector<ValueId> outputs;
+  for (const onnx::ValueInfoProto& o : g.output) {
+    const auto v = find(scope, text(o.name));
+    if (!v || *v == no_id) {
+      report(scope_fault(Code::graph_undefined_value, "graph '" + scope.graph->name + "'",
+                         "outputs that a node, an input or an initializer gives",
+                         "'" + std::string(text(o.name)) + "'",
+                         suggestion(scope, text(o.name), "remove the output")));
+      continue;
+    }
+    outputs.push_back(*v);
+    if (o.doc_string) scope.graph->value(*v).doc = *o.doc_string;
+  }
+  scope.graph->set_outputs(std::move(outputs));
+}
+
+void GraphImporter::fill_nodes(ImportScope& scope, const std::vector<onnx::NodeProto>& nodes) {
+  const NodeOrder order =
+      order_nodes(nodes, free_names_, [&](std::string_view name) { return scope.values.contains(name); });
+  if (!order.as_in_file) {
+    Diagnostic d = scope_fault(Code::warning_not_sorted, "graph '" + scope.graph->name + "'",
+                               "nodes after those whose outputs they read", "another order",
+                               "sort the nodes; other tools refuse such a file");
+    d.severity = Diagnostic::Severity::warning;
+    report(std::move(d));
+  }
+  if (!order.in_cycle.empty()) {
+    const onnx::NodeProto& first = nodes[order.in_cycle[0]];
+    Diagnostic d =
+        scope_fault(Code::graph_cycle, text(first.name), "a graph without cycles",
+                    std::to_string(order.in_cycle.size()) + " nodes that wait for each other",
+                    "a node may only read what other nodes made before it; use Loop for recurrence");
+    d.op = text(first.op_type);
+    d.node_index = order.in_cycle[0];
+    report(std::move(d));
+  }
+  for (uint32_t i : order.sorted) import_node(scope, nodes[i], i);
+  // The names that a cycle gives are there, so that what reads them is looked at too.
+  for (uint32_t i : order.in_cycle)
+    for (const std::string& o : nodes[i].output)
+      if (!o.empty()) define(scope, o, text(nodes[i].name));
+  for (uint32_t i : order.behind) import_node(scope, nodes[i], i);
+}
+
+void GraphImporter::add_body(Graph& parent, const ImportScope& where, const std::string& name,
+                             const onnx::GraphProto& g, Node& n) {
+  auto body = std::make_shared<Graph>(&parent);
+  body->name = text(g.name);
+  body->doc = text(g.doc_string);
+  body->metadata = pairs(g.metadata_props);
+  std::unordered_set<std::string_view> constants;
+  for (const onnx::TensorProto& t : g.initializer) constants.insert(text(t.name));
+  for (const onnx::ValueInfoProto& i : g.input) {
+    if (constants.contains(text(i.name))) continue;
+    const ValueType type = i.type ? import_type(*i.type) : ValueType{};
+    state_.declare(*body, body->add_input(body->fresh_name(where.prefix + std::string(text(i.name))), type),
+                   type);
+  }
+  bodies_.push_back(body);
+  pending_[body.get()] = {&g, &where};
+  n.bodies.push_back({name, std::move(body)});
+}
+
+bool GraphImporter::fill_body(Graph& g) {
+  const auto at = pending_.find(&g);
+  if (at == pending_.end()) return false;
+  const PendingBody pending = at->second;
+  pending_.erase(at);
+  const ImportScope& outer = *pending.outer;
+  ImportScope scope{.graph = &g,
+                    .outer = &outer,
+                    .opsets = outer.opsets,
+                    .prefix = outer.prefix,
+                    .call = outer.call,
+                    .function = outer.function,
+                    .caller = outer.caller};
+  std::unordered_set<std::string_view> constants;
+  for (const onnx::TensorProto& t : pending.proto->initializer) constants.insert(text(t.name));
+  size_t next = 0;
+  for (const onnx::ValueInfoProto& i : pending.proto->input) {
+    if (constants.contains(text(i.name))) continue;
+    if (!scope.values.try_emplace(text(i.name), g.inputs()[next++]).second)
+      report(scope_fault(Code::graph_duplicate_name, "graph '" + g.name + "'", "inputs of different names",
+                         "'" + i.name.value_or("") + "' twice", "rename one of them"));
+  }
+  fill(scope, *pending.proto);
+  return true;
+}
+
+// ── Nodes
+// ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+void GraphImporter::report(Diagnostic d, int64_t node_index) {
+  constexpr size_t most = 1000;
+  if (stopped_) return;
+  if (d.node_index < 0) d.node_index = node_index;
+  if (d.code == Code::graph_too_large || d.code == Code::function_too_large) stopped_ = true;
+  findings_.push_back(std::move(d));
+  if (findings_.size() >= most) stopped_ = true;
+}
+
+std::string GraphImporter::suggestion(const ImportScope& scope, std::string_view name,
+                                      std::string otherwise) {
+  if (++suggestions_ > 16) return otherwise;  // each looks at all names
+  std::vector<std::string> known;
+  for (const ImportScope* s = &scope; s; s = s->outer)
+    for (const auto& [k, v] : s->values) known.emplace_back(k);
+  const auto near = nearest_names(name, known, 1);
+  return near.empty() ? otherwise : "did you mean '" + near[0] + "'?";
+}
+
+void GraphImporter::read_inputs(ImportScope& scope, const onnx::NodeProto& p, Node& n, int64_t index) {
+  for (const std::string& name : p.input) {
+    if (name.empty()) {
+      n.inputs.push_back(no_id);
+      continue;
+    }
+    auto v = find(scope, name);
+    if (!v) {
+      report(node_fault(*scope.graph, n, "import", Code::graph_undefined_value,
+                        "inputs that a node, an input or an initializer gives", "'" + name + "'",
+                        suggestion(scope, name, "add what gives it")),
+             index);
+      v = define(scope, name, n.name);  // reported once, not for every reader
+    }
+    n.inputs.push_back(*v);
+  }
+}
+
+namespace {
+
+struct ResolvedAttribute {
+  const onnx::AttributeProto* attribute;
+  const ImportScope* scope;  // what names in a graph attribute mean
+};
+
+/// Follows references to the attributes of calls. Nothing where the call leaves it out and the function has
+/// no default.
+std::optional<ResolvedAttribute> resolve(const onnx::AttributeProto& a, const ImportScope& scope) {
+  ResolvedAttribute r{&a, &scope};
+  while (!text(r.attribute->ref_attr_name).empty()) {
+    const std::string_view name = text(r.attribute->ref_attr_name);
+    if (!r.scope->function)
+      throw Error(Code::node_bad_attribute, "import", "references to attributes inside functions only",
+                  "one to '" + std::string(name) + "'", "give the attribute a value");
+    auto named = [&](const std::vector<onnx::AttributeProto>& list) {
+      return std::find_if(list.begin(), list.end(), [&](const auto& x) { return text(x.name) == name; });
+    };
+    if (const auto given = named(r.scope->call->attribute); given != r.scope->call->attribute.end()) {
+      r = {&*given, r.scope->caller};
+      continue;
+    }
+    const auto fallback = named(r.scope->function->attribute_proto);
+    if (fallback == r.scope->function->attribute_proto.end()) return std::nullopt;
+    if (fallback->ref_attr_name)
+      throw Error(Code::node_bad_attribute, "import", "defaults of attributes that are values", "a reference",
+                  "give the default a value");
+    return ResolvedAttribute{&*fallback, r.scope};
+  }
+  return r;
+}
+
+}  // namespace
+
+void GraphImporter::add_attributes(ImportScope& scope, const onnx::NodeProto& p, Node& n) {
+  for (const onnx::AttributeProto& a : p.attribute) {
+    const std::string name(text(a.name));
+    if (name.empty())
+      throw Error(Code::node_bad_attribute, "import", "attributes with names", "one without", "name it");
+    if (n.attributes.has(name) || n.body(name))
+      throw Error(Code::node_bad_attribute, "import", "attributes that are given once",
+                  "'" + name + "' twice", "remove one of them");
+    const auto r = resolve(a, scope);
+    if (!r) continue;
+    if (attribute_type(*r->attribute) == onnx::AttributeProto::GRAPH && r->attribute->g)
+      add_body(*scope.graph, *r->scope, name, *r->attribute->g, n);
+    else
+      n.attributes.set(name, import_attribute(*r->attribute, &model_));
+  }
+}
+
+GraphImporter::Declaration GraphImporter::find_operator(const ImportScope& scope, const Node& n) const {
+  const std::string domain = n.domain.empty() ? "ai.onnx" : n.domain;
+  const auto opset = scope.opsets->find(n.domain);
+  const OpSchema* schema = catalog_.find(n.domain, n.op);
+  if (!catalog_.knows_domain(n.domain) && !functions_.knows_domain(n.domain)) {
+    std::vector<std::string> known;
+    for (const auto& [key, op] : catalog_.all()) {
+      const std::string d = key.first.empty() ? "ai.onnx" : key.first;
+      if (known.empty() || known.back() != d) known.push_back(d);
+    }
+    std::string list;
+    for (const std::string& d : known) list += (list.empty() ? "" : ", ") + d;
+    throw Error(Code::node_unknown_domain, "import",
+                "a domain that is known (" + list + ") or that the model's functions are in",
+                "'" + domain + "'",
+                "load a plug-in that brings the operator, or export the model without it");
+  }
+  if (!schema) {
+    std::vector<std::string> known;
+    for (const auto& [key, op] : catalog_.all())
+      if (key.first == n.domain) known.push_back(key.second);
+    std::string near;
+    for (const std::string& k : nearest_names(n.op, known))
+      near += (near.empty() ? "did you mean " : " or ") + k;
+    throw Error(Code::node_unknown_operator, "import", "an operator that domain '" + domain + "' has",
+                "'" + n.op + "'", near.empty() ? "see `lathe ops` for what is supported" : near + "?");
+  }
+  if (opset == scope.opsets->end())
+    throw Error(Code::model_bad_opset, "import", "an opset_import for every domain in use",
+                "none for '" + domain + "'", "add one");
+  const Version* version = schema->at(static_cast<int>(opset->second));
+  const std::string got = n.op + " in opset " + std::to_string(opset->second);
+  if (!version)
+    throw Error(Code::node_unknown_operator, "import", "an operator of the model's opset",
+                got + ", which came with opset " + std::to_string(schema->versions().front().since),
+                "raise the version of the opset_import");
+  if (version->deprecated)
+    throw Error(Code::node_unknown_operator, "import", "an operator of the model's opset",
+                got + ", which ended with opset " + std::to_string(version->since),
+                "use what replaced it, or lower the version of the opset_import");
+  return {schema, version};
+}
+
+void GraphImporter::import_node(ImportScope& scope, const onnx::NodeProto& p, int64_t index) {
+  if (stopped_) return;
+  if (options_.control) options_.control->check();
+  Node n;
+  n.op = text(p.op_type);
+  n.domain = canonical_domain(text(p.domain));
+  n.overload = text(p.overload);
+  n.name = scope.prefix + (text(p.name).empty() ? n.op + "_" + std::to_string(index) : std::string(*p.name));
+  n.doc = text(p.doc_string);
+  n.metadata = pairs(p.metadata_props);
+  n.origin = {n.name};
+  if (++nodes_ > options_.max_nodes)
+    return report(scope_fault(scope.function ? Code::function_too_large : Code::graph_too_large, n.name,
+                              "at most " + std::to_string(options_.max_nodes) + " nodes, functions inlined",
+                              "more", "see ImportOptions::max_nodes"));
+  read_inputs(scope, p, n, index);
+  for (const std::string& o : p.output) n.outputs.push_back(o.empty() ? no_id : define(scope, o, n.name));
+  try {
+    if (const onnx::FunctionProto* f = functions_.find(p); f && options_.inline_functions)
+      return inline_call(scope, p, *f, n);
+    if (functions_.is_refused(p)) return;  // told already
+    add_attributes(scope, p, n);
+    import_operator(scope, n, index);
+  } catch (const Error& e) {
+    if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
+    report(at_node(*scope.graph, n, "import", e), index);
+  }
+}
+
+void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
+  Graph& g = *scope.graph;
+  if (!options_.inline_functions && functions_.knows_domain(n.domain) && !catalog_.find(n.domain, n.op)) {
+    for (const Body& b : n.bodies) fill_body(*b.graph);
+    g.add_node(std::move(n));
+    return;
+  }
+  const bool constant = n.op == "Constant" && n.domain.empty();
+  if (constant && !catalog_.find("", "Constant")) return import_constant(g, n);
+  const auto [schema, version] = find_operator(scope, n);
+  std::vector<Diagnostic> faults = check_signature(g, n, *schema, *version);
+  for (Diagnostic& d : faults) report(std::move(d), index);
+  if (!faults.empty()) return;
+  if (constant) return import_constant(g, n);
+
+  std::vector<Node> after;
+  upgrade(g, n, *schema, *version, after);
+  add_inferred(g, std::move(n));
+  for (Node& a : after) add_inferred(g, std::move(a));
+}
+
+NodeId GraphImporter::add_inferred(Graph& g, Node n) {
+  const NodeId id = g.add_node(std::move(n));
+  // Operators that do not ask for their bodies' types (or fail before) leave them to what the bodies declare.
+  auto fill_rest = [&] {
+    for (size_t i = 0; i < g.node(id).bodies.size(); ++i) fill_body(*g.node(id).bodies[i].graph);
+  };
+  try {
+    infer_node(g, id, catalog_, state_);
+  } catch (const Error&) {
+    fill_rest();
+    throw;
+  }
+  fill_rest();
+  return id;
+}
+
+namespace {
+
+/// Attributes that a version no longer has, where they say nothing: set to their default, or a hint to the
+/// memory planners of 2017.
+void drop_empty_words(Attributes& attributes, const Signature& before, const Signature& now) {
+  std::vector<std::string> gone;
+  for (const auto& a : attributes) {
+    const AttributeDecl* old = before.attribute(a.name);
+    if (!old || now.attribute(a.name)) continue;
+    if (a.name == "consumed_inputs" || (old->fallback && same_value(a.value, *old->fallback)))
+      gone.push_back(a.name);
+  }
+  for (const std::string& name : gone) attributes.erase(name);
+}
+
+}  // namespace
+
+void GraphImporter::upgrade(Graph& g, Node& n, const OpSchema& schema, const Version& from,
+                            std::vector<Node>& after) {
+  const Version* before = &from;
+  for (const Version& v : schema.versions()) {
+    if (v.since <= from.since) continue;
+    if (v.from_previous) {
+      NodeUpgrade context(*this, g, n, after);
+      v.from_previous(context);
+      if (n.op != schema.name() || n.domain != schema.domain())
+        return;  // another operator, in its newest form
+    }
+    drop_empty_words(n.attributes, before->signature(), v.signature());
+    before = &v;
+  }
+}
+
+void GraphImporter::import_constant(Graph& g, const Node& n) {
+  auto fault = [](std::string expected, std::string got) {
+    throw Error(Code::node_bad_attribute, "import", std::move(expected), std::move(got),
+                "a Constant holds one value");
+  };
+  if (n.attributes.size() != 1 || !n.bodies.empty())
+    fault("one attribute of Constant", std::to_string(n.attributes.size() + n.bodies.size()));
+  if (n.outputs.size() != 1 || n.outputs[0] == no_id || !n.inputs.empty())
+    throw Error(Code::node_bad_arity, "import", "no inputs and one output of Constant",
+                std::to_string(n.inputs.size()) + " and " + std::to_string(n.outputs.size()), {});
+  const auto& [name, value] = *n.attributes.begin();
+  Tensor t = std::visit(
+      [&]<class T>(const T& x) -> Tensor {
+        if constexpr (std::is_same_v<T, Tensor>) {
+          if (name == "value" || name == "sparse_value") return x;
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+          if (name == "value_int") return Tensor::scalar(x);
+        } else if constexpr (std::is_same_v<T, float>) {
+          if (name == "value_float") return Tensor::scalar(x);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          if (name == "value_string") return Tensor::scalar(x);
+        } else if constexpr (!std::is_same_v<T, std::vector<Tensor>>) {
+          if (name == "value_ints" || name == "value_floats" || name == "value_strings")
+            return Tensor::from({static_cast<int64_t>(x.size())}, x);
+        }
+        fault("value, sparse_value, value_float(s), value_int(s) or value_string(s)",
+              "'" + name + "' of kind " + std::string(kind_of(value)));
+        return {};
+      },
+      value);
+  ValueInfo& v = g.value(n.outputs[0]);
+  v.type = ValueType::tensor(t.type(), SymShape(t.shape().begin(), t.shape().end()));
+  v.source = v.name;
+  v.constant = std::make_shared<const Value>(std::move(t));
+}
+
+void GraphImporter::inline_call(ImportScope& scope, const onnx::NodeProto& p, const onnx::FunctionProto& f,
+                                const Node& call) {
+  const Nesting level(nesting_, options_.max_nesting);
+  --nodes_;  // the call itself goes
+  auto too_many = [&](std::string_view what, size_t got, size_t most) {
+    if (got > most)
+      throw Error(Code::node_bad_arity, "import",
+                  "at most " + std::to_string(most) + " " + std::string(what) + " of function " + call.op,
+                  std::to_string(got), "compare the call with the function");
+  };
+  too_many("inputs", p.input.size(), f.input.size());
+  too_many("outputs", p.output.size(), f.output.size());
+  for (const onnx::AttributeProto& a : p.attribute) {
+    auto is_named = [&](const auto& x) { return text(x.name) == text(a.name); };
+    const bool declared =
+        std::find(f.attribute.begin(), f.attribute.end(), text(a.name)) != f.attribute.end() ||
+        std::any_of(f.attribute_proto.begin(), f.attribute_proto.end(), is_named);
+    if (!declared)
+      throw Error(Code::node_bad_attribute, "import", "attributes that function " + call.op + " has",
+                  "'" + std::string(text(a.name)) + "'", "compare the call with the function");
+  }
+  auto [opsets, fresh] = function_opsets_.try_emplace(&f);
+  if (fresh) {
+    opsets->second = read_opsets(f.opset_import, "function " + call.op, findings_);
+    if (opsets->second.empty()) opsets->second = *scope.opsets;
+  }
+  ImportScope inner{.graph = scope.graph,
+                    .opsets = &opsets->second,
+                    .prefix = call.name + "/",
+                    .call = &p,
+                    .function = &f,
+                    .caller = &scope};
+  for (size_t i = 0; i < f.input.size(); ++i)
+    inner.values[f.input[i]] = i < call.inputs.size() ? call.inputs[i] : no_id;
+  for (size_t i = 0; i < call.outputs.size(); ++i)
+    if (call.outputs[i] != no_id) inner.results.try_emplace(f.output[i], call.outputs[i]);
+  fill_nodes(inner, f.node);
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (call.outputs[i] == no_id || stopped_) continue;
+    const auto v = inner.values.find(f.output[i]);
+    if (v == inner.values.end() || v->second == no_id)
+      throw Error(Code::graph_undefined_value, "import",
+                  "outputs that a node of function " + call.op + " gives", "'" + f.output[i] + "'", {});
+    if (v->second == call.outputs[i]) continue;
+    // An input handed through, or one result under two names.
+    Node same;
+    same.op = "Identity";
+    same.name = inner.prefix + same.op;
+    same.inputs = {v->second};
+    same.outputs = {call.outputs[i]};
+    same.origin = call.origin;
+    add_inferred(*scope.graph, std::move(same));
+  }
+}
+
+OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::string_view where,
+                     std::vector<Diagnostic>& findings) {
+  OpsetMap opsets;
+  auto fault = [&](std::string expected, std::string got, std::string remedy) {
+    Diagnostic d;
+    d.code = Code::model_bad_opset;
+    d.stage = "import";
+    d.node = where;
+    d.expected = std::move(expected);
+    d.got = std::move(got);
+    d.remedy = std::move(remedy);
+    findings.push_back(std::move(d));
+  };
+  for (const onnx::OperatorSetIdProto& o : imports) {
+    const std::string domain(canonical_domain(text(o.domain)));
+    const int64_t version = o.version.value_or(0);
+    const int64_t most = domain.empty() ? newest_opset : INT32_MAX;
+    if (version < 1 || version > most)
+      fault("an opset of domain '" + (domain.empty() ? "ai.onnx" : domain) + "' from 1 to " +
+                std::to_string(most),
+            std::to_string(version),
+            version > most ? "convert the model to an older opset, or use a newer version of this program"
+                           : "correct the opset_import");
+    const auto [at, fresh] = opsets.try_emplace(domain, version);
+    if (!fresh && at->second != version)
+      fault("one version of each domain",
+            "'" + domain + "' in " + std::to_string(at->second) + " and " + std::to_string(version),
+            "remove one");
+  }
+  return opsets;
+}
+
+const Diagnostic* first_error(const std::vector<Diagnostic>& findings) {
+  for (const Diagnostic& d : findings)
+    if (d.severity == Diagnostic::Severity::error) return &d;
+  return nullptr;
+}
+
+}  // namespace lathe

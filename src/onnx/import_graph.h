@@ -1,0 +1,116 @@
+// Fills one Graph after another from the lists of nodes of a model: the main graph, bodies, functions that
+// are inlined.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "onnx/import_functions.h"
+#include "onnx/import_order.h"
+#include "onnx/importer.h"
+#include "schema/infer.h"
+
+namespace lathe {
+
+using OpsetMap = std::map<std::string, int64_t, std::less<>>;
+
+/// Where names mean what: the main graph, a body, or one call of a function.
+struct ImportScope {
+  Graph* graph = nullptr;
+  const ImportScope* outer = nullptr;  // of a body: where the names it captures are
+  const OpsetMap* opsets = nullptr;
+  std::unordered_map<std::string_view, ValueId> values = {};
+  /// Declared types of values by name.
+  std::unordered_map<std::string_view, const onnx::TypeProto*> declared = {};
+  /// Of a call: the values that the function's outputs are, made by the caller.
+  std::unordered_map<std::string_view, ValueId> results = {};
+  std::string prefix = {};  // of inner names of an inlined function: "encoder/"
+  // What attribute references mean: the call whose function this scope (or the body's outermost scope) is,
+  // and where it stands.
+  const onnx::NodeProto* call = nullptr;
+  const onnx::FunctionProto* function = nullptr;
+  const ImportScope* caller = nullptr;
+};
+
+class GraphImporter {
+ public:
+  GraphImporter(const onnx::Model& model, const SchemaCatalog& catalog, const ImportOptions& options,
+                const FunctionTable& functions, std::vector<Diagnostic>& findings);
+
+  /// Values of the initializers, then the nodes. The inputs are there already.
+  void fill(ImportScope& scope, const onnx::GraphProto& g);
+  ValueId define(ImportScope& scope, std::string_view name, std::string_view what);
+  /// The value of that name in the scope's graph, captured from around it where need be; nothing where the
+  /// name is unknown.
+  std::optional<ValueId> find(ImportScope& scope, std::string_view name);
+
+ private:
+  friend class NodeUpgrade;
+  struct PendingBody {
+    const onnx::GraphProto* proto = nullptr;
+    const ImportScope* outer = nullptr;
+  };
+
+  void add_initializers(ImportScope& scope, const onnx::GraphProto& g);
+  void declare_types(ImportScope& scope, const onnx::GraphProto& g);
+  void fill_nodes(ImportScope& scope, const std::vector<onnx::NodeProto>& nodes);
+  void import_node(ImportScope& scope, const onnx::NodeProto& p, int64_t index);
+  void import_operator(ImportScope& scope, Node n, int64_t index);
+  void import_constant(Graph& g, const Node& n);
+  void inline_call(ImportScope& scope, const onnx::NodeProto& p, const onnx::FunctionProto& f,
+                   const Node& call);
+  bool fill_body(Graph& g);
+
+  void read_inputs(ImportScope& scope, const onnx::NodeProto& p, Node& n, int64_t index);
+  void add_attributes(ImportScope& scope, const onnx::NodeProto& p, Node& n);
+  /// A body of `n`, filled later, when its inputs are typed; its free names mean what they mean in `where`.
+  void add_body(Graph& parent, const ImportScope& where, const std::string& name, const onnx::GraphProto& g,
+                Node& n);
+  struct Declaration {
+    const OpSchema* schema = nullptr;
+    const Version* version = nullptr;
+  };
+  /// The operator in the version that the scope's opset gives it. Throws Error where there is none.
+  Declaration find_operator(const ImportScope& scope, const Node& n) const;
+  /// Adds the node in its newest form and infers it.
+  NodeId add_inferred(Graph& g, Node n);
+  void upgrade(Graph& g, Node& n, const OpSchema& schema, const Version& from, std::vector<Node>& after);
+  ValueId capture(Graph& into, const Graph& from, ValueId v);
+  std::string suggestion(const ImportScope& scope, std::string_view name, std::string otherwise);
+
+  void report(Diagnostic d, int64_t node_index = -1);
+  Diagnostic scope_fault(Code code, std::string_view what, std::string expected, std::string got,
+                         std::string remedy) const;
+
+  const onnx::Model& model_;
+  const SchemaCatalog& catalog_;
+  const ImportOptions& options_;
+  const FunctionTable& functions_;
+  std::vector<Diagnostic>& findings_;
+  FreeNames free_names_;
+  InferState state_;
+  std::unordered_map<const Graph*, PendingBody> pending_;
+  std::unordered_map<const Graph*, std::unordered_map<ValueId, ValueId>> captures_;
+  std::map<const onnx::FunctionProto*, OpsetMap> function_opsets_;
+  std::deque<Tensor> numbers_;  // what shape arithmetic found, for upgrades that want constants
+  std::vector<std::shared_ptr<Graph>>
+      bodies_;  // kept, so that no other graph gets the address of one that was dropped
+  size_t nodes_ = 0;
+  int nesting_ = 0;
+  int suggestions_ = 0;
+  bool stopped_ = false;  // a limit was met: what follows is not looked at
+};
+
+/// The opsets of a list of imports; faults go to `findings`.
+OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::string_view where,
+                     std::vector<Diagnostic>& findings);
+
+/// Does the list hold an error (not a warning)?
+const Diagnostic* first_error(const std::vector<Diagnostic>& findings);
+
+}  // namespace lathe
