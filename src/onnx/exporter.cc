@@ -226,7 +226,7 @@ class Exporter {
       onnx::AttributeProto a;
       a.name = b.name;
       a.type = onnx::AttributeProto::GRAPH;
-      a.g = std::make_shared<onnx::GraphProto>(graph(*b.graph));
+      a.g = graph(*b.graph);
       p.attribute.push_back(std::move(a));
     }
     return p;

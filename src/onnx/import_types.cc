@@ -29,7 +29,7 @@ ValueType tensor_type(ValueType::Kind kind, const onnx::TypeProto::Tensor& p,
 
 ValueType import_nested(const onnx::TypeProto& p, const DimensionReader& dimension, int depth) {
   if (depth > 64) throw Error(Code::graph_too_deep, "import", "at most 64 nested types", "more", {});
-  auto inner = [&](const std::shared_ptr<onnx::TypeProto>& t) {
+  auto inner = [&](const onnx::Boxed<onnx::TypeProto>& t) {
     return t ? import_nested(*t, declared_dimension, depth + 1) : ValueType{};
   };
   if (p.tensor_type) return tensor_type(ValueType::Kind::tensor, *p.tensor_type, dimension);
@@ -72,9 +72,7 @@ onnx::TypeProto export_type(const ValueType& t) {
     }
     return r;
   };
-  auto inner = [&] {
-    return std::make_shared<onnx::TypeProto>(t.inner ? export_type(*t.inner) : onnx::TypeProto{});
-  };
+  auto inner = [&] { return t.inner ? export_type(*t.inner) : onnx::TypeProto{}; };
   switch (t.kind) {
     case ValueType::Kind::none:
       break;

@@ -29,7 +29,7 @@ inline onnx::AttributeProto graph_attribute(std::string name, onnx::GraphProto g
   onnx::AttributeProto a;
   a.name = std::move(name);
   a.type = onnx::AttributeProto::GRAPH;
-  a.g = std::make_shared<onnx::GraphProto>(std::move(g));
+  a.g = std::move(g);
   return a;
 }
 /// The value that the call of the function gives to `of`.
