@@ -66,7 +66,7 @@ function(lathe_operators)
   lathe_write_registration(${out}/all_cases.cc "ops/cases.h" "CaseTable" "collect_all_cases" "cases" "${cases_list}")
   set(LATHE_OPS_MEANING ${meaning} ${out}/all_schemas.cc PARENT_SCOPE)
   set(LATHE_OPS_KERNELS ${kernels} ${out}/all_references.cc ${out}/all_cpu_kernels.cc PARENT_SCOPE)
-  set(LATHE_OPS_CASES ${cases} ${out}/all_cases.cc PARENT_SCOPE)
+  set(LATHE_OPS_CASES ${cases} ${PROJECT_SOURCE_DIR}/src/ops/cases.cc ${out}/all_cases.cc PARENT_SCOPE)
 endfunction()
 
 function(lathe_write_registration file header type function prefix rooms)

@@ -1,0 +1,155 @@
+// The backend cases of the onnx package and the shared models, through the engine in several dresses:
+// reference kernels, each instruction set, one and two threads, a plan saved and loaded.
+//   LATHE_CASE=substring   only the cases whose names contain it, each with its verdict
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "base/cpu.h"
+#include "support/shared_data.h"
+
+namespace lathe::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Dress {
+  std::string name;
+  BuildOptions options;
+  bool through_plan = false;
+};
+
+/// LATHE_DRESS picks one by name.
+std::vector<Dress> dresses() {
+  std::vector<Dress> all;
+  auto add = [&](std::string name, std::string backend, std::string isa, int threads, bool plan = false) {
+    Dress d;
+    d.name = std::move(name);
+    d.options.backend = std::move(backend);
+    d.options.isa = std::move(isa);
+    d.options.threads = threads;
+    d.through_plan = plan;
+    const char* wanted = std::getenv("LATHE_DRESS");
+    if (!wanted || d.name == wanted) all.push_back(std::move(d));
+  };
+  add("reference", "reference", "", 1);
+  add("cpu", "cpu", "", 1);
+  add("generic", "cpu", "generic", 1);
+  if (cpu_features().avx512) add("avx2", "cpu", "avx2", 1);
+  add("two threads", "cpu", "", 2);
+  add("plan", "cpu", "", 1, true);
+  return all;
+}
+
+std::vector<Value> through_plan(Engine& e, const std::vector<Value>& inputs, const BuildOptions& options) {
+  const fs::path file = fs::path(LATHE_BINARY_DIR) / ("conformance." + std::to_string(getpid()) + ".lathe");
+  e.save(file);
+  Engine loaded = Engine::load(file, options);
+  fs::remove(file);
+  return loaded.create_context().run(inputs);
+}
+
+/// Runs all, prints what fails (at most 40), and returns how many passed. `excused` says why a case may fail.
+void run_all(const std::vector<ConformanceCase>& cases,
+             const std::map<std::string, std::string>& excused = {}, bool must_pass = true) {
+  const char* only = std::getenv("LATHE_CASE");
+  for (const Dress& dress : dresses()) {
+    size_t passed = 0, ran = 0;
+    std::string failures;
+    std::map<std::string, int> reasons;
+    size_t listed = 0;
+    for (const ConformanceCase& c : cases) {
+      if (only && c.name.find(only) == std::string::npos) continue;
+      if (excused.contains(c.name)) continue;
+      ++ran;
+      const Runner runner = dress.through_plan ? Runner([&](Engine& e, const std::vector<Value>& in) {
+        return through_plan(e, in, dress.options);
+      })
+                                               : Runner();
+      const CaseResult r = run_case(c, dress.options, runner);
+      if (r.passed)
+        ++passed;
+      else if (++listed <= 400)
+        failures += "  " + c.name + ": " + r.message + "\n";
+      if (!r.passed) ++reasons[(r.code ? code_name(*r.code) : "mismatch") + (r.op.empty() ? "" : " " + r.op)];
+      if (only) std::printf("%s %s %s\n", r.passed ? "ok  " : "FAIL", c.name.c_str(), r.message.c_str());
+    }
+    std::printf("%-12s %zu of %zu pass\n", dress.name.c_str(), passed, ran);
+    if (!must_pass || std::getenv("LATHE_REASONS"))
+      for (const auto& [reason, n] : reasons) std::printf("    %4d  %s\n", n, reason.c_str());
+    if (must_pass) {
+      EXPECT_EQ(passed, ran) << dress.name << "\n" << failures;
+      EXPECT_GT(ran, only ? 0u : 5u);
+    }
+  }
+}
+
+TEST(Conformance, Simple) {
+  LATHE_NEEDS_SHARED(shared);
+  run_all(backend_cases(shared, "simple"),
+          {{"test_gradient_of_add", "Gradient"}, {"test_gradient_of_add_and_mul", "Gradient"}});
+}
+
+TEST(Conformance, PytorchConverted) {
+  LATHE_NEEDS_SHARED(shared);
+  run_all(backend_cases(shared, "pytorch-converted"));
+}
+
+TEST(Conformance, PytorchOperator) {
+  LATHE_NEEDS_SHARED(shared);
+  run_all(backend_cases(shared, "pytorch-operator"));
+}
+
+TEST(Conformance, Real) {
+  LATHE_NEEDS_SHARED(shared);
+  run_all(backend_cases(shared, "real"));
+}
+
+/// All operators are not there yet: the score is printed, not asserted.
+TEST(Conformance, NodeScore) {
+  LATHE_NEEDS_SHARED(shared);
+  run_all(backend_cases(shared, "node"), {}, false);
+}
+
+/// Models that wait for operators of ai.onnx.ml and com.microsoft; the run says which, so that the list can
+/// only be right.
+std::map<std::string, std::string> waiting(const std::vector<ConformanceCase>& cases) {
+  std::map<std::string, std::string> list;
+  for (const ConformanceCase& c : cases) {
+    const onnx::Model m = onnx::Model::load(c.model);
+    std::function<void(const onnx::GraphProto&)> look = [&](const onnx::GraphProto& g) {
+      for (const auto& n : g.node) {
+        const std::string domain = n.domain.value_or("");
+        bool local = false;
+        for (const auto& f : m.proto.functions)
+          local |= f.domain.value_or("") == domain && f.name == n.op_type;
+        if (!domain.empty() && domain != "ai.onnx" && !local)
+          list[c.name] = domain + "." + n.op_type.value_or("");
+        for (const auto& a : n.attribute) {
+          if (a.g) look(*a.g);
+          for (const auto& sub : a.graphs) look(sub);
+        }
+      }
+    };
+    if (m.proto.graph) look(*m.proto.graph);
+  }
+  for (const auto& [name, op] : list) std::printf("waits for %s: %s\n", op.c_str(), name.c_str());
+  return list;
+}
+
+TEST(Conformance, Models) {
+  LATHE_NEEDS_SHARED(shared);
+  const auto cases = model_cases(shared, false);
+  run_all(cases, waiting(cases));
+}
+
+TEST(Conformance, MicroModels) {
+  LATHE_NEEDS_SHARED(shared);
+  const auto cases = model_cases(shared, true);
+  run_all(cases, waiting(cases));
+}
+
+}  // namespace
+}  // namespace lathe::testing

@@ -1,0 +1,158 @@
+// Every case of every operator's room, in every dress: the reference against written expectations, each
+// instruction set against the reference, one thread against two (the same bits), and a plan saved and loaded.
+//   LATHE_CASE=substring   only the cases "Operator/name" that contain it
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "base/cpu.h"
+#include "schema/schema.h"
+#include "support/case_model.h"
+#include "support/shared_data.h"
+
+namespace lathe::testing {
+namespace {
+
+std::vector<Value> run_with(const OpCase& c, const std::string& backend, const std::string& isa, int threads,
+                            bool plan = false) {
+  onnx::Model m;
+  m.proto = model_of(c);
+  BuildOptions options;
+  options.backend = backend;
+  options.isa = isa;
+  options.threads = threads;
+  Engine engine = Engine::build(m, options);
+  if (plan) {
+    const auto file =
+        std::filesystem::path(LATHE_BINARY_DIR) / ("op_cases." + std::to_string(getpid()) + ".lathe");
+    engine.save(file);
+    engine = Engine::load(file, options);
+    std::filesystem::remove(file);
+  }
+  return engine.create_context().run(inputs_of(c));
+}
+
+/// What one unit in the last place is worth, relative to the value.
+double epsilon_of(DataType t) {
+  switch (t) {
+    case DataType::float64:
+      return 0x1p-52;
+    case DataType::float16:
+      return 0x1p-10;
+    case DataType::bfloat16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
+  }
+}
+
+struct Tolerance {
+  double rtol, atol;
+};
+
+/// The contract in numbers. The reduction length is bounded by the largest input; magnitudes of the cases are
+/// about 1.
+Tolerance tolerance_of(const OpCase& c, const Value& v) {
+  if (c.rtol || c.atol) return {c.rtol, c.atol};
+  const OpSchema* schema = SchemaCatalog::standard().find(c.domain, c.op);
+  if (!schema || !v.is_tensor() || !is_float(v.tensor().type())) return {0, 0};
+  const NumericContract& n = schema->contract();
+  if (n.exact) return {0, 0};
+  double e = n.epsilons * epsilon_of(v.tensor().type());
+  if (n.per_reduced) {
+    int64_t longest = 1;
+    for (const Value& in : c.inputs)
+      if (in.is_tensor())
+        for (int64_t d : in.tensor().shape()) longest = std::max(longest, d);
+    e *= std::sqrt(static_cast<double>(longest));
+  }
+  return {e, e};
+}
+
+bool same_bits(const Value& a, const Value& b) {
+  if (!a.is_tensor() || !b.is_tensor()) return difference(a, b, 0, 0).empty();
+  const Tensor &x = a.tensor(), &y = b.tensor();
+  if (x.type() != y.type() || !(x.shape() == y.shape())) return false;
+  if (x.type() == DataType::string) return difference(a, b, 0, 0).empty();
+  return x.bytes() == 0 || std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+}
+
+class OpCases : public ::testing::Test {
+ protected:
+  template <class F>
+  void each(F&& check) {
+    static const CaseTable table = [] {
+      CaseTable t;
+      collect_all_cases(t);
+      return t;
+    }();
+    const char* only = std::getenv("LATHE_CASE");
+    size_t ran = 0;
+    for (const OpCase& c : table.all()) {
+      const std::string name = c.op + "/" + c.name;
+      if (only && name.find(only) == std::string::npos) continue;
+      ++ran;
+      SCOPED_TRACE(name);
+      try {
+        check(c);
+      } catch (const Error& e) {
+        ADD_FAILURE() << e.what();
+      }
+    }
+    EXPECT_GT(ran, 0u);
+  }
+  bool random(const OpCase& c) {
+    const OpSchema* s = SchemaCatalog::standard().find(c.domain, c.op);
+    return s && s->contract().random;
+  }
+};
+
+TEST_F(OpCases, ReferenceGivesWhatIsExpected) {
+  each([&](const OpCase& c) {
+    const auto got = run_with(c, "reference", "", 1);
+    for (size_t i = 0; i < c.expected.size(); ++i) {
+      const Tolerance t = tolerance_of(c, c.expected[i]);
+      EXPECT_EQ(difference(got[i], c.expected[i], t.rtol, t.atol), "") << "output " << i;
+    }
+  });
+}
+
+TEST_F(OpCases, EveryInstructionSetAgreesWithTheReference) {
+  std::vector<std::string> sets{"generic"};
+  if (cpu_features().avx2) sets.push_back("avx2");
+  if (cpu_features().avx512) sets.push_back("avx512");
+  each([&](const OpCase& c) {
+    if (random(c)) return;
+    const auto want = run_with(c, "reference", "", 1);
+    for (const std::string& isa : sets) {
+      const auto got = run_with(c, "cpu", isa, 1);
+      for (size_t i = 0; i < want.size(); ++i) {
+        const Tolerance t = tolerance_of(c, want[i]);
+        EXPECT_EQ(difference(got[i], want[i], t.rtol, t.atol), "") << isa << ", output " << i;
+      }
+    }
+  });
+}
+
+TEST_F(OpCases, TwoThreadsGiveTheSameBits) {
+  each([&](const OpCase& c) {
+    if (random(c)) return;
+    const auto one = run_with(c, "cpu", "", 1), two = run_with(c, "cpu", "", 2);
+    for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], two[i])) << "output " << i;
+  });
+}
+
+TEST_F(OpCases, SavedAndLoadedPlansGiveTheSameBits) {
+  each([&](const OpCase& c) {
+    if (random(c)) return;
+    const auto built = run_with(c, "cpu", "", 1), loaded = run_with(c, "cpu", "", 1, true);
+    for (size_t i = 0; i < built.size(); ++i) EXPECT_TRUE(same_bits(built[i], loaded[i])) << "output " << i;
+  });
+}
+
+}  // namespace
+}  // namespace lathe::testing

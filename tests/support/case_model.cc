@@ -1,0 +1,105 @@
+#include "support/case_model.h"
+
+#include "schema/schema.h"
+
+namespace lathe::testing {
+namespace {
+
+onnx::TypeProto type_of_value(const Value& v) {
+  onnx::TypeProto t;
+  if (v.is_tensor()) {
+    onnx::TypeProto::Tensor tensor;
+    tensor.elem_type = static_cast<int32_t>(v.tensor().type());
+    onnx::TensorShapeProto shape;
+    for (int64_t d : v.tensor().shape()) {
+      onnx::TensorShapeProto::Dimension dim;
+      dim.dim_value = d;
+      shape.dim.push_back(dim);
+    }
+    tensor.shape = shape;
+    t.tensor_type = tensor;
+  } else if (v.is_sequence()) {
+    const auto& items = *v.sequence().items;
+    onnx::TypeProto::Tensor element;
+    element.elem_type = static_cast<int32_t>(items.empty() ? v.sequence().elem : items[0].tensor().type());
+    onnx::TypeProto inner;
+    inner.tensor_type = element;
+    t.sequence_type = onnx::TypeProto::Sequence{std::make_shared<onnx::TypeProto>(inner), {}};
+  }
+  return t;
+}
+
+onnx::AttributeProto attribute_of(const std::string& name, const AttributeValue& v) {
+  onnx::AttributeProto a;
+  a.name = name;
+  auto kind = [&](onnx::AttributeProto::Type t) { a.type = t; };
+  if (auto* i = std::get_if<int64_t>(&v)) a.i = *i, kind(onnx::AttributeProto::INT);
+  if (auto* f = std::get_if<float>(&v)) a.f = *f, kind(onnx::AttributeProto::FLOAT);
+  if (auto* s = std::get_if<std::string>(&v)) a.s = onnx::Bytes(*s), kind(onnx::AttributeProto::STRING);
+  if (auto* t = std::get_if<Tensor>(&v)) a.t = onnx::from_tensor(*t), kind(onnx::AttributeProto::TENSOR);
+  if (auto* x = std::get_if<std::vector<int64_t>>(&v)) a.ints = *x, kind(onnx::AttributeProto::INTS);
+  if (auto* x = std::get_if<std::vector<float>>(&v)) a.floats = *x, kind(onnx::AttributeProto::FLOATS);
+  if (auto* x = std::get_if<std::vector<std::string>>(&v)) {
+    for (const std::string& s : *x) a.strings.emplace_back(s);
+    kind(onnx::AttributeProto::STRINGS);
+  }
+  return a;
+}
+
+}  // namespace
+
+onnx::ModelProto model_of(const OpCase& c) {
+  onnx::ModelProto m;
+  m.ir_version = newest_ir_version;
+  onnx::OperatorSetIdProto opset;
+  opset.domain = "";
+  opset.version = c.opset ? c.opset : newest_opset;
+  m.opset_import.push_back(opset);
+  if (!c.domain.empty()) {
+    onnx::OperatorSetIdProto other;
+    other.domain = c.domain;
+    other.version = 1;
+    m.opset_import.push_back(other);
+  }
+  onnx::GraphProto g;
+  g.name = "case";
+  onnx::NodeProto n;
+  n.name = c.name;
+  n.op_type = c.op;
+  n.domain = c.domain;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const std::string name = "x" + std::to_string(i);
+    if (c.inputs[i].empty()) {
+      n.input.emplace_back();
+      continue;
+    }
+    n.input.push_back(name);
+    if (c.constant[i]) {
+      g.initializer.push_back(onnx::from_tensor(c.inputs[i].tensor(), name));
+      continue;
+    }
+    onnx::ValueInfoProto info;
+    info.name = name;
+    info.type = type_of_value(c.inputs[i]);
+    g.input.push_back(info);
+  }
+  for (size_t i = 0; i < c.outputs; ++i) {
+    onnx::ValueInfoProto info;
+    info.name = "y" + std::to_string(i);
+    n.output.push_back(*info.name);
+    g.output.push_back(info);
+  }
+  for (const auto& a : c.attributes) n.attribute.push_back(attribute_of(a.name, a.value));
+  g.node.push_back(std::move(n));
+  m.graph = std::move(g);
+  return m;
+}
+
+std::vector<Value> inputs_of(const OpCase& c) {
+  std::vector<Value> list;
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    if (!c.inputs[i].empty() && !c.constant[i]) list.push_back(c.inputs[i]);
+  return list;
+}
+
+}  // namespace lathe::testing
