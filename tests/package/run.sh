@@ -6,21 +6,34 @@ set -euo pipefail
 build=$1 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-model=$source/examples/digits/digits.onnx
+
+# The program is the README's own: its first C++ block, with a main around the statements.
+program=$work/program
+mkdir -p "$program"
+cp "$source/tests/package/CMakeLists.txt" "$program/"
+awk '/^```cpp/ { on = 1; next } /^```/ { if (on) exit } on' "$source/README.md" >"$work/block"
+{
+  echo '#include <cstdio>'
+  grep '^#include' "$work/block"
+  echo 'int main() {'
+  grep -v '^#include' "$work/block"
+  echo '}'
+} >"$program/main.cpp"
+cd "$source" # its paths are relative to the source tree
 
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
 for flavour in lathe lathe_static; do
-  [ -d "$work/cmake" ] || cmake -G Ninja -S "$source/tests/package" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+  [ -d "$work/cmake" ] || cmake -G Ninja -S "$program" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
   cmake --build "$work/cmake" --target with_$flavour >/dev/null
-  "$work/cmake/with_$flavour" "$model" | grep -qE '^([01]\.[0-9]{3} ){10}$'
+  "$work/cmake/with_$flavour" | grep -qE '^([01]\.[0-9]{3} ){10}$'
   echo "find_package, $flavour: runs"
 done
 
 libdir=$(dirname "$(find "$work/prefix" -name liblathe.so | head -1)")
 flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs lathe)
 # shellcheck disable=SC2086
-g++ -std=c++20 "$source/tests/package/main.cpp" -o "$work/with_pkg_config" $flags -Wl,-rpath,"$libdir"
-"$work/with_pkg_config" "$model" | grep -qE '^([01]\.[0-9]{3} ){10}$'
+g++ -std=c++20 "$program/main.cpp" -o "$work/with_pkg_config" $flags -Wl,-rpath,"$libdir"
+"$work/with_pkg_config" | grep -qE '^([01]\.[0-9]{3} ){10}$'
 echo "pkg-config: runs"
 
 for library in liblathe.so liblathe_runtime.so; do

@@ -1,0 +1,37 @@
+"""The README's examples, run as they stand."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+def test_python_examples_run():
+    examples = [b for b in blocks("python") if "import lathe" in b]
+    assert examples
+    for code in examples:
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "[" in done.stdout  # the probabilities
+
+
+def test_commands_run():
+    commands = [line.split("#")[0].strip() for b in blocks("sh") for line in b.splitlines() if "cli/lathe " in line]
+    assert len(commands) >= 4
+    cli = pathlib.Path(os.environ.get("LATHE_CLI", ROOT / "build/release/cli/lathe"))
+    for command in commands:
+        words = command.replace("model.onnx", "examples/digits/digits.onnx").split()
+        done = subprocess.run([str(cli), *words[1:]], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
