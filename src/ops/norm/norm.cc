@@ -7,8 +7,6 @@
 namespace lathe {
 namespace {
 
-void drop_consumed_inputs(UpgradeContext& u) { u.node().attributes.erase("consumed_inputs"); }
-
 /// Training was told by the outputs asked for, and could be turned off.
 void batch_norm_7_from_6(UpgradeContext& u) {
   Node& node = u.node();
