@@ -24,7 +24,7 @@ onnx::TypeProto type_of_value(const Value& v) {
     element.elem_type = static_cast<int32_t>(items.empty() ? v.sequence().elem : items[0].tensor().type());
     onnx::TypeProto inner;
     inner.tensor_type = element;
-    t.sequence_type = onnx::TypeProto::Sequence{std::make_shared<onnx::TypeProto>(inner), {}};
+    t.sequence_type = onnx::TypeProto::Sequence{inner, {}};
   }
   return t;
 }
