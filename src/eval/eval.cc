@@ -195,6 +195,10 @@ class GraphRun final : public Scope {
   std::vector<Value> run(std::span<const Value> inputs);
   size_t inputs() const { return graph_.inputs().size(); }
   size_t outputs() const { return graph_.outputs().size(); }
+  int64_t input_rank(size_t i) const {
+    const auto& shape = graph_.value(graph_.inputs()[i]).type.shape;
+    return shape ? static_cast<int64_t>(shape->size()) : -1;
+  }
   const Value& value(ValueId v) const override {
     const auto& constant = graph_.value(v).constant;  // of an input: its default
     return constant && values_[v].empty() ? *constant : values_[v];
@@ -217,6 +221,7 @@ class BodyRun final : public KernelBody {
   BodyRun(Ledger& ledger, const Graph& graph, const Scope* parent) : graph_(ledger, graph, parent) {}
   size_t inputs() const override { return graph_.inputs(); }
   size_t outputs() const override { return graph_.outputs(); }
+  int64_t input_rank(size_t i) const override { return graph_.input_rank(i); }
   void run(std::span<const Value> inputs) override { results_ = graph_.run(inputs); }
   const Value& output(size_t i) const override { return results_[i]; }
 

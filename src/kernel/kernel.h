@@ -63,6 +63,8 @@ class KernelBody {
   virtual ~KernelBody() = default;
   virtual size_t inputs() const = 0;
   virtual size_t outputs() const = 0;
+  /// The rank that the body expects of an input; -1 where it takes any.
+  virtual int64_t input_rank(size_t /*i*/) const { return -1; }
   /// Runs it. `inputs` stay valid until return; results are read with `output(i)` and stay valid to the end
   /// of the next run, so that they can be its inputs as they are (the states of a loop). `owned()` keeps one
   /// for longer.

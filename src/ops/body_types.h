@@ -51,20 +51,31 @@ class LoopStates {
     for (size_t i = 0; i < types_.size(); ++i) changed |= widen(i, types_[i], given[i]);
     return changed;
   }
+  /// The type of a state after the loop, the body having given `given`: one that enters as an optional may
+  /// leave as its element.
+  ValueType leaving(size_t i, const ValueType& given) const {
+    const ValueType& state = types_[i];
+    return unwraps(state, given) ? join(*state.inner, given).value_or(given) : state;
+  }
 
  private:
+  static bool unwraps(const ValueType& state, const ValueType& given) {
+    return state.kind == ValueType::Kind::optional && state.inner && given.known() &&
+           given.kind != ValueType::Kind::optional;
+  }
   bool widen(size_t i, ValueType& state, const ValueType& given) {
     if (!given.known()) return false;
     if (!state.known()) {
       state = given;
       return true;
     }
-    auto both = join(state, given);
+    auto both = unwraps(state, given) ? join(*state.inner, given) : join(state, given);
     if (!both)
       throw Error(Code::node_bad_type, "infer",
                   "state " + std::to_string(i) + " to leave the body with the type that it enters with, " +
                       state.str(),
                   given.str(), "cast or reshape the state at the end of the body");
+    if (unwraps(state, given)) return false;
     if (state.shape && given.shape && state.shape->size() == given.shape->size()) {
       bool changed = false;
       for (size_t a = 0; a < state.shape->size(); ++a) {

@@ -32,6 +32,11 @@ class BodyFrame final : public KernelBody {
       : frame_(state, body.graph, &body, parent) {}
   size_t inputs() const override { return frame_.graph_.plan->inputs.size(); }
   size_t outputs() const override { return frame_.graph_.plan->outputs.size(); }
+  int64_t input_rank(size_t i) const override {
+    const PlanGraph& plan = *frame_.graph_.plan;
+    const auto& shape = plan.values[plan.inputs[i]].type.shape;
+    return shape ? static_cast<int64_t>(shape->size()) : -1;
+  }
   void run(std::span<const Value> inputs) override { frame_.run(inputs, {}); }
   const Value& output(size_t i) const override { return frame_.output(i); }
   void trim() { frame_.trim(); }

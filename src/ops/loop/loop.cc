@@ -5,15 +5,24 @@
 namespace lathe {
 namespace {
 
+/// What the loop itself passes to its body: scalars, or tensors of one element where the body declares those.
+ValueType counter_type(const Graph& body, size_t input, DataType type) {
+  const auto& declared =
+      body.inputs().size() > input ? body.value(body.inputs()[input]).type.shape : std::nullopt;
+  return ValueType::tensor(type, declared && declared->size() == 1 ? SymShape{1} : SymShape{});
+}
+
 void infer_loop(InferContext& c) {
   const size_t states = c.node().inputs.size() > 2 ? c.node().inputs.size() - 2 : 0;
   std::vector<ValueType> initial;
   for (size_t i = 0; i < states; ++i) initial.push_back(c.input(i + 2));
   LoopStates carried(std::move(initial));
+  const Graph& body = *c.node().bodies.at(0).graph;
+  const ValueType iteration = counter_type(body, 0, DataType::int64),
+                  condition = counter_type(body, 1, DataType::boolean);
   std::vector<ValueType> given;
   do {
-    std::vector<ValueType> in{ValueType::tensor(DataType::int64, SymShape{}),
-                              ValueType::tensor(DataType::boolean, SymShape{})};
+    std::vector<ValueType> in{iteration, condition};
     in.insert(in.end(), carried.types().begin(), carried.types().end());
     given = c.infer_body(0, in);
     if (given.size() < states + 1 || given.size() - 1 < c.node().outputs.size())
@@ -27,7 +36,7 @@ void infer_loop(InferContext& c) {
   const BodyBoundary boundary(c);
   for (size_t i = 0; i < c.node().outputs.size(); ++i) {
     if (i < states) {
-      c.output(i, boundary.outward(carried.types()[i]));
+      c.output(i, boundary.outward(carried.leaving(i, given[i + 1])));
       continue;
     }
     ValueType each = boundary.outward(given[i + 1]);

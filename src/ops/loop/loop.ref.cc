@@ -73,6 +73,13 @@ bool loop_condition(const Value& v, KernelContext& c) {
   return v.tensor().as<bool>()[0];
 }
 
+/// A number of the loop's own, as a tensor of its own: a body may hand it on as a state.
+template <class T>
+Tensor loop_counter(T v, const KernelBody& body, size_t input) {
+  Tensor t = Tensor::scalar(v);
+  return body.input_rank(input) == 1 ? t.reshaped({1}) : t;
+}
+
 void run_loop(const Loop&, KernelContext& c) {
   KernelBody& body = c.body(0);
   const size_t states = c.inputs() > 2 ? c.inputs() - 2 : 0;
@@ -90,9 +97,8 @@ void run_loop(const Loop&, KernelContext& c) {
   std::vector<ScanPile> piles(c.outputs() > states ? c.outputs() - states : 0);
   for (int64_t iteration = 0; iteration < trips && condition; ++iteration) {
     c.poll();
-    // Tensors of their own: a body may hand them on as states.
-    in[0] = Tensor::scalar(iteration);
-    in[1] = Tensor::scalar(condition);
+    in[0] = loop_counter(iteration, body, 0);
+    in[1] = loop_counter(condition, body, 1);
     body.run(in);
     condition = loop_condition(body.output(0), c);
     for (size_t i = 0; i < states; ++i) in[i + 2] = body.output(i + 1);

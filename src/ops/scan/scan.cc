@@ -42,7 +42,7 @@ void infer_scan(InferContext& c) {
   const BodyBoundary boundary(c);
   for (size_t i = 0; i < outputs; ++i) {
     if (i < states) {
-      c.output(i, boundary.outward(carried.types()[i]));
+      c.output(i, boundary.outward(carried.leaving(i, given[i])));
       continue;
     }
     ValueType all = boundary.outward(given[i]);
