@@ -114,7 +114,7 @@ struct Range {
       const auto n = count ? known(*count) : std::nullopt;
       if (n && *n <= max_tracked_values) {
         std::vector<D> all;
-        for (int64_t i = 0; i < *n; ++i) all.push_back(plus((*start)[0], times(D(i), (*delta)[0])));
+        for (int64_t i = 0; i < *n; ++i) all.push_back(i ? plus(all.back(), (*delta)[0]) : (*start)[0]);
         c.output_values(0, std::move(all));
       }
     } else if (constants[0] && constants[1] && constants[2]) {

@@ -25,6 +25,13 @@ void constant_of_shape(const ConstantOfShape& op, KernelContext& c) {
 
 constexpr Types<float, double, Float16, BFloat16, int16_t, int32_t, int64_t> range_types;
 
+/// The product may wrap around; the sum is within the range.
+int64_t range_element(int64_t start, int64_t delta, int64_t i) {
+  return static_cast<int64_t>(static_cast<uint64_t>(start) +
+                              static_cast<uint64_t>(delta) * static_cast<uint64_t>(i));
+}
+double range_element(double start, double delta, int64_t i) { return start + static_cast<double>(i) * delta; }
+
 void range(const Range&, KernelContext& c) {
   const DataType type = c.in(0).type();
   for (size_t i = 0; i < 3; ++i)
@@ -38,9 +45,8 @@ void range(const Range&, KernelContext& c) {
     Poller poll(c);
     for (int64_t i = 0; i < out.size(); ++i) {
       poll.did(1);
-      // Nothing overflows: the last number is still before the limit.
       out.as<T>()[static_cast<size_t>(i)] =
-          Element<T>::store(static_cast<Compute<T>>(start + static_cast<Wide>(i) * delta));
+          Element<T>::store(static_cast<Compute<T>>(range_element(start, delta, i)));
     }
   });
 }

@@ -1,0 +1,26 @@
+#include "ops/cases.h"
+
+namespace lathe {
+
+void cases_col2im(CaseTable& t) {
+  // One row of three pixels, blocks of two that overlap in the middle.
+  t.add("Col2Im", "overlap")
+      .input<float>({1, 2, 2}, {1, 2, 3, 4})
+      .input<int64_t>({2}, {1, 3})
+      .input<int64_t>({2}, {1, 2})
+      .expect<float>({1, 1, 1, 3}, {1, 5, 4});
+  t.add("Col2Im", "stride")
+      .input<int32_t>({1, 2, 2}, {1, 2, 3, 4})
+      .input<int64_t>({2}, {1, 4})
+      .input<int64_t>({2}, {1, 2})
+      .attribute("strides", std::vector<int64_t>{1, 2})
+      .expect<int32_t>({1, 1, 1, 4}, {1, 3, 2, 4});
+  t.add("Col2Im", "padding")
+      .input<float>({1, 2, 2}, {1, 2, 3, 4})
+      .input<int64_t>({2}, {1, 1})
+      .input<int64_t>({2}, {1, 2})
+      .attribute("pads", std::vector<int64_t>{0, 1, 0, 1})
+      .expect<float>({1, 1, 1, 1}, {5});
+}
+
+}  // namespace lathe
