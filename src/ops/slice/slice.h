@@ -112,7 +112,9 @@ struct Slice {
     if (!from || !to) return std::nullopt;
     if (*to == size && first && *first < 0 && *first > -beyond)
       return ceil_div(min(size, Dim(-*first)), Dim(step));  // the last so many
-    const Dim length = *to - *from;
+    // To the end nothing needs to be clamped twice: size - min(start, size) = max(size - start, 0).
+    const bool counts_from_start = *to == size && surely_at_least(start, 0) && !(first && *first >= beyond);
+    const Dim length = counts_from_start ? size - start : *to - *from;
     return ceil_div(surely_at_least(length, 0) ? length : max(length, Dim(0)), Dim(step));
   }
   /// No axis of unknown size is taken to be longer than this: exporters write INT32_MAX for "to the end".
