@@ -30,6 +30,11 @@ bool blames_command_line(Code code);
   throw Error(Code::bad_argument, "command line", std::move(expected), std::move(got), std::move(remedy));
 }
 
+void add_check(CLI::App& app, Command& command);
+void add_inspect(CLI::App& app, Command& command);
+void add_run(CLI::App& app, Command& command);
+void add_bench(CLI::App& app, Command& command);
+void add_convert(CLI::App& app, Command& command);
 void add_ops(CLI::App& app, Command& command);
 void add_info(CLI::App& app, Command& command);
 

@@ -13,7 +13,7 @@ namespace {
 
 std::string domain_text(const OperatorInfo& op) { return op.domain.empty() ? "ai.onnx" : op.domain; }
 
-Json to_json(const OperatorInfo& op) {
+Json operator_json(const OperatorInfo& op) {
   Json j{{"domain", domain_text(op)},
          {"name", op.name},
          {"versions", Json::array()},
@@ -74,7 +74,7 @@ int run(const std::string& pattern, bool json) {
   const bool one = !pattern.empty() && ops.size() == 1;
   if (json) {
     Json list = Json::array();
-    for (const auto& op : ops) list.push_back(to_json(op));
+    for (const auto& op : ops) list.push_back(operator_json(op));
     print({{"operators", list}});
   } else {
     one ? print_one(ops[0]) : print_list(ops);

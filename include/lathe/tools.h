@@ -3,14 +3,56 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lathe/dim.h"
+#include "lathe/engine.h"
+#include "lathe/error.h"
 #include "lathe/export.h"
+#include "lathe/onnx.h"
 
 namespace lathe {
+
+/// Everything there is to say about a model, errors and warnings, in the order of the file; empty: nothing.
+/// Never throws for what is wrong with the model. Thread-safe.
+LATHE_API std::vector<Diagnostic> check(const onnx::Model& model);
+
+/// What is known of a model without running it. Dimensions are expressions over the model's symbols.
+struct ModelSummary {
+  std::string graph_name, producer;
+  int64_t ir_version = 0;
+  std::map<std::string, int64_t> opsets;  // "" is ai.onnx
+  std::vector<IoInfo> inputs, outputs;
+  std::vector<std::string> symbols;
+  /// Nodes per operator as the file has them, bodies of control flow and functions included; operators of
+  /// other domains are written "domain.Name".
+  std::map<std::string, int64_t> operators;
+  int64_t nodes = 0, functions = 0;
+  int64_t parameters = 0;        // elements of all initializers, bodies included
+  uint64_t parameter_bytes = 0;  // of their contents
+  /// Multiplications and additions of one run: two for every term that a contraction (MatMul, Conv, LSTM, …)
+  /// sums, one for every output element of other arithmetic, nothing for movement. A loop's body counts once,
+  /// of an If the dearer branch.
+  Dim flops;
+  int64_t flops_unknown = 0;  // nodes left out because their shapes are not known
+};
+/// Imports the model, with sizes for some of its symbols; throws what the importer throws.
+LATHE_API ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64_t>& sizes = {});
+
+enum class GraphFormat : uint8_t { text, json, dot };
+/// The graph after import (newest operators, inferred shapes): a line a node, JSON, or for Graphviz.
+LATHE_API std::string describe_graph(const onnx::Model& model, GraphFormat format,
+                                     const std::map<std::string, int64_t>& sizes = {});
+
+/// The model imported (newest operators, shapes inferred) and written back at the lowest opset and IR version
+/// that can say it.
+LATHE_API onnx::Model normalize(const onnx::Model& model);
 
 /// One operator of the registry.
 struct OperatorInfo {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lathe import _lathe
+from lathe import _lathe, onnx
 from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
 from lathe._errors import Error
 from lathe._lathe import Map, SparseTensor, Tensor
@@ -39,6 +39,7 @@ __all__ = [
     "Tensor",
     "build",
     "load",
+    "onnx",
     "operators",
     "system_info",
 ]

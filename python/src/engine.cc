@@ -2,6 +2,7 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,8 +17,9 @@ nb::dict to_python(const IoInfo& io) {
   nb::dict d;
   d["name"] = io.name;
   d["type"] = io.type;
-  d["dtype"] = io.element_type == DataType::undefined ? nb::object(nb::none())
-                                                      : nb::object(nb::cast(std::string(name_of(io.element_type))));
+  d["dtype"] = io.element_type == DataType::undefined
+                   ? nb::object(nb::none())
+                   : nb::object(nb::cast(std::string(name_of(io.element_type))));
   d["shape"] = shape_to_python(io.shape);
   d["optional"] = io.optional;
   return d;
@@ -123,7 +125,8 @@ std::shared_ptr<PooledEngine> build(nb::handle source, const BuildOptions& optio
 
 void set_timeout(RunControl& c, double seconds) {
   c.set_deadline(std::chrono::steady_clock::now() +
-                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds)));
+                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                     std::chrono::duration<double>(seconds)));
 }
 
 void bind_options(nb::module_& m) {
@@ -174,26 +177,29 @@ void bind_context(nb::module_& m) {
             c.run(control);
           },
           nb::arg("control").none() = nullptr)
-      .def("bind_input", [](Context& c, const std::string& name, nb::handle v) { c.bind_input(name, from_python(v)); })
-      .def("bind_output",
-           [](Context& c, const std::string& name, nb::handle v) {
-             c.bind_output(name, v.is_none() ? Tensor() : nb::cast<Tensor>(v));
-           },
-           nb::arg("name"), nb::arg("tensor").none())
-      .def("output", [](const Context& c, const std::string& name) { return to_python(owned(c.output(name))); })
-      .def("on_tap",
-           [](Context& c, nb::object listener) {
-             if (listener.is_none()) return c.on_tap({});
-             c.on_tap([listener = std::shared_ptr<nb::object>(new nb::object(listener),
-                                                              [](nb::object* o) {
-                                                                nb::gil_scoped_acquire gil;
-                                                                delete o;
-                                                              })](std::string_view name, const Value& v) {
-               nb::gil_scoped_acquire gil;
-               (*listener)(nb::str(name.data(), name.size()), to_python(owned(v)));
-             });
-           },
-           nb::arg("listener").none())
+      .def("bind_input",
+           [](Context& c, const std::string& name, nb::handle v) { c.bind_input(name, from_python(v)); })
+      .def(
+          "bind_output",
+          [](Context& c, const std::string& name, nb::handle v) {
+            c.bind_output(name, v.is_none() ? Tensor() : nb::cast<Tensor>(v));
+          },
+          nb::arg("name"), nb::arg("tensor").none())
+      .def("output",
+           [](const Context& c, const std::string& name) { return to_python(owned(c.output(name))); })
+      .def(
+          "on_tap",
+          [](Context& c, nb::object listener) {
+            if (listener.is_none()) return c.on_tap({});
+            c.on_tap([listener = std::shared_ptr<nb::object>(new nb::object(listener), [](nb::object* o) {
+                        nb::gil_scoped_acquire gil;
+                        delete o;
+                      })](std::string_view name, const Value& v) {
+              nb::gil_scoped_acquire gil;
+              (*listener)(nb::str(name.data(), name.size()), to_python(owned(v)));
+            });
+          },
+          nb::arg("listener").none())
       .def_prop_ro("memory_in_use", &Context::memory_in_use)
       .def_prop_ro("memory_peak", &Context::memory_peak)
       .def("trim", &Context::trim);
@@ -205,17 +211,18 @@ void bind_engine(nb::module_& m) {
   bind_options(m);
   bind_context(m);
   nb::class_<PooledEngine>(m, "Engine")
-      .def("run",
-           [](PooledEngine& e, const nb::dict& inputs, RunControl* control) {
-             const NamedValues values = values_from_python(inputs);
-             NamedValues outputs;
-             {
-               nb::gil_scoped_release free;
-               outputs = e.run(values, control);
-             }
-             return values_to_python(outputs);
-           },
-           nb::arg("inputs"), nb::arg("control").none() = nullptr)
+      .def(
+          "run",
+          [](PooledEngine& e, const nb::dict& inputs, RunControl* control) {
+            const NamedValues values = values_from_python(inputs);
+            NamedValues outputs;
+            {
+              nb::gil_scoped_release free;
+              outputs = e.run(values, control);
+            }
+            return values_to_python(outputs);
+          },
+          nb::arg("inputs"), nb::arg("control").none() = nullptr)
       .def("create_context", [](const PooledEngine& e) { return e.engine().create_context(); })
       .def("save", [](const PooledEngine& e, const std::filesystem::path& p) { e.engine().save(p); })
       .def("inputs", [](const PooledEngine& e) { return io_list(e.engine().inputs()); })
@@ -224,9 +231,11 @@ void bind_engine(nb::module_& m) {
       .def("metadata", [](const PooledEngine& e) { return e.engine().metadata(); })
       .def("steps", [](const PooledEngine& e) { return step_list(e.engine()); })
       .def("threads", [](const PooledEngine& e) { return e.engine().threads(); })
-      .def("memory", [](const PooledEngine& e, const nb::dict& shapes) { return memory_of(e.engine(), shapes); })
-      .def("output_shapes",
-           [](const PooledEngine& e, const nb::dict& shapes) { return output_shapes_of(e.engine(), shapes); });
+      .def("memory",
+           [](const PooledEngine& e, const nb::dict& shapes) { return memory_of(e.engine(), shapes); })
+      .def("output_shapes", [](const PooledEngine& e, const nb::dict& shapes) {
+        return output_shapes_of(e.engine(), shapes);
+      });
   m.def("build", &build, nb::arg("source"), nb::arg("options"));
   m.def("load_plan", [](const std::filesystem::path& p, const BuildOptions& o) {
     nb::gil_scoped_release free;

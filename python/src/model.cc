@@ -56,12 +56,6 @@ nb::bytes to_bytes(const onnx::Model& m) {
   return nb::bytes(s.data(), s.size());
 }
 
-onnx::Model from_text(const std::string& text) {
-  onnx::Model m;
-  m.proto = onnx::from_text<onnx::ModelProto>(text);
-  return m;
-}
-
 void save(const onnx::Model& m, const std::filesystem::path& path, const std::string& data,
           const std::string& external_name, int64_t external_threshold, bool text) {
   onnx::SaveOptions o;
@@ -95,21 +89,22 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("domain", [](const onnx::Model& m) { return text_or(m.proto.domain); })
       .def_prop_ro("model_version", [](const onnx::Model& m) { return m.proto.model_version.value_or(0); })
       .def_prop_ro("doc_string", [](const onnx::Model& m) { return text_or(m.proto.doc_string); })
-      .def_prop_ro("graph_name",
-                   [](const onnx::Model& m) { return m.proto.graph ? text_or(m.proto.graph->name) : std::string(); })
+      .def_prop_ro(
+          "graph_name",
+          [](const onnx::Model& m) { return m.proto.graph ? text_or(m.proto.graph->name) : std::string(); })
       .def_prop_ro("graph_doc_string",
                    [](const onnx::Model& m) {
                      return m.proto.graph ? text_or(m.proto.graph->doc_string) : std::string();
                    })
+      .def_prop_ro("has_graph", [](const onnx::Model& m) { return m.proto.graph.has_value(); })
       .def_prop_ro("metadata", [](const onnx::Model& m) { return entries(m.proto.metadata_props); })
       .def_prop_ro("initializers", &initializers, "Names of the initializers of the main graph.")
       .def("to_bytes", &to_bytes)
       .def("to_text", [](const onnx::Model& m) { return onnx::to_text(m.proto); })
-      .def("save", &save, nb::arg("path"), nb::kw_only(), nb::arg("data") = "keep", nb::arg("external_name") = "",
-           nb::arg("external_threshold") = 1024, nb::arg("text") = false,
+      .def("save", &save, nb::arg("path"), nb::kw_only(), nb::arg("data") = "keep",
+           nb::arg("external_name") = "", nb::arg("external_threshold") = 1024, nb::arg("text") = false,
            "Write it; `data` is 'keep', 'single_file' or 'external'.");
   m.def("load_model", &model_from_python, nb::arg("source"), nb::arg("options") = onnx::LoadOptions());
-  m.def("model_from_text", &from_text, nb::arg("text"));
 }
 
 }  // namespace lathe::python

@@ -1,4 +1,5 @@
-// The registry and facts about this machine.
+// What is asked about models without running them, the registry, and facts about this machine.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,7 +9,7 @@
 namespace lathe::python {
 namespace {
 
-nb::dict to_python(const OperatorInfo& op) {
+nb::dict operator_to_python(const OperatorInfo& op) {
   nb::list versions, kernels;
   for (const auto& v : op.versions) {
     nb::dict types;
@@ -37,7 +38,7 @@ nb::dict to_python(const OperatorInfo& op) {
 
 nb::list operators_to_python(const std::string& pattern) {
   nb::list l;
-  for (const OperatorInfo& op : operators(pattern)) l.append(to_python(op));
+  for (const OperatorInfo& op : operators(pattern)) l.append(operator_to_python(op));
   return l;
 }
 
@@ -60,9 +61,64 @@ nb::dict system_to_python() {
   return d;
 }
 
+nb::list findings_to_python(const onnx::Model& model) {
+  std::vector<Diagnostic> found;
+  {
+    nb::gil_scoped_release free;
+    found = check(model);
+  }
+  nb::list l;
+  for (const Diagnostic& d : found) l.append(to_python(d));
+  return l;
+}
+
+nb::list io_to_python(const std::vector<IoInfo>& list) {
+  nb::list l;
+  for (const IoInfo& io : list) l.append(to_python(io));
+  return l;
+}
+
+using Sizes = std::map<std::string, int64_t>;
+
+nb::dict summary_to_python(const onnx::Model& model, const Sizes& sizes) {
+  ModelSummary s;
+  {
+    nb::gil_scoped_release free;
+    s = inspect(model, sizes);
+  }
+  nb::dict d;
+  d["graph_name"] = s.graph_name;
+  d["producer"] = s.producer;
+  d["ir_version"] = s.ir_version;
+  d["opsets"] = s.opsets;
+  d["inputs"] = io_to_python(s.inputs);
+  d["outputs"] = io_to_python(s.outputs);
+  d["symbols"] = s.symbols;
+  d["operators"] = s.operators;
+  d["nodes"] = s.nodes;
+  d["functions"] = s.functions;
+  d["parameters"] = s.parameters;
+  d["parameter_bytes"] = s.parameter_bytes;
+  d["flops"] =
+      s.flops.is_constant() ? nb::object(nb::int_(s.flops.constant())) : nb::object(nb::cast(s.flops.str()));
+  d["flops_unknown"] = s.flops_unknown;
+  return d;
+}
+
+std::string graph_text(const onnx::Model& model, const std::string& form, const Sizes& sizes) {
+  for (const auto& [name, format] :
+       {std::pair{"text", GraphFormat::text}, {"json", GraphFormat::json}, {"dot", GraphFormat::dot}})
+    if (form == name) return describe_graph(model, format, sizes);
+  throw Error(Code::bad_argument, "python", "form = 'text', 'json' or 'dot'", "'" + form + "'");
+}
+
 }  // namespace
 
 void bind_tools(nb::module_& m) {
+  m.def("check", &findings_to_python, nb::arg("model"));
+  m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"));
+  m.def("describe_graph", &graph_text, nb::arg("model"), nb::arg("form"), nb::arg("sizes"));
+  m.def("normalize", &normalize, nb::arg("model"));
   m.def("operators", &operators_to_python, nb::arg("pattern") = "*");
   m.def("system_info", &system_to_python);
 }

@@ -1,5 +1,5 @@
-// Values between Python and C++ without copies: Tensor lends and borrows memory through the buffer protocol, NumPy
-// and DLPack. Sequences are lists, maps are dicts' raw material (Map), the empty optional is None.
+// Values between Python and C++ without copies: Tensor lends and borrows memory through the buffer protocol,
+// NumPy and DLPack. Sequences are lists, maps are dicts' raw material (Map), the empty optional is None.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -29,19 +29,33 @@ std::shared_ptr<void> keep(nb::object o) {
   });
 }
 
-/// DLPack's codes for our element types (dlpack.h, DLDataTypeCode). Sub-byte integers have none in common use.
+/// DLPack's codes for our element types (dlpack.h, DLDataTypeCode). Sub-byte integers have none in common
+/// use.
 struct DlpackType {
   DataType type;
   uint8_t code, bits;
 };
 constexpr DlpackType dlpack_types[] = {
-    {DataType::float32, 2, 32},        {DataType::float64, 2, 64},         {DataType::float16, 2, 16},
-    {DataType::bfloat16, 4, 16},       {DataType::int8, 0, 8},             {DataType::int16, 0, 16},
-    {DataType::int32, 0, 32},          {DataType::int64, 0, 64},           {DataType::uint8, 1, 8},
-    {DataType::uint16, 1, 16},         {DataType::uint32, 1, 32},          {DataType::uint64, 1, 64},
-    {DataType::boolean, 6, 8},         {DataType::complex64, 5, 64},       {DataType::complex128, 5, 128},
-    {DataType::float8e4m3fn, 10, 8},   {DataType::float8e4m3fnuz, 11, 8},  {DataType::float8e5m2, 12, 8},
-    {DataType::float8e5m2fnuz, 13, 8}, {DataType::float8e8m0, 14, 8},
+    {DataType::float32, 2, 32},
+    {DataType::float64, 2, 64},
+    {DataType::float16, 2, 16},
+    {DataType::bfloat16, 4, 16},
+    {DataType::int8, 0, 8},
+    {DataType::int16, 0, 16},
+    {DataType::int32, 0, 32},
+    {DataType::int64, 0, 64},
+    {DataType::uint8, 1, 8},
+    {DataType::uint16, 1, 16},
+    {DataType::uint32, 1, 32},
+    {DataType::uint64, 1, 64},
+    {DataType::boolean, 6, 8},
+    {DataType::complex64, 5, 64},
+    {DataType::complex128, 5, 128},
+    {DataType::float8e4m3fn, 10, 8},
+    {DataType::float8e4m3fnuz, 11, 8},
+    {DataType::float8e5m2, 12, 8},
+    {DataType::float8e5m2fnuz, 13, 8},
+    {DataType::float8e8m0, 14, 8},
 };
 
 nb::dlpack::dtype dlpack_dtype(DataType t) {
@@ -53,21 +67,21 @@ nb::dlpack::dtype dlpack_dtype(DataType t) {
 template <class... Form>
 nb::object lend(const Tensor& t, nb::dlpack::dtype dtype, const std::vector<size_t>& shape) {
   nb::capsule owner(new Tensor(t), [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  return nb::cast(nb::ndarray<Form...>(const_cast<void*>(t.data()), shape.size(), shape.data(), owner, nullptr,
-                                       dtype, nb::device::cpu::value, 0),
+  return nb::cast(nb::ndarray<Form...>(const_cast<void*>(t.data()), shape.size(), shape.data(), owner,
+                                       nullptr, dtype, nb::device::cpu::value, 0),
                   nb::rv_policy::reference);
 }
 
-/// The memory as a NumPy array of a type that NumPy has: elements as they are, narrow ones as unsigned integers of
-/// their width, packed ones as a flat array of bytes.
+/// The memory as a NumPy array of a type that NumPy has: elements as they are, narrow ones as unsigned
+/// integers of their width, packed ones as a flat array of bytes.
 nb::object numpy_carrier(const Tensor& t) {
   if (t.type() == DataType::string) refuse("an element type of fixed width", "string");
   const int bits = bits_of(t.type());
   if (bits < 8) return lend<nb::numpy>(t, {1, 8, 1}, {t.bytes()});
   std::vector<size_t> shape(t.shape().begin(), t.shape().end());
   const bool narrow = is_float(t.type()) && (bits == 8 || t.type() == DataType::bfloat16);
-  return lend<nb::numpy>(t, narrow ? nb::dlpack::dtype{1, static_cast<uint8_t>(bits), 1} : dlpack_dtype(t.type()),
-                         shape);
+  return lend<nb::numpy>(
+      t, narrow ? nb::dlpack::dtype{1, static_cast<uint8_t>(bits), 1} : dlpack_dtype(t.type()), shape);
 }
 
 nb::object dlpack_capsule(const Tensor& t, const nb::kwargs& options) {
@@ -138,7 +152,8 @@ nb::list strings_of(const Tensor& t) {
   if (t.type() != DataType::string) refuse("a tensor of strings", describe(t));
   nb::list items;
   for (const std::string& s : t.as<std::string>())
-    items.append(nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "surrogateescape")));
+    items.append(
+        nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "surrogateescape")));
   return items;
 }
 
@@ -201,7 +216,8 @@ Value from_python(nb::handle h, DataType elem) {
 }
 
 void bind_values(nb::module_& m) {
-  nb::class_<Tensor>(m, "Tensor", "A dense tensor. Copies share memory; NumPy and DLPack see it without copying.")
+  nb::class_<Tensor>(m, "Tensor",
+                     "A dense tensor. Copies share memory; NumPy and DLPack see it without copying.")
       .def_static("from_buffer", &tensor_from_buffer, nb::arg("buffer"), nb::arg("dtype"), nb::arg("shape"),
                   nb::arg("writable") = false, "Borrow C-contiguous memory; `dtype` says what its bytes are.")
       .def_static("from_dlpack", &tensor_from_dlpack, nb::arg("array"),
@@ -210,13 +226,15 @@ void bind_values(nb::module_& m) {
       .def_prop_ro("dtype", [](const Tensor& t) { return std::string(name_of(t.type())); })
       .def_prop_ro("onnx_type",
                    [](const Tensor& t) { return "tensor(" + std::string(onnx_name_of(t.type())) + ")"; })
-      .def_prop_ro("data_type", [](const Tensor& t) { return static_cast<int>(t.type()); },
-                   "The number of TensorProto.DataType.")
+      .def_prop_ro(
+          "data_type", [](const Tensor& t) { return static_cast<int>(t.type()); },
+          "The number of TensorProto.DataType.")
       .def_prop_ro("shape", [](const Tensor& t) { return shape_to_python(t.shape()); })
       .def_prop_ro("nbytes", [](const Tensor& t) { return t.bytes(); })
       .def_prop_ro("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); })
       .def("carrier", &numpy_carrier,
-           "The memory as a NumPy array; types that NumPy lacks appear as unsigned integers of their width, packed "
+           "The memory as a NumPy array; types that NumPy lacks appear as unsigned integers of their width, "
+           "packed "
            "ones as bytes.")
       .def("strings", &strings_of)
       .def("clone", &Tensor::clone, "A deep copy.")
@@ -225,21 +243,23 @@ void bind_values(nb::module_& m) {
       .def("__repr__", [](const Tensor& t) { return "<lathe.Tensor " + describe(t) + ">"; });
 
   nb::class_<SparseTensor>(m, "SparseTensor", "Coordinates (int64 [NNZ, rank]) and values ([NNZ]).")
-      .def("__init__",
-           [](SparseTensor* s, const Tensor& values, const Tensor& indices, nb::handle shape) {
-             new (s) SparseTensor{values, indices, shape_from_python(shape)};
-           },
-           nb::arg("values"), nb::arg("indices"), nb::arg("shape"))
+      .def(
+          "__init__",
+          [](SparseTensor* s, const Tensor& values, const Tensor& indices, nb::handle shape) {
+            new (s) SparseTensor{values, indices, shape_from_python(shape)};
+          },
+          nb::arg("values"), nb::arg("indices"), nb::arg("shape"))
       .def_ro("values", &SparseTensor::values)
       .def_ro("indices", &SparseTensor::indices)
       .def_prop_ro("shape", [](const SparseTensor& s) { return shape_to_python(s.shape); });
 
   nb::class_<Map>(m, "Map", "Keys (int64 or string [n]) and as many values.")
-      .def("__init__",
-           [](Map* map, const Tensor& keys, const nb::list& values) {
-             new (map) Map{keys, from_python(values).sequence()};
-           },
-           nb::arg("keys"), nb::arg("values"))
+      .def(
+          "__init__",
+          [](Map* map, const Tensor& keys, const nb::list& values) {
+            new (map) Map{keys, from_python(values).sequence()};
+          },
+          nb::arg("keys"), nb::arg("values"))
       .def_ro("keys", &Map::keys)
       .def_prop_ro("values", [](const Map& map) { return to_python(Value(map.values)); });
 }

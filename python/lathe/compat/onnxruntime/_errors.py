@@ -30,6 +30,7 @@ _STATUS = (
     ("ModelLoadCanceled", "MODEL_LOAD_CANCELED"),
     ("ModelRequiresCompilation", "MODEL_REQUIRES_COMPILATION"),
     ("NotFound", "NOT_FOUND"),
+    ("DeviceReset", "DEVICE_RESET"),
 )
 TYPES: dict[str, type[Exception]] = {name: _make(name) for name, _ in _STATUS}
 _PREFIX = {name: f"[ONNXRuntimeError] : {i} : {word} : " for i, (name, word) in enumerate(_STATUS, 1)}
@@ -46,9 +47,14 @@ _BY_CODE = (
     ("E100", "Fail"),
     ("E11", "InvalidProtobuf"),
     ("E12", "Fail"),
-    ("E2001", "InvalidArgument"),
-    ("E2301", "Fail"),
-    ("E2302", "Fail"),
+    ("E2001", "InvalidArgument"),  # no graph
+    ("E2002", "Fail"),
+    ("E2003", "Fail"),
+    ("E2203", "InvalidArgument"),  # an input that nothing makes
+    ("E22", "Fail"),
+    ("E2302", "Fail"),  # an unknown domain
+    ("E2305", "Fail"),
+    ("E2306", "Fail"),
     ("E2", "InvalidGraph"),
     ("E3001", "NotImplemented"),
     ("E3", "Fail"),

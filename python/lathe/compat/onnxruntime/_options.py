@@ -102,6 +102,12 @@ OPTIONS = (
         ACCEPTED,
         "CPUExecutionProvider; any other name gives a UserWarning and the CPU is used, as onnxruntime does",
     ),
+    Option(
+        "InferenceSession",
+        "get_overridable_initializers",
+        ACCEPTED,
+        "empty: an initializer that is an input too is a constant; feeding it raises InvalidArgument",
+    ),
     Option("InferenceSession", "provider_options", ACCEPTED, "without effect"),
     Option("InferenceSession", "run_async", HONOURED, "runs on a thread of its own"),
     Option("InferenceSession", "run_with_iobinding", HONOURED, "bound memory is used without copies"),

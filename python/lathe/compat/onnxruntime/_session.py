@@ -7,7 +7,7 @@ import os
 import threading
 import warnings
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -34,11 +34,17 @@ class NodeArg:
         return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"
 
 
-def _node_arg(io: IoInfo) -> NodeArg:
-    def dimension(d: Union[int, str, None]) -> Union[int, str, None]:
-        return d if isinstance(d, int) or (d and d.replace(".", "_").isidentifier()) else None
+def _node_args(declared: Sequence[IoInfo], inputs: Sequence[IoInfo]) -> list[NodeArg]:
+    # A dimension that has no name in the file is called after its input and axis in an engine; an expression over
+    # symbols has no place in a NodeArg either.
+    unnamed = {f"{io.name}.{axis}" for io in inputs for axis in range(len(io.shape or ()))}
 
-    return NodeArg(io.name, io.type, [dimension(d) for d in io.shape or ()])
+    def dimension(d: Union[int, str, None]) -> Union[int, str, None]:
+        if isinstance(d, int):
+            return d
+        return None if d is None or d in unnamed or any(c in d for c in " *(") else d
+
+    return [NodeArg(io.name, io.type, [dimension(d) for d in io.shape or ()]) for io in declared]
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,8 @@ class InferenceSession:
             options["link_roots"] = [directory, os.path.dirname(os.path.realpath(self._model_path))]
         try:
             model = _lathe.load_model(path_or_bytes, build_options(**options).load)
+            if not model.has_graph:
+                raise error("InvalidArgument", "No graph was found in the protobuf.")
             self._engine = lathe.build(model, **options)
         except lathe.Error as e:
             if e.code == "E4201":
@@ -168,13 +176,16 @@ class InferenceSession:
         self._outputs = [io.name for io in self._engine.outputs]
 
     def get_inputs(self) -> list[NodeArg]:
-        return [_node_arg(io) for io in self._engine.inputs if not io.optional]
+        return self._node_args(io for io in self._engine.inputs if not io.optional)
 
     def get_overridable_initializers(self) -> list[NodeArg]:
-        return [_node_arg(io) for io in self._engine.inputs if io.optional]
+        return self._node_args(io for io in self._engine.inputs if io.optional)
 
     def get_outputs(self) -> list[NodeArg]:
-        return [_node_arg(io) for io in self._engine.outputs]
+        return self._node_args(self._engine.outputs)
+
+    def _node_args(self, declared: Iterable[IoInfo]) -> list[NodeArg]:
+        return _node_args(list(declared), self._engine.inputs)
 
     def get_modelmeta(self) -> ModelMetadata:
         return self._meta

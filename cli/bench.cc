@@ -1,0 +1,194 @@
+// `lathe bench`: how long loading, building and running take, and what is held meanwhile.
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "command.h"
+#include "json.h"
+#include "mapped_fault.h"
+#include "model_options.h"
+#include "progress.h"
+#include "text.h"
+
+namespace lathe::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  ModelOptions model;
+  EngineOptions engine;
+  ShapeOptions shape;
+  double seconds = 3;
+  uint64_t seed = 0;
+};
+
+struct Measurements {
+  double load = 0, build = 0, first_run = 0;
+  std::vector<double> runs;  // sorted
+  double total = 0;
+  uint64_t peak_resident = 0;
+  double idle_cpu = 0;  // processors in use between calls
+  int threads = 0;
+  MemoryInfo memory;
+  std::vector<std::string> assumed;
+
+  double percentile(double p) const {
+    const auto at = static_cast<size_t>(p * static_cast<double>(runs.size() - 1) + 0.5);
+    return runs[std::min(at, runs.size() - 1)];
+  }
+  double mean() const {
+    double sum = 0;
+    for (double t : runs) sum += t;
+    return sum / static_cast<double>(runs.size());
+  }
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double processor_seconds() {
+  rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(u.ru_utime) + seconds(u.ru_stime);
+}
+
+uint64_t peak_resident() {
+  rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  return static_cast<uint64_t>(u.ru_maxrss) * 1024;  // Linux counts KiB
+}
+
+/// Six calls a second, as a camera or a microphone would: what is used beyond the calls themselves.
+template <class Call>
+double idle_processors(Call call) {
+  double between = 0, waited = 0;
+  for (int i = 0; i < 6; ++i) {
+    call();
+    const double used = processor_seconds();
+    const auto start = Clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(160));
+    between += processor_seconds() - used;
+    waited += seconds_since(start);
+  }
+  return between / waited;
+}
+
+Measurements measure(const Options& o) {
+  Measurements m;
+  Progress progress("loading " + o.model.model.string());
+  BuildOptions build = o.engine.build_options(o.model);
+  build.progress = [&](std::string_view stage, double fraction) {
+    progress.stage(stage, fraction);
+    return true;
+  };
+  auto start = Clock::now();
+  const bool plan = o.model.model.extension() == ".lathe";
+  const onnx::Model model = plan ? onnx::Model() : o.model.load();
+  m.load = seconds_since(start);
+  progress.now("building " + o.model.model.string());
+  start = Clock::now();
+  const Engine engine = plan ? Engine::load(o.model.model, build) : Engine::build(model, build);
+  m.build = seconds_since(start);
+  m.threads = engine.threads();
+
+  const NamedShapes shapes = complete_shapes(engine.inputs(), o.shape.parse(), &m.assumed);
+  NamedValues inputs;
+  uint64_t seed = o.seed;
+  for (const IoInfo& io : engine.inputs()) {
+    if (io.optional) continue;
+    const auto shape = shapes.find(io.name);
+    if (shape == shapes.end())
+      throw Error(Code::not_supported, "bench", "inputs that are tensors", io.name + ": " + io.type);
+    inputs[io.name] = random_tensor(io.element_type, shape->second, seed++);
+  }
+  m.memory = engine.memory(shapes);
+
+  progress.now("running " + o.model.model.string());
+  Context context = engine.create_context();
+  for (const auto& [name, v] : inputs) context.bind_input(name, v);
+  start = Clock::now();
+  context.run();
+  m.first_run = seconds_since(start);
+  const auto begin = Clock::now();
+  do {
+    start = Clock::now();
+    context.run();
+    m.runs.push_back(seconds_since(start));
+  } while (seconds_since(begin) < o.seconds);
+  m.total = seconds_since(begin);
+  std::sort(m.runs.begin(), m.runs.end());
+  m.idle_cpu = idle_processors([&] { context.run(); });
+  m.peak_resident = peak_resident();
+  return m;
+}
+
+int run(const Options& o, bool json) {
+  report_mapped_faults(o.model.model, json);
+  const Measurements m = measure(o);
+  const double throughput = static_cast<double>(m.runs.size()) / m.total;
+  if (json) {
+    print({{"model", o.model.model.string()},
+           {"threads", m.threads},
+           {"load_seconds", m.load},
+           {"build_seconds", m.build},
+           {"first_run_seconds", m.first_run},
+           {"runs", m.runs.size()},
+           {"latency_seconds",
+            {{"min", m.runs.front()},
+             {"p50", m.percentile(0.5)},
+             {"p90", m.percentile(0.9)},
+             {"p99", m.percentile(0.99)},
+             {"max", m.runs.back()},
+             {"mean", m.mean()}}},
+           {"runs_per_second", throughput},
+           {"peak_resident_bytes", m.peak_resident},
+           {"planned_bytes", m.memory.total()},
+           {"idle_cpu", m.idle_cpu},
+           {"assumed_one", m.assumed}});
+    return success;
+  }
+  Table t("");
+  t.add({"load", time_text(m.load)});
+  t.add({"build", time_text(m.build)});
+  t.add({"first run", time_text(m.first_run)});
+  t.add({"latency",
+         fmt::format("{} median, {} min, {} p90, {} p99, {} max ({} runs, {} threads)",
+                     time_text(m.percentile(0.5)), time_text(m.runs.front()), time_text(m.percentile(0.9)),
+                     time_text(m.percentile(0.99)), time_text(m.runs.back()), m.runs.size(), m.threads)});
+  t.add({"throughput", fmt::format("{:.1f} runs a second", throughput)});
+  t.add({"memory", fmt::format("{} resident at most, {} planned", bytes_text(m.peak_resident),
+                               bytes_text(m.memory.total()))});
+  t.add({"idle", fmt::format("{:.2f} % of a processor between calls", 100 * m.idle_cpu)});
+  t.print();
+  if (!m.assumed.empty()) fmt::print("sizes taken as 1 (--shape changes them): {}\n", join(m.assumed, ", "));
+  return success;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Command& command) {
+  CLI::App* sub =
+      declare(app, command, "bench", "Measure a model: load, build, latency, throughput, memory, idling",
+              "  lathe bench model.onnx --seconds 1\n"
+              "  lathe bench model.onnx --threads 1 --shape batch=4 --seconds 1 --json\n");
+  auto o = std::make_shared<Options>();
+  o->model.add_to(sub);
+  o->shape.add_to(sub);
+  sub->add_option("--seconds", o->seconds, "How long to run")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--seed", o->seed, "Seed of the inputs")->capture_default_str();
+  o->engine.add_to(sub);
+  sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });
+}
+
+}  // namespace lathe::cli

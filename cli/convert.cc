@@ -1,0 +1,93 @@
+// `lathe convert`: the same model in another file: external data or not, text, normalised, or a plan.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "command.h"
+#include "json.h"
+#include "mapped_fault.h"
+#include "model_options.h"
+#include "progress.h"
+#include "text.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  EngineOptions engine;
+  std::filesystem::path output;
+  bool external = false, single = false, normalize = false;
+  std::string external_name;
+  int64_t threshold = 1024;
+};
+
+onnx::SaveOptions save_options(const Options& o) {
+  onnx::SaveOptions s;
+  if (o.external) s.data = onnx::SaveOptions::Data::external;
+  if (o.single) s.data = onnx::SaveOptions::Data::single_file;
+  s.external_name = o.external_name;
+  s.external_threshold = o.threshold;
+  s.text = o.output.extension() == ".onnxtxt" || o.output.extension() == ".txt";
+  return s;
+}
+
+/// What an interrupted save leaves beside its target: NAME.<number>.tmp.
+void remove_unfinished(const std::filesystem::path& output) {
+  const std::string start = output.filename().string() + ".";
+  const auto directory = output.has_parent_path() ? output.parent_path() : std::filesystem::path(".");
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(start) && name.ends_with(".tmp")) std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+int run(const Options& o, bool json) {
+  report_mapped_faults(o.model.model, json, [&o] { remove_unfinished(o.output); });
+  Progress progress("converting " + o.model.model.string());
+  if (o.output.extension() == ".lathe") {
+    make_engine(o.model, o.engine.build_options(o.model)).save(o.output);
+  } else {
+    onnx::Model model = o.model.load();
+    if (o.normalize) model = normalize(model);
+    save(model, o.output, save_options(o));
+  }
+  const uint64_t bytes = std::filesystem::file_size(o.output);
+  if (json)
+    print({{"output", o.output.string()}, {"bytes", bytes}});
+  else
+    fmt::print("{}: {}\n", o.output.string(), bytes_text(bytes));
+  return success;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Command& command) {
+  CLI::App* sub = declare(app, command, "convert", "Write a model in another form",
+                          "  lathe convert model.onnx -o out.onnx --external-data\n"
+                          "  lathe convert out.onnx -o single.onnx --single-file\n"
+                          "  lathe convert model.onnx -o model.onnxtxt\n"
+                          "  lathe convert model.onnx -o normal.onnx --normalize\n"
+                          "  lathe convert model.onnx -o model.lathe\n");
+  auto options = std::make_shared<Options>();
+  options->model.add_to(sub);
+  sub->add_option("-o,--output", options->output,
+                  "Where to; .onnxtxt (or .txt) writes ONNX text, .lathe a plan that is ready to run")
+      ->required();
+  CLI::Option* external =
+      sub->add_flag("--external-data", options->external, "Put weights into a file of their own");
+  sub->add_flag("--single-file", options->single, "Put everything into one file")->excludes(external);
+  sub->add_option("--external-name", options->external_name, "Name of the weights' file, beside the output");
+  sub->add_option("--threshold", options->threshold, "Weights smaller than this many bytes stay inside")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  sub->add_flag("--normalize", options->normalize,
+                "Import it and write it at the lowest opset and IR version that can say it");
+  options->engine.add_to(sub);
+  sub->callback(
+      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,139 @@
+// `lathe inspect`: what a model is: inputs, outputs, operators, size, work, memory.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "command.h"
+#include "json.h"
+#include "mapped_fault.h"
+#include "model_options.h"
+#include "progress.h"
+#include "text.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  ShapeOptions shape;
+  bool text = false, dot = false;
+};
+
+std::string shape_text(const std::optional<SymShape>& shape) { return shape ? describe(*shape) : "[…]"; }
+
+/// Memory of one run, when every size is known.
+std::optional<MemoryInfo> memory_of(const onnx::Model& model, const ModelSummary& summary,
+                                    const Sizes& sizes) {
+  std::vector<std::string> assumed;
+  for (const IoInfo& io : summary.inputs)
+    if (!io.shape && !sizes.inputs.contains(io.name)) return std::nullopt;
+  const NamedShapes shapes = complete_shapes(summary.inputs, sizes, &assumed);
+  if (!assumed.empty()) return std::nullopt;
+  BuildOptions build;
+  build.load = model.options;
+  return Engine::build(model, build).memory(shapes);
+}
+
+Json summary_json(const ModelSummary& s, const std::optional<MemoryInfo>& memory) {
+  Json opsets = Json::object(), operators = Json::object(), inputs = Json::array(), outputs = Json::array();
+  for (const auto& [domain, version] : s.opsets) opsets[domain.empty() ? "ai.onnx" : domain] = version;
+  for (const auto& [name, count] : s.operators) operators[name] = count;
+  for (const IoInfo& io : s.inputs) inputs.push_back(to_json(io));
+  for (const IoInfo& io : s.outputs) outputs.push_back(to_json(io));
+  Json j{{"graph", s.graph_name},
+         {"producer", s.producer},
+         {"ir_version", s.ir_version},
+         {"opsets", opsets},
+         {"inputs", inputs},
+         {"outputs", outputs},
+         {"symbols", s.symbols},
+         {"nodes", s.nodes},
+         {"functions", s.functions},
+         {"operators", operators},
+         {"parameters", s.parameters},
+         {"parameter_bytes", s.parameter_bytes},
+         {"flops", s.flops.is_constant() ? Json(s.flops.constant()) : Json(s.flops.str())},
+         {"flops_unknown_nodes", s.flops_unknown},
+         {"memory", nullptr}};
+  if (memory)
+    j["memory"] = {{"weights", memory->weights},
+                   {"activations", memory->activations},
+                   {"workspace", memory->workspace},
+                   {"outputs", memory->outputs},
+                   {"total", memory->total()}};
+  return j;
+}
+
+void print_values(const char* title, const std::vector<IoInfo>& list) {
+  fmt::print("{}\n", title);
+  Table t;
+  for (const IoInfo& io : list)
+    t.add({io.name, io.type, io.element_type == DataType::undefined ? "" : shape_text(io.shape),
+           io.optional ? "has a default" : ""});
+  t.print();
+}
+
+void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) {
+  std::vector<std::string> opsets;
+  for (const auto& [domain, version] : s.opsets)
+    opsets.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
+  fmt::print("graph '{}', opset {}, IR version {}{}\n", s.graph_name, join(opsets, ", "), s.ir_version,
+             s.producer.empty() ? "" : ", made by " + s.producer);
+  print_values("inputs", s.inputs);
+  print_values("outputs", s.outputs);
+  if (!s.symbols.empty()) fmt::print("symbols\n  {}\n", join(s.symbols, ", "));
+  fmt::print("operators ({} nodes{})\n", s.nodes,
+             s.functions ? fmt::format(", {} functions", s.functions) : "");
+  std::vector<std::pair<std::string, int64_t>> by_count(s.operators.begin(), s.operators.end());
+  std::stable_sort(by_count.begin(), by_count.end(), [](auto& a, auto& b) { return a.second > b.second; });
+  Table t;
+  for (const auto& [name, count] : by_count) t.add({name, std::to_string(count)});
+  t.print();
+  fmt::print("parameters\n  {} ({})\n", count_text(static_cast<double>(s.parameters)),
+             bytes_text(s.parameter_bytes));
+  fmt::print("work of one run\n  {} floating-point operations{}\n",
+             s.flops.is_constant() ? count_text(static_cast<double>(s.flops.constant())) : s.flops.str(),
+             s.flops_unknown ? fmt::format(", without {} nodes of unknown shape", s.flops_unknown) : "");
+  if (memory)
+    fmt::print("memory\n  {} ({} weights, {} activations, {} workspace, {} outputs)\n",
+               bytes_text(memory->total()), bytes_text(memory->weights), bytes_text(memory->activations),
+               bytes_text(memory->workspace), bytes_text(memory->outputs));
+  else
+    fmt::print("memory\n  known once sizes are: --shape {}=1\n", s.symbols.empty() ? "INPUT" : s.symbols[0]);
+}
+
+int run(const Options& o, bool json) {
+  report_mapped_faults(o.model.model, json);
+  const Sizes sizes = o.shape.parse();
+  Progress progress("inspecting " + o.model.model.string());
+  const onnx::Model model = o.model.load();
+  if (o.text || o.dot) {
+    const auto format = o.dot ? GraphFormat::dot : json ? GraphFormat::json : GraphFormat::text;
+    fmt::print("{}\n", describe_graph(model, format, sizes.symbols));
+    return success;
+  }
+  const ModelSummary summary = inspect(model, sizes.symbols);
+  const auto memory = memory_of(model, summary, sizes);
+  json ? print(summary_json(summary, memory)) : print_text(summary, memory);
+  return success;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Command& command) {
+  CLI::App* sub = declare(app, command, "inspect",
+                          "Tell what a model is: inputs, outputs, operators, parameters, work and memory",
+                          "  lathe inspect model.onnx\n  lathe inspect model.onnx --shape batch=8 --json\n"
+                          "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n");
+  auto options = std::make_shared<Options>();
+  options->model.add_to(sub);
+  options->shape.add_to(sub);
+  CLI::Option* text = sub->add_flag("--text", options->text,
+                                    "Print the graph after import, a line a node (with --json: as JSON)");
+  sub->add_flag("--dot", options->dot, "Print the graph after import for Graphviz")->excludes(text);
+  sub->callback(
+      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,136 @@
+#include "model_options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "command.h"
+
+namespace lathe::cli {
+namespace {
+
+int64_t parse_size(std::string_view text, const std::string& whole) {
+  int64_t n = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (fault != std::errc() || end != text.data() + text.size() || n < 0)
+    refuse_argument("--shape SYMBOL=SIZE or INPUT=2x3x4, sizes not negative", "'" + whole + "'");
+  return n;
+}
+
+/// The sizes that shapes of inputs give to plain symbols: input [batch, 3] with shape [4, 3] says batch = 4.
+void learn(const IoInfo& io, const Shape& shape, std::map<std::string, int64_t>& symbols) {
+  if (!io.shape || io.shape->size() != shape.size()) return;
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    if (const auto name = (*io.shape)[axis].symbol_name()) symbols.emplace(*name, shape[axis]);
+}
+
+}  // namespace
+
+void ModelOptions::add_to(CLI::App* sub) {
+  sub->add_option("MODEL", model, "An .onnx file, or ONNX text (.onnxtxt)")->required();
+  sub->add_flag("--untrusted", untrusted, "Read files into private memory instead of mapping them");
+  sub->add_option("--allow-links", link_roots,
+                  "A directory whose files may be reached through links (may be repeated)")
+      ->type_name("DIR");
+}
+
+onnx::LoadOptions ModelOptions::load_options() const {
+  onnx::LoadOptions o;
+  o.untrusted = untrusted;
+  o.link_roots = link_roots;
+  return o;
+}
+
+void ShapeOptions::add_to(CLI::App* sub) {
+  sub->add_option("--shape", shapes,
+                  "A symbol's size, batch=1, or an input's shape, x=1x3x224x224 (may be repeated)")
+      ->type_name("NAME=SIZE");
+}
+
+Sizes ShapeOptions::parse() const {
+  Sizes sizes;
+  for (const std::string& text : shapes) {
+    const size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) parse_size("?", text);
+    const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+    if (value.find_first_of("x,[") == std::string::npos && !value.empty()) {
+      sizes.symbols[name] = parse_size(value, text);
+      continue;
+    }
+    Shape shape;
+    std::string_view rest = value;
+    if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find_first_of("x,"), rest.size());
+      shape.push_back(parse_size(rest.substr(0, end), text));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    sizes.inputs[name] = shape;
+  }
+  return sizes;
+}
+
+void EngineOptions::add_to(CLI::App* sub) {
+  sub->add_option("--threads", threads, "Threads to use; 0: as `lathe info` says")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--backend", backend, "cpu, reference, or one that a plug-in brings")
+      ->capture_default_str();
+  sub->add_option("--isa", isa, "The best instruction set that may be used: generic, avx2, avx512");
+  sub->add_option("--plugin", plugins,
+                  "A shared library that brings a backend or operators (may be repeated)");
+  sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
+}
+
+BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
+  BuildOptions o;
+  o.threads = threads;
+  o.backend = backend;
+  o.isa = isa;
+  o.plugins = plugins;
+  o.flush_denormals = flush_denormals;
+  o.load = model.load_options();
+  return o;
+}
+
+NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& sizes,
+                            std::vector<std::string>* assumed) {
+  std::map<std::string, int64_t> symbols = sizes.symbols;
+  NamedShapes given = sizes.inputs;
+  for (const IoInfo& io : inputs) {
+    // --shape n=4 speaks of an input of one axis when there is one of that name and no such symbol.
+    const auto as_symbol = symbols.find(io.name);
+    if (as_symbol != symbols.end() && io.shape && io.shape->size() == 1 && !given.contains(io.name))
+      given[io.name] = Shape{as_symbol->second};
+    if (const auto at = given.find(io.name); at != given.end()) learn(io, at->second, symbols);
+  }
+  for (const auto& [name, shape] : given)
+    if (std::none_of(inputs.begin(), inputs.end(), [&](const IoInfo& io) { return io.name == name; }))
+      refuse_argument("--shape for a symbol or an input of the model", "'" + name + "'",
+                      "`lathe inspect` lists both");
+  NamedShapes shapes;
+  for (const IoInfo& io : inputs) {
+    if (io.element_type == DataType::undefined) continue;
+    if (const auto at = given.find(io.name); at != given.end()) {
+      shapes[io.name] = at->second;
+      continue;
+    }
+    if (!io.shape) refuse_argument("--shape " + io.name + "=…, since its rank is not declared", "none");
+    Shape shape;
+    for (const Dim& d : *io.shape) {
+      for (const std::string& name : d.symbols())
+        if (symbols.emplace(name, 1).second && assumed) assumed->push_back(name);
+      shape.push_back(d.evaluate([&](std::string_view name) -> std::optional<int64_t> {
+                         const auto at = symbols.find(std::string(name));
+                         return at == symbols.end() ? 1 : at->second;
+                       }).value_or(1));
+    }
+    shapes[io.name] = shape;
+  }
+  return shapes;
+}
+
+Engine make_engine(const ModelOptions& model, const BuildOptions& options) {
+  return model.model.extension() == ".lathe" ? Engine::load(model.model, options)
+                                             : Engine::build(model.model, options);
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,55 @@
+// Options about which model, with which sizes: shared by the subcommands that take one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lathe/lathe.h"
+
+namespace lathe::cli {
+
+/// --shape batch=1 (a symbol) and --shape x=1x3x224x224 (an input).
+struct Sizes {
+  std::map<std::string, int64_t> symbols;
+  NamedShapes inputs;
+};
+
+struct ModelOptions {
+  std::filesystem::path model;
+  bool untrusted = false;
+  std::vector<std::filesystem::path> link_roots;
+
+  void add_to(CLI::App* sub);
+  onnx::LoadOptions load_options() const;
+  onnx::Model load() const { return onnx::Model::load(model, load_options()); }
+};
+
+struct ShapeOptions {
+  std::vector<std::string> shapes;
+  void add_to(CLI::App* sub);
+  Sizes parse() const;
+};
+
+struct EngineOptions {
+  int threads = 0;
+  std::string backend = "cpu";
+  std::string isa;
+  std::vector<std::filesystem::path> plugins;
+  bool flush_denormals = false;
+
+  void add_to(CLI::App* sub);
+  BuildOptions build_options(const ModelOptions& model) const;
+};
+
+/// A shape for every input that is a tensor: as asked, else as declared with the sizes known from the other
+/// inputs, else 1. `assumed` lists the symbols that were taken as 1.
+NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& sizes,
+                            std::vector<std::string>* assumed = nullptr);
+
+/// An engine from a model or a .lathe plan.
+Engine make_engine(const ModelOptions& model, const BuildOptions& options);
+
+}  // namespace lathe::cli

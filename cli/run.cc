@@ -1,0 +1,239 @@
+// `lathe run`: one run, with inputs from files or made up, outputs summarised, written, or compared.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "command.h"
+#include "json.h"
+#include "mapped_fault.h"
+#include "model_options.h"
+#include "progress.h"
+#include "text.h"
+#include "value_files.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  EngineOptions engine;
+  ShapeOptions shape;
+  std::vector<std::string> inputs;  // NAME=FILE
+  std::filesystem::path input_dir, expect_dir, output_dir;
+  std::string case_name;
+  double atol = 1e-5, rtol = 1e-3;
+  uint64_t seed = 0;
+  std::vector<std::string> taps;
+};
+
+/// A value that went in, came out or passed by, as it is reported.
+struct Report {
+  std::string name;
+  Json json;
+  std::string text;
+};
+
+std::string summary_text(const Value& v) {
+  std::string text = describe(v);
+  if (!v.is_tensor()) return text;
+  if (const auto s = statistics(v.tensor())) {
+    text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", s->min, s->max, s->mean);
+    if (s->nans) text += fmt::format("  {} NaN", s->nans);
+    if (s->infinities) text += fmt::format("  {} infinite", s->infinities);
+  }
+  const auto first = first_elements(v.tensor(), 6);
+  text += "  [" + join(first, ", ") + (v.tensor().size() > static_cast<int64_t>(first.size()) ? ", …]" : "]");
+  return text;
+}
+
+Report report(std::string_view name, const Value& v) {
+  Json j{{"name", name}};
+  j.update(summary(v));
+  return {std::string(name), std::move(j), summary_text(v)};
+}
+
+const IoInfo& input_named(const Engine& engine, const std::string& name) {
+  for (const IoInfo& io : engine.inputs())
+    if (io.name == name) return io;
+  std::vector<std::string> names;
+  for (const IoInfo& io : engine.inputs()) names.push_back(io.name);
+  refuse_argument("--input for one of: " + join(names, ", "), "'" + name + "'");
+}
+
+NamedValues inputs_from_files(const Engine& engine, const Options& o) {
+  NamedValues values;
+  if (!o.input_dir.empty())
+    for (size_t i = 0; i < engine.inputs().size(); ++i) {
+      const IoInfo& io = engine.inputs()[i];
+      if (const auto file = find_value(o.input_dir, o.case_name, io, "input", i))
+        values[io.name] = read_value(*file, io);
+    }
+  for (const std::string& text : o.inputs) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) refuse_argument("--input NAME=FILE", "'" + text + "'");
+    const IoInfo& io = input_named(engine, text.substr(0, equals));
+    values[io.name] = read_value(text.substr(equals + 1), io);
+  }
+  for (const IoInfo& io : engine.inputs())
+    if (!io.optional && !values.contains(io.name))
+      refuse_argument("a file for every input", "none for '" + io.name + "'",
+                      "--input " + io.name + "=FILE, or no files at all for made-up inputs");
+  return values;
+}
+
+NamedValues inputs_made_up(const Engine& engine, const Options& o, std::vector<std::string>& assumed) {
+  NamedValues values;
+  uint64_t seed = o.seed;
+  const NamedShapes shapes = complete_shapes(engine.inputs(), o.shape.parse(), &assumed);
+  for (const IoInfo& io : engine.inputs()) {
+    if (io.optional) continue;
+    const auto shape = shapes.find(io.name);
+    if (shape == shapes.end())
+      refuse_argument("a file for an input that is no tensor", io.name + ": " + io.type,
+                      "--input " + io.name + "=FILE");
+    values[io.name] = random_tensor(io.element_type, shape->second, seed++);
+  }
+  return values;
+}
+
+/// Compares what has an expectation; returns whether all agree.
+bool compare_outputs(const Engine& engine, const Options& o, const NamedValues& outputs,
+                     std::vector<Report>& reports) {
+  bool agree = true, any = false;
+  for (size_t i = 0; i < engine.outputs().size(); ++i) {
+    const IoInfo& io = engine.outputs()[i];
+    const auto file = find_value(o.expect_dir, o.case_name, io, "output", i);
+    if (!file) continue;
+    any = true;
+    const Comparison c = compare(outputs.at(io.name), read_value(*file, io), o.atol, o.rtol);
+    agree &= c.equal;
+    for (Report& r : reports) {
+      if (r.name != io.name) continue;
+      r.json["expected"] = {{"file", file->string()},         {"equal", c.equal},
+                            {"differing", c.differing},       {"max_absolute", c.max_absolute},
+                            {"max_relative", c.max_relative}, {"reason", c.reason}};
+      r.text += c.equal ? fmt::format("\n    as expected (largest difference {:.3g})", c.max_absolute)
+                        : fmt::format("\n    NOT as expected: {} ({} elements differ, by up to {:.3g})",
+                                      c.reason, c.differing, c.max_absolute);
+    }
+  }
+  if (!any)
+    refuse_argument("files for the outputs in " + o.expect_dir.string(), "none",
+                    "they are named like the outputs: NAME.npy");
+  return agree;
+}
+
+void print_reports(const char* title, const std::vector<Report>& reports) {
+  if (reports.empty()) return;
+  fmt::print("{}\n", title);
+  for (const Report& r : reports) fmt::print("  {}: {}\n", r.name, r.text);
+}
+
+Json json_of(const std::vector<Report>& reports) {
+  Json list = Json::array();
+  for (const Report& r : reports) list.push_back(r.json);
+  return list;
+}
+
+struct Outcome {
+  std::vector<Report> inputs, outputs, taps;
+  std::vector<std::string> assumed;
+  double seconds = 0;
+  bool agree = true;
+};
+
+Outcome execute(const Options& o) {
+  Outcome out;
+  Progress progress("building " + o.model.model.string());
+  BuildOptions build = o.engine.build_options(o.model);
+  build.taps = o.taps;
+  build.progress = [&](std::string_view stage, double fraction) {
+    progress.stage(stage, fraction);
+    return true;
+  };
+  const Engine engine = make_engine(o.model, build);
+  const bool files = !o.input_dir.empty() || !o.inputs.empty();
+  const NamedValues inputs = files ? inputs_from_files(engine, o) : inputs_made_up(engine, o, out.assumed);
+  for (const auto& [name, v] : inputs) out.inputs.push_back(report(name, v));
+
+  progress.now("running " + o.model.model.string());
+  Context context = engine.create_context();
+  if (!o.taps.empty())
+    context.on_tap([&](std::string_view name, const Value& v) {
+      out.taps.push_back(report(name, v));
+      if (!o.output_dir.empty()) write_value(o.output_dir / "taps", name, v);
+    });
+  const auto start = std::chrono::steady_clock::now();
+  const NamedValues outputs = context.run(inputs);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  for (const IoInfo& io : engine.outputs()) {
+    Report r = report(io.name, outputs.at(io.name));
+    if (!o.output_dir.empty()) {
+      const auto path = write_value(o.output_dir, io.name, outputs.at(io.name));
+      r.json["file"] = path.string();
+      r.text += "\n    written to " + path.string();
+    }
+    out.outputs.push_back(std::move(r));
+  }
+  if (!o.expect_dir.empty()) out.agree = compare_outputs(engine, o, outputs, out.outputs);
+  return out;
+}
+
+int run(const Options& o, bool json) {
+  report_mapped_faults(o.model.model, json);
+  for (const auto& dir : {o.input_dir, o.expect_dir})
+    if (!dir.empty() && !std::filesystem::is_directory(dir)) refuse_argument("a directory", dir.string());
+  const Outcome out = execute(o);
+  if (json) {
+    Json j{{"model", o.model.model.string()},
+           {"seconds", out.seconds},
+           {"inputs", json_of(out.inputs)},
+           {"outputs", json_of(out.outputs)}};
+    if (!o.taps.empty()) j["taps"] = json_of(out.taps);
+    if (!out.assumed.empty()) j["assumed_one"] = out.assumed;
+    if (!o.expect_dir.empty()) j["as_expected"] = out.agree;
+    print(j);
+  } else {
+    print_reports("inputs", out.inputs);
+    print_reports("taps", out.taps);
+    print_reports("outputs", out.outputs);
+    if (!out.assumed.empty())
+      fmt::print("sizes taken as 1 (--shape changes them): {}\n", join(out.assumed, ", "));
+    fmt::print("ran in {}\n", time_text(out.seconds));
+  }
+  return out.agree ? success : model_at_fault;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Command& command) {
+  CLI::App* sub = declare(app, command, "run", "Run a model once and show what comes out",
+                          "  lathe run model.onnx\n  lathe run model.onnx --shape batch=2 --seed 7\n"
+                          "  lathe run model.onnx --input x=x.npy --output-dir outputs\n"
+                          "  lathe run model.onnx --inputs inputs --expect expected --atol 1e-4 --rtol 1e-3\n"
+                          "  lathe run model.onnx --backend reference --tap '*' --json\n");
+  auto o = std::make_shared<Options>();
+  o->model.add_to(sub);
+  sub->add_option("--input", o->inputs, "An input from a .npy, .json or .pb file (may be repeated)")
+      ->type_name("NAME=FILE");
+  sub->add_option("--inputs", o->input_dir,
+                  "A directory with a file for each input: NAME.npy, or input_0.pb");
+  sub->add_option("--expect", o->expect_dir,
+                  "A directory with the outputs to compare with: NAME.npy, or output_0.pb");
+  sub->add_option("--case", o->case_name, "Files in these directories are named CASE_NAME.npy");
+  sub->add_option("--atol", o->atol, "Absolute tolerance of the comparison")->capture_default_str();
+  sub->add_option("--rtol", o->rtol, "Relative tolerance of the comparison")->capture_default_str();
+  sub->add_option("--output-dir", o->output_dir, "Write each output there, as NAME.npy or NAME.json");
+  o->shape.add_to(sub);
+  sub->add_option("--seed", o->seed, "Seed of made-up inputs")->capture_default_str();
+  sub->add_option("--tap", o->taps,
+                  "Show (or write, with --output-dir) inner values that fit a shell pattern")
+      ->type_name("PATTERN");
+  o->engine.add_to(sub);
+  sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,69 @@
+#include "value_files.h"
+
+#include <cctype>
+#include <fstream>
+#include <sstream>
+
+#include "command.h"
+
+namespace lathe::cli {
+namespace {
+
+std::string file_name(std::string_view name) {
+  std::string s(name);
+  for (char& c : s)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '_';
+  return s;
+}
+
+std::string whole_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw Error(Code::file_unreadable, "read", "a file that can be read", path.string());
+  return std::move(text).str();
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir, const std::string& prefix,
+                                                const IoInfo& io, const char* role, size_t index) {
+  const std::string before = prefix.empty() ? "" : prefix + "_";
+  for (const std::string& name : {io.name, file_name(io.name)})
+    for (const char* ending : {".npy", ".json", ".pb"})
+      if (const auto path = dir / (before + name + ending); std::filesystem::is_regular_file(path))
+        return path;
+  const auto numbered = dir / (std::string(role) + "_" + std::to_string(index) + ".pb");
+  if (std::filesystem::is_regular_file(numbered)) return numbered;
+  return std::nullopt;
+}
+
+Value read_value(const std::filesystem::path& file, const IoInfo& io) {
+  try {
+    if (file.extension() == ".pb" && io.type.starts_with("seq("))
+      return owned(onnx::to_value(onnx::parse<onnx::SequenceProto>(whole_file(file))));
+    if (file.extension() == ".pb" && io.type.starts_with("optional("))
+      return owned(onnx::to_value(onnx::parse<onnx::OptionalProto>(whole_file(file))));
+    return load_value(file);
+  } catch (const Error& e) {
+    throw e.at("", file.string(), "");
+  }
+}
+
+std::filesystem::path write_value(const std::filesystem::path& dir, std::string_view name, const Value& v) {
+  std::error_code fault;
+  std::filesystem::create_directories(dir, fault);
+  std::filesystem::path path = dir / (file_name(name) + ".npy");
+  if (v.is_tensor() && v.tensor().type() != DataType::string) {
+    save_npy(path, v.tensor());
+    return path;
+  }
+  path.replace_extension(".json");
+  std::ofstream out(path, std::ios::binary);
+  out << to_json(v) << '\n';
+  if (!out.flush())
+    throw Error(Code::file_write_failed, "write", "a file that can be written", path.string());
+  return path;
+}
+
+}  // namespace lathe::cli

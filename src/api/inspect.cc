@@ -1,0 +1,124 @@
+// Models as people ask about them: a summary, the graph, the normal form.
+#include <functional>
+
+#include "api/work.h"
+#include "build/lower.h"
+#include "lathe/tools.h"
+#include "onnx/checker.h"
+#include "onnx/exporter.h"
+#include "onnx/importer.h"
+
+namespace lathe {
+namespace {
+
+std::unique_ptr<Graph> import_with(const onnx::Model& model, const std::map<std::string, int64_t>& sizes) {
+  ImportOptions options;
+  options.shapes = sizes;
+  return import_model(model, SchemaCatalog::standard(), options);
+}
+
+IoInfo io_info(const ValueInfo& v) {
+  IoInfo io{
+      .name = v.name, .type = onnx_text(v.type), .shape = v.type.shape, .optional = v.constant != nullptr};
+  if (v.type.is_tensor()) io.element_type = v.type.elem;
+  return io;
+}
+
+/// Calls f with every node, and every graph, of a model: bodies and functions too.
+struct Walk {
+  std::function<void(const onnx::NodeProto&)> node;
+  std::function<void(const onnx::GraphProto&)> graph;
+
+  void operator()(const onnx::GraphProto& g) const {
+    graph(g);
+    nodes(g.node);
+  }
+  void nodes(const std::vector<onnx::NodeProto>& list) const {
+    for (const auto& n : list) {
+      node(n);
+      for (const auto& a : n.attribute) {
+        if (a.g) (*this)(*a.g);
+        for (const auto& g : a.graphs) (*this)(g);
+      }
+    }
+  }
+};
+
+void count_parameters(const onnx::TensorProto& t, ModelSummary& s) {
+  const auto type = static_cast<DataType>(t.data_type.value_or(0));
+  const int64_t count = checked_count(t.dims, type, t.name.value_or(""));
+  s.parameters += count;
+  s.parameter_bytes += bytes_for(type, static_cast<size_t>(count));
+}
+
+void count_file(const onnx::ModelProto& p, ModelSummary& s) {
+  Walk walk;
+  walk.node = [&](const onnx::NodeProto& n) {
+    const std::string domain(canonical_domain(n.domain.value_or("")));
+    ++s.nodes;
+    ++s.operators[(domain.empty() ? "" : domain + ".") + n.op_type.value_or("")];
+  };
+  walk.graph = [&](const onnx::GraphProto& g) {
+    for (const auto& t : g.initializer) count_parameters(t, s);
+    for (const auto& t : g.sparse_initializer)
+      if (t.values) count_parameters(*t.values, s);
+  };
+  if (p.graph) walk(*p.graph);
+  for (const auto& f : p.functions) walk.nodes(f.node);
+}
+
+}  // namespace
+
+std::vector<Diagnostic> check(const onnx::Model& model) {
+  return check_model(model, SchemaCatalog::standard());
+}
+
+ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64_t>& sizes) {
+  const onnx::ModelProto& p = model.proto;
+  const std::unique_ptr<Graph> g = import_with(model, sizes);
+  ModelSummary s;
+  s.graph_name = g->name;
+  s.producer = p.producer_name.value_or("");
+  if (p.producer_version && !p.producer_version->empty()) s.producer += " " + *p.producer_version;
+  s.ir_version = p.ir_version.value_or(0);
+  for (const auto& o : p.opset_import)
+    s.opsets[std::string(canonical_domain(o.domain.value_or("")))] = o.version.value_or(0);
+  s.functions = static_cast<int64_t>(p.functions.size());
+  count_file(p, s);
+  std::map<std::string, bool> seen;
+  for (ValueId v : g->inputs()) {
+    s.inputs.push_back(io_info(g->value(v)));
+    if (!g->value(v).type.shape) continue;
+    for (const Dim& d : *g->value(v).type.shape)
+      for (const std::string& symbol : d.symbols())
+        if (seen.emplace(symbol, true).second) s.symbols.push_back(symbol);
+  }
+  for (ValueId v : g->outputs()) s.outputs.push_back(io_info(g->value(v)));
+  const Work work = work_of(*g, SchemaCatalog::standard());
+  s.flops = work.flops;
+  s.flops_unknown = work.unknown_nodes;
+  return s;
+}
+
+std::string describe_graph(const onnx::Model& model, GraphFormat format,
+                           const std::map<std::string, int64_t>& sizes) {
+  const std::unique_ptr<Graph> g = import_with(model, sizes);
+  switch (format) {
+    case GraphFormat::json:
+      return g->json();
+    case GraphFormat::dot:
+      return g->dot();
+    case GraphFormat::text:
+      break;
+  }
+  return g->text();
+}
+
+onnx::Model normalize(const onnx::Model& model) {
+  ImportOptions options;
+  options.inline_functions = false;
+  const SchemaCatalog& catalog = SchemaCatalog::standard();
+  return export_model(*import_model(model, catalog, options), catalog);
+}
+
+}  // namespace lathe

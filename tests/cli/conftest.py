@@ -1,0 +1,54 @@
+"""Where the command is, and a directory with the files that the examples in --help speak of."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+import pytest
+
+from small_model import small_answer, small_model
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _binary():
+    if "LATHE_CLI" in os.environ:
+        return pathlib.Path(os.environ["LATHE_CLI"])
+    return next((p for preset in ("release", "dev", "debug") if (p := ROOT / "build" / preset / "cli/lathe").exists()), None)
+
+
+@pytest.fixture(scope="session")
+def binary():
+    path = _binary()
+    assert path and path.exists(), "build the target lathe_cli, or set LATHE_CLI"
+    return path
+
+
+@pytest.fixture
+def place(tmp_path):
+    """model.onnx, x.npy, inputs/x.npy, expected/y.npy."""
+    onnx.save(small_model(), tmp_path / "model.onnx")
+    x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
+    for name in ("inputs", "expected"):
+        (tmp_path / name).mkdir()
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "inputs" / "x.npy", x)
+    np.save(tmp_path / "expected" / "y.npy", small_answer(x))
+    return tmp_path
+
+
+@pytest.fixture
+def lathe(binary, place):
+    """Runs the command in `place`: lathe("run", "model.onnx") → CompletedProcess, with .json when --json is given."""
+
+    def run(*arguments, timeout=60, **options):
+        done = subprocess.run(
+            [str(binary), *map(str, arguments)], cwd=place, capture_output=True, text=True, timeout=timeout, **options
+        )
+        done.json = json.loads(done.stdout) if "--json" in arguments and "--help" not in arguments and done.stdout else None
+        return done
+
+    return run

@@ -1,0 +1,282 @@
+"""What each subcommand does, prints and returns."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+
+from small_model import FLOAT, small_answer, small_model
+
+COMMANDS = ("check", "inspect", "run", "bench", "convert", "ops", "info")
+
+
+def examples(text):
+    block = text.split("Examples:", 1)[1].split("Exit code:", 1)[0]
+    return [line.strip() for line in block.splitlines() if line.strip().startswith("lathe ")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_that_work(lathe, command):
+    help_ = lathe(command, "--help")
+    assert help_.returncode == 0
+    assert "--json" in help_.stdout
+    lines = examples(help_.stdout)
+    assert lines
+    for line in lines:
+        done = lathe(*shlex.split(line)[1:])
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        assert done.stdout
+
+
+def test_without_a_command_is_the_command_lines_fault(lathe):
+    assert lathe().returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("frobnicate",),
+        ("check",),
+        ("check", "model.onnx", "--wrong"),
+        ("check", "absent.onnx"),
+        ("run", "model.onnx", "--shape", "batch"),
+        ("run", "model.onnx", "--shape", "batch=-1"),
+        ("run", "model.onnx", "--shape", "nothing=1x2"),
+        ("run", "model.onnx", "--input", "z=x.npy"),
+        ("run", "model.onnx", "--input", "x=absent.npy"),
+        ("run", "model.onnx", "--inputs", "absent"),
+        ("run", "model.onnx", "--expect", "inputs"),
+        ("run", "model.onnx", "--backend", "abacus"),
+        ("run", "model.onnx", "--isa", "mmx"),
+        ("run", "model.onnx", "--threads", "-1"),
+        ("bench", "model.onnx", "--seconds", "0"),
+        ("convert", "model.onnx"),
+        ("convert", "model.onnx", "-o", "absent/out.onnx"),
+        ("convert", "model.onnx", "-o", "out.onnx", "--external-data", "--single-file"),
+        ("ops", "NoSuchOperator"),
+    ],
+)
+def test_exit_code_2(lathe, arguments):
+    done = lathe(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr
+
+
+def test_exit_code_1_for_a_broken_file(lathe, place):
+    (place / "broken.onnx").write_bytes(b"\xff" * 40)
+    for command in (["check"], ["inspect"], ["run"], ["convert", "-o", "out.onnx"]):
+        done = lathe(command[0], "broken.onnx", *command[1:])
+        assert done.returncode == 1, done.stderr
+        assert re.match(r"lathe: error E\d{4}: ", done.stderr)
+    assert not (place / "out.onnx").exists()
+
+
+def test_errors_are_json_too(lathe, place):
+    (place / "broken.onnx").write_bytes(b"\xff" * 40)
+    done = lathe("run", "broken.onnx", "--json")
+    assert done.returncode == 1
+    assert done.json["error"]["code"].startswith("E11")
+
+
+def wrong_model():
+    model = small_model()
+    model.graph.node[0].op_type = "MatMull"
+    model.graph.node[1].input[1] = "nowhere"
+    return model
+
+
+def test_check_reports_all_findings(lathe, place):
+    onnx.save(wrong_model(), place / "wrong.onnx")
+    done = lathe("check", "wrong.onnx", "--json")
+    assert done.returncode == 1
+    assert done.json["valid"] is False and done.json["errors"] >= 2
+    assert {f["node"] for f in done.json["findings"]} >= {"multiply", "shift"}
+    assert all(f["code"] and f["text"].startswith("lathe: ") for f in done.json["findings"])
+    assert lathe("check", "wrong.onnx").returncode == 1
+
+
+def test_check_accepts_a_valid_model(lathe):
+    done = lathe("check", "model.onnx", "--json")
+    assert done.returncode == 0 and done.json["valid"] is True and done.json["errors"] == 0
+
+
+def test_inspect(lathe):
+    j = lathe("inspect", "model.onnx", "--json").json
+    assert j["inputs"][0]["name"] == "x" and j["inputs"][0]["shape"] == ["batch", 3]
+    assert j["outputs"][0]["shape"] == ["batch", 4]
+    assert j["symbols"] == ["batch"]
+    assert j["operators"] == {"Add": 1, "MatMul": 1, "Relu": 1}
+    assert j["parameters"] == 16 and j["parameter_bytes"] == 64
+    assert "batch" in j["flops"] and j["memory"] is None
+    fixed = lathe("inspect", "model.onnx", "--shape", "batch=8", "--json").json
+    assert fixed["flops"] >= 2 * 8 * 3 * 4
+    assert fixed["memory"]["total"] >= 64
+
+
+def test_inspect_shows_the_graph(lathe):
+    assert "MatMul" in lathe("inspect", "model.onnx", "--text").stdout
+    assert lathe("inspect", "model.onnx", "--dot").stdout.startswith("digraph")
+    assert "MatMul" in str(lathe("inspect", "model.onnx", "--text", "--json").json)
+
+
+def test_run_on_files(lathe, place):
+    j = lathe("run", "model.onnx", "--input", "x=x.npy", "--output-dir", "out", "--json").json
+    want = small_answer(np.load(place / "x.npy"))
+    got = np.load(place / "out" / "y.npy")
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+    y = j["outputs"][0]
+    assert (y["name"], y["type"], y["shape"]) == ("y", "float32", [2, 4])
+    np.testing.assert_allclose([y["min"], y["max"], y["mean"]], [want.min(), want.max(), want.mean()], rtol=1e-5)
+
+
+def test_run_compares(lathe, place):
+    done = lathe("run", "model.onnx", "--inputs", "inputs", "--expect", "expected", "--json")
+    assert done.returncode == 0 and done.json["as_expected"] is True
+    y = np.load(place / "expected" / "y.npy")
+    y[1, 2] += 1
+    np.save(place / "expected" / "y.npy", y)
+    done = lathe("run", "model.onnx", "--inputs", "inputs", "--expect", "expected", "--json")
+    assert done.returncode == 1
+    assert done.json["outputs"][0]["expected"]["differing"] == 1
+    assert "[1, 2]" in done.json["outputs"][0]["expected"]["reason"]
+    assert lathe("run", "model.onnx", "--inputs", "inputs", "--expect", "expected", "--atol", 2).returncode == 0
+
+
+def test_run_reads_onnx_test_data(lathe, place):
+    x = np.load(place / "x.npy")
+    data = place / "test_data_set_0"
+    data.mkdir()
+    (data / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(x).SerializeToString())
+    (data / "output_0.pb").write_bytes(onnx.numpy_helper.from_array(small_answer(x)).SerializeToString())
+    done = lathe("run", "model.onnx", "--inputs", data, "--expect", data, "--json")
+    assert done.returncode == 0 and done.json["as_expected"] is True
+
+
+def test_made_up_inputs_follow_the_seed(lathe):
+    first, again, other = (lathe("run", "model.onnx", "--seed", s, "--json").json["outputs"] for s in (1, 1, 2))
+    assert first == again and first != other
+    assert lathe("run", "model.onnx", "--json").json["assumed_one"] == ["batch"]
+    assert lathe("run", "model.onnx", "--shape", "batch=5", "--json").json["outputs"][0]["shape"] == [5, 4]
+    assert lathe("run", "model.onnx", "--shape", "x=5x3", "--json").json["outputs"][0]["shape"] == [5, 4]
+
+
+def test_data_of_the_wrong_type_or_shape_is_the_datas_fault(lathe, place):
+    np.save(place / "wrong.npy", np.zeros((2, 3)))
+    assert lathe("run", "model.onnx", "--input", "x=wrong.npy").returncode == 1
+    np.save(place / "wrong.npy", np.zeros((2, 4), np.float32))
+    assert lathe("run", "model.onnx", "--input", "x=wrong.npy").returncode == 1
+    (place / "wrong.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    assert lathe("run", "model.onnx", "--input", "x=wrong.npy").returncode == 1
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_taps(lathe, place, backend):
+    x = np.load(place / "x.npy")
+    done = lathe(
+        "run", "model.onnx", "--input", "x=x.npy", "--tap", "s*", "--output-dir", "out", "--backend", backend, "--json"
+    )
+    assert [t["name"] for t in done.json["taps"]] == ["sum"], done.stderr
+    w = np.arange(12, dtype=np.float32).reshape(3, 4) / 10
+    np.testing.assert_allclose(np.load(place / "out" / "taps" / "sum.npy"), x @ w - 0.5, rtol=1e-5)
+
+
+def test_bench(lathe):
+    j = lathe("bench", "model.onnx", "--seconds", "0.2", "--threads", "1", "--json").json
+    l = j["latency_seconds"]
+    assert 0 < l["min"] <= l["p50"] <= l["p90"] <= l["p99"] <= l["max"]
+    assert j["runs"] > 1 and j["runs_per_second"] > 0 and j["threads"] == 1
+    assert j["peak_resident_bytes"] > 1 << 20
+    assert 0 <= j["idle_cpu"] < 0.5
+
+
+def test_convert_to_external_data_and_back(lathe, place):
+    big = small_model()
+    w = np.arange(3 * 4096, dtype=np.float32).reshape(3, 4096)
+    big.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(w, "w"))
+    onnx.save(big, place / "big.onnx")
+    assert lathe("convert", "big.onnx", "-o", "external.onnx", "--external-data").returncode == 0
+    assert (place / "external.onnx").stat().st_size < 4096 < (place / "external.onnx.data").stat().st_size
+    loaded = onnx.load(place / "external.onnx")
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(loaded.graph.initializer[0]), w)
+    done = lathe("convert", "external.onnx", "-o", "single.onnx", "--single-file", "--json")
+    assert done.json["bytes"] == (place / "single.onnx").stat().st_size
+    single = onnx.load(place / "single.onnx", load_external_data=False)
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(single.graph.initializer[0]), w)
+
+
+def test_convert_to_text_and_back(lathe, place):
+    assert lathe("convert", "model.onnx", "-o", "model.onnxtxt").returncode == 0
+    assert (place / "model.onnxtxt").read_text().startswith("<")
+    assert lathe("convert", "model.onnxtxt", "-o", "again.onnx").returncode == 0
+    want, got = onnx.load(place / "model.onnx"), onnx.load(place / "again.onnx")
+    assert [n.op_type for n in got.graph.node] == [n.op_type for n in want.graph.node]
+    assert lathe("run", "again.onnx", "--inputs", "inputs", "--expect", "expected").returncode == 0
+
+
+def test_normalize_upgrades(lathe, place):
+    graph = oh.make_graph(
+        [oh.make_node("Softmax", ["x"], ["y"])],  # opset 9: axis 1 of a flattened input
+        "old",
+        [oh.make_tensor_value_info("x", FLOAT, [2, 3, 4])],
+        [oh.make_tensor_value_info("y", FLOAT, [2, 3, 4])],
+    )
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 9)], ir_version=4), place / "old.onnx")
+    assert lathe("convert", "old.onnx", "-o", "new.onnx", "--normalize").returncode == 0
+    onnx.checker.check_model(onnx.load(place / "new.onnx"), full_check=True)
+    made = [lathe("run", name, "--json").json["outputs"] for name in ("old.onnx", "new.onnx")]
+    assert made[0] == made[1]
+
+
+def test_ops(lathe):
+    j = lathe("ops", "Softmax", "--json").json["operators"]
+    assert [o["name"] for o in j] == ["Softmax"]
+    assert [v["since"] for v in j[0]["versions"]] == [1, 11, 13]
+    assert j[0]["kernels"][-1]["backend"] == "reference"
+    assert len(lathe("ops", "--json").json["operators"]) > 100
+
+
+def test_info(lathe):
+    j = lathe("info", "--json").json
+    assert j["threads"] >= 1 and j["threads_reason"]
+    assert j["processors_allowed"] == len(os.sched_getaffinity(0))
+    one = subprocess.run(
+        ["taskset", "-c", str(min(os.sched_getaffinity(0))), *lathe("info", "--json").args],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert '"processors_allowed": 1' in one.stdout and '"threads": 1' in one.stdout
+
+
+def test_a_file_cut_short_while_it_is_mapped(binary, place):
+    """Its fault becomes error E1207, and nothing half-written is left."""
+    size = 512 << 20
+    model = small_model()
+    weight = model.graph.initializer[0]
+    weight.ClearField("raw_data")
+    weight.dims[:] = [3, size // 12]
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", "weights.bin"), ("length", str(size // 12 * 12))):
+        weight.external_data.add(key=key, value=value)
+    onnx.save(model, place / "large.onnx")
+    with open(place / "weights.bin", "wb") as f:
+        f.truncate(size)
+    child = subprocess.Popen(
+        [str(binary), "convert", "large.onnx", "-o", "out.onnx", "--single-file"],
+        cwd=place, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    # Once it writes, it has mapped: halt it, cut the file, let it go on.
+    while child.poll() is None and not any(f.stat().st_size for f in place.glob("out.onnx.*.tmp")):
+        time.sleep(0.001)
+    child.send_signal(signal.SIGSTOP)
+    os.truncate(place / "weights.bin", 4096)
+    child.send_signal(signal.SIGCONT)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 1
+    assert errors.startswith("lathe: error E1207: ")
+    assert not list(place.glob("out.onnx*"))

@@ -1,0 +1,355 @@
+"""lathe.compat.onnxruntime against the real one: the same calls, the same answers, the same errors."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+
+import lathe.compat
+import lathe.compat.onnxruntime as ours
+from support import FLOAT, ROOT, make_model
+
+theirs = pytest.importorskip("onnxruntime")
+theirs.set_default_logger_severity(4)
+both = pytest.mark.parametrize("ort", [ours, theirs], ids=["lathe", "onnxruntime"])
+
+X = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
+
+
+def state(ort):
+    return ort.capi.onnxruntime_pybind11_state
+
+
+@pytest.fixture
+def data(linear):
+    model = linear[0]
+    model.producer_name, model.domain, model.model_version, model.doc_string = "maker", "org.example", 7, "about"
+    model.graph.doc_string = "about the graph"
+    model.metadata_props.add(key="labels", value="a,b")
+    return model.SerializeToString()
+
+
+@both
+def test_session_describes_itself(ort, data, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(data)
+    for source in (data, str(tmp_path / "m.onnx"), tmp_path / "m.onnx"):
+        s = ort.InferenceSession(source, providers=["CPUExecutionProvider"])
+        (x,), (y,) = s.get_inputs(), s.get_outputs()
+        assert (x.name, x.type, x.shape) == ("x", "tensor(float)", ["batch", 3])
+        assert (y.name, y.type, y.shape) == ("y", "tensor(float)", ["batch", 4])
+        assert s.get_overridable_initializers() == []
+        assert s.get_providers() == ["CPUExecutionProvider"]
+        assert s.get_provider_options() == {"CPUExecutionProvider": {}}
+        m = s.get_modelmeta()
+        assert (m.producer_name, m.domain, m.version, m.description) == ("maker", "org.example", 7, "about")
+        assert (m.graph_name, m.graph_description) == ("test", "about the graph")
+        assert m.custom_metadata_map == {"labels": "a,b"}
+
+
+@both
+def test_shapes_of_unnamed_and_scalar_inputs(ort):
+    model = make_model(
+        [oh.make_node("Identity", ["x"], ["y"]), oh.make_node("Identity", ["s"], ["t"])],
+        [("x", FLOAT, [None, 2, "n"]), ("s", FLOAT, [])],
+        [("y", FLOAT, [None, 2, "n"]), ("t", FLOAT, [])],
+    )
+    s = ort.InferenceSession(model.SerializeToString())
+    assert [i.shape for i in s.get_inputs()] == [[None, 2, "n"], []]
+    assert [i.shape for i in s.get_outputs()] == [[None, 2, "n"], []]
+
+
+def test_initializers_that_are_inputs_are_constants():
+    w = np.full(3, 2, np.float32)
+    model = make_model(
+        [oh.make_node("Mul", ["x", "w"], ["y"])],
+        [("x", FLOAT, [3]), ("w", FLOAT, [3])],
+        [("y", FLOAT, [3])],
+        [onnx.numpy_helper.from_array(w, "w")],
+    )
+    x = np.ones(3, np.float32)
+    for ort in (ours, theirs):
+        s = ort.InferenceSession(model.SerializeToString())
+        assert [i.name for i in s.get_inputs()] == ["x"]
+        np.testing.assert_array_equal(s.run(None, {"x": x})[0], 2 * x)
+    s = ours.InferenceSession(model.SerializeToString())
+    assert s.get_overridable_initializers() == []
+    with pytest.raises(state(ours).InvalidArgument, match="Invalid input name: w"):
+        s.run(None, {"x": x, "w": 3 * w})
+
+
+@both
+def test_run(ort, data, linear):
+    s = ort.InferenceSession(data)
+    want = linear[1](X)
+    for names in (None, ["y"], []):
+        (y,) = s.run(names, {"x": X})
+        assert isinstance(y, np.ndarray) and y.dtype == np.float32
+        np.testing.assert_allclose(y, want, rtol=1e-6)
+    np.testing.assert_allclose(s.run(None, {"x": X.tolist()})[0], want, rtol=1e-6)
+    np.testing.assert_allclose(s.run(None, {"x": X[:, ::1].T.copy().T})[0], want, rtol=1e-6)
+    np.testing.assert_allclose(s.run(["y"], {"x": X}, ort.RunOptions())[0], want, rtol=1e-6)
+
+
+BAD_RUNS = {
+    "name": lambda s: s.run(None, {"z": X}),
+    "missing": lambda s: s.run(None, {}),
+    "extra": lambda s: s.run(None, {"x": X, "z": X}),
+    "type": lambda s: s.run(None, {"x": X.astype(np.float64)}),
+    "rank": lambda s: s.run(None, {"x": X[0]}),
+    "dimension": lambda s: s.run(None, {"x": X[:, :2]}),
+    "output": lambda s: s.run(["z"], {"x": X}),
+    "text": lambda s: s.run(None, {"x": "abc"}),
+    "list": lambda s: s.run(None, [X]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_RUNS)
+def test_wrong_inputs_raise_the_same(name, data):
+    raised = []
+    for ort in (ours, theirs):
+        with pytest.raises(Exception) as e:
+            BAD_RUNS[name](ort.InferenceSession(data))
+        raised.append((type(e.value).__name__, type(e.value).__module__, str(e.value)))
+    assert raised[0] == raised[1]
+
+
+def model_bytes(nodes, inputs=(("x", FLOAT, [1]),), **fields):
+    return make_model(nodes, inputs, [(nodes[-1].output[0], FLOAT, None)], **fields).SerializeToString()
+
+
+def other_domain():
+    model = onnx.ModelProto.FromString(model_bytes([oh.make_node("Frobnicate", ["x"], ["y"], domain="org.example")]))
+    model.opset_import.append(oh.make_opsetid("org.example", 1))
+    return model.SerializeToString()
+
+
+def node(op, *inputs, out="y", **attributes):
+    return oh.make_node(op, inputs, [out], **attributes)
+
+
+WRONG_MODELS = {
+    "absent": lambda: "absent.onnx",
+    "garbage": lambda: b"garbage" * 9,
+    "empty": lambda: b"",
+    "none": lambda: None,
+    "undefined input": lambda: model_bytes([node("Add", "x", "nowhere")]),
+    "operator": lambda: model_bytes([node("Frobnicate", "x")]),
+    "domain": other_domain,
+    "cycle": lambda: model_bytes([node("Add", "x", "y", out="a"), node("Add", "x", "a")]),
+    "types": lambda: model_bytes([node("Add", "x", "i")], [("x", FLOAT, [1]), ("i", onnx.TensorProto.INT64, [1])]),
+    "shapes": lambda: model_bytes([node("MatMul", "x", "w")], [("x", FLOAT, [2, 3]), ("w", FLOAT, [4, 5])]),
+    "attribute": lambda: model_bytes([node("Concat", "x", "x")]),
+    "ir version": lambda: model_bytes([node("Neg", "x")], ir_version=99),
+    "opset": lambda: model_bytes([node("Neg", "x")], opset=99),
+    "duplicate": lambda: model_bytes([node("Neg", "x"), node("Neg", "x")]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_MODELS)
+def test_wrong_models_raise_the_same_types(name):
+    raised = []
+    for ort in (ours, theirs):
+        with pytest.raises(Exception) as e:
+            ort.InferenceSession(WRONG_MODELS[name]())
+        raised.append((type(e.value).__name__, type(e.value).__module__))
+    assert raised[0] == raised[1]
+
+
+def test_exceptions_keep_their_cause():
+    with pytest.raises(state(ours).InvalidProtobuf) as e:
+        ours.InferenceSession(b"garbage" * 9)
+    assert str(e.value).startswith("[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : ")
+    assert isinstance(e.value.__cause__, lathe.Error) and e.value.__cause__.code.startswith("E11")
+
+
+def test_exception_types_are_all_there():
+    real = {n for n in dir(state(theirs)) if isinstance(getattr(state(theirs), n), type)
+            and issubclass(getattr(state(theirs), n), Exception)}  # fmt: skip
+    assert real <= set(dir(state(ours)))
+
+
+@both
+def test_ort_values(ort, data, linear):
+    value = ort.OrtValue.ortvalue_from_numpy(X)
+    assert (value.shape(), value.data_type(), value.element_type()) == ([2, 3], "tensor(float)", 1)
+    assert value.device_name() == "cpu" and value.is_tensor() and value.has_value()
+    assert value.tensor_size_in_bytes() == 24
+    np.testing.assert_array_equal(value.numpy(), X)
+    (y,) = ort.InferenceSession(data).run_with_ort_values(["y"], {"x": value})
+    np.testing.assert_allclose(y.numpy(), linear[1](X), rtol=1e-6)
+    blank = ort.OrtValue.ortvalue_from_shape_and_type([2, 3], np.float32)
+    blank.update_inplace(X)
+    np.testing.assert_array_equal(blank.numpy(), X)
+
+
+@both
+def test_io_binding(ort, data, linear):
+    s = ort.InferenceSession(data)
+    binding = s.io_binding()
+    binding.bind_cpu_input("x", X)
+    binding.bind_output("y")
+    s.run_with_iobinding(binding)
+    np.testing.assert_allclose(binding.copy_outputs_to_cpu()[0], linear[1](X), rtol=1e-6)
+    assert binding.get_outputs()[0].shape() == [2, 4]
+
+    y = np.zeros((2, 4), np.float32)
+    binding = s.io_binding()
+    binding.bind_input("x", "cpu", 0, np.float32, X.shape, X.ctypes.data)
+    binding.bind_output("y", "cpu", 0, np.float32, y.shape, y.ctypes.data)
+    s.run_with_iobinding(binding)
+    np.testing.assert_allclose(y, linear[1](X), rtol=1e-6)
+
+    x_value, y_value = (ort.OrtValue.ortvalue_from_numpy(a.copy()) for a in (X, y))
+    binding = s.io_binding()
+    binding.bind_ortvalue_input("x", x_value)
+    binding.bind_ortvalue_output("y", y_value)
+    for scale in (1, 2):
+        x_value.update_inplace(scale * X)
+        s.run_with_iobinding(binding)
+        np.testing.assert_allclose(y_value.numpy(), linear[1](scale * X), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="Failed to find NodeArg"):
+        binding.bind_cpu_input("z", X)
+
+
+@both
+def test_run_async(ort, data, linear):
+    done, got = threading.Event(), []
+
+    def callback(results, user_data, error):
+        got.append((results, user_data, error))
+        done.set()
+
+    ort.InferenceSession(data).run_async(["y"], {"x": X}, callback, "mine")
+    assert done.wait(20)
+    ((results, user_data, error),) = got
+    assert user_data == "mine" and not error
+    np.testing.assert_allclose(results[0], linear[1](X), rtol=1e-6)
+
+
+@both
+def test_terminate(ort, data):
+    options = ort.RunOptions()
+    options.terminate = True
+    s = ort.InferenceSession(data)
+    with pytest.raises(state(ort).Fail, match="terminate flag"):
+        s.run(None, {"x": X}, options)
+    options.terminate = False
+    s.run(None, {"x": X}, options)
+
+
+@both
+def test_options_have_the_same_defaults(ort):
+    for mine, real in ((ours.SessionOptions(), theirs.SessionOptions()), (ours.RunOptions(), theirs.RunOptions())):
+        for name in mine._declared:
+            a, b = getattr(mine, name), getattr(real, name)
+            assert (a if not hasattr(a, "value") else a.value) == (b if not hasattr(b, "value") else b.value), name
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.add_session_config_entry("key", "value")
+    assert options.get_session_config_entry("key") == "value"
+    with pytest.raises(RuntimeError, match="does not have configuration with key: other"):
+        options.get_session_config_entry("other")
+    with pytest.raises(AttributeError):
+        options.nothing = 1
+    with pytest.raises(TypeError):
+        options.intra_op_num_threads = "many"
+
+
+@both
+def test_free_dimension_override(ort, data):
+    options = ort.SessionOptions()
+    options.add_free_dimension_override_by_name("batch", 2)
+    s = ort.InferenceSession(data, options)
+    assert s.get_inputs()[0].shape == [2, 3]
+    with pytest.raises(state(ort).InvalidArgument):
+        s.run(None, {"x": X[:1]})
+
+
+def test_refused_options_say_so():
+    options = ours.SessionOptions()
+    for act in (
+        lambda: setattr(options, "enable_profiling", True),
+        lambda: options.register_custom_ops_library("x.so"),
+        lambda: options.add_session_config_entry("session.load_model_format", "ORT"),
+    ):
+        with pytest.raises(state(ours).NotImplemented, match="no equivalent in Lathe"):
+            act()
+
+
+@both
+def test_unavailable_providers_warn_and_fall_back(ort, data):
+    with pytest.warns(UserWarning, match="not in available provider names"):
+        s = ort.InferenceSession(data, providers=["CUDAExecutionProvider", "CPUExecutionProvider"])
+    assert s.get_providers() == ["CPUExecutionProvider"]
+    assert "CPUExecutionProvider" in ort.get_available_providers() and ort.get_device() == "CPU"
+
+
+def test_sessions_may_be_run_from_many_threads(data, linear):
+    session, faults = ours.InferenceSession(data), []
+
+    def work(seed):
+        x = np.random.default_rng(seed).standard_normal((seed + 1, 3)).astype(np.float32)
+        for _ in range(50):
+            if not np.allclose(session.run(None, {"x": x})[0], linear[1](x), rtol=1e-5, atol=1e-6):
+                faults.append(seed)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not faults
+
+
+def test_a_model_in_a_cache_of_links(data, tmp_path):
+    """As Hugging Face's cache has it: snapshots/main/model.onnx is a link into blobs/."""
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "snapshots" / "main").mkdir(parents=True)
+    model = onnx.ModelProto.FromString(data)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
+    for name, blob in (("m.onnx", "aa"), ("m.data", "bb")):
+        (tmp_path / name).rename(tmp_path / "blobs" / blob)
+        (tmp_path / "snapshots" / "main" / name).symlink_to(f"../../blobs/{blob}")
+    session = ours.InferenceSession(tmp_path / "snapshots" / "main" / "m.onnx")
+    assert session.run(None, {"x": X})[0].shape == (2, 4)
+
+
+def test_install_replaces_the_module_and_its_submodules():
+    script = (
+        "import sys, lathe.compat; lathe.compat.install(); lathe.compat.install()\n"
+        "import onnxruntime, onnxruntime as ort\n"
+        "from onnxruntime import InferenceSession, GraphOptimizationLevel\n"
+        "from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument\n"
+        "from onnxruntime.capi._pybind_state import Fail\n"
+        "import importlib.util; assert importlib.util.find_spec('onnxruntime')\n"
+        "assert ort.InferenceSession.__module__.startswith('lathe.'), ort\n"
+        "lathe.compat.uninstall(); assert 'onnxruntime' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_running_a_script(tmp_path, data):
+    (tmp_path / "m.onnx").write_bytes(data)
+    (tmp_path / "helper.py").write_text("import onnxruntime as ort\n")
+    (tmp_path / "program.py").write_text(
+        "import sys, helper\n"
+        "s = helper.ort.InferenceSession(sys.argv[1])\n"
+        "print(__name__, s.get_inputs()[0].name, helper.ort.get_build_info().split()[0])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "lathe.compat", str(tmp_path / "program.py"), str(tmp_path / "m.onnx")],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["__main__", "x", "Lathe"]
+
+
+def test_the_table_in_the_documentation_is_the_codes():
+    document = ROOT / "docs" / "onnxruntime-compat.md"
+    assert lathe.compat.onnxruntime._options.table() in document.read_text(), (
+        "python -m lathe.compat --table writes the table for docs/onnxruntime-compat.md"
+    )

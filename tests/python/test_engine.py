@@ -1,0 +1,289 @@
+"""lathe.build, Engine and Context from Python."""
+
+import pathlib
+import threading
+import time
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+
+import lathe
+from support import FLOAT, make_model
+
+X = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
+
+
+@pytest.fixture
+def engine(linear):
+    return lathe.build(linear[0].SerializeToString())
+
+
+def test_build_from_path_bytes_and_model(linear, tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(linear[0], path)
+    for source in (path, str(path), path.read_bytes(), lathe.onnx.load(path)):
+        np.testing.assert_allclose(lathe.build(source).run({"x": X})["y"], linear[1](X), rtol=1e-6)
+
+
+def test_inputs_and_outputs_are_described(engine):
+    (x,), (y,) = engine.inputs, engine.outputs
+    assert (x.name, x.type, x.dtype, x.shape, x.optional) == ("x", "tensor(float)", "float32", ("batch", 3), False)
+    assert y.name == "y" and y.shape == ("batch", 4)
+    assert engine.symbols == ["batch"]
+    assert {s.op for s in engine.steps} <= {"MatMul", "Add", "Gemm"}
+    assert all(s.kernel for s in engine.steps)
+    assert engine.threads >= 1
+
+
+def test_inputs_by_position_list_and_number(engine, linear):
+    want = linear[1](X)
+    for given in ([X], (X,), {"x": X.tolist()}, {"x": X[::1]}, {"x": np.asfortranarray(X)}):
+        np.testing.assert_allclose(engine.run(given)["y"], want, rtol=1e-6)
+
+
+def test_numpy_goes_in_and_out_without_copies():
+    model = make_model(
+        [oh.make_node("Neg", ["x"], ["y"])], [("x", FLOAT, ["n"])], [("y", FLOAT, ["n"])]
+    )
+    context = lathe.build(model.SerializeToString()).create_context()
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    context.bind_input("x", x)
+    context.bind_output("y", y)
+    context.run()
+    np.testing.assert_array_equal(y, -x)
+    x[:] = 5  # the context reads this very memory, and writes that very memory
+    context.run()
+    np.testing.assert_array_equal(y, np.full(8, -5, np.float32))
+
+
+class OnlyDlpack:
+    """An array that shows nothing but DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack_in_and_out(engine, linear):
+    np.testing.assert_allclose(engine.run({"x": OnlyDlpack(X)})["y"], linear[1](X), rtol=1e-6)
+    tensor = lathe.Tensor.from_dlpack(X)
+    assert tensor.data_ptr == X.ctypes.data
+    assert np.from_dlpack(tensor).ctypes.data == X.ctypes.data
+    assert np.shares_memory(tensor.carrier(), X)
+
+
+def test_outputs_outlive_engine_and_context(linear):
+    y = lathe.build(linear[0].SerializeToString()).run({"x": X})["y"]
+    again = lathe.build(linear[0].SerializeToString()).run({"x": X + 1})["y"]
+    np.testing.assert_allclose(y, linear[1](X), rtol=1e-6)
+    np.testing.assert_allclose(again, linear[1](X + 1), rtol=1e-6)
+
+
+def test_outputs_are_the_callers_to_change(linear):
+    """An output that is an input, or a weight, must not share memory with it."""
+    w = np.arange(3, dtype=np.float32)
+    model = make_model(
+        [oh.make_node("Identity", ["x"], ["y"]), oh.make_node("Identity", ["w"], ["z"])],
+        [("x", FLOAT, [3])],
+        [("y", FLOAT, [3]), ("z", FLOAT, [3])],
+        [onnx.numpy_helper.from_array(w, "w")],
+    )
+    engine, x = lathe.build(model.SerializeToString()), np.ones(3, np.float32)
+    first = engine.run({"x": x})
+    for array in first.values():
+        array += 10
+    np.testing.assert_array_equal(x, np.ones(3))
+    np.testing.assert_array_equal(engine.run({"x": x})["z"], w)
+
+
+NARROW = (
+    "bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn "
+    "int4 uint4 int2 uint2"
+).split()
+
+
+@pytest.mark.parametrize(
+    "name",
+    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool complex64 complex128".split() + NARROW,
+)
+def test_every_element_type_passes_through(name):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    element = oh.np_dtype_to_tensor_dtype(dtype)
+    x = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]]).astype(dtype)
+    model = make_model(
+        [oh.make_node("Transpose", ["x"], ["t"]), oh.make_node("Transpose", ["t"], ["y"])],
+        [("x", element, [3, 3])],
+        [("y", element, [3, 3])],
+        opset=25,
+        ir_version=13,
+    )
+    y = lathe.build(model.SerializeToString()).run({"x": x})["y"]
+    assert y.dtype == dtype and y.shape == (3, 3)
+    assert y.tobytes() == x.tobytes()
+
+
+def test_strings():
+    s = onnx.TensorProto.STRING
+    model = make_model([oh.make_node("Identity", ["x"], ["y"])], [("x", s, [2])], [("y", s, [2])])
+    engine = lathe.build(model.SerializeToString())
+    for given in (np.array(["a", "é"]), np.array(["a", "é"], object), ["a", "é"], np.array(["a", "é".encode()], object)):
+        assert engine.run({"x": given})["y"].tolist() == ["a", "é"]
+
+
+def test_sequences_and_optionals():
+    sequence = oh.make_tensor_sequence_value_info("s", FLOAT, None)
+    model = make_model(
+        [oh.make_node("SequenceInsert", ["s", "x"], ["t"]), oh.make_node("SequenceLength", ["t"], ["n"])],
+        [sequence, ("x", FLOAT, None)],
+        [oh.make_tensor_sequence_value_info("t", FLOAT, None), ("n", onnx.TensorProto.INT64, [])],
+    )
+    engine = lathe.build(model.SerializeToString())
+    out = engine.run({"s": [np.ones(2, np.float32)], "x": np.zeros((1, 3), np.float32)})
+    assert [item.shape for item in out["t"]] == [(2,), (1, 3)] and out["n"] == 2
+    assert engine.run({"s": [], "x": np.zeros(1, np.float32)})["n"] == 1
+
+
+def test_errors_are_coded(engine):
+    for given, code in (
+        ({"x": X.astype(np.float64)}, "E4001"),
+        ({"x": X[:, :2]}, "E4002"),
+        ({}, "E4003"),
+        ({"x": X, "z": X}, "E4001"),
+    ):
+        with pytest.raises(lathe.Error) as e:
+            engine.run(given)
+        assert e.value.code == code
+        assert str(e.value).startswith(f"lathe: error {code}: ") and e.value.expected and e.value.got
+    np.testing.assert_allclose(engine.run({"x": X})["y"].shape, (2, 4))
+    with pytest.raises(lathe.Error) as e:
+        lathe.build("absent.onnx")
+    assert e.value.code == "E1001"
+    with pytest.raises(lathe.Error) as e:
+        lathe.build(b"\xff" * 20)
+    assert e.value.code.startswith("E11")
+    with pytest.raises(lathe.Error) as e:
+        lathe.build(b"", backend="abacus")
+    assert e.value.code
+
+
+def test_memory_and_shapes_are_known_before(engine):
+    memory = engine.memory({"x": (16, 3)})
+    assert memory["total"] >= memory["weights"] > 0
+    assert engine.output_shapes({"x": (16, 3)}) == {"y": (16, 4)}
+
+
+def test_fixed_symbols(linear):
+    engine = lathe.build(linear[0].SerializeToString(), shapes={"batch": 2})
+    assert engine.inputs[0].shape == (2, 3)
+    with pytest.raises(lathe.Error):
+        engine.run({"x": X[:1]})
+
+
+def test_taps(linear):
+    context = lathe.build(linear[0].SerializeToString(), taps=["prod*"]).create_context()
+    seen = {}
+    context.on_tap(seen.__setitem__)
+    y = context.run({"x": X})["y"]
+    np.testing.assert_allclose(seen["product"] - 0.5, y, rtol=1e-5)
+
+
+def test_plan_saved_and_loaded(engine, linear, tmp_path):
+    engine.save(tmp_path / "model.lathe")
+    np.testing.assert_allclose(lathe.load(tmp_path / "model.lathe").run({"x": X})["y"], linear[1](X), rtol=1e-6)
+
+
+def loop_model():
+    """Counts for as long as it is told to: a run that takes as long as one likes."""
+    body = oh.make_graph(
+        [
+            oh.make_node("Identity", ["go"], ["go_on"]),
+            oh.make_node("MatMul", ["m", "m"], ["product"]),
+            oh.make_node("Tanh", ["product"], ["next"]),
+        ],
+        "body",
+        [
+            oh.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+            oh.make_tensor_value_info("go", onnx.TensorProto.BOOL, []),
+            oh.make_tensor_value_info("m", FLOAT, [64, 64]),
+        ],
+        [
+            oh.make_tensor_value_info("go_on", onnx.TensorProto.BOOL, []),
+            oh.make_tensor_value_info("next", FLOAT, [64, 64]),
+        ],
+    )
+    return make_model(
+        [oh.make_node("Loop", ["n", "", "x"], ["y"], body=body)],
+        [("n", onnx.TensorProto.INT64, []), ("x", FLOAT, [64, 64])],
+        [("y", FLOAT, [64, 64])],
+    )
+
+
+def test_timeout_and_cancellation_and_the_next_run():
+    engine = lathe.build(loop_model().SerializeToString())
+    forever = {"n": np.array(1 << 40), "x": np.zeros((64, 64), np.float32)}
+    start = time.monotonic()
+    with pytest.raises(lathe.Error) as e:
+        engine.run(forever, timeout=0.1)
+    assert e.value.code == "E4202" and time.monotonic() - start < 1
+    control = lathe.RunControl()
+    threading.Timer(0.1, control.cancel).start()
+    with pytest.raises(lathe.Error) as e:
+        engine.run(forever, control=control)
+    assert e.value.code == "E4201"
+    assert engine.run(dict(forever, n=np.array(2)))["y"].shape == (64, 64)
+
+
+def test_the_interpreter_goes_on_while_a_model_runs():
+    engine = lathe.build(loop_model().SerializeToString(), threads=1)
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.002):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        with pytest.raises(lathe.Error):
+            engine.run({"n": np.array(1 << 40), "x": np.zeros((64, 64), np.float32)}, timeout=0.3)
+    finally:
+        done.set()
+        thread.join()
+    assert len(ticks) > 10
+
+
+def test_many_threads_over_one_engine(engine, linear):
+    faults = []
+
+    def work(seed):
+        x = np.random.default_rng(seed).standard_normal((seed + 1, 3)).astype(np.float32)
+        for _ in range(50):
+            if not np.allclose(engine.run({"x": x})["y"], linear[1](x), rtol=1e-5, atol=1e-6):
+                faults.append(seed)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not faults
+
+
+def test_the_package_is_typed():
+    folder = pathlib.Path(lathe.__file__).parent
+    assert (folder / "py.typed").exists()
+    stub = (folder / "_lathe.pyi").read_text()
+    assert all(f"class {name}" in stub for name in ("Tensor", "Engine", "Context", "Model"))
+
+
+def test_tools():
+    assert any(op["name"] == "Softmax" for op in lathe.operators())
+    assert lathe.system_info()["threads"] >= 1
