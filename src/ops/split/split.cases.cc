@@ -14,6 +14,13 @@ void cases_split(CaseTable& t) {
       .attribute("num_outputs", int64_t{2})
       .expect<int32_t>({3}, {1, 2, 3})
       .expect<int32_t>({2}, {4, 5});
+  t.add("Split", "num_outputs_more_than_parts")
+      .input<float>({5}, {1, 2, 3, 4, 5})
+      .attribute("num_outputs", int64_t{4})
+      .expect<float>({2}, {1, 2})
+      .expect<float>({2}, {3, 4})
+      .expect<float>({1}, {5})
+      .expect<float>({0}, {});
   t.add("Split", "size_zero")
       .input<float>({2}, {1, 2})
       .input<int64_t>({3}, {0, 2, 0})

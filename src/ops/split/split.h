@@ -56,7 +56,7 @@ struct Split {
       c.same(sum, total, "the sum of split and the size of the axis");
       return *wanted;
     }
-    // Equal parts; by num_outputs the last one may be smaller.
+    // Equal parts; by num_outputs the last ones may be smaller.
     const auto n = known(total);
     if (!num_outputs) {
       c.require(!n || *n % count == 0, "an axis that " + std::to_string(count) + " divides", to_text(total));
@@ -64,10 +64,17 @@ struct Split {
     }
     const D part = ceil_div(total, D(count));
     std::vector<D> sizes(c.outputs(), part);
-    sizes.back() = minus(total, times(part, D(count - 1)));
-    const auto last = known(sizes.back());
-    c.require(!last || *last >= 0, "an axis of enough elements for " + std::to_string(count) + " parts",
-              to_text(total));
+    if (times(part, D(count)) == total) return sizes;
+    if (n) {  // the last ones take what is left, be it nothing
+      int64_t left = *n;
+      for (D& size : sizes) {
+        const int64_t taken = min(left, *known(part));
+        size = D(taken);
+        left -= taken;
+      }
+    } else {
+      sizes.back() = minus(total, times(part, D(count - 1)));
+    }
     return sizes;
   }
   template <class D>
