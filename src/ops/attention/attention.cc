@@ -24,7 +24,7 @@ void declare_attention(SchemaCatalog& c) {
                "softcap: float = 0, softmax_precision: int, kv_num_heads: int, q_num_heads: int, scale: "
                "float, is_causal: int = 0} [T1: @float_13; T2: @float_13; U: @plain_13]")
       .rule<Attention>()
-      .contract({.epsilons = 8, .per_reduced = true});
+      .contract({.epsilons = 16, .per_reduced = true});
   c.add("RotaryEmbedding")
       .version(23,
                "(X: T, cos_cache: T, sin_cache: T, position_ids?: M) -> (Y: T) {num_heads: int, "

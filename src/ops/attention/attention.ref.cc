@@ -1,236 +1,214 @@
 #include "ops/attention/attention.h"
 
-#include <cmath>
+#include <vector>
 
+#include "ops/compute.h"
 #include "ops/movement.h"
 
 namespace lathe {
 namespace {
 
-constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+/// Sizes of one execution, and inputs as doubles.
+struct AttentionProblem {
+  int64_t batch, q_heads, kv_heads, q_seq, kv_seq, past, total, head, v_head;
+  Tensor q, k, v;  // as given: rank 3 or 4
+  bool heads_last;
 
-/// A 4-D view of an input of rank 3 or 4, read as double.
-class HeadView {
- public:
-  HeadView(const Tensor& t, int64_t heads) : rank_(t.rank()), elements_(static_cast<size_t>(t.size())) {
-    batch = t.dim(0);
-    if (rank_ == 4)
-      this->heads = t.dim(1), length = t.dim(2), size = t.dim(3);
-    else
-      this->heads = heads, length = t.dim(1), size = t.dim(2) / heads;
-    for (size_t i = 0; i < elements_.size(); ++i) elements_[i] = load_double(t, static_cast<int64_t>(i));
+  AttentionProblem(const Attention& op, KernelContext& c)
+      : q(in_double(c.in(0))), k(in_double(c.in(1))), v(in_double(c.in(2))), heads_last(q.rank() == 3) {
+    batch = q.dim(0);
+    q_heads = heads_last ? *op.q_num_heads : q.dim(1);
+    kv_heads = heads_last ? *op.kv_num_heads : k.dim(1);
+    q_seq = q.dim(heads_last ? 1 : 2);
+    kv_seq = k.dim(heads_last ? 1 : 2);
+    head = heads_last ? q.dim(2) / q_heads : q.dim(3);
+    v_head = heads_last ? v.dim(2) / kv_heads : v.dim(3);
+    past = c.has(4) ? c.in(4).dim(2) : 0;
+    total = past + kv_seq;
   }
-  const double* row(int64_t b, int64_t h, int64_t l) const {
-    const int64_t at =
-        rank_ == 4 ? ((b * heads + h) * length + l) * size : (b * length + l) * heads * size + h * size;
-    return elements_.data() + at;
+  /// Where row `i` of a head starts in a tensor of `heads` heads of `size` elements and `seq` rows.
+  int64_t row(int64_t b, int64_t h, int64_t i, int64_t heads, int64_t seq, int64_t size) const {
+    return (heads_last ? (b * seq + i) * heads + h : (b * heads + h) * seq + i) * size;
   }
-  int64_t batch = 0, heads = 0, length = 0, size = 0;
-
- private:
-  size_t rank_;
-  std::vector<double> elements_;
+  /// Past and present rows of keys or values: [batch, kv_heads, total, size].
+  Tensor joined(const Tensor* past_rows, const Tensor& now, int64_t size, KernelContext& c) const {
+    Tensor all(DataType::float64, {batch, kv_heads, total, size});
+    const Tensor before = past_rows ? in_double(*past_rows) : Tensor();
+    double* to = all.as<double>().data();
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t h = 0; h < kv_heads; ++h) {
+        c.poll();
+        if (past > 0)
+          std::copy_n(before.as<double>().data() + (b * kv_heads + h) * past * size, past * size, to);
+        for (int64_t i = 0; i < kv_seq; ++i)
+          std::copy_n(now.as<double>().data() + row(b, h, i, kv_heads, kv_seq, size), size,
+                      to + (past + i) * size);
+        to += total * size;
+      }
+    return all;
+  }
 };
 
-/// What the element type makes of a number: intermediate results are kept in it, as the specification's body
-/// does.
-using Rounding = double (*)(double);
-Rounding rounding_of(DataType t) {
-  switch (t) {
-    case DataType::float64:
-      return [](double v) { return v; };
-    case DataType::float16:
-      return [](double v) { return static_cast<double>(to_float(to_float16(static_cast<float>(v)))); };
-    case DataType::bfloat16:
-      return [](double v) { return static_cast<double>(to_float(to_bfloat16(static_cast<float>(v)))); };
-    default:
-      return [](double v) { return static_cast<double>(static_cast<float>(v)); };
-  }
-}
-
-/// Appends the new keys (or values) to the past ones: [batch, heads, past + length, size].
-Tensor append_cache(const Tensor* past, const Tensor& now, int64_t heads) {
-  const HeadView view(now, heads);
-  const int64_t before = past ? past->dim(2) : 0;
-  if (past && (past->dim(0) != view.batch || past->dim(1) != view.heads || past->dim(3) != view.size))
-    throw Error(Code::run_bad_shape, "run", "a cache that fits the new keys and values", describe(*past));
-  Tensor all(now.type(), {view.batch, view.heads, before + view.length, view.size});
-  int64_t at = 0;
-  for (int64_t b = 0; b < view.batch; ++b)
-    for (int64_t h = 0; h < view.heads; ++h) {
-      for (int64_t i = 0; i < before * view.size; ++i)
-        store_double(all, at++, load_double(*past, (b * view.heads + h) * before * view.size + i));
-      for (int64_t l = 0; l < view.length; ++l)
-        for (int64_t i = 0; i < view.size; ++i) store_double(all, at++, view.row(b, h, l)[i]);
-    }
-  return all;
-}
-
-/// attn_mask, broadcast to [batch, heads, queries, keys]; keys beyond its end are masked.
-class Mask {
+/// What is added to the score of a query for a key: 0, an element of the mask, or minus infinity.
+class AttentionBias {
  public:
-  Mask(const Tensor* t, const KernelContext& c, int64_t batch, int64_t heads, int64_t queries, int64_t keys)
-      : t_(t) {
-    if (!t) return;
-    const int64_t whole[4] = {batch, heads, queries, keys};
-    if (t->rank() > 4) c.fail(Code::run_bad_shape, "attn_mask of rank at most 4", describe(*t));
-    const size_t skip = 4 - t->rank();
-    int64_t stride = 1;
-    for (size_t a = 4; a-- > skip;) {
-      const int64_t d = t->dim(a - skip);
-      const bool fits = d == 1 || d == whole[a] || (a == 3 && d < whole[a]);
-      if (!fits) c.fail(Code::run_bad_shape, "attn_mask that broadcasts to the scores", describe(*t));
-      strides_[a] = d == 1 && !(a == 3 && whole[3] != 1) ? 0 : stride;
-      stride *= d;
+  AttentionBias(const Attention& op, const AttentionProblem& p, KernelContext& c) : op_(op), p_(p) {
+    if (c.has(3)) {
+      const Tensor& mask = c.in(3);
+      keys_ = mask.dim(mask.rank() - 1);
+      mask_.resize(static_cast<size_t>(mask.size()));
+      for (size_t i = 0; i < mask_.size(); ++i) {
+        const double v = load_double(mask, static_cast<int64_t>(i));
+        mask_[i] = mask.type() == DataType::boolean ? (v != 0 ? 0 : masked) : v;
+      }
+      int64_t stride = 1;
+      for (size_t k = 0; k < mask.rank(); ++k) {
+        const int64_t size = mask.dim(mask.rank() - 1 - k);
+        strides_[3 - k] = size == 1 ? 0 : stride;
+        stride *= size;
+      }
+      has_mask_ = true;
     }
-    given_keys_ = t->rank() ? t->dim(t->rank() - 1) : 1;
-    if (given_keys_ == 1 && keys > 1) given_keys_ = t->rank() ? 1 : keys;
+    if (c.has(6)) lengths_ = to_ints(c.in(6));
   }
-  double bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
-    if (!t_) return 0;
-    if (k >= given_keys_) return minus_infinity;
-    const int64_t at = b * strides_[0] + h * strides_[1] + q * strides_[2] + k * strides_[3];
-    if (t_->type() == DataType::boolean) return t_->as<bool>()[static_cast<size_t>(at)] ? 0 : minus_infinity;
-    return load_double(*t_, at);
+
+  double at(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    double bias = 0;
+    if (has_mask_) {
+      if (j >= keys_) return masked;
+      bias =
+          mask_[static_cast<size_t>(b * strides_[0] + h * strides_[1] + i * strides_[2] + j * strides_[3])];
+    }
+    int64_t offset = p_.past;  // keys before the first query
+    if (!lengths_.empty()) {
+      const int64_t length = lengths_[static_cast<size_t>(b)];
+      if (j >= length) return masked;
+      // A length below 0 has masked every key; one beyond the cache may be as large as it likes.
+      offset = std::min(length, p_.total) - p_.q_seq;
+    }
+    const int64_t position = i + offset;
+    if (op_.is_causal && j > position) return masked;
+    if (op_.left_window >= 0 && position - j > op_.left_window) return masked;
+    if (op_.right_window >= 0 && j - position > op_.right_window) return masked;
+    return bias;
   }
+  static constexpr double masked = -std::numeric_limits<double>::infinity();
 
  private:
-  const Tensor* t_;
-  int64_t strides_[4] = {};
-  int64_t given_keys_ = 0;
+  const Attention& op_;
+  const AttentionProblem& p_;
+  bool has_mask_ = false;
+  int64_t keys_ = 0;
+  std::vector<double> mask_;
+  int64_t strides_[4] = {0, 0, 0, 0};
+  std::vector<int64_t> lengths_;
 };
 
-/// Turns scores into probabilities in place; a row without any key becomes zeros.
-void softmax_row(std::vector<double>& row, bool masked, Rounding round) {
-  double largest = minus_infinity, total = 0;
-  for (double v : row) largest = std::max(largest, v);
-  if (masked || largest == minus_infinity) return std::fill(row.begin(), row.end(), 0.0);
-  for (double& v : row) total += v = round(std::exp(round(v - largest)));
-  total = round(total);
-  for (double& v : row) v = round(v / total);
+/// Rounds to a narrower type and back.
+double rounded(double x, DataType type) {
+  if (type == DataType::float64) return x;
+  return for_type(type, Types<float, Float16, BFloat16>{}, [&]<class T> {
+    return static_cast<double>(Element<T>::load(Element<T>::store(static_cast<float>(x))));
+  });
 }
 
 void attention(const Attention& op, KernelContext& c) {
-  const Tensor& q_input = c.in(0);
-  const Tensor* past_key = c.has(4) ? &c.in(4) : nullptr;
-  const Tensor* past_value = c.has(5) ? &c.in(5) : nullptr;
-  const Tensor* valid = c.has(6) ? &c.in(6) : nullptr;
-  const int64_t kv_heads = op.kv_num_heads.value_or(0);
-  const Tensor keys = append_cache(past_key, c.in(1), kv_heads),
-               values = append_cache(past_value, c.in(2), kv_heads);
-  const HeadView q(q_input, op.q_num_heads.value_or(0)), k(keys, 0), v(values, 0);
-  if (k.heads == 0 || q.heads % k.heads != 0)
-    c.fail(Code::run_bad_shape, "q heads that are a multiple of kv heads",
-           std::to_string(q.heads) + " and " + std::to_string(k.heads));
-  if (valid && valid->size() != q.batch)
-    c.fail(Code::run_bad_shape, "nonpad_kv_seqlen of one number per batch", describe(*valid));
-  const int64_t group = q.heads / k.heads;
-  const Mask mask(c.has(3) ? &c.in(3) : nullptr, c, q.batch, q.heads, q.length, k.length);
-  const Rounding round = rounding_of(q_input.type());
-  const Rounding soft =
-      op.softmax_precision ? rounding_of(static_cast<DataType>(*op.softmax_precision)) : round;
-  // Both factors carry the root of the scale, which keeps the products of narrow types in range.
-  const double scale = round(
-      std::sqrt(op.scale ? static_cast<double>(*op.scale) : 1 / std::sqrt(static_cast<double>(q.size))));
-
+  const AttentionProblem p(op, c);
+  const Tensor keys = p.joined(c.has(4) ? &c.in(4) : nullptr, p.k, p.head, c);
+  const Tensor values = p.joined(c.has(5) ? &c.in(5) : nullptr, p.v, p.v_head, c);
+  const AttentionBias bias(op, p, c);
+  const double scale = op.scale ? static_cast<double>(*op.scale) : 1 / std::sqrt(static_cast<double>(p.head));
+  const double softcap = static_cast<double>(op.softcap);
   Tensor& y = c.out(0);
-  if (c.wants(1)) copy_elements(keys, c.out(1), c);
-  if (c.wants(2)) copy_elements(values, c.out(2), c);
-  Tensor* products = c.wants(3) ? &c.out(3) : nullptr;
+  Tensor* shown = c.wants(3) ? &c.out(3) : nullptr;
+  for (size_t i : {1, 2}) {
+    if (!c.wants(i)) continue;
+    const Tensor& from = i == 1 ? keys : values;
+    for (int64_t k = 0; k < from.size(); ++k) {
+      if ((k & 65535) == 0) c.poll();
+      store_double(c.out(i), k, from.as<double>()[static_cast<size_t>(k)]);
+    }
+  }
 
-  c.parallel(q.batch * q.heads, 1, [&](int64_t begin, int64_t end) {
-    std::vector<double> scores(static_cast<size_t>(k.length));
-    for (int64_t bh = begin; bh < end; ++bh) {
-      const int64_t b = bh / q.heads, h = bh % q.heads, shared = h / group;
-      const int64_t nonpad = valid ? valid->as<int64_t>()[static_cast<size_t>(b)] : k.length;
-      const int64_t offset = past_key ? past_key->dim(2) : valid ? nonpad - q.length : 0;
-      for (int64_t i = 0; i < q.length; ++i) {
-        c.poll();
-        auto emit = [&](int64_t mode) {
-          if (!products || op.qk_matmul_output_mode != mode) return;
-          for (int64_t j = 0; j < k.length; ++j)
-            store_double(*products, (bh * q.length + i) * k.length + j, scores[static_cast<size_t>(j)]);
-        };
-        const double* query = q.row(b, h, i);
-        for (int64_t j = 0; j < k.length; ++j) {
-          const double* key = k.row(b, shared, j);
-          double sum = 0;
-          for (int64_t d = 0; d < q.size; ++d) sum += round(query[d] * scale) * round(key[d] * scale);
-          scores[static_cast<size_t>(j)] = round(sum);
-        }
-        emit(0);
-        const auto cap = static_cast<double>(op.softcap);
-        if (cap > 0)
-          for (double& s : scores) s = round(std::tanh(s / cap) * cap);
-        emit(1);
-        bool masked = true;
-        for (int64_t j = 0; j < k.length; ++j) {
-          double bias = mask.bias(b, h, i, j);
-          const int64_t ahead = j - (i + offset);
-          const bool hidden = (op.is_causal && ahead > 0) ||
-                              (op.left_window_size >= 0 && -ahead > op.left_window_size) ||
-                              (op.right_window_size >= 0 && ahead > op.right_window_size) || j >= nonpad;
-          if (hidden) bias = minus_infinity;
-          masked &= bias == minus_infinity;
-          double& s = scores[static_cast<size_t>(j)];
-          s = bias == minus_infinity ? minus_infinity : round(s + bias);
-        }
-        emit(2);
-        softmax_row(scores, masked, soft);
-        emit(3);
-        for (int64_t d = 0; d < v.size; ++d) {
-          double sum = 0;
-          for (int64_t j = 0; j < k.length; ++j)
-            sum += round(scores[static_cast<size_t>(j)]) * v.row(b, shared, j)[d];
-          const int64_t at = q_input.rank() == 3 ? (b * q.length + i) * q.heads * v.size + h * v.size + d
-                                                 : (bh * q.length + i) * v.size + d;
-          store_double(y, at, sum);
-        }
+  c.parallel(p.batch * p.q_heads * p.q_seq, 1, [&](int64_t begin, int64_t end) {
+    Poller poll(c);
+    std::vector<double> scores(static_cast<size_t>(p.total)), sum(static_cast<size_t>(p.v_head));
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t i = piece % p.q_seq, h = piece / p.q_seq % p.q_heads, b = piece / p.q_seq / p.q_heads;
+      const int64_t group = b * p.kv_heads + h / (p.q_heads / p.kv_heads);
+      const double* query = p.q.as<double>().data() + p.row(b, h, i, p.q_heads, p.q_seq, p.head);
+      const auto show = [&](int64_t mode, int64_t j, double v) {
+        if (shown && op.qk_matmul_output_mode == mode) store_double(*shown, piece * p.total + j, v);
+      };
+      double greatest = AttentionBias::masked;
+      bool all_masked = true;
+      for (int64_t j = 0; j < p.total; ++j) {
+        poll.did(p.head);
+        const double* key = keys.as<double>().data() + (group * p.total + j) * p.head;
+        double score = 0;
+        for (int64_t k = 0; k < p.head; ++k) score += query[k] * key[k];
+        score *= scale;
+        show(0, j, score);
+        if (softcap > 0) score = softcap * std::tanh(score / softcap);
+        show(1, j, score);
+        const double added = bias.at(b, h, i, j);
+        all_masked = all_masked && added == AttentionBias::masked;
+        score += added;
+        show(2, j, score);
+        if (op.softmax_precision) score = rounded(score, static_cast<DataType>(*op.softmax_precision));
+        scores[static_cast<size_t>(j)] = score;
+        greatest = std::max(greatest, score);
       }
+      all_masked = all_masked || greatest == AttentionBias::masked;
+      double weight = 0;
+      for (double& s : scores) {
+        s = all_masked ? 0 : std::exp(s - greatest);
+        weight += s;
+      }
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (int64_t j = 0; j < p.total; ++j) {
+        poll.did(p.v_head);
+        const double probability = all_masked ? 0 : scores[static_cast<size_t>(j)] / weight;
+        show(3, j, probability);
+        const double* value = values.as<double>().data() + (group * p.total + j) * p.v_head;
+        for (int64_t k = 0; k < p.v_head && probability != 0; ++k)
+          sum[static_cast<size_t>(k)] += probability * value[k];
+      }
+      const int64_t to = p.row(b, h, i, p.q_heads, p.q_seq, p.v_head);
+      for (int64_t k = 0; k < p.v_head; ++k) store_double(y, to + k, sum[static_cast<size_t>(k)]);
     }
   });
 }
 
 void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
-  const Tensor &x = c.in(0), &cosines = c.in(1), &sines = c.in(2);
+  const Tensor x = in_double(c.in(0)), cosines = in_double(c.in(1)), sines = in_double(c.in(2));
   Tensor& y = c.out(0);
-  const Tensor* positions = c.has(3) ? &c.in(3) : nullptr;
-  const bool flat = x.rank() == 3;
-  const int64_t batch = x.dim(0), heads = flat ? op.num_heads : x.dim(1), length = flat ? x.dim(1) : x.dim(2);
-  const int64_t size = flat ? x.dim(2) / heads : x.dim(3);
-  const int64_t rotated = op.rotary_embedding_dim ? op.rotary_embedding_dim : size, half = rotated / 2;
-  if (rotated > size || rotated < 0 || (flat && x.dim(2) % heads != 0))
-    c.fail(Code::run_bad_value, "rotary_embedding_dim within the head size " + std::to_string(size),
-           std::to_string(rotated));
-  if (!(cosines.shape() == sines.shape()) || cosines.dim(cosines.rank() - 1) != half)
-    c.fail(Code::run_bad_shape, "caches whose last axis is " + std::to_string(half), describe(cosines));
-  const Shape per_token{batch, length};
-  if (positions && !(positions->shape() == per_token))
-    c.fail(Code::run_bad_shape, "position_ids of shape " + describe(per_token), describe(*positions));
-  if (!positions && (cosines.dim(0) != batch || cosines.dim(1) != length))
-    c.fail(Code::run_bad_shape, "caches of shape [batch, length, " + std::to_string(half) + "]",
-           describe(cosines));
-  copy_elements(x, y, c);
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t l = 0; l < length; ++l) {
-      c.poll();
-      int64_t row = b * length + l;
-      if (positions)
-        row = checked_index(c, positions->as<int64_t>()[static_cast<size_t>(row)], cosines.dim(0));
-      for (int64_t h = 0; h < heads; ++h) {
-        const int64_t at =
-            flat ? ((b * length + l) * heads + h) * size : ((b * heads + h) * length + l) * size;
-        for (int64_t i = 0; i < half; ++i) {
-          const int64_t first = at + (op.interleaved ? 2 * i : i),
-                        second = at + (op.interleaved ? 2 * i + 1 : i + half);
-          const double u = load_double(x, first), v = load_double(x, second);
-          const double cosine = load_double(cosines, row * half + i),
-                       sine = load_double(sines, row * half + i);
-          store_double(y, first, cosine * u - sine * v);
-          store_double(y, second, sine * u + cosine * v);
-        }
-      }
+  const bool heads_last = x.rank() == 3;
+  const int64_t heads = heads_last ? op.num_heads : x.dim(1), seq = x.dim(heads_last ? 1 : 2);
+  const int64_t head = heads_last ? x.dim(2) / heads : x.dim(3);
+  const int64_t rotated = op.rotary_embedding_dim > 0 ? op.rotary_embedding_dim : head, half = rotated / 2;
+  const std::vector<int64_t> ids = c.has(3) ? to_ints(c.in(3)) : std::vector<int64_t>();
+  const int64_t positions = c.in(1).dim(0);
+  for (int64_t id : ids)
+    if (id < 0 || id >= positions)
+      c.fail(Code::run_bad_index, "position_ids in [0, " + std::to_string(positions) + ")",
+             std::to_string(id));
+  if (head == 0) return;
+  for (int64_t row = 0; row < x.size() / head; ++row) {
+    if ((row & 63) == 0) c.poll();
+    const int64_t batch = row / (heads * seq), step = heads_last ? row / heads % seq : row % seq;
+    const int64_t angle =
+        (c.has(3) ? ids[static_cast<size_t>(batch * seq + step)] : batch * seq + step) * half;
+    const double* from = x.as<double>().data() + row * head;
+    for (int64_t k = 0; k < half; ++k) {
+      const int64_t first = op.interleaved ? 2 * k : k, second = op.interleaved ? 2 * k + 1 : k + half;
+      const double cosine = cosines.as<double>()[static_cast<size_t>(angle + k)];
+      const double sine = sines.as<double>()[static_cast<size_t>(angle + k)];
+      store_double(y, row * head + first, cosine * from[first] - sine * from[second]);
+      store_double(y, row * head + second, sine * from[first] + cosine * from[second]);
     }
+    for (int64_t k = rotated; k < head; ++k) store_double(y, row * head + k, from[k]);
+  }
 }
 
 }  // namespace

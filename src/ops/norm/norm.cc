@@ -45,6 +45,10 @@ void batch_norm_14_from_9(UpgradeContext& u) {
   if (training) node.attributes.set("training_mode", int64_t{1});
 }
 
+/// ONNX Runtime wrote this operator into models before the standard had it, with the same meaning. Nothing is
+/// exported that way, which is what this upgrade is for.
+void layer_norm_17_from_1(UpgradeContext&) {}
+
 /// Scale and bias of each group become those of its channels.
 void group_norm_21_from_18(UpgradeContext& u) {
   const auto groups = u.node().attributes.get<int64_t>("num_groups", 0);
@@ -118,9 +122,13 @@ void declare_norm(SchemaCatalog& c) {
       .rule<InstanceNormalization>()
       .contract(statistics);
   c.add("LayerNormalization")
-      .version(17,
+      .version(1,
                "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {stash_type: int = 1, epsilon: "
                "float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; U: float bfloat16]")
+      .version(17,
+               "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {stash_type: int = 1, epsilon: "
+               "float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; U: float bfloat16]",
+               layer_norm_17_from_1)
       .rule<LayerNormalization>()
       .output_type(stash_type, 1)
       .output_type(stash_type, 2)

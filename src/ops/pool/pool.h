@@ -128,19 +128,30 @@ struct MaxUnpool {
     Windowing::check_list(c, "kernel_shape", kernel_shape, spatial, 1);
     Windowing::check_list(c, "strides", strides, spatial, 1);
     Windowing::check_list(c, "pads", pads, 2 * spatial, 0);
-    if (c.has(2)) return asked_for(c);
     std::vector<D> y{x[0], x[1]};
     for (size_t i = 0; i < spatial; ++i) {
-      const int64_t stride = strides.empty() ? 1 : strides[i];
-      const int64_t padding = pads.empty() ? 0 : pads[i] + pads[spatial + i];
-      y.push_back(plus(times(minus(x[i + 2], D(1)), D(stride)), D(kernel_shape[i] - padding)));
+      y.push_back(implied_size(i, x[i + 2]));
       const auto size = known(y.back());
       c.require(!size || *size >= 0, "an output of 0 or more elements", to_text(y.back()));
     }
+    if (c.has(2)) return asked_for(c);
     c.output(0, std::move(y));
   }
 
+  /// The shape of the output where none is asked for, for X that the rule accepted.
+  Shape implied_shape(const Shape& x) const {
+    Shape y = x;
+    for (size_t i = 2; i < x.size(); ++i) y[i] = implied_size(i - 2, x[i]);
+    return y;
+  }
+
  private:
+  template <class D>
+  D implied_size(size_t i, const D& in) const {
+    const int64_t stride = strides.empty() ? 1 : strides[i];
+    const int64_t padding = pads.empty() ? 0 : pads[i] + pads[pads.size() / 2 + i];
+    return plus(times(minus(in, D(1)), D(stride)), D(kernel_shape[i] - padding));
+  }
   template <class D>
   static void asked_for(ShapeContext<D>& c) {
     const size_t rank = c.shape(0).size();

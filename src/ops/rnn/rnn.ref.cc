@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-double activate(const RecurrentActivation& a, double x) {
+double recurrent_function(const RecurrentActivation& a, double x) {
   const double alpha = static_cast<double>(a.alpha), beta = static_cast<double>(a.beta);
   switch (a.function) {
     case RecurrentFunction::relu:
@@ -53,7 +53,7 @@ struct CellWeights {
   }
   double apply(size_t function, double x) const {
     if (clip) x = std::min(std::max(x, -static_cast<double>(*clip)), static_cast<double>(*clip));
-    return activate(functions[function], x);
+    return recurrent_function(functions[function], x);
   }
 };
 
@@ -189,7 +189,7 @@ void lstm(const Lstm& op, KernelContext& c) {
           state[i] = forget * before + in * candidate;
           const double out = w.apply(0, x[n + i] + w.recur(n + i, h) + peep(1, i, state[i]));
           // ONNX Runtime does not clip the cell's state, and neither do we.
-          next[static_cast<size_t>(i)] = out * activate(w.functions[2], state[i]);
+          next[static_cast<size_t>(i)] = out * recurrent_function(w.functions[2], state[i]);
         }
         std::copy(next.begin(), next.end(), h);
       });

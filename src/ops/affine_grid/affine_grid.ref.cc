@@ -1,0 +1,50 @@
+#include "ops/affine_grid/affine_grid.h"
+
+#include "ops/compute.h"
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+/// Coordinate of pixel `i` of `n`.
+double grid_coordinate(int64_t i, int64_t n, bool align_corners) {
+  const double at = static_cast<double>(i), size = static_cast<double>(n);
+  if (!align_corners) return (2 * at + 1) / size - 1;
+  return n == 1 ? -1 : 2 * at / (size - 1) - 1;
+}
+
+void affine_grid(const AffineGrid& op, KernelContext& c) {
+  const Tensor theta = in_double(c.in(0));
+  const std::vector<int64_t> size = to_ints(c.in(1));
+  const auto axes = static_cast<int64_t>(size.size()) - 2;
+  Shape shape{theta.dim(0)};
+  for (size_t i = 2; i < size.size(); ++i) shape.push_back(size[i]);
+  shape.push_back(axes);
+  for (int64_t d : shape)
+    if (d < 0) c.fail(Code::run_bad_value, "sizes of 0 or more", describe(shape));
+  Tensor& grid = c.out(0, c.in(0).type(), shape);
+  const int64_t pixels = count_between(shape, 1, shape.size() - 1);
+  Poller poll(c);
+  for (int64_t pixel = 0; pixel < shape[0] * pixels; ++pixel) {
+    poll.did(16);
+    const double* map = theta.as<double>().data() + pixel / pixels * axes * (axes + 1);
+    double point[3];  // x, y, z: the last axis of the image first
+    int64_t rest = pixel % pixels;
+    for (int64_t k = 0; k < axes; ++k) {
+      const int64_t n = shape[static_cast<size_t>(axes - k)];
+      point[k] = grid_coordinate(rest % n, n, op.align_corners);
+      rest /= n;
+    }
+    for (int64_t row = 0; row < axes; ++row) {
+      double sum = map[row * (axes + 1) + axes];
+      for (int64_t k = 0; k < axes; ++k) sum += map[row * (axes + 1) + k] * point[k];
+      store_double(grid, pixel * axes + row, sum);
+    }
+  }
+}
+
+}  // namespace
+
+void reference_affine_grid(KernelCatalog& k) { k.reference<AffineGrid>("AffineGrid", affine_grid); }
+
+}  // namespace lathe

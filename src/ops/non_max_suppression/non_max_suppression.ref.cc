@@ -1,0 +1,91 @@
+#include "ops/non_max_suppression/non_max_suppression.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+struct Box {
+  float x_min, y_min, x_max, y_max;
+
+  Box(const float* b, bool center) {
+    if (center) {
+      x_min = b[0] - b[2] / 2;
+      x_max = b[0] + b[2] / 2;
+      y_min = b[1] - b[3] / 2;
+      y_max = b[1] + b[3] / 2;
+    } else {
+      x_min = std::min(b[1], b[3]);
+      x_max = std::max(b[1], b[3]);
+      y_min = std::min(b[0], b[2]);
+      y_max = std::max(b[0], b[2]);
+    }
+  }
+  float area() const { return (x_max - x_min) * (y_max - y_min); }
+};
+
+/// Intersection over union; 0 where boxes do not meet or have no area.
+float overlap(const Box& a, const Box& b) {
+  const float width = std::min(a.x_max, b.x_max) - std::max(a.x_min, b.x_min);
+  const float height = std::min(a.y_max, b.y_max) - std::max(a.y_min, b.y_min);
+  if (!(width > 0 && height > 0)) return 0;
+  const float common = width * height, all = a.area() + b.area() - common;
+  return a.area() > 0 && b.area() > 0 && all > 0 ? common / all : 0;
+}
+
+/// An optional input of one number.
+const Tensor* number_input(KernelContext& c, size_t i) {
+  return c.has(i) && c.in(i).size() == 1 ? &c.in(i) : nullptr;
+}
+
+void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) {
+  const Tensor &boxes = c.in(0), &scores = c.in(1);
+  const Tensor *most = number_input(c, 2), *iou = number_input(c, 3), *least_score = number_input(c, 4);
+  const int64_t limit = most ? std::max<int64_t>(0, most->as<int64_t>()[0]) : 0;
+  const float iou_threshold = iou ? iou->as<float>()[0] : 0;
+  if (!(iou_threshold >= 0 && iou_threshold <= 1))
+    c.fail(Code::run_bad_value, "iou_threshold in [0, 1]", std::to_string(iou_threshold));
+  const int64_t count = boxes.dim(1), classes = scores.dim(1);
+
+  Poller poll(c);
+  std::vector<std::array<int64_t, 3>> selected;
+  for (int64_t batch = 0; batch < boxes.dim(0); ++batch)
+    for (int64_t kind = 0; kind < classes; ++kind) {
+      const float* score = scores.as<float>().data() + (batch * classes + kind) * count;
+      std::vector<int64_t> candidates;
+      for (int64_t i = 0; i < count; ++i)
+        if (!std::isnan(score[i]) && (!least_score || score[i] > least_score->as<float>()[0]))
+          candidates.push_back(i);
+      std::stable_sort(candidates.begin(), candidates.end(),
+                       [&](int64_t a, int64_t b) { return score[a] > score[b]; });
+      poll.did(16 * count);
+      std::vector<Box> kept;
+      for (int64_t i : candidates) {
+        if (static_cast<int64_t>(kept.size()) == limit) break;
+        poll.did(static_cast<int64_t>(kept.size()) + 1);
+        const Box box(boxes.as<float>().data() + (batch * count + i) * 4, op.center_point_box);
+        if (std::any_of(kept.begin(), kept.end(),
+                        [&](const Box& better) { return overlap(box, better) > iou_threshold; }))
+          continue;
+        kept.push_back(box);
+        selected.push_back({batch, kind, i});
+      }
+    }
+  const auto to = c.out(0, DataType::int64, {static_cast<int64_t>(selected.size()), 3}).as<int64_t>();
+  for (size_t i = 0; i < selected.size(); ++i)
+    std::copy(selected[i].begin(), selected[i].end(), to.begin() + static_cast<std::ptrdiff_t>(3 * i));
+}
+
+}  // namespace
+
+void reference_non_max_suppression(KernelCatalog& k) {
+  k.reference<NonMaxSuppression>("NonMaxSuppression", non_max_suppression);
+}
+
+}  // namespace lathe

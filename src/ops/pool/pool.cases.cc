@@ -1,0 +1,205 @@
+#include "ops/cases.h"
+
+namespace lathe {
+
+void cases_pool(CaseTable& t) {
+  t.add("MaxPool", "2-d with indices")
+      .input<float>({1, 2, 4, 4}, {1, -3, -1, -1, -2, -2, 0,  3,  2,  0, 3, 1,  -1, 2,  0,  -2,
+                                   2, 1,  -1, 1,  0,  3,  -3, -3, -1, 3, 3, -3, 1,  -3, -3, 0})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .expect<float>({1, 2, 2, 2}, {1, 3, 2, 3, 3, 1, 3, 3})
+      .expect<int64_t>({1, 2, 2, 2}, {0, 7, 8, 10, 21, 19, 25, 26});
+  t.add("MaxPool", "column-major indices")
+      .input<float>({1, 1, 4, 5}, {-2, 1, -2, 1, -3, -2, -3, 0, 0, -3, -3, -2, 3, 1, 3, 0, -3, -3, -2, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("storage_order", int64_t{1})
+      .expect<float>({1, 1, 3, 4}, {1, 1, 1, 1, -2, 3, 3, 3, 0, 3, 3, 3})
+      .expect<int64_t>({1, 1, 3, 4}, {4, 4, 12, 12, 1, 10, 10, 18, 3, 10, 10, 18});
+  t.add("MaxPool", "padded")
+      .input<float>({1, 1, 4, 4}, {-1, -3, 3, -1, -1, 1, 1, 2, 3, 1, -1, -1, 3, 3, -1, -1})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .expect<float>({1, 1, 2, 2}, {1, 3, 3, 3});
+  t.add("MaxPool", "ceil mode")
+      .input<float>({1, 1, 5, 5},
+                    {-2, 0, 2, 0, 1, 1, -1, -2, -2, 1, -3, 3, -1, -2, 2, 2, 1, 0, -2, -1, 2, 2, 2, -2, -3})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("ceil_mode", int64_t{1})
+      .expect<float>({1, 1, 3, 3}, {1, 2, 1, 3, 0, 2, 2, 2, -3});
+  t.add("MaxPool", "ceil mode leaves out a window in the padding")
+      .input<float>({1, 1, 2, 2}, {-2, 3, 3, -2})
+      .attribute("kernel_shape", std::vector<int64_t>{1, 1})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("ceil_mode", int64_t{1})
+      .attribute("pads", std::vector<int64_t>{0, 0, 1, 1})
+      .expect<float>({1, 1, 1, 1}, {-2});
+  t.add("MaxPool", "dilated")
+      .input<float>({1, 1, 5, 5},
+                    {-2, 0, 2, 0, 1, 1, -1, -2, -2, 1, -3, 3, -1, -2, 2, 2, 1, 0, -2, -1, 2, 2, 2, -2, -3})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("dilations", std::vector<int64_t>{3, 2})
+      .expect<float>({1, 1, 2, 3}, {2, 1, 2, 2, 2, 2});
+  t.add("MaxPool", "same upper")
+      .input<float>({1, 1, 5, 4}, {-2, -1, -1, -2, 3, 2, 1, 0, 2, 0, -1, 3, 2, -1, 2, -2, -3, 2, 3, 2})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 3})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("auto_pad", std::string("SAME_UPPER"))
+      .expect<float>({1, 1, 3, 2}, {3, 1, 2, 3, 3, 3});
+  t.add("MaxPool", "same lower")
+      .input<float>({1, 1, 5, 4}, {-2, -1, -1, -2, 3, 2, 1, 0, 2, 0, -1, 3, 2, -1, 2, -2, -3, 2, 3, 2})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 3})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("auto_pad", std::string("SAME_LOWER"))
+      .expect<float>({1, 1, 3, 2}, {-1, -1, 3, 3, 2, 3});
+  t.add("MaxPool", "1-d")
+      .input<float>({1, 2, 7}, {2, 3, 3, -3, -2, 3, 0, 2, -1, -3, 1, -1, 2, -2})
+      .attribute("kernel_shape", std::vector<int64_t>{3})
+      .attribute("strides", std::vector<int64_t>{2})
+      .expect<float>({1, 2, 3}, {3, 3, 3, 2, 1, 2})
+      .expect<int64_t>({1, 2, 3}, {1, 2, 5, 7, 10, 12});
+  t.add("MaxPool", "3-d")
+      .input<float>({1, 1, 3, 4, 3}, {1,  -3, -2, 2, -1, -3, 0, -2, 0, 0,  -1, 3, 3,  -3, 0,  -1, 0, 0,
+                                      -2, -2, -1, 0, -1, 0,  2, 1,  1, -3, 2,  1, -3, 1,  -3, -1, 1, -3})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2, 2})
+      .expect<float>({1, 1, 2, 3, 2}, {3, 0, 2, 0, 0, 3, 3, 2, 2, 2, 1, 1})
+      .expect<int64_t>({1, 1, 2, 3, 2}, {12, 14, 3, 8, 6, 11, 12, 28, 28, 28, 31, 31});
+  t.add("MaxPool", "int8")
+      .input<int8_t>({1, 1, 3, 3}, {34, 3, 64, -41, 17, 17, 1, -28, -5})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .expect<int8_t>({1, 1, 2, 2}, {34, 64, 17, 17});
+  t.add("MaxPool", "uint8")
+      .input<uint8_t>({1, 1, 3, 3}, {162, 131, 192, 87, 145, 145, 129, 100, 123})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("pads", std::vector<int64_t>{1, 1, 0, 0})
+      .expect<uint8_t>({1, 1, 3, 3}, {162, 162, 192, 162, 162, 192, 129, 145, 145});
+  t.add("MaxPool", "opset 1")
+      .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1})
+      .expect<float>({1, 1, 3, 3}, {0, 0, 0, 1, 1, 1, 1, 1, 1})
+      .at_opset(1);
+  t.add("MaxPool", "float16")
+      .random(DataType::float16, {1, 3, 8, 8})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3});
+  t.add("MaxPool", "resnet stem")
+      .random(DataType::float32, {1, 16, 56, 56})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1});
+  t.add("AveragePool", "2-d")
+      .input<float>({1, 2, 4, 4}, {1, -3, -1, -1, -2, -2, 0,  3,  2,  0, 3, 1,  -1, 2,  0,  -2,
+                                   2, 1,  -1, 1,  0,  3,  -3, -3, -1, 3, 3, -3, 1,  -3, -3, 0})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .expect<float>({1, 2, 2, 2}, {-1.5f, 0.25f, 0.75f, 0.5f, 1.5f, -1.5f, 0, -0.75f});
+  t.add("AveragePool", "padding not counted")
+      .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1})
+      .expect<float>({1, 1, 3, 3}, {-1.25f, -1.6666666f, -1.75f, -0.66666669f, -0.8888889f, -1, -0.75f,
+                                    -0.66666669f, -0.75f});
+  t.add("AveragePool", "padding counted")
+      .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1})
+      .attribute("count_include_pad", int64_t{1})
+      .expect<float>({1, 1, 3, 3}, {-0.55555558f, -1.1111112f, -0.77777779f, -0.44444445f, -0.8888889f,
+                                    -0.66666669f, -0.33333334f, -0.44444445f, -0.33333334f});
+  t.add("AveragePool", "ceil mode")
+      .input<float>({1, 1, 4, 4}, {-1, -3, 3, -1, -1, 1, 1, 2, 3, 1, -1, -1, 3, 3, -1, -1})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("ceil_mode", int64_t{1})
+      .expect<float>({1, 1, 2, 2}, {0.33333334f, 0.5f, 1.3333334f, -1});
+  t.add("AveragePool", "ceil mode counts no more than the padding")
+      .input<float>({1, 1, 4, 4}, {-1, -3, 3, -1, -1, 1, 1, 2, 3, 1, -1, -1, 3, 3, -1, -1})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("ceil_mode", int64_t{1})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1})
+      .attribute("count_include_pad", int64_t{1})
+      .expect<float>({1, 1, 3, 3}, {-0.44444445f, 0.33333334f, 0.16666667f, 1.1111112f, 0.44444445f, 0, 1,
+                                    0.16666667f, -0.25f});
+  t.add("AveragePool", "dilated")
+      .input<float>({1, 1, 5, 5},
+                    {-2, 0, 2, 0, 1, 1, -1, -2, -2, 1, -3, 3, -1, -2, 2, 2, 1, 0, -2, -1, 2, 2, 2, -2, -3})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("dilations", std::vector<int64_t>{2, 2})
+      .expect<float>({1, 1, 3, 3}, {-1, 0.25f, 1, 0.25f, -1, -0.5f, 0, 0.25f, 0});
+  t.add("AveragePool", "same upper")
+      .input<float>({1, 1, 4, 4}, {-1, -3, 3, -1, -1, 1, 1, 2, 3, 1, -1, -1, 3, 3, -1, -1})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .attribute("auto_pad", std::string("SAME_UPPER"))
+      .expect<float>({1, 1, 2, 2}, {0.33333334f, 0.5f, 1.3333334f, -1});
+  t.add("AveragePool", "1-d")
+      .input<float>({1, 2, 5}, {0, -1, 1, -1, -2, 1, 0, 3, -1, -3})
+      .attribute("kernel_shape", std::vector<int64_t>{2})
+      .expect<float>({1, 2, 4}, {-0.5f, 0, 0, -1.5f, 0.5f, 1.5f, 1, -2});
+  t.add("AveragePool", "opset 1")
+      .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .expect<float>({1, 1, 2, 2}, {-1.25f, -1.75f, -0.75f, -0.75f})
+      .at_opset(1);
+  t.add("AveragePool", "float16")
+      .random(DataType::float16, {1, 3, 8, 8})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3});
+  t.add("AveragePool", "transition")
+      .random(DataType::float32, {1, 32, 28, 28})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("strides", std::vector<int64_t>{2, 2});
+  t.add("LpPool", "2-norm")
+      .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .expect<float>({1, 1, 2, 2}, {3, 4.1231055f, 3, 3});
+  t.add("LpPool", "1-norm, padded")
+      .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("p", int64_t{1})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1})
+      .expect<float>({1, 1, 4, 4}, {1, 1, 3, 3, 3, 5, 7, 5, 3, 5, 5, 3, 1, 1, 1, 1});
+  t.add("LpPool", "opset 1")
+      .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("p", 2.0f)
+      .expect<float>({1, 1, 2, 2}, {3, 4.1231055f, 3, 3})
+      .at_opset(1);
+  t.add("GlobalAveragePool", "2-d")
+      .input<float>({2, 2, 3, 4}, {-1, -3, 3,  -1, -1, 1,  1,  2,  3, 1,  -1, -1, 3,  3,  -1, -1,
+                                   3,  -2, -2, 0,  1,  -2, -1, -2, 1, -1, 1,  0,  3,  0,  0,  -1,
+                                   -3, -3, -2, -1, 0,  1,  0,  -3, 1, -1, -2, -2, -2, -2, -2, -2})
+      .expect<float>({2, 2, 1, 1}, {0.25f, -0.083333336f, -0.5f, -1.1666666f});
+  t.add("GlobalAveragePool", "1-d")
+      .input<float>({1, 2, 5}, {0, -1, 1, -1, -2, 1, 0, 3, -1, -3})
+      .expect<float>({1, 2, 1}, {-0.60000002f, 0});
+  t.add("GlobalAveragePool", "double").random(DataType::float64, {1, 2, 3, 3});
+  t.add("GlobalAveragePool", "head").random(DataType::float32, {2, 64, 7, 7});
+  t.add("GlobalMaxPool", "2-d")
+      .input<float>({2, 2, 3, 4}, {-1, -3, 3,  -1, -1, 1,  1,  2,  3, 1,  -1, -1, 3,  3,  -1, -1,
+                                   3,  -2, -2, 0,  1,  -2, -1, -2, 1, -1, 1,  0,  3,  0,  0,  -1,
+                                   -3, -3, -2, -1, 0,  1,  0,  -3, 1, -1, -2, -2, -2, -2, -2, -2})
+      .expect<float>({2, 2, 1, 1}, {3, 3, 3, 1});
+  t.add("GlobalMaxPool", "1-d")
+      .input<float>({1, 2, 5}, {0, -1, 1, -1, -2, 1, 0, 3, -1, -3})
+      .expect<float>({1, 2, 1}, {1, 3});
+  t.add("GlobalMaxPool", "double").random(DataType::float64, {1, 2, 3, 3});
+  t.add("GlobalMaxPool", "head").random(DataType::float32, {2, 64, 7, 7});
+  t.add("GlobalLpPool", "2-norm")
+      .input<float>({1, 2, 3, 2}, {2, 1, 1, -3, 1, 3, 3, 0, 1, -3, 1, 2})
+      .expect<float>({1, 2, 1, 1}, {5, 4.8989797f});
+  t.add("GlobalLpPool", "3-norm")
+      .input<float>({1, 2, 3, 2}, {2, 1, 1, -3, 1, 3, 3, 0, 1, -3, 1, 2})
+      .attribute("p", int64_t{3})
+      .expect<float>({1, 2, 1, 1}, {4.0207257f, 4});
+  t.add("MaxUnpool", "2-d")
+      .input<float>({1, 1, 2, 2}, {2, 3, 3, 2})
+      .input<int64_t>({1, 1, 2, 2}, {5, 7, 13, 15})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 2})
+      .attribute("strides", std::vector<int64_t>{2, 2})
+      .expect<float>({1, 1, 4, 4}, {0, 0, 0, 0, 0, 2, 0, 3, 0, 0, 0, 0, 0, 3, 0, 2});
+}
+
+}  // namespace lathe

@@ -1,0 +1,102 @@
+// Data that operators must refuse while they run: indices, lengths and scales that make no sense.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lathe/lathe.h"
+#include "support/case_model.h"
+#include "support/error_code.h"
+
+namespace lathe::testing {
+namespace {
+
+/// How a run of the case by the reference ends.
+Code run_of(const OpCase& c) {
+  onnx::Model m;
+  m.proto = model_of(c);
+  BuildOptions options;
+  options.backend = "reference";
+  return code_of([&] { Engine::build(m, options).create_context().run(inputs_of(c)); });
+}
+
+OpCase lengths(std::vector<int32_t> of) {
+  OpCase c;
+  c.op = "RNN";
+  c.random(DataType::float32, {3, 2, 1}).random(DataType::float32, {1, 2, 1});
+  c.random(DataType::float32, {1, 2, 2}).absent().input<int32_t>({2}, of);
+  return c;
+}
+TEST(HostileData, RecurrentLayersCheckLengths) {
+  EXPECT_EQ(run_of(lengths({0, 3})), Code::none);
+  EXPECT_EQ(run_of(lengths({4, 1})), Code::run_bad_value);
+  EXPECT_EQ(run_of(lengths({1, -1})), Code::run_bad_value);
+}
+
+OpCase unpool(int64_t index) {
+  OpCase c;
+  c.op = "MaxUnpool";
+  c.input<float>({1, 1, 1}, {7}).input<int64_t>({1, 1, 1}, {index});
+  return c.attribute("kernel_shape", std::vector<int64_t>{2});
+}
+TEST(HostileData, MaxUnpoolChecksIndices) {
+  EXPECT_EQ(run_of(unpool(1)), Code::none);
+  for (int64_t bad : {int64_t{-1}, int64_t{2}, INT64_MAX, INT64_MIN})
+    EXPECT_EQ(run_of(unpool(bad)), Code::run_bad_index) << bad;
+}
+
+OpCase rotate(int64_t position) {
+  OpCase c;
+  c.op = "RotaryEmbedding";
+  c.random(DataType::float32, {1, 1, 1, 4})
+      .random(DataType::float32, {3, 2})
+      .random(DataType::float32, {3, 2});
+  return c.input<int64_t>({1, 1}, {position});
+}
+TEST(HostileData, RotaryEmbeddingChecksPositions) {
+  EXPECT_EQ(run_of(rotate(2)), Code::none);
+  for (int64_t bad : {int64_t{-1}, int64_t{3}, INT64_MIN})
+    EXPECT_EQ(run_of(rotate(bad)), Code::run_bad_index) << bad;
+}
+
+OpCase quantized(float scale) {
+  OpCase c;
+  c.op = "QLinearMatMul";
+  c.input<uint8_t>({1, 1}, {3}).input<float>({}, {1}).input<uint8_t>({}, {0});
+  c.input<uint8_t>({1, 1}, {3}).input<float>({}, {1}).input<uint8_t>({}, {0});
+  return c.input<float>({}, {scale}).input<uint8_t>({}, {0});
+}
+TEST(HostileData, QuantizedProductsCheckScales) {
+  EXPECT_EQ(run_of(quantized(0.5f)), Code::none);
+  for (float bad : {0.f, NAN, INFINITY}) EXPECT_EQ(run_of(quantized(bad)), Code::run_bad_value) << bad;
+}
+
+OpCase keys_valid(int64_t length) {
+  OpCase c;
+  c.op = "Attention";
+  for (int i = 0; i < 3; ++i) c.random(DataType::float32, {1, 1, 2, 4});
+  c.absent().absent().absent().input<int64_t>({1}, {length});
+  return c.attribute("is_causal", int64_t{1});
+}
+TEST(HostileData, AttentionTakesLengthsAsLimits) {
+  for (int64_t any : {int64_t{-1}, int64_t{0}, int64_t{3}, INT64_MAX, INT64_MIN})
+    EXPECT_EQ(run_of(keys_valid(any)), Code::none) << any;
+}
+
+OpCase offsets(float by) {
+  OpCase c;
+  c.op = "DeformConv";
+  c.random(DataType::float32, {1, 1, 2, 2}).input<float>({1, 1, 1, 1}, {1});
+  return c.input<float>({1, 2, 2, 2}, std::vector<float>(8, by));
+}
+TEST(HostileData, DeformConvReadsNothingOutside) {
+  for (float far : {-1e30f, 1e30f, NAN, INFINITY, -INFINITY}) {
+    const OpCase c = offsets(far);
+    onnx::Model m;
+    m.proto = model_of(c);
+    const auto y = Engine::build(m).create_context().run(inputs_of(c));
+    for (float v : y[0].tensor().as<float>()) EXPECT_EQ(v, 0) << far;
+  }
+}
+
+}  // namespace
+}  // namespace lathe::testing
