@@ -24,6 +24,17 @@ inline int64_t to_integer(double x) {
   return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? static_cast<int64_t>(x) : INT64_MIN;
 }
 
+/// Calls f(first, n) for blocks of at most lane_block elements; no two blocks share a byte of a packed
+/// tensor.
+template <class F>
+void parallel_blocks(KernelContext& c, int64_t count, F f) {
+  const int64_t blocks = count / lane_block + (count % lane_block != 0);
+  c.parallel(blocks, 16, [&](int64_t begin, int64_t end) {
+    c.poll();
+    for (int64_t b = begin; b < end; ++b) f(b * lane_block, std::min(lane_block, count - b * lane_block));
+  });
+}
+
 /// Computes n elements of the output from n of each input.
 template <class L>
 using LaneFunction = FunctionRef<void(const L* const* in, L* out, int64_t n)>;

@@ -1,0 +1,80 @@
+#include "ops/cast/cast.h"
+
+#include "ops/element_type.h"
+#include "schema/upgrade.h"
+
+namespace lathe {
+namespace {
+
+/// The type was a word.
+void cast_6_from_1(UpgradeContext& u) {
+  std::string word = u.node().attributes.get<std::string>("to", "");
+  for (char& ch : word) ch = static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+  const auto type = data_type_from(word);
+  if (!type)
+    throw Error(Code::node_bad_attribute, "import", "attribute 'to' to name an element type",
+                "'" + word + "'");
+  u.node().attributes.set("to", static_cast<int64_t>(*type));
+}
+
+DataType named_type(const Node& n, std::span<const ValueType>) {
+  return element_type(n.attributes.get<int64_t>("to", 0), "to");
+}
+
+}  // namespace
+
+void declare_cast(SchemaCatalog& c) {
+  c.add("Cast")
+      .version(1, "(input: T1) -> (output: T2) {to: string!} [T1: @plain; T2: @plain]")
+      .version(6, "(input: T1) -> (output: T2) {to: int!} [T1: @plain; T2: @plain]", cast_6_from_1)
+      .version(9, "(input: T1) -> (output: T2) {to: int!} [T1: @plain string; T2: @plain string]")
+      .version(13, "(input: T1) -> (output: T2) {to: int!} [T1: @plain_13 string; T2: @plain_13 string]")
+      .version(19, "(input: T1) -> (output: T2) {saturate: int = 1, to: int!} [T1: @real_ir9; T2: @real_ir9]")
+      .version(21,
+               "(input: T1) -> (output: T2) {saturate: int = 1, to: int!} [T1: @real_ir10; T2: @real_ir10]")
+      .version(23,
+               "(input: T1) -> (output: T2) {saturate: int = 1, to: int!} [T1: @real_ir11; T2: @real_ir11]")
+      .version(24,
+               "(input: T1) -> (output: T2) {round_mode: string = 'up', saturate: int = 1, to: int!} [T1: "
+               "@real_ir12; T2: @real_ir12]")
+      .version(25,
+               "(input: T1) -> (output: T2) {round_mode: string = 'up', saturate: int = 1, to: int!} [T1: "
+               "@real_ir13; T2: @real_ir13]")
+      .version(28,
+               "(input: T1) -> (output: T2) {round_mode: string = 'up', saturate: int = 1, to: int!} [T1: "
+               "@real_ir14; T2: @real_ir14]")
+      .rule<Cast>()
+      .output_type(named_type)
+      .contract({.epsilons = 1});
+  c.add("CastLike")
+      .version(15,
+               "(input: T1, target_type: T2) -> (output: T2) [T1: @plain_13 string; T2: @plain_13 string]")
+      .version(
+          19,
+          "(input: T1, target_type: T2) -> (output: T2) {saturate: int = 1} [T1: @real_ir9; T2: @real_ir9]")
+      .version(
+          21,
+          "(input: T1, target_type: T2) -> (output: T2) {saturate: int = 1} [T1: @real_ir10; T2: @real_ir10]")
+      .version(
+          23,
+          "(input: T1, target_type: T2) -> (output: T2) {saturate: int = 1} [T1: @real_ir11; T2: @real_ir11]")
+      .version(24,
+               "(input: T1, target_type: T2) -> (output: T2) {round_mode: string = 'up', saturate: int = 1} "
+               "[T1: @real_ir12; T2: @real_ir12]")
+      .version(25,
+               "(input: T1, target_type: T2) -> (output: T2) {round_mode: string = 'up', saturate: int = 1} "
+               "[T1: @real_ir13; T2: @real_ir13]")
+      .rule<CastLike>()
+      .contract({.epsilons = 1});
+  c.add("BitCast")
+      .version(26,
+               "(input: T1) -> (output: T2) {to: int!} [T1: @plain_13 complex64 complex128 float8e4m3fn "
+               "float8e4m3fnuz float8e5m2 float8e5m2fnuz uint4 int4 float4e2m1 float8e8m0 uint2 int2; T2: "
+               "@plain_13 complex64 complex128 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz uint4 "
+               "int4 float4e2m1 float8e8m0 uint2 int2]")
+      .rule<BitCast>()
+      .output_type(named_type)
+      .contract({.exact = true});
+}
+
+}  // namespace lathe

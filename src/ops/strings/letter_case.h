@@ -1,0 +1,14 @@
+// Upper and lower case of UTF-8, without the process's locale.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lathe {
+
+/// Letters by Unicode's simple case mapping, for Latin (with Extended-A), Greek, Cyrillic and Armenian; the
+/// rest, and bytes that are not UTF-8, stay as they are.
+std::string lower_case(std::string_view text);
+std::string upper_case(std::string_view text);
+
+}  // namespace lathe
