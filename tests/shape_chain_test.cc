@@ -76,6 +76,25 @@ TEST_F(Chain, PadResizeSplitAndFlatten) {
             ValueType::parse("float[batch,floor(seq/2),128]").str());
 }
 
+TEST_F(Chain, PadsTurnedAroundAsPyTorchExportsThem) {
+  const ValueId flat =
+      join({as_list(size_of(1)), g.ints({0, 1, 2})});  // last axis first, begin and end together
+  const ValueId pairs = g.node("Reshape", {flat, g.ints({-1, 2})});
+  const ValueId turned =
+      g.node("Slice", {pairs, g.ints({-1}), g.ints({INT64_MIN}), g.ints({0}), g.ints({-1})});
+  const ValueId pads = g.node(
+      "Reshape",
+      {g.node("Transpose", {turned}, attributes({{"perm", std::vector<int64_t>{1, 0}}})), g.ints({-1})});
+  const ValueId matrix = g.input("matrix", "float[n,m]");
+  EXPECT_EQ(type_of(g.node("Pad", {matrix, pads})), ValueType::parse("float[n + 3,m + seq]").str());
+}
+
+TEST_F(Chain, AMaskCutFromAConstantBroadcastsToWhatItIsCutFor) {
+  const ValueId mask = g.node("Slice", {g.constant(Tensor(DataType::float32, {512, 1})), g.ints({0}),
+                                        as_list(size_of(1)), g.ints({0})});
+  EXPECT_EQ(type_of(g.node("Add", {x, mask})), "float[batch,seq,64]");
+}
+
 TEST_F(Chain, SizesOnlyTheDataKnowStayUnknown) {
   const ValueId found = g.node("NonZero", {x});
   g.infer();

@@ -319,6 +319,15 @@ Dim mod(const Dim& a, const Dim& b) {
 Dim min(const Dim& a, const Dim& b) { return extreme(Kind::min, a, b); }
 Dim max(const Dim& a, const Dim& b) { return extreme(Kind::max, a, b); }
 
+/// Is `a` min(b, k) for a k of at least 2? Wherever the two broadcast, that is b, or 1 as b is.
+static bool is_cut_of(const Dim& a, const Dim& b) {
+  const std::vector<Dim> args = flattened(a, Kind::min);
+  return args.size() > 1 &&
+         std::all_of(args.begin(), args.end(),
+                     [&](const Dim& x) { return x == b || surely_at_least(x, 2); }) &&
+         std::find(args.begin(), args.end(), b) != args.end();
+}
+
 std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) {
     auto n = broadcast(a.constant(), b.constant());
@@ -329,6 +338,8 @@ std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   // Whatever is not 1 is the result; a number other than 1 says so, and so does what is at least 2.
   if (a.is_constant() || surely_at_least(a, 2)) return a;
   if (b.is_constant() || surely_at_least(b, 2)) return b;
+  if (is_cut_of(a, b)) return b;
+  if (is_cut_of(b, a)) return a;
   std::vector<Dim> all = flattened(a, Kind::broadcast);
   for (const Dim& x : flattened(b, Kind::broadcast)) all.push_back(x);
   return gathered(Kind::broadcast, std::move(all));

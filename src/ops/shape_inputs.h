@@ -8,6 +8,18 @@
 
 namespace lathe {
 
+/// The sizes as numbers, where every one is a number.
+template <class D>
+std::optional<Shape> known_shape(const std::vector<D>& sizes) {
+  Shape shape;
+  for (const D& d : sizes) {
+    const auto n = known(d);
+    if (!n) return std::nullopt;
+    shape.push_back(*n);
+  }
+  return shape;
+}
+
 /// Declares an output of known rank, of which nothing else is known; at run time the sizes always are.
 template <class D>
 void output_of_rank(ShapeContext<D>& c, int64_t rank) {

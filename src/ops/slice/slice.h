@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "ops/shape_inputs.h"
 #include "tensor/attributes.h"
-#include "tensor/dim_math.h"
-#include "tensor/shape_rule.h"
+#include "tensor/strides.h"
 
 namespace lathe {
 
@@ -65,7 +65,7 @@ struct Slice {
       if (!count) return;
       out[k] = *count;
     }
-    if (c.rank(0) == 1) values(c, axes);
+    values(c, axes);
     c.output(0, std::move(out));
   }
 
@@ -134,12 +134,18 @@ struct Slice {
     const auto* all = c.values(0);
     const auto starts = c.numbers(1), ends = c.numbers(2), steps = c.numbers(4);
     if (!all || !axes || !starts || !ends || (c.has(4) && !steps)) return;
-    if (axes->empty()) return c.output_values(0, *all);
-    const SliceRange r =
-        slice_range(static_cast<int64_t>(all->size()), (*starts)[0], (*ends)[0], steps ? (*steps)[0] : 1);
-    std::vector<D> some;
-    for (int64_t i = 0; i < r.count; ++i) some.push_back((*all)[static_cast<size_t>(r.start + i * r.step)]);
-    c.output_values(0, std::move(some));
+    auto shape = known_shape(c.shape(0));
+    if (!shape) return;
+    Shape strides = row_major(*shape);
+    int64_t offset = 0;
+    for (size_t i = 0; i < axes->size(); ++i) {
+      const auto a = static_cast<size_t>((*axes)[i]);
+      const SliceRange r = slice_range((*shape)[a], (*starts)[i], (*ends)[i], steps ? (*steps)[i] : 1);
+      if (r.count > 0) offset += r.start * strides[a];
+      strides[a] = r.count > 1 ? strides[a] * r.step : 0;
+      (*shape)[a] = r.count;
+    }
+    c.output_values(0, strided_elements(*all, *shape, strides, offset));
   }
 };
 

@@ -1,9 +1,9 @@
 // Transpose: permutes axes.
 #pragma once
 
-#include "lathe/shape.h"
+#include "ops/shape_inputs.h"
 #include "tensor/attributes.h"
-#include "tensor/shape_rule.h"
+#include "tensor/strides.h"
 
 namespace lathe {
 
@@ -28,6 +28,16 @@ struct Transpose {
   void shape(ShapeContext<D>& c) const {
     std::vector<D> out;
     for (int64_t axis : order(c.shape(0).size())) out.push_back(c.shape(0)[static_cast<size_t>(axis)]);
+    if (const auto* v = c.values(0))
+      if (const auto dense = known_shape(c.shape(0))) {
+        const Shape from = row_major(*dense);
+        Shape shape, strides;
+        for (int64_t axis : order(dense->size())) {
+          shape.push_back((*dense)[static_cast<size_t>(axis)]);
+          strides.push_back(from[static_cast<size_t>(axis)]);
+        }
+        c.output_values(0, strided_elements(*v, shape, strides));
+      }
     c.output(0, std::move(out));
   }
 };
