@@ -23,12 +23,8 @@ constexpr int64_t plane_floats = 16384;
 constexpr int64_t farthest_tap = 64;
 constexpr int64_t most_tiles = 16, fewest_tiles = 4;
 
-/// Follows from the weights and attributes alone, as packing them does.
 bool is_depthwise(const ConvShape& s) {
-  bool near = !s.volume && s.taps() <= most_plane_taps;
-  for (int a : {1, 2})
-    near = near && (s.kernel[a] - 1) * s.dilation[a] < farthest_tap && s.stride[a] <= farthest_tap;
-  return near && s.in_channels == s.groups && s.out_channels == s.groups;
+  return s.in_channels == s.groups && s.out_channels == s.groups && fits_planes(s);
 }
 
 /// Axes that the kernel does not reach across are one axis; pixels without patches are a plain product.
@@ -94,27 +90,39 @@ struct BlockRuns {
   int64_t count = 0;
 };
 
-void conv_planes(Isa isa, const ConvShape& s, const float* x, const float* weights, const float* bias,
-                 float* y, float* scratch, KernelContext& c) {
-  const ConvKernels& kernels = conv_kernels(isa);
+}  // namespace
+
+bool fits_planes(const ConvShape& s) {
+  bool near = !s.volume && s.taps() <= most_plane_taps;
+  for (int a : {1, 2})
+    near = near && (s.kernel[a] - 1) * s.dilation[a] < farthest_tap && s.stride[a] <= farthest_tap;
+  return near;
+}
+
+size_t planes_workspace(const ConvShape& s, int threads) {
+  return static_cast<size_t>(task_slots(s.batch * s.groups, threads) * plane_scratch(s)) * sizeof(float);
+}
+
+void planes(void (*kernel)(const Plane&), const Planes& p, void* workspace, KernelContext& c) {
+  const ConvShape& s = p.shape;
   const int64_t rows = plane_rows(s), size = plane_scratch(s);
   for_each_task(c, s.batch * s.groups, [&](int64_t task, int64_t slot) {
     const int64_t channel = task % s.groups;
     for (int64_t row = 0; row < s.out[1]; row += rows) {
       c.poll();
-      kernels.plane({.shape = &s,
-                     .image = x + task * s.in_pixels(),
-                     .weights = weights + channel * s.taps(),
-                     .bias = bias ? bias[channel] : 0,
-                     .row0 = row,
-                     .row1 = std::min(row + rows, s.out[1]),
-                     .scratch = scratch + slot * size,
-                     .to = y + task * s.out_pixels()});
+      kernel({.shape = &s,
+              .image = p.x + task * s.in_pixels(),
+              .weights = p.weights ? p.weights + channel * s.taps() : nullptr,
+              .start = p.bias ? p.bias[channel] : p.start,
+              .row_factor = p.row_factor,
+              .column_factor = p.column_factor,
+              .row0 = row,
+              .row1 = std::min(row + rows, s.out[1]),
+              .scratch = static_cast<float*>(workspace) + slot * size,
+              .to = p.y + task * s.out_pixels()});
     }
   });
 }
-
-}  // namespace
 
 int64_t packed_conv_weights_size(const GemmKernels& g, const ConvShape& s) {
   if (is_depthwise(s)) return s.groups * s.taps();
@@ -134,17 +142,17 @@ void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* we
 size_t conv_workspace(const GemmKernels& g, const ConvShape& shape, int threads) {
   if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return 0;
   const ConvShape s = flattened(shape);
-  const int64_t floats = is_depthwise(shape) ? task_slots(s.batch * s.groups, threads) * plane_scratch(shape)
-                                             : task_slots(Division(g, s, threads).tasks(s), threads) *
-                                                   block_pixels * patch_depth(s);
-  return static_cast<size_t>(floats) * sizeof(float);
+  if (is_depthwise(shape)) return planes_workspace(shape, threads);
+  const int64_t slots = task_slots(Division(g, s, threads).tasks(s), threads);
+  return static_cast<size_t>(slots * block_pixels * patch_depth(s)) * sizeof(float);
 }
 
 void conv(Isa isa, const ConvShape& shape, const float* x, const float* weights, const float* bias, float* y,
           void* workspace, KernelContext& c) {
   if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return;
-  float* const scratch = static_cast<float*>(workspace);
-  if (is_depthwise(shape)) return conv_planes(isa, shape, x, weights, bias, y, scratch, c);
+  if (is_depthwise(shape))
+    return planes(conv_kernels(isa).weighted_sum,
+                  {.shape = shape, .x = x, .weights = weights, .bias = bias, .y = y}, workspace, c);
 
   const ConvShape s = flattened(shape);
   const GemmKernels& g = gemm_kernels(isa);
@@ -159,7 +167,7 @@ void conv(Isa isa, const ConvShape& shape, const float* x, const float* weights,
     const int64_t plane = task / groups_of_tiles / d.blocks, group = plane % s.groups;
     const int64_t begin = block * block_pixels, end = std::min(begin + block_pixels, pixels);
     const int64_t t1 = std::min(t0 + d.tiles_together, d.tiles.count());
-    float* const patches = scratch + slot * block_pixels * patch_depth(s);
+    float* const patches = static_cast<float*>(workspace) + slot * block_pixels * patch_depth(s);
     const float* const image = x + plane * (s.in_channels / s.groups) * s.in_pixels();
 
     for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += k_block) {

@@ -55,15 +55,19 @@ struct Patches {
 struct Plane {
   const ConvShape* shape = nullptr;
   const float* image = nullptr;
-  const float* weights = nullptr;
-  float bias = 0;
+  const float* weights = nullptr;  // one per tap; null: 1
+  float start = 0;
+  const float* row_factor =
+      nullptr;  // what the results of each row and column are multiplied by; or both null
+  const float* column_factor = nullptr;
   int64_t row0 = 0, row1 = 0;  // output rows
   float* scratch = nullptr;
   float* to = nullptr;  // the output plane
 };
 struct ConvKernels {
   void (*patches)(const Patches&) = nullptr;
-  void (*plane)(const Plane&) = nullptr;
+  void (*weighted_sum)(const Plane&) = nullptr;
+  void (*maximum)(const Plane&) = nullptr;
 };
 const ConvKernels& conv_kernels(Isa isa);
 
@@ -78,5 +82,24 @@ struct PlaneLayout {
 };
 
 inline constexpr int64_t most_plane_taps = 128;
+/// Can each channel be worked on by itself, in padded rows in scratch? Follows from the kernel and its
+/// attributes alone.
+bool fits_planes(const ConvShape& s);
+/// Bytes of scratch for planes().
+size_t planes_workspace(const ConvShape& s, int threads);
+
+/// A window that slides over every channel of every image: convolution with groups of one channel, or
+/// pooling.
+struct Planes {
+  ConvShape shape;
+  const float* x = nullptr;
+  const float* weights = nullptr;  // [channels, taps]; null: 1
+  const float* bias = nullptr;     // [channels]; null: `start`
+  float start = 0;
+  const float* row_factor = nullptr;
+  const float* column_factor = nullptr;
+  float* y = nullptr;
+};
+void planes(void (*kernel)(const Plane&), const Planes& p, void* workspace, KernelContext& c);
 
 }  // namespace lathe::cpu

@@ -10,21 +10,22 @@ LATHE_INLINE void fill_run(float* to, int64_t n, float value) {
   if (n > 0) store_first(to, set(value), n);
 }
 
-/// `n` pixels from column `from` of a row of `width` pixels, `stride` apart; zero where there is no pixel.
+/// `n` pixels from column `from` of a row of `width` pixels, `stride` apart; `outside` where there is no
+/// pixel.
 LATHE_INLINE void copy_pixels(float* to, const float* row, int64_t width, int64_t from, int64_t stride,
-                              int64_t n) {
+                              int64_t n, float outside = 0) {
   int64_t first = from < 0 ? (-from + stride - 1) / stride : 0;
   if (first > n) first = n;
   int64_t last = width > from ? (width - from + stride - 1) / stride : 0;
   if (last > n) last = n;
   if (last < first) last = first;
-  if (first > 0) fill_run(to, first, 0);
+  if (first > 0) fill_run(to, first, outside);
   if (stride == 1) {
     copy_run(to + first, row + from + first, last - first);
   } else {
     for (int64_t i = first; i < last; ++i) to[i] = row[from + i * stride];
   }
-  if (last < n) fill_run(to + last, n - last, 0);
+  if (last < n) fill_run(to + last, n - last, outside);
 }
 
 void patches(const Patches& p) {
@@ -57,17 +58,27 @@ void patches(const Patches& p) {
   }
 }
 
-/// Sums `Units` output vectors over all taps; `from` is where each unit's first tap reads.
-template <int Units>
-LATHE_INLINE void sum_taps(Vec (&sum)[Units], const float* const (&from)[Units], const float* weights,
-                           const int64_t* offsets, int64_t taps) {
+struct WeightedSum {
+  static constexpr float outside = 0;
+  static LATHE_INLINE Vec step(Vec sum, Vec weight, Vec x) { return fma(weight, x, sum); }
+};
+struct PlaneMaximum {
+  static constexpr float outside = -std::numeric_limits<float>::infinity();
+  static LATHE_INLINE Vec step(Vec most, Vec, Vec x) { return select(is_nan(most), most, max(most, x)); }
+};
+
+/// Takes `Units` output vectors through all taps; `from` is where each unit's first tap reads.
+template <class Op, int Units>
+LATHE_INLINE void take_taps(Vec (&sum)[Units], const float* const (&from)[Units], const float* weights,
+                            const int64_t* offsets, int64_t taps) {
   for (int64_t t = 0; t < taps; ++t) {
-    const Vec w = set(weights[t]);
+    const Vec w = set(weights ? weights[t] : 1.0f);
     LATHE_UNROLL
-    for (int u = 0; u < Units; ++u) sum[u] = fma(w, load(from[u] + offsets[t]), sum[u]);
+    for (int u = 0; u < Units; ++u) sum[u] = Op::step(sum[u], w, load(from[u] + offsets[t]));
   }
 }
 
+template <class Op>
 void plane(const Plane& p) {
   const ConvShape& s = *p.shape;
   const PlaneLayout layout(s);
@@ -77,11 +88,12 @@ void plane(const Plane& p) {
     float* to = p.scratch + i * layout.row;
     const int64_t y = first + i;
     if (y < 0 || y >= s.in[1]) {
-      fill_run(to, layout.row, 0);
+      fill_run(to, layout.row, Op::outside);
       continue;
     }
     for (int64_t phase = 0; phase < s.stride[2]; ++phase, to += layout.columns)
-      copy_pixels(to, p.image + y * s.in[2], s.in[2], phase - s.pad[2], s.stride[2], layout.columns);
+      copy_pixels(to, p.image + y * s.in[2], s.in[2], phase - s.pad[2], s.stride[2], layout.columns,
+                  Op::outside);
   }
 
   int64_t offsets[most_plane_taps];
@@ -102,18 +114,18 @@ void plane(const Plane& p) {
     for (int u = 0; u < together; ++u) {
       const int64_t unit = u0 + u < units ? u0 + u : units - 1;
       from[u] = p.scratch + unit / per_row * s.stride[1] * layout.row + unit % per_row * Vec::width;
-      sum[u] = set(p.bias);
+      sum[u] = set(p.start);
     }
-    sum_taps(sum, from, p.weights, offsets, s.taps());
+    take_taps<Op>(sum, from, p.weights, offsets, s.taps());
     for (int u = 0; u < together && u0 + u < units; ++u) {
-      const int64_t unit = u0 + u, column = unit % per_row * Vec::width;
-      float* to = p.to + (p.row0 + unit / per_row) * s.out[2] + column;
-      if (s.out[2] - column >= Vec::width)
-        store(to, sum[u]);
-      else
-        store_first(to, sum[u], s.out[2] - column);
+      const int64_t unit = u0 + u, row = p.row0 + unit / per_row, column = unit % per_row * Vec::width;
+      const int64_t width = s.out[2] - column < Vec::width ? s.out[2] - column : Vec::width;
+      if (p.row_factor)
+        sum[u] = sum[u] * (set(p.row_factor[row]) * load_first(p.column_factor + column, width));
+      store_first(p.to + row * s.out[2] + column, sum[u], width);
     }
   }
 }
 
-constexpr ConvKernels table{.patches = patches, .plane = plane};
+constexpr ConvKernels table{
+    .patches = patches, .weighted_sum = plane<WeightedSum>, .maximum = plane<PlaneMaximum>};

@@ -33,6 +33,8 @@ enum class UnaryOp : uint8_t {
   hard_sigmoid /*a, b*/,
   hard_swish,
   thresholded_relu /*a*/,
+  square,
+  cube,
   clip /*a: low, b: high*/,
   linear /*a x + b*/,
   count

@@ -34,6 +34,8 @@ LATHE_UNARY(HardSigmoid, min(set(1.0f), max(zero(), a* x + b)))
 LATHE_UNARY(HardSwish, x* min(set(1.0f), max(zero(), x / set(6.0f) + set(0.5f))))
 LATHE_UNARY(ThresholdedRelu, select(a < x, x, select(is_nan(x), x, zero())))
 LATHE_UNARY(Clip, min(b, max(a, x)))
+LATHE_UNARY(Square, x* x)
+LATHE_UNARY(Cube, x* x* x)
 LATHE_UNARY(Linear, fma(a, x, b))
 #undef LATHE_UNARY
 
@@ -112,6 +114,8 @@ constexpr ElementwiseKernels make_table() {
   fill_unary<HardSwish>(t, UnaryOp::hard_swish);
   fill_unary<ThresholdedRelu>(t, UnaryOp::thresholded_relu);
   fill_unary<Clip>(t, UnaryOp::clip);
+  fill_unary<Square>(t, UnaryOp::square);
+  fill_unary<Cube>(t, UnaryOp::cube);
   fill_unary<Linear>(t, UnaryOp::linear);
   fill_binary<Add>(t, BinaryOp::add);
   fill_binary<Subtract>(t, BinaryOp::subtract);

@@ -1,0 +1,145 @@
+// Normalizations for float32 whose statistics run over neighbouring elements, and BatchNormalization of the
+// inference kind.
+#include "ops/norm/norm.h"
+
+#include <cmath>
+
+#include "cpu/ask.h"
+#include "cpu/elementwise.h"
+#include "cpu/rows.h"
+
+namespace lathe {
+namespace {
+
+using cpu::floats;
+
+int64_t product(const Shape& s, size_t from) {
+  int64_t n = 1;
+  for (size_t i = from; i < s.size(); ++i) n *= s[i];
+  return n;
+}
+
+/// Scale and bias must lie along the row as they are: the axes from `axis` on and nothing else.
+std::optional<Verdict> refuse_broadcast(const KernelRequest& r, int64_t axis) {
+  if (!r.inputs[0].shape) return Verdict::no("the rank is not known");
+  const SymShape& x = *r.inputs[0].shape;
+  const size_t first = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
+  for (size_t i = 1; i < r.inputs.size(); ++i) {
+    if (!r.inputs[i].present) continue;
+    const auto& s = r.inputs[i].shape;
+    bool along = s && s->size() == x.size() - first;
+    for (size_t j = 0; along && j < s->size(); ++j) along = (*s)[j] == x[first + j];
+    if (!along) return Verdict::no("scale or bias do not run along the normalized axes");
+  }
+  return std::nullopt;
+}
+
+template <class Op>
+Verdict ask_rows(const Op& op, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (op.stash_type != static_cast<int64_t>(DataType::float32))
+    return Verdict::no("statistics are not in float32");
+  if (auto refusal = refuse_broadcast(r, op.axis)) return *refusal;
+  return Verdict::yes();
+}
+
+cpu::RowNormalization rows(KernelContext& c, int64_t axis) {
+  const Tensor& x = c.in(0);
+  const size_t first = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.rank()) : axis);
+  const int64_t n = product(x.shape(), first);
+  return {.x = floats(x),
+          .y = floats(c.out(0)),
+          .rows = n == 0 ? 0 : x.size() / n,
+          .n = n,
+          .scale = floats(c, 1)};
+}
+float* wanted(KernelContext& c, size_t i) {
+  return i < c.outputs() && c.wants(i) ? floats(c.out(i)) : nullptr;
+}
+
+template <Isa isa>
+void layer(const LayerNormalization& op, KernelContext& c) {
+  cpu::RowNormalization r = rows(c, op.axis);
+  r.bias = floats(c, 2);
+  r.epsilon = op.epsilon;
+  r.mean = wanted(c, 1);
+  r.inverse = wanted(c, 2);
+  cpu::normalize(isa, r, c);
+}
+
+template <class Op, Isa isa>
+void root_mean_square(const Op& op, KernelContext& c) {
+  cpu::RowNormalization r = rows(c, op.axis);
+  r.center = false;
+  r.epsilon = op.epsilon;
+  r.inverse = wanted(c, 1);
+  cpu::normalize(isa, r, c);
+}
+
+Verdict ask_instance(const InstanceNormalization&, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  return Verdict::yes();
+}
+
+template <Isa isa>
+void instance(const InstanceNormalization& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  cpu::normalize(isa,
+                 {.x = floats(x),
+                  .y = floats(c.out(0)),
+                  .rows = x.dim(0) * x.dim(1),
+                  .n = product(x.shape(), 2),
+                  .scale = floats(c, 1),
+                  .bias = floats(c, 2),
+                  .channels = std::max<int64_t>(x.dim(1), 1),
+                  .epsilon = op.epsilon},
+                 c);
+}
+
+Verdict ask_batch(const BatchNormalization& op, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (op.training_mode) return Verdict::no("training mode");
+  if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2)
+    return Verdict::no("X without an axis of channels");
+  return Verdict::yes();
+}
+
+template <Isa isa>
+void batch(const BatchNormalization& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  const int64_t channels = x.dim(1), pixels = product(x.shape(), 2);
+  const float *scale = floats(c, 1), *bias = floats(c, 2), *mean = floats(c, 3), *variance = floats(c, 4);
+  const float* from = floats(x);
+  float* const to = floats(c.out(0));
+  const auto row = cpu::elementwise_kernels(isa).unary[static_cast<size_t>(cpu::UnaryOp::linear)];
+  const int64_t grain = std::max<int64_t>(1, cpu::elements_a_piece / std::max<int64_t>(1, pixels));
+  c.parallel(x.dim(0) * channels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if ((i - begin) % grain == 0) c.poll();
+      const int64_t channel = i % channels;
+      const float by = scale[channel] / std::sqrt(variance[channel] + op.epsilon);
+      row(from + i * pixels, to + i * pixels, pixels, by, bias[channel] - mean[channel] * by);
+    }
+  });
+}
+
+}  // namespace
+
+void cpu_norm(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<LayerNormalization>(
+        {.op = "LayerNormalization", .name = cpu::kernel_name("layer_norm", isa), .isa = isa},
+        {.run = layer<isa>, .ask = ask_rows<LayerNormalization>});
+    k.add<RmsNormalization>(
+        {.op = "RMSNormalization", .name = cpu::kernel_name("rms_norm", isa), .isa = isa},
+        {.run = root_mean_square<RmsNormalization, isa>, .ask = ask_rows<RmsNormalization>});
+    k.add<InstanceNormalization>(
+        {.op = "InstanceNormalization", .name = cpu::kernel_name("instance_norm", isa), .isa = isa},
+        {.run = instance<isa>, .ask = ask_instance});
+    k.add<BatchNormalization>(
+        {.op = "BatchNormalization", .name = cpu::kernel_name("batch_norm", isa), .isa = isa},
+        {.run = batch<isa>, .ask = ask_batch});
+  });
+}
+
+}  // namespace lathe
