@@ -1,0 +1,67 @@
+// LSTM and GRU for float32 with the usual activations (sigmoid for gates, tanh for states). All inputs go
+// through one matrix product; each step then is a product of the states with the packed recurrent weights and
+// a pass over the gates.
+#pragma once
+
+#include "cpu/gemm.h"
+
+namespace lathe::cpu {
+
+enum class Cell : uint8_t { lstm, gru };
+constexpr int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : 3; }
+
+struct RecurrentShape {
+  Cell cell = Cell::lstm;
+  int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
+  int64_t gates() const { return gates_of(cell) * hidden; }  // columns of all gates
+};
+
+/// Floats of the packed weights of all directions: W [directions, gates, input] and R [directions, gates,
+/// hidden].
+int64_t packed_input_weights_size(const GemmKernels& g, const RecurrentShape& s);
+int64_t packed_recurrent_weights_size(const GemmKernels& g, const RecurrentShape& s);
+void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, const float* w, float* to);
+void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, const float* r, float* to);
+
+/// One run of a layer; null pointers are inputs left out or outputs not wanted.
+struct Recurrence {
+  RecurrentShape shape;
+  bool backward = false;             // of the first direction; the second always is
+  bool linear_before_reset = false;  // GRU
+  float clip = 0;                    // bounds of what goes into the activations; 0: none
+  const float* x = nullptr;          // [steps, batch, input]
+  const float* w = nullptr;          // packed
+  const float* r = nullptr;          // packed
+  const float* bias = nullptr;       // [directions, 2 * gates]
+  const int32_t* lengths = nullptr;  // [batch], each in [0, steps]
+  const float* initial_h = nullptr;  // [directions, batch, hidden]
+  const float* initial_c = nullptr;
+  float* y = nullptr;       // [steps, directions, batch, hidden]
+  float* last_h = nullptr;  // [directions, batch, hidden]
+  float* last_c = nullptr;
+};
+size_t recurrence_workspace(const GemmKernels& g, const RecurrentShape& s);
+void run_recurrence(Isa isa, const Recurrence& r, void* workspace, KernelContext& c);
+
+/// One sequence's step through the gates: `x` from the inputs and `r` from the states, biases added.
+struct GateStep {
+  const float* x = nullptr;
+  const float* r = nullptr;
+  float* h = nullptr;
+  float* c = nullptr;
+  float* y = nullptr;  // where h goes as well, or null
+  int64_t hidden = 0;
+  float clip = 0;
+};
+struct RecurrentKernels {
+  void (*lstm)(const GateStep&) = nullptr;
+  /// y = sigmoid of the reset gate times h.
+  void (*gru_reset)(const GateStep&) = nullptr;
+  /// With the candidate's recurrent part made from what gru_reset gave, or to be scaled by the reset gate
+  /// here.
+  void (*gru)(const GateStep&) = nullptr;
+  void (*gru_linear)(const GateStep&) = nullptr;
+};
+const RecurrentKernels& recurrent_kernels(Isa isa);
+
+}  // namespace lathe::cpu

@@ -1,0 +1,121 @@
+// LSTM and GRU for float32 with constant weights and the default activations.
+#include "ops/rnn/rnn.h"
+
+#include "cpu/ask.h"
+#include "cpu/rnn.h"
+
+namespace lathe {
+namespace {
+
+using cpu::Cell;
+using cpu::floats;
+
+template <class Op>
+constexpr Cell cell_of = std::is_same_v<Op, Lstm> ? Cell::lstm : Cell::gru;
+
+bool linear_before_reset(const Gru& op) { return op.linear_before_reset; }
+bool linear_before_reset(const Lstm&) { return false; }
+
+std::optional<Verdict> refuse_variant(const Gru&, const KernelRequest&) { return std::nullopt; }
+std::optional<Verdict> refuse_variant(const Lstm& op, const KernelRequest& r) {
+  if (op.input_forget) return Verdict::no("coupled input and forget gates");
+  if (cpu::has_input(r, 7)) return Verdict::no("peepholes");
+  return std::nullopt;
+}
+
+template <class Op>
+Verdict ask(const Op& op, const KernelRequest& r) {
+  for (size_t i = 0; i < r.inputs.size(); ++i) {
+    const DataType wanted = i == 4 ? DataType::int32 : DataType::float32;
+    if (r.inputs[i].present && r.inputs[i].type != wanted) return Verdict::no("only float32");
+  }
+  if (!cpu::constant_input(r, 1) || !cpu::constant_input(r, 2))
+    return Verdict::no("the weights are not constant");
+  if (op.batch_first) return Verdict::no("layout 1");
+  if (auto refusal = refuse_variant(op, r)) return *refusal;
+  const std::vector<RecurrentActivation> functions = op.functions();
+  const size_t each = cell_of<Op> == Cell::lstm ? 3 : 2;
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (functions[i].function != (i % each == 0 ? RecurrentFunction::sigmoid : RecurrentFunction::tanh))
+      return Verdict::no("activations other than Sigmoid for gates and Tanh for states");
+  return Verdict::yes();
+}
+
+template <class Op>
+cpu::RecurrentShape shape_of(const Shape& x, const Shape& w) {
+  const int64_t hidden = w[1] / cpu::gates_of(cell_of<Op>);
+  return {
+      .cell = cell_of<Op>, .steps = x[0], .batch = x[1], .input = w[2], .hidden = hidden, .directions = w[0]};
+}
+
+template <class Op, Isa isa>
+std::optional<Tensor> pack(const Op&, const KernelRequest& r, size_t i) {
+  if (i != 1 && i != 2) return std::nullopt;
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const cpu::RecurrentShape s = shape_of<Op>({0, 0, 0}, r.inputs[1].constant->shape());
+  const float* from = floats(*r.inputs[i].constant);
+  if (i == 1) {
+    Tensor packed(DataType::float32, {cpu::packed_input_weights_size(g, s)});
+    cpu::pack_input_weights(g, s, from, floats(packed));
+    return packed;
+  }
+  Tensor packed(DataType::float32, {cpu::packed_recurrent_weights_size(g, s)});
+  cpu::pack_recurrent_weights(g, s, from, floats(packed));
+  return packed;
+}
+
+template <class Op, Isa isa>
+size_t workspace(const Op&, std::span<const Shape> inputs, int) {
+  return cpu::recurrence_workspace(cpu::gemm_kernels(isa), shape_of<Op>(inputs[0], inputs[1]));
+}
+
+float* wanted(KernelContext& c, size_t i) {
+  return i < c.outputs() && c.wants(i) ? floats(c.out(i)) : nullptr;
+}
+
+const int32_t* lengths(KernelContext& c, int64_t steps) {
+  if (!cpu::has_input(c, 4)) return nullptr;
+  for (int32_t n : c.in(4).as<int32_t>())
+    if (n < 0 || n > steps)
+      c.fail(Code::run_bad_value, "sequence_lens in [0, " + std::to_string(steps) + "]", std::to_string(n));
+  return c.in(4).as<int32_t>().data();
+}
+
+template <class Op, Isa isa>
+void run(const Op& op, KernelContext& c) {
+  cpu::Recurrence r;
+  r.shape = shape_of<Op>(c.in(0).shape(), c.in(1).shape());
+  r.backward = op.backward(0);
+  r.linear_before_reset = linear_before_reset(op);
+  r.clip = op.clip.value_or(0);
+  r.x = floats(c.in(0));
+  r.w = floats(*c.packed(1));
+  r.r = floats(*c.packed(2));
+  r.bias = floats(c, 3);
+  r.lengths = lengths(c, r.shape.steps);
+  r.initial_h = floats(c, 5);
+  r.y = wanted(c, 0);
+  r.last_h = wanted(c, 1);
+  if (cell_of<Op> == Cell::lstm) {
+    r.initial_c = floats(c, 6);
+    r.last_c = wanted(c, 2);
+  }
+  cpu::run_recurrence(isa, r, c.workspace(cpu::recurrence_workspace(cpu::gemm_kernels(isa), r.shape)), c);
+}
+
+}  // namespace
+
+void cpu_rnn(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<Lstm>({.op = "LSTM", .name = cpu::kernel_name("lstm", isa), .isa = isa},
+                {.run = run<Lstm, isa>,
+                 .ask = ask<Lstm>,
+                 .pack = pack<Lstm, isa>,
+                 .workspace = workspace<Lstm, isa>});
+    k.add<Gru>(
+        {.op = "GRU", .name = cpu::kernel_name("gru", isa), .isa = isa},
+        {.run = run<Gru, isa>, .ask = ask<Gru>, .pack = pack<Gru, isa>, .workspace = workspace<Gru, isa>});
+  });
+}
+
+}  // namespace lathe
