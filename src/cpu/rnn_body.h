@@ -25,7 +25,7 @@ void lstm(const GateStep& s) {
               candidate = tanh(gate(s, 3 * s.hidden + i, n, bound));
     const Vec cell = fma(forget, load_first(s.c + i, n), in * candidate);
     store_first(s.c + i, cell, n);
-    put_state(s, i, out * tanh(min(bound, max(negate(bound), cell))), n);
+    put_state(s, i, out * tanh(cell), n);
   }
 }
 

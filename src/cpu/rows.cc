@@ -14,6 +14,15 @@ LATHE_SELECT_ISA(RowKernels, row_kernels)
 
 namespace {
 
+/// Elements of a row that are taken between polls; long rows are joined from such pieces.
+constexpr int64_t longest_row = int64_t{1} << 18;
+
+float joined(ReduceOp op, float a, float b) {
+  if (op == ReduceOp::maximum) return a < b || b != b ? b : a;
+  if (op == ReduceOp::minimum) return b < a || b != b ? b : a;
+  return a + b;
+}
+
 /// Calls f(i) for `count` rows or column groups of `size` elements each.
 template <class F>
 void for_each_piece(int64_t count, int64_t size, KernelContext& c, F&& f) {
@@ -46,7 +55,14 @@ void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64
   const RowKernels& k = row_kernels(isa);
   if (inner == 1) {
     const auto row = k.reduce[static_cast<size_t>(op)];
-    return for_each_piece(outer, n, c, [&](int64_t i) { y[i] = row(x + i * n, n) * factor; });
+    return for_each_piece(outer, n, c, [&](int64_t i) {
+      float sum = row(x + i * n, std::min(n, longest_row));
+      for (int64_t j = longest_row; j < n; j += longest_row) {
+        c.poll();
+        sum = joined(op, sum, row(x + i * n + j, std::min(n - j, longest_row)));
+      }
+      y[i] = sum * factor;
+    });
   }
   const auto columns = k.reduce_columns[static_cast<size_t>(op)];
   const int64_t groups = (inner + k.vector - 1) / k.vector;

@@ -31,6 +31,7 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   }
   if (!cpu::constant_input(r, 1) || !cpu::constant_input(r, 2))
     return Verdict::no("the weights are not constant");
+  if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
   if (op.batch_first) return Verdict::no("layout 1");
   if (auto refusal = refuse_variant(op, r)) return *refusal;
   const std::vector<RecurrentActivation> functions = op.functions();
