@@ -351,6 +351,26 @@ TEST(CpuRooms, AlongAnAxis) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+TEST(CpuRooms, Transposes) {
+  CaseTable t;
+  using Ints = std::vector<int64_t>;
+  auto transpose = [&](DataType type, Shape shape, Ints perm) {
+    add(t, "Transpose", describe(shape) + describe(Shape(perm.begin(), perm.end())))
+        .random(type, shape)
+        .attribute("perm", perm);
+  };
+  for (DataType type : {f32, DataType::int8, DataType::float16, DataType::int64, DataType::complex128}) {
+    transpose(type, {70, 45}, {1, 0});
+    transpose(type, {2, 5, 3, 8}, {0, 2, 1, 3});
+    transpose(type, {2, 5, 3, 40}, {0, 2, 3, 1});
+    transpose(type, {3, 4, 5, 6}, {3, 1, 0, 2});
+    transpose(type, {3, 1, 5, 6}, {2, 0, 1, 3});
+    transpose(type, {3, 0, 5}, {2, 0, 1});
+    transpose(type, {4, 5, 6}, {0, 1, 2});
+  }
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
+}
+
 TEST(CpuRooms, Elementwise) {
   CaseTable t;
   for (std::string op :

@@ -71,11 +71,16 @@ struct PlaneMaximum {
 template <class Op, int Units>
 LATHE_INLINE void take_taps(Vec (&sum)[Units], const float* const (&from)[Units], const float* weights,
                             const int64_t* offsets, int64_t taps) {
+  Vec kept[Units];  // in registers, as the caller's array, which it walks through, is not
+  LATHE_UNROLL
+  for (int u = 0; u < Units; ++u) kept[u] = sum[u];
   for (int64_t t = 0; t < taps; ++t) {
     const Vec w = set(weights ? weights[t] : 1.0f);
     LATHE_UNROLL
-    for (int u = 0; u < Units; ++u) sum[u] = Op::step(sum[u], w, load(from[u] + offsets[t]));
+    for (int u = 0; u < Units; ++u) kept[u] = Op::step(kept[u], w, load(from[u] + offsets[t]));
   }
+  LATHE_UNROLL
+  for (int u = 0; u < Units; ++u) sum[u] = kept[u];
 }
 
 template <class Op>
@@ -107,22 +112,32 @@ void plane(const Plane& p) {
   // Units are vectors of the output, row after row, so that narrow planes keep as many sums in flight as wide
   // ones.
   constexpr int together = 8;
-  const int64_t per_row = (s.out[2] + Vec::width - 1) / Vec::width, units = (p.row1 - p.row0) * per_row;
-  for (int64_t u0 = 0; u0 < units; u0 += together) {
+  for (int64_t row = p.row0, column = 0; row < p.row1;) {
     const float* from[together];
+    float* to[together];
+    int64_t rows[together], columns[together];
     Vec sum[together];
-    for (int u = 0; u < together; ++u) {
-      const int64_t unit = u0 + u < units ? u0 + u : units - 1;
-      from[u] = p.scratch + unit / per_row * s.stride[1] * layout.row + unit % per_row * Vec::width;
-      sum[u] = set(p.start);
+    int units = 0;
+    for (; units < together && row < p.row1; ++units) {
+      from[units] = p.scratch + (row - p.row0) * s.stride[1] * layout.row + column;
+      to[units] = p.to + row * s.out[2] + column;
+      rows[units] = row;
+      columns[units] = column;
+      column += Vec::width;
+      if (column >= s.out[2]) column = 0, ++row;
     }
+    // Too few units: the last one is done again, so that there is one loop only.
+    for (int u = units; u < together; ++u) from[u] = from[units - 1];
+    for (int u = 0; u < together; ++u) sum[u] = set(p.start);
     take_taps<Op>(sum, from, p.weights, offsets, s.taps());
-    for (int u = 0; u < together && u0 + u < units; ++u) {
-      const int64_t unit = u0 + u, row = p.row0 + unit / per_row, column = unit % per_row * Vec::width;
-      const int64_t width = s.out[2] - column < Vec::width ? s.out[2] - column : Vec::width;
+    for (int u = 0; u < units; ++u) {
+      const int64_t left = s.out[2] - columns[u], width = left < Vec::width ? left : Vec::width;
       if (p.row_factor)
-        sum[u] = sum[u] * (set(p.row_factor[row]) * load_first(p.column_factor + column, width));
-      store_first(p.to + row * s.out[2] + column, sum[u], width);
+        sum[u] = sum[u] * (set(p.row_factor[rows[u]]) * load_first(p.column_factor + columns[u], width));
+      if (width == Vec::width)
+        store(to[u], sum[u]);
+      else
+        store_first(to[u], sum[u], width);
     }
   }
 }

@@ -1,0 +1,130 @@
+#include "cpu/transpose.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace lathe::cpu {
+namespace {
+
+constexpr int64_t square = 32;
+/// Elements between polls, and of a piece worth another thread.
+constexpr int64_t piece_elements = 16384;
+
+/// The output's axes, with the distance of each in the input: axes of size 1 left out, neighbours that stay
+/// together joined.
+struct Walk {
+  Shape sizes, strides;
+
+  Walk(const Shape& shape, const Shape& axes) {
+    Shape dense(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;) dense[i - 1] = dense[i] * shape[i];
+    for (int64_t axis : axes) {
+      const int64_t size = shape[static_cast<size_t>(axis)], stride = dense[static_cast<size_t>(axis)];
+      if (size == 1) continue;
+      if (!sizes.empty() && strides.back() == stride * size) {
+        sizes.back() *= size;
+        strides.back() = stride;
+      } else {
+        sizes.push_back(size);
+        strides.push_back(stride);
+      }
+    }
+    if (sizes.empty()) {
+      sizes.push_back(1);
+      strides.push_back(1);
+    }
+  }
+  /// Offset in the input of index i of the axes before `axis`, all of them counted through.
+  int64_t offset(int64_t i, size_t axis) const {
+    int64_t at = 0;
+    for (size_t a = axis; a-- > 0; i /= sizes[a]) at += i % sizes[a] * strides[a];
+    return at;
+  }
+  int64_t product(size_t first, size_t last) const {
+    int64_t n = 1;
+    for (size_t a = first; a < last; ++a) n *= sizes[a];
+    return n;
+  }
+};
+
+/// The last axis stays: rows are copied whole.
+void copy_rows(const char* from, char* to, const Walk& w, size_t element, KernelContext& c) {
+  const size_t last = w.sizes.size() - 1;
+  const int64_t row = w.sizes[last];
+  if (last == 0) {
+    c.parallel(row, piece_elements, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += piece_elements) {
+        c.poll();
+        const size_t at = static_cast<size_t>(i) * element;
+        std::memcpy(to + at, from + at, static_cast<size_t>(std::min(piece_elements, end - i)) * element);
+      }
+    });
+    return;
+  }
+  const int64_t grain = std::max<int64_t>(1, piece_elements / row);
+  c.parallel(w.product(0, last), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if ((i - begin) % grain == 0) c.poll();
+      std::memcpy(to + static_cast<size_t>(i * row) * element,
+                  from + static_cast<size_t>(w.offset(i, last)) * element,
+                  static_cast<size_t>(row) * element);
+    }
+  });
+}
+
+/// The input's last axis is output axis `inner`, not the last: squares of these two axes are turned.
+template <class T>
+void turn_squares(const T* from, T* to, const Walk& w, KernelContext& c) {
+  const size_t last = w.sizes.size() - 1;
+  size_t inner = 0;
+  while (w.strides[inner] != 1) ++inner;
+  const int64_t rows = w.sizes[inner], columns = w.sizes[last], stride = w.strides[last];
+  const int64_t row_step = w.product(inner + 1, last + 1);  // in the output
+  const int64_t down = (rows + square - 1) / square, between = w.product(inner + 1, last);
+  const int64_t grain = std::max<int64_t>(1, piece_elements / (square * columns));
+  // A piece is a band of `square` rows under one index of all other axes.
+  c.parallel(w.product(0, inner) * down * between, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if ((i - begin) % grain == 0) c.poll();
+      const int64_t middle = i % between, first = i / between % down * square, outer = i / between / down;
+      const int64_t height = std::min(square, rows - first);
+      int64_t at = w.offset(outer, inner) + first, index = middle;
+      for (size_t a = last; a-- > inner + 1; index /= w.sizes[a]) at += index % w.sizes[a] * w.strides[a];
+      T* const out = to + (outer * rows + first) * row_step + middle * columns;
+      for (int64_t x = 0; x < columns; x += square) {
+        const int64_t width = std::min(square, columns - x);
+        for (int64_t y = 0; y < height; ++y) {
+          const T* p = from + at + x * stride + y;
+          T* q = out + y * row_step + x;
+          for (int64_t j = 0; j < width; ++j) q[j] = p[j * stride];
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void transpose(const void* from, void* to, const Shape& shape, const Shape& axes, size_t element_bytes,
+               KernelContext& c) {
+  if (count_of(shape) == 0) return;
+  const Walk w(shape, axes);
+  if (w.strides.back() == 1)
+    return copy_rows(static_cast<const char*>(from), static_cast<char*>(to), w, element_bytes, c);
+  auto turn = [&]<class T>(T) { turn_squares(static_cast<const T*>(from), static_cast<T*>(to), w, c); };
+  switch (element_bytes) {
+    case 1:
+      return turn(uint8_t{});
+    case 2:
+      return turn(uint16_t{});
+    case 4:
+      return turn(uint32_t{});
+    case 8:
+      return turn(uint64_t{});
+    default:
+      return turn(std::array<uint64_t, 2>{});
+  }
+}
+
+}  // namespace lathe::cpu

@@ -1,0 +1,28 @@
+// Transpose of elements of whole bytes; no vector code of its own, so one kernel for all machines.
+#include "cpu/transpose.h"
+
+#include "cpu/ask.h"
+#include "ops/transpose/transpose.h"
+
+namespace lathe {
+namespace {
+
+Verdict ask(const Transpose&, const KernelRequest& r) {
+  if (bits_of(r.inputs[0].type) < 8) return Verdict::no("elements are not of whole bytes");
+  return Verdict::yes();
+}
+
+void run(const Transpose& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  cpu::transpose(x.data(), c.out(0).data(), x.shape(), op.order(x.rank()),
+                 static_cast<size_t>(bits_of(x.type())) / 8, c);
+}
+
+}  // namespace
+
+void cpu_transpose(KernelCatalog& k) {
+  k.add<Transpose>({.op = "Transpose", .name = cpu::kernel_name("transpose", Isa::generic)},
+                   {.run = run, .ask = ask});
+}
+
+}  // namespace lathe
