@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <map>
 #include <set>
@@ -22,7 +23,7 @@ class OpContext : public WorkerContext {
 
   size_t inputs() const override { return inputs_.size(); }
   size_t outputs() const override { return outputs_.size(); }
-  bool has(size_t i) const override { return inputs_[i].is_tensor(); }
+  bool has(size_t i) const override { return i < inputs_.size() && inputs_[i].is_tensor(); }
   const Value& value(size_t i) const override { return inputs_[i]; }
   const Tensor* packed(size_t i) const override { return packed_[i] ? &*packed_[i] : nullptr; }
   bool wants(size_t i) const override { return i < outputs_.size(); }
@@ -359,7 +360,7 @@ TEST(CpuRooms, Transposes) {
         .random(type, shape)
         .attribute("perm", perm);
   };
-  for (DataType type : {f32, DataType::int8, DataType::float16, DataType::int64, DataType::complex128}) {
+  for (DataType type : {f32, DataType::int8, DataType::float16, DataType::int64}) {
     transpose(type, {70, 45}, {1, 0});
     transpose(type, {2, 5, 3, 8}, {0, 2, 1, 3});
     transpose(type, {2, 5, 3, 40}, {0, 2, 3, 1});
@@ -368,6 +369,9 @@ TEST(CpuRooms, Transposes) {
     transpose(type, {3, 0, 5}, {2, 0, 1});
     transpose(type, {4, 5, 6}, {0, 1, 2});
   }
+  std::vector<std::complex<double>> wide(6 * 35);
+  for (size_t i = 0; i < wide.size(); ++i) wide[i] = {static_cast<double>(i), 0.5};
+  add(t, "Transpose", "sixteen bytes").input<std::complex<double>>({6, 35}, wide);
   for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
 }
 
