@@ -94,6 +94,20 @@ TEST(Loop, WidensTheTypeOfAStateThatGrows) {
   EXPECT_TRUE((*shape)[0].has_unknown());
 }
 
+TEST(Loop, KnowsHowManyScanOutputsThereAreWhereOnlyTheTripCountEndsIt) {
+  GraphBuilder g;
+  const ValueId x = g.input("x", "float[N,3]");
+  const ValueId n = g.node("Gather", {g.node("Shape", {x}), g.constant(Tensor::scalar<int64_t>(0))});
+  GraphBuilder body(g.graph.get());
+  const ValueId i = body.input("i", "int64[]");
+  const ValueId c = body.input("c", "bool[]");
+  body.graph->set_outputs({body.node("Identity", {c}), body.node("Gather", {body.graph->capture(x), i})});
+  const ValueId rows = g.node("Loop", {n, g.constant(Tensor::scalar(true))}, {}, {{"body", body.graph}});
+  const auto y = g.run({Tensor::from({2, 3}, Floats{1, 2, 3, 4, 5, 6})}, {rows});
+  EXPECT_EQ(g.type(rows), "float[N,3]");
+  EXPECT_EQ(elements<float>(y[0]), (Floats{1, 2, 3, 4, 5, 6}));
+}
+
 TEST(Loop, RefusesAStateThatChangesItsElementType) {
   GraphBuilder g;
   GraphBuilder body(g.graph.get());

@@ -12,6 +12,25 @@ ValueType counter_type(const Graph& body, size_t input, DataType type) {
   return ValueType::tensor(type, declared && declared->size() == 1 ? SymShape{1} : SymShape{});
 }
 
+bool is_true(const Tensor* t) {
+  return t && t->size() == 1 && t->type() == DataType::boolean && t->as<bool>()[0];
+}
+
+/// How often the loop runs, where only its trip count ends it: its condition is true at the start and handed
+/// on.
+std::optional<Dim> trips(const InferContext& c, const Graph& body) {
+  const auto& inputs = c.node().inputs;
+  const bool starts = inputs.size() < 2 || inputs[1] == no_id || is_true(c.fact(1).constant);
+  if (!starts || !c.fact(0).valued || c.fact(0).values.size() != 1 || body.outputs().empty())
+    return std::nullopt;
+  ValueId condition = body.outputs()[0];
+  for (NodeId n; (n = body.value(condition).producer) != no_id && body.node(n).op == "Identity";)
+    condition = body.node(n).inputs[0];
+  if (condition != body.inputs()[1] && !is_true(body.constant_tensor(condition))) return std::nullopt;
+  const Dim& count = c.fact(0).values[0];
+  return surely_at_least(count, 0) ? count : max(count, Dim(0));
+}
+
 void infer_loop(InferContext& c) {
   const size_t states = c.node().inputs.size() > 2 ? c.node().inputs.size() - 2 : 0;
   std::vector<ValueType> initial;
@@ -34,6 +53,7 @@ void infer_loop(InferContext& c) {
   } while (carried.widen(std::span(given).subspan(1, states)));
 
   const BodyBoundary boundary(c);
+  const Dim count = trips(c, body).value_or(Dim::unknown());
   for (size_t i = 0; i < c.node().outputs.size(); ++i) {
     if (i < states) {
       c.output(i, boundary.outward(carried.leaving(i, given[i + 1])));
@@ -42,7 +62,7 @@ void infer_loop(InferContext& c) {
     ValueType each = boundary.outward(given[i + 1]);
     if (each.known() && !each.is_tensor())
       throw Error(Code::node_bad_type, "infer", "scan outputs that are tensors", each.str());
-    if (each.shape) each.shape->insert(each.shape->begin(), Dim::unknown());
+    if (each.shape) each.shape->insert(each.shape->begin(), count);
     c.output(i, std::move(each));
   }
 }
