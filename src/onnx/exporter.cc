@@ -135,7 +135,8 @@ class Exporter {
     const auto uses = g.uses();
     for (ValueId v = 0; v < g.value_count(); ++v) {
       const ValueInfo& i = g.value(v);
-      if (i.constant && i.captured == no_id && !i.is_input && (!uses[v].empty() || g.is_output(v)))
+      if (i.constant && i.captured == no_id && i.producer == no_id && !i.is_input &&
+          (!uses[v].empty() || g.is_output(v)))
         constant(g, v, p);
     }
     for (NodeId id : g.order()) p.node.push_back(node(g, g.node(id)));

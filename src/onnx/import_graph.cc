@@ -240,6 +240,7 @@ void GraphImporter::fill(ImportScope& scope, const onnx::GraphProto& g) {
 }
 
 void GraphImporter::fill_nodes(ImportScope& scope, const std::vector<onnx::NodeProto>& nodes) {
+  if (nodes.size() > options_.max_nodes) return report(too_many_nodes(scope));  // without a look at any
   const NodeOrder order =
       order_nodes(nodes, free_names_, [&](std::string_view name) { return scope.values.contains(name); });
   if (!order.as_in_file) {
@@ -447,6 +448,13 @@ GraphImporter::Declaration GraphImporter::find_operator(const ImportScope& scope
   return {schema, version};
 }
 
+Diagnostic GraphImporter::too_many_nodes(const ImportScope& scope) const {
+  return scope_fault(scope.function ? Code::function_too_large : Code::graph_too_large,
+                     "graph '" + scope.graph->name + "'",
+                     "at most " + std::to_string(options_.max_nodes) + " nodes, functions inlined", "more",
+                     "see ImportOptions::max_nodes");
+}
+
 void GraphImporter::import_node(ImportScope& scope, const onnx::NodeProto& p, int64_t index) {
   if (stopped_) return;
   if (options_.control) options_.control->check();
@@ -458,10 +466,7 @@ void GraphImporter::import_node(ImportScope& scope, const onnx::NodeProto& p, in
   n.doc = text(p.doc_string);
   n.metadata = pairs(p.metadata_props);
   n.origin = {n.name};
-  if (++nodes_ > options_.max_nodes)
-    return report(scope_fault(scope.function ? Code::function_too_large : Code::graph_too_large, n.name,
-                              "at most " + std::to_string(options_.max_nodes) + " nodes, functions inlined",
-                              "more", "see ImportOptions::max_nodes"));
+  if (++nodes_ > options_.max_nodes) return report(too_many_nodes(scope));
   read_inputs(scope, p, n, index);
   for (const std::string& o : p.output) n.outputs.push_back(o.empty() ? no_id : define(scope, o, n.name));
   try {

@@ -84,6 +84,7 @@ class GraphImporter {
   std::string suggestion(const ImportScope& scope, std::string_view name, std::string otherwise);
 
   void report(Diagnostic d, int64_t node_index = -1);
+  Diagnostic too_many_nodes(const ImportScope& scope) const;
   Diagnostic scope_fault(Code code, std::string_view what, std::string expected, std::string got,
                          std::string remedy) const;
 

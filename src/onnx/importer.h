@@ -23,7 +23,7 @@ struct ImportOptions {
   /// (build_bad_option).
   std::map<std::string, int64_t> shapes;
   /// Published limits: nodes after inlining, bodies included; bodies and functions nested in each other.
-  size_t max_nodes = size_t{1} << 19;
+  size_t max_nodes = size_t{1} << 18;
   int max_nesting = 200;
   /// Asked before every node.
   RunControl* control = nullptr;
