@@ -248,7 +248,8 @@ TEST(BadGraph, Case48AxesOutOfRangeOnEveryOperatorThatHasOne) {
         std::string type = v ? v->types[0] : s.input(i).type;
         if (v && v->allows(ValueType::parse("float"))) type = "float";
         inputs.push_back("x" + std::to_string(i));
-        b.input(inputs.back(), type.find('(') == std::string::npos ? type + "[2,2]" : type);
+        if (type.starts_with("seq(")) type.insert(type.size() - 1, "[2,2]");
+        b.input(inputs.back(), type.ends_with(")") ? type : type + "[2,2]");
       }
       for (size_t i = 0; i < std::max<size_t>(s.min_outputs, 1); ++i)
         outputs.push_back("y" + std::to_string(i));
@@ -328,7 +329,7 @@ TEST(BadGraph, Case50ArityDomainsAndOperators) {
   b.node("Add", {"x", "x", "x"}, {"z"});
   EXPECT_EQ(errors(b), Words{"E2303"});
   b = valid();
-  b.node("Add", {}, {});
+  b.node("Add", {"x"}, {});
   EXPECT_EQ(errors(b), Words{"E2303"});
   b = valid();
   b.node("Add", {"", "x"}, {"z"});

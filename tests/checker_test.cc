@@ -41,7 +41,7 @@ TEST(Checker, FindsAllAndSaysWhere) {
   const auto found = check_model(b.model, small_catalog());
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].code, Code::tensor_bad_data);
-  EXPECT_EQ(found[0].node, "bad");
+  EXPECT_EQ(found[0].node, "tensor bad");
   EXPECT_EQ(found[1].code, Code::node_bad_shape);
   EXPECT_EQ(found[1].node, "sum");
   EXPECT_EQ(found[1].op, "Add");

@@ -14,13 +14,15 @@ bool same_default(const std::optional<AttributeValue>& a, const std::optional<At
   return same_value(*a, *b);
 }
 
-/// Would leaving the attribute out of `older` mean what it means in `newer`, where the node has it or not?
-bool attributes_fit(const Node& n, const Signature& older, const Signature& newer) {
+/// Do the node's attributes, and those it leaves out, mean in `older` what they mean in `newer`? What came
+/// after `older` may be set to its default, which `newest` knows.
+bool attributes_fit(const Node& n, const Signature& older, const Signature& newer, const Signature& newest) {
   for (const auto& a : n.attributes) {
     const AttributeDecl* then = older.attribute(a.name);
     const AttributeDecl* now = newer.attribute(a.name);
     if (then && now && then->kind != now->kind) return false;
-    if (!then && !(now && now->fallback && same_value(a.value, *now->fallback))) return false;
+    const AttributeDecl* last = newest.attribute(a.name);
+    if (!then && !(last && last->fallback && same_value(a.value, *last->fallback))) return false;
   }
   for (const Body& b : n.bodies)
     if (!older.attribute(b.name)) return false;
@@ -51,14 +53,15 @@ bool types_fit(const Graph& g, const std::vector<ValueId>& values, const Signatu
   return true;
 }
 
-bool fits(const Graph& g, const Node& n, const Signature& older, const Signature& newer) {
+bool fits(const Graph& g, const Node& n, const Signature& older, const Signature& newer,
+          const Signature& newest) {
   const size_t inputs = count_present(n.inputs), outputs = count_present(n.outputs);
   if (inputs < older.min_inputs || inputs > older.max_inputs || outputs < older.min_outputs ||
       outputs > older.max_outputs)
     return false;
   for (size_t i = 0; i < inputs; ++i)
     if (n.inputs[i] == no_id && older.input(i).arity == Parameter::Arity::required) return false;
-  return attributes_fit(n, older, newer) && types_fit(g, n.inputs, older, true) &&
+  return attributes_fit(n, older, newer, newest) && types_fit(g, n.inputs, older, true) &&
          types_fit(g, n.outputs, older, false);
 }
 
@@ -94,7 +97,7 @@ const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& sch
   const std::vector<Version>& all = schema.versions();
   size_t i = all.size() - 1;
   while (i > 0 && !all[i].from_previous && !all[i - 1].deprecated &&
-         fits(g, n, all[i - 1].signature(), all[i].signature()))
+         fits(g, n, all[i - 1].signature(), all[i].signature(), all.back().signature()))
     --i;
   return all[i];
 }

@@ -50,7 +50,12 @@ class NodeUpgrade final : public UpgradeContext {
   Node& node() override { return node_; }
   const ValueType& type(ValueId v) const override {
     static const ValueType absent;
-    return v == no_id ? absent : g_.value(v).type;
+    if (v == no_id) return absent;
+    const ValueType& inferred = g_.value(v).type;
+    if (inferred.shape || !(inferred.is_tensor() || !inferred.known())) return inferred;
+    // A declared shape is better than none: without a rank many upgrades cannot be done.
+    const auto at = importer_.hints_.find({&g_, v});
+    return at == importer_.hints_.end() ? inferred : at->second;
   }
   const Tensor* constant(ValueId v) const override {
     if (v == no_id) return nullptr;
@@ -125,7 +130,6 @@ GraphImporter::GraphImporter(const onnx::Model& model, const SchemaCatalog& cata
       findings_(findings),
       free_names_(options.max_nesting) {
   state_.fill_body = [this](Graph& g) { return fill_body(g); };
-  state_.on_shape_contradiction = [this](Diagnostic d) { report(std::move(d)); };
 }
 
 Diagnostic GraphImporter::scope_fault(Code code, std::string_view what, std::string expected, std::string got,
@@ -152,7 +156,9 @@ ValueId GraphImporter::define(ImportScope& scope, std::string_view name, std::st
                        "'" + std::string(name) + "' twice", "rename one of the values"));
   if (const auto at = scope.declared.find(name); at != scope.declared.end()) {
     try {
-      scope.graph->value(v).type = import_type(*at->second);
+      const ValueType declared = import_type(*at->second);
+      scope.graph->value(v).type = without_shape(declared);
+      hints_[{scope.graph, v}] = declared;
     } catch (const Error& e) {
       report(e.at("import", name, "").diagnostic());
     }
@@ -278,12 +284,14 @@ void GraphImporter::add_body(Graph& parent, const ImportScope& where, const std:
   for (const onnx::TensorProto& t : g.initializer) constants.insert(text(t.name));
   for (const onnx::ValueInfoProto& i : g.input) {
     if (constants.contains(text(i.name))) continue;
-    const ValueType type = i.type ? import_type(*i.type) : ValueType{};
-    state_.declare(*body, body->add_input(body->fresh_name(where.prefix + std::string(text(i.name))), type),
-                   type);
+    const ValueType declared = i.type ? import_type(*i.type) : ValueType{};
+    const ValueId v =
+        body->add_input(body->fresh_name(where.prefix + std::string(text(i.name))), without_shape(declared));
+    state_.declare(*body, v, without_shape(declared));
+    hints_[{body.get(), v}] = declared;
   }
   bodies_.push_back(body);
-  pending_[body.get()] = {&g, &where};
+  pending_[body.get()] = {&g, &where, n.op == "Loop" && n.domain.empty()};
   n.bodies.push_back({name, std::move(body)});
 }
 
@@ -309,8 +317,31 @@ bool GraphImporter::fill_body(Graph& g) {
       report(scope_fault(Code::graph_duplicate_name, "graph '" + g.name + "'", "inputs of different names",
                          "'" + i.name.value_or("") + "' twice", "rename one of them"));
   }
+  if (pending.of_loop) accept_vectors(g);
   fill(scope, *pending.proto);
   return true;
+}
+
+void GraphImporter::accept_vectors(Graph& body) {
+  std::vector<ValueId> inputs = body.inputs();
+  for (size_t i = 0; i < 2 && i < inputs.size(); ++i) {
+    const ValueId v = inputs[i];
+    const ValueType declared = hint(body, v);
+    if (!declared.shape || declared.shape->size() != 1) continue;
+    const ValueType scalar = ValueType::tensor(declared.elem, SymShape{});
+    inputs[i] = body.add_input(body.fresh_name(body.value(v).name + "/scalar"), scalar);
+    body.value(v).is_input = false;
+    body.value(v).type = ValueType::tensor(declared.elem, SymShape{1});
+    state_.declare(body, v, body.value(v).type);
+    Node reshape;
+    reshape.op = "Reshape";
+    reshape.name = body.value(v).name + "/Reshape";
+    reshape.inputs = {inputs[i], body.add_constant(body.fresh_name(body.value(v).name + "/shape"),
+                                                   Tensor::from<int64_t>({1}, std::vector<int64_t>{1}))};
+    reshape.outputs = {v};
+    body.set_inputs(inputs);
+    add_inferred(body, std::move(reshape));
+  }
 }
 
 // ── Nodes
@@ -436,16 +467,13 @@ GraphImporter::Declaration GraphImporter::find_operator(const ImportScope& scope
     throw Error(Code::model_bad_opset, "import", "an opset_import for every domain in use",
                 "none for '" + domain + "'", "add one");
   const Version* version = schema->at(static_cast<int>(opset->second));
+  if (!version) return {schema, &schema->versions().front(), true};
   const std::string got = n.op + " in opset " + std::to_string(opset->second);
-  if (!version)
-    throw Error(Code::node_unknown_operator, "import", "an operator of the model's opset",
-                got + ", which came with opset " + std::to_string(schema->versions().front().since),
-                "raise the version of the opset_import");
   if (version->deprecated)
     throw Error(Code::node_unknown_operator, "import", "an operator of the model's opset",
                 got + ", which ended with opset " + std::to_string(version->since),
                 "use what replaced it, or lower the version of the opset_import");
-  return {schema, version};
+  return {schema, version, false};
 }
 
 Diagnostic GraphImporter::too_many_nodes(const ImportScope& scope) const {
@@ -473,11 +501,39 @@ void GraphImporter::import_node(ImportScope& scope, const onnx::NodeProto& p, in
     if (const onnx::FunctionProto* f = functions_.find(p); f && options_.inline_functions)
       return inline_call(scope, p, *f, n);
     if (functions_.is_refused(p)) return;  // told already
+    if (p.input.empty() && p.output.empty()) return warn_of_idle(*scope.graph, n, index);
     add_attributes(scope, p, n);
     import_operator(scope, n, index);
+    compare_declared(*scope.graph, n, index);
   } catch (const Error& e) {
     if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
     report(at_node(*scope.graph, n, "import", e), index);
+  }
+}
+
+void GraphImporter::warn_of_idle(const Graph& g, const Node& n, int64_t index) {
+  Diagnostic d = node_fault(g, n, "import", Code::warning_unused, "nodes that read or give something",
+                            "one that does neither and is dropped", "remove it");
+  d.severity = Diagnostic::Severity::warning;
+  report(std::move(d), index);
+}
+
+ValueType GraphImporter::hint(const Graph& g, ValueId v) const {
+  const auto at = hints_.find({&g, v});
+  return at == hints_.end() ? ValueType{} : at->second;
+}
+
+void GraphImporter::compare_declared(const Graph& g, const Node& n, int64_t index) {
+  for (ValueId v : n.outputs) {
+    if (v == no_id) continue;
+    const ValueType declared = hint(g, v);
+    if (unify(g.value(v).type, declared)) continue;
+    Diagnostic d = node_fault(
+        g, n, "import", Code::node_bad_shape,
+        "output '" + g.value(v).name + "' of type " + declared.str() + ", as the model declares",
+        g.value(v).type.str(), "correct or remove the declaration in value_info or in the graph's outputs");
+    d.severity = Diagnostic::Severity::warning;
+    report(std::move(d), index);
   }
 }
 
@@ -485,12 +541,23 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   Graph& g = *scope.graph;
   if (!options_.inline_functions && functions_.knows_domain(n.domain) && !catalog_.find(n.domain, n.op)) {
     for (const Body& b : n.bodies) fill_body(*b.graph);
+    for (ValueId v : n.outputs)
+      if (v != no_id && hint(g, v).known()) g.value(v).type = hint(g, v);
     g.add_node(std::move(n));
     return;
   }
   const bool constant = n.op == "Constant" && n.domain.empty();
   if (constant && !catalog_.find("", "Constant")) return import_constant(g, n);
-  const auto [schema, version] = find_operator(scope, n);
+  const auto [schema, version, early] = find_operator(scope, n);
+  if (early) {
+    // ONNX Runtime had some operators years before the standard, in the standard's domain: their models are
+    // about.
+    Diagnostic d = node_fault(g, n, "import", Code::node_unknown_operator, "an operator of the model's opset",
+                              n.op + ", which came with opset " + std::to_string(version->since),
+                              "raise the version of the opset_import");
+    d.severity = Diagnostic::Severity::warning;
+    report(std::move(d), index);
+  }
   std::vector<Diagnostic> faults = check_signature(g, n, *schema, *version);
   for (Diagnostic& d : faults) report(std::move(d), index);
   if (!faults.empty()) return;

@@ -54,6 +54,7 @@ class GraphImporter {
   struct PendingBody {
     const onnx::GraphProto* proto = nullptr;
     const ImportScope* outer = nullptr;
+    bool of_loop = false;
   };
 
   void add_initializers(ImportScope& scope, const onnx::GraphProto& g);
@@ -62,9 +63,16 @@ class GraphImporter {
   void import_node(ImportScope& scope, const onnx::NodeProto& p, int64_t index);
   void import_operator(ImportScope& scope, Node n, int64_t index);
   void import_constant(Graph& g, const Node& n);
+  /// Warns where the inferred shape of an output contradicts the declared one.
+  void compare_declared(const Graph& g, const Node& n, int64_t index);
+  ValueType hint(const Graph& g, ValueId v) const;
+  void warn_of_idle(const Graph& g, const Node& n, int64_t index);
   void inline_call(ImportScope& scope, const onnx::NodeProto& p, const onnx::FunctionProto& f,
                    const Node& call);
   bool fill_body(Graph& g);
+  /// Loops pass a counter and a condition that are scalars. Bodies that declare tensors of one element get
+  /// these.
+  void accept_vectors(Graph& body);
 
   void read_inputs(ImportScope& scope, const onnx::NodeProto& p, Node& n, int64_t index);
   void add_attributes(ImportScope& scope, const onnx::NodeProto& p, Node& n);
@@ -74,6 +82,7 @@ class GraphImporter {
   struct Declaration {
     const OpSchema* schema = nullptr;
     const Version* version = nullptr;
+    bool early = false;  // the model's opset does not have it yet; this is the first version
   };
   /// The operator in the version that the scope's opset gives it. Throws Error where there is none.
   Declaration find_operator(const ImportScope& scope, const Node& n) const;
@@ -95,6 +104,9 @@ class GraphImporter {
   std::vector<Diagnostic>& findings_;
   FreeNames free_names_;
   InferState state_;
+  /// What the file says of values, with shapes: people and exporters write wrong ones, so graphs get kinds
+  /// and element types alone.
+  std::map<std::pair<const Graph*, ValueId>, ValueType> hints_;
   std::unordered_map<const Graph*, PendingBody> pending_;
   std::unordered_map<const Graph*, std::unordered_map<ValueId, ValueId>> captures_;
   std::map<const onnx::FunctionProto*, OpsetMap> function_opsets_;

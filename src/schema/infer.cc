@@ -36,6 +36,13 @@ std::optional<std::vector<Dim>> tracked_values(const Tensor& t) {
   return values;
 }
 
+ValueType without_shape(const ValueType& t) {
+  ValueType r = t;
+  r.shape.reset();
+  if (t.inner) r.inner = std::make_shared<const ValueType>(without_shape(*t.inner));
+  return r;
+}
+
 std::optional<ValueType> refine(const ValueType& inferred, const ValueType& before) {
   auto both = unify(inferred, before);
   if (both && inferred.shape && before.shape)
@@ -47,13 +54,6 @@ std::optional<ValueType> refine(const ValueType& inferred, const ValueType& befo
 }
 
 namespace {
-
-ValueType without_shape(const ValueType& t) {
-  ValueType r = t;
-  r.shape.reset();
-  if (t.inner) r.inner = std::make_shared<const ValueType>(without_shape(*t.inner));
-  return r;
-}
 
 /// Are kind and element types known all the way down?
 bool is_complete(const ValueType& t) {
@@ -246,19 +246,15 @@ void NodeInference::apply_rule() {
 void NodeInference::settle(size_t i) {
   const ValueId v = node_.outputs[i];
   ValueInfo& value = g_.value(v);
-  if (auto merged = refine(types_[i], value.type)) {
-    value.type = std::move(*merged);
-  } else {
+  auto merged = refine(types_[i], value.type);
+  if (!merged) {
     const bool types_agree = unify(without_shape(types_[i]), without_shape(value.type)).has_value();
-    Diagnostic d = node_fault(
-        g_, node_, "infer", types_agree ? Code::node_bad_shape : Code::node_bad_type,
-        "output '" + value.name + "' of type " + value.type.str() + ", as the model declares",
-        types_[i].str(), "correct or remove the declaration in value_info or in the graph's outputs");
-    if (!types_agree || !state_.on_shape_contradiction) throw Error(std::move(d));
-    d.severity = Diagnostic::Severity::warning;
-    state_.on_shape_contradiction(std::move(d));
-    value.type = types_[i];
+    throw Error(node_fault(g_, node_, "infer", types_agree ? Code::node_bad_shape : Code::node_bad_type,
+                           "output '" + value.name + "' of type " + value.type.str() + ", as declared",
+                           types_[i].str(),
+                           "correct or remove the declaration in value_info or in the graph's outputs"));
   }
+  value.type = std::move(*merged);
   const bool integers = is_integer(value.type.elem) || value.type.elem == DataType::boolean;
   if (values_[i] && value.type.is_tensor() && integers)
     state_.set_values(g_, v, std::move(*values_[i]));

@@ -29,10 +29,6 @@ class InferState {
   /// Called before a body is inferred, its formal inputs typed: an importer that has not filled it yet does
   /// so, node by node with inference, and returns true.
   std::function<bool(Graph& body)> fill_body;
-  /// Where the declared shape of a value contradicts the inferred one: told here and the inferred one is
-  /// kept. Without it, that is an error. Element types and kinds that contradict are always one.
-  std::function<void(Diagnostic)> on_shape_contradiction;
-
   /// Nodes in bodies that may still be inferred: nested loops whose types widen step by step would take
   /// exponential time.
   int64_t body_budget = 4'000'000;
@@ -68,5 +64,8 @@ std::optional<std::vector<Dim>> tracked_values(const Tensor& t);
 /// unify, an expression is kept against a number: what follows from the inputs is believed more than what
 /// somebody wrote down.
 std::optional<ValueType> refine(const ValueType& inferred, const ValueType& before);
+
+/// Kind and element types alone.
+ValueType without_shape(const ValueType& t);
 
 }  // namespace lathe

@@ -41,7 +41,12 @@ struct Reshape {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     const auto* wanted = c.values(1);
-    if (!wanted) return;
+    if (!wanted) {
+      std::vector<D> unknown;
+      for (int64_t i = 0; i < known(c.shape(1)[0]).value_or(0); ++i)
+        if (auto d = c.data_dependent()) unknown.push_back(*d);
+      return c.output(0, std::move(unknown));
+    }
     std::vector<D> s = *wanted;
     D rest(1);
     for (const D& d : s)
