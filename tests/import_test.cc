@@ -220,20 +220,6 @@ TEST(Import, LoopsTypeTheirBodies) {
   EXPECT_EQ(all[1], Dim::symbol("N"));
 }
 
-TEST(Import, LoopCountersMayBeDeclaredAsVectors) {
-  ModelBuilder b(13);
-  b.input("n", "int64[]").input("x", "int64[1]").input("cond", "bool[]");
-  auto body = make_body({{"i", "int64[1]"}, {"go", "bool[1]"}, {"s", "int64[1]"}},
-                        {make_node("Add", {"s", "i"}, {"s2"}), make_node("Identity", {"go"}, {"go2"})},
-                        {{"go2", ""}, {"s2", ""}});
-  b.node("Loop", {"n", "cond", "x"}, {"y"}, {graph_attribute("body", body)}).output("y");
-  const auto g = imported(b);
-  EXPECT_EQ(type_of(*g, "y"), "int64[1]");
-  const Graph& imported_body = *node_of(*g).body("body");
-  EXPECT_EQ(imported_body.value(imported_body.inputs()[0]).type.str(), "int64[]");
-  EXPECT_EQ(ops(imported_body), (Words{"Reshape", "Reshape", "Add", "Identity"}));
-}
-
 TEST(Import, UpgradesSeeTypesAndInsertNodes) {
   ModelBuilder b(6);
   b.input("x", "float[2,3,4]").initializer(float_tensor("w", {3}, {1, 2, 3}));

@@ -285,13 +285,12 @@ void GraphImporter::add_body(Graph& parent, const ImportScope& where, const std:
   for (const onnx::ValueInfoProto& i : g.input) {
     if (constants.contains(text(i.name))) continue;
     const ValueType declared = i.type ? import_type(*i.type) : ValueType{};
-    const ValueId v =
-        body->add_input(body->fresh_name(where.prefix + std::string(text(i.name))), without_shape(declared));
+    const ValueId v = body->add_input(body->fresh_name(where.prefix + std::string(text(i.name))), declared);
     state_.declare(*body, v, without_shape(declared));
     hints_[{body.get(), v}] = declared;
   }
   bodies_.push_back(body);
-  pending_[body.get()] = {&g, &where, n.op == "Loop" && n.domain.empty()};
+  pending_[body.get()] = {&g, &where};
   n.bodies.push_back({name, std::move(body)});
 }
 
@@ -317,31 +316,8 @@ bool GraphImporter::fill_body(Graph& g) {
       report(scope_fault(Code::graph_duplicate_name, "graph '" + g.name + "'", "inputs of different names",
                          "'" + i.name.value_or("") + "' twice", "rename one of them"));
   }
-  if (pending.of_loop) accept_vectors(g);
   fill(scope, *pending.proto);
   return true;
-}
-
-void GraphImporter::accept_vectors(Graph& body) {
-  std::vector<ValueId> inputs = body.inputs();
-  for (size_t i = 0; i < 2 && i < inputs.size(); ++i) {
-    const ValueId v = inputs[i];
-    const ValueType declared = hint(body, v);
-    if (!declared.shape || declared.shape->size() != 1) continue;
-    const ValueType scalar = ValueType::tensor(declared.elem, SymShape{});
-    inputs[i] = body.add_input(body.fresh_name(body.value(v).name + "/scalar"), scalar);
-    body.value(v).is_input = false;
-    body.value(v).type = ValueType::tensor(declared.elem, SymShape{1});
-    state_.declare(body, v, body.value(v).type);
-    Node reshape;
-    reshape.op = "Reshape";
-    reshape.name = body.value(v).name + "/Reshape";
-    reshape.inputs = {inputs[i], body.add_constant(body.fresh_name(body.value(v).name + "/shape"),
-                                                   Tensor::from<int64_t>({1}, std::vector<int64_t>{1}))};
-    reshape.outputs = {v};
-    body.set_inputs(inputs);
-    add_inferred(body, std::move(reshape));
-  }
 }
 
 // ── Nodes

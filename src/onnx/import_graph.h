@@ -54,7 +54,6 @@ class GraphImporter {
   struct PendingBody {
     const onnx::GraphProto* proto = nullptr;
     const ImportScope* outer = nullptr;
-    bool of_loop = false;
   };
 
   void add_initializers(ImportScope& scope, const onnx::GraphProto& g);
@@ -70,9 +69,6 @@ class GraphImporter {
   void inline_call(ImportScope& scope, const onnx::NodeProto& p, const onnx::FunctionProto& f,
                    const Node& call);
   bool fill_body(Graph& g);
-  /// Loops pass a counter and a condition that are scalars. Bodies that declare tensors of one element get
-  /// these.
-  void accept_vectors(Graph& body);
 
   void read_inputs(ImportScope& scope, const onnx::NodeProto& p, Node& n, int64_t index);
   void add_attributes(ImportScope& scope, const onnx::NodeProto& p, Node& n);
