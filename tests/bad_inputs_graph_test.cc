@@ -231,6 +231,58 @@ TEST(BadGraph, Case45FunctionsThatGrowExponentially) {
   EXPECT_TRUE(met == Words{"E2205"} || met == Words{"E2207"}) << met.size();
 }
 
+/// A node of the standard catalog that reads constants; its shape as inferred.
+std::string inferred_type(const char* op, std::vector<onnx::TensorProto> constants,
+                          std::vector<onnx::AttributeProto> attributes = {}) {
+  ModelBuilder b(newest_opset, newest_ir_version);
+  std::vector<std::string> inputs;
+  for (onnx::TensorProto& c : constants) {
+    inputs.push_back(*c.name);
+    b.initializer(std::move(c));
+  }
+  b.node(op, inputs, {"y"}, std::move(attributes)).output("y");
+  std::vector<Diagnostic> found;
+  const auto start = std::chrono::steady_clock::now();
+  const auto g = import_leniently(b.model, SchemaCatalog::standard(), {}, found);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  for (const Diagnostic& d : found) return code_name(d.code);
+  return g->value(g->outputs().at(0)).type.str();
+}
+
+TEST(BadGraph, Case46TerabytesAreShapesUntilSomebodyRunsThem) {
+  constexpr int64_t tera = int64_t{1} << 40;
+  EXPECT_EQ(inferred_type("ConstantOfShape", {int64_tensor("s", {2}, {tera, 4})}), "float[1099511627776,4]");
+  EXPECT_EQ(inferred_type("Expand", {float_tensor("x", {1}, {1}), int64_tensor("s", {1}, {tera})}),
+            "float[1099511627776]");
+  EXPECT_EQ(inferred_type("Tile", {float_tensor("x", {1}, {1}), int64_tensor("s", {1}, {tera})}),
+            "float[1099511627776]");
+  EXPECT_EQ(inferred_type("Range", {int64_tensor("a", {}, {0}), int64_tensor("b", {}, {tera}),
+                                    int64_tensor("c", {}, {1})}),
+            "int64[1099511627776]");
+  EXPECT_EQ(inferred_type("Pad", {float_tensor("x", {1}, {1}), int64_tensor("p", {2}, {tera, 0})}),
+            "float[1099511627777]");
+  for (int64_t bad : {int64_t{-1}, INT64_MIN}) {
+    EXPECT_EQ(inferred_type("ConstantOfShape", {int64_tensor("s", {1}, {bad})})[0], 'E') << bad;
+    EXPECT_EQ(inferred_type("Tile", {float_tensor("x", {1}, {1}), int64_tensor("s", {1}, {bad})})[0], 'E')
+        << bad;
+  }
+}
+
+TEST(BadGraph, Case47LoopsThatNeverEndOrNeverBegin) {
+  for (int64_t trips : {INT64_MAX, INT64_MIN, int64_t{-1}, int64_t{0}}) {
+    ModelBuilder b(newest_opset, newest_ir_version);
+    auto body = make_body({{"i", "int64[]"}, {"go", "bool[]"}, {"s", ""}},
+                          {make_node("Add", {"s", "s"}, {"s2"}), make_node("Identity", {"go"}, {"go2"}),
+                           make_node("Relu", {"s2"}, {"scan"})},
+                          {{"go2", ""}, {"s2", ""}, {"scan", ""}});
+    b.input("x", "float[N]").initializer(int64_tensor("m", {}, {trips}));
+    b.node("Loop", {"m", "", "x"}, {"last", "all"}, {graph_attribute("body", body)})
+        .output("last")
+        .output("all");
+    EXPECT_EQ(errors(b.model, SchemaCatalog::standard()), Words{}) << trips;
+  }
+}
+
 TEST(BadGraph, Case48AxesOutOfRangeOnEveryOperatorThatHasOne) {
   const SchemaCatalog& all = SchemaCatalog::standard();
   int tried = 0;
