@@ -11,114 +11,21 @@
 namespace lathe {
 namespace {
 
-std::string_view text(const std::optional<std::string>& s) {
-  return s ? std::string_view(*s) : std::string_view();
-}
-
 std::vector<std::pair<std::string, std::string>> pairs(const onnx::Entries& entries) {
   std::vector<std::pair<std::string, std::string>> r;
   for (const auto& e : entries) r.emplace_back(e.key.value_or(""), e.value.value_or(""));
   return r;
 }
 
-/// One level deeper for as long as it lives.
-class Nesting {
- public:
-  Nesting(int& depth, int most) : depth_(depth) {
-    if (depth_ >= most)
-      throw Error(Code::graph_too_deep, "import",
-                  "bodies and functions nested at most " + std::to_string(most) + " deep", "more",
-                  "a model made by a program that went wrong; see ImportOptions::max_nesting");
-    ++depth_;
-  }
-  ~Nesting() { --depth_; }
-  Nesting(const Nesting&) = delete;
-  Nesting& operator=(const Nesting&) = delete;
-
- private:
-  int& depth_;
-};
-
 }  // namespace
 
-/// What an upgrade may do to a node on its way into the graph.
-class NodeUpgrade final : public UpgradeContext {
- public:
-  NodeUpgrade(GraphImporter& importer, Graph& g, Node& n, std::vector<Node>& after)
-      : importer_(importer), g_(g), node_(n), after_(after) {}
-
-  Node& node() override { return node_; }
-  const ValueType& type(ValueId v) const override {
-    static const ValueType absent;
-    if (v == no_id) return absent;
-    const ValueType& inferred = g_.value(v).type;
-    if (inferred.shape || !(inferred.is_tensor() || !inferred.known())) return inferred;
-    // A declared shape is better than none: without a rank many upgrades cannot be done.
-    const auto at = importer_.hints_.find({&g_, v});
-    return at == importer_.hints_.end() ? inferred : at->second;
-  }
-  const Tensor* constant(ValueId v) const override {
-    if (v == no_id) return nullptr;
-    if (const Tensor* t = g_.constant_tensor(v)) return t;
-    // Numbers that shape arithmetic found are as good as an initializer.
-    const auto values = importer_.state_.values(g_, v);
-    const ValueType& t = g_.value(v).type;
-    if (!values || !t.shape || t.elem != DataType::int64) return nullptr;
-    Shape shape;
-    for (const Dim& d : *t.shape) {
-      if (!d.is_constant()) return nullptr;
-      shape.push_back(d.constant());
-    }
-    for (const Dim& d : *values)
-      if (!d.is_constant()) return nullptr;
-    if (count_of(shape) != static_cast<int64_t>(values->size())) return nullptr;
-    Tensor& made = importer_.numbers_.emplace_back(t.elem, shape);
-    for (size_t i = 0; i < values->size(); ++i)
-      store_int(made, static_cast<int64_t>(i), (*values)[i].constant());
-    return &made;
-  }
-  ValueId add_constant(Tensor t, std::string_view hint) override {
-    return g_.add_constant(name(hint), std::move(t));
-  }
-  std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
-                              size_t outputs) override {
-    Node n = made(op, std::move(inputs), std::move(attrs));
-    for (size_t i = 0; i < outputs; ++i) n.outputs.push_back(g_.add_value(name(op)));
-    std::vector<ValueId> made = n.outputs;
-    importer_.add_inferred(g_, std::move(n));
-    return made;
-  }
-  void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
-              Attributes attrs) override {
-    ValueId& out = node_.outputs.at(output);
-    if (out == no_id) return;
-    const ValueId inner = g_.add_value(name(op));
-    extra_inputs.insert(extra_inputs.begin(), inner);
-    Node n = made(op, std::move(extra_inputs), std::move(attrs));
-    n.outputs = {out};
-    out = inner;
-    after_.insert(after_.begin(), std::move(n));
-  }
-
- private:
-  std::string name(std::string_view hint) const {
-    return g_.fresh_name(node_.name + "/" + std::string(hint));
-  }
-  Node made(std::string_view op, std::vector<ValueId> inputs, Attributes attrs) const {
-    Node n;
-    n.op = op;
-    n.name = node_.name + "/" + n.op;
-    n.inputs = std::move(inputs);
-    n.attributes = std::move(attrs);
-    n.origin = node_.origin;
-    return n;
-  }
-
-  GraphImporter& importer_;
-  Graph& g_;
-  Node& node_;
-  std::vector<Node>& after_;
-};
+Nesting::Nesting(int& depth, int most) : depth_(depth) {
+  if (depth_ >= most)
+    throw Error(Code::graph_too_deep, "import",
+                "bodies and functions nested at most " + std::to_string(most) + " deep", "more",
+                "a model made by a program that went wrong; see ImportOptions::max_nesting");
+  ++depth_;
+}
 
 GraphImporter::GraphImporter(const onnx::Model& model, const SchemaCatalog& catalog,
                              const ImportOptions& options, const FunctionTable& functions,
@@ -360,58 +267,6 @@ void GraphImporter::read_inputs(ImportScope& scope, const onnx::NodeProto& p, No
   }
 }
 
-namespace {
-
-struct ResolvedAttribute {
-  const onnx::AttributeProto* attribute;
-  const ImportScope* scope;  // what names in a graph attribute mean
-};
-
-/// Follows references to the attributes of calls. Nothing where the call leaves it out and the function has
-/// no default.
-std::optional<ResolvedAttribute> resolve(const onnx::AttributeProto& a, const ImportScope& scope) {
-  ResolvedAttribute r{&a, &scope};
-  while (!text(r.attribute->ref_attr_name).empty()) {
-    const std::string_view name = text(r.attribute->ref_attr_name);
-    if (!r.scope->function)
-      throw Error(Code::node_bad_attribute, "import", "references to attributes inside functions only",
-                  "one to '" + std::string(name) + "'", "give the attribute a value");
-    auto named = [&](const std::vector<onnx::AttributeProto>& list) {
-      return std::find_if(list.begin(), list.end(), [&](const auto& x) { return text(x.name) == name; });
-    };
-    if (const auto given = named(r.scope->call->attribute); given != r.scope->call->attribute.end()) {
-      r = {&*given, r.scope->caller};
-      continue;
-    }
-    const auto fallback = named(r.scope->function->attribute_proto);
-    if (fallback == r.scope->function->attribute_proto.end()) return std::nullopt;
-    if (fallback->ref_attr_name)
-      throw Error(Code::node_bad_attribute, "import", "defaults of attributes that are values", "a reference",
-                  "give the default a value");
-    return ResolvedAttribute{&*fallback, r.scope};
-  }
-  return r;
-}
-
-}  // namespace
-
-void GraphImporter::add_attributes(ImportScope& scope, const onnx::NodeProto& p, Node& n) {
-  for (const onnx::AttributeProto& a : p.attribute) {
-    const std::string name(text(a.name));
-    if (name.empty())
-      throw Error(Code::node_bad_attribute, "import", "attributes with names", "one without", "name it");
-    if (n.attributes.has(name) || n.body(name))
-      throw Error(Code::node_bad_attribute, "import", "attributes that are given once",
-                  "'" + name + "' twice", "remove one of them");
-    const auto r = resolve(a, scope);
-    if (!r) continue;
-    if (attribute_type(*r->attribute) == onnx::AttributeProto::GRAPH && r->attribute->g)
-      add_body(*scope.graph, *r->scope, name, *r->attribute->g, n);
-    else
-      n.attributes.set(name, import_attribute(*r->attribute, &model_));
-  }
-}
-
 GraphImporter::Declaration GraphImporter::find_operator(const ImportScope& scope, const Node& n) const {
   const std::string domain = n.domain.empty() ? "ai.onnx" : n.domain;
   const auto opset = scope.opsets->find(n.domain);
@@ -561,39 +416,6 @@ NodeId GraphImporter::add_inferred(Graph& g, Node n) {
   return id;
 }
 
-namespace {
-
-/// Attributes that a version no longer has, where they say nothing: set to their default, or a hint to the
-/// memory planners of 2017.
-void drop_empty_words(Attributes& attributes, const Signature& before, const Signature& now) {
-  std::vector<std::string> gone;
-  for (const auto& a : attributes) {
-    const AttributeDecl* old = before.attribute(a.name);
-    if (!old || now.attribute(a.name)) continue;
-    if (a.name == "consumed_inputs" || (old->fallback && same_value(a.value, *old->fallback)))
-      gone.push_back(a.name);
-  }
-  for (const std::string& name : gone) attributes.erase(name);
-}
-
-}  // namespace
-
-void GraphImporter::upgrade(Graph& g, Node& n, const OpSchema& schema, const Version& from,
-                            std::vector<Node>& after) {
-  const Version* before = &from;
-  for (const Version& v : schema.versions()) {
-    if (v.since <= from.since) continue;
-    if (v.from_previous) {
-      NodeUpgrade context(*this, g, n, after);
-      v.from_previous(context);
-      if (n.op != schema.name() || n.domain != schema.domain())
-        return;  // another operator, in its newest form
-    }
-    drop_empty_words(n.attributes, before->signature(), v.signature());
-    before = &v;
-  }
-}
-
 void GraphImporter::import_constant(Graph& g, const Node& n) {
   auto fault = [](std::string expected, std::string got) {
     throw Error(Code::node_bad_attribute, "import", std::move(expected), std::move(got),
@@ -628,61 +450,6 @@ void GraphImporter::import_constant(Graph& g, const Node& n) {
   v.type = ValueType::tensor(t.type(), SymShape(t.shape().begin(), t.shape().end()));
   v.source = v.name;
   v.constant = std::make_shared<const Value>(std::move(t));
-}
-
-void GraphImporter::inline_call(ImportScope& scope, const onnx::NodeProto& p, const onnx::FunctionProto& f,
-                                const Node& call) {
-  const Nesting level(nesting_, options_.max_nesting);
-  --nodes_;  // the call itself goes
-  auto too_many = [&](std::string_view what, size_t got, size_t most) {
-    if (got > most)
-      throw Error(Code::node_bad_arity, "import",
-                  "at most " + std::to_string(most) + " " + std::string(what) + " of function " + call.op,
-                  std::to_string(got), "compare the call with the function");
-  };
-  too_many("inputs", p.input.size(), f.input.size());
-  too_many("outputs", p.output.size(), f.output.size());
-  for (const onnx::AttributeProto& a : p.attribute) {
-    auto is_named = [&](const auto& x) { return text(x.name) == text(a.name); };
-    const bool declared =
-        std::find(f.attribute.begin(), f.attribute.end(), text(a.name)) != f.attribute.end() ||
-        std::any_of(f.attribute_proto.begin(), f.attribute_proto.end(), is_named);
-    if (!declared)
-      throw Error(Code::node_bad_attribute, "import", "attributes that function " + call.op + " has",
-                  "'" + std::string(text(a.name)) + "'", "compare the call with the function");
-  }
-  auto [opsets, fresh] = function_opsets_.try_emplace(&f);
-  if (fresh) {
-    opsets->second = read_opsets(f.opset_import, "function " + call.op, findings_);
-    if (opsets->second.empty()) opsets->second = *scope.opsets;
-  }
-  ImportScope inner{.graph = scope.graph,
-                    .opsets = &opsets->second,
-                    .prefix = call.name + "/",
-                    .call = &p,
-                    .function = &f,
-                    .caller = &scope};
-  for (size_t i = 0; i < f.input.size(); ++i)
-    inner.values[f.input[i]] = i < call.inputs.size() ? call.inputs[i] : no_id;
-  for (size_t i = 0; i < call.outputs.size(); ++i)
-    if (call.outputs[i] != no_id) inner.results.try_emplace(f.output[i], call.outputs[i]);
-  fill_nodes(inner, f.node);
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    if (call.outputs[i] == no_id || stopped_) continue;
-    const auto v = inner.values.find(f.output[i]);
-    if (v == inner.values.end() || v->second == no_id)
-      throw Error(Code::graph_undefined_value, "import",
-                  "outputs that a node of function " + call.op + " gives", "'" + f.output[i] + "'", {});
-    if (v->second == call.outputs[i]) continue;
-    // An input handed through, or one result under two names.
-    Node same;
-    same.op = "Identity";
-    same.name = inner.prefix + same.op;
-    same.inputs = {v->second};
-    same.outputs = {call.outputs[i]};
-    same.origin = call.origin;
-    add_inferred(*scope.graph, std::move(same));
-  }
 }
 
 OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::string_view where,

@@ -17,6 +17,11 @@
 
 namespace lathe {
 
+/// An optional field as text: absent is empty.
+inline std::string_view text(const std::optional<std::string>& s) {
+  return s ? std::string_view(*s) : std::string_view();
+}
+
 using OpsetMap = std::map<std::string, int64_t, std::less<>>;
 
 /// Where names mean what: the main graph, a body, or one call of a function.
@@ -113,6 +118,18 @@ class GraphImporter {
   int nesting_ = 0;
   int suggestions_ = 0;
   bool stopped_ = false;  // a limit was met: what follows is not looked at
+};
+
+/// One level deeper for as long as it lives. Throws graph_too_deep.
+class Nesting {
+ public:
+  Nesting(int& depth, int most);
+  ~Nesting() { --depth_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  int& depth_;
 };
 
 /// The opsets of a list of imports; faults go to `findings`.

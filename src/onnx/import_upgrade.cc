@@ -1,0 +1,120 @@
+// From the version of an operator that the model is written in to the newest, one version after another.
+#include "onnx/import_graph.h"
+#include "schema/check_node.h"
+#include "tensor/element.h"
+
+namespace lathe {
+
+/// What an upgrade may do to a node on its way into the graph.
+class NodeUpgrade final : public UpgradeContext {
+ public:
+  NodeUpgrade(GraphImporter& importer, Graph& g, Node& n, std::vector<Node>& after)
+      : importer_(importer), g_(g), node_(n), after_(after) {}
+
+  Node& node() override { return node_; }
+  const ValueType& type(ValueId v) const override {
+    static const ValueType absent;
+    if (v == no_id) return absent;
+    const ValueType& inferred = g_.value(v).type;
+    if (inferred.shape || !(inferred.is_tensor() || !inferred.known())) return inferred;
+    // A declared shape is better than none: without a rank many upgrades cannot be done.
+    const auto at = importer_.hints_.find({&g_, v});
+    return at == importer_.hints_.end() ? inferred : at->second;
+  }
+  const Tensor* constant(ValueId v) const override {
+    if (v == no_id) return nullptr;
+    if (const Tensor* t = g_.constant_tensor(v)) return t;
+    // Numbers that shape arithmetic found are as good as an initializer.
+    const auto values = importer_.state_.values(g_, v);
+    const ValueType& t = g_.value(v).type;
+    if (!values || !t.shape || t.elem != DataType::int64) return nullptr;
+    Shape shape;
+    for (const Dim& d : *t.shape) {
+      if (!d.is_constant()) return nullptr;
+      shape.push_back(d.constant());
+    }
+    for (const Dim& d : *values)
+      if (!d.is_constant()) return nullptr;
+    if (count_of(shape) != static_cast<int64_t>(values->size())) return nullptr;
+    Tensor& made = importer_.numbers_.emplace_back(t.elem, shape);
+    for (size_t i = 0; i < values->size(); ++i)
+      store_int(made, static_cast<int64_t>(i), (*values)[i].constant());
+    return &made;
+  }
+  ValueId add_constant(Tensor t, std::string_view hint) override {
+    return g_.add_constant(name(hint), std::move(t));
+  }
+  std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
+                              size_t outputs) override {
+    Node n = made(op, std::move(inputs), std::move(attrs));
+    for (size_t i = 0; i < outputs; ++i) n.outputs.push_back(g_.add_value(name(op)));
+    std::vector<ValueId> made = n.outputs;
+    importer_.add_inferred(g_, std::move(n));
+    return made;
+  }
+  void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
+              Attributes attrs) override {
+    ValueId& out = node_.outputs.at(output);
+    if (out == no_id) return;
+    const ValueId inner = g_.add_value(name(op));
+    extra_inputs.insert(extra_inputs.begin(), inner);
+    Node n = made(op, std::move(extra_inputs), std::move(attrs));
+    n.outputs = {out};
+    out = inner;
+    after_.insert(after_.begin(), std::move(n));
+  }
+
+ private:
+  std::string name(std::string_view hint) const {
+    return g_.fresh_name(node_.name + "/" + std::string(hint));
+  }
+  Node made(std::string_view op, std::vector<ValueId> inputs, Attributes attrs) const {
+    Node n;
+    n.op = op;
+    n.name = node_.name + "/" + n.op;
+    n.inputs = std::move(inputs);
+    n.attributes = std::move(attrs);
+    n.origin = node_.origin;
+    return n;
+  }
+
+  GraphImporter& importer_;
+  Graph& g_;
+  Node& node_;
+  std::vector<Node>& after_;
+};
+
+namespace {
+
+/// Attributes that a version no longer has, where they say nothing: set to their default, or a hint to the
+/// memory planners of 2017.
+void drop_empty_words(Attributes& attributes, const Signature& before, const Signature& now) {
+  std::vector<std::string> gone;
+  for (const auto& a : attributes) {
+    const AttributeDecl* old = before.attribute(a.name);
+    if (!old || now.attribute(a.name)) continue;
+    if (a.name == "consumed_inputs" || (old->fallback && same_value(a.value, *old->fallback)))
+      gone.push_back(a.name);
+  }
+  for (const std::string& name : gone) attributes.erase(name);
+}
+
+}  // namespace
+
+void GraphImporter::upgrade(Graph& g, Node& n, const OpSchema& schema, const Version& from,
+                            std::vector<Node>& after) {
+  const Version* before = &from;
+  for (const Version& v : schema.versions()) {
+    if (v.since <= from.since) continue;
+    if (v.from_previous) {
+      NodeUpgrade context(*this, g, n, after);
+      v.from_previous(context);
+      if (n.op != schema.name() || n.domain != schema.domain())
+        return;  // another operator, in its newest form
+    }
+    drop_empty_words(n.attributes, before->signature(), v.signature());
+    before = &v;
+  }
+}
+
+}  // namespace lathe
