@@ -6,7 +6,6 @@
 #include "lathe/engine.h"
 #include "onnx/import_types.h"
 #include "schema/check_node.h"
-#include "tensor/element.h"
 
 namespace lathe {
 namespace {
