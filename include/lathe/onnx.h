@@ -352,8 +352,9 @@ class LATHE_API Model {
   /// Options it was loaded with; used when external tensors are opened.
   LoadOptions options;
 
-  /// Maps the file; weights stay in it until touched. Text (.txt, .onnxtxt) is recognised. Throws Error
-  /// (1xxx).
+  /// Maps the file; weights stay in it until touched. Files of external data are opened and every reference
+  /// to them is checked (not when LoadOptions::external_data is false). Text (.txt, .onnxtxt) is recognised.
+  /// Throws Error (1xxx; 21xx for external tensors whose type or dims are wrong).
   static Model load(const std::filesystem::path& path, const LoadOptions& options = {});
   /// Borrows nothing: `bytes` is copied unless `owner` keeps it alive.
   static Model parse(std::string_view bytes, const LoadOptions& options = {},
@@ -367,15 +368,27 @@ class LATHE_API Model {
   std::shared_ptr<ExternalFiles> files_;
 };
 
+/// Throws Code::external_truncated where a file that a model maps has become shorter: touching what is
+/// missing would raise SIGBUS. Thread-safe.
+LATHE_API void check_not_truncated(const Model& m);
+/// For programs, not for libraries: from now on a SIGBUS of the process prints that error and exits with
+/// code 1.
+LATHE_API void exit_on_truncated_file();
+
 struct SaveOptions {
+  /// keep: tensors stay inside or outside as they are; saved to another directory, those outside are copied
+  /// there. single_file: all inside, whatever the size (other tools stop at 2 GB). external: outside, from
+  /// the threshold on; strings stay inside.
   enum class Data : uint8_t { keep, single_file, external };
   Data data = Data::keep;
   std::string external_name;          // file name beside the model; default: <model>.data
-  int64_t external_threshold = 1024;  // smaller tensors stay inside
-  bool text = false;
+  int64_t external_threshold = 1024;  // in bytes
+  bool text = false;  // the text format, which has no place for doc strings of nodes and the like
 };
 
 /// Streams it out beside the target and renames: nothing half-written is left, weights are never held twice.
+/// External data goes into one file, each tensor at a multiple of 64 bytes (4096 from 4096 bytes on). Throws
+/// file_write_failed, external_* for references that lead nowhere or out of the directory.
 LATHE_API void save(const Model& m, const std::filesystem::path& path, const SaveOptions& options = {});
 
 // One message from and to bytes, for every message type above. `parse` throws Error (11xx).
@@ -387,7 +400,10 @@ LATHE_API Message parse(std::string_view bytes, const LoadOptions& options = {},
 template <class Message>
 LATHE_API std::string serialize(const Message& m);
 
-/// The ONNX text format (onnx/docs/Syntax.md). For ModelProto, GraphProto, FunctionProto, NodeProto.
+/// The ONNX text format (onnx/docs/Syntax.md). For ModelProto, GraphProto, FunctionProto, NodeProto. It has
+/// no place for metadata and doc strings below the model, denotations, quantization annotations, training and
+/// device information, whether empty texts are present, and unknown fields; all else comes back, tensors as
+/// typed data. to_text throws Error (21xx) on tensors that to_tensor refuses, from_text throws text_syntax.
 template <class Message>
 LATHE_API std::string to_text(const Message& m);
 template <class Message>

@@ -5,11 +5,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
 
 namespace lathe {
+namespace {
+
+/// What is written at once.
+constexpr size_t piece = size_t{1} << 20;
+
+}  // namespace
 
 Error file_error(Code code, const std::filesystem::path& path, std::string expected, std::string got,
                  std::string remedy) {
@@ -51,36 +58,71 @@ uint64_t size_of(const File& f, const std::filesystem::path& path) {
   return static_cast<uint64_t>(s.st_size);
 }
 
-MappedBytes map_file(const File& f, const std::filesystem::path& path) {
-  const uint64_t n = size_of(f, path);
-  if (n == 0) return {};
-  void* p = ::mmap(nullptr, n, PROT_READ, MAP_PRIVATE, f.get(), 0);
-  if (p == MAP_FAILED)
-    throw file_error(Code::file_unreadable, path, "a file that can be mapped", std::strerror(errno),
-                     "check address-space limits");
-  std::shared_ptr<const void> owner(p, [n](const void* at) { ::munmap(const_cast<void*>(at), n); });
-  return {{static_cast<const char*>(p), n}, std::move(owner)};
-}
+namespace {
 
-MappedBytes read_file(const File& f, const std::filesystem::path& path) {
-  auto bytes = std::make_shared<std::string>();
-  try {
-    bytes->resize(size_of(f, path));
-  } catch (const std::exception&) {
-    throw file_error(Code::run_out_of_memory, path, "memory for the file", "none left",
-                     "map it instead, or give the process more memory");
+class MappedFile : public FileBytes {
+ public:
+  MappedFile(File f, const std::filesystem::path& path) : FileBytes(path), file_(std::move(f)) {
+    const uint64_t n = size_of(file_, path);
+    if (n == 0) return;
+    void* p = ::mmap(nullptr, n, PROT_READ, MAP_PRIVATE, file_.get(), 0);
+    if (p == MAP_FAILED)
+      throw file_error(Code::file_unreadable, path, "a file that can be mapped", std::strerror(errno),
+                       "check the limits of the address space");
+    view_ = {static_cast<const char*>(p), n};
   }
-  size_t done = 0;
-  while (done < bytes->size()) {
-    const ssize_t n = ::pread(f.get(), bytes->data() + done, bytes->size() - done, static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
-      throw file_error(Code::file_unreadable, path, std::to_string(bytes->size()) + " bytes",
-                       std::to_string(done), "the file became shorter while it was read");
-    done += static_cast<size_t>(n);
+  ~MappedFile() override {
+    if (!view_.empty()) ::munmap(const_cast<char*>(view_.data()), view_.size());
   }
-  const std::string_view view = *bytes;
-  return {view, std::move(bytes)};
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  bool truncated() const override {
+    struct stat s;
+    return ::fstat(file_.get(), &s) == 0 && static_cast<uint64_t>(s.st_size) < view_.size();
+  }
+  void drop_pages() const override {
+    if (!view_.empty()) ::madvise(const_cast<char*>(view_.data()), view_.size(), MADV_DONTNEED);
+  }
+
+ private:
+  File file_;
+};
+
+class CopiedFile : public FileBytes {
+ public:
+  CopiedFile(const File& f, const std::filesystem::path& path) : FileBytes(path) {
+    const uint64_t n = size_of(f, path);
+    try {
+      bytes_ = std::make_unique_for_overwrite<char[]>(n);
+    } catch (const std::bad_alloc&) {
+      throw file_error(Code::run_out_of_memory, path, "memory for " + std::to_string(n) + " bytes",
+                       "none left", "map the file instead, or give the process more memory");
+    }
+    for (uint64_t done = 0; done < n;) {
+      const ssize_t got = ::pread(f.get(), bytes_.get() + done, n - done, static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0)
+        throw file_error(Code::file_unreadable, path, std::to_string(n) + " bytes", std::to_string(done),
+                         "the disk failed, or the file became shorter while it was read");
+      done += static_cast<uint64_t>(got);
+    }
+    view_ = {bytes_.get(), n};
+  }
+  bool truncated() const override { return false; }
+  void drop_pages() const override {}
+
+ private:
+  std::unique_ptr<char[]> bytes_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path) {
+  return std::make_shared<MappedFile>(std::move(f), path);
+}
+std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path) {
+  return std::make_shared<CopiedFile>(f, path);
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), beside_(path_) {
@@ -95,29 +137,38 @@ AtomicFile::~AtomicFile() {
   if (!committed_ && file_) ::unlink(beside_.c_str());
 }
 
-void AtomicFile::flush() {
-  const char* p = buffer_.data();
-  size_t left = buffer_.size();
-  while (left) {
-    const ssize_t n = ::write(file_.get(), p, left);
+void AtomicFile::put(std::string_view bytes) {
+  // Whole pieces of zeros are left out: weights of zeros cost no space, and tests of huge files no time.
+  const bool zeros = bytes.size() == piece && bytes[0] == '\0' &&
+                     std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+  if (zeros && ::lseek(file_.get(), static_cast<off_t>(bytes.size()), SEEK_CUR) >= 0) return;
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0)
       throw file_error(Code::file_write_failed, path_, "space for the file", std::strerror(errno),
                        "free some space");
-    p += n;
-    left -= static_cast<size_t>(n);
+    bytes.remove_prefix(static_cast<size_t>(n));
   }
+}
+
+void AtomicFile::flush() {
+  put(buffer_);
   buffer_.clear();
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  constexpr size_t chunk = 1 << 20;
   written_ += bytes.size();
   while (!bytes.empty()) {
-    const size_t n = std::min(bytes.size(), chunk - std::min(chunk, buffer_.size()));
+    if (buffer_.empty() && bytes.size() >= piece) {
+      put(bytes.substr(0, piece));
+      bytes.remove_prefix(piece);
+      continue;
+    }
+    const size_t n = std::min(bytes.size(), piece - buffer_.size());
     buffer_.append(bytes.substr(0, n));
     bytes.remove_prefix(n);
-    if (buffer_.size() >= chunk) flush();
+    if (buffer_.size() == piece) flush();
   }
 }
 
@@ -127,6 +178,9 @@ void AtomicFile::pad(uint64_t alignment) {
 
 void AtomicFile::commit() {
   flush();
+  if (::ftruncate(file_.get(), static_cast<off_t>(written_)) != 0)  // the file may end in a hole
+    throw file_error(Code::file_write_failed, path_, "space for the file", std::strerror(errno),
+                     "free some space");
   if (::rename(beside_.c_str(), path_.c_str()) != 0)
     throw file_error(Code::file_write_failed, path_, "a target that can be replaced", std::strerror(errno),
                      "check that it is not a folder");

@@ -38,19 +38,30 @@ class File {
 File open_regular(const std::filesystem::path& path);
 uint64_t size_of(const File& f, const std::filesystem::path& path);
 
-/// Bytes of a file and what keeps them alive.
-struct MappedBytes {
-  std::string_view bytes;
-  std::shared_ptr<const void> owner;
-};
-/// Maps the whole file: pages are loaded when touched. A file that shrinks while mapped raises SIGBUS on
-/// touch.
-MappedBytes map_file(const File& f, const std::filesystem::path& path);
-/// Reads the whole file into memory of our own: what happens to it afterwards does not matter.
-MappedBytes read_file(const File& f, const std::filesystem::path& path);
+/// The bytes of a file, mapped or read; whoever shares it keeps them alive. Thread-safe.
+class FileBytes {
+ public:
+  virtual ~FileBytes() = default;
+  std::string_view view() const { return view_; }
+  const std::filesystem::path& path() const { return path_; }
+  /// True where a mapped file has become shorter: touching what is missing raises SIGBUS.
+  virtual bool truncated() const = 0;
+  /// Lets go of the pages that were touched so far: they come back when touched again.
+  virtual void drop_pages() const = 0;
 
-/// Writes a file beside `path` and renames it on commit(); without commit nothing is left. Throws
-/// file_write_failed.
+ protected:
+  explicit FileBytes(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+  std::string_view view_;
+};
+/// Maps the whole file: pages are loaded when touched. Throws file_unreadable.
+std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path);
+/// Reads the whole file into memory of our own: what happens to it afterwards does not matter. Throws
+/// file_unreadable, run_out_of_memory.
+std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path);
+
+/// Writes a file beside `path` and renames it on commit(); without commit nothing is left. Long runs of zeros
+/// become holes. Throws file_write_failed.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -65,6 +76,7 @@ class AtomicFile {
 
  private:
   void flush();
+  void put(std::string_view bytes);
   std::filesystem::path path_, beside_;
   File file_;
   std::string buffer_;

@@ -5,7 +5,7 @@
 namespace lathe {
 
 std::string read_file(const std::filesystem::path& path) {
-  return std::string(read_file(open_regular(path), path).bytes);
+  return std::string(read_file(open_regular(path), path)->view());
 }
 
 void write_file(const std::filesystem::path& path, std::initializer_list<std::string_view> pieces) {

@@ -4,17 +4,16 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 
-#include "base/file.h"
-
 namespace lathe::onnx {
 namespace {
+
+namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const TensorProto& p, Code code, std::string expected, std::string got,
                          std::string remedy) {
@@ -28,38 +27,13 @@ namespace {
   throw Error(std::move(d));
 }
 
-struct Reference {
-  std::string location;
-  uint64_t offset = 0;
-  std::optional<uint64_t> length;
-};
-
-uint64_t number(const TensorProto& p, std::string_view key, const std::string& text) {
+uint64_t byte_number(const TensorProto& p, std::string_view key, const std::string& text) {
   uint64_t v = 0;
   const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
   if (r.ec != std::errc() || r.ptr != text.data() + text.size() || v > INT64_MAX)
     refuse(p, Code::external_bad_range, std::string(key) + " as a number below 2^63", "'" + text + "'",
            "write the number of bytes");
   return v;
-}
-
-Reference parse_reference(const TensorProto& p) {
-  static constexpr std::string_view known[] = {"location", "offset", "length", "checksum", "basepath"};
-  Reference r;
-  std::vector<std::string> seen;
-  for (const StringStringEntryProto& e : p.external_data) {
-    const std::string key = e.key.value_or(""), value = e.value.value_or("");
-    if (std::find(std::begin(known), std::end(known), key) == std::end(known))
-      refuse(p, Code::external_bad_key, "one of location, offset, length, checksum", "'" + key + "'",
-             "remove the entry");
-    if (std::find(seen.begin(), seen.end(), key) != seen.end())
-      refuse(p, Code::external_bad_key, "each key once", "'" + key + "' twice", "keep one of them");
-    seen.push_back(key);
-    if (key == "location") r.location = value;
-    if (key == "offset") r.offset = number(p, key, value);
-    if (key == "length") r.length = number(p, key, value);
-  }
-  return r;
 }
 
 std::vector<std::string> safe_components(const TensorProto& p, const std::string& location) {
@@ -86,63 +60,66 @@ std::vector<std::string> safe_components(const TensorProto& p, const std::string
   return parts;
 }
 
-bool beneath(const std::filesystem::path& file, const std::vector<std::filesystem::path>& roots) {
+/// Where a path that may lead through links ends, if that lies beneath a directory whose links are trusted.
+struct Trusted {
+  fs::path root;
+  std::vector<std::string> path;
+};
+std::optional<Trusted> through_links(const fs::path& file, const std::vector<fs::path>& roots) {
   std::error_code failed;
-  const auto real = std::filesystem::canonical(file, failed);
-  if (failed) return false;
-  for (const auto& root : roots) {
-    const auto base = std::filesystem::canonical(root, failed);
-    if (!failed && std::mismatch(base.begin(), base.end(), real.begin(), real.end()).first == base.end())
-      return true;
+  const fs::path real = fs::canonical(file, failed);
+  if (failed) return std::nullopt;
+  for (const fs::path& root : roots) {
+    const fs::path base = fs::canonical(root, failed);
+    if (failed) continue;
+    const auto [end, rest] = std::mismatch(base.begin(), base.end(), real.begin(), real.end());
+    if (end != base.end() || rest == real.end()) continue;
+    return Trusted{base, {rest, real.end()}};
   }
-  return false;
+  return std::nullopt;
 }
 
-/// Walks down from the model's directory, a component at a time, following no links.
-File open_beneath(const TensorProto& p, const Model& m, const std::vector<std::string>& parts) {
-  const std::string shown = [&] {
-    std::string s;
-    for (const std::string& part : parts) s += (s.empty() ? "" : "/") + part;
-    return s;
-  }();
-  const std::filesystem::path directory = m.directory.empty() ? "." : m.directory;
-  const std::filesystem::path whole = directory / shown;
-  const bool links_allowed = !m.options.link_roots.empty() && beneath(whole, m.options.link_roots);
-  File f;
-  if (links_allowed) {
-    f = File(
-        ::open(std::filesystem::canonical(whole).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  } else {
-    File at(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!at) refuse(p, Code::external_missing, "the model's directory", directory.string(), "check the path");
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const bool last = i + 1 == parts.size();
-      File next(::openat(at.get(), parts[i].c_str(),
-                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (last ? 0 : O_DIRECTORY)));
-      if (!next) {
-        const int error = errno;
-        struct stat link;
-        if (::fstatat(at.get(), parts[i].c_str(), &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode))
-          refuse(p, Code::external_link, "a file that is no link", "a symbolic link, '" + shown + "'",
-                 "copy the file, or name the directory in LoadOptions::link_roots");
-        if (error == ENXIO)
-          refuse(p, Code::external_not_regular, "a regular file", "'" + shown + "', a socket or device",
-                 "store the data in a file");
-        refuse(p, Code::external_missing, "the file '" + shown + "' beside the model", std::strerror(error),
-               "fetch the model's data file too");
-      }
-      at = std::move(next);
+/// Walks down from a directory, a component at a time, following no links: what is checked is what is opened.
+File walk(const TensorProto& p, const fs::path& root, const std::vector<std::string>& path,
+          const std::string& shown) {
+  File at(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!at)
+    refuse(p, Code::external_missing, "the directory " + root.string(), std::strerror(errno),
+           "check the path");
+  for (size_t i = 0; i < path.size(); ++i) {
+    const bool last = i + 1 == path.size();
+    struct stat s;
+    if (::fstatat(at.get(), path[i].c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0) {
+      // Kind remedies only; the open below decides.
+      if (S_ISLNK(s.st_mode))
+        refuse(p, Code::external_link, "a file that is no link", "'" + shown + "', a symbolic link",
+               "copy the file, or name the directory it points to in LoadOptions::link_roots");
+      if (last && !S_ISREG(s.st_mode))
+        refuse(p, Code::external_not_regular, "a regular file", "'" + shown + "', something else",
+               "store the data in a file");
     }
-    f = std::move(at);
+    // O_NONBLOCK: a FIFO would wait for a writer.
+    File next(
+        ::openat(at.get(), path[i].c_str(),
+                 O_CLOEXEC | O_NOFOLLOW | (last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH | O_DIRECTORY)));
+    if (!next)
+      refuse(p, Code::external_missing, "the file '" + shown + "' beneath " + root.string(),
+             std::strerror(errno), "fetch the model's data file too");
+    at = std::move(next);
   }
+  return at;
+}
+
+File open_beneath(const TensorProto& p, const Model& m, const ExternalReference& r) {
+  const std::string shown = r.location();
+  const auto trusted =
+      m.options.link_roots.empty() ? std::nullopt : through_links(m.directory / shown, m.options.link_roots);
+  File f = trusted ? walk(p, trusted->root, trusted->path, shown) : walk(p, m.directory, r.path, shown);
   struct stat s;
-  if (!f || ::fstat(f.get(), &s) != 0)
-    refuse(p, Code::external_missing, "a file that can be opened", "'" + shown + "'",
-           "check its permissions");
-  if (!S_ISREG(s.st_mode))
+  if (::fstat(f.get(), &s) != 0 || !S_ISREG(s.st_mode))
     refuse(p, Code::external_not_regular, "a regular file", "'" + shown + "', something else",
            "store the data in a file");
-  if (s.st_nlink > 1 && !links_allowed)
+  if (s.st_nlink > 1 && !trusted)
     refuse(p, Code::external_link, "a file with one name", "'" + shown + "', a hard link",
            "copy the file, or name the directory in LoadOptions::link_roots");
   return f;
@@ -150,35 +127,95 @@ File open_beneath(const TensorProto& p, const Model& m, const std::vector<std::s
 
 }  // namespace
 
-ExternalFile Model::ExternalFiles::open(const std::string& location,
-                                        const std::function<ExternalFile()>& how) {
+std::shared_ptr<const FileBytes> Model::ExternalFiles::find(const std::string& name, const Opener& open) {
   const std::lock_guard lock(mutex_);
-  const auto at = open_.find(location);
-  return at != open_.end() ? at->second : open_.emplace(location, how()).first->second;
+  const auto at = open_.find(name);
+  return at != open_.end() ? at->second.file : open_.emplace(name, Open{open(), {}}).first->second.file;
+}
+
+std::optional<std::pair<uint64_t, uint64_t>> Model::ExternalFiles::claim(const std::string& name,
+                                                                         uint64_t offset, uint64_t length) {
+  if (length == 0) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  auto& lengths = open_.at(name).lengths;
+  const auto next = lengths.lower_bound(offset);
+  if (next != lengths.end()) {
+    if (next->first == offset && next->second == length) return std::nullopt;
+    if (next->first < offset + length) return *next;
+  }
+  if (next != lengths.begin())
+    if (const auto before = std::prev(next); before->first + before->second > offset) return *before;
+  lengths.emplace_hint(next, offset, length);
+  return std::nullopt;
+}
+
+std::vector<std::shared_ptr<const FileBytes>> Model::ExternalFiles::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<const FileBytes>> files;
+  for (const auto& [name, open] : open_) files.push_back(open.file);
+  return files;
+}
+
+std::string ExternalReference::location() const {
+  std::string s;
+  for (const std::string& part : path) s += (s.empty() ? "" : "/") + part;
+  return s;
+}
+
+ExternalReference parse_reference(const TensorProto& p) {
+  // basepath is written by the onnx package's helpers; it would lead out of the directory and is not
+  // followed.
+  static constexpr std::string_view known[] = {"location", "offset", "length", "checksum", "basepath"};
+  ExternalReference r;
+  std::string location;
+  std::vector<std::string> seen;
+  for (const StringStringEntryProto& e : p.external_data) {
+    const std::string key = e.key.value_or(""), value = e.value.value_or("");
+    if (std::find(std::begin(known), std::end(known), key) == std::end(known))
+      refuse(p, Code::external_bad_key, "one of location, offset, length, checksum", "'" + key + "'",
+             "remove the entry");
+    if (std::find(seen.begin(), seen.end(), key) != seen.end())
+      refuse(p, Code::external_bad_key, "each key once", "'" + key + "' twice", "keep one of them");
+    seen.push_back(key);
+    if (key == "location") location = value;
+    if (key == "offset") r.offset = byte_number(p, key, value);
+    if (key == "length") r.length = byte_number(p, key, value);
+  }
+  r.path = safe_components(p, location);
+  return r;
 }
 
 Bytes open_external(const TensorProto& p, const Model* where, uint64_t size) {
+  const ExternalReference r = parse_reference(p);
   if (!where || where->directory.empty())
     refuse(p, Code::external_missing, "data inside the model", "external data, and no directory to look in",
            "load the model from its file, or set Model::directory");
-  const Reference r = parse_reference(p);
-  const auto parts = safe_components(p, r.location);
-  const ExternalFile file = where->external_files().open(r.location, [&] {
-    const File f = open_beneath(p, *where, parts);
-    const MappedBytes m = where->options.untrusted ? read_file(f, r.location) : map_file(f, r.location);
-    return ExternalFile{m.bytes, m.owner};
+  if (!where->options.external_data)
+    refuse(p, Code::external_missing, "external data to be wanted", "LoadOptions::external_data = false",
+           "load the model with its external data");
+  const std::string location = r.location();
+  const std::string name = (where->directory / location).string();
+  auto& files = where->external_files();
+  const auto file = files.find(name, [&] {
+    File f = open_beneath(p, *where, r);
+    return where->options.untrusted ? read_file(std::move(f), name) : map_file(std::move(f), name);
   });
-  const uint64_t length = r.length.value_or(size);
-  if (length != size)
+  if (r.length && *r.length != size)
     refuse(p, Code::external_bad_range,
-           "a length of " + std::to_string(size) + " bytes, by its type and dims", std::to_string(length),
+           "a length of " + std::to_string(size) + " bytes, by its type and dims", std::to_string(*r.length),
            "correct the length");
-  if (r.offset > file.bytes.size() || length > file.bytes.size() - r.offset)
+  const uint64_t all = file->view().size();
+  if (r.offset > all || size > all - r.offset)
     refuse(p, Code::external_bad_range,
-           "a range within the " + std::to_string(file.bytes.size()) + " bytes of '" + r.location + "'",
-           "offset " + std::to_string(r.offset) + ", length " + std::to_string(length),
+           "a range within the " + std::to_string(all) + " bytes of '" + location + "'",
+           "offset " + std::to_string(r.offset) + ", length " + std::to_string(size),
            "the data file is truncated, or the offset is wrong");
-  return Bytes(file.bytes.substr(r.offset, length), file.owner);
+  if (const auto other = files.claim(name, r.offset, size))
+    refuse(p, Code::external_bad_range, "tensors that share all of their bytes or none",
+           "bytes " + std::to_string(r.offset) + "+" + std::to_string(size) + " and " +
+               std::to_string(other->first) + "+" + std::to_string(other->second) + " of '" + location + "'",
+           "correct the offsets");
+  return Bytes(file->view().substr(r.offset, size), file);
 }
 
 }  // namespace lathe::onnx

@@ -5,27 +5,47 @@
 #include <map>
 #include <mutex>
 
+#include "base/file.h"
 #include "lathe/onnx.h"
 
 namespace lathe::onnx {
 
-struct ExternalFile {
-  std::string_view bytes;
-  std::shared_ptr<const void> owner;
-};
-
-/// Thread-safe: each file is opened once, however many tensors lie in it.
+/// The files that a model's tensors point into. Thread-safe: each is opened once, however many tensors lie in
+/// it, so that nobody can swap it between check and use.
 class Model::ExternalFiles {
  public:
-  ExternalFile open(const std::string& location, const std::function<ExternalFile()>& how);
+  using Opener = std::function<std::shared_ptr<const FileBytes>()>;
+  /// The file of that name; `open` is called for a name that is new.
+  std::shared_ptr<const FileBytes> find(const std::string& name, const Opener& open);
+  /// Remembers that a tensor lies there. Returns the range of another one where both share a part but not
+  /// all: tied weights are common, overlapping ones are a sign of forgery.
+  std::optional<std::pair<uint64_t, uint64_t>> claim(const std::string& name, uint64_t offset,
+                                                     uint64_t length);
+  std::vector<std::shared_ptr<const FileBytes>> all() const;
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, ExternalFile> open_;
+  struct Open {
+    std::shared_ptr<const FileBytes> file;
+    std::map<uint64_t, uint64_t> lengths;  // by offset
+  };
+  mutable std::mutex mutex_;
+  std::map<std::string, Open> open_;
 };
 
-/// The `size` bytes that an external tensor names, mapped (or read, for untrusted models). Paths stay beneath
-/// the model's directory. Throws external_* (12xx).
+/// What an external tensor says of its place.
+struct ExternalReference {
+  std::vector<std::string> path;  // components beneath the model's directory
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+
+  std::string location() const;
+};
+/// Checks all that can be checked without the file. Throws external_bad_path, external_bad_key,
+/// external_bad_range.
+ExternalReference parse_reference(const TensorProto& p);
+
+/// The `size` bytes that an external tensor names, mapped (or read, for untrusted models). Throws external_*
+/// (12xx).
 Bytes open_external(const TensorProto& p, const Model* where, uint64_t size);
 
 }  // namespace lathe::onnx

@@ -1,4 +1,6 @@
 // TensorProto and its kin to values, every claim checked; and back.
+#include "onnx/tensor_data.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -52,19 +54,45 @@ Tensor unpack_six_bits(std::string_view raw, DataType t, Shape shape) {
   return out;
 }
 
-Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape, int64_t count) {
+std::string pack_six_bits(const Tensor& t) {
+  std::string raw(raw_size(t.type(), t.size()), '\0');
+  const auto* codes = static_cast<const uint8_t*>(t.data());
+  for (int64_t i = 0; i < t.size(); ++i) {
+    const size_t bit = static_cast<size_t>(i) * 6, byte = bit / 8;
+    const unsigned v = static_cast<unsigned>(codes[i] & 63) << bit % 8;
+    raw[byte] = static_cast<char>(raw[byte] | (v & 255));
+    if (v > 255) raw[byte + 1] = static_cast<char>(v >> 8);
+  }
+  return raw;
+}
+
+/// A bool that is neither 0 nor 1 must not be read as one.
+bool bytes_are_bools(std::string_view raw) {
+  return std::all_of(raw.begin(), raw.end(), [](char c) { return (c & ~1) == 0; });
+}
+
+void check_raw_size(const TensorProto& p, const Bytes& raw, DataType t, int64_t count) {
   if (raw.size() != raw_size(t, count))
     refuse(p.name, Code::tensor_bad_data,
            std::to_string(raw_size(t, count)) + " bytes of data for " + std::string(name_of(t)) +
-               describe(shape),
+               describe(Shape(p.dims.begin(), p.dims.end())),
            std::to_string(raw.size()), "dims, data_type and data must agree");
+}
+
+Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape, int64_t count) {
+  check_raw_size(p, raw, t, count);
   if (six_bits(t)) return unpack_six_bits(raw.view(), t, std::move(shape));
+  const bool as_it_is = t != DataType::boolean || bytes_are_bools(raw.view());
   const auto align = static_cast<uintptr_t>(std::clamp(bits_of(t) / 8, 1, 8));
-  if (raw.owner() && reinterpret_cast<uintptr_t>(raw.data()) % align == 0)
+  if (as_it_is && raw.owner() && reinterpret_cast<uintptr_t>(raw.data()) % align == 0)
     return Tensor::view(t, std::move(shape), const_cast<char*>(raw.data()),
                         std::const_pointer_cast<void>(raw.owner()));
   Tensor out(t, std::move(shape));
-  if (raw.size()) std::memcpy(out.data(), raw.data(), raw.size());
+  auto* to = static_cast<char*>(out.data());
+  if (as_it_is)
+    std::copy(raw.view().begin(), raw.view().end(), to);
+  else
+    std::transform(raw.view().begin(), raw.view().end(), to, [](char c) -> char { return c != 0; });
   return out;
 }
 
@@ -76,29 +104,33 @@ void need_entries(const TensorProto& p, const std::vector<T>& list, std::string_
            std::to_string(list.size()), "dims, data_type and data must agree");
 }
 
+/// Entries of int32_data hold bits or values of the type; producers do not agree on the sign, so both
+/// readings are taken.
+void check_width(const TensorProto& p, DataType t, int bits) {
+  if (t == DataType::boolean || bits == 32) return;
+  const int64_t low = six_bits(t) ? 0 : -(int64_t{1} << (bits - 1)), high = (int64_t{1} << bits) - 1;
+  for (const int32_t v : p.int32_data)
+    if (v < low || v > high)
+      refuse(p.name, Code::tensor_bad_data, "entries of int32_data that fit " + std::string(name_of(t)),
+             std::to_string(v), "dims, data_type and data must agree");
+}
+
 Tensor from_int32(const TensorProto& p, DataType t, Shape shape, int64_t count) {
-  if (is_packed(t)) {
-    const auto bytes = static_cast<int64_t>(bytes_for(t, static_cast<size_t>(count)));
-    need_entries(p, p.int32_data, "int32_data", bytes);
-    Tensor out(t, std::move(shape));
-    for (int64_t i = 0; i < bytes; ++i)
-      static_cast<uint8_t*>(out.data())[i] = static_cast<uint8_t>(p.int32_data[static_cast<size_t>(i)]);
-    return out;
-  }
-  need_entries(p, p.int32_data, "int32_data", count);
+  const auto entries = is_packed(t) ? static_cast<int64_t>(bytes_for(t, static_cast<size_t>(count))) : count;
+  need_entries(p, p.int32_data, "int32_data", entries);
+  check_width(p, t, is_packed(t) ? 8 : six_bits(t) ? 6 : bits_of(t));
   Tensor out(t, std::move(shape));
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < entries; ++i) {
     const int32_t v = p.int32_data[static_cast<size_t>(i)];
     switch (bits_of(t)) {
-      case 8:
-        static_cast<uint8_t*>(out.data())[i] = static_cast<uint8_t>(t == DataType::boolean ? v != 0 : v);
-        break;
       case 16:
         static_cast<uint16_t*>(out.data())[i] = static_cast<uint16_t>(v);
         break;
-      default:
+      case 32:
         static_cast<int32_t*>(out.data())[i] = v;
         break;
+      default:
+        static_cast<uint8_t*>(out.data())[i] = static_cast<uint8_t>(t == DataType::boolean ? v != 0 : v);
     }
   }
   return out;
@@ -110,7 +142,14 @@ Tensor convert(const TensorProto& p, const std::vector<From>& list, std::string_
   need_entries(p, list, field, entries);
   Tensor out(t, std::move(shape));
   auto* to = static_cast<To*>(out.data());
-  std::transform(list.begin(), list.end(), to, [](From v) { return static_cast<To>(v); });
+  for (size_t i = 0; i < list.size(); ++i) {
+    to[i] = static_cast<To>(list[i]);
+    if constexpr (sizeof(To) < sizeof(From))
+      if (to[i] != list[i])
+        refuse(p.name, Code::tensor_bad_data,
+               "entries of " + std::string(field) + " that fit " + std::string(name_of(t)),
+               std::to_string(list[i]), "dims, data_type and data must agree");
+  }
   return out;
 }
 
@@ -150,25 +189,42 @@ Tensor to_tensor(const TensorProto& p, const Model* where) {
            "store the tensor in one piece");
   const int64_t count = checked_count(p.dims, t, "tensor " + p.name.value_or(""));
   Shape shape(p.dims.begin(), p.dims.end());
-  const bool typed = !p.float_data.empty() || !p.int32_data.empty() || !p.string_data.empty() ||
-                     !p.int64_data.empty() || !p.double_data.empty() || !p.uint64_data.empty();
+  const int typed = !p.float_data.empty() + !p.int32_data.empty() + !p.string_data.empty() +
+                    !p.int64_data.empty() + !p.double_data.empty() + !p.uint64_data.empty();
   const bool raw = p.raw_data && !p.raw_data->empty();
   if (typed + raw + p.is_external() > 1)
     refuse(p.name, Code::tensor_bad_data, "one of raw_data, typed data and external data", "more than one",
            "keep one of them");
-  if (p.is_external()) {
-    if (t == DataType::string)
-      refuse(p.name, Code::tensor_bad_data, "strings inside the model", "external ones",
-             "store string tensors in string_data");
+  if (t == DataType::string && (raw || p.is_external()))
+    refuse(p.name, Code::tensor_bad_data, "strings in string_data", raw ? "raw_data" : "external data",
+           "store string tensors in string_data");
+  if (p.is_external())
     return from_raw(p, open_external(p, where, raw_size(t, count)), t, std::move(shape), count);
-  }
-  if (p.raw_data && !typed) {
-    if (t == DataType::string)
-      refuse(p.name, Code::tensor_bad_data, "strings in string_data", "raw_data",
-             "store string tensors in string_data");
+  if (p.raw_data && !typed && t != DataType::string)
     return from_raw(p, *p.raw_data, t, std::move(shape), count);
-  }
+  if (typed && count == 0)
+    refuse(p.name, Code::tensor_bad_data, "no data for " + describe(shape), "some",
+           "dims, data_type and data must agree");
   return from_typed(p, t, std::move(shape), count);
+}
+
+void check_external(const TensorProto& p, const Model& where) {
+  const DataType t = type_of_number(p.name, p.data_type.value_or(0));
+  open_external(p, &where, raw_size(t, checked_count(p.dims, t, "tensor " + p.name.value_or(""))));
+}
+
+std::optional<Bytes> raw_bytes(const TensorProto& p, const Model& where) {
+  const DataType t = type_of_number(p.name, p.data_type.value_or(0));
+  if (t == DataType::string) return std::nullopt;
+  const int64_t count = checked_count(p.dims, t, "tensor " + p.name.value_or(""));
+  if (p.is_external()) return open_external(p, &where, raw_size(t, count));
+  if (p.raw_data && !p.raw_data->empty()) {
+    check_raw_size(p, *p.raw_data, t, count);
+    return p.raw_data;
+  }
+  const Tensor tensor = to_tensor(p, &where);
+  if (six_bits(t)) return Bytes(pack_six_bits(tensor));
+  return Bytes(std::string_view(static_cast<const char*>(tensor.data()), tensor.bytes()), tensor.owner());
 }
 
 TensorProto from_tensor(const Tensor& t, std::string name) {
@@ -179,8 +235,7 @@ TensorProto from_tensor(const Tensor& t, std::string name) {
   if (t.type() == DataType::string) {
     for (const std::string& s : t.as<std::string>()) p.string_data.emplace_back(s);
   } else if (six_bits(t.type())) {
-    const auto* codes = static_cast<const uint8_t*>(t.data());
-    p.int32_data.assign(codes, codes + t.size());
+    p.raw_data = Bytes(pack_six_bits(t));
   } else {
     const std::string_view bytes(static_cast<const char*>(t.data()), t.bytes());
     p.raw_data = t.owner() ? Bytes(bytes, t.owner()) : Bytes(std::string(bytes));
@@ -276,7 +331,9 @@ Value to_value(const OptionalProto& p) {
 
 Value to_value(const MapProto& p) {
   Map m;
-  if (!p.string_keys.empty()) {
+  if (!p.keys.empty() && !p.string_keys.empty())
+    refuse(p.name, Code::tensor_bad_data, "keys or string_keys", "both", "the map is damaged");
+  if (!p.string_keys.empty() || p.key_type == static_cast<int32_t>(DataType::string)) {
     m.keys = Tensor(DataType::string, {static_cast<int64_t>(p.string_keys.size())});
     for (size_t i = 0; i < p.string_keys.size(); ++i) m.keys.as<std::string>()[i] = p.string_keys[i].view();
   } else {

@@ -281,7 +281,10 @@ class Printer {
   void print(const TensorProto& t, bool initializer) {
     tensor_type(t.data_type, t.dims);
     tensor_name(t.name, initializer);
-    if (t.is_external()) return print(t.external_data);
+    if (t.is_external()) {
+      if (!initializer) out_ += "= ";  // else a scalar's type would take the bracket for its shape
+      return print(t.external_data);
+    }
     out_ += "{";
     data(to_tensor(t));
     out_ += "}";

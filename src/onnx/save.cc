@@ -1,0 +1,172 @@
+// Models to files: streamed, with the data of their tensors inside or outside.
+#include <unordered_map>
+
+#include "base/file.h"
+#include "lathe/error.h"
+#include "lathe/onnx.h"
+#include "onnx/each_tensor.h"
+#include "onnx/external.h"
+#include "onnx/tensor_data.h"
+#include "onnx/wire_writer.h"
+
+namespace lathe::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is written instead of tensors whose data moves.
+using Moved = std::unordered_map<const TensorProto*, TensorProto>;
+
+TensorProto without_data(const TensorProto& p) {
+  TensorProto q;
+  q.dims = p.dims;
+  q.data_type = p.data_type;
+  q.segment = p.segment;
+  q.name = p.name;
+  q.doc_string = p.doc_string;
+  q.metadata_props = p.metadata_props;
+  q.unknown = p.unknown;
+  return q;
+}
+
+fs::path directory_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+bool same_directory(const fs::path& a, const fs::path& b) {
+  std::error_code failed;
+  return fs::equivalent(a, b, failed) && !failed;
+}
+
+std::string external_name(const fs::path& model, const SaveOptions& options) {
+  const std::string name =
+      options.external_name.empty() ? model.filename().string() + ".data" : options.external_name;
+  if (name.empty() || name == "." || name == ".." ||
+      name.find_first_of(std::string("/\\:\0", 4)) != std::string::npos)
+    throw file_error(Code::external_bad_path, name, "the name of a file beside the model", "a path",
+                     "give a plain file name");
+  if (name == model.filename())
+    throw file_error(Code::external_bad_path, name, "a file of its own for the data", "the name of the model",
+                     "give another name");
+  return name;
+}
+
+/// Writes tensors into one file beside the model.
+class DataFile {
+ public:
+  DataFile(const fs::path& directory, std::string name) : name_(std::move(name)), file_(directory / name_) {}
+
+  TensorProto put(const TensorProto& p, const Bytes& bytes) {
+    // Aligned so that it can be mapped and read in place, by vectors too.
+    constexpr uint64_t page = 4096, line = 64;
+    file_.pad(bytes.size() >= page ? page : line);
+    TensorProto q = without_data(p);
+    q.data_location = 1;
+    const auto entry = [&](const char* key, std::string value) {
+      q.external_data.push_back({key, std::move(value), {}});
+    };
+    entry("location", name_);
+    entry("offset", std::to_string(file_.written()));
+    entry("length", std::to_string(bytes.size()));
+    file_.write(bytes.view());
+    return q;
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  std::string name_;
+  AtomicFile file_;
+};
+
+class Saver {
+ public:
+  Saver(const Model& m, const fs::path& path, const SaveOptions& options)
+      : model_(m), path_(path), options_(options), directory_(directory_of(path)) {}
+
+  void save() {
+    move_data(model_.proto);
+    AtomicFile out(path_);
+    wire::write(
+        model_.proto, [&](std::string_view piece) { out.write(piece); },
+        [&](const TensorProto& t) -> const TensorProto* {
+          const auto at = moved_.find(&t);
+          return at == moved_.end() ? nullptr : &at->second;
+        });
+    commit(out);
+  }
+
+  void save_text() {
+    ModelProto proto = model_.proto;
+    move_data(proto);
+    each_tensor(proto, [&](TensorProto& t) {
+      if (const auto at = moved_.find(&t); at != moved_.end()) t = at->second;
+    });
+    AtomicFile out(path_);
+    out.write(to_text(proto));
+    commit(out);
+  }
+
+ private:
+  void move_data(const ModelProto& proto) {
+    each_tensor(proto, [&](const TensorProto& t) {
+      switch (options_.data) {
+        case SaveOptions::Data::keep:
+          return keep(t);
+        case SaveOptions::Data::single_file:
+          if (t.is_external())
+            moved_.emplace(&t, without_data(t)).first->second.raw_data = raw_bytes(t, model_);
+          return;
+        case SaveOptions::Data::external:
+          return move_out(t, options_.external_threshold);
+      }
+    });
+  }
+
+  void keep(const TensorProto& t) {
+    if (!t.is_external()) return;
+    parse_reference(t);
+    if (!model_.options.external_data) return;
+    if (model_.directory.empty()) {  // built in memory: the data must lie there already
+      Model there;
+      there.directory = directory_;
+      check_external(t, there);
+    } else if (same_directory(model_.directory, directory_)) {
+      check_external(t, model_);
+    } else {
+      move_out(t, 0);
+    }
+  }
+
+  void move_out(const TensorProto& t, int64_t threshold) {
+    if (!t.data_type || *t.data_type == static_cast<int32_t>(DataType::string)) return;
+    const auto bytes = raw_bytes(t, model_);
+    if (!bytes || static_cast<int64_t>(bytes->size()) < threshold) return;
+    if (!data_) data_.emplace(directory_, external_name(path_, options_));
+    moved_.emplace(&t, data_->put(t, *bytes));
+  }
+
+  /// The data first: a model never refers to a file that is not there yet.
+  void commit(AtomicFile& model) {
+    if (data_) data_->commit();
+    model.commit();
+  }
+
+  const Model& model_;
+  const fs::path path_;
+  const SaveOptions& options_;
+  const fs::path directory_;
+  Moved moved_;
+  std::optional<DataFile> data_;
+};
+
+}  // namespace
+
+void save(const Model& m, const fs::path& path, const SaveOptions& options) {
+  Saver saver(m, path, options);
+  if (options.text)
+    saver.save_text();
+  else
+    saver.save();
+}
+
+}  // namespace lathe::onnx

@@ -1,0 +1,16 @@
+// The bytes of a TensorProto, for those who move them around.
+#pragma once
+
+#include <optional>
+
+#include "lathe/onnx.h"
+
+namespace lathe::onnx {
+
+/// What raw_data of this tensor holds or would hold, checked; nothing for strings, which cannot lie there. A
+/// view where the data is raw or external.
+std::optional<Bytes> raw_bytes(const TensorProto& p, const Model& where);
+/// Checks the reference of an external tensor against its file, without touching the data.
+void check_external(const TensorProto& p, const Model& where);
+
+}  // namespace lathe::onnx
