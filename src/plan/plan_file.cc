@@ -71,31 +71,31 @@ void save_plan(const Plan& plan, const std::filesystem::path& path) {
 }
 
 Plan load_plan(const std::filesystem::path& path) {
-  const File file = open_regular(path);
-  const MappedBytes map = map_file(file, path);
+  const auto file = map_file(open_regular(path), path);
+  const std::string_view bytes = file->view();
   const auto malformed = [&](std::string expected, std::string got) {
     return file_error(Code::plan_malformed, path, std::move(expected), std::move(got),
                       "build the plan again");
   };
   Header h;
-  if (map.bytes.size() < sizeof h) throw malformed("a plan", std::to_string(map.bytes.size()) + " bytes");
-  std::memcpy(&h, map.bytes.data(), sizeof h);
+  if (bytes.size() < sizeof h) throw malformed("a plan", std::to_string(bytes.size()) + " bytes");
+  std::memcpy(&h, bytes.data(), sizeof h);
   if (std::string_view(h.magic, sizeof h.magic) != magic)
     throw malformed("a file that begins with " + std::string(magic), "another");
   if (h.version != plan_version)
     throw file_error(Code::plan_version, path, "a plan of version " + std::to_string(plan_version),
                      "version " + std::to_string(h.version),
                      "build the plan again with this version of Lathe");
-  if (h.file_bytes != map.bytes.size())
-    throw malformed(std::to_string(h.file_bytes) + " bytes", std::to_string(map.bytes.size()) + " bytes");
-  if (h.structure_offset > map.bytes.size() || h.structure_bytes > map.bytes.size() - h.structure_offset ||
+  if (h.file_bytes != bytes.size())
+    throw malformed(std::to_string(h.file_bytes) + " bytes", std::to_string(bytes.size()) + " bytes");
+  if (h.structure_offset > bytes.size() || h.structure_bytes > bytes.size() - h.structure_offset ||
       h.structure_offset % alignment != 0)
     throw malformed("a structure within the file", "one at " + std::to_string(h.structure_offset));
-  const std::string_view structure = map.bytes.substr(h.structure_offset, h.structure_bytes);
+  const std::string_view structure = bytes.substr(h.structure_offset, h.structure_bytes);
   if (checksum(h, structure) != h.checksum)
     throw malformed("a structure that matches its checksum", "another: the file is damaged");
   try {
-    Plan plan = read_structure(structure, map.bytes.substr(0, h.structure_offset), map.owner);
+    Plan plan = read_structure(structure, bytes.substr(0, h.structure_offset), file);
     verify(plan);
     return plan;
   } catch (const Error& e) {
