@@ -104,7 +104,7 @@ TEST(Eval, TheLimitCountsWhatIsAliveNotWhatWasMade) {
   g.graph->set_outputs({v});
   EvalOptions o = toys();
   o.memory_limit = 2 * 4096;
-  EXPECT_EQ(evaluate(*g.graph, vector<Value>{Tensor(DataType::float32, {1024})}, o).size(), 1u);
+  EXPECT_EQ(evaluate(*g.graph, vector<Value>{floats({1024}, vector<float>(1024))}, o).size(), 1u);
 }
 
 TEST(Eval, StopsWhenAsked) {

@@ -10,6 +10,7 @@
 #include "build/plugin_schemas.h"
 #include "lathe/lathe.h"
 #include "runtime/engine_impl.h"
+#include "support/model_builder.h"
 #include "support/toy_ops.h"
 
 namespace lathe {
@@ -149,6 +150,22 @@ TEST(Plugin, ADeviceOutOfMemoryIsAnErrorAndTheNextRunWorks) {
   ASSERT_TRUE(e);
   EXPECT_EQ(e->code(), Code::run_out_of_memory);
   EXPECT_EQ(list(big.run(vector<Value>{floats({2}, {1, 2})})[0]), (vector<float>{4, 8}));
+}
+
+TEST(Plugin, AModelMayUseItsOperators) {
+  ModelBuilder b(17);
+  b.import_opset("fake", 1).input("x", "float[n]").output("y");
+  b.node("Scale", {"x"}, {"a"}, {}, "fake");
+  b.node("Ones", {"a"}, {"o"}, {}, "fake");
+  b.node("Scale", {"o"}, {"y"}, {}, "fake");
+  for (const std::string backend : {"cpu", "fake:cpu"}) {
+    const Engine e = Engine::build(b.model, {.backend = backend, .plugins = {plugin("fake_device")}});
+    EXPECT_EQ(list(e.create_context().run(vector<Value>{floats({2}, {1.5f, 7})})[0]),
+              (vector<float>{2, 2, 2}));
+  }
+  const auto e = error_of([&] { Engine::build(b.model); });
+  ASSERT_TRUE(e);
+  EXPECT_EQ(e->code(), Code::node_unknown_domain) << e->what();
 }
 
 TEST(Plugin, PlansNameTheirDevices) {

@@ -22,6 +22,16 @@ void* operator new(std::size_t n, std::align_val_t a) {
 void* operator new[](std::size_t n, std::align_val_t a) {
   return lathe::test::counted(n, static_cast<std::size_t>(a));
 }
+// Those that report failure with a null pointer: what the library asks big blocks with.
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
+  ++lathe::test::allocations;
+  return std::malloc(n);
+}
+void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+  const auto alignment = static_cast<std::size_t>(a);
+  ++lathe::test::allocations;
+  return std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
