@@ -229,6 +229,20 @@ TEST(Runtime, InputsAreChecked) {
   EXPECT_EQ(run({{"x", good_x}, {"y", good_y}}), Code::none);
 }
 
+TEST(Runtime, SequencesHoldWhatIsDeclared) {
+  GraphMaker g;
+  const ValueId s = g.input("s", ValueType::sequence(f32({Dim::unknown()})));
+  g.graph->set_outputs({g.node("First", {s}, "f", f32({Dim::unknown()}))});
+  Context c = build_toys(*g.graph).create_context();
+  Sequence good, wrong, hollow;
+  good.items->push_back(floats({1}, {5}));
+  wrong.items->push_back(Tensor(DataType::float64, {1}));
+  hollow.items->push_back(Value());
+  EXPECT_EQ(list(c.run({{"s", good}}).at("f")), vector<float>{5});
+  EXPECT_EQ(code_of([&] { c.run({{"s", wrong}}); }), Code::run_bad_input);
+  EXPECT_EQ(code_of([&] { c.run({{"s", hollow}}); }), Code::run_bad_input);
+}
+
 TEST(Runtime, AnOutputMayOverlapAnInput) {
   Context c = adder().create_context();
   Tensor x = floats({3}, {1, 2, 3});

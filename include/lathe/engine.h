@@ -118,7 +118,8 @@ class LATHE_API Engine {
   int threads() const;
 
   /// Peak bytes that our allocators will hold for these input shapes (missing symbols: bad_argument names
-  /// them).
+  /// them). Exact for a fresh context where all shapes follow from the inputs'; what only the data decide is
+  /// not in it, and of bodies (If, Loop, Scan) those whose shapes are fixed, all branches together.
   MemoryInfo memory(const NamedShapes& input_shapes) const;
   /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;

@@ -34,7 +34,10 @@ PlanType plan_type(const ValueType& t) {
       p.kind = To::optional;
       break;
   }
-  p.elem = t.kind == From::sequence && t.inner ? t.inner->elem : t.elem;
+  const ValueType* inner = &t;
+  while ((inner->kind == From::sequence || inner->kind == From::optional) && inner->inner)
+    inner = inner->inner.get();
+  p.elem = inner->elem;
   p.shape = t.shape;
   p.text = onnx_text(t);
   return p;

@@ -19,10 +19,13 @@ namespace lathe {
 struct PlanType {
   enum class Kind : uint8_t { tensor, sparse, sequence, map, optional, none };
   Kind kind = Kind::tensor;
-  DataType elem = DataType::undefined;  // of a sequence: that of its tensors
+  DataType elem =
+      DataType::undefined;  // of a sequence or an optional: that of the tensors in it; of a map: the keys
   bool is_tensor() const { return kind == Kind::tensor; }
   /// The element type of the value itself, for shape rules.
-  DataType own_elem() const { return kind == Kind::tensor || kind == Kind::sparse ? elem : DataType::undefined; }
+  DataType own_elem() const {
+    return kind == Kind::tensor || kind == Kind::sparse ? elem : DataType::undefined;
+  }
   /// Tensors: each dimension an expression over the plan's symbols; nothing: only the run decides.
   std::optional<SymShape> shape;
   std::string text;  // as people write it: "seq(float)"

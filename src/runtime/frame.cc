@@ -122,6 +122,7 @@ class StepContext final : public KernelContext {
 
 Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
     : state_(state),
+      index_(graph),
       graph_(state.program.graph(graph)),
       parent_(parent),
       workspace_(host_backend(), state.account) {
@@ -197,8 +198,7 @@ const Layout& Frame::find_layout() {
     }
     if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
   }
-  const size_t index = static_cast<size_t>(&graph_ - &state_.program.graph(0));
-  Layout made = make_layout(state_.program, index, key_);
+  Layout made = make_layout(state_.program, index_, key_);
   made.last_used = clock_;
   if (layouts_.size() < layouts_kept)
     oldest = layouts_.emplace_back(std::make_unique<Layout>(std::move(made))).get();
@@ -288,7 +288,7 @@ void Frame::run_kernel(size_t step) {
 }
 
 /// The shape rule with the values as they are now; gives memory to the outputs that it declares.
-bool Frame::infer(const ProgramStep& s) {
+void Frame::infer(const ProgramStep& s) {
   const std::vector<int32_t>&in = s.plan->inputs, &out = s.plan->outputs;
   for (size_t i = 0; i < in.size(); ++i) {
     const auto v = static_cast<uint32_t>(in[i]);
@@ -304,20 +304,15 @@ bool Frame::infer(const ProgramStep& s) {
   }
   ShapeContext<int64_t> c({in_facts_.data(), in.size()}, {out_facts_.data(), out.size()});
   s.codec->shape(s.op.get(), c);
-  bool all = true;
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] < 0 || ready_[i]) continue;
     const PlanValue& v = graph_.plan->values[static_cast<size_t>(out[i])];
     const Fact<int64_t>& f = out_facts_[i];
-    if (!f.ranked || v.type.kind != PlanType::Kind::tensor) {
-      all = false;
-      continue;
-    }
+    if (!f.ranked || !v.type.is_tensor()) continue;
     checked_count(f.shape, v.type.elem, v.name);
     bind(static_cast<uint32_t>(out[i]), v.type.elem, Shape(f.shape.begin(), f.shape.end()));
     ready_[i] = true;
   }
-  return all;
 }
 
 Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {

@@ -16,7 +16,7 @@ namespace lathe {
 
 /// What all frames of a context share. Used by one thread.
 struct RunState {
-  RunState(const Program& p) : program(p), account(p.options().memory_limit) {
+  explicit RunState(const Program& p) : program(p), account(p.options().memory_limit) {
     for (size_t s = 0; s < p.spaces(); ++s) {
       blocks.emplace_back(p.device(static_cast<MemorySpace>(s)), account);
       queues.push_back(s == host_memory ? nullptr : p.device(static_cast<MemorySpace>(s)).create_queue());
@@ -75,12 +75,13 @@ class Frame {
   void tell_tap(uint32_t v);
 
   const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
-  bool infer(const ProgramStep& s);
+  void infer(const ProgramStep& s);
   /// Points a value at its memory for this shape; allocates where the layout could not.
   Tensor& bind(uint32_t v, DataType type, const Shape& shape);
   KernelBody& body(size_t step, size_t i);
 
   RunState& state_;
+  size_t index_;  // of the graph in the program
   const ProgramGraph& graph_;
   Frame* parent_;
   std::vector<uint32_t> captured_from_;  // by captured value: its id in the parent

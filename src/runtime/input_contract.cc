@@ -27,6 +27,29 @@ bool fits(PlanType::Kind kind, const Value& v) {
   return false;
 }
 
+/// Whether all tensors in a sequence or an optional are of that type, however deep they are.
+bool holds_only(const Value& v, DataType elem) {
+  if (v.is_tensor()) return v.tensor().type() == elem;
+  if (v.is_map()) return true;
+  if (!v.is_sequence()) return v.empty();
+  return std::ranges::all_of(*v.sequence().items,
+                             [&](const Value& item) { return !item.empty() && holds_only(item, elem); });
+}
+
+bool right_elements(const PlanType& type, const Value& v) {
+  switch (type.kind) {
+    case PlanType::Kind::sequence:
+    case PlanType::Kind::optional:
+      return type.elem == DataType::undefined || holds_only(v, type.elem);
+    case PlanType::Kind::sparse:
+      return v.sparse().values.type() == type.elem;
+    case PlanType::Kind::map:
+      return v.map().keys.type() == type.elem;
+    default:
+      return true;
+  }
+}
+
 size_t alignment_of(DataType t) {
   if (t == DataType::string) return alignof(std::string);
   const auto bytes = static_cast<size_t>(bits_of(t)) / 8;
@@ -55,7 +78,8 @@ InputContract::InputContract(const Plan& plan) {
 
 void InputContract::check(size_t input, const Value& v, Sizes& sizes) const {
   const Input& in = inputs_[input];
-  if (!fits(in.type.kind, v)) bad(Code::run_bad_input, in.name, in.type.text, describe(v));
+  if (!fits(in.type.kind, v) || !right_elements(in.type, v))
+    bad(Code::run_bad_input, in.name, in.type.text, describe(v));
   if (in.type.kind != PlanType::Kind::tensor) return;
   const Tensor& t = v.tensor();
   if (t.type() != in.type.elem)
