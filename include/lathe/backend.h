@@ -29,7 +29,8 @@ inline constexpr int plugin_abi = 1;
 class Queue {
  public:
   virtual ~Queue() = default;
-  /// Returns when everything given to the queue is done. Throws Error when some of it failed.
+  /// Returns when everything given to the queue is done. Throws Error when some of it failed; the queue is
+  /// empty then too.
   virtual void wait() = 0;
 };
 

@@ -40,7 +40,12 @@ struct Context::Impl {
     } release{state};
     state.control = control;
     state.poll();
-    frame.run(in, out);
+    try {
+      frame.run(in, out);
+    } catch (...) {
+      state.drain();
+      throw;
+    }
   }
 
   /// Runs into fresh memory: outputs that own what they have.

@@ -32,6 +32,15 @@ struct RunState {
   void poll() const {
     if (control) control->check();
   }
+  /// After a failure: devices end what they were given, so that memory can be used for something else.
+  void drain() noexcept {
+    for (auto& q : queues) {
+      try {
+        if (q) q->wait();
+      } catch (const std::exception&) {  // the run has failed already, and says why
+      }
+    }
+  }
 };
 
 class StepContext;
