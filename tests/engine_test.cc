@@ -67,7 +67,15 @@ TEST(Engine, TellsWhatItIs) {
 }
 
 TEST(Engine, AllocatesNothingAndKnowsItsMemory) {
-  const Engine e = Engine::build(perceptron(), {.threads = 2});
+  ModelBuilder b(17);
+  b.input("x", "float[batch,2]").output("y").output("flat");
+  b.initializer(float_tensor("v", {2, 2}, {1, 2, 3, 4}))
+      .initializer(float_tensor("w", {2, 3}, {1, 2, 3, 4, 5, 6}));
+  b.initializer(int64_tensor("minus_one", {1}, {-1}));
+  b.node("MatMul", {"x", "v"}, {"xv"})
+      .node("MatMul", {"xv", "w"}, {"y"})
+      .node("Reshape", {"y", "minus_one"}, {"flat"});
+  const Engine e = Engine::build(b.model, {.threads = 2});
   Context c = e.create_context();
   Tensor x(DataType::float32, {300, 2}), y(DataType::float32, {300, 3}), flat(DataType::float32, {900});
   std::fill(x.as<float>().begin(), x.as<float>().end(), 0.5f);
@@ -123,7 +131,7 @@ TEST(Engine, BuildingStopsWhenAsked) {
 }
 
 TEST(Engine, TapsHaveTheNamesOfTheFile) {
-  Context c = Engine::build(perceptron(), {.taps = {"*u*", "b"}}).create_context();
+  Context c = Engine::build(perceptron(), {.taps = {"su*", "unused", "b"}}).create_context();
   std::map<std::string, vector<float>> seen;
   c.on_tap([&](std::string_view name, const Value& v) { seen[std::string(name)] = list(v); });
   c.run({{"x", floats({1, 2}, {1, 1})}});
