@@ -1,0 +1,130 @@
+#include <cmath>
+
+#include "ops/cases.h"
+
+namespace lathe {
+
+void cases_binary(CaseTable& t) {
+  auto pair = [&](const char* op, const char* name, std::vector<float> a, std::vector<float> b) -> OpCase& {
+    const auto n = static_cast<int64_t>(a.size());
+    return t.add(op, name).input<float>({n}, a).input<float>({n}, b);
+  };
+  pair("Add", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {4, 3, 0.75f});
+  pair("Sub", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {-2, -7, 0.25f});
+  pair("Mul", "by hand", {1, -2, 0.5f}, {3, 5, 0.25f}).expect<float>({3}, {3, -10, 0.125f});
+  pair("Div", "by hand", {1, -2, 1}, {4, 5, 0}).expect<float>({3}, {0.25f, -0.4f, INFINITY});
+  pair("Pow", "by hand", {2, 9, -2}, {10, 0.5f, 3}).expect<float>({3}, {1024, 3, -8});
+  pair("Mod", "fmod", {-4.5f, 7, 5}, {2, -3, INFINITY})
+      .attribute("fmod", int64_t{1})
+      .expect<float>({3}, {-0.5f, 1, 5});
+  pair("Mod", "sign of the divisor", {-4.5f, 7, 5}, {2, -3, 3}).expect<float>({3}, {1.5f, -2, 2});
+  pair("Max", "NaN wins", {1, NAN, 3}, {2, 5, -3}).expect<float>({3}, {2, NAN, 3});
+  pair("Min", "NaN wins", {1, 4, 3}, {2, NAN, -3}).expect<float>({3}, {1, NAN, -3});
+  pair("Less", "floats", {1, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, false, false});
+  pair("LessOrEqual", "floats", {1, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, true, false});
+  pair("Greater", "floats", {3, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, false, false});
+  pair("GreaterOrEqual", "floats", {3, 2, NAN}, {2, 2, 1}).expect<bool>({3}, {true, true, false});
+  pair("Equal", "floats", {0, 2, NAN}, {-0.0f, 1, NAN}).expect<bool>({3}, {true, false, false});
+  t.add("Equal", "strings, broadcast")
+      .input<std::string>({2}, {"a", "b"})
+      .input<std::string>({1}, {"b"})
+      .expect<bool>({2}, {false, true});
+  t.add("Div", "integers towards zero")
+      .input<int32_t>({4}, {7, -7, 7, INT32_MIN})
+      .input<int32_t>({4}, {2, 2, -2, -1})
+      .expect<int32_t>({4}, {3, -3, -3, INT32_MIN});
+  t.add("Div", "uint64")
+      .input<uint64_t>({1}, {UINT64_MAX})
+      .input<uint64_t>({1}, {2})
+      .expect<uint64_t>({1}, {INT64_MAX});
+  t.add("Add", "uint8 wraps around")
+      .input<uint8_t>({2}, {200, 1})
+      .input<uint8_t>({1}, {100})
+      .expect<uint8_t>({2}, {44, 101});
+  t.add("Mul", "int64 wraps around")
+      .input<int64_t>({1}, {INT64_MAX})
+      .input<int64_t>({1}, {2})
+      .expect<int64_t>({1}, {-2});
+  t.add("Mod", "integers")
+      .input<int64_t>({4}, {-4, 7, 5, -7})
+      .input<int64_t>({4}, {3, -3, 8, -3})
+      .expect<int64_t>({4}, {2, -2, 5, -1});
+  t.add("Mod", "integers, fmod")
+      .input<int64_t>({2}, {-4, 7})
+      .input<int64_t>({2}, {3, -3})
+      .attribute("fmod", int64_t{1})
+      .expect<int64_t>({2}, {-1, 1});
+  t.add("Pow", "integer base, float exponent")
+      .input<int32_t>({3}, {1, 2, 3})
+      .input<float>({3}, {4, 5, 2})
+      .expect<int32_t>({3}, {1, 32, 9});
+  t.add("Pow", "exact integers")
+      .input<int64_t>({2}, {3, -3})
+      .input<int32_t>({2}, {39, 3})
+      .expect<int64_t>({2}, {4052555153018976267, -27});
+  t.add("BitShift", "left")
+      .input<uint8_t>({3}, {1, 255, 3})
+      .input<uint8_t>({3}, {1, 4, 8})
+      .attribute("direction", std::string("LEFT"))
+      .expect<uint8_t>({3}, {2, 240, 0});
+  t.add("BitShift", "right keeps the sign")
+      .input<int16_t>({3}, {-8, 8, -1})
+      .input<int16_t>({3}, {1, 2, 99})
+      .attribute("direction", std::string("RIGHT"))
+      .expect<int16_t>({3}, {-4, 2, -1});
+  t.add("BitwiseAnd", "int32")
+      .input<int32_t>({2}, {-1, 12})
+      .input<int32_t>({2}, {7, 10})
+      .expect<int32_t>({2}, {7, 8});
+  t.add("BitwiseOr", "int32")
+      .input<int32_t>({2}, {-2, 12})
+      .input<int32_t>({2}, {1, 3})
+      .expect<int32_t>({2}, {-1, 15});
+  t.add("BitwiseXor", "uint8")
+      .input<uint8_t>({2}, {255, 12})
+      .input<uint8_t>({2}, {1, 10})
+      .expect<uint8_t>({2}, {254, 6});
+  t.add("And", "columns and rows")
+      .input<bool>({2, 1}, {true, false})
+      .input<bool>({2}, {true, false})
+      .expect<bool>({2, 2}, {true, false, false, false});
+  t.add("Or", "columns and rows")
+      .input<bool>({2, 1}, {true, false})
+      .input<bool>({2}, {true, false})
+      .expect<bool>({2, 2}, {true, true, true, false});
+  t.add("Xor", "columns and rows")
+      .input<bool>({2, 1}, {true, false})
+      .input<bool>({2}, {true, false})
+      .expect<bool>({2, 2}, {false, true, true, false});
+  t.add("Sum", "three, broadcast")
+      .input<float>({2, 1}, {1, 2})
+      .input<float>({2}, {10, 20})
+      .input<float>({}, {100})
+      .expect<float>({2, 2}, {111, 121, 112, 122});
+  t.add("Mean", "two").input<float>({2}, {1, 2}).input<float>({2}, {3, 5}).expect<float>({2}, {2, 3.5f});
+  t.add("Max", "one").input<int8_t>({2}, {-1, 2}).expect<int8_t>({2}, {-1, 2});
+  t.add("Add", "axis of version 6")
+      .input<float>({1, 2, 2}, {1, 2, 3, 4})
+      .input<float>({2}, {10, 20})
+      .attribute("axis", int64_t{1})
+      .attribute("broadcast", int64_t{1})
+      .at_opset(6)
+      .expect<float>({1, 2, 2}, {11, 12, 23, 24});
+  t.add("Add", "empty").input<float>({0, 3}, {}).input<float>({3}, {1, 2, 3}).expect<float>({0, 3}, {});
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min"}) {
+    t.add(op, "same shape")
+        .random(DataType::float32, {8, 197, 5})
+        .random(DataType::float32, {8, 197, 5}, 0.5, 2);
+    t.add(op, "last axis").random(DataType::float32, {4, 31, 77}).random(DataType::float32, {77}, 0.5, 2);
+    t.add(op, "channels")
+        .random(DataType::float32, {2, 32, 14, 14})
+        .random(DataType::float32, {32, 1, 1}, 0.5, 2);
+    t.add(op, "outer and inner")
+        .random(DataType::float32, {3, 1, 5, 1})
+        .random(DataType::float32, {1, 7, 1, 9}, 0.5, 2);
+    t.add(op, "scalar").random(DataType::float32, {}).random(DataType::float32, {129}, 0.5, 2);
+    t.add(op, "float16").random(DataType::float16, {65}).random(DataType::float16, {65}, 0.5, 2);
+  }
+}
+
+}  // namespace lathe

@@ -1,0 +1,69 @@
+#include <cmath>
+
+#include "ops/cases.h"
+
+namespace lathe {
+
+void cases_quantize(CaseTable& t) {
+  t.add("QuantizeLinear", "per tensor")
+      .input<float>({6}, {0, 2, 3, 1000, -254, -1000})
+      .input<float>({}, {2})
+      .input<uint8_t>({}, {128})
+      .expect<uint8_t>({6}, {128, 129, 130, 255, 1, 0});
+  t.add("QuantizeLinear", "ties to even, no zero point")
+      .input<float>({4}, {0.5f, 1.5f, 2.5f, -1})
+      .input<float>({}, {1})
+      .expect<uint8_t>({4}, {0, 2, 2, 0});
+  t.add("QuantizeLinear", "per axis")
+      .input<float>({2, 2}, {1, 2, 3, 4})
+      .input<float>({2}, {1, 0.5f})
+      .input<int8_t>({2}, {0, -1})
+      .attribute("axis", int64_t{0})
+      .expect<int8_t>({2, 2}, {1, 2, 5, 7});
+  t.add("QuantizeLinear", "blocks")
+      .input<float>({1, 5}, {1, 2, 3, 4, 5})
+      .input<float>({1, 3}, {1, 0.5f, 0.25f})
+      .input<int16_t>({1, 3}, {0, 1, 2})
+      .attribute("block_size", int64_t{2})
+      .expect<int16_t>({1, 5}, {1, 2, 7, 9, 22});
+  t.add("DequantizeLinear", "per tensor")
+      .input<uint8_t>({3}, {0, 128, 255})
+      .input<float>({}, {2})
+      .input<uint8_t>({}, {128})
+      .expect<float>({3}, {-256, 0, 254});
+  t.add("DequantizeLinear", "per axis")
+      .input<int8_t>({2, 2}, {1, 2, 3, 4})
+      .input<float>({2}, {1, 0.5f})
+      .input<int8_t>({2}, {0, 2})
+      .expect<float>({2, 2}, {1, 0, 3, 1});
+  t.add("DequantizeLinear", "int32")
+      .input<int32_t>({2}, {-3, 100})
+      .input<float>({}, {0.5f})
+      .expect<float>({2}, {-1.5f, 50});
+  t.add("DequantizeLinear", "blocks along the first axis")
+      .input<int8_t>({3, 2}, {1, 2, 3, 4, 5, 6})
+      .input<float>({2, 2}, {1, 10, 100, 1000})
+      .attribute("axis", int64_t{0})
+      .attribute("block_size", int64_t{2})
+      .expect<float>({3, 2}, {1, 20, 3, 40, 500, 6000});
+  t.add("DynamicQuantizeLinear", "both signs")
+      .input<float>({6}, {0, 2, -3, -2.5f, 1.34f, 0.5f})
+      .expect<uint8_t>({6}, {153, 255, 0, 26, 221, 179})
+      .expect<float>({}, {0.0196078438f})
+      .expect<uint8_t>({}, {153});
+  t.add("DynamicQuantizeLinear", "all zero")
+      .input<float>({2}, {0, 0})
+      .expect<uint8_t>({2}, {0, 0})
+      .expect<float>({}, {0.00392156886f})
+      .expect<uint8_t>({}, {0});
+  t.add("QuantizeLinear", "activations")
+      .random(DataType::float32, {1, 32, 14, 14}, -3, 3)
+      .input<float>({}, {0.02f})
+      .input<uint8_t>({}, {120});
+  t.add("DequantizeLinear", "weights")
+      .random(DataType::int8, {64, 33}, -128, 127)
+      .random(DataType::float32, {64}, 0.01, 0.1)
+      .attribute("axis", int64_t{0});
+}
+
+}  // namespace lathe

@@ -1,0 +1,176 @@
+#include <cmath>
+
+#include "ops/cases.h"
+
+namespace lathe {
+
+void cases_reduce(CaseTable& t) {
+  t.add("ReduceSum", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {2, -1.5});
+  t.add("ReduceSum", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {5, -1.5, -3});
+  t.add("ReduceSum", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {0.5});
+  t.add("ReduceMean", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {0.666666667, -0.5});
+  t.add("ReduceMean", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {2.5, -0.75, -1.5});
+  t.add("ReduceMean", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {0.0833333333});
+  t.add("ReduceMax", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {3, 4});
+  t.add("ReduceMax", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {4, 0.5, 3});
+  t.add("ReduceMax", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {4});
+  t.add("ReduceMin", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {-2, -6});
+  t.add("ReduceMin", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {1, -2, -6});
+  t.add("ReduceMin", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {-6});
+  t.add("ReduceProd", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {-6, -12});
+  t.add("ReduceProd", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {4, -1, -18});
+  t.add("ReduceProd", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {72});
+  t.add("ReduceL1", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {6, 10.5});
+  t.add("ReduceL1", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {5, 2.5, 9});
+  t.add("ReduceL1", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {16.5});
+  t.add("ReduceL2", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {3.74165739, 7.22841615});
+  t.add("ReduceL2", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {4.12310563, 2.06155281, 6.70820393});
+  t.add("ReduceL2", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {8.1394103});
+  t.add("ReduceLogSumExp", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {3.13284523, 4.02979449});
+  t.add("ReduceLogSumExp", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {4.04858735, 0.578889734, 3.0001234});
+  t.add("ReduceLogSumExp", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {4.37183114});
+  t.add("ReduceSumSquare", "rows")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<float>({2, 1}, {14, 52.25});
+  t.add("ReduceSumSquare", "columns, computed axes")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .input<int64_t>({1}, {-2})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({3}, {17, 4.25, 45});
+  t.add("ReduceSumSquare", "all")
+      .input<float>({2, 3}, {1, -2, 3, 4, 0.5, -6})
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({}, {66.25});
+  t.add("ReduceLogSum", "rows")
+      .input<float>({1, 2}, {1, 3})
+      .input<int64_t>({1}, {1})
+      .expect<float>({1, 1}, {1.38629436f});
+  t.add("ReduceSumSquare", "nothing to reduce")
+      .input<float>({2}, {3, -4})
+      .attribute("noop_with_empty_axes", int64_t{1})
+      .expect<float>({2}, {9, 16});
+  t.add("ReduceMax", "empty set")
+      .input<float>({2, 0}, {})
+      .input<int64_t>({1}, {1})
+      .expect<float>({2, 1}, {-INFINITY, -INFINITY});
+  t.add("ReduceMin", "empty set of int8")
+      .input<int8_t>({2, 0}, {})
+      .input<int64_t>({1}, {1})
+      .expect<int8_t>({2, 1}, {127, 127});
+  t.add("ReduceSum", "empty set")
+      .input<float>({0, 2}, {})
+      .input<int64_t>({1}, {0})
+      .expect<float>({1, 2}, {0, 0});
+  t.add("ReduceProd", "empty set").input<int32_t>({0}, {}).expect<int32_t>({1}, {1});
+  t.add("ReduceLogSumExp", "great numbers").input<float>({2}, {1000, 1000}).expect<float>({1}, {1000.69315f});
+  t.add("ReduceLogSumExp", "all minus infinity")
+      .input<float>({2}, {-INFINITY, -INFINITY})
+      .expect<float>({1}, {-INFINITY});
+  t.add("ReduceMax", "bool").input<bool>({3}, {false, true, false}).expect<bool>({1}, {true});
+  t.add("ReduceMean", "int32").input<int32_t>({3}, {1, 2, -8}).expect<int32_t>({1}, {-1});
+  t.add("ReduceSum", "axes attribute of version 11")
+      .input<float>({2, 2}, {1, 2, 3, 4})
+      .attribute("axes", std::vector<int64_t>{0})
+      .at_opset(11)
+      .expect<float>({1, 2}, {4, 6});
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2"}) {
+    t.add(op, "pool").random(DataType::float32, {2, 33, 7, 7}).input<int64_t>({2}, {2, 3}).as_constant();
+    t.add(op, "tokens").random(DataType::float32, {3, 17, 129}).input<int64_t>({1}, {-1}).as_constant();
+    t.add(op, "outer and inner")
+        .random(DataType::float32, {5, 7, 9})
+        .input<int64_t>({2}, {0, 2})
+        .as_constant();
+  }
+}
+
+}  // namespace lathe
