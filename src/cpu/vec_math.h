@@ -52,30 +52,33 @@ LATHE_INLINE Vec tanh(Vec x) {
   return select(a >= set(0.625f), copy_sign(large, x), small);
 }
 
-/// 1 - erf(x) for x >= 0, with a small relative error up to the smallest normal result.
-LATHE_INLINE Vec erfc_positive(Vec x) {
+/// exp(x^2) (1 - erf(x)) for x in [0, 14].
+LATHE_INLINE Vec scaled_erfc(Vec x) {
   constexpr float q[] = {2.820930134e-01f, 2.821429419e-01f,  2.463203823e-01f, 1.788765918e-01f,
                          7.967334761e-02f, -2.472239436e-02f, 7.537021713e-02f, -3.937613577e-01f,
                          4.521767821e-01f, -2.186538329e-01f, 4.048431370e-02f};
-  x = min(set(14.0f), x);  // 0 from there on; keeps x*x finite
-  const Vec t = set(2.0f) / (set(2.0f) + x), square = x * x;
-  const Vec lost =
-      fma(x, x, negate(square));  // what rounding the square lost is worth many ulp of the exponential
-  const Vec e = exp(negate(square));
-  return t * polynomial(t, q) * fma(e, negate(lost), e);
+  const Vec t = set(2.0f) / (set(2.0f) + x);
+  return t * polynomial(t, q);
+}
+
+/// exp(-factor x^2). What rounding the square loses is worth many ulp of the exponential, so it is put back.
+LATHE_INLINE Vec bell(Vec x, float factor) {
+  const Vec square = x * x, lost = fma(x, x, negate(square));
+  const Vec e = exp(set(-factor) * square);
+  return fma(e, set(-factor) * lost, e);
 }
 
 LATHE_INLINE Vec erf(Vec x) {
   constexpr float p[] = {1.283791671e-01f, -3.761263843e-01f, 1.128378197e-01f, -2.686540003e-02f,
                          5.220945408e-03f, -8.482828525e-04f, 1.125694583e-04f, -9.641510694e-06f};
-  const Vec a = abs(x);
-  return select(a >= set(1.0f), copy_sign(set(1.0f) - erfc_positive(a), x), fma(x, polynomial(x * x, p), x));
+  const Vec a = abs(x), b = min(set(14.0f), a), tail = scaled_erfc(b) * bell(b, 1);
+  return select(a >= set(1.0f), copy_sign(set(1.0f) - tail, x), fma(x, polynomial(x * x, p), x));
 }
 
 /// x times the normal distribution's cumulative function; by erfc below zero, where 1 + erf would cancel.
 LATHE_INLINE Vec gelu(Vec x) {
-  const Vec s = x * set(0.707106781f);
-  const Vec tail = set(0.5f) * erfc_positive(abs(s));
+  const Vec a = min(set(16.0f), abs(x));  // 0 and 1 from there on
+  const Vec tail = set(0.5f) * scaled_erfc(a * set(0.707106781f)) * bell(a, 0.5f);
   return x * select(x < zero(), tail, set(1.0f) - tail);
 }
 
