@@ -105,16 +105,18 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
 
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json);
-  const Sizes sizes = o.shape.parse();
+  const Sizes asked = o.shape.parse();
   Progress progress("inspecting " + o.model.model.string());
   const onnx::Model model = o.model.load();
+  ModelSummary summary = inspect(model);
+  const auto symbols = known_symbols(summary.inputs, asked);
   if (o.text || o.dot) {
     const auto format = o.dot ? GraphFormat::dot : json ? GraphFormat::json : GraphFormat::text;
-    fmt::print("{}\n", describe_graph(model, format, sizes.symbols));
+    fmt::print("{}\n", describe_graph(model, format, symbols));
     return success;
   }
-  const ModelSummary summary = inspect(model, sizes.symbols);
-  const auto memory = memory_of(model, summary, sizes);
+  if (!symbols.empty()) summary = inspect(model, symbols);
+  const auto memory = memory_of(model, summary, {{}, asked.inputs});
   json ? print(summary_json(summary, memory)) : print_text(summary, memory);
   return success;
 }

@@ -2,7 +2,9 @@
 // code.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "command.h"
 #include "json.h"
@@ -52,7 +54,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? success : command_line_at_fault;
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    command.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+    return fail(command, Error(Code::bad_argument, "command line", "a command that can be read", e.what(),
+                               "`lathe --help` and `lathe COMMAND --help` say how"));
   }
   try {
     return command.run();
@@ -60,6 +65,8 @@ int run(int argc, char** argv) {
     return fail(command, e);
   } catch (const std::bad_alloc&) {
     return fail(command, Error(Code::run_out_of_memory, "run", "enough memory", "an allocation that failed"));
+  } catch (const std::filesystem::filesystem_error& e) {
+    return fail(command, Error(Code::file_unreadable, "read", "a file system that answers", e.what()));
   }
 }
 

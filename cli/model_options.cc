@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "command.h"
 
@@ -91,37 +92,44 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   return o;
 }
 
+std::map<std::string, int64_t> known_symbols(const std::vector<IoInfo>& inputs, const Sizes& sizes) {
+  std::map<std::string, int64_t> symbols = sizes.symbols;
+  std::set<std::string> declared;
+  for (const IoInfo& io : inputs) {
+    if (io.shape)
+      for (const Dim& d : *io.shape)
+        for (const std::string& name : d.symbols()) declared.insert(name);
+    if (const auto at = sizes.inputs.find(io.name); at != sizes.inputs.end()) learn(io, at->second, symbols);
+  }
+  const auto refuse = [](const std::string& name) {
+    refuse_argument("--shape for a symbol (name=8) or an input (name=8x3) of the model", "'" + name + "'",
+                    "`lathe inspect` lists both");
+  };
+  for (const auto& [name, size] : sizes.symbols)
+    if (!declared.contains(name)) refuse(name);
+  for (const auto& [name, shape] : sizes.inputs)
+    if (std::none_of(inputs.begin(), inputs.end(), [&](const IoInfo& io) { return io.name == name; })) refuse(name);
+  return symbols;
+}
+
 NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& sizes,
                             std::vector<std::string>* assumed) {
-  std::map<std::string, int64_t> symbols = sizes.symbols;
-  NamedShapes given = sizes.inputs;
-  for (const IoInfo& io : inputs) {
-    // --shape n=4 speaks of an input of one axis when there is one of that name and no such symbol.
-    const auto as_symbol = symbols.find(io.name);
-    if (as_symbol != symbols.end() && io.shape && io.shape->size() == 1 && !given.contains(io.name))
-      given[io.name] = Shape{as_symbol->second};
-    if (const auto at = given.find(io.name); at != given.end()) learn(io, at->second, symbols);
-  }
-  for (const auto& [name, shape] : given)
-    if (std::none_of(inputs.begin(), inputs.end(), [&](const IoInfo& io) { return io.name == name; }))
-      refuse_argument("--shape for a symbol or an input of the model", "'" + name + "'",
-                      "`lathe inspect` lists both");
+  std::map<std::string, int64_t> symbols = known_symbols(inputs, sizes);
   NamedShapes shapes;
   for (const IoInfo& io : inputs) {
     if (io.element_type == DataType::undefined) continue;
-    if (const auto at = given.find(io.name); at != given.end()) {
+    if (const auto at = sizes.inputs.find(io.name); at != sizes.inputs.end()) {
       shapes[io.name] = at->second;
       continue;
     }
-    if (!io.shape) refuse_argument("--shape " + io.name + "=…, since its rank is not declared", "none");
+    if (!io.shape) refuse_argument("--shape " + io.name + "=2x3, since its rank is not declared", "none");
     Shape shape;
     for (const Dim& d : *io.shape) {
       for (const std::string& name : d.symbols())
         if (symbols.emplace(name, 1).second && assumed) assumed->push_back(name);
       shape.push_back(d.evaluate([&](std::string_view name) -> std::optional<int64_t> {
-                         const auto at = symbols.find(std::string(name));
-                         return at == symbols.end() ? 1 : at->second;
-                       }).value_or(1));
+                          return symbols.at(std::string(name));
+                        }).value_or(1));
     }
     shapes[io.name] = shape;
   }

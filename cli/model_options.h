@@ -44,6 +44,9 @@ struct EngineOptions {
   BuildOptions build_options(const ModelOptions& model) const;
 };
 
+/// The sizes that were asked for, of symbols and by the shapes of inputs. Refuses names that the model lacks.
+std::map<std::string, int64_t> known_symbols(const std::vector<IoInfo>& inputs, const Sizes& sizes);
+
 /// A shape for every input that is a tensor: as asked, else as declared with the sizes known from the other
 /// inputs, else 1. `assumed` lists the symbols that were taken as 1.
 NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& sizes,

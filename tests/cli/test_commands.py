@@ -49,6 +49,8 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
         ("run", "model.onnx", "--shape", "batch"),
         ("run", "model.onnx", "--shape", "batch=-1"),
         ("run", "model.onnx", "--shape", "nothing=1x2"),
+        ("run", "model.onnx", "--shape", "nothing=1"),
+        ("inspect", "model.onnx", "--shape", "nothing=1"),
         ("run", "model.onnx", "--input", "z=x.npy"),
         ("run", "model.onnx", "--input", "x=absent.npy"),
         ("run", "model.onnx", "--inputs", "absent"),
@@ -66,7 +68,8 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
 def test_exit_code_2(lathe, arguments):
     done = lathe(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr
+    assert re.match(r"lathe: error E\d{4}: ", done.stderr)
+    assert lathe(*arguments, "--json").json["error"]["code"]
 
 
 def test_exit_code_1_for_a_broken_file(lathe, place):
@@ -118,6 +121,8 @@ def test_inspect(lathe):
     fixed = lathe("inspect", "model.onnx", "--shape", "batch=8", "--json").json
     assert fixed["flops"] >= 2 * 8 * 3 * 4
     assert fixed["memory"]["total"] >= 64
+    by_input = lathe("inspect", "model.onnx", "--shape", "x=8x3", "--json").json
+    assert by_input["flops"] == fixed["flops"] and by_input["memory"] == fixed["memory"]
 
 
 def test_inspect_shows_the_graph(lathe):
@@ -194,6 +199,12 @@ def test_bench(lathe):
     assert j["runs"] > 1 and j["runs_per_second"] > 0 and j["threads"] == 1
     assert j["peak_resident_bytes"] > 1 << 20
     assert 0 <= j["idle_cpu"] < 0.5
+
+
+def test_what_takes_long_is_told_on_standard_error(lathe):
+    assert lathe("bench", "model.onnx", "--seconds", "0.1").stderr == ""
+    slow = lathe("bench", "model.onnx", "--seconds", "1.5", "--json")
+    assert re.match(r"lathe: running model.onnx \(\d+ s\)\n", slow.stderr) and slow.json["runs"]
 
 
 def test_convert_to_external_data_and_back(lathe, place):
