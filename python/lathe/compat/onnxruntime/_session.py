@@ -341,6 +341,7 @@ class IOBinding:
 
     def clear_binding_inputs(self) -> None:
         self._inputs.clear()
+        self._context = None
 
     def clear_binding_outputs(self) -> None:
         self._targets.clear()
@@ -362,12 +363,13 @@ class IOBinding:
         if not targets:
             self._results = {n: OrtValue(v) for n, v in zip(wanted, session._run(wanted, feed, run_options))}
             return
-        # A context of its own: bindings stay with it until the next run.
-        context = self._context = session._engine._engine.create_context()
+        if self._context is None:
+            self._context = session._engine._engine.create_context()
+        context = self._context
         for name, value in feed.items():
             context.bind_input(name, value)
-        for name, target in targets.items():
-            context.bind_output(name, target._tensor())
+        for name in wanted:
+            context.bind_output(name, targets[name]._tensor() if name in targets else None)
         context.run_bound(run_options._control if run_options else None)
         self._results = {name: targets.get(name) or OrtValue(context.output(name)) for name in wanted}
 
