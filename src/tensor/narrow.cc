@@ -50,7 +50,7 @@ uint32_t encode(double x, const Format& f, bool saturate) {
   const uint32_t sign = std::signbit(x) ? 1u << sign_shift(f) : 0;
   const uint32_t nan = f.fnuz ? 1u << sign_shift(f) : sign | ((1u << sign_shift(f)) - 1);
   if (std::isnan(x)) {
-    if (f.finite) return largest(f);  // no NaN to say it with: the largest number
+    if (f.finite) return 1u << sign_shift(f);  // no NaN to say it with: -0, as ml_dtypes writes it
     if (f.infinity) return sign | ((((1u << f.exponent) - 1) << f.mantissa) | (1u << (f.mantissa - 1)));
     return nan;
   }

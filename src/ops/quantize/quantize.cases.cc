@@ -31,6 +31,11 @@ void cases_quantize(CaseTable& t) {
       .input<float>({}, {2})
       .input<uint8_t>({}, {128})
       .expect<float>({3}, {-256, 0, 254});
+  t.add("DequantizeLinear", "a zero point of one element")
+      .input<int8_t>({2}, {1, 4})
+      .input<float>({1}, {0.5f})
+      .input<int8_t>({}, {2})
+      .expect<float>({2}, {-0.5f, 1});
   t.add("DequantizeLinear", "per axis")
       .input<int8_t>({2, 2}, {1, 2, 3, 4})
       .input<float>({2}, {1, 0.5f})

@@ -21,12 +21,13 @@ struct QuantizationGrid {
       c.fail(Code::node_bad_attribute, "a block_size of 0 or more", std::to_string(block_size), {});
     const auto& x = c.shape(0);
     const auto& scale = c.shape(1);
-    if (c.has(2)) {
+    const bool one_scale = holds_one(scale);
+    if (c.has(2) && !(one_scale && holds_one(c.shape(2)))) {
       c.require(c.rank(2) == c.rank(1), "a zero point of the scale's shape", c.text(c.shape(2)));
       for (size_t i = 0; i < scale.size(); ++i)
         c.same(scale[i], c.shape(2)[i], "sizes of scale and zero point");
     }
-    if (const auto n = known(c.product(scale)); scale.empty() || (n && *n == 1 && scale.size() == 1)) return;
+    if (one_scale) return;
     const auto a = static_cast<size_t>(c.axis(axis, c.rank(0)));
     if (block_size == 0) {
       c.require(scale.size() == 1, "a scale of rank 0 or 1", c.text(scale), "blocks need block_size");
@@ -37,6 +38,13 @@ struct QuantizationGrid {
     for (size_t i = 0; i < x.size(); ++i)
       c.same(scale[i], i == a ? ceil_div(x[i], D(block_size)) : x[i],
              "scales and blocks along axis " + std::to_string(i));
+  }
+
+ private:
+  /// A scalar, or the vector of one element that many exporters write instead.
+  template <class D>
+  static bool holds_one(const std::vector<D>& shape) {
+    return shape.empty() || (shape.size() == 1 && known(shape[0]) == std::optional<int64_t>(1));
   }
 };
 

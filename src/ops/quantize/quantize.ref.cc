@@ -19,7 +19,7 @@ class ScaleIndex {
     for (size_t i = a + 1; i < x.size(); ++i) inner_ *= x[i];
     block_ = std::max<int64_t>(op.block_size, 1);
     blocked_ = op.block_size > 0;
-    blocks_ = (size_ + block_ - 1) / block_;
+    blocks_ = size_ / block_ + (size_ % block_ != 0);
   }
   int64_t operator()(int64_t i) const {
     if (single_) return 0;
