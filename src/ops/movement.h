@@ -123,6 +123,11 @@ void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides
   Poller poll(c);
   do {
     const T* p = from + at.offset();
+    if (step == 1) {
+      poll.copy(p, row, to);
+      to += row;
+      continue;
+    }
     for (int64_t i = 0; i < row;) {
       const int64_t end = std::min(row, i + 65536);
       poll.did(end - i);
