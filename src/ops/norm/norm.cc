@@ -45,9 +45,17 @@ void batch_norm_14_from_9(UpgradeContext& u) {
   if (training) node.attributes.set("training_mode", int64_t{1});
 }
 
-/// ONNX Runtime wrote this operator into models before the standard had it, with the same meaning. Nothing is
-/// exported that way, which is what this upgrade is for.
-void layer_norm_17_from_1(UpgradeContext&) {}
+/// ONNX Runtime wrote this operator into models before the standard had it, and lets X be of another type
+/// than the other inputs and Y. Since it does not check the attributes of its own operators, some models
+/// misspell one, to no effect.
+void layer_norm_17_from_1(UpgradeContext& u) {
+  u.node().attributes.erase("epsion");
+  const DataType x = u.input_type(0).elem, scale = u.input_type(1).elem;
+  if (x == scale || scale == DataType::undefined) return;
+  Attributes to;
+  to.set("to", static_cast<int64_t>(scale));
+  u.node().inputs[0] = u.insert("Cast", {u.node().inputs[0]}, to)[0];
+}
 
 /// Scale and bias of each group become those of its channels.
 void group_norm_21_from_18(UpgradeContext& u) {
@@ -123,8 +131,9 @@ void declare_norm(SchemaCatalog& c) {
       .contract(statistics);
   c.add("LayerNormalization")
       .version(1,
-               "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {stash_type: int = 1, epsilon: "
-               "float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; U: float bfloat16]")
+               "(X: T, Scale: V, B?: V) -> (Y: V, Mean?: U, InvStdDev?: U) {epsion: float, stash_type: int = "
+               "1, epsilon: float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; V: @float_13; U: "
+               "float bfloat16]")
       .version(17,
                "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {stash_type: int = 1, epsilon: "
                "float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; U: float bfloat16]",
