@@ -7,6 +7,7 @@
 
 typedef float Four __attribute__((vector_size(16)));
 typedef int32_t FourInts __attribute__((vector_size(16)));
+typedef uint32_t FourBits __attribute__((vector_size(16)));
 
 struct Vec {
   static constexpr int64_t width = 4;
@@ -77,14 +78,14 @@ LATHE_INLINE Vec ceil(Vec x) {
 
 LATHE_INLINE Vec scale_by_power(Vec x, Vec n) {
   const FourInts whole = __builtin_convertvector(n.v, FourInts), half = whole >> 1, rest = whole - half;
-  return {x.v * Four((half + 127) << 23) * Four((rest + 127) << 23)};
+  return {x.v * Four(FourBits(half + 127) << 23) * Four(FourBits(rest + 127) << 23)};
 }
 LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
   const Mask tiny = x < set(std::numeric_limits<float>::min());
-  const FourInts bits = FourInts(select(tiny, x * set(8388608.0f), x).v);
+  const FourBits bits = FourBits(select(tiny, x * set(8388608.0f), x).v);
   // Counting from the bits of 0.75 puts the mantissa into [0.75, 1.5).
-  const FourInts e = (bits - 0x3f400000) >> 23;
-  mantissa = {Four(bits - (e << 23))};
+  const FourInts e = FourInts(bits - 0x3f400000u) >> 23;
+  mantissa = {Four(bits - (FourBits(e) << 23))};
   exponent = Vec{__builtin_convertvector(e, Four)} - select(tiny, set(23.0f), zero());
 }
 LATHE_INLINE float sum_of(Vec x) { return (x.v[0] + x.v[2]) + (x.v[1] + x.v[3]); }
