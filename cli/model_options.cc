@@ -108,7 +108,8 @@ std::map<std::string, int64_t> known_symbols(const std::vector<IoInfo>& inputs, 
   for (const auto& [name, size] : sizes.symbols)
     if (!declared.contains(name)) refuse(name);
   for (const auto& [name, shape] : sizes.inputs)
-    if (std::none_of(inputs.begin(), inputs.end(), [&](const IoInfo& io) { return io.name == name; })) refuse(name);
+    if (std::none_of(inputs.begin(), inputs.end(), [&](const IoInfo& io) { return io.name == name; }))
+      refuse(name);
   return symbols;
 }
 
@@ -128,8 +129,8 @@ NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& size
       for (const std::string& name : d.symbols())
         if (symbols.emplace(name, 1).second && assumed) assumed->push_back(name);
       shape.push_back(d.evaluate([&](std::string_view name) -> std::optional<int64_t> {
-                          return symbols.at(std::string(name));
-                        }).value_or(1));
+                         return symbols.at(std::string(name));
+                       }).value_or(1));
     }
     shapes[io.name] = shape;
   }

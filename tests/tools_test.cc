@@ -16,9 +16,7 @@ namespace {
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-Tensor floats(std::vector<float> v) {
-  return Tensor::from<float>(Shape{static_cast<int64_t>(v.size())}, v);
-}
+Tensor floats(std::vector<float> v) { return Tensor::from<float>(Shape{static_cast<int64_t>(v.size())}, v); }
 
 TEST(Glob, MatchesAsShellsDo) {
   EXPECT_TRUE(glob_match("*", ""));
@@ -75,7 +73,8 @@ TEST(Statistics, LeaveOutWhatIsNoNumber) {
 }
 
 TEST(RandomTensor, FollowsTheSeedAndTheType) {
-  const Tensor a = random_tensor(DataType::float32, {1000}, 1), b = random_tensor(DataType::float32, {1000}, 1);
+  const Tensor a = random_tensor(DataType::float32, {1000}, 1),
+               b = random_tensor(DataType::float32, {1000}, 1);
   EXPECT_TRUE(compare(a, b, 0, 0).equal);
   EXPECT_FALSE(compare(a, random_tensor(DataType::float32, {1000}, 2), 0, 0).equal);
   const auto s = statistics(a);
@@ -146,8 +145,9 @@ TEST(Inspect, CountsWork) {
   EXPECT_EQ(flops(one_node("Gemm", {value("a", {"2", "3"}), value("b", {"3", "5"})})), "60");
   EXPECT_EQ(flops(one_node("Conv", {value("x", {"1", "3", "8", "8"}), value("w", {"4", "3", "3", "3"})})),
             std::to_string(2 * 4 * 6 * 6 * 27));
-  EXPECT_EQ(flops(one_node("ConvTranspose", {value("x", {"1", "3", "4", "4"}), value("w", {"3", "2", "3", "3"})})),
-            std::to_string(2 * 3 * 16 * 18));
+  EXPECT_EQ(
+      flops(one_node("ConvTranspose", {value("x", {"1", "3", "4", "4"}), value("w", {"3", "2", "3", "3"})})),
+      std::to_string(2 * 3 * 16 * 18));
   EXPECT_EQ(flops(one_node("Exp", {value("x", {"7", "3"})})), "21");
   EXPECT_EQ(flops(one_node("Transpose", {value("x", {"7", "3"})})), "0");
 }
