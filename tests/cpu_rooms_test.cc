@@ -10,7 +10,9 @@
 #include <set>
 
 #include "kernel/facts.h"
+#include "lathe/engine.h"
 #include "ops/cases.h"
+#include "support/case_model.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -56,7 +58,7 @@ class OpContext : public WorkerContext {
 
 /// Shapes of the outputs by the operator's rule; types as the reference gave them.
 void declare_outputs(const OpCase& k, const OpCodec& codec, const void* op, OpContext& c,
-                     const std::vector<Value>* like) {
+                     const std::vector<Value>& like) {
   std::vector<Fact<int64_t>> in(k.inputs.size()), out(k.outputs);
   for (size_t i = 0; i < in.size(); ++i)
     if (k.inputs[i].is_tensor()) describe_value(k.inputs[i], in[i]);
@@ -64,19 +66,19 @@ void declare_outputs(const OpCase& k, const OpCodec& codec, const void* op, OpCo
   ShapeContext<int64_t> shapes(in, out);
   codec.shape(op, shapes);
   for (size_t i = 0; i < out.size(); ++i)
-    if (out[i].ranked)
-      c.declare(i, like ? (*like)[i].tensor().type() : k.inputs[0].tensor().type(),
-                Shape(out[i].shape.begin(), out[i].shape.end()));
+    if (out[i].ranked) c.declare(i, like[i].tensor().type(), Shape(out[i].shape.begin(), out[i].shape.end()));
 }
 
+/// Through the engine, which knows the types of the outputs by inference.
 std::vector<Value> run_reference(const OpCase& k) {
-  const KernelCatalog& catalog = KernelCatalog::standard();
-  const OpCodec& codec = *catalog.codec_of(k.domain, k.op);
-  const auto op = codec.decode(k.attributes);
-  OpContext c(1, k.inputs, k.outputs);
-  declare_outputs(k, codec, op.get(), c, nullptr);
-  catalog.reference_of(k.domain, k.op)->run(op.get(), c);
-  return c.results();
+  OpCase plain = k;
+  plain.constant.assign(k.inputs.size(), false);
+  onnx::Model m;
+  m.proto = testing::model_of(plain);
+  BuildOptions options;
+  options.backend = "reference";
+  options.threads = 1;
+  return Engine::build(m, options).create_context().run(testing::inputs_of(plain));
 }
 
 void compare(const Tensor& got, const Tensor& want) {
@@ -127,7 +129,7 @@ bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>&
     for (size_t i = 0; i < k.inputs.size(); ++i)
       if (inputs[i].constant)
         if (auto packed = kernel.pack(op.get(), request, i)) c.pack(i, std::move(*packed));
-  declare_outputs(k, codec, op.get(), c, &want);
+  declare_outputs(k, codec, op.get(), c, want);
   kernel.run(op.get(), c);
   EXPECT_EQ(c.most_workspace, kernel.workspace ? kernel.workspace(op.get(), shapes, threads) : 0);
   EXPECT_TRUE(c.scratch_intact());
