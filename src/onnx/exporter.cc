@@ -101,8 +101,11 @@ class Exporter {
   }
 
   std::string take_name(const std::string& wanted) {
-    std::string name = wanted.empty() ? "value" : wanted;
-    for (size_t i = taken_.size(); !taken_.insert(name).second; ++i) name = wanted + "." + std::to_string(i);
+    return unique(taken_, wanted.empty() ? "value" : wanted);
+  }
+  static std::string unique(std::unordered_set<std::string>& taken, const std::string& wanted) {
+    std::string name = wanted;
+    for (size_t i = taken.size(); !taken.insert(name).second; ++i) name = wanted + "." + std::to_string(i);
     return name;
   }
   /// One name for one value everywhere; a captured one is called what it is called outside.
@@ -210,7 +213,8 @@ class Exporter {
     for (auto* list : {&p.input, &p.output})
       while (!list->empty() && list->back().empty()) list->pop_back();
     p.op_type = n.op;
-    p.name = unless_empty(n.name);
+    // Some runtimes refuse two nodes of one name, which inlining and upgrading make.
+    if (!n.name.empty()) p.name = unique(taken_by_nodes_, n.name);
     p.domain = unless_empty(n.domain);
     p.overload = unless_empty(n.overload);
     p.doc_string = unless_empty(n.doc);
@@ -276,7 +280,7 @@ class Exporter {
   int ir_version_ = 4;  // the first whose initializers need not be inputs
   std::map<std::string, int64_t> domains_;
   std::unordered_map<const Graph*, std::unordered_map<ValueId, std::string>> names_;
-  std::unordered_set<std::string> taken_;
+  std::unordered_set<std::string> taken_, taken_by_nodes_;
 };
 
 }  // namespace

@@ -113,13 +113,15 @@ class Saver {
         case SaveOptions::Data::keep:
           return keep(t);
         case SaveOptions::Data::single_file:
-          if (t.is_external())
-            moved_.emplace(&t, without_data(t)).first->second.raw_data = raw_bytes(t, model_);
-          return;
+          return take_in(t);
         case SaveOptions::Data::external:
           return move_out(t, options_.external_threshold);
       }
     });
+  }
+
+  void take_in(const TensorProto& t) {
+    if (t.is_external()) moved_.emplace(&t, without_data(t)).first->second.raw_data = raw_bytes(t, model_);
   }
 
   void keep(const TensorProto& t) {
@@ -140,7 +142,9 @@ class Saver {
   void move_out(const TensorProto& t, int64_t threshold) {
     if (!t.data_type || *t.data_type == static_cast<int32_t>(DataType::string)) return;
     const auto bytes = raw_bytes(t, model_);
-    if (!bytes || static_cast<int64_t>(bytes->size()) < threshold) return;
+    if (!bytes) return;
+    if (static_cast<int64_t>(bytes->size()) < threshold)
+      return take_in(t);  // the file it lay in may not come along
     if (!data_) data_.emplace(directory_, external_name(path_, options_));
     moved_.emplace(&t, data_->put(t, *bytes));
   }

@@ -202,7 +202,6 @@ def test_bench(lathe):
 
 
 def test_what_takes_long_is_told_on_standard_error(lathe):
-    assert lathe("bench", "model.onnx", "--seconds", "0.1").stderr == ""
     slow = lathe("bench", "model.onnx", "--seconds", "1.5", "--json")
     assert re.match(r"lathe: running model.onnx \(\d+ s\)\n", slow.stderr) and slow.json["runs"]
 
