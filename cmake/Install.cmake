@@ -17,6 +17,8 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/latheConfig.cmake.in $
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/latheConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/latheConfig.cmake ${PROJECT_BINARY_DIR}/latheConfigVersion.cmake DESTINATION ${package})
 
+# From the .pc files back to the prefix, so that an installation may be moved.
+file(RELATIVE_PATH LATHE_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 foreach(name lathe lathe_runtime)
   set(LATHE_PC_NAME ${name})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/lathe.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)

