@@ -1,6 +1,5 @@
 """The importer and the exporter on models by other people: inferred output shapes contain the recorded ones, and the saved graph, run
 in ONNX Runtime, gives the recorded outputs. Models with operators that are still missing are skipped by name."""
-import functools
 import json
 import os
 import pathlib
@@ -8,6 +7,8 @@ import re
 import subprocess
 
 import pytest
+
+from support import is_exact, tolerance_of
 
 np = pytest.importorskip("numpy")
 ort = pytest.importorskip("onnxruntime")
@@ -49,10 +50,10 @@ def contains(inferred, array):
 
 
 def is_close(got, want, tolerance):
-    if got.dtype.kind not in "fc":
+    rtol, atol = tolerance
+    if is_exact(got.dtype, atol):
         return np.array_equal(got, want)
-    near = functools.partial(np.allclose, rtol=tolerance.get("rtol", 1e-3), atol=tolerance.get("atol", 1e-4), equal_nan=True)
-    return got.shape == want.shape and near(got, want)
+    return got.shape == want.shape and np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
 
 
 def run_tool(folder, saved):
@@ -86,7 +87,7 @@ def test_saved_graph_gives_the_recorded_answers(folder, tmp_path):
         got = dict(zip(names, session.run(None, feeds)))
         for name, file in case["outputs"].items():
             want = np.load(folder / file, allow_pickle=True)
-            tolerance = meta.get("tolerance_per_output", {}).get(name) or meta.get("tolerance", {})
+            tolerance = tolerance_of(meta, folder.name, name)
             assert contains(facts["outputs"][name], want), f"inferred {name}: {facts['outputs'][name]}, recorded {want.shape}"
             assert is_close(got[name], want, tolerance), f"case {case['id']}: output {name} differs"
 

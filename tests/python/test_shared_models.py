@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lathe
-from support import SHARED, shared
+from support import is_exact, shared, SHARED, tolerance_of
 
 
 def _folders():
@@ -43,8 +43,8 @@ def same(got, want, tolerance):
             same(a, b, tolerance)
     elif want is None or isinstance(want, dict):
         assert got == want
-    elif want.dtype.kind in "fc":
-        np.testing.assert_allclose(got, want, rtol=tolerance["rtol"], atol=tolerance["atol"])
+    elif not is_exact(want.dtype, tolerance[1]):
+        np.testing.assert_allclose(got, want, rtol=tolerance[0], atol=tolerance[1])
         assert got.shape == want.shape
     else:
         np.testing.assert_array_equal(got, want)
@@ -56,8 +56,7 @@ def run_case(engine, folder, meta, case, state):
     inputs.update(state)
     outputs = engine.run(inputs)
     for name, path in case["outputs"].items():
-        tolerance = meta["tolerance_per_output"].get(name, meta["tolerance"])
-        same(outputs[name], read(folder / path), tolerance)
+        same(outputs[name], read(folder / path), tolerance_of(meta, folder.name, name))
     return outputs
 
 

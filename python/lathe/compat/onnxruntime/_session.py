@@ -141,6 +141,8 @@ class InferenceSession:
             path_or_bytes = bytes(path_or_bytes)
         if not isinstance(path_or_bytes, (str, bytes, os.PathLike)):
             raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
+        if path_or_bytes == b"":
+            raise error("InvalidArgument", "No graph was found in the protobuf.")
         if provider_options is not None and len(provider_options) != len(providers or ()):
             raise ValueError("'providers' and 'provider_options' should be the same length if both are given.")
         self._model_path = path_or_bytes if not isinstance(path_or_bytes, bytes) else None
