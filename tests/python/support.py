@@ -44,7 +44,7 @@ def tolerance_of(meta, model, output):
     chosen = model_wide if "ill_conditioned" in excepted else {**model_wide, **own}
     atol = chosen["atol"]
     if "half_intermediates" in excepted:
-        atol = max(atol, 2**-10 * own.get("max_abs_expected", 0))
+        atol = max(atol, 2**-9 * own.get("max_abs_expected", 0))
     if "one_step_apart" in excepted:
         atol = max(atol, 0.0785)
     return chosen["rtol"], atol

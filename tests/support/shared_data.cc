@@ -104,7 +104,7 @@ std::vector<ConformanceCase> model_cases(const fs::path& shared, bool micro) {
     if (meta.contains("tolerance_per_output") && !excepted("ill_conditioned", c.name))
       for (const auto& [name, t] : meta["tolerance_per_output"].items()) {
         const double half =
-            excepted("half_intermediates", c.name) ? 0x1p-10 * t.value("max_abs_expected", 0.0) : 0;
+            excepted("half_intermediates", c.name) ? 0x1p-9 * t.value("max_abs_expected", 0.0) : 0;
         const double step = excepted("one_step_apart", c.name) ? 0.0785 : 0;
         c.per_output[name] = {t.value("rtol", c.rtol), std::max({half, step, t.value("atol", c.atol)})};
       }
