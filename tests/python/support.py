@@ -24,6 +24,20 @@ def shared(*parts):
     return path
 
 
+def built_tool(name):
+    """A program of tests/tools (LATHE_BUILD names the build's folder; default: the newest under build/)."""
+    folders = [pathlib.Path(os.environ["LATHE_BUILD"])] if "LATHE_BUILD" in os.environ else sorted(ROOT.glob("build/*"))
+    found = [path for path in (folder / "tests" / name for folder in folders) if path.exists()]
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name} is not built: cmake --build --preset release")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
+def standard(meta):
+    """Whether all operators of a model are ai.onnx's, by its meta.json."""
+    return all("::" not in name for name in meta["ops"])
+
+
 def make_model(nodes, inputs, outputs, initializers=(), opset=17, ir_version=8, **fields):
     """From (name, element type, shape) triples; a ValueInfoProto may stand for one."""
     infos = [

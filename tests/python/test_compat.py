@@ -7,13 +7,13 @@ import threading
 import numpy as np
 import onnx
 import onnx.helper as oh
+import onnxruntime as theirs
 import pytest
 
 import lathe.compat
 import lathe.compat.onnxruntime as ours
 from support import FLOAT, ROOT, make_model
 
-theirs = pytest.importorskip("onnxruntime")
 theirs.set_default_logger_severity(4)
 both = pytest.mark.parametrize("ort", [ours, theirs], ids=["lathe", "onnxruntime"])
 

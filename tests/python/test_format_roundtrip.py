@@ -1,9 +1,5 @@
-"""Every model at hand through Lathe and back, compared field by field with what the onnx package reads.
+"""Every model at hand through Lathe and back, compared field by field with what the onnx package reads."""
 
-Runs the tool onnx_roundtrip of the build (LATHE_BUILD names its folder; default: the newest under build/)."""
-
-import os
-import pathlib
 import subprocess
 
 import numpy as np
@@ -11,33 +7,17 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("LATHE_SHARED", SOURCE.parent / "shared"))
-
-
-def find_tool():
-    if "LATHE_BUILD" in os.environ:
-        return pathlib.Path(os.environ["LATHE_BUILD"]) / "tests" / "onnx_roundtrip"
-    built = sorted(SOURCE.glob("build/*/tests/onnx_roundtrip"), key=lambda p: p.stat().st_mtime)
-    return built[-1] if built else None
-
-
-def need(condition, what):
-    if not condition:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+from support import built_tool, shared
 
 
 @pytest.fixture(scope="module")
 def tool():
-    found = find_tool()
-    need(found and found.exists(), "onnx_roundtrip is not built")
-    return found
+    return built_tool("onnx_roundtrip")
 
 
 @pytest.fixture(scope="module")
 def models():
-    need(SHARED.is_dir(), "the shared data is absent: set LATHE_SHARED")
-    found = sorted(SHARED.rglob("*.onnx"))
+    found = sorted(shared().rglob("*.onnx"))
     assert len(found) > 2000
     return found
 
@@ -86,8 +66,7 @@ def test_bytes_are_lossless(tool, models, tmp_path):
 
 
 def test_tensor_files_are_lossless(tool, tmp_path):
-    need(SHARED.is_dir(), "the shared data is absent: set LATHE_SHARED")
-    files = sorted(SHARED.rglob("node/**/input_*.pb"))[:3000]
+    files = sorted(shared().rglob("node/**/input_*.pb"))[:3000]
     assert files
     pairs = targets(files, tmp_path / "pb", ".pb")
     assert convert(tool, "bytes", pairs) == {}

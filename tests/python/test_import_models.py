@@ -1,30 +1,25 @@
 """The importer and the exporter on models by other people: inferred output shapes contain the recorded ones, and the saved graph, run
-in ONNX Runtime, gives the recorded outputs. Models with operators that are still missing are skipped by name."""
+in ONNX Runtime, gives the recorded outputs. Models with operators of other domains that are still
+missing are skipped by name."""
 import json
-import os
-import pathlib
 import re
 import subprocess
 
+import numpy as np
+import onnxruntime as ort
 import pytest
 
-from support import is_exact, tolerance_of
+from support import SHARED, built_tool, is_exact, shared, standard, tolerance_of
 
-np = pytest.importorskip("numpy")
-ort = pytest.importorskip("onnxruntime")
-
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-MODELS = pathlib.Path(os.environ.get("LATHE_SHARED", SOURCE.parent / "shared")) / "models"
-TOOL = pathlib.Path(os.environ.get("LATHE_IMPORT_TOOL", SOURCE / "build/release/tests/import_tool"))
+MODELS = SHARED / "models"
 FOLDERS = sorted(f.parent for pattern in ("*/meta.json", "micro/*/meta.json") for f in MODELS.glob(pattern))
 UNKNOWN_OPERATOR = {"E2301", "E2302", "E2003"}
 
 
 def test_models_and_tool_are_there():
-    for path in (MODELS, TOOL):
-        if not path.exists() and os.environ.get("CI") != "true":
-            pytest.skip(f"{path} is absent")
-        assert path.exists()
+    shared("models")
+    built_tool("import_tool")
+    assert len(FOLDERS) > 700
 
 
 def shape_of(text):
@@ -57,17 +52,16 @@ def is_close(got, want, tolerance):
 
 
 def run_tool(folder, saved):
-    run = subprocess.run([TOOL, folder / "model.onnx", saved], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([built_tool("import_tool"), folder / "model.onnx", saved], capture_output=True, text=True, timeout=120)
     assert run.returncode in (0, 1), run.stderr[-500:]
     facts = json.loads(run.stdout)
     missing = [f["text"] for f in facts.get("findings", []) if f["code"] in UNKNOWN_OPERATOR]
-    if run.returncode == 1 and missing:
+    if run.returncode == 1 and missing and not standard(json.loads((folder / "meta.json").read_text())):
         pytest.skip("waits for an operator: " + missing[0])
     assert run.returncode == 0, facts["findings"]
     return facts
 
 
-@pytest.mark.skipif(not TOOL.exists(), reason="import_tool is not built")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
 def test_saved_graph_gives_the_recorded_answers(folder, tmp_path):
     meta = json.loads((folder / "meta.json").read_text())
@@ -94,11 +88,7 @@ def test_saved_graph_gives_the_recorded_answers(folder, tmp_path):
 
 # Exported transformers, whose reshapes are computed: Shape → Gather → Concat → Reshape. (ort_bert_toy computes a size with
 # floats, which is not followed: its sizes are known when it runs.)
-@pytest.mark.skipif(not TOOL.exists(), reason="import_tool is not built")
 @pytest.mark.parametrize("name", ["ort_tfbert_mrpc", "ort_masked_lm_head", "stories260k_opset17"])
 def test_shapes_of_transformers_resolve(name, tmp_path):
-    folder = MODELS / name
-    if not folder.exists():
-        pytest.skip(f"{folder} is absent")
-    facts = run_tool(folder, tmp_path / "saved.onnx")
+    facts = run_tool(shared("models", name), tmp_path / "saved.onnx")
     assert facts["unresolved"] == 0

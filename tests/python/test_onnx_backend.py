@@ -13,7 +13,7 @@ from support import FLOAT, make_model
 
 # Gradient is a training operator (ai.onnx.preview.training).
 TRAINING = ("test_gradient_of_add_cpu", "test_gradient_of_add_and_mul_cpu")
-NODE_FLOOR = 0.6
+NODE_FLOOR = 0.89
 
 WHOLE = (
     "OnnxBackendSimpleModelTest",

@@ -32,6 +32,12 @@ def test_commands_run():
         assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
+def test_the_table_of_differences_is_the_codes():
+    done = subprocess.run([sys.executable, "tests/differential", "--known"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout in (ROOT / "docs" / "differences.md").read_text()
+
+
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target

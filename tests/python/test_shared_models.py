@@ -6,18 +6,13 @@ import numpy as np
 import pytest
 
 import lathe
-from support import is_exact, shared, SHARED, tolerance_of
+from support import SHARED, is_exact, shared, standard, tolerance_of
 
 
 def _folders():
     root = SHARED / "models"
     found = sorted(p.parent for pattern in ("*/meta.json", "micro/*/meta.json") for p in root.glob(pattern))
     return [pytest.param(p, id=p.name) for p in found if standard(json.loads((p / "meta.json").read_text()))]
-
-
-def standard(meta):
-    """Whether all its operators are ai.onnx's."""
-    return all("::" not in name for name in meta["ops"])
 
 
 def from_json(j):

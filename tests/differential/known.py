@@ -1,0 +1,118 @@
+"""Where the others differ from Lathe and were looked at: whom, when, and why Lathe stays as it is."""
+
+import dataclasses
+from typing import Callable
+
+import numpy as np
+
+ORT, REFERENCE = "onnxruntime", "onnx.reference"
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    ops: str  # names, separated by spaces
+    whom: str
+    when: str
+    holds: Callable
+    why: str
+
+
+def _attribute(p, name, default=None):
+    return p.attributes.get(name, default)
+
+
+def _has_nan(p):
+    return any(isinstance(v, np.ndarray) and v.dtype.kind in "fV" and np.isnan(v.astype(np.float64)).any() for v in p.inputs)
+
+
+def _same(p):
+    return str(_attribute(p, "auto_pad", "")).startswith("SAME")
+
+
+def _always(p):
+    return True
+
+
+_REDUCTIONS = "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
+_POOLS = "MaxPool AveragePool LpPool"
+
+KNOWN = (
+    Known(_REDUCTIONS, ORT, "a size is 0", lambda p: 0 in p.inputs[0].shape,
+          "the axis that is reduced stays in its shape; the standard drops it, or makes it 1"),
+    Known("ReduceMax ReduceMin", ORT, "NaN", _has_nan, "NaN comes out or not, as the order has it; here it does, as in NumPy"),
+    Known("ReduceSumSquare", REFERENCE, "integers", lambda p: p.inputs[0].dtype.kind in "iu", "gives int64 for int32"),
+    Known(_POOLS, ORT, "auto_pad SAME with dilations", lambda p: _same(p) and "dilations" in p.attributes,
+          "the standard: ceil(input / stride), whatever the dilation"),
+    Known(_POOLS, ORT, "auto_pad VALID with ceil_mode",
+          lambda p: _attribute(p, "auto_pad") == "VALID" and _attribute(p, "ceil_mode"),
+          "the standard has a formula of its own for this; it counts no window that begins in the last stride"),
+    Known(_POOLS, ORT, "auto_pad SAME, strides beyond the kernel", _same, "pads by less than nothing"),
+    Known(_POOLS, REFERENCE, "always", _always, "shapes, indices and pads of its own in ceil_mode, VALID and SAME"),
+    Known("ConvTranspose", ORT, "auto_pad SAME, strides beyond the kernel", _same,
+          "the standard: the output is stride times input"),
+    Known("ConvTranspose", REFERENCE, "auto_pad SAME, strides beyond the kernel", _same, "begins with the padding of the end"),
+    Known("GlobalMaxPool", REFERENCE, "always", _always, "drops spatial axes"),
+    Known("LSTM GRU RNN", ORT, "a sequence of length 0", lambda p: p.inputs[4] is not None and 0 in p.inputs[4],
+          "its last state is 0; here it is the initial state, as in TensorFlow"),
+    Known("ReduceMean", REFERENCE, "the mean of no integers", lambda p: 0 in p.inputs[0].shape, "0/0 is not defined for them"),
+    Known("ReduceProd ReduceSum ReduceSumSquare ReduceL1 ReduceL2", ORT, "integers that overflow",
+          lambda p: p.inputs[0].dtype.kind in "iu", "saturates in some shapes"),
+    Known("GroupNormalization MeanVarianceNormalization", REFERENCE, "a small variance", _always,
+          "takes the difference of two great numbers for it"),
+    Known("GroupNormalization", ORT, "a small variance", _always, "takes the difference of two great numbers for it"),
+    Known("Resize", REFERENCE, "a fractional size", lambda p: len(p.inputs) == 3, "rounds otherwise, and holds a size of 1.2 for more than one"),
+    Known("Resize", REFERENCE, "pytorch_half_pixel to a size of 1",
+          lambda p: _attribute(p, "coordinate_transformation_mode") == "pytorch_half_pixel", "does not begin at 0"),
+    Known("Gemm", REFERENCE, "version 6", lambda p: p.opset == 6, "forgets alpha or beta"),
+    Known("LSTM GRU RNN", REFERENCE, "always", _always, "ignores sequence_lens, clip, reverse and peepholes in part"),
+    Known("Hardmax Softmax LogSoftmax", REFERENCE, "opset below 13", lambda p: p.opset < 13,
+          "takes the meaning of version 13 for all"),
+    Known("LRN", REFERENCE, "always", _always, "sums over the wrong channels"),
+    Known("LpNormalization", REFERENCE, "p = 1", lambda p: _attribute(p, "p", 2) == 1, "forgets the absolute value"),
+    Known("MeanVarianceNormalization", ORT, "one element", _always, "0/0 where the standard's body has a small number"),
+    Known("Squeeze", ORT, "axes given, and empty", lambda p: len(p.inputs) > 1 and p.inputs[1].size == 0,
+          "takes them for left out"),
+    Known("SplitToSequence", ORT, "split given and keepdims = 0", lambda p: len(p.inputs) > 1 and not _attribute(p, "keepdims", 1),
+          "the standard: keepdims is ignored then"),
+    Known("Gather", ORT, "strings", lambda p: p.inputs[0].dtype.kind == "O", "leaves most of a string output empty with a scalar index"),
+    Known("StringSplit", ORT, "an empty string and a delimiter", _always, "counts no piece in it; Python and the reference count one, empty"),
+    Known("StringSplit", REFERENCE, "white space at the end after maxsplit", _always, "keeps it; ONNX Runtime trims it too"),
+    Known("StringNormalizer", REFERENCE, "is_case_sensitive = 0", lambda p: not _attribute(p, "is_case_sensitive"),
+          "compares stop words by case all the same"),
+    Known("Slice", REFERENCE, "a negative step that starts before the first element", _always,
+          "the standard clamps the start to 0, NumPy to -1"),
+    Known("Slice", ORT, "a negative step with an end of INT_MAX", _always, "the standard clamps the end to the last element"),
+    Known("Shape", REFERENCE, "end before 0", _always, "the standard clamps it to 0, Python counts from the end"),
+    Known("Unique", REFERENCE, "sorted = 0", lambda p: not _attribute(p, "sorted", 1), "is not in the order of first occurrence"),
+    Known("Resize", ORT, "align_corners with a fractional size", lambda p: "align" in _attribute(p, "coordinate_transformation_mode"),
+          "the standard's own tests keep the fraction of scale times size"),
+    Known("AffineGrid", ORT, "align_corners with a size of 1 in three dimensions", lambda p: _attribute(p, "align_corners"), "divides by zero"),
+    Known("GridSample", ORT, "cubic at the border", lambda p: _attribute(p, "mode") == "cubic", "takes other neighbours outside the image"),
+    Known("Cast CastLike", REFERENCE, "strings", lambda p: any(v.dtype.kind == "O" for v in p.inputs) or _attribute(p, "to") == 8,
+          "NumPy's text of numbers, and Python's truth of text"),
+    Known("Cast CastLike", REFERENCE, "NaN to integers", _has_nan, "not defined"),
+    Known("Cast CastLike", ORT, "float8", lambda p: _attribute(p, "to", 0) >= 17, "is given as plain bytes"),
+    Known("Sign", ORT, "float16 NaN", _has_nan, "0 in one type, NaN in others"),
+    Known("Pow", ORT, "integers that overflow", _always, "goes through floating point"),
+    Known("Mod", ORT, "fmod of 64-bit integers", lambda p: p.inputs[0].dtype.itemsize == 8, "goes through floating point"),
+    Known("Shrink", ORT, "32-bit integers", lambda p: p.inputs[0].dtype.kind in "iu", "goes through float"),
+    Known("MatMul Gemm", ORT, "nothing to add up", lambda p: 0 in p.inputs[0].shape or 0 in p.inputs[1].shape,
+          "leaves memory as it was, or forgets beta"),
+    Known("PRelu ReduceLogSumExp", REFERENCE, "infinities", _always, "NaN from 0 times infinity, or infinity less infinity"),
+    Known("BatchNormalization", REFERENCE, "version 9", lambda p: p.opset == 9, "takes another variance"),
+    Known("Clip", REFERENCE, "infinities with a bound left out", _always, "the standard's default is the greatest finite number"),
+)  # fmt: skip
+
+
+def table():
+    """KNOWN as a Markdown table."""
+    rows = [f"| {', '.join(k.ops.split())} | {k.whom} | {k.when} | {k.why} |" for k in KNOWN]
+    return "\n".join(["| operator | who differs | when | how, and why Lathe stays |", "|---|---|---|---|", *rows]) + "\n"
+
+
+def reason(p, whom):
+    """The entry that covers it, or None."""
+    for entry in KNOWN:
+        if entry.whom == whom and p.op in entry.ops.split() and entry.holds(p):
+            return entry
+    return None

@@ -1,0 +1,161 @@
+"""What a generator makes: one node with its inputs; and how it is run by each of the three."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import warnings
+from typing import Any, Optional
+
+import numpy as np
+import onnx
+import onnx.defs
+import onnx.helper as oh
+import onnx.numpy_helper
+import onnx.reference
+import onnxruntime as ort
+
+import lathe
+
+ort.set_default_logger_severity(4)
+
+
+@functools.cache
+def _history(op):
+    return [s for s in onnx.defs.get_all_schemas_with_history() if (s.domain, s.name) == ("", op)]
+
+
+@dataclasses.dataclass
+class Problem:
+    op: str
+    inputs: list[Any]  # arrays; None: left out; a list: a sequence
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    outputs: int = 1
+    opset: int = 23
+    constant: tuple[int, ...] = ()  # inputs that are initializers
+    rtol: float = 1e-4
+    atol: float = 1e-5
+
+    def feed(self):
+        return {f"x{i}": v for i, v in enumerate(self.inputs) if v is not None and i not in self.constant}
+
+    def model(self):
+        infos, initializers, names = [], [], []
+        for i, value in enumerate(self.inputs):
+            names.append("" if value is None else f"x{i}")
+            if value is None:
+                continue
+            if i in self.constant:
+                initializers.append(onnx.numpy_helper.from_array(value, f"x{i}"))
+            elif isinstance(value, list):
+                infos.append(oh.make_tensor_sequence_value_info(f"x{i}", oh.np_dtype_to_tensor_dtype(value[0].dtype), None))
+            else:
+                element = oh.np_dtype_to_tensor_dtype(value.dtype)
+                infos.append(oh.make_tensor_value_info(f"x{i}", element, [f"d{i}_{a}" for a in range(value.ndim)]))
+        while names and not names[-1]:
+            names.pop()
+        outputs = [f"y{i}" for i in range(self.outputs)]
+        node = oh.make_node(self.op, names, outputs, **self.attributes)
+        graph = oh.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=n) for n in outputs], initializers)
+        return oh.make_model_gen_version(graph, opset_imports=[oh.make_opsetid("", self.opset)])
+
+    def at_another_version(self, rng):
+        """Itself, sometimes under another version of the operator that takes these attributes and inputs."""
+        given = sum(v is not None for v in self.inputs)
+        fits = [
+            s.since_version
+            for s in _history(self.op)
+            if 6 <= s.since_version <= 25
+            and not s.deprecated
+            and set(self.attributes) <= set(s.attributes)
+            and s.min_input <= given <= s.max_input
+            and self.outputs <= s.max_output
+        ]
+        if fits and rng.random() < 0.4:
+            self.opset = int(rng.choice(fits))
+        return self
+
+    def __str__(self):
+        def text(v):
+            if v is None:
+                return "absent"
+            if isinstance(v, list):
+                return "[" + ", ".join(map(text, v)) + "]"
+            body = f" {v.tolist()}" if v.size <= 12 else ""
+            return f"{v.dtype}{list(v.shape)}{body}"
+
+        given = ", ".join(text(v) + ("!" if i in self.constant else "") for i, v in enumerate(self.inputs))
+        return f"{self.op}-{self.opset}({given}) {self.attributes}"
+
+
+def run_lathe(p: Problem, backend: str):
+    return list(lathe.build(p.model().SerializeToString(), backend=backend, threads=1).run(p.feed()).values())
+
+
+def run_onnxruntime(p: Problem):
+    model = p.model()
+    model.ir_version = min(model.ir_version, 11)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, p.feed())
+
+
+def run_reference(p: Problem):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return onnx.reference.ReferenceEvaluator(p.model()).run(None, p.feed())
+
+
+def difference(got: list[Any], want: list[Any], rtol: float, atol: float) -> Optional[str]:
+    """None where they agree."""
+    for i, (a, b) in enumerate(zip(got, want, strict=True)):
+        if isinstance(a, list) or isinstance(b, list):
+            if not isinstance(a, list) or not isinstance(b, list) or len(a) != len(b):
+                return f"output {i}: {a} and {b}"
+            inner = difference(a, b, rtol, atol)
+            if inner:
+                return f"output {i}, item: {inner}"
+            continue
+        if a is None or b is None:
+            if a is not b:
+                return f"output {i}: {a} and {b}"
+            continue
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape:
+            return f"output {i}: shapes {a.shape} and {b.shape}"
+        if a.dtype.kind in "OUS":
+            same = np.array_equal(a.astype(str), b.astype(str))
+        elif a.dtype != b.dtype:
+            return f"output {i}: {a.dtype} and {b.dtype}"
+        elif a.dtype.kind in "biu":
+            same = np.array_equal(a, b)
+        else:
+            eps = {2: 2e-3}.get(a.dtype.itemsize, 0) if a.dtype.itemsize < 4 else 0
+            if str(a.dtype) == "bfloat16":
+                eps = 2e-2
+            if a.dtype.itemsize == 1 or str(a.dtype).startswith(("float8", "float4", "int", "uint")):
+                same = np.array_equal(a.astype(np.float32), b.astype(np.float32), equal_nan=True)
+            else:
+                wide = np.complex128 if a.dtype.kind == "c" else np.float64
+                with np.errstate(all="ignore"):
+                    same = np.allclose(a.astype(wide), b.astype(wide), max(rtol, eps), max(atol, eps), equal_nan=True)
+        if not same:
+            return f"output {i}: {_excerpt(a, b)}"
+    return None
+
+
+def _excerpt(a, b):
+    x, y = a.reshape(-1), b.reshape(-1)
+    differing = [k for k in range(x.size) if not (x[k] == y[k] or (x[k] != x[k] and y[k] != y[k]))]
+    k = max(differing, key=lambda k: _distance(x[k], y[k]), default=0)
+    return f"{len(differing)} of {x.size} differ, at {k}: {x[k]!r} and {y[k]!r}"
+
+
+def _distance(u, v):
+    try:
+        d = abs(float(u) - float(v))
+        return d if d == d else float("inf")
+    except (TypeError, ValueError):
+        return 0
