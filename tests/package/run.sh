@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 # The program is the README's own: its first C++ block, with a main around the statements.
 program=$work/program
 mkdir -p "$program"
-cp "$source/tests/package/CMakeLists.txt" "$program/"
+cp "$source"/tests/package/{CMakeLists.txt,save_plan.cpp,run_plan.cpp} "$program/"
 awk '/^```cpp/ { on = 1; next } /^```/ { if (on) exit } on' "$source/README.md" >"$work/block"
 {
   echo '#include <cstdio>'
@@ -22,12 +22,22 @@ awk '/^```cpp/ { on = 1; next } /^```/ { if (on) exit } on' "$source/README.md" 
 cd "$source" # its paths are relative to the source tree
 
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
+cmake -G Ninja -S "$program" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+cmake --build "$work/cmake" >/dev/null
 for flavour in lathe lathe_static; do
-  [ -d "$work/cmake" ] || cmake -G Ninja -S "$program" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
-  cmake --build "$work/cmake" --target with_$flavour >/dev/null
   "$work/cmake/with_$flavour" | grep -qE '^([01]\.[0-9]{3} ){10}$'
   echo "find_package, $flavour: runs"
 done
+
+"$work/cmake/save_plan" examples/digits/digits.onnx "$work/digits.lathe"
+for flavour in lathe_runtime lathe_runtime_static; do
+  [ "$("$work/cmake/plan_with_$flavour" "$work/digits.lathe")" = "$("$work/cmake/with_lathe")" ]
+  echo "find_package, $flavour: runs a plan"
+done
+if readelf -d "$work/cmake/plan_with_lathe_runtime" | grep -q 'liblathe\.so'; then
+  echo "a program for plans needs the whole library"
+  exit 1
+fi
 
 libdir=$(dirname "$(find "$work/prefix" -name liblathe.so | head -1)")
 flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs lathe)
