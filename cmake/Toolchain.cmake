@@ -1,12 +1,14 @@
-# Compiler settings shared by every target.
+# Compiler settings shared by every target: lathe_settings; lathe_plain is the same without sanitizers.
+add_library(lathe_plain INTERFACE)
 add_library(lathe_settings INTERFACE)
-target_compile_options(lathe_settings INTERFACE -Wall -Wextra -Wpedantic -Wno-unused-parameter -fno-math-errno
+target_link_libraries(lathe_settings INTERFACE lathe_plain)
+target_compile_options(lathe_plain INTERFACE -Wall -Wextra -Wpedantic -Wno-unused-parameter -fno-math-errno
                                                 -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 sees ghosts in std::string and std::vector inlined at -O2 and up.
-  target_compile_options(lathe_settings INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
+  target_compile_options(lathe_plain INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
 endif()
-target_include_directories(lathe_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(lathe_plain INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
 if(LATHE_SANITIZE)
   target_compile_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
