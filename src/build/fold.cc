@@ -45,6 +45,8 @@ class Folder {
                                 : Fold::Operand{g.value(v).constant, g.value(v).name, g.value(v).source});
       inputs.push_back(v == no_id ? Value() : *from.back().constant);
     }
+    std::vector<DataType> types;
+    for (ValueId v : n.outputs) types.push_back(v == no_id ? DataType::undefined : g.value(v).type.elem);
     std::vector<Value> results;
     if (left_ == 0) return false;
     try {
@@ -62,7 +64,7 @@ class Folder {
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i] == no_id) continue;
       auto constant = std::make_shared<const Value>(owned(results[i]));
-      made_[constant.get()] = {n.op, n.domain, n.attributes, from, static_cast<uint32_t>(i)};
+      made_[constant.get()] = {n.op, n.domain, n.attributes, from, types, static_cast<uint32_t>(i)};
       ValueInfo& v = g.value(n.outputs[i]);
       v.constant = std::move(constant);
       v.type.shape = SymShape(results[i].tensor().shape().begin(), results[i].tensor().shape().end());

@@ -19,6 +19,7 @@ struct Fold {
     std::string name, source;
   };
   std::vector<Operand> from;
+  std::vector<DataType> outputs;  // of all outputs of the node; undefined: not wanted
   uint32_t output = 0;
 };
 /// By the constant that came of it.

@@ -5,7 +5,7 @@
 
 #include "build/weights.h"
 #include "runtime/program.h"
-#include "runtime/retarget.h"
+#include "runtime/weight_program.h"
 
 namespace lathe {
 namespace {

@@ -14,6 +14,7 @@ uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const st
     w.recipe.op = fold->second.op;
     w.recipe.domain = fold->second.domain;
     w.recipe.attributes = fold->second.attributes;
+    w.recipe.outputs = fold->second.outputs;
     w.recipe.output = fold->second.output;
     for (const Fold::Operand& o : fold->second.from)
       w.recipe.from.push_back(o.constant ? add(o.constant, o.name, o.source) : WeightRecipe::absent);

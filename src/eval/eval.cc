@@ -1,9 +1,6 @@
 #include "eval/eval.h"
 
-#include <algorithm>
-#include <limits>
-
-#include "kernel/facts.h"
+#include "kernel/plain_context.h"
 
 namespace lathe {
 namespace {
@@ -80,54 +77,24 @@ Step prepare(const Ledger& ledger, const Graph& graph, NodeId id) {
   return s;
 }
 
+std::vector<PlainContext::Output> wanted_outputs(const Graph& graph, const Node& n) {
+  std::vector<PlainContext::Output> wanted;
+  for (ValueId v : n.outputs)
+    wanted.push_back({v != no_id, v != no_id ? graph.value(v).type.elem : DataType::undefined});
+  return wanted;
+}
+
 /// What a reference kernel sees.
-class NodeContext final : public KernelContext {
+class NodeContext final : public PlainContext {
  public:
   NodeContext(Ledger& ledger, const Graph& graph, Step& step, std::vector<const Value*> inputs)
-      : ledger_(ledger),
+      : PlainContext(std::move(inputs), wanted_outputs(graph, graph.node(step.node))),
+        ledger_(ledger),
         graph_(graph),
         node_(graph.node(step.node)),
-        step_(step),
-        inputs_(std::move(inputs)),
-        outputs_(node_.outputs.size()),
-        facts_(node_.outputs.size()) {}
+        step_(step) {}
 
-  void run() {
-    infer();
-    step_.kernel->run(step_.op.get(), *this);
-    for (size_t i = 0; i < outputs_.size(); ++i)
-      if (wants(i) && facts_[i].ranked && outputs_[i].empty())
-        out(i);  // an empty tensor that the kernel had no need to touch
-  }
-  std::vector<Value>& results() { return outputs_; }
-  /// Bytes of outputs made here, by output.
-  uint64_t bytes(size_t i) const { return outputs_[i].is_tensor() ? outputs_[i].tensor().bytes() : 0; }
-
-  size_t inputs() const override { return inputs_.size(); }
-  size_t outputs() const override { return outputs_.size(); }
-  bool has(size_t i) const override { return i < inputs_.size() && inputs_[i] && !inputs_[i]->empty(); }
-  const Value& value(size_t i) const override { return *inputs_[i]; }
-  bool wants(size_t i) const override { return i < outputs_.size() && node_.outputs[i] != no_id; }
-
-  Tensor& out(size_t i) override {
-    if (outputs_[i].is_tensor()) return outputs_[i].tensor();
-    if (!facts_[i].ranked)
-      fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
-    return make(i, graph_.value(node_.outputs[i]).type.elem,
-                Shape(facts_[i].shape.begin(), facts_[i].shape.end()));
-  }
-  Tensor& out(size_t i, DataType type, const Shape& shape) override {
-    if (facts_[i].ranked &&
-        !std::equal(shape.begin(), shape.end(), facts_[i].shape.begin(), facts_[i].shape.end()))
-      fail(Code::internal,
-           "output " + std::to_string(i) + " of shape " + ShapeContext<int64_t>::text(facts_[i].shape),
-           lathe::describe(shape));
-    return make(i, type, shape);
-  }
-  void set(size_t i, Value v) override {
-    outputs_[i] = lathe::owned(v);
-    ledger_.take(bytes(i));
-  }
+  void run() { PlainContext::run(*step_.kernel, *step_.codec, step_.op.get()); }
 
   Expected expected(size_t i) const override {
     Expected e;
@@ -139,52 +106,16 @@ class NodeContext final : public KernelContext {
     for (const Dim& d : *t.shape) e.shape->push_back(d.value().value_or(-1));
     return e;
   }
-
-  void* workspace(size_t bytes) override {
-    if (static_cast<size_t>(scratch_.size()) < bytes)
-      scratch_ = Tensor(DataType::uint8, Shape{static_cast<int64_t>(bytes)});
-    return scratch_.data();
-  }
-  void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
-    const int64_t piece = std::max({grain, int64_t{1}, n / 256 + 1});
-    for (int64_t begin = 0; begin < n; begin += std::min(piece, n - begin)) {
-      poll();
-      f(begin, begin + std::min(piece, n - begin));
-    }
-  }
   void poll() override { ledger_.poll(); }
   KernelBody& body(size_t i) override { return *step_.bodies[i]; }
 
  private:
-  void infer() {
-    std::vector<Fact<int64_t>> in(inputs_.size());
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      if (has(i)) describe_value(*inputs_[i], in[i]);
-    for (size_t i = 0; i < facts_.size(); ++i) {
-      facts_[i].present = wants(i);
-      if (wants(i)) facts_[i].type = graph_.value(node_.outputs[i]).type.elem;
-    }
-    ShapeContext<int64_t> c(in, facts_);
-    step_.codec->shape(step_.op.get(), c);
-  }
-  Tensor& make(size_t i, DataType type, const Shape& shape) {
-    if (type == DataType::undefined)
-      fail(Code::internal, "the type of output " + std::to_string(i), "unknown");
-    const int64_t n = checked_count(shape, type, "output");
-    ledger_.take(type == DataType::string ? static_cast<uint64_t>(n) * sizeof(std::string)
-                                          : bytes_for(type, static_cast<size_t>(n)));
-    outputs_[i] = Tensor(type, shape);
-    return outputs_[i].tensor();
-  }
+  void take(uint64_t bytes) override { ledger_.take(bytes); }
 
   Ledger& ledger_;
   const Graph& graph_;
   const Node& node_;
   Step& step_;
-  std::vector<const Value*> inputs_;
-  std::vector<Value> outputs_;
-  std::vector<Fact<int64_t>> facts_;
-  Tensor scratch_;
 };
 
 /// A graph made ready: it runs once (the model) or many times (a body).

@@ -79,7 +79,8 @@ struct WeightRecipe {
       from;  // fold, pack: the weights it was made of, earlier ones; absent: an input left out
   std::string op, domain, kernel;  // fold: the operator; pack: the kernel that asked
   Attributes attributes;
-  uint32_t output = 0;  // fold: which output; pack: which input
+  std::vector<DataType> outputs;  // fold: the types of all outputs of the operator; undefined: not wanted
+  uint32_t output = 0;            // fold: which output; pack: which input
 };
 
 struct Weight {

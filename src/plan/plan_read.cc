@@ -120,6 +120,9 @@ class Reader {
       made.recipe.kernel = text(r->kernel());
       made.recipe.attributes = attributes(r->attributes());
       made.recipe.output = r->output();
+      each(r->outputs(), [&](uint8_t t) {
+        made.recipe.outputs.push_back(enumerator<DataType>(t, data_type_count, "an element type"));
+      });
     }
     const Shape shape = dims(w.dims());
     const auto type = enumerator<DataType>(w.type(), data_type_count, "an element type");

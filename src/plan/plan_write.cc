@@ -36,6 +36,11 @@ class Writer {
     return b_.CreateVector(made);
   }
 
+  static std::vector<uint8_t> numbers(const std::vector<DataType>& types) {
+    std::vector<uint8_t> made;
+    for (DataType t : types) made.push_back(static_cast<uint8_t>(t));
+    return made;
+  }
   flatbuffers::Offset<format::Type> type(const PlanType& t) {
     std::vector<std::string> shape;
     if (t.shape)
@@ -78,8 +83,10 @@ class Writer {
                domain = b_.CreateString(r.domain), kernel = b_.CreateString(r.kernel),
                name = b_.CreateString(w.name);
     const auto from = b_.CreateVector(r.from);
-    const auto recipe = format::CreateRecipe(b_, static_cast<uint8_t>(r.kind), source, from, op, domain,
-                                             kernel, attributes(r.attributes), r.output);
+    const std::vector<uint8_t> outputs = numbers(r.outputs);
+    const auto recipe =
+        format::CreateRecipe(b_, static_cast<uint8_t>(r.kind), source, from, op, domain, kernel,
+                             attributes(r.attributes), r.output, b_.CreateVector(outputs));
     const Tensor& t = w.value.tensor();
     const auto dims = b_.CreateVector(t.shape().data(), t.rank());
     return format::CreateWeight(b_, name, recipe, static_cast<uint8_t>(t.type()), dims, offset, strings(t));

@@ -9,10 +9,7 @@ class Verifier {
 
   void run() {
     require(!plan_.graphs.empty(), "a main graph", "none");
-    for (size_t i = 0; i < plan_.weights.size(); ++i)
-      for (uint32_t from : plan_.weights[i].recipe.from)
-        require(from < i || from == WeightRecipe::absent, "weights made of earlier ones",
-                "weight " + std::to_string(from));
+    for (size_t i = 0; i < plan_.weights.size(); ++i) recipe(plan_.weights[i].recipe, i);
     for (graph_ = 0; graph_ < plan_.graphs.size(); ++graph_) graph(plan_.graphs[graph_]);
     const PlanGraph& main = plan_.graphs[0];
     for (const auto& s : plan_.symbols) require(s.input < main.inputs.size(), "symbols of inputs", s.name);
@@ -22,6 +19,14 @@ class Verifier {
   }
 
  private:
+  void recipe(const WeightRecipe& r, size_t weight) const {
+    for (uint32_t from : r.from)
+      require(from < weight || from == WeightRecipe::absent, "weights made of earlier ones",
+              "weight " + std::to_string(from));
+    if (r.kind == WeightRecipe::Kind::fold)
+      require(r.output < r.outputs.size() && r.outputs[r.output] != DataType::undefined,
+              "a wanted output of a fold", std::to_string(r.output));
+  }
   void graph(const PlanGraph& g) {
     made_.assign(g.values.size(), false);
     for (size_t i = 0; i < g.values.size(); ++i) value(g, i);
