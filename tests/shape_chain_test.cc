@@ -52,6 +52,29 @@ TEST_F(Chain, SlicesOfShapesAndBySizes) {
   EXPECT_EQ(type_of(all_but_one), ValueType::parse("float[batch,max(0, seq - 1),64]").str());
 }
 
+TEST_F(Chain, SizesComputedInFloats) {
+  const auto cast = [&](ValueId v, DataType to) {
+    return g.node("Cast", {v}, attributes({{"to", static_cast<int64_t>(to)}}));
+  };
+  const auto number = [&](float f) { return g.constant(Tensor::scalar(f)); };
+  const auto length = [&](ValueId size) {
+    return type_of(g.node("ConstantOfShape", {as_list(cast(size, DataType::int64))}));
+  };
+  const ValueId seq = cast(size_of(1), DataType::float32);
+  EXPECT_EQ(length(g.node("Min", {seq, number(512)})), ValueType::parse("float[min(512, seq)]").str());
+  const ValueId doubled = g.node("Mul", {seq, number(2)});
+  EXPECT_EQ(length(g.node("Floor", {doubled})), ValueType::parse("float[2*seq]").str());
+  EXPECT_EQ(length(g.node("Div", {g.node("Mul", {doubled, number(3)}), number(6)})), "float[seq]");
+  EXPECT_EQ(length(g.node("Ceil", {g.node("Max", {seq, cast(size_of(0), DataType::float32)})})),
+            ValueType::parse("float[max(batch, seq)]").str());
+  // A quotient that may be no integer is not followed, nor is what a float cannot hold.
+  EXPECT_NE(length(g.node("Div", {seq, number(2)})).find('?'), std::string::npos);
+  EXPECT_NE(length(g.node("Mul", {seq, number(0.5f)})).find('?'), std::string::npos);
+  const ValueId big = g.constant(Tensor::scalar<int64_t>((int64_t{1} << 24) + 1));
+  EXPECT_NE(length(cast(big, DataType::float32)).find('?'), std::string::npos);
+  EXPECT_EQ(length(cast(big, DataType::float64)), "float[16777217]");
+}
+
 TEST_F(Chain, RangeExpandAndTile) {
   const ValueId zero = g.constant(Tensor::scalar<int64_t>(0)), one = g.constant(Tensor::scalar<int64_t>(1));
   const ValueId positions = g.node("Range", {zero, size_of(1), one});

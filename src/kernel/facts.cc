@@ -1,46 +1,8 @@
 #include "kernel/facts.h"
 
+#include "tensor/contents.h"
+
 namespace lathe {
-namespace {
-
-template <class T>
-bool widen(const Tensor& t, std::vector<int64_t>& out) {
-  for (T x : t.as<T>()) {
-    if constexpr (std::is_same_v<T, uint64_t>)
-      if (x > static_cast<uint64_t>(INT64_MAX)) return false;
-    out.push_back(static_cast<int64_t>(x));
-  }
-  return true;
-}
-
-}  // namespace
-
-bool read_integers(const Tensor& t, std::vector<int64_t>& out) {
-  out.clear();
-  if (t.size() > max_tracked_values || (!t.data() && t.size() > 0)) return false;
-  switch (t.type()) {
-    case DataType::int8:
-      return widen<int8_t>(t, out);
-    case DataType::int16:
-      return widen<int16_t>(t, out);
-    case DataType::int32:
-      return widen<int32_t>(t, out);
-    case DataType::int64:
-      return widen<int64_t>(t, out);
-    case DataType::uint8:
-      return widen<uint8_t>(t, out);
-    case DataType::uint16:
-      return widen<uint16_t>(t, out);
-    case DataType::uint32:
-      return widen<uint32_t>(t, out);
-    case DataType::uint64:
-      return widen<uint64_t>(t, out);
-    case DataType::boolean:
-      return widen<uint8_t>(t, out);
-    default:
-      return false;
-  }
-}
 
 void describe_value(const Value& v, Fact<int64_t>& f, bool readable) {
   f.present = !v.empty();

@@ -8,13 +8,9 @@
 
 namespace lathe {
 
-/// Fills `f` from a value in host memory: type, shape, the elements of small integer tensors, the tensor
-/// itself. Reuses the memory that `f` holds already. `readable`: false where the elements are not (yet) there
-/// to be looked at.
+/// Fills `f` from a value in host memory: type, shape, the elements of small tensors of integers
+/// (contents.h), the tensor itself. Reuses the memory that `f` holds already. `readable`: false where the
+/// elements are not (yet) there to be looked at.
 void describe_value(const Value& v, Fact<int64_t>& f, bool readable = true);
-
-/// The elements of an integer or bool tensor as numbers; false when it is another type, has more than
-/// max_tracked_values, or one of them does not fit.
-bool read_integers(const Tensor& t, std::vector<int64_t>& out);
 
 }  // namespace lathe

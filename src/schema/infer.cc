@@ -24,16 +24,9 @@ std::optional<std::vector<Dim>> InferState::values(const Graph& graph, ValueId v
 }
 
 std::optional<std::vector<Dim>> tracked_values(const Tensor& t) {
-  if (!(is_integer(t.type()) || t.type() == DataType::boolean) || t.size() > max_tracked_values)
-    return std::nullopt;
-  std::vector<Dim> values;
-  values.reserve(static_cast<size_t>(t.size()));
-  for (int64_t i = 0; i < t.size(); ++i) {
-    if (t.type() == DataType::uint64 && t.as<uint64_t>()[static_cast<size_t>(i)] > INT64_MAX)
-      return std::nullopt;
-    values.push_back(load_int(t, i));
-  }
-  return values;
+  std::vector<int64_t> numbers;
+  if (!read_integers(t, numbers)) return std::nullopt;
+  return std::vector<Dim>(numbers.begin(), numbers.end());
 }
 
 ValueType without_shape(const ValueType& t) {
@@ -255,8 +248,7 @@ void NodeInference::settle(size_t i) {
                            "correct or remove the declaration in value_info or in the graph's outputs"));
   }
   value.type = std::move(*merged);
-  const bool integers = is_integer(value.type.elem) || value.type.elem == DataType::boolean;
-  if (values_[i] && value.type.is_tensor() && integers)
+  if (values_[i] && value.type.is_tensor() && is_tracked(value.type.elem))
     state_.set_values(g_, v, std::move(*values_[i]));
   else
     state_.forget_values(g_, v);

@@ -14,7 +14,7 @@ namespace lathe {
 /// What inference remembers between nodes. One thread.
 class InferState {
  public:
-  /// Elements of a small integer or bool value, where they are known: computed, or those of a constant.
+  /// Elements of a small value of integers, where they are known: computed, or those of a constant.
   std::optional<std::vector<Dim>> values(const Graph& g, ValueId v) const;
   void set_values(const Graph& g, ValueId v, std::vector<Dim> values) {
     values_[{&g, v}] = std::move(values);
@@ -57,7 +57,7 @@ void infer_node(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& st
 void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state,
                  std::vector<Diagnostic>* findings = nullptr);
 
-/// The elements of an integer or bool tensor of at most max_tracked_values elements.
+/// The elements of a small tensor of integers (contents.h).
 std::optional<std::vector<Dim>> tracked_values(const Tensor& t);
 
 /// `inferred`, completed by what was known before where it knows less. Nothing when they contradict. Unlike

@@ -19,11 +19,9 @@
 #include "lathe/dim.h"
 #include "lathe/error.h"
 #include "lathe/tensor.h"
+#include "tensor/contents.h"
 
 namespace lathe {
-
-/// Largest tensor of integers whose contents are followed element by element through shape arithmetic.
-inline constexpr int64_t max_tracked_values = 1024;
 
 /// What is known about one value.
 template <class D>
@@ -32,8 +30,7 @@ struct Fact {
   DataType type = DataType::undefined;  // undefined: not a tensor
   bool ranked = false;                  // is `shape` known?
   std::vector<D> shape;
-  bool valued =
-      false;  // are all elements known? Integer and bool tensors of at most max_tracked_values elements
+  bool valued = false;  // are all elements known, and integers (of tensors of floats too)? Small tensors only
   std::vector<D> values;  // … row-major
   const Tensor* constant =
       nullptr;  // the whole tensor, of any type, where it is a constant (or, at run time, host data)
@@ -42,7 +39,9 @@ struct Fact {
 template <class D>
 class ShapeContext {
  public:
-  ShapeContext(std::span<const Fact<D>> inputs, std::span<Fact<D>> outputs) : in_(inputs), out_(outputs) {}
+  /// `bounding`: sizes of inputs may be upper bounds, and so may those of outputs; contents are then unknown.
+  ShapeContext(std::span<const Fact<D>> inputs, std::span<Fact<D>> outputs, bool bounding = false)
+      : in_(inputs), out_(outputs), bounding_(bounding) {}
 
   size_t inputs() const { return in_.size(); }
   size_t outputs() const { return out_.size(); }
@@ -87,13 +86,17 @@ class ShapeContext {
     out_[i].values = std::move(values);
   }
   /// A dimension that only the data decide. When planning: a fresh unknown. At run time: none, so leave the
-  /// output undeclared; `if (auto d = c.data_dependent()) c.output(0, {*d, …});` does both.
-  std::optional<D> data_dependent() const {
+  /// output undeclared; `if (auto d = c.data_dependent()) c.output(0, {*d, …});` does both. `most`: what it
+  /// cannot exceed, where that is known: asked for when memory is estimated.
+  std::optional<D> data_dependent(std::optional<D> most = std::nullopt) const {
     if constexpr (std::is_same_v<D, Dim>)
       return Dim::unknown();
     else
-      return std::nullopt;
+      return bounding_ ? most : std::nullopt;
   }
+  /// Is this about upper bounds? Rules whose result may shrink when an input grows must then say the
+  /// greatest.
+  bool bounding() const { return bounding_; }
 
   /// An axis in [-rank, rank), made non-negative; `node_bad_attribute` otherwise.
   int64_t axis(int64_t a, int64_t rank, std::string_view name = "axis") const {
@@ -150,6 +153,7 @@ class ShapeContext {
  private:
   std::span<const Fact<D>> in_;
   std::span<Fact<D>> out_;
+  bool bounding_;
 };
 
 }  // namespace lathe

@@ -63,23 +63,26 @@ struct Mul : Broadcasting {
   }
 };
 
-/// Integers are divided towards zero.
+/// Integers are divided towards zero; quotients of floats are followed where they are integers.
 struct Div : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+    const bool exact = is_float(c.type(0));
+    propagate_values(c, c.type(0), [exact](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1],
-          [](int64_t a, int64_t b, int64_t* r) {
-            if (b == 0 || (a == INT64_MIN && b == -1)) return true;
+          [exact](int64_t a, int64_t b, int64_t* r) {
+            if (b == 0 || (a == INT64_MIN && b == -1) || (exact && a % b != 0)) return true;
             *r = a / b;
             return false;
           },
-          [](const D& a, const D& b) {
+          [exact](const D& a, const D& b) -> std::optional<D> {
             // For what is not negative, towards zero is downwards.
-            return surely_at_least(a, 0) && surely_at_least(b, 1) ? std::optional<D>(floor_div(a, b))
-                                                                  : std::nullopt;
+            if (!surely_at_least(a, 0) || !surely_at_least(b, 1)) return std::nullopt;
+            const D quotient = floor_div(a, b);
+            if (exact && !(quotient * b == a)) return std::nullopt;
+            return quotient;
           });
     });
   }

@@ -8,10 +8,9 @@
 
 namespace lathe {
 
-/// Integers that are known stay known.
+/// Integers that are known stay known, as floats too.
 template <class D>
 void propagate_cast(ShapeContext<D>& c, DataType to) {
-  if (!is_integer(to) && to != DataType::boolean) return;
   propagate_values(c, to, [&](const std::vector<D>& v) -> std::optional<D> {
     if (to != DataType::boolean) return v[0];
     const auto n = known(v[0]);

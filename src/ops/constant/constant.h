@@ -44,11 +44,7 @@ struct Constant {
   void shape(ShapeContext<D>& c) const {
     const Tensor t = tensor();
     c.output(0, std::vector<D>(t.shape().begin(), t.shape().end()));
-    if ((is_integer(t.type()) || t.type() == DataType::boolean) && t.type() != DataType::uint64 &&
-        t.size() <= max_tracked_values) {
-      const auto v = to_ints(t);
-      c.output_values(0, std::vector<D>(v.begin(), v.end()));
-    }
+    if (std::vector<int64_t> v; read_integers(t, v)) c.output_values(0, std::vector<D>(v.begin(), v.end()));
   }
 };
 
@@ -69,9 +65,9 @@ struct ConstantOfShape {
     }
     c.output(0, *sizes);
     const auto count = sizes->size() <= 1 ? known(sizes->empty() ? D(1) : (*sizes)[0]) : std::nullopt;
-    if (count && *count <= max_tracked_values && (is_integer(type()) || type() == DataType::boolean) &&
-        type() != DataType::uint64)
-      c.output_values(0, std::vector<D>(static_cast<size_t>(*count), D(load_int(*value, 0))));
+    std::vector<int64_t> fill{0};
+    if (count && *count <= max_tracked_values && (!value || read_integers(*value, fill)))
+      c.output_values(0, std::vector<D>(static_cast<size_t>(*count), D(fill[0])));
   }
 };
 
@@ -112,7 +108,7 @@ struct Range {
     if (start && limit && delta && start->size() == 1 && limit->size() == 1 && delta->size() == 1) {
       count = count_between((*start)[0], (*limit)[0], (*delta)[0]);
       const auto n = count ? known(*count) : std::nullopt;
-      if (n && *n <= max_tracked_values) {
+      if (n && *n <= max_tracked_values && is_integer(c.type(0))) {
         std::vector<D> all;
         for (int64_t i = 0; i < *n; ++i) all.push_back(i ? plus(all.back(), (*delta)[0]) : (*start)[0]);
         c.output_values(0, std::move(all));

@@ -1,4 +1,4 @@
-// Shape rules of operators that work element by element, and how the contents of small integer tensors pass
+// Shape rules of operators that work element by element, and how the contents of small tensors pass
 // through them.
 #pragma once
 
@@ -19,6 +19,15 @@ struct SameShape {
   }
 };
 
+/// … and of the same contents, where they are integers already: Floor and its kin.
+struct SameIntegers : SameShape {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    SameShape::shape(c);
+    if (const auto* v = c.values(0)) c.output_values(0, *v);
+  }
+};
+
 /// Any number of inputs that broadcast to the output.
 struct Broadcasting {
   void fields(auto&&) {}
@@ -30,10 +39,13 @@ struct Broadcasting {
   }
 };
 
-/// Can an integer (or bool) tensor of this type hold the number? What wraps around is not followed.
+/// Can a tensor of this type hold the number? What wraps around or is rounded is not followed; a symbolic
+/// size is taken to be one that floats hold.
 template <class D>
 bool holds(DataType type, const D& d) {
   const auto n = known(d);
+  if (!is_tracked(type)) return false;
+  if (const int64_t most = exact_integers(type)) return !n || (*n >= -most && *n <= most);
   if (!n) return type != DataType::boolean;
   const int bits = type == DataType::boolean ? 1 : bits_of(type);
   if (is_signed_integer(type))

@@ -5,9 +5,9 @@
 
 namespace lathe {
 
-struct Ceil : SameShape {};
-struct Floor : SameShape {};
-struct Round : SameShape {};
+struct Ceil : SameIntegers {};
+struct Floor : SameIntegers {};
+struct Round : SameIntegers {};
 struct Sqrt : SameShape {};
 struct Reciprocal : SameShape {};
 struct Exp : SameShape {};
