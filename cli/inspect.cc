@@ -61,6 +61,8 @@ Json summary_json(const ModelSummary& s, const std::optional<MemoryInfo>& memory
                    {"activations", memory->activations},
                    {"workspace", memory->workspace},
                    {"outputs", memory->outputs},
+                   {"data_dependent", memory->data_dependent},
+                   {"uncounted", memory->uncounted},
                    {"total", memory->total()}};
   return j;
 }
@@ -95,12 +97,16 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
   fmt::print("work of one run\n  {} floating-point operations{}\n",
              s.flops.is_constant() ? count_text(static_cast<double>(s.flops.constant())) : s.flops.str(),
              s.flops_unknown ? fmt::format(", without {} nodes of unknown shape", s.flops_unknown) : "");
-  if (memory)
-    fmt::print("memory\n  {} ({} weights, {} activations, {} workspace, {} outputs)\n",
-               bytes_text(memory->total()), bytes_text(memory->weights), bytes_text(memory->activations),
-               bytes_text(memory->workspace), bytes_text(memory->outputs));
-  else
+  if (memory) {
+    fmt::print(
+        "memory\n  {}{} ({} weights, {} activations, {} workspace, {} outputs{})\n",
+        memory->data_dependent ? "at most " : "", bytes_text(memory->total()), bytes_text(memory->weights),
+        bytes_text(memory->activations), bytes_text(memory->workspace), bytes_text(memory->outputs),
+        memory->data_dependent ? ", " + bytes_text(memory->data_dependent) + " as the data decide" : "");
+    if (!memory->uncounted.empty()) fmt::print("  and of unknown size: {}\n", join(memory->uncounted, ", "));
+  } else {
     fmt::print("memory\n  known once sizes are: --shape {}=1\n", s.symbols.empty() ? "INPUT" : s.symbols[0]);
+  }
 }
 
 int run(const Options& o, bool json) {

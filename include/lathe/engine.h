@@ -60,11 +60,12 @@ struct BuildOptions {
   bool allow_reference =
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   bool flush_denormals = false;
-  std::vector<std::string> taps = {};       // glob patterns of inner values that a run may be asked for
+  std::vector<std::string> taps =
+      {};  // glob patterns of inner values, of bodies too, that a run may be asked for
   std::shared_ptr<Executor> executor = {};  // null: the library's own quiet pool
   RunControl* control = nullptr;
-  uint64_t memory_limit = 0;                   // bytes one context may hold; 0: none
-  uint64_t fold_limit = uint64_t{256} << 20;   // bytes constant folding may add
+  uint64_t memory_limit = 0;                  // bytes one context may hold, what it returns included; 0: none
+  uint64_t fold_limit = uint64_t{256} << 20;  // bytes constant folding may add
   std::map<std::string, int64_t> shapes = {};  // symbols fixed at build
   onnx::LoadOptions load = {};
   std::vector<std::filesystem::path> plugins = {};  // shared libraries that bring backends or operators
@@ -81,11 +82,15 @@ struct IoInfo {
 };
 
 struct MemoryInfo {
-  uint64_t weights = 0;      // stored arrays of the engine, mapped or packed, shared by all contexts
-  uint64_t activations = 0;  // planned arena of one context at these shapes
-  uint64_t workspace = 0;    // kernels' scratch
-  uint64_t outputs = 0;      // outputs not bound by the caller
-  uint64_t total() const { return weights + activations + workspace + outputs; }
+  uint64_t weights = 0;         // stored arrays of the engine, mapped or packed, shared by all contexts
+  uint64_t activations = 0;     // planned arena of one context at these shapes
+  uint64_t workspace = 0;       // kernels' scratch
+  uint64_t outputs = 0;         // outputs not bound by the caller: kept by the context, or returned
+  uint64_t data_dependent = 0;  // at most: values whose sizes only the data decide, where a bound is known
+  /// Values that are not counted, by name, since nothing bounds them before the run: of any size that the
+  /// data decide, strings, sequences, and what bodies of unknown input shapes compute.
+  std::vector<std::string> uncounted;
+  uint64_t total() const { return weights + activations + workspace + outputs + data_dependent; }
 };
 
 using NamedValues = std::map<std::string, Value, std::less<>>;
@@ -117,9 +122,10 @@ class LATHE_API Engine {
   std::vector<StepInfo> steps() const;
   int threads() const;
 
-  /// Peak bytes that our allocators will hold for these input shapes (missing symbols: bad_argument names
-  /// them). Exact for a fresh context where all shapes follow from the inputs'; what only the data decide is
-  /// not in it, and of bodies (If, Loop, Scan) those whose shapes are fixed, all branches together.
+  /// Peak bytes that our allocators will hold in one run of a fresh context at these input shapes (missing
+  /// symbols: bad_argument names them). Exact where all shapes follow from the inputs'. Else an upper bound,
+  /// all branches of an If together, of all but the values in `uncounted`; not exact either for runs into
+  /// bound memory.
   MemoryInfo memory(const NamedShapes& input_shapes) const;
   /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;
@@ -156,8 +162,8 @@ class LATHE_API Context {
   const Value& output(std::string_view name) const;
   const Value& output(size_t i) const;
 
-  /// Calls back with every tapped inner value of the next runs, under its name in the file; does not change
-  /// the outputs.
+  /// Calls back with every tapped inner value of the next runs, under its name in the file; those of bodies
+  /// (If, Loop, Scan) each time that they run. Does not change the outputs.
   void on_tap(std::function<void(std::string_view name, const Value& value)> listener);
   /// Bytes held now and at most since creation by this context's allocators.
   uint64_t memory_in_use() const;

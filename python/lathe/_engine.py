@@ -150,8 +150,9 @@ class Engine:
         """What runs, in order: operator, kernel, and why other kernels refused."""
         return [Step(**step) for step in self._engine.steps()]
 
-    def memory(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, int]:
-        """Peak bytes for these input shapes: weights, activations, workspace, outputs and their total."""
+    def memory(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, Any]:
+        """Peak bytes for these input shapes: weights, activations, workspace, outputs, at most data_dependent, and their
+        total. `uncounted` names the values that nothing bounds before the run."""
         return self._engine.memory({name: tuple(shape) for name, shape in shapes.items()})
 
     def output_shapes(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:

@@ -106,6 +106,8 @@ nb::dict memory_of(const Engine& e, const nb::dict& shapes) {
   d["activations"] = info.activations;
   d["workspace"] = info.workspace;
   d["outputs"] = info.outputs;
+  d["data_dependent"] = info.data_dependent;
+  d["uncounted"] = info.uncounted;
   d["total"] = info.total();
   return d;
 }

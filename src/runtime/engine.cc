@@ -2,6 +2,7 @@
 #include "kernel/select.h"
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
+#include "runtime/memory_estimate.h"
 #include "runtime/retarget.h"
 
 namespace lathe {
@@ -63,7 +64,7 @@ Layout Engine::Impl::layout_for(const NamedShapes& shapes) const {
 
 Engine Engine::load(const std::filesystem::path& path, const BuildOptions& options) {
   auto extensions = Extensions::load(options.plugins);
-  Plan plan = load_plan(path);
+  Plan plan = load_plan(path, options.load.untrusted);
   retarget(plan, extensions->kernels(), choose_isa(options.isa));
   return EngineAccess::make(
       std::make_shared<const Impl>(std::move(plan), std::move(extensions), program_options(options)));
@@ -98,14 +99,9 @@ std::vector<StepInfo> Engine::steps() const {
 
 MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   const Layout l = impl_->layout_for(shapes);
-  const BodyMemory bodies = body_memory(impl_->program, 0, l);
-  MemoryInfo m;
-  m.weights = impl_->program.weight_bytes();
-  for (size_t bytes : l.arena) m.activations += bytes;
-  m.activations += bodies.arena;
-  m.workspace = l.workspace + bodies.workspace;
-  m.outputs = l.output_bytes;
-  return m;
+  MemoryEstimate e = estimate_memory(impl_->program, l);
+  return {impl_->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
+          std::move(e.uncounted)};
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {

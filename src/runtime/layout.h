@@ -51,10 +51,4 @@ struct Layout {
 /// Runs the shape rules and places the values. Throws what the rules throw, told the node.
 Layout make_layout(const Program& program, size_t graph, const ShapeKey& key);
 
-/// What contexts hold beyond this for bodies whose input shapes are fixed.
-struct BodyMemory {
-  uint64_t arena = 0, workspace = 0;
-};
-BodyMemory body_memory(const Program& program, size_t graph, const Layout& layout);
-
 }  // namespace lathe

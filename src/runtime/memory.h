@@ -29,6 +29,24 @@ class MemoryAccount {
   uint64_t limit_, used_ = 0, peak_ = 0;
 };
 
+/// What is taken from an account for a while.
+class MemoryCharge {
+ public:
+  explicit MemoryCharge(MemoryAccount& account) : account_(account) {}
+  MemoryCharge(const MemoryCharge&) = delete;
+  MemoryCharge& operator=(const MemoryCharge&) = delete;
+  ~MemoryCharge() { account_.give(bytes_); }
+  /// Throws Code::run_memory_limit.
+  void take(uint64_t bytes) {
+    account_.take(bytes);
+    bytes_ += bytes;
+  }
+
+ private:
+  MemoryAccount& account_;
+  uint64_t bytes_ = 0;
+};
+
 /// One allocation that grows when it has to; growing loses the contents.
 class Buffer {
  public:

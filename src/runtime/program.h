@@ -33,6 +33,8 @@ struct ProgramGraph {
   std::vector<const Value*> constants;  // per value; null for others
   std::vector<int32_t> output;          // per value: the first output of the graph that it is, or -1
   bool is_body = false;
+  /// How many results are kept: a body with inputs may be given its last results as the next inputs.
+  size_t generations() const { return is_body && !plan->inputs.empty() ? 2 : 1; }
 };
 
 /// How a run behaves, whatever the plan.

@@ -25,7 +25,7 @@ struct NonMaxSuppression {
       const auto count = known(c.product(c.shape(i)));
       c.require(!count || *count <= 1, "one number", c.text(c.shape(i)) + " at input " + std::to_string(i));
     }
-    if (const auto n = c.data_dependent()) c.output(0, {*n, D(3)});
+    if (const auto n = c.data_dependent(scores[0] * scores[1] * scores[2])) c.output(0, {*n, D(3)});
   }
 };
 

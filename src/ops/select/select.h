@@ -11,7 +11,7 @@ struct NonZero {
   void fields(auto&&) {}
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    if (const auto n = c.data_dependent()) c.output(0, {D(c.rank(0)), *n});
+    if (const auto n = c.data_dependent(c.product(c.shape(0)))) c.output(0, {D(c.rank(0)), *n});
   }
 };
 
@@ -29,7 +29,7 @@ struct Compress {
       for (int64_t v : *condition) n += v != 0;
       count = D(n);
     } else {
-      count = c.data_dependent();
+      count = c.data_dependent(at ? c.shape(0)[static_cast<size_t>(*at)] : c.product(c.shape(0)));
     }
     if (!count) return;
     std::vector<D> out{*count};
@@ -51,7 +51,7 @@ struct Unique {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     const auto at = axis ? std::optional(c.axis(*axis, c.rank(0))) : std::nullopt;
-    const auto n = c.data_dependent();
+    const auto n = c.data_dependent(at ? c.shape(0)[static_cast<size_t>(*at)] : c.product(c.shape(0)));
     if (!n) return;
     std::vector<D> out{*n};
     if (at) {

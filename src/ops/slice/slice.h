@@ -61,7 +61,7 @@ struct Slice {
         if (step == 0) c.fail(Code::node_bad_value, "steps other than 0", "0", {});
         count = size_after(out[k], (*starts)[i], (*ends)[i], step);
       }
-      if (!count) count = c.data_dependent();
+      if (!count || c.bounding()) count = c.data_dependent(out[k]);
       if (!count) return;
       out[k] = *count;
     }

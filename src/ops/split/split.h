@@ -24,13 +24,14 @@ struct Split {
                 "num_outputs to be the number of outputs, " + std::to_string(c.outputs()),
                 std::to_string(*num_outputs));
     }
-    const auto sizes = part_sizes(c, c.shape(0)[along]);
+    // A longer axis may have a shorter last part.
+    const auto sizes = c.bounding() ? std::nullopt : part_sizes(c, c.shape(0)[along]);
     for (size_t i = 0; i < c.outputs(); ++i) {
       std::vector<D> out = c.shape(0);
       if (sizes) {
         out[along] = (*sizes)[i];
       } else {
-        const auto d = c.data_dependent();
+        const auto d = c.data_dependent(c.shape(0)[along]);
         if (!d) return;
         out[along] = *d;
       }

@@ -28,7 +28,7 @@ struct TopK {
                 "K from 0 to the size of axis " + std::to_string(a), to_text((*k)[0]) + " of " + c.text(out));
       out[a] = (*k)[0];
     } else {
-      const auto d = c.data_dependent();
+      const auto d = c.data_dependent(out[a]);
       if (!d) return;
       out[a] = *d;
     }

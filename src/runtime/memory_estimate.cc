@@ -1,0 +1,202 @@
+#include "runtime/memory_estimate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "kernel/facts.h"
+#include "runtime/memory.h"
+
+namespace lathe {
+namespace {
+
+using Facts = std::vector<Fact<int64_t>>;
+using Sizes = std::map<std::string, int64_t, std::less<>>;  // of the plan's symbols
+
+/// What the inference of the builder said of a shape, in numbers.
+std::optional<Shape> declared(const PlanType& type, const Sizes& sizes) {
+  if (!type.is_tensor() || !type.shape) return std::nullopt;
+  Shape shape;
+  for (const Dim& d : *type.shape) {
+    const auto n = d.evaluate(sizes);
+    if (!n || *n < 0) return std::nullopt;
+    shape.push_back(*n);
+  }
+  return shape;
+}
+
+/// Upper bounds for the shapes of one graph where its layout has none: what inference said, else the shape
+/// rules on upper bounds.
+class Bounds {
+ public:
+  Bounds(const ProgramGraph& graph, const Layout& layout, const Sizes& sizes)
+      : graph_(graph), facts_(graph.plan->values.size()), loose_(facts_.size()) {
+    for (uint32_t v = 0; v < facts_.size(); ++v) enter(v, layout.slots[v], sizes);
+    for (const ProgramStep& s : graph.steps) infer(s);
+  }
+  /// Nothing where none is known.
+  std::optional<Shape> of(uint32_t v) const {
+    const Fact<int64_t>& f = facts_[v];
+    return f.ranked ? std::optional(Shape(f.shape.begin(), f.shape.end())) : std::nullopt;
+  }
+
+ private:
+  void enter(uint32_t v, const Slot& slot, const Sizes& sizes) {
+    const PlanValue& value = graph_.plan->values[v];
+    Fact<int64_t>& f = facts_[v];
+    if (graph_.constants[v]) return describe_value(*graph_.constants[v], f, value.memory == host_memory);
+    f.present = true;
+    f.type = value.type.own_elem();
+    const auto shape = slot.known ? slot.shape : declared(value.type, sizes);
+    loose_[v] = !slot.known;
+    if (!shape) return;
+    f.ranked = true;
+    f.shape.assign(shape->begin(), shape->end());
+  }
+
+  void infer(const ProgramStep& s) {
+    const std::vector<int32_t>&in = s.plan->inputs, &out = s.plan->outputs;
+    if (!s.kernel) return take(out[0], facts_[static_cast<size_t>(in[0])]);
+    Facts inputs(in.size()), outputs(out.size());
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (in[i] < 0) continue;
+      const auto v = static_cast<size_t>(in[i]);
+      inputs[i] = facts_[v];
+      if (!inputs[i].ranked && graph_.plan->values[v].type.is_tensor()) return;
+    }
+    bool bounding = false;
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (out[i] < 0) continue;
+      outputs[i].present = true;
+      outputs[i].type = facts_[static_cast<size_t>(out[i])].type;
+      bounding |= loose_[static_cast<size_t>(out[i])];
+    }
+    try {
+      ShapeContext<int64_t> c(inputs, outputs, bounding);
+      s.codec->shape(s.op.get(), c);
+    } catch (const Error&) {  // bounds that contradict each other, as the sizes of a run will not
+      return;
+    }
+    for (size_t i = 0; i < out.size(); ++i)
+      if (out[i] >= 0) take(out[i], outputs[i]);
+  }
+  /// Shapes where there is none yet; contents where the shape is exact.
+  void take(int32_t to, const Fact<int64_t>& made) {
+    Fact<int64_t>& f = facts_[static_cast<size_t>(to)];
+    if (!loose_[static_cast<size_t>(to)]) {
+      f.valued = made.valued;
+      f.values = made.values;
+    } else if (!f.ranked) {
+      f.ranked = made.ranked;
+      f.shape = made.shape;
+    }
+  }
+
+  const ProgramGraph& graph_;
+  Facts facts_;
+  std::vector<bool> loose_;  // not known exactly
+};
+
+class Estimator {
+ public:
+  Estimator(const Program& program, const Layout& main) : program_(program) {
+    for (const Plan::Symbol& s : program.plan().symbols) {
+      const Slot& slot = main.slots[program.graph(0).plan->inputs[s.input]];
+      if (slot.known && s.axis < slot.shape.size()) sizes_[s.name] = slot.shape[s.axis];
+    }
+  }
+
+  MemoryEstimate run(const Layout& main) {
+    const Bounds bounds = graph(0, main);
+    const PlanGraph& plan = *program_.graph(0).plan;
+    for (uint32_t v : plan.outputs) {
+      if (main.slots[v].known && is_counted(plan.values[v]))
+        all_.outputs += bytes(plan.values[v], main.slots[v].shape);
+      else
+        count_unplanned(plan.values[v], bounds.of(v));
+    }
+    return std::move(all_);
+  }
+
+ private:
+  /// What a frame of this graph holds, and those of its bodies.
+  Bounds graph(size_t index, const Layout& layout) {
+    const ProgramGraph& g = program_.graph(index);
+    for (size_t b : layout.arena) all_.arena += b;
+    all_.workspace += layout.workspace;
+    const size_t generations = g.generations();
+    if (g.is_body) all_.arena += layout.output_bytes * generations;
+    Bounds bounds(g, layout, sizes_);
+    for (uint32_t v = 0; v < layout.slots.size(); ++v)
+      if (layout.slots[v].place == Slot::Place::run)
+        for (size_t n = g.output[v] >= 0 ? generations : 1; n > 0; --n)
+          count_unplanned(g.plan->values[v], bounds.of(v));
+    for (const PlanStep& step : g.plan->steps)
+      for (const PlanBody& b : step.bodies) body(b, bounds);
+    return bounds;
+  }
+
+  void body(const PlanBody& b, const Bounds& outer) {
+    ShapeKey key;
+    if (key_of(b, outer, key)) {
+      try {
+        graph(b.graph, make_layout(program_, b.graph, key));
+        return;
+      } catch (const Error&) {  // upper bounds that do not fit together
+      }
+    }
+    leave_out(b.graph);
+  }
+  /// False where a tensor that enters has no bound.
+  bool key_of(const PlanBody& b, const Bounds& outer, ShapeKey& key) const {
+    const ProgramGraph& inner = program_.graph(b.graph);
+    const auto enter = [&](uint32_t v, const std::optional<Shape>& shape) {
+      if (!inner.plan->values[v].type.is_tensor())
+        key.push_back(-1);
+      else if (shape)
+        append_to_key(key, *shape);
+      else
+        return false;
+      return true;
+    };
+    for (uint32_t v : inner.plan->inputs)
+      if (!enter(v, declared(inner.plan->values[v].type, sizes_))) return false;
+    for (uint32_t v : inner.captured)
+      for (auto [from, to] : b.captures)
+        if (to == v && !enter(v, outer.of(from))) return false;
+    return true;
+  }
+  void leave_out(size_t index) {
+    const PlanGraph& plan = *program_.graph(index).plan;
+    for (const PlanValue& v : plan.values)
+      if (v.role == ValueRole::computed) leave_out(v.name);
+    for (const PlanStep& s : plan.steps)
+      for (const PlanBody& b : s.bodies) leave_out(b.graph);
+  }
+  void leave_out(const std::string& name) {
+    if (std::ranges::find(all_.uncounted, name) == all_.uncounted.end()) all_.uncounted.push_back(name);
+  }
+
+  void count_unplanned(const PlanValue& v, const std::optional<Shape>& most) {
+    if (most && is_counted(v))
+      all_.data_dependent += std::max<uint64_t>(bytes(v, *most), memory_alignment);  // as blocks are
+    else
+      leave_out(v.name);
+  }
+  static bool is_counted(const PlanValue& v) { return v.type.is_tensor() && bits_of(v.type.elem) > 0; }
+  static uint64_t bytes(const PlanValue& v, const Shape& shape) {
+    const int64_t count = checked_count(shape, v.type.elem, v.name);
+    return aligned_size(bytes_for(v.type.elem, static_cast<size_t>(count)));
+  }
+
+  const Program& program_;
+  Sizes sizes_;
+  MemoryEstimate all_;
+};
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const Program& program, const Layout& layout) {
+  return Estimator(program, layout).run(layout);
+}
+
+}  // namespace lathe

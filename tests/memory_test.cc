@@ -1,0 +1,142 @@
+// What an engine says of its memory before a run, against what the run then holds.
+#include <gtest/gtest.h>
+
+#include "lathe/lathe.h"
+#include "support/error_code.h"
+#include "support/model_builder.h"
+#include "support/shared_data.h"
+
+namespace lathe::testing {
+namespace {
+
+using namespace test;
+using Names = std::vector<std::string>;
+
+/// Of a context, all but the weights.
+uint64_t told(const MemoryInfo& m) { return m.total() - m.weights; }
+uint64_t peak_of(const Engine& e, const std::vector<Value>& inputs) {
+  Context c = e.create_context();
+  c.run(inputs);
+  return c.memory_peak();
+}
+Tensor alternating(int64_t n, int zero_every) {
+  Tensor t(DataType::float32, {n});
+  for (int64_t i = 0; i < n; ++i)
+    t.as<float>()[static_cast<size_t>(i)] = zero_every && i % zero_every == 0 ? 0.0f : 1.0f;
+  return t;
+}
+
+onnx::Model chain() {
+  ModelBuilder b(21);
+  b.input("x", "float[n]").output("y").output("x").output("y");
+  b.node("Neg", {"x"}, {"a"}).node("Exp", {"a"}, {"b"}).node("Tanh", {"b"}, {"y"});
+  return std::move(b.model);
+}
+
+TEST(Memory, OutputsReturnedAreInIt) {
+  const Engine e = Engine::build(chain());
+  for (int64_t n : {1, 1000, 54'321}) {
+    const MemoryInfo m = e.memory({{"x", {n}}});
+    EXPECT_EQ(m.outputs, 3 * ((static_cast<uint64_t>(n) * 4 + 63) / 64 * 64));
+    EXPECT_TRUE(m.uncounted.empty());
+    Context c = e.create_context();
+    c.run(std::vector<Value>{alternating(n, 0)});
+    EXPECT_EQ(c.memory_peak(), told(m));
+    EXPECT_EQ(c.memory_in_use(), told(m) - m.outputs);  // they are the caller's now
+  }
+}
+
+TEST(Memory, TheLimitCoversOutputsReturned) {
+  const uint64_t needed = told(Engine::build(chain()).memory({{"x", {1000}}}));
+  const std::vector<Value> x{alternating(1000, 0)};
+  EXPECT_EQ(peak_of(Engine::build(chain(), {.memory_limit = needed}), x), needed);
+  Context c = Engine::build(chain(), {.memory_limit = needed - 1}).create_context();
+  EXPECT_EQ(code_of([&] { c.run(x); }), Code::run_memory_limit);
+  EXPECT_EQ(c.run(std::vector<Value>{alternating(10, 0)}).size(), 3u);
+}
+
+/// Elements other than 0, doubled: two values whose size the data decide, and what is made of them.
+onnx::Model selection() {
+  ModelBuilder b(21);
+  b.input("x", "float[n]").output("y");
+  b.initializer(int64_tensor("axis", {1}, {0}));
+  b.node("NonZero", {"x"}, {"where"})
+      .node("Squeeze", {"where", "axis"}, {"at"})
+      .node("Gather", {"x", "at"}, {"some"})
+      .node("Add", {"some", "some"}, {"twice"})
+      .node("Neg", {"twice"}, {"y"});
+  return std::move(b.model);
+}
+
+TEST(Memory, BoundsWhatTheDataDecide) {
+  const Engine e = Engine::build(selection());
+  const MemoryInfo m = e.memory({{"x", {1000}}});
+  EXPECT_TRUE(m.uncounted.empty()) << m.uncounted[0];
+  EXPECT_GE(m.data_dependent, 1000u * 8);
+  for (int zero_every : {0, 1, 2, 7})
+    EXPECT_LE(peak_of(e, {alternating(1000, zero_every)}), told(m)) << zero_every;
+}
+
+TEST(Memory, SaysWhatItCannotBound) {
+  ModelBuilder b(21);
+  b.input("n", "int64[1]").input("s", "string[k]").output("zeros").output("t");
+  b.node("ConstantOfShape", {"n"}, {"zeros"}).node("Identity", {"s"}, {"t"});
+  const MemoryInfo m = Engine::build(b.model).memory({{"n", {1}}, {"s", {4}}});
+  EXPECT_EQ(m.uncounted, (Names{"t", "zeros"}));
+}
+
+/// s = body(…body(x)), each time twice as much: a loop whose state has a symbolic shape.
+onnx::Model loop() {
+  ModelBuilder b(21);
+  b.input("x", "float[n]").input("trips", "int64[]").output("y");
+  const std::string state = "float[n]";
+  b.node("Loop", {"trips", "", "x"}, {"y"},
+         {graph_attribute("body", make_body({{"i", "int64[]"}, {"go", "bool[]"}, {"s", state}},
+                                            {make_node("Add", {"s", "s"}, {"twice"}),
+                                             make_node("Neg", {"twice"}, {"minus"}),
+                                             make_node("Identity", {"go"}, {"go_on"})},
+                                            {{"go_on", "bool[]"}, {"minus", state}}))});
+  return std::move(b.model);
+}
+
+TEST(Memory, BodiesAreInIt) {
+  const Engine e = Engine::build(loop());
+  const MemoryInfo m = e.memory({{"x", {5000}}, {"trips", {}}});
+  EXPECT_TRUE(m.uncounted.empty()) << m.uncounted[0];
+  for (int64_t trips : {0, 1, 2, 5}) {
+    const uint64_t peak = peak_of(e, {alternating(5000, 0), Tensor::scalar(trips)});
+    EXPECT_LE(peak, told(m)) << trips;
+  }
+  EXPECT_LT(told(m), 6u * 5000 * 4 + 4096);  // and not much too high
+}
+
+NamedShapes shapes_of(const Engine& e, const std::vector<Value>& inputs) {
+  NamedShapes shapes;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].is_tensor() && inputs[i].tensor().defined())
+      shapes[e.inputs()[i].name] = inputs[i].tensor().shape();
+  return shapes;
+}
+
+TEST(Memory, OfRealModelsIsNeverMoreThanTold) {
+  LATHE_NEEDS_SHARED(shared);
+  size_t exact = 0, bounded = 0, partial = 0;
+  for (const ConformanceCase& c : model_cases(shared, false))
+    run_case(c, {}, [&](Engine& e, const std::vector<Value>& inputs) {
+      Context fresh = e.create_context();
+      std::vector<Value> outputs = fresh.run(inputs);
+      const MemoryInfo m = e.memory(shapes_of(e, inputs));
+      if (m.uncounted.empty()) {
+        EXPECT_LE(fresh.memory_peak(), told(m)) << c.name;
+        ++(m.data_dependent ? bounded : exact);
+      } else {
+        ++partial;
+      }
+      return outputs;
+    });
+  std::printf("%zu exact, %zu bounded, %zu in part\n", exact, bounded, partial);
+  EXPECT_GT(exact, 20u);
+}
+
+}  // namespace
+}  // namespace lathe::testing
