@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 
 #include "command.h"
@@ -161,9 +162,13 @@ Outcome execute(const Options& o) {
   progress.now("running " + o.model.model.string());
   Context context = engine.create_context();
   if (!o.taps.empty())
-    context.on_tap([&](std::string_view name, const Value& v) {
-      out.taps.push_back(report(name, v));
-      if (!o.output_dir.empty()) write_value(o.output_dir / "taps", name, v);
+    context.on_tap([&, times = std::map<std::string, int>()](std::string_view name, const Value& v) mutable {
+      Report r = report(name, v);
+      // In a loop a value comes by more than once: name, name.1, name.2 …
+      const int again = times[r.name]++;
+      const std::string file = again ? fmt::format("{}.{}", name, again) : r.name;
+      if (!o.output_dir.empty()) r.json["file"] = write_value(o.output_dir / "taps", file, v).string();
+      out.taps.push_back(std::move(r));
     });
   const auto start = std::chrono::steady_clock::now();
   const NamedValues outputs = context.run(inputs);
@@ -230,7 +235,8 @@ void add_run(CLI::App& app, Command& command) {
   o->shape.add_to(sub);
   sub->add_option("--seed", o->seed, "Seed of made-up inputs")->capture_default_str();
   sub->add_option("--tap", o->taps,
-                  "Show (or write, with --output-dir) inner values that fit a shell pattern")
+                  "Show (or write, with --output-dir) inner values that fit a shell pattern, those of bodies "
+                  "each time that they run")
       ->type_name("PATTERN");
   o->engine.add_to(sub);
   sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });

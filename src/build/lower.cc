@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <span>
 
 #include "build/weights.h"
 #include "runtime/program.h"
@@ -48,12 +49,16 @@ class GraphLowering;
 /// What the graphs of one plan share.
 class Lowering {
  public:
-  Lowering(Plan& p, const Folds& folds, const KernelCatalog& k, const Preference& pref, RunControl* c)
-      : plan(p), weights(p.weights, folds), kernels(k), preference(pref), control(c) {}
+  Lowering(Plan& p, const Folds& folds, const TappedValues& t, const KernelCatalog& k, const Preference& pref,
+           RunControl* c)
+      : plan(p), weights(p.weights, folds), taps(t), kernels(k), preference(pref), control(c) {}
 
-  /// Lowers a graph; returns its index, and fills in where its captures and taps are.
-  uint32_t graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures,
-                 std::span<const ValueId> taps = {});
+  /// Lowers a graph; returns its index, and fills in where its captures are.
+  uint32_t graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures);
+  std::span<const ValueId> taps_of(const Graph& g) const {
+    const auto at = taps.find(&g);
+    return at == taps.end() ? std::span<const ValueId>() : at->second;
+  }
   /// The plan's number for the memory that a kernel wants its operands in.
   MemorySpace space_of(const Kernel& k) {
     if (k.memory == host_memory) return host_memory;
@@ -65,6 +70,7 @@ class Lowering {
 
   Plan& plan;
   WeightTable weights;
+  const TappedValues& taps;
   const KernelCatalog& kernels;
   const Preference& preference;
   RunControl* control;
@@ -74,12 +80,13 @@ class Lowering {
 class GraphLowering {
  public:
   GraphLowering(Lowering& all, const Graph& graph) : all_(all), graph_(graph) {}
-  PlanGraph run(std::span<const ValueId> taps);
+  PlanGraph run();
   /// The plan's value for one of the graph; makes the copy step where it lives in another memory.
   uint32_t value_in(ValueId v, MemorySpace space);
 
  private:
-  std::vector<NodeId> live_nodes(std::span<const ValueId> taps) const;
+  std::vector<NodeId> live_nodes() const;
+  bool is_tapped_inside(const Node& n) const;
   void lower(NodeId id);
   PlanStep describe(const Node& n);
   void add_bodies(const Node& n, PlanStep& step);
@@ -94,24 +101,24 @@ class GraphLowering {
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
 };
 
-uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures,
-                         std::span<const ValueId> taps) {
+uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures) {
   const auto index = static_cast<uint32_t>(plan.graphs.size());
   plan.graphs.emplace_back();  // bodies come after the graph they are in
   GraphLowering lowering(*this, g);
-  PlanGraph made = lowering.run(taps);
+  PlanGraph made = lowering.run();
   for (ValueId v : g.captures())
     if (!g.value(v).constant) captures.emplace_back(g.value(v).captured, lowering.value_in(v, host_memory));
-  for (ValueId v : taps) plan.taps.emplace_back(g.value(v).name, lowering.value_in(v, host_memory));
+  for (ValueId v : taps_of(g))
+    plan.taps.push_back({g.value(v).name, index, lowering.value_in(v, host_memory)});
   plan.graphs[index] = std::move(made);
   return index;
 }
 
-PlanGraph GraphLowering::run(std::span<const ValueId> taps) {
+PlanGraph GraphLowering::run() {
   for (ValueId v : graph_.inputs()) made_.inputs.push_back(add_value(v, ValueRole::input, host_memory));
   for (ValueId v : graph_.captures())
     if (!is_constant(v)) add_value(v, ValueRole::captured, host_memory);
-  for (NodeId id : live_nodes(taps)) {
+  for (NodeId id : live_nodes()) {
     if (all_.control) all_.control->check();
     try {
       lower(id);
@@ -120,18 +127,28 @@ PlanGraph GraphLowering::run(std::span<const ValueId> taps) {
     }
   }
   for (ValueId v : graph_.outputs()) made_.outputs.push_back(value_in(v, host_memory));
-  for (ValueId v : taps) value_in(v, host_memory);
+  for (ValueId v : all_.taps_of(graph_)) value_in(v, host_memory);
   return std::move(made_);
 }
 
-std::vector<NodeId> GraphLowering::live_nodes(std::span<const ValueId> taps) const {
+bool GraphLowering::is_tapped_inside(const Node& n) const {
+  return std::ranges::any_of(n.bodies, [&](const Body& b) {
+    if (!all_.taps_of(*b.graph).empty()) return true;
+    const std::vector<NodeId> inner = b.graph->order();
+    return std::ranges::any_of(inner, [&](NodeId id) { return is_tapped_inside(b.graph->node(id)); });
+  });
+}
+
+std::vector<NodeId> GraphLowering::live_nodes() const {
   std::vector<bool> wanted(graph_.value_count());
   for (ValueId v : graph_.outputs()) wanted[v] = true;
-  for (ValueId v : taps) wanted[v] = true;
+  for (ValueId v : all_.taps_of(graph_)) wanted[v] = true;
   std::vector<NodeId> order = graph_.order(), live;
   for (NodeId id : std::views::reverse(order)) {
     const Node& n = graph_.node(id);
-    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v != no_id && wanted[v]; })) continue;
+    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v != no_id && wanted[v]; }) &&
+        !is_tapped_inside(n))
+      continue;
     live.push_back(id);
     for (ValueId v : n.inputs)
       if (v != no_id) wanted[v] = true;
@@ -277,13 +294,13 @@ std::string onnx_text(const ValueType& t) {
   return "unknown";
 }
 
-Plan lower(const Graph& graph, const Folds& folds, std::span<const ValueId> taps,
-           const KernelCatalog& kernels, const Preference& preference, RunControl* control) {
+Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
+           const Preference& preference, RunControl* control) {
   Plan plan;
   plan.isa = preference.isa;
-  Lowering lowering(plan, folds, kernels, preference, control);
+  Lowering lowering(plan, folds, taps, kernels, preference, control);
   std::vector<std::pair<ValueId, uint32_t>> captures;
-  lowering.graph(graph, captures, taps);
+  lowering.graph(graph, captures);
   plan.symbols = symbols_of(plan.graphs[0]);
   plan.metadata = graph.metadata;
   plan.producer = graph.producer_name;

@@ -1,7 +1,8 @@
 // Writes a graph down as a plan, with the kernels that will run it.
 #pragma once
 
-#include <span>
+#include <map>
+#include <vector>
 
 #include "build/fold.h"
 #include "kernel/select.h"
@@ -9,8 +10,11 @@
 
 namespace lathe {
 
-Plan lower(const Graph& graph, const Folds& folds, std::span<const ValueId> taps,
-           const KernelCatalog& kernels, const Preference& preference, RunControl* control);
+/// Values to keep for taps, by the graph (or body) that they are in.
+using TappedValues = std::map<const Graph*, std::vector<ValueId>>;
+
+Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
+           const Preference& preference, RunControl* control);
 
 /// "tensor(float)", "seq(tensor(int64))": how ONNX writes a type.
 std::string onnx_text(const ValueType& type);

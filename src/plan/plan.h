@@ -101,8 +101,13 @@ struct Plan {
   Isa isa = Isa::generic;
   std::vector<std::string> backends;  // those that must be there to run it
   std::vector<std::pair<std::string, std::string>> metadata;
-  /// Values that can be tapped: name → value of graph 0.
-  std::vector<std::pair<std::string, uint32_t>> taps;
+  /// Values that can be tapped, under their names in the file; those of bodies too.
+  struct Tap {
+    std::string name;
+    uint32_t graph = 0, value = 0;
+    friend bool operator==(const Tap&, const Tap&) = default;
+  };
+  std::vector<Tap> taps;
   std::string producer, description;
 };
 

@@ -48,7 +48,9 @@ class Reader {
     });
     each(p.metadata(),
          [&](const format::Pair* m) { plan.metadata.emplace_back(text(m->key()), text(m->value())); });
-    each(p.taps(), [&](const format::Tap* t) { plan.taps.emplace_back(text(t->name()), t->value()); });
+    each(p.taps(), [&](const format::Tap* t) {
+      plan.taps.push_back({text(t->name()), t->graph(), t->value()});
+    });
     plan.isa = enumerator<Isa>(p.isa(), 3, "an instruction set");
     plan.backends = texts(p.backends());
     plan.producer = text(p.producer());

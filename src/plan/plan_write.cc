@@ -17,8 +17,9 @@ class Writer {
     const auto metadata = list(plan.metadata, [&](const auto& m) {
       return format::CreatePair(b_, b_.CreateString(m.first), b_.CreateString(m.second));
     });
-    const auto taps = list(
-        plan.taps, [&](const auto& t) { return format::CreateTap(b_, b_.CreateString(t.first), t.second); });
+    const auto taps = list(plan.taps, [&](const auto& t) {
+      return format::CreateTap(b_, b_.CreateString(t.name), t.value, t.graph);
+    });
     const auto backends = b_.CreateVectorOfStrings(plan.backends);
     const auto producer = b_.CreateString(plan.producer), description = b_.CreateString(plan.description);
     b_.Finish(format::CreatePlan(b_, graphs, b_.CreateVector(weights), symbols,

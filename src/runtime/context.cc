@@ -5,7 +5,11 @@ namespace lathe {
 namespace {
 
 /// A copy that shares nothing with the engine, the context or the inputs.
-Value detached(const Value& v) { return v.is_tensor() ? Value(v.tensor().clone()) : owned(v); }
+Value detached(const Value& v, MemoryCharge& charge) {
+  if (!v.is_tensor()) return owned(v);
+  charge.take(aligned_size(v.tensor().bytes()));
+  return v.tensor().clone();
+}
 
 }  // namespace
 
@@ -17,6 +21,22 @@ struct Context::Impl {
         inputs(engine->inputs.size()),
         bound(engine->outputs.size()),
         sizes(engine->contract.no_sizes()) {}
+
+  /// One run at a time: a second one, of another thread or of a tap, is an error instead of a race.
+  class Turn {
+   public:
+    explicit Turn(Impl& i) : busy_(i.busy) {
+      if (busy_.exchange(true, std::memory_order_acquire))
+        throw Error(Code::bad_argument, "run", "a context that is not running", "one in the midst of a run",
+                    "make a context for each thread");
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() { busy_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool>& busy_;
+  };
 
   /// Fills in defaults and checks everything before anything runs.
   void accept(std::span<Value> in) {
@@ -48,19 +68,24 @@ struct Context::Impl {
     }
   }
 
-  /// Runs into fresh memory: outputs that own what they have.
+  /// Runs into fresh memory: outputs that own what they have. It counts as the context's until it is
+  /// returned.
   std::vector<Value> run_detached(std::vector<Value> in, RunControl* control) {
+    const Turn turn(*this);
     accept(in);
+    MemoryCharge charge(state.account);
     std::vector<Tensor> fresh(bound.size());
     const Layout& l = frame.layout_for(in);
     for (size_t i = 0; i < fresh.size(); ++i) {
       const Slot& s = l.slots[engine->program.plan().graphs[0].outputs[i]];
-      if (s.place == Slot::Place::output) fresh[i] = Tensor(s.type, s.shape);
+      if (s.place != Slot::Place::output) continue;
+      charge.take(aligned_size(s.bytes()));
+      fresh[i] = Tensor(s.type, s.shape);
     }
     execute(in, fresh, control);
     std::vector<Value> results;
     for (size_t i = 0; i < fresh.size(); ++i)
-      results.push_back(fresh[i].defined() ? Value(fresh[i]) : detached(frame.output(i)));
+      results.push_back(fresh[i].defined() ? Value(fresh[i]) : detached(frame.output(i), charge));
     return results;
   }
 
@@ -70,6 +95,7 @@ struct Context::Impl {
   std::vector<Value> inputs;
   std::vector<Tensor> bound;
   InputContract::Sizes sizes;
+  std::atomic<bool> busy{false};
   std::vector<Value> given;  // the bound inputs, with defaults filled in, of the run that is going on
 };
 
@@ -112,6 +138,7 @@ void Context::bind_output(std::string_view name, Tensor t) {
 }
 
 void Context::run(RunControl* control) {
+  const Impl::Turn turn(*impl_);
   impl_->given.assign(impl_->inputs.begin(), impl_->inputs.end());
   impl_->accept(impl_->given);
   impl_->execute(impl_->given, impl_->bound, control);
@@ -135,6 +162,7 @@ uint64_t Context::memory_in_use() const { return impl_->state.account.used(); }
 uint64_t Context::memory_peak() const { return impl_->state.account.peak(); }
 
 void Context::trim() {
+  const Impl::Turn turn(*impl_);
   impl_->frame.trim();
   for (BlockCache& b : impl_->state.blocks) b.trim();
 }

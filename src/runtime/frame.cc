@@ -20,7 +20,7 @@ void copy_elements(const Tensor& from, Tensor& to) {
   if (from.type() == DataType::string)
     std::ranges::copy(from.as<std::string>(), to.as<std::string>().begin());
   else if (from.bytes() > 0)
-    std::memcpy(to.data(), from.data(), from.bytes());
+    std::memmove(to.data(), from.data(), from.bytes());  // bound memory may overlap an input
 }
 
 }  // namespace
@@ -38,7 +38,11 @@ class BodyFrame final : public KernelBody {
     return shape ? static_cast<int64_t>(shape->size()) : -1;
   }
   void run(std::span<const Value> inputs) override { frame_.run(inputs, {}); }
-  const Value& output(size_t i) const override { return frame_.output(i); }
+  const Value& output(size_t i) const override {
+    if (i >= outputs())
+      throw Error(Code::internal, "run", "an output below " + std::to_string(outputs()), std::to_string(i));
+    return frame_.output(i);
+  }
   void trim() { frame_.trim(); }
 
  private:
@@ -55,7 +59,7 @@ class StepContext final : public KernelContext {
   size_t outputs() const override { return plan_.outputs.size(); }
   bool has(size_t i) const override { return i < plan_.inputs.size() && !value(i).empty(); }
   const Value& value(size_t i) const override {
-    if (plan_.inputs[i] < 0) return absent;
+    if (i >= plan_.inputs.size() || plan_.inputs[i] < 0) return absent;
     if (packed(i)) return step_.shells[i];
     return frame_.value(static_cast<uint32_t>(plan_.inputs[i]));
   }
@@ -63,11 +67,12 @@ class StepContext final : public KernelContext {
   bool wants(size_t i) const override { return i < plan_.outputs.size() && plan_.outputs[i] >= 0; }
 
   Tensor& out(size_t i) override {
-    if (!frame_.ready_[i])
+    if (!wants(i) || !frame_.ready_[i])
       fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
     return frame_.values_[id(i)].tensor();
   }
   Tensor& out(size_t i, DataType type, const Shape& shape) override {
+    require_wanted(i);
     if (frame_.ready_[i]) {
       Tensor& t = frame_.values_[id(i)].tensor();
       if (!(t.shape() == shape) || t.type() != type)
@@ -79,6 +84,7 @@ class StepContext final : public KernelContext {
     return frame_.bind(id(i), type, shape);
   }
   void set(size_t i, Value v) override {
+    require_wanted(i);
     frame_.values_[id(i)] = owned(v);
     frame_.ready_[i] = frame_.values_[id(i)].is_tensor();
   }
@@ -113,6 +119,10 @@ class StepContext final : public KernelContext {
 
  private:
   uint32_t id(size_t i) const { return static_cast<uint32_t>(plan_.outputs[i]); }
+  /// Plans come from files too: a kernel may find fewer outputs than it knows.
+  void require_wanted(size_t i) const {
+    if (!wants(i)) fail(Code::internal, "an output that is wanted", "output " + std::to_string(i));
+  }
 
   Frame& frame_;
   size_t index_;
@@ -134,8 +144,7 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
   blocks_.resize(plan.values.size());
   for (size_t s = 0; s < state.program.spaces(); ++s)
     arenas_.emplace_back(state.program.device(static_cast<MemorySpace>(s)), state.account);
-  const size_t generations = parent ? 2 : 1;
-  for (size_t g = 0; g < generations; ++g) {
+  for (size_t g = 0; g < graph_.generations(); ++g) {
     output_buffers_.emplace_back(host_backend(), state.account);
     kept_.emplace_back(plan.outputs.size());
     results_.emplace_back(plan.outputs.size());
@@ -150,9 +159,11 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
   in_facts_.resize(most_inputs);
   out_facts_.resize(most_outputs);
   ready_.resize(most_outputs);
-  if (parent) return;
-  taps_.resize(plan.values.size());
-  for (const auto& [name, v] : state.program.plan().taps) taps_[v].push_back(name);
+  for (const Plan::Tap& t : state.program.plan().taps) {
+    if (t.graph != graph) continue;
+    taps_.resize(plan.values.size());
+    taps_[t.value].push_back(t.name);
+  }
 }
 
 Frame::~Frame() {
@@ -260,6 +271,9 @@ void Frame::execute(size_t step) {
         .at("run", s.plan->node, s.plan->op);
   } catch (const std::exception& e) {
     throw Error(Code::internal, "run", "a kernel that ends well", e.what())
+        .at("run", s.plan->node, s.plan->op);
+  } catch (...) {  // what a plug-in may throw
+    throw Error(Code::internal, "run", "a kernel that ends well", "an exception of no known type")
         .at("run", s.plan->node, s.plan->op);
   }
   end_step(s);
@@ -383,8 +397,11 @@ void Frame::release_blocks() {
 }
 
 void Frame::finish(std::span<const Tensor> bound) {
-  for (size_t i = 0; i < output_memory_.size(); ++i)
-    finish_output(i, i < bound.size() && bound[i].defined() ? &bound[i] : nullptr);
+  // Inputs that pass through first: memory that another output is bound to may overlap them.
+  for (const bool passing : {true, false})
+    for (size_t i = 0; i < output_memory_.size(); ++i)
+      if (passing == (graph_.plan->values[graph_.plan->outputs[i]].role == ValueRole::input))
+        finish_output(i, i < bound.size() && bound[i].defined() ? &bound[i] : nullptr);
   // What the caller lent is not held any longer.
   for (uint32_t v : graph_.plan->inputs)
     if (!values_[v].is_tensor() || values_[v].tensor().owns()) values_[v] = Value();

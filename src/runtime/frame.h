@@ -80,7 +80,7 @@ class Frame {
   void finish_output(size_t i, const Tensor* bound);
   void release(Block& b, MemorySpace space);
   void release_blocks();
-  bool tapped() const { return !parent_ && state_.tap; }
+  bool tapped() const { return !taps_.empty() && state_.tap; }
   void tell_tap(uint32_t v);
 
   const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
@@ -110,7 +110,7 @@ class Frame {
   std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use
   std::vector<Fact<int64_t>> in_facts_, out_facts_;
   std::vector<bool> ready_;                          // by output of the step that runs: does it have memory?
-  std::vector<std::vector<std::string_view>> taps_;  // by value; empty where none are wanted
+  std::vector<std::vector<std::string_view>> taps_;  // by value; empty where none are wanted, of none
 };
 
 }  // namespace lathe

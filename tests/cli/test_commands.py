@@ -192,6 +192,34 @@ def test_taps(lathe, place, backend):
     np.testing.assert_allclose(np.load(place / "out" / "taps" / "sum.npy"), x @ w - 0.5, rtol=1e-5)
 
 
+def test_taps_in_a_loop(lathe, tmp_path):
+    body = oh.make_graph(
+        [oh.make_node("Add", ["s", "s"], ["twice"]), oh.make_node("Identity", ["go"], ["go_on"])],
+        "body",
+        [
+            oh.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+            oh.make_tensor_value_info("go", onnx.TensorProto.BOOL, []),
+            oh.make_tensor_value_info("s", FLOAT, [1]),
+        ],
+        [oh.make_tensor_value_info("go_on", onnx.TensorProto.BOOL, []), oh.make_tensor_value_info("twice", FLOAT, [1])],
+    )
+    graph = oh.make_graph(
+        [oh.make_node("Loop", ["n", "", "x"], ["y"], body=body)],
+        "g",
+        [oh.make_tensor_value_info("x", FLOAT, [1])],
+        [oh.make_tensor_value_info("y", FLOAT, [1])],
+        [oh.make_tensor("n", onnx.TensorProto.INT64, [], [3])],
+    )
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21)], ir_version=10), tmp_path / "loop.onnx")
+    np.save(tmp_path / "x.npy", np.ones(1, np.float32))
+    done = lathe(
+        "run", tmp_path / "loop.onnx", "--input", f"x={tmp_path / 'x.npy'}", "--tap", "twice",
+        "--output-dir", tmp_path / "out", "--json",
+    )  # fmt: skip
+    assert [t["name"] for t in done.json["taps"]] == ["twice"] * 3, done.stderr
+    assert [np.load(t["file"])[0] for t in done.json["taps"]] == [2, 4, 8]
+
+
 def test_bench(lathe):
     j = lathe("bench", "model.onnx", "--seconds", "0.2", "--threads", "1", "--json").json
     l = j["latency_seconds"]

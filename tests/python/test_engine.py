@@ -177,6 +177,7 @@ def test_errors_are_coded(engine):
 def test_memory_and_shapes_are_known_before(engine):
     memory = engine.memory({"x": (16, 3)})
     assert memory["total"] >= memory["weights"] > 0
+    assert memory["data_dependent"] == 0 and memory["uncounted"] == []
     assert engine.output_shapes({"x": (16, 3)}) == {"y": (16, 4)}
 
 
@@ -224,6 +225,18 @@ def loop_model():
         [("n", onnx.TensorProto.INT64, []), ("x", FLOAT, [64, 64])],
         [("y", FLOAT, [64, 64])],
     )
+
+
+def test_taps_in_a_loop():
+    x = np.full((64, 64), 0.01, np.float32)
+    given = {"n": np.array(3), "x": x}
+    context = lathe.build(loop_model().SerializeToString(), taps=["product"]).create_context()
+    seen = []
+    context.on_tap(lambda name, value: seen.append(value.copy()))
+    y = context.run(given)["y"]
+    assert len(seen) == 3
+    np.testing.assert_allclose(seen[0], x @ x, rtol=1e-5)
+    np.testing.assert_array_equal(y, lathe.build(loop_model().SerializeToString()).run(given)["y"])
 
 
 def test_timeout_and_cancellation_and_the_next_run():
