@@ -1,6 +1,7 @@
 #include "cpu/rows.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cpu/elementwise.h"
 #include "cpu/isa.h"
@@ -23,6 +24,117 @@ float joined(ReduceOp op, float a, float b) {
   return a + b;
 }
 
+/// Work along the axis of one row, or of a few neighbouring columns, that is too long to be done in one go:
+/// in pieces, asking in between. What it computes depends on the length alone, as that of shorter ones.
+class LongRow {
+ public:
+  /// `width` columns, one element each to a row that is `stride` long; a row of its own: both 1.
+  LongRow(Isa isa, int64_t n, int64_t stride, int64_t width, KernelContext& c)
+      : rows_(row_kernels(isa)),
+        maths_(elementwise_kernels(isa)),
+        n_(n),
+        stride_(stride),
+        width_(width),
+        c_(c) {}
+
+  /// to[width] = op over the n elements.
+  void reduce(ReduceOp op, const float* x, float* to) {
+    const auto i = static_cast<size_t>(op);
+    float part[most_columns];
+    each_piece([&](int64_t begin, int64_t count) {
+      float* const into = begin == 0 ? to : part;
+      if (stride_ == 1)
+        *into = rows_.reduce[i](x + begin, count);
+      else
+        rows_.reduce_columns[i](x + begin * stride_, into, count, stride_, width_);
+      for (int64_t k = 0; begin > 0 && k < width_; ++k) to[k] = joined(op, to[k], part[k]);
+    });
+  }
+  /// y = op(x, by[column]).
+  void apply(BinaryOp op, const float* x, const float* by, float* y) {
+    const auto row = maths_.binary[static_cast<size_t>(op)];
+    each_run([&](int64_t at, int64_t length) {
+      row[static_cast<size_t>(stride_ == 1 ? RowForm::right_single : RowForm::both)](x + at, by, y + at,
+                                                                                     length);
+    });
+  }
+  /// y = op(x, by), element by element of rows.
+  void combine(BinaryOp op, const float* x, const float* by, float* y) {
+    const auto row = maths_.binary[static_cast<size_t>(op)][static_cast<size_t>(RowForm::both)];
+    each_run([&](int64_t at, int64_t length) { row(x + at, by + at, y + at, length); });
+  }
+  /// y = exp(x); sums them by column. Null y: the sums alone.
+  void exponentials(const float* x, float* y, float* sums) {
+    const auto row = maths_.unary[static_cast<size_t>(UnaryOp::exponential)];
+    double totals[most_columns] = {};
+    float kept[run_length];
+    each_run([&](int64_t at, int64_t length) {
+      float* const to = y ? y + at : kept;
+      row(x + at, to, length, 0, 0);
+      if (stride_ == 1)
+        totals[0] += static_cast<double>(rows_.reduce[static_cast<size_t>(ReduceOp::sum)](to, length));
+      else
+        for (int64_t k = 0; k < width_; ++k) totals[k] += static_cast<double>(to[k]);
+    });
+    for (int64_t k = 0; k < width_; ++k) sums[k] = static_cast<float>(totals[k]);
+  }
+  static constexpr int64_t most_columns = 64;  // more than any vector has lanes
+
+ private:
+  static constexpr int64_t run_length = 4096;
+
+  template <class F>
+  void each_piece(F&& f) {
+    const int64_t piece = std::max<int64_t>(1, longest_row / width_);
+    for (int64_t i = 0; i < n_; i += piece) {
+      c_.poll();
+      f(i, std::min(piece, n_ - i));
+    }
+  }
+  /// Calls f(offset, length) for runs of neighbours.
+  template <class F>
+  void each_run(F&& f) {
+    each_piece([&](int64_t begin, int64_t count) {
+      if (stride_ == 1)
+        for (int64_t i = 0; i < count; i += run_length) f(begin + i, std::min(run_length, count - i));
+      else
+        for (int64_t i = 0; i < count; ++i) f((begin + i) * stride_, width_);
+    });
+  }
+
+  const RowKernels& rows_;
+  const ElementwiseKernels& maths_;
+  int64_t n_, stride_, width_;
+  KernelContext& c_;
+};
+
+void long_softmax(LongRow row, const float* x, float* y, int64_t width, bool logarithm) {
+  float top[LongRow::most_columns], sums[LongRow::most_columns];
+  row.reduce(ReduceOp::maximum, x, top);
+  row.apply(BinaryOp::subtract, x, top, y);
+  row.exponentials(y, logarithm ? nullptr : y, sums);
+  for (int64_t k = 0; k < width; ++k) sums[k] = logarithm ? std::log(sums[k]) : sums[k];
+  row.apply(logarithm ? BinaryOp::subtract : BinaryOp::divide, y, sums, y);
+}
+
+void long_normalize(LongRow row, const Normalization& r) {
+  const auto n = static_cast<float>(r.n);
+  float mean = 0, squares = 0;
+  if (r.center) row.reduce(ReduceOp::sum, r.x, &mean);
+  mean /= n;
+  row.apply(BinaryOp::subtract, r.x, &mean, r.y);
+  row.reduce(ReduceOp::sum_of_squares, r.y, &squares);
+  const float inverse = 1.0f / std::sqrt(squares / n + r.epsilon);
+  if (r.mean) *r.mean = mean;
+  if (r.inverse) *r.inverse = inverse;
+  row.apply(BinaryOp::multiply, r.y, &inverse, r.y);
+  const auto with = [&](BinaryOp op, const float* by) {
+    if (by) r.single ? row.apply(op, r.y, by, r.y) : row.combine(op, r.y, by, r.y);
+  };
+  with(BinaryOp::multiply, r.scale);
+  with(BinaryOp::add, r.bias);
+}
+
 /// Calls f(i) for `count` rows or column groups of `size` elements each.
 template <class F>
 void for_each_piece(int64_t count, int64_t size, KernelContext& c, F&& f) {
@@ -42,11 +154,20 @@ void softmax(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_
   const RowKernels& k = row_kernels(isa);
   if (n == 0) return;
   if (inner == 1)
-    return for_each_piece(outer, n, c, [&](int64_t i) { k.softmax(x + i * n, y + i * n, n, logarithm); });
+    return for_each_piece(outer, n, c, [&](int64_t i) {
+      if (n > longest_row)
+        long_softmax(LongRow(isa, n, 1, 1, c), x + i * n, y + i * n, 1, logarithm);
+      else
+        k.softmax(x + i * n, y + i * n, n, logarithm);
+    });
   const int64_t groups = (inner + k.vector - 1) / k.vector;
   for_each_piece(outer * groups, n * k.vector, c, [&](int64_t i) {
     const int64_t column = i % groups * k.vector, at = i / groups * n * inner + column;
-    k.softmax_columns(x + at, y + at, n, inner, std::min(k.vector, inner - column), logarithm);
+    const int64_t width = std::min(k.vector, inner - column);
+    if (n > longest_row / k.vector)
+      long_softmax(LongRow(isa, n, inner, width, c), x + at, y + at, width, logarithm);
+    else
+      k.softmax_columns(x + at, y + at, n, inner, width, logarithm);
   });
 }
 
@@ -56,12 +177,11 @@ void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64
   if (inner == 1) {
     const auto row = k.reduce[static_cast<size_t>(op)];
     return for_each_piece(outer, n, c, [&](int64_t i) {
-      float sum = row(x + i * n, std::min(n, longest_row));
-      for (int64_t j = longest_row; j < n; j += longest_row) {
-        c.poll();
-        sum = joined(op, sum, row(x + i * n + j, std::min(n - j, longest_row)));
-      }
-      y[i] = sum * factor;
+      if (n > longest_row)
+        LongRow(isa, n, 1, 1, c).reduce(op, x + i * n, y + i);
+      else
+        y[i] = row(x + i * n, n);
+      y[i] *= factor;
     });
   }
   const auto columns = k.reduce_columns[static_cast<size_t>(op)];
@@ -69,7 +189,11 @@ void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64
   for_each_piece(outer * groups, n * k.vector, c, [&](int64_t i) {
     const int64_t column = i % groups * k.vector, width = std::min(k.vector, inner - column);
     float* const to = y + i / groups * inner + column;
-    columns(x + i / groups * n * inner + column, to, n, inner, width);
+    const float* const from = x + i / groups * n * inner + column;
+    if (n > longest_row / k.vector)
+      LongRow(isa, n, inner, width, c).reduce(op, from, to);
+    else
+      columns(from, to, n, inner, width);
     for (int64_t j = 0; j < width; ++j) to[j] *= factor;
   });
 }
@@ -78,16 +202,20 @@ void normalize(Isa isa, const RowNormalization& r, KernelContext& c) {
   const RowKernels& k = row_kernels(isa);
   for_each_piece(r.rows, r.n, c, [&](int64_t i) {
     const int64_t at = r.channels ? i % r.channels : 0;
-    k.normalize({.x = r.x + i * r.n,
-                 .y = r.y + i * r.n,
-                 .n = r.n,
-                 .scale = r.scale ? r.scale + at : nullptr,
-                 .bias = r.bias ? r.bias + at : nullptr,
-                 .single = r.channels > 0,
-                 .center = r.center,
-                 .epsilon = r.epsilon,
-                 .mean = r.mean ? r.mean + i : nullptr,
-                 .inverse = r.inverse ? r.inverse + i : nullptr});
+    const Normalization one{.x = r.x + i * r.n,
+                            .y = r.y + i * r.n,
+                            .n = r.n,
+                            .scale = r.scale ? r.scale + at : nullptr,
+                            .bias = r.bias ? r.bias + at : nullptr,
+                            .single = r.channels > 0,
+                            .center = r.center,
+                            .epsilon = r.epsilon,
+                            .mean = r.mean ? r.mean + i : nullptr,
+                            .inverse = r.inverse ? r.inverse + i : nullptr};
+    if (r.n > longest_row)
+      long_normalize(LongRow(isa, r.n, 1, 1, c), one);
+    else
+      k.normalize(one);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernel/kernel.h"
+#include "ops/poller.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -15,25 +15,31 @@ template <class T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
 
 /// Elements in their compute type: the tensor itself, or a copy in float of one of narrow floats.
-inline Tensor in_compute_type(const Tensor& t) {
+inline Tensor in_compute_type(const Tensor& t, KernelContext& c) {
   if (t.type() != DataType::float16 && t.type() != DataType::bfloat16) return t;
   Tensor wide(DataType::float32, t.shape());
   for_type(t.type(), Types<Float16, BFloat16>{}, [&]<class T> {
     const auto from = t.as<T>();
     const auto to = wide.as<float>();
-    for (size_t i = 0; i < from.size(); ++i) to[i] = Element<T>::load(from[i]);
+    Poller(c).pieces(t.size(), 1, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        to[i] = Element<T>::load(from[i]);
+    });
   });
   return wide;
 }
 
 /// A tensor of floats of any width as doubles.
-inline Tensor in_double(const Tensor& t) {
+inline Tensor in_double(const Tensor& t, KernelContext& c) {
   if (t.type() == DataType::float64) return t;
   Tensor wide(DataType::float64, t.shape());
   for_type(t.type(), float_types, [&]<class T> {
     const auto from = t.as<T>();
     const auto to = wide.as<double>();
-    for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<double>(Element<T>::load(from[i]));
+    Poller(c).pieces(t.size(), 1, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        to[i] = static_cast<double>(Element<T>::load(from[i]));
+    });
   });
   return wide;
 }
@@ -41,8 +47,8 @@ inline Tensor in_double(const Tensor& t) {
 /// An output in its compute type while a kernel writes it.
 class ComputeOutput {
  public:
-  explicit ComputeOutput(Tensor& out)
-      : out_(out), wide_(is_narrow() ? Tensor(DataType::float32, out.shape()) : out) {}
+  ComputeOutput(Tensor& out, KernelContext& c)
+      : out_(out), c_(c), wide_(is_narrow() ? Tensor(DataType::float32, out.shape()) : out) {}
   Tensor& tensor() { return wide_; }
   /// Rounds the elements to the output's own type, where that is narrower.
   void finish() {
@@ -50,13 +56,17 @@ class ComputeOutput {
     for_type(out_.type(), Types<Float16, BFloat16>{}, [&]<class T> {
       const auto from = wide_.as<float>();
       const auto to = out_.as<T>();
-      for (size_t i = 0; i < to.size(); ++i) to[i] = Element<T>::store(from[i]);
+      Poller(c_).pieces(out_.size(), 1, [&](int64_t begin, int64_t end) {
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+          to[i] = Element<T>::store(from[i]);
+      });
     });
   }
 
  private:
   bool is_narrow() const { return out_.type() == DataType::float16 || out_.type() == DataType::bfloat16; }
   Tensor& out_;
+  KernelContext& c_;
   Tensor wide_;
 };
 

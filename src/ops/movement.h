@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernel/kernel.h"
+#include "ops/poller.h"
 #include "tensor/element.h"
 #include "tensor/strides.h"
 
@@ -38,34 +38,6 @@ void move_elements(const Tensor& in, Tensor& out, F&& f) {
            [&]<class T> { f.template operator()<T>(from.as<T>(), to.tensor().template as<T>()); });
   to.finish();
 }
-
-/// Asks whether to stop once every so many elements.
-class Poller {
- public:
-  explicit Poller(KernelContext& c) : c_(c) {}
-  void did(int64_t elements) {
-    if ((since_ += elements) < every) return;
-    c_.poll();
-    since_ = 0;
-  }
-  /// Copies a run of elements, however long, asking now and then.
-  template <class T>
-  void copy(const T* from, int64_t count, T* to) {
-    while (count > 0) {
-      const int64_t n = std::min(count, every);
-      std::copy_n(from, n, to);
-      did(n);
-      from += n;
-      to += n;
-      count -= n;
-    }
-  }
-
- private:
-  static constexpr int64_t every = 65536;
-  KernelContext& c_;
-  int64_t since_ = 0;
-};
 
 /// Copies all elements; nothing when both are the same memory.
 inline void copy_elements(const Tensor& in, Tensor& out, KernelContext& c) {

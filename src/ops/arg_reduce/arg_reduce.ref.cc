@@ -26,6 +26,7 @@ void arg_reduce(const Op& op, KernelContext& c) {
       auto best = Element<T>::load(from[static_cast<size_t>(row)]);
       int64_t at = 0;
       for (int64_t k = 1; k < n; ++k) {
+        poll.did(1);
         const auto v = Element<T>::load(from[static_cast<size_t>(row + k * inner)]);
         if (largest ? v > best : v < best)
           best = v, at = k;
@@ -33,7 +34,7 @@ void arg_reduce(const Op& op, KernelContext& c) {
           at = k;
       }
       out[i] = at;
-      poll.did(n);
+      poll.did(1);
     }
   });
 }

@@ -15,7 +15,10 @@ struct AttentionProblem {
   bool heads_last;
 
   AttentionProblem(const Attention& op, KernelContext& c)
-      : q(in_double(c.in(0))), k(in_double(c.in(1))), v(in_double(c.in(2))), heads_last(q.rank() == 3) {
+      : q(in_double(c.in(0), c)),
+        k(in_double(c.in(1), c)),
+        v(in_double(c.in(2), c)),
+        heads_last(q.rank() == 3) {
     batch = q.dim(0);
     q_heads = heads_last ? *op.q_num_heads : q.dim(1);
     kv_heads = heads_last ? *op.kv_num_heads : k.dim(1);
@@ -33,7 +36,7 @@ struct AttentionProblem {
   /// Past and present rows of keys or values: [batch, kv_heads, total, size].
   Tensor joined(const Tensor* past_rows, const Tensor& now, int64_t size, KernelContext& c) const {
     Tensor all(DataType::float64, {batch, kv_heads, total, size});
-    const Tensor before = past_rows ? in_double(*past_rows) : Tensor();
+    const Tensor before = past_rows ? in_double(*past_rows, c) : Tensor();
     double* to = all.as<double>().data();
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t h = 0; h < kv_heads; ++h) {
@@ -181,7 +184,7 @@ void attention(const Attention& op, KernelContext& c) {
 }
 
 void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
-  const Tensor x = in_double(c.in(0)), cosines = in_double(c.in(1)), sines = in_double(c.in(2));
+  const Tensor x = in_double(c.in(0), c), cosines = in_double(c.in(1), c), sines = in_double(c.in(2), c);
   Tensor& y = c.out(0);
   const bool heads_last = x.rank() == 3;
   const int64_t heads = heads_last ? op.num_heads : x.dim(1), seq = x.dim(heads_last ? 1 : 2);

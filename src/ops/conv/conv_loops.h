@@ -29,14 +29,18 @@ struct ConvSizes {
 
 /// Adds weight * x to the sums of a row of the output, for one kernel position along the last axis.
 template <class T, class A>
-void convolve_row(const WindowAxis& axis, int64_t k, const T* x, A weight, A* sums) {
+void convolve_row(const WindowAxis& axis, int64_t k, const T* x, A weight, A* sums, Poller& poll) {
   const int64_t shift = k * axis.dilation - axis.pad_begin;
   const int64_t first = shift >= 0 ? 0 : ceil_div(-shift, axis.stride);
   const int64_t end = axis.in > shift ? std::min(axis.out, ceil_div(axis.in - shift, axis.stride)) : 0;
-  if (axis.stride == 1)
-    for (int64_t o = first; o < end; ++o) sums[o] += weight * static_cast<A>(x[o + shift]);
-  else
-    for (int64_t o = first; o < end; ++o) sums[o] += weight * static_cast<A>(x[o * axis.stride + shift]);
+  poll.did(1);
+  poll.pieces(std::max<int64_t>(0, end - first), 1, [&](int64_t from, int64_t to) {
+    if (axis.stride == 1)
+      for (int64_t o = first + from; o < first + to; ++o) sums[o] += weight * static_cast<A>(x[o + shift]);
+    else
+      for (int64_t o = first + from; o < first + to; ++o)
+        sums[o] += weight * static_cast<A>(x[o * axis.stride + shift]);
+  });
 }
 
 /// Calls store(image, filter, offset in the output plane, sums, count) for every row of the output.
@@ -75,9 +79,8 @@ void convolve(const ConvSizes& s, const T* x, const T* w, KernelContext& c, Stor
           for (int64_t channel = 0; channel < per_group; ++channel) {
             const T* kernel = weights + channel * s.kernel_plane + outside * last.kernel;
             for (int64_t j = 0; j < last.kernel; ++j) {
-              poll.did(last.out);
               convolve_row(last, j, data + channel * s.in_plane + from, static_cast<A>(kernel[j]),
-                           sums.data());
+                           sums.data(), poll);
             }
           }
         }

@@ -43,9 +43,9 @@ void scatter_plane(const WindowAxes& axes, const T* x, const T* kernel, double* 
 }
 
 void conv_transpose(const ConvTranspose& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0)), w = in_compute_type(c.in(1));
-  const Tensor bias = c.has(2) ? in_compute_type(c.in(2)) : Tensor();
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c), w = in_compute_type(c.in(1), c);
+  const Tensor bias = c.has(2) ? in_compute_type(c.in(2), c) : Tensor();
+  ComputeOutput y(c.out(0), c);
   const Shape& shape = y.tensor().shape();
   const WindowAxes axes = op.axes(x.shape(), w.shape(), shape);
   const int64_t channels = x.dim(1), filters = shape[1];

@@ -29,12 +29,12 @@ void cumulative(const Cumulative& op, KernelContext& c, int neutral) {
       const int64_t start = row / inner * n * inner + row % inner;
       auto running = static_cast<Sum>(neutral);
       for (int64_t k = 0; k < n; ++k) {
+        poll.did(1);
         const auto at = static_cast<size_t>(start + (op.reverse ? n - 1 - k : k) * inner);
         const auto next = static_cast<Sum>(Combine()(running, static_cast<Sum>(Element<T>::load(from[at]))));
         to[at] = Element<T>::store(static_cast<C>(op.exclusive ? running : next));
         running = next;
       }
-      poll.did(n);
     }
   });
 }

@@ -29,7 +29,7 @@ void dropout(const Dropout& op, KernelContext& c) {
   bool* mask = c.wants(1) ? c.out(1).as<bool>().data() : nullptr;
   if (!training || ratio == 0) {
     copy_elements(x, y, c);
-    if (mask) std::fill(mask, mask + x.size(), true);
+    if (mask) Poller(c).fill(mask, x.size(), true);
     return;
   }
   if (!(ratio > 0 && ratio < 1)) c.fail(Code::run_bad_value, "a ratio in [0, 1)", std::to_string(ratio));

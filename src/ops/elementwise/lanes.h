@@ -4,7 +4,7 @@
 // than twice the digits, so rounding twice does no harm.
 #pragma once
 
-#include "kernel/kernel.h"
+#include "ops/poller.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -30,8 +30,11 @@ template <class F>
 void parallel_blocks(KernelContext& c, int64_t count, F f) {
   const int64_t blocks = count / lane_block + (count % lane_block != 0);
   c.parallel(blocks, 16, [&](int64_t begin, int64_t end) {
-    c.poll();
-    for (int64_t b = begin; b < end; ++b) f(b * lane_block, std::min(lane_block, count - b * lane_block));
+    Poller poll(c);
+    for (int64_t b = begin; b < end; ++b) {
+      f(b * lane_block, std::min(lane_block, count - b * lane_block));
+      poll.did(lane_block);
+    }
   });
 }
 

@@ -165,7 +165,7 @@ void map_lanes(KernelContext& c, size_t count, LaneFunction<L> f) {
   for (size_t k = 0; k < count; ++k) shapes.push_back(&c.in(k).shape());
   const BroadcastRows rows(c, out.shape(), shapes);
   c.parallel(out.size(), lane_block * 16, [&](int64_t begin, int64_t end) {
-    c.poll();
+    Poller poll(c);
     // An input that stands still along a row is spread over its block once.
     std::vector<L> memory(static_cast<size_t>(lane_block) * (count + 1));
     std::vector<const L*> in(count);
@@ -173,6 +173,7 @@ void map_lanes(KernelContext& c, size_t count, LaneFunction<L> f) {
     rows.each(begin, end, [&](int64_t to, const int64_t* from, int64_t length) {
       for (int64_t done = 0; done < length; done += lane_block) {
         const int64_t n = std::min(lane_block, length - done);
+        poll.did(n);
         for (size_t k = 0; k < count; ++k) {
           L* block = memory.data() + static_cast<size_t>(lane_block) * k;
           in[k] = block;

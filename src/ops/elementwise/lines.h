@@ -19,16 +19,16 @@ struct Lines {
   int64_t first(int64_t line) const { return line / inner * inner * size + line % inner; }
 };
 
-/// Reads and writes one line.
+/// Reads and writes elements [begin, end) of one line, which lies at `data`.
 template <class L>
-void load_line(const Tensor& t, const Lines& lines, int64_t line, L* to) {
-  if (lines.inner == 1) return load_lanes(t, lines.first(line), lines.size, to);
-  for (int64_t i = 0; i < lines.size; ++i) load_lanes(t, lines.first(line) + i * lines.inner, 1, to + i);
+void load_line(const Tensor& t, const Lines& lines, int64_t line, int64_t begin, int64_t end, L* data) {
+  if (lines.inner == 1) return load_lanes(t, lines.first(line) + begin, end - begin, data + begin);
+  for (int64_t i = begin; i < end; ++i) load_lanes(t, lines.first(line) + i * lines.inner, 1, data + i);
 }
 template <class L>
-void store_line(Tensor& t, const Lines& lines, int64_t line, const L* from) {
-  if (lines.inner == 1) return store_lanes(t, lines.first(line), lines.size, from);
-  for (int64_t i = 0; i < lines.size; ++i) store_lanes(t, lines.first(line) + i * lines.inner, 1, from + i);
+void store_line(Tensor& t, const Lines& lines, int64_t line, int64_t begin, int64_t end, const L* data) {
+  if (lines.inner == 1) return store_lanes(t, lines.first(line) + begin, end - begin, data + begin);
+  for (int64_t i = begin; i < end; ++i) store_lanes(t, lines.first(line) + i * lines.inner, 1, data + i);
 }
 
 /// Calls f(begin, end) over lines, in pieces of some thousand elements.

@@ -32,12 +32,14 @@ void multiply_row(const MatrixView<T>& a, const MatrixView<T>& b, int64_t i, int
     }
     return;
   }
+  Poller poll(c);
   for (int64_t j = 0; j < count; ++j) {
-    if ((j & 15) == 15) c.poll();
     const T* right = b.data + (first + j) * b.column;
     A sum{};
-    for (int64_t k = 0; k < inner; ++k)
-      sum += static_cast<A>(left[k * a.column]) * static_cast<A>(right[k * b.row]);
+    poll.pieces(inner, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k)
+        sum += static_cast<A>(left[k * a.column]) * static_cast<A>(right[k * b.row]);
+    });
     sums[j] = sum;
   }
 }

@@ -59,19 +59,24 @@ void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) {
     for (int64_t kind = 0; kind < classes; ++kind) {
       const float* score = scores.as<float>().data() + (batch * classes + kind) * count;
       std::vector<int64_t> candidates;
-      for (int64_t i = 0; i < count; ++i)
+      for (int64_t i = 0; i < count; ++i) {
+        poll.did(1);
         if (!std::isnan(score[i]) && (!least_score || score[i] > least_score->as<float>()[0]))
           candidates.push_back(i);
-      std::stable_sort(candidates.begin(), candidates.end(),
-                       [&](int64_t a, int64_t b) { return score[a] > score[b]; });
-      poll.did(16 * count);
+      }
+      std::stable_sort(candidates.begin(), candidates.end(), [&](int64_t a, int64_t b) {
+        poll.did(1);
+        return score[a] > score[b];
+      });
       std::vector<Box> kept;
       for (int64_t i : candidates) {
         if (static_cast<int64_t>(kept.size()) == limit) break;
-        poll.did(static_cast<int64_t>(kept.size()) + 1);
+        poll.did(1);
         const Box box(boxes.as<float>().data() + (batch * count + i) * 4, op.center_point_box);
-        if (std::any_of(kept.begin(), kept.end(),
-                        [&](const Box& better) { return overlap(box, better) > iou_threshold; }))
+        if (std::any_of(kept.begin(), kept.end(), [&](const Box& better) {
+              poll.did(1);
+              return overlap(box, better) > iou_threshold;
+            }))
           continue;
         kept.push_back(box);
         selected.push_back({batch, kind, i});

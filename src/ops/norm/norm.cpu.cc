@@ -118,7 +118,11 @@ void batch(const BatchNormalization& op, KernelContext& c) {
       if ((i - begin) % grain == 0) c.poll();
       const int64_t channel = i % channels;
       const float by = scale[channel] / std::sqrt(variance[channel] + op.epsilon);
-      row(from + i * pixels, to + i * pixels, pixels, by, bias[channel] - mean[channel] * by);
+      for (int64_t p = 0; p < pixels; p += cpu::elements_a_piece * 16) {
+        if (p > 0) c.poll();
+        const int64_t at = i * pixels + p, length = std::min(pixels - p, cpu::elements_a_piece * 16);
+        row(from + at, to + at, length, by, bias[channel] - mean[channel] * by);
+      }
     }
   });
 }

@@ -17,14 +17,17 @@ struct Statistics {
 /// Mean and (population) variance, in two passes.
 template <class T>
 Statistics statistics_of(const T* x, int64_t count, Poller& poll) {
-  poll.did(2 * count);
   Statistics s;
-  for (int64_t i = 0; i < count; ++i) s.mean += static_cast<double>(x[i]);
+  poll.pieces(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) s.mean += static_cast<double>(x[i]);
+  });
   s.mean /= static_cast<double>(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const double d = static_cast<double>(x[i]) - s.mean;
-    s.variance += d * d;
-  }
+  poll.pieces(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const double d = static_cast<double>(x[i]) - s.mean;
+      s.variance += d * d;
+    }
+  });
   s.variance /= static_cast<double>(count);
   return s;
 }
@@ -32,8 +35,8 @@ Statistics statistics_of(const T* x, int64_t count, Poller& poll) {
 /// Calls f(from, to, group) with each run of `length` elements of the first input and output.
 template <class F>
 void for_each_run(KernelContext& c, int64_t length, F&& f) {
-  const Tensor x = in_compute_type(c.in(0));
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c);
+  ComputeOutput y(c.out(0), c);
   if (length == 0) return;
   for_type(x.type(), normalized_floats, [&]<class T> {
     const T* from = x.as<T>().data();
@@ -48,8 +51,8 @@ void for_each_run(KernelContext& c, int64_t length, F&& f) {
 
 /// A parameter that broadcasts to X, repeated until its elements lie at i modulo its size. `axis`: where it
 /// may begin to differ from element to element.
-std::vector<double> repeated(const Tensor& parameter, const Shape& x, size_t axis) {
-  const Tensor p = in_double(parameter);
+std::vector<double> repeated(const Tensor& parameter, const Shape& x, size_t axis, KernelContext& c) {
+  const Tensor p = in_double(parameter, c);
   const size_t missing = x.size() - p.rank();
   const auto size_at = [&](size_t i) { return i < missing ? 1 : p.dim(i - missing); };
   bool inner_only = true;
@@ -59,7 +62,9 @@ std::vector<double> repeated(const Tensor& parameter, const Shape& x, size_t axi
   int64_t stride = 1;
   for (size_t i = x.size(); i-- > 0; stride *= size_at(i)) strides[i] = size_at(i) == 1 ? 0 : stride;
   std::vector<double> all(static_cast<size_t>(count_of(shape)));
+  Poller poll(c);
   for (size_t i = 0; i < all.size(); ++i) {
+    poll.did(4);
     int64_t at = 0, rest = static_cast<int64_t>(i);
     for (size_t k = shape.size(); k-- > 0; rest /= shape[k]) at += rest % shape[k] * strides[k];
     all[i] = p.as<double>()[static_cast<size_t>(at)];
@@ -71,10 +76,10 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
   const Shape& shape = c.in(0).shape();
   const int64_t batch = shape[0], channels = shape.size() > 1 ? shape[1] : 1;
   const int64_t plane = shape.size() > 2 ? count_between(shape, 2, shape.size()) : 1;
-  const Tensor scale = in_double(c.in(1)), bias = in_double(c.in(2));
-  Tensor mean = in_double(c.in(3)), variance = in_double(c.in(4));
+  const Tensor scale = in_double(c.in(1), c), bias = in_double(c.in(2), c);
+  Tensor mean = in_double(c.in(3), c), variance = in_double(c.in(4), c);
   if (op.training_mode) {
-    const Tensor x = in_compute_type(c.in(0));
+    const Tensor x = in_compute_type(c.in(0), c);
     const Tensor before[] = {mean, variance};
     mean = Tensor(DataType::float64, {channels});
     variance = Tensor(DataType::float64, {channels});
@@ -83,7 +88,7 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
       std::vector<T> all(static_cast<size_t>(batch * plane));
       for (int64_t channel = 0; channel < channels; ++channel) {
         for (int64_t n = 0; n < batch; ++n)
-          std::copy_n(x.as<T>().data() + (n * channels + channel) * plane, plane, all.data() + n * plane);
+          poll.copy(x.as<T>().data() + (n * channels + channel) * plane, plane, all.data() + n * plane);
         const Statistics s = statistics_of(all.data(), batch * plane, poll);
         mean.as<double>()[static_cast<size_t>(channel)] = s.mean;
         variance.as<double>()[static_cast<size_t>(channel)] = s.variance;
@@ -99,13 +104,14 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
     }
   }
   for_each_run(c, plane, [&]<class T>(const T* from, T* to, int64_t run, Poller& poll) {
-    poll.did(plane);
     const auto channel = static_cast<size_t>(run % channels);
     const double centre = mean.as<double>()[channel], offset = bias.as<double>()[channel];
     const double factor = scale.as<double>()[channel] /
                           std::sqrt(variance.as<double>()[channel] + static_cast<double>(op.epsilon));
-    for (int64_t i = 0; i < plane; ++i)
-      to[i] = static_cast<T>((static_cast<double>(from[i]) - centre) * factor + offset);
+    poll.pieces(plane, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        to[i] = static_cast<T>((static_cast<double>(from[i]) - centre) * factor + offset);
+    });
   });
 }
 
@@ -114,16 +120,18 @@ void normalize_groups(KernelContext& c, int64_t groups, float epsilon) {
   const Shape& shape = c.in(0).shape();
   if (c.in(0).size() == 0) return;
   const int64_t plane = count_between(shape, 2, shape.size()), per_group = shape[1] / groups;
-  const Tensor scale = in_double(c.in(1)), bias = in_double(c.in(2));
+  const Tensor scale = in_double(c.in(1), c), bias = in_double(c.in(2), c);
   for_each_run(c, per_group * plane, [&]<class T>(const T* from, T* to, int64_t run, Poller& poll) {
     const Statistics s = statistics_of(from, per_group * plane, poll);
     const double deviation = std::sqrt(s.variance + static_cast<double>(epsilon));
     for (int64_t k = 0; k < per_group; ++k) {
       const auto channel = static_cast<size_t>(run % groups * per_group + k);
-      for (int64_t i = k * plane; i < (k + 1) * plane; ++i)
+      for (int64_t i = k * plane; i < (k + 1) * plane; ++i) {
+        poll.did(1);
         to[i] =
             static_cast<T>((static_cast<double>(from[i]) - s.mean) / deviation * scale.as<double>()[channel] +
                            bias.as<double>()[channel]);
+      }
     }
   });
 }
@@ -152,15 +160,16 @@ void layer_normalization(const LayerNormalization& op, KernelContext& c) {
   const Shape& shape = c.in(0).shape();
   const size_t axis = first_axis(op.axis, shape);
   const int64_t length = count_between(shape, axis, shape.size());
-  const std::vector<double> scale = repeated(c.in(1), shape, axis);
+  const std::vector<double> scale = repeated(c.in(1), shape, axis, c);
   const std::vector<double> bias =
-      c.has(2) ? repeated(c.in(2), shape, axis) : std::vector<double>(scale.size(), 0);
+      c.has(2) ? repeated(c.in(2), shape, axis, c) : std::vector<double>(scale.size(), 0);
   Tensor* mean = statistics_output(c, 1, length);
   Tensor* inverse_deviation = statistics_output(c, 2, length);
   for_each_run(c, length, [&]<class T>(const T* from, T* to, int64_t run, Poller& poll) {
     const Statistics s = statistics_of(from, length, poll);
     const double inverse = 1 / std::sqrt(s.variance + static_cast<double>(op.epsilon));
     for (int64_t i = 0; i < length; ++i) {
+      poll.did(1);
       const auto at = static_cast<size_t>(run * length + i);
       to[i] = static_cast<T>((static_cast<double>(from[i]) - s.mean) * inverse * scale[at % scale.size()] +
                              bias[at % bias.size()]);
@@ -175,25 +184,29 @@ void rms_normalization(const RmsNormalization& op, KernelContext& c) {
   const Shape& shape = c.in(0).shape();
   const size_t axis = first_axis(op.axis, shape);
   const int64_t length = count_between(shape, axis, shape.size());
-  const Tensor x = in_double(c.in(0));
-  const std::vector<double> scale = repeated(c.in(1), shape, axis);
+  const Tensor x = in_double(c.in(0), c);
+  const std::vector<double> scale = repeated(c.in(1), shape, axis, c);
   Tensor& y = c.out(0);
   Tensor* inverse_deviation = statistics_output(c, 1, length);
   if (length == 0) return;
   c.parallel(x.size() / length, 1, [&](int64_t begin, int64_t end) {
     Poller poll(c);
     for (int64_t run = begin; run < end; ++run) {
-      poll.did(2 * length);
       const double* from = x.as<double>().data() + run * length;
       double sum = 0;
-      for (int64_t i = 0; i < length; ++i) sum += from[i] * from[i];
+      for (int64_t i = 0; i < length; ++i) {
+        poll.did(1);
+        sum += from[i] * from[i];
+      }
       const double inverse =
           1 / std::sqrt(sum / static_cast<double>(length) + static_cast<double>(op.epsilon));
       for_type(y.type(), float_types, [&]<class T> {
         T* to = y.as<T>().data() + run * length;
-        for (int64_t i = 0; i < length; ++i)
+        for (int64_t i = 0; i < length; ++i) {
+          poll.did(1);
           to[i] = Element<T>::store(static_cast<Compute<T>>(
               from[i] * inverse * scale[static_cast<size_t>(run * length + i) % scale.size()]));
+        }
       });
       if (inverse_deviation) store_double(*inverse_deviation, run, inverse);
     }
@@ -231,22 +244,24 @@ void lp_normalization(const LpNormalization& op, KernelContext& c) {
   const int64_t length = shape[axis], stride = count_between(shape, axis + 1, shape.size());
   for_each_run(c, length * stride, [&]<class T>(const T* from, T* to, int64_t, Poller& poll) {
     for (int64_t i = 0; i < stride; ++i) {
-      poll.did(2 * length);
       double norm = 0;
       for (int64_t k = 0; k < length; ++k) {
+        poll.did(2);
         const double v = static_cast<double>(from[k * stride + i]);
         norm += op.p == 1 ? std::abs(v) : v * v;
       }
       if (op.p == 2) norm = std::sqrt(norm);
-      for (int64_t k = 0; k < length; ++k)
+      for (int64_t k = 0; k < length; ++k) {
+        poll.did(1);
         to[k * stride + i] = static_cast<T>(norm == 0 ? 0 : static_cast<double>(from[k * stride + i]) / norm);
+      }
     }
   });
 }
 
 void mean_variance_normalization(const MeanVarianceNormalization& op, KernelContext& c) {
   const Shape& shape = c.in(0).shape();
-  const Tensor x = in_double(c.in(0));
+  const Tensor x = in_double(c.in(0), c);
   Tensor& y = c.out(0);
   // Elements with the same index along the other axes share their statistics.
   Shape strides(shape.size(), 1);

@@ -27,7 +27,7 @@ class PlaneWindows {
   /// Calls f(offset in the input plane, position) for the elements of the window that are not padding, in
   /// order.
   template <class F>
-  void for_each_inside(F&& f) const {
+  void for_each_inside(Poller& poll, F&& f) const {
     Shape first(axes_.size()), end(axes_.size());
     for (size_t i = 0; i < axes_.size(); ++i) {
       first[i] = axes_[i].first_inside(at_[i]);
@@ -44,6 +44,7 @@ class PlaneWindows {
         row = (row + position[i]) * axes_[i + 1].in;
       }
       for (int64_t j = first[last]; j < end[last]; ++j) {
+        poll.did(1);
         position[last] = axes_[last].start(at_[last]) + j * axes_[last].dilation;
         f(row + position[last], position);
       }
@@ -73,7 +74,7 @@ class PlaneWindows {
   int64_t in_ = 1, out_ = 1;
 };
 
-/// Calls f(windows, plane of x, plane of y, index of the plane, index of the window) for every window.
+/// Calls f(windows, plane of x, plane of y, index of the plane, index of the window, poll) for every window.
 template <class T, class F>
 void for_each_window(const WindowAxes& axes, const Tensor& x, Tensor& y, KernelContext& c, F&& f) {
   const PlaneWindows sizes(axes);
@@ -86,8 +87,8 @@ void for_each_window(const WindowAxes& axes, const Tensor& x, Tensor& y, KernelC
       T* to = y.as<T>().data() + plane * windows.out_plane();
       for (int64_t o = 0; o < windows.out_plane(); ++o) {
         windows.go_to(o);
-        poll.did(windows.count_inside() + 1);
-        f(windows, from, to, plane, o);
+        poll.did(1);
+        f(windows, from, to, plane, o, poll);
       }
     }
   });
@@ -98,49 +99,51 @@ constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits
                                                           : std::numeric_limits<T>::lowest();
 
 void max_pool(const MaxPool& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0));
+  const Tensor x = in_compute_type(c.in(0), c);
   Tensor& out = c.out(0);
-  ComputeOutput y(out);
+  ComputeOutput y(out, c);
   int64_t* indices = c.wants(1) ? c.out(1).as<int64_t>().data() : nullptr;
   const WindowAxes axes = op.axes(x.shape(), out.shape());
   for_type(x.type(), Types<float, double, int8_t, uint8_t>{}, [&]<class T> {
-    for_each_window<T>(axes, x, y.tensor(), c,
-                       [&](const PlaneWindows& windows, const T* from, T* to, int64_t plane, int64_t o) {
-                         T best = lowest<T>;
-                         int64_t best_index = -1;
-                         windows.for_each_inside([&](int64_t at, const Shape& position) {
-                           const bool greater = from[at] > best || from[at] != from[at];
-                           if (!greater && best_index >= 0) return;
-                           best = from[at];
-                           if (!indices) {
-                             best_index = at;
-                             return;
-                           }
-                           best_index = plane * windows.in_plane();
-                           if (!op.column_major) {
-                             best_index += at;
-                           } else {
-                             int64_t stride = 1;
-                             for (size_t i = 0; i < position.size(); stride *= axes[i].in, ++i)
-                               best_index += position[i] * stride;
-                           }
-                         });
-                         to[o] = best;
-                         if (indices) indices[plane * windows.out_plane() + o] = best_index;
-                       });
+    for_each_window<T>(
+        axes, x, y.tensor(), c,
+        [&](const PlaneWindows& windows, const T* from, T* to, int64_t plane, int64_t o, Poller& poll) {
+          T best = lowest<T>;
+          int64_t best_index = -1;
+          windows.for_each_inside(poll, [&](int64_t at, const Shape& position) {
+            const bool greater = from[at] > best || from[at] != from[at];
+            if (!greater && best_index >= 0) return;
+            best = from[at];
+            if (!indices) {
+              best_index = at;
+              return;
+            }
+            best_index = plane * windows.in_plane();
+            if (!op.column_major) {
+              best_index += at;
+            } else {
+              int64_t stride = 1;
+              for (size_t i = 0; i < position.size(); stride *= axes[i].in, ++i)
+                best_index += position[i] * stride;
+            }
+          });
+          to[o] = best;
+          if (indices) indices[plane * windows.out_plane() + o] = best_index;
+        });
   });
   y.finish();
 }
 
 void average_pool(const AveragePool& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0));
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c);
+  ComputeOutput y(c.out(0), c);
   for_type(x.type(), pooled_floats, [&]<class T> {
     for_each_window<T>(
         op.axes(x.shape(), y.tensor().shape()), x, y.tensor(), c,
-        [&](const PlaneWindows& windows, const T* from, T* to, int64_t, int64_t o) {
+        [&](const PlaneWindows& windows, const T* from, T* to, int64_t, int64_t o, Poller& poll) {
           double sum = 0;
-          windows.for_each_inside([&](int64_t at, const Shape&) { sum += static_cast<double>(from[at]); });
+          windows.for_each_inside(poll,
+                                  [&](int64_t at, const Shape&) { sum += static_cast<double>(from[at]); });
           const double count =
               op.count_include_pad ? windows.count_padded() : static_cast<double>(windows.count_inside());
           to[o] = static_cast<T>(count > 0 ? sum / count : 0);
@@ -150,18 +153,19 @@ void average_pool(const AveragePool& op, KernelContext& c) {
 }
 
 void lp_pool(const LpPool& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0));
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c);
+  ComputeOutput y(c.out(0), c);
   const double p = static_cast<double>(op.p);
   for_type(x.type(), pooled_floats, [&]<class T> {
-    for_each_window<T>(op.axes(x.shape(), y.tensor().shape()), x, y.tensor(), c,
-                       [&](const PlaneWindows& windows, const T* from, T* to, int64_t, int64_t o) {
-                         double sum = 0;
-                         windows.for_each_inside([&](int64_t at, const Shape&) {
-                           sum += std::pow(std::abs(static_cast<double>(from[at])), p);
-                         });
-                         to[o] = static_cast<T>(std::pow(sum, 1 / p));
-                       });
+    for_each_window<T>(
+        op.axes(x.shape(), y.tensor().shape()), x, y.tensor(), c,
+        [&](const PlaneWindows& windows, const T* from, T* to, int64_t, int64_t o, Poller& poll) {
+          double sum = 0;
+          windows.for_each_inside(poll, [&](int64_t at, const Shape&) {
+            sum += std::pow(std::abs(static_cast<double>(from[at])), p);
+          });
+          to[o] = static_cast<T>(std::pow(sum, 1 / p));
+        });
   });
   y.finish();
 }
@@ -169,8 +173,8 @@ void lp_pool(const LpPool& op, KernelContext& c) {
 /// y = result(accumulated state) for every plane, the state being moved on by step(state, element).
 template <class Step, class Result>
 void pool_planes(KernelContext& c, double start, Step&& step, Result&& result) {
-  const Tensor x = in_compute_type(c.in(0));
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c);
+  ComputeOutput y(c.out(0), c);
   const int64_t plane = count_between(x.shape(), 2, x.rank());
   for_type(x.type(), pooled_floats, [&]<class T> {
     T* to = y.tensor().as<T>().data();
@@ -224,7 +228,7 @@ void max_unpool(const MaxUnpool& op, KernelContext& c) {
   for_size(x.type(), [&]<class T> {
     const auto from = x.as<T>();
     const auto to = y.as<T>();
-    std::fill(to.begin(), to.end(), T{});
+    Poller(c).fill(to.data(), y.size(), T{});
     for (size_t i = 0; i < from.size(); ++i) {
       if ((i & 65535) == 0) c.poll();
       if (indices[i] < 0 || indices[i] >= count)

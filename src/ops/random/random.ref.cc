@@ -59,14 +59,20 @@ void multinomial(const Multinomial& op, KernelContext& c) {
   const int64_t classes = logits.dim(1);
   if (classes == 0 && out.size() > 0) c.fail(Code::run_bad_shape, "at least one class", describe(logits));
   std::vector<double> cumulative(static_cast<size_t>(classes));
+  Poller poll(c);
   for (int64_t row = 0; row < logits.dim(0); ++row) {
-    c.poll();
     double largest = -std::numeric_limits<double>::infinity(), total = 0;
-    for (int64_t k = 0; k < classes; ++k) largest = std::max(largest, load_double(logits, row * classes + k));
-    for (int64_t k = 0; k < classes; ++k)
+    for (int64_t k = 0; k < classes; ++k) {
+      poll.did(4);
+      largest = std::max(largest, load_double(logits, row * classes + k));
+    }
+    for (int64_t k = 0; k < classes; ++k) {
+      poll.did(4);
       cumulative[static_cast<size_t>(k)] = total +=
           std::exp(load_double(logits, row * classes + k) - largest);
+    }
     for (int64_t s = 0; s < op.sample_size; ++s) {
+      poll.did(16);
       const int64_t i = row * op.sample_size + s;
       const double u = total * r.uniform(static_cast<uint64_t>(i));
       const auto at = std::upper_bound(cumulative.begin(), cumulative.end(), u) - cumulative.begin();

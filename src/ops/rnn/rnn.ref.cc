@@ -44,9 +44,11 @@ struct CellWeights {
   const double* peepholes;       // LSTM: [3 * hidden], or null
   const RecurrentActivation* functions;
   std::optional<float> clip;
+  Poller& poll;
 
   /// Row `row` of the recurrent weights times h.
   double recur(int64_t row, const double* h) const {
+    poll.did(hidden);
     double sum = recurrent_bias ? recurrent_bias[row] : 0;
     for (int64_t k = 0; k < hidden; ++k) sum += recurrent[row * hidden + k] * h[k];
     return sum;
@@ -69,8 +71,8 @@ template <class Cell>
 void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& functions, int64_t gates,
                    KernelContext& c, Cell&& cell) {
   const bool has_cell_state = gates == 4;
-  const Tensor x = in_double(c.in(0)), w = in_double(c.in(1)), r = in_double(c.in(2));
-  const auto optional_input = [&](size_t i) { return c.has(i) ? in_double(c.in(i)) : Tensor(); };
+  const Tensor x = in_double(c.in(0), c), w = in_double(c.in(1), c), r = in_double(c.in(2), c);
+  const auto optional_input = [&](size_t i) { return c.has(i) ? in_double(c.in(i), c) : Tensor(); };
   const Tensor bias = optional_input(3), initial_h = optional_input(5);
   const Tensor initial_c = has_cell_state ? optional_input(6) : Tensor();
   const Tensor peepholes = has_cell_state ? optional_input(7) : Tensor();
@@ -92,6 +94,7 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
   };
 
   c.parallel(dirs * batch, 1, [&](int64_t begin, int64_t end) {
+    Poller poll(c);
     std::vector<double> h(static_cast<size_t>(hidden)), cell_state(h), gate(static_cast<size_t>(rows));
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t d = piece / batch, n = piece % batch, length = lengths[static_cast<size_t>(n)];
@@ -105,7 +108,8 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
           functions.data() + static_cast<size_t>(d) * (gates == 4   ? 3
                                                        : gates == 3 ? 2
                                                                     : 1),
-          op.clip};
+          op.clip,
+          poll};
       const auto start = [&](const Tensor& from, std::vector<double>& to) {
         if (from.defined())
           std::copy_n(from.as<double>().data() + state_offset(d, n), hidden, to.begin());
@@ -118,7 +122,7 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
         const int64_t t = op.backward(d) ? length - 1 - step : step;
         const double* now = x.as<double>().data() + (op.batch_first ? n * seq + t : t * batch + n) * input;
         for (int64_t row = 0; row < rows; ++row) {
-          if ((row & 63) == 0) c.poll();
+          poll.did(input + 1);
           gate[static_cast<size_t>(row)] =
               dot(weights + row * input, now, input) + (input_bias ? input_bias[row] : 0);
         }
@@ -139,7 +143,6 @@ void rnn(const Rnn& op, KernelContext& c) {
   run_recurrent(op, op.functions(), 1, c, [&](const CellWeights& w, const double* x, double* h, double*) {
     std::vector<double> next(static_cast<size_t>(w.hidden));
     for (int64_t i = 0; i < w.hidden; ++i) {
-      if ((i & 63) == 0) c.poll();
       next[static_cast<size_t>(i)] = w.apply(0, x[i] + w.recur(i, h));
     }
     std::copy(next.begin(), next.end(), h);
@@ -151,7 +154,6 @@ void gru(const Gru& op, KernelContext& c) {
     const int64_t n = w.hidden;
     std::vector<double> update(static_cast<size_t>(n)), reset(update), reset_h(update);
     for (int64_t i = 0; i < n; ++i) {
-      if ((i & 31) == 0) c.poll();
       const auto at = static_cast<size_t>(i);
       update[at] = w.apply(0, x[i] + w.recur(i, h));
       reset[at] = w.apply(0, x[n + i] + w.recur(n + i, h));
@@ -159,7 +161,6 @@ void gru(const Gru& op, KernelContext& c) {
     }
     std::vector<double> next(update);
     for (int64_t i = 0; i < n; ++i) {
-      if ((i & 63) == 0) c.poll();
       const auto at = static_cast<size_t>(i);
       const double recurrent =
           op.linear_before_reset ? reset[at] * w.recur(2 * n + i, h) : w.recur(2 * n + i, reset_h.data());
@@ -179,7 +180,6 @@ void lstm(const Lstm& op, KernelContext& c) {
           return w.peepholes ? w.peepholes[gate * n + i] * cell : 0;
         };
         for (int64_t i = 0; i < n; ++i) {
-          if ((i & 15) == 0) c.poll();
           const double before = state[i];
           const double in = w.apply(0, x[i] + w.recur(i, h) + peep(0, i, before));
           const double forget = op.input_forget

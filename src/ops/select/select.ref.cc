@@ -82,13 +82,16 @@ void compress(const Compress& op, KernelContext& c) {
   const Slices s(c.in(0), op.axis);
   const Tensor& condition = c.in(1);
   std::vector<int64_t> which;
-  for (int64_t i = 0; i < condition.size(); ++i)
+  Poller poll(c);
+  for (int64_t i = 0; i < condition.size(); ++i) {
+    poll.did(1);
     if (condition.as<bool>()[static_cast<size_t>(i)]) {
       if (i >= s.count)
         c.fail(Code::run_bad_index, "a condition that is true within " + std::to_string(s.count) + " slices",
                std::to_string(i));
       which.push_back(i);
     }
+  }
   take_slices(c.in(0), op.axis, which, c);
 }
 
@@ -107,9 +110,10 @@ int compare_elements(const T& a, const T& b) {
 }
 
 template <class T>
-int compare_slices(const T* data, const Slices& s, int64_t a, int64_t b) {
+int compare_slices(const T* data, const Slices& s, int64_t a, int64_t b, Poller& poll) {
   for (int64_t o = 0; o < s.outer; ++o)
     for (int64_t i = 0; i < s.inner; ++i) {
+      poll.did(1);
       const int order =
           compare_elements(data[(o * s.count + a) * s.inner + i], data[(o * s.count + b) * s.inner + i]);
       if (order) return order;
@@ -120,7 +124,7 @@ int compare_slices(const T* data, const Slices& s, int64_t a, int64_t b) {
 void write_list(KernelContext& c, size_t output, const std::vector<int64_t>& list) {
   if (!c.wants(output)) return;
   Tensor& out = c.out(output, DataType::int64, {static_cast<int64_t>(list.size())});
-  std::copy(list.begin(), list.end(), out.as<int64_t>().begin());
+  Poller(c).copy(list.data(), out.size(), out.as<int64_t>().data());
 }
 
 void unique(const Unique& op, KernelContext& c) {
@@ -134,12 +138,10 @@ void unique(const Unique& op, KernelContext& c) {
   Poller poll(c);
   for_type(in.type(), selectable_types, [&]<class T> {
     const T* data = in.as<T>().data();
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      poll.did(s.outer * s.inner);
-      return compare_slices(data, s, a, b) < 0;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return compare_slices(data, s, a, b, poll) < 0; });
     for (size_t k = 0; k < n; ++k) {
-      if (k == 0 || compare_slices(data, s, order[k - 1], order[k]) != 0) {
+      if (k == 0 || compare_slices(data, s, order[k - 1], order[k], poll) != 0) {
         first.push_back(order[k]);
         counts.push_back(0);
       }
@@ -151,10 +153,12 @@ void unique(const Unique& op, KernelContext& c) {
     std::vector<int64_t> by_first(first.size()), place(first.size());
     std::iota(by_first.begin(), by_first.end(), int64_t{0});
     std::sort(by_first.begin(), by_first.end(), [&](int64_t a, int64_t b) {
+      poll.did(1);
       return first[static_cast<size_t>(a)] < first[static_cast<size_t>(b)];
     });
     std::vector<int64_t> new_first, new_counts;
     for (size_t k = 0; k < by_first.size(); ++k) {
+      poll.did(1);
       const auto g = static_cast<size_t>(by_first[k]);
       place[g] = static_cast<int64_t>(k);
       new_first.push_back(first[g]);

@@ -3,37 +3,50 @@
 #include <cmath>
 
 #include "ops/elementwise/lines.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
 
-double greatest(const std::vector<double>& x) {
+/// Calls f with every element of a line, which may be long.
+template <class F>
+void each(std::vector<double>& x, Poller& poll, F&& f) {
+  poll.pieces(static_cast<int64_t>(x.size()), 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(x[static_cast<size_t>(i)]);
+  });
+}
+
+double greatest(std::vector<double>& x, Poller& poll) {
   double m = x[0];
-  for (double v : x)
+  each(x, poll, [&](double v) {
     if (v > m || std::isnan(v)) m = v;
+  });
   return m;
 }
 
-void softmax_line(std::vector<double>& x) {
-  const double m = greatest(x);
+void softmax_line(std::vector<double>& x, Poller& poll) {
+  const double m = greatest(x, poll);
   double sum = 0;
-  for (double& v : x) sum += v = std::exp(v - m);
-  for (double& v : x) v /= sum;
+  each(x, poll, [&](double& v) { sum += v = std::exp(v - m); });
+  each(x, poll, [&](double& v) { v /= sum; });
 }
 
-void log_softmax_line(std::vector<double>& x) {
-  const double m = greatest(x);
+void log_softmax_line(std::vector<double>& x, Poller& poll) {
+  const double m = greatest(x, poll);
   double sum = 0;
-  for (double v : x) sum += std::exp(v - m);
+  each(x, poll, [&](double v) { sum += std::exp(v - m); });
   const double log_sum = std::log(sum);
-  for (double& v : x) v = v - m - log_sum;
+  each(x, poll, [&](double& v) { v = v - m - log_sum; });
 }
 
 /// 1 at the first of the greatest, else 0.
-void hardmax_line(std::vector<double>& x) {
-  const auto at = std::max_element(x.begin(), x.end()) - x.begin();
-  std::fill(x.begin(), x.end(), 0.0);
-  x[static_cast<size_t>(at)] = 1;
+void hardmax_line(std::vector<double>& x, Poller& poll) {
+  size_t at = 0;
+  each(x, poll, [&](double& v) {
+    if (v > x[at]) at = static_cast<size_t>(&v - x.data());
+  });
+  each(x, poll, [](double& v) { v = 0; });
+  x[at] = 1;
 }
 
 template <class Op, auto change>
@@ -44,11 +57,13 @@ void each_line(const Op& op, KernelContext& c) {
   const Lines lines(in.shape(), op.axis);
   parallel_lines(c, lines, [&](int64_t begin, int64_t end) {
     std::vector<double> line(static_cast<size_t>(lines.size));
+    Poller poll(c);
     for (int64_t i = begin; i < end; ++i) {
-      c.poll();
-      load_line(in, lines, i, line.data());
-      change(line);
-      store_line(out, lines, i, line.data());
+      poll.pieces(lines.size, 1,
+                  [&](int64_t from, int64_t to) { load_line(in, lines, i, from, to, line.data()); });
+      change(line, poll);
+      poll.pieces(lines.size, 1,
+                  [&](int64_t from, int64_t to) { store_line(out, lines, i, from, to, line.data()); });
     }
   });
 }

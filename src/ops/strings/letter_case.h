@@ -4,11 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "ops/poller.h"
+
 namespace lathe {
 
 /// Letters by Unicode's simple case mapping, for Latin (with Extended-A), Greek, Cyrillic and Armenian; the
 /// rest, and bytes that are not UTF-8, stay as they are.
-std::string lower_case(std::string_view text);
-std::string upper_case(std::string_view text);
+std::string lower_case(std::string_view text, Poller& poll);
+std::string upper_case(std::string_view text, Poller& poll);
 
 }  // namespace lathe

@@ -76,10 +76,11 @@ void append_utf8(std::string& to, char32_t c) {
 }
 
 template <class F>
-std::string map_letters(std::string_view text, F map) {
+std::string map_letters(std::string_view text, Poller& poll, F map) {
   std::string result;
   result.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
+    poll.did(4);
     char32_t c = 0;
     const size_t length = decode_utf8(text, i, c);
     const char32_t other = length ? map(c) : c;
@@ -94,7 +95,7 @@ std::string map_letters(std::string_view text, F map) {
 
 }  // namespace
 
-std::string lower_case(std::string_view text) { return map_letters(text, lower_letter); }
-std::string upper_case(std::string_view text) { return map_letters(text, upper_letter); }
+std::string lower_case(std::string_view text, Poller& poll) { return map_letters(text, poll, lower_letter); }
+std::string upper_case(std::string_view text, Poller& poll) { return map_letters(text, poll, upper_letter); }
 
 }  // namespace lathe

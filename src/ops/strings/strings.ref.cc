@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ops/elementwise/lanes.h"
+#include "ops/poller.h"
 #include "ops/strings/letter_case.h"
 
 namespace lathe {
@@ -12,13 +13,14 @@ namespace {
 void normalize_strings(const StringNormalizer& op, KernelContext& c) {
   const auto in = c.in(0).as<std::string>();
   std::set<std::string, std::less<>> stop;
-  for (const std::string& w : op.stopwords) stop.insert(op.is_case_sensitive ? w : lower_case(w));
+  Poller poll(c);
+  for (const std::string& w : op.stopwords) stop.insert(op.is_case_sensitive ? w : lower_case(w, poll));
   std::vector<std::string> kept;
   for (size_t i = 0; i < in.size(); ++i) {
-    if ((i & 255) == 0) c.poll();
-    if (!stop.empty() && stop.count(op.is_case_sensitive ? in[i] : lower_case(in[i]))) continue;
-    kept.push_back(op.case_change_action == "LOWER"   ? lower_case(in[i])
-                   : op.case_change_action == "UPPER" ? upper_case(in[i])
+    poll.did(256 + static_cast<int64_t>(in[i].size()));
+    if (!stop.empty() && stop.count(op.is_case_sensitive ? in[i] : lower_case(in[i], poll))) continue;
+    kept.push_back(op.case_change_action == "LOWER"   ? lower_case(in[i], poll)
+                   : op.case_change_action == "UPPER" ? upper_case(in[i], poll)
                                                       : in[i]);
   }
   if (kept.empty()) kept.emplace_back();
@@ -35,10 +37,12 @@ void concat_strings(const StringConcat&, KernelContext& c) {
   const std::string* b = c.in(1).as<std::string>().data();
   std::string* to = out.as<std::string>().data();
   c.parallel(out.size(), 1024, [&](int64_t begin, int64_t end) {
-    c.poll();
+    Poller poll(c);
     rows.each(begin, end, [&](int64_t at, const int64_t* from, int64_t n) {
-      for (int64_t i = 0; i < n; ++i)
+      for (int64_t i = 0; i < n; ++i) {
         to[at + i] = a[from[0] + i * rows.step(0)] + b[from[1] + i * rows.step(1)];
+        poll.did(64 + static_cast<int64_t>(to[at + i].size()));
+      }
     });
   });
 }
@@ -46,21 +50,23 @@ void concat_strings(const StringConcat&, KernelContext& c) {
 constexpr std::string_view white_space = " \t\n\v\f\r";
 
 /// Pieces between runs of white space; the last one is all the rest once there were `most` splits.
-std::vector<std::string> split_at_space(std::string_view s, size_t most) {
+std::vector<std::string> split_at_space(std::string_view s, size_t most, Poller& poll) {
   std::vector<std::string> pieces;
   for (;;) {
     s.remove_prefix(std::min(s.find_first_not_of(white_space), s.size()));
     if (s.empty()) return pieces;
     size_t end = std::min(s.find_first_of(white_space), s.size());
     if (pieces.size() == most) end = s.find_last_not_of(white_space) + 1;
+    poll.did(64 + static_cast<int64_t>(end));
     pieces.emplace_back(s.substr(0, end));
     s.remove_prefix(pieces.size() > most ? s.size() : end);
   }
 }
 
-std::vector<std::string> split_at(std::string_view s, std::string_view delimiter, size_t most) {
+std::vector<std::string> split_at(std::string_view s, std::string_view delimiter, size_t most, Poller& poll) {
   std::vector<std::string> pieces;
   for (size_t end; pieces.size() < most && (end = s.find(delimiter)) != s.npos;) {
+    poll.did(64 + static_cast<int64_t>(end));
     pieces.emplace_back(s.substr(0, end));
     s.remove_prefix(end + delimiter.size());
   }
@@ -73,9 +79,11 @@ void split_strings(const StringSplit& op, KernelContext& c) {
   const size_t most = op.maxsplit && *op.maxsplit >= 0 ? static_cast<size_t>(*op.maxsplit) : SIZE_MAX;
   std::vector<std::vector<std::string>> all;
   size_t longest = 0;
+  Poller poll(c);
   for (size_t i = 0; i < in.size(); ++i) {
-    if ((i & 255) == 0) c.poll();
-    all.push_back(op.delimiter.empty() ? split_at_space(in[i], most) : split_at(in[i], op.delimiter, most));
+    poll.did(256);
+    all.push_back(op.delimiter.empty() ? split_at_space(in[i], most, poll)
+                                       : split_at(in[i], op.delimiter, most, poll));
     longest = std::max(longest, all.back().size());
   }
   if (c.wants(0)) {
@@ -83,8 +91,10 @@ void split_strings(const StringSplit& op, KernelContext& c) {
     shape.push_back(static_cast<int64_t>(longest));
     const auto pieces = c.out(0, DataType::string, shape).as<std::string>();
     for (size_t i = 0; i < all.size(); ++i)
-      for (size_t k = 0; k < longest; ++k)
-        pieces[i * longest + k] = k < all[i].size() ? all[i][k] : std::string();
+      for (size_t k = 0; k < longest; ++k) {
+        poll.did(64);
+        pieces[i * longest + k] = k < all[i].size() ? std::move(all[i][k]) : std::string();
+      }
   }
   if (c.wants(1))
     for (size_t i = 0; i < all.size(); ++i) c.out(1).as<int64_t>()[i] = static_cast<int64_t>(all[i].size());

@@ -35,19 +35,22 @@ void top_k(const TopK& op, KernelContext& c) {
     auto picked = values.as<T>();
     auto where = indices.as<int64_t>();
     std::vector<int64_t> order(static_cast<size_t>(n));
+    Poller poll(c);
     for (int64_t row = 0; row < outer * inner; ++row) {
-      c.poll();
       const int64_t o = row / inner, i = row % inner;
       auto at = [&](int64_t j) { return static_cast<size_t>((o * n + j) * inner + i); };
       std::iota(order.begin(), order.end(), int64_t{0});
       // Ties go to the lower index, so the order is total and any sort gives the same answer.
       std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
+        poll.did(4);
         const auto u = Element<T>::load(from[at(a)]), v = Element<T>::load(from[at(b)]);
         if (comes_first(u, v, op.largest)) return true;
         if (comes_first(v, u, op.largest)) return false;
         return a < b;
       });
+      poll.did(n);
       for (int64_t j = 0; j < k; ++j) {
+        poll.did(1);
         const auto to = static_cast<size_t>((o * k + j) * inner + i);
         picked[to] = from[at(order[static_cast<size_t>(j)])];
         where[to] = order[static_cast<size_t>(j)];
