@@ -2,6 +2,7 @@
 #include "build/build.h"
 #include "build/plugin_schemas.h"
 #include "onnx/importer.h"
+#include "onnx/load.h"
 #include "runtime/engine_impl.h"
 
 namespace lathe {
@@ -17,7 +18,7 @@ void report(const BuildOptions& o, std::string_view stage) {
 
 Engine Engine::build(const std::filesystem::path& path, const BuildOptions& options) {
   report(options, "load");
-  return build(onnx::Model::load(path, options.load), options);
+  return build(onnx::load_model(path, options.load, options.control), options);
 }
 
 Engine Engine::build(const onnx::Model& model, const BuildOptions& options) {

@@ -91,7 +91,8 @@ class MappedFile : public FileBytes {
 
 class CopiedFile : public FileBytes {
  public:
-  CopiedFile(const File& f, const std::filesystem::path& path) : FileBytes(path) {
+  CopiedFile(const File& f, const std::filesystem::path& path, const std::function<void()>& ask)
+      : FileBytes(path) {
     const uint64_t n = size_of(f, path);
     try {
       bytes_ = std::make_unique_for_overwrite<char[]>(n);
@@ -100,7 +101,9 @@ class CopiedFile : public FileBytes {
                        "none left", "map the file instead, or give the process more memory");
     }
     for (uint64_t done = 0; done < n;) {
-      const ssize_t got = ::pread(f.get(), bytes_.get() + done, n - done, static_cast<off_t>(done));
+      if (ask) ask();
+      const uint64_t piece = std::min(n - done, uint64_t{1} << 24);
+      const ssize_t got = ::pread(f.get(), bytes_.get() + done, piece, static_cast<off_t>(done));
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0)
         throw file_error(Code::file_unreadable, path, std::to_string(n) + " bytes", std::to_string(done),
@@ -121,8 +124,9 @@ class CopiedFile : public FileBytes {
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path) {
   return std::make_shared<MappedFile>(std::move(f), path);
 }
-std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path) {
-  return std::make_shared<CopiedFile>(f, path);
+std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path,
+                                           const std::function<void()>& ask) {
+  return std::make_shared<CopiedFile>(f, path, ask);
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), beside_(path_) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,7 +59,9 @@ class FileBytes {
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path);
 /// Reads the whole file into memory of our own: what happens to it afterwards does not matter. Throws
 /// file_unreadable, run_out_of_memory.
-std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path);
+/// `ask` is called between pieces, and may throw.
+std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path,
+                                           const std::function<void()>& ask = {});
 
 /// Writes a file beside `path` and renames it on commit(); without commit nothing is left. Long runs of zeros
 /// become holes. Throws file_write_failed.

@@ -53,7 +53,7 @@ void GraphImporter::add_attributes(ImportScope& scope, const onnx::NodeProto& p,
     if (attribute_type(*r->attribute) == onnx::AttributeProto::GRAPH && r->attribute->g)
       add_body(*scope.graph, *r->scope, name, *r->attribute->g, n);
     else
-      n.attributes.set(name, import_attribute(*r->attribute, &model_));
+      n.attributes.set(name, import_attribute(*r->attribute, &model_, options_.control));
   }
 }
 

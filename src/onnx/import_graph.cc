@@ -5,6 +5,7 @@
 
 #include "lathe/engine.h"
 #include "onnx/import_types.h"
+#include "onnx/tensor_data.h"
 #include "schema/check_node.h"
 
 namespace lathe {
@@ -118,11 +119,12 @@ void GraphImporter::add_initializers(ImportScope& scope, const onnx::GraphProto&
       value.constant = std::make_shared<const Value>(std::move(t));
       value.source = name;
     } catch (const Error& e) {
+      if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
       report(e.at("import", name, "").diagnostic());
     }
   };
   for (const onnx::TensorProto& t : g.initializer)
-    add(text(t.name), [&] { return onnx::to_tensor(t, &model_); });
+    add(text(t.name), [&] { return onnx::to_tensor(t, &model_, options_.control); });
   for (const onnx::SparseTensorProto& t : g.sparse_initializer)
     add(t.values ? text(t.values->name) : std::string_view(), [&] { return onnx::to_dense(t, &model_); });
 }

@@ -1,6 +1,7 @@
 #include "onnx/import_types.h"
 
 #include "lathe/error.h"
+#include "onnx/tensor_data.h"
 
 namespace lathe {
 namespace {
@@ -118,7 +119,8 @@ onnx::AttributeProto::Type attribute_type(const onnx::AttributeProto& p) {
   return A::INTS;  // an empty list says nothing of its kind; of integers it is most often
 }
 
-AttributeValue import_attribute(const onnx::AttributeProto& p, const onnx::Model* model) {
+AttributeValue import_attribute(const onnx::AttributeProto& p, const onnx::Model* model,
+                                RunControl* control) {
   using A = onnx::AttributeProto;
   auto text = [](const onnx::Bytes& b) { return std::string(b.view()); };
   auto missing = [&](std::string_view what) {
@@ -134,7 +136,7 @@ AttributeValue import_attribute(const onnx::AttributeProto& p, const onnx::Model
       return p.s ? text(*p.s) : std::string();
     case A::TENSOR:
       if (!p.t) throw missing("tensor");
-      return onnx::to_tensor(*p.t, model);
+      return onnx::to_tensor(*p.t, model, control);
     case A::SPARSE_TENSOR:
       if (!p.sparse_tensor) throw missing("sparse tensor");
       return onnx::to_dense(*p.sparse_tensor, model);
@@ -152,7 +154,7 @@ AttributeValue import_attribute(const onnx::AttributeProto& p, const onnx::Model
     }
     case A::TENSORS: {
       std::vector<Tensor> all;
-      for (const onnx::TensorProto& t : p.tensors) all.push_back(onnx::to_tensor(t, model));
+      for (const onnx::TensorProto& t : p.tensors) all.push_back(onnx::to_tensor(t, model, control));
       return all;
     }
     case A::GRAPH:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "graph/type.h"
+#include "lathe/engine.h"
 #include "lathe/onnx.h"
 #include "tensor/attributes.h"
 
@@ -26,6 +27,7 @@ onnx::TypeProto export_type(const ValueType& t);
 onnx::AttributeProto::Type attribute_type(const onnx::AttributeProto& p);
 /// All kinds but graphs. Throws node_bad_attribute for lists of graphs, sparse tensors or types; the errors
 /// of to_tensor.
-AttributeValue import_attribute(const onnx::AttributeProto& p, const onnx::Model* model);
+AttributeValue import_attribute(const onnx::AttributeProto& p, const onnx::Model* model,
+                                RunControl* control = nullptr);
 
 }  // namespace lathe

@@ -5,6 +5,7 @@
 #include "lathe/onnx.h"
 #include "onnx/each_tensor.h"
 #include "onnx/external.h"
+#include "onnx/load.h"
 #include "onnx/tensor_data.h"
 #include "onnx/wire_reader.h"
 #include "onnx/wire_writer.h"
@@ -29,16 +30,23 @@ void check_is_model(std::string_view bytes) {
 Model::Model() : files_(std::make_shared<ExternalFiles>()) {}
 
 Model Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+  return load_model(path, options, nullptr);
+}
+
+Model load_model(const std::filesystem::path& path, const LoadOptions& options, RunControl* control) {
+  const auto ask = [control] {
+    if (control) control->check();
+  };
   File f = open_regular(path);
-  const auto file = options.untrusted ? read_file(std::move(f), path) : map_file(std::move(f), path);
+  const auto file = options.untrusted ? read_file(std::move(f), path, ask) : map_file(std::move(f), path);
   Model m;
   m.directory = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   m.options = options;
-  m.files_->find(path.string(), [&] { return file; });
+  m.external_files().find(path.string(), [&] { return file; });
   try {
     check_is_model(file->view());
     m.proto = is_text_file(path) ? from_text<ModelProto>(file->view())
-                                 : wire::read<ModelProto>(file->view(), options, file);
+                                 : wire::read<ModelProto>(file->view(), options, file, control);
   } catch (const Error& e) {
     Diagnostic d = e.diagnostic();
     d.node = path.string() + (d.node.empty() ? "" : ", " + d.node);
@@ -48,6 +56,7 @@ Model Model::load(const std::filesystem::path& path, const LoadOptions& options)
   file->drop_pages();
   if (options.external_data)
     each_tensor(m.proto, [&](const TensorProto& t) {
+      ask();
       if (t.is_external()) check_external(t, m);
     });
   return m;

@@ -34,6 +34,16 @@ DataType type_of_number(const std::optional<std::string>& name, int32_t number) 
   return static_cast<DataType>(number);
 }
 
+/// Calls f(begin, end) for pieces of [0, n), asking in between.
+template <class F>
+void each_piece(size_t n, RunControl* control, F&& f) {
+  constexpr size_t piece = 65536;
+  for (size_t i = 0; i < n; i += piece) {
+    if (control) control->check();
+    f(i, std::min(n, i + piece));
+  }
+}
+
 bool six_bits(DataType t) { return t == DataType::float6e2m3 || t == DataType::float6e3m2; }
 
 /// Bytes of raw_data: the six-bit floats lie packed there, four in three bytes.
@@ -42,15 +52,17 @@ uint64_t raw_size(DataType t, int64_t count) {
   return bytes_for(t, static_cast<size_t>(count));
 }
 
-Tensor unpack_six_bits(std::string_view raw, DataType t, Shape shape) {
+Tensor unpack_six_bits(std::string_view raw, DataType t, Shape shape, RunControl* control) {
   Tensor out(t, std::move(shape));
   auto* to = static_cast<uint8_t*>(out.data());
-  for (int64_t i = 0; i < out.size(); ++i) {
-    const size_t bit = static_cast<size_t>(i) * 6, byte = bit / 8;
-    unsigned v = static_cast<unsigned char>(raw[byte]);
-    if (byte + 1 < raw.size()) v |= static_cast<unsigned>(static_cast<unsigned char>(raw[byte + 1])) << 8;
-    to[i] = static_cast<uint8_t>(v >> bit % 8 & 63);
-  }
+  each_piece(static_cast<size_t>(out.size()), control, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t bit = i * 6, byte = bit / 8;
+      unsigned v = static_cast<unsigned char>(raw[byte]);
+      if (byte + 1 < raw.size()) v |= static_cast<unsigned>(static_cast<unsigned char>(raw[byte + 1])) << 8;
+      to[i] = static_cast<uint8_t>(v >> bit % 8 & 63);
+    }
+  });
   return out;
 }
 
@@ -67,8 +79,12 @@ std::string pack_six_bits(const Tensor& t) {
 }
 
 /// A bool that is neither 0 nor 1 must not be read as one.
-bool bytes_are_bools(std::string_view raw) {
-  return std::all_of(raw.begin(), raw.end(), [](char c) { return (c & ~1) == 0; });
+bool bytes_are_bools(std::string_view raw, RunControl* control) {
+  bool all = true;
+  each_piece(raw.size(), control, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) all &= (raw[i] & ~1) == 0;
+  });
+  return all;
 }
 
 void check_raw_size(const TensorProto& p, const Bytes& raw, DataType t, int64_t count) {
@@ -79,20 +95,23 @@ void check_raw_size(const TensorProto& p, const Bytes& raw, DataType t, int64_t 
            std::to_string(raw.size()), "dims, data_type and data must agree");
 }
 
-Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape, int64_t count) {
+Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape, int64_t count,
+                RunControl* control) {
   check_raw_size(p, raw, t, count);
-  if (six_bits(t)) return unpack_six_bits(raw.view(), t, std::move(shape));
-  const bool as_it_is = t != DataType::boolean || bytes_are_bools(raw.view());
+  if (six_bits(t)) return unpack_six_bits(raw.view(), t, std::move(shape), control);
+  const bool as_it_is = t != DataType::boolean || bytes_are_bools(raw.view(), control);
   const auto align = static_cast<uintptr_t>(std::clamp(bits_of(t) / 8, 1, 8));
   if (as_it_is && raw.owner() && reinterpret_cast<uintptr_t>(raw.data()) % align == 0)
     return Tensor::view(t, std::move(shape), const_cast<char*>(raw.data()),
                         std::const_pointer_cast<void>(raw.owner()));
   Tensor out(t, std::move(shape));
   auto* to = static_cast<char*>(out.data());
-  if (as_it_is)
-    std::copy(raw.view().begin(), raw.view().end(), to);
-  else
-    std::transform(raw.view().begin(), raw.view().end(), to, [](char c) -> char { return c != 0; });
+  each_piece(raw.size(), control, [&](size_t begin, size_t end) {
+    if (as_it_is)
+      std::copy(raw.data() + begin, raw.data() + end, to + begin);
+    else
+      std::transform(raw.data() + begin, raw.data() + end, to + begin, [](char c) -> char { return c != 0; });
+  });
   return out;
 }
 
@@ -106,83 +125,93 @@ void need_entries(const TensorProto& p, const std::vector<T>& list, std::string_
 
 /// Entries of int32_data hold bits or values of the type; producers do not agree on the sign, so both
 /// readings are taken.
-void check_width(const TensorProto& p, DataType t, int bits) {
+void check_width(const TensorProto& p, DataType t, int bits, RunControl* control) {
   if (t == DataType::boolean || bits == 32) return;
   const int64_t low = six_bits(t) ? 0 : -(int64_t{1} << (bits - 1)), high = (int64_t{1} << bits) - 1;
-  for (const int32_t v : p.int32_data)
-    if (v < low || v > high)
-      refuse(p.name, Code::tensor_bad_data, "entries of int32_data that fit " + std::string(name_of(t)),
-             std::to_string(v), "dims, data_type and data must agree");
+  each_piece(p.int32_data.size(), control, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      if (const int32_t v = p.int32_data[i]; v < low || v > high)
+        refuse(p.name, Code::tensor_bad_data, "entries of int32_data that fit " + std::string(name_of(t)),
+               std::to_string(v), "dims, data_type and data must agree");
+  });
 }
 
-Tensor from_int32(const TensorProto& p, DataType t, Shape shape, int64_t count) {
+Tensor from_int32(const TensorProto& p, DataType t, Shape shape, int64_t count, RunControl* control) {
   const auto entries = is_packed(t) ? static_cast<int64_t>(bytes_for(t, static_cast<size_t>(count))) : count;
   need_entries(p, p.int32_data, "int32_data", entries);
-  check_width(p, t, is_packed(t) ? 8 : six_bits(t) ? 6 : bits_of(t));
+  check_width(p, t, is_packed(t) ? 8 : six_bits(t) ? 6 : bits_of(t), control);
   Tensor out(t, std::move(shape));
-  for (int64_t i = 0; i < entries; ++i) {
-    const int32_t v = p.int32_data[static_cast<size_t>(i)];
-    switch (bits_of(t)) {
-      case 16:
-        static_cast<uint16_t*>(out.data())[i] = static_cast<uint16_t>(v);
-        break;
-      case 32:
-        static_cast<int32_t*>(out.data())[i] = v;
-        break;
-      default:
-        static_cast<uint8_t*>(out.data())[i] = static_cast<uint8_t>(t == DataType::boolean ? v != 0 : v);
+  each_piece(static_cast<size_t>(entries), control, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const int32_t v = p.int32_data[i];
+      switch (bits_of(t)) {
+        case 16:
+          static_cast<uint16_t*>(out.data())[i] = static_cast<uint16_t>(v);
+          break;
+        case 32:
+          static_cast<int32_t*>(out.data())[i] = v;
+          break;
+        default:
+          static_cast<uint8_t*>(out.data())[i] = static_cast<uint8_t>(t == DataType::boolean ? v != 0 : v);
+      }
     }
-  }
+  });
   return out;
 }
 
 template <class To, class From>
 Tensor convert(const TensorProto& p, const std::vector<From>& list, std::string_view field, DataType t,
-               Shape shape, int64_t entries) {
+               Shape shape, int64_t entries, RunControl* control) {
   need_entries(p, list, field, entries);
   Tensor out(t, std::move(shape));
   auto* to = static_cast<To*>(out.data());
-  for (size_t i = 0; i < list.size(); ++i) {
-    to[i] = static_cast<To>(list[i]);
-    if constexpr (sizeof(To) < sizeof(From))
-      if (to[i] != list[i])
-        refuse(p.name, Code::tensor_bad_data,
-               "entries of " + std::string(field) + " that fit " + std::string(name_of(t)),
-               std::to_string(list[i]), "dims, data_type and data must agree");
-  }
+  each_piece(list.size(), control, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      to[i] = static_cast<To>(list[i]);
+      if constexpr (sizeof(To) < sizeof(From))
+        if (to[i] != list[i])
+          refuse(p.name, Code::tensor_bad_data,
+                 "entries of " + std::string(field) + " that fit " + std::string(name_of(t)),
+                 std::to_string(list[i]), "dims, data_type and data must agree");
+    }
+  });
   return out;
 }
 
-Tensor from_typed(const TensorProto& p, DataType t, Shape shape, int64_t count) {
+Tensor from_typed(const TensorProto& p, DataType t, Shape shape, int64_t count, RunControl* control) {
   switch (t) {
     case DataType::float32:
-      return convert<float>(p, p.float_data, "float_data", t, std::move(shape), count);
+      return convert<float>(p, p.float_data, "float_data", t, std::move(shape), count, control);
     case DataType::complex64:
-      return convert<float>(p, p.float_data, "float_data", t, std::move(shape), 2 * count);
+      return convert<float>(p, p.float_data, "float_data", t, std::move(shape), 2 * count, control);
     case DataType::float64:
-      return convert<double>(p, p.double_data, "double_data", t, std::move(shape), count);
+      return convert<double>(p, p.double_data, "double_data", t, std::move(shape), count, control);
     case DataType::complex128:
-      return convert<double>(p, p.double_data, "double_data", t, std::move(shape), 2 * count);
+      return convert<double>(p, p.double_data, "double_data", t, std::move(shape), 2 * count, control);
     case DataType::int64:
-      return convert<int64_t>(p, p.int64_data, "int64_data", t, std::move(shape), count);
+      return convert<int64_t>(p, p.int64_data, "int64_data", t, std::move(shape), count, control);
     case DataType::uint64:
-      return convert<uint64_t>(p, p.uint64_data, "uint64_data", t, std::move(shape), count);
+      return convert<uint64_t>(p, p.uint64_data, "uint64_data", t, std::move(shape), count, control);
     case DataType::uint32:
-      return convert<uint32_t>(p, p.uint64_data, "uint64_data", t, std::move(shape), count);
+      return convert<uint32_t>(p, p.uint64_data, "uint64_data", t, std::move(shape), count, control);
     case DataType::string: {
       need_entries(p, p.string_data, "string_data", count);
       Tensor out(t, std::move(shape));
-      for (size_t i = 0; i < p.string_data.size(); ++i) out.as<std::string>()[i] = p.string_data[i].view();
+      each_piece(p.string_data.size(), control, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) out.as<std::string>()[i] = p.string_data[i].view();
+      });
       return out;
     }
     default:
-      return from_int32(p, t, std::move(shape), count);
+      return from_int32(p, t, std::move(shape), count, control);
   }
 }
 
 }  // namespace
 
-Tensor to_tensor(const TensorProto& p, const Model* where) {
+Tensor to_tensor(const TensorProto& p, const Model* where) { return to_tensor(p, where, nullptr); }
+
+Tensor to_tensor(const TensorProto& p, const Model* where, RunControl* control) {
   const DataType t = type_of_number(p.name, p.data_type.value_or(0));
   if (p.segment)
     refuse(p.name, Code::tensor_bad_data, "a whole tensor", "a segment of one",
@@ -199,13 +228,13 @@ Tensor to_tensor(const TensorProto& p, const Model* where) {
     refuse(p.name, Code::tensor_bad_data, "strings in string_data", raw ? "raw_data" : "external data",
            "store string tensors in string_data");
   if (p.is_external())
-    return from_raw(p, open_external(p, where, raw_size(t, count)), t, std::move(shape), count);
+    return from_raw(p, open_external(p, where, raw_size(t, count)), t, std::move(shape), count, control);
   if (p.raw_data && !typed && t != DataType::string)
-    return from_raw(p, *p.raw_data, t, std::move(shape), count);
+    return from_raw(p, *p.raw_data, t, std::move(shape), count, control);
   if (typed && count == 0)
     refuse(p.name, Code::tensor_bad_data, "no data for " + describe(shape), "some",
            "dims, data_type and data must agree");
-  return from_typed(p, t, std::move(shape), count);
+  return from_typed(p, t, std::move(shape), count, control);
 }
 
 void check_external(const TensorProto& p, const Model& where) {

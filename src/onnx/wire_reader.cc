@@ -48,8 +48,10 @@ void make_room(std::vector<T>& list, size_t more) {
 
 class Reader {
  public:
-  Reader(std::string_view all, const LoadOptions& options, std::shared_ptr<const void> owner)
-      : start_(all.data()),
+  Reader(std::string_view all, const LoadOptions& options, std::shared_ptr<const void> owner,
+         RunControl* control)
+      : control_(control),
+        start_(all.data()),
         max_depth_(static_cast<size_t>(std::max(options.max_depth, 0))),
         owner_(std::move(owner)),
         budget_(all.size()) {}
@@ -63,6 +65,7 @@ class Reader {
       step_ = {};
       const char* const field = p;
       const Tag tag = tag_at(p, end);
+      did(64);
       bool known = false;
       visit_fields(m, [&](int n, std::string_view name, auto& member, auto...) {
         if (static_cast<uint64_t>(n) != tag.number) return;
@@ -105,6 +108,12 @@ class Reader {
     d.got = std::move(got);
     d.remedy = std::move(remedy);
     throw Error(std::move(d));
+  }
+  /// Asks whether to go on, once in so many fields or bytes of lists.
+  void did(size_t work) {
+    if ((since_asked_ += work) < 65536) return;
+    since_asked_ = 0;
+    if (control_) control_->check();
   }
   void charge(const char* at, uint64_t bytes) {
     if (!budget_.take(bytes))
@@ -191,6 +200,7 @@ class Reader {
     std::array<size_t, 32> counts{};
     while (p < end) {
       const Tag tag = tag_at(p, end);
+      did(16);
       if (tag.number < counts.size()) ++counts[tag.number];
       skip(tag, p, end, path_.size());
     }
@@ -227,7 +237,7 @@ class Reader {
     to = owner_ ? Bytes(from, owner_) : Bytes(std::string(from));
   }
   template <class T>
-  void packed(std::string_view bytes, std::vector<T>& to) const {
+  void packed(std::string_view bytes, std::vector<T>& to) {
     if constexpr (std::is_floating_point_v<T>) {
       if (bytes.size() % sizeof(T))
         fail(bytes.data(), Code::wire_malformed,
@@ -235,15 +245,26 @@ class Reader {
              std::to_string(bytes.size()) + " bytes");
       const size_t old = to.size(), n = bytes.size() / sizeof(T);
       make_room(to, n);
-      to.resize(old + n);
-      if (n) std::memcpy(to.data() + old, bytes.data(), bytes.size());
+      for (size_t i = 0; i < n;) {
+        const size_t piece = std::min<size_t>(n - i, 65536);
+        to.resize(old + i + piece);
+        std::memcpy(to.data() + old + i, bytes.data() + i * sizeof(T), piece * sizeof(T));
+        i += piece;
+        did(piece);
+      }
     } else {
       size_t count = 0;
-      for (const char c : bytes) count += static_cast<unsigned char>(c) < 0x80;
+      for (size_t i = 0; i < bytes.size(); i += 65536) {
+        for (const char c : bytes.substr(i, 65536)) count += static_cast<unsigned char>(c) < 0x80;
+        did(16384);
+      }
       make_room(to, count);
       const char* p = bytes.data();
       const char* const end = p + bytes.size();
-      while (p < end) to.push_back(static_cast<T>(varint_at(p, end)));
+      while (p < end) {
+        to.push_back(static_cast<T>(varint_at(p, end)));
+        did(1);
+      }
     }
   }
   template <class T>
@@ -296,6 +317,8 @@ class Reader {
     }
   }
 
+  RunControl* control_;
+  size_t since_asked_ = 0;
   const char* start_;
   size_t max_depth_;
   std::shared_ptr<const void> owner_;
@@ -307,16 +330,18 @@ class Reader {
 }  // namespace
 
 template <class M>
-M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const void> owner) {
+M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const void> owner,
+       RunControl* control) {
   if (bytes.size() > options.max_bytes)
     throw Error(Code::wire_too_large, "parse", "at most " + std::to_string(options.max_bytes) + " bytes",
                 std::to_string(bytes.size()), "raise LoadOptions::max_bytes if the file is trusted");
   M m;
-  Reader(bytes, options, std::move(owner)).message(bytes, m);
+  Reader(bytes, options, std::move(owner), control).message(bytes, m);
   return m;
 }
 
-#define LATHE_MESSAGE(M) template M read(std::string_view, const LoadOptions&, std::shared_ptr<const void>);
+#define LATHE_MESSAGE(M) \
+  template M read(std::string_view, const LoadOptions&, std::shared_ptr<const void>, RunControl*);
 LATHE_MESSAGE(ModelProto)
 LATHE_MESSAGE(GraphProto)
 LATHE_MESSAGE(NodeProto)

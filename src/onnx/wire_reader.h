@@ -4,13 +4,16 @@
 #include <memory>
 #include <string_view>
 
+#include "lathe/engine.h"
 #include "lathe/onnx.h"
 
 namespace lathe::onnx::wire {
 
 /// `bytes` must outlive the message where `owner` keeps it alive (large byte fields become views); without an
 /// owner they are copied.
+/// `control` is asked now and then.
 template <class M>
-M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const void> owner);
+M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const void> owner,
+       RunControl* control = nullptr);
 
 }  // namespace lathe::onnx::wire
