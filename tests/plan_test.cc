@@ -203,6 +203,14 @@ TEST_F(PlanFile, WeightsAreMappedAndAligned) {
             (vector<float>{11, 22}));
 }
 
+TEST_F(PlanFile, WhatIsReadSurvivesTheFile) {
+  save_plan(plan_of(folding()), path);
+  const Plan p = load_plan(path, true);
+  std::filesystem::resize_file(path, 10);  // what is mapped would be gone
+  EXPECT_EQ(list(engine_of(p).create_context().run(vector<Value>{floats({2}, {0, 0})})[0]),
+            (vector<float>{11, 22}));
+}
+
 TEST_F(PlanFile, EveryTruncationIsAnError) {
   save_plan(rich_plan(), path);
   const std::string whole = bytes();
@@ -256,7 +264,8 @@ TEST_F(PlanFile, AWrongIndexBehindAGoodChecksumIsAnError) {
   EXPECT_TRUE(refused([](Plan& p) { p.graphs[0].values[0].alias_of = 1; }));
   EXPECT_TRUE(refused([](Plan& p) { p.graphs[0].values[0].memory = 3; }));
   EXPECT_TRUE(refused([](Plan& p) { p.graphs[0].values.back().weight = 50; }));
-  EXPECT_TRUE(refused([](Plan& p) { p.taps[0].second = 99; }));
+  EXPECT_TRUE(refused([](Plan& p) { p.taps[0].value = 99; }));
+  EXPECT_TRUE(refused([](Plan& p) { p.taps[0].graph = 99; }));
   EXPECT_TRUE(refused([](Plan& p) { p.graphs.clear(); }));
 }
 
@@ -279,6 +288,25 @@ TEST(Plan, AKernelOnlyGetsWhatItAccepts) {
   Plan p = plan_of(g);
   p.graphs[0].steps[0].kernel = "toy.add.cpu";
   EXPECT_EQ(code_of([&] { engine_of(p); }), Code::plan_target);
+}
+
+TEST(Plan, OperandsThatAreMissingAreAnError) {
+  const vector<Value> x{floats({2}, {1, 1})};
+  Plan p = plan_of(folding(), {.backend = "reference"});
+  p.graphs[0].steps[0].inputs.resize(1);
+  EXPECT_EQ(code_of([&] { engine_of(p).create_context().run(x); }), Code::internal);
+  p = plan_of(folding(), {.backend = "reference"});
+  p.graphs[0].steps[0].outputs = {-1};
+  p.graphs[0].outputs = p.graphs[0].inputs;
+  EXPECT_EQ(code_of([&] { engine_of(p).create_context().run(x); }), Code::internal);
+}
+
+TEST(Plan, MemoryIsWhereItIsSaidToBe) {
+  Plan p = plan_of(folding());
+  p.backends = {"cpu"};  // the host is memory 0, and no device
+  EXPECT_EQ(code_of([&] { engine_of(p); }), Code::plan_malformed);
+  p.graphs[0].values[p.graphs[0].inputs[0]].memory = 1;
+  EXPECT_EQ(code_of([&] { verify(p); }), Code::plan_malformed);
 }
 
 /// A catalog where the fast Add needs AVX-512 and packs in its own way.

@@ -80,6 +80,29 @@ TEST(Runtime, OutputsThatPassThroughAreCopies) {
   EXPECT_EQ(list(out[2]), (vector<float>{1, 2}));
 }
 
+TEST(Runtime, BoundMemoryMayOverlapAnInputThatPassesThrough) {
+  GraphMaker g;
+  const ValueId x = g.input("x", f32({n()}));
+  g.graph->set_outputs({g.node("Add", {x, x}, "y", f32({n()})), x});
+  Context c = build_toys(*g.graph).create_context();
+  Tensor memory = floats({5}, {1, 2, 3, 4, 0}), copy(DataType::float32, {4});
+  c.bind_input("x", Tensor::view(DataType::float32, {4}, memory.data()));
+  c.bind_output("y", Tensor::view(DataType::float32, {4}, memory.as<float>().data() + 1));
+  c.bind_output("x", copy);
+  c.run();
+  EXPECT_EQ(list(copy), (vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(list(memory), (vector<float>{1, 2, 4, 6, 8}));
+}
+
+TEST(Runtime, AContextRunsOnceAtATime) {
+  Context c = adder({.taps = {"a"}}).create_context();
+  const vector<Value> x{floats({1}, {1})};
+  c.on_tap([&](std::string_view, const Value&) { c.run(x); });
+  EXPECT_EQ(code_of([&] { c.run(x); }), Code::bad_argument);
+  c.on_tap({});
+  EXPECT_EQ(list(c.run(x)[0]), vector<float>{3});
+}
+
 TEST(Runtime, KnownShapesAllocateNothing) {
   for (int threads : {1, 2}) {
     const Engine e = adder({.threads = threads});

@@ -70,8 +70,8 @@ void save_plan(const Plan& plan, const std::filesystem::path& path) {
   file.commit();
 }
 
-Plan load_plan(const std::filesystem::path& path) {
-  const auto file = map_file(open_regular(path), path);
+Plan load_plan(const std::filesystem::path& path, bool untrusted) {
+  const auto file = untrusted ? read_file(open_regular(path), path) : map_file(open_regular(path), path);
   const std::string_view bytes = file->view();
   const auto malformed = [&](std::string expected, std::string got) {
     return file_error(Code::plan_malformed, path, std::move(expected), std::move(got),

@@ -14,9 +14,10 @@ inline constexpr uint32_t plan_version = 1;
 /// Writes beside the target and renames: no half-written file is ever seen. Throws file_write_failed.
 void save_plan(const Plan& plan, const std::filesystem::path& path);
 
-/// Maps the file; tensors are views of the mapping, nothing is copied. The structure is checked (checksum,
+/// Maps the file; tensors are views of the mapping, nothing is copied (`untrusted`: reads it into memory
+/// instead, so that what happens to the file afterwards does not matter). The structure is checked (checksum,
 /// FlatBuffers verifier, indices) before it is used; the arrays' contents are not read. Throws
 /// plan_malformed, plan_version, and what opening a file throws.
-Plan load_plan(const std::filesystem::path& path);
+Plan load_plan(const std::filesystem::path& path, bool untrusted = false);
 
 }  // namespace lathe

@@ -13,7 +13,9 @@ class Verifier {
     for (graph_ = 0; graph_ < plan_.graphs.size(); ++graph_) graph(plan_.graphs[graph_]);
     const PlanGraph& main = plan_.graphs[0];
     for (const auto& s : plan_.symbols) require(s.input < main.inputs.size(), "symbols of inputs", s.name);
-    for (const auto& [name, value] : plan_.taps) require(value < main.values.size(), "taps of values", name);
+    for (const Plan::Tap& t : plan_.taps)
+      require(t.graph < plan_.graphs.size() && t.value < plan_.graphs[t.graph].values.size(),
+              "taps of values", t.name);
     for (const PlanValue& v : main.values)
       require(v.role != ValueRole::captured, "a main graph that captures nothing", v.name);
   }
@@ -30,14 +32,18 @@ class Verifier {
   void graph(const PlanGraph& g) {
     made_.assign(g.values.size(), false);
     for (size_t i = 0; i < g.values.size(); ++i) value(g, i);
+    const auto on_host = [&](uint32_t v) { return g.values[v].memory == host_memory; };
     for (uint32_t v : g.inputs) {
       require(v < g.values.size() && g.values[v].role == ValueRole::input && !made_[v],
               "inputs that are values, each once", std::to_string(v));
+      require(on_host(v), "inputs in host memory", g.values[v].name);
       made_[v] = true;
     }
     for (const PlanStep& s : g.steps) step(g, s);
-    for (uint32_t v : g.outputs)
+    for (uint32_t v : g.outputs) {
       require(v < g.values.size() && made_[v], "outputs that are made", std::to_string(v));
+      require(on_host(v), "outputs in host memory", g.values[v].name);
+    }
   }
 
   void value(const PlanGraph& g, size_t i) {
@@ -96,8 +102,9 @@ class Verifier {
     require(b.captures.size() == captured, "all captures bound", std::to_string(b.captures.size()));
     for (auto [outer, in] : b.captures)
       require(outer < g.values.size() && made_[outer] && in < inner.values.size() &&
-                  inner.values[in].role == ValueRole::captured,
-              "captures of values that are made", std::to_string(outer));
+                  inner.values[in].role == ValueRole::captured && g.values[outer].memory == host_memory &&
+                  inner.values[in].memory == host_memory,
+              "captures of values that are made, in host memory", std::to_string(outer));
   }
 
   static bool in_range(const PlanGraph& g, int32_t v) {

@@ -106,6 +106,8 @@ std::shared_ptr<const Extensions> Extensions::load(std::span<const std::filesyst
       throw;
     } catch (const std::exception& x) {
       plugin_failed(where, "a plug-in that registers without failing", x.what());
+    } catch (...) {
+      plugin_failed(where, "a plug-in that registers without failing", "an exception of no known type");
     }
   }
   return e;

@@ -34,6 +34,22 @@ class AttributesOfNode final : public AttributeView {
 const AttributeView& view(const void* op) { return *static_cast<const AttributesOfNode*>(op); }
 std::shared_ptr<const void> keep(const Attributes& a) { return std::make_shared<const AttributesOfNode>(a); }
 
+/// What a plug-in throws becomes an Error.
+template <class F>
+auto guarded(F&& f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw Error(Code::internal, "run", "a plug-in that ends well", e.what());
+  } catch (...) {
+    throw Error(Code::internal, "run", "a plug-in that ends well", "an exception of no known type");
+  }
+}
+
 class Call final : public KernelCall {
  public:
   Call(const AttributeView& attributes, KernelContext& c) : attributes_(attributes), c_(c) {}
@@ -71,12 +87,12 @@ Kernel adapt(PluginKernel kernel) {
   k.decode = keep;
   if (kernel.refuse)
     k.ask = [refuse = std::move(kernel.refuse)](const void* op, const KernelRequest& r) {
-      auto reason = refuse(view(op), views(r.inputs), views(r.outputs));
+      auto reason = guarded([&] { return refuse(view(op), views(r.inputs), views(r.outputs)); });
       return reason ? Verdict::no(*reason) : Verdict::yes();
     };
   k.run = [run = std::move(kernel.run)](const void* op, KernelContext& c) {
     Call call(view(op), c);
-    run(call);
+    guarded([&] { run(call); });
   };
   return k;
 }
@@ -89,7 +105,7 @@ OpCodec codec_for(const PluginOperator& op) {
     std::vector<Shape> in(c.inputs());
     for (size_t i = 0; i < in.size(); ++i)
       if (c.has(i)) in[i] = Shape(c.shape(i).begin(), c.shape(i).end());
-    const auto made = shape(view(o), in);
+    const auto made = guarded([&] { return shape(view(o), in); });
     for (size_t i = 0; i < made.size(); ++i)
       if (made[i]) c.output(i, {made[i]->begin(), made[i]->end()});
   };

@@ -30,6 +30,9 @@ Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const 
   for (const std::string& name : plan_.backends) {
     extensions_->require_backend(name);
     devices_.push_back(extensions_->device(name));
+    if (!devices_.back())
+      throw Error(Code::plan_malformed, "load", "devices with memory of their own", name,
+                  "build the plan again");
   }
   for (const Weight& w : plan_.weights)
     if (w.value.is_tensor()) weight_bytes_ += w.value.tensor().bytes();
@@ -87,10 +90,10 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
     throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
   step.op = step.codec->decode(s.attributes);
   step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
-  check_fit(g, step);
   if (step.kernel->memory != host_memory)
     for (size_t k = 1; k < devices_.size(); ++k)
       if (plan_.backends[k - 1] == step.kernel->backend) step.memory = static_cast<MemorySpace>(k);
+  check_fit(g, step);
   if (s.packed.empty()) return step;
   step.packed.resize(s.inputs.size());
   step.shells.resize(s.inputs.size());
@@ -112,6 +115,11 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
     throw Error(Code::plan_target, "load", "operands that " + k.name + " can run", std::move(why),
                 "build the plan again");
   };
+  if (k.memory != host_memory && step.memory == host_memory) refuse("no memory of its device");
+  for (const std::vector<int32_t>* operands : {&s.inputs, &s.outputs})
+    for (int32_t v : *operands)
+      if (v >= 0 && g.values[static_cast<size_t>(v)].memory != step.memory)
+        refuse("operands in other memory");
   if (k.ask) {
     const StepRequest question(plan_, g, s, plan_.isa);
     if (Verdict v = k.ask(step.kernel_op.get(), question.request()); !v.accepted) refuse(std::move(v.reason));
