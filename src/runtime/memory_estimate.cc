@@ -130,9 +130,29 @@ class Estimator {
       if (layout.slots[v].place == Slot::Place::run)
         for (size_t n = g.output[v] >= 0 ? generations : 1; n > 0; --n)
           count_unplanned(g.plan->values[v], bounds.of(v));
-    for (const PlanStep& step : g.plan->steps)
-      for (const PlanBody& b : step.bodies) body(b, bounds);
+    size_t workspace = layout.workspace;
+    for (const ProgramStep& step : g.steps) {
+      workspace = std::max(workspace, workspace_of(step, layout, bounds));
+      for (const PlanBody& b : step.plan->bodies) body(b, bounds);
+    }
+    all_.data_dependent += workspace - layout.workspace;
     return bounds;
+  }
+
+  /// Of a step whose layout did not know its inputs; 0 where nothing bounds them: they are named.
+  size_t workspace_of(const ProgramStep& step, const Layout& layout, const Bounds& bounds) const {
+    if (!step.kernel || !step.kernel->workspace) return 0;
+    std::vector<Shape> shapes;
+    bool planned = true;
+    for (int32_t v : step.plan->inputs) {
+      const auto shape = v < 0 ? Shape() : bounds.of(static_cast<uint32_t>(v));
+      if (!shape) return 0;
+      planned = planned && (v < 0 || layout.slots[static_cast<size_t>(v)].known);
+      shapes.push_back(*shape);
+    }
+    if (planned) return 0;
+    return aligned_size(
+        step.kernel->workspace(step.kernel_op.get(), shapes, program_.pool().threads()));
   }
 
   void body(const PlanBody& b, const Bounds& outer) {

@@ -47,13 +47,17 @@ class ShapeContext {
   size_t outputs() const { return out_.size(); }
   bool has(size_t i) const { return i < in_.size() && in_[i].present; }
   bool wants(size_t i) const { return i < out_.size() && out_[i].present; }
-  const Fact<D>& in(size_t i) const { return in_[i]; }
-  DataType type(size_t i) const { return in_[i].type; }
+  /// Nothing is known of an input beyond the last: plans from files may have steps with too few.
+  const Fact<D>& in(size_t i) const {
+    static const Fact<D> absent;
+    return i < in_.size() ? in_[i] : absent;
+  }
+  DataType type(size_t i) const { return in(i).type; }
 
   /// Shape of an input. A rule runs only when every present tensor input has a known rank, unless its
   /// operator is declared `.partial()`; then it asks ranked(i) first.
-  const std::vector<D>& shape(size_t i) const { return in_[i].shape; }
-  int64_t rank(size_t i) const { return static_cast<int64_t>(in_[i].shape.size()); }
+  const std::vector<D>& shape(size_t i) const { return in(i).shape; }
+  int64_t rank(size_t i) const { return static_cast<int64_t>(in(i).shape.size()); }
   bool ranked(size_t i) const { return has(i) && in_[i].ranked; }
 
   /// Elements of an integer input, where they are known (a shape computed by Shape → Gather → Concat, a
