@@ -93,7 +93,7 @@ void turn_squares(const T* from, T* to, const Walk& w, KernelContext& c) {
       for (size_t a = last; a-- > inner + 1; index /= w.sizes[a]) at += index % w.sizes[a] * w.strides[a];
       T* const out = to + (outer * rows + first) * row_step + middle * columns;
       for (int64_t x = 0; x < columns; x += square) {
-        if (x > 0 && x % piece_elements == 0) c.poll();
+        if (x > 0 && x % (piece_elements / 4) == 0) c.poll();
         const int64_t width = std::min(square, columns - x);
         for (int64_t y = 0; y < height; ++y) {
           const T* p = from + at + x * stride + y;

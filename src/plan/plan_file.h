@@ -9,7 +9,7 @@
 namespace lathe {
 
 /// Changes when older readers could misread the file.
-inline constexpr uint32_t plan_version = 1;
+inline constexpr uint32_t plan_version = 2;
 
 /// Writes beside the target and renames: no half-written file is ever seen. Throws file_write_failed.
 void save_plan(const Plan& plan, const std::filesystem::path& path);
