@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "onnx/checker.h"
 #include "onnx/importer.h"
@@ -66,6 +67,28 @@ TEST(BadGraph, Case29TwoVersionsOfOneDomain) {
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Diagnostic& d) {
     return d.code == Code::model_bad_opset && d.severity == Diagnostic::Severity::warning;
   }));
+}
+
+TEST(BadGraph, Case39QuantisationScales) {
+  const auto with = [](const char* op, std::vector<int64_t> dims, std::vector<float> scale) {
+    ModelBuilder b(21);
+    const bool quantize = op[0] == 'Q';
+    b.input("x", quantize ? "float[2,3]" : "int8[2,3]")
+        .initializer(float_tensor("s", std::move(dims), std::move(scale)));
+    return errors(b.node(op, {"x", "s"}, {"y"}).output("y").model, SchemaCatalog::standard());
+  };
+  for (const char* op : {"QuantizeLinear", "DequantizeLinear"}) {
+    EXPECT_EQ(with(op, {}, {0.5f}), Words{});
+    EXPECT_EQ(with(op, {3}, {1, 2, 3}), Words{});
+    for (const float bad : {0.0f, -0.0f, NAN, INFINITY, -INFINITY}) {
+      EXPECT_EQ(with(op, {}, {bad}), Words{"E2307"}) << op << " " << bad;
+      EXPECT_EQ(with(op, {3}, {1, bad, 3}), Words{"E2307"}) << op << " " << bad;
+    }
+    EXPECT_EQ(with(op, {2}, {1, 2}), Words{"E2306"}) << op;
+    EXPECT_EQ(with(op, {2, 3}, {1, 1, 1, 1, 1, 1}), Words{"E2306"}) << op;
+    EXPECT_EQ(with(op, {1, 1, 1}, {1}), Words{"E2306"}) << op;
+    EXPECT_EQ(with(op, {0}, {}), Words{"E2306"}) << op;
+  }
 }
 
 TEST(BadGraph, Case40ElementTypesOutOfRange) {
