@@ -394,7 +394,7 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   if (constant) return import_constant(g, n);
 
   std::vector<Node> after;
-  upgrade(g, n, *schema, *version, after);
+  upgrade(g, n, index, *schema, *version, after);
   add_inferred(g, std::move(n));
   for (Node& a : after) add_inferred(g, std::move(a));
 }

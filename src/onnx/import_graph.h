@@ -89,7 +89,8 @@ class GraphImporter {
   Declaration find_operator(const ImportScope& scope, const Node& n) const;
   /// Adds the node in its newest form and infers it.
   NodeId add_inferred(Graph& g, Node n);
-  void upgrade(Graph& g, Node& n, const OpSchema& schema, const Version& from, std::vector<Node>& after);
+  void upgrade(Graph& g, Node& n, int64_t index, const OpSchema& schema, const Version& from,
+               std::vector<Node>& after);
   ValueId capture(Graph& into, const Graph& from, ValueId v);
   std::string suggestion(const ImportScope& scope, std::string_view name, std::string otherwise);
 

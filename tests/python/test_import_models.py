@@ -69,8 +69,6 @@ def test_saved_graph_gives_the_recorded_answers(folder, tmp_path):
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    # What is on trial is the model saved, not fusions: LayerNormFusion makes invalid nodes of some float16 graphs.
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(str(tmp_path / "saved.onnx"), options, providers=["CPUExecutionProvider"])
     wanted = {i.name for i in session.get_inputs()}
     names = [o.name for o in session.get_outputs()]
