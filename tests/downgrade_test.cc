@@ -205,7 +205,7 @@ TEST(Downgrade, NormalizationAndDropout) {
   const Saved dropout = One(13, "Dropout").in("float[2]").scalar(0.25f).save();
   EXPECT_EQ(dropout.opset(), 7);
   EXPECT_EQ(dropout.attribute("ratio")->f, 0.25f);
-  EXPECT_EQ(One(13, "Dropout", {}, 2).in("float[2]").scalar(0.25f).opset(), 10);  // the mask was no bool
+  EXPECT_EQ(One(13, "Dropout", {}, 2).in("float[2]").scalar(0.25f).opset(), 12);  // what the mask was
   EXPECT_EQ(One(13, "Dropout").in("float[2]").in("float[]").opset(), 12);
 }
 
@@ -245,6 +245,25 @@ TEST(Downgrade, Resize) {
 TEST(Downgrade, NoOpsetWhereTheMeaningWouldChange) {
   EXPECT_EQ(One(13, "Max").in("float[2,3]").in("float[2,3]").opset(), 7);
   EXPECT_EQ(One(13, "Max").in("float[2,3]").in("float[3]").opset(), 8);
+  EXPECT_EQ(One(13, "Max").in("double[2]").in("double[2]").opset(), 8);
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    const auto pool = [&](const char* x, int64_t ceil_mode) {
+      return One(22, op,
+                 {ints_attribute("kernel_shape", {3}), ints_attribute("strides", {2}),
+                  ints_attribute("pads", {1, 1}), int_attribute("ceil_mode", ceil_mode)})
+          .in(x)
+          .opset();
+    };
+    EXPECT_EQ(pool("float[1,1,4]", 0), 7);
+    EXPECT_EQ(pool("float[1,1,5]", 1), 10);
+    EXPECT_EQ(pool("float[1,1,4]", 1), 10);
+  }
+  EXPECT_EQ(One(22, "MaxPool",
+                {ints_attribute("kernel_shape", {1}), ints_attribute("strides", {2}),
+                 ints_attribute("pads", {0, 1}), int_attribute("ceil_mode", 1)})
+                .in("float[1,1,4]")
+                .opset(),
+            22);  // a window that begins behind the data
   EXPECT_EQ(One(13, "Sum").in("float[N]").in("float[M]").opset(), 8);
   EXPECT_EQ(One(13, "Gather").in("float[4]").ints({1, 2}).opset(), 7);
   EXPECT_EQ(One(13, "Gather").in("float[4]").ints({-1}).opset(), 11);

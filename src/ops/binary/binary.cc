@@ -35,6 +35,11 @@ bool mod_13_from_28(RewriteContext& c) {
   return c.node().attributes.get<int64_t>("fmod", 0) != 0 || !is_float(c.input_type(0).elem);
 }
 
+/// Before version 8 there was no broadcasting, and runtimes know no other type than float32 there.
+bool of_one_shape_in_floats(RewriteContext& c) {
+  return inputs_of_one_shape(c) && c.input_type(0).elem != DataType::float64;
+}
+
 }  // namespace
 
 void declare_binary(SchemaCatalog& c) {
@@ -151,7 +156,7 @@ void declare_binary(SchemaCatalog& c) {
   c.add("Max")
       .version(1, "(data_0*1: T) -> (max: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (max: T) [T: @float]")
-      .version(8, "(data_0*1: T) -> (max: T) [T: @float]", nullptr, inputs_of_one_shape)
+      .version(8, "(data_0*1: T) -> (max: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(12, "(data_0*1: T) -> (max: T) [T: @number]")
       .version(13, "(data_0*1: T) -> (max: T) [T: @number_13]")
       .rule<Max>()
@@ -159,7 +164,7 @@ void declare_binary(SchemaCatalog& c) {
   c.add("Min")
       .version(1, "(data_0*1: T) -> (min: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (min: T) [T: @float]")
-      .version(8, "(data_0*1: T) -> (min: T) [T: @float]", nullptr, inputs_of_one_shape)
+      .version(8, "(data_0*1: T) -> (min: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(12, "(data_0*1: T) -> (min: T) [T: @number]")
       .version(13, "(data_0*1: T) -> (min: T) [T: @number_13]")
       .rule<Min>()
@@ -167,14 +172,14 @@ void declare_binary(SchemaCatalog& c) {
   c.add("Mean")
       .version(1, "(data_0*1: T) -> (mean: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (mean: T) [T: @float]")
-      .version(8, "(data_0*1: T) -> (mean: T) [T: @float]", nullptr, inputs_of_one_shape)
+      .version(8, "(data_0*1: T) -> (mean: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(13, "(data_0*1: T) -> (mean: T) [T: @float_13]")
       .rule<Mean>()
       .contract({.epsilons = 4});
   c.add("Sum")
       .version(1, "(data_0*1: T) -> (sum: T) {consumed_inputs: ints} [T: @float]")
       .version(6, "(data_0*1: T) -> (sum: T) [T: @float]")
-      .version(8, "(data_0*1: T) -> (sum: T) [T: @float]", nullptr, inputs_of_one_shape)
+      .version(8, "(data_0*1: T) -> (sum: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(13, "(data_0*1: T) -> (sum: T) [T: @float_13]")
       .rule<Sum>()
       .contract({.epsilons = 4});
