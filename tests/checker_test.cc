@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lathe/engine.h"
+#include "onnx/importer.h"
 #include "support/model_builder.h"
 #include "support/small_catalog.h"
 
@@ -78,6 +79,73 @@ TEST(Checker, LooksIntoBodies) {
   b.node("If", {"c"}, {"y"}, {graph_attribute("then_branch", good), graph_attribute("else_branch", bad)})
       .output("y");
   EXPECT_EQ(codes(b), (Words{"E2301", "E2203"}));
+}
+
+// Nothing is typed in them, but what can be said without types is.
+TEST(Checker, LooksAtFunctionsThatNothingCalls) {
+  ModelBuilder b(14);
+  b.import_opset("f", 1).input("x", "float[3]").node("Relu", {"x"}, {"y"}).output("y");
+  using A = onnx::AttributeProto;
+  b.function("f", "Good", {"a"}, {"r"},
+             {make_node("Softmax", {"a"}, {"s"}, {reference_attribute("axis", "where", A::INT)}),
+              make_node("Other", {"s"}, {"r"}, {}, "f")},
+             {"where"}, 14);
+  b.function("f", "Other", {"a"}, {"r"}, {make_node("Add", {"a", "a"}, {"r"})}, {}, 14);
+  EXPECT_EQ(codes(b), Words{});
+  b.function(
+      "f", "Bad", {"a"}, {"r", "never"},
+      {make_node("Rellu", {"a"}, {"b"}), make_node("Add", {"a"}, {"c"}), make_node("Relu", {"gone"}, {"d"}),
+       make_node("Softmax", {"a"}, {"e"}, {reference_attribute("axis", "nobody", A::INT)}),
+       make_node("Softmax", {"a"}, {"g"}, {reference_attribute("axis", "where", A::FLOAT)}),
+       make_node("Other", {"a", "a"}, {"r"}, {}, "f")},
+      {"where"}, 14);
+  const auto found = check_model(b.model, small_catalog());
+  Words got;
+  for (const Diagnostic& d : found) got.push_back(code_name(d.code));
+  EXPECT_EQ(got, (Words{"E2301", "E2303", "E2203", "E2304", "E2304", "E2303", "E2203"}));
+  EXPECT_EQ(import_model(b.model, small_catalog())->live_nodes(), 1u);  // it runs all the same
+}
+
+TEST(Checker, LooksAtTraining) {
+  ModelBuilder b(14);
+  b.input("x", "float[2]").initializer(float_tensor("w", {2}, {1, 2}));
+  b.node("Add", {"x", "w"}, {"y"}).output("y");
+  onnx::TrainingInfoProto t;
+  t.algorithm =
+      make_body({{"rate", "float[2]"}}, {make_node("Add", {"w", "rate"}, {"w_new"})}, {{"w_new", ""}});
+  t.update_binding.push_back({"w", "w_new", {}});
+  b.model.proto.training_info.push_back(t);
+  EXPECT_EQ(codes(b), Words{});
+  t.algorithm->node.push_back(make_node("Add", {"y", "nothing"}, {"z"}));
+  t.algorithm->node.push_back(make_node("Gradient", {"y"}, {"d"}, {}, "ai.onnx.preview.training"));
+  t.update_binding.push_back({"v", "w_new", {}});
+  t.update_binding.push_back({"w", "w_old", {}});
+  b.model.proto.training_info.push_back(t);
+  const auto found = check_model(b.model, small_catalog());
+  Words errors, warnings;
+  for (const Diagnostic& d : found)
+    (d.severity == Diagnostic::Severity::error ? errors : warnings).push_back(code_name(d.code));
+  EXPECT_EQ(errors, (Words{"E2203", "E2203", "E2203"}));
+  EXPECT_EQ(warnings, Words{"E2302"});  // training is for others
+  EXPECT_NO_THROW(import_model(b.model, small_catalog()));
+}
+
+TEST(Checker, NamesAttributesThatNobodyHeeds) {
+  ModelBuilder b(14);
+  b.input("x", "float[2,3]").initializer(float_tensor("s", {3}, {1, 1, 1}));
+  onnx::AttributeProto misspelt;
+  misspelt.name = "epsion";
+  misspelt.type = onnx::AttributeProto::FLOAT;
+  misspelt.f = 1e-3f;
+  b.node("LayerNormalization", {"x", "s"}, {"y"}, {misspelt}).output("y");
+  const auto found = check_model(b.model, SchemaCatalog::standard());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].code, Code::node_bad_attribute);
+  EXPECT_EQ(found[0].severity, Diagnostic::Severity::warning);
+  EXPECT_NE(found[0].sentence().find("epsion"), std::string::npos);
+  EXPECT_EQ(found[0].node_index, 0);
+  b.model.proto.opset_import[0].version = 17;
+  EXPECT_EQ(check_model(b.model, SchemaCatalog::standard()).at(0).severity, Diagnostic::Severity::error);
 }
 
 TEST(Checker, CanBeCancelled) {

@@ -53,6 +53,43 @@ TEST(Engine, AnswersOnEveryPath) {
       }
 }
 
+// From IR version 4 on, an initializer that is an input too is what the input is when nobody gives it.
+TEST(Engine, InputsWithDefaults) {
+  ModelBuilder b(17, 8);
+  b.input("x", "float[batch,2]").input("w", "float[2]").input("shape", "int64[n]").output("y").output("z");
+  b.initializer(float_tensor("w", {2}, {10, 20})).initializer(int64_tensor("shape", {1}, {-1}));
+  b.node("Add", {"x", "w"}, {"y"}).node("Reshape", {"y", "shape"}, {"z"});
+  const Engine built = Engine::build(b.model);
+  const auto file =
+      std::filesystem::path(LATHE_BINARY_DIR) / ("defaults." + std::to_string(getpid()) + ".lathe");
+  built.save(file);
+  for (const Engine& e : {built, Engine::load(file)}) {
+    ASSERT_EQ(e.inputs().size(), 3u);
+    EXPECT_FALSE(e.inputs()[0].optional);
+    EXPECT_TRUE(e.inputs()[1].optional);
+    EXPECT_EQ(e.output_shapes({{"x", {3, 2}}}).at("y"), (Shape{3, 2}));
+    Context c = e.create_context();
+    const Tensor x = floats({1, 2}, {1, 2});
+    const auto plain = c.run({{"x", x}});
+    EXPECT_EQ(list(plain.at("y")), (vector<float>{11, 22}));
+    EXPECT_EQ(plain.at("z").tensor().shape(), Shape{2});
+    const auto given = c.run(
+        {{"x", x}, {"w", floats({2}, {0, 1})}, {"shape", Tensor::from<int64_t>({2}, vector<int64_t>{2, 1})}});
+    EXPECT_EQ(list(given.at("y")), (vector<float>{1, 3}));
+    EXPECT_EQ(given.at("z").tensor().shape(), (Shape{2, 1}));
+    EXPECT_EQ(list(c.run({{"x", x}}).at("y")), (vector<float>{11, 22}));  // nothing is remembered
+    EXPECT_EQ(code_of([&] { c.run({{"x", x}, {"w", floats({3}, {0, 1, 2})}}); }), Code::run_bad_shape);
+    EXPECT_EQ(code_of([&] { c.run({{"w", floats({2}, {0, 1})}}); }), Code::run_missing_input);
+    c.bind_input("x", x);
+    c.run();
+    EXPECT_EQ(list(c.output("y")), (vector<float>{11, 22}));
+  }
+  std::filesystem::remove(file);
+
+  b.model.proto.ir_version = 3;  // all initializers had to be inputs: constants
+  EXPECT_EQ(Engine::build(b.model).inputs().size(), 1u);
+}
+
 TEST(Engine, TellsWhatItIs) {
   const Engine e = Engine::build(perceptron());
   ASSERT_EQ(e.inputs().size(), 1u);

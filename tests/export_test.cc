@@ -181,6 +181,7 @@ TEST(Export, KeptFunctionsGoBackIntoTheFile) {
   EXPECT_EQ(m.proto.functions.size(), 1u);
   EXPECT_EQ(m.proto.graph->node.at(0).domain, "local");
   EXPECT_EQ(opset_of(m, "local"), 3);
+  EXPECT_EQ(opset_of(m), 14);  // that of the function
   EXPECT_GE(*m.proto.ir_version, 8);
   EXPECT_EQ(import_model(m, small_catalog())->live_nodes(), 1u);
 }

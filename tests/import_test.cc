@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "lathe/engine.h"
+#include "onnx/exporter.h"
 #include "onnx/importer.h"
+#include "support/error_code.h"
 #include "support/model_builder.h"
 #include "support/small_catalog.h"
 
@@ -13,6 +15,7 @@ namespace lathe {
 namespace {
 
 using namespace test;  // NOLINT: builders read as words
+using lathe::testing::code_of;
 
 std::unique_ptr<Graph> imported(const ModelBuilder& b, const ImportOptions& options = {}) {
   auto g = import_model(b.model, small_catalog(), options);
@@ -180,6 +183,91 @@ TEST(Import, InitializersThatAreInputsAreConstants) {
   EXPECT_NE(g->constant_tensor(g->find_value("w")), nullptr);
 }
 
+TEST(Import, FromIrVersion4OnTheyAreDefaults) {
+  ModelBuilder b(11, 4);
+  b.input("x", "float[2]").input("w", "float[2]").input("axes", "int64[1]");
+  b.initializer(float_tensor("w", {2}, {1, 2})).initializer(int64_tensor("axes", {1}, {0}));
+  b.node("Add", {"x", "w"}, {"y"}).output("y");
+  const auto g = imported(b);
+  const ValueId w = g->find_value("w");
+  EXPECT_EQ(g->inputs().size(), 3u);
+  EXPECT_EQ(g->constant_tensor(w), nullptr);
+  EXPECT_FALSE(g->value(w).is_constant());
+  ASSERT_TRUE(g->value(w).constant);
+  EXPECT_EQ(g->value(w).constant->tensor().as<float>()[1], 2);
+  g->check();
+
+  const onnx::Model saved = export_model(*g, small_catalog());
+  const onnx::GraphProto& p = *saved.proto.graph;
+  EXPECT_GE(*saved.proto.ir_version, 4);
+  ASSERT_EQ(p.input.size(), 3u);
+  EXPECT_EQ(p.input[1].name, "w");
+  ASSERT_EQ(p.initializer.size(), 2u);  // the one that nobody reads too: it can be given
+  EXPECT_EQ(p.initializer[0].name, "w");
+  EXPECT_EQ(import_model(saved, small_catalog())->text(), g->text());
+
+  b.graph().input[1] = make_value("w", "");  // without a type it has that of its default
+  EXPECT_EQ(type_of(*imported(b), "w"), "float[2]");
+  for (const char* other : {"float[3]", "int64[2]"}) {
+    b.graph().input[1] = make_value("w", other);
+    EXPECT_EQ(code_of([&] { imported(b); }), Code::node_bad_type) << other;
+  }
+}
+
+TEST(Import, DefaultsThatBodiesReadAreNoConstantsThere) {
+  ModelBuilder b(13);
+  b.input("c", "bool[]").input("w", "float[1]").initializer(float_tensor("w", {1}, {5}));
+  const auto body = [](const char* name) {
+    return make_body({}, {make_node("Relu", {"w"}, {name})}, {{name, ""}});
+  };
+  b.node("If", {"c"}, {"y"},
+         {graph_attribute("then_branch", body("t")), graph_attribute("else_branch", body("e"))});
+  b.output("y");
+  const auto g = imported(b);
+  for (const Body& body_of : g->node(g->order()[0]).bodies)
+    for (ValueId v : body_of.graph->captures()) EXPECT_FALSE(body_of.graph->value(v).constant);
+}
+
+// How exporters write that they do not know a size: these are not equal to each other.
+TEST(Import, DimParamsThatAreNoNames) {
+  for (const char* word : {"?", "-1", "*", "None", "..."}) {
+    ModelBuilder b(14);
+    b.input("x", "float[2]").input("z", "float[2]").output("x").output("z");
+    for (auto& i : b.graph().input) {
+      i.type->tensor_type->shape->dim[0].dim_value.reset();
+      i.type->tensor_type->shape->dim[0].dim_param = word;
+    }
+    const auto g = imported(b);
+    EXPECT_EQ(type_of(*g, "x"), "float[x.0]") << word;
+    EXPECT_EQ(type_of(*g, "z"), "float[z.0]") << word;
+  }
+}
+
+TEST(Import, BranchesNeverTakenMayBeWrong) {
+  const auto with = [](bool condition) {
+    ModelBuilder b(13);
+    onnx::TensorProto c = int64_tensor("c", {}, {});
+    c.data_type = static_cast<int32_t>(DataType::boolean);
+    c.int32_data = {condition};
+    b.input("x", "float[2]").input("h", "float[3]").initializer(c);
+    auto good =
+        make_body({}, {make_node("Relu", {"x"}, {"r"}), make_node("Relu", {"r"}, {"g"})}, {{"g", ""}});
+    good.initializer.push_back(float_tensor("w", {2}, {1, 1}));
+    auto bad = make_body({}, {make_node("Add", {"x", "h"}, {"w"})}, {{"w", ""}});
+    b.node("If", {"c"}, {"y"}, {graph_attribute("then_branch", good), graph_attribute("else_branch", bad)});
+    return b.node("Relu", {"y"}, {"z"}).output("z").output("y");
+  };
+  std::vector<Diagnostic> found;
+  const auto g = import_model(with(true).model, small_catalog(), {}, &found);
+  g->check();
+  EXPECT_EQ(type_of(*g, "z"), "float[2]");
+  EXPECT_EQ(g->live_nodes(), 3u);  // the branch that is taken, in place of the node
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].code, Code::node_bad_shape);
+  EXPECT_EQ(found[0].severity, Diagnostic::Severity::warning);
+  EXPECT_EQ(code_of([&] { imported(with(false)); }), Code::node_bad_shape);
+}
+
 TEST(Import, BodiesCaptureWhatIsAround) {
   ModelBuilder b(13);
   b.input("c", "bool[]").input("x", "float[N]").initializer(float_tensor("w", {1}, {1}));
@@ -307,6 +395,24 @@ TEST(Import, AttributeReferencesAreResolvedPerCall) {
   EXPECT_EQ(findings(wrong), Words{"E2304"});
   b.node("To", {"x"}, {"z"}, {int_attribute("knd", 7)}, "local");
   EXPECT_EQ(findings(b), Words{"E2304"});
+}
+
+// The call hands on an attribute that was not given: the function called has its own default.
+TEST(Import, ReferencesToNothingLeaveTheDefault) {
+  using A = onnx::AttributeProto;
+  ModelBuilder b(14);
+  b.import_opset("f", 1);
+  b.function("f", "Inner", {"a"}, {"r"},
+             {make_node("Softmax", {"a"}, {"r"}, {reference_attribute("axis", "where", A::INT)})}, {}, 14);
+  b.model.proto.functions.back().attribute_proto.push_back(int_attribute("where", 0));
+  b.function("f", "Outer", {"a"}, {"r"},
+             {make_node("Inner", {"a"}, {"r"}, {reference_attribute("where", "at", A::INT)}, "f")}, {"at"},
+             14);
+  b.model.proto.functions.back().opset_import.push_back({"f", 1, {}});
+  b.input("x", "float[2,3]").node("Outer", {"x"}, {"y"}, {}, "f").output("y");
+  EXPECT_EQ(node_of(*imported(b)).attributes.get<int64_t>("axis", 99), 0);
+  b.graph().node[0].attribute.push_back(int_attribute("at", 1));
+  EXPECT_EQ(node_of(*imported(b)).attributes.get<int64_t>("axis", 99), 1);
 }
 
 TEST(Import, OverloadsAndOpsetsOfFunctions) {

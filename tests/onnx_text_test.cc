@@ -152,6 +152,13 @@ TEST(OnnxText, NodesAndFunctionsAlone) {
   EXPECT_EQ(serialize(from_text<FunctionProto>(to_text(f))).size(), serialize(f).size() + 2);  // domain: ""
 }
 
+TEST(OnnxText, ReferencesWithoutAType) {
+  NodeProto n = from_text<NodeProto>("y = Elu <alpha = @slope, beta: float = @other> (x)");
+  EXPECT_FALSE(n.attribute.at(0).type);
+  EXPECT_EQ(to_text(n), "y = Elu <alpha = @slope, beta: float = @other> (x)");
+  EXPECT_EQ(serialize(from_text<NodeProto>(to_text(n))), serialize(n));
+}
+
 TEST(OnnxText, ANameThatIsATypeIsQuoted) {
   GraphProto g = from_text<GraphProto>("g (float[2] \"float\") => (float y) { y = Relu (\"float\") }");
   EXPECT_EQ(serialize(from_text<GraphProto>(to_text(g))), serialize(g));

@@ -18,8 +18,10 @@ using onnx::ModelProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-/// Puts something into every field of a message, so that each is seen on the wire.
+/// Puts something into every field of a message, so that each is seen on the wire; of alternatives into one,
+/// in turn.
 struct Filler {
+  size_t turn = 0;
   int depth = 0;
   int64_t next = 1;
 
@@ -44,7 +46,14 @@ struct Filler {
   template <onnx::wire::Message M>
   void fill(M& m) {
     ++depth;
-    onnx::wire::visit_fields(m, [&](int, std::string_view, auto& member, auto...) { fill(member); });
+    std::vector<int> alternatives;
+    onnx::wire::visit_fields(m, [&](int n, std::string_view, auto&, auto...) {
+      if (onnx::wire::is_alternative(m, n)) alternatives.push_back(n);
+    });
+    const int chosen = alternatives.empty() ? 0 : alternatives[turn++ % alternatives.size()];
+    onnx::wire::visit_fields(m, [&](int n, std::string_view, auto& member, auto...) {
+      if (n == chosen || !onnx::wire::is_alternative(m, n)) fill(member);
+    });
     m.unknown = field(1000, "later version") + number(1001, static_cast<uint64_t>(next++));
     --depth;
   }
@@ -52,12 +61,14 @@ struct Filler {
 
 template <class M>
 void survives() {
-  M m;
-  Filler().fill(m);
-  const std::string bytes = onnx::serialize(m);
-  const M again = onnx::parse<M>(bytes);
-  EXPECT_EQ(bytes, onnx::serialize(again));
-  EXPECT_EQ(m.unknown, again.unknown);
+  for (size_t turn = 0; turn < 6; ++turn) {
+    M m;
+    Filler{.turn = turn}.fill(m);
+    const std::string bytes = onnx::serialize(m);
+    const M again = onnx::parse<M>(bytes);
+    EXPECT_EQ(bytes, onnx::serialize(again));
+    EXPECT_EQ(m.unknown, again.unknown);
+  }
   M empty = onnx::parse<M>("");
   EXPECT_EQ(onnx::serialize(empty), "");
 }
@@ -119,6 +130,24 @@ TEST(OnnxWire, AMessageThatOccursTwiceIsMerged) {
   EXPECT_EQ(m.graph->name, "second");
   ASSERT_EQ(m.graph->node.size(), 2u);
   EXPECT_EQ(m.graph->node[1].op_type, "Tanh");
+}
+
+TEST(OnnxWire, OfAlternativesTheLastCounts) {
+  const std::string size = number(1, 3), name = field(2, "N"), word = field(3, "batch");
+  using Dimension = onnx::TensorShapeProto::Dimension;
+  const auto dimension = [](const std::string& bytes) {
+    const auto t = onnx::parse<onnx::TypeProto>(field(1, field(2, field(1, bytes))));
+    return t.tensor_type->shape->dim.at(0);
+  };
+  const Dimension named = dimension(size + word + name), sized = dimension(name + word + size);
+  EXPECT_TRUE(named.dim_param == "N" && !named.dim_value && named.denotation == "batch");
+  EXPECT_TRUE(sized.dim_value == 3 && !sized.dim_param && sized.denotation == "batch");
+
+  const std::string tensor = field(1, number(1, 1)), sequence = field(4, field(1, tensor));
+  const auto last = onnx::parse<onnx::TypeProto>(tensor + field(6, "what") + sequence);
+  EXPECT_TRUE(last.sequence_type && !last.tensor_type && last.denotation == "what");
+  const auto merged = onnx::parse<onnx::TypeProto>(tensor + field(1, field(2, "")));
+  EXPECT_TRUE(merged.tensor_type->elem_type == 1 && merged.tensor_type->shape);
 }
 
 TEST(OnnxWire, UnknownFieldsOfEveryWireTypeAreKept) {

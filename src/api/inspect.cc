@@ -19,7 +19,7 @@ std::unique_ptr<Graph> import_with(const onnx::Model& model, const std::map<std:
 
 IoInfo io_info(const ValueInfo& v) {
   IoInfo io{
-      .name = v.name, .type = onnx_text(v.type), .shape = v.type.shape, .optional = v.constant != nullptr};
+      .name = v.name, .type = onnx_text(v.type), .shape = v.type.shape, .optional = v.is_input && v.constant};
   if (v.type.is_tensor()) io.element_type = v.type.elem;
   return io;
 }

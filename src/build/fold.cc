@@ -13,7 +13,7 @@ class Folder {
 
   void run(Graph& g) {
     for (ValueId c : g.captures())
-      if (const ValueInfo& outer = g.parent()->value(g.value(c).captured); outer.constant && !outer.is_input)
+      if (const ValueInfo& outer = g.parent()->value(g.value(c).captured); outer.is_constant())
         g.value(c).constant = outer.constant;
     for (NodeId id : g.order()) {
       if (options_.control) options_.control->check();
@@ -28,9 +28,7 @@ class Folder {
     if (!n.bodies.empty() || !options_.kernels->reference_of(n.domain, n.op)) return false;
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (!schema || !schema->deterministic()) return false;
-    const auto constant = [&](ValueId v) {
-      return v == no_id || (g.value(v).constant && !g.value(v).is_input);
-    };
+    const auto constant = [&](ValueId v) { return v == no_id || g.value(v).is_constant(); };
     return std::ranges::all_of(n.inputs, constant) && std::ranges::all_of(n.outputs, [&](ValueId v) {
              return v == no_id || g.value(v).type.is_tensor();
            });

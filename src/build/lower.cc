@@ -93,7 +93,7 @@ class GraphLowering {
   void place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step);
   uint32_t value_anywhere(ValueId v);
   uint32_t add_value(ValueId v, ValueRole role, MemorySpace space);
-  bool is_constant(ValueId v) const { return graph_.value(v).constant && !graph_.value(v).is_input; }
+  bool is_constant(ValueId v) const { return graph_.value(v).is_constant(); }
 
   Lowering& all_;
   const Graph& graph_;

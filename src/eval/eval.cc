@@ -42,7 +42,7 @@ class ConstantScope final : public Scope {
  public:
   explicit ConstantScope(const Graph& graph) : graph_(graph) {}
   const Value& value(ValueId v) const override {
-    if (const auto& c = graph_.value(v).constant) return *c;
+    if (graph_.value(v).is_constant()) return *graph_.value(v).constant;
     throw Error(Code::bad_argument, "run", "bodies that capture constants only", graph_.value(v).name);
   }
 

@@ -102,7 +102,7 @@ nlohmann::ordered_json json_of(const Graph& g) {
   ordered_json j{{"name", g.name}, {"inputs", values(g.inputs())}, {"outputs", values(g.outputs())}};
   ordered_json constants = ordered_json::array();
   for (ValueId v = 0; v < g.value_count(); ++v)
-    if (g.value(v).constant && g.value(v).captured == no_id) constants.push_back(value(v));
+    if (g.value(v).is_constant() && g.value(v).captured == no_id) constants.push_back(value(v));
   j["constants"] = std::move(constants);
   ordered_json nodes = ordered_json::array();
   for (NodeId id : g.order()) {
@@ -139,7 +139,7 @@ void dot_of(const Graph& g, const std::string& prefix, std::string& out) {
     out +=
         "  " + self + " [shape=box, label=" + escaped(n.op + (n.name.empty() ? "" : "\n" + n.name)) + "];\n";
     for (ValueId v : n.inputs)
-      if (v != no_id && !g.value(v).constant)
+      if (v != no_id && !g.value(v).is_constant())
         out += "  " + source(v) + " -> " + self +
                " [label=" + escaped(g.value(v).type.known() ? g.value(v).type.str() : "") + "];\n";
     for (const Body& b : n.bodies) {

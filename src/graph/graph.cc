@@ -49,14 +49,14 @@ ValueId Graph::capture(ValueId outer) {
   const ValueInfo& source = parent_->value(outer);
   const ValueId v = add_value(source.name, source.type);
   values_[v].captured = outer;
-  values_[v].constant = source.constant;
+  if (source.is_constant()) values_[v].constant = source.constant;
   return v;
 }
 
 const Tensor* Graph::constant_tensor(ValueId v) const {
   if (v == no_id) return nullptr;
-  const auto& c = values_[v].constant;
-  return c && c->is_tensor() ? &c->tensor() : nullptr;
+  const ValueInfo& i = values_[v];
+  return i.is_constant() && i.constant->is_tensor() ? &i.constant->tensor() : nullptr;
 }
 
 std::string Graph::fresh_name(std::string_view hint) const {

@@ -57,12 +57,16 @@ struct ValueInfo {
   std::string name;
   ValueType type;
   NodeId producer = no_id;
-  uint32_t output = 0;                    // which output of the producer
-  ValueId captured = no_id;               // in a body: the value of the enclosing graph that this is
-  std::shared_ptr<const Value> constant;  // initializer or folded; its tensor may be a view of a mapped file
+  uint32_t output = 0;       // which output of the producer
+  ValueId captured = no_id;  // in a body: the value of the enclosing graph that this is
+  /// Initializer or folded; its tensor may be a view of a mapped file. Of an input: what it is when not
+  /// given.
+  std::shared_ptr<const Value> constant;
   std::string source;  // name of the initializer in the file, for the weight program; empty when computed
   bool is_input = false;
   std::string doc;
+  /// Is `constant` its contents in every run?
+  bool is_constant() const { return constant && !is_input; }
 };
 
 /// A directed acyclic graph of nodes. Not thread-safe while changed; safe to read from many threads.

@@ -13,8 +13,9 @@ class RunControl;
 
 /// Faults in structure (names, cycles, versions, arity, attributes), meaning (types, shapes) and tensors,
 /// with node, inputs and their inferred types, and a remedy; and warnings: order of nodes, denormal weights,
-/// what nobody reads. Empty: nothing to say. Functions are checked where they are called. Looks at every
-/// float weight. Throws only cancelled and deadline.
+/// what nobody reads. Empty: nothing to say. Functions are checked where they are called; of those that
+/// nothing calls, and of training_info, structure alone. Looks at every float weight. Throws only cancelled
+/// and deadline.
 std::vector<Diagnostic> check_model(const onnx::Model& model, const SchemaCatalog& catalog,
                                     RunControl* control = nullptr);
 

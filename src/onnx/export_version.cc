@@ -2,8 +2,9 @@
 #include "onnx/export_version.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 
-#include "onnx/exporter.h"
 #include "schema/check_node.h"
 
 namespace lathe {
@@ -41,29 +42,100 @@ size_t count_present(const std::vector<ValueId>& list) {
   return n;
 }
 
-bool types_fit(const Graph& g, const std::vector<ValueId>& values, const Signature& s, bool inputs) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == no_id) continue;
-    const ValueType& t = g.value(values[i]).type;
-    if (!t.known()) continue;
-    const Parameter& p = inputs ? s.input(i) : s.output(i);
-    const TypeVariable* v = s.variable(p.type);
-    if (v ? !v->allows(t) : t.str(false) != p.type) return false;
-  }
-  return true;
-}
+/// What the type variables of a signature stand for at one node: one element type each.
+class TypeBinding {
+ public:
+  explicit TypeBinding(const Signature& s) : signature_(s) {}
 
-bool fits(const Graph& g, const Node& n, const Signature& older, const Signature& newer,
-          const Signature& newest) {
-  const size_t inputs = count_present(n.inputs), outputs = count_present(n.outputs);
-  if (inputs < older.min_inputs || inputs > older.max_inputs || outputs < older.min_outputs ||
-      outputs > older.max_outputs)
-    return false;
-  for (size_t i = 0; i < inputs; ++i)
-    if (n.inputs[i] == no_id && older.input(i).arity == Parameter::Arity::required) return false;
-  return attributes_fit(n, older, newer, newest) && types_fit(g, n.inputs, older, true) &&
-         types_fit(g, n.outputs, older, false);
-}
+  bool fits(const Parameter& p, const ValueType& t) {
+    if (!t.known()) return true;
+    const TypeVariable* v = signature_.variable(p.type);
+    if (!v) return t.str(false) == p.type;
+    if (!v->allows(t)) return false;
+    if (p.arity == Parameter::Arity::heterogeneous) return true;
+    return bound_.try_emplace(p.type, t.str(false)).first->second == t.str(false);
+  }
+
+ private:
+  const Signature& signature_;
+  std::map<std::string_view, std::string> bound_;
+};
+
+/// A node on its way down. Constants that a version needs are the graph's only when the node stays with it.
+class NodeDowngrade final : public RewriteContext {
+ public:
+  NodeDowngrade(const Graph& g, Node n) : g_(g), node_(std::move(n)) {}
+
+  Node& node() override { return node_; }
+  const ValueType& type(ValueId v) const override {
+    static const ValueType absent;
+    if (v == no_id) return absent;
+    return is_own(v) ? made_[v - own].type : g_.value(v).type;
+  }
+  const Tensor* constant(ValueId v) const override {
+    return is_own(v) ? &made_[v - own].tensor : g_.constant_tensor(v);
+  }
+  ValueId add_constant(Tensor t, std::string_view hint) override {
+    ValueType type = ValueType::tensor(t.type(), SymShape(t.shape().begin(), t.shape().end()));
+    made_.push_back({std::string(hint), std::move(t), std::move(type)});
+    return own + static_cast<ValueId>(made_.size() - 1);
+  }
+
+  const Version& run(const OpSchema& schema, int least) {
+    const std::vector<Version>& all = schema.versions();
+    size_t i = all.size() - 1;
+    for (; i > 0 && all[i].since > least && !all[i - 1].deprecated; --i) {
+      std::optional<Node> before;
+      if (all[i].into_previous) before = node_;
+      const Signature& older = all[i - 1].signature();
+      if (step(all[i]) && fits(older, all[i].signature(), all.back().signature())) continue;
+      if (before) node_ = std::move(*before);
+      break;
+    }
+    return all[i];
+  }
+  Node finish(Graph& g) {
+    for (ValueId& v : node_.inputs)
+      if (is_own(v)) {
+        Made& made = made_[v - own];
+        v = g.add_constant(g.fresh_name(node_.name + "/" + made.hint), made.tensor);
+      }
+    return std::move(node_);
+  }
+
+ private:
+  static constexpr ValueId own = 0x80000000u;
+  struct Made {
+    std::string hint;
+    Tensor tensor;
+    ValueType type;
+  };
+  static bool is_own(ValueId v) { return v != no_id && v >= own; }
+
+  bool step(const Version& from) {
+    return from.into_previous ? from.into_previous(*this) : !from.from_previous;
+  }
+  bool fits(const Signature& older, const Signature& newer, const Signature& newest) const {
+    const size_t inputs = count_present(node_.inputs), outputs = count_present(node_.outputs);
+    if (inputs < older.min_inputs || inputs > older.max_inputs || outputs < older.min_outputs ||
+        outputs > older.max_outputs || !attributes_fit(node_, older, newer, newest))
+      return false;
+    TypeBinding types(older);
+    for (size_t i = 0; i < inputs; ++i) {
+      const Parameter& p = older.input(i);
+      if (node_.inputs[i] == no_id ? p.arity == Parameter::Arity::required
+                                   : !types.fits(p, type(node_.inputs[i])))
+        return false;
+    }
+    for (size_t i = 0; i < outputs; ++i)
+      if (node_.outputs[i] != no_id && !types.fits(older.output(i), type(node_.outputs[i]))) return false;
+    return true;
+  }
+
+  const Graph& g_;
+  Node node_;
+  std::deque<Made> made_;
+};
 
 /// The IR version that brought an element type, by the releases of the standard.
 int ir_version_of(DataType t) {
@@ -93,13 +165,15 @@ int ir_version_of(DataType t) {
 
 }  // namespace
 
-const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& schema) {
-  const std::vector<Version>& all = schema.versions();
-  size_t i = all.size() - 1;
-  while (i > 0 && !all[i].from_previous && !all[i - 1].deprecated &&
-         fits(g, n, all[i - 1].signature(), all[i].signature(), all.back().signature()))
-    --i;
-  return all[i];
+const Version& downgrade(Graph& g, Node& n, const OpSchema& schema, int least) {
+  NodeDowngrade down(g, n);
+  const Version& version = down.run(schema, least);
+  n = down.finish(g);
+  return version;
+}
+
+const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& schema, int least) {
+  return NodeDowngrade(g, n).run(schema, least);
 }
 
 int ir_version_for(const ValueType& t) {

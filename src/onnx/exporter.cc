@@ -26,10 +26,12 @@ class Exporter {
   Exporter(const SchemaCatalog& catalog, const ExportOptions& options)
       : catalog_(catalog), options_(options) {}
 
-  onnx::Model run(const Graph& root) {
+  /// `root`: a copy that is the exporter's own.
+  onnx::Model run(Graph& root) {
     onnx::Model m;
     find_versions(root);
     if (options_.opset) opset_ = options_.opset;
+    write_in_versions(root);
     // Names that people see come first: inner ones give way.
     for (const auto* list : {&root.inputs(), &root.outputs()})
       for (ValueId v : *list) names_[&root].try_emplace(v, take_name(root.value(v).name));
@@ -56,9 +58,12 @@ class Exporter {
       if (!g.functions.empty()) need_ir(8);
       for (const auto& f : g.functions) {
         if (f.overload && !f.overload->empty()) need_ir(10);
+        // A function and the model that calls it have to mean the same by an operator.
         for (const auto& o : f.opset_import)
           if (o.domain && !o.domain->empty() && *o.domain != "ai.onnx")
             need_domain(*o.domain, o.version.value_or(1));
+          else
+            opset_ = std::max(opset_, static_cast<int>(o.version.value_or(1)));
       }
     } else if (!g.metadata.empty()) {
       need_ir(10);
@@ -72,7 +77,8 @@ class Exporter {
       const Node& n = g.node(id);
       if (!n.metadata.empty()) need_ir(10);
       if (const OpSchema* schema = catalog_.find(n.domain, n.op)) {
-        const Version& v = lowest_version(g, n, *schema);
+        const int wanted = options_.opset ? options_.opset : options_.least_opset;
+        const Version& v = lowest_version(g, n, *schema, n.domain.empty() ? wanted : 1);
         if (!n.domain.empty())
           need_domain(n.domain, v.since);
         else if (options_.opset && options_.opset < v.since)
@@ -86,6 +92,15 @@ class Exporter {
         need_domain(n.domain, opset_of_file(g, n.domain));
       }
       for (const Body& b : n.bodies) find_versions(*b.graph);
+    }
+  }
+  /// Every node in the version that is in force at its opset.
+  void write_in_versions(Graph& g) {
+    for (NodeId id : g.order()) {
+      Node& n = g.node(id);
+      if (const OpSchema* schema = catalog_.find(n.domain, n.op))
+        downgrade(g, n, *schema, static_cast<int>(n.domain.empty() ? opset_ : domains_[n.domain]));
+      for (const Body& b : n.bodies) write_in_versions(*b.graph);
     }
   }
   void need_domain(const std::string& domain, int64_t version) {
@@ -135,17 +150,29 @@ class Exporter {
     if (g.parent()) p.metadata_props = entries(g.metadata);
     for (ValueId v : g.inputs()) p.input.push_back(value_info(g, v, name(g, v)));
 
-    const auto uses = g.uses();
     for (ValueId v = 0; v < g.value_count(); ++v) {
       const ValueInfo& i = g.value(v);
-      if (i.constant && i.captured == no_id && i.producer == no_id && !i.is_input &&
-          (!uses[v].empty() || g.is_output(v)))
+      if (i.constant && i.captured == no_id && i.producer == no_id && (i.is_input || is_read(g, v)))
         constant(g, v, p);
     }
     for (NodeId id : g.order()) p.node.push_back(node(g, g.node(id)));
     outputs(g, p);
     if (options_.value_info) inner_types(g, p);
     return p;
+  }
+
+  /// What a body captures it need not read: a downgrade may have made an attribute of it.
+  bool is_read(const Graph& g, ValueId v) {
+    if (g.is_output(v)) return true;
+    const auto [uses, fresh] = uses_.try_emplace(&g);
+    if (fresh) uses->second = g.uses();
+    return std::ranges::any_of(uses->second[v], [&](const Use& u) {
+      return u.input != UINT32_MAX || std::ranges::any_of(g.node(u.node).bodies, [&](const Body& b) {
+               return std::ranges::any_of(b.graph->captures(), [&](ValueId c) {
+                 return b.graph->value(c).captured == v && is_read(*b.graph, c);
+               });
+             });
+    });
   }
 
   /// Outputs of a body must be made in it, and be different values; Identity makes them so.
@@ -280,13 +307,14 @@ class Exporter {
   int ir_version_ = 4;  // the first whose initializers need not be inputs
   std::map<std::string, int64_t> domains_;
   std::unordered_map<const Graph*, std::unordered_map<ValueId, std::string>> names_;
+  std::unordered_map<const Graph*, std::vector<std::vector<Use>>> uses_;
   std::unordered_set<std::string> taken_, taken_by_nodes_;
 };
 
 }  // namespace
 
 onnx::Model export_model(const Graph& graph, const SchemaCatalog& catalog, const ExportOptions& options) {
-  return Exporter(catalog, options).run(graph);
+  return Exporter(catalog, options).run(*graph.clone());
 }
 
 }  // namespace lathe

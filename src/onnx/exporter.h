@@ -17,10 +17,6 @@ struct ExportOptions {
   bool value_info = true;
 };
 
-/// The version of its operator that says a node: the oldest whose meaning, attributes, arity and types cover
-/// it.
-const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& schema);
-
 /// The graph as a model. Tensors are shared with the graph, not copied. Throws node_cannot_convert where the
 /// opset asked for cannot say a node, or where a constant that is no tensor has no way into a file.
 onnx::Model export_model(const Graph& graph, const SchemaCatalog& catalog, const ExportOptions& options = {});

@@ -1,7 +1,6 @@
 #include "onnx/import_graph.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "lathe/engine.h"
 #include "onnx/import_types.h"
@@ -82,7 +81,7 @@ ValueId GraphImporter::capture(Graph& into, const Graph& from, ValueId v) {
     const ValueInfo& source = into.parent()->value(outer);
     at->second = into.add_value(source.name, source.type);
     into.value(at->second).captured = outer;
-    into.value(at->second).constant = source.constant;
+    if (source.is_constant()) into.value(at->second).constant = source.constant;
   }
   return at->second;
 }
@@ -111,13 +110,14 @@ void GraphImporter::add_initializers(ImportScope& scope, const onnx::GraphProto&
           scope_fault(Code::graph_undefined_value, "initializer", "a name", "none", "name the initializer"));
       return;
     }
-    const ValueId v = define(scope, name, "initializer '" + std::string(name) + "'");
+    const auto input = scope.values.find(name);
+    const bool is_default = input != scope.values.end() && input->second != no_id &&
+                            scope.graph->value(input->second).is_input &&
+                            !scope.graph->value(input->second).constant;
+    const ValueId v =
+        is_default ? input->second : define(scope, name, "initializer '" + std::string(name) + "'");
     try {
-      Tensor t = read();
-      ValueInfo& value = scope.graph->value(v);
-      value.type = ValueType::tensor(t.type(), SymShape(t.shape().begin(), t.shape().end()));
-      value.constant = std::make_shared<const Value>(std::move(t));
-      value.source = name;
+      set_initializer(scope, v, read(), name);
     } catch (const Error& e) {
       if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
       report(e.at("import", name, "").diagnostic());
@@ -127,6 +127,18 @@ void GraphImporter::add_initializers(ImportScope& scope, const onnx::GraphProto&
     add(text(t.name), [&] { return onnx::to_tensor(t, &model_, options_.control); });
   for (const onnx::SparseTensorProto& t : g.sparse_initializer)
     add(t.values ? text(t.values->name) : std::string_view(), [&] { return onnx::to_dense(t, &model_); });
+}
+
+void GraphImporter::set_initializer(ImportScope& scope, ValueId v, Tensor t, std::string_view name) {
+  ValueInfo& value = scope.graph->value(v);
+  const ValueType type = ValueType::tensor(t.type(), SymShape(t.shape().begin(), t.shape().end()));
+  if (!value.is_input || !value.type.known())
+    value.type = type;
+  else if (!unify(value.type, type))
+    throw Error(Code::node_bad_type, "import", "a default of the input's type " + value.type.str(),
+                type.str(), "correct the declaration of the input, or its initializer");
+  value.constant = std::make_shared<const Value>(std::move(t));
+  value.source = name;
 }
 
 // ── Graphs
@@ -188,8 +200,7 @@ void GraphImporter::add_body(Graph& parent, const ImportScope& where, const std:
   body->name = text(g.name);
   body->doc = text(g.doc_string);
   body->metadata = pairs(g.metadata_props);
-  std::unordered_set<std::string_view> constants;
-  for (const onnx::TensorProto& t : g.initializer) constants.insert(text(t.name));
+  const auto constants = initializer_names(g);
   for (const onnx::ValueInfoProto& i : g.input) {
     if (constants.contains(text(i.name))) continue;
     const ValueType declared = i.type ? import_type(*i.type) : ValueType{};
@@ -214,9 +225,9 @@ bool GraphImporter::fill_body(Graph& g) {
                     .prefix = outer.prefix,
                     .call = outer.call,
                     .function = outer.function,
-                    .caller = outer.caller};
-  std::unordered_set<std::string_view> constants;
-  for (const onnx::TensorProto& t : pending.proto->initializer) constants.insert(text(t.name));
+                    .caller = outer.caller,
+                    .uncalled = outer.uncalled};
+  const auto constants = initializer_names(*pending.proto);
   size_t next = 0;
   for (const onnx::ValueInfoProto& i : pending.proto->input) {
     if (constants.contains(text(i.name))) continue;
@@ -379,7 +390,7 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
     return;
   }
   const bool constant = n.op == "Constant" && n.domain.empty();
-  if (constant && !catalog_.find("", "Constant")) return import_constant(g, n);
+  if (constant && !scope.uncalled && !catalog_.find("", "Constant")) return import_constant(g, n);
   const auto [schema, version, early] = find_operator(scope, n);
   if (early) {
     // ONNX Runtime had some operators years before the standard, in the standard's domain: their models are
@@ -393,10 +404,15 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   std::vector<Diagnostic> faults = check_signature(g, n, *schema, *version);
   for (Diagnostic& d : faults) report(std::move(d), index);
   if (!faults.empty()) return;
+  if (scope.uncalled) {
+    for (const Body& b : n.bodies) fill_body(*b.graph);
+    return;
+  }
+  if (inline_live_branch(g, n)) return;
   if (constant) return import_constant(g, n);
 
   std::vector<Node> after;
-  upgrade(g, n, *schema, *version, after);
+  upgrade(g, n, index, *schema, *version, after);
   add_inferred(g, std::move(n));
   for (Node& a : after) add_inferred(g, std::move(a));
 }
@@ -451,48 +467,6 @@ void GraphImporter::import_constant(Graph& g, const Node& n) {
   v.type = ValueType::tensor(t.type(), SymShape(t.shape().begin(), t.shape().end()));
   v.source = v.name;
   v.constant = std::make_shared<const Value>(std::move(t));
-}
-
-OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::string_view where,
-                     std::vector<Diagnostic>& findings) {
-  OpsetMap opsets;
-  auto fault = [&](std::string expected, std::string got, std::string remedy) {
-    Diagnostic d;
-    d.code = Code::model_bad_opset;
-    d.stage = "import";
-    d.node = where;
-    d.expected = std::move(expected);
-    d.got = std::move(got);
-    d.remedy = std::move(remedy);
-    findings.push_back(std::move(d));
-  };
-  for (const onnx::OperatorSetIdProto& o : imports) {
-    const std::string domain(canonical_domain(text(o.domain)));
-    const int64_t version = o.version.value_or(0);
-    const int64_t most = domain.empty() ? newest_opset : INT32_MAX;
-    if (version < 1 || version > most)
-      fault("an opset of domain '" + (domain.empty() ? "ai.onnx" : domain) + "' from 1 to " +
-                std::to_string(most),
-            std::to_string(version),
-            version > most ? "convert the model to an older opset, or use a newer version of this program"
-                           : "correct the opset_import");
-    const auto [at, fresh] = opsets.try_emplace(domain, version);
-    if (!fresh && at->second != version) {
-      // Merged files say both "" and "ai.onnx"; the nodes are those of the newer one.
-      fault("one version of each domain",
-            "'" + domain + "' in " + std::to_string(at->second) + " and " + std::to_string(version),
-            "remove the older one: the newer one is believed");
-      findings.back().severity = Diagnostic::Severity::warning;
-      at->second = std::max(at->second, version);
-    }
-  }
-  return opsets;
-}
-
-const Diagnostic* first_error(const std::vector<Diagnostic>& findings) {
-  for (const Diagnostic& d : findings)
-    if (d.severity == Diagnostic::Severity::error) return &d;
-  return nullptr;
 }
 
 }  // namespace lathe

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "onnx/import_functions.h"
@@ -40,6 +41,9 @@ struct ImportScope {
   const onnx::NodeProto* call = nullptr;
   const onnx::FunctionProto* function = nullptr;
   const ImportScope* caller = nullptr;
+  /// In a function that nothing calls: nothing is typed, only names, operators, arity and attributes are
+  /// looked at.
+  bool uncalled = false;
 };
 
 class GraphImporter {
@@ -53,6 +57,8 @@ class GraphImporter {
   /// The value of that name in the scope's graph, captured from around it where need be; nothing where the
   /// name is unknown.
   std::optional<ValueId> find(ImportScope& scope, std::string_view name);
+  /// After the main graph: functions that nothing called, and training_info. Nothing of it is in the graph.
+  void check_unreached(ImportScope& main);
 
  private:
   friend class NodeUpgrade;
@@ -62,6 +68,7 @@ class GraphImporter {
   };
 
   void add_initializers(ImportScope& scope, const onnx::GraphProto& g);
+  void set_initializer(ImportScope& scope, ValueId v, Tensor t, std::string_view name);
   void declare_types(ImportScope& scope, const onnx::GraphProto& g);
   void fill_nodes(ImportScope& scope, const std::vector<onnx::NodeProto>& nodes);
   void import_node(ImportScope& scope, const onnx::NodeProto& p, int64_t index);
@@ -73,10 +80,24 @@ class GraphImporter {
   void warn_of_idle(const Graph& g, const Node& n, int64_t index);
   void inline_call(ImportScope& scope, const onnx::NodeProto& p, const onnx::FunctionProto& f,
                    const Node& call);
+  /// `inner` in place of `n`: its values of these names become the outputs of the node.
+  void inline_nodes(ImportScope& inner, const std::vector<onnx::NodeProto>& nodes,
+                    const std::vector<std::string>& outputs, const Node& n, std::string_view what);
+  /// An If that always takes one branch, while the other one is at fault: the branch taken replaces the node.
+  bool inline_live_branch(Graph& g, const Node& n);
+  std::optional<bool> known_condition(const Graph& g, ValueId v) const;
+  const OpsetMap& opsets_of(const onnx::FunctionProto& f, const ImportScope& scope);
   bool fill_body(Graph& g);
+
+  Graph& scratch_graph(Graph* parent, std::string name);
+  void check_function(const ImportScope& main, const onnx::FunctionProto& f);
+  void check_training_graph(ImportScope& main, const onnx::GraphProto& g);
+  void check_bindings(const onnx::Entries& bindings, const std::optional<onnx::GraphProto>& g,
+                      const onnx::TrainingInfoProto& training, std::string_view what);
 
   void read_inputs(ImportScope& scope, const onnx::NodeProto& p, Node& n, int64_t index);
   void add_attributes(ImportScope& scope, const onnx::NodeProto& p, Node& n);
+  static void add_reference(const ImportScope& scope, const onnx::AttributeProto& a, Node& n);
   /// A body of `n`, filled later, when its inputs are typed; its free names mean what they mean in `where`.
   void add_body(Graph& parent, const ImportScope& where, const std::string& name, const onnx::GraphProto& g,
                 Node& n);
@@ -89,7 +110,8 @@ class GraphImporter {
   Declaration find_operator(const ImportScope& scope, const Node& n) const;
   /// Adds the node in its newest form and infers it.
   NodeId add_inferred(Graph& g, Node n);
-  void upgrade(Graph& g, Node& n, const OpSchema& schema, const Version& from, std::vector<Node>& after);
+  void upgrade(Graph& g, Node& n, int64_t index, const OpSchema& schema, const Version& from,
+               std::vector<Node>& after);
   ValueId capture(Graph& into, const Graph& from, ValueId v);
   std::string suggestion(const ImportScope& scope, std::string_view name, std::string otherwise);
 
@@ -131,6 +153,12 @@ class Nesting {
  private:
   int& depth_;
 };
+
+/// Has the function an attribute of that name, with a default or without?
+bool declares_attribute(const onnx::FunctionProto& f, std::string_view name);
+
+/// Names of the initializers, sparse ones too.
+std::unordered_set<std::string_view> initializer_names(const onnx::GraphProto& g);
 
 /// The opsets of a list of imports; faults go to `findings`.
 OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::string_view where,

@@ -8,8 +8,8 @@ namespace lathe {
 /// What an upgrade may do to a node on its way into the graph.
 class NodeUpgrade final : public UpgradeContext {
  public:
-  NodeUpgrade(GraphImporter& importer, Graph& g, Node& n, std::vector<Node>& after)
-      : importer_(importer), g_(g), node_(n), after_(after) {}
+  NodeUpgrade(GraphImporter& importer, Graph& g, Node& n, int64_t index, std::vector<Node>& after)
+      : importer_(importer), g_(g), node_(n), index_(index), after_(after) {}
 
   Node& node() override { return node_; }
   const ValueType& type(ValueId v) const override {
@@ -63,6 +63,14 @@ class NodeUpgrade final : public UpgradeContext {
     out = inner;
     after_.insert(after_.begin(), std::move(n));
   }
+  void ignore_attribute(std::string_view attribute, std::string_view remedy) override {
+    if (!node_.attributes.erase(attribute)) return;
+    Diagnostic d =
+        node_fault(g_, node_, "import", Code::node_bad_attribute, "attributes that " + node_.op + " has",
+                   "'" + std::string(attribute) + "', which is ignored", std::string(remedy));
+    d.severity = Diagnostic::Severity::warning;
+    importer_.report(std::move(d), index_);
+  }
 
  private:
   std::string name(std::string_view hint) const {
@@ -81,6 +89,7 @@ class NodeUpgrade final : public UpgradeContext {
   GraphImporter& importer_;
   Graph& g_;
   Node& node_;
+  int64_t index_;
   std::vector<Node>& after_;
 };
 
@@ -101,13 +110,13 @@ void drop_empty_words(Attributes& attributes, const Signature& before, const Sig
 
 }  // namespace
 
-void GraphImporter::upgrade(Graph& g, Node& n, const OpSchema& schema, const Version& from,
+void GraphImporter::upgrade(Graph& g, Node& n, int64_t index, const OpSchema& schema, const Version& from,
                             std::vector<Node>& after) {
   const Version* before = &from;
   for (const Version& v : schema.versions()) {
     if (v.since <= from.since) continue;
     if (v.from_previous) {
-      NodeUpgrade context(*this, g, n, after);
+      NodeUpgrade context(*this, g, n, index, after);
       v.from_previous(context);
       if (n.op != schema.name() || n.domain != schema.domain())
         return;  // another operator, in its newest form

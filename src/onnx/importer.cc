@@ -1,8 +1,8 @@
 #include "onnx/importer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
-#include <unordered_set>
 
 #include "onnx/import_graph.h"
 #include "onnx/import_types.h"
@@ -20,6 +20,13 @@ Diagnostic model_fault(Code code, std::string expected, std::string got, std::st
   d.got = std::move(got);
   d.remedy = std::move(remedy);
   return d;
+}
+
+/// Does a dim_param name a size? "", "?", "-1", "*" and "None" are how exporters write that they do not know
+/// it: two of these are not equal.
+bool is_name(std::string_view s) {
+  return s != "None" &&
+         std::ranges::any_of(s, [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; });
 }
 
 /// The sizes of the inputs. Names of whole dimensions are symbols; texts over those are expressions.
@@ -52,8 +59,6 @@ class InputSymbols {
     for (const auto& d : i.type->tensor_type->shape->dim)
       if (d.dim_param && is_name(*d.dim_param)) f(*d.dim_param);
   }
-  static bool is_name(const std::string& s) { return !s.empty() && s != "?"; }
-
   Dim size_of(const onnx::TensorShapeProto::Dimension& d, const std::string& place) {
     if (d.dim_value && *d.dim_value >= 0) return *d.dim_value;
     const Dim size = d.dim_param && is_name(*d.dim_param) ? named(*d.dim_param) : Dim::symbol(place);
@@ -93,8 +98,7 @@ void name_unknown_outputs(Graph& g, const onnx::GraphProto& proto, const std::se
     for (size_t i = 0; i < shape.size() && i < declared.size(); ++i) {
       const auto unknown = shape[i].symbol_name();
       const std::string& name = declared[i].dim_param ? *declared[i].dim_param : std::string();
-      if (!unknown || !shape[i].has_unknown() || name.empty() || name == "?" || renamed.contains(*unknown))
-        continue;
+      if (!unknown || !shape[i].has_unknown() || !is_name(name) || renamed.contains(*unknown)) continue;
       if (names.insert(name).second) renamed.emplace(*unknown, Dim::symbol(name));
     }
   }
@@ -117,6 +121,57 @@ void check_ir_version(const onnx::ModelProto& m, std::vector<Diagnostic>& findin
 }
 
 }  // namespace
+
+std::unordered_set<std::string_view> initializer_names(const onnx::GraphProto& g) {
+  std::unordered_set<std::string_view> names;
+  for (const onnx::TensorProto& t : g.initializer)
+    if (t.name) names.insert(*t.name);
+  for (const onnx::SparseTensorProto& t : g.sparse_initializer)
+    if (t.values && t.values->name) names.insert(*t.values->name);
+  return names;
+}
+
+OpsetMap read_opsets(const std::vector<onnx::OperatorSetIdProto>& imports, std::string_view where,
+                     std::vector<Diagnostic>& findings) {
+  OpsetMap opsets;
+  auto fault = [&](std::string expected, std::string got, std::string remedy) {
+    Diagnostic d;
+    d.code = Code::model_bad_opset;
+    d.stage = "import";
+    d.node = where;
+    d.expected = std::move(expected);
+    d.got = std::move(got);
+    d.remedy = std::move(remedy);
+    findings.push_back(std::move(d));
+  };
+  for (const onnx::OperatorSetIdProto& o : imports) {
+    const std::string domain(canonical_domain(text(o.domain)));
+    const int64_t version = o.version.value_or(0);
+    const int64_t most = domain.empty() ? newest_opset : INT32_MAX;
+    if (version < 1 || version > most)
+      fault("an opset of domain '" + (domain.empty() ? "ai.onnx" : domain) + "' from 1 to " +
+                std::to_string(most),
+            std::to_string(version),
+            version > most ? "convert the model to an older opset, or use a newer version of this program"
+                           : "correct the opset_import");
+    const auto [at, fresh] = opsets.try_emplace(domain, version);
+    if (!fresh && at->second != version) {
+      // Merged files say both "" and "ai.onnx". Others take the last one without a word.
+      fault("one version of each domain",
+            "'" + domain + "' in " + std::to_string(at->second) + " and " + std::to_string(version),
+            "remove the wrong one: the last one is believed, as in ONNX Runtime");
+      findings.back().severity = Diagnostic::Severity::warning;
+      at->second = version;
+    }
+  }
+  return opsets;
+}
+
+const Diagnostic* first_error(const std::vector<Diagnostic>& findings) {
+  for (const Diagnostic& d : findings)
+    if (d.severity == Diagnostic::Severity::error) return &d;
+  return nullptr;
+}
 
 std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCatalog& catalog,
                                         const ImportOptions& options, std::vector<Diagnostic>& findings) {
@@ -154,16 +209,13 @@ std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCa
   GraphImporter importer(model, catalog, options, functions, findings);
   ImportScope scope{.graph = graph.get(), .opsets = &opsets};
   InputSymbols symbols(g, options.shapes);
-  std::unordered_set<std::string_view> constants;
-  for (const onnx::TensorProto& t : g.initializer)
-    if (t.name) constants.insert(*t.name);
-  for (const onnx::SparseTensorProto& t : g.sparse_initializer)
-    if (t.values && t.values->name) constants.insert(*t.values->name);
+  const auto initialized = initializer_names(g);
+  // Before IR version 4 every initializer had to be an input too, hence says nothing by being one.
+  const bool have_defaults = *m.ir_version >= 4;
   for (const onnx::ValueInfoProto& i : g.input) {
     const std::string name = i.name.value_or("");
-    // An input with a default: nothing can be computed ahead from what a caller may replace, and hardly
-    // anybody does.
-    if (constants.contains(name)) continue;
+    const bool has_default = initialized.contains(name);
+    if (has_default && !have_defaults) continue;
     auto fault = [&](Code code, std::string expected, std::string got, std::string remedy) {
       findings.push_back(model_fault(code, std::move(expected), std::move(got), std::move(remedy)));
       findings.back().node = "input '" + name + "'";
@@ -178,7 +230,7 @@ std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCa
     } catch (const Error& e) {
       findings.push_back(e.at("import", name, "").diagnostic());
     }
-    if (!type.known() || (type.is_tensor() && type.elem == DataType::undefined))
+    if (!(type.known() || has_default) || (type.is_tensor() && type.elem == DataType::undefined))
       fault(Code::node_bad_type, "inputs with types", "none", "declare the input's element type");
     const ValueId v = graph->add_input(graph->fresh_name(name), std::move(type));
     graph->value(v).doc = i.doc_string.value_or("");
@@ -195,6 +247,7 @@ std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCa
   }
   try {
     importer.fill(scope, g);
+    if (options.unreached) importer.check_unreached(scope);
   } catch (const Error& e) {
     if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
     findings.push_back(e.at("import", "graph '" + graph->name + "'", "").diagnostic());

@@ -25,6 +25,8 @@ struct ImportOptions {
   /// Published limits: nodes after inlining, bodies included; bodies and functions nested in each other.
   size_t max_nodes = size_t{1} << 18;
   int max_nesting = 200;
+  /// Findings about what no run reaches too: functions that nothing calls, training_info. For checkers.
+  bool unreached = false;
   /// Asked before every node.
   RunControl* control = nullptr;
 };
@@ -35,8 +37,9 @@ struct ImportOptions {
 ///
 /// Sizes of inputs: a dim_param is a symbol, the same everywhere; one that reads as an expression over
 /// symbols of the inputs ("past + seq") is that expression; an unnamed size becomes the symbol
-/// "<input>.<axis>". An initializer that is an input too is a constant. Nodes may come in any order (a
-/// warning). Errors: 2xxx; 12xx of external data; build_bad_option; cancelled, deadline.
+/// "<input>.<axis>". From IR version 4 on, an initializer that is an input too is that input's default;
+/// before, it is a constant. Nodes may come in any order (a warning). Errors: 2xxx; 12xx of external data;
+/// build_bad_option; cancelled, deadline.
 std::unique_ptr<Graph> import_model(const onnx::Model& model, const SchemaCatalog& catalog,
                                     const ImportOptions& options = {},
                                     std::vector<Diagnostic>* findings = nullptr);

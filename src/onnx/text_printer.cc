@@ -369,8 +369,10 @@ class Printer {
   void print(const AttributeProto& a) {
     const int32_t kind = kind_of(a);
     name(a.name.value_or(""));
-    out_ += ": ";
-    out_ += text::attribute_types[static_cast<size_t>(kind)];
+    if (kind != AttributeProto::UNDEFINED) {  // of a reference
+      out_ += ": ";
+      out_ += text::attribute_types[static_cast<size_t>(kind)];
+    }
     out_ += " = ";
     if (a.ref_attr_name && !a.ref_attr_name->empty()) {
       out_ += "@";

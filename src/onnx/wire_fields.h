@@ -221,6 +221,12 @@ void visit_fields(Is<OptionalProto> auto& m, auto&& f) {
   f(7, "optional_value", m.optional_value);
 }
 
+/// Is the field one of those of which the message has at most one? The last one counts.
+constexpr bool is_alternative(const auto&, int) { return false; }
+constexpr bool is_alternative(const TypeProto&, int number) { return number != 6; }
+constexpr bool is_alternative(const TensorShapeProto::Dimension&, int number) { return number <= 2; }
+constexpr bool is_alternative(const SimpleShardedDimProto&, int number) { return number <= 2; }
+
 /// Messages are the types with a description.
 template <class T>
 concept Message = requires(T& m) {

@@ -72,6 +72,7 @@ class Reader {
         known = true;
         step_ = {name};
         take(member, tag.type, field, p, end);
+        if (is_alternative(m, n)) clear_alternatives(m, n);
       });
       if (known) continue;
       skip(tag, p, end, path_.size());
@@ -80,6 +81,14 @@ class Reader {
   }
 
  private:
+  template <Message M>
+  static void clear_alternatives(M& m, int chosen) {
+    visit_fields(m, [&](int n, std::string_view, auto& member, auto...) {
+      if constexpr (requires { member.reset(); })
+        if (n != chosen && is_alternative(m, n)) member.reset();
+    });
+  }
+
   static constexpr size_t no_index = SIZE_MAX;
   struct Tag {
     uint64_t number;

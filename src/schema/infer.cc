@@ -276,7 +276,7 @@ std::vector<ValueType> NodeInference::infer_body(size_t body, std::span<const Va
   for (ValueId v : b.captures()) {
     const ValueInfo& outer = g_.value(b.value(v).captured);
     b.value(v).type = outer.type;
-    b.value(v).constant = outer.constant;
+    b.value(v).constant = outer.is_constant() ? outer.constant : nullptr;
   }
   if (!state_.fill_body || !state_.fill_body(b)) {
     state_.body_budget -= static_cast<int64_t>(b.node_count()) + 1;

@@ -5,9 +5,11 @@
 //   void declare_softmax(SchemaCatalog& c) {
 //     c.add("Softmax")
 //         .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: float16 float float64]")
-//         .version(11, "…", softmax_11_from_1)                       // null upgrade: the meaning did not
-//         change .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @floats_ir4]",
-//         upgrade_coerced_axis) .rule<Softmax>() .contract({.epsilons = 4, .per_reduced = true});
+//         .version(11, "…")                                             // the meaning did not change
+//         .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
+//                  softmax_11_from_13)
+//         .rule<Softmax>()
+//         .contract({.epsilons = 4, .per_reduced = true});
 //   }
 #pragma once
 
@@ -74,11 +76,10 @@ struct NumericContract {
   bool random = false;  // no two runs agree; only type and shape are compared
 };
 
-/// What an upgrade may do to a node that is being imported. Input types are already inferred, in the newest
-/// form.
-class UpgradeContext {
+/// What may be done to a node on its way from one version of its operator to the next, or back.
+class RewriteContext {
  public:
-  virtual ~UpgradeContext() = default;
+  virtual ~RewriteContext() = default;
   virtual Node& node() = 0;
   virtual const ValueType& type(ValueId v) const = 0;
   ValueType input_type(size_t i) { return type(node().inputs[i]); }
@@ -86,14 +87,25 @@ class UpgradeContext {
   virtual const Tensor* constant(ValueId v) const = 0;
   /// A new constant.
   virtual ValueId add_constant(Tensor t, std::string_view name_hint) = 0;
+};
+
+/// A node that is being imported. Input types are already inferred, in the newest form.
+class UpgradeContext : public RewriteContext {
+ public:
   /// Inserts a node (newest form) before this one; returns its outputs.
   virtual std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
                                       size_t outputs = 1) = 0;
   /// Lets `op` make output `i` of this node from a fresh inner value: node → inner → op → (the old output).
   virtual void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
                       Attributes attrs) = 0;
+  /// The attribute says nothing that anybody heeds: it is left out, with a warning.
+  virtual void ignore_attribute(std::string_view name, std::string_view remedy) = 0;
 };
 using Upgrade = void (*)(UpgradeContext&);
+
+/// Turns a node into one of the version before; false where that version cannot say it. What the older
+/// signature demands (arity, attributes, types) is checked afterwards.
+using Downgrade = bool (*)(RewriteContext&);
 
 /// Type and shape inference for operators that no signature describes (Cast, If, Loop, …).
 class InferContext {
@@ -115,7 +127,8 @@ using BodyFunction = std::unique_ptr<Graph> (*)(const Node&, std::span<const Val
 struct Version {
   int since = 1;
   std::string_view text;
-  Upgrade from_previous = nullptr;  // turns a node of the version before into this one
+  Upgrade from_previous = nullptr;    // turns a node of the version before into this one
+  Downgrade into_previous = nullptr;  // and one of this version into the one before
   bool deprecated = false;
   const Signature& signature() const;  // parsed on first use, thread-safe
 
@@ -128,9 +141,10 @@ class OpSchema {
  public:
   OpSchema(std::string domain, std::string name) : domain_(std::move(domain)), name_(std::move(name)) {}
 
-  /// Oldest first. `from_previous` rewrites a node of the previous version; null when its meaning is the
-  /// same.
-  OpSchema& version(int since, std::string_view signature, Upgrade from_previous = nullptr);
+  /// Oldest first. `from_previous` rewrites a node of the previous version, `into_previous` one of this
+  /// version. Neither: what both signatures hold means the same. An upgrade alone: there is no way back.
+  OpSchema& version(int since, std::string_view signature, Upgrade from_previous = nullptr,
+                    Downgrade into_previous = nullptr);
   /// The operator ended at this version: the upgrade turns it into something else.
   OpSchema& deprecated(int since, Upgrade into);
   /// The attributes' struct and its shape rule.

@@ -320,11 +320,13 @@ const Signature& Version::signature() const {
   return lazy_->parsed;
 }
 
-OpSchema& OpSchema::version(int since, std::string_view signature, Upgrade from_previous) {
+OpSchema& OpSchema::version(int since, std::string_view signature, Upgrade from_previous,
+                            Downgrade into_previous) {
   Version v;
   v.since = since;
   v.text = signature;
   v.from_previous = from_previous;
+  v.into_previous = into_previous;
   v.lazy_ = std::make_shared<LazySignature>();
   versions_.push_back(std::move(v));
   return *this;

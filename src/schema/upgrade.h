@@ -26,9 +26,6 @@ inline void ints_to_input(UpgradeContext& u, std::string_view attribute, size_t 
   u.node().attributes.erase(attribute);
 }
 
-/// An attribute of the first versions that never meant anything to a reader.
-inline void drop_consumed_inputs(UpgradeContext& u) { u.node().attributes.erase("consumed_inputs"); }
-
 /// Writes out an attribute whose default is about to change.
 inline void pin_attribute(UpgradeContext& u, std::string_view name, AttributeValue fallback) {
   if (!u.node().attributes.has(name)) u.node().attributes.set(std::string(name), std::move(fallback));

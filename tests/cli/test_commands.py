@@ -125,6 +125,20 @@ def test_inspect(lathe):
     assert by_input["flops"] == fixed["flops"] and by_input["memory"] == fixed["memory"]
 
 
+def test_inputs_with_defaults(lathe, place):
+    """From IR version 4 on, an initializer that is an input too."""
+    model = onnx.load(place / "model.onnx")
+    model.graph.input.append(onnx.helper.make_tensor_value_info("b", onnx.TensorProto.FLOAT, [4]))
+    onnx.save(model, place / "model.onnx")
+    inputs = lathe("inspect", "model.onnx", "--json").json["inputs"]
+    assert [(i["name"], i["optional"]) for i in inputs] == [("x", False), ("b", True)]
+    assert "has a default" in lathe("inspect", "model.onnx").stdout
+    assert lathe("run", "model.onnx", "--input", "x=x.npy", "--expect", "expected").returncode == 0
+    np.save(place / "b.npy", np.full(4, 100, np.float32))
+    lathe("run", "model.onnx", "--input", "x=x.npy", "--input", "b=b.npy", "--output-dir", "out")
+    assert np.load(place / "out" / "y.npy").min() > 90
+
+
 def test_inspect_shows_the_graph(lathe):
     assert "MatMul" in lathe("inspect", "model.onnx", "--text").stdout
     assert lathe("inspect", "model.onnx", "--dot").stdout.startswith("digraph")

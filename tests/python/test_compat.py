@@ -62,7 +62,10 @@ def test_shapes_of_unnamed_and_scalar_inputs(ort):
     assert [i.shape for i in s.get_outputs()] == [[None, 2, "n"], []]
 
 
-def test_initializers_that_are_inputs_are_constants():
+@both
+@pytest.mark.parametrize("ir_version", (3, 4, 8))
+def test_initializers_that_are_inputs(ort, ir_version):
+    """Constants before IR version 4, where they had to be; defaults from then on."""
     w = np.full(3, 2, np.float32)
     model = make_model(
         [oh.make_node("Mul", ["x", "w"], ["y"])],
@@ -70,15 +73,25 @@ def test_initializers_that_are_inputs_are_constants():
         [("y", FLOAT, [3])],
         [onnx.numpy_helper.from_array(w, "w")],
     )
+    model.ir_version = ir_version
+    model.opset_import[0].version = 8
     x = np.ones(3, np.float32)
-    for ort in (ours, theirs):
-        s = ort.InferenceSession(model.SerializeToString())
-        assert [i.name for i in s.get_inputs()] == ["x"]
-        np.testing.assert_array_equal(s.run(None, {"x": x})[0], 2 * x)
-    s = ours.InferenceSession(model.SerializeToString())
-    assert s.get_overridable_initializers() == []
-    with pytest.raises(state(ours).InvalidArgument, match="Invalid input name: w"):
-        s.run(None, {"x": x, "w": 3 * w})
+    s = ort.InferenceSession(model.SerializeToString())
+    assert [i.name for i in s.get_inputs()] == ["x"]
+    np.testing.assert_array_equal(s.run(None, {"x": x})[0], 2 * x)
+    overridable = [(i.name, i.shape, i.type) for i in s.get_overridable_initializers()]
+    if ir_version < 4:
+        assert overridable == []
+        with pytest.raises(state(ort).InvalidArgument, match="Invalid input name: w"):
+            s.run(None, {"x": x, "w": 3 * w})
+        return
+    assert overridable == [("w", [3], "tensor(float)")]
+    np.testing.assert_array_equal(s.run(None, {"x": x, "w": 3 * w})[0], 6 * x)
+    np.testing.assert_array_equal(s.run(None, {"x": x})[0], 2 * x)
+    with pytest.raises(state(ort).InvalidArgument, match="Got invalid dimensions for input: w"):
+        s.run(None, {"x": x, "w": np.ones(2, np.float32)})
+    with pytest.raises(ValueError, match="Required inputs"):
+        s.run(None, {"w": w})
 
 
 @both

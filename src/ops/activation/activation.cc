@@ -1,5 +1,6 @@
 #include "ops/activation/activation.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 #include "tensor/element.h"
 
@@ -8,7 +9,6 @@ namespace {
 
 /// The first version spoke of other constants.
 void selu_6_from_1(UpgradeContext& u) {
-  drop_consumed_inputs(u);
   pin_attribute(u, "alpha", 1.6732f);
   pin_attribute(u, "gamma", 1.0507f);
 }
@@ -41,27 +41,42 @@ void prelu_7_from_6(UpgradeContext& u) {
   u.node().inputs[1] = u.insert("Unsqueeze", {u.node().inputs[1], where}, {})[0];
 }
 
+/// Without a bound the older version has those of float32.
+bool clip_6_from_11(RewriteContext& c) {
+  Node& n = c.node();
+  for (size_t i = 1; i <= 2; ++i) {
+    if (i >= n.inputs.size() || n.inputs[i] == no_id) {
+      if (c.input_type(0).elem != DataType::float32) return false;
+      continue;
+    }
+    const auto bound = constant_float(c, i);
+    if (!bound) return false;
+    n.attributes.set(i == 1 ? "min" : "max", *bound);
+  }
+  n.inputs.resize(1);
+  return true;
+}
+
 }  // namespace
 
 void declare_activation(SchemaCatalog& c) {
   c.add("Relu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @float_13]", drop_consumed_inputs)
-      .version(14, "(X: T) -> (Y: T) [T: @float_13 int32 int8 int16 int64]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: @float]")
+      .version(13, "(X: T) -> (Y: T) [T: @float_13]")
+      .version(14, "(X: T) -> (Y: T) [T: @float_13 int32 int8 int16 int64]")
       .rule<Relu>()
       .contract({.exact = true});
   c.add("LeakyRelu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints, alpha: float = 0.009999999776482582} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float]", drop_consumed_inputs)
-      .version(16, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float_13]",
-               drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float]")
+      .version(16, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float_13]")
       .rule<LeakyRelu>()
       .contract({.epsilons = 4});
   c.add("Elu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints, alpha: float = 1} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float]", drop_consumed_inputs)
-      .version(22, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float]")
+      .version(22, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<Elu>()
       .contract({.epsilons = 4});
   c.add("Selu")
@@ -91,10 +106,8 @@ void declare_activation(SchemaCatalog& c) {
       .version(1,
                "(X: T) -> (Y: T) {consumed_inputs: ints, beta: float = 0.5, alpha: float = "
                "0.20000000298023224} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float]",
-               drop_consumed_inputs)
-      .version(22, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float_13]",
-               drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float]")
+      .version(22, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float_13]")
       .rule<HardSigmoid>()
       .contract({.epsilons = 4});
   c.add("HardSwish")
@@ -119,8 +132,8 @@ void declare_activation(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Sigmoid")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: @float]")
+      .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Sigmoid>()
       .contract({.epsilons = 4});
   c.add("Swish")
@@ -139,16 +152,15 @@ void declare_activation(SchemaCatalog& c) {
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints, max: float, min: float} [T: @float]")
       .version(6,
                "(input: T) -> (output: T) {max: float = 3.4028234663852886e+38, min: float = "
-               "-3.4028234663852886e+38} [T: @float]",
-               drop_consumed_inputs)
-      .version(11, "(input: T, min?: T, max?: T) -> (output: T) [T: @float]", clip_11_from_6)
+               "-3.4028234663852886e+38} [T: @float]")
+      .version(11, "(input: T, min?: T, max?: T) -> (output: T) [T: @float]", clip_11_from_6, clip_6_from_11)
       .version(12, "(input: T, min?: T, max?: T) -> (output: T) [T: @number]")
       .version(13, "(input: T, min?: T, max?: T) -> (output: T) [T: @number_13]")
       .rule<Clip>()
       .contract({.exact = true});
   c.add("PRelu")
       .version(1, "(X: T, slope: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T, slope: T) -> (Y: T) [T: @float]", drop_consumed_inputs)
+      .version(6, "(X: T, slope: T) -> (Y: T) [T: @float]")
       .version(7, "(X: T, slope: T) -> (Y: T) [T: @float]", prelu_7_from_6)
       .version(9, "(X: T, slope: T) -> (Y: T) [T: @wide]")
       .version(16, "(X: T, slope: T) -> (Y: T) [T: @wide_13]")

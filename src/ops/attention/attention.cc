@@ -1,8 +1,25 @@
 #include "ops/attention/attention.h"
 
-#include "schema/schema.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
+namespace {
+
+/// The mask had to cover all keys.
+bool attention_23_from_24(RewriteContext& c) {
+  const auto& inputs = c.node().inputs;
+  const auto given = [&](size_t i) { return i < inputs.size() && inputs[i] != no_id; };
+  if (!given(3)) return true;
+  const auto length = [&](size_t i, size_t axis_from_end) -> std::optional<Dim> {
+    const auto& shape = c.input_type(i).shape;
+    if (!shape || shape->size() < axis_from_end) return std::nullopt;
+    return (*shape)[shape->size() - axis_from_end];
+  };
+  const auto keys = length(1, 2), past = given(4) ? length(4, 2) : Dim(0), covered = length(3, 1);
+  return keys && past && covered && *covered == *keys + *past;
+}
+
+}  // namespace
 
 void declare_attention(SchemaCatalog& c) {
   c.add("Attention")
@@ -16,7 +33,8 @@ void declare_attention(SchemaCatalog& c) {
           "(Q: T1, K: T1, V: T2, attn_mask?: U, past_key?: T1, past_value?: T2, nonpad_kv_seqlen?: int64) -> "
           "(Y: T1, present_key?: T1, present_value?: T2, qk_matmul_output?: T1) {qk_matmul_output_mode: int "
           "= 0, softcap: float = 0, softmax_precision: int, kv_num_heads: int, q_num_heads: int, scale: "
-          "float, is_causal: int = 0} [T1: @float_13; T2: @float_13; U: @plain_13]")
+          "float, is_causal: int = 0} [T1: @float_13; T2: @float_13; U: @plain_13]",
+          nullptr, attention_23_from_24)
       .version(25,
                "(Q: T1, K: T1, V: T2, attn_mask?: U, past_key?: T1, past_value?: T2, nonpad_kv_seqlen?: "
                "int64) -> (Y: T1, present_key?: T1, present_value?: T2, qk_matmul_output?: T1) "

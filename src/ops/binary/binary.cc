@@ -1,5 +1,6 @@
 #include "ops/binary/binary.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
@@ -29,12 +30,22 @@ void align_axis(UpgradeContext& u) {
   u.node().attributes.erase("broadcast");
 }
 
+/// Floats needed fmod.
+bool mod_13_from_28(RewriteContext& c) {
+  return c.node().attributes.get<int64_t>("fmod", 0) != 0 || !is_float(c.input_type(0).elem);
+}
+
+/// Before version 8 there was no broadcasting, and runtimes know no other type than float32 there.
+bool of_one_shape_in_floats(RewriteContext& c) {
+  return inputs_of_one_shape(c) && c.input_type(0).elem != DataType::float64;
+}
+
 }  // namespace
 
 void declare_binary(SchemaCatalog& c) {
   c.add("Add")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
-      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]", drop_consumed_inputs)
+      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]")
       .version(7, "(A: T, B: T) -> (C: T) [T: @wide]", align_axis)
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
@@ -42,7 +53,7 @@ void declare_binary(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Sub")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
-      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]", drop_consumed_inputs)
+      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]")
       .version(7, "(A: T, B: T) -> (C: T) [T: @wide]", align_axis)
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
@@ -50,7 +61,7 @@ void declare_binary(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Mul")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
-      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]", drop_consumed_inputs)
+      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]")
       .version(7, "(A: T, B: T) -> (C: T) [T: @wide]", align_axis)
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
@@ -58,7 +69,7 @@ void declare_binary(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Div")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
-      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]", drop_consumed_inputs)
+      .version(6, "(A: T, B: T) -> (C: T) {axis: int, broadcast: int = 0} [T: @wide]")
       .version(7, "(A: T, B: T) -> (C: T) [T: @wide]", align_axis)
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
@@ -75,7 +86,7 @@ void declare_binary(SchemaCatalog& c) {
   c.add("Mod")
       .version(10, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number]")
       .version(13, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number_13]")
-      .version(28, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number_13]")
+      .version(28, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number_13]", nullptr, mod_13_from_28)
       .rule<Mod>()
       .contract({.epsilons = 4});
   c.add("BitShift")
@@ -144,32 +155,32 @@ void declare_binary(SchemaCatalog& c) {
       .contract({.exact = true});
   c.add("Max")
       .version(1, "(data_0*1: T) -> (max: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(data_0*1: T) -> (max: T) [T: @float]", drop_consumed_inputs)
-      .version(8, "(data_0*1: T) -> (max: T) [T: @float]", drop_consumed_inputs)
-      .version(12, "(data_0*1: T) -> (max: T) [T: @number]", drop_consumed_inputs)
-      .version(13, "(data_0*1: T) -> (max: T) [T: @number_13]", drop_consumed_inputs)
+      .version(6, "(data_0*1: T) -> (max: T) [T: @float]")
+      .version(8, "(data_0*1: T) -> (max: T) [T: @float]", nullptr, of_one_shape_in_floats)
+      .version(12, "(data_0*1: T) -> (max: T) [T: @number]")
+      .version(13, "(data_0*1: T) -> (max: T) [T: @number_13]")
       .rule<Max>()
       .contract({.exact = true});
   c.add("Min")
       .version(1, "(data_0*1: T) -> (min: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(data_0*1: T) -> (min: T) [T: @float]", drop_consumed_inputs)
-      .version(8, "(data_0*1: T) -> (min: T) [T: @float]", drop_consumed_inputs)
-      .version(12, "(data_0*1: T) -> (min: T) [T: @number]", drop_consumed_inputs)
-      .version(13, "(data_0*1: T) -> (min: T) [T: @number_13]", drop_consumed_inputs)
+      .version(6, "(data_0*1: T) -> (min: T) [T: @float]")
+      .version(8, "(data_0*1: T) -> (min: T) [T: @float]", nullptr, of_one_shape_in_floats)
+      .version(12, "(data_0*1: T) -> (min: T) [T: @number]")
+      .version(13, "(data_0*1: T) -> (min: T) [T: @number_13]")
       .rule<Min>()
       .contract({.exact = true});
   c.add("Mean")
       .version(1, "(data_0*1: T) -> (mean: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(data_0*1: T) -> (mean: T) [T: @float]", drop_consumed_inputs)
-      .version(8, "(data_0*1: T) -> (mean: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(data_0*1: T) -> (mean: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(data_0*1: T) -> (mean: T) [T: @float]")
+      .version(8, "(data_0*1: T) -> (mean: T) [T: @float]", nullptr, of_one_shape_in_floats)
+      .version(13, "(data_0*1: T) -> (mean: T) [T: @float_13]")
       .rule<Mean>()
       .contract({.epsilons = 4});
   c.add("Sum")
       .version(1, "(data_0*1: T) -> (sum: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(data_0*1: T) -> (sum: T) [T: @float]", drop_consumed_inputs)
-      .version(8, "(data_0*1: T) -> (sum: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(data_0*1: T) -> (sum: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(data_0*1: T) -> (sum: T) [T: @float]")
+      .version(8, "(data_0*1: T) -> (sum: T) [T: @float]", nullptr, of_one_shape_in_floats)
+      .version(13, "(data_0*1: T) -> (sum: T) [T: @float_13]")
       .rule<Sum>()
       .contract({.epsilons = 4});
 }

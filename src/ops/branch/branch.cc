@@ -1,6 +1,7 @@
 #include "ops/branch/branch.h"
 
 #include "ops/body_types.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
 namespace {
@@ -32,13 +33,29 @@ void infer_if(InferContext& c) {
   }
 }
 
+/// What the branches give had to be of one shape.
+bool if_1_from_11(RewriteContext& c) {
+  const auto& bodies = c.node().bodies;
+  for (size_t i = 0; i < c.node().outputs.size(); ++i) {
+    const std::optional<SymShape>* shape = nullptr;
+    for (const Body& b : bodies) {
+      if (i >= b.graph->outputs().size()) return false;
+      const auto& given = b.graph->value(b.graph->outputs()[i]).type.shape;
+      if (!given || (shape && **shape != *given)) return false;
+      shape = &given;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void declare_branch(SchemaCatalog& c) {
   c.add("If")
       .version(1, "(cond: B) -> (outputs~1: V) {else_branch: graph!, then_branch: graph!} [V: @all; B: bool]")
       .version(11,
-               "(cond: B) -> (outputs~1: V) {else_branch: graph!, then_branch: graph!} [V: @all; B: bool]")
+               "(cond: B) -> (outputs~1: V) {else_branch: graph!, then_branch: graph!} [V: @all; B: bool]",
+               nullptr, if_1_from_11)
       .version(13,
                "(cond: B) -> (outputs~1: V) {else_branch: graph!, then_branch: graph!} [V: @all seq(@all); "
                "B: bool]")

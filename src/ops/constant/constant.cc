@@ -1,7 +1,7 @@
 #include "ops/constant/constant.h"
 
 #include "ops/element_type.h"
-#include "schema/schema.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
 namespace {
@@ -17,6 +17,14 @@ DataType constant_of_shape_type(const Node& n, std::span<const ValueType>) {
 DataType eye_like_type(const Node& n, std::span<const ValueType> inputs) {
   const auto dtype = decode<EyeLike>(n.attributes).dtype;
   return dtype ? element_type(*dtype, "dtype") : inputs[0].elem;
+}
+
+/// Negative indices meant nothing; the last axis was -1, others were counted from the front.
+bool one_hot_9_from_11(RewriteContext& c) {
+  const auto indices = constant_ints(c, 0);
+  return indices && std::ranges::all_of(*indices, [](int64_t i) { return i >= 0; }) &&
+         (c.node().attributes.get<int64_t>("axis", -1) == -1 ||
+          count_from_front(c, "axis", rank_of(c.type(c.node().outputs[0]))));
 }
 
 }  // namespace
@@ -96,7 +104,8 @@ void declare_constant(SchemaCatalog& c) {
                "@number; T3: @all]")
       .version(11,
                "(indices: T1, depth: T2, values: T3) -> (output: T3) {axis: int = -1} [T1: @number; T2: "
-               "@number; T3: @all]")
+               "@number; T3: @all]",
+               nullptr, one_hot_9_from_11)
       .version(28,
                "(indices: T1, depth: T2, values: T3) -> (output: T3) {axis: int = -1} [T1: @number; T2: "
                "@number; T3: @all_13]")

@@ -1,4 +1,5 @@
-// Conv for float32 with constant weights, packed when the engine is built.
+// Conv for float32: one kernel for constant weights, packed when the engine is built, and one that packs in
+// every run what a caller may give.
 #include "cpu/conv.h"
 
 #include "cpu/ask.h"
@@ -41,11 +42,23 @@ Shape output_shape(const Conv& op, const Shape& x, const Shape& w) {
   return Shape(out.shape.begin(), out.shape.end());
 }
 
+template <bool constant>
 Verdict ask(const Conv&, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (!r.inputs[1].constant) return Verdict::no("the weights are not constant");
-  if (r.inputs[1].constant->rank() > 5) return Verdict::no("more than three spatial axes");
+  const KernelRequest::Operand& w = r.inputs[1];
+  if (constant && !w.constant) return Verdict::no("the weights are not constant");
+  if (!constant && w.constant) return Verdict::no("the weights are constant, better packed once");
+  if (!w.shape) return Verdict::no("weights of unknown rank");
+  if (w.shape->size() > 5) return Verdict::no("more than three spatial axes");
   return Verdict::yes();
+}
+
+/// Floats, in whole cache lines: the scratch memory follows.
+template <Isa isa>
+int64_t packed_size(const Conv& op, const Shape& w) {
+  constexpr int64_t line = 16;
+  const int64_t n = cpu::packed_conv_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w));
+  return (n + line - 1) / line * line;
 }
 
 template <Isa isa>
@@ -59,27 +72,37 @@ std::optional<Tensor> pack(const Conv& op, const KernelRequest& r, size_t i) {
   return packed;
 }
 
-template <Isa isa>
+template <Isa isa, bool constant>
 size_t workspace(const Conv& op, std::span<const Shape> inputs, int threads) {
   const Shape y = output_shape(op, inputs[0], inputs[1]);
-  return cpu::conv_workspace(cpu::gemm_kernels(isa), conv_shape(op, inputs[0], inputs[1], y), threads);
+  const int64_t packed = constant ? 0 : packed_size<isa>(op, inputs[1]);
+  return static_cast<size_t>(packed) * sizeof(float) +
+         cpu::conv_workspace(cpu::gemm_kernels(isa), conv_shape(op, inputs[0], inputs[1], y), threads);
 }
 
-template <Isa isa>
+template <Isa isa, bool constant>
 void run(const Conv& op, KernelContext& c) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   Tensor& y = c.out(0);
-  const cpu::ConvShape s = conv_shape(op, c.in(0).shape(), c.in(1).shape(), y.shape());
-  void* scratch = c.workspace(cpu::conv_workspace(cpu::gemm_kernels(isa), s, c.threads()));
-  cpu::conv(isa, s, cpu::floats(c.in(0)), cpu::floats(*c.packed(1)), cpu::floats(c, 2), cpu::floats(y),
-            scratch, c);
+  const Shape& w = c.in(1).shape();
+  const cpu::ConvShape s = conv_shape(op, c.in(0).shape(), w, y.shape());
+  const int64_t packed = constant ? 0 : packed_size<isa>(op, w);
+  auto* scratch = static_cast<float*>(
+      c.workspace(static_cast<size_t>(packed) * sizeof(float) + cpu::conv_workspace(g, s, c.threads())));
+  if constexpr (!constant) cpu::pack_conv_weights(g, weights_shape(op, w), cpu::floats(c.in(1)), scratch);
+  const float* weights = constant ? cpu::floats(*c.packed(1)) : scratch;
+  cpu::conv(isa, s, cpu::floats(c.in(0)), weights, cpu::floats(c, 2), cpu::floats(y), scratch + packed, c);
 }
 
 }  // namespace
 
 void cpu_conv(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv", isa), .isa = isa},
-                {.run = run<isa>, .ask = ask, .pack = pack<isa>, .workspace = workspace<isa>});
+    k.add<Conv>(
+        {.op = "Conv", .name = cpu::kernel_name("conv", isa), .isa = isa},
+        {.run = run<isa, true>, .ask = ask<true>, .pack = pack<isa>, .workspace = workspace<isa, true>});
+    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv.given", isa), .isa = isa},
+                {.run = run<isa, false>, .ask = ask<false>, .workspace = workspace<isa, false>});
   });
 }
 

@@ -1,6 +1,8 @@
 #include "ops/dropout/dropout.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -27,6 +29,26 @@ void dropout_12_from_10(UpgradeContext& u) {
   set_input(u, 1, u.add_constant(Tensor::scalar(ratio), "ratio"));
 }
 
+/// The older mask is of no use to inference: what it holds is not said.
+bool dropout_10_from_12(RewriteContext& c) {
+  Node& n = c.node();
+  if (n.outputs.size() > 1 && n.outputs[1] != no_id) return false;
+  if (n.inputs.size() > 2 && n.inputs[2] != no_id) {
+    const Tensor* training = c.constant(n.inputs[2]);
+    if (!training || training->type() != DataType::boolean || training->size() != 1 ||
+        load_int(*training, 0) != 0)
+      return false;
+  }
+  if (n.inputs.size() > 1 && n.inputs[1] != no_id) {
+    const auto ratio = constant_float(c, 1);
+    if (!ratio) return false;
+    n.attributes.set("ratio", *ratio);
+  }
+  n.inputs.resize(1);
+  n.attributes.erase("seed");  // of numbers that are not drawn
+  return true;
+}
+
 }  // namespace
 
 void declare_dropout(SchemaCatalog& c) {
@@ -38,12 +60,12 @@ void declare_dropout(SchemaCatalog& c) {
       .version(6, "(data: T) -> (output: T, mask?: T) {is_test: int = 0, ratio: float = 0.5} [T: @float]")
       .version(7, "(data: T) -> (output: T, mask?: T) {ratio: float = 0.5} [T: @float]", dropout_7_from_6)
       .version(10, "(data: T) -> (output: T, mask?: T1) {ratio: float = 0.5} [T: @float; T1: bool]",
-               dropout_10_from_7)
+               dropout_10_from_7, as_it_is)
       .version(
           12,
           "(data: T, ratio?: T1, training_mode?: T2) -> (output: T, mask?: T2) {seed: int} [T: @float; T1: "
           "@float; T2: bool]",
-          dropout_12_from_10)
+          dropout_12_from_10, dropout_10_from_12)
       .version(
           13,
           "(data: T, ratio?: T1, training_mode?: T2) -> (output: T, mask?: T2) {seed: int} [T: @float_13; "

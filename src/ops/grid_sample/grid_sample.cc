@@ -1,6 +1,6 @@
 #include "ops/grid_sample/grid_sample.h"
 
-#include "schema/schema.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
 namespace {
@@ -10,6 +10,13 @@ void grid_sample_20_from_16(UpgradeContext& u) {
   const auto mode = a.get<std::string>("mode", "bilinear");
   if (mode == "bilinear") a.set("mode", std::string("linear"));
   if (mode == "bicubic") a.set("mode", std::string("cubic"));
+}
+
+bool grid_sample_16_from_20(RewriteContext& c) {
+  Attributes& a = c.node().attributes;
+  const auto mode = a.get<std::string>("mode", "linear");
+  a.set("mode", mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode);
+  return rank_of(c.input_type(0)) == 4;
 }
 
 }  // namespace
@@ -22,7 +29,7 @@ void declare_grid_sample(SchemaCatalog& c) {
       .version(20,
                "(X: T1, grid: T2) -> (Y: T1) {align_corners: int = 0, padding_mode: string = 'zeros', mode: "
                "string = 'linear'} [T1: @all; T2: @float]",
-               grid_sample_20_from_16)
+               grid_sample_20_from_16, grid_sample_16_from_20)
       .version(22,
                "(X: T1, grid: T2) -> (Y: T1) {align_corners: int = 0, padding_mode: string = 'zeros', mode: "
                "string = 'linear'} [T1: @all_13; T2: @float_13]")

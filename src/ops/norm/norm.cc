@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
@@ -49,7 +50,7 @@ void batch_norm_14_from_9(UpgradeContext& u) {
 /// than the other inputs and Y. Since it does not check the attributes of its own operators, some models
 /// misspell one, to no effect.
 void layer_norm_17_from_1(UpgradeContext& u) {
-  u.node().attributes.erase("epsion");
+  u.ignore_attribute("epsion", "did you mean 'epsilon'? It has its default, as in ONNX Runtime");
   const DataType x = u.input_type(0).elem, scale = u.input_type(1).elem;
   if (x == scale || scale == DataType::undefined) return;
   Attributes to;
@@ -83,6 +84,13 @@ DataType stash_type(const Node& node, std::span<const ValueType>) {
 
 constexpr NumericContract statistics{.epsilons = 8, .per_reduced = true};
 
+bool batch_norm_9_from_14(RewriteContext& c) {
+  Node& n = c.node();
+  if (n.attributes.get<int64_t>("training_mode", 0) != 0 || n.outputs.size() != 1) return false;
+  n.attributes.erase("training_mode");
+  return true;
+}
+
 }  // namespace
 
 void declare_norm(SchemaCatalog& c) {
@@ -94,8 +102,7 @@ void declare_norm(SchemaCatalog& c) {
       .version(6,
                "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, "
                "saved_var?: T) {momentum: float = 0.8999999761581421, epsilon: float = "
-               "9.999999747378752e-06, is_test: int = 0, spatial: int = 1} [T: @float]",
-               drop_consumed_inputs)
+               "9.999999747378752e-06, is_test: int = 0, spatial: int = 1} [T: @float]")
       .version(7,
                "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, "
                "saved_var?: T) {momentum: float = 0.8999999761581421, epsilon: float = "
@@ -105,12 +112,12 @@ void declare_norm(SchemaCatalog& c) {
           9,
           "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, saved_var?: "
           "T) {momentum: float = 0.8999999761581421, epsilon: float = 9.999999747378752e-06} [T: @float]",
-          batch_norm_9_from_7)
+          batch_norm_9_from_7, as_it_is)
       .version(14,
                "(X: T, scale: T, B: T, input_mean: U, input_var: U) -> (Y: T, running_mean?: U, "
                "running_var?: U) {training_mode: int = 0, momentum: float = 0.8999999761581421, epsilon: "
                "float = 9.999999747378752e-06} [T: @float_13; U: @float_13]",
-               batch_norm_14_from_9)
+               batch_norm_14_from_9, batch_norm_9_from_14)
       .version(15,
                "(X: T, scale: T1, B: T1, input_mean: T2, input_var: T2) -> (Y: T, running_mean?: T2, "
                "running_var?: T2) {training_mode: int = 0, momentum: float = 0.8999999761581421, epsilon: "
@@ -122,8 +129,7 @@ void declare_norm(SchemaCatalog& c) {
                "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06, "
                "consumed_inputs: ints} [T: @float]")
       .version(
-          6, "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06} [T: @float]",
-          drop_consumed_inputs)
+          6, "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06} [T: @float]")
       .version(
           22,
           "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06} [T: @float_13]")

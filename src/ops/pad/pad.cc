@@ -1,5 +1,6 @@
 #include "ops/pad/pad.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 #include "tensor/element.h"
 
@@ -19,6 +20,41 @@ void pad_11_from_2(UpgradeContext& u) {
   set_input(u, 2, u.add_constant(std::move(t), "value"));
 }
 
+bool pad_2_from_11(RewriteContext& c) {
+  auto& inputs = c.node().inputs;
+  if (inputs.size() > 2 && inputs[2] != no_id) {
+    const auto value = constant_float(c, 2);
+    if (!value) return false;
+    if (*value != 0) c.node().attributes.set("value", *value);
+  }
+  inputs.resize(std::min<size_t>(inputs.size(), 2));
+  return input_to_ints(c, 1, "pads");
+}
+
+/// Pads of some axes are pads of all.
+bool pad_13_from_18(RewriteContext& c) {
+  auto& inputs = c.node().inputs;
+  if (inputs.size() < 4 || inputs[3] == no_id) return true;
+  const auto axes = constant_ints(c, 3), pads = constant_ints(c, 1);
+  const auto known_rank = rank_of(c.input_type(0));
+  if (!axes || !pads || !known_rank || pads->size() != 2 * axes->size()) return false;
+  const auto rank = static_cast<int64_t>(*known_rank);
+  std::vector<int64_t> all(2 * *known_rank, 0);
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + rank : (*axes)[i];
+    if (axis < 0 || axis >= rank) return false;
+    all[static_cast<size_t>(axis)] = (*pads)[i];
+    all[static_cast<size_t>(axis + rank)] = (*pads)[i + axes->size()];
+  }
+  inputs[1] = c.add_constant(int64_vector(all), "pads");
+  inputs.resize(3);
+  return true;
+}
+
+bool pad_18_from_19(RewriteContext& c) {
+  return c.node().attributes.get<std::string>("mode", "constant") != "wrap";
+}
+
 }  // namespace
 
 void declare_pad(SchemaCatalog& c) {
@@ -33,16 +69,18 @@ void declare_pad(SchemaCatalog& c) {
       .version(11,
                "(data: T, pads: int64, constant_value?: T) -> (output: T) {mode: string = 'constant'} [T: "
                "@number]",
-               pad_11_from_2)
+               pad_11_from_2, pad_2_from_11)
       .version(13,
                "(data: T, pads: int64, constant_value?: T) -> (output: T) {mode: string = 'constant'} [T: "
                "@all_13]")
       .version(18,
                "(data: T, pads: int64, constant_value?: T, axes?: Tind) -> (output: T) {mode: string = "
-               "'constant'} [T: @all_13; Tind: @index]")
+               "'constant'} [T: @all_13; Tind: @index]",
+               nullptr, pad_13_from_18)
       .version(19,
                "(data: T, pads: int64, constant_value?: T, axes?: Tind) -> (output: T) {mode: string = "
-               "'constant'} [T: @all_13; Tind: @index]")
+               "'constant'} [T: @all_13; Tind: @index]",
+               nullptr, pad_18_from_19)
       .version(21,
                "(data: T, pads: int64, constant_value?: T, axes?: Tind) -> (output: T) {mode: string = "
                "'constant'} [T: @all_ir10; Tind: @index]")

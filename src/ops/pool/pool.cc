@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "schema/schema.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
 namespace {
@@ -14,6 +14,26 @@ void lp_pool_2_from_1(UpgradeContext& u) {
     throw Error(Code::node_cannot_convert, "import", "p that is a whole number of at least 1",
                 std::to_string(p));
   u.node().attributes.set("p", static_cast<int64_t>(p));
+}
+
+/// Before version 22 windows that begin in the padding at the end counted, as ceil_mode makes them.
+bool pool_before_22(RewriteContext& c) {
+  const Attributes& a = c.node().attributes;
+  if (a.get<int64_t>("ceil_mode", 0) == 0 || a.get<std::string>("auto_pad", "NOTSET") != "NOTSET")
+    return true;
+  const auto &x = c.input_type(0).shape, &y = c.type(c.node().outputs[0]).shape;
+  using Ints = std::vector<int64_t>;
+  const Ints kernel = a.get<Ints>("kernel_shape", {});
+  const size_t axes = kernel.size();
+  const Ints pads = a.get<Ints>("pads", Ints(2 * axes, 0)), strides = a.get<Ints>("strides", Ints(axes, 1)),
+             dilations = a.get<Ints>("dilations", Ints(axes, 1));
+  for (size_t i = 0; x && y && i < axes; ++i) {
+    const auto in = known((*x)[i + 2]), out = known((*y)[i + 2]);
+    if (!in || !out) continue;
+    const int64_t room = *in + pads[i] + pads[i + axes] - (kernel[i] - 1) * dilations[i] - 1;
+    if (ceil_div(room, strides[i]) + 1 != *out) return false;
+  }
+  return true;
 }
 
 constexpr NumericContract sums{.epsilons = 4, .per_reduced = true};
@@ -43,7 +63,8 @@ void declare_pool(SchemaCatalog& c) {
       .version(22,
                "(X: T) -> (Y: T, Indices?: I) {storage_order: int = 0, dilations: ints, ceil_mode: int = 0, "
                "pads: ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float_13 "
-               "int8 uint8; I: int64]")
+               "int8 uint8; I: int64]",
+               nullptr, pool_before_22)
       .rule<MaxPool>()
       .contract({.exact = true});
   c.add("AveragePool")
@@ -64,7 +85,8 @@ void declare_pool(SchemaCatalog& c) {
                "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float]")
       .version(22,
                "(X: T) -> (Y: T) {count_include_pad: int = 0, dilations: ints, ceil_mode: int = 0, pads: "
-               "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float_13]")
+               "ints, auto_pad: string = 'NOTSET', strides: ints, kernel_shape: ints!} [T: @float_13]",
+               nullptr, pool_before_22)
       .rule<AveragePool>()
       .contract(sums);
   c.add("LpPool")

@@ -1,7 +1,7 @@
 #include "ops/quantize/quantize.h"
 
 #include "ops/element_type.h"
-#include "schema/schema.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
 namespace {
@@ -26,6 +26,9 @@ DataType dequantized_type(const Node& n, std::span<const ValueType> in) {
   return in[1].elem;
 }
 
+/// One scale for all elements.
+bool quantize_10_from_13(RewriteContext& c) { return rank_of(c.input_type(1)) == 0; }
+
 }  // namespace
 
 void declare_quantize(SchemaCatalog& c) {
@@ -33,7 +36,8 @@ void declare_quantize(SchemaCatalog& c) {
       .version(10, "(x: T1, y_scale: float, y_zero_point?: T2) -> (y: T2) [T1: float int32; T2: int8 uint8]")
       .version(13,
                "(x: T1, y_scale: float, y_zero_point?: T2) -> (y: T2) {axis: int = 1} [T1: float int32; T2: "
-               "int8 uint8]")
+               "int8 uint8]",
+               nullptr, quantize_10_from_13)
       .version(
           19,
           "(x: T1, y_scale: T1, y_zero_point?: T2) -> (y: T2) {saturate: int = 1, axis: int = 1} [T1: float "
@@ -69,7 +73,8 @@ void declare_quantize(SchemaCatalog& c) {
   c.add("DequantizeLinear")
       .version(10, "(x: T, x_scale: float, x_zero_point?: T) -> (y: float) [T: int8 uint8 int32]")
       .version(13,
-               "(x: T, x_scale: float, x_zero_point?: T) -> (y: float) {axis: int = 1} [T: int8 uint8 int32]")
+               "(x: T, x_scale: float, x_zero_point?: T) -> (y: float) {axis: int = 1} [T: int8 uint8 int32]",
+               nullptr, quantize_10_from_13)
       .version(19,
                "(x: T1, x_scale: T2, x_zero_point?: T1) -> (y: T2) {axis: int = 1} [T1: int8 uint8 int32 "
                "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: float float16 bfloat16]")

@@ -2,8 +2,12 @@
 // block along an axis; DynamicQuantizeLinear.
 #pragma once
 
+#include <cmath>
+#include <type_traits>
+
 #include "tensor/attributes.h"
 #include "tensor/dim_math.h"
+#include "tensor/element.h"
 #include "tensor/shape_rule.h"
 
 namespace lathe {
@@ -19,6 +23,8 @@ struct QuantizationGrid {
   void check(const ShapeContext<D>& c) const {
     if (block_size < 0)
       c.fail(Code::node_bad_attribute, "a block_size of 0 or more", std::to_string(block_size), {});
+    if constexpr (std::is_same_v<D, Dim>)
+      if (const Tensor* s = c.constant(1)) check_numbers(c, *s);
     const auto& x = c.shape(0);
     const auto& scale = c.shape(1);
     const bool one_scale = holds_one(scale);
@@ -41,6 +47,14 @@ struct QuantizationGrid {
   }
 
  private:
+  /// What a model is written with says that it is broken. Scales that a run computes may be 0 where all data
+  /// are.
+  static void check_numbers(const ShapeContext<Dim>& c, const Tensor& scale) {
+    for (int64_t i = 0; i < scale.size(); ++i)
+      if (const double s = load_double(scale, i); s == 0 || !std::isfinite(s))
+        c.fail(Code::node_bad_value, "scales that are numbers other than 0", std::to_string(s),
+               "quantize the model again");
+  }
   /// A scalar, or the vector of one element that many exporters write instead.
   template <class D>
   static bool holds_one(const std::vector<D>& shape) {

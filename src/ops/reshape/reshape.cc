@@ -1,5 +1,8 @@
 #include "ops/reshape/reshape.h"
 
+#include <algorithm>
+
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
@@ -14,6 +17,30 @@ void reshape_5_from_1(UpgradeContext& u) {
 
 void axes_13_from_11(UpgradeContext& u) { ints_to_input(u, "axes", 1); }
 
+/// Axes that are given but none would mean all of them to the older version.
+bool squeeze_11_from_13(RewriteContext& c) {
+  if (!input_to_ints(c, 1, "axes")) return false;
+  const auto* axes = c.node().attributes.get_if<std::vector<int64_t>>("axes");
+  return !axes || !axes->empty();
+}
+
+bool unsqueeze_11_from_13(RewriteContext& c) { return input_to_ints(c, 1, "axes"); }
+
+bool new_axes_from_front(RewriteContext& c) {
+  return count_from_front(c, "axes", rank_of(c.type(c.node().outputs[0])));
+}
+
+/// Zeros that mean zero need not be told apart from copied sizes where there are none.
+bool reshape_13_from_14(RewriteContext& c) {
+  Node& n = c.node();
+  if (n.attributes.get<int64_t>("allowzero", 0) == 0) return true;
+  const auto& shape = c.type(n.outputs[0]).shape;
+  const auto not_zero = [](const Dim& d) { return d.is_constant() && d.constant() != 0; };
+  if (!shape || !std::ranges::all_of(*shape, not_zero)) return false;
+  n.attributes.erase("allowzero");
+  return true;
+}
+
 }  // namespace
 
 void declare_reshape(SchemaCatalog& c) {
@@ -21,7 +48,8 @@ void declare_reshape(SchemaCatalog& c) {
       .version(1, "(data: T) -> (reshaped: T) {consumed_inputs: ints, shape: ints} [T: @float]")
       .version(5, "(data: T, shape: int64) -> (reshaped: T) [T: @all]", reshape_5_from_1)
       .version(13, "(data: T, shape: int64) -> (reshaped: T) [T: @all_13]")
-      .version(14, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_13]")
+      .version(14, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_13]", nullptr,
+               reshape_13_from_14)
       .version(19, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir9]")
       .version(21, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir10]")
       .version(23, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir11]")
@@ -32,7 +60,7 @@ void declare_reshape(SchemaCatalog& c) {
   c.add("Flatten")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
       .version(9, "(input: T) -> (output: T) {axis: int = 1} [T: @all]")
-      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @all]")
+      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @all]", nullptr, axes_from_front)
       .version(13, "(input: T) -> (output: T) {axis: int = 1} [T: @all_13]")
       .version(21, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir10]")
       .version(23, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir11]")
@@ -42,8 +70,9 @@ void declare_reshape(SchemaCatalog& c) {
       .contract({.exact = true});
   c.add("Squeeze")
       .version(1, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]")
-      .version(11, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]")
-      .version(13, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_13]", axes_13_from_11)
+      .version(11, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]", nullptr, axes_from_front)
+      .version(13, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_13]", axes_13_from_11,
+               squeeze_11_from_13)
       .version(21, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir10]")
       .version(23, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir11]")
       .version(24, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir12]")
@@ -52,8 +81,9 @@ void declare_reshape(SchemaCatalog& c) {
       .contract({.exact = true});
   c.add("Unsqueeze")
       .version(1, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]")
-      .version(11, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]")
-      .version(13, "(data: T, axes: int64) -> (expanded: T) [T: @all_13]", axes_13_from_11)
+      .version(11, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]", nullptr, new_axes_from_front)
+      .version(13, "(data: T, axes: int64) -> (expanded: T) [T: @all_13]", axes_13_from_11,
+               unsqueeze_11_from_13)
       .version(21, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir10]")
       .version(23, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir11]")
       .version(24, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir12]")

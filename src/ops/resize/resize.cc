@@ -1,5 +1,8 @@
 #include "ops/resize/resize.h"
 
+#include <algorithm>
+
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
@@ -45,6 +48,45 @@ void resize_from_upsample(UpgradeContext& u) {
   resize_11_from_10(u);
 }
 
+bool resize_10_from_11(RewriteContext& c) {
+  Node& n = c.node();
+  Attributes& a = n.attributes;
+  const auto mode = a.get<std::string>("mode", "nearest");
+  if (n.inputs.size() > 3 && n.inputs[3] != no_id) return false;  // sizes
+  const Tensor* scales = n.inputs.size() > 2 && n.inputs[2] != no_id ? c.constant(n.inputs[2]) : nullptr;
+  if (!scales || scales->type() != DataType::float32 || mode == "cubic" ||
+      a.get<std::string>("coordinate_transformation_mode", "half_pixel") != "asymmetric")
+    return false;
+  bool shrinks = false, grows = false;
+  for (float s : scales->as<float>()) {
+    shrinks |= s < 1;
+    grows |= s > 1;
+  }
+  const std::string nearest = shrinks && !grows ? "ceil" : "floor";
+  if (mode == "nearest" && a.get<std::string>("nearest_mode", "round_prefer_floor") != nearest) return false;
+  if (a.get<int64_t>("exclude_outside", 0) != 0) return false;
+  for (const char* name : {"coordinate_transformation_mode", "nearest_mode", "extrapolation_value",
+                           "exclude_outside", "cubic_coeff_a"})
+    a.erase(name);
+  n.inputs = {n.inputs[0], n.inputs[2]};
+  return true;
+}
+
+/// The region and the scales could not be left out, only be empty.
+bool resize_11_from_13(RewriteContext& c) {
+  auto& inputs = c.node().inputs;
+  inputs.resize(std::max<size_t>(inputs.size(), 3), no_id);
+  for (size_t i : {1, 2})
+    if (inputs[i] == no_id)
+      inputs[i] = c.add_constant(Tensor(DataType::float32, {0}), i == 1 ? "roi" : "scales");
+  return true;
+}
+
+bool resize_18_from_19(RewriteContext& c) {
+  const Attributes& a = c.node().attributes;
+  return a.get<std::string>("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric";
+}
+
 }  // namespace
 
 void declare_resize(SchemaCatalog& c) {
@@ -55,12 +97,13 @@ void declare_resize(SchemaCatalog& c) {
                "exclude_outside: int = 0, nearest_mode: string = 'round_prefer_floor', "
                "coordinate_transformation_mode: string = 'half_pixel', cubic_coeff_a: float = -0.75, mode: "
                "string = 'nearest'} [T1: @all; T2: @float]",
-               resize_11_from_10)
+               resize_11_from_10, resize_10_from_11)
       .version(13,
                "(X: T1, roi?: T2, scales?: float, sizes?: int64) -> (Y: T1) {extrapolation_value: float = 0, "
                "exclude_outside: int = 0, nearest_mode: string = 'round_prefer_floor', "
                "coordinate_transformation_mode: string = 'half_pixel', cubic_coeff_a: float = -0.75, mode: "
-               "string = 'nearest'} [T1: @all_13; T2: @float]")
+               "string = 'nearest'} [T1: @all_13; T2: @float]",
+               nullptr, resize_11_from_13)
       .version(
           18,
           "(X: T1, roi?: T2, scales?: float, sizes?: int64) -> (Y: T1) {keep_aspect_ratio_policy: string = "
@@ -72,7 +115,8 @@ void declare_resize(SchemaCatalog& c) {
           "(X: T1, roi?: T2, scales?: float, sizes?: int64) -> (Y: T1) {keep_aspect_ratio_policy: string = "
           "'stretch', axes: ints, antialias: int = 0, extrapolation_value: float = 0, exclude_outside: int = "
           "0, nearest_mode: string = 'round_prefer_floor', coordinate_transformation_mode: string = "
-          "'half_pixel', cubic_coeff_a: float = -0.75, mode: string = 'nearest'} [T1: @all_13; T2: @float]")
+          "'half_pixel', cubic_coeff_a: float = -0.75, mode: string = 'nearest'} [T1: @all_13; T2: @float]",
+          nullptr, resize_18_from_19)
       .rule<Resize>()
       .contract({.epsilons = 64});
   c.add("Upsample")

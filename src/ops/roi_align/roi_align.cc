@@ -1,5 +1,6 @@
 #include "ops/roi_align/roi_align.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
@@ -7,6 +8,12 @@ namespace {
 
 void roi_align_16_from_10(UpgradeContext& u) {
   u.node().attributes.set("coordinate_transformation_mode", std::string("output_half_pixel"));
+}
+
+bool roi_align_10_from_16(RewriteContext& c) {
+  Attributes& a = c.node().attributes;
+  return a.get<std::string>("coordinate_transformation_mode", "half_pixel") == "output_half_pixel" &&
+         a.erase("coordinate_transformation_mode");
 }
 
 }  // namespace
@@ -21,7 +28,7 @@ void declare_roi_align(SchemaCatalog& c) {
                "(X: T1, rois: T1, batch_indices: T2) -> (Y: T1) {coordinate_transformation_mode: string = "
                "'half_pixel', mode: string = 'avg', output_height: int = 1, sampling_ratio: int = 0, "
                "output_width: int = 1, spatial_scale: float = 1} [T1: @float; T2: int64]",
-               roi_align_16_from_10)
+               roi_align_16_from_10, roi_align_10_from_16)
       .version(22,
                "(X: T1, rois: T1, batch_indices: T2) -> (Y: T1) {coordinate_transformation_mode: string = "
                "'half_pixel', mode: string = 'avg', output_height: int = 1, sampling_ratio: int = 0, "

@@ -89,6 +89,15 @@ void scan_9_from_8(UpgradeContext& u) {
   n.bodies = {{"body", std::move(batch)}};
 }
 
+/// Axes of the scanned sequences were counted from the front.
+bool scan_9_from_11(RewriteContext& c) {
+  const Attributes& a = c.node().attributes;
+  for (const char* name : {"scan_input_axes", "scan_output_axes"})
+    for (int64_t axis : a.get<std::vector<int64_t>>(name, {}))
+      if (axis < 0) return false;
+  return true;
+}
+
 }  // namespace
 
 void declare_scan(SchemaCatalog& c) {
@@ -104,7 +113,8 @@ void declare_scan(SchemaCatalog& c) {
       .version(11,
                "(initial_state_and_scan_inputs~1: V) -> (final_state_and_scan_outputs~1: V) "
                "{scan_input_axes: ints, scan_output_axes: ints, scan_output_directions: ints, "
-               "scan_input_directions: ints, num_scan_inputs: int!, body: graph!} [V: @all]")
+               "scan_input_directions: ints, num_scan_inputs: int!, body: graph!} [V: @all]",
+               nullptr, scan_9_from_11)
       .version(16,
                "(initial_state_and_scan_inputs~1: V) -> (final_state_and_scan_outputs~1: V) "
                "{scan_input_axes: ints, scan_output_axes: ints, scan_output_directions: ints, "

@@ -1,11 +1,17 @@
 #include "ops/scatter/scatter.h"
 
-#include "schema/schema.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
 namespace {
 
 void scatter_elements_from_scatter(UpgradeContext& u) { u.node().op = "ScatterElements"; }
+
+/// The first reductions were sums and products.
+bool scatter_16_from_18(RewriteContext& c) {
+  const auto reduction = c.node().attributes.get<std::string>("reduction", "none");
+  return reduction != "max" && reduction != "min";
+}
 
 }  // namespace
 
@@ -21,7 +27,8 @@ void declare_scatter(SchemaCatalog& c) {
                "0} [T: @all_13; Tind: @index]")
       .version(18,
                "(data: T, indices: Tind, updates: T) -> (output: T) {reduction: string = 'none', axis: int = "
-               "0} [T: @all_13; Tind: @index]")
+               "0} [T: @all_13; Tind: @index]",
+               nullptr, scatter_16_from_18)
       .rule<ScatterElements>()
       .contract({.epsilons = 8});
   c.add("Scatter")
@@ -38,7 +45,8 @@ void declare_scatter(SchemaCatalog& c) {
           "(data: T, indices: int64, updates: T) -> (output: T) {reduction: string = 'none'} [T: @all_13]")
       .version(
           18,
-          "(data: T, indices: int64, updates: T) -> (output: T) {reduction: string = 'none'} [T: @all_13]")
+          "(data: T, indices: int64, updates: T) -> (output: T) {reduction: string = 'none'} [T: @all_13]",
+          nullptr, scatter_16_from_18)
       .rule<ScatterND>()
       .contract({.epsilons = 8});
   c.add("TensorScatter")

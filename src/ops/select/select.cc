@@ -1,6 +1,6 @@
 #include "ops/select/select.h"
 
-#include "schema/schema.h"
+#include "schema/downgrade.h"
 
 namespace lathe {
 
@@ -12,7 +12,8 @@ void declare_select(SchemaCatalog& c) {
       .contract({.exact = true});
   c.add("Compress")
       .version(9, "(input: T, condition: T1) -> (output: T) {axis: int} [T: @all; T1: bool]")
-      .version(11, "(input: T, condition: T1) -> (output: T) {axis: int} [T: @all; T1: bool]")
+      .version(11, "(input: T, condition: T1) -> (output: T) {axis: int} [T: @all; T1: bool]", nullptr,
+               axes_from_front)
       .version(28, "(input: T, condition: T1) -> (output: T) {axis: int} [T: @all_13; T1: bool]")
       .rule<Compress>()
       .contract({.exact = true});

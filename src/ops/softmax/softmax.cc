@@ -1,5 +1,6 @@
 #include "ops/softmax/softmax.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
@@ -25,25 +26,37 @@ void softmax_13_from_11(UpgradeContext& u) {
   u.append(0, "Reshape", {sizes}, with_zeros);
 }
 
+/// With one axis from the last on, both versions mean the same.
+bool softmax_11_from_13(RewriteContext& c) {
+  Attributes& a = c.node().attributes;
+  const int64_t axis = a.get<int64_t>("axis", -1);
+  const auto rank = rank_of(c.input_type(0));
+  a.set("axis", int64_t{-1});
+  return axis == -1 || (rank && axis + 1 == static_cast<int64_t>(*rank));
+}
+
 }  // namespace
 
 void declare_softmax(SchemaCatalog& c) {
   c.add("Softmax")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
-      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
-      .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11)
+      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]", nullptr, axes_from_front)
+      .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
+               softmax_11_from_13)
       .rule<Softmax>()
       .contract({.epsilons = 8});
   c.add("LogSoftmax")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
-      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
-      .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11)
+      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]", nullptr, axes_from_front)
+      .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
+               softmax_11_from_13)
       .rule<LogSoftmax>()
       .contract({.epsilons = 8});
   c.add("Hardmax")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
-      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
-      .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11)
+      .version(11, "(input: T) -> (output: T) {axis: int = 1} [T: @float]", nullptr, axes_from_front)
+      .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
+               softmax_11_from_13)
       .rule<Hardmax>()
       .contract({.exact = true});
 }

@@ -1,5 +1,6 @@
 #include "ops/split/split.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 #include "tensor/element.h"
 
@@ -23,17 +24,42 @@ void split_2_from_1(UpgradeContext& u) {
 
 void split_13_from_11(UpgradeContext& u) { ints_to_input(u, "split", 1); }
 
+bool split_11_from_13(RewriteContext& c) { return input_to_ints(c, 1, "split"); }
+
+/// From version 18 on equal parts are asked for.
+void split_18_from_13(UpgradeContext& u) {
+  Node& n = u.node();
+  if (n.inputs.size() < 2 || n.inputs[1] == no_id)
+    n.attributes.set("num_outputs", static_cast<int64_t>(n.outputs.size()));
+}
+
+/// Before, all parts were equal.
+bool split_13_from_18(RewriteContext& c) {
+  Node& n = c.node();
+  if (!n.attributes.has("num_outputs")) return true;
+  const auto& shape = c.input_type(0).shape;
+  if (!shape) return false;
+  const int64_t axis = n.attributes.get<int64_t>("axis", 0), rank = static_cast<int64_t>(shape->size());
+  const int64_t at = axis < 0 ? axis + rank : axis;
+  const auto parts = static_cast<int64_t>(n.outputs.size());
+  if (at < 0 || at >= rank || mod((*shape)[static_cast<size_t>(at)], Dim(parts)) != Dim(0)) return false;
+  n.attributes.erase("num_outputs");
+  return true;
+}
+
 }  // namespace
 
 void declare_split(SchemaCatalog& c) {
   c.add("Split")
       .version(1, "(input: T, split?: T) -> (outputs*1: T) {split: ints, axis: int} [T: @float]")
       .version(2, "(input: T) -> (outputs*1: T) {split: ints, axis: int = 0} [T: @all]", split_2_from_1)
-      .version(11, "(input: T) -> (outputs*1: T) {split: ints, axis: int = 0} [T: @all]")
+      .version(11, "(input: T) -> (outputs*1: T) {split: ints, axis: int = 0} [T: @all]", nullptr,
+               axes_from_front)
       .version(13, "(input: T, split?: int64) -> (outputs*1: T) {axis: int = 0} [T: @all_13]",
-               split_13_from_11)
+               split_13_from_11, split_11_from_13)
       .version(18,
-               "(input: T, split?: int64) -> (outputs*1: T) {num_outputs: int, axis: int = 0} [T: @all_13]")
+               "(input: T, split?: int64) -> (outputs*1: T) {num_outputs: int, axis: int = 0} [T: @all_13]",
+               split_18_from_13, split_13_from_18)
       .rule<Split>()
       .contract({.exact = true});
 }

@@ -7,14 +7,14 @@ namespace lathe {
 void declare_unary(SchemaCatalog& c) {
   c.add("Abs")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: @number]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @number_13]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: @number]")
+      .version(13, "(X: T) -> (Y: T) [T: @number_13]")
       .rule<Abs>()
       .contract({.exact = true});
   c.add("Neg")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: float int32 int8 int16 int64 float16 double]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @float_13 int32 int8 int16 int64]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: float int32 int8 int16 int64 float16 double]")
+      .version(13, "(X: T) -> (Y: T) [T: @float_13 int32 int8 int16 int64]")
       .rule<Neg>()
       .contract({.exact = true});
   c.add("Sign")
@@ -24,14 +24,14 @@ void declare_unary(SchemaCatalog& c) {
       .contract({.exact = true});
   c.add("Ceil")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: @float]")
+      .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Ceil>()
       .contract({.exact = true});
   c.add("Floor")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: @float]")
+      .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Floor>()
       .contract({.exact = true});
   c.add("Round")
@@ -41,26 +41,26 @@ void declare_unary(SchemaCatalog& c) {
       .contract({.exact = true});
   c.add("Sqrt")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: @float]")
+      .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Sqrt>()
       .contract({.epsilons = 4});
   c.add("Reciprocal")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(X: T) -> (Y: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(X: T) -> (Y: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(X: T) -> (Y: T) [T: @float]")
+      .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Reciprocal>()
       .contract({.epsilons = 4});
   c.add("Exp")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(input: T) -> (output: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(input: T) -> (output: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(input: T) -> (output: T) [T: @float]")
+      .version(13, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Exp>()
       .contract({.epsilons = 4});
   c.add("Log")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(input: T) -> (output: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(input: T) -> (output: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(input: T) -> (output: T) [T: @float]")
+      .version(13, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Log>()
       .contract({.epsilons = 4});
   c.add("Sin")
@@ -105,8 +105,8 @@ void declare_unary(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Tanh")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
-      .version(6, "(input: T) -> (output: T) [T: @float]", drop_consumed_inputs)
-      .version(13, "(input: T) -> (output: T) [T: @float_13]", drop_consumed_inputs)
+      .version(6, "(input: T) -> (output: T) [T: @float]")
+      .version(13, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Tanh>()
       .contract({.epsilons = 4});
   c.add("Asinh")

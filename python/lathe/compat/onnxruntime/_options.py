@@ -105,8 +105,8 @@ OPTIONS = (
     Option(
         "InferenceSession",
         "get_overridable_initializers",
-        ACCEPTED,
-        "empty: an initializer that is an input too is a constant; feeding it raises InvalidArgument",
+        HONOURED,
+        "initializers that are inputs too may be fed; before IR version 4 they are constants",
     ),
     Option("InferenceSession", "provider_options", ACCEPTED, "without effect"),
     Option("InferenceSession", "run_async", HONOURED, "runs on a thread of its own"),
