@@ -3,14 +3,12 @@
 //   LATHE_CASE=substring   only the cases "Operator/name" that contain it
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
 
 #include "base/cpu.h"
-#include "schema/schema.h"
 #include "support/case_model.h"
 #include "support/shared_data.h"
 
@@ -34,43 +32,6 @@ std::vector<Value> run_with(const OpCase& c, const std::string& backend, const s
     std::filesystem::remove(file);
   }
   return engine.create_context().run(inputs_of(c));
-}
-
-/// What one unit in the last place is worth, relative to the value.
-double epsilon_of(DataType t) {
-  switch (t) {
-    case DataType::float64:
-      return 0x1p-52;
-    case DataType::float16:
-      return 0x1p-10;
-    case DataType::bfloat16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
-
-struct Tolerance {
-  double rtol, atol;
-};
-
-/// The contract in numbers. The reduction length is bounded by the largest input; magnitudes of the cases are
-/// about 1.
-Tolerance tolerance_of(const OpCase& c, const Value& v) {
-  if (c.rtol || c.atol) return {c.rtol, c.atol};
-  const OpSchema* schema = SchemaCatalog::standard().find(c.domain, c.op);
-  if (!schema || !v.is_tensor() || !is_float(v.tensor().type())) return {0, 0};
-  const NumericContract& n = schema->contract();
-  if (n.exact) return {0, 0};
-  double e = n.epsilons * epsilon_of(v.tensor().type());
-  if (n.per_reduced) {
-    int64_t longest = 1;
-    for (const Value& in : c.inputs)
-      if (in.is_tensor())
-        for (int64_t d : in.tensor().shape()) longest = std::max(longest, d);
-    e *= std::sqrt(static_cast<double>(longest));
-  }
-  return {e, e};
 }
 
 bool same_bits(const Value& a, const Value& b) {
@@ -105,10 +66,6 @@ class OpCases : public ::testing::Test {
     }
     EXPECT_GT(ran, 0u);
   }
-  bool random(const OpCase& c) {
-    const OpSchema* s = SchemaCatalog::standard().find(c.domain, c.op);
-    return s && s->contract().random;
-  }
 };
 
 TEST_F(OpCases, ReferenceGivesWhatIsExpected) {
@@ -126,7 +83,7 @@ TEST_F(OpCases, EveryInstructionSetAgreesWithTheReference) {
   if (cpu_features().avx2) sets.push_back("avx2");
   if (cpu_features().avx512) sets.push_back("avx512");
   each([&](const OpCase& c) {
-    if (random(c)) return;
+    if (is_random(c)) return;
     const auto want = run_with(c, "reference", "", 1);
     for (const std::string& isa : sets) {
       const auto got = run_with(c, "cpu", isa, 1);
@@ -140,7 +97,7 @@ TEST_F(OpCases, EveryInstructionSetAgreesWithTheReference) {
 
 TEST_F(OpCases, TwoThreadsGiveTheSameBits) {
   each([&](const OpCase& c) {
-    if (random(c)) return;
+    if (is_random(c)) return;
     const auto one = run_with(c, "cpu", "", 1), two = run_with(c, "cpu", "", 2);
     for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], two[i])) << "output " << i;
   });
@@ -148,7 +105,7 @@ TEST_F(OpCases, TwoThreadsGiveTheSameBits) {
 
 TEST_F(OpCases, SavedAndLoadedPlansGiveTheSameBits) {
   each([&](const OpCase& c) {
-    if (random(c)) return;
+    if (is_random(c)) return;
     const auto built = run_with(c, "cpu", "", 1), loaded = run_with(c, "cpu", "", 1, true);
     for (size_t i = 0; i < built.size(); ++i) EXPECT_TRUE(same_bits(built[i], loaded[i])) << "output " << i;
   });
