@@ -21,7 +21,7 @@ size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* 
               "'" + std::string(name) + "'");
 }
 
-/// More are a slip of the finger; a loop is cut into fewer pieces.
+/// More are a slip of the finger: no loop is cut into as many pieces.
 constexpr int most_threads = 1024;
 
 }  // namespace
