@@ -91,7 +91,7 @@ Measurements measure(const Options& o) {
     return true;
   };
   auto start = Clock::now();
-  const bool plan = o.model.model.extension() == ".lathe";
+  const bool plan = o.model.is_plan();
   const onnx::Model model = plan ? onnx::Model() : o.model.load();
   m.load = seconds_since(start);
   progress.now("building " + o.model.model.string());
@@ -181,11 +181,11 @@ void add_bench(CLI::App& app, Command& command) {
               "  lathe bench model.onnx --seconds 1\n"
               "  lathe bench model.onnx --threads 1 --shape batch=4 --seconds 1 --json\n");
   auto o = std::make_shared<Options>();
-  o->model.add_to(sub);
+  o->model.add_to(sub, true);
   o->shape.add_to(sub);
   sub->add_option("--seconds", o->seconds, "How long to run")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.001, 86400.0));
   sub->add_option("--seed", o->seed, "Seed of the inputs")->capture_default_str();
   o->engine.add_to(sub);
   sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });

@@ -75,7 +75,8 @@ void add_convert(CLI::App& app, Command& command) {
   options->model.add_to(sub);
   sub->add_option("-o,--output", options->output,
                   "Where to; .onnxtxt (or .txt) writes ONNX text, .lathe a plan that is ready to run")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   CLI::Option* external =
       sub->add_flag("--external-data", options->external, "Put weights into a file of their own");
   sub->add_flag("--single-file", options->single, "Put everything into one file")->excludes(external);

@@ -111,6 +111,7 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
 
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json);
+  if (o.dot && json) refuse_argument("--dot or --json", "both", "--text --json prints the graph as JSON");
   const Sizes asked = o.shape.parse();
   Progress progress("inspecting " + o.model.model.string());
   const onnx::Model model = o.model.load();

@@ -67,6 +67,9 @@ int run(int argc, char** argv) {
     return fail(command, Error(Code::run_out_of_memory, "run", "enough memory", "an allocation that failed"));
   } catch (const std::filesystem::filesystem_error& e) {
     return fail(command, Error(Code::file_unreadable, "read", "a file system that answers", e.what()));
+  } catch (const std::exception& e) {
+    return fail(command, Error(Code::internal, "command", "an error that says where", e.what(),
+                               "report it, with this command line"));
   }
 }
 

@@ -18,16 +18,32 @@ int64_t parse_size(std::string_view text, const std::string& whole) {
 }
 
 /// The sizes that shapes of inputs give to plain symbols: input [batch, 3] with shape [4, 3] says batch = 4.
+/// Refuses a shape that the input cannot have, or that says otherwise than another --shape.
 void learn(const IoInfo& io, const Shape& shape, std::map<std::string, int64_t>& symbols) {
-  if (!io.shape || io.shape->size() != shape.size()) return;
-  for (size_t axis = 0; axis < shape.size(); ++axis)
-    if (const auto name = (*io.shape)[axis].symbol_name()) symbols.emplace(*name, shape[axis]);
+  if (!io.shape) return;
+  bool fits = io.shape->size() == shape.size();
+  for (size_t axis = 0; fits && axis < shape.size(); ++axis) {
+    const Dim& declared = (*io.shape)[axis];
+    if (const auto name = declared.symbol_name())
+      fits = symbols.emplace(*name, shape[axis]).first->second == shape[axis];
+    else
+      fits = !declared.is_constant() || declared.constant() == shape[axis];
+  }
+  if (fits) return;
+  std::string known;
+  for (const auto& [name, size] : symbols)
+    known += (known.empty() ? " with " : ", ") + name + "=" + std::to_string(size);
+  refuse_argument("--shape " + io.name + "=… for " + describe(*io.shape) + known, describe(shape));
 }
 
 }  // namespace
 
-void ModelOptions::add_to(CLI::App* sub) {
-  sub->add_option("MODEL", model, "An .onnx file, or ONNX text (.onnxtxt)")->required();
+void ModelOptions::add_to(CLI::App* sub, bool takes_plans) {
+  sub->add_option("MODEL", model,
+                  takes_plans ? "An .onnx file, ONNX text (.onnxtxt), or a .lathe plan"
+                              : "An .onnx file, or ONNX text (.onnxtxt)")
+      ->required()
+      ->type_name("FILE");
   sub->add_flag("--untrusted", untrusted, "Read files into private memory instead of mapping them");
   sub->add_option("--allow-links", link_roots,
                   "A directory whose files may be reached through links (may be repeated)")
@@ -77,7 +93,8 @@ void EngineOptions::add_to(CLI::App* sub) {
       ->capture_default_str();
   sub->add_option("--isa", isa, "The best instruction set that may be used: generic, avx2, avx512");
   sub->add_option("--plugin", plugins,
-                  "A shared library that brings a backend or operators (may be repeated)");
+                  "A shared library that brings a backend or operators (may be repeated)")
+      ->type_name("FILE");
   sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
 }
 
@@ -137,9 +154,14 @@ NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& size
   return shapes;
 }
 
+onnx::Model ModelOptions::load() const {
+  if (is_plan())
+    refuse_argument("a model", model.string() + ", a plan", "give the .onnx file that it was made from");
+  return onnx::Model::load(model, load_options());
+}
+
 Engine make_engine(const ModelOptions& model, const BuildOptions& options) {
-  return model.model.extension() == ".lathe" ? Engine::load(model.model, options)
-                                             : Engine::build(model.model, options);
+  return model.is_plan() ? Engine::load(model.model, options) : Engine::build(model.model, options);
 }
 
 }  // namespace lathe::cli

@@ -22,9 +22,12 @@ struct ModelOptions {
   bool untrusted = false;
   std::vector<std::filesystem::path> link_roots;
 
-  void add_to(CLI::App* sub);
+  /// `takes_plans`: whether the subcommand does with a .lathe plan, too.
+  void add_to(CLI::App* sub, bool takes_plans = false);
   onnx::LoadOptions load_options() const;
-  onnx::Model load() const { return onnx::Model::load(model, load_options()); }
+  bool is_plan() const { return model.extension() == ".lathe"; }
+  /// Refuses a plan, of which nothing but a run can be had.
+  onnx::Model load() const;
 };
 
 struct ShapeOptions {

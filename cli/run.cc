@@ -204,6 +204,8 @@ int run(const Options& o, bool json) {
   } else {
     print_reports("inputs", out.inputs);
     print_reports("taps", out.taps);
+    if (!o.taps.empty() && out.taps.empty())
+      fmt::print("taps\n  none: no inner value fits {}\n", join(o.taps, ", "));
     print_reports("outputs", out.outputs);
     if (!out.assumed.empty())
       fmt::print("sizes taken as 1 (--shape changes them): {}\n", join(out.assumed, ", "));
@@ -221,17 +223,19 @@ void add_run(CLI::App& app, Command& command) {
                           "  lathe run model.onnx --inputs inputs --expect expected --atol 1e-4 --rtol 1e-3\n"
                           "  lathe run model.onnx --backend reference --tap '*' --json\n");
   auto o = std::make_shared<Options>();
-  o->model.add_to(sub);
+  o->model.add_to(sub, true);
   sub->add_option("--input", o->inputs, "An input from a .npy, .json or .pb file (may be repeated)")
       ->type_name("NAME=FILE");
-  sub->add_option("--inputs", o->input_dir,
-                  "A directory with a file for each input: NAME.npy, or input_0.pb");
+  sub->add_option("--inputs", o->input_dir, "A directory with a file for each input: NAME.npy, or input_0.pb")
+      ->type_name("DIR");
   sub->add_option("--expect", o->expect_dir,
-                  "A directory with the outputs to compare with: NAME.npy, or output_0.pb");
+                  "A directory with the outputs to compare with: NAME.npy, or output_0.pb")
+      ->type_name("DIR");
   sub->add_option("--case", o->case_name, "Files in these directories are named CASE_NAME.npy");
   sub->add_option("--atol", o->atol, "Absolute tolerance of the comparison")->capture_default_str();
   sub->add_option("--rtol", o->rtol, "Relative tolerance of the comparison")->capture_default_str();
-  sub->add_option("--output-dir", o->output_dir, "Write each output there, as NAME.npy or NAME.json");
+  sub->add_option("--output-dir", o->output_dir, "Write each output there, as NAME.npy or NAME.json")
+      ->type_name("DIR");
   o->shape.add_to(sub);
   sub->add_option("--seed", o->seed, "Seed of made-up inputs")->capture_default_str();
   sub->add_option("--tap", o->taps,

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "lathe/error.h"
+#include "support/error_code.h"
 
 namespace lathe {
 namespace {
@@ -17,14 +18,7 @@ using Sizes = std::map<std::string, int64_t, std::less<>>;
 Dim s(const char* name) { return Dim::symbol(name); }
 const Dim n = s("n"), m = s("m"), k = s("k");
 
-Code code_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.code();
-  }
-  return Code::none;
-}
+using lathe::testing::code_of;
 
 TEST(Dim, SumsAndProductsAreNormalised) {
   EXPECT_EQ(Dim(2) * (s("seq") + s("past")), s("past") * 2 + s("seq") * 2);

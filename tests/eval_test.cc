@@ -1,4 +1,5 @@
 #include "eval/eval.h"
+#include "support/error_code.h"
 
 #include <gtest/gtest.h>
 
@@ -13,14 +14,7 @@ using namespace test;
 using std::vector;
 
 EvalOptions toys() { return {.kernels = &toy_catalog()}; }
-Code code_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.code();
-  }
-  return Code::none;
-}
+using lathe::testing::code_of;
 
 TEST(Eval, RunsNodesInOrderWithConstants) {
   GraphMaker g;

@@ -5,18 +5,12 @@
 #include <filesystem>
 
 #include "lathe/error.h"
+#include "support/error_code.h"
 
 namespace lathe {
 namespace {
 
-Code code_of(auto&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.code();
-  }
-  return Code::none;
-}
+using lathe::testing::code_of;
 
 std::string npy(const std::string& header, const std::string& data) {
   std::string h = header + "\n";

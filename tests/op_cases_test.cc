@@ -4,7 +4,6 @@
 //   LATHE_CASE=substring   only the cases "Operator/name" that contain it
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -44,43 +43,6 @@ std::vector<Value> run_with(const OpCase& c, const std::string& backend, const s
   return engine.create_context().run(inputs_of(c));
 }
 
-/// What one unit in the last place is worth, relative to the value.
-double epsilon_of(DataType t) {
-  switch (t) {
-    case DataType::float64:
-      return 0x1p-52;
-    case DataType::float16:
-      return 0x1p-10;
-    case DataType::bfloat16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
-
-struct Tolerance {
-  double rtol, atol;
-};
-
-/// The contract in numbers. The reduction length is bounded by the largest input; magnitudes of the cases are
-/// about 1.
-Tolerance tolerance_of(const OpCase& c, const Value& v) {
-  if (c.rtol || c.atol) return {c.rtol, c.atol};
-  const OpSchema* schema = SchemaCatalog::standard().find(c.domain, c.op);
-  if (!schema || !v.is_tensor() || !is_float(v.tensor().type())) return {0, 0};
-  const NumericContract& n = schema->contract();
-  if (n.exact) return {0, 0};
-  double e = n.epsilons * epsilon_of(v.tensor().type());
-  if (n.per_reduced) {
-    int64_t longest = 1;
-    for (const Value& in : c.inputs)
-      if (in.is_tensor())
-        for (int64_t d : in.tensor().shape()) longest = std::max(longest, d);
-    e *= std::sqrt(static_cast<double>(longest));
-  }
-  return {e, e};
-}
-
 bool same_bits(const Value& a, const Value& b) {
   if (!a.is_tensor() || !b.is_tensor()) return difference(a, b, 0, 0).empty();
   const Tensor &x = a.tensor(), &y = b.tensor();
@@ -112,10 +74,6 @@ class OpCases : public ::testing::Test {
       }
     }
     EXPECT_GT(ran, 0u);
-  }
-  bool random(const OpCase& c) {
-    const OpSchema* s = SchemaCatalog::standard().find(c.domain, c.op);
-    return s && s->contract().random;
   }
 };
 
@@ -149,7 +107,7 @@ TEST_F(OpCases, EveryInstructionSetAgreesWithTheReference) {
   if (cpu_features().avx2) sets.push_back("avx2");
   if (cpu_features().avx512) sets.push_back("avx512");
   each([&](const OpCase& c) {
-    if (random(c)) return;
+    if (is_random(c)) return;
     const auto want = run_with(c, "reference", "", 1);
     for (const std::string& isa : sets) {
       const auto got = run_with(c, "cpu", isa, 1);
@@ -163,7 +121,7 @@ TEST_F(OpCases, EveryInstructionSetAgreesWithTheReference) {
 
 TEST_F(OpCases, TwoThreadsGiveTheSameBits) {
   each([&](const OpCase& c) {
-    if (random(c)) return;
+    if (is_random(c)) return;
     const auto one = run_with(c, "cpu", "", 1), two = run_with(c, "cpu", "", 2);
     for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], two[i])) << "output " << i;
   });
@@ -171,7 +129,7 @@ TEST_F(OpCases, TwoThreadsGiveTheSameBits) {
 
 TEST_F(OpCases, SavedAndLoadedPlansGiveTheSameBits) {
   each([&](const OpCase& c) {
-    if (random(c)) return;
+    if (is_random(c)) return;
     const auto built = run_with(c, "cpu", "", 1), loaded = run_with(c, "cpu", "", 1, true);
     for (size_t i = 0; i < built.size(); ++i) EXPECT_TRUE(same_bits(built[i], loaded[i])) << "output " << i;
   });

@@ -12,6 +12,7 @@
 #include "plan/verify.h"
 #include "runtime/engine_impl.h"
 #include "runtime/retarget.h"
+#include "support/error_code.h"
 #include "support/toy_ops.h"
 
 namespace lathe {
@@ -20,14 +21,7 @@ namespace {
 using namespace test;
 using std::vector;
 
-Code code_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.code();
-  }
-  return Code::none;
-}
+using lathe::testing::code_of;
 Dim n() { return Dim::symbol("n"); }
 Plan plan_of(const GraphMaker& g, const BuildOptions& o = {}) {
   return build_plan(*g.graph, toy_schemas(), *Extensions::of(toy_catalog()), o);
@@ -123,10 +117,10 @@ TEST(Build, ReportsProgressAndStops) {
   EXPECT_EQ(code_of([&] { plan_of(folding(), {.control = &control}); }), Code::cancelled);
 }
 
-class PlanFile : public testing::Test {
+class PlanFile : public ::testing::Test {
  protected:
   void SetUp() override {
-    path = std::filesystem::path(testing::TempDir()) / ("lathe" + std::to_string(getpid()) + ".lathe");
+    path = std::filesystem::path(::testing::TempDir()) / ("lathe" + std::to_string(getpid()) + ".lathe");
   }
   void TearDown() override { std::filesystem::remove(path); }
   std::string bytes() const {

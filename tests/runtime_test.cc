@@ -5,6 +5,7 @@
 
 #include "lathe/lathe.h"
 #include "support/allocations.h"
+#include "support/error_code.h"
 #include "support/toy_ops.h"
 
 namespace lathe {
@@ -14,14 +15,7 @@ using namespace test;
 using namespace std::chrono_literals;
 using std::vector;
 
-Code code_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.code();
-  }
-  return Code::none;
-}
+using lathe::testing::code_of;
 Dim n() { return Dim::symbol("n"); }
 ValueType scalar_int() { return ValueType::tensor(DataType::int64, SymShape{}); }
 Tensor ramp(int64_t count, float first = 0) {

@@ -14,7 +14,7 @@ from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
 from lathe._errors import Error
 from lathe._lathe import Map, SparseTensor, Tensor
 
-__version__: str = _lathe.__version__
+__version__: str = _lathe.version()
 
 
 def operators(pattern: str = "*") -> list[dict[str, Any]]:

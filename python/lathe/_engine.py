@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from lathe import _lathe
-from lathe._values import array_from_tensor, from_value, tensor_from_array, to_value
+from lathe._values import array_from_tensor, from_value, tensor_to_write, to_value
 
-Source = Union[str, "os.PathLike[str]", bytes, _lathe.Model]
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, _lathe.Model]
 RunControl = _lathe.RunControl
 
 
@@ -42,26 +43,39 @@ class Step:
 
 def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        given = {io.name: value for io, value in zip(declared, given, strict=True)}
+        # The engine says what is missing, and what there is too much of.
+        names = [io.name for io in declared] + [f"#{i}" for i in range(len(declared), len(given))]
+        given = dict(zip(names, given))
     types = {io.name: io.type for io in declared}
     return {name: to_value(value, types.get(name, "")) for name, value in given.items()}
 
 
-def _control(control: Optional[RunControl], timeout: Optional[float]) -> Optional[RunControl]:
+def _outputs(values: Mapping[str, Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
+    """In the model's order."""
+    return {io.name: from_value(values[io.name]) for io in declared}
+
+
+@contextlib.contextmanager
+def _limited(control: Optional[RunControl], timeout: Optional[float]) -> Iterator[Optional[RunControl]]:
+    """The control with a deadline, for as long as this lasts."""
     if timeout is None:
-        return control
+        yield control
+        return
     control = control or RunControl()
     control.set_timeout(timeout)
-    return control
+    try:
+        yield control
+    finally:
+        control.clear_timeout()
 
 
 class Context:
     """Working memory for one run at a time; use one per thread. Made by `Engine.create_context`."""
 
-    def __init__(self, context: _lathe.Context, inputs: Sequence[IoInfo]):
+    def __init__(self, context: _lathe.Context, inputs: Sequence[IoInfo], outputs: Sequence[IoInfo]):
         self._context = context
         self._inputs = inputs
-        self._bound: dict[str, Any] = {}
+        self._outputs = outputs
 
     def run(
         self,
@@ -71,28 +85,29 @@ class Context:
         control: Optional[RunControl] = None,
     ) -> dict[str, Any]:
         """All outputs by name. Without `inputs`, runs on what is bound, and outputs bound are not returned."""
-        control = _control(control, timeout)
-        if inputs is not None:
-            outputs = self._context.run(_inputs(inputs, self._inputs), control)
-            return {name: from_value(value) for name, value in outputs.items()}
-        self._context.run_bound(control)
-        return {}
+        with _limited(control, timeout) as limited:
+            if inputs is None:
+                self._context.run_bound(limited)
+                return {}
+            return _outputs(self._context.run(_inputs(inputs, self._inputs), limited), self._outputs)
 
     def bind_input(self, name: str, value: Any) -> None:
         """Uses the memory of `value` for every following `run()`; it may be refilled between runs."""
         declared = {io.name: io.type for io in self._inputs}
         self._context.bind_input(name, to_value(value, declared.get(name, "")))
 
-    def bind_output(self, name: str, array: Optional[np.ndarray]) -> None:
-        """Writes this output into `array`, whose shape must be the one the run gives it; None ends that."""
-        self._context.bind_output(name, None if array is None else tensor_from_array(array, writable=True))
+    def bind_output(self, name: str, array: Any) -> None:
+        """Writes this output into `array` (NumPy's, or anything with DLPack), whose shape must be the one the run gives
+        it; None ends that."""
+        self._context.bind_output(name, None if array is None else tensor_to_write(array))
 
     def output(self, name: str) -> Any:
         """An output after `run()` on bound inputs."""
         return from_value(self._context.output(name))
 
     def on_tap(self, listener: Optional[Callable[[str, Any], None]]) -> None:
-        """Calls `listener(name, value)` with every inner value of the next runs that `taps` named at build."""
+        """Calls `listener(name, value)` with every inner value of the next runs that `taps` named at build. What it
+        raises ends the run."""
         self._context.on_tap(listener and (lambda name, value: listener(name, from_value(value))))
 
     @property
@@ -125,12 +140,13 @@ class Engine:
         control: Optional[RunControl] = None,
     ) -> dict[str, Any]:
         """Runs once. Inputs by name or in order: NumPy arrays, anything with DLPack, numbers, lists (sequences
-        where the model wants them), dicts (maps), None (the empty optional). Returns all outputs by name."""
-        outputs = self._engine.run(_inputs(inputs, self.inputs), _control(control, timeout))
-        return {name: from_value(value) for name, value in outputs.items()}
+        where the model wants them), dicts (maps), None (the empty optional). Returns all outputs by name, in the
+        model's order."""
+        with _limited(control, timeout) as limited:
+            return _outputs(self._engine.run(_inputs(inputs, self.inputs), limited), self.outputs)
 
     def create_context(self) -> Context:
-        return Context(self._engine.create_context(), self.inputs)
+        return Context(self._engine.create_context(), self.inputs, self.outputs)
 
     @property
     def symbols(self) -> list[str]:
@@ -185,7 +201,6 @@ def build_options(
     plugins: Iterable[Any] = (),
     untrusted: bool = False,
     link_roots: Iterable[Any] = (),
-    timeout: Optional[float] = None,
     control: Optional[RunControl] = None,
 ) -> _lathe.BuildOptions:
     options = _lathe.BuildOptions()
@@ -201,11 +216,13 @@ def build_options(
     options.shapes = dict(shapes or {})
     options.plugins = [os.fspath(plugin) for plugin in plugins]
     options.load = load_options(untrusted, link_roots)
-    options.control = _control(control, timeout)
+    options.control = control
     return options
 
 
-def build(source: Source, **options: Any) -> Engine:
+def build(
+    source: Source, *, timeout: Optional[float] = None, control: Optional[RunControl] = None, **options: Any
+) -> Engine:
     """An engine from an .onnx file, the bytes of one, or an `onnx.Model`.
 
     Options:
@@ -223,12 +240,20 @@ def build(source: Source, **options: Any) -> Engine:
         link_roots: directories whose files may be reached through links.
         timeout, control: seconds the build may take, and a `RunControl` to stop it.
     """
-    return Engine(_lathe.build(source, build_options(**options)))
+    with _limited(control, timeout) as limited:
+        return Engine(_lathe.build(source, build_options(control=limited, **options)))
 
 
-def load(path: Union[str, "os.PathLike[str]"], **options: Any) -> Engine:
+def load(
+    path: Union[str, "os.PathLike[str]"],
+    *,
+    timeout: Optional[float] = None,
+    control: Optional[RunControl] = None,
+    **options: Any,
+) -> Engine:
     """An engine from a .lathe plan; options as for `build`."""
-    return Engine(_lathe.load_plan(path, build_options(**options)))
+    with _limited(control, timeout) as limited:
+        return Engine(_lathe.load_plan(path, build_options(control=limited, **options)))
 
 
 __all__ = ["Context", "Engine", "IoInfo", "RunControl", "Step", "array_from_tensor", "build", "load"]

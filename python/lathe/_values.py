@@ -12,7 +12,7 @@ from lathe import _lathe
 try:
     import ml_dtypes
 except ImportError:  # NumPy alone: the types it lacks stay `_lathe.Tensor`s
-    ml_dtypes = None
+    ml_dtypes = None  # type: ignore[assignment]
 
 # Lathe's names of element types that NumPy has under the same name.
 _SAME = {
@@ -89,23 +89,37 @@ def _unpacked(data: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarray
     return np.ascontiguousarray(codes).view(_TO_NARROW[name]).reshape(shape)
 
 
+def is_lent_as_it_is(array: np.ndarray) -> bool:
+    """Whether Lathe can use the array's memory in place: in order, aligned, of this machine's bytes."""
+    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative and array.dtype.kind not in "OUS"
+
+
 def tensor_from_array(array: np.ndarray, writable: bool = False) -> _lathe.Tensor:
     """Lends an array to Lathe; the array must not change while it is used."""
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     name = name_of(array.dtype)
     if name is None:
         raise TypeError(f"ONNX has no element type like NumPy's {array.dtype}")
     if name == "string":
         return _lathe.Tensor.from_strings(list(array.reshape(-1)), array.shape)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    carrier = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
+    carrier = np.require(array, requirements=["C", "A"])
     if name in _PACKED_BITS:
         carrier = _packed(carrier, _PACKED_BITS[name])
     elif name in _NARROW:
         carrier = carrier.view(f"u{array.dtype.itemsize}")
-    if writable and (carrier is not array and not np.shares_memory(carrier, array)):
-        raise ValueError("an array that outputs are written into must be C-contiguous and of whole bytes")
     return _lathe.Tensor.from_buffer(carrier, name, array.shape, writable)
+
+
+def tensor_to_write(array: Any) -> _lathe.Tensor:
+    """Lends the memory of an array, NumPy's or one with DLPack, for outputs to be written into."""
+    if isinstance(array, _lathe.Tensor):
+        return array
+    if not isinstance(array, np.ndarray):
+        return _lathe.Tensor.from_dlpack(array, writable=True)
+    if not is_lent_as_it_is(array) or name_of(array.dtype) in _PACKED_BITS:
+        raise ValueError("an array that outputs are written into must be C-contiguous, aligned and of whole bytes")
+    return tensor_from_array(array, writable=True)
 
 
 def array_from_tensor(tensor: _lathe.Tensor) -> Any:

@@ -1,4 +1,4 @@
-// Engines, contexts and their controls. The interpreter lock is free while models are built and run.
+// Engines and their controls. The interpreter lock is free while models are built and run.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -23,6 +23,12 @@ nb::dict to_python(const IoInfo& io) {
   d["shape"] = shape_to_python(io.shape);
   d["optional"] = io.optional;
   return d;
+}
+
+nb::list to_python(const std::vector<IoInfo>& list) {
+  nb::list l;
+  for (const IoInfo& io : list) l.append(to_python(io));
+  return l;
 }
 
 namespace {
@@ -65,24 +71,6 @@ class PooledEngine {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Context>> idle_;
 };
-
-NamedValues values_from_python(const nb::dict& d) {
-  NamedValues values;
-  for (auto [name, v] : d) values[nb::cast<std::string>(name)] = from_python(v);
-  return values;
-}
-
-nb::dict values_to_python(const NamedValues& values) {
-  nb::dict d;
-  for (const auto& [name, v] : values) d[name.c_str()] = to_python(v);
-  return d;
-}
-
-nb::list io_list(const std::vector<IoInfo>& list) {
-  nb::list l;
-  for (const IoInfo& io : list) l.append(to_python(io));
-  return l;
-}
 
 nb::list step_list(const Engine& e) {
   nb::list l;
@@ -158,60 +146,10 @@ void bind_options(nb::module_& m) {
           nb::for_setter(nb::arg().none()), nb::rv_policy::reference);
 }
 
-void bind_context(nb::module_& m) {
-  nb::class_<Context>(m, "Context")
-      .def(
-          "run",
-          [](Context& c, const nb::dict& inputs, RunControl* control) {
-            const NamedValues values = values_from_python(inputs);
-            NamedValues outputs;
-            {
-              nb::gil_scoped_release free;
-              outputs = c.run(values, control);
-            }
-            return values_to_python(outputs);
-          },
-          nb::arg("inputs"), nb::arg("control").none() = nullptr)
-      .def(
-          "run_bound",
-          [](Context& c, RunControl* control) {
-            nb::gil_scoped_release free;
-            c.run(control);
-          },
-          nb::arg("control").none() = nullptr)
-      .def("bind_input",
-           [](Context& c, const std::string& name, nb::handle v) { c.bind_input(name, from_python(v)); })
-      .def(
-          "bind_output",
-          [](Context& c, const std::string& name, nb::handle v) {
-            c.bind_output(name, v.is_none() ? Tensor() : nb::cast<Tensor>(v));
-          },
-          nb::arg("name"), nb::arg("tensor").none())
-      .def("output",
-           [](const Context& c, const std::string& name) { return to_python(owned(c.output(name))); })
-      .def(
-          "on_tap",
-          [](Context& c, nb::object listener) {
-            if (listener.is_none()) return c.on_tap({});
-            c.on_tap([listener = std::shared_ptr<nb::object>(new nb::object(listener), [](nb::object* o) {
-                        nb::gil_scoped_acquire gil;
-                        delete o;
-                      })](std::string_view name, const Value& v) {
-              nb::gil_scoped_acquire gil;
-              (*listener)(nb::str(name.data(), name.size()), to_python(owned(v)));
-            });
-          },
-          nb::arg("listener").none())
-      .def_prop_ro("memory_in_use", &Context::memory_in_use)
-      .def_prop_ro("memory_peak", &Context::memory_peak)
-      .def("trim", &Context::trim);
-}
-
 }  // namespace
 
 void bind_engine(nb::module_& m) {
   bind_options(m);
-  bind_context(m);
   nb::class_<PooledEngine>(m, "Engine")
       .def(
           "run",
@@ -225,10 +163,14 @@ void bind_engine(nb::module_& m) {
             return values_to_python(outputs);
           },
           nb::arg("inputs"), nb::arg("control").none() = nullptr)
-      .def("create_context", [](const PooledEngine& e) { return e.engine().create_context(); })
-      .def("save", [](const PooledEngine& e, const std::filesystem::path& p) { e.engine().save(p); })
-      .def("inputs", [](const PooledEngine& e) { return io_list(e.engine().inputs()); })
-      .def("outputs", [](const PooledEngine& e) { return io_list(e.engine().outputs()); })
+      .def(
+          "create_context", [](const PooledEngine& e) { return to_python(e.engine().create_context()); },
+          nb::sig("def create_context(self) -> Context"))
+      .def(
+          "save", [](const PooledEngine& e, const std::filesystem::path& p) { e.engine().save(p); },
+          nb::arg("path"), nb::call_guard<nb::gil_scoped_release>())
+      .def("inputs", [](const PooledEngine& e) { return to_python(e.engine().inputs()); })
+      .def("outputs", [](const PooledEngine& e) { return to_python(e.engine().outputs()); })
       .def("symbols", [](const PooledEngine& e) { return e.engine().symbols(); })
       .def("metadata", [](const PooledEngine& e) { return e.engine().metadata(); })
       .def("steps", [](const PooledEngine& e) { return step_list(e.engine()); })
@@ -238,11 +180,13 @@ void bind_engine(nb::module_& m) {
       .def("output_shapes", [](const PooledEngine& e, const nb::dict& shapes) {
         return output_shapes_of(e.engine(), shapes);
       });
-  m.def("build", &build, nb::arg("source"), nb::arg("options"));
-  m.def("load_plan", [](const std::filesystem::path& p, const BuildOptions& o) {
-    nb::gil_scoped_release free;
-    return std::make_shared<PooledEngine>(Engine::load(p, o));
-  });
+  m.def("build", &build, nb::arg("source").none(), nb::arg("options"));
+  m.def(
+      "load_plan",
+      [](const std::filesystem::path& p, const BuildOptions& o) {
+        return std::make_shared<PooledEngine>(Engine::load(p, o));
+      },
+      nb::arg("path"), nb::arg("options"), nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace lathe::python

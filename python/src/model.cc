@@ -7,19 +7,26 @@
 
 namespace lathe::python {
 
+namespace {
+
+onnx::Model model_in(const nb::bytes& bytes, const onnx::LoadOptions& options) {
+  const std::string_view view(bytes.c_str(), bytes.size());
+  std::shared_ptr<void> owner(nb::object(bytes).release().ptr(), [](void* p) {
+    nb::gil_scoped_acquire gil;
+    Py_DECREF(static_cast<PyObject*>(p));
+  });
+  nb::gil_scoped_release free;
+  return onnx::Model::parse(view, options, owner);
+}
+
+}  // namespace
+
 onnx::Model model_from_python(nb::handle source, const onnx::LoadOptions& options) {
   if (nb::isinstance<onnx::Model>(source)) return nb::cast<onnx::Model>(source);
-  if (nb::isinstance<nb::bytes>(source)) {
-    const auto bytes = nb::borrow<nb::bytes>(source);
-    const std::string_view view(bytes.c_str(), bytes.size());
-    std::shared_ptr<void> owner(nb::object(bytes).release().ptr(), [](void* p) {
-      nb::gil_scoped_acquire gil;
-      Py_DECREF(static_cast<PyObject*>(p));
-    });
-    nb::gil_scoped_release free;
-    return onnx::Model::parse(view, options, owner);
-  }
-  const auto path = nb::cast<std::filesystem::path>(source);
+  if (nb::isinstance<nb::bytes>(source)) return model_in(nb::borrow<nb::bytes>(source), options);
+  if (PyByteArray_Check(source.ptr()) || PyMemoryView_Check(source.ptr()))  // these may change: copied
+    return model_in(nb::steal<nb::bytes>(PyBytes_FromObject(source.ptr())), options);
+  const auto path = argument<std::filesystem::path>(source, "a path, bytes or a lathe.onnx.Model");
   nb::gil_scoped_release free;
   return onnx::Model::load(path, options);
 }
@@ -104,7 +111,7 @@ void bind_model(nb::module_& m) {
       .def("save", &save, nb::arg("path"), nb::kw_only(), nb::arg("data") = "keep",
            nb::arg("external_name") = "", nb::arg("external_threshold") = 1024, nb::arg("text") = false,
            "Write it; `data` is 'keep', 'single_file' or 'external'.");
-  m.def("load_model", &model_from_python, nb::arg("source"), nb::arg("options") = onnx::LoadOptions());
+  m.def("load_model", &model_from_python, nb::arg("source").none(), nb::arg("options") = onnx::LoadOptions());
 }
 
 }  // namespace lathe::python

@@ -1,11 +1,16 @@
 #include "module.h"
 
+#include <nanobind/stl/string.h>
+
 NB_MODULE(_lathe, m) {
   m.doc() = "The native half of the package lathe. Programs use lathe itself.";
-  m.attr("__version__") = std::string(lathe::version()).c_str();
+  m.def("version", [] { return std::string(lathe::version()); });
+  // What a program still holds when the interpreter ends is its own affair.
+  nanobind::set_leak_warnings(false);
   lathe::python::bind_errors(m);
   lathe::python::bind_values(m);
   lathe::python::bind_model(m);
+  lathe::python::bind_context(m);
   lathe::python::bind_engine(m);
   lathe::python::bind_tools(m);
 }

@@ -9,10 +9,21 @@ namespace lathe::python {
 
 namespace nb = nanobind;
 
+/// An argument as a T, or a TypeError that says what was expected.
+template <class T>
+T argument(nb::handle h, const char* expected, bool convert = true) {
+  T value;
+  if (!nb::try_cast(h, value, convert))
+    throw nb::type_error(
+        (std::string(expected) + " expected, got " + nb::type_name(h.type()).c_str()).c_str());
+  return value;
+}
+
 // One per file; module.cc calls them.
 void bind_errors(nb::module_& m);
 void bind_values(nb::module_& m);
 void bind_model(nb::module_& m);
+void bind_context(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_tools(nb::module_& m);
 
@@ -21,12 +32,18 @@ nb::object to_python(const Value& v);
 /// The way back. Throws Code::run_bad_input for anything else; `elem` is the element type of an empty list.
 Value from_python(nb::handle h, DataType elem = DataType::undefined);
 
+/// A dict of names, both ways.
+NamedValues values_from_python(const nb::dict& d);
+nb::dict values_to_python(const NamedValues& values);
+nb::object to_python(Context c);
+
 nb::object shape_to_python(const std::optional<SymShape>& shape);
 nb::tuple shape_to_python(const Shape& shape);
 Shape shape_from_python(nb::handle h);
 NamedShapes named_shapes_from_python(const nb::dict& d);
 nb::dict to_python(const Diagnostic& d);
 nb::dict to_python(const IoInfo& io);
+nb::list to_python(const std::vector<IoInfo>& list);
 
 /// A path, or bytes that stay alive with the model.
 onnx::Model model_from_python(nb::handle source, const onnx::LoadOptions& options);

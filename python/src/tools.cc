@@ -72,12 +72,6 @@ nb::list findings_to_python(const onnx::Model& model) {
   return l;
 }
 
-nb::list io_to_python(const std::vector<IoInfo>& list) {
-  nb::list l;
-  for (const IoInfo& io : list) l.append(to_python(io));
-  return l;
-}
-
 using Sizes = std::map<std::string, int64_t>;
 
 nb::dict summary_to_python(const onnx::Model& model, const Sizes& sizes) {
@@ -91,8 +85,8 @@ nb::dict summary_to_python(const onnx::Model& model, const Sizes& sizes) {
   d["producer"] = s.producer;
   d["ir_version"] = s.ir_version;
   d["opsets"] = s.opsets;
-  d["inputs"] = io_to_python(s.inputs);
-  d["outputs"] = io_to_python(s.outputs);
+  d["inputs"] = to_python(s.inputs);
+  d["outputs"] = to_python(s.outputs);
   d["symbols"] = s.symbols;
   d["operators"] = s.operators;
   d["nodes"] = s.nodes;

@@ -65,16 +65,15 @@ nb::dlpack::dtype dlpack_dtype(DataType t) {
 }
 
 template <class... Form>
-nb::object lend(const Tensor& t, nb::dlpack::dtype dtype, const std::vector<size_t>& shape) {
+nb::ndarray<Form...> lend(const Tensor& t, nb::dlpack::dtype dtype, const std::vector<size_t>& shape) {
   nb::capsule owner(new Tensor(t), [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  return nb::cast(nb::ndarray<Form...>(const_cast<void*>(t.data()), shape.size(), shape.data(), owner,
-                                       nullptr, dtype, nb::device::cpu::value, 0),
-                  nb::rv_policy::reference);
+  return nb::ndarray<Form...>(const_cast<void*>(t.data()), shape.size(), shape.data(), owner, nullptr, dtype,
+                              nb::device::cpu::value, 0);
 }
 
 /// The memory as a NumPy array of a type that NumPy has: elements as they are, narrow ones as unsigned
 /// integers of their width, packed ones as a flat array of bytes.
-nb::object numpy_carrier(const Tensor& t) {
+nb::ndarray<nb::numpy> numpy_carrier(const Tensor& t) {
   if (t.type() == DataType::string) refuse("an element type of fixed width", "string");
   const int bits = bits_of(t.type());
   if (bits < 8) return lend<nb::numpy>(t, {1, 8, 1}, {t.bytes()});
@@ -86,7 +85,9 @@ nb::object numpy_carrier(const Tensor& t) {
 
 nb::object dlpack_capsule(const Tensor& t, const nb::kwargs& options) {
   std::vector<size_t> shape(t.shape().begin(), t.shape().end());
-  return lend<nb::array_api>(t, dlpack_dtype(t.type()), shape).attr("__dlpack__")(**options);
+  const nb::object lent =
+      nb::cast(lend<nb::array_api>(t, dlpack_dtype(t.type()), shape), nb::rv_policy::reference);
+  return lent.attr("__dlpack__")(**options);
 }
 
 /// Borrows the memory of anything with the buffer protocol; `type` says what the bytes are.
@@ -110,7 +111,10 @@ Tensor tensor_from_buffer(nb::object o, const std::string& type, nb::handle shap
   return Tensor::view(t, s, b->buf, owner);
 }
 
-Tensor tensor_from_dlpack(nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> a) {
+/// Borrows from anything with DLPack. What is read may be a copy, made where the array is not C-contiguous;
+/// what is written into must be the array's own memory.
+template <class Array>
+Tensor tensor_from_array(Array a) {
   DataType type = DataType::undefined;
   for (const DlpackType& d : dlpack_types)
     if (a.dtype() == nb::dlpack::dtype{d.code, d.bits, 1}) type = d.type;
@@ -119,13 +123,19 @@ Tensor tensor_from_dlpack(nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> a) 
                                           std::to_string(a.dtype().bits) + " bits");
   Shape shape;
   for (size_t i = 0; i < a.ndim(); ++i) shape.push_back(static_cast<int64_t>(a.shape(i)));
-  void* data = const_cast<void*>(a.data());
-  using Array = decltype(a);
+  void* data = const_cast<void*>(static_cast<const void*>(a.data()));
   std::shared_ptr<void> owner(new Array(std::move(a)), [](void* p) {
     nb::gil_scoped_acquire gil;
     delete static_cast<Array*>(p);
   });
   return Tensor::view(type, shape, data, owner);
+}
+
+Tensor tensor_from_dlpack(nb::object o, bool writable) {
+  using Read = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+  using Written = nb::ndarray<nb::c_contig, nb::device::cpu>;
+  if (!writable) return tensor_from_array(argument<Read>(o, "an array on the CPU"));
+  return tensor_from_array(argument<Written>(o, "a writable, C-contiguous array on the CPU", false));
 }
 
 Tensor tensor_from_strings(const std::vector<nb::object>& items, nb::handle shape) {
@@ -181,13 +191,14 @@ nb::object shape_to_python(const std::optional<SymShape>& shape) {
 
 Shape shape_from_python(nb::handle h) {
   Shape s;
-  for (nb::handle d : h) s.push_back(nb::cast<int64_t>(d));
+  for (nb::handle d : h) s.push_back(argument<int64_t>(d, "a shape of whole numbers"));
   return s;
 }
 
 NamedShapes named_shapes_from_python(const nb::dict& d) {
   NamedShapes shapes;
-  for (auto [name, shape] : d) shapes[nb::cast<std::string>(name)] = shape_from_python(shape);
+  for (auto [name, shape] : d)
+    shapes[argument<std::string>(name, "names of values as str")] = shape_from_python(shape);
   return shapes;
 }
 
@@ -215,13 +226,27 @@ Value from_python(nb::handle h, DataType elem) {
   return s;
 }
 
+NamedValues values_from_python(const nb::dict& d) {
+  NamedValues values;
+  for (auto [name, v] : d) values[argument<std::string>(name, "names of values as str")] = from_python(v);
+  return values;
+}
+
+nb::dict values_to_python(const NamedValues& values) {
+  nb::dict d;
+  for (const auto& [name, v] : values) d[name.c_str()] = to_python(v);
+  return d;
+}
+
 void bind_values(nb::module_& m) {
   nb::class_<Tensor>(m, "Tensor",
                      "A dense tensor. Copies share memory; NumPy and DLPack see it without copying.")
       .def_static("from_buffer", &tensor_from_buffer, nb::arg("buffer"), nb::arg("dtype"), nb::arg("shape"),
                   nb::arg("writable") = false, "Borrow C-contiguous memory; `dtype` says what its bytes are.")
-      .def_static("from_dlpack", &tensor_from_dlpack, nb::arg("array"),
-                  "Borrow the memory of an array on the CPU (C-contiguous; copied where it is not).")
+      .def_static(
+          "from_dlpack", &tensor_from_dlpack, nb::arg("array"), nb::arg("writable") = false,
+          "Borrow the memory of an array on the CPU. One to be written into must be C-contiguous; one to be "
+          "read is copied where it is not.")
       .def_static("from_strings", &tensor_from_strings, nb::arg("strings"), nb::arg("shape"))
       .def_prop_ro("dtype", [](const Tensor& t) { return std::string(name_of(t.type())); })
       .def_prop_ro("onnx_type",
@@ -232,7 +257,7 @@ void bind_values(nb::module_& m) {
       .def_prop_ro("shape", [](const Tensor& t) { return shape_to_python(t.shape()); })
       .def_prop_ro("nbytes", [](const Tensor& t) { return t.bytes(); })
       .def_prop_ro("data_ptr", [](const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()); })
-      .def("carrier", &numpy_carrier,
+      .def("carrier", &numpy_carrier, nb::rv_policy::reference,
            "The memory as a NumPy array; types that NumPy lacks appear as unsigned integers of their width, "
            "packed "
            "ones as bytes.")
@@ -261,7 +286,7 @@ void bind_values(nb::module_& m) {
           },
           nb::arg("keys"), nb::arg("values"))
       .def_ro("keys", &Map::keys)
-      .def_prop_ro("values", [](const Map& map) { return to_python(Value(map.values)); });
+      .def_prop_ro("values", [](const Map& map) { return nb::cast<nb::list>(to_python(Value(map.values))); });
 }
 
 }  // namespace lathe::python

@@ -23,6 +23,13 @@ inline std::optional<Verdict> refuse_unless_float32(const KernelRequest& r, size
   return std::nullopt;
 }
 
+/// The question of kernels that only need float32.
+template <class Op>
+Verdict ask_float32(const Op&, const KernelRequest& r) {
+  if (auto refusal = refuse_unless_float32(r)) return *refusal;
+  return Verdict::yes();
+}
+
 inline bool has_input(const KernelRequest& r, size_t i) { return i < r.inputs.size() && r.inputs[i].present; }
 inline bool has_input(const KernelContext& c, size_t i) { return i < c.inputs() && c.has(i); }
 inline const Tensor* constant_input(const KernelRequest& r, size_t i) {

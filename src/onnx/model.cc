@@ -7,6 +7,7 @@
 #include "onnx/external.h"
 #include "onnx/load.h"
 #include "onnx/tensor_data.h"
+#include "onnx/wire_fields.h"
 #include "onnx/wire_reader.h"
 #include "onnx/wire_writer.h"
 
@@ -95,18 +96,7 @@ std::string serialize(const M& m) {
 #define LATHE_MESSAGE(M)                                                                            \
   template LATHE_API M parse<M>(std::string_view, const LoadOptions&, std::shared_ptr<const void>); \
   template LATHE_API std::string serialize<M>(const M&);
-LATHE_MESSAGE(ModelProto)
-LATHE_MESSAGE(GraphProto)
-LATHE_MESSAGE(NodeProto)
-LATHE_MESSAGE(TensorProto)
-LATHE_MESSAGE(SparseTensorProto)
-LATHE_MESSAGE(AttributeProto)
-LATHE_MESSAGE(FunctionProto)
-LATHE_MESSAGE(ValueInfoProto)
-LATHE_MESSAGE(TypeProto)
-LATHE_MESSAGE(SequenceProto)
-LATHE_MESSAGE(MapProto)
-LATHE_MESSAGE(OptionalProto)
+LATHE_WHOLE_MESSAGES(LATHE_MESSAGE)
 #undef LATHE_MESSAGE
 
 }  // namespace lathe::onnx

@@ -233,4 +233,19 @@ concept Message = requires(T& m) {
   visit_fields(m, [](int, std::string_view, auto&, auto...) {});
 };
 
+/// The messages that are read and written on their own.
+#define LATHE_WHOLE_MESSAGES(F) \
+  F(ModelProto)                 \
+  F(GraphProto)                 \
+  F(NodeProto)                  \
+  F(TensorProto)                \
+  F(SparseTensorProto)          \
+  F(AttributeProto)             \
+  F(FunctionProto)              \
+  F(ValueInfoProto)             \
+  F(TypeProto)                  \
+  F(SequenceProto)              \
+  F(MapProto)                   \
+  F(OptionalProto)
+
 }  // namespace lathe::onnx::wire

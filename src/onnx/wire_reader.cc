@@ -351,18 +351,7 @@ M read(std::string_view bytes, const LoadOptions& options, std::shared_ptr<const
 
 #define LATHE_MESSAGE(M) \
   template M read(std::string_view, const LoadOptions&, std::shared_ptr<const void>, RunControl*);
-LATHE_MESSAGE(ModelProto)
-LATHE_MESSAGE(GraphProto)
-LATHE_MESSAGE(NodeProto)
-LATHE_MESSAGE(TensorProto)
-LATHE_MESSAGE(SparseTensorProto)
-LATHE_MESSAGE(AttributeProto)
-LATHE_MESSAGE(FunctionProto)
-LATHE_MESSAGE(ValueInfoProto)
-LATHE_MESSAGE(TypeProto)
-LATHE_MESSAGE(SequenceProto)
-LATHE_MESSAGE(MapProto)
-LATHE_MESSAGE(OptionalProto)
+LATHE_WHOLE_MESSAGES(LATHE_MESSAGE)
 #undef LATHE_MESSAGE
 
 }  // namespace lathe::onnx::wire

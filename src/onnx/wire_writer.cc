@@ -211,18 +211,7 @@ void write(const M& m, const Sink& sink, const StandIn& stand_in) {
 }
 
 #define LATHE_MESSAGE(M) template void write(const M&, const Sink&, const StandIn&);
-LATHE_MESSAGE(ModelProto)
-LATHE_MESSAGE(GraphProto)
-LATHE_MESSAGE(NodeProto)
-LATHE_MESSAGE(TensorProto)
-LATHE_MESSAGE(SparseTensorProto)
-LATHE_MESSAGE(AttributeProto)
-LATHE_MESSAGE(FunctionProto)
-LATHE_MESSAGE(ValueInfoProto)
-LATHE_MESSAGE(TypeProto)
-LATHE_MESSAGE(SequenceProto)
-LATHE_MESSAGE(MapProto)
-LATHE_MESSAGE(OptionalProto)
+LATHE_WHOLE_MESSAGES(LATHE_MESSAGE)
 #undef LATHE_MESSAGE
 
 }  // namespace lathe::onnx::wire

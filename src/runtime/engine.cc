@@ -22,9 +22,15 @@ size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* 
               "'" + std::string(name) + "'");
 }
 
+/// More are a slip of the finger: no loop is cut into as many pieces.
+constexpr int most_threads = 1024;
+
 }  // namespace
 
 ProgramOptions program_options(const BuildOptions& o) {
+  if (o.threads < 0 || o.threads > most_threads)
+    throw Error(Code::build_bad_option, "build", "0 to " + std::to_string(most_threads) + " threads",
+                std::to_string(o.threads), "0 takes what this process may use");
   return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals, o.memory_limit};
 }
 

@@ -51,6 +51,10 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
         ("run", "model.onnx", "--shape", "nothing=1x2"),
         ("run", "model.onnx", "--shape", "nothing=1"),
         ("inspect", "model.onnx", "--shape", "nothing=1"),
+        ("run", "model.onnx", "--shape", "x=2x4"),
+        ("run", "model.onnx", "--shape", "x=2x3x1"),
+        ("run", "model.onnx", "--shape", "batch=2", "--shape", "x=4x3"),
+        ("run", "model.onnx", "--threads", "1000000"),
         ("run", "model.onnx", "--input", "z=x.npy"),
         ("run", "model.onnx", "--input", "x=absent.npy"),
         ("run", "model.onnx", "--inputs", "absent"),
@@ -59,6 +63,10 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
         ("run", "model.onnx", "--isa", "mmx"),
         ("run", "model.onnx", "--threads", "-1"),
         ("bench", "model.onnx", "--seconds", "0"),
+        ("bench", "model.onnx", "--seconds", "soon"),
+        ("inspect", "model.lathe"),
+        ("check", "model.lathe"),
+        ("convert", "model.lathe", "-o", "out.onnx"),
         ("convert", "model.onnx"),
         ("convert", "model.onnx", "-o", "absent/out.onnx"),
         ("convert", "model.onnx", "-o", "out.onnx", "--external-data", "--single-file"),
@@ -70,6 +78,18 @@ def test_exit_code_2(lathe, arguments):
     assert done.returncode == 2, done.stdout + done.stderr
     assert re.match(r"lathe: error E\d{4}: ", done.stderr)
     assert lathe(*arguments, "--json").json["error"]["code"]
+
+
+def test_one_form_at_a_time(lathe):
+    done = lathe("inspect", "model.onnx", "--dot", "--json")
+    assert done.returncode == 2 and done.json["error"]["code"] == "E6001"
+
+
+def test_a_plan_runs(lathe):
+    assert lathe("convert", "model.onnx", "-o", "model.lathe").returncode == 0
+    made = [lathe("run", name, "--seed", 3, "--json").json["outputs"] for name in ("model.onnx", "model.lathe")]
+    assert made[0] == made[1]
+    assert lathe("bench", "model.lathe", "--seconds", "0.1").returncode == 0
 
 
 def test_exit_code_1_for_a_broken_file(lathe, place):
@@ -232,6 +252,11 @@ def test_taps_in_a_loop(lathe, tmp_path):
     )  # fmt: skip
     assert [t["name"] for t in done.json["taps"]] == ["twice"] * 3, done.stderr
     assert [np.load(t["file"])[0] for t in done.json["taps"]] == [2, 4, 8]
+
+
+def test_taps_that_fit_nothing_say_so(lathe):
+    assert "no inner value fits nowhere*" in lathe("run", "model.onnx", "--tap", "nowhere*").stdout
+    assert lathe("run", "model.onnx", "--tap", "nowhere*", "--json").json["taps"] == []
 
 
 def test_bench(lathe):

@@ -1,5 +1,8 @@
 #include "support/case_model.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "schema/schema.h"
 
 namespace lathe::testing {
@@ -44,6 +47,20 @@ onnx::AttributeProto attribute_of(const std::string& name, const AttributeValue&
     kind(onnx::AttributeProto::STRINGS);
   }
   return a;
+}
+
+/// What one unit in the last place is worth, relative to the value.
+double epsilon_of(DataType t) {
+  switch (t) {
+    case DataType::float64:
+      return 0x1p-52;
+    case DataType::float16:
+      return 0x1p-10;
+    case DataType::bfloat16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
+  }
 }
 
 }  // namespace
@@ -100,6 +117,28 @@ std::vector<Value> inputs_of(const OpCase& c) {
   for (size_t i = 0; i < c.inputs.size(); ++i)
     if (!c.inputs[i].empty() && !c.constant[i]) list.push_back(c.inputs[i]);
   return list;
+}
+
+Tolerance tolerance_of(const OpCase& c, const Value& v) {
+  if (c.rtol || c.atol) return {c.rtol, c.atol};
+  const OpSchema* schema = SchemaCatalog::standard().find(c.domain, c.op);
+  if (!schema || !v.is_tensor() || !is_float(v.tensor().type())) return {0, 0};
+  const NumericContract& n = schema->contract();
+  if (n.exact) return {0, 0};
+  double e = n.epsilons * epsilon_of(v.tensor().type());
+  if (n.per_reduced) {
+    int64_t longest = 1;
+    for (const Value& in : c.inputs)
+      if (in.is_tensor())
+        for (int64_t d : in.tensor().shape()) longest = std::max(longest, d);
+    e *= std::sqrt(static_cast<double>(longest));
+  }
+  return {e, e};
+}
+
+bool is_random(const OpCase& c) {
+  const OpSchema* s = SchemaCatalog::standard().find(c.domain, c.op);
+  return s && s->contract().random;
 }
 
 }  // namespace lathe::testing

@@ -1,4 +1,4 @@
-// A model of one node from an operator's case.
+// A model of one node from an operator's case, and how its outputs are judged.
 #pragma once
 
 #include "lathe/onnx.h"
@@ -11,5 +11,14 @@ namespace lathe::testing {
 onnx::ModelProto model_of(const OpCase& c);
 /// The inputs that the model asks for, in order.
 std::vector<Value> inputs_of(const OpCase& c);
+
+struct Tolerance {
+  double rtol, atol;
+};
+/// How far `v`, an output, may be off: the operator's contract in numbers. The reduction length is bounded by
+/// the largest input; magnitudes of the cases are about 1.
+Tolerance tolerance_of(const OpCase& c, const Value& v);
+/// Whether no two runs agree.
+bool is_random(const OpCase& c);
 
 }  // namespace lathe::testing

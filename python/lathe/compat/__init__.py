@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import ModuleType
 
 _SUBMODULES = (
     "",
@@ -18,7 +19,7 @@ _SUBMODULES = (
     ".capi.onnxruntime_pybind11_state",
     ".capi.onnxruntime_inference_collection",
 )
-_replaced: dict[str, object] = {}
+_replaced: dict[str, ModuleType] = {}
 
 
 def install() -> None:

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "ops/cases.h"
 
@@ -50,6 +51,9 @@ void cases_activation(CaseTable& t) {
       .attribute("alpha", 0.5f)
       .expect<float>({7}, {0, 0, 0, 0, 0, 1, 4})
       .tolerance(1e-6, 1e-7);
+  t.add("ThresholdedRelu", "NaN is not above the threshold")
+      .input<float>({3}, {NAN, INFINITY, -INFINITY})
+      .expect<float>({3}, {0, INFINITY, 0});
   t.add("Swish", "by hand")
       .input<float>({7}, {-3, -1, -0.25, 0, 0.25, 1, 4})
       .attribute("alpha", 0.5f)
@@ -73,6 +77,9 @@ void cases_activation(CaseTable& t) {
       .attribute("lambd", 0.5f)
       .expect<float>({7}, {-2.75, -0.75, 0, 0, 0, 0.75, 3.75})
       .tolerance(1e-6, 1e-7);
+  t.add("Shrink", "NaN is on neither side")
+      .input<float>({3}, {NAN, INFINITY, -INFINITY})
+      .expect<float>({3}, {0, INFINITY, -INFINITY});
   t.add("Gelu", "by hand")
       .input<float>({7}, {-3, -1, -0.25, 0, 0.25, 1, 4})
       .expect<float>({7},
@@ -102,6 +109,11 @@ void cases_activation(CaseTable& t) {
       .input<float>({}, {2})
       .input<float>({}, {1})
       .expect<float>({2}, {1, 1});
+  t.add("Clip", "a bound left out is the type's own")
+      .input<float>({2}, {-INFINITY, INFINITY})
+      .absent()
+      .input<float>({}, {6})
+      .expect<float>({2}, {std::numeric_limits<float>::lowest(), 6});
   t.add("Clip", "only max")
       .input<int8_t>({3}, {-128, 5, 127})
       .absent()

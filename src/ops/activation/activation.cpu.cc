@@ -31,12 +31,6 @@ Applied applied(const Selu& op) { return {F::selu, op.alpha, op.gamma}; }
 Applied applied(const HardSigmoid& op) { return {F::hard_sigmoid, op.alpha, op.beta}; }
 Applied applied(const Gelu& op) { return {op.by_tanh() ? F::gelu_tanh : F::gelu}; }
 
-template <class Op>
-Verdict ask(const Op&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return Verdict::yes();
-}
-
 template <class Op, Isa isa>
 void run(const Op& op, KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -46,12 +40,12 @@ void run(const Op& op, KernelContext& c) {
 
 template <Isa isa>
 void clip(const Clip&, KernelContext& c) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float greatest = std::numeric_limits<float>::max();
   const float* low = cpu::floats(c, 1);
   const float* high = cpu::floats(c, 2);
   const Tensor& x = c.in(0);
-  cpu::apply_unary(isa, F::clip, cpu::floats(x), cpu::floats(c.out(0)), x.size(), low ? *low : -infinity,
-                   high ? *high : infinity, c);
+  cpu::apply_unary(isa, F::clip, cpu::floats(x), cpu::floats(c.out(0)), x.size(), low ? *low : -greatest,
+                   high ? *high : greatest, c);
 }
 
 template <Isa isa>
@@ -66,7 +60,7 @@ void cpu_activation(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
-                {.run = run<Op, isa>, .ask = ask<Op>});
+                {.run = run<Op, isa>, .ask = cpu::ask_float32<Op>});
     };
     add.template operator()<Relu>("Relu", "relu");
     add.template operator()<HardSwish>("HardSwish", "hard_swish");
@@ -83,9 +77,9 @@ void cpu_activation(KernelCatalog& k) {
     add.template operator()<HardSigmoid>("HardSigmoid", "hard_sigmoid");
     add.template operator()<Gelu>("Gelu", "gelu");
     k.add<Clip>({.op = "Clip", .name = cpu::kernel_name("clip", isa), .isa = isa},
-                {.run = clip<isa>, .ask = ask<Clip>});
+                {.run = clip<isa>, .ask = cpu::ask_float32<Clip>});
     k.add<PRelu>({.op = "PRelu", .name = cpu::kernel_name("prelu", isa), .isa = isa},
-                 {.run = parametric_relu<isa>, .ask = ask<PRelu>});
+                 {.run = parametric_relu<isa>, .ask = cpu::ask_float32<PRelu>});
   });
 }
 

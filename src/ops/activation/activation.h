@@ -15,26 +15,18 @@ struct Softplus : SameShape {};
 struct Softsign : SameShape {};
 struct Sigmoid : SameShape {};
 
-struct LeakyRelu : SameShape {
-  float alpha = 0.01f;
-  void fields(auto&& f) { f("alpha", alpha); }
-};
-struct Elu : SameShape {
+struct WithAlpha : SameShape {
   float alpha = 1;
   void fields(auto&& f) { f("alpha", alpha); }
 };
-struct Celu : SameShape {
-  float alpha = 1;
-  void fields(auto&& f) { f("alpha", alpha); }
+struct LeakyRelu : WithAlpha {
+  LeakyRelu() { alpha = 0.01f; }
 };
-struct ThresholdedRelu : SameShape {
-  float alpha = 1;
-  void fields(auto&& f) { f("alpha", alpha); }
-};
-struct Swish : SameShape {
-  float alpha = 1;
-  void fields(auto&& f) { f("alpha", alpha); }
-};
+struct Elu : WithAlpha {};
+struct Celu : WithAlpha {};
+struct ThresholdedRelu : WithAlpha {};
+struct Swish : WithAlpha {};
+
 struct Selu : SameShape {
   float alpha = 1.67326319217681884765625f;
   float gamma = 1.05070102214813232421875f;

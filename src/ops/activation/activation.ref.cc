@@ -26,7 +26,7 @@ double activate(const Celu& op, double x) { return x < 0 ? op.alpha * std::expm1
 double activate(const Selu& op, double x) {
   return op.gamma * (x <= 0 ? static_cast<double>(op.alpha) * std::expm1(x) : x);
 }
-double activate(const ThresholdedRelu& op, double x) { return x > op.alpha || std::isnan(x) ? x : 0; }
+double activate(const ThresholdedRelu& op, double x) { return x > op.alpha ? x : 0; }
 double activate(const Swish& op, double x) { return x * sigmoid(op.alpha * x); }
 double activate(const HardSigmoid& op, double x) {
   const double y = static_cast<double>(op.alpha) * x + op.beta;
@@ -56,7 +56,7 @@ void shrink(const Shrink& op, KernelContext& c) {
   map_lanes<double>(c, 1, [&](const double* const* in, double* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       const double x = in[0][i];
-      out[i] = x < -op.lambd ? x + op.bias : x > op.lambd ? x - op.bias : std::isnan(x) ? x : 0;
+      out[i] = x < -op.lambd ? x + op.bias : x > op.lambd ? x - op.bias : 0;
     }
   });
 }

@@ -111,29 +111,20 @@ struct Mod : Broadcasting {
   }
 };
 
-struct Max : Broadcasting {
+template <bool greatest>
+struct Extreme : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
     propagate_values(c, c.type(0), [](const std::vector<D>& v) {
       D r = v[0];
-      for (const D& d : v) r = max(r, d);
+      for (const D& d : v) r = greatest ? max(r, d) : min(r, d);
       return std::optional<D>(r);
     });
   }
 };
-
-struct Min : Broadcasting {
-  template <class D>
-  void shape(ShapeContext<D>& c) const {
-    Broadcasting::shape(c);
-    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
-      D r = v[0];
-      for (const D& d : v) r = min(r, d);
-      return std::optional<D>(r);
-    });
-  }
-};
+struct Max : Extreme<true> {};
+struct Min : Extreme<false> {};
 
 /// -1, 0 or 1 as `a` is provably less than, equal to or greater than `b`.
 template <class D>

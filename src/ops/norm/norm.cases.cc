@@ -1,3 +1,5 @@
+#include <string>
+
 #include "ops/cases.h"
 
 namespace lathe {
@@ -31,15 +33,20 @@ void cases_norm(CaseTable& t) {
                                     5.8918328f, -1.9639435f})
       .expect<float>({2}, {-2.4166667f, 0.875f})
       .expect<float>({2}, {2.0555556f, 2.3958333f});
-  t.add("BatchNormalization", "opset 9")
-      .input<float>({2, 2, 1, 3}, {-2, -3, 1, -3, -3, -3, 0, 1, -1, -2, -1, -3})
-      .input<float>({2}, {-3, 2})
-      .input<float>({2}, {2, 0})
-      .input<float>({2}, {-3, 2})
-      .input<float>({2}, {2, 3})
-      .expect<float>({2, 2, 1, 3}, {-0.121315f, 2, -6.48526f, -5.7734928f, -5.7734928f, -5.7734928f,
+  for (const int opset : {9, 6, 1}) {
+    OpCase& c = t.add("BatchNormalization", "opset " + std::to_string(opset) + " for inference")
+                    .input<float>({2, 2, 1, 3}, {-2, -3, 1, -3, -3, -3, 0, 1, -1, -2, -1, -3})
+                    .input<float>({2}, {-3, 2})
+                    .input<float>({2}, {2, 0})
+                    .input<float>({2}, {-3, 2})
+                    .input<float>({2}, {2, 3})
+                    .expect<float>({2, 2, 1, 3},
+                                   {-0.121315f, 2, -6.48526f, -5.7734928f, -5.7734928f, -5.7734928f,
                                     -4.363945f, -6.48526f, -2.24263f, -4.6187944f, -3.4640958f, -5.7734928f})
-      .at_opset(9);
+                    .at_opset(opset);
+    if (opset < 7) c.attribute("is_test", int64_t{1});
+    if (opset < 6) c.attribute("consumed_inputs", std::vector<int64_t>{0, 0, 0, 1, 1});
+  }
   t.add("BatchNormalization", "opset 7 for each activation")
       .input<float>({2, 2, 2}, {0, 0, 3, 2, -2, -1, 0, 0})
       .input<float>({2, 2}, {2, 3, 4, 1})
@@ -50,27 +57,6 @@ void cases_norm(CaseTable& t) {
       .expect<float>({2, 2, 2}, {6.24263f, -3.4640958f, 12.999986f, -3.9999948f, 3.4142101f, -5.1961436f,
                                  6.9999928f, -5.9999847f})
       .at_opset(7);
-  t.add("BatchNormalization", "opset 6 tests")
-      .input<float>({2, 2, 1, 3}, {-2, -3, 1, -3, -3, -3, 0, 1, -1, -2, -1, -3})
-      .input<float>({2}, {-3, 2})
-      .input<float>({2}, {2, 0})
-      .input<float>({2}, {-3, 2})
-      .input<float>({2}, {2, 3})
-      .attribute("is_test", int64_t{1})
-      .expect<float>({2, 2, 1, 3}, {-0.121315f, 2, -6.48526f, -5.7734928f, -5.7734928f, -5.7734928f,
-                                    -4.363945f, -6.48526f, -2.24263f, -4.6187944f, -3.4640958f, -5.7734928f})
-      .at_opset(6);
-  t.add("BatchNormalization", "opset 1 tests")
-      .input<float>({2, 2, 1, 3}, {-2, -3, 1, -3, -3, -3, 0, 1, -1, -2, -1, -3})
-      .input<float>({2}, {-3, 2})
-      .input<float>({2}, {2, 0})
-      .input<float>({2}, {-3, 2})
-      .input<float>({2}, {2, 3})
-      .attribute("is_test", int64_t{1})
-      .attribute("consumed_inputs", std::vector<int64_t>{0, 0, 0, 1, 1})
-      .expect<float>({2, 2, 1, 3}, {-0.121315f, 2, -6.48526f, -5.7734928f, -5.7734928f, -5.7734928f,
-                                    -4.363945f, -6.48526f, -2.24263f, -4.6187944f, -3.4640958f, -5.7734928f})
-      .at_opset(1);
   t.add("BatchNormalization", "float16")
       .random(DataType::float16, {1, 4, 6, 6})
       .random(DataType::float16, {4})

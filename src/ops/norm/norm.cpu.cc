@@ -76,11 +76,6 @@ void root_mean_square(const Op& op, KernelContext& c) {
   cpu::normalize(isa, r, c);
 }
 
-Verdict ask_instance(const InstanceNormalization&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return Verdict::yes();
-}
-
 template <Isa isa>
 void instance(const InstanceNormalization& op, KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -139,7 +134,7 @@ void cpu_norm(KernelCatalog& k) {
         {.run = root_mean_square<RmsNormalization, isa>, .ask = ask_rows<RmsNormalization>});
     k.add<InstanceNormalization>(
         {.op = "InstanceNormalization", .name = cpu::kernel_name("instance_norm", isa), .isa = isa},
-        {.run = instance<isa>, .ask = ask_instance});
+        {.run = instance<isa>, .ask = cpu::ask_float32<InstanceNormalization>});
     k.add<BatchNormalization>(
         {.op = "BatchNormalization", .name = cpu::kernel_name("batch_norm", isa), .isa = isa},
         {.run = batch<isa>, .ask = ask_batch});

@@ -106,11 +106,6 @@ void average_pool(const AveragePool& op, KernelContext& c) {
               rows + factor_bytes(s) / sizeof(float), c);
 }
 
-Verdict ask_global(const GlobalPool&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return Verdict::yes();
-}
-
 template <cpu::ReduceOp function, Isa isa>
 void global_pool(const GlobalPool&, KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -130,9 +125,9 @@ void cpu_pool(KernelCatalog& k) {
                        {.run = average_pool<isa>, .ask = ask<AveragePool>, .workspace = average_workspace});
     k.add<GlobalPool>(
         {.op = "GlobalAveragePool", .name = cpu::kernel_name("global_average_pool", isa), .isa = isa},
-        {.run = global_pool<cpu::ReduceOp::sum, isa>, .ask = ask_global});
+        {.run = global_pool<cpu::ReduceOp::sum, isa>, .ask = cpu::ask_float32<GlobalPool>});
     k.add<GlobalPool>({.op = "GlobalMaxPool", .name = cpu::kernel_name("global_max_pool", isa), .isa = isa},
-                      {.run = global_pool<cpu::ReduceOp::maximum, isa>, .ask = ask_global});
+                      {.run = global_pool<cpu::ReduceOp::maximum, isa>, .ask = cpu::ask_float32<GlobalPool>});
   });
 }
 

@@ -7,12 +7,6 @@
 namespace lathe {
 namespace {
 
-template <class Op>
-Verdict ask(const Op&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return Verdict::yes();
-}
-
 template <class Op, bool logarithm, Isa isa>
 void run(const Op& op, KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -28,9 +22,9 @@ void run(const Op& op, KernelContext& c) {
 void cpu_softmax(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Softmax>({.op = "Softmax", .name = cpu::kernel_name("softmax", isa), .isa = isa},
-                   {.run = run<Softmax, false, isa>, .ask = ask<Softmax>});
+                   {.run = run<Softmax, false, isa>, .ask = cpu::ask_float32<Softmax>});
     k.add<LogSoftmax>({.op = "LogSoftmax", .name = cpu::kernel_name("log_softmax", isa), .isa = isa},
-                      {.run = run<LogSoftmax, true, isa>, .ask = ask<LogSoftmax>});
+                      {.run = run<LogSoftmax, true, isa>, .ask = cpu::ask_float32<LogSoftmax>});
   });
 }
 

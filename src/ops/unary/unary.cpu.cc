@@ -7,12 +7,6 @@
 namespace lathe {
 namespace {
 
-template <class Op>
-Verdict ask(const Op&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return Verdict::yes();
-}
-
 template <class Op, cpu::UnaryOp function, Isa isa>
 void run(const Op&, KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -25,7 +19,7 @@ void cpu_unary(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op, cpu::UnaryOp function>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
-                {.run = run<Op, function, isa>, .ask = ask<Op>});
+                {.run = run<Op, function, isa>, .ask = cpu::ask_float32<Op>});
     };
     using F = cpu::UnaryOp;
     add.template operator()<Abs, F::absolute>("Abs", "abs");

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from lathe import _lathe
 from lathe.compat.onnxruntime._errors import error
@@ -140,6 +140,11 @@ class _Attributes:
 
     _where: str
     _declared: dict[str, Option]
+    _entries: dict[str, str]
+
+    if TYPE_CHECKING:  # what OPTIONS declares
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls, where: str) -> None:
         cls._where = where
@@ -152,7 +157,7 @@ class _Attributes:
 
     def __setattr__(self, name: str, value: Any) -> None:
         option = self._declared.get(name)
-        if option is None:
+        if option is None or option.type is None:
             if name.startswith("_"):
                 return object.__setattr__(self, name, value)
             raise AttributeError(f"'{self._where}' object has no attribute '{name}'")

@@ -162,7 +162,7 @@ class InferenceSession:
             if e.code == "E4201":
                 raise error("ModelLoadCanceled", "Session initialization canceled due to user request.") from e
             if e.code == "E1001" and e.stage in ("load", "parse", "read", "open", ""):
-                name = path_or_bytes
+                name = self._model_path
                 raise error("NoSuchFile", f"Load model from {name} failed:Load model {name} failed. File doesn't exist") from e
             raise
         self._meta = ModelMetadata(

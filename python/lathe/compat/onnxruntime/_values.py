@@ -8,7 +8,7 @@ from typing import Any, Optional, Sequence, Union
 import numpy as np
 
 from lathe import _lathe
-from lathe._values import dtype_of, from_value, name_of, tensor_from_array, to_value
+from lathe._values import dtype_of, from_value, is_lent_as_it_is, name_of, tensor_from_array, to_value
 from lathe.compat.onnxruntime._errors import error, translated
 
 
@@ -81,7 +81,7 @@ class OrtValue:
     """A value that sessions take and give. Tensors on the CPU share memory with the array they were made from."""
 
     def __init__(self, ortvalue: Any, numpy_obj: Optional[np.ndarray] = None):
-        self._value = ortvalue._value if isinstance(ortvalue, OrtValue) else ortvalue
+        self._value: Any = ortvalue._value if isinstance(ortvalue, OrtValue) else ortvalue
         self._numpy_obj = numpy_obj
 
     @staticmethod
@@ -185,7 +185,7 @@ class OrtValue:
 
 
 def _lends_writable(array: np.ndarray) -> bool:
-    return array.flags.c_contiguous and array.flags.writeable and array.dtype.kind not in "OUS"
+    return is_lent_as_it_is(array) and array.flags.writeable
 
 
 def to_ort_values(values: Sequence[Any]) -> list[OrtValue]:

@@ -1,0 +1,131 @@
+// Contexts: a run at a time, on bound memory where the caller wants it, with listeners that may raise.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <atomic>
+#include <optional>
+
+#include "module.h"
+
+namespace lathe::python {
+namespace {
+
+/// A context with what Python makes necessary: callers on many threads are told off instead of racing, and
+/// what a listener raises comes out of the run.
+class GuardedContext {
+ public:
+  explicit GuardedContext(Context c) : context_(std::move(c)) {}
+
+  template <class F>
+  auto alone(F&& f) {
+    if (busy_.test_and_set())
+      throw Error(Code::bad_argument, "run", "one call of a context at a time",
+                  "a call while another thread, or the caller of this listener, is in it",
+                  "make a context for each thread");
+    struct Free {
+      std::atomic_flag& busy;
+      ~Free() { busy.clear(); }
+    } free{busy_};
+    return f(context_);
+  }
+
+  /// Calls f(context) without the interpreter lock.
+  template <class F>
+  void run(F&& f) {
+    alone([&](Context& c) {
+      raised_.reset();
+      try {
+        nb::gil_scoped_release free;
+        f(c);
+      } catch (const Error&) {
+        if (!raised_) throw;
+      }
+      if (raised_) throw nb::python_error(*raised_);
+    });
+  }
+
+  void listen(nb::object listener) {
+    alone([&](Context& c) {
+      listener_ = std::move(listener);
+      if (listener_.is_none()) return c.on_tap({});
+      c.on_tap([this](std::string_view name, const Value& v) { tell(name, v); });
+    });
+  }
+  nb::handle listener() const { return listener_; }
+  void forget_listener() { listener_.reset(); }
+
+ private:
+  void tell(std::string_view name, const Value& v) {
+    nb::gil_scoped_acquire gil;
+    try {
+      if (listener_.is_valid()) listener_(nb::str(name.data(), name.size()), to_python(owned(v)));
+    } catch (const nb::python_error& e) {
+      raised_.emplace(e);
+      throw Error(Code::cancelled, "run", "a listener that returns", "one that raised");
+    }
+  }
+
+  Context context_;
+  nb::object listener_;
+  std::optional<nb::python_error> raised_;
+  std::atomic_flag busy_;
+};
+
+// A listener usually knows its context: the collector must see through C++ to find such a ring.
+int visit_listener(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<GuardedContext>(self)->listener().ptr());
+  return 0;
+}
+int clear_listener(PyObject* self) {
+  nb::inst_ptr<GuardedContext>(self)->forget_listener();
+  return 0;
+}
+PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_listener)},
+                           {Py_tp_clear, reinterpret_cast<void*>(clear_listener)},
+                           {0, nullptr}};
+
+nb::dict run_on(GuardedContext& g, const nb::dict& inputs, RunControl* control) {
+  const NamedValues values = values_from_python(inputs);
+  NamedValues outputs;
+  g.run([&](Context& c) { outputs = c.run(values, control); });
+  return values_to_python(outputs);
+}
+
+void run_bound(GuardedContext& g, RunControl* control) {
+  g.run([&](Context& c) { c.run(control); });
+}
+
+void bind_input(GuardedContext& g, const std::string& name, nb::handle v) {
+  g.alone([&](Context& c) { c.bind_input(name, from_python(v)); });
+}
+
+void bind_output(GuardedContext& g, const std::string& name, std::optional<Tensor> t) {
+  g.alone([&](Context& c) { c.bind_output(name, t.value_or(Tensor())); });
+}
+
+nb::object output_of(GuardedContext& g, const std::string& name) {
+  return g.alone([&](Context& c) { return to_python(owned(c.output(name))); });
+}
+
+}  // namespace
+
+void bind_context(nb::module_& m) {
+  nb::class_<GuardedContext>(m, "Context", nb::type_slots(collected))
+      .def("run", &run_on, nb::arg("inputs"), nb::arg("control").none() = nullptr)
+      .def("run_bound", &run_bound, nb::arg("control").none() = nullptr)
+      .def("bind_input", &bind_input, nb::arg("name"), nb::arg("value").none())
+      .def("bind_output", &bind_output, nb::arg("name"), nb::arg("tensor").none())
+      .def("output", &output_of, nb::arg("name"))
+      .def("on_tap", &GuardedContext::listen, nb::arg("listener").none())
+      .def_prop_ro("memory_in_use",
+                   [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_in_use(); }); })
+      .def_prop_ro("memory_peak",
+                   [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_peak(); }); })
+      .def("trim", [](GuardedContext& g) { g.alone([](Context& c) { c.trim(); }); });
+}
+
+nb::object to_python(Context c) { return nb::cast(std::make_shared<GuardedContext>(std::move(c))); }
+
+}  // namespace lathe::python
