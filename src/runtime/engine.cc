@@ -30,7 +30,7 @@ constexpr int most_threads = 1024;
 ProgramOptions program_options(const BuildOptions& o) {
   if (o.threads < 0 || o.threads > most_threads)
     throw Error(Code::build_bad_option, "build", "0 to " + std::to_string(most_threads) + " threads",
-                std::to_string(o.threads), "0 takes what this process may use");
+                std::to_string(o.threads), "0 takes as many as this process may use");
   return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals, o.memory_limit};
 }
 

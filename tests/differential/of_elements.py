@@ -176,7 +176,7 @@ def cast(op, rng):
         x = rng.choice(np.array(texts, object), shape(rng, largest=8))
     else:
         x = array(rng, np.float32 if source in NARROW else source, shape(rng, largest=8), 0.5, -40, 40)
-        if np.dtype(source).kind == "f" and target in INTS:  # out of range is not defined
+        if (np.dtype(source).kind == "f" or source in NARROW) and target in INTS:  # out of range is not defined
             x = np.clip(np.nan_to_num(x, nan=0, posinf=7, neginf=-7), 0 if np.dtype(target).kind == "u" else -99, 99)
         x = x.astype(source)
     t = np.dtype(target)

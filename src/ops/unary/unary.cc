@@ -126,7 +126,7 @@ void declare_unary(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Erf")
       .version(9, "(input: T) -> (output: T) [T: @number]")
-      .version(13, "(input: T) -> (output: T) [T: @float_13]", integers_as_doubles)
+      .version(13, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Erf>()
       .contract({.epsilons = 4});
   c.add("Not").version(1, "(X: T) -> (Y: T) [T: bool]").rule<Not>().contract({.exact = true});
