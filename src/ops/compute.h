@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernel/kernel.h"
+#include "kernel/temporary.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -15,9 +15,9 @@ template <class T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
 
 /// Elements in their compute type: the tensor itself, or a copy in float of one of narrow floats.
-inline Tensor in_compute_type(const Tensor& t) {
+inline Tensor in_compute_type(const Tensor& t, KernelContext& c) {
   if (t.type() != DataType::float16 && t.type() != DataType::bfloat16) return t;
-  Tensor wide(DataType::float32, t.shape());
+  Tensor wide = temporary(c, DataType::float32, t.shape());
   for_type(t.type(), Types<Float16, BFloat16>{}, [&]<class T> {
     const auto from = t.as<T>();
     const auto to = wide.as<float>();
@@ -27,9 +27,9 @@ inline Tensor in_compute_type(const Tensor& t) {
 }
 
 /// A tensor of floats of any width as doubles.
-inline Tensor in_double(const Tensor& t) {
+inline Tensor in_double(const Tensor& t, KernelContext& c) {
   if (t.type() == DataType::float64) return t;
-  Tensor wide(DataType::float64, t.shape());
+  Tensor wide = temporary(c, DataType::float64, t.shape());
   for_type(t.type(), float_types, [&]<class T> {
     const auto from = t.as<T>();
     const auto to = wide.as<double>();
@@ -41,8 +41,8 @@ inline Tensor in_double(const Tensor& t) {
 /// An output in its compute type while a kernel writes it.
 class ComputeOutput {
  public:
-  explicit ComputeOutput(Tensor& out)
-      : out_(out), wide_(is_narrow() ? Tensor(DataType::float32, out.shape()) : out) {}
+  ComputeOutput(Tensor& out, KernelContext& c)
+      : out_(out), wide_(is_narrow() ? temporary(c, DataType::float32, out.shape()) : out) {}
   Tensor& tensor() { return wide_; }
   /// Rounds the elements to the output's own type, where that is narrower.
   void finish() {

@@ -6,9 +6,9 @@ namespace lathe {
 namespace {
 
 void conv(const Conv& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0)), w = in_compute_type(c.in(1));
-  const Tensor bias = c.has(2) ? in_compute_type(c.in(2)) : Tensor();
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c), w = in_compute_type(c.in(1), c);
+  const Tensor bias = c.has(2) ? in_compute_type(c.in(2), c) : Tensor();
+  ComputeOutput y(c.out(0), c);
   const ConvSizes s(x.shape(), w.shape(), op.group, op.axes(x.shape(), w.shape(), y.tensor().shape()));
   for_type(x.type(), Types<float, double>{}, [&]<class T> {
     T* to = y.tensor().as<T>().data();

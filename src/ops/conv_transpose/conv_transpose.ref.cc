@@ -43,9 +43,9 @@ void scatter_plane(const WindowAxes& axes, const T* x, const T* kernel, double* 
 }
 
 void conv_transpose(const ConvTranspose& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0)), w = in_compute_type(c.in(1));
-  const Tensor bias = c.has(2) ? in_compute_type(c.in(2)) : Tensor();
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c), w = in_compute_type(c.in(1), c);
+  const Tensor bias = c.has(2) ? in_compute_type(c.in(2), c) : Tensor();
+  ComputeOutput y(c.out(0), c);
   const Shape& shape = y.tensor().shape();
   const WindowAxes axes = op.axes(x.shape(), w.shape(), shape);
   const int64_t channels = x.dim(1), filters = shape[1];
@@ -57,7 +57,7 @@ void conv_transpose(const ConvTranspose& op, KernelContext& c) {
     T* to = y.tensor().as<T>().data();
     c.parallel(x.dim(0) * filters, 1, [&](int64_t begin, int64_t end) {
       Poller poll(c);
-      std::vector<double> sums(static_cast<size_t>(y_plane));
+      std::pmr::vector<double> sums(static_cast<size_t>(y_plane), c.scratch());
       for (int64_t piece = begin; piece < end; ++piece) {
         const int64_t image = piece / filters, filter = piece % filters;
         const int64_t group = filter / filters_per_group;

@@ -31,9 +31,9 @@ double interpolated(const double* plane, const WindowAxes& axes, const double* p
 }
 
 void deform_conv(const DeformConv& op, KernelContext& c) {
-  const Tensor x = in_double(c.in(0)), w = in_double(c.in(1)), offset = in_double(c.in(2));
-  const Tensor bias = c.has(3) ? in_double(c.in(3)) : Tensor(),
-               mask = c.has(4) ? in_double(c.in(4)) : Tensor();
+  const Tensor x = in_double(c.in(0), c), w = in_double(c.in(1), c), offset = in_double(c.in(2), c);
+  const Tensor bias = c.has(3) ? in_double(c.in(3), c) : Tensor(),
+               mask = c.has(4) ? in_double(c.in(4), c) : Tensor();
   Tensor& y = c.out(0);
   const WindowAxes axes = op.conv.axes(x.shape(), w.shape(), y.shape());
   const int64_t channels = x.dim(1), filters = y.dim(1), rank = static_cast<int64_t>(axes.size());

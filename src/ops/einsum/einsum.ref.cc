@@ -16,7 +16,7 @@ void einsum(const Einsum& op, KernelContext& c) {
   std::vector<Tensor> inputs;
   std::vector<size_t> ranks;
   for (size_t i = 0; i < c.inputs(); ++i) {
-    inputs.push_back(in_compute_type(c.in(i)));
+    inputs.push_back(in_compute_type(c.in(i), c));
     ranks.push_back(inputs[i].rank());
   }
   const EinsumPlan plan = op.parse(ranks);
@@ -40,7 +40,7 @@ void einsum(const Einsum& op, KernelContext& c) {
       c.fail(Code::run_too_large, "a sum of fewer than 2^63 terms", op.equation);
   }
 
-  ComputeOutput y(c.out(0));
+  ComputeOutput y(c.out(0), c);
   for_type(inputs[0].type(), summed_types, [&]<class T> {
     using Sum = Accumulator<T>;
     const auto to = y.tensor().as<T>();

@@ -18,10 +18,10 @@ uint64_t times_factor(float factor, uint64_t x) {
 }
 
 void gemm(const Gemm& op, KernelContext& c) {
-  const Tensor a = in_compute_type(c.in(0)), b = in_compute_type(c.in(1));
+  const Tensor a = in_compute_type(c.in(0), c), b = in_compute_type(c.in(1), c);
   const bool biased = c.has(2) && op.beta != 0;
-  const Tensor bias = biased ? in_compute_type(c.in(2)) : Tensor();
-  ComputeOutput y(c.out(0));
+  const Tensor bias = biased ? in_compute_type(c.in(2), c) : Tensor();
+  ComputeOutput y(c.out(0), c);
   const int64_t m = y.tensor().dim(0), n = y.tensor().dim(1), inner = a.dim(op.trans_a ? 0 : 1);
   int64_t bias_row = 0, bias_column = 0;
   if (biased) {

@@ -6,8 +6,8 @@ namespace lathe {
 namespace {
 
 void matmul(const MatMul&, KernelContext& c) {
-  const Tensor a = in_compute_type(c.in(0)), b = in_compute_type(c.in(1));
-  ComputeOutput y(c.out(0));
+  const Tensor a = in_compute_type(c.in(0), c), b = in_compute_type(c.in(1), c);
+  ComputeOutput y(c.out(0), c);
   const MatMulSizes s(a.shape(), b.shape());
   for_type(a.type(), Types<float, double, int32_t, int64_t, uint32_t, uint64_t>{}, [&]<class T> {
     using Sum = Accumulator<T>;

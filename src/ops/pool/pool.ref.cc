@@ -98,9 +98,9 @@ constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits
                                                           : std::numeric_limits<T>::lowest();
 
 void max_pool(const MaxPool& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0));
+  const Tensor x = in_compute_type(c.in(0), c);
   Tensor& out = c.out(0);
-  ComputeOutput y(out);
+  ComputeOutput y(out, c);
   int64_t* indices = c.wants(1) ? c.out(1).as<int64_t>().data() : nullptr;
   const WindowAxes axes = op.axes(x.shape(), out.shape());
   for_type(x.type(), Types<float, double, int8_t, uint8_t>{}, [&]<class T> {
@@ -133,8 +133,8 @@ void max_pool(const MaxPool& op, KernelContext& c) {
 }
 
 void average_pool(const AveragePool& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0));
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c);
+  ComputeOutput y(c.out(0), c);
   for_type(x.type(), pooled_floats, [&]<class T> {
     for_each_window<T>(
         op.axes(x.shape(), y.tensor().shape()), x, y.tensor(), c,
@@ -150,8 +150,8 @@ void average_pool(const AveragePool& op, KernelContext& c) {
 }
 
 void lp_pool(const LpPool& op, KernelContext& c) {
-  const Tensor x = in_compute_type(c.in(0));
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c);
+  ComputeOutput y(c.out(0), c);
   const double p = static_cast<double>(op.p);
   for_type(x.type(), pooled_floats, [&]<class T> {
     for_each_window<T>(op.axes(x.shape(), y.tensor().shape()), x, y.tensor(), c,
@@ -169,8 +169,8 @@ void lp_pool(const LpPool& op, KernelContext& c) {
 /// y = result(accumulated state) for every plane, the state being moved on by step(state, element).
 template <class Step, class Result>
 void pool_planes(KernelContext& c, double start, Step&& step, Result&& result) {
-  const Tensor x = in_compute_type(c.in(0));
-  ComputeOutput y(c.out(0));
+  const Tensor x = in_compute_type(c.in(0), c);
+  ComputeOutput y(c.out(0), c);
   const int64_t plane = count_between(x.shape(), 2, x.rank());
   for_type(x.type(), pooled_floats, [&]<class T> {
     T* to = y.tensor().as<T>().data();

@@ -69,16 +69,16 @@ template <class Cell>
 void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& functions, int64_t gates,
                    KernelContext& c, Cell&& cell) {
   const bool has_cell_state = gates == 4;
-  const Tensor x = in_double(c.in(0)), w = in_double(c.in(1)), r = in_double(c.in(2));
-  const auto optional_input = [&](size_t i) { return c.has(i) ? in_double(c.in(i)) : Tensor(); };
+  const Tensor x = in_double(c.in(0), c), w = in_double(c.in(1), c), r = in_double(c.in(2), c);
+  const auto optional_input = [&](size_t i) { return c.has(i) ? in_double(c.in(i), c) : Tensor(); };
   const Tensor bias = optional_input(3), initial_h = optional_input(5);
   const Tensor initial_c = has_cell_state ? optional_input(6) : Tensor();
   const Tensor peepholes = has_cell_state ? optional_input(7) : Tensor();
   const int64_t dirs = op.directions(), input = x.dim(2), hidden = r.dim(2), rows = gates * hidden;
   const int64_t batch = x.dim(op.batch_first ? 0 : 1), seq = x.dim(op.batch_first ? 1 : 0);
 
-  std::vector<int64_t> lengths(static_cast<size_t>(batch), seq);
-  if (c.has(4)) lengths = to_ints(c.in(4));
+  std::pmr::vector<int64_t> lengths(static_cast<size_t>(batch), seq, c.scratch());
+  if (c.has(4)) lengths = integers_of(c.in(4), c);
   for (int64_t n : lengths)
     if (n < 0 || n > seq)
       c.fail(Code::run_bad_value, "sequence_lens in [0, " + std::to_string(seq) + "]", std::to_string(n));
@@ -92,7 +92,8 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
   };
 
   c.parallel(dirs * batch, 1, [&](int64_t begin, int64_t end) {
-    std::vector<double> h(static_cast<size_t>(hidden)), cell_state(h), gate(static_cast<size_t>(rows));
+    std::pmr::vector<double> h(static_cast<size_t>(hidden), c.scratch()), cell_state(h, c.scratch()),
+        gate(static_cast<size_t>(rows), c.scratch());
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t d = piece / batch, n = piece % batch, length = lengths[static_cast<size_t>(n)];
       const double* weights = w.as<double>().data() + d * rows * input;
@@ -106,7 +107,7 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
                                                        : gates == 3 ? 2
                                                                     : 1),
           op.clip};
-      const auto start = [&](const Tensor& from, std::vector<double>& to) {
+      const auto start = [&](const Tensor& from, std::span<double> to) {
         if (from.defined())
           std::copy_n(from.as<double>().data() + state_offset(d, n), hidden, to.begin());
         else
@@ -137,7 +138,7 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
 
 void rnn(const Rnn& op, KernelContext& c) {
   run_recurrent(op, op.functions(), 1, c, [&](const CellWeights& w, const double* x, double* h, double*) {
-    std::vector<double> next(static_cast<size_t>(w.hidden));
+    std::pmr::vector<double> next(static_cast<size_t>(w.hidden), c.scratch());
     for (int64_t i = 0; i < w.hidden; ++i) {
       if ((i & 63) == 0) c.poll();
       next[static_cast<size_t>(i)] = w.apply(0, x[i] + w.recur(i, h));
@@ -149,7 +150,8 @@ void rnn(const Rnn& op, KernelContext& c) {
 void gru(const Gru& op, KernelContext& c) {
   run_recurrent(op, op.functions(), 3, c, [&](const CellWeights& w, const double* x, double* h, double*) {
     const int64_t n = w.hidden;
-    std::vector<double> update(static_cast<size_t>(n)), reset(update), reset_h(update);
+    std::pmr::vector<double> update(static_cast<size_t>(n), c.scratch()), reset(update, c.scratch()),
+        reset_h(update, c.scratch());
     for (int64_t i = 0; i < n; ++i) {
       if ((i & 31) == 0) c.poll();
       const auto at = static_cast<size_t>(i);
@@ -157,7 +159,7 @@ void gru(const Gru& op, KernelContext& c) {
       reset[at] = w.apply(0, x[n + i] + w.recur(n + i, h));
       reset_h[at] = reset[at] * h[i];
     }
-    std::vector<double> next(update);
+    std::pmr::vector<double> next(update, c.scratch());
     for (int64_t i = 0; i < n; ++i) {
       if ((i & 63) == 0) c.poll();
       const auto at = static_cast<size_t>(i);
@@ -174,7 +176,7 @@ void lstm(const Lstm& op, KernelContext& c) {
   run_recurrent(
       op, op.functions(), 4, c, [&](const CellWeights& w, const double* x, double* h, double* state) {
         const int64_t n = w.hidden;
-        std::vector<double> next(static_cast<size_t>(n));
+        std::pmr::vector<double> next(static_cast<size_t>(n), c.scratch());
         const auto peep = [&](int64_t gate, int64_t i, double cell) {
           return w.peepholes ? w.peepholes[gate * n + i] * cell : 0;
         };

@@ -7,21 +7,21 @@
 namespace lathe {
 namespace {
 
-double greatest(const std::vector<double>& x) {
+double greatest(std::span<const double> x) {
   double m = x[0];
   for (double v : x)
     if (v > m || std::isnan(v)) m = v;
   return m;
 }
 
-void softmax_line(std::vector<double>& x) {
+void softmax_line(std::span<double> x) {
   const double m = greatest(x);
   double sum = 0;
   for (double& v : x) sum += v = std::exp(v - m);
   for (double& v : x) v /= sum;
 }
 
-void log_softmax_line(std::vector<double>& x) {
+void log_softmax_line(std::span<double> x) {
   const double m = greatest(x);
   double sum = 0;
   for (double v : x) sum += std::exp(v - m);
@@ -30,7 +30,7 @@ void log_softmax_line(std::vector<double>& x) {
 }
 
 /// 1 at the first of the greatest, else 0.
-void hardmax_line(std::vector<double>& x) {
+void hardmax_line(std::span<double> x) {
   const auto at = std::max_element(x.begin(), x.end()) - x.begin();
   std::fill(x.begin(), x.end(), 0.0);
   x[static_cast<size_t>(at)] = 1;
@@ -43,7 +43,7 @@ void each_line(const Op& op, KernelContext& c) {
   if (out.size() == 0) return;
   const Lines lines(in.shape(), op.axis);
   parallel_lines(c, lines, [&](int64_t begin, int64_t end) {
-    std::vector<double> line(static_cast<size_t>(lines.size));
+    std::pmr::vector<double> line(static_cast<size_t>(lines.size), c.scratch());
     for (int64_t i = begin; i < end; ++i) {
       c.poll();
       load_line(in, lines, i, line.data());
