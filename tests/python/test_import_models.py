@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from support import is_exact, tolerance_of
+from support import Tolerance
 
 np = pytest.importorskip("numpy")
 ort = pytest.importorskip("onnxruntime")
@@ -50,8 +50,8 @@ def contains(inferred, array):
 
 
 def is_close(got, want, tolerance):
-    rtol, atol = tolerance
-    if is_exact(got.dtype, atol):
+    rtol, atol = tolerance.of(want.dtype)
+    if not rtol and not atol:
         return np.array_equal(got, want)
     return got.shape == want.shape and np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
 
@@ -87,7 +87,7 @@ def test_saved_graph_gives_the_recorded_answers(folder, tmp_path):
         got = dict(zip(names, session.run(None, feeds)))
         for name, file in case["outputs"].items():
             want = np.load(folder / file, allow_pickle=True)
-            tolerance = tolerance_of(meta, folder.name, name)
+            tolerance = Tolerance(meta, folder.name, name)
             assert contains(facts["outputs"][name], want), f"inferred {name}: {facts['outputs'][name]}, recorded {want.shape}"
             assert is_close(got[name], want, tolerance), f"case {case['id']}: output {name} differs"
 
