@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <thread>
 
 #include "command.h"
+#include "input_options.h"
 #include "json.h"
 #include "mapped_fault.h"
-#include "model_options.h"
 #include "progress.h"
 #include "text.h"
 
@@ -22,9 +23,15 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   ModelOptions model;
   EngineOptions engine;
-  ShapeOptions shape;
+  InputOptions input;
   double seconds = 3;
-  uint64_t seed = 0;
+  bool profile = false;
+};
+
+/// What the steps of one kernel took, all runs together.
+struct KernelTime {
+  uint64_t steps = 0;
+  double seconds = 0;
 };
 
 struct Measurements {
@@ -36,6 +43,8 @@ struct Measurements {
   int threads = 0;
   MemoryInfo memory;
   std::vector<std::string> assumed;
+  std::vector<std::pair<std::string, KernelTime>> kernels;  // of the profiled runs, worst first
+  size_t profiled_runs = 0;
 
   double percentile(double p) const {
     const auto at = static_cast<size_t>(p * static_cast<double>(runs.size() - 1) + 0.5);
@@ -82,6 +91,46 @@ double idle_processors(Call call) {
   return between / waited;
 }
 
+/// Runs once more with a clock around every step.
+void profile(Context& context, double seconds, Measurements& m) {
+  std::map<std::string, KernelTime, std::less<>> by_kernel;
+  context.on_step([&](const StepRun& s) {
+    auto at = by_kernel.find(s.kernel);
+    if (at == by_kernel.end()) at = by_kernel.emplace(s.kernel, KernelTime()).first;
+    ++at->second.steps;
+    at->second.seconds += s.seconds;
+  });
+  const auto begin = Clock::now();
+  do {
+    context.run();
+    ++m.profiled_runs;
+  } while (seconds_since(begin) < seconds);
+  m.kernels.assign(by_kernel.begin(), by_kernel.end());
+  std::ranges::stable_sort(m.kernels, std::greater{}, [](const auto& k) { return k.second.seconds; });
+}
+
+Json kernels_json(const Measurements& m) {
+  Json list = Json::array();
+  const auto runs = static_cast<double>(m.profiled_runs);
+  for (const auto& [kernel, t] : m.kernels)
+    list.push_back(
+        {{"kernel", kernel}, {"steps", static_cast<double>(t.steps) / runs}, {"seconds", t.seconds / runs}});
+  return list;
+}
+
+void print_kernels(const Measurements& m) {
+  double total = 0;
+  for (const auto& [kernel, t] : m.kernels) total += t.seconds;
+  const auto runs = static_cast<double>(m.profiled_runs);
+  Table t;
+  t.add({"kernel", "steps", "time", "share"});
+  for (const auto& [kernel, k] : m.kernels)
+    t.add({kernel.empty() ? "copy" : kernel, fmt::format("{:.4g}", static_cast<double>(k.steps) / runs),
+           time_text(k.seconds / runs), fmt::format("{:.1f} %", 100 * k.seconds / total)});
+  fmt::print("time in kernels, a run ({} runs with a clock around every step)\n", m.profiled_runs);
+  t.print();
+}
+
 Measurements measure(const Options& o) {
   Measurements m;
   Progress progress("loading " + o.model.model.string());
@@ -100,16 +149,10 @@ Measurements measure(const Options& o) {
   m.build = seconds_since(start);
   m.threads = engine.threads();
 
-  const NamedShapes shapes = complete_shapes(engine.inputs(), o.shape.parse(), &m.assumed);
-  NamedValues inputs;
-  uint64_t seed = o.seed;
-  for (const IoInfo& io : engine.inputs()) {
-    if (io.optional) continue;
-    const auto shape = shapes.find(io.name);
-    if (shape == shapes.end())
-      throw Error(Code::not_supported, "bench", "inputs that are tensors", io.name + ": " + io.type);
-    inputs[io.name] = random_tensor(io.element_type, shape->second, seed++);
-  }
+  const NamedValues inputs = o.input.values(engine, m.assumed);
+  NamedShapes shapes;
+  for (const auto& [name, v] : inputs)
+    if (v.is_tensor()) shapes[name] = v.tensor().shape();
   m.memory = engine.memory(shapes);
 
   progress.now("running " + o.model.model.string());
@@ -127,6 +170,7 @@ Measurements measure(const Options& o) {
   m.total = seconds_since(begin);
   std::sort(m.runs.begin(), m.runs.end());
   m.idle_cpu = idle_processors([&] { context.run(); });
+  if (o.profile) profile(context, o.seconds, m);
   m.peak_resident = peak_resident();
   return m;
 }
@@ -136,24 +180,26 @@ int run(const Options& o, bool json) {
   const Measurements m = measure(o);
   const double throughput = static_cast<double>(m.runs.size()) / m.total;
   if (json) {
-    print({{"model", o.model.model.string()},
-           {"threads", m.threads},
-           {"load_seconds", m.load},
-           {"build_seconds", m.build},
-           {"first_run_seconds", m.first_run},
-           {"runs", m.runs.size()},
-           {"latency_seconds",
-            {{"min", m.runs.front()},
-             {"p50", m.percentile(0.5)},
-             {"p90", m.percentile(0.9)},
-             {"p99", m.percentile(0.99)},
-             {"max", m.runs.back()},
-             {"mean", m.mean()}}},
-           {"runs_per_second", throughput},
-           {"peak_resident_bytes", m.peak_resident},
-           {"planned_bytes", m.memory.total()},
-           {"idle_cpu", m.idle_cpu},
-           {"assumed_one", m.assumed}});
+    Json j({{"model", o.model.model.string()},
+            {"threads", m.threads},
+            {"load_seconds", m.load},
+            {"build_seconds", m.build},
+            {"first_run_seconds", m.first_run},
+            {"runs", m.runs.size()},
+            {"latency_seconds",
+             {{"min", m.runs.front()},
+              {"p50", m.percentile(0.5)},
+              {"p90", m.percentile(0.9)},
+              {"p99", m.percentile(0.99)},
+              {"max", m.runs.back()},
+              {"mean", m.mean()}}},
+            {"runs_per_second", throughput},
+            {"peak_resident_bytes", m.peak_resident},
+            {"planned_bytes", m.memory.total()},
+            {"idle_cpu", m.idle_cpu},
+            {"assumed_one", m.assumed}});
+    if (o.profile) j["kernels"] = kernels_json(m);
+    print(j);
     return success;
   }
   Table t("");
@@ -169,6 +215,7 @@ int run(const Options& o, bool json) {
                                bytes_text(m.memory.total()))});
   t.add({"idle", fmt::format("{:.2f} % of a processor between calls", 100 * m.idle_cpu)});
   t.print();
+  if (o.profile) print_kernels(m);
   if (!m.assumed.empty()) fmt::print("sizes taken as 1 (--shape changes them): {}\n", join(m.assumed, ", "));
   return success;
 }
@@ -179,14 +226,15 @@ void add_bench(CLI::App& app, Command& command) {
   CLI::App* sub =
       declare(app, command, "bench", "Measure a model: load, build, latency, throughput, memory, idling",
               "  lathe bench model.onnx --seconds 1\n"
+              "  lathe bench model.onnx --seconds 1 --profile\n"
               "  lathe bench model.onnx --threads 1 --shape batch=4 --seconds 1 --json\n");
   auto o = std::make_shared<Options>();
   o->model.add_to(sub, true);
-  o->shape.add_to(sub);
+  o->input.add_to(sub);
   sub->add_option("--seconds", o->seconds, "How long to run")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
-  sub->add_option("--seed", o->seed, "Seed of the inputs")->capture_default_str();
+  sub->add_flag("--profile", o->profile, "Also tell the time by kernel, in runs of their own");
   o->engine.add_to(sub);
   sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });
 }

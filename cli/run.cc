@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "command.h"
+#include "input_options.h"
 #include "json.h"
 #include "mapped_fault.h"
-#include "model_options.h"
 #include "progress.h"
 #include "text.h"
 #include "value_files.h"
@@ -20,12 +20,9 @@ namespace {
 struct Options {
   ModelOptions model;
   EngineOptions engine;
-  ShapeOptions shape;
-  std::vector<std::string> inputs;  // NAME=FILE
-  std::filesystem::path input_dir, expect_dir, output_dir;
-  std::string case_name;
+  InputOptions input;
+  std::filesystem::path expect_dir, output_dir;
   double atol = 1e-5, rtol = 1e-3;
-  uint64_t seed = 0;
   std::vector<std::string> taps;
 };
 
@@ -55,57 +52,13 @@ Report report(std::string_view name, const Value& v) {
   return {std::string(name), std::move(j), summary_text(v)};
 }
 
-const IoInfo& input_named(const Engine& engine, const std::string& name) {
-  for (const IoInfo& io : engine.inputs())
-    if (io.name == name) return io;
-  std::vector<std::string> names;
-  for (const IoInfo& io : engine.inputs()) names.push_back(io.name);
-  refuse_argument("--input for one of: " + join(names, ", "), "'" + name + "'");
-}
-
-NamedValues inputs_from_files(const Engine& engine, const Options& o) {
-  NamedValues values;
-  if (!o.input_dir.empty())
-    for (size_t i = 0; i < engine.inputs().size(); ++i) {
-      const IoInfo& io = engine.inputs()[i];
-      if (const auto file = find_value(o.input_dir, o.case_name, io, "input", i))
-        values[io.name] = read_value(*file, io);
-    }
-  for (const std::string& text : o.inputs) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos) refuse_argument("--input NAME=FILE", "'" + text + "'");
-    const IoInfo& io = input_named(engine, text.substr(0, equals));
-    values[io.name] = read_value(text.substr(equals + 1), io);
-  }
-  for (const IoInfo& io : engine.inputs())
-    if (!io.optional && !values.contains(io.name))
-      refuse_argument("a file for every input", "none for '" + io.name + "'",
-                      "--input " + io.name + "=FILE, or no files at all for made-up inputs");
-  return values;
-}
-
-NamedValues inputs_made_up(const Engine& engine, const Options& o, std::vector<std::string>& assumed) {
-  NamedValues values;
-  uint64_t seed = o.seed;
-  const NamedShapes shapes = complete_shapes(engine.inputs(), o.shape.parse(), &assumed);
-  for (const IoInfo& io : engine.inputs()) {
-    if (io.optional) continue;
-    const auto shape = shapes.find(io.name);
-    if (shape == shapes.end())
-      refuse_argument("a file for an input that is no tensor", io.name + ": " + io.type,
-                      "--input " + io.name + "=FILE");
-    values[io.name] = random_tensor(io.element_type, shape->second, seed++);
-  }
-  return values;
-}
-
 /// Compares what has an expectation; returns whether all agree.
 bool compare_outputs(const Engine& engine, const Options& o, const NamedValues& outputs,
                      std::vector<Report>& reports) {
   bool agree = true, any = false;
   for (size_t i = 0; i < engine.outputs().size(); ++i) {
     const IoInfo& io = engine.outputs()[i];
-    const auto file = find_value(o.expect_dir, o.case_name, io, "output", i);
+    const auto file = find_value(o.expect_dir, o.input.case_name, io, "output", i);
     if (!file) continue;
     any = true;
     const Comparison c = compare(outputs.at(io.name), read_value(*file, io), o.atol, o.rtol);
@@ -155,8 +108,7 @@ Outcome execute(const Options& o) {
     return true;
   };
   const Engine engine = make_engine(o.model, build);
-  const bool files = !o.input_dir.empty() || !o.inputs.empty();
-  const NamedValues inputs = files ? inputs_from_files(engine, o) : inputs_made_up(engine, o, out.assumed);
+  const NamedValues inputs = o.input.values(engine, out.assumed);
   for (const auto& [name, v] : inputs) out.inputs.push_back(report(name, v));
 
   progress.now("running " + o.model.model.string());
@@ -189,8 +141,8 @@ Outcome execute(const Options& o) {
 
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json);
-  for (const auto& dir : {o.input_dir, o.expect_dir})
-    if (!dir.empty() && !std::filesystem::is_directory(dir)) refuse_argument("a directory", dir.string());
+  if (!o.expect_dir.empty() && !std::filesystem::is_directory(o.expect_dir))
+    refuse_argument("a directory", o.expect_dir.string());
   const Outcome out = execute(o);
   if (json) {
     Json j{{"model", o.model.model.string()},
@@ -224,20 +176,14 @@ void add_run(CLI::App& app, Command& command) {
                           "  lathe run model.onnx --backend reference --tap '*' --json\n");
   auto o = std::make_shared<Options>();
   o->model.add_to(sub, true);
-  sub->add_option("--input", o->inputs, "An input from a .npy, .json or .pb file (may be repeated)")
-      ->type_name("NAME=FILE");
-  sub->add_option("--inputs", o->input_dir, "A directory with a file for each input: NAME.npy, or input_0.pb")
-      ->type_name("DIR");
+  o->input.add_to(sub);
   sub->add_option("--expect", o->expect_dir,
                   "A directory with the outputs to compare with: NAME.npy, or output_0.pb")
       ->type_name("DIR");
-  sub->add_option("--case", o->case_name, "Files in these directories are named CASE_NAME.npy");
   sub->add_option("--atol", o->atol, "Absolute tolerance of the comparison")->capture_default_str();
   sub->add_option("--rtol", o->rtol, "Relative tolerance of the comparison")->capture_default_str();
   sub->add_option("--output-dir", o->output_dir, "Write each output there, as NAME.npy or NAME.json")
       ->type_name("DIR");
-  o->shape.add_to(sub);
-  sub->add_option("--seed", o->seed, "Seed of made-up inputs")->capture_default_str();
   sub->add_option("--tap", o->taps,
                   "Show (or write, with --output-dir) inner values that fit a shell pattern, those of bodies "
                   "each time that they run")

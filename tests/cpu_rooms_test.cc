@@ -10,6 +10,7 @@
 #include <set>
 
 #include "kernel/facts.h"
+#include "kernel/select.h"
 #include "lathe/engine.h"
 #include "ops/cases.h"
 #include "support/case_model.h"
@@ -104,7 +105,7 @@ void compare(const Tensor& got, const Tensor& want) {
 bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want, int threads,
                 std::vector<Value>* results) {
   const OpCodec& codec = *KernelCatalog::standard().codec_of(k.domain, k.op);
-  const auto op = codec.decode(k.attributes);
+  const auto op = decode_for(kernel, codec, k.attributes), rule = codec.decode(k.attributes);
   std::vector<KernelRequest::Operand> inputs, outputs;
   std::vector<Shape> shapes;
   for (size_t i = 0; i < k.inputs.size(); ++i) {
@@ -129,7 +130,7 @@ bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>&
     for (size_t i = 0; i < k.inputs.size(); ++i)
       if (inputs[i].constant)
         if (auto packed = kernel.pack(op.get(), request, i)) c.pack(i, std::move(*packed));
-  declare_outputs(k, codec, op.get(), c, want);
+  declare_outputs(k, codec, rule.get(), c, want);
   kernel.run(op.get(), c);
   EXPECT_EQ(c.most_workspace, kernel.workspace ? kernel.workspace(op.get(), shapes, threads) : 0);
   EXPECT_TRUE(c.scratch_intact());
@@ -257,6 +258,50 @@ TEST(CpuRooms, Convolutions) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+TEST(CpuRooms, TransposedConvolutions) {
+  using Ints = std::vector<int64_t>;
+  CaseTable t;
+  auto conv = [&](Shape x, Shape w) -> OpCase& {
+    return add(t, "ConvTranspose", describe(x) + describe(w)).random(f32, x).random(f32, w);
+  };
+  conv({2, 3, 5, 6}, {3, 4, 2, 2}).random(f32, {4}).attribute("strides", Ints{2, 2});
+  conv({1, 4, 5, 6}, {4, 2, 3, 3})
+      .attribute("group", int64_t{2})
+      .attribute("strides", Ints{2, 3})
+      .attribute("pads", Ints{1, 0, 2, 1})
+      .attribute("output_padding", Ints{1, 1});
+  conv({1, 6, 7, 9}, {6, 1, 3, 5}).attribute("group", int64_t{6}).attribute("dilations", Ints{2, 1});
+  conv({1, 3, 5, 4}, {3, 2, 4, 4})
+      .attribute("auto_pad", std::string("SAME_UPPER"))
+      .attribute("strides", Ints{2, 2});
+  conv({1, 3, 20}, {3, 5, 4}).attribute("strides", Ints{3}).attribute("pads", Ints{3, 2});
+  conv({2, 2, 3, 4, 5}, {2, 3, 2, 1, 3}).attribute("strides", Ints{1, 2, 2});
+  conv({0, 2, 3, 4}, {2, 3, 2, 2});
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuRooms, EinsumsOfMatrices) {
+  CaseTable t;
+  auto einsum = [&](const char* equation, Shape a, Shape b) {
+    add(t, "Einsum", equation).random(f32, a).random(f32, b).attribute("equation", std::string(equation));
+  };
+  einsum("b h i d, b h j d -> b h i j", {2, 3, 7, 5}, {2, 3, 9, 5});
+  einsum("bhij,bhjd->bhid", {2, 3, 7, 9}, {2, 3, 9, 17});
+  einsum("kim,kn->imn", {6, 3, 4}, {6, 5});
+  einsum("ik,jk", {3, 40}, {5, 40});
+  einsum("i,j->ij", {30}, {4});
+  einsum("ij,ij->", {3, 4}, {3, 4});
+  einsum("bik,bkj->bij", {0, 3, 4}, {0, 4, 2});
+  for (const OpCase& k : t.all()) must(k);
+  CaseTable others;
+  std::swap(t, others);
+  einsum("bij,bjk->ikb", {2, 3, 4}, {2, 4, 5});
+  einsum("ii,ij->j", {3, 3}, {3, 4});
+  einsum("ij,jk->ik", {3, 1}, {4, 5});
+  einsum("...ij,...jk->...ik", {2, 3, 4}, {2, 4, 5});
+  for (const OpCase& k : t.all()) EXPECT_TRUE(check(k).empty()) << k.name;
+}
+
 TEST(CpuRooms, Pools) {
   using Ints = std::vector<int64_t>;
   CaseTable t;
@@ -305,6 +350,17 @@ TEST(CpuRooms, Recurrent) {
           if (batch > 1) k.random(f32, {d, batch, hidden});
           if (batch > 1 && op == "LSTM") k.random(f32, {d, batch, hidden});
           if (batch == 2) k.attribute("clip", 0.5f);
+          if (batch == 15 || batch == 3) {
+            std::vector<std::string> names;
+            for (int64_t i = 0; i < d; ++i)
+              for (const char* f : {"HardSigmoid", "Tanh", "Tanh"})
+                if (names.size() < static_cast<size_t>(d) * (op == "LSTM" ? 3 : 2)) names.push_back(f);
+            if (op == "GRU" && d == 2) names = {"HardSigmoid", "Tanh", "HardSigmoid", "Tanh"};
+            k.attribute("activations", names);
+            if (batch == 3)
+              k.attribute("activation_alpha", std::vector<float>(static_cast<size_t>(d), 0.3f))
+                  .attribute("activation_beta", std::vector<float>(static_cast<size_t>(d), 0.4f));
+          }
           k.attribute("hidden_size", hidden)
               .attribute("direction", direction)
               .outputs_wanted(op == "LSTM" ? 3 : 2);
@@ -354,6 +410,152 @@ TEST(CpuRooms, AlongAnAxis) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+/// Sums of thousands of terms whose rounding errors would add up, in one order or another.
+TEST(CpuRooms, LongSumsKeepTheirDigits) {
+  constexpr int64_t n = 5000;
+  for (const Shape& shape : {Shape{n, 3}, Shape{n, 40}, Shape{1, n}, Shape{2, n}})
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1"}) {
+      const int64_t axis = shape[0] == n ? 0 : 1;
+      CaseTable t;
+      OpCase& k = add(t, op, describe(shape)).random(f32, shape, 1, 2);
+      k.input<int64_t>({1}, {axis}).as_constant();
+      const Tensor want = run_reference(k)[0].tensor();
+      for (const auto& kernel : KernelCatalog::standard().all()) {
+        if (kernel->op != op || kernel->backend != "cpu" || !usable(*kernel)) continue;
+        std::vector<Value> got;
+        ASSERT_TRUE(run_kernel(*kernel, k, {Value(want)}, 1, &got));
+        for (size_t i = 0; i < static_cast<size_t>(want.size()); ++i) {
+          const double w = want.as<float>()[i];
+          EXPECT_NEAR(got[0].tensor().as<float>()[i], w, 4 * 0x1p-24 * w) << kernel->name << describe(shape);
+        }
+      }
+    }
+}
+
+TEST(CpuRooms, MovesOfElements) {
+  CaseTable t;
+  using Ints = std::vector<int64_t>;
+  const auto numbers = [](OpCase& k, const Ints& list) {
+    k.input<int64_t>({static_cast<int64_t>(list.size())}, list);
+  };
+  for (DataType type : {f32, DataType::int8, DataType::float16, DataType::int64}) {
+    for (int64_t axis : {0, 1, -1}) {
+      Shape part{3, 4, 5};
+      OpCase& joined = add(t, "Concat", "axis").random(type, part).attribute("axis", axis);
+      part[static_cast<size_t>(axis < 0 ? 2 : axis)] = 0;
+      joined.random(type, part);
+      part[static_cast<size_t>(axis < 0 ? 2 : axis)] = 70;
+      joined.random(type, part);
+      add(t, "Split", "even")
+          .random(type, {6, 8, 10})
+          .attribute("axis", axis)
+          .attribute("num_outputs", int64_t{2})
+          .outputs_wanted(2);
+      OpCase& gathered = add(t, "Gather", "some").random(type, {4, 5, 7}).attribute("axis", axis);
+      gathered.input<int64_t>({2, 3}, {3, -1, 0, 2, -4, 1});
+    }
+    for (const auto& [starts, ends, steps] :
+         std::vector<std::array<Ints, 3>>{{{{0, 1, 2}, {5, 4, 9}, {1, 1, 1}}},
+                                          {{{-1, 0, 1}, {-99, 99, 99}, {-2, 3, 2}}},
+                                          {{{0, 2, 0}, {99, 2, 99}, {1, 1, 1}}}}) {
+      OpCase& k = add(t, "Slice", "three axes").random(type, {6, 5, 300});
+      numbers(k, starts);
+      numbers(k, ends);
+      numbers(k, {0, 1, 2});
+      numbers(k, steps);
+    }
+    for (const Shape& shape : {Shape{1, 5, 1}, Shape{3, 1, 200}, Shape{}, Shape{3, 5, 200}})
+      numbers(add(t, "Expand", describe(shape)).random(type, shape), {2, 3, 5, 200});
+    numbers(add(t, "Tile", "all").random(type, {2, 3, 40}), {3, 1, 2});
+    numbers(add(t, "Tile", "none").random(type, {2, 3, 4}), {3, 0, 2});
+    for (std::string mode : {"constant", "edge", "reflect", "wrap"})
+      for (const Ints& pads : {Ints{0, 1, 2, 0, 3, 1}, Ints{1, -1, 7, 0, 2, -3}, Ints{0, 0, 0, 0, 0, 0},
+                               Ints{-1, -2, -1, -1, 0, -1}}) {
+        OpCase& k = add(t, "Pad", mode).random(type, {4, 5, 6}).attribute("mode", mode);
+        numbers(k, pads);
+        if (mode == "constant" && type != f32) k.random(type, {});
+      }
+    for (std::string mode : {"DCR", "CRD"})
+      for (const char* op : {"DepthToSpace", "SpaceToDepth"})
+        add(t, op, mode)
+            .random(type, {2, 18, 6, 9})
+            .attribute("blocksize", int64_t{3})
+            .attribute("mode", mode);
+  }
+  for (const OpCase& k : t.all())
+    EXPECT_EQ(check(k).size(), k.op == "Pad" && k.name == "wrap" ? 0u : 1u) << k.op << k.name;
+}
+
+TEST(CpuRooms, Resizes) {
+  using Floats = std::vector<float>;
+  CaseTable t;
+  for (std::string mode : {"nearest", "linear"})
+    for (std::string coordinates : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"})
+      for (const Floats& scales :
+           {Floats{1, 1, 2, 2}, Floats{1, 1, 0.6f, 1.7f}, Floats{1, 2, 1, 1}, Floats{1, 1, 3, 1}}) {
+        OpCase& k = add(t, "Resize", mode + " " + coordinates).random(f32, {2, 3, 7, 9}).absent();
+        k.input<float>({4}, scales).as_constant();
+        k.attribute("mode", mode).attribute("coordinate_transformation_mode", coordinates);
+        if (mode == "nearest" && scales[2] == 2) k.attribute("nearest_mode", std::string("floor"));
+      }
+  add(t, "Resize", "bytes")
+      .random(DataType::uint8, {1, 2, 5, 6}, 0, 255)
+      .absent()
+      .input<float>({4}, {1, 1, 1.5f, 2});
+  add(t, "Resize", "sizes").random(f32, {1, 2, 5, 6}).absent().absent().input<int64_t>({4}, {1, 2, 11, 3});
+  add(t, "Resize", "volume")
+      .random(f32, {1, 2, 3, 4, 5})
+      .absent()
+      .input<float>({5}, {1, 1, 2, 2, 2})
+      .attribute("mode", std::string("linear"));
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
+}
+
+TEST(CpuRooms, NarrowTypes) {
+  CaseTable t;
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> special{0.5f,   1.5f,  -2.5f, 127.5f, 1e9f, -1e9f, 3e18f,
+                                   -9e18f, 1e30f, inf,   -inf,   nan,  -0.0f, 254.9f};
+  for (int64_t to : {1, 2, 3, 6, 7, 9}) {
+    add(t, "Cast", "special").input<float>({14}, special).attribute("to", to);
+    for (DataType from :
+         {DataType::int32, DataType::int64, DataType::int8, DataType::uint8, DataType::boolean})
+      add(t, "Cast", "from " + std::string(name_of(from)))
+          .random(from, {3, 70}, -300, 300)
+          .attribute("to", to);
+  }
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
+  CaseTable q;
+  for (DataType type : {DataType::int8, DataType::uint8}) {
+    const auto zeros = [&](OpCase& k, Shape shape) {
+      k.random(type, std::move(shape), type == DataType::int8 ? -100 : 0, 100);
+    };
+    OpCase& one =
+        add(q, "QuantizeLinear", "one scale").random(f32, {3, 300}, -2, 2).input<float>({}, {0.013f});
+    zeros(one, {});
+    OpCase& odd = add(q, "QuantizeLinear", "special").input<float>({14}, special).input<float>({}, {1});
+    zeros(odd, {});
+    for (int64_t axis : {0, 1, -1}) {
+      const int64_t n = axis == 0 ? 2 : axis == 1 ? 5 : 37;
+      OpCase& many = add(q, "QuantizeLinear", "axis")
+                         .random(f32, {2, 5, 37}, -2, 2)
+                         .random(f32, {n}, 0.01, 0.1)
+                         .attribute("axis", axis);
+      zeros(many, {n});
+      OpCase& back = add(q, "DequantizeLinear", "axis")
+                         .random(type, {2, 5, 37}, 0, 100)
+                         .random(f32, {n}, 0.01, 0.1)
+                         .attribute("axis", axis);
+      zeros(back, {n});
+    }
+  }
+  add(q, "DequantizeLinear", "int32")
+      .input<int32_t>({4}, {INT32_MAX, INT32_MIN, 5, -7})
+      .random(f32, {1})
+      .input<int32_t>({1}, {0});
+  for (const OpCase& k : q.all()) EXPECT_FALSE(check(k).empty()) << k.name;
+}
+
 TEST(CpuRooms, Transposes) {
   CaseTable t;
   using Ints = std::vector<int64_t>;
@@ -393,9 +595,38 @@ TEST(CpuRooms, Elementwise) {
     add(t, op, "broadcast").random(f32, {2, 3, 1, 9}, 1, 2).random(f32, {3, 5, 1}, 1, 2);
   for (std::string op : {"Add", "Sub", "Mul"})
     add(t, op, "integers").input<int64_t>({2, 1}, {3, -4}).input<int64_t>({3}, {7, 0, INT64_MAX});
-  for (float e : {2.0f, 3.0f, 1.0f, -1.0f})
+  for (float e : {2.0f, 3.0f, 1.0f, -1.0f, 0.5f, 1.7f})
     add(t, "Pow", std::to_string(e)).random(f32, {19}, 0.5, 3).input<float>({}, {e}).as_constant();
+  add(t, "Pow", "broadcast").random(f32, {5, 19}, 0.5, 3).random(f32, {5, 1}, -3, 3);
+  add(t, "Pow", "signs")
+      .input<float>({6}, {-2, -2, 0, 0, -0.0f, 2})
+      .input<float>({6}, {3, 0.5f, 0, -1, 3, -1e3f});
   for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuRooms, IntegersAndTruths) {
+  CaseTable t;
+  const std::vector<int64_t> wide{3, -4, 0, INT64_MAX, INT64_MIN, -1};
+  const std::vector<bool> truths{true, false, false, true, true, false};
+  for (std::string op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}) {
+    add(t, op, "int64").input<int64_t>({6}, wide).input<int64_t>({6, 1}, wide);
+    add(t, op, "int32").input<int32_t>({3}, {1, 2, 3}).input<int32_t>({}, {2});
+    add(t, op, "NaN").input<float>({3}, {1, NAN, -0.0f}).input<float>({3}, {1, NAN, 0});
+  }
+  for (std::string op : {"And", "Or", "Xor"})
+    add(t, op, "both").input<bool>({6}, truths).input<bool>({6, 1}, truths);
+  add(t, "Not", "six").input<bool>({6}, truths);
+  for (std::string op : {"Neg", "Abs"}) {
+    add(t, op, "int64").input<int64_t>({6}, wide);
+    add(t, op, "int32").input<int32_t>({3}, {INT32_MIN, 5, -5});
+  }
+  add(t, "Div", "int64").input<int64_t>({6}, wide).input<int64_t>({4, 1}, {-1, 7, -3, INT64_MIN});
+  add(t, "ScatterND", "rows").random(f32, {4, 5, 6}).input<int64_t>({2, 1}, {3, -4}).random(f32, {2, 5, 6});
+  add(t, "ScatterND", "elements")
+      .random(DataType::int8, {4, 5})
+      .input<int64_t>({3, 2}, {0, 1, 3, -1, 0, 1})
+      .random(DataType::int8, {3});
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.op << k.name;
 }
 
 }  // namespace

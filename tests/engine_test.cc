@@ -176,6 +176,22 @@ TEST(Engine, TapsHaveTheNamesOfTheFile) {
                       {"sum", {-5, 7, 9}}, {"unused", {5, -7, -9}}, {"b", {-10, 0, 0}}}));
 }
 
+TEST(Engine, TellsEveryStepOfARun) {
+  const Engine e = Engine::build(perceptron());
+  Context c = e.create_context();
+  vector<std::string> seen, steps;
+  for (const StepInfo& s : e.steps()) steps.push_back(s.node + " " + s.op + " " + s.kernel);
+  c.on_step([&](const StepRun& s) {
+    EXPECT_GT(s.seconds, 0);
+    seen.push_back(std::string(s.node) + " " + std::string(s.op) + " " + std::string(s.kernel));
+  });
+  c.run({{"x", floats({1, 2}, {1, 1})}});
+  EXPECT_EQ(seen, steps);
+  c.on_step(nullptr);
+  c.run({{"x", floats({1, 2}, {1, 1})}});
+  EXPECT_EQ(seen.size(), steps.size());
+}
+
 TEST(Engine, IsBuiltFromOneModelInManyThreads) {
   const onnx::Model model = perceptron();
   vector<std::thread> threads;

@@ -103,6 +103,12 @@ struct StepInfo {
   std::vector<std::string> refusals;  // "softmax.avx512: only float32"
 };
 
+/// One step of a run, as Context::on_step tells it; the names are valid during the call.
+struct StepRun {
+  std::string_view node, op, kernel;  // no kernel: a copy between memory spaces
+  double seconds = 0;                 // without the steps of its bodies, which are told on their own
+};
+
 class Context;
 
 /// Immutable, thread-safe, cheap to copy (shares).
@@ -124,8 +130,8 @@ class LATHE_API Engine {
 
   /// Peak bytes that our allocators will hold in one run of a fresh context at these input shapes (missing
   /// symbols: bad_argument names them). Exact where all shapes follow from the inputs'. Else an upper bound,
-  /// all branches of an If together, of all but the values in `uncounted`; not exact either for runs into
-  /// bound memory.
+  /// all branches of an If together, of all but the values in `uncounted` and the scratch of kernels
+  /// that ask for no workspace; not exact either for runs into bound memory.
   MemoryInfo memory(const NamedShapes& input_shapes) const;
   /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;
@@ -165,6 +171,8 @@ class LATHE_API Context {
   /// Calls back with every tapped inner value of the next runs, under its name in the file; those of bodies
   /// (If, Loop, Scan) each time that they run. Does not change the outputs.
   void on_tap(std::function<void(std::string_view name, const Value& value)> listener);
+  /// Calls back after every step of the next runs, with its time. Null: no longer.
+  void on_step(std::function<void(const StepRun& step)> listener);
   /// Bytes held now and at most since creation by this context's allocators.
   uint64_t memory_in_use() const;
   uint64_t memory_peak() const;

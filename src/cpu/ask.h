@@ -30,6 +30,11 @@ Verdict ask_float32(const Op&, const KernelRequest& r) {
   return Verdict::yes();
 }
 
+/// For kernels that only move elements: bytes, not bits or strings.
+inline Verdict refuse_unless_movable(const KernelRequest& r) {
+  return bits_of(r.inputs[0].type) < 8 ? Verdict::no("elements are not of whole bytes") : Verdict::yes();
+}
+
 inline bool has_input(const KernelRequest& r, size_t i) { return i < r.inputs.size() && r.inputs[i].present; }
 inline bool has_input(const KernelContext& c, size_t i) { return i < c.inputs() && c.has(i); }
 inline const Tensor* constant_input(const KernelRequest& r, size_t i) {

@@ -27,6 +27,14 @@ bool is_depthwise(const ConvShape& s) {
   return s.in_channels == s.groups && s.out_channels == s.groups && fits_planes(s);
 }
 
+/// An innermost axis of one pixel goes to the front, so that rows are long.
+ConvShape turned(ConvShape s) {
+  for (int i = 0; i < 2 && s.in[2] == 1 && s.out[2] == 1 && s.kernel[2] == 1 && s.pad[2] == 0; ++i)
+    for (auto* axes : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad})
+      std::rotate(std::begin(*axes), std::begin(*axes) + 2, std::end(*axes));
+  return s;
+}
+
 /// Axes that the kernel does not reach across are one axis; pixels without patches are a plain product.
 ConvShape flattened(ConvShape s) {
   for (int a = 0; a < 3; ++a)
@@ -139,7 +147,8 @@ void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* we
     pack_whole_a(g, to + i * packed_a_size(rows, depth), {weights + i * rows * depth, depth, 1}, rows, depth);
 }
 
-size_t conv_workspace(const GemmKernels& g, const ConvShape& shape, int threads) {
+size_t conv_workspace(const GemmKernels& g, const ConvShape& given, int threads) {
+  const ConvShape shape = turned(given);
   if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return 0;
   const ConvShape s = flattened(shape);
   if (is_depthwise(shape)) return planes_workspace(shape, threads);
@@ -147,8 +156,9 @@ size_t conv_workspace(const GemmKernels& g, const ConvShape& shape, int threads)
   return static_cast<size_t>(slots * block_pixels * patch_depth(s)) * sizeof(float);
 }
 
-void conv(Isa isa, const ConvShape& shape, const float* x, const float* weights, const float* bias, float* y,
+void conv(Isa isa, const ConvShape& given, const float* x, const float* weights, const float* bias, float* y,
           void* workspace, KernelContext& c) {
+  const ConvShape shape = turned(given);
   if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return;
   if (is_depthwise(shape))
     return planes(conv_kernels(isa).weighted_sum,

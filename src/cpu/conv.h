@@ -81,7 +81,7 @@ struct PlaneLayout {
   int64_t row;      // floats of an input row
 };
 
-inline constexpr int64_t most_plane_taps = 128;
+inline constexpr int64_t most_plane_taps = 256;
 /// Can each channel be worked on by itself, in padded rows in scratch? Follows from the kernel and its
 /// attributes alone.
 bool fits_planes(const ConvShape& s);

@@ -23,38 +23,62 @@ LATHE_INLINE void copy_pixels(float* to, const float* row, int64_t width, int64_
   if (stride == 1) {
     copy_run(to + first, row + from + first, last - first);
   } else {
-    for (int64_t i = first; i < last; ++i) to[i] = row[from + i * stride];
+    int64_t i = first;
+    if (stride == 2)
+      for (; i + Vec::width <= last && from + 2 * (i + Vec::width) <= width; i += Vec::width)
+        store(to + i, load_even(row + from + 2 * i));
+    for (; i < last; ++i) to[i] = row[from + i * stride];
   }
   if (last < n) fill_run(to + last, n - last, outside);
 }
 
-void patches(const Patches& p) {
+/// One run through all taps of all channels of the block.
+LATHE_INLINE void patch_run(const Patches& p, const PatchRun& run) {
   const ConvShape& s = *p.shape;
   int64_t tap[3] = {p.k0 / (s.kernel[2] * s.kernel[1]) % s.kernel[0], p.k0 / s.kernel[2] % s.kernel[1],
                     p.k0 % s.kernel[2]};
+  int64_t at[3];
+  for (int a = 0; a < 3; ++a) at[a] = run.at[a] * s.stride[a] - s.pad[a];
+  // No tap of the run leaves the row.
+  const bool within =
+      s.stride[2] == 1 && at[2] >= 0 && at[2] + (s.kernel[2] - 1) * s.dilation[2] + run.length <= s.in[2];
   const float* channel = p.image + p.k0 / s.taps() * s.in_pixels();
-  float* to = p.to;
+  float* to = p.to + run.to;
+  const float* row = nullptr;  // of this tap; null: outside
+  const auto find_row = [&] {
+    const int64_t z = at[0] + tap[0] * s.dilation[0], y = at[1] + tap[1] * s.dilation[1];
+    const bool outside = z < 0 || z >= s.in[0] || y < 0 || y >= s.in[1];
+    row = outside ? nullptr : channel + (z * s.in[1] + y) * s.in[2];
+  };
+  find_row();
   for (int64_t k = p.k0; k < p.k1; ++k, to += p.panel_columns) {
-    for (int64_t r = 0; r < p.run_count; ++r) {
-      const PatchRun& run = p.runs[r];
-      const int64_t z = run.at[0] * s.stride[0] - s.pad[0] + tap[0] * s.dilation[0];
-      const int64_t y = run.at[1] * s.stride[1] - s.pad[1] + tap[1] * s.dilation[1];
-      const int64_t x = run.at[2] * s.stride[2] - s.pad[2] + tap[2] * s.dilation[2];
-      if (run.empty || z < 0 || z >= s.in[0] || y < 0 || y >= s.in[1])
-        fill_run(to + run.to, run.length, 0);
-      else
-        copy_pixels(to + run.to, channel + (z * s.in[1] + y) * s.in[2], s.in[2], x, s.stride[2], run.length);
-    }
-    if (++tap[2] == s.kernel[2]) {
-      tap[2] = 0;
-      if (++tap[1] == s.kernel[1]) {
-        tap[1] = 0;
-        if (++tap[0] == s.kernel[0]) {
-          tap[0] = 0;
-          channel += s.in_pixels();
-        }
+    const int64_t x = at[2] + tap[2] * s.dilation[2];
+    if (!row)
+      fill_run(to, run.length, 0);
+    else if (within)
+      copy_run(to, row + x, run.length);
+    else
+      copy_pixels(to, row, s.in[2], x, s.stride[2], run.length);
+    if (++tap[2] < s.kernel[2]) continue;
+    tap[2] = 0;
+    if (++tap[1] == s.kernel[1]) {
+      tap[1] = 0;
+      if (++tap[0] == s.kernel[0]) {
+        tap[0] = 0;
+        channel += s.in_pixels();
       }
     }
+    find_row();
+  }
+}
+
+void patches(const Patches& p) {
+  for (int64_t r = 0; r < p.run_count; ++r) {
+    const PatchRun& run = p.runs[r];
+    if (!run.empty)
+      patch_run(p, run);
+    else
+      for (int64_t k = 0; k < p.k1 - p.k0; ++k) fill_run(p.to + run.to + k * p.panel_columns, run.length, 0);
   }
 }
 

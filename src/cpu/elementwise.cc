@@ -95,8 +95,8 @@ void apply_binary(Isa isa, BinaryOp op, const float* x, const Shape& x_shape, co
 
 namespace {
 
-template <class T>
-T combined(BinaryOp op, T x, T y) {
+template <BinaryOp op, class T>
+T combined(T x, T y) {
   using U = std::make_unsigned_t<T>;
   switch (op) {
     case BinaryOp::add:
@@ -117,11 +117,21 @@ T combined(BinaryOp op, T x, T y) {
 template <class T>
 void apply_binary_integer(BinaryOp op, const T* x, const Shape& x_shape, const T* y, const Shape& y_shape,
                           T* to, KernelContext& c) {
-  const Broadcast b(x_shape, y_shape);
-  const int64_t step_x = b.left.back(), step_y = b.right.back();
-  for_each_row(b, c, [&](int64_t left, int64_t right, int64_t at, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) to[at + i] = combined(op, x[left + i * step_x], y[right + i * step_y]);
-  });
+  const auto apply = [&]<BinaryOp function>() {
+    map_pairs(x, x_shape, y, y_shape, to, c, combined<function, T>);
+  };
+  switch (op) {
+    case BinaryOp::add:
+      return apply.template operator()<BinaryOp::add>();
+    case BinaryOp::subtract:
+      return apply.template operator()<BinaryOp::subtract>();
+    case BinaryOp::multiply:
+      return apply.template operator()<BinaryOp::multiply>();
+    case BinaryOp::minimum:
+      return apply.template operator()<BinaryOp::minimum>();
+    default:
+      return apply.template operator()<BinaryOp::maximum>();
+  }
 }
 template void apply_binary_integer(BinaryOp, const int32_t*, const Shape&, const int32_t*, const Shape&,
                                    int32_t*, KernelContext&);

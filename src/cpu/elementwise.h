@@ -70,6 +70,23 @@ struct Broadcast {
 void for_each_row(const Broadcast& b, KernelContext& c,
                   FunctionRef<void(int64_t, int64_t, int64_t, int64_t)> f);
 
+/// to[i] = f(x[i], y[i]) with broadcasting, as loops that compilers turn into vectors.
+template <class T, class R, class F>
+void map_pairs(const T* x, const Shape& x_shape, const T* y, const Shape& y_shape, R* to, KernelContext& c,
+               F f) {
+  const Broadcast b(x_shape, y_shape);
+  for_each_row(b, c, [&](int64_t left, int64_t right, int64_t at, int64_t n) {
+    const T *l = x + left, *r = y + right;
+    R* const out = to + at;
+    if (b.form == RowForm::both)
+      for (int64_t i = 0; i < n; ++i) out[i] = f(l[i], r[i]);
+    else if (b.form == RowForm::left_single)
+      for (int64_t i = 0; i < n; ++i) out[i] = f(*l, r[i * b.right.back()]);
+    else
+      for (int64_t i = 0; i < n; ++i) out[i] = f(l[i], *r);
+  });
+}
+
 void apply_binary(Isa isa, BinaryOp op, const float* x, const Shape& x_shape, const float* y,
                   const Shape& y_shape, float* to, KernelContext& c);
 /// Integers wrap around. Only add, subtract, multiply, minimum and maximum; T is int32_t or int64_t.

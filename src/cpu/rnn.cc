@@ -161,7 +161,9 @@ class Direction {
             .c = scratch_ + at_.cell + b * s_.hidden,
             .y = run_.y ? output(i, b) : nullptr,
             .hidden = s_.hidden,
-            .clip = run_.clip};
+            .clip = run_.clip,
+            .slope = run_.slope,
+            .offset = run_.offset};
   }
 
   const GemmKernels& g_;

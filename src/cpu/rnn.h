@@ -1,6 +1,6 @@
-// LSTM and GRU for float32 with the usual activations (sigmoid for gates, tanh for states). All inputs go
-// through one matrix product; each step then is a product of the states with the packed recurrent weights and
-// a pass over the gates.
+// LSTM and GRU for float32 with the usual activations (sigmoid, hard or not, for gates, tanh for states). All
+// inputs go through one matrix product; each step then is a product of the states with the packed recurrent
+// weights and a pass over the gates.
 #pragma once
 
 #include "cpu/gemm.h"
@@ -29,6 +29,8 @@ struct Recurrence {
   bool backward = false;             // of the first direction; the second always is
   bool linear_before_reset = false;  // GRU
   float clip = 0;                    // bounds of what goes into the activations; 0: none
+  /// Of a hard sigmoid for the gates, max(0, min(1, slope x + offset)); a slope of 0: the sigmoid.
+  float slope = 0, offset = 0;
   const float* x = nullptr;          // [steps, batch, input]
   const float* w = nullptr;          // packed
   const float* r = nullptr;          // packed
@@ -51,7 +53,7 @@ struct GateStep {
   float* c = nullptr;
   float* y = nullptr;  // where h goes as well, or null
   int64_t hidden = 0;
-  float clip = 0;
+  float clip = 0, slope = 0, offset = 0;
 };
 struct RecurrentKernels {
   void (*lstm)(const GateStep&) = nullptr;

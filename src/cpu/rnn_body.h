@@ -7,6 +7,10 @@ LATHE_INLINE Vec gate(const GateStep& s, int64_t at, int64_t n, Vec bound) {
 LATHE_INLINE Vec bound_of(const GateStep& s) {
   return set(s.clip > 0 ? s.clip : std::numeric_limits<float>::infinity());
 }
+template <bool Hard>
+LATHE_INLINE Vec open(const GateStep& s, Vec x) {
+  return Hard ? min(set(1.0f), max(zero(), fma(set(s.slope), x, set(s.offset)))) : sigmoid(x);
+}
 LATHE_INLINE void put_state(const GateStep& s, int64_t i, Vec h, int64_t n) {
   store_first(s.h + i, h, n);
   if (s.y) store_first(s.y + i, h, n);
@@ -16,12 +20,13 @@ LATHE_INLINE int64_t lanes_at(const GateStep& s, int64_t i) {
 }
 
 /// Gates in the order input, output, forget, cell.
+template <bool Hard>
 void lstm(const GateStep& s) {
   const Vec bound = bound_of(s);
   for (int64_t i = 0; i < s.hidden; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
-    const Vec in = sigmoid(gate(s, i, n, bound)), out = sigmoid(gate(s, s.hidden + i, n, bound));
-    const Vec forget = sigmoid(gate(s, 2 * s.hidden + i, n, bound)),
+    const Vec in = open<Hard>(s, gate(s, i, n, bound)), out = open<Hard>(s, gate(s, s.hidden + i, n, bound));
+    const Vec forget = open<Hard>(s, gate(s, 2 * s.hidden + i, n, bound)),
               candidate = tanh(gate(s, 3 * s.hidden + i, n, bound));
     const Vec cell = fma(forget, load_first(s.c + i, n), in * candidate);
     store_first(s.c + i, cell, n);
@@ -30,26 +35,33 @@ void lstm(const GateStep& s) {
 }
 
 /// Gates in the order update, reset, hidden.
+template <bool Hard>
 void gru_reset(const GateStep& s) {
   const Vec bound = bound_of(s);
   for (int64_t i = 0; i < s.hidden; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
-    store_first(s.y + i, sigmoid(gate(s, s.hidden + i, n, bound)) * load_first(s.h + i, n), n);
+    store_first(s.y + i, open<Hard>(s, gate(s, s.hidden + i, n, bound)) * load_first(s.h + i, n), n);
   }
 }
 
-template <bool Linear>
+template <bool Linear, bool Hard>
 void gru(const GateStep& s) {
   const Vec bound = bound_of(s);
   for (int64_t i = 0; i < s.hidden; i += Vec::width) {
     const int64_t n = lanes_at(s, i), at = 2 * s.hidden + i;
-    const Vec update = sigmoid(gate(s, i, n, bound)), h = load_first(s.h + i, n);
-    const Vec reset = Linear ? sigmoid(gate(s, s.hidden + i, n, bound)) : set(1.0f);
+    const Vec update = open<Hard>(s, gate(s, i, n, bound)), h = load_first(s.h + i, n);
+    const Vec reset = Linear ? open<Hard>(s, gate(s, s.hidden + i, n, bound)) : set(1.0f);
     const Vec candidate =
         tanh(min(bound, max(negate(bound), fma(reset, load_first(s.r + at, n), load_first(s.x + at, n)))));
     put_state(s, i, fma(update, h - candidate, candidate), n);
   }
 }
 
-constexpr RecurrentKernels table{
-    .lstm = lstm, .gru_reset = gru_reset, .gru = gru<false>, .gru_linear = gru<true>};
+template <void (*soft)(const GateStep&), void (*hard)(const GateStep&)>
+void either(const GateStep& s) {
+  (s.slope != 0 ? hard : soft)(s);
+}
+constexpr RecurrentKernels table{.lstm = either<lstm<false>, lstm<true>>,
+                                 .gru_reset = either<gru_reset<false>, gru_reset<true>>,
+                                 .gru = either<gru<false, false>, gru<false, true>>,
+                                 .gru_linear = either<gru<true, false>, gru<true, true>>};

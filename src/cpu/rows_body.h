@@ -9,6 +9,7 @@ LATHE_INLINE Vec load_filled(const float* p, int64_t n, float fill) {
 }
 
 struct Sum {
+  static constexpr bool rounds = true;
   static constexpr float neutral = 0;
   static LATHE_INLINE Vec add(Vec sum, Vec x) { return sum + x; }
   static LATHE_INLINE Vec join(Vec a, Vec b) { return a + b; }
@@ -22,6 +23,7 @@ struct SumOfAbsolutes : Sum {
 };
 // NaN wins: min and max give their second operand where one is NaN, so a first one that is NaN is put back.
 struct Maximum {
+  static constexpr bool rounds = false;
   static constexpr float neutral = -std::numeric_limits<float>::infinity();
   static LATHE_INLINE Vec add(Vec a, Vec b) { return select(is_nan(a), a, max(a, b)); }
   static LATHE_INLINE Vec join(Vec a, Vec b) { return add(a, b); }
@@ -30,6 +32,7 @@ struct Maximum {
   }
 };
 struct Minimum {
+  static constexpr bool rounds = false;
   static constexpr float neutral = std::numeric_limits<float>::infinity();
   static LATHE_INLINE Vec add(Vec a, Vec b) { return select(is_nan(a), a, min(a, b)); }
   static LATHE_INLINE Vec join(Vec a, Vec b) { return add(a, b); }
@@ -38,30 +41,65 @@ struct Minimum {
   }
 };
 
+/// Terms that are joined as they come before they go into a Total.
+constexpr int64_t terms_together = 16;
+
+/// The result so far, lane by lane. What rounding takes from a long sum is kept beside it and put back at the
+/// end: models that subtract two sums (a variance as E[x^2] - E[x]^2) have few digits to lose.
+template <class Op>
+struct Total {
+  Vec sum, lost;
+
+  LATHE_INLINE void take(Vec x) {
+    const Vec before = sum;
+    sum = Op::join(sum, x);
+    if constexpr (Op::rounds) {
+      const Vec taken = sum - before;
+      lost = lost + ((before - (sum - taken)) + (x - taken));
+    }
+  }
+  // Infinities leave NaN beside them.
+  LATHE_INLINE Vec value() const { return Op::rounds ? select(is_nan(lost), sum, sum + lost) : sum; }
+};
+
 template <class Op>
 float reduce_row(const float* x, int64_t n) {
   constexpr int sums = 4;
-  Vec s[sums];
-  LATHE_UNROLL
-  for (int i = 0; i < sums; ++i) s[i] = set(Op::neutral);
-  for (; n >= sums * Vec::width; n -= sums * Vec::width, x += sums * Vec::width) {
+  Total<Op> total{set(Op::neutral), zero()};
+  while (n > 0) {
+    Vec s[sums];
     LATHE_UNROLL
-    for (int i = 0; i < sums; ++i) s[i] = Op::add(s[i], load(x + i * Vec::width));
+    for (int i = 0; i < sums; ++i) s[i] = set(Op::neutral);
+    int64_t together = terms_together;
+    for (; n >= sums * Vec::width && together > 0;
+         n -= sums * Vec::width, x += sums * Vec::width, --together) {
+      LATHE_UNROLL
+      for (int i = 0; i < sums; ++i) s[i] = Op::add(s[i], load(x + i * Vec::width));
+    }
+    if (together > 0) {  // the end of the row
+      for (; n >= Vec::width; n -= Vec::width, x += Vec::width) s[0] = Op::add(s[0], load(x));
+      if (n > 0) s[1] = Op::add(s[1], load_filled(x, n, Op::neutral));
+      n = 0;
+    }
+    total.take(Op::join(Op::join(s[0], s[1]), Op::join(s[2], s[3])));
   }
-  for (; n >= Vec::width; n -= Vec::width, x += Vec::width) s[0] = Op::add(s[0], load(x));
-  if (n > 0) s[1] = Op::add(s[1], load_filled(x, n, Op::neutral));
-  return Op::across(Op::join(Op::join(s[0], s[1]), Op::join(s[2], s[3])));
+  return Op::across(total.value());
 }
 
 template <class Op>
 void reduce_columns(const float* x, float* y, int64_t n, int64_t stride, int64_t width) {
-  Vec s = set(Op::neutral);
-  if (width == Vec::width) {
-    for (int64_t i = 0; i < n; ++i) s = Op::add(s, load(x + i * stride));
-  } else {
-    for (int64_t i = 0; i < n; ++i) s = Op::add(s, load_first(x + i * stride, width));
+  Total<Op> total{set(Op::neutral), zero()};
+  for (int64_t i = 0; i < n; i += terms_together, x += terms_together * stride) {
+    const int64_t terms = n - i < terms_together ? n - i : terms_together;
+    Vec s = set(Op::neutral);
+    if (width == Vec::width) {
+      for (int64_t k = 0; k < terms; ++k) s = Op::add(s, load(x + k * stride));
+    } else {
+      for (int64_t k = 0; k < terms; ++k) s = Op::add(s, load_first(x + k * stride, width));
+    }
+    total.take(s);
   }
-  store_first(y, s, width);
+  store_first(y, total.value(), width);
 }
 
 void softmax(const float* x, float* y, int64_t n, bool logarithm) {

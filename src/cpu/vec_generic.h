@@ -1,4 +1,5 @@
 // Vec for any machine, on the compilers' vector extension, and the vocabulary that every Vec speaks:
+//   load_even(p) is p[0], p[2], p[4] …; it may read the 2 * width floats from p on;
 //   load_first / store_first touch the first n in [0, width] elements only (others read as 0);
 //   min and max give b where either is NaN; comparisons with NaN are false; fma may round twice where the
 //   machine has none; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa
@@ -25,6 +26,7 @@ LATHE_INLINE Vec load(const float* p) {
   return x;
 }
 LATHE_INLINE void store(float* p, Vec x) { std::memcpy(p, &x.v, sizeof x.v); }
+LATHE_INLINE Vec load_even(const float* p) { return {Four{p[0], p[2], p[4], p[6]}}; }
 LATHE_INLINE Vec load_first(const float* p, int64_t n) {
   Vec x = zero();
   for (int64_t i = 0; i < n; ++i) x.v[i] = p[i];

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
@@ -108,6 +109,10 @@ class KernelContext {
   /// Scratch memory for the length of this call, 64-byte aligned; at least what the kernel asked for in
   /// `workspace`, or more: grows.
   virtual void* workspace(size_t bytes) = 0;
+  /// For temporary vectors of this call, on any of its threads: `std::pmr::vector<double> line(n,
+  /// c.scratch())`. What a step needed once is kept, so that the next run allocates nothing; kernels that can
+  /// say how much they need before running should use the workspace.
+  virtual std::pmr::memory_resource* scratch() { return std::pmr::new_delete_resource(); }
 
   /// Calls f(begin, end) over [0, n) in pieces of at least `grain`, on as many threads as there are; returns
   /// when all are done, and passes on the first exception. The split depends on n and grain only where

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernel/temporary.h"
 #include "ops/poller.h"
 #include "tensor/element.h"
 
@@ -17,7 +18,7 @@ using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
 /// Elements in their compute type: the tensor itself, or a copy in float of one of narrow floats.
 inline Tensor in_compute_type(const Tensor& t, KernelContext& c) {
   if (t.type() != DataType::float16 && t.type() != DataType::bfloat16) return t;
-  Tensor wide(DataType::float32, t.shape());
+  Tensor wide = temporary(c, DataType::float32, t.shape());
   for_type(t.type(), Types<Float16, BFloat16>{}, [&]<class T> {
     const auto from = t.as<T>();
     const auto to = wide.as<float>();
@@ -32,7 +33,7 @@ inline Tensor in_compute_type(const Tensor& t, KernelContext& c) {
 /// A tensor of floats of any width as doubles.
 inline Tensor in_double(const Tensor& t, KernelContext& c) {
   if (t.type() == DataType::float64) return t;
-  Tensor wide(DataType::float64, t.shape());
+  Tensor wide = temporary(c, DataType::float64, t.shape());
   for_type(t.type(), float_types, [&]<class T> {
     const auto from = t.as<T>();
     const auto to = wide.as<double>();
@@ -48,7 +49,7 @@ inline Tensor in_double(const Tensor& t, KernelContext& c) {
 class ComputeOutput {
  public:
   ComputeOutput(Tensor& out, KernelContext& c)
-      : out_(out), c_(c), wide_(is_narrow() ? Tensor(DataType::float32, out.shape()) : out) {}
+      : out_(out), c_(c), wide_(is_narrow() ? temporary(c, DataType::float32, out.shape()) : out) {}
   Tensor& tensor() { return wide_; }
   /// Rounds the elements to the output's own type, where that is narrower.
   void finish() {

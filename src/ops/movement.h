@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernel/temporary.h"
 #include "ops/poller.h"
 #include "tensor/element.h"
 #include "tensor/strides.h"
@@ -108,17 +109,20 @@ void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides
   } while (at.next());
 }
 
+/// For each axis, where its indices lie.
+using IndexTables = std::pmr::vector<std::pmr::vector<int64_t>>;
+
 /// For every index of `shape` in row-major order, the element at the sum of what the axes' tables say, in
 /// elements; a negative entry stands for `constant`.
 template <class T>
-void copy_by_tables(const T* from, T* to, const Shape& shape, const std::vector<std::vector<int64_t>>& tables,
-                    const T& constant, KernelContext& c) {
+void copy_by_tables(const T* from, T* to, const Shape& shape, const IndexTables& tables, const T& constant,
+                    KernelContext& c) {
   if (shape.empty()) {
     *to = *from;
     return;
   }
   if (count_of(shape) == 0) return;
-  const std::vector<int64_t>& row = tables.back();
+  const auto& row = tables.back();
   Shape outer = shape;
   outer.pop_back();
   Odometer at(outer, Shape(outer.size(), 0));

@@ -59,6 +59,7 @@ struct Context::Impl {
       ~Release() { s.control = nullptr; }
     } release{state};
     state.control = control;
+    state.in_bodies = {};
     state.poll();
     try {
       frame.run(in, out);
@@ -157,6 +158,9 @@ const Value& Context::output(size_t i) const {
 
 void Context::on_tap(std::function<void(std::string_view, const Value&)> listener) {
   impl_->state.tap = std::move(listener);
+}
+void Context::on_step(std::function<void(const StepRun&)> listener) {
+  impl_->state.step_listener = std::move(listener);
 }
 uint64_t Context::memory_in_use() const { return impl_->state.account.used(); }
 uint64_t Context::memory_peak() const { return impl_->state.account.peak(); }

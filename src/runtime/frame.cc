@@ -104,6 +104,7 @@ class StepContext final : public KernelContext {
     frame_.workspace_.ensure(aligned_size(bytes));
     return frame_.workspace_.data();
   }
+  std::pmr::memory_resource* scratch() override { return &frame_.scratch_; }
   void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
     const Program& p = frame_.state_.program;
     p.pool().run(n, grain, p.options().flush_denormals, [&](int64_t begin, int64_t end) {
@@ -135,7 +136,8 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
       index_(graph),
       graph_(state.program.graph(graph)),
       parent_(parent),
-      workspace_(host_backend(), state.account) {
+      workspace_(host_backend(), state.account),
+      scratch_(state.account) {
   const PlanGraph& plan = *graph_.plan;
   for (uint32_t v : graph_.captured)
     for (auto [outer, inner] : body->captures)
@@ -189,7 +191,7 @@ void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
   if (tapped())
     for (uint32_t v = 0; v < taps_.size(); ++v)
       if (plan.values[v].role != ValueRole::computed) tell_tap(v);
-  for (size_t i = 0; i < graph_.steps.size(); ++i) execute(i);
+  for (size_t i = 0; i < graph_.steps.size(); ++i) state_.step_listener ? execute_timed(i) : execute(i);
   finish(bound);
 }
 
@@ -279,6 +281,17 @@ void Frame::execute(size_t step) {
   end_step(s);
 }
 
+void Frame::execute_timed(size_t step) {
+  const auto before = std::exchange(state_.in_bodies, {});
+  const auto start = std::chrono::steady_clock::now();
+  execute(step);
+  const auto whole = std::chrono::steady_clock::now() - start;
+  const PlanStep& s = *graph_.steps[step].plan;
+  state_.step_listener(
+      {s.node, s.op, s.kernel, std::chrono::duration<double>(whole - state_.in_bodies).count()});
+  state_.in_bodies = before + whole;
+}
+
 void Frame::run_kernel(size_t step) {
   const ProgramStep& s = graph_.steps[step];
   const std::vector<int32_t>& out = s.plan->outputs;
@@ -298,7 +311,9 @@ void Frame::run_kernel(size_t step) {
   }
   if (!all_known) infer(s);
   StepContext context(*this, step);
+  scratch_.begin();
   s.kernel->run(s.kernel_op.get(), context);
+  scratch_.end();
 }
 
 /// The shape rule with the values as they are now; gives memory to the outputs that it declares.
@@ -468,6 +483,7 @@ void Frame::trim() {
   for (Buffer& b : arenas_) b.release();
   for (Buffer& b : output_buffers_) b.release();
   workspace_.release();
+  scratch_.release();
   for (auto& step : bodies_)
     for (auto& b : step)
       if (b) b->trim();

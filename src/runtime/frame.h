@@ -2,6 +2,7 @@
 // memory between runs, so that a run with shapes it has seen allocates nothing.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 #include "lathe/engine.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
+#include "runtime/scratch.h"
 
 namespace lathe {
 
@@ -28,6 +30,8 @@ struct RunState {
   std::vector<std::unique_ptr<Queue>> queues;  // by memory space; none for the host
   RunControl* control = nullptr;
   std::function<void(std::string_view, const Value&)> tap;
+  std::function<void(const StepRun&)> step_listener;
+  std::chrono::steady_clock::duration in_bodies{};  // of the step that is timed: what its bodies' steps took
 
   void poll() const {
     if (control) control->check();
@@ -73,6 +77,7 @@ class Frame {
   void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
   void check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const;
   void execute(size_t step);
+  void execute_timed(size_t step);
   void run_kernel(size_t step);
   void copy_between_spaces(const ProgramStep& s);
   void end_step(const ProgramStep& s);
@@ -98,6 +103,7 @@ class Frame {
   std::vector<Block> blocks_;   // by value: what the run allocated for it
   std::vector<Buffer> arenas_;  // by memory space
   Buffer workspace_;
+  Scratch scratch_;
   std::vector<Buffer> output_buffers_;       // by generation: a body's results outlive its next run
   std::vector<std::vector<Block>> kept_;     // by generation and output
   std::vector<std::vector<Value>> results_;  // by generation and output

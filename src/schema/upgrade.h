@@ -26,23 +26,6 @@ inline void ints_to_input(UpgradeContext& u, std::string_view attribute, size_t 
   u.node().attributes.erase(attribute);
 }
 
-<<<<<<< ours
-/// Integers were allowed once: from then on they are computed as doubles, and the result is cut to their
-/// type.
-inline void integers_as_doubles(UpgradeContext& u) {
-  const DataType type = u.input_type(0).elem;
-  if (!is_integer(type)) return;
-  Attributes there, back;
-  there.set("to", static_cast<int64_t>(DataType::float64));
-  back.set("to", static_cast<int64_t>(type));
-  u.node().inputs[0] = u.insert("Cast", {u.node().inputs[0]}, there)[0];
-  u.append(0, "Cast", {}, std::move(back));
-}
-=======
-/// An attribute of the first versions that never meant anything to a reader.
-inline void drop_consumed_inputs(UpgradeContext& u) { u.node().attributes.erase("consumed_inputs"); }
->>>>>>> theirs
-
 /// Writes out an attribute whose default is about to change.
 inline void pin_attribute(UpgradeContext& u, std::string_view name, AttributeValue fallback) {
   if (!u.node().attributes.has(name)) u.node().attributes.set(std::string(name), std::move(fallback));

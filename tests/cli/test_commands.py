@@ -268,6 +268,15 @@ def test_bench(lathe):
     assert 0 <= j["idle_cpu"] < 0.5
 
 
+def test_bench_tells_the_time_by_kernel(lathe):
+    arguments = ("bench", "model.onnx", "--seconds", "0.1", "--profile")
+    kernels = lathe(*arguments, "--json").json["kernels"]
+    assert kernels and all(k["steps"] >= 1 and k["seconds"] > 0 for k in kernels)
+    assert [k["seconds"] for k in kernels] == sorted((k["seconds"] for k in kernels), reverse=True)
+    table = lathe(*arguments).stdout
+    assert all(k["kernel"] in table for k in kernels)
+
+
 def test_what_takes_long_is_told_on_standard_error(lathe):
     slow = lathe("bench", "model.onnx", "--seconds", "1.5", "--json")
     assert re.match(r"lathe: running model.onnx \(\d+ s\)\n", slow.stderr) and slow.json["runs"]

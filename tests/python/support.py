@@ -51,19 +51,22 @@ def make_model(nodes, inputs, outputs, initializers=(), opset=17, ir_version=8, 
 EXPECTATIONS = json.loads((ROOT / "tests" / "expectations.json").read_text())
 
 
-def tolerance_of(meta, model, output):
-    """(rtol, atol) of one output by the model's meta.json; tests/expectations.json says where that is not the last word."""
-    model_wide, own = meta["tolerance"], meta.get("tolerance_per_output", {}).get(output, {})
-    excepted = {kind for kind, e in EXPECTATIONS.items() if model in e["models"]}
-    chosen = model_wide if "ill_conditioned" in excepted else {**model_wide, **own}
-    atol = chosen["atol"]
-    if "half_intermediates" in excepted:
-        atol = max(atol, 2**-9 * own.get("max_abs_expected", 0))
-    if "one_step_apart" in excepted:
-        atol = max(atol, 0.0785)
-    return chosen["rtol"], atol
+class Tolerance:
+    """How far one output may be from what was recorded: by the model's meta.json for floats, exact for all else;
+    tests/expectations.json says where that is not the last word."""
 
+    def __init__(self, meta, model, output):
+        def exception(kind):
+            return EXPECTATIONS[kind].get(model, {}).get(output, {}).get("atol", 0)
 
-def is_exact(dtype, atol):
-    """Integers must match exactly, unless the tolerance says by an atol of at least 1 that it is meant for them."""
-    return dtype.kind not in "fc" and not (dtype.kind in "iu" and atol >= 1)
+        own = meta.get("tolerance_per_output", {}).get(output, {})
+        chosen = {**meta["tolerance"], **own}
+        half = 2**-9 * own.get("max_abs_expected", 0) if model in EXPECTATIONS["half_intermediates"]["models"] else 0
+        self.rtol, self.atol = chosen["rtol"], max(chosen["atol"], half, exception("outputs"))
+        self.integer_atol = exception("integers")
+
+    def of(self, dtype):
+        """(rtol, atol); both 0: equal."""
+        if dtype.kind in "fc":
+            return self.rtol, self.atol
+        return 0, self.integer_atol if dtype.kind in "iu" else 0

@@ -10,7 +10,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from support import SHARED, built_tool, is_exact, shared, standard, tolerance_of
+from support import SHARED, Tolerance, built_tool, shared, standard
 
 MODELS = SHARED / "models"
 CASES = sorted(f.parent for f in (SHARED / "onnx-backend-1.23").rglob("model.onnx"))
@@ -48,8 +48,8 @@ def contains(inferred, array):
 
 
 def is_close(got, want, tolerance):
-    rtol, atol = tolerance
-    if is_exact(got.dtype, atol):
+    rtol, atol = tolerance.of(want.dtype)
+    if not rtol and not atol:
         return np.array_equal(got, want)
     return got.shape == want.shape and np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
 
@@ -89,7 +89,7 @@ def test_saved_graph_gives_the_recorded_answers(folder, tmp_path):
         got = dict(zip(names, session.run(None, feeds)))
         for name, file in case["outputs"].items():
             want = np.load(folder / file, allow_pickle=True)
-            tolerance = tolerance_of(meta, folder.name, name)
+            tolerance = Tolerance(meta, folder.name, name)
             assert contains(facts["outputs"][name], want), f"inferred {name}: {facts['outputs'][name]}, recorded {want.shape}"
             assert is_close(got[name], want, tolerance), f"case {case['id']}: output {name} differs"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lathe
-from support import SHARED, is_exact, shared, standard, tolerance_of
+from support import SHARED, Tolerance, shared, standard
 
 
 def _folders():
@@ -38,8 +38,8 @@ def same(got, want, tolerance):
             same(a, b, tolerance)
     elif want is None or isinstance(want, dict):
         assert got == want
-    elif not is_exact(want.dtype, tolerance[1]):
-        np.testing.assert_allclose(got, want, rtol=tolerance[0], atol=tolerance[1])
+    elif any(limits := tolerance.of(want.dtype)):
+        np.testing.assert_allclose(got, want, rtol=limits[0], atol=limits[1])
         assert got.shape == want.shape
     else:
         np.testing.assert_array_equal(got, want)
@@ -51,7 +51,7 @@ def run_case(engine, folder, meta, case, state):
     inputs.update(state)
     outputs = engine.run(inputs)
     for name, path in case["outputs"].items():
-        same(outputs[name], read(folder / path), tolerance_of(meta, folder.name, name))
+        same(outputs[name], read(folder / path), Tolerance(meta, folder.name, name))
     return outputs
 
 

@@ -88,9 +88,9 @@ std::vector<ConformanceCase> model_cases(const fs::path& shared, bool micro) {
   const fs::path root = micro ? shared / "models" / "micro" : shared / "models";
   // Where a recorded answer is not the last word: tests/expectations.json says why.
   const json exceptions = json::parse(read_file(fs::path(LATHE_SOURCE_DIR) / "tests" / "expectations.json"));
-  auto excepted = [&](const char* kind, const std::string& name) {
-    const json& models = exceptions[kind]["models"];
-    return std::find(models.begin(), models.end(), name) != models.end();
+  const json& half = exceptions["half_intermediates"]["models"];
+  const auto exception = [&](const char* kind, const std::string& model, const std::string& output) {
+    return exceptions[kind].value(model, json::object()).value(output, json::object()).value("atol", 0.0);
   };
   std::vector<ConformanceCase> cases;
   for (const fs::path& dir : sorted_entries(root)) {
@@ -101,13 +101,13 @@ std::vector<ConformanceCase> model_cases(const fs::path& shared, bool micro) {
     c.model = dir / "model.onnx";
     c.rtol = meta["tolerance"].value("rtol", c.rtol);
     c.atol = meta["tolerance"].value("atol", c.atol);
-    if (meta.contains("tolerance_per_output") && !excepted("ill_conditioned", c.name))
-      for (const auto& [name, t] : meta["tolerance_per_output"].items()) {
-        const double half =
-            excepted("half_intermediates", c.name) ? 0x1p-9 * t.value("max_abs_expected", 0.0) : 0;
-        const double step = excepted("one_step_apart", c.name) ? 0.0785 : 0;
-        c.per_output[name] = {t.value("rtol", c.rtol), std::max({half, step, t.value("atol", c.atol)})};
-      }
+    const bool wide = std::find(half.begin(), half.end(), c.name) != half.end();
+    for (const auto& [name, t] : meta.value("tolerance_per_output", json::object()).items()) {
+      const double rounding = wide ? 0x1p-9 * t.value("max_abs_expected", 0.0) : 0;
+      c.per_output[name] = {t.value("rtol", c.rtol), std::max({rounding, exception("outputs", c.name, name),
+                                                               t.value("atol", c.atol)})};
+      c.integers[name] = exception("integers", c.name, name);
+    }
     std::map<int, DataSet> by_id;
     for (const json& one : meta["cases"]) {
       DataSet s;
@@ -147,7 +147,8 @@ Value load_case_value(const fs::path& file, const std::string& declared_type) {
 
 namespace {
 
-std::string tensor_difference(const Tensor& got, const Tensor& want, double rtol, double atol) {
+std::string tensor_difference(const Tensor& got, const Tensor& want, double rtol, double atol,
+                              double integer_atol) {
   if (got.type() != want.type() || !(got.shape() == want.shape()))
     return "got " + describe(got) + ", want " + describe(want);
   if (got.type() == DataType::string) {
@@ -164,7 +165,7 @@ std::string tensor_difference(const Tensor& got, const Tensor& want, double rtol
   int64_t wrong = 0;
   auto compare = [&](int64_t i, double g, double w) {
     if (g == w || (std::isnan(g) && std::isnan(w))) return;
-    const double error = std::fabs(g - w), allowed = exact && atol < 1 ? 0 : atol + rtol * std::fabs(w);
+    const double error = std::fabs(g - w), allowed = exact ? integer_atol : atol + rtol * std::fabs(w);
     if (error <= allowed) return;
     ++wrong;
     const double excess = std::isfinite(error) ? error - allowed : INFINITY;
@@ -197,21 +198,22 @@ std::string tensor_difference(const Tensor& got, const Tensor& want, double rtol
 
 }  // namespace
 
-std::string difference(const Value& got, const Value& want, double rtol, double atol) {
-  if (got.is_tensor() && want.is_tensor()) return tensor_difference(got.tensor(), want.tensor(), rtol, atol);
+std::string difference(const Value& got, const Value& want, double rtol, double atol, double integer_atol) {
+  if (got.is_tensor() && want.is_tensor())
+    return tensor_difference(got.tensor(), want.tensor(), rtol, atol, integer_atol);
   if (got.empty() && want.empty()) return {};
   if (got.is_sequence() && want.is_sequence()) {
     const auto &g = *got.sequence().items, &w = *want.sequence().items;
     if (g.size() != w.size())
       return "got " + std::to_string(g.size()) + " items, want " + std::to_string(w.size());
     for (size_t i = 0; i < g.size(); ++i)
-      if (auto d = difference(g[i], w[i], rtol, atol); !d.empty())
+      if (auto d = difference(g[i], w[i], rtol, atol, integer_atol); !d.empty())
         return "item " + std::to_string(i) + ": " + d;
     return {};
   }
   if (got.is_map() && want.is_map()) {
-    if (auto d = tensor_difference(got.map().keys, want.map().keys, 0, 0); !d.empty()) return "keys: " + d;
-    return difference(got.map().values, want.map().values, rtol, atol);
+    if (auto d = tensor_difference(got.map().keys, want.map().keys, 0, 0, 0); !d.empty()) return "keys: " + d;
+    return difference(got.map().values, want.map().values, rtol, atol, integer_atol);
   }
   return "got " + describe(got) + ", want " + describe(want);
 }
@@ -257,7 +259,9 @@ CaseResult compare_sets(const ConformanceCase& c, Engine& engine, const Runner& 
       double rtol = c.rtol, atol = c.atol;
       if (auto t = c.per_output.find(outputs[i].name); t != c.per_output.end())
         std::tie(rtol, atol) = t->second;
-      if (auto d = difference(got[i], want, rtol, atol); !d.empty())
+      const auto integers = c.integers.find(outputs[i].name);
+      const double integer_atol = integers == c.integers.end() ? 0 : integers->second;
+      if (auto d = difference(got[i], want, rtol, atol, integer_atol); !d.empty())
         return {false, "data set " + s.name + ", output '" + outputs[i].name + "': " + d, std::nullopt, {}};
     }
   }

@@ -33,6 +33,7 @@ struct ConformanceCase {
   std::vector<DataSet> sets;
   double rtol = 1e-3, atol = 1e-7;
   std::map<std::string, std::pair<double, double>> per_output;  // name → rtol, atol
+  std::map<std::string, double> integers;                       // name → atol; of others 0
 };
 
 /// Categories "node", "simple", "pytorch-converted", "pytorch-operator" and "real" of the onnx package's
@@ -46,9 +47,10 @@ std::vector<ConformanceCase> model_cases(const std::filesystem::path& shared, bo
 /// type).
 Value load_case_value(const std::filesystem::path& file, const std::string& declared_type);
 
-/// Empty when equal within tolerance, else what differs. Integers, bools and strings must match exactly; NaN
-/// equals NaN.
-std::string difference(const Value& got, const Value& want, double rtol, double atol);
+/// Empty when equal within tolerance, else what differs. Bools and strings must match exactly, integers as
+/// far as `integer_atol` says; NaN equals NaN.
+std::string difference(const Value& got, const Value& want, double rtol, double atol,
+                       double integer_atol = 0);
 
 /// Runs one model over one data set.
 using Runner = std::function<std::vector<Value>(Engine&, const std::vector<Value>& inputs)>;

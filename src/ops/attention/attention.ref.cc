@@ -35,7 +35,7 @@ struct AttentionProblem {
   }
   /// Past and present rows of keys or values: [batch, kv_heads, total, size].
   Tensor joined(const Tensor* past_rows, const Tensor& now, int64_t size, KernelContext& c) const {
-    Tensor all(DataType::float64, {batch, kv_heads, total, size});
+    Tensor all = temporary(c, DataType::float64, {batch, kv_heads, total, size});
     const Tensor before = past_rows ? in_double(*past_rows, c) : Tensor();
     double* to = all.as<double>().data();
     for (int64_t b = 0; b < batch; ++b)
@@ -55,7 +55,8 @@ struct AttentionProblem {
 /// What is added to the score of a query for a key: 0, an element of the mask, or minus infinity.
 class AttentionBias {
  public:
-  AttentionBias(const Attention& op, const AttentionProblem& p, KernelContext& c) : op_(op), p_(p) {
+  AttentionBias(const Attention& op, const AttentionProblem& p, KernelContext& c)
+      : op_(op), p_(p), mask_(c.scratch()), lengths_(c.scratch()) {
     if (c.has(3)) {
       const Tensor& mask = c.in(3);
       keys_ = mask.dim(mask.rank() - 1);
@@ -72,7 +73,7 @@ class AttentionBias {
       }
       has_mask_ = true;
     }
-    if (c.has(6)) lengths_ = to_ints(c.in(6));
+    if (c.has(6)) lengths_ = integers_of(c.in(6), c);
   }
 
   double at(int64_t b, int64_t h, int64_t i, int64_t j) const {
@@ -102,9 +103,9 @@ class AttentionBias {
   const AttentionProblem& p_;
   bool has_mask_ = false;
   int64_t keys_ = 0;
-  std::vector<double> mask_;
+  std::pmr::vector<double> mask_;
   int64_t strides_[4] = {0, 0, 0, 0};
-  std::vector<int64_t> lengths_;
+  std::pmr::vector<int64_t> lengths_;
 };
 
 /// Rounds to a narrower type and back.
@@ -135,7 +136,8 @@ void attention(const Attention& op, KernelContext& c) {
 
   c.parallel(p.batch * p.q_heads * p.q_seq, 1, [&](int64_t begin, int64_t end) {
     Poller poll(c);
-    std::vector<double> scores(static_cast<size_t>(p.total)), sum(static_cast<size_t>(p.v_head));
+    std::pmr::vector<double> scores(static_cast<size_t>(p.total), c.scratch()),
+        sum(static_cast<size_t>(p.v_head), c.scratch());
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t i = piece % p.q_seq, h = piece / p.q_seq % p.q_heads, b = piece / p.q_seq / p.q_heads;
       const int64_t group = b * p.kv_heads + h / (p.q_heads / p.kv_heads);
@@ -190,7 +192,7 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
   const int64_t heads = heads_last ? op.num_heads : x.dim(1), seq = x.dim(heads_last ? 1 : 2);
   const int64_t head = heads_last ? x.dim(2) / heads : x.dim(3);
   const int64_t rotated = op.rotary_embedding_dim > 0 ? op.rotary_embedding_dim : head, half = rotated / 2;
-  const std::vector<int64_t> ids = c.has(3) ? to_ints(c.in(3)) : std::vector<int64_t>();
+  const std::pmr::vector<int64_t> ids = c.has(3) ? integers_of(c.in(3), c) : std::pmr::vector<int64_t>();
   const int64_t positions = c.in(1).dim(0);
   for (int64_t id : ids)
     if (id < 0 || id >= positions)

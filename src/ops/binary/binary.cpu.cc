@@ -2,8 +2,12 @@
 // broadcasting.
 #include "ops/binary/binary.h"
 
+#include <cmath>
+#include <functional>
+
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -47,20 +51,71 @@ std::optional<cpu::UnaryOp> power(float exponent) {
 
 Verdict ask_power(const Pow&, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  const Tensor* exponent = cpu::constant_input(r, 1);
-  if (!exponent || exponent->size() != 1) return Verdict::no("the exponent is not one constant");
-  const Shape& e = exponent->shape();
-  if (!r.inputs[0].shape || r.inputs[0].shape->size() < e.size())
-    return Verdict::no("the exponent adds axes");
-  if (!power(*cpu::floats(*exponent))) return Verdict::no("the exponent is none of -1, 1, 2, 3");
   return Verdict::yes();
 }
 
 template <Isa isa>
 void run_power(const Pow&, KernelContext& c) {
-  const Tensor& x = c.in(0);
-  cpu::apply_unary(isa, *power(*cpu::floats(c.in(1))), cpu::floats(x), cpu::floats(c.out(0)), x.size(), 1, 0,
-                   c);
+  const Tensor &x = c.in(0), &exponent = c.in(1);
+  const bool single = exponent.size() == 1 && exponent.rank() <= x.rank();
+  if (const auto function = single ? power(*cpu::floats(exponent)) : std::nullopt)
+    return cpu::apply_unary(isa, *function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), 1, 0, c);
+  cpu::map_pairs(cpu::floats(x), x.shape(), cpu::floats(exponent), exponent.shape(), cpu::floats(c.out(0)), c,
+                 [](float a, float b) { return std::pow(a, b); });
+}
+
+template <class... T>
+bool is_one_of(DataType type, Types<T...>) {
+  return ((type == type_of<T>) || ...);
+}
+inline constexpr Types<float, int32_t, int64_t> compared_types;
+inline constexpr Types<int32_t, int64_t> divided_types;
+
+template <class Op>
+Verdict ask_compare(const Op&, const KernelRequest& r) {
+  return is_one_of(r.inputs[0].type, compared_types)
+             ? Verdict::yes()
+             : Verdict::no("not for " + std::string(name_of(r.inputs[0].type)));
+}
+
+/// Truth from two numbers.
+template <class Op, auto relation>
+void compare(const Op&, KernelContext& c) {
+  const Tensor &x = c.in(0), &y = c.in(1);
+  bool* const to = c.out(0).as<bool>().data();
+  for_type(x.type(), compared_types, [&]<class T> {
+    cpu::map_pairs(x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(), to, c, relation);
+  });
+}
+
+/// Truth from two truths.
+template <class Op, auto relation>
+void combine(const Op&, KernelContext& c) {
+  const Tensor &x = c.in(0), &y = c.in(1);
+  cpu::map_pairs(x.as<bool>().data(), x.shape(), y.as<bool>().data(), y.shape(), c.out(0).as<bool>().data(),
+                 c, relation);
+}
+
+Verdict ask_quotient(const Div&, const KernelRequest& r) {
+  return is_one_of(r.inputs[0].type, divided_types)
+             ? Verdict::yes()
+             : Verdict::no("not for " + std::string(name_of(r.inputs[0].type)));
+}
+
+/// Towards zero; the smallest number divided by -1 is itself.
+void quotient(const Div&, KernelContext& c) {
+  const Tensor &x = c.in(0), &y = c.in(1);
+  for_type(x.type(), divided_types, [&]<class T>() -> void {
+    for (T d : y.as<T>())
+      if (d == 0 && x.size() > 0)
+        c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
+               "check the data that the divisor comes from");
+    cpu::map_pairs(x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(), c.out(0).as<T>().data(), c,
+                   [](T a, T b) {
+                     using U = std::make_unsigned_t<T>;
+                     return b == -1 ? static_cast<T>(0 - static_cast<U>(a)) : static_cast<T>(a / b);
+                   });
+  });
 }
 
 }  // namespace
@@ -81,6 +136,20 @@ void cpu_binary(KernelCatalog& k) {
     k.add<Pow>({.op = "Pow", .name = cpu::kernel_name("pow", isa), .isa = isa},
                {.run = run_power<isa>, .ask = ask_power});
   });
+  const auto plain = [&]<class Op>(const char* op, const char* name, void (*run)(const Op&, KernelContext&),
+                                   std::type_identity_t<Verdict (*)(const Op&, const KernelRequest&)> ask) {
+    k.add<Op>({.op = op, .name = cpu::kernel_name(name, Isa::generic)}, {.run = run, .ask = ask});
+  };
+  plain("Equal", "equal", compare<Equal, std::equal_to<>{}>, ask_compare<Equal>);
+  plain("Greater", "greater", compare<Greater, std::greater<>{}>, ask_compare<Greater>);
+  plain("GreaterOrEqual", "greater_or_equal", compare<GreaterOrEqual, std::greater_equal<>{}>,
+        ask_compare<GreaterOrEqual>);
+  plain("Less", "less", compare<Less, std::less<>{}>, ask_compare<Less>);
+  plain("LessOrEqual", "less_or_equal", compare<LessOrEqual, std::less_equal<>{}>, ask_compare<LessOrEqual>);
+  plain("And", "and", combine<And, [](bool a, bool b) { return a && b; }>, nullptr);
+  plain("Or", "or", combine<Or, [](bool a, bool b) { return a || b; }>, nullptr);
+  plain("Xor", "xor", combine<Xor, [](bool a, bool b) { return a != b; }>, nullptr);
+  plain("Div", "div_integers", quotient, ask_quotient);
 }
 
 }  // namespace lathe

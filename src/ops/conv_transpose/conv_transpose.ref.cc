@@ -57,7 +57,7 @@ void conv_transpose(const ConvTranspose& op, KernelContext& c) {
     T* to = y.tensor().as<T>().data();
     c.parallel(x.dim(0) * filters, 1, [&](int64_t begin, int64_t end) {
       Poller poll(c);
-      std::vector<double> sums(static_cast<size_t>(y_plane));
+      std::pmr::vector<double> sums(static_cast<size_t>(y_plane), c.scratch());
       for (int64_t piece = begin; piece < end; ++piece) {
         const int64_t image = piece / filters, filter = piece % filters;
         const int64_t group = filter / filters_per_group;

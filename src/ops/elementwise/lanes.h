@@ -66,14 +66,17 @@ class BroadcastRows {
  public:
   BroadcastRows(const KernelContext& c, const Shape& out, std::span<const Shape* const> inputs);
   /// Elements an input advances along a row: 0 or 1.
-  int64_t step(size_t input) const { return steps_[input]; }
+  int64_t step(size_t input) const { return stride(0, input); }
   /// Calls f(offset in the output, offsets in the inputs, length) for the rows within [begin, end).
   void each(int64_t begin, int64_t end, FunctionRef<void(int64_t, const int64_t*, int64_t)> f) const;
 
  private:
-  Shape sizes_;                 // merged axes, innermost last
-  std::vector<Shape> strides_;  // per input, of the same length
-  std::vector<int64_t> steps_;
+  int64_t& stride(size_t axis, size_t input) { return strides_[axis * inputs_ + input]; }
+  int64_t stride(size_t axis, size_t input) const { return strides_[axis * inputs_ + input]; }
+
+  size_t inputs_;
+  Shape sizes_;                        // merged axes, innermost first
+  InlineVector<int64_t, 24> strides_;  // by axis, then input
 };
 
 }  // namespace lathe

@@ -1,5 +1,7 @@
 #include "ops/elementwise/lanes.h"
 
+#include <memory_resource>
+
 namespace lathe {
 namespace {
 
@@ -94,42 +96,33 @@ template void store_lanes(Tensor&, int64_t, int64_t, const double*);
 template void store_lanes(Tensor&, int64_t, int64_t, const int64_t*);
 template void store_lanes(Tensor&, int64_t, int64_t, const uint64_t*);
 
-BroadcastRows::BroadcastRows(const KernelContext& c, const Shape& out, std::span<const Shape* const> inputs) {
-  std::vector<Shape> strides(inputs.size(), Shape(out.size(), 0));
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const Shape& in = *inputs[k];
-    int64_t stride = 1;
-    for (size_t a = in.size(); a-- > 0;) {
-      const size_t at = a + out.size() - in.size();
-      if (in.size() > out.size() || (in[a] != 1 && in[a] != out[at]))
-        c.fail(Code::run_bad_shape, "shapes that broadcast to " + describe(out), describe(in));
-      strides[k][at] = in[a] == 1 ? 0 : stride;
-      stride *= in[a];
-    }
-  }
-  // Axes that every input crosses in one go become one. Built innermost first.
-  strides_.resize(inputs.size());
+BroadcastRows::BroadcastRows(const KernelContext& c, const Shape& out, std::span<const Shape* const> inputs)
+    : inputs_(inputs.size()) {
+  InlineVector<int64_t, 8> dense(inputs_, 1);  // what an axis that does not stand still advances by
+  // Axes that every input crosses in one go become one.
   for (size_t a = out.size(); a-- > 0;) {
-    if (out[a] == 1) continue;
     bool merges = !sizes_.empty();
-    for (size_t k = 0; merges && k < inputs.size(); ++k)
-      merges = strides[k][a] == strides_[k].back() * sizes_.back();
-    if (merges) {
-      sizes_.back() *= out[a];
+    const size_t last = sizes_.size();
+    for (size_t k = 0; k < inputs_; ++k) {
+      const Shape& in = *inputs[k];
+      const size_t missing = out.size() - in.size();
+      const int64_t size = a < missing ? 1 : in[a - missing];
+      if (in.size() > out.size() || (size != 1 && size != out[a]))
+        c.fail(Code::run_bad_shape, "shapes that broadcast to " + describe(out), describe(in));
+      strides_.push_back(size == 1 ? 0 : dense[k]);
+      dense[k] *= size;
+      merges = merges && stride(last, k) == stride(last - 1, k) * sizes_.back();
+    }
+    if (out[a] != 1 && !merges) {
+      sizes_.push_back(out[a]);
       continue;
     }
-    sizes_.push_back(out[a]);
-    for (size_t k = 0; k < inputs.size(); ++k) strides_[k].push_back(strides[k][a]);
+    if (out[a] != 1) sizes_.back() *= out[a];
+    strides_.resize(last * inputs_);
   }
-  if (sizes_.empty()) {
-    sizes_.push_back(1);
-    for (Shape& s : strides_) s.push_back(0);
-  }
-  std::reverse(sizes_.begin(), sizes_.end());
-  for (Shape& s : strides_) {
-    std::reverse(s.begin(), s.end());
-    steps_.push_back(s.back());
-  }
+  if (!sizes_.empty()) return;
+  sizes_.push_back(1);
+  strides_.assign(inputs_, 0);
 }
 
 void BroadcastRows::each(int64_t begin, int64_t end,
@@ -137,23 +130,23 @@ void BroadcastRows::each(int64_t begin, int64_t end,
   if (begin >= end) return;
   Shape index(sizes_.size(), 0);
   int64_t rest = begin;
-  for (size_t a = sizes_.size(); a-- > 0;) {
+  for (size_t a = 0; a < sizes_.size(); ++a) {
     index[a] = rest % sizes_[a];
     rest /= sizes_[a];
   }
-  std::vector<int64_t> offsets(strides_.size());
+  InlineVector<int64_t, 8> offsets(inputs_);
   while (begin < end) {
-    for (size_t k = 0; k < offsets.size(); ++k) {
+    for (size_t k = 0; k < inputs_; ++k) {
       offsets[k] = 0;
-      for (size_t a = 0; a < sizes_.size(); ++a) offsets[k] += index[a] * strides_[k][a];
+      for (size_t a = 0; a < sizes_.size(); ++a) offsets[k] += index[a] * stride(a, k);
     }
-    const int64_t n = std::min(sizes_.back() - index.back(), end - begin);
+    const int64_t n = std::min(sizes_[0] - index[0], end - begin);
     f(begin, offsets.data(), n);
     begin += n;
-    index.back() += n;
-    for (size_t a = sizes_.size(); a-- > 1 && index[a] == sizes_[a];) {
+    index[0] += n;
+    for (size_t a = 0; a + 1 < sizes_.size() && index[a] == sizes_[a]; ++a) {
       index[a] = 0;
-      ++index[a - 1];
+      ++index[a + 1];
     }
   }
 }
@@ -161,14 +154,17 @@ void BroadcastRows::each(int64_t begin, int64_t end,
 template <class L>
 void map_lanes(KernelContext& c, size_t count, LaneFunction<L> f) {
   Tensor& out = c.out(0);
-  std::vector<const Shape*> shapes;
+  InlineVector<const Shape*, 8> shapes;
   for (size_t k = 0; k < count; ++k) shapes.push_back(&c.in(k).shape());
   const BroadcastRows rows(c, out.shape(), shapes);
   c.parallel(out.size(), lane_block * 16, [&](int64_t begin, int64_t end) {
     Poller poll(c);
+    // Enough for three inputs and the result; more come from the scratch memory.
+    alignas(L) std::byte room[4 * lane_block * sizeof(L)];
+    std::pmr::monotonic_buffer_resource near(room, sizeof room, c.scratch());
     // An input that stands still along a row is spread over its block once.
-    std::vector<L> memory(static_cast<size_t>(lane_block) * (count + 1));
-    std::vector<const L*> in(count);
+    std::pmr::vector<L> memory(static_cast<size_t>(lane_block) * (count + 1), &near);
+    InlineVector<const L*, 8> in(count);
     L* result = memory.data() + static_cast<size_t>(lane_block) * count;
     rows.each(begin, end, [&](int64_t to, const int64_t* from, int64_t length) {
       for (int64_t done = 0; done < length; done += lane_block) {

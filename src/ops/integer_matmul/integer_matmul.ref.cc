@@ -14,8 +14,8 @@ inline constexpr Types<int8_t, uint8_t, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2
 /// A scale or zero point as it lies over data of some shape: at(i) is the one for element i.
 class Quantization {
  public:
-  Quantization(const Tensor* p, const Shape& data, QuantizedAlong along, double fallback)
-      : data_(data), strides_(data.size(), 0) {
+  Quantization(const Tensor* p, const Shape& data, QuantizedAlong along, double fallback, KernelContext& c)
+      : data_(data), strides_(data.size(), 0), values_(c.scratch()) {
     if (!p) {
       values_.push_back(fallback);
       return;
@@ -41,14 +41,14 @@ class Quantization {
 
  private:
   Shape data_, strides_;
-  std::vector<double> values_;
+  std::pmr::vector<double> values_;
 };
 
 const Tensor* optional_input(KernelContext& c, size_t i) { return c.has(i) ? &c.in(i) : nullptr; }
 
 /// Elements less their zero points: exact in float.
-Tensor centred(const Tensor& q, const Quantization& zero_point) {
-  Tensor x(DataType::float32, q.shape());
+Tensor centred(const Tensor& q, const Quantization& zero_point, KernelContext& c) {
+  Tensor x = temporary(c, DataType::float32, q.shape());
   for_type(q.type(), quantized_types, [&]<class T> {
     for (size_t i = 0; i < x.as<float>().size(); ++i)
       x.as<float>()[i] = static_cast<float>(Element<T>::load(q.as<T>()[i])) -
@@ -57,8 +57,8 @@ Tensor centred(const Tensor& q, const Quantization& zero_point) {
   return x;
 }
 /// The same with one zero point for each index of the first axis.
-Tensor centred_filters(const Tensor& w, const Tensor* zero_point) {
-  Tensor x(DataType::float32, w.shape());
+Tensor centred_filters(const Tensor& w, const Tensor* zero_point, KernelContext& c) {
+  Tensor x = temporary(c, DataType::float32, w.shape());
   const int64_t filter = w.dim(0) ? w.size() / w.dim(0) : 0;
   for_type(w.type(), quantized_types, [&]<class T> {
     for (int64_t i = 0; i < w.size(); ++i) {
@@ -94,8 +94,9 @@ T quantized(float x, double zero) {
 
 void matmul_integer(const MatMulInteger&, KernelContext& c) {
   const Tensor &a = c.in(0), &b = c.in(1);
-  const Tensor x = centred(a, Quantization(optional_input(c, 2), a.shape(), QuantizedAlong::rows, 0));
-  const Tensor y = centred(b, Quantization(optional_input(c, 3), b.shape(), QuantizedAlong::columns, 0));
+  const Tensor x = centred(a, Quantization(optional_input(c, 2), a.shape(), QuantizedAlong::rows, 0, c), c);
+  const Tensor y =
+      centred(b, Quantization(optional_input(c, 3), b.shape(), QuantizedAlong::columns, 0, c), c);
   int32_t* to = c.out(0).as<int32_t>().data();
   const MatMulSizes s(a.shape(), b.shape());
   s.for_each_matrix([&](int64_t at_a, int64_t at_b, int64_t at_y) {
@@ -114,10 +115,10 @@ void qlinear_matmul(const QLinearMatMul&, KernelContext& c) {
   const Tensor &a = c.in(0), &b = c.in(3);
   Tensor& out = c.out(0);
   const auto rows = QuantizedAlong::rows, columns = QuantizedAlong::columns;
-  const Tensor x = centred(a, Quantization(&c.in(2), a.shape(), rows, 0));
-  const Tensor y = centred(b, Quantization(&c.in(5), b.shape(), columns, 0));
-  const Quantization a_scale(&c.in(1), a.shape(), rows, 1), b_scale(&c.in(4), b.shape(), columns, 1);
-  const Quantization y_scale(&c.in(6), out.shape(), rows, 1), y_zero(&c.in(7), out.shape(), rows, 0);
+  const Tensor x = centred(a, Quantization(&c.in(2), a.shape(), rows, 0, c), c);
+  const Tensor y = centred(b, Quantization(&c.in(5), b.shape(), columns, 0, c), c);
+  const Quantization a_scale(&c.in(1), a.shape(), rows, 1, c), b_scale(&c.in(4), b.shape(), columns, 1, c);
+  const Quantization y_scale(&c.in(6), out.shape(), rows, 1, c), y_zero(&c.in(7), out.shape(), rows, 0, c);
   const MatMulSizes s(a.shape(), b.shape());
   for_type(out.type(), quantized_types, [&]<class T> {
     T* to = out.as<T>().data();
@@ -139,8 +140,8 @@ void qlinear_matmul(const QLinearMatMul&, KernelContext& c) {
 }
 
 void conv_integer(const ConvInteger& op, KernelContext& c) {
-  const Tensor x = centred(c.in(0), Quantization(optional_input(c, 2), {}, QuantizedAlong::rows, 0));
-  const Tensor w = centred_filters(c.in(1), optional_input(c, 3));
+  const Tensor x = centred(c.in(0), Quantization(optional_input(c, 2), {}, QuantizedAlong::rows, 0, c), c);
+  const Tensor w = centred_filters(c.in(1), optional_input(c, 3), c);
   Tensor& y = c.out(0);
   const ConvSizes s(x.shape(), w.shape(), op.group, op.axes(x.shape(), w.shape(), y.shape()));
   convolve<double>(s, x.as<float>().data(), w.as<float>().data(), c,
@@ -154,8 +155,8 @@ void qlinear_conv(const QLinearConv& op, KernelContext& c) {
   check_scale(c, 1, false);
   check_scale(c, 4, false);
   check_scale(c, 6, true);
-  const Tensor x = centred(c.in(0), Quantization(&c.in(2), {}, QuantizedAlong::rows, 0));
-  const Tensor w = centred_filters(c.in(3), &c.in(5));
+  const Tensor x = centred(c.in(0), Quantization(&c.in(2), {}, QuantizedAlong::rows, 0, c), c);
+  const Tensor w = centred_filters(c.in(3), &c.in(5), c);
   Tensor& y = c.out(0);
   const ConvSizes s(x.shape(), w.shape(), op.group, op.axes(x.shape(), w.shape(), y.shape()));
   const auto x_scale = static_cast<float>(load_double(c.in(1), 0));

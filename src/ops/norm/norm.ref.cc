@@ -51,7 +51,7 @@ void for_each_run(KernelContext& c, int64_t length, F&& f) {
 
 /// A parameter that broadcasts to X, repeated until its elements lie at i modulo its size. `axis`: where it
 /// may begin to differ from element to element.
-std::vector<double> repeated(const Tensor& parameter, const Shape& x, size_t axis, KernelContext& c) {
+std::pmr::vector<double> repeated(const Tensor& parameter, const Shape& x, size_t axis, KernelContext& c) {
   const Tensor p = in_double(parameter, c);
   const size_t missing = x.size() - p.rank();
   const auto size_at = [&](size_t i) { return i < missing ? 1 : p.dim(i - missing); };
@@ -61,7 +61,7 @@ std::vector<double> repeated(const Tensor& parameter, const Shape& x, size_t axi
   if (inner_only) std::fill(shape.begin(), shape.begin() + axis, 1);
   int64_t stride = 1;
   for (size_t i = x.size(); i-- > 0; stride *= size_at(i)) strides[i] = size_at(i) == 1 ? 0 : stride;
-  std::vector<double> all(static_cast<size_t>(count_of(shape)));
+  std::pmr::vector<double> all(static_cast<size_t>(count_of(shape)), c.scratch());
   Poller poll(c);
   for (size_t i = 0; i < all.size(); ++i) {
     poll.did(4);
@@ -81,11 +81,11 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
   if (op.training_mode) {
     const Tensor x = in_compute_type(c.in(0), c);
     const Tensor before[] = {mean, variance};
-    mean = Tensor(DataType::float64, {channels});
-    variance = Tensor(DataType::float64, {channels});
+    mean = temporary(c, DataType::float64, {channels});
+    variance = temporary(c, DataType::float64, {channels});
     for_type(x.type(), normalized_floats, [&]<class T> {
       Poller poll(c);
-      std::vector<T> all(static_cast<size_t>(batch * plane));
+      std::pmr::vector<T> all(static_cast<size_t>(batch * plane), c.scratch());
       for (int64_t channel = 0; channel < channels; ++channel) {
         for (int64_t n = 0; n < batch; ++n)
           poll.copy(x.as<T>().data() + (n * channels + channel) * plane, plane, all.data() + n * plane);
@@ -160,9 +160,9 @@ void layer_normalization(const LayerNormalization& op, KernelContext& c) {
   const Shape& shape = c.in(0).shape();
   const size_t axis = first_axis(op.axis, shape);
   const int64_t length = count_between(shape, axis, shape.size());
-  const std::vector<double> scale = repeated(c.in(1), shape, axis, c);
-  const std::vector<double> bias =
-      c.has(2) ? repeated(c.in(2), shape, axis, c) : std::vector<double>(scale.size(), 0);
+  const std::pmr::vector<double> scale = repeated(c.in(1), shape, axis, c);
+  const std::pmr::vector<double> bias =
+      c.has(2) ? repeated(c.in(2), shape, axis, c) : std::pmr::vector<double>(scale.size(), 0, c.scratch());
   Tensor* mean = statistics_output(c, 1, length);
   Tensor* inverse_deviation = statistics_output(c, 2, length);
   for_each_run(c, length, [&]<class T>(const T* from, T* to, int64_t run, Poller& poll) {
@@ -185,7 +185,7 @@ void rms_normalization(const RmsNormalization& op, KernelContext& c) {
   const size_t axis = first_axis(op.axis, shape);
   const int64_t length = count_between(shape, axis, shape.size());
   const Tensor x = in_double(c.in(0), c);
-  const std::vector<double> scale = repeated(c.in(1), shape, axis, c);
+  const std::pmr::vector<double> scale = repeated(c.in(1), shape, axis, c);
   Tensor& y = c.out(0);
   Tensor* inverse_deviation = statistics_output(c, 1, length);
   if (length == 0) return;
@@ -280,7 +280,7 @@ void mean_variance_normalization(const MeanVarianceNormalization& op, KernelCont
   if (x.size() == 0) return;
   const double count = static_cast<double>(x.size() / groups);
   const auto from = x.as<double>();
-  std::vector<double> mean(static_cast<size_t>(groups), 0), variance(mean);
+  std::pmr::vector<double> mean(static_cast<size_t>(groups), 0, c.scratch()), variance(mean, c.scratch());
   Poller poll(c);
   for (int64_t i = 0; i < x.size(); ++i) {
     poll.did(1);

@@ -1,5 +1,6 @@
 #include "ops/reduce/reduce.h"
 
+#include <array>
 #include <cmath>
 
 #include "ops/elementwise/lines.h"
@@ -70,12 +71,13 @@ struct Reduction {
 };
 
 /// The axes that are reduced.
-std::vector<bool> reduced_axes(KernelContext& c, size_t rank, bool noop_with_empty_axes) {
-  std::vector<bool> reduced(rank, false);
-  const std::vector<int64_t> axes = c.has(1) ? to_ints(c.in(1)) : std::vector<int64_t>{};
-  if (axes.empty() && !noop_with_empty_axes) reduced.assign(rank, true);
+using AxisFlags = InlineVector<bool, 8>;
+AxisFlags reduced_axes(KernelContext& c, size_t rank, bool noop_with_empty_axes) {
+  const int64_t count = c.has(1) ? c.in(1).size() : 0;
+  AxisFlags reduced(rank, count == 0 && !noop_with_empty_axes);
   const auto r = static_cast<int64_t>(rank);
-  for (int64_t a : axes) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t a = load_int(c.in(1), i);
     if (a < -r || a >= r)
       c.fail(Code::run_bad_value, "axes in [" + std::to_string(-r) + ", " + std::to_string(r) + ")",
              std::to_string(a));
@@ -91,7 +93,7 @@ struct ReducedSet {
   int64_t stride = 1;  // … and the distance between its elements
   int64_t count = 1;   // elements of one set
 
-  ReducedSet(const Shape& shape, const std::vector<bool>& reduced) {
+  ReducedSet(const Shape& shape, const AxisFlags& reduced) {
     int64_t stride_of_axis = 1;
     Shape strides(shape.size(), 0);
     for (size_t a = shape.size(); a-- > 0;) {
@@ -128,7 +130,7 @@ void reduce_lane(KernelContext& c, const ReducedSet& set, Tensor& out) {
   const int64_t runs = set.count == 0 ? 0 : set.count / set.run;
   c.parallel(out.size(), std::max<int64_t>(4096 / std::max<int64_t>(set.count, 1), 1),
              [&](int64_t begin, int64_t end) {
-               std::vector<L> block(static_cast<size_t>(lane_block));
+               std::array<L, lane_block> block;
                for (int64_t o = begin; o < end; ++o) {
                  if ((o & 255) == 0) c.poll();
                  Reduction<function, L> r(in.type());
@@ -155,7 +157,7 @@ void reduce_lane(KernelContext& c, const ReducedSet& set, Tensor& out) {
 template <ReduceFunction function>
 void reduce(const Reduce<function>& op, KernelContext& c) {
   const Tensor& in = c.in(0);
-  const std::vector<bool> reduced = reduced_axes(c, in.rank(), op.noop_with_empty_axes);
+  const AxisFlags reduced = reduced_axes(c, in.rank(), op.noop_with_empty_axes);
   Shape shape;
   for (size_t a = 0; a < in.rank(); ++a) {
     if (!reduced[a])

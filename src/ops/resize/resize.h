@@ -10,9 +10,9 @@ namespace lathe {
 
 /// What a Resize comes to in numbers, by axis of the input.
 struct ResizeGrid {
-  std::vector<int64_t> size;  // of the output
-  std::vector<float> scale;
-  std::vector<float> length;  // of the output, before it was rounded to a size
+  Shape size;  // of the output
+  InlineVector<float, 6> scale;
+  InlineVector<float, 6> length;  // of the output, before it was rounded to a size
 };
 
 struct Resize {
@@ -40,7 +40,7 @@ struct Resize {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     check_words();
-    const std::vector<int64_t> which = resized_axes(c.rank(0));
+    const Shape which = resized_axes(c.rank(0));
     const bool by_sizes = given(c, 3), by_scales = given(c, 2);
     c.require(by_sizes != by_scales, "either scales or sizes", by_sizes ? "both" : "neither");
     const size_t source = by_sizes ? 3 : 2;
@@ -67,9 +67,9 @@ struct Resize {
   }
 
   /// The axes that scales, sizes and roi speak of, in their order.
-  std::vector<int64_t> resized_axes(int64_t rank) const;
-  /// Sizes and scales for an input of known shape; of `scales` and `sizes` one is null.
-  ResizeGrid grid(std::span<const int64_t> in, const Tensor* scales, const std::vector<int64_t>* sizes) const;
+  Shape resized_axes(int64_t rank) const;
+  /// Sizes and scales for an input of known shape; where `scales` is null, `sizes` count.
+  ResizeGrid grid(std::span<const int64_t> in, const Tensor* scales, std::span<const int64_t> sizes) const;
 
  private:
   void check_words() const;
@@ -87,9 +87,9 @@ struct Resize {
     }
     if (given(c, 3)) {
       const auto sizes = c.numbers(3);
-      return sizes ? std::optional(grid(in, nullptr, &*sizes)) : std::nullopt;
+      return sizes ? std::optional(grid(in, nullptr, *sizes)) : std::nullopt;
     }
-    return c.constant(2) ? std::optional(grid(in, c.constant(2), nullptr)) : std::nullopt;
+    return c.constant(2) ? std::optional(grid(in, c.constant(2), {})) : std::nullopt;
   }
   /// floor(size · scale), for scales that are fractions of a small power of two.
   template <class D>
@@ -120,8 +120,8 @@ inline void Resize::check_words() const {
          "coordinate_transformation_mode");
 }
 
-inline std::vector<int64_t> Resize::resized_axes(int64_t rank) const {
-  std::vector<int64_t> which;
+inline Shape Resize::resized_axes(int64_t rank) const {
+  Shape which;
   if (!axes) {
     for (int64_t a = 0; a < rank; ++a) which.push_back(a);
     return which;
@@ -138,13 +138,14 @@ inline std::vector<int64_t> Resize::resized_axes(int64_t rank) const {
 }
 
 inline ResizeGrid Resize::grid(std::span<const int64_t> in, const Tensor* scales,
-                               const std::vector<int64_t>* sizes) const {
-  const std::vector<int64_t> which = resized_axes(static_cast<int64_t>(in.size()));
-  const auto count = scales ? scales->size() : static_cast<int64_t>(sizes->size());
+                               std::span<const int64_t> sizes) const {
+  const Shape which = resized_axes(static_cast<int64_t>(in.size()));
+  const auto count = scales ? scales->size() : static_cast<int64_t>(sizes.size());
   if (count != static_cast<int64_t>(which.size()))
     throw Error(Code::node_bad_shape, "infer", std::to_string(which.size()) + " scales or sizes",
                 std::to_string(count));
-  ResizeGrid g{{in.begin(), in.end()}, std::vector<float>(in.size(), 1.0f), {in.begin(), in.end()}};
+  ResizeGrid g{Shape(in), InlineVector<float, 6>(in.size(), 1.0f), {}};
+  for (int64_t n : in) g.length.push_back(static_cast<float>(n));
   // One scale for all axes, the one that keeps within the sizes or fills them.
   std::optional<float> common;
   for (size_t i = 0; i < which.size(); ++i) {
@@ -157,7 +158,7 @@ inline ResizeGrid Resize::grid(std::span<const int64_t> in, const Tensor* scales
       g.length[a] = size;
       g.size[a] = static_cast<int64_t>(size);
     } else {
-      const int64_t size = (*sizes)[i];
+      const int64_t size = sizes[i];
       if (size < 0 || (in[a] == 0 && size > 0))
         throw Error(Code::node_bad_value, "infer", "sizes of 0 or more, 0 for an axis of size 0",
                     std::to_string(size));

@@ -1,4 +1,4 @@
-// LSTM and GRU for float32 with constant weights and the default activations.
+// LSTM and GRU for float32 with constant weights and the usual activations.
 #include "ops/rnn/rnn.h"
 
 #include "cpu/ask.h"
@@ -34,11 +34,18 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
   if (op.batch_first) return Verdict::no("layout 1");
   if (auto refusal = refuse_variant(op, r)) return *refusal;
+  using enum RecurrentFunction;
   const std::vector<RecurrentActivation> functions = op.functions();
   const size_t each = cell_of<Op> == Cell::lstm ? 3 : 2;
-  for (size_t i = 0; i < functions.size(); ++i)
-    if (functions[i].function != (i % each == 0 ? RecurrentFunction::sigmoid : RecurrentFunction::tanh))
-      return Verdict::no("activations other than Sigmoid for gates and Tanh for states");
+  const RecurrentActivation& gate = functions[0];
+  if (gate.function != sigmoid && (gate.function != hard_sigmoid || gate.alpha == 0))
+    return Verdict::no("gates other than Sigmoid and HardSigmoid");
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const RecurrentActivation& f = functions[i];
+    if (i % each != 0 && f.function != RecurrentFunction::tanh) return Verdict::no("states other than Tanh");
+    if (i % each == 0 && (f.function != gate.function || f.alpha != gate.alpha || f.beta != gate.beta))
+      return Verdict::no("gates that differ by direction");
+  }
   return Verdict::yes();
 }
 
@@ -70,6 +77,13 @@ size_t workspace(const Op&, std::span<const Shape> inputs, int) {
   return cpu::recurrence_workspace(cpu::gemm_kernels(isa), shape_of<Op>(inputs[0], inputs[1]));
 }
 
+/// The parameters of HardSigmoid gates, which are the first to take any.
+void read_gates(const Recurrent& op, cpu::Recurrence& r) {
+  if (op.activations.empty() || (op.activations[0][0] | ' ') != 'h') return;
+  r.slope = op.activation_alpha.empty() ? 0.2f : op.activation_alpha[0];
+  r.offset = op.activation_beta.empty() ? 0.5f : op.activation_beta[0];
+}
+
 float* wanted(KernelContext& c, size_t i) {
   return i < c.outputs() && c.wants(i) ? floats(c.out(i)) : nullptr;
 }
@@ -89,6 +103,7 @@ void run(const Op& op, KernelContext& c) {
   r.backward = op.backward(0);
   r.linear_before_reset = linear_before_reset(op);
   r.clip = op.clip.value_or(0);
+  read_gates(op, r);
   r.x = floats(c.in(0));
   r.w = floats(*c.packed(1));
   r.r = floats(*c.packed(2));

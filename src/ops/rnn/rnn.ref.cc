@@ -79,8 +79,8 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
   const int64_t dirs = op.directions(), input = x.dim(2), hidden = r.dim(2), rows = gates * hidden;
   const int64_t batch = x.dim(op.batch_first ? 0 : 1), seq = x.dim(op.batch_first ? 1 : 0);
 
-  std::vector<int64_t> lengths(static_cast<size_t>(batch), seq);
-  if (c.has(4)) lengths = to_ints(c.in(4));
+  std::pmr::vector<int64_t> lengths(static_cast<size_t>(batch), seq, c.scratch());
+  if (c.has(4)) lengths = integers_of(c.in(4), c);
   for (int64_t n : lengths)
     if (n < 0 || n > seq)
       c.fail(Code::run_bad_value, "sequence_lens in [0, " + std::to_string(seq) + "]", std::to_string(n));
@@ -95,7 +95,8 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
 
   c.parallel(dirs * batch, 1, [&](int64_t begin, int64_t end) {
     Poller poll(c);
-    std::vector<double> h(static_cast<size_t>(hidden)), cell_state(h), gate(static_cast<size_t>(rows));
+    std::pmr::vector<double> h(static_cast<size_t>(hidden), c.scratch()), cell_state(h, c.scratch()),
+        gate(static_cast<size_t>(rows), c.scratch());
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t d = piece / batch, n = piece % batch, length = lengths[static_cast<size_t>(n)];
       const double* weights = w.as<double>().data() + d * rows * input;
@@ -110,7 +111,7 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
                                                                     : 1),
           op.clip,
           poll};
-      const auto start = [&](const Tensor& from, std::vector<double>& to) {
+      const auto start = [&](const Tensor& from, std::span<double> to) {
         if (from.defined())
           std::copy_n(from.as<double>().data() + state_offset(d, n), hidden, to.begin());
         else
@@ -141,7 +142,7 @@ void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& 
 
 void rnn(const Rnn& op, KernelContext& c) {
   run_recurrent(op, op.functions(), 1, c, [&](const CellWeights& w, const double* x, double* h, double*) {
-    std::vector<double> next(static_cast<size_t>(w.hidden));
+    std::pmr::vector<double> next(static_cast<size_t>(w.hidden), c.scratch());
     for (int64_t i = 0; i < w.hidden; ++i) {
       next[static_cast<size_t>(i)] = w.apply(0, x[i] + w.recur(i, h));
     }
@@ -152,14 +153,15 @@ void rnn(const Rnn& op, KernelContext& c) {
 void gru(const Gru& op, KernelContext& c) {
   run_recurrent(op, op.functions(), 3, c, [&](const CellWeights& w, const double* x, double* h, double*) {
     const int64_t n = w.hidden;
-    std::vector<double> update(static_cast<size_t>(n)), reset(update), reset_h(update);
+    std::pmr::vector<double> update(static_cast<size_t>(n), c.scratch()), reset(update, c.scratch()),
+        reset_h(update, c.scratch());
     for (int64_t i = 0; i < n; ++i) {
       const auto at = static_cast<size_t>(i);
       update[at] = w.apply(0, x[i] + w.recur(i, h));
       reset[at] = w.apply(0, x[n + i] + w.recur(n + i, h));
       reset_h[at] = reset[at] * h[i];
     }
-    std::vector<double> next(update);
+    std::pmr::vector<double> next(update, c.scratch());
     for (int64_t i = 0; i < n; ++i) {
       const auto at = static_cast<size_t>(i);
       const double recurrent =
@@ -175,7 +177,7 @@ void lstm(const Lstm& op, KernelContext& c) {
   run_recurrent(
       op, op.functions(), 4, c, [&](const CellWeights& w, const double* x, double* h, double* state) {
         const int64_t n = w.hidden;
-        std::vector<double> next(static_cast<size_t>(n));
+        std::pmr::vector<double> next(static_cast<size_t>(n), c.scratch());
         const auto peep = [&](int64_t gate, int64_t i, double cell) {
           return w.peepholes ? w.peepholes[gate * n + i] * cell : 0;
         };

@@ -1,6 +1,4 @@
-#include "ops/scatter/scatter.h"
-
-#include "ops/movement.h"
+#include "ops/scatter/scatter_slices.h"
 
 namespace lathe {
 namespace {
@@ -81,32 +79,21 @@ void scatter_elements(const ScatterElements& op, KernelContext& c) {
 void scatter_nd(const ScatterND& op, KernelContext& c) {
   const Tensor data = unpacked(c.in(0)), updates = unpacked(c.in(2));
   const Tensor& indices = c.in(1);
-  const auto tuple = static_cast<size_t>(indices.shape().back());
-  if (tuple > data.rank())
-    c.fail(Code::run_bad_shape, "index tuples of at most " + std::to_string(data.rank()) + " numbers",
-           std::to_string(tuple));
-  Shape expected(indices.shape().begin(), indices.shape().end() - 1);
-  const int64_t tuples = count_of(expected);
-  for (size_t a = tuple; a < data.rank(); ++a) expected.push_back(data.dim(a));
-  if (!(updates.shape() == expected))
-    c.fail(Code::run_bad_shape, "updates of shape " + describe(expected), describe(updates.shape()));
+  const ScatterSlices s(c, data.shape(), indices.shape(), updates.shape());
   ByteOutput out(c.out(0));
   copy_elements(data, out.tensor(), c);
   const Shape strides = row_major(data.shape());
-  int64_t slice = 1;
-  for (size_t a = tuple; a < data.rank(); ++a) slice *= data.dim(a);
   scatter_into(scatter_reduction(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
     Poller poll(c);
-    for (int64_t i = 0; i < tuples; ++i) {
+    for (int64_t i = 0; i < s.tuples; ++i) {
       int64_t offset = 0;
-      for (size_t k = 0; k < tuple; ++k)
-        offset +=
-            strides[k] *
-            checked_index(c, index_at(indices, i * static_cast<int64_t>(tuple) + static_cast<int64_t>(k)),
-                          data.dim(k));
-      for (int64_t j = 0; j < slice; ++j) {
+      for (int64_t k = 0; k < s.tuple; ++k) {
+        const auto axis = static_cast<size_t>(k);
+        offset += strides[axis] * checked_index(c, index_at(indices, i * s.tuple + k), data.dim(axis));
+      }
+      for (int64_t j = 0; j < s.slice; ++j) {
         poll.did(1);
-        put(to[static_cast<size_t>(offset + j)], updates.as<T>()[static_cast<size_t>(i * slice + j)]);
+        put(to[static_cast<size_t>(offset + j)], updates.as<T>()[static_cast<size_t>(i * s.slice + j)]);
       }
     }
   });

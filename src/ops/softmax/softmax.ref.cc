@@ -10,13 +10,13 @@ namespace {
 
 /// Calls f with every element of a line, which may be long.
 template <class F>
-void each(std::vector<double>& x, Poller& poll, F&& f) {
+void each(std::span<double> x, Poller& poll, F&& f) {
   poll.pieces(static_cast<int64_t>(x.size()), 4, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(x[static_cast<size_t>(i)]);
   });
 }
 
-double greatest(std::vector<double>& x, Poller& poll) {
+double greatest(std::span<double> x, Poller& poll) {
   double m = x[0];
   each(x, poll, [&](double v) {
     if (v > m || std::isnan(v)) m = v;
@@ -24,14 +24,14 @@ double greatest(std::vector<double>& x, Poller& poll) {
   return m;
 }
 
-void softmax_line(std::vector<double>& x, Poller& poll) {
+void softmax_line(std::span<double> x, Poller& poll) {
   const double m = greatest(x, poll);
   double sum = 0;
   each(x, poll, [&](double& v) { sum += v = std::exp(v - m); });
   each(x, poll, [&](double& v) { v /= sum; });
 }
 
-void log_softmax_line(std::vector<double>& x, Poller& poll) {
+void log_softmax_line(std::span<double> x, Poller& poll) {
   const double m = greatest(x, poll);
   double sum = 0;
   each(x, poll, [&](double v) { sum += std::exp(v - m); });
@@ -40,7 +40,7 @@ void log_softmax_line(std::vector<double>& x, Poller& poll) {
 }
 
 /// 1 at the first of the greatest, else 0.
-void hardmax_line(std::vector<double>& x, Poller& poll) {
+void hardmax_line(std::span<double> x, Poller& poll) {
   size_t at = 0;
   each(x, poll, [&](double& v) {
     if (v > x[at]) at = static_cast<size_t>(&v - x.data());
@@ -56,7 +56,7 @@ void each_line(const Op& op, KernelContext& c) {
   if (out.size() == 0) return;
   const Lines lines(in.shape(), op.axis);
   parallel_lines(c, lines, [&](int64_t begin, int64_t end) {
-    std::vector<double> line(static_cast<size_t>(lines.size));
+    std::pmr::vector<double> line(static_cast<size_t>(lines.size), c.scratch());
     Poller poll(c);
     for (int64_t i = begin; i < end; ++i) {
       poll.pieces(lines.size, 1,

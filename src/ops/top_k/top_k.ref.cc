@@ -26,7 +26,7 @@ void top_k(const TopK& op, KernelContext& c) {
   shape[axis] = k;
   Tensor& values = c.out(0, x.type(), shape);
   Tensor unwanted;
-  if (!c.wants(1)) unwanted = Tensor(DataType::int64, shape);
+  if (!c.wants(1)) unwanted = temporary(c, DataType::int64, shape);
   Tensor& indices = c.wants(1) ? c.out(1, DataType::int64, shape) : unwanted;
   const int64_t inner = count_of(Shape(x.shape().begin() + axis + 1, x.shape().end()));
   const int64_t outer = count_of(Shape(x.shape().begin(), x.shape().begin() + axis));
@@ -34,7 +34,7 @@ void top_k(const TopK& op, KernelContext& c) {
     const auto from = x.as<T>();
     auto picked = values.as<T>();
     auto where = indices.as<int64_t>();
-    std::vector<int64_t> order(static_cast<size_t>(n));
+    std::pmr::vector<int64_t> order(static_cast<size_t>(n), c.scratch());
     Poller poll(c);
     for (int64_t row = 0; row < outer * inner; ++row) {
       const int64_t o = row / inner, i = row % inner;

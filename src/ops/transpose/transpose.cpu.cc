@@ -7,10 +7,7 @@
 namespace lathe {
 namespace {
 
-Verdict ask(const Transpose&, const KernelRequest& r) {
-  if (bits_of(r.inputs[0].type) < 8) return Verdict::no("elements are not of whole bytes");
-  return Verdict::yes();
-}
+Verdict ask(const Transpose&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
 
 void run(const Transpose& op, KernelContext& c) {
   const Tensor& x = c.in(0);

@@ -3,6 +3,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -11,6 +12,39 @@ template <class Op, cpu::UnaryOp function, Isa isa>
 void run(const Op&, KernelContext& c) {
   const Tensor& x = c.in(0);
   cpu::apply_unary(isa, function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), 0, 0, c);
+}
+
+/// Negatives and magnitudes of integers, which wrap around.
+template <class Op>
+Verdict ask_integers(const Op&, const KernelRequest& r) {
+  const DataType type = r.inputs[0].type;
+  return type == DataType::int32 || type == DataType::int64
+             ? Verdict::yes()
+             : Verdict::no("not for " + std::string(name_of(type)));
+}
+template <class Op, bool negates_all>
+void run_integers(const Op&, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  for_type(x.type(), Types<int32_t, int64_t>{}, [&]<class T>() -> void {
+    using U = std::make_unsigned_t<T>;
+    const T* from = x.as<T>().data();
+    T* to = c.out(0).as<T>().data();
+    c.parallel(x.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+      c.poll();
+      for (int64_t i = begin; i < end; ++i)
+        to[i] = negates_all || from[i] < 0 ? static_cast<T>(0 - static_cast<U>(from[i])) : from[i];
+    });
+  });
+}
+
+void negate_truths(const Not&, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  const bool* from = x.as<bool>().data();
+  bool* to = c.out(0).as<bool>().data();
+  c.parallel(x.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+    c.poll();
+    for (int64_t i = begin; i < end; ++i) to[i] = !from[i];
+  });
 }
 
 }  // namespace
@@ -34,6 +68,11 @@ void cpu_unary(KernelCatalog& k) {
     add.template operator()<Round, F::nearest_even>("Round", "round");
     add.template operator()<Tanh, F::tangent_h>("Tanh", "tanh");
   });
+  k.add<Neg>({.op = "Neg", .name = cpu::kernel_name("neg_integers", Isa::generic)},
+             {.run = run_integers<Neg, true>, .ask = ask_integers<Neg>});
+  k.add<Abs>({.op = "Abs", .name = cpu::kernel_name("abs_integers", Isa::generic)},
+             {.run = run_integers<Abs, false>, .ask = ask_integers<Abs>});
+  k.add<Not>({.op = "Not", .name = cpu::kernel_name("not", Isa::generic)}, {.run = negate_truths});
 }
 
 }  // namespace lathe

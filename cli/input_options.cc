@@ -1,0 +1,70 @@
+#include "input_options.h"
+
+#include "command.h"
+#include "text.h"
+#include "value_files.h"
+
+namespace lathe::cli {
+namespace {
+
+const IoInfo& input_named(const Engine& engine, const std::string& name) {
+  for (const IoInfo& io : engine.inputs())
+    if (io.name == name) return io;
+  std::vector<std::string> names;
+  for (const IoInfo& io : engine.inputs()) names.push_back(io.name);
+  refuse_argument("--input for one of: " + join(names, ", "), "'" + name + "'");
+}
+
+}  // namespace
+
+NamedValues InputOptions::from_files(const Engine& engine) const {
+  NamedValues values;
+  if (!dir.empty())
+    for (size_t i = 0; i < engine.inputs().size(); ++i) {
+      const IoInfo& io = engine.inputs()[i];
+      if (const auto file = find_value(dir, case_name, io, "input", i))
+        values[io.name] = read_value(*file, io);
+    }
+  for (const std::string& text : inputs) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) refuse_argument("--input NAME=FILE", "'" + text + "'");
+    const IoInfo& io = input_named(engine, text.substr(0, equals));
+    values[io.name] = read_value(text.substr(equals + 1), io);
+  }
+  for (const IoInfo& io : engine.inputs())
+    if (!io.optional && !values.contains(io.name))
+      refuse_argument("a file for every input", "none for '" + io.name + "'",
+                      "--input " + io.name + "=FILE, or no files at all for made-up inputs");
+  return values;
+}
+
+NamedValues InputOptions::made_up(const Engine& engine, std::vector<std::string>& assumed) const {
+  NamedValues values;
+  uint64_t next_seed = seed;
+  const NamedShapes shapes = complete_shapes(engine.inputs(), shape.parse(), &assumed);
+  for (const IoInfo& io : engine.inputs()) {
+    if (io.optional) continue;
+    const auto sizes = shapes.find(io.name);
+    if (sizes == shapes.end())
+      refuse_argument("a file for an input that is no tensor", io.name + ": " + io.type,
+                      "--input " + io.name + "=FILE");
+    values[io.name] = random_tensor(io.element_type, sizes->second, next_seed++);
+  }
+  return values;
+}
+
+NamedValues InputOptions::values(const Engine& engine, std::vector<std::string>& assumed) const {
+  if (!dir.empty() && !std::filesystem::is_directory(dir)) refuse_argument("a directory", dir.string());
+  return dir.empty() && inputs.empty() ? made_up(engine, assumed) : from_files(engine);
+}
+
+void InputOptions::add_to(CLI::App* sub) {
+  sub->add_option("--input", inputs, "An input from a .npy, .json or .pb file (may be repeated)")
+      ->type_name("NAME=FILE");
+  sub->add_option("--inputs", dir, "A directory with a file for each input: NAME.npy, or input_0.pb");
+  sub->add_option("--case", case_name, "Files in such directories are named CASE_NAME.npy");
+  shape.add_to(sub);
+  sub->add_option("--seed", seed, "Seed of made-up inputs")->capture_default_str();
+}
+
+}  // namespace lathe::cli

@@ -1,0 +1,63 @@
+// Cast between float32 and the common integers: plain loops, which compilers turn into vectors.
+#include "ops/cast/cast.h"
+
+#include "cpu/ask.h"
+#include "cpu/elementwise.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+inline constexpr Types<float, int32_t, int64_t, int8_t, uint8_t, bool> cast_types;
+
+template <class... T>
+bool is_one_of(DataType type, Types<T...>) {
+  return ((type == type_of<T>) || ...);
+}
+
+/// What x86 makes of a float that no integer holds, as the reference does; bools are true for all but 0.
+template <class To, class From>
+To converted(From x) {
+  if constexpr (std::is_same_v<To, bool>)
+    return x != 0;
+  else if constexpr (std::is_integral_v<From> || std::is_same_v<To, float>)
+    return static_cast<To>(x);
+  else if constexpr (std::is_same_v<To, int64_t>)
+    return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? static_cast<int64_t>(x) : INT64_MIN;
+  else
+    return static_cast<To>(x >= -2147483648.0f && x < 2147483648.0f ? static_cast<int32_t>(x) : INT32_MIN);
+}
+
+template <class Op>
+Verdict ask(const Op&, const KernelRequest& r) {
+  for (const KernelRequest::Operand& o : {r.inputs[0], r.outputs[0]})
+    if (!is_one_of(o.type, cast_types)) return Verdict::no("not for " + std::string(name_of(o.type)));
+  return Verdict::yes();
+}
+
+template <class Op>
+void run(const Op&, KernelContext& c) {
+  const Tensor& in = c.in(0);
+  Tensor& out = c.out(0);
+  for_type(in.type(), cast_types, [&]<class From> {
+    for_type(out.type(), cast_types, [&]<class To> {
+      const From* from = in.as<From>().data();
+      To* to = out.as<To>().data();
+      c.parallel(in.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+        c.poll();
+        for (int64_t i = begin; i < end; ++i) to[i] = converted<To>(from[i]);
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void cpu_cast(KernelCatalog& k) {
+  k.add<Cast>({.op = "Cast", .name = cpu::kernel_name("cast", Isa::generic)},
+              {.run = run<Cast>, .ask = ask<Cast>});
+  k.add<CastLike>({.op = "CastLike", .name = cpu::kernel_name("cast_like", Isa::generic)},
+                  {.run = run<CastLike>, .ask = ask<CastLike>});
+}
+
+}  // namespace lathe

@@ -1,0 +1,100 @@
+// Pad of elements of whole bytes. The constant mode fills, then copies the middle; the others go axis by
+// axis, the innermost first: the middle is copied once, and what lies before and after it along an axis is
+// then copied from the output itself.
+#include "cpu/ask.h"
+#include "cpu/move.h"
+#include "ops/pad/pad_bounds.h"
+
+namespace lathe {
+namespace {
+
+Verdict ask(const Pad& op, const KernelRequest& r) {
+  if (op.mode == "wrap") return Verdict::no("mode wrap");
+  return cpu::refuse_unless_movable(r);
+}
+
+/// The part of the output that is the input's, and where it begins in the input.
+struct Middle {
+  Shape shape, at;    // in the output
+  int64_t from = 0;   // element of the input
+  int64_t to = 0;     // element of the output
+  bool whole = true;  // nothing else is in the output
+};
+
+Middle middle_of(const PadBounds& p, const Tensor& in, const Tensor& out) {
+  Middle m{in.shape(), p.begin};
+  const Shape in_strides = row_major(in.shape()), out_strides = row_major(out.shape());
+  for (size_t a = 0; a < in.rank(); ++a) {
+    const auto cut = [&](int64_t pad) { return pad < -in.dim(a) ? in.dim(a) : std::max<int64_t>(0, -pad); };
+    const int64_t cut_begin = cut(p.begin[a]), cut_end = cut(p.end[a]);
+    m.shape[a] = std::max<int64_t>(0, in.dim(a) - cut_begin - cut_end);
+    m.at[a] = std::max<int64_t>(0, p.begin[a]);
+    m.from += cut_begin * in_strides[a];
+    m.to += m.at[a] * out_strides[a];
+    m.whole = m.whole && m.shape[a] == out.dim(a);
+  }
+  return m;
+}
+
+void fill(Tensor& out, KernelContext& c) {
+  static constexpr uint64_t zeros[2] = {0, 0};
+  const void* value = c.has(2) && c.in(2).size() > 0 ? c.in(2).data() : zeros;
+  cpu::move({value, Shape(out.rank(), 0)}, out.data(), row_major(out.shape()), out.shape(),
+            cpu::element_bytes(out), c);
+}
+
+/// Along one axis: the line at `to` becomes a copy of the line at `from`, wherever the axes before it are in
+/// the middle and those behind it are done.
+void copy_line(Tensor& out, const Middle& m, size_t axis, int64_t from, int64_t to, KernelContext& c) {
+  const Shape strides = row_major(out.shape());
+  Shape shape = out.shape();
+  int64_t corner = 0;
+  for (size_t a = 0; a < axis; ++a) {
+    shape[a] = m.shape[a];
+    corner += m.at[a] * strides[a];
+  }
+  shape[axis] = 1;
+  cpu::move({cpu::at(std::as_const(out), corner + from * strides[axis]), strides},
+            cpu::at(out, corner + to * strides[axis]), strides, shape, cpu::element_bytes(out), c);
+}
+
+/// The line within [0, size) that stands for line `at`, which lies outside.
+int64_t mirrored(int64_t at, int64_t size) {
+  if (size == 1) return 0;
+  const int64_t period = 2 * (size - 1), in = (at % period + period) % period;
+  return std::min(in, period - in);
+}
+
+void run(const Pad& op, KernelContext& c) {
+  const Tensor& in = c.in(0);
+  const PadBounds p = pad_bounds(c);
+  Tensor& out = padded_output(p, c);
+  if (out.size() == 0) return;
+  const Middle m = middle_of(p, in, out);
+  const bool constant = op.mode == "constant";
+  if (constant && !m.whole) fill(out, c);
+  const Shape out_strides = row_major(out.shape());
+  cpu::move({cpu::at(in, m.from), row_major(in.shape())}, cpu::at(out, m.to), out_strides, m.shape,
+            cpu::element_bytes(in), c);
+  if (constant) return;
+  for (size_t axis = in.rank(); axis-- > 0;) {
+    const int64_t size = m.shape[axis];
+    if (size == 0)
+      c.fail(Code::run_bad_value, "elements to repeat in mode " + op.mode,
+             "an axis of size " + std::to_string(in.dim(axis)));
+    for (int64_t i = 0; i < out.dim(axis); ++i) {
+      const int64_t at = i - m.at[axis];
+      if (at >= 0 && at < size) continue;
+      const int64_t source = op.mode == "edge" ? std::clamp<int64_t>(at, 0, size - 1) : mirrored(at, size);
+      copy_line(out, m, axis, m.at[axis] + source, i, c);
+    }
+  }
+}
+
+}  // namespace
+
+void cpu_pad(KernelCatalog& k) {
+  k.add<Pad>({.op = "Pad", .name = cpu::kernel_name("pad", Isa::generic)}, {.run = run, .ask = ask});
+}
+
+}  // namespace lathe

@@ -1,0 +1,27 @@
+// Split of elements of whole bytes: every part is copied out, rows whole.
+#include "cpu/ask.h"
+#include "cpu/move.h"
+#include "ops/split/split_parts.h"
+
+namespace lathe {
+namespace {
+
+Verdict ask(const Split&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+
+void run(const Split& op, KernelContext& c) {
+  const Tensor& in = c.in(0);
+  const size_t axis = axis_of(op.axis, in.rank());
+  const Shape strides = row_major(in.shape());
+  for_each_split_part(c, axis, op.num_outputs.has_value(), [&](Tensor& out, int64_t offset) {
+    cpu::move({cpu::at(in, offset * strides[axis]), strides}, out.data(), row_major(out.shape()), out.shape(),
+              cpu::element_bytes(in), c);
+  });
+}
+
+}  // namespace
+
+void cpu_split(KernelCatalog& k) {
+  k.add<Split>({.op = "Split", .name = cpu::kernel_name("split", Isa::generic)}, {.run = run, .ask = ask});
+}
+
+}  // namespace lathe

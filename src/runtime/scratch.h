@@ -1,0 +1,36 @@
+// Memory for what kernels make and throw away within one call: a stack that any thread takes from.
+#pragma once
+
+#include <atomic>
+#include <memory_resource>
+
+#include "runtime/memory.h"
+
+namespace lathe {
+
+/// Serves from one buffer; what does not fit comes from the heap, and the buffer grows to the size that was
+/// needed when the step ends, so that the same step finds room in the next run.
+class Scratch final : public std::pmr::memory_resource {
+ public:
+  explicit Scratch(MemoryAccount& account) : buffer_(host_backend(), account) {}
+  /// Before a step: nothing is in use.
+  void begin() { used_.store(0, std::memory_order_relaxed); }
+  /// After a step. Throws run_memory_limit, run_out_of_memory.
+  void end() { buffer_.ensure(most_.load(std::memory_order_relaxed)); }
+  void release() noexcept {
+    buffer_.release();
+    most_.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  void* do_allocate(size_t bytes, size_t alignment) override;
+  void do_deallocate(void* p, size_t bytes, size_t alignment) override;
+  bool do_is_equal(const memory_resource& o) const noexcept override { return this == &o; }
+
+  Buffer buffer_;
+  std::atomic<size_t> used_{0};  // of the buffer
+  std::atomic<size_t> heap_{0};  // taken from the heap and not given back
+  std::atomic<size_t> most_{0};  // of both together
+};
+
+}  // namespace lathe

@@ -1,0 +1,98 @@
+// With bound outputs and shapes that follow from the inputs, a run allocates nothing, whatever the model.
+#include "support/allocations.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+
+#include "support/shared_data.h"
+
+namespace lathe::testing {
+namespace {
+
+/// Runs that are told apart by what their shapes depend on, and what they must not do.
+struct Sample {
+  std::string skipped;  // why the promise does not hold for it
+  std::map<std::string, long> by_kernel;
+  long total = 0;
+};
+
+bool only_tensors(const Engine& e) {
+  const auto tensor = [](const IoInfo& io) {
+    return io.element_type != DataType::undefined && io.element_type != DataType::string;
+  };
+  return std::ranges::all_of(e.inputs(), tensor) && std::ranges::all_of(e.outputs(), tensor);
+}
+
+/// The third run of one data set, counted by kernel. The listener of the steps itself allocates nothing.
+Sample third_run(const ConformanceCase& c, const BuildOptions& options) {
+  const Engine engine = Engine::build(c.model, options);
+  if (!only_tensors(engine)) return {.skipped = "inputs or outputs that are not tensors of numbers"};
+  Context context = engine.create_context();
+  NamedShapes shapes;
+  for (const IoInfo& io : engine.inputs()) {
+    const auto file = c.sets.at(0).inputs.find(io.name);
+    if (file == c.sets[0].inputs.end()) continue;
+    const Value v = load_case_value(file->second, io.type);
+    shapes[io.name] = v.tensor().shape();
+    context.bind_input(io.name, v);
+  }
+  const NamedShapes known = engine.output_shapes(shapes);
+  for (const IoInfo& io : engine.outputs()) {
+    const auto shape = known.find(io.name);
+    if (shape == known.end()) return {.skipped = "the shape of '" + io.name + "' depends on the data"};
+    context.bind_output(io.name, Tensor(io.element_type, shape->second));
+  }
+  context.run();
+  context.run();
+
+  struct Counted {
+    std::string_view kernel;
+    long allocations = 0;
+  };
+  std::vector<Counted> steps(100000);
+  size_t used = 0;
+  long last = 0;
+  context.on_step([&](const StepRun& s) {
+    const long now = test::allocations;
+    if (now != last && used < steps.size()) steps[used++] = {s.kernel, now - last};
+    last = now;
+  });
+  const long before = last = test::allocations;
+  context.run();
+  Sample sample{.total = test::allocations - before};
+  for (size_t i = 0; i < used; ++i) sample.by_kernel[std::string(steps[i].kernel)] += steps[i].allocations;
+  return sample;
+}
+
+void expect_no_allocations(const BuildOptions& options) {
+  LATHE_NEEDS_SHARED(shared);
+  const char* only = std::getenv("LATHE_CASE");
+  size_t quiet = 0;
+  for (const ConformanceCase& c : model_cases(shared, false)) {
+    if (only && c.name.find(only) == std::string::npos) continue;
+    Sample s;
+    try {
+      s = third_run(c, options);
+    } catch (const Error& e) {
+      s.skipped = e.what();  // operators that are missing are the conformance test's business
+    }
+    if (!s.skipped.empty()) {
+      std::printf("%-40s not counted: %s\n", c.name.c_str(), s.skipped.c_str());
+      continue;
+    }
+    EXPECT_EQ(s.total, 0) << c.name;
+    quiet += s.total == 0;
+    if (s.total) std::printf("%-40s %ld allocations\n", c.name.c_str(), s.total);
+    for (const auto& [kernel, n] : s.by_kernel) std::printf("    %6ld %s\n", n, kernel.c_str());
+  }
+  std::printf("%zu models allocate nothing\n", quiet);
+  EXPECT_GT(quiet, only ? 0u : 20u);
+}
+
+TEST(Allocations, NoneInFastKernels) { expect_no_allocations({.threads = 1}); }
+TEST(Allocations, NoneInReferences) { expect_no_allocations({.threads = 1, .backend = "reference"}); }
+
+}  // namespace
+}  // namespace lathe::testing
