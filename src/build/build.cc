@@ -2,24 +2,12 @@
 
 #include <algorithm>
 
-#include "base/glob.h"
-#include "build/fold.h"
 #include "build/lower.h"
+#include "build/optimise.h"
+#include "build/side_steps.h"
 
 namespace lathe {
 namespace {
-
-std::vector<ValueId> tapped_values(const Graph& g, const std::vector<std::string>& patterns) {
-  std::vector<ValueId> list;
-  for (ValueId v = 0; v < g.value_count(); ++v) {
-    const ValueInfo& info = g.value(v);
-    const bool exists = info.producer != no_id || info.constant || info.is_input;
-    if (exists &&
-        std::ranges::any_of(patterns, [&](const std::string& p) { return glob_match(p, info.name); }))
-      list.push_back(v);
-  }
-  return list;
-}
 
 void report(const BuildOptions& o, std::string_view stage, double fraction) {
   if (o.control) o.control->check();
@@ -44,12 +32,10 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
                 const BuildOptions& options) {
   const Preference preference{backend_preference(options.backend, extensions), choose_isa(options.isa),
                               options.allow_reference};
-  const std::vector<ValueId> taps = tapped_values(graph, options.taps);
-  report(options, "fold", 0);
-  const Folds folds = fold_constants(graph, {.schemas = &schemas,
-                                             .kernels = &extensions.kernels(),
-                                             .control = options.control,
-                                             .limit = options.fold_limit});
+  report(options, "optimise", 0);
+  const Tapped tapped(graph, options.taps);
+  const Folds folds = optimise(graph, schemas, extensions.kernels(), options).folds;
+  const std::vector<ValueId> taps = tapped.restore(graph);
   report(options, "plan", 0.5);
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control);
   report(options, "plan", 1);
