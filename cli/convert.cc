@@ -18,7 +18,7 @@ struct Options {
   ModelOptions model;
   EngineOptions engine;
   std::filesystem::path output;
-  bool external = false, single = false, normalize = false;
+  bool external = false, single = false, normalize = false, optimize = false;
   std::string external_name;
   int64_t threshold = 1024;
 };
@@ -52,6 +52,7 @@ int run(const Options& o, bool json) {
   } else {
     onnx::Model model = o.model.load();
     if (o.normalize) model = normalize(model);
+    if (o.optimize) model = optimize(model, o.engine.build_options(o.model)).model;
     save(model, o.output, save_options(o));
   }
   const uint64_t bytes = std::filesystem::file_size(o.output);
@@ -70,6 +71,7 @@ void add_convert(CLI::App& app, Command& command) {
                           "  lathe convert out.onnx -o single.onnx --single-file\n"
                           "  lathe convert model.onnx -o model.onnxtxt\n"
                           "  lathe convert model.onnx -o normal.onnx --normalize\n"
+                          "  lathe convert model.onnx -o better.onnx --optimize --level basic\n"
                           "  lathe convert model.onnx -o model.lathe\n");
   auto options = std::make_shared<Options>();
   options->model.add_to(sub);
@@ -86,6 +88,8 @@ void add_convert(CLI::App& app, Command& command) {
       ->check(CLI::NonNegativeNumber);
   sub->add_flag("--normalize", options->normalize,
                 "Import it and write it at the lowest opset and IR version that can say it");
+  sub->add_flag("--optimize", options->optimize,
+                "Write what the optimiser makes of it (see --level and --passes)");
   options->engine.add_to(sub);
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });

@@ -96,6 +96,18 @@ void EngineOptions::add_to(CLI::App* sub) {
                   "A shared library that brings a backend or operators (may be repeated)")
       ->type_name("FILE");
   sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
+  add_level(sub);
+}
+
+void EngineOptions::add_level(CLI::App* sub) {
+  static const std::map<std::string, OptimizationLevel> levels{{"none", OptimizationLevel::none},
+                                                               {"basic", OptimizationLevel::basic},
+                                                               {"extended", OptimizationLevel::extended},
+                                                               {"all", OptimizationLevel::all}};
+  sub->add_option("--level", level, "How much to optimise: none, basic, extended, all")
+      ->transform(CLI::CheckedTransformer(levels).description(""));
+  sub->add_option("--passes", passes, "Single passes on or off: +NAME,-NAME (`lathe info` lists them)")
+      ->delimiter(',');
 }
 
 BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
@@ -105,6 +117,8 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.isa = isa;
   o.plugins = plugins;
   o.flush_denormals = flush_denormals;
+  o.level = level;
+  o.passes = passes;
   o.load = model.load_options();
   return o;
 }

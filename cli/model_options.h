@@ -42,9 +42,14 @@ struct EngineOptions {
   std::string isa;
   std::vector<std::filesystem::path> plugins;
   bool flush_denormals = false;
+  OptimizationLevel level = OptimizationLevel::all;
+  std::vector<std::string> passes;
 
   void add_to(CLI::App* sub);
   BuildOptions build_options(const ModelOptions& model) const;
+
+ private:
+  void add_level(CLI::App* sub);
 };
 
 /// The sizes that were asked for, of symbols and by the shapes of inputs. Refuses names that the model lacks.

@@ -1,5 +1,5 @@
 // The backend cases of the onnx package and the shared models, through the engine in several dresses:
-// reference kernels, each instruction set, one and two threads, a plan saved and loaded.
+// reference kernels, levels of the optimiser, each instruction set, one and two threads, a plan saved and loaded.
 //   LATHE_CASE=substring   only the cases whose names contain it, each with its verdict
 #include <gtest/gtest.h>
 
@@ -24,8 +24,10 @@ struct Dress {
 /// LATHE_DRESS picks one by name.
 std::vector<Dress> dresses() {
   std::vector<Dress> all;
-  auto add = [&](std::string name, std::string backend, std::string isa, int threads, bool plan = false) {
+  auto add = [&](std::string name, std::string backend, std::string isa, int threads, bool plan = false,
+                 OptimizationLevel level = OptimizationLevel::all) {
     Dress d;
+    d.options.level = level;
     d.name = std::move(name);
     d.options.backend = std::move(backend);
     d.options.isa = std::move(isa);
@@ -34,7 +36,10 @@ std::vector<Dress> dresses() {
     const char* wanted = std::getenv("LATHE_DRESS");
     if (!wanted || d.name == wanted) all.push_back(std::move(d));
   };
-  add("reference", "reference", "", 1);
+  // The judge runs the model as it is written.
+  add("reference", "reference", "", 1, false, OptimizationLevel::none);
+  add("as written", "cpu", "", 1, false, OptimizationLevel::none);
+  add("basic", "cpu", "", 1, false, OptimizationLevel::basic);
   add("cpu", "cpu", "", 1);
   add("generic", "cpu", "generic", 1);
   if (cpu_features().avx512) add("avx2", "cpu", "avx2", 1);

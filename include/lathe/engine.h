@@ -52,11 +52,23 @@ class Executor {
   virtual void run(int n, const std::function<void(int)>& task) = 0;
 };
 
+/// How much of the optimiser runs; each level contains those before it. Every level gives the same answers
+/// within the operators' numeric contracts, and an optimised graph is made of standard operators.
+enum class OptimizationLevel : uint8_t {
+  none,      // the graph as imported; constants are folded all the same
+  basic,     // what holds whatever comes after: identities, repeated work, chains of casts and movements,
+             // folding into weights
+  extended,  // composed patterns become the operators they spell (Gelu, LayerNormalization, …)
+  all,       // everything
+};
+
 struct BuildOptions {
   int threads = 0;  // 0: from cgroup quota and cpuset, see `lathe info`
   std::string backend =
       "cpu";             // "cpu", "reference", or a registered one; with ":" a preference list "npu:cpu"
   std::string isa = {};  // "", "generic", "avx2", "avx512": the best that may be used
+  OptimizationLevel level = OptimizationLevel::all;
+  std::vector<std::string> passes = {};  // "+name", "-name": switches single passes, against the level
   bool allow_reference =
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   bool flush_denormals = false;

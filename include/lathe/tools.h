@@ -54,6 +54,25 @@ LATHE_API std::string describe_graph(const onnx::Model& model, GraphFormat forma
 /// that can say it.
 LATHE_API onnx::Model normalize(const onnx::Model& model);
 
+/// What the optimiser makes of a model.
+struct OptimizedModel {
+  onnx::Model model;  // standard operators, at the lowest opset and IR version that can say it
+  struct Patch {
+    std::string pass, node, reason;
+  };
+  std::vector<Patch> patches;  // in the order they were applied
+};
+/// Imports the model and runs passes and constant folding as a build would (`level`, `passes`, `shapes`,
+/// `fold_limit` and `control` of the options).
+LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {});
+
+/// The passes there are, by name.
+struct PassInfo {
+  std::string name, says;
+  OptimizationLevel level;
+};
+LATHE_API std::vector<PassInfo> passes();
+
 /// One operator of the registry.
 struct OperatorInfo {
   struct VersionInfo {

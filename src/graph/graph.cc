@@ -163,6 +163,12 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   std::replace(outputs_.begin(), outputs_.end(), from, to);
 }
 
+void Graph::swap_names(ValueId a, ValueId b) {
+  std::swap(values_[a].name, values_[b].name);
+  by_name_[values_[a].name] = a;
+  by_name_[values_[b].name] = b;
+}
+
 std::vector<NodeId> Graph::order() const {
   // Kahn's algorithm with the smallest id first: stable, and iterative, so that depth costs no stack.
   std::vector<uint32_t> waiting(nodes_.size(), 0);

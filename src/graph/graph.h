@@ -3,6 +3,7 @@
 // explicit captures.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <span>
@@ -129,6 +130,10 @@ class Graph {
   bool is_output(ValueId v) const;
   /// Every reader of `from` (outputs and bodies included) reads `to` instead.
   void replace_uses(ValueId from, ValueId to);
+  /// Only where `from` is an output of the graph.
+  void replace_output(ValueId from, ValueId to) { std::ranges::replace(outputs_, from, to); }
+  /// Both values exchange their names: for what takes the place of an output of the graph.
+  void swap_names(ValueId a, ValueId b);
 
   /// Live nodes so that producers come first, stable in the order of insertion. Throws graph_cycle.
   std::vector<NodeId> order() const;
@@ -149,23 +154,51 @@ class Graph {
   std::map<std::string, ValueId, std::less<>> by_name_;
 };
 
-/// A named set of changes that a pass proposes; applied whole or not at all by `apply`.
+/// Who reads what in one graph, kept up to date while it is changed: asking anew after every change would
+/// take time that grows with the square of the graph.
+class UseIndex {
+ public:
+  explicit UseIndex(const Graph& g) : graph_(g), uses_(g.uses()) {}
+  const std::vector<Use>& of(ValueId v) const;
+  bool is_read(ValueId v) const { return !of(v).empty() || graph_.is_output(v); }
+  /// The node has been added; it is about to be removed; all reads of `from` have become reads of `to`.
+  void added(NodeId n);
+  void removing(NodeId n);
+  void replaced(ValueId from, ValueId to);
+
+ private:
+  const Graph& graph_;
+  std::vector<std::vector<Use>> uses_;
+};
+
+/// A named set of changes that a pass proposes; applied whole or not at all by `apply`. Nodes it adds stand
+/// for those it removes: they inherit their origins, and the name where one node takes another's place.
 class Patch {
  public:
-  explicit Patch(std::string name) : name_(std::move(name)) {}
+  Patch() = default;
+  /// Why, for the log and for `verify`.
+  explicit Patch(std::string reason) : reason_(std::move(reason)) {}
   /// Proposals refer to values that exist, or to values the patch itself makes.
   ValueId add_constant(std::string name, Tensor t);
-  std::vector<ValueId> add_node(std::string op, std::vector<ValueId> inputs, size_t outputs = 1,
+  std::vector<ValueId> add_node(std::string op, std::vector<ValueId> inputs, size_t outputs,
                                 Attributes attributes = {}, std::string domain = {});
+  /// Of one output.
+  ValueId add(std::string op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+    return add_node(std::move(op), std::move(inputs), 1, std::move(attributes))[0];
+  }
   void remove(NodeId n) { removed_.push_back(n); }
+  /// All readers of `from` read `to` instead, except what the patch adds. An output of the graph can only be
+  /// replaced by a value that the patch makes, which then takes over its name.
   void replace_uses(ValueId from, ValueId to) { replaced_.emplace_back(from, to); }
-  /// Why, for the log and for `verify`.
-  void because(std::string reason) { reason_ = std::move(reason); }
-  const std::string& name() const { return name_; }
   const std::string& reason() const { return reason_; }
   bool empty() const { return added_.empty() && removed_.empty() && replaced_.empty(); }
-  /// Applies it; returns the nodes touched. Throws before any change when the patch does not fit the graph.
-  std::vector<NodeId> apply(Graph& g) const;
+
+  struct Applied {
+    std::vector<NodeId> added, touched;                 // touched: those that read something else now
+    std::vector<std::pair<ValueId, ValueId>> replaced;  // ids of the graph
+  };
+  /// Throws before any change when the patch does not fit the graph.
+  Applied apply(Graph& g, UseIndex& uses) const;
 
  private:
   /// Ids made by the patch start here, and are translated on apply.
@@ -174,7 +207,8 @@ class Patch {
     int32_t node;    // index into added_, or -1 for a constant
     uint32_t index;  // which output, or which constant
   };
-  std::string name_, reason_;
+  void check_fits(const Graph& g) const;
+  std::string reason_;
   std::vector<Node> added_;
   std::vector<std::pair<std::string, Tensor>> constants_;
   std::vector<Made> made_;  // by own id

@@ -4,6 +4,34 @@
 
 namespace lathe {
 
+const std::vector<Use>& UseIndex::of(ValueId v) const {
+  static const std::vector<Use> none;
+  return v < uses_.size() ? uses_[v] : none;
+}
+
+void UseIndex::added(NodeId id) {
+  uses_.resize(graph_.value_count());
+  const Node& n = graph_.node(id);
+  for (uint32_t i = 0; i < n.inputs.size(); ++i)
+    if (n.inputs[i] != no_id) uses_[n.inputs[i]].push_back({id, i});
+}
+
+void UseIndex::removing(NodeId id) {
+  const Node& n = graph_.node(id);
+  auto forget = [&](ValueId v) { std::erase_if(uses_[v], [&](const Use& u) { return u.node == id; }); };
+  for (ValueId v : n.inputs)
+    if (v != no_id) forget(v);
+  for (const Body& b : n.bodies)
+    for (ValueId c : b.graph->captures()) forget(b.graph->value(c).captured);
+}
+
+void UseIndex::replaced(ValueId from, ValueId to) {
+  uses_.resize(graph_.value_count());
+  std::vector<Use> moved = std::move(uses_[from]);
+  uses_[from].clear();
+  uses_[to].insert(uses_[to].end(), moved.begin(), moved.end());
+}
+
 ValueId Patch::add_constant(std::string constant_name, Tensor t) {
   made_.push_back({-1, static_cast<uint32_t>(constants_.size())});
   constants_.emplace_back(std::move(constant_name), std::move(t));
@@ -17,27 +45,45 @@ std::vector<ValueId> Patch::add_node(std::string op, std::vector<ValueId> inputs
   n.domain = std::move(domain);
   n.inputs = std::move(inputs);
   n.attributes = std::move(attributes);
-  std::vector<ValueId> made;
   for (size_t i = 0; i < outputs; ++i) {
     made_.push_back({static_cast<int32_t>(added_.size()), static_cast<uint32_t>(i)});
-    made.push_back(own + static_cast<uint32_t>(made_.size() - 1));
+    n.outputs.push_back(own + static_cast<uint32_t>(made_.size() - 1));
   }
-  n.outputs = made;
-  added_.push_back(std::move(n));
-  return made;
+  added_.push_back(n);
+  return n.outputs;
 }
 
-std::vector<NodeId> Patch::apply(Graph& g) const {
+void Patch::check_fits(const Graph& g) const {
+  auto refuse = [&](std::string expected, std::string got) {
+    throw Error(Code::internal, "patch '" + reason_ + "'", std::move(expected), std::move(got));
+  };
   auto fits = [&](ValueId v) {
-    const bool known = v == no_id || (v < own ? v < g.value_count() : v - own < made_.size());
-    if (!known) throw Error(Code::internal, "patch '" + name_ + "'", "values that exist", std::to_string(v));
+    if (v != no_id && !(v < own ? v < g.value_count() : v - own < made_.size()))
+      refuse("values that exist", std::to_string(v));
   };
   for (const Node& n : added_)
     for (ValueId v : n.inputs) fits(v);
-  for (const auto& [from, to] : replaced_) fits(from), fits(to);
+  for (const auto& [from, to] : replaced_) {
+    fits(from), fits(to);
+    if (from >= own || to == no_id)
+      refuse("to replace a value of the graph by another", std::to_string(from));
+    if (to < own && g.is_output(from))
+      refuse("outputs replaced by values of the patch's own", g.value(from).name);
+  }
   for (NodeId n : removed_)
-    if (n >= g.node_count() || !g.node(n).alive)
-      throw Error(Code::internal, "patch '" + name_ + "'", "nodes that exist", std::to_string(n));
+    if (n >= g.node_count() || !g.node(n).alive) refuse("nodes that exist", std::to_string(n));
+}
+
+Patch::Applied Patch::apply(Graph& g, UseIndex& uses) const {
+  check_fits(g);
+  std::vector<std::string> origin;
+  std::string name;
+  for (NodeId n : removed_) {
+    const Node& old = g.node(n);
+    for (const std::string& o : old.origin)
+      if (std::ranges::find(origin, o) == origin.end()) origin.push_back(o);
+    name = old.name;
+  }
 
   std::vector<ValueId> translated(made_.size());
   for (size_t i = 0; i < made_.size(); ++i) {
@@ -50,27 +96,43 @@ std::vector<NodeId> Patch::apply(Graph& g) const {
   }
   auto translate = [&](ValueId v) { return v != no_id && v >= own ? translated[v - own] : v; };
 
-  std::vector<NodeId> touched;
+  // First who reads what, then the new nodes: they read what they say they read.
+  Applied done;
+  for (const auto& [from, made] : replaced_) {
+    const ValueId to = translate(made);
+    for (const Use& u : uses.of(from)) {
+      Node& reader = g.node(u.node);
+      if (u.input != UINT32_MAX) {
+        reader.inputs[u.input] = to;
+      } else {
+        for (const Body& b : reader.bodies)
+          for (ValueId c : b.graph->captures())
+            if (b.graph->value(c).captured == from) b.graph->value(c).captured = to;
+      }
+      done.touched.push_back(u.node);
+    }
+    if (g.is_output(from)) {
+      g.replace_output(from, to);
+      g.swap_names(from, to);
+    }
+    uses.replaced(from, to);
+    done.replaced.emplace_back(from, to);
+  }
   for (const Node& draft : added_) {
     Node n = draft;
     for (ValueId& v : n.inputs) v = translate(v);
     for (ValueId& v : n.outputs) v = translate(v);
-    touched.push_back(g.add_node(std::move(n)));
+    n.origin = origin;
+    n.name = added_.size() == 1 ? name : name + "/" + n.op;
+    done.added.push_back(g.add_node(std::move(n)));
+    uses.added(done.added.back());
   }
-  for (const auto& [from, to] : replaced_) {
-    for (const Use& u : g.uses_of(translate(from)))
-      // What the patch itself adds reads what it says it reads.
-      if (std::find(touched.begin(), touched.end(), u.node) == touched.end()) touched.push_back(u.node);
-    const size_t first_new = g.node_count() - added_.size();
-    std::vector<std::vector<ValueId>> kept;
-    for (size_t i = first_new; i < g.node_count(); ++i) kept.push_back(g.node(static_cast<NodeId>(i)).inputs);
-    g.replace_uses(translate(from), translate(to));
-    for (size_t i = first_new; i < g.node_count(); ++i)
-      g.node(static_cast<NodeId>(i)).inputs = kept[i - first_new];
+  for (NodeId n : removed_) {
+    uses.removing(n);
+    g.remove_node(n);
   }
-  for (NodeId n : removed_) g.remove_node(n);
-  std::erase_if(touched, [&](NodeId n) { return !g.node(n).alive; });
-  return touched;
+  std::erase_if(done.touched, [&](NodeId n) { return !g.node(n).alive; });
+  return done;
 }
 
 }  // namespace lathe

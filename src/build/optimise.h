@@ -1,0 +1,20 @@
+// The graph as the optimiser leaves it: passes and constant folding in turn, until neither finds anything.
+#pragma once
+
+#include "build/fold.h"
+#include "passes/driver.h"
+
+namespace lathe {
+
+struct Optimised {
+  Folds folds;
+  std::vector<AppliedPatch> patches;
+};
+
+/// Changes `graph`; its inputs and outputs keep their names, types and order. Throws bad_argument for pass
+/// switches that fit no pass, cancelled and deadline, and Code::internal naming pass and node where a pass
+/// breaks what it touches.
+Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
+                   const BuildOptions& options);
+
+}  // namespace lathe

@@ -1,0 +1,153 @@
+#include "passes/driver.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/glob.h"
+
+namespace lathe {
+namespace {
+
+/// Sweeps over one graph; a set of passes that needs more works against itself.
+constexpr int most_sweeps = 50;
+
+std::vector<const Pass*> chosen(const PassOptions& o) {
+  std::vector<const Pass*> list;
+  std::vector<bool> fits(o.switches.size(), false);
+  for (const Pass& p : all_passes()) {
+    bool on = p.level <= o.level;
+    for (size_t i = 0; i < o.switches.size(); ++i) {
+      const std::string& s = o.switches[i];
+      if (s.size() < 2 || !glob_match(std::string_view(s).substr(1), p.name)) continue;
+      fits[i] = true;
+      on = s[0] == '+';
+    }
+    if (on) list.push_back(&p);
+  }
+  for (size_t i = 0; i < o.switches.size(); ++i) {
+    const bool signed_word = o.switches[i].starts_with('+') || o.switches[i].starts_with('-');
+    if (fits[i] && signed_word) continue;
+    std::string names;
+    for (const Pass& p : all_passes()) names += (names.empty() ? "" : ", ") + std::string(p.name);
+    throw Error(Code::bad_argument, "optimise", "'+' or '-' and the name of a pass: " + names,
+                "'" + o.switches[i] + "'");
+  }
+  return list;
+}
+
+class Driver {
+ public:
+  Driver(const SchemaCatalog& schemas, const PassOptions& options)
+      : schemas_(schemas), options_(options), passes_(chosen(options)) {
+    for (const Pass* p : passes_) {
+      if (p->anchors.empty()) everywhere_.push_back(p);
+      for (std::string_view op : p->anchors) by_op_[op].push_back(p);
+    }
+  }
+
+  void run(Graph& root) {
+    // Contents of small tensors are not kept in a graph: they are found anew, the types stay.
+    declare_bodies(root);
+    std::vector<Diagnostic> ignored;
+    infer_graph(root, schemas_, state_, &ignored);
+    optimise(root);
+  }
+  std::vector<AppliedPatch> take() { return std::move(applied_); }
+
+ private:
+  void declare_bodies(const Graph& g) {
+    for (NodeId id : g.order())
+      for (const Body& b : g.node(id).bodies) {
+        for (NodeId inner : b.graph->order())
+          for (ValueId v : b.graph->node(inner).outputs)
+            if (v != no_id) state_.declare(*b.graph, v, b.graph->value(v).type);
+        declare_bodies(*b.graph);
+      }
+  }
+
+  void optimise(Graph& g) {
+    UseIndex uses(g);
+    for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+      bool changed = false;
+      for (NodeId id : g.order()) {
+        if (options_.control) options_.control->check();
+        while (g.node(id).alive && improve(g, uses, id)) changed = true;
+      }
+      if (!changed) break;
+    }
+    for (NodeId id : g.order())
+      for (const Body& b : g.node(id).bodies) optimise(*b.graph);
+  }
+
+  /// The first patch that a pass has for this node.
+  bool improve(Graph& g, UseIndex& uses, NodeId id) {
+    if (applied_.size() >= options_.stop_after) return false;
+    const Node& n = g.node(id);
+    if (remove_if_unread(g, uses, id)) return false;
+    auto try_passes = [&](const std::vector<const Pass*>& passes) {
+      return std::ranges::any_of(passes, [&](const Pass* p) { return try_pass(*p, g, uses, id); });
+    };
+    const auto special = n.domain.empty() ? by_op_.find(n.op) : by_op_.end();
+    return (special != by_op_.end() && try_passes(special->second)) || try_passes(everywhere_);
+  }
+
+  /// What patches leave behind.
+  bool remove_if_unread(Graph& g, UseIndex& uses, NodeId id) {
+    if (options_.level == OptimizationLevel::none) return false;
+    const Node& n = g.node(id);
+    if (std::ranges::any_of(n.outputs, [&](ValueId v) { return v != no_id && uses.is_read(v); }))
+      return false;
+    const std::vector<ValueId> inputs = n.inputs;
+    uses.removing(id);
+    g.remove_node(id);
+    for (ValueId v : inputs)
+      if (v != no_id && g.value(v).producer != no_id) remove_if_unread(g, uses, g.value(v).producer);
+    return true;
+  }
+
+  bool try_pass(const Pass& pass, Graph& g, UseIndex& uses, NodeId id) {
+    const std::optional<Patch> patch = pass.propose(View(g, uses, state_, schemas_), id);
+    if (!patch || patch->empty()) return false;
+    const std::string name = g.node(id).name;
+    try {
+      const Patch::Applied done = patch->apply(g, uses);
+      for (NodeId n : done.added) infer_node(g, n, schemas_, state_);
+      for (const auto& [from, to] : done.replaced) check_same(g, from, to);
+      if (options_.thorough) g.check();
+    } catch (const Error& e) {
+      Diagnostic d = e.diagnostic();
+      d.code = Code::internal;
+      d.stage = "pass " + std::string(pass.name);
+      if (d.node.empty()) d.node = name;
+      d.remedy = "--passes=-" + std::string(pass.name) + " leaves the pass out; please report it";
+      throw Error(std::move(d));
+    }
+    applied_.push_back({pass.name, name, patch->reason()});
+    return true;
+  }
+
+  /// What is known of a value must not change when another takes its place; more may become known.
+  void check_same(Graph& g, ValueId from, ValueId to) {
+    const ValueType &before = g.value(from).type, &now = g.value(to).type;
+    const std::optional<ValueType> both = refine(now, before);
+    if (!both) throw Error(Code::internal, "optimise", before.str(), now.str());
+    if (!g.value(to).is_input && !g.value(to).constant) g.value(to).type = *both;
+  }
+
+  const SchemaCatalog& schemas_;
+  const PassOptions& options_;
+  std::vector<const Pass*> passes_, everywhere_;
+  std::map<std::string_view, std::vector<const Pass*>> by_op_;
+  InferState state_;
+  std::vector<AppliedPatch> applied_;
+};
+
+}  // namespace
+
+std::vector<AppliedPatch> run_passes(Graph& graph, const SchemaCatalog& schemas, const PassOptions& options) {
+  Driver d(schemas, options);
+  d.run(graph);
+  return d.take();
+}
+
+}  // namespace lathe

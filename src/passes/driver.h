@@ -1,0 +1,33 @@
+// Runs passes over a graph and its bodies until none has anything to propose, and checks what each patch did.
+#pragma once
+
+#include <functional>
+
+#include "passes/pass.h"
+
+namespace lathe {
+
+struct PassOptions {
+  OptimizationLevel level = OptimizationLevel::basic;
+  /// "+name" also where the level does not have it, "-name" not; patterns of the shell are understood.
+  std::vector<std::string> switches = {};
+  /// Patches after which to stop: what bisection varies.
+  size_t stop_after = SIZE_MAX;
+  /// Check the whole graph after every patch, not only what it touched.
+  bool thorough = false;
+  RunControl* control = nullptr;
+};
+
+/// One patch that was applied.
+struct AppliedPatch {
+  std::string_view pass;
+  std::string node;    // the anchor's name
+  std::string reason;  // in the patch's words
+};
+
+/// Types and shapes of new values are inferred, and must agree with those of the values that they replace:
+/// else Code::internal names pass and node. Throws bad_argument for switches that fit no pass.
+std::vector<AppliedPatch> run_passes(Graph& graph, const SchemaCatalog& schemas,
+                                     const PassOptions& options = {});
+
+}  // namespace lathe

@@ -1,0 +1,59 @@
+// Transpose after Transpose, Reshape after whatever else only changes the shape.
+#include <algorithm>
+
+#include "ops/transpose/transpose.h"
+#include "passes/pass.h"
+
+namespace lathe {
+namespace {
+
+std::optional<Patch> merge_transposes(const View& view, NodeId id) {
+  const Node& outer = view.node(id);
+  const Node* inner = view.made_by(outer.inputs[0], "Transpose");
+  const auto rank = view.rank(outer.inputs[0]);
+  if (!inner || !rank) return std::nullopt;
+  const Shape first = decode<Transpose>(inner->attributes).order(*rank),
+              then = decode<Transpose>(outer.attributes).order(*rank);
+  std::vector<int64_t> perm;
+  for (int64_t axis : then) perm.push_back(first[static_cast<size_t>(axis)]);
+  Patch p("two transpositions are one");
+  Attributes attributes;
+  attributes.set("perm", perm);
+  p.replace_uses(outer.outputs[0], p.add("Transpose", {inner->inputs[0]}, std::move(attributes)));
+  p.remove(id);
+  return p;
+}
+
+std::optional<Patch> merge_reshapes(const View& view, NodeId id) {
+  const Node& outer = view.node(id);
+  const NodeId at = view.producer(outer.inputs[0]);
+  if (at == no_id) return std::nullopt;
+  const Node& inner = view.node(at);
+  if (!View::is(inner, "Reshape") && !View::is(inner, "Flatten") && !View::is(inner, "Squeeze") &&
+      !View::is(inner, "Unsqueeze"))
+    return std::nullopt;
+  // A 0 would be copied from the shape in between.
+  const auto shape = view.integers(outer.inputs[1]);
+  if (!shape || std::ranges::count(*shape, 0)) return std::nullopt;
+  Patch p("the shape in between does not matter");
+  p.replace_uses(outer.outputs[0], p.add("Reshape", {inner.inputs[0], outer.inputs[1]}, outer.attributes));
+  p.remove(id);
+  return p;
+}
+
+}  // namespace
+
+void pass_merge_movements(PassList& all) {
+  all.push_back({.name = "merge-transposes",
+                 .says = "turns two transpositions in a row into one",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {"Transpose"},
+                 .propose = merge_transposes});
+  all.push_back({.name = "merge-reshapes",
+                 .says = "leaves out changes of shape that another one follows",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {"Reshape"},
+                 .propose = merge_reshapes});
+}
+
+}  // namespace lathe

@@ -1,0 +1,77 @@
+// What a pass is: a rewrite that looks at one node and proposes a patch. The driver (driver.h) applies it and
+// checks what it did. A pass does no arithmetic on weights: it adds the nodes that do it, and constant
+// folding computes them, so that the weight program knows every stored array's origin.
+//
+// One file a rewrite, src/passes/<name>.pass.cc, with `void pass_<name>(PassList&)`; the build finds it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "lathe/engine.h"
+#include "schema/infer.h"
+
+namespace lathe {
+
+/// A graph as passes see it: with who reads what, and what is known of contents.
+class View {
+ public:
+  View(const Graph& graph, const UseIndex& uses, const InferState& state, const SchemaCatalog& schemas)
+      : graph_(graph), uses_(uses), state_(state), schemas_(schemas) {}
+
+  const Graph& graph() const { return graph_; }
+  const Node& node(NodeId n) const { return graph_.node(n); }
+  const OpSchema* schema(const Node& n) const { return schemas_.find(n.domain, n.op); }
+  /// Of ai.onnx.
+  static bool is(const Node& n, std::string_view op) { return n.op == op && n.domain.empty(); }
+  NodeId producer(ValueId v) const { return v == no_id ? no_id : graph_.value(v).producer; }
+  /// The node of this operator that makes `v` as its first output; null when something else does.
+  const Node* made_by(ValueId v, std::string_view op) const;
+
+  const ValueType& type(ValueId v) const;
+  std::optional<size_t> rank(ValueId v) const;
+  /// Both tensors, known, and equal in element type and shape.
+  bool same_type(ValueId a, ValueId b) const;
+
+  const std::vector<Use>& uses(ValueId v) const { return uses_.of(v); }
+  bool is_output(ValueId v) const { return graph_.is_output(v); }
+  /// Read once, by an input of a node of this graph; not an output of it.
+  bool read_once(ValueId v) const {
+    return uses(v).size() == 1 && uses(v)[0].input != UINT32_MAX && !is_output(v);
+  }
+
+  /// Contents that no input of the graph can override; null when it is not a constant tensor.
+  const Tensor* constant(ValueId v) const;
+  bool is_constant(ValueId v) const { return constant(v) != nullptr; }
+  /// The number that all elements of a (small) constant are.
+  std::optional<double> uniform(ValueId v) const;
+  /// The elements of a small integer tensor, computed or constant, where all are known numbers.
+  std::optional<std::vector<int64_t>> integers(ValueId v) const;
+
+ private:
+  const Graph& graph_;
+  const UseIndex& uses_;
+  const InferState& state_;
+  const SchemaCatalog& schemas_;
+};
+
+struct Pass {
+  std::string_view name;  // "eliminate-identity"
+  std::string_view says;  // one sentence, for people
+  OptimizationLevel level;
+  std::vector<std::string_view> anchors;  // operators of ai.onnx that it looks at; empty: every node
+  /// A patch, or nothing. `anchor` is alive.
+  std::optional<Patch> (*propose)(const View& view, NodeId anchor);
+};
+
+using PassList = std::vector<Pass>;
+/// In the order of their files' names. Immutable.
+const PassList& all_passes();
+
+/// The node goes, and its readers take `by` instead. Nothing where its output is one of the graph's: the
+/// names of outputs are a promise.
+std::optional<Patch> forward(const View& view, NodeId node, ValueId by, std::string reason);
+
+}  // namespace lathe

@@ -1,0 +1,75 @@
+// Small questions that recognisers of composed patterns ask.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "passes/pass.h"
+
+namespace lathe {
+
+/// Of a commutative node: the input that is not `one`; no_id when `one` is not among its two inputs.
+inline ValueId other_input(const Node& n, ValueId one) {
+  if (n.inputs.size() != 2) return no_id;
+  return n.inputs[0] == one ? n.inputs[1] : n.inputs[1] == one ? n.inputs[0] : no_id;
+}
+
+/// A constant number next to something: of x * c or c * x.
+struct WithNumber {
+  ValueId x = no_id;
+  double number = 0;
+};
+inline std::optional<WithNumber> with_number(const View& view, const Node& n) {
+  if (n.inputs.size() != 2) return std::nullopt;
+  for (size_t i : {size_t{1}, size_t{0}})
+    if (const auto c = view.uniform(n.inputs[i])) return WithNumber{n.inputs[1 - i], *c};
+  return std::nullopt;
+}
+
+/// Constants of models are rounded to their type, sometimes by hand.
+inline bool about(double got, double want, double relative = 2e-3) {
+  return std::abs(got - want) <= relative * std::abs(want);
+}
+
+/// x where `v` is x * x, or x ^ 2.
+inline ValueId squared(const View& view, ValueId v) {
+  if (const Node* mul = view.made_by(v, "Mul"))
+    return mul->inputs[0] == mul->inputs[1] ? mul->inputs[0] : no_id;
+  if (const Node* pow = view.made_by(v, "Pow"))
+    return view.uniform(pow->inputs[1]) == 2.0 ? pow->inputs[0] : no_id;
+  return no_id;
+}
+
+/// x where `v` is the mean of x over its last axes, which are kept as axes of size 1; `axis` is the first of
+/// them.
+struct MeanOf {
+  ValueId x = no_id;
+  int64_t axis = 0;  // from the front
+};
+inline std::optional<MeanOf> mean(const View& view, ValueId v) {
+  const Node* n = view.made_by(v, "ReduceMean");
+  if (!n || n->attributes.get<int64_t>("keepdims", 1) != 1 || n->inputs.size() < 2) return std::nullopt;
+  const auto rank = view.rank(n->inputs[0]);
+  auto axes = view.integers(n->inputs[1]);
+  if (!rank || *rank == 0 || !axes || axes->empty()) return std::nullopt;
+  const auto size = static_cast<int64_t>(*rank);
+  for (int64_t& a : *axes)
+    if (a < 0) a += size;
+  std::ranges::sort(*axes);
+  for (size_t i = 0; i < axes->size(); ++i)
+    if ((*axes)[i] != size - static_cast<int64_t>(axes->size() - i)) return std::nullopt;
+  return MeanOf{n->inputs[0], axes->front()};
+}
+
+/// Whether `v` is a constant whose shape is that of the last axes of x, from `axis` on: what the scale of a
+/// normalisation must be.
+inline bool covers_last_axes(const View& view, ValueId v, ValueId x, int64_t axis) {
+  const Tensor* t = view.constant(v);
+  const auto& shape = view.type(x).shape;
+  if (!t || !shape || t->shape().size() != shape->size() - static_cast<size_t>(axis)) return false;
+  for (size_t i = 0; i < t->shape().size(); ++i)
+    if (!((*shape)[static_cast<size_t>(axis) + i] == Dim(t->shape()[i]))) return false;
+  return true;
+}
+
+}  // namespace lathe

@@ -1,0 +1,86 @@
+// Common subexpressions: of two nodes that compute the same of the same, one goes.
+#include <algorithm>
+#include <cstring>
+
+#include "passes/pass.h"
+
+namespace lathe {
+namespace {
+
+/// Readers of one value that are looked through: a value that everything reads (a constant) tells little.
+constexpr size_t most_readers = 256;
+
+bool equal(const Tensor& a, const Tensor& b) {
+  if (a.type() != b.type() || !(a.shape() == b.shape())) return false;
+  if (a.type() == DataType::string) return std::ranges::equal(a.as<std::string>(), b.as<std::string>());
+  return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+bool equal(const AttributeValue& a, const AttributeValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const Tensor* t = std::get_if<Tensor>(&a)) return equal(*t, std::get<Tensor>(b));
+  if (const auto* list = std::get_if<std::vector<Tensor>>(&a))
+    return std::ranges::equal(*list, std::get<std::vector<Tensor>>(b),
+                              [](const Tensor& x, const Tensor& y) { return equal(x, y); });
+  return std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, std::vector<Tensor>>)
+          return false;  // above
+        else
+          return x == std::get<T>(b);
+      },
+      a);
+}
+
+bool equal(const Attributes& a, const Attributes& b) {
+  return a.size() == b.size() && std::ranges::all_of(a, [&](const Attributes::Entry& e) {
+           const AttributeValue* other = b.find(e.name);
+           return other && equal(e.value, *other);
+         });
+}
+
+bool same_computation(const Node& a, const Node& b) {
+  return a.op == b.op && a.domain == b.domain && a.overload == b.overload && a.inputs == b.inputs &&
+         a.bodies.empty() && b.bodies.empty() && equal(a.attributes, b.attributes);
+}
+
+std::optional<Patch> propose(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const OpSchema* schema = view.schema(n);
+  if (!schema || !schema->deterministic() || n.inputs.empty() || !n.bodies.empty()) return std::nullopt;
+  ValueId rarest = no_id;
+  for (ValueId v : n.inputs)
+    if (v != no_id && (rarest == no_id || view.uses(v).size() < view.uses(rarest).size())) rarest = v;
+  if (rarest == no_id || view.uses(rarest).size() > most_readers) return std::nullopt;
+  for (const Use& u : view.uses(rarest)) {
+    if (u.node == id) continue;
+    const Node& other = view.node(u.node);
+    if (!same_computation(n, other)) continue;
+    // Outputs of the graph keep their own names, and so their nodes.
+    const auto fits = [&](size_t i) {
+      return n.outputs[i] == no_id ||
+             (i < other.outputs.size() && other.outputs[i] != no_id && !view.is_output(n.outputs[i]));
+    };
+    bool all_fit = true;
+    for (size_t i = 0; i < n.outputs.size(); ++i) all_fit = all_fit && fits(i);
+    if (!all_fit) continue;
+    Patch p("computed already by '" + other.name + "'");
+    for (size_t i = 0; i < n.outputs.size(); ++i)
+      if (n.outputs[i] != no_id) p.replace_uses(n.outputs[i], other.outputs[i]);
+    p.remove(id);
+    return p;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void pass_share_results(PassList& all) {
+  all.push_back({.name = "share-results",
+                 .says = "computes common subexpressions once",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {},
+                 .propose = propose});
+}
+
+}  // namespace lathe

@@ -1,0 +1,245 @@
+// Passes one by one on small graphs: what they turn into what, and where they must not.
+#include <gtest/gtest.h>
+
+#include "build/optimise.h"
+#include "eval/eval.h"
+#include "kernel/kernel.h"
+#include "lathe/tools.h"
+#include "onnx/importer.h"
+#include "passes/driver.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+onnx::Model model_of(std::string_view text) {
+  onnx::Model m;
+  m.proto =
+      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 24]> g " + std::string(text));
+  return m;
+}
+
+/// Operators of the graph after optimisation, in order; and that it computes what it did, for inputs of 1, 2,
+/// 3, ….
+std::string optimised(std::string_view text, OptimizationLevel level = OptimizationLevel::all,
+                      std::vector<std::string> switches = {}) {
+  const onnx::Model m = model_of(text);
+  const SchemaCatalog& schemas = SchemaCatalog::standard();
+  const auto before = import_model(m, schemas, {}), after = import_model(m, schemas, {});
+  BuildOptions options;
+  options.level = level;
+  options.passes = std::move(switches);
+  optimise(*after, schemas, KernelCatalog::standard(), options);
+  after->check();
+
+  std::vector<Value> inputs;
+  for (ValueId v : before->inputs()) {
+    Shape shape;
+    for (const Dim& d : *before->value(v).type.shape) shape.push_back(d.is_constant() ? d.constant() : 3);
+    Tensor t(before->value(v).type.elem, shape);
+    for (int64_t i = 0; i < t.size(); ++i) store_double(t, i, 0.25 * static_cast<double>(i % 13) - 1);
+    inputs.push_back(t);
+  }
+  const std::vector<Value> want = evaluate(*before, inputs), got = evaluate(*after, inputs);
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(before->value(before->outputs()[i]).name, after->value(after->outputs()[i]).name);
+    EXPECT_EQ(want[i].tensor().shape(), got[i].tensor().shape());
+    for (int64_t j = 0; j < want[i].tensor().size(); ++j)
+      EXPECT_NEAR(load_double(want[i].tensor(), j), load_double(got[i].tensor(), j),
+                  1e-5 * (1 + std::abs(load_double(want[i].tensor(), j))))
+          << text;
+  }
+  std::string ops;
+  for (NodeId id : after->order()) ops += (ops.empty() ? "" : " ") + after->node(id).op;
+  return ops;
+}
+
+TEST(Passes, WhatChangesNothingGoes) {
+  EXPECT_EQ(optimised("(float[2,3] x) => (float[2,3] y) { a = Identity(x) b = Cast<to=1>(a) y = Relu(b) }"),
+            "Relu");
+  EXPECT_EQ(optimised("(float[2,3] x) => (float[2,3] y) { a = Transpose<perm=[0,1]>(x) y = Relu(a) }"),
+            "Relu");
+  EXPECT_EQ(
+      optimised("(float[n,3] x) => (float[n,3] y) <int64[2] s = {-1,3}> { a = Reshape(x, s) y = Relu(a) }"),
+      "Relu");
+  EXPECT_EQ(
+      optimised("(float[2,3] x) => (float[2,3] y) <int64[4] p = {0,0,0,0}> { a = Pad(x, p) y = Relu(a) }"),
+      "Relu");
+  EXPECT_EQ(
+      optimised("(float[2,3] x) => (float[2,3] y) { a = Dropout(x) b = Concat<axis=0>(a) y = Relu(b) }"),
+      "Relu");
+  // Reversed is not the same, though the shape is.
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) <int64[1] b = {2}, int64[1] e = {-9}, int64[1] a = {0}, "
+                      "int64[1] s = {-1}>"
+                      "{ r = Slice(x, b, e, a, s) y = Relu(r) }"),
+            "Slice Relu");
+  EXPECT_EQ(optimised("(float[3,3] x) => (float[3,3] y) { a = Transpose(x) y = Relu(a) }"), "Transpose Relu");
+  // The graph's outputs keep their names.
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) { y = Identity(x) }"), "Identity");
+}
+
+TEST(Passes, NeutralElements) {
+  EXPECT_EQ(
+      optimised("(float[2,3] x) => (float[2,3] y) <float o = {1}, float z = {0}>"
+                "{ a = Mul(o, x) b = Add(a, z) c = Sub(b, z) d = Div(c, o) e = Pow(d, o) y = Relu(e) }"),
+      "Relu");
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) <float o = {1}> { a = Div(o, x) y = Relu(a) }"),
+            "Div Relu");
+  // What makes it larger has an effect.
+  EXPECT_EQ(optimised("(float[3] x) => (float[2,3] y) <float[2,1] z = {0,0}> { a = Add(x, z) y = Relu(a) }"),
+            "Add Relu");
+}
+
+TEST(Passes, OnceIsEnough) {
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) { a = Exp(x) b = Exp(x) y = Add(a, b) }"), "Exp Add");
+  EXPECT_EQ(optimised("(float[3] x) => (float[6] y) { a = Elu<alpha=0.5>(x) b = Elu<alpha=0.25>(x) y = "
+                      "Concat<axis=0>(a, b) }"),
+            "Elu Elu Concat");
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y, float[3] z) { y = Exp(x) z = Exp(x) }"), "Exp Exp");
+}
+
+TEST(Passes, CastsOnce) {
+  EXPECT_EQ(
+      optimised("(float16[3] x) => (float16[3] y) { a = Cast<to=1>(x) b = Cast<to=10>(a) y = Relu(b) }"),
+      "Relu");
+  EXPECT_EQ(optimised("(int8[3] x) => (double[3] y) { a = Cast<to=6>(x) y = Cast<to=11>(a) }"), "Cast");
+  // What is lost on the way stays lost.
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) { a = Cast<to=6>(x) y = Cast<to=1>(a) }"), "Cast Cast");
+}
+
+TEST(Passes, MovementsOnce) {
+  EXPECT_EQ(optimised("(float[2,3,4] x) => (float[4,2,3] y) { a = Transpose<perm=[1,0,2]>(x) y = "
+                      "Transpose<perm=[2,1,0]>(a) }"),
+            "Transpose");
+  EXPECT_EQ(optimised("(float[2,3,4] x) => (float[2,3,4] y)"
+                      "{ a = Transpose<perm=[1,2,0]>(x) b = Transpose<perm=[2,0,1]>(a) y = Relu(b) }"),
+            "Relu");
+  EXPECT_EQ(optimised("(float[2,3,4] x) => (float[4,6] y) <int64[2] s = {6,-1}, int64[2] t = {4,6}>"
+                      "{ a = Reshape(x, s) b = Flatten(a) y = Reshape(b, t) }"),
+            "Reshape");
+  // A zero copies a size of what is in between.
+  EXPECT_EQ(optimised("(float[2,3,4] x) => (float[6,2,2] y) <int64[2] s = {6,4}, int64[3] t = {0,2,2}>"
+                      "{ a = Reshape(x, s) y = Reshape(a, t) }"),
+            "Reshape Reshape");
+}
+
+TEST(Passes, SizesThatAreKnown) {
+  EXPECT_EQ(optimised("(float[n,6] x) => (float[n,2,3] y) <int64 i = {1}, int64[1] m = {-1}, int64[1] three "
+                      "= {3}, int64[1] ax = {0}>"
+                      "{ s = Shape(x) d = Gather(s, i) u = Unsqueeze(d, ax) h = Div(u, three) t = "
+                      "Concat<axis=0>(m, h, three)"
+                      "  y = Reshape(x, t) }"),
+            "Reshape");
+}
+
+TEST(Passes, IntoTheConvolution) {
+  const std::string conv =
+      "(float[1,2,5,5] x) => (float[1,3,5,5] y) <float[3,2,1,1] w = {1,2,3,4,5,6}, float[3] s = {1,2,0.5}, "
+      "float[3] b = {0,1,-1},"
+      " float[3] m = {0.5,0.25,1}, float[3] v = {1,4,0.25}, float[1,3,1,1] k = {2,3,4}, float[3,1,1] a = "
+      "{1,2,3}, float[1] one = {2},"
+      " int64[8] p = {0,0,1,1,0,0,1,1}> ";
+  EXPECT_EQ(optimised(conv + "{ c = Conv(x, w) y = BatchNormalization(c, s, b, m, v) }"), "Conv");
+  EXPECT_EQ(
+      optimised(conv +
+                "{ c = Conv(x, w, b) n = BatchNormalization(c, s, b, m, v) t = Mul(n, k) y = Add(t, a) }"),
+      "Conv");
+  EXPECT_EQ(optimised(conv + "{ c = Conv(x, w, b) y = Mul(c, one) }"), "Conv");
+  EXPECT_EQ(
+      optimised(conv + "{ q = Pad(x, p) c = Conv(q, w) z = MaxPool<kernel_shape=[3,3]>(c) y = Relu(z) }"),
+      "Conv MaxPool Relu");
+  // Others want the convolution itself.
+  EXPECT_EQ(optimised(conv + "{ c = Conv(x, w) t = Mul(c, k) y = Sub(t, c) }"), "Conv Mul Sub");
+  // Not along the channels.
+  EXPECT_EQ(
+      optimised(
+          "(float[1,2,1,3] x) => (float[1,2,1,3] y) <float[2,2,1,1] w = {1,2,3,4}, float[3] a = {1,2,3}>"
+          "{ c = Conv(x, w) y = Add(c, a) }"),
+      "Conv Add");
+}
+
+TEST(Passes, Gemm) {
+  EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
+                      "{ m = MatMul(x, w) y = Add(m, b) }"),
+            "Gemm");
+  EXPECT_EQ(optimised("(float[2,4] x) => (float[4,3] y) <float[2,3] w = {1,2,3,4,5,6}>"
+                      "{ t = Transpose(x) y = Gemm(t, w) }"),
+            "Gemm");
+  EXPECT_EQ(
+      optimised("(float[2,2,2] x) => (float[2,2,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
+                "{ m = MatMul(x, w) y = Add(m, b) }"),
+      "MatMul Add");
+}
+
+TEST(Passes, GeluInItsSpellings) {
+  const std::string head =
+      "(float[2,3] x) => (float[2,3] y) <float r = {1.4142135}, float i = {0.70710677}, float one = {1}, "
+      "float h = {0.5},"
+      " float c = {0.044715}, float three = {3}, float k = {0.7978846}> ";
+  EXPECT_EQ(optimised(head + "{ d = Div(x, r) e = Erf(d) p = Add(e, one) m = Mul(x, p) y = Mul(m, h) }"),
+            "Gelu");
+  EXPECT_EQ(optimised(head + "{ d = Mul(i, x) e = Erf(d) p = Add(one, e) m = Mul(h, x) y = Mul(m, p) }"),
+            "Gelu");
+  EXPECT_EQ(optimised(head + "{ d = Mul(i, x) e = Erf(d) p = Add(one, e) m = Mul(h, p) y = Mul(x, m) }"),
+            "Gelu");
+  EXPECT_EQ(
+      optimised(head +
+                "{ q = Pow(x, three) a = Mul(q, c) s = Add(x, a) t = Mul(s, k) u = Tanh(t) p = Add(u, one)"
+                "  m = Mul(x, p) y = Mul(h, m) }"),
+      "Gelu");
+  EXPECT_EQ(optimised(head + "{ q = Mul(x, x) w = Mul(q, x) a = Mul(w, c) s = Add(x, a) t = Mul(s, k) u = "
+                             "Tanh(t) p = Add(u, one)"
+                             "  m = Mul(x, h) y = Mul(m, p) }"),
+            "Gelu");
+  EXPECT_EQ(optimised(head + "{ d = Div(x, r) e = Erf(d) p = Add(e, one) m = Mul(x, p) y = Mul(m, h) }",
+                      OptimizationLevel::basic),
+            "Div Erf Add Mul Mul");
+  EXPECT_EQ(optimised(head + "{ d = Div(x, r) e = Erf(d) p = Add(e, one) m = Mul(x, p) y = Mul(m, h) }",
+                      OptimizationLevel::all, {"-recognise-*"}),
+            "Div Erf Add Mul Mul");
+  EXPECT_EQ(optimised(head + "{ s = Sigmoid(x) y = Mul(x, s) }"), "Swish");
+}
+
+TEST(Passes, NormsInTheirSpellings) {
+  const std::string head =
+      "(float[2,4] x) => (float[2,4] y) <int64[1] a = {-1}, float e = {0.00001}, float two = {2}, float one "
+      "= {1},"
+      " float[4] g = {1,2,3,4}, float[4] b = {4,3,2,1}> ";
+  EXPECT_EQ(optimised(head + "{ m = ReduceMean(x, a) d = Sub(x, m) q = Pow(d, two) v = ReduceMean(q, a) s = "
+                             "Add(v, e) r = Sqrt(s)"
+                             "  n = Div(d, r) t = Mul(n, g) y = Add(t, b) }"),
+            "LayerNormalization");
+  EXPECT_EQ(
+      optimised(
+          head +
+          "{ m = ReduceMean(x, a) d = Sub(x, m) q = Mul(d, d) v = ReduceMean(q, a) s = Add(e, v) r = Sqrt(s)"
+          "  i = Reciprocal(r) n = Mul(d, i) t = Mul(g, n) y = Add(b, t) }"),
+      "LayerNormalization");
+  EXPECT_EQ(
+      optimised(
+          head +
+          "{ q = Pow(x, two) v = ReduceMean(q, a) s = Add(v, e) r = Sqrt(s) i = Div(one, r) n = Mul(x, i)"
+          "  y = Mul(n, g) }"),
+      "RMSNormalization");
+}
+
+TEST(Passes, BodiesToo) {
+  EXPECT_EQ(optimised("(float[3] x, bool c) => (float[3] y) { y = If(c) <then_branch = t () => (float[3] a)"
+                      "{ i = Identity(x) a = Exp(i) }, else_branch = e () => (float[3] b) { b = Neg(x) }> }"),
+            "If");
+}
+
+TEST(Passes, SwitchesAreChecked) {
+  EXPECT_THROW(
+      optimised("(float[3] x) => (float[3] y) { y = Relu(x) }", OptimizationLevel::all, {"-no-such-pass"}),
+      Error);
+  EXPECT_THROW(optimised("(float[3] x) => (float[3] y) { y = Relu(x) }", OptimizationLevel::all,
+                         {"eliminate-neutral"}),
+               Error);
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) { a = Identity(x) y = Relu(a) }", OptimizationLevel::none,
+                      {"+eliminate-identity"}),
+            "Relu");
+}
+
+}  // namespace
+}  // namespace lathe
