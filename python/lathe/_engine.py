@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -192,6 +192,8 @@ def build_options(
     threads: int = 0,
     backend: str = "cpu",
     isa: str = "",
+    level: Literal["none", "basic", "extended", "all"] = "all",
+    passes: Iterable[str] = (),
     allow_reference: bool = True,
     flush_denormals: bool = False,
     taps: Iterable[str] = (),
@@ -207,6 +209,10 @@ def build_options(
     options.threads = threads
     options.backend = backend
     options.isa = isa
+    if level not in ("none", "basic", "extended", "all"):
+        raise ValueError(f"level is none, basic, extended or all, not {level!r}")
+    options.level = getattr(_lathe.OptimizationLevel, level)
+    options.passes = list(passes)
     options.allow_reference = allow_reference
     options.flush_denormals = flush_denormals
     options.taps = list(taps)
@@ -229,6 +235,8 @@ def build(
         threads: 0 takes what cgroup quota and cpuset allow.
         backend: "cpu", "reference", or a registered one; "npu:cpu" is an order of preference.
         isa: "", "generic", "avx2", "avx512": the best instruction set that may be used.
+        level: how much the optimiser does: "none", "basic", "extended", "all".
+        passes: "+name" and "-name" switch single passes against the level.
         allow_reference: False makes an operator without a fast kernel an error.
         flush_denormals: treat denormal numbers as zero while running.
         taps: shell patterns of inner values that `Context.on_tap` may ask for.

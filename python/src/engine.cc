@@ -127,11 +127,18 @@ void bind_options(nb::module_& m) {
       .def_prop_ro("cancelled", &RunControl::cancelled)
       .def("set_timeout", &set_timeout, nb::arg("seconds"), "A deadline this many seconds from now.")
       .def("clear_timeout", &RunControl::clear_deadline);
+  nb::enum_<OptimizationLevel>(m, "OptimizationLevel")
+      .value("none", OptimizationLevel::none)
+      .value("basic", OptimizationLevel::basic)
+      .value("extended", OptimizationLevel::extended)
+      .value("all", OptimizationLevel::all);
   nb::class_<BuildOptions>(m, "BuildOptions")
       .def(nb::init<>())
       .def_rw("threads", &BuildOptions::threads)
       .def_rw("backend", &BuildOptions::backend)
       .def_rw("isa", &BuildOptions::isa)
+      .def_rw("level", &BuildOptions::level)
+      .def_rw("passes", &BuildOptions::passes)
       .def_rw("allow_reference", &BuildOptions::allow_reference)
       .def_rw("flush_denormals", &BuildOptions::flush_denormals)
       .def_rw("taps", &BuildOptions::taps)

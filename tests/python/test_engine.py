@@ -422,3 +422,22 @@ def test_type_checkers_agree(tmp_path):
 def test_tools():
     assert any(op["name"] == "Softmax" for op in lathe.operators())
     assert lathe.system_info()["threads"] >= 1
+
+
+def test_levels_and_passes(tmp_path):
+    nodes = [oh.make_node("Sigmoid", ["x"], ["s"]), oh.make_node("Mul", ["x", "s"], ["y"])]
+    model = make_model(nodes, [("x", FLOAT, [3])], [("y", FLOAT, [3])])
+    source, x = model.SerializeToString(), np.array([-1, 0, 2], np.float32)
+
+    def operators(**options):
+        engine = lathe.build(source, **options)
+        np.testing.assert_allclose(engine.run({"x": x})["y"], x / (1 + np.exp(-x)), rtol=1e-5)
+        return [step.op for step in engine.steps()]
+
+    assert operators() == ["Swish"]
+    assert operators(level="basic") == operators(passes=["-recognise-swish"]) == ["Sigmoid", "Mul"]
+    assert operators(level="none", passes=["+recognise-swish"]) == ["Swish"]
+    with pytest.raises(lathe.Error, match="name of a pass"):
+        operators(passes=["-nothing"])
+    with pytest.raises(ValueError, match="none, basic, extended or all"):
+        operators(level="most")

@@ -19,6 +19,15 @@ class GraphOptimizationLevel(enum.IntEnum):
     ORT_ENABLE_ALL = 99
 
 
+_LEVELS = {
+    GraphOptimizationLevel.ORT_DISABLE_ALL: "none",
+    GraphOptimizationLevel.ORT_ENABLE_BASIC: "basic",
+    GraphOptimizationLevel.ORT_ENABLE_EXTENDED: "extended",
+    GraphOptimizationLevel.ORT_ENABLE_LAYOUT: "all",
+    GraphOptimizationLevel.ORT_ENABLE_ALL: "all",
+}
+
+
 class ExecutionMode(enum.IntEnum):
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
@@ -57,8 +66,8 @@ OPTIONS = (
     Option(
         _S,
         "graph_optimization_level",
-        ACCEPTED,
-        "what Lathe does to a graph never needs to be switched off",
+        HONOURED,
+        "the same levels: none, basic, extended, all (layout is part of all)",
         GraphOptimizationLevel,
         GraphOptimizationLevel.ORT_ENABLE_ALL,
     ),
@@ -74,7 +83,7 @@ OPTIONS = (
     Option(_S, "logid", ACCEPTED, "as above", str, ""),
     Option(_S, "enable_profiling", REFUSED, "True: no such file is written", bool, False),
     Option(_S, "profile_file_prefix", ACCEPTED, "matters for profiling only", str, "onnxruntime_profile_"),
-    Option(_S, "optimized_model_filepath", REFUSED, "`lathe convert --normalize` writes a model", str, ""),
+    Option(_S, "optimized_model_filepath", REFUSED, "`lathe convert --optimize` writes a model", str, ""),
     Option(_S, "add_free_dimension_override_by_name", HONOURED, "the symbol is fixed when the engine is built"),
     Option(_S, "add_free_dimension_override_by_denotation", REFUSED, "name the dimension instead"),
     Option(_S, "add_session_config_entry", HONOURED, "see the keys below; any other is kept and has no effect"),
@@ -224,6 +233,7 @@ class SessionOptions(_Attributes, where=_S):
         """Keyword arguments of `lathe.build`."""
         return {
             "threads": max(0, self.intra_op_num_threads),
+            "level": _LEVELS[self.graph_optimization_level],
             "flush_denormals": self._entries.get("session.set_denormal_as_zero") == "1",
             "shapes": self._sizes,
             "control": self._load_control,
