@@ -102,7 +102,8 @@ std::vector<ConformanceCase> model_cases(const fs::path& shared, bool micro) {
     c.rtol = meta["tolerance"].value("rtol", c.rtol);
     c.atol = meta["tolerance"].value("atol", c.atol);
     const bool wide = std::find(half.begin(), half.end(), c.name) != half.end();
-    for (const auto& [name, t] : meta.value("tolerance_per_output", json::object()).items()) {
+    const json per_output = meta.value("tolerance_per_output", json::object());
+    for (const auto& [name, t] : per_output.items()) {
       const double rounding = wide ? 0x1p-9 * t.value("max_abs_expected", 0.0) : 0;
       c.per_output[name] = {t.value("rtol", c.rtol), std::max({rounding, exception("outputs", c.name, name),
                                                                t.value("atol", c.atol)})};
