@@ -13,8 +13,8 @@ namespace {
 
 /// Runs that are told apart by what their shapes depend on, and what they must not do.
 struct Sample {
-  std::string skipped;  // why the promise does not hold for it
-  std::map<std::string, long> by_kernel;
+  std::string skipped = {};  // why the promise does not hold for it
+  std::map<std::string, long> by_kernel = {};
   long total = 0;
 };
 

@@ -24,7 +24,7 @@ ALLOWED = {
     "plan": {"base", "tensor", "kernel"},
     "runtime": EXECUTION | {"plan"},
     "eval": MEANING | EXECUTION,
-    "passes": MEANING | EXECUTION | {"eval"},
+    "passes": MEANING | EXECUTION | {"eval", "ops.header"},
     "build": MEANING | EXECUTION | {"eval", "passes", "plan", "runtime"},
     "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "ops.header"},
 }

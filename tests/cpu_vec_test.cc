@@ -77,8 +77,7 @@ const Function functions[] = {
      0.5f},
     {"clip", UnaryOp::clip, [](double x) { return std::isnan(x) ? x : std::min(2.0, std::max(-1.0, x)); }, 0,
      -1.0f, 2.0f},
-    {"thresholded relu", UnaryOp::thresholded_relu, [](double x) { return x > 1 || std::isnan(x) ? x : 0; },
-     0, 1.0f},
+    {"thresholded relu", UnaryOp::thresholded_relu, [](double x) { return x > 1 ? x : 0; }, 0, 1.0f},
 };
 
 std::vector<float> apply(Isa isa, UnaryOp op, const std::vector<float>& x, float a, float b) {

@@ -91,7 +91,9 @@ TEST(Engine, InputsWithDefaults) {
 }
 
 TEST(Engine, TellsWhatItIs) {
-  const Engine e = Engine::build(perceptron());
+  BuildOptions as_written;
+  as_written.level = OptimizationLevel::none;
+  const Engine e = Engine::build(perceptron(), as_written);
   ASSERT_EQ(e.inputs().size(), 1u);
   EXPECT_EQ(e.inputs()[0].name, "x");
   EXPECT_EQ(e.inputs()[0].type, "tensor(float)");
@@ -101,6 +103,7 @@ TEST(Engine, TellsWhatItIs) {
   EXPECT_EQ(e.output_shapes({{"x", {7, 2}}}).at("flat"), Shape{21});
   for (const StepInfo& s : e.steps()) EXPECT_NE(s.op, "Neg");  // nobody wants it
   EXPECT_EQ(e.steps().size(), 4u);                             // b1 + b2 is folded
+  EXPECT_EQ(Engine::build(perceptron()).steps().size(), 3u);   // and MatMul and Add are Gemm
 }
 
 TEST(Engine, AllocatesNothingAndKnowsItsMemory) {

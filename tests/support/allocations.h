@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
@@ -14,29 +15,34 @@ inline void* counted(std::size_t bytes, std::size_t alignment) {
 }
 }  // namespace lathe::test
 
-void* operator new(std::size_t n) { return lathe::test::counted(n, alignof(std::max_align_t)); }
-void* operator new[](std::size_t n) { return lathe::test::counted(n, alignof(std::max_align_t)); }
-void* operator new(std::size_t n, std::align_val_t a) {
+// Out of line: seen through, they look to gcc like new paired with free.
+#define LATHE_COUNTED [[gnu::noinline]]
+LATHE_COUNTED void* operator new(std::size_t n) { return lathe::test::counted(n, alignof(std::max_align_t)); }
+LATHE_COUNTED void* operator new[](std::size_t n) {
+  return lathe::test::counted(n, alignof(std::max_align_t));
+}
+LATHE_COUNTED void* operator new(std::size_t n, std::align_val_t a) {
   return lathe::test::counted(n, static_cast<std::size_t>(a));
 }
-void* operator new[](std::size_t n, std::align_val_t a) {
+LATHE_COUNTED void* operator new[](std::size_t n, std::align_val_t a) {
   return lathe::test::counted(n, static_cast<std::size_t>(a));
 }
 // Those that report failure with a null pointer: what the library asks big blocks with.
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
+LATHE_COUNTED void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
   ++lathe::test::allocations;
   return std::malloc(n);
 }
-void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+LATHE_COUNTED void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
   const auto alignment = static_cast<std::size_t>(a);
   ++lathe::test::allocations;
   return std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment);
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete(void* p) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete[](void* p) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+LATHE_COUNTED void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+#undef LATHE_COUNTED
