@@ -182,7 +182,9 @@ TEST(RecurrentShape, FollowsTheLayout) {
 }
 
 TEST(RecurrentActivations, TakeAlphasAndBetasInOrder) {
-  const auto a = recurrent_activations({"HARDSIGMOID", "Tanh", "LeakyRelu", "elu"}, {0.5f, 0.25f}, {});
+  const std::string_view names[] = {"HARDSIGMOID", "Tanh", "LeakyRelu", "elu"};
+  const float alphas[] = {0.5f, 0.25f};
+  const auto a = recurrent_activations(names, alphas, {});
   EXPECT_EQ(a[0].alpha, 0.5f);
   EXPECT_EQ(a[0].beta, 0.5f);
   EXPECT_EQ(a[2].alpha, 0.25f);

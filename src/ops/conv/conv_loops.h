@@ -55,7 +55,7 @@ void convolve(const ConvSizes& s, const T* x, const T* w, KernelContext& c, Stor
   const int64_t rows = s.out_plane / last.out;
   c.parallel(s.batch * s.filters, 1, [&](int64_t begin, int64_t end) {
     Poller poll(c);
-    std::vector<A> sums(static_cast<size_t>(last.out));
+    std::pmr::vector<A> sums(static_cast<size_t>(last.out), c.scratch());
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t image = piece / s.filters, filter = piece % s.filters;
       const T* data = x + (image * s.channels + filter / filters_per_group * per_group) * s.in_plane;

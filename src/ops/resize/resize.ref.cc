@@ -41,7 +41,7 @@ void resize_nearest(const Resize& op, const ResizeJob& job, const Tensor& in, Te
     auto& table = tables.emplace_back(s.index);
     for (size_t i = 0; i < table.size(); ++i) table[i] = s.outside[i] ? -1 : s.index[i] * strides[a];
   }
-  Tensor fill(in.type(), {});
+  Tensor fill = in.type() == DataType::string ? Tensor(in.type(), {}) : temporary(c, in.type(), {});
   if (in.type() != DataType::string && !is_complex(in.type())) store_double(fill, 0, op.extrapolation_value);
   fill = unpacked(fill);
   move_elements(in, out, [&]<class T>(std::span<const T> from, std::span<T> to) {

@@ -35,7 +35,7 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   if (op.batch_first) return Verdict::no("layout 1");
   if (auto refusal = refuse_variant(op, r)) return *refusal;
   using enum RecurrentFunction;
-  const std::vector<RecurrentActivation> functions = op.functions();
+  const RecurrentActivations functions = op.functions();
   const size_t each = cell_of<Op> == Cell::lstm ? 3 : 2;
   const RecurrentActivation& gate = functions[0];
   if (gate.function != sigmoid && (gate.function != hard_sigmoid || gate.alpha == 0))

@@ -36,9 +36,10 @@ struct RecurrentActivation {
 
 /// The activations for all directions, with alphas and betas dealt to those that take them, in order;
 /// defaults where they run out. Names are compared without case. Throws node_bad_attribute.
-inline std::vector<RecurrentActivation> recurrent_activations(const std::vector<std::string>& names,
-                                                              const std::vector<float>& alphas,
-                                                              const std::vector<float>& betas) {
+using RecurrentActivations = InlineVector<RecurrentActivation, 6>;
+inline RecurrentActivations recurrent_activations(std::span<const std::string_view> names,
+                                                  std::span<const float> alphas,
+                                                  std::span<const float> betas) {
   struct Known {
     std::string_view name;
     RecurrentFunction function;
@@ -62,13 +63,14 @@ inline std::vector<RecurrentActivation> recurrent_activations(const std::vector<
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
   };
-  std::vector<RecurrentActivation> r;
+  RecurrentActivations r;
   size_t alpha = 0, beta = 0;
-  for (const std::string& name : names) {
+  for (std::string_view name : names) {
     const Known* k = std::find_if(std::begin(all), std::end(all),
                                   [&](const Known& candidate) { return same_word(name, candidate.name); });
     if (k == std::end(all))
-      throw Error(Code::node_bad_attribute, "infer", "an activation function of the specification", name);
+      throw Error(Code::node_bad_attribute, "infer", "an activation function of the specification",
+                  std::string(name));
     RecurrentActivation a{k->function, k->alpha.value_or(0), k->beta.value_or(0)};
     if (k->alpha && alpha < alphas.size()) a.alpha = alphas[alpha++];
     if (k->beta && beta < betas.size()) a.beta = betas[beta++];
@@ -100,11 +102,12 @@ struct Recurrent {
 
  protected:
   /// Activations of all directions, `defaults` for each of them.
-  std::vector<RecurrentActivation> resolve(std::initializer_list<const char*> defaults) const {
-    std::vector<std::string> names = activations;
-    if (names.empty())
-      for (int64_t d = 0; d < directions(); ++d) names.insert(names.end(), defaults.begin(), defaults.end());
-    return recurrent_activations(names, activation_alpha, activation_beta);
+  RecurrentActivations resolve(std::initializer_list<std::string_view> defaults) const {
+    InlineVector<std::string_view, 6> names;
+    for (const std::string& name : activations) names.push_back(name);
+    for (int64_t d = 0; activations.empty() && d < directions(); ++d)
+      for (std::string_view name : defaults) names.push_back(name);
+    return recurrent_activations({names.data(), names.size()}, activation_alpha, activation_beta);
   }
 
   /// Checks all inputs and declares Y and the last states.
@@ -156,7 +159,7 @@ struct Recurrent {
 
 /// H = f(X W' + H R' + Wb + Rb)
 struct Rnn : Recurrent {
-  std::vector<RecurrentActivation> functions() const { return resolve({"Tanh"}); }
+  RecurrentActivations functions() const { return resolve({"Tanh"}); }
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Recurrent::shape(c, 1, 1, 1);
@@ -171,7 +174,7 @@ struct Gru : Recurrent {
     Recurrent::fields(f);
     f("linear_before_reset", linear_before_reset);
   }
-  std::vector<RecurrentActivation> functions() const { return resolve({"Sigmoid", "Tanh"}); }
+  RecurrentActivations functions() const { return resolve({"Sigmoid", "Tanh"}); }
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Recurrent::shape(c, 3, 2, 1);
@@ -188,7 +191,7 @@ struct Lstm : Recurrent {
     Recurrent::fields(f);
     f("input_forget", input_forget);
   }
-  std::vector<RecurrentActivation> functions() const { return resolve({"Sigmoid", "Tanh", "Tanh"}); }
+  RecurrentActivations functions() const { return resolve({"Sigmoid", "Tanh", "Tanh"}); }
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Recurrent::shape(c, 4, 3, 2);

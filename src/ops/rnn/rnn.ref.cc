@@ -68,7 +68,7 @@ double dot(const double* a, const double* b, int64_t n) {
 /// Runs cell(weights, x, h, c) for every step of every sequence: x [gates * hidden] is W X + Wb of the step;
 /// the cell replaces the states h and c [hidden].
 template <class Cell>
-void run_recurrent(const Recurrent& op, const std::vector<RecurrentActivation>& functions, int64_t gates,
+void run_recurrent(const Recurrent& op, const RecurrentActivations& functions, int64_t gates,
                    KernelContext& c, Cell&& cell) {
   const bool has_cell_state = gates == 4;
   const Tensor x = in_double(c.in(0), c), w = in_double(c.in(1), c), r = in_double(c.in(2), c);
