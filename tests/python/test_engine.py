@@ -432,7 +432,7 @@ def test_levels_and_passes(tmp_path):
     def operators(**options):
         engine = lathe.build(source, **options)
         np.testing.assert_allclose(engine.run({"x": x})["y"], x / (1 + np.exp(-x)), rtol=1e-5)
-        return [step.op for step in engine.steps()]
+        return [step.op for step in engine.steps]
 
     assert operators() == ["Swish"]
     assert operators(level="basic") == operators(passes=["-recognise-swish"]) == ["Sigmoid", "Mul"]
