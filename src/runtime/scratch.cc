@@ -1,36 +1,37 @@
 #include "runtime/scratch.h"
 
+#include <cstring>
 #include <new>
 
 namespace lathe {
 
+// A block from the heap has a place in the stack like any other, noted in front of it: so the first run finds
+// out how high the stack will be in the next.
 void* Scratch::do_allocate(size_t bytes, size_t alignment) {
-  const size_t size = aligned_size(bytes);
-  size_t at = used_.load(std::memory_order_relaxed);
-  bool fits;
-  do fits = alignment <= memory_alignment && size <= buffer_.bytes() - at;
-  while (fits && !used_.compare_exchange_weak(at, at + size, std::memory_order_relaxed));
-  void* const p = fits ? buffer_.data() + at : ::operator new (size, std::align_val_t{memory_alignment});
-  const size_t heap = fits ? heap_.load(std::memory_order_relaxed) : heap_.fetch_add(size) + size;
-  const size_t now = used_.load(std::memory_order_relaxed) + heap;
+  const size_t size = aligned_size(bytes), at = used_.fetch_add(size, std::memory_order_relaxed);
   for (size_t most = most_.load(std::memory_order_relaxed);
-       most < now && !most_.compare_exchange_weak(most, now, std::memory_order_relaxed);) {
+       most < at + size && !most_.compare_exchange_weak(most, at + size, std::memory_order_relaxed);) {
   }
-  return p;
+  if (alignment <= memory_alignment && at + size <= buffer_.bytes()) return buffer_.data() + at;
+  char* const block =
+      static_cast<char*>(::operator new (memory_alignment + size, std::align_val_t{memory_alignment}));
+  std::memcpy(block, &at, sizeof at);
+  return block + memory_alignment;
 }
 
 // What was taken last can be taken again; what lies deeper waits for the end of the step.
 void Scratch::do_deallocate(void* p, size_t bytes, size_t) {
-  const size_t size = aligned_size(bytes);
-  char* const at = static_cast<char*>(p);
-  if (at >= buffer_.data() && at < buffer_.data() + buffer_.bytes()) {
-    const auto begin = static_cast<size_t>(at - buffer_.data());
-    size_t end = begin + size;
-    used_.compare_exchange_strong(end, begin, std::memory_order_relaxed);
-    return;
+  char* const data = static_cast<char*>(p);
+  size_t at = 0;
+  if (data >= buffer_.data() && data < buffer_.data() + buffer_.bytes()) {
+    at = static_cast<size_t>(data - buffer_.data());
+  } else {
+    char* const block = data - memory_alignment;
+    std::memcpy(&at, block, sizeof at);
+    ::operator delete (block, std::align_val_t{memory_alignment});
   }
-  ::operator delete (p, std::align_val_t{memory_alignment});
-  heap_.fetch_sub(size, std::memory_order_relaxed);
+  size_t end = at + aligned_size(bytes);
+  used_.compare_exchange_strong(end, at, std::memory_order_relaxed);
 }
 
 }  // namespace lathe

@@ -28,9 +28,8 @@ class Scratch final : public std::pmr::memory_resource {
   bool do_is_equal(const memory_resource& o) const noexcept override { return this == &o; }
 
   Buffer buffer_;
-  std::atomic<size_t> used_{0};  // of the buffer
-  std::atomic<size_t> heap_{0};  // taken from the heap and not given back
-  std::atomic<size_t> most_{0};  // of both together
+  std::atomic<size_t> used_{0};  // how high the stack is, with what the heap had to serve
+  std::atomic<size_t> most_{0};  // how high it has been
 };
 
 }  // namespace lathe

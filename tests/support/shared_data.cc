@@ -241,7 +241,7 @@ CaseResult compare_sets(const ConformanceCase& c, Engine& engine, const Runner& 
         v = load_case_value(s.input_list[i], inputs[i].type);
       else if (auto at = s.inputs.find(inputs[i].name); at != s.inputs.end())
         v = load_case_value(at->second, inputs[i].type);
-      else if (s.input_list.empty() && s.inputs.empty() && inputs[i].shape)
+      else if (s.input_list.empty() && s.inputs.empty() && inputs[i].shape && !inputs[i].optional)
         v = ramp(inputs[i]);
       for (const auto& [output, input] : s.feedback)
         if (input == inputs[i].name) v = last.at(output);
