@@ -13,7 +13,7 @@ inline constexpr Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t
     summed_types;
 
 void einsum(const Einsum& op, KernelContext& c) {
-  std::vector<Tensor> inputs;
+  std::pmr::vector<Tensor> inputs(c.scratch());
   std::vector<size_t> ranks;
   for (size_t i = 0; i < c.inputs(); ++i) {
     inputs.push_back(in_compute_type(c.in(i), c));
@@ -23,8 +23,9 @@ void einsum(const Einsum& op, KernelContext& c) {
   const auto axes = static_cast<size_t>(plan.axes), output_axes = static_cast<size_t>(plan.output_axes);
 
   // Sizes of the axes, and how far each input moves along each: a repeated letter walks the diagonal.
-  std::vector<int64_t> sizes(axes, 1);
-  std::vector<std::vector<int64_t>> strides(inputs.size(), std::vector<int64_t>(axes, 0));
+  std::pmr::vector<int64_t> sizes(axes, 1, c.scratch());
+  std::pmr::vector<std::pmr::vector<int64_t>> strides(inputs.size(), c.scratch());
+  for (auto& s : strides) s.assign(axes, 0);
   for (size_t i = 0; i < inputs.size(); ++i) {
     int64_t stride = 1;
     for (size_t k = ranks[i]; k-- > 0; stride *= inputs[i].dim(k)) {
@@ -46,7 +47,8 @@ void einsum(const Einsum& op, KernelContext& c) {
     const auto to = y.tensor().as<T>();
     c.parallel(static_cast<int64_t>(to.size()), 1, [&](int64_t begin, int64_t end) {
       Poller poll(c);
-      std::vector<int64_t> start(inputs.size()), at(inputs.size()), index(axes);
+      std::pmr::vector<int64_t> start(inputs.size(), c.scratch()), at(inputs.size(), c.scratch()),
+          index(axes, c.scratch());
       for (int64_t o = begin; o < end; ++o) {
         std::fill(start.begin(), start.end(), 0);
         int64_t rest = o;

@@ -49,7 +49,7 @@ void pad(const Pad& op, KernelContext& c) {
     for (int64_t& at : sources[a])
       if (at > 0) at *= strides[a];
   }
-  Tensor fill(in.type(), {});
+  Tensor fill = in.type() == DataType::string ? Tensor(in.type(), {}) : temporary(c, in.type(), {});
   if (c.has(2) && c.in(2).size() > 0)
     fill = unpacked(c.in(2));
   else if (in.type() != DataType::string)
