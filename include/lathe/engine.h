@@ -94,11 +94,12 @@ struct IoInfo {
 };
 
 struct MemoryInfo {
-  uint64_t weights = 0;         // stored arrays of the engine, mapped or packed, shared by all contexts
-  uint64_t activations = 0;     // planned arena of one context at these shapes
-  uint64_t workspace = 0;       // kernels' scratch
-  uint64_t outputs = 0;         // outputs not bound by the caller: kept by the context, or returned
-  uint64_t data_dependent = 0;  // at most: values whose sizes only the data decide, where a bound is known
+  uint64_t weights = 0;      // stored arrays of the engine, mapped or packed, shared by all contexts
+  uint64_t activations = 0;  // planned arena of one context at these shapes
+  uint64_t workspace = 0;    // kernels' scratch
+  uint64_t outputs = 0;      // outputs not bound by the caller: kept by the context, or returned
+  uint64_t data_dependent =
+      0;  // at most: values whose sizes only the data decide, reference kernels' scratch
   /// Values that are not counted, by name, since nothing bounds them before the run: of any size that the
   /// data decide, strings, sequences, and what bodies of unknown input shapes compute.
   std::vector<std::string> uncounted;
@@ -141,9 +142,9 @@ class LATHE_API Engine {
   int threads() const;
 
   /// Peak bytes that our allocators will hold in one run of a fresh context at these input shapes (missing
-  /// symbols: bad_argument names them). Exact where all shapes follow from the inputs'. Else an upper bound,
-  /// all branches of an If together, of all but the values in `uncounted` and the scratch of kernels
-  /// that ask for no workspace; not exact either for runs into bound memory.
+  /// symbols: bad_argument names them). Exact where all shapes follow from the inputs' and `data_dependent`
+  /// is 0. Else an upper bound, all branches of an If together, of all but the values in `uncounted`; not
+  /// exact either for runs into bound memory.
   MemoryInfo memory(const NamedShapes& input_shapes) const;
   /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;

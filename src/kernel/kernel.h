@@ -168,6 +168,7 @@ struct Kernel {
   Isa isa = Isa::generic;
   int priority = 0;  // among those that accept, higher first (until the tuner measures)
   MemorySpace memory = host_memory;
+  bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
   int alias =
       -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
 
@@ -193,7 +194,11 @@ class KernelCatalog {
   template <class Op>
   void reference(std::string op, void (*run)(const Op&, KernelContext&), std::string domain = {}) {
     add_codec(op, domain, codec<Op>());
-    Kernel k{.op = op, .domain = std::move(domain), .name = op + ".ref", .backend = "reference"};
+    Kernel k{.op = op,
+             .domain = std::move(domain),
+             .name = op + ".ref",
+             .backend = "reference",
+             .temporaries = true};
     k.run = [run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
     add(std::move(k));
   }

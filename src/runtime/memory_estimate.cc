@@ -130,13 +130,26 @@ class Estimator {
       if (layout.slots[v].place == Slot::Place::run)
         for (size_t n = g.output[v] >= 0 ? generations : 1; n > 0; --n)
           count_unplanned(g.plan->values[v], bounds.of(v));
-    size_t workspace = layout.workspace;
+    size_t workspace = layout.workspace, scratch = 0;
     for (const ProgramStep& step : g.steps) {
       workspace = std::max(workspace, workspace_of(step, layout, bounds));
+      scratch = std::max(scratch, scratch_of(step, bounds));
       for (const PlanBody& b : step.plan->bodies) body(b, bounds);
     }
-    all_.data_dependent += workspace - layout.workspace;
+    all_.data_dependent += workspace - layout.workspace + scratch;
     return bounds;
+  }
+
+  /// Of kernels that say nothing of it beforehand: references calculate in double, with copies of what they
+  /// read and of what they make. Twice that is more than any takes.
+  static size_t scratch_of(const ProgramStep& step, const Bounds& bounds) {
+    if (!step.kernel || !step.kernel->temporaries || !step.plan->bodies.empty()) return 0;
+    size_t bytes = 4096;  // small tables
+    for (const std::vector<int32_t>* operands : {&step.plan->inputs, &step.plan->outputs})
+      for (int32_t v : *operands)
+        if (const auto shape = v < 0 ? std::nullopt : bounds.of(static_cast<uint32_t>(v)))
+          bytes += 2 * aligned_size(static_cast<size_t>(count_of(*shape)) * sizeof(double));
+    return bytes;
   }
 
   /// Of a step whose layout did not know its inputs; 0 where nothing bounds them: they are named.
@@ -151,8 +164,7 @@ class Estimator {
       shapes.push_back(*shape);
     }
     if (planned) return 0;
-    return aligned_size(
-        step.kernel->workspace(step.kernel_op.get(), shapes, program_.pool().threads()));
+    return aligned_size(step.kernel->workspace(step.kernel_op.get(), shapes, program_.pool().threads()));
   }
 
   void body(const PlanBody& b, const Bounds& outer) {

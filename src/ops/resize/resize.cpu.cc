@@ -134,7 +134,8 @@ void run(const Resize& op, KernelContext& c) {
 }  // namespace
 
 void cpu_resize(KernelCatalog& k) {
-  k.add<Resize>({.op = "Resize", .name = cpu::kernel_name("resize", Isa::generic)}, {.run = run, .ask = ask});
+  k.add<Resize>({.op = "Resize", .name = cpu::kernel_name("resize", Isa::generic), .temporaries = true},
+                {.run = run, .ask = ask});
 }
 
 }  // namespace lathe
