@@ -66,9 +66,10 @@ std::string Graph::fresh_name(std::string_view hint) const {
     return false;
   };
   std::string candidate(hint);
-  // Counting from the number of values finds a free name at once nearly always.
-  for (size_t i = values_.size(); taken(candidate); ++i)
-    candidate = std::string(hint) + "." + std::to_string(i);
+  // Counting from the number of values, here and around, finds a free name at once nearly always.
+  size_t next = 0;
+  for (const Graph* g = this; g; g = g->parent_) next += g->values_.size();
+  while (taken(candidate)) candidate = std::string(hint) + "." + std::to_string(next++);
   return candidate;
 }
 

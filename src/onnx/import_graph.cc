@@ -75,9 +75,12 @@ ValueId GraphImporter::define(ImportScope& scope, std::string_view name, std::st
 
 ValueId GraphImporter::capture(Graph& into, const Graph& from, ValueId v) {
   if (&into == &from) return v;
-  const ValueId outer = capture(*into.parent(), from, v);
-  const auto [at, fresh] = captures_[&into].try_emplace(outer, no_id);
+  // What is itself a capture is known by the value that it stands for: so each graph is asked once.
+  if (const ValueId outer = from.value(v).captured; outer != no_id)
+    return capture(into, *from.parent(), outer);
+  const auto [at, fresh] = captures_[&into].try_emplace({&from, v}, no_id);
   if (fresh) {
+    const ValueId outer = capture(*into.parent(), from, v);
     const ValueInfo& source = into.parent()->value(outer);
     at->second = into.add_value(source.name, source.type);
     into.value(at->second).captured = outer;
@@ -218,6 +221,7 @@ bool GraphImporter::fill_body(Graph& g) {
   if (at == pending_.end()) return false;
   const PendingBody pending = at->second;
   pending_.erase(at);
+  ++nodes_;  // with what it captures, a body costs as much as a node
   const ImportScope& outer = *pending.outer;
   ImportScope scope{.graph = &g,
                     .outer = &outer,

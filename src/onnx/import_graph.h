@@ -131,7 +131,8 @@ class GraphImporter {
   /// and element types alone.
   std::map<std::pair<const Graph*, ValueId>, ValueType> hints_;
   std::unordered_map<const Graph*, PendingBody> pending_;
-  std::unordered_map<const Graph*, std::unordered_map<ValueId, ValueId>> captures_;
+  /// By graph: its values for those of graphs around it.
+  std::unordered_map<const Graph*, std::map<std::pair<const Graph*, ValueId>, ValueId>> captures_;
   std::map<const onnx::FunctionProto*, OpsetMap> function_opsets_;
   std::deque<Tensor> numbers_;  // what shape arithmetic found, for upgrades that want constants
   std::vector<std::shared_ptr<Graph>>

@@ -22,7 +22,7 @@ struct ImportOptions {
   /// Symbols of the inputs' shapes that are fixed: "batch" → 1. One that no input has is an error
   /// (build_bad_option).
   std::map<std::string, int64_t> shapes;
-  /// Published limits: nodes after inlining, bodies included; bodies and functions nested in each other.
+  /// Published limits: nodes and bodies after inlining; bodies and functions nested in each other.
   size_t max_nodes = size_t{1} << 18;
   int max_nesting = 200;
   /// Findings about what no run reaches too: functions that nothing calls, training_info. For checkers.
