@@ -45,7 +45,7 @@ bool View::same_type(ValueId a, ValueId b) const {
 }
 
 const Tensor* View::constant(ValueId v) const {
-  return v == no_id || graph_.value(v).is_input ? nullptr : graph_.constant_tensor(v);
+  return graph_.constant_tensor(v);
 }
 
 std::optional<double> View::uniform(ValueId v) const {
