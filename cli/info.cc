@@ -8,7 +8,24 @@
 namespace lathe::cli {
 namespace {
 
+std::string_view level_name(OptimizationLevel level) {
+  switch (level) {
+    case OptimizationLevel::none:
+      return "none";
+    case OptimizationLevel::basic:
+      return "basic";
+    case OptimizationLevel::extended:
+      return "extended";
+    case OptimizationLevel::all:
+      break;
+  }
+  return "all";
+}
+
 void print_json(const SystemInfo& s) {
+  Json list = Json::array();
+  for (const PassInfo& p : passes())
+    list.push_back({{"name", p.name}, {"level", level_name(p.level)}, {"says", p.says}});
   print({{"version", s.version},
          {"cpu", s.cpu},
          {"isa", s.isa},
@@ -21,7 +38,8 @@ void print_json(const SystemInfo& s) {
          {"threads", s.threads},
          {"threads_reason", s.threads_reason},
          {"newest_opset", s.newest_opset},
-         {"newest_ir_version", s.newest_ir_version}});
+         {"newest_ir_version", s.newest_ir_version},
+         {"passes", std::move(list)}});
 }
 
 void print_text(const SystemInfo& s) {
@@ -37,6 +55,10 @@ void print_text(const SystemInfo& s) {
                        (s.memory_limit ? ", limited to " + bytes_text(s.memory_limit) : ", no limit")});
   t.add({"threads", fmt::format("{}: {}", s.threads, s.threads_reason)});
   t.print();
+  fmt::print("\nPasses of the optimiser, and the level that has them\n");
+  Table list;
+  for (const PassInfo& p : passes()) list.add({p.name, std::string(level_name(p.level)), p.says});
+  list.print();
 }
 
 }  // namespace

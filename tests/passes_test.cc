@@ -4,6 +4,7 @@
 #include "build/optimise.h"
 #include "eval/eval.h"
 #include "kernel/kernel.h"
+#include "lathe/engine.h"
 #include "lathe/tools.h"
 #include "onnx/importer.h"
 #include "passes/driver.h"
@@ -103,6 +104,12 @@ TEST(Passes, CastsOnce) {
       optimised("(float16[3] x) => (float16[3] y) { a = Cast<to=1>(x) b = Cast<to=10>(a) y = Relu(b) }"),
       "Relu");
   EXPECT_EQ(optimised("(int8[3] x) => (double[3] y) { a = Cast<to=6>(x) y = Cast<to=11>(a) }"), "Cast");
+  // A half as float has other digits than a half.
+  const Tensor half = Tensor::from<Float16>({1}, std::vector<Float16>{to_float16(0.1f)});
+  const onnx::Model text =
+      model_of("(float16[1] x) => (string[1] y) { a = Cast<to=1>(x) y = Cast<to=8>(a) }");
+  EXPECT_EQ(Engine::build(text).create_context().run({{"x", half}}).at("y").tensor().as<std::string>()[0],
+            "0.099975586");
   // What is lost on the way stays lost.
   EXPECT_EQ(optimised("(float[3] x) => (float[3] y) { a = Cast<to=6>(x) y = Cast<to=1>(a) }"), "Cast Cast");
 }
@@ -221,6 +228,24 @@ TEST(Passes, NormsInTheirSpellings) {
           "{ q = Pow(x, two) v = ReduceMean(q, a) s = Add(v, e) r = Sqrt(s) i = Div(one, r) n = Mul(x, i)"
           "  y = Mul(n, g) }"),
       "RMSNormalization");
+}
+
+TEST(Passes, LongChainsThatNobodyReads) {
+  std::string text = "(float[3] x) => (float[3] y) { v0 = Exp(x) ";
+  for (int i = 1; i < 100000; ++i)
+    text += "v" + std::to_string(i) + " = Exp(v" + std::to_string(i - 1) + ") ";
+  const auto graph = import_model(model_of(text + "y = Relu(x) }"), SchemaCatalog::standard(), {});
+  run_passes(*graph, SchemaCatalog::standard());
+  EXPECT_EQ(graph->live_nodes(), 1u);
+}
+
+TEST(Passes, NormsOfDoublesStay) {
+  EXPECT_EQ(
+      optimised(
+          "(double[2,4] x) => (double[2,4] y) <int64[1] a = {-1}, double e = {0.00001}, double two = {2}, "
+          "double[4] g = {1,2,3,4}>"
+          "{ q = Pow(x, two) v = ReduceMean(q, a) s = Add(v, e) r = Sqrt(s) n = Div(x, r) y = Mul(n, g) }"),
+      "Pow ReduceMean Add Sqrt Div Mul");
 }
 
 TEST(Passes, BodiesToo) {

@@ -46,6 +46,7 @@ class Driver {
   }
 
   void run(Graph& root) {
+    if (passes_.empty()) return;
     // Contents of small tensors are not kept in a graph: they are found anew, the types stay.
     declare_bodies(root);
     std::vector<Diagnostic> ignored;
@@ -91,18 +92,23 @@ class Driver {
     return (special != by_op_.end() && try_passes(special->second)) || try_passes(everywhere_);
   }
 
-  /// What patches leave behind.
+  /// What patches leave behind, and what only that read. Without recursion: models are deep.
   bool remove_if_unread(Graph& g, UseIndex& uses, NodeId id) {
     if (options_.level == OptimizationLevel::none) return false;
-    const Node& n = g.node(id);
-    if (std::ranges::any_of(n.outputs, [&](ValueId v) { return v != no_id && uses.is_read(v); }))
-      return false;
-    const std::vector<ValueId> inputs = n.inputs;
-    uses.removing(id);
-    g.remove_node(id);
-    for (ValueId v : inputs)
-      if (v != no_id && g.value(v).producer != no_id) remove_if_unread(g, uses, g.value(v).producer);
-    return true;
+    std::vector<NodeId> waiting{id};
+    while (!waiting.empty()) {
+      const NodeId next = waiting.back();
+      waiting.pop_back();
+      const Node& n = g.node(next);
+      if (!n.alive ||
+          std::ranges::any_of(n.outputs, [&](ValueId v) { return v != no_id && uses.is_read(v); }))
+        continue;
+      for (ValueId v : n.inputs)
+        if (v != no_id && g.value(v).producer != no_id) waiting.push_back(g.value(v).producer);
+      uses.removing(next);
+      g.remove_node(next);
+    }
+    return !g.node(id).alive;
   }
 
   bool try_pass(const Pass& pass, Graph& g, UseIndex& uses, NodeId id) {

@@ -30,7 +30,8 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   if (!inner) return std::nullopt;
   const DataType first = view.type(inner->inputs[0]).elem, middle = view.type(inner->outputs[0]).elem,
                  last = view.type(outer.outputs[0]).elem;
-  if (!lossless(first, middle)) return std::nullopt;
+  // As text, a number has the digits of its type.
+  if (!lossless(first, middle) || last == DataType::string) return std::nullopt;
   const std::string reason =
       "from " + std::string(name_of(first)) + " to " + std::string(name_of(last)) + " at once";
   if (first == last && view.same_type(inner->inputs[0], outer.outputs[0]))

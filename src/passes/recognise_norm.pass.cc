@@ -68,11 +68,8 @@ std::optional<Scaled> scaled(const View& view, const Node& mul) {
   return std::nullopt;
 }
 
-/// Operators compute in float32 at least; so does the pattern only for these.
-bool computes_alike(const View& view, ValueId x) {
-  const DataType t = view.type(x).elem;
-  return t == DataType::float32 || t == DataType::float64;
-}
+/// The operators keep their statistics in float32; so does the pattern only for this type.
+bool computes_alike(const View& view, ValueId x) { return view.type(x).elem == DataType::float32; }
 
 /// (x - mean) / deviation * scale + bias; the anchor is the Add.
 std::optional<Patch> layer_norm(const View& view, NodeId id) {

@@ -44,9 +44,7 @@ bool View::same_type(ValueId a, ValueId b) const {
   return x.is_tensor() && y.is_tensor() && x.elem == y.elem && x.shape && y.shape && *x.shape == *y.shape;
 }
 
-const Tensor* View::constant(ValueId v) const {
-  return graph_.constant_tensor(v);
-}
+const Tensor* View::constant(ValueId v) const { return graph_.constant_tensor(v); }
 
 std::optional<double> View::uniform(ValueId v) const {
   const Tensor* t = constant(v);
