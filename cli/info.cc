@@ -8,24 +8,10 @@
 namespace lathe::cli {
 namespace {
 
-std::string_view level_name(OptimizationLevel level) {
-  switch (level) {
-    case OptimizationLevel::none:
-      return "none";
-    case OptimizationLevel::basic:
-      return "basic";
-    case OptimizationLevel::extended:
-      return "extended";
-    case OptimizationLevel::all:
-      break;
-  }
-  return "all";
-}
-
 void print_json(const SystemInfo& s) {
   Json list = Json::array();
   for (const PassInfo& p : passes())
-    list.push_back({{"name", p.name}, {"level", level_name(p.level)}, {"says", p.says}});
+    list.push_back({{"name", p.name}, {"level", name_of(p.level)}, {"says", p.says}});
   print({{"version", s.version},
          {"cpu", s.cpu},
          {"isa", s.isa},
@@ -57,7 +43,7 @@ void print_text(const SystemInfo& s) {
   t.print();
   fmt::print("\nPasses of the optimiser, and the level that has them\n");
   Table list;
-  for (const PassInfo& p : passes()) list.add({p.name, std::string(level_name(p.level)), p.says});
+  for (const PassInfo& p : passes()) list.add({p.name, std::string(name_of(p.level)), p.says});
   list.print();
 }
 

@@ -100,10 +100,8 @@ void EngineOptions::add_to(CLI::App* sub) {
 }
 
 void EngineOptions::add_level(CLI::App* sub) {
-  static const std::map<std::string, OptimizationLevel> levels{{"none", OptimizationLevel::none},
-                                                               {"basic", OptimizationLevel::basic},
-                                                               {"extended", OptimizationLevel::extended},
-                                                               {"all", OptimizationLevel::all}};
+  std::map<std::string, OptimizationLevel> levels;
+  for (OptimizationLevel l : optimization_levels) levels.emplace(name_of(l), l);
   sub->add_option("--level", level, "How much to optimise: none, basic, extended, all")
       ->transform(CLI::CheckedTransformer(levels).description(""));
   sub->add_option("--passes", passes, "Single passes on or off: +NAME,-NAME (`lathe info` lists them)")

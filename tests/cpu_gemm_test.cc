@@ -32,11 +32,12 @@ std::vector<float> multiply(Isa isa, const Problem& p, const Fenced& a, const Fe
   q.b = p.b_transposed ? cpu::Operand{b.data(), 1, p.k} : cpu::Operand{b.data(), p.n, 1};
   q.a_matrix = p.m * p.k;
   q.b_matrix = p.k * p.n;
+  WorkerContext context(threads);
   std::vector<float> packed(static_cast<size_t>(p.packed ? b_size * p.count : 0));
   if (p.packed) {
     for (int64_t i = 0; i < p.count; ++i) {
       const cpu::Operand one{q.b.data + i * p.k * p.n, q.b.row, q.b.column};
-      cpu::pack_whole_b(g, packed.data() + i * b_size, one, p.k, p.n);
+      cpu::pack_whole_b(g, packed.data() + i * b_size, one, p.k, p.n, context);
     }
     q.packed_b = packed.data();
   }
@@ -46,7 +47,6 @@ std::vector<float> multiply(Isa isa, const Problem& p, const Fenced& a, const Fe
   q.alpha = p.alpha;
   Fenced c(static_cast<size_t>(p.count * p.m * p.n));
   q.c = c.data();
-  WorkerContext context(threads);
   Fenced scratch(cpu::multiply_workspace(g, q) / sizeof(float));
   cpu::multiply(g, q, scratch.data(), context);
   EXPECT_TRUE(c.intact()) << text(p);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "lathe/lathe.h"
 #include "onnx/load.h"
 #include "onnx/tensor_data.h"
@@ -64,6 +66,23 @@ TEST(LoadControl, ReadingAndParsingStop) {
       options.untrusted = untrusted;
       EXPECT_EQ(code_of([&] { onnx::load_model(path, options, &control); }), Code::cancelled) << *t.name;
     }
+  }
+}
+
+TEST(LoadControl, ReadingTextStops) {
+  const TempDirectory directory;
+  std::string numbers = "1";
+  for (int i = 1; i < 100000; ++i) numbers += ",1";
+  const std::vector<std::string> texts = {
+      "g () => (int64[100000] w) <int64[100000] w = {" + numbers + "}> {}",
+      "g () => (float[1] y) { y = Op <s = \"" + std::string(100000, 'x') + "\"> () }"};
+  for (const std::string& text : texts) {
+    const auto path = directory.path() / "model.onnxtxt";
+    std::ofstream(path) << "<ir_version: 10, opset_import: [\"\": 21]> " << text;
+    RunControl control;
+    EXPECT_EQ(onnx::load_model(path, {}, &control).proto.graph->output.size(), 1u);
+    control.cancel();
+    EXPECT_EQ(code_of([&] { onnx::load_model(path, {}, &control); }), Code::cancelled);
   }
 }
 

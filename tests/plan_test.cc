@@ -284,6 +284,26 @@ TEST(Plan, AKernelOnlyGetsWhatItAccepts) {
   EXPECT_EQ(code_of([&] { engine_of(p); }), Code::plan_target);
 }
 
+TEST(Plan, PackedArraysAreThoseTheKernelMakes) {
+  const auto spoiled = [](auto&& spoil) {
+    Plan p = plan_of(folding());
+    spoil(p, p.graphs[0].steps[0]);
+    return code_of([&] { engine_of(p); });
+  };
+  const auto contents = [](Plan& p, PlanStep& s) -> Value& {
+    return p.weights[static_cast<size_t>(s.packed[1])].value;
+  };
+  EXPECT_EQ(spoiled([](Plan&, PlanStep& s) { s.packed = {}; }), Code::plan_malformed);
+  EXPECT_EQ(spoiled([](Plan&, PlanStep& s) { s.packed[1] = -1; }), Code::plan_malformed);
+  EXPECT_EQ(spoiled([&](Plan& p, PlanStep& s) { contents(p, s) = floats({1}, {22}); }), Code::plan_malformed);
+  EXPECT_EQ(spoiled([&](Plan& p, PlanStep& s) { contents(p, s) = ints({22, 44}); }), Code::plan_malformed);
+  EXPECT_EQ(spoiled([](Plan& p, PlanStep& s) {  // a constant of another shape than declared
+              const PlanValue& b = p.graphs[0].values[static_cast<size_t>(s.inputs[1])];
+              p.weights[static_cast<size_t>(b.weight)].value = floats({1}, {11});
+            }),
+            Code::plan_malformed);
+}
+
 TEST(Plan, OperandsThatAreMissingAreAnError) {
   const vector<Value> x{floats({2}, {1, 1})};
   Plan p = plan_of(folding(), {.backend = "reference"});

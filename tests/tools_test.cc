@@ -49,6 +49,10 @@ TEST(Compare, SaysWhatDiffers) {
 TEST(Compare, OtherKindsExactly) {
   const auto ints = [](int64_t x) { return Tensor::scalar<int64_t>(x); };
   EXPECT_FALSE(compare(ints(1), ints(2), 10, 10).equal);
+  EXPECT_EQ(compare(ints(-1), ints(6), 0, 0).max_absolute, 7);
+  EXPECT_EQ(compare(ints(INT64_MAX), ints(INT64_MAX - 1), 0, 0).max_absolute, 1);
+  const auto unsigneds = [](uint64_t x) { return Tensor::scalar<uint64_t>(x); };
+  EXPECT_EQ(compare(unsigneds(uint64_t{1} << 63), unsigneds(0), 0, 0).max_absolute, 0x1p63);
   EXPECT_TRUE(compare(Tensor::scalar<std::string>("a"), Tensor::scalar<std::string>("a"), 0, 0).equal);
   Sequence one, two;
   one.items->push_back(ints(1));

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,13 @@ enum class OptimizationLevel : uint8_t {
   extended,  // composed patterns become the operators they spell (Gelu, LayerNormalization, …)
   all,       // everything
 };
+inline constexpr OptimizationLevel optimization_levels[] = {
+    OptimizationLevel::none, OptimizationLevel::basic, OptimizationLevel::extended, OptimizationLevel::all};
+/// As the command line and Python write it: "none", "basic", "extended", "all".
+constexpr std::string_view name_of(OptimizationLevel level) {
+  constexpr std::string_view names[] = {"none", "basic", "extended", "all"};
+  return names[static_cast<size_t>(level)];
+}
 
 struct BuildOptions {
   int threads = 0;  // 0: from cgroup quota and cpuset, see `lathe info`
@@ -114,6 +122,8 @@ struct StepInfo {
   std::string node, op, kernel, backend;
   std::vector<std::string> origin;
   std::vector<std::string> refusals;  // "softmax.avx512: only float32"
+  std::vector<std::string> fused;     // elementwise operators done in the same step: "Add", "Relu"
+  std::vector<std::string> unfused;   // why neighbours are not: "Add: its input x is read twice"
 };
 
 /// One step of a run, as Context::on_step tells it; the names are valid during the call.

@@ -209,9 +209,10 @@ def build_options(
     options.threads = threads
     options.backend = backend
     options.isa = isa
-    if level not in ("none", "basic", "extended", "all"):
-        raise ValueError(f"level is none, basic, extended or all, not {level!r}")
-    options.level = getattr(_lathe.OptimizationLevel, level)
+    levels = _lathe.OptimizationLevel.__members__
+    if level not in levels:
+        raise ValueError(f"level is one of {', '.join(levels)}, not {level!r}")
+    options.level = levels[level]
     options.passes = list(passes)
     options.allow_reference = allow_reference
     options.flush_denormals = flush_denormals

@@ -127,11 +127,8 @@ void bind_options(nb::module_& m) {
       .def_prop_ro("cancelled", &RunControl::cancelled)
       .def("set_timeout", &set_timeout, nb::arg("seconds"), "A deadline this many seconds from now.")
       .def("clear_timeout", &RunControl::clear_deadline);
-  nb::enum_<OptimizationLevel>(m, "OptimizationLevel")
-      .value("none", OptimizationLevel::none)
-      .value("basic", OptimizationLevel::basic)
-      .value("extended", OptimizationLevel::extended)
-      .value("all", OptimizationLevel::all);
+  nb::enum_<OptimizationLevel> levels(m, "OptimizationLevel");
+  for (OptimizationLevel l : optimization_levels) levels.value(name_of(l).data(), l);
   nb::class_<BuildOptions>(m, "BuildOptions")
       .def(nb::init<>())
       .def_rw("threads", &BuildOptions::threads)

@@ -31,7 +31,7 @@ std::vector<std::string> backend_preference(const std::string& wanted, const Ext
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options) {
   const Preference preference{backend_preference(options.backend, extensions), choose_isa(options.isa),
-                              options.allow_reference};
+                              options.allow_reference, options.level == OptimizationLevel::all};
   report(options, "optimise", 0);
   const Tapped tapped(graph, options.taps);
   const Folds folds = optimise(graph, schemas, extensions.kernels(), options).folds;

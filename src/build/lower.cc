@@ -4,6 +4,7 @@
 #include <ranges>
 #include <span>
 
+#include "build/regions.h"
 #include "build/weights.h"
 #include "runtime/program.h"
 #include "runtime/weight_program.h"
@@ -88,7 +89,11 @@ class GraphLowering {
   std::vector<NodeId> live_nodes() const;
   bool is_tapped_inside(const Node& n) const;
   void lower(NodeId id);
-  PlanStep describe(const Node& n);
+  void lower(const Region& r);
+  void lower_tapped(const Region& r);
+  PlanStep describe(const Node& n, const std::vector<ValueId>& outputs);
+  PlanStep describe(const Region& r);
+  Choice choose(PlanStep& step) const;
   void add_bodies(const Node& n, PlanStep& step);
   void place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step);
   uint32_t value_anywhere(ValueId v);
@@ -98,6 +103,7 @@ class GraphLowering {
   Lowering& all_;
   const Graph& graph_;
   PlanGraph made_;
+  Regions regions_;
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
 };
 
@@ -118,10 +124,17 @@ PlanGraph GraphLowering::run() {
   for (ValueId v : graph_.inputs()) made_.inputs.push_back(add_value(v, ValueRole::input, host_memory));
   for (ValueId v : graph_.captures())
     if (!is_constant(v)) add_value(v, ValueRole::captured, host_memory);
-  for (NodeId id : live_nodes()) {
+  const std::vector<NodeId> order = live_nodes();
+  if (all_.preference.fuse && all_.preference.backends.front() == "cpu")
+    regions_ = Regions(graph_, order, all_.kernels, all_.preference.isa);
+  for (NodeId id : order) {
     if (all_.control) all_.control->check();
+    if (regions_.is_swallowed(id)) continue;
     try {
-      lower(id);
+      if (const Region* r = regions_.ending_at(id))
+        lower(*r);
+      else
+        lower(id);
     } catch (const Error& e) {
       throw e.at("build", graph_.node(id).name, graph_.node(id).op);
     }
@@ -161,24 +174,92 @@ std::vector<NodeId> GraphLowering::live_nodes() const {
 
 void GraphLowering::lower(NodeId id) {
   const Node& n = graph_.node(id);
-  PlanStep step = describe(n);
-  StepRequest question(all_.plan, made_, step, all_.preference.isa);
-  Choice choice =
-      select_kernel(all_.kernels, all_.preference, n.domain, n.op, n.attributes, question.request());
-  step.kernel = choice.kernel->name;
-  step.tunables = std::move(choice.verdict.tunables);
-  step.refusals = std::move(choice.refusals);
+  PlanStep step = describe(n, n.outputs);
+  step.unfused = regions_.reasons(id);
+  const Choice choice = choose(step);
   const MemorySpace space = all_.space_of(*choice.kernel);
   for (size_t i = 0; i < n.inputs.size(); ++i)
     if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
   add_bodies(n, step);
-  if (space == host_memory) pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get());
+  if (space == host_memory)
+    pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get(), all_.control);
   place_outputs(n, *choice.kernel, space, step);
   made_.steps.push_back(std::move(step));
 }
 
+void GraphLowering::lower(const Region& r) {
+  PlanStep step = describe(r);
+  const Choice choice = choose(step);
+  if (choice.kernel->memory != host_memory)
+    throw Error(Code::internal, "build", "a kernel in host memory for fused operators", choice.kernel->name);
+  pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get(), all_.control);
+  made_.steps.push_back(std::move(step));
+  lower_tapped(r);
+}
+
+/// Computes what taps want of a region's inside, beside the main path.
+void GraphLowering::lower_tapped(const Region& r) {
+  for (ValueId v : all_.taps_of(graph_)) {
+    const NodeId p = graph_.value(v).producer;
+    if (p == r.nodes.back()) continue;
+    if (p != no_id && p == r.anchor) {
+      lower(p);
+    } else if (std::ranges::find(r.nodes, p) != r.nodes.end()) {
+      const Region part = regions_.up_to(r, v);
+      if (part.anchor == no_id && part.nodes.size() == 1)
+        lower(p);
+      else
+        lower(part);
+    }
+  }
+}
+
+Choice GraphLowering::choose(PlanStep& step) const {
+  const StepRequest question(all_.plan, made_, step, all_.preference.isa);
+  Choice choice =
+      select_kernel(all_.kernels, all_.preference, step.domain, step.op, step.attributes, question.request());
+  step.kernel = choice.kernel->name;
+  step.tunables = std::move(choice.verdict.tunables);
+  step.refusals = std::move(choice.refusals);
+  return choice;
+}
+
+PlanStep GraphLowering::describe(const Region& r) {
+  const Node& last = graph_.node(r.nodes.back());
+  PlanStep s;
+  const auto operands = [&] {
+    std::vector<int32_t> list;
+    for (ValueId v : r.operands) list.push_back(static_cast<int32_t>(value_in(v, host_memory)));
+    return list;
+  };
+  if (r.anchor != no_id) {
+    for (ValueId v : graph_.node(r.anchor).inputs)
+      if (v != no_id) value_in(v, host_memory);
+    s = describe(graph_.node(r.anchor), last.outputs);
+    s.epilogue = {r.program, operands()};
+  } else {
+    s.op = "Pointwise";
+    s.domain = "lathe";
+    s.node = last.name;
+    s.attributes.set("code", r.program.integers());
+    s.attributes.set("constants", r.program.constants());
+    s.inputs = operands();
+    s.outputs = {static_cast<int32_t>(add_value(last.outputs[0], ValueRole::computed, host_memory))};
+  }
+  for (NodeId id : r.nodes) {
+    const Node& n = graph_.node(id);
+    s.fused.push_back(n.op);
+    if (!n.origin.empty())
+      s.origin.insert(s.origin.end(), n.origin.begin(), n.origin.end());
+    else if (!n.name.empty())
+      s.origin.push_back(n.name);
+  }
+  s.unfused = regions_.reasons(r.nodes.back());
+  return s;
+}
+
 /// The step as kernels are asked about it; where its operands lie follows from the answer.
-PlanStep GraphLowering::describe(const Node& n) {
+PlanStep GraphLowering::describe(const Node& n, const std::vector<ValueId>& outputs) {
   PlanStep s;
   s.op = n.op;
   s.domain = n.domain;
@@ -187,7 +268,7 @@ PlanStep GraphLowering::describe(const Node& n) {
   if (s.origin.empty() && !n.name.empty()) s.origin.push_back(n.name);
   s.attributes = n.attributes;
   for (ValueId v : n.inputs) s.inputs.push_back(v == no_id ? -1 : static_cast<int32_t>(value_anywhere(v)));
-  for (ValueId v : n.outputs)
+  for (ValueId v : outputs)
     s.outputs.push_back(v == no_id ? -1
                                    : static_cast<int32_t>(add_value(v, ValueRole::computed, host_memory)));
   return s;

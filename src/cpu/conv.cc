@@ -128,6 +128,8 @@ void planes(void (*kernel)(const Plane&), const Planes& p, void* workspace, Kern
               .row1 = std::min(row + rows, s.out[1]),
               .scratch = static_cast<float*>(workspace) + slot * size,
               .to = p.y + task * s.out_pixels()});
+      if (Epilogue* e = c.epilogue())
+        e->finish(task * s.out_pixels() + row * s.out[2], (std::min(row + rows, s.out[1]) - row) * s.out[2]);
     }
   });
 }
@@ -137,14 +139,16 @@ int64_t packed_conv_weights_size(const GemmKernels& g, const ConvShape& s) {
   return s.groups * packed_a_size(s.out_channels / s.groups, s.depth());
 }
 
-void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* weights, float* to) {
+void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* weights, float* to,
+                       Workers& workers) {
   if (is_depthwise(s)) {
     std::copy_n(weights, s.groups * s.taps(), to);
     return;
   }
   const int64_t rows = s.out_channels / s.groups, depth = s.depth();
   for (int64_t i = 0; i < s.groups; ++i)
-    pack_whole_a(g, to + i * packed_a_size(rows, depth), {weights + i * rows * depth, depth, 1}, rows, depth);
+    pack_whole_a(g, to + i * packed_a_size(rows, depth), {weights + i * rows * depth, depth, 1}, rows, depth,
+                 workers);
 }
 
 size_t conv_workspace(const GemmKernels& g, const ConvShape& given, int threads) {
@@ -210,6 +214,9 @@ void conv(Isa isa, const ConvShape& given, const float* x, const float* weights,
         }
       }
     }
+    if (Epilogue* e = c.epilogue())
+      for (int64_t row = d.tiles.begin(t0); row < d.tiles.begin(t1); ++row)
+        e->finish((plane * d.rows + row) * pixels + begin, end - begin);
   });
 }
 

@@ -26,7 +26,8 @@ struct ConvShape {
 /// Floats of the packed weights; they do not depend on batch or on the sizes of the image.
 int64_t packed_conv_weights_size(const GemmKernels& g, const ConvShape& s);
 /// Packs weights [out_channels, in_channels / groups, kernel…].
-void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* weights, float* to);
+void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* weights, float* to,
+                       Workers& workers);
 
 /// Bytes of scratch, 64-byte aligned.
 size_t conv_workspace(const GemmKernels& g, const ConvShape& s, int threads);

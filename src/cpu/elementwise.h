@@ -5,41 +5,7 @@
 
 namespace lathe::cpu {
 
-/// Functions of one element; a and b are their constants.
-enum class UnaryOp : uint8_t {
-  absolute,
-  negative,
-  reciprocal,
-  square_root,
-  exponential,
-  logarithm,
-  error_function,
-  floor,
-  ceiling,
-  nearest_even,
-  tangent_h,
-  sigmoid,
-  relu,
-  leaky_relu /*a: slope*/,
-  elu /*a*/,
-  selu /*a, b: gamma*/,
-  celu /*a*/,
-  softplus,
-  softsign,
-  mish,
-  gelu,
-  gelu_tanh,
-  swish /*a*/,
-  hard_sigmoid /*a, b*/,
-  hard_swish,
-  thresholded_relu /*a*/,
-  square,
-  cube,
-  clip /*a: low, b: high*/,
-  linear /*a x + b*/,
-  count
-};
-enum class BinaryOp : uint8_t { add, subtract, multiply, divide, minimum, maximum, parametric_relu, count };
+using lathe::BinaryOp, lathe::UnaryOp;
 
 /// How the operands of a row of a binary operation lie: one of them may be a single element.
 enum class RowForm : uint8_t { both, left_single, right_single, count };

@@ -70,18 +70,50 @@ std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64
   return {t, q};
 }
 
-}  // namespace
+/// Floats that are packed between two polls, and that are worth another thread.
+constexpr int64_t packed_between_polls = int64_t{1} << 16;
 
-void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n) {
-  for (int64_t j = 0; j < n; j += g.panel_columns, to += g.panel_columns * k)
-    g.pack_b(to, {b.data + j * b.column, b.row, b.column}, k, std::min(g.panel_columns, n - j));
+/// Calls pack(strip, k0, length) for every strip of `width` rows or columns and all of its k, in whole
+/// blocks.
+template <class F>
+void share_packing(Workers& workers, int64_t strips, int64_t width, int64_t k, F&& pack) {
+  const int64_t step = blocked(packed_between_polls / width);
+  auto work = [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip)
+      for (int64_t k0 = 0; k0 < k; k0 += step) {
+        workers.poll();
+        pack(strip, k0, std::min(step, k - k0));
+      }
+  };
+  workers.parallel(strips, std::max<int64_t>(1, packed_between_polls / (width * (k + 1))), work);
 }
 
-void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, float scale) {
+/// Rows [r0, r1) and columns [c0, c1) of one product are final.
+void finish_part(Epilogue& e, const Products& p, int64_t product, int64_t r0, int64_t r1, int64_t c0,
+                 int64_t c1) {
+  const int64_t begin = product * p.m * p.n;
+  if (c0 == 0 && c1 == p.n) return e.finish(begin + r0 * p.n, (r1 - r0) * p.n);
+  for (int64_t r = r0; r < r1; ++r) e.finish(begin + r * p.n + c0, c1 - c0);
+}
+
+}  // namespace
+
+void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
+  const int64_t width = g.panel_columns;
+  share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
+    const int64_t j = panel * width;
+    g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, some,
+             std::min(width, n - j));
+  });
+}
+
+void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers) {
   const RowTiles tiles(m, g.max_rows);
-  for (int64_t t = 0; t < tiles.count(); ++t)
-    g.pack_a(to + tiles.begin(t) * blocked(k), {a.data + tiles.begin(t) * a.row, a.row, a.column},
-             tiles.rows(t), k, scale);
+  share_packing(workers, tiles.count(), g.max_rows, k, [&](int64_t tile, int64_t k0, int64_t some) {
+    const int64_t row = tiles.begin(tile), rows = tiles.rows(tile);
+    g.pack_a(to + row * blocked(k) + k0 * rows, {a.data + row * a.row + k0 * a.column, a.row, a.column}, rows,
+             some, 1);
+  });
 }
 
 void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,
@@ -198,6 +230,9 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
           if (panel_end > in_place) {
             multiply_packed(g, part, t, t_end, std::max(panel, in_place), panel_end, c);
           }
+          if (p.epilogue)
+            finish_part(*p.epilogue, p, first + product, cut.tiles.begin(t), cut.tiles.begin(t_end),
+                        panel * g.panel_columns, std::min(panel_end * g.panel_columns, p.n));
         }
       };
       const int64_t work =

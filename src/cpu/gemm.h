@@ -76,9 +76,9 @@ inline int64_t packed_b_size(const GemmKernels& g, int64_t k, int64_t n) {
 }
 
 /// Packs all of B, panel after panel.
-void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n);
+void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
 /// Packs all of A, tile after tile.
-void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, float scale = 1);
+void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers);
 
 /// A product whose operands are packed whole. B may also be in place, where its rows are dense and n is a
 /// whole number of panels.
@@ -106,6 +106,7 @@ struct Products {
   const float* packed_b = nullptr;     // instead of b: matrices from pack_whole_b, one after the other
   float* c = nullptr;                  // dense, one product after the other
   Start start = {};                    // of every product alike
+  Epilogue* epilogue = nullptr;        // on elements of c; null: none
   float alpha = 1;
 
   int64_t count() const { return count_of(batch); }

@@ -104,7 +104,10 @@ class Direction {
   /// The recurrent part of columns [first, last) of the gates, from `states`.
   void multiply_states(const float* states, const float* weights, int64_t first, int64_t last) {
     float* const packed = scratch_ + at_.packed;
-    pack_whole_a(g_, packed, {states, s_.hidden, 1}, s_.batch, s_.hidden);
+    const RowTiles tiles(s_.batch, g_.max_rows);
+    for (int64_t t = 0; t < tiles.count(); ++t)
+      g_.pack_a(packed + tiles.begin(t) * blocked(s_.hidden),
+                {states + tiles.begin(t) * s_.hidden, s_.hidden, 1}, tiles.rows(t), s_.hidden, 1);
     const int64_t n = last - first, panels = g_.panels(n);
     const PackedProduct p{.m = s_.batch,
                           .n = n,
@@ -116,11 +119,11 @@ class Direction {
                           .c = scratch_ + at_.r + first,
                           .c_row = s_.gates(),
                           .start = {scratch_ + at_.bias + s_.gates() + first, 0, 1, 1}};
-    const int64_t tiles = RowTiles(s_.batch, g_.max_rows).count();
-    if (!share_) return multiply_packed(g_, p, 0, tiles, 0, panels, c_);
+    if (!share_) return multiply_packed(g_, p, 0, tiles.count(), 0, panels, c_);
     const int64_t work = s_.batch * s_.hidden * g_.panel_columns;
-    c_.parallel(panels, std::max<int64_t>(1, least_step / 2 / work),
-                [&](int64_t begin, int64_t end) { multiply_packed(g_, p, 0, tiles, begin, end, c_); });
+    c_.parallel(panels, std::max<int64_t>(1, least_step / 2 / work), [&](int64_t begin, int64_t end) {
+      multiply_packed(g_, p, 0, tiles.count(), begin, end, c_);
+    });
   }
 
   void step(int64_t i) {
@@ -193,18 +196,20 @@ int64_t packed_recurrent_weights_size(const GemmKernels& g, const RecurrentShape
   return s.directions * packed_recurrent_of_direction(g, s);
 }
 
-void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, const float* w, float* to) {
+void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, const float* w, float* to,
+                        Workers& workers) {
   for (int64_t d = 0; d < s.directions; ++d, w += s.gates() * s.input, to += packed_input_of_direction(g, s))
-    pack_whole_b(g, to, {w, 1, s.input}, s.input, s.gates());
+    pack_whole_b(g, to, {w, 1, s.input}, s.input, s.gates(), workers);
 }
 
-void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, const float* r, float* to) {
+void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, const float* r, float* to,
+                            Workers& workers) {
   const int64_t first = first_part(s);
   for (int64_t d = 0; d < s.directions;
        ++d, r += s.gates() * s.hidden, to += packed_recurrent_of_direction(g, s)) {
-    pack_whole_b(g, to, {r, 1, s.hidden}, s.hidden, first);
+    pack_whole_b(g, to, {r, 1, s.hidden}, s.hidden, first, workers);
     pack_whole_b(g, to + packed_b_size(g, s.hidden, first), {r + first * s.hidden, 1, s.hidden}, s.hidden,
-                 s.gates() - first);
+                 s.gates() - first, workers);
   }
 }
 

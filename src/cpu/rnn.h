@@ -20,8 +20,9 @@ struct RecurrentShape {
 /// hidden].
 int64_t packed_input_weights_size(const GemmKernels& g, const RecurrentShape& s);
 int64_t packed_recurrent_weights_size(const GemmKernels& g, const RecurrentShape& s);
-void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, const float* w, float* to);
-void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, const float* r, float* to);
+void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, const float* w, float* to, Workers&);
+void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, const float* r, float* to,
+                            Workers&);
 
 /// One run of a layer; null pointers are inputs left out or outputs not wanted.
 struct Recurrence {

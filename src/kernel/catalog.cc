@@ -51,6 +51,12 @@ const OpCodec* KernelCatalog::codec_of(std::string_view domain, std::string_view
   return at == codecs_.end() ? nullptr : &at->second;
 }
 
+const KernelCatalog::Describe* KernelCatalog::pointwise_of(std::string_view domain,
+                                                           std::string_view op) const {
+  const auto at = pointwise_.find(OpKeyView{canonical_domain(domain), op});
+  return at == pointwise_.end() ? nullptr : &at->second;
+}
+
 std::vector<const Kernel*> KernelCatalog::candidates(std::string_view domain, std::string_view op) const {
   const auto at = by_op_.find(OpKeyView{canonical_domain(domain), op});
   return at == by_op_.end() ? std::vector<const Kernel*>{} : at->second;

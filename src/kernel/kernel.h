@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/op_key.h"
+#include "kernel/pointwise.h"
 #include "lathe/backend.h"
 #include "lathe/error.h"
 #include "lathe/value.h"
@@ -73,12 +74,24 @@ class KernelBody {
   virtual const Value& output(size_t i) const = 0;
 };
 
+/// Threads to share work with, and the caller's wish to stop.
+class Workers {
+ public:
+  virtual ~Workers() = default;
+  /// Calls f(begin, end) over [0, n) in pieces of at least `grain`, on as many threads as there are; returns
+  /// when all are done, and passes on the first exception. The split depends on n and grain only where
+  /// results could: keep results independent of it.
+  virtual void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) = 0;
+  virtual int threads() const { return 1; }
+  /// Throws cancelled / deadline when asked to stop. Call it at least every few milliseconds of work (each
+  /// parallel piece does).
+  virtual void poll() = 0;
+};
+
 /// What a kernel sees of one execution of its step. Used by one thread; the functions given to parallel() run
 /// on many.
-class KernelContext {
+class KernelContext : public Workers {
  public:
-  virtual ~KernelContext() = default;
-
   virtual size_t inputs() const = 0;
   virtual size_t outputs() const = 0;
   /// False for an optional input left out.
@@ -114,14 +127,9 @@ class KernelContext {
   /// say how much they need before running should use the workspace.
   virtual std::pmr::memory_resource* scratch() { return std::pmr::new_delete_resource(); }
 
-  /// Calls f(begin, end) over [0, n) in pieces of at least `grain`, on as many threads as there are; returns
-  /// when all are done, and passes on the first exception. The split depends on n and grain only where
-  /// results could: keep results independent of it.
-  virtual void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) = 0;
-  virtual int threads() const { return 1; }
-  /// Throws cancelled / deadline when asked to stop. Call it at least every few milliseconds of work (each
-  /// parallel piece does).
-  virtual void poll() = 0;
+  /// What is to be done with output 0 once it is computed; null: nothing. Kernels that declare `finishes` see
+  /// to it part by part; behind others the runtime does it.
+  virtual Epilogue* epilogue() { return nullptr; }
 
   virtual KernelBody& body(size_t i) = 0;
   /// What the kernel answered when it was asked.
@@ -159,6 +167,12 @@ struct Verdict {
   static Verdict no(std::string reason) { return {false, std::move(reason), {}}; }
 };
 
+/// What a kernel makes of a constant operand when the engine is built.
+struct PackedForm {
+  DataType type = DataType::undefined;
+  Shape shape;
+};
+
 /// A kernel as the catalog keeps it. `op` pointers are to the decoded struct of the operator.
 struct Kernel {
   std::string op;  // "Softmax"
@@ -168,6 +182,7 @@ struct Kernel {
   Isa isa = Isa::generic;
   int priority = 0;  // among those that accept, higher first (until the tuner measures)
   MemorySpace memory = host_memory;
+  bool finishes = false;     // calls KernelContext::epilogue() on output 0 while it is in the cache
   bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
   int alias =
       -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
@@ -175,8 +190,11 @@ struct Kernel {
   /// What `op` points to in the functions below; empty: the operator's own struct.
   std::function<std::shared_ptr<const void>(const Attributes&)> decode = {};
   std::function<Verdict(const void* op, const KernelRequest&)> ask = {};
-  /// Packs constant input `i`; nothing when it wants it as it is. Must give the same bytes every time.
-  std::function<std::optional<Tensor>(const void* op, const KernelRequest&, size_t i)> pack = {};
+  /// What becomes of constant input `i`; nothing where the kernel wants it as it is. Follows from the request
+  /// alone: plans from files are held against it.
+  std::function<std::optional<PackedForm>(const void* op, const KernelRequest&, size_t i)> packed_form = {};
+  /// Fills `to`, which has that form. Must give the same bytes every time, however many the workers.
+  std::function<void(const void* op, const KernelRequest&, size_t i, Tensor& to, Workers&)> pack = {};
   /// Bytes of scratch for concrete shapes (by input), so that memory is known before running.
   std::function<size_t(const void* op, std::span<const Shape> inputs, int threads)> workspace = {};
   std::function<void(const void* op, KernelContext&)> run = {};
@@ -206,7 +224,8 @@ class KernelCatalog {
   struct Functions {
     void (*run)(const Op&, KernelContext&);
     Verdict (*ask)(const Op&, const KernelRequest&) = nullptr;
-    std::optional<Tensor> (*pack)(const Op&, const KernelRequest&, size_t) = nullptr;
+    std::optional<PackedForm> (*packed_form)(const Op&, const KernelRequest&, size_t) = nullptr;
+    void (*pack)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
   };
   template <class Op>
@@ -215,9 +234,13 @@ class KernelCatalog {
     k.run = [f](const void* o, KernelContext& c) { f.run(*static_cast<const Op*>(o), c); };
     if (f.ask)
       k.ask = [f](const void* o, const KernelRequest& r) { return f.ask(*static_cast<const Op*>(o), r); };
+    if (f.packed_form)
+      k.packed_form = [f](const void* o, const KernelRequest& r, size_t i) {
+        return f.packed_form(*static_cast<const Op*>(o), r, i);
+      };
     if (f.pack)
-      k.pack = [f](const void* o, const KernelRequest& r, size_t i) {
-        return f.pack(*static_cast<const Op*>(o), r, i);
+      k.pack = [f](const void* o, const KernelRequest& r, size_t i, Tensor& to, Workers& w) {
+        f.pack(*static_cast<const Op*>(o), r, i, to, w);
       };
     if (f.workspace)
       k.workspace = [f](const void* o, std::span<const Shape> s, int t) {
@@ -225,6 +248,19 @@ class KernelCatalog {
       };
     add(std::move(k));
   }
+  /// What the operator does to each element, as a program whose operands are its inputs; nothing where it
+  /// cannot be said so.
+  using Describe = std::function<std::optional<Pointwise>(const void* op, const KernelRequest&)>;
+  template <class Op>
+  void pointwise(const std::string& op, std::optional<Pointwise> (*f)(const Op&, const KernelRequest&),
+                 const std::string& domain = {}) {
+    pointwise_[{std::string(canonical_domain(domain)), op}] = [f](const void* o, const KernelRequest& r) {
+      return f(*static_cast<const Op*>(o), r);
+    };
+  }
+  /// Null for operators that are none.
+  const Describe* pointwise_of(std::string_view domain, std::string_view op) const;
+
   void add(Kernel k);
   void add_codec(const std::string& op, const std::string& domain, OpCodec c);
 
@@ -247,6 +283,7 @@ class KernelCatalog {
   }
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::map<OpKey, OpCodec, OpKeyLess> codecs_;
+  std::map<OpKey, Describe, OpKeyLess> pointwise_;
   std::map<OpKey, std::vector<const Kernel*>, OpKeyLess> by_op_;
   std::map<std::string, const Kernel*, std::less<>> by_name_;
 };

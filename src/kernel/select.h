@@ -9,6 +9,7 @@ struct Preference {
   std::vector<std::string> backends;  // best first
   Isa isa = Isa::generic;
   bool allow_reference = true;
+  bool fuse = false;  // elementwise operators become parts of other steps
 };
 
 struct Choice {

@@ -1,4 +1,4 @@
-// Model::load for those who can be asked to stop.
+// Loading for those who can be asked to stop.
 #pragma once
 
 #include "lathe/engine.h"
@@ -7,5 +7,9 @@ namespace lathe::onnx {
 
 /// As Model::load; `control` is asked while the file is read and parsed.
 Model load_model(const std::filesystem::path& path, const LoadOptions& options, RunControl* control);
+
+/// As from_text(text); `control` is asked while the text is parsed.
+template <class Message>
+Message from_text(std::string_view text, RunControl* control);
 
 }  // namespace lathe::onnx

@@ -46,7 +46,7 @@ Model load_model(const std::filesystem::path& path, const LoadOptions& options, 
   m.external_files().find(path.string(), [&] { return file; });
   try {
     check_is_model(file->view());
-    m.proto = is_text_file(path) ? from_text<ModelProto>(file->view())
+    m.proto = is_text_file(path) ? from_text<ModelProto>(file->view(), control)
                                  : wire::read<ModelProto>(file->view(), options, file, control);
   } catch (const Error& e) {
     Diagnostic d = e.diagnostic();

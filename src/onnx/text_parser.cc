@@ -3,6 +3,7 @@
 
 #include "lathe/error.h"
 #include "lathe/onnx.h"
+#include "onnx/load.h"
 #include "onnx/memory_budget.h"
 #include "onnx/text.h"
 #include "onnx/text_scanner.h"
@@ -12,7 +13,7 @@ namespace {
 
 class Parser {
  public:
-  explicit Parser(std::string_view all) : in_(all), budget_(all.size()) {}
+  Parser(std::string_view all, RunControl* control) : in_(all, control), budget_(all.size()) {}
 
   void parse(ModelProto& m) {
     header([&](std::string_view key) {
@@ -482,13 +483,19 @@ class Parser {
 
 template <class Message>
 Message from_text(std::string_view text) {
+  return from_text<Message>(text, nullptr);
+}
+
+template <class Message>
+Message from_text(std::string_view text, RunControl* control) {
   Message m;
-  Parser p(text);
+  Parser p(text, control);
   p.parse(m);
   p.finish();
   return m;
 }
 
+template ModelProto from_text(std::string_view, RunControl*);
 template LATHE_API ModelProto from_text(std::string_view);
 template LATHE_API GraphProto from_text(std::string_view);
 template LATHE_API FunctionProto from_text(std::string_view);

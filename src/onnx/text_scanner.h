@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "lathe/engine.h"
 #include "lathe/error.h"
 #include "onnx/text.h"
 
@@ -13,7 +14,8 @@ namespace lathe::onnx::text {
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view all) : all_(all) {}
+  /// `control` may be null.
+  Scanner(std::string_view all, RunControl* control) : all_(all), control_(control) {}
 
   [[noreturn]] void fail(std::string expected) const {
     const auto line = 1 + std::count(all_.begin(), all_.begin() + static_cast<ptrdiff_t>(at_), '\n');
@@ -30,6 +32,7 @@ class Scanner {
 
   /// The next character that is no space or comment; 0 at the end.
   char peek() {
+    did(1);
     for (;;) {
       while (at_ < all_.size() && is_space(all_[at_])) ++at_;
       if (at_ == all_.size()) return 0;
@@ -70,6 +73,7 @@ class Scanner {
     }
     if (at_ == all_.size()) fail("a closing quote");
     ++at_;
+    did(s.size());
     return s;
   }
 
@@ -112,8 +116,16 @@ class Scanner {
  private:
   static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+  /// Asks the caller now and then whether to go on.
+  void did(size_t characters) {
+    if (!control_ || (since_asked_ += characters) < 65536) return;
+    control_->check();
+    since_asked_ = 0;
+  }
+
   std::string_view all_;
-  size_t at_ = 0;
+  RunControl* control_;
+  size_t at_ = 0, since_asked_ = 0;
 };
 
 }  // namespace lathe::onnx::text

@@ -53,6 +53,14 @@ struct Windowing {
   bool same() const { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
   bool explicit_pads() const { return auto_pad.empty() || auto_pad == "NOTSET"; }
 
+  /// Are there as many numbers as so many spatial axes take?
+  bool counts_fit(size_t axes) const {
+    const auto fits = [](const std::vector<int64_t>& list, size_t n) {
+      return list.empty() || list.size() == n;
+    };
+    return fits(strides, axes) && fits(dilations, axes) && fits(pads, 2 * axes);
+  }
+
   /// Counts and signs for so many spatial axes; every size within 31 bits, so that positions never overflow.
   template <class D>
   void check(const ShapeContext<D>& c, size_t axes) const {

@@ -50,6 +50,12 @@ struct PlanBody {
   std::vector<std::pair<uint32_t, uint32_t>> captures;  // (value here, value in the body)
 };
 
+/// What is done with each element of a step's first output.
+struct PlanEpilogue {
+  Pointwise program;              // operand 0 is the output as its kernel computed it
+  std::vector<int32_t> operands;  // values: the program's operands from 1
+};
+
 struct PlanStep {
   std::string op, domain, kernel;   // kernel: its name in the catalog; empty: a copy between memory spaces
   std::string node;                 // provenance: name of the node in the file
@@ -59,7 +65,11 @@ struct PlanStep {
   std::vector<int32_t> inputs, outputs;  // values; -1 absent
   std::vector<int32_t> packed;           // per input: weight index of its packed form, or -1 (empty: none)
   std::vector<PlanBody> bodies;
+  std::optional<PlanEpilogue> epilogue;
   std::vector<std::string> refusals;  // why other kernels were not taken: "softmax.avx512: only float32"
+  std::vector<std::string> fused;     // the operators in `epilogue`, or in a program that stands alone
+  std::vector<std::string>
+      unfused;  // why what could have been one step with this one is not: "x: read twice"
 };
 
 /// A graph in order of execution.

@@ -93,6 +93,11 @@ class Reader {
     made.outputs = numbers<int32_t>(s.outputs());
     made.packed = numbers<int32_t>(s.packed());
     made.refusals = texts(s.refusals());
+    made.fused = texts(s.fused());
+    made.unfused = texts(s.unfused());
+    if (const format::Epilogue* e = s.epilogue())
+      made.epilogue = {Pointwise::from(numbers<int64_t>(e->code()), numbers<float>(e->constants())),
+                       numbers<int32_t>(e->operands())};
     each(s.bodies(), [&](const format::Body* b) {
       PlanBody body{text(b->name()), b->graph(), {}};
       each(b->captures(),

@@ -61,6 +61,12 @@ class Writer {
     const auto name = b_.CreateString(body.name);
     return format::CreateBody(b_, name, body.graph, b_.CreateVectorOfStructs(captures));
   }
+  flatbuffers::Offset<format::Epilogue> epilogue(const std::optional<PlanEpilogue>& e) {
+    if (!e) return 0;
+    const auto code = b_.CreateVector(e->program.integers());
+    const auto constants = b_.CreateVector(e->program.constants());
+    return format::CreateEpilogue(b_, code, constants, b_.CreateVector(e->operands));
+  }
   flatbuffers::Offset<format::Step> step(const PlanStep& s) {
     const auto op = b_.CreateString(s.op), domain = b_.CreateString(s.domain),
                kernel = b_.CreateString(s.kernel), node = b_.CreateString(s.node);
@@ -70,8 +76,10 @@ class Writer {
     const auto inputs = b_.CreateVector(s.inputs), outputs = b_.CreateVector(s.outputs),
                packed = b_.CreateVector(s.packed);
     const auto bodies = list(s.bodies, [&](const PlanBody& x) { return body(x); });
+    const auto rest = epilogue(s.epilogue);
+    const auto fused = b_.CreateVectorOfStrings(s.fused), unfused = b_.CreateVectorOfStrings(s.unfused);
     return format::CreateStep(b_, op, domain, kernel, node, origin, attrs, tunables, inputs, outputs, packed,
-                              bodies, refusals);
+                              bodies, refusals, rest, fused, unfused);
   }
   flatbuffers::Offset<format::Graph> graph(const PlanGraph& g) {
     const auto values = list(g.values, [&](const PlanValue& v) { return value(v); });

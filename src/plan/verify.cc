@@ -1,5 +1,7 @@
 #include "plan/verify.h"
 
+#include <algorithm>
+
 namespace lathe {
 namespace {
 
@@ -55,6 +57,8 @@ class Verifier {
       require(v.weight >= 0, "a weight for a constant", v.name);
       const Value& w = plan_.weights[static_cast<size_t>(v.weight)].value;
       require(w.is_tensor() && w.tensor().type() == v.type.elem, "a weight of the constant's type", v.name);
+      require(!v.type.shape || is(*v.type.shape, w.tensor().shape()), "a weight of the constant's shape",
+              v.name);
     }
     made_[i] = v.role == ValueRole::constant || v.role == ValueRole::captured;
   }
@@ -87,10 +91,28 @@ class Verifier {
       require(of_input && g.values[static_cast<size_t>(out.alias_of)].memory == out.memory,
               "an alias of an input of its step", out.name);
     }
+    if (s.epilogue) epilogue(g, s);
     if (s.kernel.empty())
       require(s.inputs.size() == 1 && s.outputs.size() == 1 && s.inputs[0] >= 0 && s.outputs[0] >= 0,
               "a copy of one value", "another step");
     node_.clear();
+  }
+
+  void epilogue(const PlanGraph& g, const PlanStep& s) {
+    const PlanEpilogue& e = *s.epilogue;
+    require(!s.kernel.empty() && !s.outputs.empty() && s.outputs[0] >= 0 &&
+                is_plain(g.values[static_cast<size_t>(s.outputs[0])]),
+            "an epilogue of a float32 output", "another step");
+    require(e.program.operands == e.operands.size() + 1, "an operand for each that its program has",
+            std::to_string(e.operands.size()));
+    for (int32_t v : e.operands)
+      require(in_range(g, v) && made_[static_cast<size_t>(v)] && v != s.outputs[0] &&
+                  is_plain(g.values[static_cast<size_t>(v)]),
+              "operands made by earlier steps", std::to_string(v));
+  }
+  static bool is_plain(const PlanValue& v) {
+    return v.type.is_tensor() && v.type.elem == DataType::float32 && v.memory == host_memory &&
+           v.alias_of == -1;
   }
 
   void body(const PlanGraph& g, const PlanBody& b) {
@@ -107,6 +129,9 @@ class Verifier {
               "captures of values that are made, in host memory", std::to_string(outer));
   }
 
+  static bool is(const SymShape& declared, const Shape& shape) {
+    return std::ranges::equal(declared, shape, [](const Dim& d, int64_t n) { return d == Dim(n); });
+  }
   static bool in_range(const PlanGraph& g, int32_t v) {
     return v >= 0 && static_cast<size_t>(v) < g.values.size();
   }

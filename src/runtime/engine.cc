@@ -98,7 +98,8 @@ std::vector<StepInfo> Engine::steps() const {
   for (const PlanGraph& g : impl_->program.plan().graphs)
     for (const PlanStep& s : g.steps) {
       const Kernel* k = s.kernel.empty() ? nullptr : impl_->program.extensions().kernels().by_name(s.kernel);
-      list.push_back({s.node, s.op, s.kernel, k ? k->backend : "copy", s.origin, s.refusals});
+      list.push_back(
+          {s.node, s.op, s.kernel, k ? k->backend : "copy", s.origin, s.refusals, s.fused, s.unfused});
     }
   return list;
 }

@@ -1,7 +1,9 @@
 #include "runtime/frame.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "kernel/facts.h"
 
@@ -115,6 +117,8 @@ class StepContext final : public KernelContext {
   int threads() const override { return frame_.state_.program.pool().threads(); }
   void poll() override { frame_.state_.poll(); }
   KernelBody& body(size_t i) override { return frame_.body(index_, i); }
+  Epilogue* epilogue() override { return epilogue_; }
+  void finish_with(Epilogue* e) { epilogue_ = e; }
   std::span<const int64_t> tunables() const override { return plan_.tunables; }
   Queue* queue() override { return frame_.state_.queues[step_.memory].get(); }
 
@@ -129,6 +133,7 @@ class StepContext final : public KernelContext {
   size_t index_;
   const ProgramStep& step_;
   const PlanStep& plan_;
+  Epilogue* epilogue_ = nullptr;
 };
 
 Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
@@ -311,9 +316,28 @@ void Frame::run_kernel(size_t step) {
   }
   if (!all_known) infer(s);
   StepContext context(*this, step);
+  const bool finishes = s.epilogue && s.kernel->finishes && ready_[0];
+  std::optional<cpu::PointwiseRun> epilogue;
+  if (finishes) context.finish_with(&epilogue.emplace(bind_epilogue(s)));
   scratch_.begin();
   s.kernel->run(s.kernel_op.get(), context);
   scratch_.end();
+  if (s.epilogue && !finishes) {
+    cpu::PointwiseRun rest = bind_epilogue(s);
+    cpu::run_pointwise(rest, context.out(0).size(), context);
+  }
+}
+
+cpu::PointwiseRun Frame::bind_epilogue(const ProgramStep& s) {
+  Tensor& out = values_[static_cast<size_t>(s.plan->outputs[0])].tensor();
+  auto* const data = static_cast<float*>(out.data());
+  std::array<cpu::PointwiseOperand, Pointwise::most_operands> operands{{{data, &out.shape()}}};
+  size_t n = 1;
+  for (int32_t v : s.plan->epilogue->operands) {
+    const Tensor& t = value(static_cast<uint32_t>(v)).tensor();
+    operands[n++] = {static_cast<const float*>(t.data()), &t.shape()};
+  }
+  return {*s.epilogue, out.shape(), {operands.data(), n}, data};
 }
 
 /// The shape rule with the values as they are now; gives memory to the outputs that it declares.

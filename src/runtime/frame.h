@@ -90,6 +90,8 @@ class Frame {
 
   const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
   void infer(const ProgramStep& s);
+  /// The epilogue of a step whose output has memory.
+  cpu::PointwiseRun bind_epilogue(const ProgramStep& s);
   /// Points a value at its memory for this shape; allocates where the layout could not.
   Tensor& bind(uint32_t v, DataType type, const Shape& shape);
   KernelBody& body(size_t step, size_t i);

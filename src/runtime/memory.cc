@@ -52,12 +52,17 @@ size_t aligned_size(uint64_t bytes) {
 }
 
 void MemoryAccount::take(uint64_t bytes) {
-  if (limit_ && (bytes > limit_ || used_ > limit_ - bytes))
-    throw Error(Code::run_memory_limit, "run", "at most " + std::to_string(limit_) + " bytes for one context",
-                std::to_string(used_) + " bytes held and " + std::to_string(bytes) + " more wanted",
-                "raise the memory limit or use smaller inputs");
-  used_ += bytes;
-  peak_ = used_ > peak_ ? used_ : peak_;
+  uint64_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (limit_ && (bytes > limit_ || used > limit_ - bytes))
+      throw Error(Code::run_memory_limit, "run",
+                  "at most " + std::to_string(limit_) + " bytes for one context",
+                  std::to_string(used) + " bytes held and " + std::to_string(bytes) + " more wanted",
+                  "raise the memory limit or use smaller inputs");
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  for (uint64_t peak = peak_.load(std::memory_order_relaxed);
+       peak < used + bytes && !peak_.compare_exchange_weak(peak, used + bytes, std::memory_order_relaxed);) {
+  }
 }
 
 bool Buffer::ensure(size_t bytes) {

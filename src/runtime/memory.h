@@ -2,6 +2,7 @@
 // what only the data decide.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -15,18 +16,19 @@ inline constexpr size_t memory_alignment = 64;
 /// A size rounded up to whole cache lines; throws run_too_large when that does not fit.
 size_t aligned_size(uint64_t bytes);
 
-/// Counts what the allocators of one context hold, and refuses more than the limit.
+/// Counts what the allocators of one context hold, and refuses more than the limit. Used by all its threads.
 class MemoryAccount {
  public:
   explicit MemoryAccount(uint64_t limit = 0) : limit_(limit) {}
   /// Throws Code::run_memory_limit.
   void take(uint64_t bytes);
-  void give(uint64_t bytes) { used_ -= bytes; }
-  uint64_t used() const { return used_; }
-  uint64_t peak() const { return peak_; }
+  void give(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+  uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
  private:
-  uint64_t limit_, used_ = 0, peak_ = 0;
+  uint64_t limit_;
+  std::atomic<uint64_t> used_{0}, peak_{0};
 };
 
 /// What is taken from an account for a while.
@@ -41,6 +43,8 @@ class MemoryCharge {
     account_.take(bytes);
     bytes_ += bytes;
   }
+  /// Somebody else gives it back.
+  void keep() { bytes_ = 0; }
 
  private:
   MemoryAccount& account_;

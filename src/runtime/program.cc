@@ -14,8 +14,10 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
     o.present = true;
     o.type = value.type.kind == PlanType::Kind::tensor ? value.type.elem : DataType::undefined;
     o.shape = value.type.shape;
-    if (value.role == ValueRole::constant)
+    if (value.role == ValueRole::constant) {
       o.constant = &plan.weights[static_cast<size_t>(value.weight)].value.tensor();
+      o.shape = SymShape(o.constant->shape().begin(), o.constant->shape().end());
+    }
     return o;
   };
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
@@ -93,7 +95,9 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
   if (step.kernel->memory != host_memory)
     for (size_t k = 1; k < devices_.size(); ++k)
       if (plan_.backends[k - 1] == step.kernel->backend) step.memory = static_cast<MemorySpace>(k);
+  if (s.epilogue) step.epilogue.emplace(plan_.isa, s.epilogue->program);
   check_fit(g, step);
+  check_packing(g, step);
   if (s.packed.empty()) return step;
   step.packed.resize(s.inputs.size());
   step.shells.resize(s.inputs.size());
@@ -115,6 +119,7 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
     throw Error(Code::plan_target, "load", "operands that " + k.name + " can run", std::move(why),
                 "build the plan again");
   };
+  if (s.epilogue && k.memory != host_memory) refuse("an epilogue on a device");
   if (k.memory != host_memory && step.memory == host_memory) refuse("no memory of its device");
   for (const std::vector<int32_t>* operands : {&s.inputs, &s.outputs})
     for (int32_t v : *operands)
@@ -134,6 +139,29 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
   }
 }
 
+/// Kernels read packed arrays without looking.
+void Program::check_packing(const PlanGraph& g, const ProgramStep& step) const {
+  const PlanStep& s = *step.plan;
+  const Kernel& k = *step.kernel;
+  const StepRequest question(plan_, g, s, plan_.isa);
+  for (size_t i = 0; i < s.inputs.size(); ++i) {
+    const bool packable = k.packed_form && question.request().inputs[i].constant;
+    const auto form = packable ? k.packed_form(step.kernel_op.get(), question.request(), i) : std::nullopt;
+    const int32_t w = s.packed.empty() ? -1 : s.packed[i];
+    const auto wrong = [&](std::string got) {
+      throw Error(Code::plan_malformed, "load",
+                  form ? k.name + " to find input " + std::to_string(i) + " packed as " +
+                             std::string(name_of(form->type)) + describe(form->shape)
+                       : "input " + std::to_string(i) + " as it is",
+                  std::move(got), "build the plan again");
+    };
+    if (form.has_value() != (w >= 0)) wrong(form ? "nothing packed" : "a packed form");
+    if (!form) continue;
+    const Tensor& packed = plan_.weights[static_cast<size_t>(w)].value.tensor();
+    if (packed.type() != form->type || packed.shape() != form->shape) wrong(describe(packed));
+  }
+}
+
 // Memory is needed from the step that makes it to the last one that reads it or an alias of it; outputs to
 // the end of the run.
 void Program::find_ends(ProgramGraph& g) const {
@@ -146,6 +174,8 @@ void Program::find_ends(ProgramGraph& g) const {
       if (v >= 0) touch(static_cast<size_t>(v), i);
     for (int32_t v : s.outputs)
       if (v >= 0) touch(static_cast<size_t>(v), i);
+    if (s.epilogue)
+      for (int32_t v : s.epilogue->operands) touch(static_cast<size_t>(v), i);
     for (const PlanBody& b : s.bodies)
       for (auto [outer, inner] : b.captures) touch(outer, i);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/pointwise.h"
 #include "plan/plan.h"
 #include "runtime/extensions.h"
 #include "runtime/thread_pool.h"
@@ -20,6 +21,7 @@ struct ProgramStep {
   std::shared_ptr<const void>
       kernel_op;  // for the kernel: the same, unless it reads attributes in a way of its own
   MemorySpace memory = host_memory;
+  std::optional<cpu::PointwiseCode> epilogue;
   std::vector<const Tensor*> packed;  // per input; empty when none is
   std::vector<Value> shells;          // per input: type and shape of what `packed` replaces, without data
   std::vector<uint32_t> ends;         // roots whose memory nobody needs after this step
@@ -68,6 +70,7 @@ class Program {
   void prepare(ProgramGraph& g);
   ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
   void check_fit(const PlanGraph& g, const ProgramStep& step) const;
+  void check_packing(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;
   void upload(ProgramGraph& g);
 

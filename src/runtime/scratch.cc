@@ -13,8 +13,11 @@ void* Scratch::do_allocate(size_t bytes, size_t alignment) {
        most < at + size && !most_.compare_exchange_weak(most, at + size, std::memory_order_relaxed);) {
   }
   if (alignment <= memory_alignment && at + size <= buffer_.bytes()) return buffer_.data() + at;
+  MemoryCharge charge(account_);
+  charge.take(memory_alignment + size);
   char* const block =
       static_cast<char*>(::operator new (memory_alignment + size, std::align_val_t{memory_alignment}));
+  charge.keep();  // until it is given back
   std::memcpy(block, &at, sizeof at);
   return block + memory_alignment;
 }
@@ -29,6 +32,7 @@ void Scratch::do_deallocate(void* p, size_t bytes, size_t) {
     char* const block = data - memory_alignment;
     std::memcpy(&at, block, sizeof at);
     ::operator delete (block, std::align_val_t{memory_alignment});
+    account_.give(memory_alignment + aligned_size(bytes));
   }
   size_t end = at + aligned_size(bytes);
   used_.compare_exchange_strong(end, at, std::memory_order_relaxed);

@@ -12,7 +12,7 @@ namespace lathe {
 /// needed when the step ends, so that the same step finds room in the next run.
 class Scratch final : public std::pmr::memory_resource {
  public:
-  explicit Scratch(MemoryAccount& account) : buffer_(host_backend(), account) {}
+  explicit Scratch(MemoryAccount& account) : account_(account), buffer_(host_backend(), account) {}
   /// Before a step: nothing is in use.
   void begin() { used_.store(0, std::memory_order_relaxed); }
   /// After a step. Throws run_memory_limit, run_out_of_memory.
@@ -27,6 +27,7 @@ class Scratch final : public std::pmr::memory_resource {
   void do_deallocate(void* p, size_t bytes, size_t alignment) override;
   bool do_is_equal(const memory_resource& o) const noexcept override { return this == &o; }
 
+  MemoryAccount& account_;
   Buffer buffer_;
   std::atomic<size_t> used_{0};  // how high the stack is, with what the heap had to serve
   std::atomic<size_t> most_{0};  // how high it has been

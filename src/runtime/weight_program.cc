@@ -9,6 +9,22 @@
 namespace lathe {
 namespace {
 
+/// The caller's thread alone, which looks whether it should stop.
+class OneWorker final : public Workers {
+ public:
+  explicit OneWorker(RunControl* control) : control_(control) {}
+  void parallel(int64_t n, int64_t, FunctionRef<void(int64_t, int64_t)> f) override {
+    poll();
+    if (n > 0) f(0, n);
+  }
+  void poll() override {
+    if (control_) control_->check();
+  }
+
+ private:
+  RunControl* control_;
+};
+
 /// A folded operator as its reference kernel sees it.
 class FoldContext final : public PlainContext {
  public:
@@ -59,7 +75,8 @@ bool has_packed(const PlanStep& s) {
   return std::ranges::any_of(s.packed, [](int32_t w) { return w >= 0; });
 }
 
-void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels) {
+void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
+                    RunControl* control) {
   const Kernel* kernel = kernels.by_name(step.kernel);
   const OpCodec* codec = kernels.codec_of(step.domain, step.op);
   if (!kernel || !codec)
@@ -69,8 +86,8 @@ void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCa
   const StepRequest question(plan, graph, step, plan.isa);
   if (kernel->memory != host_memory) return;  // devices read constants as they are
   const bool wanted = !kernel->ask || kernel->ask(op.get(), question.request()).accepted;
-  if (!wanted) return choose_again(plan, graph, step, kernels);
-  if (has_packed(step)) pack_constants(plan, graph, step, *kernel, op.get());
+  if (!wanted) return choose_again(plan, graph, step, kernels, control);
+  if (has_packed(step)) pack_constants(plan, graph, step, *kernel, op.get(), control);
 }
 
 bool reads_constants(const PlanGraph& g, const PlanStep& s) {
@@ -93,17 +110,20 @@ void each_reader(Plan& plan, F&& f) {
 
 }  // namespace
 
-void pack_constants(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
-                    const void* op) {
+void pack_constants(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel, const void* op,
+                    RunControl* control) {
   const std::vector<int32_t> before = std::exchange(step.packed, {});
-  if (!kernel.pack) return;
+  if (!kernel.packed_form) return;
+  OneWorker workers(control);
   const StepRequest question(plan, graph, step, plan.isa);
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     if (!question.request().inputs[i].constant) continue;
-    std::optional<Tensor> packed = kernel.pack(op, question.request(), i);
-    if (!packed) continue;
+    const std::optional<PackedForm> form = kernel.packed_form(op, question.request(), i);
+    if (!form) continue;
+    Tensor packed(form->type, form->shape);
+    kernel.pack(op, question.request(), i, packed, workers);
     const auto from = static_cast<uint32_t>(graph.values[static_cast<size_t>(step.inputs[i])].weight);
-    Weight w{plan.weights[from].name, {}, Value(std::move(*packed))};
+    Weight w{plan.weights[from].name, {}, Value(std::move(packed))};
     w.recipe.kind = WeightRecipe::Kind::pack;
     w.recipe.from = {from};
     w.recipe.op = step.op;
@@ -122,7 +142,8 @@ void pack_constants(Plan& plan, const PlanGraph& graph, PlanStep& step, const Ke
   }
 }
 
-void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels) {
+void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
+                  RunControl* control) {
   const StepRequest question(plan, graph, step, plan.isa);
   Choice choice = select_kernel(kernels, {.backends = {"cpu"}, .isa = plan.isa}, step.domain, step.op,
                                 step.attributes, question.request());
@@ -131,7 +152,7 @@ void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCata
   step.refusals = std::move(choice.refusals);
   for (int32_t v : step.outputs)
     if (v >= 0) graph.values[static_cast<size_t>(v)].alias_of = -1;
-  pack_constants(plan, graph, step, *choice.kernel, choice.op.get());
+  pack_constants(plan, graph, step, *choice.kernel, choice.op.get(), control);
 }
 
 void replay_weights(Plan& plan, const KernelCatalog& kernels, RunControl* control) {
@@ -142,7 +163,7 @@ void replay_weights(Plan& plan, const KernelCatalog& kernels, RunControl* contro
       if (s.kernel.empty() || !reads_constants(g, s)) continue;
       if (control) control->check();
       try {
-        replay_packing(made, g, s, kernels);
+        replay_packing(made, g, s, kernels, control);
       } catch (const Error& e) {
         throw e.at("load", s.node, s.op);
       }

@@ -10,11 +10,14 @@
 namespace lathe {
 
 /// Lets a kernel pack the constant inputs of its step; what comes of it is stored with the recipe, in the
-/// place of what was packed for this step before.
-void pack_constants(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel, const void* op);
+/// place of what was packed for this step before. Throws cancelled, deadline.
+void pack_constants(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel, const void* op,
+                    RunControl* control);
 
-/// Chooses a CPU kernel again for a step, with plan.isa, and packs for it. Throws build_no_kernel.
-void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels);
+/// Chooses a CPU kernel again for a step, with plan.isa, and packs for it. Throws build_no_kernel, cancelled,
+/// deadline.
+void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
+                  RunControl* control = nullptr);
 
 /// Makes every folded and every packed array anew from the sources as they are now. A kernel that does not
 /// want the new contents gives way to another one. Throws plan_malformed where a source has another type or

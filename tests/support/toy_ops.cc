@@ -60,11 +60,13 @@ Verdict ask_add(const SameShape&, const KernelRequest& r) {
   if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
   return Verdict::yes();
 }
-std::optional<Tensor> pack_add(const SameShape&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> form_add(const SameShape&, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
-  Tensor t = r.inputs[1].constant->clone();
-  for (float& x : t.as<float>()) x *= 2;
-  return t;
+  return PackedForm{DataType::float32, r.inputs[1].constant->shape()};
+}
+void pack_add(const SameShape&, const KernelRequest& r, size_t, Tensor& to, Workers&) {
+  std::ranges::transform(r.inputs[1].constant->as<float>(), to.as<float>().begin(),
+                         [](float x) { return 2 * x; });
 }
 size_t workspace_add(const SameShape&, std::span<const Shape> in, int) {
   return static_cast<size_t>(count_of(in[0])) * sizeof(float);
@@ -137,7 +139,7 @@ void first(const Undeclared&, KernelContext& c) { c.set(0, c.value(0).sequence()
 void register_toy_ops(KernelCatalog& k) {
   k.reference<SameShape>("Add", add, "toy");
   k.add<SameShape>({.op = "Add", .domain = "toy", .name = "toy.add.cpu"},
-                   {add_packed, ask_add, pack_add, workspace_add});
+                   {add_packed, ask_add, form_add, pack_add, workspace_add});
   k.add<FromValues>(
       {.op = "Reshape", .domain = "toy", .name = "toy.reshape", .backend = "reference", .alias = 0},
       {reshape});

@@ -38,6 +38,32 @@ void run(const Op& op, KernelContext& c) {
   cpu::apply_unary(isa, f.function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), f.a, f.b, c);
 }
 
+template <class Op>
+std::optional<Pointwise> describe(const Op& op, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  const Applied f = applied(op);
+  return Pointwise::unary(f.function, f.a, f.b);
+}
+
+/// With bounds that are known beforehand.
+std::optional<Pointwise> describe_clip(const Clip&, const KernelRequest& r) {
+  constexpr float greatest = std::numeric_limits<float>::max();
+  float bounds[] = {-greatest, greatest};
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  for (size_t i : {1, 2}) {
+    if (!cpu::has_input(r, i)) continue;
+    const Tensor* bound = r.inputs[i].constant;
+    if (!bound || bound->size() != 1) return std::nullopt;
+    bounds[i - 1] = *cpu::floats(*bound);
+  }
+  return Pointwise::unary(F::clip, bounds[0], bounds[1]);
+}
+
+std::optional<Pointwise> describe_prelu(const PRelu&, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  return Pointwise::binary(cpu::BinaryOp::parametric_relu);
+}
+
 template <Isa isa>
 void clip(const Clip&, KernelContext& c) {
   constexpr float greatest = std::numeric_limits<float>::max();
@@ -61,6 +87,7 @@ void cpu_activation(KernelCatalog& k) {
     auto add = [&]<class Op>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
                 {.run = run<Op, isa>, .ask = cpu::ask_float32<Op>});
+      k.pointwise<Op>(op, describe<Op>);
     };
     add.template operator()<Relu>("Relu", "relu");
     add.template operator()<HardSwish>("HardSwish", "hard_swish");
@@ -81,6 +108,8 @@ void cpu_activation(KernelCatalog& k) {
     k.add<PRelu>({.op = "PRelu", .name = cpu::kernel_name("prelu", isa), .isa = isa},
                  {.run = parametric_relu<isa>, .ask = cpu::ask_float32<PRelu>});
   });
+  k.pointwise<Clip>("Clip", describe_clip);
+  k.pointwise<PRelu>("PRelu", describe_prelu);
 }
 
 }  // namespace lathe

@@ -24,6 +24,12 @@ Verdict ask(const Op&, const KernelRequest& r) {
   return Verdict::no("not for " + std::string(name_of(type)));
 }
 
+template <class Op, F function>
+std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
+  if (r.inputs.size() != 2 || cpu::refuse_unless_float32(r)) return std::nullopt;
+  return Pointwise::binary(function);
+}
+
 template <class T>
 void run_integer(F function, KernelContext& c) {
   const Tensor &x = c.in(0), &y = c.in(1);
@@ -52,6 +58,16 @@ std::optional<cpu::UnaryOp> power(float exponent) {
 Verdict ask_power(const Pow&, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   return Verdict::yes();
+}
+
+std::optional<Pointwise> describe_power(const Pow&, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  const Tensor* exponent = r.inputs[1].constant;
+  const bool single =
+      exponent && exponent->size() == 1 && r.inputs[0].shape && exponent->rank() <= r.inputs[0].shape->size();
+  const auto function = single ? power(*cpu::floats(*exponent)) : std::nullopt;
+  if (!function) return std::nullopt;
+  return Pointwise::unary(*function, 1);
 }
 
 template <Isa isa>
@@ -125,6 +141,7 @@ void cpu_binary(KernelCatalog& k) {
     auto add = [&]<class Op, F function>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
                 {.run = run<Op, function, isa>, .ask = ask<Op, function>});
+      k.pointwise<Op>(op, describe<Op, function>);
     };
     add.template operator()<Add, F::add>("Add", "add");
     add.template operator()<Sum, F::add>("Sum", "sum");
@@ -136,6 +153,7 @@ void cpu_binary(KernelCatalog& k) {
     k.add<Pow>({.op = "Pow", .name = cpu::kernel_name("pow", isa), .isa = isa},
                {.run = run_power<isa>, .ask = ask_power});
   });
+  k.pointwise<Pow>("Pow", describe_power);
   const auto plain = [&]<class Op>(const char* op, const char* name, void (*run)(const Op&, KernelContext&),
                                    std::type_identity_t<Verdict (*)(const Op&, const KernelRequest&)> ask) {
     k.add<Op>({.op = op, .name = cpu::kernel_name(name, Isa::generic)}, {.run = run, .ask = ask});

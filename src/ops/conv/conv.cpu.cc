@@ -43,13 +43,17 @@ Shape output_shape(const Conv& op, const Shape& x, const Shape& w) {
 }
 
 template <bool constant>
-Verdict ask(const Conv&, const KernelRequest& r) {
+Verdict ask(const Conv& op, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   const KernelRequest::Operand& w = r.inputs[1];
   if (constant && !w.constant) return Verdict::no("the weights are not constant");
   if (!constant && w.constant) return Verdict::no("the weights are constant, better packed once");
   if (!w.shape) return Verdict::no("weights of unknown rank");
+  if (w.shape->size() < 3) return Verdict::no("no spatial axis");
   if (w.shape->size() > 5) return Verdict::no("more than three spatial axes");
+  // Packing comes before the shape rule when a plan is opened.
+  if (op.group < 1 || op.group > INT32_MAX || !op.window.counts_fit(w.shape->size() - 2))
+    return Verdict::no("attributes that do not fit the weights");
   return Verdict::yes();
 }
 
@@ -62,14 +66,17 @@ int64_t packed_size(const Conv& op, const Shape& w) {
 }
 
 template <Isa isa>
-std::optional<Tensor> pack(const Conv& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Conv& op, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
-  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const cpu::ConvShape s = weights_shape(op, r.inputs[1].constant->shape());
+  return PackedForm{DataType::float32, {cpu::packed_conv_weights_size(cpu::gemm_kernels(isa), s)}};
+}
+
+template <Isa isa>
+void pack(const Conv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& w = *r.inputs[1].constant;
-  const cpu::ConvShape s = weights_shape(op, w.shape());
-  Tensor packed(DataType::float32, {cpu::packed_conv_weights_size(g, s)});
-  cpu::pack_conv_weights(g, s, cpu::floats(w), cpu::floats(packed));
-  return packed;
+  cpu::pack_conv_weights(cpu::gemm_kernels(isa), weights_shape(op, w.shape()), cpu::floats(w),
+                         cpu::floats(to), workers);
 }
 
 template <Isa isa, bool constant>
@@ -89,7 +96,7 @@ void run(const Conv& op, KernelContext& c) {
   const int64_t packed = constant ? 0 : packed_size<isa>(op, w);
   auto* scratch = static_cast<float*>(
       c.workspace(static_cast<size_t>(packed) * sizeof(float) + cpu::conv_workspace(g, s, c.threads())));
-  if constexpr (!constant) cpu::pack_conv_weights(g, weights_shape(op, w), cpu::floats(c.in(1)), scratch);
+  if constexpr (!constant) cpu::pack_conv_weights(g, weights_shape(op, w), cpu::floats(c.in(1)), scratch, c);
   const float* weights = constant ? cpu::floats(*c.packed(1)) : scratch;
   cpu::conv(isa, s, cpu::floats(c.in(0)), weights, cpu::floats(c, 2), cpu::floats(y), scratch + packed, c);
 }
@@ -98,10 +105,13 @@ void run(const Conv& op, KernelContext& c) {
 
 void cpu_conv(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Conv>(
-        {.op = "Conv", .name = cpu::kernel_name("conv", isa), .isa = isa},
-        {.run = run<isa, true>, .ask = ask<true>, .pack = pack<isa>, .workspace = workspace<isa, true>});
-    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv.given", isa), .isa = isa},
+    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv", isa), .isa = isa, .finishes = true},
+                {.run = run<isa, true>,
+                 .ask = ask<true>,
+                 .packed_form = packed_form<isa>,
+                 .pack = pack<isa>,
+                 .workspace = workspace<isa, true>});
+    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv.given", isa), .isa = isa, .finishes = true},
                 {.run = run<isa, false>, .ask = ask<false>, .workspace = workspace<isa, false>});
   });
 }

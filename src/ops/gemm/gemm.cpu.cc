@@ -29,6 +29,7 @@ Products product(const Gemm& op, const Shape& a, const Shape& b) {
 Verdict ask_constant(const Gemm&, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
+  if (r.inputs[1].constant->rank() != 2) return Verdict::no("B is not a matrix");
   return Verdict::yes();
 }
 Verdict ask_variable(const Gemm&, const KernelRequest& r) {
@@ -38,14 +39,19 @@ Verdict ask_variable(const Gemm&, const KernelRequest& r) {
 }
 
 template <Isa isa>
-std::optional<Tensor> pack(const Gemm& op, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Gemm& op, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
-  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   const Tensor& b = *r.inputs[1].constant;
-  const int64_t k = b.dim(op.trans_b ? 1 : 0), n = b.dim(op.trans_b ? 0 : 1);
-  Tensor packed(DataType::float32, {cpu::packed_b_size(g, k, n)});
-  cpu::pack_whole_b(g, cpu::floats(packed), operand(cpu::floats(b), b.dim(1), op.trans_b), k, n);
-  return packed;
+  return PackedForm{
+      DataType::float32,
+      {cpu::packed_b_size(cpu::gemm_kernels(isa), b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
+}
+
+template <Isa isa>
+void pack(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+  const Tensor& b = *r.inputs[1].constant;
+  cpu::pack_whole_b(cpu::gemm_kernels(isa), cpu::floats(to), operand(cpu::floats(b), b.dim(1), op.trans_b),
+                    b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
 }
 
 template <Isa isa, bool constant>
@@ -74,6 +80,7 @@ void run(const Gemm& op, KernelContext& c) {
                .scale = op.beta};
   }
   p.c = cpu::floats(c.out(0));
+  p.epilogue = c.epilogue();
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
 }
 
@@ -81,10 +88,13 @@ void run(const Gemm& op, KernelContext& c) {
 
 void cpu_gemm(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Gemm>(
-        {.op = "Gemm", .name = cpu::kernel_name("gemm.constant", isa), .isa = isa},
-        {.run = run<isa, true>, .ask = ask_constant, .pack = pack<isa>, .workspace = workspace<isa, true>});
-    k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm", isa), .isa = isa},
+    k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm.constant", isa), .isa = isa, .finishes = true},
+                {.run = run<isa, true>,
+                 .ask = ask_constant,
+                 .packed_form = packed_form<isa>,
+                 .pack = pack<isa>,
+                 .workspace = workspace<isa, true>});
+    k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm", isa), .isa = isa, .finishes = true},
                 {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
   });
 }

@@ -49,6 +49,7 @@ Products products(Shape a, Shape b) {
 Verdict ask_constant(const MatMul&, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
+  if (r.inputs[1].constant->rank() == 0) return Verdict::no("B is a single number");
   return Verdict::yes();
 }
 Verdict ask_variable(const MatMul&, const KernelRequest& r) {
@@ -57,17 +58,30 @@ Verdict ask_variable(const MatMul&, const KernelRequest& r) {
   return Verdict::yes();
 }
 
+/// A constant B: one matrix, or many.
+struct Matrices {
+  explicit Matrices(const Tensor& b)
+      : k(b.rank() == 1 ? b.size() : b.dim(b.rank() - 2)),
+        n(b.rank() == 1 ? 1 : b.shape().back()),
+        count(n * k == 0 ? 0 : b.size() / (n * k)) {}
+  int64_t k, n, count;
+};
+
 template <Isa isa>
-std::optional<Tensor> pack(const MatMul&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const MatMul&, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
+  const Matrices b(*r.inputs[1].constant);
+  return PackedForm{DataType::float32, {b.count * cpu::packed_b_size(cpu::gemm_kernels(isa), b.k, b.n)}};
+}
+
+template <Isa isa>
+void pack(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
-  const Tensor& b = *r.inputs[1].constant;
-  const int64_t n = b.rank() == 1 ? 1 : b.shape().back(), k = b.rank() == 1 ? b.size() : b.dim(b.rank() - 2);
-  const int64_t matrices = n * k == 0 ? 0 : b.size() / (n * k), size = cpu::packed_b_size(g, k, n);
-  Tensor packed(DataType::float32, {matrices * size});
-  for (int64_t m = 0; m < matrices; ++m)
-    cpu::pack_whole_b(g, cpu::floats(packed) + m * size, {cpu::floats(b) + m * n * k, n, 1}, k, n);
-  return packed;
+  const Matrices b(*r.inputs[1].constant);
+  const float* from = cpu::floats(*r.inputs[1].constant);
+  for (int64_t i = 0; i < b.count; ++i)
+    cpu::pack_whole_b(g, cpu::floats(to) + i * cpu::packed_b_size(g, b.k, b.n),
+                      {from + i * b.n * b.k, b.n, 1}, b.k, b.n, workers);
 }
 
 template <Isa isa, bool constant>
@@ -88,6 +102,7 @@ void run(const MatMul&, KernelContext& c) {
   else
     p.b.data = cpu::floats(c.in(1));
   p.c = cpu::floats(c.out(0));
+  p.epilogue = c.epilogue();
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
 }
 
@@ -96,9 +111,13 @@ void run(const MatMul&, KernelContext& c) {
 void cpu_matmul(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<MatMul>(
-        {.op = "MatMul", .name = cpu::kernel_name("matmul.constant", isa), .isa = isa},
-        {.run = run<isa, true>, .ask = ask_constant, .pack = pack<isa>, .workspace = workspace<isa, true>});
-    k.add<MatMul>({.op = "MatMul", .name = cpu::kernel_name("matmul", isa), .isa = isa},
+        {.op = "MatMul", .name = cpu::kernel_name("matmul.constant", isa), .isa = isa, .finishes = true},
+        {.run = run<isa, true>,
+         .ask = ask_constant,
+         .packed_form = packed_form<isa>,
+         .pack = pack<isa>,
+         .workspace = workspace<isa, true>});
+    k.add<MatMul>({.op = "MatMul", .name = cpu::kernel_name("matmul", isa), .isa = isa, .finishes = true},
                   {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
   });
 }

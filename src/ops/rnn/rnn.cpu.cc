@@ -23,6 +23,16 @@ std::optional<Verdict> refuse_variant(const Lstm& op, const KernelRequest& r) {
   return std::nullopt;
 }
 
+/// Weights that do not fit together are for the shape rule to name; packing must not read past their end.
+template <class Op>
+std::optional<Verdict> refuse_shapes(const Tensor& w, const Tensor& r) {
+  constexpr int64_t gates = cpu::gates_of(cell_of<Op>);
+  if (w.rank() != 3 || r.rank() != 3 || w.dim(1) % gates != 0 || r.dim(0) != w.dim(0) ||
+      r.dim(1) != w.dim(1) || r.dim(2) * gates != w.dim(1))
+    return Verdict::no("weights that do not fit together");
+  return std::nullopt;
+}
+
 template <class Op>
 Verdict ask(const Op& op, const KernelRequest& r) {
   for (size_t i = 0; i < r.inputs.size(); ++i) {
@@ -31,6 +41,7 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   }
   if (!cpu::constant_input(r, 1) || !cpu::constant_input(r, 2))
     return Verdict::no("the weights are not constant");
+  if (auto refusal = refuse_shapes<Op>(*r.inputs[1].constant, *r.inputs[2].constant)) return *refusal;
   if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
   if (op.batch_first) return Verdict::no("layout 1");
   if (auto refusal = refuse_variant(op, r)) return *refusal;
@@ -56,20 +67,23 @@ cpu::RecurrentShape shape_of(const Shape& x, const Shape& w) {
       .cell = cell_of<Op>, .steps = x[0], .batch = x[1], .input = w[2], .hidden = hidden, .directions = w[0]};
 }
 
+template <class Op>
+cpu::RecurrentShape weights_shape(const KernelRequest& r) {
+  return shape_of<Op>({0, 0, 0}, r.inputs[1].constant->shape());
+}
+
 template <class Op, Isa isa>
-std::optional<Tensor> pack(const Op&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Op&, const KernelRequest& r, size_t i) {
   if (i != 1 && i != 2) return std::nullopt;
-  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
-  const cpu::RecurrentShape s = shape_of<Op>({0, 0, 0}, r.inputs[1].constant->shape());
-  const float* from = floats(*r.inputs[i].constant);
-  if (i == 1) {
-    Tensor packed(DataType::float32, {cpu::packed_input_weights_size(g, s)});
-    cpu::pack_input_weights(g, s, from, floats(packed));
-    return packed;
-  }
-  Tensor packed(DataType::float32, {cpu::packed_recurrent_weights_size(g, s)});
-  cpu::pack_recurrent_weights(g, s, from, floats(packed));
-  return packed;
+  const auto size = i == 1 ? cpu::packed_input_weights_size : cpu::packed_recurrent_weights_size;
+  return PackedForm{DataType::float32, {size(cpu::gemm_kernels(isa), weights_shape<Op>(r))}};
+}
+
+template <class Op, Isa isa>
+void pack(const Op&, const KernelRequest& r, size_t i, Tensor& to, Workers& workers) {
+  const auto pack_weights = i == 1 ? cpu::pack_input_weights : cpu::pack_recurrent_weights;
+  pack_weights(cpu::gemm_kernels(isa), weights_shape<Op>(r), floats(*r.inputs[i].constant), floats(to),
+               workers);
 }
 
 template <class Op, Isa isa>
@@ -126,11 +140,15 @@ void cpu_rnn(KernelCatalog& k) {
     k.add<Lstm>({.op = "LSTM", .name = cpu::kernel_name("lstm", isa), .isa = isa},
                 {.run = run<Lstm, isa>,
                  .ask = ask<Lstm>,
+                 .packed_form = packed_form<Lstm, isa>,
                  .pack = pack<Lstm, isa>,
                  .workspace = workspace<Lstm, isa>});
-    k.add<Gru>(
-        {.op = "GRU", .name = cpu::kernel_name("gru", isa), .isa = isa},
-        {.run = run<Gru, isa>, .ask = ask<Gru>, .pack = pack<Gru, isa>, .workspace = workspace<Gru, isa>});
+    k.add<Gru>({.op = "GRU", .name = cpu::kernel_name("gru", isa), .isa = isa},
+               {.run = run<Gru, isa>,
+                .ask = ask<Gru>,
+                .packed_form = packed_form<Gru, isa>,
+                .pack = pack<Gru, isa>,
+                .workspace = workspace<Gru, isa>});
   });
 }
 

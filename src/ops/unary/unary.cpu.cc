@@ -14,6 +14,12 @@ void run(const Op&, KernelContext& c) {
   cpu::apply_unary(isa, function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), 0, 0, c);
 }
 
+template <class Op, cpu::UnaryOp function>
+std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  return Pointwise::unary(function);
+}
+
 /// Negatives and magnitudes of integers, which wrap around.
 template <class Op>
 Verdict ask_integers(const Op&, const KernelRequest& r) {
@@ -54,6 +60,7 @@ void cpu_unary(KernelCatalog& k) {
     auto add = [&]<class Op, cpu::UnaryOp function>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
                 {.run = run<Op, function, isa>, .ask = cpu::ask_float32<Op>});
+      k.pointwise<Op>(op, describe<Op, function>);
     };
     using F = cpu::UnaryOp;
     add.template operator()<Abs, F::absolute>("Abs", "abs");

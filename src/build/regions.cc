@@ -1,0 +1,244 @@
+#include "build/regions.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "cpu/pointwise.h"
+
+namespace lathe {
+namespace {
+
+/// What kernels are asked of a node, from the graph.
+class NodeRequest {
+ public:
+  NodeRequest(const Graph& g, const Node& n, Isa isa) {
+    for (ValueId v : n.inputs) inputs_.push_back(operand(g, v));
+    for (ValueId v : n.outputs) outputs_.push_back(operand(g, v));
+    request_ = {inputs_, outputs_, isa};
+  }
+  const KernelRequest& request() const { return request_; }
+
+ private:
+  static KernelRequest::Operand operand(const Graph& g, ValueId v) {
+    KernelRequest::Operand o;
+    if (v == no_id) return o;
+    const ValueType& t = g.value(v).type;
+    o.present = true;
+    o.type = t.kind == ValueType::Kind::tensor ? t.elem : DataType::undefined;
+    o.shape = t.shape;
+    o.constant = g.constant_tensor(v);
+    return o;
+  }
+  std::vector<KernelRequest::Operand> inputs_, outputs_;
+  KernelRequest request_;
+};
+
+bool is_float_tensor(const ValueInfo& v) {
+  return v.type.kind == ValueType::Kind::tensor && v.type.elem == DataType::float32 && v.type.shape;
+}
+
+/// The programs of nodes as one. Nothing where it would be too long, or have too many operands or results at
+/// once.
+std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>& programs, NodeId anchor,
+                              std::vector<NodeId> nodes) {
+  Region r{anchor, std::move(nodes), {}, {}};
+  std::map<ValueId, size_t> made;  // by instruction
+  std::vector<ValueId> operands;
+  if (anchor != no_id) operands.push_back(g.node(anchor).outputs[0]);
+  struct Source {
+    bool made;
+    size_t index;
+  };
+  std::vector<std::pair<Source, Source>> reads;
+  for (NodeId n : r.nodes) {
+    const Node& node = g.node(n);
+    const Pointwise& p = programs.at(n);
+    const size_t first = r.program.code.size();
+    const auto source = [&](uint16_t value) -> Source {
+      if (value >= p.operands) return {true, first + value - p.operands};
+      const ValueId v = node.inputs[value];
+      if (const auto at = made.find(v); at != made.end()) return {true, at->second};
+      const auto at = std::ranges::find(operands, v);
+      const auto index = static_cast<size_t>(at - operands.begin());
+      if (at == operands.end()) operands.push_back(v);
+      return {false, index};
+    };
+    for (const Pointwise::Instruction& s : p.code) {
+      const Source x = source(s.x);
+      reads.emplace_back(x, s.binary ? source(s.y) : Source{});
+      r.program.code.push_back(s);
+    }
+    made[node.outputs[0]] = r.program.code.size() - 1;
+  }
+  if (operands.size() > Pointwise::most_operands || r.program.code.size() > Pointwise::most_instructions)
+    return std::nullopt;
+  r.program.operands = static_cast<uint16_t>(operands.size());
+  for (size_t i = 0; i < reads.size(); ++i) {
+    const auto value = [&](const Source& s) {
+      return static_cast<uint16_t>(s.made ? operands.size() + s.index : s.index);
+    };
+    r.program.code[i].x = value(reads[i].first);
+    r.program.code[i].y = r.program.code[i].binary ? value(reads[i].second) : uint16_t{0};
+  }
+  if (cpu::PointwiseCode::buffers(r.program) > cpu::PointwiseCode::most_buffers) return std::nullopt;
+  r.operands.assign(operands.begin() + (anchor != no_id), operands.end());
+  return r;
+}
+
+}  // namespace
+
+class RegionMaker {
+ public:
+  RegionMaker(Regions& made, const Graph& g, const std::vector<NodeId>& order, const KernelCatalog& kernels,
+              Isa isa)
+      : made_(made), graph_(g), order_(order), kernels_(kernels), isa_(isa), uses_(g.uses()) {}
+
+  void run() {
+    made_.graph_ = &graph_;
+    for (size_t i = 0; i < order_.size(); ++i) {
+      position_[order_[i]] = i;
+      find_program(order_[i]);
+    }
+    for (size_t i = order_.size(); i-- > 0;)
+      if (made_.programs_.contains(order_[i]) && !made_.last_.contains(order_[i])) grow(order_[i]);
+  }
+
+ private:
+  void find_program(NodeId id) {
+    const Node& n = graph_.node(id);
+    const auto* describe = kernels_.pointwise_of(n.domain, n.op);
+    if (!describe || n.outputs.size() != 1 || !is_float_tensor(graph_.value(n.outputs[0]))) return;
+    const NodeRequest question(graph_, n, isa_);
+    const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
+    if (auto program = (*describe)(op.get(), question.request()))
+      made_.programs_.emplace(id, std::move(*program));
+  }
+
+  void grow(NodeId last) {
+    std::set<NodeId> inside{last};
+    Region region = *compose(graph_, made_.programs_, no_id, {last});
+    std::map<ValueId, std::string> refused;
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (ValueId v : region.operands) {
+        const NodeId p = graph_.value(v).producer;
+        if (p == no_id || !made_.programs_.contains(p)) continue;
+        if (auto larger = with(region, p, v, last, inside, refused)) {
+          region = std::move(*larger);
+          inside.insert(p);
+          grown = true;
+          break;
+        }
+      }
+    }
+    NodeId anchor = no_id;
+    for (ValueId v : region.operands) {
+      const NodeId p = graph_.value(v).producer;
+      if (p == no_id || made_.programs_.contains(p) || !can_be_anchor(p)) continue;
+      if (!may_take(p, v, last, inside, refused)) continue;
+      if (anchor != no_id && position_[p] < position_[anchor]) {
+        refused[v] = "another operand's kernel does it";
+        continue;
+      }
+      if (auto larger = compose(graph_, made_.programs_, p, region.nodes)) {
+        if (anchor != no_id) refused[graph_.node(anchor).outputs[0]] = "another operand's kernel does it";
+        anchor = p;
+      }
+    }
+    if (anchor != no_id) region = *compose(graph_, made_.programs_, anchor, region.nodes);
+    for (const auto& [v, why] : refused)
+      if (std::ranges::find(region.operands, v) != region.operands.end())
+        made_.reasons_[last].push_back(graph_.node(graph_.value(v).producer).op + " (" +
+                                       graph_.value(v).name + "): " + why);
+    if (region.nodes.size() == 1 && anchor == no_id) return;
+    for (NodeId n : region.nodes) made_.last_[n] = last;
+    if (anchor != no_id) made_.last_[anchor] = last;
+    made_.regions_.emplace(last, std::move(region));
+  }
+
+  /// Only what reads no other memory than its own inputs: a kernel that fuses, with one output.
+  bool can_be_anchor(NodeId p) const {
+    const Node& n = graph_.node(p);
+    return position_.contains(p) && !made_.last_.contains(p) && n.outputs.size() == 1 && n.bodies.empty() &&
+           std::ranges::any_of(kernels_.candidates(n.domain, n.op),
+                               [](const Kernel* k) { return k->finishes; });
+  }
+
+  bool may_take(NodeId p, ValueId v, NodeId last, const std::set<NodeId>& inside,
+                std::map<ValueId, std::string>& refused) const {
+    const ValueInfo& value = graph_.value(v);
+    const ValueInfo& result = graph_.value(graph_.node(last).outputs[0]);
+    if (made_.last_.contains(p) || !position_.contains(p)) return false;
+    if (graph_.is_output(v)) {
+      refused[v] = "its result is an output";
+    } else if (!std::ranges::all_of(uses_[v], [&](const Use& u) { return inside.contains(u.node); })) {
+      refused[v] = "its result is read elsewhere too";
+    } else if (!is_float_tensor(value) || *value.type.shape != *result.type.shape) {
+      refused[v] = "its result has another shape";
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  std::optional<Region> with(const Region& region, NodeId p, ValueId v, NodeId last, std::set<NodeId>& inside,
+                             std::map<ValueId, std::string>& refused) const {
+    if (!may_take(p, v, last, inside, refused)) return std::nullopt;
+    std::vector<NodeId> nodes = region.nodes;
+    const auto at =
+        std::ranges::upper_bound(nodes, position_.at(p), {}, [&](NodeId n) { return position_.at(n); });
+    nodes.insert(at, p);
+    auto larger = compose(graph_, made_.programs_, no_id, std::move(nodes));
+    if (!larger) refused[v] = "the program would be too long";
+    return larger;
+  }
+
+  Regions& made_;
+  const Graph& graph_;
+  const std::vector<NodeId>& order_;
+  const KernelCatalog& kernels_;
+  Isa isa_;
+  std::vector<std::vector<Use>> uses_;
+  std::map<NodeId, size_t> position_;
+};
+
+Regions::Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels,
+                 Isa isa) {
+  RegionMaker(*this, graph, order, kernels, isa).run();
+}
+
+const Region* Regions::ending_at(NodeId n) const {
+  const auto at = regions_.find(n);
+  return at == regions_.end() ? nullptr : &at->second;
+}
+
+bool Regions::is_swallowed(NodeId n) const {
+  const auto at = last_.find(n);
+  return at != last_.end() && at->second != n;
+}
+
+std::vector<std::string> Regions::reasons(NodeId n) const {
+  const auto at = reasons_.find(n);
+  return at == reasons_.end() ? std::vector<std::string>{} : at->second;
+}
+
+Region Regions::up_to(const Region& r, ValueId v) const {
+  std::vector<NodeId> wanted{graph_->value(v).producer}, nodes;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    for (ValueId in : graph_->node(wanted[i]).inputs) {
+      const NodeId p = in == no_id ? no_id : graph_->value(in).producer;
+      if (p != no_id && std::ranges::find(r.nodes, p) != r.nodes.end() &&
+          std::ranges::find(wanted, p) == wanted.end())
+        wanted.push_back(p);
+    }
+  bool anchored = false;
+  for (NodeId n : wanted)
+    for (ValueId in : graph_->node(n).inputs)
+      anchored |= r.anchor != no_id && in == graph_->node(r.anchor).outputs[0];
+  for (NodeId n : r.nodes)
+    if (std::ranges::find(wanted, n) != wanted.end()) nodes.push_back(n);
+  return *compose(*graph_, programs_, anchored ? r.anchor : no_id, std::move(nodes));
+}
+
+}  // namespace lathe

@@ -1,0 +1,175 @@
+#include "cpu/pointwise.h"
+
+#include <algorithm>
+
+namespace lathe::cpu {
+namespace {
+
+/// Which instruction reads each result last; results nobody reads: the one that makes them.
+std::vector<size_t> last_reads(const Pointwise& p) {
+  std::vector<size_t> last(p.code.size());
+  for (size_t i = 0; i < p.code.size(); ++i) {
+    last[i] = i;
+    if (p.code[i].x >= p.operands) last[p.code[i].x - p.operands] = i;
+    if (p.code[i].binary && p.code[i].y >= p.operands) last[p.code[i].y - p.operands] = i;
+  }
+  return last;
+}
+
+/// The buffer of each result. The last result goes where the program's does, and takes none.
+std::vector<size_t> assign_buffers(const Pointwise& p, size_t& most) {
+  const std::vector<size_t> last = last_reads(p);
+  std::vector<size_t> buffer(p.code.size());
+  std::vector<bool> used;
+  most = 0;
+  for (size_t i = 0; i + 1 < p.code.size(); ++i) {
+    // An instruction may write over what it reads: element by element, in order.
+    for (size_t j = 0; j < i; ++j)
+      if (last[j] == i) used[buffer[j]] = false;
+    const auto free = std::find(used.begin(), used.end(), false);
+    buffer[i] = static_cast<size_t>(free - used.begin());
+    if (free == used.end()) used.push_back(false);
+    used[buffer[i]] = last[i] > i;
+    most = std::max(most, used.size());
+  }
+  return buffer;
+}
+
+}  // namespace
+
+size_t PointwiseCode::buffers(const Pointwise& program) {
+  size_t most = 0;
+  assign_buffers(program, most);
+  return most;
+}
+
+PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program) : operands_(program.operands) {
+  const ElementwiseKernels& k = elementwise_kernels(isa);
+  size_t most = 0;
+  const std::vector<size_t> buffer = assign_buffers(program, most);
+  if (most > most_buffers)
+    throw Error(lathe::Code::plan_malformed, "load",
+                "a pointwise program with at most " + std::to_string(most_buffers) + " results at once",
+                std::to_string(most), "build the plan again");
+  const auto place = [&](uint16_t value) {
+    return static_cast<uint8_t>(value < operands_ ? value : operands_ + buffer[value - operands_]);
+  };
+  for (size_t i = 0; i < program.code.size(); ++i) {
+    const Pointwise::Instruction& s = program.code[i];
+    Step step{.x = place(s.x), .to = static_cast<uint8_t>(operands_ + buffer[i]), .a = s.a, .b = s.b};
+    if (s.binary) {
+      step.y = place(s.y);
+      step.binary = k.binary[s.op];
+    } else {
+      step.unary = k.unary[s.op];
+    }
+    steps_.push_back(step);
+  }
+}
+
+PointwiseRun::PointwiseRun(const PointwiseCode& code, const Shape& shape,
+                           std::span<const PointwiseOperand> operands, float* to)
+    : code_(code), to_(to) {
+  std::array<int64_t, Pointwise::most_operands> stride;
+  stride.fill(1);
+  const auto refuse = [](const Shape& got, const Shape& wanted) {
+    throw Error(lathe::Code::run_bad_shape, "run", "an operand that broadcasts to " + describe(wanted),
+                describe(got));
+  };
+  for (size_t o = 0; o < operands.size(); ++o) {
+    if (operands[o].shape->size() > shape.size()) refuse(*operands[o].shape, shape);
+    data_[o] = operands[o].data;
+  }
+  for (size_t i = 1; i <= shape.size(); ++i) {
+    const int64_t size = shape[shape.size() - i];
+    std::array<int64_t, Pointwise::most_operands> step{};
+    for (size_t o = 0; o < operands.size(); ++o) {
+      const Shape& s = *operands[o].shape;
+      const int64_t own = i <= s.size() ? s[s.size() - i] : 1;
+      if (own != size && own != 1) refuse(s, shape);
+      step[o] = own == 1 ? 0 : stride[o];
+      stride[o] *= own;
+    }
+    if (size == 1) continue;
+    bool joins = axes_ > 0;
+    for (size_t o = 0; joins && o < operands.size(); ++o) {
+      const int64_t behind = steps_[o][axes_ - 1];
+      joins = step[o] == behind * sizes_[axes_ - 1] && (step[o] == 0) == (behind == 0);
+    }
+    if (joins) {
+      sizes_[axes_ - 1] *= size;
+      continue;
+    }
+    if (axes_ == most_axes)
+      throw Error(lathe::Code::not_supported, "run", "at most 8 axes that are repeated in different ways",
+                  describe(shape));
+    sizes_[axes_] = size;
+    for (size_t o = 0; o < operands.size(); ++o) steps_[o][axes_] = step[o];
+    ++axes_;
+  }
+  if (axes_ == 0) {
+    axes_ = 1;
+    sizes_[0] = 1;
+  }
+}
+
+void PointwiseRun::finish(int64_t begin, int64_t n) {
+  const size_t operands = code_.operands();
+  std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers> places;
+  for (const int64_t end = begin + n; begin < end;) {
+    const int64_t within = begin % sizes_[0];
+    const int64_t length = std::min({sizes_[0] - within, end - begin, PointwiseCode::block});
+    for (size_t o = 0; o < operands; ++o) {
+      int64_t at = within * steps_[o][0];
+      for (int64_t axis = 1, index = begin / sizes_[0]; axis < static_cast<int64_t>(axes_); ++axis) {
+        const auto a = static_cast<size_t>(axis);
+        at += index % sizes_[a] * steps_[o][a];
+        index /= sizes_[a];
+      }
+      places[o] = {data_[o] + at, steps_[o][0] == 0};
+    }
+    run_block(places, to_ + begin, length);
+    begin += length;
+  }
+}
+
+void PointwiseRun::run_block(
+    std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>& places, float* to,
+    int64_t n) const {
+  alignas(64) float buffers[PointwiseCode::most_buffers][PointwiseCode::block];
+  const std::vector<PointwiseCode::Step>& steps = code_.steps_;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const PointwiseCode::Step& s = steps[i];
+    const bool last = i + 1 == steps.size();
+    float* const out = last ? to : buffers[s.to - code_.operands_];
+    const Place x = places[s.x];
+    // Of single elements alone: one, which later instructions repeat.
+    bool single = x.single;
+    if (s.binary) {
+      const Place y = places[s.y];
+      single = x.single && y.single;
+      const RowForm form = single     ? RowForm::both
+                           : x.single ? RowForm::left_single
+                           : y.single ? RowForm::right_single
+                                      : RowForm::both;
+      s.binary[static_cast<size_t>(form)](x.data, y.data, out, single ? 1 : n);
+    } else {
+      s.unary(x.data, out, single ? 1 : n, s.a, s.b);
+    }
+    if (!last)
+      places[s.to] = {out, single};
+    else if (single)
+      std::fill_n(out + 1, n - 1, *out);
+  }
+}
+
+void run_pointwise(PointwiseRun& run, int64_t elements, KernelContext& c) {
+  c.parallel(elements, elements_a_piece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += elements_a_piece) {
+      c.poll();
+      run.finish(i, std::min(elements_a_piece, end - i));
+    }
+  });
+}
+
+}  // namespace lathe::cpu

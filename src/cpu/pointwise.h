@@ -1,0 +1,76 @@
+// Runs pointwise programs: block by block, so that what one instruction makes is still in the first-level
+// cache when the next one reads it.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "cpu/elementwise.h"
+
+namespace lathe::cpu {
+
+/// A program made ready for one instruction set: functions looked up, results put into as few buffers as do.
+class PointwiseCode {
+ public:
+  /// Elements that are taken through the whole program at once.
+  static constexpr int64_t block = 512;
+  /// Buffers for results that later instructions read; they lie on the stack of each thread.
+  static constexpr size_t most_buffers = 8;
+
+  /// How many buffers a program takes; those with more than `most_buffers` cannot run.
+  static size_t buffers(const Pointwise& program);
+
+  /// `program` is well-formed. Throws plan_malformed where it takes more than `most_buffers`.
+  PointwiseCode(Isa isa, const Pointwise& program);
+
+  size_t operands() const { return operands_; }
+
+ private:
+  friend class PointwiseRun;
+  struct Step {
+    UnaryRow unary = nullptr;
+    const BinaryRow* binary = nullptr;  // by form; null: unary
+    uint8_t x = 0, y = 0, to = 0;       // places: operands, then buffers
+    float a = 0, b = 0;
+  };
+  size_t operands_;
+  std::vector<Step> steps_;
+};
+
+/// An operand of one run: its elements and how they are repeated.
+struct PointwiseOperand {
+  const float* data = nullptr;
+  const Shape* shape = nullptr;
+};
+
+/// A program on the operands of one run. The result may be the memory of an operand of its shape.
+class PointwiseRun final : public Epilogue {
+ public:
+  /// Throws run_bad_shape where an operand cannot be broadcast to `shape`.
+  PointwiseRun(const PointwiseCode& code, const Shape& shape, std::span<const PointwiseOperand> operands,
+               float* to);
+  void finish(int64_t begin, int64_t n) override;
+
+ private:
+  struct Place {
+    const float* data = nullptr;
+    bool single = false;
+  };
+  void run_block(std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>& places, float* to,
+                 int64_t n) const;
+
+  static constexpr size_t most_axes = 8;
+  const PointwiseCode& code_;
+  std::array<const float*, Pointwise::most_operands> data_{};
+  // From the last axis to the first, axes that all operands go through alike being one.
+  size_t axes_ = 0;
+  std::array<int64_t, most_axes> sizes_{};
+  std::array<std::array<int64_t, most_axes>, Pointwise::most_operands> steps_{};
+  float* to_;
+};
+
+/// All elements, on all threads.
+void run_pointwise(PointwiseRun& run, int64_t elements, KernelContext& c);
+
+}  // namespace lathe::cpu

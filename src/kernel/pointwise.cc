@@ -1,0 +1,51 @@
+#include "kernel/pointwise.h"
+
+#include "lathe/error.h"
+
+namespace lathe {
+
+bool Pointwise::well_formed() const {
+  if (operands == 0 || operands > most_operands || code.empty() || code.size() > most_instructions)
+    return false;
+  for (size_t i = 0; i < code.size(); ++i) {
+    const Instruction& s = code[i];
+    const size_t made = operands + i;
+    if (s.x >= made || (s.binary && s.y >= made)) return false;
+    if (s.op >=
+        static_cast<uint8_t>(s.binary ? static_cast<int>(BinaryOp::count) : static_cast<int>(UnaryOp::count)))
+      return false;
+  }
+  return true;
+}
+
+std::vector<int64_t> Pointwise::integers() const {
+  std::vector<int64_t> list{operands};
+  for (const Instruction& s : code) list.insert(list.end(), {s.binary, s.op, s.x, s.y});
+  return list;
+}
+
+std::vector<float> Pointwise::constants() const {
+  std::vector<float> list;
+  for (const Instruction& s : code) list.insert(list.end(), {s.a, s.b});
+  return list;
+}
+
+Pointwise Pointwise::from(const std::vector<int64_t>& integers, const std::vector<float>& constants) {
+  const auto refuse = [](const char* got) -> void {
+    throw Error(Code::plan_malformed, "load", "a pointwise program", got, "build the plan again");
+  };
+  const size_t n = integers.size() / 4;
+  if (integers.size() != 1 + 4 * n || constants.size() != 2 * n) refuse("lists of other lengths");
+  for (int64_t v : integers)
+    if (v < 0 || v > UINT8_MAX) refuse("numbers out of range");
+  Pointwise p{static_cast<uint16_t>(integers[0]), {}};
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t* s = integers.data() + 1 + 4 * i;
+    p.code.push_back({s[0] != 0, static_cast<uint8_t>(s[1]), static_cast<uint16_t>(s[2]),
+                      static_cast<uint16_t>(s[3]), constants[2 * i], constants[2 * i + 1]});
+  }
+  if (!p.well_formed()) refuse("instructions that read what is not there");
+  return p;
+}
+
+}  // namespace lathe

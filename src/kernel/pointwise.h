@@ -1,0 +1,88 @@
+// Pointwise programs: what several elementwise operators do to each element of one shape, as one list of
+// instructions. They run alone in one pass over memory, or behind a kernel on what it has just computed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lathe {
+
+/// Functions of one element; a and b are their constants.
+enum class UnaryOp : uint8_t {
+  absolute,
+  negative,
+  reciprocal,
+  square_root,
+  exponential,
+  logarithm,
+  error_function,
+  floor,
+  ceiling,
+  nearest_even,
+  tangent_h,
+  sigmoid,
+  relu,
+  leaky_relu /*a: slope*/,
+  elu /*a*/,
+  selu /*a, b: gamma*/,
+  celu /*a*/,
+  softplus,
+  softsign,
+  mish,
+  gelu,
+  gelu_tanh,
+  swish /*a*/,
+  hard_sigmoid /*a, b*/,
+  hard_swish,
+  thresholded_relu /*a*/,
+  square,
+  cube,
+  clip /*a: low, b: high*/,
+  linear /*a x + b*/,
+  count
+};
+enum class BinaryOp : uint8_t { add, subtract, multiply, divide, minimum, maximum, parametric_relu, count };
+
+/// A straight-line program over float32 elements. Values are numbered: first the operands, each broadcast to
+/// the shape of the result, then the results of the instructions in their order. The last one is the
+/// program's.
+struct Pointwise {
+  struct Instruction {
+    bool binary = false;
+    uint8_t op = 0;  // UnaryOp or BinaryOp
+    uint16_t x = 0, y = 0;
+    float a = 0, b = 0;
+    UnaryOp unary_op() const { return static_cast<UnaryOp>(op); }
+    BinaryOp binary_op() const { return static_cast<BinaryOp>(op); }
+  };
+  static constexpr size_t most_operands = 8, most_instructions = 24;
+
+  uint16_t operands = 0;
+  std::vector<Instruction> code;
+
+  static Pointwise unary(UnaryOp op, float a = 0, float b = 0) {
+    return {1, {{.op = static_cast<uint8_t>(op), .a = a, .b = b}}};
+  }
+  static Pointwise binary(BinaryOp op) {
+    return {2, {{.binary = true, .op = static_cast<uint8_t>(op), .x = 0, .y = 1}}};
+  }
+  /// Do all instructions read what was made before, and name functions that exist?
+  bool well_formed() const;
+  /// As numbers and back, for plans: the count of operands, then four integers and two constants an
+  /// instruction.
+  std::vector<int64_t> integers() const;
+  std::vector<float> constants() const;
+  static Pointwise from(const std::vector<int64_t>& integers, const std::vector<float>& constants);
+};
+
+/// What is still to be done with the elements of a kernel's first output once they are computed.
+class Epilogue {
+ public:
+  virtual ~Epilogue() = default;
+  /// Elements [begin, begin + n) of the output have been computed: finishes them in place. Called for every
+  /// element once, by any thread.
+  virtual void finish(int64_t begin, int64_t n) = 0;
+};
+
+}  // namespace lathe

@@ -1,0 +1,281 @@
+// The fast kernels that go over elements, rows and planes, over shapes chosen for the paths inside them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "kernel/facts.h"
+#include "ops/cases.h"
+#include "support/kernel_check.h"
+
+namespace lathe::test {
+namespace {
+
+OpCase& add(CaseTable& t, std::string op, std::string name) { return t.add(std::move(op), std::move(name)); }
+
+constexpr auto f32 = DataType::float32;
+
+TEST(CpuElements, AlongAnAxis) {
+  using Ints = std::vector<int64_t>;
+  CaseTable t;
+  for (std::string op : {"Softmax", "LogSoftmax"})
+    for (int64_t axis : {-1, 0, 1}) {
+      add(t, op, "axis " + std::to_string(axis)).random(f32, {5, 7, 35}, -4, 4).attribute("axis", axis);
+      add(t, op, "short, axis " + std::to_string(axis))
+          .random(f32, {3, 2, 1}, -90, 90)
+          .attribute("axis", axis);
+    }
+  for (std::string op :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"})
+    for (Ints axes : {Ints{}, Ints{0}, Ints{-1}, Ints{1}, Ints{2, 1}, Ints{0, 1}}) {
+      OpCase& k = add(t, op, describe(Shape(axes.begin(), axes.end()))).random(f32, {4, 9, 37});
+      if (!axes.empty()) k.input<int64_t>({static_cast<int64_t>(axes.size())}, axes).as_constant();
+    }
+  add(t, "ReduceSum", "one long row").random(f32, {600000}).attribute("keepdims", int64_t{0});
+  for (int64_t axis : {-1, 1}) {
+    const Shape row = axis == 1 ? Shape{6, 21} : Shape{21};
+    add(t, "LayerNormalization", "axis " + std::to_string(axis))
+        .random(f32, {3, 6, 21})
+        .random(f32, row)
+        .random(f32, row)
+        .attribute("axis", axis)
+        .outputs_wanted(3);
+    add(t, "RMSNormalization", "axis " + std::to_string(axis))
+        .random(f32, {3, 6, 21})
+        .random(f32, row)
+        .attribute("axis", axis);
+  }
+  add(t, "InstanceNormalization", "5x6").random(f32, {2, 3, 5, 6}).random(f32, {3}).random(f32, {3});
+  add(t, "BatchNormalization", "5x6")
+      .random(f32, {2, 3, 5, 6})
+      .random(f32, {3})
+      .random(f32, {3})
+      .random(f32, {3})
+      .random(f32, {3}, 0.5, 2);
+  for (const OpCase& k : t.all()) must(k);
+}
+
+/// Sums of thousands of terms whose rounding errors would add up, in one order or another.
+TEST(CpuElements, LongSumsKeepTheirDigits) {
+  constexpr int64_t n = 5000;
+  for (const Shape& shape : {Shape{n, 3}, Shape{n, 40}, Shape{1, n}, Shape{2, n}})
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1"}) {
+      const int64_t axis = shape[0] == n ? 0 : 1;
+      CaseTable t;
+      OpCase& k = add(t, op, describe(shape)).random(f32, shape, 1, 2);
+      k.input<int64_t>({1}, {axis}).as_constant();
+      const Tensor want = run_reference(k)[0].tensor();
+      for (const auto& kernel : KernelCatalog::standard().all()) {
+        if (kernel->op != op || kernel->backend != "cpu" || !usable(*kernel)) continue;
+        std::vector<Value> got;
+        ASSERT_TRUE(run_kernel(*kernel, k, {Value(want)}, 1, &got));
+        for (size_t i = 0; i < static_cast<size_t>(want.size()); ++i) {
+          const double w = want.as<float>()[i];
+          EXPECT_NEAR(got[0].tensor().as<float>()[i], w, 4 * 0x1p-24 * w) << kernel->name << describe(shape);
+        }
+      }
+    }
+}
+
+TEST(CpuElements, MovesOfElements) {
+  CaseTable t;
+  using Ints = std::vector<int64_t>;
+  const auto numbers = [](OpCase& k, const Ints& list) {
+    k.input<int64_t>({static_cast<int64_t>(list.size())}, list);
+  };
+  for (DataType type : {f32, DataType::int8, DataType::float16, DataType::int64}) {
+    for (int64_t axis : {0, 1, -1}) {
+      Shape part{3, 4, 5};
+      OpCase& joined = add(t, "Concat", "axis").random(type, part).attribute("axis", axis);
+      part[static_cast<size_t>(axis < 0 ? 2 : axis)] = 0;
+      joined.random(type, part);
+      part[static_cast<size_t>(axis < 0 ? 2 : axis)] = 70;
+      joined.random(type, part);
+      add(t, "Split", "even")
+          .random(type, {6, 8, 10})
+          .attribute("axis", axis)
+          .attribute("num_outputs", int64_t{2})
+          .outputs_wanted(2);
+      OpCase& gathered = add(t, "Gather", "some").random(type, {4, 5, 7}).attribute("axis", axis);
+      gathered.input<int64_t>({2, 3}, {3, -1, 0, 2, -4, 1});
+    }
+    for (const auto& [starts, ends, steps] :
+         std::vector<std::array<Ints, 3>>{{{{0, 1, 2}, {5, 4, 9}, {1, 1, 1}}},
+                                          {{{-1, 0, 1}, {-99, 99, 99}, {-2, 3, 2}}},
+                                          {{{0, 2, 0}, {99, 2, 99}, {1, 1, 1}}}}) {
+      OpCase& k = add(t, "Slice", "three axes").random(type, {6, 5, 300});
+      numbers(k, starts);
+      numbers(k, ends);
+      numbers(k, {0, 1, 2});
+      numbers(k, steps);
+    }
+    for (const Shape& shape : {Shape{1, 5, 1}, Shape{3, 1, 200}, Shape{}, Shape{3, 5, 200}})
+      numbers(add(t, "Expand", describe(shape)).random(type, shape), {2, 3, 5, 200});
+    numbers(add(t, "Tile", "all").random(type, {2, 3, 40}), {3, 1, 2});
+    numbers(add(t, "Tile", "none").random(type, {2, 3, 4}), {3, 0, 2});
+    for (std::string mode : {"constant", "edge", "reflect", "wrap"})
+      for (const Ints& pads : {Ints{0, 1, 2, 0, 3, 1}, Ints{1, -1, 7, 0, 2, -3}, Ints{0, 0, 0, 0, 0, 0},
+                               Ints{-1, -2, -1, -1, 0, -1}}) {
+        OpCase& k = add(t, "Pad", mode).random(type, {4, 5, 6}).attribute("mode", mode);
+        numbers(k, pads);
+        if (mode == "constant" && type != f32) k.random(type, {});
+      }
+    for (std::string mode : {"DCR", "CRD"})
+      for (const char* op : {"DepthToSpace", "SpaceToDepth"})
+        add(t, op, mode)
+            .random(type, {2, 18, 6, 9})
+            .attribute("blocksize", int64_t{3})
+            .attribute("mode", mode);
+  }
+  for (const OpCase& k : t.all())
+    EXPECT_EQ(check(k).size(), k.op == "Pad" && k.name == "wrap" ? 0u : 1u) << k.op << k.name;
+}
+
+TEST(CpuElements, Resizes) {
+  using Floats = std::vector<float>;
+  CaseTable t;
+  for (std::string mode : {"nearest", "linear"})
+    for (std::string coordinates : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"})
+      for (const Floats& scales :
+           {Floats{1, 1, 2, 2}, Floats{1, 1, 0.6f, 1.7f}, Floats{1, 2, 1, 1}, Floats{1, 1, 3, 1}}) {
+        OpCase& k = add(t, "Resize", mode + " " + coordinates).random(f32, {2, 3, 7, 9}).absent();
+        k.input<float>({4}, scales).as_constant();
+        k.attribute("mode", mode).attribute("coordinate_transformation_mode", coordinates);
+        if (mode == "nearest" && scales[2] == 2) k.attribute("nearest_mode", std::string("floor"));
+      }
+  add(t, "Resize", "bytes")
+      .random(DataType::uint8, {1, 2, 5, 6}, 0, 255)
+      .absent()
+      .input<float>({4}, {1, 1, 1.5f, 2});
+  add(t, "Resize", "sizes").random(f32, {1, 2, 5, 6}).absent().absent().input<int64_t>({4}, {1, 2, 11, 3});
+  add(t, "Resize", "volume")
+      .random(f32, {1, 2, 3, 4, 5})
+      .absent()
+      .input<float>({5}, {1, 1, 2, 2, 2})
+      .attribute("mode", std::string("linear"));
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
+}
+
+TEST(CpuElements, NarrowTypes) {
+  CaseTable t;
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> special{0.5f,   1.5f,  -2.5f, 127.5f, 1e9f, -1e9f, 3e18f,
+                                   -9e18f, 1e30f, inf,   -inf,   nan,  -0.0f, 254.9f};
+  for (int64_t to : {1, 2, 3, 6, 7, 9}) {
+    add(t, "Cast", "special").input<float>({14}, special).attribute("to", to);
+    for (DataType from :
+         {DataType::int32, DataType::int64, DataType::int8, DataType::uint8, DataType::boolean})
+      add(t, "Cast", "from " + std::string(name_of(from)))
+          .random(from, {3, 70}, -300, 300)
+          .attribute("to", to);
+  }
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
+  CaseTable q;
+  for (DataType type : {DataType::int8, DataType::uint8}) {
+    const auto zeros = [&](OpCase& k, Shape shape) {
+      k.random(type, std::move(shape), type == DataType::int8 ? -100 : 0, 100);
+    };
+    OpCase& one =
+        add(q, "QuantizeLinear", "one scale").random(f32, {3, 300}, -2, 2).input<float>({}, {0.013f});
+    zeros(one, {});
+    OpCase& odd = add(q, "QuantizeLinear", "special").input<float>({14}, special).input<float>({}, {1});
+    zeros(odd, {});
+    for (int64_t axis : {0, 1, -1}) {
+      const int64_t n = axis == 0 ? 2 : axis == 1 ? 5 : 37;
+      OpCase& many = add(q, "QuantizeLinear", "axis")
+                         .random(f32, {2, 5, 37}, -2, 2)
+                         .random(f32, {n}, 0.01, 0.1)
+                         .attribute("axis", axis);
+      zeros(many, {n});
+      OpCase& back = add(q, "DequantizeLinear", "axis")
+                         .random(type, {2, 5, 37}, 0, 100)
+                         .random(f32, {n}, 0.01, 0.1)
+                         .attribute("axis", axis);
+      zeros(back, {n});
+    }
+  }
+  add(q, "DequantizeLinear", "int32")
+      .input<int32_t>({4}, {INT32_MAX, INT32_MIN, 5, -7})
+      .random(f32, {1})
+      .input<int32_t>({1}, {0});
+  for (const OpCase& k : q.all()) EXPECT_FALSE(check(k).empty()) << k.name;
+}
+
+TEST(CpuElements, Transposes) {
+  CaseTable t;
+  using Ints = std::vector<int64_t>;
+  auto transpose = [&](DataType type, Shape shape, Ints perm) {
+    add(t, "Transpose", describe(shape) + describe(Shape(perm.begin(), perm.end())))
+        .random(type, shape)
+        .attribute("perm", perm);
+  };
+  for (DataType type : {f32, DataType::int8, DataType::float16, DataType::int64}) {
+    transpose(type, {70, 45}, {1, 0});
+    transpose(type, {2, 5, 3, 8}, {0, 2, 1, 3});
+    transpose(type, {2, 5, 3, 40}, {0, 2, 3, 1});
+    transpose(type, {3, 4, 5, 6}, {3, 1, 0, 2});
+    transpose(type, {3, 1, 5, 6}, {2, 0, 1, 3});
+    transpose(type, {3, 0, 5}, {2, 0, 1});
+    transpose(type, {4, 5, 6}, {0, 1, 2});
+  }
+  std::vector<std::complex<double>> wide(6 * 35);
+  for (size_t i = 0; i < wide.size(); ++i) wide[i] = {static_cast<double>(i), 0.5};
+  add(t, "Transpose", "sixteen bytes").input<std::complex<double>>({6, 35}, wide);
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
+}
+
+TEST(CpuElements, Elementwise) {
+  CaseTable t;
+  for (std::string op :
+       {"Abs",  "Neg",  "Reciprocal",      "Exp",   "Erf",      "Floor",       "Ceil",    "Round",
+        "Tanh", "Relu", "HardSwish",       "Mish",  "Softplus", "Softsign",    "Sigmoid", "LeakyRelu",
+        "Elu",  "Celu", "ThresholdedRelu", "Swish", "Selu",     "HardSigmoid", "Gelu"})
+    add(t, op, "17").random(f32, {3, 17}, -6, 6);
+  for (std::string op : {"Sqrt", "Log"}) add(t, op, "17").random(f32, {3, 17}, 0, 6);
+  add(t, "Gelu", "tanh").random(f32, {35}, -6, 6).attribute("approximate", std::string("tanh"));
+  add(t, "Clip", "both").random(f32, {35}, -6, 6).random(f32, {}, -1, 0).random(f32, {}, 0, 1);
+  add(t, "Clip", "high").random(f32, {35}, -6, 6).absent().random(f32, {}, 0, 1);
+  add(t, "PRelu", "channels").random(f32, {2, 3, 4}).random(f32, {3, 1});
+  for (std::string op : {"Add", "Sub", "Mul", "Div", "Min", "Max", "Sum"})
+    add(t, op, "broadcast").random(f32, {2, 3, 1, 9}, 1, 2).random(f32, {3, 5, 1}, 1, 2);
+  for (std::string op : {"Add", "Sub", "Mul"})
+    add(t, op, "integers").input<int64_t>({2, 1}, {3, -4}).input<int64_t>({3}, {7, 0, INT64_MAX});
+  for (float e : {2.0f, 3.0f, 1.0f, -1.0f, 0.5f, 1.7f})
+    add(t, "Pow", std::to_string(e)).random(f32, {19}, 0.5, 3).input<float>({}, {e}).as_constant();
+  add(t, "Pow", "broadcast").random(f32, {5, 19}, 0.5, 3).random(f32, {5, 1}, -3, 3);
+  add(t, "Pow", "signs")
+      .input<float>({6}, {-2, -2, 0, 0, -0.0f, 2})
+      .input<float>({6}, {3, 0.5f, 0, -1, 3, -1e3f});
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuElements, IntegersAndTruths) {
+  CaseTable t;
+  const std::vector<int64_t> wide{3, -4, 0, INT64_MAX, INT64_MIN, -1};
+  const std::vector<bool> truths{true, false, false, true, true, false};
+  for (std::string op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}) {
+    add(t, op, "int64").input<int64_t>({6}, wide).input<int64_t>({6, 1}, wide);
+    add(t, op, "int32").input<int32_t>({3}, {1, 2, 3}).input<int32_t>({}, {2});
+    add(t, op, "NaN").input<float>({3}, {1, NAN, -0.0f}).input<float>({3}, {1, NAN, 0});
+  }
+  for (std::string op : {"And", "Or", "Xor"})
+    add(t, op, "both").input<bool>({6}, truths).input<bool>({6, 1}, truths);
+  add(t, "Not", "six").input<bool>({6}, truths);
+  for (std::string op : {"Neg", "Abs"}) {
+    add(t, op, "int64").input<int64_t>({6}, wide);
+    add(t, op, "int32").input<int32_t>({3}, {INT32_MIN, 5, -5});
+  }
+  add(t, "Div", "int64").input<int64_t>({6}, wide).input<int64_t>({4, 1}, {-1, 7, -3, INT64_MIN});
+  add(t, "ScatterND", "rows").random(f32, {4, 5, 6}).input<int64_t>({2, 1}, {3, -4}).random(f32, {2, 5, 6});
+  add(t, "ScatterND", "elements")
+      .random(DataType::int8, {4, 5})
+      .input<int64_t>({3, 2}, {0, 1, 3, -1, 0, 1})
+      .random(DataType::int8, {3});
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.op << k.name;
+}
+
+}  // namespace
+}  // namespace lathe::test

@@ -1,0 +1,176 @@
+#include "support/kernel_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "kernel/facts.h"
+#include "kernel/select.h"
+#include "lathe/engine.h"
+#include "support/case_model.h"
+#include "support/worker_context.h"
+
+namespace lathe::test {
+namespace {
+
+class OpContext : public WorkerContext {
+ public:
+  OpContext(int threads, const std::vector<Value>& inputs, size_t outputs)
+      : WorkerContext(threads), inputs_(inputs), outputs_(outputs), packed_(inputs.size()) {}
+
+  size_t inputs() const override { return inputs_.size(); }
+  size_t outputs() const override { return outputs_.size(); }
+  bool has(size_t i) const override { return i < inputs_.size() && inputs_[i].is_tensor(); }
+  const Value& value(size_t i) const override { return inputs_[i]; }
+  const Tensor* packed(size_t i) const override { return packed_[i] ? &*packed_[i] : nullptr; }
+  bool wants(size_t i) const override { return i < outputs_.size(); }
+  Tensor& out(size_t i) override { return outputs_[i].tensor(); }
+  Tensor& out(size_t i, DataType type, const Shape& shape) override {
+    if (!outputs_[i].is_tensor()) outputs_[i] = Value(Tensor(type, shape));
+    return outputs_[i].tensor();
+  }
+  void* workspace(size_t bytes) override {
+    most_workspace = std::max(most_workspace, bytes);
+    scratch_ = Fenced((bytes + sizeof(float) - 1) / sizeof(float));
+    return scratch_.data();
+  }
+
+  /// As the runtime does it: the packed form takes the place of the elements.
+  void pack(size_t i, Tensor t) {
+    packed_[i] = std::move(t);
+    inputs_[i] = Value(Tensor::view(inputs_[i].tensor().type(), inputs_[i].tensor().shape(), nullptr));
+  }
+  void declare(size_t i, DataType type, const Shape& shape) { outputs_[i] = Value(Tensor(type, shape)); }
+  std::vector<Value>& results() { return outputs_; }
+  bool scratch_intact() const { return scratch_.intact(); }
+  size_t most_workspace = 0;
+
+ private:
+  std::vector<Value> inputs_, outputs_;
+  std::vector<std::optional<Tensor>> packed_;
+  Fenced scratch_{0};
+};
+
+/// Shapes of the outputs by the operator's rule; types as the reference gave them.
+void declare_outputs(const OpCase& k, const OpCodec& codec, const void* op, OpContext& c,
+                     const std::vector<Value>& like) {
+  std::vector<Fact<int64_t>> in(k.inputs.size()), out(k.outputs);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (k.inputs[i].is_tensor()) describe_value(k.inputs[i], in[i]);
+  for (auto& f : out) f.present = true;
+  ShapeContext<int64_t> shapes(in, out);
+  codec.shape(op, shapes);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i].ranked) c.declare(i, like[i].tensor().type(), Shape(out[i].shape.begin(), out[i].shape.end()));
+}
+
+void compare(const Tensor& got, const Tensor& want) {
+  ASSERT_EQ(got.type(), want.type());
+  ASSERT_EQ(got.shape(), want.shape());
+  if (want.type() != DataType::float32) {
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
+    return;
+  }
+  double most = 0;
+  for (float x : want.as<float>())
+    if (std::isfinite(x)) most = std::max<double>(most, std::abs(x));
+  for (int64_t i = 0; i < want.size(); ++i) {
+    const float a = got.as<float>()[static_cast<size_t>(i)], b = want.as<float>()[static_cast<size_t>(i)];
+    if (std::isnan(b) || std::isinf(b))
+      ASSERT_TRUE(std::isnan(b) ? std::isnan(a) : a == b) << a << " for " << b << " at " << i;
+    else
+      ASSERT_NEAR(a, b, 2e-5 * most + 1e-7) << "at " << i;
+  }
+}
+
+}  // namespace
+
+// Through the engine, which knows the types of the outputs by inference.
+std::vector<Value> run_reference(const OpCase& k) {
+  OpCase plain = k;
+  plain.constant.assign(k.inputs.size(), false);
+  onnx::Model m;
+  m.proto = testing::model_of(plain);
+  BuildOptions options;
+  options.backend = "reference";
+  options.threads = 1;
+  return Engine::build(m, options).create_context().run(testing::inputs_of(plain));
+}
+
+bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want, int threads,
+                std::vector<Value>* results) {
+  const OpCodec& codec = *KernelCatalog::standard().codec_of(k.domain, k.op);
+  const auto op = decode_for(kernel, codec, k.attributes), rule = codec.decode(k.attributes);
+  std::vector<KernelRequest::Operand> inputs, outputs;
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < k.inputs.size(); ++i) {
+    KernelRequest::Operand o;
+    if (k.inputs[i].is_tensor()) {
+      const Tensor& t = k.inputs[i].tensor();
+      o = {true, t.type(), SymShape(t.shape().begin(), t.shape().end()), k.constant[i] ? &t : nullptr};
+    }
+    inputs.push_back(o);
+    shapes.push_back(o.present ? k.inputs[i].tensor().shape() : Shape{});
+  }
+  for (const Value& v : want) {
+    if (!v.is_tensor()) return false;
+    outputs.push_back(
+        {true, v.tensor().type(), SymShape(v.tensor().shape().begin(), v.tensor().shape().end()), nullptr});
+  }
+  const KernelRequest request{inputs, outputs, kernel.isa};
+  if (kernel.ask && !kernel.ask(op.get(), request).accepted) return false;
+
+  OpContext c(threads, k.inputs, k.outputs);
+  if (kernel.packed_form)
+    for (size_t i = 0; i < k.inputs.size(); ++i)
+      if (inputs[i].constant)
+        if (const auto form = kernel.packed_form(op.get(), request, i)) {
+          Tensor packed(form->type, form->shape);
+          kernel.pack(op.get(), request, i, packed, c);
+          c.pack(i, std::move(packed));
+        }
+  declare_outputs(k, codec, rule.get(), c, want);
+  kernel.run(op.get(), c);
+  EXPECT_EQ(c.most_workspace, kernel.workspace ? kernel.workspace(op.get(), shapes, threads) : 0);
+  EXPECT_TRUE(c.scratch_intact());
+  *results = c.results();
+  return true;
+}
+
+bool usable(const Kernel& k) {
+  for (Isa isa : usable_isas())
+    if (k.isa == isa && k.name.ends_with("." + std::string(name_of(isa)))) return true;
+  return false;
+}
+
+std::set<std::string> check(const OpCase& k) {
+  std::set<std::string> took;
+  std::vector<Value> want;
+  for (const auto& kernel : KernelCatalog::standard().all()) {
+    if (kernel->op != k.op || kernel->domain != k.domain || kernel->backend != "cpu" || !usable(*kernel))
+      continue;
+    SCOPED_TRACE(k.op + " '" + k.name + "' by " + kernel->name);
+    if (want.empty()) want = run_reference(k);
+    std::vector<Value> one, three;
+    if (!run_kernel(*kernel, k, want, 1, &one)) continue;
+    took.insert(kernel->name);
+    for (size_t i = 0; i < want.size(); ++i) compare(one[i].tensor(), want[i].tensor());
+    run_kernel(*kernel, k, want, 3, &three);
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_EQ(std::memcmp(one[i].tensor().data(), three[i].tensor().data(), one[i].tensor().bytes()), 0)
+          << "the bits depend on the number of threads";
+  }
+  return took;
+}
+
+void must(const OpCase& k) {
+  const std::set<std::string> took = check(k);
+  for (Isa isa : usable_isas())
+    EXPECT_TRUE(
+        std::any_of(took.begin(), took.end(),
+                    [&](const std::string& n) { return n.ends_with("." + std::string(name_of(isa))); }))
+        << k.op << " '" << k.name << "' has no fast kernel for " << name_of(isa);
+}
+
+}  // namespace lathe::test
