@@ -17,7 +17,8 @@ namespace {
 struct Options {
   ModelOptions model;
   ShapeOptions shape;
-  bool text = false, dot = false;
+  EngineOptions engine;
+  bool text = false, dot = false, steps = false;
 };
 
 std::string shape_text(const std::optional<SymShape>& shape) { return shape ? describe(*shape) : "[…]"; }
@@ -109,6 +110,32 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
   }
 }
 
+/// What the engine does, step by step.
+void print_steps(const Engine& e, bool json) {
+  const std::vector<StepInfo> steps = e.steps();
+  if (json) {
+    Json list = Json::array();
+    for (const StepInfo& s : steps)
+      list.push_back({{"node", s.node},
+                      {"op", s.op},
+                      {"fused", s.fused},
+                      {"kernel", s.kernel},
+                      {"backend", s.backend},
+                      {"origin", s.origin},
+                      {"refusals", s.refusals},
+                      {"unfused", s.unfused}});
+    return print({{"steps", list}});
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const StepInfo& s = steps[i];
+    std::vector<std::string> operators = s.fused;
+    if (s.op != "Pointwise") operators.insert(operators.begin(), s.op);
+    fmt::print("{:4} {}  {}  {}\n", i, join(operators, " + "), s.kernel, s.node);
+    for (const std::string& why : s.unfused) fmt::print("       not fused: {}\n", why);
+    for (const std::string& why : s.refusals) fmt::print("       not taken: {}\n", why);
+  }
+}
+
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json);
   if (o.dot && json) refuse_argument("--dot or --json", "both", "--text --json prints the graph as JSON");
@@ -123,6 +150,12 @@ int run(const Options& o, bool json) {
     return success;
   }
   if (!symbols.empty()) summary = inspect(model, symbols);
+  if (o.steps) {
+    BuildOptions build = o.engine.build_options(o.model);
+    build.shapes = symbols;
+    print_steps(Engine::build(model, build), json);
+    return success;
+  }
   const auto memory = memory_of(model, summary, {{}, asked.inputs});
   json ? print(summary_json(summary, memory)) : print_text(summary, memory);
   return success;
@@ -134,13 +167,20 @@ void add_inspect(CLI::App& app, Command& command) {
   CLI::App* sub = declare(app, command, "inspect",
                           "Tell what a model is: inputs, outputs, operators, parameters, work and memory",
                           "  lathe inspect model.onnx\n  lathe inspect model.onnx --shape batch=8 --json\n"
+                          "  lathe inspect model.onnx --steps --level extended\n"
                           "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n");
   auto options = std::make_shared<Options>();
   options->model.add_to(sub);
   options->shape.add_to(sub);
   CLI::Option* text = sub->add_flag("--text", options->text,
                                     "Print the graph after import, a line a node (with --json: as JSON)");
-  sub->add_flag("--dot", options->dot, "Print the graph after import for Graphviz")->excludes(text);
+  CLI::Option* dot =
+      sub->add_flag("--dot", options->dot, "Print the graph after import for Graphviz")->excludes(text);
+  sub->add_flag("--steps", options->steps,
+                "Print the steps that the engine takes: operators that became one, kernels, and why not others")
+      ->excludes(text)
+      ->excludes(dot);
+  options->engine.add_to(sub);
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
 }

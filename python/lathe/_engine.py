@@ -39,6 +39,8 @@ class Step:
     backend: str
     origin: list[str]
     refusals: list[str]
+    fused: list[str]
+    unfused: list[str]
 
 
 def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:

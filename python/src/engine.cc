@@ -82,6 +82,8 @@ nb::list step_list(const Engine& e) {
     d["backend"] = s.backend;
     d["origin"] = s.origin;
     d["refusals"] = s.refusals;
+    d["fused"] = s.fused;
+    d["unfused"] = s.unfused;
     l.append(d);
   }
   return l;

@@ -1,7 +1,9 @@
 #include "build/lower.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
+#include <set>
 #include <span>
 
 #include "build/regions.h"
@@ -86,11 +88,21 @@ class GraphLowering {
   uint32_t value_in(ValueId v, MemorySpace space);
 
  private:
-  std::vector<NodeId> live_nodes() const;
+  std::vector<NodeId> live_nodes(bool with_taps) const;
+  void find_regions(std::span<const NodeId> main, std::span<const NodeId> beside);
+  /// Calls f for every value that a node or its bodies read.
+  template <class F>
+  void each_read(const Node& n, F&& f) const {
+    for (ValueId v : n.inputs)
+      if (v != no_id) f(v);
+    for (const Body& b : n.bodies)
+      for (ValueId c : b.graph->captures()) f(b.graph->value(c).captured);
+  }
   bool is_tapped_inside(const Node& n) const;
   void lower(NodeId id);
   void lower(const Region& r);
-  void lower_tapped(const Region& r);
+  void add_step(const Region& r);
+  void lower_aside(const Region& r);
   PlanStep describe(const Node& n, const std::vector<ValueId>& outputs);
   PlanStep describe(const Region& r);
   Choice choose(PlanStep& step) const;
@@ -104,6 +116,7 @@ class GraphLowering {
   const Graph& graph_;
   PlanGraph made_;
   Regions regions_;
+  std::vector<bool> aside_;  // by value: read by taps, or by what is computed for them
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
 };
 
@@ -124,9 +137,13 @@ PlanGraph GraphLowering::run() {
   for (ValueId v : graph_.inputs()) made_.inputs.push_back(add_value(v, ValueRole::input, host_memory));
   for (ValueId v : graph_.captures())
     if (!is_constant(v)) add_value(v, ValueRole::captured, host_memory);
-  const std::vector<NodeId> order = live_nodes();
+  // What is computed for taps alone comes last: it may read what the main path has swallowed.
+  std::vector<NodeId> order = live_nodes(false);
+  const std::set<NodeId> main(order.begin(), order.end());
+  std::ranges::copy_if(live_nodes(true), std::back_inserter(order),
+                       [&](NodeId id) { return !main.contains(id); });
   if (all_.preference.fuse && all_.preference.backends.front() == "cpu")
-    regions_ = Regions(graph_, order, all_.kernels, all_.preference.isa);
+    find_regions(std::span(order).first(main.size()), std::span(order).subspan(main.size()));
   for (NodeId id : order) {
     if (all_.control) all_.control->check();
     if (regions_.is_swallowed(id)) continue;
@@ -152,24 +169,31 @@ bool GraphLowering::is_tapped_inside(const Node& n) const {
   });
 }
 
-std::vector<NodeId> GraphLowering::live_nodes() const {
+/// The nodes that make what is wanted, in order; those for the graph's outputs, or for taps as well.
+std::vector<NodeId> GraphLowering::live_nodes(bool with_taps) const {
   std::vector<bool> wanted(graph_.value_count());
   for (ValueId v : graph_.outputs()) wanted[v] = true;
-  for (ValueId v : all_.taps_of(graph_)) wanted[v] = true;
+  if (with_taps)
+    for (ValueId v : all_.taps_of(graph_)) wanted[v] = true;
   std::vector<NodeId> order = graph_.order(), live;
   for (NodeId id : std::views::reverse(order)) {
     const Node& n = graph_.node(id);
     if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v != no_id && wanted[v]; }) &&
-        !is_tapped_inside(n))
+        !(with_taps && is_tapped_inside(n)))
       continue;
     live.push_back(id);
-    for (ValueId v : n.inputs)
-      if (v != no_id) wanted[v] = true;
-    for (const Body& b : n.bodies)
-      for (ValueId c : b.graph->captures()) wanted[b.graph->value(c).captured] = true;
+    each_read(n, [&](ValueId v) { wanted[v] = true; });
   }
   std::ranges::reverse(live);
   return live;
+}
+
+/// Taps see the steps that there are without them, and have theirs beside.
+void GraphLowering::find_regions(std::span<const NodeId> main, std::span<const NodeId> beside) {
+  regions_ = Regions(graph_, {main.begin(), main.end()}, all_.kernels, all_.preference.isa);
+  aside_.assign(graph_.value_count(), false);
+  for (ValueId v : all_.taps_of(graph_)) aside_[v] = true;
+  for (NodeId id : beside) each_read(graph_.node(id), [&](ValueId v) { aside_[v] = true; });
 }
 
 void GraphLowering::lower(NodeId id) {
@@ -188,29 +212,30 @@ void GraphLowering::lower(NodeId id) {
 }
 
 void GraphLowering::lower(const Region& r) {
+  add_step(r);
+  lower_aside(r);
+}
+
+void GraphLowering::add_step(const Region& r) {
   PlanStep step = describe(r);
   const Choice choice = choose(step);
   if (choice.kernel->memory != host_memory)
     throw Error(Code::internal, "build", "a kernel in host memory for fused operators", choice.kernel->name);
   pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get(), all_.control);
   made_.steps.push_back(std::move(step));
-  lower_tapped(r);
 }
 
 /// Computes what taps want of a region's inside, beside the main path.
-void GraphLowering::lower_tapped(const Region& r) {
-  for (ValueId v : all_.taps_of(graph_)) {
-    const NodeId p = graph_.value(v).producer;
-    if (p == r.nodes.back()) continue;
-    if (p != no_id && p == r.anchor) {
-      lower(p);
-    } else if (std::ranges::find(r.nodes, p) != r.nodes.end()) {
-      const Region part = regions_.up_to(r, v);
-      if (part.anchor == no_id && part.nodes.size() == 1)
-        lower(p);
-      else
-        lower(part);
-    }
+void GraphLowering::lower_aside(const Region& r) {
+  if (r.anchor != no_id && aside_[graph_.node(r.anchor).outputs[0]]) lower(r.anchor);
+  for (NodeId n : r.nodes) {
+    const ValueId v = graph_.node(n).outputs[0];
+    if (n == r.nodes.back() || !aside_[v]) continue;
+    const Region part = regions_.up_to(r, v);
+    if (part.anchor == no_id && part.nodes.size() == 1)
+      lower(n);
+    else
+      add_step(part);
   }
 }
 

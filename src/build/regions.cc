@@ -4,35 +4,11 @@
 #include <optional>
 #include <set>
 
+#include "build/node_request.h"
 #include "cpu/pointwise.h"
 
 namespace lathe {
 namespace {
-
-/// What kernels are asked of a node, from the graph.
-class NodeRequest {
- public:
-  NodeRequest(const Graph& g, const Node& n, Isa isa) {
-    for (ValueId v : n.inputs) inputs_.push_back(operand(g, v));
-    for (ValueId v : n.outputs) outputs_.push_back(operand(g, v));
-    request_ = {inputs_, outputs_, isa};
-  }
-  const KernelRequest& request() const { return request_; }
-
- private:
-  static KernelRequest::Operand operand(const Graph& g, ValueId v) {
-    KernelRequest::Operand o;
-    if (v == no_id) return o;
-    const ValueType& t = g.value(v).type;
-    o.present = true;
-    o.type = t.kind == ValueType::Kind::tensor ? t.elem : DataType::undefined;
-    o.shape = t.shape;
-    o.constant = g.constant_tensor(v);
-    return o;
-  }
-  std::vector<KernelRequest::Operand> inputs_, outputs_;
-  KernelRequest request_;
-};
 
 bool is_float_tensor(const ValueInfo& v) {
   return v.type.kind == ValueType::Kind::tensor && v.type.elem == DataType::float32 && v.type.shape;
@@ -172,7 +148,9 @@ class RegionMaker {
     if (made_.last_.contains(p) || !position_.contains(p)) return false;
     if (graph_.is_output(v)) {
       refused[v] = "its result is an output";
-    } else if (!std::ranges::all_of(uses_[v], [&](const Use& u) { return inside.contains(u.node); })) {
+    } else if (!std::ranges::all_of(uses_[v], [&](const Use& u) {
+                 return inside.contains(u.node) || !position_.contains(u.node);
+               })) {
       refused[v] = "its result is read elsewhere too";
     } else if (!is_float_tensor(value) || *value.type.shape != *result.type.shape) {
       refused[v] = "its result has another shape";

@@ -141,6 +141,10 @@ def test_inspect(lathe):
     fixed = lathe("inspect", "model.onnx", "--shape", "batch=8", "--json").json
     assert fixed["flops"] >= 2 * 8 * 3 * 4
     assert fixed["memory"]["total"] >= 64
+    steps = lathe("inspect", "model.onnx", "--steps", "--json").json["steps"]
+    assert [(s["op"], s["fused"]) for s in steps] == [("Gemm", ["Relu"])]
+    unfused = lathe("inspect", "model.onnx", "--steps", "--level", "none").stdout
+    assert "MatMul" in unfused and "Relu" in unfused and "+" not in unfused
     by_input = lathe("inspect", "model.onnx", "--shape", "x=8x3", "--json").json
     assert by_input["flops"] == fixed["flops"] and by_input["memory"] == fixed["memory"]
 

@@ -1,0 +1,241 @@
+#include "build/blocked_layout.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "build/node_request.h"
+
+namespace lathe {
+namespace {
+
+constexpr int64_t block = 16;
+
+using Ints = std::vector<int64_t>;
+
+class BlockedLayout {
+ public:
+  BlockedLayout(Graph& g, const KernelCatalog& kernels, Isa isa)
+      : graph_(g), kernels_(kernels), isa_(isa), order_(g.order()) {}
+
+  void run() {
+    for (NodeId n : order_)
+      if (can_be_blocked(n)) chosen_[n] = new_group(n);
+    drop_what_does_not_pay();
+    for (NodeId n : order_)
+      if (chosen_.contains(n)) convert(n);
+  }
+
+ private:
+  // What can be blocked.
+
+  bool can_be_blocked(NodeId id) const {
+    const Node& n = graph_.node(id);
+    if (!n.domain.empty() || !n.bodies.empty() || n.outputs.empty() || !channels(n.outputs[0])) return false;
+    if (n.op == "Conv") return is_conv(n);
+    if (n.inputs.empty() || n.inputs[0] == no_id) return false;
+    if (n.op == "MaxPool" || n.op == "AveragePool") return is_pool(n);
+    if (n.op == "GlobalAveragePool") return is_chosen(n.inputs[0]);
+    if (n.op == "Concat") return is_concat(n);
+    return is_pointwise(n);
+  }
+
+  /// Of a float32 image [N, C, H, W] with a known number of channels.
+  std::optional<int64_t> channels(ValueId v) const {
+    const ValueType& t = graph_.value(v).type;
+    if (t.kind != ValueType::Kind::tensor || t.elem != DataType::float32 || !t.shape || t.shape->size() != 4)
+      return std::nullopt;
+    return (*t.shape)[1].value();
+  }
+
+  static bool explicit_pads(const Node& n) {
+    const auto pad = n.attributes.get<std::string>("auto_pad", "NOTSET");
+    return pad.empty() || pad == "NOTSET" || pad == "VALID";
+  }
+
+  bool is_conv(const Node& n) const {
+    const auto c = channels(n.inputs[0]);
+    const Tensor* w = graph_.constant_tensor(n.inputs[1]);
+    if (!c || !w || w->type() != DataType::float32 || w->rank() != 4 || !explicit_pads(n)) return false;
+    const int64_t group = n.attributes.get<int64_t>("group", 1), m = w->dim(0);
+    if (m < block) return false;
+    return group == 1 || (group == *c && m == *c);
+  }
+
+  bool is_pool(const Node& n) const {
+    const bool indices = n.outputs.size() > 1 && n.outputs[1] != no_id;
+    return !indices && explicit_pads(n) && is_chosen(n.inputs[0]);
+  }
+
+  /// Blocks side by side: only the last input may end with one that is not full.
+  bool is_concat(const Node& n) const {
+    if (n.attributes.get<int64_t>("axis", 0) != 1) return false;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const auto c = channels(n.inputs[i]);
+      if (!c || !is_chosen(n.inputs[i]) || (i + 1 < n.inputs.size() && *c % block != 0)) return false;
+    }
+    return true;
+  }
+
+  bool is_pointwise(const Node& n) const {
+    const auto* describe = kernels_.pointwise_of(n.domain, n.op);
+    if (!describe || n.outputs.size() != 1) return false;
+    const NodeRequest question(graph_, n, isa_);
+    const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
+    if (!(*describe)(op.get(), question.request())) return false;
+    const int64_t c = *channels(n.outputs[0]);
+    bool any = false;
+    for (ValueId v : n.inputs) {
+      if (v == no_id) continue;
+      any |= is_chosen(v);
+      if (!is_single(v) && channels(v) != c && !is_per_channel(v, c)) return false;
+    }
+    return any;
+  }
+
+  bool is_single(ValueId v) const {
+    const auto& shape = graph_.value(v).type.shape;
+    return shape && shape->size() <= 4 &&
+           std::ranges::all_of(*shape, [](const Dim& d) { return d == Dim(1); });
+  }
+  /// A constant [C, 1, 1].
+  bool is_per_channel(ValueId v, int64_t c) const {
+    const Tensor* t = graph_.constant_tensor(v);
+    return t && t->type() == DataType::float32 && t->shape() == Shape{c, 1, 1};
+  }
+
+  bool is_chosen(ValueId v) const {
+    const NodeId p = graph_.value(v).producer;
+    return p != no_id && chosen_.contains(p);
+  }
+
+  // What pays: groups of nodes that hand blocks to one another.
+
+  size_t new_group(NodeId n) {
+    const size_t own = parent_.size();
+    parent_.push_back(own);
+    const Node& node = graph_.node(n);
+    worth_.push_back(worth(node));
+    for (ValueId v : node.inputs)
+      if (v != no_id && is_chosen(v)) join(chosen_.at(graph_.value(v).producer), own);
+    return own;
+  }
+  size_t root(size_t i) const {
+    while (parent_[i] != i) i = parent_[i];
+    return i;
+  }
+  void join(size_t a, size_t b) {
+    a = root(a), b = root(b);
+    if (a == b) return;
+    parent_[b] = a;
+    worth_[a] += worth_[b];
+  }
+  /// Changing the layout back and forth costs about as much as one convolution without reach gains.
+  int64_t worth(const Node& n) const {
+    if (n.op != "Conv") return 0;
+    const Tensor& w = *graph_.constant_tensor(n.inputs[1]);
+    return w.dim(2) * w.dim(3) > 1 ? 2 : 1;
+  }
+  void drop_what_does_not_pay() {
+    std::erase_if(chosen_, [&](const auto& c) { return worth_[root(c.second)] < 2; });
+  }
+
+  // The new nodes.
+
+  void convert(NodeId id) {
+    const Node old = graph_.node(id);
+    const ValueId v = old.outputs[0];
+    Node n;
+    n.name = old.name;
+    n.origin = old.origin;
+    n.op = old.op;
+    n.attributes = old.attributes;
+    if (old.op == "Conv")
+      describe_conv(old, n);
+    else
+      for (ValueId in : old.inputs) n.inputs.push_back(in == no_id || is_single(in) ? in : blocked(in));
+    if (old.op == "MaxPool" || old.op == "AveragePool" || old.op == "GlobalAveragePool") {
+      n.domain = "lathe";
+      n.op = "Blocked" + old.op;
+      if (old.op != "GlobalAveragePool") make_explicit(n, n.attributes.get<Ints>("kernel_shape", {}).size());
+    }
+    const ValueId made = add_blocked_value(v);
+    n.outputs = {made};
+    graph_.remove_node(id);
+    graph_.add_node(std::move(n));
+    add(Node{.op = "Unblock", .domain = "lathe", .inputs = {made}, .outputs = {v}}, "channels", *channels(v));
+  }
+
+  void describe_conv(const Node& old, Node& n) {
+    const int64_t c = *channels(old.inputs[0]);
+    const bool plain = !is_chosen(old.inputs[0]) && c < block && old.attributes.get<int64_t>("group", 1) == 1;
+    n.domain = "lathe";
+    n.op = "BlockedConv";
+    n.inputs = old.inputs;
+    if (!plain) n.inputs[0] = blocked(old.inputs[0]);
+    n.attributes.erase("kernel_shape");
+    make_explicit(n, 2);
+    n.attributes.set("channels", c);
+    n.attributes.set("plain_input", int64_t{plain});
+  }
+
+  /// Pads, strides and dilations as numbers.
+  static void make_explicit(Node& n, size_t axes) {
+    if (n.attributes.get<std::string>("auto_pad", "") == "VALID") n.attributes.set("pads", Ints(2 * axes, 0));
+    n.attributes.erase("auto_pad");
+    if (!n.attributes.has("pads")) n.attributes.set("pads", Ints(2 * axes, 0));
+    for (const char* name : {"strides", "dilations"})
+      if (!n.attributes.has(name)) n.attributes.set(name, Ints(axes, 1));
+  }
+
+  /// The blocked form of a value; made where there is none.
+  ValueId blocked(ValueId v) {
+    if (const auto at = form_.find(v); at != form_.end()) return at->second;
+    ValueId from = v;
+    if (graph_.value(v).type.shape->size() == 3) {  // [C, 1, 1]
+      ValueType type = graph_.value(v).type;
+      type.shape->insert(type.shape->begin(), Dim(1));
+      from = graph_.add_value(graph_.fresh_name(graph_.value(v).name), std::move(type));
+      const ValueId axes =
+          graph_.add_constant(graph_.fresh_name("axes"), Tensor::from<int64_t>({1}, Ints{0}));
+      graph_.add_node(Node{.op = "Unsqueeze", .inputs = {v, axes}, .outputs = {from}});
+    }
+    const ValueId made = add_blocked_value(from);
+    graph_.add_node(Node{.op = "Block", .domain = "lathe", .inputs = {from}, .outputs = {made}});
+    return form_[v] = made;
+  }
+
+  ValueId add_blocked_value(ValueId v) {
+    ValueType type = graph_.value(v).type;
+    SymShape& s = *type.shape;
+    s[1] = Dim((*s[1].value() + block - 1) / block);
+    s.push_back(Dim(block));
+    const ValueId made =
+        graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".blocked"), std::move(type));
+    form_[v] = made;
+    return made;
+  }
+
+  void add(Node n, std::string attribute, int64_t value) {
+    n.attributes.set(std::move(attribute), value);
+    graph_.add_node(std::move(n));
+  }
+
+  Graph& graph_;
+  const KernelCatalog& kernels_;
+  Isa isa_;
+  std::vector<NodeId> order_;
+  std::map<NodeId, size_t> chosen_;  // and the group of each
+  std::vector<size_t> parent_;       // of groups
+  std::vector<int64_t> worth_;
+  std::map<ValueId, ValueId> form_;
+};
+
+}  // namespace
+
+void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, Isa isa) {
+  BlockedLayout(graph, kernels, isa).run();
+}
+
+}  // namespace lathe

@@ -1,0 +1,16 @@
+// Puts convolutions, and what lies between them, into the layout that their kernels read in place: channels
+// in blocks of 16, [N, C/16, H, W, 16].
+//
+// The nodes that it makes (domain "lathe") are for this machine's plan only; a graph that is to be saved has
+// not been here. Values keep their old form too, made by a node that is dead unless somebody still reads it:
+// an output, a tap, an operator that wants the plain layout.
+#pragma once
+
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+
+namespace lathe {
+
+void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, Isa isa);
+
+}  // namespace lathe

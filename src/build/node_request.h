@@ -1,0 +1,34 @@
+// Kernels are asked about a node of a graph.
+#pragma once
+
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+
+namespace lathe {
+
+/// What kernels are asked of a node, from the graph.
+class NodeRequest {
+ public:
+  NodeRequest(const Graph& g, const Node& n, Isa isa) {
+    for (ValueId v : n.inputs) inputs_.push_back(operand(g, v));
+    for (ValueId v : n.outputs) outputs_.push_back(operand(g, v));
+    request_ = {inputs_, outputs_, isa};
+  }
+  const KernelRequest& request() const { return request_; }
+
+ private:
+  static KernelRequest::Operand operand(const Graph& g, ValueId v) {
+    KernelRequest::Operand o;
+    if (v == no_id) return o;
+    const ValueType& t = g.value(v).type;
+    o.present = true;
+    o.type = t.kind == ValueType::Kind::tensor ? t.elem : DataType::undefined;
+    o.shape = t.shape;
+    o.constant = g.constant_tensor(v);
+    return o;
+  }
+  std::vector<KernelRequest::Operand> inputs_, outputs_;
+  KernelRequest request_;
+};
+
+}  // namespace lathe
