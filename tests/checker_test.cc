@@ -70,6 +70,18 @@ TEST(Checker, WarnsOfDenormalsAndOfWhatNobodyReads) {
   for (const Diagnostic& d : found) EXPECT_EQ(d.severity, Diagnostic::Severity::warning);
 }
 
+// A later version may allow them; ONNX Runtime refuses them too.
+TEST(Checker, HoldsTypesAgainstTheVersionOfTheModel) {
+  ModelBuilder old(13), enough(14);
+  for (ModelBuilder* b : {&old, &enough}) b->input("x", "int64[2]").node("Relu", {"x"}, {"y"}).output("y");
+  const auto found = check_model(old.model, SchemaCatalog::standard());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].code, Code::node_bad_type);
+  EXPECT_EQ(found[0].got, "int64");
+  EXPECT_EQ(found[0].remedy, "write the model for opset 14, or insert a Cast");
+  EXPECT_TRUE(check_model(enough.model, SchemaCatalog::standard()).empty());
+}
+
 TEST(Checker, LooksIntoBodies) {
   ModelBuilder b(13);
   b.input("c", "bool[]").input("x", "float[2]");

@@ -8,7 +8,9 @@
 #include <set>
 
 #include "kernel/facts.h"
+#include "lathe/engine.h"
 #include "ops/cases.h"
+#include "support/case_model.h"
 #include "support/kernel_check.h"
 
 namespace lathe::test {
@@ -275,6 +277,20 @@ TEST(CpuElements, IntegersAndTruths) {
       .input<int64_t>({3, 2}, {0, 1, 3, -1, 0, 1})
       .random(DataType::int8, {3});
   for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.op << k.name;
+}
+
+// What no comparison of numbers sees.
+TEST(CpuElements, PowersKeepTheSignOfZero) {
+  for (const float exponent : {1.0f, 3.0f}) {
+    OpCase k;
+    k.op = "Pow";
+    k.input<float>({2}, {-0.0f, 0.0f}).input<float>({}, {exponent}).as_constant();
+    onnx::Model m;
+    m.proto = testing::model_of(k);
+    const auto y = Engine::build(m).create_context().run(testing::inputs_of(k));
+    EXPECT_TRUE(std::signbit(y[0].tensor().as<float>()[0])) << exponent;
+    EXPECT_FALSE(std::signbit(y[0].tensor().as<float>()[1])) << exponent;
+  }
 }
 
 }  // namespace

@@ -92,6 +92,11 @@ class One {
 
 using Ints = std::vector<int64_t>;
 
+TEST(Downgrade, IntegersOfErfStayInItsFirstVersion) {
+  const Saved s = One(9, "Erf").in("int32[3]").save();
+  EXPECT_EQ(s.opset(), 9);
+}
+
 TEST(Downgrade, ConstantAxesBecomeAttributesCountedFromTheFront) {
   for (const char* op : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2"}) {
     const Saved s = One(18, op).in("float[2,3,4]").ints({-1, 1}).save();

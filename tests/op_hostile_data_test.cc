@@ -19,6 +19,16 @@ Code run_of(const OpCase& c) {
   return code_of([&] { Engine::build(m, options).create_context().run(inputs_of(c)); });
 }
 
+OpCase range(float by) {
+  OpCase c;
+  c.op = "Range";
+  return c.input<float>({}, {1.5f}).input<float>({}, {0}).input<float>({}, {by});
+}
+TEST(HostileData, RangeChecksItsStep) {
+  EXPECT_EQ(run_of(range(-0.5f)), Code::none);
+  for (float bad : {0.f, -0.f, NAN}) EXPECT_EQ(run_of(range(bad)), Code::node_bad_value) << bad;
+}
+
 OpCase lengths(std::vector<int32_t> of) {
   OpCase c;
   c.op = "RNN";

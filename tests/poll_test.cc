@@ -86,6 +86,13 @@ std::vector<LongCase> cases() {
   for (const char* op : {"AveragePool", "MaxPool"})
     all.push_back({op, {cube}, {f}, attributes({{"kernel_shape", std::vector<int64_t>{length}}})});
   all.push_back({"Conv", {cube, ramp({1, 1, length})}});
+  all.push_back({"DeformConv", {cube, cube, ramp({1, length, 1})}});
+  const Tensor halves = ramp({1, 1, length / 2});
+  all.push_back({"RotaryEmbedding", {ramp({1, 1, 1, length}), halves, halves}});
+  all.push_back({"Cast",
+                 {Tensor(DataType::string, {length})},
+                 {DataType::string},
+                 attributes({{"to", static_cast<int64_t>(DataType::string)}})});
   all.push_back({"MatMul", {row, ramp({length, 1})}});
   all.push_back({"Gemm", {row, row}, {f}, attributes({{"transB", int64_t{1}}})});
   all.push_back({"Einsum", {row, row}, {f}, attributes({{"equation", std::string("ij,ij->")}})});

@@ -164,7 +164,9 @@ class BlockedLayout {
     n.outputs = {made};
     graph_.remove_node(id);
     graph_.add_node(std::move(n));
-    add(Node{.op = "Unblock", .domain = "lathe", .inputs = {made}, .outputs = {v}}, "channels", *channels(v));
+    Attributes all;
+    all.set("channels", *channels(v));
+    add("lathe", "Unblock", {made}, v, std::move(all));
   }
 
   void describe_conv(const Node& old, Node& n) {
@@ -199,10 +201,10 @@ class BlockedLayout {
       from = graph_.add_value(graph_.fresh_name(graph_.value(v).name), std::move(type));
       const ValueId axes =
           graph_.add_constant(graph_.fresh_name("axes"), Tensor::from<int64_t>({1}, Ints{0}));
-      graph_.add_node(Node{.op = "Unsqueeze", .inputs = {v, axes}, .outputs = {from}});
+      add("", "Unsqueeze", {v, axes}, from);
     }
     const ValueId made = add_blocked_value(from);
-    graph_.add_node(Node{.op = "Block", .domain = "lathe", .inputs = {from}, .outputs = {made}});
+    add("lathe", "Block", {from}, made);
     return form_[v] = made;
   }
 
@@ -217,8 +219,14 @@ class BlockedLayout {
     return made;
   }
 
-  void add(Node n, std::string attribute, int64_t value) {
-    n.attributes.set(std::move(attribute), value);
+  void add(std::string domain, std::string op, std::vector<ValueId> inputs, ValueId output,
+           Attributes attributes = {}) {
+    Node n;
+    n.domain = std::move(domain);
+    n.op = std::move(op);
+    n.inputs = std::move(inputs);
+    n.outputs = {output};
+    n.attributes = std::move(attributes);
     graph_.add_node(std::move(n));
   }
 

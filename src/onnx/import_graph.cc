@@ -414,6 +414,16 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   }
   if (inline_live_branch(g, n)) return;
   if (constant) return import_constant(g, n);
+  // Inference knows the newest version only. What came early was never held against a version.
+  if (!early && version != &schema->newest()) {
+    faults = check_input_types(g, n, *schema, *version);
+    for (Diagnostic& d : faults) report(std::move(d), index);
+    if (!faults.empty()) {
+      for (const Body& b : n.bodies) fill_body(*b.graph);
+      g.add_node(std::move(n));
+      return;
+    }
+  }
 
   std::vector<Node> after;
   upgrade(g, n, index, *schema, *version, after);

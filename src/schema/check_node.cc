@@ -68,6 +68,13 @@ bool kind_fits(const AttributeDecl& a, const Node& n) {
   return (a.kind == "type" && kind == "string") || (a.kind == "sparse" && kind == "tensor");
 }
 
+std::string list_text(const std::vector<std::string>& words) {
+  constexpr size_t most = 12;
+  std::string t;
+  for (size_t i = 0; i < words.size() && i < most; ++i) t += (i ? ", " : "") + words[i];
+  return words.size() > most ? t + ", …" : t;
+}
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -133,6 +140,50 @@ std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpS
       fault(Code::node_bad_attribute, "attribute '" + a.name + "' of kind " + a.kind,
             "kind " + std::string(v ? kind_of(*v) : "graph"),
             "write it as the kind that " + name + " declares");
+  }
+  return found;
+}
+
+bool is_complete(const ValueType& t) {
+  switch (t.kind) {
+    case ValueType::Kind::none:
+      return false;
+    case ValueType::Kind::tensor:
+    case ValueType::Kind::sparse:
+      return t.elem != DataType::undefined;
+    default:
+      return t.inner && is_complete(*t.inner);
+  }
+}
+
+std::optional<std::string> refused_input(const Signature& s, size_t i, const ValueType& t) {
+  const Parameter& p = s.input(i);
+  const TypeVariable* variable = s.variable(p.type);
+  if (variable ? variable->allows(t) : t.str(false) == p.type) return std::nullopt;
+  return "input " + std::to_string(i) + " (" + p.name + ") of " +
+         (variable ? "a type among " + list_text(variable->types) : "type " + p.type);
+}
+
+std::vector<Diagnostic> check_input_types(const Graph& g, const Node& n, const OpSchema& schema,
+                                          const Version& version) {
+  std::vector<Diagnostic> found;
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    if (n.inputs[i] == no_id) continue;
+    const ValueType& t = g.value(n.inputs[i]).type;
+    if (!is_complete(t)) continue;
+    auto expected = refused_input(version.signature(), i, t);
+    if (!expected) continue;
+    const auto allows = [&](const Version& v) {
+      return v.since > version.since && !v.deprecated && i < v.signature().max_inputs &&
+             !refused_input(v.signature(), i, t);
+    };
+    const auto later = std::ranges::find_if(schema.versions(), allows);
+    found.push_back(
+        node_fault(g, n, "check", Code::node_bad_type,
+                   std::move(*expected) + ", as " + versioned_name(schema, version) + " has it", t.str(false),
+                   later == schema.versions().end()
+                       ? "insert a Cast, or correct what produces the input"
+                       : "write the model for opset " + std::to_string(later->since) + ", or insert a Cast"));
   }
   return found;
 }

@@ -48,26 +48,6 @@ std::optional<ValueType> refine(const ValueType& inferred, const ValueType& befo
 
 namespace {
 
-/// Are kind and element types known all the way down?
-bool is_complete(const ValueType& t) {
-  switch (t.kind) {
-    case ValueType::Kind::none:
-      return false;
-    case ValueType::Kind::tensor:
-    case ValueType::Kind::sparse:
-      return t.elem != DataType::undefined;
-    default:
-      return t.inner && is_complete(*t.inner);
-  }
-}
-
-std::string list_text(const std::vector<std::string>& words) {
-  constexpr size_t most = 12;
-  std::string t;
-  for (size_t i = 0; i < words.size() && i < most; ++i) t += (i ? ", " : "") + words[i];
-  return words.size() > most ? t + ", …" : t;
-}
-
 /// A tensor of these numbers, for rules that want a constant and get what shape arithmetic found out.
 std::optional<Tensor> number_tensor(const Fact<Dim>& f) {
   if (!f.valued || !f.ranked ||
@@ -179,19 +159,14 @@ void NodeInference::bind_types() {
   };
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!is_complete(inputs_[i])) continue;
+    if (auto expected = refused_input(s, i, inputs_[i])) fault(std::move(*expected), inputs_[i]);
     const Parameter& p = s.input(i);
-    auto described = [&] { return "input " + std::to_string(i) + " (" + p.name + ")"; };
     const TypeVariable* variable = s.variable(p.type);
-    if (!variable) {
-      if (inputs_[i].str(false) != p.type) fault(described() + " of type " + p.type, inputs_[i]);
-      continue;
-    }
-    if (!variable->allows(inputs_[i]))
-      fault(described() + " of a type among " + list_text(variable->types), inputs_[i]);
-    if (p.arity == Parameter::Arity::heterogeneous) continue;
+    if (!variable || p.arity == Parameter::Arity::heterogeneous) continue;
     const auto [at, fresh] = bound.try_emplace(variable->name, without_shape(inputs_[i]), p.name);
     if (!fresh && at->second.first != without_shape(inputs_[i]))
-      fault(described() + " of the type of input " + at->second.second + ", " + at->second.first.str(false),
+      fault("input " + std::to_string(i) + " (" + p.name + ") of the type of input " + at->second.second +
+                ", " + at->second.first.str(false),
             inputs_[i]);
   }
   for (size_t i = 0; i < types_.size(); ++i) {

@@ -40,6 +40,7 @@ KNOWN = (
     Known(_REDUCTIONS, ORT, "a size is 0", lambda p: 0 in p.inputs[0].shape,
           "the axis that is reduced stays in its shape; the standard drops it, or makes it 1"),
     Known("ReduceMax ReduceMin", ORT, "NaN", _has_nan, "NaN comes out or not, as the order has it; here it does, as in NumPy"),
+    Known("ArgMax ArgMin", ORT, "NaN", _has_nan, "NaN wins or not, as the shape has it; here it does, as in NumPy"),
     Known("ReduceSumSquare", REFERENCE, "integers", lambda p: p.inputs[0].dtype.kind in "iu", "gives int64 for int32"),
     Known(_POOLS, ORT, "auto_pad SAME with dilations", lambda p: _same(p) and "dilations" in p.attributes,
           "the standard: ceil(input / stride), whatever the dilation"),

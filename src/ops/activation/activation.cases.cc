@@ -129,6 +129,10 @@ void cases_activation(CaseTable& t) {
       .attribute("max", 2.0f)
       .at_opset(6)
       .expect<float>({3}, {-1, 0, 2});
+  t.add("Clip", "bounds left out of version 6 are those of float")
+      .input<double>({3}, {-1e300, 0, 1e300})
+      .at_opset(6)
+      .expect<double>({3}, {-3.4028234663852886e38, 0, 3.4028234663852886e38});
   t.add("PRelu", "slope for each channel")
       .input<float>({2, 2}, {-1, 2, -3, -4})
       .input<float>({2}, {0.5f, 0.25f})

@@ -1,5 +1,7 @@
 #include "ops/activation/activation.h"
 
+#include <limits>
+
 #include "schema/downgrade.h"
 #include "schema/upgrade.h"
 #include "tensor/element.h"
@@ -13,17 +15,18 @@ void selu_6_from_1(UpgradeContext& u) {
   pin_attribute(u, "gamma", 1.0507f);
 }
 
-/// Bounds became inputs of the data's type.
+/// Bounds became inputs of the data's type; one that is left out was that of float32.
 void clip_11_from_6(UpgradeContext& u) {
-  const DataType type = u.input_type(0).elem;
+  const DataType known = u.input_type(0).elem;
+  const DataType type = known == DataType::undefined ? DataType::float32 : known;
+  constexpr float greatest = std::numeric_limits<float>::max();
   for (size_t i = 1; i <= 2; ++i) {
     const char* name = i == 1 ? "min" : "max";
-    if (const float* bound = u.node().attributes.get_if<float>(name)) {
-      Tensor t(type == DataType::undefined ? DataType::float32 : type, Shape{});
-      store_double(t, 0, *bound);
-      set_input(u, i, u.add_constant(t, name));
-      u.node().attributes.erase(name);
-    }
+    if (!u.node().attributes.has(name) && type == DataType::float32) continue;
+    Tensor t(type, Shape{});
+    store_double(t, 0, u.node().attributes.get<float>(name, i == 1 ? -greatest : greatest));
+    set_input(u, i, u.add_constant(t, name));
+    u.node().attributes.erase(name);
   }
 }
 

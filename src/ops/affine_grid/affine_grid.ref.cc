@@ -15,7 +15,7 @@ double grid_coordinate(int64_t i, int64_t n, bool align_corners) {
 
 void affine_grid(const AffineGrid& op, KernelContext& c) {
   const Tensor theta = in_double(c.in(0), c);
-  const std::vector<int64_t> size = to_ints(c.in(1));
+  const std::pmr::vector<int64_t> size = integers_of(c.in(1), c);
   const auto axes = static_cast<int64_t>(size.size()) - 2;
   Shape shape{theta.dim(0)};
   for (size_t i = 2; i < size.size(); ++i) shape.push_back(size[i]);

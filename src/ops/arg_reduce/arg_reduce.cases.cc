@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/cases.h"
 
 namespace lathe {
@@ -14,6 +16,16 @@ void cases_arg_reduce(CaseTable& t) {
       .attribute("axis", int64_t{1})
       .attribute("select_last_index", int64_t{1})
       .expect<int64_t>({2, 1}, {2, 2});
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    t.add(op, "NaN wins")
+        .input<float>({3, 3}, {1, NAN, 3, NAN, 2, 1, 0, 5, NAN})
+        .attribute("axis", int64_t{1})
+        .expect<int64_t>({3, 1}, {1, 0, 2});
+    t.add(op, "the last NaN wins")
+        .input<double>({5}, {1, NAN, 3, NAN, 0})
+        .attribute("select_last_index", int64_t{1})
+        .expect<int64_t>({1}, {3});
+  }
   t.add("ArgMin", "columns of integers").input<int32_t>({3, 1}, {4, -7, 2}).expect<int64_t>({1, 1}, {1});
   t.add("ArgMin", "vocabulary").random(DataType::float32, {4, 5001}).attribute("axis", int64_t{1});
 }

@@ -1,9 +1,20 @@
 #include "ops/arg_reduce/arg_reduce.h"
 
+#include <cmath>
+
 #include "ops/movement.h"
 
 namespace lathe {
 namespace {
+
+/// Is `v` more of what is looked for than `best`? NaN is more than every number, as in ReduceMax and
+/// ReduceMin.
+template <class Op, class C>
+bool better(C v, C best) {
+  if constexpr (std::is_floating_point_v<C>)
+    if (std::isnan(v) || std::isnan(best)) return !std::isnan(best);
+  return std::is_same_v<Op, ArgMax> ? v > best : v < best;
+}
 
 template <class Op>
 void arg_reduce(const Op& op, KernelContext& c) {
@@ -16,7 +27,6 @@ void arg_reduce(const Op& op, KernelContext& c) {
   const size_t axis = axis_of(op.axis, x.rank());
   const int64_t n = x.dim(axis);
   const int64_t inner = count_of(Shape(x.shape().begin() + axis + 1, x.shape().end()));
-  constexpr bool largest = std::is_same_v<Op, ArgMax>;
   if (n == 0 && !out.empty()) c.fail(Code::run_bad_shape, "an axis with elements", describe(x.shape()));
   Poller poll(c);
   for_type(x.type(), number_types, [&]<class T> {
@@ -28,10 +38,7 @@ void arg_reduce(const Op& op, KernelContext& c) {
       for (int64_t k = 1; k < n; ++k) {
         poll.did(1);
         const auto v = Element<T>::load(from[static_cast<size_t>(row + k * inner)]);
-        if (largest ? v > best : v < best)
-          best = v, at = k;
-        else if (op.select_last_index && v == best)
-          at = k;
+        if (better<Op>(v, best) || (op.select_last_index && !better<Op>(best, v))) best = v, at = k;
       }
       out[i] = at;
       poll.did(1);

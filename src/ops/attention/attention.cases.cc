@@ -103,6 +103,11 @@ void cases_attention(CaseTable& t) {
       .input<bool>({3, 2}, {true, true, false, true, true, false})
       .expect<float>({1, 2, 3, 2}, {0.14485011f, -0.78272486f, 0, -1, 0.25f, -0.625f, -0.083649844f,
                                     -0.44549948f, -0.25f, -1, 0.125f, 0.25f});
+  t.add("Attention", "keys without elements may be any number")
+      .input<float>({1, 1, 1, 0}, {})
+      .input<float>({1, 1, int64_t{1} << 40, 0}, {})
+      .input<float>({1, 1, int64_t{1} << 40, 0}, {})
+      .expect<float>({1, 1, 1, 0}, {});
   t.add("Attention", "past and present")
       .input<float>({1, 2, 1, 4}, {-0.375f, 0.375f, 0.5f, 0, 0.125f, 0.375f, -0.375f, 0.875f})
       .input<float>({1, 2, 1, 4}, {0, 0.875f, 0.625f, 0, 0.375f, 0.375f, 0, -0.125f})

@@ -37,10 +37,12 @@ struct AttentionProblem {
   Tensor joined(const Tensor* past_rows, const Tensor& now, int64_t size, KernelContext& c) const {
     Tensor all = temporary(c, DataType::float64, {batch, kv_heads, total, size});
     const Tensor before = past_rows ? in_double(*past_rows, c) : Tensor();
+    if (all.size() == 0) return all;
     double* to = all.as<double>().data();
+    Poller poll(c);
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t h = 0; h < kv_heads; ++h) {
-        c.poll();
+        poll.did(total * size);
         if (past > 0)
           std::copy_n(before.as<double>().data() + (b * kv_heads + h) * past * size, past * size, to);
         for (int64_t i = 0; i < kv_seq; ++i)
@@ -61,9 +63,11 @@ class AttentionBias {
       const Tensor& mask = c.in(3);
       keys_ = mask.dim(mask.rank() - 1);
       mask_.resize(static_cast<size_t>(mask.size()));
+      Poller poll(c);
       for (size_t i = 0; i < mask_.size(); ++i) {
         const double v = load_double(mask, static_cast<int64_t>(i));
         mask_[i] = mask.type() == DataType::boolean ? (v != 0 ? 0 : masked) : v;
+        poll.did(1);
       }
       int64_t stride = 1;
       for (size_t k = 0; k < mask.rank(); ++k) {
@@ -134,6 +138,8 @@ void attention(const Attention& op, KernelContext& c) {
     }
   }
 
+  if (y.size() == 0 && !shown) return;  // keys without elements may be any number
+
   c.parallel(p.batch * p.q_heads * p.q_seq, 1, [&](int64_t begin, int64_t end) {
     Poller poll(c);
     std::pmr::vector<double> scores(static_cast<size_t>(p.total), c.scratch()),
@@ -148,7 +154,7 @@ void attention(const Attention& op, KernelContext& c) {
       double greatest = AttentionBias::masked;
       bool all_masked = true;
       for (int64_t j = 0; j < p.total; ++j) {
-        poll.did(p.head);
+        poll.did(p.head + 1);
         const double* key = keys.as<double>().data() + (group * p.total + j) * p.head;
         double score = 0;
         for (int64_t k = 0; k < p.head; ++k) score += query[k] * key[k];
@@ -169,10 +175,11 @@ void attention(const Attention& op, KernelContext& c) {
       for (double& s : scores) {
         s = all_masked ? 0 : std::exp(s - greatest);
         weight += s;
+        poll.did(1);
       }
       std::fill(sum.begin(), sum.end(), 0.0);
       for (int64_t j = 0; j < p.total; ++j) {
-        poll.did(p.v_head);
+        poll.did(p.v_head + 1);
         const double probability = all_masked ? 0 : scores[static_cast<size_t>(j)] / weight;
         show(3, j, probability);
         const double* value = values.as<double>().data() + (group * p.total + j) * p.v_head;
@@ -199,13 +206,15 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
       c.fail(Code::run_bad_index, "position_ids in [0, " + std::to_string(positions) + ")",
              std::to_string(id));
   if (head == 0) return;
+  Poller poll(c);
   for (int64_t row = 0; row < x.size() / head; ++row) {
-    if ((row & 63) == 0) c.poll();
+    poll.did(head - rotated + 1);
     const int64_t batch = row / (heads * seq), step = heads_last ? row / heads % seq : row % seq;
     const int64_t angle =
         (c.has(3) ? ids[static_cast<size_t>(batch * seq + step)] : batch * seq + step) * half;
     const double* from = x.as<double>().data() + row * head;
     for (int64_t k = 0; k < half; ++k) {
+      poll.did(2);
       const int64_t first = op.interleaved ? 2 * k : k, second = op.interleaved ? 2 * k + 1 : k + half;
       const double cosine = cosines.as<double>()[static_cast<size_t>(angle + k)];
       const double sine = sines.as<double>()[static_cast<size_t>(angle + k)];

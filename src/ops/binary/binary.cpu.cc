@@ -2,11 +2,13 @@
 // broadcasting.
 #include "ops/binary/binary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "ops/poller.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -46,7 +48,8 @@ void run(const Op&, KernelContext& c) {
                     cpu::floats(c.out(0)), c);
 }
 
-/// Powers that are a function of one element: the exponent is a constant of one element.
+/// Powers that are a function of one element: the exponent is a constant of one element. As a linear function
+/// x is 1 x + -0, which leaves a -0 what it is.
 std::optional<cpu::UnaryOp> power(float exponent) {
   if (exponent == 2) return cpu::UnaryOp::square;
   if (exponent == 3) return cpu::UnaryOp::cube;
@@ -75,7 +78,7 @@ void run_power(const Pow&, KernelContext& c) {
   const Tensor &x = c.in(0), &exponent = c.in(1);
   const bool single = exponent.size() == 1 && exponent.rank() <= x.rank();
   if (const auto function = single ? power(*cpu::floats(exponent)) : std::nullopt)
-    return cpu::apply_unary(isa, *function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), 1, 0, c);
+    return cpu::apply_unary(isa, *function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), 1, -0.0f, c);
   cpu::map_pairs(cpu::floats(x), x.shape(), cpu::floats(exponent), exponent.shape(), cpu::floats(c.out(0)), c,
                  [](float a, float b) { return std::pow(a, b); });
 }
@@ -122,10 +125,12 @@ Verdict ask_quotient(const Div&, const KernelRequest& r) {
 void quotient(const Div&, KernelContext& c) {
   const Tensor &x = c.in(0), &y = c.in(1);
   for_type(x.type(), divided_types, [&]<class T>() -> void {
-    for (T d : y.as<T>())
-      if (d == 0 && x.size() > 0)
+    const T* divisors = y.as<T>().data();
+    Poller(c).pieces(x.size() > 0 ? y.size() : 0, 1, [&](int64_t begin, int64_t end) {
+      if (std::find(divisors + begin, divisors + end, T{0}) != divisors + end)
         c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
                "check the data that the divisor comes from");
+    });
     cpu::map_pairs(x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(), c.out(0).as<T>().data(), c,
                    [](T a, T b) {
                      using U = std::make_unsigned_t<T>;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ops/elementwise/lanes.h"
+#include "ops/movement.h"
 
 namespace lathe {
 namespace {
@@ -100,8 +101,7 @@ void convert(const Rounding& how, KernelContext& c) {
   const Tensor& in = c.in(0);
   Tensor& out = c.out(0);
   const bool keep = how.saturate;
-  if (in.type() == DataType::string && out.type() == DataType::string)
-    return std::copy_n(in.as<std::string>().data(), in.size(), out.as<std::string>().data()), void();
+  if (in.type() == DataType::string && out.type() == DataType::string) return copy_elements(in, out, c);
   if (in.type() == DataType::string) return parse_strings(c, in, out);
   if (out.type() == DataType::string) return print_strings(c, in, out);
   switch (out.type()) {

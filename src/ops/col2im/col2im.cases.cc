@@ -21,6 +21,11 @@ void cases_col2im(CaseTable& t) {
       .input<int64_t>({2}, {1, 2})
       .attribute("pads", std::vector<int64_t>{0, 1, 0, 1})
       .expect<float>({1, 1, 1, 1}, {5});
+  t.add("Col2Im", "bools")
+      .input<bool>({1, 2, 2}, {true, true, true, false})
+      .input<int64_t>({2}, {1, 3})
+      .input<int64_t>({2}, {1, 2})
+      .expect<bool>({1, 1, 1, 3}, {true, true, false});
 }
 
 }  // namespace lathe

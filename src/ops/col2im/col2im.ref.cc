@@ -6,10 +6,10 @@ namespace lathe {
 namespace {
 
 constexpr Types<float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                uint32_t, uint64_t, std::complex<float>, std::complex<double>>
+                uint32_t, uint64_t, bool, std::complex<float>, std::complex<double>>
     summable_types;
 
-/// Sums of narrow floats in double; of integers modulo 2^64.
+/// Sums of narrow floats in double; of integers modulo 2^64, which for bools counts how many are true.
 template <class T>
 using BlockSum =
     std::conditional_t<std::is_integral_v<T>, uint64_t,
@@ -26,7 +26,7 @@ T store_sum(BlockSum<T> v) {
 /// Every pixel gathers from the blocks that cover it.
 void col2im(const Col2Im& op, KernelContext& c) {
   const Tensor& in = c.in(0);
-  const std::vector<int64_t> image = to_ints(c.in(1)), block = to_ints(c.in(2));
+  const std::pmr::vector<int64_t> image = integers_of(c.in(1), c), block = integers_of(c.in(2), c);
   const size_t axes = image.size();
   if (block.size() != axes)
     c.fail(Code::run_bad_shape, std::to_string(axes) + " sizes of blocks", std::to_string(block.size()));

@@ -84,6 +84,7 @@ inline int64_t range_count(int64_t start, int64_t limit, int64_t delta) {
   return static_cast<int64_t>(steps) + 1;
 }
 inline int64_t range_count(double start, double limit, double delta) {
+  if (delta == 0) throw Error(Code::node_bad_value, "infer", "a delta other than 0", "0");
   const double n = std::ceil((limit - start) / delta);
   if (n <= 0) return 0;
   if (!(n < 9.2e18))

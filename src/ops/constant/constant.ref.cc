@@ -12,7 +12,8 @@ void constant(const Constant& op, KernelContext& c) {
 
 void constant_of_shape(const ConstantOfShape& op, KernelContext& c) {
   Tensor& out = c.out(0);
-  const Tensor value = unpacked(op.value ? *op.value : Tensor::scalar(0.0f));
+  static const Tensor zero = Tensor::scalar(0.0f);
+  const Tensor value = unpacked(op.value ? *op.value : zero);
   ByteOutput to(out);
   for_size(value.type(), [&]<class T> {
     const std::span<T> all = to.tensor().as<T>();

@@ -62,8 +62,10 @@ void convolve(const ConvSizes& s, const T* x, const T* w, KernelContext& c, Stor
       const T* weights = w + filter * per_group * s.kernel_plane;
       for (int64_t row = 0; row < rows; ++row) {
         std::fill(sums.begin(), sums.end(), A{});
+        poll.did(last.out);
         for (int64_t outside = 0; outside < outer_kernel; ++outside) {
           // The row of the input under this row of the kernel, unless it is padding.
+          poll.did(1);
           int64_t from = 0, o = row, k = outside, stride = last.in;
           bool inside = true;
           for (size_t i = outer; i-- > 0 && inside;) {

@@ -72,6 +72,13 @@ void cases_conv_transpose(CaseTable& t) {
       .attribute("strides", std::vector<int64_t>{2, 2})
       .expect<float>({1, 1, 4, 4}, {4, -6, -6, 9, -6, 4, 9, -6, -6, 9, 4, -6, 9, -6, -6, 4})
       .at_opset(1);
+  // What each pixel would add to each tap: 2^62 numbers of 4 bytes, of nothing.
+  t.add("ConvTranspose", "no channels, however large")
+      .input<float>({1, 0, int64_t{1} << 31}, {})
+      .input<float>({0, 2, int64_t{1} << 30}, {})
+      .input<float>({2}, {3, -2})
+      .attribute("output_shape", std::vector<int64_t>{1})
+      .expect<float>({1, 2, 1}, {3, -2});
   t.add("ConvTranspose", "float16")
       .random(DataType::float16, {1, 4, 5, 5})
       .random(DataType::float16, {4, 3, 3, 3})

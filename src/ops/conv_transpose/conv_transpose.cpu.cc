@@ -5,6 +5,7 @@
 #include "cpu/ask.h"
 #include "cpu/gemm.h"
 #include "ops/compute.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
@@ -32,11 +33,15 @@ struct Sizes {
     p.b = {nullptr, x_plane, 1};
     return p;
   }
-  size_t share_bytes() const { return static_cast<size_t>((filters * taps * x_plane + 15) / 16 * 16) * 4; }
+  /// Without an image, a channel or an output there is no product, however large the sizes of one would be.
+  bool has_product() const { return batch > 0 && channels > 0 && filters > 0 && y_plane > 0; }
+  size_t share_bytes() const {
+    return static_cast<size_t>((times(times(filters, taps), x_plane) + 15) / 16 * 16) * 4;
+  }
 };
 
 /// Adds what one tap gives to one plane: every pixel of X at the place it reaches.
-void add_tap(const Sizes& s, const int64_t (&tap)[3], const float* shares, float* plane) {
+void add_tap(const Sizes& s, const int64_t (&tap)[3], const float* shares, float* plane, Poller& poll) {
   const WindowAxis &d = s.axes[0], &h = s.axes[1], &w = s.axes[2];
   const auto reached = [&](int axis, int64_t o) {
     return s.axes[axis].start(o) + tap[axis] * s.axes[axis].dilation;
@@ -47,6 +52,7 @@ void add_tap(const Sizes& s, const int64_t (&tap)[3], const float* shares, float
   while (first < last && reached(2, last - 1) >= w.in) --last;
   for (int64_t z = 0; z < d.out; ++z)
     for (int64_t y = 0; y < h.out; ++y) {
+      poll.did(w.out + 1);
       const int64_t to_z = reached(0, z), to_y = reached(1, y);
       if (to_z < 0 || to_z >= d.in || to_y < 0 || to_y >= h.in) continue;
       const float* from = shares + (z * h.out + y) * w.out;
@@ -58,18 +64,20 @@ void add_tap(const Sizes& s, const int64_t (&tap)[3], const float* shares, float
     }
 }
 
+/// `shares` is null where there is no product: only the bias is left.
 void gather_planes(const Sizes& s, const float* shares, const float* bias, float* y, KernelContext& c) {
   c.parallel(s.filters, 1, [&](int64_t begin, int64_t end) {
+    Poller poll(c);
     for (int64_t f = begin; f < end; ++f) {
-      c.poll();
       float* plane = y + f * s.y_plane;
-      std::fill_n(plane, s.y_plane, bias ? bias[f] : 0.0f);
+      poll.fill(plane, s.y_plane, bias ? bias[f] : 0.0f);
+      if (!shares) continue;
       const float* from = shares + f * s.taps * s.x_plane;
       int64_t tap[3];
       for (tap[0] = 0; tap[0] < s.axes[0].kernel; ++tap[0])
         for (tap[1] = 0; tap[1] < s.axes[1].kernel; ++tap[1])
           for (tap[2] = 0; tap[2] < s.axes[2].kernel; ++tap[2], from += s.x_plane)
-            add_tap(s, tap, from, plane);
+            add_tap(s, tap, from, plane, poll);
     }
   });
 }
@@ -95,7 +103,8 @@ Shape output_shape(const ConvTranspose& op, std::span<const Shape> inputs) {
 template <Isa isa>
 size_t workspace(const ConvTranspose& op, std::span<const Shape> inputs, int) {
   const Sizes s(op, inputs[0], inputs[1], output_shape(op, inputs));
-  return s.share_bytes() + cpu::multiply_workspace(cpu::gemm_kernels(isa), s.products());
+  return s.has_product() ? s.share_bytes() + cpu::multiply_workspace(cpu::gemm_kernels(isa), s.products())
+                         : 0;
 }
 
 template <Isa isa>
@@ -103,16 +112,22 @@ void run(const ConvTranspose& op, KernelContext& c) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   const Tensor &x = c.in(0), &w = c.in(1);
   Tensor& y = c.out(0);
+  if (y.size() == 0) return;
   const Sizes s(op, x.shape(), w.shape(), y.shape());
+  const bool product = s.has_product();
   cpu::Products p = s.products();
-  char* const scratch = static_cast<char*>(c.workspace(s.share_bytes() + cpu::multiply_workspace(g, p)));
+  const size_t shares = product ? s.share_bytes() : 0;
+  char* const scratch =
+      product ? static_cast<char*>(c.workspace(shares + cpu::multiply_workspace(g, p))) : nullptr;
   p.c = reinterpret_cast<float*>(scratch);
   const float* bias = cpu::floats(c, 2);
   for (int64_t i = 0; i < s.batch * s.groups; ++i) {
     const int64_t group = i % s.groups;
-    p.a.data = cpu::floats(w) + group * s.channels * s.filters * s.taps;
-    p.b.data = cpu::floats(x) + i * s.channels * s.x_plane;
-    cpu::multiply(g, p, scratch + s.share_bytes(), c);
+    if (product) {
+      p.a.data = cpu::floats(w) + group * s.channels * s.filters * s.taps;
+      p.b.data = cpu::floats(x) + i * s.channels * s.x_plane;
+      cpu::multiply(g, p, scratch + shares, c);
+    }
     gather_planes(s, p.c, bias ? bias + group * s.filters : nullptr,
                   cpu::floats(y) + i * s.filters * s.y_plane, c);
   }

@@ -85,8 +85,8 @@ struct ConvTranspose {
     const D natural = plus(plus(times(minus(in, D(1)), stride), D(padding(i))), window.reach(i, kernel));
     if (!output_shape.empty()) return D(output_shape[output_shape.size() + 2 - c.shape(0).size() + i]);
     if (window.same()) return times(in, stride);
-    if (!window.explicit_pads()) return natural;
-    const D size = minus(natural, D(window.pad_begin(i) + window.pad_end(i)));
+    const D size =
+        window.explicit_pads() ? minus(natural, D(window.pad_begin(i) + window.pad_end(i))) : natural;
     const auto n = known(size);
     c.require(!n || *n >= 0, "pads that leave an output of 0 or more elements", to_text(size));
     return size;

@@ -21,6 +21,7 @@ void scatter_plane(const WindowAxes& axes, const T* x, const T* kernel, double* 
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t kernel_row = 0; kernel_row < kernel_rows; ++kernel_row) {
       // The row of Y that this row of X reaches with this row of the kernel, unless it is cropped.
+      poll.did(1);
       int64_t to = 0, o = row, k = kernel_row, stride = last.in;
       bool inside = true;
       for (size_t i = outer; i-- > 0 && inside;) {
@@ -53,6 +54,7 @@ void conv_transpose(const ConvTranspose& op, KernelContext& c) {
                 y_plane = count_between(shape, 2, shape.size());
   const int64_t kernel = count_between(w.shape(), 2, w.rank());
   const int64_t per_group = channels / op.group, filters_per_group = w.dim(1);
+  if (y.tensor().size() == 0) return;
   for_type(x.type(), Types<float, double>{}, [&]<class T> {
     T* to = y.tensor().as<T>().data();
     c.parallel(x.dim(0) * filters, 1, [&](int64_t begin, int64_t end) {

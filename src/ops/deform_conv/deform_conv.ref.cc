@@ -44,9 +44,10 @@ void deform_conv(const DeformConv& op, KernelContext& c) {
   const int64_t per_offset_group = channels / op.offset_group;
 
   c.parallel(x.dim(0) * out_plane, 1, [&](int64_t begin, int64_t end) {
-    std::vector<double> column(static_cast<size_t>(channels * kernel)), position(axes.size());
+    Poller poll(c);
+    std::pmr::vector<double> column(static_cast<size_t>(channels * kernel), c.scratch()),
+        position(axes.size(), c.scratch());
     for (int64_t piece = begin; piece < end; ++piece) {
-      c.poll();
       const int64_t image = piece / out_plane, o = piece % out_plane;
       for (int64_t group = 0; group < op.offset_group; ++group)
         for (int64_t k = 0; k < kernel; ++k) {
@@ -62,18 +63,23 @@ void deform_conv(const DeformConv& op, KernelContext& c) {
           }
           const double factor =
               mask.defined() ? mask.as<double>()[static_cast<size_t>(field * out_plane + o)] : 1;
+          poll.did(1);
           for (int64_t channel = group * per_offset_group; channel < (group + 1) * per_offset_group;
-               ++channel)
+               ++channel) {
+            poll.did(int64_t{1} << rank);
             column[static_cast<size_t>(channel * kernel + k)] =
                 factor * interpolated(x.as<double>().data() + (image * channels + channel) * in_plane, axes,
                                       position.data());
+          }
         }
       for (int64_t filter = 0; filter < filters; ++filter) {
-        if ((filter & 15) == 15) c.poll();
         const double* from = column.data() + filter / filters_per_group * per_group * kernel;
         const double* weights = w.as<double>().data() + filter * per_group * kernel;
         double sum = bias.defined() ? bias.as<double>()[static_cast<size_t>(filter)] : 0;
-        for (int64_t i = 0; i < per_group * kernel; ++i) sum += from[i] * weights[i];
+        poll.did(1);
+        poll.pieces(per_group * kernel, 1, [&](int64_t first, int64_t last) {
+          for (int64_t i = first; i < last; ++i) sum += from[i] * weights[i];
+        });
         store_double(y, (image * filters + filter) * out_plane + o, sum);
       }
     }

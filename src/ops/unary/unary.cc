@@ -1,8 +1,23 @@
 #include "ops/unary/unary.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
+namespace {
+
+/// Integers were allowed: their results are those of float32, cut to 0, 1 and -1.
+void erf_13_from_9(UpgradeContext& u) {
+  const DataType type = u.input_type(0).elem;
+  if (!is_integer(type)) return;
+  Attributes wide, own;
+  wide.set("to", static_cast<int64_t>(DataType::float32));
+  own.set("to", static_cast<int64_t>(type));
+  u.node().inputs[0] = u.insert("Cast", {u.node().inputs[0]}, std::move(wide))[0];
+  u.append(0, "Cast", {}, std::move(own));
+}
+
+}  // namespace
 
 void declare_unary(SchemaCatalog& c) {
   c.add("Abs")
@@ -126,7 +141,7 @@ void declare_unary(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Erf")
       .version(9, "(input: T) -> (output: T) [T: @number]")
-      .version(13, "(input: T) -> (output: T) [T: @float_13]")
+      .version(13, "(input: T) -> (output: T) [T: @float_13]", erf_13_from_9, as_it_is)
       .rule<Erf>()
       .contract({.epsilons = 4});
   c.add("Not").version(1, "(X: T) -> (Y: T) [T: bool]").rule<Not>().contract({.exact = true});
