@@ -113,6 +113,14 @@ TEST(CpuConv, Pointwise) {
   check(flat(16, 8, 1, 1, 1, 1));
 }
 
+TEST(CpuConv, WideDepthwisePlanes) {
+  check(flat(2, 2, 2, 2, 50001, 3, 1, 1));
+  check(flat(1, 1, 1, 3, 40003, 3, 2, 1, 2));
+  ConvShape row = flat(1, 1, 1, 1, 140003, 1);  // one axis
+  row.kernel[2] = 5, row.stride[2] = 2, row.pad[2] = 3;
+  check(sized(row, {0, 0, 3}));
+}
+
 TEST(CpuConv, Square) {
   for (int64_t kernel : {2, 3, 5, 7})
     for (int64_t stride : {1, 2, 3})
