@@ -26,8 +26,18 @@ DataType dequantized_type(const Node& n, std::span<const ValueType> in) {
   return in[1].elem;
 }
 
-/// One scale for all elements.
-bool quantize_10_from_13(RewriteContext& c) { return rank_of(c.input_type(1)) == 0; }
+/// One scale for all elements, and a scalar: of what is written as a vector of one element, its element.
+bool quantize_10_from_13(RewriteContext& c) {
+  auto& inputs = c.node().inputs;
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] == no_id || rank_of(c.input_type(i)) == 0) continue;
+    const Tensor* t = c.constant(inputs[i]);
+    if (!t || t->size() != 1) return false;
+    inputs[i] = c.add_constant(t->reshaped({}), "scalar");
+  }
+  c.node().attributes.erase("axis");
+  return true;
+}
 
 }  // namespace
 
