@@ -19,7 +19,9 @@ constexpr int64_t piece_bytes = 65536;
 void run(const Gather& op, KernelContext& c) {
   const Tensor &in = c.in(0), &indices = c.in(1);
   const size_t axis = axis_of(op.axis, in.rank());
-  const int64_t size = in.dim(axis), count = indices.size(), outer = count_between(in.shape(), 0, axis);
+  const int64_t size = in.dim(axis), count = indices.size();
+  int64_t outer = count_between(in.shape(), 0, axis);
+  if (c.out(0).size() == 0) outer = std::min<int64_t>(outer, 1);  // only the indices are looked at
   const int64_t slice =
       count_between(in.shape(), axis + 1, in.rank()) * static_cast<int64_t>(cpu::element_bytes(in));
   const char* const from = static_cast<const char*>(in.data());

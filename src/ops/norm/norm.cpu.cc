@@ -2,7 +2,9 @@
 // inference kind.
 #include "ops/norm/norm.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
@@ -64,6 +66,10 @@ void layer(const LayerNormalization& op, KernelContext& c) {
   r.epsilon = op.epsilon;
   r.mean = wanted(c, 1);
   r.inverse = wanted(c, 2);
+  // Rows of no elements have no statistics.
+  for (size_t i : {1, 2})
+    if (float* const to = wanted(c, i); to && r.n == 0)
+      std::fill_n(to, c.out(i).size(), std::numeric_limits<float>::quiet_NaN());
   cpu::normalize(isa, r, c);
 }
 
@@ -79,6 +85,7 @@ void root_mean_square(const Op& op, KernelContext& c) {
 template <Isa isa>
 void instance(const InstanceNormalization& op, KernelContext& c) {
   const Tensor& x = c.in(0);
+  if (x.size() == 0) return;
   cpu::normalize(isa,
                  {.x = floats(x),
                   .y = floats(c.out(0)),
@@ -102,6 +109,7 @@ Verdict ask_batch(const BatchNormalization& op, const KernelRequest& r) {
 template <Isa isa>
 void batch(const BatchNormalization& op, KernelContext& c) {
   const Tensor& x = c.in(0);
+  if (x.size() == 0) return;
   const int64_t channels = x.dim(1), pixels = product(x.shape(), 2);
   const float *scale = floats(c, 1), *bias = floats(c, 2), *mean = floats(c, 3), *variance = floats(c, 4);
   const float* from = floats(x);
