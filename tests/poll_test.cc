@@ -101,6 +101,7 @@ std::vector<LongCase> cases() {
   all.push_back({"Cast", {row}, {i64}, attributes({{"to", static_cast<int64_t>(i64)}})});
   all.push_back({"Exp", {ramp({length}, DataType::float16)}, {DataType::float16}});
   all.push_back({"Gather", {row, ramp({length}, i64)}, {f}, axis(1)});
+  all.push_back({"Gather", {ramp({2, length}), list_of({1})}});
   all.push_back({"GatherElements", {row, ramp({1, length}, i64)}, {f}, axis(1)});
   all.push_back({"ScatterElements", {row, ramp({1, length}, i64), row}, {f}, axis(1)});
   all.push_back({"Concat", {row, row}, {f}, axis(1)});

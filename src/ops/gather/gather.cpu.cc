@@ -32,7 +32,11 @@ void run(const Gather& op, KernelContext& c) {
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
       const int64_t index = checked_index(c, index_at(indices, k), size);
-      std::memcpy(to + i * slice, from + (o * size + index) * slice, static_cast<size_t>(slice));
+      const char* const chosen = from + (o * size + index) * slice;
+      if (slice <= piece_bytes)
+        std::memcpy(to + i * slice, chosen, static_cast<size_t>(slice));
+      else
+        Poller(c).copy(chosen, slice, to + i * slice);
       if (++k == count) {
         k = 0;
         ++o;

@@ -20,7 +20,12 @@ class Quantization {
       values_.push_back(fallback);
       return;
     }
-    for (int64_t i = 0; i < p->size(); ++i) values_.push_back(load_double(*p, i));
+    values_.resize(static_cast<size_t>(p->size()));
+    Poller poll(c);
+    for (int64_t i = 0; i < p->size(); ++i) {
+      poll.did(4);
+      values_[static_cast<size_t>(i)] = load_double(*p, i);
+    }
     if (values_.size() == 1) return;
     Shape shape = p->shape();
     if (shape.size() == 1 && along == QuantizedAlong::rows && data.size() > 1) shape.push_back(1);
@@ -81,7 +86,9 @@ Tensor centred_filters(const Tensor& w, const Tensor* zero_point, KernelContext&
 int32_t wrapped(double sum) { return static_cast<int32_t>(static_cast<int64_t>(sum)); }
 
 void check_scale(KernelContext& c, size_t input, bool divides) {
+  Poller poll(c);
   for (int64_t i = 0; i < c.in(input).size(); ++i) {
+    poll.did(4);
     const double s = load_double(c.in(input), i);
     if (!std::isfinite(s) || (divides && s == 0))
       c.fail(Code::run_bad_value, divides ? "a finite scale other than 0" : "a finite scale",

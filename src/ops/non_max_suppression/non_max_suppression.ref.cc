@@ -86,8 +86,10 @@ void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) {
       }
     }
   const auto to = c.out(0, DataType::int64, {static_cast<int64_t>(selected.size()), 3}).as<int64_t>();
-  for (size_t i = 0; i < selected.size(); ++i)
+  for (size_t i = 0; i < selected.size(); ++i) {
+    poll.did(3);
     std::copy(selected[i].begin(), selected[i].end(), to.begin() + static_cast<std::ptrdiff_t>(3 * i));
+  }
 }
 
 }  // namespace

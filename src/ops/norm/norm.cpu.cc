@@ -9,6 +9,7 @@
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
 #include "cpu/rows.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
@@ -69,7 +70,7 @@ void layer(const LayerNormalization& op, KernelContext& c) {
   // Rows of no elements have no statistics.
   for (size_t i : {1, 2})
     if (float* const to = wanted(c, i); to && r.n == 0)
-      std::fill_n(to, c.out(i).size(), std::numeric_limits<float>::quiet_NaN());
+      Poller(c).fill(to, c.out(i).size(), std::numeric_limits<float>::quiet_NaN());
   cpu::normalize(isa, r, c);
 }
 

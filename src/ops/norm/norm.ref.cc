@@ -96,11 +96,14 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
     });
     const Tensor* now[] = {&mean, &variance};
     const double momentum = static_cast<double>(op.momentum);
+    Poller poll(c);
     for (size_t i = 0; i < 2; ++i) {
       if (!c.wants(i + 1)) continue;
-      for (int64_t k = 0; k < channels; ++k)
+      for (int64_t k = 0; k < channels; ++k) {
+        poll.did(4);
         store_double(c.out(i + 1), k,
                      load_double(before[i], k) * momentum + load_double(*now[i], k) * (1 - momentum));
+      }
     }
   }
   for_each_run(c, plane, [&]<class T>(const T* from, T* to, int64_t run, Poller& poll) {
@@ -151,8 +154,11 @@ size_t first_axis(int64_t axis, const Shape& x) {
 Tensor* statistics_output(KernelContext& c, size_t i, int64_t length) {
   if (!c.wants(i)) return nullptr;
   Tensor& out = c.out(i);
-  for (int64_t k = 0; length == 0 && k < out.size(); ++k)
+  Poller poll(c);
+  for (int64_t k = 0; length == 0 && k < out.size(); ++k) {
+    poll.did(4);
     store_double(out, k, std::numeric_limits<double>::quiet_NaN());
+  }
   return &out;
 }
 
