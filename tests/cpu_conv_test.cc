@@ -68,14 +68,14 @@ std::vector<float> convolve(Isa isa, const ConvShape& s, const Fenced& x, const 
                             int threads) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   std::vector<float> packed(static_cast<size_t>(cpu::packed_conv_weights_size(g, s)));
-  cpu::pack_conv_weights(g, s, w.data(), packed.data());
+  WorkerContext context(threads);
+  cpu::pack_conv_weights(g, s, w.data(), packed.data(), context);
   Fenced y(static_cast<size_t>(s.batch * s.out_channels * s.out_pixels()));
   Fenced scratch(cpu::conv_workspace(g, s, threads) / sizeof(float));
-  WorkerContext context(threads);
   cpu::conv(isa, s, x.data(), packed.data(), bias, y.data(), scratch.data(), context);
   EXPECT_TRUE(y.intact());
   EXPECT_TRUE(scratch.intact());
-  EXPECT_EQ(context.polls > 0, y.size() > 0);
+  EXPECT_TRUE(context.polls > 0 || y.size() == 0);
   return {y.data(), y.data() + y.size()};
 }
 
@@ -111,6 +111,14 @@ TEST(CpuConv, Pointwise) {
   check(flat(40, 33, 1, 9, 9, 1, 2));
   check(flat(700, 20, 1, 3, 5, 1));
   check(flat(16, 8, 1, 1, 1, 1));
+}
+
+TEST(CpuConv, WideDepthwisePlanes) {
+  check(flat(2, 2, 2, 2, 50001, 3, 1, 1));
+  check(flat(1, 1, 1, 3, 40003, 3, 2, 1, 2));
+  ConvShape row = flat(1, 1, 1, 1, 140003, 1);  // one axis
+  row.kernel[2] = 5, row.stride[2] = 2, row.pad[2] = 3;
+  check(sized(row, {0, 0, 3}));
 }
 
 TEST(CpuConv, Square) {

@@ -269,6 +269,17 @@ TEST(Downgrade, NoOpsetWhereTheMeaningWouldChange) {
                 .in("float[1,1,4]")
                 .opset(),
             22);  // a window that begins behind the data
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    const auto wide = [&](int64_t kernel) {
+      return One(22, op,
+                 {ints_attribute("kernel_shape", {kernel}), ints_attribute("strides", {3}),
+                  ints_attribute("pads", {0, 1}), int_attribute("ceil_mode", 1)})
+          .in("float[1,1,N]")
+          .opset();
+    };
+    EXPECT_EQ(wide(3), 22) << op;  // N decides whether there is such a window
+    EXPECT_EQ(wide(4), op == std::string_view("LpPool") ? 18 : 10) << op;
+  }
   EXPECT_EQ(One(13, "Sum").in("float[N]").in("float[M]").opset(), 8);
   EXPECT_EQ(One(13, "Gather").in("float[4]").ints({1, 2}).opset(), 7);
   EXPECT_EQ(One(13, "Gather").in("float[4]").ints({-1}).opset(), 11);
@@ -280,6 +291,11 @@ TEST(Downgrade, NoOpsetWhereTheMeaningWouldChange) {
   EXPECT_EQ(One(13, "ArgMax", {int_attribute("axis", -1)}).in("float[2,3]").opset(), 7);
   EXPECT_EQ(One(13, "QuantizeLinear").in("float[2,3]").scalar(1).opset(), 10);
   EXPECT_EQ(One(13, "QuantizeLinear").in("float[2,3]").floats({1, 2, 3}).opset(), 13);
+  const Saved one_scale =
+      One(13, "QuantizeLinear", {int_attribute("axis", 0)}).in("float[2]").floats({2}).save();
+  EXPECT_EQ(one_scale.opset(), 10);
+  EXPECT_EQ(one_scale.attribute("axis"), nullptr);
+  EXPECT_EQ(One(13, "QuantizeLinear").in("float[2,3]").in("float[1]").opset(), 13);
   EXPECT_EQ(One(18, "ScatterElements", {string_attribute("reduction", "max")})
                 .in("float[3]")
                 .ints({1})

@@ -80,6 +80,23 @@ TEST(HostileData, QuantizedProductsCheckScales) {
   for (float bad : {0.f, NAN, INFINITY}) EXPECT_EQ(run_of(quantized(bad)), Code::run_bad_value) << bad;
 }
 
+TEST(HostileData, QuantizationChecksItsOutputType) {
+  const auto to = [](const char* op, DataType from, DataType type) {
+    OpCase c;
+    c.op = op;
+    c.random(from, {3}, 0, 3).input<float>({}, {0.5f});
+    return run_of(c.attribute("output_dtype", static_cast<int64_t>(type)));
+  };
+  EXPECT_EQ(to("QuantizeLinear", DataType::float32, DataType::int16), Code::none);
+  EXPECT_EQ(to("QuantizeLinear", DataType::float32, DataType::float8e5m2), Code::none);
+  for (DataType bad :
+       {DataType::int64, DataType::uint64, DataType::float8e8m0, DataType::float16, DataType::string})
+    EXPECT_EQ(to("QuantizeLinear", DataType::float32, bad), Code::node_bad_attribute) << name_of(bad);
+  EXPECT_EQ(to("DequantizeLinear", DataType::int8, DataType::float16), Code::none);
+  for (DataType bad : {DataType::float64, DataType::int8, DataType::string})
+    EXPECT_EQ(to("DequantizeLinear", DataType::int8, bad), Code::node_bad_attribute) << name_of(bad);
+}
+
 OpCase keys_valid(int64_t length) {
   OpCase c;
   c.op = "Attention";

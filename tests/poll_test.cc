@@ -85,6 +85,8 @@ std::vector<LongCase> cases() {
   for (const char* op : {"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"}) all.push_back({op, {cube}});
   for (const char* op : {"AveragePool", "MaxPool"})
     all.push_back({op, {cube}, {f}, attributes({{"kernel_shape", std::vector<int64_t>{length}}})});
+  for (const char* op : {"AveragePool", "MaxPool"})  // windows of a few elements
+    all.push_back({op, {cube}, {f}, attributes({{"kernel_shape", std::vector<int64_t>{3}}})});
   all.push_back({"Conv", {cube, ramp({1, 1, length})}});
   all.push_back({"DeformConv", {cube, cube, ramp({1, length, 1})}});
   const Tensor halves = ramp({1, 1, length / 2});
@@ -106,12 +108,19 @@ std::vector<LongCase> cases() {
   all.push_back({"Cast", {row}, {i64}, attributes({{"to", static_cast<int64_t>(i64)}})});
   all.push_back({"Exp", {ramp({length}, DataType::float16)}, {DataType::float16}});
   all.push_back({"Gather", {row, ramp({length}, i64)}, {f}, axis(1)});
+  all.push_back({"Gather", {ramp({2, length}), list_of({1})}});
   all.push_back({"GatherElements", {row, ramp({1, length}, i64)}, {f}, axis(1)});
   all.push_back({"ScatterElements", {row, ramp({1, length}, i64), row}, {f}, axis(1)});
   all.push_back({"Concat", {row, row}, {f}, axis(1)});
   all.push_back({"Where", {Tensor(DataType::boolean, {1, length}), row, row}});
   all.push_back({"Slice", {row, list_of({length - 1}), list_of({INT64_MIN}), list_of({1}), list_of({-1})}});
   all.push_back({"Expand", {one(1), list_of({length})}});
+  for (const char* mode : {"constant", "edge", "reflect", "wrap"})
+    all.push_back({"Pad", {row, list_of({0, 1, 0, 1})}, {f}, attributes({{"mode", std::string(mode)}})});
+  all.push_back({"GridSample", {ramp({1, length, 1, 1}), ramp({1, 1, 1, 2})}});
+  all.push_back({"MatMulInteger",
+                 {ramp({1, length}, DataType::uint8), ramp({length, 1}, DataType::uint8)},
+                 {DataType::int32}});
   all.push_back({"Transpose", {column}});
   all.push_back({"Range", {number(0), number(length), number(1)}, {i64}});
   all.push_back({"ConstantOfShape", {list_of({length})}});

@@ -17,8 +17,9 @@ namespace {
 
 /// Output pixels whose patches are made at once: times k_block they stay in the second-level cache.
 constexpr int64_t block_pixels = 128;
-/// Floats of scratch for the rows of a depthwise plane.
-constexpr int64_t plane_floats = 16384;
+/// Floats of scratch for the rows of a depthwise plane, and for those of a wide one that every output row
+/// needs.
+constexpr int64_t plane_floats = 16384, wide_plane_floats = 65536;
 /// Taps and strides that a padded plane in scratch is made for.
 constexpr int64_t farthest_tap = 64;
 constexpr int64_t most_tiles = 16, fewest_tiles = 4;
@@ -44,15 +45,21 @@ ConvShape flattened(ConvShape s) {
   return s;
 }
 
-/// Output rows of a depthwise plane that are made at once.
+/// Output columns and rows of a depthwise plane that are made at once: all columns, but for planes so wide
+/// that a row of them would keep a thread from asking whether to stop.
+int64_t plane_columns(const ConvShape& s) {
+  const int64_t reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  const int64_t most = std::max<int64_t>(1, wide_plane_floats / (reach * s.stride[2] * 16)) * 16;
+  return std::clamp<int64_t>(s.out[2], 1, most);
+}
 int64_t plane_rows(const ConvShape& s) {
-  const int64_t row = PlaneLayout(s).row, reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  const int64_t row = PlaneLayout(s, plane_columns(s)).row, reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
   return std::clamp<int64_t>((plane_floats / row - reach) / s.stride[1] + 1, 1,
                              std::max<int64_t>(1, s.out[1]));
 }
 int64_t plane_scratch(const ConvShape& s) {
   const int64_t rows = (plane_rows(s) - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
-  return (rows * PlaneLayout(s).row + 15) / 16 * 16;
+  return (rows * PlaneLayout(s, plane_columns(s)).row + 15) / 16 * 16;
 }
 
 /// How a product with patches is divided.
@@ -111,26 +118,42 @@ size_t planes_workspace(const ConvShape& s, int threads) {
   return static_cast<size_t>(task_slots(s.batch * s.groups, threads) * plane_scratch(s)) * sizeof(float);
 }
 
+namespace {
+
+/// Rows [r0, r1) and columns [c0, c1) of one output plane are final.
+void finish_rows(Epilogue& e, const ConvShape& s, int64_t plane, int64_t r0, int64_t r1, int64_t c0,
+                 int64_t c1) {
+  const int64_t begin = plane * s.out_pixels();
+  if (c0 == 0 && c1 == s.out[2]) return e.finish(begin + r0 * c1, (r1 - r0) * c1);
+  for (int64_t r = r0; r < r1; ++r) e.finish(begin + r * s.out[2] + c0, c1 - c0);
+}
+
+}  // namespace
+
 void planes(void (*kernel)(const Plane&), const Planes& p, void* workspace, KernelContext& c) {
   const ConvShape& s = p.shape;
-  const int64_t rows = plane_rows(s), size = plane_scratch(s);
+  const int64_t rows = plane_rows(s), columns = plane_columns(s), size = plane_scratch(s);
   for_each_task(c, s.batch * s.groups, [&](int64_t task, int64_t slot) {
     const int64_t channel = task % s.groups;
-    for (int64_t row = 0; row < s.out[1]; row += rows) {
-      c.poll();
-      kernel({.shape = &s,
-              .image = p.x + task * s.in_pixels(),
-              .weights = p.weights ? p.weights + channel * s.taps() : nullptr,
-              .start = p.bias ? p.bias[channel] : p.start,
-              .row_factor = p.row_factor,
-              .column_factor = p.column_factor,
-              .row0 = row,
-              .row1 = std::min(row + rows, s.out[1]),
-              .scratch = static_cast<float*>(workspace) + slot * size,
-              .to = p.y + task * s.out_pixels()});
-      if (Epilogue* e = c.epilogue())
-        e->finish(task * s.out_pixels() + row * s.out[2], (std::min(row + rows, s.out[1]) - row) * s.out[2]);
-    }
+    for (int64_t row = 0; row < s.out[1]; row += rows)
+      for (int64_t column = 0; column < s.out[2]; column += columns) {
+        c.poll();
+        kernel({.shape = &s,
+                .image = p.x + task * s.in_pixels(),
+                .weights = p.weights ? p.weights + channel * s.taps() : nullptr,
+                .start = p.bias ? p.bias[channel] : p.start,
+                .row_factor = p.row_factor,
+                .column_factor = p.column_factor,
+                .row0 = row,
+                .row1 = std::min(row + rows, s.out[1]),
+                .column0 = column,
+                .column1 = std::min(column + columns, s.out[2]),
+                .scratch = static_cast<float*>(workspace) + slot * size,
+                .to = p.y + task * s.out_pixels()});
+        if (Epilogue* e = c.epilogue())
+          finish_rows(*e, s, task, row, std::min(row + rows, s.out[1]), column,
+                      std::min(column + columns, s.out[2]));
+      }
   });
 }
 

@@ -52,7 +52,7 @@ struct Patches {
   int64_t panel_columns = 0;
   float* to = nullptr;
 };
-/// Rows of one depthwise plane.
+/// Some rows and columns of one depthwise plane.
 struct Plane {
   const ConvShape* shape = nullptr;
   const float* image = nullptr;
@@ -62,6 +62,7 @@ struct Plane {
       nullptr;  // what the results of each row and column are multiplied by; or both null
   const float* column_factor = nullptr;
   int64_t row0 = 0, row1 = 0;  // output rows
+  int64_t column0 = 0, column1 = 0;
   float* scratch = nullptr;
   float* to = nullptr;  // the output plane
 };
@@ -72,11 +73,12 @@ struct ConvKernels {
 };
 const ConvKernels& conv_kernels(Isa isa);
 
-/// Where a depthwise plane's input rows lie in scratch: padded with zeros, and with the columns of each
-/// stride phase together, so that every tap of neighbouring outputs reads neighbouring floats.
+/// Where the input rows of `out` columns of a depthwise plane lie in scratch: padded with zeros, and with the
+/// columns of each stride phase together, so that every tap of neighbouring outputs reads neighbouring
+/// floats.
 struct PlaneLayout {
-  explicit PlaneLayout(const ConvShape& s)
-      : columns((s.kernel[2] - 1) * s.dilation[2] / s.stride[2] + (s.out[2] + 15) / 16 * 16),
+  PlaneLayout(const ConvShape& s, int64_t out)
+      : columns((s.kernel[2] - 1) * s.dilation[2] / s.stride[2] + (out + 15) / 16 * 16),
         row(columns * s.stride[2]) {}
   int64_t columns;  // of one phase
   int64_t row;      // floats of an input row

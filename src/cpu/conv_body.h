@@ -110,8 +110,8 @@ LATHE_INLINE void take_taps(Vec (&sum)[Units], const float* const (&from)[Units]
 template <class Op>
 void plane(const Plane& p) {
   const ConvShape& s = *p.shape;
-  const PlaneLayout layout(s);
-  const int64_t first = p.row0 * s.stride[1] - s.pad[1];
+  const PlaneLayout layout(s, p.column1 - p.column0);
+  const int64_t first = p.row0 * s.stride[1] - s.pad[1], left = p.column0 * s.stride[2] - s.pad[2];
   const int64_t rows = (p.row1 - p.row0 - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
   for (int64_t i = 0; i < rows; ++i) {
     float* to = p.scratch + i * layout.row;
@@ -121,8 +121,7 @@ void plane(const Plane& p) {
       continue;
     }
     for (int64_t phase = 0; phase < s.stride[2]; ++phase, to += layout.columns)
-      copy_pixels(to, p.image + y * s.in[2], s.in[2], phase - s.pad[2], s.stride[2], layout.columns,
-                  Op::outside);
+      copy_pixels(to, p.image + y * s.in[2], s.in[2], left + phase, s.stride[2], layout.columns, Op::outside);
   }
 
   int64_t offsets[most_plane_taps];
@@ -136,26 +135,26 @@ void plane(const Plane& p) {
   // Units are vectors of the output, row after row, so that narrow planes keep as many sums in flight as wide
   // ones.
   constexpr int together = 8;
-  for (int64_t row = p.row0, column = 0; row < p.row1;) {
+  for (int64_t row = p.row0, column = p.column0; row < p.row1;) {
     const float* from[together];
     float* to[together];
     int64_t rows[together], columns[together];
     Vec sum[together];
     int units = 0;
     for (; units < together && row < p.row1; ++units) {
-      from[units] = p.scratch + (row - p.row0) * s.stride[1] * layout.row + column;
+      from[units] = p.scratch + (row - p.row0) * s.stride[1] * layout.row + column - p.column0;
       to[units] = p.to + row * s.out[2] + column;
       rows[units] = row;
       columns[units] = column;
       column += Vec::width;
-      if (column >= s.out[2]) column = 0, ++row;
+      if (column >= p.column1) column = p.column0, ++row;
     }
     // Too few units: the last one is done again, so that there is one loop only.
     for (int u = units; u < together; ++u) from[u] = from[units - 1];
     for (int u = 0; u < together; ++u) sum[u] = set(p.start);
     take_taps<Op>(sum, from, p.weights, offsets, s.taps());
     for (int u = 0; u < units; ++u) {
-      const int64_t left = s.out[2] - columns[u], width = left < Vec::width ? left : Vec::width;
+      const int64_t rest = p.column1 - columns[u], width = rest < Vec::width ? rest : Vec::width;
       if (p.row_factor)
         sum[u] = sum[u] * (set(p.row_factor[rows[u]]) * load_first(p.column_factor + columns[u], width));
       if (width == Vec::width)

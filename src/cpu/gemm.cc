@@ -21,6 +21,19 @@ constexpr int64_t tiles_together = 16;
 /// Multiplications below which another thread is not worth waking.
 constexpr int64_t least_work = int64_t{1} << 17;
 
+/// Floats that are packed between two questions whether to stop.
+constexpr int64_t packed_in_one_go = int64_t{1} << 18;
+
+/// Packs k in pieces, asking in between: rows or columns may be very long. f(k0, length).
+template <class F>
+void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
+  const int64_t step = std::max(a_block, packed_in_one_go / std::max<int64_t>(1, width) / a_block * a_block);
+  for (int64_t k0 = 0; k0 < k; k0 += step) {
+    workers.poll();
+    f(k0, std::min(step, k - k0));
+  }
+}
+
 /// k in blocks of equal length, at most k_block.
 int64_t k_step(int64_t k) {
   const int64_t blocks = std::max<int64_t>(1, (k + k_block - 1) / k_block);
@@ -70,22 +83,15 @@ std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64
   return {t, q};
 }
 
-/// Floats that are packed between two polls, and that are worth another thread.
-constexpr int64_t packed_between_polls = int64_t{1} << 16;
-
 /// Calls pack(strip, k0, length) for every strip of `width` rows or columns and all of its k, in whole
 /// blocks.
 template <class F>
 void share_packing(Workers& workers, int64_t strips, int64_t width, int64_t k, F&& pack) {
-  const int64_t step = blocked(packed_between_polls / width);
   auto work = [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip)
-      for (int64_t k0 = 0; k0 < k; k0 += step) {
-        workers.poll();
-        pack(strip, k0, std::min(step, k - k0));
-      }
+      pack_pieces(k, width, workers, [&](int64_t k0, int64_t length) { pack(strip, k0, length); });
   };
-  workers.parallel(strips, std::max<int64_t>(1, packed_between_polls / (width * (k + 1))), work);
+  workers.parallel(strips, std::max<int64_t>(1, packed_in_one_go / (width * (k + 1))), work);
 }
 
 /// Rows [r0, r1) and columns [c0, c1) of one product are final.
@@ -177,18 +183,23 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
 
       auto pack = [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          c.poll();
           const int64_t product = i / (tiles + b_panels), j = i % (tiles + b_panels);
           if (j < tiles) {
             const int64_t row = cut.tiles.begin(t0 + j);
-            const float* a = a_of(first + product) + row * p.a.row;
-            g.pack_a(packed_a + product * cut.a_size + (row - row0) * blocked(p.k), {a, p.a.row, p.a.column},
-                     cut.tiles.rows(t0 + j), p.k, p.alpha);
+            const int64_t rows = cut.tiles.rows(t0 + j);
+            const float* const a = a_of(first + product) + row * p.a.row;
+            float* const to = packed_a + product * cut.a_size + (row - row0) * blocked(p.k);
+            pack_pieces(p.k, rows, c, [&](int64_t k0, int64_t length) {
+              g.pack_a(to + k0 * rows, {a + k0 * p.a.column, p.a.row, p.a.column}, rows, length, p.alpha);
+            });
           } else {
             const int64_t panel = in_place + j - tiles, column = panel * g.panel_columns;
-            g.pack_b(packed_b + product * cut.b_size + (j - tiles) * g.panel_columns * p.k,
-                     {b_of(first + product) + column * p.b.column, p.b.row, p.b.column}, p.k,
-                     std::min(g.panel_columns, p.n - column));
+            const float* const b = b_of(first + product) + column * p.b.column;
+            float* const to = packed_b + product * cut.b_size + (j - tiles) * g.panel_columns * p.k;
+            pack_pieces(p.k, g.panel_columns, c, [&](int64_t k0, int64_t length) {
+              g.pack_b(to + k0 * g.panel_columns, {b + k0 * p.b.row, p.b.row, p.b.column}, length,
+                       std::min(g.panel_columns, p.n - column));
+            });
           }
         }
       };

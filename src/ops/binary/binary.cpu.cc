@@ -70,7 +70,7 @@ std::optional<Pointwise> describe_power(const Pow&, const KernelRequest& r) {
       exponent && exponent->size() == 1 && r.inputs[0].shape && exponent->rank() <= r.inputs[0].shape->size();
   const auto function = single ? power(*cpu::floats(*exponent)) : std::nullopt;
   if (!function) return std::nullopt;
-  return Pointwise::unary(*function, 1);
+  return Pointwise::unary(*function, 1, -0.0f);
 }
 
 template <Isa isa>

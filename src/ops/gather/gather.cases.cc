@@ -24,6 +24,11 @@ void cases_gather(CaseTable& t) {
       .input<float>({3, 0}, {})
       .input<int64_t>({2}, {2, 0})
       .expect<float>({2, 0}, {});
+  t.add("Gather", "many rows of nothing")
+      .input<float>({int64_t{1} << 50, 3, 0}, {})
+      .input<int64_t>({2}, {2, 0})
+      .attribute("axis", int64_t{1})
+      .expect<float>({int64_t{1} << 50, 2, 0}, {});
   t.add("Gather", "embedding")
       .random(DataType::float32, {1000, 64})
       .random(DataType::int64, {4, 17}, 0, 1000);

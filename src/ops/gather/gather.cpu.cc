@@ -19,7 +19,9 @@ constexpr int64_t piece_bytes = 65536;
 void run(const Gather& op, KernelContext& c) {
   const Tensor &in = c.in(0), &indices = c.in(1);
   const size_t axis = axis_of(op.axis, in.rank());
-  const int64_t size = in.dim(axis), count = indices.size(), outer = count_between(in.shape(), 0, axis);
+  const int64_t size = in.dim(axis), count = indices.size();
+  int64_t outer = count_between(in.shape(), 0, axis);
+  if (c.out(0).size() == 0) outer = std::min<int64_t>(outer, 1);  // only the indices are looked at
   const int64_t slice =
       count_between(in.shape(), axis + 1, in.rank()) * static_cast<int64_t>(cpu::element_bytes(in));
   const char* const from = static_cast<const char*>(in.data());
@@ -30,7 +32,11 @@ void run(const Gather& op, KernelContext& c) {
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
       const int64_t index = checked_index(c, index_at(indices, k), size);
-      std::memcpy(to + i * slice, from + (o * size + index) * slice, static_cast<size_t>(slice));
+      const char* const chosen = from + (o * size + index) * slice;
+      if (slice <= piece_bytes)
+        std::memcpy(to + i * slice, chosen, static_cast<size_t>(slice));
+      else
+        Poller(c).copy(chosen, slice, to + i * slice);
       if (++k == count) {
         k = 0;
         ++o;

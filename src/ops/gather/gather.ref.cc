@@ -12,6 +12,7 @@ void gather(const Gather& op, KernelContext& c) {
   const int64_t size = in.dim(axis), inner = row_major(in.shape())[axis];
   int64_t outer = 1;
   for (size_t a = 0; a < axis; ++a) outer *= in.dim(a);
+  if (out.size() == 0) outer = std::min<int64_t>(outer, 1);  // only the indices are looked at
   Poller poll(c);
   move_elements(in, out, [&]<class T>(std::span<const T> from, std::span<T> to) {
     T* at = to.data();
@@ -19,7 +20,7 @@ void gather(const Gather& op, KernelContext& c) {
       for (int64_t i = 0; i < indices.size(); ++i) {
         poll.did(1);
         const int64_t index = checked_index(c, index_at(indices, i), size);
-        if (to.empty()) continue;  // a later axis of size 0: only the indices are looked at
+        if (to.empty()) continue;
         poll.copy(from.data() + (o * size + index) * inner, inner, at);
         at += inner;
       }

@@ -117,12 +117,14 @@ void for_samples(const GridSample& op, const Tensor& image, const Tensor& grid, 
              [&](int64_t begin, int64_t end) {
                Poller poll(c);
                for (int64_t s = begin; s < end; ++s) {
-                 poll.did(64 + 64 * g.channels);
+                 poll.did(64);
                  const auto taps = grid.type() == DataType::float64 ? sample_taps<double>(op, g, grid, s)
                                                                     : sample_taps<float>(op, g, grid, s);
                  const int64_t n = s / g.samples;
-                 for (int64_t channel = n * g.channels; channel < (n + 1) * g.channels; ++channel)
+                 for (int64_t channel = n * g.channels; channel < (n + 1) * g.channels; ++channel) {
+                   poll.did(64);
                    f(channel * g.area(), channel * g.samples + s % g.samples, taps, g);
+                 }
                }
              });
 }

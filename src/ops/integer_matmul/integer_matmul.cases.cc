@@ -80,6 +80,16 @@ void cases_integer_matmul(CaseTable& t) {
       .input<float>({}, {0.75f})
       .input<uint8_t>({}, {100})
       .expect<uint8_t>({2, 2}, {98, 99, 99, 99});
+  t.add("QLinearMatMul", "nothing to sum, scales of rows and columns")
+      .input<uint8_t>({2, 0}, {})
+      .input<float>({2}, {0.25f, 0.5f})
+      .input<uint8_t>({2}, {5, 6})
+      .input<uint8_t>({0, 3}, {})
+      .input<float>({3}, {0.5f, 0.125f, 1})
+      .input<uint8_t>({3}, {1, 2, 3})
+      .input<float>({}, {0.75f})
+      .input<uint8_t>({}, {100})
+      .expect<uint8_t>({2, 3}, {100, 100, 100, 100, 100, 100});
   t.add("QLinearMatMul", "ties go to the even neighbour before the zero point is added")
       .input<uint8_t>({3, 1}, {1, 3, 5})
       .input<float>({}, {0.5f})

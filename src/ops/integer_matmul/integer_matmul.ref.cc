@@ -16,11 +16,16 @@ class Quantization {
  public:
   Quantization(const Tensor* p, const Shape& data, QuantizedAlong along, double fallback, KernelContext& c)
       : data_(data), strides_(data.size(), 0), values_(c.scratch()) {
-    if (!p) {
+    if (!p || count_of(data) == 0) {  // of no elements none has one of its own
       values_.push_back(fallback);
       return;
     }
-    for (int64_t i = 0; i < p->size(); ++i) values_.push_back(load_double(*p, i));
+    values_.resize(static_cast<size_t>(p->size()));
+    Poller poll(c);
+    for (int64_t i = 0; i < p->size(); ++i) {
+      poll.did(4);
+      values_[static_cast<size_t>(i)] = load_double(*p, i);
+    }
     if (values_.size() == 1) return;
     Shape shape = p->shape();
     if (shape.size() == 1 && along == QuantizedAlong::rows && data.size() > 1) shape.push_back(1);
@@ -50,9 +55,12 @@ const Tensor* optional_input(KernelContext& c, size_t i) { return c.has(i) ? &c.
 Tensor centred(const Tensor& q, const Quantization& zero_point, KernelContext& c) {
   Tensor x = temporary(c, DataType::float32, q.shape());
   for_type(q.type(), quantized_types, [&]<class T> {
-    for (size_t i = 0; i < x.as<float>().size(); ++i)
-      x.as<float>()[i] = static_cast<float>(Element<T>::load(q.as<T>()[i])) -
-                         static_cast<float>(zero_point.at(static_cast<int64_t>(i)));
+    const T* from = q.as<T>().data();
+    float* to = x.as<float>().data();
+    Poller(c).pieces(q.size(), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        to[i] = static_cast<float>(Element<T>::load(from[i])) - static_cast<float>(zero_point.at(i));
+    });
   });
   return x;
 }
@@ -61,12 +69,15 @@ Tensor centred_filters(const Tensor& w, const Tensor* zero_point, KernelContext&
   Tensor x = temporary(c, DataType::float32, w.shape());
   const int64_t filter = w.dim(0) ? w.size() / w.dim(0) : 0;
   for_type(w.type(), quantized_types, [&]<class T> {
-    for (int64_t i = 0; i < w.size(); ++i) {
-      const double zero =
-          !zero_point ? 0 : load_double(*zero_point, zero_point->size() == 1 ? 0 : i / filter);
-      x.as<float>()[static_cast<size_t>(i)] =
-          static_cast<float>(Element<T>::load(w.as<T>()[static_cast<size_t>(i)])) - static_cast<float>(zero);
-    }
+    const T* from = w.as<T>().data();
+    float* to = x.as<float>().data();
+    Poller(c).pieces(w.size(), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const double zero =
+            !zero_point ? 0 : load_double(*zero_point, zero_point->size() == 1 ? 0 : i / filter);
+        to[i] = static_cast<float>(Element<T>::load(from[i])) - static_cast<float>(zero);
+      }
+    });
   });
   return x;
 }
@@ -75,7 +86,9 @@ Tensor centred_filters(const Tensor& w, const Tensor* zero_point, KernelContext&
 int32_t wrapped(double sum) { return static_cast<int32_t>(static_cast<int64_t>(sum)); }
 
 void check_scale(KernelContext& c, size_t input, bool divides) {
+  Poller poll(c);
   for (int64_t i = 0; i < c.in(input).size(); ++i) {
+    poll.did(4);
     const double s = load_double(c.in(input), i);
     if (!std::isfinite(s) || (divides && s == 0))
       c.fail(Code::run_bad_value, divides ? "a finite scale other than 0" : "a finite scale",

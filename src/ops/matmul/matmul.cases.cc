@@ -32,6 +32,10 @@ void cases_matmul(CaseTable& t) {
       .input<float>({0, 3}, {})
       .input<float>({3, 2}, {1, -2, 3, 0, 0, 1})
       .expect<float>({0, 2}, {});
+  t.add("MatMul", "many empty matrices")
+      .input<double>({int64_t{1} << 50, 0, 3}, {})
+      .input<double>({3, 2}, {1, -2, 3, 0, 0, 1})
+      .expect<double>({int64_t{1} << 50, 0, 2}, {});
   t.add("MatMul", "double")
       .input<double>({2, 3}, {0, 1, -2, -2, 2, -1})
       .input<double>({3, 2}, {1, -2, 3, 0, 0, 1})

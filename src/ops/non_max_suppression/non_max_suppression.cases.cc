@@ -58,6 +58,11 @@ void cases_non_max_suppression(CaseTable& t) {
                                 0, 10, 1, 11, 0, 10.125f, 1, 11.125f, 0, 100,     1, 101})
       .input<float>({1, 1, 6}, {0.875f, 0.75f, 0.625f, 0.9375f, 0.5f, 0.25f})
       .expect<int64_t>({0, 3}, {});
+  t.add("NonMaxSuppression", "many batches without boxes")
+      .input<float>({int64_t{1} << 50, 0, 4}, {})
+      .input<float>({int64_t{1} << 50, 1, 0}, {})
+      .input<int64_t>({1}, {3})
+      .expect<int64_t>({0, 3}, {});
   t.add("NonMaxSuppression", "equal scores: the first box")
       .input<float>({1, 3, 4}, {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1})
       .input<float>({1, 1, 3}, {0.5f, 0.5f, 0.5f})

@@ -51,24 +51,27 @@ void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) {
   const float iou_threshold = iou ? iou->as<float>()[0] : 0;
   if (!(iou_threshold >= 0 && iou_threshold <= 1))
     c.fail(Code::run_bad_value, "iou_threshold in [0, 1]", std::to_string(iou_threshold));
-  const int64_t count = boxes.dim(1), classes = scores.dim(1);
+  const int64_t classes = scores.dim(1), count = scores.size() == 0 ? 0 : scores.dim(2);
 
   Poller poll(c);
-  std::vector<std::array<int64_t, 3>> selected;
-  for (int64_t batch = 0; batch < boxes.dim(0); ++batch)
+  std::pmr::vector<int64_t> candidates(c.scratch());
+  std::pmr::vector<Box> kept(c.scratch());
+  std::pmr::vector<std::array<int64_t, 3>> selected(c.scratch());
+  const int64_t batches = limit == 0 || count == 0 ? 0 : boxes.dim(0);
+  for (int64_t batch = 0; batch < batches; ++batch)
     for (int64_t kind = 0; kind < classes; ++kind) {
       const float* score = scores.as<float>().data() + (batch * classes + kind) * count;
-      std::vector<int64_t> candidates;
+      candidates.clear();
+      kept.clear();
       for (int64_t i = 0; i < count; ++i) {
         poll.did(1);
         if (!std::isnan(score[i]) && (!least_score || score[i] > least_score->as<float>()[0]))
           candidates.push_back(i);
       }
-      std::stable_sort(candidates.begin(), candidates.end(), [&](int64_t a, int64_t b) {
+      std::sort(candidates.begin(), candidates.end(), [&](int64_t a, int64_t b) {
         poll.did(1);
-        return score[a] > score[b];
+        return score[a] > score[b] || (score[a] == score[b] && a < b);
       });
-      std::vector<Box> kept;
       for (int64_t i : candidates) {
         if (static_cast<int64_t>(kept.size()) == limit) break;
         poll.did(1);
@@ -83,8 +86,10 @@ void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) {
       }
     }
   const auto to = c.out(0, DataType::int64, {static_cast<int64_t>(selected.size()), 3}).as<int64_t>();
-  for (size_t i = 0; i < selected.size(); ++i)
+  for (size_t i = 0; i < selected.size(); ++i) {
+    poll.did(3);
     std::copy(selected[i].begin(), selected[i].end(), to.begin() + static_cast<std::ptrdiff_t>(3 * i));
+  }
 }
 
 }  // namespace

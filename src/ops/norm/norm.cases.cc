@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "ops/cases.h"
@@ -5,6 +6,13 @@
 namespace lathe {
 
 void cases_norm(CaseTable& t) {
+  t.add("BatchNormalization", "many images without pixels")
+      .input<float>({int64_t{1} << 50, 2, 0}, {})
+      .input<float>({2}, {1, 2})
+      .input<float>({2}, {1, 2})
+      .input<float>({2}, {1, 2})
+      .input<float>({2}, {1, 2})
+      .expect<float>({int64_t{1} << 50, 2, 0}, {});
   t.add("BatchNormalization", "4-d")
       .input<float>({2, 2, 1, 3}, {-2, -3, 1, -3, -3, -3, 0, 1, -1, -2, -1, -3})
       .input<float>({2}, {-3, 2})
@@ -73,6 +81,11 @@ void cases_norm(CaseTable& t) {
       .as_constant()
       .random(DataType::float32, {64}, 0.5, 2)
       .as_constant();
+  t.add("InstanceNormalization", "many images without pixels")
+      .input<float>({int64_t{1} << 50, 2, 0}, {})
+      .input<float>({2}, {1, 2})
+      .input<float>({2}, {1, 2})
+      .expect<float>({int64_t{1} << 50, 2, 0}, {});
   t.add("InstanceNormalization", "4-d")
       .input<float>({2, 2, 2, 2}, {0, -1, 1, -1, -2, 1, 0, 3, -1, -3, 3, -3, 2, -1, -1, 0})
       .input<float>({2}, {-3, 2})
@@ -98,6 +111,12 @@ void cases_norm(CaseTable& t) {
       .random(DataType::float32, {1, 16, 32, 32})
       .random(DataType::float32, {16})
       .random(DataType::float32, {16});
+  t.add("LayerNormalization", "rows of nothing")
+      .input<float>({2, 0}, {})
+      .input<float>({0}, {})
+      .expect<float>({2, 0}, {})
+      .expect<float>({2, 1}, {NAN, NAN})
+      .expect<float>({2, 1}, {NAN, NAN});
   t.add("LayerNormalization", "last axis")
       .input<float>({2, 4}, {-2, 2, 1, -3, -2, 0, 1, -2})
       .input<float>({4}, {-1, 3, 2, -2})

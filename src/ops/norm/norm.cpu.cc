@@ -2,11 +2,14 @@
 // inference kind.
 #include "ops/norm/norm.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
 #include "cpu/rows.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
@@ -64,6 +67,10 @@ void layer(const LayerNormalization& op, KernelContext& c) {
   r.epsilon = op.epsilon;
   r.mean = wanted(c, 1);
   r.inverse = wanted(c, 2);
+  // Rows of no elements have no statistics.
+  for (size_t i : {1, 2})
+    if (float* const to = wanted(c, i); to && r.n == 0)
+      Poller(c).fill(to, c.out(i).size(), std::numeric_limits<float>::quiet_NaN());
   cpu::normalize(isa, r, c);
 }
 
@@ -79,6 +86,7 @@ void root_mean_square(const Op& op, KernelContext& c) {
 template <Isa isa>
 void instance(const InstanceNormalization& op, KernelContext& c) {
   const Tensor& x = c.in(0);
+  if (x.size() == 0) return;
   cpu::normalize(isa,
                  {.x = floats(x),
                   .y = floats(c.out(0)),
@@ -102,6 +110,7 @@ Verdict ask_batch(const BatchNormalization& op, const KernelRequest& r) {
 template <Isa isa>
 void batch(const BatchNormalization& op, KernelContext& c) {
   const Tensor& x = c.in(0);
+  if (x.size() == 0) return;
   const int64_t channels = x.dim(1), pixels = product(x.shape(), 2);
   const float *scale = floats(c, 1), *bias = floats(c, 2), *mean = floats(c, 3), *variance = floats(c, 4);
   const float* from = floats(x);

@@ -87,7 +87,7 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
       Poller poll(c);
       std::pmr::vector<T> all(static_cast<size_t>(batch * plane), c.scratch());
       for (int64_t channel = 0; channel < channels; ++channel) {
-        for (int64_t n = 0; n < batch; ++n)
+        for (int64_t n = 0; n < batch && plane > 0; ++n)
           poll.copy(x.as<T>().data() + (n * channels + channel) * plane, plane, all.data() + n * plane);
         const Statistics s = statistics_of(all.data(), batch * plane, poll);
         mean.as<double>()[static_cast<size_t>(channel)] = s.mean;
@@ -96,11 +96,14 @@ void batch_normalization(const BatchNormalization& op, KernelContext& c) {
     });
     const Tensor* now[] = {&mean, &variance};
     const double momentum = static_cast<double>(op.momentum);
+    Poller poll(c);
     for (size_t i = 0; i < 2; ++i) {
       if (!c.wants(i + 1)) continue;
-      for (int64_t k = 0; k < channels; ++k)
+      for (int64_t k = 0; k < channels; ++k) {
+        poll.did(4);
         store_double(c.out(i + 1), k,
                      load_double(before[i], k) * momentum + load_double(*now[i], k) * (1 - momentum));
+      }
     }
   }
   for_each_run(c, plane, [&]<class T>(const T* from, T* to, int64_t run, Poller& poll) {
@@ -151,8 +154,11 @@ size_t first_axis(int64_t axis, const Shape& x) {
 Tensor* statistics_output(KernelContext& c, size_t i, int64_t length) {
   if (!c.wants(i)) return nullptr;
   Tensor& out = c.out(i);
-  for (int64_t k = 0; length == 0 && k < out.size(); ++k)
+  Poller poll(c);
+  for (int64_t k = 0; length == 0 && k < out.size(); ++k) {
+    poll.did(4);
     store_double(out, k, std::numeric_limits<double>::quiet_NaN());
+  }
   return &out;
 }
 
@@ -225,12 +231,13 @@ void lrn(const Lrn& op, KernelContext& c) {
     const int64_t channel = run % channels;
     const int64_t first = std::max(-channel, -before), last = std::min(channels - 1 - channel, after);
     for (int64_t i = 0; i < plane; ++i) {
-      poll.did(last - first + 1);
       double squares = 0;
-      for (int64_t k = first; k <= last; ++k) {
-        const double v = static_cast<double>(from[i + k * plane]);
-        squares += v * v;
-      }
+      poll.pieces(last - first + 1, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t k = first + begin; k < first + end; ++k) {
+          const double v = static_cast<double>(from[i + k * plane]);
+          squares += v * v;
+        }
+      });
       const double base = static_cast<double>(op.bias) +
                           static_cast<double>(op.alpha) / static_cast<double>(op.size) * squares;
       to[i] = static_cast<T>(static_cast<double>(from[i]) / std::pow(base, static_cast<double>(op.beta)));

@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "ops/cases.h"
 
 namespace lathe {
@@ -31,6 +33,10 @@ void cases_pad(CaseTable& t) {
       .absent()
       .input<int64_t>({1}, {-1})
       .expect<float>({2, 2}, {0, 1, 0, 2});
+  t.add("Pad", "cut_beyond_all_sizes")
+      .input<float>({2}, {1, 2})
+      .input<int64_t>({2}, {INT64_MIN, INT64_MAX})
+      .expect<float>({1}, {0});
   t.add("Pad", "opset_2")
       .at_opset(2)
       .input<float>({2}, {1, 2})

@@ -82,12 +82,14 @@ void run(const Pad& op, KernelContext& c) {
     if (size == 0)
       c.fail(Code::run_bad_value, "elements to repeat in mode " + op.mode,
              "an axis of size " + std::to_string(in.dim(axis)));
-    for (int64_t i = 0; i < out.dim(axis); ++i) {
-      const int64_t at = i - m.at[axis];
-      if (at >= 0 && at < size) continue;
-      const int64_t source = op.mode == "edge" ? std::clamp<int64_t>(at, 0, size - 1) : mirrored(at, size);
-      copy_line(out, m, axis, m.at[axis] + source, i, c);
-    }
+    const auto grow = [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t source = op.mode == "edge" ? std::clamp<int64_t>(at, 0, size - 1) : mirrored(at, size);
+        copy_line(out, m, axis, m.at[axis] + source, m.at[axis] + at, c);
+      }
+    };
+    grow(-m.at[axis], 0);
+    grow(size, out.dim(axis) - m.at[axis]);
   }
 }
 

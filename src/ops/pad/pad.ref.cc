@@ -7,21 +7,24 @@ namespace {
 std::pmr::vector<int64_t> pad_sources(const std::string& mode, int64_t size, int64_t begin, int64_t end,
                                       KernelContext& c) {
   std::pmr::vector<int64_t> from(static_cast<size_t>(plus(plus(size, begin), end)), c.scratch());
+  Poller poll(c);
   if (mode == "constant") {
     for (size_t i = 0; i < from.size(); ++i) {
-      const int64_t at = minus(static_cast<int64_t>(i), begin);
+      poll.did(1);
+      const int64_t at = begin < -size ? size : static_cast<int64_t>(i) - begin;
       from[i] = at >= 0 && at < size ? at : -1;
     }
     return from;
   }
   // What negative pads leave is what the others repeat.
-  const int64_t first = begin < 0 ? minus(0, begin) : 0;
-  const int64_t left = minus(size, plus(first, end < 0 ? minus(0, end) : 0));
+  const auto cut = [&](int64_t pad) { return pad < -size ? size : std::max<int64_t>(0, -pad); };
+  const int64_t first = cut(begin), left = size - first - cut(end);
   if (left <= 0 && !from.empty())
     c.fail(Code::run_bad_value, "elements to repeat in mode " + mode,
            "an axis of size " + std::to_string(size));
   for (size_t i = 0; i < from.size(); ++i) {
-    int64_t at = minus(static_cast<int64_t>(i), std::max<int64_t>(begin, 0));
+    poll.did(1);
+    int64_t at = static_cast<int64_t>(i) - std::max<int64_t>(begin, 0);
     if (mode == "edge") {
       at = std::clamp<int64_t>(at, 0, left - 1);
     } else if (mode == "wrap") {
@@ -44,10 +47,13 @@ void pad(const Pad& op, KernelContext& c) {
   if (out.size() == 0) return;
   const Shape strides = row_major(in.shape());
   IndexTables sources(c.scratch());
+  Poller poll(c);
   for (size_t a = 0; a < in.rank(); ++a) {
     sources.push_back(pad_sources(op.mode, in.dim(a), begin[a], end[a], c));
-    for (int64_t& at : sources[a])
+    for (int64_t& at : sources[a]) {
+      poll.did(1);
       if (at > 0) at *= strides[a];
+    }
   }
   Tensor fill = in.type() == DataType::string ? Tensor(in.type(), {}) : temporary(c, in.type(), {});
   if (c.has(2) && c.in(2).size() > 0)

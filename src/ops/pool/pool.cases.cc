@@ -89,6 +89,10 @@ void cases_pool(CaseTable& t) {
       .attribute("kernel_shape", std::vector<int64_t>{3, 3})
       .attribute("strides", std::vector<int64_t>{2, 2})
       .attribute("pads", std::vector<int64_t>{1, 1, 1, 1});
+  t.add("MaxPool", "wider than the rows kept in scratch")
+      .random(DataType::float32, {1, 2, 2, 70001})
+      .attribute("kernel_shape", std::vector<int64_t>{2, 3})
+      .attribute("dilations", std::vector<int64_t>{1, 2});
   t.add("AveragePool", "2-d")
       .input<float>({1, 2, 4, 4}, {1, -3, -1, -1, -2, -2, 0,  3,  2,  0, 3, 1,  -1, 2,  0,  -2,
                                    2, 1,  -1, 1,  0,  3,  -3, -3, -1, 3, 3, -3, 1,  -3, -3, 0})
@@ -129,6 +133,17 @@ void cases_pool(CaseTable& t) {
       .attribute("kernel_shape", std::vector<int64_t>{2, 2})
       .attribute("dilations", std::vector<int64_t>{2, 2})
       .expect<float>({1, 1, 3, 3}, {-1, 0.25f, 1, 0.25f, -1, -0.5f, 0, 0.25f, 0});
+  t.add("AveragePool", "dilated windows that only see padding")
+      .input<float>({1, 1, 3}, {1, 2, 4})
+      .attribute("kernel_shape", std::vector<int64_t>{2})
+      .attribute("dilations", std::vector<int64_t>{5})
+      .attribute("pads", std::vector<int64_t>{3, 3})
+      .expect<float>({1, 1, 4}, {4, 0, 0, 1});
+  t.add("AveragePool", "wider than the rows kept in scratch")
+      .random(DataType::float32, {1, 2, 3, 70001})
+      .attribute("kernel_shape", std::vector<int64_t>{3, 3})
+      .attribute("strides", std::vector<int64_t>{1, 2})
+      .attribute("pads", std::vector<int64_t>{1, 1, 1, 1});
   t.add("AveragePool", "same upper")
       .input<float>({1, 1, 4, 4}, {-1, -3, 3, -1, -1, 1, 1, 2, 3, 1, -1, -1, 3, 3, -1, -1})
       .attribute("kernel_shape", std::vector<int64_t>{3, 3})
@@ -161,6 +176,13 @@ void cases_pool(CaseTable& t) {
       .attribute("p", int64_t{1})
       .attribute("pads", std::vector<int64_t>{1, 1, 1, 1})
       .expect<float>({1, 1, 4, 4}, {1, 1, 3, 3, 3, 5, 7, 5, 3, 5, 5, 3, 1, 1, 1, 1});
+  t.add("LpPool", "ceil mode leaves out a window in the padding")
+      .input<float>({1, 1, 2}, {-3, 2})
+      .attribute("kernel_shape", std::vector<int64_t>{1})
+      .attribute("strides", std::vector<int64_t>{2})
+      .attribute("ceil_mode", int64_t{1})
+      .attribute("pads", std::vector<int64_t>{0, 1})
+      .expect<float>({1, 1, 1}, {3});
   t.add("LpPool", "opset 1")
       .input<float>({1, 1, 3, 3}, {-1, 0, -3, -2, -2, -2, 1, 0, 1})
       .attribute("kernel_shape", std::vector<int64_t>{2, 2})

@@ -16,22 +16,19 @@ void lp_pool_2_from_1(UpgradeContext& u) {
   u.node().attributes.set("p", static_cast<int64_t>(p));
 }
 
-/// Before version 22 windows that begin in the padding at the end counted, as ceil_mode makes them.
+/// Before version 22 windows that begin in the padding at the end counted, as ceil_mode makes them. Sizes
+/// that only a run knows must leave no room for such a window.
 bool pool_before_22(RewriteContext& c) {
-  const Attributes& a = c.node().attributes;
-  if (a.get<int64_t>("ceil_mode", 0) == 0 || a.get<std::string>("auto_pad", "NOTSET") != "NOTSET")
-    return true;
-  const auto &x = c.input_type(0).shape, &y = c.type(c.node().outputs[0]).shape;
-  using Ints = std::vector<int64_t>;
-  const Ints kernel = a.get<Ints>("kernel_shape", {});
-  const size_t axes = kernel.size();
-  const Ints pads = a.get<Ints>("pads", Ints(2 * axes, 0)), strides = a.get<Ints>("strides", Ints(axes, 1)),
-             dilations = a.get<Ints>("dilations", Ints(axes, 1));
-  for (size_t i = 0; x && y && i < axes; ++i) {
-    const auto in = known((*x)[i + 2]), out = known((*y)[i + 2]);
-    if (!in || !out) continue;
-    const int64_t room = *in + pads[i] + pads[i + axes] - (kernel[i] - 1) * dilations[i] - 1;
-    if (ceil_div(room, strides[i]) + 1 != *out) return false;
+  const auto pool = decode<Pooling>(c.node().attributes);
+  const Windowing& window = pool.window;
+  if (!window.ceil_mode || !window.explicit_pads()) return true;
+  const auto x = c.input_type(0).shape, y = c.type(c.node().outputs[0]).shape;
+  for (size_t i = 0; i < pool.kernel_shape.size(); ++i) {
+    const int64_t reach = window.reach(i, pool.kernel_shape[i]);
+    if (window.pad_end(i) + window.stride(i) <= reach) continue;
+    if (!x || !y) return false;
+    const Dim padded = (*x)[i + 2] + Dim(window.pad_begin(i) + window.pad_end(i));
+    if (!(ceil_div(padded - Dim(reach), Dim(window.stride(i))) + Dim(1) == (*y)[i + 2])) return false;
   }
   return true;
 }
@@ -105,7 +102,8 @@ void declare_pool(SchemaCatalog& c) {
                "dilations: ints, strides: ints, kernel_shape: ints!} [T: @float]")
       .version(22,
                "(X: T) -> (Y: T) {p: int = 2, pads: ints, auto_pad: string = 'NOTSET', ceil_mode: int = 0, "
-               "dilations: ints, strides: ints, kernel_shape: ints!} [T: @float_13]")
+               "dilations: ints, strides: ints, kernel_shape: ints!} [T: @float_13]",
+               nullptr, pool_before_22)
       .rule<LpPool>()
       .contract(sums);
   c.add("GlobalAveragePool")

@@ -7,6 +7,7 @@
 #include "cpu/ask.h"
 #include "cpu/conv.h"
 #include "cpu/rows.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
@@ -67,12 +68,16 @@ void max_pool(const MaxPool& op, KernelContext& c) {
       c.workspace(cpu::planes_workspace(s, c.threads())), c);
 }
 
-/// 1 / the number of elements that each window of an axis counts.
-void factors(const AveragePool& op, const WindowAxis& axis, float* to) {
-  for (int64_t o = 0; o < axis.out; ++o) {
-    const int64_t n = op.count_include_pad ? axis.count_padded(o) : axis.end_inside(o) - axis.first_inside(o);
-    to[o] = 1.0f / static_cast<float>(std::max<int64_t>(n, 0));
-  }
+/// 1 / the number of elements that each window of an axis counts; 0 for one that counts none: dilated over
+/// few elements, its taps may all be padding.
+void factors(const AveragePool& op, const WindowAxis& axis, float* to, KernelContext& c) {
+  Poller(c).pieces(axis.out, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const int64_t n =
+          op.count_include_pad ? axis.count_padded(o) : axis.end_inside(o) - axis.first_inside(o);
+      to[o] = n > 0 ? 1.0f / static_cast<float>(n) : 0.0f;
+    }
+  });
 }
 
 size_t factor_bytes(const cpu::ConvShape& s) {
@@ -97,10 +102,10 @@ void average_pool(const AveragePool& op, KernelContext& c) {
       static_cast<float*>(c.workspace(factor_bytes(s) + cpu::planes_workspace(s, c.threads())));
   float* const columns = rows + s.out[1];
   if (axes.size() > 1)
-    factors(op, axes[0], rows);
+    factors(op, axes[0], rows, c);
   else
     rows[0] = 1;
-  factors(op, axes.back(), columns);
+  factors(op, axes.back(), columns, c);
   cpu::planes(cpu::conv_kernels(isa).weighted_sum,
               {.shape = s, .x = floats(x), .row_factor = rows, .column_factor = columns, .y = floats(y)},
               rows + factor_bytes(s) / sizeof(float), c);

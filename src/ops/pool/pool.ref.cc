@@ -221,7 +221,7 @@ void max_unpool(const MaxUnpool& op, KernelContext& c) {
   Shape shape = implied;
   if (c.has(2)) {
     shape.clear();
-    for (int64_t d : to_ints(c.in(2))) shape.push_back(d);
+    for (int64_t d : integers_of(c.in(2), c)) shape.push_back(d);
   }
   Tensor& y = c.out(0, x.type(), shape);
   const int64_t count = checked_count(implied, x.type(), "the unpooled output");

@@ -61,6 +61,19 @@ void cases_quantize(CaseTable& t) {
       .expect<uint8_t>({2}, {0, 0})
       .expect<float>({}, {0.00392156886f})
       .expect<uint8_t>({}, {0});
+  t.add("DynamicQuantizeLinear", "infinities")
+      .input<float>({3}, {-INFINITY, 0, 1})
+      .expect<uint8_t>({3}, {0, 0, 0})
+      .expect<float>({}, {INFINITY})
+      .expect<uint8_t>({}, {0});
+  t.add("DequantizeLinear", "a scale of one element, written for an axis")
+      .input<int8_t>({2, 2}, {1, 4, -3, 0})
+      .input<float>({1}, {0.5f})
+      .as_constant()
+      .input<int8_t>({1}, {2})
+      .as_constant()
+      .attribute("axis", int64_t{0})
+      .expect<float>({2, 2}, {-0.5f, 1, -2.5f, -1});
   t.add("QuantizeLinear", "activations")
       .random(DataType::float32, {1, 32, 14, 14}, -3, 3)
       .input<float>({}, {0.02f})

@@ -11,6 +11,10 @@ DataType quantized_type(const Node& n, std::span<const ValueType> in) {
   const DataType zero = in.size() > 2 ? in[2].elem : DataType::undefined;
   if (wanted == 0) return in.size() > 2 && in[2].known() ? zero : DataType::uint8;
   const DataType type = element_type(wanted, "output_dtype");
+  if (is_integer(type) ? bits_of(type) > 16
+                       : !is_float(type) || bits_of(type) > 8 || type == DataType::float8e8m0)
+    throw Error(Code::node_bad_attribute, "infer", "output_dtype to be a type to quantize to",
+                std::string(name_of(type)));
   if (zero != DataType::undefined && zero != type)
     throw Error(Code::node_bad_attribute, "infer",
                 "output_dtype to be the type of y_zero_point, " + std::string(name_of(zero)),
@@ -20,14 +24,29 @@ DataType quantized_type(const Node& n, std::span<const ValueType> in) {
 
 DataType dequantized_type(const Node& n, std::span<const ValueType> in) {
   const int64_t wanted = n.attributes.get<int64_t>("output_dtype", 0);
-  if (wanted != 0) return element_type(wanted, "output_dtype");
+  if (wanted != 0) {
+    const DataType type = element_type(wanted, "output_dtype");
+    if (type == DataType::float32 || type == DataType::float16 || type == DataType::bfloat16) return type;
+    throw Error(Code::node_bad_attribute, "infer", "output_dtype float, float16 or bfloat16",
+                std::string(name_of(type)));
+  }
   if (in[1].elem == DataType::float8e8m0)
     throw Error(Code::node_bad_attribute, "infer", "output_dtype, as the scale is float8e8m0", "none");
   return in[1].elem;
 }
 
-/// One scale for all elements.
-bool quantize_10_from_13(RewriteContext& c) { return rank_of(c.input_type(1)) == 0; }
+/// One scale for all elements, and a scalar: of what is written as a vector of one element, its element.
+bool quantize_10_from_13(RewriteContext& c) {
+  auto& inputs = c.node().inputs;
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] == no_id || rank_of(c.input_type(i)) == 0) continue;
+    const Tensor* t = c.constant(inputs[i]);
+    if (!t || t->size() != 1) return false;
+    inputs[i] = c.add_constant(t->reshaped({}), "scalar");
+  }
+  c.node().attributes.erase("axis");
+  return true;
+}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "ops/compute.h"
 #include "ops/elementwise/lanes.h"
 
 namespace lathe {
@@ -131,15 +132,14 @@ void dynamic_quantize_linear(const DynamicQuantizeLinear&, KernelContext& c) {
     high = std::max(high, x[i]);
   }
   const float scale = (high == low ? 1.0f : high - low) / 255.0f;
-  const float zero = std::nearbyint(std::clamp(0.0f - low / scale, 0.0f, 255.0f));
+  const auto zero = saturated<uint8_t>(static_cast<double>(0.0f - low / scale));  // of infinities: NaN
   if (c.wants(1)) c.out(1).as<float>()[0] = scale;
-  if (c.wants(2)) c.out(2).as<uint8_t>()[0] = static_cast<uint8_t>(zero);
+  if (c.wants(2)) c.out(2).as<uint8_t>()[0] = zero;
   if (!c.wants(0)) return;
   Tensor& out = c.out(0);
   parallel_blocks(c, out.size(), [&](int64_t first, int64_t n) {
     for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(first + n); ++i)
-      out.as<uint8_t>()[i] =
-          static_cast<uint8_t>(quantized_integer(x[i] / scale, static_cast<int64_t>(zero), DataType::uint8));
+      out.as<uint8_t>()[i] = static_cast<uint8_t>(quantized_integer(x[i] / scale, zero, DataType::uint8));
   });
 }
 
