@@ -92,6 +92,10 @@ void cases_unary(CaseTable& t) {
       .expect<bool>({3}, {true, false, false});
   t.add("Exp", "scalar").input<double>({}, {1}).expect<double>({}, {2.718281828459045});
   t.add("Exp", "empty").input<float>({0, 3}, {}).expect<float>({0, 3}, {});
+  t.add("Erf", "integers of version 9")
+      .input<int32_t>({5}, {-7, -1, 0, 1, 7})
+      .at_opset(9)
+      .expect<int32_t>({5}, {-1, 0, 0, 0, 1});
   t.add("Exp", "first version").input<float>({1}, {0}).at_opset(1).expect<float>({1}, {1});
   for (const char* op : {"Exp", "Tanh", "Erf", "Sin", "Neg", "Floor"}) {
     t.add(op, "odd length").random(DataType::float32, {3, 37}, -4, 4);

@@ -1,5 +1,6 @@
 #include "ops/unary/unary.h"
 
+#include "schema/downgrade.h"
 #include "schema/upgrade.h"
 
 namespace lathe {
@@ -126,7 +127,7 @@ void declare_unary(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("Erf")
       .version(9, "(input: T) -> (output: T) [T: @number]")
-      .version(13, "(input: T) -> (output: T) [T: @float_13]")
+      .version(13, "(input: T) -> (output: T) [T: @float_13]", integers_through_double, as_it_is)
       .rule<Erf>()
       .contract({.epsilons = 4});
   c.add("Not").version(1, "(X: T) -> (Y: T) [T: bool]").rule<Not>().contract({.exact = true});
