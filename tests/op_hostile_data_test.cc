@@ -1,9 +1,12 @@
 // Data that operators must refuse while they run: indices, lengths and scales that make no sense.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "lathe/lathe.h"
+#include "plan/plan_file.h"
 #include "support/case_model.h"
 #include "support/error_code.h"
 #include "support/model_builder.h"
@@ -147,6 +150,41 @@ TEST(HostileData, OutOfMemoryIsOverWithItsRun) {
   };
   EXPECT_EQ(run({int64_t{1} << 50, 0}), Code::run_out_of_memory);
   EXPECT_EQ(run({2, 0}), Code::none);
+}
+
+/// A case whose plan has lost the operands of its step.
+Code without_operands(const OpCase& c, const char* backend) {
+  onnx::Model m;
+  m.proto = model_of(c);
+  const BuildOptions options{.threads = 1, .backend = backend};
+  const auto file =
+      std::filesystem::path(LATHE_BINARY_DIR) / ("hostile." + std::to_string(getpid()) + ".lathe");
+  Engine::build(m, options).save(file);
+  Plan plan = load_plan(file);
+  plan.graphs[0].steps[0].inputs.clear();
+  plan.graphs[0].steps[0].packed.clear();
+  save_plan(plan, file);
+  const Code code = code_of([&] { Engine::load(file, options).create_context().run(inputs_of(c)); });
+  std::filesystem::remove(file);
+  return code;
+}
+TEST(HostileData, PlansMayLackOperands) {
+  std::vector<OpCase> all(9);
+  for (size_t i = 0; const char* op : {"Abs", "Not", "ReduceSum", "Reshape", "Slice", "Split", "Transpose",
+                                       "Where", "DepthToSpace"})
+    all[i++].op = op;
+  all[0].random(DataType::float32, {2});
+  all[1].input<bool>({1}, {true});
+  all[2].random(DataType::float32, {2});
+  all[3].random(DataType::float32, {2}).input<int64_t>({1}, {2});
+  all[4].random(DataType::float32, {2}).input<int64_t>({1}, {0}).input<int64_t>({1}, {1});
+  all[5].random(DataType::float32, {2}).attribute("num_outputs", int64_t{1});
+  all[6].random(DataType::float32, {2, 2});
+  all[7].input<bool>({1}, {true}).random(DataType::float32, {2}).random(DataType::float32, {2});
+  all[8].random(DataType::float32, {1, 4, 1, 1}).attribute("blocksize", int64_t{2});
+  for (const OpCase& c : all)
+    for (const char* backend : {"cpu", "reference"})
+      EXPECT_NE(without_operands(c, backend), Code::none) << c.op << " on " << backend;
 }
 
 }  // namespace
