@@ -161,6 +161,24 @@ TEST(CpuElements, Resizes) {
   for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
 }
 
+// Longer than single precision can count.
+TEST(CpuElements, ResizeLeavesLongAxesAsTheyAre) {
+  constexpr int64_t n = (int64_t{1} << 24) + 5;
+  Tensor x(DataType::uint8, {n, 1});
+  const auto from = x.as<uint8_t>();
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i % 251);
+  OpCase k;
+  k.op = "Resize";
+  k.input(Value(x)).absent().input<float>({2}, {1, 2}).as_constant();
+  const std::vector<Value> y = run_reference(k);
+  ASSERT_EQ(y[0].tensor().shape(), (Shape{n, 2}));
+  const auto to = y[0].tensor().as<uint8_t>();
+  bool same = true;
+  for (size_t i = 0; i < from.size(); ++i) same &= to[2 * i] == from[i] && to[2 * i + 1] == from[i];
+  EXPECT_TRUE(same);
+  EXPECT_EQ(check(k).size(), 1u);
+}
+
 TEST(CpuElements, NarrowTypes) {
   CaseTable t;
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();

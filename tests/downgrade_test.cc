@@ -115,6 +115,12 @@ TEST(Downgrade, ConstantAxesBecomeAttributesCountedFromTheFront) {
   EXPECT_EQ(One(20, "ReduceMax").in("bool[2]").ints({0}).opset(), 20);
 }
 
+TEST(Downgrade, FunctionsOfIntegersGoThroughDoubleAtAnyOpset) {
+  for (const char* op : {"ReduceLogSum", "ReduceLogSumExp"})
+    EXPECT_EQ(One(18, op).in("int32[2,3]").ints({1}).opset(), 7) << op;
+  EXPECT_EQ(One(9, "Erf").in("uint8[2]").opset(), 9);
+}
+
 TEST(Downgrade, SqueezeAndUnsqueeze) {
   const Saved unsqueeze = One(13, "Unsqueeze").in("float[2,3]").ints({0, -1}).save();
   EXPECT_EQ(unsqueeze.opset(), 7);

@@ -1,11 +1,15 @@
 // Data that operators must refuse while they run: indices, lengths and scales that make no sense.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "lathe/lathe.h"
+#include "plan/plan_file.h"
 #include "support/case_model.h"
 #include "support/error_code.h"
+#include "support/model_builder.h"
 
 namespace lathe::testing {
 namespace {
@@ -123,6 +127,91 @@ TEST(HostileData, DeformConvReadsNothingOutside) {
     const auto y = Engine::build(m).create_context().run(inputs_of(c));
     for (float v : y[0].tensor().as<float>()) EXPECT_EQ(v, 0) << far;
   }
+}
+
+OpCase upper_in(const std::string& locale) {
+  OpCase c;
+  c.op = "StringNormalizer";
+  c.input<std::string>({1}, {"i"}).attribute("case_change_action", std::string("UPPER"));
+  return c.attribute("locale", locale);
+}
+TEST(HostileData, LocalesNameALanguage) {
+  for (const char* good : {"", "C", "POSIX", "C.UTF-8", "tr", "az_AZ", "lt-LT", "fil_PH", "de_DE@euro"})
+    EXPECT_EQ(run_of(upper_in(good)), Code::none) << good;
+  for (const char* bad : {"Klingon", "x", "_TR", "t1", "\xff\xff", " "})
+    EXPECT_EQ(run_of(upper_in(bad)), Code::node_bad_attribute) << bad;
+}
+
+OpCase new_axes(Shape shape) {
+  OpCase c;
+  c.op = "Unsqueeze";
+  c.random(DataType::float32, {2, 3});
+  return c.input<int64_t>(shape, std::vector<int64_t>(static_cast<size_t>(count_of(shape)), 0));
+}
+TEST(HostileData, NewAxesAreAList) {
+  EXPECT_EQ(run_of(new_axes({1})), Code::none);
+  EXPECT_EQ(run_of(new_axes({})), Code::none);
+  EXPECT_EQ(run_of(new_axes({1, 1})), Code::node_bad_shape);
+}
+
+OpCase first_split(float size) {
+  OpCase c;
+  c.op = "Split";
+  c.random(DataType::float32, {2}).input<float>({1}, {size}).as_constant();
+  return c.at_opset(1);
+}
+TEST(HostileData, FirstSplitTakesWholeNumbers) {
+  EXPECT_EQ(run_of(first_split(2)), Code::none);
+  for (float bad : {1.5f, -1.f, 1e30f, NAN, INFINITY})
+    EXPECT_EQ(run_of(first_split(bad)), Code::node_bad_value) << bad;
+}
+
+// What could not be had in one run is not asked for in the next.
+TEST(HostileData, OutOfMemoryIsOverWithItsRun) {
+  test::ModelBuilder b(13);
+  b.input("x", "float[N,M]").output("y");
+  b.graph().node.push_back(test::make_node("Unique", {"x"}, {"y"}, {test::int_attribute("axis", 0)}));
+  Context context = Engine::build(b.model).create_context();
+  const auto run = [&](Shape shape) {
+    return code_of([&] { context.run({{"x", Value(Tensor(DataType::float32, std::move(shape)))}}); });
+  };
+  EXPECT_EQ(run({int64_t{1} << 50, 0}), Code::run_out_of_memory);
+  EXPECT_EQ(run({2, 0}), Code::none);
+}
+
+/// A case whose plan has lost the operands of its step.
+Code without_operands(const OpCase& c, const char* backend) {
+  onnx::Model m;
+  m.proto = model_of(c);
+  const BuildOptions options{.threads = 1, .backend = backend};
+  const auto file =
+      std::filesystem::path(LATHE_BINARY_DIR) / ("hostile." + std::to_string(getpid()) + ".lathe");
+  Engine::build(m, options).save(file);
+  Plan plan = load_plan(file);
+  plan.graphs[0].steps[0].inputs.clear();
+  plan.graphs[0].steps[0].packed.clear();
+  save_plan(plan, file);
+  const Code code = code_of([&] { Engine::load(file, options).create_context().run(inputs_of(c)); });
+  std::filesystem::remove(file);
+  return code;
+}
+TEST(HostileData, PlansMayLackOperands) {
+  std::vector<OpCase> all(9);
+  for (size_t i = 0; const char* op : {"Abs", "Not", "ReduceSum", "Reshape", "Slice", "Split", "Transpose",
+                                       "Where", "DepthToSpace"})
+    all[i++].op = op;
+  all[0].random(DataType::float32, {2});
+  all[1].input<bool>({1}, {true});
+  all[2].random(DataType::float32, {2});
+  all[3].random(DataType::float32, {2}).input<int64_t>({1}, {2});
+  all[4].random(DataType::float32, {2}).input<int64_t>({1}, {0}).input<int64_t>({1}, {1});
+  all[5].random(DataType::float32, {2}).attribute("num_outputs", int64_t{1});
+  all[6].random(DataType::float32, {2, 2});
+  all[7].input<bool>({1}, {true}).random(DataType::float32, {2}).random(DataType::float32, {2});
+  all[8].random(DataType::float32, {1, 4, 1, 1}).attribute("blocksize", int64_t{2});
+  for (const OpCase& c : all)
+    for (const char* backend : {"cpu", "reference"})
+      EXPECT_NE(without_operands(c, backend), Code::none) << c.op << " on " << backend;
 }
 
 }  // namespace

@@ -99,6 +99,12 @@ std::vector<LongCase> cases() {
   all.push_back({"Gemm", {row, row}, {f}, attributes({{"transB", int64_t{1}}})});
   all.push_back({"Einsum", {row, row}, {f}, attributes({{"equation", std::string("ij,ij->")}})});
   all.push_back({"Multinomial", {row}, {DataType::int32}, attributes({{"sample_size", int64_t{1}}})});
+  // Many rows of nothing.
+  const Tensor rows(f, {length, 0});
+  all.push_back({"Multinomial", {rows}, {DataType::int32}, attributes({{"sample_size", int64_t{0}}})});
+  all.push_back({"TopK", {rows, list_of({0})}, {f, i64}});
+  all.push_back({"ScatterND", {Tensor(f, {0}), Tensor(i64, {length, 0}), rows}});
+  all.push_back({"RNN", {Tensor(f, {length, 1, 0}), Tensor(f, {1, 0, 0}), Tensor(f, {1, 0, 0})}, {f, f}});
   all.push_back({"Unique", {ramp({length}, i64)}, {i64, i64, i64, i64}});
   all.push_back({"NonZero", {row}, {i64}});
   all.push_back({"Compress", {row, Tensor(DataType::boolean, {length})}});

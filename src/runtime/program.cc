@@ -21,6 +21,7 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
     return o;
   };
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
+  if (inputs_.empty()) inputs_.emplace_back();  // absent: kernels look at the first without asking
   for (int32_t v : step.outputs) outputs_.push_back(operand(v));
   request_ = {inputs_, outputs_, isa};
 }

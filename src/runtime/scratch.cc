@@ -5,21 +5,27 @@
 
 namespace lathe {
 
+// Only of what could be had: else every later step would ask for what the heap once refused.
+void* Scratch::noted(void* p, size_t height) {
+  for (size_t most = most_.load(std::memory_order_relaxed);
+       most < height && !most_.compare_exchange_weak(most, height, std::memory_order_relaxed);) {
+  }
+  return p;
+}
+
 // A block from the heap has a place in the stack like any other, noted in front of it: so the first run finds
 // out how high the stack will be in the next.
 void* Scratch::do_allocate(size_t bytes, size_t alignment) {
   const size_t size = aligned_size(bytes), at = used_.fetch_add(size, std::memory_order_relaxed);
-  for (size_t most = most_.load(std::memory_order_relaxed);
-       most < at + size && !most_.compare_exchange_weak(most, at + size, std::memory_order_relaxed);) {
-  }
-  if (alignment <= memory_alignment && at + size <= buffer_.bytes()) return buffer_.data() + at;
+  if (alignment <= memory_alignment && at + size <= buffer_.bytes())
+    return noted(buffer_.data() + at, at + size);
   MemoryCharge charge(account_);
   charge.take(memory_alignment + size);
   char* const block =
       static_cast<char*>(::operator new (memory_alignment + size, std::align_val_t{memory_alignment}));
   charge.keep();  // until it is given back
   std::memcpy(block, &at, sizeof at);
-  return block + memory_alignment;
+  return noted(block + memory_alignment, at + size);
 }
 
 // What was taken last can be taken again; what lies deeper waits for the end of the step.

@@ -25,6 +25,8 @@ class Scratch final : public std::pmr::memory_resource {
  private:
   void* do_allocate(size_t bytes, size_t alignment) override;
   void do_deallocate(void* p, size_t bytes, size_t alignment) override;
+  /// Notes how high the stack has been.
+  void* noted(void* p, size_t height);
   bool do_is_equal(const memory_resource& o) const noexcept override { return this == &o; }
 
   MemoryAccount& account_;

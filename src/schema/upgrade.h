@@ -26,6 +26,19 @@ inline void ints_to_input(UpgradeContext& u, std::string_view attribute, size_t 
   u.node().attributes.erase(attribute);
 }
 
+/// Some functions of real numbers were declared for integers too, in versions long gone: those are computed
+/// in double, and what comes out is cut to a whole number again.
+inline void integers_through_double(UpgradeContext& u) {
+  const DataType type = u.input_type(0).elem;
+  if (!is_integer(type)) return;
+  Attributes to_double, back;
+  to_double.set("to", static_cast<int64_t>(DataType::float64));
+  back.set("to", static_cast<int64_t>(type));
+  const ValueId wide = u.insert("Cast", {u.node().inputs[0]}, std::move(to_double))[0];
+  u.node().inputs[0] = wide;
+  u.append(0, "Cast", {}, std::move(back));
+}
+
 /// Writes out an attribute whose default is about to change.
 inline void pin_attribute(UpgradeContext& u, std::string_view name, AttributeValue fallback) {
   if (!u.node().attributes.has(name)) u.node().attributes.set(std::string(name), std::move(fallback));

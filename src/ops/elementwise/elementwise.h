@@ -72,9 +72,10 @@ std::optional<D> try_arithmetic(const D& a, const D& b, Checked checked, Symboli
 }
 
 /// Contents of the output from those of the inputs, where all are known: `f(values) -> optional<D>` is called
-/// with one value of each input. Tensors of one element broadcast; other broadcasts are not followed.
+/// with one value of each input, of which it reads the first `least`. Tensors of one element broadcast; other
+/// broadcasts are not followed.
 template <class D, class F>
-void propagate_values(ShapeContext<D>& c, DataType out_type, F f) {
+void propagate_values(ShapeContext<D>& c, DataType out_type, F f, size_t least = 1) {
   size_t n = 1;
   std::vector<const std::vector<D>*> in;
   size_t longest = 0;
@@ -87,6 +88,7 @@ void propagate_values(ShapeContext<D>& c, DataType out_type, F f) {
     n = v->size();
     longest = i;
   }
+  if (in.size() < least) return;  // a step of a plan from a file
   std::vector<D> out, one(in.size());
   out.reserve(n);
   for (size_t k = 0; k < n; ++k) {

@@ -58,9 +58,10 @@ void multinomial(const Multinomial& op, KernelContext& c) {
   Tensor& out = c.out(0);
   const int64_t classes = logits.dim(1);
   if (classes == 0 && out.size() > 0) c.fail(Code::run_bad_shape, "at least one class", describe(logits));
-  std::vector<double> cumulative(static_cast<size_t>(classes));
+  std::pmr::vector<double> cumulative(static_cast<size_t>(classes), c.scratch());
   Poller poll(c);
   for (int64_t row = 0; row < logits.dim(0); ++row) {
+    poll.did(1);  // there may be many rows of nothing
     double largest = -std::numeric_limits<double>::infinity(), total = 0;
     for (int64_t k = 0; k < classes; ++k) {
       poll.did(4);

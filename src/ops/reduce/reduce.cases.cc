@@ -3,6 +3,24 @@
 #include "ops/cases.h"
 
 namespace lathe {
+namespace {
+
+/// Before version 28 logarithms were declared for integers too; they lose their fraction.
+template <class T>
+void integer_logarithms(CaseTable& t, const std::string& name) {
+  const std::vector<T> x{1, 2, 3, 10, 20, 30}, log_sum{1, 4}, log_sum_exp{3, 30};
+  for (const char* op : {"ReduceLogSum", "ReduceLogSumExp"}) {
+    const std::vector<T>& rows = std::string(op) == "ReduceLogSum" ? log_sum : log_sum_exp;
+    OpCase& by_attribute = t.add(op, name).attribute("axes", std::vector<int64_t>{-1}).at_opset(13);
+    by_attribute.attribute("keepdims", int64_t{0}).input<T>({2, 3}, x);
+    by_attribute.expect<T>({2}, rows);
+    OpCase& by_input = t.add(op, name + ", axes given").at_opset(18);
+    by_input.input<T>({2, 3}, x);
+    by_input.input<int64_t>({1}, {1}).template expect<T>({2, 1}, rows);
+  }
+}
+
+}  // namespace
 
 void cases_reduce(CaseTable& t) {
   t.add("ReduceSum", "rows")
@@ -158,6 +176,10 @@ void cases_reduce(CaseTable& t) {
       .expect<float>({1}, {-INFINITY});
   t.add("ReduceMax", "bool").input<bool>({3}, {false, true, false}).expect<bool>({1}, {true});
   t.add("ReduceMean", "int32").input<int32_t>({3}, {1, 2, -8}).expect<int32_t>({1}, {-1});
+  integer_logarithms<int32_t>(t, "int32");
+  integer_logarithms<int64_t>(t, "int64");
+  integer_logarithms<uint32_t>(t, "uint32");
+  integer_logarithms<uint64_t>(t, "uint64");
   t.add("ReduceSum", "axes attribute of version 11")
       .input<float>({2, 2}, {1, 2, 3, 4})
       .attribute("axes", std::vector<int64_t>{0})

@@ -116,7 +116,8 @@ void declare_reduce(SchemaCatalog& c) {
                axes_to_input, axes_to_attribute)
       .version(28,
                "(data: T, axes?: int64) -> (reduced: T) {noop_with_empty_axes: int = 0, keepdims: int = 1} "
-               "[T: @float_13]")
+               "[T: @float_13]",
+               integers_through_double, as_it_is)
       .rule<Reduce<ReduceFunction::log_sum>>()
       .contract({.epsilons = 4, .per_reduced = true});
   c.add("ReduceLogSumExp")
@@ -130,7 +131,8 @@ void declare_reduce(SchemaCatalog& c) {
                axes_to_input, axes_to_attribute)
       .version(28,
                "(data: T, axes?: int64) -> (reduced: T) {noop_with_empty_axes: int = 0, keepdims: int = 1} "
-               "[T: @float_13]")
+               "[T: @float_13]",
+               integers_through_double, as_it_is)
       .rule<Reduce<ReduceFunction::log_sum_exp>>()
       .contract({.epsilons = 4, .per_reduced = true});
   c.add("ReduceSumSquare")

@@ -29,7 +29,8 @@ constexpr cpu::ReduceOp row_function(F f) {
   }
 }
 
-/// The axes reduced, [first, last), or nothing where they are not neighbours.
+/// The axes reduced, [first, last), or nothing where they are not neighbours (or, in plans from files, none
+/// at all).
 struct AxisRange {
   int64_t first, last;
 };
@@ -37,6 +38,7 @@ std::optional<AxisRange> axes_of(const Tensor* given, bool none_without, int64_t
   if (!given || given->size() == 0) return none_without ? AxisRange{0, 0} : AxisRange{0, rank};
   AxisRange r{rank, 0};
   for (int64_t a : given->as<int64_t>()) {
+    if (a < -rank || a >= rank) return std::nullopt;
     if (a < 0) a += rank;
     r.first = std::min(r.first, a);
     r.last = std::max(r.last, a + 1);

@@ -59,13 +59,17 @@ struct Reduction {
       total = static_cast<L>(static_cast<double>(total) + (x == shift ? 1 : std::exp(x - shift)));
     }
   }
+  /// The root of a sum of squares that wrapped around is no number.
+  static L lane(double x) {
+    if constexpr (real) return x;
+    return static_cast<L>(to_integer(x));
+  }
   L result(int64_t n) const {
     if constexpr (function == F::mean) return real || n > 0 ? total / static_cast<L>(n) : 0;
-    if constexpr (function == F::l2) return static_cast<L>(std::sqrt(static_cast<double>(total)));
-    if constexpr (function == F::log_sum) return static_cast<L>(std::log(static_cast<double>(total)));
+    if constexpr (function == F::l2) return lane(std::sqrt(static_cast<double>(total)));
+    if constexpr (function == F::log_sum) return lane(std::log(static_cast<double>(total)));
     if constexpr (function == F::log_sum_exp)
-      return static_cast<L>(std::log(static_cast<double>(total)) +
-                            (std::isinf(shift) && shift < 0 ? 0 : shift));
+      return lane(std::log(static_cast<double>(total)) + (std::isinf(shift) && shift < 0 ? 0 : shift));
     return total;
   }
 };

@@ -88,6 +88,13 @@ struct Flatten {
   }
 };
 
+/// How many axes input 1 names, where that is known: one for each element, a scalar for one.
+template <class D>
+std::optional<int64_t> count_of_axes(const ShapeContext<D>& c) {
+  c.require(c.rank(1) <= 1, "axes of rank 1", "rank " + std::to_string(c.rank(1)));
+  return c.rank(1) == 1 ? known(c.shape(1)[0]) : std::optional<int64_t>(1);
+}
+
 struct Squeeze {
   void fields(auto&&) {}
 
@@ -104,9 +111,9 @@ struct Squeeze {
       }
       return c.output(0, std::move(out));
     }
+    const auto count = count_of_axes(c);
     const auto axes = axes_input(c, 1, c.rank(0));
     if (!axes) {
-      const auto count = c.rank(1) == 1 ? known(c.shape(1)[0]) : std::optional<int64_t>(1);
       if (count) output_of_rank(c, c.rank(0) - *count);
       return;
     }
@@ -129,9 +136,9 @@ struct Unsqueeze {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     pass_values(c);
-    const auto count = c.rank(1) == 1 ? known(c.shape(1)[0]) : std::optional<int64_t>(1);
+    const auto count = count_of_axes(c);
     if (!count) return;
-    c.require(*count + c.rank(0) <= static_cast<int64_t>(max_rank),
+    c.require(*count <= static_cast<int64_t>(max_rank) - c.rank(0),
               "a rank of at most " + std::to_string(max_rank),
               std::to_string(*count) + " more axes than " + std::to_string(c.rank(0)));
     const int64_t rank = c.rank(0) + *count;

@@ -25,6 +25,13 @@ void cases_resize(CaseTable& t) {
   resize_case(t, "linear_asymmetric", "linear", {2}, {0, 4}, {2})
       .attribute("coordinate_transformation_mode", std::string("asymmetric"))
       .expect<float>({4}, {0, 2, 4, 4});
+  Shape axes_of_one(39, 1), many = axes_of_one;
+  many.push_back(2);
+  Floats scales(39, 1);
+  scales.push_back(2);
+  Shape doubled = axes_of_one;
+  doubled.push_back(4);
+  resize_case(t, "linear_many_axes", "linear", many, {0, 4}, scales).expect<float>(doubled, {0, 1, 3, 4});
   // Halfway between two pixels the weights are -0.09375, 0.59375, 0.59375, -0.09375.
   resize_case(t, "cubic_halved", "cubic", {4}, {0, 0, 1, 1}, {0.5f})
       .expect<float>({2}, {-0.09375f, 1.09375f});

@@ -13,6 +13,8 @@ Verdict ask(const Resize& op, const KernelRequest& r) {
   if (op.mode == "nearest") return cpu::refuse_unless_movable(r);
   if (op.mode != "linear") return Verdict::no("mode " + op.mode);
   if (op.antialias) return Verdict::no("antialias");
+  // Rows are blended from the corners of a cube, and each axis doubles them.
+  if (!r.inputs[0].shape || r.inputs[0].shape->size() > 6) return Verdict::no("linear: more than 6 axes");
   return r.inputs[0].type == DataType::float32 ? Verdict::yes() : Verdict::no("linear: only float32");
 }
 
@@ -46,8 +48,8 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
   const int64_t length = last.out * rows.inner;
   c.parallel(rows.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
+               Poller poll(c);
                for (int64_t row = begin; row < end; ++row) {
-                 c.poll();
                  const T* from = in;
                  for (int64_t rest = row, a = static_cast<int64_t>(rows.axis); a-- > 0;) {
                    const auto axis = static_cast<size_t>(a);
@@ -57,10 +59,12 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
                  }
                  T* to = out + row * length;
                  if (rows.inner == 1) {
-                   for (int64_t i = 0; i < last.out; ++i) to[i] = from[columns[i]];
+                   poll.pieces(last.out, 1, [&](int64_t first, int64_t stop) {
+                     for (int64_t i = first; i < stop; ++i) to[i] = from[columns[i]];
+                   });
                  } else {
                    for (int64_t i = 0; i < last.out; ++i)
-                     std::copy_n(from + columns[i] * rows.inner, rows.inner, to + i * rows.inner);
+                     poll.copy(from + columns[i] * rows.inner, rows.inner, to + i * rows.inner);
                  }
                }
              });
@@ -68,7 +72,7 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
 
 /// One row of the output: the input's rows that count, blended, then sampled along the row.
 void blend_row(const ResizeJob& job, const Samples& s, const Rows& rows, int64_t row, const float* in,
-               float* blend, float* to) {
+               float* blend, float* to, Poller& poll) {
   const int64_t width = job.axes[rows.axis].in * rows.inner;
   const size_t corners = size_t{1} << rows.axis;
   bool first = true;
@@ -85,23 +89,27 @@ void blend_row(const ResizeJob& job, const Samples& s, const Rows& rows, int64_t
     }
     if (weight == 0) continue;
     const auto w = static_cast<float>(weight);
-    if (first)
-      for (int64_t i = 0; i < width; ++i) blend[i] = w * from[i];
-    else
-      for (int64_t i = 0; i < width; ++i) blend[i] += w * from[i];
+    poll.pieces(width, 1, [&](int64_t begin, int64_t end) {
+      if (first)
+        for (int64_t i = begin; i < end; ++i) blend[i] = w * from[i];
+      else
+        for (int64_t i = begin; i < end; ++i) blend[i] += w * from[i];
+    });
     first = false;
   }
   if (first) std::fill_n(blend, width, 0.0f);
   const AxisSamples& along = s.axes[rows.axis];
-  for (int64_t i = 0; i < job.axes[rows.axis].out; ++i) {
-    const auto tap = static_cast<size_t>(2 * i);
-    const auto a = static_cast<float>(along.weight[tap]), b = static_cast<float>(along.weight[tap + 1]);
-    const float *left = blend + along.index[tap] * rows.inner,
-                *right = blend + along.index[tap + 1] * rows.inner;
-    // A weight of 0 leaves out what may be infinite.
-    for (int64_t k = 0; k < rows.inner; ++k)
-      to[i * rows.inner + k] = (a == 0 ? 0 : a * left[k]) + (b == 0 ? 0 : b * right[k]);
-  }
+  poll.pieces(job.axes[rows.axis].out, rows.inner, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto tap = static_cast<size_t>(2 * i);
+      const auto a = static_cast<float>(along.weight[tap]), b = static_cast<float>(along.weight[tap + 1]);
+      const float *left = blend + along.index[tap] * rows.inner,
+                  *right = blend + along.index[tap + 1] * rows.inner;
+      // A weight of 0 leaves out what may be infinite.
+      for (int64_t k = 0; k < rows.inner; ++k)
+        to[i * rows.inner + k] = (a == 0 ? 0 : a * left[k]) + (b == 0 ? 0 : b * right[k]);
+    }
+  });
 }
 
 void linear(const ResizeJob& job, const Samples& s, const Rows& rows, const float* in, float* out,
@@ -110,10 +118,9 @@ void linear(const ResizeJob& job, const Samples& s, const Rows& rows, const floa
   c.parallel(rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
                std::pmr::vector<float> blend(static_cast<size_t>(width), c.scratch());
-               for (int64_t row = begin; row < end; ++row) {
-                 c.poll();
-                 blend_row(job, s, rows, row, in, blend.data(), out + row * length);
-               }
+               Poller poll(c);
+               for (int64_t row = begin; row < end; ++row)
+                 blend_row(job, s, rows, row, in, blend.data(), out + row * length, poll);
              });
 }
 

@@ -151,11 +151,15 @@ inline ResizeGrid Resize::grid(std::span<const int64_t> in, const Tensor* scales
   for (size_t i = 0; i < which.size(); ++i) {
     const auto a = static_cast<size_t>(which[i]);
     if (scales) {
-      const float s = scales->as<float>()[i], size = s * static_cast<float>(in[a]);
-      if (!(s > 0) || !(size < 9e18f))
+      const float s = scales->as<float>()[i], length = s * static_cast<float>(in[a]);
+      // In single precision, as other runtimes have it, while every size is a number of that.
+      const double size = in[a] <= exact_integers(DataType::float32)
+                              ? static_cast<double>(length)
+                              : static_cast<double>(s) * static_cast<double>(in[a]);
+      if (!(s > 0) || !(size < 9e18))
         throw Error(Code::node_bad_value, "infer", "scales above 0", std::to_string(s));
       g.scale[a] = s;
-      g.length[a] = size;
+      g.length[a] = length;
       g.size[a] = static_cast<int64_t>(size);
     } else {
       const int64_t size = sizes[i];

@@ -22,6 +22,12 @@ struct AxisToResize {
   float scale, length, roi_start = 0, roi_end = 1;
 };
 
+/// Does it stay as it is? Coordinates in single precision do not tell long axes' elements apart.
+inline bool is_whole(const std::string& mode, const AxisToResize& a) {
+  return a.in == a.out && a.scale == 1 && a.roi_start == 0 && a.roi_end == 1 &&
+         mode != "tf_half_pixel_for_nn";
+}
+
 /// The coordinate in the input, in single precision: ties decide what is nearest, and this is how the
 /// coordinates of the models at hand were rounded.
 inline float source_coordinate(const std::string& mode, const AxisToResize& a, int64_t position) {
@@ -38,11 +44,11 @@ inline float source_coordinate(const std::string& mode, const AxisToResize& a, i
   return half_pixel;
 }
 
-inline int64_t nearest_index(const std::string& mode, float x) {
+inline int64_t nearest_index(const std::string& mode, double x) {
   if (mode == "floor") return static_cast<int64_t>(std::floor(x));
   if (mode == "ceil") return static_cast<int64_t>(std::ceil(x));
-  if (mode == "round_prefer_ceil") return static_cast<int64_t>(std::floor(x + 0.5f));
-  return static_cast<int64_t>(std::ceil(x - 0.5f));
+  if (mode == "round_prefer_ceil") return static_cast<int64_t>(std::floor(x + 0.5));
+  return static_cast<int64_t>(std::ceil(x - 0.5));
 }
 
 inline double cubic_weight(double x, double a) {
@@ -64,20 +70,21 @@ inline AxisSamples sample_axis(const Resize& op, const AxisToResize& a, KernelCo
   s.index.reserve(static_cast<size_t>(a.out * s.taps));
   s.outside.reserve(static_cast<size_t>(a.out));
   if (!nearest) s.weight.reserve(static_cast<size_t>(a.out * s.taps));
+  const bool whole = is_whole(op.coordinate_transformation_mode, a);
   Poller poll(c);
   for (int64_t i = 0; i < a.out; ++i) {
     poll.did(s.taps);
-    float x = source_coordinate(op.coordinate_transformation_mode, a, i);
+    double x = whole ? static_cast<double>(i) : source_coordinate(op.coordinate_transformation_mode, a, i);
     s.outside.push_back(op.coordinate_transformation_mode == "tf_crop_and_resize" &&
-                        !(x >= 0 && x <= static_cast<float>(a.in - 1)));
+                        !(x >= 0 && x <= static_cast<double>(a.in - 1)));
     // Far outside only the edge counts, however far.
-    const auto far = static_cast<float>(a.in + 2 * s.taps + 2);
+    const auto far = static_cast<double>(a.in + 2 * s.taps + 2);
     x = x == x ? std::clamp(x, -far, far) : 0;
     if (nearest) {
       s.index.push_back(std::clamp<int64_t>(nearest_index(op.nearest_mode, x), 0, a.in - 1));
       continue;
     }
-    const double base = std::floor(x), ratio = static_cast<double>(x) - base;
+    const double base = std::floor(x), ratio = x - base;
     double sum = 0;
     const size_t begin = s.weight.size();
     for (int64_t k = 0; k < s.taps; ++k) {

@@ -20,7 +20,7 @@ void reverse_sequence(const ReverseSequence& op, KernelContext& c) {
       const int64_t length = index_at(lengths, b);
       if (length < 0 || length > time)
         c.fail(Code::run_bad_value, "lengths in [0, " + std::to_string(time) + "]", std::to_string(length));
-      for (int64_t t = 0; t < time; ++t) {
+      for (int64_t t = 0; t < time && inner > 0; ++t) {
         const int64_t source = t < length ? length - 1 - t : t;
         poll.copy(from.data() + b * strides[batch_axis] + source * strides[time_axis], inner,
                   to.data() + b * strides[batch_axis] + t * strides[time_axis]);

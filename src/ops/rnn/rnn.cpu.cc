@@ -60,8 +60,10 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   return Verdict::yes();
 }
 
+/// The gates of all steps need memory; of steps of nothing there may be more than can be counted.
 template <class Op>
 cpu::RecurrentShape shape_of(const Shape& x, const Shape& w) {
+  checked_count(Shape{x[0], x[1], w[0], w[1]}, DataType::float32, "gates of all steps");
   const int64_t hidden = w[1] / cpu::gates_of(cell_of<Op>);
   return {
       .cell = cell_of<Op>, .steps = x[0], .batch = x[1], .input = w[2], .hidden = hidden, .directions = w[0]};

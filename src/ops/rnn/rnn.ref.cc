@@ -120,6 +120,7 @@ void run_recurrent(const Recurrent& op, const RecurrentActivations& functions, i
       start(initial_h, h);
       start(initial_c, cell_state);
       for (int64_t step = 0; step < length; ++step) {
+        poll.did(1);
         const int64_t t = op.backward(d) ? length - 1 - step : step;
         const double* now = x.as<double>().data() + (op.batch_first ? n * seq + t : t * batch + n) * input;
         for (int64_t row = 0; row < rows; ++row) {

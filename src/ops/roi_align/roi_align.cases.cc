@@ -24,6 +24,11 @@ void cases_roi_align(CaseTable& t) {
       .attribute("coordinate_transformation_mode", std::string("output_half_pixel"))
       .attribute("mode", std::string("max"))
       .expect<float>({1, 1, 1, 1}, {4});
+  t.add("RoiAlign", "a region that ends far before it begins")
+      .input<float>({1, 1, 2, 2}, {1, 2, 3, 4})
+      .input<float>({1, 4}, {0, 0, -1e30f, 2})
+      .input<int64_t>({1}, {0})
+      .expect<float>({1, 1, 1, 1}, {0});
   whole("opset_10").at_opset(10).expect<float>({1, 1, 1, 1}, {3.25f});
 }
 

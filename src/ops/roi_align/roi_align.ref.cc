@@ -52,12 +52,12 @@ RoiSide roi_side(const RoiAlign& op, double from, double to, int64_t bins, Kerne
     c.fail(Code::run_too_large, "at most " + std::to_string(most) + " samples along a bin",
            std::to_string(bin));
   const int64_t samples =
-      op.sampling_ratio > 0 ? op.sampling_ratio : std::max<int64_t>(static_cast<int64_t>(std::ceil(bin)), 0);
+      op.sampling_ratio > 0 ? op.sampling_ratio : static_cast<int64_t>(std::max(std::ceil(bin), 0.0));
   return {start, bin, samples};
 }
 
 template <class T>
-void roi_align_channel(const RoiAlign& op, const T* map, const std::vector<RoiSample>& samples, T& out) {
+void roi_align_channel(const RoiAlign& op, const T* map, const std::pmr::vector<RoiSample>& samples, T& out) {
   const auto term = [&](const RoiSample& s, size_t k) {
     return s.weight[k] * static_cast<double>(Element<T>::load(map[s.at[k]]));
   };
@@ -88,7 +88,7 @@ void roi_align(const RoiAlign& op, KernelContext& c) {
   if (height == 0 || width == 0) c.fail(Code::run_bad_value, "a feature map with pixels", describe(map));
   for_type(map.type(), float_types, [&]<class T> {
     Poller poll(c);
-    std::vector<RoiSample> samples;
+    std::pmr::vector<RoiSample> samples(c.scratch());
     for (int64_t r = 0; r < rois.dim(0); ++r) {
       const auto corner = [&](int64_t k) { return load_double(rois, 4 * r + k); };
       const RoiSide h = roi_side(op, corner(1), corner(3), op.output_height, c);

@@ -86,6 +86,7 @@ void scatter_nd(const ScatterND& op, KernelContext& c) {
   scatter_into(scatter_reduction(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
     Poller poll(c);
     for (int64_t i = 0; i < s.tuples; ++i) {
+      poll.did(1);  // tuples of nothing may be many, for slices of nothing
       int64_t offset = 0;
       for (int64_t k = 0; k < s.tuple; ++k) {
         const auto axis = static_cast<size_t>(k);

@@ -21,7 +21,7 @@ bool is_zero_element(const T& v) {
 
 void nonzero(const NonZero&, KernelContext& c) {
   const Tensor& in = c.in(0);
-  std::vector<int64_t> found;
+  std::pmr::vector<int64_t> found(c.scratch());
   Poller poll(c);
   for_type(in.type(), selectable_types, [&]<class T> {
     for (int64_t i = 0; i < in.size(); ++i) {
@@ -57,7 +57,7 @@ struct Slices {
 };
 
 /// Output 0: the slices of these indices.
-void take_slices(const Tensor& in, const std::optional<int64_t>& axis, const std::vector<int64_t>& which,
+void take_slices(const Tensor& in, const std::optional<int64_t>& axis, const std::pmr::vector<int64_t>& which,
                  KernelContext& c) {
   const Slices s(in, axis);
   Shape shape{static_cast<int64_t>(which.size())};
@@ -81,7 +81,7 @@ void take_slices(const Tensor& in, const std::optional<int64_t>& axis, const std
 void compress(const Compress& op, KernelContext& c) {
   const Slices s(c.in(0), op.axis);
   const Tensor& condition = c.in(1);
-  std::vector<int64_t> which;
+  std::pmr::vector<int64_t> which(c.scratch());
   Poller poll(c);
   for (int64_t i = 0; i < condition.size(); ++i) {
     poll.did(1);
@@ -121,7 +121,7 @@ int compare_slices(const T* data, const Slices& s, int64_t a, int64_t b, Poller&
   return 0;
 }
 
-void write_list(KernelContext& c, size_t output, const std::vector<int64_t>& list) {
+void write_list(KernelContext& c, size_t output, const std::pmr::vector<int64_t>& list) {
   if (!c.wants(output)) return;
   Tensor& out = c.out(output, DataType::int64, {static_cast<int64_t>(list.size())});
   Poller(c).copy(list.data(), out.size(), out.as<int64_t>().data());
@@ -131,15 +131,17 @@ void unique(const Unique& op, KernelContext& c) {
   const Tensor& in = c.in(0);
   const Slices s(in, op.axis);
   const auto n = static_cast<size_t>(s.count);
-  std::vector<int64_t> order(n);
+  std::pmr::vector<int64_t> order(n, c.scratch());
   std::iota(order.begin(), order.end(), int64_t{0});
   // Groups in ascending order, each by first occurrence.
-  std::vector<int64_t> first, counts, group(n);
+  std::pmr::vector<int64_t> first(c.scratch()), counts(c.scratch()), group(n, c.scratch());
   Poller poll(c);
   for_type(in.type(), selectable_types, [&]<class T> {
     const T* data = in.as<T>().data();
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return compare_slices(data, s, a, b, poll) < 0; });
+    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      const int sign = compare_slices(data, s, a, b, poll);
+      return sign != 0 ? sign < 0 : a < b;
+    });
     for (size_t k = 0; k < n; ++k) {
       if (k == 0 || compare_slices(data, s, order[k - 1], order[k], poll) != 0) {
         first.push_back(order[k]);
@@ -150,13 +152,13 @@ void unique(const Unique& op, KernelContext& c) {
     }
   });
   if (!op.sorted) {
-    std::vector<int64_t> by_first(first.size()), place(first.size());
+    std::pmr::vector<int64_t> by_first(first.size(), c.scratch()), place(first.size(), c.scratch());
     std::iota(by_first.begin(), by_first.end(), int64_t{0});
     std::sort(by_first.begin(), by_first.end(), [&](int64_t a, int64_t b) {
       poll.did(1);
       return first[static_cast<size_t>(a)] < first[static_cast<size_t>(b)];
     });
-    std::vector<int64_t> new_first, new_counts;
+    std::pmr::vector<int64_t> new_first(c.scratch()), new_counts(c.scratch());
     for (size_t k = 0; k < by_first.size(); ++k) {
       poll.did(1);
       const auto g = static_cast<size_t>(by_first[k]);

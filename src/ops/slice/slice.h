@@ -42,6 +42,7 @@ struct Slice {
     for (size_t i = 1; i < c.inputs(); ++i)
       c.require(!c.has(i) || c.rank(i) == 1, "starts, ends, axes and steps of rank 1",
                 "rank " + std::to_string(c.rank(i)));
+    c.require(c.has(1) && c.has(2), "starts and ends", "none");
     std::vector<D> out = c.shape(0);
     const auto axes = slice_axes(c);
     const std::vector<D>*starts = c.values(1), *ends = c.values(2);

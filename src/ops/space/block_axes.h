@@ -6,13 +6,15 @@
 
 namespace lathe {
 
-/// The output in axes along each of which the input advances evenly.
+/// The output in axes along each of which the input advances evenly. Of nothing: none, for strides between
+/// blocks that are not there need not fit.
 struct BlockAxes {
   Shape shape, strides;  // strides: of the input
 };
 
 /// Axes (n, c, h, y, w, x): channel c of the pixel (y, x) in block (h, w).
 inline BlockAxes block_axes(const DepthToSpace& op, KernelContext& c) {
+  if (c.out(0).size() == 0) return {{0}, {0}};
   const Shape &in = c.in(0).shape(), &out = c.out(0).shape(), s = row_major(in);
   const int64_t b = op.blocksize;
   if (in[1] % (b * b) != 0)
@@ -24,6 +26,7 @@ inline BlockAxes block_axes(const DepthToSpace& op, KernelContext& c) {
 }
 
 inline BlockAxes block_axes(const SpaceToDepth& op, KernelContext& c) {
+  if (c.out(0).size() == 0) return {{0}, {0}};
   const Shape &in = c.in(0).shape(), &out = c.out(0).shape(), s = row_major(in);
   const int64_t b = op.blocksize;
   if (in[2] % b != 0 || in[3] % b != 0)

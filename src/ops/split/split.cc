@@ -1,5 +1,7 @@
 #include "ops/split/split.h"
 
+#include <cmath>
+
 #include "schema/downgrade.h"
 #include "schema/upgrade.h"
 #include "tensor/element.h"
@@ -17,7 +19,13 @@ void split_2_from_1(UpgradeContext& u) {
     throw Error(Code::node_cannot_convert, "import", "sizes of parts that are constant",
                 "a computed input 'split'", "convert the model to opset 2 or newer");
   std::vector<int64_t> parts;
-  for (int64_t i = 0; i < sizes->size(); ++i) parts.push_back(static_cast<int64_t>(load_double(*sizes, i)));
+  for (int64_t i = 0; i < sizes->size(); ++i) {
+    const double size = load_double(*sizes, i);
+    if (!(size >= 0 && size < 9e18 && size == std::floor(size)))
+      throw Error(Code::node_bad_value, "import", "sizes of parts that are whole numbers",
+                  std::to_string(size));
+    parts.push_back(static_cast<int64_t>(size));
+  }
   inputs.resize(1);
   u.node().attributes.set("split", parts);
 }

@@ -18,6 +18,7 @@ struct Split {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     const auto along = static_cast<size_t>(c.axis(axis, c.rank(0)));
+    c.require(c.outputs() > 0, "one part or more", "none");
     if (num_outputs) {
       c.require(!c.has(1), "either num_outputs or the input split", "both");
       c.require(*num_outputs > 0 && static_cast<size_t>(*num_outputs) == c.outputs(),

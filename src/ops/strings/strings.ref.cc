@@ -14,13 +14,15 @@ void normalize_strings(const StringNormalizer& op, KernelContext& c) {
   const auto in = c.in(0).as<std::string>();
   std::set<std::string, std::less<>> stop;
   Poller poll(c);
-  for (const std::string& w : op.stopwords) stop.insert(op.is_case_sensitive ? w : lower_case(w, poll));
+  const CaseRules rules = case_rules(op.locale).value_or(CaseRules::root);
+  for (const std::string& w : op.stopwords)
+    stop.insert(op.is_case_sensitive ? w : lower_case(w, rules, poll));
   std::vector<std::string> kept;
   for (size_t i = 0; i < in.size(); ++i) {
     poll.did(256 + static_cast<int64_t>(in[i].size()));
-    if (!stop.empty() && stop.count(op.is_case_sensitive ? in[i] : lower_case(in[i], poll))) continue;
-    kept.push_back(op.case_change_action == "LOWER"   ? lower_case(in[i], poll)
-                   : op.case_change_action == "UPPER" ? upper_case(in[i], poll)
+    if (!stop.empty() && stop.count(op.is_case_sensitive ? in[i] : lower_case(in[i], rules, poll))) continue;
+    kept.push_back(op.case_change_action == "LOWER"   ? lower_case(in[i], rules, poll)
+                   : op.case_change_action == "UPPER" ? upper_case(in[i], rules, poll)
                                                       : in[i]);
   }
   if (kept.empty()) kept.emplace_back();

@@ -48,7 +48,7 @@ void top_k(const TopK& op, KernelContext& c) {
         if (comes_first(v, u, op.largest)) return false;
         return a < b;
       });
-      poll.did(n);
+      poll.did(n + 1);
       for (int64_t j = 0; j < k; ++j) {
         poll.did(1);
         const auto to = static_cast<size_t>((o * k + j) * inner + i);

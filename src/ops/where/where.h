@@ -9,11 +9,14 @@ struct Where : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_values(c, c.type(1), [](const std::vector<D>& v) -> std::optional<D> {
-      if (v[1] == v[2]) return v[1];
-      const auto condition = known(v[0]);
-      return condition ? std::optional<D>(*condition != 0 ? v[1] : v[2]) : std::nullopt;
-    });
+    propagate_values(
+        c, c.type(1),
+        [](const std::vector<D>& v) -> std::optional<D> {
+          if (v[1] == v[2]) return v[1];
+          const auto condition = known(v[0]);
+          return condition ? std::optional<D>(*condition != 0 ? v[1] : v[2]) : std::nullopt;
+        },
+        3);
   }
 };
 
