@@ -196,9 +196,9 @@ Code without_operands(const OpCase& c, const char* backend) {
   return code;
 }
 TEST(HostileData, PlansMayLackOperands) {
-  std::vector<OpCase> all(9);
+  std::vector<OpCase> all(13);
   for (size_t i = 0; const char* op : {"Abs", "Not", "ReduceSum", "Reshape", "Slice", "Split", "Transpose",
-                                       "Where", "DepthToSpace"})
+                                       "Where", "DepthToSpace", "Sum", "Add", "Col2Im", "Einsum"})
     all[i++].op = op;
   all[0].random(DataType::float32, {2});
   all[1].input<bool>({1}, {true});
@@ -209,6 +209,13 @@ TEST(HostileData, PlansMayLackOperands) {
   all[6].random(DataType::float32, {2, 2});
   all[7].input<bool>({1}, {true}).random(DataType::float32, {2}).random(DataType::float32, {2});
   all[8].random(DataType::float32, {1, 4, 1, 1}).attribute("blocksize", int64_t{2});
+  all[9].random(DataType::float32, {2}).random(DataType::float32, {2});
+  all[10].input<int64_t>({2}, {1, 2}).input<int64_t>({2}, {3, 4});
+  all[11].random(DataType::float32, {1, 4, 1}).input<int64_t>({2}, {2, 2}).input<int64_t>({2}, {2, 2});
+  all[12]
+      .random(DataType::float32, {2, 3})
+      .random(DataType::float32, {3, 4})
+      .attribute("equation", std::string("ij,jk->ik"));
   for (const OpCase& c : all)
     for (const char* backend : {"cpu", "reference"})
       EXPECT_NE(without_operands(c, backend), Code::none) << c.op << " on " << backend;

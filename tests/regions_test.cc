@@ -90,11 +90,11 @@ TEST(Regions, GoBehindTheKernelTheyStartFrom) {
 }
 
 TEST(Regions, RunAlone) {
-  EXPECT_EQ(steps_of("(float[n,50] x, float[50] b, float[] s) => (float[n,50] y)"
+  EXPECT_EQ(steps_of("(float[n,50] x, float[50] b, float s) => (float[n,50] y)"
                      "{ a = Add(x, b) c = Tanh(a) d = Sub(c, a) y = Div(d, s) }"),
             "Pointwise+Add+Tanh+Sub+Div");
   // Single elements through several instructions.
-  EXPECT_EQ(steps_of("(float[1] a, float[] b, float[1] c) => (float[1] y)"
+  EXPECT_EQ(steps_of("(float[1] a, float b, float[1] c) => (float[1] y)"
                      "{ d = Add(a, b) e = Exp(d) f = Mul(e, c) y = Neg(f) }"),
             "Pointwise+Add+Exp+Mul+Neg");
   EXPECT_EQ(steps_of("(float[3,5] x) => (float[3,5] y) { y = Relu(x) }"), "Relu");

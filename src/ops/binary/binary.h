@@ -31,7 +31,7 @@ struct Add : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_add_overflow(a, b, r); },
           [](const D& a, const D& b) { return std::optional<D>(a + b); });
@@ -43,7 +43,7 @@ struct Sub : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_sub_overflow(a, b, r); },
           [](const D& a, const D& b) { return std::optional<D>(a - b); });
@@ -55,7 +55,7 @@ struct Mul : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1], [](int64_t a, int64_t b, int64_t* r) { return __builtin_mul_overflow(a, b, r); },
           [](const D& a, const D& b) { return std::optional<D>(a * b); });
@@ -69,7 +69,7 @@ struct Div : Broadcasting {
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
     const bool exact = is_float(c.type(0));
-    propagate_values(c, c.type(0), [exact](const std::vector<D>& v) {
+    propagate_pair(c, c.type(0), [exact](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1],
           [exact](int64_t a, int64_t b, int64_t* r) {
@@ -95,7 +95,7 @@ struct Mod : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     Broadcasting::shape(c);
-    propagate_values(c, c.type(0), [](const std::vector<D>& v) {
+    propagate_pair(c, c.type(0), [](const std::vector<D>& v) {
       return try_arithmetic(
           v[0], v[1],
           [](int64_t a, int64_t b, int64_t* r) {
@@ -146,7 +146,7 @@ std::optional<int> compare_values(const D& a, const D& b) {
 /// Equal, Greater, …: `holds_for` says which orders are true.
 template <class D>
 void propagate_comparison(ShapeContext<D>& c, bool (*holds_for)(int order)) {
-  propagate_values(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
+  propagate_pair(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
     const auto order = compare_values(v[0], v[1]);
     return order ? std::optional<D>(holds_for(*order) ? 1 : 0) : std::nullopt;
   });
@@ -191,7 +191,7 @@ struct LessOrEqual : Broadcasting {
 /// And, Or, Xor of bools that are known.
 template <class D>
 void propagate_logic(ShapeContext<D>& c, bool (*f)(bool, bool)) {
-  propagate_values(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
+  propagate_pair(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
     const auto a = known(v[0]), b = known(v[1]);
     return a && b ? std::optional<D>(f(*a != 0, *b != 0) ? 1 : 0) : std::nullopt;
   });

@@ -160,6 +160,7 @@ void equal(const Equal& op, KernelContext& c) {
 /// Folds any number of inputs; NaN in any of them wins.
 template <class Op, auto better>
 void extreme(const Op&, KernelContext& c) {
+  if (c.inputs() == 0) c.fail(Code::internal, "an input", "none");
   map_numbers(c, c.inputs(), [&]<class L>(const L* const* in, L* out, int64_t n) {
     std::copy_n(in[0], n, out);
     for (size_t k = 1; k < c.inputs(); ++k)
@@ -170,6 +171,7 @@ void extreme(const Op&, KernelContext& c) {
 
 template <class Op>
 void sum_of_inputs(const Op&, KernelContext& c) {
+  if (c.inputs() == 0) c.fail(Code::internal, "an input", "none");
   const double share = std::is_same_v<Op, Mean> ? static_cast<double>(c.inputs()) : 1;
   map_lanes<double>(c, c.inputs(), [&](const double* const* in, double* out, int64_t n) {
     std::copy_n(in[0], n, out);

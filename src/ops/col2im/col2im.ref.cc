@@ -25,6 +25,7 @@ T store_sum(BlockSum<T> v) {
 
 /// Every pixel gathers from the blocks that cover it.
 void col2im(const Col2Im& op, KernelContext& c) {
+  if (!c.has(2)) c.fail(Code::internal, "three inputs", std::to_string(c.inputs()));
   const Tensor& in = c.in(0);
   const std::pmr::vector<int64_t> image = integers_of(c.in(1), c), block = integers_of(c.in(2), c);
   const size_t axes = image.size();

@@ -68,6 +68,7 @@ Verdict ask(const void* decoded, const KernelRequest& r) {
   const auto& op = *static_cast<const MatrixEinsum*>(decoded);
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   if (!op.groups) return Verdict::no("the axes do not form two matrices");
+  if (r.inputs.size() != 2) return Verdict::no("not two operands");
   const auto &a = r.inputs[0].shape, &b = r.inputs[1].shape;
   if (!a || !b) return Verdict::no("a rank is not known");
   for (size_t i = 0; i < a->size(); ++i)

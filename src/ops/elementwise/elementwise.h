@@ -100,4 +100,10 @@ void propagate_values(ShapeContext<D>& c, DataType out_type, F f, size_t least =
   c.output_values(0, std::move(out));
 }
 
+/// The same for functions of two values.
+template <class D, class F>
+void propagate_pair(ShapeContext<D>& c, DataType out_type, F f) {
+  propagate_values(c, out_type, std::move(f), 2);
+}
+
 }  // namespace lathe
