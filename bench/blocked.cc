@@ -1,0 +1,195 @@
+// Convolution in channel blocks, one thread, on the layers of well-known networks: GFLOP/s (of the direct
+// algorithm's arithmetic, whichever runs) and their share of what the registers alone reach, measured just
+// before and after.
+//
+//   lathe_bench_blocked [avx512|avx2|generic] [part of a layer's name]
+#include "cpu/blocked.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cpu/isa.h"
+#include "support/worker_context.h"
+
+namespace lathe::cpu {
+struct Probe {
+  double (*run)(int64_t, float*);
+};
+}  // namespace lathe::cpu
+
+#define LATHE_ISA_BODY "fma_probe_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe {
+namespace cpu {
+LATHE_SELECT_ISA(Probe, probe)
+}  // namespace cpu
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds(const std::function<void()>& f) {
+  const auto start = Clock::now();
+  f();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Layer {
+  const char* network;
+  int64_t in, out, size, kernel, stride;
+  bool depthwise = false, plain = false;
+};
+
+constexpr Layer layers[] = {
+    {"resnet50 stem", 3, 64, 224, 7, 2, false, true},
+    {"resnet50", 64, 64, 56, 1, 1},
+    {"resnet50", 64, 256, 56, 1, 1},
+    {"resnet50", 256, 64, 56, 1, 1},
+    {"resnet50", 256, 128, 56, 1, 1},
+    {"resnet50", 128, 512, 28, 1, 1},
+    {"resnet50", 512, 128, 28, 1, 1},
+    {"resnet50", 256, 1024, 14, 1, 1},
+    {"resnet50", 1024, 256, 14, 1, 1},
+    {"resnet50", 512, 2048, 7, 1, 1},
+    {"resnet50", 2048, 512, 7, 1, 1},
+    {"resnet50 down", 256, 512, 56, 1, 2},
+    {"resnet50 down", 1024, 2048, 14, 1, 2},
+    {"resnet50", 128, 128, 56, 3, 2},
+    {"resnet50", 256, 256, 28, 3, 2},
+    {"resnet50", 512, 512, 14, 3, 2},
+    {"resnet18", 64, 64, 56, 3, 1},
+    {"resnet18", 128, 128, 28, 3, 1},
+    {"resnet18", 256, 256, 14, 3, 1},
+    {"resnet18", 512, 512, 7, 3, 1},
+    {"vgg16 stem", 3, 64, 224, 3, 1, false, true},
+    {"vgg16", 64, 64, 224, 3, 1},
+    {"vgg16", 128, 128, 112, 3, 1},
+    {"vgg16", 256, 256, 56, 3, 1},
+    {"vgg16", 512, 512, 28, 3, 1},
+    {"vgg16", 512, 512, 14, 3, 1},
+    {"mobilenet2 stem", 3, 32, 224, 3, 2, false, true},
+    {"mobilenet2", 16, 96, 112, 1, 1},
+    {"mobilenet2", 24, 144, 56, 1, 1},
+    {"mobilenet2", 144, 24, 56, 1, 1},
+    {"mobilenet2", 64, 384, 14, 1, 1},
+    {"mobilenet2", 160, 960, 7, 1, 1},
+    {"mobilenet2", 32, 32, 112, 3, 1, true},
+    {"mobilenet2", 96, 96, 112, 3, 2, true},
+    {"mobilenet2", 144, 144, 56, 3, 1, true},
+    {"mobilenet2", 384, 384, 14, 3, 1, true},
+    {"mobilenet2", 960, 960, 7, 3, 1, true},
+    {"efficientnet", 240, 240, 28, 5, 1, true},
+};
+
+cpu::BlockedShape shape_of(const Layer& l) {
+  cpu::BlockedShape s{.channels = l.in, .filters = l.out, .plain = l.plain};
+  for (int a : {0, 1}) {
+    s.in[a] = l.size;
+    s.kernel[a] = l.kernel;
+    s.stride[a] = l.stride;
+    s.pad[a] = l.kernel / 2;
+    s.out[a] = (l.size + 2 * s.pad[a] - l.kernel) / l.stride + 1;
+  }
+  return s;
+}
+
+class Bench {
+ public:
+  Bench(Isa isa, const Layer& l) : isa_(isa), layer_(l), s_(shape_of(l)) {
+    x_ = random(s_.plain ? s_.channels * s_.in_pixels() : s_.in_blocks() * 16 * s_.in_pixels());
+    weights_ = random(s_.filters * (l.depthwise ? 1 : s_.channels) * s_.taps());
+    bias_ = random(s_.filters);
+    y_ = random(s_.out_blocks() * 16 * s_.out_pixels());
+  }
+
+  void run() {
+    if (layer_.depthwise) {
+      packed_.assign(static_cast<size_t>(cpu::depthwise_weights_size(s_)), 0);
+      cpu::pack_depthwise_weights(s_, weights_.data(), packed_.data());
+      measure("depthwise", [&] { cpu::depthwise_convolution(isa_, s_, images(), c_); });
+      return;
+    }
+    packed_.assign(static_cast<size_t>(cpu::direct_weights_size(isa_, s_)), 0);
+    cpu::pack_direct_weights(isa_, s_, weights_.data(), packed_.data(), c_);
+    void* scratch = c_.workspace(cpu::direct_workspace(isa_, s_, 1));
+    measure("direct", [&] { cpu::direct_convolution(isa_, s_, images(), scratch, c_); });
+    if (layer_.plain || layer_.kernel != 3 || layer_.stride != 1) return;
+    for (int output : {2, 4}) {
+      packed_.assign(static_cast<size_t>(cpu::winograd_weights_size(isa_, s_, output)), 0);
+      cpu::pack_winograd_weights(isa_, s_, output, weights_.data(), packed_.data(), c_);
+      scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, output, 1));
+      measure(output == 2 ? "winograd2" : "winograd4",
+              [&] { cpu::winograd_convolution(isa_, s_, output, images(), scratch, c_); });
+    }
+  }
+
+ private:
+  static std::vector<float> random(int64_t n) {
+    test::Random r(static_cast<uint64_t>(n));
+    std::vector<float> v(static_cast<size_t>(n));
+    for (float& x : v) x = r();
+    return v;
+  }
+  cpu::BlockedImages images() { return {x_.data(), packed_.data(), bias_.data(), y_.data()}; }
+
+  double peak() const {
+    float out[16];
+    double best = 0;
+    for (int i = 0; i < 5; ++i) {
+      double flops = 0;
+      const double t = seconds([&] { flops = cpu::probe(isa_).run(40000, out); });
+      best = std::max(best, flops / t);
+    }
+    return best;
+  }
+
+  void measure(const char* algorithm, const std::function<void()>& f) {
+    f();
+    const double once = seconds(f);
+    const int together = std::max(1, static_cast<int>(0.002 / once));
+    std::vector<double> times;
+    double top = peak();
+    for (int i = 0; i < 25; ++i)
+      times.push_back(seconds([&] {
+                        for (int j = 0; j < together; ++j) f();
+                      }) /
+                      together);
+    top = std::max(top, peak());
+    std::sort(times.begin(), times.end());
+    const double median = times[times.size() / 2], best = times[0];
+    const double flops = 2.0 * static_cast<double>(s_.filters * s_.out_pixels() * s_.taps()) *
+                         static_cast<double>(layer_.depthwise ? 1 : s_.channels);
+    std::printf(
+        "%-16s %4lld -> %4lld %3lld^2 k%lld s%lld  %-10s %9.1f us  %7.1f GFLOP/s  %5.1f %%  (best %7.1f, "
+        "%5.1f %%)\n",
+        layer_.network, static_cast<long long>(layer_.in), static_cast<long long>(layer_.out),
+        static_cast<long long>(layer_.size), static_cast<long long>(layer_.kernel),
+        static_cast<long long>(layer_.stride), algorithm, median * 1e6, flops / median * 1e-9,
+        100 * flops / median / top, flops / best * 1e-9, 100 * flops / best / top);
+    std::fflush(stdout);
+  }
+
+  Isa isa_;
+  const Layer& layer_;
+  cpu::BlockedShape s_;
+  std::vector<float> x_, weights_, bias_, y_, packed_;
+  test::WorkerContext c_;
+};
+
+}  // namespace
+}  // namespace lathe
+
+int main(int argc, char** argv) {
+  using namespace lathe;
+  Isa isa = test::usable_isas().back();
+  for (Isa i : test::usable_isas())
+    if (argc > 1 && name_of(i) == argv[1]) isa = i;
+  for (const Layer& l : layers)
+    if (argc < 3 || std::strstr(l.network, argv[2])) Bench(isa, l).run();
+}

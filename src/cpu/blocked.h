@@ -1,0 +1,75 @@
+// Convolution and pooling of float32 images whose channels lie in blocks of 16: [N, C / 16, H, W, 16]. Every
+// pixel of a block is one or more whole vectors, neighbouring pixels are neighbours in memory, and so windows
+// are read in place.
+//
+// Lanes beyond the last channel hold whatever elementwise operators left there. Sums over channels never read
+// them; what works channel by channel leaves them to themselves.
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace lathe::cpu {
+
+inline constexpr int64_t channel_block = 16;
+inline int64_t channel_blocks(int64_t channels) { return (channels + channel_block - 1) / channel_block; }
+
+/// A window that slides over images with two spatial axes; a single one is the second, the first is then 1.
+struct BlockedShape {
+  int64_t batch = 1, channels = 1, filters = 1;
+  int64_t in[2] = {1, 1}, out[2] = {1, 1}, kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
+  int64_t pad[2] = {0, 0};  // in front of each axis
+  bool plain = false;       // are the images [N, C, H, W]?
+
+  int64_t taps() const { return kernel[0] * kernel[1]; }
+  int64_t in_pixels() const { return in[0] * in[1]; }
+  int64_t out_pixels() const { return out[0] * out[1]; }
+  int64_t reach(int axis) const { return (kernel[axis] - 1) * dilation[axis] + 1; }
+  int64_t in_blocks() const { return channel_blocks(channels); }
+  int64_t out_blocks() const { return channel_blocks(filters); }
+  bool empty() const { return batch == 0 || filters == 0 || out_pixels() == 0; }
+};
+
+/// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
+/// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0.
+struct BlockedImages {
+  const float* x = nullptr;
+  const float* weights = nullptr;
+  const float* bias = nullptr;  // one per filter; null: 0
+  float* y = nullptr;
+};
+
+// Sums over all taps of all channels, read in place or from a padded copy of a few rows.
+int64_t direct_weights_size(Isa isa, const BlockedShape& s);
+void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
+size_t direct_workspace(Isa isa, const BlockedShape& s, int threads);
+void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
+                        KernelContext& c);
+
+// Winograd's F(output x output, 3 x 3), output 2 or 4, for kernels of 3 x 3 that step by one pixel.
+int64_t winograd_weights_size(Isa isa, const BlockedShape& s, int output);
+void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const float* weights, float* to,
+                           Workers& workers);
+size_t winograd_workspace(Isa isa, const BlockedShape& s, int output, int threads);
+void winograd_convolution(Isa isa, const BlockedShape& s, int output, const BlockedImages& images,
+                          void* workspace, KernelContext& c);
+
+// One filter for each channel; weights [channels, 1, kernel…].
+int64_t depthwise_weights_size(const BlockedShape& s);
+void pack_depthwise_weights(const BlockedShape& s, const float* weights, float* to);
+void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, KernelContext& c);
+
+// Pooling, channel by channel: `channels` and `filters` count whole blocks.
+void blocked_maximum(Isa isa, const BlockedShape& s, const float* x, float* y, KernelContext& c);
+/// Each sum is multiplied by the factor of its row and that of its column.
+void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, const float* column_factor,
+                     const float* x, float* y, KernelContext& c);
+/// The mean of each of `blocks` blocks of `pixels` pixels.
+void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float* y, KernelContext& c);
+
+// To channel blocks, with 0 in the lanes beyond the last channel, and back.
+void to_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
+               KernelContext& c);
+void from_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
+                 KernelContext& c);
+
+}  // namespace lathe::cpu

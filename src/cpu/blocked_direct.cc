@@ -1,0 +1,276 @@
+// Direct convolution: tiles of neighbouring output pixels times panels of filters. The micro-kernel gets a
+// list of where, from a tile's first pixel on, the taps of all channels lie; it is the same for every tile.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "cpu/blocked_tile.h"
+#include "cpu/gemm.h"
+#include "cpu/tasks.h"
+
+namespace lathe::cpu {
+namespace {
+
+/// Floats of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
+constexpr int64_t strip_floats = 65536;
+/// Multiplications below which another task is not worth it.
+constexpr int64_t least_work = int64_t{1} << 17;
+/// Floats of weights beyond which the next panel is fetched ahead.
+constexpr int64_t cached_weights = 100000;
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t whole_lines(int64_t floats) { return ceil_of(floats, 16) * 16; }
+
+/// Does no window leave the image?
+bool within(const BlockedShape& s) {
+  bool in = true;
+  for (int a : {0, 1}) in = in && s.pad[a] == 0 && (s.out[a] - 1) * s.stride[a] + s.reach(a) <= s.in[a];
+  return in;
+}
+
+/// Windows of one pixel that step by one: all rows are one.
+BlockedShape flattened(BlockedShape s) {
+  for (int a : {0, 1})
+    if (s.kernel[a] != 1 || s.stride[a] != 1 || s.in[a] != s.out[a] || s.pad[a] != 0) return s;
+  s.in[1] = s.out[1] = s.in_pixels();
+  s.in[0] = s.out[0] = 1;
+  return s;
+}
+
+/// Where the terms of an output lie, in memory of so many pixels a row and rows a plane.
+struct Steps {
+  explicit Steps(const BlockedShape& s) : shape(s) {
+    if (s.plain) {
+      neighbours = s.dilation[1] == 1;
+      depth = neighbours ? s.kernel[1] : 1;
+      count = s.channels * s.taps() / depth;
+    } else {
+      const int64_t left = s.channels % channel_block;
+      depth = channel_block;
+      count = s.channels / channel_block * s.taps();
+      last_depth = left;
+      last_count = left ? s.taps() : 0;
+    }
+  }
+  int64_t total() const { return count + last_count; }
+  int64_t pixel() const { return shape.plain ? 1 : channel_block; }
+  int64_t planes() const { return shape.plain ? shape.channels : shape.in_blocks(); }
+
+  void fill(int64_t* to, int64_t row_pixels, int64_t rows) const {
+    const int64_t columns = neighbours ? 1 : shape.kernel[1];
+    for (int64_t plane = 0; plane < planes(); ++plane)
+      for (int64_t i = 0; i < shape.kernel[0]; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          *to++ = ((plane * rows + i * shape.dilation[0]) * row_pixels + j * shape.dilation[1]) * pixel();
+  }
+
+  const BlockedShape& shape;
+  bool neighbours = false;  // do the taps of a row follow one another, as one step?
+  int64_t count = 0, depth = 0, last_count = 0, last_depth = 0;
+};
+
+/// How the work is cut: strips of output rows (of tiles, where there is one row), and groups of panels. The
+/// tiles, and so the results, do not depend on it.
+struct Division {
+  Division(const BlockedTiles& t, const BlockedShape& shape, int threads)
+      : s(flattened(shape)),
+        steps(s),
+        tiles(s.out[1], t.max_rows),
+        in_place(within(s)),
+        panels(t.panels(s.out_blocks())),
+        group(panels) {
+    const int64_t column = s.stride[1] * steps.pixel() * steps.planes(), row = s.out[1] * column;
+    if (in_rows())
+      length = std::max<int64_t>(1, (strip_floats / row - s.reach(0)) / s.stride[0] + 1);
+    else
+      length = std::max<int64_t>(1, strip_floats / (s.kernel[0] * column * t.max_rows));
+    // Strips of equal length, unless all of it is little more than one.
+    length = ceil_of(units(), std::max<int64_t>(1, (units() + length / 2) / length));
+    share(threads, row * s.out[0] * s.stride[0]);
+    row_pixels = in_place ? s.in[1] : (strip_columns() - 1) * s.stride[1] + s.reach(1);
+    rows = in_place ? s.in[0] : (strip_rows() - 1) * s.stride[0] + s.reach(0);
+  }
+  Division(const Division&) = delete;
+
+  bool in_rows() const { return s.out[0] > 1; }
+  int64_t units() const { return in_rows() ? s.out[0] : tiles.count(); }
+  int64_t strips() const { return ceil_of(units(), length); }
+  int64_t groups() const { return ceil_of(panels, group); }
+  int64_t tasks() const { return s.batch * strips() * groups(); }
+  int64_t strip_rows() const { return in_rows() ? length : 1; }
+  int64_t strip_columns() const {
+    return in_rows() ? s.out[1] : tiles.begin(length);
+  }  // the wider come first
+  int64_t row() const { return row_pixels * steps.pixel(); }
+  int64_t strip_size() const { return in_place ? 0 : whole_lines(steps.planes() * rows * row()); }
+  int64_t steps_size() const {
+    return whole_lines(steps.total() * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)));
+  }
+
+  BlockedShape s;
+  Steps steps;
+  RowTiles tiles;
+  bool in_place;
+  int64_t panels;
+  int64_t length = 1;                // of a strip: rows, or tiles
+  int64_t group;                     // panels that a task computes
+  int64_t row_pixels = 0, rows = 0;  // of the memory that tiles read
+
+ private:
+  /// Gives every thread some tasks, cutting whichever of image and weights is larger.
+  void share(int threads, int64_t image) {
+    const int64_t weights = s.channels * s.taps() * s.filters;
+    const int64_t most = s.batch * s.out_pixels() * weights / least_work;
+    const int64_t wanted = threads == 1 ? 1 : std::min(int64_t{4} * threads, most);
+    while (tasks() < wanted && (length > 1 || group > 1)) {
+      if (length > 1 && (group == 1 || image > weights))
+        length = ceil_of(length, 2);
+      else
+        group = ceil_of(group, 2);
+    }
+  }
+};
+
+/// Copies the input of a strip whose first output pixel is (row0, column0), with zeros around the image.
+void pad_strip(const Division& d, const float* image, int64_t row0, int64_t column0, float* to) {
+  const BlockedShape& s = d.s;
+  const int64_t pixel = d.steps.pixel(), x = column0 * s.stride[1] - s.pad[1];
+  const int64_t from = std::clamp<int64_t>(x, 0, s.in[1]),
+                left = std::clamp<int64_t>(from - x, 0, d.row_pixels);
+  const int64_t middle = std::min(d.row_pixels - left, s.in[1] - from);
+  for (int64_t plane = 0; plane < d.steps.planes(); ++plane)
+    for (int64_t i = 0; i < d.rows; ++i, to += d.row()) {
+      const int64_t y = row0 * s.stride[0] - s.pad[0] + i;
+      if (y < 0 || y >= s.in[0]) {
+        std::fill_n(to, d.row(), 0.0f);
+        continue;
+      }
+      std::fill_n(to, left * pixel, 0.0f);
+      std::copy_n(image + ((plane * s.in[0] + y) * s.in[1] + from) * pixel, middle * pixel,
+                  to + left * pixel);
+      std::fill_n(to + (left + middle) * pixel, (d.row_pixels - left - middle) * pixel, 0.0f);
+    }
+}
+
+/// One strip of one image.
+struct Piece {
+  int64_t row0, row1, tile0, tile1;
+  const float* x;  // what the first tap of the first output pixel sees
+  float* y;        // the output image
+};
+
+void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece, BlockedTile tile,
+                   int64_t panel, const BlockedImages& images) {
+  const BlockedShape& s = d.s;
+  const int64_t blocks = std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks);
+  const auto& kernels = t.of(tile.stride, blocks);
+  const int64_t depth = s.channels * s.taps(), first = panel * t.panel_filters();
+
+  std::array<float, 2 * channel_block> bias{};
+  if (images.bias)
+    std::copy_n(images.bias + first, std::min(t.panel_filters(), s.filters - first), bias.data());
+  tile.bias = bias.data();
+  tile.w = images.weights + first * depth;
+  const bool fetch = depth * s.filters > cached_weights && panel + 1 < d.panels;
+  float* const y = piece.y + panel * t.panel_blocks * s.out_pixels() * channel_block;
+  const int64_t column0 = d.tiles.begin(piece.tile0);
+  for (int64_t row = piece.row0; row < piece.row1; ++row)
+    for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
+      const int64_t column = d.tiles.begin(i);
+      tile.x = piece.x + (row - piece.row0) * s.stride[0] * d.row() + (column - column0) * tile.stride;
+      tile.y = y + (row * s.out[1] + column) * channel_block;
+      tile.ahead = fetch && row == piece.row0 && i == piece.tile0 ? depth * t.panel_filters() : 0;
+      kernels[d.tiles.rows(i)](tile);
+    }
+}
+
+/// Tells of the blocks of a panel what has been computed.
+void finish_panel(Epilogue& e, const Division& d, const Piece& piece, int64_t first_block, int64_t blocks) {
+  const int64_t begin = piece.row0 * d.s.out[1] + d.tiles.begin(piece.tile0);
+  const int64_t end = (piece.row1 - 1) * d.s.out[1] + d.tiles.begin(piece.tile1);
+  for (int64_t i = 0; i < blocks; ++i)
+    e.finish(((first_block + i) * d.s.out_pixels() + begin) * channel_block, (end - begin) * channel_block);
+}
+
+}  // namespace
+
+int64_t direct_weights_size(Isa, const BlockedShape& s) {
+  return s.out_blocks() * channel_block * s.channels * s.taps();
+}
+
+void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
+  const BlockedTiles& t = blocked_tiles(isa);
+  const int64_t taps = s.taps(), depth = s.channels * taps;
+  const int64_t block = s.plain ? 1 : channel_block;
+  workers.parallel(t.panels(s.out_blocks()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * t.panel_filters(), real = std::min(t.panel_filters(), s.filters - first);
+      const int64_t width = std::min(t.panel_filters(), s.out_blocks() * channel_block - first);
+      float* row = to + first * depth;
+      for (int64_t c0 = 0; c0 < s.channels; c0 += block) {
+        workers.poll();
+        for (int64_t tap = 0; tap < taps; ++tap)
+          for (int64_t c = c0; c < std::min(c0 + block, s.channels); ++c, row += width)
+            for (int64_t i = 0; i < width; ++i)
+              row[i] = i < real ? weights[(first + i) * depth + c * taps + tap] : 0.0f;
+      }
+    }
+  });
+}
+
+size_t direct_workspace(Isa isa, const BlockedShape& s, int threads) {
+  if (s.empty()) return 0;
+  const Division d(blocked_tiles(isa), s, threads);
+  return static_cast<size_t>(d.steps_size() + task_slots(d.tasks(), threads) * d.strip_size()) *
+         sizeof(float);
+}
+
+void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages& images, void* workspace,
+                        KernelContext& c) {
+  if (shape.empty()) return;
+  const BlockedTiles& t = blocked_tiles(isa);
+  const Division d(t, shape, c.threads());
+  const BlockedShape& s = d.s;
+  const int64_t pixel = d.steps.pixel();
+  auto* const steps = static_cast<int64_t*>(workspace);
+  d.steps.fill(steps, d.row_pixels, d.rows);
+  float* const scratch = static_cast<float*>(workspace) + d.steps_size();
+  const BlockedTile tile{.steps = steps,
+                         .count = d.steps.count,
+                         .depth = d.steps.depth,
+                         .last_count = d.steps.last_count,
+                         .last_depth = d.steps.last_depth,
+                         .stride = s.stride[1] * pixel,
+                         .y_block = s.out_pixels() * channel_block};
+
+  for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) {
+    const int64_t group = task % d.groups(), strip = task / d.groups() % d.strips(),
+                  image = task / d.groups() / d.strips();
+    const int64_t begin = strip * d.length, end = std::min(begin + d.length, d.units());
+    const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * pixel;
+    Piece piece{.row0 = d.in_rows() ? begin : 0,
+                .row1 = d.in_rows() ? end : 1,
+                .tile0 = d.in_rows() ? 0 : begin,
+                .tile1 = d.in_rows() ? d.tiles.count() : end,
+                .x = nullptr,
+                .y = images.y + image * s.out_blocks() * tile.y_block};
+    const int64_t column0 = d.tiles.begin(piece.tile0);
+    if (d.in_place) {
+      piece.x = x + piece.row0 * s.stride[0] * d.row() + column0 * tile.stride;
+    } else {
+      float* const padded = scratch + slot * d.strip_size();
+      pad_strip(d, x, piece.row0, column0, padded);
+      piece.x = padded;
+    }
+    for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
+      c.poll();
+      compute_panel(t, d, piece, tile, panel, images);
+      const int64_t first = panel * t.panel_blocks;
+      if (Epilogue* e = c.epilogue())
+        finish_panel(*e, d, piece, image * s.out_blocks() + first,
+                     std::min(t.panel_blocks, s.out_blocks() - first));
+    }
+  });
+}
+
+}  // namespace lathe::cpu

@@ -1,0 +1,45 @@
+// The micro-kernels behind convolution in channel blocks: some pixels times a panel of filters, the sum
+// running over a list of places in memory. Direct convolution and Winograd's products differ in the list
+// alone.
+#pragma once
+
+#include "cpu/blocked.h"
+
+namespace lathe::cpu {
+
+/// y[pixel][filter] = bias + sum over steps and k < depth of x[step + pixel * stride + k] * w[…][filter].
+struct BlockedTile {
+  const float* x = nullptr;
+  const int64_t* steps = nullptr;          // where each run of terms begins, from x
+  int64_t count = 0, depth = 0;            // steps, and terms of each
+  int64_t last_count = 0, last_depth = 0;  // further steps, with fewer terms
+  int64_t stride = 0;                      // from pixel to pixel
+  const float* w = nullptr;                // row after row, as wide as the panel
+  int64_t ahead = 0;                       // from w to what is wanted next
+  const float* bias = nullptr;             // as wide as the panel; null: 0
+  float* y = nullptr;
+  int64_t y_block = 0;  // from one block of filters to the next
+};
+
+/// Distances between pixels that have kernels of their own; the last one serves all others.
+inline constexpr int64_t tile_strides[] = {16, 32, 1, 2, 0};
+inline constexpr int tile_stride_kinds = 5;
+inline constexpr int most_tile_rows = 14;
+
+struct BlockedTiles {
+  int max_rows;
+  int64_t panel_blocks;  // of filters
+  void (*run[tile_stride_kinds][2][most_tile_rows + 1])(const BlockedTile&) = {};
+
+  int64_t panel_filters() const { return panel_blocks * channel_block; }
+  int64_t panels(int64_t blocks) const { return (blocks + panel_blocks - 1) / panel_blocks; }
+  /// The kernels, by rows, of a panel with so many blocks.
+  const auto& of(int64_t stride, int64_t blocks) const {
+    int kind = 0;
+    while (kind + 1 < tile_stride_kinds && tile_strides[kind] != stride) ++kind;
+    return run[kind][blocks < panel_blocks ? 0 : 1];
+  }
+};
+const BlockedTiles& blocked_tiles(Isa isa);
+
+}  // namespace lathe::cpu

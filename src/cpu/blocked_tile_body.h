@@ -1,0 +1,75 @@
+// The micro-kernels of blocked_tile.h for one instruction set. Included by for_each_isa.h only.
+//
+// A tile keeps Rows x Vectors registers of sums. Every term loads one row of the panel of weights and
+// broadcasts one element of each pixel; where the distance of pixels is known, all addresses in the loop are
+// constant distances.
+
+constexpr int block_vectors = static_cast<int>(channel_block / Vec::width);
+constexpr int most_blocked_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 2;
+constexpr int blocked_panel = Vec::width == 16 ? 2 : 1;
+
+template <int Rows, int Vectors, int64_t Stride>
+LATHE_INLINE void blocked_steps(Vec (&sum)[Rows][Vectors], const BlockedTile& t, const int64_t* step,
+                                int64_t count, int64_t depth, const float*& weights) {
+  const int64_t stride = Stride ? Stride : t.stride, ahead = t.ahead;
+  const float* w = weights;
+  for (const int64_t* end = step + count; step < end; ++step) {
+    const float* x = t.x + *step;
+    for (const float* last = x + depth; x < last; ++x, w += Vectors * Vec::width) {
+      Vec row[Vectors];
+      LATHE_UNROLL
+      for (int j = 0; j < Vectors; ++j) row[j] = load(w + j * Vec::width);
+      LATHE_UNROLL
+      for (int j = 0; j < Vectors * Vec::width; j += 16) __builtin_prefetch(w + ahead + j, 0, 2);
+      LATHE_UNROLL
+      for (int i = 0; i < Rows; ++i) {
+        const Vec pixel = set(x[i * stride]);
+        LATHE_UNROLL
+        for (int j = 0; j < Vectors; ++j) sum[i][j] = fma(pixel, row[j], sum[i][j]);
+      }
+    }
+  }
+  weights = w;
+}
+
+template <int Rows, int Vectors, int64_t Stride>
+void blocked_tile(const BlockedTile& t) {
+  Vec sum[Rows][Vectors];
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const Vec start = t.bias ? load(t.bias + j * Vec::width) : zero();
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i) sum[i][j] = start;
+  }
+  const float* w = t.w;
+  blocked_steps<Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
+  if (t.last_count > 0)
+    blocked_steps<Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j)
+      store(t.y + j / block_vectors * t.y_block + i * channel_block + j % block_vectors * Vec::width,
+            sum[i][j]);
+  }
+}
+
+template <int Vectors, int64_t Stride, int... Rows>
+constexpr void fill_blocked_rows(void (*(&to)[most_tile_rows + 1])(const BlockedTile&),
+                                 std::integer_sequence<int, Rows...>) {
+  ((to[Rows + 1] = blocked_tile<Rows + 1, Vectors, Stride>), ...);
+}
+
+template <int... Kind>
+constexpr void fill_blocked_kinds(BlockedTiles& t, std::integer_sequence<int, Kind...>) {
+  constexpr auto rows = std::make_integer_sequence<int, most_blocked_rows>();
+  (fill_blocked_rows<block_vectors, tile_strides[Kind]>(t.run[Kind][0], rows), ...);
+  (fill_blocked_rows<block_vectors * blocked_panel, tile_strides[Kind]>(t.run[Kind][1], rows), ...);
+}
+
+constexpr BlockedTiles make_blocked_tiles() {
+  BlockedTiles t{.max_rows = most_blocked_rows, .panel_blocks = blocked_panel};
+  fill_blocked_kinds(t, std::make_integer_sequence<int, tile_stride_kinds>());
+  return t;
+}
+constexpr BlockedTiles table = make_blocked_tiles();

@@ -1,0 +1,127 @@
+#include "cpu/blocked_window.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cpu/isa.h"
+
+#define LATHE_ISA_BODY "cpu/blocked_window_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(WindowKernels, window_kernels)
+
+namespace {
+
+/// Vectors of 16 that are computed between two polls, and that are worth another thread.
+constexpr int64_t polled_steps = 200000, least_steps = 8192;
+/// Floats of output that stay in the cache until they are finished.
+constexpr int64_t strip_floats = 32768;
+/// Pixels that are added up between two polls.
+constexpr int64_t polled_pixels = 8192;
+
+/// Calls f(block, first row, end) for strips of the output rows of all blocks.
+template <class F>
+void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
+  const int64_t row = s.out[1] * s.taps(), blocks = s.batch * s.out_blocks();
+  const int64_t fit =
+      std::min(polled_steps / std::max<int64_t>(1, row), strip_floats / (s.out[1] * channel_block));
+  const int64_t rows = std::clamp<int64_t>(fit, 1, s.out[0]), strips = (s.out[0] + rows - 1) / rows;
+  const int64_t grain = std::max<int64_t>(1, least_steps / (rows * row));
+  c.parallel(blocks * strips, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      c.poll();
+      const int64_t first = i % strips * rows, last = std::min(first + rows, s.out[0]);
+      f(i / strips, first, last);
+      if (Epilogue* e = c.epilogue())
+        e->finish((i / strips * s.out[0] + first) * s.out[1] * channel_block,
+                  (last - first) * s.out[1] * channel_block);
+    }
+  });
+}
+
+}  // namespace
+
+int64_t depthwise_weights_size(const BlockedShape& s) { return s.in_blocks() * channel_block * s.taps(); }
+
+void pack_depthwise_weights(const BlockedShape& s, const float* weights, float* to) {
+  for (int64_t block = 0; block < s.in_blocks(); ++block)
+    for (int64_t tap = 0; tap < s.taps(); ++tap)
+      for (int64_t i = 0; i < channel_block; ++i) {
+        const int64_t channel = block * channel_block + i;
+        *to++ = channel < s.channels ? weights[channel * s.taps() + tap] : 0.0f;
+      }
+}
+
+void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, KernelContext& c) {
+  if (s.empty()) return;
+  const WindowKernels& k = window_kernels(isa);
+  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1) {
+    const int64_t channel = block % s.in_blocks() * channel_block;
+    const int64_t lanes = std::min(channel_block, s.channels - channel);
+    std::array<float, channel_block> bias{};
+    if (images.bias) std::copy_n(images.bias + channel, lanes, bias.data());
+    float* const y = images.y + block * s.out_pixels() * channel_block;
+    k.weighted({.shape = &s,
+                .x = images.x + block * s.in_pixels() * channel_block,
+                .weights = images.weights + channel * s.taps(),
+                .bias = bias.data(),
+                .row0 = row0,
+                .row1 = row1,
+                .y = y});
+    // What other lanes of X held does not pass through.
+    if (lanes < channel_block)
+      for (int64_t p = row0 * s.out[1]; p < row1 * s.out[1]; ++p)
+        std::fill(y + p * channel_block + lanes, y + (p + 1) * channel_block, 0.0f);
+  });
+}
+
+void blocked_maximum(Isa isa, const BlockedShape& s, const float* x, float* y, KernelContext& c) {
+  if (s.empty()) return;
+  const WindowKernels& k = window_kernels(isa);
+  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1) {
+    k.maximum({.shape = &s,
+               .x = x + block * s.in_pixels() * channel_block,
+               .row0 = row0,
+               .row1 = row1,
+               .y = y + block * s.out_pixels() * channel_block});
+  });
+}
+
+void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, const float* column_factor,
+                     const float* x, float* y, KernelContext& c) {
+  if (s.empty()) return;
+  const WindowKernels& k = window_kernels(isa);
+  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1) {
+    k.average({.shape = &s,
+               .x = x + block * s.in_pixels() * channel_block,
+               .row_factor = row_factor,
+               .column_factor = column_factor,
+               .row0 = row0,
+               .row1 = row1,
+               .y = y + block * s.out_pixels() * channel_block});
+  });
+}
+
+void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float* y, KernelContext& c) {
+  const WindowKernels& k = window_kernels(isa);
+  const float factor = 1.0f / static_cast<float>(pixels);
+  c.parallel(blocks, std::max<int64_t>(1, least_steps / std::max<int64_t>(1, pixels)),
+             [&](int64_t begin, int64_t end) {
+               for (int64_t i = begin; i < end; ++i) {
+                 std::array<float, channel_block> sums{};
+                 for (int64_t p = 0; p < pixels; p += polled_pixels) {
+                   c.poll();
+                   k.add_up(x + (i * pixels + p) * channel_block, std::min(polled_pixels, pixels - p),
+                            sums.data());
+                 }
+                 for (int64_t l = 0; l < channel_block; ++l)
+                   y[i * channel_block + l] = sums[static_cast<size_t>(l)] * factor;
+                 if (Epilogue* e = c.epilogue()) e->finish(i * channel_block, channel_block);
+               }
+             });
+}
+
+}  // namespace lathe::cpu

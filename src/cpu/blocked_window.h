@@ -1,0 +1,30 @@
+// Windows over single blocks of channels: depthwise convolution and pooling. Compiled for each instruction
+// set.
+#pragma once
+
+#include "cpu/blocked.h"
+
+namespace lathe::cpu {
+
+/// Some output rows of one block of one image.
+struct WindowRows {
+  const BlockedShape* shape = nullptr;
+  const float* x = nullptr;        // the block's input
+  const float* weights = nullptr;  // [taps][16]
+  const float* bias = nullptr;     // 16
+  const float* row_factor = nullptr;
+  const float* column_factor = nullptr;
+  int64_t row0 = 0, row1 = 0;
+  float* y = nullptr;  // the block's output
+};
+
+struct WindowKernels {
+  void (*weighted)(const WindowRows&) = nullptr;
+  void (*maximum)(const WindowRows&) = nullptr;
+  void (*average)(const WindowRows&) = nullptr;
+  /// Adds `pixels` pixels to 16 sums.
+  void (*add_up)(const float* x, int64_t pixels, float* sums) = nullptr;
+};
+const WindowKernels& window_kernels(Isa isa);
+
+}  // namespace lathe::cpu

@@ -1,0 +1,272 @@
+// Convolution with kernels of 3 x 3 by Winograd's minimal filtering: tiles of the image and the weights are
+// evaluated at points, multiplied point by point (one matrix product each, by the micro-kernels of direct
+// convolution), and tiles of the output are interpolated from the products.
+//
+// A group of tiles goes through all of it while its points stay in the second-level cache.
+#include "cpu/blocked_winograd.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cpu/blocked_tile.h"
+#include "cpu/gemm.h"
+#include "cpu/isa.h"
+#include "cpu/tasks.h"
+
+#define LATHE_ISA_BODY "cpu/blocked_winograd_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(WinogradKernels, winograd_kernels)
+
+namespace {
+
+/// Floats that the points of a group may take.
+constexpr int64_t group_floats = int64_t{1} << 18;
+/// Tiles of a group that make reading the weights worth it.
+constexpr int64_t fewest_tiles = 28;
+/// Floats of weights beyond which the next panel is fetched ahead.
+constexpr int64_t cached_weights = 100000;
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Weights at the points: to = G w G^T for the 3 x 3 weights of one filter and channel.
+template <int Size>
+void weights_at_points(const double (&g)[Size][3], const float* w, double (&to)[Size * Size]) {
+  double half[Size][3];
+  for (int i = 0; i < Size; ++i)
+    for (int j = 0; j < 3; ++j)
+      half[i][j] = g[i][0] * static_cast<double>(w[j]) + g[i][1] * static_cast<double>(w[3 + j]) +
+                   g[i][2] * static_cast<double>(w[6 + j]);
+  for (int i = 0; i < Size; ++i)
+    for (int j = 0; j < Size; ++j)
+      to[i * Size + j] = half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2];
+}
+constexpr double g2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+constexpr double g4[6][3] = {{1.0 / 4, 0, 0},
+                             {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                             {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                             {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                             {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                             {0, 0, 1}};
+
+/// How the tiles are cut into groups: some rows of tiles, or a part of one row. Rows are counted through all
+/// images. Follows from the shape alone.
+struct Groups {
+  Groups(const BlockedShape& s, int output)
+      : points((output + 2) * (output + 2)),
+        image_rows(ceil_of(s.out[0], output)),
+        image_columns(ceil_of(s.out[1], output)),
+        all_rows(s.batch * image_rows),
+        in_blocks(s.in_blocks()),
+        out_blocks(s.out_blocks()) {
+    const int64_t tile = points * (in_blocks + out_blocks) * channel_block;
+    const int64_t wanted = std::max(fewest_tiles, group_floats / tile);
+    columns = ceil_of(image_columns, ceil_of(image_columns, wanted));
+    rows = columns < image_columns ? 1 : std::clamp<int64_t>(wanted / columns, 1, all_rows);
+    rows = ceil_of(all_rows, ceil_of(all_rows, rows));
+  }
+  int64_t across() const { return ceil_of(image_columns, columns); }
+  int64_t count() const { return ceil_of(all_rows, rows) * across(); }
+  int64_t tiles() const { return rows * columns; }
+  // Points lie as [point][block][tile][16].
+  int64_t in_point() const { return in_blocks * tiles() * channel_block; }
+  int64_t out_point() const { return out_blocks * tiles() * channel_block; }
+  int64_t floats() const { return points * (in_point() + out_point()); }
+
+  int64_t points, image_rows, image_columns, all_rows, in_blocks, out_blocks;
+  int64_t rows = 1, columns = 1;
+};
+
+int64_t steps_size(const Groups& g) {
+  return ceil_of(g.in_blocks * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)), 16) * 16;
+}
+
+/// Do the threads share the groups, or all work on the same one?
+bool one_by_one(const Groups& g, int threads) { return threads > 1 && g.count() < int64_t{2} * threads; }
+
+class Winograd {
+ public:
+  Winograd(Isa isa, const BlockedShape& s, int output, const BlockedImages& images, const int64_t* steps,
+           KernelContext& c)
+      : s_(s),
+        output_(output),
+        images_(images),
+        steps_(steps),
+        c_(c),
+        g_(s, output),
+        kernels_(winograd_kernels(isa)),
+        tiles_(blocked_tiles(isa)) {}
+
+  int64_t products() const { return g_.points * tiles_.panels(g_.out_blocks); }
+
+  /// Evaluates blocks [begin, end) of a group's input at the points.
+  void input(int64_t group, float* points, int64_t begin, int64_t end) const {
+    for (int64_t block = begin; block < end; ++block) {
+      c_.poll();
+      for_each_row(group, [&](int64_t image, WinogradRow row, int64_t tile) {
+        row.points = points + (block * g_.tiles() + tile) * channel_block;
+        row.point = g_.in_point();
+        row.x = images_.x + (image * g_.in_blocks + block) * s_.in_pixels() * channel_block;
+        kernels_.input[output_ / 4](row);
+      });
+    }
+  }
+
+  /// Multiplies: product i is that of one point and one panel of filters.
+  void multiply(int64_t group, const float* points, float* to, int64_t begin, int64_t end) const {
+    const int64_t panels = tiles_.panels(g_.out_blocks), left = s_.channels % channel_block;
+    const RowTiles rows(used_tiles(group), tiles_.max_rows);
+    const bool fetch = s_.channels * s_.filters * g_.points > cached_weights;
+    for (int64_t i = begin; i < end; ++i) {
+      if (i % 8 == 0) c_.poll();
+      const int64_t point = i / panels, first = i % panels * tiles_.panel_blocks;
+      const int64_t blocks = std::min(tiles_.panel_blocks, g_.out_blocks - first);
+      const auto& kernels = tiles_.of(channel_block, blocks);
+      BlockedTile t{.steps = steps_,
+                    .count = s_.channels / channel_block,
+                    .depth = channel_block,
+                    .last_count = left ? 1 : 0,
+                    .last_depth = left,
+                    .stride = channel_block,
+                    .w = images_.weights + (point * g_.out_blocks + first) * channel_block * s_.channels,
+                    .y_block = g_.tiles() * channel_block};
+      for (int64_t j = 0; j < rows.count(); ++j) {
+        t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
+        t.y = to + point * g_.out_point() + (first * g_.tiles() + rows.begin(j)) * channel_block;
+        // Panels follow one another in memory.
+        t.ahead = fetch && j == 0 && i + 1 < products() ? blocks * channel_block * s_.channels : 0;
+        kernels[rows.rows(j)](t);
+      }
+    }
+  }
+
+  /// Makes blocks [begin, end) of a group's output of its products.
+  void output(int64_t group, float* products, int64_t begin, int64_t end) const {
+    for (int64_t block = begin; block < end; ++block) {
+      c_.poll();
+      std::array<float, channel_block> bias{};
+      const int64_t first = block * channel_block;
+      if (images_.bias)
+        std::copy_n(images_.bias + first, std::min(channel_block, s_.filters - first), bias.data());
+      for_each_row(group, [&](int64_t image, WinogradRow row, int64_t tile) {
+        const int64_t plane = (image * g_.out_blocks + block) * s_.out_pixels();
+        row.points = products + (block * g_.tiles() + tile) * channel_block;
+        row.point = g_.out_point();
+        row.bias = bias.data();
+        row.y = images_.y + plane * channel_block;
+        kernels_.output[output_ / 4](row);
+        finish(row, plane);
+      });
+    }
+  }
+
+ private:
+  /// Calls f(image, row of tiles, index of its first tile in the group).
+  template <class F>
+  void for_each_row(int64_t group, F&& f) const {
+    const int64_t row0 = group / g_.across() * g_.rows, column = group % g_.across() * g_.columns;
+    const int64_t columns = std::min(g_.columns, g_.image_columns - column);
+    for (int64_t i = row0; i < std::min(row0 + g_.rows, g_.all_rows); ++i)
+      f(i / g_.image_rows,
+        WinogradRow{.shape = &s_, .row = i % g_.image_rows, .column = column, .tiles = columns},
+        (i - row0) * columns);
+  }
+  int64_t used_tiles(int64_t group) const {
+    int64_t n = 0;
+    for_each_row(group, [&](int64_t, const WinogradRow& row, int64_t) { n += row.tiles; });
+    return n;
+  }
+
+  void finish(const WinogradRow& row, int64_t plane) const {
+    Epilogue* const e = c_.epilogue();
+    if (!e) return;
+    const int64_t y0 = row.row * output_, y1 = std::min(y0 + output_, s_.out[0]);
+    const int64_t x0 = row.column * output_, x1 = std::min(x0 + row.tiles * output_, s_.out[1]);
+    if (x0 == 0 && x1 == s_.out[1])
+      return e->finish((plane + y0 * s_.out[1]) * channel_block, (y1 - y0) * s_.out[1] * channel_block);
+    for (int64_t y = y0; y < y1; ++y)
+      e->finish((plane + y * s_.out[1] + x0) * channel_block, (x1 - x0) * channel_block);
+  }
+
+  const BlockedShape& s_;
+  const int64_t output_;
+  const BlockedImages& images_;
+  const int64_t* steps_;
+  KernelContext& c_;
+  const Groups g_;
+  const WinogradKernels& kernels_;
+  const BlockedTiles& tiles_;
+};
+
+template <int Size>
+void pack(const BlockedTiles& t, const BlockedShape& s, const double (&g)[Size][3], const float* weights,
+          float* to, Workers& workers) {
+  const int64_t filters = s.out_blocks() * channel_block, point = filters * s.channels;
+  workers.parallel(t.panels(s.out_blocks()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * t.panel_filters(), width = std::min(t.panel_filters(), filters - first);
+      for (int64_t c = 0; c < s.channels; ++c) {
+        workers.poll();
+        for (int64_t i = 0; i < width; ++i) {
+          double at[Size * Size] = {};
+          if (first + i < s.filters) weights_at_points(g, weights + ((first + i) * s.channels + c) * 9, at);
+          for (int64_t p = 0; p < Size * Size; ++p)
+            to[p * point + first * s.channels + c * width + i] = static_cast<float>(at[p]);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+int64_t winograd_weights_size(Isa, const BlockedShape& s, int output) {
+  return int64_t{output + 2} * (output + 2) * s.out_blocks() * channel_block * s.channels;
+}
+
+void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const float* weights, float* to,
+                           Workers& workers) {
+  if (output == 2)
+    pack(blocked_tiles(isa), s, g2, weights, to, workers);
+  else
+    pack(blocked_tiles(isa), s, g4, weights, to, workers);
+}
+
+size_t winograd_workspace(Isa, const BlockedShape& s, int output, int threads) {
+  if (s.empty()) return 0;
+  const Groups g(s, output);
+  const int64_t slots = one_by_one(g, threads) ? 1 : task_slots(g.count(), threads);
+  return static_cast<size_t>(steps_size(g) + slots * g.floats()) * sizeof(float);
+}
+
+void winograd_convolution(Isa isa, const BlockedShape& s, int output, const BlockedImages& images,
+                          void* workspace, KernelContext& c) {
+  if (s.empty()) return;
+  const Groups g(s, output);
+  auto* const steps = static_cast<int64_t*>(workspace);
+  for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
+  float* const scratch = static_cast<float*>(workspace) + steps_size(g);
+  const Winograd w(isa, s, output, images, steps, c);
+  const int64_t in_floats = g.points * g.in_point();
+
+  if (!one_by_one(g, c.threads()))
+    return for_each_task(c, g.count(), [&](int64_t group, int64_t slot) {
+      float* const in = scratch + slot * g.floats();
+      w.input(group, in, 0, g.in_blocks);
+      w.multiply(group, in, in + in_floats, 0, w.products());
+      w.output(group, in + in_floats, 0, g.out_blocks);
+    });
+
+  for (int64_t group = 0; group < g.count(); ++group) {
+    float* const out = scratch + in_floats;
+    c.parallel(g.in_blocks, 1, [&](int64_t begin, int64_t end) { w.input(group, scratch, begin, end); });
+    c.parallel(w.products(), 4,
+               [&](int64_t begin, int64_t end) { w.multiply(group, scratch, out, begin, end); });
+    c.parallel(g.out_blocks, 1, [&](int64_t begin, int64_t end) { w.output(group, out, begin, end); });
+  }
+}
+
+}  // namespace lathe::cpu

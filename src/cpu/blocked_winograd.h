@@ -1,0 +1,28 @@
+// What Winograd convolution needs for each instruction set: tiles of the image into points, and points into
+// tiles of the output.
+#pragma once
+
+#include "cpu/blocked.h"
+
+namespace lathe::cpu {
+
+/// Neighbouring tiles of one row of tiles, in one block of channels. Point p of tile i lies at
+/// points[p * point + i * 16].
+struct WinogradRow {
+  const BlockedShape* shape = nullptr;
+  int64_t row = 0, column = 0, tiles = 0;  // the first tile, and how many
+  float* points = nullptr;
+  int64_t point = 0;
+  const float* x = nullptr;     // input: the block of one image
+  const float* bias = nullptr;  // output: 16
+  float* y = nullptr;           // … and the block of one image
+};
+
+struct WinogradKernels {
+  // For F(2x2, 3x3) and F(4x4, 3x3).
+  void (*input[2])(const WinogradRow&) = {};
+  void (*output[2])(const WinogradRow&) = {};
+};
+const WinogradKernels& winograd_kernels(Isa isa);
+
+}  // namespace lathe::cpu

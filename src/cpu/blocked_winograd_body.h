@@ -1,0 +1,131 @@
+// Winograd's transforms for one instruction set. Included by for_each_isa.h only.
+//
+// Both go first down the columns of a tile, then along its rows, with lanes being channels: no element ever
+// meets one of another channel.
+
+/// One column or row of a tile of the image at the points 0, 1, -1 (, 2, -2) and infinity.
+LATHE_INLINE void winograd_points(const Vec (&d)[4], Vec (&to)[4]) {
+  to[0] = d[0] - d[2];
+  to[1] = d[1] + d[2];
+  to[2] = d[2] - d[1];
+  to[3] = d[3] - d[1];
+}
+LATHE_INLINE void winograd_points(const Vec (&d)[6], Vec (&to)[6]) {
+  const Vec four = set(4), two = set(2), minus_four = set(-4), minus_five = set(-5);
+  const Vec even = fma(minus_four, d[2], d[4]), odd = fma(minus_four, d[1], d[3]);
+  const Vec even2 = d[4] - d[2], odd2 = two * (d[3] - d[1]);
+  to[0] = fma(four, d[0], fma(minus_five, d[2], d[4]));
+  to[1] = even + odd;
+  to[2] = even - odd;
+  to[3] = even2 + odd2;
+  to[4] = even2 - odd2;
+  to[5] = fma(four, d[1], fma(minus_five, d[3], d[5]));
+}
+
+/// The way back: the outputs of one column or row from its points.
+LATHE_INLINE void winograd_outputs(const Vec (&p)[4], Vec (&to)[2]) {
+  to[0] = p[0] + p[1] + p[2];
+  to[1] = p[1] - p[2] + p[3];
+}
+LATHE_INLINE void winograd_outputs(const Vec (&p)[6], Vec (&to)[4]) {
+  const Vec sum = p[1] + p[2], difference = p[1] - p[2], sum2 = p[3] + p[4], difference2 = p[3] - p[4];
+  to[0] = p[0] + sum + sum2;
+  to[1] = fma(set(2), difference2, difference);
+  to[2] = fma(set(4), sum2, sum);
+  to[3] = fma(set(8), difference2, difference) + p[5];
+}
+
+template <int Size>
+LATHE_INLINE void winograd_input_tile(const float* from, int64_t row, float* to, int64_t point) {
+  Vec columns[Size][Size];
+  LATHE_UNROLL
+  for (int j = 0; j < Size; ++j) {
+    Vec in[Size], out[Size];
+    LATHE_UNROLL
+    for (int i = 0; i < Size; ++i) in[i] = load(from + i * row + j * channel_block);
+    winograd_points(in, out);
+    LATHE_UNROLL
+    for (int i = 0; i < Size; ++i) columns[i][j] = out[i];
+  }
+  LATHE_UNROLL
+  for (int i = 0; i < Size; ++i) {
+    Vec out[Size];
+    winograd_points(columns[i], out);
+    LATHE_UNROLL
+    for (int j = 0; j < Size; ++j) store(to + (i * Size + j) * point, out[j]);
+  }
+}
+
+/// Copies a tile that reaches beyond the image, with zeros there.
+template <int Size>
+void winograd_border(const BlockedShape& s, const float* image, int64_t y, int64_t x, float* to) {
+  for (int64_t i = y; i < y + Size; ++i)
+    for (int64_t j = x; j < x + Size; ++j, to += channel_block) {
+      const bool inside = i >= 0 && i < s.in[0] && j >= 0 && j < s.in[1];
+      const float* from = image + (i * s.in[1] + j) * channel_block;
+      for (int64_t v = 0; v < channel_block; v += Vec::width) store(to + v, inside ? load(from + v) : zero());
+    }
+}
+
+template <int Output>
+void winograd_input(const WinogradRow& r) {
+  constexpr int size = Output + 2;
+  const BlockedShape& s = *r.shape;
+  float border[size * size * channel_block];
+  const int64_t y = r.row * Output - s.pad[0];
+  for (int64_t i = 0; i < r.tiles; ++i) {
+    const int64_t x = (r.column + i) * Output - s.pad[1];
+    const float* from = border;
+    int64_t row = size * channel_block;
+    if (y >= 0 && x >= 0 && y + size <= s.in[0] && x + size <= s.in[1]) {
+      from = r.x + (y * s.in[1] + x) * channel_block;
+      row = s.in[1] * channel_block;
+    } else {
+      winograd_border<size>(s, r.x, y, x, border);
+    }
+    float* const to = r.points + i * channel_block;
+    for (int64_t v = 0; v < channel_block; v += Vec::width)
+      winograd_input_tile<size>(from + v, row, to + v, r.point);
+  }
+}
+
+template <int Output>
+LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bias, float* to, int64_t row,
+                                       int64_t rows, int64_t columns) {
+  constexpr int size = Output + 2;
+  Vec half[Output][size];
+  LATHE_UNROLL
+  for (int j = 0; j < size; ++j) {
+    Vec in[size], out[Output];
+    LATHE_UNROLL
+    for (int i = 0; i < size; ++i) in[i] = load(from + (i * size + j) * point);
+    winograd_outputs(in, out);
+    LATHE_UNROLL
+    for (int i = 0; i < Output; ++i) half[i][j] = out[i];
+  }
+  LATHE_UNROLL
+  for (int i = 0; i < Output; ++i) {
+    Vec out[Output];
+    winograd_outputs(half[i], out);
+    LATHE_UNROLL
+    for (int j = 0; j < Output; ++j)
+      if (i < rows && j < columns) store(to + i * row + j * channel_block, out[j] + bias);
+  }
+}
+
+template <int Output>
+void winograd_output(const WinogradRow& r) {
+  const BlockedShape& s = *r.shape;
+  const int64_t row = s.out[1] * channel_block, y = r.row * Output;
+  for (int64_t v = 0; v < channel_block; v += Vec::width) {
+    const Vec bias = load(r.bias + v);
+    for (int64_t i = 0; i < r.tiles; ++i) {
+      const int64_t x = (r.column + i) * Output;
+      winograd_output_tile<Output>(r.points + i * channel_block + v, r.point, bias,
+                                   r.y + y * row + x * channel_block + v, row, s.out[0] - y, s.out[1] - x);
+    }
+  }
+}
+
+constexpr WinogradKernels table{.input = {winograd_input<2>, winograd_input<4>},
+                                .output = {winograd_output<2>, winograd_output<4>}};

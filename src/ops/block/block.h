@@ -1,0 +1,54 @@
+// lathe.Block and lathe.Unblock: between [N, C, H, W] and channel blocks, [N, C / 16, H, W, 16]. The builder
+// puts them in; they stand in plans, never in graphs. A single spatial axis goes the same way.
+#pragma once
+
+#include "tensor/dim_math.h"
+#include "tensor/shape_rule.h"
+
+namespace lathe {
+
+/// Channels of a block.
+inline constexpr int64_t block_lanes = 16;
+
+/// [N, C, spatial axes] → [N, C / 16, spatial axes, 16]
+template <class D>
+std::vector<D> blocked_shape(std::vector<D> x) {
+  x[1] = ceil_div(x[1], D(block_lanes));
+  x.push_back(D(block_lanes));
+  return x;
+}
+
+/// Holds that `x` is the shape of one or two spatial axes in blocks.
+template <class D>
+void require_blocked(const ShapeContext<D>& c, const std::vector<D>& x) {
+  c.require(x.size() == 4 || x.size() == 5, "X of rank 4 or 5: [N, C / 16, spatial axes, 16]", c.text(x));
+  c.same(x.back(), D(block_lanes), "the last axis of X and the channels of a block");
+}
+
+struct Block {
+  void fields(auto&&) {}
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    const auto& x = c.shape(0);
+    c.require(x.size() == 3 || x.size() == 4, "X of rank 3 or 4: [N, C, spatial axes]", c.text(x));
+    c.output(0, blocked_shape(x));
+  }
+};
+
+struct Unblock {
+  int64_t channels = 0;
+  void fields(auto&& f) { f("channels", channels); }
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    std::vector<D> y = c.shape(0);
+    require_blocked(c, y);
+    if (channels < 0 || channels > INT32_MAX)
+      c.fail(Code::node_bad_attribute, "channels in [0, 2147483647]", std::to_string(channels), {});
+    c.same(y[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of its channels");
+    y[1] = D(channels);
+    y.pop_back();
+    c.output(0, std::move(y));
+  }
+};
+
+}  // namespace lathe

@@ -1,0 +1,182 @@
+// One kernel for each algorithm: what a plan stores is the name of the algorithm that was chosen. Each says
+// whether it can, and stands back where another one is known to be faster.
+#include "ops/blocked_conv/blocked_conv.h"
+
+#include "cpu/ask.h"
+#include "cpu/blocked.h"
+
+namespace lathe {
+namespace {
+
+using cpu::floats;
+
+/// The shape but for what X decides.
+cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& w) {
+  cpu::BlockedShape s{.channels = op.channels, .filters = w[0], .plain = op.plain_input};
+  const size_t spatial = w.size() - 2;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t at = 2 - spatial + i;
+    s.kernel[at] = w[i + 2];
+    s.stride[at] = op.window.stride(i);
+    s.dilation[at] = op.window.dilation(i);
+    s.pad[at] = op.window.pad_begin(i);
+  }
+  return s;
+}
+
+cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& x, const Shape& w) {
+  cpu::BlockedShape s = shape_of(op, w);
+  s.batch = x[0];
+  const size_t spatial = w.size() - 2;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t at = 2 - spatial + i;
+    s.in[at] = x[i + 2];
+    const int64_t room = s.in[at] + s.pad[at] + op.window.pad_end(i) - s.reach(static_cast<int>(at));
+    s.out[at] = room < 0 ? 0 : room / s.stride[at] + 1;
+  }
+  return s;
+}
+
+/// What every algorithm needs.
+std::optional<Verdict> refusal(const BlockedConv& op, const KernelRequest& r) {
+  if (auto no = cpu::refuse_unless_float32(r)) return no;
+  const Tensor* w = cpu::constant_input(r, 1);
+  if (!w) return Verdict::no("the weights are not constant");
+  if (w->rank() < 3 || w->rank() > 4) return Verdict::no("neither one nor two spatial axes");
+  // Packing comes before the shape rule when a plan is opened.
+  if (!op.fits(w->shape())) return Verdict::no("attributes that do not fit the weights");
+  return std::nullopt;
+}
+
+template <Isa isa>
+struct Direct {
+  static constexpr const char* name = "blocked_conv";
+  static constexpr int priority = 0;
+
+  static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
+    if (auto no = refusal(op, r)) return *no;
+    return op.depthwise() ? Verdict::no("depthwise") : Verdict::yes();
+  }
+  static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::direct_weights_size(isa, s); }
+  static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
+    cpu::pack_direct_weights(isa, s, w, to, workers);
+  }
+  static size_t workspace(const cpu::BlockedShape& s, int threads) {
+    return cpu::direct_workspace(isa, s, threads);
+  }
+  static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+    cpu::direct_convolution(isa, s, i, scratch, c);
+  }
+};
+
+/// Sizes as far as they are known; unknown ones are taken for large.
+int64_t known_or(const SymShape& x, size_t axis, int64_t otherwise) {
+  const auto n = known(x[axis]);
+  return n ? *n : otherwise;
+}
+
+/// F(output x output, 3 x 3).
+template <Isa isa, int output>
+struct Winograd {
+  static constexpr const char* name = output == 2 ? "blocked_conv.winograd2" : "blocked_conv.winograd4";
+  static constexpr int priority = 1;
+
+  static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
+    if (auto no = refusal(op, r)) return *no;
+    if (op.depthwise() || op.plain_input) return Verdict::no("depthwise, or not in channel blocks");
+    const Shape& w = r.inputs[1].constant->shape();
+    if (w.size() != 4 || w[2] != 3 || w[3] != 3) return Verdict::no("not a kernel of 3 x 3");
+    for (size_t a : {0u, 1u})
+      if (op.window.stride(a) != 1 || op.window.dilation(a) != 1) return Verdict::no("strides or dilations");
+    return faster(w, r.inputs[0].shape) ? Verdict::yes() : Verdict::no("another algorithm is faster");
+  }
+
+  /// Tiles of four want an image of several, and weights that their tiles pay for.
+  static bool faster(const Shape& w, const std::optional<SymShape>& x) {
+    if (w[0] < 32 || w[1] < 32) return false;
+    int64_t height = 64, width = 64;
+    if (x && x->size() == 5) height = known_or(*x, 2, height), width = known_or(*x, 3, width);
+    const bool large = std::min(height, width) >= 10;
+    return output == 4 ? large : !large && std::min(height, width) >= 4;
+  }
+
+  static int64_t weights_size(const cpu::BlockedShape& s) {
+    return cpu::winograd_weights_size(isa, s, output);
+  }
+  static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
+    cpu::pack_winograd_weights(isa, s, output, w, to, workers);
+  }
+  static size_t workspace(const cpu::BlockedShape& s, int threads) {
+    return cpu::winograd_workspace(isa, s, output, threads);
+  }
+  static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+    cpu::winograd_convolution(isa, s, output, i, scratch, c);
+  }
+};
+
+template <Isa isa>
+struct Depthwise {
+  static constexpr const char* name = "blocked_conv.depthwise";
+  static constexpr int priority = 0;
+
+  static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
+    if (auto no = refusal(op, r)) return *no;
+    return op.depthwise() ? Verdict::yes() : Verdict::no("not depthwise");
+  }
+  static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::depthwise_weights_size(s); }
+  static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers&) {
+    cpu::pack_depthwise_weights(s, w, to);
+  }
+  static size_t workspace(const cpu::BlockedShape&, int) { return 0; }
+  static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void*, KernelContext& c) {
+    cpu::depthwise_convolution(isa, s, i, c);
+  }
+};
+
+/// Registers an algorithm as a kernel.
+template <class Algorithm>
+struct Entry {
+  static std::optional<PackedForm> packed_form(const BlockedConv& op, const KernelRequest& r, size_t i) {
+    if (i != 1) return std::nullopt;
+    return PackedForm{DataType::float32,
+                      {Algorithm::weights_size(shape_of(op, r.inputs[1].constant->shape()))}};
+  }
+  static void pack(const BlockedConv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+    const Tensor& w = *r.inputs[1].constant;
+    Algorithm::pack(shape_of(op, w.shape()), floats(w), floats(to), workers);
+  }
+  static size_t workspace(const BlockedConv& op, std::span<const Shape> inputs, int threads) {
+    return Algorithm::workspace(shape_of(op, inputs[0], inputs[1]), threads);
+  }
+  static void run(const BlockedConv& op, KernelContext& c) {
+    const cpu::BlockedShape s = shape_of(op, c.in(0).shape(), c.in(1).shape());
+    void* const scratch = c.workspace(Algorithm::workspace(s, c.threads()));
+    Algorithm::run(s, {floats(c.in(0)), floats(*c.packed(1)), floats(c, 2), floats(c.out(0))}, scratch, c);
+  }
+  static void add(KernelCatalog& k, Isa isa) {
+    k.add<BlockedConv>({.op = "BlockedConv",
+                        .domain = "lathe",
+                        .name = cpu::kernel_name(Algorithm::name, isa),
+                        .isa = isa,
+                        .priority = Algorithm::priority,
+                        .finishes = true},
+                       {.run = run,
+                        .ask = Algorithm::ask,
+                        .packed_form = packed_form,
+                        .pack = pack,
+                        .workspace = workspace});
+  }
+};
+
+}  // namespace
+
+void cpu_blocked_conv(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    Entry<Direct<isa>>::add(k, isa);
+    Entry<Winograd<isa, 2>>::add(k, isa);
+    Entry<Winograd<isa, 4>>::add(k, isa);
+    Entry<Depthwise<isa>>::add(k, isa);
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,71 @@
+// lathe.BlockedConv: convolution of an image in channel blocks, or of a plain one into blocks. The builder
+// puts it in; it stands in plans, never in graphs.
+//   X [N, C / 16, in…, 16] or plain [N, C, in…], W [M, C / group, kernel…], B [M] → Y [N, M / 16, out…, 16]
+// In Y, lanes beyond the last channel come to 0; in X they are never read.
+#pragma once
+
+#include "ops/block/block.h"
+#include "ops/window.h"
+
+namespace lathe {
+
+struct BlockedConv {
+  Windowing window;  // with pads told
+  int64_t group = 1;
+  int64_t channels = 0;  // of X, the real ones
+  bool plain_input = false;
+  void fields(auto&& f) {
+    f("channels", channels);
+    f("dilations", window.dilations);
+    f("group", group);
+    f("pads", window.pads);
+    f("plain_input", plain_input);
+    f("strides", window.strides);
+  }
+
+  /// One filter for each channel?
+  bool depthwise() const { return group > 1; }
+  /// Do weights of this shape fit the attributes?
+  bool fits(const Shape& w) const {
+    const bool grouped = group == 1 || (group == channels && w[0] == channels && !plain_input);
+    return group >= 1 && grouped && channels <= INT32_MAX && w[1] == channels / group &&
+           window.counts_fit(w.size() - 2);
+  }
+
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    const auto& x = c.shape(0);
+    const auto& w = c.shape(1);
+    if (plain_input)
+      c.require(x.size() == 3 || x.size() == 4, "X of rank 3 or 4: [N, C, spatial axes]", c.text(x));
+    else
+      require_blocked(c, x);
+    const size_t spatial = x.size() - (plain_input ? 2 : 3);
+    c.require(w.size() == spatial + 2, "W of as many spatial axes as X", c.text(w) + " for " + c.text(x));
+    check_channels(c, x[1], w);
+    window.check(c, spatial);
+    if (c.has(2)) {
+      c.require(c.rank(2) == 1, "a bias of rank 1", c.text(c.shape(2)));
+      c.same(c.shape(2)[0], w[0], "the size of the bias and the output channels");
+    }
+    std::vector<D> y{x[0], w[0]};
+    for (size_t i = 0; i < spatial; ++i) y.push_back(window.output_size(c, i, x[i + 2], w[i + 2]));
+    c.output(0, blocked_shape(std::move(y)));
+  }
+
+ private:
+  template <class D>
+  void check_channels(const ShapeContext<D>& c, const D& of_x, const std::vector<D>& w) const {
+    if (channels < 1 || channels > INT32_MAX)
+      c.fail(Code::node_bad_attribute, "channels in [1, 2147483647]", std::to_string(channels), {});
+    if (group != 1 && group != channels)
+      c.fail(Code::node_bad_attribute, "group of 1 or of all channels", std::to_string(group), {});
+    const int64_t held = plain_input ? channels : (channels + block_lanes - 1) / block_lanes;
+    c.same(of_x, D(held),
+           plain_input ? "the channels of X and the attribute" : "the blocks of X and of channels");
+    c.same(w[1], D(channels / group), "the channels of W and of a group");
+    if (group != 1) c.same(w[0], D(channels), "input and output channels");
+  }
+};
+
+}  // namespace lathe

@@ -1,0 +1,103 @@
+#include "ops/blocked_pool/blocked_pool.h"
+
+#include "cpu/ask.h"
+#include "cpu/blocked.h"
+
+namespace lathe {
+namespace {
+
+using cpu::floats;
+
+/// The two spatial axes; a single one is the second.
+std::array<WindowAxis, 2> axes_of(const Pooling& op, const Shape& x, const Shape& y) {
+  std::array<WindowAxis, 2> axes;
+  const size_t spatial = x.size() - 3;
+  for (size_t i = 0; i < spatial; ++i)
+    axes[2 - spatial + i] = op.window.axis(i, x[i + 2], op.kernel_shape[i], y[i + 2]);
+  return axes;
+}
+
+cpu::BlockedShape shape_of(const std::array<WindowAxis, 2>& axes, const Shape& x) {
+  const int64_t channels = x[1] * cpu::channel_block;
+  cpu::BlockedShape s{.batch = x[0], .channels = channels, .filters = channels};
+  for (size_t i = 0; i < 2; ++i) {
+    s.in[i] = axes[i].in;
+    s.out[i] = axes[i].out;
+    s.kernel[i] = axes[i].kernel;
+    s.stride[i] = axes[i].stride;
+    s.dilation[i] = axes[i].dilation;
+    s.pad[i] = axes[i].pad_begin;
+  }
+  return s;
+}
+
+template <Isa isa>
+void max_pool(const BlockedMaxPool& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  cpu::blocked_maximum(isa, shape_of(axes_of(op, x.shape(), y.shape()), x.shape()), floats(x), floats(y), c);
+}
+
+/// 1 / the number of elements that each window of an axis counts; 0 for a window of none.
+void factors(const BlockedAveragePool& op, const WindowAxis& axis, float* to) {
+  for (int64_t o = 0; o < axis.out; ++o) {
+    const int64_t n = op.count_include_pad ? axis.count_padded(o) : axis.end_inside(o) - axis.first_inside(o);
+    to[o] = n > 0 ? 1.0f / static_cast<float>(n) : 0.0f;
+  }
+}
+
+size_t factor_bytes(const Shape& y) {
+  int64_t n = y.size() > 4 ? 0 : 1;
+  for (size_t i = 2; i + 1 < y.size(); ++i) n += y[i];
+  return static_cast<size_t>(n) * sizeof(float);
+}
+
+size_t average_workspace(const BlockedAveragePool& op, std::span<const Shape> inputs, int) {
+  Fact<int64_t> in, out;
+  in.present = in.ranked = out.present = true;
+  in.shape.assign(inputs[0].begin(), inputs[0].end());
+  ShapeContext<int64_t> c({&in, 1}, {&out, 1});
+  op.shape(c);
+  return factor_bytes(Shape(out.shape.begin(), out.shape.end()));
+}
+
+template <Isa isa>
+void average_pool(const BlockedAveragePool& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  const auto axes = axes_of(op, x.shape(), y.shape());
+  auto* const rows = static_cast<float*>(c.workspace(factor_bytes(y.shape())));
+  float* const columns = rows + axes[0].out;
+  factors(op, axes[0], rows);
+  factors(op, axes[1], columns);
+  cpu::blocked_average(isa, shape_of(axes, x.shape()), rows, columns, floats(x), floats(y), c);
+}
+
+template <Isa isa>
+void global_average_pool(const BlockedGlobalPool&, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  int64_t pixels = 1;
+  for (size_t a = 2; a + 1 < x.rank(); ++a) pixels *= x.dim(a);
+  cpu::blocked_mean(isa, x.dim(0) * x.dim(1), pixels, floats(x), floats(c.out(0)), c);
+}
+
+Kernel kernel(const char* op, const char* name, Isa isa) {
+  return {.op = op, .domain = "lathe", .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = true};
+}
+
+}  // namespace
+
+void cpu_blocked_pool(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<BlockedMaxPool>(kernel("BlockedMaxPool", "blocked_max_pool", isa),
+                          {.run = max_pool<isa>, .ask = cpu::ask_float32<BlockedMaxPool>});
+    k.add<BlockedAveragePool>(kernel("BlockedAveragePool", "blocked_average_pool", isa),
+                              {.run = average_pool<isa>,
+                               .ask = cpu::ask_float32<BlockedAveragePool>,
+                               .workspace = average_workspace});
+    k.add<BlockedGlobalPool>(kernel("BlockedGlobalAveragePool", "blocked_global_average_pool", isa),
+                             {.run = global_average_pool<isa>, .ask = cpu::ask_float32<BlockedGlobalPool>});
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,370 @@
+// Convolution and pooling in channel blocks, every algorithm of every instruction set, against plain loops in
+// double. Lanes beyond the last channel of X are NaN.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "cpu/blocked.h"
+#include "support/worker_context.h"
+
+namespace lathe::test {
+namespace {
+
+using cpu::BlockedShape;
+using cpu::channel_block;
+
+std::string text(const BlockedShape& s) {
+  std::string t = std::to_string(s.batch) + " images, " + std::to_string(s.channels) + " -> " +
+                  std::to_string(s.filters) + " channels" + (s.plain ? ", plain" : "");
+  for (int a = 0; a < 2; ++a)
+    t += "; " + std::to_string(s.in[a]) + " -> " + std::to_string(s.out[a]) + " kernel " +
+         std::to_string(s.kernel[a]) + " stride " + std::to_string(s.stride[a]) + " dilation " +
+         std::to_string(s.dilation[a]) + " pad " + std::to_string(s.pad[a]);
+  return t;
+}
+
+/// Sets the output sizes for so many zeros behind each axis.
+BlockedShape sized(BlockedShape s, int64_t below, int64_t right) {
+  const int64_t behind[2] = {below, right};
+  for (int a : {0, 1}) s.out[a] = (s.in[a] + s.pad[a] + behind[a] - s.reach(a)) / s.stride[a] + 1;
+  return s;
+}
+
+BlockedShape square(int64_t in, int64_t out, int64_t height, int64_t width, int64_t kernel,
+                    int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1, int64_t batch = 1) {
+  BlockedShape s{.batch = batch, .channels = in, .filters = out};
+  s.in[0] = height, s.in[1] = width;
+  for (int a : {0, 1}) s.kernel[a] = kernel, s.stride[a] = stride, s.pad[a] = pad, s.dilation[a] = dilation;
+  return sized(s, pad, pad);
+}
+
+size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+/// [N, C, pixels] in blocks; NaN in other lanes.
+Fenced blocked(const Fenced& x, int64_t batch, int64_t channels, int64_t pixels) {
+  const int64_t blocks = cpu::channel_blocks(channels);
+  Fenced y(at(batch * blocks * pixels * channel_block));
+  for (int64_t n = 0; n < batch; ++n)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t p = 0; p < pixels; ++p)
+        y.data()[((n * blocks + c / channel_block) * pixels + p) * channel_block + c % channel_block] =
+            x[at((n * channels + c) * pixels + p)];
+  return y;
+}
+
+/// What a window sees: f(tap, index of the pixel) for all that is inside.
+template <class F>
+void for_each_tap(const BlockedShape& s, int64_t oy, int64_t ox, F&& f) {
+  for (int64_t i = 0; i < s.kernel[0]; ++i)
+    for (int64_t j = 0; j < s.kernel[1]; ++j) {
+      const int64_t y = oy * s.stride[0] - s.pad[0] + i * s.dilation[0],
+                    x = ox * s.stride[1] - s.pad[1] + j * s.dilation[1];
+      if (y >= 0 && y < s.in[0] && x >= 0 && x < s.in[1]) f(i * s.kernel[1] + j, y * s.in[1] + x);
+    }
+}
+
+/// Turns the sign of every element it is told of, and counts.
+class SignTurner : public Epilogue {
+ public:
+  explicit SignTurner(Fenced& y) : y_(y), times_(y.size()) {}
+  void finish(int64_t begin, int64_t n) override {
+    ASSERT_TRUE(begin >= 0 && n > 0 && at(begin + n) <= y_.size()) << begin << " " << n;
+    for (int64_t i = begin; i < begin + n; ++i) {
+      y_.data()[i] = -y_.data()[i];
+      times_[at(i)].fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  bool once() const {
+    return std::all_of(times_.begin(), times_.end(), [](const std::atomic<int>& n) { return n == 1; });
+  }
+
+ private:
+  Fenced& y_;
+  std::vector<std::atomic<int>> times_;
+};
+
+class BlockedContext : public WorkerContext {
+ public:
+  BlockedContext(int threads, Epilogue* e) : WorkerContext(threads), epilogue_(e) {}
+  Epilogue* epilogue() override { return epilogue_; }
+
+ private:
+  Epilogue* epilogue_;
+};
+
+/// One algorithm on one shape: y of `size` floats, with the epilogue undone.
+using Run = std::function<void(float* y, void* scratch, KernelContext& c)>;
+std::vector<float> run(size_t size, size_t workspace, int threads, const Run& f) {
+  Fenced y(size), scratch(workspace / sizeof(float));
+  EXPECT_EQ(workspace % sizeof(float), 0u);
+  SignTurner turner(y);
+  BlockedContext c(threads, &turner);
+  f(y.data(), scratch.data(), c);
+  EXPECT_TRUE(y.intact());
+  EXPECT_TRUE(scratch.intact());
+  EXPECT_TRUE(turner.once());
+  EXPECT_EQ(c.polls > 0, size > 0);
+  std::vector<float> out(y.data(), y.data() + size);
+  for (float& v : out) v = -v;
+  return out;
+}
+
+struct Convolution {
+  BlockedShape shape;
+  bool depthwise;
+  Fenced x, w, bias, x_blocked;
+  std::vector<double> want;  // in blocks
+
+  explicit Convolution(const BlockedShape& s, bool depth)
+      : shape(s), depthwise(depth), x(0), w(0), bias(0), x_blocked(0) {
+    Random random(static_cast<uint64_t>(s.channels * 77 + s.out_pixels() * 5 + s.filters));
+    const int64_t inner = depthwise ? 1 : s.channels;
+    x = Fenced(at(s.batch * s.channels * s.in_pixels()), random);
+    w = Fenced(at(s.filters * inner * s.taps()), random);
+    bias = Fenced(at(s.filters), random);
+    x_blocked = s.plain ? x : blocked(x, s.batch, s.channels, s.in_pixels());
+    for (int64_t n = 0; n < s.batch; ++n)
+      for (int64_t m = 0; m < s.out_blocks() * channel_block; m += channel_block)
+        for (int64_t oy = 0; oy < s.out[0]; ++oy)
+          for (int64_t ox = 0; ox < s.out[1]; ++ox)
+            for (int64_t l = m; l < m + channel_block; ++l)
+              want.push_back(l < s.filters ? element(n, l, oy, ox, inner) : 0);
+  }
+  double element(int64_t n, int64_t m, int64_t oy, int64_t ox, int64_t inner) const {
+    double sum = bias[at(m)];
+    for (int64_t c = 0; c < inner; ++c)
+      for_each_tap(shape, oy, ox, [&](int64_t tap, int64_t pixel) {
+        const int64_t plane = n * shape.channels + (depthwise ? m : c);
+        sum += static_cast<double>(x[at(plane * shape.in_pixels() + pixel)]) *
+               w[at((m * inner + c) * shape.taps() + tap)];
+      });
+    return sum;
+  }
+
+  void hold(const char* name, double tolerance, size_t weights,
+            const std::function<void(float*, Workers&)>& pack, const std::function<size_t(int)>& workspace,
+            const std::function<void(const cpu::BlockedImages&, void*, KernelContext&)>& f) const {
+    SCOPED_TRACE(name);
+    Fenced packed(weights);
+    WorkerContext packers(3);
+    pack(packed.data(), packers);
+    ASSERT_TRUE(packed.intact());
+    auto with = [&](int threads) {
+      return run(want.size(), workspace(threads), threads, [&](float* y, void* scratch, KernelContext& c) {
+        f({x_blocked.data(), packed.data(), bias.data(), y}, scratch, c);
+      });
+    };
+    const std::vector<float> got = with(1), again = with(3);
+    double most = 0;
+    for (double v : want) most = std::max(most, std::abs(v));
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], tolerance * most) << "at " << i;
+    ASSERT_TRUE(got.empty() || std::memcmp(got.data(), again.data(), got.size() * sizeof(float)) == 0)
+        << "the bits depend on the number of threads";
+  }
+};
+
+void check(const BlockedShape& s, bool depthwise = false) {
+  const Convolution k(s, depthwise);
+  for (Isa isa : usable_isas()) {
+    SCOPED_TRACE(text(s) + ", " + std::string(name_of(isa)));
+    if (depthwise) {
+      k.hold(
+          "depthwise", 1e-6, at(cpu::depthwise_weights_size(s)),
+          [&](float* to, Workers&) { cpu::pack_depthwise_weights(s, k.w.data(), to); },
+          [](int) { return size_t{0}; },
+          [&](const cpu::BlockedImages& i, void*, KernelContext& c) {
+            cpu::depthwise_convolution(isa, s, i, c);
+          });
+      continue;
+    }
+    k.hold(
+        "direct", 1e-5, at(cpu::direct_weights_size(isa, s)),
+        [&](float* to, Workers& w) { cpu::pack_direct_weights(isa, s, k.w.data(), to, w); },
+        [&](int threads) { return cpu::direct_workspace(isa, s, threads); },
+        [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+          cpu::direct_convolution(isa, s, i, scratch, c);
+        });
+    const bool by_one = s.stride[0] == 1 && s.stride[1] == 1 && s.dilation[0] == 1 && s.dilation[1] == 1;
+    if (s.plain || s.kernel[0] != 3 || s.kernel[1] != 3 || !by_one) continue;
+    for (int output : {2, 4})
+      k.hold(
+          output == 2 ? "winograd 2" : "winograd 4", output == 2 ? 2e-5 : 1e-4,
+          at(cpu::winograd_weights_size(isa, s, output)),
+          [&](float* to, Workers& w) { cpu::pack_winograd_weights(isa, s, output, k.w.data(), to, w); },
+          [&](int threads) { return cpu::winograd_workspace(isa, s, output, threads); },
+          [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+            cpu::winograd_convolution(isa, s, output, i, scratch, c);
+          });
+  }
+}
+
+BlockedShape plain(BlockedShape s) {
+  s.plain = true;
+  return s;
+}
+
+TEST(CpuBlocked, Pointwise) {
+  check(square(5, 7, 6, 9, 1));
+  check(square(64, 30, 14, 14, 1, 1, 0, 1, 2));
+  check(square(40, 33, 9, 9, 1, 2));
+  check(square(40, 48, 9, 9, 1, 3));
+  check(square(300, 20, 3, 5, 1));
+  check(square(16, 8, 1, 1, 1));
+  check(square(17, 100, 1, 1, 1, 1, 0, 1, 3));
+  check(square(16, 64, 40, 40, 1));  // several strips
+}
+
+TEST(CpuBlocked, Square) {
+  for (int64_t kernel : {2, 3, 5, 7})
+    for (int64_t stride : {1, 2, 3})
+      for (int64_t pad : {0, 1, 3}) check(square(3, 17, 13, 19, kernel, stride, pad));
+  check(square(60, 40, 12, 12, 3, 1, 1));
+  check(square(20, 50, 15, 15, 3, 2, 1, 2, 2));
+  check(square(1, 1, 5, 5, 5, 1, 4));
+  check(square(130, 16, 30, 30, 3, 2, 1));  // several strips
+}
+
+TEST(CpuBlocked, Plain) {
+  for (int64_t stride : {1, 2, 4})
+    for (int64_t kernel : {1, 3, 7})
+      for (int64_t dilation : {1, 2})
+        check(plain(square(3, 40, 17, 23, kernel, stride, kernel / 2, dilation, 2)));
+  check(plain(square(3, 64, 90, 90, 7, 2, 3)));
+  check(plain(square(20, 8, 9, 9, 1)));
+}
+
+TEST(CpuBlocked, EveryRemainder) {
+  for (int64_t height = 1; height <= 20; ++height)
+    for (int64_t width : {int64_t{1}, height, 21 - height}) check(square(18, 20, height, width, 3, 1, 1));
+  check(square(33, 47, 6, 7, 3, 1, 0, 1, 3));
+  check(square(16, 16, 5, 5, 3, 1, 4));
+  check(square(32, 32, 3, 700, 3, 1, 1));  // a row of tiles in parts
+}
+
+TEST(CpuBlocked, UnevenPadding) {
+  BlockedShape s = square(18, 35, 9, 11, 3);
+  s.pad[0] = 2;
+  check(sized(s, 0, 4));
+  s.pad[0] = 0, s.pad[1] = 1;
+  check(sized(s, 3, 0));
+  s.stride[0] = 2, s.stride[1] = 3;
+  check(sized(s, 3, 9));
+  s.stride[0] = s.stride[1] = 1;
+  s.filters = s.channels;
+  check(sized(s, 3, 7), true);
+}
+
+TEST(CpuBlocked, OneAxis) {
+  for (int64_t length : {1, 30, 1000})
+    for (int64_t stride : {1, 2}) {
+      BlockedShape s{.batch = 2, .channels = 70, .filters = 20};
+      s.in[1] = length, s.kernel[1] = 4, s.pad[1] = 3, s.stride[1] = stride;
+      check(sized(s, 0, 2));
+      check(plain(sized(s, 0, 2)));
+    }
+}
+
+TEST(CpuBlocked, Depthwise) {
+  for (int64_t size : {1, 2, 7, 16, 33})
+    for (int64_t kernel : {1, 2, 3, 5})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t dilation : {1, 2})
+          for (int64_t pad : {int64_t{0}, kernel / 2, kernel * dilation})
+            if (size + 2 * pad >= (kernel - 1) * dilation + 1)
+              check(square(21, 21, size, size + 2, kernel, stride, pad, dilation, 2), true);
+  check(square(32, 32, 60, 60, 3, 1, 1), true);  // several strips
+}
+
+TEST(CpuBlocked, Empty) {
+  BlockedShape s = square(16, 16, 4, 4, 3);
+  s.batch = 0;
+  check(s);
+  check(s, true);
+}
+
+TEST(CpuBlocked, Pools) {
+  for (int64_t kernel : {1, 2, 3, 5})
+    for (int64_t stride : {1, 2, 3})
+      for (int64_t dilation : {1, 2})
+        for (int64_t pad : {int64_t{0}, kernel / 2}) {
+          const BlockedShape s = square(32, 32, 14, 17, kernel, stride, pad, dilation, 2);
+          SCOPED_TRACE(text(s));
+          Random random(static_cast<uint64_t>(kernel * 9 + stride));
+          Fenced x(at(s.batch * s.in_blocks() * s.in_pixels() * channel_block), random);
+          x.data()[40] = std::nanf("");
+          std::vector<double> most, mean;
+          std::vector<float> rows, columns;
+          for (int64_t i = 0; i < s.out[0]; ++i) rows.push_back(random());
+          for (int64_t i = 0; i < s.out[1]; ++i) columns.push_back(random());
+          for (int64_t b = 0; b < s.batch * s.in_blocks(); ++b)
+            for (int64_t i = 0; i < s.out_pixels(); ++i)
+              for (int64_t l = 0; l < channel_block; ++l) {
+                double largest = -INFINITY, sum = 0;
+                for_each_tap(s, i / s.out[1], i % s.out[1], [&](int64_t, int64_t pixel) {
+                  const double v = x[at((b * s.in_pixels() + pixel) * channel_block + l)];
+                  largest = std::isnan(largest) || largest > v ? largest : v;
+                  sum += v;
+                });
+                most.push_back(largest);
+                mean.push_back(sum * rows[at(i / s.out[1])] * columns[at(i % s.out[1])]);
+              }
+          for (Isa isa : usable_isas())
+            for (int threads : {1, 3}) {
+              const auto largest = run(most.size(), 0, threads, [&](float* y, void*, KernelContext& c) {
+                cpu::blocked_maximum(isa, s, x.data(), y, c);
+              });
+              const auto sums = run(mean.size(), 0, threads, [&](float* y, void*, KernelContext& c) {
+                cpu::blocked_average(isa, s, rows.data(), columns.data(), x.data(), y, c);
+              });
+              for (size_t i = 0; i < most.size(); ++i) {
+                ASSERT_TRUE(std::isnan(most[i]) ? std::isnan(largest[i]) : largest[i] == most[i]) << i;
+                ASSERT_TRUE(std::isnan(mean[i]) ? std::isnan(sums[i]) : std::abs(sums[i] - mean[i]) < 1e-5)
+                    << i;
+              }
+            }
+        }
+}
+
+TEST(CpuBlocked, Mean) {
+  for (int64_t pixels : {1, 3, 49, 20000}) {
+    Random random(static_cast<uint64_t>(pixels));
+    const Fenced x(at(3 * pixels * channel_block), random);
+    for (Isa isa : usable_isas())
+      for (int threads : {1, 3}) {
+        const auto got = run(at(3 * channel_block), 0, threads, [&](float* y, void*, KernelContext& c) {
+          cpu::blocked_mean(isa, 3, pixels, x.data(), y, c);
+        });
+        for (int64_t i = 0; i < 3 * channel_block; ++i) {
+          double sum = 0;
+          for (int64_t p = 0; p < pixels; ++p)
+            sum += x[at((i / channel_block * pixels + p) * channel_block + i % channel_block)];
+          ASSERT_NEAR(got[at(i)], sum / static_cast<double>(pixels), 1e-6);
+        }
+      }
+  }
+}
+
+TEST(CpuBlocked, ThereAndBack) {
+  for (int64_t channels : {1, 3, 16, 40})
+    for (int64_t pixels : {1, 7, 64, 2500}) {
+      Random random(static_cast<uint64_t>(channels));
+      const Fenced x(at(2 * channels * pixels), random);
+      const Fenced want = blocked(x, 2, channels, pixels);
+      for (Isa isa : usable_isas())
+        for (int threads : {1, 3}) {
+          WorkerContext c(threads);
+          Fenced y(want.size()), back(x.size());
+          cpu::to_blocks(isa, 2, channels, pixels, x.data(), y.data(), c);
+          EXPECT_TRUE(y.intact());
+          for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(y[i], std::isnan(want[i]) ? 0.0f : want[i]) << i;
+          cpu::from_blocks(isa, 2, channels, pixels, want.data(), back.data(), c);
+          EXPECT_TRUE(back.intact());
+          ASSERT_EQ(std::memcmp(back.data(), x.data(), x.size() * sizeof(float)), 0);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace lathe::test
