@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "build/blocked_layout.h"
 #include "build/lower.h"
 #include "build/optimise.h"
 #include "build/side_steps.h"
@@ -34,8 +35,15 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
                               options.allow_reference, options.level == OptimizationLevel::all};
   report(options, "optimise", 0);
   const Tapped tapped(graph, options.taps);
-  const Folds folds = optimise(graph, schemas, extensions.kernels(), options).folds;
+  Folds folds = optimise(graph, schemas, extensions.kernels(), options).folds;
   const TappedValues taps = tapped.restore(graph);
+  if (preference.fuse && preference.backends.front() == "cpu" && preference.isa != Isa::generic) {
+    use_blocked_layout(graph, extensions.kernels(), preference.isa);
+    folds.merge(fold_constants(graph, {.schemas = &schemas,
+                                       .kernels = &extensions.kernels(),
+                                       .control = options.control,
+                                       .limit = options.fold_limit}));
+  }
   report(options, "plan", 0.5);
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control);
   report(options, "plan", 1);
