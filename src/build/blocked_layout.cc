@@ -32,7 +32,9 @@ class BlockedLayout {
 
   bool can_be_blocked(NodeId id) const {
     const Node& n = graph_.node(id);
-    if (!n.domain.empty() || !n.bodies.empty() || n.outputs.empty() || !channels(n.outputs[0])) return false;
+    if (!n.domain.empty() || !n.bodies.empty() || n.outputs.empty() || n.outputs[0] == no_id ||
+        !channels(n.outputs[0]))
+      return false;
     if (n.op == "Conv") return is_conv(n);
     if (n.inputs.empty() || n.inputs[0] == no_id) return false;
     if (n.op == "MaxPool" || n.op == "AveragePool") return is_pool(n);

@@ -101,7 +101,8 @@ class Verifier {
   void epilogue(const PlanGraph& g, const PlanStep& s) {
     const PlanEpilogue& e = *s.epilogue;
     require(!s.kernel.empty() && !s.outputs.empty() && s.outputs[0] >= 0 &&
-                is_plain(g.values[static_cast<size_t>(s.outputs[0])]),
+                is_plain(g.values[static_cast<size_t>(s.outputs[0])]) &&
+                g.values[static_cast<size_t>(s.outputs[0])].alias_of == -1,
             "an epilogue of a float32 output", "another step");
     require(e.program.operands == e.operands.size() + 1, "an operand for each that its program has",
             std::to_string(e.operands.size()));
@@ -111,8 +112,7 @@ class Verifier {
               "operands made by earlier steps", std::to_string(v));
   }
   static bool is_plain(const PlanValue& v) {
-    return v.type.is_tensor() && v.type.elem == DataType::float32 && v.memory == host_memory &&
-           v.alias_of == -1;
+    return v.type.is_tensor() && v.type.elem == DataType::float32 && v.memory == host_memory;
   }
 
   void body(const PlanGraph& g, const PlanBody& b) {

@@ -11,7 +11,8 @@ namespace {
 void block(const Block&, KernelContext& c) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
-  const auto from = x.as<float>(), to = y.as<float>();
+  const auto from = x.as<float>();
+  const auto to = y.as<float>();
   std::ranges::fill(to, 0.0f);
   const auto channels = static_cast<size_t>(x.dim(1)), lanes = static_cast<size_t>(block_lanes);
   const size_t images = static_cast<size_t>(x.dim(0)) * channels;
