@@ -210,5 +210,44 @@ TEST(CpuRooms, Recurrent) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+TEST(CpuRooms, Attentions) {
+  struct Sizes {
+    int64_t batch, q_heads, kv_heads, queries, keys, head, v_head, past;
+  };
+  const Sizes all[] = {{2, 3, 3, 70, 70, 40, 40, 0},   {1, 4, 2, 9, 530, 32, 32, 0},
+                       {1, 6, 2, 1, 40, 64, 64, 900},  {2, 2, 1, 3, 5, 7, 9, 2},
+                       {1, 2, 2, 20, 1100, 16, 33, 0}, {1, 1, 1, 130, 5, 64, 32, 60}};
+  CaseTable t;
+  for (const Sizes& s : all)
+    for (int variant = 0; variant < 7; ++variant) {
+      const int64_t total = s.past + s.keys;
+      OpCase& k = add(t, "Attention", std::to_string(s.keys) + " keys, variant " + std::to_string(variant));
+      const bool flat = variant == 1;
+      const auto rows = [&](int64_t heads, int64_t n, int64_t size) {
+        k.random(f32, flat ? Shape{s.batch, n, heads * size} : Shape{s.batch, heads, n, size}, -2, 2);
+      };
+      rows(s.q_heads, s.queries, s.head);
+      rows(s.kv_heads, s.keys, s.head);
+      rows(s.kv_heads, s.keys, s.v_head);
+      if (flat) k.attribute("q_num_heads", s.q_heads).attribute("kv_num_heads", s.kv_heads);
+      if (variant == 2)
+        k.random(f32, {s.batch, 1, s.queries, total}, -3, 3);
+      else if (variant == 3)
+        k.random(DataType::boolean, {s.queries, total}, 0, 2);
+      else if (variant == 4)
+        k.random(f32, {1, s.q_heads, 1, std::max<int64_t>(1, total - 2)}, -3, 3);
+      else
+        k.absent();
+      if (s.past > 0)
+        k.random(f32, {s.batch, s.kv_heads, s.past, s.head})
+            .random(f32, {s.batch, s.kv_heads, s.past, s.v_head});
+      if (variant == 3 || variant == 5) k.attribute("is_causal", int64_t{1});
+      if (variant == 5) k.attribute("left_window_size", int64_t{10}).attribute("scale", 0.3f);
+      if (variant == 6) k.attribute("softcap", 2.0f).attribute("right_window_size", int64_t{3});
+      if (s.past > 0 && variant != 6) k.outputs_wanted(3);
+    }
+  for (const OpCase& k : t.all()) must(k);
+}
+
 }  // namespace
 }  // namespace lathe::test

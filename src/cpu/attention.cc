@@ -1,0 +1,246 @@
+#include "cpu/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cpu/isa.h"
+#include "cpu/tasks.h"
+
+#define LATHE_ISA_BODY "cpu/attention_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(AttentionKernels, attention_kernels)
+
+namespace {
+
+constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+/// Keys whose scores exist at once, and tiles of queries they are shared by.
+constexpr int64_t key_block = 512;
+constexpr int64_t tiles_a_block = 4;
+/// Queries below which keys are read as they are: packing them would cost more than it saves.
+constexpr int64_t few_queries = 8;
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t lines(int64_t floats) { return ceil_of(floats, 16) * 16; }
+
+/// How the work is cut, and where scratch lies. Floats.
+struct Cut {
+  Cut(const GemmKernels& g, const AttentionRun& r)
+      : few(r.queries < few_queries),
+        rows(few ? 1 : std::min<int64_t>(r.queries, tiles_a_block * g.max_rows)),
+        blocks(ceil_of(r.queries, rows)),
+        columns(std::min(r.keys, key_block)),
+        pack_values(!few && r.v_head % g.panel_columns != 0),
+        packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.keys))),
+        packed_v(pack_values ? lines(packed_b_size(g, r.keys, r.v_head)) : 0),
+        heads(r.batch * r.kv_heads) {
+    q = scores = 0;
+    if (!few) scores = lines(rows * blocked(r.head));
+    weights = scores + lines(rows * columns);
+    bias = weights + (few ? 0 : lines(rows * blocked(columns)));
+    sums = bias + (r.bias.present() ? lines(columns) : 0);
+    slot = sums + lines(rows * r.v_head);
+  }
+  int64_t tasks(const AttentionRun& r) const { return r.batch * r.q_heads * blocks; }
+  int64_t packed() const { return heads * (packed_k + packed_v); }
+
+  bool few;
+  int64_t rows, blocks, columns;  // of queries in a task, such tasks a head, and keys at once
+  bool pack_values;
+  int64_t packed_k, packed_v, heads;
+  int64_t q, scores, weights, bias, sums, slot;  // within the scratch of a task
+};
+
+/// The queries of one task.
+class QueryBlock {
+ public:
+  QueryBlock(Isa isa, const AttentionRun& r, const Cut& cut, int64_t task, const float* packed,
+             float* scratch, KernelContext& c)
+      : g_(gemm_kernels(isa)),
+        kernels_(attention_kernels(isa)),
+        r_(r),
+        cut_(cut),
+        b_(task / cut.blocks / r.q_heads),
+        h_(task / cut.blocks % r.q_heads),
+        kv_(h_ / (r.q_heads / r.kv_heads)),
+        row0_(task % cut.blocks * cut.rows),
+        rows_(std::min(cut.rows, r.queries - row0_)),
+        tiles_(rows_, g_.max_rows),
+        packed_k_(packed + (b_ * r.kv_heads + kv_) * cut.packed_k),
+        packed_v_(packed + cut.heads * cut.packed_k + (b_ * r.kv_heads + kv_) * cut.packed_v),
+        scratch_(scratch),
+        c_(c) {}
+
+  void run() {
+    std::fill_n(greatest_, rows_, minus_infinity);
+    std::fill_n(total_, rows_, 0.0f);
+    std::fill_n(sums(), rows_ * r_.v_head, 0.0f);
+    if (!cut_.few) pack_queries();
+    // Keys that no query sees are not looked at.
+    const int64_t begin = range(0).first, end = range(rows_ - 1).second;
+    for (int64_t k0 = begin / key_block * key_block; k0 < end; k0 += key_block) {
+      c_.poll();
+      key0_ = k0;
+      keys_ = std::min(key_block, end - k0);
+      score();
+      for (int64_t i = 0; i < rows_; ++i) weigh(i);
+      combine();
+    }
+    for (int64_t i = 0; i < rows_; ++i)
+      kernels_.scale(sums() + i * r_.v_head, r_.y + b_ * r_.y_batch + h_ * r_.y_head + (row0_ + i) * r_.y_row,
+                     r_.v_head, total_[i] > 0 ? 1 / total_[i] : total_[i]);
+  }
+
+ private:
+  float* scores() const { return scratch_ + cut_.scores; }
+  float* weights() const { return scratch_ + cut_.weights; }
+  float* sums() const { return scratch_ + cut_.sums; }
+  const float* query(int64_t i) const { return r_.q.at(b_, h_) + (row0_ + i) * r_.q.row; }
+
+  /// The keys that a query sees.
+  std::pair<int64_t, int64_t> range(int64_t i) const {
+    const int64_t position = row0_ + i + r_.first;
+    const int64_t begin = r_.left < 0 ? 0 : std::clamp<int64_t>(position - r_.left, 0, r_.keys);
+    const int64_t end = r_.right < 0 ? r_.keys : std::clamp<int64_t>(position + r_.right + 1, begin, r_.keys);
+    return {begin, end};
+  }
+
+  void pack_queries() const {
+    for (int64_t t = 0; t < tiles_.count(); ++t)
+      g_.pack_a(scratch_ + cut_.q + tiles_.begin(t) * blocked(r_.head), {query(tiles_.begin(t)), r_.q.row, 1},
+                tiles_.rows(t), r_.head, r_.scale);
+  }
+
+  void score() const {
+    if (cut_.few)
+      return kernels_.products(query(0), r_.k.at(b_, kv_) + key0_ * r_.k.row, r_.k.row, keys_, r_.head,
+                               r_.scale, scores());
+    Tile tile{.b_row = g_.panel_columns, .c_row = cut_.columns, .k = r_.head};
+    for (int64_t j = 0; j < keys_; j += g_.panel_columns) {
+      c_.poll();
+      tile.columns = std::min(g_.panel_columns, keys_ - j);
+      tile.b = packed_k_ + (key0_ + j) * r_.head;
+      for (int64_t t = 0; t < tiles_.count(); ++t) {
+        tile.a = scratch_ + cut_.q + tiles_.begin(t) * blocked(r_.head);
+        tile.c = scores() + tiles_.begin(t) * cut_.columns + j;
+        g_.run(tiles_.rows(t), tile);
+      }
+    }
+  }
+
+  /// What is added to the scores of these keys, in scratch where it is not in memory as it is.
+  const float* bias(int64_t i, int64_t first, int64_t n) const {
+    const ScoreBias& s = r_.bias;
+    if (!s.present()) return nullptr;
+    const int64_t at = b_ * s.batch + h_ * s.head + (row0_ + i) * s.query + first * s.key;
+    if (s.numbers && s.key == 1) return s.numbers + at;
+    float* const row = scratch_ + cut_.bias;
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t element = at + j * s.key;
+      row[j] = s.numbers ? s.numbers[element] : s.truths[element] ? 0 : minus_infinity;
+    }
+    return row;
+  }
+
+  /// Scores of a query into weights; what it has gathered so far is made to fit.
+  void weigh(int64_t i) {
+    float* const row = scores() + i * cut_.columns;
+    const auto [begin, end] = range(i);
+    const int64_t first = std::clamp<int64_t>(begin - key0_, 0, keys_),
+                  last = std::clamp<int64_t>(end - key0_, first, keys_);
+    std::fill_n(row, first, 0.0f);
+    std::fill(row + last, row + keys_, 0.0f);
+    const int64_t n = last - first;
+    const float here = kernels_.prepare(
+        {.scores = row + first, .n = n, .softcap = r_.softcap, .bias = bias(i, key0_ + first, n)});
+    const float most = std::isnan(here) ? here : std::max(greatest_[i], here);
+    if (most == minus_infinity) {
+      std::fill_n(row, keys_, 0.0f);
+      return;
+    }
+    const float sum = kernels_.weigh(row + first, n, most);
+    if (greatest_[i] < most && total_[i] > 0) {
+      const float factor = std::exp(greatest_[i] - most);
+      total_[i] *= factor;
+      kernels_.scale(sums() + i * r_.v_head, sums() + i * r_.v_head, r_.v_head, factor);
+    }
+    greatest_[i] = most;
+    total_[i] += sum;
+  }
+
+  void combine() const {
+    const float* const v = r_.v.at(b_, kv_) + key0_ * r_.v.row;
+    if (cut_.few) return kernels_.combine(scores(), v, r_.v.row, keys_, r_.v_head, sums());
+    for (int64_t t = 0; t < tiles_.count(); ++t)
+      g_.pack_a(weights() + tiles_.begin(t) * blocked(keys_),
+                {scores() + tiles_.begin(t) * cut_.columns, cut_.columns, 1}, tiles_.rows(t), keys_, 1);
+    for (int64_t j = 0; j < r_.v_head; j += g_.panel_columns) {
+      c_.poll();
+      Tile tile{.b = v + j, .b_row = r_.v.row, .c_row = r_.v_head, .k = keys_};
+      tile.columns = std::min(g_.panel_columns, r_.v_head - j);
+      if (cut_.pack_values) {
+        tile.b = packed_v_ + j * r_.keys + key0_ * g_.panel_columns;
+        tile.b_row = g_.panel_columns;
+      }
+      for (int64_t t = 0; t < tiles_.count(); ++t) {
+        tile.a = weights() + tiles_.begin(t) * blocked(keys_);
+        tile.c = sums() + tiles_.begin(t) * r_.v_head + j;
+        tile.start = {tile.c, r_.v_head, 1, 1};
+        g_.run(tiles_.rows(t), tile);
+      }
+    }
+  }
+
+  const GemmKernels& g_;
+  const AttentionKernels& kernels_;
+  const AttentionRun& r_;
+  const Cut& cut_;
+  int64_t b_, h_, kv_, row0_, rows_;
+  RowTiles tiles_;
+  const float* packed_k_;
+  const float* packed_v_;
+  float* scratch_;
+  KernelContext& c_;
+  int64_t key0_ = 0, keys_ = 0;
+  float greatest_[tiles_a_block * 16], total_[tiles_a_block * 16];
+};
+
+}  // namespace
+
+size_t attention_workspace(Isa isa, const AttentionRun& r, int threads) {
+  if (r.batch * r.q_heads * r.queries == 0 || r.v_head == 0) return 0;
+  const Cut cut(gemm_kernels(isa), r);
+  return static_cast<size_t>(cut.packed() + task_slots(cut.tasks(r), threads) * cut.slot) * sizeof(float);
+}
+
+void attention(Isa isa, const AttentionRun& r, void* workspace, KernelContext& c) {
+  if (r.batch * r.q_heads * r.queries == 0 || r.v_head == 0) return;
+  const GemmKernels& g = gemm_kernels(isa);
+  const Cut cut(g, r);
+  float* const packed = static_cast<float*>(workspace);
+  float* const scratch = packed + cut.packed();
+  if (!cut.few)
+    c.parallel(cut.heads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t b = i / r.kv_heads, h = i % r.kv_heads;
+        for (int64_t j = 0; j < r.keys; j += g.panel_columns) {
+          c.poll();
+          g.pack_b(packed + i * cut.packed_k + j * r.head, {r.k.at(b, h) + j * r.k.row, 1, r.k.row}, r.head,
+                   std::min(g.panel_columns, r.keys - j));
+        }
+        for (int64_t j = 0; cut.pack_values && j < r.v_head; j += g.panel_columns) {
+          c.poll();
+          g.pack_b(packed + cut.heads * cut.packed_k + i * cut.packed_v + j * r.keys,
+                   {r.v.at(b, h) + j, r.v.row, 1}, r.keys, std::min(g.panel_columns, r.v_head - j));
+        }
+      }
+    });
+  for_each_task(c, cut.tasks(r), [&](int64_t task, int64_t slot) {
+    QueryBlock(isa, r, cut, task, packed, scratch + slot * cut.slot, c).run();
+  });
+}
+
+}  // namespace lathe::cpu

@@ -1,0 +1,64 @@
+// Attention for float32: softmax(scale Q K' + bias) V, head by head. Scores exist for a few queries and a
+// block of keys at a time only: each block's are turned into weights relative to the greatest score so far,
+// and what came before is scaled down when a greater one turns up.
+//
+// How queries and keys are cut into blocks follows from the shapes alone, and so do the bits.
+#pragma once
+
+#include "cpu/gemm.h"
+
+namespace lathe::cpu {
+
+/// Rows of one head somewhere in memory.
+struct HeadRows {
+  const float* data = nullptr;
+  int64_t batch = 0, head = 0, row = 0;  // from one to the next
+  const float* at(int64_t b, int64_t h) const { return data + b * batch + h * head; }
+};
+
+/// What is added to the scores: by batch, head, query and key; a stride of 0 repeats.
+struct ScoreBias {
+  const float* numbers = nullptr;
+  const bool* truths = nullptr;  // or: false is minus infinity
+  int64_t batch = 0, head = 0, query = 0, key = 0;
+  bool present() const { return numbers || truths; }
+};
+
+struct AttentionRun {
+  int64_t batch = 0, q_heads = 0, kv_heads = 0, queries = 0, keys = 0, head = 0, v_head = 0;
+  HeadRows q, k, v;
+  float* y = nullptr;
+  int64_t y_batch = 0, y_head = 0, y_row = 0;
+  ScoreBias bias;
+  float scale = 1, softcap = 0;  // softcap 0: none
+  /// Query i sees keys [i + first - left, i + first + right], where left and right are not negative.
+  int64_t first = 0;
+  int64_t left = -1, right = -1;
+};
+
+size_t attention_workspace(Isa isa, const AttentionRun& r, int threads);
+void attention(Isa isa, const AttentionRun& r, void* workspace, KernelContext& c);
+
+/// A row of scores of one query.
+struct ScoreRow {
+  float* scores = nullptr;
+  int64_t n = 0;
+  float softcap = 0;
+  const float* bias = nullptr;  // n of them; null: none
+};
+struct AttentionKernels {
+  /// Caps the scores and adds the bias; returns the greatest, minus infinity where there is none.
+  float (*prepare)(const ScoreRow&) = nullptr;
+  /// exp(score - greatest) in place; returns the sum.
+  float (*weigh)(float* scores, int64_t n, float greatest) = nullptr;
+  /// to = from * factor.
+  void (*scale)(const float* from, float* to, int64_t n, float factor) = nullptr;
+  /// scores[j] = scale * (q . k[j]), and y += sum of weights[j] v[j]: for a few queries.
+  void (*products)(const float* q, const float* k, int64_t row, int64_t n, int64_t head, float scale,
+                   float* scores) = nullptr;
+  void (*combine)(const float* weights, const float* v, int64_t row, int64_t n, int64_t v_head,
+                  float* y) = nullptr;
+};
+const AttentionKernels& attention_kernels(Isa isa);
+
+}  // namespace lathe::cpu

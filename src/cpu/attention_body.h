@@ -1,0 +1,117 @@
+// Rows of scores for one instruction set. Included by for_each_isa.h only.
+
+/// The last n < width elements of a row, the rest filled up.
+LATHE_INLINE Vec load_scores(const float* p, int64_t n) {
+  float lanes[Vec::width];
+  store(lanes, set(-std::numeric_limits<float>::infinity()));
+  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return load(lanes);
+}
+
+LATHE_INLINE Vec capped(Vec s, float softcap) {
+  return softcap > 0 ? set(softcap) * tanh(s * set(1.0f / softcap)) : s;
+}
+
+float prepare_scores(const ScoreRow& r) {
+  Vec greatest = set(-std::numeric_limits<float>::infinity());
+  int64_t i = 0;
+  for (; i + Vec::width <= r.n; i += Vec::width) {
+    Vec s = capped(load(r.scores + i), r.softcap);
+    if (r.bias) s = s + load(r.bias + i);
+    if (r.bias || r.softcap > 0) store(r.scores + i, s);
+    greatest = select(is_nan(greatest), greatest, max(greatest, s));
+  }
+  if (const int64_t left = r.n - i; left > 0) {
+    Vec s = capped(load_scores(r.scores + i, left), r.softcap);
+    if (r.bias) s = s + load_first(r.bias + i, left);
+    store_first(r.scores + i, s, left);
+    // Lanes beyond the end: capped, they are no longer minus infinity.
+    s = load_scores(r.scores + i, left);
+    greatest = select(is_nan(greatest), greatest, max(greatest, s));
+  }
+  return any_nan(greatest) ? std::numeric_limits<float>::quiet_NaN() : max_of(greatest);
+}
+
+float weigh_scores(float* scores, int64_t n, float greatest) {
+  const Vec most = set(greatest);
+  Vec sum = zero();
+  int64_t i = 0;
+  for (; i + Vec::width <= n; i += Vec::width) {
+    const Vec e = exp(load(scores + i) - most);
+    store(scores + i, e);
+    sum = sum + e;
+  }
+  if (i < n) {
+    const Vec e = exp(load_scores(scores + i, n - i) - most);
+    store_first(scores + i, e, n - i);
+    sum = sum + e;
+  }
+  return sum_of(sum);
+}
+
+void scale_row(const float* from, float* to, int64_t n, float factor) {
+  const Vec by = set(factor);
+  for (; n >= Vec::width; n -= Vec::width, from += Vec::width, to += Vec::width) store(to, load(from) * by);
+  if (n > 0) store_first(to, load_first(from, n) * by, n);
+}
+
+/// Keys that are read side by side.
+constexpr int64_t keys_together = 4;
+
+template <int Keys>
+LATHE_INLINE void few_products(const float* q, const float* k, int64_t row, int64_t head, float scale,
+                               float* scores) {
+  Vec sum[Keys];
+  LATHE_UNROLL
+  for (int j = 0; j < Keys; ++j) sum[j] = zero();
+  int64_t i = 0;
+  for (; i + Vec::width <= head; i += Vec::width) {
+    const Vec x = load(q + i);
+    LATHE_UNROLL
+    for (int j = 0; j < Keys; ++j) sum[j] = fma(x, load(k + j * row + i), sum[j]);
+  }
+  if (i < head) {
+    const Vec x = load_first(q + i, head - i);
+    LATHE_UNROLL
+    for (int j = 0; j < Keys; ++j) sum[j] = fma(x, load_first(k + j * row + i, head - i), sum[j]);
+  }
+  LATHE_UNROLL
+  for (int j = 0; j < Keys; ++j) scores[j] = sum_of(sum[j]) * scale;
+}
+
+void few_scores(const float* q, const float* k, int64_t row, int64_t n, int64_t head, float scale,
+                float* scores) {
+  for (; n >= keys_together; n -= keys_together, k += keys_together * row, scores += keys_together)
+    few_products<keys_together>(q, k, row, head, scale, scores);
+  for (; n > 0; --n, k += row, ++scores) few_products<1>(q, k, row, head, scale, scores);
+}
+
+template <int Vectors>
+LATHE_INLINE void combine_columns(const float* weights, const float* v, int64_t row, int64_t n, float* y) {
+  Vec sum[Vectors];
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) sum[j] = load(y + j * Vec::width);
+  for (int64_t i = 0; i < n; ++i, v += row) {
+    const Vec w = set(weights[i]);
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[j] = fma(w, load(v + j * Vec::width), sum[j]);
+  }
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) store(y + j * Vec::width, sum[j]);
+}
+
+void combine_values(const float* weights, const float* v, int64_t row, int64_t n, int64_t v_head, float* y) {
+  int64_t j = 0;
+  for (; j + 4 * Vec::width <= v_head; j += 4 * Vec::width) combine_columns<4>(weights, v + j, row, n, y + j);
+  for (; j + Vec::width <= v_head; j += Vec::width) combine_columns<1>(weights, v + j, row, n, y + j);
+  if (j == v_head) return;
+  Vec sum = load_first(y + j, v_head - j);
+  for (int64_t i = 0; i < n; ++i) sum = fma(set(weights[i]), load_first(v + i * row + j, v_head - j), sum);
+  store_first(y + j, sum, v_head - j);
+}
+
+constexpr AttentionKernels table{.prepare = prepare_scores,
+                                 .weigh = weigh_scores,
+                                 .scale = scale_row,
+                                 .products = few_scores,
+                                 .combine = combine_values};
