@@ -52,12 +52,20 @@ LATHE_INLINE void window_tile(const float* x, const float* weights, const Window
   window_store<Op>(sum, factor, factors, y);
 }
 
+/// Holds a value in its register: compilers would rather read memory again for each use.
+LATHE_INLINE void window_keep(Vec& x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x.v));
+#endif
+}
+
 /// Adds pixel Q of the image to the sums of all windows it is in.
 template <class Op, bool border, int Stride, int Q, int Pixels, int Kernel>
 LATHE_INLINE void window_pixel(Vec (&sum)[Pixels], const Vec (&w)[Kernel], const float* x,
                                const WindowTaps& t) {
   if (border && (Q < t.first || Q >= t.end)) return;
-  const Vec pixel = load(x + Q * channel_block);
+  Vec pixel = load(x + Q * channel_block);
+  window_keep(pixel);
   LATHE_UNROLL
   for (int j = 0; j < Kernel; ++j)
     if (Q >= j && (Q - j) % Stride == 0 && (Q - j) / Stride < Pixels) {
