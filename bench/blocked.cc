@@ -99,29 +99,47 @@ cpu::BlockedShape shape_of(const Layer& l) {
   return s;
 }
 
+/// Floats that begin with a cache line, as tensors do.
+class Floats {
+ public:
+  Floats() = default;
+  explicit Floats(int64_t n) : lines_(static_cast<size_t>((n + 15) / 16)) {
+    test::Random r(static_cast<uint64_t>(n));
+    for (Line& l : lines_)
+      for (float& x : l.x) x = r();
+  }
+  float* data() { return lines_.front().x; }
+
+ private:
+  struct alignas(64) Line {
+    float x[16];
+  };
+  std::vector<Line> lines_;
+};
+
 class Bench {
  public:
   Bench(Isa isa, const Layer& l) : isa_(isa), layer_(l), s_(shape_of(l)) {
-    x_ = random(s_.plain ? s_.channels * s_.in_pixels() : s_.in_blocks() * 16 * s_.in_pixels());
-    weights_ = random(s_.filters * (l.depthwise ? 1 : s_.channels) * s_.taps());
-    bias_ = random(s_.filters);
-    y_ = random(s_.out_blocks() * 16 * s_.out_pixels());
+    x_ = Floats(s_.plain ? s_.channels * s_.in_pixels() : s_.in_blocks() * 16 * s_.in_pixels());
+    weights_ = Floats(s_.filters * (l.depthwise ? 1 : s_.channels) * s_.taps());
+    bias_ = Floats(s_.filters);
+    y_ = Floats(s_.out_blocks() * 16 * s_.out_pixels());
   }
 
   void run() {
     if (layer_.depthwise) {
-      packed_.assign(static_cast<size_t>(cpu::depthwise_weights_size(s_)), 0);
+      packed_ = Floats(cpu::depthwise_weights_size(s_));
       cpu::pack_depthwise_weights(s_, weights_.data(), packed_.data());
       measure("depthwise", [&] { cpu::depthwise_convolution(isa_, s_, images(), c_); });
       return;
     }
-    packed_.assign(static_cast<size_t>(cpu::direct_weights_size(isa_, s_)), 0);
+    packed_ = Floats(cpu::direct_weights_size(isa_, s_));
     cpu::pack_direct_weights(isa_, s_, weights_.data(), packed_.data(), c_);
     void* scratch = c_.workspace(cpu::direct_workspace(isa_, s_, 1));
     measure("direct", [&] { cpu::direct_convolution(isa_, s_, images(), scratch, c_); });
     if (layer_.plain || layer_.kernel != 3 || layer_.stride != 1) return;
     for (int output : {2, 4}) {
-      packed_.assign(static_cast<size_t>(cpu::winograd_weights_size(isa_, s_, output)), 0);
+      packed_ = Floats(cpu::winograd_weights_size(isa_, s_, output));
       cpu::pack_winograd_weights(isa_, s_, output, weights_.data(), packed_.data(), c_);
       scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, output, 1));
       measure(output == 2 ? "winograd2" : "winograd4",
@@ -130,12 +148,6 @@ class Bench {
   }
 
  private:
-  static std::vector<float> random(int64_t n) {
-    test::Random r(static_cast<uint64_t>(n));
-    std::vector<float> v(static_cast<size_t>(n));
-    for (float& x : v) x = r();
-    return v;
-  }
   cpu::BlockedImages images() { return {x_.data(), packed_.data(), bias_.data(), y_.data()}; }
 
   double peak() const {
@@ -178,7 +190,7 @@ class Bench {
   Isa isa_;
   const Layer& layer_;
   cpu::BlockedShape s_;
-  std::vector<float> x_, weights_, bias_, y_, packed_;
+  Floats x_, weights_, bias_, y_, packed_;
   test::WorkerContext c_;
 };
 

@@ -67,9 +67,7 @@ void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, co
 void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float* y, KernelContext& c);
 
 // To channel blocks, with 0 in the lanes beyond the last channel, and back.
-void to_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
-               KernelContext& c);
-void from_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
-                 KernelContext& c);
+void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
+void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
 
 }  // namespace lathe::cpu

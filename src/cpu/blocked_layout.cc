@@ -1,8 +1,8 @@
 // Between planes of channels and channel blocks.
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/blocked.h"
-#include "cpu/isa.h"
 
 namespace lathe::cpu {
 namespace {
@@ -26,28 +26,60 @@ void for_each_piece(int64_t batch, int64_t channels, int64_t pixels, KernelConte
   });
 }
 
+typedef float Four __attribute__((vector_size(16)));
+
+Four load_four(const float* p) {
+  Four x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+void store_four(float* p, Four x) { std::memcpy(p, &x, sizeof x); }
+
+/// Turns a square of four rows of four.
+void turn(const float* from, int64_t from_row, float* to, int64_t to_row) {
+  const Four a = load_four(from), b = load_four(from + from_row), c = load_four(from + 2 * from_row),
+             d = load_four(from + 3 * from_row);
+  const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Four ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  store_four(to, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
+  store_four(to + to_row, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+  store_four(to + 2 * to_row, __builtin_shufflevector(ab2, cd2, 0, 1, 4, 5));
+  store_four(to + 3 * to_row, __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7));
+}
+
 }  // namespace
 
-void to_blocks(Isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
-               KernelContext& c) {
+void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c) {
   for_each_piece(batch, channels, pixels, c,
                  [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
                    const float* from = x + channel * pixels + first;
                    float* to = y + (block * pixels + first) * channel_block;
-                   for (int64_t p = 0; p < n; ++p, to += channel_block)
-                     for (int64_t l = 0; l < channel_block; ++l)
+                   const int64_t turned_pixels = n / 4 * 4, turned = lanes / 4 * 4;
+                   for (int64_t p = 0; p < n; ++p, to += channel_block) {
+                     const bool done = p < turned_pixels;
+                     if (done && p % 4 == 0)
+                       for (int64_t l = 0; l < turned; l += 4)
+                         turn(from + l * pixels + p, pixels, to + l, channel_block);
+                     for (int64_t l = done ? turned : 0; l < channel_block; ++l)
                        to[l] = l < lanes ? from[l * pixels + p] : 0.0f;
+                   }
                  });
 }
 
-void from_blocks(Isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
+void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
                  KernelContext& c) {
   for_each_piece(batch, channels, pixels, c,
                  [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
                    const float* from = x + (block * pixels + first) * channel_block;
                    float* to = y + channel * pixels + first;
-                   for (int64_t l = 0; l < lanes; ++l)
-                     for (int64_t p = 0; p < n; ++p) to[l * pixels + p] = from[p * channel_block + l];
+                   const int64_t turned_pixels = n / 4 * 4, turned = lanes / 4 * 4;
+                   for (int64_t p = 0; p < n; ++p, from += channel_block) {
+                     const bool done = p < turned_pixels;
+                     if (done && p % 4 == 0)
+                       for (int64_t l = 0; l < turned; l += 4)
+                         turn(from + l, channel_block, to + l * pixels + p, pixels);
+                     for (int64_t l = done ? turned : 0; l < lanes; ++l) to[l * pixels + p] = from[l];
+                   }
                  });
 }
 

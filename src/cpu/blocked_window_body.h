@@ -1,87 +1,141 @@
 // Windows over a block of channels for one instruction set. Included by for_each_isa.h only.
 //
 // Neighbouring output pixels are summed side by side in registers. Where windows reach beyond the image, taps
-// outside are left out: rows of the kernel for a whole row of pixels, columns pixel by pixel. So the image is
-// read in place.
+// outside are left out, so that the image is read in place: rows of the kernel for a whole row of pixels,
+// columns where a pixel of the image is loaded. Usual kernels load every pixel once for all the windows it is
+// in; others load it for each.
 
 constexpr int window_pixels = Vec::width == 16 ? 14 : 8;
 
 /// The part of the kernel that is inside the image, and where it reads.
 struct WindowTaps {
-  int64_t rows, columns;       // how many
-  int64_t row, column, pixel;  // distances in the image: of kernel rows and columns, and of pixels
-  int64_t weights_row;         // from one kernel row of weights to the next
+  int64_t rows = 0, columns = 0;  // how many
+  int64_t row = 0, column = 0,
+          pixel = 0;           // distances in the image: of kernel rows and columns, and of pixels
+  int64_t weights_row = 0;     // from one kernel row of weights to the next
+  int64_t first = 0, end = 0;  // the pixels that are inside, counted from the tile's first
 };
 
 struct WindowSum {
-  static constexpr bool weighted = true;
+  static constexpr bool weighted = true, scaled = false;
   static LATHE_INLINE Vec step(Vec sum, Vec weight, Vec x) { return fma(weight, x, sum); }
 };
 struct WindowPlainSum {
-  static constexpr bool weighted = false;
+  static constexpr bool weighted = false, scaled = true;
   static LATHE_INLINE Vec step(Vec sum, Vec, Vec x) { return sum + x; }
 };
 struct WindowMaximum {
-  static constexpr bool weighted = false;
+  static constexpr bool weighted = false, scaled = false;
   static LATHE_INLINE Vec step(Vec most, Vec, Vec x) { return select(is_nan(most), most, max(most, x)); }
 };
 
-/// Takes Pixels sums through all taps. Kernel and Stride are the columns of the kernel and the distance of
-/// pixels where they are known and columns are neighbours, else 0.
-template <class Op, int Pixels, int Kernel, int Stride>
+template <class Op, int Pixels>
+LATHE_INLINE void window_store(const Vec (&sum)[Pixels], Vec factor, const float* factors, float* y) {
+  LATHE_UNROLL
+  for (int p = 0; p < Pixels; ++p)
+    store(y + p * channel_block, Op::scaled ? sum[p] * (factor * set(factors[p])) : sum[p]);
+}
+
+/// Takes Pixels sums through all taps of any kernel.
+template <class Op, int Pixels>
 LATHE_INLINE void window_tile(const float* x, const float* weights, const WindowTaps& t, Vec start,
                               Vec factor, const float* factors, float* y) {
-  const int64_t columns = Kernel ? Kernel : t.columns, column = Kernel ? channel_block : t.column,
-                pixel = Stride ? Stride * channel_block : t.pixel;
+  Vec sum[Pixels];
+  LATHE_UNROLL
+  for (int p = 0; p < Pixels; ++p) sum[p] = start;
+  for (int64_t i = 0; i < t.rows; ++i, x += t.row, weights += t.weights_row)
+    for (int64_t j = 0; j < t.columns; ++j) {
+      const Vec w = Op::weighted ? load(weights + j * channel_block) : zero();
+      LATHE_UNROLL
+      for (int p = 0; p < Pixels; ++p) sum[p] = Op::step(sum[p], w, load(x + p * t.pixel + j * t.column));
+    }
+  window_store<Op>(sum, factor, factors, y);
+}
+
+/// Holds a value in its register: compilers would rather read memory again for each use.
+LATHE_INLINE void window_keep(Vec& x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x.v));
+#endif
+}
+
+/// Adds pixel Q of the image to the sums of all windows it is in.
+template <class Op, bool border, int Stride, int Q, int Pixels, int Kernel>
+LATHE_INLINE void window_pixel(Vec (&sum)[Pixels], const Vec (&w)[Kernel], const float* x,
+                               const WindowTaps& t) {
+  if (border && (Q < t.first || Q >= t.end)) return;
+  Vec pixel = load(x + Q * channel_block);
+  window_keep(pixel);
+  LATHE_UNROLL
+  for (int j = 0; j < Kernel; ++j)
+    if (Q >= j && (Q - j) % Stride == 0 && (Q - j) / Stride < Pixels) {
+      Vec& s = sum[(Q - j) / Stride];
+      s = Op::step(s, w[j], pixel);
+    }
+}
+template <class Op, bool border, int Stride, int Pixels, int Kernel, int... Q>
+LATHE_INLINE void window_row(Vec (&sum)[Pixels], const Vec (&w)[Kernel], const float* x, const WindowTaps& t,
+                             std::integer_sequence<int, Q...>) {
+  (window_pixel<Op, border, Stride, Q>(sum, w, x, t), ...);
+}
+
+/// The same for a kernel with Kernel neighbouring columns and pixels Stride apart.
+template <class Op, bool border, int Pixels, int Kernel, int Stride>
+LATHE_INLINE void window_known_tile(const float* x, const float* weights, const WindowTaps& t, Vec start,
+                                    Vec factor, const float* factors, float* y) {
+  constexpr auto pixels = std::make_integer_sequence<int, (Pixels - 1) * Stride + Kernel>();
   Vec sum[Pixels];
   LATHE_UNROLL
   for (int p = 0; p < Pixels; ++p) sum[p] = start;
   for (int64_t i = 0; i < t.rows; ++i, x += t.row, weights += t.weights_row) {
+    Vec w[Kernel];
     LATHE_UNROLL
-    for (int64_t j = 0; j < columns; ++j) {
-      const Vec w = Op::weighted ? load(weights + j * channel_block) : zero();
-      LATHE_UNROLL
-      for (int p = 0; p < Pixels; ++p) sum[p] = Op::step(sum[p], w, load(x + p * pixel + j * column));
-    }
+    for (int j = 0; j < Kernel; ++j) w[j] = Op::weighted ? load(weights + j * channel_block) : zero();
+    window_row<Op, border, Stride>(sum, w, x, t, pixels);
   }
-  LATHE_UNROLL
-  for (int p = 0; p < Pixels; ++p)
-    store(y + p * channel_block, factors ? sum[p] * (factor * set(factors[p])) : sum[p]);
+  window_store<Op>(sum, factor, factors, y);
 }
 
-template <class Op, int Pixels, int Kernel, int Stride>
-void window_tile_of(const float* x, const float* weights, const WindowTaps& t, const float* start,
-                    float factor, const float* factors, float* y) {
-  for (int64_t v = 0; v < channel_block; v += Vec::width)
-    window_tile<Op, Pixels, Kernel, Stride>(x + v, weights + v, t, load(start + v), set(factor), factors,
-                                            y + v);
-}
 using WindowTile = void (*)(const float*, const float*, const WindowTaps&, const float*, float, const float*,
                             float*);
+/// One vector of the lanes.
+template <class Op, bool border, int Pixels, int Kernel, int Stride>
+void window_tile_of(const float* x, const float* weights, const WindowTaps& t, const float* start,
+                    float factor, const float* factors, float* y) {
+  if constexpr (Kernel == 0)
+    window_tile<Op, Pixels>(x, weights, t, load(start), set(factor), factors, y);
+  else
+    window_known_tile<Op, border, Pixels, Kernel, Stride>(x, weights, t, load(start), set(factor), factors,
+                                                          y);
+}
 
+/// Tiles by their pixels, within the image and at its border.
 struct WindowTiles {
-  WindowTile run[window_pixels + 1] = {};
+  WindowTile within[window_pixels + 1] = {}, border[window_pixels + 1] = {};
 };
 template <class Op, int Kernel, int Stride, int... Pixels>
-constexpr WindowTiles window_tiles(std::integer_sequence<int, Pixels...>) {
+constexpr WindowTiles make_window_tiles(std::integer_sequence<int, Pixels...>) {
   WindowTiles t;
-  ((t.run[Pixels + 1] = window_tile_of<Op, Pixels + 1, Kernel, Stride>), ...);
+  ((t.within[Pixels + 1] = window_tile_of<Op, false, Pixels + 1, Kernel, Stride>), ...);
+  ((t.border[Pixels + 1] = window_tile_of<Op, Kernel != 0, Pixels + 1, Kernel, Stride>), ...);
   return t;
 }
+/// Kernel 0: any.
 template <class Op, int Kernel, int Stride>
-constexpr WindowTiles window_tiles_of =
-    window_tiles<Op, Kernel, Stride>(std::make_integer_sequence<int, window_pixels>());
+constexpr WindowTiles window_tiles =
+    make_window_tiles<Op, Kernel, Stride>(std::make_integer_sequence<int, window_pixels>());
 
+/// Those for the columns of a usual kernel, or null.
 template <class Op>
-const WindowTiles& find_window_tiles(const BlockedShape& s) {
+const WindowTiles* known_window_tiles(const BlockedShape& s) {
+  const int64_t kernel = s.dilation[1] == 1 ? s.kernel[1] : 0, stride = s.stride[1];
+  if (kernel == 3 && stride == 2) return &window_tiles<Op, 3, 2>;
   if constexpr (Op::weighted) {
-    const int64_t kernel = s.dilation[1] == 1 ? s.kernel[1] : 0, stride = s.stride[1];
-    if (kernel == 3 && stride == 1) return window_tiles_of<Op, 3, 1>;
-    if (kernel == 3 && stride == 2) return window_tiles_of<Op, 3, 2>;
-    if (kernel == 5 && stride == 1) return window_tiles_of<Op, 5, 1>;
-    if (kernel == 5 && stride == 2) return window_tiles_of<Op, 5, 2>;
+    if (kernel == 3 && stride == 1) return &window_tiles<Op, 3, 1>;
+    if (kernel == 5 && stride == 1) return &window_tiles<Op, 5, 1>;
+    if (kernel == 5 && stride == 2) return &window_tiles<Op, 5, 2>;
   }
-  return window_tiles_of<Op, 0, 0>;
+  return nullptr;
 }
 
 /// Taps of window `at` of an axis that are inside: from the first, so many.
@@ -103,44 +157,89 @@ LATHE_INLINE void window_interior(const BlockedShape& s, int64_t& first, int64_t
   if (end < first) end = first;
 }
 
+/// One row of output pixels, all of whose windows see the same rows of the image.
+struct WindowRow {
+  const float* x;        // the image's row under the first of them
+  const float* weights;  // of that row of the kernel
+  const float* start;
+  const float* column_factor;
+  float factor;
+  float* y;
+};
+
+/// [begin, end) in pieces of nearly equal length.
+struct WindowPieces {
+  int64_t begin, end;
+  LATHE_INLINE int64_t count() const { return (end - begin + window_pixels - 1) / window_pixels; }
+  LATHE_INLINE int64_t at(int64_t piece) const { return begin + (end - begin) * piece / count(); }
+};
+
+LATHE_INLINE void run_window_tile(WindowTile tile, const WindowRow& r, int64_t at, int64_t j,
+                                  const WindowTaps& t, int64_t column) {
+  const float* const factors = r.column_factor ? r.column_factor + column : nullptr;
+  const bool weighted = t.weights_row != 0;
+  for (int64_t v = 0; v < channel_block; v += Vec::width)
+    tile(r.x + at * channel_block + v, weighted ? r.weights + j * channel_block + v : nullptr, t, r.start + v,
+         r.factor, factors, r.y + column * channel_block + v);
+}
+
+inline void known_window_row(const WindowTiles& tiles, const BlockedShape& s, const WindowRow& r,
+                             WindowTaps t) {
+  const WindowPieces pieces{0, s.out[1]};
+  for (int64_t i = 0; i < pieces.count(); ++i) {
+    const int64_t column = pieces.at(i), pixels = pieces.at(i + 1) - column;
+    const int64_t at = column * s.stride[1] - s.pad[1];
+    t.first = -at;
+    t.end = s.in[1] - at;
+    const bool within = at >= 0 && (pixels - 1) * s.stride[1] + s.kernel[1] <= t.end;
+    run_window_tile((within ? tiles.within : tiles.border)[pixels], r, at, 0, t, column);
+  }
+}
+
+inline void any_window_row(const WindowTiles& tiles, const BlockedShape& s, const WindowRow& r,
+                           WindowTaps t) {
+  WindowPieces pieces;
+  window_interior(s, pieces.begin, pieces.end);
+  for (int64_t column = 0; column < s.out[1]; ++column) {
+    if (column == pieces.begin && pieces.end > pieces.begin) {
+      t.columns = s.kernel[1];
+      for (int64_t i = 0; i < pieces.count(); ++i) {
+        const int64_t first = pieces.at(i);
+        run_window_tile(tiles.within[pieces.at(i + 1) - first], r, first * s.stride[1] - s.pad[1], 0, t,
+                        first);
+      }
+      column = pieces.end;
+      if (column == s.out[1]) break;
+    }
+    int64_t j;
+    window_inside(s, 1, column, j, t.columns);
+    run_window_tile(tiles.within[1], r, column * s.stride[1] - s.pad[1] + j * s.dilation[1], j, t, column);
+  }
+}
+
 template <class Op>
 void window_rows(const WindowRows& r, const float* start) {
   const BlockedShape& s = *r.shape;
-  const WindowTiles &inner = find_window_tiles<Op>(s), &outer = window_tiles_of<Op, 0, 0>;
-  int64_t first, end;
-  window_interior(s, first, end);
-  const int64_t pieces = (end - first + window_pixels - 1) / window_pixels;
-  WindowTaps t{.rows = 0,
-               .columns = 0,
-               .row = s.dilation[0] * s.in[1] * channel_block,
-               .column = s.dilation[1] * channel_block,
-               .pixel = s.stride[1] * channel_block,
-               .weights_row = Op::weighted ? s.kernel[1] * channel_block : 0};
+  const WindowTiles* const known = known_window_tiles<Op>(s);
+  WindowTaps t;
+  t.row = s.dilation[0] * s.in[1] * channel_block;
+  t.column = s.dilation[1] * channel_block;
+  t.pixel = s.stride[1] * channel_block;
+  t.weights_row = Op::weighted ? s.kernel[1] * channel_block : 0;
   for (int64_t row = r.row0; row < r.row1; ++row) {
-    int64_t i0;
-    window_inside(s, 0, row, i0, t.rows);
-    const float* x = r.x + (row * s.stride[0] - s.pad[0] + i0 * s.dilation[0]) * s.in[1] * channel_block;
-    const float* weights = r.weights + i0 * t.weights_row;
-    float* y = r.y + row * s.out[1] * channel_block;
-    const float factor = r.row_factor ? r.row_factor[row] : 1;
-    for (int64_t column = 0; column < s.out[1];) {
-      const float* factors = r.column_factor ? r.column_factor + column : nullptr;
-      int64_t j0 = 0, pixels = 1;
-      const WindowTiles* tiles = &outer;
-      if (column >= first && column < end) {
-        // Pieces of nearly equal length.
-        const int64_t piece = ((column - first + 1) * pieces - 1) / (end - first);
-        pixels = (piece + 1) * (end - first) / pieces + first - column;
-        t.columns = s.kernel[1];
-        tiles = &inner;
-      } else {
-        window_inside(s, 1, column, j0, t.columns);
-      }
-      const int64_t at = column * s.stride[1] - s.pad[1] + j0 * s.dilation[1];
-      tiles->run[pixels](x + at * channel_block, weights + (Op::weighted ? j0 * channel_block : 0), t, start,
-                         factor, factors, y + column * channel_block);
-      column += pixels;
-    }
+    int64_t i;
+    window_inside(s, 0, row, i, t.rows);
+    const WindowRow line{
+        .x = r.x + (row * s.stride[0] - s.pad[0] + i * s.dilation[0]) * s.in[1] * channel_block,
+        .weights = r.weights + i * t.weights_row,
+        .start = start,
+        .column_factor = r.column_factor,
+        .factor = r.row_factor ? r.row_factor[row] : 1,
+        .y = r.y + row * s.out[1] * channel_block};
+    if (known)
+      known_window_row(*known, s, line, t);
+    else
+      any_window_row(window_tiles<Op, 0, 0>, s, line, t);
   }
 }
 

@@ -24,7 +24,7 @@ LATHE_SELECT_ISA(WinogradKernels, winograd_kernels)
 namespace {
 
 /// Floats that the points of a group may take.
-constexpr int64_t group_floats = int64_t{1} << 18;
+constexpr int64_t group_floats = int64_t{1} << 17;
 /// Tiles of a group that make reading the weights worth it.
 constexpr int64_t fewest_tiles = 28;
 /// Floats of weights beyond which the next panel is fetched ahead.

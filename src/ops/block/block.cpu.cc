@@ -14,16 +14,14 @@ int64_t pixels(const Shape& plain) {
   return n;
 }
 
-template <Isa isa>
 void block(const Block&, KernelContext& c) {
   const Tensor& x = c.in(0);
-  cpu::to_blocks(isa, x.dim(0), x.dim(1), pixels(x.shape()), floats(x), floats(c.out(0)), c);
+  cpu::to_blocks(x.dim(0), x.dim(1), pixels(x.shape()), floats(x), floats(c.out(0)), c);
 }
 
-template <Isa isa>
 void unblock(const Unblock&, KernelContext& c) {
   Tensor& y = c.out(0);
-  cpu::from_blocks(isa, y.dim(0), y.dim(1), pixels(y.shape()), floats(c.in(0)), floats(y), c);
+  cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()), floats(c.in(0)), floats(y), c);
 }
 
 }  // namespace
@@ -31,9 +29,9 @@ void unblock(const Unblock&, KernelContext& c) {
 void cpu_block(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Block>({.op = "Block", .domain = "lathe", .name = cpu::kernel_name("block", isa), .isa = isa},
-                 {.run = block<isa>, .ask = cpu::ask_float32<Block>});
+                 {.run = block, .ask = cpu::ask_float32<Block>});
     k.add<Unblock>({.op = "Unblock", .domain = "lathe", .name = cpu::kernel_name("unblock", isa), .isa = isa},
-                   {.run = unblock<isa>, .ask = cpu::ask_float32<Unblock>});
+                   {.run = unblock, .ask = cpu::ask_float32<Unblock>});
   });
 }
 

@@ -69,10 +69,25 @@ struct Direct {
   }
 };
 
-/// Sizes as far as they are known; unknown ones are taken for large.
-int64_t known_or(const SymShape& x, size_t axis, int64_t otherwise) {
-  const auto n = known(x[axis]);
-  return n ? *n : otherwise;
+/// Roughly what F(output x output, 3 x 3) takes for each pair of channels, in multiplications; direct
+/// convolution for output 1. Few tiles wait for their weights, which are more than those of other algorithms.
+double cost(int64_t output, const Shape& w, const Shape& y) {
+  constexpr double transform = 10, from_cache = 5, from_memory = 13, cached_weights = 3e6;
+  const double filters = static_cast<double>(w[0]), channels = static_cast<double>(w[1]);
+  const double points = static_cast<double>((output + 2) * (output + 2));
+  const double tiles = static_cast<double>(y[0] * ceil_div(y[1], output) * ceil_div(y[2], output));
+  const double around = output == 1 ? 0 : transform * (1 / filters + 1 / channels);
+  const double fetch = points * filters * channels > cached_weights ? from_memory : from_cache;
+  return points * std::max(tiles * (1 + around), fetch);
+}
+
+/// Batch, height and width of the output; what is not known is taken for an image of middling size.
+Shape output_sizes(const KernelRequest& r) {
+  Shape sizes = {1, 56, 56};
+  if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != 5) return sizes;
+  for (size_t from : {0u, 2u, 3u})
+    if (const auto n = known((*r.outputs[0].shape)[from])) sizes[from == 0 ? 0 : from - 1] = *n;
+  return sizes;
 }
 
 /// F(output x output, 3 x 3).
@@ -88,16 +103,13 @@ struct Winograd {
     if (w.size() != 4 || w[2] != 3 || w[3] != 3) return Verdict::no("not a kernel of 3 x 3");
     for (size_t a : {0u, 1u})
       if (op.window.stride(a) != 1 || op.window.dilation(a) != 1) return Verdict::no("strides or dilations");
-    return faster(w, r.inputs[0].shape) ? Verdict::yes() : Verdict::no("another algorithm is faster");
+    return faster(w, output_sizes(r)) ? Verdict::yes() : Verdict::no("another algorithm is faster");
   }
 
-  /// Tiles of four want an image of several, and weights that their tiles pay for.
-  static bool faster(const Shape& w, const std::optional<SymShape>& x) {
-    if (w[0] < 32 || w[1] < 32) return false;
-    int64_t height = 64, width = 64;
-    if (x && x->size() == 5) height = known_or(*x, 2, height), width = known_or(*x, 3, width);
-    const bool large = std::min(height, width) >= 10;
-    return output == 4 ? large : !large && std::min(height, width) >= 4;
+  static bool faster(const Shape& w, const Shape& y) {
+    constexpr int64_t fewest_channels = 16;
+    if (w[0] < fewest_channels || w[1] < fewest_channels) return false;
+    return cost(output, w, y) < std::min(cost(1, w, y), cost(6 - output, w, y));
   }
 
   static int64_t weights_size(const cpu::BlockedShape& s) {
