@@ -3,6 +3,7 @@
 
 #include "cpu/ask.h"
 #include "ops/attention/attention.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
@@ -150,11 +151,11 @@ Verdict ask_rotary(const RotaryEmbedding&, const KernelRequest& r) {
   return Verdict::yes();
 }
 
-/// Pairs that lie apart, in loops that compilers turn into vectors.
+/// Pairs [begin, end) of a row, in loops that compilers turn into vectors.
 void rotate(const RotaryEmbedding& op, const float* from, const float* cosines, const float* sines,
-            int64_t half, float* to) {
+            int64_t half, int64_t begin, int64_t end, float* to) {
   const int64_t step = op.interleaved ? 2 : 1, apart = op.interleaved ? 1 : half;
-  for (int64_t k = 0; k < half; ++k) {
+  for (int64_t k = begin; k < end; ++k) {
     const float x = from[k * step], y = from[k * step + apart];
     to[k * step] = cosines[k] * x - sines[k] * y;
     to[k * step + apart] = sines[k] * x + cosines[k] * y;
@@ -177,12 +178,14 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
   const float *cosines = floats(c.in(1)), *sines = floats(c.in(2)), *from = floats(x);
   float* const to = floats(c.out(0));
   c.parallel(x.size() / head, std::max<int64_t>(1, 8192 / head), [&](int64_t begin, int64_t end) {
+    Poller poll(c);
     for (int64_t row = begin; row < end; ++row) {
-      c.poll();
       const int64_t step = heads_last ? row / heads % seq : row % seq;
       const int64_t place = row / (heads * seq) * seq + step, angle = (ids ? ids[place] : place) * half;
-      rotate(op, from + row * head, cosines + angle, sines + angle, half, to + row * head);
-      std::copy_n(from + row * head + rotated, head - rotated, to + row * head + rotated);
+      poll.pieces(half, 2, [&](int64_t first, int64_t last) {
+        rotate(op, from + row * head, cosines + angle, sines + angle, half, first, last, to + row * head);
+      });
+      poll.copy(from + row * head + rotated, head - rotated, to + row * head + rotated);
     }
   });
 }
