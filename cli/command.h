@@ -34,6 +34,7 @@ void add_check(CLI::App& app, Command& command);
 void add_inspect(CLI::App& app, Command& command);
 void add_run(CLI::App& app, Command& command);
 void add_bench(CLI::App& app, Command& command);
+void add_build(CLI::App& app, Command& command);
 void add_convert(CLI::App& app, Command& command);
 void add_ops(CLI::App& app, Command& command);
 void add_info(CLI::App& app, Command& command);

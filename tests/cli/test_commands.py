@@ -14,7 +14,7 @@ import pytest
 
 from small_model import FLOAT, small_answer, small_model
 
-COMMANDS = ("check", "inspect", "run", "bench", "convert", "ops", "info")
+COMMANDS = ("check", "inspect", "run", "bench", "build", "convert", "ops", "info")
 
 
 def examples(text):
@@ -90,6 +90,19 @@ def test_a_plan_runs(lathe):
     made = [lathe("run", name, "--seed", 3, "--json").json["outputs"] for name in ("model.onnx", "model.lathe")]
     assert made[0] == made[1]
     assert lathe("bench", "model.lathe", "--seconds", "0.1").returncode == 0
+
+
+def test_build(lathe, place):
+    done = lathe("build", "model.onnx", "--json").json
+    assert done["output"] == "model.lathe" and done["bytes"] == (place / "model.lathe").stat().st_size
+    assert done["steps"] == 1 and done["fused_operators"] == 1 and done["reference_steps"] == 0
+    assert "eight.lathe" in lathe("build", "model.onnx", "-o", "eight.lathe", "--shape", "batch=8").stdout
+    x = np.load(place / "x.npy")
+    np.save(place / "eight.npy", np.resize(x, (8, 3)))
+    assert lathe("run", "eight.lathe", "--input", "x=eight.npy").returncode == 0
+    np.save(place / "nine.npy", np.resize(x, (9, 3)))
+    assert lathe("run", "eight.lathe", "--input", "x=nine.npy").returncode == 1
+    assert lathe("build", "model.lathe").returncode == 2
 
 
 def test_exit_code_1_for_a_broken_file(lathe, place):

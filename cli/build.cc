@@ -1,0 +1,87 @@
+// `lathe build`: a plan that opens in milliseconds, from a model.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "command.h"
+#include "json.h"
+#include "mapped_fault.h"
+#include "model_options.h"
+#include "progress.h"
+#include "text.h"
+
+namespace lathe::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  EngineOptions engine;
+  ShapeOptions shape;
+  std::filesystem::path output;
+};
+
+/// What became of the model's operators.
+struct Outcome {
+  explicit Outcome(const Engine& e) {
+    for (const StepInfo& s : e.steps()) {
+      ++steps;
+      fused += s.fused.size();
+      reference += s.backend == "reference";
+    }
+  }
+  size_t steps = 0, fused = 0, reference = 0;
+};
+
+int run(const Options& o, bool json) {
+  report_mapped_faults(o.model.model, json);
+  const std::filesystem::path output =
+      o.output.empty() ? std::filesystem::path(o.model.model).replace_extension(".lathe") : o.output;
+  const auto start = std::chrono::steady_clock::now();
+  Progress progress("building " + o.model.model.string());
+  const onnx::Model model = o.model.load();
+  BuildOptions options = o.engine.build_options(o.model);
+  options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
+  options.progress = [&](std::string_view stage, double fraction) {
+    progress.stage(stage, fraction);
+    return true;
+  };
+  const Engine engine = Engine::build(model, options);
+  progress.stage("save");
+  engine.save(output);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const Outcome made(engine);
+  const uint64_t bytes = std::filesystem::file_size(output);
+  if (json)
+    print({{"output", output.string()},
+           {"bytes", bytes},
+           {"steps", made.steps},
+           {"fused_operators", made.fused},
+           {"reference_steps", made.reference},
+           {"seconds", took.count()}});
+  else
+    fmt::print("{}: {}, {} steps ({} operators fused into them, {} on reference kernels), {}\n",
+               output.string(), bytes_text(bytes), made.steps, made.fused, made.reference,
+               time_text(took.count()));
+  return success;
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, Command& command) {
+  CLI::App* sub = declare(app, command, "build", "Make a plan that is ready to run",
+                          "  lathe build model.onnx -o model.lathe\n"
+                          "  lathe build model.onnx --shape batch=8 --isa avx2\n"
+                          "  lathe run model.lathe\n");
+  auto options = std::make_shared<Options>();
+  options->model.add_to(sub);
+  sub->add_option("-o,--output", options->output, "Where to; the model's name with .lathe where left out")
+      ->type_name("PLAN");
+  options->shape.add_to(sub);
+  options->engine.add_to(sub);
+  sub->callback(
+      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+}
+
+}  // namespace lathe::cli
