@@ -84,8 +84,14 @@ int64_t steps_size(const Groups& g) {
   return ceil_of(g.in_blocks * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)), 16) * 16;
 }
 
-/// Do the threads share the groups, or all work on the same one?
-bool one_by_one(const Groups& g, int threads) { return threads > 1 && g.count() < int64_t{2} * threads; }
+/// So many groups are tasks of single threads; all threads work together on each of the others.
+int64_t groups_apart(const Groups& g, int threads) {
+  if (threads == 1 || g.count() >= int64_t{8} * threads) return g.count();
+  return g.count() < int64_t{2} * threads ? 0 : g.count() / threads * threads;
+}
+int64_t slots_of(const Groups& g, int threads) {
+  return std::max<int64_t>(1, task_slots(groups_apart(g, threads), threads));
+}
 
 class Winograd {
  public:
@@ -238,8 +244,7 @@ void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const flo
 size_t winograd_workspace(Isa, const BlockedShape& s, int output, int threads) {
   if (s.empty()) return 0;
   const Groups g(s, output);
-  const int64_t slots = one_by_one(g, threads) ? 1 : task_slots(g.count(), threads);
-  return static_cast<size_t>(steps_size(g) + slots * g.floats()) * sizeof(float);
+  return static_cast<size_t>(steps_size(g) + slots_of(g, threads) * g.floats()) * sizeof(float);
 }
 
 void winograd_convolution(Isa isa, const BlockedShape& s, int output, const BlockedImages& images,
@@ -252,15 +257,14 @@ void winograd_convolution(Isa isa, const BlockedShape& s, int output, const Bloc
   const Winograd w(isa, s, output, images, steps, c);
   const int64_t in_floats = g.points * g.in_point();
 
-  if (!one_by_one(g, c.threads()))
-    return for_each_task(c, g.count(), [&](int64_t group, int64_t slot) {
-      float* const in = scratch + slot * g.floats();
-      w.input(group, in, 0, g.in_blocks);
-      w.multiply(group, in, in + in_floats, 0, w.products());
-      w.output(group, in + in_floats, 0, g.out_blocks);
-    });
-
-  for (int64_t group = 0; group < g.count(); ++group) {
+  const int64_t apart = groups_apart(g, c.threads());
+  for_each_task(c, apart, [&](int64_t group, int64_t slot) {
+    float* const in = scratch + slot * g.floats();
+    w.input(group, in, 0, g.in_blocks);
+    w.multiply(group, in, in + in_floats, 0, w.products());
+    w.output(group, in + in_floats, 0, g.out_blocks);
+  });
+  for (int64_t group = apart; group < g.count(); ++group) {
     float* const out = scratch + in_floats;
     c.parallel(g.in_blocks, 1, [&](int64_t begin, int64_t end) { w.input(group, scratch, begin, end); });
     c.parallel(w.products(), 4,
