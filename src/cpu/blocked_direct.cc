@@ -12,7 +12,7 @@ namespace lathe::cpu {
 namespace {
 
 /// Floats of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
-constexpr int64_t strip_floats = 65536;
+constexpr double strip_floats = 65536;
 /// Multiplications below which another task is not worth it.
 constexpr double least_work = 1 << 17;
 /// Floats of weights beyond which the next panel is fetched ahead.
@@ -79,14 +79,14 @@ struct Division {
         in_place(within(s)),
         panels(t.panels(s.out_blocks())),
         group(panels) {
-    const int64_t column = s.stride[1] * steps.pixel() * steps.planes(), row = s.out[1] * column;
-    if (in_rows())
-      length = std::max<int64_t>(1, (strip_floats / row - s.reach(0)) / s.stride[0] + 1);
-    else
-      length = std::max<int64_t>(1, strip_floats / (s.kernel[0] * column * t.max_rows));
+    const double column = static_cast<double>(s.stride[1] * steps.pixel() * steps.planes());
+    const double row = column * static_cast<double>(s.out[1]), stride = static_cast<double>(s.stride[0]);
+    const double fit = in_rows() ? (strip_floats / row - static_cast<double>(s.reach(0))) / stride + 1
+                                 : strip_floats / (column * static_cast<double>(s.kernel[0] * t.max_rows));
+    length = fit < 1 ? 1 : static_cast<int64_t>(std::min(fit, static_cast<double>(units())));
     // Strips of equal length, unless all of it is little more than one.
     length = ceil_of(units(), std::max<int64_t>(1, (units() + length / 2) / length));
-    share(threads, row * s.out[0] * s.stride[0], t.panel_filters());
+    share(threads, row * static_cast<double>(s.out[0]) * stride, t.panel_filters());
     row_pixels = in_place ? s.in[1] : (strip_columns() - 1) * s.stride[1] + s.reach(1);
     rows = in_place ? s.in[0] : (strip_rows() - 1) * s.stride[0] + s.reach(0);
   }
@@ -117,13 +117,13 @@ struct Division {
 
  private:
   /// Gives every thread some tasks, cutting whichever of image and weights is larger.
-  void share(int threads, int64_t image, int64_t panel_filters) {
+  void share(int threads, double image, int64_t panel_filters) {
     if (threads == 1) return;
     const int64_t weights = s.channels * s.taps() * s.filters;
     const double work = static_cast<double>(s.batch * s.out_pixels()) * static_cast<double>(weights);
     const double wanted = std::min(4.0 * threads, work / least_work);
     while (static_cast<double>(tasks()) < wanted) {
-      const bool rows_first = image > weights;
+      const bool rows_first = image > static_cast<double>(weights);
       const bool cut_strips = length > 1 && (rows_first || tasks() < threads);
       if (cut_strips && (rows_first || !pays(ceil_of(group, 2) * panel_filters)))
         length = ceil_of(length, 2);
