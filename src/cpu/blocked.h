@@ -30,7 +30,8 @@ struct BlockedShape {
 };
 
 /// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
-/// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0.
+/// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0 as long as x
+/// is finite.
 struct BlockedImages {
   const float* x = nullptr;
   const float* weights = nullptr;

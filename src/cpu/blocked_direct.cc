@@ -15,6 +15,8 @@ namespace {
 constexpr double strip_floats = 65536;
 /// Multiplications below which another task is not worth it.
 constexpr double least_work = 1 << 17;
+/// Multiplications between two polls.
+constexpr int64_t polled_work = int64_t{1} << 22;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t cached_weights = 100000;
 
@@ -183,8 +185,9 @@ void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece,
   const bool fetch = depth * s.filters > cached_weights && panel + 1 < d.panels;
   float* const y = piece.y + panel * t.panel_blocks * s.out_pixels() * channel_block;
   const int64_t column0 = d.tiles.begin(piece.tile0);
+  const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
   for (int64_t row = piece.row0; row < piece.row1; ++row) {
-    workers.poll();
+    if ((row - piece.row0) % polled_rows == 0) workers.poll();
     for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
       const int64_t column = d.tiles.begin(i);
       tile.x = piece.x + (row - piece.row0) * s.stride[0] * d.row() + (column - column0) * tile.stride;

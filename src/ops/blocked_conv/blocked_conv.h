@@ -1,7 +1,7 @@
 // lathe.BlockedConv: convolution of an image in channel blocks, or of a plain one into blocks. The builder
 // puts it in; it stands in plans, never in graphs.
 //   X [N, C / 16, in…, 16] or plain [N, C, in…], W [M, C / group, kernel…], B [M] → Y [N, M / 16, out…, 16]
-// In Y, lanes beyond the last channel come to 0; in X they are never read.
+// In X, lanes beyond the last channel are never read; in Y they come to 0 as long as X is finite.
 #pragma once
 
 #include "ops/block/block.h"
