@@ -98,6 +98,7 @@ struct ConvCase {
   int64_t group = 1;
   bool plain = false, bias = true;
   double tolerance = 2e-5;
+  std::string algorithm = {};
 };
 
 Problem conv(const ConvCase& k) {
@@ -112,6 +113,7 @@ Problem conv(const ConvCase& k) {
         .attribute("group", k.group);
   ordinary.input(Value(x)).input(Value(w));
   p.blocked.attribute("channels", k.x[1]).attribute("plain_input", int64_t{k.plain});
+  if (!k.algorithm.empty()) p.blocked.attribute("algorithm", k.algorithm);
   p.blocked.input(Value(k.plain ? x : blocked(x, std::nanf("")))).input(Value(w)).as_constant();
   if (k.bias) {
     ordinary.input(Value(b));
@@ -145,20 +147,26 @@ TEST(Blocked, Conv) {
       {.x = {2, 2, 50}, .w = {35, 2, 9}, .strides = {1}, .pads = {4, 4}, .dilations = {1}, .plain = true}));
 }
 
-TEST(Blocked, ConvByWinograd) {
-  auto kernels = [](const ConvCase& k) {
-    std::string all;
-    for (const std::string& name : check(conv(k))) all += name + " ";
-    return all;
+TEST(Blocked, ConvAlgorithms) {
+  // The kernels that take it, but for their instruction sets.
+  auto kernels = [](ConvCase k, const std::string& algorithm = {}) {
+    k.algorithm = algorithm;
+    std::set<std::string> names;
+    for (const std::string& name : check(conv(k))) names.insert(name.substr(0, name.rfind('.')));
+    return names;
   };
-  const std::string large =
-      kernels({.x = {2, 40, 14, 19}, .w = {33, 40, 3, 3}, .pads = {1, 1, 1, 1}, .tolerance = 1e-4});
-  EXPECT_NE(large.find("blocked_conv.winograd4.generic"), std::string::npos) << large;
-  EXPECT_EQ(large.find("winograd2"), std::string::npos) << large;
+  using Names = std::set<std::string>;
+  const ConvCase large = {.x = {2, 40, 14, 19}, .w = {33, 40, 3, 3}, .pads = {1, 1, 1, 1}, .tolerance = 1e-4};
+  EXPECT_EQ(kernels(large), (Names{"blocked_conv", "blocked_conv.winograd4"}));
+  EXPECT_EQ(kernels(large, "winograd2"), Names{"blocked_conv.winograd2"});
+  EXPECT_EQ(kernels(large, "direct"), Names{"blocked_conv"});
+  EXPECT_EQ(kernels(large, "another"), Names{});
   // So few tiles that the weights of larger ones would only be waited for.
-  const std::string small = kernels({.x = {1, 300, 7, 7}, .w = {300, 300, 3, 3}, .pads = {1, 1, 1, 1}});
-  EXPECT_NE(small.find("blocked_conv.winograd2.generic"), std::string::npos) << small;
-  EXPECT_EQ(small.find("winograd4"), std::string::npos) << small;
+  const ConvCase small = {.x = {1, 300, 7, 7}, .w = {300, 300, 3, 3}, .pads = {1, 1, 1, 1}};
+  EXPECT_EQ(kernels(small), (Names{"blocked_conv", "blocked_conv.winograd2"}));
+  const ConvCase strided = {.x = {1, 40, 9, 9}, .w = {33, 40, 3, 3}, .strides = {2, 1}};
+  EXPECT_EQ(kernels(strided), Names{"blocked_conv"});
+  EXPECT_EQ(kernels(strided, "winograd4"), Names{});
 }
 
 TEST(Blocked, ConvDepthwise) {

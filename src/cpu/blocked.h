@@ -30,7 +30,8 @@ struct BlockedShape {
 };
 
 /// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
-/// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0.
+/// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0 as long as x
+/// is finite.
 struct BlockedImages {
   const float* x = nullptr;
   const float* weights = nullptr;
@@ -46,6 +47,9 @@ void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& ima
                         KernelContext& c);
 
 // Winograd's F(output x output, 3 x 3), output 2 or 4, for kernels of 3 x 3 that step by one pixel.
+bool fits_winograd(const BlockedShape& s);
+/// The output with which it is thought to be fastest; 0: direct convolution is faster.
+int fastest_winograd(const BlockedShape& s);
 int64_t winograd_weights_size(Isa isa, const BlockedShape& s, int output);
 void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const float* weights, float* to,
                            Workers& workers);

@@ -12,9 +12,11 @@ namespace lathe::cpu {
 namespace {
 
 /// Floats of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
-constexpr int64_t strip_floats = 65536;
+constexpr double strip_floats = 65536;
 /// Multiplications below which another task is not worth it.
-constexpr int64_t least_work = int64_t{1} << 17;
+constexpr double least_work = 1 << 17;
+/// Multiplications between two polls.
+constexpr int64_t polled_work = int64_t{1} << 22;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t cached_weights = 100000;
 
@@ -79,14 +81,14 @@ struct Division {
         in_place(within(s)),
         panels(t.panels(s.out_blocks())),
         group(panels) {
-    const int64_t column = s.stride[1] * steps.pixel() * steps.planes(), row = s.out[1] * column;
-    if (in_rows())
-      length = std::max<int64_t>(1, (strip_floats / row - s.reach(0)) / s.stride[0] + 1);
-    else
-      length = std::max<int64_t>(1, strip_floats / (s.kernel[0] * column * t.max_rows));
+    const double column = static_cast<double>(s.stride[1] * steps.pixel() * steps.planes());
+    const double row = column * static_cast<double>(s.out[1]), stride = static_cast<double>(s.stride[0]);
+    const double fit = in_rows() ? (strip_floats / row - static_cast<double>(s.reach(0))) / stride + 1
+                                 : strip_floats / (column * static_cast<double>(s.kernel[0] * t.max_rows));
+    length = fit < 1 ? 1 : static_cast<int64_t>(std::min(fit, static_cast<double>(units())));
     // Strips of equal length, unless all of it is little more than one.
     length = ceil_of(units(), std::max<int64_t>(1, (units() + length / 2) / length));
-    share(threads, row * s.out[0] * s.stride[0]);
+    share(threads, row * static_cast<double>(s.out[0]) * stride, t.panel_filters());
     row_pixels = in_place ? s.in[1] : (strip_columns() - 1) * s.stride[1] + s.reach(1);
     rows = in_place ? s.in[0] : (strip_rows() - 1) * s.stride[0] + s.reach(0);
   }
@@ -98,9 +100,8 @@ struct Division {
   int64_t groups() const { return ceil_of(panels, group); }
   int64_t tasks() const { return s.batch * strips() * groups(); }
   int64_t strip_rows() const { return in_rows() ? length : 1; }
-  int64_t strip_columns() const {
-    return in_rows() ? s.out[1] : tiles.begin(length);
-  }  // the wider come first
+  // The wider tiles come first.
+  int64_t strip_columns() const { return in_rows() ? s.out[1] : tiles.begin(length); }
   int64_t row() const { return row_pixels * steps.pixel(); }
   int64_t strip_size() const { return in_place ? 0 : whole_lines(steps.planes() * rows * row()); }
   int64_t steps_size() const {
@@ -118,16 +119,26 @@ struct Division {
 
  private:
   /// Gives every thread some tasks, cutting whichever of image and weights is larger.
-  void share(int threads, int64_t image) {
+  void share(int threads, double image, int64_t panel_filters) {
+    if (threads == 1) return;
     const int64_t weights = s.channels * s.taps() * s.filters;
-    const int64_t most = s.batch * s.out_pixels() * weights / least_work;
-    const int64_t wanted = threads == 1 ? 1 : std::min(int64_t{4} * threads, most);
-    while (tasks() < wanted && (length > 1 || group > 1)) {
-      if (length > 1 && (group == 1 || image > weights))
+    const double work = static_cast<double>(s.batch * s.out_pixels()) * static_cast<double>(weights);
+    const double wanted = std::min(4.0 * threads, work / least_work);
+    while (static_cast<double>(tasks()) < wanted) {
+      const bool rows_first = image > static_cast<double>(weights);
+      const bool cut_strips = length > 1 && (rows_first || tasks() < threads);
+      if (cut_strips && (rows_first || !pays(ceil_of(group, 2) * panel_filters)))
         length = ceil_of(length, 2);
-      else
+      else if (group > 1 && pays(ceil_of(group, 2) * panel_filters))
         group = ceil_of(group, 2);
+      else
+        break;
     }
+  }
+  /// Do so many filters pay for a padded copy of their own?
+  bool pays(int64_t filters) const {
+    constexpr int64_t multiplications = 256;  // for each float copied
+    return in_place || s.taps() * filters >= multiplications * s.stride[0] * s.stride[1];
   }
 };
 
@@ -160,7 +171,7 @@ struct Piece {
 };
 
 void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece, BlockedTile tile,
-                   int64_t panel, const BlockedImages& images) {
+                   int64_t panel, const BlockedImages& images, Workers& workers) {
   const BlockedShape& s = d.s;
   const int64_t blocks = std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks);
   const auto& kernels = t.of(tile.stride, blocks);
@@ -174,7 +185,9 @@ void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece,
   const bool fetch = depth * s.filters > cached_weights && panel + 1 < d.panels;
   float* const y = piece.y + panel * t.panel_blocks * s.out_pixels() * channel_block;
   const int64_t column0 = d.tiles.begin(piece.tile0);
-  for (int64_t row = piece.row0; row < piece.row1; ++row)
+  const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
+  for (int64_t row = piece.row0; row < piece.row1; ++row) {
+    if ((row - piece.row0) % polled_rows == 0) workers.poll();
     for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
       const int64_t column = d.tiles.begin(i);
       tile.x = piece.x + (row - piece.row0) * s.stride[0] * d.row() + (column - column0) * tile.stride;
@@ -182,6 +195,7 @@ void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece,
       tile.ahead = fetch && row == piece.row0 && i == piece.tile0 ? depth * t.panel_filters() : 0;
       kernels[d.tiles.rows(i)](tile);
     }
+  }
 }
 
 /// Tells of the blocks of a panel what has been computed.
@@ -263,8 +277,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
       piece.x = padded;
     }
     for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
-      c.poll();
-      compute_panel(t, d, piece, tile, panel, images);
+      compute_panel(t, d, piece, tile, panel, images, c);
       const int64_t first = panel * t.panel_blocks;
       if (Epilogue* e = c.epilogue())
         finish_panel(*e, d, piece, image * s.out_blocks() + first,

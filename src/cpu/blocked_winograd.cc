@@ -28,7 +28,7 @@ constexpr int64_t group_floats = int64_t{1} << 17;
 /// Tiles of a group that make reading the weights worth it.
 constexpr int64_t fewest_tiles = 28;
 /// Floats of weights beyond which the next panel is fetched ahead.
-constexpr int64_t cached_weights = 100000;
+constexpr int64_t fetched_weights = 100000;
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -51,6 +51,19 @@ constexpr double g4[6][3] = {{1.0 / 4, 0, 0},
                              {1.0 / 24, 1.0 / 12, 1.0 / 6},
                              {1.0 / 24, -1.0 / 12, 1.0 / 6},
                              {0, 0, 1}};
+
+/// Roughly what F(output x output, 3 x 3) takes for each pair of channels, in multiplications; direct
+/// convolution for output 0. Few tiles wait for their weights, which are more than those of other algorithms.
+double cost(const BlockedShape& s, int output) {
+  constexpr double transform = 10, from_cache = 5, from_memory = 13, cached = 3e6;
+  const double filters = static_cast<double>(s.filters), channels = static_cast<double>(s.channels);
+  const int64_t tile = std::max(output, 1);
+  const double points = static_cast<double>((tile + 2) * (tile + 2));
+  const double tiles = static_cast<double>(s.batch * ceil_of(s.out[0], tile) * ceil_of(s.out[1], tile));
+  const double around = output == 0 ? 0 : transform * (1 / filters + 1 / channels);
+  const double fetch = points * filters * channels > cached ? from_memory : from_cache;
+  return points * std::max(tiles * (1 + around), fetch);
+}
 
 /// How the tiles are cut into groups: some rows of tiles, or a part of one row. Rows are counted through all
 /// images. Follows from the shape alone.
@@ -84,8 +97,14 @@ int64_t steps_size(const Groups& g) {
   return ceil_of(g.in_blocks * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)), 16) * 16;
 }
 
-/// Do the threads share the groups, or all work on the same one?
-bool one_by_one(const Groups& g, int threads) { return threads > 1 && g.count() < int64_t{2} * threads; }
+/// So many groups are tasks of single threads; all threads work together on each of the others.
+int64_t groups_apart(const Groups& g, int threads) {
+  if (threads == 1 || g.count() >= int64_t{8} * threads) return g.count();
+  return g.count() < int64_t{2} * threads ? 0 : g.count() / threads * threads;
+}
+int64_t slots_of(const Groups& g, int threads) {
+  return std::max<int64_t>(1, task_slots(groups_apart(g, threads), threads));
+}
 
 class Winograd {
  public:
@@ -119,7 +138,7 @@ class Winograd {
   void multiply(int64_t group, const float* points, float* to, int64_t begin, int64_t end) const {
     const int64_t panels = tiles_.panels(g_.out_blocks), left = s_.channels % channel_block;
     const RowTiles rows(used_tiles(group), tiles_.max_rows);
-    const bool fetch = s_.channels * s_.filters * g_.points > cached_weights;
+    const bool fetch = s_.channels * s_.filters * g_.points > fetched_weights;
     for (int64_t i = begin; i < end; ++i) {
       if (i % 8 == 0) c_.poll();
       const int64_t point = i / panels, first = i % panels * tiles_.panel_blocks;
@@ -223,6 +242,21 @@ void pack(const BlockedTiles& t, const BlockedShape& s, const double (&g)[Size][
 
 }  // namespace
 
+bool fits_winograd(const BlockedShape& s) {
+  bool fits = !s.plain;
+  for (int a : {0, 1}) fits = fits && s.kernel[a] == 3 && s.stride[a] == 1 && s.dilation[a] == 1;
+  return fits;
+}
+
+int fastest_winograd(const BlockedShape& s) {
+  constexpr int64_t fewest_channels = 16;
+  if (!fits_winograd(s) || std::min(s.channels, s.filters) < fewest_channels) return 0;
+  int best = 0;
+  for (int output : {2, 4})
+    if (cost(s, output) < cost(s, best)) best = output;
+  return best;
+}
+
 int64_t winograd_weights_size(Isa, const BlockedShape& s, int output) {
   return int64_t{output + 2} * (output + 2) * s.out_blocks() * channel_block * s.channels;
 }
@@ -238,8 +272,7 @@ void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const flo
 size_t winograd_workspace(Isa, const BlockedShape& s, int output, int threads) {
   if (s.empty()) return 0;
   const Groups g(s, output);
-  const int64_t slots = one_by_one(g, threads) ? 1 : task_slots(g.count(), threads);
-  return static_cast<size_t>(steps_size(g) + slots * g.floats()) * sizeof(float);
+  return static_cast<size_t>(steps_size(g) + slots_of(g, threads) * g.floats()) * sizeof(float);
 }
 
 void winograd_convolution(Isa isa, const BlockedShape& s, int output, const BlockedImages& images,
@@ -252,15 +285,14 @@ void winograd_convolution(Isa isa, const BlockedShape& s, int output, const Bloc
   const Winograd w(isa, s, output, images, steps, c);
   const int64_t in_floats = g.points * g.in_point();
 
-  if (!one_by_one(g, c.threads()))
-    return for_each_task(c, g.count(), [&](int64_t group, int64_t slot) {
-      float* const in = scratch + slot * g.floats();
-      w.input(group, in, 0, g.in_blocks);
-      w.multiply(group, in, in + in_floats, 0, w.products());
-      w.output(group, in + in_floats, 0, g.out_blocks);
-    });
-
-  for (int64_t group = 0; group < g.count(); ++group) {
+  const int64_t apart = groups_apart(g, c.threads());
+  for_each_task(c, apart, [&](int64_t group, int64_t slot) {
+    float* const in = scratch + slot * g.floats();
+    w.input(group, in, 0, g.in_blocks);
+    w.multiply(group, in, in + in_floats, 0, w.products());
+    w.output(group, in + in_floats, 0, g.out_blocks);
+  });
+  for (int64_t group = apart; group < g.count(); ++group) {
     float* const out = scratch + in_floats;
     c.parallel(g.in_blocks, 1, [&](int64_t begin, int64_t end) { w.input(group, scratch, begin, end); });
     c.parallel(w.products(), 4,

@@ -1,5 +1,5 @@
 // One kernel for each algorithm: what a plan stores is the name of the algorithm that was chosen. Each says
-// whether it can, and stands back where another one is known to be faster.
+// whether it can. Where the node names no algorithm, Winograd goes first, and stands back where it is slower.
 #include "ops/blocked_conv/blocked_conv.h"
 
 #include "cpu/ask.h"
@@ -48,6 +48,24 @@ std::optional<Verdict> refusal(const BlockedConv& op, const KernelRequest& r) {
   return std::nullopt;
 }
 
+/// With batch, height and width of the output; what is not known is taken for an image of middling size.
+cpu::BlockedShape likely_shape(const BlockedConv& op, const KernelRequest& r) {
+  cpu::BlockedShape s = shape_of(op, r.inputs[1].constant->shape());
+  s.out[0] = s.out[1] = 56;
+  if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != 5) return s;
+  const SymShape& y = *r.outputs[0].shape;
+  if (const auto n = known(y[0])) s.batch = *n;
+  for (size_t a : {0u, 1u})
+    if (const auto n = known(y[a + 2])) s.out[a] = *n;
+  return s;
+}
+
+/// A refusal where the attribute names another algorithm.
+std::optional<Verdict> refuse_other(const char* mine, const BlockedConv& op) {
+  if (op.algorithm.empty() || op.algorithm == mine) return std::nullopt;
+  return Verdict::no("algorithm " + op.algorithm + " is asked for");
+}
+
 template <Isa isa>
 struct Direct {
   static constexpr const char* name = "blocked_conv";
@@ -55,7 +73,9 @@ struct Direct {
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
-    return op.depthwise() ? Verdict::no("depthwise") : Verdict::yes();
+    if (op.depthwise()) return Verdict::no("depthwise");
+    if (auto no = refuse_other("direct", op)) return *no;
+    return Verdict::yes();
   }
   static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::direct_weights_size(isa, s); }
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
@@ -69,27 +89,6 @@ struct Direct {
   }
 };
 
-/// Roughly what F(output x output, 3 x 3) takes for each pair of channels, in multiplications; direct
-/// convolution for output 1. Few tiles wait for their weights, which are more than those of other algorithms.
-double cost(int64_t output, const Shape& w, const Shape& y) {
-  constexpr double transform = 10, from_cache = 5, from_memory = 13, cached_weights = 3e6;
-  const double filters = static_cast<double>(w[0]), channels = static_cast<double>(w[1]);
-  const double points = static_cast<double>((output + 2) * (output + 2));
-  const double tiles = static_cast<double>(y[0] * ceil_div(y[1], output) * ceil_div(y[2], output));
-  const double around = output == 1 ? 0 : transform * (1 / filters + 1 / channels);
-  const double fetch = points * filters * channels > cached_weights ? from_memory : from_cache;
-  return points * std::max(tiles * (1 + around), fetch);
-}
-
-/// Batch, height and width of the output; what is not known is taken for an image of middling size.
-Shape output_sizes(const KernelRequest& r) {
-  Shape sizes = {1, 56, 56};
-  if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != 5) return sizes;
-  for (size_t from : {0u, 2u, 3u})
-    if (const auto n = known((*r.outputs[0].shape)[from])) sizes[from == 0 ? 0 : from - 1] = *n;
-  return sizes;
-}
-
 /// F(output x output, 3 x 3).
 template <Isa isa, int output>
 struct Winograd {
@@ -98,18 +97,12 @@ struct Winograd {
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
-    if (op.depthwise() || op.plain_input) return Verdict::no("depthwise, or not in channel blocks");
-    const Shape& w = r.inputs[1].constant->shape();
-    if (w.size() != 4 || w[2] != 3 || w[3] != 3) return Verdict::no("not a kernel of 3 x 3");
-    for (size_t a : {0u, 1u})
-      if (op.window.stride(a) != 1 || op.window.dilation(a) != 1) return Verdict::no("strides or dilations");
-    return faster(w, output_sizes(r)) ? Verdict::yes() : Verdict::no("another algorithm is faster");
-  }
-
-  static bool faster(const Shape& w, const Shape& y) {
-    constexpr int64_t fewest_channels = 16;
-    if (w[0] < fewest_channels || w[1] < fewest_channels) return false;
-    return cost(output, w, y) < std::min(cost(1, w, y), cost(6 - output, w, y));
+    if (op.depthwise() || !cpu::fits_winograd(shape_of(op, r.inputs[1].constant->shape())))
+      return Verdict::no("not a kernel of 3 x 3 that steps by one, over channel blocks");
+    if (auto no = refuse_other(output == 2 ? "winograd2" : "winograd4", op)) return *no;
+    if (op.algorithm.empty() && cpu::fastest_winograd(likely_shape(op, r)) != output)
+      return Verdict::no("another algorithm is faster");
+    return Verdict::yes();
   }
 
   static int64_t weights_size(const cpu::BlockedShape& s) {

@@ -1,7 +1,7 @@
 // lathe.BlockedConv: convolution of an image in channel blocks, or of a plain one into blocks. The builder
 // puts it in; it stands in plans, never in graphs.
 //   X [N, C / 16, in…, 16] or plain [N, C, in…], W [M, C / group, kernel…], B [M] → Y [N, M / 16, out…, 16]
-// In Y, lanes beyond the last channel come to 0; in X they are never read.
+// In X, lanes beyond the last channel are never read; in Y they come to 0 as long as X is finite.
 #pragma once
 
 #include "ops/block/block.h"
@@ -14,7 +14,9 @@ struct BlockedConv {
   int64_t group = 1;
   int64_t channels = 0;  // of X, the real ones
   bool plain_input = false;
+  std::string algorithm;  // direct, winograd2, winograd4; empty: what is thought fastest
   void fields(auto&& f) {
+    f("algorithm", algorithm);
     f("channels", channels);
     f("dilations", window.dilations);
     f("group", group);
