@@ -36,16 +36,16 @@ void fma(benchmark::State& state, Isa isa) {
 }
 
 void product(benchmark::State& state, Isa isa, bool packed, int64_t m, int64_t n, int64_t k) {
+  test::WorkerContext context;
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   const std::vector<float> a = ones(m * k), b = ones(k * n);
   std::vector<float> c = ones(m * n), weights = ones(cpu::packed_b_size(g, k, n));
-  cpu::pack_whole_b(g, weights.data(), {b.data(), n, 1}, k, n);
+  cpu::pack_whole_b(g, weights.data(), {b.data(), n, 1}, k, n, context);
   cpu::Products p{.m = m, .n = n, .k = k};
   p.a = {a.data(), k, 1};
   p.b = {b.data(), n, 1};
   p.c = c.data();
   if (packed) p.packed_b = weights.data();
-  test::WorkerContext context;
   void* scratch = context.workspace(cpu::multiply_workspace(g, p));
   for (auto _ : state) cpu::multiply(g, p, scratch, context);
   report(state, 2.0 * static_cast<double>(m) * static_cast<double>(n * k));
@@ -53,6 +53,7 @@ void product(benchmark::State& state, Isa isa, bool packed, int64_t m, int64_t n
 
 void convolution(benchmark::State& state, Isa isa, int64_t in, int64_t out, int64_t groups, int64_t size,
                  int64_t kernel, int64_t stride) {
+  test::WorkerContext context;
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   cpu::ConvShape s{.groups = groups, .in_channels = in, .out_channels = out};
   for (int a : {1, 2}) {
@@ -64,8 +65,7 @@ void convolution(benchmark::State& state, Isa isa, int64_t in, int64_t out, int6
   }
   const std::vector<float> x = ones(in * s.in_pixels()), w = ones(out * s.depth());
   std::vector<float> y = ones(out * s.out_pixels()), packed = ones(cpu::packed_conv_weights_size(g, s));
-  cpu::pack_conv_weights(g, s, w.data(), packed.data());
-  test::WorkerContext context;
+  cpu::pack_conv_weights(g, s, w.data(), packed.data(), context);
   void* scratch = context.workspace(cpu::conv_workspace(g, s, 1));
   for (auto _ : state) cpu::conv(isa, s, x.data(), packed.data(), nullptr, y.data(), scratch, context);
   report(state, 2.0 * static_cast<double>(out * s.out_pixels()) * static_cast<double>(s.depth()));

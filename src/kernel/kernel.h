@@ -190,6 +190,9 @@ struct Kernel {
   /// What `op` points to in the functions below; empty: the operator's own struct.
   std::function<std::shared_ptr<const void>(const Attributes&)> decode = {};
   std::function<Verdict(const void* op, const KernelRequest&)> ask = {};
+  /// Of what it can run: should it, or is another kernel thought to be faster? Asked when kernels are chosen;
+  /// a plan keeps its choice.
+  std::function<Verdict(const void* op, const KernelRequest&)> prefer = {};
   /// What becomes of constant input `i`; nothing where the kernel wants it as it is. Follows from the request
   /// alone: plans from files are held against it.
   std::function<std::optional<PackedForm>(const void* op, const KernelRequest&, size_t i)> packed_form = {};
@@ -224,6 +227,7 @@ class KernelCatalog {
   struct Functions {
     void (*run)(const Op&, KernelContext&);
     Verdict (*ask)(const Op&, const KernelRequest&) = nullptr;
+    Verdict (*prefer)(const Op&, const KernelRequest&) = nullptr;
     std::optional<PackedForm> (*packed_form)(const Op&, const KernelRequest&, size_t) = nullptr;
     void (*pack)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
@@ -234,6 +238,10 @@ class KernelCatalog {
     k.run = [f](const void* o, KernelContext& c) { f.run(*static_cast<const Op*>(o), c); };
     if (f.ask)
       k.ask = [f](const void* o, const KernelRequest& r) { return f.ask(*static_cast<const Op*>(o), r); };
+    if (f.prefer)
+      k.prefer = [f](const void* o, const KernelRequest& r) {
+        return f.prefer(*static_cast<const Op*>(o), r);
+      };
     if (f.packed_form)
       k.packed_form = [f](const void* o, const KernelRequest& r, size_t i) {
         return f.packed_form(*static_cast<const Op*>(o), r, i);

@@ -17,7 +17,10 @@ Verdict ask(const Kernel& k, const void* op, const KernelRequest& r) {
   if (k.isa > r.isa) return Verdict::no("needs " + std::string(name_of(k.isa)));
   if (k.memory != host_memory && !fits_device(r))
     return Verdict::no("only tensors of numbers live on the device");
-  return k.ask ? k.ask(op, r) : Verdict::yes();
+  Verdict can = k.ask ? k.ask(op, r) : Verdict::yes();
+  if (!can.accepted || !k.prefer) return can;
+  Verdict should = k.prefer(op, r);
+  return should.accepted ? can : should;
 }
 
 }  // namespace

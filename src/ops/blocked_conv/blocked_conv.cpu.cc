@@ -1,5 +1,5 @@
 // One kernel for each algorithm: what a plan stores is the name of the algorithm that was chosen. Each says
-// whether it can. Where the node names no algorithm, Winograd goes first, and stands back where it is slower.
+// whether it can; Winograd goes first, and stands back where it is thought to be slower.
 #include "ops/blocked_conv/blocked_conv.h"
 
 #include "cpu/ask.h"
@@ -60,12 +60,6 @@ cpu::BlockedShape likely_shape(const BlockedConv& op, const KernelRequest& r) {
   return s;
 }
 
-/// A refusal where the attribute names another algorithm.
-std::optional<Verdict> refuse_other(const char* mine, const BlockedConv& op) {
-  if (op.algorithm.empty() || op.algorithm == mine) return std::nullopt;
-  return Verdict::no("algorithm " + op.algorithm + " is asked for");
-}
-
 template <Isa isa>
 struct Direct {
   static constexpr const char* name = "blocked_conv";
@@ -73,10 +67,9 @@ struct Direct {
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
-    if (op.depthwise()) return Verdict::no("depthwise");
-    if (auto no = refuse_other("direct", op)) return *no;
-    return Verdict::yes();
+    return op.depthwise() ? Verdict::no("depthwise") : Verdict::yes();
   }
+  static Verdict prefer(const BlockedConv&, const KernelRequest&) { return Verdict::yes(); }
   static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::direct_weights_size(isa, s); }
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
     cpu::pack_direct_weights(isa, s, w, to, workers);
@@ -99,10 +92,11 @@ struct Winograd {
     if (auto no = refusal(op, r)) return *no;
     if (op.depthwise() || !cpu::fits_winograd(shape_of(op, r.inputs[1].constant->shape())))
       return Verdict::no("not a kernel of 3 x 3 that steps by one, over channel blocks");
-    if (auto no = refuse_other(output == 2 ? "winograd2" : "winograd4", op)) return *no;
-    if (op.algorithm.empty() && cpu::fastest_winograd(likely_shape(op, r)) != output)
-      return Verdict::no("another algorithm is faster");
     return Verdict::yes();
+  }
+  static Verdict prefer(const BlockedConv& op, const KernelRequest& r) {
+    return cpu::fastest_winograd(likely_shape(op, r)) == output ? Verdict::yes()
+                                                                : Verdict::no("another algorithm is faster");
   }
 
   static int64_t weights_size(const cpu::BlockedShape& s) {
@@ -128,6 +122,7 @@ struct Depthwise {
     if (auto no = refusal(op, r)) return *no;
     return op.depthwise() ? Verdict::yes() : Verdict::no("not depthwise");
   }
+  static Verdict prefer(const BlockedConv&, const KernelRequest&) { return Verdict::yes(); }
   static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::depthwise_weights_size(s); }
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers&) {
     cpu::pack_depthwise_weights(s, w, to);
@@ -167,6 +162,7 @@ struct Entry {
                         .finishes = true},
                        {.run = run,
                         .ask = Algorithm::ask,
+                        .prefer = Algorithm::prefer,
                         .packed_form = packed_form,
                         .pack = pack,
                         .workspace = workspace});

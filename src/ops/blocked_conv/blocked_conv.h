@@ -14,9 +14,7 @@ struct BlockedConv {
   int64_t group = 1;
   int64_t channels = 0;  // of X, the real ones
   bool plain_input = false;
-  std::string algorithm;  // direct, winograd2, winograd4; empty: what is thought fastest
   void fields(auto&& f) {
-    f("algorithm", algorithm);
     f("channels", channels);
     f("dilations", window.dilations);
     f("group", group);
