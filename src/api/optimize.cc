@@ -19,7 +19,8 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options) {
 
 std::vector<PassInfo> passes() {
   std::vector<PassInfo> list;
-  for (const Pass& p : all_passes()) list.push_back({std::string(p.name), std::string(p.says), p.level});
+  for (const Pass& p : all_passes())
+    list.push_back({std::string(p.name), std::string(p.says), p.level, p.by_default});
   return list;
 }
 
