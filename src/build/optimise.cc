@@ -26,15 +26,25 @@ Exchangeable exchangeable(const Graph& g, const Folds& folds) {
   return found;
 }
 
+uint64_t bytes_of(const Folds& folds) {
+  uint64_t bytes = 0;
+  for (const auto& [made, fold] : folds) bytes += made->is_tensor() ? made->tensor().bytes() : 0;
+  return bytes;
+}
+
 }  // namespace
 
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
-                   const BuildOptions& options) {
+                   const BuildOptions& options, bool dequantize) {
   Optimised done;
   for (bool changed = true; changed;) {
     done.folds.merge(fold_constants(
-        graph,
-        {.schemas = &schemas, .kernels = &kernels, .control = options.control, .limit = options.fold_limit}));
+        graph, {.schemas = &schemas,
+                .kernels = &kernels,
+                .control = options.control,
+                .dequantize = dequantize,
+
+                .limit = options.fold_limit - std::min(options.fold_limit, bytes_of(done.folds))}));
     // What is folded may let passes see more, and the other way round.
     std::vector<AppliedPatch> patches =
         run_passes(graph, schemas,
