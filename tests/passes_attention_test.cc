@@ -56,7 +56,7 @@ TEST(Attention, Masks) {
   const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
   EXPECT_EQ(found(qkv + ", float[2,1,1,3] a) => (float[2,2,3,4] y) {" + swap +
                   "s = MatMul(q, t) w = Add(s, a)" + tail),
-            "Attention");
+            "Expand Attention");
   EXPECT_EQ(found(qkv + ", float[2,3,3] a) => (float[2,2,3,4] y) {" + swap +
                   "s = MatMul(q, t) w = Add(a, s)" + tail),
             "Attention");
@@ -218,7 +218,7 @@ TEST(RotaryEmbedding, ByHalves) {
       found("(float[m,3,5,4] x, float[1,5,2] f) => (float[m,3,5,4] y) " + halves + "{" + rotate +
             "g = Concat<axis=-1>(f, f) i = Cos(g) j = Sin(g) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = "
             "Mul(c, x) v = Mul(s, r) y = Add(v, u) }"),
-      "Concat Cos Sin Slice Slice Shape Concat Expand Concat Expand RotaryEmbedding");
+      "Concat Cos Sin Slice Slice Shape Concat Expand Expand RotaryEmbedding");
   // Halves that differ.
   EXPECT_EQ(
       found(

@@ -113,7 +113,7 @@ class Driver {
 
   bool try_pass(const Pass& pass, Graph& g, UseIndex& uses, NodeId id) {
     const std::optional<Patch> patch =
-        pass.propose(View(g, uses, state_, schemas_, options_.exchangeable), id);
+        pass.propose(View(g, uses, state_, schemas_, options_.exchangeable, constants_), id);
     if (!patch || patch->empty()) return false;
     const std::string name = g.node(id).name;
     try {
@@ -146,6 +146,7 @@ class Driver {
   std::vector<const Pass*> passes_, everywhere_;
   std::map<std::string_view, std::vector<const Pass*>> by_op_;
   InferState state_;
+  ConstantIndex constants_;
   std::vector<AppliedPatch> applied_;
 };
 

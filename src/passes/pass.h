@@ -12,6 +12,7 @@
 
 #include "graph/graph.h"
 #include "lathe/engine.h"
+#include "passes/constant_index.h"
 #include "schema/infer.h"
 
 namespace lathe {
@@ -23,8 +24,13 @@ using Exchangeable = std::set<const Value*>;
 class View {
  public:
   View(const Graph& graph, const UseIndex& uses, const InferState& state, const SchemaCatalog& schemas,
-       const Exchangeable& exchangeable)
-      : graph_(graph), uses_(uses), state_(state), schemas_(schemas), exchangeable_(exchangeable) {}
+       const Exchangeable& exchangeable, ConstantIndex& constants)
+      : graph_(graph),
+        uses_(uses),
+        state_(state),
+        schemas_(schemas),
+        exchangeable_(exchangeable),
+        constants_(constants) {}
 
   const Graph& graph() const { return graph_; }
   const Node& node(NodeId n) const { return graph_.node(n); }
@@ -52,6 +58,8 @@ class View {
   bool is_constant(ValueId v) const { return constant(v) != nullptr; }
   /// A constant whose elements a rewrite may depend on; null also for weights that may be exchanged later.
   const Tensor* contents(ValueId v) const;
+  /// The first constant of the graph whose contents are those of constant `v`; else `v` itself.
+  ValueId first_like(ValueId v) const;
   /// The number that all elements of a (small) constant are.
   std::optional<double> uniform(ValueId v) const;
   /// The elements of a small integer tensor, computed or constant, where all are known numbers. Shape
@@ -64,6 +72,7 @@ class View {
   const InferState& state_;
   const SchemaCatalog& schemas_;
   const Exchangeable& exchangeable_;
+  ConstantIndex& constants_;
 };
 
 struct Pass {

@@ -204,6 +204,22 @@ class Bias {
     if (rank_ == 3 && !one_batch_)
       value_ = patch_.add("Unsqueeze", {value_, patch_.add_constant("axes", ints({1}))});
   }
+  /// ONNX Runtime wants a row of the mask for every query.
+  void add_rows(ValueId q, const Dim& rows, size_t rank) {
+    if (value_ == no_id || std::ranges::any_of(rows_, [&](const Dim& d) { return d == rows; })) return;
+    ValueId shape = no_id;
+    if (rows.is_constant()) {
+      shape = patch_.add_constant("rows", ints({rows.constant(), 1}));
+    } else {
+      Attributes axis, along;
+      axis.set("start", static_cast<int64_t>(rank) - 2);
+      axis.set("end", static_cast<int64_t>(rank) - 1);
+      along.set("axis", int64_t{0});
+      const ValueId count = patch_.add("Shape", {q}, std::move(axis));
+      shape = patch_.add("Concat", {count, patch_.add_constant("one", ints({1}))}, std::move(along));
+    }
+    value_ = patch_.add("Expand", {value_, shape});
+  }
   ValueId value() const { return value_; }
   /// A mask whose last axis is shorter than the keys would hide those that it does not have.
   bool covers(const Dim& keys) const {
@@ -223,6 +239,7 @@ class Bias {
     if (!shape) return;
     rank_ = std::max(rank_, shape->size());
     if (!shape->empty()) last_.push_back(shape->back());
+    if (shape->size() > 1) rows_.push_back((*shape)[shape->size() - 2]);
     if (shape->size() == 3) one_batch_ = one_batch_ && (*shape)[0] == Dim(1);
   }
   const View& view_;
@@ -231,7 +248,7 @@ class Bias {
   ValueId value_ = no_id;
   size_t rank_ = 0;
   bool known_ = true, one_batch_ = true;
-  std::vector<Dim> last_;
+  std::vector<Dim> last_, rows_;
 };
 
 /// Whether this is a constant [.., n, n] that keeps what lies on the diagonal and below, and hides the rest.
@@ -301,6 +318,7 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   else
     for (const Masking& m : s->masks) bias.add(m);
   if (!bias.covers(keys)) return std::nullopt;
+  bias.add_rows(s->q, rows, *rank);
   if (*rank == 3) {
     bias.add_head_axis();
     a.set("q_num_heads", int64_t{1});

@@ -51,6 +51,12 @@ const Tensor* View::contents(ValueId v) const {
   return constant(v);
 }
 
+ValueId View::first_like(ValueId v) const {
+  if (!contents(v)) return v;
+  const ValueId first = constants_.first_like(graph_, v);
+  return contents(first) ? first : v;
+}
+
 std::optional<double> View::uniform(ValueId v) const {
   const Tensor* t = contents(v);
   if (!t || t->type() == DataType::string || t->size() == 0 || t->size() > most_elements_read)
