@@ -11,7 +11,8 @@ namespace {
 void print_json(const SystemInfo& s) {
   Json list = Json::array();
   for (const PassInfo& p : passes())
-    list.push_back({{"name", p.name}, {"level", name_of(p.level)}, {"says", p.says}});
+    list.push_back(
+        {{"name", p.name}, {"level", name_of(p.level)}, {"by_default", p.by_default}, {"says", p.says}});
   print({{"version", s.version},
          {"cpu", s.cpu},
          {"isa", s.isa},
@@ -41,9 +42,11 @@ void print_text(const SystemInfo& s) {
                        (s.memory_limit ? ", limited to " + bytes_text(s.memory_limit) : ", no limit")});
   t.add({"threads", fmt::format("{}: {}", s.threads, s.threads_reason)});
   t.print();
-  fmt::print("\nPasses of the optimiser, and the level that has them\n");
+  fmt::print(
+      "\nPasses of the optimiser, and the level that has them; \"+\" those that only --passes=+NAME runs\n");
   Table list;
-  for (const PassInfo& p : passes()) list.add({p.name, std::string(name_of(p.level)), p.says});
+  for (const PassInfo& p : passes())
+    list.add({p.name, (p.by_default ? "" : "+ ") + std::string(name_of(p.level)), p.says});
   list.print();
 }
 

@@ -95,6 +95,7 @@ void EngineOptions::add_to(CLI::App* sub) {
   sub->add_option("--plugin", plugins,
                   "A shared library that brings a backend or operators (may be repeated)")
       ->type_name("FILE");
+  sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold");
   sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
   add_level(sub);
 }
@@ -114,6 +115,7 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.backend = backend;
   o.isa = isa;
   o.plugins = plugins;
+  o.refit = refit;
   o.flush_denormals = flush_denormals;
   o.level = level;
   o.passes = passes;

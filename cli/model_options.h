@@ -41,7 +41,7 @@ struct EngineOptions {
   std::string backend = "cpu";
   std::string isa;
   std::vector<std::filesystem::path> plugins;
-  bool flush_denormals = false;
+  bool refit = false, flush_denormals = false;
   OptimizationLevel level = OptimizationLevel::all;
   std::vector<std::string> passes;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernel/kernel.h"
+#include "kernel/select.h"
 #include "support/error_code.h"
 #include "support/kernel_check.h"
 #include "support/worker_context.h"

@@ -1,59 +1,10 @@
 // Passes one by one on small graphs: what they turn into what, and where they must not.
 #include <gtest/gtest.h>
 
-#include "build/optimise.h"
-#include "eval/eval.h"
-#include "kernel/kernel.h"
-#include "lathe/engine.h"
-#include "lathe/tools.h"
-#include "onnx/importer.h"
-#include "passes/driver.h"
-#include "tensor/element.h"
+#include "support/optimised.h"
 
 namespace lathe {
 namespace {
-
-onnx::Model model_of(std::string_view text) {
-  onnx::Model m;
-  m.proto =
-      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 24]> g " + std::string(text));
-  return m;
-}
-
-/// Operators of the graph after optimisation, in order; and that it computes what it did, for inputs of 1, 2,
-/// 3, ….
-std::string optimised(std::string_view text, OptimizationLevel level = OptimizationLevel::all,
-                      std::vector<std::string> switches = {}) {
-  const onnx::Model m = model_of(text);
-  const SchemaCatalog& schemas = SchemaCatalog::standard();
-  const auto before = import_model(m, schemas, {}), after = import_model(m, schemas, {});
-  BuildOptions options;
-  options.level = level;
-  options.passes = std::move(switches);
-  optimise(*after, schemas, KernelCatalog::standard(), options);
-  after->check();
-
-  std::vector<Value> inputs;
-  for (ValueId v : before->inputs()) {
-    Shape shape;
-    for (const Dim& d : *before->value(v).type.shape) shape.push_back(d.is_constant() ? d.constant() : 3);
-    Tensor t(before->value(v).type.elem, shape);
-    for (int64_t i = 0; i < t.size(); ++i) store_double(t, i, 0.25 * static_cast<double>(i % 13) - 1);
-    inputs.push_back(t);
-  }
-  const std::vector<Value> want = evaluate(*before, inputs), got = evaluate(*after, inputs);
-  for (size_t i = 0; i < want.size(); ++i) {
-    EXPECT_EQ(before->value(before->outputs()[i]).name, after->value(after->outputs()[i]).name);
-    EXPECT_EQ(want[i].tensor().shape(), got[i].tensor().shape());
-    for (int64_t j = 0; j < want[i].tensor().size(); ++j)
-      EXPECT_NEAR(load_double(want[i].tensor(), j), load_double(got[i].tensor(), j),
-                  1e-5 * (1 + std::abs(load_double(want[i].tensor(), j))))
-          << text;
-  }
-  std::string ops;
-  for (NodeId id : after->order()) ops += (ops.empty() ? "" : " ") + after->node(id).op;
-  return ops;
-}
 
 TEST(Passes, WhatChangesNothingGoes) {
   EXPECT_EQ(optimised("(float[2,3] x) => (float[2,3] y) { a = Identity(x) b = Cast<to=1>(a) y = Relu(b) }"),

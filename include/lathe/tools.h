@@ -70,6 +70,7 @@ LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& 
 struct PassInfo {
   std::string name, says;
   OptimizationLevel level;
+  bool by_default = true;  // false: only runs where "+name" asks for it
 };
 LATHE_API std::vector<PassInfo> passes();
 

@@ -197,6 +197,7 @@ def build_options(
     level: Literal["none", "basic", "extended", "all"] = "all",
     passes: Iterable[str] = (),
     allow_reference: bool = True,
+    refit: bool = False,
     flush_denormals: bool = False,
     taps: Iterable[str] = (),
     memory_limit: int = 0,
@@ -217,6 +218,7 @@ def build_options(
     options.level = levels[level]
     options.passes = list(passes)
     options.allow_reference = allow_reference
+    options.refit = refit
     options.flush_denormals = flush_denormals
     options.taps = list(taps)
     options.memory_limit = memory_limit
@@ -241,6 +243,7 @@ def build(
         level: how much the optimiser does: "none", "basic", "extended", "all".
         passes: "+name" and "-name" switch single passes against the level.
         allow_reference: False makes an operator without a fast kernel an error.
+        refit: weights may be exchanged later; no rewrite depends on what they hold.
         flush_denormals: treat denormal numbers as zero while running.
         taps: shell patterns of inner values that `Context.on_tap` may ask for.
         memory_limit: bytes that one context may hold; 0 is no limit.

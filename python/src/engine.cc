@@ -139,6 +139,7 @@ void bind_options(nb::module_& m) {
       .def_rw("level", &BuildOptions::level)
       .def_rw("passes", &BuildOptions::passes)
       .def_rw("allow_reference", &BuildOptions::allow_reference)
+      .def_rw("refit", &BuildOptions::refit)
       .def_rw("flush_denormals", &BuildOptions::flush_denormals)
       .def_rw("taps", &BuildOptions::taps)
       .def_rw("memory_limit", &BuildOptions::memory_limit)

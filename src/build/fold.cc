@@ -26,6 +26,7 @@ class Folder {
  private:
   bool foldable(const Graph& g, const Node& n) const {
     if (!n.bodies.empty() || !options_.kernels->reference_of(n.domain, n.op)) return false;
+    if (!options_.dequantize && n.op == "DequantizeLinear") return false;
     // What the builder made itself has no schema, and is never random.
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (schema ? !schema->deterministic() : n.domain != "lathe") return false;
@@ -63,7 +64,7 @@ class Folder {
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i] == no_id) continue;
       auto constant = std::make_shared<const Value>(owned(results[i]));
-      made_[constant.get()] = {n.op, n.domain, n.attributes, from, types, static_cast<uint32_t>(i)};
+      made_[constant.get()] = {n.op, n.domain, n.attributes, from, types, static_cast<uint32_t>(i), constant};
       ValueInfo& v = g.value(n.outputs[i]);
       v.constant = std::move(constant);
       v.type.shape = SymShape(results[i].tensor().shape().begin(), results[i].tensor().shape().end());

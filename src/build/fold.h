@@ -21,6 +21,7 @@ struct Fold {
   std::vector<Operand> from;
   std::vector<DataType> outputs;  // of all outputs of the node; undefined: not wanted
   uint32_t output = 0;
+  std::shared_ptr<const Value> made;  // kept, so that its address stays its own
 };
 /// By the constant that came of it.
 using Folds = std::map<const Value*, Fold>;
@@ -29,6 +30,9 @@ struct FoldOptions {
   const SchemaCatalog* schemas = nullptr;
   const KernelCatalog* kernels = nullptr;
   RunControl* control = nullptr;
+  /// Whether weights that are stored as integers with a scale become floats. In a file they stay: they are
+  /// smaller so, and other runtimes look for them.
+  bool dequantize = true;
   uint64_t limit = 0;  // bytes that all folded constants may take; what would go beyond stays a node
 };
 

@@ -4,17 +4,54 @@
 #include <iterator>
 
 namespace lathe {
+namespace {
+
+void add_weights(const Graph& g, Exchangeable& found) {
+  for (ValueId v = 0; v < g.value_count(); ++v)
+    if (!g.value(v).source.empty() && g.value(v).constant) found.insert(g.value(v).constant.get());
+  for (NodeId id : g.order())
+    for (const Body& b : g.node(id).bodies) add_weights(*b.graph, found);
+}
+
+/// The weights of the file, and all that was folded from them.
+Exchangeable exchangeable(const Graph& g, const Folds& folds) {
+  Exchangeable found;
+  add_weights(g, found);
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& [made, fold] : folds)
+      if (std::ranges::any_of(fold.from, [&](const auto& x) { return found.contains(x.constant.get()); }))
+        more = found.insert(made).second || more;
+  }
+  return found;
+}
+
+uint64_t bytes_of(const Folds& folds) {
+  uint64_t bytes = 0;
+  for (const auto& [made, fold] : folds) bytes += made->is_tensor() ? made->tensor().bytes() : 0;
+  return bytes;
+}
+
+}  // namespace
 
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
-                   const BuildOptions& options) {
+                   const BuildOptions& options, bool dequantize) {
   Optimised done;
   for (bool changed = true; changed;) {
     done.folds.merge(fold_constants(
-        graph,
-        {.schemas = &schemas, .kernels = &kernels, .control = options.control, .limit = options.fold_limit}));
+        graph, {.schemas = &schemas,
+                .kernels = &kernels,
+                .control = options.control,
+                .dequantize = dequantize,
+
+                .limit = options.fold_limit - std::min(options.fold_limit, bytes_of(done.folds))}));
     // What is folded may let passes see more, and the other way round.
-    std::vector<AppliedPatch> patches = run_passes(
-        graph, schemas, {.level = options.level, .switches = options.passes, .control = options.control});
+    std::vector<AppliedPatch> patches =
+        run_passes(graph, schemas,
+                   {.level = options.level,
+                    .switches = options.passes,
+                    .control = options.control,
+                    .exchangeable = options.refit ? exchangeable(graph, done.folds) : Exchangeable()});
     changed = !patches.empty();
     std::ranges::move(patches, std::back_inserter(done.patches));
   }

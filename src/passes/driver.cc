@@ -15,7 +15,7 @@ std::vector<const Pass*> chosen(const PassOptions& o) {
   std::vector<const Pass*> list;
   std::vector<bool> fits(o.switches.size(), false);
   for (const Pass& p : all_passes()) {
-    bool on = p.level <= o.level;
+    bool on = p.by_default && p.level <= o.level;
     for (size_t i = 0; i < o.switches.size(); ++i) {
       const std::string& s = o.switches[i];
       if (s.size() < 2 || !glob_match(std::string_view(s).substr(1), p.name)) continue;
@@ -112,7 +112,8 @@ class Driver {
   }
 
   bool try_pass(const Pass& pass, Graph& g, UseIndex& uses, NodeId id) {
-    const std::optional<Patch> patch = pass.propose(View(g, uses, state_, schemas_), id);
+    const std::optional<Patch> patch =
+        pass.propose(View(g, uses, state_, schemas_, options_.exchangeable, constants_), id);
     if (!patch || patch->empty()) return false;
     const std::string name = g.node(id).name;
     try {
@@ -145,6 +146,7 @@ class Driver {
   std::vector<const Pass*> passes_, everywhere_;
   std::map<std::string_view, std::vector<const Pass*>> by_op_;
   InferState state_;
+  ConstantIndex constants_;
   std::vector<AppliedPatch> applied_;
 };
 

@@ -16,6 +16,8 @@ struct PassOptions {
   /// Check the whole graph after every patch, not only what it touched.
   bool thorough = false;
   RunControl* control = nullptr;
+  /// No rewrite depends on what these hold.
+  Exchangeable exchangeable = {};
 };
 
 /// One patch that was applied.

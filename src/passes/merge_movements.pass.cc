@@ -24,14 +24,27 @@ std::optional<Patch> merge_transposes(const View& view, NodeId id) {
   return p;
 }
 
+bool keeps_order(const Node& n) {
+  return View::is(n, "Reshape") || View::is(n, "Flatten") || View::is(n, "Squeeze") ||
+         View::is(n, "Unsqueeze");
+}
+
+/// Two changes of shape whose result has the first shape again.
+std::optional<Patch> undo_reshapes(const View& view, NodeId id) {
+  const Node& outer = view.node(id);
+  const NodeId at = view.producer(outer.inputs[0]);
+  if (at == no_id || !keeps_order(view.node(at))) return std::nullopt;
+  const ValueId from = view.node(at).inputs[0];
+  if (!view.same_type(from, outer.outputs[0])) return std::nullopt;
+  return forward(view, id, from, "of the shape that it had before");
+}
+
 std::optional<Patch> merge_reshapes(const View& view, NodeId id) {
   const Node& outer = view.node(id);
   const NodeId at = view.producer(outer.inputs[0]);
   if (at == no_id) return std::nullopt;
   const Node& inner = view.node(at);
-  if (!View::is(inner, "Reshape") && !View::is(inner, "Flatten") && !View::is(inner, "Squeeze") &&
-      !View::is(inner, "Unsqueeze"))
-    return std::nullopt;
+  if (!keeps_order(inner)) return std::nullopt;
   // A 0 would be copied from the shape in between.
   const auto shape = view.integers(outer.inputs[1]);
   if (!shape || std::ranges::count(*shape, 0)) return std::nullopt;
@@ -49,6 +62,11 @@ void pass_merge_movements(PassList& all) {
                  .level = OptimizationLevel::basic,
                  .anchors = {"Transpose"},
                  .propose = merge_transposes});
+  all.push_back({.name = "undo-reshapes",
+                 .says = "removes two changes of shape of which the second undoes the first",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},
+                 .propose = undo_reshapes});
   all.push_back({.name = "merge-reshapes",
                  .says = "leaves out changes of shape that another one follows",
                  .level = OptimizationLevel::basic,

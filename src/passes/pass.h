@@ -6,20 +6,31 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
 #include "lathe/engine.h"
+#include "passes/constant_index.h"
 #include "schema/infer.h"
 
 namespace lathe {
 
+/// Constants that may hold something else later, by address: weights of the file where they may be exchanged.
+using Exchangeable = std::set<const Value*>;
+
 /// A graph as passes see it: with who reads what, and what is known of contents.
 class View {
  public:
-  View(const Graph& graph, const UseIndex& uses, const InferState& state, const SchemaCatalog& schemas)
-      : graph_(graph), uses_(uses), state_(state), schemas_(schemas) {}
+  View(const Graph& graph, const UseIndex& uses, const InferState& state, const SchemaCatalog& schemas,
+       const Exchangeable& exchangeable, ConstantIndex& constants)
+      : graph_(graph),
+        uses_(uses),
+        state_(state),
+        schemas_(schemas),
+        exchangeable_(exchangeable),
+        constants_(constants) {}
 
   const Graph& graph() const { return graph_; }
   const Node& node(NodeId n) const { return graph_.node(n); }
@@ -42,12 +53,17 @@ class View {
     return uses(v).size() == 1 && uses(v)[0].input != UINT32_MAX && !is_output(v);
   }
 
-  /// Contents that no input of the graph can override; null when it is not a constant tensor.
+  /// A constant tensor that no input of the graph can override, for its type and shape; null when it is none.
   const Tensor* constant(ValueId v) const;
   bool is_constant(ValueId v) const { return constant(v) != nullptr; }
+  /// A constant whose elements a rewrite may depend on; null also for weights that may be exchanged later.
+  const Tensor* contents(ValueId v) const;
+  /// The first constant of the graph whose contents are those of constant `v`; else `v` itself.
+  ValueId first_like(ValueId v) const;
   /// The number that all elements of a (small) constant are.
   std::optional<double> uniform(ValueId v) const;
-  /// The elements of a small integer tensor, computed or constant, where all are known numbers.
+  /// The elements of a small integer tensor, computed or constant, where all are known numbers. Shape
+  /// inference depends on these already, so they are told even where weights may be exchanged.
   std::optional<std::vector<int64_t>> integers(ValueId v) const;
 
  private:
@@ -55,6 +71,8 @@ class View {
   const UseIndex& uses_;
   const InferState& state_;
   const SchemaCatalog& schemas_;
+  const Exchangeable& exchangeable_;
+  ConstantIndex& constants_;
 };
 
 struct Pass {
@@ -64,6 +82,8 @@ struct Pass {
   std::vector<std::string_view> anchors;  // operators of ai.onnx that it looks at; empty: every node
   /// A patch, or nothing. `anchor` is alive.
   std::optional<Patch> (*propose)(const View& view, NodeId anchor);
+  /// False: runs only where it is switched on by name, for kernels do not yet make it worth while.
+  bool by_default = true;
 };
 
 using PassList = std::vector<Pass>;

@@ -4,9 +4,29 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/transpose/transpose.h"
 #include "passes/pass.h"
 
 namespace lathe {
+
+inline Tensor ints(std::vector<int64_t> list) {
+  return Tensor::from<int64_t>({static_cast<int64_t>(list.size())}, list);
+}
+
+/// Where the axes of a Transpose come from; empty when the rank is not known.
+inline std::vector<int64_t> order_of(const View& view, const Node& transpose) {
+  const auto rank = view.rank(transpose.inputs[0]);
+  if (!rank) return {};
+  const Shape order = decode<Transpose>(transpose.attributes).order(*rank);
+  return {order.begin(), order.end()};
+}
+
+inline ValueId add_transpose(Patch& p, ValueId x, std::vector<int64_t> perm) {
+  if (std::ranges::is_sorted(perm)) return x;
+  Attributes a;
+  a.set("perm", std::move(perm));
+  return p.add("Transpose", {x}, std::move(a));
+}
 
 /// Of a commutative node: the input that is not `one`; no_id when `one` is not among its two inputs.
 inline ValueId other_input(const Node& n, ValueId one) {
@@ -24,6 +44,20 @@ inline std::optional<WithNumber> with_number(const View& view, const Node& n) {
   for (size_t i : {size_t{1}, size_t{0}})
     if (const auto c = view.uniform(n.inputs[i])) return WithNumber{n.inputs[1 - i], *c};
   return std::nullopt;
+}
+
+/// x where `v` is x times a constant number, over and over; `factor` becomes their product.
+inline ValueId without_factors(const View& view, ValueId v, double& factor) {
+  for (;;) {
+    const NodeId at = view.producer(v);
+    if (at == no_id || !(View::is(view.node(at), "Mul") || View::is(view.node(at), "Div"))) return v;
+    const Node& n = view.node(at);
+    const auto by = with_number(view, n);
+    const bool divides = n.op == "Div";
+    if (!by || (divides && by->x != n.inputs[0]) || !view.same_type(by->x, v)) return v;
+    factor = divides ? factor / by->number : factor * by->number;
+    v = by->x;
+  }
 }
 
 /// Constants of models are rounded to their type, sometimes by hand.

@@ -1,6 +1,5 @@
 // Common subexpressions: of two nodes that compute the same of the same, one goes.
 #include <algorithm>
-#include <cstring>
 
 #include "passes/pass.h"
 
@@ -10,18 +9,11 @@ namespace {
 /// Readers of one value that are looked through: a value that everything reads (a constant) tells little.
 constexpr size_t most_readers = 256;
 
-bool equal(const Tensor& a, const Tensor& b) {
-  if (a.type() != b.type() || !(a.shape() == b.shape())) return false;
-  if (a.type() == DataType::string) return std::ranges::equal(a.as<std::string>(), b.as<std::string>());
-  return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
-}
-
 bool equal(const AttributeValue& a, const AttributeValue& b) {
   if (a.index() != b.index()) return false;
-  if (const Tensor* t = std::get_if<Tensor>(&a)) return equal(*t, std::get<Tensor>(b));
+  if (const Tensor* t = std::get_if<Tensor>(&a)) return same_contents(*t, std::get<Tensor>(b));
   if (const auto* list = std::get_if<std::vector<Tensor>>(&a))
-    return std::ranges::equal(*list, std::get<std::vector<Tensor>>(b),
-                              [](const Tensor& x, const Tensor& y) { return equal(x, y); });
+    return std::ranges::equal(*list, std::get<std::vector<Tensor>>(b), same_contents);
   return std::visit(
       [&]<class T>(const T& x) {
         if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, std::vector<Tensor>>)

@@ -46,8 +46,19 @@ bool View::same_type(ValueId a, ValueId b) const {
 
 const Tensor* View::constant(ValueId v) const { return graph_.constant_tensor(v); }
 
+const Tensor* View::contents(ValueId v) const {
+  if (v == no_id || exchangeable_.contains(graph_.value(v).constant.get())) return nullptr;
+  return constant(v);
+}
+
+ValueId View::first_like(ValueId v) const {
+  if (!contents(v)) return v;
+  const ValueId first = constants_.first_like(graph_, v);
+  return contents(first) ? first : v;
+}
+
 std::optional<double> View::uniform(ValueId v) const {
-  const Tensor* t = constant(v);
+  const Tensor* t = contents(v);
   if (!t || t->type() == DataType::string || t->size() == 0 || t->size() > most_elements_read)
     return std::nullopt;
   const double first = load_double(*t, 0);

@@ -347,7 +347,7 @@ def test_ops(lathe):
 
 def test_info(lathe):
     j = lathe("info", "--json").json
-    assert {"name", "level", "says"} == set(j["passes"][0])
+    assert {"name", "level", "by_default", "says"} == set(j["passes"][0])
     assert "fold-batch-normalization" in {p["name"] for p in j["passes"]} and "recognise-gelu" in lathe("info").stdout
     assert j["threads"] >= 1 and j["threads_reason"]
     assert j["processors_allowed"] == len(os.sched_getaffinity(0))

@@ -24,10 +24,10 @@ def shared(*parts):
     return path
 
 
-def built_tool(name):
-    """A program of tests/tools (LATHE_BUILD names the build's folder; default: the newest under build/)."""
+def built_tool(name, room="tests"):
+    """A program of tests/tools, or of another room (LATHE_BUILD names the build's folder; default: the newest under build/)."""
     folders = [pathlib.Path(os.environ["LATHE_BUILD"])] if "LATHE_BUILD" in os.environ else sorted(ROOT.glob("build/*"))
-    found = [path for path in (folder / "tests" / name for folder in folders) if path.exists()]
+    found = [path for path in (folder / room / name for folder in folders) if path.exists()]
     if not found:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name} is not built: cmake --build --preset release")
     return max(found, key=lambda path: path.stat().st_mtime)

@@ -1,0 +1,147 @@
+// What follows a product with constant weights and scales its columns by constants goes into the weights, and
+// into the bias that was added in between. The arithmetic is left to constant folding, and is only proposed
+// where it is done in the precision that the product has.
+#include "ops/norm/norm.h"
+#include "passes/patterns.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+/// x · weights [+ bias], read by one node alone: MatMul, MatMul and Add, or a Gemm that does nothing else.
+struct Product {
+  ValueId x = no_id, weights = no_id, bias = no_id;
+  bool gemm = false;
+};
+std::optional<Product> product(const View& view, ValueId v) {
+  if (!view.read_once(v)) return std::nullopt;
+  Product found;
+  if (const Node* add = view.made_by(v, "Add"))
+    for (size_t i : {size_t{0}, size_t{1}})
+      if (view.made_by(add->inputs[i], "MatMul") && view.is_constant(add->inputs[1 - i]) &&
+          view.read_once(add->inputs[i]) && view.same_type(add->inputs[i], v)) {
+        found.bias = add->inputs[1 - i];
+        v = add->inputs[i];
+        break;
+      }
+  const Node* n = view.made_by(v, "MatMul");
+  if (!n && found.bias == no_id) {
+    n = view.made_by(v, "Gemm");
+    for (const char* name : {"transA", "transB"})
+      if (n && n->attributes.get<int64_t>(name, 0) != 0) return std::nullopt;
+    for (const char* name : {"alpha", "beta"})
+      if (n && n->attributes.get<float>(name, 1) != 1) return std::nullopt;
+    found.gemm = n != nullptr;
+    if (n && n->inputs.size() > 2) found.bias = n->inputs[2];
+  }
+  if (!n || view.rank(n->inputs[1]) != 2 || !view.rank(v)) return std::nullopt;
+  found.x = n->inputs[0];
+  found.weights = n->inputs[1];
+  const DataType t = view.type(found.weights).elem;
+  // Weights that others read as well would be there twice.
+  if (!view.is_constant(found.weights) || !view.read_once(found.weights) ||
+      (found.bias != no_id && !view.is_constant(found.bias)) ||
+      (t != DataType::float32 && t != DataType::float64))
+    return std::nullopt;
+  return found;
+}
+
+/// One number, or one for each column: [N], [1, N], [1, 1, N]. As a row, or nothing.
+std::optional<ValueId> row(const View& view, Patch& p, ValueId v, const Product& of) {
+  const Tensor* t = view.constant(v);
+  const int64_t columns = view.constant(of.weights)->dim(1);
+  if (!t || (t->size() != 1 && t->size() != columns)) return std::nullopt;
+  if (t->size() != 1 && t->dim(t->rank() - 1) != columns) return std::nullopt;
+  if (t->rank() <= 1) return v;
+  return p.add("Reshape", {v, p.add_constant("row", ints({-1}))});
+}
+
+ValueId add_product(Patch& p, const Product& of, ValueId weights, ValueId bias) {
+  if (of.gemm) {
+    std::vector<ValueId> inputs{of.x, weights};
+    if (bias != no_id) inputs.push_back(bias);
+    return p.add("Gemm", std::move(inputs));
+  }
+  const ValueId y = p.add("MatMul", {of.x, weights});
+  return bias == no_id ? y : p.add("Add", {y, bias});
+}
+
+std::optional<Patch> scale(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const auto of = product(view, n.inputs[i]);
+    if (!of || (n.op == "Div" && i == 1) || !view.same_type(n.inputs[i], n.outputs[0])) continue;
+    Patch p(n.op + " by constants goes into the weights of the product");
+    const auto by = row(view, p, n.inputs[1 - i], *of);
+    if (!by) continue;
+    const ValueId bias = of->bias == no_id ? no_id : p.add(n.op, {of->bias, *by});
+    const ValueId weights = p.add(n.op, {of->weights, *by});
+    p.replace_uses(n.outputs[0], add_product(p, *of, weights, bias));
+    p.remove(id);
+    return p;
+  }
+  return std::nullopt;
+}
+
+std::optional<Patch> batch_normalization(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const auto of = product(view, n.inputs[0]);
+  const auto op = decode<BatchNormalization>(n.attributes);
+  if (!of || op.training_mode || view.rank(n.inputs[0]) != 2) return std::nullopt;
+  const DataType t = view.type(of->weights).elem;
+  for (size_t i = 1; i <= 4; ++i)
+    if (!view.is_constant(n.inputs[i]) || view.type(n.inputs[i]).elem != t) return std::nullopt;
+  Patch p("BatchNormalization goes into the weights of the product");
+  Tensor epsilon(t, {});
+  store_double(epsilon, 0, static_cast<double>(op.epsilon));
+  const ValueId variance = p.add("Add", {n.inputs[4], p.add_constant("epsilon", std::move(epsilon))});
+  const ValueId factor = p.add("Div", {n.inputs[1], p.add("Sqrt", {variance})});
+  const ValueId mean = of->bias == no_id ? n.inputs[3] : p.add("Sub", {n.inputs[3], of->bias});
+  const ValueId bias = p.add("Sub", {n.inputs[2], p.add("Mul", {mean, factor})});
+  const ValueId weights = p.add("Mul", {of->weights, factor});
+  p.replace_uses(n.outputs[0], add_product(p, *of, weights, bias));
+  p.remove(id);
+  return p;
+}
+
+/// Gemm without a bias, and a constant that is added.
+std::optional<Patch> bias(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const Node* gemm = view.made_by(n.inputs[i], "Gemm");
+    if (!gemm || !view.read_once(n.inputs[i]) || !view.is_constant(n.inputs[1 - i]) ||
+        (gemm->inputs.size() > 2 && gemm->inputs[2] != no_id) || !view.same_type(n.inputs[i], n.outputs[0]))
+      continue;
+    Patch p("Add is the bias of Gemm");
+    Attributes a = gemm->attributes;
+    a.erase("beta");
+    p.replace_uses(n.outputs[0],
+                   p.add("Gemm", {gemm->inputs[0], gemm->inputs[1], n.inputs[1 - i]}, std::move(a)));
+    p.remove(id);
+    return p;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void pass_fold_into_matmul(PassList& all) {
+  const auto level = OptimizationLevel::basic;
+  all.push_back({.name = "fold-matmul-scale",
+                 .says = "puts a Mul or Div by constants into the weights of the product before it",
+                 .level = level,
+                 .anchors = {"Mul", "Div"},
+                 .propose = scale});
+  all.push_back({.name = "fold-matmul-normalization",
+                 .says = "puts BatchNormalization into the weights of the product before it",
+                 .level = level,
+                 .anchors = {"BatchNormalization"},
+                 .propose = batch_normalization});
+  all.push_back({.name = "gemm-bias",
+                 .says = "makes a constant that is added the bias of Gemm",
+                 .level = level,
+                 .anchors = {"Add"},
+                 .propose = bias});
+}
+
+}  // namespace lathe

@@ -1,0 +1,169 @@
+// Quantised tensors: what only moves elements is done to the integers, and integers that are turned into
+// floats and back stay as they are. Only with one scale for the tensor: others are tied to an axis.
+#include <cmath>
+#include <limits>
+
+#include "passes/patterns.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+bool narrow_integer(DataType t) {
+  return t == DataType::int8 || t == DataType::uint8 || t == DataType::int16 || t == DataType::uint16;
+}
+
+bool one_scale(const View& view, const Node& n) {
+  const Tensor* scale = view.constant(n.inputs[1]);
+  return scale && scale->size() == 1 && scale->rank() <= 1;
+}
+
+ValueId zero_point(const Node& n) { return n.inputs.size() > 2 ? n.inputs[2] : no_id; }
+
+bool zero(const View& view, ValueId v) { return v == no_id || view.uniform(v) == 0.0; }
+
+/// Same scale and zero point. Equal constants are one, as share-constants leaves them.
+bool same_grid(const View& view, const Node& a, const Node& b) {
+  if (a.inputs[1] != b.inputs[1]) return false;
+  const ValueId x = zero_point(a), y = zero_point(b);
+  return x == y || (zero(view, x) && zero(view, y));
+}
+
+/// Quantised anew, integers are themselves: (q - z) * s / s is an integer after rounding, unless the product
+/// leaves the range of floats.
+std::optional<Patch> there_and_back(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* back = view.made_by(n.inputs[0], "DequantizeLinear");
+  if (!back || !one_scale(view, n) || !same_grid(view, n, *back) ||
+      !view.same_type(back->inputs[0], n.outputs[0]) || !narrow_integer(view.type(n.outputs[0]).elem) ||
+      view.type(n.inputs[0]).elem != DataType::float32 || n.attributes.get<int64_t>("precision", 0) > 1)
+    return std::nullopt;
+  const auto scale = view.uniform(n.inputs[1]);
+  if (!scale || std::abs(*scale) < 1e-30 || std::abs(*scale) > 1e30) return std::nullopt;
+  return forward(view, id, back->inputs[0], "integers that become themselves again");
+}
+
+/// Whether the node only moves elements of its first input.
+bool moves(const Node& n) {
+  for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather",
+                         "Expand", "Tile", "DepthToSpace", "SpaceToDepth"})
+    if (View::is(n, op)) return n.outputs.size() == 1;
+  return false;
+}
+
+/// Makes the node with other first input.
+ValueId moved(Patch& p, const Node& n, ValueId x) {
+  std::vector<ValueId> inputs = n.inputs;
+  inputs[0] = x;
+  return p.add(n.op, std::move(inputs), n.attributes);
+}
+
+/// DequantizeLinear after the movement; the anchor is what moves.
+std::optional<Patch> sink_dequantize(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* dequantize = view.made_by(n.inputs[0], "DequantizeLinear");
+  if (!dequantize || !moves(n) || !view.read_once(n.inputs[0]) || !one_scale(view, *dequantize) ||
+      !narrow_integer(view.type(dequantize->inputs[0]).elem) || view.is_constant(dequantize->inputs[0]))
+    return std::nullopt;
+  Patch p(n.op + " of integers");
+  std::vector<ValueId> inputs = dequantize->inputs;
+  inputs[0] = moved(p, n, inputs[0]);
+  p.replace_uses(n.outputs[0], p.add("DequantizeLinear", std::move(inputs), dequantize->attributes));
+  p.remove(id);
+  return p;
+}
+
+/// QuantizeLinear before the movement; the anchor is the QuantizeLinear. Expand and Tile make more of it, and
+/// stay.
+std::optional<Patch> lift_quantize(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const NodeId at = view.producer(n.inputs[0]);
+  if (at == no_id || !moves(view.node(at)) || !view.read_once(n.inputs[0]) || !one_scale(view, n) ||
+      !narrow_integer(view.type(n.outputs[0]).elem))
+    return std::nullopt;
+  const Node& movement = view.node(at);
+  // Less is quantised after what takes a part.
+  if (View::is(movement, "Slice") || View::is(movement, "Gather")) return std::nullopt;
+  Patch p(movement.op + " of integers");
+  std::vector<ValueId> inputs = n.inputs;
+  inputs[0] = movement.inputs[0];
+  p.replace_uses(n.outputs[0], moved(p, movement, p.add("QuantizeLinear", std::move(inputs), n.attributes)));
+  p.remove(id);
+  return p;
+}
+
+/// Concat of tensors on one grid.
+std::optional<Patch> concat(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* first = nullptr;
+  std::vector<ValueId> integers;
+  for (ValueId v : n.inputs) {
+    const Node* d = view.made_by(v, "DequantizeLinear");
+    if (!d || !view.read_once(v) || !one_scale(view, *d) || (first && !same_grid(view, *d, *first)) ||
+        !narrow_integer(view.type(d->inputs[0]).elem) ||
+        (first && view.type(d->inputs[0]).elem != view.type(first->inputs[0]).elem))
+      return std::nullopt;
+    if (!first) first = d;
+    integers.push_back(d->inputs[0]);
+  }
+  if (!first || n.inputs.size() < 2) return std::nullopt;
+  Patch p("Concat of integers");
+  std::vector<ValueId> inputs = first->inputs;
+  inputs[0] = p.add("Concat", std::move(integers), n.attributes);
+  p.replace_uses(n.outputs[0], p.add("DequantizeLinear", std::move(inputs), first->attributes));
+  p.remove(id);
+  return p;
+}
+
+/// Relu before a grid that begins at 0 does nothing that saturation does not.
+std::optional<Patch> relu(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* relu = view.made_by(n.inputs[0], "Relu");
+  const DataType t = view.type(n.outputs[0]).elem;
+  const auto scale = view.uniform(n.inputs[1]);
+  if (!relu || !view.read_once(n.inputs[0]) || !narrow_integer(t) || !scale || !(*scale > 0))
+    return std::nullopt;
+  const double least = t == DataType::int8 ? -128 : t == DataType::int16 ? -32768 : 0;
+  const ValueId z = zero_point(n);
+  if (z == no_id ? least != 0 : view.uniform(z) != least) return std::nullopt;
+  Patch p("saturation does what Relu does");
+  std::vector<ValueId> inputs = n.inputs;
+  inputs[0] = relu->inputs[0];
+  p.replace_uses(n.outputs[0], p.add("QuantizeLinear", std::move(inputs), n.attributes));
+  p.remove(id);
+  return p;
+}
+
+}  // namespace
+
+void pass_quantized_movements(PassList& all) {
+  const auto level = OptimizationLevel::basic;
+  all.push_back({.name = "eliminate-requantization",
+                 .says = "removes QuantizeLinear of DequantizeLinear with equal parameters",
+                 .level = level,
+                 .anchors = {"QuantizeLinear"},
+                 .propose = there_and_back});
+  all.push_back({.name = "sink-dequantize",
+                 .says = "moves integers, and dequantizes them afterwards",
+                 .level = level,
+                 .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather",
+                             "DepthToSpace", "SpaceToDepth"},
+                 .propose = sink_dequantize});
+  all.push_back({.name = "lift-quantize",
+                 .says = "quantizes before what moves elements",
+                 .level = level,
+                 .anchors = {"QuantizeLinear"},
+                 .propose = lift_quantize});
+  all.push_back({.name = "concat-quantized",
+                 .says = "concatenates integers of one scale",
+                 .level = level,
+                 .anchors = {"Concat"},
+                 .propose = concat});
+  all.push_back({.name = "relu-quantize",
+                 .says = "leaves out Relu where quantization saturates at 0",
+                 .level = level,
+                 .anchors = {"QuantizeLinear"},
+                 .propose = relu});
+}
+
+}  // namespace lathe

@@ -1,0 +1,98 @@
+// GroupNormalization as exporters spell it: groups of channels become the channels of a normalisation of
+// instances, or the rows of one that is spelled out, and are reshaped back before scale and bias.
+#include "ops/norm/norm.h"
+#include "passes/norm_patterns.h"
+
+namespace lathe {
+namespace {
+
+/// What was normalised within groups: x [N, groups, …].
+struct Grouped {
+  ValueId x = no_id;
+  double epsilon = 0;
+};
+
+std::optional<Grouped> by_instance(const View& view, ValueId v) {
+  const Node* n = view.made_by(v, "InstanceNormalization");
+  if (!n || view.uniform(n->inputs[1]) != 1.0 || view.uniform(n->inputs[2]) != 0.0) return std::nullopt;
+  return Grouped{n->inputs[0], decode<InstanceNormalization>(n->attributes).epsilon};
+}
+
+std::optional<Grouped> spelled_out(const View& view, ValueId v) {
+  const auto d = normalised(view, v);
+  if (!d || d->axis != 2) return std::nullopt;
+  const ValueId x = centred(view, d->x, 2);
+  if (x == no_id) return std::nullopt;
+  return Grouped{x, d->epsilon};
+}
+
+/// x [N, C, …] and the number of groups, where v is x normalised within them.
+struct Groups {
+  ValueId x = no_id;
+  int64_t count = 0;
+  double epsilon = 0;
+};
+std::optional<Groups> groups(const View& view, ValueId v) {
+  const Node* back = view.made_by(v, "Reshape");
+  if (!back || !view.read_once(v)) return std::nullopt;
+  auto normal = by_instance(view, back->inputs[0]);
+  if (!normal) normal = spelled_out(view, back->inputs[0]);
+  const Node* there = normal ? view.made_by(normal->x, "Reshape") : nullptr;
+  if (!there || !view.same_type(there->inputs[0], v) || !computes_alike(view, v)) return std::nullopt;
+  const auto &x = *view.type(v).shape, &split = *view.type(normal->x).shape;
+  // The batch stays, and so a group is a run of whole channels.
+  if (x.size() < 3 || split.size() < 3 || !(x[0] == split[0]) || !x[1].is_constant() ||
+      !split[1].is_constant() || split[1].constant() < 1 || x[1].constant() % split[1].constant() != 0)
+    return std::nullopt;
+  return Groups{there->inputs[0], split[1].constant(), normal->epsilon};
+}
+
+/// A constant of one element for each channel of x, of shape [C, 1, 1] or [1, C, 1, 1].
+bool per_channel(const View& view, ValueId v, ValueId x) {
+  const Tensor* t = view.constant(v);
+  const SymShape& shape = *view.type(x).shape;
+  if (!t || t->rank() + 1 < shape.size() || t->rank() > shape.size()) return false;
+  const size_t skipped = shape.size() - t->rank();
+  for (size_t i = 0; i < t->rank(); ++i)
+    if (t->dim(i) != (i + skipped == 1 ? shape[1].constant() : 1)) return false;
+  return true;
+}
+
+/// Normalised within groups, times scale, plus bias; the anchor is the Add.
+std::optional<Patch> group_norm(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const Node* mul = view.made_by(n.inputs[i], "Mul");
+    if (!mul || !view.read_once(n.inputs[i])) continue;
+    for (size_t j : {size_t{0}, size_t{1}}) {
+      const auto found = groups(view, mul->inputs[j]);
+      const ValueId scale = mul->inputs[1 - j], bias = n.inputs[1 - i];
+      if (!found || !per_channel(view, scale, found->x) || !per_channel(view, bias, found->x)) continue;
+      Patch p("a chain that spells GroupNormalization");
+      const ValueId flat = p.add_constant("channels", ints({-1}));
+      Attributes a;
+      a.set("epsilon", static_cast<float>(found->epsilon));
+      a.set("num_groups", found->count);
+      p.replace_uses(
+          n.outputs[0],
+          p.add("GroupNormalization",
+                {found->x, p.add("Reshape", {scale, flat}), p.add("Reshape", {bias, flat})}, std::move(a)));
+      p.remove(id);
+      return p;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void pass_recognise_group_norm(PassList& all) {
+  all.push_back({.name = "recognise-group-norm",
+                 .says = "finds GroupNormalization, by InstanceNormalization or spelled out",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Add"},
+                 .propose = group_norm,
+                 .by_default = false});
+}
+
+}  // namespace lathe

@@ -1,0 +1,322 @@
+// RotaryEmbedding as exporters spell it: x * cos + rotate_half(x) * sin, or by pairs of neighbours.
+#include "passes/patterns.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+/// An axis counted from the front.
+std::optional<int64_t> from_front(const View& view, ValueId v, int64_t axis) {
+  const auto rank = view.rank(v);
+  if (!rank) return std::nullopt;
+  return axis < 0 ? axis + static_cast<int64_t>(*rank) : axis;
+}
+
+bool last_axis(const View& view, ValueId v, int64_t axis) {
+  const auto rank = view.rank(v);
+  return rank && from_front(view, v, axis) == static_cast<int64_t>(*rank) - 1;
+}
+
+/// The size of the last axis, where it is a number.
+std::optional<int64_t> width(const View& view, ValueId v) {
+  const auto& shape = view.type(v).shape;
+  return shape && !shape->empty() ? shape->back().value() : std::nullopt;
+}
+
+/// Elements start, start + step, … of the last axis of x.
+struct Part {
+  ValueId x = no_id;
+  int64_t start = 0, step = 1;
+};
+std::optional<Part> sliced(const View& view, ValueId v) {
+  const Node* n = view.made_by(v, "Slice");
+  const auto start = n ? view.integers(n->inputs[1]) : std::nullopt;
+  const auto axes = n && n->inputs.size() > 3 ? view.integers(n->inputs[3]) : std::nullopt;
+  const auto steps = n && n->inputs.size() > 4 && n->inputs[4] != no_id
+                         ? view.integers(n->inputs[4])
+                         : std::optional(std::vector<int64_t>{1});
+  if (!start || !axes || !steps || start->size() != 1 || axes->size() != 1 || steps->size() != 1 ||
+      !last_axis(view, v, (*axes)[0]))
+    return std::nullopt;
+  const auto whole = width(view, n->inputs[0]);
+  if (!whole) return std::nullopt;
+  return Part{n->inputs[0], (*start)[0] < 0 ? (*start)[0] + *whole : (*start)[0], (*steps)[0]};
+}
+
+/// What v is of the value that it was cut out of, by Slice or Split, once or several times; v itself where
+/// nothing was cut.
+Part cut(const View& view, ValueId v) {
+  const NodeId at = view.producer(v);
+  if (at == no_id) return {v};
+  const Node& n = view.node(at);
+  std::optional<Part> part;
+  if (View::is(n, "Split") && last_axis(view, v, n.attributes.get<int64_t>("axis", 0))) {
+    Part p{n.inputs[0]};
+    for (ValueId before : n.outputs) {
+      if (before == v) part = p;
+      const auto size = before == no_id ? std::nullopt : width(view, before);
+      if (!size) break;
+      p.start += *size;
+    }
+  } else {
+    part = sliced(view, v);
+  }
+  if (!part || part->step != 1) return {v};
+  const Part outer = cut(view, part->x);
+  return {outer.x, outer.start + part->start};
+}
+
+/// Whether v is (-x2, x1) of x = (x1, x2).
+bool is_rotated_half(const View& view, ValueId v, ValueId x) {
+  const Node* n = view.made_by(v, "Concat");
+  const Node* neg = n && n->inputs.size() == 2 ? view.made_by(n->inputs[0], "Neg") : nullptr;
+  if (!neg || !last_axis(view, v, n->attributes.get<int64_t>("axis", 0))) return false;
+  const auto all = width(view, x), first_size = width(view, n->inputs[1]), size = width(view, neg->inputs[0]);
+  if (!all || !size || first_size != size || *all != 2 * *size) return false;
+  const Part whole = cut(view, x), first = cut(view, n->inputs[1]), second = cut(view, neg->inputs[0]);
+  return first.x == whole.x && second.x == whole.x && first.start == whole.start &&
+         second.start == whole.start + *size;
+}
+
+bool equal_halves(const Tensor& t) {
+  constexpr int64_t most_elements = int64_t{1} << 22;
+  if (t.rank() == 0 || t.size() > most_elements) return false;
+  const int64_t all = t.dim(t.rank() - 1), own = all / 2;
+  if (all == 0 || all % 2 != 0) return false;
+  for (int64_t row = 0; row < t.size(); row += all)
+    for (int64_t i = 0; i < own; ++i)
+      if (load_double(t, row + i) != load_double(t, row + own + i)) return false;
+  return true;
+}
+
+/// Whether both halves of the last axis hold the same.
+bool repeats_itself(const View& view, ValueId v, int depth = 12) {
+  if (const Tensor* t = view.contents(v)) return equal_halves(*t);
+  const NodeId at = view.producer(v);
+  if (at == no_id || depth == 0 || !view.rank(v)) return false;
+  const Node& n = view.node(at);
+  const auto further = [&](ValueId x) { return repeats_itself(view, x, depth - 1); };
+  if (View::is(n, "Concat"))
+    return n.inputs.size() == 2 && n.inputs[0] == n.inputs[1] &&
+           last_axis(view, v, n.attributes.get<int64_t>("axis", 0));
+  if (View::is(n, "Cos") || View::is(n, "Sin") || View::is(n, "Cast")) return further(n.inputs[0]);
+  if (View::is(n, "Mul") || View::is(n, "Div")) {
+    const auto by = with_number(view, n);
+    return by && view.same_type(by->x, v) && further(by->x);
+  }
+  // What leaves the last axis alone, or turns it round.
+  const auto wide = width(view, v), before = n.inputs.empty() ? std::nullopt : width(view, n.inputs[0]);
+  if (!wide || wide != before || *wide < 2) return false;
+  if (View::is(n, "Gather") && from_front(view, n.inputs[0], n.attributes.get<int64_t>("axis", 0)) != 0)
+    return false;
+  return (View::is(n, "Gather") || View::is(n, "Slice") || View::is(n, "Unsqueeze") ||
+          View::is(n, "Squeeze")) &&
+         view.rank(n.inputs[0]) > size_t{1} && further(n.inputs[0]);
+}
+
+/// Cosines or sines as RotaryEmbedding wants them: [batch, rows, half], or [positions, half] with the
+/// positions [batch, rows] that are taken.
+struct Angles {
+  ValueId table = no_id, positions = no_id;
+};
+
+/// Of what x [batch, heads, rows, size] is multiplied with: [batch, 1, rows, width], where the width is the
+/// size, or half of it when `halved`.
+std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, bool halved) {
+  const auto& shape = view.type(v).shape;
+  if (!shape || shape->size() != 4 || !((*shape)[1] == Dim(1)) || !((*shape)[2] == x[2]) ||
+      !((*shape)[0] == x[0] || (*shape)[0] == Dim(1)) || (!halved && !repeats_itself(view, v)))
+    return std::nullopt;
+  const Node* open = view.made_by(v, "Unsqueeze");
+  const auto axes = open ? view.integers(open->inputs[1]) : std::nullopt;
+  if (!axes || axes->size() != 1 || ((*axes)[0] != 1 && (*axes)[0] != -3)) return Angles{v, no_id};
+  const ValueId flat = open->inputs[0];
+  const Node* gather = view.made_by(flat, "Gather");
+  if (gather && gather->attributes.get<int64_t>("axis", 0) == 0 && view.rank(gather->inputs[0]) == 2 &&
+      view.rank(gather->inputs[1]) == 2 && view.type(gather->inputs[1]).elem == DataType::int64 &&
+      (*shape)[0] == x[0])
+    return Angles{gather->inputs[0], gather->inputs[1]};
+  return Angles{flat, no_id};
+}
+
+ValueId add_table(const View& view, Patch& p, const Angles& a, ValueId x, bool halved) {
+  const SymShape& of = *view.type(x).shape;
+  const SymShape& have = *view.type(a.table).shape;
+  ValueId v = a.table;
+  if (!halved)
+    v = p.add("Slice", {v, p.add_constant("starts", ints({0})),
+                        p.add_constant("ends", ints({have.back().constant() / 2})),
+                        p.add_constant("axes", ints({-1}))});
+  if (have.size() == 4) v = p.add("Squeeze", {v, p.add_constant("axes", ints({1}))});
+  if (a.positions != no_id || have[0] == of[0]) return v;
+  Attributes first;
+  first.set("end", int64_t{1});
+  Attributes along;
+  along.set("axis", int64_t{0});
+  const ValueId batch = p.add("Shape", {x}, std::move(first));
+  return p.add("Expand",
+               {v, p.add("Concat", {batch, p.add_constant("ones", ints({1, 1}))}, std::move(along))});
+}
+
+std::optional<Patch> rotary(const View& view, ValueId x, ValueId y, ValueId cosines, ValueId sines,
+                            bool interleaved) {
+  const auto& shape = view.type(x).shape;
+  const DataType t = view.type(x).elem;
+  if (!shape || shape->size() != 4 || !shape->back().is_constant() || !view.same_type(x, y) ||
+      (t != DataType::float32 && t != DataType::float16 && t != DataType::bfloat16))
+    return std::nullopt;
+  const auto cosine = angles(view, cosines, *shape, interleaved),
+             sine = angles(view, sines, *shape, interleaved);
+  if (!cosine || !sine || cosine->positions != sine->positions) return std::nullopt;
+  const int64_t wanted = interleaved ? shape->back().constant() / 2 : shape->back().constant();
+  if (width(view, cosine->table) != wanted || width(view, sine->table) != wanted) return std::nullopt;
+  Patch p("a chain that spells RotaryEmbedding");
+  std::vector<ValueId> inputs{x, add_table(view, p, *cosine, x, interleaved),
+                              add_table(view, p, *sine, x, interleaved)};
+  if (cosine->positions != no_id) inputs.push_back(cosine->positions);
+  Attributes a;
+  if (interleaved) a.set("interleaved", int64_t{1});
+  p.replace_uses(y, p.add("RotaryEmbedding", std::move(inputs), std::move(a)));
+  return p;
+}
+
+/// x * cos + rotate_half(x) * sin; the anchor is the Add.
+std::optional<Patch> by_halves(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const Node *plain = view.made_by(n.inputs[i], "Mul"), *turned = view.made_by(n.inputs[1 - i], "Mul");
+    if (!plain || !turned || !view.read_once(n.inputs[0]) || !view.read_once(n.inputs[1]))
+      return std::nullopt;
+    for (size_t j : {size_t{0}, size_t{1}})
+      for (size_t k : {size_t{0}, size_t{1}}) {
+        const ValueId x = plain->inputs[k];
+        if (!is_rotated_half(view, turned->inputs[j], x)) continue;
+        auto p = rotary(view, x, n.outputs[0], plain->inputs[1 - k], turned->inputs[1 - j], false);
+        if (p) p->remove(id);
+        return p;
+      }
+  }
+  return std::nullopt;
+}
+
+/// x where v is x[..., which::2], by Slice, or by a last axis of pairs that is split or gathered from.
+ValueId every_second(const View& view, ValueId v, int64_t which) {
+  if (const auto part = sliced(view, v)) {
+    const auto all = width(view, part->x), own = width(view, v);
+    return part->step == 2 && part->start == which && all && own && *all == 2 * *own ? part->x : no_id;
+  }
+  ValueId pairs = no_id;
+  if (const Node* gather = view.made_by(v, "Gather")) {
+    const auto index = view.integers(gather->inputs[1]);
+    if (!index || view.rank(gather->inputs[1]) != 0 || index->size() != 1 ||
+        ((*index)[0] != which && (*index)[0] != which - 2) ||
+        !last_axis(view, gather->inputs[0], gather->attributes.get<int64_t>("axis", 0)))
+      return no_id;
+    pairs = gather->inputs[0];
+  } else if (const Node* squeeze = view.made_by(v, "Squeeze")) {
+    const NodeId at = view.producer(squeeze->inputs[0]);
+    if (at == no_id || width(view, squeeze->inputs[0]) != 1 || view.rank(v) != 4) return no_id;
+    const Node& n = view.node(at);
+    if (View::is(n, "Split") && n.outputs.size() == 2 &&
+        last_axis(view, n.inputs[0], n.attributes.get<int64_t>("axis", 0)) &&
+        n.outputs[static_cast<size_t>(which)] == squeeze->inputs[0])
+      pairs = n.inputs[0];
+    else if (const auto part = sliced(view, squeeze->inputs[0]); part && part->start == which)
+      pairs = part->x;
+  }
+  const Node* split = pairs == no_id ? nullptr : view.made_by(pairs, "Reshape");
+  if (!split || width(view, pairs) != 2) return no_id;
+  const auto &x = view.type(split->inputs[0]).shape, &y = view.type(pairs).shape;
+  if (!x || !y || x->size() != 4 || y->size() != 5) return no_id;
+  for (size_t i = 0; i < 3; ++i)
+    if (!((*x)[i] == (*y)[i])) return no_id;
+  return split->inputs[0];
+}
+
+/// A product of every second element of x with something.
+struct Product {
+  ValueId x = no_id, by = no_id;
+  int64_t which = 0;
+};
+std::optional<Product> product(const View& view, ValueId v) {
+  const Node* mul = view.made_by(v, "Mul");
+  if (!mul || !view.read_once(v)) return std::nullopt;
+  for (size_t i : {size_t{0}, size_t{1}})
+    for (int64_t which : {0, 1})
+      if (const ValueId x = every_second(view, mul->inputs[i], which); x != no_id)
+        return Product{x, mul->inputs[1 - i], which};
+  return std::nullopt;
+}
+
+/// The pairs (a * cos - b * sin, a * sin + b * cos), joined; the anchor is the Reshape that joins them.
+std::optional<Patch> by_pairs(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* join = view.made_by(n.inputs[0], "Concat");
+  if (!join || join->inputs.size() != 2 || view.rank(n.inputs[0]) != 5 ||
+      !last_axis(view, n.inputs[0], join->attributes.get<int64_t>("axis", 0)))
+    return std::nullopt;
+  const Node *left = view.made_by(join->inputs[0], "Unsqueeze"),
+             *right = view.made_by(join->inputs[1], "Unsqueeze");
+  if (!left || !right || width(view, join->inputs[0]) != 1 || width(view, join->inputs[1]) != 1)
+    return std::nullopt;
+  const Node *sub = view.made_by(left->inputs[0], "Sub"), *add = view.made_by(right->inputs[0], "Add");
+  if (!sub || !add) return std::nullopt;
+  const auto a = product(view, sub->inputs[0]), b = product(view, sub->inputs[1]);
+  auto c = product(view, add->inputs[0]), d = product(view, add->inputs[1]);
+  if (!a || !b || !c || !d) return std::nullopt;
+  if (c->which == 1) std::swap(c, d);
+  if (a->which != 0 || b->which != 1 || c->which != 0 || d->which != 1 || a->x != b->x || a->x != c->x ||
+      a->x != d->x || a->by != d->by || b->by != c->by)
+    return std::nullopt;
+  auto p = rotary(view, a->x, n.outputs[0], a->by, b->by, true);
+  if (p) p->remove(id);
+  return p;
+}
+
+/// A head of which only the first part is rotated; the anchor is the Concat with the rest.
+std::optional<Patch> first_part(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* inner = n.inputs.size() == 2 ? view.made_by(n.inputs[0], "RotaryEmbedding") : nullptr;
+  if (!inner || !view.read_once(n.inputs[0]) || inner->attributes.has("rotary_embedding_dim") ||
+      view.rank(n.inputs[0]) != 4 || !last_axis(view, n.outputs[0], n.attributes.get<int64_t>("axis", 0)))
+    return std::nullopt;
+  const auto rotated = width(view, n.inputs[0]), kept = width(view, n.inputs[1]);
+  const auto part = sliced(view, inner->inputs[0]), rest = sliced(view, n.inputs[1]);
+  const auto all = part ? width(view, part->x) : std::nullopt;
+  if (!rotated || !kept || !rest || !all || *all != *rotated + *kept || part->x != rest->x ||
+      part->start != 0 || part->step != 1 || rest->start != *rotated || rest->step != 1)
+    return std::nullopt;
+  Patch p("RotaryEmbedding of a part of each head");
+  std::vector<ValueId> inputs = inner->inputs;
+  inputs[0] = part->x;
+  Attributes a = inner->attributes;
+  a.set("rotary_embedding_dim", *rotated);
+  p.replace_uses(n.outputs[0], p.add("RotaryEmbedding", std::move(inputs), std::move(a)));
+  p.remove(id);
+  return p;
+}
+
+}  // namespace
+
+void pass_recognise_rotary(PassList& all) {
+  all.push_back({.name = "recognise-rotary",
+                 .says = "finds x * cos + rotate_half(x) * sin",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Add"},
+                 .propose = by_halves,
+                 .by_default = false});
+  all.push_back({.name = "recognise-rotary-pairs",
+                 .says = "finds RotaryEmbedding of neighbours",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Reshape"},
+                 .propose = by_pairs,
+                 .by_default = false});
+  all.push_back({.name = "recognise-rotary-part",
+                 .says = "finds RotaryEmbedding of the first part of each head",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Concat"},
+                 .propose = first_part,
+                 .by_default = false});
+}
+
+}  // namespace lathe

@@ -1,0 +1,100 @@
+// Reshape by a constant where the shape was computed, and in place of a Transpose that moves nothing;
+// operands that are expanded only to be broadcast.
+#include "passes/patterns.h"
+
+namespace lathe {
+namespace {
+
+/// The second input of a Reshape from one shape to another: numbers, 0 for what is copied, -1 for one size
+/// that follows. Copied and following sizes do not mix: of an empty tensor nothing would follow.
+std::optional<std::vector<int64_t>> target(const SymShape& from, const SymShape& to) {
+  std::vector<int64_t> numbers;
+  size_t computed = 0, copied = 0;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (const auto number = to[i].value()) {
+      if (*number == 0) return std::nullopt;
+      numbers.push_back(*number);
+    } else if (i < from.size() && from[i] == to[i]) {
+      numbers.push_back(0);
+      ++copied;
+    } else {
+      numbers.push_back(-1);
+      ++computed;
+    }
+  }
+  if (computed > 1 || (computed == 1 && copied > 0)) return std::nullopt;
+  return numbers;
+}
+
+std::optional<Patch> reshape_by(const View& view, NodeId id, std::string reason) {
+  const Node& n = view.node(id);
+  const auto &from = view.type(n.inputs[0]).shape, &to = view.type(n.outputs[0]).shape;
+  const auto numbers = from && to ? target(*from, *to) : std::nullopt;
+  if (!numbers) return std::nullopt;
+  Patch p(std::move(reason));
+  p.replace_uses(n.outputs[0], p.add("Reshape", {n.inputs[0], p.add_constant("shape", ints(*numbers))}));
+  p.remove(id);
+  return p;
+}
+
+std::optional<Patch> resolve(const View& view, NodeId id) {
+  if (view.is_constant(view.node(id).inputs[1])) return std::nullopt;
+  return reshape_by(view, id, "the shape is known but for sizes that follow");
+}
+
+std::optional<Patch> unmoved(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const auto& shape = view.type(n.inputs[0]).shape;
+  if (!shape) return std::nullopt;
+  std::vector<int64_t> moved;
+  for (int64_t axis : order_of(view, n))
+    if (!((*shape)[static_cast<size_t>(axis)] == Dim(1))) moved.push_back(axis);
+  if (!std::ranges::is_sorted(moved)) return std::nullopt;
+  return reshape_by(view, id, "only axes of size 1 change their place");
+}
+
+/// x + expand(y) where x has the shape of the result already.
+std::optional<Patch> broadcast(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const auto shape_of = [&](ValueId v) { return view.type(v).shape; };
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const Node* expand = view.made_by(n.inputs[i], "Expand");
+    if (!expand) continue;
+    const bool another = std::ranges::any_of(n.inputs, [&](ValueId v) {
+      return v != n.inputs[i] && shape_of(v) && shape_of(n.outputs[0]) &&
+             *shape_of(v) == *shape_of(n.outputs[0]);
+    });
+    if (!another || !shape_of(expand->inputs[0])) continue;
+    Patch p(n.op + " broadcasts by itself");
+    std::vector<ValueId> inputs = n.inputs;
+    inputs[i] = expand->inputs[0];
+    p.replace_uses(n.outputs[0], p.add(n.op, std::move(inputs), n.attributes));
+    p.remove(id);
+    return p;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void pass_resolve_reshape(PassList& all) {
+  const auto level = OptimizationLevel::basic;
+  all.push_back({.name = "resolve-reshape",
+                 .says = "reshapes by constants where at most one size is computed",
+                 .level = level,
+                 .anchors = {"Reshape"},
+                 .propose = resolve});
+  all.push_back({.name = "transpose-is-reshape",
+                 .says = "reshapes where a Transpose only moves axes of size 1",
+                 .level = level,
+                 .anchors = {"Transpose"},
+                 .propose = unmoved});
+  all.push_back({.name = "eliminate-expand",
+                 .says = "leaves broadcasting to elementwise operators",
+                 .level = level,
+                 .anchors = {"Add", "Sub", "Mul", "Div", "Pow", "Where", "And", "Or", "Equal", "Greater",
+                             "Less", "GreaterOrEqual", "LessOrEqual", "Max", "Min"},
+                 .propose = broadcast});
+}
+
+}  // namespace lathe

@@ -1,0 +1,28 @@
+// Equal constants become one: weights that are tied are stored once, and what is computed of them too.
+#include "passes/pass.h"
+
+namespace lathe {
+namespace {
+
+std::optional<Patch> propose(const View& view, NodeId id) {
+  for (ValueId v : view.node(id).inputs) {
+    const ValueId first = view.first_like(v);
+    if (first == v || view.is_output(v)) continue;
+    Patch p("the constant '" + view.graph().value(first).name + "' holds the same");
+    p.replace_uses(v, first);
+    return p;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void pass_share_constants(PassList& all) {
+  all.push_back({.name = "share-constants",
+                 .says = "keeps one of constants that are equal",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {},
+                 .propose = propose});
+}
+
+}  // namespace lathe

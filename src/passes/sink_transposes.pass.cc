@@ -1,0 +1,235 @@
+// A Transpose goes down through elementwise operators where it meets another one: both become one, or none.
+// Where two transposed values come together, one Transpose after them does for both.
+#include <set>
+
+#include "passes/patterns.h"
+
+namespace lathe {
+namespace {
+
+/// Operators between two transpositions that are looked through.
+constexpr size_t longest_chain = 12;
+/// Constants that are transposed the other way have at most this many elements, when others read them too.
+constexpr int64_t most_copied = 4096;
+
+bool elementwise(const Node& n) {
+  static const std::set<std::string_view> one = {"Abs",
+                                                 "Ceil",
+                                                 "Celu",
+                                                 "Cos",
+                                                 "Cast",
+                                                 "Elu",
+                                                 "Erf",
+                                                 "Exp",
+                                                 "Floor",
+                                                 "Gelu",
+                                                 "HardSigmoid",
+                                                 "HardSwish",
+                                                 "Identity",
+                                                 "LeakyRelu",
+                                                 "Log",
+                                                 "Mish",
+                                                 "Neg",
+                                                 "Not",
+                                                 "Reciprocal",
+                                                 "Relu",
+                                                 "Round",
+                                                 "Selu",
+                                                 "Sigmoid",
+                                                 "Sign",
+                                                 "Sin",
+                                                 "Softplus",
+                                                 "Softsign",
+                                                 "Sqrt",
+                                                 "Swish",
+                                                 "Tanh",
+                                                 "ThresholdedRelu"};
+  return n.domain.empty() && one.contains(n.op);
+}
+bool of_two(const Node& n) {
+  static const std::set<std::string_view> two = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu"};
+  return n.domain.empty() && n.inputs.size() == 2 && two.contains(n.op);
+}
+bool along_axis(const Node& n) { return View::is(n, "Softmax") || View::is(n, "LogSoftmax"); }
+
+/// A value that is the elementwise function of a transposed one. The chain goes from the end to the
+/// Transpose.
+struct Lifted {
+  ValueId from = no_id;  // what is transposed
+  std::vector<int64_t> perm;
+  std::vector<NodeId> chain;  // without the Transpose
+};
+
+class Sink {
+ public:
+  explicit Sink(const View& view) : view_(view) {}
+
+  /// Everything on the way must be read by the way alone.
+  std::optional<Lifted> lift(ValueId v) const {
+    Lifted l;
+    while (l.chain.size() <= longest_chain) {
+      const NodeId at = view_.producer(v);
+      if (at == no_id || !view_.read_once(v)) return std::nullopt;
+      const Node& n = view_.node(at);
+      if (View::is(n, "Transpose")) {
+        l.from = n.inputs[0];
+        l.perm = order_of(view_, n);
+        return l.perm.empty() ? std::nullopt : std::optional(l);
+      }
+      const ValueId next = moving_input(n);
+      if (next == no_id) return std::nullopt;
+      l.chain.push_back(at);
+      v = next;
+    }
+    return std::nullopt;
+  }
+
+  /// The same function of what is not transposed, added to the patch.
+  ValueId rebuild(Patch& p, const Lifted& l) const {
+    ValueId v = l.from;
+    for (auto at = l.chain.rbegin(); at != l.chain.rend(); ++at) {
+      const Node& n = view_.node(*at);
+      const ValueId moving = moving_input(n);
+      std::vector<ValueId> inputs = n.inputs;
+      for (ValueId& x : inputs) x = x == moving ? v : x == no_id ? no_id : turned(p, x, l.perm);
+      Attributes a = n.attributes;
+      if (along_axis(n)) {
+        const auto axis = a.get<int64_t>("axis", -1);
+        a.set("axis",
+              l.perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(l.perm.size()) : axis)]);
+      }
+      v = p.add(n.op, std::move(inputs), std::move(a));
+    }
+    return v;
+  }
+
+  /// A constant operand, for what is not transposed any more. Aligned at the back, it gets all axes first.
+  ValueId turned(Patch& p, ValueId v, const std::vector<int64_t>& perm) const {
+    const Tensor& t = *view_.constant(v);
+    if (t.size() == 1 && t.rank() <= perm.size()) return v;
+    std::vector<int64_t> shape(perm.size() - t.rank(), 1), back(perm.size());
+    shape.insert(shape.end(), t.shape().begin(), t.shape().end());
+    for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+    return add_transpose(p, p.add("Reshape", {v, p.add_constant("shape", ints(shape))}), std::move(back));
+  }
+
+  /// A constant that can be turned for a value of this many axes.
+  bool turnable(ValueId v, size_t rank) const {
+    const Tensor* t = view_.constant(v);
+    return t && t->rank() <= rank && t->size() > 0 && (view_.read_once(v) || t->size() <= most_copied);
+  }
+
+ private:
+  /// The input that is transposed, if any, where the others do not mind.
+  ValueId moving_input(const Node& n) const {
+    if (n.outputs.size() != 1 || n.inputs.empty()) return no_id;
+    if ((elementwise(n) && n.inputs.size() == 1) || along_axis(n)) return n.inputs[0];
+    const auto rank = view_.rank(n.outputs[0]);
+    if (!of_two(n) || !rank) return no_id;
+    for (size_t i : {size_t{0}, size_t{1}})
+      if (turnable(n.inputs[1 - i], *rank) && view_.same_type(n.inputs[i], n.outputs[0])) return n.inputs[i];
+    return no_id;
+  }
+
+  const View& view_;
+};
+
+/// Transpose, elementwise operators, Transpose; the anchor is the second one.
+std::optional<Patch> meet(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Sink sink(view);
+  const auto l = sink.lift(n.inputs[0]);
+  const std::vector<int64_t> then = order_of(view, n);
+  if (!l || l->chain.empty() || then.size() != l->perm.size()) return std::nullopt;
+  std::vector<int64_t> perm;
+  for (int64_t axis : then) perm.push_back(l->perm[static_cast<size_t>(axis)]);
+  Patch p("transpositions meet behind " + view.node(l->chain.front()).op);
+  p.replace_uses(n.outputs[0], add_transpose(p, sink.rebuild(p, *l), std::move(perm)));
+  p.remove(id);
+  return p;
+}
+
+/// Operands that are transposed alike; the anchor is what they come together in.
+std::optional<Patch> join(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  if (n.inputs.size() < 2 || n.outputs.size() != 1) return std::nullopt;
+  const Sink sink(view);
+  std::vector<std::optional<Lifted>> operands;
+  const Lifted* first = nullptr;
+  size_t transposed = 0;
+  for (ValueId v : n.inputs) {
+    operands.push_back(sink.lift(v));
+    transposed += operands.back() ? 1 : 0;
+  }
+  for (const auto& l : operands)
+    if (l && !first) first = &*l;
+  if (transposed < 2) return std::nullopt;
+  const size_t rank = first->perm.size();
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] ? operands[i]->perm != first->perm
+                    : n.op == "Concat" || !sink.turnable(n.inputs[i], rank))
+      return std::nullopt;
+  Patch p(n.op + " of values that are transposed alike");
+  std::vector<ValueId> inputs;
+  for (size_t i = 0; i < operands.size(); ++i)
+    inputs.push_back(operands[i] ? sink.rebuild(p, *operands[i]) : sink.turned(p, n.inputs[i], first->perm));
+  Attributes a = n.attributes;
+  if (n.op == "Concat") {
+    const auto axis = a.get<int64_t>("axis", 0);
+    a.set("axis", first->perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)]);
+  }
+  p.replace_uses(n.outputs[0], add_transpose(p, p.add(n.op, std::move(inputs), std::move(a)), first->perm));
+  p.remove(id);
+  return p;
+}
+
+/// A reduction that keeps its axes makes less to transpose; the anchor is the reduction.
+std::optional<Patch> reduce(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* transpose = view.made_by(n.inputs[0], "Transpose");
+  if (!transpose || !view.read_once(n.inputs[0]) || n.inputs.size() < 2) return std::nullopt;
+  const auto axes = view.integers(n.inputs[1]);
+  const std::vector<int64_t> perm = order_of(view, *transpose);
+  if (!axes || axes->empty() || perm.empty()) return std::nullopt;
+  const auto rank = static_cast<int64_t>(perm.size());
+  std::vector<int64_t> from;
+  for (int64_t axis : *axes) from.push_back(perm[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
+  std::ranges::sort(from);
+  std::vector<int64_t> left;  // the axes that are still there, in the order wanted
+  const bool keeps = n.attributes.get<int64_t>("keepdims", 1) != 0;
+  for (int64_t axis : perm)
+    if (keeps)
+      left.push_back(axis);
+    else if (!std::ranges::binary_search(from, axis))
+      left.push_back(axis - (std::ranges::lower_bound(from, axis) - from.begin()));
+  Patch p(n.op + " before the transposition");
+  const ValueId reduced =
+      p.add(n.op, {transpose->inputs[0], p.add_constant("axes", ints(std::move(from)))}, n.attributes);
+  p.replace_uses(n.outputs[0], add_transpose(p, reduced, std::move(left)));
+  p.remove(id);
+  return p;
+}
+
+}  // namespace
+
+void pass_sink_transposes(PassList& all) {
+  const auto level = OptimizationLevel::basic;
+  all.push_back({.name = "sink-transposes",
+                 .says = "brings transpositions together through elementwise operators",
+                 .level = level,
+                 .anchors = {"Transpose"},
+                 .propose = meet});
+  all.push_back({.name = "join-transposes",
+                 .says = "transposes once after an operator, not each of its operands",
+                 .level = level,
+                 .anchors = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Concat"},
+                 .propose = join});
+  all.push_back({.name = "reduce-before-transpose",
+                 .says = "transposes what a reduction leaves",
+                 .level = level,
+                 .anchors = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+                             "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"},
+                 .propose = reduce});
+}
+
+}  // namespace lathe

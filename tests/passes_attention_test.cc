@@ -1,0 +1,294 @@
+// Attention, RotaryEmbedding and GroupNormalization in the spellings of exporters: what is found, and what
+// looks alike and must stay.
+#include <gtest/gtest.h>
+
+#include "support/optimised.h"
+
+namespace lathe {
+namespace {
+
+/// With the recognisers on, which no level switches on.
+BuildOptions looking(std::vector<std::string> more = {}) {
+  BuildOptions o;
+  o.passes = {"+recognise-*"};
+  for (std::string& s : more) o.passes.push_back(std::move(s));
+  return o;
+}
+std::string found(const std::string& text) { return optimised(text, looking()); }
+
+const Node& only(const Graph& g, std::string_view op) {
+  for (NodeId id : g.order())
+    if (g.node(id).op == op) return g.node(id);
+  ADD_FAILURE() << "no " << op << " among " << operators(g);
+  static const Node none;
+  return none;
+}
+
+/// Q, K and V of 2 heads, 3 rows, 4 elements.
+const std::string qkv = "(float[2,2,3,4] q, float[2,2,3,4] k, float[2,2,3,4] v";
+const std::string swap = "t = Transpose<perm=[0,1,3,2]>(k) ";
+
+TEST(Attention, ScaledInEveryPlace) {
+  const std::string head =
+      qkv + ") => (float[2,2,3,4] y) <float c = {0.5}, float d = {2}, float r = {0.7071}>";
+  for (const std::string& scores : std::vector<std::string>{
+           swap + "m = MatMul(q, t) s = Mul(m, c)", swap + "m = MatMul(q, t) s = Div(m, d)",
+           "a = Mul(q, c) " + swap + "s = MatMul(a, t)", "a = Div(q, d) " + swap + "s = MatMul(a, t)",
+           "a = Mul(r, q) " + swap + "b = Mul(t, r) s = MatMul(a, b)",
+           "a = Mul(r, q) e = Mul(k, r) t = Transpose<perm=[0,1,3,2]>(e) s = MatMul(a, t)"}) {
+    const auto g =
+        optimised_graph(head + "{" + scores + " p = Softmax<axis=-1>(s) y = MatMul(p, v) }", looking());
+    EXPECT_EQ(operators(*g), "Attention") << scores;
+    EXPECT_NEAR(only(*g, "Attention").attributes.get<float>("scale", 0), 0.5, 1e-4);
+  }
+  EXPECT_EQ(found(head + "{" + swap + "s = MatMul(q, t) p = Softmax<axis=3>(s) y = MatMul(p, v) }"),
+            "Attention");
+}
+
+TEST(Attention, OffUntilAskedFor) {
+  const std::string text = qkv + ") => (float[2,2,3,4] y) {" + swap +
+                           "s = MatMul(q, t) p = Softmax<axis=-1>(s) y = MatMul(p, v) }";
+  EXPECT_EQ(optimised(text), "Transpose MatMul Softmax MatMul");
+  EXPECT_EQ(optimised(text, OptimizationLevel::basic, {"+recognise-attention"}), "Attention");
+}
+
+TEST(Attention, Masks) {
+  const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
+  EXPECT_EQ(found(qkv + ", float[2,1,1,3] a) => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) w = Add(s, a)" + tail),
+            "Expand Attention");
+  EXPECT_EQ(found(qkv + ", float[2,3,3] a) => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) w = Add(a, s)" + tail),
+            "Attention");
+  EXPECT_EQ(found(qkv + ", float[2,1,1,3] a, float[3,3] b) => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) u = Add(s, a) w = Add(u, b)" + tail),
+            "Add Attention");
+  EXPECT_EQ(found(qkv + ", bool[3,3] a) => (float[2,2,3,4] y) <float low = {-3.4028235e38}> {" + swap +
+                  "s = MatMul(q, t) w = Where(a, s, low)" + tail),
+            "Where Attention");
+  EXPECT_EQ(
+      found(qkv + ", bool[3,3] a, float[2,3,3] b) => (float[2,2,3,4] y) <float low = {-3.4028235e38}> {" +
+            swap + "s = MatMul(q, t) u = Add(s, b) w = Where(a, low, u)" + tail),
+      "Where Attention");
+  // What is hidden by a number that leaves a trace is not hidden.
+  EXPECT_EQ(found(qkv + ", bool[3,3] a) => (float[2,2,3,4] y) <float low = {-3}> {" + swap +
+                  "s = MatMul(q, t) w = Where(a, s, low)" + tail),
+            "Transpose MatMul Where Softmax MatMul");
+  // One column for all keys is, for Attention, a mask that has a single key.
+  EXPECT_EQ(found(qkv + ", float[2,1,3,1] a) => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) w = Add(s, a)" + tail),
+            "Transpose MatMul Add Softmax MatMul");
+}
+
+TEST(Attention, CausalMasksThatAreKnown) {
+  const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
+  for (const std::string& how : std::vector<std::string>{
+           "<float[1,1,3,3] a = {0,-inf,-inf,0,0,-inf,0,0,0}> {" + swap + "s = MatMul(q, t) w = Add(s, a)",
+           "<bool[3,3] a = {1,0,0,1,1,0,1,1,1}, float low = {-3.4028235e38}> {" + swap +
+               "s = MatMul(q, t) w = Where(a, s, low)",
+           "<bool[3,3] a = {0,1,1,0,0,1,0,0,0}, float low = {-3.4028235e38}> {" + swap +
+               "s = MatMul(q, t) w = Where(a, low, s)"}) {
+    const auto g = optimised_graph(qkv + ") => (float[2,2,3,4] y) " + how + tail, looking());
+    EXPECT_EQ(operators(*g), "Attention");
+    EXPECT_EQ(only(*g, "Attention").attributes.get<int64_t>("is_causal", 0), 1);
+    EXPECT_EQ(only(*g, "Attention").inputs.size(), 3u);
+  }
+  const auto g =
+      optimised_graph(qkv + ") => (float[2,2,3,4] y) <float[3,3] a = {0,-1e9,0,0,0,-1e9,0,0,0}> {" + swap +
+                          "s = MatMul(q, t) w = Add(s, a)" + tail,
+                      looking());
+  EXPECT_EQ(only(*g, "Attention").inputs.size(), 4u);
+  // A mask that may be exchanged stays one.
+  BuildOptions refit = looking();
+  refit.refit = true;
+  const auto kept =
+      optimised_graph(qkv + ") => (float[2,2,3,4] y) <float[3,3] a = {0,-inf,-inf,0,0,-inf,0,0,0}> {" + swap +
+                          "s = MatMul(q, t) w = Add(s, a)" + tail,
+                      refit);
+  EXPECT_EQ(only(*kept, "Attention").inputs.size(), 4u);
+}
+
+TEST(Attention, CapsAndTypes) {
+  EXPECT_EQ(found(qkv + ") => (float[2,2,3,4] y) <float c = {2}, float e = {0.5}> {" + swap +
+                  "m = MatMul(q, t) s = Mul(m, e) d = Div(s, c) h = Tanh(d) w = Mul(h, c) p = "
+                  "Softmax<axis=-1>(w) y = "
+                  "MatMul(p, v) }"),
+            "Attention");
+  const std::string half =
+      "(float16[2,2,3,4] q, float16[2,2,3,4] k, float16[2,2,3,4] v) => (float16[2,2,3,4] y)";
+  const auto g =
+      optimised_graph(half + " {" + swap +
+                          "s = MatMul(q, t) w = Cast<to=1>(s) p = Softmax<axis=-1>(w) o = Cast<to=10>(p) y "
+                          "= MatMul(o, v) }",
+                      looking());
+  EXPECT_EQ(operators(*g), "Attention");
+  EXPECT_EQ(only(*g, "Attention").attributes.get<int64_t>("softmax_precision", 0), 1);
+  // 0.1 is not a float.
+  EXPECT_EQ(found("(double[1,2,3,4] q, double[1,2,3,4] k, double[1,2,3,4] v) => (double[1,2,3,4] y) <double "
+                  "c = {0.1}> "
+                  "{" +
+                  swap + "m = MatMul(q, t) s = Mul(m, c) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "Transpose MatMul Mul Softmax MatMul");
+}
+
+TEST(Attention, OfHeadsInTheBatch) {
+  EXPECT_EQ(found("(float[4,3,5] q, float[4,2,5] k, float[4,2,6] v, float[4,3,2] a) => (float[4,3,6] y) "
+                  "<float d = {2}> "
+                  "{ t = Transpose<perm=[0,2,1]>(k) m = MatMul(q, t) s = Div(m, d) w = Add(s, a) p = "
+                  "Softmax<axis=-1>(w) y = MatMul(p, v) }"),
+            "Unsqueeze Attention");
+}
+
+TEST(Attention, WhatOthersReadStays) {
+  EXPECT_EQ(found(qkv + ") => (float[2,2,3,4] y, float[2,2,3,3] p) {" + swap +
+                  "s = MatMul(q, t) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "Transpose MatMul Softmax MatMul");
+  EXPECT_EQ(found(qkv + ") => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) p = Softmax<axis=2>(s) y = MatMul(p, v) }"),
+            "Transpose MatMul Softmax MatMul");
+  // Keys of one batch for all.
+  EXPECT_EQ(found("(float[2,2,3,4] q, float[1,2,3,4] k, float[2,2,3,4] v) => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "Transpose MatMul Softmax MatMul");
+}
+
+TEST(Attention, RowsWithoutAKey) {
+  EXPECT_EQ(
+      found(
+          qkv + ", bool[2,1,3,3] a) => (float[2,2,3,4] y) <float low = {-inf}, float z = {0}> {" + swap +
+          "s = MatMul(q, t) w = Where(a, s, low) x = Softmax<axis=-1>(w) n = IsNaN(x) p = Where(n, z, x) y = "
+          "MatMul(p, v) }"),
+      "Where Attention");
+}
+
+TEST(Attention, GroupsOfHeads) {
+  const std::string head =
+      "(float[2,4,3,4] q, float[2,2,3,4] k, float[2,2,3,4] v) => (float[2,4,3,4] y) <int64[1] two = {2}, "
+      "int64[5] e = "
+      "{2,2,2,3,4}, int64[4] s = {2,4,3,4}, int64[5] r = {1,1,2,1,1}> ";
+  const std::string tail =
+      "t = Transpose<perm=[0,1,3,2]>(kk) m = MatMul(q, t) p = Softmax<axis=-1>(m) y = MatMul(p, vv) }";
+  EXPECT_EQ(
+      found(head +
+            "{ ku = Unsqueeze(k, two) ke = Expand(ku, e) kk = Reshape(ke, s) vu = Unsqueeze(v, two) ve = "
+            "Expand(vu, e) vv = Reshape(ve, s) " +
+            tail),
+      "Attention");
+  EXPECT_EQ(found(head +
+                  "{ ku = Unsqueeze(k, two) ke = Tile(ku, r) kk = Reshape(ke, s) vu = Unsqueeze(v, two) ve = "
+                  "Tile(vu, r) vv = Reshape(ve, s) " +
+                  tail),
+            "Attention");
+  // Heads that are repeated in turn are shared otherwise.
+  EXPECT_EQ(found("(float[2,4,3,4] q, float[2,2,3,4] k, float[2,2,3,4] v) => (float[2,4,3,4] y) { kk = "
+                  "Concat<axis=1>(k, "
+                  "k) vv = Concat<axis=1>(v, v) " +
+                  tail),
+            "Concat Concat Attention");
+}
+
+TEST(Attention, HeadsSideBySide) {
+  const std::string split = "Transpose<perm=[0,2,1,3]>";
+  EXPECT_EQ(
+      found("(float[n,3,8] x) => (float[n,3,8] y) <int64[4] s = {0,0,2,4}, int64[3] j = {0,0,8}, float d = "
+            "{2}> "
+            "{ a = Reshape(x, s) q = " +
+            split +
+            "(a) b = Relu(x) c = Reshape(b, s) kt = "
+            "Transpose<perm=[0,2,3,1]>(c) e = Sigmoid(x) f = Reshape(e, s) v = " +
+            split + "(f) m = MatMul(q, kt) w = Div(m, d) p = Softmax<axis=-1>(w) o = MatMul(p, v) t = " +
+            split + "(o) y = Reshape(t, j) }"),
+      "Relu Sigmoid Attention");
+}
+
+const std::string halves =
+    "<int64[1] z = {0}, int64[1] h = {2}, int64[1] e = {9223372036854775807}, int64[1] ax = {3}, int64[1] "
+    "one = {1}> ";
+const std::string rotate =
+    "a = Slice(x, z, h, ax) b = Slice(x, h, e, ax) n = Neg(b) r = Concat<axis=-1>(n, a) ";
+
+TEST(RotaryEmbedding, ByHalves) {
+  EXPECT_EQ(
+      found("(float[2,3,5,4] x, float[2,5,2] f) => (float[2,3,5,4] y) " + halves + "{" + rotate +
+            "g = Concat<axis=-1>(f, f) i = Cos(g) j = Sin(g) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = "
+            "Mul(x, c) v = Mul(r, s) y = Add(u, v) }"),
+      "Concat Cos Sin Slice Slice RotaryEmbedding");
+  // One row of angles for all batches.
+  EXPECT_EQ(
+      found("(float[m,3,5,4] x, float[1,5,2] f) => (float[m,3,5,4] y) " + halves + "{" + rotate +
+            "g = Concat<axis=-1>(f, f) i = Cos(g) j = Sin(g) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = "
+            "Mul(c, x) v = Mul(s, r) y = Add(v, u) }"),
+      "Concat Cos Sin Slice Slice Shape Concat Expand Expand RotaryEmbedding");
+  // Halves that differ.
+  EXPECT_EQ(
+      found(
+          "(float[2,3,5,4] x, float[2,5,4] g) => (float[2,3,5,4] y) " + halves + "{" + rotate +
+          "i = Cos(g) j = Sin(g) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = Mul(r, s) y = "
+          "Add(u, v) }"),
+      "Slice Slice Neg Concat Cos Sin Unsqueeze Unsqueeze Mul Mul Add");
+}
+
+TEST(RotaryEmbedding, OfTablesAndPositions) {
+  const std::string tables =
+      ", float[3,4] ct = {1,2,1,2,3,4,3,4,5,6,5,6}, float[3,4] st = {7,8,7,8,1,2,1,2,3,3,3,3}> ";
+  EXPECT_EQ(
+      found(
+          "(float[2,3,5,4] x, int64[2,5] p) => (float[2,3,5,4] y) " + halves.substr(0, halves.size() - 2) +
+          tables + "{" + rotate +
+          "i = Gather(ct, p) j = Gather(st, p) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = "
+          "Mul(r, s) y = Add(u, v) }"),
+      "RotaryEmbedding");
+  // Of a part of each head.
+  EXPECT_EQ(
+      found(
+          "(float[2,3,5,6] w, int64[2,5] p) => (float[2,3,5,6] y) " + halves.substr(0, halves.size() - 2) +
+          ", int64[1] four = {4}" + tables + "{ x = Slice(w, z, four, ax) o = Slice(w, four, e, ax) " +
+          rotate +
+          "i = Gather(ct, p) j = Gather(st, p) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = "
+          "Mul(r, s) t = Add(u, v) y = Concat<axis=-1>(t, o) }"),
+      "RotaryEmbedding");
+}
+
+TEST(RotaryEmbedding, ByPairs) {
+  EXPECT_EQ(
+      found(
+          "(float[2,3,5,4] x, float[2,1,5,2] c, float[2,1,5,2] s) => (float[2,3,5,4] y) <int64[5] ps = "
+          "{0,0,0,2,2}, int64[1] four = {4}, int64[4] js = {0,0,0,-1}> "
+          "{ q = Reshape(x, ps) a1, b1 = Split<axis=4, num_outputs=2>(q) a = Squeeze(a1, four) b = "
+          "Squeeze(b1, "
+          "four) ac = Mul(a, c) bs = Mul(b, s) d = Sub(ac, bs) as = Mul(a, s) bc = Mul(b, c) e = Add(as, bc) "
+          "du = Unsqueeze(d, four) eu = Unsqueeze(e, four) j = Concat<axis=4>(du, eu) y = Reshape(j, js) }"),
+      "Squeeze Squeeze RotaryEmbedding");
+}
+
+TEST(GroupNormalization, InItsSpellings) {
+  const std::string head =
+      "(float[2,4,2,3] x) => (float[2,4,2,3] y) <int64[3] g = {0,2,-1}, int64[4] back = {2,4,2,3}, float[2] "
+      "one = {1,1}, "
+      "float[2] zero = {0,0}, float[4,1,1] w = {1,2,3,4}, float[1,4,1,1] b = {4,3,2,1}, int64[1] ax = {-1}, "
+      "float e = "
+      "{0.00001}> ";
+  EXPECT_EQ(
+      found(head +
+            "{ r = Reshape(x, g) i = InstanceNormalization(r, one, zero) o = Reshape(i, back) m = Mul(o, w) "
+            "y = Add(m, b) }"),
+      "GroupNormalization");
+  EXPECT_EQ(
+      found(head +
+            "{ r = Reshape(x, g) m = ReduceMean(r, ax) d = Sub(r, m) q = Mul(d, d) v = ReduceMean(q, ax) s "
+            "= Add(v, e) t = Sqrt(s) n = Div(d, t) o = Reshape(n, back) u = Mul(w, o) y = Add(b, u) }"),
+      "GroupNormalization");
+  EXPECT_EQ(
+      optimised(head + "{ r = Reshape(x, g) i = InstanceNormalization(r, one, zero) o = Reshape(i, back) m = "
+                       "Mul(o, w) y = Add(m, b) }"),
+      "Reshape InstanceNormalization Reshape Mul Add");
+  // Groups that are scaled on their own.
+  EXPECT_EQ(
+      found(head +
+            "{ r = Reshape(x, g) i = InstanceNormalization(r, one, one) o = Reshape(i, back) m = Mul(o, w) "
+            "y = Add(m, b) }"),
+      "Reshape InstanceNormalization Reshape Mul Add");
+}
+
+}  // namespace
+}  // namespace lathe

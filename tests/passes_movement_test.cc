@@ -1,0 +1,151 @@
+// Passes over what only moves elements: slices, shapes, transpositions.
+#include <gtest/gtest.h>
+
+#include "support/optimised.h"
+
+namespace lathe {
+namespace {
+
+TEST(Movements, SlicesOfSlices) {
+  const std::string head =
+      "(float[8,6] x) => (float[m,n] y) <int64[1] one = {1}, int64[1] two = {2}, int64[1] six = {6}, "
+      "int64[1] zero = {0}, "
+      "int64[1] back = {-1}, int64[1] far = {-9}> ";
+  EXPECT_EQ(optimised(head + "{ a = Slice(x, one, six, zero) y = Slice(a, one, two, one) }"), "Slice");
+  EXPECT_EQ(optimised(head + "{ a = Slice(x, one, six, zero, two) y = Slice(a, one, six, zero) }"), "Slice");
+  EXPECT_EQ(
+      optimised(
+          head +
+          "{ a = Slice(x, one, six, zero) b = Slice(a, zero, back, zero) y = Slice(b, one, six, one) }"),
+      "Slice");
+  // Backwards twice along one axis.
+  EXPECT_EQ(optimised(head + "{ a = Slice(x, back, far, zero, back) y = Slice(a, one, six, zero) }"),
+            "Slice Slice");
+}
+
+TEST(Movements, PartsOfConcat) {
+  const std::string head =
+      "(float[2,3] x, float[4,3] z) => (float[m,n] y) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two "
+      "= {2}, int64[1] "
+      "three = {3}, int64[1] six = {6}> ";
+  EXPECT_EQ(optimised(head + "{ c = Concat<axis=0>(x, z) s = Slice(c, two, six, zero) y = Relu(s) }"),
+            "Relu");
+  EXPECT_EQ(optimised(head + "{ c = Concat<axis=0>(x, z) s = Slice(c, three, six, zero) y = Relu(s) }"),
+            "Slice Relu");
+  EXPECT_EQ(optimised(head + "{ c = Concat<axis=0>(x, z) s = Slice(c, one, three, zero) y = Relu(s) }"),
+            "Concat Slice Relu");
+  EXPECT_EQ(optimised(head + "{ c = Concat<axis=0>(x, z) s = Slice(c, two, six, one) y = Relu(s) }"),
+            "Concat Slice Relu");
+  EXPECT_EQ(optimised("(float[2,3] x, float[4,3] z) => (float[4,3] y) <int64[2] s = {2,4}> { c = "
+                      "Concat<axis=0>(x, z) a, b "
+                      "= Split<axis=0>(c, s) d = ReduceSum(a) y = Add(b, d) }"),
+            "ReduceSum Add");
+}
+
+TEST(Movements, PartsPutTogether) {
+  const std::string head =
+      "(float[6,3] x) => (float[m,n] y) <int64[1] zero = {0}, int64[1] two = {2}, int64[1] four = {4}, "
+      "int64[1] six = {6}> ";
+  EXPECT_EQ(
+      optimised(head +
+                "{ a = Slice(x, zero, two, zero) b = Slice(x, two, six, zero) c = Concat<axis=0>(a, b) y = "
+                "Relu(c) }"),
+      "Relu");
+  EXPECT_EQ(
+      optimised(head +
+                "{ a = Slice(x, zero, two, zero) b = Slice(x, two, four, zero) y = Concat<axis=0>(a, b) }"),
+      "Slice");
+  EXPECT_EQ(
+      optimised(head +
+                "{ a = Slice(x, two, six, zero) b = Slice(x, zero, two, zero) y = Concat<axis=0>(a, b) }"),
+      "Slice Slice Concat");
+  EXPECT_EQ(
+      optimised(head + "{ a, b = Split<axis=0, num_outputs=2>(x) c = Concat<axis=0>(a, b) y = Relu(c) }"),
+      "Relu");
+  EXPECT_EQ(optimised(head + "{ a, b = Split<axis=0, num_outputs=2>(x) y = Concat<axis=0>(b, a) }"),
+            "Split Concat");
+}
+
+TEST(Movements, ShapesThatFollow) {
+  EXPECT_EQ(
+      optimised("(float[n,6] x) => (float[n,2,3] y) <int64[1] zero = {0}, int64[1] two = {2}, int64[1] three "
+                "= {3}> "
+                "{ s = Shape(x) b = Gather(s, zero) t = Concat<axis=0>(b, two, three) y = Reshape(x, t) }"),
+      "Reshape");
+  EXPECT_EQ(
+      optimised("(float[n,m,6] x) => (float[n,m,2,3] y) <int64[2] nm = {0,1}, int64[1] two = {2}, int64[1] "
+                "three = {3}> "
+                "{ s = Shape(x) b = Gather(s, nm) t = Concat<axis=0>(b, two, three) y = Reshape(x, t) }"),
+      "Reshape");
+  // With an empty n, what m is would not follow.
+  EXPECT_EQ(optimised("(float[n,4,m] x) => (float[n,m,4] y) <int64[2] nm = {0,2}, int64[1] four = {4}> "
+                      "{ s = Shape(x) b = Gather(s, nm) t = Concat<axis=0>(b, four) y = Reshape(x, t) }"),
+            "Shape Gather Concat Reshape");
+  EXPECT_EQ(optimised("(float[n,6] x) => (float[n,6] y) <int64[1] one = {1}> { a = Unsqueeze(x, one) b = "
+                      "Squeeze(a, one) y = "
+                      "Relu(b) }"),
+            "Relu");
+  EXPECT_EQ(optimised("(float[n,6] x) => (float[n,6] y) <int64[3] s = {0,2,3}, int64[2] t = {-1,6}> { a = "
+                      "Reshape(x, s) b = "
+                      "Reshape(a, t) y = Relu(b) }"),
+            "Relu");
+}
+
+TEST(Movements, TransposesOfSizeOne) {
+  EXPECT_EQ(optimised("(float[n,1,4] x) => (float[n,4,1] y) { y = Transpose<perm=[0,2,1]>(x) }"), "Reshape");
+  EXPECT_EQ(optimised("(float[n,2,4] x) => (float[n,4,2] y) { y = Transpose<perm=[0,2,1]>(x) }"),
+            "Transpose");
+}
+
+TEST(Movements, BroadcastWithoutExpand) {
+  EXPECT_EQ(optimised("(float[2,3] x, float[3] z) => (float[2,3] y) <int64[2] s = {2,3}> { e = Expand(z, s) "
+                      "y = Mul(x, e) }"),
+            "Mul");
+  EXPECT_EQ(optimised("(float[1,3] x, float[3] z) => (float[2,3] y) <int64[2] s = {2,3}> { e = Expand(z, s) "
+                      "y = Mul(x, e) }"),
+            "Expand Mul");
+}
+
+TEST(Movements, TransposesMeet) {
+  const std::string there = "Transpose<perm=[0,2,3,1]>", back = "Transpose<perm=[0,3,1,2]>";
+  const std::string head =
+      "(float[1,2,3,4] x, float[1,2,3,4] z) => (float[i,j,k,l] y) <float[2] b = {1,2}, float two = {2}> ";
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = Add(a, b) d = Relu(c) e = Mul(two, d) y = " + back +
+                      "(e) }"),
+            "Add Relu Mul");
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = Softmax<axis=-1>(a) y = " + back + "(c) }"),
+            "Softmax");
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = Exp(a) y = " + there + "(c) }"), "Exp Transpose");
+  // Without another one it stays where it is, as it does where others want it.
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) y = Exp(a) }"), "Transpose Exp");
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = Exp(a) d = " + back +
+                      "(c) e = Sum(a, c) f = ReduceSum(e) y = Add(d, "
+                      "f) }"),
+            "Transpose Exp Transpose Sum ReduceSum Add");
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = " + there + "(z) d = Exp(c) y = Sub(a, d) }"),
+            "Exp Sub Transpose");
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = " + there + "(z) y = Concat<axis=-1>(a, c) }"),
+            "Concat Transpose");
+  EXPECT_EQ(optimised("(float[1,3,3,3] x, float[1,3,3,3] z) => (float[2,3,3,3] y) { a = " + there +
+                      "(x) c = " + back + "(z) y = Concat<axis=0>(a, c) }"),
+            "Transpose Transpose Concat");
+}
+
+TEST(Movements, ReductionsBeforeTranspose) {
+  EXPECT_EQ(optimised("(float[2,3,4,5] x) => (float[i,j,k,l] y) <int64[1] ax = {1}> { a = "
+                      "Transpose<perm=[3,0,2,1]>(x) y = "
+                      "ReduceMean(a, ax) }"),
+            "ReduceMean Transpose");
+  EXPECT_EQ(optimised("(float[2,3,4,5] x) => (float[i,j] y) <int64[2] ax = {-1,0}> { a = "
+                      "Transpose<perm=[3,0,2,1]>(x) y = "
+                      "ReduceSum<keepdims=0>(a, ax) }"),
+            "ReduceSum");
+  EXPECT_EQ(
+      optimised(
+          "(float[2,3,4,5] x) => (float[i,j] y) <int64[2] ax = {1,2}> { a = Transpose<perm=[3,0,2,1]>(x) y = "
+          "ReduceMax<keepdims=0>(a, ax) }"),
+      "ReduceMax Transpose");
+}
+
+}  // namespace
+}  // namespace lathe

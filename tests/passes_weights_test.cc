@@ -1,0 +1,133 @@
+// Passes over constants and quantised tensors, and weights that may be exchanged later.
+#include <gtest/gtest.h>
+
+#include "support/optimised.h"
+
+namespace lathe {
+namespace {
+
+TEST(Constants, EqualOnesAreOne) {
+  const std::string text =
+      "(float[2] x) => (float[2] y) <float[2] a = {3,4}, float[2] b = {3,4}, float[1,2] c = {3,4}> { p = "
+      "Mul(x, a) q = "
+      "Mul(x, b) r = Sub(p, q) y = Add(r, a) }";
+  EXPECT_EQ(optimised(text), "Mul Sub Add");
+  EXPECT_EQ(optimised(text, OptimizationLevel::all, {"-share-constants"}), "Mul Mul Sub Add");
+}
+
+TEST(Constants, IntoTheProduct) {
+  const std::string head =
+      "(float[2,2] x, float[2,3,2] z) => (float[i,j] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] s = "
+      "{1,2,0.5}, float[3] b = "
+      "{0,1,-1}, float[3] m = {0.5,0.25,1}, float[3] v = {1,4,0.25}, float[1] k = {2}, float[2,1] rows = "
+      "{1,2}> ";
+  EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) y = Mul(p, s) }"), "MatMul");
+  EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) q = Add(p, b) y = Div(q, k) }"), "Gemm");
+  EXPECT_EQ(optimised(head + "{ p = Gemm(x, w, b) y = Mul(s, p) }"), "Gemm");
+  EXPECT_EQ(optimised(head + "{ p = Gemm(x, w) q = Mul(s, p) y = Add(q, b) }"), "Gemm");
+  EXPECT_EQ(optimised(head + "{ p = Gemm(x, w, b) y = BatchNormalization(p, s, b, m, v) }"), "Gemm");
+  EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) y = BatchNormalization(p, s, b, m, v) }"), "Gemm");
+  // Along the rows, of weights that others read, and by what divides.
+  EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) y = Mul(p, rows) }"), "MatMul Mul");
+  EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) q = Mul(p, s) a = Relu(x) r = MatMul(a, w) y = Add(q, r) }"),
+            "MatMul Mul Relu MatMul Add");
+  EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) y = Div(s, p) }"), "MatMul Div");
+  EXPECT_EQ(optimised("(float[2,3,2] z) => (float[2,3,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[1,3] s = "
+                      "{1,2,0.5}, float[3] b "
+                      "= {0,1,-1}> { p = MatMul(z, w) q = Add(b, p) y = Mul(q, s) }"),
+            "MatMul Add");
+}
+
+TEST(Constants, SmallIdentities) {
+  EXPECT_EQ(optimised("(float[3] x, float[3] z) => (float[3] y) <float one = {1}> { a = Add(z, z) r = "
+                      "Div(one, a) y = Mul(r, x) "
+                      "}"),
+            "Add Div");
+  EXPECT_EQ(
+      optimised("(float[3] x, float[3] z, bool[3] c) => (float[3] y) { n = Not(c) y = Where(n, x, z) }"),
+      "Where");
+  EXPECT_EQ(optimised("(float[3] x, bool[3] c) => (float[3] y) { n = Not(c) m = Not(n) y = Where(m, x, x) }"),
+            "Where");
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) <float low = {-1}, float high = {0.5}> { r = Relu(x) y = "
+                      "Clip(r, low, "
+                      "high) }"),
+            "Clip");
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) <float low = {0.25}> { r = Relu(x) y = Clip(r, low) }"),
+            "Clip");
+}
+
+const std::string grid =
+    "float s = {0.25}, float t = {0.25}, float u = {0.5}, uint8 z = {3}, uint8 n = {0}, int64[4] shape = "
+    "{1,3,2,2}> ";
+
+TEST(Quantized, IntegersMove) {
+  const std::string head = "(uint8[1,2,2,3] x) => (float[i,j,k,l] y) <" + grid;
+  EXPECT_EQ(optimised(head + "{ d = DequantizeLinear(x, s, z) m = Transpose<perm=[0,3,1,2]>(d) q = "
+                             "QuantizeLinear(m, t, z) y = DequantizeLinear(q, u, z) }"),
+            "Transpose DequantizeLinear");
+  EXPECT_EQ(optimised(head + "{ d = DequantizeLinear(x, s) m = Reshape(d, shape) q = QuantizeLinear(m, s, n) "
+                             "y = DequantizeLinear(q, u, z) }"),
+            "Reshape DequantizeLinear");
+  // Another grid.
+  EXPECT_EQ(optimised(head + "{ d = DequantizeLinear(x, s, z) m = Reshape(d, shape) q = QuantizeLinear(m, u, "
+                             "z) y = DequantizeLinear(q, u, z) }"),
+            "Reshape DequantizeLinear QuantizeLinear DequantizeLinear");
+  EXPECT_EQ(optimised("(float[1,2,2,3] x) => (uint8[1,3,2,2] y) <" + grid +
+                      "{ m = Reshape(x, shape) y = QuantizeLinear(m, s, z) }"),
+            "QuantizeLinear Reshape");
+  EXPECT_EQ(optimised("(uint8[2,3] a, uint8[4,3] b) => (float[6,3] y) <" + grid +
+                      "{ c = DequantizeLinear(a, s, z) d = DequantizeLinear(b, t, z) e = Concat<axis=0>(c, "
+                      "d) y = Relu(e) }"),
+            "Concat DequantizeLinear Relu");
+  EXPECT_EQ(optimised("(uint8[2,3] a, uint8[4,3] b) => (float[6,3] y) <" + grid +
+                      "{ c = DequantizeLinear(a, s, z) d = DequantizeLinear(b, u, z) e = Concat<axis=0>(c, "
+                      "d) y = Relu(e) }"),
+            "DequantizeLinear DequantizeLinear Concat Relu");
+}
+
+TEST(Quantized, ThereAndBack) {
+  EXPECT_EQ(
+      optimised("(float[2,3] x) => (float[2,3] y) <" + grid +
+                "{ q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) r = QuantizeLinear(d, t, z) e = "
+                "DequantizeLinear(r, s, z) y = Neg(e) }"),
+      "QuantizeLinear DequantizeLinear Neg");
+  // The first quantisation is kept: it rounds.
+  EXPECT_EQ(optimised("(float[2,3] x) => (float[2,3] y) <" + grid +
+                      "{ q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) }"),
+            "QuantizeLinear DequantizeLinear");
+  EXPECT_EQ(
+      optimised("(float[2,3] x) => (uint8[2,3] y) <" + grid + "{ r = Relu(x) y = QuantizeLinear(r, s, n) }"),
+      "QuantizeLinear");
+  EXPECT_EQ(
+      optimised("(float[2,3] x) => (uint8[2,3] y) <" + grid + "{ r = Relu(x) y = QuantizeLinear(r, s, z) }"),
+      "Relu QuantizeLinear");
+}
+
+TEST(Refit, NothingFollowsFromWeights) {
+  BuildOptions refit;
+  refit.refit = true;
+  const std::string one =
+      "(float[3] x) => (float[3] y) <float o = {1}, float[3] a = {1,2,3}, float[3] b = {1,2,3}> ";
+  EXPECT_EQ(optimised(one + "{ m = Mul(x, o) y = Relu(m) }"), "Relu");
+  EXPECT_EQ(optimised(one + "{ m = Mul(x, o) y = Relu(m) }", refit), "Mul Relu");
+  // What is folded from them is as open.
+  EXPECT_EQ(optimised(one + "{ r = Sqrt(o) m = Mul(x, r) y = Relu(m) }"), "Relu");
+  EXPECT_EQ(optimised(one + "{ r = Sqrt(o) m = Mul(x, r) y = Relu(m) }", refit), "Mul Relu");
+  EXPECT_EQ(optimised(one + "{ p = Mul(x, a) q = Mul(x, b) y = Sub(p, q) }", refit), "Mul Mul Sub");
+  // Shapes are read: types follow from them anyway.
+  EXPECT_EQ(
+      optimised(
+          "(float[2,3] x) => (float[2,3] y) <int64[2] s = {3,2}, int64[2] t = {2,3}> { a = Reshape(x, s) b = "
+          "Reshape(a, t) y = Relu(b) }",
+          refit),
+      "Relu");
+  // Folding into weights only asks for their shapes, and is done again with others.
+  EXPECT_EQ(optimised("(float[1,2,3,3] x) => (float[1,1,3,3] y) <float[1,2,1,1] w = {1,2}, float[1] k = {2}> "
+                      "{ c = Conv(x, w) y "
+                      "= Mul(c, k) }",
+                      refit),
+            "Conv");
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,60 @@
+"""What the optimiser makes of models by other people saves as standard ONNX: ONNX Runtime runs it and gives the recorded answers."""
+
+import json
+import subprocess
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+
+from support import SHARED, Tolerance, built_tool, shared, standard
+
+MODELS = SHARED / "models"
+FOLDERS = [
+    f.parent
+    for f in sorted(f for pattern in ("*/meta.json", "micro/*/meta.json") for f in MODELS.glob(pattern))
+    if standard(json.loads(f.read_text()))
+]
+RECOGNISERS = ("--passes=+recognise-*",)
+WAYS = {"basic": ("--level=basic",), "extended": ("--level=extended",), "all": ("--level=all",), "recognised": RECOGNISERS}
+
+
+def test_models_are_there():
+    shared("models")
+    built_tool("lathe", "cli")
+    assert len(FOLDERS) > 700
+
+
+def session_of(path):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def is_close(got, want, tolerance):
+    rtol, atol = tolerance.of(want.dtype)
+    if not rtol and not atol:
+        return np.array_equal(got, want)
+    return got.shape == want.shape and np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
+def test_optimised_graph_gives_the_recorded_answers(folder, way, tmp_path):
+    meta = json.loads((folder / "meta.json").read_text())
+    saved = tmp_path / "saved.onnx"
+    command = [built_tool("lathe", "cli"), "convert", folder / "model.onnx", "-o", saved, "--optimize", *WAYS[way]]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr[-500:]
+    session = session_of(saved)
+    wanted = {i.name for i in session.get_inputs()}
+    names = [o.name for o in session.get_outputs()]
+    for case in meta["cases"]:
+        if not all(f.endswith(".npy") for f in {**case["inputs"], **case["outputs"]}.values()):
+            continue
+        feeds = {k: np.load(folder / f, allow_pickle=True) for k, f in case["inputs"].items() if k in wanted}
+        got = dict(zip(names, session.run(None, feeds)))
+        for name, file in case["outputs"].items():
+            want = np.load(folder / file, allow_pickle=True)
+            assert is_close(got[name], want, Tolerance(meta, folder.name, name)), f"case {case['id']}: output {name} differs"

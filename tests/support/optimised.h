@@ -1,0 +1,87 @@
+// What becomes of a graph in ONNX text when it is optimised, and that it still computes the same.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "build/optimise.h"
+#include "eval/eval.h"
+#include "kernel/kernel.h"
+#include "lathe/engine.h"
+#include "lathe/tools.h"
+#include "onnx/importer.h"
+#include "passes/driver.h"
+#include "tensor/element.h"
+
+namespace lathe {
+
+inline onnx::Model model_of(std::string_view text) {
+  onnx::Model m;
+  m.proto =
+      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 24]> g " + std::string(text));
+  return m;
+}
+
+/// Numbers of all signs for floats; 0, 1, 2, 0, … for integers, which may be indices.
+inline Tensor sample(DataType type, const Shape& shape) {
+  Tensor t(type, shape);
+  for (int64_t i = 0; i < t.size(); ++i)
+    store_double(t, i,
+                 is_integer(type) ? static_cast<double>(i % 3) : 0.25 * static_cast<double>(i % 13) - 1);
+  return t;
+}
+
+inline void expect_near(const Tensor& want, const Tensor& got, std::string_view text) {
+  ASSERT_EQ(want.shape(), got.shape());
+  const double allowed = want.type() == DataType::float16 ? 2e-3 : 1e-5;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    const double w = load_double(want, i);
+    EXPECT_NEAR(w, load_double(got, i), allowed * (1 + std::abs(w))) << text;
+  }
+}
+
+/// The graph that the optimiser makes of the text. Symbolic sizes are 3 for the comparison.
+inline std::unique_ptr<Graph> optimised_graph(std::string_view text, const BuildOptions& options = {}) {
+  const onnx::Model m = model_of(text);
+  const SchemaCatalog& schemas = SchemaCatalog::standard();
+  const auto before = import_model(m, schemas, {});
+  auto after = import_model(m, schemas, {});
+  optimise(*after, schemas, KernelCatalog::standard(), options);
+  after->check();
+
+  std::vector<Value> inputs;
+  for (ValueId v : before->inputs()) {
+    Shape shape;
+    for (const Dim& d : *before->value(v).type.shape) shape.push_back(d.is_constant() ? d.constant() : 3);
+    inputs.push_back(sample(before->value(v).type.elem, shape));
+  }
+  const std::vector<Value> want = evaluate(*before, inputs), got = evaluate(*after, inputs);
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(before->value(before->outputs()[i]).name, after->value(after->outputs()[i]).name);
+    expect_near(want[i].tensor(), got[i].tensor(), text);
+  }
+  return after;
+}
+
+inline std::string operators(const Graph& g) {
+  std::string ops;
+  for (NodeId id : g.order()) ops += (ops.empty() ? "" : " ") + g.node(id).op;
+  return ops;
+}
+
+/// Its operators, in order.
+inline std::string optimised(std::string_view text, const BuildOptions& options) {
+  return operators(*optimised_graph(text, options));
+}
+inline std::string optimised(std::string_view text, OptimizationLevel level = OptimizationLevel::all,
+                             std::vector<std::string> switches = {}) {
+  BuildOptions options;
+  options.level = level;
+  options.passes = std::move(switches);
+  return optimised(text, options);
+}
+
+}  // namespace lathe
