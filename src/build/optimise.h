@@ -2,6 +2,7 @@
 #pragma once
 
 #include "build/fold.h"
+#include "build/search.h"
 #include "passes/driver.h"
 
 namespace lathe {
@@ -15,6 +16,6 @@ struct Optimised {
 /// switches that fit no pass, cancelled and deadline, and Code::internal naming pass and node where a pass
 /// breaks what it touches.
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
-                   const BuildOptions& options);
+                   const BuildOptions& options, const Search& search = {});
 
 }  // namespace lathe
