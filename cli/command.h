@@ -33,6 +33,7 @@ bool blames_command_line(Code code);
 void add_check(CLI::App& app, Command& command);
 void add_inspect(CLI::App& app, Command& command);
 void add_run(CLI::App& app, Command& command);
+void add_verify(CLI::App& app, Command& command);
 void add_bench(CLI::App& app, Command& command);
 void add_build(CLI::App& app, Command& command);
 void add_convert(CLI::App& app, Command& command);

@@ -18,6 +18,7 @@ const IoInfo& input_named(const Engine& engine, const std::string& name) {
 }  // namespace
 
 NamedValues InputOptions::from_files(const Engine& engine) const {
+  if (!dir.empty() && !std::filesystem::is_directory(dir)) refuse_argument("a directory", dir.string());
   NamedValues values;
   if (!dir.empty())
     for (size_t i = 0; i < engine.inputs().size(); ++i) {
@@ -54,14 +55,13 @@ NamedValues InputOptions::made_up(const Engine& engine, std::vector<std::string>
 }
 
 NamedValues InputOptions::values(const Engine& engine, std::vector<std::string>& assumed) const {
-  if (!dir.empty() && !std::filesystem::is_directory(dir)) refuse_argument("a directory", dir.string());
-  return dir.empty() && inputs.empty() ? made_up(engine, assumed) : from_files(engine);
+  return names_files() ? from_files(engine) : made_up(engine, assumed);
 }
 
 void InputOptions::add_to(CLI::App* sub) {
   sub->add_option("--input", inputs, "An input from a .npy, .json or .pb file (may be repeated)")
       ->type_name("NAME=FILE");
-  sub->add_option("--inputs", dir, "A directory with a file for each input: NAME.npy, or input_0.pb");
+  sub->add_option("--inputs", dir, "A directory with a file for each input: NAME.npy, or input_0.npy or .pb");
   sub->add_option("--case", case_name, "Files in such directories are named CASE_NAME.npy");
   shape.add_to(sub);
   sub->add_option("--seed", seed, "Seed of made-up inputs")->capture_default_str();

@@ -16,9 +16,11 @@ struct InputOptions {
   /// A value for every input that needs one: from files where any are named, else random. `assumed` lists the
   /// symbols that were taken as 1.
   NamedValues values(const Engine& engine, std::vector<std::string>& assumed) const;
+  bool names_files() const { return !dir.empty() || !inputs.empty(); }
+  /// Those that files are named for; refuses inputs that lack one.
+  NamedValues from_files(const Engine& engine) const;
 
  private:
-  NamedValues from_files(const Engine& engine) const;
   NamedValues made_up(const Engine& engine, std::vector<std::string>& assumed) const;
 };
 

@@ -178,7 +178,7 @@ void add_run(CLI::App& app, Command& command) {
   o->model.add_to(sub, true);
   o->input.add_to(sub);
   sub->add_option("--expect", o->expect_dir,
-                  "A directory with the outputs to compare with: NAME.npy, or output_0.pb")
+                  "A directory with the outputs to compare with: NAME.npy, or output_0.pb, expected_0.npy")
       ->type_name("DIR");
   sub->add_option("--atol", o->atol, "Absolute tolerance of the comparison")->capture_default_str();
   sub->add_option("--rtol", o->rtol, "Relative tolerance of the comparison")->capture_default_str();

@@ -33,8 +33,13 @@ std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir
     for (const char* ending : {".npy", ".json", ".pb"})
       if (const auto path = dir / (before + name + ending); std::filesystem::is_regular_file(path))
         return path;
-  const auto numbered = dir / (std::string(role) + "_" + std::to_string(index) + ".pb");
-  if (std::filesystem::is_regular_file(numbered)) return numbered;
+  std::vector<std::string> roles{role};
+  if (roles[0] == "output") roles.push_back("expected");
+  for (const std::string& r : roles)
+    for (const char* ending : {".pb", ".npy", ".json"})
+      if (const auto path = dir / (r + "_" + std::to_string(index) + ending);
+          std::filesystem::is_regular_file(path))
+        return path;
   return std::nullopt;
 }
 

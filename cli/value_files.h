@@ -12,7 +12,8 @@ namespace lathe::cli {
 
 /// The file in `dir` for a value: NAME.npy, NAME.json or NAME.pb, with PREFIX_ before it where one is asked
 /// for; characters of a name that files do not have are written as _. Else ROLE_INDEX.pb (input_0.pb), as
-/// ONNX's own test data have it. Nothing where none exists.
+/// ONNX's own test data have it, or the same as .npy or .json; outputs may be called expected_INDEX too.
+/// Nothing where none exists.
 std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir, const std::string& prefix,
                                                 const IoInfo& io, const char* role, size_t index);
 

@@ -26,7 +26,8 @@ ALLOWED = {
     "eval": MEANING | EXECUTION,
     "passes": MEANING | EXECUTION | {"eval", "ops.header"},
     "build": MEANING | EXECUTION | {"eval", "passes", "plan", "runtime"},
-    "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "ops.header"},
+    "verify": MEANING | EXECUTION | {"onnx", "eval", "passes", "build", "plan", "runtime"},
+    "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "verify", "ops.header"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -73,6 +75,74 @@ struct PassInfo {
   bool by_default = true;  // false: only runs where "+name" asks for it
 };
 LATHE_API std::vector<PassInfo> passes();
+
+/// What `verify` compares, and for how long.
+struct VerifyOptions {
+  /// How engines are built: backend, threads, isa, passes, plugins, shapes fixed at build, ….  Not looked at:
+  /// taps and level, for which `levels` stands. `progress` hears what is compared; `control` cancels, and
+  /// where it is given, `seconds` is looked at between runs only.
+  BuildOptions build;
+  std::vector<OptimizationLevel> levels{std::begin(optimization_levels), std::end(optimization_levels)};
+  /// Sizes of symbols, and shapes of inputs. Symbols that both leave free are tried at 1, 2, 3 and 17.
+  std::map<std::string, int64_t> sizes = {};
+  NamedShapes shapes = {};
+  /// Inputs to compare with as they are; made-up inputs take their shapes too, and from them what integers
+  /// and strings may be.
+  std::vector<NamedValues> recorded = {};
+  uint64_t seed = 0;    // of made-up inputs
+  double seconds = 60;  // after which no further comparison begins
+};
+
+/// What `verify` found.
+struct VerifyReport {
+  /// One comparison with the reference.
+  struct Trial {
+    std::string shapes;  // "batch=2", "as declared", "recorded"
+    std::string values;  // "ordinary", "zeros", …, "recorded"
+    OptimizationLevel level = OptimizationLevel::none;
+    /// The largest difference of an output element: of floats in parts of the largest element of its tensor,
+    /// of others as it is.
+    double difference = 0;
+    /// Beyond the contract, but every step is right on its own inputs: the model amplifies rounding, or draws
+    /// random numbers.
+    bool amplified = false;
+  };
+  /// The first step or pass that is wrong, with the smallest model that shows it.
+  struct Fault {
+    enum class Kind : uint8_t {
+      pass,    // a patch of a pass changes what is computed
+      kernel,  // a kernel differs from the reference on the same inputs
+      fusion,  // elementwise operators done in one step with others
+      memory   // steps are right when values are kept: they overwrite each other
+    };
+    Kind kind = Kind::kernel;
+    Diagnostic diagnostic;                                // Code::internal
+    std::string shapes, values;                           // as in Trial
+    OptimizationLevel level = OptimizationLevel::none;    // that it needs
+    std::string pass, reason, kernel;                     // what is guilty, where it is one of these
+    std::vector<std::string> nodes;                       // those at fault, or that the patch is about
+    onnx::Model reproduction;                             // standard operators; as small as still fails
+    bool confirmed = false;                               // the reproduction, built anew, does fail
+    std::vector<std::pair<std::string, Value>> inputs;    // of the reproduction, in order
+    std::vector<std::pair<std::string, Value>> expected;  // what the reference makes of them
+    double atol = 0, rtol = 0;                            // tolerances with which a comparison shows it
+  };
+  std::vector<Trial> trials;
+  std::vector<std::string> untried;  // "batch=17: " and why
+  std::optional<Fault> fault;        // nothing: all agree
+};
+
+/// Compares every level of optimisation, and every kernel and fused step in it, with the reference backend,
+/// on several shapes and kinds of values; stops at the first difference beyond the contract (docs/verify.md)
+/// that some pass or step is guilty of. Throws what building throws, what the reference says of recorded
+/// inputs, and bad_argument or deadline where nothing could be compared. Thread-safe.
+LATHE_API VerifyReport verify(const onnx::Model& model, const VerifyOptions& options = {});
+
+/// Writes reproduce.onnx, input_0.npy … and expected_0.npy … into the directory (which is made), for
+/// `lathe run reproduce.onnx --inputs DIR --expect DIR`. Values that .npy cannot hold are written as .pb or
+/// .json. Throws file_write_failed.
+LATHE_API void save_reproduction(const VerifyReport::Fault& fault, const std::filesystem::path& directory);
+LATHE_API std::string_view name_of(VerifyReport::Fault::Kind kind);
 
 /// One operator of the registry.
 struct OperatorInfo {

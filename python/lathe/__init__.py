@@ -13,6 +13,7 @@ from lathe import _lathe, onnx
 from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
 from lathe._errors import Error
 from lathe._lathe import Map, SparseTensor, Tensor
+from lathe._verify import verify
 
 __version__: str = _lathe.version()
 
@@ -42,4 +43,5 @@ __all__ = [
     "onnx",
     "operators",
     "system_info",
+    "verify",
 ]

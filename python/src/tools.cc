@@ -1,8 +1,11 @@
 // What is asked about models without running them, the registry, and facts about this machine.
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <algorithm>
 
 #include "module.h"
 
@@ -106,9 +109,63 @@ std::string graph_text(const onnx::Model& model, const std::string& form, const 
   throw Error(Code::bad_argument, "python", "form = 'text', 'json' or 'dot'", "'" + form + "'");
 }
 
+nb::dict fault_to_python(const VerifyReport::Fault& f) {
+  nb::dict d;
+  d["kind"] = std::string(name_of(f.kind));
+  d["level"] = std::string(name_of(f.level));
+  d["shapes"] = f.shapes;
+  d["values"] = f.values;
+  d["nodes"] = f.nodes;
+  d["pass"] = f.pass;
+  d["reason"] = f.reason;
+  d["kernel"] = f.kernel;
+  d["confirmed"] = f.confirmed;
+  d["error"] = to_python(f.diagnostic);
+  d["model"] = nb::cast(f.reproduction);
+  return d;
+}
+
+nb::dict report_to_python(const VerifyReport& r) {
+  nb::list trials;
+  for (const auto& t : r.trials) {
+    nb::dict d;
+    d["level"] = std::string(name_of(t.level));
+    d["shapes"] = t.shapes;
+    d["values"] = t.values;
+    d["difference"] = t.difference;
+    d["amplified"] = t.amplified;
+    trials.append(d);
+  }
+  nb::dict d;
+  d["trials"] = trials;
+  d["untried"] = r.untried;
+  d["fault"] = r.fault ? nb::object(fault_to_python(*r.fault)) : nb::none();
+  return d;
+}
+
+nb::dict verify_from_python(const onnx::Model& model, const BuildOptions& build,
+                            const std::vector<std::string>& levels, const Sizes& sizes,
+                            const nb::list& recorded, uint64_t seed, double seconds,
+                            const std::filesystem::path& output) {
+  VerifyOptions o{.build = build, .sizes = sizes, .seed = seed, .seconds = seconds};
+  if (!levels.empty()) o.levels.clear();
+  for (OptimizationLevel l : optimization_levels)
+    if (std::ranges::find(levels, name_of(l)) != levels.end()) o.levels.push_back(l);
+  for (nb::handle inputs : recorded) o.recorded.push_back(values_from_python(nb::cast<nb::dict>(inputs)));
+  VerifyReport r;
+  {
+    nb::gil_scoped_release free;
+    r = verify(model, o);
+    if (r.fault && !output.empty()) save_reproduction(*r.fault, output);
+  }
+  return report_to_python(r);
+}
+
 }  // namespace
 
 void bind_tools(nb::module_& m) {
+  m.def("verify", &verify_from_python, nb::arg("model"), nb::arg("options"), nb::arg("levels"), nb::arg("sizes"),
+        nb::arg("recorded"), nb::arg("seed"), nb::arg("seconds"), nb::arg("output"));
   m.def("check", &findings_to_python, nb::arg("model"));
   m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"));
   m.def("describe_graph", &graph_text, nb::arg("model"), nb::arg("form"), nb::arg("sizes"));

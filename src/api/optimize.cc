@@ -10,7 +10,7 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options) {
   const SchemaCatalog& catalog = SchemaCatalog::standard();
   const std::unique_ptr<Graph> graph =
       import_model(model, catalog, {.shapes = options.shapes, .control = options.control});
-  const Optimised done = optimise(*graph, catalog, KernelCatalog::standard(), options, false);
+  const Optimised done = optimise(*graph, catalog, KernelCatalog::standard(), options, {.dequantize = false});
   OptimizedModel result{export_model(*graph, catalog), {}};
   for (const AppliedPatch& p : done.patches)
     result.patches.push_back({std::string(p.pass), p.node, p.reason});

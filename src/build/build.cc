@@ -29,25 +29,38 @@ std::vector<std::string> backend_preference(const std::string& wanted, const Ext
   return list;
 }
 
+Preference kernel_preference(const BuildOptions& options, const Extensions& extensions) {
+  return {backend_preference(options.backend, extensions), choose_isa(options.isa), options.allow_reference,
+          options.level == OptimizationLevel::all};
+}
+
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options) {
-  const Preference preference{backend_preference(options.backend, extensions), choose_isa(options.isa),
-                              options.allow_reference, options.level == OptimizationLevel::all};
+  kernel_preference(options, extensions);  // wrong options are told before there is work
   report(options, "optimise", 0);
   const Tapped tapped(graph, options.taps);
   Folds folds = optimise(graph, schemas, extensions.kernels(), options).folds;
   const TappedValues taps = tapped.restore(graph);
-  if (preference.fuse && preference.backends.front() == "cpu" && preference.isa != Isa::generic) {
+  report(options, "plan", 0.5);
+  Plan plan = plan_optimised(graph, std::move(folds), taps, schemas, extensions, options);
+  report(options, "plan", 1);
+  return plan;
+}
+
+Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
+                    const Extensions& extensions, const BuildOptions& options, const Search& search) {
+  const Preference preference = kernel_preference(options, extensions);
+  // A search for nodes looks for those that the optimiser left.
+  const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
+                       preference.isa != Isa::generic && !search.by_reference;
+  if (blocked) {
     use_blocked_layout(graph, extensions.kernels(), preference.isa);
     folds.merge(fold_constants(graph, {.schemas = &schemas,
                                        .kernels = &extensions.kernels(),
                                        .control = options.control,
                                        .limit = options.fold_limit}));
   }
-  report(options, "plan", 0.5);
-  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control);
-  report(options, "plan", 1);
-  return plan;
+  return lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
 }
 
 }  // namespace lathe

@@ -2,7 +2,9 @@
 // between memory spaces.
 #pragma once
 
+#include "build/lower.h"
 #include "graph/graph.h"
+#include "kernel/select.h"
 #include "lathe/engine.h"
 #include "plan/plan.h"
 #include "runtime/extensions.h"
@@ -14,6 +16,13 @@ namespace lathe {
 /// build_no_kernel, build_reference_forbidden, build_device_absent, build_bad_option; each names the node.
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options);
+
+/// The second half of it: the layout for this machine, kernels, packed weights. Changes the graph.
+Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
+                    const Extensions& extensions, const BuildOptions& options, const Search& search = {});
+
+/// What the options say of kernels. Throws build_bad_option, build_device_absent.
+Preference kernel_preference(const BuildOptions& options, const Extensions& extensions);
 
 /// "npu:cpu" → {"npu", "cpu"}; throws build_bad_option, build_device_absent.
 std::vector<std::string> backend_preference(const std::string& wanted, const Extensions& extensions);

@@ -53,8 +53,8 @@ class GraphLowering;
 class Lowering {
  public:
   Lowering(Plan& p, const Folds& folds, const TappedValues& t, const KernelCatalog& k, const Preference& pref,
-           RunControl* c)
-      : plan(p), weights(p.weights, folds), taps(t), kernels(k), preference(pref), control(c) {}
+           RunControl* c, const Search& s)
+      : plan(p), weights(p.weights, folds), taps(t), kernels(k), preference(pref), control(c), search(s) {}
 
   /// Lowers a graph; returns its index, and fills in where its captures are.
   uint32_t graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures);
@@ -77,6 +77,7 @@ class Lowering {
   const KernelCatalog& kernels;
   const Preference& preference;
   RunControl* control;
+  const Search& search;
 };
 
 /// One graph on its way into the plan.
@@ -105,7 +106,10 @@ class GraphLowering {
   void lower_aside(const Region& r);
   PlanStep describe(const Node& n, const std::vector<ValueId>& outputs);
   PlanStep describe(const Region& r);
-  Choice choose(PlanStep& step) const;
+  Choice choose(PlanStep& step, bool by_reference) const;
+  bool is_by_reference(NodeId id) const {
+    return all_.search.by_reference && all_.search.by_reference(graph_, id);
+  }
   void add_bodies(const Node& n, PlanStep& step);
   void place_outputs(const Node& n, const Kernel& kernel, MemorySpace space, PlanStep& step);
   uint32_t value_anywhere(ValueId v);
@@ -142,7 +146,7 @@ PlanGraph GraphLowering::run() {
   const std::set<NodeId> main(order.begin(), order.end());
   std::ranges::copy_if(live_nodes(true), std::back_inserter(order),
                        [&](NodeId id) { return !main.contains(id); });
-  if (all_.preference.fuse && all_.preference.backends.front() == "cpu")
+  if (all_.search.fuse && all_.preference.fuse && all_.preference.backends.front() == "cpu")
     find_regions(std::span(order).first(main.size()), std::span(order).subspan(main.size()));
   for (NodeId id : order) {
     if (all_.control) all_.control->check();
@@ -190,7 +194,9 @@ std::vector<NodeId> GraphLowering::live_nodes(bool with_taps) const {
 
 /// Taps see the steps that there are without them, and have theirs beside.
 void GraphLowering::find_regions(std::span<const NodeId> main, std::span<const NodeId> beside) {
-  regions_ = Regions(graph_, {main.begin(), main.end()}, all_.kernels, all_.preference.isa);
+  std::vector<NodeId> order(main.begin(), main.end());
+  std::erase_if(order, [&](NodeId id) { return is_by_reference(id); });
+  regions_ = Regions(graph_, order, all_.kernels, all_.preference.isa);
   aside_.assign(graph_.value_count(), false);
   for (ValueId v : all_.taps_of(graph_)) aside_[v] = true;
   for (NodeId id : beside) each_read(graph_.node(id), [&](ValueId v) { aside_[v] = true; });
@@ -200,7 +206,7 @@ void GraphLowering::lower(NodeId id) {
   const Node& n = graph_.node(id);
   PlanStep step = describe(n, n.outputs);
   step.unfused = regions_.reasons(id);
-  const Choice choice = choose(step);
+  const Choice choice = choose(step, is_by_reference(id));
   const MemorySpace space = all_.space_of(*choice.kernel);
   for (size_t i = 0; i < n.inputs.size(); ++i)
     if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
@@ -218,7 +224,7 @@ void GraphLowering::lower(const Region& r) {
 
 void GraphLowering::add_step(const Region& r) {
   PlanStep step = describe(r);
-  const Choice choice = choose(step);
+  const Choice choice = choose(step, false);
   if (choice.kernel->memory != host_memory)
     throw Error(Code::internal, "build", "a kernel in host memory for fused operators", choice.kernel->name);
   pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get(), all_.control);
@@ -239,10 +245,12 @@ void GraphLowering::lower_aside(const Region& r) {
   }
 }
 
-Choice GraphLowering::choose(PlanStep& step) const {
+Choice GraphLowering::choose(PlanStep& step, bool by_reference) const {
   const StepRequest question(all_.plan, made_, step, all_.preference.isa);
+  Preference preference = all_.preference;
+  if (by_reference) preference.backends = {"reference"};
   Choice choice =
-      select_kernel(all_.kernels, all_.preference, step.domain, step.op, step.attributes, question.request());
+      select_kernel(all_.kernels, preference, step.domain, step.op, step.attributes, question.request());
   step.kernel = choice.kernel->name;
   step.tunables = std::move(choice.verdict.tunables);
   step.refusals = std::move(choice.refusals);
@@ -401,10 +409,10 @@ std::string onnx_text(const ValueType& t) {
 }
 
 Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control) {
+           const Preference& preference, RunControl* control, const Search& search) {
   Plan plan;
   plan.isa = preference.isa;
-  Lowering lowering(plan, folds, taps, kernels, preference, control);
+  Lowering lowering(plan, folds, taps, kernels, preference, control, search);
   std::vector<std::pair<ValueId, uint32_t>> captures;
   lowering.graph(graph, captures);
   plan.symbols = symbols_of(plan.graphs[0]);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "build/fold.h"
+#include "build/search.h"
 #include "kernel/select.h"
 #include "plan/plan.h"
 
@@ -14,7 +15,7 @@ namespace lathe {
 using TappedValues = std::map<const Graph*, std::vector<ValueId>>;
 
 Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control);
+           const Preference& preference, RunControl* control, const Search& search = {});
 
 /// "tensor(float)", "seq(tensor(int64))": how ONNX writes a type.
 std::string onnx_text(const ValueType& type);

@@ -35,21 +35,22 @@ uint64_t bytes_of(const Folds& folds) {
 }  // namespace
 
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
-                   const BuildOptions& options, bool dequantize) {
+                   const BuildOptions& options, const Search& search) {
   Optimised done;
   for (bool changed = true; changed;) {
     done.folds.merge(fold_constants(
         graph, {.schemas = &schemas,
                 .kernels = &kernels,
                 .control = options.control,
-                .dequantize = dequantize,
-
+                .dequantize = search.dequantize,
                 .limit = options.fold_limit - std::min(options.fold_limit, bytes_of(done.folds))}));
     // What is folded may let passes see more, and the other way round.
     std::vector<AppliedPatch> patches =
         run_passes(graph, schemas,
                    {.level = options.level,
+                    .passes = search.passes,
                     .switches = options.passes,
+                    .stop_after = search.stop_after - done.patches.size(),
                     .control = options.control,
                     .exchangeable = options.refit ? exchangeable(graph, done.folds) : Exchangeable()});
     changed = !patches.empty();

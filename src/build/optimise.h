@@ -2,6 +2,7 @@
 #pragma once
 
 #include "build/fold.h"
+#include "build/search.h"
 #include "passes/driver.h"
 
 namespace lathe {
@@ -11,10 +12,10 @@ struct Optimised {
   std::vector<AppliedPatch> patches;
 };
 
-/// Changes `graph`; its inputs and outputs keep their names, types and order. `dequantize`: whether weights
-/// that are stored as integers become floats. Throws bad_argument for pass switches that fit no pass,
-/// cancelled and deadline, and Code::internal naming pass and node where a pass breaks what it touches.
+/// Changes `graph`; its inputs and outputs keep their names, types and order. Throws bad_argument for pass
+/// switches that fit no pass, cancelled and deadline, and Code::internal naming pass and node where a pass
+/// breaks what it touches.
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
-                   const BuildOptions& options, bool dequantize = true);
+                   const BuildOptions& options, const Search& search = {});
 
 }  // namespace lathe

@@ -12,9 +12,10 @@ namespace {
 constexpr int most_sweeps = 50;
 
 std::vector<const Pass*> chosen(const PassOptions& o) {
+  const PassList& all = o.passes ? *o.passes : all_passes();
   std::vector<const Pass*> list;
   std::vector<bool> fits(o.switches.size(), false);
-  for (const Pass& p : all_passes()) {
+  for (const Pass& p : all) {
     bool on = p.by_default && p.level <= o.level;
     for (size_t i = 0; i < o.switches.size(); ++i) {
       const std::string& s = o.switches[i];
@@ -28,7 +29,7 @@ std::vector<const Pass*> chosen(const PassOptions& o) {
     const bool signed_word = o.switches[i].starts_with('+') || o.switches[i].starts_with('-');
     if (fits[i] && signed_word) continue;
     std::string names;
-    for (const Pass& p : all_passes()) names += (names.empty() ? "" : ", ") + std::string(p.name);
+    for (const Pass& p : all) names += (names.empty() ? "" : ", ") + std::string(p.name);
     throw Error(Code::bad_argument, "optimise", "'+' or '-' and the name of a pass: " + names,
                 "'" + o.switches[i] + "'");
   }

@@ -9,6 +9,8 @@ namespace lathe {
 
 struct PassOptions {
   OptimizationLevel level = OptimizationLevel::basic;
+  /// Those to choose from; null: all_passes().
+  const PassList* passes = nullptr;
   /// "+name" also where the level does not have it, "-name" not; patterns of the shell are understood.
   std::vector<std::string> switches = {};
   /// Patches after which to stop: what bisection varies.

@@ -14,7 +14,7 @@ import pytest
 
 from small_model import FLOAT, small_answer, small_model
 
-COMMANDS = ("check", "inspect", "run", "bench", "build", "convert", "ops", "info")
+COMMANDS = ("check", "inspect", "run", "verify", "bench", "build", "convert", "ops", "info")
 
 
 def examples(text):
@@ -62,6 +62,11 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
         ("run", "model.onnx", "--backend", "abacus"),
         ("run", "model.onnx", "--isa", "mmx"),
         ("run", "model.onnx", "--threads", "-1"),
+        ("verify", "model.onnx", "--shape", "nothing=1"),
+        ("verify", "model.onnx", "--inputs", "absent"),
+        ("verify", "model.onnx", "--seconds", "0"),
+        ("verify", "model.onnx", "--level", "most"),
+        ("verify", "model.lathe"),
         ("bench", "model.onnx", "--seconds", "0"),
         ("bench", "model.onnx", "--seconds", "soon"),
         ("inspect", "model.lathe"),

@@ -1,0 +1,22 @@
+// What a search for a fault, and saving an optimised graph, vary of a build.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "passes/pass.h"
+
+namespace lathe {
+
+struct Search {
+  const PassList* passes = nullptr;  // to choose from; null: all_passes()
+  size_t stop_after = SIZE_MAX;      // patches, over all rounds of the optimiser
+  bool dequantize = true;            // false: weights that are stored as integers stay so, as files want them
+  bool fuse = true;                  // false: no region, whatever the level
+  /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no
+  /// region. Empty: none.
+  std::function<bool(const Graph&, NodeId)> by_reference = {};
+};
+
+}  // namespace lathe

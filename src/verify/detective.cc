@@ -1,0 +1,385 @@
+#include "verify/detective.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "build/regions.h"
+
+namespace lathe {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& w : words) text += (text.empty() ? "" : ", ") + w;
+  return text;
+}
+
+/// "MatMul fc, Add shift".
+std::string list_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  constexpr size_t most = 8;
+  std::vector<std::string> words;
+  for (NodeId id : nodes)
+    if (words.size() < most) words.push_back(graph.node(id).op + " " + label_of(graph, graph.node(id)));
+  return joined(words) + (nodes.size() > most ? ", …" : "");
+}
+
+std::vector<std::string> labels_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::vector<std::string> list;
+  for (NodeId id : nodes) list.push_back(label_of(graph, graph.node(id)));
+  return list;
+}
+
+/// Every node of a graph and of its bodies, producers first, bodies before the node that has them.
+void all_nodes(const Graph& graph, std::vector<std::pair<const Graph*, NodeId>>& list) {
+  for (NodeId id : graph.order()) {
+    for (const Body& b : graph.node(id).bodies) all_nodes(*b.graph, list);
+    list.emplace_back(&graph, id);
+  }
+}
+
+bool has_node(const Graph& graph, NodeId id, const std::string& name) {
+  const Node& n = graph.node(id);
+  if (n.name == name) return true;
+  return std::ranges::any_of(n.bodies, [&](const Body& b) {
+    const std::vector<NodeId> inner = b.graph->order();
+    return std::ranges::any_of(inner, [&](NodeId i) { return has_node(*b.graph, i, name); });
+  });
+}
+
+/// Other ones in every run: no two can be compared.
+bool draws_random_numbers(const Graph& graph, const SchemaCatalog& schemas) {
+  const std::vector<NodeId> order = graph.order();
+  return std::ranges::any_of(order, [&](NodeId id) {
+    const Node& n = graph.node(id);
+    const OpSchema* schema = schemas.find(n.domain, n.op);
+    const bool training = View::is(n, "Dropout") && n.inputs.size() > 2 && n.inputs[2] != no_id;
+    if ((training || (schema && !schema->deterministic())) && !n.attributes.has("seed")) return true;
+    return std::ranges::any_of(n.bodies,
+                               [&](const Body& b) { return draws_random_numbers(*b.graph, schemas); });
+  });
+}
+
+std::vector<ValueId> outputs_of(const Graph& graph, NodeId id) {
+  std::vector<ValueId> list;
+  for (ValueId v : graph.node(id).outputs)
+    if (v != no_id) list.push_back(v);
+  return list;
+}
+
+/// The first number for which `wrong` holds, given that it does for `n` and then for all that follow.
+template <class F>
+size_t first_wrong(size_t n, F&& wrong) {
+  size_t right = 0;
+  while (n - right > 1) {
+    const size_t middle = right + (n - right) / 2;
+    (wrong(middle) ? n : right) = middle;
+  }
+  return n;
+}
+
+}  // namespace
+
+std::optional<Detective::Fault> Detective::find() const {
+  if (draws_random_numbers(run_.model, shop_.schemas())) return std::nullopt;
+  const Optimum all = shop_.optimised(run_.model, run_.level);
+  if (auto f = guilty_pass(all.patches.size())) return f;
+  return guilty_step(all);
+}
+
+// Passes
+
+bool Detective::right_after(size_t patches) const {
+  progress_("the graph after " + std::to_string(patches) + " patches");
+  const Optimum o = shop_.optimised(run_.model, run_.level, patches);
+  try {
+    return contract_difference(shop_.evaluate(*o.graph, run_.inputs), run_.want, output_names(run_.model),
+                               run_.lenient)
+        .within;
+  } catch (const Error& e) {
+    if (stops_everything(e)) throw;
+    return false;
+  }
+}
+
+std::optional<Detective::Fault> Detective::guilty_pass(size_t patches) const {
+  if (patches == 0 || right_after(patches)) return std::nullopt;
+  return accuse_patch(first_wrong(patches, [&](size_t n) { return !right_after(n); }), patches);
+}
+
+/// What the patch replaced against what took its place: all before it is the same with and without.
+Difference Detective::across(const Graph& before, const Graph& after, const PatchTraces& traces,
+                             const std::vector<double>& slack) const {
+  std::vector<ValueId> from, to;
+  std::vector<std::string> names;
+  for (const auto& [f, t] : traces.replaced) {
+    from.push_back(f);
+    to.push_back(t);
+    names.push_back(before.value(f).name);
+  }
+  const auto list = [](const Values& known, const std::vector<ValueId>& wanted) {
+    std::vector<Value> values;
+    for (ValueId v : wanted) values.push_back(known.contains(v) ? known.at(v) : Value());
+    return values;
+  };
+  return contract_difference(list(values_of(after, to), to), list(values_of(before, from), from), names,
+                             run_.lenient, slack);
+}
+
+std::optional<Detective::Fault> Detective::accuse_patch(size_t number, size_t of) const {
+  const Optimum before = shop_.optimised(run_.model, run_.level, number - 1),
+                after = shop_.optimised(run_.model, run_.level, number);
+  const Graph& g = *before.graph;
+  const AppliedPatch& patch = after.patches.back();
+  const PatchTraces traces = patch_traces(g, *after.graph);
+  std::vector<ValueId> replaced;
+  for (const auto& [from, to] : traces.replaced) replaced.push_back(from);
+  const std::vector<NodeId> old = nodes_for(g, replaced, traces.known);
+  const auto piece = piece_of(g, old, replaced);
+  const Difference d = across(g, *after.graph, traces, piece ? piece->slack : std::vector<double>());
+  if (d.within) return std::nullopt;
+
+  std::string op;
+  for (NodeId id : g.order())
+    if (g.node(id).name == patch.node) op = g.node(id).op;
+  Fault f = charge(Fault::Kind::pass, patch.node, op, prove_grown(g, replaced, traces.known));
+  f.pass = patch.pass;
+  f.reason = patch.reason;
+  f.nodes = labels_of(g, old);
+  f.diagnostic.expected = d.expected;
+  f.diagnostic.got = d.got + " after pass " + f.pass + " ('" + f.reason + "', patch " +
+                     std::to_string(number) + " of " + std::to_string(of) + ": " + list_of(g, old) +
+                     (traces.made.empty() ? "" : " became " + list_of(*after.graph, traces.made)) + ")";
+  f.diagnostic.remedy = "--passes=-" + f.pass + " leaves the pass out; please report it";
+  return f;
+}
+
+// Steps
+
+std::optional<Detective::Fault> Detective::guilty_step(const Optimum& all) const {
+  progress_("every step on its own inputs");
+  StepByStep seen;
+  try {
+    seen = step_by_step(shop_, all, run_.level, run_.inputs, run_.lenient);
+    if (seen.first) return accuse_step(all, *seen.first);
+    const std::vector<Value> plain =
+        shop_.engine(all, run_.level).create_context().run(run_.inputs, shop_.options().control);
+    if (identical(plain, seen.outputs)) return std::nullopt;
+    return accuse_memory(plain, seen.outputs, *all.graph);
+  } catch (const Error& e) {
+    if (stops_everything(e)) throw;
+    return accuse_thrower(all, e);
+  }
+}
+
+Detective::Fault Detective::accuse_memory(const std::vector<Value>& got, const std::vector<Value>& want,
+                                          const Graph& graph) const {
+  Fault f = charge(Fault::Kind::memory, "", "", std::nullopt);
+  const Difference d = contract_difference(got, want, output_names(graph), run_.lenient);
+  f.diagnostic.expected = d.within ? "the same bits with and without taps" : d.expected;
+  f.diagnostic.got = d.within ? "others" : d.got + " where inner values are not kept";
+  return f;
+}
+
+Detective::Fault Detective::accuse_step(const Optimum& all, const Suspect& s) const {
+  const Graph& g = *all.graph;
+  std::string name = label_of(g, g.node(s.node)), op = g.node(s.node).op;
+  progress_("node " + name);
+  std::optional<Proof> proof = prove(reproducer_.piece(cut(g, {s.node}, s.alone.outputs), s.inputs));
+  if (!proof) {
+    if (auto f = fusion_with(all, s.node)) return *std::move(f);
+    proof = prove_grown(g, s.alone.outputs, reads_of(g, s.node));
+  }
+  if (!proof) {
+    Fault f = charge(Fault::Kind::memory, name, op, std::nullopt);
+    f.nodes = {name};
+    f.diagnostic.expected = "what the reference makes of the node's inputs";
+    f.diagnostic.got = "something else in this model, though not from the node alone";
+    return f;
+  }
+  if (!g.node(s.node).bodies.empty())
+    if (const auto found = inside(proof->piece)) std::tie(name, op) = *found;
+  std::string kernel;
+  for (const StepInfo& step : proof->failure.steps)
+    if (kernel.empty() && (step.op == op || step.node == name)) kernel = step.kernel;
+  Fault f = charge(Fault::Kind::kernel, name, op, std::move(proof));
+  f.nodes = {name};
+  f.kernel = kernel;
+  f.diagnostic.got += kernel.empty() ? " from its kernel" : " from kernel " + kernel;
+  return f;
+}
+
+/// Producers first; empty: in none.
+std::vector<NodeId> Detective::region_of(const Optimum& all, NodeId node) const {
+  if (run_.level != OptimizationLevel::all) return {};
+  const Graph& g = *all.graph;
+  const std::vector<NodeId> order = nodes_for(g, g.outputs());
+  const Regions regions(g, order, shop_.kernels(), shop_.isa());
+  for (NodeId last : order) {
+    const Region* r = regions.ending_at(last);
+    if (!r || (r->anchor != node && std::ranges::find(r->nodes, node) == r->nodes.end())) continue;
+    std::vector<NodeId> nodes = r->nodes;
+    if (r->anchor != no_id) nodes.insert(nodes.begin(), r->anchor);
+    return nodes;
+  }
+  return {};
+}
+
+/// The region that the node is in, where that is wrong and its operators one by one are right.
+std::optional<Detective::Fault> Detective::fusion_with(const Optimum& all, NodeId node) const {
+  const Graph& g = *all.graph;
+  const std::vector<NodeId> nodes = region_of(all, node);
+  if (nodes.empty()) return std::nullopt;
+  std::optional<Proof> proof = prove(piece_of(g, nodes, {g.node(nodes.back()).outputs[0]}));
+  if (!proof || reproducer_.failure(proof->piece, {.fuse = false})) return std::nullopt;
+  std::string kernel;
+  for (const StepInfo& step : proof->failure.steps)
+    if (!step.fused.empty()) kernel = step.kernel;
+  Fault f = charge(Fault::Kind::fusion, label_of(g, g.node(nodes[0])), g.node(nodes[0]).op, std::move(proof));
+  f.nodes = labels_of(g, nodes);
+  f.kernel = kernel;
+  f.diagnostic.got +=
+      " where " + list_of(g, nodes) + " are one step of kernel " + kernel + ", not where they are several";
+  return f;
+}
+
+std::optional<std::pair<std::string, std::string>> Detective::inside(const Piece& piece) const {
+  const Optimum o = shop_.optimised(*piece.graph, run_.level);
+  std::vector<std::pair<const Graph*, NodeId>> nodes;
+  all_nodes(*o.graph, nodes);
+  std::map<std::pair<const Graph*, NodeId>, size_t> number;
+  for (size_t i = 0; i < nodes.size(); ++i) number[nodes[i]] = i;
+  const auto wrong = [&](size_t fast) {
+    progress_("node " + std::to_string(fast) + " of " + std::to_string(nodes.size()));
+    return reproducer_.fails(o, piece, {.by_reference = [&](const Graph& g, NodeId id) {
+                               const auto at = number.find({&g, id});
+                               return at != number.end() && at->second >= fast;
+                             }});
+  };
+  if (!wrong(nodes.size()) || wrong(0)) return std::nullopt;
+  const auto [graph, id] = nodes[first_wrong(nodes.size(), wrong) - 1];
+  return std::pair(label_of(*graph, graph->node(id)), graph->node(id).op);
+}
+
+Detective::Fault Detective::accuse_thrower(const Optimum& all, const Error& e) const {
+  const Graph& g = *all.graph;
+  const std::string& name = e.diagnostic().node;
+  std::string op = e.diagnostic().op;
+  std::optional<Proof> proof;
+  for (NodeId id : nodes_for(g, g.outputs())) {
+    if (proof || name.empty() || !has_node(g, id, name)) continue;
+    if (op.empty()) op = g.node(id).op;
+    proof = prove_grown(g, outputs_of(g, id), reads_of(g, id));
+    if (const std::vector<NodeId> nodes = region_of(all, id); !proof && !nodes.empty())
+      proof = prove_grown(g, {g.node(nodes.back()).outputs[0]}, cut(g, nodes, {}).inputs);
+  }
+  const bool fusion =
+      proof && run_.level == OptimizationLevel::all && !reproducer_.failure(proof->piece, {.fuse = false});
+  Fault f = charge(fusion ? Fault::Kind::fusion : Fault::Kind::kernel, name, op, std::move(proof));
+  if (!name.empty()) f.nodes = {name};
+  const Difference d = failed_run(e);
+  f.diagnostic.expected = d.expected;
+  f.diagnostic.got = d.got + (fusion ? ", which it does not with fusing off" : "");
+  return f;
+}
+
+// Reproductions
+
+Detective::Values Detective::values_of(const Graph& graph, const std::vector<ValueId>& wanted) const {
+  Values found;
+  for (ValueId v : wanted) {
+    const ValueInfo& info = graph.value(v);
+    if (info.constant) found[v] = *info.constant;
+    const auto input = std::ranges::find(graph.inputs(), v);
+    const auto i = static_cast<size_t>(input - graph.inputs().begin());
+    if (input != graph.inputs().end() && !run_.inputs[i].empty()) found[v] = run_.inputs[i];
+  }
+  try {
+    shop_.evaluate(graph, run_.inputs, [&](const Graph& g, const Node& n, size_t output, const Value& value) {
+      if (&g == &graph && std::ranges::find(wanted, n.outputs[output]) != wanted.end())
+        found[n.outputs[output]] = owned(value);
+    });
+  } catch (const Error& e) {
+    if (stops_everything(e)) throw;
+  }
+  return found;
+}
+
+std::optional<Piece> Detective::piece_of(const Graph& graph, const std::vector<NodeId>& nodes,
+                                         const std::vector<ValueId>& outputs) const {
+  if (nodes.empty()) return std::nullopt;
+  Cut c = cut(graph, nodes, outputs);
+  const Values known = values_of(graph, c.inputs);
+  std::vector<Value> inputs;
+  for (ValueId v : c.inputs) {
+    if (!known.contains(v)) return std::nullopt;
+    inputs.push_back(known.at(v));
+  }
+  return reproducer_.piece(std::move(c), std::move(inputs));
+}
+
+std::optional<Detective::Proof> Detective::prove(std::optional<Piece> piece) const {
+  if (!piece) return std::nullopt;
+  auto failure = reproducer_.failure(*piece);
+  if (!failure) return std::nullopt;
+  return Proof{*std::move(piece), *std::move(failure)};
+}
+
+std::optional<Detective::Proof> Detective::prove_grown(const Graph& graph,
+                                                       const std::vector<ValueId>& outputs,
+                                                       std::vector<ValueId> known) const {
+  constexpr int most_steps_back = 6;
+  std::vector<NodeId> tried;
+  for (int back = 0; back <= most_steps_back; ++back) {
+    const std::vector<NodeId> nodes = nodes_for(graph, outputs, known);
+    if (nodes == tried) break;
+    if (auto proof = prove(piece_of(graph, nodes, outputs))) return proof;
+    tried = nodes;
+    std::vector<ValueId> further;
+    for (ValueId v : known)
+      if (graph.value(v).producer != no_id)
+        for (ValueId read : reads_of(graph, graph.value(v).producer)) further.push_back(read);
+    known = std::move(further);
+  }
+  return std::nullopt;
+}
+
+/// Anew from the file, unless sizes were fixed on the way in.
+std::optional<Detective::Proof> Detective::whole_model() const {
+  Piece p{run_.model.clone(), run_.inputs, run_.want, {}};
+  if (!shop_.options().shapes.empty()) return prove(std::move(p));
+  auto failure = reproducer_.failure_of(run_.file, p);
+  if (!failure) return std::nullopt;
+  return Proof{std::move(p), *std::move(failure)};
+}
+
+Detective::Fault Detective::charge(Fault::Kind kind, std::string node, std::string op,
+                                   std::optional<Proof> proof) const {
+  if (!proof) proof = whole_model();
+  Fault f;
+  f.kind = kind;
+  f.shapes = run_.shapes;
+  f.values = run_.values;
+  f.level = run_.level;
+  f.diagnostic.code = Code::internal;
+  f.diagnostic.stage = "verify";
+  f.diagnostic.node = std::move(node);
+  f.diagnostic.op = std::move(op);
+  f.diagnostic.remedy = "please report it, with the model that shows it";
+  f.confirmed = proof.has_value();
+  f.reproduction = proof ? std::move(proof->failure.model) : run_.file;
+  if (proof) {
+    f.diagnostic.expected = proof->failure.difference.expected;
+    f.diagnostic.got = proof->failure.difference.got;
+    f.atol = proof->failure.difference.atol;
+    f.rtol = proof->failure.difference.rtol;
+  }
+  const Graph& g = proof ? *proof->piece.graph : run_.model;
+  const std::vector<Value>& inputs = proof ? proof->piece.inputs : run_.inputs;
+  const std::vector<Value>& expected = proof ? proof->piece.expected : run_.want;
+  for (size_t i = 0; i < inputs.size(); ++i) f.inputs.emplace_back(g.value(g.inputs()[i]).name, inputs[i]);
+  for (size_t i = 0; i < expected.size(); ++i)
+    f.expected.emplace_back(g.value(g.outputs()[i]).name, expected[i]);
+  return f;
+}
+
+}  // namespace lathe

@@ -1,0 +1,84 @@
+#include "verify/reproduction.h"
+
+#include <limits>
+
+#include "verify/sensitivity.h"
+#include "verify/step_by_step.h"
+
+namespace lathe {
+namespace {
+
+/// The same model for the shapes of these inputs alone.
+std::unique_ptr<Graph> with_sizes(const Graph& graph, const std::vector<Value>& inputs) {
+  std::unique_ptr<Graph> g = graph.clone();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_tensor()) continue;
+    const Shape& s = inputs[i].tensor().shape();
+    g->value(g->inputs()[i]).type.shape = SymShape(s.begin(), s.end());
+  }
+  return g;
+}
+
+}  // namespace
+
+Difference failed_run(const Error& e) {
+  return {.within = false,
+          .largest = std::numeric_limits<double>::infinity(),
+          .expected = "a run without an error, as the reference has it",
+          .got = e.what()};
+}
+
+std::optional<Piece> Reproducer::piece(Cut cut, std::vector<Value> inputs) const {
+  Piece p{std::move(cut.graph), std::move(inputs), {}, {}};
+  try {
+    p.expected = shop_.evaluate(*p.graph, p.inputs);
+    p.slack = sensitivity(shop_, *p.graph, p.inputs, p.expected);
+  } catch (const Error& e) {
+    if (stops_everything(e)) throw;
+    return std::nullopt;
+  }
+  return p;
+}
+
+Difference Reproducer::run(const Engine& engine, const Piece& piece) const {
+  try {
+    const std::vector<Value> got = engine.create_context().run(piece.inputs, shop_.options().control);
+    return contract_difference(got, piece.expected, output_names(*piece.graph), lenient_, piece.slack);
+  } catch (const Error& e) {
+    if (stops_everything(e)) throw;
+    return failed_run(e);
+  }
+}
+
+bool Reproducer::fails(const Optimum& of, const Piece& piece, const Search& search) const {
+  return !run(shop_.engine(of, level_, {}, search), piece).within;
+}
+
+std::optional<Reproducer::Failure> Reproducer::failure_of(const onnx::Model& model, const Piece& piece,
+                                                          const Search& search) const {
+  const std::unique_ptr<Graph> graph = shop_.import(model);
+  try {
+    const Engine engine = shop_.engine(shop_.optimised(*graph, level_), level_, {}, search);
+    Difference d = run(engine, piece);
+    if (d.within) return std::nullopt;
+    return Failure{model, std::move(d), engine.steps()};
+  } catch (const Error& e) {  // of the build
+    if (stops_everything(e)) throw;
+    return Failure{model, failed_run(e), {}};
+  }
+}
+
+std::optional<Reproducer::Failure> Reproducer::failure(const Piece& piece, const Search& search) const {
+  for (bool symbolic : {true, false}) {
+    try {
+      const std::unique_ptr<Graph> sized = symbolic ? nullptr : with_sizes(*piece.graph, piece.inputs);
+      if (auto f = failure_of(shop_.export_graph(sized ? *sized : *piece.graph), piece, search)) return f;
+    } catch (const Error& e) {
+      // Not every piece can be said as a file.
+      if (stops_everything(e)) throw;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lathe

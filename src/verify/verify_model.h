@@ -1,0 +1,21 @@
+// The whole verification; tests hand in passes and kernels of their own.
+#pragma once
+
+#include <memory>
+
+#include "lathe/tools.h"
+#include "passes/pass.h"
+#include "runtime/extensions.h"
+
+namespace lathe {
+
+/// What is verified besides the model.
+struct Toolchain {
+  const PassList* passes = nullptr;                // null: all_passes()
+  std::shared_ptr<const Extensions> extensions{};  // null: those that the options load
+};
+
+VerifyReport verify_model(const onnx::Model& model, const VerifyOptions& options,
+                          const Toolchain& toolchain = {});
+
+}  // namespace lathe
