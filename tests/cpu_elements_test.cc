@@ -51,6 +51,12 @@ TEST(CpuElements, AlongAnAxis) {
         .attribute("axis", axis);
   }
   add(t, "InstanceNormalization", "5x6").random(f32, {2, 3, 5, 6}).random(f32, {3}).random(f32, {3});
+  for (int64_t groups : {1, 2, 6})
+    add(t, "GroupNormalization", std::to_string(groups))
+        .random(f32, {2, 6, 5, 7})
+        .random(f32, {6})
+        .random(f32, {6})
+        .attribute("num_groups", groups);
   add(t, "BatchNormalization", "5x6")
       .random(f32, {2, 3, 5, 6})
       .random(f32, {3})

@@ -23,7 +23,7 @@ struct ImportOptions {
   /// (build_bad_option).
   std::map<std::string, int64_t> shapes;
   /// Published limits: nodes and bodies after inlining; bodies and functions nested in each other.
-  size_t max_nodes = size_t{1} << 18;
+  size_t max_nodes = size_t{1} << 17;
   int max_nesting = 200;
   /// Findings about what no run reaches too: functions that nothing calls, training_info. For checkers.
   bool unreached = false;

@@ -385,14 +385,12 @@ void pass_recognise_attention(PassList& all) {
                  .says = "finds softmax(scale * Q K' + mask) V",
                  .level = OptimizationLevel::extended,
                  .anchors = {"MatMul"},
-                 .propose = attention,
-                 .by_default = false});
+                 .propose = attention});
   all.push_back({.name = "recognise-attention-heads",
                  .says = "leaves heads side by side around Attention, without transpositions",
                  .level = OptimizationLevel::extended,
                  .anchors = {"Attention"},
-                 .propose = no_transposes,
-                 .by_default = false});
+                 .propose = no_transposes});
 }
 
 }  // namespace lathe

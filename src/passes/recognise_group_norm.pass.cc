@@ -91,8 +91,7 @@ void pass_recognise_group_norm(PassList& all) {
                  .says = "finds GroupNormalization, by InstanceNormalization or spelled out",
                  .level = OptimizationLevel::extended,
                  .anchors = {"Add"},
-                 .propose = group_norm,
-                 .by_default = false});
+                 .propose = group_norm});
 }
 
 }  // namespace lathe

@@ -303,20 +303,17 @@ void pass_recognise_rotary(PassList& all) {
                  .says = "finds x * cos + rotate_half(x) * sin",
                  .level = OptimizationLevel::extended,
                  .anchors = {"Add"},
-                 .propose = by_halves,
-                 .by_default = false});
+                 .propose = by_halves});
   all.push_back({.name = "recognise-rotary-pairs",
                  .says = "finds RotaryEmbedding of neighbours",
                  .level = OptimizationLevel::extended,
                  .anchors = {"Reshape"},
-                 .propose = by_pairs,
-                 .by_default = false});
+                 .propose = by_pairs});
   all.push_back({.name = "recognise-rotary-part",
                  .says = "finds RotaryEmbedding of the first part of each head",
                  .level = OptimizationLevel::extended,
                  .anchors = {"Concat"},
-                 .propose = first_part,
-                 .by_default = false});
+                 .propose = first_part});
 }
 
 }  // namespace lathe

@@ -99,6 +99,51 @@ void instance(const InstanceNormalization& op, KernelContext& c) {
                  c);
 }
 
+Verdict ask_group(const GroupNormalization& op, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (op.num_groups < 1) return Verdict::no("no groups");
+  if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2)
+    return Verdict::no("X without an axis of channels");
+  return Verdict::yes();
+}
+
+/// Every channel of every image: to = from * a + b; `factors` gives a and b.
+template <class F>
+void scale_channels(Isa isa, const float* from, float* to, int64_t images, int64_t pixels, KernelContext& c,
+                    F&& factors) {
+  const auto row = cpu::elementwise_kernels(isa).unary[static_cast<size_t>(cpu::UnaryOp::linear)];
+  const int64_t grain = std::max<int64_t>(1, cpu::elements_a_piece / std::max<int64_t>(1, pixels));
+  c.parallel(images, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if ((i - begin) % grain == 0) c.poll();
+      const auto [a, b] = factors(i);
+      for (int64_t p = 0; p < pixels; p += cpu::elements_a_piece * 16) {
+        if (p > 0) c.poll();
+        const int64_t at = i * pixels + p, length = std::min(pixels - p, cpu::elements_a_piece * 16);
+        row(from + at, to + at, length, a, b);
+      }
+    }
+  });
+}
+
+template <Isa isa>
+void group(const GroupNormalization& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  if (x.size() == 0) return;
+  const int64_t channels = x.dim(1), pixels = product(x.shape(), 2);
+  float* const y = floats(c.out(0));
+  cpu::normalize(isa,
+                 {.x = floats(x),
+                  .y = y,
+                  .rows = x.dim(0) * op.num_groups,
+                  .n = channels / op.num_groups * pixels,
+                  .epsilon = op.epsilon},
+                 c);
+  const float *scale = floats(c, 1), *bias = floats(c, 2);
+  scale_channels(isa, y, y, x.dim(0) * channels, pixels, c,
+                 [&](int64_t i) { return std::pair(scale[i % channels], bias[i % channels]); });
+}
+
 Verdict ask_batch(const BatchNormalization& op, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
   if (op.training_mode) return Verdict::no("training mode");
@@ -115,19 +160,10 @@ void batch(const BatchNormalization& op, KernelContext& c) {
   const float *scale = floats(c, 1), *bias = floats(c, 2), *mean = floats(c, 3), *variance = floats(c, 4);
   const float* from = floats(x);
   float* const to = floats(c.out(0));
-  const auto row = cpu::elementwise_kernels(isa).unary[static_cast<size_t>(cpu::UnaryOp::linear)];
-  const int64_t grain = std::max<int64_t>(1, cpu::elements_a_piece / std::max<int64_t>(1, pixels));
-  c.parallel(x.dim(0) * channels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      if ((i - begin) % grain == 0) c.poll();
-      const int64_t channel = i % channels;
-      const float by = scale[channel] / std::sqrt(variance[channel] + op.epsilon);
-      for (int64_t p = 0; p < pixels; p += cpu::elements_a_piece * 16) {
-        if (p > 0) c.poll();
-        const int64_t at = i * pixels + p, length = std::min(pixels - p, cpu::elements_a_piece * 16);
-        row(from + at, to + at, length, by, bias[channel] - mean[channel] * by);
-      }
-    }
+  scale_channels(isa, from, to, x.dim(0) * channels, pixels, c, [&](int64_t i) {
+    const int64_t channel = i % channels;
+    const float by = scale[channel] / std::sqrt(variance[channel] + op.epsilon);
+    return std::pair(by, bias[channel] - mean[channel] * by);
   });
 }
 
@@ -144,6 +180,9 @@ void cpu_norm(KernelCatalog& k) {
     k.add<InstanceNormalization>(
         {.op = "InstanceNormalization", .name = cpu::kernel_name("instance_norm", isa), .isa = isa},
         {.run = instance<isa>, .ask = cpu::ask_float32<InstanceNormalization>});
+    k.add<GroupNormalization>(
+        {.op = "GroupNormalization", .name = cpu::kernel_name("group_norm", isa), .isa = isa},
+        {.run = group<isa>, .ask = ask_group});
     k.add<BatchNormalization>(
         {.op = "BatchNormalization", .name = cpu::kernel_name("batch_norm", isa), .isa = isa},
         {.run = batch<isa>, .ask = ask_batch});

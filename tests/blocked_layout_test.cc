@@ -1,0 +1,156 @@
+// Which operators the builder lays out in channel blocks, and that the answers stay what they are.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/cpu.h"
+#include "lathe/lathe.h"
+#include "support/temp_directory.h"
+
+namespace lathe {
+namespace {
+
+onnx::Model model_of(std::string_view text) {
+  onnx::Model m;
+  m.proto =
+      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 22]> g " + std::string(text));
+  // Initializers without data are made up.
+  uint64_t seed = 1;
+  for (onnx::TensorProto& t : m.proto.graph->initializer)
+    if (t.float_data.empty() && t.data_type == static_cast<int32_t>(DataType::float32)) {
+      const Tensor made = random_tensor(DataType::float32, Shape(t.dims.begin(), t.dims.end()), ++seed);
+      t.float_data.assign(made.as<float>().begin(), made.as<float>().end());
+    }
+  return m;
+}
+
+std::vector<Value> inputs_of(const Engine& e, int64_t free = 20) {
+  std::vector<Value> list;
+  for (const IoInfo& io : e.inputs()) {
+    Shape shape;
+    for (const Dim& d : *io.shape) shape.push_back(d.value().value_or(free));
+    list.push_back(random_tensor(io.element_type, shape, 70 + list.size()));
+  }
+  return list;
+}
+
+/// The steps, "BlockedConv+Relu", after checking the answers against those without any optimisation.
+std::string steps_of(std::string_view text) {
+  const onnx::Model m = model_of(text);
+  const Engine plain = Engine::build(m, {.level = OptimizationLevel::none}), e = Engine::build(m);
+  for (int64_t free : {20, 13}) {
+    const std::vector<Value> want = plain.create_context().run(inputs_of(plain, free)),
+                             got = e.create_context().run(inputs_of(e, free));
+    for (size_t i = 0; i < want.size(); ++i) {
+      double most = 0;
+      for (float x : want[i].tensor().as<float>()) most = std::max<double>(most, std::abs(x));
+      const Comparison c = compare(got[i], want[i], 1e-4 * most, 0);
+      EXPECT_TRUE(c.equal) << text << ": " << c.reason;
+    }
+  }
+  std::string steps;
+  for (const StepInfo& s : e.steps()) {
+    steps += (steps.empty() ? "" : " ") + s.op;
+    for (const std::string& op : s.fused) steps += "+" + op;
+  }
+  return steps;
+}
+
+class BlockedLayout : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu_features().avx2) GTEST_SKIP() << "only where there is AVX2";
+  }
+};
+
+TEST_F(BlockedLayout, FromTheImageToTheClassifier) {
+  EXPECT_EQ(
+      steps_of("(float[1,3,h,w] x) => (float[1,32,1,1] y) <float[16,3,3,3] a = {}, float[16] b = {}, "
+               "float[32,16,3,3] c = {}>"
+               "{ p = Conv<pads=[1,1,1,1], strides=[2,2]>(x, a, b) q = Relu(p)"
+               "  r = MaxPool<kernel_shape=[2,2]>(q) s = Conv(r, c) t = Relu(s) y = GlobalAveragePool(t) }"),
+      "BlockedConv+Relu BlockedMaxPool BlockedConv+Relu BlockedGlobalAveragePool Unblock");
+}
+
+TEST_F(BlockedLayout, ResidualsGatesAndConstants) {
+  // A gate for each channel and a constant of each channel come in blocks too; channels need not fill them.
+  EXPECT_EQ(
+      steps_of(
+          "(float[2,24,9,h] x) => (float[2,24,9,h] y) <float[24,24,3,3] a = {}, float[24,24,1,1] g = {}, "
+          "float[24,1,1] k = {}>"
+          "{ p = Conv<pads=[1,1,1,1]>(x, a) m = GlobalAveragePool(p) n = Conv(m, g) o = Sigmoid(n)"
+          "  q = Mul(p, o) r = Mul(q, k) y = Add(r, x) }"),
+      "Block BlockedConv BlockedGlobalAveragePool BlockedConv+Sigmoid Pointwise+Mul+Mul+Add Unblock");
+}
+
+TEST_F(BlockedLayout, SideBySide) {
+  EXPECT_EQ(
+      steps_of(
+          "(float[1,16,7,7] x) => (float[1,40,7,7] y) <float[32,16,1,1] a = {}, float[20,16,1,1] c = {}, "
+          "float[40,52,3,3] b = {}>"
+          "{ p = Conv(x, a) q = Conv(x, c) r = Concat<axis=1>(p, q) y = Conv<pads=[1,1,1,1]>(r, b) }"),
+      "Block BlockedConv BlockedConv Concat BlockedConv Unblock");
+  // Blocks that are not full lie only at the end.
+  EXPECT_EQ(
+      steps_of(
+          "(float[1,16,7,7] x) => (float[1,40,7,7] y) <float[32,16,1,1] a = {}, float[20,16,1,1] c = {}, "
+          "float[40,52,3,3] b = {}>"
+          "{ p = Conv(x, a) q = Conv(x, c) r = Concat<axis=1>(q, p) y = Conv<pads=[1,1,1,1]>(r, b) }"),
+      "Block BlockedConv BlockedConv Unblock Unblock Concat Block BlockedConv Unblock");
+}
+
+TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
+  // A mask of one channel is not a block.
+  EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"
+                     "{ p = Conv<pads=[1,1,1,1]>(x, a) y = Mul(p, m) }"),
+            "Block BlockedConv Unblock Mul");
+  // Groups, and weights that are given.
+  EXPECT_EQ(steps_of("(float[1,32,9,9] x) => (float[1,32,7,7] y) <float[32,16,3,3] a = {}>"
+                     "{ y = Conv<group=2>(x, a) }"),
+            "Conv");
+  EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[16,16,3,3] a) => (float[1,16,7,7] y) { y = Conv(x, a) }"),
+            "Conv");
+  // One convolution without reach does not pay for the way there and back.
+  EXPECT_EQ(
+      steps_of("(float[1,16,9,9] x) => (float[1,16,9,9] y) <float[16,16,1,1] a = {}> { y = Conv(x, a) }"),
+      "Conv");
+}
+
+TEST_F(BlockedLayout, KeepsPlainFormsForOutputsAndTaps) {
+  const onnx::Model m = model_of(
+      "(float[1,16,9,9] x) => (float[1,16,9,9] y, float[1,16,9,9] p)"
+      "<float[16,16,3,3] a = {}, float[16,16,3,3] b = {}>"
+      "{ p = Conv<pads=[1,1,1,1]>(x, a) q = Tanh(p) r = Conv<pads=[1,1,1,1]>(q, b) y = Neg(r) }");
+  const auto seen = [&](const BuildOptions& o) {
+    const Engine e = Engine::build(m, o);
+    Context c = e.create_context();
+    std::map<std::string, Tensor> values;
+    c.on_tap([&](std::string_view name, const Value& v) { values[std::string(name)] = v.tensor().clone(); });
+    c.run(inputs_of(e));
+    return values;
+  };
+  const auto want = seen({.level = OptimizationLevel::none, .taps = {"*"}}), got = seen({.taps = {"*"}});
+  for (const char* name : {"p", "q", "r", "y"}) {
+    ASSERT_TRUE(got.contains(name)) << name;
+    EXPECT_TRUE(compare(got.at(name), want.at(name), 1e-3, 0).equal) << name;
+  }
+}
+
+TEST_F(BlockedLayout, PlansRunOnLesserMachines) {
+  const onnx::Model m = model_of(
+      "(float[1,3,20,20] x) => (float[1,20,20,20] y) <float[20,3,3,3] a = {}, "
+      "float[20,20,3,3] b = {}, float[20,1,1] k = {}>"
+      "{ p = Conv<pads=[1,1,1,1]>(x, a) q = Mul(p, k) y = Conv<pads=[1,1,1,1]>(q, b) }");
+  const testing::TempDirectory directory;
+  const auto file = directory.path() / "model.lathe";
+  const Engine e = Engine::build(m);
+  e.save(file);
+  const Value want = e.create_context().run(inputs_of(e))[0];
+  for (const char* isa : {"generic", "avx2"})
+    EXPECT_TRUE(
+        compare(Engine::load(file, {.isa = isa}).create_context().run(inputs_of(e))[0], want, 1e-3, 0).equal)
+        << isa;
+}
+
+}  // namespace
+}  // namespace lathe
