@@ -22,6 +22,7 @@ struct Options {
   bool external = false, single = false, normalize = false, optimize = false;
   std::string external_name;
   int64_t threshold = 1024;
+  int opset = 0;
 };
 
 onnx::SaveOptions save_options(const Options& o) {
@@ -60,9 +61,9 @@ int run(const Options& o, bool json) {
     make_engine(o.model, o.engine.build_options(o.model)).save(o.output);
   } else {
     onnx::Model model = o.model.load();
-    if (o.normalize) model = normalize(model);
+    if (o.normalize) model = normalize(model, o.opset);
     if (o.optimize) {
-      OptimizedModel better = optimize(model, o.engine.build_options(o.model));
+      OptimizedModel better = optimize(model, o.engine.build_options(o.model), o.opset);
       patches = counts(better);
       model = std::move(better.model);
     }
@@ -105,6 +106,9 @@ void add_convert(CLI::App& app, Command& command) {
                 "Import it and write it at the lowest opset and IR version that can say it");
   sub->add_flag("--optimize", options->optimize,
                 "Write what the optimiser makes of it (see --level and --passes)");
+  sub->add_option("--opset", options->opset,
+                  "With --normalize or --optimize: the opset to write; 0: the lowest that says the model")
+      ->check(CLI::NonNegativeNumber);
   options->engine.add_to(sub);
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
