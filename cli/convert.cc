@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "command.h"
@@ -21,6 +22,7 @@ struct Options {
   bool external = false, single = false, normalize = false, optimize = false;
   std::string external_name;
   int64_t threshold = 1024;
+  int opset = 0;
 };
 
 onnx::SaveOptions save_options(const Options& o) {
@@ -44,22 +46,36 @@ void remove_unfinished(const std::filesystem::path& output) {
   }
 }
 
+/// How often each pass of the optimiser found something.
+std::map<std::string, int> counts(const OptimizedModel& m) {
+  std::map<std::string, int> by_pass;
+  for (const OptimizedModel::Patch& p : m.patches) ++by_pass[p.pass];
+  return by_pass;
+}
+
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json, [&o] { remove_unfinished(o.output); });
   Progress progress("converting " + o.model.model.string());
+  std::map<std::string, int> patches;
   if (o.output.extension() == ".lathe") {
     make_engine(o.model, o.engine.build_options(o.model)).save(o.output);
   } else {
     onnx::Model model = o.model.load();
-    if (o.normalize) model = normalize(model);
-    if (o.optimize) model = optimize(model, o.engine.build_options(o.model)).model;
+    if (o.normalize) model = normalize(model, o.opset);
+    if (o.optimize) {
+      OptimizedModel better = optimize(model, o.engine.build_options(o.model), o.opset);
+      patches = counts(better);
+      model = std::move(better.model);
+    }
     save(model, o.output, save_options(o));
   }
   const uint64_t bytes = std::filesystem::file_size(o.output);
-  if (json)
-    print({{"output", o.output.string()}, {"bytes", bytes}});
-  else
+  if (json) {
+    print({{"output", o.output.string()}, {"bytes", bytes}, {"patches", patches}});
+  } else {
     fmt::print("{}: {}\n", o.output.string(), bytes_text(bytes));
+    for (const auto& [pass, count] : patches) fmt::print("  {} {}\n", pass, count);
+  }
   return success;
 }
 
@@ -90,6 +106,9 @@ void add_convert(CLI::App& app, Command& command) {
                 "Import it and write it at the lowest opset and IR version that can say it");
   sub->add_flag("--optimize", options->optimize,
                 "Write what the optimiser makes of it (see --level and --passes)");
+  sub->add_option("--opset", options->opset,
+                  "With --normalize or --optimize: the opset to write; 0: the lowest that says the model")
+      ->check(CLI::NonNegativeNumber);
   options->engine.add_to(sub);
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });

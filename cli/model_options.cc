@@ -105,6 +105,8 @@ void EngineOptions::add_level(CLI::App* sub) {
   for (OptimizationLevel l : optimization_levels) levels.emplace(name_of(l), l);
   sub->add_option("--level", level, "How much to optimise: none, basic, extended, all")
       ->transform(CLI::CheckedTransformer(levels).description(""));
+  sub->add_option("--fold-limit", fold_limit, "Bytes that constant folding may add; 0: fold nothing")
+      ->capture_default_str();
   sub->add_option("--passes", passes, "Single passes on or off: +NAME,-NAME (`lathe info` lists them)")
       ->delimiter(',');
 }
@@ -115,6 +117,7 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.backend = backend;
   o.isa = isa;
   o.plugins = plugins;
+  o.fold_limit = fold_limit;
   o.refit = refit;
   o.flush_denormals = flush_denormals;
   o.level = level;

@@ -74,10 +74,15 @@ TEST(Attention, Masks) {
   EXPECT_EQ(found(qkv + ", bool[3,3] a) => (float[2,2,3,4] y) <float low = {-3}> {" + swap +
                   "s = MatMul(q, t) w = Where(a, s, low)" + tail),
             "Transpose MatMul Where Softmax MatMul");
-  // One column for all keys is, for Attention, a mask that has a single key.
+  // Masks of fewer columns would hide keys.
   EXPECT_EQ(found(qkv + ", float[2,1,3,1] a) => (float[2,2,3,4] y) {" + swap +
                   "s = MatMul(q, t) w = Add(s, a)" + tail),
-            "Transpose MatMul Add Softmax MatMul");
+            "Expand Attention");
+  EXPECT_EQ(
+      found(
+          "(float[2,2,n,4] q, float[2,2,m,4] k, float[2,2,m,4] v, float[2,1,1,t] a) => (float[2,2,n,4] y) {" +
+          swap + "s = MatMul(q, t) w = Add(s, a)" + tail),
+      "Shape Shape Concat Expand Attention");
 }
 
 TEST(Attention, CausalMasksThatAreKnown) {

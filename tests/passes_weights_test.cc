@@ -38,6 +38,24 @@ TEST(Constants, IntoTheProduct) {
             "MatMul Add");
 }
 
+TEST(Constants, FoldingHasABudget) {
+  const std::string text =
+      "(float[4,4] x) => (float[4,4] y) <int64[2] s = {4,4}, float one = {1.5}> { e = Expand(one, s) f = "
+      "Sqrt(e) y = "
+      "Mul(x, f) }";
+  BuildOptions o;
+  o.level = OptimizationLevel::none;
+  EXPECT_EQ(optimised(text, o), "Mul");
+  o.fold_limit = 64;  // the first of them
+  EXPECT_EQ(optimised(text, o), "Sqrt Mul");
+  o.fold_limit = 0;
+  EXPECT_EQ(optimised(text, o), "Expand Sqrt Mul");
+  // All rounds together have this much.
+  o.level = OptimizationLevel::basic;
+  o.fold_limit = 64;
+  EXPECT_EQ(optimised(text, o), "Sqrt Mul");
+}
+
 TEST(Constants, SmallIdentities) {
   EXPECT_EQ(optimised("(float[3] x, float[3] z) => (float[3] y) <float one = {1}> { a = Add(z, z) r = "
                       "Div(one, a) y = Mul(r, x) "

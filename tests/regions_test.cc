@@ -223,6 +223,18 @@ TEST(Regions, PlansKeepThem) {
                           Engine::build(model_of(residual), {.isa = isa}).create_context().run(inputs)[0]));
 }
 
+TEST(Regions, TakeNoNumberFromWeightsThatMayBeExchanged) {
+  const onnx::Model m = model_of("(float[3,5] x) => (float[3,5] y) <float low = {0}, float two = {2}>"
+                                 "{ a = Neg(x) b = Clip(a, low) c = Pow(b, two) y = Neg(c) }");
+  const auto fused = [&](bool refit) {
+    size_t n = 0;
+    for (const StepInfo& s : Engine::build(m, {.refit = refit}).steps()) n += s.fused.size();
+    return n;
+  };
+  EXPECT_EQ(fused(false), 4u);
+  EXPECT_EQ(fused(true), 0u);
+}
+
 TEST(Regions, SpoiledEpiloguesAreRefused) {
   const auto spoiled = [](auto&& spoil) {
     const Engine e = Engine::build(model_of(residual));

@@ -78,7 +78,7 @@ struct BuildOptions {
   OptimizationLevel level = OptimizationLevel::all;
   std::vector<std::string> passes = {};  // "+name", "-name": switches single passes, against the level
   bool allow_reference =
-      true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
+      true;            // false: an operator without a fast kernel is an error (build_reference_forbidden)
   bool refit = false;  // weights may be exchanged later: no rewrite depends on what they hold
   bool flush_denormals = false;
   std::vector<std::string> taps =

@@ -53,8 +53,8 @@ LATHE_API std::string describe_graph(const onnx::Model& model, GraphFormat forma
                                      const std::map<std::string, int64_t>& sizes = {});
 
 /// The model imported (newest operators, shapes inferred) and written back at the lowest opset and IR version
-/// that can say it.
-LATHE_API onnx::Model normalize(const onnx::Model& model);
+/// that can say it, or at the one asked for. Throws node_cannot_convert where that one cannot.
+LATHE_API onnx::Model normalize(const onnx::Model& model, int opset = 0);
 
 /// What the optimiser makes of a model.
 struct OptimizedModel {
@@ -65,8 +65,9 @@ struct OptimizedModel {
   std::vector<Patch> patches;  // in the order they were applied
 };
 /// Imports the model and runs passes and constant folding as a build would (`level`, `passes`, `shapes`,
-/// `fold_limit` and `control` of the options).
-LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {});
+/// `fold_limit`, `refit` and `control` of the options). `opset` as of normalize(); older ones lack operators
+/// that level `extended` finds.
+LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {}, int opset = 0);
 
 /// The passes there are, by name.
 struct PassInfo {

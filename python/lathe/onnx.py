@@ -32,9 +32,9 @@ def describe(source: Source, form: str = "text", sizes: Optional[Mapping[str, in
     return _lathe.describe_graph(load(source), form, dict(sizes or {}))
 
 
-def normalize(source: Source) -> Model:
-    """The model imported and written at the lowest opset and IR version that can say it."""
-    return _lathe.normalize(load(source))
+def normalize(source: Source, *, opset: int = 0) -> Model:
+    """The model imported and written at the lowest opset and IR version that can say it, or at the opset asked for."""
+    return _lathe.normalize(load(source), opset)
 
 
 def to_text(source: Source) -> str:

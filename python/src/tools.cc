@@ -169,7 +169,7 @@ void bind_tools(nb::module_& m) {
   m.def("check", &findings_to_python, nb::arg("model"));
   m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"));
   m.def("describe_graph", &graph_text, nb::arg("model"), nb::arg("form"), nb::arg("sizes"));
-  m.def("normalize", &normalize, nb::arg("model"));
+  m.def("normalize", &normalize, nb::arg("model"), nb::arg("opset") = 0);
   m.def("operators", &operators_to_python, nb::arg("pattern") = "*");
   m.def("system_info", &system_to_python);
 }

@@ -114,11 +114,11 @@ std::string describe_graph(const onnx::Model& model, GraphFormat format,
   return g->text();
 }
 
-onnx::Model normalize(const onnx::Model& model) {
+onnx::Model normalize(const onnx::Model& model, int opset) {
   ImportOptions options;
   options.inline_functions = false;
   const SchemaCatalog& catalog = SchemaCatalog::standard();
-  return export_model(*import_model(model, catalog, options), catalog);
+  return export_model(*import_model(model, catalog, options), catalog, {.opset = opset});
 }
 
 }  // namespace lathe

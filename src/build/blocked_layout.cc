@@ -16,8 +16,8 @@ using Ints = std::vector<int64_t>;
 
 class BlockedLayout {
  public:
-  BlockedLayout(Graph& g, const KernelCatalog& kernels, Isa isa)
-      : graph_(g), kernels_(kernels), isa_(isa), order_(g.order()) {}
+  BlockedLayout(Graph& g, const KernelCatalog& kernels, const Preference& preference)
+      : graph_(g), kernels_(kernels), preference_(preference), order_(g.order()) {}
 
   void run() {
     for (NodeId n : order_)
@@ -83,7 +83,7 @@ class BlockedLayout {
   bool is_pointwise(const Node& n) const {
     const auto* describe = kernels_.pointwise_of(n.domain, n.op);
     if (!describe || n.outputs.size() != 1) return false;
-    const NodeRequest question(graph_, n, isa_);
+    const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
     const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
     if (!(*describe)(op.get(), question.request())) return false;
     const int64_t c = *channels(n.outputs[0]);
@@ -234,7 +234,7 @@ class BlockedLayout {
 
   Graph& graph_;
   const KernelCatalog& kernels_;
-  Isa isa_;
+  const Preference& preference_;
   std::vector<NodeId> order_;
   std::map<NodeId, size_t> chosen_;  // and the group of each
   std::vector<size_t> parent_;       // of groups
@@ -244,8 +244,8 @@ class BlockedLayout {
 
 }  // namespace
 
-void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, Isa isa) {
-  BlockedLayout(graph, kernels, isa).run();
+void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, const Preference& preference) {
+  BlockedLayout(graph, kernels, preference).run();
 }
 
 }  // namespace lathe

@@ -7,10 +7,10 @@
 #pragma once
 
 #include "graph/graph.h"
-#include "kernel/kernel.h"
+#include "kernel/select.h"
 
 namespace lathe {
 
-void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, Isa isa);
+void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, const Preference& preference);
 
 }  // namespace lathe

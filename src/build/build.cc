@@ -31,7 +31,7 @@ std::vector<std::string> backend_preference(const std::string& wanted, const Ext
 
 Preference kernel_preference(const BuildOptions& options, const Extensions& extensions) {
   return {backend_preference(options.backend, extensions), choose_isa(options.isa), options.allow_reference,
-          options.level == OptimizationLevel::all};
+          options.level == OptimizationLevel::all, options.refit};
 }
 
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
@@ -54,7 +54,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
                        preference.isa != Isa::generic && !search.by_reference;
   if (blocked) {
-    use_blocked_layout(graph, extensions.kernels(), preference.isa);
+    use_blocked_layout(graph, extensions.kernels(), preference);
     folds.merge(fold_constants(graph, {.schemas = &schemas,
                                        .kernels = &extensions.kernels(),
                                        .control = options.control,

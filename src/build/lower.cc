@@ -196,7 +196,7 @@ std::vector<NodeId> GraphLowering::live_nodes(bool with_taps) const {
 void GraphLowering::find_regions(std::span<const NodeId> main, std::span<const NodeId> beside) {
   std::vector<NodeId> order(main.begin(), main.end());
   std::erase_if(order, [&](NodeId id) { return is_by_reference(id); });
-  regions_ = Regions(graph_, order, all_.kernels, all_.preference.isa);
+  regions_ = Regions(graph_, order, all_.kernels, all_.preference);
   aside_.assign(graph_.value_count(), false);
   for (ValueId v : all_.taps_of(graph_)) aside_[v] = true;
   for (NodeId id : beside) each_read(graph_.node(id), [&](ValueId v) { aside_[v] = true; });

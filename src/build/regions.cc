@@ -67,8 +67,8 @@ std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>&
 class RegionMaker {
  public:
   RegionMaker(Regions& made, const Graph& g, const std::vector<NodeId>& order, const KernelCatalog& kernels,
-              Isa isa)
-      : made_(made), graph_(g), order_(order), kernels_(kernels), isa_(isa), uses_(g.uses()) {}
+              const Preference& preference)
+      : made_(made), graph_(g), order_(order), kernels_(kernels), preference_(preference), uses_(g.uses()) {}
 
   void run() {
     made_.graph_ = &graph_;
@@ -85,7 +85,7 @@ class RegionMaker {
     const Node& n = graph_.node(id);
     const auto* describe = kernels_.pointwise_of(n.domain, n.op);
     if (!describe || n.outputs.size() != 1 || !is_float_tensor(graph_.value(n.outputs[0]))) return;
-    const NodeRequest question(graph_, n, isa_);
+    const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
     const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
     if (auto program = (*describe)(op.get(), question.request()))
       made_.programs_.emplace(id, std::move(*program));
@@ -176,14 +176,14 @@ class RegionMaker {
   const Graph& graph_;
   const std::vector<NodeId>& order_;
   const KernelCatalog& kernels_;
-  Isa isa_;
+  const Preference& preference_;
   std::vector<std::vector<Use>> uses_;
   std::map<NodeId, size_t> position_;
 };
 
 Regions::Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels,
-                 Isa isa) {
-  RegionMaker(*this, graph, order, kernels, isa).run();
+                 const Preference& preference) {
+  RegionMaker(*this, graph, order, kernels, preference).run();
 }
 
 const Region* Regions::ending_at(NodeId n) const {

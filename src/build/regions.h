@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "kernel/kernel.h"
+#include "kernel/select.h"
 
 namespace lathe {
 
@@ -26,7 +26,8 @@ class Regions {
   /// No regions.
   Regions() = default;
   /// `order`: the nodes that are lowered, producers first.
-  Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels, Isa isa);
+  Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels,
+          const Preference& preference);
 
   /// The region whose last node this is; null: none.
   const Region* ending_at(NodeId n) const;

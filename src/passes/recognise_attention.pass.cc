@@ -60,7 +60,7 @@ class Reader {
     }
     if (view_.type(scores).elem != type) return std::nullopt;
     auto found = masked(scores, 4);
-    if (!found || !view_.same_type(found->products, scores)) return std::nullopt;
+    if (!found || !same_but_columns(found->products, scores)) return std::nullopt;
     found->precision = precision;
     return found;
   }
@@ -75,6 +75,11 @@ class Reader {
       return v;
     guarded_ = where->inputs[2];
     return guarded_;
+  }
+  /// As many rows for as many heads; as many columns they have because V has as many rows as keys.
+  bool same_but_columns(ValueId a, ValueId b) const {
+    const auto &x = view_.type(a).shape, &y = view_.type(b).shape;
+    return x && y && x->size() == y->size() && std::equal(x->begin(), x->end() - 1, y->begin());
   }
   /// Read by nothing but the chain.
   bool alone(ValueId v) const { return view_.read_once(v) || (v == guarded_ && !view_.is_output(v)); }
@@ -204,28 +209,22 @@ class Bias {
     if (rank_ == 3 && !one_batch_)
       value_ = patch_.add("Unsqueeze", {value_, patch_.add_constant("axes", ints({1}))});
   }
-  /// ONNX Runtime wants a row of the mask for every query.
-  void add_rows(ValueId q, const Dim& rows, size_t rank) {
-    if (value_ == no_id || std::ranges::any_of(rows_, [&](const Dim& d) { return d == rows; })) return;
-    ValueId shape = no_id;
-    if (rows.is_constant()) {
-      shape = patch_.add_constant("rows", ints({rows.constant(), 1}));
-    } else {
-      Attributes axis, along;
-      axis.set("start", static_cast<int64_t>(rank) - 2);
-      axis.set("end", static_cast<int64_t>(rank) - 1);
-      along.set("axis", int64_t{0});
-      const ValueId count = patch_.add("Shape", {q}, std::move(axis));
-      shape = patch_.add("Concat", {count, patch_.add_constant("one", ints({1}))}, std::move(along));
-    }
+  /// Has a row for every query, which ONNX Runtime wants, and a column for every key: a mask with fewer
+  /// columns would hide the keys that it lacks. `q` and `v` tell how many there are.
+  void cover(ValueId q, ValueId v, const Dim& rows, const Dim& keys, size_t rank) {
+    const auto among = [](const std::vector<Dim>& list, const Dim& d) {
+      return std::ranges::find(list, d) != list.end();
+    };
+    if (value_ == no_id || (among(rows_, rows) && among(columns_, keys))) return;
+    Attributes along;
+    along.set("axis", int64_t{0});
+    const ValueId shape =
+        patch_.add("Concat", {count(q, rows, rank), count(v, keys, rank)}, std::move(along));
     value_ = patch_.add("Expand", {value_, shape});
   }
   ValueId value() const { return value_; }
-  /// A mask whose last axis is shorter than the keys would hide those that it does not have.
-  bool covers(const Dim& keys) const {
-    return value_ == no_id || (rank_ >= 2 && rank_ <= 4 && known_ &&
-                               std::ranges::any_of(last_, [&](const Dim& d) { return d == keys; }));
-  }
+  /// Ranks are known, and are those that masks may have.
+  bool fits() const { return known_ && rank_ <= 4; }
 
  private:
   Tensor zero() const {
@@ -233,12 +232,20 @@ class Bias {
     store_double(t, 0, 0);
     return t;
   }
+  /// [the size of the axis before the last]
+  ValueId count(ValueId of, const Dim& size, size_t rank) {
+    if (size.is_constant()) return patch_.add_constant("size", ints({size.constant()}));
+    Attributes axis;
+    axis.set("start", static_cast<int64_t>(rank) - 2);
+    axis.set("end", static_cast<int64_t>(rank) - 1);
+    return patch_.add("Shape", {of}, std::move(axis));
+  }
   void note(ValueId v) {
     const auto& shape = view_.type(v).shape;
     known_ = known_ && shape;
     if (!shape) return;
     rank_ = std::max(rank_, shape->size());
-    if (!shape->empty()) last_.push_back(shape->back());
+    if (!shape->empty()) columns_.push_back(shape->back());
     if (shape->size() > 1) rows_.push_back((*shape)[shape->size() - 2]);
     if (shape->size() == 3) one_batch_ = one_batch_ && (*shape)[0] == Dim(1);
   }
@@ -248,7 +255,7 @@ class Bias {
   ValueId value_ = no_id;
   size_t rank_ = 0;
   bool known_ = true, one_batch_ = true;
-  std::vector<Dim> last_, rows_;
+  std::vector<Dim> rows_, columns_;
 };
 
 /// Whether this is a constant [.., n, n] that keeps what lies on the diagonal and below, and hides the rest.
@@ -317,8 +324,8 @@ std::optional<Patch> attention(const View& view, NodeId id) {
     a.set("is_causal", int64_t{1});
   else
     for (const Masking& m : s->masks) bias.add(m);
-  if (!bias.covers(keys)) return std::nullopt;
-  bias.add_rows(s->q, rows, *rank);
+  if (!bias.fits()) return std::nullopt;
+  bias.cover(s->q, n.inputs[1], rows, keys, *rank);
   if (*rank == 3) {
     bias.add_head_axis();
     a.set("q_num_heads", int64_t{1});

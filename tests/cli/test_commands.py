@@ -319,6 +319,17 @@ def test_convert_to_external_data_and_back(lathe, place):
     np.testing.assert_array_equal(onnx.numpy_helper.to_array(single.graph.initializer[0]), w)
 
 
+def test_convert_to_an_opset(lathe, place):
+    done = lathe("convert", "model.onnx", "-o", "asked.onnx", "--optimize", "--level", "basic", "--opset", "20", "--json")
+    assert done.returncode == 0 and isinstance(done.json["patches"], dict)
+    assert onnx.load(place / "asked.onnx").opset_import[0].version == 20
+    onnx.checker.check_model(onnx.load(place / "asked.onnx"), full_check=True)
+    swish = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 24]> g (float[3] x) => (float[3] y) { y = Swish(x) }')
+    onnx.save(swish, place / "swish.onnx")
+    refused = lathe("convert", "swish.onnx", "-o", "old.onnx", "--normalize", "--opset", "20")
+    assert refused.returncode == 1 and "opset 24" in refused.stderr and not (place / "old.onnx").exists()
+
+
 def test_convert_to_text_and_back(lathe, place):
     assert lathe("convert", "model.onnx", "-o", "model.onnxtxt").returncode == 0
     assert (place / "model.onnxtxt").read_text().startswith("<")
