@@ -1,6 +1,7 @@
 """Lathe, ONNX Runtime and OpenVINO side by side.
 
     python bench/peers                              the whole table, on one thread and on two
+    python bench/peers --table                      the same without the shared collection
     python bench/peers --models resnet bert_s128    those whose names contain a word
     python bench/peers --models model.onnx          any file
     python bench/peers --threads 1 --json peers.json
@@ -24,27 +25,28 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from compare import Comparison, Settings
 from engines import ENGINES, version
 from models import ENTRIES, Made, make, own_model, shared_model
 from probe import ROOT, Probe, machine
-from report import document, text
+from report import brief, document, text
 
 QUICK = ["squeezenet", "lstm_2x256", "mnist", "adds20"]
 CACHE = ROOT / "build" / "bench-models"
 
 
-def chosen(words: list[str], quick: bool) -> dict[str, object]:
+def chosen(words: list[str], quick: bool, table: bool) -> dict[str, Callable[[], Made]]:
     """By name, what makes each model: none is made before its turn."""
     shared = Path(os.environ.get("LATHE_SHARED", ROOT.parent / "shared")) / "models"
     files = {Path(w).stem: Path(w) for w in words if Path(w).is_file()}
     names = [w for w in words if not Path(w).is_file()]
-    makers: dict[str, object] = {name: (lambda e=entry: make(e, CACHE)) for name, entry in ENTRIES.items()}
+    makers: dict[str, Callable[[], Made]] = {name: (lambda e=entry: make(e, CACHE)) for name, entry in ENTRIES.items()}
     if quick and not words:
         return {name: makers[name] for name in QUICK}
-    for meta in sorted(shared.glob("*/meta.json")):
+    for meta in [] if table else sorted(shared.glob("*/meta.json")):
         makers.setdefault(meta.parent.name, lambda folder=meta.parent: shared_model(folder))
     if words:
         makers = {name: maker for name, maker in makers.items() if any(w in name for w in names)}
@@ -56,6 +58,7 @@ def main() -> int:
         prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", nargs="+", default=[], metavar="WORD|FILE")
+    parser.add_argument("--table", action="store_true", help="without the shared collection")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], choices=[1, 2])
     parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES)
     parser.add_argument("--rounds", type=int, help="that count, of each model (7)")
@@ -65,7 +68,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one short, noisy round of a few small models")
     parser.add_argument("--json", type=Path, help="write everything there")
     arguments = parser.parse_args()
-    makers = chosen(arguments.models, arguments.quick)
+    makers = chosen(arguments.models, arguments.quick, arguments.table)
     if not makers:
         parser.error("no model has such a name")
 
@@ -83,26 +86,34 @@ def main() -> int:
         noisy=arguments.noisy or arguments.quick,
     )
     facts = machine() | {name: v or "not installed" for name, v in versions.items()}
+    facts["noisy"] = settings.noisy or None
     probe = Probe()
     rows = []
-    for at, (name, maker) in enumerate(makers.items(), 1):
-        print(f"[{at}/{len(makers)}] {name}", file=sys.stderr, flush=True)
-        try:
-            made: Made = maker()
-            rows.append(Comparison(made, settings, probe).run())
-        except Exception as e:  # a model that cannot even be made or read is listed, too
-            rows.append({"name": name, "ratio": None, "ratios": {}, "kind": "none", "reason": f"{type(e).__name__}: {e}"})
+    peers = [name for name in settings.engines if name != "lathe"]
+    try:
+        for at, (name, maker) in enumerate(makers.items(), 1):
+            print(f"[{at}/{len(makers)}] {name}", end="", file=sys.stderr, flush=True)
+            rows.append(compared(name, maker, settings, probe))
+            print(f": {brief(rows[-1], peers, settings.threads)}", file=sys.stderr, flush=True)
+            facts["peak_gflops"] = {t: round(rate, 1) for t, rate in sorted(probe.peak.items())} or None
+            if arguments.json:
+                report = document(facts, rows, peers, settings.threads)
+                arguments.json.write_text(json.dumps(report, indent=1, default=float))
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
     probe.close()
-    facts["peak_gflops"] = {str(t): round(rate, 1) for t, rate in sorted(probe.peak.items())} or None
-    facts["noisy"] = settings.noisy or None
     print(text(facts, rows, settings.engines, settings.threads))
-    if arguments.json:
-        peers = [name for name in settings.engines if name != "lathe"]
-        arguments.json.write_text(json.dumps(document(facts, rows, peers, settings.threads), indent=1, default=float))
     bad = [row["name"] for row in rows if row.get("kind") in ("fp32", "tiny", "int8") and not sound(row)]
     if bad:
         print(f"Lathe does not run, or does not agree: {', '.join(bad)}", file=sys.stderr)
     return 1 if bad else 0
+
+
+def compared(name: str, maker: Callable[[], Made], settings: Settings, probe: Probe) -> dict:
+    try:
+        return Comparison(maker(), settings, probe).run()
+    except Exception as e:  # a model that cannot even be made or read is listed, too
+        return {"name": name, "kind": "none", "ratio": None, "ratios": {}, "reason": f"{type(e).__name__}: {e}"}
 
 
 def sound(row: dict) -> bool:

@@ -95,10 +95,10 @@ class Comparison:
             self.check_outputs(processes)
             for threads in self.settings.threads:
                 if threads != 1:
+                    for process in processes.values():
+                        process.close()
                     processes = self.start(list(processes), threads)
                 self.alternate(processes, threads)
-                for process in processes.values():
-                    process.close()
         self.conclude()
         return self.row
 
@@ -139,6 +139,8 @@ class Comparison:
                 except Failure as e:
                     self.engine(name)["why"] = str(e)
         for name in kept:
+            if unbound := costs[name][-1]["unbound"]:
+                self.engine(name)["unbound"] = unbound
             for what in "load", "first", "memory":
                 self.engine(name)[what] = statistics.median(c[what] for c in costs[name])
         if "lathe" in kept:

@@ -36,6 +36,14 @@ def document(facts: dict, rows: list[dict], peers: list[str], threads: list[int]
     return {"machine": facts, "geomean": means(rows, peers, threads), "models": rows}
 
 
+def brief(row: dict, peers: list[str], threads: list[int]) -> str:
+    """A line while it runs."""
+    if "reason" in row:
+        return row["reason"]
+    each = [f"{TITLES[p]} {t}T {times(r['ratio'])}" for p in peers for t in threads if (r := ratio_of(row, p, t))]
+    return ", ".join(each) or ("does not run" if row["why"] else "no sample counts")
+
+
 # -------------------------------------------------------------------------------------------------------------- pieces
 
 
@@ -166,6 +174,9 @@ def failures(rows: list[dict]) -> str:
         if "reason" in row:
             lines.append(f"- {row['name']}: {row['reason']}")
         lines += [f"- {row['name']}, {TITLES[e]}: {why}" for e, why in row.get("why", {}).items()]
+        for e, facts in row.get("engines", {}).items():
+            if "unbound" in facts:
+                lines.append(f"- {row['name']}, {TITLES[e]}, runs only without binding: {facts['unbound']}")
         for e, a in row.get("agree", {}).items():
             if "why" in a:
                 lines.append(f"- {row['name']}, outputs of {TITLES[e]}: {a['why']}")
@@ -201,14 +212,14 @@ def text(facts: dict, rows: list[dict], engines: list[str], threads: list[int]) 
         parts += ["## Loading, first run, memory", costs(measured, engines)]
         parts += [cost_summary([row for row in measured if row["kind"] == "fp32"])]
     if failed := failures(rows):
-        parts += ["## What did not run", failed]
+        parts += ["## What did not run, or not so", failed]
     peers = [e for e in engines if e != LATHE]
     lines = []
     for kind in "fp32", "shared":
         for peer, by_threads in means(ran, peers, threads, kind).items():
             for t, mean in by_threads.items():
                 if mean:
-                    lines.append(f"{TITLES[peer]} / Lathe, {t} thread(s), {KINDS[kind].lower()}: {mean:.2f}")
+                    lines.append(f"{KINDS[kind]}, {t}T: {TITLES[peer]} / Lathe {mean:.2f}")
     if lines:
         parts += ["## Geometric means (above 1: Lathe is faster)", "\n".join(f"- {line}" for line in lines)]
     parts.append(busy(rows, threads))

@@ -67,7 +67,7 @@ def test_a_model_that_no_engine_can_read_is_listed(tmp_path):
         [sys.executable, PEERS, "--quick", "--threads", "1", "--models", broken],
         cwd=ROOT, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
-    assert "What did not run" in done.stdout and "- broken: " in done.stdout
+    assert "## What did not run" in done.stdout and "- broken: " in done.stdout
 
 
 def test_disagreement_is_noticed():
