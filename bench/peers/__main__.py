@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -68,6 +69,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one short, noisy round of a few small models")
     parser.add_argument("--json", type=Path, help="write everything there")
     arguments = parser.parse_args()
+    logging.disable(logging.WARNING)  # the quantiser recommends steps that these models do not need
     makers = chosen(arguments.models, arguments.quick, arguments.table)
     if not makers:
         parser.error("no model has such a name")

@@ -24,10 +24,12 @@ def ratio_of(row: dict, peer: str, threads: int) -> dict | None:
 
 
 def means(rows: list[dict], peers: list[str], threads: list[int], kind: str = "fp32") -> dict:
-    """Over the models of a kind: {"onnxruntime": {"1": 1.42}}."""
+    """Over the models of a kind: {"onnxruntime": {"1": 1.42}}. Of other people's models only those where the call does
+    not matter: the table has tiny ones of its own."""
+    chosen = [row for row in rows if row["kind"] == kind and not (kind == "shared" and row["call_matters"])]
 
     def mean(peer: str, t: int) -> float | None:
-        return geometric_mean([r["ratio"] for row in rows if row["kind"] == kind and (r := ratio_of(row, peer, t))])
+        return geometric_mean([r["ratio"] for row in chosen if (r := ratio_of(row, peer, t))])
 
     return {peer: {str(t): mean(peer, t) for t in threads} for peer in peers}
 
@@ -215,7 +217,7 @@ def text(facts: dict, rows: list[dict], engines: list[str], threads: list[int]) 
         parts += ["## What did not run, or not so", failed]
     peers = [e for e in engines if e != LATHE]
     lines = []
-    for kind in "fp32", "shared":
+    for kind in KINDS:
         for peer, by_threads in means(ran, peers, threads, kind).items():
             for t, mean in by_threads.items():
                 if mean:
