@@ -79,6 +79,8 @@ def main() -> int:
         return given if given is not None else quick if arguments.quick else usual
 
     versions = {name: version(name) for name in arguments.engines}
+    if not versions.get("lathe", "left out on purpose"):
+        parser.error("lathe is not installed in this Python: pip install .")
     settings = Settings(
         engines=[name for name, v in versions.items() if v],
         threads=sorted(set(arguments.threads)),

@@ -169,10 +169,15 @@ class Comparison:
         for name in values:
             if name == judge:
                 continue
-            common = [n for n in values[judge] if n in values[name]]
-            each = [difference(values[name][n], values[judge][n], self.made.quantised) for n in common]
-            ok = bool(each) and all(fine for _, fine in each)
-            worst = max((d for d, _ in each), default=math.inf)
+            pairs = [(values[name][n], v) for n, v in values[judge].items() if n in values[name]]
+            if not pairs and len(values[name]) == len(values[judge]):  # OpenVINO may rename outputs
+                pairs = list(zip(values[name].values(), values[judge].values()))
+            if not pairs:
+                self.row["agree"][name] = {"ok": False, "why": "none that can be compared"}
+                continue
+            each = [difference(ours, theirs, self.made.quantised) for ours, theirs in pairs]
+            ok = all(fine for _, fine in each)
+            worst = max(d for d, _ in each)
             # JSON has no infinity.
             self.row["agree"][name] = {"with": judge, "ok": ok, "difference": worst if math.isfinite(worst) else None}
 
@@ -239,6 +244,6 @@ class Comparison:
             ("memory_ratio", "memory", "memory"),
         ):
             row[what] = theirs[other] / ours[mine] if ours.get(mine) and theirs.get(other) else None
-        times = [t["1"] for e in row["engines"].values() if (t := e["times"]).get("1", {}).get("time")]
+        times = [t for e in row["engines"].values() for t in e["times"].values() if t["time"]]
         row["call_matters"] = any(t["bare"] and t["bare"] < 0.98 * t["time"] for t in times)
         row["why"] = {name: e["why"] for name, e in row["engines"].items() if "why" in e}

@@ -290,11 +290,17 @@ class Worker:
         }
 
     def outputs(self, to: str) -> dict:
-        values = self.engine.outputs()
-        tensors = {n: v for n, v in values.items() if is_numeric(v)}
+        tensors, left_out = {}, []
+        for name, value in self.engine.outputs().items():
+            # Of sequences the elements.
+            for i, v in enumerate(value if isinstance(value, list) else [value]):
+                if is_numeric(v):
+                    tensors[f"{name}[{i}]" if isinstance(value, list) else name] = v
+                else:
+                    left_out.append(name)
         # By place, since names may hold anything.
         np.savez(to, **{str(i): v for i, v in enumerate(tensors.values())})
-        return {"names": list(tensors), "left_out": [n for n in values if n not in tensors]}
+        return {"names": list(tensors), "left_out": left_out}
 
     def plan(self, to: str) -> dict:
         self.engine.plan(to)

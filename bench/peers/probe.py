@@ -32,7 +32,9 @@ def executable() -> Path | None:
     target = built[-1]
     target.parent.mkdir(exist_ok=True)
     includes = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'bench'}"]
-    done = subprocess.run([compiler, "-std=c++20", "-O2", *includes, source, "-pthread", "-o", target], capture_output=True)
+    done = subprocess.run(
+        [compiler, "-std=c++20", "-O2", *includes, source, "-pthread", "-o", target], capture_output=True
+    )
     return target if done.returncode == 0 else None
 
 

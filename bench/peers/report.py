@@ -83,7 +83,7 @@ def with_spread(ratio: dict | None) -> str:
 def agreement(row: dict) -> str:
     """Of those who disagree with ONNX Runtime, who and by how much."""
     bad = [
-        f"{TITLES[name]} {'shapes or infinities' if a.get('difference') is None else format(a['difference'], '.0e')}"
+        f"{TITLES[name]} {'see below' if 'why' in a else 'shapes' if a['difference'] is None else format(a['difference'], '.0e')}"
         for name, a in row["agree"].items()
         if not a["ok"]
     ]
@@ -167,7 +167,7 @@ def cost_summary(rows: list[dict]) -> str:
             mean = geometric_mean(list(values.values()))
             least = min(values, key=values.__getitem__)
             body.append([names[key], times(mean), f"{values[least]:.2f} ({least})", met(values[least], must)])
-    return table(["ONNX Runtime / Lathe", "mean", "least", "must"], body)
+    return table(["ONNX Runtime / Lathe", "mean", "least", "must"], body) if body else ""
 
 
 def failures(rows: list[dict]) -> str:
