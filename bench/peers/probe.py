@@ -1,0 +1,87 @@
+"""What the machine gives at this moment: arithmetic in registers, and time that the host takes away."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TWO_CORES = 1.6  # times the rate of one thread; two threads on one core reach 1.0 to 1.2
+
+
+def stolen() -> int:
+    """Ticks that the host gave to others while this machine wanted to run."""
+    with open("/proc/stat") as f:
+        return int(f.readline().split()[8])
+
+
+def executable() -> Path | None:
+    """The probe that CMake built, else one compiled now: it is a single file of headers."""
+    source = ROOT / "bench" / "fma_probe.cc"
+    built = [*ROOT.glob("build/*/bench/lathe_fma_probe"), ROOT / "build" / "lathe_fma_probe"]
+    fresh = [p for p in built if p.exists() and p.stat().st_mtime >= source.stat().st_mtime]
+    if fresh:
+        return fresh[0]
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if not compiler:
+        return None
+    target = built[-1]
+    target.parent.mkdir(exist_ok=True)
+    includes = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'bench'}"]
+    done = subprocess.run(
+        [compiler, "-std=c++20", "-O2", *includes, source, "-pthread", "-o", target], capture_output=True
+    )
+    return target if done.returncode == 0 else None
+
+
+class Probe:
+    """GFLOP/s of multiplications and additions that never leave the registers. Without a compiler there is none:
+    then shares of the peak are unknown, and no sample on two threads counts."""
+
+    def __init__(self) -> None:
+        program = executable()
+        self.process = program and subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.peak: dict[int, float] = {}
+        if self.process:
+            for threads in (1, 2) * 3:
+                self.rate(threads)
+
+    def rate(self, threads: int) -> float | None:
+        """Now, on so many threads together; `peak` remembers the best."""
+        if not self.process:
+            return None
+        self.process.stdin.write(f"{threads}\n")
+        self.process.stdin.flush()
+        rate = float(self.process.stdout.readline())
+        self.peak[threads] = max(rate, self.peak.get(threads, 0))
+        return rate
+
+    def enough_cores(self, threads: int) -> bool:
+        """Whether the threads have a core each, at this moment."""
+        if threads == 1:
+            return True
+        rate = self.rate(threads)
+        return rate is not None and rate >= TWO_CORES / 2 * threads * self.peak[1]
+
+    def close(self) -> None:
+        if self.process:
+            self.process.communicate()
+
+
+def machine() -> dict[str, object]:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    facts = dict(tuple(s.strip() for s in line.split(":", 1)) for line in lines if ":" in line)
+    describe = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": describe.stdout.strip() or "unknown",
+        "cpu": facts.get("model name", platform.machine()),
+        "cpu_family": facts.get("cpu family"),
+        "cpu_model": facts.get("model"),
+        "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+    }

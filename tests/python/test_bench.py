@@ -1,0 +1,91 @@
+"""The comparison with peers works from end to end. What it measures is no matter of tests."""
+
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from support import ROOT
+
+pytest.importorskip("onnxruntime")
+PEERS = ROOT / "bench" / "peers"
+ENGINES = [name for name in ("lathe", "onnxruntime", "openvino") if importlib.util.find_spec(name)]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bench") / "peers.json"
+    command = [sys.executable, PEERS, "--quick", "--threads", "1", "--json", path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, json.loads(path.read_text())
+
+
+def test_every_engine_runs_every_model_and_all_agree(quick):
+    _, report = quick
+    assert [m["name"] for m in report["models"]] == ["squeezenet", "lstm_2x256", "mnist", "adds20"]
+    for model in report["models"]:
+        assert model["why"] == {}, model["name"]
+        assert set(model["engines"]) == set(ENGINES)
+        assert set(model["agree"]) == set(ENGINES) - {"onnxruntime"}
+        for engine, agree in model["agree"].items():
+            assert agree["ok"], f"{model['name']}: {engine} differs by {agree['difference']}"
+
+
+def test_the_form_of_the_json(quick):
+    _, report = quick
+    positive = [report["geomean"]["onnxruntime"]["1"]]
+    for model in report["models"]:
+        low, high = model["spread"]
+        assert low <= model["ratio"] <= high
+        assert model["ratios"]["onnxruntime"]["1"]["ratio"] == model["ratio"]
+        positive += [model[key] for key in ("ratio", "load_ratio", "plan_ratio", "first_ratio")]
+        for engine in model["engines"].values():
+            positive += [engine["load"], engine["first"], engine["times"]["1"]["time"]]
+            assert engine["memory"] >= 0
+    assert all(isinstance(v, float) and math.isfinite(v) and v > 0 for v in positive)
+    assert {"date", "commit", "cpu", "lathe", "onnxruntime"} <= set(report["machine"])
+    ratios = [m["ratio"] for m in report["models"] if m["kind"] == "fp32"]
+    assert report["geomean"]["onnxruntime"]["1"] == pytest.approx(math.prod(ratios) ** (1 / len(ratios)))
+
+
+def test_the_tables_name_all_models_and_what_is_required(quick):
+    text, report = quick
+    for model in report["models"]:
+        assert f"| {model['name']}" in text
+    for heading in ("ONNX Runtime / Lathe", "must", "% of peak", "outputs agree", "load ms", "first ms", "memory MB"):
+        assert heading in text
+
+
+def test_a_model_that_no_engine_can_read_is_listed(tmp_path):
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"no model")
+    done = subprocess.run(
+        [sys.executable, PEERS, "--quick", "--threads", "1", "--models", broken],
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert "## What did not run" in done.stdout and "- broken: " in done.stdout
+
+
+def test_disagreement_is_noticed():
+    sys.path.insert(0, str(PEERS))
+    try:
+        from compare import difference
+    finally:
+        sys.path.remove(str(PEERS))
+    import numpy as np
+
+    ones = np.ones((2, 3), np.float32)
+    assert difference(ones, ones + 1e-5, False)[1]
+    assert not difference(ones, ones + 1e-2, False)[1]
+    assert difference(ones, ones + 1e-2, True)[1]
+    assert not difference(ones, ones.T, False)[1]
+    assert not difference(ones, np.full_like(ones, np.nan), False)[1]
+    assert difference(ones * np.inf, ones * np.inf, False)[1]
+    whole = np.arange(6)
+    assert difference(whole, whole, False)[1]
+    assert not difference(whole, whole + 1, False)[1]
+    assert difference(whole, whole + 1, True)[1]
