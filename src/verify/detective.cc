@@ -213,7 +213,7 @@ std::vector<NodeId> Detective::region_of(const Optimum& all, NodeId node) const 
   if (run_.level != OptimizationLevel::all) return {};
   const Graph& g = *all.graph;
   const std::vector<NodeId> order = nodes_for(g, g.outputs());
-  const Regions regions(g, order, shop_.kernels(), shop_.isa());
+  const Regions regions(g, order, shop_.kernels(), {.backends = {"cpu"}, .isa = shop_.isa(), .fuse = true});
   for (NodeId last : order) {
     const Region* r = regions.ending_at(last);
     if (!r || (r->anchor != node && std::ranges::find(r->nodes, node) == r->nodes.end())) continue;

@@ -138,8 +138,11 @@ void first(const Undeclared&, KernelContext& c) { c.set(0, c.value(0).sequence()
 
 void register_toy_ops(KernelCatalog& k) {
   k.reference<SameShape>("Add", add, "toy");
-  k.add<SameShape>({.op = "Add", .domain = "toy", .name = "toy.add.cpu"},
-                   {add_packed, ask_add, form_add, pack_add, workspace_add});
+  k.add<SameShape>({.op = "Add", .domain = "toy", .name = "toy.add.cpu"}, {.run = add_packed,
+                                                                           .ask = ask_add,
+                                                                           .packed_form = form_add,
+                                                                           .pack = pack_add,
+                                                                           .workspace = workspace_add});
   k.add<FromValues>(
       {.op = "Reshape", .domain = "toy", .name = "toy.reshape", .backend = "reference", .alias = 0},
       {reshape});
