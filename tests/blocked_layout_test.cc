@@ -96,7 +96,7 @@ TEST_F(BlockedLayout, SideBySide) {
           "(float[1,16,7,7] x) => (float[1,40,7,7] y) <float[32,16,1,1] a = {}, float[20,16,1,1] c = {}, "
           "float[40,52,3,3] b = {}>"
           "{ p = Conv(x, a) q = Conv(x, c) r = Concat<axis=1>(q, p) y = Conv<pads=[1,1,1,1]>(r, b) }"),
-      "Block BlockedConv BlockedConv Unblock Unblock Concat Block BlockedConv Unblock");
+      "Conv Conv Concat Block BlockedConv Unblock");
 }
 
 TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {

@@ -154,7 +154,8 @@ std::string chosen(const ConvCase& k) {
     const Tensor& t = v.tensor();
     inputs.push_back({true, t.type(), SymShape(t.shape().begin(), t.shape().end()), &t});
   }
-  outputs.push_back({true, DataType::float32, std::nullopt, nullptr});
+  const Shape& y = p.want.shape();
+  outputs.push_back({true, DataType::float32, SymShape(y.begin(), y.end()), nullptr});
   const Choice c =
       select_kernel(KernelCatalog::standard(), {{"cpu"}, usable_isas().back(), false}, "lathe", "BlockedConv",
                     p.blocked.attributes, {inputs, outputs, usable_isas().back()});

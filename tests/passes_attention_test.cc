@@ -45,10 +45,13 @@ TEST(Attention, ScaledInEveryPlace) {
             "Attention");
 }
 
-TEST(Attention, OffUntilAskedFor) {
+TEST(Attention, CanBeLeftAsItIsWritten) {
   const std::string text = qkv + ") => (float[2,2,3,4] y) {" + swap +
                            "s = MatMul(q, t) p = Softmax<axis=-1>(s) y = MatMul(p, v) }";
-  EXPECT_EQ(optimised(text), "Transpose MatMul Softmax MatMul");
+  EXPECT_EQ(optimised(text), "Attention");
+  EXPECT_EQ(optimised(text, OptimizationLevel::all, {"-recognise-attention"}),
+            "Transpose MatMul Softmax MatMul");
+  EXPECT_EQ(optimised(text, OptimizationLevel::basic), "Transpose MatMul Softmax MatMul");
   EXPECT_EQ(optimised(text, OptimizationLevel::basic, {"+recognise-attention"}), "Attention");
 }
 
@@ -285,7 +288,8 @@ TEST(GroupNormalization, InItsSpellings) {
       "GroupNormalization");
   EXPECT_EQ(
       optimised(head + "{ r = Reshape(x, g) i = InstanceNormalization(r, one, zero) o = Reshape(i, back) m = "
-                       "Mul(o, w) y = Add(m, b) }"),
+                       "Mul(o, w) y = Add(m, b) }",
+                OptimizationLevel::all, {"-recognise-group-norm"}),
       "Reshape InstanceNormalization Reshape Mul Add");
   // Groups that are scaled on their own.
   EXPECT_EQ(

@@ -436,7 +436,7 @@ def test_levels_and_passes(tmp_path):
 
     assert operators() == ["Swish"]
     assert operators(level="basic") == ["Sigmoid", "Mul"]
-        assert operators(passes=["-recognise-swish"]) == ["Pointwise"]  # the two in one step
+    assert operators(passes=["-recognise-swish"]) == ["Pointwise"]  # the two in one step
     assert operators(level="none", passes=["+recognise-swish"]) == ["Swish"]
     with pytest.raises(lathe.Error, match="name of a pass"):
         operators(passes=["-nothing"])
