@@ -217,7 +217,8 @@ def build_options(
     options.isa = isa
     levels = _lathe.OptimizationLevel.__members__
     if level not in levels:
-        raise ValueError(f"level is one of {', '.join(levels)}, not {level!r}")
+        *others, last = levels
+        raise ValueError(f"level is {', '.join(others)} or {last}, not {level!r}")
     options.level = levels[level]
     options.passes = list(passes)
     options.allow_reference = allow_reference
