@@ -249,5 +249,27 @@ TEST(CpuRooms, Attentions) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+TEST(CpuRooms, ProductsOfIntegers) {
+  CaseTable t;
+  for (DataType a : {DataType::int8, DataType::uint8})
+    for (DataType b : {DataType::int8, DataType::uint8})
+      for (const Shape& shape : {Shape{1, 3}, Shape{2, 5, 300}, Shape{40, 700}, Shape{3, 0}, Shape{0, 5}})
+        for (int zeros = 0; zeros < 3; ++zeros) {
+          const auto low = [](DataType d) { return d == DataType::int8 ? -128.0 : 0.0; };
+          const int64_t n = 37;
+          OpCase& k = add(t, "MatMulInteger", describe(shape) + " zero points: " + std::to_string(zeros));
+          k.random(a, shape, low(a), low(a) + 256)
+              .random(b, {shape.back(), n}, low(b), low(b) + 256)
+              .as_constant();
+          if (zeros > 0) k.random(a, zeros == 1 ? Shape{} : Shape{1}, low(a), low(a) + 256);
+          if (zeros > 0) k.random(b, zeros == 1 ? Shape{} : Shape{n}, low(b), low(b) + 256).as_constant();
+        }
+  // The largest sums that there are, over more terms than single precision counts.
+  OpCase& most = add(t, "MatMulInteger", "extremes");
+  most.input<uint8_t>({1, 1000}, std::vector<uint8_t>(1000, 255));
+  most.input<uint8_t>({1000, 1}, std::vector<uint8_t>(1000, 255)).as_constant();
+  for (const OpCase& k : t.all()) must(k);
+}
+
 }  // namespace
 }  // namespace lathe::test
