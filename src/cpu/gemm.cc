@@ -102,6 +102,32 @@ void finish_part(Epilogue& e, const Products& p, int64_t product, int64_t r0, in
   for (int64_t r = r0; r < r1; ++r) e.finish(begin + r * p.n + c0, c1 - c0);
 }
 
+/// One row times packed weights: a row is packed as it lies.
+bool is_row(const Products& p) {
+  return p.m == 1 && p.count() == 1 && p.packed_b && p.a.column == 1 && p.alpha == 1;
+}
+
+void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
+  const PackedProduct row{.m = 1,
+                          .n = p.n,
+                          .k = p.k,
+                          .a = p.a.data,
+                          .b = p.packed_b,
+                          .b_row = g.panel_columns,
+                          .b_panel = g.panel_columns * p.k,
+                          .c = p.c,
+                          .c_row = p.n,
+                          .start = p.start};
+  auto some = [&](int64_t begin, int64_t end) {
+    multiply_packed(g, row, 0, 1, begin, end, c);
+    if (p.epilogue)
+      finish_part(*p.epilogue, p, 0, 0, 1, begin * g.panel_columns, std::min(end * g.panel_columns, p.n));
+  };
+  const int64_t panels = g.panels(p.n), work = g.panel_columns * std::max<int64_t>(p.k, 1);
+  if (panels * work < 2 * least_work) return some(0, panels);
+  c.parallel(panels, std::max<int64_t>(1, least_work / work), some);
+}
+
 }  // namespace
 
 void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
@@ -165,6 +191,7 @@ size_t multiply_workspace(const GemmKernels& g, const Products& p) {
 
 void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {
   if (p.m == 0 || p.n == 0 || p.count() == 0) return;
+  if (is_row(p)) return multiply_row(g, p, c);
   const Cut cut(g, p);
   const int64_t in_place = cut.b_in_place ? p.n / g.panel_columns : 0;  // panels
   float* const packed_a = static_cast<float*>(workspace);
