@@ -42,7 +42,7 @@ int run(const Options& o, bool json) {
   Progress progress("building " + o.model.model.string());
   const onnx::Model model = o.model.load();
   BuildOptions options = o.engine.build_options(o.model);
-  options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
+  if (!o.shape.shapes.empty()) options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
   options.progress = [&](std::string_view stage, double fraction) {
     progress.stage(stage, fraction);
     return true;

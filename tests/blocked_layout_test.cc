@@ -99,6 +99,16 @@ TEST_F(BlockedLayout, SideBySide) {
       "Conv Conv Concat Block BlockedConv Unblock");
 }
 
+TEST_F(BlockedLayout, PoolsWithoutPaddingRoundDown) {
+  // Whatever ceil_mode says: with auto_pad VALID it has no meaning.
+  for (const char* op : {"MaxPool", "AveragePool"})
+    EXPECT_EQ(steps_of("(float[1,16,9,h] x) => (float[1,16,p,q] y) <float[16,16,3,3] a = {}>"
+                       "{ c = Conv<pads=[1,1,1,1]>(x, a) y = " +
+                       std::string(op) +
+                       "<kernel_shape=[2,2], strides=[2,2], auto_pad=\"VALID\", ceil_mode=1>(c) }"),
+              "Block BlockedConv Blocked" + std::string(op) + " Unblock");
+}
+
 TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   // A mask of one channel is not a block.
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "build/node_request.h"
@@ -186,7 +185,10 @@ class BlockedLayout {
 
   /// Pads, strides and dilations as numbers.
   static void make_explicit(Node& n, size_t axes) {
-    if (n.attributes.get<std::string>("auto_pad", "") == "VALID") n.attributes.set("pads", Ints(2 * axes, 0));
+    if (n.attributes.get<std::string>("auto_pad", "") == "VALID") {
+      n.attributes.set("pads", Ints(2 * axes, 0));
+      n.attributes.erase("ceil_mode");  // of no meaning there, but of one with pads
+    }
     n.attributes.erase("auto_pad");
     if (!n.attributes.has("pads")) n.attributes.set("pads", Ints(2 * axes, 0));
     for (const char* name : {"strides", "dilations"})

@@ -58,7 +58,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     folds.merge(fold_constants(graph, {.schemas = &schemas,
                                        .kernels = &extensions.kernels(),
                                        .control = options.control,
-                                       .limit = options.fold_limit}));
+                                       .limit = fold_budget(options, folds)}));
   }
   return lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
 }

@@ -26,24 +26,23 @@ Exchangeable exchangeable(const Graph& g, const Folds& folds) {
   return found;
 }
 
-uint64_t bytes_of(const Folds& folds) {
+}  // namespace
+
+uint64_t fold_budget(const BuildOptions& options, const Folds& folds) {
   uint64_t bytes = 0;
   for (const auto& [made, fold] : folds) bytes += made->is_tensor() ? made->tensor().bytes() : 0;
-  return bytes;
+  return options.fold_limit - std::min(options.fold_limit, bytes);
 }
-
-}  // namespace
 
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
                    const BuildOptions& options, const Search& search) {
   Optimised done;
   for (bool changed = true; changed;) {
-    done.folds.merge(fold_constants(
-        graph, {.schemas = &schemas,
-                .kernels = &kernels,
-                .control = options.control,
-                .dequantize = search.dequantize,
-                .limit = options.fold_limit - std::min(options.fold_limit, bytes_of(done.folds))}));
+    done.folds.merge(fold_constants(graph, {.schemas = &schemas,
+                                            .kernels = &kernels,
+                                            .control = options.control,
+                                            .dequantize = search.dequantize,
+                                            .limit = fold_budget(options, done.folds)}));
     // What is folded may let passes see more, and the other way round.
     std::vector<AppliedPatch> patches =
         run_passes(graph, schemas,

@@ -12,6 +12,9 @@ struct Optimised {
   std::vector<AppliedPatch> patches;
 };
 
+/// What is left of the budget for folded constants.
+uint64_t fold_budget(const BuildOptions& options, const Folds& folds);
+
 /// Changes `graph`; its inputs and outputs keep their names, types and order. Throws bad_argument for pass
 /// switches that fit no pass, cancelled and deadline, and Code::internal naming pass and node where a pass
 /// breaks what it touches.
