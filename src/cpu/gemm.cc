@@ -21,8 +21,13 @@ constexpr int64_t tiles_together = 16;
 /// Multiplications below which another thread is not worth waking.
 constexpr int64_t least_work = int64_t{1} << 17;
 
+/// Floats of C that stay in the second-level cache while k is walked along.
+constexpr int64_t group_floats = 65536;
+
 /// Floats that are packed between two questions whether to stop.
 constexpr int64_t packed_in_one_go = int64_t{1} << 18;
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Packs k in pieces, asking in between: rows or columns may be very long. f(k0, length).
 template <class F>
@@ -94,13 +99,85 @@ void share_packing(Workers& workers, int64_t strips, int64_t width, int64_t k, F
   workers.parallel(strips, std::max<int64_t>(1, packed_in_one_go / (width * (k + 1))), work);
 }
 
-/// Rows [r0, r1) and columns [c0, c1) of one product are final.
-void finish_part(Epilogue& e, const Products& p, int64_t product, int64_t r0, int64_t r1, int64_t c0,
-                 int64_t c1) {
-  const int64_t begin = product * p.m * p.n;
-  if (c0 == 0 && c1 == p.n) return e.finish(begin + r0 * p.n, (r1 - r0) * p.n);
-  for (int64_t r = r0; r < r1; ++r) e.finish(begin + r * p.n + c0, c1 - c0);
+/// Rows [r0, r1) and columns [c0, c1) are final.
+void finish_part(const PackedProduct& p, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
+  if (!p.epilogue) return;
+  if (c0 == 0 && c1 == p.n) return p.epilogue->finish(p.first_element + r0 * p.n, (r1 - r0) * p.n);
+  for (int64_t r = r0; r < r1; ++r) p.epilogue->finish(p.first_element + r * p.n + c0, c1 - c0);
 }
+
+/// One walk over tiles [t0, t1) x panels [p0, p1) of a product. While one block of B is multiplied the next
+/// one is fetched: from memory it would otherwise take as long as a tenth of the arithmetic.
+class Walk {
+ public:
+  Walk(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0, int64_t p1,
+       KernelContext& c)
+      : g_(g), p_(p), tiles_(p.m, g.max_rows), t0_(t0), t1_(t1), p0_(p0), p1_(p1), c_(c) {}
+
+  void run() const {
+    if (t0_ == t1_) return;
+    // A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same
+    // either way.
+    const int64_t most = t1_ - t0_ <= 2 ? 1 : group_floats / ((t1_ - t0_) * g_.max_rows * g_.panel_columns);
+    const int64_t groups = ceil_of(p1_ - p0_, std::max<int64_t>(1, most));
+    const int64_t length = groups ? ceil_of(p1_ - p0_, groups) : 1;
+    for (int64_t first = p0_; first < p1_; first += length) group(first, std::min(first + length, p1_));
+  }
+
+ private:
+  /// Where a block of B begins.
+  struct Place {
+    int64_t panel, k0;
+  };
+
+  void group(int64_t first, int64_t end) const {
+    for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
+      for (int64_t panel = first; panel < end; ++panel)
+        block({panel, k0}, panel + 1 < end     ? Place{panel + 1, k0}
+                           : k0 + step_ < p_.k ? Place{first, k0 + step_}
+                                               : Place{end, 0});
+    finish_part(p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
+                std::min(end * g_.panel_columns, p_.n));
+  }
+
+  void block(Place at, Place next) const {
+    const int64_t column = at.panel * g_.panel_columns;
+    Tile tile{.b = place(at),
+              .b_row = p_.b_row,
+              .c_row = p_.c_row,
+              .k = std::min(step_, p_.k - at.k0),
+              .columns = std::min(g_.panel_columns, p_.n - column)};
+    const int64_t wanted = next.panel < p1_ ? std::min(step_, p_.k - next.k0) : 0;
+    const int64_t turns = tile.k / a_block, share = turns ? ceil_of(wanted, turns * (t1_ - t0_)) : 0;
+    int64_t fetched = 0;
+    for (int64_t t = t0_; t < t1_; ++t) {
+      const int64_t row = tiles_.begin(t), rows = tiles_.rows(t);
+      tile.a = p_.a + (row - p_.first_row) * blocked(p_.k) + at.k0 * rows;
+      tile.c = p_.c + row * p_.c_row + column;
+      tile.start = at.k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
+      tile.next_rows = fetched < wanted ? share : 0;
+      if (tile.next_rows > 0) tile.next = place(next) + fetched * p_.b_row;
+      fetched += turns * tile.next_rows;
+      g_.run(rows, tile);
+    }
+    c_.poll();
+  }
+
+  const float* place(Place at) const {
+    return p_.b + (at.panel - p_.first_panel) * p_.b_panel + at.k0 * p_.b_row;
+  }
+  Start start(int64_t row, int64_t column) const {
+    Start s = p_.start;
+    if (s.data) s.data += row * s.row + column * s.column;
+    return s;
+  }
+
+  const GemmKernels& g_;
+  const PackedProduct& p_;
+  const RowTiles tiles_;
+  const int64_t t0_, t1_, p0_, p1_, step_ = k_step(p_.k);
+  KernelContext& c_;
+};
 
 /// One row times packed weights: a row is packed as it lies.
 bool is_row(const Products& p) {
@@ -117,12 +194,9 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
                           .b_panel = g.panel_columns * p.k,
                           .c = p.c,
                           .c_row = p.n,
-                          .start = p.start};
-  auto some = [&](int64_t begin, int64_t end) {
-    multiply_packed(g, row, 0, 1, begin, end, c);
-    if (p.epilogue)
-      finish_part(*p.epilogue, p, 0, 0, 1, begin * g.panel_columns, std::min(end * g.panel_columns, p.n));
-  };
+                          .start = p.start,
+                          .epilogue = p.epilogue};
+  auto some = [&](int64_t begin, int64_t end) { multiply_packed(g, row, 0, 1, begin, end, c); };
   const int64_t panels = g.panels(p.n), work = g.panel_columns * std::max<int64_t>(p.k, 1);
   if (panels * work < 2 * least_work) return some(0, panels);
   c.parallel(panels, std::max<int64_t>(1, least_work / work), some);
@@ -150,37 +224,7 @@ void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, 
 
 void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,
                      int64_t p1, KernelContext& c) {
-  const RowTiles tiles(p.m, g.max_rows);
-  const int64_t step = k_step(p.k), a_row = blocked(p.k);
-  auto block = [&](int64_t panel, int64_t k0) {
-    const int64_t column = panel * g.panel_columns;
-    Tile tile{.b = p.b + (panel - p.first_panel) * p.b_panel + k0 * p.b_row,
-              .b_row = p.b_row,
-              .c_row = p.c_row,
-              .k = std::min(step, p.k - k0),
-              .columns = std::min(g.panel_columns, p.n - column)};
-    for (int64_t t = t0; t < t1; ++t) {
-      const int64_t row = tiles.begin(t), rows = tiles.rows(t);
-      tile.a = p.a + (row - p.first_row) * a_row + k0 * rows;
-      tile.c = p.c + row * p.c_row + column;
-      if (k0 > 0)
-        tile.start = {tile.c, p.c_row, 1, 1};
-      else
-        tile.start = {p.start.data ? p.start.data + row * p.start.row + column * p.start.column : nullptr,
-                      p.start.row, p.start.column, p.start.scale};
-      g.run(rows, tile);
-    }
-    c.poll();
-  };
-  // A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same
-  // either way.
-  if (t1 - t0 <= 2) {
-    for (int64_t panel = p0; panel < p1; ++panel)
-      for (int64_t k0 = 0; k0 == 0 || k0 < p.k; k0 += step) block(panel, k0);
-  } else {
-    for (int64_t k0 = 0; k0 == 0 || k0 < p.k; k0 += step)
-      for (int64_t panel = p0; panel < p1; ++panel) block(panel, k0);
-  }
+  Walk(g, p, t0, t1, p0, p1, c).run();
 }
 
 size_t multiply_workspace(const GemmKernels& g, const Products& p) {
@@ -250,7 +294,9 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
                              .first_panel = in_place,
                              .c = p.c + (first + product) * p.m * p.n,
                              .c_row = p.n,
-                             .start = p.start};
+                             .start = p.start,
+                             .epilogue = p.epilogue,
+                             .first_element = (first + product) * p.m * p.n};
           if (p.packed_b) {
             part.b = p.packed_b + p.matrix(first + product, p.b_step) * packed_b_size(g, p.k, p.n);
             part.first_panel = 0;
@@ -268,9 +314,6 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
           if (panel_end > in_place) {
             multiply_packed(g, part, t, t_end, std::max(panel, in_place), panel_end, c);
           }
-          if (p.epilogue)
-            finish_part(*p.epilogue, p, first + product, cut.tiles.begin(t), cut.tiles.begin(t_end),
-                        panel * g.panel_columns, std::min(panel_end * g.panel_columns, p.n));
         }
       };
       const int64_t work =

@@ -36,6 +36,8 @@ struct Tile {
   int64_t c_row = 0;
   int64_t k = 0, columns = 0;
   Start start = {};
+  const float* next = nullptr;  // rows of B that are wanted soon, b_row apart
+  int64_t next_rows = 0;        // how many of them to fetch into the cache with every a_block terms
 };
 
 /// What is compiled for each instruction set.
@@ -91,6 +93,8 @@ struct PackedProduct {
   float* c = nullptr;
   int64_t c_row = 0;
   Start start = {};
+  Epilogue* epilogue = nullptr;  // on elements of c, which is dense; null: none
+  int64_t first_element = 0;     // what the epilogue calls the first element of c
 };
 /// Computes tiles [t0, t1) x panels [p0, p1) of C.
 void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,

@@ -66,8 +66,13 @@ void tile(const Tile& t) {
 
   const float* a = t.a;
   const float* b = t.b;
+  const float* next = t.next;
   int64_t k = t.k;
   for (; k >= a_block; k -= a_block, a += Rows * a_block) {
+    for (int64_t i = 0; i < t.next_rows; ++i, next += t.b_row) {
+      LATHE_UNROLL
+      for (int j = 0; j < Vectors * Vec::width; j += 16) __builtin_prefetch(next + j, 0, 2);
+    }
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
       for (int u = 0; u < 4; ++u, b += t.b_row) multiply_step<Rows, Vectors>(sum[u % sums], a + kk + u, b);

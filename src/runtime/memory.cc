@@ -1,8 +1,9 @@
 #include "runtime/memory.h"
 
+#include <cstdlib>
 #include <cstring>
-#include <new>
 
+#include "base/pages.h"
 #include "lathe/error.h"
 
 namespace lathe {
@@ -16,12 +17,8 @@ class InOrder final : public Queue {
 class HostBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
-  void* allocate(size_t bytes) override {
-    return ::operator new (bytes, std::align_val_t{memory_alignment}, std::nothrow);
-  }
-  void deallocate(void* p, size_t) noexcept override {
-    ::operator delete (p, std::align_val_t{memory_alignment});
-  }
+  void* allocate(size_t bytes) override { return allocate_pages(bytes); }
+  void deallocate(void* p, size_t) noexcept override { std::free(p); }
   std::unique_ptr<Queue> create_queue() override { return std::make_unique<InOrder>(); }
   void copy_in(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void copy_out(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }

@@ -4,18 +4,16 @@
 #include <cstring>
 #include <new>
 
+#include "base/pages.h"
 #include "lathe/error.h"
 #include "lathe/value.h"
 
 namespace lathe {
 namespace {
 
-constexpr size_t alignment = 64;
-
 std::shared_ptr<void> allocate(DataType type, size_t count) {
   if (type == DataType::string) return std::shared_ptr<std::string[]>(new std::string[count]);
-  const size_t bytes = (bytes_for(type, count) + alignment - 1) / alignment * alignment;
-  void* p = std::aligned_alloc(alignment, bytes ? bytes : alignment);
+  void* p = allocate_pages(bytes_for(type, count));
   if (!p) throw std::bad_alloc();
   return {p, std::free};
 }

@@ -1,4 +1,5 @@
-// Counts calls of operator new, to show that something allocates nothing. Include in one source of a test.
+// Counts calls of operator new and of aligned_alloc (what the library asks big blocks with), to show that
+// something allocates nothing. Include in one source of a test.
 #pragma once
 
 #include <atomic>
@@ -8,9 +9,13 @@
 
 namespace lathe::test {
 inline std::atomic<long> allocations{0};
-inline void* counted(std::size_t bytes, std::size_t alignment) {
+inline void* counted_or_null(std::size_t bytes, std::size_t alignment) noexcept {
   ++allocations;
-  if (void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)) return p;
+  void* p = nullptr;
+  return posix_memalign(&p, alignment < sizeof p ? sizeof p : alignment, bytes) == 0 ? p : nullptr;
+}
+inline void* counted(std::size_t bytes, std::size_t alignment) {
+  if (void* p = counted_or_null(bytes, alignment)) return p;
   throw std::bad_alloc();
 }
 }  // namespace lathe::test
@@ -27,15 +32,15 @@ LATHE_COUNTED void* operator new(std::size_t n, std::align_val_t a) {
 LATHE_COUNTED void* operator new[](std::size_t n, std::align_val_t a) {
   return lathe::test::counted(n, static_cast<std::size_t>(a));
 }
-// Those that report failure with a null pointer: what the library asks big blocks with.
+// Those that report failure with a null pointer.
 LATHE_COUNTED void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  ++lathe::test::allocations;
-  return std::malloc(n);
+  return lathe::test::counted_or_null(n, alignof(std::max_align_t));
 }
 LATHE_COUNTED void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  const auto alignment = static_cast<std::size_t>(a);
-  ++lathe::test::allocations;
-  return std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment);
+  return lathe::test::counted_or_null(n, static_cast<std::size_t>(a));
+}
+extern "C" LATHE_COUNTED void* aligned_alloc(std::size_t alignment, std::size_t n) noexcept {
+  return lathe::test::counted_or_null(n, alignment);
 }
 LATHE_COUNTED void operator delete(void* p) noexcept { std::free(p); }
 LATHE_COUNTED void operator delete[](void* p) noexcept { std::free(p); }

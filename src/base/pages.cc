@@ -1,0 +1,22 @@
+#include "base/pages.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace lathe {
+
+void* allocate_pages(size_t bytes) noexcept {
+  constexpr size_t line = 64, huge_page = size_t{2} << 20;
+  if (bytes > SIZE_MAX - huge_page) return nullptr;
+  const size_t whole = bytes ? (bytes + line - 1) / line * line : line;
+  if (whole < huge_page) return std::aligned_alloc(line, whole);
+  void* const p = std::aligned_alloc(huge_page, whole);
+#ifdef MADV_HUGEPAGE
+  if (p) ::madvise(p, whole / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: without it all works as well
+#endif
+  return p;
+}
+
+}  // namespace lathe

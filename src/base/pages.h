@@ -1,0 +1,13 @@
+// Memory from the operating system, in the pages that suit it.
+#pragma once
+
+#include <cstddef>
+
+namespace lathe {
+
+/// At least `bytes` bytes, aligned to 64, for std::free; null when there are none. From the size of a huge
+/// page on they begin at one and the system is asked for huge pages: walking through many small ones costs a
+/// streamed product some 5 % of its time, and touching them for the first time costs more than that.
+void* allocate_pages(size_t bytes) noexcept;
+
+}  // namespace lathe
