@@ -17,6 +17,10 @@ using cpu::UnaryOp;
 constexpr float inf = std::numeric_limits<float>::infinity();
 const float nan = std::numeric_limits<float>::quiet_NaN();
 
+Tensor tensor_on(const Shape& shape, const float* data) {
+  return Tensor::view(DataType::float32, shape, const_cast<float*>(data));
+}
+
 /// Distance in units of the last place of `want` (of the smallest normal number below that).
 double ulps(float got, double want) {
   const float nearest = static_cast<float>(want);
@@ -168,7 +172,13 @@ TEST(CpuVec, Broadcasting) {
                                            {{1, 1}, {1}},
                                            {{4, 5, 6}, {4, 5, 6}},
                                            {{3, 20000}, {3, 1}},
-                                           {{2, 1, 3, 1, 5}, {4, 1, 2, 5}}};
+                                           {{2, 1, 3, 1, 5}, {4, 1, 2, 5}},
+                                           {{2, 3, 50, 16}, {3, 1, 16}},
+                                           {{3, 1, 16}, {2, 3, 50, 16}},
+                                           {{3, 90, 10}, {3, 1, 10}},
+                                           {{3, 2000, 64}, {64}},
+                                           {{700, 3}, {700, 1}},
+                                           {{4, 1, 16}, {1, 40, 16}}};
   Random random(3);
   for (Isa isa : usable_isas())
     for (auto& [left, right] : pairs)
@@ -183,7 +193,8 @@ TEST(CpuVec, Broadcasting) {
               y(static_cast<size_t>(count_of(right)), random);
           Fenced z(static_cast<size_t>(count_of(out)));
           WorkerContext c(threads);
-          cpu::apply_binary(isa, op, x.data(), left, y.data(), right, z.data(), c);
+          Tensor to = tensor_on(out, z.data());
+          cpu::apply_binary(isa, op, tensor_on(left, x.data()), tensor_on(right, y.data()), to, c);
           EXPECT_TRUE(z.intact());
           for (int64_t i = 0; i < count_of(out); ++i) {
             const float a = x[static_cast<size_t>(offset(left, out, i))],
@@ -207,7 +218,8 @@ TEST(CpuVec, MinimumAndMaximumPassNanOn) {
     for (BinaryOp op : {BinaryOp::minimum, BinaryOp::maximum}) {
       std::vector<float> z(4);
       WorkerContext c;
-      cpu::apply_binary(isa, op, x.data(), {4}, y.data(), {4}, z.data(), c);
+      Tensor to = tensor_on({4}, z.data());
+      cpu::apply_binary(isa, op, tensor_on({4}, x.data()), tensor_on({4}, y.data()), to, c);
       for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(z[i])) << i;
       EXPECT_EQ(z[3], op == BinaryOp::minimum ? 2 : 3);
     }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "cpu/ask.h"
 #include "cpu/isa.h"
+#include "cpu/pointwise.h"
 
 #define LATHE_ISA_BODY "cpu/elementwise_body.h"
 #include "cpu/for_each_isa.h"
@@ -84,12 +86,32 @@ void for_each_row(const Broadcast& b, KernelContext& c,
   });
 }
 
-void apply_binary(Isa isa, BinaryOp op, const float* x, const Shape& x_shape, const float* y,
-                  const Shape& y_shape, float* to, KernelContext& c) {
-  const Broadcast b(x_shape, y_shape);
+namespace {
+
+/// Programs of one instruction, made once.
+const PointwiseCode& code_of(Isa isa, BinaryOp op) {
+  static const auto codes = [] {
+    std::vector<PointwiseCode> all;
+    for (Isa i : {Isa::generic, Isa::avx2, Isa::avx512})
+      for (uint8_t f = 0; f < static_cast<uint8_t>(BinaryOp::count); ++f)
+        all.emplace_back(i, Pointwise::binary(static_cast<BinaryOp>(f)));
+    return all;
+  }();
+  return codes[static_cast<size_t>(isa) * static_cast<size_t>(BinaryOp::count) + static_cast<size_t>(op)];
+}
+
+}  // namespace
+
+void apply_binary(Isa isa, BinaryOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
+  const Broadcast b(x.shape(), y.shape());
+  if (b.rows > 1 && b.row <= PointwiseCode::short_row && b.sizes.size() <= PointwiseRun::most_axes) {
+    const std::array<PointwiseOperand, 2> operands{{{floats(x), &x.shape()}, {floats(y), &y.shape()}}};
+    PointwiseRun all(code_of(isa, op), to.shape(), operands, floats(to));
+    return run_pointwise(all, to.size(), c);
+  }
   const BinaryRow row = elementwise_kernels(isa).binary[static_cast<size_t>(op)][static_cast<size_t>(b.form)];
   for_each_row(b, c, [&](int64_t left, int64_t right, int64_t at, int64_t n) {
-    row(x + left, y + right, to + at, n);
+    row(floats(x) + left, floats(y) + right, floats(to) + at, n);
   });
 }
 

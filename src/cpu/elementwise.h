@@ -53,8 +53,8 @@ void map_pairs(const T* x, const Shape& x_shape, const T* y, const Shape& y_shap
   });
 }
 
-void apply_binary(Isa isa, BinaryOp op, const float* x, const Shape& x_shape, const float* y,
-                  const Shape& y_shape, float* to, KernelContext& c);
+/// to = op(x, y) for float32 tensors with broadcasting.
+void apply_binary(Isa isa, BinaryOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c);
 /// Integers wrap around. Only add, subtract, multiply, minimum and maximum; T is int32_t or int64_t.
 template <class T>
 void apply_binary_integer(BinaryOp op, const T* x, const Shape& x_shape, const T* y, const Shape& y_shape,

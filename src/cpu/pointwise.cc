@@ -111,22 +111,64 @@ PointwiseRun::PointwiseRun(const PointwiseCode& code, const Shape& shape,
     axes_ = 1;
     sizes_[0] = 1;
   }
+  join_short_rows();
+}
+
+/// Channels in blocks make rows of 16 elements, and operands with an element for each channel repeat theirs
+/// for every pixel: row by row, more time would go into calls than into arithmetic. Spread out in a buffer,
+/// such an operand goes on like all others.
+void PointwiseRun::join_short_rows() {
+  if (axes_ < 2 || sizes_[0] > PointwiseCode::short_row) return;
+  const int64_t row = sizes_[0];
+  std::array<bool, Pointwise::most_operands> repeated{};
+  for (size_t o = 0; o < code_.operands(); ++o) {
+    const int64_t within = steps_[o][0], next = steps_[o][1];
+    const bool goes_on = within == 1 && next == row, repeats = within == 1 && next == 0;
+    if (!goes_on && !repeats && (within != 0 || next != 0)) return;
+    repeated[o] = repeats;
+  }
+  repeats_ = repeated;
+  short_row_ = row;
+  sizes_[0] *= sizes_[1];
+  --axes_;
+  for (size_t axis = 1; axis < axes_; ++axis) {
+    sizes_[axis] = sizes_[axis + 1];
+    for (auto& steps : steps_) steps[axis] = steps[axis + 1];
+  }
+}
+
+/// From an operand's first element to that of a row along the last axis.
+int64_t PointwiseRun::offset(size_t operand, int64_t row) const {
+  int64_t at = 0;
+  for (size_t axis = 1; axis < axes_; ++axis) {
+    at += row % sizes_[axis] * steps_[operand][axis];
+    row /= sizes_[axis];
+  }
+  return at;
 }
 
 void PointwiseRun::finish(int64_t begin, int64_t n) {
   const size_t operands = code_.operands();
   std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers> places;
+  // What repeats is spread out far enough to begin anywhere within the row.
+  constexpr int64_t spread_length = PointwiseCode::block + PointwiseCode::short_row;
+  alignas(64) float spread[Pointwise::most_operands][spread_length];
+  std::array<const float*, Pointwise::most_operands> spread_from{};
+  const int64_t needed = std::min(n, PointwiseCode::block) + short_row_;
   for (const int64_t end = begin + n; begin < end;) {
     const int64_t within = begin % sizes_[0];
     const int64_t length = std::min({sizes_[0] - within, end - begin, PointwiseCode::block});
     for (size_t o = 0; o < operands; ++o) {
-      int64_t at = within * steps_[o][0];
-      for (int64_t axis = 1, index = begin / sizes_[0]; axis < static_cast<int64_t>(axes_); ++axis) {
-        const auto a = static_cast<size_t>(axis);
-        at += index % sizes_[a] * steps_[o][a];
-        index /= sizes_[a];
+      const float* const from = data_[o] + offset(o, begin / sizes_[0]);
+      if (repeats_[o]) {
+        if (spread_from[o] != from)
+          for (int64_t i = 0; i < needed; i += short_row_)
+            std::copy_n(from, std::min(short_row_, spread_length - i), spread[o] + i);
+        spread_from[o] = from;
+        places[o] = {spread[o] + within % short_row_, false};
+      } else {
+        places[o] = {from + within * steps_[o][0], steps_[o][0] == 0};
       }
-      places[o] = {data_[o] + at, steps_[o][0] == 0};
     }
     run_block(places, to_ + begin, length);
     begin += length;

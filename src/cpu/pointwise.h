@@ -17,6 +17,8 @@ class PointwiseCode {
   static constexpr int64_t block = 512;
   /// Buffers for results that later instructions read; they lie on the stack of each thread.
   static constexpr size_t most_buffers = 8;
+  /// Rows up to this length that an operand repeats are spread out to whole blocks first.
+  static constexpr int64_t short_row = 64;
 
   /// How many buffers a program takes; those with more than `most_buffers` cannot run.
   static size_t buffers(const Pointwise& program);
@@ -52,6 +54,9 @@ class PointwiseRun final : public Epilogue {
                float* to);
   void finish(int64_t begin, int64_t n) override;
 
+  /// That are repeated in different ways.
+  static constexpr size_t most_axes = 8;
+
  private:
   struct Place {
     const float* data = nullptr;
@@ -59,14 +64,17 @@ class PointwiseRun final : public Epilogue {
   };
   void run_block(std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>& places, float* to,
                  int64_t n) const;
+  void join_short_rows();
+  int64_t offset(size_t operand, int64_t row) const;
 
-  static constexpr size_t most_axes = 8;
   const PointwiseCode& code_;
   std::array<const float*, Pointwise::most_operands> data_{};
   // From the last axis to the first, axes that all operands go through alike being one.
   size_t axes_ = 0;
   std::array<int64_t, most_axes> sizes_{};
   std::array<std::array<int64_t, most_axes>, Pointwise::most_operands> steps_{};
+  std::array<bool, Pointwise::most_operands> repeats_{};  // the same short row all along the last axis
+  int64_t short_row_ = 0;                                 // its length
   float* to_;
 };
 

@@ -76,8 +76,7 @@ void clip(const Clip&, KernelContext& c) {
 
 template <Isa isa>
 void parametric_relu(const PRelu&, KernelContext& c) {
-  cpu::apply_binary(isa, cpu::BinaryOp::parametric_relu, cpu::floats(c.in(0)), c.in(0).shape(),
-                    cpu::floats(c.in(1)), c.in(1).shape(), cpu::floats(c.out(0)), c);
+  cpu::apply_binary(isa, cpu::BinaryOp::parametric_relu, c.in(0), c.in(1), c.out(0), c);
 }
 
 }  // namespace

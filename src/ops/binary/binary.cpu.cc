@@ -44,8 +44,7 @@ void run(const Op&, KernelContext& c) {
   const Tensor &x = c.in(0), &y = c.in(1);
   if (x.type() == DataType::int32) return run_integer<int32_t>(function, c);
   if (x.type() == DataType::int64) return run_integer<int64_t>(function, c);
-  cpu::apply_binary(isa, function, cpu::floats(x), x.shape(), cpu::floats(y), y.shape(),
-                    cpu::floats(c.out(0)), c);
+  cpu::apply_binary(isa, function, x, y, c.out(0), c);
 }
 
 /// Powers that are a function of one element: the exponent is a constant of one element. As a linear function
