@@ -109,6 +109,25 @@ TEST_F(BlockedLayout, PoolsWithoutPaddingRoundDown) {
               "Block BlockedConv Blocked" + std::string(op) + " Unblock");
 }
 
+TEST_F(BlockedLayout, SoundsHaveOneAxis) {
+  EXPECT_EQ(
+      steps_of(
+          "(float[2,1,w] x) => (float[2,80,v] y, float[2,48,1] z) <float[32,1,10] a = {}, float[48,32,3] b = "
+          "{}, "
+          "float[48,1] s = {}, float[48,1,3] d = {}, float[48] e = {}>"
+          "{ p = Conv<strides=[2]>(x, a) q = MaxPool<kernel_shape=[3], pads=[1,1]>(p)"
+          "  r = Conv<pads=[1,1]>(q, b) o = Relu(r) t = Mul(o, s) u = Conv<group=48, pads=[2,2], dilations=[2]>(t, d, e)"
+          "  y = Concat<axis=1>(q, u) z = GlobalAveragePool(u) }"),
+      "BlockedConv BlockedMaxPool BlockedConv+Relu+Mul BlockedConv Concat Unblock BlockedGlobalAveragePool "
+      "Unblock");
+  // Operands of another rank are not beside one another as they seem to be.
+  EXPECT_EQ(
+      steps_of("(float[32,4,w] x) => (float[32,32,32,v] y) <float[32,4,3] a = {}, float[32,32,1] b = {}, "
+               "float[32,32,1,1] c = {}>"
+               "{ p = Conv(x, a) q = Conv(p, b) y = Add(q, c) }"),
+      "BlockedConv BlockedConv Unblock Add");
+}
+
 TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   // A mask of one channel is not a block.
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"

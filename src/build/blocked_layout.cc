@@ -42,13 +42,15 @@ class BlockedLayout {
     return is_pointwise(n);
   }
 
-  /// Of a float32 image [N, C, H, W] with a known number of channels.
+  /// Of a float32 image [N, C, H, W] or [N, C, W] with a known number of channels.
   std::optional<int64_t> channels(ValueId v) const {
     const ValueType& t = graph_.value(v).type;
-    if (t.kind != ValueType::Kind::tensor || t.elem != DataType::float32 || !t.shape || t.shape->size() != 4)
+    if (t.kind != ValueType::Kind::tensor || t.elem != DataType::float32 || !t.shape || t.shape->size() < 3 ||
+        t.shape->size() > 4)
       return std::nullopt;
     return (*t.shape)[1].value();
   }
+  size_t rank(ValueId v) const { return graph_.value(v).type.shape->size(); }
 
   static bool explicit_pads(const Node& n) {
     const auto pad = n.attributes.get<std::string>("auto_pad", "NOTSET");
@@ -58,7 +60,8 @@ class BlockedLayout {
   bool is_conv(const Node& n) const {
     const auto c = channels(n.inputs[0]);
     const Tensor* w = graph_.constant_tensor(n.inputs[1]);
-    if (!c || !w || w->type() != DataType::float32 || w->rank() != 4 || !explicit_pads(n)) return false;
+    if (!c || !w || w->type() != DataType::float32 || w->rank() != rank(n.inputs[0]) || !explicit_pads(n))
+      return false;
     const int64_t group = n.attributes.get<int64_t>("group", 1), m = w->dim(0);
     if (m < block) return false;
     return group == 1 || (group == *c && m == *c);
@@ -85,25 +88,28 @@ class BlockedLayout {
     const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
     const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
     if (!(*describe)(op.get(), question.request())) return false;
-    const int64_t c = *channels(n.outputs[0]);
+    const ValueId y = n.outputs[0];
     bool any = false;
     for (ValueId v : n.inputs) {
       if (v == no_id) continue;
       any |= is_chosen(v);
-      if (!is_single(v) && channels(v) != c && !is_per_channel(v, c)) return false;
+      const bool like_y = channels(v) == channels(y) && rank(v) == rank(y);
+      if (!is_single(v, rank(y)) && !like_y && !is_per_channel(v, y)) return false;
     }
     return any;
   }
 
-  bool is_single(ValueId v) const {
+  bool is_single(ValueId v, size_t most_axes) const {
     const auto& shape = graph_.value(v).type.shape;
-    return shape && shape->size() <= 4 &&
+    return shape && shape->size() <= most_axes &&
            std::ranges::all_of(*shape, [](const Dim& d) { return d == Dim(1); });
   }
-  /// A constant [C, 1, 1].
-  bool is_per_channel(ValueId v, int64_t c) const {
+  /// A constant [C, 1, 1] or [C, 1] for an image like `y`.
+  bool is_per_channel(ValueId v, ValueId y) const {
     const Tensor* t = graph_.constant_tensor(v);
-    return t && t->type() == DataType::float32 && t->shape() == Shape{c, 1, 1};
+    Shape wanted(rank(y) - 1, 1);
+    wanted[0] = *channels(y);
+    return t && t->type() == DataType::float32 && t->shape() == wanted;
   }
 
   bool is_chosen(ValueId v) const {
@@ -155,7 +161,8 @@ class BlockedLayout {
     if (old.op == "Conv")
       describe_conv(old, n);
     else
-      for (ValueId in : old.inputs) n.inputs.push_back(in == no_id || is_single(in) ? in : blocked(in));
+      for (ValueId in : old.inputs)
+        n.inputs.push_back(in == no_id || is_single(in, rank(v)) ? in : blocked(in, rank(v)));
     if (old.op == "MaxPool" || old.op == "AveragePool" || old.op == "GlobalAveragePool") {
       n.domain = "lathe";
       n.op = "Blocked" + old.op;
@@ -176,9 +183,9 @@ class BlockedLayout {
     n.domain = "lathe";
     n.op = "BlockedConv";
     n.inputs = old.inputs;
-    if (!plain) n.inputs[0] = blocked(old.inputs[0]);
+    if (!plain) n.inputs[0] = blocked(old.inputs[0], rank(old.inputs[0]));
     n.attributes.erase("kernel_shape");
-    make_explicit(n, 2);
+    make_explicit(n, rank(old.inputs[0]) - 2);
     n.attributes.set("channels", c);
     n.attributes.set("plain_input", int64_t{plain});
   }
@@ -195,11 +202,11 @@ class BlockedLayout {
       if (!n.attributes.has(name)) n.attributes.set(name, Ints(axes, 1));
   }
 
-  /// The blocked form of a value; made where there is none.
-  ValueId blocked(ValueId v) {
+  /// The blocked form of a value, for images with so many axes; made where there is none.
+  ValueId blocked(ValueId v, size_t axes_of_image) {
     if (const auto at = form_.find(v); at != form_.end()) return at->second;
     ValueId from = v;
-    if (graph_.value(v).type.shape->size() == 3) {  // [C, 1, 1]
+    if (rank(v) < axes_of_image) {  // an element for each channel
       ValueType type = graph_.value(v).type;
       type.shape->insert(type.shape->begin(), Dim(1));
       from = graph_.add_value(graph_.fresh_name(graph_.value(v).name), std::move(type));

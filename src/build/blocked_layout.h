@@ -1,5 +1,5 @@
 // Puts convolutions, and what lies between them, into the layout that their kernels read in place: channels
-// in blocks of 16, [N, C/16, H, W, 16].
+// in blocks of 16, [N, C/16, H, W, 16] (or without H).
 //
 // The nodes that it makes (domain "lathe") are for this machine's plan only; a graph that is to be saved has
 // not been here. Values keep their old form too, made by a node that is dead unless somebody still reads it:

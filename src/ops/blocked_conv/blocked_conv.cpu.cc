@@ -51,12 +51,13 @@ std::optional<Verdict> refusal(const BlockedConv& op, const KernelRequest& r) {
 /// With batch, height and width of the output; what is not known is taken for an image of middling size.
 cpu::BlockedShape likely_shape(const BlockedConv& op, const KernelRequest& r) {
   cpu::BlockedShape s = shape_of(op, r.inputs[1].constant->shape());
-  s.out[0] = s.out[1] = 56;
-  if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != 5) return s;
+  const size_t spatial = r.inputs[1].constant->rank() - 2;
+  for (size_t a = 2 - spatial; a < 2; ++a) s.out[a] = 56;
+  if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != spatial + 3) return s;
   const SymShape& y = *r.outputs[0].shape;
   if (const auto n = known(y[0])) s.batch = *n;
-  for (size_t a : {0u, 1u})
-    if (const auto n = known(y[a + 2])) s.out[a] = *n;
+  for (size_t i = 0; i < spatial; ++i)
+    if (const auto n = known(y[i + 2])) s.out[2 - spatial + i] = *n;
   return s;
 }
 
