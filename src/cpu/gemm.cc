@@ -24,6 +24,9 @@ constexpr int64_t least_work = int64_t{1} << 17;
 /// Floats of C that stay in the second-level cache while k is walked along.
 constexpr int64_t group_floats = 65536;
 
+/// Panels of a few rows between two calls of the epilogue.
+constexpr int64_t stream_panels = 16;
+
 /// Floats that are packed between two questions whether to stop.
 constexpr int64_t packed_in_one_go = int64_t{1} << 18;
 
@@ -115,12 +118,11 @@ class Walk {
       : g_(g), p_(p), tiles_(p.m, g.max_rows), t0_(t0), t1_(t1), p0_(p0), p1_(p1), c_(c) {}
 
   void run() const {
-    if (t0_ == t1_) return;
-    // A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same
-    // either way.
-    const int64_t most = t1_ - t0_ <= 2 ? 1 : group_floats / ((t1_ - t0_) * g_.max_rows * g_.panel_columns);
-    const int64_t groups = ceil_of(p1_ - p0_, std::max<int64_t>(1, most));
-    const int64_t length = groups ? ceil_of(p1_ - p0_, groups) : 1;
+    if (t0_ == t1_ || p0_ == p1_) return;
+    if (t1_ - t0_ <= 2) return stream();
+    const int64_t most = group_floats / ((t1_ - t0_) * g_.max_rows * g_.panel_columns);
+    const int64_t groups = ceil_of(p1_ - p0_, std::max<int64_t>(1, most)),
+                  length = ceil_of(p1_ - p0_, groups);
     for (int64_t first = p0_; first < p1_; first += length) group(first, std::min(first + length, p1_));
   }
 
@@ -130,14 +132,35 @@ class Walk {
     int64_t panel, k0;
   };
 
+  /// A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same as
+  /// in groups.
+  void stream() const {
+    const int64_t count = p1_ - p0_;
+    for (int64_t done = 0; done < count; done += stream_panels) {
+      const int64_t some = std::min(stream_panels, count - done);
+      for (int64_t i = done; i < done + some; ++i)
+        for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
+          block({streamed(i), k0},
+                k0 + step_ < p_.k ? Place{streamed(i), k0 + step_} : Place{streamed(i + 1), 0});
+      const int64_t first = std::min(streamed(done), streamed(done + some - 1));
+      finish(first, first + some);
+    }
+  }
+  /// The i-th panel that is read.
+  int64_t streamed(int64_t i) const { return p_.backwards ? p1_ - 1 - i : p0_ + i; }
+
+  void finish(int64_t first, int64_t end) const {
+    finish_part(p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
+                std::min(end * g_.panel_columns, p_.n));
+  }
+
   void group(int64_t first, int64_t end) const {
     for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
       for (int64_t panel = first; panel < end; ++panel)
         block({panel, k0}, panel + 1 < end     ? Place{panel + 1, k0}
                            : k0 + step_ < p_.k ? Place{first, k0 + step_}
                                                : Place{end, 0});
-    finish_part(p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
-                std::min(end * g_.panel_columns, p_.n));
+    finish(first, end);
   }
 
   void block(Place at, Place next) const {
@@ -147,7 +170,9 @@ class Walk {
               .c_row = p_.c_row,
               .k = std::min(step_, p_.k - at.k0),
               .columns = std::min(g_.panel_columns, p_.n - column)};
-    const int64_t wanted = next.panel < p1_ ? std::min(step_, p_.k - next.k0) : 0;
+    // One tile reads its panels as one stream, which the processor follows by itself.
+    const bool fetch = t1_ - t0_ > 1 && next.panel >= p0_ && next.panel < p1_;
+    const int64_t wanted = fetch ? std::min(step_, p_.k - next.k0) : 0;
     const int64_t turns = tile.k / a_block, share = turns ? ceil_of(wanted, turns * (t1_ - t0_)) : 0;
     int64_t fetched = 0;
     for (int64_t t = t0_; t < t1_; ++t) {

@@ -95,6 +95,8 @@ struct PackedProduct {
   Start start = {};
   Epilogue* epilogue = nullptr;  // on elements of c, which is dense; null: none
   int64_t first_element = 0;     // what the epilogue calls the first element of c
+  bool backwards = false;  // of a few rows: take the last panel first. Every other time, so that what a cache
+                           // still holds of a matrix larger than itself is used before it is driven out
 };
 /// Computes tiles [t0, t1) x panels [p0, p1) of C.
 void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,

@@ -84,7 +84,7 @@ class Direction {
     const int64_t state = s_.batch * s_.hidden;
     start(scratch_ + at_.h, run_.initial_h);
     if (s_.cell == Cell::lstm) start(scratch_ + at_.cell, run_.initial_c);
-    for (int64_t i = 0; i < s_.steps; ++i) step(i);
+    for (step_ = 0; step_ < s_.steps; ++step_) step(step_);
     if (run_.last_h) std::copy_n(scratch_ + at_.h, state, run_.last_h + index_ * state);
     if (run_.last_c) std::copy_n(scratch_ + at_.cell, state, run_.last_c + index_ * state);
   }
@@ -118,7 +118,8 @@ class Direction {
                           .b_panel = g_.panel_columns * s_.hidden,
                           .c = scratch_ + at_.r + first,
                           .c_row = s_.gates(),
-                          .start = {scratch_ + at_.bias + s_.gates() + first, 0, 1, 1}};
+                          .start = {scratch_ + at_.bias + s_.gates() + first, 0, 1, 1},
+                          .backwards = step_ % 2 == 1};
     if (!share_) return multiply_packed(g_, p, 0, tiles.count(), 0, panels, c_);
     const int64_t work = s_.batch * s_.hidden * g_.panel_columns;
     c_.parallel(panels, std::max<int64_t>(1, least_step / 2 / work), [&](int64_t begin, int64_t end) {
@@ -177,6 +178,7 @@ class Direction {
   Scratch at_;
   float* scratch_;
   bool share_;
+  int64_t step_ = 0;
   KernelContext& c_;
 };
 
