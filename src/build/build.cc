@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "build/blocked_layout.h"
+#include "build/float_arithmetic.h"
 #include "build/lower.h"
 #include "build/optimise.h"
 #include "build/side_steps.h"
@@ -50,15 +51,20 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
 Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
                     const Extensions& extensions, const BuildOptions& options, const Search& search) {
   const Preference preference = kernel_preference(options, extensions);
-  // A search for nodes looks for those that the optimiser left.
-  const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
-                       preference.isa != Isa::generic && !search.by_reference;
-  if (blocked) {
-    use_blocked_layout(graph, extensions.kernels(), preference);
+  const auto fold = [&] {
     folds.merge(fold_constants(graph, {.schemas = &schemas,
                                        .kernels = &extensions.kernels(),
                                        .control = options.control,
                                        .limit = fold_budget(options, folds)}));
+  };
+  // A search for nodes looks for those that the optimiser left, and the reference takes no mixed types.
+  if (use_float_arithmetic(graph, preference, {&schemas, &extensions.kernels(), !search.by_reference}))
+    fold();
+  const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
+                       preference.isa != Isa::generic && !search.by_reference;
+  if (blocked) {
+    use_blocked_layout(graph, extensions.kernels(), preference);
+    fold();
   }
   return lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cpu/half.h"
 #include "cpu/isa.h"
 #include "kernel/kernel.h"
 
@@ -21,6 +22,17 @@ inline std::optional<Verdict> refuse_unless_float32(const KernelRequest& r, size
       return Verdict::no("only float32, output " + std::to_string(i) + " is " +
                          std::string(name_of(r.outputs[i].type)));
   return std::nullopt;
+}
+
+/// The same, but that input `weights` may be floats of 16 bits if it is a constant: such weights stay as
+/// small as they are in the file, and the kernel widens them where it uses them. No operator allows the
+/// mixture; the builder makes it.
+inline std::optional<Verdict> refuse_unless_float32_with_weights(const KernelRequest& r, size_t weights) {
+  if (weights >= r.inputs.size() || !r.inputs[weights].constant || !is_half(r.inputs[weights].type))
+    return refuse_unless_float32(r);
+  std::vector<KernelRequest::Operand> inputs(r.inputs.begin(), r.inputs.end());
+  inputs[weights].present = false;
+  return refuse_unless_float32({inputs, r.outputs, r.isa});
 }
 
 /// The question of kernels that only need float32.

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tensor/element.h"
+
 #if defined(__x86_64__) || defined(_M_X64)
 #if defined(__GNUC__) && !defined(__clang__)
 // gcc 12's own intrinsics leave a register undefined on purpose, and it warns of that once they are inlined.

@@ -24,6 +24,8 @@ constexpr int64_t least_work = int64_t{1} << 17;
 /// Floats of C that stay in the second-level cache while k is walked along.
 constexpr int64_t group_floats = 65536;
 
+/// Columns of the widest panel of all instruction sets.
+constexpr int64_t widest_panel = 32;
 /// Panels of a few rows between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
 
@@ -165,14 +167,20 @@ class Walk {
 
   void block(Place at, Place next) const {
     const int64_t column = at.panel * g_.panel_columns;
-    Tile tile{.b = place(at),
+    const int64_t k = std::min(step_, p_.k - at.k0);
+    alignas(64) float widened[k_block * widest_panel];
+    const bool half = p_.b_type != DataType::float32;
+    if (half) widen(g_.isa, p_.b_type, place(at), widened, k * p_.b_row);
+    Tile tile{.b = half ? widened : reinterpret_cast<const float*>(place(at)),
               .b_row = p_.b_row,
               .c_row = p_.c_row,
-              .k = std::min(step_, p_.k - at.k0),
+              .k = k,
               .columns = std::min(g_.panel_columns, p_.n - column)};
     // One tile reads its panels as one stream, which the processor follows by itself.
     const bool fetch = t1_ - t0_ > 1 && next.panel >= p0_ && next.panel < p1_;
-    const int64_t wanted = fetch ? std::min(step_, p_.k - next.k0) : 0;
+    // In rows of floats: two of halves.
+    const int64_t wanted =
+        fetch ? ceil_of(std::min(step_, p_.k - next.k0) * element_size_, sizeof(float)) : 0;
     const int64_t turns = tile.k / a_block, share = turns ? ceil_of(wanted, turns * (t1_ - t0_)) : 0;
     int64_t fetched = 0;
     for (int64_t t = t0_; t < t1_; ++t) {
@@ -181,15 +189,16 @@ class Walk {
       tile.c = p_.c + row * p_.c_row + column;
       tile.start = at.k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
       tile.next_rows = fetched < wanted ? share : 0;
-      if (tile.next_rows > 0) tile.next = place(next) + fetched * p_.b_row;
+      if (tile.next_rows > 0) tile.next = reinterpret_cast<const float*>(place(next)) + fetched * p_.b_row;
       fetched += turns * tile.next_rows;
       g_.run(rows, tile);
     }
     c_.poll();
   }
 
-  const float* place(Place at) const {
-    return p_.b + (at.panel - p_.first_panel) * p_.b_panel + at.k0 * p_.b_row;
+  const std::byte* place(Place at) const {
+    const int64_t element = (at.panel - p_.first_panel) * p_.b_panel + at.k0 * p_.b_row;
+    return static_cast<const std::byte*>(p_.b) + element * element_size_;
   }
   Start start(int64_t row, int64_t column) const {
     Start s = p_.start;
@@ -201,6 +210,8 @@ class Walk {
   const PackedProduct& p_;
   const RowTiles tiles_;
   const int64_t t0_, t1_, p0_, p1_, step_ = k_step(p_.k);
+  const int64_t element_size_ =
+      static_cast<int64_t>(p_.b_type == DataType::float32 ? sizeof(float) : sizeof(Float16));
   KernelContext& c_;
 };
 
@@ -215,6 +226,7 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
                           .k = p.k,
                           .a = p.a.data,
                           .b = p.packed_b,
+                          .b_type = p.packed_type,
                           .b_row = g.panel_columns,
                           .b_panel = g.panel_columns * p.k,
                           .c = p.c,
@@ -235,6 +247,35 @@ void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, 
     const int64_t j = panel * width;
     g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, some,
              std::min(width, n - j));
+  });
+}
+
+namespace {
+
+/// One panel of a matrix of 16-bit elements, whatever they are.
+void pack_halves(const GemmKernels& g, uint16_t* to, const uint16_t* b, int64_t row, int64_t column,
+                 int64_t k, int64_t columns) {
+  constexpr int64_t square =
+      16;  // of a transposed matrix: what is read stays in the cache for its other columns
+  for (int64_t k0 = 0; k0 < k; k0 += square)
+    for (int64_t j = 0; j < g.panel_columns; ++j)
+      for (int64_t i = k0; i < std::min(k0 + square, k); ++i)
+        to[i * g.panel_columns + j] = j < columns ? b[i * row + j * column] : uint16_t{0};
+}
+
+}  // namespace
+
+void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* from, int64_t row,
+                  int64_t column, int64_t k, int64_t n, Workers& workers) {
+  if (type == DataType::float32)
+    return pack_whole_b(g, static_cast<float*>(to), {static_cast<const float*>(from), row, column}, k, n,
+                        workers);
+  const int64_t width = g.panel_columns;
+  share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
+    const int64_t j = panel * width;
+    pack_halves(g, static_cast<uint16_t*>(to) + j * k + k0 * width,
+                static_cast<const uint16_t*>(from) + k0 * row + j * column, row, column, some,
+                std::min(width, n - j));
   });
 }
 
@@ -323,7 +364,10 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
                              .epilogue = p.epilogue,
                              .first_element = (first + product) * p.m * p.n};
           if (p.packed_b) {
-            part.b = p.packed_b + p.matrix(first + product, p.b_step) * packed_b_size(g, p.k, p.n);
+            part.b_type = p.packed_type;
+            part.b = static_cast<const std::byte*>(p.packed_b) + p.matrix(first + product, p.b_step) *
+                                                                     packed_b_size(g, p.k, p.n) *
+                                                                     bits_of(p.packed_type) / 8;
             part.first_panel = 0;
           }
           const int64_t t = t0 + tile, t_end = std::min(t + some_tiles, t0 + tiles);

@@ -5,7 +5,7 @@
 // rows in tiles that follow from the number of rows. So the bits are the same however the work is divided.
 #pragma once
 
-#include "kernel/kernel.h"
+#include "cpu/half.h"
 
 namespace lathe::cpu {
 
@@ -42,6 +42,7 @@ struct Tile {
 
 /// What is compiled for each instruction set.
 struct GemmKernels {
+  Isa isa;
   int max_rows;
   int64_t panel_columns;  // two vectors
   int64_t vector;
@@ -79,6 +80,10 @@ inline int64_t packed_b_size(const GemmKernels& g, int64_t k, int64_t n) {
 
 /// Packs all of B, panel after panel.
 void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
+/// The same of a matrix of one type: float32, or a float of 16 bits, which stays what it is. Element (i, j)
+/// is the one at i * row + j * column from `from` on.
+void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* from, int64_t row,
+                  int64_t column, int64_t k, int64_t n, Workers& workers);
 /// Packs all of A, tile after tile.
 void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers);
 
@@ -87,7 +92,8 @@ void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, 
 struct PackedProduct {
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
-  const float* b = nullptr;
+  const void* b = nullptr;
+  DataType b_type = DataType::float32;     // or a float of 16 bits, where b is packed
   int64_t b_row = 0, b_panel = 0;          // from row to row, and from panel to panel
   int64_t first_row = 0, first_panel = 0;  // where a and b begin
   float* c = nullptr;
@@ -109,10 +115,11 @@ struct Products {
   Shape a_step = {}, b_step = {};      // of each batch axis, in matrices; 0: the same for all
   Operand a = {}, b = {};              // the first product's
   int64_t a_matrix = 0, b_matrix = 0;  // elements from one matrix to the next
-  const float* packed_b = nullptr;     // instead of b: matrices from pack_whole_b, one after the other
-  float* c = nullptr;                  // dense, one product after the other
-  Start start = {};                    // of every product alike
-  Epilogue* epilogue = nullptr;        // on elements of c; null: none
+  const void* packed_b = nullptr;      // instead of b: matrices from pack_whole_b, one after the other
+  DataType packed_type = DataType::float32;
+  float* c = nullptr;            // dense, one product after the other
+  Start start = {};              // of every product alike
+  Epilogue* epilogue = nullptr;  // on elements of c; null: none
   float alpha = 1;
 
   int64_t count() const { return count_of(batch); }

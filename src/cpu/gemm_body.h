@@ -146,7 +146,12 @@ void pack_b(float* to, const Operand& b, int64_t k, int64_t columns) {
 }
 
 constexpr GemmKernels make_table() {
-  GemmKernels g{.max_rows = max_rows, .panel_columns = panel_columns, .vector = Vec::width};
+  GemmKernels g{.isa = Vec::width == 16  ? Isa::avx512
+                       : Vec::width == 8 ? Isa::avx2
+                                         : Isa::generic,
+                .max_rows = max_rows,
+                .panel_columns = panel_columns,
+                .vector = Vec::width};
   fill_tiles<1>(g.narrow, std::make_integer_sequence<int, max_rows>());
   fill_tiles<2>(g.wide, std::make_integer_sequence<int, max_rows>());
   g.pack_a = pack_a;

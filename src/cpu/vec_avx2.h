@@ -83,3 +83,26 @@ LATHE_INLINE float min_of(Vec x) {
   return _mm_cvtss_f32(_mm_min_ss(q, _mm_movehdup_ps(q)));
 }
 LATHE_INLINE void prefetch(const float* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+
+LATHE_INLINE Vec load_half(const Float16* p) {
+  return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE Vec load_half(const BFloat16* p) {
+  const __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(bits, 16))};
+}
+/// Not a number is one bit pattern for each sign, as everywhere.
+LATHE_INLINE Vec plain_nan(Vec x) {
+  return select(is_nan(x), copy_sign(set(std::numeric_limits<float>::quiet_NaN()), x), x);
+}
+LATHE_INLINE void store_half(Float16* p, Vec x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(plain_nan(x).v, _MM_FROUND_TO_NEAREST_INT));
+}
+LATHE_INLINE void store_half(BFloat16* p, Vec x) {
+  const __m256i bits = _mm256_castps_si256(plain_nan(x).v);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  const __m256i high = _mm256_srli_epi32(up, 16);
+  const __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), packed);
+}

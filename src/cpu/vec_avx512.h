@@ -65,3 +65,25 @@ LATHE_INLINE float sum_of(Vec x) { return _mm512_reduce_add_ps(x.v); }
 LATHE_INLINE float max_of(Vec x) { return _mm512_reduce_max_ps(x.v); }
 LATHE_INLINE float min_of(Vec x) { return _mm512_reduce_min_ps(x.v); }
 LATHE_INLINE void prefetch(const float* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+
+LATHE_INLINE Vec load_half(const Float16* p) {
+  return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+LATHE_INLINE Vec load_half(const BFloat16* p) {
+  const __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(bits, 16))};
+}
+/// Not a number is one bit pattern for each sign, as everywhere.
+LATHE_INLINE Vec plain_nan(Vec x) {
+  return select(is_nan(x), copy_sign(set(std::numeric_limits<float>::quiet_NaN()), x), x);
+}
+LATHE_INLINE void store_half(Float16* p, Vec x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtps_ph(plain_nan(x).v, _MM_FROUND_TO_NEAREST_INT));
+}
+LATHE_INLINE void store_half(BFloat16* p, Vec x) {
+  const __m512i bits = _mm512_castps_si512(plain_nan(x).v);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_srli_epi32(up, 16)));
+}

@@ -100,3 +100,16 @@ LATHE_INLINE float min_of(Vec x) {
   return a < b ? a : b;
 }
 LATHE_INLINE void prefetch(const float* p) { __builtin_prefetch(p); }
+
+LATHE_INLINE Vec load_half(const Float16* p) {
+  return {Four{to_float(p[0]), to_float(p[1]), to_float(p[2]), to_float(p[3])}};
+}
+LATHE_INLINE Vec load_half(const BFloat16* p) {
+  return {Four(FourBits{p[0].bits, p[1].bits, p[2].bits, p[3].bits} << 16)};
+}
+LATHE_INLINE void store_half(Float16* p, Vec x) {
+  for (int i = 0; i < 4; ++i) p[i] = to_float16(x.v[i]);
+}
+LATHE_INLINE void store_half(BFloat16* p, Vec x) {
+  for (int i = 0; i < 4; ++i) p[i] = to_bfloat16(x.v[i]);
+}

@@ -1,8 +1,10 @@
-// Cast between float32 and the common integers: plain loops, which compilers turn into vectors.
+// Cast between float32 and the common integers, plain loops, which compilers turn into vectors; and between
+// float32 and the floats of 16 bits.
 #include "ops/cast/cast.h"
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "cpu/half.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -51,9 +53,38 @@ void run(const Op&, KernelContext& c) {
   });
 }
 
+template <class Op>
+Verdict ask_half(const Op&, const KernelRequest& r) {
+  const DataType from = r.inputs[0].type, to = r.outputs[0].type;
+  if ((cpu::is_half(from) && to == DataType::float32) || (from == DataType::float32 && cpu::is_half(to)))
+    return Verdict::yes();
+  return Verdict::no("only between float32 and a float of 16 bits");
+}
+
+template <class Op, Isa isa>
+void run_half(const Op&, KernelContext& c) {
+  const Tensor& in = c.in(0);
+  Tensor& out = c.out(0);
+  const auto at = [](auto* data, int64_t i) { return static_cast<uint16_t*>(data) + i; };
+  c.parallel(in.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+    c.poll();
+    if (in.type() == DataType::float32)
+      cpu::narrow(isa, out.type(), cpu::floats(in) + begin, at(out.data(), begin), end - begin);
+    else
+      cpu::widen(isa, in.type(), at(const_cast<void*>(in.data()), begin), cpu::floats(out) + begin,
+                 end - begin);
+  });
+}
+
 }  // namespace
 
 void cpu_cast(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<Cast>({.op = "Cast", .name = cpu::kernel_name("cast.half", isa), .isa = isa},
+                {.run = run_half<Cast, isa>, .ask = ask_half<Cast>});
+    k.add<CastLike>({.op = "CastLike", .name = cpu::kernel_name("cast_like.half", isa), .isa = isa},
+                    {.run = run_half<CastLike, isa>, .ask = ask_half<CastLike>});
+  });
   k.add<Cast>({.op = "Cast", .name = cpu::kernel_name("cast", Isa::generic)},
               {.run = run<Cast>, .ask = ask<Cast>});
   k.add<CastLike>({.op = "CastLike", .name = cpu::kernel_name("cast_like", Isa::generic)},

@@ -27,7 +27,7 @@ Products product(const Gemm& op, const Shape& a, const Shape& b) {
 }
 
 Verdict ask_constant(const Gemm&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
   if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
   if (r.inputs[1].constant->rank() != 2) return Verdict::no("B is not a matrix");
   return Verdict::yes();
@@ -43,14 +43,15 @@ std::optional<PackedForm> packed_form(const Gemm& op, const KernelRequest& r, si
   if (i != 1) return std::nullopt;
   const Tensor& b = *r.inputs[1].constant;
   return PackedForm{
-      DataType::float32,
+      b.type(),
       {cpu::packed_b_size(cpu::gemm_kernels(isa), b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
 }
 
 template <Isa isa>
 void pack(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[1].constant;
-  cpu::pack_whole_b(cpu::gemm_kernels(isa), cpu::floats(to), operand(cpu::floats(b), b.dim(1), op.trans_b),
+  const Operand lies = operand(nullptr, b.dim(1), op.trans_b);
+  cpu::pack_whole_b(cpu::gemm_kernels(isa), to.type(), to.data(), b.data(), lies.row, lies.column,
                     b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
 }
 
@@ -68,7 +69,7 @@ void run(const Gemm& op, KernelContext& c) {
   Products p = product(op, c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
   if (constant)
-    p.packed_b = cpu::floats(*c.packed(1));
+    p.packed_b = c.packed(1)->data(), p.packed_type = c.packed(1)->type();
   else
     p.b.data = cpu::floats(c.in(1));
   if (cpu::has_input(c, 2) && op.beta != 0) {

@@ -47,7 +47,7 @@ Products products(Shape a, Shape b) {
 }
 
 Verdict ask_constant(const MatMul&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
   if (!r.inputs[1].constant) return Verdict::no("B is not a constant");
   if (r.inputs[1].constant->rank() == 0) return Verdict::no("B is a single number");
   return Verdict::yes();
@@ -71,17 +71,20 @@ template <Isa isa>
 std::optional<PackedForm> packed_form(const MatMul&, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Matrices b(*r.inputs[1].constant);
-  return PackedForm{DataType::float32, {b.count * cpu::packed_b_size(cpu::gemm_kernels(isa), b.k, b.n)}};
+  return PackedForm{r.inputs[1].type, {b.count * cpu::packed_b_size(cpu::gemm_kernels(isa), b.k, b.n)}};
 }
 
 template <Isa isa>
 void pack(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   const Matrices b(*r.inputs[1].constant);
-  const float* from = cpu::floats(*r.inputs[1].constant);
+  const DataType type = to.type();
+  const auto* const from = static_cast<const std::byte*>(r.inputs[1].constant->data());
+  auto* const packed = static_cast<std::byte*>(to.data());
+  const int64_t size = bits_of(type) / 8;
   for (int64_t i = 0; i < b.count; ++i)
-    cpu::pack_whole_b(g, cpu::floats(to) + i * cpu::packed_b_size(g, b.k, b.n),
-                      {from + i * b.n * b.k, b.n, 1}, b.k, b.n, workers);
+    cpu::pack_whole_b(g, type, packed + i * cpu::packed_b_size(g, b.k, b.n) * size,
+                      from + i * b.n * b.k * size, b.n, 1, b.k, b.n, workers);
 }
 
 template <Isa isa, bool constant>
@@ -98,7 +101,7 @@ void run(const MatMul&, KernelContext& c) {
   Products p = products(c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
   if (constant)
-    p.packed_b = cpu::floats(*c.packed(1));
+    p.packed_b = c.packed(1)->data(), p.packed_type = c.packed(1)->type();
   else
     p.b.data = cpu::floats(c.in(1));
   p.c = cpu::floats(c.out(0));

@@ -1,0 +1,167 @@
+#include "build/float_arithmetic.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "build/node_request.h"
+
+namespace lathe {
+namespace {
+
+/// Constants up to this many elements are widened when the engine is built: biases, scales.
+constexpr int64_t small_constant = 4096;
+
+bool is_half(const ValueType& t) {
+  return t.kind == ValueType::Kind::tensor && (t.elem == DataType::float16 || t.elem == DataType::bfloat16);
+}
+
+class Widening {
+ public:
+  Widening(Graph& g, const Preference& preference, const FloatArithmetic& options)
+      : graph_(g), preference_(preference), options_(options) {}
+
+  bool run() {
+    bool changed = false;
+    for (NodeId id : graph_.order()) {
+      for (const Body& b : graph_.node(id).bodies) changed |= Widening(*b.graph, preference_, options_).run();
+      if (graph_.node(id).op == "Cast" && graph_.node(id).domain.empty()) {
+        pass_cast(id);
+      } else if (should_widen(graph_.node(id))) {
+        widen(id);
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  bool is_half(ValueId v) const { return v != no_id && lathe::is_half(graph_.value(v).type); }
+
+  /// A Cast to 16 bits need not be heeded by those who calculate in float32, and one back is none then.
+  void pass_cast(NodeId id) {
+    Node& n = graph_.node(id);
+    const ValueId x = n.inputs[0], y = n.outputs[0];
+    if (y == no_id || graph_.value(x).type.kind != ValueType::Kind::tensor) return;
+    const DataType from = graph_.value(x).type.elem, to = graph_.value(y).type.elem;
+    if (from == DataType::float32 && is_half(y)) {
+      form_[y] = x;
+    } else if (to == DataType::float32 && computed(x)) {
+      n.op = "Identity";
+      n.inputs = {form_.at(x)};
+      n.attributes = {};
+    }
+  }
+
+  /// Is there a float32 form that has not been rounded?
+  bool computed(ValueId v) const { return form_.contains(v) && !rounded_.contains(v); }
+
+  bool should_widen(const Node& n) const {
+    const auto half = [&](ValueId v) { return is_half(v); };
+    if (!n.bodies.empty() ||
+        (std::ranges::none_of(n.inputs, half) && std::ranges::none_of(n.outputs, half)) || !may_be_float(n))
+      return false;
+    bool fast = false;
+    for (const Kernel* k : options_.kernels->candidates(n.domain, n.op)) fast |= is_preferred(*k);
+    if (!fast) return false;
+    if (!accepted(n)) return true;
+    return std::ranges::any_of(n.inputs, [&](ValueId v) { return v != no_id && computed(v); });
+  }
+
+  /// Does the operator take float32 instead, and do the types of its results follow from those of its
+  /// operands?
+  bool may_be_float(const Node& n) const {
+    const OpSchema* schema = options_.schemas->find(n.domain, n.op);
+    if (!schema || schema->infer_function()) return false;
+    const Signature& s = schema->newest().signature();
+    const ValueType wide = ValueType::tensor(DataType::float32);
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      if (n.inputs[i] == no_id) continue;
+      if (graph_.value(n.inputs[i]).type.kind != ValueType::Kind::tensor) return false;
+      const TypeVariable* v = s.variable(s.input(i).type);
+      if (is_half(n.inputs[i]) && !(v && v->allows(wide))) return false;
+    }
+    for (size_t o = 0; o < n.outputs.size(); ++o) {
+      if (!is_half(n.outputs[o])) continue;
+      bool bound = false;
+      for (size_t i = 0; i < n.inputs.size(); ++i)
+        bound |= is_half(n.inputs[i]) && s.input(i).type == s.output(o).type;
+      if (!bound) return false;
+    }
+    return true;
+  }
+
+  bool is_preferred(const Kernel& k) const {
+    return k.backend != "reference" && k.isa <= preference_.isa &&
+           std::ranges::find(preference_.backends, k.backend) != preference_.backends.end();
+  }
+
+  /// By a kernel other than the reference.
+  bool accepted(const Node& n) const {
+    const NodeRequest question(graph_, n, preference_.isa, true);
+    const OpCodec* codec = options_.kernels->codec_of(n.domain, n.op);
+    return std::ranges::any_of(options_.kernels->candidates(n.domain, n.op), [&](const Kernel* k) {
+      if (!is_preferred(*k)) return false;
+      return !k->ask || k->ask(decode_for(*k, *codec, n.attributes).get(), question.request()).accepted;
+    });
+  }
+
+  void widen(NodeId id) {
+    Node n = graph_.node(id);
+    const std::vector<ValueId> outputs = n.outputs;
+    std::vector<size_t> large;  // inputs
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      if (!is_half(n.inputs[i])) continue;
+      const Tensor* t = graph_.constant_tensor(n.inputs[i]);
+      if (t && t->size() > small_constant && options_.small_weights)
+        large.push_back(i);
+      else
+        n.inputs[i] = widened(n.inputs[i]);
+    }
+    for (ValueId& v : n.outputs)
+      if (is_half(v)) v = form_[v] = add_float(v);
+    if (!large.empty() && !accepted(n))
+      for (size_t i : large) n.inputs[i] = widened(n.inputs[i]);
+    graph_.remove_node(id);
+    graph_.add_node(std::move(n));
+    for (ValueId v : outputs)
+      if (is_half(v)) add_cast(form_.at(v), v);
+  }
+
+  ValueId widened(ValueId v) {
+    if (const auto at = form_.find(v); at != form_.end()) return at->second;
+    rounded_.insert(v);
+    form_[v] = add_float(v);
+    add_cast(v, form_[v]);
+    return form_[v];
+  }
+
+  ValueId add_float(ValueId v) {
+    ValueType type = graph_.value(v).type;
+    type.elem = DataType::float32;
+    return graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".float"), std::move(type));
+  }
+
+  void add_cast(ValueId from, ValueId to) {
+    Node n;
+    n.op = "Cast";
+    n.inputs = {from};
+    n.outputs = {to};
+    n.attributes.set("to", static_cast<int64_t>(graph_.value(to).type.elem));
+    graph_.add_node(std::move(n));
+  }
+
+  Graph& graph_;
+  const Preference& preference_;
+  const FloatArithmetic& options_;
+  std::map<ValueId, ValueId> form_;  // of a 16-bit value, the same in float32
+  std::set<ValueId> rounded_;        // whose form was made from what it is
+};
+
+}  // namespace
+
+bool use_float_arithmetic(Graph& graph, const Preference& preference, const FloatArithmetic& options) {
+  return Widening(graph, preference, options).run();
+}
+
+}  // namespace lathe
