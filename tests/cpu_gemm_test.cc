@@ -123,6 +123,45 @@ TEST(CpuGemm, ManyProducts) {
 
 TEST(CpuGemm, RowsInSeveralRounds) { check({9001, 3, 260}); }
 
+/// Weights of 16 bits are widened on the way: the same arithmetic, hence the same bits as with wide ones.
+TEST(CpuGemm, HalfWeightsGiveTheBitsOfWideOnes) {
+  Random random(5);
+  for (Isa isa : usable_isas())
+    for (DataType type : {DataType::float16, DataType::bfloat16})
+      for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 70, 33},
+                                    {1, 2048, 700},
+                                    {13, 33, 1},
+                                    {29, 96, 340},
+                                    {40, 31, 17},
+                                    {70, 1200, 650}})
+        for (bool transposed : {false, true}) {
+          const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+          const Fenced a(static_cast<size_t>(m * k), random), b(static_cast<size_t>(k * n), random);
+          std::vector<uint16_t> half(b.size());
+          std::vector<float> wide(b.size());
+          cpu::narrow(isa, type, b.data(), half.data(), k * n);
+          cpu::widen(isa, type, half.data(), wide.data(), k * n);
+          const int64_t row = transposed ? 1 : n, column = transposed ? k : 1;
+          const auto product = [&](DataType packed_type, const void* from, int threads) {
+            WorkerContext context(threads);
+            std::vector<float> packed(static_cast<size_t>(cpu::packed_b_size(g, k, n)));
+            cpu::pack_whole_b(g, packed_type, packed.data(), from, row, column, k, n, context);
+            std::vector<float> c(static_cast<size_t>(m * n));
+            cpu::Products q{.m = m, .n = n, .k = k, .a = {a.data(), k, 1}};
+            q.packed_b = packed.data();
+            q.packed_type = packed_type;
+            q.c = c.data();
+            cpu::multiply(g, q, context.workspace(cpu::multiply_workspace(g, q)), context);
+            return c;
+          };
+          const std::vector<float> want = product(DataType::float32, wide.data(), 1);
+          for (int threads : {1, 3})
+            ASSERT_EQ(product(type, half.data(), threads), want)
+                << name_of(isa) << " " << name_of(type) << " " << m << "x" << n << "x" << k << " "
+                << transposed;
+        }
+}
+
 TEST(CpuGemm, NothingToSum) {
   check({3, 5, 0, 1, false, false, false, Problem::per_column});
   check({3, 5, 0});

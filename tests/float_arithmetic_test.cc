@@ -1,0 +1,171 @@
+// Models of 16-bit floats: calculated in float32 by the kernels for it, with weights that stay small.
+#include <gtest/gtest.h>
+
+#include "lathe/lathe.h"
+#include "support/temp_directory.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+onnx::Model model_of(std::string_view text) {
+  onnx::Model m;
+  m.proto =
+      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 23]> g " + std::string(text));
+  // Initializers without data are made up.
+  uint64_t seed = 1;
+  for (onnx::TensorProto& t : m.proto.graph->initializer) {
+    if (t.raw_data || !t.int32_data.empty()) continue;
+    const Tensor made = random_tensor(DataType::float32, Shape(t.dims.begin(), t.dims.end()), ++seed);
+    for (float x : made.as<float>())
+      t.int32_data.push_back(t.data_type == static_cast<int32_t>(DataType::float16)
+                                 ? to_float16(x / 8).bits
+                                 : to_bfloat16(x / 8).bits);
+  }
+  return m;
+}
+
+std::vector<Value> inputs_of(const Engine& e) {
+  std::vector<Value> list;
+  for (const IoInfo& io : e.inputs()) {
+    Shape shape;
+    for (const Dim& d : *io.shape) shape.push_back(d.value().value_or(5));
+    list.push_back(random_tensor(io.element_type, shape, 70 + list.size()));
+  }
+  return list;
+}
+
+/// Answers against the reference, which rounds after every operator: some steps of the type apart.
+void expect_right(const Engine& e, const onnx::Model& m, double epsilon) {
+  BuildOptions by_reference;
+  by_reference.backend = "reference";
+  by_reference.level = OptimizationLevel::none;
+  const Engine reference = Engine::build(m, by_reference);
+  const std::vector<Value> inputs = inputs_of(e);
+  const std::vector<Value> want = reference.create_context().run(inputs),
+                           got = e.create_context().run(inputs);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(got[i].tensor().type(), want[i].tensor().type());
+    const Comparison c = compare(got[i], want[i], 8 * epsilon, 8 * epsilon);
+    EXPECT_TRUE(c.equal) << c.reason;
+  }
+}
+
+std::vector<std::string> operators(const Engine& e) {
+  std::vector<std::string> list;
+  for (const StepInfo& s : e.steps()) {
+    EXPECT_EQ(s.backend, "cpu") << s.op << " " << s.kernel;
+    list.push_back(s.op);
+  }
+  return list;
+}
+
+constexpr std::string_view perceptron =
+    "(float16[n,300] x) => (float16[n,40] y) <float16[300,200] a = {}, float16[200] b = {}, float16[200,40] "
+    "c = {}>"
+    "{ p = MatMul(x, a) q = Add(p, b) r = Relu(q) s = Gemm(r, c) y = Softmax(s) }";
+std::string as_bfloat16(std::string_view text) {
+  std::string s(text);
+  for (size_t at = 0; (at = s.find("float16", at)) != std::string::npos; at += 8) s.insert(at, "b");
+  return s;
+}
+
+TEST(FloatArithmetic, NothingIsRoundedInBetween) {
+  const onnx::Model m = model_of(perceptron);
+  const Engine e = Engine::build(m);
+  EXPECT_EQ(operators(e), (std::vector<std::string>{"Cast", "Gemm", "Gemm", "Softmax", "Cast"}));
+  expect_right(e, m, 0x1p-10);
+}
+
+TEST(FloatArithmetic, AlsoInBfloat16AndAtEveryLevel) {
+  for (OptimizationLevel level :
+       {OptimizationLevel::none, OptimizationLevel::basic, OptimizationLevel::all}) {
+    const onnx::Model m = model_of(as_bfloat16(perceptron));
+    BuildOptions o;
+    o.level = level;
+    const Engine e = Engine::build(m, o);
+    operators(e);
+    expect_right(e, m, 0x1p-7);
+  }
+}
+
+TEST(FloatArithmetic, WeightsStaySmall) {
+  const onnx::Model m = model_of(perceptron);
+  const uint64_t matrices = 300 * 200 + 200 * 40, half = 2 * matrices;
+  const uint64_t weights = Engine::build(m).memory({{"x", {1, 300}}}).weights;
+  // Sources and packed forms, panels filled up.
+  EXPECT_GE(weights, half);
+  EXPECT_LT(weights, half * 5 / 2);
+}
+
+TEST(FloatArithmetic, PlansKeepThem) {
+  const testing::TempDirectory directory;
+  const onnx::Model m = model_of(perceptron);
+  for (const char* isa : {"generic", "avx2", ""}) {
+    BuildOptions o;
+    o.isa = isa;
+    const Engine e = Engine::build(m, o);
+    e.save(directory / "p.lathe");
+    const std::vector<Value> inputs = inputs_of(e);
+    const Value want = e.create_context().run(inputs)[0];
+    EXPECT_TRUE(
+        compare(Engine::load(directory / "p.lathe").create_context().run(inputs)[0], want, 0, 0).equal);
+    o.isa = "generic";
+    expect_right(Engine::load(directory / "p.lathe", o), m, 0x1p-10);
+  }
+}
+
+TEST(FloatArithmetic, WhatOnlyMovesStaysAsItIs) {
+  const onnx::Model m = model_of(
+      "(float16[4,6] x, int64[3] i) => (float16[3,4] y, float16[3,9] z) <float16[50,9] table = {}>"
+      "{ t = Transpose(x) y = Gather(t, i) g = Gather(table, i) z = Relu(g) }");
+  const Engine e = Engine::build(m);
+  std::vector<Value> inputs{random_tensor(DataType::float16, {4, 6}, 1),
+                            Tensor::from<int64_t>({3}, {5, 0, 2})};
+  std::string steps;
+  for (const std::string& op : operators(e)) steps += op + " ";
+  EXPECT_EQ(steps, "Transpose Gather Gather Cast Relu Cast ");
+  const auto got = e.create_context().run(inputs);
+  BuildOptions o;
+  o.backend = "reference";
+  const auto want = Engine::build(m, o).create_context().run(inputs);
+  for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(compare(got[i], want[i], 0, 0).equal);
+}
+
+TEST(FloatArithmetic, CastsOfTheModelAreHeededOnlyBySomebodyElse) {
+  const onnx::Model m = model_of(
+      "(float[n,8] x) => (float[n,8] y, int64[n,8] z)"
+      "{ h = Cast<to=10>(x) a = Exp(h) y = Cast<to=1>(a) z = Cast<to=7>(a) }");
+  const Engine e = Engine::build(m);
+  expect_right(e, m, 0x1p-10);
+  size_t casts = 0;
+  for (const StepInfo& step : e.steps()) casts += step.op == "Cast";
+  EXPECT_EQ(casts, 2u);  // of Exp's result to 16 bits and to integers: rounded as the model says
+}
+
+TEST(FloatArithmetic, TapsAndBodies) {
+  const onnx::Model m = model_of(
+      "(float16[n,16] x, bool c) => (float16[n,16] y) <float16[16,16] w = {}>"
+      "{ p = Sigmoid(x) q = If(c) <then_branch = t () => (float16[n,16] u) { u = MatMul(p, w) },"
+      "  else_branch = e () => (float16[n,16] v) { v = Tanh(p) }> y = Mul(q, q) }");
+  BuildOptions o;
+  o.taps = {"p", "q"};
+  const Engine e = Engine::build(m, o);
+  for (bool which : {false, true}) {
+    const std::vector<Value> inputs{random_tensor(DataType::float16, {5, 16}, 3), Tensor::scalar(which)};
+    Context c = e.create_context();
+    std::map<std::string, DataType> seen;
+    c.on_tap([&](std::string_view name, const Value& v) { seen[std::string(name)] = v.tensor().type(); });
+    const Value got = c.run(inputs)[0];
+    EXPECT_EQ(seen, (std::map<std::string, DataType>{{"p", DataType::float16}, {"q", DataType::float16}}));
+    o.backend = "reference";
+    const Value want = Engine::build(m, o).create_context().run(inputs)[0];
+    o.backend = "cpu";
+    const Comparison same = compare(got, want, 0x1p-7, 0x1p-7);
+    EXPECT_TRUE(same.equal) << same.reason;
+  }
+}
+
+}  // namespace
+}  // namespace lathe
