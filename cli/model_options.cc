@@ -95,6 +95,12 @@ void EngineOptions::add_to(CLI::App* sub) {
   sub->add_option("--plugin", plugins,
                   "A shared library that brings a backend or operators (may be repeated)")
       ->type_name("FILE");
+  std::map<std::string, Precision> named;
+  for (Precision p : precisions) named.emplace(name_of(p), p);
+  sub->add_option(
+         "--precision", precision,
+         "What products with constant weights are calculated in: float32, bfloat16 (opt-in: less exact)")
+      ->transform(CLI::CheckedTransformer(named).description(""));
   sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold");
   sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
   add_level(sub);
@@ -118,6 +124,7 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.isa = isa;
   o.plugins = plugins;
   o.fold_limit = fold_limit;
+  o.precision = precision;
   o.refit = refit;
   o.flush_denormals = flush_denormals;
   o.level = level;

@@ -41,6 +41,7 @@ struct EngineOptions {
   std::string backend = "cpu";
   std::string isa;
   std::vector<std::filesystem::path> plugins;
+  Precision precision = BuildOptions().precision;
   uint64_t fold_limit = BuildOptions().fold_limit;
   bool refit = false, flush_denormals = false;
   OptimizationLevel level = OptimizationLevel::all;

@@ -70,6 +70,14 @@ constexpr std::string_view name_of(OptimizationLevel level) {
   return names[static_cast<size_t>(level)];
 }
 
+/// What products with constant weights are calculated in. bfloat16 keeps 8 bits of each factor and adds up in
+/// float32: half of the weights' memory, and up to half of the time where the processor has instructions for
+/// it.
+enum class Precision : uint8_t { float32, bfloat16 };
+inline constexpr Precision precisions[] = {Precision::float32, Precision::bfloat16};
+/// As the command line and Python write it: "float32", "bfloat16".
+constexpr std::string_view name_of(Precision p) { return p == Precision::float32 ? "float32" : "bfloat16"; }
+
 struct BuildOptions {
   int threads = 0;  // 0: from cgroup quota and cpuset, see `lathe info`
   std::string backend =
@@ -78,7 +86,8 @@ struct BuildOptions {
   OptimizationLevel level = OptimizationLevel::all;
   std::vector<std::string> passes = {};  // "+name", "-name": switches single passes, against the level
   bool allow_reference =
-      true;            // false: an operator without a fast kernel is an error (build_reference_forbidden)
+      true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
+  Precision precision = Precision::float32;  // of MatMul and Gemm with constant weights
   bool refit = false;  // weights may be exchanged later: no rewrite depends on what they hold
   bool flush_denormals = false;
   std::vector<std::string> taps =

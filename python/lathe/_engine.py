@@ -192,6 +192,14 @@ def load_options(untrusted: bool = False, link_roots: Iterable[Any] = ()) -> _la
     return options
 
 
+def _member(kind: Any, option: str, name: str) -> Any:
+    members = kind.__members__
+    if name not in members:
+        *others, last = members
+        raise ValueError(f"{option} is {', '.join(others)} or {last}, not {name!r}")
+    return members[name]
+
+
 def build_options(
     *,
     threads: int = 0,
@@ -200,6 +208,7 @@ def build_options(
     level: Literal["none", "basic", "extended", "all"] = "all",
     passes: Iterable[str] = (),
     allow_reference: bool = True,
+    precision: Literal["float32", "bfloat16"] = "float32",
     refit: bool = False,
     flush_denormals: bool = False,
     taps: Iterable[str] = (),
@@ -215,11 +224,8 @@ def build_options(
     options.threads = threads
     options.backend = backend
     options.isa = isa
-    levels = _lathe.OptimizationLevel.__members__
-    if level not in levels:
-        *others, last = levels
-        raise ValueError(f"level is {', '.join(others)} or {last}, not {level!r}")
-    options.level = levels[level]
+    options.level = _member(_lathe.OptimizationLevel, "level", level)
+    options.precision = _member(_lathe.Precision, "precision", precision)
     options.passes = list(passes)
     options.allow_reference = allow_reference
     options.refit = refit
@@ -247,6 +253,7 @@ def build(
         level: how much the optimiser does: "none", "basic", "extended", "all".
         passes: "+name" and "-name" switch single passes against the level.
         allow_reference: False makes an operator without a fast kernel an error.
+        precision: "float32", or "bfloat16" for products with constant weights: faster and less exact.
         refit: weights may be exchanged later; no rewrite depends on what they hold.
         flush_denormals: treat denormal numbers as zero while running.
         taps: shell patterns of inner values that `Context.on_tap` may ask for.

@@ -131,6 +131,8 @@ void bind_options(nb::module_& m) {
       .def("clear_timeout", &RunControl::clear_deadline);
   nb::enum_<OptimizationLevel> levels(m, "OptimizationLevel");
   for (OptimizationLevel l : optimization_levels) levels.value(name_of(l).data(), l);
+  nb::enum_<Precision> named(m, "Precision");
+  for (Precision p : precisions) named.value(name_of(p).data(), p);
   nb::class_<BuildOptions>(m, "BuildOptions")
       .def(nb::init<>())
       .def_rw("threads", &BuildOptions::threads)
@@ -139,6 +141,7 @@ void bind_options(nb::module_& m) {
       .def_rw("level", &BuildOptions::level)
       .def_rw("passes", &BuildOptions::passes)
       .def_rw("allow_reference", &BuildOptions::allow_reference)
+      .def_rw("precision", &BuildOptions::precision)
       .def_rw("refit", &BuildOptions::refit)
       .def_rw("flush_denormals", &BuildOptions::flush_denormals)
       .def_rw("taps", &BuildOptions::taps)

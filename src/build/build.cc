@@ -5,6 +5,7 @@
 #include "build/blocked_layout.h"
 #include "build/float_arithmetic.h"
 #include "build/lower.h"
+#include "build/narrow_arithmetic.h"
 #include "build/optimise.h"
 #include "build/side_steps.h"
 
@@ -51,20 +52,23 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
 Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
                     const Extensions& extensions, const BuildOptions& options, const Search& search) {
   const Preference preference = kernel_preference(options, extensions);
-  const auto fold = [&] {
-    folds.merge(fold_constants(graph, {.schemas = &schemas,
-                                       .kernels = &extensions.kernels(),
-                                       .control = options.control,
-                                       .limit = fold_budget(options, folds)}));
+  const auto fold = [&](uint64_t limit) {
+    folds.merge(fold_constants(
+        graph,
+        {.schemas = &schemas, .kernels = &extensions.kernels(), .control = options.control, .limit = limit}));
   };
   // A search for nodes looks for those that the optimiser left, and the reference takes no mixed types.
   if (use_float_arithmetic(graph, preference, {&schemas, &extensions.kernels(), !search.by_reference}))
-    fold();
+    fold(fold_budget(options, folds));
+  // Narrowed weights take the place of wider ones: that costs nothing of the budget.
+  if (options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
+      !search.by_reference && use_narrow_arithmetic(graph))
+    fold(UINT64_MAX);
   const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
                        preference.isa != Isa::generic && !search.by_reference;
   if (blocked) {
     use_blocked_layout(graph, extensions.kernels(), preference);
-    fold();
+    fold(fold_budget(options, folds));
   }
   return lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
 }

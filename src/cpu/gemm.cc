@@ -1,18 +1,47 @@
 #include "cpu/gemm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
+#include "base/cpu.h"
 #include "cpu/isa.h"
 
+#define LATHE_NATIVE_BF16 0
 #define LATHE_ISA_BODY "cpu/gemm_body.h"
 #include "cpu/for_each_isa.h"
+#undef LATHE_NATIVE_BF16
+
+// Once more with instructions for bfloat16, which are no instruction set of their own.
+#if defined(__x86_64__) || defined(_M_X64)
+#define LATHE_NATIVE_BF16 1
+#if defined(__clang__)
+#pragma clang attribute push(                                                               \
+    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+#endif
+namespace lathe::cpu::bf16 {
+#include "cpu/vec_avx512.h"
+#include "cpu/vec_math.h"
+#include LATHE_ISA_BODY
+}  // namespace lathe::cpu::bf16
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
 
 namespace lathe::cpu {
 
 LATHE_SELECT_ISA(GemmKernels, gemm_kernels)
 
 namespace {
+
+std::atomic<bool> bf16_wanted{true};
 
 /// Packed rows of A beyond this many floats are made in several rounds.
 constexpr int64_t packed_at_once = int64_t{1} << 21;
@@ -241,6 +270,18 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
 
 }  // namespace
 
+void use_bf16(bool yes) { bf16_wanted.store(yes, std::memory_order_relaxed); }
+
+const GemmKernels& pair_kernels(Isa isa) {
+#if defined(__x86_64__) || defined(_M_X64)
+  if (isa == Isa::avx512)
+    return bf16_wanted.load(std::memory_order_relaxed) && cpu_features().avx512_bf16 ? bf16::table_of_pairs
+                                                                                     : avx512::table_of_pairs;
+  if (isa == Isa::avx2) return avx2::table_of_pairs;
+#endif
+  return generic::table_of_pairs;
+}
+
 void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
   const int64_t width = g.panel_columns;
   share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
@@ -276,6 +317,18 @@ void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* fro
     pack_halves(g, static_cast<uint16_t*>(to) + j * k + k0 * width,
                 static_cast<const uint16_t*>(from) + k0 * row + j * column, row, column, some,
                 std::min(width, n - j));
+  });
+}
+
+void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_t row, int64_t column,
+                int64_t k, int64_t n, Workers& workers) {
+  const int64_t width = g.panel_columns;
+  share_packing(workers, g.panels(n), 2 * width, k / 2, [&](int64_t panel, int64_t pair0, int64_t some) {
+    const int64_t first = panel * width;
+    BFloat16* at = to + (first * (k / 2) + pair0 * width) * 2;
+    for (int64_t i = 2 * pair0; i < 2 * (pair0 + some); i += 2)
+      for (int64_t j = first; j < first + width; ++j)
+        for (int64_t second : {0, 1}) *at++ = j < n ? from[(i + second) * row + j * column] : BFloat16{0};
   });
 }
 

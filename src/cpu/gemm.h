@@ -55,6 +55,12 @@ struct GemmKernels {
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
 };
 const GemmKernels& gemm_kernels(Isa isa);
+/// Kernels whose elements are pairs of bfloat16, two neighbouring terms of a sum each, added up in float32: k
+/// counts pairs, an Operand A is float32 with `column` 2, and B is packed by pack_pairs. There is no pack_b.
+/// With AVX-512 the processor's own instructions where it has them (they may round sums differently), unless
+/// use_bf16(false) was said.
+const GemmKernels& pair_kernels(Isa isa);
+void use_bf16(bool yes);
 
 inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }
 
@@ -84,6 +90,9 @@ void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, 
 /// is the one at i * row + j * column from `from` on.
 void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* from, int64_t row,
                   int64_t column, int64_t k, int64_t n, Workers& workers);
+/// Packs all of a matrix of bfloat16 for pair_kernels: k is even. Elements lie as above.
+void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_t row, int64_t column,
+                int64_t k, int64_t n, Workers& workers);
 /// Packs all of A, tile after tile.
 void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers);
 

@@ -3,6 +3,8 @@
 // A tile keeps Rows x Vectors registers of C while it walks along k: every step loads one row of the panel of
 // B and broadcasts one element of each row of A. A is stored in blocks of 16 k, row after row, so that
 // packing it is copying whole cache lines and every address in the loop is a constant distance.
+//
+// Products of bfloat16 are the same walk over elements that are pairs: two neighbouring terms in 32 bits.
 
 constexpr int max_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 4;
 constexpr int panel_vectors = 2;
@@ -11,6 +13,19 @@ constexpr int64_t panel_columns = panel_vectors * Vec::width;
 /// How many partial sums each element has, so that a few rows do not wait for the latency of their own
 /// additions.
 constexpr int partial_sums(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+
+struct Floats {
+  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return fma(x, y, sum); }
+};
+struct Pairs {
+  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) {
+#if LATHE_NATIVE_BF16
+    return {_mm512_dpbf16_ps(sum.v, (__m512bh)_mm512_castps_si512(x.v), (__m512bh)_mm512_castps_si512(y.v))};
+#else
+    return fma(second_of_pair(x), second_of_pair(y), fma(first_of_pair(x), first_of_pair(y), sum));
+#endif
+  }
+};
 
 template <int Vectors>
 LATHE_INLINE void load_row(Vec (&to)[Vectors], const float* from, int64_t columns, bool whole) {
@@ -35,7 +50,7 @@ LATHE_INLINE void store_row(float* to, const Vec (&from)[Vectors], int64_t colum
   }
 }
 
-template <int Rows, int Vectors>
+template <class Elements, int Rows, int Vectors>
 LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b) {
   Vec row[Vectors];
   LATHE_UNROLL
@@ -44,11 +59,11 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   for (int i = 0; i < Rows; ++i) {
     const Vec x = set(a[i * a_block]);
     LATHE_UNROLL
-    for (int j = 0; j < Vectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+    for (int j = 0; j < Vectors; ++j) sum[i][j] = Elements::add_product(x, row[j], sum[i][j]);
   }
 }
 
-template <int Rows, int Vectors>
+template <class Elements, int Rows, int Vectors>
 void tile(const Tile& t) {
   constexpr int sums = partial_sums(Rows);
   const bool whole = t.columns >= Vectors * Vec::width;
@@ -75,10 +90,11 @@ void tile(const Tile& t) {
     }
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
-      for (int u = 0; u < 4; ++u, b += t.b_row) multiply_step<Rows, Vectors>(sum[u % sums], a + kk + u, b);
+      for (int u = 0; u < 4; ++u, b += t.b_row)
+        multiply_step<Elements, Rows, Vectors>(sum[u % sums], a + kk + u, b);
     }
   }
-  for (int64_t kk = 0; kk < k; ++kk, b += t.b_row) multiply_step<Rows, Vectors>(sum[0], a + kk, b);
+  for (int64_t kk = 0; kk < k; ++kk, b += t.b_row) multiply_step<Elements, Rows, Vectors>(sum[0], a + kk, b);
 
   const Vec scale = set(t.start.scale);
   LATHE_UNROLL
@@ -104,9 +120,9 @@ void tile(const Tile& t) {
   }
 }
 
-template <int Vectors, int... Rows>
+template <class Elements, int Vectors, int... Rows>
 constexpr void fill_tiles(void (*(&to)[16])(const Tile&), std::integer_sequence<int, Rows...>) {
-  ((to[Rows + 1] = tile<Rows + 1, Vectors>), ...);
+  ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors>), ...);
 }
 
 /// Copies `rows` rows of A into blocks; the last block is filled up with zeros.
@@ -120,6 +136,25 @@ void pack_a(float* to, const Operand& a, int64_t rows, int64_t k, float scale) {
         for (int64_t j = 0; j < a_block; j += Vec::width) store(to + j, load(from + j) * by);
       } else {
         for (int64_t j = 0; j < a_block; ++j) to[j] = j < depth ? from[j * a.column] * scale : 0.0f;
+      }
+    }
+  }
+}
+
+/// The same of `k` pairs of a row's neighbours, rounded to bfloat16: element (i, j) stands for the floats at
+/// i * row + 2 * j and behind it.
+void pack_a_pairs(float* to, const Operand& a, int64_t rows, int64_t k, float scale) {
+  const Vec by = set(scale);
+  for (int64_t k0 = 0; k0 < k; k0 += a_block) {
+    const int64_t depth = k - k0 < a_block ? k - k0 : a_block;
+    for (int64_t i = 0; i < rows; ++i, to += a_block) {
+      const float* from = a.data + i * a.row + 2 * k0;
+      BFloat16* const halves = reinterpret_cast<BFloat16*>(to);
+      if (depth == a_block) {
+        for (int64_t j = 0; j < 2 * a_block; j += Vec::width) store_half(halves + j, load(from + j) * by);
+      } else {
+        for (int64_t j = 0; j < 2 * a_block; ++j)
+          halves[j] = to_bfloat16(j < 2 * depth ? from[j] * scale : 0.0f);
       }
     }
   }
@@ -145,6 +180,7 @@ void pack_b(float* to, const Operand& b, int64_t k, int64_t columns) {
   }
 }
 
+template <class Elements>
 constexpr GemmKernels make_table() {
   GemmKernels g{.isa = Vec::width == 16  ? Isa::avx512
                        : Vec::width == 8 ? Isa::avx2
@@ -152,10 +188,20 @@ constexpr GemmKernels make_table() {
                 .max_rows = max_rows,
                 .panel_columns = panel_columns,
                 .vector = Vec::width};
-  fill_tiles<1>(g.narrow, std::make_integer_sequence<int, max_rows>());
-  fill_tiles<2>(g.wide, std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Elements, 1>(g.narrow, std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Elements, 2>(g.wide, std::make_integer_sequence<int, max_rows>());
+  return g;
+}
+constexpr GemmKernels floats_table() {
+  GemmKernels g = make_table<Floats>();
   g.pack_a = pack_a;
   g.pack_b = pack_b;
   return g;
 }
-constexpr GemmKernels table = make_table();
+constexpr GemmKernels pairs_table() {
+  GemmKernels g = make_table<Pairs>();
+  g.pack_a = pack_a_pairs;
+  return g;
+}
+constexpr GemmKernels table = floats_table();
+constexpr GemmKernels table_of_pairs = pairs_table();

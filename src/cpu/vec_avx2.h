@@ -106,3 +106,11 @@ LATHE_INLINE void store_half(BFloat16* p, Vec x) {
   const __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), packed);
 }
+/// Lanes that hold two bfloat16: the first one of each, and the second one.
+LATHE_INLINE Vec first_of_pair(Vec x) {
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x.v), 16))};
+}
+LATHE_INLINE Vec second_of_pair(Vec x) {
+  const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+  return {_mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(x.v), high))};
+}

@@ -87,3 +87,11 @@ LATHE_INLINE void store_half(BFloat16* p, Vec x) {
   const __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_srli_epi32(up, 16)));
 }
+/// Lanes that hold two bfloat16: the first one of each, and the second one.
+LATHE_INLINE Vec first_of_pair(Vec x) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x.v), 16))};
+}
+LATHE_INLINE Vec second_of_pair(Vec x) {
+  const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+  return {_mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x.v), high))};
+}

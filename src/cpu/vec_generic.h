@@ -113,3 +113,6 @@ LATHE_INLINE void store_half(Float16* p, Vec x) {
 LATHE_INLINE void store_half(BFloat16* p, Vec x) {
   for (int i = 0; i < 4; ++i) p[i] = to_bfloat16(x.v[i]);
 }
+/// Lanes that hold two bfloat16: the first one of each, and the second one.
+LATHE_INLINE Vec first_of_pair(Vec x) { return {Four(FourBits(x.v) << 16)}; }
+LATHE_INLINE Vec second_of_pair(Vec x) { return {Four(FourBits(x.v) & 0xffff0000u)}; }

@@ -1,0 +1,85 @@
+#include "build/narrow_arithmetic.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lathe {
+namespace {
+
+/// Weights with fewer elements are not worth the loss.
+constexpr int64_t least_weights = 4096;
+
+class Narrowing {
+ public:
+  explicit Narrowing(Graph& g) : graph_(g) {}
+
+  bool run() {
+    bool changed = false;
+    for (NodeId id : graph_.order()) {
+      for (const Body& b : graph_.node(id).bodies) changed |= Narrowing(*b.graph).run();
+      if (!can_be_narrow(graph_.node(id))) continue;
+      narrow(id);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  bool can_be_narrow(const Node& n) const {
+    if (!n.domain.empty() || (n.op != "MatMul" && n.op != "Gemm")) return false;
+    const Tensor* w = graph_.constant_tensor(n.inputs[1]);
+    const ValueType& x = graph_.value(n.inputs[0]).type;
+    const bool weighty =
+        w && w->rank() == 2 && w->size() >= least_weights &&
+        (w->type() == DataType::float32 || w->type() == DataType::float16 || w->type() == DataType::bfloat16);
+    if (!weighty || x.elem != DataType::float32 || !x.shape || x.shape->empty()) return false;
+    const bool transposed = n.attributes.get<int64_t>("transB", 0) != 0;
+    return w->dim(transposed ? 1 : 0) % 2 == 0 &&
+           (n.op == "MatMul" || is_plain(n, w->dim(transposed ? 0 : 1)));
+  }
+
+  /// A Gemm that adds nothing but a bias of `size` elements.
+  bool is_plain(const Node& n, int64_t size) const {
+    if (n.attributes.get<int64_t>("transA", 0) != 0 || n.attributes.get<float>("alpha", 1) != 1) return false;
+    if (n.inputs.size() < 3 || n.inputs[2] == no_id) return true;
+    const ValueType& bias = graph_.value(n.inputs[2]).type;
+    return n.attributes.get<float>("beta", 1) == 1 && bias.shape && bias.shape->size() == 1 &&
+           (*bias.shape)[0] == Dim(size);
+  }
+
+  void narrow(NodeId id) {
+    Node n = graph_.node(id);
+    n.domain = "lathe";
+    n.op = "NarrowMatMul";
+    Attributes kept;
+    kept.set("transB", n.attributes.get<int64_t>("transB", 0));
+    n.attributes = std::move(kept);
+    n.inputs[1] = narrowed(n.inputs[1]);
+    graph_.remove_node(id);
+    graph_.add_node(std::move(n));
+  }
+
+  ValueId narrowed(ValueId v) {
+    if (graph_.value(v).type.elem == DataType::bfloat16) return v;
+    if (const auto at = narrow_.find(v); at != narrow_.end()) return at->second;
+    ValueType type = graph_.value(v).type;
+    type.elem = DataType::bfloat16;
+    Node cast;
+    cast.op = "Cast";
+    cast.inputs = {v};
+    cast.outputs = {graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".narrow"), std::move(type))};
+    cast.attributes.set("to", static_cast<int64_t>(DataType::bfloat16));
+    narrow_[v] = cast.outputs[0];
+    graph_.add_node(std::move(cast));
+    return narrow_[v];
+  }
+
+  Graph& graph_;
+  std::map<ValueId, ValueId> narrow_;
+};
+
+}  // namespace
+
+bool use_narrow_arithmetic(Graph& graph) { return Narrowing(graph).run(); }
+
+}  // namespace lathe
