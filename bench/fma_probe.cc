@@ -69,7 +69,8 @@ double rate(const Probe& probe, int64_t rounds, int threads) {
   for (std::thread& t : crew) t.join();
   double sum = 0;
   for (double f : flops) sum += f;
-  return sum / seconds(*std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end()));
+  return sum /
+         seconds(*std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end()));
 }
 
 }  // namespace
