@@ -155,7 +155,19 @@ TEST(Profile, CountsWhatIsReadAndWritten) {
   EXPECT_EQ(step_of(q, "Add").bytes, 2 * 6 * 8);                 // one operand, read once
   EXPECT_EQ(step_of(q, "Neg").bytes, 2 * 6 * 8);
   for (const StepProfile& s : q.steps)
-    if (s.op == "Shape") EXPECT_EQ(s.bytes, 2 * 8);
+    if (s.op == "Shape") {
+      EXPECT_EQ(s.bytes, 2 * 8);
+    }
+}
+
+TEST(Profile, AStepOfManyOperandsIsDescribedInShort) {
+  ModelBuilder b(17);
+  b.input("x", "float[3]").output("y");
+  vector<std::string> many(2000, "x");
+  b.node("Concat", many, {"y"}, {int_attribute("axis", 0)});
+  const Profile p = profile_of(Engine::build(b.model, as_written()), {{"x", ramp({3})}});
+  EXPECT_EQ(step_of(p, "Concat").bytes, 4.0 * (3 + 2000 * 3));
+  EXPECT_LT(p.shapes[step_of(p, "Concat").shapes].size(), 500u);
 }
 
 TEST(Profile, ShapesThatOnlyTheRunKnows) {
@@ -242,6 +254,9 @@ TEST(Profile, KeepsTheLatestAndSumsAll) {
 
   c.stop_profile();
   c.run(q.inputs);
+  EXPECT_EQ(c.profile().runs, 10u);
+  EXPECT_EQ(code_of([&] { c.start_profile(0); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.start_profile(SIZE_MAX); }), Code::bad_argument);
   EXPECT_EQ(c.profile().runs, 10u);
   c.start_profile();
   EXPECT_EQ(c.profile().runs, 0u);
@@ -341,7 +356,9 @@ TEST(Profile, TheTraceOfARealRunIsNested) {
   const double rounding = 1e-6;  // of sums of doubles: times are exact to a nanosecond
   for (const auto& [start, end] : spans) {
     while (!ends.empty() && ends.back() <= start + rounding) ends.pop_back();
-    if (!ends.empty()) EXPECT_LE(end, ends.back() + rounding);
+    if (!ends.empty()) {
+      EXPECT_LE(end, ends.back() + rounding);
+    }
     ends.push_back(end);
     ++complete;
   }

@@ -200,7 +200,7 @@ class LATHE_API Context {
   void on_step(std::function<void(const StepRun& step)> listener);
   /// Records every step of the next runs, those of bodies too, and forgets what was recorded before. Costs a
   /// reading of a clock and some stores a step (docs/profiling.md); nothing is allocated while known shapes
-  /// run. `events`: how many executions are kept, the latest, in some 64 bytes each; sums are over all.
+  /// run. `events`, from 1 to 2^26: executions kept, the latest, 64 bytes each; sums are over all.
   void start_profile(size_t events = size_t{1} << 16);
   /// Records no longer; profile() still tells what there is.
   void stop_profile();

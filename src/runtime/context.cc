@@ -168,10 +168,20 @@ void Context::on_step(std::function<void(const StepRun&)> listener) {
 
 void Context::start_profile(size_t events) {
   const Impl::Turn turn(*impl_);
+  constexpr size_t most = size_t{1} << 26;
+  if (events < 1 || events > most)
+    throw Error(Code::bad_argument, "profile", "room for 1 to " + std::to_string(most) + " events",
+                std::to_string(events));
   RunState& s = impl_->state;
+  s.profiling = false;
   if (!s.profiler) s.profiler = std::make_unique<Profiler>(s.program);
   s.clock = &TickClock::get();
-  s.profiler->start(events);
+  try {
+    s.profiler->start(events);
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::run_out_of_memory, "profile", "memory for " + std::to_string(events) + " events",
+                "none left");
+  }
   s.profiling = true;
 }
 

@@ -14,7 +14,7 @@ Profiler::Profiler(const Program& program) : program_(program), clock_(TickClock
 }
 
 void Profiler::start(size_t events) {
-  ring_.assign(std::max<size_t>(events, 1), {});
+  ring_.assign(events, {});
   std::fill(sums_.begin(), sums_.end(), Sum());
   next_ = 0;
   recorded_ = runs_ = run_ticks_ = 0;

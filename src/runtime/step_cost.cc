@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace lathe {
 namespace {
@@ -47,11 +48,26 @@ class CostCounter {
     sizes.emplace_back();
     if (v < 0) return {};
     const CostOperand o = look_(static_cast<uint32_t>(v));
+    describe(o);
+    if (!o.shape) {
+      known_ &= !g_.plan->values[static_cast<size_t>(v)].type.is_tensor();
+      return {};
+    }
+    sizes.back() = Sizes(o.shape->begin(), o.shape->end());
+    return o;
+  }
+
+  /// Of steps with very many operands the first ones.
+  void describe(const CostOperand& o) {
+    constexpr size_t long_enough = 400;
+    if (text_.size() > long_enough) {
+      if (!text_.ends_with("…")) text_ += " …";
+      return;
+    }
     if (!text_.empty()) text_ += ' ';
     if (!o.shape) {
       text_ += '?';
-      known_ &= !g_.plan->values[static_cast<size_t>(v)].type.is_tensor();
-      return {};
+      return;
     }
     text_ += name_of(o.type);
     text_ += '[';
@@ -60,28 +76,21 @@ class CostCounter {
       text_ += std::to_string((*o.shape)[i]);
     }
     text_ += ']';
-    sizes.back() = Sizes(o.shape->begin(), o.shape->end());
-    return o;
   }
 
   void read() {
     const std::vector<int32_t>& in = plan().inputs;
     for (size_t i = 0; i < in.size(); ++i) {
       const CostOperand o = take(in[i], inputs_);
-      const bool again = std::find(in.begin(), in.begin() + static_cast<ptrdiff_t>(i), in[i]) !=
-                         in.begin() + static_cast<ptrdiff_t>(i);
-      if (!o.shape || again || looks_at_shape_only(plan().op)) continue;
+      if (!o.shape || !seen_.insert(in[i]).second || looks_at_shape_only(plan().op)) continue;
       const Tensor* packed = i < s_.packed.size() ? s_.packed[i] : nullptr;
       const double bytes = packed ? static_cast<double>(packed->bytes()) : bytes_of(o);
       (i == 0 && picks(plan().op) ? picked_from_ : read_) += bytes;
     }
     if (!plan().epilogue) return;
-    const std::vector<int32_t>& more = plan().epilogue->operands;
-    for (size_t i = 0; i < more.size(); ++i) {
-      const CostOperand o = take(more[i], epilogue_);
-      const auto end = more.begin() + static_cast<ptrdiff_t>(i);
-      if (o.shape && std::find(more.begin(), end, more[i]) == end && std::ranges::count(in, more[i]) == 0)
-        read_ += bytes_of(o);
+    for (int32_t v : plan().epilogue->operands) {
+      const CostOperand o = take(v, epilogue_);
+      if (o.shape && seen_.insert(v).second) read_ += bytes_of(o);
     }
   }
 
@@ -120,6 +129,7 @@ class CostCounter {
   CostLook look_;
   std::string text_;
   bool known_ = true;
+  std::set<int32_t> seen_;  // values that are read
   double read_ = 0, picked_from_ = 0, written_ = 0;
   std::vector<std::optional<Sizes>> inputs_, epilogue_, outputs_;
 };
