@@ -14,15 +14,10 @@
 #include <vector>
 
 #include "cpu/isa.h"
+#include "cpu/probe.h"
 #include "support/worker_context.h"
 
-namespace lathe::cpu {
-struct Probe {
-  double (*run)(int64_t, float*);
-};
-}  // namespace lathe::cpu
-
-#define LATHE_ISA_BODY "fma_probe_body.h"
+#define LATHE_ISA_BODY "cpu/probe_body.h"
 #include "cpu/for_each_isa.h"
 
 namespace lathe {
@@ -155,7 +150,7 @@ class Bench {
     double best = 0;
     for (int i = 0; i < 5; ++i) {
       double flops = 0;
-      const double t = seconds([&] { flops = cpu::probe(isa_).run(40000, out); });
+      const double t = seconds([&] { flops = cpu::probe(isa_).arithmetic(40000, out); });
       best = std::max(best, flops / t);
     }
     return best;

@@ -15,13 +15,9 @@
 #include <thread>
 #include <vector>
 
-namespace lathe::cpu {
-struct Probe {
-  double (*run)(int64_t, float*);
-};
-}  // namespace lathe::cpu
+#include "cpu/probe.h"
 
-#define LATHE_ISA_BODY "fma_probe_body.h"
+#define LATHE_ISA_BODY "cpu/probe_body.h"
 #include "cpu/for_each_isa.h"
 
 namespace {
@@ -49,7 +45,7 @@ int64_t calibrated_rounds(const Probe& probe) {
   int64_t rounds = 1000;
   for (;;) {
     const auto start = Clock::now();
-    probe.run(rounds, out);
+    probe.arithmetic(rounds, out);
     if (const double t = seconds(Clock::now() - start); t > 0.002) return rounds;
     rounds *= 2;
   }
@@ -67,13 +63,14 @@ double rate(const Probe& probe, int64_t rounds, int threads) {
       waiting.fetch_sub(1);
       while (waiting.load() > 0) std::this_thread::yield();
       begin[i] = Clock::now();
-      flops[i] = probe.run(rounds, out);
+      flops[i] = probe.arithmetic(rounds, out);
       end[i] = Clock::now();
     });
   for (std::thread& t : crew) t.join();
   double sum = 0;
   for (double f : flops) sum += f;
-  return sum / seconds(*std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end()));
+  return sum /
+         seconds(*std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end()));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct Measurements {
   MemoryInfo memory;
   std::vector<std::string> assumed;
   std::vector<std::pair<std::string, KernelTime>> kernels;  // of the profiled runs, worst first
-  size_t profiled_runs = 0;
+  uint64_t profiled_runs = 0;
 
   double percentile(double p) const {
     const auto at = static_cast<size_t>(p * static_cast<double>(runs.size() - 1) + 0.5);
@@ -91,20 +91,22 @@ double idle_processors(Call call) {
   return between / waited;
 }
 
-/// Runs once more with a clock around every step.
+/// Runs once more with a profile; `lathe profile` tells more of it.
 void profile(Context& context, double seconds, Measurements& m) {
-  std::map<std::string, KernelTime, std::less<>> by_kernel;
-  context.on_step([&](const StepRun& s) {
-    auto at = by_kernel.find(s.kernel);
-    if (at == by_kernel.end()) at = by_kernel.emplace(s.kernel, KernelTime()).first;
-    ++at->second.steps;
-    at->second.seconds += s.seconds;
-  });
+  context.start_profile();
   const auto begin = Clock::now();
-  do {
-    context.run();
-    ++m.profiled_runs;
-  } while (seconds_since(begin) < seconds);
+  do context.run();
+  while (seconds_since(begin) < seconds);
+  context.stop_profile();
+  const Profile p = context.profile();
+  m.profiled_runs = p.runs;
+  std::map<std::string, KernelTime> by_kernel;
+  for (const StepProfile& s : p.steps) {
+    if (s.count == 0) continue;
+    KernelTime& kernel = by_kernel[s.kernel];
+    kernel.steps += s.count;
+    kernel.seconds += s.seconds;
+  }
   m.kernels.assign(by_kernel.begin(), by_kernel.end());
   std::ranges::stable_sort(m.kernels, std::greater{}, [](const auto& k) { return k.second.seconds; });
 }

@@ -35,6 +35,7 @@ void add_inspect(CLI::App& app, Command& command);
 void add_run(CLI::App& app, Command& command);
 void add_verify(CLI::App& app, Command& command);
 void add_bench(CLI::App& app, Command& command);
+void add_profile(CLI::App& app, Command& command);
 void add_build(CLI::App& app, Command& command);
 void add_convert(CLI::App& app, Command& command);
 void add_ops(CLI::App& app, Command& command);

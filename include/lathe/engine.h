@@ -22,6 +22,7 @@
 #include "lathe/dim.h"
 #include "lathe/error.h"
 #include "lathe/onnx.h"
+#include "lathe/profile.h"
 #include "lathe/value.h"
 
 namespace lathe {
@@ -206,7 +207,15 @@ class LATHE_API Context {
   void on_tap(std::function<void(std::string_view name, const Value& value)> listener);
   /// Calls back after every step of the next runs, with its time. Null: no longer.
   void on_step(std::function<void(const StepRun& step)> listener);
-  /// Bytes held now and at most since creation by this context's allocators.
+  /// Records every step of the next runs, those of bodies too, and forgets what was recorded before. Costs a
+  /// reading of a clock and some stores a step (docs/profiling.md); nothing is allocated while known shapes
+  /// run. `events`, from 1 to 2^26: executions kept, the latest, 64 bytes each; sums are over all.
+  void start_profile(size_t events = size_t{1} << 16);
+  /// Records no longer; profile() still tells what there is.
+  void stop_profile();
+  /// What was recorded until now. Empty before the first start_profile().
+  Profile profile() const;
+  /// Bytes held now and at most since creation by this context's allocators; not those of a profile.
   uint64_t memory_in_use() const;
   uint64_t memory_peak() const;
   void trim();

@@ -6,6 +6,7 @@
 #include "lathe/error.h"
 #include "lathe/io.h"
 #include "lathe/onnx.h"
+#include "lathe/profile.h"
 #include "lathe/tensor.h"
 #include "lathe/tools.h"
 #include "lathe/types.h"

@@ -13,6 +13,7 @@ from lathe import _lathe, onnx
 from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
 from lathe._errors import Error
 from lathe._lathe import Map, SparseTensor, Tensor
+from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
 from lathe._verify import verify
 
 __version__: str = _lathe.version()
@@ -34,12 +35,17 @@ __all__ = [
     "Error",
     "IoInfo",
     "Map",
+    "Profile",
+    "Roofline",
     "RunControl",
     "SparseTensor",
     "Step",
+    "StepEvent",
+    "StepProfile",
     "Tensor",
     "build",
     "load",
+    "measure_roofline",
     "onnx",
     "operators",
     "system_info",

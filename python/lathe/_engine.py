@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, Optional
 import numpy as np
 
 from lathe import _lathe
+from lathe._profile import Profile
 from lathe._values import array_from_tensor, from_value, tensor_to_write, to_value
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, _lathe.Model]
@@ -115,6 +116,19 @@ class Context:
         raises ends the run."""
         self._context.on_tap(listener and (lambda name, value: listener(name, from_value(value))))
 
+    def start_profile(self, events: int = 65536) -> None:
+        """Records every step of the next runs, and forgets what was recorded before. `events`: how many executions are
+        kept, the latest; sums are over all."""
+        self._context.start_profile(events)
+
+    def stop_profile(self) -> None:
+        """Records no longer; `profile()` still tells what there is."""
+        self._context.stop_profile()
+
+    def profile(self) -> Profile:
+        """What was recorded until now."""
+        return Profile(self._context.profile())
+
     @property
     def memory_in_use(self) -> int:
         """Bytes that this context's allocators hold now."""
@@ -149,6 +163,23 @@ class Engine:
         model's order."""
         with _limited(control, timeout) as limited:
             return _outputs(self._engine.run(_inputs(inputs, self.inputs), limited), self.outputs)
+
+    def profile(
+        self, inputs: Mapping[str, Any] | Sequence[Any], *, runs: int = 10, timeout: Optional[float] = None
+    ) -> Profile:
+        """Runs `runs` times on a context of its own, after one run that does not count, and tells where the time went.
+        `timeout`: seconds that all of it may take."""
+        if runs < 1:
+            raise ValueError(f"runs is at least 1, not {runs}")
+        context = self.create_context()
+        for name, value in _inputs(inputs, self.inputs).items():
+            context._context.bind_input(name, value)
+        with _limited(None, timeout) as limited:
+            context._context.run_bound(limited)
+            context.start_profile()
+            for _ in range(runs):
+                context._context.run_bound(limited)
+        return context.profile()
 
     def create_context(self) -> Context:
         return Context(self._engine.create_context(), self.inputs, self.outputs)

@@ -119,6 +119,12 @@ void bind_context(nb::module_& m) {
       .def("bind_output", &bind_output, nb::arg("name"), nb::arg("tensor").none())
       .def("output", &output_of, nb::arg("name"))
       .def("on_tap", &GuardedContext::listen, nb::arg("listener").none())
+      .def(
+          "start_profile",
+          [](GuardedContext& g, size_t events) { g.alone([&](Context& c) { c.start_profile(events); }); },
+          nb::arg("events"))
+      .def("stop_profile", [](GuardedContext& g) { g.alone([](Context& c) { c.stop_profile(); }); })
+      .def("profile", [](GuardedContext& g) { return g.alone([](Context& c) { return c.profile(); }); })
       .def_prop_ro("memory_in_use",
                    [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_in_use(); }); })
       .def_prop_ro("memory_peak",

@@ -10,6 +10,7 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_errors(m);
   lathe::python::bind_values(m);
   lathe::python::bind_model(m);
+  lathe::python::bind_profile(m);
   lathe::python::bind_context(m);
   lathe::python::bind_engine(m);
   lathe::python::bind_tools(m);

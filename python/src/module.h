@@ -23,6 +23,7 @@ T argument(nb::handle h, const char* expected, bool convert = true) {
 void bind_errors(nb::module_& m);
 void bind_values(nb::module_& m);
 void bind_model(nb::module_& m);
+void bind_profile(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_tools(nb::module_& m);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "build/arithmetic.h"
 #include "build/blocked_layout.h"
 #include "build/float_arithmetic.h"
 #include "build/lower.h"
@@ -70,7 +71,9 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     use_blocked_layout(graph, extensions.kernels(), preference);
     fold(fold_budget(options, folds));
   }
-  return lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
+  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
+  tell_arithmetic(plan, schemas);
+  return plan;
 }
 
 }  // namespace lathe

@@ -11,6 +11,7 @@
 #include "kernel/kernel.h"
 #include "lathe/dim.h"
 #include "lathe/value.h"
+#include "tensor/arithmetic.h"
 #include "tensor/attributes.h"
 
 namespace lathe {
@@ -70,6 +71,8 @@ struct PlanStep {
   std::vector<std::string> fused;     // the operators in `epilogue`, or in a program that stands alone
   std::vector<std::string>
       unfused;  // why what could have been one step with this one is not: "x: read twice"
+  Arithmetic arithmetic = Arithmetic::none;  // of the operator: how profiles count it
+  uint16_t fused_arithmetic = 0;             // operations that `fused` does with each element
 };
 
 /// A graph in order of execution.

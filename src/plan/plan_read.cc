@@ -95,6 +95,8 @@ class Reader {
     made.refusals = texts(s.refusals());
     made.fused = texts(s.fused());
     made.unfused = texts(s.unfused());
+    made.arithmetic = enumerator<Arithmetic>(s.arithmetic(), arithmetic_kinds, "a kind of arithmetic");
+    made.fused_arithmetic = s.fused_arithmetic();
     if (const format::Epilogue* e = s.epilogue())
       made.epilogue = {Pointwise::from(numbers<int64_t>(e->code()), numbers<float>(e->constants())),
                        numbers<int32_t>(e->operands())};

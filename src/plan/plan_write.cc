@@ -79,7 +79,8 @@ class Writer {
     const auto rest = epilogue(s.epilogue);
     const auto fused = b_.CreateVectorOfStrings(s.fused), unfused = b_.CreateVectorOfStrings(s.unfused);
     return format::CreateStep(b_, op, domain, kernel, node, origin, attrs, tunables, inputs, outputs, packed,
-                              bodies, refusals, rest, fused, unfused);
+                              bodies, refusals, rest, fused, unfused, static_cast<uint8_t>(s.arithmetic),
+                              s.fused_arithmetic);
   }
   flatbuffers::Offset<format::Graph> graph(const PlanGraph& g) {
     const auto values = list(g.values, [&](const PlanValue& v) { return value(v); });

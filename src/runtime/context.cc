@@ -59,10 +59,12 @@ struct Context::Impl {
       ~Release() { s.control = nullptr; }
     } release{state};
     state.control = control;
-    state.in_bodies = {};
+    state.in_bodies = 0;
     state.poll();
     try {
+      if (state.profiling) state.profiler->begin_run(state.clock->now());
       frame.run(in, out);
+      if (state.profiling) state.profiler->end_run(state.clock->now());
     } catch (...) {
       state.drain();
       throw;
@@ -160,7 +162,37 @@ void Context::on_tap(std::function<void(std::string_view, const Value&)> listene
   impl_->state.tap = std::move(listener);
 }
 void Context::on_step(std::function<void(const StepRun&)> listener) {
+  impl_->state.clock = &TickClock::get();
   impl_->state.step_listener = std::move(listener);
+}
+
+void Context::start_profile(size_t events) {
+  const Impl::Turn turn(*impl_);
+  constexpr size_t most = size_t{1} << 26;
+  if (events < 1 || events > most)
+    throw Error(Code::bad_argument, "profile", "room for 1 to " + std::to_string(most) + " events",
+                std::to_string(events));
+  RunState& s = impl_->state;
+  s.profiling = false;
+  if (!s.profiler) s.profiler = std::make_unique<Profiler>(s.program);
+  s.clock = &TickClock::get();
+  try {
+    s.profiler->start(events);
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::run_out_of_memory, "profile", "memory for " + std::to_string(events) + " events",
+                "none left");
+  }
+  s.profiling = true;
+}
+
+void Context::stop_profile() {
+  const Impl::Turn turn(*impl_);
+  impl_->state.profiling = false;
+}
+
+Profile Context::profile() const {
+  const Impl::Turn turn(*impl_);
+  return impl_->state.profiler ? impl_->state.profiler->report() : Profile();
 }
 uint64_t Context::memory_in_use() const { return impl_->state.account.used(); }
 uint64_t Context::memory_peak() const { return impl_->state.account.peak(); }

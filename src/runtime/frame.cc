@@ -196,7 +196,10 @@ void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
   if (tapped())
     for (uint32_t v = 0; v < taps_.size(); ++v)
       if (plan.values[v].role != ValueRole::computed) tell_tap(v);
-  for (size_t i = 0; i < graph_.steps.size(); ++i) state_.step_listener ? execute_timed(i) : execute(i);
+  if (state_.timed())
+    execute_timed();
+  else
+    for (size_t i = 0; i < graph_.steps.size(); ++i) execute(i);
   finish(bound);
 }
 
@@ -206,7 +209,7 @@ void Frame::make_key(std::span<const Value> inputs) {
   for (uint32_t outer : captured_from_) append_to_key(key_, parent_->value(outer));
 }
 
-const Layout& Frame::find_layout() {
+Layout& Frame::find_layout() {
   ++clock_;
   Layout* oldest = nullptr;
   for (auto& l : layouts_) {
@@ -271,6 +274,7 @@ void Frame::execute(size_t step) {
     if (tapped())
       for (int32_t v : s.plan->outputs)
         if (v >= 0) tell_tap(static_cast<uint32_t>(v));
+    if (state_.profiling && !layout_->costs[step].known) count_cost_of_run(step);
   } catch (const Error& e) {
     throw e.at("run", s.plan->node, s.plan->op);
   } catch (const std::bad_alloc&) {
@@ -286,15 +290,54 @@ void Frame::execute(size_t step) {
   end_step(s);
 }
 
-void Frame::execute_timed(size_t step) {
-  const auto before = std::exchange(state_.in_bodies, {});
-  const auto start = std::chrono::steady_clock::now();
-  execute(step);
-  const auto whole = std::chrono::steady_clock::now() - start;
+// A step begins where the one before it ended: one reading of the clock each.
+void Frame::execute_timed() {
+  const Profiler::Inside inside(state_.profiler.get());
+  if (state_.profiling) count_costs();
+  uint64_t start = state_.clock->now();
+  for (size_t i = 0; i < graph_.steps.size(); ++i) {
+    const uint64_t before = std::exchange(state_.in_bodies, 0);
+    execute(i);
+    const uint64_t end = state_.clock->now();
+    tell_time(i, start, end);
+    state_.in_bodies = before + TickClock::between(start, end);
+    start = state_.step_listener ? state_.clock->now() : end;
+  }
+}
+
+void Frame::tell_time(size_t step, uint64_t start, uint64_t end) {
+  if (state_.profiling) {
+    const StepCost& known = layout_->costs[step];
+    state_.profiler->record(index_, step, start, end, state_.in_bodies, known.known ? known : cost_of_run_);
+  }
+  if (!state_.step_listener) return;
   const PlanStep& s = *graph_.steps[step].plan;
-  state_.step_listener(
-      {s.node, s.op, s.kernel, std::chrono::duration<double>(whole - state_.in_bodies).count()});
-  state_.in_bodies = before + whole;
+  const uint64_t own = TickClock::between(state_.in_bodies, TickClock::between(start, end));
+  state_.step_listener({s.node, s.op, s.kernel, state_.clock->seconds(own)});
+}
+
+/// What follows from the shapes is counted once a layout.
+void Frame::count_costs() {
+  if (!layout_->costs.empty()) return;
+  for (const ProgramStep& s : graph_.steps)
+    layout_->costs.push_back(cost_of(
+        graph_, s,
+        [&](uint32_t v) -> CostOperand {
+          const Slot& slot = layout_->slots[v];
+          return {slot.type, slot.known ? &slot.shape : nullptr};
+        },
+        state_.profiler->texts()));
+}
+
+void Frame::count_cost_of_run(size_t step) {
+  cost_of_run_ = cost_of(
+      graph_, graph_.steps[step],
+      [&](uint32_t v) -> CostOperand {
+        const Value& x = value(v);
+        if (!x.is_tensor() || !x.tensor().defined()) return {};
+        return {x.tensor().type(), &x.tensor().shape()};
+      },
+      state_.profiler->texts());
 }
 
 void Frame::run_kernel(size_t step) {

@@ -2,16 +2,17 @@
 // memory between runs, so that a run with shapes it has seen allocates nothing.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/ticks.h"
 #include "lathe/engine.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
+#include "runtime/profiler.h"
 #include "runtime/scratch.h"
 
 namespace lathe {
@@ -31,7 +32,12 @@ struct RunState {
   RunControl* control = nullptr;
   std::function<void(std::string_view, const Value&)> tap;
   std::function<void(const StepRun&)> step_listener;
-  std::chrono::steady_clock::duration in_bodies{};  // of the step that is timed: what its bodies' steps took
+  std::unique_ptr<Profiler> profiler;  // null until there is something to record
+  bool profiling = false;              // is it recording?
+  const TickClock* clock = nullptr;    // there when steps are timed
+  uint64_t in_bodies = 0;              // ticks: of the step that is timed, what its bodies' steps took
+
+  bool timed() const { return profiling || step_listener; }
 
   void poll() const {
     if (control) control->check();
@@ -72,12 +78,15 @@ class Frame {
   friend class BodyFrame;
   using Block = BlockCache::Block;
 
-  const Layout& find_layout();
+  Layout& find_layout();
   void make_key(std::span<const Value> inputs);
   void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
   void check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const;
   void execute(size_t step);
-  void execute_timed(size_t step);
+  void execute_timed();
+  void tell_time(size_t step, uint64_t start, uint64_t end);
+  void count_costs();
+  void count_cost_of_run(size_t step);
   void run_kernel(size_t step);
   void copy_between_spaces(const ProgramStep& s);
   void end_step(const ProgramStep& s);
@@ -112,7 +121,8 @@ class Frame {
   size_t generation_ = 0;
   std::vector<char*> output_memory_;  // by output, for this run
   std::vector<std::unique_ptr<Layout>> layouts_;
-  const Layout* layout_ = nullptr;
+  Layout* layout_ = nullptr;
+  StepCost cost_of_run_;  // of the step that ran last, where the layout does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;
   ShapeKey key_;
   std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/program.h"
+#include "runtime/step_cost.h"
 
 namespace lathe {
 
@@ -46,6 +47,7 @@ struct Layout {
   size_t workspace = 0;             // host bytes
   size_t output_bytes = 0;          // with nothing bound
   uint64_t last_used = 0;
+  std::vector<StepCost> costs;  // by step; empty until a profile wants them
 };
 
 /// Runs the shape rules and places the values. Throws what the rules throw, told the node.

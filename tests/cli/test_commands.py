@@ -14,7 +14,7 @@ import pytest
 
 from small_model import FLOAT, small_answer, small_model
 
-COMMANDS = ("check", "inspect", "run", "verify", "bench", "build", "convert", "ops", "info")
+COMMANDS = ("check", "inspect", "run", "verify", "bench", "profile", "build", "convert", "ops", "info")
 
 
 def examples(text):

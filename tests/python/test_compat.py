@@ -286,7 +286,7 @@ def test_free_dimension_override(ort, data):
 def test_refused_options_say_so():
     options = ours.SessionOptions()
     for act in (
-        lambda: setattr(options, "enable_profiling", True),
+        lambda: setattr(options, "optimized_model_filepath", "optimised.onnx"),
         lambda: options.register_custom_ops_library("x.so"),
         lambda: options.add_session_config_entry("session.load_model_format", "ORT"),
     ):

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "ops/cases.h"
 
 namespace lathe {
@@ -63,6 +65,30 @@ void cases_non_max_suppression(CaseTable& t) {
       .input<float>({int64_t{1} << 50, 1, 0}, {})
       .input<int64_t>({1}, {3})
       .expect<int64_t>({0, 3}, {});
+  t.add("NonMaxSuppression", "a detector's head")
+      .random(DataType::float32, {2, 700, 4}, 0, 4)
+      .random(DataType::float32, {2, 5, 700}, 0, 1)
+      .input<int64_t>({1}, {100})
+      .input<float>({1}, {0.45f})
+      .input<float>({1}, {0.3f});
+  t.add("NonMaxSuppression", "centres without a score threshold")
+      .random(DataType::float32, {1, 300, 4}, -0.5, 3)
+      .random(DataType::float32, {1, 3, 300}, -1, 1)
+      .input<int64_t>({1}, {1000})
+      .input<float>({1}, {0.2f})
+      .attribute("center_point_box", int64_t{1});
+  t.add("NonMaxSuppression", "many equal scores, no overlap allowed")
+      .random(DataType::float32, {1, 200, 4}, 0, 1)
+      .input<float>({1, 1, 200}, std::vector<float>(200, 0.5f))
+      .input<int64_t>({1}, {1000})
+      .input<float>({1}, {0});
+  const float nan = std::numeric_limits<float>::quiet_NaN(), huge = std::numeric_limits<float>::infinity();
+  t.add("NonMaxSuppression", "scores and boxes that are no numbers")
+      .input<float>({1, 6, 4}, {0, 0, 1, 1, 0, 0, nan, 1, -huge, -huge, huge, huge,
+                                0, 0, 1, 1, 0, 0, 0,   0, nan,   nan,   nan,  nan})
+      .input<float>({1, 1, 6}, {0.5f, 0.75f, 0.25f, nan, huge, -huge})
+      .input<int64_t>({1}, {6})
+      .input<float>({1}, {0.5f});
   t.add("NonMaxSuppression", "equal scores: the first box")
       .input<float>({1, 3, 4}, {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1})
       .input<float>({1, 1, 3}, {0.5f, 0.5f, 0.5f})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
@@ -16,7 +17,8 @@ from lathe import _lathe
 from lathe._engine import IoInfo, build_options
 from lathe._values import bits_of, from_value
 from lathe.compat.onnxruntime._errors import TYPES, error, translated
-from lathe.compat.onnxruntime._options import RunOptions, SessionOptions, _refused
+from lathe.compat.onnxruntime._options import RunOptions, SessionOptions
+from lathe.compat.onnxruntime._profiling import SessionProfiler
 from lathe.compat.onnxruntime._values import OrtDevice, OrtValue, check_device, element_name, feed_value
 
 CPU = "CPUExecutionProvider"
@@ -148,6 +150,7 @@ class InferenceSession:
         self._model_path = path_or_bytes if not isinstance(path_or_bytes, bytes) else None
         self._sess_options = sess_options or SessionOptions()
         self._providers = _chosen_providers(providers or self._sess_options._providers)
+        began = time.perf_counter()
         options = self._sess_options._build_options()
         # What sessions load is often a cache made of links; onnxruntime follows them.
         if self._model_path is not None:
@@ -176,6 +179,10 @@ class InferenceSession:
         )
         self._checked = _Checked(self._engine.inputs)
         self._outputs = [io.name for io in self._engine.outputs]
+        self._profiler: Optional[SessionProfiler] = None
+        if self._sess_options.enable_profiling:
+            prefix = self._sess_options.profile_file_prefix
+            self._profiler = SessionProfiler(self, self._engine._engine, prefix, began)
 
     def get_inputs(self) -> list[NodeArg]:
         return self._node_args(io for io in self._engine.inputs if not io.optional)
@@ -211,10 +218,11 @@ class InferenceSession:
         """As `disable_fallback`."""
 
     def get_profiling_start_time_ns(self) -> int:
-        return 0
+        return self._profiler.start_ns if self._profiler else 0
 
     def end_profiling(self) -> str:
-        raise _refused("InferenceSession", "end_profiling")
+        """Writes what was recorded; the name of the file, empty without `enable_profiling`."""
+        return self._profiler.end() if self._profiler else ""
 
     def io_binding(self) -> "IOBinding":
         return IOBinding(self)
@@ -230,8 +238,16 @@ class InferenceSession:
         return list(output_names or self._outputs)
 
     def _run(self, wanted: list[str], feed: dict[str, Any], run_options: Optional[RunOptions]) -> list[Any]:
-        outputs = self._engine._engine.run(feed, run_options._control if run_options else None)
+        control = run_options._control if run_options else None
+        if self._profiler and self._profiler.recording:
+            with self._profiler.lent_context() as context:
+                outputs = context.run(feed, control)
+        else:
+            outputs = self._engine._engine.run(feed, control)
         return [outputs[name] for name in wanted]
+
+    def _new_context(self) -> _lathe.Context:
+        return self._profiler.make_context() if self._profiler else self._engine._engine.create_context()
 
     @translated
     def run(
@@ -366,7 +382,7 @@ class IOBinding:
             self._results = {n: OrtValue(v) for n, v in zip(wanted, session._run(wanted, feed, run_options))}
             return
         if self._context is None:
-            self._context = session._engine._engine.create_context()
+            self._context = session._new_context()
         context = self._context
         for name, value in feed.items():
             context.bind_input(name, value)

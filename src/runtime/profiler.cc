@@ -1,0 +1,83 @@
+#include "runtime/profiler.h"
+
+#include <algorithm>
+
+namespace lathe {
+
+Profiler::Profiler(const Program& program) : program_(program), clock_(TickClock::get()) {
+  uint32_t steps = 0;
+  for (size_t g = 0; g < program.plan().graphs.size(); ++g) {
+    first_.push_back(steps);
+    steps += static_cast<uint32_t>(program.graph(g).steps.size());
+  }
+  sums_.resize(steps);
+}
+
+void Profiler::start(size_t events) {
+  ring_.assign(events, {});
+  std::fill(sums_.begin(), sums_.end(), Sum());
+  next_ = 0;
+  recorded_ = runs_ = run_ticks_ = 0;
+  began_ = clock_.now();
+}
+
+void Profiler::end_run(uint64_t now) {
+  const uint64_t ticks = TickClock::between(run_start_, now);
+  ++runs_;
+  run_ticks_ += ticks;
+  keep({.start = run_start_, .whole = ticks, .self = ticks, .step = whole_run});
+}
+
+void Profiler::record(size_t graph, size_t step, uint64_t start, uint64_t end, uint64_t in_bodies,
+                      const StepCost& cost) {
+  const uint32_t number = first_[graph] + static_cast<uint32_t>(step);
+  const uint64_t whole = TickClock::between(start, end), self = TickClock::between(in_bodies, whole);
+  Sum& sum = sums_[number];
+  ++sum.count;
+  sum.ticks += self;
+  sum.least = std::min(sum.least, self);
+  sum.flops += cost.flops;
+  sum.bytes += cost.bytes;
+  sum.shapes = cost.shapes;
+  keep({start, whole, self, cost.flops, cost.bytes, number, depth_ - 1, cost.shapes});
+}
+
+std::vector<StepProfile> Profiler::steps() const {
+  std::vector<StepProfile> list;
+  for (size_t g = 0; g < first_.size(); ++g)
+    for (const ProgramStep& s : program_.graph(g).steps) {
+      const Sum& sum = sums_[list.size()];
+      list.push_back({s.plan->node, s.plan->op, s.plan->kernel, s.plan->origin, s.plan->fused,
+                      static_cast<uint32_t>(g), sum.count, clock_.seconds(sum.ticks),
+                      sum.count ? clock_.seconds(sum.least) : 0, sum.flops, sum.bytes, sum.shapes});
+    }
+  return list;
+}
+
+void Profiler::tell(const Event& e, Profile& p) const {
+  const double start = clock_.seconds(TickClock::between(began_, e.start));
+  if (e.step == whole_run)
+    p.run_events.push_back({start, clock_.seconds(e.whole)});
+  else
+    p.events.push_back({e.step, e.depth, start, clock_.seconds(e.whole), clock_.seconds(e.self), e.flops,
+                        e.bytes, e.shapes});
+}
+
+Profile Profiler::report() const {
+  Profile p;
+  p.steps = steps();
+  const size_t kept = static_cast<size_t>(std::min<uint64_t>(recorded_, ring_.size()));
+  for (size_t i = 0, at = (next_ + ring_.size() - kept) % std::max<size_t>(ring_.size(), 1); i < kept; ++i) {
+    tell(ring_[at], p);
+    at = at + 1 == ring_.size() ? 0 : at + 1;
+  }
+  p.shapes = texts_.all();
+  p.events_lost = recorded_ - kept;
+  p.runs = runs_;
+  p.run_seconds = clock_.seconds(run_ticks_);
+  p.threads = program_.pool().threads();
+  p.isa = name_of(program_.plan().isa);
+  return p;
+}
+
+}  // namespace lathe
