@@ -49,8 +49,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string(version()));
   app.require_subcommand(1);
   Command command;
-  for (auto add :
-       {add_check, add_inspect, add_run, add_verify, add_bench, add_build, add_convert, add_ops, add_info})
+  for (auto add : {add_check, add_inspect, add_run, add_verify, add_bench, add_build, add_timings,
+                   add_convert, add_ops, add_info})
     add(app, command);
   try {
     app.parse(argc, argv);

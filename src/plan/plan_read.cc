@@ -95,6 +95,9 @@ class Reader {
     made.refusals = texts(s.refusals());
     made.fused = texts(s.fused());
     made.unfused = texts(s.unfused());
+    each(s.timings(), [&](const format::Timing* t) {
+      made.timings.push_back({text(t->tactic()), t->microseconds()});
+    });
     if (const format::Epilogue* e = s.epilogue())
       made.epilogue = {Pointwise::from(numbers<int64_t>(e->code()), numbers<float>(e->constants())),
                        numbers<int32_t>(e->operands())};
