@@ -187,10 +187,13 @@ std::optional<double> Tuner::time(const Question& q) const {
 }
 
 void Tuner::save() {
-  if (options_.timing_cache.empty() || !can_time() || decided_.empty()) return;
+  if (options_.timing_cache.empty() || !can_time()) return;
   // Others may have written meanwhile: theirs stays, but for what was decided here.
   TimingCache file;
-  if (is_there(options_.timing_cache)) file = TimingCache::read(options_.timing_cache);
+  if (is_there(options_.timing_cache)) {
+    if (decided_.empty()) return;
+    file = TimingCache::read(options_.timing_cache);
+  }
   for (const std::string& text : decided_) {
     const Timings& mine = *cache_.find(Machine::here(), text);
     if (!mine.microseconds.empty() || !file.find(Machine::here(), text))
