@@ -36,17 +36,21 @@ class MeasuredLayout {
   };
   struct Times {
     size_t plain = SIZE_MAX, blocked = SIZE_MAX;  // questions; none: nothing to pay
+    /// Of what is elementwise: the node that it is fused with, where both are in the same layout, and what it
+    /// takes alone.
+    NodeId anchor = no_id;
+    size_t alone = SIZE_MAX;
   };
 
   void find_values() {
-    const std::vector<std::vector<Use>> uses = plain_.uses();
+    uses_ = plain_.uses();
     for (ValueId v = 0; v < plain_.value_count(); ++v) {
       const ValueInfo& info = plain_.value(v);
       if (info.is_constant()) continue;
       Shared s;
       if (both_.converted.contains(info.producer)) s.producer = info.producer;
       s.read_plain = plain_.is_output(v);
-      for (const Use& u : uses[v])
+      for (const Use& u : uses_[v])
         if (!both_.converted.contains(u.node))
           s.read_plain = true;
         else if (reads_blocks(u))
@@ -60,14 +64,27 @@ class MeasuredLayout {
     return made.inputs[u.input] != plain_.node(u.node).inputs[u.input];
   }
   bool is_elementwise(const Node& n) const { return kernels_.pointwise_of(n.domain, n.op) != nullptr; }
+  /// The last of those whose results nobody else reads.
+  NodeId anchor_of(const Node& n) const {
+    NodeId anchor = no_id;
+    for (ValueId v : n.inputs) {
+      const NodeId p = v == no_id ? no_id : plain_.value(v).producer;
+      if (both_.converted.contains(p) && uses_[v].size() == 1 && !plain_.is_output(v)) anchor = p;
+    }
+    return anchor;
+  }
 
   // Questions.
 
   bool ask() {
     for (const auto& [from, to] : both_.converted) {
       Times& c = choices_[from];
-      if (is_elementwise(plain_.node(from))) continue;
-      if (!ask(plain_, from, c.plain) || !ask(both_.blocked, to, c.blocked)) return false;
+      if (is_elementwise(plain_.node(from))) {
+        c.anchor = anchor_of(plain_.node(from));
+        if (c.anchor != no_id && !ask(plain_, from, c.alone)) return false;
+      } else if (!ask(plain_, from, c.plain) || !ask(both_.blocked, to, c.blocked)) {
+        return false;
+      }
     }
     for (auto& [v, s] : shared_) {
       if (s.producer != no_id && (s.read_plain || !s.readers.empty()) &&
@@ -124,6 +141,11 @@ class MeasuredLayout {
       network.add_edge(MinCut::source, at, cost(c.plain));
       network.add_edge(at, MinCut::sink, cost(c.blocked));
     }
+    for (const auto& [node, c] : choices_)
+      if (c.anchor != no_id) {
+        network.add_edge(place.at(node), place.at(c.anchor), cost(c.alone));
+        network.add_edge(place.at(c.anchor), place.at(node), cost(c.alone));
+      }
     for (const auto& [v, s] : shared_) {
       const size_t maker = s.producer == no_id ? MinCut::sink : place.at(s.producer);
       if (s.unblock != SIZE_MAX) {
@@ -152,6 +174,7 @@ class MeasuredLayout {
   const KernelCatalog& kernels_;
   Preference preference_;
   Tuner& tuner_;
+  std::vector<std::vector<Use>> uses_;
   std::map<ValueId, Shared> shared_;
   std::map<NodeId, Times> choices_;
   std::vector<Question> questions_;

@@ -20,8 +20,8 @@ struct BothLayouts {
 };
 
 /// The nodes of `plain` that make the whole graph fastest when they are converted and no others: the cheapest
-/// cut between the two layouts. Elementwise operators cost nothing, since they are fused in either. Nothing
-/// where a time is missing. Throws what Tuner::answer throws.
+/// cut between the two layouts. Elementwise operators cost nothing where they are in the layout of what they
+/// can be fused with. Nothing where a time is missing. Throws what Tuner::answer throws.
 std::optional<std::set<NodeId>> worth_blocking(const BothLayouts& both, const KernelCatalog& kernels,
                                                const Preference& preference, Tuner& tuner);
 
