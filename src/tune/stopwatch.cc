@@ -18,9 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int most_rounds = 50;
+constexpr int most_rounds = 100;
 /// Rounds after which a tactic may be left behind, and by how much.
-constexpr int fair_rounds = 2;
+constexpr int fair_rounds = 3;
 constexpr double hopeless = 1.5;
 
 /// The problem as a plan of one step.

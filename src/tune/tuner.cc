@@ -139,8 +139,8 @@ bool Tuner::measure(const Question& q, const std::string& text, size_t index, si
   if (!time_left()) return false;
   const bool high = options_.effort == TuningEffort::high;
   const auto times = time_tactics(q.problem, wanted(q), extensions_,
-                                  {.rounds = high ? 15 : 5,
-                                   .seconds = high ? 0.15 : 0.03,
+                                  {.rounds = high ? 30 : 10,
+                                   .seconds = high ? 0.25 : 0.05,
                                    .memory_limit = options_.memory_limit,
                                    .control = options_.control,
                                    .go_on = [this] { return time_left(); }});
