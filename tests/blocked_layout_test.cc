@@ -106,6 +106,15 @@ TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
       "Conv");
 }
 
+TEST_F(BlockedLayout, StaysAwayFromColumns) {
+  EXPECT_EQ(
+      steps_of("(float[1,16,60,1] x) => (float[1,32,56,1] y) <float[32,16,5,1] a = {}> { y = Conv(x, a) }"),
+      "Conv");
+  EXPECT_EQ(
+      steps_of("(float[1,16,1,60] x) => (float[1,32,1,56] y) <float[32,16,1,5] a = {}> { y = Conv(x, a) }"),
+      "Block BlockedConv Unblock");
+}
+
 TEST_F(BlockedLayout, KeepsPlainFormsForOutputsAndTaps) {
   const onnx::Model m = model_of(
       "(float[1,16,9,9] x) => (float[1,16,9,9] y, float[1,16,9,9] p)"

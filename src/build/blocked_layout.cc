@@ -133,9 +133,14 @@ class BlockedLayout {
     parent_[b] = a;
     worth_[a] += worth_[b];
   }
+  /// Of one pixel a row: blocked convolutions take neighbours in a row together.
+  bool is_column(ValueId v) const {
+    const SymShape& s = *graph_.value(v).type.shape;
+    return s[3].value() == 1 && s[2].value() != 1;
+  }
   /// Changing the layout back and forth costs about as much as one convolution without reach gains.
   int64_t worth(const Node& n) const {
-    if (n.op != "Conv") return 0;
+    if (n.op != "Conv" || is_column(n.inputs[0])) return 0;
     const Tensor& w = *graph_.constant_tensor(n.inputs[1]);
     return w.dim(2) * w.dim(3) > 1 ? 2 : 1;
   }

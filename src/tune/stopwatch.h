@@ -14,7 +14,7 @@
 namespace lathe {
 
 struct StopwatchOptions {
-  int rounds = 5;             // at least, of one run of every tactic
+  int rounds = 10;            // at least, of one run of every tactic
   double seconds = 0.05;      // at least, until `most_rounds`
   uint64_t memory_limit = 0;  // bytes a tactic may use; 0: none
   RunControl* control = nullptr;
