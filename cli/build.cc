@@ -11,6 +11,7 @@
 #include "model_options.h"
 #include "progress.h"
 #include "text.h"
+#include "tune_options.h"
 
 namespace lathe::cli {
 namespace {
@@ -19,6 +20,7 @@ struct Options {
   ModelOptions model;
   EngineOptions engine;
   ShapeOptions shape;
+  TuneOptions tune;
   std::filesystem::path output;
 };
 
@@ -34,6 +36,14 @@ struct Outcome {
   size_t steps = 0, fused = 0, reference = 0;
 };
 
+/// What was measured for each step, and what was taken.
+Json timings_json(const Engine& e) {
+  Json list = Json::array();
+  for (const StepInfo& s : e.steps())
+    if (!s.timings.empty()) list.push_back({{"node", s.node}, {"op", s.op}, {"timings", to_json(s.timings)}});
+  return list;
+}
+
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json);
   const std::filesystem::path output =
@@ -43,43 +53,51 @@ int run(const Options& o, bool json) {
   const onnx::Model model = o.model.load();
   BuildOptions options = o.engine.build_options(o.model);
   if (!o.shape.shapes.empty()) options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
-  options.progress = [&](std::string_view stage, double fraction) {
-    progress.stage(stage, fraction);
-    return true;
-  };
+  o.tune.apply(options, progress);
   const Engine engine = Engine::build(model, options);
   progress.stage("save");
   engine.save(output);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const Outcome made(engine);
   const uint64_t bytes = std::filesystem::file_size(output);
-  if (json)
-    print({{"output", output.string()},
-           {"bytes", bytes},
-           {"steps", made.steps},
-           {"fused_operators", made.fused},
-           {"reference_steps", made.reference},
-           {"seconds", took.count()}});
-  else
+  if (json) {
+    Json all{{"output", output.string()},
+             {"bytes", bytes},
+             {"steps", made.steps},
+             {"fused_operators", made.fused},
+             {"reference_steps", made.reference},
+             {"seconds", took.count()}};
+    if (o.tune.any()) {
+      all["tuning"] = to_json(engine.tuning());
+      all["tuning"]["steps"] = timings_json(engine);
+    }
+    print(all);
+  } else {
+    if (o.tune.any()) fmt::print("{}\n", text_of(engine.tuning()));
     fmt::print("{}: {}, {} steps ({} operators fused into them, {} on reference kernels), {}\n",
                output.string(), bytes_text(bytes), made.steps, made.fused, made.reference,
                time_text(took.count()));
+  }
   return success;
 }
 
 }  // namespace
 
 void add_build(CLI::App& app, Command& command) {
-  CLI::App* sub = declare(app, command, "build", "Make a plan that is ready to run",
-                          "  lathe build model.onnx -o model.lathe\n"
-                          "  lathe build model.onnx --shape batch=8 --isa avx2\n"
-                          "  lathe run model.lathe\n");
+  CLI::App* sub =
+      declare(app, command, "build", "Make a plan that is ready to run",
+              "  lathe build model.onnx -o model.lathe\n"
+              "  lathe build model.onnx --shape batch=8 --isa avx2\n"
+              "  lathe build model.onnx --effort normal --tune-seconds 30 --timing-cache times.json\n"
+              "  lathe build model.onnx --timing-cache times.json --pin\n"
+              "  lathe run model.lathe\n");
   auto options = std::make_shared<Options>();
   options->model.add_to(sub);
   sub->add_option("-o,--output", options->output, "Where to; the model's name with .lathe where left out")
       ->type_name("PLAN");
   options->shape.add_to(sub);
   options->engine.add_to(sub);
+  options->tune.add_to(sub);
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
 }

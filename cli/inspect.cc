@@ -10,6 +10,7 @@
 #include "model_options.h"
 #include "progress.h"
 #include "text.h"
+#include "tune_options.h"
 
 namespace lathe::cli {
 namespace {
@@ -18,6 +19,7 @@ struct Options {
   ModelOptions model;
   ShapeOptions shape;
   EngineOptions engine;
+  TuneOptions tune;
   bool text = false, dot = false, steps = false;
 };
 
@@ -120,6 +122,8 @@ void print_steps(const Engine& e, bool json) {
                       {"op", s.op},
                       {"fused", s.fused},
                       {"kernel", s.kernel},
+                      {"tunables", s.tunables},
+                      {"timings", to_json(s.timings)},
                       {"backend", s.backend},
                       {"origin", s.origin},
                       {"refusals", s.refusals},
@@ -130,7 +134,11 @@ void print_steps(const Engine& e, bool json) {
     const StepInfo& s = steps[i];
     std::vector<std::string> operators = s.fused;
     if (s.op != "Pointwise") operators.insert(operators.begin(), s.op);
-    fmt::print("{:4} {}  {}  {}\n", i, join(operators, " + "), s.kernel, s.node);
+    std::vector<std::string> told;
+    for (int64_t t : s.tunables) told.push_back(std::to_string(t));
+    fmt::print("{:4} {}  {}{}  {}\n", i, join(operators, " + "), s.kernel,
+               told.empty() ? "" : " [" + join(told, ", ") + "]", s.node);
+    if (!s.timings.empty()) fmt::print("       measured: {}\n", text_of(s.timings));
     for (const std::string& why : s.unfused) fmt::print("       not fused: {}\n", why);
     for (const std::string& why : s.refusals) fmt::print("       not taken: {}\n", why);
   }
@@ -153,6 +161,7 @@ int run(const Options& o, bool json) {
   if (o.steps) {
     BuildOptions build = o.engine.build_options(o.model);
     build.shapes = symbols;
+    o.tune.apply(build, progress);
     print_steps(Engine::build(model, build), json);
     return success;
   }
@@ -168,6 +177,7 @@ void add_inspect(CLI::App& app, Command& command) {
                           "Tell what a model is: inputs, outputs, operators, parameters, work and memory",
                           "  lathe inspect model.onnx\n  lathe inspect model.onnx --shape batch=8 --json\n"
                           "  lathe inspect model.onnx --steps --level extended\n"
+                          "  lathe inspect model.onnx --steps --effort normal --tune-seconds 10\n"
                           "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n");
   auto options = std::make_shared<Options>();
   options->model.add_to(sub);
@@ -176,11 +186,13 @@ void add_inspect(CLI::App& app, Command& command) {
                                     "Print the graph after import, a line a node (with --json: as JSON)");
   CLI::Option* dot =
       sub->add_flag("--dot", options->dot, "Print the graph after import for Graphviz")->excludes(text);
-  sub->add_flag("--steps", options->steps,
-                "Print the steps that the engine takes: operators that became one, kernels, and why not others")
+  sub->add_flag(
+         "--steps", options->steps,
+         "Print the steps that the engine takes: operators that became one, kernels, and why not others")
       ->excludes(text)
       ->excludes(dot);
   options->engine.add_to(sub);
+  options->tune.add_to(sub);
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
 }

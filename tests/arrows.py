@@ -25,9 +25,10 @@ ALLOWED = {
     "runtime": EXECUTION | {"plan"},
     "eval": MEANING | EXECUTION,
     "passes": MEANING | EXECUTION | {"eval", "ops.header"},
-    "build": MEANING | EXECUTION | {"eval", "passes", "plan", "runtime"},
+    "tune": EXECUTION | {"io", "plan", "runtime"},
+    "build": MEANING | EXECUTION | {"eval", "passes", "plan", "runtime", "tune"},
     "verify": MEANING | EXECUTION | {"onnx", "eval", "passes", "build", "plan", "runtime"},
-    "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "verify", "ops.header"},
+    "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "tune", "verify", "ops.header"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -6,33 +6,13 @@
 #include "base/cpu.h"
 #include "lathe/lathe.h"
 #include "support/temp_directory.h"
+#include "support/text_model.h"
 
 namespace lathe {
 namespace {
 
-onnx::Model model_of(std::string_view text) {
-  onnx::Model m;
-  m.proto =
-      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 22]> g " + std::string(text));
-  // Initializers without data are made up.
-  uint64_t seed = 1;
-  for (onnx::TensorProto& t : m.proto.graph->initializer)
-    if (t.float_data.empty() && t.data_type == static_cast<int32_t>(DataType::float32)) {
-      const Tensor made = random_tensor(DataType::float32, Shape(t.dims.begin(), t.dims.end()), ++seed);
-      t.float_data.assign(made.as<float>().begin(), made.as<float>().end());
-    }
-  return m;
-}
-
-std::vector<Value> inputs_of(const Engine& e, int64_t free = 20) {
-  std::vector<Value> list;
-  for (const IoInfo& io : e.inputs()) {
-    Shape shape;
-    for (const Dim& d : *io.shape) shape.push_back(d.value().value_or(free));
-    list.push_back(random_tensor(io.element_type, shape, 70 + list.size()));
-  }
-  return list;
-}
+using testing::inputs_of;
+using testing::model_of;
 
 /// The steps, "BlockedConv+Relu", after checking the answers against those without any optimisation.
 std::string steps_of(std::string_view text) {
@@ -143,6 +123,15 @@ TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   EXPECT_EQ(
       steps_of("(float[1,16,9,9] x) => (float[1,16,9,9] y) <float[16,16,1,1] a = {}> { y = Conv(x, a) }"),
       "Conv");
+}
+
+TEST_F(BlockedLayout, StaysAwayFromColumns) {
+  EXPECT_EQ(
+      steps_of("(float[1,16,60,1] x) => (float[1,32,56,1] y) <float[32,16,5,1] a = {}> { y = Conv(x, a) }"),
+      "Conv");
+  EXPECT_EQ(
+      steps_of("(float[1,16,1,60] x) => (float[1,32,1,56] y) <float[32,16,1,5] a = {}> { y = Conv(x, a) }"),
+      "Block BlockedConv Unblock");
 }
 
 TEST_F(BlockedLayout, KeepsPlainFormsForOutputsAndTaps) {

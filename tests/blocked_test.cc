@@ -67,13 +67,16 @@ std::set<std::string> check(const Problem& p) {
   for (const auto& kernel : KernelCatalog::standard().all()) {
     if (kernel->op != p.blocked.op || kernel->domain != "lathe" || !usable(*kernel)) continue;
     SCOPED_TRACE(kernel->name + " " + p.blocked.name);
-    std::vector<Value> one, three;
-    if (!run_kernel(*kernel, p.blocked, {Value(p.want)}, 1, &one)) continue;
-    took.insert(kernel->name);
-    hold(one[0].tensor(), p.want, p.tolerance, p.all_lanes);
-    run_kernel(*kernel, p.blocked, {Value(p.want)}, 3, &three);
-    EXPECT_EQ(std::memcmp(one[0].tensor().data(), three[0].tensor().data(), p.want.bytes()), 0)
-        << "the bits depend on the number of threads";
+    for (const Tunables& tunables : tunables_of(*kernel, p.blocked, {Value(p.want)})) {
+      SCOPED_TRACE(tactic_text(kernel->name, tunables));
+      std::vector<Value> one, three;
+      if (!run_kernel(*kernel, p.blocked, {Value(p.want)}, 1, &one, tunables)) continue;
+      took.insert(kernel->name);
+      hold(one[0].tensor(), p.want, p.tolerance, p.all_lanes);
+      run_kernel(*kernel, p.blocked, {Value(p.want)}, 3, &three, tunables);
+      EXPECT_EQ(std::memcmp(one[0].tensor().data(), three[0].tensor().data(), p.want.bytes()), 0)
+          << "the bits depend on the number of threads";
+    }
   }
   return took;
 }

@@ -79,6 +79,20 @@ inline constexpr Precision precisions[] = {Precision::float32, Precision::bfloat
 /// As the command line and Python write it: "float32", "bfloat16".
 constexpr std::string_view name_of(Precision p) { return p == Precision::float32 ? "float32" : "bfloat16"; }
 
+/// How much a build measures instead of guessing which kernel is fastest; see docs/tuning.md.
+enum class TuningEffort : uint8_t {
+  none,    // nothing: rules of thumb choose
+  normal,  // kernels for the best instruction set, and the layout of images
+  high,    // those for lesser instruction sets too, with more repetitions
+};
+inline constexpr TuningEffort tuning_efforts[] = {TuningEffort::none, TuningEffort::normal,
+                                                  TuningEffort::high};
+/// As the command line and Python write it: "none", "normal", "high".
+constexpr std::string_view name_of(TuningEffort effort) {
+  constexpr std::string_view names[] = {"none", "normal", "high"};
+  return names[static_cast<size_t>(effort)];
+}
+
 struct BuildOptions {
   int threads = 0;  // 0: from cgroup quota and cpuset, see `lathe info`
   std::string backend =
@@ -98,9 +112,26 @@ struct BuildOptions {
   uint64_t memory_limit = 0;                  // bytes one context may hold, what it returns included; 0: none
   uint64_t fold_limit = uint64_t{256} << 20;  // bytes constant folding may add
   std::map<std::string, int64_t> shapes = {};  // symbols fixed at build
+  TuningEffort effort = TuningEffort::none;
+  double tune_seconds = 60;  // after which nothing more is timed; rules of thumb choose the rest
+  std::map<std::string, int64_t> tune_sizes = {};  // of symbols that stay free: what to time with
+  /// A JSON file of measured times: what it knows is not timed again, what is timed is added (made where
+  /// there is none). With effort none it is read only.
+  std::filesystem::path timing_cache = {};
+  bool timing_cache_pinned = false;  // nothing is timed or written; what the file lacks is build_untimed
   onnx::LoadOptions load = {};
   std::vector<std::filesystem::path> plugins = {};  // shared libraries that bring backends or operators
   std::function<bool(std::string_view stage, double fraction)> progress = {};  // return false to cancel
+};
+
+/// What tuning did while an engine was built. A problem is an operator with its attributes, types and shapes;
+/// it may stand for many steps, or for none of them where the layout was decided by it.
+struct TuningReport {
+  int64_t problems = 0;  // timed + cached + untimed
+  int64_t timed = 0;     // now
+  int64_t cached = 0;    // known from the timing cache
+  int64_t untimed = 0;   // left to rules of thumb: no time was left, or no kernel ran
+  double seconds = 0;
 };
 
 /// One input or output of an engine.
@@ -130,11 +161,18 @@ using NamedShapes = std::map<std::string, Shape, std::less<>>;
 
 /// What one step of a finished engine is, for tables and `inspect`.
 struct StepInfo {
+  /// A kernel, with its tunables where it was told some: "conv.avx2", "winograd.avx2 [65536]".
+  struct Timing {
+    std::string tactic;
+    double microseconds = 0;  // of one run on one thread, without what is fused
+  };
   std::string node, op, kernel, backend;
   std::vector<std::string> origin;
-  std::vector<std::string> refusals;  // "softmax.avx512: only float32"
-  std::vector<std::string> fused;     // elementwise operators done in the same step: "Add", "Relu"
-  std::vector<std::string> unfused;   // why neighbours are not: "Add: its input x is read twice"
+  std::vector<std::string> refusals;   // "softmax.avx512: only float32"
+  std::vector<std::string> fused;      // elementwise operators done in the same step: "Add", "Relu"
+  std::vector<std::string> unfused;    // why neighbours are not: "Add: its input x is read twice"
+  std::vector<int64_t> tunables = {};  // what the kernel was told; empty: nothing
+  std::vector<Timing> timings = {};    // measured, the tactic that was taken first, then the fastest
 };
 
 /// One step of a run, as Context::on_step tells it; the names are valid during the call.
@@ -161,6 +199,8 @@ class LATHE_API Engine {
   std::vector<std::pair<std::string, std::string>> metadata() const;
   std::vector<StepInfo> steps() const;
   int threads() const;
+  /// Of the build that made it; all 0 where it was loaded from a plan.
+  const TuningReport& tuning() const;
 
   /// Peak bytes that our allocators will hold in one run of a fresh context at these input shapes (missing
   /// symbols: bad_argument names them). Exact where all shapes follow from the inputs' and `data_dependent`

@@ -69,6 +69,25 @@ struct OptimizedModel {
 /// that level `extended` finds.
 LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {}, int opset = 0);
 
+/// What timing caches hold, machine by machine.
+struct TimingCacheInfo {
+  struct Machine {
+    std::string cpu;                    // the processor's own name for itself
+    std::vector<std::string> features;  // as of SystemInfo
+    std::string version;                // of the library that measured
+    int64_t problems = 0;
+    int64_t untimed = 0;  // of them: chosen without measurements, recorded so that a rebuild can be pinned
+    bool here = false;    // this machine and this library: what a build here would use
+  };
+  std::vector<Machine> machines;
+};
+/// Merges the timing caches of several builds or machines, and writes the result to `output` unless that is
+/// empty. What one machine measured stays apart from what others did; of two times for the same tactic the
+/// lesser is kept, and where the files chose differently the tactic with the least time is chosen. Throws
+/// file_not_found, json_malformed, file_write_failed.
+LATHE_API TimingCacheInfo merge_timing_caches(const std::vector<std::filesystem::path>& caches,
+                                              const std::filesystem::path& output = {});
+
 /// The passes there are, by name.
 struct PassInfo {
   std::string name, says;
@@ -80,8 +99,8 @@ LATHE_API std::vector<PassInfo> passes();
 /// What `verify` compares, and for how long.
 struct VerifyOptions {
   /// How engines are built: backend, threads, isa, passes, plugins, shapes fixed at build, ….  Not looked at:
-  /// taps and level, for which `levels` stands. `progress` hears what is compared; `control` cancels, and
-  /// where it is given, `seconds` is looked at between runs only.
+  /// taps, tuning, and level, for which `levels` stands. `progress` hears what is compared; `control`
+  /// cancels, and where it is given, `seconds` is looked at between runs only.
   BuildOptions build;
   std::vector<OptimizationLevel> levels{std::begin(optimization_levels), std::end(optimization_levels)};
   /// Sizes of symbols, and shapes of inputs. Symbols that both leave free are tried at 1, 2, 3 and 17.

@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Iterable
 
 from lathe import _lathe, onnx
 from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
@@ -29,6 +30,11 @@ def system_info() -> dict[str, Any]:
     return _lathe.system_info()
 
 
+def merge_timing_caches(caches: Iterable[Any], output: Any = "") -> list[dict[str, Any]]:
+    """What several timing caches hold, machine by machine; written to `output` as one unless that is empty."""
+    return _lathe.merge_timing_caches([os.fspath(c) for c in caches], os.fspath(output))
+
+
 __all__ = [
     "Context",
     "Engine",
@@ -46,6 +52,7 @@ __all__ = [
     "build",
     "load",
     "measure_roofline",
+    "merge_timing_caches",
     "onnx",
     "operators",
     "system_info",

@@ -32,7 +32,8 @@ class IoInfo:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a finished engine."""
+    """One step of a finished engine. `tunables`: what the kernel was told; `timings`: tactics and microseconds as
+    measured, the tactic that was taken first."""
 
     node: str
     op: str
@@ -42,6 +43,8 @@ class Step:
     refusals: list[str]
     fused: list[str]
     unfused: list[str]
+    tunables: list[int]
+    timings: list[tuple[str, float]]
 
 
 def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
@@ -194,6 +197,12 @@ class Engine:
         return dict(self._engine.metadata())
 
     @property
+    def tuning(self) -> dict[str, Any]:
+        """What was measured by the build: `problems`, of which `timed` now, `cached` known before and `untimed` left to
+        rules of thumb, and `seconds`."""
+        return self._engine.tuning()
+
+    @property
     def threads(self) -> int:
         return self._engine.threads()
 
@@ -246,6 +255,11 @@ def build_options(
     memory_limit: int = 0,
     fold_limit: Optional[int] = None,
     shapes: Optional[Mapping[str, int]] = None,
+    effort: Literal["none", "normal", "high"] = "none",
+    tune_seconds: float = 60,
+    tune_sizes: Optional[Mapping[str, int]] = None,
+    timing_cache: Union[str, "os.PathLike[str]", None] = None,
+    timing_cache_pinned: bool = False,
     plugins: Iterable[Any] = (),
     untrusted: bool = False,
     link_roots: Iterable[Any] = (),
@@ -266,6 +280,11 @@ def build_options(
     if fold_limit is not None:
         options.fold_limit = fold_limit
     options.shapes = dict(shapes or {})
+    options.effort = _member(_lathe.TuningEffort, "effort", effort)
+    options.tune_seconds = tune_seconds
+    options.tune_sizes = dict(tune_sizes or {})
+    options.timing_cache = os.fspath(timing_cache or "")
+    options.timing_cache_pinned = timing_cache_pinned
     options.plugins = [os.fspath(plugin) for plugin in plugins]
     options.load = load_options(untrusted, link_roots)
     options.control = control
@@ -273,7 +292,12 @@ def build_options(
 
 
 def build(
-    source: Source, *, timeout: Optional[float] = None, control: Optional[RunControl] = None, **options: Any
+    source: Source,
+    *,
+    timeout: Optional[float] = None,
+    control: Optional[RunControl] = None,
+    progress: Optional[Callable[[str, float], Any]] = None,
+    **options: Any,
 ) -> Engine:
     """An engine from an .onnx file, the bytes of one, or an `onnx.Model`.
 
@@ -291,13 +315,19 @@ def build(
         memory_limit: bytes that one context may hold; 0 is no limit.
         fold_limit: bytes that constant folding may add.
         shapes: sizes of symbols fixed at build, {"batch": 1}.
+        effort: how much to measure instead of guessing which kernel is fastest: "none", "normal", "high".
+        tune_seconds: after which nothing more is measured.
+        tune_sizes: sizes to measure with, of symbols that stay free.
+        timing_cache: a JSON file of measured times, made where there is none.
+        timing_cache_pinned: decide by that file alone; the same bytes every time.
         plugins: shared libraries that bring backends or operators.
         untrusted: read files into private memory instead of mapping them.
         link_roots: directories whose files may be reached through links.
         timeout, control: seconds the build may take, and a `RunControl` to stop it.
+        progress: called with what is being done and how much of it is; what it raises ends the build.
     """
     with _limited(control, timeout) as limited:
-        return Engine(_lathe.build(source, build_options(control=limited, **options)))
+        return Engine(_lathe.build(source, build_options(control=limited, **options), progress))
 
 
 def load(

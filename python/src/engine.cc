@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "module.h"
 
@@ -84,6 +85,10 @@ nb::list step_list(const Engine& e) {
     d["refusals"] = s.refusals;
     d["fused"] = s.fused;
     d["unfused"] = s.unfused;
+    d["tunables"] = s.tunables;
+    nb::list timings;
+    for (const StepInfo::Timing& t : s.timings) timings.append(nb::make_tuple(t.tactic, t.microseconds));
+    d["timings"] = timings;
     l.append(d);
   }
   return l;
@@ -109,10 +114,52 @@ nb::dict output_shapes_of(const Engine& e, const nb::dict& shapes) {
   return d;
 }
 
-std::shared_ptr<PooledEngine> build(nb::handle source, const BuildOptions& options) {
+nb::dict tuning_of(const Engine& e) {
+  const TuningReport& r = e.tuning();
+  nb::dict d;
+  d["problems"] = r.problems;
+  d["timed"] = r.timed;
+  d["cached"] = r.cached;
+  d["untimed"] = r.untimed;
+  d["seconds"] = r.seconds;
+  return d;
+}
+
+/// A Python function that is told how far a build is; what it raises ends the build.
+class ProgressListener {
+ public:
+  explicit ProgressListener(nb::object f) : f_(std::move(f)) {}
+  bool operator()(std::string_view stage, double fraction) {
+    nb::gil_scoped_acquire gil;
+    try {
+      f_(nb::str(stage.data(), stage.size()), fraction);
+      return true;
+    } catch (const nb::python_error& e) {
+      raised_.emplace(e);
+      return false;
+    }
+  }
+  void raise() const {
+    if (raised_) throw *raised_;
+  }
+
+ private:
+  nb::object f_;
+  std::optional<nb::python_error> raised_;
+};
+
+std::shared_ptr<PooledEngine> build(nb::handle source, BuildOptions options, nb::object progress) {
   const onnx::Model model = model_from_python(source, options.load);
-  nb::gil_scoped_release free;
-  return std::make_shared<PooledEngine>(Engine::build(model, options));
+  ProgressListener listener(progress);
+  if (!progress.is_none())
+    options.progress = [&](std::string_view stage, double fraction) { return listener(stage, fraction); };
+  try {
+    nb::gil_scoped_release free;
+    return std::make_shared<PooledEngine>(Engine::build(model, options));
+  } catch (const Error&) {
+    listener.raise();
+    throw;
+  }
 }
 
 void set_timeout(RunControl& c, double seconds) {
@@ -133,6 +180,8 @@ void bind_options(nb::module_& m) {
   for (OptimizationLevel l : optimization_levels) levels.value(name_of(l).data(), l);
   nb::enum_<Precision> named(m, "Precision");
   for (Precision p : precisions) named.value(name_of(p).data(), p);
+  nb::enum_<TuningEffort> efforts(m, "TuningEffort");
+  for (TuningEffort e : tuning_efforts) efforts.value(name_of(e).data(), e);
   nb::class_<BuildOptions>(m, "BuildOptions")
       .def(nb::init<>())
       .def_rw("threads", &BuildOptions::threads)
@@ -148,6 +197,11 @@ void bind_options(nb::module_& m) {
       .def_rw("memory_limit", &BuildOptions::memory_limit)
       .def_rw("fold_limit", &BuildOptions::fold_limit)
       .def_rw("shapes", &BuildOptions::shapes)
+      .def_rw("effort", &BuildOptions::effort)
+      .def_rw("tune_seconds", &BuildOptions::tune_seconds)
+      .def_rw("tune_sizes", &BuildOptions::tune_sizes)
+      .def_rw("timing_cache", &BuildOptions::timing_cache)
+      .def_rw("timing_cache_pinned", &BuildOptions::timing_cache_pinned)
       .def_rw("plugins", &BuildOptions::plugins)
       .def_rw("load", &BuildOptions::load)
       .def_prop_rw(
@@ -184,13 +238,14 @@ void bind_engine(nb::module_& m) {
       .def("symbols", [](const PooledEngine& e) { return e.engine().symbols(); })
       .def("metadata", [](const PooledEngine& e) { return e.engine().metadata(); })
       .def("steps", [](const PooledEngine& e) { return step_list(e.engine()); })
+      .def("tuning", [](const PooledEngine& e) { return tuning_of(e.engine()); })
       .def("threads", [](const PooledEngine& e) { return e.engine().threads(); })
       .def("memory",
            [](const PooledEngine& e, const nb::dict& shapes) { return memory_of(e.engine(), shapes); })
       .def("output_shapes", [](const PooledEngine& e, const nb::dict& shapes) {
         return output_shapes_of(e.engine(), shapes);
       });
-  m.def("build", &build, nb::arg("source").none(), nb::arg("options"));
+  m.def("build", &build, nb::arg("source").none(), nb::arg("options"), nb::arg("progress").none());
   m.def(
       "load_plan",
       [](const std::filesystem::path& p, const BuildOptions& o) {

@@ -161,17 +161,34 @@ nb::dict verify_from_python(const onnx::Model& model, const BuildOptions& build,
   return report_to_python(r);
 }
 
+nb::list timing_caches_to_python(const std::vector<std::filesystem::path>& caches,
+                                 const std::filesystem::path& output) {
+  nb::list machines;
+  for (const auto& m : merge_timing_caches(caches, output).machines) {
+    nb::dict d;
+    d["cpu"] = m.cpu;
+    d["features"] = m.features;
+    d["version"] = m.version;
+    d["problems"] = m.problems;
+    d["untimed"] = m.untimed;
+    d["here"] = m.here;
+    machines.append(d);
+  }
+  return machines;
+}
+
 }  // namespace
 
 void bind_tools(nb::module_& m) {
-  m.def("verify", &verify_from_python, nb::arg("model"), nb::arg("options"), nb::arg("levels"), nb::arg("sizes"),
-        nb::arg("recorded"), nb::arg("seed"), nb::arg("seconds"), nb::arg("output"));
+  m.def("verify", &verify_from_python, nb::arg("model"), nb::arg("options"), nb::arg("levels"),
+        nb::arg("sizes"), nb::arg("recorded"), nb::arg("seed"), nb::arg("seconds"), nb::arg("output"));
   m.def("check", &findings_to_python, nb::arg("model"));
   m.def("inspect", &summary_to_python, nb::arg("model"), nb::arg("sizes"));
   m.def("describe_graph", &graph_text, nb::arg("model"), nb::arg("form"), nb::arg("sizes"));
   m.def("normalize", &normalize, nb::arg("model"), nb::arg("opset") = 0);
   m.def("operators", &operators_to_python, nb::arg("pattern") = "*");
   m.def("system_info", &system_to_python);
+  m.def("merge_timing_caches", &timing_caches_to_python, nb::arg("caches"), nb::arg("output"));
 }
 
 }  // namespace lathe::python

@@ -29,9 +29,11 @@ Engine Engine::build(const onnx::Model& model, const BuildOptions& options) {
   const std::shared_ptr<const SchemaCatalog> schemas = schemas_with(*extensions);
   const std::unique_ptr<Graph> graph =
       import_model(model, *schemas, {.shapes = options.shapes, .control = options.control});
-  Plan plan = build_plan(*graph, *schemas, *extensions, options);
-  return EngineAccess::make(
-      std::make_shared<const Impl>(std::move(plan), std::move(extensions), program_options(options)));
+  TuningReport tuning;
+  Plan plan = build_plan(*graph, *schemas, *extensions, options, &tuning);
+  auto impl = std::make_shared<Impl>(std::move(plan), std::move(extensions), program_options(options));
+  impl->tuning = tuning;
+  return EngineAccess::make(std::move(impl));
 }
 
 }  // namespace lathe

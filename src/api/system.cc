@@ -20,12 +20,7 @@ SystemInfo system_info() {
   const CpuFeatures& cpu = cpu_features();
   s.cpu = cpu.name;
   s.isa = name_of(cpu.avx512 ? Isa::avx512 : cpu.avx2 ? Isa::avx2 : Isa::generic);
-  const std::pair<bool, const char*> features[] = {{cpu.avx2, "avx2"},
-                                                   {cpu.avx512, "avx512"},
-                                                   {cpu.avx512_vnni, "avx512_vnni"},
-                                                   {cpu.avx512_bf16, "avx512_bf16"}};
-  for (const auto& [there, name] : features)
-    if (there) s.features.emplace_back(name);
+  s.features = feature_names(cpu);
   const CpuLimits limits = cpu_limits();
   s.processors_online = limits.online;
   s.processors_allowed = limits.affinity;

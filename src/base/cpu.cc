@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -36,6 +37,8 @@ CpuFeatures detect() {
     }
   f.name = brand;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return f;
+  f.family = (a >> 8 & 0xf) + ((a >> 8 & 0xf) == 0xf ? a >> 20 & 0xff : 0);
+  f.model = (a >> 4 & 0xf) | (a >> 12 & 0xf0);
   const bool fma = c >> 12 & 1, f16c = c >> 29 & 1, osxsave = c >> 27 & 1;
   if (!osxsave) return f;
   const uint64_t state = enabled_state();
@@ -100,6 +103,16 @@ double cgroup_quota(const std::filesystem::path& root, const std::filesystem::pa
 }
 
 }  // namespace
+
+std::vector<std::string> feature_names(const CpuFeatures& f) {
+  std::vector<std::string> names;
+  for (const auto& [there, name] : {std::pair{f.avx2, "avx2"},
+                                    {f.avx512, "avx512"},
+                                    {f.avx512_vnni, "avx512_vnni"},
+                                    {f.avx512_bf16, "avx512_bf16"}})
+    if (there) names.emplace_back(name);
+  return names;
+}
 
 const CpuFeatures& cpu_features() {
   static const CpuFeatures features = detect();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace lathe {
 
@@ -12,9 +13,12 @@ struct CpuFeatures {
   bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_vnni = false, avx512_bf16 = false;
   std::string name;  // "AMD EPYC …"
+  unsigned family = 0, model = 0;
 };
 /// Asked once, by CPUID and XGETBV; all false on other architectures.
 const CpuFeatures& cpu_features();
+/// "avx2", "avx512", …: those that are there.
+std::vector<std::string> feature_names(const CpuFeatures& f);
 
 /// How many threads to use, and why.
 struct CpuLimits {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "build/measured_layout.h"
 #include "build/node_request.h"
 
 namespace lathe {
@@ -18,12 +19,12 @@ class BlockedLayout {
   BlockedLayout(Graph& g, const KernelCatalog& kernels, const Preference& preference)
       : graph_(g), kernels_(kernels), preference_(preference), order_(g.order()) {}
 
-  void run() {
+  void run(Tuner* tuner) {
     for (NodeId n : order_)
       if (can_be_blocked(n)) chosen_[n] = new_group(n);
-    drop_what_does_not_pay();
-    for (NodeId n : order_)
-      if (chosen_.contains(n)) convert(n);
+    if (chosen_.empty()) return;
+    if (!tuner || !drop_what_was_measured_slow(*tuner)) drop_what_does_not_pay();
+    convert_chosen();
   }
 
  private:
@@ -138,9 +139,14 @@ class BlockedLayout {
     parent_[b] = a;
     worth_[a] += worth_[b];
   }
+  /// Of one pixel a row: blocked convolutions take neighbours in a row together.
+  bool is_column(ValueId v) const {
+    const SymShape& s = *graph_.value(v).type.shape;
+    return s[3].value() == 1 && s[2].value() != 1;
+  }
   /// Changing the layout back and forth costs about as much as one convolution without reach gains.
   int64_t worth(const Node& n) const {
-    if (n.op != "Conv") return 0;
+    if (n.op != "Conv" || is_column(n.inputs[0])) return 0;
     const Tensor& w = *graph_.constant_tensor(n.inputs[1]);
     return w.dim(2) * w.dim(3) > 1 ? 2 : 1;
   }
@@ -148,7 +154,24 @@ class BlockedLayout {
     std::erase_if(chosen_, [&](const auto& c) { return worth_[root(c.second)] < 2; });
   }
 
+  /// False where times are missing.
+  bool drop_what_was_measured_slow(Tuner& tuner) {
+    const std::unique_ptr<Graph> copy = graph_.clone();
+    BlockedLayout all(*copy, kernels_, preference_);
+    all.chosen_ = chosen_;
+    all.convert_chosen();
+    const auto pays = worth_blocking({graph_, *copy, all.converted_}, kernels_, preference_, tuner);
+    if (!pays) return false;
+    std::erase_if(chosen_, [&](const auto& c) { return !pays->contains(c.first); });
+    return true;
+  }
+
   // The new nodes.
+
+  void convert_chosen() {
+    for (NodeId n : order_)
+      if (chosen_.contains(n)) convert(n);
+  }
 
   void convert(NodeId id) {
     const Node old = graph_.node(id);
@@ -171,7 +194,7 @@ class BlockedLayout {
     const ValueId made = add_blocked_value(v);
     n.outputs = {made};
     graph_.remove_node(id);
-    graph_.add_node(std::move(n));
+    converted_[id] = graph_.add_node(std::move(n));
     Attributes all;
     all.set("channels", *channels(v));
     add("lathe", "Unblock", {made}, v, std::move(all));
@@ -249,12 +272,14 @@ class BlockedLayout {
   std::vector<size_t> parent_;       // of groups
   std::vector<int64_t> worth_;
   std::map<ValueId, ValueId> form_;
+  std::map<NodeId, NodeId> converted_;
 };
 
 }  // namespace
 
-void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, const Preference& preference) {
-  BlockedLayout(graph, kernels, preference).run();
+void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, const Preference& preference,
+                        Tuner* tuner) {
+  BlockedLayout(graph, kernels, preference).run(tuner);
 }
 
 }  // namespace lathe

@@ -8,9 +8,13 @@
 
 #include "graph/graph.h"
 #include "kernel/select.h"
+#include "tune/tuner.h"
 
 namespace lathe {
 
-void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, const Preference& preference);
+/// With a tuner, what pays is what is measured to (measured_layout.h), unless times are missing; else a rule
+/// of thumb. Throws what Tuner::answer throws.
+void use_blocked_layout(Graph& graph, const KernelCatalog& kernels, const Preference& preference,
+                        Tuner* tuner = nullptr);
 
 }  // namespace lathe

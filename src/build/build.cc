@@ -9,6 +9,7 @@
 #include "build/narrow_arithmetic.h"
 #include "build/optimise.h"
 #include "build/side_steps.h"
+#include "tune/tune_plan.h"
 
 namespace lathe {
 namespace {
@@ -18,6 +19,65 @@ void report(const BuildOptions& o, std::string_view stage, double fraction) {
   if (o.progress && !o.progress(stage, fraction))
     throw Error(Code::cancelled, "build", "to go on", "cancelled by the caller");
 }
+
+/// What symbols that stay free count as when kernels are timed: where an input has one in front, it is the
+/// batch.
+constexpr int64_t usual_batch = 1, usual_size = 64;
+
+TuneSizes sizes_to_tune_with(const Graph& g, const BuildOptions& o) {
+  TuneSizes sizes;
+  for (ValueId v : g.inputs()) {
+    const auto& shape = g.value(v).type.shape;
+    for (size_t axis = 0; shape && axis < shape->size(); ++axis)
+      for (const std::string& symbol : (*shape)[axis].symbols())
+        sizes.try_emplace(symbol, axis == 0 ? usual_batch : usual_size);
+  }
+  for (const auto& [symbol, size] : o.tune_sizes) {
+    const auto at = sizes.find(symbol);
+    if (at == sizes.end() || size < 0)
+      throw Error(Code::build_bad_option, "build", "tune_sizes, not negative, of symbols that inputs have",
+                  symbol + "=" + std::to_string(size), "`lathe inspect` lists the symbols");
+    at->second = size;
+  }
+  return sizes;
+}
+
+/// More constants than a cache keeps from one run to the next?
+bool is_streamed(const Graph& g) {
+  constexpr uint64_t cached = uint64_t{8} << 20;
+  uint64_t bytes = 0;
+  for (ValueId v = 0; v < g.value_count(); ++v)
+    if (const Tensor* t = g.constant_tensor(v)) bytes += t->bytes();
+  return bytes > cached;
+}
+
+std::unique_ptr<Tuner> tuner_for(const Graph& g, const BuildOptions& o, const Extensions& extensions) {
+  if (!Tuner::wanted(o)) return nullptr;
+  return std::make_unique<Tuner>(o, extensions, sizes_to_tune_with(g, o), is_streamed(g));
+}
+
+/// Keeps what was measured, whether or not the rest works out.
+class Keep {
+ public:
+  Keep(Tuner* tuner, TuningReport* report) : tuner_(tuner), report_(report) {}
+  Keep(const Keep&) = delete;
+  Keep& operator=(const Keep&) = delete;
+  ~Keep() {
+    try {
+      if (tuner_) tuner_->save();
+    } catch (const std::exception&) {  // the build has failed already, and says why
+    }
+  }
+  void now() {
+    if (!tuner_) return;
+    tuner_->save();
+    if (report_) *report_ = tuner_->report();
+  }
+
+ private:
+  Tuner* tuner_;
+  TuningReport* report_;
+};
 
 }  // namespace
 
@@ -38,20 +98,24 @@ Preference kernel_preference(const BuildOptions& options, const Extensions& exte
 }
 
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
-                const BuildOptions& options) {
+                const BuildOptions& options, TuningReport* tuning) {
   kernel_preference(options, extensions);  // wrong options are told before there is work
+  tuner_for(graph, options, extensions);
   report(options, "optimise", 0);
   const Tapped tapped(graph, options.taps);
   Folds folds = optimise(graph, schemas, extensions.kernels(), options).folds;
   const TappedValues taps = tapped.restore(graph);
   report(options, "plan", 0.5);
-  Plan plan = plan_optimised(graph, std::move(folds), taps, schemas, extensions, options);
+  Plan plan = plan_optimised(graph, std::move(folds), taps, schemas, extensions, options, {}, tuning);
   report(options, "plan", 1);
   return plan;
 }
 
 Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
-                    const Extensions& extensions, const BuildOptions& options, const Search& search) {
+                    const Extensions& extensions, const BuildOptions& options, const Search& search,
+                    TuningReport* tuning) {
+  const std::unique_ptr<Tuner> tuner = tuner_for(graph, options, extensions);
+  Keep keep(tuner.get(), tuning);
   const Preference preference = kernel_preference(options, extensions);
   const auto fold = [&](uint64_t limit) {
     folds.merge(fold_constants(
@@ -68,11 +132,13 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
                        preference.isa != Isa::generic && !search.by_reference;
   if (blocked) {
-    use_blocked_layout(graph, extensions.kernels(), preference);
+    use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(options, folds));
   }
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
   tell_arithmetic(plan, schemas);
+  if (tuner) tune_plan(plan, *tuner, extensions.kernels(), options.control);
+  keep.now();
   return plan;
 }
 

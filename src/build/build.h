@@ -15,11 +15,13 @@ namespace lathe {
 /// `graph` is complete (typed, in newest operators, with symbols fixed) and is changed on the way. Throws
 /// build_no_kernel, build_reference_forbidden, build_device_absent, build_bad_option; each names the node.
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
-                const BuildOptions& options);
+                const BuildOptions& options, TuningReport* tuning = nullptr);
 
-/// The second half of it: the layout for this machine, kernels, packed weights. Changes the graph.
+/// The second half of it: the layout for this machine, kernels, packed weights. Changes the graph. `tuning`
+/// is told what was measured.
 Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const SchemaCatalog& schemas,
-                    const Extensions& extensions, const BuildOptions& options, const Search& search = {});
+                    const Extensions& extensions, const BuildOptions& options, const Search& search = {},
+                    TuningReport* tuning = nullptr);
 
 /// What the options say of kernels. Throws build_bad_option, build_device_absent.
 Preference kernel_preference(const BuildOptions& options, const Extensions& extensions);

@@ -252,7 +252,6 @@ Choice GraphLowering::choose(PlanStep& step, bool by_reference) const {
   Choice choice =
       select_kernel(all_.kernels, preference, step.domain, step.op, step.attributes, question.request());
   step.kernel = choice.kernel->name;
-  step.tunables = std::move(choice.verdict.tunables);
   step.refusals = std::move(choice.refusals);
   return choice;
 }

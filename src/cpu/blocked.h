@@ -19,6 +19,7 @@ struct BlockedShape {
   int64_t in[2] = {1, 1}, out[2] = {1, 1}, kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
   int64_t pad[2] = {0, 0};  // in front of each axis
   bool plain = false;       // are the images [N, C, H, W]?
+  int64_t group = 0;        // Winograd: floats that go through all of it together; 0: as thought best
 
   int64_t taps() const { return kernel[0] * kernel[1]; }
   int64_t in_pixels() const { return in[0] * in[1]; }

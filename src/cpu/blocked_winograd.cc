@@ -76,7 +76,7 @@ struct Groups {
         in_blocks(s.in_blocks()),
         out_blocks(s.out_blocks()) {
     const int64_t tile = points * (in_blocks + out_blocks) * channel_block;
-    const int64_t wanted = std::max(fewest_tiles, group_floats / tile);
+    const int64_t wanted = std::max(fewest_tiles, (s.group > 0 ? s.group : group_floats) / tile);
     columns = ceil_of(image_columns, ceil_of(image_columns, wanted));
     rows = columns < image_columns ? 1 : std::clamp<int64_t>(wanted / columns, 1, all_rows);
     rows = ceil_of(all_rows, ceil_of(all_rows, rows));

@@ -132,8 +132,6 @@ class KernelContext : public Workers {
   virtual Epilogue* epilogue() { return nullptr; }
 
   virtual KernelBody& body(size_t i) = 0;
-  /// What the kernel answered when it was asked.
-  virtual std::span<const int64_t> tunables() const { return {}; }
   /// The queue of the kernel's device; null in host memory.
   virtual Queue* queue() { return nullptr; }
   /// Where errors of this step say they happened.
@@ -161,11 +159,14 @@ struct KernelRequest {
 
 struct Verdict {
   bool accepted = false;
-  std::string reason;             // of a refusal: "channels not a multiple of 16"
-  std::vector<int64_t> tunables;  // opaque to all but the kernel
-  static Verdict yes(std::vector<int64_t> tunables = {}) { return {true, {}, std::move(tunables)}; }
-  static Verdict no(std::string reason) { return {false, std::move(reason), {}}; }
+  std::string reason;  // of a refusal: "channels not a multiple of 16"
+  static Verdict yes() { return {true, {}}; }
+  static Verdict no(std::string reason) { return {false, std::move(reason)}; }
 };
+
+/// How a kernel goes about its work, where it can do so in several ways: numbers that mean something to it
+/// alone. Empty: as it thinks best. A kernel with its tunables is a tactic.
+using Tunables = std::vector<int64_t>;
 
 /// What a kernel makes of a constant operand when the engine is built.
 struct PackedForm {
@@ -180,7 +181,7 @@ struct Kernel {
   std::string name = {};        // unique: "softmax.avx512", "softmax.ref"; what plans store
   std::string backend = "cpu";  // "reference", "cpu", or one that a plug-in registered
   Isa isa = Isa::generic;
-  int priority = 0;  // among those that accept, higher first (until the tuner measures)
+  int priority = 0;  // among those that accept, higher first (unless the tuner measures)
   MemorySpace memory = host_memory;
   bool finishes = false;     // calls KernelContext::epilogue() on output 0 while it is in the cache
   bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
@@ -193,6 +194,11 @@ struct Kernel {
   /// Of what it can run: should it, or is another kernel thought to be faster? Asked when kernels are chosen;
   /// a plan keeps its choice.
   std::function<Verdict(const void* op, const KernelRequest&)> prefer = {};
+  /// What it can be told of how to go about its work, besides nothing: the tuner times them all. Answers with
+  /// the same bits or not, but within the operator's contract; none may depend on the number of threads.
+  std::function<std::vector<Tunables>(const void* op, const KernelRequest&)> tactics = {};
+  /// The operator that has been told: what `op` points to in the functions around this one.
+  std::function<std::shared_ptr<const void>(const void* op, const Tunables&)> tuned = {};
   /// What becomes of constant input `i`; nothing where the kernel wants it as it is. Follows from the request
   /// alone: plans from files are held against it.
   std::function<std::optional<PackedForm>(const void* op, const KernelRequest&, size_t i)> packed_form = {};
@@ -228,6 +234,8 @@ class KernelCatalog {
     void (*run)(const Op&, KernelContext&);
     Verdict (*ask)(const Op&, const KernelRequest&) = nullptr;
     Verdict (*prefer)(const Op&, const KernelRequest&) = nullptr;
+    /// Op needs a member `Tunables tunables`, which is no attribute.
+    std::vector<Tunables> (*tactics)(const Op&, const KernelRequest&) = nullptr;
     std::optional<PackedForm> (*packed_form)(const Op&, const KernelRequest&, size_t) = nullptr;
     void (*pack)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
@@ -242,6 +250,17 @@ class KernelCatalog {
       k.prefer = [f](const void* o, const KernelRequest& r) {
         return f.prefer(*static_cast<const Op*>(o), r);
       };
+    if constexpr (requires(Op & op) { op.tunables = Tunables(); })
+      if (f.tactics) {
+        k.tactics = [f](const void* o, const KernelRequest& r) {
+          return f.tactics(*static_cast<const Op*>(o), r);
+        };
+        k.tuned = [](const void* o, const Tunables& t) -> std::shared_ptr<const void> {
+          auto told = std::make_shared<Op>(*static_cast<const Op*>(o));
+          told->tunables = t;
+          return told;
+        };
+      }
     if (f.packed_form)
       k.packed_form = [f](const void* o, const KernelRequest& r, size_t i) {
         return f.packed_form(*static_cast<const Op*>(o), r, i);

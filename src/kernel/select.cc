@@ -26,8 +26,39 @@ Verdict ask(const Kernel& k, const void* op, const KernelRequest& r) {
 }  // namespace
 
 std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
-                                       const Attributes& attributes) {
-  return kernel.decode ? kernel.decode(attributes) : codec.decode(attributes);
+                                       const Attributes& attributes, const Tunables& tunables) {
+  auto op = kernel.decode ? kernel.decode(attributes) : codec.decode(attributes);
+  return tunables.empty() || !kernel.tuned ? op : kernel.tuned(op.get(), tunables);
+}
+
+bool knows(const Kernel& kernel, const void* op, const KernelRequest& request, const Tunables& tunables) {
+  if (tunables.empty()) return true;
+  if (!kernel.tactics || !kernel.tuned) return false;
+  const std::vector<Tunables> all = kernel.tactics(op, request);
+  return std::ranges::find(all, tunables) != all.end();
+}
+
+std::string tactic_text(std::string_view kernel, const Tunables& tunables) {
+  std::string text(kernel);
+  for (size_t i = 0; i < tunables.size(); ++i) text += (i ? ", " : " [") + std::to_string(tunables[i]);
+  return tunables.empty() ? text : text + "]";
+}
+
+std::vector<Tactic> tactics_for(const KernelCatalog& kernels, std::string_view backend, Isa least,
+                                std::string_view domain, std::string_view op, const Attributes& attributes,
+                                const KernelRequest& request) {
+  std::vector<Tactic> list;
+  const OpCodec* codec = kernels.codec_of(domain, op);
+  if (!codec) return list;
+  for (const Kernel* k : kernels.candidates(domain, op)) {
+    if (k->backend != backend || k->isa < least || k->isa > request.isa) continue;
+    const auto decoded = decode_for(*k, *codec, attributes);
+    if (k->ask && !k->ask(decoded.get(), request).accepted) continue;
+    list.push_back({k});
+    if (!k->tactics || !k->tuned) continue;
+    for (Tunables& t : k->tactics(decoded.get(), request)) list.push_back({k, std::move(t)});
+  }
+  return list;
 }
 
 Isa choose_isa(const std::string& wanted) {

@@ -22,7 +22,24 @@ struct Choice {
 
 /// The operator as a kernel wants to see it.
 std::shared_ptr<const void> decode_for(const Kernel& kernel, const OpCodec& codec,
-                                       const Attributes& attributes);
+                                       const Attributes& attributes, const Tunables& tunables = {});
+
+/// May the kernel be told this? `op` is the operator of a kernel that has been told nothing.
+bool knows(const Kernel& kernel, const void* op, const KernelRequest& request, const Tunables& tunables);
+
+/// "winograd.avx2 [65536]".
+std::string tactic_text(std::string_view kernel, const Tunables& tunables);
+
+struct Tactic {
+  const Kernel* kernel = nullptr;
+  Tunables tunables = {};
+  std::string text() const { return tactic_text(kernel->name, tunables); }
+};
+/// All that can run a node with kernels of one backend, for instruction sets from `least` up; best kernel
+/// first as the catalog has it, whatever `prefer` would say.
+std::vector<Tactic> tactics_for(const KernelCatalog& kernels, std::string_view backend, Isa least,
+                                std::string_view domain, std::string_view op, const Attributes& attributes,
+                                const KernelRequest& request);
 
 /// The best instruction set of this machine, or the one wanted where that is less. Throws build_bad_option on
 /// an unknown name.

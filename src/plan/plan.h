@@ -57,12 +57,18 @@ struct PlanEpilogue {
   std::vector<int32_t> operands;  // values: the program's operands from 1
 };
 
+/// A tactic that was timed when the plan was built.
+struct PlanTiming {
+  std::string tactic;  // kernel and tunables: "winograd.avx2 [65536]"
+  double microseconds = 0;
+};
+
 struct PlanStep {
   std::string op, domain, kernel;   // kernel: its name in the catalog; empty: a copy between memory spaces
   std::string node;                 // provenance: name of the node in the file
   std::vector<std::string> origin;  // all original nodes it stands for
   Attributes attributes;
-  std::vector<int64_t> tunables;
+  Tunables tunables;                     // what the kernel was told; empty: nothing
   std::vector<int32_t> inputs, outputs;  // values; -1 absent
   std::vector<int32_t> packed;           // per input: weight index of its packed form, or -1 (empty: none)
   std::vector<PlanBody> bodies;
@@ -73,6 +79,7 @@ struct PlanStep {
       unfused;  // why what could have been one step with this one is not: "x: read twice"
   Arithmetic arithmetic = Arithmetic::none;  // of the operator: how profiles count it
   uint16_t fused_arithmetic = 0;             // operations that `fused` does with each element
+  std::vector<PlanTiming> timings;           // the tactic that was taken first; empty: nothing was measured
 };
 
 /// A graph in order of execution.

@@ -97,6 +97,9 @@ class Reader {
     made.unfused = texts(s.unfused());
     made.arithmetic = enumerator<Arithmetic>(s.arithmetic(), arithmetic_kinds, "a kind of arithmetic");
     made.fused_arithmetic = s.fused_arithmetic();
+    each(s.timings(), [&](const format::Timing* t) {
+      made.timings.push_back({text(t->tactic()), t->microseconds()});
+    });
     if (const format::Epilogue* e = s.epilogue())
       made.epilogue = {Pointwise::from(numbers<int64_t>(e->code()), numbers<float>(e->constants())),
                        numbers<int32_t>(e->operands())};

@@ -78,9 +78,12 @@ class Writer {
     const auto bodies = list(s.bodies, [&](const PlanBody& x) { return body(x); });
     const auto rest = epilogue(s.epilogue);
     const auto fused = b_.CreateVectorOfStrings(s.fused), unfused = b_.CreateVectorOfStrings(s.unfused);
+    const auto timings = list(s.timings, [&](const PlanTiming& t) {
+      return format::CreateTiming(b_, b_.CreateString(t.tactic), t.microseconds);
+    });
     return format::CreateStep(b_, op, domain, kernel, node, origin, attrs, tunables, inputs, outputs, packed,
                               bodies, refusals, rest, fused, unfused, static_cast<uint8_t>(s.arithmetic),
-                              s.fused_arithmetic);
+                              s.fused_arithmetic, timings);
   }
   flatbuffers::Offset<format::Graph> graph(const PlanGraph& g) {
     const auto values = list(g.values, [&](const PlanValue& v) { return value(v); });

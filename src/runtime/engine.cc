@@ -81,6 +81,7 @@ void Engine::save(const std::filesystem::path& path) const { save_plan(impl_->pr
 const std::vector<IoInfo>& Engine::inputs() const { return impl_->inputs; }
 const std::vector<IoInfo>& Engine::outputs() const { return impl_->outputs; }
 int Engine::threads() const { return impl_->program.pool().threads(); }
+const TuningReport& Engine::tuning() const { return impl_->tuning; }
 
 std::vector<std::string> Engine::symbols() const {
   std::vector<std::string> names;
@@ -98,8 +99,10 @@ std::vector<StepInfo> Engine::steps() const {
   for (const PlanGraph& g : impl_->program.plan().graphs)
     for (const PlanStep& s : g.steps) {
       const Kernel* k = s.kernel.empty() ? nullptr : impl_->program.extensions().kernels().by_name(s.kernel);
-      list.push_back(
-          {s.node, s.op, s.kernel, k ? k->backend : "copy", s.origin, s.refusals, s.fused, s.unfused});
+      StepInfo info{s.node,    s.op,       s.kernel, k ? k->backend : "copy", s.origin, s.refusals, s.fused,
+                    s.unfused, s.tunables, {}};
+      for (const PlanTiming& t : s.timings) info.timings.push_back({t.tactic, t.microseconds});
+      list.push_back(std::move(info));
     }
   return list;
 }

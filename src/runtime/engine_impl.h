@@ -43,6 +43,7 @@ struct Engine::Impl {
   Program program;
   std::vector<IoInfo> inputs, outputs;
   InputContract contract;
+  TuningReport tuning;
 
   size_t input_index(std::string_view name) const;  // throws run_bad_input, listing the names
   size_t output_index(std::string_view name) const;

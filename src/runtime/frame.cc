@@ -119,7 +119,6 @@ class StepContext final : public KernelContext {
   KernelBody& body(size_t i) override { return frame_.body(index_, i); }
   Epilogue* epilogue() override { return epilogue_; }
   void finish_with(Epilogue* e) { epilogue_ = e; }
-  std::span<const int64_t> tunables() const override { return plan_.tunables; }
   Queue* queue() override { return frame_.state_.queues[step_.memory].get(); }
 
  private:

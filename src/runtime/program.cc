@@ -93,6 +93,8 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
     throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
   step.op = step.codec->decode(s.attributes);
   step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
+  check_tunables(g, step);
+  if (!s.tunables.empty()) step.kernel_op = step.kernel->tuned(step.kernel_op.get(), s.tunables);
   if (step.kernel->memory != host_memory)
     for (size_t k = 1; k < devices_.size(); ++k)
       if (plan_.backends[k - 1] == step.kernel->backend) step.memory = static_cast<MemorySpace>(k);
@@ -110,6 +112,19 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
     step.shells[i] = Tensor::view(t.type(), t.shape(), nullptr);
   }
   return step;
+}
+
+/// A kernel is only told what it would have offered.
+void Program::check_tunables(const PlanGraph& g, const ProgramStep& step) const {
+  const PlanStep& s = *step.plan;
+  if (s.tunables.empty()) return;
+  const StepRequest question(plan_, g, s, plan_.isa);
+  const void* op = step.kernel_op.get();
+  // The kernel is asked first: what its tactics are is only told of what it can run.
+  if (step.kernel->ask && !step.kernel->ask(op, question.request()).accepted) return check_fit(g, step);
+  if (!knows(*step.kernel, op, question.request(), s.tunables))
+    throw Error(Code::plan_target, "load", "a tactic of " + s.kernel, tactic_text(s.kernel, s.tunables),
+                "build the plan again");
 }
 
 /// Plans come from files too: a kernel only gets what it says it can run.

@@ -69,6 +69,7 @@ class Program {
  private:
   void prepare(ProgramGraph& g);
   ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
+  void check_tunables(const PlanGraph& g, const ProgramStep& step) const;
   void check_fit(const PlanGraph& g, const ProgramStep& step) const;
   void check_packing(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;

@@ -82,7 +82,7 @@ void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCa
   if (!kernel || !codec)
     throw Error(Code::plan_missing_kernel, "load", "the kernel " + step.kernel, "none of that name",
                 "name the plug-in that brings it, or build the plan again");
-  const auto op = decode_for(*kernel, *codec, step.attributes);
+  const auto op = decode_for(*kernel, *codec, step.attributes, step.tunables);
   const StepRequest question(plan, graph, step, plan.isa);
   if (kernel->memory != host_memory) return;  // devices read constants as they are
   const bool wanted = !kernel->ask || kernel->ask(op.get(), question.request()).accepted;
@@ -148,7 +148,8 @@ void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCata
   Choice choice = select_kernel(kernels, {.backends = {"cpu"}, .isa = plan.isa}, step.domain, step.op,
                                 step.attributes, question.request());
   step.kernel = choice.kernel->name;
-  step.tunables = std::move(choice.verdict.tunables);
+  step.tunables.clear();
+  step.timings.clear();
   step.refusals = std::move(choice.refusals);
   for (int32_t v : step.outputs)
     if (v >= 0) graph.values[static_cast<size_t>(v)].alias_of = -1;

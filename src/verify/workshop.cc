@@ -18,6 +18,10 @@ Workshop::Workshop(const BuildOptions& options, std::shared_ptr<const Extensions
   options_.allow_reference = true;
   options_.taps.clear();
   options_.progress = {};
+  // What is compared is what rules of thumb choose: searches build too often to measure.
+  options_.effort = TuningEffort::none;
+  options_.timing_cache.clear();
+  options_.timing_cache_pinned = false;
 }
 
 std::unique_ptr<Graph> Workshop::import(const onnx::Model& model,

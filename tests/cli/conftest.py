@@ -27,9 +27,15 @@ def binary():
     return path
 
 
+def timing_cache(cpu):
+    problems = {"Op() -> float32 {} for avx2": {"chosen": "a", "microseconds": {"a": 2.5, "b": 3}}}
+    machine = {"cpu": cpu, "features": ["avx2"], "lathe": "0.0.1", "problems": problems}
+    return {"format": "lathe timing cache", "version": 1, "machines": [machine]}
+
+
 @pytest.fixture
 def place(tmp_path):
-    """model.onnx, x.npy, inputs/x.npy, expected/y.npy."""
+    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, timings.json, others.json."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -37,6 +43,8 @@ def place(tmp_path):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "inputs" / "x.npy", x)
     np.save(tmp_path / "expected" / "y.npy", small_answer(x))
+    for name in ("timings", "others"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(timing_cache(name)))
     return tmp_path
 
 

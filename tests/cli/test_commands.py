@@ -14,7 +14,7 @@ import pytest
 
 from small_model import FLOAT, small_answer, small_model
 
-COMMANDS = ("check", "inspect", "run", "verify", "bench", "profile", "build", "convert", "ops", "info")
+COMMANDS = ("check", "inspect", "run", "verify", "bench", "profile", "build", "timings", "convert", "ops", "info")
 
 
 def examples(text):
@@ -76,6 +76,15 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
         ("convert", "model.onnx", "-o", "absent/out.onnx"),
         ("convert", "model.onnx", "-o", "out.onnx", "--external-data", "--single-file"),
         ("ops", "NoSuchOperator"),
+        ("build", "model.onnx", "--effort", "some"),
+        ("build", "model.onnx", "--effort", "normal", "--tune-seconds", "-1"),
+        ("build", "model.onnx", "--effort", "normal", "--tune-size", "nothing=3"),
+        ("build", "model.onnx", "--effort", "normal", "--timing-cache", "absent/times.json"),
+        ("build", "model.onnx", "--timing-cache", "absent.json"),
+        ("build", "model.onnx", "--pin"),
+        ("timings",),
+        ("timings", "absent.json"),
+        ("timings", "timings.json", "-o", "absent/all.json"),
     ],
 )
 def test_exit_code_2(lathe, arguments):

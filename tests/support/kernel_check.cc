@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -98,33 +99,57 @@ std::vector<Value> run_reference(const OpCase& k) {
   return Engine::build(m, options).create_context().run(testing::inputs_of(plain));
 }
 
-bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want, int threads,
-                std::vector<Value>* results) {
-  const OpCodec& codec = *KernelCatalog::standard().codec_of(k.domain, k.op);
-  const auto op = decode_for(kernel, codec, k.attributes), rule = codec.decode(k.attributes);
-  std::vector<KernelRequest::Operand> inputs, outputs;
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < k.inputs.size(); ++i) {
-    KernelRequest::Operand o;
-    if (k.inputs[i].is_tensor()) {
-      const Tensor& t = k.inputs[i].tensor();
-      o = {true, t.type(), SymShape(t.shape().begin(), t.shape().end()), k.constant[i] ? &t : nullptr};
+/// A case as kernels are asked about it; `want`: types and shapes of the results.
+class CaseRequest {
+ public:
+  CaseRequest(const OpCase& k, const std::vector<Value>& want, Isa isa) {
+    for (size_t i = 0; i < k.inputs.size(); ++i) {
+      const Tensor* t = k.inputs[i].is_tensor() ? &k.inputs[i].tensor() : nullptr;
+      inputs_.push_back(t ? operand(*t, k.constant[i]) : KernelRequest::Operand());
     }
-    inputs.push_back(o);
-    shapes.push_back(o.present ? k.inputs[i].tensor().shape() : Shape{});
+    for (const Value& v : want) outputs_.push_back(operand(v.tensor(), false));
+    request_ = {inputs_, outputs_, isa};
   }
-  for (const Value& v : want) {
-    if (!v.is_tensor()) return false;
-    outputs.push_back(
-        {true, v.tensor().type(), SymShape(v.tensor().shape().begin(), v.tensor().shape().end()), nullptr});
+  const KernelRequest& request() const { return request_; }
+
+ private:
+  static KernelRequest::Operand operand(const Tensor& t, bool constant) {
+    return {true, t.type(), SymShape(t.shape().begin(), t.shape().end()), constant ? &t : nullptr};
   }
-  const KernelRequest request{inputs, outputs, kernel.isa};
+  std::vector<KernelRequest::Operand> inputs_, outputs_;
+  KernelRequest request_;
+};
+
+bool all_tensors(const std::vector<Value>& values) {
+  return std::ranges::all_of(values, [](const Value& v) { return v.is_tensor(); });
+}
+
+std::vector<Tunables> tunables_of(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want) {
+  if (!all_tensors(want)) return {};
+  const CaseRequest question(k, want, kernel.isa);
+  const auto op = decode_for(kernel, *KernelCatalog::standard().codec_of(k.domain, k.op), k.attributes);
+  if (kernel.ask && !kernel.ask(op.get(), question.request()).accepted) return {};
+  std::vector<Tunables> all;
+  if (kernel.tactics) all = kernel.tactics(op.get(), question.request());
+  all.insert(all.begin(), Tunables());
+  return all;
+}
+
+bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want, int threads,
+                std::vector<Value>* results, const Tunables& tunables) {
+  if (!all_tensors(want)) return false;
+  const OpCodec& codec = *KernelCatalog::standard().codec_of(k.domain, k.op);
+  const auto op = decode_for(kernel, codec, k.attributes, tunables), rule = codec.decode(k.attributes);
+  const CaseRequest question(k, want, kernel.isa);
+  const KernelRequest& request = question.request();
   if (kernel.ask && !kernel.ask(op.get(), request).accepted) return false;
+  std::vector<Shape> shapes;
+  for (const Value& v : k.inputs) shapes.push_back(v.is_tensor() ? v.tensor().shape() : Shape{});
 
   OpContext c(threads, k.inputs, k.outputs);
   if (kernel.packed_form)
     for (size_t i = 0; i < k.inputs.size(); ++i)
-      if (inputs[i].constant)
+      if (request.inputs[i].constant)
         if (const auto form = kernel.packed_form(op.get(), request, i)) {
           Tensor packed(form->type, form->shape);
           kernel.pack(op.get(), request, i, packed, c);
@@ -152,14 +177,17 @@ std::set<std::string> check(const OpCase& k) {
       continue;
     SCOPED_TRACE(k.op + " '" + k.name + "' by " + kernel->name);
     if (want.empty()) want = run_reference(k);
-    std::vector<Value> one, three;
-    if (!run_kernel(*kernel, k, want, 1, &one)) continue;
-    took.insert(kernel->name);
-    for (size_t i = 0; i < want.size(); ++i) compare(one[i].tensor(), want[i].tensor());
-    run_kernel(*kernel, k, want, 3, &three);
-    for (size_t i = 0; i < want.size(); ++i)
-      EXPECT_EQ(std::memcmp(one[i].tensor().data(), three[i].tensor().data(), one[i].tensor().bytes()), 0)
-          << "the bits depend on the number of threads";
+    for (const Tunables& tunables : tunables_of(*kernel, k, want)) {
+      SCOPED_TRACE(tactic_text(kernel->name, tunables));
+      std::vector<Value> one, three;
+      if (!run_kernel(*kernel, k, want, 1, &one, tunables)) continue;
+      took.insert(kernel->name);
+      for (size_t i = 0; i < want.size(); ++i) compare(one[i].tensor(), want[i].tensor());
+      run_kernel(*kernel, k, want, 3, &three, tunables);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(std::memcmp(one[i].tensor().data(), three[i].tensor().data(), one[i].tensor().bytes()), 0)
+            << "the bits depend on the number of threads";
+    }
   }
   return took;
 }

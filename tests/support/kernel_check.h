@@ -15,7 +15,9 @@ namespace lathe::test {
 std::vector<Value> run_reference(const OpCase& k);
 /// Runs one kernel on a case whose results have the types and shapes of `want`; false when it refused.
 bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want, int threads,
-                std::vector<Value>* results);
+                std::vector<Value>* results, const Tunables& tunables = {});
+/// All that it can be told for a case; nothing comes first. Empty when it refused.
+std::vector<Tunables> tunables_of(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want);
 /// Can this machine run it?
 bool usable(const Kernel& k);
 

@@ -13,6 +13,7 @@ using cpu::floats;
 /// The shape but for what X decides.
 cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& w) {
   cpu::BlockedShape s{.channels = op.channels, .filters = w[0], .plain = op.plain_input};
+  if (!op.tunables.empty()) s.group = op.tunables[0];
   const size_t spatial = w.size() - 2;
   for (size_t i = 0; i < spatial; ++i) {
     const size_t at = 2 - spatial + i;
@@ -99,6 +100,11 @@ struct Winograd {
     return cpu::fastest_winograd(likely_shape(op, r)) == output ? Verdict::yes()
                                                                 : Verdict::no("another algorithm is faster");
   }
+  /// How many floats go through all of it together, half and twice the usual: what is best depends on the
+  /// caches. The same for every shape, since plans are held against it.
+  static std::vector<Tunables> tactics(const BlockedConv&, const KernelRequest&) {
+    return {{int64_t{1} << 16}, {int64_t{1} << 18}};
+  }
 
   static int64_t weights_size(const cpu::BlockedShape& s) {
     return cpu::winograd_weights_size(isa, s, output);
@@ -154,6 +160,13 @@ struct Entry {
     void* const scratch = c.workspace(Algorithm::workspace(s, c.threads()));
     Algorithm::run(s, {floats(c.in(0)), floats(*c.packed(1)), floats(c, 2), floats(c.out(0))}, scratch, c);
   }
+  template <class A>
+  static auto tactics_of() -> std::vector<Tunables> (*)(const BlockedConv&, const KernelRequest&) {
+    if constexpr (requires { &A::tactics; })
+      return A::tactics;
+    else
+      return nullptr;
+  }
   static void add(KernelCatalog& k, Isa isa) {
     k.add<BlockedConv>({.op = "BlockedConv",
                         .domain = "lathe",
@@ -164,6 +177,7 @@ struct Entry {
                        {.run = run,
                         .ask = Algorithm::ask,
                         .prefer = Algorithm::prefer,
+                        .tactics = tactics_of<Algorithm>(),
                         .packed_form = packed_form,
                         .pack = pack,
                         .workspace = workspace});

@@ -14,6 +14,7 @@ struct BlockedConv {
   int64_t group = 1;
   int64_t channels = 0;  // of X, the real ones
   bool plain_input = false;
+  std::vector<int64_t> tunables;  // what a kernel was told; no attribute
   void fields(auto&& f) {
     f("channels", channels);
     f("dilations", window.dilations);

@@ -1,0 +1,37 @@
+// Options about what a build measures: shared by the subcommands that build.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "json.h"
+#include "lathe/lathe.h"
+#include "progress.h"
+
+namespace lathe::cli {
+
+struct TuneOptions {
+  TuningEffort effort = TuningEffort::none;
+  double seconds = BuildOptions().tune_seconds;
+  std::filesystem::path cache;
+  bool pin = false;
+  std::vector<std::string> sizes;
+
+  void add_to(CLI::App* sub);
+  /// Tells the build what to measure, and `progress` how far it is.
+  void apply(BuildOptions& options, Progress& progress) const;
+  bool any() const { return effort != TuningEffort::none || !cache.empty(); }
+};
+
+Json to_json(const TuningReport& r);
+/// "tuned 12 problems (10 timed, 2 known) in 3.1 s".
+std::string text_of(const TuningReport& r);
+
+/// [{"tactic": …, "microseconds": …}].
+Json to_json(const std::vector<StepInfo::Timing>& timings);
+/// "812 µs, then conv.avx2 with 930 µs": what was taken and the runner-up; empty where nothing was measured.
+std::string text_of(const std::vector<StepInfo::Timing>& timings);
+
+}  // namespace lathe::cli

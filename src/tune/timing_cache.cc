@@ -1,0 +1,160 @@
+#include "tune/timing_cache.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/cpu.h"
+#include "io/file.h"
+#include "lathe/error.h"
+#include "lathe/version.h"
+
+namespace lathe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* format_name = "lathe timing cache";
+constexpr int format_version = 1;
+constexpr size_t largest_file = size_t{64} << 20;
+constexpr int deepest = 8;
+
+[[noreturn]] void malformed(std::string expected, std::string got) {
+  throw Error(Code::json_malformed, "read timing cache", std::move(expected), std::move(got),
+              "delete the file, or give another");
+}
+
+const Json& member(const Json& j, const char* name, Json::value_t type) {
+  if (!j.is_object()) malformed("an object", j.type_name());
+  const auto at = j.find(name);
+  if (at == j.end() || at->type() != type)
+    malformed("'" + std::string(name) + "' of type " + Json(type).type_name(),
+              at == j.end() ? "nothing" : at->type_name());
+  return *at;
+}
+std::string text(const Json& j, const char* name) {
+  return member(j, name, Json::value_t::string).get<std::string>();
+}
+
+double positive(const Json& j) {
+  if (!j.is_number()) malformed("a number of microseconds", j.type_name());
+  const double x = j.get<double>();
+  if (!std::isfinite(x) || x <= 0) malformed("a positive number of microseconds", j.dump());
+  return x;
+}
+
+Timings timings_from(const Json& j) {
+  Timings t{text(j, "chosen"), {}};
+  for (const auto& [tactic, time] : member(j, "microseconds", Json::value_t::object).items())
+    t.microseconds[tactic] = positive(time);
+  if (!t.microseconds.empty() && !t.microseconds.contains(t.chosen))
+    malformed("a time for the tactic that was chosen", t.chosen);
+  return t;
+}
+
+Machine machine_from(const Json& j) {
+  Machine m{text(j, "cpu"), {}, text(j, "lathe")};
+  for (const Json& f : member(j, "features", Json::value_t::array)) {
+    if (!f.is_string()) malformed("names of features", f.type_name());
+    m.features.push_back(f.get<std::string>());
+  }
+  return m;
+}
+
+Json json_of(const Timings& t) {
+  Json times = Json::object();
+  for (const auto& [tactic, time] : t.microseconds) times[tactic] = time;
+  return {{"chosen", t.chosen}, {"microseconds", std::move(times)}};
+}
+
+void merge_into(Timings& mine, const Timings& other) {
+  if (other.microseconds.empty()) return;
+  if (mine.microseconds.empty()) {
+    mine = other;
+    return;
+  }
+  for (const auto& [tactic, time] : other.microseconds) {
+    const auto [at, fresh] = mine.microseconds.emplace(tactic, time);
+    if (!fresh) at->second = std::min(at->second, time);
+  }
+  if (mine.chosen != other.chosen)
+    mine.chosen =
+        std::ranges::min_element(mine.microseconds, {}, [](const auto& t) { return t.second; })->first;
+}
+
+}  // namespace
+
+const Machine& Machine::here() {
+  static const Machine machine = [] {
+    const CpuFeatures& f = cpu_features();
+    return Machine{f.name + ", family " + std::to_string(f.family) + ", model " + std::to_string(f.model),
+                   feature_names(f), std::string(lathe::version())};
+  }();
+  return machine;
+}
+
+TimingCache TimingCache::parse(std::string_view text) {
+  if (text.size() > largest_file)
+    malformed("at most " + std::to_string(largest_file) + " bytes", std::to_string(text.size()));
+  const auto shallow = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > deepest) malformed("nesting of at most " + std::to_string(deepest), "deeper");
+    return true;
+  };
+  const Json j = Json::parse(text, shallow, false);
+  if (j.is_discarded()) malformed("JSON", std::string(text.substr(0, 40)));
+  if (lathe::text(j, "format") != format_name) malformed(format_name, lathe::text(j, "format"));
+  const Json& version = member(j, "version", Json::value_t::number_unsigned);
+  if (version != format_version) malformed("version " + std::to_string(format_version), version.dump());
+  TimingCache cache;
+  for (const Json& m : member(j, "machines", Json::value_t::array)) {
+    TimingCache one;
+    Problems& problems = one.machines_[machine_from(m)];
+    for (const auto& [problem, timings] : member(m, "problems", Json::value_t::object).items())
+      problems[problem] = timings_from(timings);
+    cache.merge(one);
+  }
+  return cache;
+}
+
+TimingCache TimingCache::read(const std::filesystem::path& path) {
+  try {
+    std::error_code failed;
+    const auto bytes = std::filesystem::file_size(path, failed);
+    if (!failed && bytes > largest_file)
+      malformed("at most " + std::to_string(largest_file) + " bytes", std::to_string(bytes));
+    return parse(read_file(path));
+  } catch (const Error& e) {
+    throw e.at("", path.string(), "");
+  }
+}
+
+std::string TimingCache::json() const {
+  Json machines = Json::array();
+  for (const auto& [m, problems] : machines_) {
+    Json list = Json::object();
+    for (const auto& [problem, t] : problems) list[problem] = json_of(t);
+    machines.push_back(
+        {{"cpu", m.cpu}, {"features", m.features}, {"lathe", m.version}, {"problems", std::move(list)}});
+  }
+  const Json all{{"format", format_name}, {"version", format_version}, {"machines", std::move(machines)}};
+  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void TimingCache::write(const std::filesystem::path& path) const { write_file(path, {json()}); }
+
+const Timings* TimingCache::find(const Machine& machine, const std::string& problem) const {
+  const auto of = machines_.find(machine);
+  if (of == machines_.end()) return nullptr;
+  const auto at = of->second.find(problem);
+  return at == of->second.end() ? nullptr : &at->second;
+}
+
+void TimingCache::merge(const TimingCache& other) {
+  for (const auto& [machine, problems] : other.machines_)
+    for (const auto& [problem, timings] : problems) {
+      const auto [at, fresh] = machines_[machine].try_emplace(problem, timings);
+      if (!fresh) merge_into(at->second, timings);
+    }
+}
+
+}  // namespace lathe

@@ -1,0 +1,59 @@
+"""Builds that measure, from Python."""
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+
+import lathe
+from support import FLOAT, make_model
+
+
+@pytest.fixture
+def network():
+    rng = np.random.default_rng(1)
+    weights = [onnx.numpy_helper.from_array(rng.normal(size=s).astype(np.float32), n) for n, s in (("a", (32, 16, 3, 3)), ("b", (32, 32, 3, 3)))]
+    nodes = [
+        oh.make_node("Conv", ["x", "a"], ["p"], pads=[1, 1, 1, 1]),
+        oh.make_node("Conv", ["p", "b"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    model = make_model(nodes, [("x", FLOAT, ["batch", 16, 20, 20])], [("y", FLOAT, ["batch", 32, 20, 20])], weights)
+    return model.SerializeToString()
+
+
+def test_tuned_and_pinned(network, tmp_path):
+    cache, x = tmp_path / "times.json", np.random.default_rng(2).normal(size=(2, 16, 20, 20)).astype(np.float32)
+    seen = []
+    engine = lathe.build(
+        network, effort="normal", tune_sizes={"batch": 2}, timing_cache=cache, progress=lambda stage, done: seen.append(stage)
+    )
+    plain = lathe.build(network, backend="reference").run({"x": x})["y"]
+    np.testing.assert_allclose(engine.run({"x": x})["y"], plain, atol=1e-4 * np.abs(plain).max())
+    report = engine.tuning
+    assert report["timed"] == report["problems"] == sum(stage.startswith("tune ") for stage in seen)
+    pinned = lathe.build(network, tune_sizes={"batch": 2}, timing_cache=cache, timing_cache_pinned=True)
+    engine.save(tmp_path / "a.lathe")
+    pinned.save(tmp_path / "b.lathe")
+    assert (tmp_path / "a.lathe").read_bytes() == (tmp_path / "b.lathe").read_bytes()
+    for step in pinned.steps:
+        assert not step.timings or step.timings[0][0].startswith(step.kernel)
+    (machine,) = lathe.merge_timing_caches([cache], tmp_path / "copy.json")
+    assert machine["here"] and machine["problems"] == report["problems"] and machine["untimed"] == 0
+    assert lathe.merge_timing_caches([tmp_path / "copy.json"]) == [machine]
+
+
+def test_progress_may_end_the_build(network):
+    def stop(stage, done):
+        raise KeyError(stage)
+
+    with pytest.raises(KeyError):
+        lathe.build(network, effort="normal", progress=stop)
+
+
+def test_wrong_options(network, tmp_path):
+    with pytest.raises(ValueError, match="effort is none, normal or high"):
+        lathe.build(network, effort="much")
+    with pytest.raises(lathe.Error, match="E3003"):
+        lathe.build(network, timing_cache_pinned=True)
+    with pytest.raises(lathe.Error, match="E1001"):
+        lathe.build(network, timing_cache=tmp_path / "absent.json")
