@@ -151,6 +151,7 @@ Count<D> contraction(std::string_view op) {
       {"Gemm", gemm<D>},
       {"LSTM", recurrent<D>},
       {"MatMul", matrix_product<D>},
+      {"NarrowMatMul", matrix_product<D>},
       {"MatMulInteger", matrix_product<D>},
       {"QLinearConv", convolution<D, 3>},
       {"QLinearMatMul", matrix_product<D>},
