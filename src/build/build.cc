@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "build/alignment.h"
 #include "build/blocked_layout.h"
 #include "build/lower.h"
 #include "build/optimise.h"
 #include "build/side_steps.h"
+#include "runtime/engine_impl.h"
 
 namespace lathe {
 namespace {
@@ -60,7 +62,13 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
                                        .control = options.control,
                                        .limit = fold_budget(options, folds)}));
   }
-  return lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
+  Packing packing;
+  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);
+  plan.portable = options.portable;
+  const ProgramOptions run = program_options(options);
+  packing.run(plan, run.threads, run.executor, options.control);
+  align_weights(plan, extensions.kernels());
+  return plan;
 }
 
 }  // namespace lathe

@@ -205,11 +205,22 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
 }  // namespace
 
 void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
-  const int64_t width = g.panel_columns;
-  share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
+  constexpr int64_t some_rows = 16, polled_panels = 64;
+  const int64_t width = g.panel_columns, panels = g.panels(n);
+  const auto pack = [&](int64_t panel, int64_t k0, int64_t length) {
     const int64_t j = panel * width;
-    g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, some,
+    g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, length,
              std::min(width, n - j));
+  };
+  if (b.column != 1) return share_packing(workers, panels, width, k, pack);
+  // A few whole rows after the other, as they lie: down one panel it would go from page to page.
+  const int64_t grain = std::max<int64_t>(1, packed_in_one_go / (some_rows * width * (panels + 1)));
+  workers.parallel(ceil_of(k, some_rows), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        if (panel % polled_panels == 0) workers.poll();
+        pack(panel, i * some_rows, std::min(some_rows, k - i * some_rows));
+      }
   });
 }
 
