@@ -20,6 +20,7 @@ struct Options {
   EngineOptions engine;
   ShapeOptions shape;
   std::filesystem::path output;
+  bool native = false;
 };
 
 /// What became of the model's operators.
@@ -42,6 +43,7 @@ int run(const Options& o, bool json) {
   Progress progress("building " + o.model.model.string());
   const onnx::Model model = o.model.load();
   BuildOptions options = o.engine.build_options(o.model);
+  options.portable = !o.native;
   if (!o.shape.shapes.empty()) options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
   options.progress = [&](std::string_view stage, double fraction) {
     progress.stage(stage, fraction);
@@ -73,11 +75,15 @@ void add_build(CLI::App& app, Command& command) {
   CLI::App* sub = declare(app, command, "build", "Make a plan that is ready to run",
                           "  lathe build model.onnx -o model.lathe\n"
                           "  lathe build model.onnx --shape batch=8 --isa avx2\n"
+                          "  lathe build model.onnx --native\n"
                           "  lathe run model.lathe\n");
   auto options = std::make_shared<Options>();
   options->model.add_to(sub);
   sub->add_option("-o,--output", options->output, "Where to; the model's name with .lathe where left out")
       ->type_name("PLAN");
+  sub->add_flag(
+      "--native", options->native,
+      "Leave out what other processors would need: a smaller plan, for machines with these instructions");
   options->shape.add_to(sub);
   options->engine.add_to(sub);
   sub->callback(

@@ -96,6 +96,8 @@ void EngineOptions::add_to(CLI::App* sub) {
                   "A shared library that brings a backend or operators (may be repeated)")
       ->type_name("FILE");
   sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold");
+  sub->add_flag("--verify-weights", verify_weights,
+                "Of a plan: hold its stored arrays against their checksums");
   sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
   add_level(sub);
 }
@@ -119,6 +121,7 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.plugins = plugins;
   o.fold_limit = fold_limit;
   o.refit = refit;
+  o.verify_weights = verify_weights;
   o.flush_denormals = flush_denormals;
   o.level = level;
   o.passes = passes;
