@@ -22,6 +22,7 @@ struct Options {
   ShapeOptions shape;
   TuneOptions tune;
   std::filesystem::path output;
+  bool native = false;
 };
 
 /// What became of the model's operators.
@@ -52,6 +53,7 @@ int run(const Options& o, bool json) {
   Progress progress("building " + o.model.model.string());
   const onnx::Model model = o.model.load();
   BuildOptions options = o.engine.build_options(o.model);
+  options.portable = !o.native;
   if (!o.shape.shapes.empty()) options.shapes = known_symbols(inspect(model).inputs, o.shape.parse());
   o.tune.apply(options, progress);
   const Engine engine = Engine::build(model, options);
@@ -88,6 +90,7 @@ void add_build(CLI::App& app, Command& command) {
       declare(app, command, "build", "Make a plan that is ready to run",
               "  lathe build model.onnx -o model.lathe\n"
               "  lathe build model.onnx --shape batch=8 --isa avx2\n"
+              "  lathe build model.onnx --native\n"
               "  lathe build model.onnx --effort normal --tune-seconds 30 --timing-cache times.json\n"
               "  lathe build model.onnx --timing-cache times.json --pin\n"
               "  lathe run model.lathe\n");
@@ -95,6 +98,9 @@ void add_build(CLI::App& app, Command& command) {
   options->model.add_to(sub);
   sub->add_option("-o,--output", options->output, "Where to; the model's name with .lathe where left out")
       ->type_name("PLAN");
+  sub->add_flag(
+      "--native", options->native,
+      "Leave out what other processors would need: a smaller plan, for machines with these instructions");
   options->shape.add_to(sub);
   options->engine.add_to(sub);
   options->tune.add_to(sub);

@@ -1,4 +1,4 @@
-// `lathe check`: everything that is wrong with a model, at once.
+// `lathe check`: everything that is wrong with a model, or damaged in a plan, at once.
 #include <fmt/core.h>
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 std::vector<Diagnostic> findings(const ModelOptions& options) {
   Progress progress("checking " + options.model.string());
-  return check(options.load());
+  return options.is_plan() ? check_plan(options.model) : check(options.load());
 }
 
 int run(const ModelOptions& options, bool json) {
@@ -45,10 +45,12 @@ int run(const ModelOptions& options, bool json) {
 }  // namespace
 
 void add_check(CLI::App& app, Command& command) {
-  CLI::App* sub = declare(app, command, "check", "Report everything that is wrong with a model",
-                          "  lathe check model.onnx\n  lathe check model.onnx --json\n");
+  CLI::App* sub =
+      declare(app, command, "check", "Report everything that is wrong with a model, or damaged in a plan",
+              "  lathe check model.onnx\n  lathe check model.onnx --json\n"
+              "  lathe build model.onnx\n  lathe check model.lathe\n");
   auto options = std::make_shared<ModelOptions>();
-  options->add_to(sub);
+  options->add_to(sub, true);
   sub->callback(
       [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
 }

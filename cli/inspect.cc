@@ -144,8 +144,40 @@ void print_steps(const Engine& e, bool json) {
   }
 }
 
+/// All that a plan still knows of its model, and for which processor it is.
+int inspect_plan(const Options& o, bool json) {
+  if (o.text || o.dot)
+    refuse_argument("a model", "a plan, which has no graph any more", "--steps lists what it does");
+  const Engine e = Engine::load(o.model.model, o.engine.build_options(o.model));
+  if (o.steps) {
+    print_steps(e, json);
+    return success;
+  }
+  const TargetInfo target = e.target();
+  if (json) {
+    Json inputs = Json::array(), outputs = Json::array();
+    for (const IoInfo& io : e.inputs()) inputs.push_back(to_json(io));
+    for (const IoInfo& io : e.outputs()) outputs.push_back(to_json(io));
+    print({{"plan", o.model.model.string()},
+           {"isa", target.isa},
+           {"built_for", target.built_for},
+           {"section", target.section},
+           {"inputs", inputs},
+           {"outputs", outputs},
+           {"symbols", e.symbols()},
+           {"steps", e.steps().size()}});
+    return success;
+  }
+  fmt::print("a plan built for {}, opened for {} from its {} section; {} steps\n", target.built_for,
+             target.isa, target.section, e.steps().size());
+  print_values("inputs", e.inputs());
+  print_values("outputs", e.outputs());
+  return success;
+}
+
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json);
+  if (o.model.is_plan()) return inspect_plan(o, json);
   if (o.dot && json) refuse_argument("--dot or --json", "both", "--text --json prints the graph as JSON");
   const Sizes asked = o.shape.parse();
   Progress progress("inspecting " + o.model.model.string());
@@ -178,9 +210,10 @@ void add_inspect(CLI::App& app, Command& command) {
                           "  lathe inspect model.onnx\n  lathe inspect model.onnx --shape batch=8 --json\n"
                           "  lathe inspect model.onnx --steps --level extended\n"
                           "  lathe inspect model.onnx --steps --effort normal --tune-seconds 10\n"
+                          "  lathe build model.onnx\n  lathe inspect model.lathe\n"
                           "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n");
   auto options = std::make_shared<Options>();
-  options->model.add_to(sub);
+  options->model.add_to(sub, true);
   options->shape.add_to(sub);
   CLI::Option* text = sub->add_flag("--text", options->text,
                                     "Print the graph after import, a line a node (with --json: as JSON)");

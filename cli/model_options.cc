@@ -102,6 +102,8 @@ void EngineOptions::add_to(CLI::App* sub) {
          "What products with constant weights are calculated in: float32, bfloat16 (opt-in: less exact)")
       ->transform(CLI::CheckedTransformer(named).description(""));
   sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold");
+  sub->add_flag("--verify-weights", verify_weights,
+                "Of a plan: hold its stored arrays against their checksums");
   sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
   add_level(sub);
 }
@@ -126,6 +128,7 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.fold_limit = fold_limit;
   o.precision = precision;
   o.refit = refit;
+  o.verify_weights = verify_weights;
   o.flush_denormals = flush_denormals;
   o.level = level;
   o.passes = passes;

@@ -43,7 +43,7 @@ struct EngineOptions {
   std::vector<std::filesystem::path> plugins;
   Precision precision = BuildOptions().precision;
   uint64_t fold_limit = BuildOptions().fold_limit;
-  bool refit = false, flush_denormals = false;
+  bool refit = false, flush_denormals = false, verify_weights = false;
   OptimizationLevel level = OptimizationLevel::all;
   std::vector<std::string> passes;
 

@@ -1,5 +1,8 @@
 // What an engine says of its memory before a run, against what the run then holds.
 #include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <random>
 
 #include "lathe/lathe.h"
 #include "support/error_code.h"
@@ -128,6 +131,9 @@ TEST(Memory, OfRealModelsIsNeverMoreThanTold) {
       const MemoryInfo m = e.memory(shapes_of(e, inputs));
       if (m.uncounted.empty()) {
         EXPECT_LE(fresh.memory_peak(), told(m)) << c.name;
+        if (m.data_dependent == 0) {
+          EXPECT_LE(told(m), fresh.memory_peak() + fresh.memory_peak() / 50) << c.name;
+        }
         ++(m.data_dependent ? bounded : exact);
       } else {
         ++partial;
@@ -136,6 +142,59 @@ TEST(Memory, OfRealModelsIsNeverMoreThanTold) {
     });
   std::printf("%zu exact, %zu bounded, %zu in part\n", exact, bounded, partial);
   EXPECT_GT(exact, 20u);
+}
+
+/// A bit of everything that keeps memory: products of both kinds, a value that only the data size, a body.
+onnx::Model varied() {
+  ModelBuilder b(21);
+  b.input("x", "float[n,16]").input("trips", "int64[]").output("y").output("z");
+  const std::string state = "float[n,16]";
+  b.initializer(float_tensor("w", {16, 16}, std::vector<float>(256, 0.01f)));
+  b.node("MatMul", {"x", "w"}, {"a"})
+      .node("Transpose", {"a"}, {"t"}, {ints_attribute("perm", {1, 0})})
+      .node("MatMul", {"a", "t"}, {"scores"})
+      .node("Softmax", {"scores"}, {"p"})
+      .node("MatMul", {"p", "a"}, {"mixed"})
+      .node("NonZero", {"x"}, {"z"});
+  b.node("Loop", {"trips", "", "mixed"}, {"y"},
+         {graph_attribute("body", make_body({{"i", "int64[]"}, {"go", "bool[]"}, {"s", state}},
+                                            {make_node("Add", {"s", "s"}, {"twice"}),
+                                             make_node("Identity", {"go"}, {"go_on"})},
+                                            {{"go_on", "bool[]"}, {"twice", state}}))});
+  return std::move(b.model);
+}
+
+/// What the heap holds, that of big blocks included.
+size_t heap_bytes() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST(Memory, RunsOverRandomShapesReachAPlateau) {
+  const Engine e = Engine::build(varied(), {.threads = 1});
+  Context c = e.create_context();
+  std::mt19937 random(1);
+  const auto run = [&](int64_t rows) {
+    Tensor x(DataType::float32, {rows, 16});
+    for (float& v : x.as<float>()) v = static_cast<float>(random() % 3) - 1;
+    c.run(std::vector<Value>{x, Tensor::scalar<int64_t>(static_cast<int64_t>(random() % 4))});
+  };
+  constexpr int64_t most = 48;
+  const auto run_many = [&](int times) {
+    for (int i = 0; i < times; ++i) run(1 + static_cast<int64_t>(random() % most));
+  };
+  run(most);
+  run_many(2000);
+  const uint64_t peak = c.memory_peak();
+  const size_t heap = heap_bytes();
+  run_many(8000);
+  EXPECT_LE(c.memory_peak(), peak + peak / 20);
+  EXPECT_LE(heap_bytes(), heap + 65536);
+  c.trim();
+  EXPECT_EQ(c.memory_in_use(), 0u);
+  EXPECT_LE(heap_bytes(), heap);
+  run(most);
+  EXPECT_LE(c.memory_peak(), peak + peak / 20);
 }
 
 }  // namespace

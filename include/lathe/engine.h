@@ -104,6 +104,9 @@ struct BuildOptions {
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   Precision precision = Precision::float32;  // of MatMul and Gemm with constant weights
   bool refit = false;  // weights may be exchanged later: no rewrite depends on what they hold
+  /// A saved plan also holds what its kernels were given before they packed it, so that it opens on machines
+  /// without the instructions that it was built for. False: smaller files, for machines like this one.
+  bool portable = true;
   bool flush_denormals = false;
   std::vector<std::string> taps =
       {};  // glob patterns of inner values, of bodies too, that a run may be asked for
@@ -120,6 +123,7 @@ struct BuildOptions {
   std::filesystem::path timing_cache = {};
   bool timing_cache_pinned = false;  // nothing is timed or written; what the file lacks is build_untimed
   onnx::LoadOptions load = {};
+  bool verify_weights = false;  // Engine::load: holds every stored array against its checksum (plan_damaged)
   std::vector<std::filesystem::path> plugins = {};  // shared libraries that bring backends or operators
   std::function<bool(std::string_view stage, double fraction)> progress = {};  // return false to cancel
 };
@@ -156,6 +160,15 @@ struct MemoryInfo {
   uint64_t total() const { return weights + activations + workspace + outputs + data_dependent; }
 };
 
+/// Which instructions an engine's kernels use, and which part of its plan they were taken from.
+struct TargetInfo {
+  std::string isa;        // "generic", "avx2", "avx512"
+  std::string built_for;  // what the plan was built for; at most `isa` unless the section is "portable"
+  /// "native": kernels and packed weights as they were built. "portable": chosen and packed again when the
+  /// plan was opened, since it was built for more than this machine has, or than BuildOptions::isa allows.
+  std::string section;
+};
+
 using NamedValues = std::map<std::string, Value, std::less<>>;
 using NamedShapes = std::map<std::string, Shape, std::less<>>;
 
@@ -188,7 +201,8 @@ class LATHE_API Engine {
  public:
   static Engine build(const std::filesystem::path& model, const BuildOptions& options = {});
   static Engine build(const onnx::Model& model, const BuildOptions& options = {});
-  /// A .lathe plan.
+  /// A .lathe plan; of the options those of the run count, and `isa`, `plugins`, `load` and `verify_weights`.
+  /// Throws file_*, plan_*; with verify_weights plan_damaged, told the first array that is.
   static Engine load(const std::filesystem::path& plan, const BuildOptions& options = {});
   void save(const std::filesystem::path& plan) const;
 
@@ -201,6 +215,7 @@ class LATHE_API Engine {
   int threads() const;
   /// Of the build that made it; all 0 where it was loaded from a plan.
   const TuningReport& tuning() const;
+  TargetInfo target() const;
 
   /// Peak bytes that our allocators will hold in one run of a fresh context at these input shapes (missing
   /// symbols: bad_argument names them). Exact where all shapes follow from the inputs' and `data_dependent`
@@ -211,6 +226,10 @@ class LATHE_API Engine {
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;
 
   Context create_context() const;
+
+  /// Lets go of what can be had again at no loss: the pages of mapped files (a plan's arrays, a model's
+  /// weights), which come back from the page cache when a run touches them. Thread-safe.
+  void trim() const;
 
   struct Impl;
   const std::shared_ptr<const Impl>& impl() const { return impl_; }
@@ -258,6 +277,8 @@ class LATHE_API Context {
   /// Bytes held now and at most since creation by this context's allocators; not those of a profile.
   uint64_t memory_in_use() const;
   uint64_t memory_peak() const;
+  /// Gives all memory back that is kept between runs: arenas, caches, layouts and outputs. The next run takes
+  /// anew what it needs. Throws bad_argument from within a run.
   void trim();
 
   struct Impl;

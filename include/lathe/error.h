@@ -84,6 +84,7 @@ enum class Code : uint16_t {
   plan_version = 5002,
   plan_target = 5003,
   plan_missing_kernel = 5004,
+  plan_damaged = 5005,  // a stored array does not match its checksum
   // 6xxx: command line and API misuse
   bad_argument = 6001,
   not_supported = 6002,

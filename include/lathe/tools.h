@@ -24,6 +24,9 @@ namespace lathe {
 /// Everything there is to say about a model, errors and warnings, in the order of the file; empty: nothing.
 /// Never throws for what is wrong with the model. Thread-safe.
 LATHE_API std::vector<Diagnostic> check(const onnx::Model& model);
+/// What is damaged in a plan: its structure, or else every stored array that does not match its checksum, by
+/// name. Reads the whole file. Throws file_* where it cannot be read.
+LATHE_API std::vector<Diagnostic> check_plan(const std::filesystem::path& plan);
 
 /// What is known of a model without running it. Dimensions are expressions over the model's symbols.
 struct ModelSummary {

@@ -211,6 +211,16 @@ class Engine:
         """What runs, in order: operator, kernel, and why other kernels refused."""
         return [Step(**step) for step in self._engine.steps()]
 
+    @property
+    def target(self) -> dict[str, str]:
+        """`isa` that the kernels use, what the plan was `built_for`, and the `section` of it that was opened: "native",
+        or "portable" where kernels were chosen and weights packed again for a lesser processor."""
+        return self._engine.target()
+
+    def trim(self) -> None:
+        """Lets go of the pages of mapped files, and of contexts that wait for the next run()."""
+        self._engine.trim()
+
     def memory(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, Any]:
         """Peak bytes for these input shapes: weights, activations, workspace, outputs, at most data_dependent, and their
         total. `uncounted` names the values that nothing bounds before the run."""
@@ -250,6 +260,8 @@ def build_options(
     allow_reference: bool = True,
     precision: Literal["float32", "bfloat16"] = "float32",
     refit: bool = False,
+    portable: bool = True,
+    verify_weights: bool = False,
     flush_denormals: bool = False,
     taps: Iterable[str] = (),
     memory_limit: int = 0,
@@ -274,6 +286,8 @@ def build_options(
     options.passes = list(passes)
     options.allow_reference = allow_reference
     options.refit = refit
+    options.portable = portable
+    options.verify_weights = verify_weights
     options.flush_denormals = flush_denormals
     options.taps = list(taps)
     options.memory_limit = memory_limit
@@ -310,6 +324,7 @@ def build(
         allow_reference: False makes an operator without a fast kernel an error.
         precision: "float32", or "bfloat16" for products with constant weights: faster and less exact.
         refit: weights may be exchanged later; no rewrite depends on what they hold.
+        portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it smaller.
         flush_denormals: treat denormal numbers as zero while running.
         taps: shell patterns of inner values that `Context.on_tap` may ask for.
         memory_limit: bytes that one context may hold; 0 is no limit.
@@ -337,7 +352,8 @@ def load(
     control: Optional[RunControl] = None,
     **options: Any,
 ) -> Engine:
-    """An engine from a .lathe plan; options as for `build`."""
+    """An engine from a .lathe plan; options as for `build`, those of a run and `isa` count. With `verify_weights` every
+    stored array is held against its checksum first."""
     with _limited(control, timeout) as limited:
         return Engine(_lathe.load_plan(path, build_options(control=limited, **options)))
 

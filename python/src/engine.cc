@@ -51,6 +51,16 @@ class PooledEngine {
     return context->run(inputs, control);
   }
 
+  /// Contexts that run meanwhile stay.
+  void trim() {
+    std::vector<std::unique_ptr<Context>> idle;
+    {
+      std::lock_guard lock(mutex_);
+      idle.swap(idle_);
+    }
+    engine_.trim();
+  }
+
  private:
   std::unique_ptr<Context> take() {
     {
@@ -92,6 +102,15 @@ nb::list step_list(const Engine& e) {
     l.append(d);
   }
   return l;
+}
+
+nb::dict target_of(const Engine& e) {
+  const TargetInfo info = e.target();
+  nb::dict d;
+  d["isa"] = info.isa;
+  d["built_for"] = info.built_for;
+  d["section"] = info.section;
+  return d;
 }
 
 nb::dict memory_of(const Engine& e, const nb::dict& shapes) {
@@ -192,6 +211,8 @@ void bind_options(nb::module_& m) {
       .def_rw("allow_reference", &BuildOptions::allow_reference)
       .def_rw("precision", &BuildOptions::precision)
       .def_rw("refit", &BuildOptions::refit)
+      .def_rw("portable", &BuildOptions::portable)
+      .def_rw("verify_weights", &BuildOptions::verify_weights)
       .def_rw("flush_denormals", &BuildOptions::flush_denormals)
       .def_rw("taps", &BuildOptions::taps)
       .def_rw("memory_limit", &BuildOptions::memory_limit)
@@ -240,6 +261,8 @@ void bind_engine(nb::module_& m) {
       .def("steps", [](const PooledEngine& e) { return step_list(e.engine()); })
       .def("tuning", [](const PooledEngine& e) { return tuning_of(e.engine()); })
       .def("threads", [](const PooledEngine& e) { return e.engine().threads(); })
+      .def("target", [](const PooledEngine& e) { return target_of(e.engine()); })
+      .def("trim", &PooledEngine::trim, nb::call_guard<nb::gil_scoped_release>())
       .def("memory",
            [](const PooledEngine& e, const nb::dict& shapes) { return memory_of(e.engine(), shapes); })
       .def("output_shapes", [](const PooledEngine& e, const nb::dict& shapes) {

@@ -1,4 +1,5 @@
 // From a model to an engine: import, build, and what runs it.
+#include "build/alignment.h"
 #include "build/build.h"
 #include "build/plugin_schemas.h"
 #include "onnx/importer.h"
@@ -27,8 +28,9 @@ Engine Engine::build(const onnx::Model& model, const BuildOptions& options) {
   backend_preference(options.backend, *extensions);
   report(options, "import");
   const std::shared_ptr<const SchemaCatalog> schemas = schemas_with(*extensions);
-  const std::unique_ptr<Graph> graph =
-      import_model(model, *schemas, {.shapes = options.shapes, .control = options.control});
+  const std::unique_ptr<Graph> graph = import_model(
+      model, *schemas, {.shapes = options.shapes, .any_alignment = true, .control = options.control});
+  align_constants(*graph);
   TuningReport tuning;
   Plan plan = build_plan(*graph, *schemas, *extensions, options, &tuning);
   auto impl = std::make_shared<Impl>(std::move(plan), std::move(extensions), program_options(options));

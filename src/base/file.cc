@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <random>
 
 namespace lathe {
@@ -60,6 +63,38 @@ uint64_t size_of(const File& f, const std::filesystem::path& path) {
 
 namespace {
 
+/// Where files are mapped: dropping pages of any other memory would lose what is in them.
+class Mappings {
+ public:
+  static Mappings& all() {
+    static Mappings mappings;
+    return mappings;
+  }
+  void add(std::string_view view) {
+    const std::lock_guard lock(mutex_);
+    views_[view.data()] = view.size();
+  }
+  void remove(std::string_view view) {
+    const std::lock_guard lock(mutex_);
+    views_.erase(view.data());
+  }
+  void drop_pages(const char* data, size_t bytes) {
+    const std::lock_guard lock(mutex_);  // nobody unmaps meanwhile
+    const auto after = views_.upper_bound(data);
+    if (after == views_.begin()) return;
+    const auto [begin, size] = *std::prev(after);
+    if (data + bytes > begin + size) return;
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+    const uintptr_t last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
+    if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const char*, size_t> views_;
+};
+
 class MappedFile : public FileBytes {
  public:
   MappedFile(File f, const std::filesystem::path& path) : FileBytes(path), file_(std::move(f)) {
@@ -70,9 +105,12 @@ class MappedFile : public FileBytes {
       throw file_error(Code::file_unreadable, path, "a file that can be mapped", std::strerror(errno),
                        "check the limits of the address space");
     view_ = {static_cast<const char*>(p), n};
+    Mappings::all().add(view_);
   }
   ~MappedFile() override {
-    if (!view_.empty()) ::munmap(const_cast<char*>(view_.data()), view_.size());
+    if (view_.empty()) return;
+    Mappings::all().remove(view_);
+    ::munmap(const_cast<char*>(view_.data()), view_.size());
   }
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -120,6 +158,10 @@ class CopiedFile : public FileBytes {
 };
 
 }  // namespace
+
+void drop_mapped_pages(const void* data, size_t bytes) {
+  Mappings::all().drop_pages(static_cast<const char*>(data), bytes);
+}
 
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path) {
   return std::make_shared<MappedFile>(std::move(f), path);

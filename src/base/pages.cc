@@ -19,4 +19,11 @@ void* allocate_pages(size_t bytes) noexcept {
   return p;
 }
 
+std::shared_ptr<void> zero_pages(size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  void* const p = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  return {p, [bytes](void* q) { ::munmap(q, bytes); }};
+}
+
 }  // namespace lathe

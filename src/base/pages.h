@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 namespace lathe {
 
@@ -9,5 +10,9 @@ namespace lathe {
 /// page on they begin at one and the system is asked for huge pages: walking through many small ones costs a
 /// streamed product some 5 % of its time, and touching them for the first time costs more than that.
 void* allocate_pages(size_t bytes) noexcept;
+
+/// So many zeros to read, which take address space but no memory; null when that is not to be had. Writing to
+/// them is a fault.
+std::shared_ptr<void> zero_pages(size_t bytes);
 
 }  // namespace lathe

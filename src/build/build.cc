@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "build/alignment.h"
 #include "build/arithmetic.h"
 #include "build/blocked_layout.h"
 #include "build/float_arithmetic.h"
@@ -9,6 +10,8 @@
 #include "build/narrow_arithmetic.h"
 #include "build/optimise.h"
 #include "build/side_steps.h"
+#include "runtime/engine_impl.h"
+#include "runtime/weight_program.h"
 #include "tune/tune_plan.h"
 
 namespace lathe {
@@ -135,10 +138,16 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(options, folds));
   }
-  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, search);
+  Packing packing;
+  Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);
+  plan.portable = options.portable;
   tell_arithmetic(plan, schemas);
-  if (tuner) tune_plan(plan, *tuner, extensions.kernels(), options.control);
+  const bool tuned = tuner && tune_plan(plan, *tuner, extensions.kernels(), packing);
   keep.now();
+  const ProgramOptions run = program_options(options);
+  packing.run(plan, run.threads, run.executor, options.control);
+  if (tuned) drop_unused_weights(plan);
+  align_weights(plan, extensions.kernels());
   return plan;
 }
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "eval/eval.h"
+#include "tensor/alignment.h"
 
 namespace lathe {
 namespace {
+
+Value aligned(const Value& v) { return v.is_tensor() ? lathe::aligned(v.tensor()) : v; }
 
 class Folder {
  public:
@@ -43,7 +46,7 @@ class Folder {
     for (ValueId v : n.inputs) {
       from.push_back(v == no_id ? Fold::Operand{}
                                 : Fold::Operand{g.value(v).constant, g.value(v).name, g.value(v).source});
-      inputs.push_back(v == no_id ? Value() : *from.back().constant);
+      inputs.push_back(v == no_id ? Value() : aligned(*from.back().constant));
     }
     std::vector<DataType> types;
     for (ValueId v : n.outputs) types.push_back(v == no_id ? DataType::undefined : g.value(v).type.elem);

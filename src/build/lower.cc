@@ -9,7 +9,6 @@
 #include "build/regions.h"
 #include "build/weights.h"
 #include "runtime/program.h"
-#include "runtime/weight_program.h"
 
 namespace lathe {
 namespace {
@@ -53,8 +52,15 @@ class GraphLowering;
 class Lowering {
  public:
   Lowering(Plan& p, const Folds& folds, const TappedValues& t, const KernelCatalog& k, const Preference& pref,
-           RunControl* c, const Search& s)
-      : plan(p), weights(p.weights, folds), taps(t), kernels(k), preference(pref), control(c), search(s) {}
+           RunControl* c, Packing& pack, const Search& s)
+      : plan(p),
+        weights(p.weights, folds),
+        taps(t),
+        kernels(k),
+        preference(pref),
+        control(c),
+        packing(pack),
+        search(s) {}
 
   /// Lowers a graph; returns its index, and fills in where its captures are.
   uint32_t graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures);
@@ -77,6 +83,7 @@ class Lowering {
   const KernelCatalog& kernels;
   const Preference& preference;
   RunControl* control;
+  Packing& packing;
   const Search& search;
 };
 
@@ -211,8 +218,7 @@ void GraphLowering::lower(NodeId id) {
   for (size_t i = 0; i < n.inputs.size(); ++i)
     if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
   add_bodies(n, step);
-  if (space == host_memory)
-    pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get(), all_.control);
+  if (space == host_memory) all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
   place_outputs(n, *choice.kernel, space, step);
   made_.steps.push_back(std::move(step));
 }
@@ -227,7 +233,7 @@ void GraphLowering::add_step(const Region& r) {
   const Choice choice = choose(step, false);
   if (choice.kernel->memory != host_memory)
     throw Error(Code::internal, "build", "a kernel in host memory for fused operators", choice.kernel->name);
-  pack_constants(all_.plan, made_, step, *choice.kernel, choice.op.get(), all_.control);
+  all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
   made_.steps.push_back(std::move(step));
 }
 
@@ -408,10 +414,11 @@ std::string onnx_text(const ValueType& t) {
 }
 
 Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, const KernelCatalog& kernels,
-           const Preference& preference, RunControl* control, const Search& search) {
+           const Preference& preference, RunControl* control, Packing& packing, const Search& search) {
   Plan plan;
-  plan.isa = preference.isa;
-  Lowering lowering(plan, folds, taps, kernels, preference, control, search);
+  plan.isa = plan.built_for = preference.isa;
+  plan.refit = preference.refit;
+  Lowering lowering(plan, folds, taps, kernels, preference, control, packing, search);
   std::vector<std::pair<ValueId, uint32_t>> captures;
   lowering.graph(graph, captures);
   plan.symbols = symbols_of(plan.graphs[0]);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/blocked_tile.h"
+#include "cpu/filters.h"
 #include "cpu/gemm.h"
 #include "cpu/tasks.h"
 
@@ -213,21 +214,32 @@ int64_t direct_weights_size(Isa, const BlockedShape& s) {
 }
 
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
+  constexpr int64_t some = 256;  // weights of a filter that are turned at once
+  const FilterKernels& k = filter_kernels(isa);
   const BlockedTiles& t = blocked_tiles(isa);
-  const int64_t taps = s.taps(), depth = s.channels * taps;
-  const int64_t block = s.plain ? 1 : channel_block;
-  workers.parallel(t.panels(s.out_blocks()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * t.panel_filters(), real = std::min(t.panel_filters(), s.filters - first);
-      const int64_t width = std::min(t.panel_filters(), s.out_blocks() * channel_block - first);
-      float* row = to + first * depth;
-      for (int64_t c0 = 0; c0 < s.channels; c0 += block) {
-        workers.poll();
-        for (int64_t tap = 0; tap < taps; ++tap)
-          for (int64_t c = c0; c < std::min(c0 + block, s.channels); ++c, row += width)
-            for (int64_t i = 0; i < width; ++i)
-              row[i] = i < real ? weights[(first + i) * depth + c * taps + tap] : 0.0f;
-      }
+  const int64_t taps = s.taps(), depth = s.channels * taps, all = s.out_blocks() * channel_block;
+  // Without further taps the order is the same whatever the block: long pieces of each filter are read at
+  // once.
+  const int64_t block = s.plain ? 1 : taps == 1 ? some : channel_block, blocks = ceil_of(s.channels, block);
+  const int64_t grain = std::max<int64_t>(1, least_work / 4 / (t.panel_filters() * block * taps));
+  workers.parallel(t.panels(s.out_blocks()) * blocks, grain, [&](int64_t begin, int64_t end) {
+    float turned[some * channel_block];
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i / blocks * t.panel_filters(), width = std::min(t.panel_filters(), all - first);
+      const int64_t channel = i % blocks * block, channels = std::min(block, s.channels - channel);
+      float* const rows = to + first * depth + channel * taps * width;
+      for (int64_t f = 0; f < width; f += channel_block)
+        for (int64_t j0 = 0; j0 < channels * taps; j0 += some) {
+          workers.poll();
+          const int64_t n = std::min(some, channels * taps - j0);
+          k.turn(weights + (first + f) * depth + channel * taps + j0, depth,
+                 std::min(channel_block, s.filters - first - f), n, turned);
+          int64_t c = j0 / taps, tap = j0 % taps;
+          for (int64_t j = 0; j < n; ++j) {
+            std::copy_n(turned + j * channel_block, channel_block, rows + (tap * channels + c) * width + f);
+            if (++tap == taps) tap = 0, ++c;
+          }
+        }
     }
   });
 }

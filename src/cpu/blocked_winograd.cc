@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cpu/blocked_tile.h"
+#include "cpu/filters.h"
 #include "cpu/gemm.h"
 #include "cpu/isa.h"
 #include "cpu/tasks.h"
@@ -31,26 +32,6 @@ constexpr int64_t fewest_tiles = 28;
 constexpr int64_t fetched_weights = 100000;
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// Weights at the points: to = G w G^T for the 3 x 3 weights of one filter and channel.
-template <int Size>
-void weights_at_points(const double (&g)[Size][3], const float* w, double (&to)[Size * Size]) {
-  double half[Size][3];
-  for (int i = 0; i < Size; ++i)
-    for (int j = 0; j < 3; ++j)
-      half[i][j] = g[i][0] * static_cast<double>(w[j]) + g[i][1] * static_cast<double>(w[3 + j]) +
-                   g[i][2] * static_cast<double>(w[6 + j]);
-  for (int i = 0; i < Size; ++i)
-    for (int j = 0; j < Size; ++j)
-      to[i * Size + j] = half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2];
-}
-constexpr double g2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-constexpr double g4[6][3] = {{1.0 / 4, 0, 0},
-                             {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-                             {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-                             {1.0 / 24, 1.0 / 12, 1.0 / 6},
-                             {1.0 / 24, -1.0 / 12, 1.0 / 6},
-                             {0, 0, 1}};
 
 /// Roughly what F(output x output, 3 x 3) takes for each pair of channels, in multiplications; direct
 /// convolution for output 0. Few tiles wait for their weights, which are more than those of other algorithms.
@@ -220,26 +201,6 @@ class Winograd {
   const BlockedTiles& tiles_;
 };
 
-template <int Size>
-void pack(const BlockedTiles& t, const BlockedShape& s, const double (&g)[Size][3], const float* weights,
-          float* to, Workers& workers) {
-  const int64_t filters = s.out_blocks() * channel_block, point = filters * s.channels;
-  workers.parallel(t.panels(s.out_blocks()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * t.panel_filters(), width = std::min(t.panel_filters(), filters - first);
-      for (int64_t c = 0; c < s.channels; ++c) {
-        workers.poll();
-        for (int64_t i = 0; i < width; ++i) {
-          double at[Size * Size] = {};
-          if (first + i < s.filters) weights_at_points(g, weights + ((first + i) * s.channels + c) * 9, at);
-          for (int64_t p = 0; p < Size * Size; ++p)
-            to[p * point + first * s.channels + c * width + i] = static_cast<float>(at[p]);
-        }
-      }
-    }
-  });
-}
-
 }  // namespace
 
 bool fits_winograd(const BlockedShape& s) {
@@ -263,10 +224,30 @@ int64_t winograd_weights_size(Isa, const BlockedShape& s, int output) {
 
 void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const float* weights, float* to,
                            Workers& workers) {
-  if (output == 2)
-    pack(blocked_tiles(isa), s, g2, weights, to, workers);
-  else
-    pack(blocked_tiles(isa), s, g4, weights, to, workers);
+  constexpr int64_t taps = 9, some_channels = 8, most_points = 36, most_filters = 32;
+  const FilterKernels& k = filter_kernels(isa);
+  const BlockedTiles& t = blocked_tiles(isa);
+  const int64_t points = int64_t{output + 2} * (output + 2), all = s.out_blocks() * channel_block;
+  const int64_t pieces = ceil_of(s.channels, some_channels);
+  // Panel after panel, some channels at a time: each point has an array of its own, and what is written to
+  // one at a time should be more than a line.
+  workers.parallel(t.panels(s.out_blocks()) * pieces, 4, [&](int64_t begin, int64_t end) {
+    float turned[some_channels * taps * channel_block], at_points[most_points * some_channels * most_filters];
+    for (int64_t i = begin; i < end; ++i) {
+      workers.poll();
+      const int64_t first = i / pieces * t.panel_filters(), width = std::min(t.panel_filters(), all - first);
+      const int64_t channel = i % pieces * some_channels, n = std::min(some_channels, s.channels - channel);
+      for (int64_t f = 0; f < width; f += channel_block) {
+        k.turn(weights + ((first + f) * s.channels + channel) * taps, s.channels * taps,
+               std::min(channel_block, s.filters - first - f), n * taps, turned);
+        for (int64_t c = 0; c < n; ++c)
+          k.winograd[output / 4](turned + c * taps * channel_block, at_points + c * width + f, n * width);
+      }
+      for (int64_t p = 0; p < points; ++p)
+        std::copy_n(at_points + p * n * width, n * width,
+                    to + (p * all + first) * s.channels + channel * width);
+    }
+  });
 }
 
 size_t winograd_workspace(Isa, const BlockedShape& s, int output, int threads) {

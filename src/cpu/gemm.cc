@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 #include "base/cpu.h"
@@ -283,25 +284,38 @@ const GemmKernels& pair_kernels(Isa isa) {
 }
 
 void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
-  const int64_t width = g.panel_columns;
-  share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
+  constexpr int64_t some_rows = 16, polled_panels = 64;
+  const int64_t width = g.panel_columns, panels = g.panels(n);
+  const auto pack = [&](int64_t panel, int64_t k0, int64_t length) {
     const int64_t j = panel * width;
-    g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, some,
+    g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, length,
              std::min(width, n - j));
+  };
+  if (b.column != 1) return share_packing(workers, panels, width, k, pack);
+  // A few whole rows after the other, as they lie: down one panel it would go from page to page.
+  const int64_t grain = std::max<int64_t>(1, packed_in_one_go / (some_rows * width * (panels + 1)));
+  workers.parallel(ceil_of(k, some_rows), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        if (panel % polled_panels == 0) workers.poll();
+        pack(panel, i * some_rows, std::min(some_rows, k - i * some_rows));
+      }
   });
 }
 
 namespace {
 
-/// One panel of a matrix of 16-bit elements, whatever they are.
-void pack_halves(const GemmKernels& g, uint16_t* to, const uint16_t* b, int64_t row, int64_t column,
+/// One panel of a matrix of 16-bit elements, whatever they are, at whatever address.
+void pack_halves(const GemmKernels& g, uint16_t* to, const std::byte* b, int64_t row, int64_t column,
                  int64_t k, int64_t columns) {
   constexpr int64_t square =
       16;  // of a transposed matrix: what is read stays in the cache for its other columns
+  constexpr auto size = static_cast<int64_t>(sizeof(uint16_t));
+  std::fill_n(to, columns < g.panel_columns ? k * g.panel_columns : 0, uint16_t{0});
   for (int64_t k0 = 0; k0 < k; k0 += square)
-    for (int64_t j = 0; j < g.panel_columns; ++j)
+    for (int64_t j = 0; j < columns; ++j)
       for (int64_t i = k0; i < std::min(k0 + square, k); ++i)
-        to[i * g.panel_columns + j] = j < columns ? b[i * row + j * column] : uint16_t{0};
+        std::memcpy(to + i * g.panel_columns + j, b + (i * row + j * column) * size, sizeof(uint16_t));
 }
 
 }  // namespace
@@ -315,7 +329,7 @@ void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* fro
   share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
     const int64_t j = panel * width;
     pack_halves(g, static_cast<uint16_t*>(to) + j * k + k0 * width,
-                static_cast<const uint16_t*>(from) + k0 * row + j * column, row, column, some,
+                static_cast<const std::byte*>(from) + (k0 * row + j * column) * 2, row, column, some,
                 std::min(width, n - j));
   });
 }

@@ -160,6 +160,25 @@ void pack_a_pairs(float* to, const Operand& a, int64_t rows, int64_t k, float sc
   }
 }
 
+/// One panel of B whose columns are dense: turned in squares.
+void pack_columns(float* to, const Operand& b, int64_t k, int64_t columns) {
+  for (int64_t k0 = 0; k0 < k; k0 += Vec::width, to += Vec::width * panel_columns) {
+    const int64_t depth = k - k0 < Vec::width ? k - k0 : Vec::width;
+    for (int64_t j = 0; j < panel_columns; j += Vec::width) {
+      Vec square[Vec::width];
+      LATHE_UNROLL
+      for (int64_t i = 0; i < Vec::width; ++i) {
+        const float* const from = b.data + (j + i) * b.column + k0;
+        square[i] = j + i >= columns ? zero() : depth == Vec::width ? load(from) : load_first(from, depth);
+      }
+      transpose(square);
+      LATHE_UNROLL
+      for (int64_t i = 0; i < Vec::width; ++i)
+        if (i < depth) store(to + i * panel_columns + j, square[i]);
+    }
+  }
+}
+
 /// Copies one panel of B, `columns` wide; the rest of the panel is filled up with zeros.
 void pack_b(float* to, const Operand& b, int64_t k, int64_t columns) {
   if (b.column == 1) {
@@ -171,7 +190,8 @@ void pack_b(float* to, const Operand& b, int64_t k, int64_t columns) {
     }
     return;
   }
-  // Transposed: in squares, so that what is read stays in the cache while its other columns are needed.
+  if (b.row == 1) return pack_columns(to, b, k, columns);
+  // In squares, so that what is read stays in the cache while its other columns are needed.
   for (int64_t k0 = 0; k0 < k; k0 += 16) {
     const int64_t k1 = k - k0 < 16 ? k : k0 + 16;
     for (int64_t j = 0; j < panel_columns; ++j)

@@ -20,6 +20,12 @@ LATHE_INLINE Vec load_even(const float* p) {
   const __m256 pairs = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
   return {_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), 0xd8))};
 }
+LATHE_INLINE Vec zip_low(Vec a, Vec b) {
+  return {_mm256_permute2f128_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v), 0x20)};
+}
+LATHE_INLINE Vec zip_high(Vec a, Vec b) {
+  return {_mm256_permute2f128_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v), 0x31)};
+}
 LATHE_INLINE Vec load_first(const float* p, int64_t n) { return {_mm256_maskload_ps(p, first(n))}; }
 LATHE_INLINE void store_first(float* p, Vec x, int64_t n) { _mm256_maskstore_ps(p, first(n), x.v); }
 

@@ -1,5 +1,7 @@
 // Vec for any machine, on the compilers' vector extension, and the vocabulary that every Vec speaks:
 //   load_even(p) is p[0], p[2], p[4] …; it may read the 2 * width floats from p on;
+//   zip_low(a, b) is a[0], b[0], a[1], b[1] … of their first halves, zip_high of their second halves;
+//   load, load_first and store take any address;
 //   load_first / store_first touch the first n in [0, width] elements only (others read as 0);
 //   min and max give b where either is NaN; comparisons with NaN are false; fma may round twice where the
 //   machine has none; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa
@@ -27,9 +29,13 @@ LATHE_INLINE Vec load(const float* p) {
 }
 LATHE_INLINE void store(float* p, Vec x) { std::memcpy(p, &x.v, sizeof x.v); }
 LATHE_INLINE Vec load_even(const float* p) { return {Four{p[0], p[2], p[4], p[6]}}; }
+LATHE_INLINE Vec zip_low(Vec a, Vec b) { return {__builtin_shufflevector(a.v, b.v, 0, 4, 1, 5)}; }
+LATHE_INLINE Vec zip_high(Vec a, Vec b) { return {__builtin_shufflevector(a.v, b.v, 2, 6, 3, 7)}; }
 LATHE_INLINE Vec load_first(const float* p, int64_t n) {
   Vec x = zero();
-  for (int64_t i = 0; i < n; ++i) x.v[i] = p[i];
+  float part[Vec::width] = {};
+  std::memcpy(part, p, static_cast<size_t>(n) * sizeof(float));
+  std::memcpy(&x.v, part, sizeof x.v);
   return x;
 }
 LATHE_INLINE void store_first(float* p, Vec x, int64_t n) {

@@ -1,6 +1,22 @@
-// Elementary functions over Vec, whatever its width. Polynomials are near-minimax fits (Lawson-weighted least
-// squares on Chebyshev nodes, in double); errors are within 4 ulp over the whole range, NaN stays NaN.
-// Included by for_each_isa.h only.
+// Squares of Vec, and elementary functions over Vec, whatever its width. Polynomials are near-minimax fits
+// (Lawson-weighted least squares on Chebyshev nodes, in double); errors are within 4 ulp over the whole
+// range, NaN stays NaN. Included by for_each_isa.h only.
+
+/// Turns a square: row i becomes column i. Each round is a perfect shuffle of all its elements.
+LATHE_INLINE void transpose(Vec (&rows)[Vec::width]) {
+  constexpr int64_t half = Vec::width / 2;
+  LATHE_UNROLL
+  for (int64_t round = 1; round < Vec::width; round *= 2) {
+    Vec next[Vec::width];
+    LATHE_UNROLL
+    for (int64_t i = 0; i < half; ++i) {
+      next[2 * i] = zip_low(rows[i], rows[i + half]);
+      next[2 * i + 1] = zip_high(rows[i], rows[i + half]);
+    }
+    LATHE_UNROLL
+    for (int64_t i = 0; i < Vec::width; ++i) rows[i] = next[i];
+  }
+}
 
 template <int N>
 LATHE_INLINE Vec polynomial(Vec x, const float (&lowest_first)[N]) {

@@ -185,6 +185,9 @@ struct Kernel {
   MemorySpace memory = host_memory;
   bool finishes = false;     // calls KernelContext::epilogue() on output 0 while it is in the cache
   bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
+  /// The constant input that is read byte by byte or by whole vectors, so that it may lie at any address:
+  /// when it is packed, or where it is not, in runs. -1: all are to be aligned.
+  int any_alignment = -1;
   int alias =
       -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
 

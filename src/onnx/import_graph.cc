@@ -127,7 +127,7 @@ void GraphImporter::add_initializers(ImportScope& scope, const onnx::GraphProto&
     }
   };
   for (const onnx::TensorProto& t : g.initializer)
-    add(text(t.name), [&] { return onnx::to_tensor(t, &model_, options_.control); });
+    add(text(t.name), [&] { return onnx::to_tensor(t, &model_, options_.control, options_.any_alignment); });
   for (const onnx::SparseTensorProto& t : g.sparse_initializer)
     add(t.values ? text(t.values->name) : std::string_view(), [&] { return onnx::to_dense(t, &model_); });
 }

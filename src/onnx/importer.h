@@ -27,6 +27,9 @@ struct ImportOptions {
   int max_nesting = 200;
   /// Findings about what no run reaches too: functions that nothing calls, training_info. For checkers.
   bool unreached = false;
+  /// Large initializers may stay where they are in the file, at odd addresses (tensor/alignment.h). For those
+  /// who see to it.
+  bool any_alignment = false;
   /// Asked before every node.
   RunControl* control = nullptr;
 };

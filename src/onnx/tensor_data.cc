@@ -8,6 +8,7 @@
 #include "lathe/error.h"
 #include "lathe/onnx.h"
 #include "onnx/external.h"
+#include "tensor/alignment.h"
 #include "tensor/element.h"
 
 namespace lathe::onnx {
@@ -95,13 +96,16 @@ void check_raw_size(const TensorProto& p, const Bytes& raw, DataType t, int64_t 
            std::to_string(raw.size()), "dims, data_type and data must agree");
 }
 
+/// From so many bytes on a copy is worth avoiding.
+constexpr size_t large = 65536;
+
 Tensor from_raw(const TensorProto& p, const Bytes& raw, DataType t, Shape shape, int64_t count,
-                RunControl* control) {
+                RunControl* control, bool any_alignment) {
   check_raw_size(p, raw, t, count);
   if (six_bits(t)) return unpack_six_bits(raw.view(), t, std::move(shape), control);
   const bool as_it_is = t != DataType::boolean || bytes_are_bools(raw.view(), control);
-  const auto align = static_cast<uintptr_t>(std::clamp(bits_of(t) / 8, 1, 8));
-  if (as_it_is && raw.owner() && reinterpret_cast<uintptr_t>(raw.data()) % align == 0)
+  const bool fits = is_aligned(t, raw.data()) || (any_alignment && raw.size() >= large);
+  if (as_it_is && raw.owner() && fits)
     return Tensor::view(t, std::move(shape), const_cast<char*>(raw.data()),
                         std::const_pointer_cast<void>(raw.owner()));
   Tensor out(t, std::move(shape));
@@ -211,7 +215,7 @@ Tensor from_typed(const TensorProto& p, DataType t, Shape shape, int64_t count, 
 
 Tensor to_tensor(const TensorProto& p, const Model* where) { return to_tensor(p, where, nullptr); }
 
-Tensor to_tensor(const TensorProto& p, const Model* where, RunControl* control) {
+Tensor to_tensor(const TensorProto& p, const Model* where, RunControl* control, bool any_alignment) {
   const DataType t = type_of_number(p.name, p.data_type.value_or(0));
   if (p.segment)
     refuse(p.name, Code::tensor_bad_data, "a whole tensor", "a segment of one",
@@ -228,9 +232,10 @@ Tensor to_tensor(const TensorProto& p, const Model* where, RunControl* control) 
     refuse(p.name, Code::tensor_bad_data, "strings in string_data", raw ? "raw_data" : "external data",
            "store string tensors in string_data");
   if (p.is_external())
-    return from_raw(p, open_external(p, where, raw_size(t, count)), t, std::move(shape), count, control);
+    return from_raw(p, open_external(p, where, raw_size(t, count)), t, std::move(shape), count, control,
+                    any_alignment);
   if (p.raw_data && !typed && t != DataType::string)
-    return from_raw(p, *p.raw_data, t, std::move(shape), count, control);
+    return from_raw(p, *p.raw_data, t, std::move(shape), count, control, any_alignment);
   if (typed && count == 0)
     refuse(p.name, Code::tensor_bad_data, "no data for " + describe(shape), "some",
            "dims, data_type and data must agree");

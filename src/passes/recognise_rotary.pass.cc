@@ -1,5 +1,6 @@
 // RotaryEmbedding as exporters spell it: x * cos + rotate_half(x) * sin, or by pairs of neighbours.
 #include "passes/patterns.h"
+#include "tensor/alignment.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -78,9 +79,10 @@ bool is_rotated_half(const View& view, ValueId v, ValueId x) {
          second.start == whole.start + *size;
 }
 
-bool equal_halves(const Tensor& t) {
+bool equal_halves(const Tensor& table) {
   constexpr int64_t most_elements = int64_t{1} << 22;
-  if (t.rank() == 0 || t.size() > most_elements) return false;
+  if (table.rank() == 0 || table.size() > most_elements) return false;
+  const Tensor t = aligned(table);
   const int64_t all = t.dim(t.rank() - 1), own = all / 2;
   if (all == 0 || all % 2 != 0) return false;
   for (int64_t row = 0; row < t.size(); row += all)

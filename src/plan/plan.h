@@ -107,6 +107,9 @@ struct Weight {
   std::string name;
   WeightRecipe recipe;
   Value value;  // tensors are views of the model's or the plan's mapping, or owned
+  /// False: the plan was saved without its elements, and `value` holds zeros. Only recipes name it.
+  bool stored = true;
+  uint64_t checksum = 0;  // of a plan from a file: what the elements there should give (checksum.h)
 };
 
 struct Plan {
@@ -118,7 +121,10 @@ struct Plan {
     uint32_t input = 0, axis = 0;
   };
   std::vector<Symbol> symbols;
-  Isa isa = Isa::generic;
+  Isa isa = Isa::generic;             // of its kernels
+  Isa built_for = Isa::generic;       // more than `isa` where it was opened on a lesser machine
+  bool portable = true;               // is what packed arrays were made of saved beside them?
+  bool refit = false;                 // are the sources of all arrays?
   std::vector<std::string> backends;  // those that must be there to run it
   std::vector<std::pair<std::string, std::string>> metadata;
   /// Values that can be tapped, under their names in the file; those of bodies too.

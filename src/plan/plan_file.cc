@@ -4,9 +4,12 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "lathe/engine.h"
+#include "plan/checksum.h"
 #include "plan/plan_read.h"
 #include "plan/plan_write.h"
 #include "plan/verify.h"
+#include "plan/weight_use.h"
 
 namespace lathe {
 namespace {
@@ -28,29 +31,55 @@ struct Header {
 };
 static_assert(sizeof(Header) == alignment);
 
-/// FNV-1a, 64 bits.
-uint64_t digest(std::string_view bytes, uint64_t seed = 0xcbf29ce484222325u) {
-  for (unsigned char c : bytes) seed = (seed ^ c) * 0x100000001b3u;
-  return seed;
-}
-
 uint64_t checksum(Header h, std::string_view structure) {
-  h.checksum = 0;
-  return digest(structure, digest({reinterpret_cast<const char*>(&h), sizeof h}));
+  h.checksum = checksum_of(structure.data(), structure.size());
+  return checksum_of(&h, sizeof h);
 }
 
 uint64_t aligned(uint64_t n) { return (n + alignment - 1) / alignment * alignment; }
 
+bool is_text(const Weight& w) { return w.value.tensor().type() == DataType::string; }
+
+/// Which arrays belong in the file: strings lie in its structure.
+bool belongs(const Plan& plan, const Weight& w, ArraySection section) {
+  if (!w.stored || section == ArraySection::native) return w.stored;
+  return section == ArraySection::portable ? plan.portable || plan.refit : plan.refit;
+}
+
+Diagnostic damage(const Weight& w, const std::filesystem::path& path) {
+  return Error(Code::plan_damaged, "load", "an array that matches its checksum",
+               "another: the file is damaged", "copy or build the plan again")
+      .at("load", w.name, path.string())
+      .diagnostic();
+}
+
+bool is_whole(const Weight& w) {
+  const Tensor& t = w.value.tensor();
+  if (!w.stored || is_text(w)) return true;
+  const bool whole = checksum_of(t.data(), t.bytes()) == w.checksum;
+  drop_mapped_pages(t.data(), t.bytes());  // of a gigabyte nobody may ever run the most
+  return whole;
+}
+
 }  // namespace
 
 void save_plan(const Plan& plan, const std::filesystem::path& path) {
-  std::vector<uint64_t> offsets;
+  const std::vector<ArraySection> sections = array_sections(plan);
+  std::vector<StoredArray> arrays(plan.weights.size());
+  std::vector<const Tensor*> order;
   uint64_t at = sizeof(Header);
-  for (const Weight& w : plan.weights) {
-    offsets.push_back(at);
-    if (w.value.tensor().type() != DataType::string) at = aligned(at + w.value.tensor().bytes());
-  }
-  const std::string structure = write_structure(plan, offsets);
+  // What runs read lies together, and what only other machines need after it.
+  for (ArraySection section : {ArraySection::native, ArraySection::portable, ArraySection::source})
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      const Weight& w = plan.weights[i];
+      if (sections[i] != section || !(is_text(w) || belongs(plan, w, section))) continue;
+      const Tensor& t = w.value.tensor();
+      arrays[i] = {true, at, is_text(w) ? 0 : checksum_of(t.data(), t.bytes())};
+      if (is_text(w)) continue;
+      order.push_back(&t);
+      at = aligned(at + t.bytes());
+    }
+  const std::string structure = write_structure(plan, arrays);
   Header h{};
   std::memcpy(h.magic, magic.data(), magic.size());
   h.version = plan_version;
@@ -60,14 +89,22 @@ void save_plan(const Plan& plan, const std::filesystem::path& path) {
   h.checksum = checksum(h, structure);
   AtomicFile file(path);
   file.write({reinterpret_cast<const char*>(&h), sizeof h});
-  for (const Weight& w : plan.weights) {
-    const Tensor& t = w.value.tensor();
-    if (t.type() == DataType::string) continue;
-    file.write({static_cast<const char*>(t.data()), t.bytes()});
+  for (const Tensor* t : order) {
+    file.write({static_cast<const char*>(t->data()), t->bytes()});
     file.pad(alignment);
   }
   file.write(structure);
   file.commit();
+}
+
+std::vector<Diagnostic> damaged_arrays(const Plan& plan, const std::filesystem::path& path,
+                                       RunControl* control) {
+  std::vector<Diagnostic> found;
+  for (const Weight& w : plan.weights) {
+    if (control) control->check();
+    if (!is_whole(w)) found.push_back(damage(w, path));
+  }
+  return found;
 }
 
 Plan load_plan(const std::filesystem::path& path, bool untrusted) {

@@ -4,14 +4,19 @@
 
 #include <filesystem>
 
+#include "lathe/error.h"
 #include "plan/plan.h"
 
 namespace lathe {
 
-/// Changes when older readers could misread the file.
-inline constexpr uint32_t plan_version = 2;
+class RunControl;
 
-/// Writes beside the target and renames: no half-written file is ever seen. Throws file_write_failed.
+/// Changes when older readers could misread the file.
+inline constexpr uint32_t plan_version = 3;
+
+/// Writes beside the target and renames: no half-written file is ever seen. Of the arrays those are stored
+/// that runs read; what packed ones were made of, where the plan is portable; and what others were folded
+/// from, where weights may be exchanged. Throws file_write_failed.
 void save_plan(const Plan& plan, const std::filesystem::path& path);
 
 /// Maps the file; tensors are views of the mapping, nothing is copied (`untrusted`: reads it into memory
@@ -19,5 +24,10 @@ void save_plan(const Plan& plan, const std::filesystem::path& path);
 /// FlatBuffers verifier, indices) before it is used; the arrays' contents are not read. Throws
 /// plan_malformed, plan_version, and what opening a file throws.
 Plan load_plan(const std::filesystem::path& path, bool untrusted = false);
+
+/// Reads all arrays of a plan that was loaded from `path`, and names (plan_damaged) those that do not match
+/// their checksums. Throws cancelled, deadline.
+std::vector<Diagnostic> damaged_arrays(const Plan& plan, const std::filesystem::path& path,
+                                       RunControl* control = nullptr);
 
 }  // namespace lathe

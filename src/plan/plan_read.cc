@@ -1,5 +1,8 @@
 #include "plan/plan_read.h"
 
+#include <algorithm>
+
+#include "base/pages.h"
 #include "plan_generated.h"
 
 namespace lathe {
@@ -42,6 +45,7 @@ class Reader {
   Plan run(const format::Plan& p) {
     Plan plan;
     each(p.weights(), [&](const format::Weight* w) { plan.weights.push_back(weight(*w)); });
+    fill_with_zeros(plan);
     each(p.graphs(), [&](const format::Graph* g) { plan.graphs.push_back(graph(*g)); });
     each(p.symbols(), [&](const format::Symbol* s) {
       plan.symbols.push_back({text(s->name()), s->input(), s->axis()});
@@ -51,7 +55,9 @@ class Reader {
     each(p.taps(), [&](const format::Tap* t) {
       plan.taps.push_back({text(t->name()), t->graph(), t->value()});
     });
-    plan.isa = enumerator<Isa>(p.isa(), 3, "an instruction set");
+    plan.isa = plan.built_for = enumerator<Isa>(p.isa(), 3, "an instruction set");
+    plan.portable = p.portable();
+    plan.refit = p.refit();
     plan.backends = texts(p.backends());
     plan.producer = text(p.producer());
     plan.description = text(p.description());
@@ -144,6 +150,12 @@ class Reader {
       return made;
     }
     const size_t bytes = bytes_for(type, count);
+    made.stored = w.stored();
+    made.checksum = w.checksum();
+    if (!made.stored) {
+      made.value = Tensor::view(type, shape, nullptr);
+      return made;
+    }
     if (w.offset() % 64 != 0 || w.offset() > arrays_.size() || bytes > arrays_.size() - w.offset())
       malformed("an array within the file",
                 std::to_string(bytes) + " bytes at " + std::to_string(w.offset()));
@@ -151,6 +163,23 @@ class Reader {
     made.value = Tensor::view(type, shape, const_cast<char*>(arrays_.data() + w.offset()),
                               std::const_pointer_cast<void>(owner_));
     return made;
+  }
+
+  /// Kernels that are asked about an operand may look at what it holds: of an array that is not stored,
+  /// zeros.
+  static void fill_with_zeros(Plan& plan) {
+    size_t most = 0;
+    for (const Weight& w : plan.weights)
+      if (!w.stored) most = std::max(most, w.value.tensor().bytes());
+    if (most == 0) return;
+    const std::shared_ptr<void> zeros = zero_pages(most);
+    if (!zeros)
+      malformed("arrays that are left out and fit the address space", std::to_string(most) + " bytes");
+    for (Weight& w : plan.weights) {
+      if (w.stored) continue;
+      const Tensor form = w.value.tensor();
+      w.value = Tensor::view(form.type(), form.shape(), zeros.get(), zeros);
+    }
   }
 
   Attributes attributes(const flatbuffers::Vector<flatbuffers::Offset<format::Attribute>>* all) {

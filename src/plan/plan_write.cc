@@ -7,9 +7,9 @@ namespace {
 
 class Writer {
  public:
-  std::string run(const Plan& plan, std::span<const uint64_t> offsets) {
+  std::string run(const Plan& plan, std::span<const StoredArray> arrays) {
     std::vector<flatbuffers::Offset<format::Weight>> weights;
-    for (size_t i = 0; i < plan.weights.size(); ++i) weights.push_back(weight(plan.weights[i], offsets[i]));
+    for (size_t i = 0; i < plan.weights.size(); ++i) weights.push_back(weight(plan.weights[i], arrays[i]));
     const auto graphs = list(plan.graphs, [&](const PlanGraph& g) { return graph(g); });
     const auto symbols = list(plan.symbols, [&](const Plan::Symbol& s) {
       return format::CreateSymbol(b_, b_.CreateString(s.name), s.input, s.axis);
@@ -24,7 +24,7 @@ class Writer {
     const auto producer = b_.CreateString(plan.producer), description = b_.CreateString(plan.description);
     b_.Finish(format::CreatePlan(b_, graphs, b_.CreateVector(weights), symbols,
                                  static_cast<uint8_t>(plan.isa), backends, metadata, taps, producer,
-                                 description));
+                                 description, plan.portable, plan.refit));
     return {reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()};
   }
 
@@ -90,7 +90,7 @@ class Writer {
     const auto steps = list(g.steps, [&](const PlanStep& s) { return step(s); });
     return format::CreateGraph(b_, values, steps, b_.CreateVector(g.inputs), b_.CreateVector(g.outputs));
   }
-  flatbuffers::Offset<format::Weight> weight(const Weight& w, uint64_t offset) {
+  flatbuffers::Offset<format::Weight> weight(const Weight& w, const StoredArray& array) {
     const WeightRecipe& r = w.recipe;
     const auto source = b_.CreateString(r.source), op = b_.CreateString(r.op),
                domain = b_.CreateString(r.domain), kernel = b_.CreateString(r.kernel),
@@ -102,7 +102,8 @@ class Writer {
                              attributes(r.attributes), r.output, b_.CreateVector(outputs));
     const Tensor& t = w.value.tensor();
     const auto dims = b_.CreateVector(t.shape().data(), t.rank());
-    return format::CreateWeight(b_, name, recipe, static_cast<uint8_t>(t.type()), dims, offset, strings(t));
+    return format::CreateWeight(b_, name, recipe, static_cast<uint8_t>(t.type()), dims, array.offset,
+                                strings(t), array.stored, array.checksum);
   }
 
   auto attributes(const Attributes& all)
@@ -149,8 +150,8 @@ class Writer {
 
 }  // namespace
 
-std::string write_structure(const Plan& plan, std::span<const uint64_t> offsets) {
-  return Writer().run(plan, offsets);
+std::string write_structure(const Plan& plan, std::span<const StoredArray> arrays) {
+  return Writer().run(plan, arrays);
 }
 
 }  // namespace lathe

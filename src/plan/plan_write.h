@@ -7,7 +7,13 @@
 
 namespace lathe {
 
-/// The plan without its arrays as a FlatBuffer; `offsets`: where in the file each weight lies.
-std::string write_structure(const Plan& plan, std::span<const uint64_t> offsets);
+/// Where a weight's array lies in the file.
+struct StoredArray {
+  bool stored = false;
+  uint64_t offset = 0, checksum = 0;
+};
+
+/// The plan without its arrays as a FlatBuffer; `arrays`: one for each weight.
+std::string write_structure(const Plan& plan, std::span<const StoredArray> arrays);
 
 }  // namespace lathe

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/weight_use.h"
+
 namespace lathe {
 namespace {
 
@@ -20,6 +22,9 @@ class Verifier {
               "taps of values", t.name);
     for (const PlanValue& v : main.values)
       require(v.role != ValueRole::captured, "a main graph that captures nothing", v.name);
+    each_read(plan_, [&](const PlanStep*, size_t, uint32_t w) {
+      require(plan_.weights[w].stored, "stored arrays where runs read them", plan_.weights[w].name);
+    });
   }
 
  private:
@@ -55,6 +60,8 @@ class Verifier {
     require(v.weight < static_cast<int64_t>(plan_.weights.size()), "a weight", v.name);
     if (v.role == ValueRole::constant) {
       require(v.weight >= 0, "a weight for a constant", v.name);
+      require(plan_.weights[static_cast<size_t>(v.weight)].recipe.kind != WeightRecipe::Kind::pack,
+              "constants that are not packed", v.name);
       const Value& w = plan_.weights[static_cast<size_t>(v.weight)].value;
       require(w.is_tensor() && w.tensor().type() == v.type.elem, "a weight of the constant's type", v.name);
       require(!v.type.shape || is(*v.type.shape, w.tensor().shape()), "a weight of the constant's shape",

@@ -1,4 +1,5 @@
 #include "base/cpu.h"
+#include "base/file.h"
 #include "kernel/select.h"
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
@@ -70,10 +71,13 @@ Layout Engine::Impl::layout_for(const NamedShapes& shapes) const {
 
 Engine Engine::load(const std::filesystem::path& path, const BuildOptions& options) {
   auto extensions = Extensions::load(options.plugins);
+  const ProgramOptions run = program_options(options);
   Plan plan = load_plan(path, options.load.untrusted);
-  retarget(plan, extensions->kernels(), choose_isa(options.isa));
-  return EngineAccess::make(
-      std::make_shared<const Impl>(std::move(plan), std::move(extensions), program_options(options)));
+  if (options.verify_weights)
+    if (const auto damaged = damaged_arrays(plan, path, options.control); !damaged.empty())
+      throw Error(damaged[0]);
+  retarget(plan, extensions->kernels(), choose_isa(options.isa), run.threads, run.executor, options.control);
+  return EngineAccess::make(std::make_shared<const Impl>(std::move(plan), std::move(extensions), run));
 }
 
 void Engine::save(const std::filesystem::path& path) const { save_plan(impl_->program.plan(), path); }
@@ -82,6 +86,17 @@ const std::vector<IoInfo>& Engine::inputs() const { return impl_->inputs; }
 const std::vector<IoInfo>& Engine::outputs() const { return impl_->outputs; }
 int Engine::threads() const { return impl_->program.pool().threads(); }
 const TuningReport& Engine::tuning() const { return impl_->tuning; }
+
+TargetInfo Engine::target() const {
+  const Plan& p = impl_->program.plan();
+  return {std::string(name_of(p.isa)), std::string(name_of(p.built_for)),
+          p.isa < p.built_for ? "portable" : "native"};
+}
+
+void Engine::trim() const {
+  for (const Weight& w : impl_->program.plan().weights)
+    if (w.value.is_tensor()) drop_mapped_pages(w.value.tensor().data(), w.value.tensor().bytes());
+}
 
 std::vector<std::string> Engine::symbols() const {
   std::vector<std::string> names;

@@ -90,6 +90,8 @@ class StepRequest {
  public:
   StepRequest(const Plan& plan, const PlanGraph& graph, const PlanStep& step, Isa isa);
   const KernelRequest& request() const { return request_; }
+  /// The same constant somewhere else.
+  void replace_constant(size_t input, const Tensor* t) { inputs_[input].constant = t; }
 
  private:
   std::vector<KernelRequest::Operand> inputs_, outputs_;

@@ -5,25 +5,10 @@
 #include "kernel/plain_context.h"
 #include "kernel/select.h"
 #include "runtime/program.h"
+#include "tensor/alignment.h"
 
 namespace lathe {
 namespace {
-
-/// The caller's thread alone, which looks whether it should stop.
-class OneWorker final : public Workers {
- public:
-  explicit OneWorker(RunControl* control) : control_(control) {}
-  void parallel(int64_t n, int64_t, FunctionRef<void(int64_t, int64_t)> f) override {
-    poll();
-    if (n > 0) f(0, n);
-  }
-  void poll() override {
-    if (control_) control_->check();
-  }
-
- private:
-  RunControl* control_;
-};
 
 /// A folded operator as its reference kernel sees it.
 class FoldContext final : public PlainContext {
@@ -44,9 +29,17 @@ Value fold(const Plan& plan, const WeightRecipe& r, const KernelCatalog& kernels
   if (!kernel || !codec)
     throw Error(Code::plan_missing_kernel, "load", "a reference kernel", "none",
                 "name the plug-in that brings it, or build the plan again");
-  std::vector<const Value*> inputs;
+  std::vector<Value> operands;
   for (uint32_t from : r.from)
-    inputs.push_back(from == WeightRecipe::absent ? nullptr : &plan.weights[from].value);
+    if (from != WeightRecipe::absent && !plan.weights[from].stored)
+      throw Error(Code::plan_target, "load", "the sources of all arrays",
+                  "a plan without " + plan.weights[from].name, "build the plan again with refit");
+  for (uint32_t from : r.from)
+    operands.push_back(from == WeightRecipe::absent ? Value()
+                                                    : Value(aligned(plan.weights[from].value.tensor())));
+  std::vector<const Value*> inputs;
+  for (size_t i = 0; i < operands.size(); ++i)
+    inputs.push_back(r.from[i] == WeightRecipe::absent ? nullptr : &operands[i]);
   std::vector<PlainContext::Output> outputs;
   for (DataType t : r.outputs) outputs.push_back({t != DataType::undefined, t});
   FoldContext c(std::move(inputs), std::move(outputs), control);
@@ -76,18 +69,18 @@ bool has_packed(const PlanStep& s) {
 }
 
 void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
-                    RunControl* control) {
+                    Packing& packing) {
   const Kernel* kernel = kernels.by_name(step.kernel);
   const OpCodec* codec = kernels.codec_of(step.domain, step.op);
   if (!kernel || !codec)
     throw Error(Code::plan_missing_kernel, "load", "the kernel " + step.kernel, "none of that name",
                 "name the plug-in that brings it, or build the plan again");
-  const auto op = decode_for(*kernel, *codec, step.attributes, step.tunables);
+  auto op = decode_for(*kernel, *codec, step.attributes, step.tunables);
   const StepRequest question(plan, graph, step, plan.isa);
   if (kernel->memory != host_memory) return;  // devices read constants as they are
   const bool wanted = !kernel->ask || kernel->ask(op.get(), question.request()).accepted;
-  if (!wanted) return choose_again(plan, graph, step, kernels, control);
-  if (has_packed(step)) pack_constants(plan, graph, step, *kernel, op.get(), control);
+  if (!wanted) return choose_again(plan, graph, step, kernels, packing);
+  if (has_packed(step)) packing.add(plan, graph, step, *kernel, std::move(op));
 }
 
 bool reads_constants(const PlanGraph& g, const PlanStep& s) {
@@ -110,40 +103,8 @@ void each_reader(Plan& plan, F&& f) {
 
 }  // namespace
 
-void pack_constants(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel, const void* op,
-                    RunControl* control) {
-  const std::vector<int32_t> before = std::exchange(step.packed, {});
-  if (!kernel.packed_form) return;
-  OneWorker workers(control);
-  const StepRequest question(plan, graph, step, plan.isa);
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (!question.request().inputs[i].constant) continue;
-    const std::optional<PackedForm> form = kernel.packed_form(op, question.request(), i);
-    if (!form) continue;
-    Tensor packed(form->type, form->shape);
-    kernel.pack(op, question.request(), i, packed, workers);
-    const auto from = static_cast<uint32_t>(graph.values[static_cast<size_t>(step.inputs[i])].weight);
-    Weight w{plan.weights[from].name, {}, Value(std::move(packed))};
-    w.recipe.kind = WeightRecipe::Kind::pack;
-    w.recipe.from = {from};
-    w.recipe.op = step.op;
-    w.recipe.domain = step.domain;
-    w.recipe.kernel = kernel.name;
-    w.recipe.attributes = step.attributes;
-    w.recipe.output = static_cast<uint32_t>(i);
-    step.packed.resize(step.inputs.size(), -1);
-    step.packed[i] = i < before.size() ? before[i] : -1;
-    if (step.packed[i] >= 0) {
-      plan.weights[static_cast<size_t>(step.packed[i])] = std::move(w);
-    } else {
-      step.packed[i] = static_cast<int32_t>(plan.weights.size());
-      plan.weights.push_back(std::move(w));
-    }
-  }
-}
-
 void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
-                  RunControl* control) {
+                  Packing& packing) {
   const StepRequest question(plan, graph, step, plan.isa);
   Choice choice = select_kernel(kernels, {.backends = {"cpu"}, .isa = plan.isa}, step.domain, step.op,
                                 step.attributes, question.request());
@@ -153,22 +114,25 @@ void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCata
   step.refusals = std::move(choice.refusals);
   for (int32_t v : step.outputs)
     if (v >= 0) graph.values[static_cast<size_t>(v)].alias_of = -1;
-  pack_constants(plan, graph, step, *choice.kernel, choice.op.get(), control);
+  packing.add(plan, graph, step, *choice.kernel, std::move(choice.op));
 }
 
-void replay_weights(Plan& plan, const KernelCatalog& kernels, RunControl* control) {
+void replay_weights(Plan& plan, const KernelCatalog& kernels, RunControl* control, int threads,
+                    const std::shared_ptr<Executor>& executor) {
   Plan made = plan;  // shares the arrays
   replay_folds(made, kernels, control);
+  Packing packing;
   for (PlanGraph& g : made.graphs)
     for (PlanStep& s : g.steps) {
       if (s.kernel.empty() || !reads_constants(g, s)) continue;
       if (control) control->check();
       try {
-        replay_packing(made, g, s, kernels, control);
+        replay_packing(made, g, s, kernels, packing);
       } catch (const Error& e) {
         throw e.at("load", s.node, s.op);
       }
     }
+  packing.run(made, threads, executor, control);
   drop_unused_weights(made);
   plan = std::move(made);
 }

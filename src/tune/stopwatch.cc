@@ -7,7 +7,8 @@
 
 #include "lathe/values.h"
 #include "runtime/frame.h"
-#include "runtime/weight_program.h"
+#include "runtime/packing.h"
+#include "tensor/alignment.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -44,7 +45,7 @@ Plan plan_of(const Problem& p, const Tactic& t) {
     const auto index = static_cast<uint32_t>(g.values.size());
     if (o.constant) {
       v.weight = static_cast<int32_t>(plan.weights.size());
-      plan.weights.push_back({v.name, {}, Value(*o.constant)});
+      plan.weights.push_back({v.name, {}, Value(aligned(*o.constant))});
     } else {
       (role == ValueRole::input ? g.inputs : g.outputs).push_back(index);
     }
@@ -94,8 +95,10 @@ class Runner {
                           const StopwatchOptions& o) {
     Plan plan = plan_of(p, t);
     const OpCodec& codec = *extensions.kernels().codec_of(p.domain, p.op);
-    const auto op = decode_for(*t.kernel, codec, p.attributes, t.tunables);
-    pack_constants(plan, plan.graphs[0], plan.graphs[0].steps[0], *t.kernel, op.get(), o.control);
+    Packing packing;
+    packing.add(plan, plan.graphs[0], plan.graphs[0].steps[0], *t.kernel,
+                decode_for(*t.kernel, codec, p.attributes, t.tunables));
+    packing.run(plan, 1, {}, o.control);
     return plan;
   }
   /// The program lives less long than what it is given.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/program.h"
-#include "runtime/weight_program.h"
 
 namespace lathe {
 namespace {
@@ -23,7 +22,7 @@ std::vector<PlanTiming> table_of(const Timings& t, const std::string& taken) {
 }
 
 /// Does the plan change?
-bool take(Plan& plan, const Asked& at, const Tactic& t, const KernelCatalog& kernels, RunControl* control) {
+bool take(const Asked& at, const Tactic& t) {
   PlanStep& step = *at.step;
   if (step.kernel == t.kernel->name && step.tunables == t.tunables) return false;
   if (step.kernel != t.kernel->name)
@@ -31,9 +30,19 @@ bool take(Plan& plan, const Asked& at, const Tactic& t, const KernelCatalog& ker
       if (v >= 0) at.graph->values[static_cast<size_t>(v)].alias_of = -1;
   step.kernel = t.kernel->name;
   step.tunables = t.tunables;
-  const auto op = decode_for(*t.kernel, *kernels.codec_of(step.domain, step.op), step.attributes, t.tunables);
-  pack_constants(plan, *at.graph, step, *t.kernel, op.get(), control);
   return true;
+}
+
+/// What the kernels that were taken want packed.
+void note_again(Plan& plan, const KernelCatalog& kernels, Packing& packing) {
+  packing = {};
+  for (PlanGraph& g : plan.graphs)
+    for (PlanStep& s : g.steps) {
+      const Kernel* k = s.kernel.empty() ? nullptr : kernels.by_name(s.kernel);
+      if (!k || k->memory != host_memory) continue;
+      packing.add(plan, g, s, *k,
+                  decode_for(*k, *kernels.codec_of(s.domain, s.op), s.attributes, s.tunables));
+    }
 }
 
 /// Why rules of thumb refused what was measured is of no interest any more.
@@ -48,7 +57,7 @@ void forget_refusals(PlanStep& step) {
 
 }  // namespace
 
-void tune_plan(Plan& plan, Tuner& tuner, const KernelCatalog& kernels, RunControl* control) {
+bool tune_plan(Plan& plan, Tuner& tuner, const KernelCatalog& kernels, Packing& packing) {
   std::vector<Question> questions;
   std::vector<Asked> asked;
   for (PlanGraph& g : plan.graphs)
@@ -65,13 +74,14 @@ void tune_plan(Plan& plan, Tuner& tuner, const KernelCatalog& kernels, RunContro
   bool changed = false;
   for (size_t i = 0; i < questions.size(); ++i) {
     const Tactic& best = tuner.choice(questions[i]);
-    changed |= take(plan, asked[i], best, kernels, control);
+    changed |= take(asked[i], best);
     const Timings* t = tuner.timings(questions[i]);
     if (!t || t->microseconds.size() < 2) continue;
     asked[i].step->timings = table_of(*t, best.text());
     forget_refusals(*asked[i].step);
   }
-  if (changed) drop_unused_weights(plan);
+  if (changed) note_again(plan, kernels, packing);
+  return changed;
 }
 
 }  // namespace lathe

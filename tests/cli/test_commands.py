@@ -106,6 +106,33 @@ def test_a_plan_runs(lathe):
     assert lathe("bench", "model.lathe", "--seconds", "0.1").returncode == 0
 
 
+def test_a_plan_is_described_and_checked(lathe, place):
+    assert lathe("build", "model.onnx").returncode == 0
+    plan = lathe("inspect", "model.lathe", "--json").json
+    assert plan["section"] == "native" and plan["isa"] == plan["built_for"]
+    assert [x["name"] for x in plan["inputs"]] == ["x"]
+    assert "native section" in lathe("inspect", "model.lathe").stdout
+    assert lathe("inspect", "model.lathe", "--steps", "--json").json["steps"]
+    if plan["isa"] != "generic":
+        lesser = lathe("inspect", "model.lathe", "--isa", "generic", "--json").json
+        assert (lesser["section"], lesser["isa"], lesser["built_for"]) == ("portable", "generic", plan["isa"])
+        assert lathe("build", "model.onnx", "--native", "-o", "native.lathe").returncode == 0
+        assert lathe("inspect", "native.lathe", "--isa", "generic", "--json").json["error"]["code"] == "E5003"
+    assert lathe("inspect", "model.lathe", "--dot").returncode == 2
+
+    assert lathe("check", "model.lathe", "--json").json["valid"]
+    whole = (place / "model.lathe").read_bytes()
+    (place / "damaged.lathe").write_bytes(whole[:64] + bytes([whole[64] ^ 1]) + whole[65:])
+    damaged = lathe("check", "damaged.lathe", "--json")
+    assert damaged.returncode == 1
+    (finding,) = damaged.json["findings"]
+    assert finding["code"] == "E5005" and finding["node"]
+    assert lathe("run", "damaged.lathe").returncode == 0
+    assert lathe("run", "damaged.lathe", "--verify-weights", "--json").json["error"]["code"] == "E5005"
+    (place / "short.lathe").write_bytes(whole[:-1])
+    assert lathe("check", "short.lathe", "--json").json["findings"][0]["code"] == "E5001"
+
+
 def test_build(lathe, place):
     done = lathe("build", "model.onnx", "--json").json
     assert done["output"] == "model.lathe" and done["bytes"] == (place / "model.lathe").stat().st_size

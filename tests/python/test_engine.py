@@ -298,6 +298,24 @@ def test_plan_saved_and_loaded(engine, linear, tmp_path):
     np.testing.assert_allclose(lathe.load(tmp_path / "model.lathe").run({"x": X})["y"], linear[1](X), rtol=1e-6)
 
 
+def test_plans_say_which_section_they_were_opened_from(engine, linear, tmp_path):
+    path = tmp_path / "model.lathe"
+    engine.save(path)
+    target = lathe.load(path).target
+    assert target == {"isa": target["isa"], "built_for": target["isa"], "section": "native"}
+    lesser = lathe.load(path, isa="generic", verify_weights=True)
+    assert lesser.target["isa"] == "generic" and lesser.target["built_for"] == target["isa"]
+    assert lesser.target["section"] == ("native" if target["isa"] == "generic" else "portable")
+    np.testing.assert_allclose(lesser.run({"x": X})["y"], linear[1](X), rtol=1e-6)
+    lesser.trim()
+    np.testing.assert_allclose(lesser.run({"x": X})["y"], linear[1](X), rtol=1e-6)
+
+    whole = path.read_bytes()
+    path.write_bytes(whole[:64] + bytes([whole[64] ^ 1]) + whole[65:])
+    with pytest.raises(lathe.Error, match="E5005"):
+        lathe.load(path, verify_weights=True)
+
+
 def loop_model():
     """Counts for as long as it is told to: a run that takes as long as one likes."""
     body = oh.make_graph(

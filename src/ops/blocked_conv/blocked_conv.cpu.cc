@@ -65,7 +65,7 @@ cpu::BlockedShape likely_shape(const BlockedConv& op, const KernelRequest& r) {
 template <Isa isa>
 struct Direct {
   static constexpr const char* name = "blocked_conv";
-  static constexpr int priority = 0;
+  static constexpr int priority = 0, any_alignment = 1;
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
@@ -88,7 +88,7 @@ struct Direct {
 template <Isa isa, int output>
 struct Winograd {
   static constexpr const char* name = output == 2 ? "blocked_conv.winograd2" : "blocked_conv.winograd4";
-  static constexpr int priority = 1;
+  static constexpr int priority = 1, any_alignment = 1;
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
@@ -123,7 +123,7 @@ struct Winograd {
 template <Isa isa>
 struct Depthwise {
   static constexpr const char* name = "blocked_conv.depthwise";
-  static constexpr int priority = 0;
+  static constexpr int priority = 0, any_alignment = -1;
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
@@ -173,7 +173,8 @@ struct Entry {
                         .name = cpu::kernel_name(Algorithm::name, isa),
                         .isa = isa,
                         .priority = Algorithm::priority,
-                        .finishes = true},
+                        .finishes = true,
+                        .any_alignment = Algorithm::any_alignment},
                        {.run = run,
                         .ask = Algorithm::ask,
                         .prefer = Algorithm::prefer,

@@ -48,7 +48,8 @@ void run(const Gather& op, KernelContext& c) {
 }  // namespace
 
 void cpu_gather(KernelCatalog& k) {
-  k.add<Gather>({.op = "Gather", .name = cpu::kernel_name("gather", Isa::generic)}, {.run = run, .ask = ask});
+  k.add<Gather>({.op = "Gather", .name = cpu::kernel_name("gather", Isa::generic), .any_alignment = 0},
+                {.run = run, .ask = ask});
 }
 
 }  // namespace lathe

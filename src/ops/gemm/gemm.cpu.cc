@@ -89,7 +89,11 @@ void run(const Gemm& op, KernelContext& c) {
 
 void cpu_gemm(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm.constant", isa), .isa = isa, .finishes = true},
+    k.add<Gemm>({.op = "Gemm",
+                 .name = cpu::kernel_name("gemm.constant", isa),
+                 .isa = isa,
+                 .finishes = true,
+                 .any_alignment = 1},
                 {.run = run<isa, true>,
                  .ask = ask_constant,
                  .packed_form = packed_form<isa>,

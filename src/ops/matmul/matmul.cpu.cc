@@ -113,13 +113,16 @@ void run(const MatMul&, KernelContext& c) {
 
 void cpu_matmul(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<MatMul>(
-        {.op = "MatMul", .name = cpu::kernel_name("matmul.constant", isa), .isa = isa, .finishes = true},
-        {.run = run<isa, true>,
-         .ask = ask_constant,
-         .packed_form = packed_form<isa>,
-         .pack = pack<isa>,
-         .workspace = workspace<isa, true>});
+    k.add<MatMul>({.op = "MatMul",
+                   .name = cpu::kernel_name("matmul.constant", isa),
+                   .isa = isa,
+                   .finishes = true,
+                   .any_alignment = 1},
+                  {.run = run<isa, true>,
+                   .ask = ask_constant,
+                   .packed_form = packed_form<isa>,
+                   .pack = pack<isa>,
+                   .workspace = workspace<isa, true>});
     k.add<MatMul>({.op = "MatMul", .name = cpu::kernel_name("matmul", isa), .isa = isa, .finishes = true},
                   {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
   });

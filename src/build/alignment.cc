@@ -1,0 +1,49 @@
+#include "build/alignment.h"
+
+#include <algorithm>
+
+#include "plan/weight_use.h"
+#include "tensor/alignment.h"
+
+namespace lathe {
+namespace {
+
+bool is_odd(const Value& v) { return v.is_tensor() && !is_aligned(v.tensor()); }
+
+/// A weight that kernels pack, or a table whose rows are copied.
+bool is_weight(const Graph& g, const Use& use) {
+  const Node& n = g.node(use.node);
+  if (!n.domain.empty()) return false;
+  if (n.op == "MatMul" || n.op == "Gemm" || n.op == "Conv") return use.input == 1;
+  return n.op == "Gather" && use.input == 0;
+}
+
+}  // namespace
+
+void align_constants(Graph& g) {
+  const UseIndex uses(g);
+  for (ValueId v = 0; v < g.value_count(); ++v) {
+    ValueInfo& info = g.value(v);
+    if (!info.constant || !is_odd(*info.constant)) continue;
+    if (info.captured != no_id) {  // the enclosing graph has aligned it
+      info.constant = g.parent()->value(info.captured).constant;
+      continue;
+    }
+    const auto weight = [&](const Use& u) { return u.input != UINT32_MAX && is_weight(g, u); };
+    if (info.is_constant() && !g.is_output(v) && std::ranges::all_of(uses.of(v), weight)) continue;
+    info.constant = std::make_shared<const Value>(aligned(info.constant->tensor()));
+  }
+  for (NodeId id : g.order())
+    for (const Body& b : g.node(id).bodies) align_constants(*b.graph);
+}
+
+void align_weights(Plan& plan, const KernelCatalog& kernels) {
+  each_read(plan, [&](const PlanStep* step, size_t input, uint32_t w) {
+    Value& v = plan.weights[w].value;
+    if (!is_odd(v)) return;
+    const Kernel* const kernel = step ? kernels.by_name(step->kernel) : nullptr;
+    if (!kernel || kernel->any_alignment != static_cast<int>(input)) v = aligned(v.tensor());
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,20 @@
+// Packing the filters of convolutions in channel blocks: weights lie filter by filter, kernels want the same
+// weight of 16 filters side by side.
+#pragma once
+
+#include "cpu/blocked.h"
+
+namespace lathe::cpu {
+
+struct FilterKernels {
+  /// Turns `n` weights of each of `filters` <= 16 filters, `row` apart: to[i * 16 + filter] = from[filter *
+  /// row
+  /// + i], and 0 for the filters that are missing. `from` may lie at any address.
+  void (*turn)(const float* from, int64_t row, int64_t filters, int64_t n, float* to);
+  /// Evaluates the 3 x 3 weights of 16 filters, turned, at the points of F(2x2, 3x3) and F(4x4, 3x3): point p
+  /// of filter i comes to points[p * point + i]. Calculates in double.
+  void (*winograd[2])(const float* weights, float* points, int64_t point);
+};
+const FilterKernels& filter_kernels(Isa isa);
+
+}  // namespace lathe::cpu

@@ -1,0 +1,67 @@
+// Filters turned and transformed, for one instruction set. Included by for_each_isa.h only.
+
+template <bool whole>
+LATHE_INLINE void turn_square(const float* from, int64_t row, int64_t filters, int64_t n, float* to) {
+  Vec square[Vec::width];
+  LATHE_UNROLL
+  for (int64_t i = 0; i < Vec::width; ++i) {
+    const float* const p = from + i * row;
+    square[i] = whole ? load(p) : i < filters ? load_first(p, n) : zero();
+  }
+  transpose(square);
+  LATHE_UNROLL
+  for (int64_t i = 0; i < Vec::width; ++i)
+    if (whole || i < n) store(to + i * channel_block, square[i]);
+}
+
+void turn_filters(const float* from, int64_t row, int64_t filters, int64_t n, float* to) {
+  for (int64_t i = 0; i < n; i += Vec::width) {
+    const int64_t depth = n - i < Vec::width ? n - i : Vec::width;
+    for (int64_t lane = 0; lane < channel_block; lane += Vec::width) {
+      const int64_t left = filters - lane;
+      const float* const p = from + lane * row + i;
+      float* const q = to + i * channel_block + lane;
+      if (left >= Vec::width && depth == Vec::width)
+        turn_square<true>(p, row, left, depth, q);
+      else
+        turn_square<false>(p, row, left, depth, q);
+    }
+  }
+}
+
+constexpr double weights_to_4_points[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+constexpr double weights_to_6_points[6][3] = {{1.0 / 4, 0, 0},
+                                              {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                                              {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                                              {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                                              {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                                              {0, 0, 1}};
+
+/// G w G^T, in 16 lanes.
+template <int Size>
+LATHE_INLINE void weights_at_points(const double (&g)[Size][3], const float* w, float* points,
+                                    int64_t point) {
+  constexpr int64_t lanes = channel_block;
+  double half[Size][3][lanes];
+  for (int i = 0; i < Size; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int64_t l = 0; l < lanes; ++l)
+        half[i][j][l] = g[i][0] * static_cast<double>(w[j * lanes + l]) +
+                        g[i][1] * static_cast<double>(w[(3 + j) * lanes + l]) +
+                        g[i][2] * static_cast<double>(w[(6 + j) * lanes + l]);
+  for (int i = 0; i < Size; ++i)
+    for (int j = 0; j < Size; ++j) {
+      float* const to = points + (i * Size + j) * point;
+      for (int64_t l = 0; l < lanes; ++l)
+        to[l] =
+            static_cast<float>(half[i][0][l] * g[j][0] + half[i][1][l] * g[j][1] + half[i][2][l] * g[j][2]);
+    }
+}
+void weights_at_4_points(const float* w, float* points, int64_t point) {
+  weights_at_points(weights_to_4_points, w, points, point);
+}
+void weights_at_6_points(const float* w, float* points, int64_t point) {
+  weights_at_points(weights_to_6_points, w, points, point);
+}
+
+constexpr FilterKernels table = {turn_filters, {weights_at_4_points, weights_at_6_points}};

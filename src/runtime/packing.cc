@@ -1,0 +1,159 @@
+#include "runtime/packing.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "base/file.h"
+#include "base/pages.h"
+#include "runtime/memory.h"
+#include "tensor/alignment.h"
+
+namespace lathe {
+namespace {
+
+/// From so many bytes on an array is shared out among the threads; smaller ones are packed side by side.
+constexpr size_t large = size_t{1} << 20;
+
+/// The caller's thread alone, which looks whether it should stop.
+class OneWorker final : public Workers {
+ public:
+  explicit OneWorker(RunControl* control) : control_(control) {}
+  void parallel(int64_t n, int64_t, FunctionRef<void(int64_t, int64_t)> f) override {
+    poll();
+    if (n > 0) f(0, n);
+  }
+  void poll() override {
+    if (control_) control_->check();
+  }
+
+ private:
+  RunControl* control_;
+};
+
+/// The threads of a pool.
+class PoolWorkers final : public Workers {
+ public:
+  PoolWorkers(ThreadPool& pool, RunControl* control) : pool_(pool), control_(control) {}
+  void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
+    poll();
+    if (n > 0) pool_.run(n, grain, false, f);
+  }
+  int threads() const override { return pool_.threads(); }
+  void poll() override {
+    if (control_) control_->check();
+  }
+
+ private:
+  ThreadPool& pool_;
+  RunControl* control_;
+};
+
+}  // namespace
+
+void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
+                  std::shared_ptr<const void> op) {
+  const std::vector<int32_t> before = std::exchange(step.packed, {});
+  if (!kernel.packed_form) return;
+  const StepRequest question(plan, graph, step, plan.isa);
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (!question.request().inputs[i].constant) continue;
+    std::optional<PackedForm> form = kernel.packed_form(op.get(), question.request(), i);
+    if (!form) continue;
+    const auto from = static_cast<uint32_t>(graph.values[static_cast<size_t>(step.inputs[i])].weight);
+    if (!plan.weights[from].stored)
+      throw Error(Code::plan_target, "load", "an array to pack for this machine",
+                  "one that is not in the plan", "build the plan again with its portable section");
+    checked_count(form->shape, form->type, "packed weights");
+    Weight w{plan.weights[from].name, {}, Tensor::view(form->type, std::move(form->shape), nullptr)};
+    w.recipe.kind = WeightRecipe::Kind::pack;
+    w.recipe.from = {from};
+    w.recipe.op = step.op;
+    w.recipe.domain = step.domain;
+    w.recipe.kernel = kernel.name;
+    w.recipe.attributes = step.attributes;
+    w.recipe.output = static_cast<uint32_t>(i);
+    step.packed.resize(step.inputs.size(), -1);
+    step.packed[i] = static_cast<int32_t>(put(plan, std::move(w), i < before.size() ? before[i] : -1));
+    jobs_.push_back({std::make_unique<StepRequest>(plan, graph, step, plan.isa), &kernel, op,
+                     static_cast<uint32_t>(i), static_cast<uint32_t>(step.packed[i]), step.node, step.op});
+  }
+}
+
+/// In the place of a packed array, or else at the end. Plans come from files: two steps may name the same
+/// place.
+uint32_t Packing::put(Plan& plan, Weight w, int64_t place) {
+  const bool free = place >= 0 &&
+                    plan.weights[static_cast<size_t>(place)].recipe.kind == WeightRecipe::Kind::pack &&
+                    std::ranges::none_of(jobs_, [&](const Job& j) { return j.weight == place; });
+  if (!free) {
+    plan.weights.push_back(std::move(w));
+    return static_cast<uint32_t>(plan.weights.size() - 1);
+  }
+  plan.weights[static_cast<size_t>(place)] = std::move(w);
+  return static_cast<uint32_t>(place);
+}
+
+/// One piece for all, so that the small ones lie in huge pages too.
+uint64_t Packing::give_memory(Plan& plan) const {
+  uint64_t bytes = 0;
+  const auto place = [&](const Job& j) {
+    const uint64_t at = bytes;
+    bytes = aligned_size(bytes + plan.weights[j.weight].value.tensor().bytes());
+    return at;
+  };
+  std::vector<uint64_t> places;
+  for (const Job& j : jobs_) places.push_back(place(j));
+  const std::shared_ptr<void> memory(allocate_pages(bytes), std::free);
+  if (!memory)
+    throw Error(Code::run_out_of_memory, "build", std::to_string(bytes) + " bytes for packed weights",
+                "none left", "give the process more memory");
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    Value& value = plan.weights[jobs_[i].weight].value;
+    const Tensor form = value.tensor();
+    value = Tensor::view(form.type(), form.shape(), static_cast<char*>(memory.get()) + places[i], memory);
+  }
+  return bytes;
+}
+
+void Packing::pack(const Job& job, Tensor& to, Workers& workers) {
+  const Tensor& source = *job.question->request().inputs[job.input].constant;
+  try {
+    if (is_aligned(source) || job.kernel->any_alignment == static_cast<int>(job.input)) {
+      job.kernel->pack(job.op.get(), job.question->request(), job.input, to, workers);
+    } else {
+      const Tensor copy = source.clone();
+      job.question->replace_constant(job.input, &copy);
+      job.kernel->pack(job.op.get(), job.question->request(), job.input, to, workers);
+      job.question->replace_constant(job.input, &source);
+    }
+  } catch (const Error& e) {
+    throw e.at("build", job.node, job.op_name);
+  }
+  drop_mapped_pages(source.data(), source.bytes());
+}
+
+void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& executor, RunControl* control) {
+  if (jobs_.empty()) return;
+  const uint64_t bytes = give_memory(plan);
+  const auto to = [&](const Job& j) -> Tensor& { return plan.weights[j.weight].value.tensor(); };
+  const auto small =
+      std::partition(jobs_.begin(), jobs_.end(), [&](const Job& j) { return to(j).bytes() >= large; });
+  OneWorker one(control);
+  const auto pack_small = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) pack(small[i], to(small[i]), one);
+  };
+  const int64_t small_jobs = jobs_.end() - small;
+  if ((threads > 1 || executor) && bytes >= large) {  // else it is done before the threads have started
+    ThreadPool pool(threads, executor);
+    PoolWorkers all(pool, control);
+    std::for_each(jobs_.begin(), small, [&](const Job& j) { pack(j, to(j), all); });
+    if (small_jobs > 0) pool.run(small_jobs, 1, false, pack_small);
+  } else {
+    std::for_each(jobs_.begin(), small, [&](const Job& j) { pack(j, to(j), one); });
+    pack_small(0, small_jobs);
+  }
+  jobs_.clear();
+}
+
+}  // namespace lathe

@@ -1,0 +1,38 @@
+// Packing constants for the kernels that will read them. First every step says what it wants; then all of it
+// is packed at once, on all threads and into one piece of memory: thousands of small allocations would each
+// begin on pages of their own, and none would lie in huge pages.
+#pragma once
+
+#include "runtime/program.h"
+
+namespace lathe {
+
+class Packing {
+ public:
+  /// Notes what `kernel` makes of the constant inputs of its step. The new weights take the place of what was
+  /// packed for it before; they have type, shape and recipe, and elements once all is run. `kernel` and the
+  /// weights that the step reads must stay until then.
+  void add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
+           std::shared_ptr<const void> op);
+
+  /// Does it. Pages of mapped files that were read for it are let go. Throws run_out_of_memory, cancelled,
+  /// deadline, and what a kernel throws, told the node.
+  void run(Plan& plan, int threads, const std::shared_ptr<Executor>& executor, RunControl* control);
+
+ private:
+  struct Job {
+    std::unique_ptr<StepRequest> question;
+    const Kernel* kernel;
+    std::shared_ptr<const void> op;
+    uint32_t input, weight;
+    std::string node, op_name;
+  };
+  uint32_t put(Plan& plan, Weight w, int64_t place);
+  static void pack(const Job& job, Tensor& to, Workers& workers);
+  /// Returns how many bytes they are together.
+  uint64_t give_memory(Plan& plan) const;
+
+  std::vector<Job> jobs_;
+};
+
+}  // namespace lathe
