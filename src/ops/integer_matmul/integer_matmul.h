@@ -55,6 +55,18 @@ struct MatMulInteger {
   }
 };
 
+/// lathe.ScaledMatMulInteger: the product as floats, times (a_scale * b_scale). The builder puts it in; it
+/// stands in plans, never in graphs.
+///   A, B, a_zero_point, b_zero_point, a_scale, b_scale → Y
+struct ScaledMatMulInteger : MatMulInteger {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    MatMulInteger::shape(c);
+    require_quantization(c, 4, c.shape(0), QuantizedAlong::rows, "a_scale");
+    require_quantization(c, 5, c.shape(1), QuantizedAlong::columns, "b_scale");
+  }
+};
+
 /// y = round(a * b * a_scale * b_scale / y_scale) + y_zero_point, clamped to the type of y; a and b stand for
 /// their differences to their zero points.
 struct QLinearMatMul {

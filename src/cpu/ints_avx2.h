@@ -1,0 +1,50 @@
+// Ints for AVX2. The vocabulary is described in ints_generic.h. Included by for_each_isa.h only.
+//
+// vpmaddubsw would saturate: bytes become 16 bits first, those in even places and those in odd ones.
+
+struct Ints {
+  __m256i v;
+};
+struct Quads {
+  __m256i even, odd;
+};
+struct SignedQuads {
+  __m256i even, odd;
+};
+
+LATHE_INLINE Ints set_ints(int32_t x) { return {_mm256_set1_epi32(x)}; }
+LATHE_INLINE Ints load_ints(const int32_t* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
+LATHE_INLINE void store_ints(int32_t* p, Ints x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v); }
+LATHE_INLINE Ints operator+(Ints a, Ints b) { return {_mm256_add_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator-(Ints a, Ints b) { return {_mm256_sub_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator*(Ints a, Ints b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
+LATHE_INLINE Vec to_floats(Ints x) { return {_mm256_cvtepi32_ps(x.v)}; }
+LATHE_INLINE Ints to_ints(Vec x) { return {_mm256_cvttps_epi32(round(x).v)}; }
+LATHE_INLINE Ints load_bytes(const uint8_t* p) {
+  return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE Ints load_signed_bytes(const int8_t* p) {
+  return {_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
+  const __m256i low = _mm256_and_si256(x.v, _mm256_set1_epi32(255));
+  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+}
+
+LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
+  int32_t four;
+  std::memcpy(&four, p, sizeof four);
+  const __m256i x = _mm256_set1_epi32(four);
+  return {_mm256_and_si256(x, _mm256_set1_epi16(255)), _mm256_srli_epi16(x, 8)};
+}
+LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
+  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return {_mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8), _mm256_srai_epi16(w, 8)};
+}
+LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
+  const __m256i even = _mm256_madd_epi16(x.even, w.even), odd = _mm256_madd_epi16(x.odd, w.odd);
+  return {_mm256_add_epi32(_mm256_add_epi32(sum.v, even), odd)};
+}
