@@ -5,6 +5,7 @@
 #include "build/blocked_layout.h"
 #include "build/lower.h"
 #include "build/optimise.h"
+#include "build/quantized_layout.h"
 #include "build/side_steps.h"
 
 namespace lathe {
@@ -53,6 +54,13 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   // A search for nodes looks for those that the optimiser left.
   const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
                        preference.isa != Isa::generic && !search.by_reference;
+  // Of weights that may be exchanged, neither zero points nor scales are known.
+  if (blocked && !preference.refit) {
+    bool changed = use_quantized_layout(graph, folds, extensions.kernels(), preference);
+    changed |= use_quantized_products(graph, folds, extensions.kernels(), preference);
+    const auto tapped = taps.find(&graph);
+    if (changed) remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
+  }
   if (blocked) {
     use_blocked_layout(graph, extensions.kernels(), preference);
     folds.merge(fold_constants(graph, {.schemas = &schemas,

@@ -83,4 +83,29 @@ void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x
                  });
 }
 
+void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned, uint8_t* y,
+               KernelContext& c) {
+  for_each_piece(batch, channels, pixels, c,
+                 [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
+                   uint8_t* const to = y + (block * pixels + first) * channel_block;
+                   if (lanes < channel_block) std::memset(to, 0, static_cast<size_t>(n * channel_block));
+                   for (int64_t l = 0; l < lanes; ++l) {
+                     const uint8_t* const from = x + (channel + l) * pixels + first;
+                     for (int64_t p = 0; p < n; ++p) to[p * channel_block + l] = from[p] ^ turned;
+                   }
+                 });
+}
+
+void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned,
+                 uint8_t* y, KernelContext& c) {
+  for_each_piece(batch, channels, pixels, c,
+                 [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
+                   const uint8_t* const from = x + (block * pixels + first) * channel_block;
+                   for (int64_t l = 0; l < lanes; ++l) {
+                     uint8_t* const to = y + (channel + l) * pixels + first;
+                     for (int64_t p = 0; p < n; ++p) to[p] = from[p * channel_block + l] ^ turned;
+                   }
+                 });
+}
+
 }  // namespace lathe::cpu

@@ -1,0 +1,313 @@
+#include "cpu/bytes_conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/gemm.h"
+#include "cpu/tasks.h"
+
+namespace lathe::cpu {
+namespace {
+
+/// Bytes of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
+constexpr int64_t strip_bytes = int64_t{1} << 17;
+/// Multiplications below which another task is not worth it, and between two polls.
+constexpr int64_t least_work = int64_t{1} << 19, polled_work = int64_t{1} << 23;
+/// Bytes of weights beyond which the next panel is fetched ahead.
+constexpr int64_t cached_weights = 200000;
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t whole_lines(int64_t bytes) { return ceil_of(bytes, 64) * 64; }
+
+/// Does no window leave the image?
+bool within(const BlockedShape& s) {
+  bool in = true;
+  for (int a : {0, 1}) in = in && s.pad[a] == 0 && (s.out[a] - 1) * s.stride[a] + s.reach(a) <= s.in[a];
+  return in;
+}
+
+/// What the windows reach.
+int64_t padded(const BlockedShape& s, int axis) { return (s.out[axis] - 1) * s.stride[axis] + s.reach(axis); }
+int64_t padded_plane(const BlockedShape& s) {
+  return within(s) ? 0 : padded(s, 0) * padded(s, 1) * channel_block;
+}
+
+/// Copies one block of an image into the middle of what its windows reach.
+void pad_plane(const BlockedShape& s, const uint8_t* x, uint8_t zero, uint8_t* to) {
+  const int64_t width = padded(s, 1), left = std::min(s.pad[1], width),
+                middle = std::clamp<int64_t>(s.in[1], 0, width - left), right = width - left - middle;
+  for (int64_t i = 0; i < padded(s, 0); ++i, to += width * channel_block) {
+    const int64_t y = i - s.pad[0];
+    if (y < 0 || y >= s.in[0]) {
+      std::fill_n(to, width * channel_block, zero);
+      continue;
+    }
+    std::fill_n(to, left * channel_block, zero);
+    std::copy_n(x + y * s.in[1] * channel_block, middle * channel_block, to + left * channel_block);
+    std::fill_n(to + (left + middle) * channel_block, right * channel_block, zero);
+  }
+}
+
+/// Windows of one pixel that step by one: all rows are one.
+BlockedShape flattened(BlockedShape s) {
+  for (int a : {0, 1})
+    if (s.kernel[a] != 1 || s.stride[a] != 1 || s.in[a] != s.out[a] || s.pad[a] != 0) return s;
+  s.in[1] = s.out[1] = s.in_pixels();
+  s.in[0] = s.out[0] = 1;
+  return s;
+}
+
+/// Bytes of a filter: blocks of channels, taps of each, quads of channels.
+int64_t terms_of(const BlockedShape& s) {
+  return s.taps() * (s.channels / channel_block * channel_block + quads(s.channels % channel_block) * quad);
+}
+
+/// How the work is cut: strips of output rows, or of tiles where there is one row, and groups of panels.
+struct Division {
+  Division(const BlockedShape& shape, const ByteTiles& t, int threads)
+      : s(flattened(shape)), tiles(s.out[1], t.max_rows), all(panels(s.filters)), group(all) {
+    const int64_t unit = s.in_blocks() * channel_block * s.stride[0] *
+                         (in_rows() ? s.stride[1] * s.out[1] : s.stride[1] * t.max_rows);
+    length = std::clamp<int64_t>(strip_bytes / std::max<int64_t>(1, unit), 1, units());
+    const int64_t work = s.out_pixels() * s.filters * terms_of(s);
+    const int64_t wanted = threads == 1 ? 1 : std::min<int64_t>(4 * threads, work / least_work);
+    while (strips() * groups() < wanted && (length > 1 || group > 1)) {
+      if (length > 1 && (strips() < threads || group == 1))
+        length = ceil_of(length, 2);
+      else
+        group = ceil_of(group, 2);
+    }
+  }
+  bool in_rows() const { return s.out[0] > 1; }
+  int64_t units() const { return in_rows() ? s.out[0] : tiles.count(); }
+  int64_t strips() const { return ceil_of(units(), length); }
+  int64_t groups() const { return ceil_of(all, group); }
+
+  BlockedShape s;
+  RowTiles tiles;
+  int64_t all;         // panels
+  int64_t length = 1;  // of a strip
+  int64_t group;       // panels of a task
+};
+
+/// Steps of a tile, by block and tap, over planes of so many pixels.
+int64_t step_count(const BlockedShape& s) { return s.in_blocks() * s.taps(); }
+void fill_steps(const BlockedShape& s, int64_t row_pixels, int64_t rows, int64_t* to) {
+  for (int64_t block = 0; block < s.in_blocks(); ++block)
+    for (int64_t i = 0; i < s.kernel[0]; ++i)
+      for (int64_t j = 0; j < s.kernel[1]; ++j)
+        *to++ = ((block * rows + i * s.dilation[0]) * row_pixels + j * s.dilation[1]) * channel_block;
+}
+
+/// One image, read where it lies or from its padded copy.
+struct Image {
+  const uint8_t* x;
+  int64_t row;  // bytes
+  const int64_t* steps;
+  const uint8_t* other;
+  uint8_t* y;
+};
+
+/// Some panels over some strip.
+void compute(const Division& d, const ByteTiles& t, const ByteImages& images, const Image& image,
+             int64_t strip, int64_t group, Workers& workers) {
+  const BlockedShape& s = d.s;
+  const int64_t begin = strip * d.length, end = std::min(begin + d.length, d.units());
+  const int64_t row0 = d.in_rows() ? begin : 0, row1 = d.in_rows() ? end : 1;
+  const int64_t tile0 = d.in_rows() ? 0 : begin, tile1 = d.in_rows() ? d.tiles.count() : end;
+  const int64_t depth = terms_of(s) / quad, left = s.channels % channel_block;
+  const int64_t y_block = s.out_pixels() * channel_block;
+  ByteGrid grid = images.grid;
+  ByteTile tile{.steps = image.steps,
+                .count = s.channels / channel_block * s.taps(),
+                .depth = channel_block / quad,
+                .last_count = left ? s.taps() : 0,
+                .last_depth = quads(left),
+                .stride = s.stride[1] * channel_block,
+                .grid = &grid,
+                .y_block = y_block};
+  const int64_t polled_rows = 1 + polled_work / (s.out[1] * terms_of(s) * panel_filters);
+  const int64_t first_block = group * d.group * 2,
+                last_block = std::min((group + 1) * d.group * 2, s.out_blocks());
+  for (int64_t block = first_block; block < last_block; block += t.blocks) {
+    const auto& kernels = t.of(tile.stride, last_block - block);
+    const int64_t filter = block * channel_block, panel = filter / panel_filters;
+    tile.w = images.weights + (panel * depth * panel_filters + filter % panel_filters) * quad;
+    tile.start = images.start + filter;
+    grid.factor = images.grid.factor + filter;
+    grid.shift = images.grid.shift + filter;
+    const bool fetch = depth * quad * s.filters > cached_weights && panel + 1 < d.all;
+    for (int64_t row = row0; row < row1; ++row) {
+      if ((row - row0) % polled_rows == 0) workers.poll();
+      for (int64_t i = tile0; i < tile1; ++i) {
+        const int64_t column = d.tiles.begin(i);
+        const int64_t at = block * y_block + (row * s.out[1] + column) * channel_block;
+        tile.x = image.x + row * s.stride[0] * image.row + column * tile.stride;
+        tile.y = image.y + at;
+        tile.other = image.other ? image.other + at : nullptr;
+        tile.ahead = fetch && row == row0 && i == tile0 ? depth * panel_row : 0;
+        kernels[d.tiles.rows(i)](tile);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int64_t byte_conv_weights_size(const BlockedShape& s) { return packed_bytes(s.filters, terms_of(s)); }
+
+void pack_byte_conv(const BlockedShape& s, const void* weights, bool is_signed, int8_t* to,
+                    Workers& workers) {
+  std::vector<int64_t> terms;
+  terms.reserve(static_cast<size_t>(terms_of(s)));
+  for (int64_t c0 = 0; c0 < s.channels; c0 += channel_block) {
+    const int64_t held = std::min(channel_block, s.channels - c0);
+    for (int64_t tap = 0; tap < s.taps(); ++tap)
+      for (int64_t c = 0; c < quads(held) * quad; ++c)
+        terms.push_back(c < held ? (c0 + c) * s.taps() + tap : -1);
+  }
+  pack_bytes({weights, is_signed, s.filters, s.channels * s.taps(), terms.data(), terms_of(s)}, to, workers);
+}
+
+const int32_t* byte_conv_sums(const BlockedShape& s, const int8_t* packed) {
+  return packed_sums(packed, s.filters, terms_of(s));
+}
+
+size_t byte_conv_workspace(const BlockedShape& s) {
+  if (s.empty()) return 0;
+  const int64_t steps = whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)));
+  return static_cast<size_t>(steps + whole_lines(s.in_blocks() * padded_plane(s)));
+}
+
+void byte_convolution(Isa isa, const BlockedShape& shape, const ByteImages& images, void* workspace,
+                      KernelContext& c) {
+  if (shape.empty()) return;
+  const ByteTiles& t = byte_tiles(isa);
+  const Division d(shape, t, c.threads());
+  const BlockedShape& s = d.s;
+  const int64_t plane = padded_plane(s);
+  auto* const steps = static_cast<int64_t*>(workspace);
+  uint8_t* const copy =
+      static_cast<uint8_t*>(workspace) + whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)));
+  const int64_t row_pixels = plane ? padded(s, 1) : s.in[1], rows = plane ? padded(s, 0) : s.in[0];
+  fill_steps(s, row_pixels, rows, steps);
+  for (int64_t n = 0; n < s.batch; ++n) {
+    const int64_t in_plane = s.in_pixels() * channel_block;
+    const uint8_t* x = images.x + n * s.in_blocks() * in_plane;
+    if (plane) {
+      c.parallel(s.in_blocks(), std::max<int64_t>(1, 16384 / plane), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          c.poll();
+          pad_plane(s, x + i * in_plane, images.x_zero, copy + i * plane);
+        }
+      });
+      x = copy;
+    }
+    const int64_t at = n * s.out_blocks() * s.out_pixels() * channel_block;
+    const Image image{x, row_pixels * channel_block, steps, images.other ? images.other + at : nullptr,
+                      images.y + at};
+    for_each_task(c, d.strips() * d.groups(), [&](int64_t task, int64_t) {
+      compute(d, t, images, image, task / d.groups(), task % d.groups(), c);
+    });
+  }
+}
+
+int64_t byte_depthwise_weights_size(const BlockedShape& s) {
+  return (s.in_blocks() * s.taps() * channel_block + panels(s.channels) * panel_filters) *
+         static_cast<int64_t>(sizeof(int32_t));
+}
+
+void pack_byte_depthwise(const BlockedShape& s, const void* weights, bool is_signed, int8_t* packed) {
+  auto* const to = reinterpret_cast<int32_t*>(packed);
+  int32_t* const sums = to + s.in_blocks() * s.taps() * channel_block;
+  std::fill(to, sums + panels(s.channels) * panel_filters, 0);
+  const auto* const bytes = static_cast<const uint8_t*>(weights);
+  for (int64_t c = 0; c < s.channels; ++c)
+    for (int64_t tap = 0; tap < s.taps(); ++tap) {
+      const auto w = static_cast<int8_t>(bytes[c * s.taps() + tap] ^ (is_signed ? 0 : 128));
+      to[(c / channel_block * s.taps() + tap) * channel_block + c % channel_block] = w;
+      sums[c] += w;
+    }
+}
+
+const int32_t* byte_depthwise_sums(const BlockedShape& s, const int8_t* packed) {
+  return reinterpret_cast<const int32_t*>(packed) + s.in_blocks() * s.taps() * channel_block;
+}
+
+namespace {
+
+/// Output rows that are computed between two polls.
+int64_t polled_window_rows(const BlockedShape& s) {
+  return 1 + (polled_work >> 5) / (s.out[1] * s.taps() * channel_block + 1);
+}
+
+}  // namespace
+
+size_t byte_depthwise_workspace(const BlockedShape& s) {
+  return s.empty() ? 0 : static_cast<size_t>(whole_lines(s.in_blocks() * padded_plane(s)));
+}
+
+void byte_depthwise(Isa isa, const BlockedShape& s, const ByteImages& images, void* workspace,
+                    KernelContext& c) {
+  if (s.empty()) return;
+  const ByteRowKernels& k = byte_row_kernels(isa);
+  const int64_t plane = padded_plane(s), in_plane = s.in_pixels() * channel_block,
+                out_plane = s.out_pixels() * channel_block;
+  BlockedShape reached = s;
+  if (plane)
+    for (int a : {0, 1}) reached.in[a] = padded(s, a);
+  const int64_t grain = std::max<int64_t>(1, (least_work >> 4) / (s.out_pixels() * s.taps() * channel_block));
+  for (int64_t n = 0; n < s.batch; ++n)
+    c.parallel(s.in_blocks(), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t channel = i * channel_block, block = n * s.in_blocks() + i;
+        const uint8_t* x = images.x + block * in_plane;
+        if (plane) {
+          uint8_t* const copy = static_cast<uint8_t*>(workspace) + i * plane;
+          pad_plane(s, x, images.x_zero, copy);
+          x = copy;
+        }
+        ByteGrid grid = images.grid;
+        grid.factor += channel;
+        grid.shift += channel;
+        for (int64_t row = 0; row < s.out[0]; row += polled_window_rows(s)) {
+          c.poll();
+          k.weighted({.shape = &reached,
+                      .x = x,
+                      .weights = reinterpret_cast<const int32_t*>(images.weights) + channel * s.taps(),
+                      .start = images.start + channel,
+                      .grid = &grid,
+                      .row0 = row,
+                      .row1 = std::min(row + polled_window_rows(s), s.out[0]),
+                      .other = images.other ? images.other + block * out_plane : nullptr,
+                      .y = images.y + block * out_plane});
+        }
+      }
+    });
+}
+
+void byte_maximum(const BlockedShape& s, const uint8_t* x, uint8_t* y, KernelContext& c) {
+  if (s.empty()) return;
+  const int64_t rows = s.batch * s.out_blocks() * s.out[0];
+  c.parallel(rows, std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block)),
+             [&](int64_t begin, int64_t end) {
+               for (int64_t r = begin; r < end; ++r) {
+                 c.poll();
+                 const int64_t block = r / s.out[0], oy = r % s.out[0];
+                 for (int64_t ox = 0; ox < s.out[1]; ++ox) {
+                   uint8_t most[channel_block] = {};
+                   for (int64_t i = 0; i < s.kernel[0]; ++i)
+                     for (int64_t j = 0; j < s.kernel[1]; ++j) {
+                       const int64_t py = oy * s.stride[0] - s.pad[0] + i * s.dilation[0],
+                                     px = ox * s.stride[1] - s.pad[1] + j * s.dilation[1];
+                       if (py < 0 || py >= s.in[0] || px < 0 || px >= s.in[1]) continue;
+                       const uint8_t* from = x + ((block * s.in[0] + py) * s.in[1] + px) * channel_block;
+                       for (int64_t l = 0; l < channel_block; ++l) most[l] = std::max(most[l], from[l]);
+                     }
+                   std::memcpy(y + (r * s.out[1] + ox) * channel_block, most, sizeof most);
+                 }
+               }
+             });
+}
+
+}  // namespace lathe::cpu
