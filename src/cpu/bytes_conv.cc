@@ -286,28 +286,53 @@ void byte_depthwise(Isa isa, const BlockedShape& s, const ByteImages& images, vo
     });
 }
 
+namespace {
+
+typedef uint8_t Pixel __attribute__((vector_size(16)));
+
+Pixel load_pixel(const uint8_t* p) {
+  Pixel x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+
+/// The windows of one output row of a block.
+void maximum_row(const BlockedShape& s, const uint8_t* x, int64_t oy, uint8_t* y) {
+  const auto inside = [&](int axis, int64_t o) {
+    const int64_t start = o * s.stride[axis] - s.pad[axis], step = s.dilation[axis];
+    const int64_t end = s.in[axis] - start;
+    return std::pair(start >= 0 ? 0 : std::min(s.kernel[axis], ceil_of(-start, step)),
+                     end <= 0 ? 0 : std::min(s.kernel[axis], ceil_of(end, step)));
+  };
+  const auto [i0, i1] = inside(0, oy);
+  for (int64_t ox = 0; ox < s.out[1]; ++ox, y += channel_block) {
+    const auto [j0, j1] = inside(1, ox);
+    Pixel most = {};
+    for (int64_t i = i0; i < i1; ++i) {
+      const uint8_t* from = x + ((oy * s.stride[0] - s.pad[0] + i * s.dilation[0]) * s.in[1] +
+                                 ox * s.stride[1] - s.pad[1] + j0 * s.dilation[1]) *
+                                    channel_block;
+      for (int64_t j = j0; j < j1; ++j, from += s.dilation[1] * channel_block) {
+        const Pixel one = load_pixel(from);
+        most = most > one ? most : one;
+      }
+    }
+    std::memcpy(y, &most, sizeof most);
+  }
+}
+
+}  // namespace
+
 void byte_maximum(const BlockedShape& s, const uint8_t* x, uint8_t* y, KernelContext& c) {
   if (s.empty()) return;
-  const int64_t rows = s.batch * s.out_blocks() * s.out[0];
-  c.parallel(rows, std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block)),
-             [&](int64_t begin, int64_t end) {
-               for (int64_t r = begin; r < end; ++r) {
-                 c.poll();
-                 const int64_t block = r / s.out[0], oy = r % s.out[0];
-                 for (int64_t ox = 0; ox < s.out[1]; ++ox) {
-                   uint8_t most[channel_block] = {};
-                   for (int64_t i = 0; i < s.kernel[0]; ++i)
-                     for (int64_t j = 0; j < s.kernel[1]; ++j) {
-                       const int64_t py = oy * s.stride[0] - s.pad[0] + i * s.dilation[0],
-                                     px = ox * s.stride[1] - s.pad[1] + j * s.dilation[1];
-                       if (py < 0 || py >= s.in[0] || px < 0 || px >= s.in[1]) continue;
-                       const uint8_t* from = x + ((block * s.in[0] + py) * s.in[1] + px) * channel_block;
-                       for (int64_t l = 0; l < channel_block; ++l) most[l] = std::max(most[l], from[l]);
-                     }
-                   std::memcpy(y + (r * s.out[1] + ox) * channel_block, most, sizeof most);
-                 }
-               }
-             });
+  const int64_t grain = std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block));
+  c.parallel(s.batch * s.out_blocks() * s.out[0], grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      c.poll();
+      maximum_row(s, x + r / s.out[0] * s.in_pixels() * channel_block, r % s.out[0],
+                  y + r * s.out[1] * channel_block);
+    }
+  });
 }
 
 }  // namespace lathe::cpu

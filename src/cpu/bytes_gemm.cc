@@ -46,7 +46,7 @@ void pack_rows(const uint8_t* a, int64_t rows, int64_t k, bool flip, uint8_t* to
     }
 }
 
-/// Where a product's scratch lies: packed A, then two numbers for each row.
+/// Where a product's scratch lies: packed A, then for each row its sum less k times the zero point of A.
 struct Scratch {
   Scratch(int64_t m, int64_t k) : rest(whole_lines(m * packed_row(k))) {
     bytes = static_cast<size_t>(rest + whole_lines(m * static_cast<int64_t>(sizeof(int32_t))));
@@ -97,37 +97,43 @@ class Part {
   void multiply(int64_t tile, int64_t panel, bool fetch) {
     const int64_t row = tiles_.begin(tile), rows = tiles_.rows(tile), column = panel * panel_filters;
     const int64_t columns = std::min(panel_filters, p_.n - column), depth = quads(p_.k);
-    alignas(64) int32_t sums[most_byte_rows * panel_filters];
-    static constexpr int32_t nothing[panel_filters] = {};
+    alignas(64) int32_t start[panel_filters], sums[most_byte_rows * panel_filters];
+    const int32_t* const column_sums = packed_sums(p_.b, p_.n, p_.k) + column;
+    for (int64_t j = 0; j < panel_filters; ++j)
+      start[j] =
+          static_cast<int32_t>(0u - static_cast<uint32_t>(p_.a_zero) * static_cast<uint32_t>(column_sums[j]));
+    // Floats of whole blocks are made where the sums are; the rest takes a second step.
+    const bool at_once = p_.floats && !p_.b_zero && columns % channel_block == 0;
     ByteTile b{.x = packed_ + row * packed_row(p_.k),
                .count = depth * quad / byte_block,
                .last_depth = depth % (byte_block / quad),
                .w = p_.b + column * depth * quad,
                .ahead = fetch && depth * panel_row > fetched_panel ? depth * panel_row : 0,
-               .start = nothing,
-               .sums = sums};
+               .start = start,
+               .sums = sums,
+               .scale = p_.scale ? p_.scale + column : nullptr,
+               .c = at_once ? p_.floats + row * p_.n + column : nullptr,
+               .c_row = p_.n};
     for (int64_t block = 0; block * channel_block < columns; block += t_.blocks) {
       const bool all = (block + t_.blocks - 1) * channel_block < columns;
-      t_.sums[all][rows](b);
-      b.w += t_.blocks * channel_block * quad;
-      b.sums += t_.blocks * channel_block;
+      (at_once ? t_.floats : t_.sums)[all][rows](b);
+      const int64_t filters = t_.blocks * channel_block;
+      b.w += filters * quad;
+      b.start += filters;
+      b.sums += filters;
+      if (at_once) b.scale += filters, b.c += filters;
     }
-    finish(sums, row, rows, column, columns);
+    if (!at_once) finish(sums, row, rows, column, columns);
   }
 
   void finish(const int32_t* sums, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
-    const auto of = [](const auto* list, int64_t at) { return list ? list + at : nullptr; };
     const ByteSums s{.sums = sums,
                      .rows = rows,
                      .columns = columns,
-                     .row_zero = p_.a_zero + row,
                      .row_rest = rest_ + row,
-                     .column_sum = packed_sums(p_.b, p_.n, p_.k) + column,
-                     .column_zero = p_.b_zero + column,
-                     .row_scale = of(p_.a_scale, row),
-                     .column_scale = of(p_.b_scale, column),
-                     .result_scale = of(p_.c_scale, row),
-                     .result_zero = of(p_.c_zero, row),
+                     .column_zero = p_.b_zero ? p_.b_zero + column : nullptr,
+                     .scale = p_.scale ? p_.scale + column : nullptr,
+                     .zero = p_.zero,
                      .lowest = p_.lowest};
     const int64_t at = row * p_.n + column;
     if (p_.ints) k_.ints(s, p_.ints + at, p_.n);
@@ -205,15 +211,11 @@ void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContex
       tiles.count(), std::max<int64_t>(1, least_work / (tile_bytes + 1)), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t row = tiles.begin(i), rows = tiles.rows(i);
-          int32_t* const sums = rest + row;
-          std::fill_n(sums, rows, 0);
           pack_rows(p.a + row * p.k, rows, p.k, p.a_signed, packed + row * packed_row(p.k),
-                    p.b_centred ? nullptr : sums, c);
-          if (!p.b_centred)
-            for (int64_t r = 0; r < rows; ++r)
-              sums[r] =
-                  static_cast<int32_t>(static_cast<uint32_t>(sums[r]) -
-                                       static_cast<uint32_t>(p.k) * static_cast<uint32_t>(p.a_zero[row + r]));
+                    p.b_zero ? rest + row : nullptr, c);
+          for (int64_t r = row; p.b_zero && r < row + rows; ++r)
+            rest[r] = static_cast<int32_t>((p.k ? static_cast<uint32_t>(rest[r]) : 0u) -
+                                           static_cast<uint32_t>(p.k) * static_cast<uint32_t>(p.a_zero));
         }
       });
 

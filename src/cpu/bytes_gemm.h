@@ -27,21 +27,18 @@ inline const int32_t* packed_sums(const int8_t* packed, int64_t filters, int64_t
 inline int64_t packed_matrix_bytes(int64_t k, int64_t n) { return packed_bytes(n, quads(k) * quad); }
 void pack_matrix(const void* b, bool is_signed, int64_t k, int64_t n, int8_t* to, Workers& workers);
 
-/// Zero points and scales of a run as numbers for each row of A and each column of B, in memory for whole
-/// panels. Zero points are those of the bytes as they are multiplied: unsigned in A, signed in B.
+/// Zero points are those of the bytes as they are multiplied: unsigned in A, signed in B. Vectors are in
+/// memory for whole panels.
 struct ByteProduct {
   int64_t m = 0, n = 0, k = 0;
   const uint8_t* a = nullptr;  // m rows of k bytes
   bool a_signed = false;
   const int8_t* b = nullptr;  // packed
-  const int32_t *a_zero = nullptr, *b_zero = nullptr;
-  bool b_centred = true;  // is b_zero 0 everywhere?
-  // For floats and bytes.
-  const float *a_scale = nullptr, *b_scale = nullptr;
-  // For bytes, of each row.
-  const float* c_scale = nullptr;
-  const int32_t* c_zero = nullptr;
-  int32_t lowest = 0;
+  int32_t a_zero = 0;
+  const int32_t* b_zero = nullptr;  // of each column; null: 0
+  const float* scale = nullptr;     // of each column, for floats and bytes
+  // Of bytes: the zero point, and the lowest that there are.
+  int32_t zero = 0, lowest = 0;
   // One of these; dense.
   int32_t* ints = nullptr;
   float* floats = nullptr;

@@ -7,19 +7,15 @@
 
 namespace lathe::cpu {
 
-/// Some rows of a product A B, at most panel_filters columns. With sums over bytes as they are multiplied, C
-/// = sum - row_zero * column_sum - column_zero * row_rest.
+/// Some rows of a product A B, at most panel_filters columns: C = sum - column_zero * row_rest.
 struct ByteSums {
   const int32_t* sums = nullptr;  // rows of panel_filters
   int64_t rows = 0, columns = 0;
-  // Of each row: its zero point, and its sum less k times that.
-  const int32_t *row_zero = nullptr, *row_rest = nullptr;
-  // Of each column of the panel.
-  const int32_t *column_sum = nullptr, *column_zero = nullptr;
-  // C is multiplied by (row_scale * column_scale) / result_scale; result_* are of rows, of bytes only.
-  const float *row_scale = nullptr, *column_scale = nullptr, *result_scale = nullptr;
-  const int32_t* result_zero = nullptr;
-  int32_t lowest = 0;  // of the bytes
+  const int32_t* row_rest = nullptr;
+  const int32_t* column_zero = nullptr;  // null: 0
+  const float* scale = nullptr;          // of each column, for floats and bytes
+  // Of bytes.
+  int32_t zero = 0, lowest = 0;
 };
 
 /// An elementwise sum of bytes: clamp(a * a_scale + b * b_scale + constant, low, high), rounded, plus zero.

@@ -55,14 +55,13 @@ void range(const float* x, int64_t n, float& low, float& high) {
   }
 }
 
-/// What the element of row i and the columns from j on is.
+/// What the elements of row i and the columns from j on are.
 LATHE_INLINE Ints exact_sums(const ByteSums& s, int64_t i, int64_t j) {
   const Ints sum = load_ints(s.sums + i * panel_filters + j);
-  return sum - set_ints(s.row_zero[i]) * load_ints(s.column_sum + j) -
-         set_ints(s.row_rest[i]) * load_ints(s.column_zero + j);
+  return s.column_zero ? sum - set_ints(s.row_rest[i]) * load_ints(s.column_zero + j) : sum;
 }
 LATHE_INLINE Vec scaled_sums(const ByteSums& s, int64_t i, int64_t j) {
-  return to_floats(exact_sums(s, i, j)) * (set(s.row_scale[i]) * load(s.column_scale + j));
+  return to_floats(exact_sums(s, i, j)) * load(s.scale + j);
 }
 
 void finish_ints(const ByteSums& s, int32_t* c, int64_t c_row) {
@@ -85,20 +84,16 @@ void finish_floats(const ByteSums& s, float* c, int64_t c_row) {
 }
 
 void finish_bytes(const ByteSums& s, uint8_t* c, int64_t c_row) {
-  for (int64_t i = 0; i < s.rows; ++i, c += c_row) {
-    const int32_t zero_point = s.result_zero[i];
-    const Vec low = set(static_cast<float>(s.lowest - zero_point)),
-              high = set(static_cast<float>(s.lowest + 255 - zero_point)), by = set(s.result_scale[i]);
-    const Ints zero = set_ints(zero_point);
+  const Vec low = set(static_cast<float>(s.lowest - s.zero)),
+            high = set(static_cast<float>(s.lowest + 255 - s.zero));
+  const Ints zero = set_ints(s.zero);
+  for (int64_t i = 0; i < s.rows; ++i, c += c_row)
     for (int64_t j = 0; j < s.columns; j += Vec::width) {
       uint8_t rest[Vec::width];
-      const Vec scale = set(s.row_scale[i]) * load(s.column_scale + j) / by;
-      const Vec q = on_grid(to_floats(exact_sums(s, i, j)) * scale, low, high);
       const bool whole = j + Vec::width <= s.columns;
-      store_bytes(whole ? c + j : rest, to_ints(q) + zero);
+      store_bytes(whole ? c + j : rest, to_ints(on_grid(scaled_sums(s, i, j), low, high)) + zero);
       if (!whole) std::memcpy(c + j, rest, static_cast<size_t>(s.columns - j));
     }
-  }
 }
 
 LATHE_INLINE void add_vector(const ByteAddition& how, const uint8_t* a, const uint8_t* b, uint8_t* y) {

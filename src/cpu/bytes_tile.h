@@ -29,6 +29,12 @@ struct ByteGrid {
   int32_t zero = 0;  // of what is stored
   bool adds = false;
   float own = 1, others = 0, constant = 0, sum_low = 0, sum_high = 255;
+  /// Set by find_shortcut(): what is stored is no less than `least`, and clamped above by nothing but 255.
+  bool saturates = false;
+  int32_t least = 0;
+  /// Finds out whether numbers of so many filters stay within int32, so that they may be clamped after they
+  /// were rounded.
+  void find_shortcut(int64_t filters);
 };
 
 struct ByteTile {
@@ -46,6 +52,9 @@ struct ByteTile {
   uint8_t* y = nullptr;            // pixels of 16 filters
   int64_t y_block = 0;             // from one block of filters to the next
   int32_t* sums = nullptr;         // rows of panel_filters
+  const float* scale = nullptr;    // of each filter of the panel
+  float* c = nullptr;              // sums times scale
+  int64_t c_row = 0;
 };
 
 /// Distances between pixels that have kernels of their own; the last one serves all others.
@@ -61,6 +70,8 @@ struct ByteTiles {
   /// sums of packed rows of A (count whole blocks and last_depth quads of one more), whether all blocks, and
   /// rows.
   Run sums[2][most_byte_rows + 1] = {};
+  /// The same, but c: whole blocks of filters.
+  Run floats[2][most_byte_rows + 1] = {};
 
   const auto& of(int64_t stride, int64_t some_blocks) const {
     int kind = 0;

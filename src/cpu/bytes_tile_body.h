@@ -54,56 +54,89 @@ LATHE_INLINE void store_sums(const Ints (&sum)[Rows][Vectors], int32_t* to) {
   }
 }
 
-/// To the grid, and stored. Apart from the loop that sums, whose registers must all be sums.
-template <int Vectors, bool Adds>
-LATHE_INLINE void finish_pixels(const ByteTile& t, const int32_t* sums, int rows) {
+/// To the grid, and stored.
+template <bool Adds, bool Saturates>
+LATHE_INLINE void finish_vector(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other,
+                                uint8_t* to) {
+  Vec q = fma(to_floats(sum), factor, shift);
+  if constexpr (Adds) {
+    const Vec rest = fma(to_floats(load_bytes(other)), set(g.others), set(g.constant));
+    q = fma(round(min(max(q, set(g.low)), set(g.high))), set(g.own), rest);
+  }
+  if constexpr (Saturates)
+    store_saturated(to, max(to_ints(q) + set_ints(g.zero), set_ints(g.least)));
+  else if constexpr (Adds)
+    store_bytes(to, to_ints(min(max(q, set(g.sum_low)), set(g.sum_high))) + set_ints(g.zero));
+  else
+    store_bytes(to, to_ints(min(max(q, set(g.low)), set(g.high))) + set_ints(g.zero));
+}
+
+/// Where the results of vector j begin, from y.
+LATHE_INLINE int64_t place_of(const ByteTile& t, int j) {
+  return j / tile_block_vectors * t.y_block + j % tile_block_vectors * Vec::width;
+}
+
+/// Sums that are still in registers.
+template <int Rows, int Vectors, bool Adds>
+LATHE_INLINE void finish_registers(const ByteTile& t, const Ints (&sum)[Rows][Vectors]) {
   const ByteGrid& g = *t.grid;
-  const Vec low = set(g.low), high = set(g.high), sum_low = set(g.sum_low), sum_high = set(g.sum_high),
-            own = set(g.own), others = set(g.others), constant = set(g.constant);
-  const Ints zero = set_ints(g.zero);
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) {
     const Vec factor = load(g.factor + j * Vec::width), shift = load(g.shift + j * Vec::width);
-    const int64_t at = j / tile_block_vectors * t.y_block + j % tile_block_vectors * Vec::width;
-    const uint8_t* other = Adds ? t.other + at : nullptr;
-    uint8_t* to = t.y + at;
-    for (int i = 0; i < rows; ++i, to += channel_block) {
-      const Ints sum = load_ints(sums + i * panel_filters + j * Vec::width);
-      Vec q = min(max(fma(to_floats(sum), factor, shift), low), high);
-      if constexpr (Adds) {
-        q = fma(round(q), own, fma(to_floats(load_bytes(other)), others, constant));
-        q = min(max(q, sum_low), sum_high);
-        other += channel_block;
-      }
-      store_bytes(to, to_ints(q) + zero);
-    }
+    const int64_t at = place_of(t, j);
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i)
+      finish_vector<Adds, true>(g, factor, shift, sum[i][j],
+                                Adds ? t.other + at + i * channel_block : nullptr,
+                                t.y + at + i * channel_block);
   }
 }
-template <int Vectors>
-__attribute__((noinline)) void finish_tile(const ByteTile& t, const int32_t* sums, int rows) {
-  if (t.grid->adds)
-    finish_pixels<Vectors, true>(t, sums, rows);
-  else
-    finish_pixels<Vectors, false>(t, sums, rows);
+
+/// Sums in memory: what is rare.
+template <int Vectors, bool Adds>
+__attribute__((noinline)) void finish_memory(const ByteTile& t, const int32_t* sums, int rows) {
+  const ByteGrid& g = *t.grid;
+  for (int j = 0; j < Vectors; ++j) {
+    const Vec factor = load(g.factor + j * Vec::width), shift = load(g.shift + j * Vec::width);
+    const int64_t at = place_of(t, j);
+    for (int i = 0; i < rows; ++i)
+      finish_vector<Adds, false>(g, factor, shift, load_ints(sums + i * panel_filters + j * Vec::width),
+                                 Adds ? t.other + at + i * channel_block : nullptr,
+                                 t.y + at + i * channel_block);
+  }
+}
+
+template <int Rows, int Vectors>
+LATHE_INLINE void finish_tile(const ByteTile& t, const Ints (&sum)[Rows][Vectors]) {
+  if (t.grid->saturates) {
+    t.grid->adds ? finish_registers<Rows, Vectors, true>(t, sum)
+                 : finish_registers<Rows, Vectors, false>(t, sum);
+  } else {
+    alignas(64) int32_t sums[Rows * panel_filters];
+    store_sums<Rows, Vectors>(sum, sums);
+    t.grid->adds ? finish_memory<Vectors, true>(t, sums, Rows) : finish_memory<Vectors, false>(t, sums, Rows);
+  }
 }
 
 template <int Rows, int Vectors, int64_t Stride>
 void byte_tile(const ByteTile& t) {
-  alignas(64) int32_t sums[Rows * panel_filters];
-  Ints sum[Rows][Vectors];
+  Ints sum[Rows][Vectors], done[Rows][Vectors];
   begin_sums<Rows, Vectors>(sum, t.start);
   const int8_t* w = t.w;
   byte_steps<Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
   if (t.last_count > 0)
     byte_steps<Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
-  store_sums<Rows, Vectors>(sum, sums);
-  finish_tile<Vectors>(t, sums, Rows);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) done[i][j] = apart(sum[i][j]);
+  }
+  finish_tile<Rows, Vectors>(t, done);
 }
 
 /// Rows of A as they are packed: byte_block bytes of each, then the next bytes of each.
 template <int Rows, int Vectors>
-void sum_tile(const ByteTile& t) {
-  Ints sum[Rows][Vectors];
+LATHE_INLINE void sum_rows(Ints (&sum)[Rows][Vectors], const ByteTile& t) {
   begin_sums<Rows, Vectors>(sum, t.start);
   const int8_t* w = t.w;
   const uint8_t* x = t.x;
@@ -115,7 +148,26 @@ void sum_tile(const ByteTile& t) {
       byte_step<Rows, Vectors>(sum, x + k, byte_block, w);
     }
   }
+}
+
+template <int Rows, int Vectors>
+void sum_tile(const ByteTile& t) {
+  Ints sum[Rows][Vectors];
+  sum_rows<Rows, Vectors>(sum, t);
   store_sums<Rows, Vectors>(sum, t.sums);
+}
+
+template <int Rows, int Vectors>
+void float_tile(const ByteTile& t) {
+  Ints sum[Rows][Vectors];
+  sum_rows<Rows, Vectors>(sum, t);
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const Vec scale = load(t.scale + j * Vec::width);
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i)
+      store(t.c + i * t.c_row + j * Vec::width, to_floats(apart(sum[i][j])) * scale);
+  }
 }
 
 template <int Vectors, int64_t Stride, int... Rows>
@@ -123,8 +175,9 @@ constexpr void fill_bytes(ByteTiles::Run (&to)[most_byte_rows + 1], std::integer
   ((to[Rows + 1] = byte_tile<Rows + 1, Vectors, Stride>), ...);
 }
 template <int Vectors, int... Rows>
-constexpr void fill_sums(ByteTiles::Run (&to)[most_byte_rows + 1], std::integer_sequence<int, Rows...>) {
-  ((to[Rows + 1] = sum_tile<Rows + 1, Vectors>), ...);
+constexpr void fill_products(ByteTiles& t, bool all, std::integer_sequence<int, Rows...>) {
+  ((t.sums[all][Rows + 1] = sum_tile<Rows + 1, Vectors>), ...);
+  ((t.floats[all][Rows + 1] = float_tile<Rows + 1, Vectors>), ...);
 }
 template <int... Kind>
 constexpr void fill_kinds(ByteTiles& t, std::integer_sequence<int, Kind...>) {
@@ -137,8 +190,8 @@ constexpr ByteTiles make_byte_tiles() {
   ByteTiles t{.max_rows = byte_rows, .blocks = tile_blocks};
   fill_kinds(t, std::make_integer_sequence<int, byte_stride_kinds>());
   constexpr auto rows = std::make_integer_sequence<int, byte_rows>();
-  fill_sums<tile_block_vectors>(t.sums[0], rows);
-  fill_sums<tile_block_vectors * tile_blocks>(t.sums[1], rows);
+  fill_products<tile_block_vectors>(t, false, rows);
+  fill_products<tile_block_vectors * tile_blocks>(t, true, rows);
   return t;
 }
 constexpr ByteTiles table = make_byte_tiles();

@@ -12,6 +12,7 @@ struct SignedQuads {
   __m256i even, odd;
 };
 
+LATHE_INLINE Ints apart(Ints x) { return x; }
 LATHE_INLINE Ints set_ints(int32_t x) { return {_mm256_set1_epi32(x)}; }
 LATHE_INLINE Ints load_ints(const int32_t* p) {
   return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
@@ -32,6 +33,12 @@ LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
   const __m256i low = _mm256_and_si256(x.v, _mm256_set1_epi32(255));
   const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+}
+LATHE_INLINE Ints max(Ints a, Ints b) { return {_mm256_max_epi32(a.v, b.v)}; }
+LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
+  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(x.v), _mm256_extracti128_si256(x.v, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p),
+                   _mm_packus_epi16(_mm_min_epu16(words, _mm_set1_epi16(255)), words));
 }
 
 LATHE_INLINE Quads repeat_quad(const uint8_t* p) {

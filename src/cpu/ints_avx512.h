@@ -5,6 +5,10 @@ struct Ints {
   __m512i v;
 };
 
+LATHE_INLINE Ints apart(Ints x) {
+  __asm__("" : "+v"(x.v));
+  return x;
+}
 LATHE_INLINE Ints set_ints(int32_t x) { return {_mm512_set1_epi32(x)}; }
 LATHE_INLINE Ints load_ints(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
 LATHE_INLINE void store_ints(int32_t* p, Ints x) { _mm512_storeu_si512(p, x.v); }
@@ -23,6 +27,11 @@ LATHE_INLINE Ints load_signed_bytes(const int8_t* p) {
 }
 LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x.v));
+}
+
+LATHE_INLINE Ints max(Ints a, Ints b) { return {_mm512_max_epi32(a.v, b.v)}; }
+LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtusepi32_epi8(x.v));
 }
 
 #if LATHE_VNNI

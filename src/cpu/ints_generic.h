@@ -1,9 +1,12 @@
 // Ints, whole numbers beside Vec, for any machine, and the vocabulary that every Ints speaks:
 //   as many int32 as a Vec has floats; sums and products wrap around;
 //   to_ints rounds to the nearest, ties to even; its operand is within int32;
-//   load_bytes and load_signed_bytes read `width` bytes, store_bytes writes the lowest eight bits of each;
-//   Quads are four numbers of eight bits in each lane: repeat_quad the same four, unsigned, in every lane,
-//   load_quads 4 * width signed ones; dot adds the four products of each lane, exactly.
+//   load_bytes and load_signed_bytes read `width` bytes, store_bytes writes the lowest eight bits of each,
+//   and store_saturated those of the lesser of it and 255, for numbers of 0 or more; Quads are four numbers
+//   of eight bits in each lane: repeat_quad the same four, unsigned, in every lane, load_quads 4 * width
+//   signed ones; dot adds the four products of each lane, exactly. apart is the same number to the machine
+//   and another one to the compiler: what is short of registers after it does not take them away from the
+//   loop before.
 // Included by for_each_isa.h only.
 
 struct Ints {
@@ -16,6 +19,7 @@ struct SignedQuads {
   FourInts v;
 };
 
+LATHE_INLINE Ints apart(Ints x) { return x; }
 LATHE_INLINE Ints set_ints(int32_t x) { return {FourInts{x, x, x, x}}; }
 LATHE_INLINE Ints load_ints(const int32_t* p) {
   Ints x;
@@ -32,6 +36,13 @@ LATHE_INLINE Ints load_bytes(const uint8_t* p) { return {FourInts{p[0], p[1], p[
 LATHE_INLINE Ints load_signed_bytes(const int8_t* p) { return {FourInts{p[0], p[1], p[2], p[3]}}; }
 LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
   for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(x.v[i]);
+}
+LATHE_INLINE Ints max(Ints a, Ints b) {
+  const FourInts larger = a.v > b.v;
+  return {(larger & a.v) | (~larger & b.v)};
+}
+LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
+  for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(x.v[i] > 255 ? 255 : x.v[i]);
 }
 
 LATHE_INLINE Quads repeat_quad(const uint8_t* p) {

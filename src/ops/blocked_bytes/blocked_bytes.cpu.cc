@@ -196,6 +196,7 @@ struct Entry {
                            .y = bytes(c.out(0))};
     images.grid.factor = factor;
     images.grid.shift = shift;
+    images.grid.find_shortcut(s.filters);
     Algorithm::run(isa, s, images, shift + lanes(s), c);
   }
 

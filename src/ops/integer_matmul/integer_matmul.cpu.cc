@@ -65,16 +65,15 @@ void pack(const Op&, const KernelRequest& r, size_t, Tensor& to, Workers& worker
   cpu::pack_matrix(b.data(), b.type() == DataType::int8, b.dim(0), b.dim(1), to.as<int8_t>().data(), workers);
 }
 
-/// Scratch: four numbers for each row, two for each column, then what multiplying takes.
+/// Scratch: two numbers for each column, then what multiplying takes.
 struct Scratch {
   Scratch(Isa isa, const Shape& a, const Shape& b)
       : m(1), n(b[1]), k(b[0]), columns(cpu::panels(n) * cpu::panel_filters) {
     for (size_t i = 0; i + 1 < a.size(); ++i) m *= a[i];
-    rows = (m + 15) / 16 * 16;
-    product = (4 * rows + 2 * columns) * static_cast<int64_t>(sizeof(float));
+    product = 2 * columns * static_cast<int64_t>(sizeof(float));
     bytes = static_cast<size_t>(product) + cpu::byte_product_workspace(isa, m, k);
   }
-  int64_t m, n, k, columns, rows = 0, product = 0;
+  int64_t m, n, k, columns, product = 0;
   size_t bytes = 0;
 };
 
@@ -91,22 +90,28 @@ void check_scale(KernelContext& c, size_t input, bool divides) {
              std::to_string(s) + " at input " + std::to_string(input));
 }
 
-/// The numbers of an input, one repeated as often as there are places; `shift` is added. `fallback` where
-/// there is no such input.
-template <class T>
-const T* spread(KernelContext& c, size_t input, T fallback, T shift, T* to, int64_t n) {
-  const Tensor* t = input != none && cpu::has_input(c, input) ? &c.in(input) : nullptr;
-  const auto number = [&](int64_t i) {
-    if constexpr (std::is_same_v<T, float>)
-      return t->as<float>()[static_cast<size_t>(i)];
-    else
-      return static_cast<T>(load_int(*t, i));
-  };
-  if (!t || t->size() == 1) {
-    std::fill_n(to, n, (t ? number(0) : fallback) + shift);
-  } else {
-    for (int64_t i = 0; i < n; ++i) to[i] = i < t->size() ? number(i) + shift : T{};
+const Tensor* optional_input(KernelContext& c, size_t i) {
+  return i != none && cpu::has_input(c, i) ? &c.in(i) : nullptr;
+}
+int32_t zero_of(const Tensor* t, int64_t i) {
+  return t ? static_cast<int32_t>(load_int(*t, t->size() == 1 ? 0 : i)) : 0;
+}
+
+/// The zero points of B's columns as they are multiplied; null where all are 0.
+const int32_t* column_zeros(const Tensor* zero, DataType b, int64_t n, int64_t columns, int32_t* to) {
+  bool centred = true;
+  for (int64_t j = 0; j < columns; ++j) {
+    to[j] = j < n ? zero_of(zero, j) - (b == DataType::uint8 ? 128 : 0) : 0;
+    centred = centred && to[j] == 0;
   }
+  return centred ? nullptr : to;
+}
+
+/// What the products of each column are multiplied by. In this order: ties fall the same way everywhere.
+const float* column_scales(float a, std::span<const float> b, float divisor, int64_t n, int64_t columns,
+                           float* to) {
+  for (int64_t j = 0; j < columns; ++j)
+    to[j] = j < n ? a * b[b.size() == 1 ? 0 : static_cast<size_t>(j)] / divisor : 0;
   return to;
 }
 
@@ -115,26 +120,21 @@ void run(const Op&, KernelContext& c) {
   const Tensor &a = c.in(0), &b = c.in(at.b);
   Tensor& y = c.out(0);
   const Scratch s(isa, a.shape(), b.shape());
-  auto* const floats = static_cast<float*>(c.workspace(s.bytes));
-  auto* const ints = reinterpret_cast<int32_t*>(floats + 2 * s.rows + s.columns);
+  auto* const zeros = static_cast<int32_t*>(c.workspace(s.bytes));
+  auto* const scales = reinterpret_cast<float*>(zeros + s.columns);
   cpu::ByteProduct p{.m = s.m, .n = s.n, .k = s.k};
   p.a = static_cast<const uint8_t*>(a.data());
   p.a_signed = a.type() == DataType::int8;
   p.b = c.packed(at.b)->template as<int8_t>().data();
-  p.a_zero = spread<int32_t>(c, at.a_zero, 0, p.a_signed ? 128 : 0, ints, s.rows);
-  p.b_zero =
-      spread<int32_t>(c, at.b_zero, 0, b.type() == DataType::uint8 ? -128 : 0, ints + 2 * s.rows, s.columns);
-  p.b_centred = std::all_of(p.b_zero, p.b_zero + s.n, [](int32_t z) { return z == 0; });
-  if constexpr (at.a_scale != none) {
-    p.a_scale = spread<float>(c, at.a_scale, 1, 0, floats, s.rows);
-    p.b_scale = spread<float>(c, at.b_scale, 1, 0, floats + 2 * s.rows, s.columns);
-  }
+  p.a_zero = zero_of(optional_input(c, at.a_zero), 0) + (p.a_signed ? 128 : 0);
+  p.b_zero = column_zeros(optional_input(c, at.b_zero), b.type(), s.n, s.columns, zeros);
+  float divisor = 1;
   if constexpr (at.c_scale != none) {
     check_scale(c, at.a_scale, false);
     check_scale(c, at.b_scale, false);
     check_scale(c, at.c_scale, true);
-    p.c_scale = spread<float>(c, at.c_scale, 1, 0, floats + s.rows, s.rows);
-    p.c_zero = spread<int32_t>(c, at.c_zero, 0, 0, ints + s.rows, s.rows);
+    divisor = c.in(at.c_scale).template as<float>()[0];
+    p.zero = zero_of(&c.in(at.c_zero), 0);
     p.lowest = y.type() == DataType::int8 ? -128 : 0;
     p.bytes = static_cast<uint8_t*>(y.data());
   } else if constexpr (at.a_scale != none) {
@@ -142,7 +142,10 @@ void run(const Op&, KernelContext& c) {
   } else {
     p.ints = y.as<int32_t>().data();
   }
-  cpu::multiply_bytes(isa, p, reinterpret_cast<char*>(floats) + s.product, c);
+  if constexpr (at.a_scale != none)
+    p.scale = column_scales(c.in(at.a_scale).template as<float>()[0], c.in(at.b_scale).template as<float>(),
+                            divisor, s.n, s.columns, scales);
+  cpu::multiply_bytes(isa, p, reinterpret_cast<char*>(zeros) + s.product, c);
 }
 
 template <class Op, const Places& at, Isa isa>
