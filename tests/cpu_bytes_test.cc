@@ -114,7 +114,7 @@ class ProductCheck {
   void multiply(Isa isa, int threads, const std::function<void(cpu::ByteProduct&)>& into) {
     WorkerContext c(threads);
     Bytes packed(cpu::packed_matrix_bytes(p_.k, p_.n));
-    cpu::pack_matrix(b_.data(), p_.b_signed, p_.k, p_.n, reinterpret_cast<int8_t*>(packed.data()), c);
+    cpu::pack_matrix({b_.data(), p_.b_signed}, p_.k, p_.n, reinterpret_cast<int8_t*>(packed.data()), c);
     ASSERT_TRUE(packed.intact());
     Scratch scratch(cpu::byte_product_workspace(isa, p_.m, p_.k));
     const bool centred = p_.b_zero == (p_.b_signed ? 0 : 128);
@@ -211,7 +211,7 @@ TEST(CpuBytes, Corners) {
       for_each_set([&](Isa isa) {
         WorkerContext c;
         std::vector<int8_t> packed(at(cpu::packed_matrix_bytes(k, 33)));
-        cpu::pack_matrix(b.data(), true, k, 33, packed.data(), c);
+        cpu::pack_matrix({b.data(), true}, k, 33, packed.data(), c);
         Scratch scratch(cpu::byte_product_workspace(isa, 1, k));
         std::vector<int32_t> y(33);
         cpu::ByteProduct p{.m = 1, .n = 33, .k = k};

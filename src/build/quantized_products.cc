@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "build/quantized_layout.h"
 #include "build/quantized_view.h"
@@ -17,6 +18,7 @@ class QuantizedProducts {
       if (!n.domain.empty()) continue;
       if (n.op == "Mul") convert_scaled(id);
       if (n.op == "MatMul") convert_product(id);
+      if (n.op == "Gemm") convert_gemm(id);
     }
     return changed_;
   }
@@ -44,7 +46,8 @@ class QuantizedProducts {
       Node n = *product;
       n.inputs.resize(4, no_id);
       n.inputs.insert(n.inputs.end(), {scales.first, scales.second});
-      if (put(id, std::move(n))) return;
+      n.outputs = mul.outputs;
+      if (auto made = runnable(std::move(n))) return put(id, std::move(*made));
     }
   }
 
@@ -59,30 +62,58 @@ class QuantizedProducts {
     return is_single(scale) ? std::pair(scale, one) : std::pair(one, scale);
   }
 
-  /// MatMul of numbers and weights that were bytes.
-  void convert_product(NodeId id) {
-    const Node matmul = graph_.node(id);
-    const auto a = view_.number(matmul.inputs[0]);
-    const auto b = view_.weights(matmul.inputs[1]);
-    if (!a || !b || b->tensor().rank() != 2 || (b->scales() != 1 && b->axis != 1)) return;
-    Node n = matmul;
+  /// The product of numbers and weights that were bytes, which makes `y`.
+  std::optional<Node> product(const Node& of, bool transposed, ValueId y) {
+    const auto a = view_.number(of.inputs[0]);
+    const auto b = view_.weights(of.inputs[1]);
+    if (!a || !b || b->tensor().rank() != 2 || (b->scales() != 1 && b->axis != (transposed ? 0 : 1)))
+      return std::nullopt;
+    Node n = of;
     n.inputs = {a->bytes, view_.add(b->bytes), view_.zero_or_made(a->zero, a->bytes), view_.zero_or_made(*b),
                 a->scale, view_.add(b->scale)};
-    put(id, std::move(n));
+    n.attributes = {};
+    n.attributes.set("transposed", int64_t{transposed});
+    n.outputs = {y};
+    return runnable(std::move(n));
   }
 
-  /// In the place of `last`, where a kernel takes it.
-  bool put(NodeId last, Node n) {
-    const Node old = graph_.node(last);
+  void convert_product(NodeId id) {
+    if (auto n = product(graph_.node(id), false, graph_.node(id).outputs[0])) put(id, std::move(*n));
+  }
+
+  /// The product, and an addition of its own.
+  void convert_gemm(NodeId id) {
+    const Node gemm = graph_.node(id);
+    const bool transposed = gemm.attributes.get<int64_t>("transB", 0) != 0;
+    if (gemm.attributes.get<float>("alpha", 1) != 1 || gemm.attributes.get<float>("beta", 1) != 1 ||
+        gemm.attributes.get<int64_t>("transA", 0) != 0)
+      return;
+    const ValueId y = gemm.outputs[0], bias = gemm.inputs.size() > 2 ? gemm.inputs[2] : no_id;
+    const ValueId made =
+        bias == no_id ? y : graph_.add_value(graph_.fresh_name(graph_.value(y).name), graph_.value(y).type);
+    auto n = product(gemm, transposed, made);
+    if (!n) return;
+    put(id, std::move(*n));
+    if (bias == no_id) return;
+    Node add;
+    add.op = "Add";
+    add.name = gemm.name;
+    add.origin = gemm.origin;
+    add.inputs = {made, bias};
+    add.outputs = {y};
+    graph_.add_node(std::move(add));
+  }
+
+  std::optional<Node> runnable(Node n) const {
     n.domain = "lathe";
     n.op = "ScaledMatMulInteger";
-    n.attributes = {};
-    n.outputs = old.outputs;
-    if (!has_kernel(graph_, n, kernels_, preference_)) return false;
+    if (!has_kernel(graph_, n, kernels_, preference_)) return std::nullopt;
+    return n;
+  }
+  void put(NodeId last, Node n) {
     graph_.remove_node(last);
     graph_.add_node(std::move(n));
     changed_ = true;
-    return true;
   }
 
   Graph& graph_;

@@ -192,10 +192,10 @@ void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
                    });
 }
 
-void pack_matrix(const void* b, bool is_signed, int64_t k, int64_t n, int8_t* to, Workers& workers) {
+void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, Workers& workers) {
   std::vector<int64_t> terms(static_cast<size_t>(quads(k) * quad), -1);
-  for (int64_t i = 0; i < k; ++i) terms[static_cast<size_t>(i)] = i * n;
-  pack_bytes({b, is_signed, n, 1, terms.data(), quads(k) * quad}, to, workers);
+  for (int64_t i = 0; i < k; ++i) terms[static_cast<size_t>(i)] = b.transposed ? i : i * n;
+  pack_bytes({b.data, b.is_signed, n, b.transposed ? k : 1, terms.data(), quads(k) * quad}, to, workers);
 }
 
 size_t byte_product_workspace(Isa, int64_t m, int64_t k) { return Scratch(m, k).bytes; }

@@ -23,9 +23,14 @@ inline const int32_t* packed_sums(const int8_t* packed, int64_t filters, int64_t
   return reinterpret_cast<const int32_t*>(packed + panels(filters) * panel_row * quads(terms));
 }
 
-/// A matrix of k rows and n columns, one row after the other, as packed weights: size, and packing.
+/// A matrix of k rows and n columns, one row (or, transposed, column) after the other.
+struct ByteMatrix {
+  const void* data = nullptr;
+  bool is_signed = true, transposed = false;
+};
+/// It as packed weights: size, and packing.
 inline int64_t packed_matrix_bytes(int64_t k, int64_t n) { return packed_bytes(n, quads(k) * quad); }
-void pack_matrix(const void* b, bool is_signed, int64_t k, int64_t n, int8_t* to, Workers& workers);
+void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, Workers& workers);
 
 /// Zero points are those of the bytes as they are multiplied: unsigned in A, signed in B. Vectors are in
 /// memory for whole panels.

@@ -21,6 +21,15 @@ constexpr Places integer_places{1, 2, 3, none, none, none, none};
 constexpr Places scaled_places{1, 2, 3, 4, 5, none, none};
 constexpr Places linear_places{3, 2, 5, 1, 4, 6, 7};
 
+/// Is B [n, k]?
+template <class Op>
+bool transposed(const Op& op) {
+  if constexpr (requires { op.transposed; })
+    return op.transposed;
+  else
+    return false;
+}
+
 bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
 
 /// One number, as far as the request tells.
@@ -36,39 +45,47 @@ bool is_for_columns(const KernelRequest& r, size_t i, int64_t n) {
 }
 
 template <class Op, const Places& at>
-Verdict ask(const Op&, const KernelRequest& r) {
+Verdict ask(const Op& op, const KernelRequest& r) {
   for (size_t i : {size_t{0}, at.b, at.c_zero})
-    if (i != none && !is_eight_bits(r.inputs[i].type)) return Verdict::no("only int8 and uint8");
+    if (i != none && !(cpu::has_input(r, i) && is_eight_bits(r.inputs[i].type)))
+      return Verdict::no("only int8 and uint8");
   for (size_t i : {at.a_scale, at.b_scale, at.c_scale})
-    if (i != none && r.inputs[i].type != DataType::float32) return Verdict::no("only scales of float32");
+    if (i != none && !(cpu::has_input(r, i) && r.inputs[i].type == DataType::float32))
+      return Verdict::no("only scales of float32");
   const Tensor* b = cpu::constant_input(r, at.b);
   if (!b || b->rank() != 2) return Verdict::no("B is not a constant matrix");
   if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2) return Verdict::no("A is not a matrix");
   for (size_t i : {at.a_zero, at.a_scale, at.c_scale, at.c_zero})
     if (i != none && !is_single(r, i)) return Verdict::no("a scale or zero point of each row");
   for (size_t i : {at.b_zero, at.b_scale})
-    if (i != none && !is_for_columns(r, i, b->dim(1)))
+    if (i != none && !is_for_columns(r, i, b->dim(transposed(op) ? 0 : 1)))
       return Verdict::no("scales or zero points of B that are neither one nor one for each column");
   return Verdict::yes();
 }
 
 template <class Op, const Places& at>
-std::optional<PackedForm> packed_form(const Op&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Op& op, const KernelRequest& r, size_t i) {
   if (i != at.b) return std::nullopt;
   const Tensor& b = *r.inputs[at.b].constant;
-  return PackedForm{DataType::int8, {cpu::packed_matrix_bytes(b.dim(0), b.dim(1))}};
+  const int64_t k = b.dim(transposed(op) ? 1 : 0), n = b.dim(transposed(op) ? 0 : 1);
+  return PackedForm{DataType::int8, {cpu::packed_matrix_bytes(k, n)}};
 }
 
 template <class Op, const Places& at>
-void pack(const Op&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+void pack(const Op& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[at.b].constant;
-  cpu::pack_matrix(b.data(), b.type() == DataType::int8, b.dim(0), b.dim(1), to.as<int8_t>().data(), workers);
+  const int64_t k = b.dim(transposed(op) ? 1 : 0), n = b.dim(transposed(op) ? 0 : 1);
+  cpu::pack_matrix({b.data(), b.type() == DataType::int8, transposed(op)}, k, n, to.as<int8_t>().data(),
+                   workers);
 }
 
 /// Scratch: two numbers for each column, then what multiplying takes.
 struct Scratch {
-  Scratch(Isa isa, const Shape& a, const Shape& b)
-      : m(1), n(b[1]), k(b[0]), columns(cpu::panels(n) * cpu::panel_filters) {
+  Scratch(Isa isa, const Shape& a, const Shape& b, bool transposed)
+      : m(1),
+        n(b[transposed ? 0 : 1]),
+        k(b[transposed ? 1 : 0]),
+        columns(cpu::panels(n) * cpu::panel_filters) {
     for (size_t i = 0; i + 1 < a.size(); ++i) m *= a[i];
     product = 2 * columns * static_cast<int64_t>(sizeof(float));
     bytes = static_cast<size_t>(product) + cpu::byte_product_workspace(isa, m, k);
@@ -78,8 +95,8 @@ struct Scratch {
 };
 
 template <class Op, const Places& at, Isa isa>
-size_t workspace(const Op&, std::span<const Shape> inputs, int) {
-  return Scratch(isa, inputs[0], inputs[at.b]).bytes;
+size_t workspace(const Op& op, std::span<const Shape> inputs, int) {
+  return Scratch(isa, inputs[0], inputs[at.b], transposed(op)).bytes;
 }
 
 /// A scale must be a number, and one that divides not 0.
@@ -116,10 +133,10 @@ const float* column_scales(float a, std::span<const float> b, float divisor, int
 }
 
 template <class Op, const Places& at, Isa isa>
-void run(const Op&, KernelContext& c) {
+void run(const Op& op, KernelContext& c) {
   const Tensor &a = c.in(0), &b = c.in(at.b);
   Tensor& y = c.out(0);
-  const Scratch s(isa, a.shape(), b.shape());
+  const Scratch s(isa, a.shape(), b.shape(), transposed(op));
   auto* const zeros = static_cast<int32_t*>(c.workspace(s.bytes));
   auto* const scales = reinterpret_cast<float*>(zeros + s.columns);
   cpu::ByteProduct p{.m = s.m, .n = s.n, .k = s.k};
