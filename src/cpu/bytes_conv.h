@@ -26,8 +26,8 @@ size_t byte_conv_workspace(const BlockedShape& s);
 void byte_convolution(Isa isa, const BlockedShape& s, const ByteImages& images, void* workspace,
                       KernelContext& c);
 
-// One filter for each channel: weights [channels, 1, kernel…], packed as int32 [channels / 16][taps][16] with
-// the sums of each channel behind them, in lanes of whole panels.
+// One filter for each channel: weights [channels, 1, kernel…], packed as [channels / 16][quads][16][4], a
+// quad being neighbouring taps, with the sums of each channel behind them as int32, in lanes of whole panels.
 int64_t byte_depthwise_weights_size(const BlockedShape& s);
 void pack_byte_depthwise(const BlockedShape& s, const void* weights, bool is_signed, int8_t* to);
 const int32_t* byte_depthwise_sums(const BlockedShape& s, const int8_t* packed);

@@ -24,13 +24,16 @@ struct ByteAddition {
   int32_t zero = 0;
 };
 
-/// Some output rows of one block of an image, one filter for each channel. Windows do not leave the image.
+/// Some output rows of one block of an image, one filter for each channel. The sum of a pixel runs over
+/// quads of neighbouring pixels.
 struct ByteWindows {
-  const BlockedShape* shape = nullptr;  // in[] is of the padded image
-  const uint8_t* x = nullptr;           // the block's padded image
-  const int32_t* weights = nullptr;     // [taps][16]
-  const int32_t* start = nullptr;       // 16
-  const ByteGrid* grid = nullptr;       // of these 16
+  const BlockedShape* shape = nullptr;  // in[] is of the padded image, which windows do not leave
+  const uint8_t* x = nullptr;           // the block's padded image; the 48 bytes behind it are read
+  const int64_t* steps = nullptr;       // where each quad begins, from the first pixel of a window
+  int64_t count = 0;
+  const int8_t* weights = nullptr;  // [count][16][4]
+  const int32_t* start = nullptr;   // 16
+  const ByteGrid* grid = nullptr;   // of these 16
   int64_t row0 = 0, row1 = 0;
   const uint8_t* other = nullptr;  // lies as y does
   uint8_t* y = nullptr;            // the block's output

@@ -1,5 +1,7 @@
 // The functions of bytes_rows.h for one instruction set. Included by for_each_isa.h only.
 
+#include "cpu/bytes_grid_body.h"
+
 /// Rounded and clamped, less the zero point; NaN gives 0.
 LATHE_INLINE Vec on_grid(Vec q, Vec low, Vec high) {
   return min(max(select(is_nan(q), zero(), q), low), high);
@@ -113,46 +115,47 @@ void add(const ByteAddition& how, const uint8_t* a, const uint8_t* b, uint8_t* y
 }
 
 /// Pixels side by side, lanes of one vector of each.
-template <int Pixels>
+template <int Pixels, bool Adds, bool Saturates>
 LATHE_INLINE void weigh_pixels(const ByteWindows& w, const uint8_t* x, int64_t at, int64_t lane) {
-  const BlockedShape& s = *w.shape;
-  const int64_t pixel = s.stride[1] * channel_block;
+  const int64_t pixel = w.shape->stride[1] * channel_block;
   Ints sum[Pixels];
   LATHE_UNROLL
   for (int p = 0; p < Pixels; ++p) sum[p] = load_ints(w.start + lane);
-  const int32_t* weights = w.weights + lane;
-  for (int64_t i = 0; i < s.kernel[0]; ++i)
-    for (int64_t j = 0; j < s.kernel[1]; ++j, weights += channel_block) {
-      const uint8_t* from = x + (i * s.dilation[0] * s.in[1] + j * s.dilation[1]) * channel_block + lane;
-      const Ints weight = load_ints(weights);
-      LATHE_UNROLL
-      for (int p = 0; p < Pixels; ++p) sum[p] = sum[p] + load_bytes(from + p * pixel) * weight;
-    }
-  const ByteGrid& g = *w.grid;
-  const Vec factor = load(g.factor + lane), shift = load(g.shift + lane);
+  for (int64_t i = 0; i < w.count; ++i) {
+    const uint8_t* from = x + w.steps[i] + lane;
+    const SignedQuads weights = load_quads(w.weights + (i * channel_block + lane) * quad);
+    LATHE_UNROLL
+    for (int p = 0; p < Pixels; ++p) sum[p] = dot(sum[p], four_pixels(from + p * pixel), weights);
+  }
+  const Vec factor = load(w.grid->factor + lane), shift = load(w.grid->shift + lane);
+  LATHE_UNROLL
   for (int p = 0; p < Pixels; ++p) {
     const int64_t to = (at + p) * channel_block + lane;
-    Vec q = min(max(fma(to_floats(sum[p]), factor, shift), set(g.low)), set(g.high));
-    if (g.adds) {
-      const Vec rest = fma(to_floats(load_bytes(w.other + to)), set(g.others), set(g.constant));
-      q = min(max(fma(round(q), set(g.own), rest), set(g.sum_low)), set(g.sum_high));
+    finish_vector<Adds, Saturates>(*w.grid, factor, shift, sum[p], Adds ? w.other + to : nullptr, w.y + to);
+  }
+}
+template <bool Adds, bool Saturates>
+void weigh_rows(const ByteWindows& w) {
+  constexpr int pixels = Vec::width == 16 ? 8 : 4;
+  const BlockedShape& s = *w.shape;
+  const int64_t step = s.stride[1] * channel_block;
+  for (int64_t row = w.row0; row < w.row1; ++row) {
+    const uint8_t* const x = w.x + row * s.stride[0] * s.in[1] * channel_block;
+    const int64_t first = row * s.out[1];
+    for (int64_t lane = 0; lane < channel_block; lane += Vec::width) {
+      int64_t column = 0;
+      for (; column + pixels <= s.out[1]; column += pixels)
+        weigh_pixels<pixels, Adds, Saturates>(w, x + column * step, first + column, lane);
+      for (; column < s.out[1]; ++column)
+        weigh_pixels<1, Adds, Saturates>(w, x + column * step, first + column, lane);
     }
-    store_bytes(w.y + to, to_ints(q) + set_ints(g.zero));
   }
 }
 void weighted(const ByteWindows& w) {
-  constexpr int pixels = Vec::width == 16 ? 8 : 4;
-  const BlockedShape& s = *w.shape;
-  for (int64_t row = w.row0; row < w.row1; ++row) {
-    const uint8_t* const x = w.x + row * s.stride[0] * s.in[1] * channel_block;
-    for (int64_t lane = 0; lane < channel_block; lane += Vec::width) {
-      int64_t column = 0;
-      const auto from = [&] { return x + column * s.stride[1] * channel_block; };
-      for (; column + pixels <= s.out[1]; column += pixels)
-        weigh_pixels<pixels>(w, from(), row * s.out[1] + column, lane);
-      for (; column < s.out[1]; ++column) weigh_pixels<1>(w, from(), row * s.out[1] + column, lane);
-    }
-  }
+  if (w.grid->saturates)
+    w.grid->adds ? weigh_rows<true, true>(w) : weigh_rows<false, true>(w);
+  else
+    w.grid->adds ? weigh_rows<true, false>(w) : weigh_rows<false, false>(w);
 }
 
 void add_up(const uint8_t* x, int64_t pixels, int32_t* sums) {

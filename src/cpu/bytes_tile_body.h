@@ -1,5 +1,7 @@
 // The micro-kernels of bytes_tile.h for one instruction set. Included by for_each_isa.h only.
 
+#include "cpu/bytes_grid_body.h"
+
 constexpr int tile_block_vectors = static_cast<int>(channel_block / Vec::width);
 constexpr bool has_vnni = Vec::width == 16 && LATHE_VNNI;
 constexpr int byte_rows = has_vnni ? 14 : Vec::width == 16 ? 12 : Vec::width == 8 ? 4 : 2;
@@ -52,23 +54,6 @@ LATHE_INLINE void store_sums(const Ints (&sum)[Rows][Vectors], int32_t* to) {
     LATHE_UNROLL
     for (int j = 0; j < Vectors; ++j) store_ints(to + i * panel_filters + j * Vec::width, sum[i][j]);
   }
-}
-
-/// To the grid, and stored.
-template <bool Adds, bool Saturates>
-LATHE_INLINE void finish_vector(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other,
-                                uint8_t* to) {
-  Vec q = fma(to_floats(sum), factor, shift);
-  if constexpr (Adds) {
-    const Vec rest = fma(to_floats(load_bytes(other)), set(g.others), set(g.constant));
-    q = fma(round(min(max(q, set(g.low)), set(g.high))), set(g.own), rest);
-  }
-  if constexpr (Saturates)
-    store_saturated(to, max(to_ints(q) + set_ints(g.zero), set_ints(g.least)));
-  else if constexpr (Adds)
-    store_bytes(to, to_ints(min(max(q, set(g.sum_low)), set(g.sum_high))) + set_ints(g.zero));
-  else
-    store_bytes(to, to_ints(min(max(q, set(g.low)), set(g.high))) + set_ints(g.zero));
 }
 
 /// Where the results of vector j begin, from y.

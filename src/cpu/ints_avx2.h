@@ -41,11 +41,19 @@ LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
                    _mm_packus_epi16(_mm_min_epu16(words, _mm_set1_epi16(255)), words));
 }
 
+LATHE_INLINE Quads split(__m256i x) {
+  return {_mm256_and_si256(x, _mm256_set1_epi16(255)), _mm256_srli_epi16(x, 8)};
+}
 LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
   int32_t four;
   std::memcpy(&four, p, sizeof four);
-  const __m256i x = _mm256_set1_epi32(four);
-  return {_mm256_and_si256(x, _mm256_set1_epi16(255)), _mm256_srli_epi16(x, 8)};
+  return split(_mm256_set1_epi32(four));
+}
+LATHE_INLINE Quads four_pixels(const uint8_t* p) {
+  const auto pixel = reinterpret_cast<const __m128i*>(p);
+  const __m128i a = _mm_unpacklo_epi8(_mm_loadl_epi64(pixel), _mm_loadl_epi64(pixel + 1)),
+                b = _mm_unpacklo_epi8(_mm_loadl_epi64(pixel + 2), _mm_loadl_epi64(pixel + 3));
+  return split(_mm256_set_m128i(_mm_unpackhi_epi16(a, b), _mm_unpacklo_epi16(a, b)));
 }
 LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
   const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

@@ -41,11 +41,7 @@ struct Quads {
 struct SignedQuads {
   __m512i v;
 };
-LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
-  int32_t four;
-  std::memcpy(&four, p, sizeof four);
-  return {_mm512_set1_epi32(four)};
-}
+LATHE_INLINE Quads split(__m512i x) { return {x}; }
 LATHE_INLINE SignedQuads load_quads(const int8_t* p) { return {_mm512_loadu_si512(p)}; }
 LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) { return {_mm512_dpbusd_epi32(sum.v, x.v, w.v)}; }
 #else
@@ -55,10 +51,7 @@ struct Quads {
 struct SignedQuads {
   __m512i even, odd;
 };
-LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
-  int32_t four;
-  std::memcpy(&four, p, sizeof four);
-  const __m512i x = _mm512_set1_epi32(four);
+LATHE_INLINE Quads split(__m512i x) {
   return {_mm512_and_si512(x, _mm512_set1_epi16(255)), _mm512_srli_epi16(x, 8)};
 }
 LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
@@ -70,3 +63,15 @@ LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
   return {_mm512_add_epi32(_mm512_add_epi32(sum.v, even), odd)};
 }
 #endif
+
+LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
+  int32_t four;
+  std::memcpy(&four, p, sizeof four);
+  return split(_mm512_set1_epi32(four));
+}
+LATHE_INLINE Quads four_pixels(const uint8_t* p) {
+  const __m512i by_quad = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i by_channel =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  return split(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_quad, _mm512_loadu_si512(p)), by_channel));
+}

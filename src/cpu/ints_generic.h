@@ -50,6 +50,14 @@ LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
   std::memcpy(&four, p, sizeof four);
   return {FourInts{four, four, four, four}};
 }
+LATHE_INLINE Quads four_pixels(const uint8_t* p) {
+  FourInts x{};
+  for (int i = 0; i < 4; ++i)
+    for (int t = 0; t < 4; ++t)
+      x[i] =
+          static_cast<int32_t>(static_cast<uint32_t>(x[i]) | static_cast<uint32_t>(p[16 * t + i]) << (8 * t));
+  return {x};
+}
 LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
   SignedQuads x;
   std::memcpy(&x.v, p, sizeof x.v);
