@@ -85,23 +85,29 @@ class Part {
   void compute(int64_t tile0, int64_t tile1, int64_t panel0, int64_t panel1) {
     const int64_t work = p_.k * panel_filters * t_.max_rows;
     int64_t since_poll = polled_work;
-    for (int64_t panel = panel0; panel < panel1; ++panel)
+    for (int64_t panel = panel0; panel < panel1; ++panel) {
+      begin(panel);
       for (int64_t tile = tile0; tile < tile1; ++tile) {
         if ((since_poll += work) >= polled_work) workers_.poll(), since_poll = 0;
         const bool fetch = tile == tile0 && panel + 1 < panels(p_.n);
         multiply(tile, panel, fetch);
       }
+    }
   }
 
  private:
+  /// What the sums of a panel's columns begin with.
+  void begin(int64_t panel) {
+    const int32_t* const column_sums = packed_sums(p_.b, p_.n, p_.k) + panel * panel_filters;
+    for (int64_t j = 0; j < panel_filters; ++j)
+      start_[j] =
+          static_cast<int32_t>(0u - static_cast<uint32_t>(p_.a_zero) * static_cast<uint32_t>(column_sums[j]));
+  }
+
   void multiply(int64_t tile, int64_t panel, bool fetch) {
     const int64_t row = tiles_.begin(tile), rows = tiles_.rows(tile), column = panel * panel_filters;
     const int64_t columns = std::min(panel_filters, p_.n - column), depth = quads(p_.k);
-    alignas(64) int32_t start[panel_filters], sums[most_byte_rows * panel_filters];
-    const int32_t* const column_sums = packed_sums(p_.b, p_.n, p_.k) + column;
-    for (int64_t j = 0; j < panel_filters; ++j)
-      start[j] =
-          static_cast<int32_t>(0u - static_cast<uint32_t>(p_.a_zero) * static_cast<uint32_t>(column_sums[j]));
+    alignas(64) int32_t sums[most_byte_rows * panel_filters];
     // Floats of whole blocks are made where the sums are; the rest takes a second step.
     const bool at_once = p_.floats && !p_.b_zero && columns % channel_block == 0;
     ByteTile b{.x = packed_ + row * packed_row(p_.k),
@@ -109,7 +115,7 @@ class Part {
                .last_depth = depth % (byte_block / quad),
                .w = p_.b + column * depth * quad,
                .ahead = fetch && depth * panel_row > fetched_panel ? depth * panel_row : 0,
-               .start = start,
+               .start = start_,
                .sums = sums,
                .scale = p_.scale ? p_.scale + column : nullptr,
                .c = at_once ? p_.floats + row * p_.n + column : nullptr,
@@ -148,6 +154,7 @@ class Part {
   const uint8_t* packed_;
   const int32_t* rest_;
   Workers& workers_;
+  alignas(64) int32_t start_[panel_filters] = {};
 };
 
 /// Rows [r0, r1) and columns [c0, c1) are final.

@@ -146,22 +146,27 @@ struct Entry {
   /// Fills in what of each filter's sum the run knows.
   static void describe(const cpu::BlockedShape& s, KernelContext& c, int32_t* start, float* factor,
                        float* shift) {
-    const int64_t n = lanes(s);
-    std::fill_n(start, n, 0);
-    std::fill_n(factor, n, 0.0f);
-    std::fill_n(shift, n, 0.0f);
+    const int64_t n = lanes(s), filters = s.filters;
     const int32_t* const sums = Algorithm::sums(s, c.packed(3)->template as<int8_t>().data());
-    const float x_scale = scale_of(c.in(1)), y_scale = scale_of(c.in(6));
     const auto x_zero = static_cast<uint32_t>(zero_of(c.in(2)));
+    for (int64_t m = 0; m < n; ++m)
+      start[m] = static_cast<int32_t>(0u - x_zero * static_cast<uint32_t>(sums[m]));
+    const float x_scale = scale_of(c.in(1)), y_scale = scale_of(c.in(6));
     const auto w_scale = c.in(4).template as<float>();
-    const Tensor* bias = cpu::has_input(c, 8) ? &c.in(8) : nullptr;
-    const bool exact = bias && bias->type() == DataType::int32;
-    for (int64_t m = 0; m < s.filters; ++m) {
-      const auto at = static_cast<size_t>(m);
-      const uint32_t b = exact ? static_cast<uint32_t>(bias->as<int32_t>()[at]) : 0;
-      start[m] = static_cast<int32_t>(b - x_zero * static_cast<uint32_t>(sums[m]));
-      factor[m] = x_scale * w_scale[w_scale.size() == 1 ? 0 : at] / y_scale;
-      if (bias && !exact) shift[m] = bias->as<float>()[at] / y_scale;
+    if (w_scale.size() == 1)
+      std::fill_n(factor, filters, x_scale * w_scale[0] / y_scale);
+    else
+      for (int64_t m = 0; m < filters; ++m) factor[m] = x_scale * w_scale.data()[m] / y_scale;
+    std::fill_n(factor + filters, n - filters, 0.0f);
+    std::fill_n(shift, n, 0.0f);
+    if (!cpu::has_input(c, 8)) return;
+    if (const Tensor& bias = c.in(8); bias.type() == DataType::int32) {
+      const int32_t* const b = bias.as<int32_t>().data();
+      for (int64_t m = 0; m < filters; ++m)
+        start[m] = static_cast<int32_t>(static_cast<uint32_t>(start[m]) + static_cast<uint32_t>(b[m]));
+    } else {
+      const float* const b = cpu::floats(bias);
+      for (int64_t m = 0; m < filters; ++m) shift[m] = b[m] / y_scale;
     }
   }
 

@@ -116,15 +116,15 @@ int32_t zero_of(const Tensor* t, int64_t i) {
 
 /// The zero points of B's columns as they are multiplied; null where all are 0.
 const int32_t* column_zeros(const Tensor* zero, DataType b, int64_t n, int64_t columns, int32_t* to) {
+  const int32_t middle = b == DataType::uint8 ? 128 : 0;
   bool centred = true;
-  for (int64_t j = 0; j < columns; ++j) {
-    to[j] = j < n ? zero_of(zero, j) - (b == DataType::uint8 ? 128 : 0) : 0;
-    centred = centred && to[j] == 0;
-  }
-  return centred ? nullptr : to;
+  for (int64_t i = 0; i < (zero ? zero->size() : 1); ++i) centred = centred && zero_of(zero, i) == middle;
+  if (centred) return nullptr;
+  for (int64_t j = 0; j < columns; ++j) to[j] = j < n ? zero_of(zero, j) - middle : 0;
+  return to;
 }
 
-/// What the products of each column are multiplied by. In this order: ties fall the same way everywhere.
+/// What the sums of each column are multiplied by. In this order: ties fall the same way everywhere.
 const float* column_scales(float a, std::span<const float> b, float divisor, int64_t n, int64_t columns,
                            float* to) {
   for (int64_t j = 0; j < columns; ++j)
