@@ -99,9 +99,11 @@ class Part {
   /// What the sums of a panel's columns begin with.
   void begin(int64_t panel) {
     const int32_t* const column_sums = packed_sums(p_.b, p_.n, p_.k) + panel * panel_filters;
+    const int32_t* const bias = p_.bias ? p_.bias + panel * panel_filters : nullptr;
     for (int64_t j = 0; j < panel_filters; ++j)
       start_[j] =
-          static_cast<int32_t>(0u - static_cast<uint32_t>(p_.a_zero) * static_cast<uint32_t>(column_sums[j]));
+          static_cast<int32_t>((bias ? static_cast<uint32_t>(bias[j]) : 0u) -
+                               static_cast<uint32_t>(p_.a_zero) * static_cast<uint32_t>(column_sums[j]));
   }
 
   void multiply(int64_t tile, int64_t panel, bool fetch) {

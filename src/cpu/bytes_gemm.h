@@ -41,6 +41,7 @@ struct ByteProduct {
   const int8_t* b = nullptr;  // packed
   int32_t a_zero = 0;
   const int32_t* b_zero = nullptr;  // of each column; null: 0
+  const int32_t* bias = nullptr;    // what each column's sums begin with; null: 0
   const float* scale = nullptr;     // of each column, for floats and bytes
   // Of bytes: the zero point, and the lowest that there are.
   int32_t zero = 0, lowest = 0;

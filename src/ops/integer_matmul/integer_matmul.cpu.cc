@@ -2,12 +2,9 @@
 // scale and a zero point of their own; A has one of each.
 #include "ops/integer_matmul/integer_matmul.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "cpu/ask.h"
 #include "cpu/bytes_gemm.h"
-#include "tensor/element.h"
+#include "ops/integer_matmul/quantization.h"
 
 namespace lathe {
 namespace {
@@ -16,7 +13,6 @@ namespace {
 struct Places {
   size_t b, a_zero, b_zero, a_scale, b_scale, c_scale, c_zero;
 };
-constexpr size_t none = SIZE_MAX;
 constexpr Places integer_places{1, 2, 3, none, none, none, none};
 constexpr Places scaled_places{1, 2, 3, 4, 5, none, none};
 constexpr Places linear_places{3, 2, 5, 1, 4, 6, 7};
@@ -30,19 +26,7 @@ bool transposed(const Op& op) {
     return false;
 }
 
-bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
-
-/// One number, as far as the request tells.
-bool is_single(const KernelRequest& r, size_t i) {
-  if (!cpu::has_input(r, i)) return true;
-  const auto& shape = r.inputs[i].shape;
-  return shape && std::ranges::all_of(*shape, [](const Dim& d) { return d == Dim(1); });
-}
-bool is_for_columns(const KernelRequest& r, size_t i, int64_t n) {
-  if (is_single(r, i)) return true;
-  const auto& shape = r.inputs[i].shape;
-  return shape && shape->size() == 1 && (*shape)[0] == Dim(n);
-}
+bool gives(const KernelRequest& r, DataType type) { return !r.outputs.empty() && r.outputs[0].type == type; }
 
 template <class Op, const Places& at>
 Verdict ask(const Op& op, const KernelRequest& r) {
@@ -52,6 +36,10 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   for (size_t i : {at.a_scale, at.b_scale, at.c_scale})
     if (i != none && !(cpu::has_input(r, i) && r.inputs[i].type == DataType::float32))
       return Verdict::no("only scales of float32");
+  if (!gives(r, at.c_scale != none   ? r.inputs[at.c_zero].type
+                : at.a_scale != none ? DataType::float32
+                                     : DataType::int32))
+    return Verdict::no("another type of result");
   const Tensor* b = cpu::constant_input(r, at.b);
   if (!b || b->rank() != 2) return Verdict::no("B is not a constant matrix");
   if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2) return Verdict::no("A is not a matrix");
@@ -99,39 +87,6 @@ size_t workspace(const Op& op, std::span<const Shape> inputs, int) {
   return Scratch(isa, inputs[0], inputs[at.b], transposed(op)).bytes;
 }
 
-/// A scale must be a number, and one that divides not 0.
-void check_scale(KernelContext& c, size_t input, bool divides) {
-  for (const float s : c.in(input).as<float>())
-    if (!std::isfinite(s) || (divides && s == 0))
-      c.fail(Code::run_bad_value, divides ? "a finite scale other than 0" : "a finite scale",
-             std::to_string(s) + " at input " + std::to_string(input));
-}
-
-const Tensor* optional_input(KernelContext& c, size_t i) {
-  return i != none && cpu::has_input(c, i) ? &c.in(i) : nullptr;
-}
-int32_t zero_of(const Tensor* t, int64_t i) {
-  return t ? static_cast<int32_t>(load_int(*t, t->size() == 1 ? 0 : i)) : 0;
-}
-
-/// The zero points of B's columns as they are multiplied; null where all are 0.
-const int32_t* column_zeros(const Tensor* zero, DataType b, int64_t n, int64_t columns, int32_t* to) {
-  const int32_t middle = b == DataType::uint8 ? 128 : 0;
-  bool centred = true;
-  for (int64_t i = 0; i < (zero ? zero->size() : 1); ++i) centred = centred && zero_of(zero, i) == middle;
-  if (centred) return nullptr;
-  for (int64_t j = 0; j < columns; ++j) to[j] = j < n ? zero_of(zero, j) - middle : 0;
-  return to;
-}
-
-/// What the sums of each column are multiplied by. In this order: ties fall the same way everywhere.
-const float* column_scales(float a, std::span<const float> b, float divisor, int64_t n, int64_t columns,
-                           float* to) {
-  for (int64_t j = 0; j < columns; ++j)
-    to[j] = j < n ? a * b[b.size() == 1 ? 0 : static_cast<size_t>(j)] / divisor : 0;
-  return to;
-}
-
 template <class Op, const Places& at, Isa isa>
 void run(const Op& op, KernelContext& c) {
   const Tensor &a = c.in(0), &b = c.in(at.b);
@@ -144,7 +99,7 @@ void run(const Op& op, KernelContext& c) {
   p.a_signed = a.type() == DataType::int8;
   p.b = c.packed(at.b)->template as<int8_t>().data();
   p.a_zero = zero_of(optional_input(c, at.a_zero), 0) + (p.a_signed ? 128 : 0);
-  p.b_zero = column_zeros(optional_input(c, at.b_zero), b.type(), s.n, s.columns, zeros);
+  p.b_zero = column_zeros(optional_input(c, at.b_zero), b.type(), 0, s.n, s.columns, zeros);
   float divisor = 1;
   if constexpr (at.c_scale != none) {
     check_scale(c, at.a_scale, false);
@@ -181,7 +136,11 @@ void add(KernelCatalog& k, const char* op, const char* name, const char* domain 
 
 }  // namespace
 
+/// Of the other file.
+void cpu_integer_conv(KernelCatalog& k);
+
 void cpu_integer_matmul(KernelCatalog& k) {
+  cpu_integer_conv(k);
   cpu::for_each_isa([&]<Isa isa>() {
     add<MatMulInteger, integer_places, isa>(k, "MatMulInteger", "matmul_integer");
     add<QLinearMatMul, linear_places, isa>(k, "QLinearMatMul", "qlinear_matmul");

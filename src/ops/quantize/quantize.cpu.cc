@@ -81,7 +81,14 @@ void quantize(const QuantizeLinear& op, KernelContext& c) {
   });
 }
 
-Verdict ask_dynamic(const DynamicQuantizeLinear&, const KernelRequest&) { return Verdict::yes(); }
+Verdict ask_dynamic(const DynamicQuantizeLinear&, const KernelRequest& r) {
+  constexpr DataType types[] = {DataType::uint8, DataType::float32, DataType::uint8};
+  if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
+  for (size_t i = 0; i < r.outputs.size(); ++i)
+    if (r.outputs[i].present && (i > 2 || r.outputs[i].type != types[i]))
+      return Verdict::no("another type of result");
+  return Verdict::yes();
+}
 
 /// Differences of int32 take more digits than float has.
 void dequantize_wide(const int32_t* x, float* y, int64_t n, float scale, int64_t zero) {
