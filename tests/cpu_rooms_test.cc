@@ -271,5 +271,57 @@ TEST(CpuRooms, ProductsOfIntegers) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+TEST(CpuRooms, ConvolutionsOfIntegers) {
+  struct Problem {
+    Shape x, w;
+    int64_t group = 1;
+    std::vector<int64_t> strides = {}, pads = {}, dilations = {};
+  };
+  const Problem problems[] = {
+      {{2, 3, 9, 7}, {5, 3, 3, 3}, 1, {2, 1}, {1, 1, 0, 2}, {1, 2}},
+      {{1, 6, 8, 8}, {36, 2, 3, 2}, 3},
+      {{1, 20, 11}, {17, 20, 4}, 1, {3}, {2, 3}},
+      {{1, 4, 5, 4, 3}, {4, 1, 2, 3, 1}, 4, {1, 1, 2}, {0, 1, 1, 1, 0, 0}},
+      {{1, 70, 40, 40}, {3, 70, 3, 3}, 1, {}, {1, 1, 1, 1}},  // several strips
+      {{0, 3, 9, 7}, {5, 3, 3, 3}},
+  };
+  CaseTable t;
+  const auto low = [](DataType d) { return d == DataType::int8 ? -128.0 : 0.0; };
+  for (const Problem& p : problems)
+    for (DataType xt : {DataType::int8, DataType::uint8})
+      for (DataType wt : {DataType::int8, DataType::uint8})
+        for (bool linear : {false, true}) {
+          OpCase& k = add(t, linear ? "QLinearConv" : "ConvInteger",
+                          describe(p.x) + " by " + describe(p.w) + (xt == wt ? ", one type" : ", two types"));
+          const auto number = [&](DataType d, Shape shape) {
+            k.random(d, std::move(shape), low(d), low(d) + 256);
+          };
+          number(xt, p.x);
+          if (linear) {
+            k.input<float>({}, {0.0213731f});
+            number(xt, {});
+          }
+          number(wt, p.w);
+          k.as_constant();
+          if (linear) {
+            k.random(DataType::float32, {p.w[0]}, 0.001, 0.01);
+          } else {
+            number(xt, {});
+          }
+          number(wt, {p.w[0]});
+          k.as_constant();
+          if (linear) {
+            k.input<float>({}, {0.7131f});
+            number(DataType::int8, {});
+            k.random(DataType::int32, {p.w[0]}, -3000, 3000);
+          }
+          k.attribute("group", p.group);
+          if (!p.strides.empty()) k.attribute("strides", p.strides);
+          if (!p.pads.empty()) k.attribute("pads", p.pads);
+          if (!p.dilations.empty()) k.attribute("dilations", p.dilations);
+        }
+  for (const OpCase& k : t.all()) must(k);
+}
+
 }  // namespace
 }  // namespace lathe::test

@@ -9,6 +9,7 @@
 #include "build/lower.h"
 #include "build/narrow_arithmetic.h"
 #include "build/optimise.h"
+#include "build/quantized_layout.h"
 #include "build/side_steps.h"
 #include "runtime/engine_impl.h"
 #include "runtime/weight_program.h"
@@ -134,6 +135,13 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     fold(UINT64_MAX);
   const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
                        preference.isa != Isa::generic && !search.by_reference;
+  // Of weights that may be exchanged, neither zero points nor scales are known.
+  if (blocked && !preference.refit) {
+    bool changed = use_quantized_layout(graph, folds, extensions.kernels(), preference);
+    changed |= use_quantized_products(graph, folds, extensions.kernels(), preference);
+    const auto tapped = taps.find(&graph);
+    if (changed) remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
+  }
   if (blocked) {
     use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(options, folds));

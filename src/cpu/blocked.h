@@ -74,5 +74,10 @@ void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float
 // To channel blocks, with 0 in the lanes beyond the last channel, and back.
 void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
 void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
+// The same for bytes, which are exclusive-ored with `turned`.
+void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned, uint8_t* y,
+               KernelContext& c);
+void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned,
+                 uint8_t* y, KernelContext& c);
 
 }  // namespace lathe::cpu

@@ -83,4 +83,48 @@ void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x
                  });
 }
 
+namespace {
+
+/// Pixels of at most four channels: a word and zeros.
+void to_few_lanes(const uint8_t* x, int64_t plane, int64_t n, int64_t lanes, uint8_t turned, uint8_t* to) {
+  const uint8_t* from[4];
+  for (int64_t l = 0; l < 4; ++l) from[l] = x + (l < lanes ? l : 0) * plane;
+  const uint32_t wanted = lanes == 4 ? ~0u : (1u << (8 * lanes)) - 1, turn = turned * 0x01010101u & wanted;
+  for (int64_t p = 0; p < n; ++p, to += channel_block) {
+    const uint32_t word = static_cast<uint32_t>(from[0][p]) | static_cast<uint32_t>(from[1][p]) << 8 |
+                          static_cast<uint32_t>(from[2][p]) << 16 | static_cast<uint32_t>(from[3][p]) << 24;
+    const uint32_t pixel[4] = {(word & wanted) ^ turn, 0, 0, 0};
+    std::memcpy(to, pixel, sizeof pixel);
+  }
+}
+
+}  // namespace
+
+void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned, uint8_t* y,
+               KernelContext& c) {
+  for_each_piece(batch, channels, pixels, c,
+                 [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
+                   uint8_t* const to = y + (block * pixels + first) * channel_block;
+                   if (lanes <= 4)
+                     return to_few_lanes(x + channel * pixels + first, pixels, n, lanes, turned, to);
+                   if (lanes < channel_block) std::memset(to, 0, static_cast<size_t>(n * channel_block));
+                   for (int64_t l = 0; l < lanes; ++l) {
+                     const uint8_t* const from = x + (channel + l) * pixels + first;
+                     for (int64_t p = 0; p < n; ++p) to[p * channel_block + l] = from[p] ^ turned;
+                   }
+                 });
+}
+
+void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned,
+                 uint8_t* y, KernelContext& c) {
+  for_each_piece(batch, channels, pixels, c,
+                 [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
+                   const uint8_t* const from = x + (block * pixels + first) * channel_block;
+                   for (int64_t l = 0; l < lanes; ++l) {
+                     uint8_t* const to = y + (channel + l) * pixels + first;
+                     for (int64_t p = 0; p < n; ++p) to[p] = from[p * channel_block + l] ^ turned;
+                   }
+                 });
+}
+
 }  // namespace lathe::cpu

@@ -5,6 +5,10 @@
 //   #define LATHE_ISA_BODY "cpu/gemm_body.h"
 //   #include "cpu/for_each_isa.h"
 //
+// With LATHE_ISA_INTS the bodies see whole numbers too (cpu/ints_generic.h), and are compiled once more for
+// AVX-512 with VNNI (lathe::cpu::vnni). That is no instruction set of its own: who includes it chooses
+// between the two tables of AVX-512, whose results and packed forms are the same.
+//
 // Every function of a body that holds a Vec is a named one: a lambda would be compiled for the base
 // instruction set. What a body calls from outside must be plain scalar code, which is the same in every
 // namespace, so that no inline function exists in two versions under one name.
@@ -39,6 +43,10 @@
 namespace lathe::cpu::generic {
 #include "cpu/vec_generic.h"
 #include "cpu/vec_math.h"
+#ifdef LATHE_ISA_INTS
+#define LATHE_VNNI 0
+#include "cpu/ints_generic.h"
+#endif
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::generic
 
@@ -53,6 +61,9 @@ namespace lathe::cpu::generic {
 namespace lathe::cpu::avx2 {
 #include "cpu/vec_avx2.h"
 #include "cpu/vec_math.h"
+#ifdef LATHE_ISA_INTS
+#include "cpu/ints_avx2.h"
+#endif
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::avx2
 #if defined(__clang__)
@@ -67,12 +78,40 @@ namespace lathe::cpu::avx2 {
 namespace lathe::cpu::avx512 {
 #include "cpu/vec_avx512.h"
 #include "cpu/vec_math.h"
+#ifdef LATHE_ISA_INTS
+#include "cpu/ints_avx512.h"
+#endif
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::avx512
 #if defined(__clang__)
 #pragma clang attribute pop
 #else
 #pragma GCC pop_options
+#endif
+
+#ifdef LATHE_ISA_INTS
+#undef LATHE_VNNI
+#define LATHE_VNNI 1
+#if defined(__clang__)
+#pragma clang attribute push(                                                               \
+    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")
+#endif
+namespace lathe::cpu::vnni {
+#include "cpu/vec_avx512.h"
+#include "cpu/vec_math.h"
+// Of as many numbers as a Vec has.
+#include "cpu/ints_avx512.h"
+#include LATHE_ISA_BODY
+}  // namespace lathe::cpu::vnni
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
 #endif
 
 #endif

@@ -45,3 +45,14 @@ void for_each_isa(F&& f) {
 #define LATHE_SELECT_ISA(Table, function) \
   const Table& function(Isa) { return generic::table; }
 #endif
+
+/// The same for bodies that are compiled with LATHE_ISA_INTS: also vnni::table, where uses_vnni().
+#if defined(__x86_64__) || defined(_M_X64)
+#define LATHE_SELECT_VNNI(Table, function)                                    \
+  const Table& function(Isa isa) {                                            \
+    if (isa == Isa::avx512) return uses_vnni() ? vnni::table : avx512::table; \
+    return isa == Isa::avx2 ? avx2::table : generic::table;                   \
+  }
+#else
+#define LATHE_SELECT_VNNI(Table, function) LATHE_SELECT_ISA(Table, function)
+#endif

@@ -77,9 +77,9 @@ D convolution(const Attributes&, const OperandShapes<D>& s) {
 }
 
 /// The same where the output is [N, blocks, out…, lanes]: lanes beyond the last channel do not count.
-template <class D>
+template <class D, size_t weights>
 D blocked_convolution(const Attributes&, const OperandShapes<D>& s) {
-  const auto &w = at(s.inputs, 1), &y = at(s.outputs, 0);
+  const auto &w = at(s.inputs, weights), &y = at(s.outputs, 0);
   if (y.size() < 3) throw Unknown{};
   D points = y[0];
   for (size_t i = 2; i + 1 < y.size(); ++i) points = points * y[i];
@@ -142,7 +142,8 @@ template <class D>
 Count<D> contraction(std::string_view op) {
   static const std::map<std::string_view, Count<D>> counts = {
       {"Attention", attention<D>},
-      {"BlockedConv", blocked_convolution<D>},
+      {"BlockedByteConv", blocked_convolution<D, 3>},
+      {"BlockedConv", blocked_convolution<D, 1>},
       {"Conv", convolution<D, 1>},
       {"ConvInteger", convolution<D, 1>},
       {"ConvTranspose", transposed_convolution<D>},
@@ -151,11 +152,12 @@ Count<D> contraction(std::string_view op) {
       {"Gemm", gemm<D>},
       {"LSTM", recurrent<D>},
       {"MatMul", matrix_product<D>},
-      {"NarrowMatMul", matrix_product<D>},
       {"MatMulInteger", matrix_product<D>},
+      {"NarrowMatMul", matrix_product<D>},
       {"QLinearConv", convolution<D, 3>},
       {"QLinearMatMul", matrix_product<D>},
       {"RNN", recurrent<D>},
+      {"ScaledMatMulInteger", matrix_product<D>},
   };
   const auto found = counts.find(op);
   return found == counts.end() ? nullptr : found->second;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "tensor/element.h"
 
@@ -27,21 +28,38 @@ double last_place(DataType t) {
   }
 }
 
-/// Every element one step up or down, as it falls.
-Value moved(const Value& v, int draw) {
+/// Every element so many steps up or down, as it falls.
+Value moved(const Value& v, int draw, double steps = 1) {
   if (!v.is_tensor() || last_place(v.tensor().type()) == 0) return v;
   Tensor t = v.tensor().clone();
   uint64_t state = 0x9e3779b97f4a7c15u * static_cast<uint64_t>(draw + 1);
   for (int64_t i = 0; i < t.size(); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const double sign = state >> 63 ? 1 : -1;
-    store_double(t, i, load_double(t, i) * (1 + sign * last_place(t.type())));
+    store_double(t, i, load_double(t, i) * (1 + sign * steps * last_place(t.type())));
   }
   return t;
 }
 
+/// Does it round numbers to whole ones? What is in the middle between two may then fall on either side.
+bool rounds(const Graph& g) {
+  for (NodeId id : g.order())
+    for (const char* op : {"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
+      if (g.node(id).domain.empty() && g.node(id).op == op) return true;
+  return false;
+}
+
+/// The graph with other constants: scales and weights too are numbers that a kernel may round.
+std::unique_ptr<Graph> with_moved_constants(const Graph& graph, int draw) {
+  std::unique_ptr<Graph> g = graph.clone();
+  for (ValueId v = 0; v < g->value_count(); ++v)
+    if (g->value(v).is_constant() && is_float(g->value(v).type.elem))
+      g->value(v).constant = std::make_shared<const Value>(moved(*g->value(v).constant, draw, roundings));
+  return g;
+}
+
 /// The largest movement of an element; whole numbers move by steps, not by roundings.
-double movement(const Value& a, const Value& b) {
+double movement(const Value& a, const Value& b, double times = roundings) {
   if (!a.is_tensor() || !b.is_tensor() || !(a.tensor().shape() == b.tensor().shape())) return 0;
   const Tensor &x = a.tensor(), &y = b.tensor();
   if (bits_of(x.type()) == 0 || is_complex(x.type())) return 0;
@@ -49,7 +67,7 @@ double movement(const Value& a, const Value& b) {
   for (int64_t i = 0; i < x.size(); ++i)
     if (const double off = std::abs(load_double(x, i) - load_double(y, i)); std::isfinite(off))
       most = std::max(most, off);
-  return is_float(x.type()) ? roundings * most : most;
+  return is_float(x.type()) ? times * most : most;
 }
 
 }  // namespace
@@ -57,18 +75,22 @@ double movement(const Value& a, const Value& b) {
 std::vector<double> sensitivity(const Workshop& shop, const Graph& graph, std::span<const Value> inputs,
                                 std::span<const Value> want) {
   std::vector<double> slack(want.size());
-  for (int draw = 0; draw < draws; ++draw) {
-    std::vector<Value> near;
-    for (const Value& v : inputs) near.push_back(moved(v, draw));
-    std::vector<Value> got;
+  const auto draw_of = [&](const Graph& g, int draw, double steps) {
+    std::vector<Value> near, got;
+    for (const Value& v : inputs) near.push_back(moved(v, draw, steps));
     try {
-      got = shop.evaluate(graph, near);
+      got = shop.evaluate(g, near);
     } catch (const Error& e) {
       if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
-      continue;
+      return;
     }
-    for (size_t i = 0; i < want.size(); ++i) slack[i] = std::max(slack[i], movement(got[i], want[i]));
-  }
+    for (size_t i = 0; i < want.size(); ++i)
+      slack[i] = std::max(slack[i], movement(got[i], want[i], roundings / steps));
+  };
+  for (int draw = 0; draw < draws; ++draw) draw_of(graph, draw, 1);
+  // A rounding more or less decides of whole steps, which many of the smallest movements would hardly meet.
+  if (rounds(graph))
+    for (int draw = 0; draw < draws; ++draw) draw_of(*with_moved_constants(graph, draw), draw, roundings);
   return slack;
 }
 

@@ -14,14 +14,39 @@ int64_t pixels(const Shape& plain) {
   return n;
 }
 
+/// In blocks, bytes have no sign: 128 is added to those of int8, by turning one bit.
+uint8_t turned(const Tensor& plain) { return plain.type() == DataType::int8 ? 128 : 0; }
+bool is_bytes(const Tensor& t) { return t.type() != DataType::float32; }
+
 void block(const Block&, KernelContext& c) {
   const Tensor& x = c.in(0);
+  if (is_bytes(x))
+    return cpu::to_blocks(x.dim(0), x.dim(1), pixels(x.shape()), static_cast<const uint8_t*>(x.data()),
+                          turned(x), static_cast<uint8_t*>(c.out(0).data()), c);
   cpu::to_blocks(x.dim(0), x.dim(1), pixels(x.shape()), floats(x), floats(c.out(0)), c);
 }
 
 void unblock(const Unblock&, KernelContext& c) {
   Tensor& y = c.out(0);
+  if (is_bytes(y))
+    return cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()),
+                            static_cast<const uint8_t*>(c.in(0).data()), turned(y),
+                            static_cast<uint8_t*>(y.data()), c);
   cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()), floats(c.in(0)), floats(y), c);
+}
+
+bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
+
+/// Floats to floats, or bytes to bytes without sign.
+Verdict ask(const KernelRequest& r, DataType plain, DataType in_blocks) {
+  if (is_eight_bits(plain) && in_blocks == DataType::uint8) return Verdict::yes();
+  return cpu::ask_float32(Block{}, r);
+}
+Verdict ask_block(const Block&, const KernelRequest& r) {
+  return ask(r, r.inputs[0].type, r.outputs[0].type);
+}
+Verdict ask_unblock(const Unblock&, const KernelRequest& r) {
+  return ask(r, r.outputs[0].type, r.inputs[0].type);
 }
 
 }  // namespace
@@ -29,9 +54,9 @@ void unblock(const Unblock&, KernelContext& c) {
 void cpu_block(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Block>({.op = "Block", .domain = "lathe", .name = cpu::kernel_name("block", isa), .isa = isa},
-                 {.run = block, .ask = cpu::ask_float32<Block>});
+                 {.run = block, .ask = ask_block});
     k.add<Unblock>({.op = "Unblock", .domain = "lathe", .name = cpu::kernel_name("unblock", isa), .isa = isa},
-                   {.run = unblock, .ask = cpu::ask_float32<Unblock>});
+                   {.run = unblock, .ask = ask_unblock});
   });
 }
 

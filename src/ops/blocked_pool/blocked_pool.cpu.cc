@@ -2,6 +2,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/blocked.h"
+#include "cpu/bytes_conv.h"
 
 namespace lathe {
 namespace {
@@ -36,6 +37,19 @@ void max_pool(const BlockedMaxPool& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
   cpu::blocked_maximum(isa, shape_of(axes_of(op, x.shape(), y.shape()), x.shape()), floats(x), floats(y), c);
+}
+
+/// Of bytes without sign.
+Verdict ask_bytes(const BlockedMaxPool&, const KernelRequest& r) {
+  if (r.inputs[0].type != DataType::uint8 || r.outputs[0].type != DataType::uint8)
+    return Verdict::no("only uint8");
+  return Verdict::yes();
+}
+void max_pool_bytes(const BlockedMaxPool& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  cpu::byte_maximum(shape_of(axes_of(op, x.shape(), y.shape()), x.shape()), x.as<uint8_t>().data(),
+                    y.as<uint8_t>().data(), c);
 }
 
 /// 1 / the number of elements that each window of an axis counts; 0 for a window of none.
@@ -98,6 +112,9 @@ void cpu_blocked_pool(KernelCatalog& k) {
     k.add<BlockedGlobalPool>(kernel("BlockedGlobalAveragePool", "blocked_global_average_pool", isa),
                              {.run = global_average_pool<isa>, .ask = cpu::ask_float32<BlockedGlobalPool>});
   });
+  Kernel of_bytes = kernel("BlockedMaxPool", "blocked_max_pool.bytes", Isa::generic);
+  of_bytes.finishes = false;
+  k.add<BlockedMaxPool>(std::move(of_bytes), {.run = max_pool_bytes, .ask = ask_bytes});
 }
 
 }  // namespace lathe

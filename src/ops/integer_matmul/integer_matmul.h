@@ -55,6 +55,26 @@ struct MatMulInteger {
   }
 };
 
+/// lathe.ScaledMatMulInteger: the product with a matrix B as floats, times (a_scale * b_scale). The builder
+/// puts it in; it stands in plans, never in graphs.
+///   A, B [k, n] or transposed [n, k], a_zero_point, b_zero_point, a_scale, b_scale → Y
+struct ScaledMatMulInteger {
+  bool transposed = false;
+  void fields(auto&& f) { f("transposed", transposed); }
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    std::vector<D> y = c.shape(0);
+    const auto& b = c.shape(1);
+    c.require(!y.empty() && b.size() == 2, "A of rank 1 or more and a matrix B",
+              c.text(y) + " and " + c.text(b));
+    c.same(y.back(), b[transposed ? 1 : 0], "the last axis of A and the terms of B");
+    y.back() = b[transposed ? 0 : 1];
+    for (size_t i : {2, 4}) require_channel_quantization<D>(c, i, nullptr, "a scale or zero point of A");
+    for (size_t i : {3, 5}) require_channel_quantization(c, i, &y.back(), "scales or zero points of B");
+    c.output(0, std::move(y));
+  }
+};
+
 /// y = round(a * b * a_scale * b_scale / y_scale) + y_zero_point, clamped to the type of y; a and b stand for
 /// their differences to their zero points.
 struct QLinearMatMul {

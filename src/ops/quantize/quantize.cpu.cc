@@ -1,10 +1,13 @@
 // QuantizeLinear and DequantizeLinear between float32 and bytes (and from int32), with one scale, or one for
-// each index of an axis.
+// each index of an axis; DynamicQuantizeLinear.
 #include "ops/quantize/quantize.h"
 
+#include <atomic>
+#include <functional>
 #include <limits>
 
 #include "cpu/ask.h"
+#include "cpu/bytes_rows.h"
 #include "cpu/elementwise.h"
 #include "ops/compute.h"
 
@@ -64,53 +67,87 @@ Verdict ask_dequantize(const DequantizeLinear& op, const KernelRequest& r) {
   return ask_grid(op, r, r.inputs[0], r.outputs[0], true);
 }
 
-/// Rounds to the nearest, ties to even, and clamps; NaN gives the zero point.
-template <class T>
-void quantize_run(const cpu::ElementwiseKernels& k, const float* x, T* to, int64_t n, float scale, int zero) {
-  constexpr auto right_single = static_cast<size_t>(cpu::RowForm::right_single);
-  const auto divide = k.binary[static_cast<size_t>(cpu::BinaryOp::divide)][right_single];
-  const auto round = k.unary[static_cast<size_t>(cpu::UnaryOp::nearest_even)];
-  constexpr int low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-  const auto least = static_cast<float>(low - zero), most = static_cast<float>(high - zero);
-  float block[256];
-  for (int64_t i = 0; i < n; i += 256) {
-    const int64_t count = std::min<int64_t>(256, n - i);
-    divide(x + i, &scale, block, count);
-    round(block, block, count, 0, 0);
-    for (int64_t j = 0; j < count; ++j) {
-      const float q = block[j] != block[j] ? 0 : block[j];
-      to[i + j] = static_cast<T>(static_cast<int>(q < least ? least : q > most ? most : q) + zero);
-    }
-  }
-}
-
 template <Isa isa>
 void quantize(const QuantizeLinear& op, KernelContext& c) {
   const Tensor &x = c.in(0), &scale = c.in(1);
   Tensor& out = c.out(0);
-  const cpu::ElementwiseKernels& k = cpu::elementwise_kernels(isa);
+  const cpu::ByteRowKernels& k = cpu::byte_row_kernels(isa);
   for_type(out.type(), byte_types, [&]<class T>() -> void {
     const T* zeros = cpu::has_input(c, 2) ? c.in(2).as<T>().data() : nullptr;
     Grid(op, x, scale).each_run(c, [&](int64_t first, int64_t n, size_t s) {
-      quantize_run(k, cpu::floats(x) + first, out.as<T>().data() + first, n, cpu::floats(scale)[s],
-                   zeros ? zeros[s] : 0);
+      k.quantize(cpu::floats(x) + first, out.as<T>().data() + first, n, cpu::floats(scale)[s],
+                 zeros ? zeros[s] : 0, std::numeric_limits<T>::min());
     });
   });
 }
 
+Verdict ask_dynamic(const DynamicQuantizeLinear&, const KernelRequest& r) {
+  constexpr DataType types[] = {DataType::uint8, DataType::float32, DataType::uint8};
+  if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
+  for (size_t i = 0; i < r.outputs.size(); ++i)
+    if (r.outputs[i].present && (i > 2 || r.outputs[i].type != types[i]))
+      return Verdict::no("another type of result");
+  return Verdict::yes();
+}
+
+/// Differences of int32 take more digits than float has.
+void dequantize_wide(const int32_t* x, float* y, int64_t n, float scale, int64_t zero) {
+  for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(x[i] - zero) * scale;
+}
+
+template <Isa isa>
 void dequantize(const DequantizeLinear& op, KernelContext& c) {
   const Tensor &x = c.in(0), &scale = c.in(1);
   float* const out = cpu::floats(c.out(0));
+  const cpu::ByteRowKernels& k = cpu::byte_row_kernels(isa);
   for_type(x.type(), stored_types, [&]<class T>() -> void {
-    using Difference = std::conditional_t<sizeof(T) == 4, int64_t, int32_t>;
     const T* zeros = cpu::has_input(c, 2) ? c.in(2).as<T>().data() : nullptr;
     Grid(op, x, scale).each_run(c, [&](int64_t first, int64_t n, size_t s) {
       const T* from = x.as<T>().data() + first;
       float* to = out + first;
       const float by = cpu::floats(scale)[s];
-      const Difference zero = zeros ? zeros[s] : 0;
-      for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i] - zero) * by;
+      if constexpr (std::is_same_v<T, uint8_t>)
+        k.dequantize(from, to, n, by, zeros ? zeros[s] : 0);
+      else if constexpr (std::is_same_v<T, int8_t>)
+        k.dequantize_signed(from, to, n, by, zeros ? zeros[s] : 0);
+      else
+        dequantize_wide(from, to, n, by, zeros ? zeros[s] : 0);
     });
+  });
+}
+
+/// The bytes of x, the range of which is widened to hold 0 and spread over 0 … 255. All in float, as the
+/// standard's function.
+template <Isa isa>
+void dynamic_quantize(const DynamicQuantizeLinear&, KernelContext& c) {
+  const cpu::ByteRowKernels& k = cpu::byte_row_kernels(isa);
+  const Tensor& x = c.in(0);
+  std::atomic<float> low = 0, high = 0;
+  const auto widen = [](std::atomic<float>& bound, float to, auto&& beyond) {
+    float known = bound.load();
+    while (beyond(to, known) && !bound.compare_exchange_weak(known, to)) {
+    }
+  };
+  c.parallel(x.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+    float least = 0, most = 0;
+    for (int64_t i = begin; i < end; i += cpu::elements_a_piece) {
+      c.poll();
+      k.range(cpu::floats(x) + i, std::min(cpu::elements_a_piece, end - i), least, most);
+    }
+    widen(low, least, std::less<>());
+    widen(high, most, std::greater<>());
+  });
+  const float scale = (high == low ? 1.0f : high - low) / 255.0f;
+  const auto zero = saturated<uint8_t>(static_cast<double>(0.0f - low / scale));
+  if (c.wants(1)) c.out(1).as<float>()[0] = scale;
+  if (c.wants(2)) c.out(2).as<uint8_t>()[0] = zero;
+  if (!c.wants(0)) return;
+  uint8_t* const y = c.out(0).as<uint8_t>().data();
+  c.parallel(x.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += cpu::elements_a_piece) {
+      c.poll();
+      k.quantize(cpu::floats(x) + i, y + i, std::min(cpu::elements_a_piece, end - i), scale, zero, 0);
+    }
   });
 }
 
@@ -120,9 +157,13 @@ void cpu_quantize(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<QuantizeLinear>({.op = "QuantizeLinear", .name = cpu::kernel_name("quantize", isa), .isa = isa},
                           {.run = quantize<isa>, .ask = ask_quantize});
+    k.add<DequantizeLinear>(
+        {.op = "DequantizeLinear", .name = cpu::kernel_name("dequantize", isa), .isa = isa},
+        {.run = dequantize<isa>, .ask = ask_dequantize});
+    k.add<DynamicQuantizeLinear>(
+        {.op = "DynamicQuantizeLinear", .name = cpu::kernel_name("dynamic_quantize", isa), .isa = isa},
+        {.run = dynamic_quantize<isa>, .ask = ask_dynamic});
   });
-  k.add<DequantizeLinear>({.op = "DequantizeLinear", .name = cpu::kernel_name("dequantize", Isa::generic)},
-                          {.run = dequantize, .ask = ask_dequantize});
 }
 
 }  // namespace lathe

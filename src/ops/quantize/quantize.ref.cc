@@ -28,6 +28,11 @@ class ScaleIndex {
     if (!blocked_) return along;
     return (i / inner_ / size_ * blocks_ + along / block_) * inner_ + i % inner_;
   }
+  /// How many elements from i on, at most n, are known to share that one.
+  int64_t run(int64_t i, int64_t n) const {
+    if (single_) return n;
+    return blocked_ ? 1 : std::min(n, inner_ - i % inner_);
+  }
 
  private:
   bool single_, blocked_ = false;
@@ -110,12 +115,13 @@ void dequantize_linear(const DequantizeLinear& op, KernelContext& c) {
   parallel_blocks(c, x.size(), [&](int64_t first, int64_t n) {
     std::array<double, lane_block> block;
     load_lanes(x, first, n, block.data());
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t s = scale_of(first + i);
-      const double shifted = block[static_cast<size_t>(i)] - (zero ? load_double(*zero, s) : 0);
+    for (int64_t i = 0; i < n;) {
+      const int64_t s = scale_of(first + i), end = i + scale_of.run(first + i, n - i);
+      const double z = zero ? load_double(*zero, s) : 0, by = load_double(scale, s);
       // Differences of int32 take more digits than float has.
-      block[static_cast<size_t>(i)] =
-          static_cast<double>(static_cast<float>(shifted)) * load_double(scale, s);
+      for (; i < end; ++i)
+        block[static_cast<size_t>(i)] =
+            static_cast<double>(static_cast<float>(block[static_cast<size_t>(i)] - z)) * by;
     }
     store_lanes(out, first, n, block.data());
   });

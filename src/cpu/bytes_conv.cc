@@ -1,0 +1,183 @@
+#include "cpu/bytes_conv.h"
+
+#include <algorithm>
+
+#include "cpu/bytes_padding.h"
+#include "cpu/gemm.h"
+#include "cpu/tasks.h"
+
+namespace lathe::cpu {
+namespace {
+
+/// Bytes of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
+constexpr int64_t strip_bytes = int64_t{1} << 17;
+/// Multiplications below which another task is not worth it, and between two polls.
+constexpr int64_t least_work = int64_t{1} << 19, polled_work = int64_t{1} << 23;
+/// Bytes of weights beyond which the next panel is fetched ahead.
+constexpr int64_t cached_weights = 200000;
+
+/// Windows of one pixel that step by one: all rows are one.
+BlockedShape flattened(BlockedShape s) {
+  for (int a : {0, 1})
+    if (s.kernel[a] != 1 || s.stride[a] != 1 || s.in[a] != s.out[a] || s.pad[a] != 0) return s;
+  s.in[1] = s.out[1] = s.in_pixels();
+  s.in[0] = s.out[0] = 1;
+  return s;
+}
+
+/// Bytes of a filter: blocks of channels, taps of each, quads of channels.
+int64_t terms_of(const BlockedShape& s) {
+  return s.taps() * (s.channels / channel_block * channel_block + quads(s.channels % channel_block) * quad);
+}
+
+/// How the work is cut: strips of output rows, or of tiles where there is one row, and groups of panels.
+struct Division {
+  Division(const BlockedShape& shape, const ByteTiles& t, int threads)
+      : s(flattened(shape)), tiles(s.out[1], t.max_rows), all(panels(s.filters)), group(all) {
+    const int64_t unit = s.in_blocks() * channel_block * s.stride[0] *
+                         (in_rows() ? s.stride[1] * s.out[1] : s.stride[1] * t.max_rows);
+    length = std::clamp<int64_t>(strip_bytes / std::max<int64_t>(1, unit), 1, units());
+    const int64_t work = s.out_pixels() * s.filters * terms_of(s);
+    const int64_t wanted = threads == 1 ? 1 : std::min<int64_t>(4 * threads, work / least_work);
+    while (strips() * groups() < wanted && (length > 1 || group > 1)) {
+      if (length > 1 && (strips() < threads || group == 1))
+        length = ceil_of(length, 2);
+      else
+        group = ceil_of(group, 2);
+    }
+  }
+  bool in_rows() const { return s.out[0] > 1; }
+  int64_t units() const { return in_rows() ? s.out[0] : tiles.count(); }
+  int64_t strips() const { return ceil_of(units(), length); }
+  int64_t groups() const { return ceil_of(all, group); }
+
+  BlockedShape s;
+  RowTiles tiles;
+  int64_t all;         // panels
+  int64_t length = 1;  // of a strip
+  int64_t group;       // panels of a task
+};
+
+/// Steps of a tile, by block and tap, over planes of so many pixels.
+int64_t step_count(const BlockedShape& s) { return s.in_blocks() * s.taps(); }
+void fill_steps(const BlockedShape& s, int64_t row_pixels, int64_t rows, int64_t* to) {
+  for (int64_t block = 0; block < s.in_blocks(); ++block)
+    for (int64_t i = 0; i < s.kernel[0]; ++i)
+      for (int64_t j = 0; j < s.kernel[1]; ++j)
+        *to++ = ((block * rows + i * s.dilation[0]) * row_pixels + j * s.dilation[1]) * channel_block;
+}
+
+/// One image, read where it lies or from its padded copy.
+struct Image {
+  const uint8_t* x;
+  int64_t row;  // bytes
+  const int64_t* steps;
+  const uint8_t* other;
+  uint8_t* y;
+};
+
+/// Some panels over some strip.
+void compute(const Division& d, const ByteTiles& t, const ByteImages& images, const Image& image,
+             int64_t strip, int64_t group, Workers& workers) {
+  const BlockedShape& s = d.s;
+  const int64_t begin = strip * d.length, end = std::min(begin + d.length, d.units());
+  const int64_t row0 = d.in_rows() ? begin : 0, row1 = d.in_rows() ? end : 1;
+  const int64_t tile0 = d.in_rows() ? 0 : begin, tile1 = d.in_rows() ? d.tiles.count() : end;
+  const int64_t depth = terms_of(s) / quad, left = s.channels % channel_block;
+  const int64_t y_block = s.out_pixels() * channel_block;
+  ByteGrid grid = images.grid;
+  ByteTile tile{.steps = image.steps,
+                .count = s.channels / channel_block * s.taps(),
+                .depth = channel_block / quad,
+                .last_count = left ? s.taps() : 0,
+                .last_depth = quads(left),
+                .stride = s.stride[1] * channel_block,
+                .grid = &grid,
+                .y_block = y_block};
+  const int64_t polled_rows = 1 + polled_work / (s.out[1] * terms_of(s) * panel_filters);
+  const int64_t first_block = group * d.group * 2,
+                last_block = std::min((group + 1) * d.group * 2, s.out_blocks());
+  for (int64_t block = first_block; block < last_block; block += t.blocks) {
+    const auto& kernels = t.of(tile.stride, last_block - block);
+    const int64_t filter = block * channel_block, panel = filter / panel_filters;
+    tile.w = images.weights + (panel * depth * panel_filters + filter % panel_filters) * quad;
+    tile.start = images.start + filter;
+    grid.factor = images.grid.factor + filter;
+    grid.shift = images.grid.shift + filter;
+    const bool fetch = depth * quad * s.filters > cached_weights && panel + 1 < d.all;
+    for (int64_t row = row0; row < row1; ++row) {
+      if ((row - row0) % polled_rows == 0) workers.poll();
+      for (int64_t i = tile0; i < tile1; ++i) {
+        const int64_t column = d.tiles.begin(i);
+        const int64_t at = block * y_block + (row * s.out[1] + column) * channel_block;
+        tile.x = image.x + row * s.stride[0] * image.row + column * tile.stride;
+        tile.y = image.y + at;
+        tile.other = image.other ? image.other + at : nullptr;
+        tile.ahead = fetch && row == row0 && i == tile0 ? depth * panel_row : 0;
+        kernels[d.tiles.rows(i)](tile);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int64_t byte_conv_weights_size(const BlockedShape& s) { return packed_bytes(s.filters, terms_of(s)); }
+
+void pack_byte_conv(const BlockedShape& s, const void* weights, bool is_signed, int8_t* to,
+                    Workers& workers) {
+  std::vector<int64_t> terms;
+  terms.reserve(static_cast<size_t>(terms_of(s)));
+  for (int64_t c0 = 0; c0 < s.channels; c0 += channel_block) {
+    const int64_t held = std::min(channel_block, s.channels - c0);
+    for (int64_t tap = 0; tap < s.taps(); ++tap)
+      for (int64_t c = 0; c < quads(held) * quad; ++c)
+        terms.push_back(c < held ? (c0 + c) * s.taps() + tap : -1);
+  }
+  pack_bytes({weights, is_signed, s.filters, s.channels * s.taps(), terms.data(), terms_of(s)}, to, workers);
+}
+
+const int32_t* byte_conv_sums(const BlockedShape& s, const int8_t* packed) {
+  return packed_sums(packed, s.filters, terms_of(s));
+}
+
+size_t byte_conv_workspace(const BlockedShape& s) {
+  if (s.empty()) return 0;
+  const int64_t steps = whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)));
+  return static_cast<size_t>(steps + whole_lines(s.in_blocks() * padded_plane(s)));
+}
+
+void byte_convolution(Isa isa, const BlockedShape& shape, const ByteImages& images, void* workspace,
+                      KernelContext& c) {
+  if (shape.empty()) return;
+  const ByteTiles& t = byte_tiles(isa);
+  const Division d(shape, t, c.threads());
+  const BlockedShape& s = d.s;
+  const int64_t plane = padded_plane(s);
+  auto* const steps = static_cast<int64_t*>(workspace);
+  uint8_t* const copy =
+      static_cast<uint8_t*>(workspace) + whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)));
+  const int64_t row_pixels = plane ? padded(s, 1) : s.in[1], rows = plane ? padded(s, 0) : s.in[0];
+  fill_steps(s, row_pixels, rows, steps);
+  for (int64_t n = 0; n < s.batch; ++n) {
+    const int64_t in_plane = s.in_pixels() * channel_block;
+    const uint8_t* x = images.x + n * s.in_blocks() * in_plane;
+    if (plane) {
+      c.parallel(s.in_blocks(), std::max<int64_t>(1, 16384 / plane), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          c.poll();
+          pad_plane(s, x + i * in_plane, images.x_zero, copy + i * plane);
+        }
+      });
+      x = copy;
+    }
+    const int64_t at = n * s.out_blocks() * s.out_pixels() * channel_block;
+    const Image image{x, row_pixels * channel_block, steps, images.other ? images.other + at : nullptr,
+                      images.y + at};
+    for_each_task(c, d.strips() * d.groups(), [&](int64_t task, int64_t) {
+      compute(d, t, images, image, task / d.groups(), task % d.groups(), c);
+    });
+  }
+}
+
+}  // namespace lathe::cpu

@@ -1,0 +1,243 @@
+#include "cpu/bytes_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/gemm.h"
+#include "cpu/tasks.h"
+
+namespace lathe::cpu {
+namespace {
+
+/// Multiplications below which another thread is not worth waking, and between two polls.
+constexpr int64_t least_work = int64_t{1} << 19, polled_work = int64_t{1} << 23;
+/// Elements of C that one task computes, so that they are in the second-level cache when they are finished.
+constexpr int64_t task_elements = int64_t{1} << 15;
+/// Bytes of a panel beyond which the next one is fetched ahead.
+constexpr int64_t fetched_panel = 8192;
+/// Bytes that are packed between two polls.
+constexpr int64_t polled_bytes = int64_t{1} << 18;
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t whole_lines(int64_t bytes) { return ceil_of(bytes, 64) * 64; }
+
+/// Bytes of a packed row of A.
+int64_t packed_row(int64_t k) { return ceil_of(k, byte_block) * byte_block; }
+
+/// One tile of A: byte_block bytes of each row, then the next ones; and what its rows add up to.
+void pack_rows(const uint8_t* a, int64_t rows, int64_t k, bool flip, uint8_t* to, int32_t* sums,
+               Workers& workers) {
+  const uint8_t turned = flip ? 128 : 0;
+  int64_t since_poll = 0;
+  for (int64_t k0 = 0; k0 < k; k0 += byte_block)
+    for (int64_t i = 0; i < rows; ++i, to += byte_block) {
+      if ((since_poll += byte_block) >= polled_bytes) workers.poll(), since_poll = 0;
+      const uint8_t* const from = a + i * k + k0;
+      const int64_t n = std::min(byte_block, k - k0);
+      if (n == byte_block) {
+        for (int64_t j = 0; j < byte_block; ++j) to[j] = from[j] ^ turned;
+      } else {
+        for (int64_t j = 0; j < byte_block; ++j) to[j] = j < n ? from[j] ^ turned : 0;
+      }
+      if (!sums) continue;
+      uint32_t sum = k0 == 0 ? 0 : static_cast<uint32_t>(sums[i]);
+      for (int64_t j = 0; j < n; ++j) sum += to[j];
+      sums[i] = static_cast<int32_t>(sum);
+    }
+}
+
+/// Where a product's scratch lies: packed A, then for each row its sum less k times the zero point of A.
+struct Scratch {
+  Scratch(int64_t m, int64_t k) : rest(whole_lines(m * packed_row(k))) {
+    bytes = static_cast<size_t>(rest + whole_lines(m * static_cast<int64_t>(sizeof(int32_t))));
+  }
+  int64_t rest;
+  size_t bytes;
+};
+
+/// Tiles and panels of a task.
+struct Pieces {
+  Pieces(int64_t all_tiles, int64_t all_panels, int64_t tile_rows, int64_t k, int threads)
+      : tiles(all_tiles), panels(all_panels) {
+    const auto elements = [&] { return tiles * tile_rows * panels * panel_filters; };
+    const auto count = [&] { return ceil_of(all_tiles, tiles) * ceil_of(all_panels, panels); };
+    const int64_t wanted = threads == 1 ? 1 : int64_t{4} * threads;
+    const auto too_few = [&] {
+      return count() < wanted && elements() * std::max<int64_t>(k, 1) > 2 * least_work;
+    };
+    while ((tiles > 1 || panels > 1) && (elements() > task_elements || too_few())) {
+      if (panels > 1 && (tiles == 1 || panels * panel_filters >= 2 * tile_rows))
+        panels = (panels + 1) / 2;
+      else
+        tiles = (tiles + 1) / 2;
+    }
+  }
+  int64_t tiles, panels;
+};
+
+/// Some tiles times some panels.
+class Part {
+ public:
+  Part(const ByteTiles& t, const ByteRowKernels& k, const ByteProduct& p, const RowTiles& tiles,
+       const uint8_t* packed, const int32_t* rest, Workers& workers)
+      : t_(t), k_(k), p_(p), tiles_(tiles), packed_(packed), rest_(rest), workers_(workers) {}
+
+  void compute(int64_t tile0, int64_t tile1, int64_t panel0, int64_t panel1) {
+    const int64_t work = p_.k * panel_filters * t_.max_rows;
+    int64_t since_poll = polled_work;
+    for (int64_t panel = panel0; panel < panel1; ++panel) {
+      begin(panel);
+      for (int64_t tile = tile0; tile < tile1; ++tile) {
+        if ((since_poll += work) >= polled_work) workers_.poll(), since_poll = 0;
+        const bool fetch = tile == tile0 && panel + 1 < panels(p_.n);
+        multiply(tile, panel, fetch);
+      }
+    }
+  }
+
+ private:
+  /// What the sums of a panel's columns begin with.
+  void begin(int64_t panel) {
+    const int32_t* const column_sums = packed_sums(p_.b, p_.n, p_.k) + panel * panel_filters;
+    const int32_t* const bias = p_.bias ? p_.bias + panel * panel_filters : nullptr;
+    for (int64_t j = 0; j < panel_filters; ++j)
+      start_[j] =
+          static_cast<int32_t>((bias ? static_cast<uint32_t>(bias[j]) : 0u) -
+                               static_cast<uint32_t>(p_.a_zero) * static_cast<uint32_t>(column_sums[j]));
+  }
+
+  void multiply(int64_t tile, int64_t panel, bool fetch) {
+    const int64_t row = tiles_.begin(tile), rows = tiles_.rows(tile), column = panel * panel_filters;
+    const int64_t columns = std::min(panel_filters, p_.n - column), depth = quads(p_.k);
+    alignas(64) int32_t sums[most_byte_rows * panel_filters];
+    // Floats of whole blocks are made where the sums are; the rest takes a second step.
+    const bool at_once = p_.floats && !p_.b_zero && columns % channel_block == 0;
+    ByteTile b{.x = packed_ + row * packed_row(p_.k),
+               .count = depth * quad / byte_block,
+               .last_depth = depth % (byte_block / quad),
+               .w = p_.b + column * depth * quad,
+               .ahead = fetch && depth * panel_row > fetched_panel ? depth * panel_row : 0,
+               .start = start_,
+               .sums = sums,
+               .scale = p_.scale ? p_.scale + column : nullptr,
+               .c = at_once ? p_.floats + row * p_.n + column : nullptr,
+               .c_row = p_.n};
+    for (int64_t block = 0; block * channel_block < columns; block += t_.blocks) {
+      const bool all = (block + t_.blocks - 1) * channel_block < columns;
+      (at_once ? t_.floats : t_.sums)[all][rows](b);
+      const int64_t filters = t_.blocks * channel_block;
+      b.w += filters * quad;
+      b.start += filters;
+      b.sums += filters;
+      if (at_once) b.scale += filters, b.c += filters;
+    }
+    if (!at_once) finish(sums, row, rows, column, columns);
+  }
+
+  void finish(const int32_t* sums, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    const ByteSums s{.sums = sums,
+                     .rows = rows,
+                     .columns = columns,
+                     .row_rest = rest_ + row,
+                     .column_zero = p_.b_zero ? p_.b_zero + column : nullptr,
+                     .scale = p_.scale ? p_.scale + column : nullptr,
+                     .zero = p_.zero,
+                     .lowest = p_.lowest};
+    const int64_t at = row * p_.n + column;
+    if (p_.ints) k_.ints(s, p_.ints + at, p_.n);
+    if (p_.floats) k_.floats(s, p_.floats + at, p_.n);
+    if (p_.bytes) k_.bytes(s, p_.bytes + at, p_.n);
+  }
+
+  const ByteTiles& t_;
+  const ByteRowKernels& k_;
+  const ByteProduct& p_;
+  const RowTiles& tiles_;
+  const uint8_t* packed_;
+  const int32_t* rest_;
+  Workers& workers_;
+  alignas(64) int32_t start_[panel_filters] = {};
+};
+
+/// Rows [r0, r1) and columns [c0, c1) are final.
+void finish_part(Epilogue& e, int64_t n, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
+  if (c0 == 0 && c1 == n) return e.finish(r0 * n, (r1 - r0) * n);
+  for (int64_t r = r0; r < r1; ++r) e.finish(r * n + c0, c1 - c0);
+}
+
+}  // namespace
+
+int64_t packed_bytes(int64_t filters, int64_t terms) {
+  return panels(filters) * panel_filters * (quads(terms) * quad + static_cast<int64_t>(sizeof(int32_t)));
+}
+
+void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
+  const int64_t rows = w.count / quad, all = panels(w.filters);
+  auto* const sums = reinterpret_cast<int32_t*>(to + all * panel_row * rows);
+  const auto* const bytes = static_cast<const uint8_t*>(w.data);
+  const uint8_t turned = w.is_signed ? 0 : 128;
+  workers.parallel(all, std::max<int64_t>(1, polled_bytes / (panel_row * (rows + 1))),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t panel = begin; panel < end; ++panel) {
+                       const int64_t first = panel * panel_filters;
+                       const int64_t real = std::min(panel_filters, w.filters - first);
+                       int8_t* row = to + panel * panel_row * rows;
+                       uint32_t sum[panel_filters] = {};
+                       for (int64_t t = 0; t < w.count; t += quad, row += panel_row) {
+                         if (t % 8192 == 0) workers.poll();
+                         std::memset(row, 0, static_cast<size_t>(panel_row));
+                         for (int64_t j = 0; j < quad; ++j) {
+                           if (w.terms[t + j] < 0) continue;
+                           const uint8_t* const from = bytes + first * w.filter + w.terms[t + j];
+                           for (int64_t f = 0; f < real; ++f) {
+                             const auto b = static_cast<int8_t>(from[f * w.filter] ^ turned);
+                             row[f * quad + j] = b;
+                             sum[f] += static_cast<uint32_t>(b);
+                           }
+                         }
+                       }
+                       std::memcpy(sums + first, sum, sizeof sum);
+                     }
+                   });
+}
+
+void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, Workers& workers) {
+  std::vector<int64_t> terms(static_cast<size_t>(quads(k) * quad), -1);
+  for (int64_t i = 0; i < k; ++i) terms[static_cast<size_t>(i)] = b.transposed ? i : i * n;
+  pack_bytes({b.data, b.is_signed, n, b.transposed ? k : 1, terms.data(), quads(k) * quad}, to, workers);
+}
+
+size_t byte_product_workspace(Isa, int64_t m, int64_t k) { return Scratch(m, k).bytes; }
+
+void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContext& c) {
+  if (p.m == 0 || p.n == 0) return;
+  const ByteTiles& t = byte_tiles(isa);
+  const RowTiles tiles(p.m, t.max_rows);
+  auto* const packed = static_cast<uint8_t*>(workspace);
+  auto* const rest = reinterpret_cast<int32_t*>(packed + Scratch(p.m, p.k).rest);
+  const int64_t tile_bytes = t.max_rows * packed_row(p.k);
+  c.parallel(
+      tiles.count(), std::max<int64_t>(1, least_work / (tile_bytes + 1)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t row = tiles.begin(i), rows = tiles.rows(i);
+          pack_rows(p.a + row * p.k, rows, p.k, p.a_signed, packed + row * packed_row(p.k),
+                    p.b_zero ? rest + row : nullptr, c);
+          for (int64_t r = row; p.b_zero && r < row + rows; ++r)
+            rest[r] = static_cast<int32_t>((p.k ? static_cast<uint32_t>(rest[r]) : 0u) -
+                                           static_cast<uint32_t>(p.k) * static_cast<uint32_t>(p.a_zero));
+        }
+      });
+
+  const Pieces piece(tiles.count(), panels(p.n), t.max_rows, p.k, c.threads());
+  const int64_t down = ceil_of(tiles.count(), piece.tiles), across = ceil_of(panels(p.n), piece.panels);
+  for_each_task(c, down * across, [&](int64_t task, int64_t) {
+    const int64_t tile0 = task % down * piece.tiles, tile1 = std::min(tile0 + piece.tiles, tiles.count());
+    const int64_t panel0 = task / down * piece.panels, panel1 = std::min(panel0 + piece.panels, panels(p.n));
+    Part(t, byte_row_kernels(isa), p, tiles, packed, rest, c).compute(tile0, tile1, panel0, panel1);
+    if (Epilogue* e = p.floats ? c.epilogue() : nullptr)
+      finish_part(*e, p.n, tiles.begin(tile0), tiles.begin(tile1), panel0 * panel_filters,
+                  std::min(panel1 * panel_filters, p.n));
+  });
+}
+
+}  // namespace lathe::cpu

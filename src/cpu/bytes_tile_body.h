@@ -1,0 +1,182 @@
+// The micro-kernels of bytes_tile.h for one instruction set. Included by for_each_isa.h only.
+
+#include "cpu/bytes_grid_body.h"
+
+constexpr int tile_block_vectors = static_cast<int>(channel_block / Vec::width);
+constexpr bool has_vnni = Vec::width == 16 && LATHE_VNNI;
+constexpr int byte_rows = has_vnni ? 14 : Vec::width == 16 ? 12 : Vec::width == 8 ? 4 : 2;
+constexpr int tile_blocks = Vec::width == 16 ? 2 : 1;
+
+template <int Rows, int Vectors>
+LATHE_INLINE void begin_sums(Ints (&sum)[Rows][Vectors], const int32_t* start) {
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const Ints from = load_ints(start + j * Vec::width);
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i) sum[i][j] = from;
+  }
+}
+
+/// One row of the panel, times a quad of each pixel.
+template <int Rows, int Vectors>
+LATHE_INLINE void byte_step(Ints (&sum)[Rows][Vectors], const uint8_t* x, int64_t stride, const int8_t* w) {
+  SignedQuads row[Vectors];
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) row[j] = load_quads(w + j * Vec::width * quad);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    const Quads pixel = repeat_quad(x + i * stride);
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[i][j] = dot(sum[i][j], pixel, row[j]);
+  }
+}
+
+template <int Rows, int Vectors, int64_t Stride>
+LATHE_INLINE void byte_steps(Ints (&sum)[Rows][Vectors], const ByteTile& t, const int64_t* step,
+                             int64_t count, int64_t depth, const int8_t*& weights) {
+  const int64_t stride = Stride ? Stride : t.stride, ahead = t.ahead;
+  const int8_t* w = weights;
+  for (const int64_t* end = step + count; step < end; ++step) {
+    const uint8_t* x = t.x + *step;
+    for (const uint8_t* last = x + depth * quad; x < last; x += quad, w += panel_row) {
+      LATHE_UNROLL
+      for (int64_t j = 0; j < Vectors * Vec::width * quad; j += 64) __builtin_prefetch(w + ahead + j, 0, 2);
+      byte_step<Rows, Vectors>(sum, x, stride, w);
+    }
+  }
+  weights = w;
+}
+
+template <int Rows, int Vectors>
+LATHE_INLINE void store_sums(const Ints (&sum)[Rows][Vectors], int32_t* to) {
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) store_ints(to + i * panel_filters + j * Vec::width, sum[i][j]);
+  }
+}
+
+/// Where the results of vector j begin, from y.
+LATHE_INLINE int64_t place_of(const ByteTile& t, int j) {
+  return j / tile_block_vectors * t.y_block + j % tile_block_vectors * Vec::width;
+}
+
+/// Sums that are still in registers.
+template <int Rows, int Vectors, bool Adds>
+LATHE_INLINE void finish_registers(const ByteTile& t, const Ints (&sum)[Rows][Vectors]) {
+  const ByteGrid& g = *t.grid;
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const Vec factor = load(g.factor + j * Vec::width), shift = load(g.shift + j * Vec::width);
+    const int64_t at = place_of(t, j);
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i)
+      finish_vector<Adds, true>(g, factor, shift, sum[i][j],
+                                Adds ? t.other + at + i * channel_block : nullptr,
+                                t.y + at + i * channel_block);
+  }
+}
+
+/// Sums in memory: what is rare.
+template <int Vectors, bool Adds>
+__attribute__((noinline)) void finish_memory(const ByteTile& t, const int32_t* sums, int rows) {
+  const ByteGrid& g = *t.grid;
+  for (int j = 0; j < Vectors; ++j) {
+    const Vec factor = load(g.factor + j * Vec::width), shift = load(g.shift + j * Vec::width);
+    const int64_t at = place_of(t, j);
+    for (int i = 0; i < rows; ++i)
+      finish_vector<Adds, false>(g, factor, shift, load_ints(sums + i * panel_filters + j * Vec::width),
+                                 Adds ? t.other + at + i * channel_block : nullptr,
+                                 t.y + at + i * channel_block);
+  }
+}
+
+template <int Rows, int Vectors>
+LATHE_INLINE void finish_tile(const ByteTile& t, const Ints (&sum)[Rows][Vectors]) {
+  if (t.grid->saturates) {
+    t.grid->adds ? finish_registers<Rows, Vectors, true>(t, sum)
+                 : finish_registers<Rows, Vectors, false>(t, sum);
+  } else {
+    alignas(64) int32_t sums[Rows * panel_filters];
+    store_sums<Rows, Vectors>(sum, sums);
+    t.grid->adds ? finish_memory<Vectors, true>(t, sums, Rows) : finish_memory<Vectors, false>(t, sums, Rows);
+  }
+}
+
+template <int Rows, int Vectors, int64_t Stride>
+void byte_tile(const ByteTile& t) {
+  Ints sum[Rows][Vectors], done[Rows][Vectors];
+  begin_sums<Rows, Vectors>(sum, t.start);
+  const int8_t* w = t.w;
+  byte_steps<Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
+  if (t.last_count > 0)
+    byte_steps<Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) done[i][j] = apart(sum[i][j]);
+  }
+  finish_tile<Rows, Vectors>(t, done);
+}
+
+/// Rows of A as they are packed: byte_block bytes of each, then the next bytes of each.
+template <int Rows, int Vectors>
+LATHE_INLINE void sum_rows(Ints (&sum)[Rows][Vectors], const ByteTile& t) {
+  begin_sums<Rows, Vectors>(sum, t.start);
+  const int8_t* w = t.w;
+  const uint8_t* x = t.x;
+  for (int64_t i = 0; i <= t.count; ++i, x += Rows * byte_block) {
+    const int64_t depth = i < t.count ? byte_block : t.last_depth * quad;
+    for (int64_t k = 0; k < depth; k += quad, w += panel_row) {
+      LATHE_UNROLL
+      for (int64_t j = 0; j < Vectors * Vec::width * quad; j += 64) __builtin_prefetch(w + t.ahead + j, 0, 2);
+      byte_step<Rows, Vectors>(sum, x + k, byte_block, w);
+    }
+  }
+}
+
+template <int Rows, int Vectors>
+void sum_tile(const ByteTile& t) {
+  Ints sum[Rows][Vectors];
+  sum_rows<Rows, Vectors>(sum, t);
+  store_sums<Rows, Vectors>(sum, t.sums);
+}
+
+template <int Rows, int Vectors>
+void float_tile(const ByteTile& t) {
+  Ints sum[Rows][Vectors];
+  sum_rows<Rows, Vectors>(sum, t);
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const Vec scale = load(t.scale + j * Vec::width);
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i)
+      store(t.c + i * t.c_row + j * Vec::width, to_floats(apart(sum[i][j])) * scale);
+  }
+}
+
+template <int Vectors, int64_t Stride, int... Rows>
+constexpr void fill_bytes(ByteTiles::Run (&to)[most_byte_rows + 1], std::integer_sequence<int, Rows...>) {
+  ((to[Rows + 1] = byte_tile<Rows + 1, Vectors, Stride>), ...);
+}
+template <int Vectors, int... Rows>
+constexpr void fill_products(ByteTiles& t, bool all, std::integer_sequence<int, Rows...>) {
+  ((t.sums[all][Rows + 1] = sum_tile<Rows + 1, Vectors>), ...);
+  ((t.floats[all][Rows + 1] = float_tile<Rows + 1, Vectors>), ...);
+}
+template <int... Kind>
+constexpr void fill_kinds(ByteTiles& t, std::integer_sequence<int, Kind...>) {
+  constexpr auto rows = std::make_integer_sequence<int, byte_rows>();
+  (fill_bytes<tile_block_vectors, byte_strides[Kind]>(t.bytes[Kind][0], rows), ...);
+  (fill_bytes<tile_block_vectors * tile_blocks, byte_strides[Kind]>(t.bytes[Kind][1], rows), ...);
+}
+
+constexpr ByteTiles make_byte_tiles() {
+  ByteTiles t{.max_rows = byte_rows, .blocks = tile_blocks};
+  fill_kinds(t, std::make_integer_sequence<int, byte_stride_kinds>());
+  constexpr auto rows = std::make_integer_sequence<int, byte_rows>();
+  fill_products<tile_block_vectors>(t, false, rows);
+  fill_products<tile_block_vectors * tile_blocks>(t, true, rows);
+  return t;
+}
+constexpr ByteTiles table = make_byte_tiles();

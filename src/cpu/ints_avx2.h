@@ -1,0 +1,65 @@
+// Ints for AVX2. The vocabulary is described in ints_generic.h. Included by for_each_isa.h only.
+//
+// vpmaddubsw would saturate: bytes become 16 bits first, those in even places and those in odd ones.
+
+struct Ints {
+  __m256i v;
+};
+struct Quads {
+  __m256i even, odd;
+};
+struct SignedQuads {
+  __m256i even, odd;
+};
+
+LATHE_INLINE Ints apart(Ints x) { return x; }
+LATHE_INLINE Ints set_ints(int32_t x) { return {_mm256_set1_epi32(x)}; }
+LATHE_INLINE Ints load_ints(const int32_t* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
+LATHE_INLINE void store_ints(int32_t* p, Ints x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v); }
+LATHE_INLINE Ints operator+(Ints a, Ints b) { return {_mm256_add_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator-(Ints a, Ints b) { return {_mm256_sub_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator*(Ints a, Ints b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
+LATHE_INLINE Vec to_floats(Ints x) { return {_mm256_cvtepi32_ps(x.v)}; }
+LATHE_INLINE Ints to_ints(Vec x) { return {_mm256_cvttps_epi32(round(x).v)}; }
+LATHE_INLINE Ints load_bytes(const uint8_t* p) {
+  return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE Ints load_signed_bytes(const int8_t* p) {
+  return {_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
+  const __m256i low = _mm256_and_si256(x.v, _mm256_set1_epi32(255));
+  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+}
+LATHE_INLINE Ints max(Ints a, Ints b) { return {_mm256_max_epi32(a.v, b.v)}; }
+LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
+  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(x.v), _mm256_extracti128_si256(x.v, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p),
+                   _mm_packus_epi16(_mm_min_epu16(words, _mm_set1_epi16(255)), words));
+}
+
+LATHE_INLINE Quads split(__m256i x) {
+  return {_mm256_and_si256(x, _mm256_set1_epi16(255)), _mm256_srli_epi16(x, 8)};
+}
+LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
+  int32_t four;
+  std::memcpy(&four, p, sizeof four);
+  return split(_mm256_set1_epi32(four));
+}
+LATHE_INLINE Quads four_pixels(const uint8_t* p) {
+  const auto pixel = reinterpret_cast<const __m128i*>(p);
+  const __m128i a = _mm_unpacklo_epi8(_mm_loadl_epi64(pixel), _mm_loadl_epi64(pixel + 1)),
+                b = _mm_unpacklo_epi8(_mm_loadl_epi64(pixel + 2), _mm_loadl_epi64(pixel + 3));
+  return split(_mm256_set_m128i(_mm_unpackhi_epi16(a, b), _mm_unpacklo_epi16(a, b)));
+}
+LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
+  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return {_mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8), _mm256_srai_epi16(w, 8)};
+}
+LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
+  const __m256i even = _mm256_madd_epi16(x.even, w.even), odd = _mm256_madd_epi16(x.odd, w.odd);
+  return {_mm256_add_epi32(_mm256_add_epi32(sum.v, even), odd)};
+}

@@ -1,0 +1,77 @@
+// Ints for AVX-512, with VNNI where LATHE_VNNI is 1. The vocabulary is described in ints_generic.h. Included
+// by for_each_isa.h only.
+
+struct Ints {
+  __m512i v;
+};
+
+LATHE_INLINE Ints apart(Ints x) {
+  __asm__("" : "+v"(x.v));
+  return x;
+}
+LATHE_INLINE Ints set_ints(int32_t x) { return {_mm512_set1_epi32(x)}; }
+LATHE_INLINE Ints load_ints(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
+LATHE_INLINE void store_ints(int32_t* p, Ints x) { _mm512_storeu_si512(p, x.v); }
+LATHE_INLINE Ints operator+(Ints a, Ints b) { return {_mm512_add_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator-(Ints a, Ints b) { return {_mm512_sub_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator*(Ints a, Ints b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
+LATHE_INLINE Vec to_floats(Ints x) { return {_mm512_cvtepi32_ps(x.v)}; }
+LATHE_INLINE Ints to_ints(Vec x) {
+  return {_mm512_cvt_roundps_epi32(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+LATHE_INLINE Ints load_bytes(const uint8_t* p) {
+  return {_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE Ints load_signed_bytes(const int8_t* p) {
+  return {_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x.v));
+}
+
+LATHE_INLINE Ints max(Ints a, Ints b) { return {_mm512_max_epi32(a.v, b.v)}; }
+LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtusepi32_epi8(x.v));
+}
+
+#if LATHE_VNNI
+struct Quads {
+  __m512i v;
+};
+struct SignedQuads {
+  __m512i v;
+};
+LATHE_INLINE Quads split(__m512i x) { return {x}; }
+LATHE_INLINE SignedQuads load_quads(const int8_t* p) { return {_mm512_loadu_si512(p)}; }
+LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) { return {_mm512_dpbusd_epi32(sum.v, x.v, w.v)}; }
+#else
+struct Quads {
+  __m512i even, odd;
+};
+struct SignedQuads {
+  __m512i even, odd;
+};
+LATHE_INLINE Quads split(__m512i x) {
+  return {_mm512_and_si512(x, _mm512_set1_epi16(255)), _mm512_srli_epi16(x, 8)};
+}
+LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
+  const __m512i w = _mm512_loadu_si512(p);
+  return {_mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8), _mm512_srai_epi16(w, 8)};
+}
+LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
+  const __m512i even = _mm512_madd_epi16(x.even, w.even), odd = _mm512_madd_epi16(x.odd, w.odd);
+  return {_mm512_add_epi32(_mm512_add_epi32(sum.v, even), odd)};
+}
+#endif
+
+LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
+  int32_t four;
+  std::memcpy(&four, p, sizeof four);
+  return split(_mm512_set1_epi32(four));
+}
+LATHE_INLINE Quads four_pixels(const uint8_t* p) {
+  const __m512i by_quad = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i by_channel =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  return split(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_quad, _mm512_loadu_si512(p)), by_channel));
+}

@@ -1,0 +1,71 @@
+// Ints, whole numbers beside Vec, for any machine, and the vocabulary that every Ints speaks:
+//   as many int32 as a Vec has floats; sums and products wrap around;
+//   to_ints rounds to the nearest, ties to even; its operand is within int32;
+//   load_bytes and load_signed_bytes read `width` bytes, store_bytes writes the lowest eight bits of each,
+//   and store_saturated those of the lesser of it and 255, for numbers of 0 or more; Quads are four numbers
+//   of eight bits in each lane: repeat_quad the same four, unsigned, in every lane, load_quads 4 * width
+//   signed ones; dot adds the four products of each lane, exactly. apart is the same number to the machine
+//   and another one to the compiler: what is short of registers after it does not take them away from the
+//   loop before.
+// Included by for_each_isa.h only.
+
+struct Ints {
+  FourInts v;
+};
+struct Quads {
+  FourInts v;
+};
+struct SignedQuads {
+  FourInts v;
+};
+
+LATHE_INLINE Ints apart(Ints x) { return x; }
+LATHE_INLINE Ints set_ints(int32_t x) { return {FourInts{x, x, x, x}}; }
+LATHE_INLINE Ints load_ints(const int32_t* p) {
+  Ints x;
+  std::memcpy(&x.v, p, sizeof x.v);
+  return x;
+}
+LATHE_INLINE void store_ints(int32_t* p, Ints x) { std::memcpy(p, &x.v, sizeof x.v); }
+LATHE_INLINE Ints operator+(Ints a, Ints b) { return {FourInts(FourBits(a.v) + FourBits(b.v))}; }
+LATHE_INLINE Ints operator-(Ints a, Ints b) { return {FourInts(FourBits(a.v) - FourBits(b.v))}; }
+LATHE_INLINE Ints operator*(Ints a, Ints b) { return {FourInts(FourBits(a.v) * FourBits(b.v))}; }
+LATHE_INLINE Vec to_floats(Ints x) { return {__builtin_convertvector(x.v, Four)}; }
+LATHE_INLINE Ints to_ints(Vec x) { return {__builtin_convertvector(round(x).v, FourInts)}; }
+LATHE_INLINE Ints load_bytes(const uint8_t* p) { return {FourInts{p[0], p[1], p[2], p[3]}}; }
+LATHE_INLINE Ints load_signed_bytes(const int8_t* p) { return {FourInts{p[0], p[1], p[2], p[3]}}; }
+LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
+  for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(x.v[i]);
+}
+LATHE_INLINE Ints max(Ints a, Ints b) {
+  const FourInts larger = a.v > b.v;
+  return {(larger & a.v) | (~larger & b.v)};
+}
+LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
+  for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(x.v[i] > 255 ? 255 : x.v[i]);
+}
+
+LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
+  int32_t four;
+  std::memcpy(&four, p, sizeof four);
+  return {FourInts{four, four, four, four}};
+}
+LATHE_INLINE Quads four_pixels(const uint8_t* p) {
+  FourInts x{};
+  for (int i = 0; i < 4; ++i)
+    for (int t = 0; t < 4; ++t)
+      x[i] =
+          static_cast<int32_t>(static_cast<uint32_t>(x[i]) | static_cast<uint32_t>(p[16 * t + i]) << (8 * t));
+  return {x};
+}
+LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
+  SignedQuads x;
+  std::memcpy(&x.v, p, sizeof x.v);
+  return x;
+}
+LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
+  LATHE_UNROLL
+  for (int i = 0; i < 32; i += 8)
+    sum = sum + Ints{(x.v >> i) & 255} * Ints{FourInts(FourBits(w.v) << (24 - i)) >> 24};
+  return sum;
+}

@@ -1,0 +1,300 @@
+#include "ops/blocked_bytes/blocked_bytes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/ask.h"
+#include "cpu/bytes_conv.h"
+#include "cpu/elementwise.h"
+#include "ops/compute.h"
+#include "tensor/element.h"
+
+namespace lathe {
+namespace {
+
+bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
+
+/// Of a zero point, for bytes without sign.
+int32_t zero_of(const Tensor& t) {
+  return static_cast<int32_t>(load_int(t, 0)) + (t.type() == DataType::int8 ? 128 : 0);
+}
+float scale_of(const Tensor& t) { return t.as<float>()[0]; }
+const uint8_t* bytes(const Tensor& t) { return static_cast<const uint8_t*>(t.data()); }
+uint8_t* bytes(Tensor& t) { return static_cast<uint8_t*>(t.data()); }
+
+/// A refusal unless images, scales and zero points are at these inputs, and Y is bytes.
+std::optional<Verdict> refuse_unless(const KernelRequest& r, std::initializer_list<size_t> images,
+                                     std::initializer_list<size_t> scales,
+                                     std::initializer_list<size_t> zeros) {
+  const auto type = [&](size_t i) { return cpu::has_input(r, i) ? r.inputs[i].type : DataType::undefined; };
+  for (size_t i : images)
+    if (type(i) != DataType::uint8) return Verdict::no("only images of uint8");
+  for (size_t i : scales)
+    if (type(i) != DataType::float32) return Verdict::no("only scales of float32");
+  for (size_t i : zeros)
+    if (!is_eight_bits(type(i))) return Verdict::no("only zero points of int8 and uint8");
+  if (r.outputs.empty() || r.outputs[0].type != DataType::uint8) return Verdict::no("only results of uint8");
+  return std::nullopt;
+}
+
+/// Less the zero point of the grid, what a clamped number may be.
+void bounds(const Clamp& clamp, float scale, int32_t zero, float& low, float& high) {
+  low = std::min(std::max(static_cast<float>(-zero), clamp.low / scale), static_cast<float>(255 - zero));
+  high = std::max(std::min(static_cast<float>(255 - zero), clamp.high / scale), low);
+}
+
+// Convolution.
+
+/// The shape but for what X decides.
+cpu::BlockedShape shape_of(const BlockedByteConv& op, const Shape& w) {
+  cpu::BlockedShape s{.channels = op.channels, .filters = w[0]};
+  const size_t spatial = w.size() - 2;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t at = 2 - spatial + i;
+    s.kernel[at] = w[i + 2];
+    s.stride[at] = op.window.stride(i);
+    s.dilation[at] = op.window.dilation(i);
+    s.pad[at] = op.window.pad_begin(i);
+  }
+  return s;
+}
+cpu::BlockedShape shape_of(const BlockedByteConv& op, const Shape& x, const Shape& w) {
+  cpu::BlockedShape s = shape_of(op, w);
+  s.batch = x[0];
+  const size_t spatial = w.size() - 2;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t at = 2 - spatial + i;
+    s.in[at] = x[i + 2];
+    const int64_t room = s.in[at] + s.pad[at] + op.window.pad_end(i) - s.reach(static_cast<int>(at));
+    s.out[at] = room < 0 ? 0 : room / s.stride[at] + 1;
+  }
+  return s;
+}
+
+/// Weights that are signed bytes about 0, or become that when 128 is taken from them.
+bool is_centred(const Tensor& w, const Tensor& zero) {
+  const int64_t middle = w.type() == DataType::uint8 ? 128 : 0;
+  for (int64_t i = 0; i < zero.size(); ++i)
+    if (load_int(zero, i) != middle) return false;
+  return zero.type() == w.type();
+}
+
+template <bool depthwise>
+Verdict ask_conv(const BlockedByteConv& op, const KernelRequest& r) {
+  if (auto no = refuse_unless(r, {0}, {1, 4, 6}, {2, 3, 5, 7})) return *no;
+  if (cpu::has_input(r, 9))
+    if (auto no = refuse_unless(r, {9}, {10, 12}, {11, 13})) return *no;
+  if (cpu::has_input(r, 8) && r.inputs[8].type != DataType::float32 && r.inputs[8].type != DataType::int32)
+    return Verdict::no("a bias that is neither float32 nor int32");
+  const Tensor* w = cpu::constant_input(r, 3);
+  const Tensor* zero = cpu::constant_input(r, 5);
+  if (!w || !zero) return Verdict::no("the weights are not constant");
+  if (w->rank() < 3 || w->rank() > 4) return Verdict::no("neither one nor two spatial axes");
+  if (!is_centred(*w, *zero)) return Verdict::no("weights whose zero points are not in the middle");
+  // Packing comes before the shape rule when a plan is opened.
+  if (!op.fits(w->shape())) return Verdict::no("attributes that do not fit the weights");
+  if (op.depthwise() != depthwise) return Verdict::no(depthwise ? "not depthwise" : "depthwise");
+  return Verdict::yes();
+}
+
+/// Sums over all channels.
+struct Direct {
+  static constexpr const char* name = "blocked_byte_conv";
+  static constexpr bool depthwise = false;
+  static constexpr auto weights_size = cpu::byte_conv_weights_size;
+  static void pack(const cpu::BlockedShape& s, const Tensor& w, int8_t* to, Workers& workers) {
+    cpu::pack_byte_conv(s, w.data(), w.type() == DataType::int8, to, workers);
+  }
+  static constexpr auto sums = cpu::byte_conv_sums;
+  static constexpr auto workspace = cpu::byte_conv_workspace;
+  static constexpr auto run = cpu::byte_convolution;
+};
+struct Depthwise {
+  static constexpr const char* name = "blocked_byte_conv.depthwise";
+  static constexpr bool depthwise = true;
+  static constexpr auto weights_size = cpu::byte_depthwise_weights_size;
+  static void pack(const cpu::BlockedShape& s, const Tensor& w, int8_t* to, Workers&) {
+    cpu::pack_byte_depthwise(s, w.data(), w.type() == DataType::int8, to);
+  }
+  static constexpr auto sums = cpu::byte_depthwise_sums;
+  static constexpr auto workspace = cpu::byte_depthwise_workspace;
+  static constexpr auto run = cpu::byte_depthwise;
+};
+
+/// Registers an algorithm as a kernel.
+template <class Algorithm, Isa isa>
+struct Entry {
+  static int64_t lanes(const cpu::BlockedShape& s) { return cpu::panels(s.filters) * cpu::panel_filters; }
+  /// Start, factor and shift of each filter.
+  static size_t vectors(const cpu::BlockedShape& s) {
+    return static_cast<size_t>(lanes(s)) * (2 * sizeof(float) + sizeof(int32_t));
+  }
+
+  static std::optional<PackedForm> packed_form(const BlockedByteConv& op, const KernelRequest& r, size_t i) {
+    if (i != 3) return std::nullopt;
+    return PackedForm{DataType::int8, {Algorithm::weights_size(shape_of(op, r.inputs[3].constant->shape()))}};
+  }
+  static void pack(const BlockedByteConv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+    const Tensor& w = *r.inputs[3].constant;
+    Algorithm::pack(shape_of(op, w.shape()), w, to.as<int8_t>().data(), workers);
+  }
+  static size_t workspace(const BlockedByteConv& op, std::span<const Shape> inputs, int) {
+    const cpu::BlockedShape s = shape_of(op, inputs[0], inputs[3]);
+    return vectors(s) + Algorithm::workspace(s);
+  }
+
+  /// Fills in what of each filter's sum the run knows.
+  static void describe(const cpu::BlockedShape& s, KernelContext& c, int32_t* start, float* factor,
+                       float* shift) {
+    const int64_t n = lanes(s), filters = s.filters;
+    const int32_t* const sums = Algorithm::sums(s, c.packed(3)->template as<int8_t>().data());
+    const auto x_zero = static_cast<uint32_t>(zero_of(c.in(2)));
+    for (int64_t m = 0; m < n; ++m)
+      start[m] = static_cast<int32_t>(0u - x_zero * static_cast<uint32_t>(sums[m]));
+    const float x_scale = scale_of(c.in(1)), y_scale = scale_of(c.in(6));
+    const auto w_scale = c.in(4).template as<float>();
+    if (w_scale.size() == 1)
+      std::fill_n(factor, filters, x_scale * w_scale[0] / y_scale);
+    else
+      for (int64_t m = 0; m < filters; ++m) factor[m] = x_scale * w_scale.data()[m] / y_scale;
+    std::fill_n(factor + filters, n - filters, 0.0f);
+    std::fill_n(shift, n, 0.0f);
+    if (!cpu::has_input(c, 8)) return;
+    if (const Tensor& bias = c.in(8); bias.type() == DataType::int32) {
+      const int32_t* const b = bias.as<int32_t>().data();
+      for (int64_t m = 0; m < filters; ++m)
+        start[m] = static_cast<int32_t>(static_cast<uint32_t>(start[m]) + static_cast<uint32_t>(b[m]));
+    } else {
+      const float* const b = cpu::floats(bias);
+      for (int64_t m = 0; m < filters; ++m) shift[m] = b[m] / y_scale;
+    }
+  }
+
+  static cpu::ByteGrid grid(const BlockedByteConv& op, KernelContext& c) {
+    cpu::ByteGrid g;
+    const float y_scale = scale_of(c.in(6));
+    g.zero = zero_of(c.in(7));
+    bounds(op.clamp, y_scale, g.zero, g.low, g.high);
+    if (!cpu::has_input(c, 9)) return g;
+    const float z_scale = scale_of(c.in(10)), sum_scale = scale_of(c.in(12));
+    g.adds = true;
+    g.own = y_scale / sum_scale;
+    g.others = z_scale / sum_scale;
+    g.constant = -static_cast<float>(zero_of(c.in(11))) * g.others;
+    g.zero = zero_of(c.in(13));
+    bounds(op.sum_clamp, sum_scale, g.zero, g.sum_low, g.sum_high);
+    return g;
+  }
+
+  static void run(const BlockedByteConv& op, KernelContext& c) {
+    const cpu::BlockedShape s = shape_of(op, c.in(0).shape(), c.in(3).shape());
+    auto* const start = static_cast<int32_t*>(c.workspace(vectors(s) + Algorithm::workspace(s)));
+    auto* const factor = reinterpret_cast<float*>(start + lanes(s));
+    float* const shift = factor + lanes(s);
+    describe(s, c, start, factor, shift);
+    cpu::ByteImages images{.x = bytes(c.in(0)),
+                           .x_zero = static_cast<uint8_t>(zero_of(c.in(2))),
+                           .weights = c.packed(3)->template as<int8_t>().data(),
+                           .start = start,
+                           .grid = grid(op, c),
+                           .other = cpu::has_input(c, 9) ? bytes(c.in(9)) : nullptr,
+                           .y = bytes(c.out(0))};
+    images.grid.factor = factor;
+    images.grid.shift = shift;
+    images.grid.find_shortcut(s.filters);
+    Algorithm::run(isa, s, images, shift + lanes(s), c);
+  }
+
+  static void add(KernelCatalog& k) {
+    k.add<BlockedByteConv>({.op = "BlockedByteConv",
+                            .domain = "lathe",
+                            .name = cpu::kernel_name(Algorithm::name, isa),
+                            .isa = isa},
+                           {.run = run,
+                            .ask = ask_conv<Algorithm::depthwise>,
+                            .packed_form = packed_form,
+                            .pack = pack,
+                            .workspace = workspace});
+  }
+};
+
+// What lies between.
+
+Verdict ask_add(const BlockedByteAdd&, const KernelRequest& r) {
+  if (auto no = refuse_unless(r, {0, 3}, {1, 4, 6}, {2, 5, 7})) return *no;
+  return Verdict::yes();
+}
+
+template <Isa isa>
+void add(const BlockedByteAdd& op, KernelContext& c) {
+  const float y_scale = scale_of(c.in(6));
+  cpu::ByteAddition how{.a_scale = scale_of(c.in(1)) / y_scale, .b_scale = scale_of(c.in(4)) / y_scale};
+  how.constant = -(static_cast<float>(zero_of(c.in(2))) * how.a_scale +
+                   static_cast<float>(zero_of(c.in(5))) * how.b_scale);
+  how.zero = zero_of(c.in(7));
+  bounds(op.clamp, y_scale, how.zero, how.low, how.high);
+  const uint8_t *a = bytes(c.in(0)), *b = bytes(c.in(3));
+  uint8_t* const y = bytes(c.out(0));
+  c.parallel(c.out(0).size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += cpu::elements_a_piece) {
+      c.poll();
+      cpu::byte_row_kernels(isa).add(how, a + i, b + i, y + i, std::min(cpu::elements_a_piece, end - i));
+    }
+  });
+}
+
+Verdict ask_mean(const BlockedByteGlobalAveragePool&, const KernelRequest& r) {
+  if (auto no = refuse_unless(r, {0}, {1, 3}, {2, 4})) return *no;
+  return Verdict::yes();
+}
+
+/// The sums of one block, in pieces that int32 holds.
+template <Isa isa>
+void add_up(const uint8_t* x, int64_t pixels, KernelContext& c, double* sums) {
+  constexpr int64_t piece = 8192;
+  for (int64_t p = 0; p < pixels; p += piece) {
+    c.poll();
+    int32_t some[cpu::channel_block] = {};
+    cpu::byte_row_kernels(isa).add_up(x + p * cpu::channel_block, std::min(piece, pixels - p), some);
+    for (int64_t l = 0; l < cpu::channel_block; ++l) sums[l] += some[l];
+  }
+}
+
+template <Isa isa>
+void global_average_pool(const BlockedByteGlobalAveragePool&, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  uint8_t* const y = bytes(c.out(0));
+  int64_t pixels = 1;
+  for (size_t a = 2; a + 1 < x.rank(); ++a) pixels *= x.dim(a);
+  const double x_zero = zero_of(c.in(2)), x_scale = scale_of(c.in(1)), y_zero = zero_of(c.in(4));
+  const float y_scale = scale_of(c.in(3));
+  c.parallel(x.dim(0) * x.dim(1), std::max<int64_t>(1, 4096 / (pixels + 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      double sums[cpu::channel_block] = {};
+      add_up<isa>(bytes(x) + i * pixels * cpu::channel_block, pixels, c, sums);
+      for (int64_t l = 0; l < cpu::channel_block; ++l) {
+        const auto mean = static_cast<float>((sums[l] / static_cast<double>(pixels) - x_zero) * x_scale);
+        const double q = static_cast<double>(std::nearbyint(mean / y_scale)) + y_zero;
+        y[i * cpu::channel_block + l] = saturated<uint8_t>(q);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void cpu_blocked_bytes(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    Entry<Direct, isa>::add(k);
+    Entry<Depthwise, isa>::add(k);
+    const auto kernel = [](const char* op, const char* name) {
+      return Kernel{.op = op, .domain = "lathe", .name = cpu::kernel_name(name, isa), .isa = isa};
+    };
+    k.add<BlockedByteAdd>(kernel("BlockedByteAdd", "blocked_byte_add"), {.run = add<isa>, .ask = ask_add});
+    k.add<BlockedByteGlobalAveragePool>(
+        kernel("BlockedByteGlobalAveragePool", "blocked_byte_global_average_pool"),
+        {.run = global_average_pool<isa>, .ask = ask_mean});
+  });
+}
+
+}  // namespace lathe

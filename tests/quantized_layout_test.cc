@@ -1,0 +1,253 @@
+// Which quantized operators the builder lets compute with bytes, and that the answers stay what they are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/cpu.h"
+#include "lathe/lathe.h"
+#include "support/temp_directory.h"
+
+namespace lathe {
+namespace {
+
+/// Initializers without data are made up: bytes of all values, scales that differ.
+void make_up(onnx::TensorProto& t, uint64_t seed) {
+  const Shape shape(t.dims.begin(), t.dims.end());
+  const auto type = static_cast<DataType>(*t.data_type);
+  if (type == DataType::float32 && t.float_data.empty()) {
+    const Tensor made = random_tensor(type, shape, seed);
+    for (float x : made.as<float>()) t.float_data.push_back(0.005f + 0.01f * std::abs(x));
+  } else if ((type == DataType::int8 || type == DataType::uint8 || type == DataType::int32) &&
+             t.int32_data.empty()) {
+    const Tensor made = random_tensor(DataType::float32, shape, seed);
+    const float middle = type == DataType::uint8 ? 128 : 0, reach = type == DataType::int32 ? 900 : 127;
+    for (float x : made.as<float>())
+      t.int32_data.push_back(static_cast<int32_t>(std::clamp(x, -1.0f, 1.0f) * reach + middle));
+  }
+}
+
+onnx::Model model_of(std::string_view text) {
+  onnx::Model m;
+  m.proto =
+      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 21]> g " + std::string(text));
+  uint64_t seed = 1;
+  for (onnx::TensorProto& t : m.proto.graph->initializer) make_up(t, ++seed);
+  return m;
+}
+
+std::vector<Value> inputs_of(const Engine& e) {
+  std::vector<Value> list;
+  for (const IoInfo& io : e.inputs()) {
+    Shape shape;
+    for (const Dim& d : *io.shape) shape.push_back(d.value().value_or(9));
+    list.push_back(random_tensor(io.element_type, shape, 70 + list.size()));
+  }
+  return list;
+}
+
+/// Bytes may be neighbours, and numbers made of them a step apart; few are.
+void hold(const Value& got, const Value& want, double step, std::string_view text) {
+  ASSERT_EQ(got.tensor().shape(), want.tensor().shape()) << text;
+  ASSERT_EQ(got.tensor().type(), want.tensor().type()) << text;
+  int64_t off = 0;
+  for (int64_t i = 0; i < want.tensor().size(); ++i) {
+    const auto number = [&](const Tensor& t) -> double {
+      if (t.type() == DataType::float32) return t.as<float>()[static_cast<size_t>(i)];
+      if (t.type() == DataType::uint8) return t.as<uint8_t>()[static_cast<size_t>(i)];
+      return t.as<int8_t>()[static_cast<size_t>(i)];
+    };
+    const double apart = std::abs(number(got.tensor()) - number(want.tensor()));
+    ASSERT_LE(apart, step * 1.001) << text << " at " << i;
+    off += apart > step * 0.01;
+  }
+  EXPECT_LE(off * 100, want.tensor().size() + 100) << text;
+}
+
+/// The steps, "BlockedByteConv", after checking the answers against those without any optimisation: with
+/// every instruction set, on two threads, and from a saved plan.
+std::string steps_of(std::string_view text, double step = 1) {
+  const onnx::Model m = model_of(text);
+  const Engine plain = Engine::build(m, {.level = OptimizationLevel::none});
+  const std::vector<Value> inputs = inputs_of(plain), want = plain.create_context().run(inputs);
+  std::string steps;
+  for (const char* isa : {"avx2", "avx512"})
+    for (int threads : {1, 2}) {
+      const Engine e = Engine::build(m, {.threads = threads, .isa = isa});
+      const std::vector<Value> got = e.create_context().run(inputs);
+      for (size_t i = 0; i < want.size(); ++i) hold(got[i], want[i], step, text);
+      const testing::TempDirectory dir;
+      e.save(dir / "plan.lathe");
+      const std::vector<Value> again = Engine::load(dir / "plan.lathe").create_context().run(inputs);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(std::memcmp(got[i].tensor().data(), again[i].tensor().data(), got[i].tensor().bytes()), 0);
+      steps.clear();
+      for (const StepInfo& s : e.steps()) {
+        steps += (steps.empty() ? "" : " ") + s.op;
+        for (const std::string& op : s.fused) steps += "+" + op;
+      }
+    }
+  return steps;
+}
+
+class QuantizedLayout : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu_features().avx2) GTEST_SKIP() << "only where there is AVX2";
+  }
+};
+
+// No scale is a simple fraction of another: results in the middle between two bytes would be common, and the
+// words of a model and sums of whole numbers need not round them the same way.
+const std::string scales =
+    "float xs = {0.0213731}, uint8 xz = {120}, float ys = {0.0513719}, uint8 yz = {30}, float zs = "
+    "{0.0391733}, uint8 zz = "
+    "{0}";
+
+TEST_F(QuantizedLayout, FromTheImageToTheClassifier) {
+  EXPECT_EQ(
+      steps_of(
+          "(float[1,3,17,13] x) => (float[1,10] y) <" + scales +
+              ", int8[16,3,3,3] a = {}, float[16] as = {}, int8[16] az = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, "
+              "int8[20,16,3,3] b = {}, float bs = {0.01}, int8 bz = {0}, int32[20] c = {}, float cs = "
+              "{0.0005}, "
+              "int8[10,20] d = {}, float[10] ds = {}, int8[10] dz = {0,0,0,0,0,0,0,0,0,0}, float[10] e = {}>"
+              "{ q = QuantizeLinear(x, xs, xz) p = DequantizeLinear(q, xs, xz)"
+              "  w = DequantizeLinear<axis=0>(a, as, az) f = Conv<pads=[1,1,1,1], strides=[2,2]>(p, w)"
+              "  g = QuantizeLinear(f, ys, yz) h = DequantizeLinear(g, ys, yz)"
+              "  i = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(h)"
+              "  j = QuantizeLinear(i, ys, yz) k = DequantizeLinear(j, ys, yz)"
+              "  v = DequantizeLinear(b, bs, bz) u = DequantizeLinear(c, cs)"
+              "  l = Conv<pads=[1,1,1,1]>(k, v, u) m = Relu(l)"
+              "  n = QuantizeLinear(m, zs, zz) o = DequantizeLinear(n, zs, zz)"
+              "  aa = GlobalAveragePool(o) bb = QuantizeLinear(aa, ys, yz) cc = DequantizeLinear(bb, ys, yz)"
+              "  dd = Flatten(cc) ee = DequantizeLinear<axis=0>(d, ds, dz) y = Gemm<transB=1>(dd, ee, e) }",
+          0.1),
+      "QuantizeLinear Block BlockedByteConv BlockedMaxPool BlockedByteConv BlockedByteGlobalAveragePool "
+      "Unblock "
+      "Flatten ScaledMatMulInteger+Add");
+}
+
+TEST_F(QuantizedLayout, ResidualsAreAddedByTheConvolution) {
+  const std::string weights =
+      ", int8[24,24,1,1] a = {}, float bs = {0.01}, int8 bz = {0}, int8[24,1,3,3] b = {}";
+  EXPECT_EQ(steps_of("(uint8[2,24,9,7] x) => (uint8[2,24,9,7] y) <" + scales + weights +
+                     ">{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, bs, bz) f = Conv(p, w)"
+                     "  g = QuantizeLinear(f, ys, yz) h = DequantizeLinear(g, ys, yz)"
+                     "  i = Add(p, h) j = Relu(i) y = QuantizeLinear(j, zs, zz) }"),
+            "Block BlockedByteConv Unblock");
+  // Depthwise too.
+  EXPECT_EQ(steps_of("(uint8[2,24,9,7] x) => (uint8[2,24,9,7] y) <" + scales + weights +
+                     ">{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(b, bs, bz)"
+                     "  f = Conv<group=24, pads=[1,1,1,1]>(p, w)"
+                     "  g = QuantizeLinear(f, ys, yz) h = DequantizeLinear(g, ys, yz)"
+                     "  i = Add(h, p) y = QuantizeLinear(i, zs, xz) }"),
+            "Block BlockedByteConv Unblock");
+  // What others read is made, and added apart.
+  EXPECT_EQ(steps_of("(uint8[2,24,9,7] x) => (uint8[2,24,9,7] y, uint8[2,24,9,7] g) <" + scales + weights +
+                     ">{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, bs, bz) f = Conv(p, w)"
+                     "  g = QuantizeLinear(f, ys, yz) h = DequantizeLinear(g, ys, yz)"
+                     "  i = Add(p, h) j = Clip(i) y = QuantizeLinear(j, zs, xz) }"),
+            "Block BlockedByteConv Unblock BlockedByteAdd Unblock");
+}
+
+TEST_F(QuantizedLayout, BytesWithSign) {
+  const std::string image =
+      "(int8[1,20,9,7] x) => (int8[1,40,5,4] y) <float s = {0.0213731}, int8 z = {-11}, float t = "
+      "{0.0971393}, "
+      "int8 tz = {-100}, float low = {-1}, float high = {6}, float[40] b = {}, uint8[40,20,3,3] a = {}, "
+      "float[40] as = {}, uint8[40] az = {";
+  const std::string nodes =
+      "}>{ p = DequantizeLinear(x, s, z) w = DequantizeLinear<axis=0>(a, as, az)"
+      "  f = Conv<pads=[1,1,1,1], strides=[2,2]>(p, w, b) g = Clip(f, low, high) y = QuantizeLinear(g, t, "
+      "tz) }";
+  std::string middles = "128", others = "128";
+  for (int i = 1; i < 40; ++i) middles += ",128", others += i == 20 ? ",127" : ",128";
+  EXPECT_EQ(steps_of(image + middles + nodes), "Block BlockedByteConv Unblock");
+  EXPECT_EQ(steps_of(image + others + nodes).find("BlockedByteConv"), std::string::npos);
+}
+
+TEST_F(QuantizedLayout, QLinearConv) {
+  EXPECT_EQ(steps_of("(uint8[1,20,9,7] x) => (uint8[1,40,9,7] y) <" + scales +
+                         ", int8[40,20,3,3] a = {}, float[40] as = {}, int8 az = {0}, int32[40] b = {}>"
+                         "{ y = QLinearConv<pads=[1,1,1,1]>(x, xs, xz, a, as, az, ys, yz, b) }",
+                     0),
+            "Block BlockedByteConv Unblock");
+}
+
+TEST_F(QuantizedLayout, ProductsThatAreScaled) {
+  // Numbers that are quantized as they come.
+  EXPECT_EQ(
+      steps_of(
+          "(float[n,3,40] x) => (float[n,3,50] y) <uint8[40,50] w = {}, float[50] ws = {}, uint8 wz = {77}, "
+          "float[50] b = {}>"
+          "{ q, s, z = DynamicQuantizeLinear(x) t = Mul(s, ws) p = MatMulInteger(q, w, z, wz)"
+          "  f = Cast<to=1>(p) g = Mul(f, t) h = Add(b, g) y = Relu(h) }",
+          1e-3),
+      "DynamicQuantizeLinear ScaledMatMulInteger+Add+Relu");
+  EXPECT_EQ(
+      steps_of("(uint8[3,40] x) => (float[3,48] y) <" + scales +
+                   ", int8[40,48] w = {}, float[48] ws = {}>"
+                   "{ a = DequantizeLinear(x, xs, xz) b = DequantizeLinear<axis=1>(w, ws) c = MatMul(a, b)"
+                   "  y = Tanh(c) }",
+               1e-3),
+      "ScaledMatMulInteger+Tanh");
+  // A scale of each row of A is another matter.
+  EXPECT_EQ(steps_of("(uint8[3,40] x, float[3,1] t) => (float[3,48] y) <int8[40,48] w = {}>"
+                     "{ p = MatMulInteger(x, w) f = Cast<to=1>(p) y = Mul(f, t) }",
+                     1e-3),
+            "MatMulInteger Cast Mul");
+}
+
+TEST_F(QuantizedLayout, StaysAwayFromWhatItCannotSay) {
+  const auto has = [](const std::string& steps) { return steps.find("BlockedByte") != std::string::npos; };
+  // Groups, scales of each channel of the image, weights about another number.
+  EXPECT_FALSE(has(steps_of("(uint8[1,32,9,7] x) => (uint8[1,32,7,5] y) <" + scales +
+                            ", int8[32,16,3,3] a = {}, float as = {0.01}>"
+                            "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as)"
+                            "  f = Conv<group=2>(p, w) y = QuantizeLinear(f, ys, yz) }")));
+  EXPECT_FALSE(has(steps_of("(uint8[1,3,9,7] x) => (uint8[1,16,7,5] y) <" + scales +
+                            ", float[3] s = {}, int8[16,3,3,3] a = {}, float as = {0.01}>"
+                            "{ p = DequantizeLinear<axis=1>(x, s) w = DequantizeLinear(a, as)"
+                            "  f = Conv(p, w) y = QuantizeLinear(f, ys, yz) }")));
+  EXPECT_FALSE(has(steps_of("(uint8[1,3,9,7] x) => (uint8[1,16,7,5] y) <" + scales +
+                            ", int8[16,3,3,3] a = {}, float as = {0.01}, int8 az = {3}>"
+                            "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as, az)"
+                            "  f = Conv(p, w) y = QuantizeLinear(f, ys, yz) }")));
+}
+
+TEST_F(QuantizedLayout, WeightsThatMayBeExchangedStayAsTheyAre) {
+  const onnx::Model m = model_of("(uint8[1,16,9,7] x) => (uint8[1,16,7,5] y) <" + scales +
+                                 ", int8[16,16,3,3] a = {}, float as = {0.01}>"
+                                 "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as)"
+                                 "  f = Conv(p, w) y = QuantizeLinear(f, ys, yz) }");
+  for (const StepInfo& s : Engine::build(m, {.refit = true}).steps())
+    EXPECT_EQ(s.op.find("BlockedByte"), std::string::npos) << s.op;
+}
+
+TEST_F(QuantizedLayout, TapsSeeWhatWasFused) {
+  const onnx::Model m =
+      model_of("(uint8[1,16,9,7] x) => (uint8[1,16,9,7] y) <" + scales +
+               ", int8[16,16,1,1] a = {}, float as = {0.01}>"
+               "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as) f = Conv(p, w)"
+               "  g = QuantizeLinear(f, ys, yz) h = DequantizeLinear(g, ys, yz)"
+               "  i = Add(p, h) y = QuantizeLinear(i, zs, xz) }");
+  const auto seen = [&](OptimizationLevel level) {
+    const Engine e = Engine::build(m, {.level = level, .taps = {"f", "g", "i"}});
+    Context c = e.create_context();
+    std::map<std::string, Value> values;
+    c.on_tap([&](std::string_view name, const Value& v) {
+      values[std::string(name)] = Value(v.tensor().clone());
+    });
+    values["y"] = c.run(inputs_of(e))[0];
+    return values;
+  };
+  const auto want = seen(OptimizationLevel::none), got = seen(OptimizationLevel::all);
+  ASSERT_EQ(got.size(), 4u);
+  for (const auto& [name, value] : want)
+    hold(got.at(name), value, value.tensor().type() == DataType::float32 ? 1e-4 : 1, name);
+}
+
+}  // namespace
+}  // namespace lathe
