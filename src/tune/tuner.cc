@@ -54,7 +54,7 @@ std::optional<Question> Tuner::question(Tactic usual, std::string_view domain, s
   std::ranges::stable_partition(list, [&](const Tactic& t) { return t.text() == usual.text(); });
   if (list.empty() || list[0].text() != usual.text()) return std::nullopt;
   const auto lesser =
-      std::ranges::stable_partition(list, [&](const Tactic& t) { return t.kernel->isa == isa; });
+      std::ranges::stable_partition(list, [&](const Tactic& t) { return t.kernel->isa >= isa; });
   const size_t wanted = list.size() - (options_.effort == TuningEffort::high ? 0 : lesser.size());
   return Question{std::move(*problem), std::move(list), wanted, std::move(node)};
 }
