@@ -35,7 +35,7 @@ class QuantizedProducts {
 
   /// MatMulInteger, Cast, Mul with a scale or a product of two.
   void convert_scaled(NodeId id) {
-    for (size_t side : {0, 1}) {
+    for (size_t side : {0u, 1u}) {
       const Node mul = graph_.node(id);
       const Node* cast = made_by(mul.inputs[side], "Cast");
       const Node* product = cast ? made_by(cast->inputs[0], "MatMulInteger") : nullptr;

@@ -98,7 +98,7 @@ std::optional<Clamped> QuantizedView::clamped(ValueId v) const {
     if (n) {
       low = 0;
     } else if ((n = made_by(graph_, c.value, "Clip"))) {
-      for (size_t i : {1, 2}) {
+      for (size_t i : {1u, 2u}) {
         if (input(*n, i) == no_id) continue;
         const auto bound = single_float(n->inputs[i]);
         if (!bound || std::isnan(*bound)) return c;

@@ -105,6 +105,7 @@ void compute(const Division& d, const ByteTiles& t, const ByteImages& images, co
     grid.factor = images.grid.factor + filter;
     grid.shift = images.grid.shift + filter;
     const bool fetch = depth * quad * s.filters > cached_weights && panel + 1 < d.all;
+    const int64_t tiles = (row1 - row0) * (tile1 - tile0);
     for (int64_t row = row0; row < row1; ++row) {
       if ((row - row0) % polled_rows == 0) workers.poll();
       for (int64_t i = tile0; i < tile1; ++i) {
@@ -113,7 +114,8 @@ void compute(const Division& d, const ByteTiles& t, const ByteImages& images, co
         tile.x = image.x + row * s.stride[0] * image.row + column * tile.stride;
         tile.y = image.y + at;
         tile.other = image.other ? image.other + at : nullptr;
-        tile.ahead = fetch && row == row0 && i == tile0 ? depth * panel_row : 0;
+        const int64_t number = (row - row0) * (tile1 - tile0) + i - tile0;
+        if (fetch) fetch_next_panel(tile, tile.w, depth, number, tiles);
         kernels[d.tiles.rows(i)](tile);
       }
     }

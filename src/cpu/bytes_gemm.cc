@@ -89,8 +89,7 @@ class Part {
       begin(panel);
       for (int64_t tile = tile0; tile < tile1; ++tile) {
         if ((since_poll += work) >= polled_work) workers_.poll(), since_poll = 0;
-        const bool fetch = tile == tile0 && panel + 1 < panels(p_.n);
-        multiply(tile, panel, fetch);
+        multiply(tile, panel, tile - tile0, tile1 - tile0);
       }
     }
   }
@@ -106,7 +105,8 @@ class Part {
                                static_cast<uint32_t>(p_.a_zero) * static_cast<uint32_t>(column_sums[j]));
   }
 
-  void multiply(int64_t tile, int64_t panel, bool fetch) {
+  /// The tile is number i of so many.
+  void multiply(int64_t tile, int64_t panel, int64_t i, int64_t tiles) {
     const int64_t row = tiles_.begin(tile), rows = tiles_.rows(tile), column = panel * panel_filters;
     const int64_t columns = std::min(panel_filters, p_.n - column), depth = quads(p_.k);
     alignas(64) int32_t sums[most_byte_rows * panel_filters];
@@ -116,12 +116,13 @@ class Part {
                .count = depth * quad / byte_block,
                .last_depth = depth % (byte_block / quad),
                .w = p_.b + column * depth * quad,
-               .ahead = fetch && depth * panel_row > fetched_panel ? depth * panel_row : 0,
                .start = start_,
                .sums = sums,
                .scale = p_.scale ? p_.scale + column : nullptr,
                .c = at_once ? p_.floats + row * p_.n + column : nullptr,
                .c_row = p_.n};
+    if (panel + 1 < panels(p_.n) && depth * panel_row > fetched_panel)
+      fetch_next_panel(b, b.w, depth, i, tiles);
     for (int64_t block = 0; block * channel_block < columns; block += t_.blocks) {
       const bool all = (block + t_.blocks - 1) * channel_block < columns;
       (at_once ? t_.floats : t_.sums)[all][rows](b);

@@ -44,7 +44,9 @@ struct ByteTile {
   int64_t last_count = 0, last_depth = 0;  // further steps, with fewer quads
   int64_t stride = 0;                      // from pixel to pixel
   const int8_t* w = nullptr;
-  int64_t ahead = 0;               // from w to what is wanted next
+  // What is wanted next is fetched on the way: a line for each row of the panel, so many bytes apart.
+  const int8_t* next = nullptr;  // null: nothing
+  int64_t next_step = 0;
   const int32_t* start = nullptr;  // what the sum of each filter of the panel begins with
 
   const ByteGrid* grid = nullptr;
@@ -56,6 +58,14 @@ struct ByteTile {
   float* c = nullptr;              // sums times scale
   int64_t c_row = 0;
 };
+
+/// The part of the panel behind `panel` (of so many rows) that tile number i of `tiles` fetches: several
+/// share it, since memory is slower than the sums of one.
+inline void fetch_next_panel(ByteTile& t, const int8_t* panel, int64_t rows, int64_t i, int64_t tiles) {
+  const int64_t parts = tiles >= 4 ? 4 : tiles >= 2 ? 2 : 1;
+  t.next = i < parts ? panel + rows * panel_row + i * (rows * panel_row / parts) : nullptr;
+  t.next_step = i < parts ? panel_row / parts : 0;
+}
 
 /// Distances between pixels that have kernels of their own; the last one serves all others.
 inline constexpr int64_t byte_strides[] = {16, 32, 0};

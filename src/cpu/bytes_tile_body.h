@@ -17,9 +17,21 @@ LATHE_INLINE void begin_sums(Ints (&sum)[Rows][Vectors], const int32_t* start) {
   }
 }
 
+/// Where a tile is in its panel, and in what it fetches.
+struct PanelWalk {
+  const int8_t* w;
+  const int8_t* next;
+  int64_t next_step;
+};
+LATHE_INLINE PanelWalk walk_of(const ByteTile& t) { return {t.w, t.next ? t.next : t.w, t.next_step}; }
+
 /// One row of the panel, times a quad of each pixel.
 template <int Rows, int Vectors>
-LATHE_INLINE void byte_step(Ints (&sum)[Rows][Vectors], const uint8_t* x, int64_t stride, const int8_t* w) {
+LATHE_INLINE void byte_step(Ints (&sum)[Rows][Vectors], const uint8_t* x, int64_t stride, PanelWalk& walk) {
+  const int8_t* const w = walk.w;
+  __builtin_prefetch(walk.next, 0, 2);
+  walk.w += panel_row;
+  walk.next += walk.next_step;
   SignedQuads row[Vectors];
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) row[j] = load_quads(w + j * Vec::width * quad);
@@ -33,18 +45,13 @@ LATHE_INLINE void byte_step(Ints (&sum)[Rows][Vectors], const uint8_t* x, int64_
 
 template <int Rows, int Vectors, int64_t Stride>
 LATHE_INLINE void byte_steps(Ints (&sum)[Rows][Vectors], const ByteTile& t, const int64_t* step,
-                             int64_t count, int64_t depth, const int8_t*& weights) {
-  const int64_t stride = Stride ? Stride : t.stride, ahead = t.ahead;
-  const int8_t* w = weights;
+                             int64_t count, int64_t depth, PanelWalk& walk) {
+  const int64_t stride = Stride ? Stride : t.stride;
   for (const int64_t* end = step + count; step < end; ++step) {
     const uint8_t* x = t.x + *step;
-    for (const uint8_t* last = x + depth * quad; x < last; x += quad, w += panel_row) {
-      LATHE_UNROLL
-      for (int64_t j = 0; j < Vectors * Vec::width * quad; j += 64) __builtin_prefetch(w + ahead + j, 0, 2);
-      byte_step<Rows, Vectors>(sum, x, stride, w);
-    }
+    for (const uint8_t* last = x + depth * quad; x < last; x += quad)
+      byte_step<Rows, Vectors>(sum, x, stride, walk);
   }
-  weights = w;
 }
 
 template <int Rows, int Vectors>
@@ -107,10 +114,10 @@ template <int Rows, int Vectors, int64_t Stride>
 void byte_tile(const ByteTile& t) {
   Ints sum[Rows][Vectors], done[Rows][Vectors];
   begin_sums<Rows, Vectors>(sum, t.start);
-  const int8_t* w = t.w;
-  byte_steps<Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
+  PanelWalk walk = walk_of(t);
+  byte_steps<Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, walk);
   if (t.last_count > 0)
-    byte_steps<Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
+    byte_steps<Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, walk);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
@@ -123,15 +130,11 @@ void byte_tile(const ByteTile& t) {
 template <int Rows, int Vectors>
 LATHE_INLINE void sum_rows(Ints (&sum)[Rows][Vectors], const ByteTile& t) {
   begin_sums<Rows, Vectors>(sum, t.start);
-  const int8_t* w = t.w;
+  PanelWalk walk = walk_of(t);
   const uint8_t* x = t.x;
   for (int64_t i = 0; i <= t.count; ++i, x += Rows * byte_block) {
     const int64_t depth = i < t.count ? byte_block : t.last_depth * quad;
-    for (int64_t k = 0; k < depth; k += quad, w += panel_row) {
-      LATHE_UNROLL
-      for (int64_t j = 0; j < Vectors * Vec::width * quad; j += 64) __builtin_prefetch(w + t.ahead + j, 0, 2);
-      byte_step<Rows, Vectors>(sum, x + k, byte_block, w);
-    }
+    for (int64_t k = 0; k < depth; k += quad) byte_step<Rows, Vectors>(sum, x + k, byte_block, walk);
   }
 }
 

@@ -82,8 +82,8 @@ struct BlockedByteConv {
     c.same(w[1], D(channels / group), "the channels of W and of a group");
     if (group != 1) c.same(w[0], D(channels), "input and output channels");
     window.check(c, spatial);
-    for (size_t i : {1, 2, 6, 7}) require_single(c, i, "a scale or zero point");
-    for (size_t i : {4, 5}) {
+    for (size_t i : {1u, 2u, 6u, 7u}) require_single(c, i, "a scale or zero point");
+    for (size_t i : {4u, 5u}) {
       const auto count = known(c.product(c.shape(i)));
       if (!count || *count != 1) {
         c.require(c.rank(i) == 1, "scales of W: one, or one for each filter", c.text(c.shape(i)));
@@ -123,7 +123,7 @@ struct BlockedByteAdd {
     require_blocked(c, y);
     c.require(c.rank(3) == c.rank(0), "A and B of one shape", c.text(c.shape(3)));
     for (size_t i = 0; i < y.size(); ++i) c.same(c.shape(3)[i], y[i], "sizes of A and B");
-    for (size_t i : {1, 2, 4, 5, 6, 7}) require_single(c, i, "a scale or zero point");
+    for (size_t i : {1u, 2u, 4u, 5u, 6u, 7u}) require_single(c, i, "a scale or zero point");
     c.output(0, std::move(y));
   }
 };
@@ -136,7 +136,7 @@ struct BlockedByteGlobalAveragePool {
   void shape(ShapeContext<D>& c) const {
     std::vector<D> y = c.shape(0);
     require_blocked(c, y);
-    for (size_t i : {1, 2, 3, 4}) require_single(c, i, "a scale or zero point");
+    for (size_t i : {1u, 2u, 3u, 4u}) require_single(c, i, "a scale or zero point");
     std::fill(y.begin() + 2, y.end() - 1, D(1));
     c.output(0, std::move(y));
   }

@@ -69,8 +69,8 @@ struct ScaledMatMulInteger {
               c.text(y) + " and " + c.text(b));
     c.same(y.back(), b[transposed ? 1 : 0], "the last axis of A and the terms of B");
     y.back() = b[transposed ? 0 : 1];
-    for (size_t i : {2, 4}) require_channel_quantization<D>(c, i, nullptr, "a scale or zero point of A");
-    for (size_t i : {3, 5}) require_channel_quantization(c, i, &y.back(), "scales or zero points of B");
+    for (size_t i : {2u, 4u}) require_channel_quantization<D>(c, i, nullptr, "a scale or zero point of A");
+    for (size_t i : {3u, 5u}) require_channel_quantization(c, i, &y.back(), "scales or zero points of B");
     c.output(0, std::move(y));
   }
 };
