@@ -94,7 +94,7 @@ TEST(PlanWeights, MayLieAtAnyAddressOfAModel) {
     size_t odd = 0;
     for (size_t shift = 0; shift < 4; ++shift) {
       onnx::save(network(std::string(shift + 1, '.')), dir / "model.onnx",
-                 {.data = onnx::SaveOptions::Data::single_file});
+                 {.data = onnx::SaveOptions::Data::single_file, .external_name = {}});
       const Engine e = Engine::build(dir / "model.onnx", {.isa = isa});
       for (const Weight& w : plan_of(e).weights)
         odd += reinterpret_cast<uintptr_t>(w.value.tensor().data()) % 4 != 0;

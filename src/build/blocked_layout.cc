@@ -142,13 +142,13 @@ class BlockedLayout {
   /// Of one pixel a row: blocked convolutions take neighbours in a row together.
   bool is_column(ValueId v) const {
     const SymShape& s = *graph_.value(v).type.shape;
-    return s[3].value() == 1 && s[2].value() != 1;
+    return s.size() == 4 && s[3].value() == 1 && s[2].value() != 1;
   }
   /// Changing the layout back and forth costs about as much as one convolution without reach gains.
   int64_t worth(const Node& n) const {
     if (n.op != "Conv" || is_column(n.inputs[0])) return 0;
     const Tensor& w = *graph_.constant_tensor(n.inputs[1]);
-    return w.dim(2) * w.dim(3) > 1 ? 2 : 1;
+    return w.size() > w.dim(0) * w.dim(1) ? 2 : 1;
   }
   void drop_what_does_not_pay() {
     std::erase_if(chosen_, [&](const auto& c) { return worth_[root(c.second)] < 2; });
