@@ -12,9 +12,10 @@ void* allocate_pages(size_t bytes) noexcept {
   if (bytes > SIZE_MAX - huge_page) return nullptr;
   const size_t whole = bytes ? (bytes + line - 1) / line * line : line;
   if (whole < huge_page) return std::aligned_alloc(line, whole);
-  void* const p = std::aligned_alloc(huge_page, whole);
+  void* p = nullptr;
+  if (::posix_memalign(&p, huge_page, whole) != 0) return nullptr;
 #ifdef MADV_HUGEPAGE
-  if (p) ::madvise(p, whole / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: without it all works as well
+  ::madvise(p, whole / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: without it all works as well
 #endif
   return p;
 }

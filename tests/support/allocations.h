@@ -1,8 +1,11 @@
-// Counts calls of operator new and of aligned_alloc (what the library asks big blocks with), to show that
-// something allocates nothing. Include in one source of a test.
+// Counts calls of operator new, and of aligned_alloc and posix_memalign (what the library asks big blocks
+// with), to show that something allocates nothing. Include in one source of a test.
 #pragma once
 
+#include <malloc.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -11,8 +14,7 @@ namespace lathe::test {
 inline std::atomic<long> allocations{0};
 inline void* counted_or_null(std::size_t bytes, std::size_t alignment) noexcept {
   ++allocations;
-  void* p = nullptr;
-  return posix_memalign(&p, alignment < sizeof p ? sizeof p : alignment, bytes) == 0 ? p : nullptr;
+  return ::memalign(alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes);
 }
 inline void* counted(std::size_t bytes, std::size_t alignment) {
   if (void* p = counted_or_null(bytes, alignment)) return p;
@@ -41,6 +43,10 @@ LATHE_COUNTED void* operator new(std::size_t n, std::align_val_t a, const std::n
 }
 extern "C" LATHE_COUNTED void* aligned_alloc(std::size_t alignment, std::size_t n) noexcept {
   return lathe::test::counted_or_null(n, alignment);
+}
+extern "C" LATHE_COUNTED int posix_memalign(void** p, std::size_t alignment, std::size_t n) noexcept {
+  *p = lathe::test::counted_or_null(n, alignment);
+  return *p ? 0 : ENOMEM;
 }
 LATHE_COUNTED void operator delete(void* p) noexcept { std::free(p); }
 LATHE_COUNTED void operator delete[](void* p) noexcept { std::free(p); }
