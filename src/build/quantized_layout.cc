@@ -20,10 +20,10 @@ class QuantizedLayout {
 
   bool run() {
     for (NodeId id : graph_.order()) {
-      const Node& n = graph_.node(id);
-      if (!n.domain.empty()) continue;
-      if (n.op == "QLinearConv") convert_linear_conv(id);
-      if (n.op == "QuantizeLinear") convert(id);
+      if (!graph_.node(id).domain.empty()) continue;
+      const std::string op = graph_.node(id).op;
+      if (op == "QLinearConv") convert_linear_conv(id);
+      if (op == "QuantizeLinear") convert(id);
     }
     return changed_;
   }

@@ -14,11 +14,11 @@ class QuantizedProducts {
 
   bool run() {
     for (NodeId id : graph_.order()) {
-      const Node& n = graph_.node(id);
-      if (!n.domain.empty()) continue;
-      if (n.op == "Mul") convert_scaled(id);
-      if (n.op == "MatMul") convert_product(id);
-      if (n.op == "Gemm") convert_gemm(id);
+      if (!graph_.node(id).domain.empty()) continue;
+      const std::string op = graph_.node(id).op;
+      if (op == "Mul") convert_scaled(id);
+      if (op == "MatMul") convert_product(id);
+      if (op == "Gemm") convert_gemm(id);
     }
     return changed_;
   }
