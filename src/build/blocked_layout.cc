@@ -6,6 +6,7 @@
 
 #include "build/measured_layout.h"
 #include "build/node_request.h"
+#include "build/window_attributes.h"
 
 namespace lathe {
 namespace {
@@ -52,11 +53,6 @@ class BlockedLayout {
     return (*t.shape)[1].value();
   }
   size_t rank(ValueId v) const { return graph_.value(v).type.shape->size(); }
-
-  static bool explicit_pads(const Node& n) {
-    const auto pad = n.attributes.get<std::string>("auto_pad", "NOTSET");
-    return pad.empty() || pad == "NOTSET" || pad == "VALID";
-  }
 
   bool is_conv(const Node& n) const {
     const auto c = channels(n.inputs[0]);
@@ -211,18 +207,6 @@ class BlockedLayout {
     make_explicit(n, rank(old.inputs[0]) - 2);
     n.attributes.set("channels", c);
     n.attributes.set("plain_input", int64_t{plain});
-  }
-
-  /// Pads, strides and dilations as numbers.
-  static void make_explicit(Node& n, size_t axes) {
-    if (n.attributes.get<std::string>("auto_pad", "") == "VALID") {
-      n.attributes.set("pads", Ints(2 * axes, 0));
-      n.attributes.erase("ceil_mode");  // of no meaning there, but of one with pads
-    }
-    n.attributes.erase("auto_pad");
-    if (!n.attributes.has("pads")) n.attributes.set("pads", Ints(2 * axes, 0));
-    for (const char* name : {"strides", "dilations"})
-      if (!n.attributes.has(name)) n.attributes.set(name, Ints(axes, 1));
   }
 
   /// The blocked form of a value, for images with so many axes; made where there is none.

@@ -4,14 +4,13 @@
 #include <map>
 
 #include "build/quantized_view.h"
+#include "build/window_attributes.h"
 #include "tensor/element.h"
 
 namespace lathe {
 namespace {
 
 constexpr int64_t block = 16;
-
-using Ints = std::vector<int64_t>;
 
 class QuantizedLayout {
  public:
@@ -65,11 +64,6 @@ class QuantizedLayout {
 
   // Convolution.
 
-  static bool explicit_pads(const Node& n) {
-    const auto pad = n.attributes.get<std::string>("auto_pad", "NOTSET");
-    return pad.empty() || pad == "NOTSET" || pad == "VALID";
-  }
-
   void convert_conv(const Target& t, const Node& conv) {
     const auto x = view_.number(conv.inputs[0]);
     const auto w = view_.weights(conv.inputs[1]);
@@ -98,7 +92,7 @@ class QuantizedLayout {
     Node n = described(t, conv, "BlockedByteConv");
     n.attributes = conv.attributes;
     n.attributes.erase("kernel_shape");
-    make_explicit(n);
+    make_explicit(n, 2);
     n.attributes.set("channels", channels(inputs[0]));
     set_clamp(n, "", t.of);
     const ValueId x = inputs[0];
@@ -111,18 +105,6 @@ class QuantizedLayout {
       add("Block", {x}, n.inputs[0]);
     }
     finish(t, std::move(n));
-  }
-
-  /// Pads, strides and dilations as numbers.
-  static void make_explicit(Node& n) {
-    if (n.attributes.get<std::string>("auto_pad", "") == "VALID") {
-      n.attributes.set("pads", Ints(4, 0));
-      n.attributes.erase("ceil_mode");  // of no meaning there, but of one with pads
-    }
-    n.attributes.erase("auto_pad");
-    if (!n.attributes.has("pads")) n.attributes.set("pads", Ints(4, 0));
-    for (const char* name : {"strides", "dilations"})
-      if (!n.attributes.has(name)) n.attributes.set(name, Ints(2, 1));
   }
 
   static void set_clamp(Node& n, const std::string& prefix, const Clamped& c) {
@@ -188,7 +170,7 @@ class QuantizedLayout {
       return;
     Node n = described(t, pool, "BlockedMaxPool");
     n.attributes = pool.attributes;
-    make_explicit(n);
+    make_explicit(n, 2);
     n.inputs = {form_.at(x->bytes)};
     n.outputs = {add_blocked_value(t.grid.bytes)};
     if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cpu/ask.h"
+#include "cpu/blocked_shape.h"
 #include "cpu/bytes_conv.h"
 #include "cpu/elementwise.h"
 #include "ops/compute.h"
@@ -45,29 +46,9 @@ void bounds(const Clamp& clamp, float scale, int32_t zero, float& low, float& hi
 
 // Convolution.
 
-/// The shape but for what X decides.
-cpu::BlockedShape shape_of(const BlockedByteConv& op, const Shape& w) {
-  cpu::BlockedShape s{.channels = op.channels, .filters = w[0]};
-  const size_t spatial = w.size() - 2;
-  for (size_t i = 0; i < spatial; ++i) {
-    const size_t at = 2 - spatial + i;
-    s.kernel[at] = w[i + 2];
-    s.stride[at] = op.window.stride(i);
-    s.dilation[at] = op.window.dilation(i);
-    s.pad[at] = op.window.pad_begin(i);
-  }
-  return s;
-}
 cpu::BlockedShape shape_of(const BlockedByteConv& op, const Shape& x, const Shape& w) {
-  cpu::BlockedShape s = shape_of(op, w);
-  s.batch = x[0];
-  const size_t spatial = w.size() - 2;
-  for (size_t i = 0; i < spatial; ++i) {
-    const size_t at = 2 - spatial + i;
-    s.in[at] = x[i + 2];
-    const int64_t room = s.in[at] + s.pad[at] + op.window.pad_end(i) - s.reach(static_cast<int>(at));
-    s.out[at] = room < 0 ? 0 : room / s.stride[at] + 1;
-  }
+  cpu::BlockedShape s = cpu::blocked_window(op, w);
+  cpu::fit_image(s, op.window, x, w.size() - 2);
   return s;
 }
 
@@ -132,11 +113,12 @@ struct Entry {
 
   static std::optional<PackedForm> packed_form(const BlockedByteConv& op, const KernelRequest& r, size_t i) {
     if (i != 3) return std::nullopt;
-    return PackedForm{DataType::int8, {Algorithm::weights_size(shape_of(op, r.inputs[3].constant->shape()))}};
+    return PackedForm{DataType::int8,
+                      {Algorithm::weights_size(cpu::blocked_window(op, r.inputs[3].constant->shape()))}};
   }
   static void pack(const BlockedByteConv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
     const Tensor& w = *r.inputs[3].constant;
-    Algorithm::pack(shape_of(op, w.shape()), w, to.as<int8_t>().data(), workers);
+    Algorithm::pack(cpu::blocked_window(op, w.shape()), w, to.as<int8_t>().data(), workers);
   }
   static size_t workspace(const BlockedByteConv& op, std::span<const Shape> inputs, int) {
     const cpu::BlockedShape s = shape_of(op, inputs[0], inputs[3]);

@@ -4,6 +4,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/blocked.h"
+#include "cpu/blocked_shape.h"
 
 namespace lathe {
 namespace {
@@ -12,29 +13,15 @@ using cpu::floats;
 
 /// The shape but for what X decides.
 cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& w) {
-  cpu::BlockedShape s{.channels = op.channels, .filters = w[0], .plain = op.plain_input};
+  cpu::BlockedShape s = cpu::blocked_window(op, w);
+  s.plain = op.plain_input;
   if (!op.tunables.empty()) s.group = op.tunables[0];
-  const size_t spatial = w.size() - 2;
-  for (size_t i = 0; i < spatial; ++i) {
-    const size_t at = 2 - spatial + i;
-    s.kernel[at] = w[i + 2];
-    s.stride[at] = op.window.stride(i);
-    s.dilation[at] = op.window.dilation(i);
-    s.pad[at] = op.window.pad_begin(i);
-  }
   return s;
 }
 
 cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& x, const Shape& w) {
   cpu::BlockedShape s = shape_of(op, w);
-  s.batch = x[0];
-  const size_t spatial = w.size() - 2;
-  for (size_t i = 0; i < spatial; ++i) {
-    const size_t at = 2 - spatial + i;
-    s.in[at] = x[i + 2];
-    const int64_t room = s.in[at] + s.pad[at] + op.window.pad_end(i) - s.reach(static_cast<int>(at));
-    s.out[at] = room < 0 ? 0 : room / s.stride[at] + 1;
-  }
+  cpu::fit_image(s, op.window, x, w.size() - 2);
   return s;
 }
 
