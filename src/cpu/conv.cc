@@ -15,8 +15,10 @@ LATHE_SELECT_ISA(ConvKernels, conv_kernels)
 
 namespace {
 
-/// Output pixels whose patches are made at once: times k_block they stay in the second-level cache.
+/// Output pixels whose patches are made at once: times patch_block they stay in the second-level cache.
 constexpr int64_t block_pixels = 128;
+/// Terms of the sums that are made into patches at once.
+constexpr int64_t patch_block = 320;
 /// Floats of scratch for the rows of a depthwise plane, and for those of a wide one that every output row
 /// needs.
 constexpr int64_t plane_floats = 16384, wide_plane_floats = 65536;
@@ -79,7 +81,7 @@ struct Division {
   int64_t blocks, tiles_together = most_tiles;
 };
 
-int64_t patch_depth(const ConvShape& s) { return std::min(k_block, s.depth()); }
+int64_t patch_depth(const ConvShape& s) { return std::min(patch_block, s.depth()); }
 
 /// The runs of the pixels of one block.
 struct BlockRuns {
@@ -207,8 +209,8 @@ void conv(Isa isa, const ConvShape& given, const float* x, const float* weights,
     float* const patches = static_cast<float*>(workspace) + slot * block_pixels * patch_depth(s);
     const float* const image = x + plane * (s.in_channels / s.groups) * s.in_pixels();
 
-    for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += k_block) {
-      const int64_t k1 = std::min(k0 + k_block, depth);
+    for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += patch_block) {
+      const int64_t k1 = std::min(k0 + patch_block, depth);
       const BlockRuns runs(s, begin, end, g.panel_columns, k1 - k0);
       kernels.patches({.shape = &s,
                        .image = image,

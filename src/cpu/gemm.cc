@@ -74,7 +74,7 @@ void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
   }
 }
 
-/// k in blocks of equal length, at most k_block.
+/// k in blocks of equal length.
 int64_t k_step(int64_t k) {
   const int64_t blocks = std::max<int64_t>(1, (k + k_block - 1) / k_block);
   return std::max(a_block, blocked((k + blocks - 1) / blocks));
@@ -167,19 +167,22 @@ class Walk {
   /// A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same as
   /// in groups.
   void stream() const {
-    const int64_t count = p1_ - p0_;
+    const bool two = t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows && p_.b_type == DataType::float32;
+    const int64_t count = p1_ - p0_, together = two ? 2 : 1;
     for (int64_t done = 0; done < count; done += stream_panels) {
       const int64_t some = std::min(stream_panels, count - done);
-      for (int64_t i = done; i < done + some; ++i)
+      for (int64_t i = 0; i < some; i += together) {
+        const int64_t panels = std::min(together, some - i), panel = streamed(done + i, panels),
+                      after = streamed(done + i + panels, panels);
         for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
-          block({streamed(i), k0},
-                k0 + step_ < p_.k ? Place{streamed(i), k0 + step_} : Place{streamed(i + 1), 0});
-      const int64_t first = std::min(streamed(done), streamed(done + some - 1));
+          block({panel, k0}, k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0}, panels);
+      }
+      const int64_t first = streamed(done, some);
       finish(first, first + some);
     }
   }
-  /// The i-th panel that is read.
-  int64_t streamed(int64_t i) const { return p_.backwards ? p1_ - 1 - i : p0_ + i; }
+  /// The first of the i-th to (i + n - 1)-th panels that are read.
+  int64_t streamed(int64_t i, int64_t n) const { return p_.backwards ? p1_ - i - n : p0_ + i; }
 
   void finish(int64_t first, int64_t end) const {
     finish_part(p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
@@ -189,13 +192,15 @@ class Walk {
   void group(int64_t first, int64_t end) const {
     for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
       for (int64_t panel = first; panel < end; ++panel)
-        block({panel, k0}, panel + 1 < end     ? Place{panel + 1, k0}
-                           : k0 + step_ < p_.k ? Place{first, k0 + step_}
-                                               : Place{end, 0});
+        block({panel, k0},
+              panel + 1 < end     ? Place{panel + 1, k0}
+              : k0 + step_ < p_.k ? Place{first, k0 + step_}
+                                  : Place{end, 0},
+              1);
     finish(first, end);
   }
 
-  void block(Place at, Place next) const {
+  void block(Place at, Place next, int64_t panels) const {
     const int64_t column = at.panel * g_.panel_columns;
     const int64_t k = std::min(step_, p_.k - at.k0);
     alignas(64) float widened[k_block * widest_panel];
@@ -203,9 +208,10 @@ class Walk {
     if (half) widen(g_.isa, p_.b_type, place(at), widened, k * p_.b_row);
     Tile tile{.b = half ? widened : reinterpret_cast<const float*>(place(at)),
               .b_row = p_.b_row,
+              .b_panel = p_.b_panel,
               .c_row = p_.c_row,
               .k = k,
-              .columns = std::min(g_.panel_columns, p_.n - column)};
+              .columns = std::min(panels * g_.panel_columns, p_.n - column)};
     // One tile reads its panels as one stream, which the processor follows by itself.
     const bool fetch = t1_ - t0_ > 1 && next.panel >= p0_ && next.panel < p1_;
     // In rows of floats: two of halves.
@@ -361,7 +367,7 @@ void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, i
 }
 
 size_t multiply_workspace(const GemmKernels& g, const Products& p) {
-  if (p.m == 0 || p.n == 0 || p.count() == 0) return 0;
+  if (p.m == 0 || p.n == 0 || p.count() == 0 || is_row(p)) return 0;
   const Cut cut(g, p);
   return static_cast<size_t>(cut.products * (cut.a_size + cut.b_size)) * sizeof(float);
 }

@@ -11,8 +11,8 @@ constexpr int panel_vectors = 2;
 constexpr int64_t panel_columns = panel_vectors * Vec::width;
 
 /// How many partial sums each element has, so that a few rows do not wait for the latency of their own
-/// additions.
-constexpr int partial_sums(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+/// additions. The same for one panel and for two, hence the same bits.
+constexpr int partial_sums(int rows) { return rows == 1 ? 2 : 1; }
 
 struct Floats {
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return fma(x, y, sum); }
@@ -51,10 +51,11 @@ LATHE_INLINE void store_row(float* to, const Vec (&from)[Vectors], int64_t colum
 }
 
 template <class Elements, int Rows, int Vectors>
-LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b) {
+LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b, int64_t b_panel) {
   Vec row[Vectors];
   LATHE_UNROLL
-  for (int j = 0; j < Vectors; ++j) row[j] = load(b + j * Vec::width);
+  for (int j = 0; j < Vectors; ++j)
+    row[j] = load(b + j / panel_vectors * b_panel + j % panel_vectors * Vec::width);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     const Vec x = set(a[i * a_block]);
@@ -91,10 +92,11 @@ void tile(const Tile& t) {
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
       for (int u = 0; u < 4; ++u, b += t.b_row)
-        multiply_step<Elements, Rows, Vectors>(sum[u % sums], a + kk + u, b);
+        multiply_step<Elements, Rows, Vectors>(sum[u % sums], a + kk + u, b, t.b_panel);
     }
   }
-  for (int64_t kk = 0; kk < k; ++kk, b += t.b_row) multiply_step<Elements, Rows, Vectors>(sum[0], a + kk, b);
+  for (int64_t kk = 0; kk < k; ++kk, b += t.b_row)
+    multiply_step<Elements, Rows, Vectors>(sum[0], a + kk, b, t.b_panel);
 
   const Vec scale = set(t.start.scale);
   LATHE_UNROLL
@@ -120,8 +122,8 @@ void tile(const Tile& t) {
   }
 }
 
-template <class Elements, int Vectors, int... Rows>
-constexpr void fill_tiles(void (*(&to)[16])(const Tile&), std::integer_sequence<int, Rows...>) {
+template <class Elements, int Vectors, size_t Most, int... Rows>
+constexpr void fill_tiles(void (*(&to)[Most])(const Tile&), std::integer_sequence<int, Rows...>) {
   ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors>), ...);
 }
 
@@ -210,6 +212,7 @@ constexpr GemmKernels make_table() {
                 .vector = Vec::width};
   fill_tiles<Elements, 1>(g.narrow, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 2>(g.wide, std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Elements, 4>(g.twin, std::make_integer_sequence<int, twin_rows>());
   return g;
 }
 constexpr GemmKernels floats_table() {
