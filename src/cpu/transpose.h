@@ -6,8 +6,17 @@
 
 namespace lathe::cpu {
 
+/// What is compiled for each instruction set.
+struct TurnKernels {
+  /// to[y * row_step + x] = from[x * stride + y] for x < width, y < height: elements of 32 bits, whatever
+  /// they are.
+  void (*turn)(const float* from, int64_t stride, float* to, int64_t row_step, int64_t width,
+               int64_t height) = nullptr;
+  int64_t width = 1;  // of a vector
+};
+
 /// to[index] = from[…]: output axis i is input axis `axes[i]` of `shape`. Elements of 1, 2, 4, 8 or 16 bytes.
-void transpose(const void* from, void* to, const Shape& shape, const Shape& axes, size_t element_bytes,
-               KernelContext& c);
+void transpose(Isa isa, const void* from, void* to, const Shape& shape, const Shape& axes,
+               size_t element_bytes, KernelContext& c);
 
 }  // namespace lathe::cpu

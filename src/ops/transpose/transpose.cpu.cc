@@ -1,4 +1,4 @@
-// Transpose of elements of whole bytes; no vector code of its own, so one kernel for all machines.
+// Transpose of elements of whole bytes.
 #include "cpu/transpose.h"
 
 #include "cpu/ask.h"
@@ -9,17 +9,20 @@ namespace {
 
 Verdict ask(const Transpose&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
 
+template <Isa isa>
 void run(const Transpose& op, KernelContext& c) {
   const Tensor& x = c.in(0);
-  cpu::transpose(x.data(), c.out(0).data(), x.shape(), op.order(x.rank()),
+  cpu::transpose(isa, x.data(), c.out(0).data(), x.shape(), op.order(x.rank()),
                  static_cast<size_t>(bits_of(x.type())) / 8, c);
 }
 
 }  // namespace
 
 void cpu_transpose(KernelCatalog& k) {
-  k.add<Transpose>({.op = "Transpose", .name = cpu::kernel_name("transpose", Isa::generic)},
-                   {.run = run, .ask = ask});
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<Transpose>({.op = "Transpose", .name = cpu::kernel_name("transpose", isa), .isa = isa},
+                     {.run = run<isa>, .ask = ask});
+  });
 }
 
 }  // namespace lathe
