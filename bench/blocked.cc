@@ -68,6 +68,10 @@ constexpr Layer layers[] = {
     {"vgg16", 256, 256, 56, 3, 1},
     {"vgg16", 512, 512, 28, 3, 1},
     {"vgg16", 512, 512, 14, 3, 1},
+    {"mnist", 8, 16, 14, 5, 1},
+    {"inception", 48, 64, 35, 5, 1},
+    {"googlenet", 16, 32, 28, 5, 1},
+    {"yolo depth", 64, 64, 56, 5, 1},
     {"mobilenet2 stem", 3, 32, 224, 3, 2, false, true},
     {"mobilenet2", 16, 96, 112, 1, 1},
     {"mobilenet2", 24, 144, 56, 1, 1},
@@ -132,13 +136,13 @@ class Bench {
     cpu::pack_direct_weights(isa_, s_, weights_.data(), packed_.data(), c_);
     void* scratch = c_.workspace(cpu::direct_workspace(isa_, s_, 1));
     measure("direct", [&] { cpu::direct_convolution(isa_, s_, images(), scratch, c_); });
-    if (layer_.plain || layer_.kernel != 3 || layer_.stride != 1) return;
-    for (int output : {2, 4}) {
-      packed_ = Floats(cpu::winograd_weights_size(isa_, s_, output));
-      cpu::pack_winograd_weights(isa_, s_, output, weights_.data(), packed_.data(), c_);
-      scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, output, 1));
-      measure(output == 2 ? "winograd2" : "winograd4",
-              [&] { cpu::winograd_convolution(isa_, s_, output, images(), scratch, c_); });
+    for (const cpu::Filtering f : cpu::filterings) {
+      if (!cpu::fits_winograd(s_, f)) continue;
+      packed_ = Floats(cpu::winograd_weights_size(isa_, s_, f));
+      cpu::pack_winograd_weights(isa_, s_, f, weights_.data(), packed_.data(), c_);
+      scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, f, 1));
+      measure("winograd" + std::to_string(f.output) + (f.taps == 3 ? "" : "_" + std::to_string(f.taps)),
+              [&] { cpu::winograd_convolution(isa_, s_, f, images(), scratch, c_); });
     }
   }
 
@@ -156,7 +160,7 @@ class Bench {
     return best;
   }
 
-  void measure(const char* algorithm, const std::function<void()>& f) {
+  void measure(const std::string& algorithm, const std::function<void()>& f) {
     f();
     const double once = seconds(f);
     const int together = std::max(1, static_cast<int>(0.002 / once));
@@ -177,7 +181,7 @@ class Bench {
         "%5.1f %%)\n",
         layer_.network, static_cast<long long>(layer_.in), static_cast<long long>(layer_.out),
         static_cast<long long>(layer_.size), static_cast<long long>(layer_.kernel),
-        static_cast<long long>(layer_.stride), algorithm, median * 1e6, flops / median * 1e-9,
+        static_cast<long long>(layer_.stride), algorithm.c_str(), median * 1e6, flops / median * 1e-9,
         100 * flops / median / top, flops / best * 1e-9, 100 * flops / best / top);
     std::fflush(stdout);
   }

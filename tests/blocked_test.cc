@@ -184,6 +184,9 @@ TEST(Blocked, ConvAlgorithms) {
   const ConvCase strided = {.x = {1, 40, 9, 9}, .w = {33, 40, 3, 3}, .strides = {2, 1}};
   EXPECT_EQ(kernels(strided), Names{"blocked_conv"});
   EXPECT_EQ(chosen(strided), "blocked_conv");
+  const ConvCase five = {.x = {1, 40, 12, 12}, .w = {33, 40, 5, 5}, .pads = {2, 2, 2, 2}};
+  EXPECT_EQ(kernels(five), (Names{"blocked_conv", "blocked_conv.winograd2_5"}));
+  EXPECT_EQ(chosen(five), "blocked_conv.winograd2_5");
 }
 
 TEST(Blocked, ConvDepthwise) {

@@ -143,7 +143,7 @@ struct Convolution {
     return sum;
   }
 
-  void hold(const char* name, double tolerance, size_t weights,
+  void hold(const std::string& name, double tolerance, size_t weights,
             const std::function<void(float*, Workers&)>& pack, const std::function<size_t(int)>& workspace,
             const std::function<void(const cpu::BlockedImages&, void*, KernelContext&)>& f) const {
     SCOPED_TRACE(name);
@@ -187,16 +187,19 @@ void check(const BlockedShape& s, bool depthwise = false) {
           cpu::direct_convolution(isa, s, i, scratch, c);
         });
     const bool by_one = s.stride[0] == 1 && s.stride[1] == 1 && s.dilation[0] == 1 && s.dilation[1] == 1;
-    if (s.plain || s.kernel[0] != 3 || s.kernel[1] != 3 || !by_one) continue;
-    for (int output : {2, 4})
+    for (const cpu::Filtering f : cpu::filterings) {
+      const bool fits = !s.plain && s.kernel[0] == f.taps && s.kernel[1] == f.taps && by_one;
+      ASSERT_EQ(cpu::fits_winograd(s, f), fits);
+      if (!fits) continue;
       k.hold(
-          output == 2 ? "winograd 2" : "winograd 4", output == 2 ? 2e-5 : 1e-4,
-          at(cpu::winograd_weights_size(isa, s, output)),
-          [&](float* to, Workers& w) { cpu::pack_winograd_weights(isa, s, output, k.w.data(), to, w); },
-          [&](int threads) { return cpu::winograd_workspace(isa, s, output, threads); },
+          "winograd " + std::to_string(f.output) + " of " + std::to_string(f.taps),
+          f.size() == 4 ? 2e-5 : 1e-4, at(cpu::winograd_weights_size(isa, s, f)),
+          [&](float* to, Workers& w) { cpu::pack_winograd_weights(isa, s, f, k.w.data(), to, w); },
+          [&](int threads) { return cpu::winograd_workspace(isa, s, f, threads); },
           [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-            cpu::winograd_convolution(isa, s, output, i, scratch, c);
+            cpu::winograd_convolution(isa, s, f, i, scratch, c);
           });
+    }
   }
 }
 
@@ -241,6 +244,8 @@ TEST(CpuBlocked, EveryRemainder) {
   check(square(33, 47, 6, 7, 3, 1, 0, 1, 3));
   check(square(16, 16, 5, 5, 3, 1, 4));
   check(square(32, 32, 3, 700, 3, 1, 1));  // a row of tiles in parts
+  for (int64_t height = 1; height <= 9; ++height) check(square(18, 20, height, 10 - height, 5, 1, 2));
+  check(square(8, 16, 14, 14, 5, 1, 2, 1, 2));
 }
 
 TEST(CpuBlocked, UnevenPadding) {

@@ -60,7 +60,8 @@ class BlockedLayout {
     if (!c || !w || w->type() != DataType::float32 || w->rank() != rank(n.inputs[0]) || !explicit_pads(n))
       return false;
     const int64_t group = n.attributes.get<int64_t>("group", 1), m = w->dim(0);
-    if (m < block) return false;
+    // Filters that fill less than half of a block would waste more than blocks gain.
+    if (m < block / 2) return false;
     return group == 1 || (group == *c && m == *c);
   }
 
@@ -198,7 +199,7 @@ class BlockedLayout {
 
   void describe_conv(const Node& old, Node& n) {
     const int64_t c = *channels(old.inputs[0]);
-    const bool plain = !is_chosen(old.inputs[0]) && c < block && old.attributes.get<int64_t>("group", 1) == 1;
+    const bool plain = !form_.contains(old.inputs[0]) && c < block && old.attributes.get<int64_t>("group", 1) == 1;
     n.domain = "lathe";
     n.op = "BlockedConv";
     n.inputs = old.inputs;

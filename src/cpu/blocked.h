@@ -47,15 +47,23 @@ size_t direct_workspace(Isa isa, const BlockedShape& s, int threads);
 void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                         KernelContext& c);
 
-// Winograd's F(output x output, 3 x 3), output 2 or 4, for kernels of 3 x 3 that step by one pixel.
-bool fits_winograd(const BlockedShape& s);
-/// The output with which it is thought to be fastest; 0: direct convolution is faster.
-int fastest_winograd(const BlockedShape& s);
-int64_t winograd_weights_size(Isa isa, const BlockedShape& s, int output);
-void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const float* weights, float* to,
+/// Winograd's F(output x output, taps x taps), for kernels of taps x taps that step by one pixel.
+struct Filtering {
+  int output = 0, taps = 3;
+  int size() const { return output + taps - 1; }  // of a tile of the image
+  int points() const { return size() * size(); }
+  bool operator==(const Filtering&) const = default;
+};
+inline constexpr Filtering filterings[] = {{2, 3}, {4, 3}, {2, 5}};
+
+bool fits_winograd(const BlockedShape& s, Filtering f);
+/// What is thought to be fastest; output 0: direct convolution is.
+Filtering fastest_winograd(const BlockedShape& s);
+int64_t winograd_weights_size(Isa isa, const BlockedShape& s, Filtering f);
+void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering f, const float* weights, float* to,
                            Workers& workers);
-size_t winograd_workspace(Isa isa, const BlockedShape& s, int output, int threads);
-void winograd_convolution(Isa isa, const BlockedShape& s, int output, const BlockedImages& images,
+size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, int threads);
+void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
                           void* workspace, KernelContext& c);
 
 // One filter for each channel; weights [channels, 1, kernel…].

@@ -1,6 +1,6 @@
-// Convolution with kernels of 3 x 3 by Winograd's minimal filtering: tiles of the image and the weights are
-// evaluated at points, multiplied point by point (one matrix product each, by the micro-kernels of direct
-// convolution), and tiles of the output are interpolated from the products.
+// Convolution with kernels of 3 x 3 and 5 x 5 by Winograd's minimal filtering: tiles of the image and the
+// weights are evaluated at points, multiplied point by point (one matrix product each, by the micro-kernels
+// of direct convolution), and tiles of the output are interpolated from the products.
 //
 // A group of tiles goes through all of it while its points stay in the second-level cache.
 #include "cpu/blocked_winograd.h"
@@ -33,15 +33,16 @@ constexpr int64_t fetched_weights = 100000;
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Roughly what F(output x output, 3 x 3) takes for each pair of channels, in multiplications; direct
-/// convolution for output 0. Few tiles wait for their weights, which are more than those of other algorithms.
-double cost(const BlockedShape& s, int output) {
-  constexpr double transform = 10, from_cache = 5, from_memory = 13, cached = 3e6;
+/// Roughly what F takes for each pair of channels, in multiplications; direct convolution for output 0. Few
+/// tiles wait for their weights, which are more than those of other algorithms.
+double cost(const BlockedShape& s, Filtering f) {
+  constexpr double from_cache = 5, from_memory = 13, cached = 3e6;
+  const double transform = f.taps == 5 ? 6 : 10;
   const double filters = static_cast<double>(s.filters), channels = static_cast<double>(s.channels);
-  const int64_t tile = std::max(output, 1);
-  const double points = static_cast<double>((tile + 2) * (tile + 2));
+  const int tile = std::max(f.output, 1);
+  const double points = Filtering{tile, f.taps}.points();
   const double tiles = static_cast<double>(s.batch * ceil_of(s.out[0], tile) * ceil_of(s.out[1], tile));
-  const double around = output == 0 ? 0 : transform * (1 / filters + 1 / channels);
+  const double around = f.output == 0 ? 0 : transform * (1 / filters + 1 / channels);
   const double fetch = points * filters * channels > cached ? from_memory : from_cache;
   return points * std::max(tiles * (1 + around), fetch);
 }
@@ -49,10 +50,10 @@ double cost(const BlockedShape& s, int output) {
 /// How the tiles are cut into groups: some rows of tiles, or a part of one row. Rows are counted through all
 /// images. Follows from the shape alone.
 struct Groups {
-  Groups(const BlockedShape& s, int output)
-      : points((output + 2) * (output + 2)),
-        image_rows(ceil_of(s.out[0], output)),
-        image_columns(ceil_of(s.out[1], output)),
+  Groups(const BlockedShape& s, Filtering f)
+      : points(f.points()),
+        image_rows(ceil_of(s.out[0], f.output)),
+        image_columns(ceil_of(s.out[1], f.output)),
         all_rows(s.batch * image_rows),
         in_blocks(s.in_blocks()),
         out_blocks(s.out_blocks()) {
@@ -87,16 +88,22 @@ int64_t slots_of(const Groups& g, int threads) {
   return std::max<int64_t>(1, task_slots(groups_apart(g, threads), threads));
 }
 
+/// Its place among `filterings`.
+size_t form_of(Filtering f) {
+  return static_cast<size_t>(std::find(std::begin(filterings), std::end(filterings), f) - filterings);
+}
+
 class Winograd {
  public:
-  Winograd(Isa isa, const BlockedShape& s, int output, const BlockedImages& images, const int64_t* steps,
+  Winograd(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, const int64_t* steps,
            KernelContext& c)
       : s_(s),
-        output_(output),
+        output_(f.output),
+        form_(form_of(f)),
         images_(images),
         steps_(steps),
         c_(c),
-        g_(s, output),
+        g_(s, f),
         kernels_(winograd_kernels(isa)),
         tiles_(blocked_tiles(isa)) {}
 
@@ -110,7 +117,7 @@ class Winograd {
         row.points = points + (block * g_.tiles() + tile) * channel_block;
         row.point = g_.in_point();
         row.x = images_.x + (image * g_.in_blocks + block) * s_.in_pixels() * channel_block;
-        kernels_.input[output_ / 4](row);
+        kernels_.input[form_](row);
       });
     }
   }
@@ -157,7 +164,7 @@ class Winograd {
         row.point = g_.out_point();
         row.bias = bias.data();
         row.y = images_.y + plane * channel_block;
-        kernels_.output[output_ / 4](row);
+        kernels_.output[form_](row);
         finish(row, plane);
       });
     }
@@ -193,6 +200,7 @@ class Winograd {
 
   const BlockedShape& s_;
   const int64_t output_;
+  const size_t form_;
   const BlockedImages& images_;
   const int64_t* steps_;
   KernelContext& c_;
@@ -203,36 +211,40 @@ class Winograd {
 
 }  // namespace
 
-bool fits_winograd(const BlockedShape& s) {
+bool fits_winograd(const BlockedShape& s, Filtering f) {
   bool fits = !s.plain;
-  for (int a : {0, 1}) fits = fits && s.kernel[a] == 3 && s.stride[a] == 1 && s.dilation[a] == 1;
+  for (int a : {0, 1}) fits = fits && s.kernel[a] == f.taps && s.stride[a] == 1 && s.dilation[a] == 1;
   return fits;
 }
 
-int fastest_winograd(const BlockedShape& s) {
-  constexpr int64_t fewest_channels = 16;
-  if (!fits_winograd(s) || std::min(s.channels, s.filters) < fewest_channels) return 0;
-  int best = 0;
-  for (int output : {2, 4})
-    if (cost(s, output) < cost(s, best)) best = output;
+Filtering fastest_winograd(const BlockedShape& s) {
+  Filtering best;
+  for (Filtering f : filterings) {
+    const int64_t fewest_channels = f.taps == 5 ? 8 : 16;
+    if (!fits_winograd(s, f) || std::min(s.channels, s.filters) < fewest_channels) continue;
+    best.taps = f.taps;
+    if (cost(s, f) < cost(s, best)) best = f;
+  }
   return best;
 }
 
-int64_t winograd_weights_size(Isa, const BlockedShape& s, int output) {
-  return int64_t{output + 2} * (output + 2) * s.out_blocks() * channel_block * s.channels;
+int64_t winograd_weights_size(Isa, const BlockedShape& s, Filtering f) {
+  return f.points() * s.out_blocks() * channel_block * s.channels;
 }
 
-void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const float* weights, float* to,
+void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering form, const float* weights, float* to,
                            Workers& workers) {
-  constexpr int64_t taps = 9, some_channels = 8, most_points = 36, most_filters = 32;
+  constexpr int64_t some_channels = 8, most_taps = 25, most_points = 36, most_filters = 32;
+  const int64_t taps = form.taps * form.taps;
   const FilterKernels& k = filter_kernels(isa);
   const BlockedTiles& t = blocked_tiles(isa);
-  const int64_t points = int64_t{output + 2} * (output + 2), all = s.out_blocks() * channel_block;
+  const int64_t points = form.points(), all = s.out_blocks() * channel_block;
   const int64_t pieces = ceil_of(s.channels, some_channels);
   // Panel after panel, some channels at a time: each point has an array of its own, and what is written to
   // one at a time should be more than a line.
   workers.parallel(t.panels(s.out_blocks()) * pieces, 4, [&](int64_t begin, int64_t end) {
-    float turned[some_channels * taps * channel_block], at_points[most_points * some_channels * most_filters];
+    float turned[some_channels * most_taps * channel_block],
+        at_points[most_points * some_channels * most_filters];
     for (int64_t i = begin; i < end; ++i) {
       workers.poll();
       const int64_t first = i / pieces * t.panel_filters(), width = std::min(t.panel_filters(), all - first);
@@ -241,7 +253,7 @@ void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const flo
         k.turn(weights + ((first + f) * s.channels + channel) * taps, s.channels * taps,
                std::min(channel_block, s.filters - first - f), n * taps, turned);
         for (int64_t c = 0; c < n; ++c)
-          k.winograd[output / 4](turned + c * taps * channel_block, at_points + c * width + f, n * width);
+          k.winograd[form_of(form)](turned + c * taps * channel_block, at_points + c * width + f, n * width);
       }
       for (int64_t p = 0; p < points; ++p)
         std::copy_n(at_points + p * n * width, n * width,
@@ -250,20 +262,20 @@ void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const flo
   });
 }
 
-size_t winograd_workspace(Isa, const BlockedShape& s, int output, int threads) {
+size_t winograd_workspace(Isa, const BlockedShape& s, Filtering f, int threads) {
   if (s.empty()) return 0;
-  const Groups g(s, output);
+  const Groups g(s, f);
   return static_cast<size_t>(steps_size(g) + slots_of(g, threads) * g.floats()) * sizeof(float);
 }
 
-void winograd_convolution(Isa isa, const BlockedShape& s, int output, const BlockedImages& images,
+void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
                           void* workspace, KernelContext& c) {
   if (s.empty()) return;
-  const Groups g(s, output);
+  const Groups g(s, f);
   auto* const steps = static_cast<int64_t*>(workspace);
   for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
   float* const scratch = static_cast<float*>(workspace) + steps_size(g);
-  const Winograd w(isa, s, output, images, steps, c);
+  const Winograd w(isa, s, f, images, steps, c);
   const int64_t in_floats = g.points * g.in_point();
 
   const int64_t apart = groups_apart(g, c.threads());

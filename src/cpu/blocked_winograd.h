@@ -19,9 +19,9 @@ struct WinogradRow {
 };
 
 struct WinogradKernels {
-  // For F(2x2, 3x3) and F(4x4, 3x3).
-  void (*input[2])(const WinogradRow&) = {};
-  void (*output[2])(const WinogradRow&) = {};
+  // For each of `filterings`.
+  void (*input[3])(const WinogradRow&) = {};
+  void (*output[3])(const WinogradRow&) = {};
 };
 const WinogradKernels& winograd_kernels(Isa isa);
 

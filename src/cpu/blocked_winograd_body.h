@@ -35,6 +35,12 @@ LATHE_INLINE void winograd_outputs(const Vec (&p)[6], Vec (&to)[4]) {
   to[3] = fma(set(8), difference2, difference) + p[5];
 }
 
+/// For two outputs of five taps each.
+LATHE_INLINE void winograd_outputs(const Vec (&p)[6], Vec (&to)[2]) {
+  to[0] = p[0] + (p[1] + p[2]) + (p[3] + p[4]);
+  to[1] = fma(set(2), p[3] - p[4], p[1] - p[2]) + p[5];
+}
+
 template <int Size>
 LATHE_INLINE void winograd_input_tile(const float* from, int64_t row, float* to, int64_t point) {
   Vec columns[Size][Size];
@@ -67,9 +73,9 @@ void winograd_border(const BlockedShape& s, const float* image, int64_t y, int64
     }
 }
 
-template <int Output>
+template <int Output, int Taps>
 void winograd_input(const WinogradRow& r) {
-  constexpr int size = Output + 2;
+  constexpr int size = Output + Taps - 1;
   const BlockedShape& s = *r.shape;
   float border[size * size * channel_block];
   const int64_t y = r.row * Output - s.pad[0];
@@ -89,10 +95,10 @@ void winograd_input(const WinogradRow& r) {
   }
 }
 
-template <int Output>
+template <int Output, int Taps>
 LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bias, float* to, int64_t row,
                                        int64_t rows, int64_t columns) {
-  constexpr int size = Output + 2;
+  constexpr int size = Output + Taps - 1;
   Vec half[Output][size];
   LATHE_UNROLL
   for (int j = 0; j < size; ++j) {
@@ -113,7 +119,7 @@ LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bia
   }
 }
 
-template <int Output>
+template <int Output, int Taps>
 void winograd_output(const WinogradRow& r) {
   const BlockedShape& s = *r.shape;
   const int64_t row = s.out[1] * channel_block, y = r.row * Output;
@@ -121,11 +127,13 @@ void winograd_output(const WinogradRow& r) {
     const Vec bias = load(r.bias + v);
     for (int64_t i = 0; i < r.tiles; ++i) {
       const int64_t x = (r.column + i) * Output;
-      winograd_output_tile<Output>(r.points + i * channel_block + v, r.point, bias,
-                                   r.y + y * row + x * channel_block + v, row, s.out[0] - y, s.out[1] - x);
+      winograd_output_tile<Output, Taps>(r.points + i * channel_block + v, r.point, bias,
+                                         r.y + y * row + x * channel_block + v, row, s.out[0] - y,
+                                         s.out[1] - x);
     }
   }
 }
 
-constexpr WinogradKernels table{.input = {winograd_input<2>, winograd_input<4>},
-                                .output = {winograd_output<2>, winograd_output<4>}};
+constexpr WinogradKernels table{
+    .input = {winograd_input<2, 3>, winograd_input<4, 3>, winograd_input<2, 5>},
+    .output = {winograd_output<2, 3>, winograd_output<4, 3>, winograd_output<2, 5>}};

@@ -11,9 +11,9 @@ struct FilterKernels {
   /// row
   /// + i], and 0 for the filters that are missing. `from` may lie at any address.
   void (*turn)(const float* from, int64_t row, int64_t filters, int64_t n, float* to);
-  /// Evaluates the 3 x 3 weights of 16 filters, turned, at the points of F(2x2, 3x3) and F(4x4, 3x3): point p
-  /// of filter i comes to points[p * point + i]. Calculates in double.
-  void (*winograd[2])(const float* weights, float* points, int64_t point);
+  /// Evaluates the weights of 16 filters, turned, at the points of each of `filterings`: point p of filter i
+  /// comes to points[p * point + i]. Calculates in double.
+  void (*winograd[3])(const float* weights, float* points, int64_t point);
 };
 const FilterKernels& filter_kernels(Isa isa);
 

@@ -29,6 +29,7 @@ void turn_filters(const float* from, int64_t row, int64_t filters, int64_t n, fl
   }
 }
 
+// From three taps, and from five, to the points 0, 1, -1 (, 2, -2) and infinity.
 constexpr double weights_to_4_points[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
 constexpr double weights_to_6_points[6][3] = {{1.0 / 4, 0, 0},
                                               {-1.0 / 6, -1.0 / 6, -1.0 / 6},
@@ -36,25 +37,31 @@ constexpr double weights_to_6_points[6][3] = {{1.0 / 4, 0, 0},
                                               {1.0 / 24, 1.0 / 12, 1.0 / 6},
                                               {1.0 / 24, -1.0 / 12, 1.0 / 6},
                                               {0, 0, 1}};
+constexpr double five_weights_to_6_points[6][5] = {{1.0 / 4, 0, 0, 0, 0},
+                                                   {-1.0 / 6, -1.0 / 6, -1.0 / 6, -1.0 / 6, -1.0 / 6},
+                                                   {-1.0 / 6, 1.0 / 6, -1.0 / 6, 1.0 / 6, -1.0 / 6},
+                                                   {1.0 / 24, 1.0 / 12, 1.0 / 6, 1.0 / 3, 2.0 / 3},
+                                                   {1.0 / 24, -1.0 / 12, 1.0 / 6, -1.0 / 3, 2.0 / 3},
+                                                   {0, 0, 0, 0, 1}};
 
 /// G w G^T, in 16 lanes.
-template <int Size>
-LATHE_INLINE void weights_at_points(const double (&g)[Size][3], const float* w, float* points,
+template <int Size, int Taps>
+LATHE_INLINE void weights_at_points(const double (&g)[Size][Taps], const float* w, float* points,
                                     int64_t point) {
   constexpr int64_t lanes = channel_block;
-  double half[Size][3][lanes];
+  double half[Size][Taps][lanes] = {};
   for (int i = 0; i < Size; ++i)
-    for (int j = 0; j < 3; ++j)
-      for (int64_t l = 0; l < lanes; ++l)
-        half[i][j][l] = g[i][0] * static_cast<double>(w[j * lanes + l]) +
-                        g[i][1] * static_cast<double>(w[(3 + j) * lanes + l]) +
-                        g[i][2] * static_cast<double>(w[(6 + j) * lanes + l]);
+    for (int j = 0; j < Taps; ++j)
+      for (int t = 0; t < Taps; ++t)
+        for (int64_t l = 0; l < lanes; ++l)
+          half[i][j][l] += g[i][t] * static_cast<double>(w[(t * Taps + j) * lanes + l]);
   for (int i = 0; i < Size; ++i)
     for (int j = 0; j < Size; ++j) {
+      double sum[lanes] = {};
+      for (int t = 0; t < Taps; ++t)
+        for (int64_t l = 0; l < lanes; ++l) sum[l] += half[i][t][l] * g[j][t];
       float* const to = points + (i * Size + j) * point;
-      for (int64_t l = 0; l < lanes; ++l)
-        to[l] =
-            static_cast<float>(half[i][0][l] * g[j][0] + half[i][1][l] * g[j][1] + half[i][2][l] * g[j][2]);
+      for (int64_t l = 0; l < lanes; ++l) to[l] = static_cast<float>(sum[l]);
     }
 }
 void weights_at_4_points(const float* w, float* points, int64_t point) {
@@ -63,5 +70,9 @@ void weights_at_4_points(const float* w, float* points, int64_t point) {
 void weights_at_6_points(const float* w, float* points, int64_t point) {
   weights_at_points(weights_to_6_points, w, points, point);
 }
+void five_weights_at_6_points(const float* w, float* points, int64_t point) {
+  weights_at_points(five_weights_to_6_points, w, points, point);
+}
 
-constexpr FilterKernels table = {turn_filters, {weights_at_4_points, weights_at_6_points}};
+constexpr FilterKernels table = {turn_filters,
+                                 {weights_at_4_points, weights_at_6_points, five_weights_at_6_points}};

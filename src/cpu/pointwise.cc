@@ -110,6 +110,7 @@ PointwiseRun::PointwiseRun(const PointwiseCode& code, const Shape& shape,
   if (axes_ == 0) {
     axes_ = 1;
     sizes_[0] = 1;
+    for (size_t o = 0; o < operands.size(); ++o) steps_[o][0] = 0;
   }
   join_short_rows();
 }

@@ -69,10 +69,11 @@ class PointwiseRun final : public Epilogue {
 
   const PointwiseCode& code_;
   std::array<const float*, Pointwise::most_operands> data_{};
-  // From the last axis to the first, axes that all operands go through alike being one.
+  // From the last axis to the first, axes that all operands go through alike being one. What lies beyond
+  // `axes_` and the operands is never read, nor cleared: small steps would spend their time on that.
   size_t axes_ = 0;
-  std::array<int64_t, most_axes> sizes_{};
-  std::array<std::array<int64_t, most_axes>, Pointwise::most_operands> steps_{};
+  std::array<int64_t, most_axes> sizes_;
+  std::array<std::array<int64_t, most_axes>, Pointwise::most_operands> steps_;
   std::array<bool, Pointwise::most_operands> repeats_{};  // the same short row all along the last axis
   int64_t short_row_ = 0;                                 // its length
   float* to_;

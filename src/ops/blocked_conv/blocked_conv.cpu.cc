@@ -71,21 +71,24 @@ struct Direct {
   }
 };
 
-/// F(output x output, 3 x 3).
-template <Isa isa, int output>
+template <Isa isa, int output, int taps>
 struct Winograd {
-  static constexpr const char* name = output == 2 ? "blocked_conv.winograd2" : "blocked_conv.winograd4";
+  static constexpr cpu::Filtering form{output, taps};
+  static constexpr const char* name = taps == 5     ? "blocked_conv.winograd2_5"
+                                      : output == 2 ? "blocked_conv.winograd2"
+                                                    : "blocked_conv.winograd4";
   static constexpr int priority = 1, any_alignment = 1;
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
-    if (op.depthwise() || !cpu::fits_winograd(shape_of(op, r.inputs[1].constant->shape())))
-      return Verdict::no("not a kernel of 3 x 3 that steps by one, over channel blocks");
+    if (op.depthwise() || !cpu::fits_winograd(shape_of(op, r.inputs[1].constant->shape()), form))
+      return Verdict::no("not a kernel of " + std::to_string(taps) + " x " + std::to_string(taps) +
+                         " that steps by one, over channel blocks");
     return Verdict::yes();
   }
   static Verdict prefer(const BlockedConv& op, const KernelRequest& r) {
-    return cpu::fastest_winograd(likely_shape(op, r)) == output ? Verdict::yes()
-                                                                : Verdict::no("another algorithm is faster");
+    return cpu::fastest_winograd(likely_shape(op, r)) == form ? Verdict::yes()
+                                                              : Verdict::no("another algorithm is faster");
   }
   /// How many floats go through all of it together, half and twice the usual: what is best depends on the
   /// caches. The same for every shape, since plans are held against it.
@@ -93,17 +96,15 @@ struct Winograd {
     return {{int64_t{1} << 16}, {int64_t{1} << 18}};
   }
 
-  static int64_t weights_size(const cpu::BlockedShape& s) {
-    return cpu::winograd_weights_size(isa, s, output);
-  }
+  static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::winograd_weights_size(isa, s, form); }
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
-    cpu::pack_winograd_weights(isa, s, output, w, to, workers);
+    cpu::pack_winograd_weights(isa, s, form, w, to, workers);
   }
   static size_t workspace(const cpu::BlockedShape& s, int threads) {
-    return cpu::winograd_workspace(isa, s, output, threads);
+    return cpu::winograd_workspace(isa, s, form, threads);
   }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-    cpu::winograd_convolution(isa, s, output, i, scratch, c);
+    cpu::winograd_convolution(isa, s, form, i, scratch, c);
   }
 };
 
@@ -177,8 +178,9 @@ struct Entry {
 void cpu_blocked_conv(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     Entry<Direct<isa>>::add(k, isa);
-    Entry<Winograd<isa, 2>>::add(k, isa);
-    Entry<Winograd<isa, 4>>::add(k, isa);
+    Entry<Winograd<isa, 2, 3>>::add(k, isa);
+    Entry<Winograd<isa, 4, 3>>::add(k, isa);
+    Entry<Winograd<isa, 2, 5>>::add(k, isa);
     Entry<Depthwise<isa>>::add(k, isa);
   });
 }
