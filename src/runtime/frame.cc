@@ -360,26 +360,28 @@ void Frame::run_kernel(size_t step) {
   StepContext context(*this, step);
   const bool finishes = s.epilogue && s.kernel->finishes && ready_[0];
   std::optional<cpu::PointwiseRun> epilogue;
-  if (finishes) context.finish_with(&epilogue.emplace(bind_epilogue(s)));
+  if (finishes) context.finish_with(&bind_epilogue(s, epilogue));
   scratch_.begin();
   s.kernel->run(s.kernel_op.get(), context);
   scratch_.end();
   if (s.epilogue && !finishes) {
-    cpu::PointwiseRun rest = bind_epilogue(s);
-    cpu::run_pointwise(rest, context.out(0).size(), context);
+    cpu::run_pointwise(bind_epilogue(s, epilogue), context.out(0).size(), context);
   }
 }
 
-cpu::PointwiseRun Frame::bind_epilogue(const ProgramStep& s) {
+/// In place: it is more than a small step should copy.
+cpu::PointwiseRun& Frame::bind_epilogue(const ProgramStep& s, std::optional<cpu::PointwiseRun>& to) {
   Tensor& out = values_[static_cast<size_t>(s.plan->outputs[0])].tensor();
   auto* const data = static_cast<float*>(out.data());
-  std::array<cpu::PointwiseOperand, Pointwise::most_operands> operands{{{data, &out.shape()}}};
+  std::array<cpu::PointwiseOperand, Pointwise::most_operands> operands;
+  operands[0] = {data, &out.shape()};
   size_t n = 1;
   for (int32_t v : s.plan->epilogue->operands) {
     const Tensor& t = value(static_cast<uint32_t>(v)).tensor();
     operands[n++] = {static_cast<const float*>(t.data()), &t.shape()};
   }
-  return {*s.epilogue, out.shape(), {operands.data(), n}, data};
+  return to.emplace(*s.epilogue, out.shape(), std::span<const cpu::PointwiseOperand>(operands.data(), n),
+                    data);
 }
 
 /// The shape rule with the values as they are now; gives memory to the outputs that it declares.

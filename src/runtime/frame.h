@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -100,7 +101,7 @@ class Frame {
   const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
   void infer(const ProgramStep& s);
   /// The epilogue of a step whose output has memory.
-  cpu::PointwiseRun bind_epilogue(const ProgramStep& s);
+  cpu::PointwiseRun& bind_epilogue(const ProgramStep& s, std::optional<cpu::PointwiseRun>& to);
   /// Points a value at its memory for this shape; allocates where the layout could not.
   Tensor& bind(uint32_t v, DataType type, const Shape& shape);
   KernelBody& body(size_t step, size_t i);
