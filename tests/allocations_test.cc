@@ -33,7 +33,28 @@ bool only_tensors(const Engine& e) {
   return std::ranges::all_of(e.inputs(), tensor) && std::ranges::all_of(e.outputs(), tensor);
 }
 
-/// The third run of one data set, counted by kernel. The listener of the steps itself allocates nothing.
+/// One run, counted by kernel. The listener of the steps itself allocates nothing.
+Sample counted_run(Context& context) {
+  struct Counted {
+    std::string_view kernel;
+    long allocations = 0;
+  };
+  std::vector<Counted> steps(100000);
+  size_t used = 0;
+  long last = 0;
+  context.on_step([&](const StepRun& s) {
+    const long now = test::allocations;
+    if (now != last && used < steps.size()) steps[used++] = {s.kernel, now - last};
+    last = now;
+  });
+  const long before = last = test::allocations, locked = test::locks;
+  context.run();
+  Sample sample{.total = test::allocations - before, .locks = test::locks - locked};
+  for (size_t i = 0; i < used; ++i) sample.by_kernel[std::string(steps[i].kernel)] += steps[i].allocations;
+  return sample;
+}
+
+/// The third run of one data set.
 Sample third_run(const ConformanceCase& c, const BuildOptions& options) {
   const Engine engine = Engine::build(c.model, options);
   if (!only_tensors(engine)) return {.skipped = "inputs or outputs that are not tensors of numbers"};
@@ -55,22 +76,11 @@ Sample third_run(const ConformanceCase& c, const BuildOptions& options) {
   context.run();
   context.run();
 
-  struct Counted {
-    std::string_view kernel;
-    long allocations = 0;
-  };
-  std::vector<Counted> steps(100000);
-  size_t used = 0;
-  long last = 0;
-  context.on_step([&](const StepRun& s) {
-    const long now = test::allocations;
-    if (now != last && used < steps.size()) steps[used++] = {s.kernel, now - last};
-    last = now;
-  });
-  const long before = last = test::allocations, locked = test::locks;
-  context.run();
-  Sample sample{.total = test::allocations - before, .locks = test::locks - locked};
-  for (size_t i = 0; i < used; ++i) sample.by_kernel[std::string(steps[i].kernel)] += steps[i].allocations;
+  // Several threads take scratch memory at once or one after the other, as it happens: how much there has to
+  // be is known after some runs.
+  const int most_runs = options.threads == 1 ? 1 : 30;
+  Sample sample = counted_run(context);
+  for (int run = 1; sample.total > 0 && run < most_runs; ++run) sample = counted_run(context);
   return sample;
 }
 
