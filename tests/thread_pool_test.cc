@@ -116,7 +116,9 @@ TEST(Shares, GiveEachPieceOnceAndEachThreadItsOwnFirst) {
       }
       EXPECT_EQ(Shares::Walk(shares, 0).next(), -1) << "a thread that is alone does everything";
       EXPECT_TRUE(std::ranges::all_of(given, [](int times) { return times == 1; }));
-      if (n == 100 && threads == 2) EXPECT_EQ(of_second.front(), 50);
+      if (n == 100 && threads == 2) {
+        EXPECT_EQ(of_second.front(), 50);
+      }
     }
 }
 
