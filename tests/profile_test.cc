@@ -430,5 +430,25 @@ TEST(Profile, MeasuresThisMachine) {
   EXPECT_EQ(code_of([] { measure_roofline(0); }), Code::bad_argument);
 }
 
+TEST(Profile, BranchesThatRanSideBySideHaveRowsOfTheirOwn) {
+  Profile p;
+  p.shapes = {""};
+  const auto add = [&](const char* node, double start, double seconds) {
+    p.events.emplace_back();
+    p.events.back().step = static_cast<uint32_t>(p.steps.size());
+    p.events.back().start = start;
+    p.events.back().seconds = seconds;
+    p.steps.emplace_back().node = node;
+  };
+  add("a", 0, 2e-6);
+  add("b", 1e-6, 3e-6);
+  add("c", 2e-6, 1e-6);
+  const Json trace = Json::parse(chrome_trace(p));
+  std::map<std::string, double> rows;
+  for (const Json& e : trace.at("traceEvents"))
+    if (e.at("ph") == "X") rows[e.at("name").get<std::string>()] = e.at("tid").get<double>();
+  EXPECT_EQ(rows, (std::map<std::string, double>{{"a", 1}, {"b", 2}, {"c", 1}}));
+}
+
 }  // namespace
 }  // namespace lathe

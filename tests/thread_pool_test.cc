@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/cpu.h"
+#include "base/shares.h"
 #include "runtime/float_state.h"
 
 namespace lathe {
@@ -100,6 +101,39 @@ TEST(ThreadPool, ServesManyCallersAtOnce) {
     });
   for (auto& c : callers) c.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(Shares, GiveEachPieceOnceAndEachThreadItsOwnFirst) {
+  for (int64_t n : {0, 1, 7, 100})
+    for (int64_t threads : {1, 2, 3, 16, 64}) {
+      Shares shares(n, threads);
+      std::vector<int> given(static_cast<size_t>(n));
+      Shares::Walk second(shares, 1);
+      std::vector<int64_t> of_second;
+      for (int64_t i; (i = second.next()) >= 0;) {
+        of_second.push_back(i);
+        ++given[static_cast<size_t>(i)];
+      }
+      EXPECT_EQ(Shares::Walk(shares, 0).next(), -1) << "a thread that is alone does everything";
+      EXPECT_TRUE(std::ranges::all_of(given, [](int times) { return times == 1; }));
+      if (n == 100 && threads == 2) {
+        EXPECT_EQ(of_second.front(), 50);
+      }
+    }
+}
+
+TEST(Shares, AreEmptiedByManyThreadsAtOnce) {
+  constexpr int64_t pieces = 10'000;
+  Shares shares(pieces, 4);
+  std::vector<std::atomic<int>> given(pieces);
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Shares::Walk walk(shares, t);
+      for (int64_t i; (i = walk.next()) >= 0;) ++given[static_cast<size_t>(i)];
+    });
+  for (auto& t : threads) t.join();
+  for (auto& times : given) ASSERT_EQ(times, 1);
 }
 
 class CountingExecutor final : public Executor {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/json_writer.h"
+#include "api/profile_lanes.h"
 #include "io/file.h"
 #include "lathe/profile.h"
 #include "lathe/version.h"
@@ -59,11 +60,19 @@ void write_step(JsonWriter& j, const Profile& p, const StepProfile& s, const Roo
 void write_events(JsonWriter& j, const Profile& p) {
   const size_t begin = p.events.size() - std::min(p.events.size(), most_events);
   const double from = p.events.empty() ? 0 : p.events[begin].start;
+  const std::vector<uint32_t> lanes = lanes_of(p, events_in_order(p));
   j.member("events").array();
   for (size_t i = begin; i < p.events.size(); ++i) {
     const StepEvent& e = p.events[i];
     if (e.step >= p.steps.size()) continue;
-    j.array().number(e.step).number(e.depth).number(e.start).number(e.seconds).number(e.self).end();
+    // What ran side by side is shown one below the other.
+    j.array()
+        .number(e.step)
+        .number(e.depth + lanes[i])
+        .number(e.start)
+        .number(e.seconds)
+        .number(e.self)
+        .end();
   }
   j.end();
   j.member("runEvents").array();

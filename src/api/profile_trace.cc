@@ -1,18 +1,16 @@
 // A profile as Chrome's trace format:
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU ("Trace Event Format").
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "api/json_writer.h"
+#include "api/profile_lanes.h"
 #include "io/file.h"
 #include "lathe/profile.h"
 #include "lathe/version.h"
 
 namespace lathe {
 namespace {
-
-int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 /// The format counts microseconds. Ends are rounded, not lengths: what is nested stays so.
 void write_time(JsonWriter& j, double start, double seconds) {
@@ -21,16 +19,16 @@ void write_time(JsonWriter& j, double start, double seconds) {
   j.member("dur").thousandths(to - from);
 }
 
-void write_place(JsonWriter& j) {
+void write_place(JsonWriter& j, uint32_t lane = 0) {
   j.member("pid").number(1);
-  j.member("tid").number(1);
+  j.member("tid").number(1 + lane);
 }
 
-void write_name(JsonWriter& j, const char* what, const std::string& name) {
+void write_name(JsonWriter& j, const char* what, const std::string& name, uint32_t lane = 0) {
   j.object();
   j.member("name").text(what);
   j.member("ph").text("M");
-  write_place(j);
+  write_place(j, lane);
   j.member("args").object();
   j.member("name").text(name);
   j.end().end();
@@ -46,14 +44,14 @@ void write_run(JsonWriter& j, const RunEvent& r) {
   j.end();
 }
 
-void write_step(JsonWriter& j, const Profile& p, const StepEvent& e) {
+void write_step(JsonWriter& j, const Profile& p, const StepEvent& e, uint32_t lane) {
   const StepProfile& s = p.steps[e.step];
   j.object();
   j.member("name").text(s.node.empty() ? s.op : s.node);
   j.member("cat").text("step");
   j.member("ph").text("X");
   write_time(j, e.start, e.seconds);
-  write_place(j);
+  write_place(j, lane);
   j.member("args").object();
   j.member("operator").text(s.op);
   j.member("kernel").text(s.kernel.empty() ? "copy" : s.kernel);
@@ -72,16 +70,15 @@ void write_step(JsonWriter& j, const Profile& p, const StepEvent& e) {
   j.end().end();
 }
 
-/// Outer events before those in them, as some readers want them.
-std::vector<size_t> in_order(const Profile& p) {
+}  // namespace
+
+std::vector<size_t> events_in_order(const Profile& p) {
   std::vector<size_t> order(p.events.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(
       order, {}, [&](size_t i) { return std::pair(nanoseconds(p.events[i].start), p.events[i].depth); });
   return order;
 }
-
-}  // namespace
 
 std::string chrome_trace(const Profile& p) {
   JsonWriter j;
@@ -96,10 +93,14 @@ std::string chrome_trace(const Profile& p) {
   j.member("traceEvents").array();
   write_name(j, "process_name", "Lathe");
   write_name(j, "thread_name", "context");
+  const std::vector<size_t> order = events_in_order(p);
+  const std::vector<uint32_t> lanes = lanes_of(p, order);
+  for (uint32_t lane = 1; lane <= (lanes.empty() ? 0 : std::ranges::max(lanes)); ++lane)
+    write_name(j, "thread_name", "branch " + std::to_string(lane), lane);
   for (const RunEvent& r : p.run_events) write_run(j, r);
-  for (size_t i : in_order(p))
+  for (size_t i : order)
     if (p.events[i].step < p.steps.size() && p.events[i].shapes < p.shapes.size())
-      write_step(j, p, p.events[i]);
+      write_step(j, p, p.events[i], lanes[i]);
   j.end().end();
   return j.take() + "\n";
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 
+#include "base/shares.h"
 #include "kernel/kernel.h"
 
 namespace lathe::cpu {
@@ -17,15 +17,18 @@ inline int64_t task_slots(int64_t tasks, int threads) {
 /// one task at a time. Tasks are handed out as threads become free; polls before each.
 template <class F>
 void for_each_task(KernelContext& c, int64_t n, F&& f) {
-  std::atomic<int64_t> next{0};
+  const int64_t slots = task_slots(n, c.threads());
+  Shares shares(n, slots);
   auto work = [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot)
-      for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
+    for (int64_t slot = begin; slot < end; ++slot) {
+      Shares::Walk walk(shares, slot);
+      for (int64_t task; (task = walk.next()) >= 0;) {
         c.poll();
         f(task, slot);
       }
+    }
   };
-  c.parallel(task_slots(n, c.threads()), 1, work);
+  c.parallel(slots, 1, work);
 }
 
 }  // namespace lathe::cpu

@@ -25,6 +25,25 @@ void copy_elements(const Tensor& from, Tensor& to) {
     std::memmove(to.data(), from.data(), from.bytes());  // bound memory may overlap an input
 }
 
+/// Calls f; what it throws becomes an Error that names the step.
+template <class F>
+void told_where(const ProgramStep& s, F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    throw e.at("run", s.plan->node, s.plan->op);
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left")
+        .at("run", s.plan->node, s.plan->op);
+  } catch (const std::exception& e) {
+    throw Error(Code::internal, "run", "a kernel that ends well", e.what())
+        .at("run", s.plan->node, s.plan->op);
+  } catch (...) {  // what a plug-in may throw
+    throw Error(Code::internal, "run", "a kernel that ends well", "an exception of no known type")
+        .at("run", s.plan->node, s.plan->op);
+  }
+}
+
 }  // namespace
 
 /// A body as a kernel sees it.
@@ -54,8 +73,14 @@ class BodyFrame final : public KernelBody {
 /// One execution of a step as its kernel sees it.
 class StepContext final : public KernelContext {
  public:
-  StepContext(Frame& frame, size_t step)
-      : frame_(frame), index_(step), step_(frame.graph_.steps[step]), plan_(*step_.plan) {}
+  /// `alone`: one thread runs it, beside others.
+  StepContext(Frame& frame, size_t step, Lane& lane, bool alone)
+      : frame_(frame),
+        index_(step),
+        lane_(lane),
+        alone_(alone),
+        step_(frame.graph_.steps[step]),
+        plan_(*step_.plan) {}
 
   size_t inputs() const override { return plan_.inputs.size(); }
   size_t outputs() const override { return plan_.outputs.size(); }
@@ -69,13 +94,13 @@ class StepContext final : public KernelContext {
   bool wants(size_t i) const override { return i < plan_.outputs.size() && plan_.outputs[i] >= 0; }
 
   Tensor& out(size_t i) override {
-    if (!wants(i) || !frame_.ready_[i])
+    if (!wants(i) || !lane_.ready[i])
       fail(Code::internal, "a shape for output " + std::to_string(i), "none declared by the shape rule");
     return frame_.values_[id(i)].tensor();
   }
   Tensor& out(size_t i, DataType type, const Shape& shape) override {
     require_wanted(i);
-    if (frame_.ready_[i]) {
+    if (lane_.ready[i]) {
       Tensor& t = frame_.values_[id(i)].tensor();
       if (!(t.shape() == shape) || t.type() != type)
         fail(Code::internal, "output " + std::to_string(i) + " to be " + lathe::describe(t),
@@ -88,7 +113,7 @@ class StepContext final : public KernelContext {
   void set(size_t i, Value v) override {
     require_wanted(i);
     frame_.values_[id(i)] = owned(v);
-    frame_.ready_[i] = frame_.values_[id(i)].is_tensor();
+    lane_.ready[i] = frame_.values_[id(i)].is_tensor();
   }
 
   Expected expected(size_t i) const override {
@@ -103,18 +128,20 @@ class StepContext final : public KernelContext {
   }
 
   void* workspace(size_t bytes) override {
-    frame_.workspace_.ensure(aligned_size(bytes));
-    return frame_.workspace_.data();
+    lane_.workspace.ensure(aligned_size(bytes));
+    return lane_.workspace.data();
   }
-  std::pmr::memory_resource* scratch() override { return &frame_.scratch_; }
+  std::pmr::memory_resource* scratch() override { return &lane_.scratch; }
   void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
     const Program& p = frame_.state_.program;
-    p.pool().run(n, grain, p.options().flush_denormals, [&](int64_t begin, int64_t end) {
+    const auto polled = [&](int64_t begin, int64_t end) {
       frame_.state_.poll();
       f(begin, end);
-    });
+    };
+    if (alone_) return ThreadPool::run_alone(n, grain, polled);
+    p.pool().run(n, grain, p.options().flush_denormals, polled);
   }
-  int threads() const override { return frame_.state_.program.pool().threads(); }
+  int threads() const override { return alone_ ? 1 : frame_.state_.program.pool().threads(); }
   void poll() override { frame_.state_.poll(); }
   KernelBody& body(size_t i) override { return frame_.body(index_, i); }
   Epilogue* epilogue() override { return epilogue_; }
@@ -130,6 +157,8 @@ class StepContext final : public KernelContext {
 
   Frame& frame_;
   size_t index_;
+  Lane& lane_;
+  bool alone_;
   const ProgramStep& step_;
   const PlanStep& plan_;
   Epilogue* epilogue_ = nullptr;
@@ -140,8 +169,7 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
       index_(graph),
       graph_(state.program.graph(graph)),
       parent_(parent),
-      workspace_(host_backend(), state.account),
-      scratch_(state.account) {
+      main_(state.account) {
   const PlanGraph& plan = *graph_.plan;
   for (uint32_t v : graph_.captured)
     for (auto [outer, inner] : body->captures)
@@ -164,7 +192,7 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
   }
   in_facts_.resize(most_inputs);
   out_facts_.resize(most_outputs);
-  ready_.resize(most_outputs);
+  main_.ready.resize(most_outputs);
   for (const Plan::Tap& t : state.program.plan().taps) {
     if (t.graph != graph) continue;
     taps_.resize(plan.values.size());
@@ -198,7 +226,7 @@ void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
   if (state_.timed())
     execute_timed();
   else
-    for (size_t i = 0; i < graph_.steps.size(); ++i) execute(i);
+    execute();
   finish(bound);
 }
 
@@ -236,7 +264,8 @@ const Layout& Frame::layout_for(std::span<const Value> inputs) {
 // output is made.
 void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
   for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(layout_->arena[s]);
-  workspace_.ensure(layout_->workspace);
+  main_.workspace.ensure(layout_->workspace);
+  prepare_lanes();
   bool buffer_needed = false;
   for (size_t i = 0; i < output_memory_.size(); ++i) {
     output_memory_[i] = nullptr;
@@ -255,6 +284,15 @@ void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor
     if (!output_memory_[i]) output_memory_[i] = buffer.data() + layout_->outputs[i].offset;
 }
 
+void Frame::prepare_lanes() {
+  while (lanes_.size() < layout_->lanes.size()) {
+    lanes_.push_back(std::make_unique<Lane>(state_.account));
+    lanes_.back()->ready.resize(main_.ready.size());
+  }
+  for (size_t i = 0; i < layout_->lanes.size(); ++i) lanes_[i]->workspace.ensure(layout_->lanes[i]);
+  if (times_.empty() && !layout_->branches.empty()) times_.resize(graph_.steps.size());
+}
+
 void Frame::check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const {
   if (bound.type() == type && bound.shape() == shape) return;
   throw Error(Code::run_bad_shape, "run", std::string(name_of(type)) + describe(shape), describe(bound),
@@ -262,31 +300,77 @@ void Frame::check_bound(size_t i, const Tensor& bound, DataType type, const Shap
       .at("run", graph_.plan->values[graph_.plan->outputs[i]].name, "");
 }
 
+void Frame::execute() {
+  auto branches = layout_->branches.begin();
+  for (size_t i = 0; i < graph_.steps.size();) {
+    if (branches != layout_->branches.end() && branches->first == i) {
+      execute(*branches);
+      i = (branches++)->end;
+    } else {
+      execute(i++);
+    }
+  }
+}
+
 void Frame::execute(size_t step) {
   const ProgramStep& s = graph_.steps[step];
-  try {
-    state_.poll();
-    if (s.kernel)
-      run_kernel(step);
-    else
-      copy_between_spaces(s);
-    if (tapped())
-      for (int32_t v : s.plan->outputs)
-        if (v >= 0) tell_tap(static_cast<uint32_t>(v));
+  told_where(s, [&] {
+    compute(step, main_, false);
+    tell_taps(s);
     if (state_.profiling && !layout_->costs[step].known) count_cost_of_run(step);
-  } catch (const Error& e) {
-    throw e.at("run", s.plan->node, s.plan->op);
-  } catch (const std::bad_alloc&) {
-    throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left")
-        .at("run", s.plan->node, s.plan->op);
-  } catch (const std::exception& e) {
-    throw Error(Code::internal, "run", "a kernel that ends well", e.what())
-        .at("run", s.plan->node, s.plan->op);
-  } catch (...) {  // what a plug-in may throw
-    throw Error(Code::internal, "run", "a kernel that ends well", "an exception of no known type")
-        .at("run", s.plan->node, s.plan->op);
-  }
+  });
   end_step(s);
+}
+
+// Each lane goes on until it ends or fails, so that the error is that of the first step that fails, whichever
+// thread comes first.
+void Frame::execute(const Branches& branches) {
+  for (auto& lane : lanes_) lane->error = nullptr;
+  const Program& p = state_.program;
+  p.pool().run(static_cast<int64_t>(branches.lanes.size()), 1, p.options().flush_denormals,
+               [&](int64_t begin, int64_t end) {
+                 for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+                   run_lane(branches.lanes[i], *lanes_[i]);
+               });
+  Lane* failed = nullptr;
+  for (size_t i = 0; i < branches.lanes.size(); ++i)
+    if (lanes_[i]->error && (!failed || lanes_[i]->failed < failed->failed)) failed = lanes_[i].get();
+  if (failed) std::rethrow_exception(failed->error);
+  for (size_t i = branches.first; i < branches.end; ++i) {
+    const ProgramStep& s = graph_.steps[i];
+    told_where(s, [&] { tell_taps(s); });
+    end_step(s);
+  }
+}
+
+void Frame::run_lane(const std::vector<uint32_t>& steps, Lane& lane) {
+  uint64_t start = state_.timed() ? state_.clock->now() : 0;
+  for (uint32_t step : steps) {
+    try {
+      told_where(graph_.steps[step], [&] { compute(step, lane, true); });
+    } catch (const Error&) {
+      lane.error = std::current_exception();
+      lane.failed = step;
+      return;
+    }
+    if (!state_.timed()) continue;
+    const uint64_t end = state_.clock->now();
+    times_[step] = {std::exchange(start, end), end};
+  }
+}
+
+void Frame::compute(size_t step, Lane& lane, bool alone) {
+  state_.poll();
+  if (graph_.steps[step].kernel)
+    run_kernel(step, lane, alone);
+  else
+    copy_between_spaces(graph_.steps[step]);
+}
+
+void Frame::tell_taps(const ProgramStep& s) {
+  if (!tapped()) return;
+  for (int32_t v : s.plan->outputs)
+    if (v >= 0) tell_tap(static_cast<uint32_t>(v));
 }
 
 // A step begins where the one before it ended: one reading of the clock each.
@@ -294,11 +378,18 @@ void Frame::execute_timed() {
   const Profiler::Inside inside(state_.profiler.get());
   if (state_.profiling) count_costs();
   uint64_t start = state_.clock->now();
-  for (size_t i = 0; i < graph_.steps.size(); ++i) {
+  auto branches = layout_->branches.begin();
+  for (size_t i = 0; i < graph_.steps.size();) {
     const uint64_t before = std::exchange(state_.in_bodies, 0);
-    execute(i);
+    const bool apart = branches != layout_->branches.end() && branches->first == i;
+    const size_t end_of_part = apart ? branches->end : i + 1;
+    if (apart)
+      execute(*branches++);
+    else
+      execute(i);
     const uint64_t end = state_.clock->now();
-    tell_time(i, start, end);
+    for (; i < end_of_part; ++i)
+      tell_time(i, apart ? times_[i].first : start, apart ? times_[i].second : end);
     state_.in_bodies = before + TickClock::between(start, end);
     start = state_.step_listener ? state_.clock->now() : end;
   }
@@ -339,31 +430,31 @@ void Frame::count_cost_of_run(size_t step) {
       state_.profiler->texts());
 }
 
-void Frame::run_kernel(size_t step) {
+void Frame::run_kernel(size_t step, Lane& lane, bool alone) {
   const ProgramStep& s = graph_.steps[step];
   const std::vector<int32_t>& out = s.plan->outputs;
   bool all_known = true;
   for (size_t i = 0; i < out.size(); ++i) {
-    ready_[i] = false;
+    lane.ready[i] = false;
     if (out[i] < 0) continue;
     const auto v = static_cast<uint32_t>(out[i]);
     const Slot& slot = layout_->slots[v];
     if (slot.known) {
       bind(v, slot.type, slot.shape);
-      ready_[i] = true;
+      lane.ready[i] = true;
     } else {
       values_[v] = Value();
       all_known = false;
     }
   }
-  if (!all_known) infer(s);
-  StepContext context(*this, step);
-  const bool finishes = s.epilogue && s.kernel->finishes && ready_[0];
+  if (!all_known) infer(s, lane.ready);
+  StepContext context(*this, step, lane, alone);
+  const bool finishes = s.epilogue && s.kernel->finishes && lane.ready[0];
   std::optional<cpu::PointwiseRun> epilogue;
   if (finishes) context.finish_with(&bind_epilogue(s, epilogue));
-  scratch_.begin();
+  lane.scratch.begin();
   s.kernel->run(s.kernel_op.get(), context);
-  scratch_.end();
+  lane.scratch.end();
   if (s.epilogue && !finishes) {
     cpu::run_pointwise(bind_epilogue(s, epilogue), context.out(0).size(), context);
   }
@@ -385,7 +476,7 @@ cpu::PointwiseRun& Frame::bind_epilogue(const ProgramStep& s, std::optional<cpu:
 }
 
 /// The shape rule with the values as they are now; gives memory to the outputs that it declares.
-void Frame::infer(const ProgramStep& s) {
+void Frame::infer(const ProgramStep& s, std::vector<bool>& ready) {
   const std::vector<int32_t>&in = s.plan->inputs, &out = s.plan->outputs;
   for (size_t i = 0; i < in.size(); ++i) {
     const auto v = static_cast<uint32_t>(in[i]);
@@ -402,13 +493,13 @@ void Frame::infer(const ProgramStep& s) {
   ShapeContext<int64_t> c({in_facts_.data(), in.size()}, {out_facts_.data(), out.size()});
   s.codec->shape(s.op.get(), c);
   for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i] < 0 || ready_[i]) continue;
+    if (out[i] < 0 || ready[i]) continue;
     const PlanValue& v = graph_.plan->values[static_cast<size_t>(out[i])];
     const Fact<int64_t>& f = out_facts_[i];
     if (!f.ranked || !v.type.is_tensor()) continue;
     checked_count(f.shape, v.type.elem, v.name);
     bind(static_cast<uint32_t>(out[i]), v.type.elem, Shape(f.shape.begin(), f.shape.end()));
-    ready_[i] = true;
+    ready[i] = true;
   }
 }
 
@@ -550,8 +641,8 @@ void Frame::trim() {
     for (Value& v : generation) v = Value();
   for (Buffer& b : arenas_) b.release();
   for (Buffer& b : output_buffers_) b.release();
-  workspace_.release();
-  scratch_.release();
+  main_.release();
+  for (auto& lane : lanes_) lane->release();
   for (auto& step : bodies_)
     for (auto& b : step)
       if (b) b->trim();

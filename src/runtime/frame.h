@@ -2,6 +2,7 @@
 // memory between runs, so that a run with shapes it has seen allocates nothing.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -54,6 +55,20 @@ struct RunState {
   }
 };
 
+/// What a thread needs to itself while it runs steps.
+struct Lane {
+  explicit Lane(MemoryAccount& account) : workspace(host_backend(), account), scratch(account) {}
+  void release() noexcept {
+    workspace.release();
+    scratch.release();
+  }
+  Buffer workspace;
+  Scratch scratch;
+  std::vector<bool> ready;   // by output of the step that runs: does it have memory?
+  std::exception_ptr error;  // why it stopped
+  uint32_t failed = 0;       // at which step
+};
+
 class StepContext;
 class BodyFrame;
 
@@ -82,13 +97,19 @@ class Frame {
   Layout& find_layout();
   void make_key(std::span<const Value> inputs);
   void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
+  void prepare_lanes();
   void check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const;
-  void execute(size_t step);
+  void execute();
   void execute_timed();
+  void execute(size_t step);
+  void execute(const Branches& branches);
+  void run_lane(const std::vector<uint32_t>& steps, Lane& lane);
+  void compute(size_t step, Lane& lane, bool alone);
+  void tell_taps(const ProgramStep& s);
   void tell_time(size_t step, uint64_t start, uint64_t end);
   void count_costs();
   void count_cost_of_run(size_t step);
-  void run_kernel(size_t step);
+  void run_kernel(size_t step, Lane& lane, bool alone);
   void copy_between_spaces(const ProgramStep& s);
   void end_step(const ProgramStep& s);
   void finish(std::span<const Tensor> bound);
@@ -99,7 +120,7 @@ class Frame {
   void tell_tap(uint32_t v);
 
   const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
-  void infer(const ProgramStep& s);
+  void infer(const ProgramStep& s, std::vector<bool>& ready);
   /// The epilogue of a step whose output has memory.
   cpu::PointwiseRun& bind_epilogue(const ProgramStep& s, std::optional<cpu::PointwiseRun>& to);
   /// Points a value at its memory for this shape; allocates where the layout could not.
@@ -112,13 +133,14 @@ class Frame {
   Frame* parent_;
   std::vector<uint32_t> captured_from_;  // by captured value: its id in the parent
   std::vector<Value> values_;
-  std::vector<Block> blocks_;   // by value: what the run allocated for it
-  std::vector<Buffer> arenas_;  // by memory space
-  Buffer workspace_;
-  Scratch scratch_;
-  std::vector<Buffer> output_buffers_;       // by generation: a body's results outlive its next run
-  std::vector<std::vector<Block>> kept_;     // by generation and output
-  std::vector<std::vector<Value>> results_;  // by generation and output
+  std::vector<Block> blocks_;                         // by value: what the run allocated for it
+  std::vector<Buffer> arenas_;                        // by memory space
+  Lane main_;                                         // of the thread that runs the frame
+  std::vector<std::unique_ptr<Lane>> lanes_;          // of branches
+  std::vector<std::pair<uint64_t, uint64_t>> times_;  // by step of branches: ticks when it began and ended
+  std::vector<Buffer> output_buffers_;                // by generation: a body's results outlive its next run
+  std::vector<std::vector<Block>> kept_;              // by generation and output
+  std::vector<std::vector<Value>> results_;           // by generation and output
   size_t generation_ = 0;
   std::vector<char*> output_memory_;  // by output, for this run
   std::vector<std::unique_ptr<Layout>> layouts_;
@@ -128,7 +150,6 @@ class Frame {
   ShapeKey key_;
   std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use
   std::vector<Fact<int64_t>> in_facts_, out_facts_;
-  std::vector<bool> ready_;                          // by output of the step that runs: does it have memory?
   std::vector<std::vector<std::string_view>> taps_;  // by value; empty where none are wanted, of none
 };
 

@@ -18,20 +18,36 @@ class LayoutMaker {
 
   Layout run() {
     enter();
-    for (const ProgramStep& s : graph_.steps) {
-      try {
-        infer(s);
-        place(s);
-      } catch (const Error& e) {
-        throw e.at("run", s.plan->node, s.plan->op);
-      }
-    }
+    for_each_step([&](size_t i) {
+      infer(graph_.steps[i]);
+      for (int32_t v : graph_.steps[i].plan->outputs)
+        if (v >= 0) describe(static_cast<uint32_t>(v));
+    });
+    if (const int threads = program_.pool().threads(); threads > 1)
+      made_.branches = find_branches(graph_, made_.slots, threads);
+    measure_branches();
+    auto branches = made_.branches.begin();
+    for_each_step([&](size_t i) {
+      while (branches != made_.branches.end() && branches->end <= i) ++branches;
+      place(i, branches != made_.branches.end() && branches->first <= i ? &*branches : nullptr);
+    });
     place_outputs();
     for (const ArenaPlanner& a : arenas_) made_.arena.push_back(a.size());
     return std::move(made_);
   }
 
  private:
+  template <class F>
+  void for_each_step(F&& f) {
+    for (size_t i = 0; i < graph_.steps.size(); ++i) {
+      try {
+        f(i);
+      } catch (const Error& e) {
+        throw e.at("run", graph_.steps[i].plan->node, graph_.steps[i].plan->op);
+      }
+    }
+  }
+
   /// What comes from outside: shapes as the key says, contents for constants only.
   void enter() {
     size_t at = 0;
@@ -89,17 +105,8 @@ class LayoutMaker {
       if (out[i] >= 0) facts_[static_cast<size_t>(out[i])] = std::move(outputs[i]);
   }
 
-  void place(const ProgramStep& s) {
-    for (int32_t v : s.plan->outputs)
-      if (v >= 0) place(static_cast<uint32_t>(v));
-    if (s.kernel && s.kernel->workspace) measure(s);
-    for (uint32_t v : s.ends)
-      if (made_.slots[v].place == Slot::Place::arena)
-        arenas_[graph_.plan->values[v].memory].give(made_.slots[v].offset,
-                                                    aligned_size(made_.slots[v].bytes()));
-  }
-
-  void place(uint32_t v) {
+  /// Shape and kind of place of what a step makes.
+  void describe(uint32_t v) {
     const PlanValue& value = graph_.plan->values[v];
     const Fact<int64_t>& f = facts_[v];
     Slot& slot = made_.slots[v];
@@ -109,27 +116,54 @@ class LayoutMaker {
     checked_count(f.shape, slot.type, value.name);
     slot.known = true;
     slot.shape = Shape(f.shape.begin(), f.shape.end());
-    if (slot.place == Slot::Place::alias) return;
-    if (graph_.output[v] >= 0) {
-      slot.place = Slot::Place::output;
-      return;
-    }
-    slot.place = Slot::Place::arena;
-    slot.offset = arenas_[value.memory].take(aligned_size(slot.bytes()));
+    if (slot.place != Slot::Place::alias)
+      slot.place = graph_.output[v] >= 0 ? Slot::Place::output : Slot::Place::arena;
   }
 
-  void measure(const ProgramStep& s) {
+  /// Steps that run side by side share no memory: what ends with one of them ends with them all.
+  void place(size_t step, const Branches* branches) {
+    const ProgramStep& s = graph_.steps[step];
+    for (int32_t v : s.plan->outputs) {
+      if (v < 0) continue;
+      Slot& slot = made_.slots[static_cast<size_t>(v)];
+      if (slot.place == Slot::Place::arena)
+        slot.offset = arenas_[space_of(static_cast<uint32_t>(v))].take(aligned_size(slot.bytes()));
+    }
+    if (!branches) {
+      made_.workspace = std::max(made_.workspace, workspace_of(s, program_.pool().threads()));
+      return end(s);
+    }
+    if (step + 1 < branches->end) return;
+    for (size_t i = branches->first; i < branches->end; ++i) end(graph_.steps[i]);
+  }
+
+  void end(const ProgramStep& s) {
+    for (uint32_t v : s.ends)
+      if (const Slot& slot = made_.slots[v]; slot.place == Slot::Place::arena)
+        arenas_[space_of(v)].give(slot.offset, aligned_size(slot.bytes()));
+  }
+
+  void measure_branches() {
+    for (const Branches& b : made_.branches) {
+      made_.lanes.resize(std::max(made_.lanes.size(), b.lanes.size()));
+      for (size_t lane = 0; lane < b.lanes.size(); ++lane)
+        for (uint32_t step : b.lanes[lane])
+          made_.lanes[lane] = std::max(made_.lanes[lane], workspace_of(graph_.steps[step], 1));
+    }
+  }
+
+  /// 0 where only the run knows.
+  size_t workspace_of(const ProgramStep& s, int threads) const {
+    if (!s.kernel || !s.kernel->workspace) return 0;
     std::vector<Shape> shapes(s.plan->inputs.size());
     for (size_t i = 0; i < shapes.size(); ++i) {
       const int32_t v = s.plan->inputs[i];
       if (v < 0) continue;
-      if (!facts_[static_cast<size_t>(v)].ranked) return;
-      shapes[i] =
-          Shape(facts_[static_cast<size_t>(v)].shape.begin(), facts_[static_cast<size_t>(v)].shape.end());
+      const Fact<int64_t>& f = facts_[static_cast<size_t>(v)];
+      if (!f.ranked) return 0;
+      shapes[i] = Shape(f.shape.begin(), f.shape.end());
     }
-    made_.workspace =
-        std::max(made_.workspace,
-                 aligned_size(s.kernel->workspace(s.kernel_op.get(), shapes, program_.pool().threads())));
+    return aligned_size(s.kernel->workspace(s.kernel_op.get(), shapes, threads));
   }
 
   // Outputs lie one after the other. A body's inputs that pass through are copied too: its caller reads them
@@ -151,6 +185,7 @@ class LayoutMaker {
     }
   }
 
+  MemorySpace space_of(uint32_t v) const { return graph_.plan->values[v].memory; }
   bool is_tensor(int32_t v) const { return graph_.plan->values[static_cast<size_t>(v)].type.is_tensor(); }
 
   const Program& program_;

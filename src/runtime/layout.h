@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/branches.h"
 #include "runtime/program.h"
 #include "runtime/step_cost.h"
 
@@ -45,6 +46,8 @@ struct Layout {
   std::vector<OutputSlot> outputs;  // by output
   std::vector<size_t> arena;        // bytes by memory space
   size_t workspace = 0;             // host bytes
+  std::vector<Branches> branches;   // in order of their steps
+  std::vector<size_t> lanes;        // host bytes of workspace by lane of branches
   size_t output_bytes = 0;          // with nothing bound
   uint64_t last_used = 0;
   std::vector<StepCost> costs;  // by step; empty until a profile wants them

@@ -123,6 +123,7 @@ class Estimator {
     const ProgramGraph& g = program_.graph(index);
     for (size_t b : layout.arena) all_.arena += b;
     all_.workspace += layout.workspace;
+    for (size_t b : layout.lanes) all_.workspace += b;
     const size_t generations = g.generations();
     if (g.is_body) all_.arena += layout.output_bytes * generations;
     Bounds bounds(g, layout, sizes_);

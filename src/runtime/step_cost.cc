@@ -25,15 +25,16 @@ bool looks_at_shape_only(const std::string& op) { return op == "Shape" || op == 
 
 class CostCounter {
  public:
-  CostCounter(const ProgramGraph& g, const ProgramStep& s, CostLook look) : g_(g), s_(s), look_(look) {}
+  CostCounter(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts* texts)
+      : g_(g), s_(s), look_(look), texts_(texts) {}
 
-  StepCost run(ShapeTexts& texts) {
+  StepCost run() {
     StepCost cost;
     read();
     text_ += " ->";
     write();
     cost.known = known_;
-    cost.shapes = texts.index_of(std::move(text_));
+    if (texts_) cost.shapes = texts_->index_of(std::move(text_));
     if (!s_.plan->bodies.empty()) return cost;
     cost.bytes = is_view() ? 0 : read_ + written_;
     cost.flops = flops();
@@ -60,6 +61,7 @@ class CostCounter {
   /// Of steps with very many operands the first ones.
   void describe(const CostOperand& o) {
     constexpr size_t long_enough = 400;
+    if (!texts_) return;
     if (text_.size() > long_enough) {
       if (!text_.ends_with("…")) text_ += " …";
       return;
@@ -127,6 +129,7 @@ class CostCounter {
   const ProgramGraph& g_;
   const ProgramStep& s_;
   CostLook look_;
+  ShapeTexts* texts_;  // null: nobody wants the text
   std::string text_;
   bool known_ = true;
   std::set<int32_t> seen_;  // values that are read
@@ -147,7 +150,11 @@ uint32_t ShapeTexts::index_of(std::string text) {
 }
 
 StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts) {
-  return CostCounter(g, s, look).run(texts);
+  return CostCounter(g, s, look, &texts).run();
+}
+
+StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look) {
+  return CostCounter(g, s, look, nullptr).run();
 }
 
 }  // namespace lathe

@@ -42,5 +42,7 @@ using CostLook = FunctionRef<CostOperand(uint32_t value)>;
 /// nothing of those whose shape alone matters), and as written every output. A view of its input costs
 /// nothing; a step with bodies leaves everything to their steps.
 StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts);
+/// Without the text of its shapes.
+StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look);
 
 }  // namespace lathe

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "base/shares.h"
 #include "runtime/float_state.h"
 
 namespace lathe {
@@ -38,12 +39,14 @@ void wait_for_change(const std::atomic<uint32_t>& a, uint32_t old) {
 }  // namespace
 
 struct ThreadPool::Job {
+  Job(Loop loop, int64_t length, int64_t of_piece, bool flush, int threads)
+      : f(loop), n(length), piece(of_piece), flush_denormals(flush), shares(pieces(), threads) {}
   Loop f;
   int64_t n, piece;
   bool flush_denormals;
-  std::atomic<int64_t> next{0};
   std::atomic<bool> failed{false};
   std::exception_ptr error{};
+  Shares shares;
 
   int64_t pieces() const { return n / piece + (n % piece != 0); }
 };
@@ -52,7 +55,7 @@ ThreadPool::ThreadPool(int threads, std::shared_ptr<Executor> executor)
     : threads_(std::max(1, executor ? executor->concurrency() : threads)), executor_(std::move(executor)) {
   if (executor_) return;
   try {
-    for (int i = 1; i < threads_; ++i) workers_.emplace_back([this] { work(); });
+    for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error&) {  // a limit on processes: fewer threads are no reason to fail
     threads_ = static_cast<int>(workers_.size()) + 1;
   }
@@ -71,27 +74,32 @@ int64_t ThreadPool::piece_length(int64_t n, int64_t grain) {
 
 void ThreadPool::run(int64_t n, int64_t grain, bool flush_denormals, Loop f) {
   if (n <= 0) return;
-  Job job{f, n, piece_length(n, grain), flush_denormals};
-  const bool alone = threads_ == 1 || inside_piece || job.pieces() == 1;
-  if (!alone && executor_) {
+  const int64_t piece = piece_length(n, grain);
+  const bool alone = threads_ == 1 || inside_piece || piece >= n;
+  if (alone || (!executor_ && busy_.exchange(true, std::memory_order_acquire))) {
+    const FloatState state(flush_denormals);
+    return run_alone(n, grain, f);
+  }
+  Job job(f, n, piece, flush_denormals, threads_);
+  if (executor_) {
     run_on_executor(job);
-  } else if (!alone && !busy_.exchange(true, std::memory_order_acquire)) {
+  } else {
     run_on_workers(job);
     busy_.store(false, std::memory_order_release);
-  } else {
-    const FloatState state(flush_denormals);
-    for (int64_t begin = 0; begin < n; begin += job.piece) f(begin, std::min(n, begin + job.piece));
   }
   if (job.error) std::rethrow_exception(job.error);
 }
 
-void ThreadPool::drain(Job& job) {
+void ThreadPool::run_alone(int64_t n, int64_t grain, Loop f) {
+  const int64_t piece = piece_length(n, grain);
+  for (int64_t begin = 0; begin < n; begin += piece) f(begin, std::min(n, begin + piece));
+}
+
+void ThreadPool::drain(Job& job, int64_t thread) {
   const FloatState state(job.flush_denormals);
   const bool outer = std::exchange(inside_piece, true);
-  const int64_t pieces = job.pieces();
-  while (!job.failed.load(std::memory_order_relaxed)) {
-    const int64_t i = job.next.fetch_add(1, std::memory_order_relaxed);
-    if (i >= pieces) break;
+  Shares::Walk walk(job.shares, thread);
+  for (int64_t i; !job.failed.load(std::memory_order_relaxed) && (i = walk.next()) >= 0;) {
     try {
       job.f(i * job.piece, std::min(job.n, (i + 1) * job.piece));
     } catch (...) {
@@ -108,27 +116,27 @@ void ThreadPool::run_on_workers(Job& job) {
   job_.store(&job);
   epoch_.fetch_add(1);
   epoch_.notify_all();
-  drain(job);
+  drain(job, 0);
   job_.store(nullptr);
   for (uint32_t active = active_.load(); active != 0; active = active_.load())
     wait_for_change(active_, active);
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(int64_t thread) {
   uint32_t seen = 0;
   for (;;) {
     wait_for_change(epoch_, seen);
     seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
     active_.fetch_add(1);
-    if (Job* job = job_.load()) drain(*job);
+    if (Job* job = job_.load()) drain(*job, thread);
     if (active_.fetch_sub(1) == 1) active_.notify_all();
   }
 }
 
 void ThreadPool::run_on_executor(Job& job) {
   const int n = static_cast<int>(std::min<int64_t>(threads_, job.pieces()));
-  executor_->run(n, [&job](int) { drain(job); });
+  executor_->run(n, [&job](int i) { drain(job, i); });
 }
 
 }  // namespace lathe

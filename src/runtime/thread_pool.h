@@ -32,13 +32,16 @@ class ThreadPool {
   /// holds for all threads that take part.
   void run(int64_t n, int64_t grain, bool flush_denormals, Loop f);
 
+  /// The same on this thread alone.
+  static void run_alone(int64_t n, int64_t grain, Loop f);
+
   /// Length of the pieces that `run` makes.
   static int64_t piece_length(int64_t n, int64_t grain);
 
  private:
   struct Job;
-  void work();
-  static void drain(Job& job);
+  void work(int64_t thread);
+  static void drain(Job& job, int64_t thread);
   void run_on_workers(Job& job);
   void run_on_executor(Job& job);
 
