@@ -25,7 +25,8 @@ bool looks_at_shape_only(const std::string& op) { return op == "Shape" || op == 
 
 class CostCounter {
  public:
-  CostCounter(const ProgramGraph& g, const ProgramStep& s, CostLook look) : g_(g), s_(s), look_(look) {}
+  CostCounter(const ProgramGraph& g, const ProgramStep& s, CostLook look, const std::vector<bool>& in_place)
+      : g_(g), s_(s), look_(look), in_place_(in_place) {}
 
   StepCost run(ShapeTexts& texts) {
     StepCost cost;
@@ -35,7 +36,7 @@ class CostCounter {
     cost.known = known_;
     cost.shapes = texts.index_of(std::move(text_));
     if (!s_.plan->bodies.empty()) return cost;
-    cost.bytes = is_view() ? 0 : read_ + written_;
+    cost.bytes = is_view() ? 0 : in_place_.empty() ? read_ + written_ : 2 * bytes_of_copied_parts();
     cost.flops = flops();
     return cost;
   }
@@ -102,6 +103,14 @@ class CostCounter {
     read_ += std::min(picked_from_, written_);
   }
 
+  double bytes_of_copied_parts() const {
+    const std::vector<int32_t>& parts = s_.places->whole == Whole::output ? plan().inputs : plan().outputs;
+    double bytes = 0;
+    for (size_t i = 0; i < in_place_.size(); ++i)
+      if (!in_place_[i] && parts[i] >= 0) bytes += bytes_of(look_(static_cast<uint32_t>(parts[i])));
+    return bytes;
+  }
+
   /// Reshape and its like, where the output is the input's memory.
   bool is_view() const {
     const std::vector<int32_t>&in = plan().inputs, &out = plan().outputs;
@@ -127,6 +136,7 @@ class CostCounter {
   const ProgramGraph& g_;
   const ProgramStep& s_;
   CostLook look_;
+  const std::vector<bool>& in_place_;
   std::string text_;
   bool known_ = true;
   std::set<int32_t> seen_;  // values that are read
@@ -146,8 +156,9 @@ uint32_t ShapeTexts::index_of(std::string text) {
   return index;
 }
 
-StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts) {
-  return CostCounter(g, s, look).run(texts);
+StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts,
+                 const std::vector<bool>& in_place) {
+  return CostCounter(g, s, look, in_place).run(texts);
 }
 
 }  // namespace lathe
