@@ -23,9 +23,15 @@ class Nesting {
   }
 
   bool is_block(uint32_t v) const { return outer_[v] == v; }
+  /// Shortens the way for the next time.
   Place find(uint32_t v) const {
     size_t offset = 0;
-    for (; outer_[v] != v; v = outer_[v]) offset += offset_[v];
+    for (; outer_[v] != v; v = outer_[v]) {
+      const uint32_t next = outer_[v];
+      outer_[v] = outer_[next];
+      offset_[v] += offset_[next];
+      offset += offset_[v];
+    }
     return {v, offset};
   }
   /// `part` is a block, and not the one that `whole` lies in.
@@ -36,8 +42,8 @@ class Nesting {
   }
 
  private:
-  std::vector<uint32_t> outer_;
-  std::vector<size_t> offset_;
+  mutable std::vector<uint32_t> outer_;
+  mutable std::vector<size_t> offset_;  // of a block: 0
 };
 
 }  // namespace lathe

@@ -36,7 +36,7 @@ class CostCounter {
     cost.known = known_;
     cost.shapes = texts.index_of(std::move(text_));
     if (!s_.plan->bodies.empty()) return cost;
-    cost.bytes = is_view() ? 0 : in_place_.empty() ? read_ + written_ : 2 * bytes_of_copied_parts();
+    cost.bytes = is_view() ? 0 : in_place_.empty() ? read_ + written_ : bytes_of_copied_parts();
     cost.flops = flops();
     return cost;
   }
@@ -103,11 +103,17 @@ class CostCounter {
     read_ += std::min(picked_from_, written_);
   }
 
+  /// Read: each value once.
   double bytes_of_copied_parts() const {
-    const std::vector<int32_t>& parts = s_.places->whole == Whole::output ? plan().inputs : plan().outputs;
+    const bool joins = s_.places->whole == Whole::output;
+    const std::vector<int32_t>& parts = joins ? plan().inputs : plan().outputs;
+    std::set<int32_t> read;
     double bytes = 0;
-    for (size_t i = 0; i < in_place_.size(); ++i)
-      if (!in_place_[i] && parts[i] >= 0) bytes += bytes_of(look_(static_cast<uint32_t>(parts[i])));
+    for (size_t i = 0; i < in_place_.size(); ++i) {
+      if (in_place_[i] || parts[i] < 0) continue;
+      const double part = bytes_of(look_(static_cast<uint32_t>(parts[i])));
+      bytes += read.insert(parts[i]).second ? 2 * part : part;
+    }
     return bytes;
   }
 
