@@ -34,8 +34,9 @@ class LayoutMaker {
     });
     // What a value lies in is settled before what lies in it.
     for (size_t i = graph_.steps.size(); i-- > 0;) nest(i);
-    count_users();
-    for_each_step([&](const ProgramStep& s) { place(s); });
+    for (uint32_t v = 0; v < made_.slots.size(); ++v)
+      if (made_.slots[v].place == Slot::Place::arena) in_arena_.push_back(v);
+    place_closely();
     place_outputs();
     for (const ArenaPlanner& a : arenas_) made_.arena.push_back(a.size());
     return std::move(made_);
@@ -207,13 +208,52 @@ class LayoutMaker {
 
   // Lifetimes.
 
-  void count_users() {
-    for (uint32_t v = 0; v < blocks_.size(); ++v)
-      if (made_.slots[v].place == Slot::Place::arena) ++blocks_[nesting_.find(v).block].users;
+  /// Writing over inputs changes what fits where, and may leave larger holes than it fills: the way that
+  /// takes less memory is gone.
+  void place_closely() {
+    place_all(true);
+    if (!overwrote_) return;
+    struct At {
+      Slot::Place place;
+      uint32_t home;
+      size_t offset;
+    };
+    std::vector<At> slots;
+    for (uint32_t v : in_arena_) {
+      const Slot& slot = made_.slots[v];
+      slots.push_back({slot.place, slot.home, slot.offset});
+    }
+    std::vector<ArenaPlanner> arenas = arenas_;
+    place_all(false);
+    if (bytes_of(arenas_) < bytes_of(arenas)) return;
+    arenas_ = std::move(arenas);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      Slot& slot = made_.slots[in_arena_[i]];
+      slot.place = slots[i].place;
+      slot.home = slots[i].home;
+      slot.offset = slots[i].offset;
+    }
+  }
+  static size_t bytes_of(const std::vector<ArenaPlanner>& arenas) {
+    size_t bytes = 0;
+    for (const ArenaPlanner& a : arenas) bytes += a.size();
+    return bytes;
+  }
+
+  void place_all(bool overwriting) {
+    arenas_.assign(arenas_.size(), {});
+    blocks_.assign(blocks_.size(), {});
+    for (uint32_t v : in_arena_) {
+      made_.slots[v].place = Slot::Place::arena;
+      ++blocks_[nesting_.find(v).block].users;
+    }
+    for_each_step([&](const ProgramStep& s) {
+      if (overwriting) overwrite(s);
+      place(s);
+    });
   }
 
   void place(const ProgramStep& s) {
-    overwrite(s);
     for (int32_t v : s.plan->outputs)
       if (v >= 0 && graph_.root[static_cast<size_t>(v)] == static_cast<uint32_t>(v))
         place(static_cast<uint32_t>(v));
@@ -254,7 +294,7 @@ class LayoutMaker {
       if (v < 0 || to.taken || !can_overwrite(s, static_cast<uint32_t>(v), out)) continue;
       Block& from = blocks_[place_of(static_cast<uint32_t>(v)).block];
       to.offset = from.offset;
-      to.taken = from.handed_on = true;
+      to.taken = from.handed_on = overwrote_ = true;
     }
   }
   bool can_overwrite(const ProgramStep& s, uint32_t in, uint32_t out) const {
@@ -332,7 +372,9 @@ class LayoutMaker {
     bool taken = false;
     bool handed_on = false;  // to another block, which was written over it
   };
-  std::vector<Block> blocks_;  // by value
+  std::vector<Block> blocks_;       // by value
+  std::vector<uint32_t> in_arena_;  // values that need memory there, unless they lie in others'
+  bool overwrote_ = false;
   std::vector<ArenaPlanner> arenas_;
 };
 
