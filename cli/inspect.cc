@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "json.h"
+#include "lathe/step_memory.h"
 #include "mapped_fault.h"
 #include "model_options.h"
 #include "progress.h"
@@ -115,6 +116,7 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
 /// What the engine does, step by step.
 void print_steps(const Engine& e, bool json) {
   const std::vector<StepInfo> steps = e.steps();
+  const std::vector<std::string> memory = step_memory(e);
   if (json) {
     Json list = Json::array();
     for (const StepInfo& s : steps)
@@ -127,7 +129,8 @@ void print_steps(const Engine& e, bool json) {
                       {"backend", s.backend},
                       {"origin", s.origin},
                       {"refusals", s.refusals},
-                      {"unfused", s.unfused}});
+                      {"unfused", s.unfused},
+                      {"memory", memory[list.size()]}});
     return print({{"steps", list}});
   }
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -138,6 +141,7 @@ void print_steps(const Engine& e, bool json) {
     for (int64_t t : s.tunables) told.push_back(std::to_string(t));
     fmt::print("{:4} {}  {}{}  {}\n", i, join(operators, " + "), s.kernel,
                told.empty() ? "" : " [" + join(told, ", ") + "]", s.node);
+    if (!memory[i].empty()) fmt::print("       memory: {}\n", memory[i]);
     if (!s.timings.empty()) fmt::print("       measured: {}\n", text_of(s.timings));
     for (const std::string& why : s.unfused) fmt::print("       not fused: {}\n", why);
     for (const std::string& why : s.refusals) fmt::print("       not taken: {}\n", why);

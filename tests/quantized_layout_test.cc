@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "lathe/lathe.h"
+#include "runtime/engine_impl.h"
 #include "support/temp_directory.h"
 
 namespace lathe {
@@ -224,6 +225,29 @@ TEST_F(QuantizedLayout, WeightsThatMayBeExchangedStayAsTheyAre) {
                                  "  f = Conv(p, w) y = QuantizeLinear(f, ys, yz) }");
   for (const StepInfo& s : Engine::build(m, {.refit = true}).steps())
     EXPECT_EQ(s.op.find("BlockedByte"), std::string::npos) << s.op;
+}
+
+/// Arrays that folding made floats of.
+int64_t dequantized_arrays(const Engine& e) {
+  return std::ranges::count_if(e.impl()->program.plan().weights, [](const Weight& w) {
+    return w.recipe.kind == WeightRecipe::Kind::fold && w.recipe.op == "DequantizeLinear";
+  });
+}
+
+TEST_F(QuantizedLayout, WeightsReadAsBytesAreNeverFloats) {
+  const auto built = [](const char* conv) {
+    return Engine::build(model_of("(uint8[1,32,9,7] x) => (uint8[1,32,9,7] y) <" + scales +
+                                  ", int8[32,32,1,1] a = {}, int8[32,16,1,1] h = {}, float as = {0.01}>"
+                                  "{ p = DequantizeLinear(x, xs, xz) v = DequantizeLinear(a, as)"
+                                  "  w = DequantizeLinear(h, as) " +
+                                  std::string(conv) + " y = QuantizeLinear(f, ys, yz) }"),
+                         {.threads = 1});
+  };
+  EXPECT_EQ(dequantized_arrays(built("f = Conv(p, v)")), 0);
+  // Where no kernel takes them so, they are floats before anything is run.
+  const Engine in_groups = built("f = Conv<group=2>(p, w)");
+  EXPECT_EQ(dequantized_arrays(in_groups), 1);
+  EXPECT_EQ(std::ranges::count(in_groups.steps(), "DequantizeLinear", &StepInfo::op), 1);  // of x
 }
 
 TEST_F(QuantizedLayout, TapsSeeWhatWasFused) {

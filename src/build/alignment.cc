@@ -10,11 +10,19 @@ namespace {
 
 bool is_odd(const Value& v) { return v.is_tensor() && !is_aligned(v.tensor()); }
 
+/// Does folding the node, which aligns what it reads, stand before anything else?
+bool will_be_folded(const Graph& g, const Node& n) {
+  return n.bodies.empty() &&
+         std::ranges::all_of(n.inputs, [&](ValueId v) { return v == no_id || g.value(v).is_constant(); });
+}
+
 /// A weight that kernels pack, or a table whose rows are copied.
 bool is_weight(const Graph& g, const Use& use) {
   const Node& n = g.node(use.node);
   if (!n.domain.empty()) return false;
+  if (will_be_folded(g, n)) return true;
   if (n.op == "MatMul" || n.op == "Gemm" || n.op == "Conv") return use.input == 1;
+  if (n.op == "LSTM" || n.op == "GRU" || n.op == "RNN") return use.input == 1 || use.input == 2;
   return n.op == "Gather" && use.input == 0;
 }
 

@@ -142,6 +142,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     const auto tapped = taps.find(&graph);
     if (changed) remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
   }
+  fold(fold_budget(options, folds));  // weights that no operator takes as bytes after all
   if (blocked) {
     use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(options, folds));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/file.h"
+#include "build/kept_bytes.h"
 #include "eval/eval.h"
 #include "tensor/alignment.h"
 
@@ -18,9 +20,10 @@ class Folder {
     for (ValueId c : g.captures())
       if (const ValueInfo& outer = g.parent()->value(g.value(c).captured); outer.is_constant())
         g.value(c).constant = outer.constant;
+    std::optional<UseIndex> uses;  // found when they are needed
     for (NodeId id : g.order()) {
       if (options_.control) options_.control->check();
-      if (!foldable(g, g.node(id)) || !fold(g, id))
+      if (!foldable(g, g.node(id)) || stays_quantized(g, g.node(id), uses) || !fold(g, id))
         for (const Body& b : g.node(id).bodies) run(*b.graph);
     }
   }
@@ -29,7 +32,6 @@ class Folder {
  private:
   bool foldable(const Graph& g, const Node& n) const {
     if (!n.bodies.empty() || !options_.kernels->reference_of(n.domain, n.op)) return false;
-    if (!options_.dequantize && n.op == "DequantizeLinear") return false;
     // What the builder made itself has no schema, and is never random.
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (schema ? !schema->deterministic() : n.domain != "lathe") return false;
@@ -37,6 +39,14 @@ class Folder {
     return std::ranges::all_of(n.inputs, constant) && std::ranges::all_of(n.outputs, [&](ValueId v) {
              return v == no_id || g.value(v).type.is_tensor();
            });
+  }
+
+  bool stays_quantized(const Graph& g, const Node& n, std::optional<UseIndex>& uses) const {
+    using D = FoldOptions::Dequantize;
+    if (n.op != "DequantizeLinear" || options_.dequantize == D::all) return false;
+    if (options_.dequantize == D::none) return true;
+    if (!uses) uses.emplace(g);
+    return is_kept_as_bytes(g, *uses, n);
   }
 
   bool fold(Graph& g, NodeId id) {
@@ -59,6 +69,7 @@ class Folder {
       if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
       return false;
     }
+    drop_pages(from);
     uint64_t bytes = 0;
     for (const Value& v : results) bytes += v.is_tensor() ? v.tensor().bytes() : 0;
     if (bytes > left_) return false;
@@ -73,6 +84,14 @@ class Folder {
       v.type.shape = SymShape(results[i].tensor().shape().begin(), results[i].tensor().shape().end());
     }
     return true;
+  }
+
+  /// A large weight that has been folded is seldom read again.
+  static void drop_pages(const std::vector<Fold::Operand>& read) {
+    constexpr size_t large = size_t{1} << 20;
+    for (const Fold::Operand& o : read)
+      if (o.constant && o.constant->is_tensor() && o.constant->tensor().bytes() >= large)
+        drop_mapped_pages(o.constant->tensor().data(), o.constant->tensor().bytes());
   }
 
   const FoldOptions& options_;

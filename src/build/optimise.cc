@@ -41,7 +41,8 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
     done.folds.merge(fold_constants(graph, {.schemas = &schemas,
                                             .kernels = &kernels,
                                             .control = options.control,
-                                            .dequantize = search.dequantize,
+                                            .dequantize = search.dequantize ? FoldOptions::Dequantize::others
+                                                                            : FoldOptions::Dequantize::none,
                                             .limit = fold_budget(options, done.folds)}));
     // What is folded may let passes see more, and the other way round.
     std::vector<AppliedPatch> patches =

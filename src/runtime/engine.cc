@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "base/cpu.h"
 #include "base/file.h"
 #include "kernel/select.h"
+#include "lathe/step_memory.h"
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
 #include "runtime/memory_estimate.h"
@@ -69,6 +72,18 @@ Layout Engine::Impl::layout_for(const NamedShapes& shapes) const {
   return make_layout(program, 0, key);
 }
 
+std::optional<Layout> Engine::Impl::fixed_layout() const {
+  const bool fixed = std::ranges::all_of(inputs, [](const IoInfo& io) {
+    return io.shape && std::ranges::all_of(*io.shape, [](const Dim& d) { return d.is_constant(); });
+  });
+  if (!fixed) return std::nullopt;
+  try {
+    return layout_for({});
+  } catch (const Error&) {  // shapes that do not fit together: the run says so
+    return std::nullopt;
+  }
+}
+
 Engine Engine::load(const std::filesystem::path& path, const BuildOptions& options) {
   auto extensions = Extensions::load(options.plugins);
   const ProgramOptions run = program_options(options);
@@ -119,6 +134,16 @@ std::vector<StepInfo> Engine::steps() const {
       for (const PlanTiming& t : s.timings) info.timings.push_back({t.tactic, t.microseconds});
       list.push_back(std::move(info));
     }
+  return list;
+}
+
+std::vector<std::string> step_memory(const Engine& engine) {
+  const Engine::Impl& impl = *engine.impl();
+  std::vector<std::string> list;
+  if (const std::optional<Layout> layout = impl.fixed_layout())
+    for (size_t i = 0; i < impl.program.graph(0).steps.size(); ++i)
+      list.push_back(describe_memory(impl.program.graph(0), i, *layout));
+  list.resize(engine.steps().size());
   return list;
 }
 

@@ -50,6 +50,8 @@ struct Engine::Impl {
   /// The value that an input has when nothing is given: its default. Null: none.
   const Value* default_of(size_t input) const;
   Layout layout_for(const NamedShapes& shapes) const;
+  /// The one layout there is where the shapes of all inputs are fixed; else nothing.
+  std::optional<Layout> fixed_layout() const;
 };
 
 struct EngineAccess {

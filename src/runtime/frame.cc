@@ -409,14 +409,14 @@ void Frame::tell_time(size_t step, uint64_t start, uint64_t end) {
 /// What follows from the shapes is counted once a layout.
 void Frame::count_costs() {
   if (!layout_->costs.empty()) return;
-  for (const ProgramStep& s : graph_.steps)
+  for (size_t i = 0; i < graph_.steps.size(); ++i)
     layout_->costs.push_back(cost_of(
-        graph_, s,
+        graph_, graph_.steps[i],
         [&](uint32_t v) -> CostOperand {
           const Slot& slot = layout_->slots[v];
           return {slot.type, slot.known ? &slot.shape : nullptr};
         },
-        state_.profiler->texts()));
+        state_.profiler->texts(), layout_->in_place[i]));
 }
 
 void Frame::count_cost_of_run(size_t step) {
@@ -517,13 +517,13 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   if (slot.place == Slot::Place::arena) {
     data = arenas_[space].data() + slot.offset;
   } else if (slot.place == Slot::Place::output) {
-    data = output_memory_[static_cast<size_t>(graph_.output[v])];
-  } else if (slot.place == Slot::Place::alias && value(graph_.root[v]).is_tensor()) {
-    const Tensor& root = value(graph_.root[v]).tensor();
-    if (bytes > root.bytes())
-      throw Error(Code::internal, "run", "an alias no larger than " + describe(root),
-                  std::to_string(bytes) + " bytes");
-    data = const_cast<void*>(root.data());
+    data = output_memory_[static_cast<size_t>(graph_.output[slot.home])] + slot.offset;
+  } else if (slot.place == Slot::Place::alias && value(slot.home).is_tensor()) {
+    const Tensor& home = value(slot.home).tensor();
+    if (bytes > home.bytes() || slot.offset > home.bytes() - bytes)
+      throw Error(Code::internal, "run", "an alias within " + describe(home),
+                  std::to_string(bytes) + " bytes from " + std::to_string(slot.offset) + " on");
+    data = static_cast<char*>(const_cast<void*>(home.data())) + slot.offset;
   } else {
     if (!blocks_[v].data) ++live_blocks_;
     if (blocks_[v].bytes < bytes || !blocks_[v].data) {

@@ -1,8 +1,11 @@
 #include "runtime/layout.h"
 
+#include <algorithm>
+
 #include "kernel/facts.h"
 #include "runtime/arena.h"
 #include "runtime/memory.h"
+#include "runtime/nesting.h"
 
 namespace lathe {
 namespace {
@@ -10,9 +13,14 @@ namespace {
 class LayoutMaker {
  public:
   LayoutMaker(const Program& program, size_t graph, const ShapeKey& key)
-      : program_(program), graph_(program.graph(graph)), arenas_(program.spaces()) {
+      : program_(program),
+        graph_(program.graph(graph)),
+        nesting_(graph_.plan->values.size()),
+        blocks_(graph_.plan->values.size()),
+        arenas_(program.spaces()) {
     made_.key = key;
     made_.slots.resize(graph_.plan->values.size());
+    made_.in_place.resize(graph_.steps.size());
     facts_.resize(graph_.plan->values.size());
   }
 
@@ -25,12 +33,12 @@ class LayoutMaker {
     });
     if (const int threads = program_.pool().threads(); threads > 1)
       made_.branches = find_branches(graph_, made_.slots, threads);
-    measure_branches();
-    auto branches = made_.branches.begin();
-    for_each_step([&](size_t i) {
-      while (branches != made_.branches.end() && branches->end <= i) ++branches;
-      place(i, branches != made_.branches.end() && branches->first <= i ? &*branches : nullptr);
-    });
+    measure();
+    // What a value lies in is settled before what lies in it.
+    for (size_t i = graph_.steps.size(); i-- > 0;) nest(i);
+    for (uint32_t v = 0; v < made_.slots.size(); ++v)
+      if (made_.slots[v].place == Slot::Place::arena) in_arena_.push_back(v);
+    place_closely();
     place_outputs();
     for (const ArenaPlanner& a : arenas_) made_.arena.push_back(a.size());
     return std::move(made_);
@@ -111,6 +119,7 @@ class LayoutMaker {
     const Fact<int64_t>& f = facts_[v];
     Slot& slot = made_.slots[v];
     slot.type = value.type.elem;
+    slot.home = graph_.root[v];
     slot.place = graph_.root[v] != v ? Slot::Place::alias : Slot::Place::run;
     if (!f.ranked || !is_tensor(static_cast<int32_t>(v)) || bits_of(slot.type) == 0) return;
     checked_count(f.shape, slot.type, value.name);
@@ -120,36 +129,233 @@ class LayoutMaker {
       slot.place = graph_.output[v] >= 0 ? Slot::Place::output : Slot::Place::arena;
   }
 
-  /// Steps that run side by side share no memory: what ends with one of them ends with them all.
-  void place(size_t step, const Branches* branches) {
+  // Parts of one another.
+
+  /// Puts the parts of a step's whole where they belong in it; those that cannot be there are copied.
+  void nest(size_t step) {
     const ProgramStep& s = graph_.steps[step];
-    for (int32_t v : s.plan->outputs) {
-      if (v < 0) continue;
-      Slot& slot = made_.slots[static_cast<size_t>(v)];
-      if (slot.place == Slot::Place::arena)
-        slot.offset = arenas_[space_of(static_cast<uint32_t>(v))].take(aligned_size(slot.bytes()));
-    }
-    if (!branches) {
-      made_.workspace = std::max(made_.workspace, workspace_of(s, program_.pool().threads()));
-      return end(s);
-    }
-    if (step + 1 < branches->end) return;
-    for (size_t i = branches->first; i < branches->end; ++i) end(graph_.steps[i]);
+    if (!s.places || s.places->whole == Whole::none) return;
+    const bool joins = s.places->whole == Whole::output;
+    const std::vector<int32_t>& parts = joins ? s.plan->inputs : s.plan->outputs;
+    const std::vector<int32_t>& wholes = joins ? s.plan->outputs : s.plan->inputs;
+    if (wholes.empty() || wholes[0] < 0) return;
+    const auto whole = static_cast<uint32_t>(wholes[0]);
+    const auto found = parts_of(s);
+    if (!found || !fit(parts, whole, *found)) return;
+    if (!joins || !lay_over(whole, parts, *found))
+      for (size_t i = 0; i < found->size(); ++i) put(parts[i], whole, (*found)[i]);
+    const Nesting::Place at = place_of(whole);
+    for (size_t i = 0; i < found->size(); ++i)
+      made_.in_place[step].push_back(parts[i] >= 0 && place_of(static_cast<uint32_t>(parts[i])) ==
+                                                          Nesting::Place{at.block, at.offset + (*found)[i]});
   }
 
+  std::optional<PartOffsets> parts_of(const ProgramStep& s) const {
+    std::vector<Fact<int64_t>> inputs, outputs;
+    const auto take = [&](const std::vector<int32_t>& values, std::vector<Fact<int64_t>>& facts) {
+      return std::ranges::all_of(values, [&](int32_t v) {
+        facts.push_back(v < 0 ? Fact<int64_t>() : facts_[static_cast<size_t>(v)]);
+        return v < 0 || made_.slots[static_cast<size_t>(v)].known;
+      });
+    };
+    if (!take(s.plan->inputs, inputs) || !take(s.plan->outputs, outputs)) return std::nullopt;
+    return s.places->parts(s.kernel_op.get(), {inputs, outputs});
+  }
+
+  /// Whatever a kernel says: are the first operands within the whole, one behind the other?
+  bool fit(const std::vector<int32_t>& parts, uint32_t whole, const PartOffsets& offsets) const {
+    if (offsets.empty() || offsets.size() > parts.size()) return false;
+    size_t end = 0;
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      if (parts[i] < 0) continue;
+      if (offsets[i] < end) return false;
+      end = offsets[i] + made_.slots[static_cast<size_t>(parts[i])].bytes();
+    }
+    return end <= made_.slots[whole].bytes();
+  }
+
+  /// A Concat of what lies side by side already is there: of DenseNet's, which each begin as the one before
+  /// does, only the last has memory of its own.
+  bool lay_over(uint32_t whole, const std::vector<int32_t>& parts, const PartOffsets& offsets) {
+    if (!can_move(whole) || parts[0] < 0 || parts.size() != offsets.size()) return false;
+    const Nesting::Place first = place_of(static_cast<uint32_t>(parts[0]));
+    for (size_t i = 1; i < parts.size(); ++i)
+      if (parts[i] < 0 ||
+          place_of(static_cast<uint32_t>(parts[i])) != Nesting::Place{first.block, first.offset + offsets[i]})
+        return false;
+    const Slot::Place block = made_.slots[first.block].place;
+    if (first.block == whole || (block != Slot::Place::arena && block != Slot::Place::output)) return false;
+    nesting_.put(whole, first.block, first.offset);
+    return true;
+  }
+
+  /// Kernels find the beginnings of tensors at whole cache lines; so parts that are not are copied.
+  void put(int32_t part, uint32_t whole, size_t offset) {
+    if (part < 0 || offset % memory_alignment != 0) return;
+    const uint32_t root = graph_.root[static_cast<size_t>(part)];
+    const Slot& slot = made_.slots[root];
+    const bool all_of_it = slot.known && slot.bytes() == made_.slots[static_cast<size_t>(part)].bytes();
+    const uint32_t around = graph_.root[whole];
+    if (!all_of_it || !can_move(root) || !made_.slots[around].known ||
+        graph_.plan->values[around].memory != host_memory || nesting_.find(around).block == root)
+      return;
+    nesting_.put(root, around, offset);
+  }
+  /// Has it memory of its own, where the arena has room?
+  bool can_move(uint32_t v) const {
+    return made_.slots[v].place == Slot::Place::arena && nesting_.is_block(v) &&
+           graph_.plan->values[v].memory == host_memory;
+  }
+  Nesting::Place place_of(uint32_t v) const { return nesting_.find(graph_.root[v]); }
+
+  // Lifetimes.
+
+  /// Writing over inputs changes what fits where, and may leave larger holes than it fills: the way that
+  /// takes less memory is gone.
+  void place_closely() {
+    place_all(true);
+    if (!overwrote_) return;
+    struct At {
+      Slot::Place place;
+      uint32_t home;
+      size_t offset;
+    };
+    std::vector<At> slots;
+    for (uint32_t v : in_arena_) {
+      const Slot& slot = made_.slots[v];
+      slots.push_back({slot.place, slot.home, slot.offset});
+    }
+    std::vector<ArenaPlanner> arenas = arenas_;
+    place_all(false);
+    if (bytes_of(arenas_) < bytes_of(arenas)) return;
+    arenas_ = std::move(arenas);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      Slot& slot = made_.slots[in_arena_[i]];
+      slot.place = slots[i].place;
+      slot.home = slots[i].home;
+      slot.offset = slots[i].offset;
+    }
+  }
+  static size_t bytes_of(const std::vector<ArenaPlanner>& arenas) {
+    size_t bytes = 0;
+    for (const ArenaPlanner& a : arenas) bytes += a.size();
+    return bytes;
+  }
+
+  void place_all(bool overwriting) {
+    arenas_.assign(arenas_.size(), {});
+    blocks_.assign(blocks_.size(), {});
+    for (uint32_t v : in_arena_) {
+      made_.slots[v].place = Slot::Place::arena;
+      ++blocks_[nesting_.find(v).block].users;
+    }
+    // Steps that run side by side share no memory: none writes over what another may still read, and what
+    // ends with one of them ends with them all.
+    for_each_step([&](size_t i) {
+      const Branches* const together = branches_at(i);
+      if (overwriting && !together) overwrite(graph_.steps[i]);
+      place(graph_.steps[i]);
+      if (!together) return end(graph_.steps[i]);
+      if (i + 1 < together->end) return;
+      for (size_t step = together->first; step < together->end; ++step) end(graph_.steps[step]);
+    });
+  }
+
+  void place(const ProgramStep& s) {
+    for (int32_t v : s.plan->outputs)
+      if (v >= 0 && graph_.root[static_cast<size_t>(v)] == static_cast<uint32_t>(v))
+        place(static_cast<uint32_t>(v));
+  }
   void end(const ProgramStep& s) {
-    for (uint32_t v : s.ends)
-      if (const Slot& slot = made_.slots[v]; slot.place == Slot::Place::arena)
-        arenas_[space_of(v)].give(slot.offset, aligned_size(slot.bytes()));
+    for (uint32_t v : s.ends) end(v);
   }
 
-  void measure_branches() {
+  void place(uint32_t v) {
+    Slot& slot = made_.slots[v];
+    if (slot.place != Slot::Place::arena) return;
+    const Nesting::Place at = nesting_.find(v);
+    slot.offset = at.offset;
+    slot.home = at.block;
+    if (const Slot& home = made_.slots[at.block]; home.place != Slot::Place::arena) {
+      slot.place = home.place == Slot::Place::output ? Slot::Place::output : Slot::Place::alias;
+      return;
+    }
+    Block& block = blocks_[at.block];
+    if (!block.taken) block.offset = arenas_[space_of(v)].take(bytes_of(at.block));
+    block.taken = true;
+    slot.offset += block.offset;
+  }
+
+  void end(uint32_t v) {
+    if (made_.slots[v].place != Slot::Place::arena) return;
+    const uint32_t b = nesting_.find(v).block;
+    if (--blocks_[b].users == 0 && !blocks_[b].handed_on)
+      arenas_[space_of(b)].give(blocks_[b].offset, bytes_of(b));
+  }
+
+  /// Gives the first output the memory of an input that nobody needs after this step, where the kernel can
+  /// write over it.
+  void overwrite(const ProgramStep& s) {
+    if (!s.places || !s.places->overwrites || s.plan->outputs.size() != 1 || s.plan->outputs[0] < 0) return;
+    const auto out = static_cast<uint32_t>(s.plan->outputs[0]);
+    if (made_.slots[out].place != Slot::Place::arena) return;
+    Block& to = blocks_[nesting_.find(out).block];
+    for (int32_t v : s.plan->inputs) {
+      if (v < 0 || to.taken || !can_overwrite(s, static_cast<uint32_t>(v), out)) continue;
+      Block& from = blocks_[place_of(static_cast<uint32_t>(v)).block];
+      to.offset = from.offset;
+      to.taken = from.handed_on = overwrote_ = true;
+    }
+  }
+  bool can_overwrite(const ProgramStep& s, uint32_t in, uint32_t out) const {
+    const Nesting::Place from = place_of(in), to = nesting_.find(out);
+    const Slot &slot = made_.slots[in], &result = made_.slots[out];
+    if (made_.slots[from.block].place != Slot::Place::arena || slot.type != result.type ||
+        slot.shape != result.shape || !slot.known || from.offset != to.offset ||
+        bytes_of(from.block) != bytes_of(to.block) || space_of(from.block) != space_of(to.block))
+      return false;
+    const auto ends = std::ranges::count_if(s.ends, [&](uint32_t v) {
+      return made_.slots[v].place == Slot::Place::arena && nesting_.find(v).block == from.block;
+    });
+    return static_cast<size_t>(ends) == blocks_[from.block].users && reads_alike(s, in);
+  }
+  /// Whatever else a step reads of the memory of this input, is it the same elements in the same places?
+  bool reads_alike(const ProgramStep& s, uint32_t in) const {
+    const Nesting::Place at = place_of(in);
+    const auto alike = [&](int32_t v) {
+      if (v < 0) return true;
+      const Nesting::Place other = place_of(static_cast<uint32_t>(v));
+      return other.block != at.block ||
+             (other == at && made_.slots[static_cast<size_t>(v)].shape == made_.slots[in].shape);
+    };
+    return s.plan->bodies.empty() && std::ranges::all_of(s.plan->inputs, alike) &&
+           (!s.plan->epilogue || std::ranges::none_of(s.plan->epilogue->operands, [&](int32_t v) {
+             return place_of(static_cast<uint32_t>(v)).block == at.block;
+           }));
+  }
+
+  MemorySpace space_of(uint32_t v) const { return graph_.plan->values[v].memory; }
+  size_t bytes_of(uint32_t block) const { return aligned_size(made_.slots[block].bytes()); }
+
+  // Workspaces.
+
+  void measure() {
+    for_each_step([&](size_t i) {
+      if (!branches_at(i))
+        made_.workspace = std::max(made_.workspace, workspace_of(graph_.steps[i], program_.pool().threads()));
+    });
     for (const Branches& b : made_.branches) {
       made_.lanes.resize(std::max(made_.lanes.size(), b.lanes.size()));
       for (size_t lane = 0; lane < b.lanes.size(); ++lane)
         for (uint32_t step : b.lanes[lane])
           made_.lanes[lane] = std::max(made_.lanes[lane], workspace_of(graph_.steps[step], 1));
     }
+  }
+
+  /// Those that a step is in; null: none.
+  const Branches* branches_at(size_t step) const {
+    const auto after = std::ranges::upper_bound(made_.branches, step, {}, &Branches::first);
+    return after != made_.branches.begin() && step < std::prev(after)->end ? &*std::prev(after) : nullptr;
   }
 
   /// 0 where only the run knows.
@@ -172,7 +378,7 @@ class LayoutMaker {
     const std::vector<uint32_t>& outputs = graph_.plan->outputs;
     made_.outputs.resize(outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) {
-      Slot& slot = made_.slots[outputs[i]];
+      const Slot& slot = made_.slots[outputs[i]];
       const ValueRole role = graph_.plan->values[outputs[i]].role;
       const bool first = graph_.output[outputs[i]] == static_cast<int32_t>(i);
       const bool made_here = slot.place == Slot::Place::output && first;
@@ -180,18 +386,26 @@ class LayoutMaker {
           graph_.is_body && first && role == ValueRole::input && slot.known && bits_of(slot.type) > 0;
       if (!made_here && !passes) continue;
       made_.outputs[i] = {made_.output_bytes, aligned_size(slot.bytes())};
-      if (made_here) slot.offset = made_.output_bytes;
       made_.output_bytes += made_.outputs[i].bytes;
     }
   }
 
-  MemorySpace space_of(uint32_t v) const { return graph_.plan->values[v].memory; }
   bool is_tensor(int32_t v) const { return graph_.plan->values[static_cast<size_t>(v)].type.is_tensor(); }
 
   const Program& program_;
   const ProgramGraph& graph_;
   Layout made_;
   std::vector<Fact<int64_t>> facts_;
+  Nesting nesting_;
+  /// Memory in an arena, from the first of its values that is made until nobody needs any of them.
+  struct Block {
+    size_t offset = 0, users = 0;  // users: values that are still to end
+    bool taken = false;
+    bool handed_on = false;  // to another block, which was written over it
+  };
+  std::vector<Block> blocks_;       // by value
+  std::vector<uint32_t> in_arena_;  // values that need memory there, unless they lie in others'
+  bool overwrote_ = false;
   std::vector<ArenaPlanner> arenas_;
 };
 
@@ -211,6 +425,26 @@ void append_to_key(ShapeKey& key, const Value& v) {
 
 Layout make_layout(const Program& program, size_t graph, const ShapeKey& key) {
   return LayoutMaker(program, graph, key).run();
+}
+
+std::string describe_memory(const ProgramGraph& graph, size_t step, const Layout& layout) {
+  if (const std::vector<bool>& in_place = layout.in_place[step]; !in_place.empty()) {
+    const auto copied = std::ranges::count(in_place, false);
+    return copied == 0
+               ? "copies nothing"
+               : "copies " + std::to_string(copied) + " of " + std::to_string(in_place.size()) + " parts";
+  }
+  const ProgramStep& s = graph.steps[step];
+  if (!s.places || !s.places->overwrites || s.plan->outputs[0] < 0) return {};
+  const auto in_arena_at = [&](int32_t v) -> std::optional<size_t> {
+    const Slot& slot = layout.slots[graph.root[static_cast<size_t>(v)]];
+    return slot.place == Slot::Place::arena && slot.bytes() > 0 ? std::optional(slot.offset) : std::nullopt;
+  };
+  const auto at = in_arena_at(s.plan->outputs[0]);
+  for (int32_t v : s.plan->inputs)
+    if (at && v >= 0 && in_arena_at(v) == at)
+      return "writes over " + graph.plan->values[static_cast<size_t>(v)].name;
+  return {};
 }
 
 }  // namespace lathe

@@ -22,14 +22,15 @@ struct Slot {
   enum class Place : uint8_t {
     elsewhere,  // an input, a constant, a captured value, or not a tensor
     arena,      // at `offset` of the arena of its memory space
-    output,     // an output of the graph: bound, or at `offset` of the output buffer
-    alias,      // the memory of its root
+    output,     // at `offset` of `home`, an output of the graph: bound, or in the output buffer
+    alias,      // at `offset` of `home`, another value
     run         // only the run knows its shape
   };
   Place place = Place::elsewhere;
   bool known = false;  // is the shape known?
   DataType type = DataType::undefined;
   Shape shape;
+  uint32_t home = 0;
   size_t offset = 0;
   size_t bytes() const { return bytes_for(type, static_cast<size_t>(count_of(shape))); }
 };
@@ -50,10 +51,14 @@ struct Layout {
   std::vector<size_t> lanes;        // host bytes of workspace by lane of branches
   size_t output_bytes = 0;          // with nothing bound
   uint64_t last_used = 0;
-  std::vector<StepCost> costs;  // by step; empty until a profile wants them
+  std::vector<std::vector<bool>> in_place;  // by step, of one with parts: does each lie where it belongs?
+  std::vector<StepCost> costs;              // by step; empty until a profile wants them
 };
 
 /// Runs the shape rules and places the values. Throws what the rules throw, told the node.
 Layout make_layout(const Program& program, size_t graph, const ShapeKey& key);
+
+/// What a step is spared by where its operands lie: "copies 1 of 3 parts", "writes over x"; empty: nothing.
+std::string describe_memory(const ProgramGraph& graph, size_t step, const Layout& layout);
 
 }  // namespace lathe

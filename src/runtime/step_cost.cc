@@ -25,8 +25,9 @@ bool looks_at_shape_only(const std::string& op) { return op == "Shape" || op == 
 
 class CostCounter {
  public:
-  CostCounter(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts* texts)
-      : g_(g), s_(s), look_(look), texts_(texts) {}
+  CostCounter(const ProgramGraph& g, const ProgramStep& s, CostLook look, const std::vector<bool>& in_place,
+              ShapeTexts* texts)
+      : g_(g), s_(s), look_(look), in_place_(in_place), texts_(texts) {}
 
   StepCost run() {
     StepCost cost;
@@ -36,7 +37,7 @@ class CostCounter {
     cost.known = known_;
     if (texts_) cost.shapes = texts_->index_of(std::move(text_));
     if (!s_.plan->bodies.empty()) return cost;
-    cost.bytes = is_view() ? 0 : read_ + written_;
+    cost.bytes = is_view() ? 0 : in_place_.empty() ? read_ + written_ : bytes_of_copied_parts();
     cost.flops = flops();
     return cost;
   }
@@ -104,6 +105,20 @@ class CostCounter {
     read_ += std::min(picked_from_, written_);
   }
 
+  /// Read: each value once.
+  double bytes_of_copied_parts() const {
+    const bool joins = s_.places->whole == Whole::output;
+    const std::vector<int32_t>& parts = joins ? plan().inputs : plan().outputs;
+    std::set<int32_t> read;
+    double bytes = 0;
+    for (size_t i = 0; i < in_place_.size(); ++i) {
+      if (in_place_[i] || parts[i] < 0) continue;
+      const double part = bytes_of(look_(static_cast<uint32_t>(parts[i])));
+      bytes += read.insert(parts[i]).second ? 2 * part : part;
+    }
+    return bytes;
+  }
+
   /// Reshape and its like, where the output is the input's memory.
   bool is_view() const {
     const std::vector<int32_t>&in = plan().inputs, &out = plan().outputs;
@@ -129,6 +144,7 @@ class CostCounter {
   const ProgramGraph& g_;
   const ProgramStep& s_;
   CostLook look_;
+  const std::vector<bool>& in_place_;
   ShapeTexts* texts_;  // null: nobody wants the text
   std::string text_;
   bool known_ = true;
@@ -149,12 +165,13 @@ uint32_t ShapeTexts::index_of(std::string text) {
   return index;
 }
 
-StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts) {
-  return CostCounter(g, s, look, &texts).run();
+StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts,
+                 const std::vector<bool>& in_place) {
+  return CostCounter(g, s, look, in_place, &texts).run();
 }
 
 StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look) {
-  return CostCounter(g, s, look, nullptr).run();
+  return CostCounter(g, s, look, {}, nullptr).run();
 }
 
 }  // namespace lathe

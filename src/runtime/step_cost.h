@@ -40,8 +40,10 @@ using CostLook = FunctionRef<CostOperand(uint32_t value)>;
 /// The cost of a step of `g`; `known` is false where an operand's shape is not. Counted as read: every tensor
 /// input once (packed weights in their packed form; of inputs that are picked from, no more than is written;
 /// nothing of those whose shape alone matters), and as written every output. A view of its input costs
-/// nothing; a step with bodies leaves everything to their steps.
-StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts);
+/// nothing; of parts (`Places::whole`) those that are `in_place` are neither read nor written; a step with
+/// bodies leaves everything to their steps.
+StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look, ShapeTexts& texts,
+                 const std::vector<bool>& in_place = {});
 /// Without the text of its shapes.
 StepCost cost_of(const ProgramGraph& g, const ProgramStep& s, CostLook look);
 

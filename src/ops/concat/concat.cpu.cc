@@ -1,4 +1,4 @@
-// Concat of elements of whole bytes: every input is copied into its place, rows whole.
+// Concat of elements of whole bytes: every input that is not there yet is copied into its place, rows whole.
 #include "cpu/ask.h"
 #include "cpu/move.h"
 #include "ops/concat/concat_parts.h"
@@ -13,8 +13,9 @@ void run(const Concat& op, KernelContext& c) {
   const size_t axis = axis_of(op.axis, out.rank());
   const Shape strides = row_major(out.shape());
   for_each_concat_part(c, axis, out.shape(), [&](const Tensor& in, int64_t offset) {
-    cpu::move({in.data(), row_major(in.shape())}, cpu::at(out, offset * strides[axis]), strides, in.shape(),
-              cpu::element_bytes(in), c);
+    void* const place = cpu::at(out, offset * strides[axis]);
+    if (in.data() != place)
+      cpu::move({in.data(), row_major(in.shape())}, place, strides, in.shape(), cpu::element_bytes(in), c);
   });
 }
 
