@@ -17,6 +17,7 @@ ALLOWED = {
     "ops.meaning": {"base", "tensor", "graph", "schema", "ops.header"},
     "onnx": MEANING | {"ops.header", "io"},
     "io": {"base", "tensor"},
+    "network": {"base", "tensor", "graph", "schema", "onnx", "io"},
     "kernel": {"base", "tensor"},
     "cpu": {"base", "tensor", "kernel"},
     "ops.kernels": {"base", "tensor", "kernel", "cpu", "ops.header"},
@@ -28,7 +29,7 @@ ALLOWED = {
     "tune": EXECUTION | {"io", "plan", "runtime"},
     "build": MEANING | EXECUTION | {"eval", "passes", "plan", "runtime", "tune"},
     "verify": MEANING | EXECUTION | {"onnx", "eval", "passes", "build", "plan", "runtime"},
-    "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "tune", "verify", "ops.header"},
+    "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "tune", "verify", "network", "ops.header"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -8,6 +8,7 @@
 
 #include "build/build.h"
 #include "build/plugin_schemas.h"
+#include "lathe/builder.h"
 #include "lathe/lathe.h"
 #include "runtime/engine_impl.h"
 #include "support/model_builder.h"
@@ -189,6 +190,24 @@ TEST(Plugin, AnAbsentDeviceSaysWhatWasSearched) {
   EXPECT_NE(text.find("'npu'"), std::string::npos) << text;
   EXPECT_NE(text.find("fake"), std::string::npos) << text;
   EXPECT_NE(text.find(plugin("fake_device").string()), std::string::npos) << text;
+}
+
+TEST(Plugin, OperatorsInNetworks) {
+  Network n("with a plug-in");
+  const TensorRef x = n.add_input("x", "float[n]");
+  const OperatorOptions times_3{.attributes = {{"factor", 3.0f}}, .name = "threefold"};
+  const Layer l = n.add_plugin("fake", "Scale", {x}, {"float[n]"}, times_3);
+  n.mark_output(n.add_unary(l, UnaryOperation::neg), "y");
+  EXPECT_EQ(l.kind(), "plugin");
+  EXPECT_EQ(l.operators(), vector<std::string>{"fake::Scale"});
+  EXPECT_NE(n.cpp().find("n.add_plugin(\"fake\", \"Scale\", {t0}, {\"float[n]\"}"), std::string::npos)
+      << n.cpp();
+  const Engine e = Builder().build_engine(n, {.plugins = {plugin("fake_device")}});
+  const vector<Value> y =
+      e.create_context().run(vector<Value>{Tensor::from<float>({2}, vector<float>{1, 2})});
+  EXPECT_EQ(y[0].tensor().as<float>()[1], -6);
+  EXPECT_TRUE(error_of([&] { n.add_plugin("", "Relu", {x}, {"float[n]"}); }));
+  EXPECT_TRUE(error_of([&] { Builder().build_engine(n); }));
 }
 
 TEST(Plugin, BadPluginsAreErrors) {

@@ -164,6 +164,23 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   std::replace(outputs_.begin(), outputs_.end(), from, to);
 }
 
+void Graph::rename(ValueId v, std::string name) {
+  if (const auto at = by_name_.find(values_[v].name); at != by_name_.end() && at->second == v)
+    by_name_.erase(at);
+  values_[v].name = std::move(name);
+  by_name_.try_emplace(values_[v].name, v);
+}
+
+void Graph::truncate(size_t values, size_t nodes) {
+  while (nodes_.size() > nodes) nodes_.pop_back();
+  for (; values_.size() > values; values_.pop_back()) {
+    const auto at = by_name_.find(values_.back().name);
+    if (at != by_name_.end() && at->second == values_.size() - 1) by_name_.erase(at);
+  }
+  std::erase_if(inputs_, [&](ValueId v) { return v >= values; });
+  std::erase_if(outputs_, [&](ValueId v) { return v >= values; });
+}
+
 void Graph::swap_names(ValueId a, ValueId b) {
   std::swap(values_[a].name, values_[b].name);
   by_name_[values_[a].name] = a;

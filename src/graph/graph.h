@@ -132,6 +132,10 @@ class Graph {
   void replace_uses(ValueId from, ValueId to);
   /// Only where `from` is an output of the graph.
   void replace_output(ValueId from, ValueId to) { std::ranges::replace(outputs_, from, to); }
+  /// `name` is free (fresh_name).
+  void rename(ValueId v, std::string name);
+  /// Takes back what was added last, down to these counts; nothing that stays may refer to it.
+  void truncate(size_t values, size_t nodes);
   /// Both values exchange their names: for what takes the place of an output of the graph.
   void swap_names(ValueId a, ValueId b);
 

@@ -1,0 +1,21 @@
+// Values as C++ writes them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tensor/attributes.h"
+
+namespace lathe::cpp_text {
+
+/// "\"a\\\"b\"": bytes beyond ASCII as octal escapes.
+std::string literal(std::string_view s);
+std::string number(int64_t i);
+std::string number(float f);
+/// An expression of type lathe::Tensor; `uses_bytes` is set where it calls from_bytes, which `helper`
+/// defines.
+std::string tensor(const Tensor& t, bool& uses_bytes);
+std::string attribute(const AttributeValue& v, bool& uses_bytes);
+extern const char* const helper;
+
+}  // namespace lathe::cpp_text

@@ -1,0 +1,19 @@
+// Operators and TensorRT's words for them.
+#pragma once
+
+#include <string_view>
+
+#include "graph/graph.h"
+#include "lathe/layers.h"
+
+namespace lathe {
+
+/// The layer family that a single operator is of: "convolution" of a Conv; else its own name.
+std::string_view family_of(const Node& n);
+
+std::string_view operator_of(UnaryOperation op);
+std::string_view operator_of(ReduceOperation op);
+/// Of all but floor_div, which is several.
+std::string_view operator_of(ElementWiseOperation op);
+
+}  // namespace lathe

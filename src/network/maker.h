@@ -1,0 +1,90 @@
+// One add_* call at work: operators are appended and inferred one by one; what was added is taken back
+// unless the call comes to its end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "network/state.h"
+
+namespace lathe {
+
+/// Attributes in a chain: Attrs().ints("pads", …).set("group", 1).
+struct Attrs : Attributes {
+  Attrs& with(std::string name, AttributeValue v) {
+    Attributes::set(std::move(name), std::move(v));
+    return *this;
+  }
+  /// Left out when empty.
+  Attrs& ints(std::string name, std::vector<int64_t> v) {
+    return v.empty() ? *this : with(std::move(name), std::move(v));
+  }
+  Attrs& number(std::string name, int64_t v) { return with(std::move(name), v); }
+  Attrs& text(std::string name, std::string_view v) { return with(std::move(name), std::string(v)); }
+  Attrs& type(std::string name, DataType t) { return with(std::move(name), static_cast<int64_t>(t)); }
+};
+
+class LayerMaker {
+ public:
+  /// Throws graph_duplicate_name where a layer has that name already.
+  LayerMaker(const Network& n, std::string_view kind, const std::string& name);
+  ~LayerMaker();
+  LayerMaker(const LayerMaker&) = delete;
+  LayerMaker& operator=(const LayerMaker&) = delete;
+
+  Graph& graph() { return graph_; }
+  const Network& network() const { return network_; }
+  const std::string& name() const { return name_; }
+
+  /// The value of a tensor that is given.
+  ValueId use(const TensorRef& t);
+  /// no_id for one that is left out.
+  ValueId use_if(const TensorRef& t) { return t ? use(t) : no_id; }
+  DataType type(ValueId v) const { return graph_.value(v).type.elem; }
+  /// Throws node_bad_shape where the rank is not known.
+  const SymShape& shape(ValueId v) const;
+  size_t rank(ValueId v) const { return shape(v).size(); }
+  /// From the front; throws node_bad_attribute where there is none such.
+  size_t axis(int64_t a, size_t rank) const;
+
+  ValueId op(std::string op, std::vector<ValueId> inputs, Attributes a = {}) {
+    return ops(std::move(op), std::move(inputs), 1, std::move(a))[0];
+  }
+  std::vector<ValueId> ops(std::string op, std::vector<ValueId> inputs, size_t outputs, Attributes a = {});
+  /// Infers it; names of outputs that are empty are made up.
+  NodeId add(Node n);
+  ValueId ints(std::vector<int64_t> v);     // int64 [n]
+  ValueId integer(int64_t v);               // int64 []
+  ValueId scalar(DataType type, double v);  // [], of that type
+  ValueId constant(Tensor t);
+  /// int64 [1]: the size of an axis, where it is known a constant.
+  ValueId size(const Dim& d);
+  /// int64 [n].
+  ValueId sizes(const SymShape& s);
+  ValueId size_of_axis(ValueId v, size_t axis) { return size_in(v, axis); }
+
+  [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const;
+  /// Names the outputs, and says of several nodes that they are one layer.
+  Layer finish(std::vector<ValueId> outputs);
+  Layer finish(ValueId output) { return finish(std::vector<ValueId>{output}); }
+  /// Of one node, whose outputs may have names of their own.
+  Layer finish_as_is(NodeId n, bool named);
+  /// A name of an output other than the layer's.
+  void call(ValueId v, const std::string& name);
+
+ private:
+  ValueId size_in(ValueId v, size_t axis);
+  std::optional<ValueId> size_of_symbol(const std::string& symbol);
+  const Network& network_;
+  NetworkState& state_;
+  Graph& graph_;
+  std::string kind_, name_;
+  size_t values_, node_count_, scopes_;
+  std::vector<NodeId> nodes_;
+  std::vector<ValueId> named_;
+  bool done_ = false;
+};
+
+}  // namespace lathe

@@ -1,0 +1,82 @@
+// What handles of a network point to: its graphs, what inference knows, and which nodes make up a layer.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "lathe/network.h"
+#include "schema/infer.h"
+
+namespace lathe {
+
+/// Nodes of one layer carry its name and family in their metadata where they are several: so layers survive
+/// in files, and are found again whatever was done to the graph.
+inline constexpr const char* layer_key = "lathe.layer";
+inline constexpr const char* kind_key = "lathe.kind";
+/// With a number behind: which output of the layer that output of the node is.
+inline constexpr const char* output_key = "lathe.output.";
+/// Is it one of these?
+bool is_layer_key(std::string_view key);
+/// The value of that key; empty when there is none.
+const std::string& metadata_of(const Node& n, std::string_view key);
+
+struct NetworkState {
+  /// The network itself, then bodies that handles were made for. Null: taken back, handles of it are dead.
+  std::vector<std::shared_ptr<Graph>> scopes;
+  InferState infer;
+  std::set<std::pair<uint32_t, ValueId>> debug;
+  std::unordered_set<std::string> layer_names;
+
+  /// Throws bad_argument where it was taken back.
+  Graph& graph(uint32_t scope) const;
+  uint32_t scope_of(const std::shared_ptr<Graph>& body);
+  bool is_inside(uint32_t scope, const Graph* outer) const;
+  /// After the graph was exchanged, or read from a file.
+  void reset(std::unique_ptr<Graph> graph);
+  /// Types and contents of everything, anew. Throws what inference throws.
+  void infer_again();
+};
+
+/// The first nodes of a graph's layers, in an order in which they can run.
+std::vector<NodeId> layer_nodes(const Graph& g);
+/// All nodes of the layer of that node, in order.
+std::vector<NodeId> nodes_of_layer(const Graph& g, NodeId n);
+
+struct NetworkAccess {
+  static TensorRef tensor(const std::shared_ptr<NetworkState>& s, uint32_t scope, ValueId v) {
+    TensorRef t;
+    t.state_ = s, t.scope_ = scope, t.value_ = v;
+    return t;
+  }
+  static Layer layer(const std::shared_ptr<NetworkState>& s, uint32_t scope, NodeId n) {
+    Layer l;
+    l.state_ = s, l.scope_ = scope, l.node_ = n;
+    return l;
+  }
+  static Network network(const std::shared_ptr<NetworkState>& s, uint32_t scope) {
+    Network n{Nothing{}};
+    n.state_ = s, n.scope_ = scope;
+    return n;
+  }
+  static const std::shared_ptr<NetworkState>& state(const Network& n) { return n.state_; }
+  static uint32_t scope(const Network& n) { return n.scope_; }
+  static Graph& graph(const Network& n) { return n.state_->graph(n.scope_); }
+  static NetworkState* state(const TensorRef& t) { return t.state_.get(); }
+  static uint32_t scope(const TensorRef& t) { return t.scope_; }
+  static ValueId value(const TensorRef& t) { return t.value_; }
+  static NetworkState* state(const Layer& l) { return l.state_.get(); }
+  static uint32_t scope(const Layer& l) { return l.scope_; }
+  static NodeId node(const Layer& l) { return l.node_; }
+  using Nothing = Network::Nothing;
+};
+
+/// The value that `t` is in `n`: its own, or one captured from around it, body by body. Throws bad_argument
+/// for another network's tensor, one of a body that `n` is not inside of, or one that is no more.
+ValueId resolve(const Network& n, const TensorRef& t);
+
+}  // namespace lathe
