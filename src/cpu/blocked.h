@@ -6,7 +6,7 @@
 // them; what works channel by channel leaves them to themselves.
 #pragma once
 
-#include "kernel/kernel.h"
+#include "cpu/half.h"
 
 namespace lathe::cpu {
 
@@ -32,10 +32,11 @@ struct BlockedShape {
 
 /// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
 /// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0 as long as x
-/// is finite.
+/// is finite. Weights of 16 bits are widened where they are used.
 struct BlockedImages {
   const float* x = nullptr;
-  const float* weights = nullptr;
+  const void* weights = nullptr;
+  DataType weights_type = DataType::float32;
   const float* bias = nullptr;  // one per filter; null: 0
   float* y = nullptr;
 };
@@ -43,7 +44,8 @@ struct BlockedImages {
 // Sums over all taps of all channels, read in place or from a padded copy of a few rows.
 int64_t direct_weights_size(Isa isa, const BlockedShape& s);
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
-size_t direct_workspace(Isa isa, const BlockedShape& s, int threads);
+/// `half`: are the weights floats of 16 bits?
+size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads);
 void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                         KernelContext& c);
 
@@ -51,17 +53,23 @@ void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& ima
 bool fits_winograd(const BlockedShape& s);
 /// The output with which it is thought to be fastest; 0: direct convolution is faster.
 int fastest_winograd(const BlockedShape& s);
+/// Of 16 bits, they are kept as they are, turned, and evaluated at the points when they are used: the points
+/// would be up to four times as many, and rounding them costs more than it does for the weights.
 int64_t winograd_weights_size(Isa isa, const BlockedShape& s, int output);
+int64_t winograd_narrow_size(const BlockedShape& s);
+void pack_winograd_narrow(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
 void pack_winograd_weights(Isa isa, const BlockedShape& s, int output, const float* weights, float* to,
                            Workers& workers);
-size_t winograd_workspace(Isa isa, const BlockedShape& s, int output, int threads);
+size_t winograd_workspace(Isa isa, const BlockedShape& s, int output, bool half, int threads);
 void winograd_convolution(Isa isa, const BlockedShape& s, int output, const BlockedImages& images,
                           void* workspace, KernelContext& c);
 
 // One filter for each channel; weights [channels, 1, kernel…].
 int64_t depthwise_weights_size(const BlockedShape& s);
 void pack_depthwise_weights(const BlockedShape& s, const float* weights, float* to);
-void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, KernelContext& c);
+size_t depthwise_workspace(const BlockedShape& s, bool half);
+void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
+                           KernelContext& c);
 
 // Pooling, channel by channel: `channels` and `filters` count whole blocks.
 void blocked_maximum(Isa isa, const BlockedShape& s, const float* x, float* y, KernelContext& c);

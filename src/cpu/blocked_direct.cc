@@ -164,6 +164,11 @@ void pad_strip(const Division& d, const float* image, int64_t row0, int64_t colu
     }
 }
 
+/// Floats of one panel of weights.
+int64_t panel_size(const BlockedTiles& t, const BlockedShape& s) {
+  return s.channels * s.taps() * t.panel_filters();
+}
+
 /// One strip of one image.
 struct Piece {
   int64_t row0, row1, tile0, tile1;
@@ -171,8 +176,10 @@ struct Piece {
   float* y;        // the output image
 };
 
-void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece, BlockedTile tile,
-                   int64_t panel, const BlockedImages& images, Workers& workers) {
+/// `room` is for a panel of weights of 16 bits.
+void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile tile, int64_t panel,
+                   const BlockedImages& images, float* room, Workers& workers) {
+  const BlockedTiles& t = blocked_tiles(isa);
   const BlockedShape& s = d.s;
   const int64_t blocks = std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks);
   const auto& kernels = t.of(tile.stride, blocks);
@@ -182,8 +189,10 @@ void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece,
   if (images.bias)
     std::copy_n(images.bias + first, std::min(t.panel_filters(), s.filters - first), bias.data());
   tile.bias = bias.data();
-  tile.w = images.weights + first * depth;
-  const bool fetch = depth * s.filters > cached_weights && panel + 1 < d.panels;
+  const bool half = images.weights_type != DataType::float32;
+  tile.w =
+      widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);
+  const bool fetch = !half && depth * s.filters > cached_weights && panel + 1 < d.panels;
   float* const y = piece.y + panel * t.panel_blocks * s.out_pixels() * channel_block;
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
@@ -244,11 +253,12 @@ void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, f
   });
 }
 
-size_t direct_workspace(Isa isa, const BlockedShape& s, int threads) {
+size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) {
   if (s.empty()) return 0;
-  const Division d(blocked_tiles(isa), s, threads);
-  return static_cast<size_t>(d.steps_size() + task_slots(d.tasks(), threads) * d.strip_size()) *
-         sizeof(float);
+  const BlockedTiles& t = blocked_tiles(isa);
+  const Division d(t, s, threads);
+  const int64_t slot = d.strip_size() + (half ? panel_size(t, s) : 0);
+  return static_cast<size_t>(d.steps_size() + task_slots(d.tasks(), threads) * slot) * sizeof(float);
 }
 
 void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages& images, void* workspace,
@@ -261,6 +271,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   auto* const steps = static_cast<int64_t*>(workspace);
   d.steps.fill(steps, d.row_pixels, d.rows);
   float* const scratch = static_cast<float*>(workspace) + d.steps_size();
+  const int64_t room = images.weights_type == DataType::float32 ? 0 : panel_size(t, s);
   const BlockedTile tile{.steps = steps,
                          .count = d.steps.count,
                          .depth = d.steps.depth,
@@ -281,15 +292,15 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
                 .x = nullptr,
                 .y = images.y + image * s.out_blocks() * tile.y_block};
     const int64_t column0 = d.tiles.begin(piece.tile0);
+    float* const padded = scratch + slot * (d.strip_size() + room);
     if (d.in_place) {
       piece.x = x + piece.row0 * s.stride[0] * d.row() + column0 * tile.stride;
     } else {
-      float* const padded = scratch + slot * d.strip_size();
       pad_strip(d, x, piece.row0, column0, padded);
       piece.x = padded;
     }
     for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
-      compute_panel(t, d, piece, tile, panel, images, c);
+      compute_panel(isa, d, piece, tile, panel, images, padded + d.strip_size(), c);
       const int64_t first = panel * t.panel_blocks;
       if (Epilogue* e = c.epilogue())
         finish_panel(*e, d, piece, image * s.out_blocks() + first,

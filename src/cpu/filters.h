@@ -14,6 +14,8 @@ struct FilterKernels {
   /// Evaluates the 3 x 3 weights of 16 filters, turned, at the points of F(2x2, 3x3) and F(4x4, 3x3): point p
   /// of filter i comes to points[p * point + i]. Calculates in double.
   void (*winograd[2])(const float* weights, float* points, int64_t point);
+  /// The same in float32, while a convolution runs.
+  void (*winograd_quickly[2])(const float* weights, float* points, int64_t point);
 };
 const FilterKernels& filter_kernels(Isa isa);
 

@@ -64,4 +64,44 @@ void weights_at_6_points(const float* w, float* points, int64_t point) {
   weights_at_points(weights_to_6_points, w, points, point);
 }
 
-constexpr FilterKernels table = {turn_filters, {weights_at_4_points, weights_at_6_points}};
+/// A row or column of weights at the points 0, 1, -1 and infinity.
+LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[4]) {
+  const Vec half = set(0.5f), even = (w[0] + w[2]) * half, odd = w[1] * half;
+  to[0] = w[0], to[1] = even + odd, to[2] = even - odd, to[3] = w[2];
+}
+/// … and at 0, 1, -1, 2, -2 and infinity.
+LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[6]) {
+  const Vec sixth = set(1.0f / 6), even = (w[0] + w[2]) * sixth, odd = w[1] * sixth;
+  const Vec even2 = fma(w[0], set(1.0f / 24), w[2] * sixth), odd2 = w[1] * set(1.0f / 12);
+  to[0] = w[0] * set(0.25f), to[1] = negate(even + odd), to[2] = odd - even;
+  to[3] = even2 + odd2, to[4] = even2 - odd2, to[5] = w[2];
+}
+template <int Size>
+LATHE_INLINE void quick_weights_at_points(const float* weights, float* points, int64_t point) {
+  for (int64_t lane = 0; lane < channel_block; lane += Vec::width) {
+    const float* const w = weights + lane;
+    Vec column[3][Size];
+    LATHE_UNROLL
+    for (int j = 0; j < 3; ++j)
+      quick_points(
+          {load(w + j * channel_block), load(w + (3 + j) * channel_block), load(w + (6 + j) * channel_block)},
+          column[j]);
+    LATHE_UNROLL
+    for (int i = 0; i < Size; ++i) {
+      Vec row[Size];
+      quick_points({column[0][i], column[1][i], column[2][i]}, row);
+      LATHE_UNROLL
+      for (int j = 0; j < Size; ++j) store(points + (i * Size + j) * point + lane, row[j]);
+    }
+  }
+}
+void quick_weights_at_4_points(const float* w, float* points, int64_t point) {
+  quick_weights_at_points<4>(w, points, point);
+}
+void quick_weights_at_6_points(const float* w, float* points, int64_t point) {
+  quick_weights_at_points<6>(w, points, point);
+}
+
+constexpr FilterKernels table = {turn_filters,
+                                 {weights_at_4_points, weights_at_6_points},
+                                 {quick_weights_at_4_points, quick_weights_at_6_points}};

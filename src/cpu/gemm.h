@@ -48,6 +48,9 @@ struct GemmKernels {
   int64_t vector;
   void (*narrow[16])(const Tile&) = {};  // by rows, panels of at most one vector
   void (*wide[16])(const Tile&) = {};
+  /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
+  /// longer.
+  void (*halves[2][16])(const Tile&) = {};
   void (*pack_a)(float* to, const Operand& a, int64_t rows, int64_t k, float scale) = nullptr;
   void (*pack_b)(float* to, const Operand& b, int64_t k, int64_t columns) = nullptr;
 
