@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "cpu/blocked.h"
+#include "cpu/gemm.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -124,6 +125,7 @@ struct Convolution {
     x = Fenced(at(s.batch * s.channels * s.in_pixels()), random);
     w = Fenced(at(s.filters * inner * s.taps()), random);
     for (size_t i = 0; i < w.size(); ++i) w.data()[i] = to_float(to_bfloat16(w[i]));  // the same in 16 bits
+    for (size_t i = 0; i < x.size(); ++i) x.data()[i] = to_float(to_bfloat16(x[i]));
     bias = Fenced(at(s.filters), random);
     x_blocked = s.plain ? x : blocked(x, s.batch, s.channels, s.in_pixels());
     for (int64_t n = 0; n < s.batch; ++n)
@@ -194,6 +196,27 @@ struct Convolution {
   }
 };
 
+/// Of factors that are bfloat16 already: only the sums are rounded.
+void check_pairs(const Convolution& k, Isa isa) {
+  BlockedShape s = k.shape;
+  s.pairs = true;
+  std::vector<BFloat16> w;
+  for (size_t i = 0; i < k.w.size(); ++i) w.push_back(to_bfloat16(k.w[i]));
+  for (bool native : {true, false}) {
+    cpu::use_bf16(native);
+    k.hold(
+        native ? "pairs" : "pairs, not native", 1e-5, at(cpu::direct_weights_size(isa, s)),
+        [&](float* to, Workers& workers) {
+          cpu::pack_pair_weights(isa, s, w.data(), reinterpret_cast<BFloat16*>(to), workers);
+        },
+        [&](bool, int threads) { return cpu::direct_workspace(isa, s, false, threads); },
+        [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+          cpu::direct_convolution(isa, s, i, scratch, c);
+        });
+  }
+  cpu::use_bf16(true);
+}
+
 void check(const BlockedShape& s, bool depthwise = false) {
   const Convolution k(s, depthwise);
   for (Isa isa : usable_isas()) {
@@ -223,6 +246,7 @@ void check(const BlockedShape& s, bool depthwise = false) {
     };
     both(&Convolution::hold);
     both(&Convolution::hold_narrow);
+    if (!s.plain) check_pairs(k, isa);
     const bool by_one = s.stride[0] == 1 && s.stride[1] == 1 && s.dilation[0] == 1 && s.dilation[1] == 1;
     if (s.plain || s.kernel[0] != 3 || s.kernel[1] != 3 || !by_one) continue;
     for (int output : {2, 4}) {

@@ -19,9 +19,12 @@ struct BlockedShape {
   int64_t in[2] = {1, 1}, out[2] = {1, 1}, kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
   int64_t pad[2] = {0, 0};  // in front of each axis
   bool plain = false;       // are the images [N, C, H, W]?
-  int64_t group = 0;        // Winograd: floats that go through all of it together; 0: as thought best
+  bool pairs = false;  // of direct convolution: are factors rounded to bfloat16, and multiplied in pairs?
+  int64_t group = 0;   // Winograd: floats that go through all of it together; 0: as thought best
 
   int64_t taps() const { return kernel[0] * kernel[1]; }
+  /// Of one tap: channels, or pairs of them.
+  int64_t terms() const { return pairs ? (channels + 1) / 2 : channels; }
   int64_t in_pixels() const { return in[0] * in[1]; }
   int64_t out_pixels() const { return out[0] * out[1]; }
   int64_t reach(int axis) const { return (kernel[axis] - 1) * dilation[axis] + 1; }
@@ -44,6 +47,9 @@ struct BlockedImages {
 // Sums over all taps of all channels, read in place or from a padded copy of a few rows.
 int64_t direct_weights_size(Isa isa, const BlockedShape& s);
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
+/// With `pairs`: twice as many elements as direct_weights_size() says.
+void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, BFloat16* to,
+                       Workers& workers);
 /// `half`: are the weights floats of 16 bits?
 size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads);
 void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,

@@ -275,11 +275,11 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
 
 void use_bf16(bool yes) { bf16_wanted.store(yes, std::memory_order_relaxed); }
 
+bool uses_bf16() { return bf16_wanted.load(std::memory_order_relaxed) && cpu_features().avx512_bf16; }
+
 const GemmKernels& pair_kernels(Isa isa) {
 #if defined(__x86_64__) || defined(_M_X64)
-  if (isa == Isa::avx512)
-    return bf16_wanted.load(std::memory_order_relaxed) && cpu_features().avx512_bf16 ? bf16::table_of_pairs
-                                                                                     : avx512::table_of_pairs;
+  if (isa == Isa::avx512) return uses_bf16() ? bf16::table_of_pairs : avx512::table_of_pairs;
   if (isa == Isa::avx2) return avx2::table_of_pairs;
 #endif
   return generic::table_of_pairs;

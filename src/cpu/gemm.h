@@ -64,6 +64,7 @@ const GemmKernels& gemm_kernels(Isa isa);
 /// use_bf16(false) was said.
 const GemmKernels& pair_kernels(Isa isa);
 void use_bf16(bool yes);
+bool uses_bf16();
 
 inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }
 

@@ -209,7 +209,11 @@ void add_all(KernelCatalog& k) {
 
 }  // namespace
 
+/// Of the other file.
+void cpu_narrow_blocked_conv(KernelCatalog& k);
+
 void cpu_blocked_conv(KernelCatalog& k) {
+  cpu_narrow_blocked_conv(k);
   cpu::for_each_isa([&]<Isa isa>() {
     add_all<isa, false>(k);
     add_all<isa, true>(k);
