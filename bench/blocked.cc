@@ -129,25 +129,27 @@ class Bench {
     if (layer_.depthwise) {
       packed_ = Floats(cpu::depthwise_weights_size(s_));
       cpu::pack_depthwise_weights(s_, weights_.data(), packed_.data());
-      measure("depthwise", [&] { cpu::depthwise_convolution(isa_, s_, images(), c_); });
+      measure("depthwise", [&] { cpu::depthwise_convolution(isa_, s_, images(), nullptr, c_); });
       return;
     }
     packed_ = Floats(cpu::direct_weights_size(isa_, s_));
     cpu::pack_direct_weights(isa_, s_, weights_.data(), packed_.data(), c_);
-    void* scratch = c_.workspace(cpu::direct_workspace(isa_, s_, 1));
+    void* scratch = c_.workspace(cpu::direct_workspace(isa_, s_, false, 1));
     measure("direct", [&] { cpu::direct_convolution(isa_, s_, images(), scratch, c_); });
     for (const cpu::Filtering f : cpu::filterings) {
       if (!cpu::fits_winograd(s_, f)) continue;
       packed_ = Floats(cpu::winograd_weights_size(isa_, s_, f));
       cpu::pack_winograd_weights(isa_, s_, f, weights_.data(), packed_.data(), c_);
-      scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, f, 1));
+      scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, f, false, 1));
       measure("winograd" + std::to_string(f.output) + (f.taps == 3 ? "" : "_" + std::to_string(f.taps)),
               [&] { cpu::winograd_convolution(isa_, s_, f, images(), scratch, c_); });
     }
   }
 
  private:
-  cpu::BlockedImages images() { return {x_.data(), packed_.data(), bias_.data(), y_.data()}; }
+  cpu::BlockedImages images() {
+    return {.x = x_.data(), .weights = packed_.data(), .bias = bias_.data(), .y = y_.data()};
+  }
 
   double peak() const {
     float out[16];

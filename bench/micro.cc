@@ -66,8 +66,8 @@ void convolution(benchmark::State& state, Isa isa, int64_t in, int64_t out, int6
   const std::vector<float> x = ones(in * s.in_pixels()), w = ones(out * s.depth());
   std::vector<float> y = ones(out * s.out_pixels()), packed = ones(cpu::packed_conv_weights_size(g, s));
   cpu::pack_conv_weights(g, s, w.data(), packed.data(), context);
-  void* scratch = context.workspace(cpu::conv_workspace(g, s, 1));
-  for (auto _ : state) cpu::conv(isa, s, x.data(), packed.data(), nullptr, y.data(), scratch, context);
+  void* scratch = context.workspace(cpu::conv_workspace(g, s, false, 1));
+  for (auto _ : state) cpu::conv(isa, s, x.data(), {packed.data()}, nullptr, y.data(), scratch, context);
   report(state, 2.0 * static_cast<double>(out * s.out_pixels()) * static_cast<double>(s.depth()));
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "cpu/blocked.h"
+#include "cpu/gemm.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -123,6 +124,8 @@ struct Convolution {
     const int64_t inner = depthwise ? 1 : s.channels;
     x = Fenced(at(s.batch * s.channels * s.in_pixels()), random);
     w = Fenced(at(s.filters * inner * s.taps()), random);
+    for (size_t i = 0; i < w.size(); ++i) w.data()[i] = to_float(to_bfloat16(w[i]));  // the same in 16 bits
+    for (size_t i = 0; i < x.size(); ++i) x.data()[i] = to_float(to_bfloat16(x[i]));
     bias = Fenced(at(s.filters), random);
     x_blocked = s.plain ? x : blocked(x, s.batch, s.channels, s.in_pixels());
     for (int64_t n = 0; n < s.batch; ++n)
@@ -143,18 +146,46 @@ struct Convolution {
     return sum;
   }
 
-  void hold(const std::string& name, double tolerance, size_t weights,
-            const std::function<void(float*, Workers&)>& pack, const std::function<size_t(int)>& workspace,
-            const std::function<void(const cpu::BlockedImages&, void*, KernelContext&)>& f) const {
+  using Pack = std::function<void(float*, Workers&)>;
+  using Workspace = std::function<size_t(bool half, int threads)>;
+  using Algorithm = std::function<void(const cpu::BlockedImages&, void*, KernelContext&)>;
+
+  /// With weights of 16 bits, which are packed as `narrow` floats by `pack_narrow`.
+  void hold_narrow(const std::string& name, double tolerance, size_t narrow, const Pack& pack_narrow,
+                   const Workspace& workspace, const Algorithm& f) const {
+    Fenced packed(narrow);
+    WorkerContext packers(3);
+    pack_narrow(packed.data(), packers);
+    ASSERT_TRUE(packed.intact());
+    for (DataType type : {DataType::bfloat16, DataType::float16}) {
+      SCOPED_TRACE(name + " " + std::string(name_of(type)));
+      std::vector<uint16_t> halves(narrow);
+      cpu::narrow(Isa::generic, type, packed.data(), halves.data(), static_cast<int64_t>(narrow));
+      hold_packed({.weights = halves.data(), .weights_type = type}, tolerance, workspace, f);
+    }
+  }
+
+  void hold(const std::string& name, double tolerance, size_t weights, const Pack& pack,
+            const Workspace& workspace, const Algorithm& f) const {
     SCOPED_TRACE(name);
     Fenced packed(weights);
     WorkerContext packers(3);
     pack(packed.data(), packers);
     ASSERT_TRUE(packed.intact());
+    hold_packed({.weights = packed.data()}, tolerance, workspace, f);
+  }
+
+  void hold_packed(cpu::BlockedImages images, double tolerance, const Workspace& workspace,
+                   const Algorithm& f) const {
+    images.x = x_blocked.data();
+    images.bias = bias.data();
+    const bool half = cpu::is_half(images.weights_type);
     auto with = [&](int threads) {
-      return run(want.size(), workspace(threads), threads, [&](float* y, void* scratch, KernelContext& c) {
-        f({x_blocked.data(), packed.data(), bias.data(), y}, scratch, c);
-      });
+      return run(want.size(), workspace(half, threads), threads,
+                 [&](float* y, void* scratch, KernelContext& c) {
+                   images.y = y;
+                   f(images, scratch, c);
+                 });
     };
     const std::vector<float> got = with(1), again = with(3);
     double most = 0;
@@ -165,40 +196,78 @@ struct Convolution {
   }
 };
 
+/// Of factors that are bfloat16 already: only the sums are rounded.
+void check_pairs(const Convolution& k, Isa isa) {
+  BlockedShape s = k.shape;
+  s.pairs = true;
+  std::vector<BFloat16> w;
+  for (size_t i = 0; i < k.w.size(); ++i) w.push_back(to_bfloat16(k.w[i]));
+  for (bool native : {true, false}) {
+    cpu::use_bf16(native);
+    k.hold(
+        native ? "pairs" : "pairs, not native", 1e-5, at(cpu::direct_weights_size(isa, s)),
+        [&](float* to, Workers& workers) {
+          cpu::pack_pair_weights(isa, s, w.data(), reinterpret_cast<BFloat16*>(to), workers);
+        },
+        [&](bool, int threads) { return cpu::direct_workspace(isa, s, false, threads); },
+        [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+          cpu::direct_convolution(isa, s, i, scratch, c);
+        });
+  }
+  cpu::use_bf16(true);
+}
+
 void check(const BlockedShape& s, bool depthwise = false) {
   const Convolution k(s, depthwise);
   for (Isa isa : usable_isas()) {
     SCOPED_TRACE(text(s) + ", " + std::string(name_of(isa)));
     if (depthwise) {
-      k.hold(
-          "depthwise", 1e-6, at(cpu::depthwise_weights_size(s)),
-          [&](float* to, Workers&) { cpu::pack_depthwise_weights(s, k.w.data(), to); },
-          [](int) { return size_t{0}; },
-          [&](const cpu::BlockedImages& i, void*, KernelContext& c) {
-            cpu::depthwise_convolution(isa, s, i, c);
-          });
+      const auto both = [&](auto hold) {
+        (k.*hold)(
+            "depthwise", 1e-6, at(cpu::depthwise_weights_size(s)),
+            [&](float* to, Workers&) { cpu::pack_depthwise_weights(s, k.w.data(), to); },
+            [&](bool half, int) { return cpu::depthwise_workspace(s, half); },
+            [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+              cpu::depthwise_convolution(isa, s, i, scratch, c);
+            });
+      };
+      both(&Convolution::hold);
+      both(&Convolution::hold_narrow);
       continue;
     }
-    k.hold(
-        "direct", 1e-5, at(cpu::direct_weights_size(isa, s)),
-        [&](float* to, Workers& w) { cpu::pack_direct_weights(isa, s, k.w.data(), to, w); },
-        [&](int threads) { return cpu::direct_workspace(isa, s, threads); },
-        [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-          cpu::direct_convolution(isa, s, i, scratch, c);
-        });
+    const auto both = [&](auto hold) {
+      (k.*hold)(
+          "direct", 1e-5, at(cpu::direct_weights_size(isa, s)),
+          [&](float* to, Workers& w) { cpu::pack_direct_weights(isa, s, k.w.data(), to, w); },
+          [&](bool half, int threads) { return cpu::direct_workspace(isa, s, half, threads); },
+          [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+            cpu::direct_convolution(isa, s, i, scratch, c);
+          });
+    };
+    both(&Convolution::hold);
+    both(&Convolution::hold_narrow);
+    if (!s.plain) check_pairs(k, isa);
     const bool by_one = s.stride[0] == 1 && s.stride[1] == 1 && s.dilation[0] == 1 && s.dilation[1] == 1;
     for (const cpu::Filtering f : cpu::filterings) {
       const bool fits = !s.plain && s.kernel[0] == f.taps && s.kernel[1] == f.taps && by_one;
       ASSERT_EQ(cpu::fits_winograd(s, f), fits);
       if (!fits) continue;
+      const std::string name = "winograd " + std::to_string(f.output) + " of " + std::to_string(f.taps);
+      const double tolerance = f.size() == 4 ? 2e-5 : 1e-4;
+      const auto workspace = [&](bool half, int threads) {
+        return cpu::winograd_workspace(isa, s, f, half, threads);
+      };
+      const auto convolve = [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+        cpu::winograd_convolution(isa, s, f, i, scratch, c);
+      };
       k.hold(
-          "winograd " + std::to_string(f.output) + " of " + std::to_string(f.taps),
-          f.size() == 4 ? 2e-5 : 1e-4, at(cpu::winograd_weights_size(isa, s, f)),
-          [&](float* to, Workers& w) { cpu::pack_winograd_weights(isa, s, f, k.w.data(), to, w); },
-          [&](int threads) { return cpu::winograd_workspace(isa, s, f, threads); },
-          [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-            cpu::winograd_convolution(isa, s, f, i, scratch, c);
-          });
+          name, tolerance, at(cpu::winograd_weights_size(isa, s, f)),
+          [&](float* to, Workers& w) { cpu::pack_winograd_weights(isa, s, f, k.w.data(), to, w); }, workspace,
+          convolve);
+      k.hold_narrow(
+          name, tolerance, at(cpu::winograd_narrow_size(s)),
+          [&](float* to, Workers& w) { cpu::pack_winograd_narrow(isa, s, k.w.data(), to, w); }, workspace,
+          convolve);
     }
   }
 }

@@ -64,19 +64,34 @@ Sum element(const ConvShape& s, const Fenced& x, const Fenced& w, int64_t n, int
   return sum;
 }
 
+/// With weights that are kept in `type`.
 std::vector<float> convolve(Isa isa, const ConvShape& s, const Fenced& x, const Fenced& w, const float* bias,
-                            int threads) {
+                            int threads, DataType type = DataType::float32) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   std::vector<float> packed(static_cast<size_t>(cpu::packed_conv_weights_size(g, s)));
   WorkerContext context(threads);
   cpu::pack_conv_weights(g, s, w.data(), packed.data(), context);
   Fenced y(static_cast<size_t>(s.batch * s.out_channels * s.out_pixels()));
-  Fenced scratch(cpu::conv_workspace(g, s, threads) / sizeof(float));
-  cpu::conv(isa, s, x.data(), packed.data(), bias, y.data(), scratch.data(), context);
+  const bool half = cpu::is_half(type);
+  std::vector<uint16_t> halves(half ? packed.size() : 0);
+  if (half) cpu::narrow(isa, type, packed.data(), halves.data(), static_cast<int64_t>(packed.size()));
+  const void* const weights = half ? static_cast<const void*>(halves.data()) : packed.data();
+  Fenced scratch(cpu::conv_workspace(g, s, half, threads) / sizeof(float));
+  cpu::conv(isa, s, x.data(), {weights, type}, bias, y.data(), scratch.data(), context);
   EXPECT_TRUE(y.intact());
   EXPECT_TRUE(scratch.intact());
   EXPECT_TRUE(context.polls > 0 || y.size() == 0);
   return {y.data(), y.data() + y.size()};
+}
+
+/// Rounded to floats of 16 bits.
+Fenced as_stored(const Fenced& w, DataType type) {
+  Fenced rounded = w;
+  const auto n = static_cast<int64_t>(w.size());
+  std::vector<uint16_t> halves(w.size());
+  cpu::narrow(Isa::generic, type, w.data(), halves.data(), n);
+  cpu::widen(Isa::generic, type, halves.data(), rounded.data(), n);
+  return rounded;
 }
 
 void check(const ConvShape& s, bool with_bias = true) {
@@ -102,6 +117,16 @@ void check(const ConvShape& s, bool with_bias = true) {
     const std::vector<float> again = convolve(isa, s, x, w, with_bias ? bias.data() : nullptr, 3);
     ASSERT_TRUE(got.empty() || std::memcmp(got.data(), again.data(), got.size() * sizeof(float)) == 0)
         << "the bits depend on the number of threads";
+    // Weights of 16 bits are what they are in float32.
+    for (DataType type : {DataType::float16, DataType::bfloat16}) {
+      const Fenced same = as_stored(w, type);
+      const auto answer = [&](DataType kept, int threads) {
+        return convolve(isa, s, x, same, with_bias ? bias.data() : nullptr, threads, kept);
+      };
+      const std::vector<float> wide = answer(DataType::float32, 1);
+      ASSERT_EQ(answer(type, 1), wide);
+      ASSERT_EQ(answer(type, 3), wide);
+    }
   }
 }
 

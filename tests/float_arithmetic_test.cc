@@ -99,6 +99,67 @@ TEST(FloatArithmetic, WeightsStaySmall) {
   EXPECT_LT(weights, half * 5 / 2);
 }
 
+/// Layers of every kind whose weights are widened where they are read. Small sums: the reference rounds them.
+struct Layer {
+  std::string_view text;
+  uint64_t elements;      // of its large weights
+  double step = 0x1p-10;  // of the type, times what the reference's rounding in between adds up to
+};
+const Layer layers[] = {
+    {"(float16[1,32,9,9] x) => (float16[1,64,9,9] y) <float16[64,32,3,3] w = {}, float16[64] b = {}>"
+     "{ y = Conv<pads=[1,1,1,1]>(x, w, b) }",
+     64 * 32 * 9},
+    {"(float16[1,80,7,5] x) => (float16[1,64,7,5] y) <float16[64,80,1,1] w = {}> { y = Conv(x, w) }",
+     64 * 80},
+    {"(float16[1,512,9,9] x) => (float16[1,512,5,5] y) <float16[512,1,3,3] w = {}>"
+     "{ y = Conv<group=512, strides=[2,2], pads=[1,1,1,1]>(x, w) }",
+     512 * 9},
+    {"(float16[2,64,6,6] x) => (float16[2,64,6,6] y) <float16[64,32,3,3] w = {}>"
+     "{ y = Conv<group=2, pads=[1,1,1,1]>(x, w) }",
+     64 * 32 * 9},
+    {"(float16[1,8,40] x) => (float16[1,96,36] y) <float16[96,8,9] w = {}> { y = Conv<pads=[2,2]>(x, w) }",
+     96 * 8 * 9},
+    {"(float16[1,4,5,6,7] x) => (float16[1,48,3,4,5] y) <float16[48,4,3,3,3] w = {}> { y = Conv(x, w) }",
+     48 * 4 * 27},
+    {"(float16[1,64,5,6] x) => (float16[1,48,10,12] y) <float16[64,24,2,2] w = {}>"
+     "{ y = ConvTranspose<group=2, strides=[2,2]>(x, w) }",
+     64 * 24 * 4},
+    {"(float16[6,2,24] x) => (float16[6,2,2,32] y) <float16[2,128,24] w = {}, float16[2,128,32] r = {}>"
+     "{ y = LSTM<hidden_size=32, direction=\"bidirectional\">(x, w, r) }",
+     2 * 128 * 56, 0x1p-8},
+    {"(float16[6,1,32] x) => (float16[6,1,1,48] y) <float16[1,144,32] w = {}, float16[1,144,48] r = {}>"
+     "{ y = GRU<hidden_size=48, linear_before_reset=1>(x, w, r) }",
+     144 * 80, 0x1p-8},
+};
+
+TEST(FloatArithmetic, LayersOfEveryKindKeepTheirWeightsSmall) {
+  for (const Layer& layer : layers)
+    for (bool brain : {false, true})
+      for (const char* isa : {"generic", "avx2", ""}) {
+        SCOPED_TRACE(std::string(layer.text) + isa);
+        const onnx::Model m = model_of(brain ? as_bfloat16(layer.text) : std::string(layer.text));
+        BuildOptions o;
+        o.isa = isa;
+        const Engine e = Engine::build(m, o);
+        expect_right(e, m, brain ? layer.step * 8 : layer.step);
+        // Sources and packed forms, panels filled up; in float32 it would be eight bytes.
+        EXPECT_LT(e.memory({}).weights, layer.elements * 5);
+      }
+}
+
+TEST(FloatArithmetic, WinogradEvaluatesWeightsWhileItRuns) {
+  const onnx::Model m = model_of(
+      "(float16[1,64,28,28] x) => (float16[1,64,28,28] y) <float16[64,64,3,3] w = {}>"
+      "{ y = Conv<pads=[1,1,1,1]>(x, w) }");
+  BuildOptions o;
+  o.isa = "avx2";
+  const Engine e = Engine::build(m, o);
+  bool winograd = false;
+  for (const StepInfo& s : e.steps()) winograd |= s.kernel == "blocked_conv.winograd4.half.avx2";
+  EXPECT_TRUE(winograd);
+  expect_right(e, m, 0x1p-10);
+}
+
 TEST(FloatArithmetic, PlansKeepThem) {
   const testing::TempDirectory directory;
   const onnx::Model m = model_of(perceptron);

@@ -66,19 +66,48 @@ TEST(NarrowArithmetic, PairsAgainstSumsOfRoundedFactors) {
   cpu::use_bf16(true);
 }
 
-onnx::Model perceptron() {
+onnx::Model model_of(const std::string& text) {
   onnx::Model m;
-  m.proto = onnx::from_text<onnx::ModelProto>(
-      "<ir_version: 10, opset_import: [\"\": 22]> g (float[n,300] x) => (float[n,90] y) "
-      "<float[300,200] a = {}, float[200] b = {}, float[90,200] c = {}, float[90,90] small = {}>"
-      "{ p = MatMul(x, a) q = Add(p, b) r = Relu(q) s = Gemm<transB=1>(r, c) t = MatMul(s, small) y = "
-      "Softmax(t) }");
+  m.proto = onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 22]> g " + text);
   uint64_t seed = 1;
   for (onnx::TensorProto& t : m.proto.graph->initializer) {
     const Tensor made = random_tensor(DataType::float32, Shape(t.dims.begin(), t.dims.end()), ++seed);
     for (float x : made.as<float>()) t.float_data.push_back(x / 16);
   }
   return m;
+}
+
+onnx::Model perceptron() {
+  return model_of(
+      "(float[n,300] x) => (float[n,90] y) "
+      "<float[300,200] a = {}, float[200] b = {}, float[90,200] c = {}, float[90,90] small = {}>"
+      "{ p = MatMul(x, a) q = Add(p, b) r = Relu(q) s = Gemm<transB=1>(r, c) t = MatMul(s, small) y = "
+      "Softmax(t) }");
+}
+
+TEST(NarrowArithmetic, Convolutions) {
+  const onnx::Model m = model_of(
+      "(float[2,75,11,13] x) => (float[2,96,6,7] y) "
+      "<float[64,75,1,1] a = {}, float[64] b = {}, float[96,64,3,3] c = {}, float[96,96,3,3] d = {}>"
+      "{ p = Conv(x, a, b) q = Relu(p) r = Conv<pads=[1,1,1,1], strides=[2,2]>(q, c) s = Add(r, r)"
+      "  y = Conv<pads=[1,1,1,1]>(s, d) }");
+  const std::vector<Value> inputs{random_tensor(DataType::float32, {2, 75, 11, 13}, 5)};
+  const Engine wide = Engine::build(m);
+  const Value want = wide.create_context().run(inputs)[0];
+  for (const char* isa : {"", "avx2"}) {
+    const Engine narrow = Engine::build(m, {.isa = isa, .precision = Precision::bfloat16});
+    std::string steps;
+    for (const StepInfo& s : narrow.steps()) steps += s.op + " ";
+    EXPECT_EQ(steps, "Block NarrowBlockedConv NarrowBlockedConv BlockedConv Unblock ");
+    const Value got = narrow.create_context().run(inputs)[0];
+    const Comparison close = compare(got, want, 2e-2, 2e-2);
+    EXPECT_TRUE(close.equal) << close.reason;
+    EXPECT_FALSE(compare(got, want, 0, 0).equal);
+    const testing::TempDirectory directory;
+    narrow.save(directory / "p.lathe");
+    EXPECT_TRUE(
+        compare(Engine::load(directory / "p.lathe").create_context().run(inputs)[0], got, 0, 0).equal);
+  }
 }
 
 TEST(NarrowArithmetic, OnlyWhereItIsAllowed) {

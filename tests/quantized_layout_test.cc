@@ -201,6 +201,77 @@ TEST_F(QuantizedLayout, ProductsThatAreScaled) {
             "MatMulInteger Cast Mul");
 }
 
+/// A convolution 20 -> 32 in front of `nodes`, which read its bytes g on the grid (ys, yz).
+std::string behind_conv(const std::string& declared, const std::string& nodes, const std::string& y) {
+  return "(uint8[1,20,9,8] x) => (" + y + " y) <" + scales + declared +
+         ", int8[32,20,1,1] a = {}, float as = {0.01}>"
+         "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as) f = Conv(p, w)"
+         "  g = QuantizeLinear(f, ys, yz) h = DequantizeLinear(g, ys, yz) " +
+         nodes + " }";
+}
+
+TEST_F(QuantizedLayout, NumbersThatAreOnlyClampedOrComeToAnotherGrid) {
+  EXPECT_EQ(steps_of(behind_conv(", float low = {-0.7}, float high = {3.3}",
+                                 "i = Clip(h, low, high) y = QuantizeLinear(i, zs, xz)", "uint8[1,32,9,8]")),
+            "Block BlockedByteConv BlockedByteAdd Unblock");
+  EXPECT_EQ(steps_of(behind_conv("", "i = Relu(h) y = QuantizeLinear(i, xs, xz) z = Exp(h)",
+                                 "float[1,32,9,8] z, uint8[1,32,9,8]"),
+                     2),
+            "Block BlockedByteConv Unblock DequantizeLinear Exp BlockedByteAdd Unblock");
+}
+
+TEST_F(QuantizedLayout, Concatenations) {
+  const std::string branch =
+      "u = DequantizeLinear(b, as) k = Conv(h, u) l = QuantizeLinear(k, zs, xz) m = DequantizeLinear(l, zs, "
+      "xz) ";
+  const std::string more = ", int8[17,32,1,1] b = {}";
+  // On three grids, blocks that are not full at the end.
+  EXPECT_EQ(steps_of(behind_conv(more, branch + "n = Concat<axis=1>(h, m) y = QuantizeLinear(n, xs, zz)",
+                                 "uint8[1,49,9,8]")),
+            "Block BlockedByteConv BlockedByteConv BlockedByteAdd BlockedByteAdd Concat Unblock");
+  // On one grid: of the bytes themselves.
+  const std::string same =
+      "u = DequantizeLinear(b, as) k = Conv(h, u) l = QuantizeLinear(k, ys, yz)"
+      " m = DequantizeLinear(l, ys, yz) n = Concat<axis=-3>(h, m) y = QuantizeLinear(n, ys, yz)";
+  EXPECT_EQ(steps_of(behind_conv(more, same, "uint8[1,49,9,8]")),
+            "Block BlockedByteConv BlockedByteConv Concat Unblock");
+  // Blocks that are not full in between: as plain numbers.
+  const std::string turned = "n = Concat<axis=1>(m, h) y = QuantizeLinear(n, xs, zz)";
+  EXPECT_NE(steps_of(behind_conv(more, branch + turned, "uint8[1,49,9,8]")).find("DequantizeLinear Concat"),
+            std::string::npos);
+}
+
+TEST_F(QuantizedLayout, MeansOverWindows) {
+  const auto pooled = [](const std::string& attributes, const std::string& shape) {
+    return steps_of(behind_conv("", "i = AveragePool<" + attributes + ">(h) y = QuantizeLinear(i, zs, xz)",
+                                "uint8[1,32," + shape + "]"));
+  };
+  EXPECT_EQ(pooled("kernel_shape=[3,2], strides=[2,2]", "4,4"),
+            "Block BlockedByteConv BlockedByteConv Unblock");
+  EXPECT_EQ(pooled("kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1", "9,8"),
+            "Block BlockedByteConv BlockedByteConv Unblock");
+  // Windows at the border have fewer pixels.
+  EXPECT_NE(pooled("kernel_shape=[3,3], pads=[1,1,1,1]", "9,8").find("AveragePool"), std::string::npos);
+}
+
+TEST_F(QuantizedLayout, OneSpatialAxis) {
+  EXPECT_EQ(steps_of("(uint8[2,20,31] x) => (uint8[2,32,14] y) <" + scales +
+                     ", int8[32,20,5] a = {}, float as = {0.01}, int8[32,1,3] b = {}>"
+                     "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as)"
+                     "  f = Conv<strides=[2], pads=[1,1]>(p, w) g = QuantizeLinear(f, ys, yz)"
+                     "  h = DequantizeLinear(g, ys, yz) u = DequantizeLinear(b, as)"
+                     "  k = Conv<group=32>(h, u) y = QuantizeLinear(k, zs, zz) }"),
+            "Block BlockedByteConv BlockedByteConv Unblock");
+}
+
+TEST_F(QuantizedLayout, NearestPixelsAreMovedAsBytes) {
+  EXPECT_EQ(steps_of(behind_conv(", float[4] by = {1,1,2,2}",
+                                 "i = Resize<mode=\"nearest\", coordinate_transformation_mode=\"asymmetric\">"
+                                 "(h,,by) y = QuantizeLinear(i, ys, yz)",
+                                 "uint8[1,32,18,16]")),
+            "Block BlockedByteConv Unblock Resize");
+}
+
 TEST_F(QuantizedLayout, StaysAwayFromWhatItCannotSay) {
   const auto has = [](const std::string& steps) { return steps.find("BlockedByte") != std::string::npos; };
   // Groups, scales of each channel of the image, weights about another number.

@@ -125,6 +125,20 @@ TEST(Regions, SayWhyTheyEnd) {
   FAIL() << "no region";
 }
 
+TEST(Regions, SayOfEveryEdgeWhyItIsNotFused) {
+  const Engine e = Engine::build(model_of(
+      "(float[4,4] x) => (float[4,4] y, float[4,4] z)"
+      "{ a = Transpose(x) b, c = Split<axis=1, num_outputs=2>(x) d = Concat<axis=1>(c, b) f = Mul(a, d)"
+      "  y = Exp(f) g = Tanh(a) z = Sub(g, x) }"));
+  std::vector<std::string> reasons;
+  for (const StepInfo& s : e.steps())
+    if (s.op == "Pointwise") reasons.insert(reasons.end(), s.unfused.begin(), s.unfused.end());
+  const std::vector<std::string> want = {"Transpose (a): no kernel of it does more than its own operator",
+                                         "Concat (d): no kernel of it does more than its own operator",
+                                         "Transpose (a): no kernel of it does more than its own operator"};
+  EXPECT_TRUE(std::ranges::is_permutation(reasons, want)) << ::testing::PrintToString(reasons);
+}
+
 TEST(Regions, LongProgramsAreCut) {
   std::string text = "(float[700] v0) => (float[700] v60) {";
   for (int i = 0; i < 60; ++i)
@@ -224,8 +238,9 @@ TEST(Regions, PlansKeepThem) {
 }
 
 TEST(Regions, TakeNoNumberFromWeightsThatMayBeExchanged) {
-  const onnx::Model m = model_of("(float[3,5] x) => (float[3,5] y) <float low = {0}, float two = {2}>"
-                                 "{ a = Neg(x) b = Clip(a, low) c = Pow(b, two) y = Neg(c) }");
+  const onnx::Model m = model_of(
+      "(float[3,5] x) => (float[3,5] y) <float low = {0}, float two = {2}>"
+      "{ a = Neg(x) b = Clip(a, low) c = Pow(b, two) y = Neg(c) }");
   const auto fused = [&](bool refit) {
     size_t n = 0;
     for (const StepInfo& s : Engine::build(m, {.refit = refit}).steps()) n += s.fused.size();

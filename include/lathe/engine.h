@@ -102,7 +102,7 @@ struct BuildOptions {
   std::vector<std::string> passes = {};  // "+name", "-name": switches single passes, against the level
   bool allow_reference =
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
-  Precision precision = Precision::float32;  // of MatMul and Gemm with constant weights
+  Precision precision = Precision::float32;  // of products with constant weights
   bool refit = false;  // weights may be exchanged later: no rewrite depends on what they hold
   /// A saved plan also holds what its kernels were given before they packed it, so that it opens on machines
   /// without the instructions that it was built for. False: smaller files, for machines like this one.

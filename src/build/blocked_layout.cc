@@ -57,12 +57,16 @@ class BlockedLayout {
   bool is_conv(const Node& n) const {
     const auto c = channels(n.inputs[0]);
     const Tensor* w = graph_.constant_tensor(n.inputs[1]);
-    if (!c || !w || w->type() != DataType::float32 || w->rank() != rank(n.inputs[0]) || !explicit_pads(n))
-      return false;
+    if (!c || !w || !are_weights(*w) || w->rank() != rank(n.inputs[0]) || !explicit_pads(n)) return false;
     const int64_t group = n.attributes.get<int64_t>("group", 1), m = w->dim(0);
     // Filters that fill less than half of a block would waste more than blocks gain.
     if (m < block / 2) return false;
     return group == 1 || (group == *c && m == *c);
+  }
+
+  /// Convolutions widen weights of 16 bits themselves.
+  static bool are_weights(const Tensor& t) {
+    return t.type() == DataType::float32 || t.type() == DataType::float16 || t.type() == DataType::bfloat16;
   }
 
   bool is_pool(const Node& n) const {

@@ -130,9 +130,9 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   if (use_float_arithmetic(graph, preference, {&schemas, &extensions.kernels(), !search.by_reference}))
     fold(fold_budget(options, folds));
   // Narrowed weights take the place of wider ones: that costs nothing of the budget.
-  if (options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
-      !search.by_reference && use_narrow_arithmetic(graph))
-    fold(UINT64_MAX);
+  const bool narrow = options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
+                      !search.by_reference;
+  if (narrow && use_narrow_arithmetic(graph)) fold(UINT64_MAX);
   const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
                        preference.isa != Isa::generic && !search.by_reference;
   // Of weights that may be exchanged, neither zero points nor scales are known.
@@ -146,6 +146,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   if (blocked) {
     use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(options, folds));
+    if (narrow && use_narrow_convolutions(graph)) fold(UINT64_MAX);
   }
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);

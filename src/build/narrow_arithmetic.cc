@@ -13,6 +13,20 @@ class Narrowing {
  public:
   explicit Narrowing(Graph& g) : graph_(g) {}
 
+  bool run_convolutions() {
+    bool changed = false;
+    for (NodeId id : graph_.order()) {
+      if (!is_narrow_convolution(graph_.node(id))) continue;
+      Node n = graph_.node(id);
+      n.op = "NarrowBlockedConv";
+      n.inputs[1] = narrowed(n.inputs[1]);
+      graph_.remove_node(id);
+      graph_.add_node(std::move(n));
+      changed = true;
+    }
+    return changed;
+  }
+
   bool run() {
     bool changed = false;
     for (NodeId id : graph_.order()) {
@@ -25,13 +39,29 @@ class Narrowing {
   }
 
  private:
+  static bool is_float(DataType t) {
+    return t == DataType::float32 || t == DataType::float16 || t == DataType::bfloat16;
+  }
+
+  bool is_narrow_convolution(const Node& n) const {
+    using Ints = std::vector<int64_t>;
+    if (n.domain != "lathe" || n.op != "BlockedConv" || n.attributes.get<int64_t>("group", 1) != 1 ||
+        n.attributes.get<int64_t>("plain_input", 0) != 0)
+      return false;
+    const Tensor* w = graph_.constant_tensor(n.inputs[1]);
+    if (!w || w->size() < least_weights || !is_float(w->type())) return false;
+    const Shape& s = w->shape();
+    const bool winograd = s.size() == 4 && s[2] == 3 && s[3] == 3 &&
+                          n.attributes.get<Ints>("strides", {1, 1}) == Ints{1, 1} &&
+                          n.attributes.get<Ints>("dilations", {1, 1}) == Ints{1, 1};
+    return !winograd;
+  }
+
   bool can_be_narrow(const Node& n) const {
     if (!n.domain.empty() || (n.op != "MatMul" && n.op != "Gemm")) return false;
     const Tensor* w = graph_.constant_tensor(n.inputs[1]);
     const ValueType& x = graph_.value(n.inputs[0]).type;
-    const bool weighty =
-        w && w->rank() == 2 && w->size() >= least_weights &&
-        (w->type() == DataType::float32 || w->type() == DataType::float16 || w->type() == DataType::bfloat16);
+    const bool weighty = w && w->rank() == 2 && w->size() >= least_weights && is_float(w->type());
     if (!weighty || x.elem != DataType::float32 || !x.shape || x.shape->empty()) return false;
     const bool transposed = n.attributes.get<int64_t>("transB", 0) != 0;
     return w->dim(transposed ? 1 : 0) % 2 == 0 &&
@@ -81,5 +111,6 @@ class Narrowing {
 }  // namespace
 
 bool use_narrow_arithmetic(Graph& graph) { return Narrowing(graph).run(); }
+bool use_narrow_convolutions(Graph& graph) { return Narrowing(graph).run_convolutions(); }
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Matrix products in bfloat16, where BuildOptions::precision allows them: those with large constant weights
+// Products in bfloat16, where BuildOptions::precision allows them: matrix products with large constant weights
 // become lathe.NarrowMatMul. Everything else keeps float32. Comes after use_float_arithmetic.
 #pragma once
 
@@ -8,5 +8,8 @@ namespace lathe {
 
 /// True when something changed: casts of weights are left to be folded.
 bool use_narrow_arithmetic(Graph& graph);
+/// The same of convolutions in channel blocks, whose weights are no kernels of 3 x 3 that step by one: those
+/// take fewer products of float32 (Winograd).
+bool use_narrow_convolutions(Graph& graph);
 
 }  // namespace lathe

@@ -1,6 +1,7 @@
 #include "build/quantized_layout.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "build/quantized_view.h"
@@ -11,6 +12,8 @@ namespace lathe {
 namespace {
 
 constexpr int64_t block = 16;
+/// Pixels of a window's side beyond which a mean stays as it is.
+constexpr int64_t most_window = 64;
 
 class QuantizedLayout {
  public:
@@ -22,6 +25,7 @@ class QuantizedLayout {
       if (!graph_.node(id).domain.empty()) continue;
       const std::string op = graph_.node(id).op;
       if (op == "QLinearConv") convert_linear_conv(id);
+      if (op == "Concat") convert_byte_concat(id);
       if (op == "QuantizeLinear") convert(id);
     }
     return changed_;
@@ -41,21 +45,27 @@ class QuantizedLayout {
     if (!grid || !is_image(grid->bytes)) return;
     const auto of = view_.clamped(graph_.node(id).inputs[0]);
     const NodeId source = graph_.value(of->value).producer;
-    if (source == no_id || !view_.read_once(of->value)) return;
+    if (source == no_id) return;
     const Target t{id, *grid, *of, source};
     const Node n = graph_.node(source);
     if (!n.domain.empty()) return;
+    if (n.op == "DequantizeLinear") convert_numbers(t);
+    if (!view_.read_once(of->value)) return;
     if (n.op == "Conv") convert_conv(t, n);
     if (n.op == "Add") convert_add(t, n);
     if (n.op == "MaxPool") convert_max_pool(t, n);
+    if (n.op == "AveragePool") convert_average_pool(t, n);
     if (n.op == "GlobalAveragePool") convert_mean(t, n);
+    if (n.op == "Concat") convert_concat(t, n);
   }
 
-  /// [N, C, H, W] with a known number of channels.
+  /// [N, C, H, W] or [N, C, W] with a known number of channels.
   bool is_image(ValueId v) const {
     const ValueType& t = graph_.value(v).type;
-    return t.is_tensor() && t.shape && t.shape->size() == 4 && (*t.shape)[1].value();
+    return t.is_tensor() && t.shape && (t.shape->size() == 3 || t.shape->size() == 4) &&
+           (*t.shape)[1].value();
   }
+  size_t rank(ValueId v) const { return graph_.value(v).type.shape->size(); }
   int64_t channels(ValueId v) const { return *(*graph_.value(v).type.shape)[1].value(); }
   bool same_shape(ValueId a, ValueId b) const {
     return *graph_.value(a).type.shape == *graph_.value(b).type.shape;
@@ -67,7 +77,8 @@ class QuantizedLayout {
   void convert_conv(const Target& t, const Node& conv) {
     const auto x = view_.number(conv.inputs[0]);
     const auto w = view_.weights(conv.inputs[1]);
-    if (!x || !is_image(x->bytes) || !w || w->tensor().rank() != 4 || !explicit_pads(conv)) return;
+    if (!x || !is_image(x->bytes) || !w || w->tensor().rank() != rank(x->bytes) || !explicit_pads(conv))
+      return;
     if (w->scales() != 1 && w->axis != 0) return;
     const ValueId bias = conv.inputs.size() > 2 ? conv.inputs[2] : no_id;
     if (bias != no_id && !graph_.constant_tensor(bias)) return;
@@ -92,7 +103,7 @@ class QuantizedLayout {
     Node n = described(t, conv, "BlockedByteConv");
     n.attributes = conv.attributes;
     n.attributes.erase("kernel_shape");
-    make_explicit(n, 2);
+    make_explicit(n, rank(inputs[0]) - 2);
     n.attributes.set("channels", channels(inputs[0]));
     set_clamp(n, "", t.of);
     const ValueId x = inputs[0];
@@ -170,7 +181,7 @@ class QuantizedLayout {
       return;
     Node n = described(t, pool, "BlockedMaxPool");
     n.attributes = pool.attributes;
-    make_explicit(n, 2);
+    make_explicit(n, rank(x->bytes) - 2);
     n.inputs = {form_.at(x->bytes)};
     n.outputs = {add_blocked_value(t.grid.bytes)};
     if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));
@@ -192,6 +203,128 @@ class QuantizedLayout {
                 view_.zero_or_made(t.grid.zero, t.grid.bytes)};
     n.outputs = {add_blocked_value(t.grid.bytes)};
     if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));
+  }
+
+  /// A mean over windows that count alike is a convolution of each channel with weights of 1.
+  void convert_average_pool(const Target& t, const Node& pool) {
+    using Ints = std::vector<int64_t>;
+    const auto x = view_.number(pool.inputs[0]);
+    const Ints kernel = pool.attributes.get<Ints>("kernel_shape", {}),
+               pads = pool.attributes.get<Ints>("pads", {});
+    const bool padded = std::ranges::any_of(pads, [](int64_t p) { return p != 0; });
+    if (!x || !is_blocked(*x) || !explicit_pads(pool) || kernel.size() + 2 != rank(x->bytes) ||
+        pool.attributes.get<int64_t>("ceil_mode", 0) != 0 ||
+        (padded && pool.attributes.get<int64_t>("count_include_pad", 0) == 0))
+      return;
+    Shape shape{channels(x->bytes), 1};
+    int64_t taps = 1;
+    for (int64_t k : kernel) {
+      if (k < 1 || k > most_window) return;
+      taps *= k;
+      shape.push_back(k);
+    }
+    Tensor ones(DataType::int8, shape);
+    std::ranges::fill(ones.as<int8_t>(), int8_t{1});
+    Node conv = pool;
+    for (const char* name : {"ceil_mode", "count_include_pad"}) conv.attributes.erase(name);
+    conv.attributes.set("group", channels(x->bytes));
+    const ValueId w = graph_.add_constant(graph_.fresh_name("ones"), std::move(ones));
+    add_conv(t, conv,
+             {x->bytes, x->scale, view_.zero_or_made(x->zero, x->bytes), w,
+              add_scale(1 / static_cast<float>(taps)), view_.zero_or_made(no_id, w), t.grid.scale,
+              view_.zero_or_made(t.grid.zero, t.grid.bytes), no_id});
+  }
+
+  /// Numbers that are only clamped, or come to another grid.
+  void convert_numbers(const Target& t) {
+    const auto x = view_.number(t.of.value);
+    if (!x || !is_blocked(*x)) return;
+    Node n = rescaled(*x, t.grid, t.of);
+    const Node told = described(t, graph_.node(t.last), n.op);
+    n.name = told.name;
+    n.origin = told.origin;
+    if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));
+  }
+
+  /// Half of x and half of it again, on another grid.
+  Node rescaled(const QuantizedValue& x, const QuantizedValue& grid, const Clamped& clamp) {
+    Node n;
+    n.domain = "lathe";
+    n.op = "BlockedByteAdd";
+    set_clamp(n, "", clamp);
+    const ValueId half = add_scale(*view_.single_float(x.scale) / 2),
+                  zero = view_.zero_or_made(x.zero, x.bytes);
+    n.inputs = {form_.at(x.bytes),
+                half,
+                zero,
+                form_.at(x.bytes),
+                half,
+                zero,
+                grid.scale,
+                view_.zero_or_made(grid.zero, grid.bytes)};
+    n.outputs = {add_blocked_value(x.bytes)};
+    return n;
+  }
+  ValueId add_scale(float scale) {
+    return graph_.add_constant(graph_.fresh_name("scale"), Tensor::from<float>({}, std::vector{scale}));
+  }
+
+  // Concatenation: blocks side by side, where only the last ones may be not full.
+
+  bool fit_side_by_side(const Node& concat, const std::vector<ValueId>& bytes) const {
+    const int64_t axis = concat.attributes.get<int64_t>("axis", 0);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (!form_.contains(bytes[i])) return false;
+      if (axis != 1 && axis + static_cast<int64_t>(rank(bytes[i])) != 1) return false;
+      if (i + 1 < bytes.size() && channels(bytes[i]) % block != 0) return false;
+    }
+    return !bytes.empty();
+  }
+
+  /// Of bytes as they are.
+  void convert_byte_concat(NodeId id) {
+    const Node n = graph_.node(id);
+    const ValueType& type = graph_.value(n.outputs[0]).type;
+    if (!is_image(n.outputs[0]) || (type.elem != DataType::int8 && type.elem != DataType::uint8) ||
+        !fit_side_by_side(n, n.inputs))
+      return;
+    std::vector<ValueId> blocks;
+    for (ValueId v : n.inputs) blocks.push_back(form_.at(v));
+    add_concat({id, {n.outputs[0], no_id, no_id}, {n.outputs[0], 0, 0}, id}, n, std::move(blocks));
+  }
+
+  /// Of numbers on one grid or several.
+  void convert_concat(const Target& t, const Node& concat) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    std::vector<ValueId> bytes;
+    for (ValueId v : concat.inputs) {
+      const auto x = view_.number(v);
+      if (!x) return;
+      bytes.push_back(x->bytes);
+    }
+    if (t.of.value != graph_.node(t.last).inputs[0] || !fit_side_by_side(concat, bytes)) return;
+    std::vector<ValueId> blocks;
+    for (ValueId v : concat.inputs) {
+      const QuantizedValue x = *view_.number(v);
+      if (same_grid(x, t.grid)) {
+        blocks.push_back(form_.at(x.bytes));
+        continue;
+      }
+      Node n = rescaled(x, t.grid, {v, -infinity, infinity});
+      if (!has_kernel(graph_, n, kernels_, preference_)) return;
+      blocks.push_back(n.outputs[0]);
+      graph_.add_node(std::move(n));
+    }
+    add_concat(t, concat, std::move(blocks));
+  }
+
+  void add_concat(const Target& t, const Node& concat, std::vector<ValueId> blocks) {
+    Node n = described(t, concat, "Concat");
+    n.domain.clear();
+    n.attributes.set("axis", int64_t{1});
+    n.inputs = std::move(blocks);
+    n.outputs = {add_blocked_value(t.grid.bytes)};
+    finish(t, std::move(n));
   }
 
   // The new nodes.

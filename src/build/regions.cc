@@ -91,6 +91,29 @@ class RegionMaker {
       made_.programs_.emplace(id, std::move(*program));
   }
 
+  /// Keeps the reason for every operand that a node on the main path makes.
+  void explain(NodeId last, const std::vector<ValueId>& operands,
+               const std::map<ValueId, std::string>& refused) {
+    for (ValueId v : operands) {
+      const NodeId p = graph_.value(v).producer;
+      if (p == no_id || !position_.contains(p)) continue;
+      const auto known = refused.find(v);
+      made_.reasons_[last].push_back(graph_.node(p).op + " (" + graph_.value(v).name +
+                                     "): " + (known != refused.end() ? known->second : why_apart(p)));
+    }
+  }
+
+  /// Of a node whose result nothing else speaks against.
+  std::string why_apart(NodeId p) const {
+    const Node& n = graph_.node(p);
+    if (made_.last_.contains(p)) return "it is part of another step";
+    if (made_.programs_.contains(p) || can_be_anchor(p)) return "the program would be too long";
+    if (kernels_.pointwise_of(n.domain, n.op))
+      return "what it does cannot be said in numbers of float32 that are known";
+    if (n.outputs.size() != 1 || !n.bodies.empty()) return "it makes more than one result";
+    return "no kernel of it does more than its own operator";
+  }
+
   void grow(NodeId last) {
     std::set<NodeId> inside{last};
     Region region = *compose(graph_, made_.programs_, no_id, {last});
@@ -123,10 +146,7 @@ class RegionMaker {
       }
     }
     if (anchor != no_id) region = *compose(graph_, made_.programs_, anchor, region.nodes);
-    for (const auto& [v, why] : refused)
-      if (std::ranges::find(region.operands, v) != region.operands.end())
-        made_.reasons_[last].push_back(graph_.node(graph_.value(v).producer).op + " (" +
-                                       graph_.value(v).name + "): " + why);
+    explain(last, region.operands, refused);
     if (region.nodes.size() == 1 && anchor == no_id) return;
     for (NodeId n : region.nodes) made_.last_[n] = last;
     if (anchor != no_id) made_.last_[anchor] = last;

@@ -6,7 +6,7 @@
 // them; what works channel by channel leaves them to themselves.
 #pragma once
 
-#include "kernel/kernel.h"
+#include "cpu/half.h"
 
 namespace lathe::cpu {
 
@@ -19,9 +19,12 @@ struct BlockedShape {
   int64_t in[2] = {1, 1}, out[2] = {1, 1}, kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
   int64_t pad[2] = {0, 0};  // in front of each axis
   bool plain = false;       // are the images [N, C, H, W]?
-  int64_t group = 0;        // Winograd: floats that go through all of it together; 0: as thought best
+  bool pairs = false;  // of direct convolution: are factors rounded to bfloat16, and multiplied in pairs?
+  int64_t group = 0;   // Winograd: floats that go through all of it together; 0: as thought best
 
   int64_t taps() const { return kernel[0] * kernel[1]; }
+  /// Of one tap: channels, or pairs of them.
+  int64_t terms() const { return pairs ? (channels + 1) / 2 : channels; }
   int64_t in_pixels() const { return in[0] * in[1]; }
   int64_t out_pixels() const { return out[0] * out[1]; }
   int64_t reach(int axis) const { return (kernel[axis] - 1) * dilation[axis] + 1; }
@@ -32,10 +35,11 @@ struct BlockedShape {
 
 /// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
 /// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0 as long as x
-/// is finite.
+/// is finite. Weights of 16 bits are widened where they are used.
 struct BlockedImages {
   const float* x = nullptr;
-  const float* weights = nullptr;
+  const void* weights = nullptr;
+  DataType weights_type = DataType::float32;
   const float* bias = nullptr;  // one per filter; null: 0
   float* y = nullptr;
 };
@@ -43,7 +47,11 @@ struct BlockedImages {
 // Sums over all taps of all channels, read in place or from a padded copy of a few rows.
 int64_t direct_weights_size(Isa isa, const BlockedShape& s);
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
-size_t direct_workspace(Isa isa, const BlockedShape& s, int threads);
+/// With `pairs`: twice as many elements as direct_weights_size() says.
+void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, BFloat16* to,
+                       Workers& workers);
+/// `half`: are the weights floats of 16 bits?
+size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads);
 void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                         KernelContext& c);
 
@@ -59,17 +67,23 @@ inline constexpr Filtering filterings[] = {{2, 3}, {4, 3}, {2, 5}};
 bool fits_winograd(const BlockedShape& s, Filtering f);
 /// What is thought to be fastest; output 0: direct convolution is.
 Filtering fastest_winograd(const BlockedShape& s);
+/// Of 16 bits, they are kept as they are, turned, and evaluated at the points when they are used: the points
+/// would be up to four times as many, and rounding them costs more than it does for the weights.
 int64_t winograd_weights_size(Isa isa, const BlockedShape& s, Filtering f);
+int64_t winograd_narrow_size(const BlockedShape& s);
+void pack_winograd_narrow(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
 void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering f, const float* weights, float* to,
                            Workers& workers);
-size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, int threads);
+size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool half, int threads);
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
                           void* workspace, KernelContext& c);
 
 // One filter for each channel; weights [channels, 1, kernel…].
 int64_t depthwise_weights_size(const BlockedShape& s);
 void pack_depthwise_weights(const BlockedShape& s, const float* weights, float* to);
-void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, KernelContext& c);
+size_t depthwise_workspace(const BlockedShape& s, bool half);
+void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
+                           KernelContext& c);
 
 // Pooling, channel by channel: `channels` and `filters` count whole blocks.
 void blocked_maximum(Isa isa, const BlockedShape& s, const float* x, float* y, KernelContext& c);

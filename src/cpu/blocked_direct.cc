@@ -24,6 +24,10 @@ constexpr int64_t cached_weights = 100000;
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t whole_lines(int64_t floats) { return ceil_of(floats, 16) * 16; }
 
+const BlockedTiles& tiles_of(Isa isa, const BlockedShape& s) {
+  return s.pairs ? blocked_pair_tiles(isa) : blocked_tiles(isa);
+}
+
 /// Does no window leave the image?
 bool within(const BlockedShape& s) {
   bool in = true;
@@ -49,14 +53,16 @@ struct Steps {
       count = s.channels * s.taps() / depth;
     } else {
       const int64_t left = s.channels % channel_block;
-      depth = channel_block;
+      depth = pixel();
       count = s.channels / channel_block * s.taps();
-      last_depth = left;
+      last_depth = s.pairs ? (left + 1) / 2 : left;
       last_count = left ? s.taps() : 0;
     }
   }
   int64_t total() const { return count + last_count; }
-  int64_t pixel() const { return shape.plain ? 1 : channel_block; }
+  /// Floats of one block of a pixel: in the image, and in the memory that tiles read.
+  int64_t image_pixel() const { return shape.plain ? 1 : channel_block; }
+  int64_t pixel() const { return shape.pairs ? channel_block / 2 : image_pixel(); }
   int64_t planes() const { return shape.plain ? shape.channels : shape.in_blocks(); }
 
   void fill(int64_t* to, int64_t row_pixels, int64_t rows) const {
@@ -79,7 +85,7 @@ struct Division {
       : s(flattened(shape)),
         steps(s),
         tiles(s.out[1], t.max_rows),
-        in_place(within(s)),
+        in_place(within(s) && !s.pairs),
         panels(t.panels(s.out_blocks())),
         group(panels) {
     const double column = static_cast<double>(s.stride[1] * steps.pixel() * steps.planes());
@@ -143,8 +149,17 @@ struct Division {
   }
 };
 
+/// Rounds `n` pixels to bfloat16; of `lanes` channels in them others may be anything, and what makes the last
+/// pair full is 0.
+void narrow_pixels(Isa isa, const float* from, int64_t n, int64_t lanes, float* to) {
+  narrow(isa, DataType::bfloat16, from, to, n * channel_block);
+  if (lanes % 2 == 0) return;
+  auto* const halves = reinterpret_cast<BFloat16*>(to);
+  for (int64_t p = 0; p < n; ++p) halves[p * channel_block + lanes] = BFloat16{0};
+}
+
 /// Copies the input of a strip whose first output pixel is (row0, column0), with zeros around the image.
-void pad_strip(const Division& d, const float* image, int64_t row0, int64_t column0, float* to) {
+void pad_strip(Isa isa, const Division& d, const float* image, int64_t row0, int64_t column0, float* to) {
   const BlockedShape& s = d.s;
   const int64_t pixel = d.steps.pixel(), x = column0 * s.stride[1] - s.pad[1];
   const int64_t from = std::clamp<int64_t>(x, 0, s.in[1]),
@@ -158,10 +173,19 @@ void pad_strip(const Division& d, const float* image, int64_t row0, int64_t colu
         continue;
       }
       std::fill_n(to, left * pixel, 0.0f);
-      std::copy_n(image + ((plane * s.in[0] + y) * s.in[1] + from) * pixel, middle * pixel,
-                  to + left * pixel);
+      const float* const row = image + ((plane * s.in[0] + y) * s.in[1] + from) * d.steps.image_pixel();
+      if (s.pairs)
+        narrow_pixels(isa, row, middle, std::min(channel_block, s.channels - plane * channel_block),
+                      to + left * pixel);
+      else
+        std::copy_n(row, middle * pixel, to + left * pixel);
       std::fill_n(to + (left + middle) * pixel, (d.row_pixels - left - middle) * pixel, 0.0f);
     }
+}
+
+/// Floats of one panel of weights.
+int64_t panel_size(const BlockedTiles& t, const BlockedShape& s) {
+  return s.terms() * s.taps() * t.panel_filters();
 }
 
 /// One strip of one image.
@@ -171,19 +195,23 @@ struct Piece {
   float* y;        // the output image
 };
 
-void compute_panel(const BlockedTiles& t, const Division& d, const Piece& piece, BlockedTile tile,
-                   int64_t panel, const BlockedImages& images, Workers& workers) {
+/// `room` is for a panel of weights of 16 bits.
+void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile tile, int64_t panel,
+                   const BlockedImages& images, float* room, Workers& workers) {
+  const BlockedTiles& t = tiles_of(isa, d.s);
   const BlockedShape& s = d.s;
   const int64_t blocks = std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks);
   const auto& kernels = t.of(tile.stride, blocks);
-  const int64_t depth = s.channels * s.taps(), first = panel * t.panel_filters();
+  const int64_t depth = s.terms() * s.taps(), first = panel * t.panel_filters();
 
   std::array<float, 2 * channel_block> bias{};
   if (images.bias)
     std::copy_n(images.bias + first, std::min(t.panel_filters(), s.filters - first), bias.data());
   tile.bias = bias.data();
-  tile.w = images.weights + first * depth;
-  const bool fetch = depth * s.filters > cached_weights && panel + 1 < d.panels;
+  const bool half = images.weights_type != DataType::float32;
+  tile.w =
+      widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);
+  const bool fetch = !half && depth * s.filters > cached_weights && panel + 1 < d.panels;
   float* const y = piece.y + panel * t.panel_blocks * s.out_pixels() * channel_block;
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
@@ -210,7 +238,7 @@ void finish_panel(Epilogue& e, const Division& d, const Piece& piece, int64_t fi
 }  // namespace
 
 int64_t direct_weights_size(Isa, const BlockedShape& s) {
-  return s.out_blocks() * channel_block * s.channels * s.taps();
+  return s.out_blocks() * channel_block * s.terms() * s.taps();
 }
 
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
@@ -244,23 +272,48 @@ void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, f
   });
 }
 
-size_t direct_workspace(Isa isa, const BlockedShape& s, int threads) {
+void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, BFloat16* to,
+                       Workers& workers) {
+  const BlockedTiles& t = blocked_pair_tiles(isa);
+  const int64_t taps = s.taps(), all = s.out_blocks() * channel_block;
+  workers.parallel(t.panels(s.out_blocks()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * t.panel_filters(), width = std::min(t.panel_filters(), all - first);
+      BFloat16* at = to + 2 * first * s.terms() * taps;
+      for (int64_t block = 0; block < s.channels; block += channel_block) {
+        const int64_t channels = std::min(block + channel_block, s.channels);
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          workers.poll();
+          for (int64_t c = block; c < channels; c += 2)
+            for (int64_t f = first; f < first + width; ++f)
+              for (int64_t i : {c, c + 1})
+                *at++ =
+                    f < s.filters && i < channels ? weights[(f * s.channels + i) * taps + tap] : BFloat16{0};
+        }
+      }
+    }
+  });
+}
+
+size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) {
   if (s.empty()) return 0;
-  const Division d(blocked_tiles(isa), s, threads);
-  return static_cast<size_t>(d.steps_size() + task_slots(d.tasks(), threads) * d.strip_size()) *
-         sizeof(float);
+  const BlockedTiles& t = tiles_of(isa, s);
+  const Division d(t, s, threads);
+  const int64_t slot = d.strip_size() + (half ? panel_size(t, s) : 0);
+  return static_cast<size_t>(d.steps_size() + task_slots(d.tasks(), threads) * slot) * sizeof(float);
 }
 
 void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages& images, void* workspace,
                         KernelContext& c) {
   if (shape.empty()) return;
-  const BlockedTiles& t = blocked_tiles(isa);
+  const BlockedTiles& t = tiles_of(isa, shape);
   const Division d(t, shape, c.threads());
   const BlockedShape& s = d.s;
   const int64_t pixel = d.steps.pixel();
   auto* const steps = static_cast<int64_t*>(workspace);
   d.steps.fill(steps, d.row_pixels, d.rows);
   float* const scratch = static_cast<float*>(workspace) + d.steps_size();
+  const int64_t room = images.weights_type == DataType::float32 ? 0 : panel_size(t, s);
   const BlockedTile tile{.steps = steps,
                          .count = d.steps.count,
                          .depth = d.steps.depth,
@@ -273,7 +326,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
     const int64_t group = task % d.groups(), strip = task / d.groups() % d.strips(),
                   image = task / d.groups() / d.strips();
     const int64_t begin = strip * d.length, end = std::min(begin + d.length, d.units());
-    const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * pixel;
+    const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * d.steps.image_pixel();
     Piece piece{.row0 = d.in_rows() ? begin : 0,
                 .row1 = d.in_rows() ? end : 1,
                 .tile0 = d.in_rows() ? 0 : begin,
@@ -281,15 +334,15 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
                 .x = nullptr,
                 .y = images.y + image * s.out_blocks() * tile.y_block};
     const int64_t column0 = d.tiles.begin(piece.tile0);
+    float* const padded = scratch + slot * (d.strip_size() + room);
     if (d.in_place) {
       piece.x = x + piece.row0 * s.stride[0] * d.row() + column0 * tile.stride;
     } else {
-      float* const padded = scratch + slot * d.strip_size();
-      pad_strip(d, x, piece.row0, column0, padded);
+      pad_strip(isa, d, x, piece.row0, column0, padded);
       piece.x = padded;
     }
     for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
-      compute_panel(t, d, piece, tile, panel, images, c);
+      compute_panel(isa, d, piece, tile, panel, images, padded + d.strip_size(), c);
       const int64_t first = panel * t.panel_blocks;
       if (Epilogue* e = c.epilogue())
         finish_panel(*e, d, piece, image * s.out_blocks() + first,

@@ -21,12 +21,15 @@ struct BlockedTile {
   int64_t y_block = 0;  // from one block of filters to the next
 };
 
-/// Distances between pixels that have kernels of their own; the last one serves all others.
-inline constexpr int64_t tile_strides[] = {16, 32, 1, 2, 0};
+/// Distances between pixels that have kernels of their own; the last one serves all others. Pixels of pairs
+/// are half as long, and never plain.
 inline constexpr int tile_stride_kinds = 5;
+inline constexpr int64_t tile_strides[tile_stride_kinds] = {16, 32, 1, 2, 0};
+inline constexpr int64_t pair_strides[tile_stride_kinds] = {8, 16, 8, 16, 0};
 inline constexpr int most_tile_rows = 14;
 
 struct BlockedTiles {
+  int64_t strides[tile_stride_kinds];
   int max_rows;
   int64_t panel_blocks;  // of filters
   void (*run[tile_stride_kinds][2][most_tile_rows + 1])(const BlockedTile&) = {};
@@ -36,10 +39,12 @@ struct BlockedTiles {
   /// The kernels, by rows, of a panel with so many blocks.
   const auto& of(int64_t stride, int64_t blocks) const {
     int kind = 0;
-    while (kind + 1 < tile_stride_kinds && tile_strides[kind] != stride) ++kind;
+    while (kind + 1 < tile_stride_kinds && strides[kind] != stride) ++kind;
     return run[kind][blocks < panel_blocks ? 0 : 1];
   }
 };
 const BlockedTiles& blocked_tiles(Isa isa);
+/// Whose elements are pairs of bfloat16, as those of pair_kernels().
+const BlockedTiles& blocked_pair_tiles(Isa isa);
 
 }  // namespace lathe::cpu

@@ -8,7 +8,21 @@ constexpr int block_vectors = static_cast<int>(channel_block / Vec::width);
 constexpr int most_blocked_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 2;
 constexpr int blocked_panel = Vec::width == 16 ? 2 : 1;
 
-template <int Rows, int Vectors, int64_t Stride>
+struct BlockedFloats {
+  static LATHE_INLINE Vec add_product(Vec x, Vec w, Vec sum) { return fma(x, w, sum); }
+};
+/// Two neighbouring terms of a sum in 32 bits.
+struct BlockedPairs {
+  static LATHE_INLINE Vec add_product(Vec x, Vec w, Vec sum) {
+#if LATHE_NATIVE_BF16
+    return {_mm512_dpbf16_ps(sum.v, (__m512bh)_mm512_castps_si512(x.v), (__m512bh)_mm512_castps_si512(w.v))};
+#else
+    return fma(second_of_pair(x), second_of_pair(w), fma(first_of_pair(x), first_of_pair(w), sum));
+#endif
+  }
+};
+
+template <class Elements, int Rows, int Vectors, int64_t Stride>
 LATHE_INLINE void blocked_steps(Vec (&sum)[Rows][Vectors], const BlockedTile& t, const int64_t* step,
                                 int64_t count, int64_t depth, const float*& weights) {
   const int64_t stride = Stride ? Stride : t.stride, ahead = t.ahead;
@@ -25,14 +39,14 @@ LATHE_INLINE void blocked_steps(Vec (&sum)[Rows][Vectors], const BlockedTile& t,
       for (int i = 0; i < Rows; ++i) {
         const Vec pixel = set(x[i * stride]);
         LATHE_UNROLL
-        for (int j = 0; j < Vectors; ++j) sum[i][j] = fma(pixel, row[j], sum[i][j]);
+        for (int j = 0; j < Vectors; ++j) sum[i][j] = Elements::add_product(pixel, row[j], sum[i][j]);
       }
     }
   }
   weights = w;
 }
 
-template <int Rows, int Vectors, int64_t Stride>
+template <class Elements, int Rows, int Vectors, int64_t Stride>
 void blocked_tile(const BlockedTile& t) {
   Vec sum[Rows][Vectors];
   LATHE_UNROLL
@@ -42,9 +56,9 @@ void blocked_tile(const BlockedTile& t) {
     for (int i = 0; i < Rows; ++i) sum[i][j] = start;
   }
   const float* w = t.w;
-  blocked_steps<Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
+  blocked_steps<Elements, Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
   if (t.last_count > 0)
-    blocked_steps<Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
+    blocked_steps<Elements, Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
@@ -54,22 +68,37 @@ void blocked_tile(const BlockedTile& t) {
   }
 }
 
-template <int Vectors, int64_t Stride, int... Rows>
+template <class Elements, int Vectors, int64_t Stride, int... Rows>
 constexpr void fill_blocked_rows(void (*(&to)[most_tile_rows + 1])(const BlockedTile&),
                                  std::integer_sequence<int, Rows...>) {
-  ((to[Rows + 1] = blocked_tile<Rows + 1, Vectors, Stride>), ...);
+  ((to[Rows + 1] = blocked_tile<Elements, Rows + 1, Vectors, Stride>), ...);
+}
+
+template <class Elements, int64_t Stride>
+constexpr void fill_blocked_kind(BlockedTiles& t, int kind) {
+  constexpr auto rows = std::make_integer_sequence<int, most_blocked_rows>();
+  fill_blocked_rows<Elements, block_vectors, Stride>(t.run[kind][0], rows);
+  fill_blocked_rows<Elements, block_vectors * blocked_panel, Stride>(t.run[kind][1], rows);
 }
 
 template <int... Kind>
-constexpr void fill_blocked_kinds(BlockedTiles& t, std::integer_sequence<int, Kind...>) {
-  constexpr auto rows = std::make_integer_sequence<int, most_blocked_rows>();
-  (fill_blocked_rows<block_vectors, tile_strides[Kind]>(t.run[Kind][0], rows), ...);
-  (fill_blocked_rows<block_vectors * blocked_panel, tile_strides[Kind]>(t.run[Kind][1], rows), ...);
-}
-
-constexpr BlockedTiles make_blocked_tiles() {
-  BlockedTiles t{.max_rows = most_blocked_rows, .panel_blocks = blocked_panel};
-  fill_blocked_kinds(t, std::make_integer_sequence<int, tile_stride_kinds>());
+constexpr BlockedTiles blocked_float_tiles(std::integer_sequence<int, Kind...>) {
+  BlockedTiles t{
+      .strides = {tile_strides[Kind]...}, .max_rows = most_blocked_rows, .panel_blocks = blocked_panel};
+  (fill_blocked_kind<BlockedFloats, tile_strides[Kind]>(t, Kind), ...);
   return t;
 }
-constexpr BlockedTiles table = make_blocked_tiles();
+constexpr BlockedTiles blocked_tiles_of_pairs() {
+  BlockedTiles t{
+      .strides = {pair_strides[0], pair_strides[1], pair_strides[2], pair_strides[3], pair_strides[4]},
+      .max_rows = most_blocked_rows,
+      .panel_blocks = blocked_panel};
+  fill_blocked_kind<BlockedPairs, pair_strides[0]>(t, 0);
+  fill_blocked_kind<BlockedPairs, pair_strides[1]>(t, 1);
+  fill_blocked_kind<BlockedPairs, 0>(t, tile_stride_kinds - 1);
+  return t;
+}
+#if !LATHE_NATIVE_BF16
+constexpr BlockedTiles table = blocked_float_tiles(std::make_integer_sequence<int, tile_stride_kinds>());
+#endif
+constexpr BlockedTiles table_of_pairs = blocked_tiles_of_pairs();

@@ -55,8 +55,19 @@ void pack_depthwise_weights(const BlockedShape& s, const float* weights, float* 
       }
 }
 
-void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, KernelContext& c) {
+size_t depthwise_workspace(const BlockedShape& s, bool half) {
+  return half ? static_cast<size_t>(depthwise_weights_size(s)) * sizeof(float) : 0;
+}
+
+void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
+                           KernelContext& c) {
   if (s.empty()) return;
+  const auto* weights = static_cast<const float*>(images.weights);
+  if (images.weights_type != DataType::float32) {  // few: all at once
+    auto* const wide = static_cast<float*>(workspace);
+    widen(isa, images.weights_type, images.weights, wide, depthwise_weights_size(s), c);
+    weights = wide;
+  }
   const WindowKernels& k = window_kernels(isa);
   for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1) {
     const int64_t channel = block % s.in_blocks() * channel_block;
@@ -66,7 +77,7 @@ void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& 
     float* const y = images.y + block * s.out_pixels() * channel_block;
     k.weighted({.shape = &s,
                 .x = images.x + block * s.in_pixels() * channel_block,
-                .weights = images.weights + channel * s.taps(),
+                .weights = weights + channel * s.taps(),
                 .bias = bias.data(),
                 .row0 = row0,
                 .row1 = row1,

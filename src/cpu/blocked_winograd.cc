@@ -30,6 +30,9 @@ constexpr int64_t group_floats = int64_t{1} << 17;
 constexpr int64_t fewest_tiles = 28;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t fetched_weights = 100000;
+constexpr int64_t most_taps = 25;
+/// Weights of a filter that are turned between two polls.
+constexpr int64_t polled_weights = 4096;
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -95,12 +98,14 @@ size_t form_of(Filtering f) {
 
 class Winograd {
  public:
-  Winograd(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, const int64_t* steps,
-           KernelContext& c)
+  /// `weights`: at the points.
+  Winograd(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, const float* weights,
+           const int64_t* steps, KernelContext& c)
       : s_(s),
         output_(f.output),
         form_(form_of(f)),
         images_(images),
+        weights_(weights),
         steps_(steps),
         c_(c),
         g_(s, f),
@@ -138,7 +143,7 @@ class Winograd {
                     .last_count = left ? 1 : 0,
                     .last_depth = left,
                     .stride = channel_block,
-                    .w = images_.weights + (point * g_.out_blocks + first) * channel_block * s_.channels,
+                    .w = weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels,
                     .y_block = g_.tiles() * channel_block};
       for (int64_t j = 0; j < rows.count(); ++j) {
         t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
@@ -202,6 +207,7 @@ class Winograd {
   const int64_t output_;
   const size_t form_;
   const BlockedImages& images_;
+  const float* weights_;
   const int64_t* steps_;
   KernelContext& c_;
   const Groups g_;
@@ -234,8 +240,8 @@ int64_t winograd_weights_size(Isa, const BlockedShape& s, Filtering f) {
 
 void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering form, const float* weights, float* to,
                            Workers& workers) {
-  constexpr int64_t some_channels = 8, most_taps = 25, most_points = 36, most_filters = 32;
-  const int64_t taps = form.taps * form.taps;
+  constexpr int64_t some_channels = 8, most_points = 36, most_filters = 32;
+  const int64_t taps = s.taps();
   const FilterKernels& k = filter_kernels(isa);
   const BlockedTiles& t = blocked_tiles(isa);
   const int64_t points = form.points(), all = s.out_blocks() * channel_block;
@@ -262,10 +268,67 @@ void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering form, const
   });
 }
 
-size_t winograd_workspace(Isa, const BlockedShape& s, Filtering f, int threads) {
+int64_t winograd_narrow_size(const BlockedShape& s) {
+  return s.out_blocks() * channel_block * s.channels * s.taps();
+}
+
+void pack_winograd_narrow(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
+  const FilterKernels& k = filter_kernels(isa);
+  const int64_t depth = s.channels * s.taps();
+  workers.parallel(s.out_blocks(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block)
+      for (int64_t i = 0; i < depth; i += polled_weights) {
+        workers.poll();
+        const int64_t first = block * channel_block;
+        k.turn(weights + first * depth + i, depth, std::min(channel_block, s.filters - first),
+               std::min(polled_weights, depth - i), to + (block * depth + i) * channel_block);
+      }
+  });
+}
+
+namespace {
+
+/// Weights of 16 bits, evaluated at the points in the order of pack_winograd_weights().
+void evaluate_weights(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, float* to,
+                      Workers& workers) {
+  constexpr int64_t some_channels = 16;
+  const int64_t taps = s.taps();
+  const FilterKernels& k = filter_kernels(isa);
+  const BlockedTiles& t = blocked_tiles(isa);
+  const int64_t all = s.out_blocks() * channel_block, pieces = ceil_of(s.channels, some_channels);
+  workers.parallel(s.out_blocks() * pieces, 4, [&](int64_t begin, int64_t end) {
+    alignas(64) float wide[some_channels * most_taps * channel_block];
+    for (int64_t i = begin; i < end; ++i) {
+      if (i % 16 == 0) workers.poll();
+      const int64_t block = i / pieces, channel = i % pieces * some_channels;
+      const int64_t n = std::min(some_channels, s.channels - channel);
+      const int64_t first = block / t.panel_blocks * t.panel_filters(),
+                    width = std::min(t.panel_filters(), all - first);
+      const float* const w =
+          widened(isa, images.weights_type, images.weights,
+                  (block * s.channels + channel) * taps * channel_block, n * taps * channel_block, wide);
+      for (int64_t c = 0; c < n; ++c)
+        k.winograd_quickly[form_of(f)](
+            w + c * taps * channel_block,
+            to + first * s.channels + (channel + c) * width + block * channel_block - first,
+            all * s.channels);
+    }
+  });
+}
+
+/// Floats of scratch for them.
+int64_t evaluated_size(Isa isa, const BlockedShape& s, Filtering f, bool half) {
+  return half ? winograd_weights_size(isa, s, f) : 0;
+}
+
+}  // namespace
+
+size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool half, int threads) {
   if (s.empty()) return 0;
   const Groups g(s, f);
-  return static_cast<size_t>(steps_size(g) + slots_of(g, threads) * g.floats()) * sizeof(float);
+  return static_cast<size_t>(steps_size(g) + evaluated_size(isa, s, f, half) +
+                             slots_of(g, threads) * g.floats()) *
+         sizeof(float);
 }
 
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
@@ -274,8 +337,11 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const Blo
   const Groups g(s, f);
   auto* const steps = static_cast<int64_t*>(workspace);
   for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
-  float* const scratch = static_cast<float*>(workspace) + steps_size(g);
-  const Winograd w(isa, s, f, images, steps, c);
+  const bool half = images.weights_type != DataType::float32;
+  float* const evaluated = static_cast<float*>(workspace) + steps_size(g);
+  float* const scratch = evaluated + evaluated_size(isa, s, f, half);
+  if (half) evaluate_weights(isa, s, f, images, evaluated, c);
+  const Winograd w(isa, s, f, images, half ? evaluated : static_cast<const float*>(images.weights), steps, c);
   const int64_t in_floats = g.points * g.in_point();
 
   const int64_t apart = groups_apart(g, c.threads());

@@ -176,22 +176,49 @@ void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* we
                  workers);
 }
 
-size_t conv_workspace(const GemmKernels& g, const ConvShape& given, int threads) {
+namespace {
+
+/// Floats of depthwise weights that are widened all at once, in whole cache lines.
+int64_t wide_planes_weights(const ConvShape& s, bool half) {
+  return half ? (s.groups * s.taps() + 15) / 16 * 16 : 0;
+}
+
+/// A slot of scratch: patches, and where weights are widened, those of a group of tiles.
+struct Slot {
+  Slot(const GemmKernels& g, const ConvShape& s, const Division& d, bool half)
+      : patches(block_pixels * patch_depth(s)),
+        size(patches + (half ? d.tiles_together * g.max_rows * blocked(patch_depth(s)) : 0)) {}
+  int64_t patches, size;  // floats
+};
+
+}  // namespace
+
+size_t conv_workspace(const GemmKernels& g, const ConvShape& given, bool half, int threads) {
   const ConvShape shape = turned(given);
   if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return 0;
   const ConvShape s = flattened(shape);
-  if (is_depthwise(shape)) return planes_workspace(shape, threads);
-  const int64_t slots = task_slots(Division(g, s, threads).tasks(s), threads);
-  return static_cast<size_t>(slots * block_pixels * patch_depth(s)) * sizeof(float);
+  if (is_depthwise(shape))
+    return static_cast<size_t>(wide_planes_weights(shape, half)) * sizeof(float) +
+           planes_workspace(shape, threads);
+  const Division d(g, s, threads);
+  return static_cast<size_t>(task_slots(d.tasks(s), threads) * Slot(g, s, d, half).size) * sizeof(float);
 }
 
-void conv(Isa isa, const ConvShape& given, const float* x, const float* weights, const float* bias, float* y,
-          void* workspace, KernelContext& c) {
+void conv(Isa isa, const ConvShape& given, const float* x, const ConvWeights& weights, const float* bias,
+          float* y, void* workspace, KernelContext& c) {
   const ConvShape shape = turned(given);
   if (shape.batch == 0 || shape.out_pixels() == 0 || shape.out_channels == 0) return;
-  if (is_depthwise(shape))
+  if (is_depthwise(shape)) {
+    const auto* taps = static_cast<const float*>(weights.data);
+    float* const wide = static_cast<float*>(workspace);
+    if (weights.half()) {
+      widen(isa, weights.type, weights.data, wide, shape.groups * shape.taps(), c);
+      taps = wide;
+    }
     return planes(conv_kernels(isa).weighted_sum,
-                  {.shape = shape, .x = x, .weights = weights, .bias = bias, .y = y}, workspace, c);
+                  {.shape = shape, .x = x, .weights = taps, .bias = bias, .y = y},
+                  wide + wide_planes_weights(shape, weights.half()), c);
+  }
 
   const ConvShape s = flattened(shape);
   const GemmKernels& g = gemm_kernels(isa);
@@ -199,6 +226,7 @@ void conv(Isa isa, const ConvShape& given, const float* x, const float* weights,
   const Division d(g, s, c.threads());
   const int64_t depth = s.depth(), pixels = s.out_pixels(), groups_of_tiles = d.tile_groups();
   const int64_t weights_of_group = packed_a_size(d.rows, depth);
+  const Slot size(g, s, d, weights.half());
 
   for_each_task(c, d.tasks(s), [&](int64_t task, int64_t slot) {
     // Neighbouring tasks share the image, then the weights.
@@ -206,7 +234,8 @@ void conv(Isa isa, const ConvShape& given, const float* x, const float* weights,
     const int64_t plane = task / groups_of_tiles / d.blocks, group = plane % s.groups;
     const int64_t begin = block * block_pixels, end = std::min(begin + block_pixels, pixels);
     const int64_t t1 = std::min(t0 + d.tiles_together, d.tiles.count());
-    float* const patches = static_cast<float*>(workspace) + slot * block_pixels * patch_depth(s);
+    float* const patches = static_cast<float*>(workspace) + slot * size.size;
+    float* const wide = patches + size.patches;
     const float* const image = x + plane * (s.in_channels / s.groups) * s.in_pixels();
 
     for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += patch_block) {
@@ -221,6 +250,17 @@ void conv(Isa isa, const ConvShape& given, const float* x, const float* weights,
                        .panel_columns = g.panel_columns,
                        .to = patches});
       c.poll();
+      // Tile t's weights: in place, or widened one tile after the other.
+      const auto weights_of = [&](int64_t t) {
+        return group * weights_of_group + d.tiles.begin(t) * blocked(depth) + k0 * d.tiles.rows(t);
+      };
+      const auto widened_at = [&](int64_t t) {
+        return wide + (d.tiles.begin(t) - d.tiles.begin(t0)) * blocked(k1 - k0);
+      };
+      if (weights.half())
+        for (int64_t t = t0; t < t1; ++t)
+          widened(isa, weights.type, weights.data, weights_of(t), d.tiles.rows(t) * blocked(k1 - k0),
+                  widened_at(t));
       for (int64_t column = begin; column < end; column += g.panel_columns) {
         Tile tile{.b = patches + (column - begin) * (k1 - k0),
                   .b_row = g.panel_columns,
@@ -229,7 +269,7 @@ void conv(Isa isa, const ConvShape& given, const float* x, const float* weights,
                   .columns = std::min(g.panel_columns, end - column)};
         for (int64_t t = t0; t < t1; ++t) {
           const int64_t row = d.tiles.begin(t), rows = d.tiles.rows(t), channel = group * d.rows + row;
-          tile.a = weights + group * weights_of_group + row * blocked(depth) + k0 * rows;
+          tile.a = weights.half() ? widened_at(t) : static_cast<const float*>(weights.data) + weights_of(t);
           tile.c = y + (plane * d.rows + row) * pixels + column;
           if (k0 > 0)
             tile.start = {tile.c, pixels, 1};

@@ -29,10 +29,16 @@ int64_t packed_conv_weights_size(const GemmKernels& g, const ConvShape& s);
 void pack_conv_weights(const GemmKernels& g, const ConvShape& s, const float* weights, float* to,
                        Workers& workers);
 
-/// Bytes of scratch, 64-byte aligned.
-size_t conv_workspace(const GemmKernels& g, const ConvShape& s, int threads);
+/// Packed weights: float32, or floats of 16 bits that are widened where they are used.
+struct ConvWeights {
+  const void* data = nullptr;
+  DataType type = DataType::float32;
+  bool half() const { return type != DataType::float32; }
+};
+/// Bytes of scratch, 64-byte aligned; `half`: are the weights floats of 16 bits?
+size_t conv_workspace(const GemmKernels& g, const ConvShape& s, bool half, int threads);
 /// y = conv(x, weights) + bias, where `bias` has one element per output channel or is null.
-void conv(Isa isa, const ConvShape& s, const float* x, const float* packed_weights, const float* bias,
+void conv(Isa isa, const ConvShape& s, const float* x, const ConvWeights& weights, const float* bias,
           float* y, void* workspace, KernelContext& c);
 
 /// A run of neighbouring output pixels in one panel: where it goes and which pixels it reads.

@@ -14,6 +14,8 @@ struct FilterKernels {
   /// Evaluates the weights of 16 filters, turned, at the points of each of `filterings`: point p of filter i
   /// comes to points[p * point + i]. Calculates in double.
   void (*winograd[3])(const float* weights, float* points, int64_t point);
+  /// The same in float32, while a convolution runs.
+  void (*winograd_quickly[3])(const float* weights, float* points, int64_t point);
 };
 const FilterKernels& filter_kernels(Isa isa);
 

@@ -74,5 +74,60 @@ void five_weights_at_6_points(const float* w, float* points, int64_t point) {
   weights_at_points(five_weights_to_6_points, w, points, point);
 }
 
-constexpr FilterKernels table = {turn_filters,
-                                 {weights_at_4_points, weights_at_6_points, five_weights_at_6_points}};
+/// A row or column of weights at the points 0, 1, -1 and infinity.
+LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[4]) {
+  const Vec half = set(0.5f), even = (w[0] + w[2]) * half, odd = w[1] * half;
+  to[0] = w[0], to[1] = even + odd, to[2] = even - odd, to[3] = w[2];
+}
+/// … and at 0, 1, -1, 2, -2 and infinity.
+LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[6]) {
+  const Vec sixth = set(1.0f / 6), even = (w[0] + w[2]) * sixth, odd = w[1] * sixth;
+  const Vec even2 = fma(w[0], set(1.0f / 24), w[2] * sixth), odd2 = w[1] * set(1.0f / 12);
+  to[0] = w[0] * set(0.25f), to[1] = negate(even + odd), to[2] = odd - even;
+  to[3] = even2 + odd2, to[4] = even2 - odd2, to[5] = w[2];
+}
+/// Of five taps.
+LATHE_INLINE void quick_points(const Vec (&w)[5], Vec (&to)[6]) {
+  const Vec sixth = set(1.0f / 6), even = (w[0] + w[2] + w[4]) * sixth, odd = (w[1] + w[3]) * sixth;
+  const Vec even2 = fma(w[0], set(1.0f / 24), fma(w[4], set(2.0f / 3), w[2] * sixth));
+  const Vec odd2 = fma(w[1], set(1.0f / 12), w[3] * set(1.0f / 3));
+  to[0] = w[0] * set(0.25f), to[1] = negate(even + odd), to[2] = odd - even;
+  to[3] = even2 + odd2, to[4] = even2 - odd2, to[5] = w[4];
+}
+template <int Size, int Taps>
+LATHE_INLINE void quick_weights_at_points(const float* weights, float* points, int64_t point) {
+  for (int64_t lane = 0; lane < channel_block; lane += Vec::width) {
+    const float* const w = weights + lane;
+    Vec column[Taps][Size];
+    LATHE_UNROLL
+    for (int j = 0; j < Taps; ++j) {
+      Vec in[Taps];
+      LATHE_UNROLL
+      for (int i = 0; i < Taps; ++i) in[i] = load(w + (i * Taps + j) * channel_block);
+      quick_points(in, column[j]);
+    }
+    LATHE_UNROLL
+    for (int i = 0; i < Size; ++i) {
+      Vec in[Taps], row[Size];
+      LATHE_UNROLL
+      for (int j = 0; j < Taps; ++j) in[j] = column[j][i];
+      quick_points(in, row);
+      LATHE_UNROLL
+      for (int j = 0; j < Size; ++j) store(points + (i * Size + j) * point + lane, row[j]);
+    }
+  }
+}
+void quick_weights_at_4_points(const float* w, float* points, int64_t point) {
+  quick_weights_at_points<4, 3>(w, points, point);
+}
+void quick_weights_at_6_points(const float* w, float* points, int64_t point) {
+  quick_weights_at_points<6, 3>(w, points, point);
+}
+void quick_five_weights_at_6_points(const float* w, float* points, int64_t point) {
+  quick_weights_at_points<6, 5>(w, points, point);
+}
+
+constexpr FilterKernels table = {
+    turn_filters,
+    {weights_at_4_points, weights_at_6_points, five_weights_at_6_points},
+    {quick_weights_at_4_points, quick_weights_at_6_points, quick_five_weights_at_6_points}};

@@ -56,6 +56,8 @@ constexpr int64_t group_floats = 65536;
 
 /// Columns of the widest panel of all instruction sets.
 constexpr int64_t widest_panel = 32;
+/// Tiles that read each panel as it comes from memory.
+constexpr int64_t few_tiles = 2;
 /// Panels of a few rows between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
 
@@ -151,7 +153,7 @@ class Walk {
 
   void run() const {
     if (t0_ == t1_ || p0_ == p1_) return;
-    if (t1_ - t0_ <= 2) return stream();
+    if (t1_ - t0_ <= few_tiles) return stream();
     const int64_t most = group_floats / ((t1_ - t0_) * g_.max_rows * g_.panel_columns);
     const int64_t groups = ceil_of(p1_ - p0_, std::max<int64_t>(1, most)),
                   length = ceil_of(p1_ - p0_, groups);
@@ -204,9 +206,9 @@ class Walk {
     const int64_t column = at.panel * g_.panel_columns;
     const int64_t k = std::min(step_, p_.k - at.k0);
     alignas(64) float widened[k_block * widest_panel];
-    const bool half = p_.b_type != DataType::float32;
-    if (half) widen(g_.isa, p_.b_type, place(at), widened, k * p_.b_row);
-    Tile tile{.b = half ? widened : reinterpret_cast<const float*>(place(at)),
+    const bool half = p_.b_type != DataType::float32, few = half && t1_ - t0_ <= few_tiles;
+    if (half && !few) widen(g_.isa, p_.b_type, place(at), widened, k * p_.b_row);
+    Tile tile{.b = half && !few ? widened : reinterpret_cast<const float*>(place(at)),
               .b_row = p_.b_row,
               .b_panel = p_.b_panel,
               .c_row = p_.c_row,
@@ -227,7 +229,7 @@ class Walk {
       tile.next_rows = fetched < wanted ? share : 0;
       if (tile.next_rows > 0) tile.next = reinterpret_cast<const float*>(place(next)) + fetched * p_.b_row;
       fetched += turns * tile.next_rows;
-      g_.run(rows, tile);
+      few ? g_.halves[p_.b_type == DataType::bfloat16][rows](tile) : g_.run(rows, tile);
     }
     c_.poll();
   }
@@ -279,11 +281,11 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
 
 void use_bf16(bool yes) { bf16_wanted.store(yes, std::memory_order_relaxed); }
 
+bool uses_bf16() { return bf16_wanted.load(std::memory_order_relaxed) && cpu_features().avx512_bf16; }
+
 const GemmKernels& pair_kernels(Isa isa) {
 #if defined(__x86_64__) || defined(_M_X64)
-  if (isa == Isa::avx512)
-    return bf16_wanted.load(std::memory_order_relaxed) && cpu_features().avx512_bf16 ? bf16::table_of_pairs
-                                                                                     : avx512::table_of_pairs;
+  if (isa == Isa::avx512) return uses_bf16() ? bf16::table_of_pairs : avx512::table_of_pairs;
   if (isa == Isa::avx2) return avx2::table_of_pairs;
 #endif
   return generic::table_of_pairs;

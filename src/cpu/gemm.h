@@ -56,6 +56,9 @@ struct GemmKernels {
   void (*narrow[16])(const Tile&) = {};  // by rows, panels of at most one vector
   void (*wide[16])(const Tile&) = {};
   void (*twin[twin_rows + 1])(const Tile&) = {};  // two whole panels
+  /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
+  /// longer.
+  void (*halves[2][16])(const Tile&) = {};
   void (*pack_a)(float* to, const Operand& a, int64_t rows, int64_t k, float scale) = nullptr;
   void (*pack_b)(float* to, const Operand& b, int64_t k, int64_t columns) = nullptr;
 
@@ -71,6 +74,7 @@ const GemmKernels& gemm_kernels(Isa isa);
 /// use_bf16(false) was said.
 const GemmKernels& pair_kernels(Isa isa);
 void use_bf16(bool yes);
+bool uses_bf16();
 
 inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }
 

@@ -15,9 +15,21 @@ constexpr int64_t panel_columns = panel_vectors * Vec::width;
 constexpr int partial_sums(int rows) { return rows == 1 ? 2 : 1; }
 
 struct Floats {
+  static LATHE_INLINE Vec load_b(const float* b, int64_t at) { return load(b + at); }
+  static LATHE_INLINE const float* next(const float* b, int64_t n) { return b + n; }
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return fma(x, y, sum); }
 };
-struct Pairs {
+/// Elements of B that are floats of 16 bits.
+template <class Half>
+struct Halves : Floats {
+  static LATHE_INLINE Vec load_b(const float* b, int64_t at) {
+    return load_half(reinterpret_cast<const Half*>(b) + at);
+  }
+  static LATHE_INLINE const float* next(const float* b, int64_t n) {
+    return reinterpret_cast<const float*>(reinterpret_cast<const Half*>(b) + n);
+  }
+};
+struct Pairs : Floats {
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) {
 #if LATHE_NATIVE_BF16
     return {_mm512_dpbf16_ps(sum.v, (__m512bh)_mm512_castps_si512(x.v), (__m512bh)_mm512_castps_si512(y.v))};
@@ -55,7 +67,7 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   Vec row[Vectors];
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j)
-    row[j] = load(b + j / panel_vectors * b_panel + j % panel_vectors * Vec::width);
+    row[j] = Elements::load_b(b, j / panel_vectors * b_panel + j % panel_vectors * Vec::width);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     const Vec x = set(a[i * a_block]);
@@ -91,11 +103,11 @@ void tile(const Tile& t) {
     }
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
-      for (int u = 0; u < 4; ++u, b += t.b_row)
+      for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row))
         multiply_step<Elements, Rows, Vectors>(sum[u % sums], a + kk + u, b, t.b_panel);
     }
   }
-  for (int64_t kk = 0; kk < k; ++kk, b += t.b_row)
+  for (int64_t kk = 0; kk < k; ++kk, b = Elements::next(b, t.b_row))
     multiply_step<Elements, Rows, Vectors>(sum[0], a + kk, b, t.b_panel);
 
   const Vec scale = set(t.start.scale);
@@ -219,6 +231,8 @@ constexpr GemmKernels floats_table() {
   GemmKernels g = make_table<Floats>();
   g.pack_a = pack_a;
   g.pack_b = pack_b;
+  fill_tiles<Halves<Float16>, 2>(g.halves[0], std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Halves<BFloat16>, 2>(g.halves[1], std::make_integer_sequence<int, max_rows>());
   return g;
 }
 constexpr GemmKernels pairs_table() {

@@ -1,5 +1,8 @@
 #include "cpu/half.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "cpu/isa.h"
 
 #define LATHE_ISA_BODY "cpu/half_body.h"
@@ -23,6 +26,51 @@ void narrow(Isa isa, DataType type, const float* x, void* y, int64_t n) {
     k.to_float16(x, static_cast<Float16*>(y), n);
   else
     k.to_bfloat16(x, static_cast<BFloat16*>(y), n);
+}
+
+namespace {
+
+/// Elements between two questions whether to stop.
+constexpr int64_t in_one_go = 65536;
+
+/// Calls f(begin, length) for pieces of [0, n).
+template <class F>
+void in_pieces(int64_t n, Workers& workers, F&& f) {
+  workers.parallel((n + in_one_go - 1) / in_one_go, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      workers.poll();
+      f(i * in_one_go, std::min(in_one_go, n - i * in_one_go));
+    }
+  });
+}
+
+const std::byte* half_at(const void* x, int64_t i) {
+  return static_cast<const std::byte*>(x) + i * static_cast<int64_t>(sizeof(Float16));
+}
+std::byte* half_at(void* x, int64_t i) {
+  return static_cast<std::byte*>(x) + i * static_cast<int64_t>(sizeof(Float16));
+}
+
+}  // namespace
+
+const float* widened(Isa isa, DataType type, const void* weights, int64_t first, int64_t n, float* buffer) {
+  if (type == DataType::float32) return static_cast<const float*>(weights) + first;
+  widen(isa, type, half_at(weights, first), buffer, n);
+  return buffer;
+}
+
+void widen(Isa isa, DataType type, const void* x, float* y, int64_t n, Workers& workers) {
+  in_pieces(n, workers, [&](int64_t i, int64_t some) { widen(isa, type, half_at(x, i), y + i, some); });
+}
+
+void pack_narrow(Isa isa, const Tensor& from, Tensor& to, Workers& workers,
+                 const std::function<void(const float* from, float* to)>& pack) {
+  std::vector<float> wide(static_cast<size_t>(from.size())), packed(static_cast<size_t>(to.size()));
+  widen(isa, from.type(), from.data(), wide.data(), from.size(), workers);
+  pack(wide.data(), packed.data());
+  in_pieces(to.size(), workers, [&](int64_t i, int64_t some) {
+    narrow(isa, to.type(), packed.data() + i, half_at(to.data(), i), some);
+  });
 }
 
 }  // namespace lathe::cpu

@@ -28,6 +28,13 @@ int64_t packed_recurrent_of_direction(const GemmKernels& g, const RecurrentShape
   return packed_b_size(g, s.hidden, first_part(s)) + packed_b_size(g, s.hidden, s.gates() - first_part(s));
 }
 
+const void* element_at(DataType type, const void* x, int64_t i) {
+  return static_cast<const std::byte*>(x) + i * bits_of(type) / 8;
+}
+void* element_at(DataType type, void* x, int64_t i) {
+  return static_cast<std::byte*>(x) + i * bits_of(type) / 8;
+}
+
 /// Scratch of one direction, in floats.
 struct Scratch {
   explicit Scratch(const RecurrentShape& s)
@@ -74,7 +81,8 @@ class Direction {
     }
     Products p{.m = s_.steps * s_.batch, .n = s_.gates(), .k = s_.input};
     p.a = {run_.x, s_.input, 1};
-    p.packed_b = run_.w + index_ * packed_input_of_direction(g_, s_);
+    p.packed_b = element_at(run_.weights, run_.w, index_ * packed_input_of_direction(g_, s_));
+    p.packed_type = run_.weights;
     p.c = scratch_ + at_.x;
     p.start = {bias, 0, 1, 1};
     multiply(g_, p, workspace, c_);
@@ -102,7 +110,7 @@ class Direction {
   }
 
   /// The recurrent part of columns [first, last) of the gates, from `states`.
-  void multiply_states(const float* states, const float* weights, int64_t first, int64_t last) {
+  void multiply_states(const float* states, const void* weights, int64_t first, int64_t last) {
     float* const packed = scratch_ + at_.packed;
     const RowTiles tiles(s_.batch, g_.max_rows);
     for (int64_t t = 0; t < tiles.count(); ++t)
@@ -114,6 +122,7 @@ class Direction {
                           .k = s_.hidden,
                           .a = packed,
                           .b = weights,
+                          .b_type = run_.weights,
                           .b_row = g_.panel_columns,
                           .b_panel = g_.panel_columns * s_.hidden,
                           .c = scratch_ + at_.r + first,
@@ -128,8 +137,10 @@ class Direction {
   }
 
   void step(int64_t i) {
-    const float* const weights = run_.r + index_ * packed_recurrent_of_direction(g_, s_);
-    const float* const candidate = weights + packed_b_size(g_, s_.hidden, first_part(s_));
+    const void* const weights =
+        element_at(run_.weights, run_.r, index_ * packed_recurrent_of_direction(g_, s_));
+    const void* const candidate =
+        element_at(run_.weights, weights, packed_b_size(g_, s_.hidden, first_part(s_)));
     multiply_states(scratch_ + at_.h, weights, 0, first_part(s_));
     auto kernel = kernels_.lstm;
     if (s_.cell == Cell::gru) {
@@ -198,20 +209,22 @@ int64_t packed_recurrent_weights_size(const GemmKernels& g, const RecurrentShape
   return s.directions * packed_recurrent_of_direction(g, s);
 }
 
-void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, const float* w, float* to,
+void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, DataType type, const void* w, void* to,
                         Workers& workers) {
-  for (int64_t d = 0; d < s.directions; ++d, w += s.gates() * s.input, to += packed_input_of_direction(g, s))
-    pack_whole_b(g, to, {w, 1, s.input}, s.input, s.gates(), workers);
+  for (int64_t d = 0; d < s.directions; ++d)
+    pack_whole_b(g, type, element_at(type, to, d * packed_input_of_direction(g, s)),
+                 element_at(type, w, d * s.gates() * s.input), 1, s.input, s.input, s.gates(), workers);
 }
 
-void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, const float* r, float* to,
-                            Workers& workers) {
+void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, DataType type, const void* r,
+                            void* to, Workers& workers) {
   const int64_t first = first_part(s);
-  for (int64_t d = 0; d < s.directions;
-       ++d, r += s.gates() * s.hidden, to += packed_recurrent_of_direction(g, s)) {
-    pack_whole_b(g, to, {r, 1, s.hidden}, s.hidden, first, workers);
-    pack_whole_b(g, to + packed_b_size(g, s.hidden, first), {r + first * s.hidden, 1, s.hidden}, s.hidden,
-                 s.gates() - first, workers);
+  for (int64_t d = 0; d < s.directions; ++d) {
+    const void* const from = element_at(type, r, d * s.gates() * s.hidden);
+    void* const packed = element_at(type, to, d * packed_recurrent_of_direction(g, s));
+    pack_whole_b(g, type, packed, from, 1, s.hidden, s.hidden, first, workers);
+    pack_whole_b(g, type, element_at(type, packed, packed_b_size(g, s.hidden, first)),
+                 element_at(type, from, first * s.hidden), 1, s.hidden, s.hidden, s.gates() - first, workers);
   }
 }
 

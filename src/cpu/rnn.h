@@ -20,9 +20,10 @@ struct RecurrentShape {
 /// hidden].
 int64_t packed_input_weights_size(const GemmKernels& g, const RecurrentShape& s);
 int64_t packed_recurrent_weights_size(const GemmKernels& g, const RecurrentShape& s);
-void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, const float* w, float* to, Workers&);
-void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, const float* r, float* to,
-                            Workers&);
+void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, DataType type, const void* w, void* to,
+                        Workers&);
+void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, DataType type, const void* r,
+                            void* to, Workers&);
 
 /// One run of a layer; null pointers are inputs left out or outputs not wanted.
 struct Recurrence {
@@ -32,12 +33,13 @@ struct Recurrence {
   float clip = 0;                    // bounds of what goes into the activations; 0: none
   /// Of a hard sigmoid for the gates, max(0, min(1, slope x + offset)); a slope of 0: the sigmoid.
   float slope = 0, offset = 0;
-  const float* x = nullptr;          // [steps, batch, input]
-  const float* w = nullptr;          // packed
-  const float* r = nullptr;          // packed
-  const float* bias = nullptr;       // [directions, 2 * gates]
-  const int32_t* lengths = nullptr;  // [batch], each in [0, steps]
-  const float* initial_h = nullptr;  // [directions, batch, hidden]
+  const float* x = nullptr;              // [steps, batch, input]
+  const void* w = nullptr;               // packed
+  const void* r = nullptr;               // packed
+  DataType weights = DataType::float32;  // of both, or a float of 16 bits
+  const float* bias = nullptr;           // [directions, 2 * gates]
+  const int32_t* lengths = nullptr;      // [batch], each in [0, steps]
+  const float* initial_h = nullptr;      // [directions, batch, hidden]
   const float* initial_c = nullptr;
   float* y = nullptr;       // [steps, directions, batch, hidden]
   float* last_h = nullptr;  // [directions, batch, hidden]

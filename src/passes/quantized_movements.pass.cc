@@ -43,12 +43,19 @@ std::optional<Patch> there_and_back(const View& view, NodeId id) {
   return forward(view, id, back->inputs[0], "integers that become themselves again");
 }
 
+/// Resize to the nearest pixel, which there always is.
+bool repeats_pixels(const Node& n) {
+  return View::is(n, "Resize") && n.attributes.get<std::string>("mode", "nearest") == "nearest" &&
+         n.attributes.get<std::string>("coordinate_transformation_mode", "half_pixel") !=
+             "tf_crop_and_resize";
+}
+
 /// Whether the node only moves elements of its first input.
 bool moves(const Node& n) {
   for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather",
                          "Expand", "Tile", "DepthToSpace", "SpaceToDepth"})
     if (View::is(n, op)) return n.outputs.size() == 1;
-  return false;
+  return repeats_pixels(n);
 }
 
 /// Makes the node with other first input.
@@ -73,8 +80,8 @@ std::optional<Patch> sink_dequantize(const View& view, NodeId id) {
   return p;
 }
 
-/// QuantizeLinear before the movement; the anchor is the QuantizeLinear. Expand and Tile make more of it, and
-/// stay.
+/// QuantizeLinear before the movement; the anchor is the QuantizeLinear. Expand, Tile and Resize make more of
+/// it, and DequantizeLinear stays in front of them.
 std::optional<Patch> lift_quantize(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const NodeId at = view.producer(n.inputs[0]);

@@ -153,6 +153,7 @@ Count<D> contraction(std::string_view op) {
       {"LSTM", recurrent<D>},
       {"MatMul", matrix_product<D>},
       {"MatMulInteger", matrix_product<D>},
+      {"NarrowBlockedConv", blocked_convolution<D, 1>},
       {"NarrowMatMul", matrix_product<D>},
       {"QLinearConv", convolution<D, 3>},
       {"QLinearMatMul", matrix_product<D>},

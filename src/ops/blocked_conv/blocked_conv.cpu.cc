@@ -27,7 +27,7 @@ cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& x, const Shape& w
 
 /// What every algorithm needs.
 std::optional<Verdict> refusal(const BlockedConv& op, const KernelRequest& r) {
-  if (auto no = cpu::refuse_unless_float32(r)) return no;
+  if (auto no = cpu::refuse_unless_float32_with_weights(r, 1)) return no;
   const Tensor* w = cpu::constant_input(r, 1);
   if (!w) return Verdict::no("the weights are not constant");
   if (w->rank() < 3 || w->rank() > 4) return Verdict::no("neither one nor two spatial axes");
@@ -63,8 +63,8 @@ struct Direct {
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
     cpu::pack_direct_weights(isa, s, w, to, workers);
   }
-  static size_t workspace(const cpu::BlockedShape& s, int threads) {
-    return cpu::direct_workspace(isa, s, threads);
+  static size_t workspace(const cpu::BlockedShape& s, bool half, int threads) {
+    return cpu::direct_workspace(isa, s, half, threads);
   }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
     cpu::direct_convolution(isa, s, i, scratch, c);
@@ -100,8 +100,12 @@ struct Winograd {
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
     cpu::pack_winograd_weights(isa, s, form, w, to, workers);
   }
-  static size_t workspace(const cpu::BlockedShape& s, int threads) {
-    return cpu::winograd_workspace(isa, s, form, threads);
+  static int64_t narrow_size(const cpu::BlockedShape& s) { return cpu::winograd_narrow_size(s); }
+  static void pack_narrow(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
+    cpu::pack_winograd_narrow(isa, s, w, to, workers);
+  }
+  static size_t workspace(const cpu::BlockedShape& s, bool half, int threads) {
+    return cpu::winograd_workspace(isa, s, form, half, threads);
   }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
     cpu::winograd_convolution(isa, s, form, i, scratch, c);
@@ -122,31 +126,54 @@ struct Depthwise {
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers&) {
     cpu::pack_depthwise_weights(s, w, to);
   }
-  static size_t workspace(const cpu::BlockedShape&, int) { return 0; }
-  static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void*, KernelContext& c) {
-    cpu::depthwise_convolution(isa, s, i, c);
+  static size_t workspace(const cpu::BlockedShape& s, bool half, int) {
+    return cpu::depthwise_workspace(s, half);
+  }
+  static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+    cpu::depthwise_convolution(isa, s, i, scratch, c);
   }
 };
 
-/// Registers an algorithm as a kernel.
-template <class Algorithm>
+/// Registers an algorithm as a kernel, for weights of float32 or of 16 bits.
+template <class Algorithm, Isa isa, bool half>
 struct Entry {
+  static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
+    const bool narrow = r.inputs.size() > 1 && cpu::is_half(r.inputs[1].type);
+    if (narrow != half) return Verdict::no(half ? "weights not of 16 bits" : "weights not of float32");
+    return Algorithm::ask(op, r);
+  }
+  static int64_t packed_size(const cpu::BlockedShape& s) {
+    if constexpr (half && requires { &Algorithm::narrow_size; })
+      return Algorithm::narrow_size(s);
+    else
+      return Algorithm::weights_size(s);
+  }
   static std::optional<PackedForm> packed_form(const BlockedConv& op, const KernelRequest& r, size_t i) {
     if (i != 1) return std::nullopt;
-    return PackedForm{DataType::float32,
-                      {Algorithm::weights_size(shape_of(op, r.inputs[1].constant->shape()))}};
+    const Tensor& w = *r.inputs[1].constant;
+    return PackedForm{w.type(), {packed_size(shape_of(op, w.shape()))}};
+  }
+  static void pack_floats(const cpu::BlockedShape& s, const float* from, float* to, Workers& workers) {
+    if constexpr (half && requires { &Algorithm::pack_narrow; })
+      Algorithm::pack_narrow(s, from, to, workers);
+    else
+      Algorithm::pack(s, from, to, workers);
   }
   static void pack(const BlockedConv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
     const Tensor& w = *r.inputs[1].constant;
-    Algorithm::pack(shape_of(op, w.shape()), floats(w), floats(to), workers);
+    const cpu::BlockedShape s = shape_of(op, w.shape());
+    if (!half) return pack_floats(s, floats(w), floats(to), workers);
+    cpu::pack_narrow(isa, w, to, workers,
+                     [&](const float* from, float* packed) { pack_floats(s, from, packed, workers); });
   }
   static size_t workspace(const BlockedConv& op, std::span<const Shape> inputs, int threads) {
-    return Algorithm::workspace(shape_of(op, inputs[0], inputs[1]), threads);
+    return Algorithm::workspace(shape_of(op, inputs[0], inputs[1]), half, threads);
   }
   static void run(const BlockedConv& op, KernelContext& c) {
     const cpu::BlockedShape s = shape_of(op, c.in(0).shape(), c.in(1).shape());
-    void* const scratch = c.workspace(Algorithm::workspace(s, c.threads()));
-    Algorithm::run(s, {floats(c.in(0)), floats(*c.packed(1)), floats(c, 2), floats(c.out(0))}, scratch, c);
+    void* const scratch = c.workspace(Algorithm::workspace(s, half, c.threads()));
+    const Tensor& w = *c.packed(1);
+    Algorithm::run(s, {floats(c.in(0)), w.data(), w.type(), floats(c, 2), floats(c.out(0))}, scratch, c);
   }
   template <class A>
   static auto tactics_of() -> std::vector<Tunables> (*)(const BlockedConv&, const KernelRequest&) {
@@ -155,16 +182,16 @@ struct Entry {
     else
       return nullptr;
   }
-  static void add(KernelCatalog& k, Isa isa) {
+  static void add(KernelCatalog& k) {
     k.add<BlockedConv>({.op = "BlockedConv",
                         .domain = "lathe",
-                        .name = cpu::kernel_name(Algorithm::name, isa),
+                        .name = cpu::kernel_name(std::string(Algorithm::name) + (half ? ".half" : ""), isa),
                         .isa = isa,
                         .priority = Algorithm::priority,
                         .finishes = true,
-                        .any_alignment = Algorithm::any_alignment},
+                        .any_alignment = half ? -1 : Algorithm::any_alignment},
                        {.run = run,
-                        .ask = Algorithm::ask,
+                        .ask = ask,
                         .prefer = Algorithm::prefer,
                         .tactics = tactics_of<Algorithm>(),
                         .packed_form = packed_form,
@@ -173,15 +200,25 @@ struct Entry {
   }
 };
 
+template <Isa isa, bool half>
+void add_all(KernelCatalog& k) {
+  Entry<Direct<isa>, isa, half>::add(k);
+  Entry<Winograd<isa, 2, 3>, isa, half>::add(k);
+  Entry<Winograd<isa, 4, 3>, isa, half>::add(k);
+  Entry<Winograd<isa, 2, 5>, isa, half>::add(k);
+  Entry<Depthwise<isa>, isa, half>::add(k);
+}
+
 }  // namespace
 
+/// Of the other file.
+void cpu_narrow_blocked_conv(KernelCatalog& k);
+
 void cpu_blocked_conv(KernelCatalog& k) {
+  cpu_narrow_blocked_conv(k);
   cpu::for_each_isa([&]<Isa isa>() {
-    Entry<Direct<isa>>::add(k, isa);
-    Entry<Winograd<isa, 2, 3>>::add(k, isa);
-    Entry<Winograd<isa, 4, 3>>::add(k, isa);
-    Entry<Winograd<isa, 2, 5>>::add(k, isa);
-    Entry<Depthwise<isa>>::add(k, isa);
+    add_all<isa, false>(k);
+    add_all<isa, true>(k);
   });
 }
 

@@ -69,4 +69,8 @@ struct BlockedConv {
   }
 };
 
+/// lathe.NarrowBlockedConv: the same of an image in blocks, W bfloat16 and not depthwise; X is rounded to
+/// bfloat16 too, the sums are in float32.
+struct NarrowBlockedConv : BlockedConv {};
+
 }  // namespace lathe

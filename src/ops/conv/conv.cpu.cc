@@ -42,12 +42,18 @@ Shape output_shape(const Conv& op, const Shape& x, const Shape& w) {
   return Shape(out.shape.begin(), out.shape.end());
 }
 
-template <bool constant>
+/// Where a kernel's weights come from: packed constants of float32 or of 16 bits, or a run.
+enum class Weights : uint8_t { packed, half, given };
+
+template <Weights kind>
 Verdict ask(const Conv& op, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  constexpr bool constant = kind != Weights::given;
+  if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
   const KernelRequest::Operand& w = r.inputs[1];
   if (constant && !w.constant) return Verdict::no("the weights are not constant");
   if (!constant && w.constant) return Verdict::no("the weights are constant, better packed once");
+  if (cpu::is_half(w.type) != (kind == Weights::half))
+    return Verdict::no(kind == Weights::half ? "weights not of 16 bits" : "weights not of float32");
   if (!w.shape) return Verdict::no("weights of unknown rank");
   if (w.shape->size() < 3) return Verdict::no("no spatial axis");
   if (w.shape->size() > 5) return Verdict::no("more than three spatial axes");
@@ -68,51 +74,74 @@ int64_t packed_size(const Conv& op, const Shape& w) {
 template <Isa isa>
 std::optional<PackedForm> packed_form(const Conv& op, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
-  const cpu::ConvShape s = weights_shape(op, r.inputs[1].constant->shape());
-  return PackedForm{DataType::float32, {cpu::packed_conv_weights_size(cpu::gemm_kernels(isa), s)}};
+  const Tensor& w = *r.inputs[1].constant;
+  return PackedForm{w.type(),
+                    {cpu::packed_conv_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w.shape()))}};
 }
 
-template <Isa isa>
+template <Isa isa, bool half>
 void pack(const Conv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& w = *r.inputs[1].constant;
-  cpu::pack_conv_weights(cpu::gemm_kernels(isa), weights_shape(op, w.shape()), cpu::floats(w),
-                         cpu::floats(to), workers);
+  const auto pack_floats = [&](const float* from, float* packed) {
+    cpu::pack_conv_weights(cpu::gemm_kernels(isa), weights_shape(op, w.shape()), from, packed, workers);
+  };
+  if constexpr (half)
+    cpu::pack_narrow(isa, w, to, workers, pack_floats);
+  else
+    pack_floats(cpu::floats(w), cpu::floats(to));
 }
 
-template <Isa isa, bool constant>
+/// Bytes, of which the first are for weights that are packed in every run.
+template <Isa isa, Weights kind>
+size_t workspace_of(const Conv& op, const cpu::ConvShape& s, const Shape& w, int threads) {
+  const int64_t packed = kind == Weights::given ? packed_size<isa>(op, w) : 0;
+  return static_cast<size_t>(packed) * sizeof(float) +
+         cpu::conv_workspace(cpu::gemm_kernels(isa), s, kind == Weights::half, threads);
+}
+
+template <Isa isa, Weights kind>
 size_t workspace(const Conv& op, std::span<const Shape> inputs, int threads) {
   const Shape y = output_shape(op, inputs[0], inputs[1]);
-  const int64_t packed = constant ? 0 : packed_size<isa>(op, inputs[1]);
-  return static_cast<size_t>(packed) * sizeof(float) +
-         cpu::conv_workspace(cpu::gemm_kernels(isa), conv_shape(op, inputs[0], inputs[1], y), threads);
+  return workspace_of<isa, kind>(op, conv_shape(op, inputs[0], inputs[1], y), inputs[1], threads);
 }
 
-template <Isa isa, bool constant>
+template <Isa isa, Weights kind>
 void run(const Conv& op, KernelContext& c) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   Tensor& y = c.out(0);
   const Shape& w = c.in(1).shape();
   const cpu::ConvShape s = conv_shape(op, c.in(0).shape(), w, y.shape());
-  const int64_t packed = constant ? 0 : packed_size<isa>(op, w);
-  auto* scratch = static_cast<float*>(
-      c.workspace(static_cast<size_t>(packed) * sizeof(float) + cpu::conv_workspace(g, s, c.threads())));
-  if constexpr (!constant) cpu::pack_conv_weights(g, weights_shape(op, w), cpu::floats(c.in(1)), scratch, c);
-  const float* weights = constant ? cpu::floats(*c.packed(1)) : scratch;
-  cpu::conv(isa, s, cpu::floats(c.in(0)), weights, cpu::floats(c, 2), cpu::floats(y), scratch + packed, c);
+  auto* scratch = static_cast<float*>(c.workspace(workspace_of<isa, kind>(op, s, w, c.threads())));
+  cpu::ConvWeights weights{.data = scratch};
+  if constexpr (kind == Weights::given) {
+    cpu::pack_conv_weights(g, weights_shape(op, w), cpu::floats(c.in(1)), scratch, c);
+    scratch += packed_size<isa>(op, w);
+  } else {
+    weights = {c.packed(1)->data(), c.packed(1)->type()};
+  }
+  cpu::conv(isa, s, cpu::floats(c.in(0)), weights, cpu::floats(c, 2), cpu::floats(y), scratch, c);
+}
+
+template <Isa isa, Weights kind>
+void add_packed(KernelCatalog& k, const char* name) {
+  k.add<Conv>({.op = "Conv", .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = true},
+              {.run = run<isa, kind>,
+               .ask = ask<kind>,
+               .packed_form = packed_form<isa>,
+               .pack = pack<isa, kind == Weights::half>,
+               .workspace = workspace<isa, kind>});
 }
 
 }  // namespace
 
 void cpu_conv(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv", isa), .isa = isa, .finishes = true},
-                {.run = run<isa, true>,
-                 .ask = ask<true>,
-                 .packed_form = packed_form<isa>,
-                 .pack = pack<isa>,
-                 .workspace = workspace<isa, true>});
+    add_packed<isa, Weights::packed>(k, "conv");
+    add_packed<isa, Weights::half>(k, "conv.half");
     k.add<Conv>({.op = "Conv", .name = cpu::kernel_name("conv.given", isa), .isa = isa, .finishes = true},
-                {.run = run<isa, false>, .ask = ask<false>, .workspace = workspace<isa, false>});
+                {.run = run<isa, Weights::given>,
+                 .ask = ask<Weights::given>,
+                 .workspace = workspace<isa, Weights::given>});
   });
 }
 

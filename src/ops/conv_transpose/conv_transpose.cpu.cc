@@ -35,6 +35,7 @@ struct Sizes {
   }
   /// Without an image, a channel or an output there is no product, however large the sizes of one would be.
   bool has_product() const { return batch > 0 && channels > 0 && filters > 0 && y_plane > 0; }
+  int64_t weights() const { return channels * filters * taps; }  // of one group
   size_t share_bytes() const {
     return static_cast<size_t>((times(times(filters, taps), x_plane) + 15) / 16 * 16) * 4;
   }
@@ -82,8 +83,12 @@ void gather_planes(const Sizes& s, const float* shares, const float* bias, float
   });
 }
 
+/// One kernel for weights of float32, one for constants of 16 bits.
+template <bool half>
 Verdict ask(const ConvTranspose&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
+  if (cpu::is_half(r.inputs[1].type) != half)
+    return Verdict::no(half ? "weights not of 16 bits" : "weights not of float32");
   if (!r.inputs[0].shape) return Verdict::no("the rank is not known");
   if (r.inputs[0].shape->size() > 5) return Verdict::no("more than three spatial axes");
   return Verdict::yes();
@@ -100,14 +105,34 @@ Shape output_shape(const ConvTranspose& op, std::span<const Shape> inputs) {
   return Shape(out.shape.begin(), out.shape.end());
 }
 
-template <Isa isa>
+/// Bytes of scratch: what the taps add, a group's weights if they are widened, and the product's own.
+struct Scratch {
+  Scratch(const Sizes& s, const cpu::GemmKernels& g, bool half) {
+    if (!s.has_product()) return;
+    weights = s.share_bytes();
+    product = weights + (half ? static_cast<size_t>((s.weights() + 15) / 16 * 16) * sizeof(float) : 0);
+    size = product + cpu::multiply_workspace(g, s.products());
+  }
+  size_t weights = 0, product = 0, size = 0;
+};
+
+template <Isa isa, bool half>
 size_t workspace(const ConvTranspose& op, std::span<const Shape> inputs, int) {
   const Sizes s(op, inputs[0], inputs[1], output_shape(op, inputs));
-  return s.has_product() ? s.share_bytes() + cpu::multiply_workspace(cpu::gemm_kernels(isa), s.products())
-                         : 0;
+  return Scratch(s, cpu::gemm_kernels(isa), half).size;
 }
 
-template <Isa isa>
+/// The weights of one group in float32.
+template <Isa isa, bool half>
+const float* weights_of(const Tensor& w, int64_t group, const Sizes& s, float* wide, Workers& workers) {
+  if (!half) return cpu::floats(w) + group * s.weights();
+  const auto* const from = static_cast<const std::byte*>(w.data());
+  cpu::widen(isa, w.type(), from + group * s.weights() * static_cast<int64_t>(sizeof(Float16)), wide,
+             s.weights(), workers);
+  return wide;
+}
+
+template <Isa isa, bool half>
 void run(const ConvTranspose& op, KernelContext& c) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   const Tensor &x = c.in(0), &w = c.in(1);
@@ -116,29 +141,34 @@ void run(const ConvTranspose& op, KernelContext& c) {
   const Sizes s(op, x.shape(), w.shape(), y.shape());
   const bool product = s.has_product();
   cpu::Products p = s.products();
-  const size_t shares = product ? s.share_bytes() : 0;
-  char* const scratch =
-      product ? static_cast<char*>(c.workspace(shares + cpu::multiply_workspace(g, p))) : nullptr;
+  const Scratch at(s, g, half);
+  char* const scratch = product ? static_cast<char*>(c.workspace(at.size)) : nullptr;
   p.c = reinterpret_cast<float*>(scratch);
   const float* bias = cpu::floats(c, 2);
   for (int64_t i = 0; i < s.batch * s.groups; ++i) {
     const int64_t group = i % s.groups;
     if (product) {
-      p.a.data = cpu::floats(w) + group * s.channels * s.filters * s.taps;
+      p.a.data = weights_of<isa, half>(w, group, s, reinterpret_cast<float*>(scratch + at.weights), c);
       p.b.data = cpu::floats(x) + i * s.channels * s.x_plane;
-      cpu::multiply(g, p, scratch + shares, c);
+      cpu::multiply(g, p, scratch + at.product, c);
     }
     gather_planes(s, p.c, bias ? bias + group * s.filters : nullptr,
                   cpu::floats(y) + i * s.filters * s.y_plane, c);
   }
 }
 
+template <Isa isa, bool half>
+void add(KernelCatalog& k, const char* name) {
+  k.add<ConvTranspose>({.op = "ConvTranspose", .name = cpu::kernel_name(name, isa), .isa = isa},
+                       {.run = run<isa, half>, .ask = ask<half>, .workspace = workspace<isa, half>});
+}
+
 }  // namespace
 
 void cpu_conv_transpose(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<ConvTranspose>({.op = "ConvTranspose", .name = cpu::kernel_name("conv_transpose", isa), .isa = isa},
-                         {.run = run<isa>, .ask = ask, .workspace = workspace<isa>});
+    add<isa, false>(k, "conv_transpose");
+    add<isa, true>(k, "conv_transpose.half");
   });
 }
 

@@ -36,11 +36,13 @@ std::optional<Verdict> refuse_shapes(const Tensor& w, const Tensor& r) {
 template <class Op>
 Verdict ask(const Op& op, const KernelRequest& r) {
   for (size_t i = 0; i < r.inputs.size(); ++i) {
+    const bool weights = (i == 1 || i == 2) && r.inputs[i].constant && cpu::is_half(r.inputs[i].type);
     const DataType wanted = i == 4 ? DataType::int32 : DataType::float32;
-    if (r.inputs[i].present && r.inputs[i].type != wanted) return Verdict::no("only float32");
+    if (r.inputs[i].present && r.inputs[i].type != wanted && !weights) return Verdict::no("only float32");
   }
   if (!cpu::constant_input(r, 1) || !cpu::constant_input(r, 2))
     return Verdict::no("the weights are not constant");
+  if (r.inputs[1].type != r.inputs[2].type) return Verdict::no("weights of two types");
   if (auto refusal = refuse_shapes<Op>(*r.inputs[1].constant, *r.inputs[2].constant)) return *refusal;
   if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
   if (op.batch_first) return Verdict::no("layout 1");
@@ -78,14 +80,14 @@ template <class Op, Isa isa>
 std::optional<PackedForm> packed_form(const Op&, const KernelRequest& r, size_t i) {
   if (i != 1 && i != 2) return std::nullopt;
   const auto size = i == 1 ? cpu::packed_input_weights_size : cpu::packed_recurrent_weights_size;
-  return PackedForm{DataType::float32, {size(cpu::gemm_kernels(isa), weights_shape<Op>(r))}};
+  return PackedForm{r.inputs[i].type, {size(cpu::gemm_kernels(isa), weights_shape<Op>(r))}};
 }
 
 template <class Op, Isa isa>
 void pack(const Op&, const KernelRequest& r, size_t i, Tensor& to, Workers& workers) {
   const auto pack_weights = i == 1 ? cpu::pack_input_weights : cpu::pack_recurrent_weights;
-  pack_weights(cpu::gemm_kernels(isa), weights_shape<Op>(r), floats(*r.inputs[i].constant), floats(to),
-               workers);
+  pack_weights(cpu::gemm_kernels(isa), weights_shape<Op>(r), to.type(), r.inputs[i].constant->data(),
+               to.data(), workers);
 }
 
 template <class Op, Isa isa>
@@ -121,8 +123,9 @@ void run(const Op& op, KernelContext& c) {
   r.clip = op.clip.value_or(0);
   read_gates(op, r);
   r.x = floats(c.in(0));
-  r.w = floats(*c.packed(1));
-  r.r = floats(*c.packed(2));
+  r.w = c.packed(1)->data();
+  r.r = c.packed(2)->data();
+  r.weights = c.packed(1)->type();
   r.bias = floats(c, 3);
   r.lengths = lengths(c, r.shape.steps);
   r.initial_h = floats(c, 5);
