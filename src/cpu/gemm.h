@@ -3,6 +3,8 @@
 //
 // Every element of C is summed in one order, which depends on the shapes alone: k is cut in fixed blocks,
 // rows in tiles that follow from the number of rows. So the bits are the same however the work is divided.
+// Tiles of one or two rows have several sums for each element; the strict kernels do without, so that the
+// bits of a row do not depend on the number of rows either.
 #pragma once
 
 #include "cpu/half.h"
@@ -54,12 +56,14 @@ struct GemmKernels {
   void run(int64_t rows, const Tile& t) const { (t.columns > vector ? wide : narrow)[rows](t); }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
 };
-const GemmKernels& gemm_kernels(Isa isa);
+const GemmKernels& gemm_kernels(Isa isa, bool strict = false);
 /// Kernels whose elements are pairs of bfloat16, two neighbouring terms of a sum each, added up in float32: k
 /// counts pairs, an Operand A is float32 with `column` 2, and B is packed by pack_pairs. There is no pack_b.
 /// With AVX-512 the processor's own instructions where it has them (they may round sums differently), unless
 /// use_bf16(false) was said.
-const GemmKernels& pair_kernels(Isa isa);
+const GemmKernels& pair_kernels(Isa isa, bool strict = false);
+/// What kernels say that make use of it (Kernel::strict).
+inline constexpr const char* strict_products = "one or two rows are summed in the order of many";
 void use_bf16(bool yes);
 
 inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }

@@ -18,6 +18,10 @@ bool overlaps(const Tensor& a, const Tensor& b) {
   return x < y + b.bytes() && y < x + a.bytes();
 }
 
+bool fits(const std::vector<size_t>& wanted, const std::vector<size_t>& held) {
+  return std::ranges::equal(wanted, held, std::less_equal{});
+}
+
 void copy_elements(const Tensor& from, Tensor& to) {
   if (from.type() == DataType::string)
     std::ranges::copy(from.as<std::string>(), to.as<std::string>().begin());
@@ -118,6 +122,7 @@ class StepContext final : public KernelContext {
   void poll() override { frame_.state_.poll(); }
   KernelBody& body(size_t i) override { return frame_.body(index_, i); }
   Epilogue* epilogue() override { return epilogue_; }
+  bool strict() const override { return frame_.state_.program.plan().strict; }
   void finish_with(Epilogue* e) { epilogue_ = e; }
   Queue* queue() override { return frame_.state_.queues[step_.memory].get(); }
 
@@ -219,12 +224,23 @@ Layout& Frame::find_layout() {
     if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
   }
   Layout made = make_layout(state_.program, index_, key_);
+  // Lesser sizes may leave greater gaps; then things lie where the greatest have them.
+  if (reserved_ && !fits(made.arena, reserved_->most.arena)) made.place_as(reserved_->most);
   made.last_used = clock_;
   if (layouts_.size() < layouts_kept)
     oldest = layouts_.emplace_back(std::make_unique<Layout>(std::move(made))).get();
   else
     *oldest = std::move(made);
   return *oldest;
+}
+
+void Frame::reserve(ProfileRoom room) {
+  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(room.most.arena[s]);
+  workspace_.ensure(room.most.workspace);
+  for (Buffer& b : output_buffers_) b.ensure(room.most.output_bytes);
+  if (!reserved_ || !fits(room.most.arena, reserved_->most.arena)) reserved_ = std::move(room);
+  layouts_.clear();
+  layout_ = nullptr;
 }
 
 const Layout& Frame::layout_for(std::span<const Value> inputs) {
@@ -555,6 +571,7 @@ void Frame::trim() {
       if (b) b->trim();
   layouts_.clear();
   layout_ = nullptr;
+  reserved_.reset();
 }
 
 }  // namespace lathe

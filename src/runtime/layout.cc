@@ -162,6 +162,20 @@ class LayoutMaker {
 
 }  // namespace
 
+bool Layout::place_as(const Layout& greater) {
+  const auto fits = [&](size_t v) {
+    const Slot &mine = slots[v], &its = greater.slots[v];
+    return mine.place != Slot::Place::arena ||
+           (its.place == Slot::Place::arena && mine.bytes() <= its.bytes());
+  };
+  for (size_t v = 0; v < slots.size(); ++v)
+    if (!fits(v)) return false;
+  for (size_t v = 0; v < slots.size(); ++v)
+    if (slots[v].place == Slot::Place::arena) slots[v].offset = greater.slots[v].offset;
+  arena = greater.arena;
+  return true;
+}
+
 void append_to_key(ShapeKey& key, const Shape& s) {
   key.push_back(static_cast<int64_t>(s.size()));
   key.insert(key.end(), s.begin(), s.end());

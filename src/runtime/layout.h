@@ -48,6 +48,9 @@ struct Layout {
   size_t output_bytes = 0;          // with nothing bound
   uint64_t last_used = 0;
   std::vector<StepCost> costs;  // by step; empty until a profile wants them
+
+  /// Puts everything where a layout of greater sizes has it; false where something does not fit there.
+  bool place_as(const Layout& greater);
 };
 
 /// Runs the shape rules and places the values. Throws what the rules throw, told the node.
