@@ -46,24 +46,6 @@ TEST(ThreadPool, PiecesFollowFromLengthAndGrainOnly) {
   EXPECT_GT(pieces(1).size(), 1u);
 }
 
-/// Runs come and go on several threads while their workers wake up and fall asleep.
-TEST(ThreadPool, RunsOfSeveralCallersCoverEveryIndexOnce) {
-  ThreadPool pool(3);
-  std::atomic<int64_t> sum{0};
-  std::vector<std::thread> callers;
-  for (int caller = 0; caller < 3; ++caller)
-    callers.emplace_back([&, caller] {
-      for (int i = 0; i < 100; ++i) {
-        const ThreadPool::Run run(pool);
-        const ThreadPool::Run inner(pool);
-        for (int64_t n : {1, 50}) pool.run(n, 1, false, [&](int64_t b, int64_t e) { sum += e - b; });
-        if (i % 10 == caller) std::this_thread::sleep_for(1ms);
-      }
-    });
-  for (std::thread& t : callers) t.join();
-  EXPECT_EQ(sum, 3 * 100 * 51);
-}
-
 TEST(ThreadPool, UsesItsWorkers) {
   ThreadPool pool(2);
   std::mutex m;

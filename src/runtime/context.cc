@@ -55,7 +55,6 @@ struct Context::Impl {
 
   void execute(std::span<const Value> in, std::span<const Tensor> out, RunControl* control) {
     const FloatState floats(engine->program.options().flush_denormals);
-    const ThreadPool::Run awake(engine->program.pool());
     struct Release {
       RunState& s;
       ~Release() { s.control = nullptr; }

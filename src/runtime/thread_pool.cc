@@ -9,9 +9,7 @@
 namespace lathe {
 namespace {
 
-/// How long a thread looks for work before it sleeps: waking up takes some 50 microseconds, which steps on
-/// one thread seldom last.
-constexpr auto spin_time = std::chrono::microseconds(30), spin_time_in_run = std::chrono::microseconds(200);
+constexpr auto spin_time = std::chrono::microseconds(30);
 constexpr int64_t most_pieces = 256;
 
 /// Set while a thread works on a piece: loops inside it do not go parallel again.
@@ -23,6 +21,18 @@ void relax() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+}
+
+/// Waits until `a` is no longer `old`: briefly awake, then asleep.
+void wait_for_change(const std::atomic<uint32_t>& a, uint32_t old) {
+  const auto end = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (a.load(std::memory_order_acquire) != old) return;
+      relax();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  a.wait(old, std::memory_order_acquire);
 }
 
 }  // namespace
@@ -38,35 +48,6 @@ struct ThreadPool::Job {
   int64_t pieces() const { return n / piece + (n % piece != 0); }
 };
 
-/// Waits until `a` is no longer `old`: awake for a while, then asleep.
-void ThreadPool::wait_for_change(const std::atomic<uint32_t>& a, uint32_t old) const {
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    for (int i = 0; i < 16; ++i) {
-      if (a.load(std::memory_order_acquire) != old) return;
-      relax();
-    }
-    const bool in_run = runs_.load(std::memory_order_relaxed) > 0;
-    if (std::chrono::steady_clock::now() - start > (in_run ? spin_time_in_run : spin_time)) break;
-  }
-  a.wait(old, std::memory_order_acquire);
-}
-
-ThreadPool::Run::Run(ThreadPool& pool) : pool_(pool) {
-  if (pool_.workers_.empty()) return;
-  const bool first = pool_.runs_.fetch_add(1, std::memory_order_relaxed) == 0;
-  if (first && pool_.shared_.exchange(false, std::memory_order_relaxed)) pool_.wake();
-}
-
-ThreadPool::Run::~Run() {
-  if (!pool_.workers_.empty()) pool_.runs_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void ThreadPool::wake() {
-  epoch_.fetch_add(1);
-  epoch_.notify_all();
-}
-
 ThreadPool::ThreadPool(int threads, std::shared_ptr<Executor> executor)
     : threads_(std::max(1, executor ? executor->concurrency() : threads)), executor_(std::move(executor)) {
   if (executor_) return;
@@ -79,7 +60,8 @@ ThreadPool::ThreadPool(int threads, std::shared_ptr<Executor> executor)
 
 ThreadPool::~ThreadPool() {
   stop_.store(true);
-  wake();
+  epoch_.fetch_add(1);
+  epoch_.notify_all();
   for (std::thread& t : workers_) t.join();
 }
 
@@ -123,9 +105,9 @@ void ThreadPool::drain(Job& job) {
 // the active ones to leave: so either the worker finds nothing, or the caller waits for it. The job lives on
 // the caller's stack.
 void ThreadPool::run_on_workers(Job& job) {
-  shared_.store(true, std::memory_order_relaxed);
   job_.store(&job);
-  wake();
+  epoch_.fetch_add(1);
+  epoch_.notify_all();
   drain(job);
   job_.store(nullptr);
   for (uint32_t active = active_.load(); active != 0; active = active_.load())

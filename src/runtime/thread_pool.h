@@ -1,5 +1,5 @@
-// A quiet thread pool: while somebody runs a model its workers stay awake between two jobs; else they look
-// for work for some tens of microseconds and then sleep in the kernel.
+// A quiet thread pool: workers look for work for some tens of microseconds after a job and then sleep in the
+// kernel.
 #pragma once
 
 #include <atomic>
@@ -26,19 +26,6 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  /// For the length of a run: jobs follow one another. Wakes the workers where the last run had work for
-  /// them, so that they are there when the first job comes.
-  class Run {
-   public:
-    explicit Run(ThreadPool& pool);
-    Run(const Run&) = delete;
-    Run& operator=(const Run&) = delete;
-    ~Run();
-
-   private:
-    ThreadPool& pool_;
-  };
-
   using Loop = FunctionRef<void(int64_t begin, int64_t end)>;
   /// Calls f over [0, n) in pieces; returns when all are done and throws the first exception. The pieces
   /// follow from n and grain alone. Called from inside a piece, it runs on that thread. `flush_denormals`
@@ -51,8 +38,6 @@ class ThreadPool {
  private:
   struct Job;
   void work();
-  void wake();
-  void wait_for_change(const std::atomic<uint32_t>& a, uint32_t old) const;
   static void drain(Job& job);
   void run_on_workers(Job& job);
   void run_on_executor(Job& job);
@@ -65,8 +50,6 @@ class ThreadPool {
   std::atomic<Job*> job_{nullptr};   // the job that is open for workers
   std::atomic<uint32_t> active_{0};  // workers that may be looking at a job
   std::atomic<bool> stop_{false};
-  std::atomic<int32_t> runs_{0};    // that are going on
-  std::atomic<bool> shared_{true};  // did a run since the last that began have work for several threads?
 };
 
 }  // namespace lathe
