@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "command.h"
@@ -45,6 +46,7 @@ struct Measurements {
   std::vector<std::string> assumed;
   std::vector<std::pair<std::string, KernelTime>> kernels;  // of the profiled runs, worst first
   uint64_t profiled_runs = 0;
+  std::optional<double> strict_cost;  // time of a run over that with normal numerics
 
   double percentile(double p) const {
     const auto at = static_cast<size_t>(p * static_cast<double>(runs.size() - 1) + 0.5);
@@ -111,6 +113,34 @@ void profile(Context& context, double seconds, Measurements& m) {
   std::ranges::stable_sort(m.kernels, std::greater{}, [](const auto& k) { return k.second.seconds; });
 }
 
+double median(std::vector<double>& times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+/// Alternates short rounds with an engine of normal numerics; the ratio of the medians.
+double cost_of_strict(const onnx::Model& model, BuildOptions build, Context& strict,
+                      const NamedValues& inputs, double seconds) {
+  build.numerics = Numerics::normal;
+  Context normal = Engine::build(model, build).create_context();
+  for (const auto& [name, v] : inputs) normal.bind_input(name, v);
+  normal.run();
+  std::vector<double> times[2];
+  const auto begin = Clock::now();
+  do
+    for (int which : {0, 1}) {
+      const auto round = Clock::now();
+      do {
+        const auto start = Clock::now();
+        (which ? strict : normal).run();
+        times[which].push_back(seconds_since(start));
+      } while (seconds_since(round) < 0.02);
+    }
+  while (seconds_since(begin) < seconds);
+  return median(times[1]) / median(times[0]);
+}
+
 Json kernels_json(const Measurements& m) {
   Json list = Json::array();
   const auto runs = static_cast<double>(m.profiled_runs);
@@ -172,6 +202,8 @@ Measurements measure(const Options& o) {
   m.total = seconds_since(begin);
   std::sort(m.runs.begin(), m.runs.end());
   m.idle_cpu = idle_processors([&] { context.run(); });
+  if (!plan && engine.numerics() == Numerics::strict)
+    m.strict_cost = cost_of_strict(model, build, context, inputs, o.seconds);
   if (o.profile) profile(context, o.seconds, m);
   m.peak_resident = peak_resident();
   return m;
@@ -200,6 +232,7 @@ int run(const Options& o, bool json) {
             {"planned_bytes", m.memory.total()},
             {"idle_cpu", m.idle_cpu},
             {"assumed_one", m.assumed}});
+    if (m.strict_cost) j["strict_over_normal"] = *m.strict_cost;
     if (o.profile) j["kernels"] = kernels_json(m);
     print(j);
     return success;
@@ -216,6 +249,9 @@ int run(const Options& o, bool json) {
   t.add({"memory", fmt::format("{} resident at most, {} planned", bytes_text(m.peak_resident),
                                bytes_text(m.memory.total()))});
   t.add({"idle", fmt::format("{:.2f} % of a processor between calls", 100 * m.idle_cpu)});
+  if (m.strict_cost)
+    t.add({"strict", fmt::format("{:.3f} times the time with normal numerics (medians, in alternation)",
+                                 *m.strict_cost)});
   t.print();
   if (o.profile) print_kernels(m);
   if (!m.assumed.empty()) fmt::print("sizes taken as 1 (--shape changes them): {}\n", join(m.assumed, ", "));

@@ -32,9 +32,10 @@ struct Outcome {
       ++steps;
       fused += s.fused.size();
       reference += s.backend == "reference";
+      strict += !s.strict.empty();
     }
   }
-  size_t steps = 0, fused = 0, reference = 0;
+  size_t steps = 0, fused = 0, reference = 0, strict = 0;
 };
 
 /// What was measured for each step, and what was taken.
@@ -68,6 +69,8 @@ int run(const Options& o, bool json) {
              {"steps", made.steps},
              {"fused_operators", made.fused},
              {"reference_steps", made.reference},
+             {"numerics", name_of(engine.numerics())},
+             {"strict_steps", made.strict},
              {"seconds", took.count()}};
     if (o.tune.any()) {
       all["tuning"] = to_json(engine.tuning());
@@ -79,6 +82,11 @@ int run(const Options& o, bool json) {
     fmt::print("{}: {}, {} steps ({} operators fused into them, {} on reference kernels), {}\n",
                output.string(), bytes_text(bytes), made.steps, made.fused, made.reference,
                time_text(took.count()));
+    if (engine.numerics() == Numerics::strict)
+      fmt::print(
+          "strict numerics: {} of {} steps work in another way than usual (`lathe inspect --steps` says how, "
+          "`lathe bench --numerics strict` what it costs)\n",
+          made.strict, made.steps);
   }
   return success;
 }
@@ -91,6 +99,7 @@ void add_build(CLI::App& app, Command& command) {
               "  lathe build model.onnx -o model.lathe\n"
               "  lathe build model.onnx --shape batch=8 --isa avx2\n"
               "  lathe build model.onnx --native\n"
+              "  lathe build model.onnx --range x=1x3x32x32:1x3x224x224:8x3x512x512\n"
               "  lathe build model.onnx --effort normal --tune-seconds 30 --timing-cache times.json\n"
               "  lathe build model.onnx --timing-cache times.json --pin\n"
               "  lathe run model.lathe\n");

@@ -130,7 +130,8 @@ void print_steps(const Engine& e, bool json) {
                       {"origin", s.origin},
                       {"refusals", s.refusals},
                       {"unfused", s.unfused},
-                      {"memory", memory[list.size()]}});
+                      {"memory", memory[list.size()]},
+                      {"strict", s.strict}});
     return print({{"steps", list}});
   }
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -143,9 +144,29 @@ void print_steps(const Engine& e, bool json) {
                told.empty() ? "" : " [" + join(told, ", ") + "]", s.node);
     if (!memory[i].empty()) fmt::print("       memory: {}\n", memory[i]);
     if (!s.timings.empty()) fmt::print("       measured: {}\n", text_of(s.timings));
+    if (!s.strict.empty()) fmt::print("       strict: {}\n", s.strict);
     for (const std::string& why : s.unfused) fmt::print("       not fused: {}\n", why);
     for (const std::string& why : s.refusals) fmt::print("       not taken: {}\n", why);
   }
+}
+
+Json profiles_json(const Engine& e) {
+  Json all = Json::object();
+  for (const ShapeProfile& p : e.profiles())
+    for (const auto& [input, r] : p.inputs)
+      for (const auto& [bound, shape] : {std::pair{"min", &r.min}, {"opt", &r.opt}, {"max", &r.max}})
+        all[p.name][input][bound] = std::vector<int64_t>(shape->begin(), shape->end());
+  return all;
+}
+
+void print_profiles(const Engine& e) {
+  if (e.profiles().empty()) return;
+  fmt::print("profiles\n");
+  Table t;
+  for (const ShapeProfile& p : e.profiles())
+    for (const auto& [input, r] : p.inputs)
+      t.add({p.name, input, describe(r.min) + " to " + describe(r.max), "mostly " + describe(r.opt)});
+  t.print();
 }
 
 /// All that a plan still knows of its model, and for which processor it is.
@@ -169,13 +190,16 @@ int inspect_plan(const Options& o, bool json) {
            {"inputs", inputs},
            {"outputs", outputs},
            {"symbols", e.symbols()},
+           {"numerics", name_of(e.numerics())},
+           {"profiles", profiles_json(e)},
            {"steps", e.steps().size()}});
     return success;
   }
-  fmt::print("a plan built for {}, opened for {} from its {} section; {} steps\n", target.built_for,
-             target.isa, target.section, e.steps().size());
+  fmt::print("a plan built for {}, opened for {} from its {} section; {} steps, {} numerics\n",
+             target.built_for, target.isa, target.section, e.steps().size(), name_of(e.numerics()));
   print_values("inputs", e.inputs());
   print_values("outputs", e.outputs());
+  print_profiles(e);
   return success;
 }
 

@@ -17,6 +17,18 @@ int64_t parse_size(std::string_view text, const std::string& whole) {
   return n;
 }
 
+/// "1x3x224x224", also with commas and within brackets.
+Shape parse_shape(std::string_view text, const std::string& whole) {
+  Shape shape;
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of("x,"), text.size());
+    shape.push_back(parse_size(text.substr(0, end), whole));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return shape;
+}
+
 /// The sizes that shapes of inputs give to plain symbols: input [batch, 3] with shape [4, 3] says batch = 4.
 /// Refuses a shape that the input cannot have, or that says otherwise than another --shape.
 void learn(const IoInfo& io, const Shape& shape, std::map<std::string, int64_t>& symbols) {
@@ -73,17 +85,29 @@ Sizes ShapeOptions::parse() const {
       sizes.symbols[name] = parse_size(value, text);
       continue;
     }
-    Shape shape;
-    std::string_view rest = value;
-    if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
-    while (!rest.empty()) {
-      const size_t end = std::min(rest.find_first_of("x,"), rest.size());
-      shape.push_back(parse_size(rest.substr(0, end), text));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    sizes.inputs[name] = shape;
+    sizes.inputs[name] = parse_shape(value, text);
   }
   return sizes;
+}
+
+std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges) {
+  std::vector<ShapeProfile> profiles;
+  for (const std::string& text : ranges) {
+    const size_t equals = text.rfind('='), at = std::min(text.find('@'), equals);
+    const size_t opt = text.find(':', std::min(equals, text.size())),
+                 max = text.find(':', std::min(opt, text.size() - 1) + 1);
+    if (equals == std::string::npos || equals == 0 || opt == std::string::npos || max == std::string::npos)
+      refuse_argument("--range [PROFILE@]INPUT=MIN:OPT:MAX, shapes as 1x3x224x224", "'" + text + "'");
+    const bool named = at < equals;
+    const std::string profile = named ? text.substr(0, at) : "default";
+    const std::string input = named ? text.substr(at + 1, equals - at - 1) : text.substr(0, equals);
+    auto known = std::ranges::find(profiles, profile, &ShapeProfile::name);
+    if (known == profiles.end()) known = profiles.insert(profiles.end(), {profile, {}});
+    known->inputs[input] = {parse_shape(text.substr(equals + 1, opt - equals - 1), text),
+                            parse_shape(text.substr(opt + 1, max - opt - 1), text),
+                            parse_shape(text.substr(max + 1), text)};
+  }
+  return profiles;
 }
 
 void EngineOptions::add_to(CLI::App* sub) {
@@ -101,6 +125,15 @@ void EngineOptions::add_to(CLI::App* sub) {
          "--precision", precision,
          "What products with constant weights are calculated in: float32, bfloat16 (opt-in: less exact)")
       ->transform(CLI::CheckedTransformer(named).description(""));
+  std::map<std::string, Numerics> strictness;
+  for (Numerics n : all_numerics) strictness.emplace(name_of(n), n);
+  sub->add_option("--numerics", numerics,
+                  "normal; strict: each item of a batch comes out as it would alone, bit by bit")
+      ->transform(CLI::CheckedTransformer(strictness).description(""));
+  sub->add_option("--range", ranges,
+                  "Shapes that an input may have, x=1x3:4x3:8x3: smallest, usual, greatest; PROFILE@x=… for "
+                  "more than one profile (may be repeated)")
+      ->type_name("INPUT=MIN:OPT:MAX");
   sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold");
   sub->add_flag("--verify-weights", verify_weights,
                 "Of a plan: hold its stored arrays against their checksums");
@@ -127,6 +160,8 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.plugins = plugins;
   o.fold_limit = fold_limit;
   o.precision = precision;
+  o.numerics = numerics;
+  o.profiles = parse_profiles(ranges);
   o.refit = refit;
   o.verify_weights = verify_weights;
   o.flush_denormals = flush_denormals;

@@ -42,6 +42,8 @@ struct EngineOptions {
   std::string isa;
   std::vector<std::filesystem::path> plugins;
   Precision precision = BuildOptions().precision;
+  Numerics numerics = BuildOptions().numerics;
+  std::vector<std::string> ranges;
   uint64_t fold_limit = BuildOptions().fold_limit;
   bool refit = false, flush_denormals = false, verify_weights = false;
   OptimizationLevel level = OptimizationLevel::all;
@@ -53,6 +55,9 @@ struct EngineOptions {
  private:
   void add_level(CLI::App* sub);
 };
+
+/// --range x=1x3:4x3:8x3 and --range large@x=…: smallest, usual and greatest shape of an input, in a profile.
+std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges);
 
 /// The sizes that were asked for, of symbols and by the shapes of inputs. Refuses names that the model lacks.
 std::map<std::string, int64_t> known_symbols(const std::vector<IoInfo>& inputs, const Sizes& sizes);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <cstring>
 #include <random>
 
 #include "lathe/lathe.h"
@@ -195,6 +196,46 @@ TEST(Memory, RunsOverRandomShapesReachAPlateau) {
   EXPECT_LE(heap_bytes(), heap);
   run(most);
   EXPECT_LE(c.memory_peak(), peak + peak / 20);
+}
+
+/// A limit that some shapes are too large for: whatever comes in whatever order, it is never exceeded, and
+/// what runs is right. What is kept of greater shapes counts until it is trimmed.
+TEST(Memory, TheLimitIsKeptOverRandomShapes) {
+  const Engine free = Engine::build(varied(), {.threads = 1});
+  const auto inputs = [](int64_t rows, int64_t trips) {
+    return std::vector<Value>{random_tensor(DataType::float32, {rows, 16}, static_cast<uint64_t>(rows)),
+                              Tensor::scalar<int64_t>(trips)};
+  };
+  constexpr int64_t most = 48, fitting = 24;
+  const uint64_t limit = peak_of(free, inputs(fitting, 3));
+  Context c = Engine::build(varied(), {.threads = 1, .memory_limit = limit}).create_context();
+  Context judge = free.create_context();
+  std::mt19937 random(2);
+  int refused = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const int64_t rows = 1 + static_cast<int64_t>(random() % most),
+                  trips = static_cast<int64_t>(random() % 4);
+    const std::vector<Value> given = inputs(rows, trips);
+    const auto run = [&] {
+      const std::vector<Value> made = c.run(given);
+      const Tensor right = judge.run(given)[0].tensor();
+      ASSERT_EQ(made[0].tensor().shape(), right.shape());
+      ASSERT_EQ(std::memcmp(made[0].tensor().data(), right.data(), right.bytes()), 0);
+    };
+    try {
+      run();
+    } catch (const Error& e) {
+      ASSERT_EQ(e.code(), Code::run_memory_limit) << e.what();
+      ++refused;
+      c.trim();
+      ASSERT_EQ(c.memory_in_use(), 0u);
+      if (rows <= fitting) run();
+    }
+    ASSERT_LE(c.memory_peak(), limit);
+  }
+  EXPECT_GT(refused, 100);
+  c.trim();
+  EXPECT_EQ(c.run(inputs(fitting, 3)).size(), 2u);
 }
 
 }  // namespace

@@ -171,7 +171,8 @@ TEST_F(Tune, WithoutTimeRulesOfThumbChoose) {
   expect_right(e);
   EXPECT_EQ(e.tuning().timed, 0);
   EXPECT_EQ(e.tuning().untimed, e.tuning().problems);
-  const std::string guessed = bytes_of({});
+  // Rules of thumb go by the same sizes.
+  const std::string guessed = bytes_of({.tune_sizes = o.tune_sizes});
   EXPECT_TRUE(bytes_of(o) == guessed);
   // What they chose is on record: a pinned build does the same, and one that has time measures.
   EXPECT_TRUE(bytes_of(pinned()) == guessed);

@@ -178,6 +178,10 @@ class Net:
     def merge_heads(self, x: str, length: int, hidden: int) -> str:
         return self.reshape(self.transpose(x, 0, 2, 1, 3), 1, length, hidden)
 
+    def positions(self, x: str, length: int, size: int) -> str:
+        """What is learned of each place in a sequence, for one like x."""
+        return self.weight(1, length, size, scale=0.02)
+
     # -- the file
 
     def model(self) -> onnx.ModelProto:
@@ -416,7 +420,7 @@ def bert(length: int) -> Callable[[Net], None]:
         mask = net.op("Mul", net.op("Sub", net.number(1), mask), net.number(-10000))
         x = net.op("Gather", net.weight(30522, 768, scale=0.02), ids)
         x = net.op("Add", x, net.op("Gather", net.weight(2, 768, scale=0.02), types))
-        x = net.layer_norm(net.op("Add", x, net.weight(1, length, 768, scale=0.02)), 768)
+        x = net.layer_norm(net.op("Add", x, net.positions(x, length, 768)), 768)
         for _ in range(12):
             x = net.layer_norm(net.op("Add", attention(net, x, length, 768, 12, mask), x), 768)
             y = net.act(net.linear(x, 768, 3072), "gelu")

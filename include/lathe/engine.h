@@ -79,6 +79,28 @@ inline constexpr Precision precisions[] = {Precision::float32, Precision::bfloat
 /// As the command line and Python write it: "float32", "bfloat16".
 constexpr std::string_view name_of(Precision p) { return p == Precision::float32 ? "float32" : "bfloat16"; }
 
+/// What the bits of a result may depend on. Neither ever lets them depend on the number of threads.
+enum class Numerics : uint8_t {
+  normal,  // on all shapes: a few rows are summed in another order than many
+  strict,  // not on the size of the batch: each item's results are those it would have alone
+};
+inline constexpr Numerics all_numerics[] = {Numerics::normal, Numerics::strict};
+/// As the command line and Python write it: "normal", "strict".
+constexpr std::string_view name_of(Numerics n) { return n == Numerics::normal ? "normal" : "strict"; }
+
+/// Which shapes an input may have: its rank, and on every axis a size from `min` to `max`, mostly `opt`.
+struct ShapeRange {
+  Shape min, opt, max;
+  friend bool operator==(const ShapeRange&, const ShapeRange&) = default;
+};
+/// Shapes that an engine is made for, by input. Inputs that are left out have what the model declares, their
+/// symbols the sizes that other inputs give them.
+struct ShapeProfile {
+  std::string name;
+  std::map<std::string, ShapeRange, std::less<>> inputs;
+  friend bool operator==(const ShapeProfile&, const ShapeProfile&) = default;
+};
+
 /// How much a build measures instead of guessing which kernel is fastest; see docs/tuning.md.
 enum class TuningEffort : uint8_t {
   none,    // nothing: rules of thumb choose
@@ -103,6 +125,7 @@ struct BuildOptions {
   bool allow_reference =
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   Precision precision = Precision::float32;  // of products with constant weights
+  Numerics numerics = Numerics::normal;
   bool refit = false;  // weights may be exchanged later: no rewrite depends on what they hold
   /// A saved plan also holds what its kernels were given before they packed it, so that it opens on machines
   /// without the instructions that it was built for. False: smaller files, for machines like this one.
@@ -115,9 +138,13 @@ struct BuildOptions {
   uint64_t memory_limit = 0;                  // bytes one context may hold, what it returns included; 0: none
   uint64_t fold_limit = uint64_t{256} << 20;  // bytes constant folding may add
   std::map<std::string, int64_t> shapes = {};  // symbols fixed at build
+  /// With any, inputs must be within one of them, all together (run_bad_shape names the input and its range).
+  /// What kernels are chosen by and timed with are the `opt` sizes of the first. At most 64.
+  std::vector<ShapeProfile> profiles = {};
   TuningEffort effort = TuningEffort::none;
   double tune_seconds = 60;  // after which nothing more is timed; rules of thumb choose the rest
-  std::map<std::string, int64_t> tune_sizes = {};  // of symbols that stay free: what to time with
+  /// Of symbols that stay free: what kernels are chosen by and timed with; goes before what profiles say.
+  std::map<std::string, int64_t> tune_sizes = {};
   /// A JSON file of measured times: what it knows is not timed again, what is timed is added (made where
   /// there is none). With effort none it is read only.
   std::filesystem::path timing_cache = {};
@@ -186,6 +213,8 @@ struct StepInfo {
   std::vector<std::string> unfused;    // why neighbours are not: "Add: its input x is read twice"
   std::vector<int64_t> tunables = {};  // what the kernel was told; empty: nothing
   std::vector<Timing> timings = {};    // measured, the tactic that was taken first, then the fastest
+  /// What its kernel does in an engine of strict numerics that it would not do else; empty: nothing.
+  std::string strict = {};
 };
 
 /// One step of a run, as Context::on_step tells it; the names are valid during the call.
@@ -213,6 +242,9 @@ class LATHE_API Engine {
   std::vector<std::pair<std::string, std::string>> metadata() const;
   std::vector<StepInfo> steps() const;
   int threads() const;
+  Numerics numerics() const;
+  /// As the engine was built with them.
+  const std::vector<ShapeProfile>& profiles() const;
   /// Of the build that made it; all 0 where it was loaded from a plan.
   const TuningReport& tuning() const;
   TargetInfo target() const;
@@ -222,6 +254,9 @@ class LATHE_API Engine {
   /// is 0. Else an upper bound, all branches of an If together, of all but the values in `uncounted`; not
   /// exact either for runs into bound memory.
   MemoryInfo memory(const NamedShapes& input_shapes) const;
+  /// What a context holds that was reserved for a profile: memory() for its greatest sizes, or more where
+  /// lesser ones take more. Throws bad_argument where there is no such profile.
+  MemoryInfo profile_memory(std::string_view profile) const;
   /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;
 
@@ -277,6 +312,11 @@ class LATHE_API Context {
   /// Bytes held now and at most since creation by this context's allocators; not those of a profile.
   uint64_t memory_in_use() const;
   uint64_t memory_peak() const;
+  /// Takes the memory now that runs within a profile need, outputs that are not bound included: until trim()
+  /// they take no more, whatever their shapes, but for what only the data decide and for tensors that they
+  /// return. Throws bad_argument where there is no such profile, or where inputs that it leaves out have no
+  /// known shape; run_memory_limit, run_out_of_memory.
+  void reserve(std::string_view profile);
   /// Gives all memory back that is kept between runs: arenas, caches, layouts and outputs. The next run takes
   /// anew what it needs. Throws bad_argument from within a run.
   void trim();

@@ -15,6 +15,7 @@ from lathe._values import array_from_tensor, from_value, tensor_to_write, to_val
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, _lathe.Model]
 RunControl = _lathe.RunControl
+ShapeRange = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class IoInfo:
 @dataclass(frozen=True)
 class Step:
     """One step of a finished engine. `tunables`: what the kernel was told; `timings`: tactics and microseconds as
-    measured, the tactic that was taken first."""
+    measured, the tactic that was taken first; `strict`: what its kernel does for strict numerics that it would not do
+    else, or ""."""
 
     node: str
     op: str
@@ -45,6 +47,7 @@ class Step:
     unfused: list[str]
     tunables: list[int]
     timings: list[tuple[str, float]]
+    strict: str = ""
 
 
 def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
@@ -141,6 +144,11 @@ class Context:
     def memory_peak(self) -> int:
         return self._context.memory_peak
 
+    def reserve(self, profile: str) -> None:
+        """Takes the memory now that runs within a profile need; until `trim()` they take no more, whatever their shapes,
+        but for what only the data decide and for the arrays that they return."""
+        self._context.reserve(profile)
+
     def trim(self) -> None:
         """Gives back memory that no run needs now."""
         self._context.trim()
@@ -207,6 +215,16 @@ class Engine:
         return self._engine.threads()
 
     @property
+    def numerics(self) -> str:
+        """ "normal", or "strict": each item of a batch comes out as it would alone."""
+        return self._engine.numerics()
+
+    @property
+    def profiles(self) -> dict[str, dict[str, ShapeRange]]:
+        """The profiles that the engine was built with: by name and input, smallest, usual and greatest shape."""
+        return self._engine.profiles()
+
+    @property
     def steps(self) -> list[Step]:
         """What runs, in order: operator, kernel, and why other kernels refused."""
         return [Step(**step) for step in self._engine.steps()]
@@ -225,6 +243,10 @@ class Engine:
         """Peak bytes for these input shapes: weights, activations, workspace, outputs, at most data_dependent, and their
         total. `uncounted` names the values that nothing bounds before the run."""
         return self._engine.memory({name: tuple(shape) for name, shape in shapes.items()})
+
+    def profile_memory(self, profile: str) -> dict[str, Any]:
+        """What a context holds that was reserved for a profile, in the words of `memory`."""
+        return self._engine.profile_memory(profile)
 
     def output_shapes(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:
         """Shapes of the outputs for these input shapes; an output that only the data decide is left out."""
@@ -259,6 +281,8 @@ def build_options(
     passes: Iterable[str] = (),
     allow_reference: bool = True,
     precision: Literal["float32", "bfloat16"] = "float32",
+    numerics: Literal["normal", "strict"] = "normal",
+    profiles: Optional[Mapping[str, Mapping[str, ShapeRange]]] = None,
     refit: bool = False,
     portable: bool = True,
     verify_weights: bool = False,
@@ -283,6 +307,10 @@ def build_options(
     options.isa = isa
     options.level = _member(_lathe.OptimizationLevel, "level", level)
     options.precision = _member(_lathe.Precision, "precision", precision)
+    options.numerics = _member(_lathe.Numerics, "numerics", numerics)
+    options.set_profiles(
+        {name: {input: tuple(map(tuple, ranges)) for input, ranges in one.items()} for name, one in (profiles or {}).items()}
+    )
     options.passes = list(passes)
     options.allow_reference = allow_reference
     options.refit = refit
@@ -323,6 +351,8 @@ def build(
         passes: "+name" and "-name" switch single passes against the level.
         allow_reference: False makes an operator without a fast kernel an error.
         precision: "float32", or "bfloat16" for products with constant weights: faster and less exact.
+        numerics: "strict" makes each item of a batch come out as it would alone, bit by bit.
+        profiles: the shapes that inputs may have, {"default": {"x": (smallest, usual, greatest)}}; others are refused.
         refit: weights may be exchanged later; no rewrite depends on what they hold.
         portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it smaller.
         flush_denormals: treat denormal numbers as zero while running.

@@ -129,6 +129,8 @@ void bind_context(nb::module_& m) {
                    [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_in_use(); }); })
       .def_prop_ro("memory_peak",
                    [](GuardedContext& g) { return g.alone([](Context& c) { return c.memory_peak(); }); })
+      .def("reserve", [](GuardedContext& g,
+                         const std::string& profile) { g.alone([&](Context& c) { c.reserve(profile); }); })
       .def("trim", [](GuardedContext& g) { g.alone([](Context& c) { c.trim(); }); });
 }
 

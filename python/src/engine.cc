@@ -99,6 +99,7 @@ nb::list step_list(const Engine& e) {
     nb::list timings;
     for (const StepInfo::Timing& t : s.timings) timings.append(nb::make_tuple(t.tactic, t.microseconds));
     d["timings"] = timings;
+    d["strict"] = s.strict;
     l.append(d);
   }
   return l;
@@ -113,8 +114,7 @@ nb::dict target_of(const Engine& e) {
   return d;
 }
 
-nb::dict memory_of(const Engine& e, const nb::dict& shapes) {
-  const MemoryInfo info = e.memory(named_shapes_from_python(shapes));
+nb::dict to_python(const MemoryInfo& info) {
   nb::dict d;
   d["weights"] = info.weights;
   d["activations"] = info.activations;
@@ -187,6 +187,30 @@ void set_timeout(RunControl& c, double seconds) {
                      std::chrono::duration<double>(seconds)));
 }
 
+/// {name: {input: (min, opt, max)}}
+void set_profiles(BuildOptions& o, const nb::dict& profiles) {
+  o.profiles.clear();
+  for (const auto& [name, inputs] : profiles) {
+    ShapeProfile& p = o.profiles.emplace_back();
+    p.name = nb::cast<std::string>(name);
+    for (const auto& [input, range] : nb::cast<nb::dict>(inputs))
+      p.inputs[nb::cast<std::string>(input)] = {shape_from_python(range[0]), shape_from_python(range[1]),
+                                                shape_from_python(range[2])};
+  }
+}
+
+nb::dict profiles_of(const Engine& e) {
+  nb::dict all;
+  for (const ShapeProfile& p : e.profiles()) {
+    nb::dict inputs;
+    for (const auto& [input, r] : p.inputs)
+      inputs[input.c_str()] =
+          nb::make_tuple(shape_to_python(r.min), shape_to_python(r.opt), shape_to_python(r.max));
+    all[p.name.c_str()] = inputs;
+  }
+  return all;
+}
+
 void bind_options(nb::module_& m) {
   nb::class_<RunControl>(m, "RunControl", "Stops a build or a run, from any thread.")
       .def(nb::init<>())
@@ -199,6 +223,8 @@ void bind_options(nb::module_& m) {
   for (OptimizationLevel l : optimization_levels) levels.value(name_of(l).data(), l);
   nb::enum_<Precision> named(m, "Precision");
   for (Precision p : precisions) named.value(name_of(p).data(), p);
+  nb::enum_<Numerics> strictness(m, "Numerics");
+  for (Numerics n : all_numerics) strictness.value(name_of(n).data(), n);
   nb::enum_<TuningEffort> efforts(m, "TuningEffort");
   for (TuningEffort e : tuning_efforts) efforts.value(name_of(e).data(), e);
   nb::class_<BuildOptions>(m, "BuildOptions")
@@ -210,6 +236,8 @@ void bind_options(nb::module_& m) {
       .def_rw("passes", &BuildOptions::passes)
       .def_rw("allow_reference", &BuildOptions::allow_reference)
       .def_rw("precision", &BuildOptions::precision)
+      .def_rw("numerics", &BuildOptions::numerics)
+      .def("set_profiles", &set_profiles, nb::arg("profiles"))
       .def_rw("refit", &BuildOptions::refit)
       .def_rw("portable", &BuildOptions::portable)
       .def_rw("verify_weights", &BuildOptions::verify_weights)
@@ -264,7 +292,15 @@ void bind_engine(nb::module_& m) {
       .def("target", [](const PooledEngine& e) { return target_of(e.engine()); })
       .def("trim", &PooledEngine::trim, nb::call_guard<nb::gil_scoped_release>())
       .def("memory",
-           [](const PooledEngine& e, const nb::dict& shapes) { return memory_of(e.engine(), shapes); })
+           [](const PooledEngine& e, const nb::dict& shapes) {
+             return to_python(e.engine().memory(named_shapes_from_python(shapes)));
+           })
+      .def("profile_memory",
+           [](const PooledEngine& e, const std::string& profile) {
+             return to_python(e.engine().profile_memory(profile));
+           })
+      .def("profiles", [](const PooledEngine& e) { return profiles_of(e.engine()); })
+      .def("numerics", [](const PooledEngine& e) { return std::string(name_of(e.engine().numerics())); })
       .def("output_shapes", [](const PooledEngine& e, const nb::dict& shapes) {
         return output_shapes_of(e.engine(), shapes);
       });

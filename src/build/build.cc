@@ -5,6 +5,7 @@
 #include "build/alignment.h"
 #include "build/arithmetic.h"
 #include "build/blocked_layout.h"
+#include "build/expected_shapes.h"
 #include "build/float_arithmetic.h"
 #include "build/lower.h"
 #include "build/narrow_arithmetic.h"
@@ -24,28 +25,6 @@ void report(const BuildOptions& o, std::string_view stage, double fraction) {
     throw Error(Code::cancelled, "build", "to go on", "cancelled by the caller");
 }
 
-/// What symbols that stay free count as when kernels are timed: where an input has one in front, it is the
-/// batch.
-constexpr int64_t usual_batch = 1, usual_size = 64;
-
-TuneSizes sizes_to_tune_with(const Graph& g, const BuildOptions& o) {
-  TuneSizes sizes;
-  for (ValueId v : g.inputs()) {
-    const auto& shape = g.value(v).type.shape;
-    for (size_t axis = 0; shape && axis < shape->size(); ++axis)
-      for (const std::string& symbol : (*shape)[axis].symbols())
-        sizes.try_emplace(symbol, axis == 0 ? usual_batch : usual_size);
-  }
-  for (const auto& [symbol, size] : o.tune_sizes) {
-    const auto at = sizes.find(symbol);
-    if (at == sizes.end() || size < 0)
-      throw Error(Code::build_bad_option, "build", "tune_sizes, not negative, of symbols that inputs have",
-                  symbol + "=" + std::to_string(size), "`lathe inspect` lists the symbols");
-    at->second = size;
-  }
-  return sizes;
-}
-
 /// More constants than a cache keeps from one run to the next?
 bool is_streamed(const Graph& g) {
   constexpr uint64_t cached = uint64_t{8} << 20;
@@ -57,7 +36,7 @@ bool is_streamed(const Graph& g) {
 
 std::unique_ptr<Tuner> tuner_for(const Graph& g, const BuildOptions& o, const Extensions& extensions) {
   if (!Tuner::wanted(o)) return nullptr;
-  return std::make_unique<Tuner>(o, extensions, sizes_to_tune_with(g, o), is_streamed(g));
+  return std::make_unique<Tuner>(o, extensions, likely_sizes(g, o), is_streamed(g));
 }
 
 /// Keeps what was measured, whether or not the rest works out.
@@ -97,13 +76,19 @@ std::vector<std::string> backend_preference(const std::string& wanted, const Ext
 }
 
 Preference kernel_preference(const BuildOptions& options, const Extensions& extensions) {
-  return {backend_preference(options.backend, extensions), choose_isa(options.isa), options.allow_reference,
-          options.level == OptimizationLevel::all, options.refit};
+  return {backend_preference(options.backend, extensions),
+          choose_isa(options.isa),
+          options.allow_reference,
+          options.level == OptimizationLevel::all,
+          options.refit,
+          options.numerics == Numerics::strict};
 }
 
 Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& extensions,
                 const BuildOptions& options, TuningReport* tuning) {
   kernel_preference(options, extensions);  // wrong options are told before there is work
+  plan_profiles(graph, options);
+  likely_sizes(graph, options);
   tuner_for(graph, options, extensions);
   report(options, "optimise", 0);
   const Tapped tapped(graph, options.taps);
@@ -120,7 +105,8 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
                     TuningReport* tuning) {
   const std::unique_ptr<Tuner> tuner = tuner_for(graph, options, extensions);
   Keep keep(tuner.get(), tuning);
-  const Preference preference = kernel_preference(options, extensions);
+  Preference preference = kernel_preference(options, extensions);
+  preference.likely = likely_sizes(graph, options);
   const auto fold = [&](uint64_t limit) {
     folds.merge(fold_constants(
         graph,
@@ -151,6 +137,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);
   plan.portable = options.portable;
+  plan.profiles = plan_profiles(graph, options);
   tell_arithmetic(plan, schemas);
   const bool tuned = tuner && tune_plan(plan, *tuner, extensions.kernels(), packing);
   keep.now();

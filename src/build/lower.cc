@@ -418,6 +418,8 @@ Plan lower(const Graph& graph, const Folds& folds, const TappedValues& taps, con
   Plan plan;
   plan.isa = plan.built_for = preference.isa;
   plan.refit = preference.refit;
+  plan.strict = preference.strict;
+  plan.likely = preference.likely;
   Lowering lowering(plan, folds, taps, kernels, preference, control, packing, search);
   std::vector<std::pair<ValueId, uint32_t>> captures;
   lowering.graph(graph, captures);

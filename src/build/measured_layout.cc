@@ -110,7 +110,8 @@ class MeasuredLayout {
     if (back) attributes.set("channels", channels);
     const KernelRequest::Operand a{true, DataType::float32, back ? blocks : plain, nullptr},
         b{true, DataType::float32, back ? plain : blocks, nullptr};
-    return ask("lathe", op, attributes, {{&a, 1}, {&b, 1}, preference_.isa}, plain_.value(v).name, index);
+    return ask("lathe", op, attributes, {.inputs = {&a, 1}, .outputs = {&b, 1}, .isa = preference_.isa},
+               plain_.value(v).name, index);
   }
   bool ask(const std::string& domain, const std::string& op, const Attributes& attributes,
            const KernelRequest& request, const std::string& node, size_t& index) {

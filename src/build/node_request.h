@@ -12,7 +12,7 @@ class NodeRequest {
   NodeRequest(const Graph& g, const Node& n, Isa isa, bool contents) {
     for (ValueId v : n.inputs) inputs_.push_back(operand(g, v, contents));
     for (ValueId v : n.outputs) outputs_.push_back(operand(g, v, contents));
-    request_ = {inputs_, outputs_, isa};
+    request_ = {.inputs = inputs_, .outputs = outputs_, .isa = isa};
   }
   const KernelRequest& request() const { return request_; }
 

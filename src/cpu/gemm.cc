@@ -8,6 +8,15 @@
 #include "base/cpu.h"
 #include "cpu/isa.h"
 
+namespace lathe::cpu {
+
+/// Of one instruction set: as they are fastest, then the strict ones.
+struct GemmTables {
+  GemmKernels floats[2], pairs[2];
+};
+
+}  // namespace lathe::cpu
+
 #define LATHE_NATIVE_BF16 0
 #define LATHE_ISA_BODY "cpu/gemm_body.h"
 #include "cpu/for_each_isa.h"
@@ -38,9 +47,9 @@ namespace lathe::cpu::bf16 {
 
 namespace lathe::cpu {
 
-LATHE_SELECT_ISA(GemmKernels, gemm_kernels)
-
 namespace {
+
+LATHE_SELECT_ISA(GemmTables, gemm_tables)
 
 std::atomic<bool> bf16_wanted{true};
 
@@ -279,16 +288,17 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
 
 }  // namespace
 
+const GemmKernels& gemm_kernels(Isa isa, bool strict) { return gemm_tables(isa).floats[strict]; }
+
 void use_bf16(bool yes) { bf16_wanted.store(yes, std::memory_order_relaxed); }
 
 bool uses_bf16() { return bf16_wanted.load(std::memory_order_relaxed) && cpu_features().avx512_bf16; }
 
-const GemmKernels& pair_kernels(Isa isa) {
+const GemmKernels& pair_kernels(Isa isa, bool strict) {
 #if defined(__x86_64__) || defined(_M_X64)
-  if (isa == Isa::avx512) return uses_bf16() ? bf16::table_of_pairs : avx512::table_of_pairs;
-  if (isa == Isa::avx2) return avx2::table_of_pairs;
+  if (isa == Isa::avx512 && uses_bf16()) return bf16::table.pairs[strict];
 #endif
-  return generic::table_of_pairs;
+  return gemm_tables(isa).pairs[strict];
 }
 
 void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {

@@ -3,6 +3,8 @@
 //
 // Every element of C is summed in one order, which depends on the shapes alone: k is cut in fixed blocks,
 // rows in tiles that follow from the number of rows. So the bits are the same however the work is divided.
+// Tiles of one row have several sums for each element; the strict kernels do without, so that the
+// bits of a row do not depend on the number of rows either.
 #pragma once
 
 #include "cpu/half.h"
@@ -67,12 +69,14 @@ struct GemmKernels {
   }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
 };
-const GemmKernels& gemm_kernels(Isa isa);
+const GemmKernels& gemm_kernels(Isa isa, bool strict = false);
 /// Kernels whose elements are pairs of bfloat16, two neighbouring terms of a sum each, added up in float32: k
 /// counts pairs, an Operand A is float32 with `column` 2, and B is packed by pack_pairs. There is no pack_b.
 /// With AVX-512 the processor's own instructions where it has them (they may round sums differently), unless
 /// use_bf16(false) was said.
-const GemmKernels& pair_kernels(Isa isa);
+const GemmKernels& pair_kernels(Isa isa, bool strict = false);
+/// What kernels say that make use of it (Kernel::strict).
+inline constexpr const char* strict_products = "a single row is summed in the order of many";
 void use_bf16(bool yes);
 bool uses_bf16();
 

@@ -11,8 +11,9 @@ constexpr int panel_vectors = 2;
 constexpr int64_t panel_columns = panel_vectors * Vec::width;
 
 /// How many partial sums each element has, so that a few rows do not wait for the latency of their own
-/// additions. The same for one panel and for two, hence the same bits.
-constexpr int partial_sums(int rows) { return rows == 1 ? 2 : 1; }
+/// additions. The same for one panel and for two, hence the same bits. Strict: as many as with any other
+/// number of rows.
+constexpr int partial_sums(int rows, bool strict) { return !strict && rows == 1 ? 2 : 1; }
 
 struct Floats {
   static LATHE_INLINE Vec load_b(const float* b, int64_t at) { return load(b + at); }
@@ -76,9 +77,8 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   }
 }
 
-template <class Elements, int Rows, int Vectors>
+template <class Elements, int Rows, int Vectors, int sums>
 void tile(const Tile& t) {
-  constexpr int sums = partial_sums(Rows);
   const bool whole = t.columns >= Vectors * Vec::width;
   Vec sum[sums][Rows][Vectors];
   LATHE_UNROLL
@@ -134,9 +134,9 @@ void tile(const Tile& t) {
   }
 }
 
-template <class Elements, int Vectors, size_t Most, int... Rows>
+template <class Elements, int Vectors, bool Strict, size_t Most, int... Rows>
 constexpr void fill_tiles(void (*(&to)[Most])(const Tile&), std::integer_sequence<int, Rows...>) {
-  ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors>), ...);
+  ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors, partial_sums(Rows + 1, Strict)>), ...);
 }
 
 /// Copies `rows` rows of A into blocks; the last block is filled up with zeros.
@@ -214,7 +214,7 @@ void pack_b(float* to, const Operand& b, int64_t k, int64_t columns) {
   }
 }
 
-template <class Elements>
+template <class Elements, bool Strict>
 constexpr GemmKernels make_table() {
   GemmKernels g{.isa = Vec::width == 16  ? Isa::avx512
                        : Vec::width == 8 ? Isa::avx2
@@ -222,23 +222,25 @@ constexpr GemmKernels make_table() {
                 .max_rows = max_rows,
                 .panel_columns = panel_columns,
                 .vector = Vec::width};
-  fill_tiles<Elements, 1>(g.narrow, std::make_integer_sequence<int, max_rows>());
-  fill_tiles<Elements, 2>(g.wide, std::make_integer_sequence<int, max_rows>());
-  fill_tiles<Elements, 4>(g.twin, std::make_integer_sequence<int, twin_rows>());
+  fill_tiles<Elements, 1, Strict>(g.narrow, std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Elements, 2, Strict>(g.wide, std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Elements, 4, Strict>(g.twin, std::make_integer_sequence<int, twin_rows>());
   return g;
 }
+template <bool Strict>
 constexpr GemmKernels floats_table() {
-  GemmKernels g = make_table<Floats>();
+  GemmKernels g = make_table<Floats, Strict>();
   g.pack_a = pack_a;
   g.pack_b = pack_b;
-  fill_tiles<Halves<Float16>, 2>(g.halves[0], std::make_integer_sequence<int, max_rows>());
-  fill_tiles<Halves<BFloat16>, 2>(g.halves[1], std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Halves<Float16>, 2, Strict>(g.halves[0], std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Halves<BFloat16>, 2, Strict>(g.halves[1], std::make_integer_sequence<int, max_rows>());
   return g;
 }
+template <bool Strict>
 constexpr GemmKernels pairs_table() {
-  GemmKernels g = make_table<Pairs>();
+  GemmKernels g = make_table<Pairs, Strict>();
   g.pack_a = pack_a_pairs;
   return g;
 }
-constexpr GemmKernels table = floats_table();
-constexpr GemmKernels table_of_pairs = pairs_table();
+constexpr GemmTables table{{floats_table<false>(), floats_table<true>()},
+                           {pairs_table<false>(), pairs_table<true>()}};

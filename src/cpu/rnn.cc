@@ -57,7 +57,7 @@ struct Scratch {
 class Direction {
  public:
   Direction(Isa isa, const Recurrence& run, int64_t index, float* scratch, bool share_steps, KernelContext& c)
-      : g_(gemm_kernels(isa)),
+      : g_(gemm_kernels(isa, c.strict())),
         kernels_(recurrent_kernels(isa)),
         run_(run),
         s_(run.shape),

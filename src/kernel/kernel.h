@@ -134,6 +134,8 @@ class KernelContext : public Workers {
   virtual KernelBody& body(size_t i) = 0;
   /// The queue of the kernel's device; null in host memory.
   virtual Queue* queue() { return nullptr; }
+  /// Must each item of a batch come out as it would alone, bit by bit?
+  virtual bool strict() const { return false; }
   /// Where errors of this step say they happened.
   [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const {
     throw Error(code, "run", std::move(expected), std::move(got), std::move(remedy));
@@ -143,6 +145,9 @@ class KernelContext : public Workers {
 /// Where a kernel's inputs and outputs live. 0 is host memory.
 using MemorySpace = uint16_t;
 inline constexpr MemorySpace host_memory = 0;
+
+/// Sizes that symbols are thought to have.
+using LikelySizes = std::map<std::string, int64_t, std::less<>>;
 
 /// What a kernel is asked about: types and (symbolic) shapes of one node.
 struct KernelRequest {
@@ -155,6 +160,13 @@ struct KernelRequest {
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
   Isa isa = Isa::generic;  // the best that may be used
+  const LikelySizes* likely = nullptr;
+  bool strict = false;  // no preference may depend on the size of a batch
+
+  /// A size as it is known, or thought to be; nothing where there is neither.
+  std::optional<int64_t> likely_size(const Dim& d) const {
+    return d.is_constant() || !likely ? d.value() : d.evaluate(*likely);
+  }
 };
 
 struct Verdict {
@@ -188,6 +200,9 @@ struct Kernel {
   /// The constant input that is read byte by byte or by whole vectors, so that it may lie at any address:
   /// when it is packed, or where it is not, in runs. -1: all are to be aligned.
   int any_alignment = -1;
+  /// What it does where KernelContext::strict() says so and would not do else; empty: nothing, since its
+  /// results never depend on how many others are in the batch.
+  std::string strict = {};
   int alias =
       -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
 

@@ -71,7 +71,10 @@ Isa choose_isa(const std::string& wanted) {
 }
 
 Choice select_kernel(const KernelCatalog& kernels, const Preference& preference, std::string_view domain,
-                     std::string_view op, const Attributes& attributes, const KernelRequest& request) {
+                     std::string_view op, const Attributes& attributes, const KernelRequest& asked) {
+  KernelRequest request = asked;
+  if (!request.likely) request.likely = &preference.likely;
+  request.strict |= preference.strict;
   const OpCodec* codec = kernels.codec_of(domain, op);
   const std::vector<const Kernel*> all = kernels.candidates(domain, op);
   Choice choice;

@@ -9,8 +9,10 @@ struct Preference {
   std::vector<std::string> backends;  // best first
   Isa isa = Isa::generic;
   bool allow_reference = true;
-  bool fuse = false;   // elementwise operators become parts of other steps
-  bool refit = false;  // weights may be exchanged: nothing but packing may depend on what they hold
+  bool fuse = false;        // elementwise operators become parts of other steps
+  bool refit = false;       // weights may be exchanged: nothing but packing may depend on what they hold
+  bool strict = false;      // nothing may depend on the size of the batch
+  LikelySizes likely = {};  // of symbols
 };
 
 struct Choice {

@@ -112,6 +112,17 @@ struct Weight {
   uint64_t checksum = 0;  // of a plan from a file: what the elements there should give (checksum.h)
 };
 
+/// Which shapes the inputs may have, all together.
+struct PlanProfile {
+  std::string name;
+  struct Input {
+    uint32_t input = 0;  // which of the main graph's
+    Shape min, opt, max;
+  };
+  std::vector<Input> inputs;
+};
+inline constexpr size_t most_profiles = 64;
+
 struct Plan {
   std::vector<PlanGraph> graphs;  // 0 is the main graph, the others are bodies
   std::deque<Weight> weights;     // kernels look at earlier ones while later ones are added
@@ -125,6 +136,8 @@ struct Plan {
   Isa built_for = Isa::generic;       // more than `isa` where it was opened on a lesser machine
   bool portable = true;               // is what packed arrays were made of saved beside them?
   bool refit = false;                 // are the sources of all arrays?
+  bool strict = false;                // Numerics::strict
+  LikelySizes likely;                 // of symbols: what kernels were chosen by
   std::vector<std::string> backends;  // those that must be there to run it
   std::vector<std::pair<std::string, std::string>> metadata;
   /// Values that can be tapped, under their names in the file; those of bodies too.
@@ -134,6 +147,7 @@ struct Plan {
     friend bool operator==(const Tap&, const Tap&) = default;
   };
   std::vector<Tap> taps;
+  std::vector<PlanProfile> profiles;  // none: any shapes that the inputs declare
   std::string producer, description;
 };
 

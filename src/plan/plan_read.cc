@@ -58,6 +58,9 @@ class Reader {
     plan.isa = plan.built_for = enumerator<Isa>(p.isa(), 3, "an instruction set");
     plan.portable = p.portable();
     plan.refit = p.refit();
+    plan.strict = p.strict();
+    each(p.likely(), [&](const format::Likely* l) { plan.likely[text(l->symbol())] = l->size(); });
+    each(p.profiles(), [&](const format::Profile* s) { plan.profiles.push_back(profile(*s)); });
     plan.backends = texts(p.backends());
     plan.producer = text(p.producer());
     plan.description = text(p.description());
@@ -123,6 +126,14 @@ class Reader {
     each(g.steps(), [&](const format::Step* s) { made.steps.push_back(step(*s)); });
     made.inputs = numbers<uint32_t>(g.inputs());
     made.outputs = numbers<uint32_t>(g.outputs());
+    return made;
+  }
+
+  static PlanProfile profile(const format::Profile& p) {
+    PlanProfile made{text(p.name()), {}};
+    each(p.ranges(), [&](const format::Range* r) {
+      made.inputs.push_back({r->input(), dims(r->min()), dims(r->opt()), dims(r->max())});
+    });
     return made;
   }
 

@@ -20,11 +20,16 @@ class Writer {
     const auto taps = list(plan.taps, [&](const auto& t) {
       return format::CreateTap(b_, b_.CreateString(t.name), t.value, t.graph);
     });
+    std::vector<flatbuffers::Offset<format::Likely>> likely;
+    for (const auto& [symbol, size] : plan.likely)
+      likely.push_back(format::CreateLikely(b_, b_.CreateString(symbol), size));
+    const auto profiles = list(plan.profiles, [&](const PlanProfile& p) { return profile(p); });
     const auto backends = b_.CreateVectorOfStrings(plan.backends);
     const auto producer = b_.CreateString(plan.producer), description = b_.CreateString(plan.description);
     b_.Finish(format::CreatePlan(b_, graphs, b_.CreateVector(weights), symbols,
                                  static_cast<uint8_t>(plan.isa), backends, metadata, taps, producer,
-                                 description, plan.portable, plan.refit));
+                                 description, plan.portable, plan.refit, plan.strict, b_.CreateVector(likely),
+                                 profiles));
     return {reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()};
   }
 
@@ -35,6 +40,15 @@ class Writer {
     std::vector<std::invoke_result_t<F, const T&>> made;
     for (const T& x : from) made.push_back(one(x));
     return b_.CreateVector(made);
+  }
+
+  flatbuffers::Offset<format::Profile> profile(const PlanProfile& p) {
+    const auto ranges = list(p.inputs, [&](const PlanProfile::Input& r) {
+      const auto sizes = [&](const Shape& s) { return b_.CreateVector(s.data(), s.size()); };
+      const auto min = sizes(r.min), opt = sizes(r.opt), max = sizes(r.max);
+      return format::CreateRange(b_, r.input, min, opt, max);
+    });
+    return format::CreateProfile(b_, b_.CreateString(p.name), ranges);
   }
 
   static std::vector<uint8_t> numbers(const std::vector<DataType>& types) {

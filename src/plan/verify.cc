@@ -20,6 +20,9 @@ class Verifier {
     for (const Plan::Tap& t : plan_.taps)
       require(t.graph < plan_.graphs.size() && t.value < plan_.graphs[t.graph].values.size(),
               "taps of values", t.name);
+    for (const PlanProfile& p : plan_.profiles) profile(p);
+    require(plan_.profiles.size() <= most_profiles, "at most " + std::to_string(most_profiles) + " profiles",
+            std::to_string(plan_.profiles.size()));
     for (const PlanValue& v : main.values)
       require(v.role != ValueRole::captured, "a main graph that captures nothing", v.name);
     each_read(plan_, [&](const PlanStep*, size_t, uint32_t w) {
@@ -35,6 +38,16 @@ class Verifier {
     if (r.kind == WeightRecipe::Kind::fold)
       require(r.output < r.outputs.size() && r.outputs[r.output] != DataType::undefined,
               "a wanted output of a fold", std::to_string(r.output));
+  }
+  void profile(const PlanProfile& p) const {
+    const PlanGraph& main = plan_.graphs[0];
+    for (const PlanProfile::Input& r : p.inputs) {
+      require(r.input < main.inputs.size(), "profiles of inputs", p.name);
+      bool ordered = r.min.size() == r.opt.size() && r.opt.size() == r.max.size();
+      for (size_t i = 0; ordered && i < r.min.size(); ++i)
+        ordered = 0 <= r.min[i] && r.min[i] <= r.opt[i] && r.opt[i] <= r.max[i];
+      require(ordered, "profiles with min <= opt <= max", p.name);
+    }
   }
   void graph(const PlanGraph& g) {
     made_.assign(g.values.size(), false);

@@ -1,5 +1,6 @@
 #include "runtime/engine_impl.h"
 #include "runtime/float_state.h"
+#include "runtime/profile_room.h"
 
 namespace lathe {
 namespace {
@@ -40,7 +41,7 @@ struct Context::Impl {
 
   /// Fills in defaults and checks everything before anything runs.
   void accept(std::span<Value> in) {
-    std::fill(sizes.begin(), sizes.end(), -1);
+    sizes.forget();
     const PlanGraph& plan = engine->program.plan().graphs[0];
     for (size_t i = 0; i < in.size(); ++i) {
       const Value* fallback = in[i].empty() ? engine->default_of(i) : nullptr;
@@ -196,6 +197,11 @@ Profile Context::profile() const {
 }
 uint64_t Context::memory_in_use() const { return impl_->state.account.used(); }
 uint64_t Context::memory_peak() const { return impl_->state.account.peak(); }
+
+void Context::reserve(std::string_view profile) {
+  const Impl::Turn turn(*impl_);
+  impl_->frame.reserve(room_of(*impl_->engine, impl_->engine->profile(profile)));
+}
 
 void Context::trim() {
   const Impl::Turn turn(*impl_);

@@ -7,6 +7,7 @@
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
 #include "runtime/memory_estimate.h"
+#include "runtime/profile_room.h"
 #include "runtime/retarget.h"
 
 namespace lathe {
@@ -43,6 +44,11 @@ Engine::Impl::Impl(Plan plan, std::shared_ptr<const Extensions> extensions, cons
   const PlanGraph& g = program.plan().graphs[0];
   for (uint32_t v : g.inputs) inputs.push_back(info_of(g.values[v]));
   for (uint32_t v : g.outputs) outputs.push_back(info_of(g.values[v]));
+  for (const PlanProfile& p : program.plan().profiles) {
+    ShapeProfile& made = profiles.emplace_back();
+    made.name = p.name;
+    for (const PlanProfile::Input& r : p.inputs) made.inputs[inputs[r.input].name] = {r.min, r.opt, r.max};
+  }
 }
 
 size_t Engine::Impl::input_index(std::string_view name) const { return find(inputs, name, "an input"); }
@@ -54,7 +60,7 @@ const Value* Engine::Impl::default_of(size_t input) const {
   return w < 0 ? nullptr : &program.plan().weights[static_cast<size_t>(w)].value;
 }
 
-Layout Engine::Impl::layout_for(const NamedShapes& shapes) const {
+ShapeKey Engine::Impl::key_for(const NamedShapes& shapes) const {
   InputContract::Sizes sizes = contract.no_sizes();
   for (const auto& [name, shape] : shapes) contract.check_shape(input_index(name), shape, sizes);
   ShapeKey key;
@@ -69,7 +75,17 @@ Layout Engine::Impl::layout_for(const NamedShapes& shapes) const {
     else
       append_to_key(key, contract.shape_from(i, sizes));
   }
-  return make_layout(program, 0, key);
+  return key;
+}
+
+const PlanProfile& Engine::Impl::profile(std::string_view name) const {
+  std::string names;
+  for (const PlanProfile& p : program.plan().profiles) {
+    if (p.name == name) return p;
+    names += (names.empty() ? "" : ", ") + p.name;
+  }
+  throw Error(Code::bad_argument, "run", "a profile among " + (names.empty() ? "none" : names),
+              "'" + std::string(name) + "'", "profiles are given when an engine is built");
 }
 
 std::optional<Layout> Engine::Impl::fixed_layout() const {
@@ -101,6 +117,10 @@ const std::vector<IoInfo>& Engine::inputs() const { return impl_->inputs; }
 const std::vector<IoInfo>& Engine::outputs() const { return impl_->outputs; }
 int Engine::threads() const { return impl_->program.pool().threads(); }
 const TuningReport& Engine::tuning() const { return impl_->tuning; }
+Numerics Engine::numerics() const {
+  return impl_->program.plan().strict ? Numerics::strict : Numerics::normal;
+}
+const std::vector<ShapeProfile>& Engine::profiles() const { return impl_->profiles; }
 
 TargetInfo Engine::target() const {
   const Plan& p = impl_->program.plan();
@@ -129,8 +149,10 @@ std::vector<StepInfo> Engine::steps() const {
   for (const PlanGraph& g : impl_->program.plan().graphs)
     for (const PlanStep& s : g.steps) {
       const Kernel* k = s.kernel.empty() ? nullptr : impl_->program.extensions().kernels().by_name(s.kernel);
-      StepInfo info{s.node,    s.op,       s.kernel, k ? k->backend : "copy", s.origin, s.refusals, s.fused,
-                    s.unfused, s.tunables, {}};
+      StepInfo info{s.node,     s.op,       s.kernel, k ? k->backend : "copy",
+                    s.origin,   s.refusals, s.fused,  s.unfused,
+                    s.tunables, {},         {}};
+      if (k && impl_->program.plan().strict) info.strict = k->strict;
       for (const PlanTiming& t : s.timings) info.timings.push_back({t.tactic, t.microseconds});
       list.push_back(std::move(info));
     }
@@ -150,6 +172,13 @@ std::vector<std::string> step_memory(const Engine& engine) {
 MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   const Layout l = impl_->layout_for(shapes);
   MemoryEstimate e = estimate_memory(impl_->program, l);
+  return {impl_->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
+          std::move(e.uncounted)};
+}
+
+MemoryInfo Engine::profile_memory(std::string_view name) const {
+  const ProfileRoom room = room_of(*impl_, impl_->profile(name));
+  MemoryEstimate e = estimate_memory(impl_->program, room.most);
   return {impl_->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
           std::move(e.uncounted)};
 }

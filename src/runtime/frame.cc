@@ -145,6 +145,7 @@ class StepContext final : public KernelContext {
   void poll() override { frame_.state_.poll(); }
   KernelBody& body(size_t i) override { return frame_.body(index_, i); }
   Epilogue* epilogue() override { return epilogue_; }
+  bool strict() const override { return frame_.state_.program.plan().strict; }
   void finish_with(Epilogue* e) { epilogue_ = e; }
   Queue* queue() override { return frame_.state_.queues[step_.memory].get(); }
 
@@ -247,12 +248,26 @@ Layout& Frame::find_layout() {
     if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
   }
   Layout made = make_layout(state_.program, index_, key_);
+  // Lesser sizes may leave greater gaps; then things lie where the greatest have them.
+  if (reserved_ && !made.fits_in(reserved_->most))
+    if (Layout plain = make_layout(state_.program, index_, key_, true); plain.place_as(reserved_->most))
+      made = std::move(plain);
   made.last_used = clock_;
   if (layouts_.size() < layouts_kept)
     oldest = layouts_.emplace_back(std::make_unique<Layout>(std::move(made))).get();
   else
     *oldest = std::move(made);
   return *oldest;
+}
+
+void Frame::reserve(ProfileRoom room) {
+  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(room.most.arena[s]);
+  main_.workspace.ensure(room.most.workspace);
+  prepare_lanes(room.most.lanes);
+  for (Buffer& b : output_buffers_) b.ensure(room.most.output_bytes);
+  if (!reserved_ || !room.most.fits_in(reserved_->most)) reserved_ = std::move(room);
+  layouts_.clear();
+  layout_ = nullptr;
 }
 
 const Layout& Frame::layout_for(std::span<const Value> inputs) {
@@ -265,7 +280,7 @@ const Layout& Frame::layout_for(std::span<const Value> inputs) {
 void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
   for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(layout_->arena[s]);
   main_.workspace.ensure(layout_->workspace);
-  prepare_lanes();
+  prepare_lanes(layout_->lanes);
   bool buffer_needed = false;
   for (size_t i = 0; i < output_memory_.size(); ++i) {
     output_memory_[i] = nullptr;
@@ -284,13 +299,13 @@ void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor
     if (!output_memory_[i]) output_memory_[i] = buffer.data() + layout_->outputs[i].offset;
 }
 
-void Frame::prepare_lanes() {
-  while (lanes_.size() < layout_->lanes.size()) {
+void Frame::prepare_lanes(std::span<const size_t> workspaces) {
+  while (lanes_.size() < workspaces.size()) {
     lanes_.push_back(std::make_unique<Lane>(state_.account));
     lanes_.back()->ready.resize(main_.ready.size());
   }
-  for (size_t i = 0; i < layout_->lanes.size(); ++i) lanes_[i]->workspace.ensure(layout_->lanes[i]);
-  if (times_.empty() && !layout_->branches.empty()) times_.resize(graph_.steps.size());
+  for (size_t i = 0; i < workspaces.size(); ++i) lanes_[i]->workspace.ensure(workspaces[i]);
+  if (times_.empty() && !workspaces.empty()) times_.resize(graph_.steps.size());
 }
 
 void Frame::check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const {
@@ -648,6 +663,7 @@ void Frame::trim() {
       if (b) b->trim();
   layouts_.clear();
   layout_ = nullptr;
+  reserved_.reset();
 }
 
 }  // namespace lathe

@@ -14,6 +14,7 @@
 #include "lathe/engine.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
+#include "runtime/profile_room.h"
 #include "runtime/profiler.h"
 #include "runtime/scratch.h"
 
@@ -87,6 +88,8 @@ class Frame {
   const Value& output(size_t i) const { return results_[generation_][i]; }
   /// The layout for these inputs: from the last few seen, else made now.
   const Layout& layout_for(std::span<const Value> inputs);
+  /// Takes the memory now that runs of a profile need. Throws run_memory_limit, run_out_of_memory.
+  void reserve(ProfileRoom room);
   void trim();
 
  private:
@@ -97,7 +100,7 @@ class Frame {
   Layout& find_layout();
   void make_key(std::span<const Value> inputs);
   void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
-  void prepare_lanes();
+  void prepare_lanes(std::span<const size_t> workspaces);
   void check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const;
   void execute();
   void execute_timed();
@@ -145,6 +148,7 @@ class Frame {
   std::vector<char*> output_memory_;  // by output, for this run
   std::vector<std::unique_ptr<Layout>> layouts_;
   Layout* layout_ = nullptr;
+  std::optional<ProfileRoom> reserved_;
   StepCost cost_of_run_;  // of the step that ran last, where the layout does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;
   ShapeKey key_;

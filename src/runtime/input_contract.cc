@@ -50,6 +50,12 @@ bool right_elements(const PlanType& type, const Value& v) {
   }
 }
 
+bool within(const PlanProfile::Input& r, const Shape& shape) {
+  bool inside = shape.size() == r.max.size();
+  for (size_t i = 0; inside && i < shape.size(); ++i) inside = r.min[i] <= shape[i] && shape[i] <= r.max[i];
+  return inside;
+}
+
 size_t alignment_of(DataType t) {
   if (t == DataType::string) return alignof(std::string);
   const auto bytes = static_cast<size_t>(bits_of(t)) / 8;
@@ -58,11 +64,11 @@ size_t alignment_of(DataType t) {
 
 }  // namespace
 
-InputContract::InputContract(const Plan& plan) {
+InputContract::InputContract(const Plan& plan) : profiles_(&plan.profiles) {
   for (const Plan::Symbol& s : plan.symbols) symbols_.push_back(s.name);
   const PlanGraph& g = plan.graphs[0];
   for (uint32_t v : g.inputs) {
-    Input in{g.values[v].name, g.values[v].type, {}};
+    Input in{g.values[v].name, g.values[v].type, {}, {}};
     if (in.type.shape)
       for (const Dim& d : *in.type.shape) {
         Axis a;
@@ -74,6 +80,9 @@ InputContract::InputContract(const Plan& plan) {
       }
     inputs_.push_back(std::move(in));
   }
+  for (Input& in : inputs_) in.ranges.resize(plan.profiles.size());
+  for (size_t p = 0; p < plan.profiles.size(); ++p)
+    for (const PlanProfile::Input& r : plan.profiles[p].inputs) inputs_[r.input].ranges[p] = &r;
 }
 
 void InputContract::check(size_t input, const Value& v, Sizes& sizes) const {
@@ -96,7 +105,7 @@ void InputContract::check(size_t input, const Value& v, Sizes& sizes) const {
 void InputContract::check_shape(size_t input, const Shape& shape, Sizes& sizes) const {
   const Input& in = inputs_[input];
   checked_count(shape, in.type.elem, in.name);
-  if (!in.type.shape) return;
+  if (!in.type.shape) return check_profiles(in, shape, sizes);
   const auto mismatch = [&](const std::string& why) {
     bad(Code::run_bad_shape, in.name, "a shape of " + describe(*in.type.shape) + why, describe(shape));
   };
@@ -105,11 +114,29 @@ void InputContract::check_shape(size_t input, const Shape& shape, Sizes& sizes) 
     const Axis& a = in.axes[i];
     if (a.fixed >= 0 && shape[i] != a.fixed) mismatch("");
     if (a.symbol < 0) continue;
-    int64_t& size = sizes[static_cast<size_t>(a.symbol)];
+    int64_t& size = sizes.symbols[static_cast<size_t>(a.symbol)];
     if (size >= 0 && size != shape[i])
       mismatch(" where " + symbols_[static_cast<size_t>(a.symbol)] + " is " + std::to_string(size));
     size = shape[i];
   }
+  check_profiles(in, shape, sizes);
+}
+
+void InputContract::check_profiles(const Input& in, const Shape& shape, Sizes& sizes) const {
+  if (in.ranges.empty()) return;
+  uint64_t left = 0;
+  for (size_t p = 0; p < in.ranges.size(); ++p)
+    if (sizes.profiles >> p & 1 && (!in.ranges[p] || within(*in.ranges[p], shape))) left |= uint64_t{1} << p;
+  if (left == 0) {
+    std::string ranges;
+    for (size_t p = 0; p < in.ranges.size(); ++p)
+      if (sizes.profiles >> p & 1)
+        ranges += (ranges.empty() ? "" : " or ") + describe(in.ranges[p]->min) + " to " +
+                  describe(in.ranges[p]->max) + " (profile '" + (*profiles_)[p].name + "')";
+    bad(Code::run_bad_shape, in.name, "a shape from " + ranges, describe(shape),
+        "build the engine with a profile that has room for it");
+  }
+  sizes.profiles = left;
 }
 
 Shape InputContract::shape_from(size_t input, const Sizes& sizes) const {
@@ -123,8 +150,9 @@ Shape InputContract::shape_from(size_t input, const Sizes& sizes) const {
   for (const Dim& d : *in.type.shape) {
     const auto size = d.evaluate([&](std::string_view name) -> std::optional<int64_t> {
       const auto at = std::ranges::find(symbols_, name);
-      if (at == symbols_.end() || sizes[static_cast<size_t>(at - symbols_.begin())] < 0) return std::nullopt;
-      return sizes[static_cast<size_t>(at - symbols_.begin())];
+      if (at == symbols_.end() || sizes.symbols[static_cast<size_t>(at - symbols_.begin())] < 0)
+        return std::nullopt;
+      return sizes.symbols[static_cast<size_t>(at - symbols_.begin())];
     });
     if (!size) missing += (missing.empty() ? "" : ", ") + d.str();
     shape.push_back(size.value_or(0));

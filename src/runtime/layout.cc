@@ -12,9 +12,10 @@ namespace {
 
 class LayoutMaker {
  public:
-  LayoutMaker(const Program& program, size_t graph, const ShapeKey& key)
+  LayoutMaker(const Program& program, size_t graph, const ShapeKey& key, bool plain)
       : program_(program),
         graph_(program.graph(graph)),
+        plain_(plain),
         nesting_(graph_.plan->values.size()),
         blocks_(graph_.plan->values.size()),
         arenas_(program.spaces()) {
@@ -31,11 +32,11 @@ class LayoutMaker {
       for (int32_t v : graph_.steps[i].plan->outputs)
         if (v >= 0) describe(static_cast<uint32_t>(v));
     });
-    if (const int threads = program_.pool().threads(); threads > 1)
+    if (const int threads = program_.pool().threads(); threads > 1 && !plain_)
       made_.branches = find_branches(graph_, made_.slots, threads);
     measure();
     // What a value lies in is settled before what lies in it.
-    for (size_t i = graph_.steps.size(); i-- > 0;) nest(i);
+    for (size_t i = graph_.steps.size(); !plain_ && i-- > 0;) nest(i);
     for (uint32_t v = 0; v < made_.slots.size(); ++v)
       if (made_.slots[v].place == Slot::Place::arena) in_arena_.push_back(v);
     place_closely();
@@ -213,6 +214,7 @@ class LayoutMaker {
   /// Writing over inputs changes what fits where, and may leave larger holes than it fills: the way that
   /// takes less memory is gone.
   void place_closely() {
+    if (plain_) return place_all(false);
     place_all(true);
     if (!overwrote_) return;
     struct At {
@@ -394,6 +396,7 @@ class LayoutMaker {
 
   const Program& program_;
   const ProgramGraph& graph_;
+  const bool plain_;
   Layout made_;
   std::vector<Fact<int64_t>> facts_;
   Nesting nesting_;
@@ -411,6 +414,20 @@ class LayoutMaker {
 
 }  // namespace
 
+bool Layout::place_as(const Layout& greater) {
+  const auto fits = [&](size_t v) {
+    const Slot &mine = slots[v], &its = greater.slots[v];
+    return mine.place != Slot::Place::arena ||
+           (its.place == Slot::Place::arena && mine.bytes() <= its.bytes());
+  };
+  for (size_t v = 0; v < slots.size(); ++v)
+    if (!fits(v)) return false;
+  for (size_t v = 0; v < slots.size(); ++v)
+    if (slots[v].place == Slot::Place::arena) slots[v].offset = greater.slots[v].offset;
+  arena = greater.arena;
+  return true;
+}
+
 void append_to_key(ShapeKey& key, const Shape& s) {
   key.push_back(static_cast<int64_t>(s.size()));
   key.insert(key.end(), s.begin(), s.end());
@@ -423,8 +440,8 @@ void append_to_key(ShapeKey& key, const Value& v) {
     key.push_back(-1);
 }
 
-Layout make_layout(const Program& program, size_t graph, const ShapeKey& key) {
-  return LayoutMaker(program, graph, key).run();
+Layout make_layout(const Program& program, size_t graph, const ShapeKey& key, bool plain) {
+  return LayoutMaker(program, graph, key, plain).run();
 }
 
 std::string describe_memory(const ProgramGraph& graph, size_t step, const Layout& layout) {

@@ -53,10 +53,19 @@ struct Layout {
   uint64_t last_used = 0;
   std::vector<std::vector<bool>> in_place;  // by step, of one with parts: does each lie where it belongs?
   std::vector<StepCost> costs;              // by step; empty until a profile wants them
+
+  /// Are its arenas no larger than the other's?
+  bool fits_in(const Layout& other) const {
+    return std::ranges::equal(arena, other.arena, std::less_equal{});
+  }
+  /// Puts everything where a layout of greater sizes has it, both of them plain; false where something does
+  /// not fit there.
+  bool place_as(const Layout& greater);
 };
 
-/// Runs the shape rules and places the values. Throws what the rules throw, told the node.
-Layout make_layout(const Program& program, size_t graph, const ShapeKey& key);
+/// Runs the shape rules and places the values. `plain`: each in memory of its own, and one step after the
+/// other; only what is placed so may be moved by place_as(). Throws what the rules throw, told the node.
+Layout make_layout(const Program& program, size_t graph, const ShapeKey& key, bool plain = false);
 
 /// What a step is spared by where its operands lie: "copies 1 of 3 parts", "writes over x"; empty: nothing.
 std::string describe_memory(const ProgramGraph& graph, size_t step, const Layout& layout);

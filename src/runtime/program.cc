@@ -23,7 +23,7 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
   for (int32_t v : step.inputs) inputs_.push_back(operand(v));
   if (inputs_.empty()) inputs_.emplace_back();  // absent: kernels look at the first without asking
   for (int32_t v : step.outputs) outputs_.push_back(operand(v));
-  request_ = {inputs_, outputs_, isa};
+  request_ = {inputs_, outputs_, isa, &plan.likely, plan.strict};
 }
 
 Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)

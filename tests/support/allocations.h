@@ -12,6 +12,7 @@
 
 namespace lathe::test {
 inline std::atomic<long> allocations{0};
+inline std::atomic<long> big_allocations{0};  // of these, by aligned_alloc and posix_memalign
 inline void* counted_or_null(std::size_t bytes, std::size_t alignment) noexcept {
   ++allocations;
   return ::memalign(alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes);
@@ -42,9 +43,11 @@ LATHE_COUNTED void* operator new(std::size_t n, std::align_val_t a, const std::n
   return lathe::test::counted_or_null(n, static_cast<std::size_t>(a));
 }
 extern "C" LATHE_COUNTED void* aligned_alloc(std::size_t alignment, std::size_t n) noexcept {
+  ++lathe::test::big_allocations;
   return lathe::test::counted_or_null(n, alignment);
 }
 extern "C" LATHE_COUNTED int posix_memalign(void** p, std::size_t alignment, std::size_t n) noexcept {
+  ++lathe::test::big_allocations;
   *p = lathe::test::counted_or_null(n, alignment);
   return *p ? 0 : ENOMEM;
 }

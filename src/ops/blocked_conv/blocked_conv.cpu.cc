@@ -43,9 +43,12 @@ cpu::BlockedShape likely_shape(const BlockedConv& op, const KernelRequest& r) {
   for (size_t a = 2 - spatial; a < 2; ++a) s.out[a] = 56;
   if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != spatial + 3) return s;
   const SymShape& y = *r.outputs[0].shape;
-  if (const auto n = known(y[0])) s.batch = *n;
-  for (size_t i = 0; i < spatial; ++i)
-    if (const auto n = known(y[i + 2])) s.out[2 - spatial + i] = *n;
+  const auto take = [&](size_t axis, int64_t& size) {
+    constexpr int64_t most = int64_t{1} << 20;  // plans may say anything
+    if (const auto n = r.likely_size(y[axis]); n && *n > 0) size = std::min(*n, most);
+  };
+  if (!r.strict) take(0, s.batch);
+  for (size_t i = 0; i < spatial; ++i) take(i + 2, s.out[2 - spatial + i]);
   return s;
 }
 

@@ -106,7 +106,7 @@ size_t workspace(const void* decoded, std::span<const Shape> inputs, int) {
 template <Isa isa>
 void run(const void* decoded, KernelContext& c) {
   const auto& op = *static_cast<const MatrixEinsum*>(decoded);
-  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
   cpu::Products p = products(*op.groups, c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
   p.b.data = cpu::floats(c.in(1));
@@ -124,6 +124,7 @@ void cpu_einsum(KernelCatalog& k) {
     k.add({.op = "Einsum",
            .name = cpu::kernel_name("einsum", isa),
            .isa = isa,
+           .strict = cpu::strict_products,
            .decode = read,
            .ask = ask,
            .workspace = workspace<isa>,

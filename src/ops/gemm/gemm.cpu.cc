@@ -65,7 +65,7 @@ size_t workspace(const Gemm& op, std::span<const Shape> inputs, int) {
 
 template <Isa isa, bool constant>
 void run(const Gemm& op, KernelContext& c) {
-  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
   Products p = product(op, c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
   if (constant)
@@ -93,13 +93,18 @@ void cpu_gemm(KernelCatalog& k) {
                  .name = cpu::kernel_name("gemm.constant", isa),
                  .isa = isa,
                  .finishes = true,
-                 .any_alignment = 1},
+                 .any_alignment = 1,
+                 .strict = cpu::strict_products},
                 {.run = run<isa, true>,
                  .ask = ask_constant,
                  .packed_form = packed_form<isa>,
                  .pack = pack<isa>,
                  .workspace = workspace<isa, true>});
-    k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm", isa), .isa = isa, .finishes = true},
+    k.add<Gemm>({.op = "Gemm",
+                 .name = cpu::kernel_name("gemm", isa),
+                 .isa = isa,
+                 .finishes = true,
+                 .strict = cpu::strict_products},
                 {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
   });
 }

@@ -97,7 +97,7 @@ size_t workspace(const MatMul&, std::span<const Shape> inputs, int) {
 
 template <Isa isa, bool constant>
 void run(const MatMul&, KernelContext& c) {
-  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
   Products p = products(c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
   if (constant)
@@ -117,13 +117,18 @@ void cpu_matmul(KernelCatalog& k) {
                    .name = cpu::kernel_name("matmul.constant", isa),
                    .isa = isa,
                    .finishes = true,
-                   .any_alignment = 1},
+                   .any_alignment = 1,
+                   .strict = cpu::strict_products},
                   {.run = run<isa, true>,
                    .ask = ask_constant,
                    .packed_form = packed_form<isa>,
                    .pack = pack<isa>,
                    .workspace = workspace<isa, true>});
-    k.add<MatMul>({.op = "MatMul", .name = cpu::kernel_name("matmul", isa), .isa = isa, .finishes = true},
+    k.add<MatMul>({.op = "MatMul",
+                   .name = cpu::kernel_name("matmul", isa),
+                   .isa = isa,
+                   .finishes = true,
+                   .strict = cpu::strict_products},
                   {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
   });
 }

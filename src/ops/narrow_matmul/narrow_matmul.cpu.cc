@@ -59,7 +59,7 @@ size_t workspace(const NarrowMatMul& op, std::span<const Shape> inputs, int) {
 
 template <Isa isa>
 void run(const NarrowMatMul& op, KernelContext& c) {
-  const cpu::GemmKernels& g = cpu::pair_kernels(isa);
+  const cpu::GemmKernels& g = cpu::pair_kernels(isa, c.strict());
   cpu::Products p = product(op, c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
   p.packed_b = c.packed(1)->data();
@@ -77,7 +77,8 @@ void cpu_narrow_matmul(KernelCatalog& k) {
                          .domain = "lathe",
                          .name = cpu::kernel_name("narrow_matmul", isa),
                          .isa = isa,
-                         .finishes = true},
+                         .finishes = true,
+                         .strict = cpu::strict_products},
                         {.run = run<isa>,
                          .ask = ask,
                          .packed_form = packed_form<isa>,

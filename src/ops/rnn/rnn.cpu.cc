@@ -142,18 +142,20 @@ void run(const Op& op, KernelContext& c) {
 
 void cpu_rnn(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Lstm>({.op = "LSTM", .name = cpu::kernel_name("lstm", isa), .isa = isa},
-                {.run = run<Lstm, isa>,
-                 .ask = ask<Lstm>,
-                 .packed_form = packed_form<Lstm, isa>,
-                 .pack = pack<Lstm, isa>,
-                 .workspace = workspace<Lstm, isa>});
-    k.add<Gru>({.op = "GRU", .name = cpu::kernel_name("gru", isa), .isa = isa},
-               {.run = run<Gru, isa>,
-                .ask = ask<Gru>,
-                .packed_form = packed_form<Gru, isa>,
-                .pack = pack<Gru, isa>,
-                .workspace = workspace<Gru, isa>});
+    k.add<Lstm>(
+        {.op = "LSTM", .name = cpu::kernel_name("lstm", isa), .isa = isa, .strict = cpu::strict_products},
+        {.run = run<Lstm, isa>,
+         .ask = ask<Lstm>,
+         .packed_form = packed_form<Lstm, isa>,
+         .pack = pack<Lstm, isa>,
+         .workspace = workspace<Lstm, isa>});
+    k.add<Gru>(
+        {.op = "GRU", .name = cpu::kernel_name("gru", isa), .isa = isa, .strict = cpu::strict_products},
+        {.run = run<Gru, isa>,
+         .ask = ask<Gru>,
+         .packed_form = packed_form<Gru, isa>,
+         .pack = pack<Gru, isa>,
+         .workspace = workspace<Gru, isa>});
   });
 }
 

@@ -96,6 +96,7 @@ OPTIONS = (
     Option(_SC, "session.load_model_format", REFUSED, "\"ORT\": only ONNX models are read"),
     Option(_SC, "session.intra_op.allow_spinning", ACCEPTED, "threads park when idle, they never spin for long"),
     Option(_SC, "session.intra_op_thread_affinities", ACCEPTED, "threads stay inside the cpuset, unpinned"),
+    Option(_SC, "lathe.numerics", HONOURED, "\"strict\": the bits of a row do not depend on the size of its batch"),
     Option(_SC, "session.disable_prepacking", ACCEPTED, "packing is part of the plan"),
     Option(_R, "terminate", HONOURED, "from any thread; the run ends with Fail within 50 ms", bool, False),
     Option(_R, "only_execute_path_to_fetches", ACCEPTED, "all outputs are computed", bool, False),
@@ -235,6 +236,7 @@ class SessionOptions(_Attributes, where=_S):
             "threads": max(0, self.intra_op_num_threads),
             "level": _LEVELS[self.graph_optimization_level],
             "flush_denormals": self._entries.get("session.set_denormal_as_zero") == "1",
+            "numerics": self._entries.get("lathe.numerics") or "normal",
             "shapes": self._sizes,
             "control": self._load_control,
         }

@@ -1,0 +1,127 @@
+#include "runtime/profile_room.h"
+
+#include <algorithm>
+
+#include "runtime/engine_impl.h"
+#include "runtime/memory.h"
+
+namespace lathe {
+namespace {
+
+/// Shapes of a profile that are tried: all where there are no more.
+constexpr int64_t most_tried = 128;
+
+/// The shapes within a profile, by the size of every symbol and of every free axis without one.
+class ProfileShapes {
+ public:
+  ProfileShapes(const Engine::Impl& engine, const PlanProfile& profile) : engine_(engine), profile_(profile) {
+    const PlanGraph& g = engine.program.plan().graphs[0];
+    for (const PlanProfile::Input& r : profile.inputs) {
+      const auto& declared = g.values[g.inputs[r.input]].type.shape;
+      for (size_t axis = 0; axis < r.max.size(); ++axis) {
+        const auto symbol =
+            declared && axis < declared->size() ? (*declared)[axis].symbol_name() : std::nullopt;
+        add(symbol ? std::string(*symbol) : std::to_string(r.input) + "/" + std::to_string(axis), r.min[axis],
+            r.max[axis]);
+      }
+    }
+  }
+
+  /// How many there are, but at most `most_tried`.
+  int64_t count() const {
+    int64_t n = 1;
+    for (const Free& f : free_) n = std::min(most_tried, n * std::min(most_tried, f.max - f.min + 1));
+    return n;
+  }
+  ShapeKey greatest() const {
+    return key([](const Free& f, size_t) { return f.max; });
+  }
+  /// The i-th of count(): one after the other where that is all, else spread over them.
+  ShapeKey at(int64_t i) const {
+    int64_t all = 1;
+    for (const Free& f : free_)
+      all = all > most_tried ? all : all * std::min(most_tried + 1, f.max - f.min + 1);
+    if (all > most_tried) return key([&](const Free& f, size_t k) { return spread(f, k, i); });
+    return key([&, rest = i](const Free& f, size_t) mutable {
+      const int64_t n = f.max - f.min + 1, size = f.min + rest % n;
+      rest /= n;
+      return size;
+    });
+  }
+
+ private:
+  struct Free {
+    std::string name;
+    int64_t min, max;
+  };
+
+  /// Of one symbol in several places, what all of them allow.
+  void add(const std::string& name, int64_t min, int64_t max) {
+    const auto at = std::ranges::find(free_, name, &Free::name);
+    if (at == free_.end()) return free_.push_back({name, min, max});
+    at->min = std::max(at->min, min);
+    at->max = std::max(at->min, std::min(at->max, max));
+  }
+
+  /// Multiples of irrational numbers, one for each size: no two go together.
+  static int64_t spread(const Free& f, size_t which, int64_t i) {
+    constexpr double ratio[] = {0.6180339887498949, 0.4142135623730951, 0.7320508075688772,
+                                0.2360679774997896};
+    const double turns = ratio[which % std::size(ratio)] * static_cast<double>(i + 1);
+    const double part = turns - static_cast<double>(static_cast<int64_t>(turns));
+    return f.min + static_cast<int64_t>(part * static_cast<double>(f.max - f.min + 1));
+  }
+
+  template <class F>
+  ShapeKey key(F&& size_of) const {
+    std::map<std::string, int64_t> sizes;
+    for (size_t k = 0; k < free_.size(); ++k) sizes[free_[k].name] = size_of(free_[k], k);
+    const PlanGraph& g = engine_.program.plan().graphs[0];
+    NamedShapes shapes;
+    for (const PlanProfile::Input& r : profile_.inputs) {
+      const auto& declared = g.values[g.inputs[r.input]].type.shape;
+      Shape shape = r.max;
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        const auto symbol =
+            declared && axis < declared->size() ? (*declared)[axis].symbol_name() : std::nullopt;
+        shape[axis] =
+            sizes.at(symbol ? std::string(*symbol) : std::to_string(r.input) + "/" + std::to_string(axis));
+      }
+      shapes[engine_.inputs[r.input].name] = shape;
+    }
+    return engine_.key_for(shapes);
+  }
+
+  const Engine::Impl& engine_;
+  const PlanProfile& profile_;
+  std::vector<Free> free_;
+};
+
+void widen(std::vector<size_t>& sizes, const std::vector<size_t>& wanted) {
+  sizes.resize(std::max(sizes.size(), wanted.size()));
+  for (size_t i = 0; i < wanted.size(); ++i) sizes[i] = std::max(sizes[i], wanted[i]);
+}
+
+}  // namespace
+
+ProfileRoom room_of(const Engine::Impl& engine, const PlanProfile& profile) {
+  const ProfileShapes shapes(engine, profile);
+  ProfileRoom room{make_layout(engine.program, 0, shapes.greatest(), true)};
+  size_t workspace = room.most.workspace;
+  const int64_t count = shapes.count();
+  for (int64_t i = -1; i < count; ++i) {
+    const ShapeKey key = i < 0 ? shapes.greatest() : shapes.at(i);
+    const Layout lesser = make_layout(engine.program, 0, key);
+    Layout plain = make_layout(engine.program, 0, key, true);
+    workspace = std::max({workspace, lesser.workspace, plain.workspace});
+    widen(room.most.lanes, lesser.lanes);
+    room.most.output_bytes = std::max(room.most.output_bytes, lesser.output_bytes);
+    if (!lesser.fits_in(room.most) && !plain.place_as(room.most)) widen(room.most.arena, lesser.arena);
+  }
+  // What was not tried may want a little more.
+  const size_t margin = workspace > room.most.workspace ? workspace / 8 : 0;
+  room.most.workspace = aligned_size(workspace + margin);
+  return room;
+}
+
+}  // namespace lathe
