@@ -2,6 +2,8 @@
 // in arenas.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <span>
 #include <vector>
 
