@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 Body = Callable[["Network"], Union[TensorLike, Sequence[TensorLike]]]
 
 
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, (float, list, tuple)) and np.asarray(value).dtype.kind == "f"
+
+
 def _attribute(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return constant_tensor(value)
@@ -124,7 +128,7 @@ class ControlCalls(Calls):
         """An operator of somebody else's domain, from a plug-in given to the engine's build; `output_types` as
         "float[N,3]", since nothing is known of it here."""
         o = self._operator_options(name, attributes, metadata)
-        return self._layer(self._native.add_plugin(domain, op, self._refs(inputs), list(output_types), o))
+        return self._layer(self._native.add_plugin(domain, op, self._operands(inputs), list(output_types), o))
 
     def add_operator(
         self,
@@ -146,7 +150,13 @@ class ControlCalls(Calls):
         o.domain = domain
         o.outputs = outputs
         o.output_names = list(output_names)
-        return self._layer(self._native.add_operator(op, self._refs(inputs), o))
+        return self._layer(self._native.add_operator(op, self._operands(inputs), o))
+
+    def _operands(self, values: Sequence[Any]) -> list[_lathe.TensorRef]:
+        """Whole numbers are axes, shapes or indices to most operators: int64. Fractions are of the tensors' type."""
+        like = next((v.dtype for v in values if isinstance(v, (TensorRef, Layer))), None)
+        floats = like if like and "float" in like else None
+        return [self._ref(v, floats if v is not None and _is_fraction(v) else None) for v in values]
 
     def _operator_options(self, name: str, attributes: Any, metadata: Any) -> _lathe.OperatorOptions:
         o = self._options(_lathe.OperatorOptions, name, metadata=list((metadata or {}).items()))
