@@ -138,9 +138,6 @@ class _Arithmetic:
     def __invert__(self) -> "TensorRef":
         return self._unary(U.logical_not)
 
-    def __bool__(self) -> bool:
-        raise TypeError("what a tensor holds is known when the network runs; compare handles with `is None`")
-
 
 class TensorRef(_Arithmetic):
     """A tensor of a network: what an input, a constant or a layer gives. A light handle; two of one tensor are equal.
@@ -208,6 +205,9 @@ class TensorRef(_Arithmetic):
 
     def __hash__(self) -> int:
         return hash(("tensor", self._native.id()))
+
+    def __bool__(self) -> bool:
+        raise TypeError("what a tensor holds is known when the network runs; compare handles with `is None`")
 
     def __repr__(self) -> str:
         return f"<lathe.TensorRef {self.name!r}: {self.type}>"
@@ -317,6 +317,9 @@ class Layer(_Arithmetic):
 
     def __len__(self) -> int:
         return self.num_outputs
+
+    def __bool__(self) -> bool:
+        return True  # there it is: what find_layer returns may be None instead
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Layer) and self._native == other._native
