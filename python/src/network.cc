@@ -38,8 +38,7 @@ Make make_from_python(nb::object function) {
 void bind_tensor(nb::module_& m) {
   nb::class_<TensorRef>(m, "TensorRef")
       .def(nb::init<>())
-      .def("__bool__", [](const TensorRef& t) { return static_cast<bool>(t); })
-      .def("__eq__", [](const TensorRef& a, const TensorRef& b) { return a == b; })
+      .def("is_same", [](const TensorRef& a, const TensorRef& b) { return a == b; })
       .def("id", &TensorRef::id)
       .def("name", &TensorRef::name)
       .def("set_name", &TensorRef::set_name)
@@ -55,7 +54,7 @@ void bind_tensor(nb::module_& m) {
 
 void bind_layer(nb::module_& m) {
   nb::class_<Layer>(m, "Layer")
-      .def("__eq__", [](const Layer& a, const Layer& b) { return a == b; })
+      .def("is_same", [](const Layer& a, const Layer& b) { return a == b; })
       .def("id", &Layer::id)
       .def("name", &Layer::name)
       .def("set_name", &Layer::set_name)

@@ -168,7 +168,8 @@ class TensorRef(_Arithmetic):
     @property
     def shape(self) -> Optional[tuple[Union[int, str, None], ...]]:
         """Numbers, expressions such as "2*S + 1", and None where nothing is known; None where the rank is unknown."""
-        return self._native.shape()
+        shape: Any = self._native.shape()
+        return shape
 
     @property
     def type(self) -> str:
@@ -201,7 +202,7 @@ class TensorRef(_Arithmetic):
         return [Layer(layer, self._network) for layer in self._native.consumers()]
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, TensorRef) and self._native == other._native
+        return isinstance(other, TensorRef) and self._native.is_same(other._native)
 
     def __hash__(self) -> int:
         return hash(("tensor", self._native.id()))
@@ -322,7 +323,7 @@ class Layer(_Arithmetic):
         return True  # there it is: what find_layer returns may be None instead
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, Layer) and self._native == other._native
+        return isinstance(other, Layer) and self._native.is_same(other._native)
 
     def __hash__(self) -> int:
         return hash(("layer", self._native.id()))

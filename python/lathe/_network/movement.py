@@ -135,12 +135,12 @@ class MovementCalls(Calls):
             axes=ints(axes),
             fill_value=self._ref(fill_value, x),
         )
-        bounds: tuple[Any, ...]
         if any(map(_is_tensor, (start, size, stride))):
-            bounds = self._ref(start, "int64"), self._ref(size, "int64"), self._ref(stride, "int64")
+            start, size, stride = self._ref(start, "int64"), self._ref(size, "int64"), self._ref(stride, "int64")
         else:
-            bounds = ints(start), ints(size), [1] * len(ints(start)) if stride is None else ints(stride)
-        return self._layer(self._native.add_slice(self._ref(x), *bounds, o))
+            start, size = ints(start), ints(size)
+            stride = [1] * len(start) if stride is None else ints(stride)
+        return self._layer(self._native.add_slice(self._ref(x), start, size, stride, o))
 
     def add_padding(
         self,
@@ -264,7 +264,7 @@ class MovementCalls(Calls):
             _lathe.FillOptions,
             name,
             alpha=alpha,
-            beta=[float(b) for b in (beta if isinstance(beta, (list, tuple)) else [beta])],
+            beta=[float(b) for b in beta],
             type=type_name(type),
             seed=seed,
         )
