@@ -129,6 +129,14 @@ def test_errors_name_the_layer_and_take_the_call_back(small):
         small.add_identity(lathe.Network().add_input("x", "float32", ()))
     with pytest.raises(ValueError, match="UnaryOperation is exp, .* not 'expp'"):
         small.add_unary(small.get_input(0), "expp")
+    with pytest.raises(TypeError, match="a UnaryOperation or its name expected"):
+        small.add_unary(small.get_input(0), lathe.ReduceOperation.sum)
+    with pytest.raises(TypeError, match="find_tensor"):
+        small.mark_output("x")
+    with pytest.raises(TypeError, match="got dict"):
+        small.add_constant({1: 2})
+    with pytest.raises(lathe.Error):
+        small.add_operator("Relu", [small.get_input(0)], outputs=10**9)
     with pytest.raises(lathe.Error):
         small.add_identity(None)
     for refused in (lambda: small.add_moe([small.get_input(0)]), lambda: small.add_dist_collective(small.get_input(0), "sum")):

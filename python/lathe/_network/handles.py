@@ -18,8 +18,10 @@ U = _lathe.UnaryOperation
 
 def member(kind: Any, value: Any) -> Any:
     """A member of an enumeration, or of that name."""
-    if not isinstance(value, str):
+    if isinstance(value, kind):
         return value
+    if not isinstance(value, str):
+        raise TypeError(f"a {kind.__name__} or its name expected, got {type(value).__name__}")
     if value not in kind.__members__:
         *others, last = kind.__members__
         raise ValueError(f"{kind.__name__} is {', '.join(others)} or {last}, not {value!r}")
@@ -42,6 +44,8 @@ def constant_tensor(value: Any, like: Optional[str] = None) -> _lathe.Tensor:
     if isinstance(value, (_lathe.Tensor, np.ndarray, np.generic)) or hasattr(value, "__dlpack__"):
         return to_value(value)
     array = np.asarray(value)
+    if array.dtype.kind == "O" and not all(isinstance(item, (str, bytes)) for item in array.reshape(-1)):
+        raise TypeError(f"a tensor, an array, numbers or strings expected, got {type(value).__name__}")
     wanted = dtype_of(like) if like and like != "string" else None
     fits = array.dtype.kind in "iu" or array.size == 0 or (array.dtype.kind == "f" and like and "float" in like)
     if wanted is not None and wanted != np.dtype(bool) and fits:
@@ -349,6 +353,8 @@ class Calls:
             return value._native
         if isinstance(value, Layer):
             return value._native.get_output(0)
+        if isinstance(value, (str, bytes)):
+            raise TypeError(f"a tensor expected, got {value!r}; find_tensor finds one by name")
         if isinstance(like, (TensorRef, Layer)):
             like = like.dtype
         return self._native.add_constant(constant_tensor(value, like if isinstance(like, str) else None), "")
