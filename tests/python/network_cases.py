@@ -72,7 +72,11 @@ K = rand(6, 2, 3, 3, seed=1)
 
 def conv(x):
     groups = [
-        np.einsum("nchwij,ocij->nohw", windows(x[:, 2 * g : 2 * g + 2], (3, 3), (2, 1), ((1, 1), (0, 1))), K[3 * g : 3 * g + 3])
+        np.einsum(
+            "nchwij,ocij->nohw",
+            windows(x[:, 2 * g : 2 * g + 2], (3, 3), (2, 1), ((1, 1), (0, 1))),
+            K[3 * g : 3 * g + 3],
+        )
         for g in range(2)
     ]
     return np.concatenate(groups, 1) + rand(6, seed=2).reshape(6, 1, 1)
@@ -97,7 +101,12 @@ def deconv(x):
     return y
 
 
-one("deconvolution", lambda n, x: n.add_deconvolution(x, rand(2, 3, 2, 2, seed=1), stride=(2, 2)), deconv, rand(1, 2, 3, 3))
+one(
+    "deconvolution",
+    lambda n, x: n.add_deconvolution(x, rand(2, 3, 2, 2, seed=1), stride=(2, 2)),
+    deconv,
+    rand(1, 2, 3, 3),
+)
 one(
     "fully_connected",
     lambda n, x: n.add_fully_connected(x, rand(4, 6, seed=1), rand(4, seed=2)),
@@ -105,7 +114,12 @@ one(
     rand(2, 2, 3),
 )
 P = rand(2, 3, 5, 5)
-one("pooling_max", lambda n, x: n.add_pooling(x, "max", window=(2, 3), stride=(2, 2)), lambda x: windows(x, (2, 3), (2, 2)).max((4, 5)), P)
+one(
+    "pooling_max",
+    lambda n, x: n.add_pooling(x, "max", window=(2, 3), stride=(2, 2)),
+    lambda x: windows(x, (2, 3), (2, 2)).max((4, 5)),
+    P,
+)
 one(
     "pooling_average",
     lambda n, x: n.add_pooling(
@@ -198,7 +212,13 @@ one(
 )
 one(
     "operators_of_arrays",
-    lambda n, x: (np.ones((2, 6), np.float32) + x, np.ones((3, 2), np.float32) @ x, 1 // (x * x + 1), 2**x, 1 / (x * x + 1)),
+    lambda n, x: (
+        np.ones((2, 6), np.float32) + x,
+        np.ones((3, 2), np.float32) @ x,
+        1 // (x * x + 1),
+        2**x,
+        1 / (x * x + 1),
+    ),
     lambda x: (1 + x, np.ones((3, 2), np.float32) @ x, 1 // (x * x + 1), 2**x, 1 / (x * x + 1)),
 )
 one(
@@ -207,7 +227,11 @@ one(
     lambda x: (x * ints(2, 3).reshape(2, 1) + ints(1, -1).reshape(2, 1)) ** 2,
     abs(rand(2, 2, 3)).astype(np.float32),
 )
-one("parametric_relu", lambda n, x: n.add_parametric_relu(x, [[0.5], [2.0]]), lambda x: np.where(x < 0, x * [[0.5], [2]], x))
+one(
+    "parametric_relu",
+    lambda n, x: n.add_parametric_relu(x, [[0.5], [2.0]]),
+    lambda x: np.where(x < 0, x * [[0.5], [2]], x),
+)
 case(
     "select",
     {"c": np.array([True, False, True]), "a": rand(3)},
@@ -215,7 +239,11 @@ case(
     lambda c, a: np.where(c, a, -1),
 )
 one("identity", lambda n, x: n.add_identity(x), lambda x: x)
-one("cast", lambda n, x: (n.add_cast(x, np.int32), n.add_cast(x, "float64")), lambda x: (x.astype(np.int32), x.astype(np.float64)))
+one(
+    "cast",
+    lambda n, x: (n.add_cast(x, np.int32), n.add_cast(x, "float64")),
+    lambda x: (x.astype(np.int32), x.astype(np.float64)),
+)
 
 # Norms
 
@@ -223,16 +251,38 @@ G, B = rand(4, seed=3), rand(4, seed=4)
 
 
 def norm(x, axes, shape, epsilon=1e-5):
-    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon) * G.reshape(shape) + B.reshape(shape)
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon) * G.reshape(
+        shape
+    ) + B.reshape(shape)
 
 
-one("normalization_layer", lambda n, x: n.add_normalization(x, G, B, "layer", epsilon=1e-3), lambda x: norm(x, -1, (4,), 1e-3), rand(2, 3, 4), sizes={"x": ("N", "S", 4)})
-one("normalization_rms", lambda n, x: n.add_normalization(x, G, None, "rms"), lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * G, rand(2, 4))
-one("normalization_instance", lambda n, x: n.add_normalization(x, G, B, "instance"), lambda x: norm(x, (2, 3), (4, 1, 1)), rand(2, 4, 3, 3))
+one(
+    "normalization_layer",
+    lambda n, x: n.add_normalization(x, G, B, "layer", epsilon=1e-3),
+    lambda x: norm(x, -1, (4,), 1e-3),
+    rand(2, 3, 4),
+    sizes={"x": ("N", "S", 4)},
+)
+one(
+    "normalization_rms",
+    lambda n, x: n.add_normalization(x, G, None, "rms"),
+    lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * G,
+    rand(2, 4),
+)
+one(
+    "normalization_instance",
+    lambda n, x: n.add_normalization(x, G, B, "instance"),
+    lambda x: norm(x, (2, 3), (4, 1, 1)),
+    rand(2, 4, 3, 3),
+)
 one(
     "normalization_group",
     lambda n, x: n.add_normalization(x, G, B, lathe.NormalizationType.group, groups=2),
-    lambda x: ((g := x.reshape(2, 2, 6)) - g.mean(2, keepdims=True)).__truediv__(np.sqrt(g.var(2, keepdims=True) + 1e-5)).reshape(2, 4, 3) * G.reshape(4, 1) + B.reshape(4, 1),
+    lambda x: ((g := x.reshape(2, 2, 6)) - g.mean(2, keepdims=True))
+    .__truediv__(np.sqrt(g.var(2, keepdims=True) + 1e-5))
+    .reshape(2, 4, 3)
+    * G.reshape(4, 1)
+    + B.reshape(4, 1),
     rand(2, 4, 3),
 )
 one("softmax", lambda n, x: n.add_softmax(x, axis=1), lambda x: softmax(x, 1), rand(2, 4, 3))
@@ -268,7 +318,11 @@ for name, reference in {
 }.items():  # fmt: skip
     one(
         f"reduce_{name}",
-        lambda n, x, t=name: (n.add_reduce(x, t, (0, 2)), n.add_reduce(x, t, 1, keep_dimensions=True), n.add_reduce(x, t)),
+        lambda n, x, t=name: (
+            n.add_reduce(x, t, (0, 2)),
+            n.add_reduce(x, t, 1, keep_dimensions=True),
+            n.add_reduce(x, t),
+        ),
         lambda x, f=reference: (f(x, (0, 2), keepdims=False), f(x, 1, keepdims=True), f(x, None, keepdims=False)),
         abs(rand(2, 3, 4)),
     )
@@ -277,7 +331,11 @@ one(
     lambda n, x: [*n.add_topk(x, "max", 2, index_type="int32"), n.add_topk(x, "min", [3], axis=1)],
     lambda x: (np.sort(x)[:, ::-1][:, :2], np.argsort(-x)[:, :2].astype(np.int32), np.sort(x)[:, :3]),
 )
-one("cumulative_sum", lambda n, x: n.add_cumulative(x, "sum", 1, exclusive=True, reverse=True), lambda x: np.cumsum(x[:, ::-1], 1)[:, ::-1] - x)
+one(
+    "cumulative_sum",
+    lambda n, x: n.add_cumulative(x, "sum", 1, exclusive=True, reverse=True),
+    lambda x: np.cumsum(x[:, ::-1], 1)[:, ::-1] - x,
+)
 one("cumulative_prod", lambda n, x: n.add_cumulative(x, "prod", 0), lambda x: np.cumprod(x, 0), peer=False)
 
 # Few bits
@@ -292,7 +350,10 @@ one(
 )
 one(
     "dynamic_quantize",
-    lambda n, x: (q := n.add_dynamic_quantize(x, axis=1, block_size=2, type="int8"), n.add_dequantize(q, q.outputs[1], axis=1, block_size=2)),
+    lambda n, x: (
+        q := n.add_dynamic_quantize(x, axis=1, block_size=2, type="int8"),
+        n.add_dequantize(q, q.outputs[1], axis=1, block_size=2),
+    ),
     lambda x: (np.array([[127, -1, 0, 0], [127, 1, -127, 1]], np.int8), x),
     np.array([[127, -1, 0, 0], [254, 2, -63.5, 0.5]], np.float32),
 )
@@ -342,7 +403,11 @@ for mode, want in {"linear": [[10, 20, 3, 4], [5, 6, 30, 40]], "ring": [[10, 20,
 # Choosing
 
 one("gather", lambda n, x: n.add_gather(x, [[3, 0], [1, 1]], axis=1), lambda x: x[:, [[3, 0], [1, 1]]])
-one("gather_elements", lambda n, x: n.add_gather(x, [[1, 0], [0, 0]], mode="elements", axis=1), lambda x: np.take_along_axis(x, ints([1, 0], [0, 0]), 1))
+one(
+    "gather_elements",
+    lambda n, x: n.add_gather(x, [[1, 0], [0, 0]], mode="elements", axis=1),
+    lambda x: np.take_along_axis(x, ints([1, 0], [0, 0]), 1),
+)
 one("gather_nd", lambda n, x: n.add_gather(x, [[1, 5], [0, 2]], mode=lathe.GatherMode.nd), lambda x: x[[1, 0], [5, 2]])
 
 
@@ -354,9 +419,23 @@ def scattered(x):
 
 
 one("scatter", lambda n, x: n.add_scatter(x, [[2], [0]], [[1], [2]], axis=1, reduction="add"), scattered)
-one("scatter_nd", lambda n, x: n.add_scatter(x, [[1]], [[1, 2, 3, 4, 5, 6]], mode="nd"), lambda x: np.stack([x[0], np.arange(1, 7)]).astype(np.float32))
-one("one_hot", lambda n, x: n.add_one_hot(x, [-1, 1], 3), lambda x: (np.eye(3) * 2 - 1)[x].astype(np.float32), ints(2, 0, 1))
-one("non_zero", lambda n, x: n.add_non_zero(x), lambda x: np.stack(np.nonzero(x)), np.array([[0, 1], [2, 0]], np.float32))
+one(
+    "scatter_nd",
+    lambda n, x: n.add_scatter(x, [[1]], [[1, 2, 3, 4, 5, 6]], mode="nd"),
+    lambda x: np.stack([x[0], np.arange(1, 7)]).astype(np.float32),
+)
+one(
+    "one_hot",
+    lambda n, x: n.add_one_hot(x, [-1, 1], 3),
+    lambda x: (np.eye(3) * 2 - 1)[x].astype(np.float32),
+    ints(2, 0, 1),
+)
+one(
+    "non_zero",
+    lambda n, x: n.add_non_zero(x),
+    lambda x: np.stack(np.nonzero(x)),
+    np.array([[0, 1], [2, 0]], np.float32),
+)
 case(
     "nms",
     {
@@ -372,27 +451,76 @@ case(
 S = rand(2, 3, 4)
 one(
     "shuffle",
-    lambda n, x: n.add_shuffle(x, first_transpose=(0, 2, 1), reshape=(0, lathe.inferred_size, 2), second_transpose=(2, 0, 1)),
+    lambda n, x: n.add_shuffle(
+        x, first_transpose=(0, 2, 1), reshape=(0, lathe.inferred_size, 2), second_transpose=(2, 0, 1)
+    ),
     lambda x: x.transpose(0, 2, 1).reshape(2, 6, 2).transpose(2, 0, 1),
     S,
 )
-case("shuffle_tensor", {"x": rand(2, 6), "to": ints(3, -1)}, lambda n, x, to: n.add_shuffle(x, reshape=to), lambda x, to: x.reshape(to))
+case(
+    "shuffle_tensor",
+    {"x": rand(2, 6), "to": ints(3, -1)},
+    lambda n, x, to: n.add_shuffle(x, reshape=to),
+    lambda x, to: x.reshape(to),
+)
 one("transpose", lambda n, x: n.add_transpose(x, (1, 2, 0)), lambda x: x.transpose(1, 2, 0), S)
-one("reshape", lambda n, x: n.add_reshape(x, ("2*N", "S", 2)), lambda x: x.reshape(4, 3, 2), S, sizes={"x": ("N", "S", 4)})
+one(
+    "reshape",
+    lambda n, x: n.add_reshape(x, ("2*N", "S", 2)),
+    lambda x: x.reshape(4, 3, 2),
+    S,
+    sizes={"x": ("N", "S", 4)},
+)
 one("slice", lambda n, x: n.add_slice(x, (1, 0), (2, 2), (-1, 2)), lambda x: x[::-1, :4:2])
 one("slice_axes", lambda n, x: n.add_slice(x, [1], [3], axes=[1]), lambda x: x[:, 1:4])
-one("slice_fill", lambda n, x: n.add_slice(x, (-1, 0), (2, 7), mode="fill", fill_value=9), lambda x: np.pad(x[:1], ((1, 0), (0, 1)), constant_values=9))
-case("slice_tensors", {"x": rand(2, 6), "start": ints(1, 0)}, lambda n, x, start: n.add_slice(x, start, [1, 3]), lambda x, start: x[1:, :3])
-one("padding", lambda n, x: n.add_padding(x, (1, -1), (0, 1), value=7), lambda x: np.pad(x[:, 1:], ((1, 0), (0, 1)), constant_values=7))
-one("padding_reflect", lambda n, x: n.add_padding(x, [2], [1], fill="reflect"), lambda x: np.pad(x, ((0, 0), (2, 1)), "reflect"))
-one("concatenation", lambda n, x: n.add_concatenation([x, np.ones((2, 1), np.float32), x], 1), lambda x: np.concatenate([x, np.ones((2, 1)), x], 1).astype(np.float32))
+one(
+    "slice_fill",
+    lambda n, x: n.add_slice(x, (-1, 0), (2, 7), mode="fill", fill_value=9),
+    lambda x: np.pad(x[:1], ((1, 0), (0, 1)), constant_values=9),
+)
+case(
+    "slice_tensors",
+    {"x": rand(2, 6), "start": ints(1, 0)},
+    lambda n, x, start: n.add_slice(x, start, [1, 3]),
+    lambda x, start: x[1:, :3],
+)
+one(
+    "padding",
+    lambda n, x: n.add_padding(x, (1, -1), (0, 1), value=7),
+    lambda x: np.pad(x[:, 1:], ((1, 0), (0, 1)), constant_values=7),
+)
+one(
+    "padding_reflect",
+    lambda n, x: n.add_padding(x, [2], [1], fill="reflect"),
+    lambda x: np.pad(x, ((0, 0), (2, 1)), "reflect"),
+)
+one(
+    "concatenation",
+    lambda n, x: n.add_concatenation([x, np.ones((2, 1), np.float32), x], 1),
+    lambda x: np.concatenate([x, np.ones((2, 1)), x], 1).astype(np.float32),
+)
 one("squeeze", lambda n, x: n.add_squeeze(x, (1, -1)), lambda x: x.squeeze((1, 3)), rand(2, 1, 3, 1))
 one("unsqueeze", lambda n, x: n.add_unsqueeze(x, (0, 3)), lambda x: x[None, :, :, None])
-one("expand", lambda n, x: n.add_expand(x, (3, "N", 2)), lambda x: np.broadcast_to(x, (3, 4, 2)), rand(4, 1), sizes={"x": ("N", 1)})
-one("shape", lambda n, x: (n.add_shape(x), n.add_shape_of(("N*S + 1", 7))), lambda x: (ints(2, 3, 4), ints(7, 7)), S, sizes={"x": ("N", "S", 4)})
+one(
+    "expand",
+    lambda n, x: n.add_expand(x, (3, "N", 2)),
+    lambda x: np.broadcast_to(x, (3, 4, 2)),
+    rand(4, 1),
+    sizes={"x": ("N", 1)},
+)
+one(
+    "shape",
+    lambda n, x: (n.add_shape(x), n.add_shape_of(("N*S + 1", 7))),
+    lambda x: (ints(2, 3, 4), ints(7, 7)),
+    S,
+    sizes={"x": ("N", "S", 4)},
+)
 one(
     "resize",
-    lambda n, x: (n.add_resize(x, scales=(1, 1, 2, 2)), n.add_resize(x, sizes=("N", 2, 6, 6), coordinates="asymmetric", rounding="floor")),
+    lambda n, x: (
+        n.add_resize(x, scales=(1, 1, 2, 2)),
+        n.add_resize(x, sizes=("N", 2, 6, 6), coordinates="asymmetric", rounding="floor"),
+    ),
     lambda x: (x.repeat(2, 2).repeat(2, 3),) * 2,
     rand(1, 2, 3, 3),
     sizes={"x": ("N", 2, 3, 3)},
@@ -409,8 +537,18 @@ one(
     lambda x: np.array([[2, 1, 3], [6, 5, 4]], np.float32),
     np.arange(1, 7, dtype=np.float32).reshape(2, 3),
 )
-one("fill", lambda n, x: n.add_fill(("N", 3), "linspace", alpha=1, beta=(10, 0.5)), lambda x: np.array([[1, 1.5, 2], [11, 11.5, 12]], np.float32), sizes={"x": ("N", 6)})
-one("fill_tensor", lambda n, x: n.add_fill(x, "linspace", alpha=5, beta=[-2], type="int64"), lambda x: ints(5, 3, 1, -1), ints(4))
+one(
+    "fill",
+    lambda n, x: n.add_fill(("N", 3), "linspace", alpha=1, beta=(10, 0.5)),
+    lambda x: np.array([[1, 1.5, 2], [11, 11.5, 12]], np.float32),
+    sizes={"x": ("N", 6)},
+)
+one(
+    "fill_tensor",
+    lambda n, x: n.add_fill(x, "linspace", alpha=5, beta=[-2], type="int64"),
+    lambda x: ints(5, 3, 1, -1),
+    ints(4),
+)
 
 # Control
 
@@ -477,7 +615,9 @@ def nested(n, x):
         def inner(deeper):
             w = deeper.add_recurrence(v)
             grown = w + deeper.network.add_cast(loop.iteration, "float32")
-            chosen = deeper.network.add_if_conditional(grown > 5, lambda b: n.add_constant(5.0, dtype="float32"), lambda b: grown + x)
+            chosen = deeper.network.add_if_conditional(
+                grown > 5, lambda b: n.add_constant(5.0, dtype="float32"), lambda b: grown + x
+            )
             deeper.set_next(w, chosen)
             deeper.add_output(w)
 
@@ -490,7 +630,9 @@ def nested(n, x):
 one("loop_nested", nested, lambda x: np.array(4.5, np.float32), np.array(0.5, np.float32))
 one(
     "operator",
-    lambda n, x: n.add_operator("Split", [x, [2, 4]], attributes={"axis": 1}, output_names=["left", "right"], name="halves"),
+    lambda n, x: n.add_operator(
+        "Split", [x, [2, 4]], attributes={"axis": 1}, output_names=["left", "right"], name="halves"
+    ),
     lambda x: (x[:, :2], x[:, 2:]),
 )
 one(

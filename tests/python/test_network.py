@@ -13,7 +13,9 @@ def compare(got, want):
     want = np.asarray(want)
     assert got.shape == want.shape
     assert got.dtype.kind == want.dtype.kind
-    np.testing.assert_allclose(got, want, rtol=2e-5 if got.dtype.kind == "f" else 0, atol=2e-5 if got.dtype.kind == "f" else 0)
+    np.testing.assert_allclose(
+        got, want, rtol=2e-5 if got.dtype.kind == "f" else 0, atol=2e-5 if got.dtype.kind == "f" else 0
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=repr)

@@ -139,7 +139,10 @@ def test_errors_name_the_layer_and_take_the_call_back(small):
         small.add_operator("Relu", [small.get_input(0)], outputs=10**9)
     with pytest.raises(lathe.Error):
         small.add_identity(None)
-    for refused in (lambda: small.add_moe([small.get_input(0)]), lambda: small.add_dist_collective(small.get_input(0), "sum")):
+    for refused in (
+        lambda: small.add_moe([small.get_input(0)]),
+        lambda: small.add_dist_collective(small.get_input(0), "sum"),
+    ):
         with pytest.raises(lathe.Error) as e:
             refused()
         assert e.value.node in ("moe_2", "dist_collective_2")
@@ -297,7 +300,9 @@ def test_kept_as_files_and_source(small, tmp_path):
     assert lathe.onnx.load(tmp_path / "old.onnx").opset_import[""] == 11
     assert "lathe::Network build_network()" in small.cpp()
     small.mark_output(small.get_input(0) @ np.ones((4, 99), np.float32), "wide")
-    assert "lathe::Network make(const std::filesystem::path& weights)" in small.cpp(function="make", weights=tmp_path / "w")
+    assert "lathe::Network make(const std::filesystem::path& weights)" in small.cpp(
+        function="make", weights=tmp_path / "w"
+    )
     assert len(list((tmp_path / "w").iterdir())) == 1
 
 

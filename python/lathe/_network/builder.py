@@ -51,7 +51,8 @@ class Builder:
         control: Optional[RunControl] = None,
         progress: Optional[Callable[[str, float], Any]] = None,
     ) -> Engine:
-        """An engine; debug tensors of the network become taps. `timeout`, `control`, `progress`: as for `lathe.build`."""
+        """An engine; debug tensors of the network become taps. `timeout`, `control`, `progress`: as for
+        `lathe.build`."""
         with _limited(control, timeout) as limited:
             options = (config or BuilderConfig())._options(limited)
             return Engine(_lathe.build_network(network._native, options, progress))
@@ -64,8 +65,8 @@ class Parser:
         self._native = _lathe.Parser()
 
     def parse(self, source: Source, *, untrusted: bool = False, link_roots: Any = ()) -> Network:
-        """A network from a file, bytes or a model. Layers that were saved from a Network are layers again. Raises the first
-        error, after all were collected."""
+        """A network from a file, bytes or a model. Layers that were saved from a Network are layers again. Raises the
+        first error, after all were collected."""
         model = _lathe.load_model(source, load_options(untrusted, link_roots))
         return Network._over(self._native.parse(model))
 

@@ -1,4 +1,4 @@
-"""Layers that calculate: windows, element by element, norms, products, few bits, attention."""
+"""Layers that calculate: windows, element by element, norms, products, few bits."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ComputeCalls(Calls):
         groups: int = 1,
         name: str = "",
     ) -> Layer:
-        """x [N, C, spatial…], kernel [M, C / groups, window…], bias [M]. Lists have one number a spatial axis (empty: 1,
-        or 0 for pads)."""
+        """x [N, C, spatial…], kernel [M, C / groups, window…], bias [M]. Lists have one number a spatial axis (empty:
+        1, or 0 for pads)."""
         windows = self._windows(stride, dilation, pre_padding, post_padding, padding_mode)
         o = self._options(_lathe.ConvolutionOptions, name, groups=groups, **windows)
         return self._layer(self._native.add_convolution(self._ref(x), self._ref(kernel, x), self._ref(bias, x), o))
@@ -64,7 +64,8 @@ class ComputeCalls(Calls):
     def add_fully_connected(
         self, x: TensorLike, kernel: TensorLike, bias: Optional[TensorLike] = None, *, axis: int = 1, name: str = ""
     ) -> Layer:
-        """x flattened to two axes (from `axis` on into the second), times the transpose of kernel [M, K], plus bias [M]."""
+        """x flattened to two axes (from `axis` on into the second), times the transpose of kernel [M, K], plus bias
+        [M]."""
         o = self._options(_lathe.FullyConnectedOptions, name, axis=axis)
         return self._layer(self._native.add_fully_connected(self._ref(x), self._ref(kernel, x), self._ref(bias, x), o))
 
@@ -174,8 +175,8 @@ class ComputeCalls(Calls):
         epsilon: float = 1e-5,
         name: str = "",
     ) -> Layer:
-        """(x - mean) / √(variance + epsilon) · scale + bias; `type` a NormalizationType. Of layer and rms (from `axis` on)
-        scale broadcasts to x; of instance and group it is a list over the channels. rms has no bias."""
+        """(x - mean) / √(variance + epsilon) · scale + bias; `type` a NormalizationType. Of layer and rms (from `axis`
+        on) scale broadcasts to x; of instance and group it is a list over the channels. rms has no bias."""
         o = self._options(_lathe.NormalizationOptions, name, axis=axis, groups=groups, epsilon=epsilon)
         kind = member(_lathe.NormalizationType, type)
         operands = self._ref(x), self._ref(scale, x), self._ref(bias, x)
@@ -187,8 +188,8 @@ class ComputeCalls(Calls):
         )
 
     def add_ragged_softmax(self, x: TensorLike, lengths: TensorLike, *, name: str = "") -> Layer:
-        """Over the first `lengths[…]` elements of each row (the last axis of x), 0 behind them. lengths: int32 or int64, of
-        x's shape with 1 at the end, or without the last axis."""
+        """Over the first `lengths[…]` elements of each row (the last axis of x), 0 behind them. lengths: int32 or
+        int64, of x's shape with 1 at the end, or without the last axis."""
         return self._layer(self._native.add_ragged_softmax(self._ref(x), self._ref(lengths), name))
 
     def add_matrix_multiply(
@@ -286,84 +287,3 @@ class ComputeCalls(Calls):
             scale_type=type_name(scale_type),
         )
         return self._layer(self._native.add_dynamic_quantize(self._ref(x), o))
-
-    def add_attention(
-        self,
-        query: TensorLike,
-        key: TensorLike,
-        value: TensorLike,
-        *,
-        mask: Optional[TensorLike] = None,
-        past_key: Optional[TensorLike] = None,
-        past_value: Optional[TensorLike] = None,
-        lengths: Optional[TensorLike] = None,
-        causal: bool = False,
-        query_heads: int = 0,
-        key_heads: int = 0,
-        scale: Optional[float] = None,
-        softcap: float = 0,
-        left_window: int = -1,
-        right_window: int = -1,
-        name: str = "",
-    ) -> Layer:
-        """Inputs [batch, heads, length, size], or [batch, length, heads · size] with both numbers of heads given. mask:
-        added (floats), or true where allowed (bool). With a past there are outputs present_key and present_value.
-        lengths: int64 [batch], keys that count. scale left out: 1 / √size. Windows: keys seen to either side; -1: all."""
-        o = self._options(
-            _lathe.AttentionOptions,
-            name,
-            mask=self._ref(mask, query),
-            past_key=self._ref(past_key, key),
-            past_value=self._ref(past_value, value),
-            lengths=self._ref(lengths),
-            causal=causal,
-            query_heads=query_heads,
-            key_heads=key_heads,
-            scale=scale,
-            softcap=softcap,
-            left_window=left_window,
-            right_window=right_window,
-        )
-        operands = self._ref(query), self._ref(key, query), self._ref(value, query)
-        return self._layer(self._native.add_attention(*operands, o))
-
-    def add_rotary_embedding(
-        self,
-        x: TensorLike,
-        cos: TensorLike,
-        sin: TensorLike,
-        *,
-        positions: Optional[TensorLike] = None,
-        interleaved: bool = False,
-        rotary_size: int = 0,
-        heads: int = 0,
-        name: str = "",
-    ) -> Layer:
-        """cos, sin [positions, size / 2], or with no positions [batch, length, size / 2]. positions: int64 [batch, length].
-        rotary_size: elements of a head that are turned (0: all); heads: of an input [batch, length, heads · size]."""
-        o = self._options(
-            _lathe.RotaryEmbeddingOptions,
-            name,
-            positions=self._ref(positions),
-            interleaved=interleaved,
-            rotary_size=rotary_size,
-            heads=heads,
-        )
-        operands = self._ref(x), self._ref(cos, x), self._ref(sin, x)
-        return self._layer(self._native.add_rotary_embedding(*operands, o))
-
-    def add_kv_cache_update(
-        self,
-        cache: TensorLike,
-        update: TensorLike,
-        positions: Optional[TensorLike] = None,
-        *,
-        mode: Any = "linear",
-        axis: int = -2,
-        name: str = "",
-    ) -> Layer:
-        """The cache with `update` written from the positions on (int64 [batch]; left out: 0). `mode`: a KvCacheMode; writing
-        beyond a linear cache is an error of the run."""
-        o = self._options(_lathe.KvCacheOptions, name, mode=member(_lathe.KvCacheMode, mode), axis=axis)
-        operands = self._ref(cache), self._ref(update, cache), self._ref(positions)
-        return self._layer(self._native.add_kv_cache_update(*operands, o))

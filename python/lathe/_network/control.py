@@ -63,8 +63,8 @@ class LoopBody:
         self._native.set_condition(self._inside._ref(condition))
 
     def add_output(self, t: TensorLike, kind: Any = "last_value", axis: int = 0) -> None:
-        """`kind`, a LoopOutput: the last_value of a recurrence; or the values of all iterations along a new axis, in order
-        (concatenate) or backwards (reverse)."""
+        """`kind`, a LoopOutput: the last_value of a recurrence; or the values of all iterations along a new axis, in
+        order (concatenate) or backwards (reverse)."""
         self._native.add_output(self._inside._ref(t), member(_lathe.LoopOutput, kind), axis)
 
 
@@ -81,10 +81,13 @@ class ControlCalls(Calls):
         return filled
 
     def add_assertion(self, x: TensorLike, condition: TensorLike, message: str) -> Layer:
-        """x itself, where condition (bool) is true all over; else the run fails, with the message as the node's name."""
+        """x itself, where condition (bool) is true all over; else the run fails, with the message as the node's
+        name."""
         return self._layer(self._native.add_assertion(self._ref(x), self._ref(condition), message))
 
-    def add_if_conditional(self, condition: TensorLike, then_branch: Body, else_branch: Body, *, name: str = "") -> Layer:
+    def add_if_conditional(
+        self, condition: TensorLike, then_branch: Body, else_branch: Body, *, name: str = ""
+    ) -> Layer:
         """condition: bool, one element. Each branch is a function of the body's network that gives tensors, of the same
         types and in the same order as the other; tensors from around are used in it as they are."""
         branches = self._body(then_branch), self._body(else_branch)
@@ -143,8 +146,9 @@ class ControlCalls(Calls):
         metadata: Optional[Mapping[str, str]] = None,
         name: str = "",
     ) -> Layer:
-        """Any ONNX operator in its newest version. An input that is None is left out; `output_names` instead of `outputs`
-        where they have names, an empty one is not wanted. Attributes: int, float, str, an array, or a list of these."""
+        """Any ONNX operator in its newest version. An input that is None is left out; `output_names` instead of
+        `outputs` where they have names, an empty one is not wanted. Attributes: int, float, str, an array, or a list of
+        these."""
         o = self._operator_options(name, attributes, metadata)
         o.set_bodies({key: self._body(fill) for key, fill in (bodies or {}).items()})
         o.domain = domain

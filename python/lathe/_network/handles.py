@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union
 import numpy as np
 
 from lathe import _lathe
+from lathe._network.arithmetic import Arithmetic
 from lathe._values import array_from_tensor, dtype_of, name_of, tensor_from_array, to_value
 
 if TYPE_CHECKING:
     from lathe._network.network import Network
-
-E = _lathe.ElementWiseOperation
-U = _lathe.UnaryOperation
 
 
 def member(kind: Any, value: Any) -> Any:
@@ -39,8 +37,8 @@ def type_name(dtype: Any) -> str:
 
 
 def constant_tensor(value: Any, like: Optional[str] = None) -> _lathe.Tensor:
-    """What an array, or anything with DLPack, holds. Numbers and lists become of type `like` where that loses nothing: a
-    fraction stays float64 beside integers, and is refused by the call that it is for."""
+    """What an array, or anything with DLPack, holds. Numbers and lists become of type `like` where that loses nothing:
+    a fraction stays float64 beside integers, and is refused by the call that it is for."""
     if isinstance(value, (_lathe.Tensor, np.ndarray, np.generic)) or hasattr(value, "__dlpack__"):
         return to_value(value)
     array = np.asarray(value)
@@ -53,97 +51,7 @@ def constant_tensor(value: Any, like: Optional[str] = None) -> _lathe.Tensor:
     return tensor_from_array(array)
 
 
-class _Arithmetic:
-    """Python's operators append layers. `==` and `!=` compare handles."""
-
-    __slots__ = ()
-    __array_ufunc__ = None  # NumPy's arrays leave the operators to the tensor
-
-    def _tensor(self) -> "TensorRef":
-        raise NotImplementedError
-
-    def _binary(self, other: Any, op: Any, swapped: bool = False) -> "TensorRef":
-        tensor = self._tensor()
-        a, b = (other, tensor) if swapped else (tensor, other)
-        return tensor._network._innermost.add_elementwise(a, b, op).output
-
-    def _unary(self, op: Any) -> "TensorRef":
-        tensor = self._tensor()
-        return tensor._network._innermost.add_unary(tensor, op).output
-
-    def _product(self, other: Any, swapped: bool = False) -> "TensorRef":
-        tensor = self._tensor()
-        a, b = (other, tensor) if swapped else (tensor, other)
-        return tensor._network._innermost.add_matrix_multiply(a, b).output
-
-    def __add__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.sum)
-
-    def __radd__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.sum, True)
-
-    def __sub__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.sub)
-
-    def __rsub__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.sub, True)
-
-    def __mul__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.prod)
-
-    def __rmul__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.prod, True)
-
-    def __truediv__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.div)
-
-    def __rtruediv__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.div, True)
-
-    def __floordiv__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.floor_div)
-
-    def __rfloordiv__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.floor_div, True)
-
-    def __pow__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.pow)
-
-    def __rpow__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.pow, True)
-
-    def __matmul__(self, other: Any) -> "TensorRef":
-        return self._product(other)
-
-    def __rmatmul__(self, other: Any) -> "TensorRef":
-        return self._product(other, True)
-
-    def __lt__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.less)
-
-    def __gt__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.greater)
-
-    def __and__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.logical_and)
-
-    def __or__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.logical_or)
-
-    def __xor__(self, other: Any) -> "TensorRef":
-        return self._binary(other, E.logical_xor)
-
-    def __neg__(self) -> "TensorRef":
-        return self._unary(U.neg)
-
-    def __abs__(self) -> "TensorRef":
-        return self._unary(U.abs)
-
-    def __invert__(self) -> "TensorRef":
-        return self._unary(U.logical_not)
-
-
-class TensorRef(_Arithmetic):
+class TensorRef(Arithmetic):
     """A tensor of a network: what an input, a constant or a layer gives. A light handle; two of one tensor are equal.
     Handles of what was taken back or removed raise `lathe.Error` when used."""
 
@@ -218,9 +126,9 @@ class TensorRef(_Arithmetic):
         return f"<lathe.TensorRef {self.name!r}: {self.type}>"
 
 
-class Layer(_Arithmetic):
-    """One layer: the operators that one call appended, or one operator of a model that was read. Where a tensor is wanted
-    it stands for its first output; unpacking it gives all of them: `values, indices = net.add_topk(…)`."""
+class Layer(Arithmetic):
+    """One layer: the operators that one call appended, or one operator of a model that was read. Where a tensor is
+    wanted it stands for its first output; unpacking it gives all of them: `values, indices = net.add_topk(…)`."""
 
     __slots__ = ("_native", "_network")
 
@@ -345,8 +253,8 @@ class Calls:
     _native: _lathe.Network
 
     def _ref(self, value: Any, like: Any = None) -> _lathe.TensorRef:
-        """The handle of an operand; None is one left out. What is no tensor of a network becomes a constant, numbers and
-        lists of the element type of `like` (a tensor, or the name of a type)."""
+        """The handle of an operand; None is one left out. What is no tensor of a network becomes a constant, numbers
+        and lists of the element type of `like` (a tensor, or the name of a type)."""
         if value is None:
             return _lathe.TensorRef()
         if isinstance(value, TensorRef):

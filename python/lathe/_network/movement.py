@@ -17,7 +17,14 @@ def _is_tensor(value: Any) -> bool:
 
 class MovementCalls(Calls):
     def add_gather(
-        self, data: TensorLike, indices: TensorLike, *, mode: Any = "slices", axis: int = 0, batch_axes: int = 0, name: str = ""
+        self,
+        data: TensorLike,
+        indices: TensorLike,
+        *,
+        mode: Any = "slices",
+        axis: int = 0,
+        batch_axes: int = 0,
+        name: str = "",
     ) -> Layer:
         """`mode`, a GatherMode: whole slices of `axis`; elements; nd (the last axis of the indices is a position).
         batch_axes: leading axes that data and indices share."""
@@ -45,9 +52,7 @@ class MovementCalls(Calls):
             axis=axis,
             reduction=member(_lathe.ScatterReduction, reduction),
         )
-        return self._layer(
-            self._native.add_scatter(self._ref(data), self._ref(indices), self._ref(updates, data), o)
-        )
+        return self._layer(self._native.add_scatter(self._ref(data), self._ref(indices), self._ref(updates, data), o))
 
     def add_one_hot(
         self, indices: TensorLike, values: TensorLike, depth: TensorLike, *, axis: int = -1, name: str = ""
@@ -71,8 +76,8 @@ class MovementCalls(Calls):
         box_format: Any = "corners",
         name: str = "",
     ) -> Layer:
-        """boxes [N, boxes, 4], scores [N, classes, boxes], both float32. Outputs: int64 [selected, 3] of batch, class and
-        box; and their number. `box_format`: a BoxFormat."""
+        """boxes [N, boxes, 4], scores [N, classes, boxes], both float32. Outputs: int64 [selected, 3] of batch, class
+        and box; and their number. `box_format`: a BoxFormat."""
         o = self._options(
             _lathe.NmsOptions,
             name,
@@ -93,8 +98,9 @@ class MovementCalls(Calls):
         zero_is_placeholder: bool = True,
         name: str = "",
     ) -> Layer:
-        """Transpose, reshape, transpose; what is left empty is left out. `reshape`: sizes, or an int64 tensor. A 0 copies
-        the size at its place unless `zero_is_placeholder` is off; one size may be left to be found: `inferred_size`."""
+        """Transpose, reshape, transpose; what is left empty is left out. `reshape`: sizes, or an int64 tensor. A 0
+        copies the size at its place unless `zero_is_placeholder` is off; one size may be left to be found:
+        `inferred_size`."""
         o = self._options(
             _lathe.ShuffleOptions,
             name,
@@ -126,8 +132,8 @@ class MovementCalls(Calls):
         fill_value: Optional[TensorLike] = None,
         name: str = "",
     ) -> Layer:
-        """Elements start[i] + k · stride[i] for k < size[i] of every axis: three lists, or int64 tensors of one element an
-        axis (a stride left out is 1). `mode`: a SliceMode; `axes`: those that the lists are of (empty: all)."""
+        """Elements start[i] + k · stride[i] for k < size[i] of every axis: three lists, or int64 tensors of one element
+        an axis (a stride left out is 1). `mode`: a SliceMode; `axes`: those that the lists are of (empty: all)."""
         o = self._options(
             _lathe.SliceOptions,
             name,
@@ -153,8 +159,8 @@ class MovementCalls(Calls):
         value: Optional[TensorLike] = None,
         name: str = "",
     ) -> Layer:
-        """Adds elements before and behind; negative numbers take some away. `fill`: a PaddingFill; `axes` empty: the last
-        ones, as many as there are pads."""
+        """Adds elements before and behind; negative numbers take some away. `fill`: a PaddingFill; `axes` empty: the
+        last ones, as many as there are pads."""
         o = self._options(
             _lathe.PaddingOptions,
             name,
@@ -242,9 +248,7 @@ class MovementCalls(Calls):
     def add_reverse_sequence(
         self, x: TensorLike, lengths: TensorLike, *, batch_axis: int = 1, sequence_axis: int = 0, name: str = ""
     ) -> Layer:
-        o = self._options(
-            _lathe.ReverseSequenceOptions, name, batch_axis=batch_axis, sequence_axis=sequence_axis
-        )
+        o = self._options(_lathe.ReverseSequenceOptions, name, batch_axis=batch_axis, sequence_axis=sequence_axis)
         return self._layer(self._native.add_reverse_sequence(self._ref(x), self._ref(lengths), o))
 
     def add_fill(
@@ -258,8 +262,9 @@ class MovementCalls(Calls):
         seed: float = 0,
         name: str = "",
     ) -> Layer:
-        """`op`, a FillOperation: linspace, alpha + Σ beta[d] · index[d]; random_uniform in [alpha, beta[0]); random_normal
-        of mean alpha and deviation beta[0]; the same seed gives the same numbers. `shape`: sizes, or an int64 tensor."""
+        """`op`, a FillOperation: linspace, alpha + Σ beta[d] · index[d]; random_uniform in [alpha, beta[0]);
+        random_normal of mean alpha and deviation beta[0]; the same seed gives the same numbers. `shape`: sizes, or an
+        int64 tensor. """
         o = self._options(
             _lathe.FillOptions,
             name,

@@ -7,6 +7,7 @@ import os
 from typing import Any, Callable, Iterator, Optional, Sequence, Union
 
 from lathe import _lathe
+from lathe._network.attention import AttentionCalls
 from lathe._network.compute import ComputeCalls
 from lathe._network.control import ControlCalls
 from lathe._network.handles import Layer, TensorLike, TensorRef, constant_tensor, type_name
@@ -16,13 +17,13 @@ from lathe._network.movement import MovementCalls, Sizes
 Make = Callable[["Network", TensorRef], Union[TensorRef, Layer]]
 
 
-class Network(ComputeCalls, MovementCalls, ControlCalls):
+class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
     """A network, built call by call. For one thread at a time.
 
-    Every add_* checks types and shapes there and then and raises `lathe.Error`, whose `node` is the layer's name; what it
-    had added is taken back. Where a tensor is wanted, arrays, numbers and lists are taken too, as constants: arrays are
-    lent, not copied, and must not change any more. Enumerations may be given as members or by name ("relu"). Element
-    types are never converted."""
+    Every add_* checks types and shapes there and then and raises `lathe.Error`, whose `node` is the layer's name; what
+    it had added is taken back. Where a tensor is wanted, arrays, numbers and lists are taken too, as constants: arrays
+    are lent, not copied, and must not change any more. Enumerations may be given as members or by name ("relu").
+    Element types are never converted."""
 
     def __init__(self, name: str = ""):
         self._native = _lathe.Network(name)
@@ -80,7 +81,8 @@ class Network(ComputeCalls, MovementCalls, ControlCalls):
         self._native.set_default(input._native, constant_tensor(value, input.dtype))
 
     def add_constant(self, value: Any, name: str = "", *, dtype: Any = None) -> TensorRef:
-        """An array, or anything with DLPack, which is lent and must not change any more; numbers and lists, of `dtype`."""
+        """An array, or anything with DLPack, which is lent and must not change any more; numbers and lists, of
+        `dtype`."""
         like = None if dtype is None else type_name(dtype)
         return self._tensor(self._native.add_constant(constant_tensor(value, like), name))
 
@@ -92,8 +94,8 @@ class Network(ComputeCalls, MovementCalls, ControlCalls):
         self._native.unmark_output(self._ref(t))
 
     def mark_debug(self, t: Union[TensorRef, Layer]) -> None:
-        """A tap: engines built from now on tell its value in every run to `Context.on_tap`, under its name. Outputs are the
-        same bits with and without."""
+        """A tap: engines built from now on tell its value in every run to `Context.on_tap`, under its name. Outputs are
+        the same bits with and without."""
         self._native.mark_debug(self._ref(t))
 
     def unmark_debug(self, t: Union[TensorRef, Layer]) -> None:
@@ -186,7 +188,8 @@ class Network(ComputeCalls, MovementCalls, ControlCalls):
         self._native.insert_before(layer._native, i, self._maker(make))
 
     def insert_after(self, t: Union[TensorRef, Layer], make: Make) -> None:
-        """What `make(network, tensor)` makes of `t` takes its place wherever it was read until now, as an output too."""
+        """What `make(network, tensor)` makes of `t` takes its place wherever it was read until now, as an output
+        too."""
         self._native.insert_after(self._ref(t), self._maker(make))
 
     def remove(self, layer: Layer) -> None:
@@ -229,8 +232,8 @@ class Network(ComputeCalls, MovementCalls, ControlCalls):
         weights: Union[str, "os.PathLike[str]"] = "",
         inline_elements: int = 64,
     ) -> str:
-        """C++ source of a function that makes this network. Constants of more than `inline_elements` elements go into files
-        in the folder `weights`, if one is named."""
+        """C++ source of a function that makes this network. Constants of more than `inline_elements` elements go into
+        files in the folder `weights`, if one is named."""
         o = _lathe.CppOptions()
         o.function = function
         o.weights = os.fspath(weights)
