@@ -149,6 +149,46 @@ TEST(NetworkEdit, TransactionsRollBack) {
   EXPECT_EQ(s.run(s.n), (std::vector<float>{-6, -24}));
 }
 
+TEST(NetworkEdit, TransactionsWithoutAFunction) {
+  Small s;
+  const std::string before = s.n.describe() + s.n.text();
+  {
+    Transaction t(s.n);
+    s.n.add_identity(s.product, "more");
+  }
+  EXPECT_EQ(s.n.describe() + s.n.text(), before);
+  Transaction t(s.n);
+  s.n.add_identity(s.product, "kept");
+  t.commit();
+  t.roll_back();  // nothing is left to take back
+  EXPECT_TRUE(s.n.find_layer("kept"));
+  Transaction taken_back(s.n);
+  s.n.add_identity(s.product, "gone");
+  taken_back.roll_back();
+  EXPECT_FALSE(s.n.find_layer("gone"));
+  EXPECT_TRUE(s.n.find_layer("kept"));
+}
+
+TEST(NetworkEdit, NoneWhileABodyIsFilled) {
+  Small s;
+  auto around = std::make_unique<Transaction>(s.n);
+  const TensorRef yes = s.n.add_constant(bools({}, {true}));
+  s.n.add_if_conditional(
+      yes,
+      [&](Network&) -> std::vector<TensorRef> {
+        EXPECT_THROW(Transaction{s.n}, Error);
+        EXPECT_THROW(s.n.transaction([](Network&) {}), Error);
+        EXPECT_THROW(s.n.replace_all_uses(s.product, s.x), Error);
+        EXPECT_THROW(around->roll_back(), Error);
+        around.reset();  // the changes stay
+        return {s.x};
+      },
+      [&](Network&) -> std::vector<TensorRef> { return {s.x}; }, "choice");
+  EXPECT_TRUE(s.n.find_layer("choice"));
+  Transaction{s.n}.commit();
+  EXPECT_EQ(s.run(s.n), (std::vector<float>{10, 30}));
+}
+
 TEST(NetworkEdit, ExtractCutsBothEnds) {
   Small s;
   const Network part = s.n.extract({s.product}, {s.square});

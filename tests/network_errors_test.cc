@@ -83,6 +83,7 @@ TEST(NetworkErrors, RefusedByName) {
   const Diagnostic unknown = fault_of([&] { n.add_operator("Sofmax", {x}); });
   EXPECT_EQ(unknown.code, Code::node_unknown_operator);
   EXPECT_NE(unknown.remedy.find("Softmax"), std::string::npos);
+  EXPECT_EQ(fault_of([&] { n.add_operator("Relu", {x}, {.outputs = SIZE_MAX}); }).code, Code::node_bad_arity);
   EXPECT_EQ(n.num_layers(), 0u);
 }
 

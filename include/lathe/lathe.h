@@ -1,10 +1,13 @@
 // Everything public in one include.
 #pragma once
 
+#include "lathe/builder.h"
 #include "lathe/dim.h"
 #include "lathe/engine.h"
 #include "lathe/error.h"
 #include "lathe/io.h"
+#include "lathe/layers.h"
+#include "lathe/network.h"
 #include "lathe/onnx.h"
 #include "lathe/profile.h"
 #include "lathe/tensor.h"

@@ -50,6 +50,8 @@ class LATHE_API TensorRef {
   explicit operator bool() const { return state_ != nullptr; }
   friend bool operator==(const TensorRef&, const TensorRef&) = default;
 
+  /// Never given to another tensor of this network, or of the body that it is in.
+  uint32_t id() const { return value_; }
   const std::string& name() const;
   /// Throws Code::graph_duplicate_name where the name is taken.
   void set_name(const std::string& name);

@@ -305,6 +305,25 @@ class LATHE_API Network {
   uint32_t scope_ = 0;
 };
 
+/// Network::transaction for those who cannot put the change into a function: what is done to the network
+/// while this lives is taken back when it goes, unless it was committed. Throws Code::bad_argument inside the
+/// function that fills a body.
+class LATHE_API Transaction {
+ public:
+  explicit Transaction(const Network& network);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  /// Inside the function that fills a body the changes stay: nothing is pulled from under that call.
+  ~Transaction();
+  void commit();
+  /// Throws Code::bad_argument inside the function that fills a body.
+  void roll_back();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 class LATHE_API LoopBody {
  public:
   /// What layers of the body are added to.

@@ -13,11 +13,45 @@ from typing import Any, Iterable
 from lathe import _lathe, onnx
 from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
 from lathe._errors import Error
-from lathe._lathe import Map, SparseTensor, Tensor
+from lathe._lathe import (
+    ActivationType,
+    BoxFormat,
+    CoordinateTransformation,
+    CumulativeOperation,
+    ElementWiseOperation,
+    FillOperation,
+    GatherMode,
+    GridPadding,
+    InterpolationMode,
+    KvCacheMode,
+    LoopOutput,
+    Map,
+    MatrixOperation,
+    NearestRounding,
+    NormalizationType,
+    PaddingFill,
+    PaddingMode,
+    PoolingType,
+    ReduceOperation,
+    ScatterMode,
+    ScatterReduction,
+    SliceMode,
+    SparseTensor,
+    Tensor,
+    TopKOperation,
+    UnaryOperation,
+)
+from lathe._network.builder import Builder, BuilderConfig, Parser
+from lathe._network.control import LoopBody
+from lathe._network.handles import Layer, TensorRef
+from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
 from lathe._verify import verify
 
 __version__: str = _lathe.version()
+
+ExecutionContext = Context  # TensorRT's word
+inferred_size = "inferred_size"  # in the reshape of add_shuffle: the size that is left
 
 
 def operators(pattern: str = "*") -> list[dict[str, Any]]:
@@ -36,20 +70,52 @@ def merge_timing_caches(caches: Iterable[Any], output: Any = "") -> list[dict[st
 
 
 __all__ = [
+    "ActivationType",
+    "BoxFormat",
+    "Builder",
+    "BuilderConfig",
     "Context",
+    "CoordinateTransformation",
+    "CumulativeOperation",
+    "ElementWiseOperation",
     "Engine",
     "Error",
+    "ExecutionContext",
+    "FillOperation",
+    "GatherMode",
+    "GridPadding",
+    "InterpolationMode",
     "IoInfo",
+    "KvCacheMode",
+    "Layer",
+    "LoopBody",
+    "LoopOutput",
     "Map",
+    "MatrixOperation",
+    "NearestRounding",
+    "Network",
+    "NormalizationType",
+    "PaddingFill",
+    "PaddingMode",
+    "Parser",
+    "PoolingType",
     "Profile",
+    "ReduceOperation",
     "Roofline",
     "RunControl",
+    "ScatterMode",
+    "ScatterReduction",
+    "SliceMode",
     "SparseTensor",
     "Step",
     "StepEvent",
     "StepProfile",
     "Tensor",
+    "TensorRef",
+    "TopKOperation",
+    "UnaryOperation",
     "build",
+    "inferred_size",
     "load",
     "measure_roofline",
     "merge_timing_caches",

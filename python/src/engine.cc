@@ -167,18 +167,31 @@ class ProgressListener {
   std::optional<nb::python_error> raised_;
 };
 
-std::shared_ptr<PooledEngine> build(nb::handle source, BuildOptions options, nb::object progress) {
-  const onnx::Model model = model_from_python(source, options.load);
+/// `make(options)` without the interpreter lock, told to `progress`.
+template <class F>
+std::shared_ptr<PooledEngine> build_with(BuildOptions options, nb::object progress, F&& make) {
   ProgressListener listener(progress);
   if (!progress.is_none())
     options.progress = [&](std::string_view stage, double fraction) { return listener(stage, fraction); };
   try {
     nb::gil_scoped_release free;
-    return std::make_shared<PooledEngine>(Engine::build(model, options));
+    return std::make_shared<PooledEngine>(make(options));
   } catch (const Error&) {
     listener.raise();
     throw;
   }
+}
+
+std::shared_ptr<PooledEngine> build(nb::handle source, const BuildOptions& options, nb::object progress) {
+  const onnx::Model model = model_from_python(source, options.load);
+  return build_with(options, std::move(progress),
+                    [&](const BuildOptions& o) { return Engine::build(model, o); });
+}
+
+std::shared_ptr<PooledEngine> build_network(const Network& n, const BuildOptions& options,
+                                            nb::object progress) {
+  return build_with(options, std::move(progress),
+                    [&](const BuildOptions& o) { return Builder().build_engine(n, o); });
 }
 
 void set_timeout(RunControl& c, double seconds) {
@@ -305,6 +318,7 @@ void bind_engine(nb::module_& m) {
         return output_shapes_of(e.engine(), shapes);
       });
   m.def("build", &build, nb::arg("source").none(), nb::arg("options"), nb::arg("progress").none());
+  m.def("build_network", &build_network, nb::arg("network"), nb::arg("options"), nb::arg("progress").none());
   m.def(
       "load_plan",
       [](const std::filesystem::path& p, const BuildOptions& o) {

@@ -27,6 +27,12 @@ void bind_profile(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_tools(nb::module_& m);
+void bind_network(nb::module_& m);
+
+/// An element type by name. Throws Code::bad_argument.
+DataType type_named(const std::string& name);
+/// "text", "json" or "dot". Throws Code::bad_argument.
+GraphFormat graph_format(const std::string& form);
 
 /// Tensor, SparseTensor, list, dict or None, as values.cc describes them.
 nb::object to_python(const Value& v);

@@ -75,9 +75,9 @@ nb::list findings_to_python(const onnx::Model& model) {
   return l;
 }
 
-using Sizes = std::map<std::string, int64_t>;
+using NamedSizes = std::map<std::string, int64_t>;
 
-nb::dict summary_to_python(const onnx::Model& model, const Sizes& sizes) {
+nb::dict summary_to_python(const onnx::Model& model, const NamedSizes& sizes) {
   ModelSummary s;
   {
     nb::gil_scoped_release free;
@@ -102,11 +102,8 @@ nb::dict summary_to_python(const onnx::Model& model, const Sizes& sizes) {
   return d;
 }
 
-std::string graph_text(const onnx::Model& model, const std::string& form, const Sizes& sizes) {
-  for (const auto& [name, format] :
-       {std::pair{"text", GraphFormat::text}, {"json", GraphFormat::json}, {"dot", GraphFormat::dot}})
-    if (form == name) return describe_graph(model, format, sizes);
-  throw Error(Code::bad_argument, "python", "form = 'text', 'json' or 'dot'", "'" + form + "'");
+std::string graph_text(const onnx::Model& model, const std::string& form, const NamedSizes& sizes) {
+  return describe_graph(model, graph_format(form), sizes);
 }
 
 nb::dict fault_to_python(const VerifyReport::Fault& f) {
@@ -144,7 +141,7 @@ nb::dict report_to_python(const VerifyReport& r) {
 }
 
 nb::dict verify_from_python(const onnx::Model& model, const BuildOptions& build,
-                            const std::vector<std::string>& levels, const Sizes& sizes,
+                            const std::vector<std::string>& levels, const NamedSizes& sizes,
                             const nb::list& recorded, uint64_t seed, double seconds,
                             const std::filesystem::path& output) {
   VerifyOptions o{.build = build, .sizes = sizes, .seed = seed, .seconds = seconds};
@@ -178,6 +175,13 @@ nb::list timing_caches_to_python(const std::vector<std::filesystem::path>& cache
 }
 
 }  // namespace
+
+GraphFormat graph_format(const std::string& form) {
+  for (const auto& [name, format] :
+       {std::pair{"text", GraphFormat::text}, {"json", GraphFormat::json}, {"dot", GraphFormat::dot}})
+    if (form == name) return format;
+  throw Error(Code::bad_argument, "python", "form = 'text', 'json' or 'dot'", "'" + form + "'");
+}
 
 void bind_tools(nb::module_& m) {
   m.def("verify", &verify_from_python, nb::arg("model"), nb::arg("options"), nb::arg("levels"),

@@ -15,20 +15,6 @@ namespace {
   throw Error(Code::run_bad_input, "python", std::move(expected), std::move(got), std::move(remedy));
 }
 
-DataType type_named(const std::string& name) {
-  const auto t = data_type_from(name);
-  if (!t) throw Error(Code::bad_argument, "python", "the name of an element type", "'" + name + "'");
-  return *t;
-}
-
-/// Keeps a Python object alive from C++; the last release may happen on any thread.
-std::shared_ptr<void> keep(nb::object o) {
-  return std::shared_ptr<void>(o.release().ptr(), [](void* p) {
-    nb::gil_scoped_acquire gil;
-    Py_DECREF(static_cast<PyObject*>(p));
-  });
-}
-
 /// DLPack's codes for our element types (dlpack.h, DLDataTypeCode). Sub-byte integers have none in common
 /// use.
 struct DlpackType {
@@ -168,6 +154,12 @@ nb::list strings_of(const Tensor& t) {
 }
 
 }  // namespace
+
+DataType type_named(const std::string& name) {
+  const auto t = data_type_from(name);
+  if (!t) throw Error(Code::bad_argument, "python", "the name of an element type", "'" + name + "'");
+  return *t;
+}
 
 nb::tuple shape_to_python(const Shape& shape) {
   nb::list l;

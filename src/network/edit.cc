@@ -10,10 +10,20 @@ Error bad(std::string expected, std::string got, std::string remedy = {}) {
   return Error(Code::bad_argument, "network", std::move(expected), std::move(got), std::move(remedy));
 }
 
+void check_nobody_at_work(const NetworkState& s) {
+  if (s.makers > 0)
+    throw bad("an edit before or after a call", "one inside the function that fills a body",
+              "edit when the call has returned");
+}
+
 /// What there was before an edit; comes back unless the edit is kept.
 class Snapshot {
  public:
-  explicit Snapshot(NetworkState& s) : state_(s), graph_(s.graph(0).clone()), debug_(s.debug) {}
+  explicit Snapshot(NetworkState& s) : state_(s) {
+    check_nobody_at_work(s);
+    graph_ = s.graph(0).clone();
+    debug_ = s.debug;
+  }
   ~Snapshot() {
     if (!graph_) return;
     state_.reset(std::move(graph_));
@@ -61,6 +71,29 @@ void forget_layer(NetworkState& s, uint32_t scope, const std::vector<NodeId>& no
 }
 
 }  // namespace
+
+struct Transaction::State {
+  std::shared_ptr<NetworkState> network;
+  Snapshot before;
+};
+
+Transaction::Transaction(const Network& network)
+    : state_(new State{NetworkAccess::state(network), Snapshot(*NetworkAccess::state(network))}) {}
+
+Transaction::~Transaction() {
+  if (state_ && state_->network->makers > 0) commit();
+}
+
+void Transaction::commit() {
+  if (state_) state_->before.keep_as_is();
+  state_.reset();
+}
+
+void Transaction::roll_back() {
+  if (!state_) return;
+  check_nobody_at_work(*state_->network);
+  state_.reset();
+}
 
 void Network::transaction(const std::function<void(Network&)>& change) {
   Snapshot before(*state_);

@@ -75,10 +75,18 @@ class LayerMaker {
   void call(ValueId v, const std::string& name);
 
  private:
+  struct AtWork {
+    explicit AtWork(NetworkState& s) : state(s) { ++state.makers; }
+    ~AtWork() { --state.makers; }
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+    NetworkState& state;
+  };
   ValueId size_in(ValueId v, size_t axis);
   std::optional<ValueId> size_of_symbol(const std::string& symbol);
   const Network& network_;
   NetworkState& state_;
+  AtWork at_work_{state_};
   Graph& graph_;
   std::string kind_, name_;
   size_t values_, node_count_, scopes_;

@@ -31,6 +31,9 @@ struct NetworkState {
   InferState infer;
   std::set<std::pair<uint32_t, ValueId>> debug;
   std::unordered_set<std::string> layer_names;
+  /// Calls at work now. The graph must not be exchanged under them: they fill bodies through callers'
+  /// functions.
+  size_t makers = 0;
 
   /// Throws bad_argument where it was taken back.
   Graph& graph(uint32_t scope) const;

@@ -420,6 +420,12 @@ tensor: lathe.Tensor = lathe.Tensor.from_dlpack(np.zeros(3), writable=True)
 dtype: str = tensor.dtype
 version: str = lathe.__version__
 code: str = lathe.onnx.check(b"")[0].code
+network = lathe.Network("typed")
+x: lathe.TensorRef = network.add_input("x", "float32", ("N", 3))
+layer: lathe.Layer = network.add_unary(x * 2 + 1, lathe.UnaryOperation.exp, name="e")
+network.mark_output(layer)
+built: lathe.Engine = lathe.Builder().build_engine(network, lathe.BuilderConfig(threads=1))
+network.add_reduce(x, "sum", nothing=3)  # wrong
 engine.run(3)  # wrong
 tensor.strings().nothing  # wrong
 lathe.load(b"x")  # wrong

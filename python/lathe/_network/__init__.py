@@ -1,0 +1,1 @@
+"""The network API: networks built call by call, with TensorRT's words."""

@@ -1,0 +1,288 @@
+// Enumerations of layers, and their options as plain structs: their defaults are those of lathe/layers.h.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <initializer_list>
+
+#include "network.h"
+
+namespace lathe::python {
+namespace {
+
+/// Members are numbered from 0 in the order of their names.
+template <class E>
+void bind_enum(nb::module_& m, const char* name, std::initializer_list<const char*> members,
+               const char* doc = "") {
+  nb::enum_<E> e(m, name, doc);
+  uint8_t next = 0;
+  for (const char* member : members) e.value(member, static_cast<E>(next++));
+}
+
+void bind_enums(nb::module_& m) {
+  bind_enum<PaddingMode>(m, "PaddingMode", {"explicit_pads", "same_upper", "same_lower", "valid"},
+                         "How missing pads are found.");
+  bind_enum<PoolingType>(m, "PoolingType", {"max", "average", "max_average_blend"});
+  bind_enum<ActivationType>(
+      m, "ActivationType",
+      {"relu", "sigmoid", "tanh", "leaky_relu", "elu", "selu", "softsign", "softplus", "clip", "hard_sigmoid",
+       "scaled_tanh", "thresholded_relu", "gelu_erf", "gelu_tanh"});
+  bind_enum<UnaryOperation>(
+      m, "UnaryOperation",
+      {"exp",   "log",  "sqrt",        "recip", "abs",   "neg",   "sin",   "cos",   "tan",
+       "sinh",  "cosh", "asin",        "acos",  "atan",  "asinh", "acosh", "atanh", "ceil",
+       "floor", "erf",  "logical_not", "sign",  "round", "isinf", "isnan"});
+  bind_enum<ElementWiseOperation>(m, "ElementWiseOperation",
+                                  {"sum", "prod", "max", "min", "sub", "div", "pow", "floor_div",
+                                   "logical_and", "logical_or", "logical_xor", "equal", "greater", "less"});
+  bind_enum<NormalizationType>(m, "NormalizationType", {"layer", "rms", "instance", "group"});
+  bind_enum<MatrixOperation>(m, "MatrixOperation", {"none", "transpose", "vector"});
+  bind_enum<ReduceOperation>(
+      m, "ReduceOperation",
+      {"sum", "prod", "max", "min", "avg", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"});
+  bind_enum<TopKOperation>(m, "TopKOperation", {"max", "min"});
+  bind_enum<CumulativeOperation>(m, "CumulativeOperation", {"sum", "prod"});
+  bind_enum<GatherMode>(m, "GatherMode", {"slices", "elements", "nd"});
+  bind_enum<ScatterMode>(m, "ScatterMode", {"elements", "nd"});
+  bind_enum<ScatterReduction>(m, "ScatterReduction", {"none", "add", "mul", "max", "min"});
+  bind_enum<SliceMode>(m, "SliceMode", {"strict", "wrap", "clamp", "fill", "reflect"});
+  bind_enum<PaddingFill>(m, "PaddingFill", {"constant", "reflect", "edge", "wrap"});
+  bind_enum<InterpolationMode>(m, "InterpolationMode", {"nearest", "linear", "cubic"});
+  bind_enum<CoordinateTransformation>(
+      m, "CoordinateTransformation",
+      {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"});
+  bind_enum<NearestRounding>(m, "NearestRounding",
+                             {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  bind_enum<GridPadding>(m, "GridPadding", {"zeros", "border", "reflection"});
+  bind_enum<BoxFormat>(m, "BoxFormat", {"corners", "center_size"});
+  bind_enum<FillOperation>(m, "FillOperation", {"linspace", "random_uniform", "random_normal"});
+  bind_enum<KvCacheMode>(m, "KvCacheMode", {"linear", "ring"});
+  bind_enum<LoopOutput>(m, "LoopOutput", {"last_value", "concatenate", "reverse"});
+}
+
+/// A struct of options, its fields one by one.
+template <class O>
+class Options {
+ public:
+  Options(nb::module_& m, const char* name) : class_(m, name) {
+    class_.def(nb::init<>());
+    field("name", &O::name);
+  }
+  template <class T>
+  Options& field(const char* name, T O::*member) {
+    class_.def_rw(name, member);
+    return *this;
+  }
+  Options& type(const char* name, DataType O::*member) {
+    class_.def_prop_rw(
+        name, [member](const O& o) { return std::string(name_of(o.*member)); },
+        [member](O& o, const std::string& t) { o.*member = type_named(t); });
+    return *this;
+  }
+  /// Only written: what is read of sizes are the shapes of tensors.
+  template <class T>
+  Options& sizes(const char* name, T O::*member) {
+    class_.def_prop_rw(
+        name, [](const O&) { return nb::none(); },
+        [member](O& o, nb::handle h) { o.*member = sizes_from_python(h); });
+    return *this;
+  }
+
+ private:
+  nb::class_<O> class_;
+};
+
+template <class O>
+Options<O> window_options(nb::module_& m, const char* name) {
+  return Options<O>(m, name)
+      .field("stride", &O::stride)
+      .field("dilation", &O::dilation)
+      .field("pre_padding", &O::pre_padding)
+      .field("post_padding", &O::post_padding)
+      .field("padding_mode", &O::padding_mode);
+}
+
+void bind_compute_options(nb::module_& m) {
+  window_options<ConvolutionOptions>(m, "ConvolutionOptions").field("groups", &ConvolutionOptions::groups);
+  window_options<DeconvolutionOptions>(m, "DeconvolutionOptions")
+      .field("output_padding", &DeconvolutionOptions::output_padding)
+      .field("groups", &DeconvolutionOptions::groups);
+  Options<FullyConnectedOptions>(m, "FullyConnectedOptions").field("axis", &FullyConnectedOptions::axis);
+  window_options<PoolingOptions>(m, "PoolingOptions")
+      .field("window", &PoolingOptions::window)
+      .field("round_up", &PoolingOptions::round_up)
+      .field("average_count_excludes_padding", &PoolingOptions::average_count_excludes_padding)
+      .field("blend_factor", &PoolingOptions::blend_factor);
+  Options<LrnOptions>(m, "LrnOptions")
+      .field("window", &LrnOptions::window)
+      .field("alpha", &LrnOptions::alpha)
+      .field("beta", &LrnOptions::beta)
+      .field("k", &LrnOptions::k);
+  Options<ActivationOptions>(m, "ActivationOptions")
+      .field("alpha", &ActivationOptions::alpha)
+      .field("beta", &ActivationOptions::beta);
+  Options<ScaleOptions>(m, "ScaleOptions")
+      .field("scale", &ScaleOptions::scale)
+      .field("shift", &ScaleOptions::shift)
+      .field("power", &ScaleOptions::power)
+      .field("axis", &ScaleOptions::axis);
+  Options<NormalizationOptions>(m, "NormalizationOptions")
+      .field("axis", &NormalizationOptions::axis)
+      .field("groups", &NormalizationOptions::groups)
+      .field("epsilon", &NormalizationOptions::epsilon);
+  Options<SoftmaxOptions>(m, "SoftmaxOptions").field("axis", &SoftmaxOptions::axis);
+  Options<MatrixMultiplyOptions>(m, "MatrixMultiplyOptions")
+      .field("op0", &MatrixMultiplyOptions::op0)
+      .field("op1", &MatrixMultiplyOptions::op1);
+  Options<ReduceOptions>(m, "ReduceOptions").field("keep_dimensions", &ReduceOptions::keep_dimensions);
+  Options<TopKOptions>(m, "TopKOptions")
+      .field("axis", &TopKOptions::axis)
+      .type("index_type", &TopKOptions::index_type);
+  Options<CumulativeOptions>(m, "CumulativeOptions")
+      .field("exclusive", &CumulativeOptions::exclusive)
+      .field("reverse", &CumulativeOptions::reverse);
+  Options<QuantizeOptions>(m, "QuantizeOptions")
+      .type("type", &QuantizeOptions::type)
+      .field("axis", &QuantizeOptions::axis)
+      .field("block_size", &QuantizeOptions::block_size)
+      .field("saturate", &QuantizeOptions::saturate);
+  Options<DequantizeOptions>(m, "DequantizeOptions")
+      .field("axis", &DequantizeOptions::axis)
+      .field("block_size", &DequantizeOptions::block_size);
+  Options<DynamicQuantizeOptions>(m, "DynamicQuantizeOptions")
+      .field("axis", &DynamicQuantizeOptions::axis)
+      .field("block_size", &DynamicQuantizeOptions::block_size)
+      .type("type", &DynamicQuantizeOptions::type)
+      .field("double_scale", &DynamicQuantizeOptions::double_scale)
+      .type("scale_type", &DynamicQuantizeOptions::scale_type);
+  Options<AttentionOptions>(m, "AttentionOptions")
+      .field("mask", &AttentionOptions::mask)
+      .field("past_key", &AttentionOptions::past_key)
+      .field("past_value", &AttentionOptions::past_value)
+      .field("lengths", &AttentionOptions::lengths)
+      .field("causal", &AttentionOptions::causal)
+      .field("query_heads", &AttentionOptions::query_heads)
+      .field("key_heads", &AttentionOptions::key_heads)
+      .field("scale", &AttentionOptions::scale)
+      .field("softcap", &AttentionOptions::softcap)
+      .field("left_window", &AttentionOptions::left_window)
+      .field("right_window", &AttentionOptions::right_window);
+  Options<RotaryEmbeddingOptions>(m, "RotaryEmbeddingOptions")
+      .field("positions", &RotaryEmbeddingOptions::positions)
+      .field("interleaved", &RotaryEmbeddingOptions::interleaved)
+      .field("rotary_size", &RotaryEmbeddingOptions::rotary_size)
+      .field("heads", &RotaryEmbeddingOptions::heads);
+  Options<KvCacheOptions>(m, "KvCacheOptions")
+      .field("mode", &KvCacheOptions::mode)
+      .field("axis", &KvCacheOptions::axis);
+}
+
+void bind_movement_options(nb::module_& m) {
+  Options<GatherOptions>(m, "GatherOptions")
+      .field("mode", &GatherOptions::mode)
+      .field("axis", &GatherOptions::axis)
+      .field("batch_axes", &GatherOptions::batch_axes);
+  Options<ScatterOptions>(m, "ScatterOptions")
+      .field("mode", &ScatterOptions::mode)
+      .field("axis", &ScatterOptions::axis)
+      .field("reduction", &ScatterOptions::reduction);
+  Options<ShuffleOptions>(m, "ShuffleOptions")
+      .field("first_transpose", &ShuffleOptions::first_transpose)
+      .sizes("reshape", &ShuffleOptions::reshape)
+      .field("reshape_tensor", &ShuffleOptions::reshape_tensor)
+      .field("second_transpose", &ShuffleOptions::second_transpose)
+      .field("zero_is_placeholder", &ShuffleOptions::zero_is_placeholder);
+  Options<SliceOptions>(m, "SliceOptions")
+      .field("mode", &SliceOptions::mode)
+      .field("axes", &SliceOptions::axes)
+      .field("fill_value", &SliceOptions::fill_value);
+  Options<PaddingOptions>(m, "PaddingOptions")
+      .field("fill", &PaddingOptions::fill)
+      .field("axes", &PaddingOptions::axes)
+      .field("value", &PaddingOptions::value);
+  Options<ResizeOptions>(m, "ResizeOptions")
+      .field("scales", &ResizeOptions::scales)
+      .sizes("sizes", &ResizeOptions::sizes)
+      .field("sizes_tensor", &ResizeOptions::sizes_tensor)
+      .field("mode", &ResizeOptions::mode)
+      .field("coordinates", &ResizeOptions::coordinates)
+      .field("rounding", &ResizeOptions::rounding)
+      .field("cubic_coefficient", &ResizeOptions::cubic_coefficient)
+      .field("exclude_outside", &ResizeOptions::exclude_outside)
+      .field("antialias", &ResizeOptions::antialias);
+  Options<GridSampleOptions>(m, "GridSampleOptions")
+      .field("mode", &GridSampleOptions::mode)
+      .field("padding", &GridSampleOptions::padding)
+      .field("align_corners", &GridSampleOptions::align_corners);
+  Options<NmsOptions>(m, "NmsOptions")
+      .field("iou_threshold", &NmsOptions::iou_threshold)
+      .field("score_threshold", &NmsOptions::score_threshold)
+      .field("boxes", &NmsOptions::boxes);
+  Options<ReverseSequenceOptions>(m, "ReverseSequenceOptions")
+      .field("batch_axis", &ReverseSequenceOptions::batch_axis)
+      .field("sequence_axis", &ReverseSequenceOptions::sequence_axis);
+  Options<FillOptions>(m, "FillOptions")
+      .field("alpha", &FillOptions::alpha)
+      .field("beta", &FillOptions::beta)
+      .type("type", &FillOptions::type)
+      .field("seed", &FillOptions::seed);
+  Options<LoopOptions>(m, "LoopOptions")
+      .field("trip_limit", &LoopOptions::trip_limit)
+      .field("initial_condition", &LoopOptions::initial_condition);
+}
+
+/// int, float, str, Tensor, or a list of one of them; an empty list is one of ints.
+OperatorAttribute attribute_from_python(nb::handle h) {
+  if (nb::isinstance<nb::int_>(h)) return argument<int64_t>(h, "a whole number of 64 bits");
+  if (nb::isinstance<nb::float_>(h)) return static_cast<float>(nb::cast<double>(h));
+  if (nb::isinstance<nb::str>(h)) return nb::cast<std::string>(h);
+  if (nb::isinstance<Tensor>(h)) return nb::cast<Tensor>(h);
+  std::vector<int64_t> ints;
+  if (nb::try_cast(h, ints, false)) return ints;
+  std::vector<float> floats;
+  if (nb::try_cast(h, floats)) return floats;
+  std::vector<std::string> strings;
+  if (nb::try_cast(h, strings)) return strings;
+  return argument<std::vector<Tensor>>(h, "an attribute: int, float, str, Tensor, or a list of these");
+}
+
+void set_attributes(OperatorOptions& o, const nb::dict& attributes) {
+  o.attributes.clear();
+  for (auto [name, value] : attributes)
+    o.attributes.emplace_back(argument<std::string>(name, "names of attributes as str"),
+                              attribute_from_python(value));
+}
+
+void set_bodies(OperatorOptions& o, const nb::dict& bodies) {
+  o.bodies.clear();
+  for (auto [name, function] : bodies)
+    o.bodies.emplace_back(argument<std::string>(name, "names of bodies as str"),
+                          body_from_python(nb::borrow(function)));
+}
+
+}  // namespace
+
+void bind_layer_options(nb::module_& m) {
+  bind_enums(m);
+  bind_compute_options(m);
+  bind_movement_options(m);
+  nb::class_<OperatorOptions>(m, "OperatorOptions")
+      .def(nb::init<>())
+      .def("set_attributes", &set_attributes, nb::arg("attributes"))
+      .def("set_bodies", &set_bodies, nb::arg("bodies"))
+      .def_rw("domain", &OperatorOptions::domain)
+      .def_rw("outputs", &OperatorOptions::outputs)
+      .def_rw("output_names", &OperatorOptions::output_names)
+      .def_rw("metadata", &OperatorOptions::metadata)
+      .def_rw("name", &OperatorOptions::name);
+  nb::class_<CppOptions>(m, "CppOptions")
+      .def(nb::init<>())
+      .def_rw("function", &CppOptions::function)
+      .def_prop_rw(
+          "weights", [](const CppOptions& o) { return o.weights.string(); },
+          [](CppOptions& o, const std::string& path) { o.weights = path; })
+      .def_rw("inline_elements", &CppOptions::inline_elements);
+}
+
+}  // namespace lathe::python

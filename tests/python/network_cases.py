@@ -1,0 +1,642 @@
+"""Networks built by hand in Python, a few of every family of calls, and what NumPy says of them."""
+
+import math
+
+import numpy as np
+
+import lathe
+
+erf = np.vectorize(math.erf)
+CASES = []
+
+
+def rand(*shape, seed=0):
+    return np.random.default_rng(seed).uniform(-2, 2, shape).astype(np.float32)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+class Case:
+    """`build(n, **tensors)` returns what becomes the outputs y0, y1, …; `reference(**arrays)` the same from NumPy.
+    `sizes`: the symbolic shapes of inputs, where they are not those of the arrays."""
+
+    def __init__(self, name, inputs, build, reference, sizes=None, peer=True):
+        self.name, self.inputs, self.build, self.reference = name, inputs, build, reference
+        self.sizes, self.peer = sizes or {}, peer
+
+    def network(self):
+        n = lathe.Network(self.name)
+        tensors = {
+            name: n.add_input(name, array.dtype, self.sizes.get(name, array.shape))
+            for name, array in self.inputs.items()
+        }
+        made = self.build(n, **tensors)
+        for i, t in enumerate(made if isinstance(made, (tuple, list, lathe.Layer)) else [made]):
+            n.mark_output(t, f"y{i}")
+        return n
+
+    def expected(self):
+        made = self.reference(*self.inputs.values())
+        return made if isinstance(made, (tuple, list)) else [made]
+
+    def __repr__(self):
+        return self.name
+
+
+def case(name, inputs, build, reference, **more):
+    CASES.append(Case(name, inputs, build, reference, **more))
+
+
+def one(name, build, reference, x=None, **more):
+    case(name, {"x": rand(2, 6) if x is None else x}, build, reference, **more)
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def windows(x, size, stride, pads=((0, 0), (0, 0)), fill=0.0):
+    """[N, C, out…, window…]"""
+    x = np.pad(x, [(0, 0), (0, 0), *pads], constant_values=fill)
+    views = np.lib.stride_tricks.sliding_window_view(x, size, axis=(2, 3))
+    return views[:, :, :: stride[0], :: stride[1]]
+
+
+# Convolutions and windows
+
+K = rand(6, 2, 3, 3, seed=1)
+
+
+def conv(x):
+    groups = [
+        np.einsum(
+            "nchwij,ocij->nohw",
+            windows(x[:, 2 * g : 2 * g + 2], (3, 3), (2, 1), ((1, 1), (0, 1))),
+            K[3 * g : 3 * g + 3],
+        )
+        for g in range(2)
+    ]
+    return np.concatenate(groups, 1) + rand(6, seed=2).reshape(6, 1, 1)
+
+
+one(
+    "convolution",
+    lambda n, x: n.add_convolution(
+        x, K, rand(6, seed=2), stride=(2, 1), pre_padding=(1, 0), post_padding=(1, 1), groups=2, name="conv"
+    ),
+    conv,
+    rand(2, 4, 7, 6),
+    sizes={"x": ("N", 4, 7, 6)},
+)
+
+
+def deconv(x):
+    k, y = rand(2, 3, 2, 2, seed=1), np.zeros((1, 3, 6, 6), np.float32)
+    for i in range(3):
+        for j in range(3):
+            y[:, :, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2] += np.einsum("nc,cohw->nohw", x[:, :, i, j], k)
+    return y
+
+
+one(
+    "deconvolution",
+    lambda n, x: n.add_deconvolution(x, rand(2, 3, 2, 2, seed=1), stride=(2, 2)),
+    deconv,
+    rand(1, 2, 3, 3),
+)
+one(
+    "fully_connected",
+    lambda n, x: n.add_fully_connected(x, rand(4, 6, seed=1), rand(4, seed=2)),
+    lambda x: x.reshape(2, 6) @ rand(4, 6, seed=1).T + rand(4, seed=2),
+    rand(2, 2, 3),
+)
+P = rand(2, 3, 5, 5)
+one(
+    "pooling_max",
+    lambda n, x: n.add_pooling(x, "max", window=(2, 3), stride=(2, 2)),
+    lambda x: windows(x, (2, 3), (2, 2)).max((4, 5)),
+    P,
+)
+one(
+    "pooling_average",
+    lambda n, x: n.add_pooling(
+        x, lathe.PoolingType.average, window=(2, 2), pre_padding=(1, 1), average_count_excludes_padding=False
+    ),
+    lambda x: windows(x, (2, 2), (1, 1), ((1, 0), (1, 0))).mean((4, 5)),
+    P,
+)
+one("pooling_global", lambda n, x: n.add_pooling(x, "average"), lambda x: x.mean((2, 3), keepdims=True), P)
+one(
+    "pooling_blend",
+    lambda n, x: n.add_pooling(x, "max_average_blend", window=(2, 2), blend_factor=0.25),
+    lambda x: 0.75 * windows(x, (2, 2), (1, 1)).max((4, 5)) + 0.25 * windows(x, (2, 2), (1, 1)).mean((4, 5)),
+    P,
+)
+
+
+def lrn(x):
+    squares = np.pad(x**2, ((0, 0), (1, 1), (0, 0), (0, 0)))
+    return x / (2 + 0.1 / 3 * sum(squares[:, i : i + 5] for i in range(3))) ** 0.5
+
+
+one("lrn", lambda n, x: n.add_lrn(x, window=3, alpha=0.1, beta=0.5, k=2), lrn, rand(2, 5, 3, 2))
+
+# Element by element
+
+SELU = 1.6732632423543772, 1.0507009873554805
+for name, options, reference in [
+    ("relu", {}, lambda x: np.maximum(x, 0)),
+    ("sigmoid", {}, lambda x: 1 / (1 + np.exp(-x))),
+    ("tanh", {}, np.tanh),
+    ("leaky_relu", {"alpha": 0.2}, lambda x: np.where(x < 0, 0.2 * x, x)),
+    ("elu", {"alpha": 0.5}, lambda x: np.where(x < 0, 0.5 * np.expm1(x), x)),
+    ("selu", {}, lambda x: SELU[1] * np.where(x < 0, SELU[0] * np.expm1(x), x)),
+    ("softsign", {}, lambda x: x / (1 + abs(x))),
+    ("softplus", {"alpha": 2, "beta": 3}, lambda x: 2 * np.log1p(np.exp(3 * x))),
+    ("clip", {"alpha": -0.5, "beta": 0.25}, lambda x: np.clip(x, -0.5, 0.25)),
+    ("hard_sigmoid", {"alpha": 0.3, "beta": 0.4}, lambda x: np.clip(0.3 * x + 0.4, 0, 1)),
+    ("scaled_tanh", {"alpha": 1.5, "beta": 0.5}, lambda x: 1.5 * np.tanh(0.5 * x)),
+    ("thresholded_relu", {"alpha": 0.3}, lambda x: np.where(x > 0.3, x, 0)),
+    ("gelu_erf", {}, lambda x: x * 0.5 * (1 + erf(x / np.sqrt(2)))),
+    ("gelu_tanh", {}, lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))),
+]:
+    one(f"activation_{name}", lambda n, x, t=name, o=options: n.add_activation(x, t, **o), reference)
+
+for name, reference, x in [
+    *((f, getattr(np, f), rand(7)) for f in "exp abs sin cos sinh cosh ceil floor sign".split()),
+    *((f, getattr(np, f), abs(rand(7)) + 0.1) for f in "log sqrt".split()),
+    ("tan", np.tan, rand(7) / 2),
+    ("neg", np.negative, rand(7)),
+    ("recip", np.reciprocal, rand(7)),
+    ("asin", np.arcsin, rand(7) / 2.5),
+    ("acos", np.arccos, rand(7) / 2.5),
+    ("atan", np.arctan, rand(7)),
+    ("asinh", np.arcsinh, rand(7)),
+    ("acosh", np.arccosh, abs(rand(7)) + 1.1),
+    ("atanh", np.arctanh, rand(7) / 2.5),
+    ("erf", erf, rand(7)),
+    ("round", np.round, np.array([-1.5, -0.5, 0.5, 1.5, 2.4], np.float32)),
+    ("logical_not", np.logical_not, np.array([True, False])),
+    ("isinf", np.isinf, np.array([1, np.inf, -np.inf, np.nan], np.float32)),
+    ("isnan", np.isnan, np.array([1, np.inf, np.nan], np.float32)),
+]:
+    one(f"unary_{name}", lambda n, x, t=name: n.add_unary(x, t), reference, x)
+
+for name, reference in {
+    "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "sub": np.subtract, "div": np.divide,
+    "floor_div": np.floor_divide, "equal": np.equal, "greater": np.greater, "less": np.less,
+}.items():  # fmt: skip
+    case(
+        f"elementwise_{name}",
+        {"a": rand(2, 1, 4), "b": rand(3, 1, seed=5)},
+        lambda n, a, b, t=name: n.add_elementwise(a, b, t),
+        lambda a, b, f=reference: f(a, b),
+        sizes={"a": ("N", 1, 4)},
+    )
+for name in ("logical_and", "logical_or", "logical_xor"):
+    case(
+        f"elementwise_{name}",
+        {"a": np.array([False, False, True, True]), "b": np.array([False, True, False, True])},
+        lambda n, a, b, t=name: n.add_elementwise(a, b, t),
+        lambda a, b, f=getattr(np, name): f(a, b),
+    )
+one("elementwise_pow", lambda n, x: n.add_elementwise(abs(x), 1.5, "pow"), lambda x: abs(x) ** 1.5)
+one("elementwise_floor_div_int", lambda n, x: x // 3, lambda x: x // 3, ints(7, -7, 6, -6, -1))
+one(
+    "operators",
+    lambda n, x: ((2 * x - 1) / (x**2 + 3), -x @ np.ones((6, 2), np.float32), (x > 0) & ~(x < 1) | (x < -1) ^ (x > 9)),
+    lambda x: ((2 * x - 1) / (x**2 + 3), -x @ np.ones((6, 2), np.float32), (x > 0) & ~(x < 1) | (x < -1) ^ (x > 9)),
+)
+one(
+    "operators_of_arrays",
+    lambda n, x: (
+        np.ones((2, 6), np.float32) + x,
+        np.ones((3, 2), np.float32) @ x,
+        1 // (x * x + 1),
+        2**x,
+        1 / (x * x + 1),
+    ),
+    lambda x: (1 + x, np.ones((3, 2), np.float32) @ x, 1 // (x * x + 1), 2**x, 1 / (x * x + 1)),
+)
+one(
+    "scale",
+    lambda n, x: n.add_scale(x, scale=[2, 3], shift=[1, -1], power=2),
+    lambda x: (x * ints(2, 3).reshape(2, 1) + ints(1, -1).reshape(2, 1)) ** 2,
+    abs(rand(2, 2, 3)).astype(np.float32),
+)
+one(
+    "parametric_relu",
+    lambda n, x: n.add_parametric_relu(x, [[0.5], [2.0]]),
+    lambda x: np.where(x < 0, x * [[0.5], [2]], x),
+)
+case(
+    "select",
+    {"c": np.array([True, False, True]), "a": rand(3)},
+    lambda n, c, a: n.add_select(c, a, -1.0),
+    lambda c, a: np.where(c, a, -1),
+)
+one("identity", lambda n, x: n.add_identity(x), lambda x: x)
+one(
+    "cast",
+    lambda n, x: (n.add_cast(x, np.int32), n.add_cast(x, "float64")),
+    lambda x: (x.astype(np.int32), x.astype(np.float64)),
+)
+
+# Norms
+
+G, B = rand(4, seed=3), rand(4, seed=4)
+
+
+def norm(x, axes, shape, epsilon=1e-5):
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon) * G.reshape(
+        shape
+    ) + B.reshape(shape)
+
+
+one(
+    "normalization_layer",
+    lambda n, x: n.add_normalization(x, G, B, "layer", epsilon=1e-3),
+    lambda x: norm(x, -1, (4,), 1e-3),
+    rand(2, 3, 4),
+    sizes={"x": ("N", "S", 4)},
+)
+one(
+    "normalization_rms",
+    lambda n, x: n.add_normalization(x, G, None, "rms"),
+    lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * G,
+    rand(2, 4),
+)
+one(
+    "normalization_instance",
+    lambda n, x: n.add_normalization(x, G, B, "instance"),
+    lambda x: norm(x, (2, 3), (4, 1, 1)),
+    rand(2, 4, 3, 3),
+)
+one(
+    "normalization_group",
+    lambda n, x: n.add_normalization(x, G, B, lathe.NormalizationType.group, groups=2),
+    lambda x: ((g := x.reshape(2, 2, 6)) - g.mean(2, keepdims=True))
+    .__truediv__(np.sqrt(g.var(2, keepdims=True) + 1e-5))
+    .reshape(2, 4, 3)
+    * G.reshape(4, 1)
+    + B.reshape(4, 1),
+    rand(2, 4, 3),
+)
+one("softmax", lambda n, x: n.add_softmax(x, axis=1), lambda x: softmax(x, 1), rand(2, 4, 3))
+one(
+    "ragged_softmax",
+    lambda n, x: n.add_ragged_softmax(x, np.array([[2], [3], [0]], np.int32)),
+    lambda x: np.stack([np.r_[softmax(x[0, :2]), 0], softmax(x[1]), np.zeros(3)]).astype(np.float32),
+    rand(3, 3),
+)
+
+# Products and reductions
+
+case(
+    "matrix_multiply",
+    {"a": rand(2, 4, 3), "b": rand(2, 5, 4, seed=1)},
+    lambda n, a, b: n.add_matrix_multiply(a, b, op0="transpose", op1=lathe.MatrixOperation.transpose),
+    lambda a, b: a.transpose(0, 2, 1) @ b.transpose(0, 2, 1),
+    sizes={"a": ("N", 4, 3), "b": ("N", 5, 4)},
+)
+case(
+    "einsum",
+    {"a": rand(2, 3, 4), "b": rand(2, 4, 5, seed=1)},
+    lambda n, a, b: n.add_einsum([a, b], "bij,bjk->bki"),
+    lambda a, b: np.einsum("bij,bjk->bki", a, b),
+)
+for name, reference in {
+    "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "avg": np.mean,
+    "l1": lambda x, a, keepdims: abs(x).sum(a, keepdims=keepdims),
+    "l2": lambda x, a, keepdims: np.sqrt((x**2).sum(a, keepdims=keepdims)),
+    "log_sum": lambda x, a, keepdims: np.log(x.sum(a, keepdims=keepdims)),
+    "log_sum_exp": lambda x, a, keepdims: np.log(np.exp(x).sum(a, keepdims=keepdims)),
+    "sum_square": lambda x, a, keepdims: (x**2).sum(a, keepdims=keepdims),
+}.items():  # fmt: skip
+    one(
+        f"reduce_{name}",
+        lambda n, x, t=name: (
+            n.add_reduce(x, t, (0, 2)),
+            n.add_reduce(x, t, 1, keep_dimensions=True),
+            n.add_reduce(x, t),
+        ),
+        lambda x, f=reference: (f(x, (0, 2), keepdims=False), f(x, 1, keepdims=True), f(x, None, keepdims=False)),
+        abs(rand(2, 3, 4)),
+    )
+one(
+    "topk",
+    lambda n, x: [*n.add_topk(x, "max", 2, index_type="int32"), n.add_topk(x, "min", [3], axis=1)],
+    lambda x: (np.sort(x)[:, ::-1][:, :2], np.argsort(-x)[:, :2].astype(np.int32), np.sort(x)[:, :3]),
+)
+one(
+    "cumulative_sum",
+    lambda n, x: n.add_cumulative(x, "sum", 1, exclusive=True, reverse=True),
+    lambda x: np.cumsum(x[:, ::-1], 1)[:, ::-1] - x,
+)
+one("cumulative_prod", lambda n, x: n.add_cumulative(x, "prod", 0), lambda x: np.cumprod(x, 0), peer=False)
+
+# Few bits
+
+one(
+    "quantize",
+    lambda n, x: (q := n.add_quantize(x, 0.02, 128, type="uint8"), n.add_dequantize(q, 0.02, 128)),
+    lambda x: (
+        q := np.clip(np.round(x / np.float32(0.02)) + 128, 0, 255).astype(np.uint8),
+        (q.astype(np.float32) - 128) * np.float32(0.02),
+    ),
+)
+one(
+    "dynamic_quantize",
+    lambda n, x: (
+        q := n.add_dynamic_quantize(x, axis=1, block_size=2, type="int8"),
+        n.add_dequantize(q, q.outputs[1], axis=1, block_size=2),
+    ),
+    lambda x: (np.array([[127, -1, 0, 0], [127, 1, -127, 1]], np.int8), x),
+    np.array([[127, -1, 0, 0], [254, 2, -63.5, 0.5]], np.float32),
+)
+
+# Attention
+
+
+def attention(q, k, v):
+    scores = q @ k.swapaxes(2, 3) / np.sqrt(np.float32(8))
+    return softmax(np.where(np.tri(3, dtype=bool), scores, -np.inf)) @ v
+
+
+case(
+    "attention",
+    {"q": rand(2, 2, 3, 8), "k": rand(2, 2, 3, 8, seed=1), "v": rand(2, 2, 3, 8, seed=2)},
+    lambda n, q, k, v: n.add_attention(q, k, v, causal=True),
+    attention,
+    sizes={name: ("N", 2, "S", 8) for name in "qkv"},
+)
+
+
+def rotated(x, cos, sin, at):
+    c, s = cos[at][:, None], sin[at][:, None]
+    a, b = x[..., :2], x[..., 2:]
+    return np.concatenate([a * c - b * s, a * s + b * c], -1)
+
+
+case(
+    "rotary_embedding",
+    {"x": rand(2, 2, 3, 4), "cos": rand(8, 2, seed=1), "sin": rand(8, 2, seed=2), "at": ints([0, 1, 2], [3, 4, 5])},
+    lambda n, x, cos, sin, at: n.add_rotary_embedding(x, cos, sin, positions=at),
+    rotated,
+)
+for mode, want in {"linear": [[10, 20, 3, 4], [5, 6, 30, 40]], "ring": [[10, 20, 3, 4], [40, 6, 7, 30]]}.items():
+    case(
+        f"kv_cache_update_{mode}",
+        {
+            "cache": np.arange(1, 9, dtype=np.float32).reshape(2, 1, 4, 1),
+            "update": np.arange(10, 50, 10).astype(np.float32).reshape(2, 1, 2, 1),
+            "at": ints(0, 3 if mode == "ring" else 2),
+        },
+        lambda n, cache, update, at, m=mode: n.add_kv_cache_update(cache, update, at, mode=m),
+        lambda cache, update, at, w=want: np.array(w, np.float32).reshape(2, 1, 4, 1),
+        peer=False,
+    )
+
+# Choosing
+
+one("gather", lambda n, x: n.add_gather(x, [[3, 0], [1, 1]], axis=1), lambda x: x[:, [[3, 0], [1, 1]]])
+one(
+    "gather_elements",
+    lambda n, x: n.add_gather(x, [[1, 0], [0, 0]], mode="elements", axis=1),
+    lambda x: np.take_along_axis(x, ints([1, 0], [0, 0]), 1),
+)
+one("gather_nd", lambda n, x: n.add_gather(x, [[1, 5], [0, 2]], mode=lathe.GatherMode.nd), lambda x: x[[1, 0], [5, 2]])
+
+
+def scattered(x):
+    y = x.copy()
+    y[0, 2] += 1
+    y[1, 0] += 2
+    return y
+
+
+one("scatter", lambda n, x: n.add_scatter(x, [[2], [0]], [[1], [2]], axis=1, reduction="add"), scattered)
+one(
+    "scatter_nd",
+    lambda n, x: n.add_scatter(x, [[1]], [[1, 2, 3, 4, 5, 6]], mode="nd"),
+    lambda x: np.stack([x[0], np.arange(1, 7)]).astype(np.float32),
+)
+one(
+    "one_hot",
+    lambda n, x: n.add_one_hot(x, [-1, 1], 3),
+    lambda x: (np.eye(3) * 2 - 1)[x].astype(np.float32),
+    ints(2, 0, 1),
+)
+one(
+    "non_zero",
+    lambda n, x: n.add_non_zero(x),
+    lambda x: np.stack(np.nonzero(x)),
+    np.array([[0, 1], [2, 0]], np.float32),
+)
+case(
+    "nms",
+    {
+        "boxes": np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 5, 1, 6]]], np.float32),
+        "scores": np.array([[[0.9, 0.8, 0.7]]], np.float32),
+    },
+    lambda n, boxes, scores: n.add_nms(boxes, scores, 3, iou_threshold=0.5, score_threshold=0.1),
+    lambda boxes, scores: (ints([0, 0, 0], [0, 0, 2]), np.array(2, np.int64)),
+)
+
+# Moving
+
+S = rand(2, 3, 4)
+one(
+    "shuffle",
+    lambda n, x: n.add_shuffle(
+        x, first_transpose=(0, 2, 1), reshape=(0, lathe.inferred_size, 2), second_transpose=(2, 0, 1)
+    ),
+    lambda x: x.transpose(0, 2, 1).reshape(2, 6, 2).transpose(2, 0, 1),
+    S,
+)
+case(
+    "shuffle_tensor",
+    {"x": rand(2, 6), "to": ints(3, -1)},
+    lambda n, x, to: n.add_shuffle(x, reshape=to),
+    lambda x, to: x.reshape(to),
+)
+one("transpose", lambda n, x: n.add_transpose(x, (1, 2, 0)), lambda x: x.transpose(1, 2, 0), S)
+one(
+    "reshape",
+    lambda n, x: n.add_reshape(x, ("2*N", "S", 2)),
+    lambda x: x.reshape(4, 3, 2),
+    S,
+    sizes={"x": ("N", "S", 4)},
+)
+one("slice", lambda n, x: n.add_slice(x, (1, 0), (2, 2), (-1, 2)), lambda x: x[::-1, :4:2])
+one("slice_axes", lambda n, x: n.add_slice(x, [1], [3], axes=[1]), lambda x: x[:, 1:4])
+one(
+    "slice_fill",
+    lambda n, x: n.add_slice(x, (-1, 0), (2, 7), mode="fill", fill_value=9),
+    lambda x: np.pad(x[:1], ((1, 0), (0, 1)), constant_values=9),
+)
+case(
+    "slice_tensors",
+    {"x": rand(2, 6), "start": ints(1, 0)},
+    lambda n, x, start: n.add_slice(x, start, [1, 3]),
+    lambda x, start: x[1:, :3],
+)
+one(
+    "padding",
+    lambda n, x: n.add_padding(x, (1, -1), (0, 1), value=7),
+    lambda x: np.pad(x[:, 1:], ((1, 0), (0, 1)), constant_values=7),
+)
+one(
+    "padding_reflect",
+    lambda n, x: n.add_padding(x, [2], [1], fill="reflect"),
+    lambda x: np.pad(x, ((0, 0), (2, 1)), "reflect"),
+)
+one(
+    "concatenation",
+    lambda n, x: n.add_concatenation([x, np.ones((2, 1), np.float32), x], 1),
+    lambda x: np.concatenate([x, np.ones((2, 1)), x], 1).astype(np.float32),
+)
+one("squeeze", lambda n, x: n.add_squeeze(x, (1, -1)), lambda x: x.squeeze((1, 3)), rand(2, 1, 3, 1))
+one("unsqueeze", lambda n, x: n.add_unsqueeze(x, (0, 3)), lambda x: x[None, :, :, None])
+one(
+    "expand",
+    lambda n, x: n.add_expand(x, (3, "N", 2)),
+    lambda x: np.broadcast_to(x, (3, 4, 2)),
+    rand(4, 1),
+    sizes={"x": ("N", 1)},
+)
+one(
+    "shape",
+    lambda n, x: (n.add_shape(x), n.add_shape_of(("N*S + 1", 7))),
+    lambda x: (ints(2, 3, 4), ints(7, 7)),
+    S,
+    sizes={"x": ("N", "S", 4)},
+)
+one(
+    "resize",
+    lambda n, x: (
+        n.add_resize(x, scales=(1, 1, 2, 2)),
+        n.add_resize(x, sizes=("N", 2, 6, 6), coordinates="asymmetric", rounding="floor"),
+    ),
+    lambda x: (x.repeat(2, 2).repeat(2, 3),) * 2,
+    rand(1, 2, 3, 3),
+    sizes={"x": ("N", 2, 3, 3)},
+)
+case(
+    "grid_sample",
+    {"x": rand(1, 2, 2, 2), "grid": np.array([[[[-1, -1], [1, -1], [0, 0]]]], np.float32)},
+    lambda n, x, grid: n.add_grid_sample(x, grid, align_corners=True),
+    lambda x, grid: np.stack([x[:, :, 0, 0], x[:, :, 0, 1], x.mean((2, 3))], -1)[:, :, None],
+)
+one(
+    "reverse_sequence",
+    lambda n, x: n.add_reverse_sequence(x, [2, 3], batch_axis=0, sequence_axis=1),
+    lambda x: np.array([[2, 1, 3], [6, 5, 4]], np.float32),
+    np.arange(1, 7, dtype=np.float32).reshape(2, 3),
+)
+one(
+    "fill",
+    lambda n, x: n.add_fill(("N", 3), "linspace", alpha=1, beta=(10, 0.5)),
+    lambda x: np.array([[1, 1.5, 2], [11, 11.5, 12]], np.float32),
+    sizes={"x": ("N", 6)},
+)
+one(
+    "fill_tensor",
+    lambda n, x: n.add_fill(x, "linspace", alpha=5, beta=[-2], type="int64"),
+    lambda x: ints(5, 3, 1, -1),
+    ints(4),
+)
+
+# Control
+
+one("assertion", lambda n, x: n.add_assertion(x, x > -9, "all above -9"), lambda x: x)
+for yes in (True, False):
+    case(
+        f"if_conditional_{yes}",
+        {"x": rand(1, 2), "c": np.array(yes)},
+        lambda n, x, c: n.add_if_conditional(c, lambda b: (x * 2, x), lambda b: ((m := b.add_unary(x, "neg")) - 2, m)),
+        lambda x, c: (x * 2, x) if c else (-x - 2, -x),
+    )
+
+
+def count(n, x, trips):
+    def body(loop):
+        total = loop.add_recurrence(x)
+        following = total + np.array([1, 10], np.float32)
+        loop.set_next(total, following)
+        loop.add_output(total)
+        loop.add_output(following, "concatenate", 1)
+        loop.add_output(loop.iteration, lathe.LoopOutput.reverse)
+
+    return n.add_loop(body, trip_limit=trips, name="count")
+
+
+case(
+    "loop_count",
+    {"x": np.array([0, 1], np.float32), "trips": np.array(3, np.int64)},
+    count,
+    lambda x, trips: (np.array([3, 31], np.float32), np.array([[1, 2, 3], [11, 21, 31]], np.float32), ints(2, 1, 0)),
+)
+
+
+def doubled(n, x):
+    def body(loop):
+        v = loop.add_recurrence(x)
+        loop.set_next(v, v + v)
+        loop.set_condition(v + v < 100)
+        loop.add_output(v)
+
+    return n.add_loop(body, initial_condition=True)
+
+
+one("loop_while", doubled, lambda x: np.array(192, np.float32), np.array(3, np.float32))
+
+
+def running(n, x):
+    def body(loop):
+        total = loop.add_recurrence(np.zeros(6, np.float32))
+        following = total * 0.5 + loop.add_iterator(x) - loop.add_iterator(x, reverse=True)
+        loop.set_next(total, following)
+        loop.add_output(following, "concatenate")
+
+    return n.add_loop(body)
+
+
+one("loop_scan", running, lambda x: np.stack([x[0] - x[1], 0.5 * (x[0] - x[1]) + x[1] - x[0]]))
+
+
+def nested(n, x):
+    def outer(loop):
+        v = loop.add_recurrence(x)
+
+        def inner(deeper):
+            w = deeper.add_recurrence(v)
+            grown = w + deeper.network.add_cast(loop.iteration, "float32")
+            chosen = deeper.network.add_if_conditional(
+                grown > 5, lambda b: n.add_constant(5.0, dtype="float32"), lambda b: grown + x
+            )
+            deeper.set_next(w, chosen)
+            deeper.add_output(w)
+
+        loop.set_next(v, loop.network.add_loop(inner, trip_limit=2))
+        loop.add_output(v)
+
+    return n.add_loop(outer, trip_limit=2)
+
+
+one("loop_nested", nested, lambda x: np.array(4.5, np.float32), np.array(0.5, np.float32))
+one(
+    "operator",
+    lambda n, x: n.add_operator(
+        "Split", [x, [2, 4]], attributes={"axis": 1}, output_names=["left", "right"], name="halves"
+    ),
+    lambda x: (x[:, :2], x[:, 2:]),
+)
+one(
+    "operator_with_bodies",
+    lambda n, x: n.add_operator("If", [True], bodies={"then_branch": lambda b: x * 3, "else_branch": lambda b: [x]}),
+    lambda x: x * 3,
+)
