@@ -99,7 +99,7 @@ void add_build(CLI::App& app, Command& command) {
               "  lathe build model.onnx -o model.lathe\n"
               "  lathe build model.onnx --shape batch=8 --isa avx2\n"
               "  lathe build model.onnx --native\n"
-              "  lathe build model.onnx --range x=1x3x32x32:1x3x224x224:8x3x512x512\n"
+              "  lathe build model.onnx --range x=1x3:8x3:64x3\n"
               "  lathe build model.onnx --effort normal --tune-seconds 30 --timing-cache times.json\n"
               "  lathe build model.onnx --timing-cache times.json --pin\n"
               "  lathe run model.lathe\n");
