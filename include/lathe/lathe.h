@@ -1,6 +1,7 @@
 // Everything public in one include.
 #pragma once
 
+#include "lathe/checkpoint.h"
 #include "lathe/dim.h"
 #include "lathe/engine.h"
 #include "lathe/error.h"
