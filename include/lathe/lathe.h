@@ -1,7 +1,6 @@
 // Everything public in one include.
 #pragma once
 
-#include "lathe/checkpoint.h"
 #include "lathe/dim.h"
 #include "lathe/engine.h"
 #include "lathe/error.h"
