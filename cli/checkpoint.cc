@@ -61,9 +61,12 @@ void print_text(const Checkpoint& c) {
              : c.files().empty() ? "no file"
                                  : c.files()[0].string());
   Table t;
-  for (const CheckpointTensor& x : c.tensors())
-    t.add({printable(x.name), std::string(name_of(x.type)), describe(x.shape), bytes_text(x.bytes),
-           shards ? x.file.filename().string() : ""});
+  for (const CheckpointTensor& x : c.tensors()) {
+    std::vector<std::string> row{printable(x.name), std::string(name_of(x.type)), describe(x.shape),
+                                 bytes_text(x.bytes)};
+    if (shards) row.push_back(x.file.filename().string());
+    t.add(std::move(row));
+  }
   t.print();
   for (const auto& group : c.tied()) fmt::print("tied: {}\n", printable(join(group, ", ")));
   const Totals totals = totals_of(c);

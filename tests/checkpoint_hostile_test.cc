@@ -21,6 +21,13 @@ std::string file_bytes(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// A file of this name, new each time: some file systems wait for the disk when one is written over.
+std::filesystem::path write_anew(const TempDirectory& folder, const std::string& name,
+                                 const std::string& bytes) {
+  std::filesystem::remove(folder / name);
+  return folder.write(name, bytes);
+}
+
 /// Opens the file and reads every element of every tensor; the sum keeps the reads.
 size_t read_all(const std::filesystem::path& path, bool untrusted = false) {
   const Checkpoint c = Checkpoint::open(path, {.untrusted = untrusted});
@@ -42,7 +49,7 @@ struct Hostile {
 void expect_refused(const std::vector<Hostile>& list, const std::string& name) {
   const TempDirectory folder;
   for (const Hostile& h : list) {
-    const auto path = folder.write(name, h.bytes);
+    const auto path = write_anew(folder, name, h.bytes);
     const auto open = [&] { read_all(path); };
     EXPECT_EQ(code_of(open), h.code) << h.what << ": " << sentence_of(open);
     EXPECT_NE(sentence_of(open).find(path.string()), std::string::npos) << h.what;
@@ -246,7 +253,7 @@ void expect_survival(const std::string& whole, const std::string& name, size_t s
   size_t survived = 0;
   const auto survives = [&](const std::string& bytes) {
     try {
-      read_all(folder.write(name, bytes), true);
+      read_all(write_anew(folder, name, bytes), true);
       ++survived;
       return true;
     } catch (const Error& e) {
@@ -277,7 +284,7 @@ TEST(Survival, Safetensors) {
       std::string changed = whole;
       changed[i] = static_cast<char>(b);
       try {
-        read_all(folder.write("m.safetensors", changed), true);
+        read_all(write_anew(folder, "m.safetensors", changed), true);
       } catch (const Error& e) {
         EXPECT_NE(e.code(), Code::internal);
       }
