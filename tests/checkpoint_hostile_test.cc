@@ -133,6 +133,12 @@ TEST(HostileSafetensors, ShapesAndOffsets) {
       "m.safetensors");
 }
 
+TEST(HostileSafetensors, MoreTensorsThanMemory) {
+  std::string entries = entry("w", "U8", "0", 0, 0);
+  for (int i = 0; i < 1 << 19; ++i) entries += "," + entry(std::to_string(i), "U8", "0", 0, 0);
+  expect_refused({{"many", safetensors("{" + entries + "}"), Code::wire_too_large}}, "m.safetensors");
+}
+
 TEST(HostileZip, Archives) {
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n";
   const std::string npy = std::string("\x93NUMPY\1\0", 8) + little(header.size(), 2) + header;

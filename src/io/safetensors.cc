@@ -14,6 +14,8 @@ namespace lathe {
 namespace {
 
 constexpr uint64_t longest_header = 100'000'000;
+/// Bounds what a header costs in memory: some 1 kB a tensor.
+constexpr size_t most_tensors = size_t{1} << 19;
 
 std::optional<DataType> type_named(std::string_view name) {
   static constexpr std::pair<std::string_view, DataType> known[] = {{"F64", DataType::float64},
@@ -151,6 +153,8 @@ bool Header::start_object(size_t) {
   } else if (in_ == In::header && key_ == "__metadata__") {
     in_ = In::metadata;
   } else if (in_ == In::header) {
+    if (entries.size() == most_tensors)
+      fault(Code::wire_too_large, "at most " + std::to_string(most_tensors) + " tensors", "more");
     entries.push_back({key_, {}, {}, 0, 0});
     has_type_ = has_shape_ = has_offsets_ = false;
     offsets_.clear();

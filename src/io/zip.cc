@@ -10,7 +10,7 @@
 namespace lathe {
 namespace {
 
-constexpr uint64_t most_members = 1'000'000;
+constexpr uint64_t most_members = uint64_t{1} << 19;
 constexpr size_t end_size = 22, end64_size = 56, locator_size = 20, entry_size = 46, local_size = 30;
 
 [[noreturn]] void malformed(const FileBytes& file, std::string expected, std::string got) {

@@ -19,8 +19,8 @@ struct ZipMember {
   uint32_t crc = 0;
 };
 
-/// Members in the order of the archive's directory. Throws wire_malformed, wire_too_large (members beyond a
-/// million), graph_duplicate_name, not_supported (encryption, compression other than DEFLATE).
+/// Members in the order of the archive's directory. Throws wire_malformed, wire_too_large (more than half a
+/// million members), graph_duplicate_name, not_supported (encryption, compression other than DEFLATE).
 std::vector<ZipMember> read_zip(const FileBytes& file);
 
 /// The first `count` bytes of a member. Throws wire_malformed where they are damaged.
