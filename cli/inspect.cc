@@ -1,9 +1,11 @@
-// `lathe inspect`: what a model is: inputs, outputs, operators, size, work, memory.
+// `lathe inspect`: what a model is: inputs, outputs, operators, size, work, memory. Of a checkpoint, its
+// tensors.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "checkpoint.h"
 #include "command.h"
 #include "json.h"
 #include "lathe/step_memory.h"
@@ -205,6 +207,11 @@ int inspect_plan(const Options& o, bool json) {
 
 int run(const Options& o, bool json) {
   report_mapped_faults(o.model.model, json);
+  if (is_checkpoint(o.model.model)) {
+    if (o.text || o.dot || o.steps)
+      refuse_argument("a model", "a checkpoint, which has tensors but no graph", "leave the option out");
+    return inspect_checkpoint(o.model.model, o.model.untrusted, json);
+  }
   if (o.model.is_plan()) return inspect_plan(o, json);
   if (o.dot && json) refuse_argument("--dot or --json", "both", "--text --json prints the graph as JSON");
   const Sizes asked = o.shape.parse();
@@ -233,15 +240,21 @@ int run(const Options& o, bool json) {
 }  // namespace
 
 void add_inspect(CLI::App& app, Command& command) {
-  CLI::App* sub = declare(app, command, "inspect",
-                          "Tell what a model is: inputs, outputs, operators, parameters, work and memory",
-                          "  lathe inspect model.onnx\n  lathe inspect model.onnx --shape batch=8 --json\n"
-                          "  lathe inspect model.onnx --steps --level extended\n"
-                          "  lathe inspect model.onnx --steps --effort normal --tune-seconds 10\n"
-                          "  lathe build model.onnx\n  lathe inspect model.lathe\n"
-                          "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n");
+  CLI::App* sub =
+      declare(app, command, "inspect",
+              "Tell what a model is: inputs, outputs, operators, parameters, work and memory; of a "
+              "checkpoint, its tensors",
+              "  lathe inspect model.onnx\n  lathe inspect model.onnx --shape batch=8 --json\n"
+              "  lathe inspect model.onnx --steps --level extended\n"
+              "  lathe inspect model.onnx --steps --effort normal --tune-seconds 10\n"
+              "  lathe build model.onnx\n  lathe inspect model.lathe\n"
+              "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n"
+              "  lathe inspect model.safetensors\n");
   auto options = std::make_shared<Options>();
   options->model.add_to(sub, true);
+  sub->get_option("MODEL")->description(
+      "An .onnx file, ONNX text (.onnxtxt), a .lathe plan, or a checkpoint: a directory, .safetensors, .bin, "
+      ".pt, .pth, .npz, .npy, or an .index.json of shards");
   options->shape.add_to(sub);
   CLI::Option* text = sub->add_flag("--text", options->text,
                                     "Print the graph after import, a line a node (with --json: as JSON)");

@@ -1,4 +1,6 @@
 // NumPy's .npy: a magic, a header that is a Python literal, and the elements.
+#include "io/npy.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -123,9 +125,15 @@ int64_t from_fortran(int64_t k, const Shape& shape) {
   return at;
 }
 
-}  // namespace
+struct Read {
+  Header header;
+  NpyType type;
+  size_t start;
+  int64_t count;
+};
 
-Tensor parse_npy(std::string_view bytes) {
+/// All but the elements, of which `size` says how many bytes there are, header included.
+Read read_header(std::string_view bytes, uint64_t size) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != std::string_view("\x93NUMPY", 6))
     malformed("the magic of a .npy file", "something else");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
@@ -136,16 +144,30 @@ Tensor parse_npy(std::string_view bytes) {
   const size_t length = byte(8) | byte(9) << 8 | (wide ? byte(10) << 16 | byte(11) << 24 : 0);
   if (length > bytes.size() - start)
     malformed("a header of " + std::to_string(length) + " bytes", "a shorter file");
-  const Header h = parse_header(bytes.substr(start, length));
+  Header h = parse_header(bytes.substr(start, length));
   const NpyType t = type_named(h.descr);
-  const std::string_view data = bytes.substr(start + length);
+  const uint64_t data = size - start - length;
   const int64_t count = checked_count(h.shape, t.type, "array");
-  if (t.bytes && static_cast<uint64_t>(count) > data.size() / t.bytes)
+  if (t.bytes && static_cast<uint64_t>(count) > data / t.bytes)
     malformed(std::to_string(count) + " elements of " + std::to_string(t.bytes) + " bytes",
-              std::to_string(data.size()) + " bytes");
+              std::to_string(data) + " bytes");
   if (!t.bytes && count > (int64_t{1} << 24))
     malformed("a sane number of empty strings", std::to_string(count));
+  return {std::move(h), t, start + length, count};
+}
 
+}  // namespace
+
+NpyLayout read_npy_layout(std::string_view beginning, uint64_t size) {
+  const Read r = read_header(beginning, size);
+  const bool swapped = r.header.descr[0] == '>' && r.type.bytes > 1;
+  return {r.type.type, Shape(r.header.shape.begin(), r.header.shape.end()), r.start, r.type.bytes,
+          !r.header.fortran && !swapped && r.type.type != DataType::string};
+}
+
+Tensor parse_npy(std::string_view bytes) {
+  const auto [h, t, start, count] = read_header(bytes, bytes.size());
+  const std::string_view data = bytes.substr(start);
   Tensor out(t.type, Shape(h.shape.begin(), h.shape.end()));
   const bool swap = h.descr[0] == '>';
   auto place = [&](int64_t k) { return static_cast<size_t>(h.fortran ? from_fortran(k, out.shape()) : k); };

@@ -1,4 +1,5 @@
 // Any operator, plug-ins, conditionals, assertions; what is refused by name.
+#include "base/nearest.h"
 #include "network/bodies.h"
 #include "schema/check_node.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "lathe/engine.h"
 #include "onnx/import_types.h"
 #include "onnx/tensor_data.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
+
 namespace lathe {
 
 Diagnostic node_fault(const Graph& g, const Node& n, std::string stage, Code code, std::string expected,
@@ -73,23 +75,6 @@ std::string list_text(const std::vector<std::string>& words) {
   std::string t;
   for (size_t i = 0; i < words.size() && i < most; ++i) t += (i ? ", " : "") + words[i];
   return words.size() > most ? t + ", …" : t;
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
-                        std::tolower(static_cast<unsigned char>(b[j - 1]));
-      const size_t changed = diagonal + (same ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -197,20 +182,6 @@ bool same_value(const AttributeValue& a, const AttributeValue& b) {
           return std::holds_alternative<T>(b) && std::get<T>(b) == x;
       },
       a);
-}
-
-std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known,
-                                       size_t count) {
-  std::vector<std::pair<size_t, std::string>> scored;
-  wanted = wanted.substr(0, 64);
-  for (const std::string& k : known) {
-    const size_t d = edit_distance(wanted, k);
-    if (d <= std::max<size_t>(2, wanted.size() / 3)) scored.emplace_back(d, k);
-  }
-  std::sort(scored.begin(), scored.end());
-  std::vector<std::string> best;
-  for (size_t i = 0; i < scored.size() && i < count; ++i) best.push_back(scored[i].second);
-  return best;
 }
 
 }  // namespace lathe

@@ -35,8 +35,4 @@ std::string versioned_name(const OpSchema& schema, const Version& version);
 /// Equality of attributes; tensors are never equal.
 bool same_value(const AttributeValue& a, const AttributeValue& b);
 
-/// Names of `known` nearest to `wanted` by edit distance, best first, at most `count`; none that are far off.
-std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& known,
-                                       size_t count = 3);
-
 }  // namespace lathe

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import struct
 import subprocess
 
 import numpy as np
@@ -27,6 +28,18 @@ def binary():
     return path
 
 
+def write_safetensors(path, tensors):
+    """Lists of float32, in this order."""
+    header, data = {}, b""
+    for name, values in tensors.items():
+        piece = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), len(data) + len(piece)]}
+        data += piece
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
 def timing_cache(cpu):
     problems = {"Op() -> float32 {} for avx2": {"chosen": "a", "microseconds": {"a": 2.5, "b": 3}}}
     machine = {"cpu": cpu, "features": ["avx2"], "lathe": "0.0.1", "problems": problems}
@@ -35,7 +48,7 @@ def timing_cache(cpu):
 
 @pytest.fixture
 def place(tmp_path):
-    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, timings.json, others.json."""
+    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, timings.json, others.json, model.safetensors."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -43,6 +56,7 @@ def place(tmp_path):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "inputs" / "x.npy", x)
     np.save(tmp_path / "expected" / "y.npy", small_answer(x))
+    write_safetensors(tmp_path / "model.safetensors", {"w": [1.5, 2.5], "b": [0.5]})
     for name in ("timings", "others"):
         (tmp_path / f"{name}.json").write_text(json.dumps(timing_cache(name)))
     return tmp_path

@@ -1,6 +1,7 @@
 """What each subcommand does, prints and returns."""
 
 import os
+import pathlib
 import re
 import shlex
 import signal
@@ -221,6 +222,24 @@ def test_inspect_shows_the_graph(lathe):
     assert "MatMul" in lathe("inspect", "model.onnx", "--text").stdout
     assert lathe("inspect", "model.onnx", "--dot").stdout.startswith("digraph")
     assert "MatMul" in str(lathe("inspect", "model.onnx", "--text", "--json").json)
+
+
+def test_inspect_lists_a_checkpoint(lathe, place):
+    j = lathe("inspect", "model.safetensors", "--json").json
+    assert j["format"] == "safetensors" and j["files"] == ["model.safetensors"]
+    assert [(t["name"], t["type"], t["shape"], t["bytes"]) for t in j["tensors"]] == [
+        ("w", "float32", [2], 8),
+        ("b", "float32", [1], 4),
+    ]
+    assert (j["parameters"], j["bytes"], j["tied"]) == (3, 12, [])
+    assert lathe("inspect", place, "--json").json["tensors"][0]["file"] == str(place / "model.safetensors")
+    assert "2 tensors, 3 parameters, 12 B" in lathe("inspect", "model.safetensors").stdout
+    assert lathe("inspect", "model.safetensors", "--dot").returncode == 2
+    (place / "model.safetensors").write_bytes(b"\xff" * 20)
+    broken = lathe("inspect", "model.safetensors", "--json")
+    assert broken.returncode == 1 and broken.json["error"]["code"] == "E1103"
+    tied = lathe("inspect", pathlib.Path(__file__).parents[1] / "data/checkpoints/state_dict.pt", "--json").json
+    assert tied["format"] == "pytorch" and tied["tied"] == [["embed.weight", "head.weight"]] and tied["tied_bytes"] == 80
 
 
 def test_run_on_files(lathe, place):

@@ -10,6 +10,7 @@ assert blocks, f"no examples in {document}"
 text = """#include <gtest/gtest.h>
 
 #include "lathe/builder.h"
+#include "lathe/checkpoint.h"
 #include "lathe/lathe.h"
 #include "support/temp_directory.h"
 

@@ -1,0 +1,288 @@
+// safetensors: eight bytes of length, a JSON header {"name": {"dtype", "shape", "data_offsets"}, …},
+// elements. https://github.com/huggingface/safetensors (format). As there: a header of at most 100 MB, and
+// elements that fill the rest of the file without holes and without overlap.
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_set>
+
+#include "base/utf8.h"
+#include "io/stored_tensor.h"
+
+namespace lathe {
+namespace {
+
+constexpr uint64_t longest_header = 100'000'000;
+/// Bounds what a header costs in memory: some 1 kB a tensor.
+constexpr size_t most_tensors = size_t{1} << 19;
+
+std::optional<DataType> type_named(std::string_view name) {
+  static constexpr std::pair<std::string_view, DataType> known[] = {{"F64", DataType::float64},
+                                                                    {"F32", DataType::float32},
+                                                                    {"F16", DataType::float16},
+                                                                    {"BF16", DataType::bfloat16},
+                                                                    {"F8_E4M3", DataType::float8e4m3fn},
+                                                                    {"F8_E5M2", DataType::float8e5m2},
+                                                                    {"F8_E8M0", DataType::float8e8m0},
+                                                                    {"I64", DataType::int64},
+                                                                    {"I32", DataType::int32},
+                                                                    {"I16", DataType::int16},
+                                                                    {"I8", DataType::int8},
+                                                                    {"U64", DataType::uint64},
+                                                                    {"U32", DataType::uint32},
+                                                                    {"U16", DataType::uint16},
+                                                                    {"U8", DataType::uint8},
+                                                                    {"BOOL", DataType::boolean},
+                                                                    {"C64", DataType::complex64},
+                                                                    {"F4", DataType::float4e2m1}};
+  for (const auto& [n, t] : known)
+    if (n == name) return t;
+  return std::nullopt;
+}
+
+/// Listens to the JSON parser: no tree is built, so that the memory taken follows what is kept.
+class Header : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  struct Entry {
+    std::string name;
+    DataType type = DataType::undefined;
+    Shape shape;
+    uint64_t begin = 0, end = 0;
+  };
+
+  explicit Header(const std::filesystem::path& file) : file_(file) {}
+  std::vector<Entry> entries;
+  std::map<std::string, std::string> metadata;
+
+  bool null() override { return refuse("null"); }
+  bool boolean(bool) override { return refuse("a boolean"); }
+  bool number_float(double, const std::string& text) override { return refuse(text); }
+  bool binary(binary_t&) override { return refuse("bytes"); }
+  bool number_integer(int64_t v) override { return refuse(std::to_string(v)); }  // only negative ones
+  bool number_unsigned(uint64_t v) override;
+  bool string(std::string& v) override;
+  bool start_object(size_t) override;
+  bool end_object() override;
+  bool start_array(size_t) override;
+  bool end_array() override;
+  bool key(std::string& k) override;
+  bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception& e) override {
+    throw checkpoint_error(Code::json_malformed, file_, {}, "a header that is JSON",
+                           "a fault at its byte " + std::to_string(at));
+  }
+
+ private:
+  enum class In { file, header, metadata, tensor, shape, offsets, end };
+
+  [[noreturn]] void fault(Code code, std::string expected, std::string got) const {
+    throw checkpoint_error(code, file_, tensor(), std::move(expected), std::move(got));
+  }
+  std::string_view tensor() const {
+    return (in_ == In::tensor || in_ == In::shape || in_ == In::offsets)
+               ? std::string_view(entries.back().name)
+               : std::string_view();
+  }
+  bool refuse(const std::string& got) const {
+    fault(in_ == In::shape     ? Code::tensor_bad_shape
+          : in_ == In::offsets ? Code::external_bad_range
+                               : Code::json_malformed,
+          wanted(), got);
+  }
+  std::string wanted() const;
+  void finish_tensor();
+
+  const std::filesystem::path& file_;
+  In in_ = In::file;
+  std::string key_;
+  std::unordered_set<std::string> names_;
+  bool has_type_ = false, has_shape_ = false;
+  std::vector<uint64_t> offsets_;
+  bool has_offsets_ = false;
+};
+
+std::string Header::wanted() const {
+  switch (in_) {
+    case In::file:
+      return "a header that is a JSON object";
+    case In::header:
+      return "an object for each tensor";
+    case In::metadata:
+      return "__metadata__ with strings only";
+    case In::tensor:
+      return "'dtype', 'shape' and 'data_offsets'";
+    case In::shape:
+      return "a shape of integers that are not negative";
+    case In::offsets:
+      return "two offsets that are not negative integers";
+    case In::end:
+      break;
+  }
+  return "nothing after the header's object";
+}
+
+bool Header::number_unsigned(uint64_t v) {
+  if (in_ == In::shape) {
+    if (v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) refuse(std::to_string(v));
+    if (entries.back().shape.size() == max_rank)
+      fault(Code::tensor_bad_shape, "a rank of at most " + std::to_string(max_rank), "more dimensions");
+    entries.back().shape.push_back(static_cast<int64_t>(v));
+    return true;
+  }
+  if (in_ != In::offsets || offsets_.size() == 2) return refuse(std::to_string(v));
+  offsets_.push_back(v);
+  return true;
+}
+
+bool Header::string(std::string& v) {
+  if (in_ == In::metadata) {
+    metadata[key_] = v;
+    return true;
+  }
+  if (in_ != In::tensor || key_ != "dtype") return refuse("a string");
+  const auto type = type_named(v);
+  if (!type) fault(Code::tensor_bad_type, "a dtype of safetensors, as F32 or BF16", in_quotes(v));
+  entries.back().type = *type;
+  has_type_ = true;
+  return true;
+}
+
+bool Header::start_object(size_t) {
+  if (in_ == In::file) {
+    in_ = In::header;
+  } else if (in_ == In::header && key_ == "__metadata__") {
+    in_ = In::metadata;
+  } else if (in_ == In::header) {
+    if (entries.size() == most_tensors)
+      fault(Code::wire_too_large, "at most " + std::to_string(most_tensors) + " tensors", "more");
+    entries.push_back({key_, {}, {}, 0, 0});
+    has_type_ = has_shape_ = has_offsets_ = false;
+    offsets_.clear();
+    in_ = In::tensor;
+  } else {
+    refuse("an object");
+  }
+  return true;
+}
+
+bool Header::end_object() {
+  if (in_ == In::tensor) finish_tensor();
+  in_ = in_ == In::header ? In::end : In::header;
+  return true;
+}
+
+bool Header::start_array(size_t) {
+  if (in_ != In::tensor || (key_ != "shape" && key_ != "data_offsets")) return refuse("a list");
+  in_ = key_ == "shape" ? In::shape : In::offsets;
+  return true;
+}
+
+bool Header::end_array() {
+  (in_ == In::shape ? has_shape_ : has_offsets_) = true;
+  in_ = In::tensor;
+  return true;
+}
+
+bool Header::key(std::string& k) {
+  if (in_ == In::header && !names_.insert(k).second)
+    throw checkpoint_error(Code::graph_duplicate_name, file_, k, "names that differ", "this one twice");
+  if (in_ == In::metadata && metadata.contains(k))
+    fault(Code::json_malformed, "keys that differ", in_quotes(k));
+  if (in_ == In::tensor) {
+    const bool known = k == "dtype" || k == "shape" || k == "data_offsets";
+    const bool again =
+        (k == "dtype" && has_type_) || (k == "shape" && has_shape_) || (k == "data_offsets" && has_offsets_);
+    if (!known || again) fault(Code::json_malformed, wanted(), (again ? "twice " : "") + in_quotes(k));
+  }
+  key_ = k;
+  return true;
+}
+
+void Header::finish_tensor() {
+  if (!has_type_ || !has_shape_ || !has_offsets_)
+    fault(Code::json_malformed, wanted(),
+          !has_type_    ? "no 'dtype'"
+          : !has_shape_ ? "no 'shape'"
+                        : "no 'data_offsets'");
+  if (offsets_.size() != 2) fault(Code::external_bad_range, "two offsets", std::to_string(offsets_.size()));
+  entries.back().begin = offsets_[0];
+  entries.back().end = offsets_[1];
+}
+
+std::string range_text(uint64_t begin, uint64_t end) {
+  return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+}
+
+/// Each tensor has the bytes its shape takes; together they fill the file's rest, none twice.
+void check_ranges(const std::vector<Header::Entry>& entries, uint64_t available,
+                  const std::filesystem::path& file) {
+  std::vector<const Header::Entry*> by_offset;
+  for (const Header::Entry& e : entries) {
+    const auto count = static_cast<uint64_t>(checked_elements(e.shape, e.type, file, e.name));
+    if (e.begin > e.end || e.end > available)
+      throw checkpoint_error(Code::external_bad_range, file, e.name,
+                             "offsets inside the " + std::to_string(available) + " bytes after the header",
+                             range_text(e.begin, e.end));
+    if (e.end - e.begin != bytes_for(e.type, count) || (bits_of(e.type) < 8 && count % 2))
+      throw checkpoint_error(Code::tensor_bad_data, file, e.name,
+                             std::to_string(bytes_for(e.type, count)) + " bytes for " +
+                                 std::string(name_of(e.type)) + describe(e.shape),
+                             std::to_string(e.end - e.begin));
+    by_offset.push_back(&e);
+  }
+  std::stable_sort(by_offset.begin(), by_offset.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+  });
+  uint64_t at = 0;
+  for (const Header::Entry* e : by_offset) {
+    if (e->begin != at)
+      throw checkpoint_error(Code::external_bad_range, file, e->name,
+                             "elements that begin at " + std::to_string(at) + ", where those before end",
+                             range_text(e->begin, e->end) + (e->begin < at ? ", an overlap" : ", a hole"));
+    at = e->end;
+  }
+  if (at != available)
+    throw checkpoint_error(Code::external_bad_range, file, {}, "tensors that fill the file",
+                           std::to_string(available - at) + " bytes at its end that are no tensor's");
+}
+
+}  // namespace
+
+CheckpointContents read_safetensors(const std::shared_ptr<const FileBytes>& file) {
+  const std::string_view bytes = file->view();
+  const std::filesystem::path& path = file->path();
+  if (bytes.size() < 8)
+    throw checkpoint_error(Code::wire_malformed, path, {}, "eight bytes with the header's length",
+                           std::to_string(bytes.size()) + " bytes");
+  uint64_t length = 0;
+  for (size_t i = 0; i < 8; ++i) length |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  if (length > longest_header)
+    throw checkpoint_error(Code::wire_too_large, path, {},
+                           "a header of at most " + std::to_string(longest_header) + " bytes",
+                           std::to_string(length));
+  if (length > bytes.size() - 8)
+    throw checkpoint_error(Code::wire_malformed, path, {}, "a header of " + std::to_string(length) + " bytes",
+                           "a file of " + std::to_string(bytes.size()));
+  const std::string_view text = bytes.substr(8, length);
+  if (!is_utf8(text))
+    throw checkpoint_error(Code::wire_bad_utf8, path, {}, "a header in UTF-8", "other bytes");
+  Header header(path);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &header);
+  check_ranges(header.entries, bytes.size() - 8 - length, path);
+
+  CheckpointContents contents;
+  contents.metadata = std::move(header.metadata);
+  for (Header::Entry& e : header.entries) {
+    StoredTensor t;
+    t.info.name = std::move(e.name);
+    t.info.type = e.type;
+    t.info.shape = std::move(e.shape);
+    t.file = file;
+    t.offset = 8 + length + e.begin;
+    complete(t);
+    contents.tensors.push_back(std::move(t));
+  }
+  return contents;
+}
+
+}  // namespace lathe

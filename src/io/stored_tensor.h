@@ -1,0 +1,51 @@
+// Tensors as they lie in a checkpoint's files: what the readers of every format hand over.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "lathe/checkpoint.h"
+
+namespace lathe {
+
+/// Where a tensor's elements are. A reader has verified that all of them lie inside the file.
+struct StoredTensor {
+  CheckpointTensor info;
+  std::shared_ptr<const FileBytes> file;
+  uint64_t offset = 0;           // of the first element in the file
+  std::vector<int64_t> strides;  // in elements, none negative; empty: row-major
+  std::function<Tensor()> load;  // where the file's bytes are not the elements: compressed, swapped, …
+
+  const char* data() const { return file->view().data() + offset; }
+};
+
+struct CheckpointContents {
+  CheckpointFormat format = CheckpointFormat::safetensors;
+  std::vector<StoredTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Completes what follows from the other fields: bytes, file, mapped. `type` and `shape` are set and checked.
+void complete(StoredTensor& t);
+/// The elements, the file's own where info.mapped.
+Tensor load(const StoredTensor& t);
+
+/// An error about a file of a checkpoint and, where that is known, one of its tensors.
+Error checkpoint_error(Code code, const std::filesystem::path& file, std::string_view tensor,
+                       std::string expected, std::string got, std::string remedy = "download the file again");
+/// Number of elements; tells the file and tensor in its errors.
+int64_t checked_elements(const Shape& shape, DataType type, const std::filesystem::path& file,
+                         std::string_view tensor);
+/// What stands in a message: names in files may be long and of any bytes.
+std::string in_quotes(std::string_view name);
+
+CheckpointContents read_safetensors(const std::shared_ptr<const FileBytes>& file);
+CheckpointContents read_npy(const std::shared_ptr<const FileBytes>& file);
+/// Which of the two a zip file is, its members say.
+CheckpointContents read_zip_checkpoint(const std::shared_ptr<const FileBytes>& file);
+
+}  // namespace lathe
