@@ -8,7 +8,6 @@
 #include "checkpoint.h"
 #include "command.h"
 #include "json.h"
-#include "lathe/step_memory.h"
 #include "mapped_fault.h"
 #include "model_options.h"
 #include "progress.h"
@@ -118,7 +117,6 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
 /// What the engine does, step by step.
 void print_steps(const Engine& e, bool json) {
   const std::vector<StepInfo> steps = e.steps();
-  const std::vector<std::string> memory = step_memory(e);
   if (json) {
     Json list = Json::array();
     for (const StepInfo& s : steps)
@@ -132,7 +130,7 @@ void print_steps(const Engine& e, bool json) {
                       {"origin", s.origin},
                       {"refusals", s.refusals},
                       {"unfused", s.unfused},
-                      {"memory", memory[list.size()]},
+                      {"memory", s.memory},
                       {"strict", s.strict}});
     return print({{"steps", list}});
   }
@@ -144,7 +142,7 @@ void print_steps(const Engine& e, bool json) {
     for (int64_t t : s.tunables) told.push_back(std::to_string(t));
     fmt::print("{:4} {}  {}{}  {}\n", i, join(operators, " + "), s.kernel,
                told.empty() ? "" : " [" + join(told, ", ") + "]", s.node);
-    if (!memory[i].empty()) fmt::print("       memory: {}\n", memory[i]);
+    if (!s.memory.empty()) fmt::print("       memory: {}\n", s.memory);
     if (!s.timings.empty()) fmt::print("       measured: {}\n", text_of(s.timings));
     if (!s.strict.empty()) fmt::print("       strict: {}\n", s.strict);
     for (const std::string& why : s.unfused) fmt::print("       not fused: {}\n", why);

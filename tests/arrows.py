@@ -53,7 +53,7 @@ def room_of(path: str, source: pathlib.Path) -> str:
         return side_of(source / path, source)
     if path.endswith(".cases.cc"):
         return "ops.cases"
-    return "ops.kernels" if re.search(r"\.(ref|cpu|place)\.cc$", path) else "ops.meaning"
+    return "ops.kernels" if re.search(r"\.(ref|cpu)\.cc$", path) else "ops.meaning"
 
 
 def main(root: pathlib.Path) -> int:

@@ -5,7 +5,6 @@
 #include <random>
 
 #include "lathe/lathe.h"
-#include "lathe/step_memory.h"
 #include "support/model_builder.h"
 
 namespace lathe::testing {
@@ -25,10 +24,8 @@ uint64_t told(const MemoryInfo& m) { return m.total() - m.weights; }
 /// What the steps of one operator are spared.
 Notes notes(const Engine& e, const std::string& op) {
   Notes found;
-  const std::vector<StepInfo> steps = e.steps();
-  const Notes memory = step_memory(e);
-  for (size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].op == op) found.push_back(memory[i]);
+  for (const StepInfo& s : e.steps())
+    if (s.op == op) found.push_back(s.memory);
   return found;
 }
 

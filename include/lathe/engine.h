@@ -215,6 +215,10 @@ struct StepInfo {
   std::vector<Timing> timings = {};    // measured, the tactic that was taken first, then the fastest
   /// What its kernel does in an engine of strict numerics that it would not do else; empty: nothing.
   std::string strict = {};
+  /// What it is spared by where its operands lie: "copies nothing" (a Concat whose inputs are made in their
+  /// places in its output), "copies 1 of 3 parts", "writes over x"; empty: nothing, or not known before a
+  /// run: it is told of the main graph, where the shapes of all inputs are fixed.
+  std::string memory = {};
 };
 
 /// One step of a run, as Context::on_step tells it; the names are valid during the call.

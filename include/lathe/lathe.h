@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lathe/builder.h"
+#include "lathe/checkpoint.h"
 #include "lathe/dim.h"
 #include "lathe/engine.h"
 #include "lathe/error.h"

@@ -35,7 +35,7 @@ class IoInfo:
 class Step:
     """One step of a finished engine. `tunables`: what the kernel was told; `timings`: tactics and microseconds as
     measured, the tactic that was taken first; `strict`: what its kernel does for strict numerics that it would not do
-    else, or ""."""
+    else, or ""; `memory`: what it is spared by where its operands lie ("copies nothing", "writes over x"), or ""."""
 
     node: str
     op: str
@@ -48,6 +48,7 @@ class Step:
     tunables: list[int]
     timings: list[tuple[str, float]]
     strict: str = ""
+    memory: str = ""
 
 
 def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:

@@ -100,6 +100,7 @@ nb::list step_list(const Engine& e) {
     for (const StepInfo::Timing& t : s.timings) timings.append(nb::make_tuple(t.tactic, t.microseconds));
     d["timings"] = timings;
     d["strict"] = s.strict;
+    d["memory"] = s.memory;
     l.append(d);
   }
   return l;

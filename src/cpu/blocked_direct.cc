@@ -312,6 +312,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const int64_t pixel = d.steps.pixel();
   auto* const steps = static_cast<int64_t*>(workspace);
   d.steps.fill(steps, d.row_pixels, d.rows);
+  const Finish finish(c.epilogue());
   float* const scratch = static_cast<float*>(workspace) + d.steps_size();
   const int64_t room = images.weights_type == DataType::float32 ? 0 : panel_size(t, s);
   const BlockedTile tile{.steps = steps,
@@ -320,7 +321,8 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
                          .last_count = d.steps.last_count,
                          .last_depth = d.steps.last_depth,
                          .stride = s.stride[1] * pixel,
-                         .y_block = s.out_pixels() * channel_block};
+                         .y_block = s.out_pixels() * channel_block,
+                         .bounds = finish.bounds};
 
   for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) {
     const int64_t group = task % d.groups(), strip = task / d.groups() % d.strips(),
@@ -344,8 +346,8 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
     for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
       compute_panel(isa, d, piece, tile, panel, images, padded + d.strip_size(), c);
       const int64_t first = panel * t.panel_blocks;
-      if (Epilogue* e = c.epilogue())
-        finish_panel(*e, d, piece, image * s.out_blocks() + first,
+      if (finish.epilogue)
+        finish_panel(*finish.epilogue, d, piece, image * s.out_blocks() + first,
                      std::min(t.panel_blocks, s.out_blocks() - first));
     }
   });

@@ -19,6 +19,7 @@ struct BlockedTile {
   const float* bias = nullptr;             // as wide as the panel; null: 0
   float* y = nullptr;
   int64_t y_block = 0;  // from one block of filters to the next
+  Bounds bounds = {};   // that y is kept within
 };
 
 /// Distances between pixels that have kernels of their own; the last one serves all others. Pixels of pairs

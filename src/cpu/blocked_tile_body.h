@@ -13,13 +13,7 @@ struct BlockedFloats {
 };
 /// Two neighbouring terms of a sum in 32 bits.
 struct BlockedPairs {
-  static LATHE_INLINE Vec add_product(Vec x, Vec w, Vec sum) {
-#if LATHE_NATIVE_BF16
-    return {_mm512_dpbf16_ps(sum.v, (__m512bh)_mm512_castps_si512(x.v), (__m512bh)_mm512_castps_si512(w.v))};
-#else
-    return fma(second_of_pair(x), second_of_pair(w), fma(first_of_pair(x), first_of_pair(w), sum));
-#endif
-  }
+  static LATHE_INLINE Vec add_product(Vec x, Vec w, Vec sum) { return add_pair_products(x, w, sum); }
 };
 
 template <class Elements, int Rows, int Vectors, int64_t Stride>
@@ -59,12 +53,13 @@ void blocked_tile(const BlockedTile& t) {
   blocked_steps<Elements, Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
   if (t.last_count > 0)
     blocked_steps<Elements, Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
+  const Vec least = set(t.bounds.least), greatest = set(t.bounds.greatest);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
     for (int j = 0; j < Vectors; ++j)
       store(t.y + j / block_vectors * t.y_block + i * channel_block + j % block_vectors * Vec::width,
-            sum[i][j]);
+            min(greatest, max(least, sum[i][j])));
   }
 }
 
@@ -98,7 +93,7 @@ constexpr BlockedTiles blocked_tiles_of_pairs() {
   fill_blocked_kind<BlockedPairs, 0>(t, tile_stride_kinds - 1);
   return t;
 }
-#if !LATHE_NATIVE_BF16
+#if !LATHE_BF16
 constexpr BlockedTiles table = blocked_float_tiles(std::make_integer_sequence<int, tile_stride_kinds>());
 #endif
 constexpr BlockedTiles table_of_pairs = blocked_tiles_of_pairs();

@@ -22,7 +22,8 @@ constexpr int64_t strip_floats = 32768;
 /// Pixels that are added up between two polls.
 constexpr int64_t polled_pixels = 8192;
 
-/// Calls f(block, first row, end) for strips of the output rows of all blocks.
+/// Calls f(block, first row, end, bounds) for strips of the output rows of all blocks: whose elements are to
+/// be kept within the bounds.
 template <class F>
 void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
   const int64_t row = s.out[1] * s.taps(), blocks = s.batch * s.out_blocks();
@@ -30,14 +31,15 @@ void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
       std::min(polled_steps / std::max<int64_t>(1, row), strip_floats / (s.out[1] * channel_block));
   const int64_t rows = std::clamp<int64_t>(fit, 1, s.out[0]), strips = (s.out[0] + rows - 1) / rows;
   const int64_t grain = std::max<int64_t>(1, least_steps / (rows * row));
+  const Finish finish(c.epilogue());
   c.parallel(blocks * strips, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       c.poll();
       const int64_t first = i % strips * rows, last = std::min(first + rows, s.out[0]);
-      f(i / strips, first, last);
-      if (Epilogue* e = c.epilogue())
-        e->finish((i / strips * s.out[0] + first) * s.out[1] * channel_block,
-                  (last - first) * s.out[1] * channel_block);
+      f(i / strips, first, last, finish.bounds);
+      if (finish.epilogue)
+        finish.epilogue->finish((i / strips * s.out[0] + first) * s.out[1] * channel_block,
+                                (last - first) * s.out[1] * channel_block);
     }
   });
 }
@@ -69,7 +71,7 @@ void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& 
     weights = wide;
   }
   const WindowKernels& k = window_kernels(isa);
-  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1) {
+  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1, const Bounds& bounds) {
     const int64_t channel = block % s.in_blocks() * channel_block;
     const int64_t lanes = std::min(channel_block, s.channels - channel);
     std::array<float, channel_block> bias{};
@@ -81,7 +83,8 @@ void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& 
                 .bias = bias.data(),
                 .row0 = row0,
                 .row1 = row1,
-                .y = y});
+                .y = y,
+                .bounds = bounds});
     // What other lanes of X held does not pass through.
     if (lanes < channel_block)
       for (int64_t p = row0 * s.out[1]; p < row1 * s.out[1]; ++p)
@@ -92,12 +95,13 @@ void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& 
 void blocked_maximum(Isa isa, const BlockedShape& s, const float* x, float* y, KernelContext& c) {
   if (s.empty()) return;
   const WindowKernels& k = window_kernels(isa);
-  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1) {
+  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1, const Bounds& bounds) {
     k.maximum({.shape = &s,
                .x = x + block * s.in_pixels() * channel_block,
                .row0 = row0,
                .row1 = row1,
-               .y = y + block * s.out_pixels() * channel_block});
+               .y = y + block * s.out_pixels() * channel_block,
+               .bounds = bounds});
   });
 }
 
@@ -105,14 +109,15 @@ void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, co
                      const float* x, float* y, KernelContext& c) {
   if (s.empty()) return;
   const WindowKernels& k = window_kernels(isa);
-  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1) {
+  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1, const Bounds& bounds) {
     k.average({.shape = &s,
                .x = x + block * s.in_pixels() * channel_block,
                .row_factor = row_factor,
                .column_factor = column_factor,
                .row0 = row0,
                .row1 = row1,
-               .y = y + block * s.out_pixels() * channel_block});
+               .y = y + block * s.out_pixels() * channel_block,
+               .bounds = bounds});
   });
 }
 

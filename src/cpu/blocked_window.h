@@ -16,6 +16,7 @@ struct WindowRows {
   const float* column_factor = nullptr;
   int64_t row0 = 0, row1 = 0;
   float* y = nullptr;  // the block's output
+  Bounds bounds = {};  // that y is kept within
 };
 
 struct WindowKernels {

@@ -14,6 +14,7 @@ struct WindowTaps {
           pixel = 0;           // distances in the image: of kernel rows and columns, and of pixels
   int64_t weights_row = 0;     // from one kernel row of weights to the next
   int64_t first = 0, end = 0;  // the pixels that are inside, counted from the tile's first
+  Bounds bounds = {};
 };
 
 struct WindowSum {
@@ -30,10 +31,14 @@ struct WindowMaximum {
 };
 
 template <class Op, int Pixels>
-LATHE_INLINE void window_store(const Vec (&sum)[Pixels], Vec factor, const float* factors, float* y) {
+LATHE_INLINE void window_store(const Vec (&sum)[Pixels], Vec factor, const float* factors, const Bounds& b,
+                               float* y) {
+  const Vec least = set(b.least), greatest = set(b.greatest);
   LATHE_UNROLL
-  for (int p = 0; p < Pixels; ++p)
-    store(y + p * channel_block, Op::scaled ? sum[p] * (factor * set(factors[p])) : sum[p]);
+  for (int p = 0; p < Pixels; ++p) {
+    const Vec result = Op::scaled ? sum[p] * (factor * set(factors[p])) : sum[p];
+    store(y + p * channel_block, min(greatest, max(least, result)));
+  }
 }
 
 /// Takes Pixels sums through all taps of any kernel.
@@ -49,7 +54,7 @@ LATHE_INLINE void window_tile(const float* x, const float* weights, const Window
       LATHE_UNROLL
       for (int p = 0; p < Pixels; ++p) sum[p] = Op::step(sum[p], w, load(x + p * t.pixel + j * t.column));
     }
-  window_store<Op>(sum, factor, factors, y);
+  window_store<Op>(sum, factor, factors, t.bounds, y);
 }
 
 /// Holds a value in its register: compilers would rather read memory again for each use.
@@ -93,7 +98,7 @@ LATHE_INLINE void window_known_tile(const float* x, const float* weights, const 
     for (int j = 0; j < Kernel; ++j) w[j] = Op::weighted ? load(weights + j * channel_block) : zero();
     window_row<Op, border, Stride>(sum, w, x, t, pixels);
   }
-  window_store<Op>(sum, factor, factors, y);
+  window_store<Op>(sum, factor, factors, t.bounds, y);
 }
 
 using WindowTile = void (*)(const float*, const float*, const WindowTaps&, const float*, float, const float*,
@@ -226,6 +231,7 @@ void window_rows(const WindowRows& r, const float* start) {
   t.column = s.dilation[1] * channel_block;
   t.pixel = s.stride[1] * channel_block;
   t.weights_row = Op::weighted ? s.kernel[1] * channel_block : 0;
+  t.bounds = r.bounds;
   for (int64_t row = r.row0; row < r.row1; ++row) {
     int64_t i;
     window_inside(s, 0, row, i, t.rows);

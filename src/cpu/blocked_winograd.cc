@@ -169,6 +169,7 @@ class Winograd {
         row.point = g_.out_point();
         row.bias = bias.data();
         row.y = images_.y + plane * channel_block;
+        row.bounds = finish_.bounds;
         kernels_.output[form_](row);
         finish(row, plane);
       });
@@ -193,7 +194,7 @@ class Winograd {
   }
 
   void finish(const WinogradRow& row, int64_t plane) const {
-    Epilogue* const e = c_.epilogue();
+    Epilogue* const e = finish_.epilogue;
     if (!e) return;
     const int64_t y0 = row.row * output_, y1 = std::min(y0 + output_, s_.out[0]);
     const int64_t x0 = row.column * output_, x1 = std::min(x0 + row.tiles * output_, s_.out[1]);
@@ -210,6 +211,7 @@ class Winograd {
   const float* weights_;
   const int64_t* steps_;
   KernelContext& c_;
+  const Finish finish_{c_.epilogue()};
   const Groups g_;
   const WinogradKernels& kernels_;
   const BlockedTiles& tiles_;

@@ -16,6 +16,7 @@ struct WinogradRow {
   const float* x = nullptr;     // input: the block of one image
   const float* bias = nullptr;  // output: 16
   float* y = nullptr;           // … and the block of one image
+  Bounds bounds = {};           // … that y is kept within
 };
 
 struct WinogradKernels {

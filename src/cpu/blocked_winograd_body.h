@@ -96,8 +96,8 @@ void winograd_input(const WinogradRow& r) {
 }
 
 template <int Output, int Taps>
-LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bias, float* to, int64_t row,
-                                       int64_t rows, int64_t columns) {
+LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bias, Vec least, Vec greatest,
+                                       float* to, int64_t row, int64_t rows, int64_t columns) {
   constexpr int size = Output + Taps - 1;
   Vec half[Output][size];
   LATHE_UNROLL
@@ -115,7 +115,8 @@ LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bia
     winograd_outputs(half[i], out);
     LATHE_UNROLL
     for (int j = 0; j < Output; ++j)
-      if (i < rows && j < columns) store(to + i * row + j * channel_block, out[j] + bias);
+      if (i < rows && j < columns)
+        store(to + i * row + j * channel_block, min(greatest, max(least, out[j] + bias)));
   }
 }
 
@@ -123,11 +124,12 @@ template <int Output, int Taps>
 void winograd_output(const WinogradRow& r) {
   const BlockedShape& s = *r.shape;
   const int64_t row = s.out[1] * channel_block, y = r.row * Output;
+  const Vec least = set(r.bounds.least), greatest = set(r.bounds.greatest);
   for (int64_t v = 0; v < channel_block; v += Vec::width) {
     const Vec bias = load(r.bias + v);
     for (int64_t i = 0; i < r.tiles; ++i) {
       const int64_t x = (r.column + i) * Output;
-      winograd_output_tile<Output, Taps>(r.points + i * channel_block + v, r.point, bias,
+      winograd_output_tile<Output, Taps>(r.points + i * channel_block + v, r.point, bias, least, greatest,
                                          r.y + y * row + x * channel_block + v, row, s.out[0] - y,
                                          s.out[1] - x);
     }

@@ -3,12 +3,7 @@
 template <bool whole>
 LATHE_INLINE void turn_square(const float* from, int64_t row, int64_t filters, int64_t n, float* to) {
   Vec square[Vec::width];
-  LATHE_UNROLL
-  for (int64_t i = 0; i < Vec::width; ++i) {
-    const float* const p = from + i * row;
-    square[i] = whole ? load(p) : i < filters ? load_first(p, n) : zero();
-  }
-  transpose(square);
+  load_turned<whole>(square, from, row, filters, n);
   LATHE_UNROLL
   for (int64_t i = 0; i < Vec::width; ++i)
     if (whole || i < n) store(to + i * channel_block, square[i]);

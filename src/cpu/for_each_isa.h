@@ -9,6 +9,9 @@
 // AVX-512 with VNNI (lathe::cpu::vnni). That is no instruction set of its own: who includes it chooses
 // between the two tables of AVX-512, whose results and packed forms are the same.
 //
+// With LATHE_ISA_PAIRS the bodies see products of pairs of bfloat16 (cpu/pairs_plain.h), and are compiled once
+// more for AVX-512 with instructions for them (lathe::cpu::bf16), whose packed forms are the same.
+//
 // Every function of a body that holds a Vec is a named one: a lambda would be compiled for the base
 // instruction set. What a body calls from outside must be plain scalar code, which is the same in every
 // namespace, so that no inline function exists in two versions under one name.
@@ -47,6 +50,10 @@ namespace lathe::cpu::generic {
 #define LATHE_VNNI 0
 #include "cpu/ints_generic.h"
 #endif
+#ifdef LATHE_ISA_PAIRS
+#define LATHE_BF16 0
+#include "cpu/pairs_plain.h"
+#endif
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::generic
 
@@ -64,6 +71,9 @@ namespace lathe::cpu::avx2 {
 #ifdef LATHE_ISA_INTS
 #include "cpu/ints_avx2.h"
 #endif
+#ifdef LATHE_ISA_PAIRS
+#include "cpu/pairs_plain.h"
+#endif
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::avx2
 #if defined(__clang__)
@@ -80,6 +90,9 @@ namespace lathe::cpu::avx512 {
 #include "cpu/vec_math.h"
 #ifdef LATHE_ISA_INTS
 #include "cpu/ints_avx512.h"
+#endif
+#ifdef LATHE_ISA_PAIRS
+#include "cpu/pairs_plain.h"
 #endif
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::avx512
@@ -107,6 +120,30 @@ namespace lathe::cpu::vnni {
 #include "cpu/ints_avx512.h"
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::vnni
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#ifdef LATHE_ISA_PAIRS
+#undef LATHE_BF16
+#define LATHE_BF16 1
+#if defined(__clang__)
+#pragma clang attribute push(                                                               \
+    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+#endif
+namespace lathe::cpu::bf16 {
+#include "cpu/vec_avx512.h"
+#include "cpu/vec_math.h"
+#include "cpu/pairs_bf16.h"
+#include LATHE_ISA_BODY
+}  // namespace lathe::cpu::bf16
 #if defined(__clang__)
 #pragma clang attribute pop
 #else

@@ -17,33 +17,9 @@ struct GemmTables {
 
 }  // namespace lathe::cpu
 
-#define LATHE_NATIVE_BF16 0
+#define LATHE_ISA_PAIRS
 #define LATHE_ISA_BODY "cpu/gemm_body.h"
 #include "cpu/for_each_isa.h"
-#undef LATHE_NATIVE_BF16
-
-// Once more with instructions for bfloat16, which are no instruction set of their own.
-#if defined(__x86_64__) || defined(_M_X64)
-#define LATHE_NATIVE_BF16 1
-#if defined(__clang__)
-#pragma clang attribute push(                                                               \
-    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), \
-    apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
-#endif
-namespace lathe::cpu::bf16 {
-#include "cpu/vec_avx512.h"
-#include "cpu/vec_math.h"
-#include LATHE_ISA_BODY
-}  // namespace lathe::cpu::bf16
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif
 
 namespace lathe::cpu {
 
@@ -87,7 +63,8 @@ void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
 
 /// k in blocks of equal length.
 int64_t k_step(int64_t k) {
-  const int64_t blocks = std::max<int64_t>(1, (k + k_block - 1) / k_block);
+  if (k <= k_block) return std::max(a_block, blocked(k));
+  const int64_t blocks = (k + k_block - 1) / k_block;
   return std::max(a_block, blocked((k + blocks - 1) / blocks));
 }
 
@@ -146,10 +123,10 @@ void share_packing(Workers& workers, int64_t strips, int64_t width, int64_t k, F
 }
 
 /// Rows [r0, r1) and columns [c0, c1) are final.
-void finish_part(const PackedProduct& p, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
-  if (!p.epilogue) return;
-  if (c0 == 0 && c1 == p.n) return p.epilogue->finish(p.first_element + r0 * p.n, (r1 - r0) * p.n);
-  for (int64_t r = r0; r < r1; ++r) p.epilogue->finish(p.first_element + r * p.n + c0, c1 - c0);
+void finish_part(Epilogue* epilogue, const PackedProduct& p, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
+  if (!epilogue) return;
+  if (c0 == 0 && c1 == p.n) return epilogue->finish(p.first_element + r0 * p.n, (r1 - r0) * p.n);
+  for (int64_t r = r0; r < r1; ++r) epilogue->finish(p.first_element + r * p.n + c0, c1 - c0);
 }
 
 /// One walk over tiles [t0, t1) x panels [p0, p1) of a product. While one block of B is multiplied the next
@@ -196,7 +173,7 @@ class Walk {
   int64_t streamed(int64_t i, int64_t n) const { return p_.backwards ? p1_ - i - n : p0_ + i; }
 
   void finish(int64_t first, int64_t end) const {
-    finish_part(p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
+    finish_part(finish_.epilogue, p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
                 std::min(end * g_.panel_columns, p_.n));
   }
 
@@ -228,12 +205,14 @@ class Walk {
     // In rows of floats: two of halves.
     const int64_t wanted =
         fetch ? ceil_of(std::min(step_, p_.k - next.k0) * element_size_, sizeof(float)) : 0;
-    const int64_t turns = tile.k / a_block, share = turns ? ceil_of(wanted, turns * (t1_ - t0_)) : 0;
+    const int64_t turns = tile.k / a_block,
+                  share = wanted > 0 && turns > 0 ? ceil_of(wanted, turns * (t1_ - t0_)) : 0;
     int64_t fetched = 0;
     for (int64_t t = t0_; t < t1_; ++t) {
       const int64_t row = tiles_.begin(t), rows = tiles_.rows(t);
       tile.a = p_.a + (row - p_.first_row) * blocked(p_.k) + at.k0 * rows;
       tile.c = p_.c + row * p_.c_row + column;
+      if (at.k0 + k == p_.k) tile.bounds = finish_.bounds;
       tile.start = at.k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
       tile.next_rows = fetched < wanted ? share : 0;
       if (tile.next_rows > 0) tile.next = reinterpret_cast<const float*>(place(next)) + fetched * p_.b_row;
@@ -255,6 +234,7 @@ class Walk {
 
   const GemmKernels& g_;
   const PackedProduct& p_;
+  const Finish finish_{p_.epilogue};
   const RowTiles tiles_;
   const int64_t t0_, t1_, p0_, p1_, step_ = k_step(p_.k);
   const int64_t element_size_ =
@@ -267,11 +247,13 @@ bool is_row(const Products& p) {
   return p.m == 1 && p.count() == 1 && p.packed_b && p.a.column == 1 && p.alpha == 1;
 }
 
-void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
+}  // namespace
+
+void multiply(const GemmKernels& g, const RowProduct& p, KernelContext& c) {
   const PackedProduct row{.m = 1,
                           .n = p.n,
                           .k = p.k,
-                          .a = p.a.data,
+                          .a = p.a,
                           .b = p.packed_b,
                           .b_type = p.packed_type,
                           .b_row = g.panel_columns,
@@ -285,8 +267,6 @@ void multiply_row(const GemmKernels& g, const Products& p, KernelContext& c) {
   if (panels * work < 2 * least_work) return some(0, panels);
   c.parallel(panels, std::max<int64_t>(1, least_work / work), some);
 }
-
-}  // namespace
 
 const GemmKernels& gemm_kernels(Isa isa, bool strict) { return gemm_tables(isa).floats[strict]; }
 
@@ -386,7 +366,8 @@ size_t multiply_workspace(const GemmKernels& g, const Products& p) {
 
 void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {
   if (p.m == 0 || p.n == 0 || p.count() == 0) return;
-  if (is_row(p)) return multiply_row(g, p, c);
+  if (is_row(p))
+    return multiply(g, {p.n, p.k, p.a.data, p.packed_b, p.packed_type, p.c, p.start, p.epilogue}, c);
   const Cut cut(g, p);
   const int64_t in_place = cut.b_in_place ? p.n / g.panel_columns : 0;  // panels
   float* const packed_a = static_cast<float*>(workspace);

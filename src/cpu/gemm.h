@@ -41,6 +41,7 @@ struct Tile {
   int64_t c_row = 0;
   int64_t k = 0, columns = 0;
   Start start = {};
+  Bounds bounds = {};           // that C is kept within, once its sums are whole
   const float* next = nullptr;  // rows of B that are wanted soon, b_row apart
   int64_t next_rows = 0;        // how many of them to fetch into the cache with every a_block terms
 };
@@ -157,6 +158,19 @@ struct Products {
     return at;
   }
 };
+/// One row times a packed matrix: c = a B + start. Takes no scratch. Of what multiply() is asked, it is the
+/// part that small networks consist of.
+struct RowProduct {
+  int64_t n = 0, k = 0;
+  const float* a = nullptr;
+  const void* packed_b = nullptr;  // from pack_whole_b
+  DataType packed_type = DataType::float32;
+  float* c = nullptr;
+  Start start = {};
+  Epilogue* epilogue = nullptr;
+};
+void multiply(const GemmKernels& g, const RowProduct& p, KernelContext& c);
+
 /// Bytes of scratch that multiply() needs, 64-byte aligned.
 size_t multiply_workspace(const GemmKernels& g, const Products& p);
 void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c);

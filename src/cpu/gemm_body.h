@@ -31,13 +31,7 @@ struct Halves : Floats {
   }
 };
 struct Pairs : Floats {
-  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) {
-#if LATHE_NATIVE_BF16
-    return {_mm512_dpbf16_ps(sum.v, (__m512bh)_mm512_castps_si512(x.v), (__m512bh)_mm512_castps_si512(y.v))};
-#else
-    return fma(second_of_pair(x), second_of_pair(y), fma(first_of_pair(x), first_of_pair(y), sum));
-#endif
-  }
+  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
 };
 
 template <int Vectors>
@@ -110,7 +104,7 @@ void tile(const Tile& t) {
   for (int64_t kk = 0; kk < k; ++kk, b = Elements::next(b, t.b_row))
     multiply_step<Elements, Rows, Vectors>(sum[0], a + kk, b, t.b_panel);
 
-  const Vec scale = set(t.start.scale);
+  const Vec scale = set(t.start.scale), least = set(t.bounds.least), greatest = set(t.bounds.greatest);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
@@ -130,6 +124,8 @@ void tile(const Tile& t) {
       LATHE_UNROLL
       for (int j = 0; j < Vectors; ++j) sum[0][i][j] = fma(scale, from[j], sum[0][i][j]);
     }
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[0][i][j] = min(greatest, max(least, sum[0][i][j]));
     store_row(t.c + i * t.c_row, sum[0][i], t.columns, whole);
   }
 }
@@ -180,12 +176,11 @@ void pack_columns(float* to, const Operand& b, int64_t k, int64_t columns) {
     const int64_t depth = k - k0 < Vec::width ? k - k0 : Vec::width;
     for (int64_t j = 0; j < panel_columns; j += Vec::width) {
       Vec square[Vec::width];
-      LATHE_UNROLL
-      for (int64_t i = 0; i < Vec::width; ++i) {
-        const float* const from = b.data + (j + i) * b.column + k0;
-        square[i] = j + i >= columns ? zero() : depth == Vec::width ? load(from) : load_first(from, depth);
-      }
-      transpose(square);
+      const float* const from = b.data + j * b.column + k0;
+      if (depth == Vec::width && columns - j >= Vec::width)
+        load_turned<true>(square, from, b.column, Vec::width, depth);
+      else
+        load_turned<false>(square, from, b.column, columns - j, depth);
       LATHE_UNROLL
       for (int64_t i = 0; i < Vec::width; ++i)
         if (i < depth) store(to + i * panel_columns + j, square[i]);

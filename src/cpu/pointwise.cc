@@ -5,6 +5,15 @@
 namespace lathe::cpu {
 namespace {
 
+/// Relu and Clip are the same function in all its bits as keeping within bounds.
+std::optional<Bounds> bounds_of(const Pointwise& p) {
+  if (p.operands != 1 || p.code.size() != 1 || p.code[0].binary) return std::nullopt;
+  const Pointwise::Instruction& i = p.code[0];
+  if (i.unary_op() == UnaryOp::relu) return Bounds{.least = 0};
+  if (i.unary_op() == UnaryOp::clip) return Bounds{i.a, i.b};
+  return std::nullopt;
+}
+
 /// Which instruction reads each result last; results nobody reads: the one that makes them.
 std::vector<size_t> last_reads(const Pointwise& p) {
   std::vector<size_t> last(p.code.size());
@@ -43,7 +52,8 @@ size_t PointwiseCode::buffers(const Pointwise& program) {
   return most;
 }
 
-PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program) : operands_(program.operands) {
+PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
+    : operands_(program.operands), bounds_(bounds_of(program)) {
   const ElementwiseKernels& k = elementwise_kernels(isa);
   size_t most = 0;
   const std::vector<size_t> buffer = assign_buffers(program, most);
@@ -69,7 +79,7 @@ PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program) : operands_(prog
 
 PointwiseRun::PointwiseRun(const PointwiseCode& code, const Shape& shape,
                            std::span<const PointwiseOperand> operands, float* to)
-    : code_(code), to_(to) {
+    : code_(&code), to_(to) {
   std::array<int64_t, Pointwise::most_operands> stride;
   stride.fill(1);
   const auto refuse = [](const Shape& got, const Shape& wanted) {
@@ -122,7 +132,7 @@ void PointwiseRun::join_short_rows() {
   if (axes_ < 2 || sizes_[0] > PointwiseCode::short_row) return;
   const int64_t row = sizes_[0];
   std::array<bool, Pointwise::most_operands> repeated{};
-  for (size_t o = 0; o < code_.operands(); ++o) {
+  for (size_t o = 0; o < code_->operands(); ++o) {
     const int64_t within = steps_[o][0], next = steps_[o][1];
     const bool goes_on = within == 1 && next == row, repeats = within == 1 && next == 0;
     if (!goes_on && !repeats && (within != 0 || next != 0)) return;
@@ -149,8 +159,9 @@ int64_t PointwiseRun::offset(size_t operand, int64_t row) const {
 }
 
 void PointwiseRun::finish(int64_t begin, int64_t n) {
-  const size_t operands = code_.operands();
-  std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers> places;
+  const size_t operands = code_->operands();
+  Places places;
+  if (axes_ == 1 && short_row_ == 0) return finish_row(places, begin, n);
   // What repeats is spread out far enough to begin anywhere within the row.
   constexpr int64_t spread_length = PointwiseCode::block + PointwiseCode::short_row;
   alignas(64) float spread[Pointwise::most_operands][spread_length];
@@ -176,15 +187,22 @@ void PointwiseRun::finish(int64_t begin, int64_t n) {
   }
 }
 
-void PointwiseRun::run_block(
-    std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>& places, float* to,
-    int64_t n) const {
+/// All operands go through one axis alike: nothing to divide.
+void PointwiseRun::finish_row(Places& places, int64_t begin, int64_t n) const {
+  for (const int64_t end = begin + n; begin < end; begin += PointwiseCode::block) {
+    for (size_t o = 0; o < code_->operands(); ++o)
+      places[o] = {data_[o] + begin * steps_[o][0], steps_[o][0] == 0};
+    run_block(places, to_ + begin, std::min(end - begin, PointwiseCode::block));
+  }
+}
+
+void PointwiseRun::run_block(Places& places, float* to, int64_t n) const {
   alignas(64) float buffers[PointwiseCode::most_buffers][PointwiseCode::block];
-  const std::vector<PointwiseCode::Step>& steps = code_.steps_;
+  const std::vector<PointwiseCode::Step>& steps = code_->steps_;
   for (size_t i = 0; i < steps.size(); ++i) {
     const PointwiseCode::Step& s = steps[i];
     const bool last = i + 1 == steps.size();
-    float* const out = last ? to : buffers[s.to - code_.operands_];
+    float* const out = last ? to : buffers[s.to - code_->operands_];
     const Place x = places[s.x];
     // Of single elements alone: one, which later instructions repeat.
     bool single = x.single;

@@ -27,6 +27,8 @@ class PointwiseCode {
   PointwiseCode(Isa isa, const Pointwise& program);
 
   size_t operands() const { return operands_; }
+  /// Where it is Relu or Clip of one operand.
+  const std::optional<Bounds>& bounds() const { return bounds_; }
 
  private:
   friend class PointwiseRun;
@@ -38,6 +40,7 @@ class PointwiseCode {
   };
   size_t operands_;
   std::vector<Step> steps_;
+  std::optional<Bounds> bounds_;
 };
 
 /// An operand of one run: its elements and how they are repeated.
@@ -53,6 +56,12 @@ class PointwiseRun final : public Epilogue {
   PointwiseRun(const PointwiseCode& code, const Shape& shape, std::span<const PointwiseOperand> operands,
                float* to);
   void finish(int64_t begin, int64_t n) override;
+  std::optional<Bounds> bounds() const override { return code_->bounds(); }
+  /// The same with elements that lie elsewhere; their shapes are not looked at.
+  void move_to(std::span<const PointwiseOperand> operands, float* to) {
+    for (size_t o = 0; o < operands.size(); ++o) data_[o] = operands[o].data;
+    to_ = to;
+  }
 
   /// That are repeated in different ways.
   static constexpr size_t most_axes = 8;
@@ -62,12 +71,13 @@ class PointwiseRun final : public Epilogue {
     const float* data = nullptr;
     bool single = false;
   };
-  void run_block(std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>& places, float* to,
-                 int64_t n) const;
+  using Places = std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>;
+  void finish_row(Places& places, int64_t begin, int64_t n) const;
+  void run_block(Places& places, float* to, int64_t n) const;
   void join_short_rows();
   int64_t offset(size_t operand, int64_t row) const;
 
-  const PointwiseCode& code_;
+  const PointwiseCode* code_;
   std::array<const float*, Pointwise::most_operands> data_{};
   // From the last axis to the first, axes that all operands go through alike being one. What lies beyond
   // `axes_` and the operands is never read, nor cleared: small steps would spend their time on that.

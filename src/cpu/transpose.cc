@@ -118,12 +118,14 @@ void turn_squares(const T* from, T* to, const Walk& w, KernelContext& c, Turn&& 
   });
 }
 
-void turn_words(const TurnKernels& k, const float* from, float* to, const Walk& w, KernelContext& c) {
+/// Whatever the words are, vectors move them as if they were floats.
+void turn_words(const TurnKernels& k, const uint32_t* from, uint32_t* to, const Walk& w, KernelContext& c) {
   turn_squares(
       from, to, w, c,
-      [&](const float* p, int64_t stride, float* q, int64_t row_step, int64_t width, int64_t height) {
-        const bool fills = std::min(width, height) >= k.width / 2;
-        (fills ? k.turn : turn_plainly<float>)(p, stride, q, row_step, width, height);
+      [&](const uint32_t* p, int64_t stride, uint32_t* q, int64_t row_step, int64_t width, int64_t height) {
+        if (std::min(width, height) < k.width / 2) return turn_plainly(p, stride, q, row_step, width, height);
+        k.turn(reinterpret_cast<const float*>(p), stride, reinterpret_cast<float*>(q), row_step, width,
+               height);
       });
 }
 
@@ -144,7 +146,8 @@ void transpose(Isa isa, const void* from, void* to, const Shape& shape, const Sh
     case 2:
       return turn(uint16_t{});
     case 4:
-      return turn_words(turn_kernels(isa), static_cast<const float*>(from), static_cast<float*>(to), w, c);
+      return turn_words(turn_kernels(isa), static_cast<const uint32_t*>(from), static_cast<uint32_t*>(to), w,
+                        c);
     case 8:
       return turn(uint64_t{});
     default:

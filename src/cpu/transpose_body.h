@@ -1,15 +1,11 @@
 // Turning a rectangle of elements of 32 bits for one instruction set. Included by for_each_isa.h only.
 
-/// Up to Vec::width rows of the input from `from` on, and as many of its columns. Bits, not numbers: loads,
-/// shuffles and stores change none.
+/// Up to Vec::width rows of the input from `from` on, and as many of its columns.
 template <bool whole>
 LATHE_INLINE void turn_vectors(const float* from, int64_t stride, float* to, int64_t row_step, int64_t width,
                                int64_t height) {
   Vec rows[Vec::width];
-  LATHE_UNROLL
-  for (int64_t i = 0; i < Vec::width; ++i)
-    rows[i] = whole ? load(from + i * stride) : i < width ? load_first(from + i * stride, height) : zero();
-  transpose(rows);
+  load_turned<whole>(rows, from, stride, width, height);
   LATHE_UNROLL
   for (int64_t i = 0; i < Vec::width; ++i) {
     if (whole)

@@ -18,6 +18,17 @@ LATHE_INLINE void transpose(Vec (&rows)[Vec::width]) {
   }
 }
 
+/// A square turned: row i is element i of each of `rows` rows, `stride` apart, of `columns` elements; what is
+/// not there is 0. Bits, not numbers: loads and shuffles change none. `whole`: all is there.
+template <bool whole>
+LATHE_INLINE void load_turned(Vec (&to)[Vec::width], const float* from, int64_t stride, int64_t rows,
+                              int64_t columns) {
+  LATHE_UNROLL
+  for (int64_t i = 0; i < Vec::width; ++i)
+    to[i] = whole ? load(from + i * stride) : i < rows ? load_first(from + i * stride, columns) : zero();
+  transpose(to);
+}
+
 template <int N>
 LATHE_INLINE Vec polynomial(Vec x, const float (&lowest_first)[N]) {
   Vec p = set(lowest_first[N - 1]);

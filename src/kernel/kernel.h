@@ -180,6 +180,18 @@ struct Verdict {
 /// alone. Empty: as it thinks best. A kernel with its tunables is a tactic.
 using Tunables = std::vector<int64_t>;
 
+/// What is known of a step's operands once shapes are numbers.
+struct StepFacts {
+  std::span<const Fact<int64_t>> inputs, outputs;
+};
+
+/// Where parts lie in their whole, each in one piece: bytes from where the whole begins, one after the other.
+using PartOffsets = std::vector<size_t>;
+
+/// Which operand the others may lie in. `output`: the inputs in output 0 (Concat); `input`: the outputs in
+/// input 0 (Split).
+enum class Whole : uint8_t { none, output, input };
+
 /// What a kernel makes of a constant operand when the engine is built.
 struct PackedForm {
   DataType type = DataType::undefined;
@@ -205,6 +217,11 @@ struct Kernel {
   std::string strict = {};
   int alias =
       -1;  // output 0 may be the memory of this input (Reshape, Identity): run copies only if it is not
+  /// Output 0 may be the memory of any input of its type and shape: each element is read before the same one
+  /// is written, and no other later.
+  bool overwrites = false;
+  /// Operands may lie where `parts` says: run copies only those that do not.
+  Whole whole = Whole::none;
 
   /// What `op` points to in the functions below; empty: the operator's own struct.
   std::function<std::shared_ptr<const void>(const Attributes&)> decode = {};
@@ -224,6 +241,9 @@ struct Kernel {
   std::function<void(const void* op, const KernelRequest&, size_t i, Tensor& to, Workers&)> pack = {};
   /// Bytes of scratch for concrete shapes (by input), so that memory is known before running.
   std::function<size_t(const void* op, std::span<const Shape> inputs, int threads)> workspace = {};
+  /// Of a kernel with a `whole`, in host memory, for elements of whole bytes: by part; nothing where one is
+  /// not in one piece, or where only the data tell. Shapes are known, but may be at odds with each other.
+  std::function<std::optional<PartOffsets>(const void* op, const StepFacts&)> parts = {};
   std::function<void(const void* op, KernelContext&)> run = {};
 };
 
@@ -257,6 +277,7 @@ class KernelCatalog {
     std::optional<PackedForm> (*packed_form)(const Op&, const KernelRequest&, size_t) = nullptr;
     void (*pack)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
+    std::optional<PartOffsets> (*parts)(const Op&, const StepFacts&) = nullptr;
   };
   template <class Op>
   void add(Kernel k, Functions<Op> f) {
@@ -291,6 +312,8 @@ class KernelCatalog {
       k.workspace = [f](const void* o, std::span<const Shape> s, int t) {
         return f.workspace(*static_cast<const Op*>(o), s, t);
       };
+    if (f.parts)
+      k.parts = [f](const void* o, const StepFacts& s) { return f.parts(*static_cast<const Op*>(o), s); };
     add(std::move(k));
   }
   /// What the operator does to each element, as a program whose operands are its inputs; nothing where it

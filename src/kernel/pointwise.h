@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
 namespace lathe {
@@ -76,6 +78,11 @@ struct Pointwise {
   static Pointwise from(const std::vector<int64_t>& integers, const std::vector<float>& constants);
 };
 
+/// What elements are kept within: min(greatest, max(least, x)); what is no number stays so.
+struct Bounds {
+  float least = -std::numeric_limits<float>::infinity(), greatest = std::numeric_limits<float>::infinity();
+};
+
 /// What is still to be done with the elements of a kernel's first output once they are computed.
 class Epilogue {
  public:
@@ -83,6 +90,18 @@ class Epilogue {
   /// Elements [begin, begin + n) of the output have been computed: finishes them in place. Called for every
   /// element once, by any thread.
   virtual void finish(int64_t begin, int64_t n) = 0;
+  /// Where keeping elements within bounds is all it does: these. A kernel that sees to them as it stores does
+  /// without finish().
+  virtual std::optional<Bounds> bounds() const { return std::nullopt; }
+};
+
+/// An epilogue for a kernel that keeps bounds itself: what it is to keep, and what it is to call then.
+struct Finish {
+  explicit Finish(Epilogue* e) : epilogue(e) {
+    if (const auto known = e ? e->bounds() : std::nullopt) bounds = *known, epilogue = nullptr;
+  }
+  Bounds bounds;
+  Epilogue* epilogue;  // null: nothing is left to do
 };
 
 }  // namespace lathe

@@ -1,7 +1,7 @@
 // Parts of a tensor that lie in it one after the other along an axis: those of Concat and Split.
 #pragma once
 
-#include "kernel/places.h"
+#include "kernel/kernel.h"
 #include "lathe/types.h"
 
 namespace lathe {

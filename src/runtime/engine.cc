@@ -3,7 +3,6 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "kernel/select.h"
-#include "lathe/step_memory.h"
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
 #include "runtime/memory_estimate.h"
@@ -146,26 +145,26 @@ std::vector<std::pair<std::string, std::string>> Engine::metadata() const {
 
 std::vector<StepInfo> Engine::steps() const {
   std::vector<StepInfo> list;
+  const ProgramGraph& main = impl_->program.graph(0);
+  std::optional<Layout> layout;
+  try {
+    layout = impl_->fixed_layout();
+  } catch (const Error&) {
+    // An engine that no run can succeed on has steps too.
+  }
   for (const PlanGraph& g : impl_->program.plan().graphs)
     for (const PlanStep& s : g.steps) {
       const Kernel* k = s.kernel.empty() ? nullptr : impl_->program.extensions().kernels().by_name(s.kernel);
       StepInfo info{s.node,     s.op,       s.kernel, k ? k->backend : "copy",
                     s.origin,   s.refusals, s.fused,  s.unfused,
-                    s.tunables, {},         {}};
+                    s.tunables, {},         {},       {}};
       if (k && impl_->program.plan().strict) info.strict = k->strict;
       for (const PlanTiming& t : s.timings) info.timings.push_back({t.tactic, t.microseconds});
+      // The steps of the main graph come first.
+      if (layout && list.size() < main.steps.size())
+        info.memory = describe_memory(main, list.size(), *layout);
       list.push_back(std::move(info));
     }
-  return list;
-}
-
-std::vector<std::string> step_memory(const Engine& engine) {
-  const Engine::Impl& impl = *engine.impl();
-  std::vector<std::string> list;
-  if (const std::optional<Layout> layout = impl.fixed_layout())
-    for (size_t i = 0; i < impl.program.graph(0).steps.size(); ++i)
-      list.push_back(describe_memory(impl.program.graph(0), i, *layout));
-  list.resize(engine.steps().size());
   return list;
 }
 

@@ -186,6 +186,7 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
   }
   output_memory_.resize(plan.outputs.size());
   bodies_.resize(plan.steps.size());
+  epilogues_.resize(plan.steps.size());
   size_t most_inputs = 0, most_outputs = 0;
   for (const PlanStep& s : plan.steps) {
     most_inputs = std::max(most_inputs, s.inputs.size());
@@ -221,6 +222,7 @@ void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
   make_key(inputs);
   layout_ = &find_layout();
   prepare_memory(inputs, bound);
+  rebinding_ = std::exchange(bound_, nullptr) != layout_;
   if (tapped())
     for (uint32_t v = 0; v < taps_.size(); ++v)
       if (plan.values[v].role != ValueRole::computed) tell_tap(v);
@@ -228,6 +230,7 @@ void Frame::run(std::span<const Value> inputs, std::span<const Tensor> bound) {
     execute_timed();
   else
     execute();
+  bound_ = layout_;
   finish(bound);
 }
 
@@ -247,6 +250,7 @@ Layout& Frame::find_layout() {
     }
     if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
   }
+  bound_ = nullptr;
   Layout made = make_layout(state_.program, index_, key_);
   // Lesser sizes may leave greater gaps; then things lie where the greatest have them.
   if (reserved_ && !made.fits_in(reserved_->most))
@@ -268,6 +272,7 @@ void Frame::reserve(ProfileRoom room) {
   if (!reserved_ || !room.most.fits_in(reserved_->most)) reserved_ = std::move(room);
   layouts_.clear();
   layout_ = nullptr;
+  bound_ = nullptr;
 }
 
 const Layout& Frame::layout_for(std::span<const Value> inputs) {
@@ -278,7 +283,11 @@ const Layout& Frame::layout_for(std::span<const Value> inputs) {
 // Bound memory is written as the run goes, unless it overlaps an input: that one may still be read when the
 // output is made.
 void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
-  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(layout_->arena[s]);
+  for (size_t s = 0; s < arenas_.size(); ++s) {
+    const char* const before = arenas_[s].data();
+    arenas_[s].ensure(layout_->arena[s]);
+    if (arenas_[s].data() != before) bound_ = nullptr;
+  }
   main_.workspace.ensure(layout_->workspace);
   prepare_lanes(layout_->lanes);
   bool buffer_needed = false;
@@ -447,47 +456,60 @@ void Frame::count_cost_of_run(size_t step) {
 
 void Frame::run_kernel(size_t step, Lane& lane, bool alone) {
   const ProgramStep& s = graph_.steps[step];
-  const std::vector<int32_t>& out = s.plan->outputs;
-  bool all_known = true;
-  for (size_t i = 0; i < out.size(); ++i) {
-    lane.ready[i] = false;
-    if (out[i] < 0) continue;
-    const auto v = static_cast<uint32_t>(out[i]);
-    const Slot& slot = layout_->slots[v];
-    if (slot.known) {
-      bind(v, slot.type, slot.shape);
-      lane.ready[i] = true;
-    } else {
-      values_[v] = Value();
-      all_known = false;
-    }
-  }
-  if (!all_known) infer(s, lane.ready);
+  if (!bind_outputs(s, lane.ready)) infer(s, lane.ready);
   StepContext context(*this, step, lane, alone);
   const bool finishes = s.epilogue && s.kernel->finishes && lane.ready[0];
-  std::optional<cpu::PointwiseRun> epilogue;
-  if (finishes) context.finish_with(&bind_epilogue(s, epilogue));
+  if (finishes) context.finish_with(&bind_epilogue(step));
   lane.scratch.begin();
   s.kernel->run(s.kernel_op.get(), context);
   lane.scratch.end();
-  if (s.epilogue && !finishes) {
-    cpu::run_pointwise(bind_epilogue(s, epilogue), context.out(0).size(), context);
-  }
+  if (s.epilogue && !finishes) cpu::run_pointwise(bind_epilogue(step), context.out(0).size(), context);
 }
 
-/// In place: it is more than a small step should copy.
-cpu::PointwiseRun& Frame::bind_epilogue(const ProgramStep& s, std::optional<cpu::PointwiseRun>& to) {
+bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
+  const std::vector<int32_t>& out = s.plan->outputs;
+  bool all_known = true;
+  for (size_t i = 0; i < out.size(); ++i) {
+    ready[i] = false;
+    if (out[i] < 0) continue;
+    const auto v = static_cast<uint32_t>(out[i]);
+    const Slot& slot = layout_->slots[v];
+    if (!slot.known) {
+      values_[v] = Value();
+      all_known = false;
+      continue;
+    }
+    // What a kernel set in the last run owns its memory.
+    const bool there = slot.settled && !rebinding_ && values_[v].is_tensor() && !values_[v].tensor().owns();
+    if (!there) bind(v, slot.type, slot.shape);
+    ready[i] = true;
+  }
+  return all_known;
+}
+
+cpu::PointwiseRun& Frame::bind_epilogue(size_t step) {
+  const ProgramStep& s = graph_.steps[step];
   Tensor& out = values_[static_cast<size_t>(s.plan->outputs[0])].tensor();
   auto* const data = static_cast<float*>(out.data());
   std::array<cpu::PointwiseOperand, Pointwise::most_operands> operands;
   operands[0] = {data, &out.shape()};
   size_t n = 1;
+  bool known = layout_->slots[static_cast<size_t>(s.plan->outputs[0])].known;
   for (int32_t v : s.plan->epilogue->operands) {
     const Tensor& t = value(static_cast<uint32_t>(v)).tensor();
     operands[n++] = {static_cast<const float*>(t.data()), &t.shape()};
+    known &= layout_->slots[static_cast<size_t>(v)].known;
   }
-  return to.emplace(*s.epilogue, out.shape(), std::span<const cpu::PointwiseOperand>(operands.data(), n),
-                    data);
+  std::unique_ptr<cpu::PointwiseRun>& run = epilogues_[step];
+  const std::span<const cpu::PointwiseOperand> all(operands.data(), n);
+  // The shapes are those of the run before.
+  if (known && !rebinding_)
+    run->move_to(all, data);
+  else if (run)
+    *run = cpu::PointwiseRun(*s.epilogue, out.shape(), all, data);
+  else
+    run = std::make_unique<cpu::PointwiseRun>(*s.epilogue, out.shape(), all, data);
+  return *run;
 }
 
 /// The shape rule with the values as they are now; gives memory to the outputs that it declares.
@@ -567,6 +589,7 @@ void Frame::copy_between_spaces(const ProgramStep& s) {
 }
 
 void Frame::end_step(const ProgramStep& s) {
+  if (live_blocks_ == 0 && !layout_->decided_by_runs) return;
   for (uint32_t v : s.ends) {
     release(blocks_[v], graph_.plan->values[v].memory);
     if (layout_->slots[v].place == Slot::Place::run) values_[v] = Value();
@@ -663,6 +686,7 @@ void Frame::trim() {
       if (b) b->trim();
   layouts_.clear();
   layout_ = nullptr;
+  bound_ = nullptr;
   reserved_.reset();
 }
 

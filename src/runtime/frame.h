@@ -124,8 +124,10 @@ class Frame {
 
   const Value& value(uint32_t v) const { return graph_.constants[v] ? *graph_.constants[v] : values_[v]; }
   void infer(const ProgramStep& s, std::vector<bool>& ready);
+  /// Memory for the outputs whose shapes the layout knows; false where there are others.
+  bool bind_outputs(const ProgramStep& s, std::vector<bool>& ready);
   /// The epilogue of a step whose output has memory.
-  cpu::PointwiseRun& bind_epilogue(const ProgramStep& s, std::optional<cpu::PointwiseRun>& to);
+  cpu::PointwiseRun& bind_epilogue(size_t step);
   /// Points a value at its memory for this shape; allocates where the layout could not.
   Tensor& bind(uint32_t v, DataType type, const Shape& shape);
   KernelBody& body(size_t step, size_t i);
@@ -148,6 +150,11 @@ class Frame {
   std::vector<char*> output_memory_;  // by output, for this run
   std::vector<std::unique_ptr<Layout>> layouts_;
   Layout* layout_ = nullptr;
+  /// The layout of the run before this one, if that went well and nothing has moved since: what lies in the
+  /// arena is bound then, which small steps would take longer for than for what they compute.
+  const Layout* bound_ = nullptr;
+  bool rebinding_ = true;                                      // in this run
+  std::vector<std::unique_ptr<cpu::PointwiseRun>> epilogues_;  // by step, made when first wanted
   std::optional<ProfileRoom> reserved_;
   StepCost cost_of_run_;  // of the step that ran last, where the layout does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;

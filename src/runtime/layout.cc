@@ -41,6 +41,7 @@ class LayoutMaker {
       if (made_.slots[v].place == Slot::Place::arena) in_arena_.push_back(v);
     place_closely();
     place_outputs();
+    settle();
     for (const ArenaPlanner& a : arenas_) made_.arena.push_back(a.size());
     return std::move(made_);
   }
@@ -135,8 +136,8 @@ class LayoutMaker {
   /// Puts the parts of a step's whole where they belong in it; those that cannot be there are copied.
   void nest(size_t step) {
     const ProgramStep& s = graph_.steps[step];
-    if (!s.places || s.places->whole == Whole::none) return;
-    const bool joins = s.places->whole == Whole::output;
+    if (!s.kernel || s.kernel->whole == Whole::none) return;
+    const bool joins = s.kernel->whole == Whole::output;
     const std::vector<int32_t>& parts = joins ? s.plan->inputs : s.plan->outputs;
     const std::vector<int32_t>& wholes = joins ? s.plan->outputs : s.plan->inputs;
     if (wholes.empty() || wholes[0] < 0) return;
@@ -160,7 +161,7 @@ class LayoutMaker {
       });
     };
     if (!take(s.plan->inputs, inputs) || !take(s.plan->outputs, outputs)) return std::nullopt;
-    return s.places->parts(s.kernel_op.get(), {inputs, outputs});
+    return s.kernel->parts(s.kernel_op.get(), {inputs, outputs});
   }
 
   /// Whatever a kernel says: are the first operands within the whole, one behind the other?
@@ -298,7 +299,7 @@ class LayoutMaker {
   /// Gives the first output the memory of an input that nobody needs after this step, where the kernel can
   /// write over it.
   void overwrite(const ProgramStep& s) {
-    if (!s.places || !s.places->overwrites || s.plan->outputs.size() != 1 || s.plan->outputs[0] < 0) return;
+    if (!s.kernel || !s.kernel->overwrites || s.plan->outputs.size() != 1 || s.plan->outputs[0] < 0) return;
     const auto out = static_cast<uint32_t>(s.plan->outputs[0]);
     if (made_.slots[out].place != Slot::Place::arena) return;
     Block& to = blocks_[nesting_.find(out).block];
@@ -392,6 +393,17 @@ class LayoutMaker {
     }
   }
 
+  void settle() {
+    const auto in_arena = [&](uint32_t v) { return made_.slots[v].place == Slot::Place::arena; };
+    for (uint32_t v = 0; v < made_.slots.size(); ++v) {
+      Slot& slot = made_.slots[v];
+      const bool in_other =
+          slot.place == Slot::Place::alias && (graph_.constants[slot.home] || in_arena(slot.home));
+      slot.settled = slot.known && (in_arena(v) || in_other);
+      made_.decided_by_runs |= slot.place == Slot::Place::run;
+    }
+  }
+
   bool is_tensor(int32_t v) const { return graph_.plan->values[static_cast<size_t>(v)].type.is_tensor(); }
 
   const Program& program_;
@@ -452,7 +464,7 @@ std::string describe_memory(const ProgramGraph& graph, size_t step, const Layout
                : "copies " + std::to_string(copied) + " of " + std::to_string(in_place.size()) + " parts";
   }
   const ProgramStep& s = graph.steps[step];
-  if (!s.places || !s.places->overwrites || s.plan->outputs[0] < 0) return {};
+  if (!s.kernel || !s.kernel->overwrites || s.plan->outputs[0] < 0) return {};
   const auto in_arena_at = [&](int32_t v) -> std::optional<size_t> {
     const Slot& slot = layout.slots[graph.root[static_cast<size_t>(v)]];
     return slot.place == Slot::Place::arena && slot.bytes() > 0 ? std::optional(slot.offset) : std::nullopt;

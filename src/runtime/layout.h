@@ -29,7 +29,8 @@ struct Slot {
     run         // only the run knows its shape
   };
   Place place = Place::elsewhere;
-  bool known = false;  // is the shape known?
+  bool known = false;    // is the shape known?
+  bool settled = false;  // does it lie at the same address in every run, as long as the arena does?
   DataType type = DataType::undefined;
   Shape shape;
   uint32_t home = 0;
@@ -46,6 +47,7 @@ struct OutputSlot {
 struct Layout {
   ShapeKey key;
   std::vector<Slot> slots;          // by value
+  bool decided_by_runs = false;     // is any value's shape known to a run alone?
   std::vector<OutputSlot> outputs;  // by output
   std::vector<size_t> arena;        // bytes by memory space
   size_t workspace = 0;             // host bytes

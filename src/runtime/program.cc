@@ -91,7 +91,6 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
                 "name the plug-in that brings it, or build the plan again");
   if (step.kernel->isa > plan_.isa)
     throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
-  if (step.kernel->memory == host_memory) step.places = PlaceTable::standard().of(s.kernel);
   step.op = step.codec->decode(s.attributes);
   step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
   check_tunables(g, step);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cpu/pointwise.h"
-#include "kernel/places.h"
 #include "plan/plan.h"
 #include "runtime/extensions.h"
 #include "runtime/thread_pool.h"
@@ -18,7 +17,6 @@ struct ProgramStep {
   const PlanStep* plan = nullptr;
   const Kernel* kernel = nullptr;  // null: a copy between memory spaces
   const OpCodec* codec = nullptr;
-  const Places* places = nullptr;  // null: its operands all lie apart
   std::shared_ptr<const void> op;  // for the shape rule
   std::shared_ptr<const void>
       kernel_op;  // for the kernel: the same, unless it reads attributes in a way of its own

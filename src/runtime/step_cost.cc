@@ -107,7 +107,7 @@ class CostCounter {
 
   /// Read: each value once.
   double bytes_of_copied_parts() const {
-    const bool joins = s_.places->whole == Whole::output;
+    const bool joins = s_.kernel->whole == Whole::output;
     const std::vector<int32_t>& parts = joins ? plan().inputs : plan().outputs;
     std::set<int32_t> read;
     double bytes = 0;

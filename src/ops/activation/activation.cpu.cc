@@ -84,7 +84,7 @@ void parametric_relu(const PRelu&, KernelContext& c) {
 void cpu_activation(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op>(const char* op, const char* name) {
-      k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
+      k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
                 {.run = run<Op, isa>, .ask = cpu::ask_float32<Op>});
       k.pointwise<Op>(op, describe<Op>);
     };
@@ -102,7 +102,7 @@ void cpu_activation(KernelCatalog& k) {
     add.template operator()<Selu>("Selu", "selu");
     add.template operator()<HardSigmoid>("HardSigmoid", "hard_sigmoid");
     add.template operator()<Gelu>("Gelu", "gelu");
-    k.add<Clip>({.op = "Clip", .name = cpu::kernel_name("clip", isa), .isa = isa},
+    k.add<Clip>({.op = "Clip", .name = cpu::kernel_name("clip", isa), .isa = isa, .overwrites = true},
                 {.run = clip<isa>, .ask = cpu::ask_float32<Clip>});
     k.add<PRelu>({.op = "PRelu", .name = cpu::kernel_name("prelu", isa), .isa = isa},
                  {.run = parametric_relu<isa>, .ask = cpu::ask_float32<PRelu>});

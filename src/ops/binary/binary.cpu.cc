@@ -143,7 +143,7 @@ void quotient(const Div&, KernelContext& c) {
 void cpu_binary(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op, F function>(const char* op, const char* name) {
-      k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
+      k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
                 {.run = run<Op, function, isa>, .ask = ask<Op, function>});
       k.pointwise<Op>(op, describe<Op, function>);
     };

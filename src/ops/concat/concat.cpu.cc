@@ -2,6 +2,7 @@
 #include "cpu/ask.h"
 #include "cpu/move.h"
 #include "ops/concat/concat_parts.h"
+#include "ops/parts.h"
 
 namespace lathe {
 namespace {
@@ -19,10 +20,15 @@ void run(const Concat& op, KernelContext& c) {
   });
 }
 
+std::optional<PartOffsets> parts(const Concat& op, const StepFacts& facts) {
+  return parts_along(op.axis, facts.outputs[0], facts.inputs);
+}
+
 }  // namespace
 
 void cpu_concat(KernelCatalog& k) {
-  k.add<Concat>({.op = "Concat", .name = cpu::kernel_name("concat", Isa::generic)}, {.run = run, .ask = ask});
+  k.add<Concat>({.op = "Concat", .name = cpu::kernel_name("concat", Isa::generic), .whole = Whole::output},
+                {.run = run, .ask = ask, .parts = parts});
 }
 
 }  // namespace lathe

@@ -63,23 +63,33 @@ size_t workspace(const Gemm& op, std::span<const Shape> inputs, int) {
   return cpu::multiply_workspace(cpu::gemm_kernels(isa), p);
 }
 
+cpu::Start start(const Gemm& op, const KernelContext& c) {
+  if (!cpu::has_input(c, 2) || op.beta == 0) return {};
+  const Shape& s = c.in(2).shape();
+  const int64_t columns = s.empty() ? 1 : s.back(), rows = s.size() < 2 ? 1 : s[0];
+  return {.data = cpu::floats(c.in(2)),
+          .row = rows == 1 ? 0 : columns,
+          .column = columns == 1 ? 0 : 1,
+          .scale = op.beta};
+}
+
 template <Isa isa, bool constant>
 void run(const Gemm& op, KernelContext& c) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
+  if (const Tensor& a = c.in(0); constant && a.dim(0) == 1 && !op.trans_a && op.alpha == 1) {
+    const Tensor &b = *c.packed(1), &y = c.out(0);
+    return cpu::multiply(g,
+                         {y.dim(1), a.dim(1), cpu::floats(a), b.data(), b.type(), cpu::floats(c.out(0)),
+                          start(op, c), c.epilogue()},
+                         c);
+  }
   Products p = product(op, c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
   if (constant)
     p.packed_b = c.packed(1)->data(), p.packed_type = c.packed(1)->type();
   else
     p.b.data = cpu::floats(c.in(1));
-  if (cpu::has_input(c, 2) && op.beta != 0) {
-    const Shape& s = c.in(2).shape();
-    const int64_t columns = s.empty() ? 1 : s.back(), rows = s.size() < 2 ? 1 : s[0];
-    p.start = {.data = cpu::floats(c.in(2)),
-               .row = rows == 1 ? 0 : columns,
-               .column = columns == 1 ? 0 : 1,
-               .scale = op.beta};
-  }
+  p.start = start(op, c);
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);

@@ -23,6 +23,7 @@ void run(const void* op, KernelContext& c) {
 Kernel kernel(std::string name, std::string backend, Isa isa) {
   Kernel k{.op = "Pointwise", .domain = "lathe", .name = std::move(name), .backend = std::move(backend)};
   k.isa = isa;
+  k.overwrites = true;  // blocks go through the whole program before they are written, one after the other
   k.decode = [isa](const Attributes& a) -> std::shared_ptr<const void> {
     const auto op = decode<PointwiseOp>(a);
     return std::make_shared<const cpu::PointwiseCode>(isa, Pointwise::from(op.code, op.constants));

@@ -1,6 +1,7 @@
 // Split of elements of whole bytes: every part that does not lie in the input is copied out, rows whole.
 #include "cpu/ask.h"
 #include "cpu/move.h"
+#include "ops/parts.h"
 #include "ops/split/split_parts.h"
 
 namespace lathe {
@@ -19,10 +20,15 @@ void run(const Split& op, KernelContext& c) {
   });
 }
 
+std::optional<PartOffsets> parts(const Split& op, const StepFacts& facts) {
+  return parts_along(op.axis, facts.inputs[0], facts.outputs);
+}
+
 }  // namespace
 
 void cpu_split(KernelCatalog& k) {
-  k.add<Split>({.op = "Split", .name = cpu::kernel_name("split", Isa::generic)}, {.run = run, .ask = ask});
+  k.add<Split>({.op = "Split", .name = cpu::kernel_name("split", Isa::generic), .whole = Whole::input},
+               {.run = run, .ask = ask, .parts = parts});
 }
 
 }  // namespace lathe

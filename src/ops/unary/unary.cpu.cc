@@ -58,7 +58,7 @@ void negate_truths(const Not&, KernelContext& c) {
 void cpu_unary(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op, cpu::UnaryOp function>(const char* op, const char* name) {
-      k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
+      k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
                 {.run = run<Op, function, isa>, .ask = cpu::ask_float32<Op>});
       k.pointwise<Op>(op, describe<Op, function>);
     };
