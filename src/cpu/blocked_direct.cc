@@ -201,8 +201,8 @@ void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile t
   const BlockedTiles& t = tiles_of(isa, d.s);
   const BlockedShape& s = d.s;
   const int64_t blocks = std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks);
-  const auto& kernels = t.of(tile.stride, blocks);
   const int64_t depth = s.terms() * s.taps(), first = panel * t.panel_filters();
+  const auto& kernels = t.of(tile.stride, blocks, s.filters - first - (blocks - 1) * channel_block);
 
   std::array<float, 2 * channel_block> bias{};
   if (images.bias)

@@ -33,15 +33,20 @@ struct BlockedTiles {
   int64_t strides[tile_stride_kinds];
   int max_rows;
   int64_t panel_blocks;  // of filters
+  // By kind, whether of a whole panel or of one block, and rows.
   void (*run[tile_stride_kinds][2][most_tile_rows + 1])(const BlockedTile&) = {};
+  /// The same where of the last block no more than the first half has filters; none of pairs.
+  void (*half[tile_stride_kinds][2][most_tile_rows + 1])(const BlockedTile&) = {};
 
   int64_t panel_filters() const { return panel_blocks * channel_block; }
   int64_t panels(int64_t blocks) const { return (blocks + panel_blocks - 1) / panel_blocks; }
-  /// The kernels, by rows, of a panel with so many blocks.
-  const auto& of(int64_t stride, int64_t blocks) const {
+  /// The kernels, by rows, of a panel with so many blocks, the last of them with so many filters.
+  const auto& of(int64_t stride, int64_t blocks, int64_t last = channel_block) const {
     int kind = 0;
     while (kind + 1 < tile_stride_kinds && strides[kind] != stride) ++kind;
-    return run[kind][blocks < panel_blocks ? 0 : 1];
+    const int whole = blocks < panel_blocks ? 0 : 1;
+    const bool halved = last <= channel_block / 2 && half[kind][whole][1];
+    return halved ? half[kind][whole] : run[kind][whole];
   }
 };
 const BlockedTiles& blocked_tiles(Isa isa);

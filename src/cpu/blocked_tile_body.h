@@ -16,64 +16,99 @@ struct BlockedPairs {
   static LATHE_INLINE Vec add_product(Vec x, Vec w, Vec sum) { return add_pair_products(x, w, sum); }
 };
 
-template <class Elements, int Rows, int Vectors, int64_t Stride>
-LATHE_INLINE void blocked_steps(Vec (&sum)[Rows][Vectors], const BlockedTile& t, const int64_t* step,
-                                int64_t count, int64_t depth, const float*& weights) {
+/// The sums of a tile: whole vectors, and where `Half` eight filters more, the first half of a last block.
+template <int Rows, int Vectors, bool Half>
+struct BlockedSums {
+  static constexpr int64_t row = Vectors * Vec::width + (Half ? channel_block : 0);  // of weights
+  Vec whole[Rows][Vectors > 0 ? Vectors : 1];
+  Eight half[Half ? Rows : 1];
+};
+
+template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
+LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const BlockedTile& t,
+                                const int64_t* step, int64_t count, int64_t depth, const float*& weights) {
+  constexpr int64_t wide = sum.row;
   const int64_t stride = Stride ? Stride : t.stride, ahead = t.ahead;
   const float* w = weights;
   for (const int64_t* end = step + count; step < end; ++step) {
     const float* x = t.x + *step;
-    for (const float* last = x + depth; x < last; ++x, w += Vectors * Vec::width) {
-      Vec row[Vectors];
+    for (const float* last = x + depth; x < last; ++x, w += wide) {
+      Vec row[Vectors > 0 ? Vectors : 1];
       LATHE_UNROLL
       for (int j = 0; j < Vectors; ++j) row[j] = load(w + j * Vec::width);
       LATHE_UNROLL
-      for (int j = 0; j < Vectors * Vec::width; j += 16) __builtin_prefetch(w + ahead + j, 0, 2);
+      for (int j = 0; j < wide; j += 16) __builtin_prefetch(w + ahead + j, 0, 2);
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {
         const Vec pixel = set(x[i * stride]);
         LATHE_UNROLL
-        for (int j = 0; j < Vectors; ++j) sum[i][j] = Elements::add_product(pixel, row[j], sum[i][j]);
+        for (int j = 0; j < Vectors; ++j)
+          sum.whole[i][j] = Elements::add_product(pixel, row[j], sum.whole[i][j]);
+      }
+      if constexpr (Half) {
+        const Eight eight = load_eight(w + Vectors * Vec::width);
+        LATHE_UNROLL
+        for (int i = 0; i < Rows; ++i) sum.half[i] = fma(set_eight(x[i * stride]), eight, sum.half[i]);
       }
     }
   }
   weights = w;
 }
 
-template <class Elements, int Rows, int Vectors, int64_t Stride>
+template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
 void blocked_tile(const BlockedTile& t) {
-  Vec sum[Rows][Vectors];
+  BlockedSums<Rows, Vectors, Half> sum;
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) {
     const Vec start = t.bias ? load(t.bias + j * Vec::width) : zero();
     LATHE_UNROLL
-    for (int i = 0; i < Rows; ++i) sum[i][j] = start;
+    for (int i = 0; i < Rows; ++i) sum.whole[i][j] = start;
+  }
+  if constexpr (Half) {
+    const Eight start = t.bias ? load_eight(t.bias + Vectors * Vec::width) : set_eight(0);
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i) sum.half[i] = start;
   }
   const float* w = t.w;
-  blocked_steps<Elements, Rows, Vectors, Stride>(sum, t, t.steps, t.count, t.depth, w);
+  blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps, t.count, t.depth, w);
   if (t.last_count > 0)
-    blocked_steps<Elements, Rows, Vectors, Stride>(sum, t, t.steps + t.count, t.last_count, t.last_depth, w);
+    blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps + t.count, t.last_count,
+                                                         t.last_depth, w);
   const Vec least = set(t.bounds.least), greatest = set(t.bounds.greatest);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
     for (int j = 0; j < Vectors; ++j)
       store(t.y + j / block_vectors * t.y_block + i * channel_block + j % block_vectors * Vec::width,
-            min(greatest, max(least, sum[i][j])));
+            min(greatest, max(least, sum.whole[i][j])));
+    if constexpr (Half) {
+      // Other kernels read whole blocks: there is nothing in the other half.
+      float* const y = t.y + Vectors / block_vectors * t.y_block + i * channel_block;
+      store(y, min(set_eight(t.bounds.greatest), max(set_eight(t.bounds.least), sum.half[i])));
+      store(y + channel_block / 2, set_eight(0));
+    }
   }
 }
 
-template <class Elements, int Vectors, int64_t Stride, int... Rows>
+template <class Elements, int Vectors, bool Half, int64_t Stride, int... Rows>
 constexpr void fill_blocked_rows(void (*(&to)[most_tile_rows + 1])(const BlockedTile&),
                                  std::integer_sequence<int, Rows...>) {
-  ((to[Rows + 1] = blocked_tile<Elements, Rows + 1, Vectors, Stride>), ...);
+  ((to[Rows + 1] = blocked_tile<Elements, Rows + 1, Vectors, Half, Stride>), ...);
 }
+
+constexpr auto blocked_rows = std::make_integer_sequence<int, most_blocked_rows>();
 
 template <class Elements, int64_t Stride>
 constexpr void fill_blocked_kind(BlockedTiles& t, int kind) {
-  constexpr auto rows = std::make_integer_sequence<int, most_blocked_rows>();
-  fill_blocked_rows<Elements, block_vectors, Stride>(t.run[kind][0], rows);
-  fill_blocked_rows<Elements, block_vectors * blocked_panel, Stride>(t.run[kind][1], rows);
+  fill_blocked_rows<Elements, block_vectors, false, Stride>(t.run[kind][0], blocked_rows);
+  fill_blocked_rows<Elements, block_vectors * blocked_panel, false, Stride>(t.run[kind][1], blocked_rows);
+}
+/// Whose last block is a half.
+template <int64_t Stride>
+constexpr void fill_blocked_halves(BlockedTiles& t, int kind) {
+  fill_blocked_rows<BlockedFloats, 0, true, Stride>(t.half[kind][0], blocked_rows);
+  fill_blocked_rows<BlockedFloats, block_vectors*(blocked_panel - 1), true, Stride>(t.half[kind][1],
+                                                                                    blocked_rows);
 }
 
 template <int... Kind>
@@ -81,6 +116,7 @@ constexpr BlockedTiles blocked_float_tiles(std::integer_sequence<int, Kind...>) 
   BlockedTiles t{
       .strides = {tile_strides[Kind]...}, .max_rows = most_blocked_rows, .panel_blocks = blocked_panel};
   (fill_blocked_kind<BlockedFloats, tile_strides[Kind]>(t, Kind), ...);
+  (fill_blocked_halves<tile_strides[Kind]>(t, Kind), ...);
   return t;
 }
 constexpr BlockedTiles blocked_tiles_of_pairs() {

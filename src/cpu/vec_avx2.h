@@ -120,3 +120,7 @@ LATHE_INLINE Vec second_of_pair(Vec x) {
   const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
   return {_mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(x.v), high))};
 }
+
+using Eight = Vec;
+LATHE_INLINE Eight load_eight(const float* p) { return load(p); }
+LATHE_INLINE Eight set_eight(float x) { return set(x); }

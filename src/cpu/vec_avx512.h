@@ -103,3 +103,13 @@ LATHE_INLINE Vec second_of_pair(Vec x) {
   const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
   return {_mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x.v), high))};
 }
+
+struct Eight {
+  __m256 v;
+};
+LATHE_INLINE Eight load_eight(const float* p) { return {_mm256_loadu_ps(p)}; }
+LATHE_INLINE Eight set_eight(float x) { return {_mm256_set1_ps(x)}; }
+LATHE_INLINE void store(float* p, Eight x) { _mm256_storeu_ps(p, x.v); }
+LATHE_INLINE Eight fma(Eight a, Eight b, Eight c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+LATHE_INLINE Eight min(Eight a, Eight b) { return {_mm256_min_ps(a.v, b.v)}; }
+LATHE_INLINE Eight max(Eight a, Eight b) { return {_mm256_max_ps(a.v, b.v)}; }

@@ -6,6 +6,9 @@
 //   min and max give b where either is NaN; comparisons with NaN are false; fma may round twice where the
 //   machine has none; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa
 //   * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
+//
+// Eight are eight lanes, half a block of channels, whatever the width: load_eight, set_eight, store, fma, min
+// and max are those of Vec.
 // Included by for_each_isa.h only.
 
 typedef float Four __attribute__((vector_size(16)));
@@ -122,3 +125,18 @@ LATHE_INLINE void store_half(BFloat16* p, Vec x) {
 /// Lanes that hold two bfloat16: the first one of each, and the second one.
 LATHE_INLINE Vec first_of_pair(Vec x) { return {Four(FourBits(x.v) << 16)}; }
 LATHE_INLINE Vec second_of_pair(Vec x) { return {Four(FourBits(x.v) & 0xffff0000u)}; }
+
+struct Eight {
+  Vec low, high;
+};
+LATHE_INLINE Eight load_eight(const float* p) { return {load(p), load(p + Vec::width)}; }
+LATHE_INLINE Eight set_eight(float x) { return {set(x), set(x)}; }
+LATHE_INLINE void store(float* p, Eight x) {
+  store(p, x.low);
+  store(p + Vec::width, x.high);
+}
+LATHE_INLINE Eight fma(Eight a, Eight b, Eight c) {
+  return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)};
+}
+LATHE_INLINE Eight min(Eight a, Eight b) { return {min(a.low, b.low), min(a.high, b.high)}; }
+LATHE_INLINE Eight max(Eight a, Eight b) { return {max(a.low, b.low), max(a.high, b.high)}; }
