@@ -13,7 +13,7 @@
 #include "support/error_code.h"
 #include "support/temp_directory.h"
 #include "support/text_model.h"
-#include "tune/timing_cache.h"
+#include "lathe/timing_cache.h"
 
 namespace lathe {
 namespace {
