@@ -56,6 +56,23 @@ TEST(TimingCache, Merges) {
   EXPECT_EQ(again.serialize(), small_cache().serialize());
 }
 
+TEST(TimingCache, IsAskedAndChanged) {
+  TimingCache c = small_cache();
+  EXPECT_EQ(c.query_keys(), (std::vector<std::string>{"Conv(…)", "Gemm(…)"}));
+  EXPECT_EQ(c.query_keys(other), (std::vector<std::string>{"Conv(…)"}));
+  EXPECT_TRUE(c.query_keys({"none", {}, ""}).empty());
+  c.pin("Conv(…)", "a");
+  EXPECT_EQ(*c.query("Conv(…)"), (Timings{"a", {{"a", 3}, {"b", 1.25}}}));
+  EXPECT_EQ(code_of([&] { c.pin("Conv(…)", "c"); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.pin("Other", "a"); }), Code::bad_argument);
+  c.pin("Gemm(…)", "anything");  // nothing was measured
+  EXPECT_EQ(code_of([&] { c.update("x", {"a", {{"a", -1}}}); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.update("x", {"b", {{"a", 1}}}); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.update("x", {}); }), Code::bad_argument);
+  EXPECT_FALSE(c.query("x"));
+  EXPECT_EQ(TimingCache::deserialize(c.serialize()).serialize(), c.serialize());
+}
+
 TEST(TimingCache, MergesFiles) {
   const testing::TempDirectory folder;
   small_cache().save(folder / "a.json");
