@@ -49,7 +49,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string(version()));
   app.require_subcommand(1);
   Command command;
-  for (auto add : {add_check, add_inspect, add_run, add_verify, add_bench, add_profile, add_build,
+  for (auto add : {add_check, add_inspect, add_run, add_verify, add_bench, add_profile, add_build, add_refit,
                    add_timings, add_convert, add_ops, add_info})
     add(app, command);
   try {

@@ -191,8 +191,8 @@ TEST(NetworkErrors, BuildingAndParsing) {
     })")));
   fault_of([&] { parser.parse(model); });
   EXPECT_EQ(parser.num_errors(), 2u);
-  EXPECT_TRUE(Parser::supports_operator("Conv"));
-  EXPECT_FALSE(Parser::supports_operator("NoSuchOperator"));
+  EXPECT_TRUE(Parser().supports_operator("Conv"));
+  EXPECT_FALSE(Parser().supports_operator("NoSuchOperator"));
 }
 
 }  // namespace

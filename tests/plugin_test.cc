@@ -167,6 +167,45 @@ TEST(Plugin, AModelMayUseItsOperators) {
   const auto e = error_of([&] { Engine::build(b.model); });
   ASSERT_TRUE(e);
   EXPECT_EQ(e->code(), Code::node_unknown_domain) << e->what();
+
+  // Networks too.
+  Parser parser({plugin("fake_device")});
+  EXPECT_TRUE(parser.supports_operator("Scale", "fake"));
+  const Network n = parser.parse(b.model).clone();
+  EXPECT_EQ(n.num_layers(), 3u);
+  EXPECT_EQ(n.get_output(0).element_type(), DataType::float32);
+  const Engine built = Builder().build_engine(n, {.plugins = {plugin("fake_device")}});
+  EXPECT_EQ(list(built.create_context().run(vector<Value>{floats({2}, {1.5f, 7})})[0]),
+            (vector<float>{2, 2, 2}));
+  Parser without;
+  EXPECT_FALSE(without.supports_operator("Scale", "fake"));
+  EXPECT_TRUE(error_of([&] { without.parse(b.model); }));
+}
+
+TEST(Plugin, OtherWeightsGoToTheDevice) {
+  ModelBuilder b(17);
+  b.import_opset("fake", 1).input("x", "float[3]").output("y");
+  b.initializer(test::float_tensor("v", {3}, {1, 2, 3}));
+  b.initializer(test::float_tensor("w", {3}, {10, 20, 30}));
+  b.node("Add", {"x", "v"}, {"a"}, {}, "fake");
+  b.node("Add", {"a", "w"}, {"y"}, {}, "fake");
+  const vector<Value> x{floats({3}, {0, 0, 0})};
+  {
+    const Engine e =
+        Engine::build(b.model, {.backend = "fake:cpu", .refit = true, .plugins = {plugin("fake_device")}});
+    EXPECT_EQ(ask_plugin("fake_device_bytes"), 128u);
+    Context c = e.create_context();
+    EXPECT_EQ(list(c.run(x)[0]), (vector<float>{11, 22, 33}));
+    c.trim();
+    const size_t uploads = ask_plugin("fake_device_copies_in");
+    Builder().refit_engine(e, {{"w", Tensor::from<float>({3}, vector<float>{100, 200, 300})}});
+    EXPECT_EQ(ask_plugin("fake_device_copies_in") - uploads, 1u);  // the other one is there already
+    EXPECT_EQ(ask_plugin("fake_device_bytes"), 192u);  // … as long as the context has the old one
+    EXPECT_EQ(list(c.run(x)[0]), (vector<float>{101, 202, 303}));
+    c.trim();
+    EXPECT_EQ(ask_plugin("fake_device_bytes"), 128u);
+  }
+  EXPECT_EQ(ask_plugin("fake_device_bytes"), 0u);
 }
 
 TEST(Plugin, PlansNameTheirDevices) {

@@ -1,5 +1,5 @@
 // Timing caches as files, merged, and as strangers may make them; the cut between two layouts.
-#include "tune/timing_cache.h"
+#include "lathe/timing_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -14,51 +14,71 @@ namespace {
 
 using testing::code_of;
 
+using Machine = TimingCache::Machine;
+using Timings = TimingCache::Timings;
+
 const Machine other{"abacus", {"beads"}, "9.9"};
 
 TimingCache small_cache() {
   TimingCache c;
-  c.set(Machine::here(), "Conv(…)", {"b", {{"a", 3}, {"b", 1.25}}});
-  c.set(Machine::here(), "Gemm(…)", {"a", {}});
-  c.set(other, "Conv(…)", {"a", {{"a", 1}}});
+  c.update("Conv(…)", {"b", {{"a", 3}, {"b", 1.25}}}, Machine::here());
+  c.update("Gemm(…)", {"a", {}}, Machine::here());
+  c.update("Conv(…)", {"a", {{"a", 1}}}, other);
   return c;
 }
 
 TEST(TimingCache, IsReadAsItWasWritten) {
   const testing::TempDirectory folder;
-  small_cache().write(folder / "t.json");
-  const TimingCache c = TimingCache::read(folder / "t.json");
-  EXPECT_EQ(c.json(), small_cache().json());
-  const Timings* t = c.find(Machine::here(), "Conv(…)");
+  small_cache().save(folder / "t.json");
+  const TimingCache c = TimingCache::load(folder / "t.json");
+  EXPECT_EQ(c.serialize(), small_cache().serialize());
+  const Timings* t = c.query("Conv(…)", Machine::here());
   ASSERT_TRUE(t);
   EXPECT_EQ(t->chosen, "b");
   EXPECT_EQ(t->microseconds.at("b"), 1.25);
-  EXPECT_FALSE(c.find(other, "Gemm(…)"));
+  EXPECT_FALSE(c.query("Gemm(…)", other));
 }
 
 TEST(TimingCache, Merges) {
   TimingCache a = small_cache(), b;
-  b.set(Machine::here(), "Conv(…)", {"c", {{"a", 2}, {"b", 4}, {"c", 1.5}}});
-  b.set(Machine::here(), "Gemm(…)", {"z", {{"z", 5}}});
-  b.set(Machine::here(), "Add(…)", {"a", {}});
-  a.merge(b);
-  const Timings& conv = *a.find(Machine::here(), "Conv(…)");
+  b.update("Conv(…)", {"c", {{"a", 2}, {"b", 4}, {"c", 1.5}}}, Machine::here());
+  b.update("Gemm(…)", {"z", {{"z", 5}}}, Machine::here());
+  b.update("Add(…)", {"a", {}}, Machine::here());
+  a.combine(b);
+  const Timings& conv = *a.query("Conv(…)", Machine::here());
   EXPECT_EQ(conv.microseconds, (std::map<std::string, double>{{"a", 2}, {"b", 1.25}, {"c", 1.5}}));
-  EXPECT_EQ(conv.chosen, "b");                                 // they disagreed: the fastest of all
-  EXPECT_EQ(a.find(Machine::here(), "Gemm(…)")->chosen, "z");  // measured counts more than guessed
-  EXPECT_TRUE(a.find(Machine::here(), "Add(…)"));
-  EXPECT_EQ(a.find(other, "Conv(…)")->microseconds.at("a"), 1);  // another machine's stay its own
+  EXPECT_EQ(conv.chosen, "b");                                  // they disagreed: the fastest of all
+  EXPECT_EQ(a.query("Gemm(…)", Machine::here())->chosen, "z");  // measured counts more than guessed
+  EXPECT_TRUE(a.query("Add(…)", Machine::here()));
+  EXPECT_EQ(a.query("Conv(…)", other)->microseconds.at("a"), 1);  // another machine's stay its own
   TimingCache again = small_cache();
-  again.merge(small_cache());
-  EXPECT_EQ(again.json(), small_cache().json());
+  again.combine(small_cache());
+  EXPECT_EQ(again.serialize(), small_cache().serialize());
+}
+
+TEST(TimingCache, IsAskedAndChanged) {
+  TimingCache c = small_cache();
+  EXPECT_EQ(c.query_keys(), (std::vector<std::string>{"Conv(…)", "Gemm(…)"}));
+  EXPECT_EQ(c.query_keys(other), (std::vector<std::string>{"Conv(…)"}));
+  EXPECT_TRUE(c.query_keys({"none", {}, ""}).empty());
+  c.pin("Conv(…)", "a");
+  EXPECT_EQ(*c.query("Conv(…)"), (Timings{"a", {{"a", 3}, {"b", 1.25}}}));
+  EXPECT_EQ(code_of([&] { c.pin("Conv(…)", "c"); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.pin("Other", "a"); }), Code::bad_argument);
+  c.pin("Gemm(…)", "anything");  // nothing was measured
+  EXPECT_EQ(code_of([&] { c.update("x", {"a", {{"a", -1}}}); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.update("x", {"b", {{"a", 1}}}); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { c.update("x", {}); }), Code::bad_argument);
+  EXPECT_FALSE(c.query("x"));
+  EXPECT_EQ(TimingCache::deserialize(c.serialize()).serialize(), c.serialize());
 }
 
 TEST(TimingCache, MergesFiles) {
   const testing::TempDirectory folder;
-  small_cache().write(folder / "a.json");
+  small_cache().save(folder / "a.json");
   TimingCache b;
-  b.set(other, "Conv(…)", {"a", {{"a", 0.5}}});
-  b.write(folder / "b.json");
+  b.update("Conv(…)", {"a", {{"a", 0.5}}}, other);
+  b.save(folder / "b.json");
   const TimingCacheInfo info = merge_timing_caches({folder / "a.json", folder / "b.json"}, folder / "c.json");
   ASSERT_EQ(info.machines.size(), 2u);
   for (const auto& m : info.machines) {
@@ -66,7 +86,7 @@ TEST(TimingCache, MergesFiles) {
     EXPECT_EQ(m.problems, m.here ? 2 : 1);
     EXPECT_EQ(m.untimed, m.here ? 1 : 0);
   }
-  EXPECT_EQ(TimingCache::read(folder / "c.json").find(other, "Conv(…)")->microseconds.at("a"), 0.5);
+  EXPECT_EQ(TimingCache::load(folder / "c.json").query("Conv(…)", other)->microseconds.at("a"), 0.5);
   EXPECT_EQ(code_of([&] { merge_timing_caches({folder / "none.json"}); }), Code::file_not_found);
   EXPECT_EQ(code_of([&] { merge_timing_caches({folder / "a.json"}, folder / "no/such/c.json"); }),
             Code::file_write_failed);
@@ -80,9 +100,10 @@ std::string with_problem(const std::string& timings) {
 }
 
 TEST(TimingCache, RefusesWhatIsNone) {
-  EXPECT_EQ(code_of([] { TimingCache::parse(with("[]")); }), Code::none);
-  EXPECT_EQ(code_of([] { TimingCache::parse(with_problem(R"({"chosen": "a", "microseconds": {"a": 1}})")); }),
-            Code::none);
+  EXPECT_EQ(code_of([] { TimingCache::deserialize(with("[]")); }), Code::none);
+  EXPECT_EQ(
+      code_of([] { TimingCache::deserialize(with_problem(R"({"chosen": "a", "microseconds": {"a": 1}})")); }),
+      Code::none);
   for (const std::string& text : {
            std::string(),
            std::string("{"),
@@ -109,18 +130,18 @@ TEST(TimingCache, RefusesWhatIsNone) {
            std::string(100'000, '['),
            std::string(100'000, '{'),
        })
-    EXPECT_EQ(code_of([&] { TimingCache::parse(text); }), Code::json_malformed) << text.substr(0, 200);
+    EXPECT_EQ(code_of([&] { TimingCache::deserialize(text); }), Code::json_malformed) << text.substr(0, 200);
 }
 
 TEST(TimingCache, SurvivesDamage) {
-  const std::string good = small_cache().json();
+  const std::string good = small_cache().serialize();
   uint32_t random = 7;
   const auto draw = [&](size_t n) { return (random = random * 1664525 + 1013904223) / 7 % n; };
   for (int i = 0; i < 3000; ++i) {
     std::string bad = good;
     for (size_t k = 0; k < 1 + draw(3); ++k) bad[draw(bad.size())] = static_cast<char>(draw(256));
     if (draw(4) == 0) bad.resize(draw(bad.size()));
-    const Code code = code_of([&] { TimingCache::parse(bad); });
+    const Code code = code_of([&] { TimingCache::deserialize(bad); });
     EXPECT_TRUE(code == Code::none || code == Code::json_malformed) << bad;
   }
 }
@@ -129,8 +150,8 @@ TEST(TimingCache, RefusesFilesThatAreTooLarge) {
   const testing::TempDirectory folder;
   const std::filesystem::path file = folder.write("large.json", "{");
   std::filesystem::resize_file(file, uint64_t{1} << 40);  // a hole
-  EXPECT_EQ(code_of([&] { TimingCache::read(file); }), Code::json_malformed);
-  EXPECT_EQ(code_of([&] { TimingCache::read(folder.path()); }), Code::file_not_regular);
+  EXPECT_EQ(code_of([&] { TimingCache::load(file); }), Code::json_malformed);
+  EXPECT_EQ(code_of([&] { TimingCache::load(folder.path()); }), Code::file_not_regular);
 }
 
 TEST(Problem, IsOneLineOfText) {

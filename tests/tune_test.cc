@@ -9,11 +9,11 @@
 
 #include "base/cpu.h"
 #include "io/file.h"
+#include "lathe/timing_cache.h"
 #include "plan/plan_file.h"
 #include "support/error_code.h"
 #include "support/temp_directory.h"
 #include "support/text_model.h"
-#include "tune/timing_cache.h"
 
 namespace lathe {
 namespace {
@@ -276,6 +276,27 @@ TEST_F(Tune, OtherMachinesAreKeptApart) {
   const TimingCacheInfo info = merge_timing_caches({folder / "times.json"});
   ASSERT_EQ(info.machines.size(), 2u);
   EXPECT_NE(info.machines[0].here, info.machines[1].here);
+}
+
+TEST_F(Tune, CachesMayBeInMemory) {
+  NEEDS_AVX2;
+  BuildOptions o = options();
+  o.timing_cache.clear();
+  o.timings = std::make_shared<TimingCache>();
+  const Engine first = Engine::build(tuned_model(), o);
+  EXPECT_GT(first.tuning().timed, 0);
+  const auto keys = o.timings->query_keys();
+  EXPECT_EQ(static_cast<int64_t>(keys.size()), first.tuning().problems);
+  EXPECT_FALSE(std::filesystem::exists(folder / "times.json"));
+  const Engine again = Engine::build(tuned_model(), o);
+  EXPECT_EQ(again.tuning().timed, 0);
+  EXPECT_EQ(again.tuning().cached, again.tuning().problems);
+  o.timing_cache_pinned = true;
+  EXPECT_TRUE(Engine::build(tuned_model(), o).serialize() == first.serialize());
+  o.timings = std::make_shared<TimingCache>();
+  EXPECT_EQ(code_of([&] { Engine::build(tuned_model(), o); }), Code::build_untimed);
+  o.timings.reset();
+  EXPECT_EQ(code_of([&] { Engine::build(tuned_model(), o); }), Code::build_bad_option);
 }
 
 TEST_F(Tune, CorruptedCachesAreErrors) {

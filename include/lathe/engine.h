@@ -4,10 +4,13 @@
 //   auto engine = lathe::Engine::build("model.onnx");
 //   auto context = engine.create_context();
 //   auto outputs = context.run({{"x", lathe::Tensor::from<float>({1, 3}, std::vector<float>{1, 2, 3})}});
+//
+// An engine's weights can be exchanged while it serves: lathe/refit.h.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -98,6 +101,15 @@ struct ShapeRange {
 struct ShapeProfile {
   std::string name;
   std::map<std::string, ShapeRange, std::less<>> inputs;
+  ShapeProfile& set_shape(std::string_view input, Shape min, Shape opt, Shape max) {
+    inputs.insert_or_assign(std::string(input), ShapeRange{std::move(min), std::move(opt), std::move(max)});
+    return *this;
+  }
+  /// Null: the profile leaves the input out.
+  const ShapeRange* get_shape(std::string_view input) const {
+    const auto at = inputs.find(input);
+    return at == inputs.end() ? nullptr : &at->second;
+  }
   friend bool operator==(const ShapeProfile&, const ShapeProfile&) = default;
 };
 
@@ -115,6 +127,8 @@ constexpr std::string_view name_of(TuningEffort effort) {
   return names[static_cast<size_t>(effort)];
 }
 
+class TimingCache;
+
 struct BuildOptions {
   int threads = 0;  // 0: from cgroup quota and cpuset, see `lathe info`
   std::string backend =
@@ -126,7 +140,9 @@ struct BuildOptions {
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   Precision precision = Precision::float32;  // of products with constant weights
   Numerics numerics = Numerics::normal;
-  bool refit = false;  // weights may be exchanged later: no rewrite depends on what they hold
+  /// Weights may be exchanged later (lathe/refit.h): no rewrite depends on what they hold, and saved plans
+  /// keep those that others were made of.
+  bool refit = false;
   /// A saved plan also holds what its kernels were given before they packed it, so that it opens on machines
   /// without the instructions that it was built for. False: smaller files, for machines like this one.
   bool portable = true;
@@ -141,6 +157,11 @@ struct BuildOptions {
   /// With any, inputs must be within one of them, all together (run_bad_shape names the input and its range).
   /// What kernels are chosen by and timed with are the `opt` sizes of the first. At most 64.
   std::vector<ShapeProfile> profiles = {};
+  /// Returns its index.
+  size_t add_optimization_profile(ShapeProfile profile) {
+    profiles.push_back(std::move(profile));
+    return profiles.size() - 1;
+  }
   TuningEffort effort = TuningEffort::none;
   double tune_seconds = 60;  // after which nothing more is timed; rules of thumb choose the rest
   /// Of symbols that stay free: what kernels are chosen by and timed with; goes before what profiles say.
@@ -148,6 +169,8 @@ struct BuildOptions {
   /// A JSON file of measured times: what it knows is not timed again, what is timed is added (made where
   /// there is none). With effort none it is read only.
   std::filesystem::path timing_cache = {};
+  /// The same in memory, by itself or besides the file (lathe/timing_cache.h).
+  std::shared_ptr<TimingCache> timings = {};
   bool timing_cache_pinned = false;  // nothing is timed or written; what the file lacks is build_untimed
   onnx::LoadOptions load = {};
   bool verify_weights = false;  // Engine::load: holds every stored array against its checksum (plan_damaged)
@@ -228,8 +251,10 @@ struct StepRun {
 };
 
 class Context;
+class EngineInspector;
 
-/// Immutable, thread-safe, cheap to copy (shares).
+/// Thread-safe, cheap to copy (shares). Immutable but for what its weights hold (Refitter), which changes for
+/// all copies and contexts alike.
 class LATHE_API Engine {
  public:
   static Engine build(const std::filesystem::path& model, const BuildOptions& options = {});
@@ -238,6 +263,10 @@ class LATHE_API Engine {
   /// Throws file_*, plan_*; with verify_weights plan_damaged, told the first array that is.
   static Engine load(const std::filesystem::path& plan, const BuildOptions& options = {});
   void save(const std::filesystem::path& plan) const;
+  /// The bytes that save() would write.
+  std::vector<std::byte> serialize() const;
+  /// An engine from such bytes, which are copied. Options and errors as of load().
+  static Engine deserialize(std::span<const std::byte> plan, const BuildOptions& options = {});
 
   const std::vector<IoInfo>& inputs() const;
   const std::vector<IoInfo>& outputs() const;
@@ -252,6 +281,12 @@ class LATHE_API Engine {
   /// Of the build that made it; all 0 where it was loaded from a plan.
   const TuningReport& tuning() const;
   TargetInfo target() const;
+  /// Was it built with BuildOptions::refit?
+  bool is_refittable() const;
+  /// How often its weights have been exchanged since it was built or loaded.
+  uint64_t refits() const;
+  /// What its steps are, with bytes and arithmetic at these input shapes (lathe/inspector.h).
+  EngineInspector inspect(const NamedShapes& input_shapes = {}) const;
 
   /// Peak bytes that our allocators will hold in one run of a fresh context at these input shapes (missing
   /// symbols: bad_argument names them). Exact where all shapes follow from the inputs' and `data_dependent`
@@ -271,15 +306,18 @@ class LATHE_API Engine {
   void trim() const;
 
   struct Impl;
-  const std::shared_ptr<const Impl>& impl() const { return impl_; }
+  struct State;
+  /// As it is now: a refit makes another one.
+  std::shared_ptr<const Impl> impl() const;
 
  private:
-  explicit Engine(std::shared_ptr<const Impl> i) : impl_(std::move(i)) {}
+  explicit Engine(std::shared_ptr<State> s) : state_(std::move(s)) {}
   friend struct EngineAccess;
-  std::shared_ptr<const Impl> impl_;
+  std::shared_ptr<State> state_;
 };
 
-/// Working memory for one run at a time. Movable; use one per thread.
+/// Working memory for one run at a time. Movable; use one per thread. Weights that were exchanged (Refitter)
+/// are those of the next run; a profile that was reserved stays so, one that is recorded begins anew.
 class LATHE_API Context {
  public:
   Context(Context&&) noexcept;

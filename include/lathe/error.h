@@ -85,6 +85,10 @@ enum class Code : uint16_t {
   plan_target = 5003,
   plan_missing_kernel = 5004,
   plan_damaged = 5005,  // a stored array does not match its checksum
+  // 55xx: exchanging weights
+  refit_not_allowed = 5501,  // the engine was built without refit
+  refit_bad_weight = 5502,   // type or shape
+  refit_built_in = 5503,     // the engine was built for what it holds
   // 6xxx: command line and API misuse
   bad_argument = 6001,
   not_supported = 6002,

@@ -11,7 +11,7 @@ import os
 from typing import Any, Iterable
 
 from lathe import _lathe, onnx
-from lathe._engine import Context, Engine, IoInfo, RunControl, Step, build, load
+from lathe._engine import Context, Engine, EngineInspector, IoInfo, RunControl, Step, build, deserialize, load
 from lathe._errors import Error
 from lathe._lathe import (
     ActivationType,
@@ -41,11 +41,12 @@ from lathe._lathe import (
     TopKOperation,
     UnaryOperation,
 )
-from lathe._network.builder import Builder, BuilderConfig, Parser
+from lathe._network.builder import Builder, BuilderConfig, OptimizationProfile, Parser
 from lathe._network.control import LoopBody
 from lathe._network.handles import Layer, TensorRef
 from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
+from lathe._refit import LoraDelta, Refitter, TimingCache, WeightInfo
 from lathe._verify import verify
 
 __version__: str = _lathe.version()
@@ -79,6 +80,7 @@ __all__ = [
     "CumulativeOperation",
     "ElementWiseOperation",
     "Engine",
+    "EngineInspector",
     "Error",
     "ExecutionContext",
     "FillOperation",
@@ -90,6 +92,7 @@ __all__ = [
     "Layer",
     "LoopBody",
     "LoopOutput",
+    "LoraDelta",
     "Map",
     "MatrixOperation",
     "NearestRounding",
@@ -97,10 +100,12 @@ __all__ = [
     "NormalizationType",
     "PaddingFill",
     "PaddingMode",
+    "OptimizationProfile",
     "Parser",
     "PoolingType",
     "Profile",
     "ReduceOperation",
+    "Refitter",
     "Roofline",
     "RunControl",
     "ScatterMode",
@@ -112,9 +117,12 @@ __all__ = [
     "StepProfile",
     "Tensor",
     "TensorRef",
+    "TimingCache",
     "TopKOperation",
     "UnaryOperation",
+    "WeightInfo",
     "build",
+    "deserialize",
     "inferred_size",
     "load",
     "measure_roofline",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from lathe import _lathe
 from lathe._profile import Profile
 from lathe._values import array_from_tensor, from_value, tensor_to_write, to_value
+
+if TYPE_CHECKING:
+    from lathe._refit import TimingCache
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, _lathe.Model]
 RunControl = _lathe.RunControl
@@ -155,8 +159,38 @@ class Context:
         self._context.trim()
 
 
+class EngineInspector:
+    """A picture of an engine: for each step kernel and tactic, the layers that were fused into it, why others were not,
+    bytes and floating-point operations."""
+
+    def __init__(self, engine: "Engine", shapes: Mapping[str, Iterable[int]] = {}):
+        self._native = _lathe.EngineInspector(engine._engine, {name: tuple(shape) for name, shape in shapes.items()})
+
+    @property
+    def num_layers(self) -> int:
+        return self._native.num_layers()
+
+    @property
+    def input_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes that bytes and operations are told for."""
+        return self._native.input_shapes()
+
+    def get_layer_information(self, index: int, form: Literal["oneline", "json"] = "oneline") -> str:
+        """One step: a line of text, or a JSON object."""
+        return self._native.get_layer_information(index, form)
+
+    def get_engine_information(self, form: Literal["oneline", "json"] = "oneline") -> str:
+        """All of them: a line each, or one JSON object."""
+        return self._native.get_engine_information(form)
+
+    def layers(self) -> list[dict[str, Any]]:
+        """All of them as `get_engine_information("json")` has them."""
+        return json.loads(self.get_engine_information("json"))["layers"]
+
+
 class Engine:
-    """A model, ready to run. Immutable; every method may be called from many threads at once."""
+    """A model, ready to run. Every method may be called from many threads at once. Immutable, but for what its weights
+    hold (`Refitter`)."""
 
     def __init__(self, engine: _lathe.Engine):
         self._engine = engine
@@ -257,6 +291,25 @@ class Engine:
         """Writes a .lathe plan, which `load` opens without building."""
         self._engine.save(path)
 
+    def serialize(self) -> bytes:
+        """The bytes that `save` would write, for `deserialize`."""
+        return self._engine.serialize()
+
+    @property
+    def is_refittable(self) -> bool:
+        """Whether it was built with `refit`, so that a `Refitter` can exchange its weights."""
+        return self._engine.is_refittable()
+
+    @property
+    def refits(self) -> int:
+        """How often its weights have been exchanged since it was built or loaded."""
+        return self._engine.refits()
+
+    def inspect(self, shapes: Mapping[str, Iterable[int]] = {}) -> "EngineInspector":
+        """What its steps are, with bytes and arithmetic at these input shapes; of symbols that they leave open at the
+        sizes that kernels were chosen by."""
+        return EngineInspector(self, shapes)
+
 
 def load_options(untrusted: bool = False, link_roots: Iterable[Any] = ()) -> _lathe.LoadOptions:
     options = _lathe.LoadOptions()
@@ -296,6 +349,7 @@ def build_options(
     tune_seconds: float = 60,
     tune_sizes: Optional[Mapping[str, int]] = None,
     timing_cache: Union[str, "os.PathLike[str]", None] = None,
+    timings: Optional["TimingCache"] = None,
     timing_cache_pinned: bool = False,
     plugins: Iterable[Any] = (),
     untrusted: bool = False,
@@ -327,6 +381,8 @@ def build_options(
     options.tune_seconds = tune_seconds
     options.tune_sizes = dict(tune_sizes or {})
     options.timing_cache = os.fspath(timing_cache or "")
+    if timings is not None:
+        options.timings = timings._native
     options.timing_cache_pinned = timing_cache_pinned
     options.plugins = [os.fspath(plugin) for plugin in plugins]
     options.load = load_options(untrusted, link_roots)
@@ -365,6 +421,7 @@ def build(
         tune_seconds: after which nothing more is measured.
         tune_sizes: sizes to measure with, of symbols that stay free.
         timing_cache: a JSON file of measured times, made where there is none.
+        timings: the same in memory, a `TimingCache`.
         timing_cache_pinned: decide by that file alone; the same bytes every time.
         plugins: shared libraries that bring backends or operators.
         untrusted: read files into private memory instead of mapping them.
@@ -389,4 +446,16 @@ def load(
         return Engine(_lathe.load_plan(path, build_options(control=limited, **options)))
 
 
-__all__ = ["Context", "Engine", "IoInfo", "RunControl", "Step", "array_from_tensor", "build", "load"]
+def deserialize(
+    plan: Union[bytes, bytearray, memoryview],
+    *,
+    timeout: Optional[float] = None,
+    control: Optional[RunControl] = None,
+    **options: Any,
+) -> Engine:
+    """An engine from what `Engine.serialize` gave; options as for `load`."""
+    with _limited(control, timeout) as limited:
+        return Engine(_lathe.deserialize(bytes(plan), build_options(control=limited, **options)))
+
+
+__all__ = ["Context", "Engine", "EngineInspector", "IoInfo", "RunControl", "Step", "array_from_tensor", "build", "deserialize", "load"]

@@ -6,11 +6,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "module.h"
+#include "pooled_engine.h"
 
 namespace lathe::python {
 
@@ -33,55 +34,6 @@ nb::list to_python(const std::vector<IoInfo>& list) {
 }
 
 namespace {
-
-/// An engine and the contexts that wait for the next call: run() may be called from many threads.
-class PooledEngine {
- public:
-  explicit PooledEngine(Engine e) : engine_(std::move(e)) {}
-  const Engine& engine() const { return engine_; }
-
-  NamedValues run(const NamedValues& inputs, RunControl* control) {
-    std::unique_ptr<Context> context = take();
-    // A context that failed is as good as before, so it goes back either way.
-    struct Return {
-      PooledEngine& pool;
-      std::unique_ptr<Context>& context;
-      ~Return() { pool.give_back(std::move(context)); }
-    } back{*this, context};
-    return context->run(inputs, control);
-  }
-
-  /// Contexts that run meanwhile stay.
-  void trim() {
-    std::vector<std::unique_ptr<Context>> idle;
-    {
-      std::lock_guard lock(mutex_);
-      idle.swap(idle_);
-    }
-    engine_.trim();
-  }
-
- private:
-  std::unique_ptr<Context> take() {
-    {
-      std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        auto context = std::move(idle_.back());
-        idle_.pop_back();
-        return context;
-      }
-    }
-    return std::make_unique<Context>(engine_.create_context());
-  }
-  void give_back(std::unique_ptr<Context> context) {
-    std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(context));
-  }
-
-  Engine engine_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Context>> idle_;
-};
 
 nb::list step_list(const Engine& e) {
   nb::list l;
@@ -195,6 +147,21 @@ std::shared_ptr<PooledEngine> build_network(const Network& n, const BuildOptions
                     [&](const BuildOptions& o) { return Builder().build_engine(n, o); });
 }
 
+nb::bytes serialize(const PooledEngine& e) {
+  std::vector<std::byte> plan;
+  {
+    nb::gil_scoped_release free;
+    plan = e.engine().serialize();
+  }
+  return nb::bytes(plan.data(), plan.size());
+}
+
+std::shared_ptr<PooledEngine> deserialize(const nb::bytes& plan, const BuildOptions& o) {
+  const std::span<const std::byte> bytes(static_cast<const std::byte*>(plan.data()), plan.size());
+  nb::gil_scoped_release free;
+  return std::make_shared<PooledEngine>(Engine::deserialize(bytes, o));
+}
+
 void set_timeout(RunControl& c, double seconds) {
   c.set_deadline(std::chrono::steady_clock::now() +
                  std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -264,6 +231,7 @@ void bind_options(nb::module_& m) {
       .def_rw("tune_seconds", &BuildOptions::tune_seconds)
       .def_rw("tune_sizes", &BuildOptions::tune_sizes)
       .def_rw("timing_cache", &BuildOptions::timing_cache)
+      .def_rw("timings", &BuildOptions::timings)
       .def_rw("timing_cache_pinned", &BuildOptions::timing_cache_pinned)
       .def_rw("plugins", &BuildOptions::plugins)
       .def_rw("load", &BuildOptions::load)
@@ -304,6 +272,9 @@ void bind_engine(nb::module_& m) {
       .def("tuning", [](const PooledEngine& e) { return tuning_of(e.engine()); })
       .def("threads", [](const PooledEngine& e) { return e.engine().threads(); })
       .def("target", [](const PooledEngine& e) { return target_of(e.engine()); })
+      .def("is_refittable", [](const PooledEngine& e) { return e.engine().is_refittable(); })
+      .def("refits", [](const PooledEngine& e) { return e.engine().refits(); })
+      .def("serialize", &serialize)
       .def("trim", &PooledEngine::trim, nb::call_guard<nb::gil_scoped_release>())
       .def("memory",
            [](const PooledEngine& e, const nb::dict& shapes) {
@@ -318,6 +289,7 @@ void bind_engine(nb::module_& m) {
       .def("output_shapes", [](const PooledEngine& e, const nb::dict& shapes) {
         return output_shapes_of(e.engine(), shapes);
       });
+  m.def("deserialize", &deserialize, nb::arg("plan"), nb::arg("options"));
   m.def("build", &build, nb::arg("source").none(), nb::arg("options"), nb::arg("progress").none());
   m.def("build_network", &build_network, nb::arg("network"), nb::arg("options"), nb::arg("progress").none());
   m.def(

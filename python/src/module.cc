@@ -12,6 +12,7 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_model(m);
   lathe::python::bind_profile(m);
   lathe::python::bind_context(m);
+  lathe::python::bind_refit(m);
   lathe::python::bind_engine(m);
   lathe::python::bind_tools(m);
   lathe::python::bind_network(m);

@@ -146,11 +146,11 @@ void bind_network(nb::module_& m) {
       .def("commit", &Transaction::commit)
       .def("roll_back", &Transaction::roll_back);
   nb::class_<Parser>(m, "Parser")
-      .def(nb::init<>())
+      .def(nb::init<const std::vector<std::filesystem::path>&>())
       .def("parse", [](Parser& p, const onnx::Model& model) { return p.parse(model); })
       .def("diagnostics", &diagnostics_of)
       .def("num_errors", &Parser::num_errors)
-      .def_static("supports_operator", &Parser::supports_operator);
+      .def("supports_operator", &Parser::supports_operator);
 }
 
 }  // namespace lathe::python

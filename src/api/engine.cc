@@ -33,9 +33,8 @@ Engine Engine::build(const onnx::Model& model, const BuildOptions& options) {
   align_constants(*graph);
   TuningReport tuning;
   Plan plan = build_plan(*graph, *schemas, *extensions, options, &tuning);
-  auto impl = std::make_shared<Impl>(std::move(plan), std::move(extensions), program_options(options));
-  impl->tuning = tuning;
-  return EngineAccess::make(std::move(impl));
+  return EngineAccess::make(std::make_shared<const Impl>(std::move(plan), std::move(extensions),
+                                                         program_options(options), tuning));
 }
 
 }  // namespace lathe

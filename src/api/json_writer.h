@@ -37,6 +37,7 @@ class JsonWriter {
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, std::isfinite(x) ? x : 0.0).ptr;
     return raw({buffer, end});
   }
+  JsonWriter& boolean(bool x) { return raw(x ? "true" : "false"); }
   /// n / 1000, exactly.
   JsonWriter& thousandths(int64_t n) {
     std::string digits = std::to_string(n < 0 ? -n : n);

@@ -1,5 +1,5 @@
 // Timing caches as people handle them: what they hold, and several as one.
-#include "tune/timing_cache.h"
+#include "lathe/timing_cache.h"
 
 #include "lathe/tools.h"
 
@@ -8,14 +8,14 @@ namespace lathe {
 TimingCacheInfo merge_timing_caches(const std::vector<std::filesystem::path>& caches,
                                     const std::filesystem::path& output) {
   TimingCache all;
-  for (const std::filesystem::path& path : caches) all.merge(TimingCache::read(path));
-  if (!output.empty()) all.write(output);
+  for (const std::filesystem::path& path : caches) all.combine(TimingCache::load(path));
+  if (!output.empty()) all.save(output);
   TimingCacheInfo info;
   for (const auto& [machine, problems] : all.machines()) {
     TimingCacheInfo::Machine m{.cpu = machine.cpu, .features = machine.features, .version = machine.version};
     m.problems = static_cast<int64_t>(problems.size());
     for (const auto& [text, timings] : problems) m.untimed += timings.microseconds.empty();
-    m.here = machine == Machine::here();
+    m.here = machine == TimingCache::Machine::here();
     info.machines.push_back(std::move(m));
   }
   return info;

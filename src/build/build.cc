@@ -5,6 +5,7 @@
 #include "build/alignment.h"
 #include "build/arithmetic.h"
 #include "build/blocked_layout.h"
+#include "build/built_in.h"
 #include "build/expected_shapes.h"
 #include "build/float_arithmetic.h"
 #include "build/lower.h"
@@ -92,10 +93,12 @@ Plan build_plan(Graph& graph, const SchemaCatalog& schemas, const Extensions& ex
   tuner_for(graph, options, extensions);
   report(options, "optimise", 0);
   const Tapped tapped(graph, options.taps);
-  Folds folds = optimise(graph, schemas, extensions.kernels(), options).folds;
+  const std::vector<Initializer> given = options.refit ? initializers(graph) : std::vector<Initializer>();
+  Optimised done = optimise(graph, schemas, extensions.kernels(), options);
   const TappedValues taps = tapped.restore(graph);
   report(options, "plan", 0.5);
-  Plan plan = plan_optimised(graph, std::move(folds), taps, schemas, extensions, options, {}, tuning);
+  Plan plan = plan_optimised(graph, std::move(done.folds), taps, schemas, extensions, options, {}, tuning);
+  plan.built_in = built_in_weights(plan, given, done.deciding);
   report(options, "plan", 1);
   return plan;
 }

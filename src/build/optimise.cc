@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "build/built_in.h"
+
 namespace lathe {
 namespace {
 
@@ -13,10 +15,11 @@ void add_weights(const Graph& g, Exchangeable& found) {
     for (const Body& b : g.node(id).bodies) add_weights(*b.graph, found);
 }
 
-/// The weights of the file, and all that was folded from them.
-Exchangeable exchangeable(const Graph& g, const Folds& folds) {
+/// The weights of the file that may be exchanged, and all that was folded from them.
+Exchangeable exchangeable(const Graph& g, const Folds& folds, const std::set<const Value*>& deciding) {
   Exchangeable found;
   add_weights(g, found);
+  std::erase_if(found, [&](const Value* v) { return deciding.contains(v); });
   for (bool more = true; more;) {
     more = false;
     for (const auto& [made, fold] : folds)
@@ -44,15 +47,16 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
                                             .dequantize = search.dequantize ? FoldOptions::Dequantize::others
                                                                             : FoldOptions::Dequantize::none,
                                             .limit = fold_budget(options, done.folds)}));
+    if (options.refit && done.patches.empty()) done.deciding = deciding_shapes(graph, done.folds, schemas);
     // What is folded may let passes see more, and the other way round.
-    std::vector<AppliedPatch> patches =
-        run_passes(graph, schemas,
-                   {.level = options.level,
-                    .passes = search.passes,
-                    .switches = options.passes,
-                    .stop_after = search.stop_after - done.patches.size(),
-                    .control = options.control,
-                    .exchangeable = options.refit ? exchangeable(graph, done.folds) : Exchangeable()});
+    std::vector<AppliedPatch> patches = run_passes(
+        graph, schemas,
+        {.level = options.level,
+         .passes = search.passes,
+         .switches = options.passes,
+         .stop_after = search.stop_after - done.patches.size(),
+         .control = options.control,
+         .exchangeable = options.refit ? exchangeable(graph, done.folds, done.deciding) : Exchangeable()});
     changed = !patches.empty();
     std::ranges::move(patches, std::back_inserter(done.patches));
   }

@@ -1,6 +1,8 @@
 // The graph as the optimiser leaves it: passes and constant folding in turn, until neither finds anything.
 #pragma once
 
+#include <set>
+
 #include "build/fold.h"
 #include "build/search.h"
 #include "passes/driver.h"
@@ -10,6 +12,8 @@ namespace lathe {
 struct Optimised {
   Folds folds;
   std::vector<AppliedPatch> patches;
+  /// With BuildOptions::refit: constants that may not be exchanged, since shapes follow from what they hold.
+  std::set<const Value*> deciding;
 };
 
 /// What is left of the budget for folded constants.

@@ -8,7 +8,7 @@ uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const st
   Weight w{name, {}, *constant};
   const auto fold = folds_.find(constant.get());
   if (fold == folds_.end()) {
-    w.recipe.source = source.empty() ? name : source;
+    w.recipe.source = source;
   } else {
     w.recipe.kind = WeightRecipe::Kind::fold;
     w.recipe.op = fold->second.op;

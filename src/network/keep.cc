@@ -9,8 +9,9 @@
 namespace lathe {
 namespace {
 
-Network with_graph(std::unique_ptr<Graph> graph) {
+Network network_of(std::unique_ptr<Graph> graph, std::shared_ptr<const SchemaCatalog> schemas) {
   Network n(graph->name);
+  NetworkAccess::state(n)->schemas = std::move(schemas);
   NetworkAccess::state(n)->reset(std::move(graph));
   NetworkAccess::state(n)->infer_again();
   return n;
@@ -51,9 +52,9 @@ Network Parser::parse(const std::filesystem::path& file, const onnx::LoadOptions
 
 Network Parser::parse(const onnx::Model& model) {
   diagnostics_.clear();
-  std::unique_ptr<Graph> g = import_model(model, SchemaCatalog::standard(), {}, &diagnostics_);
+  std::unique_ptr<Graph> g = import_model(model, *schemas_, {}, &diagnostics_);
   name_nodes(*g);
-  return with_graph(std::move(g));
+  return network_of(std::move(g), schemas_);
 }
 
 size_t Parser::num_errors() const {
@@ -61,8 +62,8 @@ size_t Parser::num_errors() const {
       std::ranges::count(diagnostics_, Diagnostic::Severity::error, &Diagnostic::severity));
 }
 
-bool Parser::supports_operator(std::string_view op, std::string_view domain) {
-  return SchemaCatalog::standard().find(domain, op) != nullptr;
+bool Parser::supports_operator(std::string_view op, std::string_view domain) const {
+  return schemas_->find(domain, op) != nullptr;
 }
 
 }  // namespace lathe

@@ -94,7 +94,7 @@ NodeId LayerMaker::add(Node n) {
   const NodeId id = graph_.add_node(std::move(n));
   nodes_.push_back(id);
   state_.infer.body_budget = InferState().body_budget;  // a limit of one layer, not of all
-  infer_node(graph_, id, SchemaCatalog::standard(), state_.infer);
+  infer_node(graph_, id, *state_.schemas, state_.infer);
   return id;
 }
 

@@ -44,6 +44,7 @@ Network Network::clone() const {
   if (scope_ != 0)
     throw Error(Code::bad_argument, "network", "a whole network", "a body", "clone the network around it");
   Network copy(name());
+  copy.state_->schemas = state_->schemas;
   copy.state_->reset(NetworkAccess::graph(*this).clone());
   for (const auto& [scope, v] : state_->debug)
     if (scope == 0) copy.state_->debug.emplace(scope, v);

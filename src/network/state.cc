@@ -73,7 +73,7 @@ void NetworkState::infer_again() {
   Graph& g = graph(0);
   infer = InferState();
   forget_types(g, infer, false);
-  infer_graph(g, SchemaCatalog::standard(), infer);
+  infer_graph(g, *schemas, infer);
 }
 
 std::vector<NodeId> layer_nodes(const Graph& g) {

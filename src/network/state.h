@@ -29,6 +29,8 @@ struct NetworkState {
   /// The network itself, then bodies that handles were made for. Null: taken back, handles of it are dead.
   std::vector<std::shared_ptr<Graph>> scopes;
   InferState infer;
+  /// What operators are: the library's, and those of the plug-ins that a file was parsed with.
+  std::shared_ptr<const SchemaCatalog> schemas{std::shared_ptr<void>(), &SchemaCatalog::standard()};
   std::set<std::pair<uint32_t, ValueId>> debug;
   std::unordered_set<std::string> layer_names;
   /// Calls at work now. The graph must not be exchanged under them: they fill bodies through callers'

@@ -49,7 +49,7 @@ class Driver {
   void run(Graph& root) {
     if (passes_.empty()) return;
     // Contents of small tensors are not kept in a graph: they are found anew, the types stay.
-    declare_bodies(root);
+    state_.declare_bodies(root);
     std::vector<Diagnostic> ignored;
     infer_graph(root, schemas_, state_, &ignored);
     optimise(root);
@@ -57,16 +57,6 @@ class Driver {
   std::vector<AppliedPatch> take() { return std::move(applied_); }
 
  private:
-  void declare_bodies(const Graph& g) {
-    for (NodeId id : g.order())
-      for (const Body& b : g.node(id).bodies) {
-        for (NodeId inner : b.graph->order())
-          for (ValueId v : b.graph->node(inner).outputs)
-            if (v != no_id) state_.declare(*b.graph, v, b.graph->value(v).type);
-        declare_bodies(*b.graph);
-      }
-  }
-
   void optimise(Graph& g) {
     UseIndex uses(g);
     for (int sweep = 0; sweep < most_sweeps; ++sweep) {

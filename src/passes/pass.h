@@ -62,8 +62,8 @@ class View {
   ValueId first_like(ValueId v) const;
   /// The number that all elements of a (small) constant are.
   std::optional<double> uniform(ValueId v) const;
-  /// The elements of a small integer tensor, computed or constant, where all are known numbers. Shape
-  /// inference depends on these already, so they are told even where weights may be exchanged.
+  /// The elements of a small integer tensor, computed or constant, where all are known numbers. Nothing for
+  /// weights that may be exchanged: they are none that shape inference depends on.
   std::optional<std::vector<int64_t>> integers(ValueId v) const;
 
  private:

@@ -68,7 +68,7 @@ std::optional<double> View::uniform(ValueId v) const {
 }
 
 std::optional<std::vector<int64_t>> View::integers(ValueId v) const {
-  if (v == no_id) return std::nullopt;
+  if (v == no_id || exchangeable_.contains(graph_.value(v).constant.get())) return std::nullopt;
   const auto list = state_.values(graph_, v);
   if (!list) return std::nullopt;
   std::vector<int64_t> numbers;

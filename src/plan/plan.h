@@ -93,7 +93,8 @@ struct PlanGraph {
 struct WeightRecipe {
   enum class Kind : uint8_t { source, fold, pack };
   Kind kind = Kind::source;
-  std::string source;  // source: name of the initializer in the model
+  std::string
+      source;  // source: name of the initializer in the model; empty: of a constant of the build's own
   static constexpr uint32_t absent = UINT32_MAX;
   std::vector<uint32_t>
       from;  // fold, pack: the weights it was made of, earlier ones; absent: an input left out
@@ -123,6 +124,15 @@ struct PlanProfile {
 };
 inline constexpr size_t most_profiles = 64;
 
+/// An initializer that may not be exchanged: shapes follow from what it holds, or it was used up by the
+/// build.
+struct BuiltInWeight {
+  std::string name;
+  DataType type = DataType::undefined;
+  Shape shape;
+  uint64_t checksum = 0;  // of its elements (checksum.h); of strings 0
+};
+
 struct Plan {
   std::vector<PlanGraph> graphs;  // 0 is the main graph, the others are bodies
   std::deque<Weight> weights;     // kernels look at earlier ones while later ones are added
@@ -132,13 +142,14 @@ struct Plan {
     uint32_t input = 0, axis = 0;
   };
   std::vector<Symbol> symbols;
-  Isa isa = Isa::generic;             // of its kernels
-  Isa built_for = Isa::generic;       // more than `isa` where it was opened on a lesser machine
-  bool portable = true;               // is what packed arrays were made of saved beside them?
-  bool refit = false;                 // are the sources of all arrays?
-  bool strict = false;                // Numerics::strict
-  LikelySizes likely;                 // of symbols: what kernels were chosen by
-  std::vector<std::string> backends;  // those that must be there to run it
+  Isa isa = Isa::generic;               // of its kernels
+  Isa built_for = Isa::generic;         // more than `isa` where it was opened on a lesser machine
+  bool portable = true;                 // is what packed arrays were made of saved beside them?
+  bool refit = false;                   // are the sources of all arrays?
+  std::vector<BuiltInWeight> built_in;  // with refit
+  bool strict = false;                  // Numerics::strict
+  LikelySizes likely;                   // of symbols: what kernels were chosen by
+  std::vector<std::string> backends;    // those that must be there to run it
   std::vector<std::pair<std::string, std::string>> metadata;
   /// Values that can be tapped, under their names in the file; those of bodies too.
   struct Tap {

@@ -61,9 +61,9 @@ bool is_whole(const Weight& w) {
   return whole;
 }
 
-}  // namespace
-
-void save_plan(const Plan& plan, const std::filesystem::path& path) {
+/// Calls put(bytes) for all of the file, one piece after the other.
+template <class Put>
+void write_plan(const Plan& plan, Put&& put) {
   const std::vector<ArraySection> sections = array_sections(plan);
   std::vector<StoredArray> arrays(plan.weights.size());
   std::vector<const Tensor*> order;
@@ -87,14 +87,64 @@ void save_plan(const Plan& plan, const std::filesystem::path& path) {
   h.structure_bytes = structure.size();
   h.file_bytes = at + structure.size();
   h.checksum = checksum(h, structure);
-  AtomicFile file(path);
-  file.write({reinterpret_cast<const char*>(&h), sizeof h});
+  put({reinterpret_cast<const char*>(&h), sizeof h});
   for (const Tensor* t : order) {
-    file.write({static_cast<const char*>(t->data()), t->bytes()});
-    file.pad(alignment);
+    constexpr char zeros[alignment] = {};
+    put({static_cast<const char*>(t->data()), t->bytes()});
+    put({zeros, aligned(t->bytes()) - t->bytes()});
   }
-  file.write(structure);
+  put(structure);
+}
+
+/// Checks all of it before it is used; `origin` names it in errors.
+Plan read_plan(std::string_view bytes, const std::shared_ptr<const void>& owner,
+               const std::filesystem::path& origin) {
+  const auto malformed = [&](std::string expected, std::string got) {
+    return file_error(Code::plan_malformed, origin, std::move(expected), std::move(got),
+                      "build the plan again");
+  };
+  Header h;
+  if (bytes.size() < sizeof h) throw malformed("a plan", std::to_string(bytes.size()) + " bytes");
+  std::memcpy(&h, bytes.data(), sizeof h);
+  if (std::string_view(h.magic, sizeof h.magic) != magic)
+    throw malformed("a file that begins with " + std::string(magic), "another");
+  if (h.version != plan_version)
+    throw file_error(Code::plan_version, origin, "a plan of version " + std::to_string(plan_version),
+                     "version " + std::to_string(h.version),
+                     "build the plan again with this version of Lathe");
+  if (h.file_bytes != bytes.size())
+    throw malformed(std::to_string(h.file_bytes) + " bytes", std::to_string(bytes.size()) + " bytes");
+  if (h.structure_offset > bytes.size() || h.structure_bytes > bytes.size() - h.structure_offset ||
+      h.structure_offset % alignment != 0)
+    throw malformed("a structure within the file", "one at " + std::to_string(h.structure_offset));
+  const std::string_view structure = bytes.substr(h.structure_offset, h.structure_bytes);
+  if (checksum(h, structure) != h.checksum)
+    throw malformed("a structure that matches its checksum", "another: the file is damaged");
+  try {
+    Plan plan = read_structure(structure, bytes.substr(0, h.structure_offset), owner);
+    verify(plan);
+    return plan;
+  } catch (const Error& e) {
+    throw e.at("load", origin.string(), "");
+  }
+}
+
+}  // namespace
+
+void save_plan(const Plan& plan, const std::filesystem::path& path) {
+  AtomicFile file(path);
+  write_plan(plan, [&](std::string_view bytes) { file.write(bytes); });
   file.commit();
+}
+
+std::vector<std::byte> bytes_of(const Plan& plan) {
+  std::vector<std::byte> all;
+  write_plan(plan, [&](std::string_view bytes) {
+    if (all.empty()) all.reserve(reinterpret_cast<const Header*>(bytes.data())->file_bytes);
+    const auto* const first = reinterpret_cast<const std::byte*>(bytes.data());
+    all.insert(all.end(), first, first + bytes.size());
+  });
+  return all;
 }
 
 std::vector<Diagnostic> damaged_arrays(const Plan& plan, const std::filesystem::path& path,
@@ -109,35 +159,13 @@ std::vector<Diagnostic> damaged_arrays(const Plan& plan, const std::filesystem::
 
 Plan load_plan(const std::filesystem::path& path, bool untrusted) {
   const auto file = untrusted ? read_file(open_regular(path), path) : map_file(open_regular(path), path);
-  const std::string_view bytes = file->view();
-  const auto malformed = [&](std::string expected, std::string got) {
-    return file_error(Code::plan_malformed, path, std::move(expected), std::move(got),
-                      "build the plan again");
-  };
-  Header h;
-  if (bytes.size() < sizeof h) throw malformed("a plan", std::to_string(bytes.size()) + " bytes");
-  std::memcpy(&h, bytes.data(), sizeof h);
-  if (std::string_view(h.magic, sizeof h.magic) != magic)
-    throw malformed("a file that begins with " + std::string(magic), "another");
-  if (h.version != plan_version)
-    throw file_error(Code::plan_version, path, "a plan of version " + std::to_string(plan_version),
-                     "version " + std::to_string(h.version),
-                     "build the plan again with this version of Lathe");
-  if (h.file_bytes != bytes.size())
-    throw malformed(std::to_string(h.file_bytes) + " bytes", std::to_string(bytes.size()) + " bytes");
-  if (h.structure_offset > bytes.size() || h.structure_bytes > bytes.size() - h.structure_offset ||
-      h.structure_offset % alignment != 0)
-    throw malformed("a structure within the file", "one at " + std::to_string(h.structure_offset));
-  const std::string_view structure = bytes.substr(h.structure_offset, h.structure_bytes);
-  if (checksum(h, structure) != h.checksum)
-    throw malformed("a structure that matches its checksum", "another: the file is damaged");
-  try {
-    Plan plan = read_structure(structure, bytes.substr(0, h.structure_offset), file);
-    verify(plan);
-    return plan;
-  } catch (const Error& e) {
-    throw e.at("load", path.string(), "");
-  }
+  return read_plan(file->view(), file, path);
+}
+
+Plan plan_from_bytes(std::span<const std::byte> bytes) {
+  Tensor copy(DataType::uint8, {static_cast<int64_t>(bytes.size())});  // its memory begins at a whole line
+  std::memcpy(copy.data(), bytes.data(), bytes.size());
+  return read_plan({static_cast<const char*>(copy.data()), copy.bytes()}, copy.owner(), "bytes");
 }
 
 }  // namespace lathe

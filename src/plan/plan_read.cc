@@ -61,6 +61,11 @@ class Reader {
     plan.strict = p.strict();
     each(p.likely(), [&](const format::Likely* l) { plan.likely[text(l->symbol())] = l->size(); });
     each(p.profiles(), [&](const format::Profile* s) { plan.profiles.push_back(profile(*s)); });
+    each(p.built_in(), [&](const format::BuiltIn* w) {
+      plan.built_in.push_back({text(w->name()),
+                               enumerator<DataType>(w->type(), data_type_count, "an element type"),
+                               dims(w->dims()), w->checksum()});
+    });
     plan.backends = texts(p.backends());
     plan.producer = text(p.producer());
     plan.description = text(p.description());

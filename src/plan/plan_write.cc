@@ -24,12 +24,17 @@ class Writer {
     for (const auto& [symbol, size] : plan.likely)
       likely.push_back(format::CreateLikely(b_, b_.CreateString(symbol), size));
     const auto profiles = list(plan.profiles, [&](const PlanProfile& p) { return profile(p); });
+    const auto built_in = list(plan.built_in, [&](const BuiltInWeight& w) {
+      const auto name = b_.CreateString(w.name);
+      const auto dims = b_.CreateVector(w.shape.data(), w.shape.size());
+      return format::CreateBuiltIn(b_, name, static_cast<uint8_t>(w.type), dims, w.checksum);
+    });
     const auto backends = b_.CreateVectorOfStrings(plan.backends);
     const auto producer = b_.CreateString(plan.producer), description = b_.CreateString(plan.description);
     b_.Finish(format::CreatePlan(b_, graphs, b_.CreateVector(weights), symbols,
                                  static_cast<uint8_t>(plan.isa), backends, metadata, taps, producer,
                                  description, plan.portable, plan.refit, plan.strict, b_.CreateVector(likely),
-                                 profiles));
+                                 profiles, built_in));
     return {reinterpret_cast<const char*>(b_.GetBufferPointer()), b_.GetSize()};
   }
 

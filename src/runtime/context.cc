@@ -15,13 +15,47 @@ Value detached(const Value& v, MemoryCharge& charge) {
 }  // namespace
 
 struct Context::Impl {
-  explicit Impl(std::shared_ptr<const Engine::Impl> e)
-      : engine(std::move(e)),
-        state(engine->program),
-        frame(state, 0, nullptr, nullptr),
+  explicit Impl(std::shared_ptr<const Engine::State> s)
+      : serving(std::move(s)),
+        version(serving->version()),
+        engine(serving->current()),
+        work(std::make_unique<Work>(engine->program)),
         inputs(engine->inputs.size()),
         bound(engine->outputs.size()),
         sizes(engine->contract.no_sizes()) {}
+
+  /// What runs of one program work with.
+  struct Work {
+    explicit Work(const Program& p) : state(p), frame(state, 0, nullptr, nullptr) {}
+    RunState state;
+    Frame frame;
+  };
+  RunState& state() { return work->state; }
+  Frame& frame() { return work->frame; }
+
+  /// Before a run: goes over to the weights that the engine has by now. What was reserved is reserved anew.
+  void take_weights() {
+    const uint64_t newest = serving->version();
+    if (newest == version) return;
+    std::shared_ptr<const Engine::Impl> now = serving->current();
+    auto fresh = std::make_unique<Work>(now->program);
+    RunState &before = work->state, &after = fresh->state;
+    after.tap = std::move(before.tap);
+    after.step_listener = std::move(before.step_listener);
+    after.clock = before.clock;
+    if (before.profiling) {
+      after.profiler = std::make_unique<Profiler>(now->program);
+      after.profiler->start(before.profiler->room());
+      after.profiling = true;
+    } else if (before.profiler) {
+      recorded = before.profiler->report();
+    }
+    peak_before = std::max(peak_before, before.account.peak());
+    work = std::move(fresh);  // what the old one held is free before the new one takes anything
+    engine = std::move(now);
+    version = newest;
+    if (!reserved.empty()) frame().reserve(room_of(*engine, engine->profile(reserved)));
+  }
 
   /// One run at a time: a second one, of another thread or of a tap, is an error instead of a race.
   class Turn {
@@ -58,16 +92,17 @@ struct Context::Impl {
     struct Release {
       RunState& s;
       ~Release() { s.control = nullptr; }
-    } release{state};
-    state.control = control;
-    state.in_bodies = 0;
-    state.poll();
+    } release{state()};
+    RunState& s = state();
+    s.control = control;
+    s.in_bodies = 0;
+    s.poll();
     try {
-      if (state.profiling) state.profiler->begin_run(state.clock->now());
-      frame.run(in, out);
-      if (state.profiling) state.profiler->end_run(state.clock->now());
+      if (s.profiling) s.profiler->begin_run(s.clock->now());
+      frame().run(in, out);
+      if (s.profiling) s.profiler->end_run(s.clock->now());
     } catch (...) {
-      state.drain();
+      s.drain();
       throw;
     }
   }
@@ -76,10 +111,11 @@ struct Context::Impl {
   /// returned.
   std::vector<Value> run_detached(std::vector<Value> in, RunControl* control) {
     const Turn turn(*this);
+    take_weights();
     accept(in);
-    MemoryCharge charge(state.account);
+    MemoryCharge charge(state().account);
     std::vector<Tensor> fresh(bound.size());
-    const Layout& l = frame.layout_for(in);
+    const Layout& l = frame().layout_for(in);
     for (size_t i = 0; i < fresh.size(); ++i) {
       const Slot& s = l.slots[engine->program.plan().graphs[0].outputs[i]];
       if (s.place != Slot::Place::output) continue;
@@ -89,13 +125,17 @@ struct Context::Impl {
     execute(in, fresh, control);
     std::vector<Value> results;
     for (size_t i = 0; i < fresh.size(); ++i)
-      results.push_back(fresh[i].defined() ? Value(fresh[i]) : detached(frame.output(i), charge));
+      results.push_back(fresh[i].defined() ? Value(fresh[i]) : detached(frame().output(i), charge));
     return results;
   }
 
+  const std::shared_ptr<const Engine::State> serving;
+  uint64_t version;  // of `engine`, or older: then the next look takes it again
   std::shared_ptr<const Engine::Impl> engine;
-  RunState state;
-  Frame frame;
+  std::unique_ptr<Work> work;
+  std::string reserved;      // the profile; empty: none
+  Profile recorded;          // with other weights, by a profiler that had been stopped
+  uint64_t peak_before = 0;  // bytes that were held at most with other weights
   std::vector<Value> inputs;
   std::vector<Tensor> bound;
   InputContract::Sizes sizes;
@@ -103,7 +143,7 @@ struct Context::Impl {
   std::vector<Value> given;  // the bound inputs, with defaults filled in, of the run that is going on
 };
 
-Context Engine::create_context() const { return Context(std::make_unique<Context::Impl>(impl_)); }
+Context Engine::create_context() const { return Context(std::make_unique<Context::Impl>(state_)); }
 
 Context::Context(std::unique_ptr<Impl> i) : impl_(std::move(i)) {}
 Context::Context(Context&&) noexcept = default;
@@ -143,6 +183,7 @@ void Context::bind_output(std::string_view name, Tensor t) {
 
 void Context::run(RunControl* control) {
   const Impl::Turn turn(*impl_);
+  impl_->take_weights();
   impl_->given.assign(impl_->inputs.begin(), impl_->inputs.end());
   impl_->accept(impl_->given);
   impl_->execute(impl_->given, impl_->bound, control);
@@ -156,15 +197,15 @@ const Value& Context::output(size_t i) const {
   if (i >= impl_->engine->outputs.size())
     throw Error(Code::bad_argument, "run", "an output below " + std::to_string(impl_->engine->outputs.size()),
                 std::to_string(i));
-  return impl_->frame.output(i);
+  return impl_->frame().output(i);
 }
 
 void Context::on_tap(std::function<void(std::string_view, const Value&)> listener) {
-  impl_->state.tap = std::move(listener);
+  impl_->state().tap = std::move(listener);
 }
 void Context::on_step(std::function<void(const StepRun&)> listener) {
-  impl_->state.clock = &TickClock::get();
-  impl_->state.step_listener = std::move(listener);
+  impl_->state().clock = &TickClock::get();
+  impl_->state().step_listener = std::move(listener);
 }
 
 void Context::start_profile(size_t events) {
@@ -173,7 +214,8 @@ void Context::start_profile(size_t events) {
   if (events < 1 || events > most)
     throw Error(Code::bad_argument, "profile", "room for 1 to " + std::to_string(most) + " events",
                 std::to_string(events));
-  RunState& s = impl_->state;
+  impl_->take_weights();
+  RunState& s = impl_->state();
   s.profiling = false;
   if (!s.profiler) s.profiler = std::make_unique<Profiler>(s.program);
   s.clock = &TickClock::get();
@@ -188,25 +230,29 @@ void Context::start_profile(size_t events) {
 
 void Context::stop_profile() {
   const Impl::Turn turn(*impl_);
-  impl_->state.profiling = false;
+  impl_->state().profiling = false;
 }
 
 Profile Context::profile() const {
   const Impl::Turn turn(*impl_);
-  return impl_->state.profiler ? impl_->state.profiler->report() : Profile();
+  const RunState& s = impl_->state();
+  return s.profiler ? s.profiler->report() : impl_->recorded;
 }
-uint64_t Context::memory_in_use() const { return impl_->state.account.used(); }
-uint64_t Context::memory_peak() const { return impl_->state.account.peak(); }
+uint64_t Context::memory_in_use() const { return impl_->state().account.used(); }
+uint64_t Context::memory_peak() const { return std::max(impl_->peak_before, impl_->state().account.peak()); }
 
 void Context::reserve(std::string_view profile) {
   const Impl::Turn turn(*impl_);
-  impl_->frame.reserve(room_of(*impl_->engine, impl_->engine->profile(profile)));
+  impl_->take_weights();
+  impl_->frame().reserve(room_of(*impl_->engine, impl_->engine->profile(profile)));
+  impl_->reserved = profile;
 }
 
 void Context::trim() {
   const Impl::Turn turn(*impl_);
-  impl_->frame.trim();
-  for (BlockCache& b : impl_->state.blocks) b.trim();
+  impl_->frame().trim();
+  for (BlockCache& b : impl_->state().blocks) b.trim();
+  impl_->reserved.clear();
 }
 
 }  // namespace lathe

@@ -38,17 +38,31 @@ ProgramOptions program_options(const BuildOptions& o) {
   return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals, o.memory_limit};
 }
 
-Engine::Impl::Impl(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)
-    : program(std::move(plan), std::move(extensions), options), contract(program.plan()) {
-  const PlanGraph& g = program.plan().graphs[0];
+EngineSignature::EngineSignature(const Plan& plan, const TuningReport& tuned) : tuning(tuned) {
+  const PlanGraph& g = plan.graphs[0];
   for (uint32_t v : g.inputs) inputs.push_back(info_of(g.values[v]));
   for (uint32_t v : g.outputs) outputs.push_back(info_of(g.values[v]));
-  for (const PlanProfile& p : program.plan().profiles) {
+  for (const PlanProfile& p : plan.profiles) {
     ShapeProfile& made = profiles.emplace_back();
     made.name = p.name;
     for (const PlanProfile::Input& r : p.inputs) made.inputs[inputs[r.input].name] = {r.min, r.opt, r.max};
   }
 }
+
+Engine::Impl::Impl(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options,
+                   const TuningReport& tuned)
+    : program(std::move(plan), std::move(extensions), options),
+      signature(std::make_shared<const EngineSignature>(program.plan(), tuned)),
+      inputs(signature->inputs),
+      outputs(signature->outputs),
+      contract(program.plan()) {}
+
+Engine::Impl::Impl(const Impl& before, Plan plan)
+    : program(before.program, std::move(plan)),
+      signature(before.signature),
+      inputs(signature->inputs),
+      outputs(signature->outputs),
+      contract(program.plan()) {}
 
 size_t Engine::Impl::input_index(std::string_view name) const { return find(inputs, name, "an input"); }
 size_t Engine::Impl::output_index(std::string_view name) const { return find(outputs, name, "an output"); }
@@ -99,66 +113,91 @@ std::optional<Layout> Engine::Impl::fixed_layout() const {
   }
 }
 
-Engine Engine::load(const std::filesystem::path& path, const BuildOptions& options) {
+namespace {
+
+/// A plan made ready to run here; `origin` names it in errors.
+template <class Read>
+Engine open(const BuildOptions& options, const std::filesystem::path& origin, Read&& read) {
   auto extensions = Extensions::load(options.plugins);
   const ProgramOptions run = program_options(options);
-  Plan plan = load_plan(path, options.load.untrusted);
+  Plan plan = read();
   if (options.verify_weights)
-    if (const auto damaged = damaged_arrays(plan, path, options.control); !damaged.empty())
+    if (const auto damaged = damaged_arrays(plan, origin, options.control); !damaged.empty())
       throw Error(damaged[0]);
   retarget(plan, extensions->kernels(), choose_isa(options.isa), run.threads, run.executor, options.control);
-  return EngineAccess::make(std::make_shared<const Impl>(std::move(plan), std::move(extensions), run));
+  return EngineAccess::make(
+      std::make_shared<const Engine::Impl>(std::move(plan), std::move(extensions), run));
 }
 
-void Engine::save(const std::filesystem::path& path) const { save_plan(impl_->program.plan(), path); }
+}  // namespace
 
-const std::vector<IoInfo>& Engine::inputs() const { return impl_->inputs; }
-const std::vector<IoInfo>& Engine::outputs() const { return impl_->outputs; }
-int Engine::threads() const { return impl_->program.pool().threads(); }
-const TuningReport& Engine::tuning() const { return impl_->tuning; }
+Engine Engine::load(const std::filesystem::path& path, const BuildOptions& options) {
+  return open(options, path, [&] { return load_plan(path, options.load.untrusted); });
+}
+
+Engine Engine::deserialize(std::span<const std::byte> plan, const BuildOptions& options) {
+  return open(options, "bytes", [&] { return plan_from_bytes(plan); });
+}
+
+void Engine::save(const std::filesystem::path& path) const { save_plan(impl()->program.plan(), path); }
+std::vector<std::byte> Engine::serialize() const { return bytes_of(impl()->program.plan()); }
+
+std::shared_ptr<const Engine::Impl> Engine::impl() const { return state_->current(); }
+uint64_t Engine::refits() const { return state_->version(); }
+
+// References stay valid: every engine that takes the place of another one has its signature.
+const std::vector<IoInfo>& Engine::inputs() const { return impl()->signature->inputs; }
+const std::vector<IoInfo>& Engine::outputs() const { return impl()->signature->outputs; }
+const TuningReport& Engine::tuning() const { return impl()->signature->tuning; }
+const std::vector<ShapeProfile>& Engine::profiles() const { return impl()->signature->profiles; }
+int Engine::threads() const { return impl()->program.pool().threads(); }
+bool Engine::is_refittable() const { return impl()->program.plan().refit; }
 Numerics Engine::numerics() const {
-  return impl_->program.plan().strict ? Numerics::strict : Numerics::normal;
+  return impl()->program.plan().strict ? Numerics::strict : Numerics::normal;
 }
-const std::vector<ShapeProfile>& Engine::profiles() const { return impl_->profiles; }
 
 TargetInfo Engine::target() const {
-  const Plan& p = impl_->program.plan();
+  const auto now = impl();
+  const Plan& p = now->program.plan();
   return {std::string(name_of(p.isa)), std::string(name_of(p.built_for)),
           p.isa < p.built_for ? "portable" : "native"};
 }
 
 void Engine::trim() const {
-  for (const Weight& w : impl_->program.plan().weights)
+  const auto now = impl();
+  for (const Weight& w : now->program.plan().weights)
     if (w.value.is_tensor()) drop_mapped_pages(w.value.tensor().data(), w.value.tensor().bytes());
 }
 
 std::vector<std::string> Engine::symbols() const {
+  const auto now = impl();
   std::vector<std::string> names;
-  for (const Plan::Symbol& s : impl_->program.plan().symbols)
+  for (const Plan::Symbol& s : now->program.plan().symbols)
     if (!s.name.starts_with('?')) names.push_back(s.name);
   return names;
 }
 
 std::vector<std::pair<std::string, std::string>> Engine::metadata() const {
-  return impl_->program.plan().metadata;
+  return impl()->program.plan().metadata;
 }
 
 std::vector<StepInfo> Engine::steps() const {
+  const auto now = impl();
   std::vector<StepInfo> list;
-  const ProgramGraph& main = impl_->program.graph(0);
+  const ProgramGraph& main = now->program.graph(0);
   std::optional<Layout> layout;
   try {
-    layout = impl_->fixed_layout();
+    layout = now->fixed_layout();
   } catch (const Error&) {
     // An engine that no run can succeed on has steps too.
   }
-  for (const PlanGraph& g : impl_->program.plan().graphs)
+  for (const PlanGraph& g : now->program.plan().graphs)
     for (const PlanStep& s : g.steps) {
-      const Kernel* k = s.kernel.empty() ? nullptr : impl_->program.extensions().kernels().by_name(s.kernel);
+      const Kernel* k = s.kernel.empty() ? nullptr : now->program.extensions().kernels().by_name(s.kernel);
       StepInfo info{s.node,     s.op,       s.kernel, k ? k->backend : "copy",
                     s.origin,   s.refusals, s.fused,  s.unfused,
                     s.tunables, {},         {},       {}};
-      if (k && impl_->program.plan().strict) info.strict = k->strict;
+      if (k && now->program.plan().strict) info.strict = k->strict;
       for (const PlanTiming& t : s.timings) info.timings.push_back({t.tactic, t.microseconds});
       // The steps of the main graph come first.
       if (layout && list.size() < main.steps.size())
@@ -169,25 +208,28 @@ std::vector<StepInfo> Engine::steps() const {
 }
 
 MemoryInfo Engine::memory(const NamedShapes& shapes) const {
-  const Layout l = impl_->layout_for(shapes);
-  MemoryEstimate e = estimate_memory(impl_->program, l);
-  return {impl_->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
+  const auto now = impl();
+  const Layout l = now->layout_for(shapes);
+  MemoryEstimate e = estimate_memory(now->program, l);
+  return {now->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
           std::move(e.uncounted)};
 }
 
 MemoryInfo Engine::profile_memory(std::string_view name) const {
-  const ProfileRoom room = room_of(*impl_, impl_->profile(name));
-  MemoryEstimate e = estimate_memory(impl_->program, room.most);
-  return {impl_->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
+  const auto now = impl();
+  const ProfileRoom room = room_of(*now, now->profile(name));
+  MemoryEstimate e = estimate_memory(now->program, room.most);
+  return {now->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
           std::move(e.uncounted)};
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {
-  const Layout l = impl_->layout_for(shapes);
+  const auto now = impl();
+  const Layout l = now->layout_for(shapes);
   NamedShapes result;
-  for (size_t i = 0; i < impl_->outputs.size(); ++i)
-    if (const Slot& s = l.slots[impl_->program.plan().graphs[0].outputs[i]]; s.known)
-      result.emplace(impl_->outputs[i].name, s.shape);
+  for (size_t i = 0; i < now->outputs.size(); ++i)
+    if (const Slot& s = l.slots[now->program.plan().graphs[0].outputs[i]]; s.known)
+      result.emplace(now->outputs[i].name, s.shape);
   return result;
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
 
 #include "lathe/engine.h"
 #include "runtime/frame.h"
@@ -50,14 +53,25 @@ class InputContract {
   const std::vector<PlanProfile>* profiles_ = nullptr;
 };
 
-struct Engine::Impl {
-  Impl(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options);
-
-  Program program;
+/// What stays as it is when weights are exchanged, so that references to it stay valid.
+struct EngineSignature {
+  EngineSignature(const Plan& plan, const TuningReport& tuned);
   std::vector<IoInfo> inputs, outputs;
-  InputContract contract;
   std::vector<ShapeProfile> profiles;
   TuningReport tuning;
+};
+
+/// An engine with the weights of one moment. Immutable.
+struct Engine::Impl {
+  Impl(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options,
+       const TuningReport& tuned = {});
+  /// The same engine with the weights of another plan.
+  Impl(const Impl& before, Plan plan);
+
+  Program program;
+  const std::shared_ptr<const EngineSignature> signature;
+  const std::vector<IoInfo>&inputs, &outputs;
+  InputContract contract;
 
   size_t input_index(std::string_view name) const;  // throws run_bad_input, listing the names
   size_t output_index(std::string_view name) const;
@@ -70,8 +84,52 @@ struct Engine::Impl {
   const PlanProfile& profile(std::string_view name) const;  // throws bad_argument, listing the names
 };
 
+/// A low-rank change of a weight (LoraDelta), by the adapter that wants it.
+struct LowRank;
+/// The adapters of one weight, and what it holds without them.
+struct AdaptedWeight {
+  Tensor base;
+  std::map<std::string, std::shared_ptr<const LowRank>, std::less<>> adapters;
+};
+using AdaptedWeights = std::map<std::string, AdaptedWeight, std::less<>>;
+
+/// What copies of an engine and its contexts share. Readers take the engine of the moment and hold on to it; a
+/// refit makes another one beside it and puts that in its place.
+struct Engine::State {
+  explicit State(std::shared_ptr<const Impl> impl) : current_(std::move(impl)) {}
+
+  std::shared_ptr<const Impl> current() const {
+    const std::lock_guard lock(mutex_);
+    return current_;
+  }
+  /// How often it was replaced. A context looks at this before each run, and takes no lock while it stays.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  void replace(std::shared_ptr<const Impl> by) {
+    {
+      const std::lock_guard lock(mutex_);
+      current_.swap(by);
+      version_.fetch_add(1, std::memory_order_release);
+    }
+    // What was replaced, if this was its last owner, goes without the lock.
+  }
+
+  /// Held by the one refit at a time, which alone uses what follows.
+  std::mutex refitting;
+  /// Steps as they were built: a kernel that other weights had to do without is the first choice again.
+  std::shared_ptr<const std::vector<PlanGraph>> built;
+  AdaptedWeights adapted;
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Impl> current_;
+  std::atomic<uint64_t> version_{0};
+};
+
 struct EngineAccess {
-  static Engine make(std::shared_ptr<const Engine::Impl> impl) { return Engine(std::move(impl)); }
+  static Engine make(std::shared_ptr<const Engine::Impl> impl) {
+    return Engine(std::make_shared<Engine::State>(std::move(impl)));
+  }
+  static const std::shared_ptr<Engine::State>& state(const Engine& e) { return e.state_; }
 };
 
 /// Options of a run out of those of a build.

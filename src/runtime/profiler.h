@@ -18,6 +18,8 @@ class Profiler {
 
   /// Forgets everything and has room for so many executions.
   void start(size_t events);
+  /// For how many executions.
+  size_t room() const { return ring_.size(); }
   void begin_run(uint64_t now) {
     run_start_ = now;
     depth_ = 0;

@@ -28,6 +28,19 @@ StepRequest::StepRequest(const Plan& plan, const PlanGraph& graph, const PlanSte
 
 Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options)
     : plan_(std::move(plan)), extensions_(std::move(extensions)), options_(options) {
+  prepare(nullptr);
+  pool_ = std::make_shared<ThreadPool>(options_.threads, options_.executor);
+}
+
+Program::Program(const Program& before, Plan plan)
+    : plan_(std::move(plan)),
+      extensions_(before.extensions_),
+      options_(before.options_),
+      pool_(before.pool_) {
+  prepare(&before);
+}
+
+void Program::prepare(const Program* before) {
   verify(plan_);
   devices_.push_back(&host_backend());
   for (const std::string& name : plan_.backends) {
@@ -43,14 +56,13 @@ Program::Program(Plan plan, std::shared_ptr<const Extensions> extensions, const 
   for (size_t i = 0; i < graphs_.size(); ++i) {
     graphs_[i].plan = &plan_.graphs[i];
     graphs_[i].is_body = i > 0;
-    prepare(graphs_[i]);
+    prepare(graphs_[i], before);
   }
-  pool_ = std::make_unique<ThreadPool>(options_.threads, options_.executor);
 }
 
 Program::~Program() = default;
 
-void Program::prepare(ProgramGraph& g) {
+void Program::prepare(ProgramGraph& g, const Program* before) {
   const PlanGraph& plan = *g.plan;
   const auto n = static_cast<uint32_t>(plan.values.size());
   g.root.resize(n);
@@ -63,7 +75,7 @@ void Program::prepare(ProgramGraph& g) {
     g.root[v] = v;
   }
   for (size_t i = plan.outputs.size(); i-- > 0;) g.output[plan.outputs[i]] = static_cast<int32_t>(i);
-  upload(g);
+  upload(g, before);
   for (const PlanStep& s : plan.steps) {
     try {
       g.steps.push_back(prepare(plan, s));
@@ -200,27 +212,39 @@ void Program::find_ends(ProgramGraph& g) const {
     if (last[v] != never && g.plan->values[v].role == ValueRole::computed) g.steps[last[v]].ends.push_back(v);
 }
 
-void Program::upload(ProgramGraph& g) {
+void Program::upload(ProgramGraph& g, const Program* before) {
+  const auto unchanged = [&](int32_t w) {
+    const Tensor &then = before->plan_.weights[static_cast<size_t>(w)].value.tensor(),
+                 &now = plan_.weights[static_cast<size_t>(w)].value.tensor();
+    return then.data() == now.data() && then.type() == now.type() && then.shape() == now.shape();
+  };
   for (size_t v = 0; v < g.constants.size(); ++v) {
     const MemorySpace space = g.plan->values[v].memory;
     if (!g.constants[v] || space == host_memory) continue;
-    const Tensor& t = g.constants[v]->tensor();
-    g.constants[v] = nullptr;
-    Backend& d = device(space);
-    const size_t bytes = aligned_size(std::max<size_t>(t.bytes(), 1));
-    const std::shared_ptr<void> to(d.allocate(bytes), [&d, bytes](void* p) {
-      if (p) d.deallocate(p, bytes);
-    });
-    if (!to)
-      throw Error(Code::run_out_of_memory, "load",
-                  std::to_string(bytes) + " bytes on " + std::string(d.name()), "none left");
-    uploaded_.push_back(std::make_unique<Value>(Tensor::view(t.type(), t.shape(), to.get(), to)));
-    g.constants[v] = uploaded_.back().get();
-    weight_bytes_ += bytes;
-    const std::unique_ptr<Queue> queue = d.create_queue();
-    d.copy_in(*queue, to.get(), t.data(), t.bytes());
-    queue->wait();
+    const int32_t w = g.plan->values[v].weight;
+    std::shared_ptr<const Value>& here = uploaded_[{w, space}];
+    if (!here) {
+      const bool there = before && before->uploaded_.contains({w, space}) && unchanged(w);
+      here = there ? before->uploaded_.at({w, space}) : upload(g.constants[v]->tensor(), space);
+      weight_bytes_ += aligned_size(std::max<size_t>(here->tensor().bytes(), 1));
+    }
+    g.constants[v] = here.get();
   }
+}
+
+std::shared_ptr<const Value> Program::upload(const Tensor& t, MemorySpace space) const {
+  Backend& d = device(space);
+  const size_t bytes = aligned_size(std::max<size_t>(t.bytes(), 1));
+  const std::shared_ptr<void> to(d.allocate(bytes), [&d, bytes](void* p) {
+    if (p) d.deallocate(p, bytes);
+  });
+  if (!to)
+    throw Error(Code::run_out_of_memory, "load", std::to_string(bytes) + " bytes on " + std::string(d.name()),
+                "none left");
+  const std::unique_ptr<Queue> queue = d.create_queue();
+  d.copy_in(*queue, to.get(), t.data(), t.bytes());
+  queue->wait();
+  return std::make_shared<const Value>(Tensor::view(t.type(), t.shape(), to.get(), to));
 }
 
 }  // namespace lathe

@@ -2,8 +2,10 @@
 // needed. Immutable, shared by all contexts of an engine.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu/pointwise.h"
@@ -51,6 +53,9 @@ class Program {
  public:
   /// Throws plan_malformed, plan_missing_kernel, plan_target, build_device_absent.
   Program(Plan plan, std::shared_ptr<const Extensions> extensions, const ProgramOptions& options);
+  /// For other weights: with the threads, the extensions and the options of another one, and the arrays that
+  /// its devices hold already. Throws as above.
+  Program(const Program& before, Plan plan);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   ~Program();
@@ -67,21 +72,23 @@ class Program {
   uint64_t weight_bytes() const { return weight_bytes_; }
 
  private:
-  void prepare(ProgramGraph& g);
+  void prepare(const Program* before);
+  void prepare(ProgramGraph& g, const Program* before);
   ProgramStep prepare(const PlanGraph& g, const PlanStep& s) const;
   void check_tunables(const PlanGraph& g, const ProgramStep& step) const;
   void check_fit(const PlanGraph& g, const ProgramStep& step) const;
   void check_packing(const PlanGraph& g, const ProgramStep& step) const;
   void find_ends(ProgramGraph& g) const;
-  void upload(ProgramGraph& g);
+  void upload(ProgramGraph& g, const Program* before);
+  std::shared_ptr<const Value> upload(const Tensor& t, MemorySpace space) const;
 
   Plan plan_;
   std::shared_ptr<const Extensions> extensions_;
   ProgramOptions options_;
   std::vector<Backend*> devices_;
   std::vector<ProgramGraph> graphs_;
-  std::vector<std::unique_ptr<Value>> uploaded_;  // constants in device memory
-  std::unique_ptr<ThreadPool> pool_;
+  std::map<std::pair<int32_t, MemorySpace>, std::shared_ptr<const Value>> uploaded_;  // by weight
+  std::shared_ptr<ThreadPool> pool_;
   uint64_t weight_bytes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "kernel/plain_context.h"
 #include "kernel/select.h"
+#include "plan/weight_use.h"
 #include "runtime/program.h"
 #include "tensor/alignment.h"
 
@@ -22,6 +23,9 @@ class FoldContext final : public PlainContext {
  private:
   RunControl* control_;
 };
+
+/// By weight: must it be made anew?
+using Stale = std::vector<bool>;
 
 Value fold(const Plan& plan, const WeightRecipe& r, const KernelCatalog& kernels, RunControl* control) {
   const Kernel* kernel = kernels.reference_of(r.domain, r.op);
@@ -48,24 +52,27 @@ Value fold(const Plan& plan, const WeightRecipe& r, const KernelCatalog& kernels
   return owned(c.results().at(r.output));
 }
 
-void replay_folds(Plan& plan, const KernelCatalog& kernels, RunControl* control) {
-  for (Weight& w : plan.weights) {
-    if (w.recipe.kind != WeightRecipe::Kind::fold) continue;
+bool is_made_of(const WeightRecipe& r, const Stale& stale) {
+  return std::ranges::any_of(r.from, [&](uint32_t w) { return w != WeightRecipe::absent && stale[w]; });
+}
+
+/// What is folded from stale arrays, which are earlier ones, is stale as well until it is made here.
+void replay_folds(Plan& plan, const KernelCatalog& kernels, RunControl* control, Stale& stale, Code misfit) {
+  for (size_t i = 0; i < plan.weights.size(); ++i) {
+    Weight& w = plan.weights[i];
+    if (w.recipe.kind != WeightRecipe::Kind::fold || !is_made_of(w.recipe, stale)) continue;
     try {
       Value made = fold(plan, w.recipe, kernels, control);
       const Tensor &before = w.value.tensor(), &now = made.tensor();
       if (now.type() != before.type() || now.shape() != before.shape())
-        throw Error(Code::plan_malformed, "load", describe(before), describe(now),
+        throw Error(misfit, "load", describe(before), describe(now),
                     "build the plan again: it was made for weights of other shapes");
       w.value = std::move(made);
+      stale[i] = true;
     } catch (const Error& e) {
       throw e.at("load", w.name, w.recipe.op);
     }
   }
-}
-
-bool has_packed(const PlanStep& s) {
-  return std::ranges::any_of(s.packed, [](int32_t w) { return w >= 0; });
 }
 
 void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
@@ -80,12 +87,48 @@ void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCa
   if (kernel->memory != host_memory) return;  // devices read constants as they are
   const bool wanted = !kernel->ask || kernel->ask(op.get(), question.request()).accepted;
   if (!wanted) return choose_again(plan, graph, step, kernels, packing);
-  if (has_packed(step)) packing.add(plan, graph, step, *kernel, std::move(op));
+  packing.add(plan, graph, step, *kernel, std::move(op));
 }
 
-bool reads_constants(const PlanGraph& g, const PlanStep& s) {
+bool reads(const PlanGraph& g, const PlanStep& s, const Stale& stale) {
   return std::ranges::any_of(s.inputs, [&](int32_t v) {
-    return v >= 0 && g.values[static_cast<size_t>(v)].role == ValueRole::constant;
+    if (v < 0) return false;
+    const PlanValue& value = g.values[static_cast<size_t>(v)];
+    return value.role == ValueRole::constant && stale[static_cast<size_t>(value.weight)];
+  });
+}
+
+/// The step as it was built, before other weights made it choose another kernel.
+void restore(PlanGraph& g, size_t step, const PlanGraph& built) {
+  g.steps[step] = built.steps[step];
+  for (int32_t v : g.steps[step].outputs)
+    if (v >= 0) g.values[static_cast<size_t>(v)].alias_of = built.values[static_cast<size_t>(v)].alias_of;
+}
+
+/// Packs anew for every step that reads a stale array. All that such a step has packed: a kernel may look at
+/// several operands when it packs one.
+void replay_packing(Plan& plan, const KernelCatalog& kernels, RunControl* control, const Stale& stale,
+                    const std::vector<PlanGraph>* built, Packing& packing) {
+  for (size_t i = 0; i < plan.graphs.size(); ++i) {
+    PlanGraph& g = plan.graphs[i];
+    for (size_t k = 0; k < g.steps.size(); ++k) {
+      if (g.steps[k].kernel.empty() || !reads(g, g.steps[k], stale)) continue;
+      if (control) control->check();
+      if (built) restore(g, k, (*built)[i]);
+      PlanStep& s = g.steps[k];
+      try {
+        replay_packing(plan, g, s, kernels, packing);
+      } catch (const Error& e) {
+        throw e.at("load", s.node, s.op);
+      }
+    }
+  }
+}
+
+/// Runs read elements of any type but bytes at addresses that are multiples of their size.
+void align_read(Plan& plan, const ChangedSources& sources) {
+  each_read(plan, [&](const PlanStep*, size_t, uint32_t w) {
+    if (sources.contains(w)) plan.weights[w].value = aligned(plan.weights[w].value.tensor());
   });
 }
 
@@ -120,21 +163,38 @@ void choose_again(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCata
 void replay_weights(Plan& plan, const KernelCatalog& kernels, RunControl* control, int threads,
                     const std::shared_ptr<Executor>& executor) {
   Plan made = plan;  // shares the arrays
-  replay_folds(made, kernels, control);
+  Stale stale(made.weights.size(), true);
+  replay_folds(made, kernels, control, stale, Code::plan_malformed);
   Packing packing;
-  for (PlanGraph& g : made.graphs)
-    for (PlanStep& s : g.steps) {
-      if (s.kernel.empty() || !reads_constants(g, s)) continue;
-      if (control) control->check();
-      try {
-        replay_packing(made, g, s, kernels, packing);
-      } catch (const Error& e) {
-        throw e.at("load", s.node, s.op);
-      }
-    }
+  replay_packing(made, kernels, control, stale, nullptr, packing);
   packing.run(made, threads, executor, control);
   drop_unused_weights(made);
   plan = std::move(made);
+}
+
+Plan with_sources(const Plan& plan, const ChangedSources& sources, const RefitRequest& request,
+                  RefitReport& report) {
+  Plan made = plan;  // shares the arrays
+  Stale stale(made.weights.size(), false);
+  for (const auto& [w, tensor] : sources) {
+    made.weights[w].value = tensor;
+    stale[w] = true;
+  }
+  replay_folds(made, request.kernels, request.control, stale, Code::refit_bad_weight);
+  Packing packing;
+  replay_packing(made, request.kernels, request.control, stale, &request.built, packing);
+  packing.run(made, request.threads, request.executor, request.control);
+  align_read(made, sources);
+  for (size_t i = 0; i < made.weights.size(); ++i) {
+    const Weight& w = made.weights[i];
+    if (i < stale.size() && w.value.tensor().data() == plan.weights[i].value.tensor().data()) continue;
+    const auto kind = w.recipe.kind;
+    ++(kind == WeightRecipe::Kind::source ? report.weights
+       : kind == WeightRecipe::Kind::fold ? report.folded
+                                          : report.packed);
+    report.bytes += w.value.tensor().bytes();
+  }
+  return made;
 }
 
 void drop_unused_weights(Plan& plan) {

@@ -1,6 +1,8 @@
 #include "schema/infer.h"
 
+#include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "schema/check_node.h"
 #include "tensor/element.h"
@@ -10,6 +12,16 @@ namespace lathe {
 ValueType InferState::declared(const Graph& g, ValueId v) const {
   const auto at = declared_.find({&g, v});
   return at == declared_.end() ? ValueType{} : at->second;
+}
+
+void InferState::declare_bodies(const Graph& g) {
+  for (NodeId id : g.order())
+    for (const Body& b : g.node(id).bodies) {
+      for (NodeId inner : b.graph->order())
+        for (ValueId v : b.graph->node(inner).outputs)
+          if (v != no_id) declare(*b.graph, v, b.graph->value(v).type);
+      declare_bodies(*b.graph);
+    }
 }
 
 std::optional<std::vector<Dim>> InferState::values(const Graph& graph, ValueId v) const {
@@ -94,6 +106,25 @@ class NodeInference final : public InferContext {
       if (node_.outputs[i] != no_id) settle(i);
   }
 
+  bool depends_on(size_t input) {
+    if (schema_.infer_function()) return facts_[input].valued;
+    bind_types();
+    const std::vector<ValueType> signature = types_;
+    apply_rule();
+    const std::vector<ValueType> types = std::exchange(types_, signature);
+    const auto values = std::exchange(values_, decltype(values_)(values_.size()));
+    facts_[input].valued = false;
+    facts_[input].constant = nullptr;
+    try {
+      apply_rule();
+    } catch (const Error&) {
+      return true;
+    }
+    for (size_t i = 0; i < types.size(); ++i)
+      if (!alike(types[i], types_[i]) || values[i] != values_[i]) return true;
+    return false;
+  }
+
   // What infer functions see.
   const Node& node() const override { return node_; }
   const ValueType& input(size_t i) const override {
@@ -131,6 +162,14 @@ class NodeInference final : public InferContext {
     if (!f.constant)
       if (auto t = number_tensor(f)) f.constant = &made_.emplace_back(std::move(*t));
     return f;
+  }
+
+  /// Unknown sizes are alike, although each is one of its own.
+  static bool alike(const ValueType& a, const ValueType& b) {
+    if (without_shape(a) != without_shape(b) || a.shape.has_value() != b.shape.has_value()) return false;
+    return !a.shape || std::ranges::equal(*a.shape, *b.shape, [](const Dim& x, const Dim& y) {
+      return x == y || (x.has_unknown() && y.has_unknown());
+    });
   }
 
   void bind_types();
@@ -275,6 +314,12 @@ void infer_node(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& st
   const Node& node = g.node(n);
   if (const OpSchema* schema = catalog.find(node.domain, node.op))
     NodeInference(g, n, catalog, *schema, state).run();
+}
+
+bool depends_on_contents(Graph& g, NodeId n, size_t input, const SchemaCatalog& catalog, InferState& state) {
+  const Node& node = g.node(n);
+  const OpSchema* schema = catalog.find(node.domain, node.op);
+  return schema && NodeInference(g, n, catalog, *schema, state).depends_on(input);
 }
 
 void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state,

@@ -25,6 +25,8 @@ class InferState {
   /// start from this.
   void declare(const Graph& g, ValueId v, ValueType type) { declared_[{&g, v}] = std::move(type); }
   ValueType declared(const Graph& g, ValueId v) const;
+  /// What a whole graph says of the values in its bodies, as it is now.
+  void declare_bodies(const Graph& g);
 
   /// Called before a body is inferred, its formal inputs typed: an importer that has not filled it yet does
   /// so, node by node with inference, and returns true.
@@ -56,6 +58,11 @@ void infer_node(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& st
 /// first one is thrown.
 void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state,
                  std::vector<Diagnostic>* findings = nullptr);
+
+/// Would less, or something else, be known of the types and the elements of the node's outputs if nothing
+/// were known of what input `i` holds? Of operators with bodies, which are asked in no such way: could it be?
+/// The node has been inferred.
+bool depends_on_contents(Graph& g, NodeId n, size_t input, const SchemaCatalog& catalog, InferState& state);
 
 /// The elements of a small tensor of integers (contents.h).
 std::optional<std::vector<Dim>> tracked_values(const Tensor& t);

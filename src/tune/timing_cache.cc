@@ -1,4 +1,4 @@
-#include "tune/timing_cache.h"
+#include "lathe/timing_cache.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +13,8 @@ namespace lathe {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Timings = TimingCache::Timings;
+using Machine = TimingCache::Machine;
 
 constexpr const char* format_name = "lathe timing cache";
 constexpr int format_version = 1;
@@ -84,7 +86,7 @@ void merge_into(Timings& mine, const Timings& other) {
 
 }  // namespace
 
-const Machine& Machine::here() {
+const TimingCache::Machine& TimingCache::Machine::here() {
   static const Machine machine = [] {
     const CpuFeatures& f = cpu_features();
     return Machine{f.name + ", family " + std::to_string(f.family) + ", model " + std::to_string(f.model),
@@ -93,7 +95,7 @@ const Machine& Machine::here() {
   return machine;
 }
 
-TimingCache TimingCache::parse(std::string_view text) {
+TimingCache TimingCache::deserialize(std::string_view text) {
   if (text.size() > largest_file)
     malformed("at most " + std::to_string(largest_file) + " bytes", std::to_string(text.size()));
   const auto shallow = [](int depth, Json::parse_event_t, Json&) {
@@ -111,24 +113,24 @@ TimingCache TimingCache::parse(std::string_view text) {
     Problems& problems = one.machines_[machine_from(m)];
     for (const auto& [problem, timings] : member(m, "problems", Json::value_t::object).items())
       problems[problem] = timings_from(timings);
-    cache.merge(one);
+    cache.combine(one);
   }
   return cache;
 }
 
-TimingCache TimingCache::read(const std::filesystem::path& path) {
+TimingCache TimingCache::load(const std::filesystem::path& path) {
   try {
     std::error_code failed;
     const auto bytes = std::filesystem::file_size(path, failed);
     if (!failed && bytes > largest_file)
       malformed("at most " + std::to_string(largest_file) + " bytes", std::to_string(bytes));
-    return parse(read_file(path));
+    return deserialize(read_file(path));
   } catch (const Error& e) {
     throw e.at("", path.string(), "");
   }
 }
 
-std::string TimingCache::json() const {
+std::string TimingCache::serialize() const {
   Json machines = Json::array();
   for (const auto& [m, problems] : machines_) {
     Json list = Json::object();
@@ -140,16 +142,44 @@ std::string TimingCache::json() const {
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void TimingCache::write(const std::filesystem::path& path) const { write_file(path, {json()}); }
+void TimingCache::save(const std::filesystem::path& path) const { write_file(path, {serialize()}); }
 
-const Timings* TimingCache::find(const Machine& machine, const std::string& problem) const {
+std::vector<std::string> TimingCache::query_keys(const Machine& machine) const {
+  std::vector<std::string> keys;
+  if (const auto of = machines_.find(machine); of != machines_.end())
+    for (const auto& [problem, timings] : of->second) keys.push_back(problem);
+  return keys;
+}
+
+const Timings* TimingCache::query(const std::string& problem, const Machine& machine) const {
   const auto of = machines_.find(machine);
   if (of == machines_.end()) return nullptr;
   const auto at = of->second.find(problem);
   return at == of->second.end() ? nullptr : &at->second;
 }
 
-void TimingCache::merge(const TimingCache& other) {
+void TimingCache::update(const std::string& problem, Timings t, const Machine& machine) {
+  for (const auto& [tactic, time] : t.microseconds)
+    if (!std::isfinite(time) || time <= 0)
+      throw Error(Code::bad_argument, "timing cache", "a positive number of microseconds of " + tactic,
+                  std::to_string(time));
+  if (t.chosen.empty() || (!t.microseconds.empty() && !t.microseconds.contains(t.chosen)))
+    throw Error(Code::bad_argument, "timing cache", "a time for the tactic that is chosen",
+                "none for '" + t.chosen + "'");
+  machines_[machine][problem] = std::move(t);
+}
+
+void TimingCache::pin(const std::string& problem, const std::string& tactic, const Machine& machine) {
+  const Timings* known = query(problem, machine);
+  if (!known)
+    throw Error(Code::bad_argument, "timing cache", "a problem that it has", "'" + problem + "'",
+                "query_keys() lists them");
+  Timings t = *known;
+  t.chosen = tactic;
+  update(problem, std::move(t), machine);
+}
+
+void TimingCache::combine(const TimingCache& other) {
   for (const auto& [machine, problems] : other.machines_)
     for (const auto& [problem, timings] : problems) {
       const auto [at, fresh] = machines_[machine].try_emplace(problem, timings);

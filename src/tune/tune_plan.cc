@@ -13,7 +13,7 @@ struct Asked {
 };
 
 /// The tactic that was taken first, the others by what they take.
-std::vector<PlanTiming> table_of(const Timings& t, const std::string& taken) {
+std::vector<PlanTiming> table_of(const TimingCache::Timings& t, const std::string& taken) {
   std::vector<PlanTiming> table;
   for (const auto& [tactic, time] : t.microseconds) table.push_back({tactic, time});
   std::ranges::stable_sort(table, {},
@@ -75,7 +75,7 @@ bool tune_plan(Plan& plan, Tuner& tuner, const KernelCatalog& kernels, Packing& 
   for (size_t i = 0; i < questions.size(); ++i) {
     const Tactic& best = tuner.choice(questions[i]);
     changed |= take(asked[i], best);
-    const Timings* t = tuner.timings(questions[i]);
+    const TimingCache::Timings* t = tuner.timings(questions[i]);
     if (!t || t->microseconds.size() < 2) continue;
     asked[i].step->timings = table_of(*t, best.text());
     forget_refusals(*asked[i].step);

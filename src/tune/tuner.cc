@@ -25,19 +25,21 @@ bool is_there(const std::filesystem::path& path) {
 }  // namespace
 
 bool Tuner::wanted(const BuildOptions& o) {
-  if (o.timing_cache_pinned && o.timing_cache.empty())
+  const bool has_cache = !o.timing_cache.empty() || o.timings;
+  if (o.timing_cache_pinned && !has_cache)
     throw Error(Code::build_bad_option, "build", "a timing cache to be pinned to", "none",
                 "name one, or do without pinning");
   if (std::isnan(o.tune_seconds) || o.tune_seconds < 0)
     throw Error(Code::build_bad_option, "build", "tune_seconds of 0 or more", std::to_string(o.tune_seconds));
-  return o.effort != TuningEffort::none || !o.timing_cache.empty();
+  return o.effort != TuningEffort::none || has_cache;
 }
 
 Tuner::Tuner(const BuildOptions& options, const Extensions& extensions, TuneSizes sizes, bool streamed)
     : options_(options), extensions_(extensions), sizes_(std::move(sizes)), streamed_(streamed) {
   const std::filesystem::path& file = options.timing_cache;
   const bool must_exist = options.timing_cache_pinned || options.effort == TuningEffort::none;
-  if (!file.empty() && (must_exist || is_there(file))) cache_ = TimingCache::read(file);
+  if (!file.empty() && (must_exist || is_there(file))) cache_ = TimingCache::load(file);
+  if (options.timings) cache_.combine(*options.timings);
   if (!file.empty() && !must_exist) AtomicFile writable(file);  // told before there is work
 }
 
@@ -60,7 +62,7 @@ std::optional<Question> Tuner::question(Tactic usual, std::string_view domain, s
 }
 
 bool Tuner::is_open(const Question& q) const {
-  const Timings* t = timings(q);
+  const TimingCache::Timings* t = timings(q);
   return q.wanted > 1 || (t && t->microseconds.size() > 1);
 }
 
@@ -84,7 +86,7 @@ void Tuner::answer(const std::vector<Question>& questions) {
       ++report_.timed;
     } else {
       ++report_.untimed;
-      if (!cache_.find(Machine::here(), text)) cache_.set(Machine::here(), text, {q->tactics[0].text(), {}});
+      if (!cache_.query(text)) cache_.update(text, {q->tactics[0].text(), {}});
     }
     decided_.insert(text);
   }
@@ -93,7 +95,7 @@ void Tuner::answer(const std::vector<Question>& questions) {
 
 /// Is all there that this build would measure?
 bool Tuner::is_known(const Question& q, const std::string& text) const {
-  const Timings* t = cache_.find(Machine::here(), text);
+  const TimingCache::Timings* t = cache_.query(text);
   if (!t || t->microseconds.empty()) return false;
   return !can_time() || std::ranges::all_of(wanted(q), [&](const Tactic& tactic) {
     return t->microseconds.contains(tactic.text());
@@ -106,9 +108,11 @@ void Tuner::require_pinned(const Question& q, const std::string& text) const {
                 "tune again without pinning, on this machine and with this version")
         .at("build", q.node, q.problem.op);
   };
-  const Timings* t = cache_.find(Machine::here(), text);
+  const TimingCache::Timings* t = cache_.query(text);
   if (!t)
-    refuse("an answer in " + options_.timing_cache.string() + " for " + Machine::here().cpu,
+    refuse("an answer in " +
+               (options_.timing_cache.empty() ? "the timing cache" : options_.timing_cache.string()) +
+               " for " + TimingCache::Machine::here().cpu,
            "none to " + text);
   if (!find(q, t->chosen)) refuse("one of the tactics that there are", "'" + t->chosen + "' for " + text);
 }
@@ -147,7 +151,7 @@ bool Tuner::measure(const Question& q, const std::string& text, size_t index, si
   // What the clock cut short has not been fair to all.
   const bool whole = time_left() || std::ranges::all_of(times, [](const auto& t) { return t.has_value(); });
   if (!times[0] || !whole) return false;
-  Timings made;
+  TimingCache::Timings made;
   size_t best = 0;
   for (size_t i = 0; i < times.size(); ++i) {
     if (!times[i]) continue;
@@ -155,18 +159,16 @@ bool Tuner::measure(const Question& q, const std::string& text, size_t index, si
     if (*times[i] < (best ? *times[best] : worth_a_change * *times[0])) best = i;
   }
   made.chosen = q.tactics[best].text();
-  cache_.set(Machine::here(), text, std::move(made));
+  cache_.update(text, std::move(made));
   return true;
 }
 
 std::span<const Tactic> Tuner::wanted(const Question& q) { return std::span(q.tactics).first(q.wanted); }
 
-const Timings* Tuner::timings(const Question& q) const {
-  return cache_.find(Machine::here(), q.problem.text());
-}
+const TimingCache::Timings* Tuner::timings(const Question& q) const { return cache_.query(q.problem.text()); }
 
 const Tactic& Tuner::choice(const Question& q) const {
-  const Timings* t = timings(q);
+  const TimingCache::Timings* t = timings(q);
   if (!t) return q.tactics[0];
   if (const Tactic* chosen = find(q, t->chosen)) return *chosen;
   // What was chosen is no more.
@@ -180,26 +182,30 @@ const Tactic& Tuner::choice(const Question& q) const {
 }
 
 std::optional<double> Tuner::time(const Question& q) const {
-  const Timings* t = timings(q);
+  const TimingCache::Timings* t = timings(q);
   if (!t) return std::nullopt;
   const auto at = t->microseconds.find(choice(q).text());
   return at == t->microseconds.end() ? std::nullopt : std::optional(at->second);
 }
 
-void Tuner::save() {
-  if (options_.timing_cache.empty() || !can_time()) return;
-  // Others may have written meanwhile: theirs stays, but for what was decided here.
-  TimingCache file;
-  if (is_there(options_.timing_cache)) {
-    if (decided_.empty()) return;
-    file = TimingCache::read(options_.timing_cache);
-  }
+/// Adds what was decided here, and leaves the rest.
+void Tuner::add_to(TimingCache& known) const {
   for (const std::string& text : decided_) {
-    const Timings& mine = *cache_.find(Machine::here(), text);
-    if (!mine.microseconds.empty() || !file.find(Machine::here(), text))
-      file.set(Machine::here(), text, mine);
+    const TimingCache::Timings& mine = *cache_.query(text);
+    if (!mine.microseconds.empty() || !known.query(text)) known.update(text, mine);
   }
-  file.write(options_.timing_cache);
+}
+
+void Tuner::save() {
+  if (!can_time()) return;
+  if (options_.timings) add_to(*options_.timings);
+  const std::filesystem::path& path = options_.timing_cache;
+  if (!path.empty() && !(is_there(path) && decided_.empty())) {
+    // Others may have written meanwhile.
+    TimingCache file = is_there(path) ? TimingCache::load(path) : TimingCache();
+    add_to(file);
+    file.save(path);
+  }
   decided_.clear();
 }
 

@@ -14,9 +14,9 @@
 
 #include "kernel/select.h"
 #include "lathe/engine.h"
+#include "lathe/timing_cache.h"
 #include "runtime/extensions.h"
 #include "tune/problem.h"
-#include "tune/timing_cache.h"
 
 namespace lathe {
 
@@ -53,13 +53,14 @@ class Tuner {
   /// Microseconds that it takes; nothing where it was not measured.
   std::optional<double> time(const Question& q) const;
   /// Everything that is known of it; null: nothing.
-  const Timings* timings(const Question& q) const;
+  const TimingCache::Timings* timings(const Question& q) const;
 
   /// Adds to the timing cache what was decided. Throws file_write_failed.
   void save();
   const TuningReport& report() const { return report_; }
 
  private:
+  void add_to(TimingCache& known) const;
   bool can_time() const;
   bool time_left() const;
   bool is_known(const Question& q, const std::string& text) const;

@@ -48,7 +48,7 @@ def timing_cache(cpu):
 
 @pytest.fixture
 def place(tmp_path):
-    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, timings.json, others.json, model.safetensors."""
+    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -56,6 +56,8 @@ def place(tmp_path):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "inputs" / "x.npy", x)
     np.save(tmp_path / "expected" / "y.npy", small_answer(x))
+    weights = {"w": np.full((3, 4), 0.25, np.float32), "b": np.arange(4, dtype=np.float32), "extra": np.zeros(2)}
+    np.savez(tmp_path / "weights.npz", **weights)
     write_safetensors(tmp_path / "model.safetensors", {"w": [1.5, 2.5], "b": [0.5]})
     for name in ("timings", "others"):
         (tmp_path / f"{name}.json").write_text(json.dumps(timing_cache(name)))

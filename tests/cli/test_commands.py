@@ -15,7 +15,7 @@ import pytest
 
 from small_model import FLOAT, small_answer, small_model
 
-COMMANDS = ("check", "inspect", "run", "verify", "bench", "profile", "build", "timings", "convert", "ops", "info")
+COMMANDS = ("check", "inspect", "run", "verify", "bench", "profile", "build", "refit", "timings", "convert", "ops", "info")
 
 
 def examples(text):
@@ -83,6 +83,8 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
         ("build", "model.onnx", "--effort", "normal", "--timing-cache", "absent/times.json"),
         ("build", "model.onnx", "--timing-cache", "absent.json"),
         ("build", "model.onnx", "--pin"),
+        ("refit", "model.onnx", "--weights", "weights.npz"),
+        ("refit", "absent.lathe", "--weights", "weights.npz", "-o", "out.lathe"),
         ("timings",),
         ("timings", "absent.json"),
         ("timings", "timings.json", "-o", "absent/all.json"),
@@ -105,6 +107,30 @@ def test_a_plan_runs(lathe):
     made = [lathe("run", name, "--seed", 3, "--json").json["outputs"] for name in ("model.onnx", "model.lathe")]
     assert made[0] == made[1]
     assert lathe("bench", "model.lathe", "--seconds", "0.1").returncode == 0
+
+
+def test_a_plan_takes_other_weights(lathe, place):
+    assert lathe("build", "model.onnx", "--refit", "-o", "model.lathe").returncode == 0
+    done = lathe("refit", "model.lathe", "--weights", "weights.npz", "-o", "other.lathe", "--json").json
+    assert (done["weights"], done["missing"], done["ignored"]) == (2, [], ["extra"])
+    x = np.load(place / "x.npy")
+    weights = np.load(place / "weights.npz")
+    np.save(place / "expected" / "y.npy", np.maximum(x @ weights["w"] + weights["b"], 0))
+    assert lathe("run", "other.lathe", "--inputs", "inputs", "--expect", "expected").returncode == 0
+    assert lathe("run", "model.lathe", "--inputs", "inputs", "--expect", "expected").returncode == 1
+    # Back again: the bytes that there were.
+    assert lathe("refit", "other.lathe", "--weights", "model.onnx", "--all", "-o", "back.lathe").returncode == 0
+    assert (place / "back.lathe").read_bytes() == (place / "model.lathe").read_bytes()
+    np.savez(place / "half.npz", w=weights["w"])
+    assert "kept as they were: b" in lathe("refit", "model.lathe", "--weights", "half.npz", "-o", "half.lathe").stdout
+    done = lathe("refit", "model.lathe", "--weights", "half.npz", "--all", "-o", "half.lathe")
+    assert done.returncode == 2 and "'b'" in done.stderr
+    np.savez(place / "bad.npz", w=weights["w"].T)
+    done = lathe("refit", "model.lathe", "--weights", "bad.npz", "-o", "bad.lathe", "--json")
+    assert done.returncode == 1 and done.json["error"]["code"] == "E5502" and not (place / "bad.lathe").exists()
+    assert lathe("build", "model.onnx", "-o", "fixed.lathe").returncode == 0
+    done = lathe("refit", "fixed.lathe", "--weights", "weights.npz", "-o", "bad.lathe", "--json")
+    assert done.json["error"]["code"] == "E5501"
 
 
 def test_a_plan_is_described_and_checked(lathe, place):

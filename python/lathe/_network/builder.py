@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Optional
+import os
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 from lathe import _lathe
-from lathe._engine import Engine, RunControl, Source, _limited, build_options, load_options
+from lathe._engine import Engine, RunControl, ShapeRange, Source, _limited, build_options, load_options
 from lathe._errors import Error
 from lathe._network.network import Network
+from lathe._refit import Refitter
 
 _DEFAULTS = {
     name: parameter.default
     for name, parameter in inspect.signature(build_options).parameters.items()
     if name != "control"
 }
+
+
+class OptimizationProfile:
+    """Shapes that an engine is made for: of each input the smallest, the most likely and the greatest."""
+
+    def __init__(self, name: str = ""):
+        self.name = name
+        self.inputs: dict[str, ShapeRange] = {}
+
+    def set_shape(self, input: str, min: Sequence[int], opt: Sequence[int], max: Sequence[int]) -> None:
+        self.inputs[input] = (tuple(min), tuple(opt), tuple(max))
+
+    def get_shape(self, input: str) -> Optional[ShapeRange]:
+        """Nothing where the profile leaves the input out."""
+        return self.inputs.get(input)
 
 
 class BuilderConfig:
@@ -28,6 +45,13 @@ class BuilderConfig:
         if name not in _DEFAULTS:
             raise AttributeError(f"no option of a build is called {name!r}")
         super().__setattr__(name, value)
+
+    def add_optimization_profile(self, profile: OptimizationProfile) -> int:
+        """Returns its index. Profiles without a name are called by it."""
+        profiles = dict(self.profiles or {})
+        profiles[profile.name or str(len(profiles))] = dict(profile.inputs)
+        self.profiles = profiles
+        return len(profiles) - 1
 
     def _options(self, control: Optional[RunControl]) -> _lathe.BuildOptions:
         return build_options(control=control, **vars(self))
@@ -58,11 +82,31 @@ class Builder:
             return Engine(_lathe.build_network(network._native, options, progress))
 
 
-class Parser:
-    """Fills networks from .onnx files, and holds what it found in the last one."""
+    def build_serialized_network(self, network: Network, config: Optional[BuilderConfig] = None, **arguments: Any) -> bytes:
+        """The same as the bytes of a plan, for `lathe.deserialize`."""
+        return self.build_engine(network, config, **arguments).serialize()
 
-    def __init__(self) -> None:
-        self._native = _lathe.Parser()
+    def refit_engine(
+        self,
+        engine: Engine,
+        weights: Union[Mapping[str, Any], Source],
+        *,
+        timeout: Optional[float] = None,
+        control: Optional[RunControl] = None,
+    ) -> dict[str, Any]:
+        """Other weights for an engine that was built with `refit=True`: in one call what a `Refitter` does in
+        several."""
+        refitter = Refitter(engine)
+        refitter.set_named_weights(weights)
+        return refitter.refit(timeout=timeout, control=control)
+
+
+class Parser:
+    """Fills networks from .onnx files, and holds what it found in the last one. `plugins`: shared libraries whose
+    operators models may have."""
+
+    def __init__(self, plugins: Iterable[Any] = ()) -> None:
+        self._native = _lathe.Parser([os.fspath(plugin) for plugin in plugins])
 
     def parse(self, source: Source, *, untrusted: bool = False, link_roots: Any = ()) -> Network:
         """A network from a file, bytes or a model. Layers that were saved from a Network are layers again. Raises the
@@ -79,7 +123,6 @@ class Parser:
     def num_errors(self) -> int:
         return self._native.num_errors()
 
-    @staticmethod
-    def supports_operator(op: str, domain: str = "") -> bool:
-        """Whether it is an operator that this library knows ("" is ai.onnx)."""
-        return _lathe.Parser.supports_operator(op, domain)
+    def supports_operator(self, op: str, domain: str = "") -> bool:
+        """Whether it is an operator that this library or a plug-in knows ("" is ai.onnx)."""
+        return self._native.supports_operator(op, domain)

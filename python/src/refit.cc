@@ -1,0 +1,163 @@
+// Weights exchanged, engines inspected, and what was measured.
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "lathe/checkpoint.h"
+#include "module.h"
+#include "pooled_engine.h"
+
+namespace lathe::python {
+namespace {
+
+nb::dict to_python(const RefitReport& r) {
+  nb::dict d;
+  d["weights"] = r.weights;
+  d["folded"] = r.folded;
+  d["packed"] = r.packed;
+  d["bytes"] = r.bytes;
+  d["seconds"] = r.seconds;
+  return d;
+}
+
+/// `copy`: whoever gave it may write to it afterwards.
+Tensor weights_from_python(const Tensor& t, bool copy) { return copy ? t.clone() : t; }
+
+NamedWeights weights_from_python(const nb::dict& given, bool copy) {
+  NamedWeights weights;
+  for (const auto& [name, t] : given)
+    weights.insert_or_assign(nb::cast<std::string>(name), weights_from_python(nb::cast<Tensor&>(t), copy));
+  return weights;
+}
+
+std::vector<std::string> set_from_checkpoint(Refitter& r, const std::filesystem::path& path,
+                                             nb::object name_of, bool untrusted) {
+  const Checkpoint c = Checkpoint::open(path, {.untrusted = untrusted});
+  std::function<std::string(const std::string&)> names;
+  if (!name_of.is_none())
+    names = [&](const std::string& name) {
+      const nb::object said = name_of(name);
+      return said.is_none() ? std::string() : nb::cast<std::string>(said);
+    };
+  return r.set_named_weights(c, names);
+}
+
+/// [(weight, a, b, scale, transposed)]
+void add_lora(Refitter& r, const std::string& adapter, const nb::list& deltas, bool copy) {
+  std::vector<LoraDelta> list;
+  for (nb::handle d : deltas)
+    list.push_back({nb::cast<std::string>(d[0]), weights_from_python(nb::cast<Tensor&>(d[1]), copy),
+                    weights_from_python(nb::cast<Tensor&>(d[2]), copy), nb::cast<float>(d[3]),
+                    nb::cast<bool>(d[4])});
+  r.add_lora(adapter, list);
+}
+
+nb::dict refit(Refitter& r, RunControl* control) {
+  RefitReport report;
+  {
+    nb::gil_scoped_release free;
+    report = r.refit(control);
+  }
+  return to_python(report);
+}
+
+nb::tuple prototype(const Refitter& r, const std::string& name) {
+  const WeightInfo w = r.prototype(name);
+  return nb::make_tuple(std::string(name_of(w.type)), shape_to_python(w.shape), w.bytes);
+}
+
+void bind_refitter(nb::module_& m) {
+  nb::class_<Refitter>(m, "Refitter")
+      .def("__init__", [](Refitter* r, const PooledEngine& e) { new (r) Refitter(e.engine()); })
+      .def("all", &Refitter::all)
+      .def("missing", &Refitter::missing)
+      .def("knows", [](const Refitter& r, const std::string& name) { return r.knows(name); })
+      .def("prototype", &prototype)
+      .def("get_named_weights",
+           [](const Refitter& r, const std::string& name) { return r.get_named_weights(name).clone(); })
+      .def("set_weights", [](Refitter& r, const std::string& name, const Tensor& t,
+                             bool copy) { r.set_weights(name, weights_from_python(t, copy)); })
+      .def("set_named_weights", [](Refitter& r, const nb::dict& weights,
+                                   bool copy) { r.set_named_weights(weights_from_python(weights, copy)); })
+      .def("set_from_checkpoint", &set_from_checkpoint, nb::arg("path"), nb::arg("name_of").none(),
+           nb::arg("untrusted"))
+      .def("set_from_model", [](Refitter& r, const onnx::Model& model) { return r.set_named_weights(model); })
+      .def(
+          "unset_weights",
+          [](Refitter& r, std::optional<std::string> name) {
+            name ? r.unset_weights(*name) : r.unset_weights();
+          },
+          nb::arg("name").none())
+      .def("add_lora", &add_lora)
+      .def("remove_lora", [](Refitter& r, const std::string& adapter) { r.remove_lora(adapter); })
+      .def("loras", &Refitter::loras)
+      .def("refit", &refit, nb::arg("control").none());
+}
+
+LayerInformationFormat format_named(const std::string& form) {
+  if (form == "oneline") return LayerInformationFormat::oneline;
+  if (form == "json") return LayerInformationFormat::json;
+  throw Error(Code::bad_argument, "python", "form = 'oneline' or 'json'", "'" + form + "'");
+}
+
+void bind_inspector(nb::module_& m) {
+  nb::class_<EngineInspector>(m, "EngineInspector")
+      .def("__init__",
+           [](EngineInspector* i, const PooledEngine& e, const nb::dict& shapes) {
+             new (i) EngineInspector(e.engine(), named_shapes_from_python(shapes));
+           })
+      .def("num_layers", &EngineInspector::num_layers)
+      .def("input_shapes",
+           [](const EngineInspector& i) {
+             nb::dict d;
+             for (const auto& [name, shape] : i.input_shapes()) d[name.c_str()] = shape_to_python(shape);
+             return d;
+           })
+      .def("get_layer_information",
+           [](const EngineInspector& i, size_t layer, const std::string& form) {
+             return i.get_layer_information(layer, format_named(form));
+           })
+      .def("get_engine_information", [](const EngineInspector& i, const std::string& form) {
+        return i.get_engine_information(format_named(form));
+      });
+}
+
+void bind_timing_cache(nb::module_& m) {
+  using Timings = TimingCache::Timings;
+  nb::class_<TimingCache>(m, "TimingCache")
+      .def(nb::init<>())
+      .def_static("deserialize", [](const std::string& json) { return TimingCache::deserialize(json); })
+      .def("serialize", &TimingCache::serialize)
+      .def_static("load", &TimingCache::load)
+      .def("save", &TimingCache::save)
+      .def("combine", &TimingCache::combine)
+      .def("query_keys", [](const TimingCache& c) { return c.query_keys(); })
+      .def("query",
+           [](const TimingCache& c, const std::string& problem) -> nb::object {
+             const Timings* t = c.query(problem);
+             return t ? nb::make_tuple(t->chosen, t->microseconds) : nb::object(nb::none());
+           })
+      .def("update",
+           [](TimingCache& c, const std::string& problem, const std::string& chosen,
+              const std::map<std::string, double>& microseconds) {
+             c.update(problem, {chosen, microseconds});
+           })
+      .def("pin", [](TimingCache& c, const std::string& problem, const std::string& tactic) {
+        c.pin(problem, tactic);
+      });
+}
+
+}  // namespace
+
+void bind_refit(nb::module_& m) {
+  bind_refitter(m);
+  bind_inspector(m);
+  bind_timing_cache(m);
+}
+
+}  // namespace lathe::python

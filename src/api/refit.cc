@@ -1,0 +1,84 @@
+// Weights for engines from files: checkpoints and models.
+#include "lathe/refit.h"
+
+#include <algorithm>
+
+#include "build/built_in.h"
+#include "build/plugin_schemas.h"
+#include "lathe/builder.h"
+#include "lathe/checkpoint.h"
+#include "onnx/importer.h"
+#include "runtime/engine_impl.h"
+
+namespace lathe {
+
+std::vector<std::string> Refitter::set_named_weights(
+    const Checkpoint& checkpoint, const std::function<std::string(const std::string&)>& name_of) {
+  NamedWeights weights;
+  std::map<std::string, std::string> in_file;
+  std::vector<std::string> ignored;
+  for (const CheckpointTensor& t : checkpoint.tensors()) {
+    const std::string name = name_of ? name_of(t.name) : t.name;
+    if (name.empty()) continue;
+    if (!knows(name)) {
+      ignored.push_back(t.name);
+      continue;
+    }
+    if (!weights.emplace(name, checkpoint.tensor(t.name)).second)
+      throw Error(Code::bad_argument, "refit", "one tensor for each weight",
+                  "two for '" + name + "': '" + in_file[name] + "' and '" + t.name + "'");
+    in_file[name] = t.name;
+  }
+  set_some(weights, ignored, "a checkpoint");
+  return ignored;
+}
+
+std::vector<std::string> Refitter::set_named_weights(const onnx::Model& model) {
+  const auto engine = this->engine();
+  const std::shared_ptr<const SchemaCatalog> schemas = schemas_with(engine->program.extensions());
+  const std::unique_ptr<Graph> graph = import_model(model, *schemas, {.shapes = {}, .any_alignment = true});
+  NamedWeights weights;
+  std::vector<std::string> ignored;
+  for (const Initializer& i : initializers(*graph)) {
+    if (knows(i.name))
+      weights.insert_or_assign(i.name, i.value->tensor());
+    else
+      ignored.push_back(i.name);
+  }
+  set_some(weights, ignored, "a model");
+  return ignored;
+}
+
+/// All or nothing; there is at least one.
+void Refitter::set_some(const NamedWeights& weights, const std::vector<std::string>& ignored,
+                        std::string_view origin) {
+  if (weights.empty())
+    throw Error(
+        Code::bad_argument, "refit", "weights of the engine", std::string(origin) + " with none of them",
+        ignored.empty() ? ""
+                        : "it has '" + ignored[0] + "' and the like; Refitter::all() lists the engine's");
+  set_named_weights(weights);
+}
+
+RefitReport Builder::refit_engine(const Engine& engine, const NamedWeights& weights,
+                                  RunControl* control) const {
+  Refitter r(engine);
+  r.set_named_weights(weights);
+  return r.refit(control);
+}
+
+RefitReport Builder::refit_engine(const Engine& engine, const Checkpoint& weights,
+                                  RunControl* control) const {
+  Refitter r(engine);
+  r.set_named_weights(weights);
+  return r.refit(control);
+}
+
+RefitReport Builder::refit_engine(const Engine& engine, const onnx::Model& weights,
+                                  RunControl* control) const {
+  Refitter r(engine);
+  r.set_named_weights(weights);
+  return r.refit(control);
+}
+
+}  // namespace lathe
