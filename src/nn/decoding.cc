@@ -57,7 +57,10 @@ DecoderModel::DecoderModel(std::shared_ptr<DecoderBody> body, const ModelConfig&
 
 void DecoderModel::fields(Fields& f) {
   f(names_.body, body_);
-  f(task_ == "text-generation" ? "lm_head" : task_ == "token-classification" ? names_.tokens : "score", head_);
+  f(task_ == "text-generation"        ? "lm_head"
+    : task_ == "token-classification" ? names_.tokens
+                                      : "score",
+    head_);
 }
 
 Outputs DecoderModel::forward(Network&, const Inputs& inputs) const {

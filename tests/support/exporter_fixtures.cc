@@ -35,7 +35,8 @@ bool is_constant(const Axis& sizes) {
   return std::ranges::all_of(sizes, [&](int64_t n) { return n == sizes[0]; });
 }
 
-/// A mask is as long as the past and the new tokens together: the sum of two other axes, where there are such.
+/// A mask is as long as the past and the new tokens together: the sum of two other axes, where there are
+/// such.
 Size size_of(const Axis& sizes, const std::vector<Axis>& all) {
   if (is_constant(sizes)) return Size(sizes[0]);
   for (const Axis& a : all)

@@ -73,10 +73,7 @@ class Gpt2Mlp : public Module {
 class Gpt2Layer : public Module {
  public:
   Gpt2Layer(const Gpt2Config& c, int64_t layer)
-      : ln_1(c.size, {.epsilon = c.epsilon}),
-        ln_2(c.size, {.epsilon = c.epsilon}),
-        attn(c, layer),
-        mlp(c) {}
+      : ln_1(c.size, {.epsilon = c.epsilon}), ln_2(c.size, {.epsilon = c.epsilon}), attn(c, layer), mlp(c) {}
   void fields(Fields& f) override { f("ln_1", ln_1), f("attn", attn), f("ln_2", ln_2), f("mlp", mlp); }
   TensorRef operator()(TensorRef x, const TensorRef& mask, KeyValues& kept) const {
     const Ops o(*this, x);
@@ -132,8 +129,8 @@ class Gpt2Body : public DecoderBody {
 void register_gpt2(ModelRegistry& all) {
   all.add("gpt2", {"feature-extraction", "text-generation", "text-classification", "token-classification"},
           [](const ModelConfig& config, std::string_view task) {
-            return std::make_unique<DecoderModel>(std::make_shared<Gpt2Body>(Gpt2Config(config)), config, task,
-                                                  DecoderNames{"transformer", "classifier", true});
+            return std::make_unique<DecoderModel>(std::make_shared<Gpt2Body>(Gpt2Config(config)), config,
+                                                  task, DecoderNames{"transformer", "classifier", true});
           });
 }
 
