@@ -88,6 +88,21 @@ function(lathe_passes)
   set(LATHE_PASSES ${sources} ${out}/all_passes.cc PARENT_SCOPE)
 endfunction()
 
+# Export configurations: src/exporters/configs/<family>.cc defines void export_configs_<family>(exporters::TasksManager&).
+function(lathe_export_configs)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exporters/*.cc)
+  file(GLOB configs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exporters/configs/*.cc)
+  set(names "")
+  foreach(source ${configs})
+    get_filename_component(name ${source} NAME_WE)
+    list(APPEND names ${name})
+  endforeach()
+  set(out ${PROJECT_BINARY_DIR}/generated)
+  lathe_write_registration(${out}/all_export_configs.cc "lathe/exporters/tasks_manager.h" "exporters::TasksManager"
+                           "register_all_export_configs" "export_configs" "${names}")
+  set(LATHE_EXPORTERS ${sources} ${configs} ${out}/all_export_configs.cc PARENT_SCOPE)
+endfunction()
+
 function(lathe_write_registration file header type function prefix rooms)
   set(text "// Generated from the names of the sources.\n#include \"${header}\"\n\nnamespace lathe {\n")
   foreach(room ${rooms})
