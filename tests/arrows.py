@@ -18,6 +18,7 @@ ALLOWED = {
     "onnx": MEANING | {"ops.header", "io"},
     "io": {"base", "tensor"},
     "network": {"base", "tensor", "graph", "schema", "onnx", "io"},
+    "nn": {"base", "tensor", "graph", "io", "network"},
     "kernel": {"base", "tensor"},
     "cpu": {"base", "tensor", "kernel"},
     "ops.kernels": {"base", "tensor", "kernel", "cpu", "ops.header"},

@@ -19,6 +19,11 @@ LATHE_API Tensor parse_npy(std::string_view bytes);
 /// int4, …) are written as float32 (floats) or int8/uint8. Throws file_write_failed.
 LATHE_API void save_npy(const std::filesystem::path& path, const Tensor& t);
 
+/// The tensor of a .npy file, or of any file that Checkpoint::open takes (lathe/checkpoint.h), mapped where
+/// its bytes are the elements. `name`: which one, where there are several. Throws bad_argument without a name
+/// for a file of none or several, or for a name that is not there; what Checkpoint::open throws.
+LATHE_API Tensor from_file(const std::filesystem::path& path, std::string_view name = {});
+
 /// Any value as JSON: {"type": "tensor", "dtype": "string", "shape": [2], "data": ["a", "b"]}, {"type":
 /// "sequence", "items": […]},
 /// {"type": "map", "key": "int64", "value": "float32", "keys": […], "values": […]}, {"type": "none"}. Numbers

@@ -6,14 +6,11 @@
 #include "exporters/words.h"
 #include "lathe/error.h"
 
-namespace lathe {
+namespace lathe::exporters {
 
 /// Generated: calls what src/exporters/configs/*.cc define.
-void register_all_export_configs(exporters::TasksManager& tasks);
+void register_all_configs(TasksManager& tasks);
 
-}  // namespace lathe
-
-namespace lathe::exporters {
 namespace {
 
 const std::map<std::string, std::string>& synonyms() {
@@ -65,7 +62,7 @@ const TasksManager& TasksManager::builtin() {
   static const TasksManager all = [] {
     TasksManager t;
     t.models_ = nn::ModelRegistry::builtin();
-    register_all_export_configs(t);
+    register_all_configs(t);
     return t;
   }();
   return all;

@@ -66,6 +66,8 @@ struct NetworkAccess {
     n.state_ = s, n.scope_ = scope;
     return n;
   }
+  /// The network, or the body, that a tensor is in.
+  static Network network(const TensorRef& t) { return network(t.state_, t.scope_); }
   static const std::shared_ptr<NetworkState>& state(const Network& n) { return n.state_; }
   static uint32_t scope(const Network& n) { return n.scope_; }
   static Graph& graph(const Network& n) { return n.state_->graph(n.scope_); }

@@ -31,15 +31,11 @@ class DistilBertOnnxConfig : public TextEncoderOnnxConfig {
 };
 
 }  // namespace
-}  // namespace lathe::exporters
 
-namespace lathe {
-
-void export_configs_bert(exporters::TasksManager& tasks) {
-  using namespace exporters;
+void register_configs_bert(TasksManager& tasks) {
   tasks.register_config<BertOnnxConfig>("bert", common_text_tasks);
   for (const char* type : {"distilbert", "mpnet", "roberta", "xlm-roberta"})
     tasks.register_config<DistilBertOnnxConfig>(type, common_text_tasks);
 }
 
-}  // namespace lathe
+}  // namespace lathe::exporters

@@ -30,12 +30,8 @@ class LlamaOnnxConfig : public TextDecoderWithPositionIdsOnnxConfig {
 };
 
 }  // namespace
-}  // namespace lathe::exporters
 
-namespace lathe {
-
-void export_configs_decoders(exporters::TasksManager& tasks) {
-  using namespace exporters;
+void register_configs_decoders(TasksManager& tasks) {
   const auto classified = joined(common_generation_tasks, {"text-classification"});
   const auto labelled = joined(classified, {"token-classification"});
   tasks.register_config<GPT2OnnxConfig>("gpt2", labelled);
@@ -44,4 +40,4 @@ void export_configs_decoders(exporters::TasksManager& tasks) {
   tasks.register_config<LlamaOnnxConfig>("qwen2", labelled);
 }
 
-}  // namespace lathe
+}  // namespace lathe::exporters

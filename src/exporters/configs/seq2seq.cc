@@ -126,12 +126,8 @@ class WhisperOnnxConfig : public AudioToTextOnnxConfig {
 };
 
 }  // namespace
-}  // namespace lathe::exporters
 
-namespace lathe {
-
-void export_configs_seq2seq(exporters::TasksManager& tasks) {
-  using namespace exporters;
+void register_configs_seq2seq(TasksManager& tasks) {
   tasks.register_config<T5OnnxConfig>("t5", encoder_decoder_tasks);
   const auto bart = joined(joined(common_generation_tasks, {"text2text-generation", "text2text-generation-with-past"}),
                            {"text-classification", "question-answering"});
@@ -142,4 +138,4 @@ void export_configs_seq2seq(exporters::TasksManager& tasks) {
                   "automatic-speech-recognition", "automatic-speech-recognition-with-past"});
 }
 
-}  // namespace lathe
+}  // namespace lathe::exporters

@@ -68,12 +68,8 @@ class VisionEncoderDecoderOnnxConfig : public EncoderDecoderBaseOnnxConfig {
 };
 
 }  // namespace
-}  // namespace lathe::exporters
 
-namespace lathe {
-
-void export_configs_vision(exporters::TasksManager& tasks) {
-  using namespace exporters;
+void register_configs_vision(TasksManager& tasks) {
   for (const char* type : {"vit", "swin"})
     tasks.register_config<ViTOnnxConfig>(type, {"feature-extraction", "image-classification", "masked-im"});
   tasks.register_config<ViTOnnxConfig>("resnet", {"feature-extraction", "image-classification"});
@@ -84,4 +80,4 @@ void export_configs_vision(exporters::TasksManager& tasks) {
                                                         {"image-to-text", "image-to-text-with-past"});
 }
 
-}  // namespace lathe
+}  // namespace lathe::exporters
