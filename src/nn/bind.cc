@@ -85,7 +85,7 @@ Tensor fitting(const NamedParameter& p, Tensor t, bool convert, BindReport& repo
 }
 
 /// One parameter for those that the checkpoint says are one tensor.
-void tie(Module& root, const Checkpoint& checkpoint, const std::vector<Found>& found) {
+void share_tied(Module& root, const Checkpoint& checkpoint, const std::vector<Found>& found) {
   std::unordered_map<std::string, size_t> group_of;
   const auto groups = checkpoint.tied();
   if (groups.empty()) return;
@@ -140,7 +140,7 @@ BindReport Module::bind(const Checkpoint& checkpoint, const BindOptions& options
     slot.tensor = std::move(f.tensor);
   }
   report.bound = found.size();
-  tie(*this, checkpoint, found);
+  share_tied(*this, checkpoint, found);
   report.unexpected.assign(unexpected.begin(), unexpected.end());
   return report;
 }
