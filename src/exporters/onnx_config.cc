@@ -10,10 +10,9 @@ namespace lathe::exporters {
 
 OnnxConfig::OnnxConfig(ModelConfig config, OnnxConfigOptions options)
     : config_(std::move(config)), options_(std::move(options)) {
-  for (const char* ending : {"-with-past"})
-    if (options_.task.ends_with(ending))
-      throw Error(Code::bad_argument, "export", "a task without '-with-past'", "'" + options_.task + "'",
-                  "say use_past instead");
+  if (options_.task.ends_with(with_past))
+    throw Error(Code::bad_argument, "export", "a task without '-with-past'", "'" + options_.task + "'",
+                "say use_past instead");
 }
 OnnxConfig::~OnnxConfig() = default;
 

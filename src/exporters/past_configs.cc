@@ -114,8 +114,9 @@ void OnnxSeq2SeqConfigWithPast::add_past_key_values(NamedAxes& into, PastDirecti
   const bool crossed = in || (behavior() == ConfigBehavior::decoder && !use_past_in_inputs());
   for (int64_t i = 0; i < normalized_config().size("decoder_num_layers"); ++i) {
     const std::string layer = start + std::to_string(i);
-    into[layer + ".decoder.key"] = into[layer + ".decoder.value"] = decoded;
-    if (crossed) into[layer + ".encoder.key"] = into[layer + ".encoder.value"] = encoded;
+    for (const char* half : {".decoder.key", ".decoder.value"}) into[layer + half] = decoded;
+    if (!crossed) continue;
+    for (const char* half : {".encoder.key", ".encoder.value"}) into[layer + half] = encoded;
   }
 }
 
@@ -128,6 +129,16 @@ void OnnxSeq2SeqConfigWithPast::flatten_past_key_values(Ordered<Tensor>& into, c
                 std::to_string(tensors.size()) + " for '" + start + "'");
   constexpr const char* ends[] = {".decoder.key", ".decoder.value", ".encoder.key", ".encoder.value"};
   for (size_t i = 0; i < tensors.size(); ++i) into[start + ends[i]] = tensors[i];
+}
+
+std::vector<std::unique_ptr<DummyInputGenerator>> OnnxSeq2SeqConfigWithPast::create_dummy_input_generators(
+    const DummyShapes& shapes) const {
+  auto generators = OnnxConfigWithPast::create_dummy_input_generators(shapes);
+  // The first makes what the encoder reads, and its mask.
+  const bool encoded = behavior() != ConfigBehavior::monolith || inputs().contains("decoder_input_ids");
+  if (encoded && shapes.encoder_sequence_length && !generators.empty())
+    generators[0]->set_sequence_length(*shapes.encoder_sequence_length);
+  return generators;
 }
 
 DummyInputs OnnxSeq2SeqConfigWithPast::generate_dummy_inputs_for_validation(

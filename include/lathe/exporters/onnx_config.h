@@ -188,6 +188,8 @@ class LATHE_API OnnxSeq2SeqConfigWithPast : public OnnxConfigWithPast {
 
   NamedAxes outputs() const override;
   std::map<std::string, std::string> torch_to_onnx_input_map() const override;
+  std::vector<std::unique_ptr<DummyInputGenerator>> create_dummy_input_generators(
+      const DummyShapes& shapes) const override;
   void add_past_key_values(NamedAxes& into, PastDirection direction) const override;
   void flatten_past_key_values(Ordered<Tensor>& into, const std::string& name, size_t layer,
                                const std::vector<Tensor>& tensors) const override;
