@@ -38,6 +38,7 @@ void add_bench(CLI::App& app, Command& command);
 void add_profile(CLI::App& app, Command& command);
 void add_build(CLI::App& app, Command& command);
 void add_convert(CLI::App& app, Command& command);
+void add_export(CLI::App& app, Command& command);
 void add_ops(CLI::App& app, Command& command);
 void add_refit(CLI::App& app, Command& command);
 void add_timings(CLI::App& app, Command& command);

@@ -83,6 +83,21 @@ function(lathe_passes)
   set(LATHE_PASSES ${sources} ${out}/all_passes.cc PARENT_SCOPE)
 endfunction()
 
+# Export configurations: src/exporters/configs/<family>.cc defines void register_configs_<family>(TasksManager&).
+function(lathe_export_configs)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exporters/*.cc)
+  file(GLOB configs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/exporters/configs/*.cc)
+  set(names "")
+  foreach(source ${configs})
+    get_filename_component(name ${source} NAME_WE)
+    list(APPEND names ${name})
+  endforeach()
+  set(out ${PROJECT_BINARY_DIR}/generated)
+  lathe_write_registration(${out}/all_export_configs.cc "lathe/exporters/tasks_manager.h" "TasksManager"
+                           "register_all_configs" "register_configs" "${names}" "lathe::exporters")
+  set(LATHE_EXPORTERS ${sources} ${configs} ${out}/all_export_configs.cc PARENT_SCOPE)
+endfunction()
+
 # The modules: src/nn, src/nn/layers and the architectures, src/nn/models/<name>.cc, which define void register_<name>(ModelRegistry&).
 function(lathe_modules)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/nn/*.cc ${PROJECT_SOURCE_DIR}/src/nn/layers/*.cc)

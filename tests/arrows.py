@@ -30,6 +30,7 @@ ALLOWED = {
     "tune": EXECUTION | {"io", "plan", "runtime"},
     "build": MEANING | EXECUTION | {"eval", "passes", "plan", "runtime", "tune"},
     "verify": MEANING | EXECUTION | {"onnx", "eval", "passes", "build", "plan", "runtime"},
+    "exporters": MEANING | EXECUTION | {"onnx", "io", "eval", "network", "nn"},
     "api": MEANING | EXECUTION | {"onnx", "io", "eval", "passes", "build", "plan", "runtime", "tune", "verify", "network", "ops.header"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -6,6 +6,7 @@
 #include "lathe/onnx.h"
 #include "onnx/each_tensor.h"
 #include "onnx/external.h"
+#include "onnx/save.h"
 #include "onnx/tensor_data.h"
 #include "onnx/wire_writer.h"
 
@@ -51,10 +52,23 @@ std::string external_name(const fs::path& model, const SaveOptions& options) {
   return name;
 }
 
+/// Writes what may be larger than memory: what a piece has touched of a mapped file is let go of behind it.
+template <class Write>
+void write_weights(std::string_view bytes, const SaveListener& listener, const Write& write) {
+  constexpr size_t piece = size_t{16} << 20;
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    const std::string_view part = bytes.substr(at, piece);
+    write(part);
+    if (part.size() >= piece / 16) drop_mapped_pages(part.data(), part.size());
+    if (listener) listener(part.size());
+  }
+}
+
 /// Writes tensors into one file beside the model.
 class DataFile {
  public:
-  DataFile(const fs::path& directory, std::string name) : name_(std::move(name)), file_(directory / name_) {}
+  DataFile(const fs::path& directory, std::string name, const SaveListener& listener)
+      : name_(std::move(name)), file_(directory / name_), listener_(listener) {}
 
   TensorProto put(const TensorProto& p, const Bytes& bytes) {
     // Aligned so that it can be mapped and read in place, by vectors too.
@@ -68,7 +82,7 @@ class DataFile {
     entry("location", name_);
     entry("offset", std::to_string(file_.written()));
     entry("length", std::to_string(bytes.size()));
-    file_.write(bytes.view());
+    write_weights(bytes.view(), listener_, [&](std::string_view piece) { file_.write(piece); });
     return q;
   }
   void commit() { file_.commit(); }
@@ -76,18 +90,22 @@ class DataFile {
  private:
   std::string name_;
   AtomicFile file_;
+  const SaveListener& listener_;
 };
 
 class Saver {
  public:
-  Saver(const Model& m, const fs::path& path, const SaveOptions& options)
-      : model_(m), path_(path), options_(options), directory_(directory_of(path)) {}
+  Saver(const Model& m, const fs::path& path, const SaveOptions& options, const SaveListener& listener)
+      : model_(m), path_(path), options_(options), directory_(directory_of(path)), listener_(listener) {}
 
   void save() {
     move_data(model_.proto);
     AtomicFile out(path_);
     wire::write(
-        model_.proto, [&](std::string_view piece) { out.write(piece); },
+        model_.proto,
+        [&](std::string_view part) {
+          write_weights(part, listener_, [&](std::string_view piece) { out.write(piece); });
+        },
         [&](const TensorProto& t) -> const TensorProto* {
           const auto at = moved_.find(&t);
           return at == moved_.end() ? nullptr : &at->second;
@@ -145,7 +163,7 @@ class Saver {
     if (!bytes) return;
     if (static_cast<int64_t>(bytes->size()) < threshold)
       return take_in(t);  // the file it lay in may not come along
-    if (!data_) data_.emplace(directory_, external_name(path_, options_));
+    if (!data_) data_.emplace(directory_, external_name(path_, options_), listener_);
     moved_.emplace(&t, data_->put(t, *bytes));
   }
 
@@ -159,14 +177,17 @@ class Saver {
   const fs::path path_;
   const SaveOptions& options_;
   const fs::path directory_;
+  const SaveListener& listener_;
   Moved moved_;
   std::optional<DataFile> data_;
 };
 
 }  // namespace
 
-void save(const Model& m, const fs::path& path, const SaveOptions& options) {
-  Saver saver(m, path, options);
+void save(const Model& m, const fs::path& path, const SaveOptions& options) { save(m, path, options, {}); }
+
+void save(const Model& m, const fs::path& path, const SaveOptions& options, const SaveListener& listener) {
+  Saver saver(m, path, options, listener);
   if (options.text)
     saver.save_text();
   else

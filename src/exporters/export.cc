@@ -1,0 +1,291 @@
+// An export from beginning to end.
+#include <algorithm>
+#include <fstream>
+
+#include "base/file.h"
+#include "exporters/emit.h"
+#include "exporters/merge.h"
+#include "exporters/stage.h"
+#include "exporters/validation.h"
+#include "exporters/words.h"
+#include "lathe/error.h"
+#include "lathe/exporters.h"
+#include "lathe/tools.h"
+#include "onnx/each_tensor.h"
+#include "onnx/save.h"
+
+namespace lathe::exporters {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Beyond what a protobuf message can hold weights lie beside it, as Optimum has them.
+constexpr uint64_t external_beyond = uint64_t{2} << 30;
+constexpr int64_t external_threshold = 100;
+constexpr const char* merged_name = "decoder_model_merged";
+
+uint64_t weight_bytes(const onnx::Model& m) {
+  uint64_t bytes = 0;
+  onnx::each_tensor(m.proto, [&](const onnx::TensorProto& t) {
+    if (t.raw_data) bytes += t.raw_data->size();
+  });
+  return bytes;
+}
+
+std::optional<ModelConfig> open_if_there(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return std::nullopt;
+  return ModelConfig::open(file);
+}
+
+/// The id of the padding token that a tokenizer says, or nothing.
+std::optional<int64_t> pad_token_of(const ModelConfig& tokenizer) {
+  if (tokenizer.has("pad_token_id")) return tokenizer.get<int64_t>("pad_token_id");
+  if (!tokenizer.has("pad_token") || !tokenizer.has("added_tokens_decoder")) return std::nullopt;
+  std::string token;
+  try {
+    token = tokenizer.get<std::string>("pad_token");
+  } catch (const Error&) {
+    token = tokenizer.get<std::string>("pad_token.content");
+  }
+  const auto added = tokenizer.get<ModelConfig>("added_tokens_decoder");
+  for (const std::string& id : added.keys())
+    if (added.get<ModelConfig>(id).get<std::string>("content", "") == token) return std::stoll(id);
+  return std::nullopt;
+}
+
+class Exporter {
+ public:
+  Exporter(const fs::path& checkpoint, const fs::path& output, const ExportOptions& options)
+      : checkpoint_(checkpoint),
+        options_(options),
+        tasks_(options.tasks ? *options.tasks : TasksManager::builtin()),
+        config_(ModelConfig::open(checkpoint)),
+        output_(output) {}
+
+  ExportReport run() {
+    choose_task();
+    make_config();
+    make_model();
+    StagedDirectory stage(output_);
+    stage_ = &stage;
+    write_models();
+    write_companions();
+    check();
+    if (options_.engine) build_engines();
+    list_files();
+    tell("moving files into place");
+    stage.commit();
+    return std::move(report_);
+  }
+
+ private:
+  void tell(const std::string& stage) {
+    stage_text_ = stage;
+    tell();
+  }
+  void tell() {
+    if (options_.progress && !options_.progress({stage_text_, written_, total_}))
+      throw Error(Code::cancelled, "export", "to go on", "a request to stop");
+  }
+
+  // ── What is exported
+
+  void choose_task() {
+    report_.model_type = config_.get<std::string>("model_type");
+    report_.library =
+        options_.library.empty() ? TasksManager::infer_library_from_model(checkpoint_) : options_.library;
+    const bool automatic = options_.task == "auto";
+    task_ = automatic ? tasks_.infer_task_from_model(config_) : TasksManager::known_task(options_.task);
+    if (task_.ends_with(with_past) && options_.monolith)
+      throw Error(Code::bad_argument, "export", "a task without '-with-past' for one file",
+                  "'" + task_ + "' with --monolith", "leave out one of them");
+    if (automatic && !options_.monolith && tasks_.supports(report_.model_type, task_ + std::string(with_past)))
+      task_ += with_past;
+    report_.task = task_;
+  }
+
+  void make_config() {
+    OnnxConfigOptions o;
+    o.int_type = options_.int_type;
+    o.float_type = options_.dtype;
+    o.legacy = options_.legacy;
+    o.preprocessors = {open_if_there(checkpoint_ / "tokenizer_config.json"),
+                       open_if_there(checkpoint_ / "preprocessor_config.json")};
+    overrides_ = task_overrides(o.preprocessors);
+    const ModelConfig config =
+        ModelConfig::parse(config_text(checkpoint_, overrides_), (checkpoint_ / "config.json").string());
+    onnx_config_ = tasks_.make(config, task_, o);
+    onnx_config_->set_variant(options_.variant);
+    for (const auto& [key, value] : onnx_config_->values_override()) overrides_[key] = value;
+    report_.opset = options_.opset ? options_.opset : onnx_config_->default_onnx_opset();
+    files_ = onnx_config_->submodels(options_.monolith);
+    for (SubModel& f : files_)
+      if (const auto own = options_.custom_onnx_configs.find(f.name); own != options_.custom_onnx_configs.end())
+        f.config = own->second;
+  }
+
+  /// A classifier of texts reads the last token that is no padding.
+  std::map<std::string, std::string> task_overrides(const Preprocessors& p) const {
+    if (without_past(task_) != "text-classification" || config_.has("pad_token_id")) {
+      if (options_.pad_token_id) return {{"pad_token_id", std::to_string(*options_.pad_token_id)}};
+      return {};
+    }
+    const auto id = options_.pad_token_id ? options_.pad_token_id
+                    : p.tokenizer         ? pad_token_of(*p.tokenizer)
+                                          : std::nullopt;
+    if (id) return {{"pad_token_id", std::to_string(*id)}};
+    throw Error(Code::bad_argument, "export", "the id of the padding token, in config.json or a tokenizer's",
+                "none", "say it with --pad-token-id");
+  }
+
+  void make_model() {
+    tell("binding");
+    const ModelConfig config =
+        ModelConfig::parse(config_text(checkpoint_, overrides_), (checkpoint_ / "config.json").string());
+    const Checkpoint weights = Checkpoint::open(checkpoint_, options_.load);
+    model_ = tasks_.models().make(config, without_past(task_));
+    if (options_.dtype != DataType::float32) model_->to(options_.dtype);
+    report_.unexpected = model_->bind(weights, {.convert = true}).unexpected;
+  }
+
+  // ── Files
+
+  void write_models() {
+    std::vector<onnx::Model> models;
+    for (const SubModel& f : files_) {
+      tell("emitting " + f.name);
+      models.push_back(emit(*model_, *f.config,
+                            {.name = f.name,
+                             .opset = report_.opset,
+                             .no_dynamic_axes = options_.no_dynamic_axes,
+                             .shapes = options_.shapes}));
+      if (options_.optimize != OptimizationLevel::none)
+        models.back() = optimised(models.back());
+    }
+    std::vector<std::pair<std::string, const onnx::Model*>> all;
+    for (size_t i = 0; i < files_.size(); ++i) all.emplace_back(files_[i].name, &models[i]);
+    onnx::Model merged;
+    if (merges()) {
+      const auto [first, second] = *onnx_config_->merged_submodels();
+      merged = merge_decoders(models[index_of(first)], models[index_of(second)]);
+      all.emplace_back(merged_name, &merged);
+    }
+    for (const auto& [name, model] : all) total_ += weight_bytes(*model);
+    for (const auto& [name, model] : all) write(name, *model);
+  }
+
+  bool merges() const {
+    const auto names = onnx_config_->merged_submodels();
+    return names && !options_.no_post_process && index_of(names->first) < files_.size() &&
+           index_of(names->second) < files_.size();
+  }
+  size_t index_of(const std::string& name) const {
+    return static_cast<size_t>(std::ranges::find(files_, name, &SubModel::name) - files_.begin());
+  }
+
+  onnx::Model optimised(const onnx::Model& model) const {
+    BuildOptions build = options_.build;
+    build.level = options_.optimize;
+    // What it finds may need operators that the usual opset lacks.
+    return optimize(model, build, options_.opset).model;
+  }
+
+  void write(const std::string& name, const onnx::Model& model) {
+    const std::string file = name + ".onnx";
+    tell("writing " + file);
+    onnx::SaveOptions save;
+    save.data = weight_bytes(model) > external_beyond ? onnx::SaveOptions::Data::external
+                                                      : onnx::SaveOptions::Data::single_file;
+    save.external_name = file + "_data";
+    save.external_threshold = external_threshold;
+    onnx::save(model, stage_->path() / file, save, [&](uint64_t bytes) {
+      written_ = std::min(written_ + bytes, total_);
+      tell();
+    });
+  }
+
+  void write_companions() {
+    std::map<std::string, std::string> changed = overrides_;
+    if (!config_.has("use_cache")) changed.erase("use_cache");
+    AtomicFile out(stage_->path() / "config.json");
+    out.write(config_text(checkpoint_, changed));
+    out.commit();
+    copy_companions(checkpoint_, stage_->path());
+  }
+
+  // ── Proof
+
+  void check() {
+    if (!options_.reference.empty()) compare_recorded();
+    if (!options_.validation) return;
+    for (const SubModel& f : files_) {
+      const std::string file = f.name + ".onnx";
+      tell("validating " + file);
+      report_.validation[file] =
+          validate(stage_->path() / file, *f.config, options_.shapes, *options_.validation);
+    }
+    if (!merges()) return;
+    const std::string file = std::string(merged_name) + ".onnx";
+    tell("validating " + file);
+    const auto [first, second] = *onnx_config_->merged_submodels();
+    const auto flag = [](bool on) {
+      return NamedValues{{"use_cache_branch", DummyInputGenerator::constant_tensor({1}, on, DataType::boolean)}};
+    };
+    report_.validation[file] = validate_branches(
+        stage_->path() / file,
+        {{files_[index_of(first)].config.get(), "without past", flag(false)},
+         {files_[index_of(second)].config.get(), "with past", flag(true)}},
+        options_.shapes, *options_.validation);
+  }
+
+  void compare_recorded() {
+    const ValidationOptions how = options_.validation.value_or(ValidationOptions{});
+    const SubModel& f = files_.front();
+    tell("comparing " + f.name + ".onnx");
+    report_.recorded =
+        compare_with_recorded(stage_->path() / (f.name + ".onnx"), options_.reference, *f.config, how);
+  }
+
+  void build_engines() {
+    std::vector<std::string> names;
+    for (const SubModel& f : files_) names.push_back(f.name);
+    if (merges()) names.push_back(merged_name);
+    for (const std::string& name : names) {
+      tell("building " + name + ".lathe");
+      Engine::build(stage_->path() / (name + ".onnx"), options_.build)
+          .save(stage_->path() / (name + ".lathe"));
+    }
+  }
+
+  void list_files() {
+    for (const auto& entry : fs::recursive_directory_iterator(stage_->path()))
+      if (entry.is_regular_file())
+        report_.files.push_back(
+            {entry.path().lexically_relative(stage_->path()).string(), entry.file_size()});
+    std::ranges::sort(report_.files, {}, &ExportReport::File::name);
+  }
+
+  const fs::path checkpoint_;
+  const ExportOptions& options_;
+  const TasksManager& tasks_;
+  const ModelConfig config_;
+  const fs::path output_;
+  std::string task_, stage_text_;
+  std::map<std::string, std::string> overrides_;
+  std::shared_ptr<OnnxConfig> onnx_config_;
+  std::vector<SubModel> files_;
+  std::unique_ptr<nn::Model> model_;
+  StagedDirectory* stage_ = nullptr;
+  uint64_t written_ = 0, total_ = 0;
+  ExportReport report_;
+};
+
+}  // namespace
+
+ExportReport export_checkpoint(const fs::path& checkpoint, const fs::path& output,
+                               const ExportOptions& options) {
+  return Exporter(checkpoint, output, options).run();
+}
+
+}  // namespace lathe::exporters

@@ -1,0 +1,67 @@
+#include "exporters/float64.h"
+
+#include "base/file.h"
+#include "tensor/element.h"
+
+namespace lathe::exporters {
+namespace {
+
+bool widens(DataType t) {
+  return t == DataType::float32 || t == DataType::float16 || t == DataType::bfloat16;
+}
+
+void widen(Node& n) {
+  for (const auto& entry : Attributes(n.attributes)) {
+    if (const auto* t = std::get_if<Tensor>(&entry.value); t && widens(t->type()))
+      n.attributes.set(entry.name, as_float64(*t));
+    const auto* i = std::get_if<int64_t>(&entry.value);
+    const bool names_a_type = entry.name == "to" || entry.name == "dtype";
+    if (i && names_a_type && *i > 0 && *i < data_type_count && widens(static_cast<DataType>(*i)))
+      n.attributes.set(entry.name, static_cast<int64_t>(DataType::float64));
+  }
+}
+
+void widen(Graph& g) {
+  for (ValueId v = 0; v < g.value_count(); ++v) {
+    ValueInfo& info = g.value(v);
+    if (widens(info.type.elem)) info.type.elem = DataType::float64;
+    if (info.constant && info.constant->is_tensor() && widens(info.constant->tensor().type()))
+      info.constant = std::make_shared<const Value>(as_float64(info.constant->tensor()));
+  }
+  for (NodeId id : g.order()) {
+    widen(g.node(id));
+    for (const Body& b : g.node(id).bodies) widen(*b.graph);
+  }
+}
+
+}  // namespace
+
+Tensor as_float64(const Tensor& t) {
+  if (!widens(t.type())) return t;
+  Tensor wide(DataType::float64, t.shape());
+  auto to = wide.as<double>();
+  if (t.type() == DataType::float32)
+    std::ranges::copy(t.as<float>(), to.begin());
+  else
+    for (int64_t i = 0; i < t.size(); ++i) to[static_cast<size_t>(i)] = load_double(t, i);
+  drop_mapped_pages(t.data(), t.bytes());
+  return wide;
+}
+
+std::unique_ptr<Graph> in_float64(const Graph& g) {
+  std::unique_ptr<Graph> wide = g.clone();
+  widen(*wide);
+  return wide;
+}
+
+uint64_t float64_bytes(const Graph& g) {
+  uint64_t bytes = 0;
+  for (ValueId v = 0; v < g.value_count(); ++v)
+    if (const Tensor* t = g.constant_tensor(v); t && g.value(v).captured == no_id)
+      bytes += static_cast<uint64_t>(t->size()) * sizeof(double);
+  for (NodeId id : g.order())
+    for (const Body& b : g.node(id).bodies) bytes += float64_bytes(*b.graph);
+  return bytes;
+}
+
+}  // namespace lathe::exporters

@@ -1,0 +1,110 @@
+#include "exporters/stage.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "base/file.h"
+
+namespace lathe::exporters {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Error write_failed(const fs::path& path, const std::error_code& why) {
+  return file_error(Code::file_write_failed, path, "a folder that can be written", why.message(),
+                    "check that the folder exists and its permissions");
+}
+
+/// Last what refers to others: a model is never there without its weights.
+int turn_of(const fs::path& file) { return file.extension() == ".onnx" ? 1 : 0; }
+
+void copy_one(const fs::path& from, const fs::path& to) {
+  std::error_code failed;
+  fs::create_directories(to.parent_path(), failed);
+  // What a link leads to: Hugging Face's cache is made of them.
+  if (!failed) fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
+  if (failed) throw write_failed(to, failed);
+}
+
+}  // namespace
+
+StagedDirectory::StagedDirectory(const fs::path& target) : target_(target.lexically_normal()) {
+  if (!target_.has_filename()) target_ = target_.parent_path();
+  std::error_code failed;
+  if (fs::exists(target_, failed) && !fs::is_directory(target_, failed))
+    throw file_error(Code::file_write_failed, target_, "a folder, or nothing yet", "a file", "name a folder");
+  beside_ = target_;
+  beside_ += "." + std::to_string(std::random_device{}()) + ".tmp";
+  failed.clear();
+  if (target_.has_parent_path()) fs::create_directories(target_.parent_path(), failed);
+  if (!failed) fs::create_directory(beside_, failed);
+  if (failed) throw write_failed(target_, failed);
+}
+
+StagedDirectory::~StagedDirectory() {
+  std::error_code ignored;
+  fs::remove_all(beside_, ignored);
+}
+
+void StagedDirectory::commit() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(beside_))
+    if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(beside_));
+  std::ranges::sort(files, {}, [](const fs::path& f) { return std::pair(turn_of(f), f); });
+  std::error_code failed;
+  for (const fs::path& file : files) {
+    fs::create_directories((target_ / file).parent_path(), failed);
+    if (!failed) fs::rename(beside_ / file, target_ / file, failed);
+    if (failed) throw write_failed(target_ / file, failed);
+  }
+}
+
+void copy_companions(const fs::path& checkpoint, const fs::path& to) {
+  constexpr const char* names[] = {"generation_config.json",
+                                   "tokenizer.json",
+                                   "tokenizer_config.json",
+                                   "special_tokens_map.json",
+                                   "added_tokens.json",
+                                   "vocab.txt",
+                                   "vocab.json",
+                                   "merges.txt",
+                                   "bpe.codes",
+                                   "spiece.model",
+                                   "sentencepiece.bpe.model",
+                                   "tokenizer.model",
+                                   "source.spm",
+                                   "target.spm",
+                                   "normalizer.json",
+                                   "chat_template.jinja",
+                                   "chat_template.json",
+                                   "preprocessor_config.json",
+                                   "processor_config.json",
+                                   "image_processor_config.json",
+                                   "modules.json",
+                                   "sentence_bert_config.json",
+                                   "config_sentence_transformers.json",
+                                   "1_Pooling/config.json"};
+  for (const char* name : names) {
+    std::error_code ignored;
+    if (fs::is_regular_file(checkpoint / name, ignored)) copy_one(checkpoint / name, to / name);
+  }
+}
+
+std::string config_text(const fs::path& checkpoint, const std::map<std::string, std::string>& overrides) {
+  ModelConfig::open(checkpoint);  // refuses what is no config.json of reasonable size
+  const fs::path file = fs::is_directory(checkpoint) ? checkpoint / "config.json" : checkpoint;
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) throw file_error(Code::file_unreadable, file, "a file that can be read", "an error", "");
+  if (overrides.empty()) return text.str();
+  auto json = nlohmann::ordered_json::parse(text.str());
+  for (const auto& [key, value] : overrides) json[key] = nlohmann::ordered_json::parse(value);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace lathe::exporters

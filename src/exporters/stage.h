@@ -1,0 +1,37 @@
+// A directory that is filled beside its target, and moved there when all went well.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lathe/checkpoint.h"
+
+namespace lathe::exporters {
+
+/// Made by the constructor, gone with the destructor, whatever is in it.
+class StagedDirectory {
+ public:
+  /// Throws file_write_failed.
+  explicit StagedDirectory(const std::filesystem::path& target);
+  ~StagedDirectory();
+  StagedDirectory(const StagedDirectory&) = delete;
+  StagedDirectory& operator=(const StagedDirectory&) = delete;
+  const std::filesystem::path& path() const { return beside_; }
+  /// Every file takes its place in the target, replacing what was there; models after their weights. Throws
+  /// file_write_failed.
+  void commit();
+
+ private:
+  std::filesystem::path target_, beside_;
+};
+
+/// Tokenizers, preprocessors, generation: what belongs to a model besides config.json and weights, copied
+/// where it is there. Throws file_unreadable, file_write_failed.
+void copy_companions(const std::filesystem::path& checkpoint, const std::filesystem::path& to);
+
+/// config.json with other values for some keys (JSON text by key). Throws as ModelConfig::open does.
+std::string config_text(const std::filesystem::path& checkpoint,
+                        const std::map<std::string, std::string>& overrides);
+
+}  // namespace lathe::exporters

@@ -1,0 +1,458 @@
+// After an export: does the file compute what its graph says, for all sizes, and how exactly?
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "eval/eval.h"
+#include "exporters/fault.h"
+#include "exporters/float64.h"
+#include "exporters/validation.h"
+#include "lathe/tools.h"
+#include "onnx/importer.h"
+#include "schema/schema.h"
+#include "tensor/element.h"
+
+namespace lathe::exporters {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+int mantissa_bits(DataType type) {
+  switch (type) {
+    case DataType::float64:
+      return 52;
+    case DataType::float16:
+      return 10;
+    case DataType::bfloat16:
+      return 7;
+    default:
+      return 23;
+  }
+}
+
+/// What is run with which sizes, and the names that people know them by.
+struct SizeSet {
+  std::string label;
+  DummyShapes shapes;
+};
+
+/// Positions that are learned are so many: texts with their past are no longer.
+DummyShapes within_positions(DummyShapes s, const ModelConfig& config) {
+  for (const char* key : {"max_position_embeddings", "n_positions", "max_target_positions"}) {
+    if (!config.has(key)) continue;
+    // Some begin to count behind the padding token, and both halves of what is read are texts.
+    const int64_t longest = std::max<int64_t>(1, (config.get<int64_t>(key) - 2) / 2);
+    s.sequence_length = std::min(s.sequence_length, longest);
+    if (s.past_sequence_length) s.past_sequence_length = std::min(*s.past_sequence_length, longest);
+  }
+  return s;
+}
+
+/// As asked for, alone, and with sizes that are all different: a size that was taken for another shows.
+std::vector<SizeSet> size_sets(const DummyShapes& asked, const ModelConfig& config) {
+  std::vector<SizeSet> all;
+  all.push_back({"as asked", within_positions(asked, config)});
+  DummyShapes one = asked;
+  one.batch_size = 1;
+  one.sequence_length = 1;
+  one.encoder_sequence_length = 1;
+  one.past_sequence_length = 1;
+  one.num_choices = 1;
+  all.push_back({"ones", one});
+  DummyShapes odd = asked;
+  odd.batch_size = 3;
+  odd.sequence_length = 7;
+  odd.encoder_sequence_length = 5;
+  odd.past_sequence_length = 6;
+  odd.num_choices = 2;
+  odd.padding_side = asked.padding_side == PaddingSide::right ? PaddingSide::left : PaddingSide::right;
+  all.push_back({"all different", within_positions(odd, config)});
+  return all;
+}
+
+using Sizes = std::map<std::string, int64_t, std::less<>>;
+
+/// Sizes by the names that the config gives the axes of its inputs.
+Sizes sizes_of(const NamedAxes& axes, const Ordered<Tensor>& inputs) {
+  Sizes sizes;
+  for (const auto& [name, named] : axes)
+    if (const Tensor* t = inputs.find(name))
+      for (const auto& [axis, size] : named)
+        if (static_cast<size_t>(axis) < t->rank()) sizes.emplace(size, t->dim(static_cast<size_t>(axis)));
+  return sizes;
+}
+
+std::string text_of(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes)
+    if (name.find(' ') == std::string::npos)
+      text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(size);
+  return text;
+}
+
+/// The first of what came in a batch.
+Tensor first_of(const Tensor& t, const Axes* axes) {
+  Tensor cut = t;
+  if (!axes) return cut;
+  for (const auto& [axis, name] : *axes) {
+    const auto at = static_cast<size_t>(axis);
+    if (name.find("batch_size") == std::string::npos || at >= cut.rank() || cut.dim(at) < 1) continue;
+    Shape shape = cut.shape();
+    shape[at] = 1;
+    Tensor part(cut.type(), shape);
+    int64_t outer = 1;
+    for (size_t i = 0; i < at; ++i) outer *= shape[i];
+    const size_t row = part.bytes() / static_cast<size_t>(std::max<int64_t>(outer, 1));
+    for (int64_t i = 0; i < outer; ++i)
+      std::memcpy(static_cast<char*>(part.data()) + static_cast<size_t>(i) * row,
+                  static_cast<const char*>(cut.data()) +
+                      static_cast<size_t>(i) * row * static_cast<size_t>(cut.dim(at)),
+                  row);
+    cut = part;
+  }
+  return cut;
+}
+
+class Validator {
+ public:
+  Validator(const std::filesystem::path& file, const ValidationOptions& options)
+      : file_(file.filename().string()),
+        model_(onnx::Model::load(file)),
+        graph_(import_model(model_, SchemaCatalog::standard())),
+        options_(options),
+        engine_(Engine::build(model_, options.build)),
+        deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(options.seconds))) {
+    BuildOptions plain;
+    plain.backend = "reference";
+    plain.level = OptimizationLevel::none;
+    plain.threads = options.build.threads;
+    reference_ = std::make_unique<Engine>(Engine::build(model_, plain));
+    const uint64_t bytes = float64_bytes(*graph_);
+    if (bytes <= options.memory_limit)
+      wide_ = in_float64(*graph_);
+    else
+      report_.skipped.push_back("float64: the weights alone are " + std::to_string(bytes >> 20) + " MiB");
+    summary_ = inspect(model_);
+  }
+
+  void branch(const ValidatedBranch& b, const DummyShapes& shapes) {
+    branch_ = &b;
+    outputs_ = b.config->outputs();
+    inputs_ = b.config->ordered_inputs();
+    check_names();
+    std::set<std::string> seen;
+    for (const SizeSet& set : size_sets(shapes, b.config->config()))
+      for (int seed = 0; seed < std::max(options_.seeds, 1); ++seed) {
+        DummyShapes own = set.shapes;
+        own.seed = shapes.seed + static_cast<uint64_t>(seed);
+        Ordered<Tensor> inputs;
+        try {
+          inputs = b.config->file_inputs(own);
+        } catch (const Error& e) {
+          if (set.label == "as asked") throw;
+          skip(set.label, e.what());
+          break;
+        }
+        if (!fits(inputs)) break;  // the file takes one size only, and that is not this one
+        std::string sizes;
+        for (const auto& [name, t] : inputs) sizes += describe(t.shape());
+        if (seed == 0 && !seen.insert(sizes).second) break;
+        compare(inputs, own.seed);
+      }
+  }
+
+  ValidationRun recorded(const Ordered<Tensor>& inputs, const NamedValues& want) {
+    ValidationRun run{file_, text_of(sizes_of(inputs_, inputs)), 0, {}, false};
+    const NamedValues given = values(inputs);
+    const NamedValues got = engine_.create_context().run(given);
+    const NamedValues plain = reference_->create_context().run(given);
+    for (const auto& [name, value] : want) {
+      const auto at = got.find(name);
+      if (at != got.end()) judge(run, name, at->second.tensor(), plain.at(name).tensor(), value.tensor());
+    }
+    return run;
+  }
+  void take_config(const OnnxConfig& config) {
+    own_branch_ = {&config, {}, {}};
+    branch_ = &own_branch_;
+    outputs_ = config.outputs();
+    inputs_ = config.ordered_inputs();
+  }
+  const Engine& engine() const { return engine_; }
+
+  ValidationReport report() { return std::move(report_); }
+
+ private:
+  double left() const { return std::chrono::duration<double>(deadline_ - Clock::now()).count(); }
+
+  void skip(const std::string& what, const std::string& why) {
+    report_.skipped.push_back((branch_->label.empty() ? what : branch_->label + ", " + what) + ": " + why);
+  }
+
+  [[noreturn]] void fail(Code code, const std::string& output, std::string expected, std::string got,
+                         std::string remedy = {}) const {
+    throw fault(code, "validate", file_ + ": " + output, std::move(expected), std::move(got), std::move(remedy));
+  }
+
+  /// Names, and that what is of any size in the config is of any size in the file.
+  void check_names() const {
+    for (const auto& [name, axes] : outputs_) {
+      const auto& all = engine_.outputs();
+      const auto at = std::ranges::find(all, name, &IoInfo::name);
+      if (at == all.end()) fail(Code::node_bad_shape, name, "an output of that name", "none");
+      if (!at->shape) continue;
+      for (const auto& [axis, size] : axes)
+        if (static_cast<size_t>(axis) >= at->shape->size())
+          fail(Code::node_bad_shape, name, "an axis " + std::to_string(axis) + " called '" + size + "'",
+               describe(*at->shape));
+        else if (any_size() && (*at->shape)[static_cast<size_t>(axis)].is_constant())
+          fail(Code::node_bad_shape, name, "any size of axis " + std::to_string(axis) + ", '" + size + "'",
+               describe(*at->shape), "a size was taken for all there are");
+    }
+  }
+  /// Not so where all sizes were fixed (ExportOptions::no_dynamic_axes).
+  bool any_size() const {
+    return std::ranges::any_of(engine_.inputs(), [](const IoInfo& io) {
+      return io.shape &&
+             std::ranges::any_of(*io.shape, [](const Dim& d) { return !d.is_constant(); });
+    });
+  }
+
+  bool fits(const Ordered<Tensor>& inputs) const {
+    return std::ranges::all_of(inputs, [&](const auto& input) {
+      const auto at = std::ranges::find(engine_.inputs(), input.first, &IoInfo::name);
+      if (at == engine_.inputs().end() || !at->shape) return true;
+      for (size_t axis = 0; axis < at->shape->size(); ++axis)
+        if (const auto size = (*at->shape)[axis].value();
+            size && axis < input.second.rank() && *size != input.second.dim(axis))
+          return false;
+      return true;
+    });
+  }
+
+  NamedValues values(const Ordered<Tensor>& inputs) const {
+    NamedValues all = branch_->besides;
+    for (const auto& [name, t] : inputs) all.insert_or_assign(name, t);
+    for (const IoInfo& io : engine_.inputs())
+      if (!all.contains(io.name) && !io.optional) all[io.name] = empty(io, inputs);
+    return all;
+  }
+  /// Keys and values that a branch does not read: of length 1, as Optimum feeds them.
+  Tensor empty(const IoInfo& io, const Ordered<Tensor>& inputs) const {
+    if (!io.shape) fail(Code::run_missing_input, io.name, "an input that the config makes", "none");
+    const Sizes sizes = sizes_of(inputs_, inputs);
+    Shape shape;
+    for (const Dim& d : *io.shape) {
+      const auto own = sizes.find(d.str());
+      shape.push_back(d.value().value_or(own == sizes.end() ? 1 : own->second));
+    }
+    return DummyInputGenerator::constant_tensor(shape, 0, io.element_type);
+  }
+
+  /// Seconds that plain loops take for one run, roughly.
+  double estimate(const Ordered<Tensor>& inputs) const {
+    const auto flops = summary_.flops.evaluate(sizes_of(inputs_, inputs));
+    constexpr double per_second = 4e8;
+    return flops ? static_cast<double>(*flops) / per_second : 0;
+  }
+
+  std::vector<Value> in_order(const NamedValues& given) const {
+    std::vector<Value> all;
+    for (ValueId v : wide_->inputs()) {
+      const auto at = given.find(wide_->value(v).name);
+      all.push_back(at == given.end() ? Value() : Value(as_float64(at->second.tensor())));
+    }
+    return all;
+  }
+  NamedValues exactly(const NamedValues& given) const {
+    const std::vector<Value> got = evaluate(*wide_, in_order(given), {.control = options_.build.control});
+    NamedValues all;
+    for (size_t i = 0; i < got.size(); ++i) all[graph_->value(graph_->outputs()[i]).name] = got[i];
+    return all;
+  }
+
+  void compare(const Ordered<Tensor>& inputs, uint64_t seed) {
+    const std::string sizes = text_of(sizes_of(inputs_, inputs));
+    if (const double needed = estimate(inputs); left() < needed || left() <= 0)
+      return skip(sizes, "no time was left");
+    const NamedValues given = values(inputs);
+    const NamedValues got = engine_.create_context().run(given);
+    check_shapes(given, got);
+    const NamedValues plain = reference_->create_context().run(given);
+    const NamedValues exact = wide_ ? exactly(given) : plain;
+    ValidationRun run{file_, (branch_->label.empty() ? "" : branch_->label + ", ") + sizes, seed, {}, false};
+    for (const auto& [name, axes] : outputs_)
+      judge(run, name, got.at(name).tensor(), plain.at(name).tensor(), exact.at(name).tensor());
+    if (wide_ && seed == 0) alone(inputs, exact);
+    report_.runs.push_back(std::move(run));
+  }
+
+  /// Sizes are what the file promises.
+  void check_shapes(const NamedValues& given, const NamedValues& got) const {
+    NamedShapes shapes;
+    for (const auto& [name, value] : given) shapes[name] = value.tensor().shape();
+    const NamedShapes promised = engine_.output_shapes(shapes);
+    for (const auto& [name, axes] : outputs_) {
+      const Shape& shape = got.at(name).tensor().shape();
+      const auto at = promised.find(name);
+      if (at != promised.end() && at->second != shape)
+        fail(Code::node_bad_shape, name, describe(at->second), describe(shape));
+      const Sizes sizes = sizes_of(inputs_, as_ordered(given));
+      for (const auto& [axis, size] : axes) {
+        if (size.find("batch_size") == std::string::npos && size.find('+') == std::string::npos) continue;
+        const auto wanted = Dim::parse(size).evaluate(sizes);
+        const auto i = static_cast<size_t>(axis);
+        if (wanted && (i >= shape.size() || shape[i] != *wanted))
+          fail(Code::node_bad_shape, name,
+               "axis " + std::to_string(axis) + " of size " + size + " = " + std::to_string(*wanted),
+               describe(shape), "a size was taken for all there are");
+      }
+    }
+  }
+  static Ordered<Tensor> as_ordered(const NamedValues& values) {
+    Ordered<Tensor> all;
+    for (const auto& [name, v] : values) all[name] = v.tensor();
+    return all;
+  }
+
+  /// The first of a batch gives alone what it gives among others: no size of a batch is built in.
+  void alone(const Ordered<Tensor>& inputs, const NamedValues& together) {
+    if (!any_size()) return;
+    Ordered<Tensor> first;
+    for (const auto& [name, t] : inputs) first[name] = first_of(t, inputs_.find(name));
+    const NamedValues got = exactly(values(first));
+    for (const auto& [name, axes] : outputs_) {
+      const Tensor want = first_of(together.at(name).tensor(), &axes);
+      const Tensor& have = got.at(name).tensor();
+      constexpr double some = 1 << 20;  // units of float64: other orders of summation
+      if (const double off = ulps_off(have, want); off > some)
+        fail(Code::run_bad_value, name, "of the first in a batch what it gives alone",
+             describe(have) + " that is off by " + std::to_string(off) + " units of float64",
+             "a size was taken for all there are");
+    }
+  }
+
+  void judge(ValidationRun& run, const std::string& name, const Tensor& got, const Tensor& plain,
+             const Tensor& exact) {
+    ValidationRun::Output o;
+    o.name = name;
+    o.shape = got.shape();
+    o.engine_ulps = ulps_off(got, exact, &o.absolute);
+    o.reference_ulps = ulps_off(plain, exact);
+    const double allowed = ulps_allowed(got.type(), options_);
+    const auto told = [&](double ulps) {
+      return std::to_string(ulps) + " units (" + run.sizes + ", seed " + std::to_string(run.seed) + ")";
+    };
+    if (o.engine_ulps > allowed)
+      fail(Code::run_bad_value, name,
+           "the engine within " + std::to_string(allowed) + " units in the last place of float64",
+           told(o.engine_ulps), "ValidationOptions::ulps allows more");
+    if (o.reference_ulps > allowed)
+      fail(Code::run_bad_value, name,
+           "the reference within " + std::to_string(allowed) + " units in the last place of float64",
+           told(o.reference_ulps), "ValidationOptions::ulps allows more");
+    const double atol = options_.atol.value_or(branch_->config->atol_for_validation());
+    if (!within(got, exact, atol)) {
+      if (options_.atol)
+        fail(Code::run_bad_value, name, "differences of at most " + std::to_string(atol),
+             std::to_string(o.absolute), "--atol allows more");
+      run.beyond_atol = true;
+    }
+    run.outputs.push_back(std::move(o));
+  }
+
+  static bool within(const Tensor& got, const Tensor& want, double atol) {
+    constexpr double rtol = 1e-5;
+    if (!is_float(got.type())) return true;
+    for (int64_t i = 0; i < got.size(); ++i) {
+      const double a = load_double(got, i), b = load_double(want, i);
+      if (std::isfinite(b) && !(std::abs(a - b) <= atol + rtol * std::abs(b))) return false;
+    }
+    return true;
+  }
+
+  std::string file_;
+  onnx::Model model_;
+  std::unique_ptr<Graph> graph_, wide_;
+  const ValidationOptions& options_;
+  Engine engine_;
+  std::unique_ptr<Engine> reference_;
+  Clock::time_point deadline_;
+  ModelSummary summary_;
+  const ValidatedBranch* branch_ = nullptr;
+  ValidatedBranch own_branch_;
+  NamedAxes inputs_, outputs_;
+  ValidationReport report_;
+};
+
+}  // namespace
+
+double ulps_allowed(DataType type, const ValidationOptions& options) {
+  if (options.ulps) return *options.ulps;
+  return type == DataType::float16 || type == DataType::bfloat16 ? 64 : 1024;
+}
+
+double ulps_off(const Tensor& got, const Tensor& want, double* absolute) {
+  if (absolute) *absolute = 0;
+  if (got.shape() != want.shape() || is_float(got.type()) != is_float(want.type())) return infinity;
+  if (!is_float(got.type())) {
+    for (int64_t i = 0; i < got.size(); ++i)
+      if (load_int(got, i) != load_int(want, i)) return infinity;
+    return 0;
+  }
+  double largest = 0, off = 0;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    const double a = load_double(got, i), b = load_double(want, i);
+    if (!std::isfinite(b)) {
+      if (std::isnan(b) ? !std::isnan(a) : a != b) return infinity;
+      continue;
+    }
+    largest = std::max(largest, std::abs(b));
+    off = std::max(off, std::isfinite(a) ? std::abs(a - b) : infinity);
+  }
+  if (absolute) *absolute = off;
+  if (off == 0) return 0;
+  const int exponent = largest > 0 ? std::ilogb(largest) : std::numeric_limits<float>::min_exponent;
+  return off / std::ldexp(1.0, exponent - mantissa_bits(got.type()));
+}
+
+ValidationReport validate_branches(const std::filesystem::path& model,
+                                   const std::vector<ValidatedBranch>& branches, const DummyShapes& shapes,
+                                   const ValidationOptions& options) {
+  Validator v(model, options);
+  for (const ValidatedBranch& b : branches) v.branch(b, shapes);
+  return v.report();
+}
+
+ValidationReport validate(const std::filesystem::path& model, const OnnxConfig& config,
+                          const DummyShapes& shapes, const ValidationOptions& options) {
+  return validate_branches(model, {{&config, {}, {}}}, shapes, options);
+}
+
+ValidationRun compare_with_recorded(const std::filesystem::path& model, const std::filesystem::path& recorded,
+                                    const OnnxConfig& config, const ValidationOptions& options) {
+  const Checkpoint tensors = Checkpoint::open(recorded);
+  Validator v(model, options);
+  v.take_config(config);
+  Ordered<Tensor> inputs;
+  for (const IoInfo& io : v.engine().inputs()) {
+    if (tensors.contains(io.name))
+      inputs[io.name] = tensors.tensor(io.name);
+    else if (!io.optional)
+      throw fault(Code::run_missing_input, "validate", recorded.string(),
+                  "a tensor for every input of " + model.filename().string(), "none for '" + io.name + "'");
+  }
+  NamedValues want;
+  for (const IoInfo& io : v.engine().outputs())
+    if (tensors.contains(io.name)) want[io.name] = tensors.tensor(io.name);
+  if (want.empty())
+    throw fault(Code::run_missing_input, "validate", recorded.string(),
+                "a tensor for some output of " + model.filename().string(), "none",
+                "outputs are found by their names");
+  return v.recorded(inputs, want);
+}
+
+}  // namespace lathe::exporters

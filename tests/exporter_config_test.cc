@@ -1,0 +1,387 @@
+// Configurations of exports: words, names, axes, made-up inputs, tasks.
+#include <gtest/gtest.h>
+
+#include "lathe/error.h"
+#include "lathe/exporters.h"
+#include "support/error_code.h"
+
+namespace lathe::exporters {
+namespace {
+
+using namespace lathe::testing;
+
+ModelConfig config_of(const std::string& type, const std::string& rest = "") {
+  return ModelConfig::parse("{\"model_type\": \"" + type + "\"" + (rest.empty() ? "" : ", " + rest) + "}");
+}
+const ModelConfig gpt2 =
+    config_of("gpt2", R"("n_embd": 24, "n_head": 3, "n_layer": 2, "vocab_size": 50, "n_positions": 32)");
+const ModelConfig llama = config_of("llama", R"("hidden_size": 32, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 50, "use_cache": true)");
+const ModelConfig t5 = config_of("t5", R"("d_model": 16, "num_heads": 4, "d_kv": 6, "num_layers": 2,
+    "num_decoder_layers": 3, "vocab_size": 50, "is_encoder_decoder": true)");
+
+TEST(NormalizedConfig, WordsOfAnArchitecture) {
+  const NormalizedConfig plain(config_of("bert", R"("hidden_size": 768, "num_hidden_layers": 12)"),
+                               normalized_text_config());
+  EXPECT_EQ(plain.size("hidden_size"), 768);
+  EXPECT_EQ(plain.size("num_layers"), 12);
+  EXPECT_FALSE(plain.has_attribute("vocab_size"));
+  EXPECT_EQ(plain.get<int64_t>("vocab_size", 7), 7);
+  EXPECT_EQ(code_of([&] { plain.size("vocab_size"); }), Code::bad_argument);
+}
+
+TEST(NormalizedConfig, WithArgsAndWhatTheArchitectureHasAlwaysCalledIt) {
+  const NormalizedConfig named(
+      gpt2, normalized_text_config().with_args({{"num_layers", "n_layer"}, {"num_attention_heads", "n_head"}}));
+  EXPECT_EQ(named.size("num_layers"), 2);
+  EXPECT_EQ(named.size("hidden_size"), 24);
+  EXPECT_EQ(code_of([] { normalized_text_config().with_args({{"hiden_size", "x"}}); }), Code::bad_argument);
+  EXPECT_NE(sentence_of([] { normalized_text_config().with_args({{"hiden_size", "x"}}); }).find("'hidden_size'"),
+            std::string::npos);
+  const NormalizedConfig wider(gpt2, normalized_text_config().with_args({{"positions", "n_positions"}}, true));
+  EXPECT_EQ(wider.size("positions"), 32);
+}
+
+TEST(NormalizedConfig, DottedPathsPartsListsAndDefaults) {
+  const ModelConfig clip = config_of(
+      "clip", R"("text_config": {"hidden_size": 8, "inner": {"depth": 5}}, "vision_config": {"image_size": 30})");
+  const NormalizedConfig both(clip, normalized_text_and_vision_config().with_defaults({{"num_channels", 3}}));
+  EXPECT_EQ(both.size("hidden_size"), 8);
+  EXPECT_EQ(both.size("image_size"), 30);
+  EXPECT_EQ(both.size("num_channels"), 3);
+  EXPECT_EQ(both.size("text_config.inner.depth"), 5);
+  const NormalizedConfig segformer(config_of("segformer", R"("hidden_sizes": [32, 64])"),
+                                   normalized_segformer_config());
+  EXPECT_EQ(segformer.size("hidden_size"), 0);
+  EXPECT_EQ(segformer.sizes("hidden_size"), (std::vector<int64_t>{32, 64}));
+  const NormalizedConfig series(config_of("patchtst", R"("num_input_channels": 4, "context_length": 32)"),
+                                normalized_time_series_forecasting_config());
+  EXPECT_EQ(series.size("context_length"), 32);
+}
+
+TEST(NormalizedConfig, AnEncoderAndADecoder) {
+  NormalizedConfig both(config_of("encoder-decoder"), normalized_encoder_decoder_config());
+  both.set_encoder({config_of("vit", R"("image_size": 12)"), normalized_vision_config()});
+  both.set_decoder({gpt2, normalized_text_config()});
+  EXPECT_EQ(both.size("image_size"), 12);
+  EXPECT_EQ(both.size("hidden_size"), 24);
+}
+
+TEST(NormalizedConfig, ByModelType) {
+  EXPECT_EQ(NormalizedConfigManager::get_normalized_config_class("bert").name(), "NormalizedTextConfig");
+  EXPECT_EQ(NormalizedConfig(t5, NormalizedConfigManager::get_normalized_config_class("t5")).size("hidden_size"), 16);
+  EXPECT_EQ(code_of([] { NormalizedConfigManager::get_normalized_config_class("berd"); }), Code::not_supported);
+}
+
+TEST(DummyInputs, TheSameSizesAsOptimum) {
+  const DummyShapes s;
+  EXPECT_EQ(s.batch_size, 2);
+  EXPECT_EQ(s.sequence_length, 16);
+  EXPECT_EQ(s.num_choices, 4);
+  EXPECT_EQ((Shape{s.width, s.height, s.num_channels}), (Shape{64, 64, 3}));
+  EXPECT_EQ((Shape{s.point_batch_size, s.nb_points_per_image}), (Shape{3, 2}));
+  EXPECT_EQ(s.visual_seq_length, 16);
+  EXPECT_EQ((Shape{s.feature_size, s.nb_max_frames, s.audio_sequence_length}), (Shape{80, 3000, 16000}));
+}
+
+template <class G>
+Tensor made(const ModelConfig& config, const std::string& name, const std::string& task = "feature-extraction",
+            const DummyShapes& shapes = {}, DataType ints = DataType::int64, DataType floats = DataType::float32) {
+  G g(task, NormalizedConfig(config, normalized_text_config()), shapes);
+  EXPECT_TRUE(g.supports_input(name)) << name;
+  return g.generate(name, ints, floats).tensor;
+}
+
+TEST(DummyInputs, TextsAreTokensOfTheVocabulary) {
+  const Tensor ids = made<DummyTextInputGenerator>(gpt2, "input_ids");
+  EXPECT_EQ(ids.shape(), (Shape{2, 16}));
+  for (int64_t id : ids.as<int64_t>()) EXPECT_TRUE(id >= 0 && id < 50);
+  EXPECT_EQ(made<DummyTextInputGenerator>(gpt2, "input_ids", "multiple-choice").shape(), (Shape{2, 4, 16}));
+  const Tensor narrow = made<DummyTextInputGenerator>(gpt2, "token_type_ids", "fill-mask", {}, DataType::int8);
+  EXPECT_EQ(narrow.type(), DataType::int8);
+  DummyShapes left;
+  left.padding_side = PaddingSide::left;
+  const Tensor mask = made<DummyTextInputGenerator>(gpt2, "attention_mask", "fill-mask", left);
+  EXPECT_EQ(mask.as<int64_t>().front(), 0);
+  EXPECT_EQ(mask.as<int64_t>().back(), 1);
+  const Tensor right = made<DummyTextInputGenerator>(gpt2, "attention_mask");
+  EXPECT_EQ(right.as<int64_t>().front(), 1);
+  EXPECT_EQ(right.as<int64_t>().back(), 0);
+}
+
+TEST(DummyInputs, SeedsDecideAndNothingElse) {
+  const auto ids = [](uint64_t seed) {
+    DummyShapes s;
+    s.seed = seed;
+    const Tensor t = made<DummyTextInputGenerator>(gpt2, "input_ids", "fill-mask", s);
+    return std::vector<int64_t>(t.as<int64_t>().begin(), t.as<int64_t>().end());
+  };
+  EXPECT_EQ(ids(3), ids(3));
+  EXPECT_NE(ids(3), ids(4));
+}
+
+TEST(DummyInputs, ImagesSoundAndSeries) {
+  const ModelConfig vit = config_of("vit", R"("image_size": [20, 30], "num_channels": 1)");
+  DummyVisionInputGenerator images("image-classification", NormalizedConfig(vit, normalized_vision_config()), {});
+  EXPECT_EQ(images.generate("pixel_values", DataType::int64, DataType::float16).tensor.shape(),
+            (Shape{2, 1, 20, 30}));
+  EXPECT_EQ(images.generate("pixel_values", DataType::int64, DataType::float16).tensor.type(), DataType::float16);
+  EXPECT_EQ(made<DummyVisionInputGenerator>(gpt2, "pixel_values").shape(), (Shape{2, 3, 64, 64}));
+  EXPECT_EQ(made<DummyAudioInputGenerator>(gpt2, "input_values").shape(), (Shape{2, 16000}));
+  EXPECT_EQ(made<DummyAudioInputGenerator>(gpt2, "input_features").shape(), (Shape{2, 80, 3000}));
+  EXPECT_EQ(made<DummyPointsGenerator>(gpt2, "input_points").shape(), (Shape{2, 3, 2, 2}));
+  EXPECT_EQ(made<DummyPointsGenerator>(gpt2, "input_labels").shape(), (Shape{2, 3, 2}));
+  EXPECT_EQ(made<DummyBboxInputGenerator>(gpt2, "bbox").shape(), (Shape{2, 16, 4}));
+  EXPECT_EQ(made<DummyLabelsGenerator>(gpt2, "labels").shape(), (Shape{2}));
+  EXPECT_EQ(made<DummyTimestepInputGenerator>(gpt2, "timestep").shape(), Shape{});
+  EXPECT_EQ(made<DummyTimestepInputGenerator>(gpt2, "time_ids").shape(), (Shape{2, 6}));
+  EXPECT_EQ(made<DummyIntGenerator>(gpt2, "max_length").shape(), (Shape{1}));
+  const ModelConfig series = config_of("patchtst", R"("num_input_channels": 4, "context_length": 32)");
+  EXPECT_EQ(made<DummyPatchTSTInputGenerator>(series, "past_values").shape(), (Shape{2, 32, 4}));
+  EXPECT_EQ(made<DummySeq2SeqDecoderTextInputGenerator>(gpt2, "encoder_outputs").shape(), (Shape{2, 16, 24}));
+}
+
+TEST(DummyInputs, EveryRowOfAClassifiedTextEndsOnce) {
+  const ModelConfig bart = config_of("bart", R"("vocab_size": 3, "eos_token_id": 2)");
+  const Tensor ids = made<BartDummyTextInputGenerator>(bart, "input_ids", "text-classification");
+  for (int64_t row = 0; row < 2; ++row)
+    EXPECT_EQ(std::ranges::count(ids.as<int64_t>().subspan(static_cast<size_t>(row) * 16, 16), 2), 1);
+}
+
+TEST(DummyInputs, PaddingAndConcatenation) {
+  const Tensor mask = DummyInputGenerator::constant_tensor({2, 3}, 0, DataType::int64);
+  const Tensor padded = DummyInputGenerator::pad_input_on_dim(mask, 1, 5);
+  EXPECT_EQ(std::vector<int64_t>(padded.as<int64_t>().begin(), padded.as<int64_t>().end()),
+            (std::vector<int64_t>{0, 0, 0, 1, 1, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(code_of([&] { DummyInputGenerator::concat_inputs({mask, padded}, 0); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { DummyInputGenerator::concat_inputs({}, 0); }), Code::bad_argument);
+}
+
+// ── Configs: names and axes as Optimum's files have them
+
+class TextEncoderForTest : public TextEncoderOnnxConfig {
+ public:
+  using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
+  NamedAxes inputs() const override { return {{"input_ids", {{0, "batch_size"}, {1, "sequence_length"}}}}; }
+};
+
+std::shared_ptr<OnnxConfig> config_for(const ModelConfig& c, const std::string& task) {
+  return TasksManager::builtin().make(c, task);
+}
+
+using Names = std::vector<std::string>;
+
+TEST(OnnxConfigs, TextEncoders) {
+  const auto bert = config_for(config_of("bert", R"("vocab_size": 9)"), "fill-mask");
+  EXPECT_EQ(bert->inputs().names(), (Names{"input_ids", "attention_mask", "token_type_ids"}));
+  EXPECT_EQ(*bert->outputs().find("logits"), (Axes{{0, "batch_size"}, {1, "sequence_length"}}));
+  EXPECT_EQ(bert->default_onnx_opset(), 18);
+  EXPECT_EQ(bert->atol_for_validation(), 1e-5);
+  const auto choices = config_for(config_of("roberta", R"("vocab_size": 9)"), "multiple-choice");
+  EXPECT_EQ(*choices->inputs().find("attention_mask"),
+            (Axes{{0, "batch_size"}, {1, "num_choices"}, {2, "sequence_length"}}));
+  EXPECT_EQ(choices->file_inputs().names(), (Names{"input_ids", "attention_mask"}));
+  EXPECT_EQ(config_for(config_of("bert"), "question-answering")->outputs().names(),
+            (Names{"start_logits", "end_logits"}));
+}
+
+TEST(OnnxConfigs, DecodersWithPastAreOneFile) {
+  const auto config = config_for(gpt2, "text-generation-with-past");
+  const auto files = config->submodels(false);
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].name, "model");
+  const OnnxConfig& file = *files[0].config;
+  EXPECT_EQ(file.ordered_inputs().names(),
+            (Names{"input_ids", "past_key_values.0.key", "past_key_values.0.value", "past_key_values.1.key",
+                   "past_key_values.1.value", "attention_mask", "position_ids"}));
+  EXPECT_EQ(*file.inputs().find("attention_mask"),
+            (Axes{{0, "batch_size"}, {1, "past_sequence_length + sequence_length"}}));
+  EXPECT_EQ(*file.inputs().find("past_key_values.1.value"), (Axes{{0, "batch_size"}, {2, "past_sequence_length"}}));
+  EXPECT_EQ(file.outputs().names(),
+            (Names{"logits", "present.0.key", "present.0.value", "present.1.key", "present.1.value"}));
+  EXPECT_EQ(*file.outputs().find("present.0.key"),
+            (Axes{{0, "batch_size"}, {2, "past_sequence_length + sequence_length"}}));
+  const auto inputs = file.file_inputs();
+  EXPECT_EQ(inputs.find("past_key_values.0.key")->shape(), (Shape{2, 3, 16, 8}));
+  EXPECT_EQ(inputs.find("attention_mask")->shape(), (Shape{2, 32}));
+}
+
+TEST(OnnxConfigs, HeadsThatShareKeys) {
+  const auto config = config_for(llama, "text-generation-with-past");
+  const auto files = config->submodels(false);
+  const OnnxConfig& file = *files[0].config;
+  EXPECT_EQ(file.file_inputs().find("past_key_values.1.key")->shape(), (Shape{2, 2, 16, 8}));
+  EXPECT_EQ(file.ordered_inputs().names()[2], "position_ids");
+  EXPECT_EQ(config->values_override(), (std::map<std::string, std::string>{{"use_cache", "true"}}));
+  EXPECT_EQ(config_for(llama, "text-generation")->values_override().at("use_cache"), "false");
+  EXPECT_EQ(config_for(llama, "text-classification")->inputs().names(), (Names{"input_ids", "attention_mask"}));
+}
+
+TEST(OnnxConfigs, LegacyDecodersAreTwoFiles) {
+  OnnxConfigOptions o;
+  o.legacy = true;
+  const auto files = TasksManager::builtin().make(gpt2, "text-generation-with-past", o)->submodels(false);
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].name, "decoder_model");
+  EXPECT_FALSE(files[0].config->inputs().contains("past_key_values.0.key"));
+  EXPECT_TRUE(files[0].config->outputs().contains("present.0.key"));
+  EXPECT_EQ(files[1].name, "decoder_with_past_model");
+  EXPECT_TRUE(files[1].config->inputs().contains("past_key_values.0.key"));
+}
+
+TEST(OnnxConfigs, EncoderDecodersAreSplit) {
+  const auto config = config_for(t5, "text2text-generation-with-past");
+  const auto files = config->submodels(false);
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files[0].name, "encoder_model");
+  EXPECT_EQ(files[0].config->ordered_inputs().names(), (Names{"input_ids", "attention_mask"}));
+  EXPECT_EQ(*files[0].config->outputs().find("last_hidden_state"),
+            (Axes{{0, "batch_size"}, {1, "encoder_sequence_length"}}));
+  EXPECT_EQ(files[0].config->outputs().size(), 1u);
+  EXPECT_EQ(files[1].name, "decoder_model");
+  EXPECT_EQ(files[1].config->ordered_inputs().names(),
+            (Names{"encoder_attention_mask", "input_ids", "encoder_hidden_states"}));
+  EXPECT_EQ(files[1].config->outputs().names().size(), 1u + 3 * 4);
+  EXPECT_EQ(files[2].name, "decoder_with_past_model");
+  const Names with_past = files[2].config->ordered_inputs().names();
+  EXPECT_EQ(Names(with_past.begin(), with_past.begin() + 6),
+            (Names{"encoder_attention_mask", "input_ids", "past_key_values.0.decoder.key",
+                   "past_key_values.0.decoder.value", "past_key_values.0.encoder.key",
+                   "past_key_values.0.encoder.value"}));
+  EXPECT_EQ(files[2].config->outputs().names().size(), 1u + 3 * 2);
+  EXPECT_EQ(*files[2].config->outputs().find("present.2.decoder.value"),
+            (Axes{{0, "batch_size"}, {2, "past_decoder_sequence_length + decoder_sequence_length"}}));
+  const auto inputs = files[2].config->file_inputs();
+  EXPECT_EQ(inputs.find("input_ids")->shape(), (Shape{2, 1}));
+  EXPECT_EQ(inputs.find("past_key_values.0.encoder.key")->shape(), (Shape{2, 4, 16, 6}));
+  EXPECT_EQ(config->merged_submodels()->first, "decoder_model");
+  EXPECT_EQ(config->submodels(true).size(), 1u);
+}
+
+TEST(OnnxConfigs, BehaviorsMakeOthersOfTheSameClass) {
+  const auto whole = config_for(t5, "text2text-generation");
+  const auto* seq2seq = dynamic_cast<const OnnxSeq2SeqConfigWithPast*>(whole.get());
+  ASSERT_NE(seq2seq, nullptr);
+  EXPECT_EQ(whole->inputs().names(), (Names{"input_ids", "attention_mask", "decoder_input_ids"}));
+  const auto encoder = seq2seq->with_behavior(ConfigBehavior::encoder);
+  EXPECT_EQ(encoder->task(), "feature-extraction");
+  EXPECT_EQ(encoder->inputs().names(), (Names{"input_ids", "attention_mask"}));
+  EXPECT_EQ(name_of(encoder->options().behavior), "encoder");
+  EXPECT_EQ(typeid(*encoder), typeid(*whole));
+}
+
+TEST(OnnxConfigs, ImagesAndTexts) {
+  const ModelConfig clip = config_of("clip", R"("text_config": {"vocab_size": 20}, "vision_config": {"image_size": 30})");
+  const auto config = config_for(clip, "zero-shot-image-classification");
+  EXPECT_EQ(config->ordered_inputs().names(), (Names{"input_ids", "pixel_values", "attention_mask"}));
+  EXPECT_EQ(*config->inputs().find("input_ids"), (Axes{{0, "text_batch_size"}, {1, "sequence_length"}}));
+  EXPECT_EQ(config->outputs().names(), (Names{"logits_per_image", "logits_per_text", "text_embeds", "image_embeds"}));
+  EXPECT_EQ(config->file_inputs().find("pixel_values")->shape(), (Shape{2, 3, 30, 30}));
+  const auto vit = config_for(config_of("vit", R"("image_size": 30)"), "feature-extraction");
+  EXPECT_EQ(*vit->outputs().find("last_hidden_state"), (Axes{{0, "batch_size"}}));
+}
+
+TEST(OnnxConfigs, AnyEncoderWithAnyDecoder) {
+  const ModelConfig donut = config_of("vision-encoder-decoder", R"(
+      "encoder": {"model_type": "donut-swin", "image_size": [16, 24], "num_channels": 3, "hidden_size": 8},
+      "decoder": {"model_type": "mbart", "d_model": 12, "decoder_layers": 2, "decoder_attention_heads": 3,
+                  "encoder_layers": 9, "encoder_attention_heads": 3, "vocab_size": 30})");
+  const auto files = config_for(donut, "image-to-text-with-past")->submodels(false);
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files[0].config->ordered_inputs().names(), (Names{"pixel_values"}));
+  EXPECT_EQ(*files[0].config->outputs().find("last_hidden_state"), (Axes{{0, "batch_size"}}));
+  EXPECT_EQ(files[1].config->ordered_inputs().names(), (Names{"input_ids", "encoder_hidden_states"}));
+  EXPECT_EQ(files[1].config->file_inputs().find("encoder_hidden_states")->shape(), (Shape{2, 16, 8}));
+  EXPECT_EQ(files[2].config->file_inputs().find("past_key_values.1.encoder.value")->shape(), (Shape{2, 3, 16, 4}));
+  const ModelConfig wrong = config_of("vision-encoder-decoder",
+                                      R"("encoder": {"model_type": "vit"}, "decoder": {"model_type": "bert"})");
+  EXPECT_EQ(code_of([&] { config_for(wrong, "image-to-text-with-past"); }), Code::not_supported);
+}
+
+TEST(OnnxConfigs, SoundToText) {
+  const ModelConfig whisper = config_of("whisper", R"("d_model": 12, "encoder_layers": 2, "decoder_layers": 2,
+      "encoder_attention_heads": 3, "decoder_attention_heads": 3, "vocab_size": 30, "num_mel_bins": 8,
+      "max_source_positions": 10)");
+  const auto files = config_for(whisper, "automatic-speech-recognition-with-past")->submodels(false);
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(*files[0].config->inputs().find("input_features"), (Axes{{0, "batch_size"}}));
+  EXPECT_EQ(files[0].config->file_inputs().find("input_features")->shape(), (Shape{2, 8, 20}));
+  EXPECT_EQ(files[1].config->ordered_inputs().names(), (Names{"input_ids", "encoder_hidden_states"}));
+}
+
+TEST(OnnxConfigs, Errors) {
+  const auto lonely = [] {
+    struct Lonely : TextEncoderOnnxConfig {
+      using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
+      NamedAxes inputs() const override { return {{"smell", {{0, "batch_size"}}}}; }
+    };
+    return std::make_shared<Lonely>(gpt2, OnnxConfigOptions{});
+  }();
+  EXPECT_EQ(code_of([&] { lonely->submodels(false); }), Code::bad_argument);
+  EXPECT_NE(sentence_of([&] { lonely->generate_dummy_inputs(); }).find("'smell'"), std::string::npos);
+  EXPECT_EQ(code_of([&] { lonely->set_variant("split"); }), Code::not_supported);
+  OnnxConfigOptions wrong;
+  wrong.task = "fill-mask-with-past";
+  EXPECT_EQ(code_of([&] { make_config<TextEncoderForTest>(gpt2, wrong); }), Code::bad_argument);
+}
+
+// ── Tasks
+
+TEST(Tasks, SynonymsAndNeighbours) {
+  EXPECT_EQ(TasksManager::map_from_synonym("causal-lm-with-past"), "text-generation-with-past");
+  EXPECT_EQ(TasksManager::map_from_synonym("fill-mask"), "fill-mask");
+  EXPECT_TRUE(TasksManager::synonyms_for_task("text2text-generation").contains("summarization"));
+  EXPECT_EQ(TasksManager::known_task("seq2seq-lm"), "text2text-generation");
+  const std::string said = sentence_of([] { TasksManager::known_task("fil-mask"); });
+  EXPECT_NE(said.find("near to it: fill-mask"), std::string::npos) << said;
+  EXPECT_EQ(code_of([] { TasksManager::known_task("paint"); }), Code::bad_argument);
+}
+
+TEST(Tasks, FromArchitectures) {
+  const auto task = [](const std::string& name) {
+    return TasksManager::builtin().infer_task_from_model(
+        ModelConfig::parse(R"({"model_type": "x", "architectures": [")" + name + "\"]}"));
+  };
+  EXPECT_EQ(task("BertForMaskedLM"), "fill-mask");
+  EXPECT_EQ(task("BertModel"), "feature-extraction");
+  EXPECT_EQ(task("GPT2LMHeadModel"), "text-generation");
+  EXPECT_EQ(task("LlamaForCausalLM"), "text-generation");
+  EXPECT_EQ(task("T5ForConditionalGeneration"), "text2text-generation");
+  EXPECT_EQ(task("WhisperForConditionalGeneration"), "automatic-speech-recognition");
+  EXPECT_EQ(task("VisionEncoderDecoderModel"), "image-to-text");
+  EXPECT_EQ(task("ViTForImageClassification"), "image-classification");
+  EXPECT_EQ(task("RobertaForSequenceClassification"), "text-classification");
+  EXPECT_EQ(task("XLMRobertaForTokenClassification"), "token-classification");
+  EXPECT_EQ(task("DistilBertForQuestionAnswering"), "question-answering");
+  EXPECT_EQ(task("MPNetForMultipleChoice"), "multiple-choice");
+  EXPECT_EQ(task("SwinForMaskedImageModeling"), "masked-im");
+  EXPECT_EQ(task("CLIPModel"), "feature-extraction");
+  EXPECT_EQ(code_of([&] { task("Frobnicator"); }), Code::bad_argument);
+  EXPECT_EQ(code_of([] { TasksManager::builtin().infer_task_from_model(gpt2); }), Code::bad_argument);
+}
+
+TEST(Tasks, TheNearestArchitectureAndTheTasksOfOne) {
+  const TasksManager& tasks = TasksManager::builtin();
+  const std::string berd = sentence_of([&] { tasks.get_supported_tasks_for_model_type("berd"); });
+  EXPECT_NE(berd.find("near to it: bert"), std::string::npos) << berd;
+  EXPECT_EQ(code_of([&] { tasks.get_supported_tasks_for_model_type("berd"); }), Code::not_supported);
+  const std::string said = sentence_of([&] { config_for(config_of("bert"), "text-generation"); });
+  EXPECT_NE(said.find("it does feature-extraction, fill-mask"), std::string::npos) << said;
+  EXPECT_TRUE(tasks.supports("t5", "text2text-generation-with-past"));
+  const Names fillers = tasks.get_supported_model_type_for_task("fill-mask");
+  EXPECT_NE(std::ranges::find(fillers, "xlm-roberta"), fillers.end());
+}
+
+TEST(Tasks, ACopyTakesMore) {
+  TasksManager mine = TasksManager::builtin();
+  mine.register_config<TextEncoderForTest>("mine", {"fill-mask", "causal-lm"});
+  EXPECT_EQ(mine.make(config_of("mine", R"("vocab_size": 4)"), "masked-lm")->task(), "fill-mask");
+  EXPECT_EQ(mine.make(config_of("mine", R"("vocab_size": 4)"), "text-generation")->task(), "text-generation");
+  EXPECT_FALSE(TasksManager::builtin().supports("mine", "fill-mask"));
+  EXPECT_EQ(code_of([&] { mine.register_config<TextEncoderForTest>("mine", {"paint"}); }), Code::bad_argument);
+  mine.register_config<TextEncoderForTest>("mine", {"fill-mask-with-past"});
+  EXPECT_EQ(code_of([&] { mine.make(config_of("mine"), "fill-mask-with-past"); }), Code::not_supported);
+}
+
+}  // namespace
+}  // namespace lathe::exporters
