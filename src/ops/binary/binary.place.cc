@@ -5,7 +5,7 @@
 namespace lathe {
 
 void place_binary(PlaceTable& t) {
-  for (const char* name : {"add", "sub", "mul", "div", "min", "max"})
+  for (const char* name : {"add", "sub", "mul", "div", "min", "max", "mod"})
     for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) t.overwrites(cpu::kernel_name(name, isa));
 }
 
