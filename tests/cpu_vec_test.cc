@@ -81,6 +81,14 @@ const Function functions[] = {
      0.5f},
     {"clip", UnaryOp::clip, [](double x) { return std::isnan(x) ? x : std::min(2.0, std::max(-1.0, x)); }, 0,
      -1.0f, 2.0f},
+    {"sign", UnaryOp::sign, [](double x) { return x > 0   ? 1
+                                                  : x < 0 ? -1
+                                                          : x; }, 0},
+    {"is nan", UnaryOp::is_nan, [](double x) { return std::isnan(x) ? 1.0 : 0.0; }, 0},
+    {"is infinite", UnaryOp::is_infinite, [](double x) { return std::isinf(x) ? 1.0 : 0.0; }, 0, 1.0f, 1.0f},
+    {"is plus infinity", UnaryOp::is_infinite, [](double x) { return std::isinf(x) && x > 0 ? 1.0 : 0.0; }, 0,
+     0.0f, 1.0f},
+    {"truth", UnaryOp::truth, [](double x) { return x != 0 ? 1.0 : 0.0; }, 0},
     {"thresholded relu", UnaryOp::thresholded_relu, [](double x) { return x > 1 ? x : 0; }, 0, 1.0f},
 };
 
@@ -223,6 +231,43 @@ TEST(CpuVec, MinimumAndMaximumPassNanOn) {
       for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(z[i])) << i;
       EXPECT_EQ(z[3], op == BinaryOp::minimum ? 2 : 3);
     }
+}
+
+TEST(CpuVec, RelationsAndRemainders) {
+  struct Relation {
+    BinaryOp op;
+    double (*exact)(double, double);
+  };
+  const Relation relations[] = {
+      {BinaryOp::equal, [](double a, double b) { return a == b ? 1.0 : 0.0; }},
+      {BinaryOp::less, [](double a, double b) { return a < b ? 1.0 : 0.0; }},
+      {BinaryOp::less_or_equal, [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
+      {BinaryOp::differ, [](double a, double b) { return a != b ? 1.0 : 0.0; }},
+      {BinaryOp::remainder, [](double a, double b) { return std::fmod(a, b); }},
+      {BinaryOp::modulo, [](double a, double b) { return a - b * std::floor(a / b); }}};
+  const float some[] = {0.0f, -0.0f, 1, -1, 2.5f, -2.5f, 1024, 3, nan, inf};
+  std::vector<float> x, y;
+  for (float a : some)
+    for (float b : some) x.push_back(a), y.push_back(b);
+  const auto n = static_cast<int64_t>(x.size());
+  for (Isa isa : usable_isas())
+    for (const Relation& r : relations)
+      for (const bool one : {false, true}) {
+        std::vector<float> z(x.size());
+        Tensor to = tensor_on({n}, z.data());
+        WorkerContext c;
+        cpu::apply_binary(isa, r.op, tensor_on({n}, x.data()),
+                          tensor_on({one ? 1 : n}, y.data() + (one ? 4 : 0)), to, c);
+        for (size_t i = 0; i < x.size(); ++i) {
+          const float by = one ? y[4] : y[i];
+          if (r.op == BinaryOp::modulo && std::isinf(by)) continue;  // what `exact` says of it is NaN
+          const double want = r.exact(x[i], by);
+          if (std::isnan(want))
+            EXPECT_TRUE(std::isnan(z[i])) << x[i] << ' ' << by << name_of(isa);
+          else
+            EXPECT_EQ(z[i], static_cast<float>(want)) << x[i] << ' ' << by << name_of(isa);
+        }
+      }
 }
 
 TEST(CpuVec, IntegersWrapAround) {

@@ -251,7 +251,112 @@ TEST_F(QuantizedLayout, MeansOverWindows) {
   EXPECT_EQ(pooled("kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1", "9,8"),
             "Block BlockedByteConv BlockedByteConv Unblock");
   // Windows at the border have fewer pixels.
-  EXPECT_NE(pooled("kernel_shape=[3,3], pads=[1,1,1,1]", "9,8").find("AveragePool"), std::string::npos);
+  const std::string means = "Block BlockedByteConv BlockedByteAveragePool Unblock";
+  EXPECT_EQ(pooled("kernel_shape=[3,3], pads=[1,1,1,1]", "9,8"), means);
+  EXPECT_EQ(pooled("kernel_shape=[3,2], pads=[1,0,0,1], strides=[2,3], dilations=[1,2]", "4,3"), means);
+  EXPECT_EQ(pooled("kernel_shape=[4,4], pads=[1,1,1,1], strides=[3,3], ceil_mode=1", "4,3"), means);
+  EXPECT_EQ(
+      pooled("kernel_shape=[4,4], pads=[1,1,1,1], strides=[3,3], ceil_mode=1, count_include_pad=1", "4,3"),
+      means);
+}
+
+TEST_F(QuantizedLayout, MeansRoundToEvenAndSaturate) {
+  const onnx::Model m = model_of(
+      "(uint8[1,16,1,6] x) => (uint8[1,16,1,3] y, int8[1,16,1,3] z) <float one = {1}, uint8 zero = {0}, "
+      "float "
+      "by = {0.5}, int8 low = {-100}, int8[16,1,1,1] a = {1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1}>"
+      "{ p = DequantizeLinear(x, one, zero) w = DequantizeLinear(a, one) f = Conv<group=16>(p, w)"
+      "  g = QuantizeLinear(f, one, zero) h = DequantizeLinear(g, one, zero)"
+      "  i = AveragePool<kernel_shape=[1,3], strides=[1,2], pads=[0,0,0,1]>(h) y = QuantizeLinear(i, one, "
+      "zero)"
+      "  z = QuantizeLinear(i, by, low) }");
+  Tensor x(DataType::uint8, {1, 16, 1, 6});
+  const uint8_t row[] = {3, 4, 1, 250, 0, 5};  // means 8/3, 251/3, 5/2
+  for (size_t i = 0; i < 96; ++i) x.as<uint8_t>()[i] = row[i % 6];
+  for (const char* isa : {"generic", "avx2", "avx512"}) {
+    const std::vector<Value> got = Engine::build(m, {.isa = isa}).create_context().run(std::vector<Value>{x});
+    for (size_t i = 0; i < 48; ++i) {
+      EXPECT_EQ(got[0].tensor().as<uint8_t>()[i], (std::array{3, 84, 2})[i % 3]) << isa;
+      EXPECT_EQ(got[1].tensor().as<int8_t>()[i], (std::array{-95, 67, -95})[i % 3]) << isa;
+    }
+  }
+}
+
+TEST_F(QuantizedLayout, ProductsOfTwoActivations) {
+  // Stored at once, heads side by side, B repeated, and as floats for what comes next.
+  EXPECT_EQ(steps_of("(uint8[2,3,7,20] a, uint8[2,3,20,9] b) => (uint8[2,3,7,9] y) <" + scales +
+                     ">{ p = DequantizeLinear(a, xs, xz) q = DequantizeLinear(b, zs, yz) c = MatMul(p, q)"
+                     "  y = QuantizeLinear(c, ys, yz) }"),
+            "QLinearMatMul");
+  EXPECT_EQ(steps_of("(uint8[5,1,33,70] a, int8[4,70,40] b) => (float[5,4,33,40] y) <" + scales +
+                         ", int8 bz = {-7}>"
+                         "{ p = DequantizeLinear(a, xs, xz) q = DequantizeLinear(b, zs, bz) c = MatMul(p, q)"
+                         "  y = Tanh(c) }",
+                     1e-3),
+            "ScaledMatMulInteger+Tanh");
+  EXPECT_EQ(steps_of("(int8[n,64] a, uint8[64,5] b) => (float[n,5] y, uint8[n,5] z) <" + scales +
+                         ", int8 az = {-100}>"
+                         "{ p = DequantizeLinear(a, xs, az) q = DequantizeLinear(b, zs) y = MatMul(p, q)"
+                         "  z = QuantizeLinear(y, ys, yz) }",
+                     1),
+            "ScaledMatMulInteger QuantizeLinear");
+}
+
+TEST_F(QuantizedLayout, ProductsRoundToEvenAndSaturate) {
+  const onnx::Model m = model_of(
+      "(uint8[1,2] a, uint8[2,6] b) => (uint8[1,6] y) <float one = {1}, float two = {2}, uint8 z = {0}>"
+      "{ p = DequantizeLinear(a, one, z) q = DequantizeLinear(b, one, z) c = MatMul(p, q)"
+      "  y = QuantizeLinear(c, two, z) }");
+  const Tensor a = Tensor::from<uint8_t>({1, 2}, std::vector<uint8_t>{1, 2});
+  const Tensor b =
+      Tensor::from<uint8_t>({2, 6}, std::vector<uint8_t>{1, 3, 1, 7, 255, 255, 0, 0, 2, 0, 255, 127});
+  for (const char* isa : {"generic", "avx2", "avx512"}) {
+    const std::vector<Value> got =
+        Engine::build(m, {.isa = isa}).create_context().run(std::vector<Value>{a, b});
+    const std::vector<uint8_t> want{0, 2, 2, 4, 255, 254};  // halves of 1, 3, 5, 7, 765, 509
+    EXPECT_TRUE(std::ranges::equal(got[0].tensor().as<uint8_t>(), want)) << isa;
+  }
+}
+
+TEST_F(QuantizedLayout, Groups) {
+  const auto grouped = [](int channels, int filters, int group, const std::string& attributes,
+                          const std::string& out) {
+    const std::string c = std::to_string(channels), f = std::to_string(filters);
+    return steps_of("(uint8[2," + c + ",9,7] x) => (uint8[2," + f + "," + out + "] y) <" + scales +
+                    ", int8[" + f + "," + std::to_string(channels / group) + ",3,3] a = {}, float[" + f +
+                    "] as = {}, int32[" + f +
+                    "] b = {}, float bs = {0.0005}>"
+                    "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear<axis=0>(a, as)"
+                    "  u = DequantizeLinear(b, bs) f = Conv<group=" +
+                    std::to_string(group) + attributes + ">(p, w, u) y = QuantizeLinear(f, ys, yz) }");
+  };
+  const std::string blocks = "Block BlockedByteConv Unblock";
+  EXPECT_EQ(grouped(32, 32, 2, "", "7,5"), blocks);
+  EXPECT_EQ(grouped(128, 128, 32, ", pads=[1,1,1,1]", "9,7"), blocks);
+  EXPECT_EQ(grouped(36, 84, 3, ", pads=[1,1,1,1], strides=[2,2]", "5,4"), blocks);  // blocks of two groups
+  EXPECT_EQ(grouped(20, 70, 10, ", pads=[2,2,2,2], dilations=[2,2]", "9,7"), blocks);
+  EXPECT_EQ(grouped(24, 48, 24, "", "7,5"), blocks);  // two filters of each channel
+  EXPECT_EQ(grouped(200, 8, 4, "", "7,5"), blocks);
+}
+
+TEST_F(QuantizedLayout, ThreeSpatialAxes) {
+  const auto volume = [](const std::string& nodes, const std::string& more = "") {
+    return steps_of("(uint8[1,12,5,9,7] x) => (uint8[1,20,5,5,4] y) <" + scales +
+                    ", int8[20,6,3,3,3] a = {}, float[20] as = {}, int32[20] b = {}, float[20] bs = {}" +
+                    more +
+                    ">{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear<axis=0>(a, as)"
+                    "  f = Conv<group=2, pads=[1,1,1,1,1,1], strides=[1,2,2]>(p, w) " +
+                    nodes + " }");
+  };
+  EXPECT_EQ(volume("y = QuantizeLinear(f, ys, yz)"), "QLinearConv");
+  EXPECT_EQ(volume("g = Relu(f) y = QuantizeLinear(g, ys, zz)"), "QLinearConv");
+  // The activation clamps more than the grid does.
+  EXPECT_NE(volume("g = Relu(f) y = QuantizeLinear(g, ys, yz)"), "QLinearConv");
+  EXPECT_EQ(steps_of("(uint8[1,3,4,6,5] x) => (uint8[1,4,2,4,3] y) <" + scales +
+                     ", int8[4,3,3,3,3] a = {}, float as = {0.01}, int32[4] b = {}, float bs = {0.000213731}>"
+                     "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as)"
+                     "  u = DequantizeLinear(b, bs) f = Conv(p, w, u) y = QuantizeLinear(f, ys, yz) }"),
+            "QLinearConv");
 }
 
 TEST_F(QuantizedLayout, OneSpatialAxis) {
@@ -274,11 +379,7 @@ TEST_F(QuantizedLayout, NearestPixelsAreMovedAsBytes) {
 
 TEST_F(QuantizedLayout, StaysAwayFromWhatItCannotSay) {
   const auto has = [](const std::string& steps) { return steps.find("BlockedByte") != std::string::npos; };
-  // Groups, scales of each channel of the image, weights about another number.
-  EXPECT_FALSE(has(steps_of("(uint8[1,32,9,7] x) => (uint8[1,32,7,5] y) <" + scales +
-                            ", int8[32,16,3,3] a = {}, float as = {0.01}>"
-                            "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as)"
-                            "  f = Conv<group=2>(p, w) y = QuantizeLinear(f, ys, yz) }")));
+  // Scales of each channel of the image, weights about another number.
   EXPECT_FALSE(has(steps_of("(uint8[1,3,9,7] x) => (uint8[1,16,7,5] y) <" + scales +
                             ", float[3] s = {}, int8[16,3,3,3] a = {}, float as = {0.01}>"
                             "{ p = DequantizeLinear<axis=1>(x, s) w = DequantizeLinear(a, as)"
@@ -315,10 +416,11 @@ TEST_F(QuantizedLayout, WeightsReadAsBytesAreNeverFloats) {
                          {.threads = 1});
   };
   EXPECT_EQ(dequantized_arrays(built("f = Conv(p, v)")), 0);
+  EXPECT_EQ(dequantized_arrays(built("f = Conv<group=2>(p, w)")), 0);
   // Where no kernel takes them so, they are floats before anything is run.
-  const Engine in_groups = built("f = Conv<group=2>(p, w)");
-  EXPECT_EQ(dequantized_arrays(in_groups), 1);
-  EXPECT_EQ(std::ranges::count(in_groups.steps(), "DequantizeLinear", &StepInfo::op), 1);  // of x
+  const Engine alike = built("f = Conv<auto_pad=\"SAME_UPPER\">(p, v)");
+  EXPECT_EQ(dequantized_arrays(alike), 1);
+  EXPECT_EQ(std::ranges::count(alike.steps(), "DequantizeLinear", &StepInfo::op), 1);  // of x
 }
 
 TEST_F(QuantizedLayout, TapsSeeWhatWasFused) {

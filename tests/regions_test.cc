@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/cpu.h"
 #include "lathe/lathe.h"
 #include "plan/plan_file.h"
 #include "plan/verify.h"
@@ -100,6 +101,78 @@ TEST(Regions, RunAlone) {
   EXPECT_EQ(steps_of("(float[3,5] x) => (float[3,5] y) { y = Relu(x) }"), "Relu");
 }
 
+/// The same for every instruction set, which must all fuse alike.
+std::string steps_everywhere(std::string_view text) {
+  std::string all;
+  for (const char* isa : {"generic", "avx2", "avx512"}) {
+    if (isa == std::string_view("avx2") && !cpu_features().avx2) break;
+    if (isa == std::string_view("avx512") && !cpu_features().avx512) break;
+    SCOPED_TRACE(isa);
+    const std::string steps = steps_of(model_of(text), {.isa = isa});
+    if (all.empty()) all = steps;
+    EXPECT_EQ(steps, all);
+  }
+  return all;
+}
+
+TEST(Regions, MasksAndWhatTheyChoose) {
+  // Truths from outside and from inside, of one element, of a row, of a column, of each.
+  EXPECT_EQ(steps_everywhere("(float[7,70] x, bool[7,1] m, bool[70] n, float low) => (float[7,70] y)"
+                             "{ a = And(m, n) b = Greater(x, low) c = Or(a, b) d = Not(c) e = Exp(x)"
+                             "  y = Where(d, low, e) }"),
+            "And Pointwise+Greater+Or+Not+Exp+Where");
+  EXPECT_EQ(steps_everywhere("(float[3,40,50] x, float[50,90] w, bool[90] m, float low) => (float[3,40,90] y)"
+                             "{ a = MatMul(x, w) b = Where(m, a, low) y = Relu(b) }"),
+            "MatMul+Where+Relu");
+  // Truths as the result: beside the kernel they start from, whose memory is of numbers.
+  EXPECT_EQ(steps_everywhere("(float[4,50] x, float[50,33] w, float[33] b) => (bool[4,33] y)"
+                             "{ a = MatMul(x, w) c = Add(a, b) d = IsNaN(c) e = LessOrEqual(c, a)"
+                             "  y = Xor(d, e) }"),
+            "MatMul Pointwise+Add+IsNaN+LessOrEqual+Xor");
+  EXPECT_EQ(steps_everywhere("(bool[9,1,16] x, float[5,16] y) => (float[9,5,16] z, bool[9,5,16] t)"
+                             "{ a = Cast<to=1>(x) b = Mul(a, y) z = Neg(b) c = Cast<to=9>(y) d = Equal(c, x)"
+                             "  t = Not(d) }"),
+            "Cast Pointwise+Mul+Neg Cast Pointwise+Equal+Not");
+  EXPECT_EQ(steps_everywhere("(bool[700] x, bool[1] y) => (bool[700] z)"
+                             "{ a = Where(x, y, x) b = And(a, x) z = Equal(b, y) }"),
+            "Pointwise+Where+And+Equal");
+}
+
+TEST(Regions, SignsRemaindersAndExtremesOfMany) {
+  EXPECT_EQ(steps_everywhere("(float[5,77] x, float[77] y, float[5,1] z) => (float[5,77] r)"
+                             "{ a = Sign(x) b = Max(a, y, z, x) c = Mod<fmod=1>(b, y) d = Mod(c, z)"
+                             "  e = Min(d, x, a) r = Sum(e, x, y, z) }"),
+            "Pointwise+Sign+Max+Mod+Mod+Min+Sum");
+  EXPECT_EQ(steps_everywhere("(float[300] x) => (bool[300] y)"
+                             "{ a = Reciprocal(x) b = IsInf<detect_negative=0>(a) c = IsInf(x)"
+                             "  y = Or(b, c) }"),
+            "Pointwise+Reciprocal+IsInf+IsInf+Or");
+}
+
+TEST(Regions, TruthsOfTaps) {
+  const onnx::Model m = model_of(
+      "(float[40,50] x, float[50,90] w, float low) => (float[40,90] y)"
+      "{ a = MatMul(x, w) b = Greater(a, low) y = Where(b, a, low) }");
+  const Engine tapped = Engine::build(m, {.taps = {"b"}}), plain = Engine::build(m);
+  EXPECT_EQ(tapped.steps()[0].fused, plain.steps()[0].fused);
+  EXPECT_EQ(plain.steps().size(), 1u);
+  size_t heard = 0;
+  Context c = tapped.create_context();
+  const std::vector<Value> inputs = inputs_of(plain);
+  Value seen;
+  c.on_tap([&](std::string_view, const Value& v) {
+    ++heard;
+    seen = Value(v.tensor().clone());
+  });
+  const std::vector<Value> y = c.run(inputs);
+  EXPECT_TRUE(same_bits(y[0], plain.create_context().run(inputs)[0]));
+  ASSERT_EQ(heard, 1u);
+  ASSERT_EQ(seen.tensor().type(), DataType::boolean);
+  const float low = inputs[2].tensor().as<float>()[0];
+  for (size_t i = 0; i < 40 * 90; ++i)
+    ASSERT_EQ(seen.tensor().as<bool>()[i], y[0].tensor().as<float>()[i] != low) << i;
+}
+
 TEST(Regions, EndWhereAResultIsNeededElsewhere) {
   EXPECT_EQ(steps_of("(float[3,5] x) => (float[3,5] y, float[3,5] z) { z = Exp(x) y = Relu(z) }"),
             "Exp Relu");
@@ -139,6 +212,18 @@ TEST(Regions, SayOfEveryEdgeWhyItIsNotFused) {
   EXPECT_TRUE(std::ranges::is_permutation(reasons, want)) << ::testing::PrintToString(reasons);
 }
 
+TEST(Regions, SayWhyTruthsAreApart) {
+  const Engine e = Engine::build(model_of(
+      "(int64[4,5] i, int64 k, float[4,5] x, float[4,9] v, float[9,5] w) => (float[4,5] y, bool[4,5] t)"
+      "{ c = Less(i, k) d = Where(c, x, x) y = Exp(d) a = MatMul(v, w) b = Relu(a) t = IsNaN(b) }"));
+  std::vector<std::string> reasons;
+  for (const StepInfo& s : e.steps()) reasons.insert(reasons.end(), s.unfused.begin(), s.unfused.end());
+  const std::vector<std::string> want = {
+      "Less (c): what it does cannot be said in numbers of float32, or truths, that are known",
+      "MatMul (a): its numbers would be in the memory of truths"};
+  EXPECT_TRUE(std::ranges::is_permutation(reasons, want)) << ::testing::PrintToString(reasons);
+}
+
 TEST(Regions, LongProgramsAreCut) {
   std::string text = "(float[700] v0) => (float[700] v60) {";
   for (int i = 0; i < 60; ++i)
@@ -156,7 +241,9 @@ std::string random_graph(uint32_t seed) {
     int shape;  // bits: which of the axes it has
   };
   const char* const unary[] = {"Abs", "Exp", "Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Floor", "Softplus"};
-  const char* const binary[] = {"Add", "Sub", "Mul", "Div", "Min", "Max", "PRelu"};
+  const char* const binary[] = {"Add", "Sub", "Mul", "Div", "Min", "Max", "PRelu", "Mod<fmod=1>"};
+  const char* const relations[] = {"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"};
+  const char* const junctions[] = {"And", "Or", "Xor"};
   const int sizes[] = {3, 1 + static_cast<int>(random() % 600), 5};
   const auto type = [&](int bits) {
     std::string s = "float[";
@@ -173,7 +260,16 @@ std::string random_graph(uint32_t seed) {
   for (int i = 0; i < 14; ++i) {
     const Named a = random() % 3 ? values.back() : pick(values), b = pick(values);
     const std::string name = "v" + std::to_string(i);
-    if (random() % 2) {
+    if (random() % 4 == 0) {  // where one truth and not another holds
+      const Named c = pick(values);
+      const int shape = a.shape | b.shape | c.shape;
+      body += " p" + name + " = " + std::string(pick(relations)) + "(" + a.name + ", " + c.name + ")";
+      body += " q" + name + " = " + std::string(pick(relations)) + "(" + b.name + ", " + a.name + ")";
+      body += " n" + name + " = Not(q" + name + ")";
+      body += " m" + name + " = " + std::string(pick(junctions)) + "(p" + name + ", n" + name + ")";
+      body += " " + name + " = Where(m" + name + ", " + a.name + ", " + c.name + ")";
+      values.push_back({name, shape});
+    } else if (random() % 2) {
       body += " " + name + " = " + pick(unary) + "(" + a.name + ")";
       values.push_back({name, a.shape});
     } else {
@@ -263,7 +359,7 @@ TEST(Regions, SpoiledEpiloguesAreRefused) {
   EXPECT_EQ(spoiled([](PlanEpilogue& e) { e.operands.clear(); }), Code::plan_malformed);
   EXPECT_EQ(spoiled([](PlanEpilogue& e) { e.operands[0] = 1000; }), Code::plan_malformed);
   EXPECT_EQ(spoiled([](PlanEpilogue& e) { e.operands[0] = -1; }), Code::plan_malformed);
-  EXPECT_EQ(spoiled([](PlanEpilogue& e) { e.program.code[0].x = 9; }), Code::plan_malformed);
+  EXPECT_EQ(spoiled([](PlanEpilogue& e) { e.program.code[0].from[0] = 9; }), Code::plan_malformed);
   EXPECT_EQ(spoiled([](PlanEpilogue& e) { e.program.code[0].op = 99; }), Code::plan_malformed);
   EXPECT_EQ(spoiled([](PlanEpilogue& e) { e.program.code.clear(); }), Code::plan_malformed);
 }

@@ -7,6 +7,7 @@
 #include "build/measured_layout.h"
 #include "build/node_request.h"
 #include "build/window_attributes.h"
+#include "cpu/ask.h"
 
 namespace lathe {
 namespace {
@@ -88,6 +89,7 @@ class BlockedLayout {
     const auto* describe = kernels_.pointwise_of(n.domain, n.op);
     if (!describe || n.outputs.size() != 1) return false;
     const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
+    if (cpu::refuse_unless_float32(question.request())) return false;
     const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
     if (!(*describe)(op.get(), question.request())) return false;
     const ValueId y = n.outputs[0];
@@ -203,7 +205,8 @@ class BlockedLayout {
 
   void describe_conv(const Node& old, Node& n) {
     const int64_t c = *channels(old.inputs[0]);
-    const bool plain = !form_.contains(old.inputs[0]) && c < block && old.attributes.get<int64_t>("group", 1) == 1;
+    const bool plain =
+        !form_.contains(old.inputs[0]) && c < block && old.attributes.get<int64_t>("group", 1) == 1;
     n.domain = "lathe";
     n.op = "BlockedConv";
     n.inputs = old.inputs;

@@ -239,11 +239,20 @@ void GraphLowering::add_step(const Region& r) {
 
 /// Computes what taps want of a region's inside, beside the main path.
 void GraphLowering::lower_aside(const Region& r) {
-  if (r.anchor != no_id && aside_[graph_.node(r.anchor).outputs[0]]) lower(r.anchor);
+  const auto reads_anchor = [&](const Region& part) {
+    return part.anchor == no_id && r.anchor != no_id &&
+           std::ranges::find(part.operands, graph_.node(r.anchor).outputs[0]) != part.operands.end();
+  };
+  bool anchor_made = r.anchor != no_id && aside_[graph_.node(r.anchor).outputs[0]];
+  if (anchor_made) lower(r.anchor);
   for (NodeId n : r.nodes) {
     const ValueId v = graph_.node(n).outputs[0];
     if (n == r.nodes.back() || !aside_[v]) continue;
     const Region part = regions_.up_to(r, v);
+    if (!anchor_made && reads_anchor(part)) {
+      lower(r.anchor);
+      anchor_made = true;
+    }
     if (part.anchor == no_id && part.nodes.size() == 1)
       lower(n);
     else

@@ -1,6 +1,7 @@
 #include "build/quantized_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -42,13 +43,15 @@ class QuantizedLayout {
 
   void convert(NodeId id) {
     const auto grid = view_.stored(graph_.node(id));
-    if (!grid || !is_image(grid->bytes)) return;
+    if (!grid) return;
     const auto of = view_.clamped(graph_.node(id).inputs[0]);
     const NodeId source = graph_.value(of->value).producer;
     if (source == no_id) return;
     const Target t{id, *grid, *of, source};
     const Node n = graph_.node(source);
     if (!n.domain.empty()) return;
+    if (n.op == "Conv" && is_volume(grid->bytes) && view_.read_once(of->value)) return convert_volume(t, n);
+    if (!is_image(grid->bytes)) return;
     if (n.op == "DequantizeLinear") convert_numbers(t);
     if (!view_.read_once(of->value)) return;
     if (n.op == "Conv") convert_conv(t, n);
@@ -64,6 +67,10 @@ class QuantizedLayout {
     const ValueType& t = graph_.value(v).type;
     return t.is_tensor() && t.shape && (t.shape->size() == 3 || t.shape->size() == 4) &&
            (*t.shape)[1].value();
+  }
+  bool is_volume(ValueId v) const {
+    const ValueType& t = graph_.value(v).type;
+    return t.is_tensor() && t.shape && t.shape->size() == 5;
   }
   size_t rank(ValueId v) const { return graph_.value(v).type.shape->size(); }
   int64_t channels(ValueId v) const { return *(*graph_.value(v).type.shape)[1].value(); }
@@ -98,8 +105,8 @@ class QuantizedLayout {
     add_conv(t, n, std::move(inputs));
   }
 
-  /// `inputs` as BlockedByteConv has them, but for X.
-  void add_conv(const Target& t, const Node& conv, std::vector<ValueId> inputs) {
+  /// `inputs` as BlockedByteConv has them, but for X. False where no kernel takes it.
+  bool add_conv(const Target& t, const Node& conv, std::vector<ValueId> inputs) {
     Node n = described(t, conv, "BlockedByteConv");
     n.attributes = conv.attributes;
     n.attributes.erase("kernel_shape");
@@ -110,17 +117,69 @@ class QuantizedLayout {
     inputs[0] = form_.contains(x) ? form_.at(x) : add_blocked_value(x);
     n.inputs = std::move(inputs);
     n.outputs = {add_blocked_value(t.grid.bytes)};
-    if (!has_kernel(graph_, n, kernels_, preference_)) return;
+    if (!has_kernel(graph_, n, kernels_, preference_)) return false;
     if (!form_.contains(x)) {
       form_[x] = n.inputs[0];
       add("Block", {x}, n.inputs[0]);
     }
     finish(t, std::move(n));
+    return true;
   }
 
   static void set_clamp(Node& n, const std::string& prefix, const Clamped& c) {
     n.attributes.set(prefix + "clamp_low", c.low);
     n.attributes.set(prefix + "clamp_high", c.high);
+  }
+
+  /// Over three spatial axes there are no blocks: as QLinearConv, of plain bytes.
+  void convert_volume(const Target& t, const Node& conv) {
+    const auto x = view_.number(conv.inputs[0]);
+    const auto w = view_.weights(conv.inputs[1]);
+    if (!x || !w || w->tensor().rank() != 5 || (w->scales() != 1 && w->axis != 0) || !clamps_like_grid(t))
+      return;
+    Node n = described(t, conv, "QLinearConv");
+    n.domain.clear();
+    n.attributes = conv.attributes;
+    n.inputs = {x->bytes,
+                x->scale,
+                view_.zero_or_made(x->zero, x->bytes),
+                view_.add(w->bytes),
+                view_.add(w->scale),
+                view_.zero_or_made(*w),
+                t.grid.scale,
+                view_.zero_or_made(t.grid.zero, t.grid.bytes)};
+    if (conv.inputs.size() > 2 && conv.inputs[2] != no_id) {
+      const ValueId bias = whole_bias(conv.inputs[2], *view_.single_float(x->scale), *w);
+      if (bias == no_id) return;
+      n.inputs.push_back(bias);
+    }
+    n.outputs = {t.grid.bytes};
+    if (!has_kernel(graph_, n, kernels_, preference_)) return;
+    graph_.remove_node(t.last);
+    graph_.add_node(std::move(n));
+    changed_ = true;
+  }
+  /// Does the activation clamp nothing that the bytes of the grid do not?
+  bool clamps_like_grid(const Target& t) const {
+    const int64_t lowest = graph_.value(t.grid.bytes).type.elem == DataType::int8 ? -128 : 0;
+    const int64_t zero = t.grid.zero == no_id ? 0 : load_int(*graph_.constant_tensor(t.grid.zero), 0);
+    const float scale = *view_.single_float(t.grid.scale);
+    return t.of.low <= static_cast<float>(lowest - zero) * scale &&
+           t.of.high >= static_cast<float>(lowest + 255 - zero) * scale;
+  }
+  /// A bias that was int32 in units of x_scale * w_scale, as that; no_id where it was not.
+  ValueId whole_bias(ValueId v, float x_scale, const QuantizedWeights& w) {
+    const Tensor* bias = graph_.constant_tensor(v);
+    if (!bias || bias->type() != DataType::float32) return no_id;
+    const auto scales = w.scale.constant->tensor().as<float>();
+    Tensor whole(DataType::int32, bias->shape());
+    for (size_t i = 0; i < bias->as<float>().size(); ++i) {
+      const double unit = static_cast<double>(x_scale) * scales[scales.size() == 1 ? 0 : i];
+      const double n = bias->as<float>()[i] / unit, nearest = std::nearbyint(n);
+      if (!(std::abs(n) < INT32_MAX) || std::abs(n - nearest) > 1e-3 + 1e-6 * std::abs(n)) return no_id;
+      whole.as<int32_t>()[i] = static_cast<int32_t>(nearest);
+    }
+    return graph_.add_constant(graph_.fresh_name("bias"), std::move(whole));
   }
 
   // What lies between.
@@ -205,21 +264,35 @@ class QuantizedLayout {
     if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));
   }
 
-  /// A mean over windows that count alike is a convolution of each channel with weights of 1.
   void convert_average_pool(const Target& t, const Node& pool) {
     using Ints = std::vector<int64_t>;
     const auto x = view_.number(pool.inputs[0]);
-    const Ints kernel = pool.attributes.get<Ints>("kernel_shape", {}),
-               pads = pool.attributes.get<Ints>("pads", {});
+    const Ints kernel = pool.attributes.get<Ints>("kernel_shape", {});
+    if (!x || !is_blocked(*x) || !explicit_pads(pool) || kernel.size() + 2 != rank(x->bytes)) return;
+    if (count_alike(pool) && convert_to_sums(t, pool, *x, kernel)) return;
+    if (t.of.value != graph_.node(t.last).inputs[0]) return;
+    Node n = described(t, pool, "BlockedByteAveragePool");
+    n.attributes = pool.attributes;
+    make_explicit(n, rank(x->bytes) - 2);
+    n.inputs = {form_.at(x->bytes), x->scale, view_.zero_or_made(x->zero, x->bytes), t.grid.scale,
+                view_.zero_or_made(t.grid.zero, t.grid.bytes)};
+    n.outputs = {add_blocked_value(t.grid.bytes)};
+    if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));
+  }
+  /// Do all windows count as many pixels?
+  static bool count_alike(const Node& pool) {
+    const auto pads = pool.attributes.get<std::vector<int64_t>>("pads", {});
     const bool padded = std::ranges::any_of(pads, [](int64_t p) { return p != 0; });
-    if (!x || !is_blocked(*x) || !explicit_pads(pool) || kernel.size() + 2 != rank(x->bytes) ||
-        pool.attributes.get<int64_t>("ceil_mode", 0) != 0 ||
-        (padded && pool.attributes.get<int64_t>("count_include_pad", 0) == 0))
-      return;
-    Shape shape{channels(x->bytes), 1};
+    return pool.attributes.get<int64_t>("ceil_mode", 0) == 0 &&
+           (!padded || pool.attributes.get<int64_t>("count_include_pad", 0) != 0);
+  }
+  /// A mean over windows that count alike is a convolution of each channel with weights of 1.
+  bool convert_to_sums(const Target& t, const Node& pool, const QuantizedValue& x,
+                       const std::vector<int64_t>& kernel) {
+    Shape shape{channels(x.bytes), 1};
     int64_t taps = 1;
     for (int64_t k : kernel) {
-      if (k < 1 || k > most_window) return;
+      if (k < 1 || k > most_window) return false;
       taps *= k;
       shape.push_back(k);
     }
@@ -227,12 +300,12 @@ class QuantizedLayout {
     std::ranges::fill(ones.as<int8_t>(), int8_t{1});
     Node conv = pool;
     for (const char* name : {"ceil_mode", "count_include_pad"}) conv.attributes.erase(name);
-    conv.attributes.set("group", channels(x->bytes));
+    conv.attributes.set("group", channels(x.bytes));
     const ValueId w = graph_.add_constant(graph_.fresh_name("ones"), std::move(ones));
-    add_conv(t, conv,
-             {x->bytes, x->scale, view_.zero_or_made(x->zero, x->bytes), w,
-              add_scale(1 / static_cast<float>(taps)), view_.zero_or_made(no_id, w), t.grid.scale,
-              view_.zero_or_made(t.grid.zero, t.grid.bytes), no_id});
+    return add_conv(
+        t, conv,
+        {x.bytes, x.scale, view_.zero_or_made(x.zero, x.bytes), w, add_scale(1 / static_cast<float>(taps)),
+         view_.zero_or_made(no_id, w), t.grid.scale, view_.zero_or_made(t.grid.zero, t.grid.bytes), no_id});
   }
 
   /// Numbers that are only clamped, or come to another grid.

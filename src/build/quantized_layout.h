@@ -16,7 +16,7 @@ bool use_quantized_layout(Graph& graph, const Folds& folds, const KernelCatalog&
                           const Preference& preference);
 
 /// The same for products of matrices: MatMulInteger whose result becomes floats and is scaled, and MatMul of
-/// dequantized numbers and weights.
+/// dequantized numbers with weights or with each other.
 bool use_quantized_products(Graph& graph, const Folds& folds, const KernelCatalog& kernels,
                             const Preference& preference);
 

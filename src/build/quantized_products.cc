@@ -66,7 +66,10 @@ class QuantizedProducts {
   std::optional<Node> product(const Node& of, bool transposed, ValueId y) {
     const auto a = view_.number(of.inputs[0]);
     const auto b = view_.weights(of.inputs[1]);
-    if (!a || !b || b->tensor().rank() != 2 || (b->scales() != 1 && b->axis != (transposed ? 0 : 1)))
+    if (!a) return std::nullopt;
+    if (const auto other = view_.number(of.inputs[1]); other && !transposed)
+      return runnable(product_of(of, *a, *other, y));
+    if (!b || b->tensor().rank() != 2 || (b->scales() != 1 && b->axis != (transposed ? 0 : 1)))
       return std::nullopt;
     Node n = of;
     n.inputs = {a->bytes, view_.add(b->bytes), view_.zero_or_made(a->zero, a->bytes), view_.zero_or_made(*b),
@@ -77,7 +80,45 @@ class QuantizedProducts {
     return runnable(std::move(n));
   }
 
+  /// Of two numbers that a run computes.
+  Node product_of(const Node& of, const QuantizedValue& a, const QuantizedValue& b, ValueId y) {
+    Node n = of;
+    n.inputs = {a.bytes, b.bytes, view_.zero_or_made(a.zero, a.bytes), view_.zero_or_made(b.zero, b.bytes),
+                a.scale, b.scale};
+    n.attributes = {};
+    n.outputs = {y};
+    return n;
+  }
+
+  /// Two such numbers whose product is stored on a grid at once.
+  bool convert_stored(NodeId id) {
+    const Node product = graph_.node(id);
+    const auto a = view_.number(product.inputs[0]), b = view_.number(product.inputs[1]);
+    const NodeId last = view_.reader(product.outputs[0]);
+    if (!a || !b || last == no_id || graph_.node(last).inputs[0] != product.outputs[0]) return false;
+    const auto grid = view_.stored(graph_.node(last));
+    if (!grid) return false;
+    Node n = product;
+    n.op = "QLinearMatMul";
+    n.inputs = {a->bytes,
+                a->scale,
+                view_.zero_or_made(a->zero, a->bytes),
+                b->bytes,
+                b->scale,
+                view_.zero_or_made(b->zero, b->bytes),
+                grid->scale,
+                view_.zero_or_made(grid->zero, grid->bytes)};
+    n.attributes = {};
+    n.outputs = {grid->bytes};
+    if (!has_kernel(graph_, n, kernels_, preference_)) return false;
+    const Node& quantize = graph_.node(last);
+    n.origin.insert(n.origin.end(), quantize.origin.begin(), quantize.origin.end());
+    put(last, std::move(n));
+    return true;
+  }
+
   void convert_product(NodeId id) {
+    if (convert_stored(id)) return;
     if (auto n = product(graph_.node(id), false, graph_.node(id).outputs[0])) put(id, std::move(*n));
   }
 

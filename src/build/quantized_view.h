@@ -45,6 +45,8 @@ class QuantizedView {
   std::optional<Clamped> clamped(ValueId v) const;
   /// Only one node reads it, as the graph was when this was made.
   bool read_once(ValueId v) const;
+  /// That node; no_id: there are others, or it is an output.
+  NodeId reader(ValueId v) const { return read_once(v) ? uses_[v][0].node : no_id; }
 
   /// A constant of weights, as a value of the graph.
   ValueId add(const Fold::Operand& constant);

@@ -10,9 +10,12 @@
 namespace lathe {
 namespace {
 
-bool is_float_tensor(const ValueInfo& v) {
-  return v.type.kind == ValueType::Kind::tensor && v.type.elem == DataType::float32 && v.type.shape;
+bool is_tensor_of(const ValueInfo& v, DataType type) {
+  return v.type.kind == ValueType::Kind::tensor && v.type.elem == type && v.type.shape;
 }
+bool is_float_tensor(const ValueInfo& v) { return is_tensor_of(v, DataType::float32); }
+/// Can it be in a program?
+bool is_number(const ValueInfo& v) { return is_float_tensor(v) || is_tensor_of(v, DataType::boolean); }
 
 /// The programs of nodes as one. Nothing where it would be too long, or have too many operands or results at
 /// once.
@@ -26,7 +29,7 @@ std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>&
     bool made;
     size_t index;
   };
-  std::vector<std::pair<Source, Source>> reads;
+  std::vector<Source> reads;  // of all instructions
   for (NodeId n : r.nodes) {
     const Node& node = g.node(n);
     const Pointwise& p = programs.at(n);
@@ -41,8 +44,7 @@ std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>&
       return {false, index};
     };
     for (const Pointwise::Instruction& s : p.code) {
-      const Source x = source(s.x);
-      reads.emplace_back(x, s.binary ? source(s.y) : Source{});
+      for (uint16_t v : s.reads()) reads.push_back(source(v));
       r.program.code.push_back(s);
     }
     made[node.outputs[0]] = r.program.code.size() - 1;
@@ -50,13 +52,12 @@ std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>&
   if (operands.size() > Pointwise::most_operands || r.program.code.size() > Pointwise::most_instructions)
     return std::nullopt;
   r.program.operands = static_cast<uint16_t>(operands.size());
-  for (size_t i = 0; i < reads.size(); ++i) {
-    const auto value = [&](const Source& s) {
-      return static_cast<uint16_t>(s.made ? operands.size() + s.index : s.index);
-    };
-    r.program.code[i].x = value(reads[i].first);
-    r.program.code[i].y = r.program.code[i].binary ? value(reads[i].second) : uint16_t{0};
-  }
+  auto read = reads.begin();
+  for (Pointwise::Instruction& s : r.program.code)
+    for (uint16_t& v : s.reads()) {
+      v = static_cast<uint16_t>(read->made ? operands.size() + read->index : read->index);
+      ++read;
+    }
   if (cpu::PointwiseCode::buffers(r.program) > cpu::PointwiseCode::most_buffers) return std::nullopt;
   r.operands.assign(operands.begin() + (anchor != no_id), operands.end());
   return r;
@@ -84,7 +85,7 @@ class RegionMaker {
   void find_program(NodeId id) {
     const Node& n = graph_.node(id);
     const auto* describe = kernels_.pointwise_of(n.domain, n.op);
-    if (!describe || n.outputs.size() != 1 || !is_float_tensor(graph_.value(n.outputs[0]))) return;
+    if (!describe || n.outputs.size() != 1 || !is_number(graph_.value(n.outputs[0]))) return;
     const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
     const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
     if (auto program = (*describe)(op.get(), question.request()))
@@ -109,7 +110,7 @@ class RegionMaker {
     if (made_.last_.contains(p)) return "it is part of another step";
     if (made_.programs_.contains(p) || can_be_anchor(p)) return "the program would be too long";
     if (kernels_.pointwise_of(n.domain, n.op))
-      return "what it does cannot be said in numbers of float32 that are known";
+      return "what it does cannot be said in numbers of float32, or truths, that are known";
     if (n.outputs.size() != 1 || !n.bodies.empty()) return "it makes more than one result";
     return "no kernel of it does more than its own operator";
   }
@@ -136,6 +137,10 @@ class RegionMaker {
       const NodeId p = graph_.value(v).producer;
       if (p == no_id || made_.programs_.contains(p) || !can_be_anchor(p)) continue;
       if (!may_take(p, v, last, inside, refused)) continue;
+      if (!is_float_tensor(graph_.value(graph_.node(last).outputs[0]))) {
+        refused[v] = "its numbers would be in the memory of truths";
+        continue;
+      }
       if (anchor != no_id && position_[p] < position_[anchor]) {
         refused[v] = "another operand's kernel does it";
         continue;
@@ -172,7 +177,7 @@ class RegionMaker {
                  return inside.contains(u.node) || !position_.contains(u.node);
                })) {
       refused[v] = "its result is read elsewhere too";
-    } else if (!is_float_tensor(value) || *value.type.shape != *result.type.shape) {
+    } else if (!is_number(value) || *value.type.shape != *result.type.shape) {
       refused[v] = "its result has another shape";
     } else {
       return true;
@@ -234,6 +239,7 @@ Region Regions::up_to(const Region& r, ValueId v) const {
   for (NodeId n : wanted)
     for (ValueId in : graph_->node(n).inputs)
       anchored |= r.anchor != no_id && in == graph_->node(r.anchor).outputs[0];
+  anchored &= is_float_tensor(graph_->value(v));
   for (NodeId n : r.nodes)
     if (std::ranges::find(wanted, n) != wanted.end()) nodes.push_back(n);
   return *compose(*graph_, programs_, anchored ? r.anchor : no_id, std::move(nodes));

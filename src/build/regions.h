@@ -2,7 +2,8 @@
 //
 // A region grows from its last operator towards its inputs: it takes in whatever makes an operand of the same
 // shape that nobody else reads. So an intermediate result never has to be in memory, and every edge that was
-// not fused has a reason, which is kept.
+// not fused has a reason, which is kept. Truths are numbers in a program: masks and what they choose are
+// fused too.
 #pragma once
 
 #include <map>
@@ -35,7 +36,7 @@ class Regions {
   bool is_swallowed(NodeId n) const;
   /// Why what this node reads was not fused with it: "Conv: its result is read elsewhere too".
   std::vector<std::string> reasons(NodeId n) const;
-  /// What of a region makes a value inside it.
+  /// What of a region makes a value inside it. Of truths without the anchor: its result is an operand.
   Region up_to(const Region& r, ValueId v) const;
 
  private:

@@ -35,6 +35,15 @@ inline std::optional<Verdict> refuse_unless_float32_with_weights(const KernelReq
   return refuse_unless_float32({inputs, r.outputs, r.isa});
 }
 
+/// For pointwise programs, which take truths for numbers.
+inline std::optional<Verdict> refuse_unless_float32_or_truths(const KernelRequest& r) {
+  for (std::span<const KernelRequest::Operand> list : {r.inputs, r.outputs})
+    for (const KernelRequest::Operand& o : list)
+      if (o.present && o.type != DataType::float32 && o.type != DataType::boolean)
+        return Verdict::no("only float32 and bool, not " + std::string(name_of(o.type)));
+  return std::nullopt;
+}
+
 /// The question of kernels that only need float32.
 template <class Op>
 Verdict ask_float32(const Op&, const KernelRequest& r) {

@@ -23,15 +23,14 @@ constexpr int64_t tiles_a_block = 4;
 /// Queries below which keys are read as they are: packing them would cost more than it saves.
 constexpr int64_t few_queries = 8;
 
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t lines(int64_t floats) { return ceil_of(floats, 16) * 16; }
+int64_t lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 
 /// How the work is cut, and where scratch lies. Floats.
 struct Cut {
   Cut(const GemmKernels& g, const AttentionRun& r)
       : few(r.queries < few_queries),
         rows(few ? 1 : std::min<int64_t>(r.queries, tiles_a_block * g.max_rows)),
-        blocks(ceil_of(r.queries, rows)),
+        blocks(ceil_div(r.queries, rows)),
         columns(std::min(r.keys, key_block)),
         pack_values(!few && r.v_head % g.panel_columns != 0),
         packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.keys))),

@@ -1,6 +1,7 @@
 #include "cpu/bytes_conv.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cpu/bytes_padding.h"
 #include "cpu/gemm.h"
@@ -17,7 +18,7 @@ constexpr int64_t least_work = int64_t{1} << 19, polled_work = int64_t{1} << 23;
 constexpr int64_t cached_weights = 200000;
 
 /// Windows of one pixel that step by one: all rows are one.
-BlockedShape flattened(BlockedShape s) {
+ByteConvShape flattened(ByteConvShape s) {
   for (int a : {0, 1})
     if (s.kernel[a] != 1 || s.stride[a] != 1 || s.in[a] != s.out[a] || s.pad[a] != 0) return s;
   s.in[1] = s.out[1] = s.in_pixels();
@@ -25,14 +26,46 @@ BlockedShape flattened(BlockedShape s) {
   return s;
 }
 
+/// The blocks of channels that the panels of filters read, as many for each.
+struct Band {
+  explicit Band(const ByteConvShape& s) : blocks(s.in_blocks()), shape_(s) {
+    if (s.groups == 1) return;
+    blocks = 1;
+    for (int64_t p = 0; p < panels(s.filters); ++p) blocks = std::max(blocks, end(p) - begin(p));
+  }
+  /// The first of a panel.
+  int64_t first(int64_t panel) const {
+    return shape_.groups == 1 ? 0 : std::min(begin(panel), shape_.in_blocks() - blocks);
+  }
+  /// What filters are multiplied with: full blocks, and channels of one that is not.
+  int64_t full() const { return shape_.groups == 1 ? shape_.channels / channel_block : blocks; }
+  int64_t rest() const { return shape_.groups == 1 ? shape_.channels % channel_block : 0; }
+
+  int64_t blocks;
+
+ private:
+  int64_t group_of(int64_t filter) const {
+    return std::min(filter, shape_.filters - 1) / (shape_.filters / shape_.groups);
+  }
+  int64_t begin(int64_t panel) const {
+    return group_of(panel * panel_filters) * (shape_.channels / shape_.groups) / channel_block;
+  }
+  int64_t end(int64_t panel) const {
+    return channel_blocks((group_of((panel + 1) * panel_filters - 1) + 1) *
+                          (shape_.channels / shape_.groups));
+  }
+  const ByteConvShape& shape_;
+};
+
 /// Bytes of a filter: blocks of channels, taps of each, quads of channels.
-int64_t terms_of(const BlockedShape& s) {
-  return s.taps() * (s.channels / channel_block * channel_block + quads(s.channels % channel_block) * quad);
+int64_t terms_of(const ByteConvShape& s) {
+  const Band band(s);
+  return s.taps() * (band.full() * channel_block + quads(band.rest()) * quad);
 }
 
 /// How the work is cut: strips of output rows, or of tiles where there is one row, and groups of panels.
 struct Division {
-  Division(const BlockedShape& shape, const ByteTiles& t, int threads)
+  Division(const ByteConvShape& shape, const ByteTiles& t, int threads)
       : s(flattened(shape)), tiles(s.out[1], t.max_rows), all(panels(s.filters)), group(all) {
     const int64_t unit = s.in_blocks() * channel_block * s.stride[0] *
                          (in_rows() ? s.stride[1] * s.out[1] : s.stride[1] * t.max_rows);
@@ -41,17 +74,17 @@ struct Division {
     const int64_t wanted = threads == 1 ? 1 : std::min<int64_t>(4 * threads, work / least_work);
     while (strips() * groups() < wanted && (length > 1 || group > 1)) {
       if (length > 1 && (strips() < threads || group == 1))
-        length = ceil_of(length, 2);
+        length = ceil_div(length, 2);
       else
-        group = ceil_of(group, 2);
+        group = ceil_div(group, 2);
     }
   }
   bool in_rows() const { return s.out[0] > 1; }
   int64_t units() const { return in_rows() ? s.out[0] : tiles.count(); }
-  int64_t strips() const { return ceil_of(units(), length); }
-  int64_t groups() const { return ceil_of(all, group); }
+  int64_t strips() const { return ceil_div(units(), length); }
+  int64_t groups() const { return ceil_div(all, group); }
 
-  BlockedShape s;
+  ByteConvShape s;
   RowTiles tiles;
   int64_t all;         // panels
   int64_t length = 1;  // of a strip
@@ -70,7 +103,7 @@ void fill_steps(const BlockedShape& s, int64_t row_pixels, int64_t rows, int64_t
 /// One image, read where it lies or from its padded copy.
 struct Image {
   const uint8_t* x;
-  int64_t row;  // bytes
+  int64_t row, plane;  // bytes
   const int64_t* steps;
   const uint8_t* other;
   uint8_t* y;
@@ -79,15 +112,16 @@ struct Image {
 /// Some panels over some strip.
 void compute(const Division& d, const ByteTiles& t, const ByteImages& images, const Image& image,
              int64_t strip, int64_t group, Workers& workers) {
-  const BlockedShape& s = d.s;
+  const ByteConvShape& s = d.s;
+  const Band band(s);
   const int64_t begin = strip * d.length, end = std::min(begin + d.length, d.units());
   const int64_t row0 = d.in_rows() ? begin : 0, row1 = d.in_rows() ? end : 1;
   const int64_t tile0 = d.in_rows() ? 0 : begin, tile1 = d.in_rows() ? d.tiles.count() : end;
-  const int64_t depth = terms_of(s) / quad, left = s.channels % channel_block;
+  const int64_t depth = terms_of(s) / quad, left = band.rest();
   const int64_t y_block = s.out_pixels() * channel_block;
   ByteGrid grid = images.grid;
   ByteTile tile{.steps = image.steps,
-                .count = s.channels / channel_block * s.taps(),
+                .count = band.full() * s.taps(),
                 .depth = channel_block / quad,
                 .last_count = left ? s.taps() : 0,
                 .last_depth = quads(left),
@@ -104,6 +138,7 @@ void compute(const Division& d, const ByteTiles& t, const ByteImages& images, co
     tile.start = images.start + filter;
     grid.factor = images.grid.factor + filter;
     grid.shift = images.grid.shift + filter;
+    const uint8_t* const x = image.x + band.first(panel) * image.plane;
     const bool fetch = depth * quad * s.filters > cached_weights && panel + 1 < d.all;
     const int64_t tiles = (row1 - row0) * (tile1 - tile0);
     for (int64_t row = row0; row < row1; ++row) {
@@ -111,7 +146,7 @@ void compute(const Division& d, const ByteTiles& t, const ByteImages& images, co
       for (int64_t i = tile0; i < tile1; ++i) {
         const int64_t column = d.tiles.begin(i);
         const int64_t at = block * y_block + (row * s.out[1] + column) * channel_block;
-        tile.x = image.x + row * s.stride[0] * image.row + column * tile.stride;
+        tile.x = x + row * s.stride[0] * image.row + column * tile.stride;
         tile.y = image.y + at;
         tile.other = image.other ? image.other + at : nullptr;
         const int64_t number = (row - row0) * (tile1 - tile0) + i - tile0;
@@ -124,10 +159,36 @@ void compute(const Division& d, const ByteTiles& t, const ByteImages& images, co
 
 }  // namespace
 
-int64_t byte_conv_weights_size(const BlockedShape& s) { return packed_bytes(s.filters, terms_of(s)); }
+int64_t byte_conv_weights_size(const ByteConvShape& s) { return packed_bytes(s.filters, terms_of(s)); }
 
-void pack_byte_conv(const BlockedShape& s, const void* weights, bool is_signed, int8_t* to,
+namespace {
+
+/// With a weight for each channel of a panel's blocks: 0 for those of other groups.
+void pack_groups(const ByteConvShape& s, const uint8_t* weights, bool is_signed, int8_t* to,
+                 Workers& workers) {
+  const Band band(s);
+  const int64_t own = s.channels / s.groups, filters = s.filters / s.groups, count = terms_of(s);
+  std::vector<int64_t> terms(static_cast<size_t>(count));
+  std::iota(terms.begin(), terms.end(), int64_t{0});
+  std::vector<uint8_t> all(static_cast<size_t>(s.filters * count), is_signed ? 0 : 128);
+  for (int64_t m = 0; m < s.filters; ++m) {
+    if (m % panel_filters == 0) workers.poll();
+    const int64_t first = m / filters * own - band.first(m / panel_filters) * channel_block;
+    for (int64_t c = 0; c < own; ++c) {
+      const int64_t block = (first + c) / channel_block, lane = (first + c) % channel_block;
+      for (int64_t tap = 0; tap < s.taps(); ++tap)
+        all[static_cast<size_t>(m * count + (block * s.taps() + tap) * channel_block + lane)] =
+            weights[(m * own + c) * s.taps() + tap];
+    }
+  }
+  pack_bytes({all.data(), is_signed, s.filters, count, terms.data(), count}, to, workers);
+}
+
+}  // namespace
+
+void pack_byte_conv(const ByteConvShape& s, const void* weights, bool is_signed, int8_t* to,
                     Workers& workers) {
+  if (s.groups > 1) return pack_groups(s, static_cast<const uint8_t*>(weights), is_signed, to, workers);
   std::vector<int64_t> terms;
   terms.reserve(static_cast<size_t>(terms_of(s)));
   for (int64_t c0 = 0; c0 < s.channels; c0 += channel_block) {
@@ -139,22 +200,22 @@ void pack_byte_conv(const BlockedShape& s, const void* weights, bool is_signed, 
   pack_bytes({weights, is_signed, s.filters, s.channels * s.taps(), terms.data(), terms_of(s)}, to, workers);
 }
 
-const int32_t* byte_conv_sums(const BlockedShape& s, const int8_t* packed) {
+const int32_t* byte_conv_sums(const ByteConvShape& s, const int8_t* packed) {
   return packed_sums(packed, s.filters, terms_of(s));
 }
 
-size_t byte_conv_workspace(const BlockedShape& s) {
+size_t byte_conv_workspace(const ByteConvShape& s) {
   if (s.empty()) return 0;
   const int64_t steps = whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)));
   return static_cast<size_t>(steps + whole_lines(s.in_blocks() * padded_plane(s)));
 }
 
-void byte_convolution(Isa isa, const BlockedShape& shape, const ByteImages& images, void* workspace,
+void byte_convolution(Isa isa, const ByteConvShape& shape, const ByteImages& images, void* workspace,
                       KernelContext& c) {
   if (shape.empty()) return;
   const ByteTiles& t = byte_tiles(isa);
   const Division d(shape, t, c.threads());
-  const BlockedShape& s = d.s;
+  const ByteConvShape& s = d.s;
   const int64_t plane = padded_plane(s);
   auto* const steps = static_cast<int64_t*>(workspace);
   uint8_t* const copy =
@@ -174,8 +235,8 @@ void byte_convolution(Isa isa, const BlockedShape& shape, const ByteImages& imag
       x = copy;
     }
     const int64_t at = n * s.out_blocks() * s.out_pixels() * channel_block;
-    const Image image{x, row_pixels * channel_block, steps, images.other ? images.other + at : nullptr,
-                      images.y + at};
+    const int64_t row = row_pixels * channel_block;
+    const Image image{x, row, rows * row, steps, images.other ? images.other + at : nullptr, images.y + at};
     for_each_task(c, d.strips() * d.groups(), [&](int64_t task, int64_t) {
       compute(d, t, images, image, task / d.groups(), task % d.groups(), c);
     });

@@ -17,13 +17,20 @@ struct ByteImages {
   uint8_t* y = nullptr;
 };
 
-// Sums over all channels: weights [filters, channels, kernel…] of eight bits. `shape.plain` is false.
-int64_t byte_conv_weights_size(const BlockedShape& s);
-void pack_byte_conv(const BlockedShape& s, const void* weights, bool is_signed, int8_t* to, Workers& workers);
+struct ByteConvShape : BlockedShape {
+  int64_t groups = 1;
+};
+
+// Sums over all channels of a group: weights [filters, channels / groups, kernel…] of eight bits.
+// `shape.plain` is false. In groups, a panel of filters is multiplied with all blocks that hold channels of
+// its groups, and weights are 0 where a channel is of another group: sums are the same.
+int64_t byte_conv_weights_size(const ByteConvShape& s);
+void pack_byte_conv(const ByteConvShape& s, const void* weights, bool is_signed, int8_t* to,
+                    Workers& workers);
 /// The sums of each filter's packed weights.
-const int32_t* byte_conv_sums(const BlockedShape& s, const int8_t* packed);
-size_t byte_conv_workspace(const BlockedShape& s);
-void byte_convolution(Isa isa, const BlockedShape& s, const ByteImages& images, void* workspace,
+const int32_t* byte_conv_sums(const ByteConvShape& s, const int8_t* packed);
+size_t byte_conv_workspace(const ByteConvShape& s);
+void byte_convolution(Isa isa, const ByteConvShape& s, const ByteImages& images, void* workspace,
                       KernelContext& c);
 
 // One filter for each channel: weights [channels, 1, kernel…], packed as [channels / 16][quads][16][4], a
@@ -37,5 +44,15 @@ void byte_depthwise(Isa isa, const BlockedShape& s, const ByteImages& images, vo
 
 /// The largest of each window, channel by channel.
 void byte_maximum(const BlockedShape& s, const uint8_t* x, uint8_t* y, KernelContext& c);
+
+/// A mean over the pixels of each window: those of the image, or with its padding, of `pad_end` behind it.
+struct ByteMean {
+  float scale = 1;  // of x over that of y
+  int32_t x_zero = 0, y_zero = 0;
+  bool counts_padding = false;
+  int64_t pad_end[2] = {0, 0};
+};
+void byte_average(Isa isa, const BlockedShape& s, const ByteMean& how, const uint8_t* x, uint8_t* y,
+                  KernelContext& c);
 
 }  // namespace lathe::cpu

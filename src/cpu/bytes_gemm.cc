@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/bytes_padding.h"
 #include "cpu/gemm.h"
 #include "cpu/tasks.h"
 
@@ -18,11 +19,8 @@ constexpr int64_t fetched_panel = 8192;
 /// Bytes that are packed between two polls.
 constexpr int64_t polled_bytes = int64_t{1} << 18;
 
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t whole_lines(int64_t bytes) { return ceil_of(bytes, 64) * 64; }
-
 /// Bytes of a packed row of A.
-int64_t packed_row(int64_t k) { return ceil_of(k, byte_block) * byte_block; }
+int64_t packed_row(int64_t k) { return ceil_div(k, byte_block) * byte_block; }
 
 /// One tile of A: byte_block bytes of each row, then the next ones; and what its rows add up to.
 void pack_rows(const uint8_t* a, int64_t rows, int64_t k, bool flip, uint8_t* to, int32_t* sums,
@@ -60,7 +58,7 @@ struct Pieces {
   Pieces(int64_t all_tiles, int64_t all_panels, int64_t tile_rows, int64_t k, int threads)
       : tiles(all_tiles), panels(all_panels) {
     const auto elements = [&] { return tiles * tile_rows * panels * panel_filters; };
-    const auto count = [&] { return ceil_of(all_tiles, tiles) * ceil_of(all_panels, panels); };
+    const auto count = [&] { return ceil_div(all_tiles, tiles) * ceil_div(all_panels, panels); };
     const int64_t wanted = threads == 1 ? 1 : int64_t{4} * threads;
     const auto too_few = [&] {
       return count() < wanted && elements() * std::max<int64_t>(k, 1) > 2 * least_work;
@@ -203,9 +201,13 @@ void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
 }
 
 void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, Workers& workers) {
-  std::vector<int64_t> terms(static_cast<size_t>(quads(k) * quad), -1);
-  for (int64_t i = 0; i < k; ++i) terms[static_cast<size_t>(i)] = b.transposed ? i : i * n;
-  pack_bytes({b.data, b.is_signed, n, b.transposed ? k : 1, terms.data(), quads(k) * quad}, to, workers);
+  std::vector<int64_t> terms(static_cast<size_t>(quads(k) * quad));
+  pack_matrix(b, k, n, to, terms.data(), workers);
+}
+
+void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, int64_t* terms, Workers& workers) {
+  for (int64_t i = 0; i < quads(k) * quad; ++i) terms[i] = i >= k ? -1 : b.transposed ? i : i * n;
+  pack_bytes({b.data, b.is_signed, n, b.transposed ? k : 1, terms, quads(k) * quad}, to, workers);
 }
 
 size_t byte_product_workspace(Isa, int64_t m, int64_t k) { return Scratch(m, k).bytes; }
@@ -230,14 +232,14 @@ void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContex
       });
 
   const Pieces piece(tiles.count(), panels(p.n), t.max_rows, p.k, c.threads());
-  const int64_t down = ceil_of(tiles.count(), piece.tiles), across = ceil_of(panels(p.n), piece.panels);
+  const int64_t down = ceil_div(tiles.count(), piece.tiles), across = ceil_div(panels(p.n), piece.panels);
   for_each_task(c, down * across, [&](int64_t task, int64_t) {
     const int64_t tile0 = task % down * piece.tiles, tile1 = std::min(tile0 + piece.tiles, tiles.count());
     const int64_t panel0 = task / down * piece.panels, panel1 = std::min(panel0 + piece.panels, panels(p.n));
     Part(t, byte_row_kernels(isa), p, tiles, packed, rest, c).compute(tile0, tile1, panel0, panel1);
     if (Epilogue* e = p.floats ? c.epilogue() : nullptr)
-      finish_part(*e, p.n, tiles.begin(tile0), tiles.begin(tile1), panel0 * panel_filters,
-                  std::min(panel1 * panel_filters, p.n));
+      finish_part(*e, p.n, p.first_row + tiles.begin(tile0), p.first_row + tiles.begin(tile1),
+                  panel0 * panel_filters, std::min(panel1 * panel_filters, p.n));
   });
 }
 

@@ -31,6 +31,8 @@ struct ByteMatrix {
 /// It as packed weights: size, and packing.
 inline int64_t packed_matrix_bytes(int64_t k, int64_t n) { return packed_bytes(n, quads(k) * quad); }
 void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, Workers& workers);
+/// The same, with room for quads(k) * quad numbers: takes nothing from the heap.
+void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, int64_t* room, Workers& workers);
 
 /// Zero points are those of the bytes as they are multiplied: unsigned in A, signed in B. Vectors are in
 /// memory for whole panels.
@@ -49,6 +51,7 @@ struct ByteProduct {
   int32_t* ints = nullptr;
   float* floats = nullptr;
   uint8_t* bytes = nullptr;
+  int64_t first_row = 0;  // of these in the whole output, for what is done behind them
 };
 /// Bytes of scratch, 64-byte aligned. Follows from the sizes alone.
 size_t byte_product_workspace(Isa isa, int64_t m, int64_t k);

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "cpu/blocked.h"
+#include "lathe/dim.h"
 
 namespace lathe::cpu {
 
-inline int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline int64_t whole_lines(int64_t bytes) { return ceil_of(bytes, 64) * 64; }
+inline int64_t whole_lines(int64_t bytes) { return ceil_div(bytes, 64) * 64; }
 
 /// Does no window leave the image?
 inline bool within(const BlockedShape& s) {

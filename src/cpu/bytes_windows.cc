@@ -19,7 +19,7 @@ namespace {
 struct TapQuads {
   explicit TapQuads(const BlockedShape& s)
       : taps(s.dilation[1] == 1 ? quad : 1),
-        in_row(ceil_of(s.kernel[1], taps)),
+        in_row(ceil_div(s.kernel[1], taps)),
         count(s.kernel[0] * in_row) {}
   int64_t taps, in_row, count;
 };
@@ -126,8 +126,8 @@ void maximum_row(const BlockedShape& s, const uint8_t* x, int64_t oy, uint8_t* y
   const auto inside = [&](int axis, int64_t o) {
     const int64_t start = o * s.stride[axis] - s.pad[axis], step = s.dilation[axis];
     const int64_t end = s.in[axis] - start;
-    return std::pair(start >= 0 ? 0 : std::min(s.kernel[axis], ceil_of(-start, step)),
-                     end <= 0 ? 0 : std::min(s.kernel[axis], ceil_of(end, step)));
+    return std::pair(start >= 0 ? 0 : std::min(s.kernel[axis], ceil_div(-start, step)),
+                     end <= 0 ? 0 : std::min(s.kernel[axis], ceil_div(end, step)));
   };
   const auto [i0, i1] = inside(0, oy);
   for (int64_t ox = 0; ox < s.out[1]; ++ox, y += channel_block) {
@@ -146,7 +146,65 @@ void maximum_row(const BlockedShape& s, const uint8_t* x, int64_t oy, uint8_t* y
   }
 }
 
+/// The pixels of a window along one axis: taps [first, end) are of the image, so many count.
+struct Reached {
+  int64_t start, first, end, counted;
+};
+Reached reached(const BlockedShape& s, const ByteMean& how, int axis, int64_t o) {
+  const int64_t start = o * s.stride[axis] - s.pad[axis], step = s.dilation[axis];
+  const auto before = [&](int64_t limit) {
+    return limit <= start ? 0 : std::min(s.kernel[axis], ceil_div(limit - start, step));
+  };
+  const int64_t first = start >= 0 ? 0 : std::min(s.kernel[axis], ceil_div(-start, step)),
+                end = before(s.in[axis]);
+  return {start, first, end,
+          how.counts_padding ? before(s.in[axis] + how.pad_end[axis]) : std::max<int64_t>(0, end - first)};
+}
+
+/// The windows of one output row of a block.
+void average_row(const ByteRowKernels& k, const BlockedShape& s, const ByteMean& how, const uint8_t* x,
+                 int64_t oy, uint8_t* y) {
+  const Reached down = reached(s, how, 0, oy);
+  for (int64_t ox = 0; ox < s.out[1]; ++ox, y += channel_block) {
+    const Reached along = reached(s, how, 1, ox);
+    int32_t sums[panel_filters] = {};
+    int64_t pixels = 0;
+    for (int64_t i = down.first; i < down.end; ++i) {
+      const int64_t row = (down.start + i * s.dilation[0]) * s.in[1] + along.start;
+      if (s.dilation[1] == 1) {
+        if (along.end > along.first)
+          k.add_up(x + (row + along.first) * channel_block, along.end - along.first, sums);
+      } else {
+        for (int64_t j = along.first; j < along.end; ++j)
+          k.add_up(x + (row + j * s.dilation[1]) * channel_block, 1, sums);
+      }
+      pixels += std::max<int64_t>(0, along.end - along.first);
+    }
+    const int64_t counted = down.counted * along.counted;
+    float scale[channel_block];
+    std::fill_n(scale, channel_block, counted > 0 ? how.scale / static_cast<float>(counted) : 0.0f);
+    for (int64_t lane = 0; lane < channel_block; ++lane)
+      sums[lane] -= static_cast<int32_t>(pixels) * how.x_zero;
+    k.bytes({.sums = sums, .rows = 1, .columns = channel_block, .scale = scale, .zero = how.y_zero}, y,
+            channel_block);
+  }
+}
+
 }  // namespace
+
+void byte_average(Isa isa, const BlockedShape& s, const ByteMean& how, const uint8_t* x, uint8_t* y,
+                  KernelContext& c) {
+  if (s.empty()) return;
+  const ByteRowKernels& k = byte_row_kernels(isa);
+  const int64_t grain = std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block));
+  c.parallel(s.batch * s.out_blocks() * s.out[0], grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      c.poll();
+      average_row(k, s, how, x + r / s.out[0] * s.in_pixels() * channel_block, r % s.out[0],
+                  y + r * s.out[1] * channel_block);
+    }
+  });
+}
 
 void byte_maximum(const BlockedShape& s, const uint8_t* x, uint8_t* y, KernelContext& c) {
   if (s.empty()) return;

@@ -25,6 +25,22 @@ void apply_unary(Isa isa, UnaryOp op, const float* x, float* y, int64_t n, float
   });
 }
 
+void apply_test(Isa isa, UnaryOp op, const float* x, bool* to, int64_t n, float a, float b,
+                KernelContext& c) {
+  const ElementwiseKernels& k = elementwise_kernels(isa);
+  const UnaryRow row = k.unary[static_cast<size_t>(op)];
+  constexpr int64_t block = PointwiseCode::block;
+  c.parallel(n, elements_a_piece, [&](int64_t begin, int64_t end) {
+    c.poll();
+    alignas(64) float truths[block];
+    for (int64_t i = begin; i < end; i += block) {
+      const int64_t length = std::min(block, end - i);
+      row(x + i, truths, length, a, b);
+      k.store_truths(truths, reinterpret_cast<uint8_t*>(to + i), length);
+    }
+  });
+}
+
 Broadcast::Broadcast(const Shape& l, const Shape& r) {
   const size_t rank = std::max(l.size(), r.size());
   int64_t left_stride = 1, right_stride = 1;
@@ -88,16 +104,18 @@ void for_each_row(const Broadcast& b, KernelContext& c,
 
 namespace {
 
-/// Programs of one instruction, made once.
-const PointwiseCode& code_of(Isa isa, BinaryOp op) {
+/// Programs of one function over so many operands, made once.
+const PointwiseCode& code_of(Isa isa, BinaryOp op, size_t operands) {
+  constexpr size_t functions = static_cast<size_t>(BinaryOp::count), counts = Pointwise::most_operands - 1;
   static const auto codes = [] {
     std::vector<PointwiseCode> all;
     for (Isa i : {Isa::generic, Isa::avx2, Isa::avx512})
-      for (uint8_t f = 0; f < static_cast<uint8_t>(BinaryOp::count); ++f)
-        all.emplace_back(i, Pointwise::binary(static_cast<BinaryOp>(f)));
+      for (size_t f = 0; f < functions; ++f)
+        for (size_t n = 2; n < 2 + counts; ++n)
+          all.emplace_back(i, Pointwise::folded(static_cast<BinaryOp>(f), n));
     return all;
   }();
-  return codes[static_cast<size_t>(isa) * static_cast<size_t>(BinaryOp::count) + static_cast<size_t>(op)];
+  return codes[(static_cast<size_t>(isa) * functions + static_cast<size_t>(op)) * counts + operands - 2];
 }
 
 }  // namespace
@@ -105,14 +123,21 @@ const PointwiseCode& code_of(Isa isa, BinaryOp op) {
 void apply_binary(Isa isa, BinaryOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
   const Broadcast b(x.shape(), y.shape());
   if (b.rows > 1 && b.row <= PointwiseCode::short_row && b.sizes.size() <= PointwiseRun::most_axes) {
-    const std::array<PointwiseOperand, 2> operands{{{floats(x), &x.shape()}, {floats(y), &y.shape()}}};
-    PointwiseRun all(code_of(isa, op), to.shape(), operands, floats(to));
+    const std::array<const Tensor*, 2> operands{&x, &y};
+    PointwiseRun all(code_of(isa, op, 2), operands, to);
     return run_pointwise(all, to.size(), c);
   }
   const BinaryRow row = elementwise_kernels(isa).binary[static_cast<size_t>(op)][static_cast<size_t>(b.form)];
   for_each_row(b, c, [&](int64_t left, int64_t right, int64_t at, int64_t n) {
     row(floats(x) + left, floats(y) + right, floats(to) + at, n);
   });
+}
+
+void apply_folded(Isa isa, BinaryOp op, KernelContext& c) {
+  std::array<const Tensor*, Pointwise::most_operands> operands;
+  for (size_t i = 0; i < c.inputs(); ++i) operands[i] = &c.in(i);
+  PointwiseRun all(code_of(isa, op, c.inputs()), {operands.data(), c.inputs()}, c.out(0));
+  run_pointwise(all, c.out(0).size(), c);
 }
 
 namespace {

@@ -5,22 +5,31 @@
 
 namespace lathe::cpu {
 
-using lathe::BinaryOp, lathe::UnaryOp;
+using lathe::BinaryOp, lathe::TernaryOp, lathe::UnaryOp;
 
 /// How the operands of a row of a binary operation lie: one of them may be a single element.
 enum class RowForm : uint8_t { both, left_single, right_single, count };
 
 using UnaryRow = void (*)(const float* x, float* y, int64_t n, float a, float b);
 using BinaryRow = void (*)(const float* x, const float* y, float* to, int64_t n);
+using TernaryRow = void (*)(const float* x, const float* y, const float* z, float* to, int64_t n);
+/// Truths are 0 and 1 as floats; as bytes, whatever is not 0 is true, and 1 where it is written.
+using LoadTruths = void (*)(const uint8_t* from, float* to, int64_t n);
+using StoreTruths = void (*)(const float* from, uint8_t* to, int64_t n);
 struct ElementwiseKernels {
   UnaryRow unary[static_cast<size_t>(UnaryOp::count)] = {};
   BinaryRow binary[static_cast<size_t>(BinaryOp::count)][static_cast<size_t>(RowForm::count)] = {};
+  TernaryRow ternary[static_cast<size_t>(TernaryOp::count)][8] = {};  // bit i: operand i is a single element
+  LoadTruths load_truths = nullptr;
+  StoreTruths store_truths = nullptr;
 };
 const ElementwiseKernels& elementwise_kernels(Isa isa);
 
 /// y = op(x); x and y may be the same memory.
 void apply_unary(Isa isa, UnaryOp op, const float* x, float* y, int64_t n, float a, float b,
                  KernelContext& c);
+/// The same of a function that makes truths.
+void apply_test(Isa isa, UnaryOp op, const float* x, bool* to, int64_t n, float a, float b, KernelContext& c);
 
 /// Two operands broadcast to one shape, with axes merged as far as both allow. The last axis has stride 0
 /// or 1.
@@ -55,6 +64,8 @@ void map_pairs(const T* x, const Shape& x_shape, const T* y, const Shape& y_shap
 
 /// to = op(x, y) for float32 tensors with broadcasting.
 void apply_binary(Isa isa, BinaryOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c);
+/// to = op(… op(op(x0, x1), x2) …) for all inputs, from 2 to Pointwise::most_operands of them.
+void apply_folded(Isa isa, BinaryOp op, KernelContext& c);
 /// Integers wrap around. Only add, subtract, multiply, minimum and maximum; T is int32_t or int64_t.
 template <class T>
 void apply_binary_integer(BinaryOp op, const T* x, const Shape& x_shape, const T* y, const Shape& y_shape,

@@ -37,6 +37,11 @@ LATHE_UNARY(Clip, min(b, max(a, x)))
 LATHE_UNARY(Square, x* x)
 LATHE_UNARY(Cube, x* x* x)
 LATHE_UNARY(Linear, fma(a, x, b))
+LATHE_UNARY(Sign, select(zero() < x, set(1.0f), select(x < zero(), set(-1.0f), x)))
+LATHE_UNARY(IsNan, select(is_nan(x), set(1.0f), zero()))
+LATHE_UNARY(IsInfinite,
+            select(abs(x) == set(std::numeric_limits<float>::infinity()), select(x < zero(), a, b), zero()))
+LATHE_UNARY(Truth, select(x == zero(), zero(), set(1.0f)))
 #undef LATHE_UNARY
 
 template <class Op>
@@ -58,6 +63,10 @@ LATHE_BINARY(Divide, x / y)
 LATHE_BINARY(Minimum, select(is_nan(x), x, min(x, y)))
 LATHE_BINARY(Maximum, select(is_nan(x), x, max(x, y)))
 LATHE_BINARY(ParametricRelu, select(x < zero(), x* y, x))
+LATHE_BINARY(EqualTo, select(x == y, set(1.0f), zero()))
+LATHE_BINARY(LessThan, select(x < y, set(1.0f), zero()))
+LATHE_BINARY(NoGreater, select(y >= x, set(1.0f), zero()))
+LATHE_BINARY(Differ, select(x == y, zero(), set(1.0f)))
 #undef LATHE_BINARY
 
 template <class Op, RowForm Form>
@@ -74,6 +83,46 @@ void binary_row(const float* x, const float* y, float* to, int64_t n) {
         n - i);
 }
 
+// One after the other: what is left of a division has no vectors, and in float64 it is exact.
+template <bool sign_of_dividend, RowForm Form>
+void remainder_row(const float* x, const float* y, float* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double b = y[Form == RowForm::right_single ? 0 : i];
+    double r = ::fmod(x[Form == RowForm::left_single ? 0 : i], b);
+    if (!sign_of_dividend && r == r) {
+      if (r == 0)
+        r = __builtin_copysign(0.0, b);
+      else if ((r < 0) != (b < 0))
+        r += b;
+    }
+    to[i] = static_cast<float>(r);
+  }
+}
+
+template <int Singles>
+void choose_row(const float* x, const float* y, const float* z, float* to, int64_t n) {
+  constexpr bool one_x = Singles & 1, one_y = Singles & 2, one_z = Singles & 4;
+  const Vec first_x = one_x ? set(*x) : zero(), first_y = one_y ? set(*y) : zero(),
+            first_z = one_z ? set(*z) : zero();
+  int64_t i = 0;
+  for (; i + Vec::width <= n; i += Vec::width)
+    store(to + i, select((one_x ? first_x : load(x + i)) == zero(), one_z ? first_z : load(z + i),
+                         one_y ? first_y : load(y + i)));
+  if (i < n)
+    store_first(
+        to + i,
+        select((one_x ? first_x : load_first(x + i, n - i)) == zero(),
+               one_z ? first_z : load_first(z + i, n - i), one_y ? first_y : load_first(y + i, n - i)),
+        n - i);
+}
+
+static void load_truths(const uint8_t* __restrict from, float* __restrict to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i] != 0 ? 1.0f : 0.0f;
+}
+static void store_truths(const float* __restrict from, uint8_t* __restrict to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i] != 0 ? 1 : 0;
+}
+
 template <class Op>
 constexpr void fill_unary(ElementwiseKernels& t, UnaryOp op) {
   t.unary[static_cast<size_t>(op)] = unary_row<Op>;
@@ -84,6 +133,18 @@ constexpr void fill_binary(ElementwiseKernels& t, BinaryOp op) {
   rows[static_cast<size_t>(RowForm::both)] = binary_row<Op, RowForm::both>;
   rows[static_cast<size_t>(RowForm::left_single)] = binary_row<Op, RowForm::left_single>;
   rows[static_cast<size_t>(RowForm::right_single)] = binary_row<Op, RowForm::right_single>;
+}
+template <bool sign_of_dividend>
+constexpr void fill_remainder(ElementwiseKernels& t, BinaryOp op) {
+  auto& rows = t.binary[static_cast<size_t>(op)];
+  rows[static_cast<size_t>(RowForm::both)] = remainder_row<sign_of_dividend, RowForm::both>;
+  rows[static_cast<size_t>(RowForm::left_single)] = remainder_row<sign_of_dividend, RowForm::left_single>;
+  rows[static_cast<size_t>(RowForm::right_single)] = remainder_row<sign_of_dividend, RowForm::right_single>;
+}
+template <int Singles = 0>
+constexpr void fill_choose(ElementwiseKernels& t) {
+  t.ternary[static_cast<size_t>(TernaryOp::choose)][Singles] = choose_row<Singles>;
+  if constexpr (Singles < 7) fill_choose<Singles + 1>(t);
 }
 constexpr ElementwiseKernels make_table() {
   ElementwiseKernels t;
@@ -117,6 +178,10 @@ constexpr ElementwiseKernels make_table() {
   fill_unary<Square>(t, UnaryOp::square);
   fill_unary<Cube>(t, UnaryOp::cube);
   fill_unary<Linear>(t, UnaryOp::linear);
+  fill_unary<Sign>(t, UnaryOp::sign);
+  fill_unary<IsNan>(t, UnaryOp::is_nan);
+  fill_unary<IsInfinite>(t, UnaryOp::is_infinite);
+  fill_unary<Truth>(t, UnaryOp::truth);
   fill_binary<Add>(t, BinaryOp::add);
   fill_binary<Subtract>(t, BinaryOp::subtract);
   fill_binary<Multiply>(t, BinaryOp::multiply);
@@ -124,6 +189,15 @@ constexpr ElementwiseKernels make_table() {
   fill_binary<Minimum>(t, BinaryOp::minimum);
   fill_binary<Maximum>(t, BinaryOp::maximum);
   fill_binary<ParametricRelu>(t, BinaryOp::parametric_relu);
+  fill_binary<EqualTo>(t, BinaryOp::equal);
+  fill_binary<LessThan>(t, BinaryOp::less);
+  fill_binary<NoGreater>(t, BinaryOp::less_or_equal);
+  fill_binary<Differ>(t, BinaryOp::differ);
+  fill_remainder<true>(t, BinaryOp::remainder);
+  fill_remainder<false>(t, BinaryOp::modulo);
+  fill_choose(t);
+  t.load_truths = load_truths;
+  t.store_truths = store_truths;
   return t;
 }
 constexpr ElementwiseKernels table = make_table();

@@ -7,10 +7,10 @@ namespace {
 
 /// Relu and Clip are the same function in all its bits as keeping within bounds.
 std::optional<Bounds> bounds_of(const Pointwise& p) {
-  if (p.operands != 1 || p.code.size() != 1 || p.code[0].binary) return std::nullopt;
+  if (p.operands != 1 || p.code.size() != 1 || p.code[0].arity != 1) return std::nullopt;
   const Pointwise::Instruction& i = p.code[0];
-  if (i.unary_op() == UnaryOp::relu) return Bounds{.least = 0};
-  if (i.unary_op() == UnaryOp::clip) return Bounds{i.a, i.b};
+  if (i.op == static_cast<uint8_t>(UnaryOp::relu)) return Bounds{.least = 0};
+  if (i.op == static_cast<uint8_t>(UnaryOp::clip)) return Bounds{i.a, i.b};
   return std::nullopt;
 }
 
@@ -19,8 +19,8 @@ std::vector<size_t> last_reads(const Pointwise& p) {
   std::vector<size_t> last(p.code.size());
   for (size_t i = 0; i < p.code.size(); ++i) {
     last[i] = i;
-    if (p.code[i].x >= p.operands) last[p.code[i].x - p.operands] = i;
-    if (p.code[i].binary && p.code[i].y >= p.operands) last[p.code[i].y - p.operands] = i;
+    for (uint16_t v : p.code[i].reads())
+      if (v >= p.operands) last[v - p.operands] = i;
   }
   return last;
 }
@@ -53,7 +53,10 @@ size_t PointwiseCode::buffers(const Pointwise& program) {
 }
 
 PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
-    : operands_(program.operands), bounds_(bounds_of(program)) {
+    : load_truths_(elementwise_kernels(isa).load_truths),
+      store_truths_(elementwise_kernels(isa).store_truths),
+      operands_(program.operands),
+      bounds_(bounds_of(program)) {
   const ElementwiseKernels& k = elementwise_kernels(isa);
   size_t most = 0;
   const std::vector<size_t> buffer = assign_buffers(program, most);
@@ -66,20 +69,21 @@ PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
   };
   for (size_t i = 0; i < program.code.size(); ++i) {
     const Pointwise::Instruction& s = program.code[i];
-    Step step{.x = place(s.x), .to = static_cast<uint8_t>(operands_ + buffer[i]), .a = s.a, .b = s.b};
-    if (s.binary) {
-      step.y = place(s.y);
-      step.binary = k.binary[s.op];
-    } else {
+    Step step{.arity = s.arity, .to = static_cast<uint8_t>(operands_ + buffer[i]), .a = s.a, .b = s.b};
+    for (size_t j = 0; j < s.arity; ++j) step.from[j] = place(s.from[j]);
+    if (s.arity == 1)
       step.unary = k.unary[s.op];
-    }
+    else if (s.arity == 2)
+      step.binary = k.binary[s.op];
+    else
+      step.ternary = k.ternary[s.op];
     steps_.push_back(step);
   }
 }
 
-PointwiseRun::PointwiseRun(const PointwiseCode& code, const Shape& shape,
-                           std::span<const PointwiseOperand> operands, float* to)
-    : code_(&code), to_(to) {
+PointwiseRun::PointwiseRun(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to)
+    : code_(&code), to_(to.data()), makes_truths_(to.type() == DataType::boolean) {
+  const Shape& shape = to.shape();
   std::array<int64_t, Pointwise::most_operands> stride;
   stride.fill(1);
   const auto refuse = [](const Shape& got, const Shape& wanted) {
@@ -87,14 +91,16 @@ PointwiseRun::PointwiseRun(const PointwiseCode& code, const Shape& shape,
                 describe(got));
   };
   for (size_t o = 0; o < operands.size(); ++o) {
-    if (operands[o].shape->size() > shape.size()) refuse(*operands[o].shape, shape);
-    data_[o] = operands[o].data;
+    if (operands[o]->rank() > shape.size()) refuse(operands[o]->shape(), shape);
+    data_[o] = operands[o]->data();
+    truths_[o] = operands[o]->type() == DataType::boolean;
+    has_truths_ |= truths_[o];
   }
   for (size_t i = 1; i <= shape.size(); ++i) {
     const int64_t size = shape[shape.size() - i];
     std::array<int64_t, Pointwise::most_operands> step{};
     for (size_t o = 0; o < operands.size(); ++o) {
-      const Shape& s = *operands[o].shape;
+      const Shape& s = operands[o]->shape();
       const int64_t own = i <= s.size() ? s[s.size() - i] : 1;
       if (own != size && own != 1) refuse(s, shape);
       step[o] = own == 1 ? 0 : stride[o];
@@ -158,31 +164,50 @@ int64_t PointwiseRun::offset(size_t operand, int64_t row) const {
   return at;
 }
 
+/// As floats, whatever they are in memory.
+void PointwiseRun::load(size_t operand, int64_t at, float* to, int64_t n) const {
+  if (truths_[operand])
+    code_->load_truths_(static_cast<const uint8_t*>(data_[operand]) + at, to, n);
+  else
+    std::copy_n(static_cast<const float*>(data_[operand]) + at, n, to);
+}
+
 void PointwiseRun::finish(int64_t begin, int64_t n) {
   const size_t operands = code_->operands();
   Places places;
-  if (axes_ == 1 && short_row_ == 0) return finish_row(places, begin, n);
-  // What repeats is spread out far enough to begin anywhere within the row.
+  if (axes_ == 1 && short_row_ == 0 && !has_truths_) return finish_row(places, begin, n);
+  // What repeats is spread out far enough to begin anywhere within the row; truths become floats here too.
   constexpr int64_t spread_length = PointwiseCode::block + PointwiseCode::short_row;
   alignas(64) float spread[Pointwise::most_operands][spread_length];
-  std::array<const float*, Pointwise::most_operands> spread_from{};
+  alignas(64) float truths[PointwiseCode::block];
+  std::array<int64_t, Pointwise::most_operands> spread_from;
+  spread_from.fill(-1);
   const int64_t needed = std::min(n, PointwiseCode::block) + short_row_;
   for (const int64_t end = begin + n; begin < end;) {
     const int64_t within = begin % sizes_[0];
     const int64_t length = std::min({sizes_[0] - within, end - begin, PointwiseCode::block});
     for (size_t o = 0; o < operands; ++o) {
-      const float* const from = data_[o] + offset(o, begin / sizes_[0]);
+      const int64_t from = offset(o, begin / sizes_[0]);
+      const bool single = steps_[o][0] == 0;
       if (repeats_[o]) {
         if (spread_from[o] != from)
           for (int64_t i = 0; i < needed; i += short_row_)
-            std::copy_n(from, std::min(short_row_, spread_length - i), spread[o] + i);
+            load(o, from, spread[o] + i, std::min(short_row_, spread_length - i));
         spread_from[o] = from;
         places[o] = {spread[o] + within % short_row_, false};
+      } else if (truths_[o]) {
+        load(o, from + within * steps_[o][0], spread[o], single ? 1 : length);
+        places[o] = {spread[o], single};
       } else {
-        places[o] = {from + within * steps_[o][0], steps_[o][0] == 0};
+        places[o] = {static_cast<const float*>(data_[o]) + from + within * steps_[o][0], single};
       }
     }
-    run_block(places, to_ + begin, length);
+    if (makes_truths_) {
+      run_block(places, truths, length);
+      code_->store_truths_(truths, static_cast<uint8_t*>(to_) + begin, length);
+    } else {
+      run_block(places, static_cast<float*>(to_) + begin, length);
+    }
     begin += length;
   }
 }
@@ -191,8 +216,8 @@ void PointwiseRun::finish(int64_t begin, int64_t n) {
 void PointwiseRun::finish_row(Places& places, int64_t begin, int64_t n) const {
   for (const int64_t end = begin + n; begin < end; begin += PointwiseCode::block) {
     for (size_t o = 0; o < code_->operands(); ++o)
-      places[o] = {data_[o] + begin * steps_[o][0], steps_[o][0] == 0};
-    run_block(places, to_ + begin, std::min(end - begin, PointwiseCode::block));
+      places[o] = {static_cast<const float*>(data_[o]) + begin * steps_[o][0], steps_[o][0] == 0};
+    run_block(places, static_cast<float*>(to_) + begin, std::min(end - begin, PointwiseCode::block));
   }
 }
 
@@ -203,11 +228,13 @@ void PointwiseRun::run_block(Places& places, float* to, int64_t n) const {
     const PointwiseCode::Step& s = steps[i];
     const bool last = i + 1 == steps.size();
     float* const out = last ? to : buffers[s.to - code_->operands_];
-    const Place x = places[s.x];
+    const Place x = places[s.from[0]];
     // Of single elements alone: one, which later instructions repeat.
     bool single = x.single;
-    if (s.binary) {
-      const Place y = places[s.y];
+    if (s.arity == 1) {
+      s.unary(x.data, out, single ? 1 : n, s.a, s.b);
+    } else if (s.arity == 2) {
+      const Place y = places[s.from[1]];
       single = x.single && y.single;
       const RowForm form = single     ? RowForm::both
                            : x.single ? RowForm::left_single
@@ -215,7 +242,10 @@ void PointwiseRun::run_block(Places& places, float* to, int64_t n) const {
                                       : RowForm::both;
       s.binary[static_cast<size_t>(form)](x.data, y.data, out, single ? 1 : n);
     } else {
-      s.unary(x.data, out, single ? 1 : n, s.a, s.b);
+      const Place y = places[s.from[1]], z = places[s.from[2]];
+      single = x.single && y.single && z.single;
+      const size_t singles = x.single + 2u * y.single + 4u * z.single;
+      s.ternary[singles](x.data, y.data, z.data, out, single ? 1 : n);
     }
     if (!last)
       places[s.to] = {out, single};

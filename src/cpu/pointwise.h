@@ -33,34 +33,32 @@ class PointwiseCode {
  private:
   friend class PointwiseRun;
   struct Step {
+    uint8_t arity = 1, to = 0;
+    std::array<uint8_t, 3> from{};  // places: operands, then buffers
     UnaryRow unary = nullptr;
-    const BinaryRow* binary = nullptr;  // by form; null: unary
-    uint8_t x = 0, y = 0, to = 0;       // places: operands, then buffers
+    const BinaryRow* binary = nullptr;    // by form
+    const TernaryRow* ternary = nullptr;  // by which operands are single
     float a = 0, b = 0;
   };
+  LoadTruths load_truths_;
+  StoreTruths store_truths_;
   size_t operands_;
   std::vector<Step> steps_;
   std::optional<Bounds> bounds_;
 };
 
-/// An operand of one run: its elements and how they are repeated.
-struct PointwiseOperand {
-  const float* data = nullptr;
-  const Shape* shape = nullptr;
-};
-
-/// A program on the operands of one run. The result may be the memory of an operand of its shape.
+/// A program on the operands of one run, float32 or bool. The result may be the memory of an operand of its
+/// shape and type.
 class PointwiseRun final : public Epilogue {
  public:
-  /// Throws run_bad_shape where an operand cannot be broadcast to `shape`.
-  PointwiseRun(const PointwiseCode& code, const Shape& shape, std::span<const PointwiseOperand> operands,
-               float* to);
+  /// Throws run_bad_shape where an operand cannot be broadcast to the shape of `to`.
+  PointwiseRun(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to);
   void finish(int64_t begin, int64_t n) override;
   std::optional<Bounds> bounds() const override { return code_->bounds(); }
-  /// The same with elements that lie elsewhere; their shapes are not looked at.
-  void move_to(std::span<const PointwiseOperand> operands, float* to) {
-    for (size_t o = 0; o < operands.size(); ++o) data_[o] = operands[o].data;
-    to_ = to;
+  /// The same with elements that lie elsewhere: of the same types and shapes, which are not looked at.
+  void move_to(std::span<const Tensor* const> operands, Tensor& to) {
+    for (size_t o = 0; o < operands.size(); ++o) data_[o] = operands[o]->data();
+    to_ = to.data();
   }
 
   /// That are repeated in different ways.
@@ -74,11 +72,13 @@ class PointwiseRun final : public Epilogue {
   using Places = std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>;
   void finish_row(Places& places, int64_t begin, int64_t n) const;
   void run_block(Places& places, float* to, int64_t n) const;
+  void load(size_t operand, int64_t at, float* to, int64_t n) const;
   void join_short_rows();
   int64_t offset(size_t operand, int64_t row) const;
 
   const PointwiseCode* code_;
-  std::array<const float*, Pointwise::most_operands> data_{};
+  std::array<const void*, Pointwise::most_operands> data_{};
+  std::array<bool, Pointwise::most_operands> truths_{};  // is it of bytes?
   // From the last axis to the first, axes that all operands go through alike being one. What lies beyond
   // `axes_` and the operands is never read, nor cleared: small steps would spend their time on that.
   size_t axes_ = 0;
@@ -86,7 +86,9 @@ class PointwiseRun final : public Epilogue {
   std::array<std::array<int64_t, most_axes>, Pointwise::most_operands> steps_;
   std::array<bool, Pointwise::most_operands> repeats_{};  // the same short row all along the last axis
   int64_t short_row_ = 0;                                 // its length
-  float* to_;
+  void* to_;
+  bool makes_truths_;
+  bool has_truths_ = makes_truths_;  // of operands or results
 };
 
 /// All elements, on all threads.

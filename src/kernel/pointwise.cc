@@ -3,6 +3,30 @@
 #include "lathe/error.h"
 
 namespace lathe {
+namespace {
+
+/// Of a given number of operands.
+int functions(uint8_t arity) {
+  switch (arity) {
+    case 1:
+      return static_cast<int>(UnaryOp::count);
+    case 2:
+      return static_cast<int>(BinaryOp::count);
+    case 3:
+      return static_cast<int>(TernaryOp::count);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+Pointwise Pointwise::folded(BinaryOp op, size_t operands) {
+  Pointwise p{static_cast<uint16_t>(operands), {of(op, 0, 1)}};
+  for (size_t i = 2; i < operands; ++i)
+    p.code.push_back(of(op, static_cast<uint16_t>(operands + i - 2), static_cast<uint16_t>(i)));
+  return p;
+}
 
 bool Pointwise::well_formed() const {
   if (operands == 0 || operands > most_operands || code.empty() || code.size() > most_instructions)
@@ -10,17 +34,16 @@ bool Pointwise::well_formed() const {
   for (size_t i = 0; i < code.size(); ++i) {
     const Instruction& s = code[i];
     const size_t made = operands + i;
-    if (s.x >= made || (s.binary && s.y >= made)) return false;
-    if (s.op >=
-        static_cast<uint8_t>(s.binary ? static_cast<int>(BinaryOp::count) : static_cast<int>(UnaryOp::count)))
-      return false;
+    if (s.op >= functions(s.arity)) return false;
+    for (uint16_t v : s.reads())
+      if (v >= made) return false;
   }
   return true;
 }
 
 std::vector<int64_t> Pointwise::integers() const {
   std::vector<int64_t> list{operands};
-  for (const Instruction& s : code) list.insert(list.end(), {s.binary, s.op, s.x, s.y});
+  for (const Instruction& s : code) list.insert(list.end(), {s.arity, s.op, s.from[0], s.from[1], s.from[2]});
   return list;
 }
 
@@ -34,15 +57,18 @@ Pointwise Pointwise::from(const std::vector<int64_t>& integers, const std::vecto
   const auto refuse = [](const char* got) -> void {
     throw Error(Code::plan_malformed, "load", "a pointwise program", got, "build the plan again");
   };
-  const size_t n = integers.size() / 4;
-  if (integers.size() != 1 + 4 * n || constants.size() != 2 * n) refuse("lists of other lengths");
+  const size_t n = integers.size() / 5;
+  if (integers.size() != 1 + 5 * n || constants.size() != 2 * n) refuse("lists of other lengths");
   for (int64_t v : integers)
     if (v < 0 || v > UINT8_MAX) refuse("numbers out of range");
   Pointwise p{static_cast<uint16_t>(integers[0]), {}};
   for (size_t i = 0; i < n; ++i) {
-    const int64_t* s = integers.data() + 1 + 4 * i;
-    p.code.push_back({s[0] != 0, static_cast<uint8_t>(s[1]), static_cast<uint16_t>(s[2]),
-                      static_cast<uint16_t>(s[3]), constants[2 * i], constants[2 * i + 1]});
+    const int64_t* s = integers.data() + 1 + 5 * i;
+    p.code.push_back({static_cast<uint8_t>(s[0]),
+                      static_cast<uint8_t>(s[1]),
+                      {static_cast<uint16_t>(s[2]), static_cast<uint16_t>(s[3]), static_cast<uint16_t>(s[4])},
+                      constants[2 * i],
+                      constants[2 * i + 1]});
   }
   if (!p.well_formed()) refuse("instructions that read what is not there");
   return p;

@@ -2,10 +2,12 @@
 // instructions. They run alone in one pass over memory, or behind a kernel on what it has just computed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace lathe {
@@ -42,21 +44,41 @@ enum class UnaryOp : uint8_t {
   cube,
   clip /*a: low, b: high*/,
   linear /*a x + b*/,
+  sign,
+  is_nan,
+  is_infinite /*a: are negative ones? b: positive ones?*/,
+  truth /*is it anything but 0?*/,
   count
 };
-enum class BinaryOp : uint8_t { add, subtract, multiply, divide, minimum, maximum, parametric_relu, count };
+enum class BinaryOp : uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  minimum,
+  maximum,
+  parametric_relu,
+  equal,
+  less,
+  less_or_equal,
+  differ,
+  remainder /*with the sign of the dividend*/,
+  modulo /*with the sign of the divisor*/,
+  count
+};
+enum class TernaryOp : uint8_t { choose /*the second where the first is true, else the third*/, count };
 
 /// A straight-line program over float32 elements. Values are numbered: first the operands, each broadcast to
 /// the shape of the result, then the results of the instructions in their order. The last one is the
-/// program's.
+/// program's. Truths are 0 and 1 in between; operands and results that are bool are bytes in memory.
 struct Pointwise {
   struct Instruction {
-    bool binary = false;
-    uint8_t op = 0;  // UnaryOp or BinaryOp
-    uint16_t x = 0, y = 0;
-    float a = 0, b = 0;
-    UnaryOp unary_op() const { return static_cast<UnaryOp>(op); }
-    BinaryOp binary_op() const { return static_cast<BinaryOp>(op); }
+    uint8_t arity = 1;
+    uint8_t op = 0;  // UnaryOp, BinaryOp or TernaryOp
+    std::array<uint16_t, 3> from{};
+    float a = 0, b = 0;  // of unary functions
+    std::span<uint16_t> reads() { return {from.data(), arity}; }
+    std::span<const uint16_t> reads() const { return {from.data(), arity}; }
   };
   static constexpr size_t most_operands = 8, most_instructions = 24;
 
@@ -66,12 +88,20 @@ struct Pointwise {
   static Pointwise unary(UnaryOp op, float a = 0, float b = 0) {
     return {1, {{.op = static_cast<uint8_t>(op), .a = a, .b = b}}};
   }
-  static Pointwise binary(BinaryOp op) {
-    return {2, {{.binary = true, .op = static_cast<uint8_t>(op), .x = 0, .y = 1}}};
+  static Pointwise binary(BinaryOp op) { return {2, {of(op, 0, 1)}}; }
+  /// op(y, x).
+  static Pointwise reversed(BinaryOp op) { return {2, {of(op, 1, 0)}}; }
+  static Pointwise ternary(TernaryOp op) {
+    return {3, {{.arity = 3, .op = static_cast<uint8_t>(op), .from = {0, 1, 2}}}};
+  }
+  /// op(… op(op(x0, x1), x2) …, xn) of 2 to `most_operands` operands.
+  static Pointwise folded(BinaryOp op, size_t operands);
+  static Instruction of(BinaryOp op, uint16_t x, uint16_t y) {
+    return {.arity = 2, .op = static_cast<uint8_t>(op), .from = {x, y}};
   }
   /// Do all instructions read what was made before, and name functions that exist?
   bool well_formed() const;
-  /// As numbers and back, for plans: the count of operands, then four integers and two constants an
+  /// As numbers and back, for plans: the count of operands, then five integers and two constants an
   /// instruction.
   std::vector<int64_t> integers() const;
   std::vector<float> constants() const;

@@ -107,6 +107,14 @@ struct Context::Impl {
     }
   }
 
+  /// Those whose shapes are known.
+  uint64_t bytes_of_outputs(const Layout& l) const {
+    uint64_t bytes = 0;
+    for (uint32_t v : engine->program.plan().graphs[0].outputs)
+      if (l.slots[v].place == Slot::Place::output) bytes += aligned_size(l.slots[v].bytes());
+    return bytes;
+  }
+
   /// Runs into fresh memory: outputs that own what they have. It counts as the context's until it is
   /// returned.
   std::vector<Value> run_detached(std::vector<Value> in, RunControl* control) {
@@ -116,11 +124,15 @@ struct Context::Impl {
     MemoryCharge charge(state().account);
     std::vector<Tensor> fresh(bound.size());
     const Layout& l = frame().layout_for(in);
+    try {
+      charge.take(bytes_of_outputs(l));
+    } catch (const Error&) {
+      frame().release_idle(in);
+      charge.take(bytes_of_outputs(l));
+    }
     for (size_t i = 0; i < fresh.size(); ++i) {
       const Slot& s = l.slots[engine->program.plan().graphs[0].outputs[i]];
-      if (s.place != Slot::Place::output) continue;
-      charge.take(aligned_size(s.bytes()));
-      fresh[i] = Tensor(s.type, s.shape);
+      if (s.place == Slot::Place::output) fresh[i] = Tensor(s.type, s.shape);
     }
     execute(in, fresh, control);
     std::vector<Value> results;
@@ -251,7 +263,6 @@ void Context::reserve(std::string_view profile) {
 void Context::trim() {
   const Impl::Turn turn(*impl_);
   impl_->frame().trim();
-  for (BlockCache& b : impl_->state().blocks) b.trim();
   impl_->reserved.clear();
 }
 

@@ -1,5 +1,6 @@
 // Executes one graph of a program: the main one of a context, or a body inside a step. A frame keeps its
-// memory between runs, so that a run with shapes it has seen allocates nothing.
+// memory between runs, so that a run with shapes it has seen allocates nothing. Steps are executed in
+// frame.cc; where values lie is in frame_memory.cc.
 #pragma once
 
 #include <exception>
@@ -27,6 +28,9 @@ struct RunState {
       blocks.emplace_back(p.device(static_cast<MemorySpace>(s)), account);
       queues.push_back(s == host_memory ? nullptr : p.device(static_cast<MemorySpace>(s)).create_queue());
     }
+    account.when_short([this] {
+      for (BlockCache& b : blocks) b.trim();
+    });
   }
   const Program& program;
   MemoryAccount account;
@@ -70,6 +74,9 @@ struct Lane {
   uint32_t failed = 0;       // at which step
 };
 
+/// Strings too; their memory may overlap.
+void copy_elements(const Tensor& from, Tensor& to);
+
 class StepContext;
 class BodyFrame;
 
@@ -88,6 +95,8 @@ class Frame {
   const Value& output(size_t i) const { return results_[generation_][i]; }
   /// The layout for these inputs: from the last few seen, else made now.
   const Layout& layout_for(std::span<const Value> inputs);
+  /// Between runs: gives back all memory, but what `inputs` lie in. Layouts stay.
+  void release_idle(std::span<const Value> inputs);
   /// Takes the memory now that runs of a profile need. Throws run_memory_limit, run_out_of_memory.
   void reserve(ProfileRoom room);
   void trim();
@@ -99,7 +108,10 @@ class Frame {
 
   Layout& find_layout();
   void make_key(std::span<const Value> inputs);
+  void make_room(std::span<const Value> inputs);
+  bool takes_memory_as_it_runs() const;
   void prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
+  void take_memory(std::span<const Value> inputs, std::span<const Tensor> bound);
   void prepare_lanes(std::span<const size_t> workspaces);
   void check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const;
   void execute();
@@ -158,7 +170,7 @@ class Frame {
   std::optional<ProfileRoom> reserved_;
   StepCost cost_of_run_;  // of the step that ran last, where the layout does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;
-  ShapeKey key_;
+  ShapeKey key_, ran_;                                           // ran_: of the last run under a limit
   std::vector<std::vector<std::unique_ptr<BodyFrame>>> bodies_;  // by step and body, made on first use
   std::vector<Fact<int64_t>> in_facts_, out_facts_;
   std::vector<std::vector<std::string_view>> taps_;  // by value; empty where none are wanted, of none

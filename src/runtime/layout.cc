@@ -262,6 +262,7 @@ class LayoutMaker {
       if (i + 1 < together->end) return;
       for (size_t step = together->first; step < together->end; ++step) end(graph_.steps[step]);
     });
+    settle();
   }
 
   void place(const ProgramStep& s) {
@@ -284,16 +285,23 @@ class LayoutMaker {
       return;
     }
     Block& block = blocks_[at.block];
-    if (!block.taken) block.offset = arenas_[space_of(v)].take(bytes_of(at.block));
+    if (!block.taken) block.room = arenas_[space_of(v)].take(bytes_of(at.block));
     block.taken = true;
-    slot.offset += block.offset;
+  }
+  /// Once the arenas are packed.
+  void settle() {
+    for (ArenaPlanner& a : arenas_) a.pack();
+    for (uint32_t v : in_arena_) {
+      Slot& slot = made_.slots[v];
+      if (slot.place == Slot::Place::arena && blocks_[slot.home].taken)
+        slot.offset += arenas_[space_of(slot.home)].offset(blocks_[slot.home].room);
+    }
   }
 
   void end(uint32_t v) {
     if (made_.slots[v].place != Slot::Place::arena) return;
     const uint32_t b = nesting_.find(v).block;
-    if (--blocks_[b].users == 0 && !blocks_[b].handed_on)
-      arenas_[space_of(b)].give(blocks_[b].offset, bytes_of(b));
+    if (--blocks_[b].users == 0 && !blocks_[b].handed_on) arenas_[space_of(b)].give(blocks_[b].room);
   }
 
   /// Gives the first output the memory of an input that nobody needs after this step, where the kernel can
@@ -306,7 +314,7 @@ class LayoutMaker {
     for (int32_t v : s.plan->inputs) {
       if (v < 0 || to.taken || !can_overwrite(s, static_cast<uint32_t>(v), out)) continue;
       Block& from = blocks_[place_of(static_cast<uint32_t>(v)).block];
-      to.offset = from.offset;
+      to.room = from.room;
       to.taken = from.handed_on = overwrote_ = true;
     }
   }
@@ -414,7 +422,8 @@ class LayoutMaker {
   Nesting nesting_;
   /// Memory in an arena, from the first of its values that is made until nobody needs any of them.
   struct Block {
-    size_t offset = 0, users = 0;  // users: values that are still to end
+    ArenaPlanner::Id room = 0;
+    size_t users = 0;  // values that are still to end
     bool taken = false;
     bool handed_on = false;  // to another block, which was written over it
   };

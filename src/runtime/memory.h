@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <vector>
 
 #include "lathe/backend.h"
@@ -20,6 +22,9 @@ size_t aligned_size(uint64_t bytes);
 class MemoryAccount {
  public:
   explicit MemoryAccount(uint64_t limit = 0) : limit_(limit) {}
+  /// Called before anything is refused, by one thread at a time: gives back what nobody uses.
+  void when_short(std::function<void()> give_back) { give_back_ = std::move(give_back); }
+  bool is_limited() const { return limit_ != 0; }
   /// Throws Code::run_memory_limit.
   void take(uint64_t bytes);
   void give(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
@@ -27,8 +32,12 @@ class MemoryAccount {
   uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
  private:
+  bool try_take(uint64_t bytes);
+
   uint64_t limit_;
   std::atomic<uint64_t> used_{0}, peak_{0};
+  std::mutex short_;
+  std::function<void()> give_back_;
 };
 
 /// What is taken from an account for a while.

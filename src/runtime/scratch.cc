@@ -3,7 +3,17 @@
 #include <cstring>
 #include <new>
 
+#include "lathe/error.h"
+
 namespace lathe {
+
+void Scratch::end() {
+  try {
+    buffer_.ensure(most_.load(std::memory_order_relaxed));
+  } catch (const Error&) {
+    most_.store(0, std::memory_order_relaxed);
+  }
+}
 
 // Only of what could be had: else every later step would ask for what the heap once refused.
 void* Scratch::noted(void* p, size_t height) {
@@ -22,7 +32,7 @@ void* Scratch::do_allocate(size_t bytes, size_t alignment) {
   MemoryCharge charge(account_);
   charge.take(memory_alignment + size);
   char* const block =
-      static_cast<char*>(::operator new (memory_alignment + size, std::align_val_t{memory_alignment}));
+      static_cast<char*>(::operator new(memory_alignment + size, std::align_val_t{memory_alignment}));
   charge.keep();  // until it is given back
   std::memcpy(block, &at, sizeof at);
   return noted(block + memory_alignment, at + size);
@@ -37,7 +47,7 @@ void Scratch::do_deallocate(void* p, size_t bytes, size_t) {
   } else {
     char* const block = data - memory_alignment;
     std::memcpy(&at, block, sizeof at);
-    ::operator delete (block, std::align_val_t{memory_alignment});
+    ::operator delete(block, std::align_val_t{memory_alignment});
     account_.give(memory_alignment + aligned_size(bytes));
   }
   size_t end = at + aligned_size(bytes);

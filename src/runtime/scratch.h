@@ -15,8 +15,8 @@ class Scratch final : public std::pmr::memory_resource {
   explicit Scratch(MemoryAccount& account) : account_(account), buffer_(host_backend(), account) {}
   /// Before a step: nothing is in use.
   void begin() { used_.store(0, std::memory_order_relaxed); }
-  /// After a step. Throws run_memory_limit, run_out_of_memory.
-  void end() { buffer_.ensure(most_.load(std::memory_order_relaxed)); }
+  /// After a step. Where there is no memory to keep, the heap goes on serving.
+  void end();
   void release() noexcept {
     buffer_.release();
     most_.store(0, std::memory_order_relaxed);

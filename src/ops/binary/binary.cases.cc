@@ -111,6 +111,18 @@ void cases_binary(CaseTable& t) {
       .at_opset(6)
       .expect<float>({1, 2, 2}, {11, 12, 23, 24});
   t.add("Add", "empty").input<float>({0, 3}, {}).input<float>({3}, {1, 2, 3}).expect<float>({0, 3}, {});
+  for (const char* op : {"Sum", "Max", "Min"}) {
+    OpCase& many = t.add(op, "eight, broadcast");
+    for (Shape s : {Shape{3, 1, 37}, {5, 1}, {37}, {}, {3, 5, 37}, {1, 5, 37}, {3, 1, 1}, {3, 5, 1}})
+      many.random(DataType::float32, s);
+    OpCase& more = t.add(op, "nine");
+    for (int i = 0; i < 9; ++i) more.random(DataType::float32, {19});
+  }
+  for (int64_t fmod : {0, 1})
+    t.add("Mod", fmod ? "fmod, broadcast" : "sign of the divisor, broadcast")
+        .random(DataType::float32, {7, 33}, -9, 9)
+        .random(DataType::float32, {7, 1}, 0.5, 2)
+        .attribute("fmod", fmod);
   for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min"}) {
     t.add(op, "same shape")
         .random(DataType::float32, {8, 197, 5})

@@ -18,18 +18,21 @@ using F = cpu::BinaryOp;
 
 template <class Op, F function>
 Verdict ask(const Op&, const KernelRequest& r) {
-  if (r.inputs.size() != 2) return Verdict::no("only two inputs");
+  constexpr size_t most = Pointwise::most_operands;
   const DataType type = r.inputs[0].type;
-  if (type == DataType::float32 ||
-      (function != F::divide && (type == DataType::int32 || type == DataType::int64)))
-    return Verdict::yes();
+  if (r.inputs.size() < 2 || r.inputs.size() > most)
+    return Verdict::no("only from 2 to " + std::to_string(most) + " inputs");
+  if (type == DataType::float32) return Verdict::yes();
+  if (r.inputs.size() > 2) return Verdict::no("more than two inputs only of float32");
+  if ((function != F::divide && (type == DataType::int32 || type == DataType::int64))) return Verdict::yes();
   return Verdict::no("not for " + std::string(name_of(type)));
 }
 
 template <class Op, F function>
 std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
-  if (r.inputs.size() != 2 || cpu::refuse_unless_float32(r)) return std::nullopt;
-  return Pointwise::binary(function);
+  if (r.inputs.size() < 2 || r.inputs.size() > Pointwise::most_operands || cpu::refuse_unless_float32(r))
+    return std::nullopt;
+  return Pointwise::folded(function, r.inputs.size());
 }
 
 template <class T>
@@ -44,6 +47,7 @@ void run(const Op&, KernelContext& c) {
   const Tensor &x = c.in(0), &y = c.in(1);
   if (x.type() == DataType::int32) return run_integer<int32_t>(function, c);
   if (x.type() == DataType::int64) return run_integer<int64_t>(function, c);
+  if (c.inputs() > 2) return cpu::apply_folded(isa, function, c);
   cpu::apply_binary(isa, function, x, y, c.out(0), c);
 }
 
@@ -114,6 +118,28 @@ void combine(const Op&, KernelContext& c) {
                  c, relation);
 }
 
+/// Of two numbers, in this order or the other.
+template <class Op, F function, bool reversed = false>
+std::optional<Pointwise> describe_relation(const Op&, const KernelRequest& r) {
+  for (const KernelRequest::Operand& o : r.inputs)
+    if (o.type != DataType::float32 && o.type != DataType::boolean) return std::nullopt;
+  return reversed ? Pointwise::reversed(function) : Pointwise::binary(function);
+}
+
+Verdict ask_remainder(const Mod&, const KernelRequest& r) {
+  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+  return Verdict::yes();
+}
+F function_of(const Mod& op) { return op.fmod ? F::remainder : F::modulo; }
+template <Isa isa>
+void run_remainder(const Mod& op, KernelContext& c) {
+  cpu::apply_binary(isa, function_of(op), c.in(0), c.in(1), c.out(0), c);
+}
+std::optional<Pointwise> describe_remainder(const Mod& op, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  return Pointwise::binary(function_of(op));
+}
+
 Verdict ask_quotient(const Div&, const KernelRequest& r) {
   return is_one_of(r.inputs[0].type, divided_types)
              ? Verdict::yes()
@@ -156,7 +182,19 @@ void cpu_binary(KernelCatalog& k) {
     add.template operator()<Max, F::maximum>("Max", "max");
     k.add<Pow>({.op = "Pow", .name = cpu::kernel_name("pow", isa), .isa = isa},
                {.run = run_power<isa>, .ask = ask_power});
+    k.add<Mod>({.op = "Mod", .name = cpu::kernel_name("mod", isa), .isa = isa},
+               {.run = run_remainder<isa>, .ask = ask_remainder});
   });
+  k.pointwise<Mod>("Mod", describe_remainder);
+  k.pointwise<Equal>("Equal", describe_relation<Equal, F::equal>);
+  k.pointwise<Less>("Less", describe_relation<Less, F::less>);
+  k.pointwise<LessOrEqual>("LessOrEqual", describe_relation<LessOrEqual, F::less_or_equal>);
+  k.pointwise<Greater>("Greater", describe_relation<Greater, F::less, true>);
+  k.pointwise<GreaterOrEqual>("GreaterOrEqual", describe_relation<GreaterOrEqual, F::less_or_equal, true>);
+  // Of 0 and 1.
+  k.pointwise<And>("And", describe_relation<And, F::minimum>);
+  k.pointwise<Or>("Or", describe_relation<Or, F::maximum>);
+  k.pointwise<Xor>("Xor", describe_relation<Xor, F::differ>);
   k.pointwise<Pow>("Pow", describe_power);
   const auto plain = [&]<class Op>(const char* op, const char* name, void (*run)(const Op&, KernelContext&),
                                    std::type_identity_t<Verdict (*)(const Op&, const KernelRequest&)> ask) {

@@ -46,8 +46,11 @@ void bounds(const Clamp& clamp, float scale, int32_t zero, float& low, float& hi
 
 // Convolution.
 
-cpu::BlockedShape shape_of(const BlockedByteConv& op, const Shape& x, const Shape& w) {
-  cpu::BlockedShape s = cpu::blocked_window(op, w);
+cpu::ByteConvShape window_of(const BlockedByteConv& op, const Shape& w) {
+  return {cpu::blocked_window(op, w), op.group};
+}
+cpu::ByteConvShape shape_of(const BlockedByteConv& op, const Shape& x, const Shape& w) {
+  cpu::ByteConvShape s = window_of(op, w);
   cpu::fit_image(s, op.window, x, w.size() - 2);
   return s;
 }
@@ -74,7 +77,7 @@ Verdict ask_conv(const BlockedByteConv& op, const KernelRequest& r) {
   if (!is_centred(*w, *zero)) return Verdict::no("weights whose zero points are not in the middle");
   // Packing comes before the shape rule when a plan is opened.
   if (!op.fits(w->shape())) return Verdict::no("attributes that do not fit the weights");
-  if (op.depthwise() != depthwise) return Verdict::no(depthwise ? "not depthwise" : "depthwise");
+  if (op.depthwise(w->shape()) != depthwise) return Verdict::no(depthwise ? "not depthwise" : "depthwise");
   return Verdict::yes();
 }
 
@@ -83,7 +86,7 @@ struct Direct {
   static constexpr const char* name = "blocked_byte_conv";
   static constexpr bool depthwise = false;
   static constexpr auto weights_size = cpu::byte_conv_weights_size;
-  static void pack(const cpu::BlockedShape& s, const Tensor& w, int8_t* to, Workers& workers) {
+  static void pack(const cpu::ByteConvShape& s, const Tensor& w, int8_t* to, Workers& workers) {
     cpu::pack_byte_conv(s, w.data(), w.type() == DataType::int8, to, workers);
   }
   static constexpr auto sums = cpu::byte_conv_sums;
@@ -114,19 +117,19 @@ struct Entry {
   static std::optional<PackedForm> packed_form(const BlockedByteConv& op, const KernelRequest& r, size_t i) {
     if (i != 3) return std::nullopt;
     return PackedForm{DataType::int8,
-                      {Algorithm::weights_size(cpu::blocked_window(op, r.inputs[3].constant->shape()))}};
+                      {Algorithm::weights_size(window_of(op, r.inputs[3].constant->shape()))}};
   }
   static void pack(const BlockedByteConv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
     const Tensor& w = *r.inputs[3].constant;
-    Algorithm::pack(cpu::blocked_window(op, w.shape()), w, to.as<int8_t>().data(), workers);
+    Algorithm::pack(window_of(op, w.shape()), w, to.as<int8_t>().data(), workers);
   }
   static size_t workspace(const BlockedByteConv& op, std::span<const Shape> inputs, int) {
-    const cpu::BlockedShape s = shape_of(op, inputs[0], inputs[3]);
+    const cpu::ByteConvShape s = shape_of(op, inputs[0], inputs[3]);
     return vectors(s) + Algorithm::workspace(s);
   }
 
   /// Fills in what of each filter's sum the run knows.
-  static void describe(const cpu::BlockedShape& s, KernelContext& c, int32_t* start, float* factor,
+  static void describe(const cpu::ByteConvShape& s, KernelContext& c, int32_t* start, float* factor,
                        float* shift) {
     const int64_t n = lanes(s), filters = s.filters;
     const int32_t* const sums = Algorithm::sums(s, c.packed(3)->template as<int8_t>().data());
@@ -169,7 +172,7 @@ struct Entry {
   }
 
   static void run(const BlockedByteConv& op, KernelContext& c) {
-    const cpu::BlockedShape s = shape_of(op, c.in(0).shape(), c.in(3).shape());
+    const cpu::ByteConvShape s = shape_of(op, c.in(0).shape(), c.in(3).shape());
     auto* const start = static_cast<int32_t*>(c.workspace(vectors(s) + Algorithm::workspace(s)));
     auto* const factor = reinterpret_cast<float*>(start + lanes(s));
     float* const shift = factor + lanes(s);
@@ -230,6 +233,38 @@ Verdict ask_mean(const BlockedByteGlobalAveragePool&, const KernelRequest& r) {
   return Verdict::yes();
 }
 
+Verdict ask_average(const BlockedByteAveragePool& op, const KernelRequest& r) {
+  constexpr int64_t most = 1024;  // a side of a window, so that int32 holds its sums
+  if (auto no = refuse_unless(r, {0}, {1, 3}, {2, 4})) return *no;
+  if (std::ranges::any_of(op.kernel_shape, [](int64_t k) { return k < 1 || k > most; }))
+    return Verdict::no("windows of unusual sizes");
+  return Verdict::yes();
+}
+
+template <Isa isa>
+void average_pool(const BlockedByteAveragePool& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  const int64_t channels = x.dim(1) * cpu::channel_block;
+  cpu::BlockedShape s{.batch = x.dim(0), .channels = channels, .filters = channels};
+  cpu::ByteMean how{.scale = scale_of(c.in(1)) / scale_of(c.in(3)),
+                    .x_zero = zero_of(c.in(2)),
+                    .y_zero = zero_of(c.in(4)),
+                    .counts_padding = op.count_include_pad};
+  const size_t spatial = x.rank() - 3;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t at = 2 - spatial + i;
+    s.in[at] = x.dim(i + 2);
+    s.out[at] = y.dim(i + 2);
+    s.kernel[at] = op.kernel_shape[i];
+    s.stride[at] = op.window.stride(i);
+    s.dilation[at] = op.window.dilation(i);
+    s.pad[at] = op.window.pad_begin(i);
+    how.pad_end[at] = op.window.pad_end(i);
+  }
+  cpu::byte_average(isa, s, how, bytes(x), bytes(y), c);
+}
+
 /// The sums of one block, in pieces that int32 holds.
 template <Isa isa>
 void add_up(const uint8_t* x, int64_t pixels, KernelContext& c, double* sums) {
@@ -273,6 +308,8 @@ void cpu_blocked_bytes(KernelCatalog& k) {
       return Kernel{.op = op, .domain = "lathe", .name = cpu::kernel_name(name, isa), .isa = isa};
     };
     k.add<BlockedByteAdd>(kernel("BlockedByteAdd", "blocked_byte_add"), {.run = add<isa>, .ask = ask_add});
+    k.add<BlockedByteAveragePool>(kernel("BlockedByteAveragePool", "blocked_byte_average_pool"),
+                                  {.run = average_pool<isa>, .ask = ask_average});
     k.add<BlockedByteGlobalAveragePool>(
         kernel("BlockedByteGlobalAveragePool", "blocked_byte_global_average_pool"),
         {.run = global_average_pool<isa>, .ask = ask_mean});

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "ops/block/block.h"
+#include "ops/blocked_pool/blocked_pool.h"
 #include "ops/window.h"
 
 namespace lathe {
@@ -49,7 +50,7 @@ struct BlockedByteConv {
   }
 
   /// One filter for each channel?
-  bool depthwise() const { return group > 1; }
+  bool depthwise(const Shape& w) const { return group > 1 && group == channels && w[0] == channels; }
   /// Do weights of this shape fit the attributes, and are the windows of usual sizes? The image is copied
   /// with all that its windows reach.
   bool fits(const Shape& w) const {
@@ -61,10 +62,9 @@ struct BlockedByteConv {
     };
     for (size_t i = 2; i < w.size(); ++i)
       if (w[i] > most) return false;
-    const bool grouped = group == 1 || (group == channels && w[0] == channels);
-    return group >= 1 && grouped && channels >= 1 && channels <= INT32_MAX && w[1] == channels / group &&
-           window.counts_fit(w.size() - 2) && usual(window.pads) && usual(window.strides) &&
-           usual(window.dilations);
+    return group >= 1 && channels % group == 0 && w[0] % group == 0 && channels >= 1 &&
+           channels <= INT32_MAX && w[1] == channels / group && window.counts_fit(w.size() - 2) &&
+           usual(window.pads) && usual(window.strides) && usual(window.dilations);
   }
 
   template <class D>
@@ -76,11 +76,12 @@ struct BlockedByteConv {
     c.require(w.size() == spatial + 2, "W of as many spatial axes as X", c.text(w) + " for " + c.text(x));
     if (channels < 1 || channels > INT32_MAX)
       c.fail(Code::node_bad_attribute, "channels in [1, 2147483647]", std::to_string(channels), {});
-    if (group != 1 && group != channels)
-      c.fail(Code::node_bad_attribute, "group of 1 or of all channels", std::to_string(group), {});
+    if (group < 1 || channels % group != 0)
+      c.fail(Code::node_bad_attribute, "group to divide the channels", std::to_string(group), {});
     c.same(x[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of channels");
     c.same(w[1], D(channels / group), "the channels of W and of a group");
-    if (group != 1) c.same(w[0], D(channels), "input and output channels");
+    const auto filters = known(w[0]);
+    c.require(!filters || *filters % group == 0, "W of as many filters for each group", c.text(w));
     window.check(c, spatial);
     for (size_t i : {1u, 2u, 6u, 7u}) require_single(c, i, "a scale or zero point");
     for (size_t i : {4u, 5u}) {
@@ -125,6 +126,16 @@ struct BlockedByteAdd {
     for (size_t i = 0; i < y.size(); ++i) c.same(c.shape(3)[i], y[i], "sizes of A and B");
     for (size_t i : {1u, 2u, 4u, 5u, 6u, 7u}) require_single(c, i, "a scale or zero point");
     c.output(0, std::move(y));
+  }
+};
+
+/// lathe.BlockedByteAveragePool: quantize(the mean of each window, y_scale, y_zero).
+///   X, x_scale, x_zero, y_scale, y_zero
+struct BlockedByteAveragePool : BlockedAveragePool {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    for (size_t i : {1u, 2u, 3u, 4u}) require_single(c, i, "a scale or zero point");
+    BlockedAveragePool::shape(c);
   }
 };
 

@@ -53,6 +53,16 @@ void run(const Op&, KernelContext& c) {
   });
 }
 
+/// Between numbers and truths: what a truth is as a number, it is in a program already.
+template <class Op>
+std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
+  const DataType from = r.inputs[0].type, to = r.outputs[0].type;
+  if (from == DataType::boolean && to == DataType::float32)
+    return Pointwise::unary(UnaryOp::linear, 1, -0.0f);
+  if (from == DataType::float32 && to == DataType::boolean) return Pointwise::unary(UnaryOp::truth);
+  return std::nullopt;
+}
+
 template <class Op>
 Verdict ask_half(const Op&, const KernelRequest& r) {
   const DataType from = r.inputs[0].type, to = r.outputs[0].type;
@@ -87,6 +97,7 @@ void cpu_cast(KernelCatalog& k) {
   });
   k.add<Cast>({.op = "Cast", .name = cpu::kernel_name("cast", Isa::generic)},
               {.run = run<Cast>, .ask = ask<Cast>});
+  k.pointwise<Cast>("Cast", describe<Cast>);
   k.add<CastLike>({.op = "CastLike", .name = cpu::kernel_name("cast_like", Isa::generic)},
                   {.run = run<CastLike>, .ask = ask<CastLike>});
 }

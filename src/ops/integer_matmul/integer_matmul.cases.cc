@@ -123,6 +123,20 @@ void cases_integer_matmul(CaseTable& t) {
       .input<int8_t>({}, {0})
       .input<float>({}, {0.05f})
       .input<uint8_t>({}, {117});
+  t.add("QLinearMatMul", "many matrices, repeated")
+      .random(DataType::uint8, {2, 1, 17, 70}, 0, 255)
+      .input<float>({}, {0.02f})
+      .input<uint8_t>({}, {128})
+      .random(DataType::int8, {3, 70, 41}, -127, 127)
+      .input<float>({}, {0.01f})
+      .input<int8_t>({}, {-5})
+      .input<float>({}, {0.05f})
+      .input<int8_t>({}, {17});
+  t.add("MatMulInteger", "rows of many matrices with one")
+      .random(DataType::int8, {2, 3, 5, 66}, -128, 127)
+      .random(DataType::uint8, {66, 33}, 0, 255)
+      .input<int8_t>({}, {3})
+      .input<uint8_t>({}, {99});
   t.add("QLinearConv", "uint8")
       .input<uint8_t>({1, 1, 3, 3}, {5, 11, 12, 8, 9, 11, 5, 15, 0})
       .input<float>({}, {0.25f})

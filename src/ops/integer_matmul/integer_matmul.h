@@ -55,20 +55,26 @@ struct MatMulInteger {
   }
 };
 
-/// lathe.ScaledMatMulInteger: the product with a matrix B as floats, times (a_scale * b_scale). The builder
-/// puts it in; it stands in plans, never in graphs.
-///   A, B [k, n] or transposed [n, k], a_zero_point, b_zero_point, a_scale, b_scale → Y
+/// lathe.ScaledMatMulInteger: the product as floats, times (a_scale * b_scale). The builder puts it in; it
+/// stands in plans, never in graphs.
+///   A, B […, k, n] or a transposed matrix [n, k], a_zero_point, b_zero_point, a_scale, b_scale → Y
 struct ScaledMatMulInteger {
   bool transposed = false;
   void fields(auto&& f) { f("transposed", transposed); }
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    std::vector<D> y = c.shape(0);
-    const auto& b = c.shape(1);
-    c.require(!y.empty() && b.size() == 2, "A of rank 1 or more and a matrix B",
-              c.text(y) + " and " + c.text(b));
-    c.same(y.back(), b[transposed ? 1 : 0], "the last axis of A and the terms of B");
-    y.back() = b[transposed ? 0 : 1];
+    std::vector<D> y;
+    if (transposed) {
+      y = c.shape(0);
+      const auto& b = c.shape(1);
+      c.require(!y.empty() && b.size() == 2, "A of rank 1 or more and a matrix B",
+                c.text(y) + " and " + c.text(b));
+      c.same(y.back(), b[1], "the last axis of A and the terms of B");
+      y.back() = b[0];
+    } else {
+      y = matmul_shape(c, 0, 1);
+      c.require(c.rank(1) >= 2, "a matrix B, or several", c.text(c.shape(1)));
+    }
     for (size_t i : {2u, 4u}) require_channel_quantization<D>(c, i, nullptr, "a scale or zero point of A");
     for (size_t i : {3u, 5u}) require_channel_quantization(c, i, &y.back(), "scales or zero points of B");
     c.output(0, std::move(y));

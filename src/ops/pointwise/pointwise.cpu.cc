@@ -10,13 +10,10 @@ namespace {
 
 void run(const void* op, KernelContext& c) {
   const auto& code = *static_cast<const cpu::PointwiseCode*>(op);
-  std::array<cpu::PointwiseOperand, Pointwise::most_operands> operands;
-  for (size_t i = 0; i < code.operands(); ++i) {
-    const Tensor& t = c.in(i);
-    operands[i] = {cpu::floats(t), &t.shape()};
-  }
+  std::array<const Tensor*, Pointwise::most_operands> operands;
+  for (size_t i = 0; i < code.operands(); ++i) operands[i] = &c.in(i);
   Tensor& y = c.out(0);
-  cpu::PointwiseRun all(code, y.shape(), {operands.data(), code.operands()}, cpu::floats(y));
+  cpu::PointwiseRun all(code, {operands.data(), code.operands()}, y);
   cpu::run_pointwise(all, y.size(), c);
 }
 
@@ -29,7 +26,7 @@ Kernel kernel(std::string name, std::string backend, Isa isa) {
     return std::make_shared<const cpu::PointwiseCode>(isa, Pointwise::from(op.code, op.constants));
   };
   k.ask = [](const void* op, const KernelRequest& r) {
-    if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
+    if (auto refusal = cpu::refuse_unless_float32_or_truths(r)) return *refusal;
     if (r.inputs.size() != static_cast<const cpu::PointwiseCode*>(op)->operands())
       return Verdict::no("another number of operands");
     return Verdict::yes();

@@ -94,6 +94,12 @@ void cases_unary(CaseTable& t) {
       .input<double>({3}, {-INFINITY, 1, INFINITY})
       .attribute("detect_positive", int64_t{0})
       .expect<bool>({3}, {true, false, false});
+  t.add("IsNaN", "long").random(DataType::float32, {3, 701}, -4, 4);
+  t.add("IsInf", "positive only")
+      .input<float>({5}, {-INFINITY, NAN, INFINITY, 3, -0.0f})
+      .attribute("detect_negative", int64_t{0})
+      .expect<bool>({5}, {false, false, true, false, false});
+  t.add("Sign", "long").random(DataType::float32, {3, 701}, -4, 4);
   t.add("Exp", "scalar").input<double>({}, {1}).expect<double>({}, {2.718281828459045});
   t.add("Exp", "empty").input<float>({0, 3}, {}).expect<float>({0, 3}, {});
   t.add("Exp", "first version").input<float>({1}, {0}).at_opset(1).expect<float>({1}, {1});

@@ -53,6 +53,38 @@ void negate_truths(const Not&, KernelContext& c) {
   });
 }
 
+// Truths.
+
+struct Test {
+  cpu::UnaryOp function;
+  float a = 0, b = 0;
+};
+Test test_of(const IsNaN&) { return {cpu::UnaryOp::is_nan}; }
+Test test_of(const IsInf& op) {
+  return {cpu::UnaryOp::is_infinite, op.detect_negative ? 1.0f : 0.0f, op.detect_positive ? 1.0f : 0.0f};
+}
+template <class Op>
+Verdict ask_test(const Op&, const KernelRequest& r) {
+  return r.inputs[0].type == DataType::float32 ? Verdict::yes() : Verdict::no("only float32");
+}
+template <class Op, Isa isa>
+void run_test(const Op& op, KernelContext& c) {
+  const Test t = test_of(op);
+  cpu::apply_test(isa, t.function, cpu::floats(c.in(0)), c.out(0).as<bool>().data(), c.in(0).size(), t.a, t.b,
+                  c);
+}
+template <class Op>
+std::optional<Pointwise> describe_test(const Op& op, const KernelRequest& r) {
+  const Test t = test_of(op);
+  if (r.inputs[0].type != DataType::float32) return std::nullopt;
+  return Pointwise::unary(t.function, t.a, t.b);
+}
+
+/// 1 - x, of 0 and 1.
+std::optional<Pointwise> describe_not(const Not&, const KernelRequest&) {
+  return Pointwise::unary(cpu::UnaryOp::linear, -1, 1);
+}
+
 }  // namespace
 
 void cpu_unary(KernelCatalog& k) {
@@ -74,7 +106,16 @@ void cpu_unary(KernelCatalog& k) {
     add.template operator()<Ceil, F::ceiling>("Ceil", "ceil");
     add.template operator()<Round, F::nearest_even>("Round", "round");
     add.template operator()<Tanh, F::tangent_h>("Tanh", "tanh");
+    add.template operator()<Sign, F::sign>("Sign", "sign");
+    const auto test = [&]<class Op>(const char* op, const char* name) {
+      k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
+                {.run = run_test<Op, isa>, .ask = ask_test<Op>});
+      k.pointwise<Op>(op, describe_test<Op>);
+    };
+    test.template operator()<IsNaN>("IsNaN", "is_nan");
+    test.template operator()<IsInf>("IsInf", "is_inf");
   });
+  k.pointwise<Not>("Not", describe_not);
   k.add<Neg>({.op = "Neg", .name = cpu::kernel_name("neg_integers", Isa::generic)},
              {.run = run_integers<Neg, true>, .ask = ask_integers<Neg>});
   k.add<Abs>({.op = "Abs", .name = cpu::kernel_name("abs_integers", Isa::generic)},

@@ -66,6 +66,11 @@ void where(const Where&, KernelContext& c) {
   });
 }
 
+std::optional<Pointwise> describe(const Where&, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32_or_truths(r)) return std::nullopt;
+  return Pointwise::ternary(TernaryOp::choose);
+}
+
 }  // namespace
 
 void cpu_where(KernelCatalog& k) {
@@ -73,6 +78,7 @@ void cpu_where(KernelCatalog& k) {
     k.add<Where>({.op = "Where", .name = cpu::kernel_name("where", isa), .isa = isa},
                  {.run = where<isa>, .ask = ask});
   });
+  k.pointwise<Where>("Where", describe);
 }
 
 }  // namespace lathe

@@ -1,0 +1,258 @@
+// Where the values of a frame lie: the layouts it keeps, the memory it takes for a run, and its outputs.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/body_frame.h"
+
+namespace lathe {
+namespace {
+
+constexpr size_t layouts_kept = 8;
+
+bool overlaps(const Tensor& a, const Tensor& b) {
+  const auto *x = static_cast<const char*>(a.data()), *y = static_cast<const char*>(b.data());
+  return x < y + b.bytes() && y < x + a.bytes();
+}
+
+}  // namespace
+
+void copy_elements(const Tensor& from, Tensor& to) {
+  if (from.type() == DataType::string)
+    std::ranges::copy(from.as<std::string>(), to.as<std::string>().begin());
+  else if (from.bytes() > 0)
+    std::memmove(to.data(), from.data(), from.bytes());  // bound memory may overlap an input
+}
+
+void Frame::make_key(std::span<const Value> inputs) {
+  key_.clear();
+  for (const Value& v : inputs) append_to_key(key_, v);
+  for (uint32_t outer : captured_from_) append_to_key(key_, parent_->value(outer));
+}
+
+Layout& Frame::find_layout() {
+  ++clock_;
+  Layout* oldest = nullptr;
+  for (auto& l : layouts_) {
+    if (l->key == key_) {
+      l->last_used = clock_;
+      return *l;
+    }
+    if (!oldest || l->last_used < oldest->last_used) oldest = l.get();
+  }
+  bound_ = nullptr;
+  Layout made = make_layout(state_.program, index_, key_);
+  // Lesser sizes may leave greater gaps; then things lie where the greatest have them.
+  if (reserved_ && !made.fits_in(reserved_->most))
+    if (Layout plain = make_layout(state_.program, index_, key_, true); plain.place_as(reserved_->most))
+      made = std::move(plain);
+  made.last_used = clock_;
+  if (layouts_.size() < layouts_kept)
+    oldest = layouts_.emplace_back(std::make_unique<Layout>(std::move(made))).get();
+  else
+    *oldest = std::move(made);
+  return *oldest;
+}
+
+void Frame::reserve(ProfileRoom room) {
+  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(room.most.arena[s]);
+  main_.workspace.ensure(room.most.workspace);
+  prepare_lanes(room.most.lanes);
+  for (Buffer& b : output_buffers_) b.ensure(room.most.output_bytes);
+  if (!reserved_ || !room.most.fits_in(reserved_->most)) reserved_ = std::move(room);
+  layouts_.clear();
+  layout_ = nullptr;
+  bound_ = nullptr;
+}
+
+const Layout& Frame::layout_for(std::span<const Value> inputs) {
+  make_key(inputs);
+  return find_layout();
+}
+
+/// What is kept of greater shapes is no reason to refuse lesser ones. Memory that is taken in the midst of a
+/// run can no longer make room for itself, so that room is made beforehand.
+void Frame::make_room(std::span<const Value> inputs) {
+  if (key_ == ran_) return;
+  if (!reserved_ && takes_memory_as_it_runs()) release_idle(inputs);
+  ran_ = key_;
+}
+
+bool Frame::takes_memory_as_it_runs() const {
+  return layout_->decided_by_runs || std::ranges::any_of(graph_.steps, [](const ProgramStep& s) {
+           return !s.plan->bodies.empty() || (s.kernel && s.kernel->backend == "reference");
+         });
+}
+
+void Frame::prepare_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
+  if (parent_ || !state_.account.is_limited()) return take_memory(inputs, bound);
+  try {
+    take_memory(inputs, bound);
+  } catch (const Error& e) {
+    if (e.code() != Code::run_memory_limit) throw;
+    release_idle(inputs);
+    take_memory(inputs, bound);
+  }
+}
+
+// Bound memory is written as the run goes, unless it overlaps an input: that one may still be read when the
+// output is made.
+void Frame::take_memory(std::span<const Value> inputs, std::span<const Tensor> bound) {
+  for (size_t s = 0; s < arenas_.size(); ++s) {
+    const char* const before = arenas_[s].data();
+    arenas_[s].ensure(layout_->arena[s]);
+    if (arenas_[s].data() != before) bound_ = nullptr;
+  }
+  main_.workspace.ensure(layout_->workspace);
+  prepare_lanes(layout_->lanes);
+  bool buffer_needed = false;
+  for (size_t i = 0; i < output_memory_.size(); ++i) {
+    output_memory_[i] = nullptr;
+    const Slot& slot = layout_->slots[graph_.plan->outputs[i]];
+    if (i < bound.size() && bound[i].defined()) {
+      if (slot.known) check_bound(i, bound[i], slot.type, slot.shape);
+      const bool apart = std::ranges::none_of(
+          inputs, [&](const Value& v) { return v.is_tensor() && overlaps(v.tensor(), bound[i]); });
+      if (apart && slot.known) output_memory_[i] = static_cast<char*>(const_cast<void*>(bound[i].data()));
+    }
+    buffer_needed |= !output_memory_[i] && layout_->outputs[i].bytes > 0;
+  }
+  Buffer& buffer = output_buffers_[generation_];
+  if (buffer_needed) buffer.ensure(layout_->output_bytes);
+  for (size_t i = 0; i < output_memory_.size(); ++i)
+    if (!output_memory_[i]) output_memory_[i] = buffer.data() + layout_->outputs[i].offset;
+}
+
+void Frame::prepare_lanes(std::span<const size_t> workspaces) {
+  while (lanes_.size() < workspaces.size()) {
+    lanes_.push_back(std::make_unique<Lane>(state_.account));
+    lanes_.back()->ready.resize(main_.ready.size());
+  }
+  for (size_t i = 0; i < workspaces.size(); ++i) lanes_[i]->workspace.ensure(workspaces[i]);
+  if (times_.empty() && !workspaces.empty()) times_.resize(graph_.steps.size());
+}
+
+void Frame::check_bound(size_t i, const Tensor& bound, DataType type, const Shape& shape) const {
+  if (bound.type() == type && bound.shape() == shape) return;
+  throw Error(Code::run_bad_shape, "run", std::string(name_of(type)) + describe(shape), describe(bound),
+              "bind memory of the shape that this run gives the output")
+      .at("run", graph_.plan->values[graph_.plan->outputs[i]].name, "");
+}
+
+Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
+  if (!values_[v].is_tensor()) values_[v] = Tensor();
+  Tensor& t = values_[v].tensor();
+  if (type == DataType::string) {
+    t = Tensor(type, shape);
+    return t;
+  }
+  const Slot& slot = layout_->slots[v];
+  const MemorySpace space = graph_.plan->values[v].memory;
+  const size_t bytes = bytes_for(type, static_cast<size_t>(count_of(shape)));
+  void* data = nullptr;
+  if (slot.place == Slot::Place::arena) {
+    data = arenas_[space].data() + slot.offset;
+  } else if (slot.place == Slot::Place::output) {
+    data = output_memory_[static_cast<size_t>(graph_.output[slot.home])] + slot.offset;
+  } else if (slot.place == Slot::Place::alias && value(slot.home).is_tensor()) {
+    const Tensor& home = value(slot.home).tensor();
+    if (bytes > home.bytes() || slot.offset > home.bytes() - bytes)
+      throw Error(Code::internal, "run", "an alias within " + describe(home),
+                  std::to_string(bytes) + " bytes from " + std::to_string(slot.offset) + " on");
+    data = static_cast<char*>(const_cast<void*>(home.data())) + slot.offset;
+  } else {
+    if (!blocks_[v].data) ++live_blocks_;
+    if (blocks_[v].bytes < bytes || !blocks_[v].data) {
+      if (blocks_[v].data) state_.blocks[space].give(std::exchange(blocks_[v], {}));
+      blocks_[v] = state_.blocks[space].take(bytes);
+    }
+    data = blocks_[v].data;
+  }
+  t.rebind(type, shape, data);
+  return t;
+}
+
+void Frame::release(Block& b, MemorySpace space) {
+  if (!b.data) return;
+  state_.blocks[space].give(std::exchange(b, {}));
+  if (live_blocks_ > 0) --live_blocks_;
+}
+
+/// What a run left behind that failed.
+void Frame::release_blocks() {
+  if (live_blocks_ == 0) return;
+  for (size_t v = 0; v < blocks_.size(); ++v) release(blocks_[v], graph_.plan->values[v].memory);
+}
+
+void Frame::finish(std::span<const Tensor> bound) {
+  // Inputs that pass through first: memory that another output is bound to may overlap them.
+  for (const bool passing : {true, false})
+    for (size_t i = 0; i < output_memory_.size(); ++i)
+      if (passing == (graph_.plan->values[graph_.plan->outputs[i]].role == ValueRole::input))
+        finish_output(i, i < bound.size() && bound[i].defined() ? &bound[i] : nullptr);
+  // What the caller lent is not held any longer.
+  for (uint32_t v : graph_.plan->inputs)
+    if (!values_[v].is_tensor() || values_[v].tensor().owns()) values_[v] = Value();
+}
+
+void Frame::finish_output(size_t i, const Tensor* bound) {
+  const uint32_t v = graph_.plan->outputs[i];
+  const Value& made = value(v);
+  Value& result = results_[generation_][i];
+  const Slot& slot = layout_->slots[v];
+  if (bound) {
+    if (!made.is_tensor())
+      throw Error(Code::run_bad_input, "run", "a tensor to be bound", describe(made))
+          .at("run", graph_.plan->values[v].name, "");
+    check_bound(i, *bound, made.tensor().type(), made.tensor().shape());
+    result = *bound;
+    if (made.tensor().data() != bound->data()) copy_elements(made.tensor(), result.tensor());
+  } else if (graph_.is_body && graph_.plan->values[v].role == ValueRole::input) {
+    if (slot.known && layout_->outputs[i].bytes > 0) {
+      if (!result.is_tensor()) result = Tensor();
+      result.tensor().rebind(slot.type, slot.shape, output_memory_[i]);
+      copy_elements(made.tensor(), result.tensor());
+    } else {
+      result = owned(made);
+    }
+  } else {
+    result = made;
+    if (blocks_[v].data) {
+      kept_[generation_][i] = std::exchange(blocks_[v], {});
+    }
+  }
+}
+
+void Frame::release_idle(std::span<const Value> inputs) {
+  const auto is_read = [&](const void* from, size_t bytes) {
+    return std::ranges::any_of(inputs, [&](const Value& v) {
+      const auto* const at = v.is_tensor() ? static_cast<const char*>(v.tensor().data()) : nullptr;
+      return at && at >= from && at < static_cast<const char*>(from) + bytes;
+    });
+  };
+  release_blocks();
+  for (auto& generation : kept_)
+    for (Block& b : generation)
+      if (!is_read(b.data, b.bytes)) release(b, host_memory);
+  for (auto& generation : results_)
+    for (Value& v : generation) v = Value();
+  for (Buffer& b : arenas_) b.release();
+  for (Buffer& b : output_buffers_)
+    if (!is_read(b.data(), b.bytes())) b.release();
+  main_.release();
+  for (auto& lane : lanes_) lane->release();
+  for (auto& step : bodies_)
+    for (auto& b : step)
+      if (b) b->trim();
+  for (BlockCache& b : state_.blocks) b.trim();
+}
+
+void Frame::trim() {
+  release_idle({});
+  bound_ = nullptr;
+  layouts_.clear();
+  layout_ = nullptr;
+  reserved_.reset();
+}
+
+}  // namespace lathe
