@@ -41,7 +41,7 @@ class LayoutMaker {
       if (made_.slots[v].place == Slot::Place::arena) in_arena_.push_back(v);
     place_closely();
     place_outputs();
-    settle();
+    find_settled();
     for (const ArenaPlanner& a : arenas_) made_.arena.push_back(a.size());
     return std::move(made_);
   }
@@ -401,7 +401,8 @@ class LayoutMaker {
     }
   }
 
-  void settle() {
+  /// What keeps its address from run to run.
+  void find_settled() {
     const auto in_arena = [&](uint32_t v) { return made_.slots[v].place == Slot::Place::arena; };
     for (uint32_t v = 0; v < made_.slots.size(); ++v) {
       Slot& slot = made_.slots[v];
