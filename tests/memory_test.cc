@@ -462,7 +462,7 @@ onnx::Model detector() {
 
 TEST(Memory, ADetectorIsPackedClosely) {
   const Engine e = Engine::build(detector(), {.threads = 1});
-  const Engine plain = Engine::build(detector(), {.level = OptimizationLevel::none, .threads = 1});
+  const Engine plain = Engine::build(detector(), {.threads = 1, .level = OptimizationLevel::none});
   for (int64_t size : {64, 96, 160}) {
     const std::vector<Value> x{random_tensor(DataType::float32, {1, 3, size, size}, 5)};
     const MemoryInfo m = e.memory({{"x", {1, 3, size, size}}});
