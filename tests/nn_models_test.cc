@@ -34,8 +34,7 @@ void expect_near(const Tensor& got, const Tensor& want, const std::string& what)
 }
 
 /// Architectures that are recorded and not written yet.
-const std::set<std::string> waiting{
-    "bart", "clip", "mbart", "resnet", "swin", "t5", "vision-encoder-decoder", "vit", "whisper"};
+const std::set<std::string> waiting{"clip", "resnet", "swin", "vision-encoder-decoder", "vit"};
 
 std::vector<ExporterFixture> written() {
   std::vector<ExporterFixture> all = testing::exporter_fixtures();
@@ -78,10 +77,12 @@ TEST_P(Models, BindEveryTensorOfTheCheckpoint) {
   const auto config = ModelConfig::open(fixture.folder);
   const auto model = nn::ModelRegistry::builtin().make(config, fixture.task);
   const nn::BindReport report = model->bind(Checkpoint::open(fixture.folder));
-  // What no exported output depends on: poolers, and absolute positions beside relative ones.
+  // What no exported output depends on: poolers, absolute positions beside relative ones, cross attention of
+  // a decoder that stands alone, indices that are calculated.
   for (const std::string& name : report.unexpected)
-    EXPECT_TRUE(name.find("pooler.") != std::string::npos ||
-                name.find("position_embeddings") != std::string::npos)
+    EXPECT_TRUE(std::ranges::any_of(
+        std::vector{"pooler.", "position_embeddings", "encoder_attn", "relative_position_index"},
+        [&](const char* part) { return name.find(part) != std::string::npos; }))
         << name;
   EXPECT_GT(report.bound, 0u);
 }
