@@ -1,0 +1,173 @@
+#include "nn/sequence_layers.h"
+
+#include <cmath>
+
+namespace lathe::nn {
+
+CachedAttention::CachedAttention(int64_t size, int64_t heads, const CachedAttentionOptions& o)
+    : heads_(heads), options_(o) {
+  const int64_t inner = o.head_size ? heads * o.head_size : size;
+  query = Linear(size, inner, {.bias = o.bias});
+  key = Linear(size, inner, {.bias = o.bias && o.key_bias});
+  value = Linear(size, inner, {.bias = o.bias});
+  output = Linear(inner, size, {.bias = o.bias});
+}
+
+void CachedAttention::fields(Fields& f) {
+  f(options_.names.query, query), f(options_.names.key, key), f(options_.names.value, value);
+  f(options_.names.output, output);
+}
+
+TensorRef CachedAttention::operator()(const TensorRef& x, const TensorRef& mask, KeyValues& kept) const {
+  const Ops o(*this, x);
+  KeyValues now{split_heads(o, key(x), heads_), split_heads(o, value(x), heads_)};
+  if (kept) now = {o.concat({kept.key, now.key}, 2), o.concat({kept.value, now.value}, 2)};
+  kept = now;
+  return attended(o, x, mask, kept);
+}
+
+TensorRef CachedAttention::across(const TensorRef& x, const TensorRef& memory, const TensorRef& mask,
+                                  KeyValues& kept) const {
+  const Ops o(*this, x);
+  if (!kept) kept = {split_heads(o, key(memory), heads_), split_heads(o, value(memory), heads_)};
+  return attended(o, x, mask, kept);
+}
+
+TensorRef CachedAttention::attended(const Ops& o, const TensorRef& x, const TensorRef& mask,
+                                    const KeyValues& kept) const {
+  const TensorRef q = split_heads(o, query(x), heads_);
+  return output(merge_heads(o, attend(o, q, kept.key, kept.value, {.mask = mask, .scale = options_.scale})));
+}
+
+SequenceOptions SequenceOptions::from(const ModelConfig& c, const std::string& side) {
+  SequenceOptions o;
+  o.size = c.get<int64_t>("d_model");
+  o.heads = c.get<int64_t>(side + "_attention_heads");
+  o.layers = c.get<int64_t>(side + "_layers");
+  o.inner = c.get<int64_t>(side + "_ffn_dim");
+  o.activation = c.get<std::string>("activation_function", o.activation);
+  o.vocabulary = c.get<int64_t>("vocab_size");
+  o.scale_embedding = c.get<bool>("scale_embedding", false);
+  return o;
+}
+
+SequenceLayer::SequenceLayer(const SequenceOptions& o, bool cross)
+    : self_attn(o.size, o.heads, {.key_bias = o.key_bias}),
+      self_attn_layer_norm(o.size),
+      final_layer_norm(o.size),
+      fc1(o.size, o.inner),
+      fc2(o.inner, o.size),
+      activation_(o.activation),
+      norm_first_(o.norm_first) {
+  if (!cross) return;
+  encoder_attn.emplace(o.size, o.heads, CachedAttentionOptions{.key_bias = o.key_bias});
+  encoder_attn_layer_norm.emplace(o.size);
+}
+
+void SequenceLayer::fields(Fields& f) {
+  f("self_attn", self_attn), f("self_attn_layer_norm", self_attn_layer_norm);
+  f("encoder_attn", encoder_attn), f("encoder_attn_layer_norm", encoder_attn_layer_norm);
+  f("fc1", fc1), f("fc2", fc2), f("final_layer_norm", final_layer_norm);
+}
+
+TensorRef SequenceLayer::mlp(const Ops& o, const TensorRef& x) const {
+  return fc2(activate(o, activation_, fc1(x)));
+}
+
+TensorRef SequenceLayer::operator()(const TensorRef& x, const TensorRef& mask) const {
+  KeyValues kept, none;
+  return (*this)(x, mask, kept, {}, {}, none);
+}
+
+TensorRef SequenceLayer::operator()(TensorRef x, const TensorRef& mask, KeyValues& kept,
+                                    const TensorRef& memory, const TensorRef& memory_mask,
+                                    KeyValues& kept_memory) const {
+  const Ops o(*this, x);
+  auto part = [&](const LayerNorm& norm, const auto& f) {
+    x = norm_first_ ? o.add(x, f(norm(x))) : norm(o.add(x, f(x)));
+  };
+  part(self_attn_layer_norm, [&](const TensorRef& t) { return self_attn(t, mask, kept); });
+  if (encoder_attn && (memory || kept_memory))
+    part(*encoder_attn_layer_norm,
+         [&](const TensorRef& t) { return encoder_attn->across(t, memory, memory_mask, kept_memory); });
+  part(final_layer_norm, [&](const TensorRef& t) { return mlp(o, t); });
+  return x;
+}
+
+TokenEmbedding::TokenEmbedding(const SequenceOptions& o)
+    : embed_tokens(o.vocabulary, o.size),
+      embed_positions(o.positions + o.position_offset, o.size),
+      scale_(o.scale_embedding ? std::sqrt(static_cast<double>(o.size)) : 1),
+      offset_(o.position_offset) {
+  if (o.norm_embedding) layernorm_embedding.emplace(o.size);
+}
+
+void TokenEmbedding::fields(Fields& f) {
+  f("embed_tokens", embed_tokens), f("embed_positions", embed_positions);
+  f("layernorm_embedding", layernorm_embedding);
+}
+
+TensorRef TokenEmbedding::operator()(const Ops& o, const TensorRef& ids, const KeyValues& past) const {
+  TensorRef x = embed_tokens(ids);
+  if (scale_ != 1) x = o.mul(x, scale_);
+  TensorRef positions = positions_behind(o, ids, past);
+  if (offset_ != 0) positions = o.add(positions, static_cast<double>(offset_));
+  x = o.add(x, embed_positions(positions));
+  return layernorm_embedding ? (*layernorm_embedding)(x) : x;
+}
+
+SequenceEncoder::SequenceEncoder(const SequenceOptions& o)
+    : embedding(o), layers(o.layers, [&](int64_t) { return SequenceLayer(o, false); }) {
+  if (o.norm_first) layer_norm.emplace(o.size);
+}
+
+void SequenceEncoder::fields(Fields& f) {
+  embedding.fields(f);
+  f("layers", layers), f("layer_norm", layer_norm);
+}
+
+TensorRef SequenceEncoder::operator()(const Inputs& inputs) const {
+  const TensorRef& ids = inputs.at("input_ids");
+  const Ops o(*this, ids);
+  TensorRef x = embedding(o, ids, {});
+  const TensorRef length = o.size(ids, 1);
+  const TensorRef mask = attention_mask(o, inputs.find("attention_mask"), length, length, x.element_type());
+  for (const SequenceLayer& layer : layers) x = layer(x, mask);
+  return layer_norm ? (*layer_norm)(x) : x;
+}
+
+SequenceDecoder::SequenceDecoder(const SequenceOptions& o)
+    : tokens(o), layers(o.layers, [&](int64_t) { return SequenceLayer(o, o.cross); }), size_(o.size) {
+  if (o.norm_first) layer_norm.emplace(o.size);
+}
+
+void SequenceDecoder::fields(Fields& f) {
+  tokens.fields(f);
+  f("layers", layers), f("layer_norm", layer_norm);
+}
+
+TensorRef SequenceDecoder::operator()(const Inputs& inputs, Outputs& present) const {
+  const TensorRef& ids = inputs.at("input_ids");
+  const Ops o(*this, ids);
+  const TensorRef memory = inputs.find("encoder_hidden_states");
+  const bool crossed = memory || past_of(inputs, 0, "encoder");
+  const std::string part = crossed ? "decoder" : "";
+  const KeyValues first = past_of(inputs, 0, part);
+  TensorRef x = tokens(o, ids, first);
+  TensorRef keys = o.size(ids, 1);
+  if (first) keys = o.add(keys, o.size(first.key, 2));
+  const TensorRef mask = attention_mask(o, crossed ? TensorRef() : inputs.find("attention_mask"),
+                                        o.size(ids, 1), keys, x.element_type(), {.causal = true});
+  TensorRef memory_mask;
+  if (const TensorRef padding = inputs.find("encoder_attention_mask"))
+    memory_mask = attention_mask(o, padding, o.size(ids, 1), o.size(padding, 1), x.element_type());
+  for (size_t i = 0; i < layers.size(); ++i) {
+    KeyValues kept = past_of(inputs, i, part), kept_memory = past_of(inputs, i, "encoder");
+    x = layers[i](x, mask, kept, memory, memory_mask, kept_memory);
+    set_present(present, i, kept, part);
+    if (crossed) set_present(present, i, kept_memory, "encoder");
+  }
+  return layer_norm ? (*layer_norm)(x) : x;
+}
+
+}  // namespace lathe::nn
