@@ -12,6 +12,7 @@ text = """#include <gtest/gtest.h>
 #include "lathe/builder.h"
 #include "lathe/checkpoint.h"
 #include "lathe/lathe.h"
+#include "lathe/nn.h"
 #include "support/temp_directory.h"
 
 #define require(...) ASSERT_TRUE(__VA_ARGS__)
