@@ -75,15 +75,17 @@ add("mpnet_choices", "MPNetForMultipleChoice", "multiple-choice", MPNET, num_hid
 # ── Decoders of text
 GPT2 = dict(vocab_size=47, n_embd=16, n_layer=2, n_head=4, n_positions=32, bos_token_id=3, eos_token_id=3, pad_token_id=0)
 PAST = "text-generation-with-past"
-add("gpt2", "GPT2Model", "feature-extraction", GPT2)
-add("gpt2_past", "GPT2LMHeadModel", PAST, GPT2)
-add("gpt2_generation", "GPT2LMHeadModel", "text-generation", GPT2, activation_function="relu", n_inner=20, layer_norm_epsilon=1e-3)
-add("gpt2_unscaled", "GPT2LMHeadModel", PAST, GPT2, scale_attn_weights=False, activation_function="gelu")
-add("gpt2_scaled_by_layer", "GPT2LMHeadModel", PAST, GPT2, scale_attn_by_inverse_layer_idx=True, reorder_and_upcast_attn=True)
-add("gpt2_untied", "GPT2LMHeadModel", PAST, GPT2, tie_word_embeddings=False)
-add("gpt2_feature_past", "GPT2Model", "feature-extraction-with-past", GPT2, n_layer=1)
-add("gpt2_classes", "GPT2ForSequenceClassification", "text-classification", GPT2, num_labels=3)
-add("gpt2_tokens", "GPT2ForTokenClassification", "token-classification", GPT2, num_labels=5)
+# Padding on the left leaves the first tokens nothing to see. What becomes of them is an accident of how two masks are added up.
+RIGHT = {"padding": ("right", "right", None)}
+add("gpt2", "GPT2Model", "feature-extraction", GPT2, sizes=RIGHT)
+add("gpt2_past", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT)
+add("gpt2_generation", "GPT2LMHeadModel", "text-generation", GPT2, sizes=RIGHT, activation_function="relu", n_inner=20, layer_norm_epsilon=1e-3)
+add("gpt2_unscaled", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, scale_attn_weights=False, activation_function="gelu")
+add("gpt2_scaled_by_layer", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, scale_attn_by_inverse_layer_idx=True, reorder_and_upcast_attn=True)
+add("gpt2_untied", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, tie_word_embeddings=False)
+add("gpt2_feature_past", "GPT2Model", "feature-extraction-with-past", GPT2, sizes=RIGHT, n_layer=1)
+add("gpt2_classes", "GPT2ForSequenceClassification", "text-classification", GPT2, sizes=RIGHT, num_labels=3)
+add("gpt2_tokens", "GPT2ForTokenClassification", "token-classification", GPT2, sizes=RIGHT, num_labels=5)
 
 LLAMA = dict(vocab_size=47, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4, intermediate_size=28,
              max_position_embeddings=32, pad_token_id=0, bos_token_id=1, eos_token_id=2)

@@ -6,8 +6,8 @@
     <file>.io-<n>.safetensors        inputs and outputs of one run of <file>.onnx together, float32, under the names that they have in
                                      Optimum's files; metadata `inputs` and `outputs` list them in their order
 
-PyTorch runs the models on the CPU in eval mode; Optimum says names and what belongs into which file. What is there is written anew, and
-comes out the same with the same versions. Needs Python 3.11 and these (nothing of them is needed to run the tests):
+PyTorch runs the models on the CPU in eval mode; Optimum says names and what belongs into which file. What is there is written anew:
+with the same versions the same weights and inputs, and outputs that differ by roundings at most. Needs Python 3.11 and these (nothing of them is needed to run the tests):
 
     pip install torch==2.6.0 transformers==4.57.1 'numpy<2.3' onnx onnxruntime
     pip install --no-deps optimum==2.1.0 optimum-onnx==0.1.0

@@ -1,0 +1,197 @@
+// Llama (Touvron et al. 2023), and what differs from it by a few options: Qwen2 (biases of query, key and
+// value) and Mistral (a sliding window).
+#include <optional>
+
+#include "nn/decoding.h"
+
+namespace lathe::nn {
+namespace {
+
+/// What the architectures differ in where config.json does not say.
+struct Family {
+  bool attention_bias_key = false;  // whether there is a key attention_bias
+  bool qkv_bias = false;
+  int64_t groups = 0;  // 0: as many as heads
+  int64_t window = 0;
+};
+
+struct LlamaConfig {
+  LlamaConfig(const ModelConfig& c, const Family& family)
+      : size(c.get<int64_t>("hidden_size")),
+        heads(c.get<int64_t>("num_attention_heads")),
+        groups(c.get<int64_t>("num_key_value_heads", family.groups ? family.groups : heads)),
+        head_size(c.get<int64_t>("head_dim", size / std::max<int64_t>(heads, 1))),
+        layers(c.get<int64_t>("num_hidden_layers")),
+        inner(c.get<int64_t>("intermediate_size")),
+        vocabulary(c.get<int64_t>("vocab_size")),
+        epsilon(c.get<double>("rms_norm_eps", 1e-6)),
+        activation(c.get<std::string>("hidden_act", "silu")),
+        mlp_bias(c.get<bool>("mlp_bias", false)),
+        rope(RopeOptions::from(c)) {
+    output_bias = family.attention_bias_key && c.get<bool>("attention_bias", false);
+    qkv_bias = family.qkv_bias || output_bias;
+    const int64_t window = windows_wanted(c) ? c.get<int64_t>("sliding_window", family.window) : 0;
+    windows.assign(static_cast<size_t>(std::max<int64_t>(layers, 0)), window);
+    narrow(c);
+  }
+  int64_t size, heads, groups, head_size, layers, inner, vocabulary;
+  double epsilon;
+  std::string activation;
+  bool mlp_bias, qkv_bias = false, output_bias = false;
+  RopeOptions rope;
+  std::vector<int64_t> windows;  // of each layer; 0: it sees all
+
+ private:
+  /// A null says that there is no window, as against a key that is absent.
+  static bool windows_wanted(const ModelConfig& c) {
+    if (!c.get<bool>("use_sliding_window", true)) return false;
+    for (const std::string& key : c.keys())
+      if (key == "sliding_window") return c.has(key);
+    return true;
+  }
+  /// Layers that see everything: those that layer_types says, or the first max_window_layers.
+  void narrow(const ModelConfig& c) {
+    const auto types = c.get<std::vector<std::string>>("layer_types", {});
+    const int64_t full = c.get<int64_t>("max_window_layers", 0);
+    for (size_t i = 0; i < windows.size(); ++i)
+      if (types.empty() ? static_cast<int64_t>(i) < full : i < types.size() && types[i] == "full_attention")
+        windows[i] = 0;
+  }
+};
+
+class LlamaAttention : public Module {
+ public:
+  explicit LlamaAttention(const LlamaConfig& c)
+      : q_proj(c.size, c.heads * c.head_size, {.bias = c.qkv_bias}),
+        k_proj(c.size, c.groups * c.head_size, {.bias = c.qkv_bias}),
+        v_proj(c.size, c.groups * c.head_size, {.bias = c.qkv_bias}),
+        o_proj(c.heads * c.head_size, c.size, {.bias = c.output_bias}),
+        heads_(c.heads),
+        groups_(c.groups) {}
+  void fields(Fields& f) override {
+    f("q_proj", q_proj), f("k_proj", k_proj), f("v_proj", v_proj), f("o_proj", o_proj);
+  }
+  TensorRef operator()(const TensorRef& x, const Rope& rope, const RopeAngles& angles, const TensorRef& mask,
+                       KeyValues& kept) const {
+    const Ops o(*this, x);
+    const TensorRef query = rope(split_heads(o, q_proj(x), heads_), angles);
+    KeyValues now{rope(split_heads(o, k_proj(x), groups_), angles), split_heads(o, v_proj(x), groups_)};
+    if (kept) now = {o.concat({kept.key, now.key}, 2), o.concat({kept.value, now.value}, 2)};
+    kept = now;
+    return o_proj(merge_heads(o, attend(o, query, now.key, now.value, {.mask = mask})));
+  }
+  Linear q_proj, k_proj, v_proj, o_proj;
+
+ private:
+  int64_t heads_, groups_;
+};
+
+class LlamaMlp : public Module {
+ public:
+  explicit LlamaMlp(const LlamaConfig& c)
+      : gate_proj(c.size, c.inner, {.bias = c.mlp_bias}),
+        up_proj(c.size, c.inner, {.bias = c.mlp_bias}),
+        down_proj(c.inner, c.size, {.bias = c.mlp_bias}),
+        activation_(c.activation) {}
+  void fields(Fields& f) override {
+    f("gate_proj", gate_proj), f("up_proj", up_proj), f("down_proj", down_proj);
+  }
+  TensorRef operator()(const TensorRef& x) const {
+    const Ops o(*this, x);
+    return down_proj(o.mul(activate(o, activation_, gate_proj(x)), up_proj(x)));
+  }
+  Linear gate_proj, up_proj, down_proj;
+
+ private:
+  std::string activation_;
+};
+
+class LlamaLayer : public Module {
+ public:
+  explicit LlamaLayer(const LlamaConfig& c)
+      : self_attn(c),
+        mlp(c),
+        input_layernorm(c.size, {.epsilon = c.epsilon}),
+        post_attention_layernorm(c.size, {.epsilon = c.epsilon}) {}
+  void fields(Fields& f) override {
+    f("self_attn", self_attn), f("mlp", mlp), f("input_layernorm", input_layernorm),
+        f("post_attention_layernorm", post_attention_layernorm);
+  }
+  TensorRef operator()(TensorRef x, const Rope& rope, const RopeAngles& angles, const TensorRef& mask,
+                       KeyValues& kept) const {
+    const Ops o(*this, x);
+    x = o.add(x, self_attn(input_layernorm(x), rope, angles, mask, kept));
+    return o.add(x, mlp(post_attention_layernorm(x)));
+  }
+  LlamaAttention self_attn;
+  LlamaMlp mlp;
+  RmsNorm input_layernorm, post_attention_layernorm;
+};
+
+class LlamaBody : public DecoderBody {
+ public:
+  explicit LlamaBody(const LlamaConfig& c)
+      : embed_tokens(c.vocabulary, c.size),
+        layers(c.layers, [&](int64_t) { return LlamaLayer(c); }),
+        norm(c.size, {.epsilon = c.epsilon}),
+        rotary_emb(c.head_size, c.rope),
+        windows_(c.windows),
+        size_(c.size) {}
+  void fields(Fields& f) override {
+    f("embed_tokens", embed_tokens), f("layers", layers), f("norm", norm), f("rotary_emb", rotary_emb);
+  }
+  Parameter embedding() const override { return embed_tokens.weight; }
+  int64_t size() const override { return size_; }
+
+  TensorRef operator()(const Inputs& inputs, Outputs& present) const override {
+    const TensorRef& ids = inputs.at("input_ids");
+    const Ops o(*this, ids);
+    TensorRef x = embed_tokens(ids);
+    const KeyValues first = past_of(inputs, 0);
+    TensorRef positions = inputs.find("position_ids");
+    if (!positions) positions = positions_behind(o, ids, first);
+    const RopeAngles angles = rotary_emb.angles(positions);
+
+    TensorRef keys = o.size(ids, 1);
+    if (first) keys = o.add(keys, o.size(first.key, 2));
+    std::map<int64_t, TensorRef> masks;  // by window: there is one for all layers, or two
+    for (size_t i = 0; i < layers.size(); ++i) {
+      TensorRef& mask = masks[windows_[i]];
+      if (!mask)
+        mask = attention_mask(o, inputs.find("attention_mask"), o.size(ids, 1), keys, x.element_type(),
+                              {.causal = true, .window = windows_[i]});
+      KeyValues kept = past_of(inputs, i);
+      x = layers[i](x, rotary_emb, angles, mask, kept);
+      set_present(present, i, kept);
+    }
+    return norm(x);
+  }
+
+  Embedding embed_tokens;
+  ModuleList<LlamaLayer> layers;
+  RmsNorm norm;
+  Rope rotary_emb;
+
+ private:
+  std::vector<int64_t> windows_;
+  int64_t size_;
+};
+
+ModelRegistry::Factory made_as(const Family& family) {
+  return [family](const ModelConfig& config, std::string_view task) {
+    return std::make_unique<DecoderModel>(std::make_shared<LlamaBody>(LlamaConfig(config, family)), config,
+                                          task);
+  };
+}
+
+}  // namespace
+
+void register_llama(ModelRegistry& all) {
+  const std::vector<std::string> tasks{"feature-extraction", "text-generation", "text-classification",
+                                       "token-classification"};
+  all.add("llama", tasks, made_as({.attention_bias_key = true}));
+  all.add("qwen2", tasks, made_as({.qkv_bias = true, .groups = 32, .window = 4096}));
+  all.add("mistral", tasks, made_as({.groups = 8, .window = 4096}));
+}
+
+}  // namespace lathe::nn

@@ -1,0 +1,111 @@
+#include "support/exporter_fixtures.h"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+namespace lathe::testing {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+/// Sizes of an axis in each run.
+using Axis = std::vector<int64_t>;
+
+std::string symbol(const Axis& sizes) {
+  std::string name = "d";
+  for (int64_t n : sizes) name += "_" + std::to_string(n);
+  return name;
+}
+
+std::vector<Axis> axes_of(const std::vector<RecordedRun>& runs, const std::string& input) {
+  std::vector<Axis> axes(runs[0].inputs.find(input)->second.tensor().rank());
+  for (const RecordedRun& run : runs)
+    for (size_t a = 0; a < axes.size(); ++a)
+      axes[a].push_back(run.inputs.find(input)->second.tensor().dim(a));
+  return axes;
+}
+
+bool is_constant(const Axis& sizes) {
+  return std::ranges::all_of(sizes, [&](int64_t n) { return n == sizes[0]; });
+}
+
+/// A mask is as long as the past and the new tokens together: the sum of two other axes, where there are
+/// such.
+Size size_of(const Axis& sizes, const std::vector<Axis>& all) {
+  if (is_constant(sizes)) return Size(sizes[0]);
+  for (const Axis& a : all)
+    for (const Axis& b : all) {
+      Axis sum = a;
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += b[i];
+      if (sum == sizes && !is_constant(a) && !is_constant(b)) return Size(symbol(a) + " + " + symbol(b));
+    }
+  return Size(symbol(sizes));
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& to, const ExporterFixture& f) { return to << f.name; }
+
+std::vector<ExporterFixture> exporter_fixtures() {
+  std::vector<ExporterFixture> all;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(LATHE_SOURCE_DIR) + "/tests/data/exporter")) {
+    const auto facts = ModelConfig::open(entry.path() / "case.json");
+    all.push_back({entry.path().filename(), facts.get<std::string>("model_type"),
+                   facts.get<std::string>("task"), facts.get<std::vector<std::string>>("files"),
+                   entry.path()});
+  }
+  std::ranges::sort(all, {}, &ExporterFixture::name);
+  return all;
+}
+
+std::vector<RecordedRun> ExporterFixture::runs(const std::string& file) const {
+  std::vector<RecordedRun> all;
+  for (int n = 0;; ++n) {
+    const auto path = folder / (file + ".io-" + std::to_string(n) + ".safetensors");
+    if (!std::filesystem::exists(path)) return all;
+    const auto recorded = Checkpoint::open(path);
+    RecordedRun run;
+    run.input_names = split(recorded.metadata().at("inputs"));
+    run.output_names = split(recorded.metadata().at("outputs"));
+    for (const std::string& name : run.input_names) run.inputs.emplace(name, recorded.tensor(name));
+    for (const std::string& name : run.output_names) run.outputs.emplace(name, recorded.tensor(name));
+    all.push_back(std::move(run));
+  }
+}
+
+Network network_of(const ExporterFixture& fixture, const std::string& file) {
+  const auto config = ModelConfig::open(fixture.folder);
+  const auto model = nn::ModelRegistry::builtin().make(config, fixture.task);
+  model->bind(Checkpoint::open(fixture.folder));
+
+  const std::vector<RecordedRun> runs = fixture.runs(file);
+  Network network(fixture.name);
+  std::vector<Axis> all;
+  for (const std::string& name : runs[0].input_names)
+    if (!name.ends_with("mask")) std::ranges::copy(axes_of(runs, name), std::back_inserter(all));
+  nn::Inputs inputs;
+  for (const std::string& name : runs[0].input_names) {
+    Sizes sizes;
+    for (const Axis& axis : axes_of(runs, name))
+      sizes.push_back(size_of(axis, name.ends_with("mask") ? all : std::vector<Axis>{}));
+    const DataType type = runs[0].inputs.find(name)->second.tensor().type();
+    inputs.set(name, network.add_input(name, type, sizes));
+  }
+  const nn::Emission emission(network, *model);
+  nn::Outputs outputs;
+  if (const auto* pair = dynamic_cast<const nn::Seq2SeqModel*>(model.get()); pair && file != "model")
+    outputs = file == "encoder_model" ? pair->encode(network, inputs) : pair->decode(network, inputs);
+  else
+    outputs = model->forward(network, inputs);
+  for (const std::string& name : runs[0].output_names) network.mark_output(outputs.at(name), name);
+  return network;
+}
+
+}  // namespace lathe::testing
