@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, Iterable
 
-from lathe import _lathe, onnx
+from lathe import _lathe, exporters, onnx
 from lathe._engine import Context, Engine, EngineInspector, IoInfo, RunControl, Step, build, deserialize, load
 from lathe._errors import Error
 from lathe._lathe import (
@@ -123,6 +123,7 @@ __all__ = [
     "WeightInfo",
     "build",
     "deserialize",
+    "exporters",
     "inferred_size",
     "load",
     "measure_roofline",

@@ -16,4 +16,5 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_engine(m);
   lathe::python::bind_tools(m);
   lathe::python::bind_network(m);
+  lathe::python::bind_exporters(m);
 }

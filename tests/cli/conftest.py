@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
 
@@ -48,7 +49,8 @@ def timing_cache(cpu):
 
 @pytest.fixture
 def place(tmp_path):
-    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors."""
+    """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors;
+    checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -59,6 +61,11 @@ def place(tmp_path):
     weights = {"w": np.full((3, 4), 0.25, np.float32), "b": np.arange(4, dtype=np.float32), "extra": np.zeros(2)}
     np.savez(tmp_path / "weights.npz", **weights)
     write_safetensors(tmp_path / "model.safetensors", {"w": [1.5, 2.5], "b": [0.5]})
+    bert = ROOT / "tests/data/exporter/bert"
+    (tmp_path / "checkpoint").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(bert / name, tmp_path / "checkpoint" / name)
+    shutil.copy(bert / "model.io-0.safetensors", tmp_path / "recorded.safetensors")
     for name in ("timings", "others"):
         (tmp_path / f"{name}.json").write_text(json.dumps(timing_cache(name)))
     return tmp_path

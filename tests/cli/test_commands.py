@@ -15,7 +15,9 @@ import pytest
 
 from small_model import FLOAT, small_answer, small_model
 
-COMMANDS = ("check", "inspect", "run", "verify", "bench", "profile", "build", "refit", "timings", "convert", "ops", "info")
+COMMANDS = (
+    "check", "inspect", "run", "verify", "bench", "profile", "build", "refit", "timings", "convert", "export", "ops", "info"
+)
 
 
 def examples(text):

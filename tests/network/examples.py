@@ -11,6 +11,7 @@ text = """#include <gtest/gtest.h>
 
 #include "lathe/builder.h"
 #include "lathe/checkpoint.h"
+#include "lathe/exporters.h"
 #include "lathe/lathe.h"
 #include "lathe/nn.h"
 #include "support/temp_directory.h"

@@ -1,0 +1,371 @@
+// Exports: configurations and architectures that Python classes bring, and the export itself. The interpreter
+// lock is held while Python is asked; an export lets go of it between.
+#include "lathe/exporters.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "module.h"
+
+namespace lathe::python {
+namespace {
+
+using namespace exporters;
+
+NamedAxes axes_from_python(nb::handle h) {
+  NamedAxes all;
+  for (auto [name, axes] : nb::cast<nb::dict>(h))
+    all[nb::cast<std::string>(name)] = nb::cast<std::map<int, std::string>>(axes);
+  return all;
+}
+nb::dict to_python(const NamedAxes& axes) {
+  nb::dict all;
+  for (const auto& [name, named] : axes) all[name.c_str()] = nb::cast(named);
+  return all;
+}
+
+DummyShapes shapes_from_python(const nb::dict& d) {
+  DummyShapes s;
+  const std::map<std::string, int64_t*> sizes = {{"batch_size", &s.batch_size},
+                                                 {"sequence_length", &s.sequence_length},
+                                                 {"num_choices", &s.num_choices},
+                                                 {"width", &s.width},
+                                                 {"height", &s.height},
+                                                 {"num_channels", &s.num_channels},
+                                                 {"point_batch_size", &s.point_batch_size},
+                                                 {"nb_points_per_image", &s.nb_points_per_image},
+                                                 {"visual_seq_length", &s.visual_seq_length},
+                                                 {"feature_size", &s.feature_size},
+                                                 {"nb_max_frames", &s.nb_max_frames},
+                                                 {"audio_sequence_length", &s.audio_sequence_length}};
+  for (auto [key, value] : d) {
+    const auto name = nb::cast<std::string>(key);
+    const auto at = sizes.find(name);
+    if (at != sizes.end())
+      *at->second = nb::cast<int64_t>(value);
+    else if (name == "encoder_sequence_length")
+      s.encoder_sequence_length = nb::cast<int64_t>(value);
+    else if (name == "past_sequence_length")
+      s.past_sequence_length = nb::cast<int64_t>(value);
+    else if (name == "seed")
+      s.seed = nb::cast<uint64_t>(value);
+    else
+      throw Error(Code::bad_argument, "export", "the name of a size", "'" + name + "'");
+  }
+  return s;
+}
+
+/// What a Python class says of itself; its methods are asked when they are needed.
+struct Said {
+  nb::object self;
+  NormalizedConfigKind::Names words;
+  double atol = 1e-5;
+  int opset = 18;
+
+  explicit Said(nb::object s) : self(std::move(s)) {
+    words = nb::cast<NormalizedConfigKind::Names>(self.attr("_words")());
+    atol = nb::cast<double>(self.attr("ATOL_FOR_VALIDATION"));
+    opset = nb::cast<int>(self.attr("DEFAULT_ONNX_OPSET"));
+  }
+};
+
+/// Asks `make_dummy_input` of a Python class, which gives None for what it does not make.
+class PythonGenerator : public DummyInputGenerator {
+ public:
+  PythonGenerator(nb::object self, const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
+                  std::vector<std::string> names)
+      : DummyInputGenerator(task, config, shapes), self_(std::move(self)), names_(std::move(names)) {}
+  std::vector<std::string> supported_input_names() const override { return names_; }
+  DummyInput generate(const std::string& name, DataType, DataType) override {
+    const nb::gil_scoped_acquire lock;
+    return from_python(self_.attr("make_dummy_input")(name, shapes().batch_size, shapes().sequence_length,
+                                                      shapes().seed))
+        .tensor();
+  }
+
+ private:
+  nb::object self_;
+  std::vector<std::string> names_;
+};
+
+/// A class of the library with what a Python class derived from it says otherwise. With `plain` it says nothing
+/// of inputs and outputs: that is what super() reaches.
+template <class Base>
+class FromPython : public Base {
+ public:
+  FromPython(const ModelConfig& config, const OnnxConfigOptions& options, Said said, bool plain)
+      : Base(config, options), said_(std::move(said)), plain_(plain) {}
+  ~FromPython() override {
+    const nb::gil_scoped_acquire lock;
+    said_.self.reset();
+  }
+  NamedAxes inputs() const override {
+    if (plain_) {
+      if constexpr (requires(const Base& b) { b.Base::inputs(); } && !std::is_abstract_v<Base>)
+        return Base::inputs();
+      else
+        throw Error(Code::not_supported, "export", "a config that says its inputs", "one that does not",
+                    "define the property `inputs`");
+    }
+    const nb::gil_scoped_acquire lock;
+    return axes_from_python(asked().attr("inputs"));
+  }
+  NamedAxes outputs() const override {
+    if (plain_) return Base::outputs();
+    const nb::gil_scoped_acquire lock;
+    return axes_from_python(asked().attr("outputs"));
+  }
+  NormalizedConfigKind normalized_config_kind() const override {
+    return Base::normalized_config_kind().with_args(said_.words, true);
+  }
+  double atol_for_validation() const override { return said_.atol; }
+  int default_onnx_opset() const override { return said_.opset; }
+  std::map<std::string, std::string> values_override() const override {
+    const nb::gil_scoped_acquire lock;
+    auto all = Base::values_override();
+    for (const auto& [key, text] : nb::cast<std::map<std::string, std::string>>(asked().attr("_overrides")()))
+      all[key] = text;
+    return all;
+  }
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    const nb::gil_scoped_acquire lock;
+    auto all = Base::dummy_input_generator_classes();
+    const auto names = nb::cast<std::vector<std::string>>(said_.self.attr("DUMMY_INPUTS"));
+    if (!names.empty())
+      all.insert(all.begin(), [self = said_.self, names](const std::string& task, const NormalizedConfig& config,
+                                                         const DummyShapes& shapes) {
+        return std::make_unique<PythonGenerator>(self, task, config, shapes, names);
+      });
+    return all;
+  }
+
+ private:
+  /// The Python object, told what this one is made for.
+  nb::object asked() const {
+    const OnnxConfigOptions& o = this->options();
+    return said_.self.attr("_for")(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)));
+  }
+  Said said_;
+  bool plain_;
+};
+
+using Maker = std::shared_ptr<OnnxConfig> (*)(const ModelConfig&, const OnnxConfigOptions&, Said, bool);
+template <class Base>
+std::shared_ptr<OnnxConfig> make_from_python(const ModelConfig& config, const OnnxConfigOptions& options, Said said,
+                                             bool plain) {
+  return std::make_shared<FromPython<Base>>(config, options, std::move(said), plain);
+}
+const std::map<std::string, Maker>& makers() {
+  static const std::map<std::string, Maker> all = {
+      {"OnnxConfig", &make_from_python<OnnxConfig>},
+      {"TextEncoderOnnxConfig", &make_from_python<TextEncoderOnnxConfig>},
+      {"TextDecoderOnnxConfig", &make_from_python<TextDecoderOnnxConfig>},
+      {"TextDecoderWithPositionIdsOnnxConfig", &make_from_python<TextDecoderWithPositionIdsOnnxConfig>},
+      {"TextSeq2SeqOnnxConfig", &make_from_python<TextSeq2SeqOnnxConfig>},
+      {"VisionOnnxConfig", &make_from_python<VisionOnnxConfig>},
+      {"TextAndVisionOnnxConfig", &make_from_python<TextAndVisionOnnxConfig>},
+      {"AudioOnnxConfig", &make_from_python<AudioOnnxConfig>},
+      {"AudioToTextOnnxConfig", &make_from_python<AudioToTextOnnxConfig>},
+  };
+  return all;
+}
+
+OnnxConfigOptions options_from_python(const std::string& task, bool use_past, bool past_in_inputs,
+                                      const std::string& behavior) {
+  OnnxConfigOptions o;
+  o.task = task;
+  o.use_past = use_past;
+  o.use_past_in_inputs = past_in_inputs;
+  for (ConfigBehavior b : config_behaviors)
+    if (name_of(b) == behavior) o.behavior = b;
+  return o;
+}
+
+/// An architecture whose class is Python's: parameters by name, and a function of a network.
+class PythonModel : public nn::Model {
+ public:
+  explicit PythonModel(nb::object self) : self_(std::move(self)) {
+    for (auto [name, shape] : nb::cast<nb::dict>(self_.attr("parameters")()))
+      parameters_[nb::cast<std::string>(name)] = nn::Parameter(DataType::float32, shape_from_python(shape));
+  }
+  ~PythonModel() override {
+    const nb::gil_scoped_acquire lock;
+    self_.reset();
+  }
+  void fields(nn::Fields& f) override {
+    for (auto& [name, parameter] : parameters_) f(name, parameter);
+  }
+  nn::Outputs forward(Network& network, const nn::Inputs& inputs) const override {
+    const nb::gil_scoped_acquire lock;
+    const nn::Ops o(network);
+    nb::dict given, weights;
+    for (const auto& [name, t] : inputs) given[name.c_str()] = nb::cast(t);
+    for (const auto& [name, p] : parameters_) weights[name.c_str()] = nb::cast(o.use(p));
+    nn::Outputs outputs;
+    for (auto [name, t] : nb::cast<nb::dict>(self_.attr("_forward")(nb::cast(Network(network)), given, weights)))
+      outputs.set(nb::cast<std::string>(name), argument<TensorRef>(t, "a tensor"));
+    return outputs;
+  }
+
+ private:
+  nb::object self_;
+  Ordered<nn::Parameter> parameters_;
+};
+
+nb::dict run_to_python(const ValidationRun& run) {
+  nb::dict d;
+  d["sizes"] = run.sizes;
+  d["seed"] = run.seed;
+  d["beyond_atol"] = run.beyond_atol;
+  nb::dict outputs;
+  for (const auto& o : run.outputs) {
+    nb::dict one;
+    one["shape"] = shape_to_python(o.shape);
+    one["engine_ulps"] = o.engine_ulps;
+    one["reference_ulps"] = o.reference_ulps;
+    one["largest_difference"] = o.absolute;
+    outputs[o.name.c_str()] = one;
+  }
+  d["outputs"] = outputs;
+  return d;
+}
+
+nb::dict to_python(const ExportReport& r) {
+  nb::dict d, files, validation;
+  for (const auto& f : r.files) files[f.name.c_str()] = f.bytes;
+  for (const auto& [file, v] : r.validation) {
+    nb::list runs;
+    for (const ValidationRun& run : v.runs) runs.append(run_to_python(run));
+    nb::dict one;
+    one["runs"] = runs;
+    one["skipped"] = nb::cast(v.skipped);
+    validation[file.c_str()] = one;
+  }
+  d["model_type"] = r.model_type;
+  d["library"] = r.library;
+  d["task"] = r.task;
+  d["opset"] = r.opset;
+  d["files"] = files;
+  d["unexpected"] = nb::cast(r.unexpected);
+  d["validation"] = validation;
+  if (r.recorded) d["recorded"] = run_to_python(*r.recorded);
+  return d;
+}
+
+/// Keyword arguments, as the package's Python passes them on.
+ExportOptions export_options(const nb::dict& d, const TasksManager* tasks) {
+  ExportOptions o;
+  o.tasks = tasks;
+  const auto take = [&]<class T>(const char* key, T& to) {
+    if (d.contains(key) && !d[key].is_none()) to = nb::cast<T>(d[key]);
+  };
+  take("task", o.task);
+  take("opset", o.opset);
+  take("monolith", o.monolith);
+  take("no_post_process", o.no_post_process);
+  take("no_dynamic_axes", o.no_dynamic_axes);
+  take("legacy", o.legacy);
+  take("variant", o.variant);
+  take("engine", o.engine);
+  take("threads", o.build.threads);
+  std::string reference, optimize, dtype = "float32";
+  int64_t pad = -1;
+  bool validate = true;
+  take("reference", reference);
+  take("optimize", optimize);
+  take("dtype", dtype);
+  take("pad_token_id", pad);
+  take("do_validation", validate);
+  o.reference = reference;
+  o.dtype = type_named(dtype);
+  if (pad >= 0) o.pad_token_id = pad;
+  for (OptimizationLevel level : optimization_levels)
+    if (name_of(level) == optimize) o.optimize = level;
+  if (d.contains("shapes")) o.shapes = shapes_from_python(nb::cast<nb::dict>(d["shapes"]));
+  if (!validate) {
+    o.validation.reset();
+    return o;
+  }
+  double atol = -1, ulps = -1;
+  take("atol", atol);
+  take("ulps", ulps);
+  take("validation_seconds", o.validation->seconds);
+  if (atol >= 0) o.validation->atol = atol;
+  if (ulps >= 0) o.validation->ulps = ulps;
+  o.validation->build.threads = o.build.threads;
+  return o;
+}
+
+void bind_tasks(nb::module_& m) {
+  nb::class_<TasksManager>(m, "TasksManager")
+      .def("__init__", [](TasksManager* t) { new (t) TasksManager(TasksManager::builtin()); })
+      .def_static("get_all_tasks", &TasksManager::get_all_tasks)
+      .def_static("map_from_synonym", &TasksManager::map_from_synonym)
+      .def("model_types", &TasksManager::model_types)
+      .def("get_supported_tasks_for_model_type",
+           [](const TasksManager& t, const std::string& type) { return t.get_supported_tasks_for_model_type(type); })
+      .def("get_supported_model_type_for_task",
+           [](const TasksManager& t, const std::string& task) { return t.get_supported_model_type_for_task(task); })
+      .def("infer_task_from_model",
+           [](const TasksManager& t, const std::filesystem::path& p) {
+             return t.infer_task_from_model(ModelConfig::open(p));
+           })
+      .def("register_config",
+           [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks, const std::string& base,
+              nb::object make, bool overwrite) {
+             const Maker maker = makers().at(base);
+             t.register_config(
+                 type, tasks,
+                 [maker, make](const ModelConfig& config, const OnnxConfigOptions& o) {
+                   const nb::gil_scoped_acquire lock;
+                   nb::object self = make(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)));
+                   return maker(config, o, Said(self), false);
+                 },
+                 overwrite);
+           })
+      .def("register_model", [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks,
+                                nb::object make) {
+        t.models().add(type, tasks, [make](const ModelConfig&, std::string_view task) {
+          const nb::gil_scoped_acquire lock;
+          return std::make_unique<PythonModel>(make(std::string(task)));
+        });
+      });
+}
+
+}  // namespace
+
+void bind_exporters(nb::module_& m) {
+  bind_tasks(m);
+  // What a Python class inherits: asked by name.
+  m.def("plain_axes", [](const std::string& base, nb::object self, const std::string& config, const std::string& task,
+                         bool use_past, bool past_in_inputs, const std::string& behavior, bool outputs) {
+    const auto made = makers().at(base)(ModelConfig::parse(config),
+                                        options_from_python(task, use_past, past_in_inputs, behavior), Said(self), true);
+    return to_python(outputs ? made->outputs() : made->inputs());
+  });
+  m.def("dummy_inputs", [](const std::string& base, nb::object self, const std::string& config,
+                           const std::string& task, bool use_past, bool past_in_inputs, const std::string& behavior,
+                           const nb::dict& shapes) {
+    const auto made = makers().at(base)(ModelConfig::parse(config),
+                                        options_from_python(task, use_past, past_in_inputs, behavior), Said(self), false);
+    NamedValues all;
+    for (const auto& [name, t] : made->file_inputs(shapes_from_python(shapes))) all[name] = t;
+    return values_to_python(all);
+  });
+  m.def("export_checkpoint", [](const std::filesystem::path& checkpoint, const std::filesystem::path& output,
+                                const nb::dict& options, const TasksManager* tasks) {
+    const ExportOptions o = export_options(options, tasks);
+    ExportReport report;
+    {
+      const nb::gil_scoped_release unlocked;
+      report = export_checkpoint(checkpoint, output, o);
+    }
+    return to_python(report);
+  }, nb::arg("checkpoint"), nb::arg("output"), nb::arg("options"), nb::arg("tasks").none());
+}
+
+}  // namespace lathe::python
