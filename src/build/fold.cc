@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "build/kept_bytes.h"
+#include "build/weights.h"
 #include "eval/eval.h"
 #include "tensor/alignment.h"
 
@@ -55,7 +56,7 @@ class Folder {
     std::vector<Fold::Operand> from;
     for (ValueId v : n.inputs) {
       from.push_back(v == no_id ? Fold::Operand{}
-                                : Fold::Operand{g.value(v).constant, g.value(v).name, g.value(v).source});
+                                : Fold::Operand{g.value(v).constant, g.value(v).name, source_of(g, v)});
       inputs.push_back(v == no_id ? Value() : aligned(*from.back().constant));
     }
     std::vector<DataType> types;

@@ -352,7 +352,7 @@ uint32_t GraphLowering::add_value(ValueId v, ValueRole role, MemorySpace space) 
   p.role = role;
   p.memory = space;
   if (info.constant && role != ValueRole::captured)
-    p.weight = static_cast<int32_t>(all_.weights.add(info.constant, info.name, info.source));
+    p.weight = static_cast<int32_t>(all_.weights.add(info.constant, info.name, source_of(graph_, v)));
   const auto index = static_cast<uint32_t>(made_.values.size());
   made_.values.push_back(std::move(p));
   index_[{v, space}] = index;

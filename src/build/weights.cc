@@ -2,6 +2,12 @@
 
 namespace lathe {
 
+const std::string& source_of(const Graph& graph, ValueId v) {
+  const Graph* g = &graph;
+  for (; g->value(v).captured != no_id; g = g->parent()) v = g->value(v).captured;
+  return g->value(v).source;
+}
+
 uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const std::string& name,
                           const std::string& source) {
   if (const auto known = index_.find(constant.get()); known != index_.end()) return known->second;

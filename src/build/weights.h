@@ -10,6 +10,9 @@
 
 namespace lathe {
 
+/// The name of the initializer that a constant is, in a body of one around it too; empty: it is none.
+const std::string& source_of(const Graph& graph, ValueId v);
+
 class WeightTable {
  public:
   WeightTable(std::deque<Weight>& weights, const Folds& folds) : weights_(weights), folds_(folds) {}

@@ -52,7 +52,7 @@ class PoolWorkers final : public Workers {
 }  // namespace
 
 void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
-                  std::shared_ptr<const void> op) {
+                  std::shared_ptr<const void> op, const std::vector<bool>* stale) {
   const std::vector<int32_t> before = std::exchange(step.packed, {});
   if (!kernel.packed_form) return;
   const StepRequest question(plan, graph, step, plan.isa);
@@ -61,6 +61,11 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
     std::optional<PackedForm> form = kernel.packed_form(op.get(), question.request(), i);
     if (!form) continue;
     const auto from = static_cast<uint32_t>(graph.values[static_cast<size_t>(step.inputs[i])].weight);
+    if (stale && !(*stale)[from] && i < before.size() && before[i] >= 0) {
+      step.packed.resize(step.inputs.size(), -1);
+      step.packed[i] = before[i];
+      continue;
+    }
     if (!plan.weights[from].stored)
       throw Error(Code::plan_target, "load", "an array to pack for this machine",
                   "one that is not in the plan", "build the plan again with its portable section");

@@ -3,6 +3,8 @@
 // begin on pages of their own, and none would lie in huge pages.
 #pragma once
 
+#include <vector>
+
 #include "runtime/program.h"
 
 namespace lathe {
@@ -11,9 +13,10 @@ class Packing {
  public:
   /// Notes what `kernel` makes of the constant inputs of its step. The new weights take the place of what was
   /// packed for it before; they have type, shape and recipe, and elements once all is run. `kernel` and the
-  /// weights that the step reads must stay until then.
+  /// weights that the step reads must stay until then. `stale`, by weight: where it is given, what the kernel
+  /// has packed of other weights stays, since it looks at no elements but those that it packs.
   void add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
-           std::shared_ptr<const void> op);
+           std::shared_ptr<const void> op, const std::vector<bool>* stale = nullptr);
 
   /// Does it. Pages of mapped files that were read for it are let go. Throws run_out_of_memory, cancelled,
   /// deadline, and what a kernel throws, told the node.

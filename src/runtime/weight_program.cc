@@ -76,7 +76,7 @@ void replay_folds(Plan& plan, const KernelCatalog& kernels, RunControl* control,
 }
 
 void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCatalog& kernels,
-                    Packing& packing) {
+                    Packing& packing, const Stale* stale) {
   const Kernel* kernel = kernels.by_name(step.kernel);
   const OpCodec* codec = kernels.codec_of(step.domain, step.op);
   if (!kernel || !codec)
@@ -87,7 +87,7 @@ void replay_packing(Plan& plan, PlanGraph& graph, PlanStep& step, const KernelCa
   if (kernel->memory != host_memory) return;  // devices read constants as they are
   const bool wanted = !kernel->ask || kernel->ask(op.get(), question.request()).accepted;
   if (!wanted) return choose_again(plan, graph, step, kernels, packing);
-  packing.add(plan, graph, step, *kernel, std::move(op));
+  packing.add(plan, graph, step, *kernel, std::move(op), stale);
 }
 
 bool reads(const PlanGraph& g, const PlanStep& s, const Stale& stale) {
@@ -98,15 +98,17 @@ bool reads(const PlanGraph& g, const PlanStep& s, const Stale& stale) {
   });
 }
 
-/// The step as it was built, before other weights made it choose another kernel.
-void restore(PlanGraph& g, size_t step, const PlanGraph& built) {
-  g.steps[step] = built.steps[step];
-  for (int32_t v : g.steps[step].outputs)
+/// The step as it was built, before other weights made it choose another kernel; was it another?
+bool restore(PlanGraph& g, size_t step, const PlanGraph& built) {
+  const PlanStep &now = g.steps[step], &then = built.steps[step];
+  if (now.kernel == then.kernel && now.tunables == then.tunables) return false;
+  g.steps[step] = then;
+  for (int32_t v : then.outputs)
     if (v >= 0) g.values[static_cast<size_t>(v)].alias_of = built.values[static_cast<size_t>(v)].alias_of;
+  return true;
 }
 
-/// Packs anew for every step that reads a stale array. All that such a step has packed: a kernel may look at
-/// several operands when it packs one.
+/// Packs anew what steps that read a stale array have packed of it; without `built`, of all that they read.
 void replay_packing(Plan& plan, const KernelCatalog& kernels, RunControl* control, const Stale& stale,
                     const std::vector<PlanGraph>* built, Packing& packing) {
   for (size_t i = 0; i < plan.graphs.size(); ++i) {
@@ -114,10 +116,10 @@ void replay_packing(Plan& plan, const KernelCatalog& kernels, RunControl* contro
     for (size_t k = 0; k < g.steps.size(); ++k) {
       if (g.steps[k].kernel.empty() || !reads(g, g.steps[k], stale)) continue;
       if (control) control->check();
-      if (built) restore(g, k, (*built)[i]);
+      const bool other = !built || restore(g, k, (*built)[i]);
       PlanStep& s = g.steps[k];
       try {
-        replay_packing(plan, g, s, kernels, packing);
+        replay_packing(plan, g, s, kernels, packing, other ? nullptr : &stale);
       } catch (const Error& e) {
         throw e.at("load", s.node, s.op);
       }
