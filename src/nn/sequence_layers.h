@@ -53,6 +53,8 @@ struct SequenceOptions {
 
   /// `side`: "encoder" or "decoder" of the keys "encoder_layers", ….
   static SequenceOptions from(const ModelConfig& config, const std::string& side);
+  /// Of BART, or with `norm_first` of mBART.
+  static SequenceOptions bart(const ModelConfig& config, const std::string& side, bool norm_first);
 };
 
 class SequenceLayer : public Module {

@@ -4,14 +4,6 @@
 namespace lathe::nn {
 namespace {
 
-SequenceOptions side_of(const ModelConfig& config, const std::string& side, bool norm_first) {
-  SequenceOptions o = SequenceOptions::from(config, side);
-  o.norm_first = norm_first;
-  o.positions = config.get<int64_t>("max_position_embeddings", 1024);
-  o.position_offset = 2;  // rows for padding, which its positions never use
-  return o;
-}
-
 /// dense, tanh, out_proj.
 class ClassificationHead : public Module {
  public:
@@ -26,8 +18,8 @@ class BartBody : public Module {
  public:
   BartBody(const ModelConfig& config, bool norm_first)
       : shared(config.get<int64_t>("vocab_size"), config.get<int64_t>("d_model")),
-        encoder(side_of(config, "encoder", norm_first)),
-        decoder(side_of(config, "decoder", norm_first)) {
+        encoder(SequenceOptions::bart(config, "encoder", norm_first)),
+        decoder(SequenceOptions::bart(config, "decoder", norm_first)) {
     encoder.embedding.embed_tokens.weight = shared.weight;
     decoder.tokens.embed_tokens.weight = shared.weight;
   }
@@ -133,7 +125,7 @@ void register_family(ModelRegistry& all, const std::string& type, bool norm_firs
             return std::make_unique<BartModel>(config, task, norm_first);
           });
   all.add(type, {"text-generation"}, [norm_first](const ModelConfig& config, std::string_view task) {
-    SequenceOptions o = side_of(config, "decoder", norm_first);
+    SequenceOptions o = SequenceOptions::bart(config, "decoder", norm_first);
     o.cross = config.get<bool>("add_cross_attention", false);
     return std::make_unique<DecoderModel>(std::make_shared<SequenceDecoder>(o), config, task,
                                           DecoderNames{.body = "model.decoder", .tied = true});

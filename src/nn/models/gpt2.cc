@@ -16,7 +16,7 @@ struct Gpt2Config {
         vocabulary(c.get<int64_t>("vocab_size", 50257)),
         positions(c.get<int64_t>("n_positions", 1024)),
         epsilon(c.get<double>("layer_norm_epsilon", 1e-5)),
-        activation(c.get<std::string>("activation_function", "gelu_new")),
+        activation(Activation(c.get<std::string>("activation_function", "gelu_new")).name()),
         scaled(c.get<bool>("scale_attn_weights", true)),
         scaled_by_layer(c.get<bool>("scale_attn_by_inverse_layer_idx", false)) {}
   int64_t size, heads, layers, inner, vocabulary, positions;

@@ -25,7 +25,7 @@ struct LlamaConfig {
         inner(c.get<int64_t>("intermediate_size")),
         vocabulary(c.get<int64_t>("vocab_size")),
         epsilon(c.get<double>("rms_norm_eps", 1e-6)),
-        activation(c.get<std::string>("hidden_act", "silu")),
+        activation(Activation(c.get<std::string>("hidden_act", "silu")).name()),
         mlp_bias(c.get<bool>("mlp_bias", false)),
         rope(RopeOptions::from(c)) {
     output_bias = family.attention_bias_key && c.get<bool>("attention_bias", false);

@@ -24,6 +24,7 @@ struct T5Config {
     gated = activation.starts_with(prefix);
     if (gated) activation.erase(0, prefix.size());
     if (gated && activation == "gelu") activation = "gelu_new";  // as the published weights were trained
+    activation = Activation(activation).name();
   }
   int64_t size, head_size, heads, layers, inner, buckets, max_distance;
   double epsilon;

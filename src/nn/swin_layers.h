@@ -1,0 +1,67 @@
+// Layers of the Swin transformer: attention within windows, which every second layer shifts, and the merging
+// of four patches into one.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lathe/nn.h"
+
+namespace lathe::nn {
+
+struct SwinOptions {
+  explicit SwinOptions(const ModelConfig& config);
+  std::array<int64_t, 2> image{}, patch{};
+  int64_t channels, size, window;
+  std::vector<int64_t> depths, heads;
+  double mlp_ratio, epsilon;
+  std::string activation;
+  bool qkv_bias;
+  int64_t features() const { return size << (depths.size() - 1); }  // of a patch behind the last stage
+};
+
+/// How patches lie.
+struct SwinGrid {
+  int64_t height = 0, width = 0;
+};
+
+class SwinLayer : public Module {
+ public:
+  SwinLayer(const SwinOptions& o, size_t stage, SwinGrid grid, bool shifted);
+  void fields(Fields& f) override;
+  TensorRef operator()(const TensorRef& x) const;
+  LayerNorm before, after;
+  Parameter bias_table;  // [(2 · window - 1)², heads]
+  Linear query, key, value, attention_dense, intermediate_dense, output_dense;
+
+ private:
+  TensorRef attended(const Ops& o, const TensorRef& windows) const;
+  TensorRef position_bias(const Ops& o) const;
+  Tensor shift_mask() const;
+  /// x [batch, height, width, size] whose rows and columns begin `by` later, or, negative, earlier.
+  TensorRef rolled(const Ops& o, const TensorRef& x, int64_t by) const;
+
+  SwinGrid grid_, padded_;
+  int64_t size_, heads_, window_, shift_ = 0;
+  std::string activation_;
+};
+
+/// Layers of one resolution, and the merging behind them.
+class SwinStage : public Module {
+ public:
+  SwinStage(const SwinOptions& o, size_t stage, SwinGrid grid, bool merges);
+  void fields(Fields& f) override;
+  TensorRef operator()(TensorRef x) const;
+  ModuleList<SwinLayer> blocks;
+  std::optional<LayerNorm> norm;
+  std::optional<Linear> reduction;
+
+ private:
+  TensorRef merged(const Ops& o, const TensorRef& x) const;
+  SwinGrid grid_;
+  int64_t size_;
+};
+
+}  // namespace lathe::nn
