@@ -103,21 +103,22 @@ void measure(Isa isa, const Layer& l) {
     s.in[a] = l.size, s.kernel[a] = l.kernel, s.stride[a] = l.stride, s.pad[a] = l.kernel / 2;
     s.out[a] = (l.size + 2 * s.pad[a] - l.kernel) / l.stride + 1;
   }
+  const cpu::ByteConvShape conv{s};
   test::WorkerContext c(1);
   const int64_t inner = l.depthwise ? 1 : l.in;
   const std::vector<int8_t> plain(static_cast<size_t>(l.out * inner * s.taps()), 1);
-  Weights w(l.depthwise ? cpu::byte_depthwise_weights_size(s) : cpu::byte_conv_weights_size(s));
+  Weights w(l.depthwise ? cpu::byte_depthwise_weights_size(s) : cpu::byte_conv_weights_size(conv));
   if (l.depthwise)
     cpu::pack_byte_depthwise(s, plain.data(), true, w.first());
   else
-    cpu::pack_byte_conv(s, plain.data(), true, w.first(), c);
+    cpu::pack_byte_conv(conv, plain.data(), true, w.first(), c);
   w.spread();
   const auto image = [&](int64_t blocks, int64_t pixels) {
     return Memory(static_cast<size_t>(blocks * pixels * cpu::channel_block));
   };
   Memory x = image(s.in_blocks(), s.in_pixels()), y = image(s.out_blocks(), s.out_pixels()),
          other = image(s.out_blocks(), s.out_pixels());
-  Memory scratch(l.depthwise ? cpu::byte_depthwise_workspace(s) : cpu::byte_conv_workspace(s));
+  Memory scratch(l.depthwise ? cpu::byte_depthwise_workspace(s) : cpu::byte_conv_workspace(conv));
   const auto lanes = static_cast<size_t>(cpu::panels(l.out) * cpu::panel_filters);
   const std::vector<int32_t> start(lanes);
   const std::vector<float> factor(lanes, 0.01f), shift(lanes);
@@ -128,7 +129,10 @@ void measure(Isa isa, const Layer& l) {
   images.grid.find_shortcut(l.out);
   const double seconds = best_of([&] {
     images.weights = w.next();
-    (l.depthwise ? cpu::byte_depthwise : cpu::byte_convolution)(isa, s, images, scratch.begin(), c);
+    if (l.depthwise)
+      cpu::byte_depthwise(isa, s, images, scratch.begin(), c);
+    else
+      cpu::byte_convolution(isa, conv, images, scratch.begin(), c);
   });
   const std::string name = std::string(l.network) + " " + std::to_string(l.in) + " -> " +
                            std::to_string(l.out) + ", " + std::to_string(l.size) + ", k" +

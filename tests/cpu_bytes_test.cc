@@ -299,14 +299,15 @@ class Convolution {
 
   void hold(Isa isa, int threads) const {
     WorkerContext c(threads), packers(3);
-    Bytes packed(depthwise_ ? cpu::byte_depthwise_weights_size(s_) : cpu::byte_conv_weights_size(s_));
+    const cpu::ByteConvShape conv{s_};
+    Bytes packed(depthwise_ ? cpu::byte_depthwise_weights_size(s_) : cpu::byte_conv_weights_size(conv));
     auto* const w = reinterpret_cast<int8_t*>(packed.data());
     if (depthwise_)
       cpu::pack_byte_depthwise(s_, w_.data(), signed_, w);
     else
-      cpu::pack_byte_conv(s_, w_.data(), signed_, w, packers);
+      cpu::pack_byte_conv(conv, w_.data(), signed_, w, packers);
     ASSERT_TRUE(packed.intact());
-    const int32_t* sums = depthwise_ ? cpu::byte_depthwise_sums(s_, w) : cpu::byte_conv_sums(s_, w);
+    const int32_t* sums = depthwise_ ? cpu::byte_depthwise_sums(s_, w) : cpu::byte_conv_sums(conv, w);
     std::vector<int32_t> start;
     for (size_t f = 0; f < bias_.size(); ++f) start.push_back(bias_[f] - zero * sums[f]);
     Bytes y(s_.batch * s_.out_blocks() * s_.out_pixels() * channel_block);
@@ -317,8 +318,11 @@ class Convolution {
     images.grid.find_shortcut(s_.filters);
     images.other = adds_ ? other_.data() : nullptr;
     images.y = y.data();
-    Scratch scratch(depthwise_ ? cpu::byte_depthwise_workspace(s_) : cpu::byte_conv_workspace(s_));
-    (depthwise_ ? cpu::byte_depthwise : cpu::byte_convolution)(isa, s_, images, scratch.begin, c);
+    Scratch scratch(depthwise_ ? cpu::byte_depthwise_workspace(s_) : cpu::byte_conv_workspace(conv));
+    if (depthwise_)
+      cpu::byte_depthwise(isa, s_, images, scratch.begin, c);
+    else
+      cpu::byte_convolution(isa, conv, images, scratch.begin, c);
     EXPECT_TRUE(y.intact());
     EXPECT_TRUE(scratch.memory.intact());
     EXPECT_EQ(c.polls > 0, y.size() > 0);
