@@ -120,7 +120,7 @@ TEST(Regions, MasksAndWhatTheyChoose) {
   EXPECT_EQ(steps_everywhere("(float[7,70] x, bool[7,1] m, bool[70] n, float low) => (float[7,70] y)"
                              "{ a = And(m, n) b = Greater(x, low) c = Or(a, b) d = Not(c) e = Exp(x)"
                              "  y = Where(d, low, e) }"),
-            "And Pointwise+Greater+Or+Not+Exp+Where");
+            "Pointwise+And+Greater+Or+Not+Exp+Where");
   EXPECT_EQ(steps_everywhere("(float[3,40,50] x, float[50,90] w, bool[90] m, float low) => (float[3,40,90] y)"
                              "{ a = MatMul(x, w) b = Where(m, a, low) y = Relu(b) }"),
             "MatMul+Where+Relu");
