@@ -1,6 +1,7 @@
 // `lathe export`: a published checkpoint becomes ONNX files that were run and compared.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
