@@ -293,8 +293,8 @@ class LATHE_API Network {
   /// At the lowest opset and IR version that can say it, or at the opset asked for (node_cannot_convert).
   onnx::Model to_model(int opset = 0) const;
   void save(const std::filesystem::path& path, const onnx::SaveOptions& options = {}) const;
-  /// C++ source of a function that makes this network: the same operators, names and constants, with the calls
-  /// of this class where one of them appends just what there is. Throws file_write_failed.
+  /// C++ source of a function that makes this network: the same operators, names and constants. Throws
+  /// file_write_failed.
   std::string cpp(const CppOptions& options = {}) const;
 
  private:

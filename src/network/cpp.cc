@@ -1,11 +1,8 @@
-// A network as C++ source that makes it again: in TensorRT's words where one call appends just what there is,
-// else operator by operator.
+// A network as C++ source that makes it again, operator by operator.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "io/file.h"
-#include "network/cpp_calls.h"
 #include "network/cpp_text.h"
 #include "network/state.h"
 
@@ -45,100 +42,12 @@ class CppWriter {
 
   void network(const Graph& g, const std::string& n, const std::string& indent, std::string& out) {
     for (ValueId v : g.inputs()) input(g, v, n, indent, out);
-    const Constants all = constants_of(g);
-    ValueId next = 0;  // constants below it are there: in the order that they have in files
-    const auto declare_below = [&](ValueId end) {
-      for (; next < end; ++next)
-        if (all.plain.contains(next)) constant(g, next, n, indent, out);
-    };
-    for (NodeId id : g.order()) {
-      const Node& node = g.node(id);
-      const auto call = all.calls.find(id);
-      ValueId reads = node.bodies.empty() ? 0 : static_cast<ValueId>(g.value_count());
-      for (ValueId v : node.inputs)
-        if (v != no_id && all.plain.contains(v)) reads = std::max(reads, v + 1);
-      if (call != all.calls.end())
-        for (size_t i : call->second.made) reads = std::max(reads, node.inputs[i] + 1);
-      declare_below(reads);
-      if (call != all.calls.end())
-        write_call(g, node, call->second.call, n, indent, out);
-      else
-        this->node(g, node, n, indent, out);
-    }
-    declare_below(static_cast<ValueId>(g.value_count()));
-  }
-
-  struct Known {
-    CppCall call;
-    std::vector<size_t> made;  // inputs that are constants which the call makes
-  };
-  struct Constants {
-    std::set<ValueId> plain;  // to be declared
-    std::map<NodeId, Known> calls;
-  };
-  /// Constants that calls make are not declared, where that keeps the order of all of them.
-  static Constants constants_of(const Graph& g) {
-    Constants all;
     for (ValueId v = 0; v < g.value_count(); ++v) {
       const ValueInfo& i = g.value(v);
-      if (i.constant && !i.is_input && i.captured == no_id && i.producer == no_id) all.plain.insert(v);
+      if (i.constant && !i.is_input && i.captured == no_id && i.producer == no_id)
+        constant(g, v, n, indent, out);
     }
-    const UseIndex uses(g);
-    ValueId reached = 0;  // what nodes until now have had declared
-    for (NodeId id : g.order()) {
-      const Node& n = g.node(id);
-      ValueId reads = n.bodies.empty() ? 0 : static_cast<ValueId>(g.value_count());
-      for (ValueId v : n.inputs)
-        if (v != no_id && all.plain.contains(v)) reads = std::max(reads, v + 1);
-      auto call = call_for(g, n);
-      auto made = call ? constants_made_by(*call, g, n) : std::nullopt;
-      ValueId before = reached;
-      const bool fits = made && std::ranges::all_of(*made, [&](size_t i) {
-                          const ValueId v = n.inputs[i];
-                          const bool alone = all.plain.contains(v) && uses.of(v).size() == 1 &&
-                                             !g.is_output(v) && !is_captured(g, v) && v >= before &&
-                                             reads == v + 1;
-                          before = v + 1;
-                          return alone;
-                        });
-      if (fits && (made->size() < 2)) {
-        for (size_t i : *made) all.plain.erase(n.inputs[i]);
-        all.calls.emplace(id, Known{std::move(*call), std::move(*made)});
-      }
-      reached = std::max(reached, reads);
-    }
-    return all;
-  }
-  static bool is_captured(const Graph& g, ValueId v) {
-    for (NodeId id : g.order())
-      for (const Body& b : g.node(id).bodies)
-        for (ValueId c : b.graph->captures())
-          if (b.graph->value(c).captured == v) return true;
-    return false;
-  }
-
-  void write_call(const Graph& g, const Node& n, const CppCall& call, const std::string& net,
-                  const std::string& indent, std::string& out) {
-    std::string operands;
-    for (size_t i : call.operands) {
-      const bool left_out = i >= n.inputs.size() || n.inputs[i] == no_id;
-      operands += (operands.empty() ? "" : ", ") + (left_out ? std::string("{}") : variable(g, n.inputs[i]));
-    }
-    if (call.as_list) operands = "{" + operands + "}";
-    const std::string made = net + "." + call.method + "(" + operands + call.rest + ")";
-    const auto wanted =
-        static_cast<size_t>(std::ranges::count_if(n.outputs, [](ValueId v) { return v != no_id; }));
-    if (wanted == 1 && n.outputs[0] != no_id) {
-      out += indent + "const lathe::TensorRef " + declare(g, n.outputs[0]) + " = " + made + ";\n";
-      return;
-    }
-    const std::string layer = "l" + std::to_string(layers_++);
-    out += indent + "const lathe::Layer " + layer + " = " + made + ";\n";
-    size_t at = 0;
-    for (ValueId v : n.outputs)
-      if (v != no_id)
-        out += indent + "const lathe::TensorRef " + declare(g, v) + " = " + layer + ".get_output(" +
-               std::to_string(at++) + ");\n";
+    for (NodeId id : g.order()) node(g, g.node(id), n, indent, out);
   }
 
   void input(const Graph& g, ValueId v, const std::string& n, const std::string& indent, std::string& out) {
