@@ -1,8 +1,9 @@
 // Every architecture as transformers wrote it down: exported, run, and compared with what PyTorch computed.
+#include "support/exporter_fixtures.h"
+
 #include <gtest/gtest.h>
 
 #include "lathe/exporters.h"
-#include "support/exporter_fixtures.h"
 #include "support/temp_directory.h"
 
 namespace lathe::exporters {
@@ -13,9 +14,7 @@ using testing::ExporterFixture;
 /// Those whose architecture is there.
 std::vector<ExporterFixture> written() {
   std::vector<ExporterFixture> all = testing::exporter_fixtures();
-  std::erase_if(all, [](const ExporterFixture& f) {
-    return !TasksManager::builtin().models().contains(f.model_type, f.task);
-  });
+  std::erase_if(all, lathe::testing::is_waiting);
   return all;
 }
 

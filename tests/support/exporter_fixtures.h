@@ -30,6 +30,9 @@ struct ExporterFixture {
 /// All of them, by name.
 std::vector<ExporterFixture> exporter_fixtures();
 
+/// Is it of an architecture, or of a combination of two, that is recorded and not written yet?
+bool is_waiting(const ExporterFixture& fixture);
+
 /// The network of one file: inputs with symbols where the runs' sizes differ, the same symbol where they
 /// always agree; the model of the fixture, bound; outputs as they were recorded.
 Network network_of(const ExporterFixture& fixture, const std::string& file);
