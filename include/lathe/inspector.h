@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lathe/engine.h"
@@ -37,7 +38,8 @@ class LATHE_API EngineInspector {
 
   size_t num_layers() const { return layers_.size(); }
   /// In order of execution, graph by graph.
-  const std::vector<LayerInformation>& layers() const { return layers_; }
+  const std::vector<LayerInformation>& layers() const& { return layers_; }
+  std::vector<LayerInformation> layers() && { return std::move(layers_); }
   /// The shapes that bytes and arithmetic are told for.
   const NamedShapes& input_shapes() const { return shapes_; }
   /// One step: a line of text, or a JSON object. Throws Code::bad_argument.
