@@ -79,8 +79,7 @@ class Refitter:
             tensors = {name: constant_tensor(value, self._dtype(name)) for name, value in weights.items()}
             self._native.set_named_weights(tensors, copy)
             return []
-        is_path = isinstance(weights, (str, os.PathLike))
-        if is_path and not os.fspath(weights).endswith((".onnx", ".onnxtxt")):
+        if isinstance(weights, (str, os.PathLike)) and not os.fspath(weights).endswith((".onnx", ".onnxtxt")):
             return self._native.set_from_checkpoint(weights, name_of, untrusted)
         return self._native.set_from_model(_lathe.load_model(weights, load_options(untrusted)))
 
@@ -150,7 +149,8 @@ class TimingCache:
 
     def query(self, problem: str) -> Optional[tuple[str, dict[str, float]]]:
         """The tactic that builds take, and the microseconds of all that were measured."""
-        return self._native.query(problem)
+        known: Any = self._native.query(problem)
+        return known
 
     def update(self, problem: str, chosen: str, microseconds: Mapping[str, float] = {}) -> None:
         self._native.update(problem, chosen, dict(microseconds))

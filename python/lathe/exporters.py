@@ -14,6 +14,7 @@ from typing import Any, Iterable, Mapping, Optional
 
 from lathe import _lathe
 from lathe._network.network import Network
+from lathe._values import from_value, to_value
 
 _DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 _LEVELS = {"O1": "basic", "O2": "extended", "O3": "all"}
@@ -65,13 +66,16 @@ class OnnxConfig:
 
     def generate_dummy_inputs(self, **shapes: int) -> dict[str, Any]:
         """What a run of the file takes; `shapes`: batch_size=…, sequence_length=…, seed=…."""
-        return _lathe.dummy_inputs(*self._asked(), shapes)
+        return {name: from_value(value) for name, value in _lathe.dummy_inputs(*self._asked(), shapes).items()}
+
+    def _dummy_input(self, name: str, batch_size: int, sequence_length: int, seed: int) -> Any:
+        return to_value(self.make_dummy_input(name, batch_size, sequence_length, seed))
 
     @classmethod
     def _base(cls) -> str:
         return next(c.__name__ for c in cls.__mro__ if c.__module__ == __name__)
 
-    def _asked(self) -> tuple[Any, ...]:
+    def _asked(self) -> tuple[str, "OnnxConfig", str, str, bool, bool, str]:
         text = json.dumps(self.config)
         return (self._base(), self, text, self.task, self.use_past, self.use_past_in_inputs, self.behavior)
 
@@ -172,7 +176,7 @@ class TasksManager:
     def register(self, model_type: str, *tasks: str, overwrite_existing: bool = False):
         """Decorates an OnnxConfig for these tasks, or a Model."""
 
-        def decorate(cls: type) -> type:
+        def decorate(cls: Any) -> Any:
             if issubclass(cls, Model):
                 self._native.register_model(model_type, list(tasks), lambda task: cls(self._config, task))
             else:

@@ -73,7 +73,7 @@ struct Said {
   }
 };
 
-/// Asks `make_dummy_input` of a Python class, which gives None for what it does not make.
+/// Asks `make_dummy_input` of a Python class.
 class PythonGenerator : public DummyInputGenerator {
  public:
   PythonGenerator(nb::object self, const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
@@ -82,7 +82,7 @@ class PythonGenerator : public DummyInputGenerator {
   std::vector<std::string> supported_input_names() const override { return names_; }
   DummyInput generate(const std::string& name, DataType, DataType) override {
     const nb::gil_scoped_acquire lock;
-    return from_python(self_.attr("make_dummy_input")(name, shapes().batch_size, shapes().sequence_length,
+    return from_python(self_.attr("_dummy_input")(name, shapes().batch_size, shapes().sequence_length,
                                                       shapes().seed))
         .tensor();
   }

@@ -37,6 +37,8 @@ class OptimizationProfile:
 class BuilderConfig:
     """The options of `lathe.build` as attributes: `config.threads = 1`, `config.effort = "normal"`."""
 
+    profiles: Any
+
     def __init__(self, **options: Any):
         for name, value in {**_DEFAULTS, **options}.items():
             setattr(self, name, value)
