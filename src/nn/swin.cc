@@ -42,7 +42,7 @@ SwinOptions::SwinOptions(const ModelConfig& c)
     refuse("as many num_heads as depths",
            std::to_string(heads.size()) + " and " + std::to_string(depths.size()));
   if (c.get<bool>("use_absolute_embeddings", false))
-    refuse("no absolute embeddings", "use_absolute_embeddings, which no published checkpoint has");
+    refuse("no absolute embeddings", "use_absolute_embeddings");
   if (window < 1 || patch[0] < 1 || patch[1] < 1) refuse("a window and patches of at least 1", "less");
 }
 
