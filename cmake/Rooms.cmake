@@ -13,6 +13,7 @@ function(lathe_room name)
   endif()
   add_library(room_${name} OBJECT ${ARG_SOURCES})
   target_link_libraries(room_${name} PRIVATE lathe_settings ${ARG_USES})
+  lathe_precompiled(room_${name})
 endfunction()
 
 # The operators: src/ops/<room>/<room>[.suffix].cc, found by name; the functions that register them are generated.

@@ -6,8 +6,10 @@ target_compile_options(lathe_plain INTERFACE -Wall -Wextra -Wpedantic -Wno-unuse
                                                 -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 sees ghosts in std::string and std::vector inlined at -O2 and up.
-  target_compile_options(lathe_plain INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
+  target_compile_options(lathe_plain INTERFACE -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
 endif()
+# One set of definitions for all: what is precompiled with others would not be taken.
+target_compile_definitions(lathe_plain INTERFACE FMT_HEADER_ONLY=1)
 target_include_directories(lathe_plain INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
 if(LATHE_SANITIZE)
@@ -17,6 +19,7 @@ endif()
 
 find_program(LATHE_CCACHE ccache)
 if(LATHE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${LATHE_CCACHE})
+  # Without these two it would not keep what was compiled with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${LATHE_CCACHE})
 endif()
 find_package(Threads REQUIRED)
