@@ -249,7 +249,33 @@ bool is_row(const Products& p) {
 
 }  // namespace
 
+namespace {
+
+/// What a walk along one row of few terms comes to, without the bookkeeping, which takes a small product longer
+/// than its arithmetic. The bits are the same.
+void multiply_few(const GemmKernels& g, const RowProduct& p) {
+  const Finish finish(p.epilogue);
+  const int64_t width = 2 * g.panel_columns;
+  for (int64_t column = 0; column < p.n; column += width)
+    g.run(1, {.a = p.a,
+              .b = static_cast<const float*>(p.packed_b) + column * p.k,
+              .b_row = g.panel_columns,
+              .b_panel = g.panel_columns * p.k,
+              .c = p.c + column,
+              .c_row = p.n,
+              .k = p.k,
+              .columns = std::min(width, p.n - column),
+              .start = {p.start.data ? p.start.data + column * p.start.column : nullptr, 0, p.start.column,
+                        p.start.scale},
+              .bounds = finish.bounds});
+  if (finish.epilogue) finish.epilogue->finish(0, p.n);
+}
+
+}  // namespace
+
 void multiply(const GemmKernels& g, const RowProduct& p, KernelContext& c) {
+  const bool few = p.n * std::max<int64_t>(p.k, 1) < 2 * least_work;
+  if (few && p.k <= k_block && p.packed_type == DataType::float32) return multiply_few(g, p);
   const PackedProduct row{.m = 1,
                           .n = p.n,
                           .k = p.k,
