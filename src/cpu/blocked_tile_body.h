@@ -36,8 +36,9 @@ LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const Blo
       Vec row[Vectors > 0 ? Vectors : 1];
       LATHE_UNROLL
       for (int j = 0; j < Vectors; ++j) row[j] = load(w + j * Vec::width);
+      // Eight filters alone never have so many weights that they come from far away.
       LATHE_UNROLL
-      for (int j = 0; j < wide; j += 16) __builtin_prefetch(w + ahead + j, 0, 2);
+      for (int j = 0; Vectors > 0 && j < wide; j += 16) __builtin_prefetch(w + ahead + j, 0, 2);
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {
         const Vec pixel = set(x[i * stride]);

@@ -122,6 +122,7 @@ class Winograd {
         row.points = points + (block * g_.tiles() + tile) * channel_block;
         row.point = g_.in_point();
         row.x = images_.x + (image * g_.in_blocks + block) * s_.in_pixels() * channel_block;
+        row.channels = std::min(channel_block, s_.channels - block * channel_block);
         kernels_.input[form_](row);
       });
     }

@@ -14,6 +14,7 @@ struct WinogradRow {
   float* points = nullptr;
   int64_t point = 0;
   const float* x = nullptr;     // input: the block of one image
+  int64_t channels = 0;         // … of which so many are there
   const float* bias = nullptr;  // output: 16
   float* y = nullptr;           // … and the block of one image
   Bounds bounds = {};           // … that y is kept within

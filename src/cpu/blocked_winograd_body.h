@@ -3,17 +3,34 @@
 // Both go first down the columns of a tile, then along its rows, with lanes being channels: no element ever
 // meets one of another channel.
 
+/// A whole vector of channels, or eight of them.
+template <class V>
+struct Lanes {
+  static constexpr int64_t count = Vec::width;
+  static LATHE_INLINE V from(const float* p) { return load(p); }
+  static LATHE_INLINE V all(float x) { return set(x); }
+};
+template <>
+struct Lanes<std::conditional_t<std::is_same_v<Eight, Vec>, void, Eight>> {
+  static constexpr int64_t count = channel_block / 2;
+  static LATHE_INLINE Eight from(const float* p) { return load_eight(p); }
+  static LATHE_INLINE Eight all(float x) { return set_eight(x); }
+};
+
 /// One column or row of a tile of the image at the points 0, 1, -1 (, 2, -2) and infinity.
-LATHE_INLINE void winograd_points(const Vec (&d)[4], Vec (&to)[4]) {
+template <class V>
+LATHE_INLINE void winograd_points(const V (&d)[4], V (&to)[4]) {
   to[0] = d[0] - d[2];
   to[1] = d[1] + d[2];
   to[2] = d[2] - d[1];
   to[3] = d[3] - d[1];
 }
-LATHE_INLINE void winograd_points(const Vec (&d)[6], Vec (&to)[6]) {
-  const Vec four = set(4), two = set(2), minus_four = set(-4), minus_five = set(-5);
-  const Vec even = fma(minus_four, d[2], d[4]), odd = fma(minus_four, d[1], d[3]);
-  const Vec even2 = d[4] - d[2], odd2 = two * (d[3] - d[1]);
+template <class V>
+LATHE_INLINE void winograd_points(const V (&d)[6], V (&to)[6]) {
+  const V four = Lanes<V>::all(4), two = Lanes<V>::all(2), minus_four = Lanes<V>::all(-4),
+          minus_five = Lanes<V>::all(-5);
+  const V even = fma(minus_four, d[2], d[4]), odd = fma(minus_four, d[1], d[3]);
+  const V even2 = d[4] - d[2], odd2 = two * (d[3] - d[1]);
   to[0] = fma(four, d[0], fma(minus_five, d[2], d[4]));
   to[1] = even + odd;
   to[2] = even - odd;
@@ -41,40 +58,47 @@ LATHE_INLINE void winograd_outputs(const Vec (&p)[6], Vec (&to)[2]) {
   to[1] = fma(set(2), p[3] - p[4], p[1] - p[2]) + p[5];
 }
 
-template <int Size>
+template <class V, int Size>
 LATHE_INLINE void winograd_input_tile(const float* from, int64_t row, float* to, int64_t point) {
-  Vec columns[Size][Size];
+  V columns[Size][Size];
   LATHE_UNROLL
   for (int j = 0; j < Size; ++j) {
-    Vec in[Size], out[Size];
+    V in[Size], out[Size];
     LATHE_UNROLL
-    for (int i = 0; i < Size; ++i) in[i] = load(from + i * row + j * channel_block);
+    for (int i = 0; i < Size; ++i) in[i] = Lanes<V>::from(from + i * row + j * channel_block);
     winograd_points(in, out);
     LATHE_UNROLL
     for (int i = 0; i < Size; ++i) columns[i][j] = out[i];
   }
   LATHE_UNROLL
   for (int i = 0; i < Size; ++i) {
-    Vec out[Size];
+    V out[Size];
     winograd_points(columns[i], out);
     LATHE_UNROLL
     for (int j = 0; j < Size; ++j) store(to + (i * Size + j) * point, out[j]);
   }
 }
 
-/// Copies a tile that reaches beyond the image, with zeros there.
-template <int Size>
-void winograd_border(const BlockedShape& s, const float* image, int64_t y, int64_t x, float* to) {
-  for (int64_t i = y; i < y + Size; ++i)
-    for (int64_t j = x; j < x + Size; ++j, to += channel_block) {
-      const bool inside = i >= 0 && i < s.in[0] && j >= 0 && j < s.in[1];
-      const float* from = image + (i * s.in[1] + j) * channel_block;
-      for (int64_t v = 0; v < channel_block; v += Vec::width) store(to + v, inside ? load(from + v) : zero());
+/// Copies so many lanes of a tile that reaches beyond the image, with zeros there.
+template <class V, int Size>
+LATHE_INLINE void winograd_border(const BlockedShape& s, const float* image, int64_t y, int64_t x,
+                                  int64_t lanes, float* to) {
+  const int64_t first = x < 0 ? -x : 0, end = x + Size > s.in[1] ? s.in[1] - x : Size;
+  for (int64_t i = y; i < y + Size; ++i, to += Size * channel_block) {
+    const bool inside = i >= 0 && i < s.in[0];
+    for (int64_t v = 0; v < lanes; v += Lanes<V>::count) {
+      int64_t j = 0;
+      const int64_t left = inside && first < end ? first : Size;
+      for (; j < left; ++j) store(to + j * channel_block + v, Lanes<V>::all(0));
+      for (const float* from = image + (i * s.in[1] + x) * channel_block + v; j < end; ++j)
+        store(to + j * channel_block + v, Lanes<V>::from(from + j * channel_block));
+      for (; j < Size; ++j) store(to + j * channel_block + v, Lanes<V>::all(0));
     }
+  }
 }
 
-template <int Output, int Taps>
-void winograd_input(const WinogradRow& r) {
+template <class V, int Output, int Taps>
+LATHE_INLINE void winograd_input_row(const WinogradRow& r, int64_t lanes) {
   constexpr int size = Output + Taps - 1;
   const BlockedShape& s = *r.shape;
   float border[size * size * channel_block];
@@ -87,12 +111,22 @@ void winograd_input(const WinogradRow& r) {
       from = r.x + (y * s.in[1] + x) * channel_block;
       row = s.in[1] * channel_block;
     } else {
-      winograd_border<size>(s, r.x, y, x, border);
+      winograd_border<V, size>(s, r.x, y, x, lanes, border);
     }
     float* const to = r.points + i * channel_block;
-    for (int64_t v = 0; v < channel_block; v += Vec::width)
-      winograd_input_tile<size>(from + v, row, to + v, r.point);
+    for (int64_t v = 0; v < lanes; v += Lanes<V>::count)
+      winograd_input_tile<V, size>(from + v, row, to + v, r.point);
   }
+}
+
+/// Lanes that hold no channel are left out where that saves half of the work: products never read them.
+template <int Output, int Taps>
+void winograd_input(const WinogradRow& r) {
+  constexpr int64_t eight = channel_block / 2;
+  if (r.channels <= eight)
+    winograd_input_row<Eight, Output, Taps>(r, eight);
+  else
+    winograd_input_row<Vec, Output, Taps>(r, channel_block);
 }
 
 template <int Output, int Taps>

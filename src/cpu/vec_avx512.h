@@ -110,6 +110,9 @@ struct Eight {
 LATHE_INLINE Eight load_eight(const float* p) { return {_mm256_loadu_ps(p)}; }
 LATHE_INLINE Eight set_eight(float x) { return {_mm256_set1_ps(x)}; }
 LATHE_INLINE void store(float* p, Eight x) { _mm256_storeu_ps(p, x.v); }
+LATHE_INLINE Eight operator+(Eight a, Eight b) { return {_mm256_add_ps(a.v, b.v)}; }
+LATHE_INLINE Eight operator-(Eight a, Eight b) { return {_mm256_sub_ps(a.v, b.v)}; }
+LATHE_INLINE Eight operator*(Eight a, Eight b) { return {_mm256_mul_ps(a.v, b.v)}; }
 LATHE_INLINE Eight fma(Eight a, Eight b, Eight c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 LATHE_INLINE Eight min(Eight a, Eight b) { return {_mm256_min_ps(a.v, b.v)}; }
 LATHE_INLINE Eight max(Eight a, Eight b) { return {_mm256_max_ps(a.v, b.v)}; }

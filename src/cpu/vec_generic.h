@@ -7,8 +7,8 @@
 //   machine has none; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa
 //   * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
 //
-// Eight are eight lanes, half a block of channels, whatever the width: load_eight, set_eight, store, fma, min
-// and max are those of Vec.
+// Eight are eight lanes, half a block of channels, whatever the width: load_eight, set_eight, store, +, -, *,
+// fma, min and max are those of Vec.
 // Included by for_each_isa.h only.
 
 typedef float Four __attribute__((vector_size(16)));
@@ -135,6 +135,9 @@ LATHE_INLINE void store(float* p, Eight x) {
   store(p, x.low);
   store(p + Vec::width, x.high);
 }
+LATHE_INLINE Eight operator+(Eight a, Eight b) { return {a.low + b.low, a.high + b.high}; }
+LATHE_INLINE Eight operator-(Eight a, Eight b) { return {a.low - b.low, a.high - b.high}; }
+LATHE_INLINE Eight operator*(Eight a, Eight b) { return {a.low * b.low, a.high * b.high}; }
 LATHE_INLINE Eight fma(Eight a, Eight b, Eight c) {
   return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)};
 }
