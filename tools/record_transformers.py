@@ -25,6 +25,7 @@ import transformers
 from exporter_cases import CASES, Case
 import optimum.exporters.onnx.model_configs  # noqa: F401  registers what TasksManager knows
 from optimum.exporters.onnx.base import OnnxConfigWithPast
+from optimum.exporters.tasks import TasksManager
 from optimum.exporters.utils import _get_submodels_and_export_configs
 from safetensors.torch import save_file
 
@@ -117,7 +118,7 @@ def finish_sentences(made: dict, config) -> None:
     ids = made["input_ids"]
     pad, end = getattr(config, "pad_token_id", None), getattr(config, "eos_token_id", None)
     mask = made.get("attention_mask")
-    if config.is_encoder_decoder or "pixel_values" in made:
+    if config.is_encoder_decoder or "pixel_values" in made or config.model_type == "clip_text_model":
         ids[:, -1] = end if isinstance(end, int) else ids[:, -1]
     if mask is not None and isinstance(pad, int) and mask.shape == ids.shape and not config.is_encoder_decoder:
         ids[mask == 0] = pad
@@ -152,6 +153,17 @@ def run(model, onnx_config, sizes: dict, dummies: dict) -> tuple[dict, dict]:
     return {n: recorded_in[n] for n in inputs_in_order}, {n: recorded_out[n] for n in onnx_config.outputs}
 
 
+def parts_of(model, case: Case) -> dict:
+    """File: what computes it, and Optimum's configuration of it."""
+    if not case.known_as:
+        _, parts = _get_submodels_and_export_configs(
+            model, case.task, case.monolith, {}, False, "default", "transformers", exporter="onnx"
+        )
+        return parts
+    make = TasksManager.get_exporter_config_constructor("onnx", model_type=case.known_as, task=case.task, library_name=case.library)
+    return {"model": (model, make(model.config, task=case.task))}
+
+
 def record(case: Case) -> None:
     folder = TARGET / case.name
     shutil.rmtree(folder, ignore_errors=True)
@@ -163,9 +175,7 @@ def record(case: Case) -> None:
     model.tie_weights()
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
-    _, parts = _get_submodels_and_export_configs(
-        model, case.task, case.monolith, {}, False, "default", "transformers", exporter="onnx"
-    )
+    parts = parts_of(model, case)
     files = []
     for part, (submodel, onnx_config) in parts.items():
         files.append(part)
@@ -180,7 +190,8 @@ def record(case: Case) -> None:
             assert all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()), case.name
             metadata = {"inputs": ",".join(inputs), "outputs": ",".join(outputs)}
             save_file(tensors, folder / f"{part}.io-{n}.safetensors", metadata)
-    facts = {"model_type": config.model_type, "task": case.task, "monolith": case.monolith, "files": files, "made_by": VERSIONS}
+    facts = {"model_type": config.model_type, "task": case.task, "monolith": case.monolith, "files": files}
+    facts |= {"padding_counts": case.padding_counts, "made_by": VERSIONS}
     (folder / "case.json").write_text(json.dumps(facts, indent=1) + "\n")
     size = sum(f.stat().st_size for f in folder.iterdir())
     print(f"{case.name}: {', '.join(files)}; {size / 1024:.0f} KiB", flush=True)

@@ -22,6 +22,7 @@ struct ExporterFixture {
   std::string name, model_type, task;
   std::vector<std::string> files;  // "model", or "encoder_model", "decoder_model", …
   std::filesystem::path folder;
+  bool padding_counts = true;  // what becomes of tokens that the attention mask hides means something
 
   std::vector<RecordedRun> runs(const std::string& file) const;
   friend std::ostream& operator<<(std::ostream& to, const ExporterFixture& f);
@@ -30,8 +31,8 @@ struct ExporterFixture {
 /// All of them, by name.
 std::vector<ExporterFixture> exporter_fixtures();
 
-/// Is it of an architecture, or of a combination of two, that is recorded and not written yet?
-bool is_waiting(const ExporterFixture& fixture);
+/// `outputs` of a run with 0 in the rows of tokens that the attention mask hides.
+NamedValues without_padding(const RecordedRun& run, const NamedValues& outputs);
 
 /// The network of one file: inputs with symbols where the runs' sizes differ, the same symbol where they
 /// always agree; the model of the fixture, bound; outputs as they were recorded.
