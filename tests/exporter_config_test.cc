@@ -1,6 +1,8 @@
 // Configurations of exports: words, names, axes, made-up inputs, tasks.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "lathe/error.h"
 #include "lathe/exporters.h"
 #include "support/error_code.h"
@@ -470,6 +472,16 @@ TEST(Tasks, TheNearestArchitectureAndTheTasksOfOne) {
   EXPECT_TRUE(tasks.supports("t5", "text2text-generation-with-past"));
   const Names fillers = tasks.get_supported_model_type_for_task("fill-mask");
   EXPECT_NE(std::ranges::find(fillers, "xlm-roberta"), fillers.end());
+}
+
+TEST(Tasks, EveryArchitectureIsInTheDocument) {
+  std::ifstream in(std::string(LATHE_SOURCE_DIR) + "/docs/export.md");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const size_t from = text.find("## Architectures"), to = text.find("## In C++");
+  ASSERT_LT(from, to);
+  const std::string table = text.substr(from, to - from);
+  for (const std::string& type : TasksManager::builtin().model_types())
+    EXPECT_NE(table.find(type), std::string::npos) << type;
 }
 
 TEST(Tasks, ACopyTakesMore) {

@@ -28,7 +28,7 @@ TEST_P(Fixtures, AreExportedAndComputeWhatPyTorchDid) {
     EXPECT_GE(v.runs.size(), 2u) << file;
     EXPECT_TRUE(v.skipped.empty()) << file << ": " << v.skipped[0];
   }
-  const auto submodels = tasks.make(ModelConfig::open(f.folder), f.task)->submodels(false);
+  const auto submodels = tasks.make(f.config(), f.task)->submodels(false);
   std::vector<std::string> names;
   for (const SubModel& s : submodels) names.push_back(s.name);
   EXPECT_EQ(names, f.files);

@@ -43,7 +43,7 @@ ExporterFixture fixture(std::string_view name) {
 
 TEST(ModelRegistry, HasEveryRecordedArchitecture) {
   const auto& all = nn::ModelRegistry::builtin();
-  for (const ExporterFixture& f : testing::exporter_fixtures())
+  for (const ExporterFixture& f : testing::architecture_fixtures())
     EXPECT_TRUE(all.contains(f.model_type, f.task)) << f.name;
 }
 
@@ -89,7 +89,7 @@ TEST_P(Models, BindEveryTensorOfTheCheckpoint) {
   EXPECT_GT(report.bound, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, Models, ::testing::ValuesIn(lathe::testing::exporter_fixtures()),
+INSTANTIATE_TEST_SUITE_P(Recorded, Models, ::testing::ValuesIn(lathe::testing::architecture_fixtures()),
                          [](const auto& info) { return info.param.name; });
 
 /// Written to a file and read again, saved as an engine and loaded: the same bits.

@@ -1,6 +1,7 @@
 """What record_transformers.py records: for every architecture, configurations that together use all options that change the graph."""
 import dataclasses
 
+import torch
 import transformers
 
 
@@ -18,6 +19,7 @@ class Case:
     known_as: str = ""  # the model type that Optimum knows it by, where it is not config.model_type
     # Do positions that the attention mask hides have outputs that mean something? What they are is no more than recorded where not.
     padding_counts: bool = True
+    sentence: tuple = ()  # modules of sentence-transformers behind the encoder: class and options
 
     def make_config(self):
         if self.parts:
@@ -212,3 +214,16 @@ CASES.append(Case("vit_gpt2_projected", "VisionEncoderDecoderModel", "image-to-t
 CASES.append(Case("swin_bart", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
                   parts=(("SwinConfig", SWIN), ("BartConfig", {**BART, "is_decoder": True, "is_encoder_decoder": False,
                                                                "add_cross_attention": True}))))
+
+# ── Encoders of sentences
+def add_sentence(name: str, model: str, base: dict, *modules) -> None:
+    CASES.append(Case(name, model, "feature-extraction", base, library="sentence_transformers", known_as="transformer", sentence=modules))
+
+
+ALL_WAYS = {f"pooling_mode_{way}": True for way in ("cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens",
+                                                      "lasttoken")}
+add_sentence("sentence_bert", "BertModel", ENCODER, ("Pooling", dict(word_embedding_dimension=16)), ("Normalize", {}))
+add_sentence("sentence_mpnet_first", "MPNetModel", MPNET, ("Pooling", dict(word_embedding_dimension=16, pooling_mode="cls")))
+add_sentence("sentence_all_ways", "DistilBertModel", DISTIL, ("Pooling", dict(word_embedding_dimension=16, **ALL_WAYS)),
+             ("Dense", dict(in_features=96, out_features=10)),
+             ("Dense", dict(in_features=10, out_features=6, bias=False, activation_function=torch.nn.Identity())), ("Normalize", {}))

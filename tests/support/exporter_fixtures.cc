@@ -1,6 +1,7 @@
 #include "support/exporter_fixtures.h"
 
 #include <algorithm>
+#include <fstream>
 #include <ostream>
 #include <sstream>
 
@@ -59,10 +60,25 @@ std::vector<ExporterFixture> exporter_fixtures() {
     const auto facts = ModelConfig::open(entry.path() / "case.json");
     all.push_back({entry.path().filename(), facts.get<std::string>("model_type"),
                    facts.get<std::string>("task"), facts.get<std::vector<std::string>>("files"),
-                   entry.path(), facts.get<bool>("padding_counts", true)});
+                   entry.path(), facts.get<std::string>("exported_type", ""),
+                   facts.get<bool>("padding_counts", true)});
   }
   std::ranges::sort(all, {}, &ExporterFixture::name);
   return all;
+}
+
+std::vector<ExporterFixture> architecture_fixtures() {
+  std::vector<ExporterFixture> all = exporter_fixtures();
+  std::erase_if(all, [](const ExporterFixture& f) { return !f.exported_type.empty(); });
+  return all;
+}
+
+ModelConfig ExporterFixture::config() const {
+  if (exported_type.empty()) return ModelConfig::open(folder);
+  std::ifstream in(folder / "config.json");
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  text.insert(text.find('{') + 1, "\"export_model_type\": \"" + exported_type + "\",");
+  return ModelConfig::parse(text);
 }
 
 std::vector<RecordedRun> ExporterFixture::runs(const std::string& file) const {
