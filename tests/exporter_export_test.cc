@@ -500,6 +500,52 @@ TEST(Export, Errors) {
             Code::file_write_failed);
 }
 
+/// The mean of the tokens where nobody says otherwise, and what modules.json says where it does.
+TEST(Export, EncodersOfSentences) {
+  const TempDirectory folder;
+  write_checkpoint(folder / "toy", toy_config, toy_tensors);
+  std::ofstream(folder / "toy" / "sentence_bert_config.json") << R"({"max_seq_length": 8})";
+  const ExportReport r = export_checkpoint(folder / "toy", folder / "out", quick());
+  EXPECT_EQ(r.library, "sentence_transformers");
+  EXPECT_EQ(r.task, "feature-extraction");
+  const onnx::Model m = onnx::Model::load(folder / "out" / "model.onnx");
+  ASSERT_EQ(m.proto.graph->output.size(), 2u);
+  EXPECT_EQ(m.proto.graph->output[0].name, "token_embeddings");
+  EXPECT_EQ(axes_of(m.proto.graph->output[1]), (Words{"batch_size", "6"}));
+  auto context = Engine::build(m).create_context();
+  const auto out = context.run({{"input_ids", Tensor::from<int64_t>({1, 3}, std::vector<int64_t>{1, 2, 3})},
+                                {"attention_mask", Tensor::from<int64_t>({1, 3}, std::vector<int64_t>{1, 1, 0})}});
+  const Tensor tokens = out.at("token_embeddings").tensor(), mean = out.at("sentence_embedding").tensor();
+  for (size_t i = 0; i < 6; ++i)
+    EXPECT_NEAR(mean.as<float>()[i], (tokens.as<float>()[i] + tokens.as<float>()[6 + i]) / 2, 1e-6);
+
+  const auto fails = [&](const std::string& modules) {
+    std::ofstream(folder / "toy" / "modules.json") << modules;
+    return code_of([&] { export_checkpoint(folder / "toy", folder / "again", quick()); });
+  };
+  const std::string first = R"([{"path": "", "type": "sentence_transformers.models.Transformer"})";
+  EXPECT_EQ(fails("["), Code::json_malformed);
+  EXPECT_EQ(fails("{}"), Code::bad_argument);
+  EXPECT_EQ(fails("[]"), Code::bad_argument);
+  EXPECT_EQ(fails("[1]"), Code::bad_argument);
+  EXPECT_EQ(fails(R"([{"path": 1, "type": "x"}])"), Code::bad_argument);
+  EXPECT_EQ(fails(std::string(100, '[') + std::string(100, ']')), Code::json_malformed);
+  EXPECT_EQ(fails(R"([{"path": "0_CLIPModel", "type": "sentence_transformers.models.CLIPModel"}])"), Code::not_supported);
+  EXPECT_EQ(fails(first + "]"), Code::bad_argument);  // nothing pools
+  EXPECT_EQ(fails(first + R"(, {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])"),
+            Code::bad_argument);  // its folder is not there, so that it pools in no way
+  EXPECT_EQ(fails(first + R"(, {"path": "../1", "type": "sentence_transformers.models.Pooling"}])"), Code::bad_argument);
+  EXPECT_EQ(fails(first + R"(, {"path": "/1", "type": "sentence_transformers.models.Pooling"}])"), Code::bad_argument);
+  EXPECT_EQ(fails(first + R"(, {"path": "1", "type": "sentence_transformers.models.CNN"}])"), Code::not_supported);
+  EXPECT_FALSE(fs::exists(folder / "again"));
+  // The task of the encoder alone is that of another library.
+  ExportOptions o = quick();
+  o.task = "text-classification";
+  EXPECT_EQ(code_of([&] { export_checkpoint(folder / "toy", folder / "again", o); }), Code::not_supported);
+  o.library = "transformers";
+  EXPECT_EQ(export_checkpoint(folder / "toy", folder / "again", o).task, "text-classification");
+}
+
 TEST(Export, PaddingOfClassifiersIsSaidSomewhere) {
   const TempDirectory folder;
   std::string config = toy_config;

@@ -1,6 +1,7 @@
 """What record_transformers.py records: for every architecture, configurations that together use all options that change the graph."""
 import dataclasses
 
+import torch
 import transformers
 
 
@@ -14,6 +15,11 @@ class Case:
     sizes: dict = dataclasses.field(default_factory=dict)  # of named axes, one a sample
     dummies: dict = dataclasses.field(default_factory=dict)  # sizes that Optimum has no name for
     parts: tuple = ()  # configurations of an encoder and a decoder
+    library: str = "transformers"  # under which Optimum knows the model
+    known_as: str = ""  # the model type that Optimum knows it by, where it is not config.model_type
+    # Do positions that the attention mask hides have outputs that mean something? What they are is no more than recorded where not.
+    padding_counts: bool = True
+    sentence: tuple = ()  # modules of sentence-transformers behind the encoder: class and options
 
     def make_config(self):
         if self.parts:
@@ -26,8 +32,8 @@ CASES: list[Case] = []
 
 
 def add(name: str, model: str, task: str, base: dict, /, monolith: bool = False, sizes: dict | None = None, dummies: dict | None = None,
-        **options) -> None:
-    CASES.append(Case(name, model, task, {**base, **options}, monolith, sizes or {}, dummies or {}))
+        library: str = "transformers", known_as: str = "", padding_counts: bool = True, **options) -> None:
+    CASES.append(Case(name, model, task, {**base, **options}, monolith, sizes or {}, dummies or {}, (), library, known_as, padding_counts))
 
 
 # ── Encoders of text
@@ -83,6 +89,8 @@ add("gpt2_generation", "GPT2LMHeadModel", "text-generation", GPT2, sizes=RIGHT, 
 add("gpt2_unscaled", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, scale_attn_weights=False, activation_function="gelu")
 add("gpt2_scaled_by_layer", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, scale_attn_by_inverse_layer_idx=True, reorder_and_upcast_attn=True)
 add("gpt2_untied", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, tie_word_embeddings=False)
+LEFT = {"padding": ("left", "left", None)}
+add("gpt2_left", "GPT2LMHeadModel", PAST, GPT2, sizes=LEFT, padding_counts=False)
 add("gpt2_feature_past", "GPT2Model", "feature-extraction-with-past", GPT2, sizes=RIGHT, n_layer=1)
 add("gpt2_classes", "GPT2ForSequenceClassification", "text-classification", GPT2, sizes=RIGHT, num_labels=3)
 add("gpt2_tokens", "GPT2ForTokenClassification", "token-classification", GPT2, sizes=RIGHT, num_labels=5)
@@ -170,6 +178,14 @@ add("clip", "CLIPModel", "zero-shot-image-classification", dict(text_config=CLIP
     sizes=CLIP_SIZES)
 add("clip_old_end", "CLIPModel", "feature-extraction", dict(text_config={**CLIP_TEXT, "eos_token_id": 2, "hidden_act": "gelu"},
     vision_config={**CLIP_VISION, "hidden_act": "gelu"}), projection_dim=12, sizes=CLIP_SIZES)
+add("clip_classes", "CLIPForImageClassification", "image-classification", dict(text_config=CLIP_TEXT, vision_config=CLIP_VISION),
+    num_labels=3)
+add("clip_vision", "CLIPVisionModel", "feature-extraction", CLIP_VISION)
+# These are parts of pipelines that paint images.
+PART = dict(library="diffusers")
+add("clip_text", "CLIPTextModel", "feature-extraction", CLIP_TEXT, **PART, known_as="clip-text", hidden_act="gelu")
+add("clip_text_projected", "CLIPTextModelWithProjection", "feature-extraction", CLIP_TEXT, **PART, known_as="clip-text-with-projection",
+    projection_dim=12, output_hidden_states=True)
 WHISPER = dict(vocab_size=47, num_mel_bins=8, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                decoder_attention_heads=4, encoder_ffn_dim=28, decoder_ffn_dim=24, max_source_positions=10, max_target_positions=24,
                pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, suppress_tokens=None, begin_suppress_tokens=None)
@@ -191,3 +207,23 @@ CASES.append(Case("donut_projected", "VisionEncoderDecoderModel", "image-to-text
                          ("MBartConfig", {**MBART_DECODER, "scale_embedding": False, "d_model": 12, "tie_word_embeddings": False}))))
 CASES.append(Case("vit_gpt2_past", "VisionEncoderDecoderModel", "image-to-text-with-past", dict(pad_token_id=0, decoder_start_token_id=3),
                   parts=(("ViTConfig", VIT), ("GPT2Config", {**GPT2, "is_decoder": True, "add_cross_attention": True}))))
+CASES.append(Case("vit_gpt2_projected", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=0, decoder_start_token_id=3),
+                  parts=(("ViTConfig", {**VIT, "image_size": (8, 16)}),
+                         ("GPT2Config", {**GPT2, "n_embd": 12, "tie_word_embeddings": False, "scale_attn_by_inverse_layer_idx": True,
+                                         "is_decoder": True, "add_cross_attention": True}))))
+CASES.append(Case("swin_bart", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
+                  parts=(("SwinConfig", SWIN), ("BartConfig", {**BART, "is_decoder": True, "is_encoder_decoder": False,
+                                                               "add_cross_attention": True}))))
+
+# ── Encoders of sentences
+def add_sentence(name: str, model: str, base: dict, *modules) -> None:
+    CASES.append(Case(name, model, "feature-extraction", base, library="sentence_transformers", known_as="transformer", sentence=modules))
+
+
+ALL_WAYS = {f"pooling_mode_{way}": True for way in ("cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens",
+                                                      "lasttoken")}
+add_sentence("sentence_bert", "BertModel", ENCODER, ("Pooling", dict(word_embedding_dimension=16)), ("Normalize", {}))
+add_sentence("sentence_mpnet_first", "MPNetModel", MPNET, ("Pooling", dict(word_embedding_dimension=16, pooling_mode="cls")))
+add_sentence("sentence_all_ways", "DistilBertModel", DISTIL, ("Pooling", dict(word_embedding_dimension=16, **ALL_WAYS)),
+             ("Dense", dict(in_features=96, out_features=10)),
+             ("Dense", dict(in_features=10, out_features=6, bias=False, activation_function=torch.nn.Identity())), ("Normalize", {}))

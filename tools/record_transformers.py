@@ -11,6 +11,7 @@ with the same versions the same weights and inputs, and outputs that differ by r
 
     pip install torch==2.6.0 transformers==4.57.1 'numpy<2.3' onnx onnxruntime
     pip install --no-deps optimum==2.1.0 optimum-onnx==0.1.0
+    pip install sentence-transformers==5.1.2
     python tools/record_transformers.py [CASE...]
 """
 import importlib.metadata
@@ -18,6 +19,7 @@ import json
 import pathlib
 import shutil
 import sys
+import tempfile
 import zlib
 
 import torch
@@ -25,6 +27,7 @@ import transformers
 from exporter_cases import CASES, Case
 import optimum.exporters.onnx.model_configs  # noqa: F401  registers what TasksManager knows
 from optimum.exporters.onnx.base import OnnxConfigWithPast
+from optimum.exporters.tasks import TasksManager
 from optimum.exporters.utils import _get_submodels_and_export_configs
 from safetensors.torch import save_file
 
@@ -117,7 +120,7 @@ def finish_sentences(made: dict, config) -> None:
     ids = made["input_ids"]
     pad, end = getattr(config, "pad_token_id", None), getattr(config, "eos_token_id", None)
     mask = made.get("attention_mask")
-    if config.is_encoder_decoder or "pixel_values" in made:
+    if config.is_encoder_decoder or "pixel_values" in made or config.model_type == "clip_text_model":
         ids[:, -1] = end if isinstance(end, int) else ids[:, -1]
     if mask is not None and isinstance(pad, int) and mask.shape == ids.shape and not config.is_encoder_decoder:
         ids[mask == 0] = pad
@@ -139,6 +142,7 @@ def run(model, onnx_config, sizes: dict, dummies: dict) -> tuple[dict, dict]:
             recorded_in[key] = t.clone()
     patcher = onnx_config.patch_model_for_export(model, model_kwargs={})
     with patcher, torch.inference_mode():
+        names = onnx_config.ordered_inputs(model)
         found = model(**onnx_config.rename_ambiguous_inputs(inputs))
     recorded_out = {}
     for name, value in found.items():
@@ -147,9 +151,41 @@ def run(model, onnx_config, sizes: dict, dummies: dict) -> tuple[dict, dict]:
     missing = set(onnx_config.outputs) - set(recorded_out)
     if missing:
         raise ValueError(f"{sorted(missing)} are not among the outputs {sorted(recorded_out)}")
-    inputs_in_order = [n for n in onnx_config.ordered_inputs(model) if n in recorded_in]
+    inputs_in_order = [n for n in names if n in recorded_in]
     assert set(inputs_in_order) == set(recorded_in), (inputs_in_order, list(recorded_in))
     return {n: recorded_in[n] for n in inputs_in_order}, {n: recorded_out[n] for n in onnx_config.outputs}
+
+
+def sentence_model(encoder, case: Case, folder: pathlib.Path) -> torch.nn.Module:
+    """The encoder with the modules behind it, saved as sentence-transformers does, but for what tokenises."""
+    from sentence_transformers import SentenceTransformer, models
+
+    with tempfile.TemporaryDirectory() as plain:
+        encoder.save_pretrained(plain)
+        words = pathlib.Path(plain) / "vocab.txt"
+        words.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]) + "\n")
+        transformers.BertTokenizerFast(str(words)).save_pretrained(plain)
+        first = models.Transformer(plain, model_args={"attn_implementation": "eager"})
+    whole = SentenceTransformer(modules=[first, *(getattr(models, kind)(**options) for kind, options in case.sentence)], device="cpu").eval()
+    for module in list(whole)[1:]:
+        randomise(module)
+    whole.save(str(folder), create_model_card=False)
+    for path in folder.iterdir():
+        if path.name.startswith(("tokenizer", "vocab", "special_tokens", "README")):
+            path.unlink()
+    whole.config = first.auto_model.config
+    return whole
+
+
+def parts_of(model, case: Case) -> dict:
+    """File: what computes it, and Optimum's configuration of it."""
+    if not case.known_as:
+        _, parts = _get_submodels_and_export_configs(
+            model, case.task, case.monolith, {}, False, "default", "transformers", exporter="onnx"
+        )
+        return parts
+    make = TasksManager.get_exporter_config_constructor("onnx", model_type=case.known_as, task=case.task, library_name=case.library)
+    return {"model": (model, make(model.config, task=case.task))}
 
 
 def record(case: Case) -> None:
@@ -161,11 +197,12 @@ def record(case: Case) -> None:
     model = getattr(transformers, case.model)._from_config(config, attn_implementation="eager").eval()
     randomise(model)
     model.tie_weights()
-    model.save_pretrained(folder)
+    if case.sentence:
+        model = sentence_model(model, case, folder)
+    else:
+        model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
-    _, parts = _get_submodels_and_export_configs(
-        model, case.task, case.monolith, {}, False, "default", "transformers", exporter="onnx"
-    )
+    parts = parts_of(model, case)
     files = []
     for part, (submodel, onnx_config) in parts.items():
         files.append(part)
@@ -180,9 +217,10 @@ def record(case: Case) -> None:
             assert all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()), case.name
             metadata = {"inputs": ",".join(inputs), "outputs": ",".join(outputs)}
             save_file(tensors, folder / f"{part}.io-{n}.safetensors", metadata)
-    facts = {"model_type": config.model_type, "task": case.task, "monolith": case.monolith, "files": files, "made_by": VERSIONS}
+    facts = {"model_type": config.model_type, "task": case.task, "monolith": case.monolith, "files": files}
+    facts |= {"exported_type": case.known_as if case.sentence else "", "padding_counts": case.padding_counts, "made_by": VERSIONS}
     (folder / "case.json").write_text(json.dumps(facts, indent=1) + "\n")
-    size = sum(f.stat().st_size for f in folder.iterdir())
+    size = sum(f.stat().st_size for f in folder.rglob("*"))
     print(f"{case.name}: {', '.join(files)}; {size / 1024:.0f} KiB", flush=True)
 
 

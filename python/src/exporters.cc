@@ -136,10 +136,11 @@ class FromPython : public Base {
     auto all = Base::dummy_input_generator_classes();
     const auto names = nb::cast<std::vector<std::string>>(said_.self.attr("DUMMY_INPUTS"));
     if (!names.empty())
-      all.insert(all.begin(), [self = said_.self, names](const std::string& task, const NormalizedConfig& config,
-                                                         const DummyShapes& shapes) {
+      all.insert(all.begin(), DummyInputGeneratorClass::Make([self = said_.self, names](
+                                  const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
+                                  const Preprocessors&) {
         return std::make_unique<PythonGenerator>(self, task, config, shapes, names);
-      });
+      }));
     return all;
   }
 

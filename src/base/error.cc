@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "base/error_about.h"
+
 namespace lathe {
 
 std::string code_name(Code c) {
@@ -37,16 +39,20 @@ std::string Diagnostic::sentence() const {
 
 Error::Error(Diagnostic d) : diagnostic_(std::move(d)), text_(diagnostic_.sentence()) {}
 
+Error error_about(Code code, std::string stage, std::string about, std::string expected, std::string got,
+                  std::string remedy) {
+  Diagnostic d;
+  d.code = code;
+  d.stage = std::move(stage);
+  d.node = std::move(about);
+  d.expected = std::move(expected);
+  d.got = std::move(got);
+  d.remedy = std::move(remedy);
+  return Error(std::move(d));
+}
+
 Error::Error(Code code, std::string stage, std::string expected, std::string got, std::string remedy)
-    : Error([&] {
-        Diagnostic d;
-        d.code = code;
-        d.stage = std::move(stage);
-        d.expected = std::move(expected);
-        d.got = std::move(got);
-        d.remedy = std::move(remedy);
-        return d;
-      }()) {}
+    : Error(error_about(code, std::move(stage), {}, std::move(expected), std::move(got), std::move(remedy))) {}
 
 Error::~Error() = default;
 

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <random>
 
+#include "base/error_about.h"
+
 namespace lathe {
 namespace {
 
@@ -23,14 +25,7 @@ constexpr size_t piece = size_t{1} << 20;
 
 Error file_error(Code code, const std::filesystem::path& path, std::string expected, std::string got,
                  std::string remedy) {
-  Diagnostic d;
-  d.code = code;
-  d.stage = "file";
-  d.node = path.string();
-  d.expected = std::move(expected);
-  d.got = std::move(got);
-  d.remedy = std::move(remedy);
-  return Error(std::move(d));
+  return error_about(code, "file", path.string(), std::move(expected), std::move(got), std::move(remedy));
 }
 
 File::~File() {

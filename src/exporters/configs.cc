@@ -22,19 +22,11 @@ void add_decoder_inputs(NamedAxes& inputs, const OnnxSeq2SeqConfigWithPast& conf
 }
 
 /// A decoder that is handed what the encoder gave as keys and values reads it no more.
-void add_encoder_outputs(NamedAxes& inputs, const OnnxSeq2SeqConfigWithPast& config) {
-  if (!config.use_past_in_inputs()) inputs["encoder_outputs"] = encoded;
+void add_encoder_outputs(NamedAxes& inputs, const OnnxSeq2SeqConfigWithPast& config, bool kept = true) {
+  if (!config.use_past_in_inputs() || !kept) inputs["encoder_outputs"] = encoded;
 }
 
 }  // namespace
-
-std::vector<DummyInputGeneratorClass> TextEncoderOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyTextInputGenerator>()};
-}
-
-std::vector<DummyInputGeneratorClass> TextDecoderOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyTextInputGenerator>(), generator_class<DummyPastKeyValuesGenerator>()};
-}
 
 NamedAxes TextDecoderOnnxConfig::inputs() const {
   NamedAxes all = {{"input_ids", text}, {"attention_mask", text}};
@@ -50,11 +42,6 @@ NamedAxes TextDecoderWithPositionIdsOnnxConfig::inputs() const {
   return all;
 }
 
-std::vector<DummyInputGeneratorClass> TextSeq2SeqOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyTextInputGenerator>(), generator_class<DummySeq2SeqDecoderTextInputGenerator>(),
-          generator_class<DummySeq2SeqPastKeyValuesGenerator>()};
-}
-
 NamedAxes TextSeq2SeqOnnxConfig::inputs() const {
   NamedAxes all;
   if (has_encoder(behavior()))
@@ -66,24 +53,7 @@ NamedAxes TextSeq2SeqOnnxConfig::inputs() const {
   return all;
 }
 
-std::vector<DummyInputGeneratorClass> VisionOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyVisionInputGenerator>()};
-}
-
-std::vector<DummyInputGeneratorClass> TextAndVisionOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyTextInputGenerator>(), generator_class<DummyVisionInputGenerator>(),
-          generator_class<DummyBboxInputGenerator>()};
-}
-
-std::vector<DummyInputGeneratorClass> AudioOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyAudioInputGenerator>()};
-}
 NamedAxes AudioOnnxConfig::inputs() const { return {{"input_values", text}}; }
-
-std::vector<DummyInputGeneratorClass> AudioToTextOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyAudioInputGenerator>(), generator_class<DummySeq2SeqDecoderTextInputGenerator>(),
-          generator_class<DummySeq2SeqPastKeyValuesGenerator>()};
-}
 
 NamedAxes AudioToTextOnnxConfig::inputs() const {
   NamedAxes all;
@@ -126,17 +96,14 @@ NormalizedConfig EncoderDecoderBaseOnnxConfig::make_normalized_config() const {
   return made;
 }
 
-std::vector<DummyInputGeneratorClass> EncoderDecoderBaseOnnxConfig::dummy_input_generator_classes() const {
-  return {generator_class<DummyTextInputGenerator>(), generator_class<DummySeq2SeqDecoderTextInputGenerator>(),
-          generator_class<DummyVisionEncoderDecoderPastKeyValuesGenerator>()};
-}
-
 NamedAxes EncoderDecoderBaseOnnxConfig::inputs() const {
   NamedAxes all;
   if (has_encoder(behavior()))
     all["input_ids"] = encoded;
   else
-    add_encoder_outputs(all, *this);
+    // A decoder that was made to stand alone keeps keys and values of its own tokens only.
+    add_encoder_outputs(all, *this,
+                        dynamic_cast<const OnnxSeq2SeqConfigWithPast*>(decoder_.get()) != nullptr);
   all["attention_mask"] = encoded;
   add_decoder_inputs(all, *this);
   return all;

@@ -1,6 +1,8 @@
-// The kinds of generators, by what they feed.
+// Optimum's kinds of generators: what each is called, which inputs it makes, and how.
 #include <algorithm>
+#include <map>
 
+#include "base/nearest.h"
 #include "lathe/error.h"
 #include "lathe/exporters/dummy_inputs.h"
 #include "tensor/element.h"
@@ -8,229 +10,456 @@
 namespace lathe::exporters {
 namespace {
 
-/// A model without tokens of its own still takes some.
-int64_t vocabulary(const NormalizedConfig& config) { return config.get<int64_t>("vocab_size", 2); }
+/// A generator with all in the open that makers of inputs go by.
+class Maker : public DummyInputGenerator {
+ public:
+  using DummyInputGenerator::config_;
+  using DummyInputGenerator::draw;
+  using DummyInputGenerator::DummyInputGenerator;
+  using DummyInputGenerator::shapes_;
+  using DummyInputGenerator::task_;
+  DataType int_type = DataType::int64, float_type = DataType::float32;
 
-int64_t divided(const NormalizedConfig& config, int64_t heads) {
+  int64_t size(std::string_view word) const { return config_.size(word); }
+  /// Below `high`, from 0.
+  Tensor ints(const Shape& shape, int64_t high) { return random_int_tensor(shape, high, 0, int_type); }
+  Tensor floats(const Shape& shape, double low = 0, double high = 1) {
+    return random_float_tensor(shape, low, high, float_type);
+  }
+  Tensor mask(const Shape& shape) { return random_mask_tensor(shape, int_type); }
+
+  int64_t batch() const { return shapes_.batch_size; }
+  int64_t length() const { return shapes_.sequence_length; }
+  int64_t past() const { return shapes_.past_sequence_length.value_or(length()); }
+  int64_t encoded() const { return shapes_.encoder_sequence_length.value_or(length()); }
+  /// A model without tokens of its own still takes some.
+  int64_t vocabulary() const { return config_.get<int64_t>("vocab_size", 2); }
+};
+
+using Make = DummyInput (*)(Maker& m, const std::string& name);
+/// Before the first input: sizes that something else says.
+using Prepare = void (*)(Maker& m, const Preprocessors& p);
+
+struct Kind {
+  std::vector<std::pair<std::string, Make>> inputs;  // beginnings of names; the first that fits
+  Prepare prepare = nullptr;
+};
+
+// ── Text
+
+Shape tokens(const Maker& m) {
+  if (m.task_ == "multiple-choice") return {m.batch(), m.shapes_.num_choices, m.length()};
+  return {m.batch(), m.length()};
+}
+
+DummyInput text(Maker& m, const std::string& name) {
+  if (name == "attention_mask" || name == "encoder_attention_mask") return m.mask(tokens(m));
+  if (name == "position_ids") return m.ints(tokens(m), m.length());
+  return m.ints(tokens(m), name.ends_with("input_ids") ? m.vocabulary() : 2);
+}
+
+/// The classifier reads the last end of a text: all rows must have as many of them.
+DummyInput text_that_ends(Maker& m, const std::string& name) {
+  DummyInput made = text(m, name);
+  if (m.task_ != "text-classification" || name != "input_ids") return made;
+  const int64_t end = m.size("eos_token_id"), length = made.tensor.dim(1);
+  for (int64_t i = 0; i < made.tensor.size(); ++i)
+    if (load_int(made.tensor, i) == end) store_int(made.tensor, i, end == 0 ? 1 : 0);
+  for (int64_t row = 0; row < made.tensor.dim(0); ++row)
+    store_int(made.tensor, row * length + static_cast<int64_t>(m.draw() % static_cast<uint64_t>(length)),
+              end);
+  return made;
+}
+
+DummyInput encoder_states(Maker& m, const std::string&) {
+  const NormalizedConfig& config = m.config_.encoder() ? *m.config_.encoder() : m.config_;
+  return m.floats({m.batch(), m.encoded(), config.size("hidden_size")});
+}
+
+/// Tokens of several code books, beside each other in the batch.
+DummyInput code_books(Maker& m, const std::string&) {
+  const NormalizedConfig& config = m.config_.decoder() ? *m.config_.decoder() : m.config_;
+  return m.ints({m.batch() * config.size("num_codebooks"), m.length()}, 2);
+}
+
+DummyInput xpath(Maker& m, const std::string& name) {
+  return m.ints({m.batch(), m.length(), m.size("max_depth")},
+                m.size(name == "xpath_tags_seq" ? "tag_pad_id" : "subs_pad_id"));
+}
+
+DummyInput decision(Maker& m, const std::string& name) {
+  const Shape steps{m.batch(), m.length()};
+  if (name == "timesteps") return m.ints(steps, m.size("max_ep_len"));
+  if (name == "attention_mask") return m.floats(steps, -2, 2);
+  const int64_t width = name == "states" ? m.size("state_dim") : name == "actions" ? m.size("act_dim") : 1;
+  return m.floats({m.batch(), m.length(), width}, -2, 2);
+}
+
+// ── Keys and values
+
+int64_t head_size(const NormalizedConfig& config, int64_t heads) {
   const int64_t hidden = config.size("hidden_size");
   if (heads < 1 || hidden % heads != 0)
     throw Error(Code::bad_argument, "export", "a hidden size that is a multiple of the attention heads",
                 std::to_string(hidden) + " and " + std::to_string(heads) + " heads", "check config.json");
   return hidden / heads;
 }
+int64_t head_size(const Maker& m) { return head_size(m.config_, m.size("num_attention_heads")); }
 
-}  // namespace
-
-// ── Text
-
-std::vector<std::string> DummyTextInputGenerator::supported_input_names() const {
-  return {"input_ids",      "attention_mask", "encoder_attention_mask", "global_attention_mask",
-          "token_type_ids", "position_ids"};
-}
-
-DummyInput DummyTextInputGenerator::generate(const std::string& name, DataType int_type, DataType) {
-  const Shape shape = task_ == "multiple-choice"
-                          ? Shape{shapes_.batch_size, shapes_.num_choices, shapes_.sequence_length}
-                          : Shape{shapes_.batch_size, shapes_.sequence_length};
-  if (name == "attention_mask" || name == "encoder_attention_mask") return random_mask_tensor(shape, int_type);
-  int64_t high = 2;
-  if (name == "position_ids") high = shapes_.sequence_length;
-  if (name.ends_with("input_ids")) high = vocabulary(config_);
-  return random_int_tensor(shape, high, 0, int_type);
-}
-
-DummyInput BartDummyTextInputGenerator::generate(const std::string& name, DataType int_type,
-                                                 DataType float_type) {
-  DummyInput made = DummyTextInputGenerator::generate(name, int_type, float_type);
-  if (task_ != "text-classification" || name != "input_ids") return made;
-  // The classifier reads the last end of a text: all rows must have as many of them.
-  const int64_t end = config_.size("eos_token_id"), length = made.tensor.dim(1);
-  for (int64_t i = 0; i < made.tensor.size(); ++i)
-    if (load_int(made.tensor, i) == end) store_int(made.tensor, i, end == 0 ? 1 : 0);
-  for (int64_t row = 0; row < made.tensor.dim(0); ++row)
-    store_int(made.tensor, row * length + static_cast<int64_t>(draw() % static_cast<uint64_t>(length)), end);
-  return made;
-}
-
-std::vector<std::string> DummyDecoderTextInputGenerator::supported_input_names() const {
-  return {"decoder_input_ids", "decoder_attention_mask"};
-}
-
-std::vector<std::string> DummySeq2SeqDecoderTextInputGenerator::supported_input_names() const {
-  return {"decoder_input_ids", "decoder_attention_mask", "encoder_outputs", "encoder_hidden_states"};
-}
-
-DummyInput DummySeq2SeqDecoderTextInputGenerator::generate(const std::string& name, DataType int_type,
-                                                           DataType float_type) {
-  if (name != "encoder_outputs" && name != "encoder_hidden_states")
-    return DummyTextInputGenerator::generate(name, int_type, float_type);
-  const int64_t hidden =
-      config_.encoder() ? config_.encoder()->size("hidden_size") : config_.size("hidden_size");
-  const int64_t length = shapes_.encoder_sequence_length.value_or(shapes_.sequence_length);
-  return random_float_tensor({shapes_.batch_size, length, hidden}, 0, 1, float_type);
-}
-
-std::vector<std::string> DummyBboxInputGenerator::supported_input_names() const { return {"bbox"}; }
-DummyInput DummyBboxInputGenerator::generate(const std::string&, DataType int_type, DataType) {
-  return random_int_tensor({shapes_.batch_size, shapes_.sequence_length, 4}, 1, 0, int_type);
-}
-
-std::vector<std::string> DummyLabelsGenerator::supported_input_names() const {
-  return {"labels", "start_positions", "end_positions"};
-}
-DummyInput DummyLabelsGenerator::generate(const std::string&, DataType int_type, DataType) {
-  return random_int_tensor({shapes_.batch_size}, 1, 0, int_type);
-}
-
-std::vector<std::string> DummyIntGenerator::supported_input_names() const {
-  return {"pad_token_id", "max_length"};
-}
-DummyInput DummyIntGenerator::generate(const std::string&, DataType int_type, DataType) {
-  return random_int_tensor({1}, 22, 20, int_type);
-}
-
-// ── Keys and values
-
-std::vector<std::string> DummyPastKeyValuesGenerator::supported_input_names() const {
-  return {"past_key_values"};
-}
-int64_t DummyPastKeyValuesGenerator::heads() const { return config_.size("num_attention_heads"); }
-int64_t DummyPastKeyValuesGenerator::head_size() const {
-  return divided(config_, config_.size("num_attention_heads"));
-}
-
-DummyInput DummyPastKeyValuesGenerator::generate(const std::string&, DataType, DataType float_type) {
-  const Shape shape{shapes_.batch_size, heads(), shapes_.past_sequence_length.value_or(shapes_.sequence_length),
-                    head_size()};
+DummyInput keys_and_values(Maker& m, const Shape& key, const Shape& value) {
   DummyInput made;
-  for (int64_t i = 0; i < config_.size("num_layers"); ++i)
-    made.layers.push_back(
-        {random_float_tensor(shape, 0, 1, float_type), random_float_tensor(shape, 0, 1, float_type)});
+  for (int64_t i = 0; i < m.size("num_layers"); ++i) made.layers.push_back({m.floats(key), m.floats(value)});
   return made;
 }
-
-int64_t MistralDummyPastKeyValuesGenerator::heads() const {
-  return config_.get<int64_t>("num_key_value_heads", DummyPastKeyValuesGenerator::heads());
-}
-int64_t MistralDummyPastKeyValuesGenerator::head_size() const {
-  return config_.has_attribute("head_dim") ? config_.size("head_dim")
-                                           : DummyPastKeyValuesGenerator::head_size();
+DummyInput keys_and_values(Maker& m, int64_t heads, int64_t size) {
+  const Shape shape{m.batch(), heads, m.past(), size};
+  return keys_and_values(m, shape, shape);
 }
 
-std::vector<std::string> DummySeq2SeqPastKeyValuesGenerator::supported_input_names() const {
-  return {"past_key_values", "cache_position"};
+DummyInput past(Maker& m, const std::string&) {
+  return keys_and_values(m, m.size("num_attention_heads"), head_size(m));
 }
-const NormalizedConfig& DummySeq2SeqPastKeyValuesGenerator::decoder() const {
-  return config_.decoder() ? *config_.decoder() : config_;
+/// Heads that share keys and values, of a size of their own where it is said.
+DummyInput past_shared(Maker& m, const std::string&) {
+  return keys_and_values(m, m.config_.get<int64_t>("num_key_value_heads", m.size("num_attention_heads")),
+                         m.config_.has_attribute("head_dim") ? m.size("head_dim") : head_size(m));
 }
-int64_t DummySeq2SeqPastKeyValuesGenerator::layers() const {
-  return decoder().size(decoder().kind().knows("decoder_num_layers") ? "decoder_num_layers" : "num_layers");
+DummyInput past_gemma(Maker& m, const std::string&) {
+  return keys_and_values(m, m.size("num_key_value_heads"), m.size("head_dim"));
 }
-int64_t DummySeq2SeqPastKeyValuesGenerator::head_size(int64_t heads) const { return divided(decoder(), heads); }
+DummyInput past_big_code(Maker& m, const std::string&) {
+  const bool one = m.config_.get<bool>("multi_query");
+  return keys_and_values(m, one ? 1 : m.size("num_attention_heads"), head_size(m));
+}
+DummyInput past_falcon(Maker& m, const std::string&) {
+  const bool several = m.config_.get<bool>("new_decoder_architecture") || !m.config_.get<bool>("multi_query");
+  return keys_and_values(m, several ? m.size("num_kv_heads") : 1, head_size(m));
+}
+/// A key's head has a part that is turned and one that is not; a value's is of another size.
+DummyInput past_deep_seek(Maker& m, const std::string&) {
+  const int64_t heads = m.size("num_attention_heads"),
+                key = m.size("qk_rope_head_dim") + m.size("qk_nope_head_dim");
+  return keys_and_values(m, {m.batch(), heads, m.past(), key},
+                         {m.batch(), heads, m.past(), m.size("v_head_dim")});
+}
+/// Heads beside each other in the batch.
+DummyInput past_flat(Maker& m, const std::string&) {
+  const Shape shape{m.batch() * m.size("num_kv_heads"), m.past(), head_size(m)};
+  return keys_and_values(m, shape, shape);
+}
 
-DummyInput DummySeq2SeqPastKeyValuesGenerator::generate(const std::string& name, DataType int_type,
-                                                        DataType float_type) {
-  if (name == "cache_position") return random_int_tensor({1}, shapes_.sequence_length, 0, int_type);
-  const int64_t past = shapes_.past_sequence_length.value_or(shapes_.sequence_length);
-  const int64_t encoded = shapes_.encoder_sequence_length.value_or(shapes_.sequence_length);
-  const int64_t heads = decoder().size(
-      decoder().kind().knows("decoder_num_attention_heads") ? "decoder_num_attention_heads" : "num_attention_heads");
-  const Shape decoded{shapes_.batch_size, heads, past, head_size(heads)};
-  // Cross attention has the decoder's heads: it is the decoder that projects what the encoder gives.
-  const Shape crossed{shapes_.batch_size, heads, encoded, head_size(heads)};
+const NormalizedConfig& decoder_of(const Maker& m) {
+  return m.config_.decoder() ? *m.config_.decoder() : m.config_;
+}
+bool has_own_words(const NormalizedConfig& decoder) { return decoder.kind().knows("decoder_num_layers"); }
+
+/// Of every layer key and value of the decoder, then of the encoder. Cross attention has the decoder's heads:
+/// it is the decoder that projects what the encoder gives.
+DummyInput past_of_two(Maker& m, int64_t heads, int64_t size) {
+  const NormalizedConfig& decoder = decoder_of(m);
+  const Shape decoded{m.batch(), heads, m.past(), size}, crossed{m.batch(), heads, m.encoded(), size};
   DummyInput made;
-  for (int64_t i = 0; i < layers(); ++i) {
-    std::vector<Tensor> layer;
-    for (const Shape& shape : {decoded, decoded, crossed, crossed})
-      layer.push_back(random_float_tensor(shape, 0, 1, float_type));
-    made.layers.push_back(std::move(layer));
-  }
+  for (int64_t i = 0; i < decoder.size(has_own_words(decoder) ? "decoder_num_layers" : "num_layers"); ++i)
+    made.layers.push_back({m.floats(decoded), m.floats(decoded), m.floats(crossed), m.floats(crossed)});
   return made;
 }
-
-int64_t T5DummySeq2SeqPastKeyValuesGenerator::head_size(int64_t) const { return config_.size("key_value_dim"); }
-
-DummyInput DummyVisionEncoderDecoderPastKeyValuesGenerator::generate(const std::string& name, DataType int_type,
-                                                                     DataType float_type) {
-  DummyInput made = DummySeq2SeqPastKeyValuesGenerator::generate(name, int_type, float_type);
-  if (!decoder().kind().knows("decoder_num_layers"))
+int64_t decoder_heads(const Maker& m) {
+  const NormalizedConfig& decoder = decoder_of(m);
+  return decoder.size(decoder.kind().knows("decoder_num_attention_heads") ? "decoder_num_attention_heads"
+                                                                          : "num_attention_heads");
+}
+DummyInput past_seq2seq(Maker& m, const std::string&) {
+  return past_of_two(m, decoder_heads(m), head_size(decoder_of(m), decoder_heads(m)));
+}
+DummyInput past_t5(Maker& m, const std::string&) {
+  return past_of_two(m, decoder_heads(m), m.size("key_value_dim"));
+}
+/// A decoder that was made to stand alone keeps its own two only.
+DummyInput past_vision_encoder_decoder(Maker& m, const std::string& name) {
+  DummyInput made = past_seq2seq(m, name);
+  if (!has_own_words(decoder_of(m)))
     for (auto& layer : made.layers) layer.resize(2);
   return made;
 }
 
-// ── Images, sound, series
+// ── Images
 
-DummyVisionInputGenerator::DummyVisionInputGenerator(std::string task, NormalizedConfig config,
-                                                     const DummyShapes& shapes)
-    : DummyInputGenerator(std::move(task), std::move(config), shapes) {
-  // What the model was made for goes before what somebody asks for: many take nothing else.
-  shapes_.num_channels = config_.get<int64_t>("num_channels", shapes.num_channels);
+/// What the model was made for goes before what somebody asks for: many take nothing else.
+void size_images(Maker& m, const Preprocessors&) {
+  m.shapes_.num_channels = m.config_.get<int64_t>("num_channels", m.shapes_.num_channels);
   std::vector<int64_t> image;
-  if (config_.has_attribute("image_size")) {
-    image = config_.sizes("image_size");
-  } else if (config_.has_attribute("input_size")) {
-    image = config_.sizes("input_size");
-    if (!image.empty()) shapes_.num_channels = image[0], image.erase(image.begin());
+  if (m.config_.has_attribute("image_size")) {
+    image = m.config_.sizes("image_size");
+  } else if (m.config_.has_attribute("input_size")) {
+    image = m.config_.sizes("input_size");
+    if (!image.empty()) m.shapes_.num_channels = image[0], image.erase(image.begin());
   }
   if (image.empty()) return;
-  shapes_.height = image.front();
-  shapes_.width = image.back();
+  m.shapes_.height = image.front();
+  m.shapes_.width = image.back();
 }
-
-std::vector<std::string> DummyVisionInputGenerator::supported_input_names() const {
-  return {"pixel_values",  "pixel_mask",           "sample", "latent_sample", "visual_embeds",
-          "visual_token_type_ids", "visual_attention_mask"};
+/// And what the preprocessor makes of them.
+void size_images_by(Maker& m, const Preprocessors& p, const std::string& key) {
+  size_images(m, p);
+  if (!p.preprocessor || !p.preprocessor->has(key)) return;
+  m.shapes_.height = p.preprocessor->get<int64_t>(key + ".height", m.shapes_.height);
+  m.shapes_.width = p.preprocessor->get<int64_t>(key + ".width", m.shapes_.width);
 }
+void size_cropped(Maker& m, const Preprocessors& p) { size_images_by(m, p, "crop_size"); }
+void size_static(Maker& m, const Preprocessors& p) { size_images_by(m, p, "size"); }
 
-DummyInput DummyVisionInputGenerator::generate(const std::string& name, DataType int_type,
-                                               DataType float_type) {
-  const int64_t batch = shapes_.batch_size, seen = shapes_.visual_seq_length;
-  if (name == "pixel_mask") return random_int_tensor({batch, shapes_.height, shapes_.width}, 1, 0, int_type);
-  if (name == "visual_attention_mask") return random_mask_tensor({batch, seen}, int_type);
-  if (name == "visual_token_type_ids") return random_int_tensor({batch, seen}, 1, 0, int_type);
+DummyInput image(Maker& m, const std::string& name) {
+  const DummyShapes& s = m.shapes_;
+  if (name == "pixel_mask") return m.ints({m.batch(), s.height, s.width}, 1);
+  if (name == "visual_attention_mask") return m.mask({m.batch(), s.visual_seq_length});
+  if (name == "visual_token_type_ids") return m.ints({m.batch(), s.visual_seq_length}, 1);
   if (name == "visual_embeds")
-    return random_float_tensor({batch, seen, config_.get<int64_t>("visual_embedding_dim", 512)}, 0, 1,
-                               float_type);
-  return random_float_tensor({batch, shapes_.num_channels, shapes_.height, shapes_.width}, 0, 1, float_type);
+    return m.floats({m.batch(), s.visual_seq_length, m.config_.get<int64_t>("visual_embedding_dim", 512)});
+  return m.floats({m.batch(), s.num_channels, s.height, s.width});
 }
 
-std::vector<std::string> DummyAudioInputGenerator::supported_input_names() const {
-  return {"input_features", "input_values"};
-}
-DummyInput DummyAudioInputGenerator::generate(const std::string& name, DataType, DataType float_type) {
-  if (name == "input_values")
-    return random_float_tensor({shapes_.batch_size, shapes_.audio_sequence_length}, -1, 1, float_type);
-  const int64_t features = config_.get<int64_t>("feature_size", shapes_.feature_size);
-  return random_float_tensor({shapes_.batch_size, features, shapes_.nb_max_frames}, -1, 1, float_type);
+DummyInput points(Maker& m, const std::string& name) {
+  const DummyShapes& s = m.shapes_;
+  if (name == "input_points") return m.floats({m.batch(), s.point_batch_size, s.nb_points_per_image, 2});
+  return m.ints({m.batch(), s.point_batch_size, s.nb_points_per_image}, 1);
 }
 
-std::vector<std::string> DummyTimestepInputGenerator::supported_input_names() const {
-  return {"timestep", "text_embeds", "time_ids", "timestep_cond"};
-}
-DummyInput DummyTimestepInputGenerator::generate(const std::string& name, DataType, DataType float_type) {
-  const auto high = static_cast<double>(vocabulary(config_));
-  if (name == "timestep") return random_float_tensor({}, 0, high, float_type);
-  int64_t width = config_.get<bool>("requires_aesthetics_score", false) ? 5 : 6;
-  if (name == "text_embeds") width = config_.size("text_encoder_projection_dim");
-  if (name == "timestep_cond") width = config_.size("time_cond_proj_dim");
-  return random_float_tensor({shapes_.batch_size, width}, 0, high, float_type);
+DummyInput image_embeddings(Maker& m, const std::string&) {
+  const int64_t side = m.size("prompt_encoder_config.image_embedding_size");
+  return m.floats({m.batch(), m.size("vision_config.output_channels"), side, side});
 }
 
-std::vector<std::string> DummyPointsGenerator::supported_input_names() const {
-  return {"input_points", "input_labels"};
+void size_patches(Maker& m, const Preprocessors& p) {
+  if (!p.preprocessor)
+    throw Error(Code::bad_argument, "export",
+                "a preprocessor_config.json that says patch_size and max_patches", "none",
+                "it belongs beside config.json");
+  const auto& processor = *p.preprocessor;
+  // Where a patch stands, and its pixels.
+  m.shapes_.feature_size = 2 + processor.get<int64_t>("patch_size.height") *
+                                   processor.get<int64_t>("patch_size.width") * m.shapes_.num_channels;
+  m.shapes_.visual_seq_length = processor.get<int64_t>("max_patches");
 }
-DummyInput DummyPointsGenerator::generate(const std::string& name, DataType int_type, DataType float_type) {
-  const int64_t batch = shapes_.batch_size, points = shapes_.nb_points_per_image;
-  if (name == "input_points")
-    return random_float_tensor({batch, shapes_.point_batch_size, points, 2}, 0, 1, float_type);
-  return random_int_tensor({batch, shapes_.point_batch_size, points}, 1, 0, int_type);
+DummyInput patches(Maker& m, const std::string&) {
+  return m.floats({m.batch(), m.shapes_.visual_seq_length, m.shapes_.feature_size});
 }
 
-std::vector<std::string> DummyPatchTSTInputGenerator::supported_input_names() const { return {"past_values"}; }
-DummyInput DummyPatchTSTInputGenerator::generate(const std::string&, DataType, DataType float_type) {
-  return random_float_tensor(
-      {shapes_.batch_size, config_.size("context_length"), config_.size("num_input_channels")}, -1, 1,
-      float_type);
+// ── Sound
+
+DummyInput wave(Maker& m, const std::string&) {
+  return m.floats({m.batch(), m.shapes_.audio_sequence_length}, -1, 1);
+}
+DummyInput wave_mask(Maker& m, const std::string&) {
+  return m.mask({m.batch(), m.shapes_.audio_sequence_length});
+}
+DummyInput spectrum(Maker& m, const std::string&) {
+  const int64_t features = m.config_.get<int64_t>("feature_size", m.shapes_.feature_size);
+  return m.floats({m.batch(), features, m.shapes_.nb_max_frames}, -1, 1);
+}
+/// Frames outside features.
+DummyInput frames(Maker& m, const std::string&) {
+  return m.floats({m.batch(), m.shapes_.audio_sequence_length, m.size("input_features_per_channel")}, -1, 1);
+}
+DummyInput mel_frames(Maker& m, const std::string&) {
+  return m.floats({m.batch(), m.size("max_length"), m.size("num_mel_bins")}, -1, 1);
+}
+
+void one_speaker(Maker& m, const Preprocessors&) { m.shapes_.batch_size = 1; }
+DummyInput speech(Maker& m, const std::string& name) {
+  if (name == "speaker_embeddings") return m.floats({m.batch(), m.size("speaker_embedding_dim")});
+  constexpr int64_t some = 20;  // as long as speech is
+  if (name == "spectrogram") return m.floats({some, m.size("num_mel_bins")});
+  return m.floats({m.batch(), m.length(), m.size("num_mel_bins")});
+}
+
+DummyInput audio_codes(Maker& m, const std::string&) {
+  return m.ints({1, m.batch(), m.size("decoder.num_codebooks"), m.length()}, 50);
+}
+
+// ── Pipelines that paint images
+
+DummyInput timestep(Maker& m, const std::string&) {
+  return m.floats({}, 0, static_cast<double>(m.vocabulary()));
+}
+DummyInput timesteps(Maker& m, const std::string&) {
+  return m.floats({m.batch()}, 0, static_cast<double>(m.vocabulary()));
+}
+DummyInput condition(Maker& m, const std::string& name) {
+  int64_t width = m.config_.get<bool>("requires_aesthetics_score", false) ? 5 : 6;
+  if (name == "text_embeds") width = m.size("text_encoder_projection_dim");
+  if (name == "timestep_cond") width = m.size("time_cond_proj_dim");
+  return m.floats({m.batch(), width}, 0, static_cast<double>(m.vocabulary()));
+}
+DummyInput pooled(Maker& m, const std::string&) { return m.floats({m.batch(), m.size("projection_size")}); }
+DummyInput guidance(Maker& m, const std::string&) { return m.floats({m.batch()}); }
+/// Two by two pixels are one token.
+int64_t image_tokens(const Maker& m) { return (m.shapes_.height / 2) * (m.shapes_.width / 2); }
+DummyInput packed_image(Maker& m, const std::string&) {
+  return m.floats({m.batch(), image_tokens(m), m.shapes_.num_channels});
+}
+DummyInput image_places(Maker& m, const std::string&) { return m.ints({image_tokens(m), 3}, 1); }
+DummyInput text_places(Maker& m, const std::string&) { return m.ints({m.length(), 3}, 1); }
+
+// ── Others
+
+DummyInput boxes(Maker& m, const std::string&) { return m.ints({m.batch(), m.length(), 4}, 1); }
+DummyInput labels(Maker& m, const std::string&) { return m.ints({m.batch()}, 1); }
+DummyInput cache_position(Maker& m, const std::string&) { return m.ints({1}, m.length()); }
+DummyInput twenty_or_more(Maker& m, const std::string&) {
+  return m.random_int_tensor({1}, 22, 20, m.int_type);
+}
+DummyInput series(Maker& m, const std::string&) {
+  return m.floats({m.batch(), m.size("context_length"), m.size("num_input_channels")}, -1, 1);
+}
+DummyInput nothing_global(Maker& m, const std::string&) {
+  return DummyInputGenerator::constant_tensor(tokens(m), 0, m.int_type);
+}
+
+const std::map<std::string, Kind, std::less<>>& kinds() {
+  static const std::vector<std::pair<std::string, Make>> images = {
+      {"pixel_values", image},         {"pixel_mask", image},    {"sample", image},
+      {"latent_sample", image},        {"visual_embeds", image}, {"visual_token_type_ids", image},
+      {"visual_attention_mask", image}};
+  static const auto texts = [](Make make) {
+    return std::vector<std::pair<std::string, Make>>{{"input_ids", make},
+                                                     {"attention_mask", make},
+                                                     {"encoder_attention_mask", make},
+                                                     {"global_attention_mask", make},
+                                                     {"token_type_ids", make},
+                                                     {"position_ids", make}};
+  };
+  static const std::map<std::string, Kind, std::less<>> all = {
+      {"DummyTextInputGenerator", {texts(text)}},
+      {"BartDummyTextInputGenerator", {texts(text_that_ends)}},
+      {"LongformerDummyTextInputGenerator",
+       {{{"input_ids", text},
+         {"attention_mask", text},
+         {"token_type_ids", text},
+         {"global_attention_mask", nothing_global}}}},
+      {"DummyXPathSeqInputGenerator", {{{"xpath_tags_seq", xpath}, {"xpath_subs_seq", xpath}}}},
+      {"DummyDecoderTextInputGenerator", {{{"decoder_input_ids", text}, {"decoder_attention_mask", text}}}},
+      {"DummySeq2SeqDecoderTextInputGenerator",
+       {{{"decoder_input_ids", text},
+         {"decoder_attention_mask", text},
+         {"encoder_outputs", encoder_states},
+         {"encoder_hidden_states", encoder_states}}}},
+      {"DummyCodegenDecoderTextInputGenerator",
+       {{{"decoder_input_ids", code_books},
+         {"decoder_attention_mask", text},
+         {"encoder_outputs", encoder_states},
+         {"encoder_hidden_states", encoder_states}}}},
+      {"DummyDecisionTransformerInputGenerator",
+       {{{"states", decision},
+         {"actions", decision},
+         {"timesteps", decision},
+         {"returns_to_go", decision},
+         {"attention_mask", decision}}}},
+      {"DummyBboxInputGenerator", {{{"bbox", boxes}}}},
+      {"DummyLabelsGenerator",
+       {{{"labels", labels}, {"start_positions", labels}, {"end_positions", labels}}}},
+      {"DummyIntGenerator", {{{"pad_token_id", twenty_or_more}, {"max_length", twenty_or_more}}}},
+
+      {"DummyPastKeyValuesGenerator", {{{"past_key_values", past}}}},
+      {"BloomDummyPastKeyValuesGenerator", {{{"past_key_values", past}}}},
+      {"GPTBigCodeDummyPastKeyValuesGenerator", {{{"past_key_values", past_big_code}}}},
+      {"DeepSeekV3DummyPastKeyValuesGenerator", {{{"past_key_values", past_deep_seek}}}},
+      {"MultiQueryPastKeyValuesGenerator", {{{"past_key_values", past_flat}}}},
+      {"FalconDummyPastKeyValuesGenerator", {{{"past_key_values", past_falcon}}}},
+      {"MistralDummyPastKeyValuesGenerator", {{{"past_key_values", past_shared}}}},
+      {"GemmaDummyPastKeyValuesGenerator", {{{"past_key_values", past_gemma}}}},
+      {"DummySeq2SeqPastKeyValuesGenerator",
+       {{{"past_key_values", past_seq2seq}, {"cache_position", cache_position}}}},
+      {"T5DummySeq2SeqPastKeyValuesGenerator",
+       {{{"past_key_values", past_t5}, {"cache_position", cache_position}}}},
+      {"DummyVisionEncoderDecoderPastKeyValuesGenerator",
+       {{{"past_key_values", past_vision_encoder_decoder}, {"cache_position", cache_position}}}},
+
+      {"DummyVisionInputGenerator", {images, size_images}},
+      {"Dinov2DummyInputGenerator", {images, size_cropped}},
+      {"DummyVisionStaticInputGenerator", {images, size_static}},
+      {"PerceiverDummyInputGenerator", {images, size_static}},
+      {"VitPoseDummyInputGenerator", {images, size_static}},
+      {"DummyPointsGenerator", {{{"input_points", points}, {"input_labels", points}}}},
+      {"DummyVisionEmbeddingsGenerator",
+       {{{"image_positional_embeddings", image_embeddings}, {"image_embeddings", image_embeddings}}}},
+      {"DummyPix2StructInputGenerator", {{{"flattened_patches", patches}}, size_patches}},
+
+      {"DummyAudioInputGenerator", {{{"input_features", spectrum}, {"input_values", wave}}}},
+      {"ASTDummyAudioInputGenerator", {{{"input_features", spectrum}, {"input_values", mel_frames}}}},
+      {"MCTCTDummyAudioInputGenerator", {{{"input_features", frames}, {"input_values", wave}}}},
+      {"Speech2TextDummyAudioInputGenerator", {{{"input_features", frames}, {"input_values", wave}}}},
+      {"DummyMoonshineAudioInputGenerator", {{{"input_values", wave}, {"attention_mask", wave_mask}}}},
+      {"DummySpeechT5InputGenerator",
+       {{{"output_sequence", speech}, {"speaker_embeddings", speech}, {"spectrogram", speech}}, one_speaker}},
+      {"DummyEncodecInputGenerator", {{{"audio_codes", audio_codes}}}},
+
+      {"DummyTimestepInputGenerator",
+       {{{"timestep_cond", condition},
+         {"timestep", timestep},
+         {"text_embeds", condition},
+         {"time_ids", condition}}}},
+      {"DummyTransformerTimestepInputGenerator", {{{"timestep", timesteps}}}},
+      {"DummyTransformerVisionInputGenerator", {{{"hidden_states", image}}, size_images}},
+      {"DummyTransformerTextInputGenerator",
+       {{{"encoder_hidden_states", encoder_states}, {"pooled_projection", pooled}}}},
+      {"DummySanaTransforemerTextInputGenerator",
+       {{{"encoder_hidden_states", encoder_states}, {"encoder_attention_mask", text}}}},
+      {"DummyFluxTransformerVisionInputGenerator",
+       {{{"hidden_states", packed_image}, {"img_ids", image_places}}, size_images}},
+      {"DummyFluxTransformerTextInputGenerator",
+       {{{"encoder_hidden_states", encoder_states},
+         {"pooled_projections", pooled},
+         {"guidance", guidance},
+         {"txt_ids", text_places}}}},
+      {"DummyPatchTSTInputGenerator", {{{"past_values", series}}}},
+  };
+  return all;
+}
+
+/// A generator of a kind.
+class KindGenerator final : public Maker {
+ public:
+  KindGenerator(const Kind& kind, const std::string& task, const NormalizedConfig& config,
+                const DummyShapes& shapes, const Preprocessors& preprocessors)
+      : Maker(task, config, shapes), kind_(kind) {
+    if (kind_.prepare) kind_.prepare(*this, preprocessors);
+  }
+  std::vector<std::string> supported_input_names() const override {
+    std::vector<std::string> names;
+    for (const auto& [start, make] : kind_.inputs) names.push_back(start);
+    return names;
+  }
+  DummyInput generate(const std::string& name, DataType ints, DataType floats) override {
+    int_type = ints, float_type = floats;
+    for (const auto& [start, make] : kind_.inputs)
+      if (name.starts_with(start)) return make(*this, name);
+    throw Error(Code::bad_argument, "export", "a name that begins as one of the generator's",
+                "'" + name + "'");
+  }
+
+ private:
+  const Kind& kind_;
+};
+
+}  // namespace
+
+DummyInputGeneratorClass::DummyInputGeneratorClass(const char* name) {
+  const auto at = kinds().find(name);
+  if (at == kinds().end()) {
+    const auto near = nearest_names(name, dummy_input_generators());
+    throw Error(Code::not_supported, "export", "a generator of made-up inputs", "'" + std::string(name) + "'",
+                near.empty() ? "derive one from DummyInputGenerator" : "near to it: '" + near[0] + "'");
+  }
+  make_ = [kind = &at->second](const std::string& task, const NormalizedConfig& config,
+                               const DummyShapes& shapes, const Preprocessors& preprocessors) {
+    return std::make_unique<KindGenerator>(*kind, task, config, shapes, preprocessors);
+  };
+}
+
+std::vector<std::string> dummy_input_generators() {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : kinds()) names.push_back(name);
+  return names;
 }
 
 }  // namespace lathe::exporters

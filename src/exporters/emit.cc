@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "exporters/fault.h"
+#include "base/error_about.h"
 #include "lathe/network.h"
 #include "lathe/version.h"
 
@@ -67,7 +67,7 @@ void name_axes(onnx::GraphProto& graph, const NamedAxes& names, const Network& n
     auto& dims = info.type->tensor_type->shape->dim;
     for (const auto& [axis, name] : *axes) {
       if (static_cast<size_t>(axis) >= dims.size())
-        throw fault(Code::node_bad_shape, "export", *info.name,
+        throw error_about(Code::node_bad_shape, "export", *info.name,
                     "an axis " + std::to_string(axis) + " called '" + name + "'",
                     std::to_string(dims.size()) + " axes");
       auto& dim = dims[static_cast<size_t>(axis)];

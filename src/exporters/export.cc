@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "exporters/emit.h"
 #include "exporters/merge.h"
+#include "exporters/sentence.h"
 #include "exporters/stage.h"
 #include "exporters/validation.h"
 #include "exporters/words.h"
@@ -95,12 +96,17 @@ class Exporter {
     report_.model_type = config_.get<std::string>("model_type");
     report_.library =
         options_.library.empty() ? TasksManager::infer_library_from_model(checkpoint_) : options_.library;
+    sentences_ = report_.library == "sentence_transformers";
+    exported_type_ = sentences_ ? "transformer" : report_.model_type;
     const bool automatic = options_.task == "auto";
-    task_ = automatic ? tasks_.infer_task_from_model(config_) : TasksManager::known_task(options_.task);
+    if (!automatic)
+      task_ = TasksManager::known_task(options_.task);
+    else
+      task_ = sentences_ ? "feature-extraction" : tasks_.infer_task_from_model(config_);
     if (task_.ends_with(with_past) && options_.monolith)
       throw Error(Code::bad_argument, "export", "a task without '-with-past' for one file",
                   "'" + task_ + "' with --monolith", "leave out one of them");
-    if (automatic && !options_.monolith && tasks_.supports(report_.model_type, task_ + std::string(with_past)))
+    if (automatic && !options_.monolith && tasks_.supports(exported_type_, task_ + std::string(with_past)))
       task_ += with_past;
     report_.task = task_;
   }
@@ -113,8 +119,10 @@ class Exporter {
     o.preprocessors = {open_if_there(checkpoint_ / "tokenizer_config.json"),
                        open_if_there(checkpoint_ / "preprocessor_config.json")};
     overrides_ = task_overrides(o.preprocessors);
+    auto said = overrides_;
+    if (sentences_) said["export_model_type"] = "\"" + exported_type_ + "\"";
     const ModelConfig config =
-        ModelConfig::parse(config_text(checkpoint_, overrides_), (checkpoint_ / "config.json").string());
+        ModelConfig::parse(config_text(checkpoint_, said), (checkpoint_ / "config.json").string());
     onnx_config_ = tasks_.make(config, task_, o);
     onnx_config_->set_variant(options_.variant);
     for (const auto& [key, value] : onnx_config_->values_override()) overrides_[key] = value;
@@ -145,8 +153,22 @@ class Exporter {
         ModelConfig::parse(config_text(checkpoint_, overrides_), (checkpoint_ / "config.json").string());
     const Checkpoint weights = Checkpoint::open(checkpoint_, options_.load);
     model_ = tasks_.models().make(config, without_past(task_));
-    if (options_.dtype != DataType::float32) model_->to(options_.dtype);
-    report_.unexpected = model_->bind(weights, {.convert = true}).unexpected;
+    if (!sentences_) {
+      bind(*model_, weights);
+      return;
+    }
+    auto whole = std::make_unique<nn::SentenceTransformer>(std::move(model_), sentence_modules(checkpoint_));
+    bind(whole->encoder(), weights);
+    for (const auto& [folder, module] : whole->others())
+      bind(*module, Checkpoint::open(checkpoint_ / folder, options_.load));
+    model_ = std::move(whole);
+  }
+
+  template <class M>
+  void bind(M& module, const Checkpoint& weights) {
+    if (options_.dtype != DataType::float32) module.to(options_.dtype);
+    const nn::BindReport bound = module.bind(weights, {.convert = true});
+    report_.unexpected.insert(report_.unexpected.end(), bound.unexpected.begin(), bound.unexpected.end());
   }
 
   // ── Files
@@ -272,6 +294,8 @@ class Exporter {
   const ModelConfig config_;
   const fs::path output_;
   std::string task_, stage_text_;
+  bool sentences_ = false;     // an encoder of sentences, with what stands behind it
+  std::string exported_type_;  // under which configs are registered
   std::map<std::string, std::string> overrides_;
   std::shared_ptr<OnnxConfig> onnx_config_;
   std::vector<SubModel> files_;

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "exporters/fault.h"
+#include "base/error_about.h"
 
 namespace lathe::exporters {
 namespace {
@@ -80,7 +80,7 @@ void add_empty_output(GraphProto& g, const onnx::ValueInfoProto& like, size_t at
     empty = empty || !d.dim_value;
   }
   if (!empty)
-    throw fault(Code::bad_argument, "export", *like.name, "an output that both decoders give, or one of any size",
+    throw error_about(Code::bad_argument, "export", *like.name, "an output that both decoders give, or one of any size",
                 "one of fixed size that the decoder with past lacks", "export with --no-post-process");
   nothing.raw_data = onnx::Bytes(std::string());
   onnx::NodeProto constant;
@@ -102,7 +102,7 @@ void unify_outputs(const GraphProto& no_past, GraphProto& with_past) {
   };
   for (const auto& o : with_past.output)
     if (!has(no_past, *o.name))
-      throw fault(Code::bad_argument, "export", *o.name, "an output that both decoders give",
+      throw error_about(Code::bad_argument, "export", *o.name, "an output that both decoders give",
                   "one that the decoder without past lacks", "export with --no-post-process");
   std::vector<onnx::ValueInfoProto> ordered;
   for (size_t i = 0; i < no_past.output.size(); ++i) {

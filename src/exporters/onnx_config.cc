@@ -76,7 +76,7 @@ std::vector<std::unique_ptr<DummyInputGenerator>> OnnxConfig::create_dummy_input
   for (const DummyInputGeneratorClass& make : dummy_input_generator_classes()) {
     DummyShapes own = shapes;
     own.seed = shapes.seed * 16 + generators.size();  // not all the same numbers
-    generators.push_back(make(task(), normalized_config(), own));
+    generators.push_back(make(task(), normalized_config(), own, options_.preprocessors));
   }
   return generators;
 }

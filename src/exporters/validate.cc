@@ -4,8 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "base/error_about.h"
 #include "eval/eval.h"
-#include "exporters/fault.h"
 #include "exporters/float64.h"
 #include "exporters/validation.h"
 #include "lathe/tools.h"
@@ -194,7 +194,7 @@ class Validator {
 
   [[noreturn]] void fail(Code code, const std::string& output, std::string expected, std::string got,
                          std::string remedy = {}) const {
-    throw fault(code, "validate", file_ + ": " + output, std::move(expected), std::move(got), std::move(remedy));
+    throw error_about(code, "validate", file_ + ": " + output, std::move(expected), std::move(got), std::move(remedy));
   }
 
   /// Names, and that what is of any size in the config is of any size in the file.
@@ -442,14 +442,14 @@ ValidationRun compare_with_recorded(const std::filesystem::path& model, const st
     if (tensors.contains(io.name))
       inputs[io.name] = tensors.tensor(io.name);
     else if (!io.optional)
-      throw fault(Code::run_missing_input, "validate", recorded.string(),
+      throw error_about(Code::run_missing_input, "validate", recorded.string(),
                   "a tensor for every input of " + model.filename().string(), "none for '" + io.name + "'");
   }
   NamedValues want;
   for (const IoInfo& io : v.engine().outputs())
     if (tensors.contains(io.name)) want[io.name] = tensors.tensor(io.name);
   if (want.empty())
-    throw fault(Code::run_missing_input, "validate", recorded.string(),
+    throw error_about(Code::run_missing_input, "validate", recorded.string(),
                 "a tensor for some output of " + model.filename().string(), "none",
                 "outputs are found by their names");
   return v.recorded(inputs, want);

@@ -66,6 +66,7 @@ std::string task_of_architecture(std::string_view name) {
       {"BlipForConditionalGeneration", "image-to-text"},
       {"Blip2ForConditionalGeneration", "image-to-text"},
       {"CLIPForImageClassification", "image-classification"},
+      {"CLIPTextModelWithProjection", "feature-extraction"},
       {"EncoderDecoderModel", "text2text-generation"},
       {"MarianMTModel", "text2text-generation"},
   };

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error_about.h"
 #include "base/nearest.h"
 #include "io/bounded_json.h"
 #include "io/stored_tensor.h"
@@ -17,14 +18,8 @@ struct ModelConfig::State {
   std::string prefix;  // "text_config.": where `object` stands
 
   Error fault(std::string_view key, std::string expected, std::string got, std::string remedy) const {
-    Diagnostic d;
-    d.code = Code::bad_argument;
-    d.stage = "read config";
-    d.node = origin;
-    d.expected = "key '" + prefix + std::string(key) + "' " + expected;
-    d.got = std::move(got);
-    d.remedy = std::move(remedy);
-    return Error(std::move(d));
+    return error_about(Code::bad_argument, "read config", origin,
+                       "key '" + prefix + std::string(key) + "' " + expected, std::move(got), std::move(remedy));
   }
   /// Makes the error about the value at `key`.
   auto teller(std::string_view key) const {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/error_about.h"
 #include "base/json_text.h"
 #include "tensor/alignment.h"
 
@@ -33,14 +34,8 @@ std::string in_quotes(std::string_view name) {
 
 Error checkpoint_error(Code code, const std::filesystem::path& file, std::string_view tensor,
                        std::string expected, std::string got, std::string remedy) {
-  Diagnostic d;
-  d.code = code;
-  d.stage = "read checkpoint";
-  d.node = file.string() + (tensor.empty() ? "" : ": " + in_quotes(tensor));
-  d.expected = std::move(expected);
-  d.got = std::move(got);
-  d.remedy = std::move(remedy);
-  return Error(std::move(d));
+  return error_about(code, "read checkpoint", file.string() + (tensor.empty() ? "" : ": " + in_quotes(tensor)),
+                     std::move(expected), std::move(got), std::move(remedy));
 }
 
 int64_t checked_elements(const Shape& shape, DataType type, const std::filesystem::path& file,

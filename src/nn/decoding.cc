@@ -1,11 +1,8 @@
 #include "nn/decoding.h"
 
-namespace lathe::nn {
+#include "nn/sizes.h"
 
-int64_t labels_of(const ModelConfig& config) {
-  if (config.has("id2label")) return static_cast<int64_t>(config.get<ModelConfig>("id2label").keys().size());
-  return config.get<int64_t>("num_labels", 2);
-}
+namespace lathe::nn {
 
 namespace {
 
@@ -49,9 +46,9 @@ DecoderModel::DecoderModel(std::shared_ptr<DecoderBody> body, const ModelConfig&
     head_.emplace(body_->size(), config.get<int64_t>("vocab_size"), LinearOptions{.bias = false});
     if (config.get<bool>("tie_word_embeddings", names_.tied)) head_->weight = body_->embedding();
   } else if (task == "text-classification") {
-    head_.emplace(body_->size(), labels_of(config), LinearOptions{.bias = false});
+    head_.emplace(body_->size(), label_count(config), LinearOptions{.bias = false});
   } else if (task == "token-classification") {
-    head_.emplace(body_->size(), labels_of(config));
+    head_.emplace(body_->size(), label_count(config));
   }
 }
 

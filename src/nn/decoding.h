@@ -10,9 +10,6 @@
 
 namespace lathe::nn {
 
-/// Classes of a head: as many as id2label has, or num_labels, or two.
-int64_t labels_of(const ModelConfig& config);
-
 /// "past_key_values.<layer>.key" and ".value"; with a part "past_key_values.<layer>.decoder.key". None where
 /// the inputs have none.
 KeyValues past_of(const Inputs& inputs, size_t layer, const std::string& part = {});

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "base/error_about.h"
 #include "base/glob.h"
 #include "base/nearest.h"
 #include "nn/access.h"
@@ -41,14 +42,7 @@ std::string join(std::string_view path, std::string_view name) {
 }
 
 Error fault(Code code, std::string where, std::string expected, std::string got, std::string remedy) {
-  Diagnostic d;
-  d.code = code;
-  d.stage = "nn";
-  d.node = std::move(where);
-  d.expected = std::move(expected);
-  d.got = std::move(got);
-  d.remedy = std::move(remedy);
-  return Error(std::move(d));
+  return error_about(code, "nn", std::move(where), std::move(expected), std::move(got), std::move(remedy));
 }
 
 std::string near(std::string_view wanted, const std::vector<std::string>& known) {

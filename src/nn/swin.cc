@@ -1,25 +1,13 @@
 #include "nn/swin.h"
 
+#include "nn/access.h"
+#include "nn/sizes.h"
+
 namespace lathe::nn {
-namespace {
-
-/// [height, width], which configurations say as one number too.
-std::array<int64_t, 2> sides(const ModelConfig& c, const char* key, int64_t fallback) {
-  try {
-    const auto side = c.get<int64_t>(key, fallback);
-    return {side, side};
-  } catch (const Error&) {
-    const auto both = c.get<std::vector<int64_t>>(key);
-    if (both.size() != 2) throw;
-    return {both[0], both[1]};
-  }
-}
-
-}  // namespace
 
 SwinOptions::SwinOptions(const ModelConfig& c)
-    : image(sides(c, "image_size", 224)),
-      patch(sides(c, "patch_size", 4)),
+    : image(height_and_width(c, "image_size", 224)),
+      patch(height_and_width(c, "patch_size", 4)),
       channels(c.get<int64_t>("num_channels", 3)),
       size(c.get<int64_t>("embed_dim", 96)),
       window(c.get<int64_t>("window_size", 7)),
@@ -29,14 +17,8 @@ SwinOptions::SwinOptions(const ModelConfig& c)
       epsilon(c.get<double>("layer_norm_eps", 1e-5)),
       activation(Activation(c.get<std::string>("hidden_act", "gelu")).name()),
       qkv_bias(c.get<bool>("qkv_bias", true)) {
-  auto refuse = [](std::string expected, std::string got) {
-    Diagnostic d;
-    d.code = Code::bad_argument;
-    d.stage = "nn";
-    d.node = "swin";
-    d.expected = std::move(expected);
-    d.got = std::move(got);
-    throw Error(std::move(d));
+  const auto refuse = [](std::string expected, std::string got) {
+    throw detail::fault(Code::bad_argument, "swin", std::move(expected), std::move(got));
   };
   if (depths.empty() || heads.size() != depths.size())
     refuse("as many num_heads as depths",

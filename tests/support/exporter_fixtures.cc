@@ -1,6 +1,7 @@
 #include "support/exporter_fixtures.h"
 
 #include <algorithm>
+#include <fstream>
 #include <ostream>
 #include <sstream>
 
@@ -52,10 +53,6 @@ Size size_of(const Axis& sizes, const std::vector<Axis>& all) {
 
 std::ostream& operator<<(std::ostream& to, const ExporterFixture& f) { return to << f.name; }
 
-bool is_waiting(const ExporterFixture& fixture) {
-  return fixture.model_type == "clip" || fixture.name == "vit_gpt2_past";
-}
-
 std::vector<ExporterFixture> exporter_fixtures() {
   std::vector<ExporterFixture> all;
   for (const auto& entry :
@@ -63,10 +60,25 @@ std::vector<ExporterFixture> exporter_fixtures() {
     const auto facts = ModelConfig::open(entry.path() / "case.json");
     all.push_back({entry.path().filename(), facts.get<std::string>("model_type"),
                    facts.get<std::string>("task"), facts.get<std::vector<std::string>>("files"),
-                   entry.path()});
+                   entry.path(), facts.get<std::string>("exported_type", ""),
+                   facts.get<bool>("padding_counts", true)});
   }
   std::ranges::sort(all, {}, &ExporterFixture::name);
   return all;
+}
+
+std::vector<ExporterFixture> architecture_fixtures() {
+  std::vector<ExporterFixture> all = exporter_fixtures();
+  std::erase_if(all, [](const ExporterFixture& f) { return !f.exported_type.empty(); });
+  return all;
+}
+
+ModelConfig ExporterFixture::config() const {
+  if (exported_type.empty()) return ModelConfig::open(folder);
+  std::ifstream in(folder / "config.json");
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  text.insert(text.find('{') + 1, "\"export_model_type\": \"" + exported_type + "\",");
+  return ModelConfig::parse(text);
 }
 
 std::vector<RecordedRun> ExporterFixture::runs(const std::string& file) const {
@@ -82,6 +94,27 @@ std::vector<RecordedRun> ExporterFixture::runs(const std::string& file) const {
     for (const std::string& name : run.output_names) run.outputs.emplace(name, recorded.tensor(name));
     all.push_back(std::move(run));
   }
+}
+
+NamedValues without_padding(const RecordedRun& run, const NamedValues& outputs) {
+  const Tensor& mask = run.inputs.at("attention_mask").tensor();
+  NamedValues all;
+  for (const auto& [name, value] : outputs) {
+    // Keys and values [batch, heads, positions, size] are kept of all positions; others [batch, positions, …]
+    // are of the last ones.
+    const Tensor from = value.tensor();
+    const size_t axis = name.starts_with("present.") ? 2 : 1;
+    const int64_t batch = from.dim(0), positions = from.dim(axis), heads = axis == 2 ? from.dim(1) : 1,
+                  size = from.size() / std::max<int64_t>(batch * heads * positions, 1);
+    Tensor to(DataType::float32, from.shape());
+    for (int64_t i = 0; i < from.size(); ++i) {
+      const int64_t row = i / (heads * positions * size), at = i / size % positions;
+      const bool counts = mask.as<int64_t>()[static_cast<size_t>((row + 1) * mask.dim(1) - positions + at)] != 0;
+      to.as<float>()[static_cast<size_t>(i)] = counts ? from.as<float>()[static_cast<size_t>(i)] : 0;
+    }
+    all.emplace(name, to);
+  }
+  return all;
 }
 
 Network network_of(const ExporterFixture& fixture, const std::string& file) {

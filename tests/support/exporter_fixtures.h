@@ -22,16 +22,22 @@ struct ExporterFixture {
   std::string name, model_type, task;
   std::vector<std::string> files;  // "model", or "encoder_model", "decoder_model", …
   std::filesystem::path folder;
+  std::string exported_type;   // "export_model_type", where more is exported than the architecture
+  bool padding_counts = true;  // what becomes of tokens that the attention mask hides means something
 
+  /// config.json, with what is exported.
+  ModelConfig config() const;
   std::vector<RecordedRun> runs(const std::string& file) const;
   friend std::ostream& operator<<(std::ostream& to, const ExporterFixture& f);
 };
 
 /// All of them, by name.
 std::vector<ExporterFixture> exporter_fixtures();
+/// Those that are an architecture and nothing else.
+std::vector<ExporterFixture> architecture_fixtures();
 
-/// Is it of an architecture, or of a combination of two, that is recorded and not written yet?
-bool is_waiting(const ExporterFixture& fixture);
+/// `outputs` of a run with 0 in the rows of tokens that the attention mask hides.
+NamedValues without_padding(const RecordedRun& run, const NamedValues& outputs);
 
 /// The network of one file: inputs with symbols where the runs' sizes differ, the same symbol where they
 /// always agree; the model of the fixture, bound; outputs as they were recorded.

@@ -9,7 +9,9 @@ class LATHE_API TextEncoderOnnxConfig : public OnnxConfig {
  public:
   using OnnxConfig::OnnxConfig;
   NormalizedConfigKind normalized_config_kind() const override { return normalized_text_config(); }
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyTextInputGenerator"};
+  }
 };
 
 /// input_ids, attention_mask and, with past, past_key_values.N.….
@@ -17,7 +19,9 @@ class LATHE_API TextDecoderOnnxConfig : public OnnxConfigWithPast {
  public:
   using OnnxConfigWithPast::OnnxConfigWithPast;
   NormalizedConfigKind normalized_config_kind() const override { return normalized_text_config(); }
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyTextInputGenerator", "DummyPastKeyValuesGenerator"};
+  }
   bool pad_attention_mask_to_past() const override { return true; }
   NamedAxes inputs() const override;
 };
@@ -34,7 +38,9 @@ class LATHE_API TextSeq2SeqOnnxConfig : public OnnxSeq2SeqConfigWithPast {
  public:
   using OnnxSeq2SeqConfigWithPast::OnnxSeq2SeqConfigWithPast;
   NormalizedConfigKind normalized_config_kind() const override { return normalized_seq2seq_config(); }
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyTextInputGenerator", "DummySeq2SeqDecoderTextInputGenerator", "DummySeq2SeqPastKeyValuesGenerator"};
+  }
   NamedAxes inputs() const override;
 };
 
@@ -42,21 +48,27 @@ class LATHE_API VisionOnnxConfig : public OnnxConfig {
  public:
   using OnnxConfig::OnnxConfig;
   NormalizedConfigKind normalized_config_kind() const override { return normalized_vision_config(); }
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyVisionInputGenerator"};
+  }
 };
 
 class LATHE_API TextAndVisionOnnxConfig : public OnnxConfig {
  public:
   using OnnxConfig::OnnxConfig;
   NormalizedConfigKind normalized_config_kind() const override { return normalized_text_and_vision_config(); }
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyTextInputGenerator", "DummyVisionInputGenerator", "DummyBboxInputGenerator"};
+  }
 };
 
 /// input_values.
 class LATHE_API AudioOnnxConfig : public OnnxConfig {
  public:
   using OnnxConfig::OnnxConfig;
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyAudioInputGenerator"};
+  }
   NamedAxes inputs() const override;
 };
 
@@ -65,7 +77,9 @@ class LATHE_API AudioToTextOnnxConfig : public OnnxSeq2SeqConfigWithPast {
  public:
   using OnnxSeq2SeqConfigWithPast::OnnxSeq2SeqConfigWithPast;
   NormalizedConfigKind normalized_config_kind() const override { return normalized_seq2seq_config(); }
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyAudioInputGenerator", "DummySeq2SeqDecoderTextInputGenerator", "DummySeq2SeqPastKeyValuesGenerator"};
+  }
   NamedAxes inputs() const override;
 };
 
@@ -78,7 +92,9 @@ class LATHE_API EncoderDecoderBaseOnnxConfig : public OnnxSeq2SeqConfigWithPast 
   const OnnxConfig& encoder_config() const { return *encoder_; }
   const OnnxConfig& decoder_config() const { return *decoder_; }
   NormalizedConfigKind normalized_config_kind() const override { return normalized_encoder_decoder_config(); }
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override;
+  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
+    return {"DummyTextInputGenerator", "DummySeq2SeqDecoderTextInputGenerator", "DummyVisionEncoderDecoderPastKeyValuesGenerator"};
+  }
   NamedAxes inputs() const override;
   void add_past_key_values(NamedAxes& into, PastDirection direction) const override;
   void flatten_past_key_values(Ordered<Tensor>& into, const std::string& name, size_t layer,

@@ -43,7 +43,8 @@ struct DummyInput {
 };
 using DummyInputs = Ordered<DummyInput>;
 
-/// Makes inputs of some names. Derive from it for names that no kind below knows. Not thread-safe.
+/// Makes inputs of some names. Derive from it for names that none of dummy_input_generators() knows. Not
+/// thread-safe.
 class LATHE_API DummyInputGenerator {
  public:
   DummyInputGenerator(std::string task, NormalizedConfig config, const DummyShapes& shapes);
@@ -82,145 +83,44 @@ class LATHE_API DummyInputGenerator {
   uint64_t state_;
 };
 
-using DummyInputGeneratorClass = std::function<std::unique_ptr<DummyInputGenerator>(
-    const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes)>;
+/// What lies beside config.json, each parsed where it is there.
+struct Preprocessors {
+  std::optional<ModelConfig> tokenizer;     // tokenizer_config.json
+  std::optional<ModelConfig> preprocessor;  // preprocessor_config.json
+};
+
+/// Makes generators of one kind: one of Optimum's, by the name of its class, or one of your own. Thread-safe
+/// as far as what it makes is.
+class LATHE_API DummyInputGeneratorClass {
+ public:
+  using Make = std::function<std::unique_ptr<DummyInputGenerator>(
+      const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
+      const Preprocessors& preprocessors)>;
+  DummyInputGeneratorClass(Make make) : make_(std::move(make)) {}
+  /// "DummyTextInputGenerator", "MistralDummyPastKeyValuesGenerator", …: those of dummy_input_generators().
+  /// Throws Code::not_supported for another, with names that are near.
+  DummyInputGeneratorClass(const char* name);
+  /// The generator throws Code::bad_argument where the configuration lacks a size.
+  std::unique_ptr<DummyInputGenerator> operator()(const std::string& task, const NormalizedConfig& config,
+                                                  const DummyShapes& shapes = {},
+                                                  const Preprocessors& preprocessors = {}) const {
+    return make_(task, config, shapes, preprocessors);
+  }
+
+ private:
+  Make make_;
+};
+
+/// Of a class derived from DummyInputGenerator with its constructor.
 template <class G>
 DummyInputGeneratorClass generator_class() {
-  return [](const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes) {
-    return std::make_unique<G>(task, config, shapes);
-  };
+  return DummyInputGeneratorClass::Make(
+      [](const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes, const Preprocessors&) {
+        return std::make_unique<G>(task, config, shapes);
+      });
 }
 
-/// input_ids, attention_mask, token_type_ids, position_ids, … [batch, sequence], for the task multiple-choice
-/// [batch, choices, sequence].
-class LATHE_API DummyTextInputGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// For the task text-classification every row of input_ids has the end of a text somewhere.
-class LATHE_API BartDummyTextInputGenerator : public DummyTextInputGenerator {
- public:
-  using DummyTextInputGenerator::DummyTextInputGenerator;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// decoder_input_ids, decoder_attention_mask.
-class LATHE_API DummyDecoderTextInputGenerator : public DummyTextInputGenerator {
- public:
-  using DummyTextInputGenerator::DummyTextInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-};
-/// And encoder_outputs, encoder_hidden_states [batch, encoder sequence, hidden].
-class LATHE_API DummySeq2SeqDecoderTextInputGenerator : public DummyDecoderTextInputGenerator {
- public:
-  using DummyDecoderTextInputGenerator::DummyDecoderTextInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// past_key_values: of every layer two [batch, heads, past, size of a head].
-class LATHE_API DummyPastKeyValuesGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-
- protected:
-  virtual int64_t heads() const;
-  virtual int64_t head_size() const;
-};
-/// The same for heads that share keys and values: num_key_value_heads, and head_dim where it is said.
-class LATHE_API MistralDummyPastKeyValuesGenerator : public DummyPastKeyValuesGenerator {
- public:
-  using DummyPastKeyValuesGenerator::DummyPastKeyValuesGenerator;
-
- protected:
-  int64_t heads() const override;
-  int64_t head_size() const override;
-};
-/// past_key_values of a decoder with an encoder: of every layer key and value of the decoder, then of the
-/// encoder; cache_position [1].
-class LATHE_API DummySeq2SeqPastKeyValuesGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-
- protected:
-  /// The sizes of the decoder's half of the keys.
-  virtual const NormalizedConfig& decoder() const;
-  virtual int64_t layers() const;
-  virtual int64_t head_size(int64_t heads) const;
-};
-/// Heads of a size of their own: key_value_dim.
-class LATHE_API T5DummySeq2SeqPastKeyValuesGenerator : public DummySeq2SeqPastKeyValuesGenerator {
- public:
-  using DummySeq2SeqPastKeyValuesGenerator::DummySeq2SeqPastKeyValuesGenerator;
-
- protected:
-  int64_t head_size(int64_t heads) const override;
-};
-/// Where the decoder comes with no encoder of its own kind, layers have two tensors.
-class LATHE_API DummyVisionEncoderDecoderPastKeyValuesGenerator : public DummySeq2SeqPastKeyValuesGenerator {
- public:
-  using DummySeq2SeqPastKeyValuesGenerator::DummySeq2SeqPastKeyValuesGenerator;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// bbox [batch, sequence, 4].
-class LATHE_API DummyBboxInputGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// pixel_values [batch, channels, height, width] and what goes with them.
-class LATHE_API DummyVisionInputGenerator : public DummyInputGenerator {
- public:
-  DummyVisionInputGenerator(std::string task, NormalizedConfig config, const DummyShapes& shapes);
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// input_values [batch, wave], input_features [batch, features, frames].
-class LATHE_API DummyAudioInputGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// timestep [], text_embeds, time_ids, timestep_cond [batch, …].
-class LATHE_API DummyTimestepInputGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// labels, start_positions, end_positions [batch].
-class LATHE_API DummyLabelsGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// input_points [batch, point batch, points, 2], input_labels without the 2.
-class LATHE_API DummyPointsGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// past_values [batch, context, channels] of a time series.
-class LATHE_API DummyPatchTSTInputGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
-/// pad_token_id, max_length [1].
-class LATHE_API DummyIntGenerator : public DummyInputGenerator {
- public:
-  using DummyInputGenerator::DummyInputGenerator;
-  std::vector<std::string> supported_input_names() const override;
-  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override;
-};
+/// The kinds there are: all of Optimum's.
+LATHE_API std::vector<std::string> dummy_input_generators();
 
 }  // namespace lathe::exporters

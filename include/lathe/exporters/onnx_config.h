@@ -33,12 +33,6 @@ constexpr std::string_view name_of(ConfigBehavior b) {
 
 class TasksManager;
 
-/// What lies beside config.json, each parsed where it is there.
-struct Preprocessors {
-  std::optional<ModelConfig> tokenizer;     // tokenizer_config.json
-  std::optional<ModelConfig> preprocessor;  // preprocessor_config.json
-};
-
 struct OnnxConfigOptions {
   std::string task = "feature-extraction";  // without "-with-past"
   DataType int_type = DataType::int64;      // int64, int32, int8

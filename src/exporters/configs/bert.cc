@@ -30,12 +30,27 @@ class DistilBertOnnxConfig : public TextEncoderOnnxConfig {
   }
 };
 
+/// An encoder of texts with what makes one vector of many: sentence-transformers.
+class SentenceTransformersTransformerOnnxConfig : public TextEncoderOnnxConfig {
+ public:
+  using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
+  NamedAxes inputs() const override { return {{"input_ids", tokens}, {"attention_mask", tokens}}; }
+  NamedAxes outputs() const override {
+    return {{"token_embeddings", tokens}, {"sentence_embedding", {{0, "batch_size"}}}};
+  }
+
+ private:
+  inline static const Axes tokens = {{0, "batch_size"}, {1, "sequence_length"}};
+};
+
 }  // namespace
 
 void register_configs_bert(TasksManager& tasks) {
   tasks.register_config<BertOnnxConfig>("bert", common_text_tasks);
   for (const char* type : {"distilbert", "mpnet", "roberta", "xlm-roberta"})
     tasks.register_config<DistilBertOnnxConfig>(type, common_text_tasks);
+  tasks.register_config<SentenceTransformersTransformerOnnxConfig>("transformer",
+                                                                   {"feature-extraction", "sentence-similarity"});
 }
 
 }  // namespace lathe::exporters

@@ -22,7 +22,7 @@ class LlamaOnnxConfig : public TextDecoderWithPositionIdsOnnxConfig {
   using TextDecoderWithPositionIdsOnnxConfig::TextDecoderWithPositionIdsOnnxConfig;
   NormalizedConfigKind normalized_config_kind() const override { return normalized_text_config_with_gqa(); }
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
-    return {generator_class<DummyTextInputGenerator>(), generator_class<MistralDummyPastKeyValuesGenerator>()};
+    return {"DummyTextInputGenerator", "MistralDummyPastKeyValuesGenerator"};
   }
   std::vector<std::string> forward_arguments() const override {
     return {"input_ids", "attention_mask", "position_ids", "past_key_values"};

@@ -26,8 +26,8 @@ class T5OnnxConfig : public TextSeq2SeqOnnxConfig {
                                                  true);
   }
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
-    return {generator_class<DummyTextInputGenerator>(), generator_class<DummySeq2SeqDecoderTextInputGenerator>(),
-            generator_class<T5DummySeq2SeqPastKeyValuesGenerator>()};
+    return {"DummyTextInputGenerator", "DummySeq2SeqDecoderTextInputGenerator",
+            "T5DummySeq2SeqPastKeyValuesGenerator"};
   }
   std::vector<std::string> forward_arguments() const override { return seq2seq_arguments; }
 };
@@ -49,10 +49,10 @@ class BartOnnxConfig : public TextSeq2SeqOnnxConfig {
   bool pad_attention_mask_to_past() const override { return task() == "text-generation"; }
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
     if (task() == "text-generation")
-      return {generator_class<DummyTextInputGenerator>(), generator_class<DummyPastKeyValuesGenerator>()};
-    return {generator_class<BartDummyTextInputGenerator>(),
-            generator_class<DummySeq2SeqDecoderTextInputGenerator>(),
-            generator_class<DummySeq2SeqPastKeyValuesGenerator>()};
+      return {"DummyTextInputGenerator", "DummyPastKeyValuesGenerator"};
+    return {"BartDummyTextInputGenerator",
+            "DummySeq2SeqDecoderTextInputGenerator",
+            "DummySeq2SeqPastKeyValuesGenerator"};
   }
   std::vector<std::string> forward_arguments() const override { return seq2seq_arguments; }
 

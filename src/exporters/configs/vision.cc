@@ -1,4 +1,6 @@
 // Images: vit, swin, resnet; images and texts: clip; images to texts.
+#include <algorithm>
+
 #include "lathe/exporters/configs.h"
 #include "lathe/exporters/tasks_manager.h"
 
@@ -42,17 +44,65 @@ class CLIPOnnxConfig : public TextAndVisionOnnxConfig {
   }
 };
 
+class CLIPVisionModelOnnxConfig : public VisionOnnxConfig {
+ public:
+  using VisionOnnxConfig::VisionOnnxConfig;
+  NamedAxes inputs() const override { return {{"pixel_values", image}}; }
+  NamedAxes outputs() const override {
+    return {{"last_hidden_state", {{0, "batch_size"}}}, {"pooler_output", {{0, "batch_size"}}}};
+  }
+};
+
+/// The side of texts alone, as pipelines that paint images have it: these hide no padding.
+class CLIPTextWithProjectionOnnxConfig : public TextEncoderOnnxConfig {
+ public:
+  using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
+  NamedAxes inputs() const override { return {{"input_ids", text}}; }
+  NamedAxes outputs() const override {
+    return with_hidden_states({{"text_embeds", {{0, "batch_size"}}}, {"last_hidden_state", text}});
+  }
+
+ protected:
+  NamedAxes with_hidden_states(NamedAxes all) const {
+    if (!config().get<bool>("output_hidden_states", false)) return all;
+    for (int64_t i = 0; i <= normalized_config().size("num_layers"); ++i)
+      all["hidden_states." + std::to_string(i)] = text;
+    return all;
+  }
+
+ private:
+  inline static const Axes text = {{0, "batch_size"}, {1, "sequence_length"}};
+};
+
+class CLIPTextOnnxConfig : public CLIPTextWithProjectionOnnxConfig {
+ public:
+  using CLIPTextWithProjectionOnnxConfig::CLIPTextWithProjectionOnnxConfig;
+  NamedAxes outputs() const override {
+    return with_hidden_states({{"last_hidden_state", {{0, "batch_size"}, {1, "sequence_length"}}},
+                               {"pooler_output", {{0, "batch_size"}}}});
+  }
+};
+
+/// What a checkpoint of the text side alone is: both sorts have one model type.
+std::shared_ptr<OnnxConfig> make_clip_text(const ModelConfig& config, const OnnxConfigOptions& options) {
+  const auto names = config.get<std::vector<std::string>>("architectures", {});
+  const bool projected = std::ranges::find(names, "CLIPTextModelWithProjection") != names.end();
+  return projected ? make_config<CLIPTextWithProjectionOnnxConfig>(config, options)
+                   : make_config<CLIPTextOnnxConfig>(config, options);
+}
+
 class VisionEncoderDecoderOnnxConfig : public EncoderDecoderBaseOnnxConfig {
  public:
   using EncoderDecoderBaseOnnxConfig::EncoderDecoderBaseOnnxConfig;
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
     // The image is the encoder's: its sizes are in the encoder's half of the configuration.
     auto all = EncoderDecoderBaseOnnxConfig::dummy_input_generator_classes();
-    all[0] = generator_class<DummyVisionInputGenerator>();
+    all[0] = "DummyVisionInputGenerator";
     return all;
   }
   std::vector<std::string> forward_arguments() const override {
-    return {"pixel_values", "decoder_input_ids", "decoder_attention_mask", "encoder_outputs", "past_key_values"};
+    return {"pixel_values", "decoder_input_ids", "decoder_attention_mask", "encoder_outputs",
+            "past_key_values"};
   }
   NamedAxes inputs() const override {
     NamedAxes all;
@@ -76,6 +126,11 @@ void register_configs_vision(TasksManager& tasks) {
   tasks.register_config<ViTOnnxConfig>("donut-swin", {"feature-extraction"});
   tasks.register_config<CLIPOnnxConfig>(
       "clip", {"feature-extraction", "zero-shot-image-classification", "image-classification"});
+  tasks.register_config<CLIPVisionModelOnnxConfig>("clip_vision_model", {"feature-extraction"});
+  tasks.register_config<CLIPTextOnnxConfig>("clip-text", {"feature-extraction"});
+  tasks.register_config<CLIPTextWithProjectionOnnxConfig>("clip-text-with-projection",
+                                                          {"feature-extraction"});
+  tasks.register_config("clip_text_model", {"feature-extraction"}, &make_clip_text);
   tasks.register_config<VisionEncoderDecoderOnnxConfig>("vision-encoder-decoder",
                                                         {"image-to-text", "image-to-text-with-past"});
 }

@@ -1,5 +1,6 @@
 // BART (Lewis et al. 2020), and mBART (Liu et al. 2020), which norms before attention and MLP.
 #include "nn/sequence_layers.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 namespace {
@@ -40,7 +41,7 @@ class BartModel : public Seq2SeqModel {
       if (config.get<bool>("tie_word_embeddings", true)) lm_head_->weight = body_.shared.weight;
       final_logits_bias_ = Parameter(DataType::float32, {1, vocabulary});
     } else if (task == "text-classification") {
-      classification_head_.emplace(size, labels_of(config));
+      classification_head_.emplace(size, label_count(config));
       end_ = config.get<int64_t>("eos_token_id", 2);
     } else if (task == "question-answering") {
       qa_outputs_.emplace(size, 2);

@@ -1,6 +1,7 @@
 // ResNet (He et al. 2015), with the strides of its version 1.5.
 #include "nn/access.h"
-#include "nn/models/text_encoder.h"
+#include "nn/models.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 namespace {

@@ -1,7 +1,7 @@
 // Swin with its heads; see nn/swin.h.
 #include "nn/swin.h"
 
-#include "nn/decoding.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 namespace {
@@ -30,7 +30,7 @@ class SwinModel : public Model {
  private:
   SwinModel(const SwinOptions& o, const ModelConfig& config, std::string_view task)
       : body(o, true), stride_(config.get<int64_t>("encoder_stride", 32)) {
-    if (task == "image-classification") classifier.emplace(o.features(), labels_of(config));
+    if (task == "image-classification") classifier.emplace(o.features(), label_count(config));
     if (task != "masked-im") return;
     decoder.emplace(o.features(), stride_ * stride_ * o.channels, std::vector<int64_t>{1});
     const int64_t merged = int64_t{1} << (o.depths.size() - 1);

@@ -1,32 +1,86 @@
 // An encoder of images and a decoder of text from two other architectures: Donut (Kim et al. 2022) is Swin
-// without its last norm, and the decoder of mBART.
+// without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2.
+#include "nn/access.h"
+#include "nn/gpt2.h"
 #include "nn/sequence_layers.h"
 #include "nn/swin.h"
+#include "nn/vit.h"
 
 namespace lathe::nn {
 namespace {
 
-Error unsupported(const char* side, const std::string& got, const char* expected) {
-  Diagnostic d;
-  d.code = Code::not_supported;
-  d.stage = "nn";
-  d.node = "vision-encoder-decoder";
-  d.expected = std::string("as ") + side + " " + expected;
-  d.got = "'" + got + "'";
-  return Error(std::move(d));
+/// "pixel_values" → [batch, length, size].
+struct ImageEncoder {
+  std::shared_ptr<Module> module;
+  std::function<TensorRef(const TensorRef& image)> run;
+  int64_t size;
+};
+
+template <class Body>
+ImageEncoder image_encoder(std::shared_ptr<Body> body, int64_t size) {
+  return {body, [raw = body.get()](const TensorRef& image) { return (*raw)(image); }, size};
+}
+
+/// The decoder, and where its parts are in a checkpoint.
+struct TextDecoder {
+  std::shared_ptr<DecoderBody> body;
+  const char* path;
+};
+
+[[noreturn]] void refuse(const char* side, const std::string& got, const std::vector<std::string>& known) {
+  const std::string near = detail::near(got, known);
+  throw detail::fault(Code::not_supported, "vision-encoder-decoder",
+                      std::string("as ") + side + " one of " + detail::listed(known), "'" + got + "'", near);
+}
+
+ImageEncoder encoder_of(const ModelConfig& c) {
+  const auto type = c.get<std::string>("model_type");
+  if (type == "donut-swin") {
+    const SwinOptions o(c);
+    return image_encoder(std::make_shared<SwinBody>(o, false), o.features());
+  }
+  if (type == "swin") {
+    const SwinOptions o(c);
+    return image_encoder(std::make_shared<SwinBody>(o, true), o.features());
+  }
+  if (type == "vit") {
+    auto body = std::make_shared<VitBody>(c, false);
+    return image_encoder(body, body->size());
+  }
+  refuse("an encoder", type, {"donut-swin", "swin", "vit"});
+}
+
+TextDecoder decoder_of(const ModelConfig& c) {
+  const auto type = c.get<std::string>("model_type");
+  if (type == "bart" || type == "mbart")
+    return {std::make_shared<SequenceDecoder>(SequenceOptions::bart(c, "decoder", type == "mbart")),
+            "decoder.model.decoder"};
+  if (type == "gpt2") {
+    Gpt2Options o(c);
+    o.cross = true;  // or it would not see the image
+    return {std::make_shared<Gpt2Body>(o), "decoder.transformer"};
+  }
+  refuse("a decoder", type, {"bart", "gpt2", "mbart"});
 }
 
 class VisionEncoderDecoder : public Seq2SeqModel {
  public:
   explicit VisionEncoderDecoder(const ModelConfig& config)
-      : VisionEncoderDecoder(encoder_of(config), config.get<ModelConfig>("decoder")) {}
+      : encoder_(encoder_of(config.get<ModelConfig>("encoder"))),
+        decoder_(decoder_of(config.get<ModelConfig>("decoder"))) {
+    const auto words = config.get<ModelConfig>("decoder");
+    const int64_t size = decoder_.body->size();
+    lm_head = Linear(size, words.get<int64_t>("vocab_size"), {.bias = false});
+    if (words.get<bool>("tie_word_embeddings", true)) lm_head.weight = decoder_.body->embedding();
+    if (encoder_.size != size) projection.emplace(encoder_.size, size);
+  }
   void fields(Fields& f) override {
-    f("encoder", encoder), f("decoder.model.decoder", decoder), f("decoder.lm_head", lm_head);
+    f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f("decoder.lm_head", lm_head);
     f("enc_to_dec_proj", projection);
   }
 
   Outputs encode(Network&, const Inputs& inputs) const override {
-    return {{"last_hidden_state", encoder(inputs.at("pixel_values"))}};
+    return {{"last_hidden_state", encoder_.run(inputs.at("pixel_values"))}};
   }
 
   Outputs decode(Network&, const Inputs& inputs) const override {
@@ -34,35 +88,17 @@ class VisionEncoderDecoder : public Seq2SeqModel {
     const TensorRef states = inputs.find("encoder_hidden_states");
     if (states && projection) of_decoder.set("encoder_hidden_states", (*projection)(states));
     Outputs present, outputs;
-    outputs.set("logits", lm_head(decoder(of_decoder, present)));
+    outputs.set("logits", lm_head((*decoder_.body)(of_decoder, present)));
     for (const auto& [name, t] : present) outputs.set(name, t);
     return outputs;
   }
 
-  SwinBody encoder;
-  SequenceDecoder decoder;
   Linear lm_head;
   std::optional<Linear> projection;
 
  private:
-  static ModelConfig encoder_of(const ModelConfig& config) {
-    const auto encoder = config.get<ModelConfig>("encoder");
-    const auto type = encoder.get<std::string>("model_type");
-    if (type != "donut-swin") throw unsupported("an encoder", type, "'donut-swin'");
-    return encoder;
-  }
-  static SequenceOptions decoder_of(const ModelConfig& config) {
-    const auto type = config.get<std::string>("model_type");
-    if (type != "mbart") throw unsupported("a decoder", type, "'mbart'");
-    return SequenceOptions::bart(config, "decoder", true);
-  }
-  VisionEncoderDecoder(const ModelConfig& of_encoder, const ModelConfig& of_decoder)
-      : encoder(SwinOptions(of_encoder), false), decoder(decoder_of(of_decoder)) {
-    lm_head = Linear(decoder.size(), of_decoder.get<int64_t>("vocab_size"), {.bias = false});
-    if (of_decoder.get<bool>("tie_word_embeddings", true)) lm_head.weight = decoder.embedding();
-    const int64_t features = SwinOptions(of_encoder).features();
-    if (features != decoder.size()) projection.emplace(features, decoder.size());
-  }
+  ImageEncoder encoder_;
+  TextDecoder decoder_;
 };
 
 }  // namespace

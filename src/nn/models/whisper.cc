@@ -1,6 +1,7 @@
 // Whisper (Radford et al. 2022): two convolutions over the spectrogram, an encoder with its positions in the
 // checkpoint, and a decoder of text.
 #include "nn/sequence_layers.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 namespace {
@@ -86,7 +87,7 @@ class WhisperClassifier : public Model {
   explicit WhisperClassifier(const ModelConfig& config)
       : encoder(config),
         projector(config.get<int64_t>("d_model"), config.get<int64_t>("classifier_proj_size", 256)),
-        classifier(config.get<int64_t>("classifier_proj_size", 256), labels_of(config)) {
+        classifier(config.get<int64_t>("classifier_proj_size", 256), label_count(config)) {
     if (config.get<bool>("use_weighted_layer_sum", false))
       layer_weights = Parameter(DataType::float32, {config.get<int64_t>("encoder_layers") + 1});
   }

@@ -1,0 +1,47 @@
+// The layer of a transformer's encoder: attention over all of a sequence, then an MLP, as BERT, ViT, CLIP and
+// their kin have it under names of their own.
+#pragma once
+
+#include <string>
+
+#include "lathe/nn.h"
+
+namespace lathe::nn {
+
+/// Paths of the parts in a checkpoint.
+struct EncoderBlockNames {
+  const char *query, *key, *value, *output, *attention_norm, *fc1, *fc2, *output_norm;
+};
+struct EncoderBlockOptions {
+  int64_t size = 0, heads = 1, inner = 0;
+  std::string activation = "gelu";
+  double epsilon = 1e-12;
+  bool norm_first = false;  // before attention and before the MLP; else behind each
+  bool qkv_bias = true;
+};
+
+class EncoderBlock : public Module {
+ public:
+  /// Throws bad_argument for an activation that is not known.
+  EncoderBlock(const EncoderBlockOptions& o, const EncoderBlockNames& names);
+  void fields(Fields& f) override;
+  /// x [batch, length, size]. `mask` is added to the scores; left out, all is seen.
+  TensorRef operator()(const TensorRef& x, const TensorRef& mask = {}) const;
+  Linear query, key, value, output, fc1, fc2;
+  LayerNorm attention_norm, output_norm;
+
+ protected:
+  /// What queries and keys [batch, heads, length, size] add to their scores, of the scores' shape: nothing
+  /// unless overridden.
+  virtual TensorRef bias(const Ops& o, const TensorRef& q, const TensorRef& k) const;
+
+ private:
+  TensorRef attended(const Ops& o, const TensorRef& x, const TensorRef& mask) const;
+  TensorRef mlp(const Ops& o, const TensorRef& x) const;
+  EncoderBlockNames names_;
+  int64_t heads_;
+  std::string activation_;
+  bool norm_first_;
+};
+
+}  // namespace lathe::nn

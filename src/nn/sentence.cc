@@ -1,0 +1,146 @@
+#include "nn/sentence.h"
+
+#include <algorithm>
+
+#include "nn/access.h"
+
+namespace lathe::nn {
+
+struct SentenceTransformer::Step : Module {
+  /// tokens [batch, length, size], mask int64 [batch, length]; x: the vector so far, none before a Pooling.
+  virtual TensorRef operator()(TensorRef& tokens, const TensorRef& mask, const TensorRef& x) const = 0;
+  void fields(Fields&) override {}
+  std::string path;
+};
+
+namespace {
+
+using Step = SentenceTransformer::Step;
+
+/// "sentence_transformers.models.Pooling" as "Pooling".
+std::string sort_of(const std::string& type) { return type.substr(type.rfind('.') + 1); }
+
+/// Vectors by each way that is asked for, one behind the other.
+struct Pooling : Step {
+  explicit Pooling(const ModelConfig& c) {
+    const auto asked = [&](const char* way) {
+      return c.get<bool>(std::string("pooling_mode_") + way, false);
+    };
+    first = asked("cls_token"), largest = asked("max_tokens"), mean = asked("mean_tokens");
+    mean_of_root = asked("mean_sqrt_len_tokens"), weighted = asked("weightedmean_tokens");
+    last = asked("lasttoken");
+    if (!first && !largest && !mean && !mean_of_root && !weighted && !last)
+      throw detail::fault(Code::bad_argument, "Pooling", "a pooling_mode_… that is true", "none");
+  }
+  TensorRef operator()(TensorRef& tokens, const TensorRef& mask, const TensorRef&) const override {
+    const Ops o(*this, tokens);
+    const TensorRef counts = o.unsqueeze(mask, {-1});  // [batch, length, 1]
+    const TensorRef weight = o.cast(counts, tokens.element_type());
+    // What padding has becomes so low that it is never the largest, and is among the tokens that come out.
+    if (largest) tokens = o.where(o.cast(counts, DataType::boolean), tokens, lowest(tokens));
+    std::vector<TensorRef> all;
+    if (first) all.push_back(o.select(tokens, 1, 0));
+    if (largest) all.push_back(o.op("ReduceMax", {tokens, o.ints({1})}, {{"keepdims", int64_t{0}}}));
+    if (mean) all.push_back(o.div(summed(o, tokens, weight), total(o, weight)));
+    if (mean_of_root) all.push_back(o.div(summed(o, tokens, weight), o.op("Sqrt", {total(o, weight)})));
+    if (weighted) {
+      const TensorRef place = o.unsqueeze(o.add(o.range(o.size(tokens, 1)), 1), {-1});  // [length, 1]
+      const TensorRef by_place = o.mul(weight, o.cast(place, tokens.element_type()));
+      all.push_back(o.div(summed(o, tokens, by_place), total(o, by_place)));
+    }
+    if (last) {
+      const TensorRef place = o.mul(o.range(o.size(mask, 1)), mask);
+      const TensorRef row =
+          o.op("ArgMax", {o.cast(place, DataType::int32)}, {{"axis", int64_t{-1}}, {"keepdims", int64_t{1}}});
+      all.push_back(o.op("GatherND", {tokens, row}, {{"batch_dims", int64_t{1}}}));
+    }
+    return all.size() == 1 ? all[0] : o.concat(all, -1);
+  }
+  bool first, largest, mean, mean_of_root, weighted, last;
+
+ private:
+  static double lowest(const TensorRef& t) { return t.element_type() == DataType::float16 ? -65504 : -1e9; }
+  static TensorRef summed(const Ops& o, const TensorRef& tokens, const TensorRef& weight) {
+    return o.sum(o.mul(tokens, weight), {1}, false);
+  }
+  /// Not 0, where a text has no token.
+  static TensorRef total(const Ops& o, const TensorRef& weight) {
+    constexpr double least = 6e-8;  // which float16 has too
+    return o.maximum(o.sum(weight, {1}, false), least);
+  }
+};
+
+struct Dense : Step {
+  explicit Dense(const ModelConfig& c)
+      : linear(c.get<int64_t>("in_features"), c.get<int64_t>("out_features"),
+               {.bias = c.get<bool>("bias", true)}),
+        activation(Activation(name_of_activation(c)).name()) {}
+  void fields(Fields& f) override { f("linear", linear); }
+  TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override {
+    return activate(Ops(*this, x), activation, linear(x));
+  }
+  Linear linear;
+  std::string activation;
+
+ private:
+  /// "torch.nn.modules.activation.Tanh" as "tanh".
+  static std::string name_of_activation(const ModelConfig& c) {
+    std::string name = sort_of(c.get<std::string>("activation_function", "torch.nn.modules.activation.Tanh"));
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
+    return name;
+  }
+};
+
+struct Normalize : Step {
+  TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override {
+    const Ops o(*this, x);
+    const double least = x.element_type() == DataType::float16 ? 6e-8 : 1e-12;
+    return o.div(x, o.maximum(o.op("ReduceL2", {x, o.ints({-1})}), least));
+  }
+};
+
+std::unique_ptr<Step> step_of(const SentenceModule& m) {
+  const std::string sort = sort_of(m.type);
+  if (sort == "Pooling") return std::make_unique<Pooling>(m.config);
+  if (sort == "Dense") return std::make_unique<Dense>(m.config);
+  if (sort == "Normalize") return std::make_unique<Normalize>();
+  throw detail::fault(Code::not_supported, "modules.json",
+                      "behind the encoder 'Pooling', 'Dense' and 'Normalize'", "'" + m.type + "'",
+                      detail::near(sort, {"Pooling", "Dense", "Normalize"}));
+}
+
+}  // namespace
+
+SentenceTransformer::SentenceTransformer(std::unique_ptr<Model> encoder,
+                                         const std::vector<SentenceModule>& modules)
+    : encoder_(std::move(encoder)) {
+  for (const SentenceModule& m : modules) {
+    steps_.push_back(step_of(m));
+    steps_.back()->path = m.path;
+  }
+  if (steps_.empty() || !dynamic_cast<const Pooling*>(steps_[0].get()))
+    throw detail::fault(Code::bad_argument, "modules.json", "a Pooling behind the encoder", "none there");
+}
+SentenceTransformer::~SentenceTransformer() = default;
+
+void SentenceTransformer::fields(Fields& f) {
+  f("", encoder_);
+  for (const auto& step : steps_) f(step->path, step);
+}
+
+Outputs SentenceTransformer::forward(Network& network, const Inputs& inputs) const {
+  TensorRef tokens = encoder_->forward(network, inputs).at("last_hidden_state");
+  TensorRef x;
+  for (const auto& step : steps_) x = (*step)(tokens, inputs.at("attention_mask"), x);
+  return {{"token_embeddings", tokens}, {"sentence_embedding", x}};
+}
+
+std::vector<std::pair<std::string, Module*>> SentenceTransformer::others() {
+  std::vector<std::pair<std::string, Module*>> all;
+  for (const auto& step : steps_)
+    if (!step->named_parameters().empty()) all.emplace_back(step->path, step.get());
+  return all;
+}
+
+}  // namespace lathe::nn

@@ -1,0 +1,27 @@
+#include "nn/sizes.h"
+
+#include <vector>
+
+#include "nn/access.h"
+
+namespace lathe::nn {
+
+int64_t label_count(const ModelConfig& config) {
+  if (config.has("id2label")) return static_cast<int64_t>(config.get<ModelConfig>("id2label").keys().size());
+  return config.get<int64_t>("num_labels", 2);
+}
+
+std::array<int64_t, 2> height_and_width(const ModelConfig& config, const char* key, int64_t fallback) {
+  std::vector<int64_t> sides;
+  try {
+    sides = {config.get<int64_t>(key, fallback)};
+  } catch (const Error&) {
+    sides = config.get<std::vector<int64_t>>(key);
+  }
+  if (sides.empty() || sides.size() > 2)
+    throw detail::fault(Code::bad_argument, key, "one number, or height and width",
+                        std::to_string(sides.size()) + " numbers");
+  return {sides.front(), sides.back()};
+}
+
+}  // namespace lathe::nn
