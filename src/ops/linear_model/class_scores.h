@@ -1,0 +1,76 @@
+// What the classifiers of ai.onnx.ml make of scores: post_transform, and two scores where one says both.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernel/kernel.h"
+#include "tensor/element.h"
+
+namespace lathe {
+
+enum class PostTransform : uint8_t { none, softmax, logistic, softmax_zero, probit };
+
+/// Nothing where there is none of that name.
+inline std::optional<PostTransform> post_transform(std::string_view name) {
+  constexpr std::string_view names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  for (size_t i = 0; i < std::size(names); ++i)
+    if (names[i] == name) return static_cast<PostTransform>(i);
+  return std::nullopt;
+}
+
+inline double logistic(double v) { return 1 / (1 + std::exp(-v)); }
+
+/// The quantile of the normal distribution, with the error function's inverse after Winitzki (2008): what other
+/// implementations of these operators take for it, exact to some thousandths.
+inline double probit(double p) {
+  const double x = 2 * p - 1, log = std::log((1 - x) * (1 + x));
+  if ((1 - x) * (1 + x) == 0) return 0;
+  const double a = 0.147, v = 2 / (3.141592653589793 * a) + 0.5 * log;
+  return std::copysign(1.41421356 * std::sqrt(std::sqrt(v * v - log / a) - v), x);
+}
+
+/// One row of scores.
+inline void transform(std::span<double> scores, PostTransform how) {
+  if (scores.empty()) return;
+  switch (how) {
+    case PostTransform::none:
+      return;
+    case PostTransform::logistic:
+      for (double& v : scores) v = logistic(v);
+      return;
+    case PostTransform::probit:
+      for (double& v : scores) v = probit(v);
+      return;
+    case PostTransform::softmax:
+    case PostTransform::softmax_zero: {
+      // What is 0 has no share where zeros stay.
+      const double greatest = *std::max_element(scores.begin(), scores.end());
+      double sum = 0;
+      for (double& v : scores) {
+        const bool nothing = how == PostTransform::softmax_zero && std::abs(v) <= 1e-7;
+        sum += v = nothing ? v * std::exp(-greatest) : std::exp(v - greatest);
+      }
+      for (double& v : scores) v = sum == 0 ? 0.5 : v / sum;
+    }
+  }
+}
+
+/// The labels of a classifier: numbers or words.
+struct ClassLabels {
+  std::span<const int64_t> numbers;
+  std::span<const std::string> words;
+  size_t size() const { return std::max(numbers.size(), words.size()); }
+  DataType type() const { return words.empty() ? DataType::int64 : DataType::string; }
+  void store(Tensor& to, int64_t row, size_t label) const {
+    if (words.empty())
+      to.as<int64_t>()[static_cast<size_t>(row)] = label < numbers.size() ? numbers[label] : static_cast<int64_t>(label);
+    else
+      to.as<std::string>()[static_cast<size_t>(row)] = words[label];
+  }
+};
+
+}  // namespace lathe

@@ -1,0 +1,103 @@
+// Trees as all three operators see them once they are read: nodes by their places, leaves with what they add.
+#pragma once
+
+#include <limits>
+#include <memory_resource>
+#include <vector>
+
+#include "ops/poller.h"
+
+namespace lathe {
+
+enum class BranchMode : uint8_t { less_equal, less, greater_equal, greater, equal, differ, member, leaf };
+enum class Aggregate : uint8_t { average, sum, least, greatest };
+
+struct Forest {
+  struct Branch {
+    BranchMode mode = BranchMode::leaf;
+    bool missing_is_true = false;  // where NaN goes
+    int64_t feature = 0;
+    double split = 0;
+    size_t first_member = 0, end_member = 0;  // of a set, in `members`
+    size_t then = 0, otherwise = 0;           // places of branches
+    size_t first_leaf = 0, end_leaf = 0;      // of a leaf, in `votes`
+  };
+  struct Vote {
+    size_t target;
+    double weight;
+  };
+  explicit Forest(std::pmr::memory_resource* memory)
+      : branches(memory), votes(memory), members(memory), roots(memory) {}
+  std::pmr::vector<Branch> branches;
+  std::pmr::vector<Vote> votes;
+  std::pmr::vector<double> members;
+  std::pmr::vector<size_t> roots;
+
+  /// The leaf that features lead to from a root; null where the branches go round in a circle.
+  template <class Features>
+  const Branch* leaf(size_t root, Features&& features, Poller& poll) const {
+    size_t at = root;
+    for (size_t steps = 0; steps <= branches.size(); ++steps) {
+      const Branch& b = branches[at];
+      if (b.mode == BranchMode::leaf) return &b;
+      poll.did(4);
+      at = holds(b, features(b.feature)) ? b.then : b.otherwise;
+    }
+    return nullptr;
+  }
+
+ private:
+  bool holds(const Branch& b, double x) const {
+    if (x != x && b.missing_is_true) return true;
+    switch (b.mode) {
+      case BranchMode::less_equal:
+        return x <= b.split;
+      case BranchMode::less:
+        return x < b.split;
+      case BranchMode::greater_equal:
+        return x >= b.split;
+      case BranchMode::greater:
+        return x > b.split;
+      case BranchMode::equal:
+        return x == b.split;
+      case BranchMode::differ:
+        return x != b.split;
+      default:
+        for (size_t i = b.first_member; i < b.end_member; ++i)
+          if (members[i] == x) return true;
+        return false;
+    }
+  }
+};
+
+/// What the leaves of one row add up to, for each target.
+class Votes {
+ public:
+  Votes(size_t targets, Aggregate how, std::pmr::memory_resource* memory)
+      : how_(how), sums_(targets, memory), voted_(targets, memory) {}
+  void clear() {
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    std::fill(voted_.begin(), voted_.end(), char{0});
+  }
+  void add(size_t target, double weight) {
+    double& sum = sums_[target];
+    if (!voted_[target] || how_ == Aggregate::sum || how_ == Aggregate::average)
+      sum += weight;
+    else
+      sum = how_ == Aggregate::least ? std::min(sum, weight) : std::max(sum, weight);
+    voted_[target] = 1;
+  }
+  void finish(size_t trees) {
+    if (how_ == Aggregate::average && trees > 0)
+      for (double& v : sums_) v /= static_cast<double>(trees);
+  }
+  std::span<double> scores() { return sums_; }
+  bool voted(size_t target) const { return voted_[target] != 0; }
+
+ private:
+  Aggregate how_;
+  std::pmr::vector<double> sums_;
+  std::pmr::vector<char> voted_;
+};
+
+}  // namespace lathe
