@@ -142,7 +142,7 @@ class Direction {
     const void* const candidate =
         element_at(run_.weights, weights, packed_b_size(g_, s_.hidden, first_part(s_)));
     multiply_states(scratch_ + at_.h, weights, 0, first_part(s_));
-    auto kernel = kernels_.lstm;
+    auto kernel = s_.cell == Cell::lstm ? kernels_.lstm : run_.relu ? kernels_.rnn_relu : kernels_.rnn_tanh;
     if (s_.cell == Cell::gru) {
       kernel = run_.linear_before_reset ? kernels_.gru_linear : kernels_.gru;
       const float* states = scratch_ + at_.h;

@@ -1,4 +1,5 @@
-// LSTM and GRU for float32 with the usual activations (sigmoid, hard or not, for gates, tanh for states). All
+// LSTM, GRU and RNN for float32 with the usual activations (sigmoid, hard or not, for gates, tanh for states; RNN
+// relu too). All
 // inputs go through one matrix product; each step then is a product of the states with the packed recurrent
 // weights and a pass over the gates.
 #pragma once
@@ -7,8 +8,8 @@
 
 namespace lathe::cpu {
 
-enum class Cell : uint8_t { lstm, gru };
-constexpr int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : 3; }
+enum class Cell : uint8_t { lstm, gru, rnn };
+constexpr int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 
 struct RecurrentShape {
   Cell cell = Cell::lstm;
@@ -30,6 +31,7 @@ struct Recurrence {
   RecurrentShape shape;
   bool backward = false;             // of the first direction; the second always is
   bool linear_before_reset = false;  // GRU
+  bool relu = false;                 // RNN: instead of tanh
   float clip = 0;                    // bounds of what goes into the activations; 0: none
   /// Of a hard sigmoid for the gates, max(0, min(1, slope x + offset)); a slope of 0: the sigmoid.
   float slope = 0, offset = 0;
@@ -66,6 +68,8 @@ struct RecurrentKernels {
   /// here.
   void (*gru)(const GateStep&) = nullptr;
   void (*gru_linear)(const GateStep&) = nullptr;
+  void (*rnn_tanh)(const GateStep&) = nullptr;
+  void (*rnn_relu)(const GateStep&) = nullptr;
 };
 const RecurrentKernels& recurrent_kernels(Isa isa);
 

@@ -57,6 +57,16 @@ void gru(const GateStep& s) {
   }
 }
 
+template <bool Relu>
+void rnn(const GateStep& s) {
+  const Vec bound = bound_of(s);
+  for (int64_t i = 0; i < s.hidden; i += Vec::width) {
+    const int64_t n = lanes_at(s, i);
+    const Vec x = gate(s, i, n, bound);
+    put_state(s, i, Relu ? max(zero(), x) : tanh(x), n);
+  }
+}
+
 template <void (*soft)(const GateStep&), void (*hard)(const GateStep&)>
 void either(const GateStep& s) {
   (s.slope != 0 ? hard : soft)(s);
@@ -64,4 +74,6 @@ void either(const GateStep& s) {
 constexpr RecurrentKernels table{.lstm = either<lstm<false>, lstm<true>>,
                                  .gru_reset = either<gru_reset<false>, gru_reset<true>>,
                                  .gru = either<gru<false, false>, gru<false, true>>,
-                                 .gru_linear = either<gru<true, false>, gru<true, true>>};
+                                 .gru_linear = either<gru<true, false>, gru<true, true>>,
+                                 .rnn_tanh = rnn<false>,
+                                 .rnn_relu = rnn<true>};

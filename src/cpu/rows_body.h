@@ -1,13 +1,5 @@
 // Rows and columns for one instruction set. Included by for_each_isa.h only.
 
-/// The last n < width elements of a row, the rest filled up.
-LATHE_INLINE Vec load_filled(const float* p, int64_t n, float fill) {
-  float lanes[Vec::width];
-  store(lanes, set(fill));
-  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return load(lanes);
-}
-
 struct Sum {
   static constexpr bool rounds = true;
   static constexpr float neutral = 0;
@@ -78,7 +70,7 @@ float reduce_row(const float* x, int64_t n) {
     }
     if (together > 0) {  // the end of the row
       for (; n >= Vec::width; n -= Vec::width, x += Vec::width) s[0] = Op::add(s[0], load(x));
-      if (n > 0) s[1] = Op::add(s[1], load_filled(x, n, Op::neutral));
+      if (n > 0) s[1] = Op::add(s[1], load_first(x, n, set(Op::neutral)));
       n = 0;
     }
     total.take(Op::join(Op::join(s[0], s[1]), Op::join(s[2], s[3])));
@@ -113,15 +105,19 @@ void softmax(const float* x, float* y, int64_t n, bool logarithm) {
     store(y + i, logarithm ? d : e);
   }
   if (i < n) {
-    const Vec d = load_filled(x + i, n - i, -std::numeric_limits<float>::infinity()) - top, e = exp(d);
+    const Vec d = load_first(x + i, n - i, set(-std::numeric_limits<float>::infinity())) - top, e = exp(d);
     sum = sum + e;
     store_first(y + i, logarithm ? d : e, n - i);
   }
-  const Vec total = set(sum_of(sum)), shift = log(total), factor = set(1.0f) / total;
-  for (i = 0; i < n; i += Vec::width) {
-    const int64_t left = n - i < Vec::width ? n - i : Vec::width;
-    const Vec e = load_first(y + i, left);
-    store_first(y + i, logarithm ? e - shift : e * factor, left);
+  const Vec total = set(sum_of(sum));
+  if (logarithm) {
+    const Vec shift = log(total);
+    for (i = 0; i + Vec::width <= n; i += Vec::width) store(y + i, load(y + i) - shift);
+    if (i < n) store_first(y + i, load_first(y + i, n - i) - shift, n - i);
+  } else {
+    const Vec factor = set(1.0f) / total;
+    for (i = 0; i + Vec::width <= n; i += Vec::width) store(y + i, load(y + i) * factor);
+    if (i < n) store_first(y + i, load_first(y + i, n - i) * factor, n - i);
   }
 }
 
@@ -134,7 +130,7 @@ void softmax_columns(const float* x, float* y, int64_t n, int64_t stride, int64_
     sum = sum + e;
     store_first(y + i * stride, logarithm ? d : e, width);
   }
-  const Vec shift = log(sum), factor = set(1.0f) / sum;
+  const Vec shift = logarithm ? log(sum) : zero(), factor = set(1.0f) / sum;
   for (int64_t i = 0; i < n; ++i) {
     const Vec e = load_first(y + i * stride, width);
     store_first(y + i * stride, logarithm ? e - shift : e * factor, width);
@@ -152,7 +148,7 @@ LATHE_INLINE float squares_around(const float* x, int64_t n, float mean) {
     s[1] = fma(b, b, s[1]);
   }
   for (; i < n; i += Vec::width) {
-    const Vec a = (n - i < Vec::width ? load_filled(x + i, n - i, mean) : load(x + i)) - m;
+    const Vec a = (n - i < Vec::width ? load_first(x + i, n - i, set(mean)) : load(x + i)) - m;
     s[0] = fma(a, a, s[0]);
   }
   return sum_of(s[0] + s[1]);
@@ -166,12 +162,16 @@ void normalize(const Normalization& r) {
   if (r.inverse) *r.inverse = inverse;
   const Vec m = set(mean), by = set(inverse);
   const Vec one_scale = set(r.scale ? *r.scale : 1.0f), one_bias = set(r.bias ? *r.bias : 0.0f);
-  for (int64_t i = 0; i < r.n; i += Vec::width) {
-    const int64_t left = r.n - i < Vec::width ? r.n - i : Vec::width;
-    const Vec scale = r.scale && !r.single ? load_first(r.scale + i, left) : one_scale;
-    const Vec bias = r.bias && !r.single ? load_first(r.bias + i, left) : one_bias;
-    store_first(r.y + i, fma((load_first(r.x + i, left) - m) * by, scale, bias), left);
-  }
+  const bool scales = r.scale && !r.single, biases = r.bias && !r.single;
+  int64_t i = 0;
+  for (; i + Vec::width <= r.n; i += Vec::width)
+    store(r.y + i, fma((load(r.x + i) - m) * by, scales ? load(r.scale + i) : one_scale,
+                       biases ? load(r.bias + i) : one_bias));
+  if (const int64_t left = r.n - i; left > 0)
+    store_first(r.y + i,
+                fma((load_first(r.x + i, left) - m) * by, scales ? load_first(r.scale + i, left) : one_scale,
+                    biases ? load_first(r.bias + i, left) : one_bias),
+                left);
 }
 
 template <class Op>

@@ -27,6 +27,9 @@ LATHE_INLINE Vec zip_high(Vec a, Vec b) {
   return {_mm256_permute2f128_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v), 0x31)};
 }
 LATHE_INLINE Vec load_first(const float* p, int64_t n) { return {_mm256_maskload_ps(p, first(n))}; }
+LATHE_INLINE Vec load_first(const float* p, int64_t n, Vec rest) {
+  return {_mm256_blendv_ps(rest.v, _mm256_maskload_ps(p, first(n)), _mm256_castsi256_ps(first(n)))};
+}
 LATHE_INLINE void store_first(float* p, Vec x, int64_t n) { _mm256_maskstore_ps(p, first(n), x.v); }
 
 LATHE_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_ps(a.v, b.v)}; }

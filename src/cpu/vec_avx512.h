@@ -27,6 +27,9 @@ LATHE_INLINE Vec zip_high(Vec a, Vec b) {
   return {_mm512_permutex2var_ps(a.v, high, b.v)};
 }
 LATHE_INLINE Vec load_first(const float* p, int64_t n) { return {_mm512_maskz_loadu_ps(first(n), p)}; }
+LATHE_INLINE Vec load_first(const float* p, int64_t n, Vec rest) {
+  return {_mm512_mask_loadu_ps(rest.v, first(n), p)};
+}
 LATHE_INLINE void store_first(float* p, Vec x, int64_t n) { _mm512_mask_storeu_ps(p, first(n), x.v); }
 
 LATHE_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }

@@ -2,7 +2,8 @@
 //   load_even(p) is p[0], p[2], p[4] …; it may read the 2 * width floats from p on;
 //   zip_low(a, b) is a[0], b[0], a[1], b[1] … of their first halves, zip_high of their second halves;
 //   load, load_first and store take any address;
-//   load_first / store_first touch the first n in [0, width] elements only (others read as 0);
+//   load_first / store_first touch the first n in [0, width] elements only (others read as 0, or as those of
+//   `rest`);
 //   min and max give b where either is NaN; comparisons with NaN are false; fma may round twice where the
 //   machine has none; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa
 //   * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
@@ -40,6 +41,10 @@ LATHE_INLINE Vec load_first(const float* p, int64_t n) {
   std::memcpy(part, p, static_cast<size_t>(n) * sizeof(float));
   std::memcpy(&x.v, part, sizeof x.v);
   return x;
+}
+LATHE_INLINE Vec load_first(const float* p, int64_t n, Vec rest) {
+  std::memcpy(&rest.v, p, static_cast<size_t>(n) * sizeof(float));
+  return rest;
 }
 LATHE_INLINE void store_first(float* p, Vec x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = x.v[i];

@@ -132,3 +132,10 @@ LATHE_INLINE Vec softplus(Vec x) { return max(zero(), x) + log1p_of_positive(exp
 
 /// exp(x) - 1 for x <= 0, exact for small x too: tanh(x/2) (1 + exp(x)).
 LATHE_INLINE Vec expm1_of_negative(Vec x) { return tanh(x * set(0.5f)) * (exp(x) + set(1.0f)); }
+
+/// x tanh(log(1 + exp(x))) = x (e^2 + 2 e) / (e^2 + 2 e + 2) with e = exp(x): nothing cancels, and one
+/// exponential does. From 40 on both parts are the same number.
+LATHE_INLINE Vec mish(Vec x) {
+  const Vec e = exp(min(set(40.0f), x)), p = e * (e + set(2.0f));
+  return x * (p / (p + set(2.0f)));
+}

@@ -167,6 +167,46 @@ void batch(const BatchNormalization& op, KernelContext& c) {
   });
 }
 
+/// By neighbouring pixels: their squares are summed over the window of channels, and what x is divided by is
+/// exp(beta log(bias + alpha / size * sum)).
+template <Isa isa>
+void local_response(const Lrn& op, KernelContext& c) {
+  constexpr int64_t block = 512;
+  const Tensor& x = c.in(0);
+  const int64_t channels = x.dim(1), pixels = product(x.shape(), 2), images = x.dim(0);
+  const int64_t before = (op.size - 1) / 2, after = op.size - 1 - before;
+  const cpu::ElementwiseKernels& k = cpu::elementwise_kernels(isa);
+  const auto unary = [&](cpu::UnaryOp f, float* row, int64_t n, float a = 0, float b = 0) {
+    k.unary[static_cast<size_t>(f)](row, row, n, a, b);
+  };
+  const auto binary = [&](cpu::BinaryOp f, const float* a, const float* b, float* to, int64_t n) {
+    k.binary[static_cast<size_t>(f)][static_cast<size_t>(cpu::RowForm::both)](a, b, to, n);
+  };
+  const int64_t blocks = (pixels + block - 1) / block;
+  c.parallel(images * channels * blocks, std::max<int64_t>(1, cpu::elements_a_piece / block),
+             [&](int64_t begin, int64_t end) {
+               alignas(64) float sums[block], squares[block];
+               for (int64_t i = begin; i < end; ++i) {
+                 const int64_t channel = i / blocks % channels, at = i / blocks * pixels + i % blocks * block;
+                 const int64_t n = std::min(block, pixels - i % blocks * block);
+                 const int64_t first = std::max(-channel, -before),
+                               last = std::min(channels - 1 - channel, after);
+                 std::fill_n(sums, n, 0.0f);
+                 for (int64_t w = first; w <= last; ++w) {
+                   if ((w - first) % 64 == 0) c.poll();
+                   const float* const from = floats(x) + at + w * pixels;
+                   binary(cpu::BinaryOp::multiply, from, from, squares, n);
+                   binary(cpu::BinaryOp::add, sums, squares, sums, n);
+                 }
+                 unary(cpu::UnaryOp::linear, sums, n, op.alpha / static_cast<float>(op.size), op.bias);
+                 unary(cpu::UnaryOp::logarithm, sums, n);
+                 unary(cpu::UnaryOp::linear, sums, n, -op.beta, 0);
+                 unary(cpu::UnaryOp::exponential, sums, n);
+                 binary(cpu::BinaryOp::multiply, floats(x) + at, sums, floats(c.out(0)) + at, n);
+               }
+             });
+}
+
 }  // namespace
 
 void cpu_norm(KernelCatalog& k) {
@@ -174,6 +214,8 @@ void cpu_norm(KernelCatalog& k) {
     k.add<LayerNormalization>(
         {.op = "LayerNormalization", .name = cpu::kernel_name("layer_norm", isa), .isa = isa},
         {.run = layer<isa>, .ask = ask_rows<LayerNormalization>});
+    k.add<Lrn>({.op = "LRN", .name = cpu::kernel_name("lrn", isa), .isa = isa},
+               {.run = local_response<isa>, .ask = cpu::ask_float32<Lrn>});
     k.add<RmsNormalization>(
         {.op = "RMSNormalization", .name = cpu::kernel_name("rms_norm", isa), .isa = isa},
         {.run = root_mean_square<RmsNormalization, isa>, .ask = ask_rows<RmsNormalization>});

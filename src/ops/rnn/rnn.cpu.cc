@@ -1,4 +1,4 @@
-// LSTM and GRU for float32 with constant weights and the usual activations.
+// LSTM, GRU and RNN for float32 with constant weights and the usual activations.
 #include "ops/rnn/rnn.h"
 
 #include "cpu/ask.h"
@@ -11,12 +11,14 @@ using cpu::Cell;
 using cpu::floats;
 
 template <class Op>
-constexpr Cell cell_of = std::is_same_v<Op, Lstm> ? Cell::lstm : Cell::gru;
+constexpr Cell cell_of = std::is_same_v<Op, Lstm>  ? Cell::lstm
+                         : std::is_same_v<Op, Gru> ? Cell::gru
+                                                   : Cell::rnn;
 
 bool linear_before_reset(const Gru& op) { return op.linear_before_reset; }
-bool linear_before_reset(const Lstm&) { return false; }
+bool linear_before_reset(const Recurrent&) { return false; }
 
-std::optional<Verdict> refuse_variant(const Gru&, const KernelRequest&) { return std::nullopt; }
+std::optional<Verdict> refuse_variant(const Recurrent&, const KernelRequest&) { return std::nullopt; }
 std::optional<Verdict> refuse_variant(const Lstm& op, const KernelRequest& r) {
   if (op.input_forget) return Verdict::no("coupled input and forget gates");
   if (cpu::has_input(r, 7)) return Verdict::no("peepholes");
@@ -33,6 +35,28 @@ std::optional<Verdict> refuse_shapes(const Tensor& w, const Tensor& r) {
   return std::nullopt;
 }
 
+Verdict judge(const RecurrentActivations& functions, Cell cell) {
+  using enum RecurrentFunction;
+  const RecurrentActivation& gate = functions[0];
+  if (cell == Cell::rnn) {
+    if (gate.function != RecurrentFunction::tanh && gate.function != relu)
+      return Verdict::no("activations other than Tanh and Relu");
+    for (const RecurrentActivation& f : functions)
+      if (f.function != gate.function) return Verdict::no("activations that differ by direction");
+    return Verdict::yes();
+  }
+  const size_t each = cell == Cell::lstm ? 3 : 2;
+  if (gate.function != sigmoid && (gate.function != hard_sigmoid || gate.alpha == 0))
+    return Verdict::no("gates other than Sigmoid and HardSigmoid");
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const RecurrentActivation& f = functions[i];
+    if (i % each != 0 && f.function != RecurrentFunction::tanh) return Verdict::no("states other than Tanh");
+    if (i % each == 0 && (f.function != gate.function || f.alpha != gate.alpha || f.beta != gate.beta))
+      return Verdict::no("gates that differ by direction");
+  }
+  return Verdict::yes();
+}
+
 template <class Op>
 Verdict ask(const Op& op, const KernelRequest& r) {
   for (size_t i = 0; i < r.inputs.size(); ++i) {
@@ -47,19 +71,7 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
   if (op.batch_first) return Verdict::no("layout 1");
   if (auto refusal = refuse_variant(op, r)) return *refusal;
-  using enum RecurrentFunction;
-  const RecurrentActivations functions = op.functions();
-  const size_t each = cell_of<Op> == Cell::lstm ? 3 : 2;
-  const RecurrentActivation& gate = functions[0];
-  if (gate.function != sigmoid && (gate.function != hard_sigmoid || gate.alpha == 0))
-    return Verdict::no("gates other than Sigmoid and HardSigmoid");
-  for (size_t i = 0; i < functions.size(); ++i) {
-    const RecurrentActivation& f = functions[i];
-    if (i % each != 0 && f.function != RecurrentFunction::tanh) return Verdict::no("states other than Tanh");
-    if (i % each == 0 && (f.function != gate.function || f.alpha != gate.alpha || f.beta != gate.beta))
-      return Verdict::no("gates that differ by direction");
-  }
-  return Verdict::yes();
+  return judge(op.functions(), cell_of<Op>);
 }
 
 /// The gates of all steps need memory; of steps of nothing there may be more than can be counted.
@@ -121,7 +133,10 @@ void run(const Op& op, KernelContext& c) {
   r.backward = op.backward(0);
   r.linear_before_reset = linear_before_reset(op);
   r.clip = op.clip.value_or(0);
-  read_gates(op, r);
+  if (cell_of<Op> == Cell::rnn)
+    r.relu = op.functions()[0].function == RecurrentFunction::relu;
+  else
+    read_gates(op, r);
   r.x = floats(c.in(0));
   r.w = c.packed(1)->data();
   r.r = c.packed(2)->data();
@@ -156,6 +171,13 @@ void cpu_rnn(KernelCatalog& k) {
          .packed_form = packed_form<Gru, isa>,
          .pack = pack<Gru, isa>,
          .workspace = workspace<Gru, isa>});
+    k.add<Rnn>(
+        {.op = "RNN", .name = cpu::kernel_name("rnn", isa), .isa = isa, .strict = cpu::strict_products},
+        {.run = run<Rnn, isa>,
+         .ask = ask<Rnn>,
+         .packed_form = packed_form<Rnn, isa>,
+         .pack = pack<Rnn, isa>,
+         .workspace = workspace<Rnn, isa>});
   });
 }
 
