@@ -6,11 +6,14 @@ set(LATHE_COMMON_HEADERS
   <limits> <map> <memory> <memory_resource> <numeric> <optional> <set> <span> <string> <string_view> <tuple>
   <unordered_map> <utility> <variant> <vector>)
 
-# Sources that are compiled as lathe_settings say can use what is precompiled: lathe_precompiled(target).
+# Links a target with lathe_settings or lathe_plain, whose flags it must be compiled with, and what is precompiled with them.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty/precompiled.cc CONTENT "")
-add_library(lathe_precompiled_headers OBJECT ${PROJECT_BINARY_DIR}/empty/precompiled.cc)
-target_link_libraries(lathe_precompiled_headers PRIVATE lathe_settings)
-target_precompile_headers(lathe_precompiled_headers PRIVATE ${LATHE_COMMON_HEADERS})
-function(lathe_precompiled target)
-  target_precompile_headers(${target} REUSE_FROM lathe_precompiled_headers)
+function(lathe_precompiled target flags)
+  if(NOT TARGET ${flags}_precompiled)
+    add_library(${flags}_precompiled OBJECT ${PROJECT_BINARY_DIR}/empty/precompiled.cc)
+    target_link_libraries(${flags}_precompiled PRIVATE ${flags})
+    target_precompile_headers(${flags}_precompiled PRIVATE ${LATHE_COMMON_HEADERS})
+  endif()
+  target_link_libraries(${target} PRIVATE ${flags})
+  target_precompile_headers(${target} REUSE_FROM ${flags}_precompiled)
 endfunction()

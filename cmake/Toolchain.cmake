@@ -13,7 +13,8 @@ target_compile_definitions(lathe_plain INTERFACE FMT_HEADER_ONLY=1)
 target_include_directories(lathe_plain INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
 if(LATHE_SANITIZE)
-  target_compile_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # Rooms without sanitizers are compiled as in any other build of that type.
+  target_compile_options(lathe_settings INTERFACE -O1 -g1 -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE})
 endif()
 
