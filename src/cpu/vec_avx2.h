@@ -20,6 +20,9 @@ LATHE_INLINE Vec load_even(const float* p) {
   const __m256 pairs = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
   return {_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), 0xd8))};
 }
+LATHE_INLINE Vec gather(const float* p, const int32_t* at) {
+  return {_mm256_i32gather_ps(p, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), sizeof(float))};
+}
 LATHE_INLINE Vec zip_low(Vec a, Vec b) {
   return {_mm256_permute2f128_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v), 0x20)};
 }

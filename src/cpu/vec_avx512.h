@@ -18,6 +18,9 @@ LATHE_INLINE Vec load_even(const float* p) {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   return {_mm512_permutex2var_ps(_mm512_loadu_ps(p), even, _mm512_loadu_ps(p + 16))};
 }
+LATHE_INLINE Vec gather(const float* p, const int32_t* at) {
+  return {_mm512_i32gather_ps(_mm512_loadu_si512(at), p, sizeof(float))};
+}
 LATHE_INLINE Vec zip_low(Vec a, Vec b) {
   const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   return {_mm512_permutex2var_ps(a.v, low, b.v)};

@@ -1,7 +1,10 @@
 // Resize, nearest (any elements of whole bytes) and linear (float32): where each axis reads from is worked
 // out once; rows of the output are then gathered, of linear ones from a blend of the input's rows.
+#include <utility>
+
 #include "cpu/ask.h"
 #include "cpu/move.h"
+#include "cpu/sample.h"
 #include "ops/compute.h"
 #include "ops/resize/resize_samples.h"
 
@@ -70,60 +73,107 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
              });
 }
 
-/// One row of the output: the input's rows that count, blended, then sampled along the row.
-void blend_row(const ResizeJob& job, const Samples& s, const Rows& rows, int64_t row, const float* in,
-               float* blend, float* to, Poller& poll) {
-  const int64_t width = job.axes[rows.axis].in * rows.inner;
-  const size_t corners = size_t{1} << rows.axis;
-  bool first = true;
-  for (size_t corner = 0; corner < corners; ++corner) {
-    const float* from = in;
-    double weight = 1;
-    int64_t rest = row;
-    for (size_t axis = rows.axis; axis-- > 0;) {
-      const int64_t size = job.axes[axis].out;
-      const auto tap = static_cast<size_t>(2 * (rest % size)) + (corner >> axis & 1);
-      from += s.axes[axis].index[tap] * s.strides[axis];
-      weight *= s.axes[axis].weight[tap];
-      rest /= size;
-    }
-    if (weight == 0) continue;
-    const auto w = static_cast<float>(weight);
-    poll.pieces(width, 1, [&](int64_t begin, int64_t end) {
-      if (first)
-        for (int64_t i = begin; i < end; ++i) blend[i] = w * from[i];
-      else
-        for (int64_t i = begin; i < end; ++i) blend[i] += w * from[i];
-    });
-    first = false;
+/// What linear rows have in common.
+struct LinearRows {
+  LinearRows(Isa isa, const ResizeJob& job, const Samples& s, const Rows& rows, KernelContext& c)
+      : kernels(cpu::sample_kernels(isa)),
+        job(job),
+        s(s),
+        rows(rows),
+        width(job.axes[rows.axis].in * rows.inner),
+        places(c.scratch()),
+        weights(c.scratch()) {
+    const AxisSamples& along = s.axes[rows.axis];
+    const auto n = static_cast<size_t>(job.axes[rows.axis].out);
+    if (rows.inner != 1 || width > INT32_MAX) return;
+    places.resize(2 * n);
+    weights.resize(2 * n);
+    Poller poll(c);
+    for (size_t i = 0; i < n; ++i, poll.did(4))
+      for (size_t side : {size_t{0}, size_t{1}}) {
+        places[side * n + i] = static_cast<int32_t>(along.index[2 * i + side]);
+        weights[side * n + i] = static_cast<float>(along.weight[2 * i + side]);
+      }
+    single = {places.data(), places.data() + n, weights.data(), weights.data() + n, static_cast<int64_t>(n)};
   }
-  if (first) std::fill_n(blend, width, 0.0f);
-  const AxisSamples& along = s.axes[rows.axis];
-  poll.pieces(job.axes[rows.axis].out, rows.inner, [&](int64_t begin, int64_t end) {
+
+  const cpu::SampleKernels& kernels;
+  const ResizeJob& job;
+  const Samples& s;
+  const Rows& rows;
+  int64_t width;  // of the input's rows, in elements
+  std::pmr::vector<int32_t> places;
+  std::pmr::vector<float> weights;
+  cpu::RowSamples single;  // of rows whose elements are sampled one by one
+};
+
+/// A row of the input, and how much it counts in one of the output.
+struct Source {
+  const float* data;
+  double weight;
+};
+using Sources = InlineVector<Source, 8>;
+
+/// The input's rows that a row of the output is made of.
+Sources sources(const LinearRows& l, int64_t row, const float* in) {
+  Sources found{{in, 1.0}};
+  for (size_t axis = l.rows.axis; axis-- > 0;) {
+    const int64_t size = l.job.axes[axis].out, place = row % size;
+    row /= size;
+    const AxisSamples& s = l.s.axes[axis];
+    const Sources before = std::exchange(found, {});
+    for (const Source& x : before)
+      for (auto tap = static_cast<size_t>(2 * place); tap < static_cast<size_t>(2 * place + 2); ++tap)
+        if (s.weight[tap] != 0)
+          found.push_back({x.data + s.index[tap] * l.s.strides[axis], x.weight * s.weight[tap]});
+  }
+  return found;
+}
+
+/// One row of the output: the input's rows that count, blended, then sampled along the row.
+void blend_row(const LinearRows& l, int64_t row, const float* in, float* blended, float* to, Poller& poll) {
+  const auto from = sources(l, row, in);
+  poll.pieces(
+      l.width, std::max<int64_t>(1, static_cast<int64_t>(from.size())), [&](int64_t begin, int64_t end) {
+        float* const at = blended + begin;
+        if (from.empty()) return void(std::fill(at, blended + end, 0.0f));
+        const bool two = from.size() > 1;
+        const Source &x = from[0], &y = from[two ? 1 : 0];
+        l.kernels.blend(x.data + begin, y.data + begin, static_cast<float>(x.weight),
+                        two ? static_cast<float>(y.weight) : 0, at, end - begin);
+        for (size_t i = 2; i < from.size(); ++i)
+          l.kernels.blend(at, from[i].data + begin, 1, static_cast<float>(from[i].weight), at, end - begin);
+      });
+  if (l.single.n > 0)
+    return poll.pieces(l.single.n, 1, [&](int64_t begin, int64_t end) {
+      l.kernels.between({l.single.left + begin, l.single.right + begin, l.single.a + begin,
+                         l.single.b + begin, end - begin},
+                        blended, to + begin);
+    });
+  const AxisSamples& along = l.s.axes[l.rows.axis];
+  const int64_t inner = l.rows.inner;
+  poll.pieces(l.job.axes[l.rows.axis].out, inner, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto tap = static_cast<size_t>(2 * i);
-      const auto a = static_cast<float>(along.weight[tap]), b = static_cast<float>(along.weight[tap + 1]);
-      const float *left = blend + along.index[tap] * rows.inner,
-                  *right = blend + along.index[tap + 1] * rows.inner;
-      // A weight of 0 leaves out what may be infinite.
-      for (int64_t k = 0; k < rows.inner; ++k)
-        to[i * rows.inner + k] = (a == 0 ? 0 : a * left[k]) + (b == 0 ? 0 : b * right[k]);
+      l.kernels.blend(blended + along.index[tap] * inner, blended + along.index[tap + 1] * inner,
+                      static_cast<float>(along.weight[tap]), static_cast<float>(along.weight[tap + 1]),
+                      to + i * inner, inner);
     }
   });
 }
 
-void linear(const ResizeJob& job, const Samples& s, const Rows& rows, const float* in, float* out,
-            KernelContext& c) {
-  const int64_t width = job.axes[rows.axis].in * rows.inner, length = job.axes[rows.axis].out * rows.inner;
-  c.parallel(rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
+void linear(const LinearRows& l, const float* in, float* out, KernelContext& c) {
+  const int64_t length = l.job.axes[l.rows.axis].out * l.rows.inner;
+  c.parallel(l.rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
-               std::pmr::vector<float> blend(static_cast<size_t>(width), c.scratch());
+               std::pmr::vector<float> blended(static_cast<size_t>(l.width), c.scratch());
                Poller poll(c);
                for (int64_t row = begin; row < end; ++row)
-                 blend_row(job, s, rows, row, in, blend.data(), out + row * length, poll);
+                 blend_row(l, row, in, blended.data(), out + row * length, poll);
              });
 }
 
+template <Isa isa>
 void run(const Resize& op, KernelContext& c) {
   const Tensor& in = c.in(0);
   const ResizeJob job(op, c);
@@ -133,7 +183,8 @@ void run(const Resize& op, KernelContext& c) {
   if (in.rank() == 0) return void(std::memcpy(out.data(), in.data(), in.bytes()));
   const Samples samples(op, job, c);
   const Rows rows(job);
-  if (op.mode == "linear") return linear(job, samples, rows, cpu::floats(in), cpu::floats(out), c);
+  if (op.mode == "linear")
+    return linear(LinearRows(isa, job, samples, rows, c), cpu::floats(in), cpu::floats(out), c);
   for_size(in.type(),
            [&]<class T> { nearest<T>(job, samples, rows, in.as<T>().data(), out.as<T>().data(), c); });
 }
@@ -141,8 +192,10 @@ void run(const Resize& op, KernelContext& c) {
 }  // namespace
 
 void cpu_resize(KernelCatalog& k) {
-  k.add<Resize>({.op = "Resize", .name = cpu::kernel_name("resize", Isa::generic), .temporaries = true},
-                {.run = run, .ask = ask});
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<Resize>({.op = "Resize", .name = cpu::kernel_name("resize", isa), .isa = isa, .temporaries = true},
+                  {.run = run<isa>, .ask = ask});
+  });
 }
 
 }  // namespace lathe

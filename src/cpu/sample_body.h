@@ -1,0 +1,25 @@
+// The loops of sample.h for one instruction set. Included by for_each_isa.h only.
+
+LATHE_INLINE Vec part_of(Vec weight, Vec x) { return select(weight == zero(), zero(), weight * x); }
+
+void between(const RowSamples& s, const float* row, float* to) {
+  int64_t i = 0;
+  for (; i + Vec::width <= s.n; i += Vec::width)
+    store(to + i,
+          part_of(load(s.a + i), gather(row, s.left + i)) + part_of(load(s.b + i), gather(row, s.right + i)));
+  for (; i < s.n; ++i)
+    to[i] = (s.a[i] == 0 ? 0 : s.a[i] * row[s.left[i]]) + (s.b[i] == 0 ? 0 : s.b[i] * row[s.right[i]]);
+}
+
+void blend(const float* x, const float* y, float a, float b, float* to, int64_t n) {
+  const Vec wa = set(a), wb = set(b);
+  for (int64_t i = 0; i < n; i += Vec::width) {
+    const int64_t left = n - i < Vec::width ? n - i : Vec::width;
+    Vec sum = zero();
+    if (a != 0) sum = wa * load_first(x + i, left);
+    if (b != 0) sum = sum + wb * load_first(y + i, left);
+    store_first(to + i, sum, left);
+  }
+}
+
+constexpr SampleKernels table{.between = between, .blend = blend};
