@@ -3,13 +3,28 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "lathe/exporters.h"
 #include "support/temp_directory.h"
+#include "tensor/element.h"
 
 namespace lathe::exporters {
 namespace {
 
 using testing::ExporterFixture;
+
+const std::vector<ExporterFixture>& all_fixtures() {
+  static const std::vector<ExporterFixture> all = lathe::testing::exporter_fixtures();
+  return all;
+}
+
+Tensor cast(const Tensor& t, DataType type) {
+  Tensor to(type, t.shape());
+  for (int64_t i = 0; i < t.size(); ++i) store_double(to, i, load_double(t, i));
+  return to;
+}
 
 class Fixtures : public ::testing::TestWithParam<ExporterFixture> {};
 
@@ -52,6 +67,64 @@ TEST_P(Fixtures, AreExportedAndComputeWhatPyTorchDid) {
 
 INSTANTIATE_TEST_SUITE_P(Transformers, Fixtures, ::testing::ValuesIn(lathe::testing::exporter_fixtures()),
                          [](const auto& info) { return info.param.name; });
+
+// ── Half as large weights
+
+/// One of every architecture.
+constexpr const char* of_every_kind[] = {"bert_classes",   "distilbert",    "roberta_fill_mask", "mpnet",
+                                         "gpt2_past",      "llama_past",    "mistral_past",      "qwen2_past",
+                                         "t5_past",        "bart_past",     "mbart_past",        "whisper_past",
+                                         "vit_classes",    "swin_classes",  "resnet_classes",    "clip",
+                                         "clip_text",      "donut_past",    "vit_gpt2_past",     "sentence_bert"};
+
+class Halves : public ::testing::TestWithParam<std::tuple<const char*, DataType>> {};
+
+/// Validation holds the engine and the reference to float64 of the same rounded weights. What was recorded was
+/// computed with weights that were not rounded.
+TEST_P(Halves, ComputeWhatTheWeightsGiveInTheirPrecision) {
+  const auto [name, type] = GetParam();
+  const ExporterFixture f = *std::ranges::find(all_fixtures(), name, &ExporterFixture::name);
+  const lathe::testing::TempDirectory folder;
+  ExportOptions o;
+  o.task = f.task;
+  o.dtype = type;
+  o.shapes.sequence_length = 6;
+  o.validation->build.threads = 1;
+  const ExportReport r = export_checkpoint(f.folder, folder / "out", o);
+  EXPECT_GE(r.validation.size(), f.files.size());
+  for (const auto& [file, v] : r.validation) {
+    EXPECT_GE(v.runs.size(), 2u) << file;
+    EXPECT_TRUE(v.skipped.empty()) << file << ": " << v.skipped[0];
+  }
+  const double epsilon = type == DataType::float16 ? 0x1p-10 : 0x1p-7;
+  for (const std::string& file : f.files) {
+    auto context = Engine::build(folder / "out" / (file + ".onnx"), {.threads = 1}).create_context();
+    for (const auto& run : f.runs(file)) {
+      NamedValues inputs;
+      for (const auto& [input, value] : run.inputs)
+        inputs.emplace(input, value.tensor().type() == DataType::float32 ? cast(value.tensor(), type) : value.tensor());
+      const NamedValues got = context.run(inputs);
+      for (const auto& [output, value] : run.outputs) {
+        const Tensor want = value.tensor(), have = got.at(output).tensor();
+        ASSERT_EQ(have.type(), type) << output;
+        const Tensor wide = cast(have, DataType::float32);
+        double scale = 0, worst = 0;
+        for (float w : want.as<float>()) scale = std::max(scale, std::abs(static_cast<double>(w)));
+        for (size_t i = 0; i < want.as<float>().size(); ++i)
+          worst = std::max(worst, std::abs(static_cast<double>(wide.as<float>()[i]) - want.as<float>()[i]));
+        EXPECT_LE(worst, 16 * epsilon * scale) << file << " " << output;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTransformers, Halves,
+                         ::testing::Combine(::testing::ValuesIn(of_every_kind),
+                                            ::testing::Values(DataType::float16, DataType::bfloat16)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + std::string("_") +
+                                  std::string(name_of(std::get<1>(info.param)));
+                         });
 
 TEST(Fixtures, AreMany) { EXPECT_GE(lathe::testing::exporter_fixtures().size(), 60u); }
 
