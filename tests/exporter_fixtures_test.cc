@@ -71,16 +71,16 @@ INSTANTIATE_TEST_SUITE_P(Transformers, Fixtures, ::testing::ValuesIn(lathe::test
 // ── Half as large weights
 
 /// One of every architecture.
-constexpr const char* of_every_kind[] = {"bert_classes",   "distilbert",    "roberta_fill_mask", "mpnet",
-                                         "gpt2_past",      "llama_past",    "mistral_past",      "qwen2_past",
-                                         "t5_past",        "bart_past",     "mbart_past",        "whisper_past",
-                                         "vit_classes",    "swin_classes",  "resnet_classes",    "clip_text",
-                                         "clip_vision",    "donut_past",    "vit_gpt2_past",     "sentence_bert"};
+constexpr const char* of_every_kind[] = {
+    "bert_classes", "distilbert",    "roberta_fill_mask", "mpnet",     "gpt2_past",  "llama_past",
+    "mistral_past", "qwen2_past",    "t5_past",           "bart_past", "mbart_past", "whisper_past",
+    "vit_classes",  "swin_classes",  "resnet_classes",    "clip_text", "clip",       "clip_vision",
+    "donut_past",   "vit_gpt2_past", "sentence_bert"};
 
 class Halves : public ::testing::TestWithParam<std::tuple<const char*, DataType>> {};
 
-/// Validation holds the engine and the reference to float64 of the same rounded weights. What was recorded was
-/// computed with weights that were not rounded.
+/// Validation holds the engine and the reference to float64 of the same rounded weights. What was recorded
+/// was computed with weights that were not rounded.
 TEST_P(Halves, ComputeWhatTheWeightsGiveInTheirPrecision) {
   const auto [name, type] = GetParam();
   const ExporterFixture f = *std::ranges::find(all_fixtures(), name, &ExporterFixture::name);
