@@ -1,6 +1,7 @@
 // Exports from beginning to end, of architectures and configurations that this test brings.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "lathe/builder.h"
@@ -272,6 +273,29 @@ TEST(Export, HalfAsLargeWeightsAreWidened) {
   const onnx::Model m = onnx::Model::load(folder / "out" / "model.onnx");
   for (const auto& t : m.proto.graph->initializer)
     EXPECT_NE(t.data_type, static_cast<int32_t>(DataType::float16)) << *t.name;
+}
+
+/// Where the export is of the checkpoint's own type, they are the checkpoint's own bytes.
+TEST(Export, WeightsOfTheTypeAskedForStayMapped) {
+  const TempDirectory folder;
+  write_checkpoint(folder / "toy", toy_config, toy_tensors, true);
+  const Checkpoint checkpoint = Checkpoint::open(folder / "toy");
+  Toy toy(ModelConfig::open(folder / "toy"), "feature-extraction");
+  toy.to(DataType::float16);
+  EXPECT_TRUE(toy.bind(checkpoint, {.convert = true}).converted.empty());
+  for (const auto& [name, shape] : toy_tensors)
+    EXPECT_EQ(toy.parameter(name).value.tensor().data(), checkpoint.tensor(name).data()) << name;
+  ExportOptions o = quick();
+  o.dtype = DataType::float16;
+  export_checkpoint(folder / "toy", folder / "out", o);
+  const onnx::Model m = onnx::Model::load(folder / "out" / "model.onnx");
+  for (const auto& t : m.proto.graph->initializer) {
+    if (*t.name != "embed.weight") continue;
+    const Tensor want = checkpoint.tensor("embed.weight");
+    EXPECT_EQ(t.data_type, static_cast<int32_t>(DataType::float16));
+    ASSERT_EQ(t.raw_data->size(), want.bytes());
+    EXPECT_EQ(std::memcmp(t.raw_data->data(), want.data(), want.bytes()), 0);
+  }
 }
 
 TEST(Export, TiedWeightsAreStoredOnce) {

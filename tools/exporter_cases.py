@@ -133,6 +133,8 @@ T5 = dict(vocab_size=47, d_model=16, d_kv=6, d_ff=28, num_layers=2, num_heads=4,
 SEQ2SEQ = "text2text-generation-with-past"
 add("t5", "T5Model", "feature-extraction", T5)
 add("t5_past", "T5ForConditionalGeneration", SEQ2SEQ, T5)
+# Heads that divide the hidden size, as most published models have them and Optimum's ORTModel classes expect.
+add("t5_even", "T5ForConditionalGeneration", SEQ2SEQ, T5, d_kv=4, num_layers=1)
 add("t5_generation", "T5ForConditionalGeneration", "text2text-generation", T5, num_layers=1)
 add("t5_gated", "T5ForConditionalGeneration", SEQ2SEQ, T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
 add("t5_gated_silu", "T5ForConditionalGeneration", SEQ2SEQ, T5, feed_forward_proj="gated-silu", num_decoder_layers=1,

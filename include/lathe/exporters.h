@@ -81,7 +81,8 @@ struct ExportProgress {
 struct ExportOptions {
   /// "auto": what the checkpoint was made for, with past where there is one.
   std::string task = "auto";
-  int opset = 0;  // 0: what the config says, 18
+  /// 0: what the config says, 18; 22 for what of bfloat16 18 cannot say.
+  int opset = 0;
   /// float32, float16 or bfloat16; weights of another type are converted.
   DataType dtype = DataType::float32;
   DataType int_type = DataType::int64;

@@ -173,7 +173,7 @@ class Exporter {
 
   // ── Files
 
-  void write_models() {
+  std::vector<onnx::Model> emitted() {
     std::vector<onnx::Model> models;
     for (const SubModel& f : files_) {
       tell("emitting " + f.name);
@@ -185,6 +185,23 @@ class Exporter {
       if (options_.optimize != OptimizationLevel::none)
         models.back() = optimised(models.back());
     }
+    return models;
+  }
+
+  std::vector<onnx::Model> emitted_in_some_opset() {
+    try {
+      return emitted();
+    } catch (const Error& e) {
+      // Convolutions and pools of bfloat16 are newer than the usual opset. All files have the same.
+      constexpr int with_bfloat16 = 22;
+      if (e.code() != Code::node_cannot_convert || options_.dtype != DataType::bfloat16 || options_.opset) throw;
+      report_.opset = with_bfloat16;
+      return emitted();
+    }
+  }
+
+  void write_models() {
+    const std::vector<onnx::Model> models = emitted_in_some_opset();
     std::vector<std::pair<std::string, const onnx::Model*>> all;
     for (size_t i = 0; i < files_.size(); ++i) all.emplace_back(files_[i].name, &models[i]);
     onnx::Model merged;

@@ -52,7 +52,8 @@ DummyShapes within_positions(DummyShapes s, const ModelConfig& config) {
 }
 
 /// As asked for, alone, and with sizes that are all different: a size that was taken for another shows.
-std::vector<SizeSet> size_sets(const DummyShapes& asked, const ModelConfig& config) {
+std::vector<SizeSet> size_sets(const DummyShapes& asked, const OnnxConfig& onnx_config) {
+  const ModelConfig& config = onnx_config.config();
   std::vector<SizeSet> all;
   all.push_back({"as asked", within_positions(asked, config)});
   DummyShapes one = asked;
@@ -68,7 +69,10 @@ std::vector<SizeSet> size_sets(const DummyShapes& asked, const ModelConfig& conf
   odd.encoder_sequence_length = 5;
   odd.past_sequence_length = 6;
   odd.num_choices = 2;
-  odd.padding_side = asked.padding_side == PaddingSide::right ? PaddingSide::left : PaddingSide::right;
+  // Tokens with padding before them only see nothing in a decoder: all evenly, but in float16, whose lowest
+  // number does not outweigh scores when they are added in a wider type.
+  if (onnx_config.options().float_type != DataType::float16)
+    odd.padding_side = asked.padding_side == PaddingSide::right ? PaddingSide::left : PaddingSide::right;
   all.push_back({"all different", within_positions(odd, config)});
   return all;
 }
@@ -145,7 +149,7 @@ class Validator {
     inputs_ = b.config->ordered_inputs();
     check_names();
     std::set<std::string> seen;
-    for (const SizeSet& set : size_sets(shapes, b.config->config()))
+    for (const SizeSet& set : size_sets(shapes, *b.config))
       for (int seed = 0; seed < std::max(options_.seeds, 1); ++seed) {
         DummyShapes own = set.shapes;
         own.seed = shapes.seed + static_cast<uint64_t>(seed);

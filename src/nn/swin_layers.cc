@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/convert.h"
+
 namespace lathe::nn {
 namespace {
 
@@ -69,7 +71,8 @@ TensorRef SwinLayer::attended(const Ops& o, const TensorRef& windows) const {
   const double scale = 1 / std::sqrt(static_cast<double>(size_ / heads_));
   const int64_t count = padded_.height * padded_.width / (window_ * window_), n = window_ * window_;
   TensorRef scores = o.add(o.mul(o.matmul(q, o.transpose(k, {0, 1, 3, 2})), scale), position_bias(o));
-  scores = o.add(o.reshape(scores, {-1, count, heads_, n, n}), o.constant(shift_mask()));
+  scores = o.add(o.reshape(scores, {-1, count, heads_, n, n}),
+                 o.constant(converted(shift_mask(), scores.element_type())));
   const TensorRef weights = o.softmax(o.reshape(scores, {-1, heads_, n, n}));
   return attention_dense(merge_heads(o, o.matmul(weights, v)));
 }
