@@ -47,13 +47,6 @@ void print_json(const Checkpoint& c) {
          {"tied_bytes", totals.tied}});
 }
 
-/// Names in files may be any text: one line each on a terminal, without its control sequences.
-std::string printable(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, '?');
-  return name;
-}
-
 void print_text(const Checkpoint& c) {
   const bool shards = c.files().size() > 1;
   fmt::print("a checkpoint ({}) in {}\n", name_of(c.format()),

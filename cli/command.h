@@ -41,6 +41,7 @@ void add_convert(CLI::App& app, Command& command);
 void add_export(CLI::App& app, Command& command);
 void add_ops(CLI::App& app, Command& command);
 void add_refit(CLI::App& app, Command& command);
+void add_tokenize(CLI::App& app, Command& command);
 void add_timings(CLI::App& app, Command& command);
 void add_info(CLI::App& app, Command& command);
 

@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   Command command;
   for (auto add : {add_check, add_inspect, add_run, add_verify, add_bench, add_profile, add_build, add_refit,
-                   add_timings, add_convert, add_export, add_ops, add_info})
+                   add_timings, add_convert, add_export, add_tokenize, add_ops, add_info})
     add(app, command);
   try {
     app.parse(argc, argv);

@@ -29,6 +29,12 @@ std::string count_text(double count) {
   return fmt::format("{:.2f} {}", count, units[unit]);
 }
 
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, '?');
+  return text;
+}
+
 std::string join(const std::vector<std::string>& words, const std::string& between) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) text += (i ? between : "") + words[i];

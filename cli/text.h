@@ -28,6 +28,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Text from files may be anything: without line ends and the control sequences of terminals.
+std::string printable(std::string text);
+
 std::string join(const std::vector<std::string>& words, const std::string& between);
 
 }  // namespace lathe::cli

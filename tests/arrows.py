@@ -17,6 +17,7 @@ ALLOWED = {
     "ops.meaning": {"base", "tensor", "graph", "schema", "ops.header"},
     "onnx": MEANING | {"ops.header", "io"},
     "io": {"base", "tensor"},
+    "text": {"base", "tensor", "io"},
     "network": {"base", "tensor", "graph", "schema", "onnx", "io"},
     "nn": {"base", "tensor", "graph", "io", "network"},
     "kernel": {"base", "tensor"},

@@ -17,6 +17,7 @@
 #include "lathe/refit.h"
 #include "lathe/tensor.h"
 #include "lathe/timing_cache.h"
+#include "lathe/tokenizer.h"
 #include "lathe/tools.h"
 #include "lathe/types.h"
 #include "lathe/value.h"

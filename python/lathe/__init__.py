@@ -47,6 +47,7 @@ from lathe._network.handles import Layer, TensorRef
 from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
 from lathe._refit import LoraDelta, Refitter, TimingCache, WeightInfo
+from lathe._tokenizer import Encoding, Padding, Tokenizer, Truncation
 from lathe._verify import verify
 
 __version__: str = _lathe.version()
@@ -79,6 +80,7 @@ __all__ = [
     "CoordinateTransformation",
     "CumulativeOperation",
     "ElementWiseOperation",
+    "Encoding",
     "Engine",
     "EngineInspector",
     "Error",
@@ -98,6 +100,7 @@ __all__ = [
     "NearestRounding",
     "Network",
     "NormalizationType",
+    "Padding",
     "PaddingFill",
     "PaddingMode",
     "OptimizationProfile",
@@ -118,7 +121,9 @@ __all__ = [
     "Tensor",
     "TensorRef",
     "TimingCache",
+    "Tokenizer",
     "TopKOperation",
+    "Truncation",
     "UnaryOperation",
     "WeightInfo",
     "build",

@@ -17,4 +17,5 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_tools(m);
   lathe::python::bind_network(m);
   lathe::python::bind_exporters(m);
+  lathe::python::bind_tokenizer(m);
 }

@@ -50,7 +50,7 @@ def timing_cache(cpu):
 @pytest.fixture
 def place(tmp_path):
     """model.onnx, x.npy, inputs/x.npy, expected/y.npy, weights.npz, timings.json, others.json, model.safetensors;
-    checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it."""
+    checkpoint/, a small BERT, and recorded.safetensors, what PyTorch makes of it; tokenizer.json of a few words."""
     onnx.save(small_model(), tmp_path / "model.onnx")
     x = np.array([[1, -2, 3], [0.5, 0.25, -1]], np.float32)
     for name in ("inputs", "expected"):
@@ -66,6 +66,7 @@ def place(tmp_path):
     for name in ("config.json", "model.safetensors"):
         shutil.copy(bert / name, tmp_path / "checkpoint" / name)
     shutil.copy(bert / "model.io-0.safetensors", tmp_path / "recorded.safetensors")
+    shutil.copy(ROOT / "tests/data/tokenizer/tokenizer.json", tmp_path / "tokenizer.json")
     for name in ("timings", "others"):
         (tmp_path / f"{name}.json").write_text(json.dumps(timing_cache(name)))
     return tmp_path

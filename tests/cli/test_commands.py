@@ -16,7 +16,7 @@ import pytest
 from small_model import FLOAT, small_answer, small_model
 
 COMMANDS = (
-    "check", "inspect", "run", "verify", "bench", "profile", "build", "refit", "timings", "convert", "export", "ops", "info"
+    "check", "inspect", "run", "verify", "bench", "profile", "build", "refit", "timings", "convert", "export", "tokenize", "ops", "info"
 )
 
 

@@ -1,0 +1,95 @@
+// What a tokenizer.json describes, step by step.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lathe/error.h"
+#include "lathe/tokenizer.h"
+#include "text/characters.h"
+#include "text/words.h"
+
+namespace lathe::text {
+
+/// Published limits of what a file may ask for.
+constexpr int64_t longest_encoding = int64_t{1} << 20;
+constexpr size_t longest_token = 1024, most_template_pieces = 256;
+
+struct Normalizer {
+  bool clean = false, ideographs = false, strip_accents = false, lowercase = false;
+  void apply(Letters& text) const;
+};
+
+enum class PreTokenizer : uint8_t { none, bert, whitespace };
+
+/// Greedily the longest known beginning of what is left of a word; those that do not begin it have a prefix.
+struct WordPiece {
+  Words vocabulary;
+  Words::Range continuing;
+  std::string unknown;
+  int64_t unknown_id = -1;  // -1: not in the vocabulary
+  size_t longest_word = 100;
+};
+
+/// Found in texts before anything else is.
+struct AddedToken {
+  std::string text;
+  int64_t id = 0;
+  bool single_word = false, strip_left = false, strip_right = false;
+};
+struct AddedTokens {
+  std::vector<AddedToken> tokens;
+  Words found;  // with indices of tokens
+  AddedTokens() = default;
+  /// Looked for in texts that were normalised.
+  AddedTokens(std::vector<AddedToken> all, const Normalizer& normalizer);
+};
+
+/// What stands in an encoding: a text, or tokens of the tokenizer's own.
+struct TemplatePiece {
+  int sequence = -1;  // 0, 1; -1: `tokens`
+  int64_t type_id = 0;
+  std::vector<Words::Word> tokens = {};
+};
+using Template = std::vector<TemplatePiece>;
+int64_t special_count(const Template& t);
+
+/// Tokens before they have a place: what a text alone gives.
+struct Pieces {
+  std::vector<int64_t> ids;
+  std::vector<std::string> tokens;
+  std::vector<std::pair<size_t, size_t>> offsets;
+
+  void put(int64_t id, std::string token, size_t begin, size_t end) {
+    ids.push_back(id), tokens.push_back(std::move(token)), offsets.emplace_back(begin, end);
+  }
+  void keep(size_t count, bool left);
+};
+
+/// The whole file but for truncation and padding, which users change.
+struct Pipeline {
+  std::string origin;
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer = PreTokenizer::none;
+  WordPiece model;
+  AddedTokens raw, normalized;  // found before and after a text is normalised
+  Words added;                  // both, as the file has them
+  std::vector<Words::Word> by_id;
+  std::optional<Template> single, pair;  // nothing: the texts alone
+
+  Pieces pieces_of(std::string_view text) const;
+  /// Throws bad_argument.
+  void truncate(const Truncation& t, int64_t room, Pieces& first, Pieces* second) const;
+  Encoding place(const Template& shape, const Pieces& first, const Pieces* second) const;
+
+  [[noreturn]] void fail(Code code, std::string expected, std::string got, std::string remedy = {}) const;
+};
+
+}  // namespace lathe::text
+
+namespace lathe {
+
+struct Tokenizer::State : text::Pipeline {};
+
+}  // namespace lathe
