@@ -50,17 +50,68 @@ StagedDirectory::~StagedDirectory() {
   fs::remove_all(beside_, ignored);
 }
 
+namespace {
+
+/// Moves made one after the other, and taken back in reverse unless all succeeded.
+class Moves {
+ public:
+  Moves() = default;
+  Moves(const Moves&) = delete;
+  Moves& operator=(const Moves&) = delete;
+  ~Moves() {
+    std::error_code ignored;
+    for (auto m = made_.rbegin(); m != made_.rend(); ++m)
+      m->from.empty() ? static_cast<void>(fs::remove(m->to, ignored)) : fs::rename(m->to, m->from, ignored);
+  }
+  void move(const fs::path& from, const fs::path& to) {
+    make_directory(to.parent_path());
+    std::error_code failed;
+    fs::rename(from, to, failed);
+    if (failed) throw write_failed(to, failed);
+    made_.push_back({from, to});
+  }
+  void keep() { made_.clear(); }
+
+ private:
+  struct Move {
+    fs::path from, to;  // from nothing: a directory that was made
+  };
+  void make_directory(const fs::path& directory) {
+    std::error_code failed;
+    if (directory.empty() || fs::is_directory(directory, failed)) return;
+    make_directory(directory.parent_path());
+    fs::create_directory(directory, failed);
+    if (failed) throw write_failed(directory, failed);
+    made_.push_back({{}, directory});
+  }
+  std::vector<Move> made_;
+};
+
+}  // namespace
+
 void StagedDirectory::commit() {
+  std::error_code failed;
+  // At once, where there is nothing yet (or an empty folder, which the new one replaces).
+  if (!fs::is_symlink(target_, failed)) {
+    fs::rename(beside_, target_, failed);
+    if (!failed) return;
+  }
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(beside_))
     if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(beside_));
   std::ranges::sort(files, {}, [](const fs::path& f) { return std::pair(turn_of(f), f); });
-  std::error_code failed;
-  for (const fs::path& file : files) {
-    fs::create_directories((target_ / file).parent_path(), failed);
-    if (!failed) fs::rename(beside_ / file, target_ / file, failed);
-    if (failed) throw write_failed(target_ / file, failed);
-  }
+  for (const fs::path& file : files)
+    if (fs::is_directory(target_ / file, failed))
+      throw file_error(Code::file_write_failed, target_ / file, "a file, or nothing yet", "a folder",
+                       "name another folder for the export");
+  // What is replaced goes first, models before their weights: nobody reads an old model with new weights.
+  const fs::path replaced = beside_ / "replaced";
+  Moves moves;
+  for (auto file = files.rbegin(); file != files.rend(); ++file)
+    if (fs::exists(fs::symlink_status(target_ / *file, failed)))
+      moves.move(target_ / *file, replaced / *file);
+  for (const fs::path& file : files) moves.move(beside_ / file, target_ / file);
+  moves.keep();
 }
 
 void copy_companions(const fs::path& checkpoint, const fs::path& to) {

@@ -18,8 +18,9 @@ class StagedDirectory {
   StagedDirectory(const StagedDirectory&) = delete;
   StagedDirectory& operator=(const StagedDirectory&) = delete;
   const std::filesystem::path& path() const { return beside_; }
-  /// Every file takes its place in the target, replacing what was there; models after their weights. Throws
-  /// file_write_failed.
+  /// Becomes the target, in one step where there is none yet. In a folder that is there files take their
+  /// places one by one, replacing those of the same name, models after their weights; where one cannot, all
+  /// is put back as it was. Throws file_write_failed.
   void commit();
 
  private:
