@@ -25,6 +25,7 @@ struct Options {
   exporters::ExportOptions export_;
   std::string optimize;
   double atol = -1, ulps = -1, seconds = exporters::ValidationOptions().seconds;
+  double memory = static_cast<double>(exporters::ValidationOptions().memory_limit >> 30);
   int64_t pad_token_id = -1;
   int threads = 0;
   bool no_validation = false, untrusted = false;
@@ -50,6 +51,7 @@ exporters::ExportOptions export_options(const Options& o, Progress& progress) {
     e.validation.reset();
   } else {
     e.validation->seconds = o.seconds;
+    e.validation->memory_limit = static_cast<uint64_t>(o.memory * static_cast<double>(uint64_t{1} << 30));
     e.validation->build.threads = o.threads;
     if (o.atol >= 0) e.validation->atol = o.atol;
     if (o.ulps >= 0) e.validation->ulps = o.ulps;
@@ -94,6 +96,8 @@ Json to_json(const ExportReport& r, const std::filesystem::path& output) {
 }
 
 void print_validation(const std::string& file, const ValidationReport& v) {
+  for (const std::string& s : v.skipped) fmt::print("{}: not run: {}\n", file, s);
+  if (v.runs.empty()) return;
   double ulps = 0;
   bool beyond = false;
   for (const ValidationRun& run : v.runs) {
@@ -102,7 +106,6 @@ void print_validation(const std::string& file, const ValidationReport& v) {
   }
   fmt::print("{}: {} runs agree with float64 (at most {:.1f} units in the last place){}\n", file, v.runs.size(),
              ulps, beyond ? "; some differ by more than the config's atol" : "");
-  for (const std::string& s : v.skipped) fmt::print("  not run: {}\n", s);
 }
 
 int run(const Options& o, bool json) {
@@ -175,6 +178,10 @@ void add_proof(CLI::App* sub, Options& o) {
   sub->add_option("--validation-seconds", o.seconds, "Begin no further run after that long")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  sub->add_option("--validation-memory", o.memory,
+                  "GiB that weights may take as float64; the engine's own copy at most half of it")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
   sub->add_option("--reference", o.export_.reference,
                   "Compare with inputs and outputs that somebody recorded: .safetensors or .npz, by their names")
       ->type_name("FILE");

@@ -204,6 +204,7 @@ def export(
     pad_token_id: Optional[int] = None,
     do_validation: bool = True,
     validation_seconds: float = 60,
+    validation_memory: float = 4,
     reference: Any = None,
     engine: bool = False,
     variant: str = "default",
@@ -212,8 +213,8 @@ def export(
     **shapes: int,
 ) -> dict[str, Any]:
     """Exports the checkpoint in a directory into another, validates it, and says what was made: "task", "files",
-    "validation", …. `shapes` are the sizes of made-up inputs: batch_size=2, sequence_length=16, …. Raises `lathe.Error`;
-    nothing is written then."""
+    "validation", …. `validation_memory` is in GiB. `shapes` are the sizes of made-up inputs: batch_size=2, sequence_length=16,
+    …. Raises `lathe.Error`; nothing is written then."""
     options = {name: value for name, value in locals().items() if name not in ("checkpoint", "output", "tasks")}
     options["dtype"] = _DTYPES.get(dtype, dtype)
     options["optimize"] = _LEVELS.get(optimize or "", optimize)

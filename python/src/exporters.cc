@@ -290,10 +290,12 @@ ExportOptions export_options(const nb::dict& d, const TasksManager* tasks) {
     o.validation.reset();
     return o;
   }
-  double atol = -1, ulps = -1;
+  double atol = -1, ulps = -1, memory = 4;
   take("atol", atol);
   take("ulps", ulps);
   take("validation_seconds", o.validation->seconds);
+  take("validation_memory", memory);
+  o.validation->memory_limit = static_cast<uint64_t>(memory * static_cast<double>(uint64_t{1} << 30));
   if (atol >= 0) o.validation->atol = atol;
   if (ulps >= 0) o.validation->ulps = ulps;
   o.validation->build.threads = o.build.threads;

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 
 namespace lathe {
@@ -70,9 +71,21 @@ class Mappings {
     static Mappings mappings;
     return mappings;
   }
-  void add(std::string_view view) {
+  void add(std::string_view view, int descriptor) {
     const std::lock_guard lock(mutex_);
-    views_[view.data()] = view.size();
+    views_[view.data()] = {view.size(), descriptor};
+  }
+  /// Where in which file the bytes lie. The descriptor is good for as long as the mapping is, which is the
+  /// caller's business.
+  struct Place {
+    int descriptor;
+    off_t offset;
+  };
+  std::optional<Place> find(std::string_view bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto at = around(bytes.data(), bytes.size());
+    if (at == views_.end()) return std::nullopt;
+    return Place{at->second.descriptor, static_cast<off_t>(bytes.data() - at->first)};
   }
   void remove(std::string_view view) {
     const std::lock_guard lock(mutex_);
@@ -80,10 +93,7 @@ class Mappings {
   }
   void drop_pages(const char* data, size_t bytes) {
     const std::lock_guard lock(mutex_);  // nobody unmaps meanwhile
-    const auto after = views_.upper_bound(data);
-    if (after == views_.begin()) return;
-    const auto [begin, size] = *std::prev(after);
-    if (data + bytes > begin + size) return;
+    if (around(data, bytes) == views_.end()) return;
     const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
     const uintptr_t last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
@@ -91,8 +101,18 @@ class Mappings {
   }
 
  private:
+  struct View {
+    size_t size;
+    int descriptor;
+  };
+  std::map<const char*, View>::iterator around(const char* data, size_t bytes) {
+    const auto after = views_.upper_bound(data);
+    if (after == views_.begin()) return views_.end();
+    const auto at = std::prev(after);
+    return data + bytes <= at->first + at->second.size ? at : views_.end();
+  }
   std::mutex mutex_;
-  std::map<const char*, size_t> views_;
+  std::map<const char*, View> views_;
 };
 
 class MappedFile : public FileBytes {
@@ -105,7 +125,7 @@ class MappedFile : public FileBytes {
       throw file_error(Code::file_unreadable, path, "a file that can be mapped", std::strerror(errno),
                        "check the limits of the address space");
     view_ = {static_cast<const char*>(p), n};
-    Mappings::all().add(view_);
+    Mappings::all().add(view_, file_.get());
   }
   ~MappedFile() override {
     if (view_.empty()) return;
@@ -171,6 +191,16 @@ std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& 
   return std::make_shared<CopiedFile>(f, path, ask);
 }
 
+namespace {
+
+/// With what the system says.
+Error write_failed(const std::filesystem::path& path) {
+  return file_error(Code::file_write_failed, path, "space for the file", std::strerror(errno),
+                    "free some space");
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), beside_(path_) {
   beside_ += "." + std::to_string(std::random_device{}()) + ".tmp";
   file_ = File(::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -191,11 +221,38 @@ void AtomicFile::put(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
-      throw file_error(Code::file_write_failed, path_, "space for the file", std::strerror(errno),
-                       "free some space");
+    if (n <= 0) throw write_failed(path_);
     bytes.remove_prefix(static_cast<size_t>(n));
   }
+}
+
+bool AtomicFile::copy_mapped(std::string_view bytes) {
+  const auto place = Mappings::all().find(bytes);
+  if (!place) return false;
+  flush();
+  const off_t begin = place->offset, end = begin + static_cast<off_t>(bytes.size());
+  for (off_t at = begin; at < end;) {
+    // Holes stay holes. A file system that knows none says that all is data.
+    const off_t found = ::lseek(place->descriptor, at, SEEK_DATA);
+    const off_t data = found >= 0 ? std::min(found, end) : errno == ENXIO ? end : at;
+    if (::lseek(file_.get(), data - at, SEEK_CUR) < 0) throw write_failed(path_);
+    at = data;
+    const off_t hole = ::lseek(place->descriptor, at, SEEK_HOLE),
+                until = hole > at ? std::min(hole, end) : end;
+    while (at < until) {
+      const auto left = static_cast<size_t>(until - at);
+      const ssize_t n = ::copy_file_range(place->descriptor, &at, file_.get(), nullptr, left, 0);
+      if (n > 0 || (n < 0 && errno == EINTR)) continue;
+      // Between these file systems it cannot be done so.
+      put(bytes.substr(static_cast<size_t>(at - begin), left));
+      at = until;
+    }
+  }
+  struct stat s;
+  if (::fstat(place->descriptor, &s) != 0 || s.st_size < end)
+    throw file_error(Code::external_truncated, path_, "a file to copy from that stays as long as it is",
+                     "one that became shorter", "write it again");
+  return true;
 }
 
 void AtomicFile::flush() {
@@ -205,6 +262,7 @@ void AtomicFile::flush() {
 
 void AtomicFile::write(std::string_view bytes) {
   written_ += bytes.size();
+  if (bytes.size() >= piece && copy_mapped(bytes)) return;
   while (!bytes.empty()) {
     if (buffer_.empty() && bytes.size() >= piece) {
       put(bytes.substr(0, piece));
@@ -225,8 +283,7 @@ void AtomicFile::pad(uint64_t alignment) {
 void AtomicFile::commit() {
   flush();
   if (::ftruncate(file_.get(), static_cast<off_t>(written_)) != 0)  // the file may end in a hole
-    throw file_error(Code::file_write_failed, path_, "space for the file", std::strerror(errno),
-                     "free some space");
+    throw write_failed(path_);
   if (::rename(beside_.c_str(), path_.c_str()) != 0)
     throw file_error(Code::file_write_failed, path_, "a target that can be replaced", std::strerror(errno),
                      "check that it is not a folder");

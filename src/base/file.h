@@ -82,6 +82,9 @@ class AtomicFile {
 
  private:
   void flush();
+  /// Lets the system copy what lies in a mapped file, where it does: nothing goes through this process's
+  /// memory.
+  bool copy_mapped(std::string_view bytes);
   void put(std::string_view bytes);
   std::filesystem::path path_, beside_;
   File file_;

@@ -9,6 +9,7 @@
 #include "exporters/float64.h"
 #include "exporters/validation.h"
 #include "lathe/tools.h"
+#include "onnx/each_tensor.h"
 #include "onnx/importer.h"
 #include "schema/schema.h"
 #include "tensor/element.h"
@@ -194,7 +195,8 @@ class Validator {
 
   [[noreturn]] void fail(Code code, const std::string& output, std::string expected, std::string got,
                          std::string remedy = {}) const {
-    throw fault(code, "validate", file_ + ": " + output, std::move(expected), std::move(got), std::move(remedy));
+    throw fault(code, "validate", file_ + ": " + output, std::move(expected), std::move(got),
+                std::move(remedy));
   }
 
   /// Names, and that what is of any size in the config is of any size in the file.
@@ -216,8 +218,7 @@ class Validator {
   /// Not so where all sizes were fixed (ExportOptions::no_dynamic_axes).
   bool any_size() const {
     return std::ranges::any_of(engine_.inputs(), [](const IoInfo& io) {
-      return io.shape &&
-             std::ranges::any_of(*io.shape, [](const Dim& d) { return !d.is_constant(); });
+      return io.shape && std::ranges::any_of(*io.shape, [](const Dim& d) { return !d.is_constant(); });
     });
   }
 
@@ -419,9 +420,37 @@ double ulps_off(const Tensor& got, const Tensor& want, double* absolute) {
   return off / std::ldexp(1.0, exponent - mantissa_bits(got.type()));
 }
 
+namespace {
+
+uint64_t weight_bytes(const onnx::Model& m) {
+  uint64_t bytes = 0;
+  onnx::each_tensor(m.proto, [&](const onnx::TensorProto& t) {
+    int64_t count = 1;
+    for (int64_t d : t.dims) count *= d;
+    if (t.data_type) bytes += bytes_for(static_cast<DataType>(*t.data_type), static_cast<size_t>(count));
+  });
+  return bytes;
+}
+
+/// What can be said without running the file, or reading its weights, which an engine would hold once more.
+ValidationReport checked_only(const onnx::Model& model, uint64_t bytes) {
+  import_model(model, SchemaCatalog::standard());  // throws; touches no weight
+  constexpr uint64_t mib = uint64_t{1} << 20;
+  return {{},
+          {"nothing but types and shapes were checked: an engine would hold " + std::to_string(bytes / mib) +
+           " MiB of weights, more than half of memory_limit (--validation-memory)"}};
+}
+
+}  // namespace
+
 ValidationReport validate_branches(const std::filesystem::path& model,
                                    const std::vector<ValidatedBranch>& branches, const DummyShapes& shapes,
                                    const ValidationOptions& options) {
+  {
+    const onnx::Model m = onnx::Model::load(model);
+    if (const uint64_t bytes = weight_bytes(m); bytes > options.memory_limit / 2)
+      return checked_only(m, bytes);
+  }
   Validator v(model, options);
   for (const ValidatedBranch& b : branches) v.branch(b, shapes);
   return v.report();
