@@ -1,11 +1,14 @@
 // The demo's second act: a sentence encoder as it is published (config.json, weights, tokenizer.json) becomes
 // a model, then an engine, and says which sentences mean the same.
-//   example_sentences CHECKPOINT_DIR [MODEL.lathe|MODEL.onnx]
+//   example_sentences CHECKPOINT_DIR [MODEL.lathe|MODEL.onnx [SENTENCE…]]
 // Without a model the checkpoint is exported first.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,9 +17,10 @@
 
 namespace {
 
-const std::vector<std::string> sentences = {
-    "A man is eating food.",        "Someone is having lunch.",          "The girl plays the violin.",
-    "A musician tunes her fiddle.", "The cheetah runs behind its prey.", "A big cat is hunting.",
+const std::vector<std::string> usual = {
+    "A man is eating food.",    "Someone is having lunch.",
+    "A girl plays the violin.", "A musician is playing the fiddle.",
+    "The new film is awesome.", "I loved that movie.",
 };
 
 /// [sentences, size]: the mean over tokens that are no padding, of length 1, as sentence-transformers has it.
@@ -45,8 +49,15 @@ float similarity(const std::vector<float>& a, const std::vector<float>& b) {
   return sum;
 }
 
-/// From dark blue for nothing in common to yellow for the same, as two characters and a number.
-std::string cell(float x) {
+/// From dark blue for nothing in common to yellow for the same; in shades where the output is no terminal.
+std::string cell(float x, bool colours) {
+  if (!colours) {
+    static constexpr const char* shades[] = {" ", "░", "▒", "▓", "█"};
+    char text[32];
+    std::snprintf(text, sizeof text, "%s%5.2f ", shades[std::lround(std::clamp(x, 0.0f, 1.0f) * 4)],
+                  static_cast<double>(x));
+    return text;
+  }
   struct Colour {
     float r, g, b;
   };
@@ -66,17 +77,19 @@ std::string cell(float x) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 2 && argc != 3) {
-    std::fprintf(stderr, "usage: %s CHECKPOINT_DIR [MODEL]\n", argv[0]);
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: %s CHECKPOINT_DIR [MODEL [SENTENCE...]]\n", argv[0]);
     return 2;
   }
   const std::filesystem::path checkpoint = argv[1];
-  std::filesystem::path model = argc == 3 ? argv[2] : "";
+  std::filesystem::path model = argc > 2 ? argv[2] : "";
   if (model.empty()) {
     const auto exported = std::filesystem::temp_directory_path() / "lathe_sentences";
     lathe::exporters::export_checkpoint(checkpoint, exported, {.task = "feature-extraction"});
     model = exported / "model.onnx";
   }
+  const std::vector<std::string> sentences =
+      argc > 3 ? std::vector<std::string>(argv + 3, argv + argc) : usual;
   const auto start = std::chrono::steady_clock::now();
   const auto tokenizer = lathe::Tokenizer::open(checkpoint)
                              .with_truncation(lathe::Truncation{.max_length = 256})
@@ -89,16 +102,18 @@ int main(int argc, char** argv) try {
   const auto embeddings = embed(context, inputs);
   const auto done = std::chrono::steady_clock::now();
 
+  const bool colours = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   size_t widest = 0;
   for (const std::string& s : sentences) widest = std::max(widest, s.size());
   std::puts("");
   for (size_t i = 0; i < sentences.size(); ++i) {
     std::printf("  %zu  %-*s  ", i + 1, static_cast<int>(widest), sentences[i].c_str());
-    for (const auto& other : embeddings) std::fputs(cell(similarity(embeddings[i], other)).c_str(), stdout);
+    for (const auto& other : embeddings)
+      std::fputs(cell(similarity(embeddings[i], other), colours).c_str(), stdout);
     std::puts("");
   }
   std::printf("  %*s", static_cast<int>(widest) + 5, "");
-  for (size_t i = 0; i < sentences.size(); ++i) std::printf("%5zu  ", i + 1);
+  for (size_t i = 0; i < sentences.size(); ++i) std::printf(" %5zu ", i + 1);
   const auto ms = [](auto duration) { return std::chrono::duration<double, std::milli>(duration).count(); };
   std::printf("\n\n  ready in %.0f ms; %zu sentences embedded in %.1f ms on %d thread%s\n", ms(ready - start),
               sentences.size(), ms(done - ready), engine.threads(), engine.threads() == 1 ? "" : "s");

@@ -53,7 +53,8 @@ void expect_equal(const Encoding& got, const Json& want, const std::string& what
 
 TEST(Tokenizer, DoesAsTheRustLibrary) {
   size_t seen = 0;
-  for (const Json& variant : read_json(recorded / "recorded.json").at("variants")) {
+  const Json document = read_json(recorded / "recorded.json");
+  for (const Json& variant : document.at("variants")) {
     const Tokenizer tokenizer = made(variant.at("changes"));
     for (const Json& r : variant.at("records")) {
       const std::string what = variant.at("name").get<std::string>() + ": " + r.dump().substr(0, 100);

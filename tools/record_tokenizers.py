@@ -74,11 +74,12 @@ ADDED = TEXTS[3:5] + [
 NORMALIZER = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
 
 
-def added(first_id, *tokens):
-    return [
-        {"id": first_id + i, "special": False, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False} | t
-        for i, t in enumerate(tokens)
-    ]
+def added(vocabulary, *tokens):
+    """As the package writes them: known words have their ids, others count on behind the vocabulary."""
+    new = [t["content"] for t in tokens if t["content"] not in vocabulary]
+    ids = vocabulary | {content: len(vocabulary) + i for i, content in enumerate(new)}
+    plain = {"special": False, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    return [{"id": ids[t["content"]]} | plain | t for t in tokens]
 
 
 def truncation(length, strategy="LongestFirst", direction="Right"):
@@ -94,7 +95,7 @@ def variants(base):
     plain = {"truncation": None, "padding": None}
     bert = {"type": "BertProcessing", "sep": ["[SEP]", 102], "cls": ["[CLS]", 101]}
     tokens = added(
-        40000,
+        base["model"]["vocab"],
         {"content": "<ent>"},
         {"content": "Hello World", "normalized": True},
         {"content": "<left>", "lstrip": True},

@@ -33,7 +33,7 @@ struct ValidationOptions {
   double seconds = 60;  // after which nothing further is begun
   int seeds = 2;        // of inputs, for every set of sizes
   /// Bytes that weights may take as float64. Where they take more, engine and reference are compared with each
-  /// other; where the engine's own copy alone would take half of it, nothing is run but the checker.
+  /// other; where the engine's own copy alone would take half of it, only types and shapes are checked.
   uint64_t memory_limit = uint64_t{4} << 30;
   BuildOptions build = {};  // of the engine
 };
@@ -60,7 +60,7 @@ struct ValidationReport {
 /// Runs what is in the directory: inputs of several sizes and seeds, made up by the config, on the engine, on
 /// the reference and in float64. Throws Code::run_bad_value where an output is beyond `ulps` or `atol`,
 /// Code::node_bad_shape where its name, rank or sizes are not what the config says, told file and output, what
-/// the checker finds, and what running throws.
+/// reading the file finds, and what running throws.
 LATHE_API ValidationReport validate(const std::filesystem::path& model, const OnnxConfig& config,
                                     const DummyShapes& shapes = {}, const ValidationOptions& options = {});
 

@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -46,7 +48,7 @@ std::optional<PaddingTuple> padding_of(const Tokenizer& t) {
 
 TextInput text_from_python(nb::handle h) {
   constexpr const char* expected = "a text, or a tuple of two";
-  if (nb::isinstance<nb::str>(h)) return nb::cast<std::string>(h);
+  if (nb::isinstance<nb::str>(h)) return argument<std::string>(h, "a text of whole characters");
   const auto pair = argument<std::pair<std::string, std::string>>(h, expected);
   return {pair.first, pair.second};
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -15,6 +16,7 @@
 #include <random>
 
 #include "base/error_about.h"
+#include "base/scratch.h"
 
 namespace lathe {
 namespace {
@@ -66,12 +68,12 @@ class Mappings {
     static Mappings mappings;
     return mappings;
   }
-  void add(std::string_view view, int descriptor) {
+  void add(std::string_view view, int descriptor, off_t offset = 0) {
     const std::lock_guard lock(mutex_);
-    views_[view.data()] = {view.size(), descriptor};
+    views_[view.data()] = {view.size(), descriptor, offset};
   }
-  /// Where in which file the bytes lie. The descriptor is good for as long as the mapping is, which is the
-  /// caller's business.
+  /// Where in which file the bytes lie. The descriptor
+  /// is good for as long as the mapping is, which is the caller's business.
   struct Place {
     int descriptor;
     off_t offset;
@@ -80,7 +82,7 @@ class Mappings {
     const std::lock_guard lock(mutex_);
     const auto at = around(bytes.data(), bytes.size());
     if (at == views_.end()) return std::nullopt;
-    return Place{at->second.descriptor, static_cast<off_t>(bytes.data() - at->first)};
+    return Place{at->second.descriptor, at->second.offset + (bytes.data() - at->first)};
   }
   void remove(std::string_view view) {
     const std::lock_guard lock(mutex_);
@@ -99,6 +101,7 @@ class Mappings {
   struct View {
     size_t size;
     int descriptor;
+    off_t offset;
   };
   std::map<const char*, View>::iterator around(const char* data, size_t bytes) {
     const auto after = views_.upper_bound(data);
@@ -173,6 +176,60 @@ class CopiedFile : public FileBytes {
 };
 
 }  // namespace
+
+class Scratch::File {
+ public:
+  /// The one that is alive, or a new one; null where there can be none.
+  static std::shared_ptr<File> get() {
+    static std::mutex mutex;
+    static std::weak_ptr<File> alive;
+    const std::lock_guard lock(mutex);
+    if (auto file = alive.lock()) return file;
+    std::error_code failed;
+    const auto folder = std::filesystem::temp_directory_path(failed);
+    if (failed) return nullptr;
+    const auto file = std::make_shared<File>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (!file->descriptor) return nullptr;
+    alive = file;
+    return file;
+  }
+  explicit File(int fd) : descriptor(fd) {}
+  const lathe::File descriptor;
+  std::atomic<size_t> used = 0;
+};
+
+Scratch::Scratch(size_t bytes) : file_(File::get()), bytes_(bytes) {
+  constexpr size_t page = size_t{1} << 16;  // of any system
+  if (file_) begin_ = file_->used.fetch_add((bytes + page - 1) / page * page);
+}
+
+bool Scratch::write(std::string_view bytes) {
+  // Zeros are left out, as AtomicFile does; the last byte says how long the file is.
+  const bool zeros = written_ + bytes.size() < bytes_ && !bytes.empty() && bytes[0] == '\0' &&
+                     std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+  const auto at = static_cast<off_t>(begin_ + written_);
+  written_ += bytes.size();
+  for (off_t done = 0; file_ && !zeros && done < static_cast<off_t>(bytes.size());) {
+    const auto rest = bytes.substr(static_cast<size_t>(done));
+    const ssize_t n = ::pwrite(file_->descriptor.get(), rest.data(), rest.size(), at + done);
+    if (n <= 0 && errno != EINTR) file_.reset();
+    if (n > 0) done += n;
+  }
+  return file_ != nullptr;
+}
+
+std::shared_ptr<char> Scratch::map() {
+  if (!file_) return nullptr;
+  void* p = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_->descriptor.get(),
+                   static_cast<off_t>(begin_));
+  if (p == MAP_FAILED) return nullptr;
+  const std::string_view view(static_cast<char*>(p), bytes_);
+  Mappings::all().add(view, file_->descriptor.get(), static_cast<off_t>(begin_));
+  return {static_cast<char*>(p), [view, file = file_](char* data) {
+            Mappings::all().remove(view);
+            ::munmap(data, view.size());
+          }};
+}
 
 void drop_mapped_pages(const void* data, size_t bytes) {
   Mappings::all().drop_pages(static_cast<const char*>(data), bytes);

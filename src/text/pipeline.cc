@@ -55,14 +55,24 @@ void Normalizer::apply(Letters& text) const {
   if (lowercase) lower(text);
 }
 
+namespace {
+
+using Span = std::span<const Letter>;
+
+std::string utf8_of(Span letters) {
+  std::string text;
+  for (const Letter& l : letters) append_utf8(text, l.c);
+  return text;
+}
+
+}  // namespace
+
 AddedTokens::AddedTokens(std::vector<AddedToken> all, const Normalizer& normalizer) : tokens(std::move(all)) {
   std::vector<Words::Word> words;
   for (size_t i = 0; i < tokens.size(); ++i) {
     Letters letters = letters_of(tokens[i].text);
     normalizer.apply(letters);
-    std::string text;
-    for (const Letter& l : letters) append_utf8(text, l.c);
-    if (!text.empty()) words.push_back({text, static_cast<int64_t>(i)});
+    if (!letters.empty()) words.push_back({utf8_of(letters), static_cast<int64_t>(i)});
   }
   found = Words(std::move(words));
 }
@@ -83,8 +93,6 @@ void Pieces::keep(size_t count, bool left) {
 }
 
 namespace {
-
-using Span = std::span<const Letter>;
 
 /// Calls take(token) and rest(span) for the tokens that are in a text and for what is between them, in turn.
 template <class Take, class Rest>
@@ -163,7 +171,8 @@ void Pipeline::fail(Code code, std::string expected, std::string got, std::strin
 Pieces Pipeline::pieces_of(std::string_view text) const {
   Pieces all;
   const auto put_added = [&](const AddedToken& token, Span from) {
-    all.put(token.id, token.text, from.front().begin, from.back().end());
+    // As it stands in the text, as the Rust library has it.
+    all.put(token.id, utf8_of(from), from.front().begin, from.back().end());
   };
   const auto put_word = [&](Span word) {
     const size_t before = all.ids.size();

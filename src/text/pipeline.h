@@ -58,11 +58,11 @@ int64_t special_count(const Template& t);
 /// Tokens before they have a place: what a text alone gives.
 struct Pieces {
   std::vector<int64_t> ids;
-  std::vector<std::string_view> tokens;  // of the vocabulary's memory
+  std::vector<std::string> tokens;
   std::vector<std::pair<size_t, size_t>> offsets;
 
-  void put(int64_t id, std::string_view token, size_t begin, size_t end) {
-    ids.push_back(id), tokens.push_back(token), offsets.emplace_back(begin, end);
+  void put(int64_t id, std::string token, size_t begin, size_t end) {
+    ids.push_back(id), tokens.push_back(std::move(token)), offsets.emplace_back(begin, end);
   }
   void keep(size_t count, bool left);
 };

@@ -157,6 +157,8 @@ void read_added_tokens(const Part& p, Pipeline& s) {
       AddedToken t{item["content"].token(), item["id"].id(), item["single_word"].flag(false),
                    item["lstrip"].flag(false), item["rstrip"].flag(false)};
       if (t.text.empty()) continue;
+      // Words of the vocabulary keep their ids, whatever is said here.
+      if (const Words::Word* w = s.model.vocabulary.find(t.text)) t.id = w->id;
       names.push_back({t.text, t.id});
       (item["normalized"].flag(!item["special"].flag(false)) ? normalized : raw).push_back(std::move(t));
     }

@@ -73,3 +73,50 @@ def test_a_truncated_checkpoint(lathe, place):
     file.write_bytes(file.read_bytes()[:-8])
     done = lathe("export", "checkpoint", "-o", "out")
     assert done.returncode == 1 and "model.safetensors" in done.stderr
+    assert "E1204" in done.stderr and not (place / "out").exists()
+
+
+def test_a_missing_shard(lathe, place):
+    folder = place / "checkpoint"
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
+    shards = {"a.weight": "model-00001-of-00002.safetensors", "b.weight": "model-00002-of-00002.safetensors"}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": shards}))
+    done = lathe("export", "checkpoint", "-o", "out")
+    assert done.returncode == 2 and "E1001" in done.stderr
+    assert "model-00002-of-00002.safetensors" in done.stderr
+    assert not (place / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("hidden_act", "gelu_neww", "near to it: 'gelu_new'"),
+        ("position_embedding_type", "relativ_key", "near to it: 'relative_key'"),
+        ("num_hidden_layers", "two", "num_hidden_layers"),
+        ("hidden_size", None, "hidden_size"),
+    ],
+)
+def test_config_values_that_are_not_known(lathe, place, key, value, says):
+    file = place / "checkpoint/config.json"
+    config = json.loads(file.read_text()) | {key: value}
+    file.write_text(json.dumps(config))
+    done = lathe("export", "checkpoint", "-o", "out")
+    assert done.returncode == 2 and "E6001" in done.stderr
+    assert says in done.stderr, done.stderr
+    assert not (place / "out").exists()
+
+
+def test_large_weights_are_not_run_unless_asked(lathe, place):
+    done = lathe("export", "checkpoint", "-o", "out", "--validation-memory", "0.00001")
+    assert done.returncode == 0, done.stderr
+    assert "not run" in done.stdout and "--validation-memory" in done.stdout
+    assert lathe("check", "out/model.onnx").returncode == 0
+
+
+def test_what_was_there_is_replaced_and_the_rest_kept(lathe, place):
+    (place / "out").mkdir()
+    (place / "out/model.onnx").write_text("old")
+    (place / "out/notes.txt").write_text("mine")
+    assert lathe("export", "checkpoint", "-o", "out", "--validation-seconds", "1").returncode == 0
+    assert sorted(os.listdir(place / "out")) == ["config.json", "model.onnx", "notes.txt"]
+    assert lathe("check", "out/model.onnx").returncode == 0
