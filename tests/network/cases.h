@@ -17,6 +17,8 @@ struct NetworkCase {
   NamedValues inputs = {};                    // others are made up, at the sizes
   std::map<std::string, Value> outputs = {};  // what is known beforehand
   std::map<std::string, int64_t, std::less<>> sizes = {{"N", 2}, {"S", 3}};
+  /// Of what was removed and exchanged ids are left: what is printed has others.
+  bool edited = false;
 
   Network network() const {
     Network n(name);
@@ -33,6 +35,8 @@ std::vector<NetworkCase> element_cases();
 std::vector<NetworkCase> compute_cases();
 std::vector<NetworkCase> movement_cases();
 std::vector<NetworkCase> control_cases();
+std::vector<NetworkCase> edited_cases();
+std::vector<NetworkCase> module_cases();
 
 template <class T>
 Tensor tensor(Shape shape, std::vector<T> v) {

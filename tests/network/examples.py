@@ -14,10 +14,12 @@ text = """#include <gtest/gtest.h>
 #include "lathe/exporters.h"
 #include "lathe/lathe.h"
 #include "lathe/nn.h"
+#include "lathe/safetensors.h"
 #include "support/temp_directory.h"
 
 #define require(...) ASSERT_TRUE(__VA_ARGS__)
 """
+name = re.sub(r"\W", "_", document.stem)
 for i, block in enumerate(blocks, 1):
-    text += f"\nTEST(Examples, Number{i}) {{\n[[maybe_unused]] const lathe::testing::TempDirectory folder;\n{block}}}\n"
+    text += f"\nTEST(ExamplesOf_{name}, Number{i}) {{\n[[maybe_unused]] const lathe::testing::TempDirectory folder;\n{block}}}\n"
 output.write_text(text)
