@@ -16,5 +16,6 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_engine(m);
   lathe::python::bind_tools(m);
   lathe::python::bind_network(m);
+  lathe::python::bind_nn(m);
   lathe::python::bind_exporters(m);
 }
