@@ -118,6 +118,14 @@ TEST_P(Cases, AreTheSameFromFilesAndPrintedSource) {
   EXPECT_EQ(onnx::serialize(printed.to_model().proto), onnx::serialize(network.to_model().proto));
 }
 
+TEST_P(Cases, AreTheSameFromTheSourceOfWhatWasRead) {
+  if (!c.printed_as_read()) return;
+  const Network read = Parser().parse(network.to_model());
+  const Network printed = printed_networks.at("read_" + c.name)();
+  EXPECT_EQ(onnx::serialize(printed.to_model().proto), onnx::serialize(read.to_model().proto));
+  EXPECT_EQ(layers_of(printed), layers_of(read));
+}
+
 /// Every family has its own call; operators are written as such where somebody changed what a call appended,
 /// or added them.
 TEST_P(Cases, ArePrintedInTheirOwnWords) {

@@ -167,10 +167,15 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         native = self.__dict__.get("_native")
-        if isinstance(value, Parameter) and native is not None and not isinstance(native, _nn.PythonModule):
-            native.tie(name, value._native)
-        else:
+        own = native is None or isinstance(native, _nn.PythonModule)
+        if name.startswith("_") or (own and not isinstance(vars(self).get(name), Parameter)) or hasattr(type(self), name):
             super().__setattr__(name, value)
+        elif not isinstance(value, Parameter):
+            raise TypeError(f"a Parameter to tie {name!r} to expected; weights are assigned to its .value")
+        elif own:
+            super().__setattr__(name, value)
+        else:
+            native.tie(name, value._native)
 
     def __getitem__(self, i: int) -> Any:
         return self._member(str(range(len(self))[i]))

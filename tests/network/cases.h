@@ -26,6 +26,14 @@ struct NetworkCase {
     return n;
   }
   NamedValues values() const;
+  /// Those with bodies, several outputs, layers of several operators: what models that were read are printed
+  /// with.
+  bool printed_as_read() const {
+    for (const char* start :
+         {"loop", "if_", "assertion", "operators", "defaults", "slice_", "topk", "dynamic_"})
+      if (name.starts_with(start)) return true;
+    return false;
+  }
 };
 
 const std::vector<NetworkCase>& all_cases();

@@ -14,7 +14,6 @@ text = """#include <gtest/gtest.h>
 #include "lathe/exporters.h"
 #include "lathe/lathe.h"
 #include "lathe/nn.h"
-#include "lathe/safetensors.h"
 #include "support/temp_directory.h"
 
 #define require(...) ASSERT_TRUE(__VA_ARGS__)

@@ -125,6 +125,9 @@ def test_parameters_say_what_does_not_fit(tmp_path):
         fc.wieght
     with pytest.raises(AttributeError):
         fc.wieght = nn.Parameter("float32", (8, 4))
+    for module, name in ((fc, "weight"), (nn.Mlp(4, 8), "fc1"), (Heads(), "factor")):  # what one writes by mistake
+        with pytest.raises(TypeError, match=".value"):
+            setattr(module, name, np.zeros((8, 4), np.float32))
     assert list(gpt.named_modules())[:3] == ["", "embed", "layers.0"]
     fc.weight.dtype = "float16"
     assert not fc.weight.bound
