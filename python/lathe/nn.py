@@ -129,6 +129,9 @@ class Module:
 
     @staticmethod
     def _over(native: Any, keep: Any = None) -> "Module":
+        known = native.object() if isinstance(native, _nn.PythonModule) else None
+        if known is not None:
+            return known
         kind = _CLASSES.get(type(native).__name__, Module)
         module = kind.__new__(kind)
         module.__dict__.update(_native=native, _keep=keep)  # what it is a part of lives as long

@@ -38,6 +38,8 @@ class PythonModule : public nn::Module {
     const nb::object self = self_();
     if (!self.is_none()) members_from_python(self, f);
   }
+  /// The object that this stands for; none when it is gone.
+  nb::object object() const { return self_(); }
   std::optional<TensorRef> instead(const TensorRef& x) const { return substituted(x); }
 
  private:
@@ -159,7 +161,10 @@ void bind_tree(nb::module_& m) {
       .def("use", [](const nn::Module& self, const TensorRef& x, const nn::Parameter& p) {
         return nn::Ops(self, x).use(p);
       });
-  nb::class_<PythonModule, nn::Module>(m, "PythonModule").def(nb::init<const nb::object&>()).def("substituted", &PythonModule::instead);
+  nb::class_<PythonModule, nn::Module>(m, "PythonModule")
+      .def(nb::init<const nb::object&>())
+      .def("object", &PythonModule::object)
+      .def("substituted", &PythonModule::instead);
   nb::class_<EmissionHandle>(m, "Emission")
       .def(nb::init<Network, nn::Module&, std::string, nb::list>(), nb::keep_alive<1, 3>())
       .def("begin", &EmissionHandle::begin)

@@ -315,11 +315,13 @@ void save_safetensors(const std::filesystem::path& path,
   for (const auto& [name, t] : tensors) {
     if (!safetensors_can_hold(t.type()))
       throw checkpoint_error(Code::not_supported, path, name, "a type that safetensors files can hold",
-                             std::string(name_of(t.type())));
+                             std::string(name_of(t.type())), "cast it first");
     if (name == "__metadata__")
-      throw checkpoint_error(Code::bad_argument, path, name, "a name for a tensor", "that of the metadata");
+      throw checkpoint_error(Code::bad_argument, path, name, "a name for a tensor", "that of the metadata",
+                             "call it something else");
     if (!seen.insert(name).second)
-      throw checkpoint_error(Code::graph_duplicate_name, path, name, "a name that is not taken", "one twice");
+      throw checkpoint_error(Code::graph_duplicate_name, path, name, "a name that is not taken", "one twice",
+                             "write each tensor once");
     header += (header.size() > 1 ? "," : "") + json_text(name) + ":{\"dtype\":\"" +
               std::string(name_in_file(t.type())) + "\",\"shape\":[";
     for (size_t i = 0; i < t.shape().size(); ++i) header += (i ? "," : "") + std::to_string(t.shape()[i]);

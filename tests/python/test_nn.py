@@ -129,6 +129,7 @@ def test_parameters_say_what_does_not_fit(tmp_path):
         with pytest.raises(TypeError, match=".value"):
             setattr(module, name, np.zeros((8, 4), np.float32))
     assert list(gpt.named_modules())[:3] == ["", "embed", "layers.0"]
+    assert gpt.named_modules()["layers.1"] is gpt.layers[1] and gpt.named_modules()[""] is gpt
     fc.weight.dtype = "float16"
     assert not fc.weight.bound
     lathe.save_safetensors(tmp_path / "some.safetensors", {"embed.weight": np.zeros((10, 4), np.float32), "step": np.zeros(1)})
