@@ -9,6 +9,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "lathe/safetensors.h"
 #include "lathe/values.h"
 #include "support/checkpoint_files.h"
 #include "support/error_code.h"
@@ -141,6 +142,50 @@ TEST(Safetensors, AGigabyteIsOpenedWithoutReadingIt) {
   EXPECT_LT(resident_set(), before + (size_t{32} << 20));
   EXPECT_LT(resident(t.data(), t.bytes()), size_t{16} << 20);  // what the kernel reads ahead of the header
   EXPECT_EQ(t.as<float>()[bytes / 8], 0.0f);
+}
+
+TEST(Safetensors, AreWrittenAndReadAgain) {
+  const TempDirectory folder;
+  const auto file = folder / "w.safetensors";
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (int i = 1; i < data_type_count; ++i) {
+    const auto type = static_cast<DataType>(i);
+    if (!safetensors_can_hold(type)) continue;
+    Tensor t(type, {2, 3});
+    for (size_t b = 0; b < t.bytes(); ++b)
+      static_cast<unsigned char*>(t.data())[b] =
+          static_cast<unsigned char>(type == DataType::boolean ? b % 2 : b);
+    all.emplace_back("a \"" + std::string(name_of(type)) + "\"", t);
+  }
+  EXPECT_GE(all.size(), 16u);
+  all.emplace_back("none", Tensor(DataType::float32, {0, 4}));
+  all.emplace_back("one", Tensor::scalar<float>(1));
+  save_safetensors(file, all, {{"format", "pt"}});
+  const Checkpoint c = Checkpoint::open(file);
+  ASSERT_EQ(c.tensors().size(), all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(c.tensors()[i].name, all[i].first);
+    const Tensor t = c.tensor(all[i].first);
+    ASSERT_EQ(t.type(), all[i].second.type());
+    ASSERT_EQ(t.shape(), all[i].second.shape());
+    const size_t bytes = t.bytes();
+    EXPECT_TRUE(bytes == 0 || std::memcmp(t.data(), all[i].second.data(), bytes) == 0) << all[i].first;
+  }
+  EXPECT_EQ(c.metadata().at("format"), "pt");
+
+  const Tensor w = Tensor::scalar<float>(1);
+  const auto code = [&](const std::vector<std::pair<std::string, Tensor>>& tensors) {
+    return code_of([&] { save_safetensors(folder / "x.safetensors", tensors); });
+  };
+  EXPECT_EQ(code({{"w", w}, {"w", w}}), Code::graph_duplicate_name);
+  EXPECT_EQ(code({{"__metadata__", w}}), Code::bad_argument);
+  EXPECT_EQ(code({{"text", Tensor(DataType::string, {1})}}), Code::not_supported);
+  EXPECT_EQ(code({{"few", Tensor(DataType::int4, {2})}}), Code::not_supported);
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.safetensors"));
+  EXPECT_EQ(code_of([&] {
+              save_safetensors(folder / "no/such/place", {{"w", w}});
+            }),
+            Code::file_write_failed);
 }
 
 TEST(Shards, AnIndexJoinsThem) {

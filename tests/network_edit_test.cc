@@ -242,10 +242,10 @@ TEST(NetworkKeep, WeightsBesideTheSource) {
   Network n("big");
   out(n, n.add_matrix_multiply(in(n, "x", {"N", 16}), n.add_constant(weights({16, 16}), "w")));
   const testing::TempDirectory folder;
-  const std::string text = n.cpp({.function = "make", .weights = folder / "weights"});
+  const std::string text = n.cpp({.function = "make", .weights = folder / "w.safetensors"});
   EXPECT_NE(text.find("lathe::Network make(const std::filesystem::path& weights)"), std::string::npos);
-  EXPECT_NE(text.find("lathe::load_value(weights / \"constant_0.pb\")"), std::string::npos);
-  const Value w = load_value(folder / "weights/constant_0.pb");
+  EXPECT_NE(text.find("checkpoint.tensor(\"w\")"), std::string::npos);
+  const Tensor w = Checkpoint::open(folder / "w.safetensors").tensor("w");
   EXPECT_TRUE(compare(w, weights({16, 16}), 0, 0).equal);
 }
 

@@ -6,13 +6,13 @@
 #include "lathe/builder.h"
 #include "lathe/io.h"
 #include "lathe/nn.h"
+#include "lathe/safetensors.h"
 #include "lathe/values.h"
 #include "support/temp_directory.h"
 
 namespace lathe::nn {
 namespace {
 
-Tensor floats(Shape shape, std::vector<float> v) { return Tensor::from<float>(std::move(shape), v); }
 Tensor made(const Shape& shape, uint64_t seed) { return random_tensor(DataType::float32, shape, seed); }
 
 std::string said(const std::function<void()>& f, Code code) {
@@ -305,6 +305,97 @@ TEST(NnBind, OneFileForOneParameter) {
   fc.weight.value = from_file(folder / "two.safetensors", "a");
   has(said([&] { from_file(folder / "two.safetensors", "c"); }, Code::bad_argument), "'c'");
   said([&] { from_file(folder / "none.npy"); }, Code::file_not_found);
+}
+
+struct FeedForward : Module {
+  void fields(Fields& f) override { f("fc", fc), f("proj", proj); }
+  TensorRef operator()(const TensorRef& x) const { return proj(gelu(fc(x))); }
+  Linear fc{4, 8}, proj{8, 4};
+};
+struct GptLayer : Module {
+  void fields(Fields& f) override { f("norm", norm), f("attention", attention), f("mlp", mlp); }
+  TensorRef operator()(const TensorRef& x) const {
+    const Ops o(*this, x);
+    return o.add(x, mlp(attention(norm(x)).output));
+  }
+  RmsNorm norm{4};
+  Attention attention{4, 2, {.causal = true}};
+  FeedForward mlp;
+};
+struct Gpt : Module {
+  Gpt() { head.weight = embed.weight; }
+  void fields(Fields& f) override { f("embed", embed), f("layers", layers), f("head", head); }
+  TensorRef operator()(const TensorRef& ids) const {
+    TensorRef x = embed(ids);
+    for (const GptLayer& l : layers) x = l(x);
+    return head(x);
+  }
+  Network network() {
+    Network n("gpt");
+    const TensorRef ids = n.add_input("ids", DataType::int64, {"N", "L"});
+    const Emission emission(n, *this);
+    n.mark_output((*this)(ids), "logits");
+    return n;
+  }
+  Embedding embed{10, 4};
+  ModuleList<GptLayer> layers{2, [](int64_t) { return GptLayer(); }};
+  Linear head{4, 10, {.bias = false}};
+};
+
+TEST(NnRefit, BoundLayerByLayerBuiltRunRefittedAndRunAgain) {
+  const testing::TempDirectory folder;
+  Gpt gpt;
+  // Two trainings of it as files: one of a .npy for each weight, one whole.
+  std::vector<std::pair<std::string, Tensor>> one, other;
+  for (const NamedParameter& p : gpt.named_parameters()) {
+    one.emplace_back(p.name, made(p.parameter.shape(), 10 + one.size()));
+    other.emplace_back(p.name, made(p.parameter.shape(), 90 + one.size()));
+    save_npy(folder / (p.name + ".npy"), one.back().second);
+  }
+  save_safetensors(folder / "one.safetensors", one);
+  save_safetensors(folder / "other.safetensors", other);
+
+  const auto file = [&](const std::string& path) { return from_file(folder / (path + ".npy")); };
+  for (size_t i = 0; i < gpt.layers.size(); ++i) {
+    const std::string layer = "layers." + std::to_string(i) + ".";
+    gpt.layers[i].norm.weight.value = file(layer + "norm.weight");
+    gpt.layers[i].mlp.fc.weight.value = file(layer + "mlp.fc.weight");
+    gpt.layers[i].mlp.fc.bias.value = file(layer + "mlp.fc.bias");
+    gpt.layers[i].mlp.proj.weight.value = file(layer + "mlp.proj.weight");
+    gpt.layers[i].mlp.proj.bias.value = file(layer + "mlp.proj.bias");
+    for (const NamedParameter& p : gpt.layers[i].attention.named_parameters())
+      Parameter(p.parameter).value = file(layer + "attention." + p.name);
+  }
+  has(said([&] { gpt.network(); }, Code::bad_argument), "'embed.weight'");
+  gpt.embed.weight.value = file("embed.weight");
+
+  const Engine engine = Builder().build_engine(gpt.network(), {.refit = true});
+  Context context = engine.create_context();
+  const NamedValues ids = {{"ids", Tensor::from<int64_t>({2, 3}, {1, 2, 3, 9, 0, 4})}};
+  const auto run = [&](Context& c) { return c.run(ids).at("logits").tensor().clone(); };
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+  };
+  const Tensor first = run(context);
+
+  Refitter refitter(engine);
+  for (const NamedParameter& p : gpt.named_parameters()) {
+    EXPECT_TRUE(refitter.knows(p.name)) << p.name;
+    EXPECT_EQ(refitter.prototype(p.name).shape, p.parameter.shape()) << p.name;
+  }
+  EXPECT_TRUE(refitter.set_named_weights(Checkpoint::open(folder / "other.safetensors")).empty());
+  for (const std::string& name : refitter.missing())  // numbers that layers bring, which no checkpoint has
+    EXPECT_TRUE(name.find("onstant") != std::string::npos) << name;
+  refitter.refit();
+  const Tensor second = run(context);
+  EXPECT_FALSE(same(second, first));
+  Gpt anew;
+  anew.bind(Checkpoint::open(folder / "other.safetensors"));
+  Context built = Builder().build_engine(anew.network(), {.refit = true}).create_context();
+  EXPECT_TRUE(same(second, run(built)));
+
+  Builder().refit_engine(engine, Checkpoint::open(folder / "one.safetensors"));
+  EXPECT_TRUE(same(run(context), first));
 }
 
 }  // namespace

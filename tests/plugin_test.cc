@@ -239,7 +239,7 @@ TEST(Plugin, OperatorsInNetworks) {
   n.mark_output(n.add_unary(l, UnaryOperation::neg), "y");
   EXPECT_EQ(l.kind(), "plugin");
   EXPECT_EQ(l.operators(), vector<std::string>{"fake::Scale"});
-  EXPECT_NE(n.cpp().find("n.add_plugin(\"fake\", \"Scale\", {t0}, {\"float[n]\"}"), std::string::npos)
+  EXPECT_NE(n.cpp().find("n.add_plugin(\"fake\", \"Scale\", {x}, {\"float[n]\"}"), std::string::npos)
       << n.cpp();
   const Engine e = Builder().build_engine(n, {.plugins = {plugin("fake_device")}});
   const vector<Value> y =

@@ -15,6 +15,7 @@
 #include "lathe/onnx.h"
 #include "lathe/profile.h"
 #include "lathe/refit.h"
+#include "lathe/safetensors.h"
 #include "lathe/tensor.h"
 #include "lathe/timing_cache.h"
 #include "lathe/tokenizer.h"

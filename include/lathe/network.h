@@ -56,8 +56,8 @@ class LATHE_API Layer {
 /// How a network is written as C++ (Network::cpp).
 struct CppOptions {
   std::string function = "build_network";  // lathe::Network build_network()
-  /// Constants of more elements than `inline_elements` go into files here, one each; the function is then
-  /// given the directory. Empty: all are written in the source.
+  /// Constants of more elements than `inline_elements` go into this safetensors file, whose path the function
+  /// is then given. Empty: all are written in the source, as are those of types that such files lack.
   std::filesystem::path weights = {};
   int64_t inline_elements = 64;
 };
@@ -293,8 +293,8 @@ class LATHE_API Network {
   /// At the lowest opset and IR version that can say it, or at the opset asked for (node_cannot_convert).
   onnx::Model to_model(int opset = 0) const;
   void save(const std::filesystem::path& path, const onnx::SaveOptions& options = {}) const;
-  /// C++ source of a function that makes this network: the same operators, names and constants. Throws
-  /// file_write_failed.
+  /// C++ source of a function that makes this network, with its names and bits: by the calls that made layers,
+  /// and add_operator for what no call made (a model that was read). Throws file_write_failed.
   std::string cpp(const CppOptions& options = {}) const;
 
  private:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, Iterable
 
-from lathe import _lathe, exporters, onnx
+from lathe import _lathe, exporters, nn, onnx
 from lathe._engine import Context, Engine, EngineInspector, IoInfo, RunControl, Step, build, deserialize, load
 from lathe._errors import Error
 from lathe._lathe import (
@@ -46,7 +46,7 @@ from lathe._network.control import LoopBody
 from lathe._network.handles import Layer, TensorRef
 from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
-from lathe._refit import LoraDelta, Refitter, TimingCache, WeightInfo
+from lathe._refit import Checkpoint, LoraDelta, Refitter, TimingCache, WeightInfo, from_file, save_safetensors
 from lathe._tokenizer import Encoding, Padding, Tokenizer, Truncation
 from lathe._verify import verify
 
@@ -76,6 +76,7 @@ __all__ = [
     "BoxFormat",
     "Builder",
     "BuilderConfig",
+    "Checkpoint",
     "Context",
     "CoordinateTransformation",
     "CumulativeOperation",
@@ -129,12 +130,15 @@ __all__ = [
     "build",
     "deserialize",
     "exporters",
+    "from_file",
     "inferred_size",
     "load",
     "measure_roofline",
     "merge_timing_caches",
+    "nn",
     "onnx",
     "operators",
+    "save_safetensors",
     "system_info",
     "verify",
 ]

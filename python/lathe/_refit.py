@@ -36,6 +36,46 @@ class LoraDelta:
     transposed: bool = False
 
 
+class Checkpoint:
+    """Named tensors of a file or of shards with an index: safetensors, .npy and .npz, PyTorch's zip files; a directory of
+    Hugging Face too. Tensors are mapped; nothing in a file is executed. Raises `lathe.Error`."""
+
+    def __init__(self, path: Path, *, untrusted: bool = False):
+        self._native = _lathe.Checkpoint.open(os.fspath(path), untrusted)
+
+    @property
+    def format(self) -> str:
+        return self._native.format()
+
+    def names(self) -> list[str]:
+        return self._native.names()
+
+    def __contains__(self, name: str) -> bool:
+        return self._native.contains(name)
+
+    def __getitem__(self, name: str) -> Any:
+        """As an array, not to be written to."""
+        return array_from_tensor(self._native.tensor(name))
+
+    def metadata(self) -> dict[str, str]:
+        return self._native.metadata()
+
+    def tied(self) -> list[list[str]]:
+        """Groups of names for the very same elements."""
+        return self._native.tied()
+
+
+def save_safetensors(path: Path, tensors: Mapping[str, Any], metadata: Optional[Mapping[str, str]] = None) -> None:
+    """Writes arrays by name."""
+    given = {name: constant_tensor(value) for name, value in tensors.items()}
+    _lathe.save_safetensors(os.fspath(path), given, dict(metadata or {}))
+
+
+def from_file(path: Path, name: str = "") -> _lathe.Tensor:
+    """The tensor of a .npy file, or the one of that name in a checkpoint, mapped."""
+    return _lathe.from_file(os.fspath(path), name)
+
+
 class Refitter:
     """Exchanges weights of an engine that was built with `refit=True`. What is set waits until `refit()`, which takes all
     of it or, where it raises, nothing; contexts have it from their next run on. Arrays are NumPy's or anything with
@@ -66,13 +106,13 @@ class Refitter:
 
     def set_named_weights(
         self,
-        weights: Union[Mapping[str, Any], Source],
+        weights: Union[Mapping[str, Any], Checkpoint, Source],
         *,
         name_of: Optional[Callable[[str], Optional[str]]] = None,
         copy: bool = True,
         untrusted: bool = False,
     ) -> list[str]:
-        """Several weights, or none where one does not fit: a mapping of names; a checkpoint (a path), whose names
+        """Several weights, or none where one does not fit: a mapping of names; a checkpoint (or its path), whose names
         `name_of` may translate; or an .onnx file, its bytes, or a model. Returns the names, in the file, that the
         engine has no weight for; of a mapping all must be there."""
         if isinstance(weights, Mapping):
@@ -80,7 +120,9 @@ class Refitter:
             self._native.set_named_weights(tensors, copy)
             return []
         if isinstance(weights, (str, os.PathLike)) and not os.fspath(weights).endswith((".onnx", ".onnxtxt")):
-            return self._native.set_from_checkpoint(weights, name_of, untrusted)
+            weights = Checkpoint(weights, untrusted=untrusted)
+        if isinstance(weights, Checkpoint):
+            return self._native.set_from_checkpoint(weights._native, name_of)
         return self._native.set_from_model(_lathe.load_model(weights, load_options(untrusted)))
 
     def unset_weights(self, name: Optional[str] = None) -> None:

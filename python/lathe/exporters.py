@@ -12,7 +12,7 @@ import json
 import os
 from typing import Any, Iterable, Mapping, Optional
 
-from lathe import _lathe
+from lathe import _lathe, nn
 from lathe._network.network import Network
 from lathe._values import from_value, to_value
 
@@ -124,7 +124,8 @@ class AudioToTextOnnxConfig(OnnxConfig):
 
 
 class Model:
-    """An architecture: parameters with the names that they have in checkpoints, and what is computed from them."""
+    """An architecture in one function: parameters with the names that they have in checkpoints, and what is computed from
+    them. Of modules, derive from `lathe.nn.Model`."""
 
     def __init__(self, config: dict[str, Any], task: str):
         self.config = config
@@ -174,11 +175,12 @@ class TasksManager:
         return self._native.infer_task_from_model(os.fspath(checkpoint))
 
     def register(self, model_type: str, *tasks: str, overwrite_existing: bool = False):
-        """Decorates an OnnxConfig for these tasks, or a Model."""
+        """Decorates an OnnxConfig for these tasks, or an architecture: a `lathe.nn.Model`, or a Model."""
 
         def decorate(cls: Any) -> Any:
-            if issubclass(cls, Model):
-                self._native.register_model(model_type, list(tasks), lambda task: cls(self._config, task))
+            if issubclass(cls, (Model, nn.Model)):
+                make_model = lambda task: cls(self._config, task)
+                self._native.register_model(model_type, list(tasks), make_model, issubclass(cls, nn.Model))
             else:
                 make = lambda *options: cls(self._config, *options)
                 self._native.register_config(model_type, list(tasks), cls._base(), make, overwrite_existing)

@@ -217,6 +217,37 @@ class PythonModel : public nn::Model {
   Ordered<nn::Parameter> parameters_;
 };
 
+/// An architecture that is a lathe.nn.Model of a Python class.
+class ModuleModel : public nn::Model {
+ public:
+  explicit ModuleModel(nb::object self) : self_(std::move(self)) {}
+  ~ModuleModel() override {
+    const nb::gil_scoped_acquire lock;
+    self_.reset();
+  }
+  void fields(nn::Fields& f) override {
+    const nb::gil_scoped_acquire lock;
+    // Under no name: its paths are those of the module itself, which is emitted with this one.
+    f("", nb::cast<nn::Module&>(self_.attr("_native")));
+  }
+  nn::Outputs forward(Network& network, const nn::Inputs& inputs) const override {
+    const nb::gil_scoped_acquire lock;
+    nb::dict given;
+    for (const auto& [name, t] : inputs) given[name.c_str()] = nb::cast(t);
+    nn::Outputs outputs;
+    for (auto [name, t] : nb::cast<nb::dict>(self_.attr("_forward")(nb::cast(Network(network)), given)))
+      outputs.set(nb::cast<std::string>(name), argument<TensorRef>(t, "a tensor"));
+    return outputs;
+  }
+  std::string base_prefix() const override {
+    const nb::gil_scoped_acquire lock;
+    return nb::cast<std::string>(self_.attr("base_prefix"));
+  }
+
+ private:
+  nb::object self_;
+};
+
 nb::dict run_to_python(const ValidationRun& run) {
   nb::dict d;
   d["sizes"] = run.sizes;
@@ -331,11 +362,14 @@ void bind_tasks(nb::module_& m) {
                  overwrite);
            })
       .def("register_model", [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks,
-                                nb::object make) {
-        t.models().add(type, tasks, [make](const ModelConfig&, std::string_view task) {
-          const nb::gil_scoped_acquire lock;
-          return std::make_unique<PythonModel>(make(std::string(task)));
-        });
+                                nb::object make, bool of_modules) {
+        t.models().add(type, tasks,
+                       [make, of_modules](const ModelConfig&, std::string_view task) -> std::unique_ptr<nn::Model> {
+                         const nb::gil_scoped_acquire lock;
+                         nb::object self = make(std::string(task));
+                         if (of_modules) return std::make_unique<ModuleModel>(std::move(self));
+                         return std::make_unique<PythonModel>(std::move(self));
+                       });
       });
 }
 

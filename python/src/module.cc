@@ -16,6 +16,7 @@ NB_MODULE(_lathe, m) {
   lathe::python::bind_engine(m);
   lathe::python::bind_tools(m);
   lathe::python::bind_network(m);
+  lathe::python::bind_nn(m);
   lathe::python::bind_exporters(m);
   lathe::python::bind_tokenizer(m);
 }

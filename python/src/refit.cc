@@ -35,9 +35,7 @@ NamedWeights weights_from_python(const nb::dict& given, bool copy) {
   return weights;
 }
 
-std::vector<std::string> set_from_checkpoint(Refitter& r, const std::filesystem::path& path,
-                                             nb::object name_of, bool untrusted) {
-  const Checkpoint c = Checkpoint::open(path, {.untrusted = untrusted});
+std::vector<std::string> set_from_checkpoint(Refitter& r, const Checkpoint& c, nb::object name_of) {
   std::function<std::string(const std::string&)> names;
   if (!name_of.is_none())
     names = [&](const std::string& name) {
@@ -84,8 +82,7 @@ void bind_refitter(nb::module_& m) {
                              bool copy) { r.set_weights(name, weights_from_python(t, copy)); })
       .def("set_named_weights", [](Refitter& r, const nb::dict& weights,
                                    bool copy) { r.set_named_weights(weights_from_python(weights, copy)); })
-      .def("set_from_checkpoint", &set_from_checkpoint, nb::arg("path"), nb::arg("name_of").none(),
-           nb::arg("untrusted"))
+      .def("set_from_checkpoint", &set_from_checkpoint, nb::arg("checkpoint"), nb::arg("name_of").none())
       .def("set_from_model", [](Refitter& r, const onnx::Model& model) { return r.set_named_weights(model); })
       .def(
           "unset_weights",

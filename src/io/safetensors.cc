@@ -1,13 +1,17 @@
 // safetensors: eight bytes of length, a JSON header {"name": {"dtype", "shape", "data_offsets"}, …},
 // elements. https://github.com/huggingface/safetensors (format). As there: a header of at most 100 MB, and
 // elements that fill the rest of the file without holes and without overlap.
+#include "lathe/safetensors.h"
+
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_set>
 
+#include "base/json_text.h"
 #include "base/utf8.h"
+#include "io/file.h"
 #include "io/stored_tensor.h"
 
 namespace lathe {
@@ -17,28 +21,34 @@ constexpr uint64_t longest_header = 100'000'000;
 /// Bounds what a header costs in memory: some 1 kB a tensor.
 constexpr size_t most_tensors = size_t{1} << 19;
 
+constexpr std::pair<std::string_view, DataType> known_types[] = {{"F64", DataType::float64},
+                                                                 {"F32", DataType::float32},
+                                                                 {"F16", DataType::float16},
+                                                                 {"BF16", DataType::bfloat16},
+                                                                 {"F8_E4M3", DataType::float8e4m3fn},
+                                                                 {"F8_E5M2", DataType::float8e5m2},
+                                                                 {"F8_E8M0", DataType::float8e8m0},
+                                                                 {"I64", DataType::int64},
+                                                                 {"I32", DataType::int32},
+                                                                 {"I16", DataType::int16},
+                                                                 {"I8", DataType::int8},
+                                                                 {"U64", DataType::uint64},
+                                                                 {"U32", DataType::uint32},
+                                                                 {"U16", DataType::uint16},
+                                                                 {"U8", DataType::uint8},
+                                                                 {"BOOL", DataType::boolean},
+                                                                 {"C64", DataType::complex64},
+                                                                 {"F4", DataType::float4e2m1}};
+
 std::optional<DataType> type_named(std::string_view name) {
-  static constexpr std::pair<std::string_view, DataType> known[] = {{"F64", DataType::float64},
-                                                                    {"F32", DataType::float32},
-                                                                    {"F16", DataType::float16},
-                                                                    {"BF16", DataType::bfloat16},
-                                                                    {"F8_E4M3", DataType::float8e4m3fn},
-                                                                    {"F8_E5M2", DataType::float8e5m2},
-                                                                    {"F8_E8M0", DataType::float8e8m0},
-                                                                    {"I64", DataType::int64},
-                                                                    {"I32", DataType::int32},
-                                                                    {"I16", DataType::int16},
-                                                                    {"I8", DataType::int8},
-                                                                    {"U64", DataType::uint64},
-                                                                    {"U32", DataType::uint32},
-                                                                    {"U16", DataType::uint16},
-                                                                    {"U8", DataType::uint8},
-                                                                    {"BOOL", DataType::boolean},
-                                                                    {"C64", DataType::complex64},
-                                                                    {"F4", DataType::float4e2m1}};
-  for (const auto& [n, t] : known)
+  for (const auto& [n, t] : known_types)
     if (n == name) return t;
   return std::nullopt;
+}
+std::string_view name_in_file(DataType type) {
+  for (const auto& [n, t] : known_types)
+    if (t == type) return n;
+  return {};
 }
 
 /// Listens to the JSON parser: no tree is built, so that the memory taken follows what is kept.
@@ -283,6 +293,48 @@ CheckpointContents read_safetensors(const std::shared_ptr<const FileBytes>& file
     contents.tensors.push_back(std::move(t));
   }
   return contents;
+}
+
+bool safetensors_can_hold(DataType type) {
+  return type != DataType::float4e2m1 && !name_in_file(type).empty();
+}
+
+void save_safetensors(const std::filesystem::path& path,
+                      const std::vector<std::pair<std::string, Tensor>>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  std::string header = "{";
+  if (!metadata.empty()) {
+    header += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata)
+      header += (header.back() == '{' ? "" : ",") + json_text(key) + ":" + json_text(value);
+    header += "}";
+  }
+  std::unordered_set<std::string_view> seen;
+  std::vector<std::string_view> pieces(2);
+  uint64_t at = 0;
+  for (const auto& [name, t] : tensors) {
+    if (!safetensors_can_hold(t.type()))
+      throw checkpoint_error(Code::not_supported, path, name, "a type that safetensors files can hold",
+                             std::string(name_of(t.type())), "cast it first");
+    if (name == "__metadata__")
+      throw checkpoint_error(Code::bad_argument, path, name, "a name for a tensor", "that of the metadata",
+                             "call it something else");
+    if (!seen.insert(name).second)
+      throw checkpoint_error(Code::graph_duplicate_name, path, name, "a name that is not taken", "one twice",
+                             "write each tensor once");
+    header += (header.size() > 1 ? "," : "") + json_text(name) + ":{\"dtype\":\"" +
+              std::string(name_in_file(t.type())) + "\",\"shape\":[";
+    for (size_t i = 0; i < t.shape().size(); ++i) header += (i ? "," : "") + std::to_string(t.shape()[i]);
+    header += "],\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(at + t.bytes()) + "]}";
+    at += t.bytes();
+    pieces.emplace_back(static_cast<const char*>(t.data()), t.bytes());
+  }
+  header += "}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // elements may be mapped where they lie
+  std::string length(8, '\0');
+  for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> 8 * i);
+  pieces[0] = length, pieces[1] = header;
+  write_file(path, pieces);
 }
 
 }  // namespace lathe

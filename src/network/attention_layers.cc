@@ -6,6 +6,7 @@ namespace lathe {
 Layer Network::add_attention(const TensorRef& query, const TensorRef& key, const TensorRef& value,
                              const AttentionOptions& o) {
   LayerMaker m(*this, "attention", o.name);
+  m.made_by("add_attention", query, key, value, o);
   if (!o.past_key != !o.past_value)
     m.fail(Code::node_bad_arity, "past_key and past_value, or neither", "one of them");
   Attrs a;
@@ -25,6 +26,7 @@ Layer Network::add_attention(const TensorRef& query, const TensorRef& key, const
 Layer Network::add_rotary_embedding(const TensorRef& x, const TensorRef& cos, const TensorRef& sin,
                                     const RotaryEmbeddingOptions& o) {
   LayerMaker m(*this, "rotary_embedding", o.name);
+  m.made_by("add_rotary_embedding", x, cos, sin, o);
   Attrs a;
   if (o.interleaved) a.number("interleaved", 1);
   if (o.rotary_size) a.number("rotary_embedding_dim", o.rotary_size);
@@ -35,6 +37,7 @@ Layer Network::add_rotary_embedding(const TensorRef& x, const TensorRef& cos, co
 Layer Network::add_kv_cache_update(const TensorRef& cache, const TensorRef& update,
                                    const TensorRef& positions, const KvCacheOptions& o) {
   LayerMaker m(*this, "kv_cache_update", o.name);
+  m.made_by("add_kv_cache_update", cache, update, positions, o);
   Attrs a;
   if (o.mode == KvCacheMode::ring) a.text("mode", "circular");
   if (o.axis != -2) a.number("axis", o.axis);

@@ -3,6 +3,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 namespace lathe::cpp_text {
 namespace {
@@ -31,10 +33,6 @@ std::string decimal(F f) {
   return s;
 }
 
-std::string wide_number(double d) {
-  if (std::isfinite(d)) return decimal(d);
-  return "std::bit_cast<double>(uint64_t{" + std::to_string(std::bit_cast<uint64_t>(d)) + "u})";
-}
 template <class T>
 std::string element(T x) {
   if constexpr (std::is_same_v<T, bool>)
@@ -45,8 +43,6 @@ std::string element(T x) {
     return std::to_string(x) + "u";
   else if constexpr (std::is_integral_v<T>)
     return cpp_text::number(static_cast<int64_t>(x));
-  else if constexpr (std::is_same_v<T, double>)
-    return wide_number(x);
   else
     return cpp_text::number(x);
 }
@@ -77,11 +73,30 @@ const char* const helper =
     "    return t;\n"
     "  };\n";
 
+std::set<std::string> reserved() {
+  std::istringstream words(
+      "alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor "
+      "bool break case catch char char8_t char16_t char32_t class compl concept const consteval "
+      "constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do "
+      "double dynamic_cast else enum explicit export extern false float for friend goto if inline int "
+      "long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected "
+      "public reflexpr register reinterpret_cast requires return short signed sizeof static "
+      "static_assert static_cast struct switch synchronized template this thread_local throw true try "
+      "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
+      "assert errno i386 linux major minor stderr stdin stdout unix checkpoint from_bytes lathe n std "
+      "weights");
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 std::string literal(std::string_view s) { return "\"" + escaped(s) + "\""; }
 std::string number(int64_t i) { return i == INT64_MIN ? "INT64_MIN" : std::to_string(i); }
 std::string number(float f) {
   if (std::isfinite(f)) return decimal(f) + "f";
   return "std::bit_cast<float>(uint32_t{" + std::to_string(std::bit_cast<uint32_t>(f)) + "u})";
+}
+std::string number(double d) {
+  if (std::isfinite(d)) return decimal(d);
+  return "std::bit_cast<double>(uint64_t{" + std::to_string(std::bit_cast<uint64_t>(d)) + "u})";
 }
 
 std::string tensor(const Tensor& t, bool& uses_bytes) {

@@ -22,11 +22,13 @@ class Snapshot {
   explicit Snapshot(NetworkState& s) : state_(s) {
     check_nobody_at_work(s);
     graph_ = s.graph(0).clone();
+    calls_ = calls_for_clone(s.calls, s.scopes[0], graph_);
     debug_ = s.debug;
   }
   ~Snapshot() {
     if (!graph_) return;
     state_.reset(std::move(graph_));
+    state_.calls = std::move(calls_);
     state_.debug = std::move(debug_);
     state_.infer_again();  // it went well before
   }
@@ -39,7 +41,8 @@ class Snapshot {
 
  private:
   NetworkState& state_;
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<Graph> graph_;
+  LayerCalls calls_;
   decltype(NetworkState::debug) debug_;
 };
 

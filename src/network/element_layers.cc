@@ -76,17 +76,20 @@ ValueId activate(LayerMaker& m, ValueId x, ActivationType type, const Activation
 
 Layer Network::add_activation(const TensorRef& x, ActivationType type, const ActivationOptions& o) {
   LayerMaker m(*this, "activation", o.name);
+  m.made_by("add_activation", x, type, o);
   return m.finish(activate(m, m.use(x), type, o));
 }
 
 Layer Network::add_unary(const TensorRef& x, UnaryOperation op, const std::string& name) {
   LayerMaker m(*this, "unary", name);
+  m.made_by("add_unary", x, op, m.name());
   return m.finish(m.op(std::string(operator_of(op)), {m.use(x)}));
 }
 
 Layer Network::add_elementwise(const TensorRef& a, const TensorRef& b, ElementWiseOperation op,
                                const std::string& name) {
   LayerMaker m(*this, "elementwise", name);
+  m.made_by("add_elementwise", a, b, op, m.name());
   const ValueId x = m.use(a), y = m.use(b);
   if (op == ElementWiseOperation::floor_div) return m.finish(floor_div(m, x, y));
   return m.finish(m.op(std::string(operator_of(op)), {x, y}));
@@ -94,6 +97,7 @@ Layer Network::add_elementwise(const TensorRef& a, const TensorRef& b, ElementWi
 
 Layer Network::add_scale(const TensorRef& x, const ScaleOptions& o) {
   LayerMaker m(*this, "scale", o.name);
+  m.made_by("add_scale", x, o);
   ValueId v = m.use(x);
   const size_t rank = m.rank(v), axis = m.axis(o.axis, rank);
   // A list stands along the axis: trailing axes of size 1 bring it there.
@@ -113,22 +117,26 @@ Layer Network::add_scale(const TensorRef& x, const ScaleOptions& o) {
 
 Layer Network::add_parametric_relu(const TensorRef& x, const TensorRef& slope, const std::string& name) {
   LayerMaker m(*this, "parametric_relu", name);
+  m.made_by("add_parametric_relu", x, slope, m.name());
   return m.finish(m.op("PRelu", {m.use(x), m.use(slope)}));
 }
 
 Layer Network::add_select(const TensorRef& condition, const TensorRef& a, const TensorRef& b,
                           const std::string& name) {
   LayerMaker m(*this, "select", name);
+  m.made_by("add_select", condition, a, b, m.name());
   return m.finish(m.op("Where", {m.use(condition), m.use(a), m.use(b)}));
 }
 
 Layer Network::add_identity(const TensorRef& x, const std::string& name) {
   LayerMaker m(*this, "identity", name);
+  m.made_by("add_identity", x, m.name());
   return m.finish(m.op("Identity", {m.use(x)}));
 }
 
 Layer Network::add_cast(const TensorRef& x, DataType to, const std::string& name) {
   LayerMaker m(*this, "cast", name);
+  m.made_by("add_cast", x, to, m.name());
   return m.finish(m.op("Cast", {m.use(x)}, Attrs().type("to", to)));
 }
 

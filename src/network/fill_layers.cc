@@ -46,6 +46,7 @@ ValueId random_like(LayerMaker& m, FillOperation op, ValueId shape, const FillOp
 
 Layer Network::add_fill(const Sizes& shape, FillOperation op, const FillOptions& o) {
   LayerMaker m(*this, "fill", o.name);
+  m.made_by("add_fill", shape, op, o);
   SymShape wanted;
   std::vector<int64_t> numbers;
   for (const Size& s : shape) {
@@ -65,6 +66,7 @@ Layer Network::add_fill(const Sizes& shape, FillOperation op, const FillOptions&
 
 Layer Network::add_fill(const TensorRef& shape, FillOperation op, const FillOptions& o) {
   LayerMaker m(*this, "fill", o.name);
+  m.made_by("add_fill", shape, op, o);
   const ValueId s = m.use(shape);
   if (op != FillOperation::linspace) return m.finish(random_like(m, op, s, o));
   const SymShape& length = m.shape(s);

@@ -102,7 +102,7 @@ void Layer::set_name(const std::string& name) {
   const bool grouped = !metadata_of(g.node(node_), layer_key).empty();
   for (NodeId id : nodes) {
     Node& n = g.node(id);
-    n.name = grouped ? name + "/" + n.op : name;
+    n.name = grouped && n.name.starts_with(before + "/") ? name + n.name.substr(before.size()) : name;
     for (auto& [key, value] : n.metadata)
       if (key == layer_key) value = name;
   }

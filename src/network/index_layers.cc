@@ -39,6 +39,7 @@ ValueId batched_slices(LayerMaker& m, ValueId data, ValueId indices, size_t axis
 
 Layer Network::add_gather(const TensorRef& data, const TensorRef& indices, const GatherOptions& o) {
   LayerMaker m(*this, "gather", o.name);
+  m.made_by("add_gather", data, indices, o);
   const ValueId x = m.use(data), i = m.use(indices);
   if (o.batch_axes < 0 || (o.batch_axes && o.mode == GatherMode::elements))
     m.fail(Code::node_bad_attribute, "batch axes of slices or nd, 0 or more", std::to_string(o.batch_axes));
@@ -62,6 +63,7 @@ Layer Network::add_gather(const TensorRef& data, const TensorRef& indices, const
 Layer Network::add_scatter(const TensorRef& data, const TensorRef& indices, const TensorRef& updates,
                            const ScatterOptions& o) {
   LayerMaker m(*this, "scatter", o.name);
+  m.made_by("add_scatter", data, indices, updates, o);
   constexpr const char* reductions[] = {"none", "add", "mul", "max", "min"};
   Attrs a = o.mode == ScatterMode::elements ? unless_zero("axis", o.axis) : Attrs();
   if (o.reduction != ScatterReduction::none)
@@ -73,18 +75,21 @@ Layer Network::add_scatter(const TensorRef& data, const TensorRef& indices, cons
 Layer Network::add_one_hot(const TensorRef& indices, const TensorRef& values, const TensorRef& depth,
                            int64_t axis, const std::string& name) {
   LayerMaker m(*this, "one_hot", name);
+  m.made_by("add_one_hot", indices, values, depth, axis, m.name());
   return m.finish(
       m.op("OneHot", {m.use(indices), m.use(depth), m.use(values)}, Attrs().number("axis", axis)));
 }
 
 Layer Network::add_non_zero(const TensorRef& x, const std::string& name) {
   LayerMaker m(*this, "non_zero", name);
+  m.made_by("add_non_zero", x, m.name());
   return m.finish(m.op("NonZero", {m.use(x)}));
 }
 
 Layer Network::add_nms(const TensorRef& boxes, const TensorRef& scores, const TensorRef& max_boxes_per_class,
                        const NmsOptions& o) {
   LayerMaker m(*this, "nms", o.name);
+  m.made_by("add_nms", boxes, scores, max_boxes_per_class, o);
   const ValueId threshold = o.score_threshold ? m.scalar(DataType::float32, *o.score_threshold) : no_id;
   const ValueId selected = m.op("NonMaxSuppression",
                                 {m.use(boxes), m.use(scores), m.use(max_boxes_per_class),

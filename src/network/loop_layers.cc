@@ -134,6 +134,8 @@ TensorRef LoopBody::add_iterator(const TensorRef& x, int64_t axis, bool reverse)
     return slice;
   }
   LayerMaker inner(network_, "iterator", "");
+  inner.made_by("add_iterator", x, static_cast<int64_t>(a), reverse);
+  inner.call().of_loop = true;
   const ValueId source = inner.use(x);
   ValueId index = inner.use(parts_.iteration);
   if (reverse) {
@@ -159,6 +161,18 @@ void LoopBody::add_output(const TensorRef& t, LoopOutput kind, int64_t axis) {
 }
 
 namespace {
+
+/// For Network::cpp.
+LayerCall::Loop written_down(const Parts& p, const Network& body) {
+  LayerCall::Loop l;
+  l.scan = p.scan, l.condition = static_cast<bool>(p.condition), l.recurrences = p.recurrences.size();
+  for (const auto& i : p.iterators) l.iterators.push_back({i.axis, i.reverse});
+  for (const auto& o : p.outputs) {
+    l.results.push_back({{}, o.kind, o.axis});
+    if (o.kind == LoopOutput::last_value) l.results.back().recurrence = last_value(p, o.tensor).output;
+  }
+  return l;
+}
 
 Node loop_node(const LoopOptions& o, Parts& p, const Network& body, std::vector<TensorRef> results) {
   Node n;
@@ -194,6 +208,7 @@ Node loop_node(const LoopOptions& o, Parts& p, const Network& body, std::vector<
 
 Layer Network::add_loop(const LoopOptions& o, const std::function<void(LoopBody&)>& fill) {
   LayerMaker m(*this, "loop", o.name);
+  m.made_by("add_loop", o, BodyOfCall{"body"});
   Parts p{m, !o.trip_limit && !o.initial_condition, {}, {}, {}, {}, {}, {}};
   Network body = begin_body(m, "body");
   if (!p.scan) {
@@ -222,6 +237,7 @@ Layer Network::add_loop(const LoopOptions& o, const std::function<void(LoopBody&
     axes.push_back(static_cast<int64_t>(axis)), directions.push_back(out.kind == LoopOutput::reverse);
     results.push_back(out.tensor);
   }
+  m.call().loop = written_down(p, body);
   const size_t count = results.size();
   Node n = loop_node(o, p, body, std::move(results));
   if (p.scan && !axes.empty()) {

@@ -40,8 +40,13 @@ LayerMaker::~LayerMaker() {
   state_.layer_names.erase(name_);
   for (auto v = static_cast<ValueId>(values_); v < graph_.value_count(); ++v)
     state_.infer.forget_values(graph_, v);
+  std::erase_if(calls(), [&](const auto& known) { return known.first >= node_count_; });
   graph_.truncate(values_, node_count_);
   for (size_t s = scopes_; s < state_.scopes.size(); ++s) state_.scopes[s].reset();
+}
+
+std::map<NodeId, std::shared_ptr<const LayerCall>>& LayerMaker::calls() {
+  return state_.calls[state_.scopes[NetworkAccess::scope(network_)]];
 }
 
 void LayerMaker::fail(Code code, std::string expected, std::string got, std::string remedy) const {
@@ -99,7 +104,8 @@ NodeId LayerMaker::add(Node n) {
 }
 
 ValueId LayerMaker::constant(Tensor t) {
-  return graph_.add_constant(graph_.fresh_name(name_ + "/constant"), std::move(t));
+  constants_.push_back(graph_.add_constant(graph_.fresh_name(name_ + "/constant"), std::move(t)));
+  return constants_.back();
 }
 ValueId LayerMaker::ints(std::vector<int64_t> v) {
   return constant(Tensor::from<int64_t>({static_cast<int64_t>(v.size())}, v));
@@ -246,8 +252,23 @@ Layer LayerMaker::finish(std::vector<ValueId> outputs) {
       graph_.node(v.producer).metadata.emplace_back(output_key + std::to_string(v.output), std::to_string(i));
     }
   }
+  if (call_) {
+    call_->name = name_;
+    call_->constants = constants_;
+    for (NodeId id : nodes_) call_->inputs.push_back(graph_.node(id).inputs);
+    for (ValueId v : outputs) call_->outputs.push_back({v, graph_.value(v).name});
+    calls()[nodes_.front()] = call_;
+  }
   done_ = true;
   return NetworkAccess::layer(NetworkAccess::state(network_), NetworkAccess::scope(network_), nodes_.front());
 }
+
+void CallText::write(const TensorRef& t) {
+  if (!t)
+    text_ += "{}";
+  else
+    piece().tensor = maker_.use(t);
+}
+const std::string& CallText::layer_name() const { return maker_.name(); }
 
 }  // namespace lathe

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "network/call.h"
 #include "network/state.h"
 
 namespace lathe {
@@ -26,6 +27,70 @@ struct Attrs : Attributes {
   Attrs& type(std::string name, DataType t) { return with(std::move(name), static_cast<int64_t>(t)); }
 };
 
+class LayerMaker;
+
+/// Writes down the arguments of a call.
+class CallText {
+ public:
+  CallText(LayerMaker& m, const char* method) : maker_(m) { call_.method = method; }
+  template <class T>
+  void argument(const T& x) {
+    if (!first_) text_ += ", ";
+    first_ = false;
+    write(x);
+  }
+  LayerCall take() {
+    piece();
+    return std::move(call_);
+  }
+
+ private:
+  LayerCall::Piece& piece() {
+    call_.pieces.push_back({std::exchange(text_, {}), no_id, {}});
+    return call_.pieces.back();
+  }
+  void write(const TensorRef& t);
+  void write(const BodyOfCall& b) { piece().body = b.name; }
+  template <class T>
+  void write(const T& x) {
+    if constexpr (OptionsOfCall<T>)
+      options(x);
+    else
+      text_ += words::text(x);
+  }
+  void write(const std::vector<TensorRef>& list) {
+    text_ += "{";
+    for (size_t i = 0; i < list.size(); ++i) {
+      text_ += i ? ", " : "";
+      write(list[i]);
+    }
+    text_ += "}";
+  }
+  /// What differs from the defaults, and the name.
+  template <class O>
+  void options(const O& o) {
+    const O usual{};
+    text_ += "{";
+    fields_of(o, [&](const char* name, auto O::*member) {
+      using T = std::decay_t<decltype(o.*member)>;
+      if constexpr (std::is_same_v<T, TensorRef>) {
+        if (!(o.*member)) return;
+      } else {
+        if (words::text(o.*member) == words::text(usual.*member)) return;
+      }
+      text_ += std::string(".") + name + " = ";
+      write(o.*member);
+      text_ += ", ";
+    });
+    text_ += ".name = " + words::text(layer_name()) + "}";
+  }
+  const std::string& layer_name() const;
+  LayerMaker& maker_;
+  LayerCall call_;
+  std::string text_;
+  bool first_ = true;
+};
+
 class LayerMaker {
  public:
   /// Throws graph_duplicate_name where a layer has that name already.
@@ -37,6 +102,16 @@ class LayerMaker {
   Graph& graph() { return graph_; }
   const Network& network() const { return network_; }
   const std::string& name() const { return name_; }
+
+  /// The call that this is, argument by argument, as C++ writes it: a family says so once, and its layers are
+  /// printed in its words.
+  template <class... A>
+  void made_by(const char* method, const A&... arguments) {
+    CallText text(*this, method);
+    (text.argument(arguments), ...);
+    call_ = std::make_shared<LayerCall>(text.take());
+  }
+  LayerCall& call() { return *call_; }
 
   /// The value of a tensor that is given.
   ValueId use(const TensorRef& t);
@@ -82,6 +157,8 @@ class LayerMaker {
     AtWork& operator=(const AtWork&) = delete;
     NetworkState& state;
   };
+  /// Those of this graph.
+  std::map<NodeId, std::shared_ptr<const LayerCall>>& calls();
   ValueId size_in(ValueId v, size_t axis);
   std::optional<ValueId> size_of_symbol(const std::string& symbol);
   const Network& network_;
@@ -91,7 +168,8 @@ class LayerMaker {
   std::string kind_, name_;
   size_t values_, node_count_, scopes_;
   std::vector<NodeId> nodes_;
-  std::vector<ValueId> named_;
+  std::vector<ValueId> named_, constants_;
+  std::shared_ptr<LayerCall> call_;
   bool done_ = false;
 };
 

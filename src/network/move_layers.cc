@@ -44,6 +44,7 @@ ValueId reshape(LayerMaker& m, ValueId x, ValueId shape, bool zero_copies) {
 
 Layer Network::add_shuffle(const TensorRef& x, const ShuffleOptions& o) {
   LayerMaker m(*this, "shuffle", o.name);
+  m.made_by("add_shuffle", x, o);
   if (o.reshape && o.reshape_tensor) m.fail(Code::node_bad_attribute, "reshape or reshape_tensor", "both");
   ValueId v = m.use(x);
   if (!o.first_transpose.empty()) v = transpose(m, v, o.first_transpose);
@@ -57,11 +58,13 @@ Layer Network::add_shuffle(const TensorRef& x, const ShuffleOptions& o) {
 Layer Network::add_transpose(const TensorRef& x, const std::vector<int64_t>& permutation,
                              const std::string& name) {
   LayerMaker m(*this, "shuffle", name);
+  m.made_by("add_transpose", x, permutation, m.name());
   return m.finish(transpose(m, m.use(x), permutation));
 }
 
 Layer Network::add_reshape(const TensorRef& x, const Sizes& shape, const std::string& name) {
   LayerMaker m(*this, "shuffle", name);
+  m.made_by("add_reshape", x, shape, m.name());
   const ValueId v = m.use(x);
   return m.finish(reshape(m, v, target_shape(m, v, shape, true), true));
 }
@@ -69,6 +72,7 @@ Layer Network::add_reshape(const TensorRef& x, const Sizes& shape, const std::st
 Layer Network::add_padding(const TensorRef& x, const std::vector<int64_t>& pre_padding,
                            const std::vector<int64_t>& post_padding, const PaddingOptions& o) {
   LayerMaker m(*this, "padding", o.name);
+  m.made_by("add_padding", x, pre_padding, post_padding, o);
   const ValueId v = m.use(x);
   const size_t n = pre_padding.size();
   if (post_padding.size() != n || (!o.axes.empty() && o.axes.size() != n))
@@ -88,6 +92,7 @@ Layer Network::add_padding(const TensorRef& x, const std::vector<int64_t>& pre_p
 Layer Network::add_concatenation(const std::vector<TensorRef>& inputs, int64_t axis,
                                  const std::string& name) {
   LayerMaker m(*this, "concatenation", name);
+  m.made_by("add_concatenation", inputs, axis, m.name());
   std::vector<ValueId> values;
   for (const TensorRef& t : inputs) values.push_back(m.use(t));
   return m.finish(m.op("Concat", values, Attrs().number("axis", axis)));
@@ -95,16 +100,19 @@ Layer Network::add_concatenation(const std::vector<TensorRef>& inputs, int64_t a
 
 Layer Network::add_squeeze(const TensorRef& x, const std::vector<int64_t>& axes, const std::string& name) {
   LayerMaker m(*this, "squeeze", name);
+  m.made_by("add_squeeze", x, axes, m.name());
   return m.finish(m.op("Squeeze", {m.use(x), m.ints(axes)}));
 }
 
 Layer Network::add_unsqueeze(const TensorRef& x, const std::vector<int64_t>& axes, const std::string& name) {
   LayerMaker m(*this, "unsqueeze", name);
+  m.made_by("add_unsqueeze", x, axes, m.name());
   return m.finish(m.op("Unsqueeze", {m.use(x), m.ints(axes)}));
 }
 
 Layer Network::add_expand(const TensorRef& x, const Sizes& shape, const std::string& name) {
   LayerMaker m(*this, "expand", name);
+  m.made_by("add_expand", x, shape, m.name());
   SymShape sizes;
   for (const Size& s : shape) sizes.push_back(s.dim());
   return m.finish(m.op("Expand", {m.use(x), m.sizes(sizes)}));
@@ -112,11 +120,13 @@ Layer Network::add_expand(const TensorRef& x, const Sizes& shape, const std::str
 
 Layer Network::add_shape(const TensorRef& x, const std::string& name) {
   LayerMaker m(*this, "shape", name);
+  m.made_by("add_shape", x, m.name());
   return m.finish(m.op("Shape", {m.use(x)}));
 }
 
 Layer Network::add_shape_of(const Sizes& sizes, const std::string& name) {
   LayerMaker m(*this, "shape_of", name);
+  m.made_by("add_shape_of", sizes, m.name());
   SymShape wanted;
   for (const Size& s : sizes) wanted.push_back(s.dim());
   return m.finish(m.sizes(wanted));
@@ -124,6 +134,7 @@ Layer Network::add_shape_of(const Sizes& sizes, const std::string& name) {
 
 Layer Network::add_resize(const TensorRef& x, const ResizeOptions& o) {
   LayerMaker m(*this, "resize", o.name);
+  m.made_by("add_resize", x, o);
   const int given = (o.scales.empty() ? 0 : 1) + (o.sizes.empty() ? 0 : 1) + (o.sizes_tensor ? 1 : 0);
   if (given != 1)
     m.fail(Code::node_bad_attribute, "one of scales, sizes and sizes_tensor", std::to_string(given));
@@ -153,6 +164,7 @@ Layer Network::add_resize(const TensorRef& x, const ResizeOptions& o) {
 
 Layer Network::add_grid_sample(const TensorRef& x, const TensorRef& grid, const GridSampleOptions& o) {
   LayerMaker m(*this, "grid_sample", o.name);
+  m.made_by("add_grid_sample", x, grid, o);
   constexpr const char* modes[] = {"nearest", "linear", "cubic"};
   constexpr const char* paddings[] = {"zeros", "border", "reflection"};
   Attrs a;
@@ -165,6 +177,7 @@ Layer Network::add_grid_sample(const TensorRef& x, const TensorRef& grid, const 
 Layer Network::add_reverse_sequence(const TensorRef& x, const TensorRef& lengths,
                                     const ReverseSequenceOptions& o) {
   LayerMaker m(*this, "reverse_sequence", o.name);
+  m.made_by("add_reverse_sequence", x, lengths, o);
   const Attrs a = Attrs().number("batch_axis", o.batch_axis).number("time_axis", o.sequence_axis);
   return m.finish(m.op("ReverseSequence", {m.use(x), m.use(lengths)}, a));
 }

@@ -45,7 +45,9 @@ Network Network::clone() const {
     throw Error(Code::bad_argument, "network", "a whole network", "a body", "clone the network around it");
   Network copy(name());
   copy.state_->schemas = state_->schemas;
-  copy.state_->reset(NetworkAccess::graph(*this).clone());
+  const std::shared_ptr<Graph> graph = NetworkAccess::graph(*this).clone();
+  copy.state_->calls = calls_for_clone(state_->calls, state_->scopes[0], graph);
+  copy.state_->reset(graph);
   for (const auto& [scope, v] : state_->debug)
     if (scope == 0) copy.state_->debug.emplace(scope, v);
   copy.state_->infer_again();

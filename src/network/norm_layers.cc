@@ -6,6 +6,7 @@ namespace lathe {
 Layer Network::add_normalization(const TensorRef& x, const TensorRef& scale, const TensorRef& bias,
                                  NormalizationType type, const NormalizationOptions& o) {
   LayerMaker m(*this, "normalization", o.name);
+  m.made_by("add_normalization", x, scale, bias, type, o);
   const ValueId v = m.use(x), s = m.use(scale), b = m.use_if(bias);
   Attrs a;
   a.with("epsilon", o.epsilon);
@@ -26,11 +27,13 @@ Layer Network::add_normalization(const TensorRef& x, const TensorRef& scale, con
 
 Layer Network::add_softmax(const TensorRef& x, const SoftmaxOptions& o) {
   LayerMaker m(*this, "softmax", o.name);
+  m.made_by("add_softmax", x, o);
   return m.finish(m.op("Softmax", {m.use(x)}, Attrs().number("axis", o.axis)));
 }
 
 Layer Network::add_ragged_softmax(const TensorRef& x, const TensorRef& lengths, const std::string& name) {
   LayerMaker m(*this, "ragged_softmax", name);
+  m.made_by("add_ragged_softmax", x, lengths, m.name());
   const ValueId v = m.use(x);
   const size_t rank = m.rank(v);
   if (rank == 0) m.fail(Code::node_bad_shape, "rows", "a scalar");

@@ -29,6 +29,7 @@ Body build_body(LayerMaker& m, const std::string& name, const BodyBuilder& fill)
 Layer Network::add_if_conditional(const TensorRef& condition, const BranchBuilder& then_branch,
                                   const BranchBuilder& else_branch, const std::string& name) {
   LayerMaker m(*this, "if_conditional", name);
+  m.made_by("add_if_conditional", condition, BodyOfCall{"then_branch"}, BodyOfCall{"else_branch"}, m.name());
   Node n;
   n.op = "If";
   n.inputs = {m.use(condition)};
@@ -55,6 +56,7 @@ Layer Network::add_assertion(const TensorRef& x, const TensorRef& condition, con
   std::string name = message;
   for (size_t i = 2; state_->layer_names.contains(name); ++i) name = message + " (" + std::to_string(i) + ")";
   LayerMaker m(*this, "assertion", name);
+  m.made_by("add_assertion", x, condition, m.name());
   const ValueId c = m.use(condition);
   if (m.type(c) != DataType::boolean)
     m.fail(Code::node_bad_type, "a condition of type bool", m.graph().value(c).type.str());

@@ -34,6 +34,7 @@ Layer top_k(LayerMaker& m, ValueId x, TopKOperation op, ValueId k, const TopKOpt
 
 Layer Network::add_matrix_multiply(const TensorRef& a, const TensorRef& b, const MatrixMultiplyOptions& o) {
   LayerMaker m(*this, "matrix_multiply", o.name);
+  m.made_by("add_matrix_multiply", a, b, o);
   ValueId y = m.op("MatMul", {operand(m, m.use(a), o.op0, true), operand(m, m.use(b), o.op1, false)});
   std::vector<int64_t> gone;
   if (o.op0 == MatrixOperation::vector) gone.push_back(-2);
@@ -45,6 +46,7 @@ Layer Network::add_matrix_multiply(const TensorRef& a, const TensorRef& b, const
 Layer Network::add_einsum(const std::vector<TensorRef>& inputs, const std::string& equation,
                           const std::string& name) {
   LayerMaker m(*this, "einsum", name);
+  m.made_by("add_einsum", inputs, equation, m.name());
   std::vector<ValueId> values;
   for (const TensorRef& t : inputs) values.push_back(m.use(t));
   return m.finish(m.op("Einsum", values, Attrs().text("equation", equation)));
@@ -53,6 +55,7 @@ Layer Network::add_einsum(const std::vector<TensorRef>& inputs, const std::strin
 Layer Network::add_reduce(const TensorRef& x, ReduceOperation op, const std::vector<int64_t>& axes,
                           const ReduceOptions& o) {
   LayerMaker m(*this, "reduce", o.name);
+  m.made_by("add_reduce", x, op, axes, o);
   const Attrs a = Attrs().number("keepdims", o.keep_dimensions ? 1 : 0);
   // No axes: ONNX reduces them all.
   return m.finish(m.op(std::string(operator_of(op)), {m.use(x), axes.empty() ? no_id : m.ints(axes)}, a));
@@ -60,17 +63,20 @@ Layer Network::add_reduce(const TensorRef& x, ReduceOperation op, const std::vec
 
 Layer Network::add_topk(const TensorRef& x, TopKOperation op, int64_t k, const TopKOptions& o) {
   LayerMaker m(*this, "topk", o.name);
+  m.made_by("add_topk", x, op, k, o);
   return top_k(m, m.use(x), op, m.ints({k}), o);
 }
 
 Layer Network::add_topk(const TensorRef& x, TopKOperation op, const TensorRef& k, const TopKOptions& o) {
   LayerMaker m(*this, "topk", o.name);
+  m.made_by("add_topk", x, op, k, o);
   return top_k(m, m.use(x), op, m.use(k), o);
 }
 
 Layer Network::add_cumulative(const TensorRef& x, CumulativeOperation op, int64_t axis,
                               const CumulativeOptions& o) {
   LayerMaker m(*this, "cumulative", o.name);
+  m.made_by("add_cumulative", x, op, axis, o);
   Attrs a;
   if (o.exclusive) a.number("exclusive", 1);
   if (o.reverse) a.number("reverse", 1);

@@ -65,6 +65,7 @@ ValueId block_scales(LayerMaker& m, ValueId x, size_t axis, int64_t block, doubl
 Layer Network::add_quantize(const TensorRef& x, const TensorRef& scale, const TensorRef& zero_point,
                             const QuantizeOptions& o) {
   LayerMaker m(*this, "quantize", o.name);
+  m.made_by("add_quantize", x, scale, zero_point, o);
   Attrs a = blocks(o.axis, o.block_size);
   if (!o.saturate) a.number("saturate", 0);
   const ValueId zero = m.use_if(zero_point);
@@ -80,12 +81,14 @@ Layer Network::add_quantize(const TensorRef& x, const TensorRef& scale, const Te
 Layer Network::add_dequantize(const TensorRef& x, const TensorRef& scale, const TensorRef& zero_point,
                               const DequantizeOptions& o) {
   LayerMaker m(*this, "dequantize", o.name);
+  m.made_by("add_dequantize", x, scale, zero_point, o);
   return m.finish(
       m.op("DequantizeLinear", {m.use(x), m.use(scale), m.use_if(zero_point)}, blocks(o.axis, o.block_size)));
 }
 
 Layer Network::add_dynamic_quantize(const TensorRef& x, const DynamicQuantizeOptions& o) {
   LayerMaker m(*this, "dynamic_quantize", o.name);
+  m.made_by("add_dynamic_quantize", x, o);
   const ValueId v = m.use(x);
   const size_t axis = m.axis(o.axis, m.rank(v));
   ValueId scale = block_scales(m, v, axis, o.block_size, largest_number(m, o.type)), told = scale;

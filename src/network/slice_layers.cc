@@ -75,6 +75,7 @@ Layer Network::add_slice(const TensorRef& x, const std::vector<int64_t>& start,
                          const std::vector<int64_t>& size, const std::vector<int64_t>& stride,
                          const SliceOptions& o) {
   LayerMaker m(*this, "slice", o.name);
+  m.made_by("add_slice", x, start, size, stride, o);
   const ValueId v = m.use(x);
   const std::vector<int64_t> steps = stride.empty() ? std::vector<int64_t>(start.size(), 1) : stride;
   if (size.size() != start.size() || steps.size() != start.size())
@@ -112,6 +113,7 @@ Layer Network::add_slice(const TensorRef& x, const std::vector<int64_t>& start,
 Layer Network::add_slice(const TensorRef& x, const TensorRef& start, const TensorRef& size,
                          const TensorRef& stride, const SliceOptions& o) {
   LayerMaker m(*this, "slice", o.name);
+  m.made_by("add_slice", x, start, size, stride, o);
   const ValueId v = m.use(x), from = m.use(start), count = m.use(size);
   const SymShape& s = m.shape(from);
   if (s.size() != 1 || !s[0].is_constant())

@@ -16,6 +16,17 @@ bool is_layer_key(std::string_view key) {
   return key == layer_key || key == kind_key || key.starts_with(output_key);
 }
 
+LayerCalls calls_for_clone(const LayerCalls& calls, const std::shared_ptr<const Graph>& graph,
+                           const std::shared_ptr<const Graph>& clone) {
+  LayerCalls copy;
+  const auto known = calls.find(graph);
+  if (known != calls.end()) copy[clone] = known->second;
+  for (NodeId n = 0; n < graph->node_count(); ++n)
+    for (size_t b = 0; b < graph->node(n).bodies.size(); ++b)
+      copy.merge(calls_for_clone(calls, graph->node(n).bodies[b].graph, clone->node(n).bodies[b].graph));
+  return copy;
+}
+
 Graph& NetworkState::graph(uint32_t scope) const {
   if (scope >= scopes.size() || !scopes[scope])
     throw Error(Code::bad_argument, "network", "a body that is part of the network",
@@ -36,7 +47,7 @@ bool NetworkState::is_inside(uint32_t scope, const Graph* outer) const {
   return false;
 }
 
-void NetworkState::reset(std::unique_ptr<Graph> graph) {
+void NetworkState::reset(std::shared_ptr<Graph> graph) {
   for (auto& s : scopes) s.reset();
   if (scopes.empty()) scopes.emplace_back();
   scopes[0] = std::move(graph);

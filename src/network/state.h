@@ -1,6 +1,7 @@
 // What handles of a network point to: its graphs, what inference knows, and which nodes make up a layer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,6 +26,14 @@ bool is_layer_key(std::string_view key);
 /// The value of that key; empty when there is none.
 const std::string& metadata_of(const Node& n, std::string_view key);
 
+struct LayerCall;
+/// The calls that made layers, by graph and first node. Not in the nodes, since no file has them.
+using LayerCalls = std::map<std::weak_ptr<const Graph>, std::map<NodeId, std::shared_ptr<const LayerCall>>,
+                            std::owner_less<>>;
+/// Those of `graph` and its bodies for a clone of it.
+LayerCalls calls_for_clone(const LayerCalls& calls, const std::shared_ptr<const Graph>& graph,
+                           const std::shared_ptr<const Graph>& clone);
+
 struct NetworkState {
   /// The network itself, then bodies that handles were made for. Null: taken back, handles of it are dead.
   std::vector<std::shared_ptr<Graph>> scopes;
@@ -33,6 +42,7 @@ struct NetworkState {
   std::shared_ptr<const SchemaCatalog> schemas{std::shared_ptr<void>(), &SchemaCatalog::standard()};
   std::set<std::pair<uint32_t, ValueId>> debug;
   std::unordered_set<std::string> layer_names;
+  LayerCalls calls;
   /// Calls at work now. The graph must not be exchanged under them: they fill bodies through callers'
   /// functions.
   size_t makers = 0;
@@ -42,7 +52,7 @@ struct NetworkState {
   uint32_t scope_of(const std::shared_ptr<Graph>& body);
   bool is_inside(uint32_t scope, const Graph* outer) const;
   /// After the graph was exchanged, or read from a file.
-  void reset(std::unique_ptr<Graph> graph);
+  void reset(std::shared_ptr<Graph> graph);
   /// Types and contents of everything, anew. Throws what inference throws.
   void infer_again();
 };

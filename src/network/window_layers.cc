@@ -54,6 +54,7 @@ ValueId pool(LayerMaker& m, ValueId x, bool max, const PoolingOptions& o) {
 Layer Network::add_convolution(const TensorRef& x, const TensorRef& kernel, const TensorRef& bias,
                                const ConvolutionOptions& o) {
   LayerMaker m(*this, "convolution", o.name);
+  m.made_by("add_convolution", x, kernel, bias, o);
   Attrs a = window_attributes(m, o);
   if (o.groups != 1) a.number("group", o.groups);
   return m.finish(m.op("Conv", {m.use(x), m.use(kernel), m.use_if(bias)}, a));
@@ -62,6 +63,7 @@ Layer Network::add_convolution(const TensorRef& x, const TensorRef& kernel, cons
 Layer Network::add_deconvolution(const TensorRef& x, const TensorRef& kernel, const TensorRef& bias,
                                  const DeconvolutionOptions& o) {
   LayerMaker m(*this, "deconvolution", o.name);
+  m.made_by("add_deconvolution", x, kernel, bias, o);
   Attrs a = window_attributes(m, o);
   a.ints("output_padding", o.output_padding);
   if (o.groups != 1) a.number("group", o.groups);
@@ -71,12 +73,14 @@ Layer Network::add_deconvolution(const TensorRef& x, const TensorRef& kernel, co
 Layer Network::add_fully_connected(const TensorRef& x, const TensorRef& kernel, const TensorRef& bias,
                                    const FullyConnectedOptions& o) {
   LayerMaker m(*this, "fully_connected", o.name);
+  m.made_by("add_fully_connected", x, kernel, bias, o);
   const ValueId flat = m.op("Flatten", {m.use(x)}, Attrs().number("axis", o.axis));
   return m.finish(m.op("Gemm", {flat, m.use(kernel), m.use_if(bias)}, Attrs().number("transB", 1)));
 }
 
 Layer Network::add_pooling(const TensorRef& x, PoolingType type, const PoolingOptions& o) {
   LayerMaker m(*this, "pooling", o.name);
+  m.made_by("add_pooling", x, type, o);
   const ValueId v = m.use(x);
   if (type != PoolingType::max_average_blend) return m.finish(pool(m, v, type == PoolingType::max, o));
   const ValueId most = pool(m, v, true, o), mean = pool(m, v, false, o);
@@ -87,6 +91,7 @@ Layer Network::add_pooling(const TensorRef& x, PoolingType type, const PoolingOp
 
 Layer Network::add_lrn(const TensorRef& x, const LrnOptions& o) {
   LayerMaker m(*this, "lrn", o.name);
+  m.made_by("add_lrn", x, o);
   const Attrs a =
       Attrs().number("size", o.window).with("alpha", o.alpha).with("beta", o.beta).with("bias", o.k);
   return m.finish(m.op("LRN", {m.use(x)}, a));

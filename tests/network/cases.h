@@ -17,6 +17,8 @@ struct NetworkCase {
   NamedValues inputs = {};                    // others are made up, at the sizes
   std::map<std::string, Value> outputs = {};  // what is known beforehand
   std::map<std::string, int64_t, std::less<>> sizes = {{"N", 2}, {"S", 3}};
+  /// Of what was removed and exchanged ids are left: what is printed has others.
+  bool edited = false;
 
   Network network() const {
     Network n(name);
@@ -24,6 +26,14 @@ struct NetworkCase {
     return n;
   }
   NamedValues values() const;
+  /// Those with bodies, several outputs, layers of several operators: what models that were read are printed
+  /// with.
+  bool printed_as_read() const {
+    for (const char* start :
+         {"loop", "if_", "assertion", "operators", "defaults", "slice_", "topk", "dynamic_"})
+      if (name.starts_with(start)) return true;
+    return false;
+  }
 };
 
 const std::vector<NetworkCase>& all_cases();
@@ -33,6 +43,8 @@ std::vector<NetworkCase> element_cases();
 std::vector<NetworkCase> compute_cases();
 std::vector<NetworkCase> movement_cases();
 std::vector<NetworkCase> control_cases();
+std::vector<NetworkCase> edited_cases();
+std::vector<NetworkCase> module_cases();
 
 template <class T>
 Tensor tensor(Shape shape, std::vector<T> v) {

@@ -18,6 +18,7 @@ text = """#include <gtest/gtest.h>
 
 #define require(...) ASSERT_TRUE(__VA_ARGS__)
 """
+name = re.sub(r"\W", "_", document.stem)
 for i, block in enumerate(blocks, 1):
-    text += f"\nTEST(Examples, Number{i}) {{\n[[maybe_unused]] const lathe::testing::TempDirectory folder;\n{block}}}\n"
+    text += f"\nTEST(ExamplesOf_{name}, Number{i}) {{\n[[maybe_unused]] const lathe::testing::TempDirectory folder;\n{block}}}\n"
 output.write_text(text)

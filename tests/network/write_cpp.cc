@@ -11,6 +11,10 @@ int main(int, char** arguments) {
   for (const auto& c : lathe::network_cases::all_cases()) {
     file << c.network().cpp({.function = "printed_" + c.name}) << "\n";
     list += "    {\"" + c.name + "\", printed_" + c.name + "},\n";
+    if (!c.printed_as_read()) continue;
+    const std::string read = "read_" + c.name;
+    file << lathe::Parser().parse(c.network().to_model()).cpp({.function = read}) << "\n";
+    list += "    {\"" + read + "\", " + read + "},\n";
   }
   file << "#include \"network/printed.h\"\nconst std::map<std::string, lathe::Network (*)()> "
           "printed_networks = {\n"

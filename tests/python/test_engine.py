@@ -425,6 +425,12 @@ x: lathe.TensorRef = network.add_input("x", "float32", ("N", 3))
 layer: lathe.Layer = network.add_unary(x * 2 + 1, lathe.UnaryOperation.exp, name="e")
 network.mark_output(layer)
 built: lathe.Engine = lathe.Builder().build_engine(network, lathe.BuilderConfig(threads=1))
+fc = lathe.nn.Linear(3, 4, bias=False)
+weight: lathe.nn.Parameter = fc.weight
+weight.value = np.zeros((4, 3), np.float32)
+made: lathe.Network = lathe.nn.build_network(fc, {"x": ("float32", ("N", 3))})
+lathe.nn.Linear(3)  # wrong
+fc.forward(3)  # wrong
 network.add_reduce(x, "sum", nothing=3)  # wrong
 engine.run(3)  # wrong
 tensor.strings().nothing  # wrong

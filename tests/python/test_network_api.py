@@ -301,9 +301,10 @@ def test_kept_as_files_and_source(small, tmp_path):
     assert "lathe::Network build_network()" in small.cpp()
     small.mark_output(small.get_input(0) @ np.ones((4, 99), np.float32), "wide")
     assert "lathe::Network make(const std::filesystem::path& weights)" in small.cpp(
-        function="make", weights=tmp_path / "w"
+        function="make", weights=tmp_path / "w.safetensors"
     )
-    assert len(list((tmp_path / "w").iterdir())) == 1
+    checkpoint = lathe.Checkpoint(tmp_path / "w.safetensors")
+    assert [checkpoint[name].shape for name in checkpoint.names()] == [(4, 99)]
 
 
 def test_the_parser_collects_all_errors():
@@ -370,8 +371,12 @@ def test_every_call_of_the_header_is_there():
 
 
 def test_examples_of_the_document_run(tmp_path):
-    examples = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/network.md").read_text(), re.M | re.S)
-    assert len(examples) >= 6
+    examples = [
+        example
+        for document in ("network", "layers")
+        for example in re.findall(r"^```python\n(.*?)^```", (ROOT / f"docs/{document}.md").read_text(), re.M | re.S)
+    ]
+    assert len(examples) >= 16
     for code in examples:
         code = "import lathe\nimport numpy as np\n" + code
         done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)

@@ -232,8 +232,8 @@ class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
         weights: Union[str, "os.PathLike[str]"] = "",
         inline_elements: int = 64,
     ) -> str:
-        """C++ source of a function that makes this network. Constants of more than `inline_elements` elements go into
-        files in the folder `weights`, if one is named."""
+        """C++ source of a function that makes this network, by the calls that made it. Constants of more than
+        `inline_elements` elements go into the safetensors file `weights`, if one is named."""
         o = _lathe.CppOptions()
         o.function = function
         o.weights = os.fspath(weights)

@@ -1,0 +1,414 @@
+// Modules and their parameters; the package's lathe.nn makes them pleasant. Modules that Python classes bring
+// are asked for their members whenever the library wants them. The interpreter lock is held by all of it.
+#include "lathe/nn.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "lathe/safetensors.h"
+#include "nn.h"
+
+namespace lathe::python {
+
+void members_from_python(nb::handle self, nn::Fields& f) {
+  for (nb::handle item : nb::cast<nb::list>(self.attr("_members")())) {
+    const auto name = nb::cast<std::string>(item[0]);
+    const nb::object member = item[1];
+    if (nb::isinstance<nn::Parameter>(member))
+      f(name, nb::cast<nn::Parameter&>(member));
+    else
+      f(name, nb::cast<nn::Module&>(member));
+  }
+}
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// A module whose class is Python's. It does not keep the object alive, which keeps it.
+class PythonModule : public nn::Module {
+ public:
+  explicit PythonModule(const nb::object& self) : self_(nb::weakref(self)) {}
+  void fields(nn::Fields& f) override {
+    const nb::object self = self_();
+    if (!self.is_none()) members_from_python(self, f);
+  }
+  /// The object that this stands for; none when it is gone.
+  nb::object object() const { return self_(); }
+  std::optional<TensorRef> instead(const TensorRef& x) const { return substituted(x); }
+
+ private:
+  nb::object self_;
+};
+
+/// The members of one module, not those below them.
+class Members : public nn::Fields {
+ public:
+  explicit Members(std::string wanted = {}) : wanted_(std::move(wanted)) {}
+  nb::list all;
+  nn::Parameter* found = nullptr;
+
+ protected:
+  void parameter(std::string_view name, nn::Parameter& p) override {
+    if (name == wanted_) found = &p;
+    all.append(nb::make_tuple(std::string(name), nn::Parameter(p)));
+  }
+  void module(std::string_view name, nn::Module& m) override {
+    all.append(nb::make_tuple(std::string(name), nb::cast(&m, nb::rv_policy::reference)));
+  }
+
+ private:
+  std::string wanted_;
+};
+
+/// Of what the library's classes give where a bias was not asked for: nothing.
+void tie(nn::Module& m, const std::string& name, const nn::Parameter& p) {
+  Members members(name);
+  m.fields(members);
+  if (!members.found) throw nb::attribute_error(("no parameter is called '" + name + "'").c_str());
+  *members.found = p;
+}
+
+nb::dict bind(nn::Module& m, const Checkpoint& c, const nb::dict& given) {
+  nn::BindOptions o;
+  o.rename = nb::cast<std::vector<std::pair<std::string, std::string>>>(given["rename"]);
+  o.base_prefix = nb::cast<std::string>(given["base_prefix"]);
+  o.convert = nb::cast<bool>(given["convert"]);
+  o.allow_missing = nb::cast<bool>(given["allow_missing"]);
+  auto* model = dynamic_cast<nn::Model*>(&m);
+  const nn::BindReport r = model ? model->bind(c, o) : m.bind(c, o);
+  nb::dict d;
+  d["bound"] = r.bound;
+  d["missing"] = nb::cast(r.missing);
+  d["unexpected"] = nb::cast(r.unexpected);
+  d["converted"] = nb::cast(r.converted);
+  return d;
+}
+
+/// While a `with` lasts.
+class EmissionHandle {
+ public:
+  EmissionHandle(Network network, nn::Module& root, std::string prefix, nb::list substitutes)
+      : network_(std::move(network)), root_(root), prefix_(std::move(prefix)) {
+    for (nb::handle item : substitutes)
+      substitutes_.push_back(
+          {nb::cast<std::string>(item[0]),
+           [emit = nb::object(item[1])](const nn::Module&, Network& n, const TensorRef& x) {
+             return argument<TensorRef>(emit(Network(n), x), "a tensor");
+           }});
+  }
+  void begin() { emission_ = std::make_unique<nn::Emission>(network_, root_, prefix_, substitutes_); }
+  void end() { emission_.reset(); }
+
+ private:
+  Network network_;
+  nn::Module& root_;
+  std::string prefix_;
+  std::vector<nn::Substitute> substitutes_;
+  std::unique_ptr<nn::Emission> emission_;
+};
+
+void bind_tree(nb::module_& m) {
+  nb::class_<nn::Parameter>(m, "Parameter")
+      .def("__init__",
+           [](nn::Parameter* p, const std::string& type, nb::handle shape) {
+             new (p) nn::Parameter(type_named(type), shape_from_python(shape));
+           })
+      .def("is_same", [](const nn::Parameter& a, const nn::Parameter& b) { return a == b; })
+      .def("dtype", [](const nn::Parameter& p) { return std::string(name_of(p.type())); })
+      .def("set_dtype", [](nn::Parameter& p, const std::string& type) { p.set_type(type_named(type)); })
+      .def("shape", [](const nn::Parameter& p) { return shape_to_python(p.shape()); })
+      .def("bound", &nn::Parameter::bound)
+      .def("name", &nn::Parameter::name)
+      .def("value", [](const nn::Parameter& p) { return Tensor(p.value.tensor()); })
+      .def("set_value", [](nn::Parameter& p, const Tensor& t) { p.value = t; })
+      .def("reset", [](nn::Parameter& p) { p.value.reset(); });
+  nb::class_<nn::Module>(m, "Module")
+      .def("members",
+           [](nn::Module& self) {
+             Members members;
+             self.fields(members);
+             return members.all;
+           })
+      .def("tie", &tie)
+      .def("parameter", [](const nn::Module& self, const std::string& path) { return self.parameter(path); })
+      .def("named_parameters",
+           [](const nn::Module& self) {
+             nb::list all;
+             for (const nn::NamedParameter& p : self.named_parameters())
+               all.append(nb::make_tuple(p.name, nn::Parameter(p.parameter), p.aliases));
+             return all;
+           })
+      .def("named_modules",
+           [](nn::Module& self) {
+             nb::list all;
+             for (const auto& [path, module] : self.named_modules())
+               all.append(nb::make_tuple(path, nb::cast(module, nb::rv_policy::reference)));
+             return all;
+           })
+      .def("unbound", &nn::Module::unbound)
+      .def("to", [](nn::Module& self, const std::string& type) { self.to(type_named(type)); })
+      .def("bind", &bind)
+      // What members of its own class append goes where the module is emitted.
+      .def("network", [](const nn::Module& self, const TensorRef& x) { return nn::Ops(self, x).network(); })
+      .def("name_for", [](const nn::Module& self, const TensorRef& x,
+                          const std::string& op) { return nn::Ops(self, x).name_for(op); })
+      .def("use", [](const nn::Module& self, const TensorRef& x, const nn::Parameter& p) {
+        return nn::Ops(self, x).use(p);
+      });
+  nb::class_<PythonModule, nn::Module>(m, "PythonModule")
+      .def(nb::init<const nb::object&>())
+      .def("object", &PythonModule::object)
+      .def("substituted", &PythonModule::instead);
+  nb::class_<EmissionHandle>(m, "Emission")
+      .def(nb::init<Network, nn::Module&, std::string, nb::list>(), nb::keep_alive<1, 3>())
+      .def("begin", &EmissionHandle::begin)
+      .def("end", &EmissionHandle::end);
+}
+
+TensorRef call(const auto& module, const TensorRef& x) { return module(x); }
+
+/// A layer of one tensor.
+template <class M>
+nb::class_<M, nn::Module> layer(nb::module_& m, const char* name) {
+  return nb::class_<M, nn::Module>(m, name).def("call", &call<M>);
+}
+
+template <size_t Axes>
+void bind_conv(nb::module_& m, const char* name) {
+  layer<nn::Conv<Axes>>(m, name).def(
+      "__init__", [](nn::Conv<Axes>* c, int64_t in, int64_t out, const Ints& window, const Ints& stride,
+                     const Ints& padding, const Ints& dilation, int64_t groups, bool bias) {
+        new (c) nn::Conv<Axes>(in, out, window, {stride, padding, dilation, groups, bias});
+      });
+}
+
+template <class P>
+void bind_pool(nb::module_& m, const char* name) {
+  layer<P>(m, name).def("__init__", [](P* p, const Ints& window, const Ints& stride, const Ints& padding,
+                                       const Ints& dilation, bool round_up, bool count_padding) {
+    new (p) P(window, nn::PoolOptions{stride, padding, dilation, round_up, count_padding});
+  });
+}
+
+template <class R>
+void bind_recurrent(nb::module_& m, const char* name) {
+  nb::class_<R, nn::Module>(m, name)
+      .def("__init__",
+           [](R* r, int64_t in, int64_t hidden, int64_t layers, bool bias, bool batch_first, bool both) {
+             new (r) R(in, hidden, {layers, bias, batch_first, both});
+           })
+      .def("call", [](const R& r, const TensorRef& x, const TensorRef& hidden, const TensorRef& cell) {
+        const nn::RecurrentResult y = r(x, hidden, cell);
+        return std::vector<TensorRef>{y.output, y.hidden, y.cell};
+      });
+}
+
+void bind_simple_layers(nb::module_& m) {
+  layer<nn::Linear>(m, "Linear")
+      .def("__init__", [](nn::Linear* l, int64_t in, int64_t out, bool bias, bool transposed) {
+        new (l) nn::Linear(in, out, {bias, transposed});
+      });
+  layer<nn::Lora>(m, "Lora")
+      .def(nb::init<const nn::Linear&, int64_t, double>())
+      .def_rw("scale", &nn::Lora::scale)
+      .def("merged_weight", &nn::Lora::merged_weight);
+  layer<nn::Embedding>(m, "Embedding").def(nb::init<int64_t, int64_t>());
+  layer<nn::LayerNorm>(m, "LayerNorm")
+      .def("__init__", [](nn::LayerNorm* l, const Ints& shape, double epsilon, bool bias) {
+        new (l) nn::LayerNorm(shape, {epsilon, bias});
+      });
+  layer<nn::RmsNorm>(m, "RmsNorm")
+      .def("__init__", [](nn::RmsNorm* l, int64_t size, double epsilon, bool plus_one) {
+        new (l) nn::RmsNorm(size, {epsilon, plus_one});
+      });
+  layer<nn::GroupNorm>(m, "GroupNorm")
+      .def("__init__", [](nn::GroupNorm* l, int64_t groups, int64_t channels, double epsilon, bool affine) {
+        new (l) nn::GroupNorm(groups, channels, {epsilon, affine});
+      });
+  layer<nn::BatchNorm>(m, "BatchNorm")
+      .def("__init__", [](nn::BatchNorm* l, int64_t channels, double epsilon, bool affine) {
+        new (l) nn::BatchNorm(channels, {epsilon, affine});
+      });
+  layer<nn::Activation>(m, "Activation").def(nb::init<std::string>());
+  layer<nn::Cast>(m, "Cast").def(
+      "__init__", [](nn::Cast* c, const std::string& to) { new (c) nn::Cast(type_named(to)); });
+  layer<nn::Mlp>(m, "Mlp").def(
+      "__init__", [](nn::Mlp* l, int64_t size, int64_t inner, const std::string& activation, bool bias) {
+        new (l) nn::Mlp(size, inner, {activation, bias});
+      });
+  layer<nn::GatedMlp>(m, "GatedMlp")
+      .def("__init__",
+           [](nn::GatedMlp* l, int64_t size, int64_t inner, const std::string& activation, bool bias) {
+             new (l) nn::GatedMlp(size, inner, {activation, bias});
+           });
+}
+
+void bind_windows(nb::module_& m) {
+  bind_conv<1>(m, "Conv1d");
+  bind_conv<2>(m, "Conv2d");
+  bind_conv<3>(m, "Conv3d");
+  layer<nn::ConvTranspose2d>(m, "ConvTranspose2d")
+      .def("__init__", [](nn::ConvTranspose2d* c, int64_t in, int64_t out, const Ints& window,
+                          const Ints& stride, const Ints& padding, const Ints& output_padding,
+                          const Ints& dilation, int64_t groups, bool bias) {
+        new (c)
+            nn::ConvTranspose2d(in, out, window, {stride, padding, output_padding, dilation, groups, bias});
+      });
+  bind_pool<nn::MaxPool>(m, "MaxPool");
+  bind_pool<nn::AvgPool>(m, "AvgPool");
+  layer<nn::GlobalAvgPool>(m, "GlobalAvgPool").def(nb::init<>());
+  bind_recurrent<nn::Lstm>(m, "Lstm");
+  bind_recurrent<nn::Gru>(m, "Gru");
+}
+
+nn::RopeOptions rope_options(const nb::dict& d) {
+  nn::RopeOptions o;
+  const auto take = [&]<class T>(const char* key, T& to) {
+    if (d.contains(key)) to = nb::cast<T>(d[key]);
+  };
+  take("theta", o.theta), take("type", o.type), take("factor", o.factor);
+  take("max_positions", o.max_positions), take("original_max_positions", o.original_max_positions);
+  take("low_freq_factor", o.low_freq_factor), take("high_freq_factor", o.high_freq_factor);
+  take("beta_fast", o.beta_fast), take("beta_slow", o.beta_slow), take("truncate", o.truncate);
+  take("mscale", o.mscale), take("mscale_all_dim", o.mscale_all_dim);
+  take("short_factor", o.short_factor), take("long_factor", o.long_factor);
+  take("attention_factor", o.attention_factor);
+  take("interleaved", o.interleaved), take("partial", o.partial);
+  return o;
+}
+
+nn::Attention make_attention(int64_t size, int64_t heads, const nb::dict& d) {
+  nn::AttentionModuleOptions o;
+  o.groups = nb::cast<int64_t>(d["groups"]);
+  o.head_size = nb::cast<int64_t>(d["head_size"]);
+  o.memory_size = nb::cast<int64_t>(d["memory_size"]);
+  o.bias = nb::cast<bool>(d["bias"]);
+  o.output_bias = nb::cast<bool>(d["output_bias"]);
+  o.causal = nb::cast<bool>(d["causal"]);
+  o.window = nb::cast<int64_t>(d["window"]);
+  o.alibi = nb::cast<bool>(d["alibi"]);
+  o.scale = nb::cast<std::optional<double>>(d["scale"]);
+  o.softcap = nb::cast<double>(d["softcap"]);
+  if (!d["rope"].is_none()) o.rope = rope_options(nb::cast<nb::dict>(d["rope"]));
+  return nn::Attention(size, heads, o);
+}
+
+void bind_attention(nb::module_& m) {
+  nb::class_<nn::Rope, nn::Module>(m, "Rope")
+      .def("__init__", [](nn::Rope* r, int64_t head_size,
+                          const nb::dict& o) { new (r) nn::Rope(head_size, rope_options(o)); })
+      .def("angles",
+           [](const nn::Rope& r, const TensorRef& positions) {
+             const nn::RopeAngles a = r.angles(positions);
+             return std::make_pair(a.cos, a.sin);
+           })
+      .def("call", [](const nn::Rope& r, const TensorRef& x, const TensorRef& cos, const TensorRef& sin) {
+        return r(x, {cos, sin});
+      });
+  nb::class_<nn::Attention, nn::Module>(m, "Attention")
+      .def("__init__", [](nn::Attention* a, int64_t size, int64_t heads,
+                          const nb::dict& o) { new (a) nn::Attention(make_attention(size, heads, o)); })
+      .def("call", [](const nn::Attention& a, const TensorRef& x, const TensorRef& memory,
+                      const TensorRef& padding, const TensorRef& mask, const TensorRef& positions,
+                      const TensorRef& past_key, const TensorRef& past_value) {
+        const nn::AttentionResult y = a(x, {memory, padding, mask, positions, {past_key, past_value}});
+        return std::vector<TensorRef>{y.output, y.present.key, y.present.value};
+      });
+}
+
+void bind_functions(nb::module_& m) {
+  m.def("activate", [](const nn::Module& self, const std::string& name, const TensorRef& x) {
+    return nn::activate(nn::Ops(self, x), name, x);
+  });
+  m.def("split_heads", [](const nn::Module& self, const TensorRef& x, int64_t heads) {
+    return nn::split_heads(nn::Ops(self, x), x, heads);
+  });
+  m.def("merge_heads",
+        [](const nn::Module& self, const TensorRef& x) { return nn::merge_heads(nn::Ops(self, x), x); });
+  m.def("attend", [](const nn::Module& self, const TensorRef& q, const TensorRef& k, const TensorRef& v,
+                     const TensorRef& mask, std::optional<double> scale, double softcap) {
+    return nn::attend(nn::Ops(self, q), q, k, v, {mask, scale, softcap});
+  });
+  m.def("attention_mask", [](const nn::Module& self, const TensorRef& padding, const TensorRef& queries,
+                             const TensorRef& keys, const std::string& type, bool causal, int64_t window) {
+    const TensorRef mask =
+        nn::attention_mask(nn::Ops(self, keys), padding, queries, keys, type_named(type), {causal, window});
+    return mask ? std::optional(mask) : std::nullopt;
+  });
+  m.def("alibi_bias", [](const nn::Module& self, int64_t heads, const TensorRef& keys,
+                         const std::string& type, const TensorRef& queries) {
+    return nn::alibi_bias(nn::Ops(self, keys), heads, keys, type_named(type), queries);
+  });
+  m.def("relative_bias", [](const nn::Module& self, const nn::Parameter& weight, const TensorRef& queries,
+                            const TensorRef& keys, int64_t buckets, int64_t max_distance, bool both) {
+    const nn::Ops o(self, keys);
+    return nn::relative_bias(o, o.use(weight), queries, keys, {buckets, max_distance, both});
+  });
+}
+
+ModelConfig config_from_python(const nb::object& config) {
+  if (nb::isinstance<nb::str>(config)) return ModelConfig::parse(nb::cast<std::string>(config));
+  return ModelConfig::open(nb::cast<std::filesystem::path>(config));
+}
+
+void bind_models(nb::module_& m) {
+  nb::class_<nn::Model, nn::Module>(m, "Model")
+      .def("forward", [](const nn::Model& self, Network& network, const nb::dict& given) {
+        nn::Inputs inputs;
+        for (auto [name, t] : given) inputs.set(nb::cast<std::string>(name), nb::cast<TensorRef>(t));
+        nb::dict outputs;
+        for (const auto& [name, t] : self.forward(network, inputs)) outputs[name.c_str()] = nb::cast(t);
+        return outputs;
+      });
+  m.def("model_types", [] { return nn::ModelRegistry::builtin().model_types(); });
+  m.def("model_tasks", [](const std::string& type) { return nn::ModelRegistry::builtin().tasks(type); });
+  m.def("make_model", [](const nb::object& config, const std::string& task) {
+    return nn::ModelRegistry::builtin().make(config_from_python(config), task);
+  });
+}
+
+void bind_checkpoints(nb::module_& m) {
+  nb::class_<Checkpoint>(m, "Checkpoint")
+      .def_static("open", [](const std::filesystem::path& path,
+                             bool untrusted) { return Checkpoint::open(path, {.untrusted = untrusted}); })
+      .def("format", [](const Checkpoint& c) { return std::string(name_of(c.format())); })
+      .def("names",
+           [](const Checkpoint& c) {
+             std::vector<std::string> names;
+             for (const CheckpointTensor& t : c.tensors()) names.push_back(t.name);
+             return names;
+           })
+      .def("contains", [](const Checkpoint& c, const std::string& name) { return c.contains(name); })
+      .def("tensor", [](const Checkpoint& c, const std::string& name) { return c.tensor(name); })
+      .def("metadata", [](const Checkpoint& c) { return c.metadata(); })
+      .def("tied", &Checkpoint::tied);
+  m.def("save_safetensors", [](const std::filesystem::path& path, const nb::dict& given,
+                               const std::map<std::string, std::string>& metadata) {
+    std::vector<std::pair<std::string, Tensor>> tensors;
+    for (auto [name, t] : given) tensors.emplace_back(nb::cast<std::string>(name), nb::cast<Tensor>(t));
+    save_safetensors(path, tensors, metadata);
+  });
+  m.def("from_file",
+        [](const std::filesystem::path& path, const std::string& name) { return from_file(path, name); });
+}
+
+}  // namespace
+
+void bind_nn(nb::module_& module) {
+  bind_checkpoints(module);
+  nb::module_ m = module.def_submodule("nn", "The native half of lathe.nn.");
+  bind_tree(m);
+  bind_simple_layers(m);
+  bind_windows(m);
+  bind_attention(m);
+  bind_functions(m);
+  bind_models(m);
+}
+
+}  // namespace lathe::python
