@@ -8,8 +8,8 @@
 
 namespace lathe {
 
-/// The discrete Fourier transform along one axis of [d0, …, 1] (real) or [d0, …, 2] (real and imaginary part).
-/// Onesided: the first half of a spectrum, which for real signals says it all; its inverse is real.
+/// The discrete Fourier transform along one axis of [d0, …, 1] (real) or [d0, …, 2] (real and imaginary
+/// part). Onesided: the first half of a spectrum, which for real signals says it all; its inverse is real.
 /// The second input cuts the signal to a length, or fills it up with zeros; the third is the axis.
 struct Dft {
   bool inverse = false, onesided = false;
@@ -67,7 +67,8 @@ struct Dft {
   }
 };
 
-/// Fourier transforms of a window that slides over a signal [batch, length, 1 or 2] → [batch, frames, bins, 2].
+/// Fourier transforms of a window that slides over a signal [batch, length, 1 or 2] → [batch, frames, bins,
+/// 2].
 struct ShortTimeDft {
   bool onesided = true;
   void fields(auto&& f) { f("onesided", onesided); }
