@@ -25,6 +25,14 @@ def _history(domain, op):
     return [s for s in onnx.defs.get_all_schemas_with_history() if (s.domain, s.name) == (domain, op)]
 
 
+def _allows(schema, i, value):
+    """Does this version take the type of input `i`?"""
+    array = value[0] if isinstance(value, list) else value
+    name = {"FLOAT": "float", "DOUBLE": "double"}.get(kind := onnx.TensorProto.DataType.Name(oh.np_dtype_to_tensor_dtype(array.dtype)), kind.lower())
+    text = f"tensor({name})"
+    return (f"seq({text})" if isinstance(value, list) else text) in schema.inputs[min(i, len(schema.inputs) - 1)].types
+
+
 @dataclasses.dataclass
 class Problem:
     op: str
@@ -71,6 +79,7 @@ class Problem:
             and set(self.attributes) <= set(s.attributes)
             and s.min_input <= given <= s.max_input
             and self.outputs <= s.max_output
+            and all(v is None or _allows(s, i, v) for i, v in enumerate(self.inputs))
         ]
         if fits and rng.random() < 0.4:
             self.opset = int(rng.choice(fits))
