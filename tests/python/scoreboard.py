@@ -46,6 +46,13 @@ CPP_TESTS = {
     "PytorchOperator": "pytorch-operator",
     "Real": "real",
 }
+# Cases that only the Python runner fails, by no fault of the answers: told, and counted as not passed.
+_NOISE = "the inverse transform of numbers without imaginary parts: the case expects the rounding of NumPy's float32 transform, 1.9e-7, where 0 is exact, and allows 1e-7"
+REASONS = {
+    "test_dft_inverse": _NOISE,
+    "test_dft_inverse_opset19": _NOISE,
+    "test_loop16_seq_none": "the answer is equal; the onnx package's runner asks for the length of each item of a sequence, and the first is a scalar",
+}
 # The published backend scoreboard of onnx 1.22, July 2026.
 PUBLISHED = (
     ("onnx's Python reference", "98.3 %", ""),
@@ -124,7 +131,7 @@ def documented():
     rows = re.findall(r"^\| ([^|]+?) \| (\d+) of (\d+) \| (\d+) of (\d+) \|$", text, re.M)
     titles = {title: kind for kind, title in CATEGORIES.items()}
     counts = {titles[t]: ((int(a), int(b)), (int(c), int(d))) for t, a, b, c, d in rows if t in titles}
-    return counts, set(re.findall(r"^- `(\w+)`$", text, re.M))
+    return counts, set(re.findall(r"^- `(\w+)`(?:: .*)?$", text, re.M))
 
 
 def percent(passed, of):
@@ -173,8 +180,11 @@ def page(python, cpp):
         "## Not passing",
         "",
     ]
-    missing = sorted({*failing(python), *failing(cpp)})
+    alone = sorted({*failing(python)} - {*failing(cpp)})
+    missing = sorted({*failing(python), *failing(cpp)} - {*alone})
     lines += [f"- `{name}`" for name in missing] or ["None."]
+    if alone:
+        lines += ["", "Through Python alone:", "", *(f"- `{name}`: {REASONS.get(name, 'not explained yet')}" for name in alone)]
     return "\n".join(lines) + "\n"
 
 

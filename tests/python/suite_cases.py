@@ -42,6 +42,8 @@ def _value(v):
     """Cases hold arrays, or protos of what NumPy has not."""
     if isinstance(v, onnx.TensorProto):
         return onnx.numpy_helper.to_array(v)
+    if isinstance(v, list):
+        return [_value(item) for item in v]
     return v
 
 

@@ -42,7 +42,7 @@ def type_text(name):
         return f"tensor({name})"
     if kind == "map":
         key, value = inner[:-1].split(",")
-        return f"map({key.strip()}, {type_text(value.strip())})"
+        return f"map({key.strip()}, {value.strip()})"
     return f"{kind}({type_text(inner[:-1])})"
 
 
@@ -56,7 +56,7 @@ def missing():
             lines.append(f"{shown(domain, name)}: not there")
             continue
         if not any(k["backend"] == "reference" for k in op["kernels"]) and not op["versions"][-1]["deprecated"]:
-            if name not in ("Constant",):  # becomes a constant at import
+            if name != "Constant":  # becomes a constant at import
                 lines.append(f"{shown(domain, name)}: no reference kernel")
         declared = {v["since"]: v for v in op["versions"]}
         for since, schema in sorted(versions.items()):

@@ -35,11 +35,13 @@ struct Dft {
     std::vector<D> out = in;
     out.back() = D(inverse && onesided ? 1 : 2);
     const auto given = c.numbers(2);
-    if (c.has(2) && (!given || given->size() != 1)) {  // any of the axes may be another one
+    if (c.has(2) && (!given || given->size() != 1)) {
+      // Any of the axes may be another one, but where all keep their sizes.
+      const bool kept = !c.has(1) && !onesided;
       for (size_t a = 0; a + 1 < out.size(); ++a) {
         const auto size = c.data_dependent();
         if (!size) return;
-        out[a] = *size;
+        if (!kept) out[a] = *size;
       }
       c.output(0, std::move(out));
       return;
