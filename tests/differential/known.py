@@ -105,6 +105,8 @@ KNOWN = (
     Known("Normalizer", ORT, "MAX and a negative number", lambda p: _attribute(p, "norm") == "MAX",
           "divides by the greatest number; here by the greatest absolute value, as scikit-learn and the reference do"),
     Known("TreeEnsembleClassifier", ORT, "a class without votes", _always, "does not win over negative scores; here the greatest score of all does"),
+    Known("SVMClassifier", REFERENCE, "probabilities of three classes or more", lambda p: "prob_a" in p.attributes,
+          "adds up what belongs to several pairs of classes"),
     Known("Adagrad Adam Momentum", REFERENCE, "always", _always, "gives double for float"),
     Known("TreeEnsembleRegressor", REFERENCE, "MIN or MAX", lambda p: p.attributes["aggregate_function"] in ("MIN", "MAX"),
           "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),

@@ -138,6 +138,13 @@ def percent(passed, of):
     return f"{100 * passed / of:.1f} %"
 
 
+def passing_names(not_passing):
+    """Cases of the suite that suite_cases has and that pass."""
+    import suite_cases
+
+    return sorted(set(suite_cases.all_cases()) - set(not_passing) - set(EXCLUSIONS))
+
+
 def page(python, cpp):
     import ml_dtypes
     import numpy
@@ -185,6 +192,19 @@ def page(python, cpp):
     lines += [f"- `{name}`" for name in missing] or ["None."]
     if alone:
         lines += ["", "Through Python alone:", "", *(f"- `{name}`: {REASONS.get(name, 'not explained yet')}" for name in alone)]
+    import opsets
+
+    lines += [
+        "",
+        "## At other opsets",
+        "",
+        "Every case that passes, written at another opset (`lathe convert --opset N`) and run again: equal answers, or a refusal that names",
+        "the node and the opset it needs.",
+        "",
+        "| opset | equal answers | refused |",
+        "|---|---|---|",
+        *(f"| {opset} | {equal} | {refused} |" for opset, (equal, refused) in opsets.counts(passing_names(missing + alone)).items()),
+    ]
     return "\n".join(lines) + "\n"
 
 

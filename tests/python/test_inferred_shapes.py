@@ -16,8 +16,8 @@ import suite_cases
 CASES = suite_cases.all_cases()
 _, NOT_PASSING = scoreboard.documented()
 NAMES = sorted(set(CASES) - NOT_PASSING)
-# Where the onnx package infers something else: checked by hand against what its own case gives.
-DIFFERENT = {}
+# What the onnx package takes from the declaration of a body's output, which a file may have wrong.
+DIFFERENT = {"test_loop11"}
 
 
 def undeclared(model, symbols):

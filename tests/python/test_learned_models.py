@@ -52,7 +52,12 @@ def test_classifier(name, labels):
     model = CLASSIFIERS[name].fit(X, labels)
     raw = {} if not hasattr(model, "predict_proba") else {"options": {id(model): {"zipmap": False}}}
     label, scores = engine_of(converted(model, **raw)).run({"x": X}).values()
-    assert np.array_equal(np.asarray(label, labels.dtype), model.predict(X))
+    clear = np.ones(len(X), bool)
+    if raw:
+        best = np.sort(model.predict_proba(X), 1)
+        clear = best[:, -1] - best[:, -2] > 1e-5  # of two that are as probable either may win
+    assert clear.sum() > 40
+    assert np.array_equal(np.asarray(label, labels.dtype)[clear], model.predict(X)[clear])
     if raw:
         np.testing.assert_allclose(scores, model.predict_proba(X), rtol=1e-3, atol=1e-4)
 
@@ -77,7 +82,7 @@ def test_probabilities_by_label(keys):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("step", [preprocessing.StandardScaler(), preprocessing.MinMaxScaler(), preprocessing.Normalizer("l1"), preprocessing.Normalizer("max"),
-                                  preprocessing.Normalizer("l2"), preprocessing.Binarizer(threshold=0.1), SimpleImputer(), preprocessing.KBinsDiscretizer(3)], ids=str)  # fmt: skip
+                                  preprocessing.Normalizer("l2"), preprocessing.Binarizer(threshold=0.1), SimpleImputer(), preprocessing.KBinsDiscretizer(3, encode="ordinal")], ids=str)  # fmt: skip
 def test_preparation(step):
     x = X.copy()
     if isinstance(step, SimpleImputer):

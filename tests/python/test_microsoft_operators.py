@@ -79,7 +79,7 @@ def test_fused_matmul(rng):
             compare("FusedMatMul", [a, w], {"transA": ta, "transB": tb, "alpha": float(rng.uniform(0.1, 2))})
 
 
-@pytest.mark.parametrize("activation", [{}, {"activation": "Relu"}, {"activation": "LeakyRelu", "activation_alpha": 0.2}])
+@pytest.mark.parametrize("activation", [{"activation": "Relu"}, {"activation": "Tanh"}, {"activation": "LeakyRelu", "activation_alpha": 0.2}])
 def test_fused_gemm(rng, activation):
     m, k, n = sizes(rng, 3)
     compare("FusedGemm", [real(rng, m, k), real(rng, n, k), real(rng, n)], {"transB": 1, "alpha": 0.5, "beta": 2.0, **activation})

@@ -35,7 +35,7 @@ def _onnx_type(name):
         return f"tensor({name})"
     if kind == "map":
         key, value = _split(inner[:-1])
-        return f"map({key}, {value})"
+        return f"map({key},{_onnx_type(value)})"
     return f"{kind}({_onnx_type(inner[:-1])})"
 
 
