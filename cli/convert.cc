@@ -61,7 +61,7 @@ int run(const Options& o, bool json) {
     make_engine(o.model, o.engine.build_options(o.model)).save(o.output);
   } else {
     onnx::Model model = o.model.load();
-    if (o.normalize) model = normalize(model, o.opset);
+    if (o.normalize || (o.opset != 0 && !o.optimize)) model = normalize(model, o.opset);
     if (o.optimize) {
       OptimizedModel better = optimize(model, o.engine.build_options(o.model), o.opset);
       patches = counts(better);
@@ -87,6 +87,7 @@ void add_convert(CLI::App& app, Command& command) {
                           "  lathe convert out.onnx -o single.onnx --single-file\n"
                           "  lathe convert model.onnx -o model.onnxtxt\n"
                           "  lathe convert model.onnx -o normal.onnx --normalize\n"
+                          "  lathe convert model.onnx -o old.onnx --opset 13\n"
                           "  lathe convert model.onnx -o better.onnx --optimize --level basic\n"
                           "  lathe convert model.onnx -o model.lathe\n");
   auto options = std::make_shared<Options>();
@@ -106,8 +107,9 @@ void add_convert(CLI::App& app, Command& command) {
                 "Import it and write it at the lowest opset and IR version that can say it");
   sub->add_flag("--optimize", options->optimize,
                 "Write what the optimiser makes of it (see --level and --passes)");
-  sub->add_option("--opset", options->opset,
-                  "With --normalize or --optimize: the opset to write; 0: the lowest that says the model")
+  sub->add_option(
+         "--opset", options->opset,
+         "The opset to write, up or down; 0: with --normalize or --optimize the lowest that says the model")
       ->check(CLI::NonNegativeNumber);
   options->engine.add_to(sub);
   sub->callback(

@@ -17,7 +17,8 @@ Json operator_json(const OperatorInfo& op) {
   Json j{{"domain", domain_text(op)},
          {"name", op.name},
          {"versions", Json::array()},
-         {"kernels", Json::array()}};
+         {"kernels", Json::array()},
+         {"fast", op.fast}};
   for (const auto& v : op.versions) {
     Json types = Json::object();
     for (const auto& [variable, names] : v.types) types[variable] = names;
@@ -47,9 +48,10 @@ std::string kernels_text(const OperatorInfo& op) {
 
 void print_list(const std::vector<OperatorInfo>& ops) {
   Table t("");
-  t.add({"operator", "versions", "kernels"});
+  t.add({"operator", "versions", "kernels", "fast"});
   for (const auto& op : ops)
-    t.add({op.domain.empty() ? op.name : op.domain + "." + op.name, versions_text(op), kernels_text(op)});
+    t.add({op.domain.empty() ? op.name : op.domain + "." + op.name, versions_text(op), kernels_text(op),
+           join(op.fast, " ")});
   t.print();
   fmt::print("{} operators\n", ops.size());
 }
@@ -61,6 +63,7 @@ void print_one(const OperatorInfo& op) {
     if (!v.signature.empty()) fmt::print("    {}\n", v.signature);
     for (const auto& [variable, names] : v.types) fmt::print("    {}: {}\n", variable, join(names, " "));
   }
+  if (!op.fast.empty()) fmt::print("  fast: {}\n", join(op.fast, " "));
   Table t("    ");
   for (const auto& k : op.kernels) t.add({k.name, k.backend, k.isa});
   fmt::print("  kernels\n");

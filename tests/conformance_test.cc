@@ -1,10 +1,12 @@
 // The backend cases of the onnx package and the shared models, through the engine in several dresses:
-// reference kernels, levels of the optimiser, each instruction set, one and two threads, a plan saved and loaded.
+// reference kernels, levels of the optimiser, each instruction set, one and two threads, a plan saved and
+// loaded.
 //   LATHE_CASE=substring   only the cases whose names contain it, each with its verdict
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -95,7 +97,8 @@ Verdicts run_dressed(const std::vector<ConformanceCase>& cases, const Dress& dre
 }
 
 /// All must pass, in every dress, but for those excused: the list says why.
-void run_all(const std::vector<ConformanceCase>& cases, const std::map<std::string, std::string>& excused = {}) {
+void run_all(const std::vector<ConformanceCase>& cases,
+             const std::map<std::string, std::string>& excused = {}) {
   for (const Dress& dress : dresses()) {
     std::string failures;
     const Verdicts v = run_dressed(cases, dress, excused, failures);
@@ -108,6 +111,20 @@ void run_all(const std::vector<ConformanceCase>& cases, const std::map<std::stri
 std::map<std::string, std::string> exclusions() {
   return nlohmann::json::parse(read_file(fs::path(LATHE_SOURCE_DIR) / "tests" / "exclusions.json"))
       .get<std::map<std::string, std::string>>();
+}
+
+/// Does the document's row for these cases end with their counts?
+void expect_row(const std::string& document, const std::string& title,
+                const std::vector<ConformanceCase>& cases, const std::set<std::string>& listed,
+                const std::function<bool(const std::string&)>& belongs) {
+  size_t of = 0, passed = 0;
+  const auto excused = exclusions();
+  for (const ConformanceCase& c : cases)
+    if (belongs(c.name) && !excused.contains(c.name)) ++of, passed += !listed.contains(c.name);
+  const size_t at = document.find("\n| " + title + " | ");
+  ASSERT_NE(at, std::string::npos) << title;
+  const std::string row = document.substr(at + 1, document.find('\n', at + 1) - at - 1);
+  EXPECT_TRUE(row.ends_with("| " + std::to_string(passed) + " of " + std::to_string(of) + " |")) << row;
 }
 
 /// Every dress passes what docs/scoreboard.md says, and no other case.
@@ -126,6 +143,12 @@ void run_suite(const fs::path& shared, const std::string& category) {
     EXPECT_EQ(v.failed, listed) << dress.name << ": docs/scoreboard.md says otherwise\n" << failures;
     EXPECT_GT(v.passed, only ? 0u : 5u);
   }
+  if (only) return;
+  const auto expanded = [](const std::string& name) { return name.find("_expanded") != std::string::npos; };
+  const bool node = category == "node";
+  expect_row(document, category, cases, listed,
+             [&](const std::string& name) { return !node || !expanded(name); });
+  if (node) expect_row(document, "node, expanded bodies", cases, listed, expanded);
 }
 
 TEST(Conformance, Simple) {

@@ -182,6 +182,10 @@ struct OperatorInfo {
   std::string domain, name;                // "" is ai.onnx
   std::vector<VersionInfo> versions = {};  // oldest first
   std::vector<KernelInfo> kernels = {};    // in the order they are asked; the reference last
+  /// Types of the newest version's first type variable for which a kernel other than the reference takes the
+  /// operator in some ordinary form: small dense inputs, attributes left out where they may be. Everything
+  /// else runs on the reference.
+  std::vector<std::string> fast = {};
 };
 
 /// The operators whose name fits the shell pattern, sorted by domain and name. Thread-safe.

@@ -36,6 +36,7 @@ nb::dict operator_to_python(const OperatorInfo& op) {
   d["name"] = op.name;
   d["versions"] = versions;
   d["kernels"] = kernels;
+  d["fast"] = op.fast;
   return d;
 }
 

@@ -1,6 +1,9 @@
 // The registry as people and programs ask for it.
+#include <algorithm>
+
 #include "base/glob.h"
 #include "kernel/kernel.h"
+#include "kernel/select.h"
 #include "lathe/tools.h"
 #include "schema/schema.h"
 
@@ -15,11 +18,79 @@ OperatorInfo::VersionInfo version_info(const Version& v) {
   return info;
 }
 
+/// Would a kernel other than the reference take a node with these types and shapes? Attributes that must be
+/// given are lists of ones, or the type's own number.
+bool is_fast(const OpSchema& s, DataType type, std::span<const SymShape> shapes) {
+  const Signature& signature = s.newest().signature();
+  const std::string name(onnx_name_of(type));
+  const auto type_of_parameter = [&](const Parameter& p) {
+    const TypeVariable* v = signature.variable(p.type);
+    if (!v) return data_type_from(p.type).value_or(DataType::undefined);
+    const bool has_it = std::ranges::find(v->types, name) != v->types.end();
+    return has_it ? type : data_type_from(v->types[0]).value_or(DataType::undefined);
+  };
+  Attributes attributes;
+  for (const AttributeDecl& a : signature.attributes) {
+    if (!a.required) continue;
+    if (a.kind == "ints") attributes.set(a.name, std::vector<int64_t>{1, 1});
+    if (a.kind == "int")
+      attributes.set(a.name, a.name == "to" ? static_cast<int64_t>(DataType::float32) : int64_t{1});
+  }
+  std::vector<KernelRequest::Operand> inputs, outputs;
+  for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    if (i >= signature.min_inputs) break;
+    inputs.push_back({.present = true,
+                      .type = type_of_parameter(signature.inputs[i]),
+                      .shape = shapes[std::min(i, shapes.size() - 1)]});
+  }
+  for (size_t i = 0; i < std::max<size_t>(signature.min_outputs, 1) && i < signature.outputs.size(); ++i)
+    outputs.push_back({.present = true, .type = type_of_parameter(signature.outputs[i]), .shape = shapes[0]});
+  const KernelRequest request{.inputs = inputs, .outputs = outputs, .isa = Isa::avx512};
+  const KernelCatalog& kernels = KernelCatalog::standard();
+  const OpCodec* codec = kernels.codec_of(s.domain(), s.name());
+  return codec && std::ranges::any_of(kernels.candidates(s.domain(), s.name()), [&](const Kernel* k) {
+           if (k->backend == "reference") return false;
+           try {
+             const auto op = decode_for(*k, *codec, attributes);
+             return !k->ask || k->ask(op.get(), request).accepted;
+           } catch (const Error&) {
+             return false;  // not a form of this operator
+           }
+         });
+}
+
+/// Shapes of inputs that operators of most families accept.
+const std::vector<std::vector<SymShape>>& ordinary_shapes() {
+  const auto of_rank = [](size_t rank) { return SymShape(rank, Dim(16)); };
+  static const std::vector<std::vector<SymShape>> all{{of_rank(4)},
+                                                      {of_rank(2)},
+                                                      {of_rank(3)},
+                                                      {of_rank(1)},
+                                                      {of_rank(4), of_rank(1)},
+                                                      {of_rank(2), of_rank(1)},
+                                                      {of_rank(4), of_rank(0)}};
+  return all;
+}
+
+std::vector<std::string> fast_types(const OpSchema& s) {
+  std::vector<std::string> fast;
+  const Signature& signature = s.newest().signature();
+  if (s.newest().deprecated || signature.variables.empty()) return fast;
+  for (const std::string& name : signature.variables[0].types) {
+    const auto type = data_type_from(name);
+    if (type &&
+        std::ranges::any_of(ordinary_shapes(), [&](const auto& shapes) { return is_fast(s, *type, shapes); }))
+      fast.push_back(name);
+  }
+  return fast;
+}
+
 OperatorInfo operator_info(const OpSchema& s) {
   OperatorInfo info{.domain = s.domain(), .name = s.name()};
   for (const Version& v : s.versions()) info.versions.push_back(version_info(v));
   for (const Kernel* k : KernelCatalog::standard().candidates(s.domain(), s.name()))
     info.kernels.push_back({k->name, k->backend, std::string(name_of(k->isa))});
+  info.fast = fast_types(s);
   return info;
 }
 

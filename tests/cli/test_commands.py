@@ -406,6 +406,9 @@ def test_convert_to_an_opset(lathe, place):
     done = lathe("convert", "model.onnx", "-o", "asked.onnx", "--optimize", "--level", "basic", "--opset", "20", "--json")
     assert done.returncode == 0 and isinstance(done.json["patches"], dict)
     assert onnx.load(place / "asked.onnx").opset_import[0].version == 20
+    for opset in (13, 28):
+        assert lathe("convert", "model.onnx", "-o", "other.onnx", "--opset", str(opset)).returncode == 0
+        assert onnx.load(place / "other.onnx").opset_import[0].version == opset
     onnx.checker.check_model(onnx.load(place / "asked.onnx"), full_check=True)
     swish = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 24]> g (float[3] x) => (float[3] y) { y = Swish(x) }')
     onnx.save(swish, place / "swish.onnx")

@@ -21,8 +21,16 @@ ort.set_default_logger_severity(4)
 
 
 @functools.cache
-def _history(op):
-    return [s for s in onnx.defs.get_all_schemas_with_history() if (s.domain, s.name) == ("", op)]
+def _history(domain, op):
+    return [s for s in onnx.defs.get_all_schemas_with_history() if (s.domain, s.name) == (domain, op)]
+
+
+def _allows(schema, i, value):
+    """Does this version take the type of input `i`?"""
+    array = value[0] if isinstance(value, list) else value
+    name = {"FLOAT": "float", "DOUBLE": "double"}.get(kind := onnx.TensorProto.DataType.Name(oh.np_dtype_to_tensor_dtype(array.dtype)), kind.lower())
+    text = f"tensor({name})"
+    return (f"seq({text})" if isinstance(value, list) else text) in schema.inputs[min(i, len(schema.inputs) - 1)].types
 
 
 @dataclasses.dataclass
@@ -35,6 +43,7 @@ class Problem:
     constant: tuple[int, ...] = ()  # inputs that are initializers
     rtol: float = 1e-4
     atol: float = 1e-5
+    domain: str = ""
 
     def feed(self):
         return {f"x{i}": v for i, v in enumerate(self.inputs) if v is not None and i not in self.constant}
@@ -55,21 +64,22 @@ class Problem:
         while names and not names[-1]:
             names.pop()
         outputs = [f"y{i}" for i in range(self.outputs)]
-        node = oh.make_node(self.op, names, outputs, **self.attributes)
+        node = oh.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
         graph = oh.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=n) for n in outputs], initializers)
-        return oh.make_model_gen_version(graph, opset_imports=[oh.make_opsetid("", self.opset)])
+        return oh.make_model_gen_version(graph, opset_imports=[oh.make_opsetid(self.domain, self.opset)])
 
     def at_another_version(self, rng):
         """Itself, sometimes under another version of the operator that takes these attributes and inputs."""
         given = sum(v is not None for v in self.inputs)
         fits = [
             s.since_version
-            for s in _history(self.op)
-            if 6 <= s.since_version <= 25
+            for s in _history(self.domain, self.op)
+            if not self.domain and 6 <= s.since_version <= 25
             and not s.deprecated
             and set(self.attributes) <= set(s.attributes)
             and s.min_input <= given <= s.max_input
             and self.outputs <= s.max_output
+            and all(v is None or _allows(s, i, v) for i, v in enumerate(self.inputs))
         ]
         if fits and rng.random() < 0.4:
             self.opset = int(rng.choice(fits))
@@ -117,6 +127,10 @@ def difference(got: list[Any], want: list[Any], rtol: float, atol: float) -> Opt
             inner = difference(a, b, rtol, atol)
             if inner:
                 return f"output {i}, item: {inner}"
+            continue
+        if isinstance(a, dict) or isinstance(b, dict):
+            if a != b:
+                return f"output {i}: {a} and {b}"
             continue
         if a is None or b is None:
             if a is not b:

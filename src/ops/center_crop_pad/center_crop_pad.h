@@ -20,7 +20,8 @@ struct CenterCropPad {
     const auto* sizes = c.values(1);
     std::vector<D> out = c.shape(0);
     for (int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<size_t>(axes ? c.axis((*axes)[static_cast<size_t>(i)], c.rank(0), "axes") : i);
+      const auto at =
+          static_cast<size_t>(axes ? c.axis((*axes)[static_cast<size_t>(i)], c.rank(0), "axes") : i);
       const auto size = sizes ? std::optional<D>((*sizes)[static_cast<size_t>(i)]) : c.data_dependent();
       if (!size) return;
       const auto n = known(*size);

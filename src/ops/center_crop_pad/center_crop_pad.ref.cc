@@ -14,11 +14,13 @@ void center_crop_pad(const CenterCropPad& op, KernelContext& c) {
   Shape shape = x.shape();
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t axis = op.axes ? (*op.axes)[i] : static_cast<int64_t>(i);
-    if (axis < -rank || axis >= rank) c.fail(Code::node_bad_attribute, "axes of the input", std::to_string(axis));
+    if (axis < -rank || axis >= rank)
+      c.fail(Code::node_bad_attribute, "axes of the input", std::to_string(axis));
     if (sizes[i] < 0) c.fail(Code::run_bad_value, "sizes from 0", std::to_string(sizes[i]));
     shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = sizes[i];
   }
-  // Where output index 0 lies in the input, along each axis: what is odd is cut at the end, and filled up there.
+  // Where output index 0 lies in the input, along each axis: what is odd is cut at the end, and filled up
+  // there.
   std::pmr::vector<int64_t> first(x.rank(), c.scratch()), index(x.rank(), c.scratch());
   for (size_t a = 0; a < shape.size(); ++a)
     first[a] = x.dim(a) >= shape[a] ? (x.dim(a) - shape[a]) / 2 : -((shape[a] - x.dim(a)) / 2);
@@ -43,6 +45,8 @@ void center_crop_pad(const CenterCropPad& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_center_crop_pad(KernelCatalog& k) { k.reference<CenterCropPad>("CenterCropPad", center_crop_pad); }
+void reference_center_crop_pad(KernelCatalog& k) {
+  k.reference<CenterCropPad>("CenterCropPad", center_crop_pad);
+}
 
 }  // namespace lathe

@@ -15,7 +15,7 @@ struct Expand {
     const auto length = count_of_sizes(c, 1);
     const auto* wanted = sizes_input(c, 1);
     if (!wanted) {
-      if (length) output_of_rank(c, std::max(*length, c.rank(0)));
+      if (length) unknown_sizes(c, *length);
       return;
     }
     std::vector<D> out = c.broadcast_pair(c.shape(0), *wanted);
@@ -24,6 +24,22 @@ struct Expand {
   }
 
  private:
+  /// Of sizes that are not known: axes that they do not reach stay, and a size other than 1 stays whatever
+  /// they are.
+  template <class D>
+  static void unknown_sizes(ShapeContext<D>& c, int64_t length) {
+    const int64_t rank = std::max(length, c.rank(0));
+    std::vector<D> out;
+    for (int64_t a = 0; a < rank; ++a) {
+      const auto any = c.data_dependent();
+      if (!any) return;
+      const int64_t from = a - (rank - c.rank(0));
+      const D size = from < 0 ? D(1) : c.shape(0)[static_cast<size_t>(from)];
+      const bool stays = a < rank - length || known(size).value_or(1) != 1;
+      out.push_back(stays ? size : *any);
+    }
+    c.output(0, std::move(out));
+  }
   template <class D>
   static void values(ShapeContext<D>& c, const std::vector<D>& out) {
     const auto* v = c.values(0);

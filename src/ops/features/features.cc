@@ -17,7 +17,8 @@ DataType cast_map_type(const Node& n, std::span<const ValueType>) {
 }
 
 DataType type_of_values(const Node&, std::span<const ValueType> inputs) {
-  return inputs[0].kind == ValueType::Kind::map && inputs[0].inner ? inputs[0].inner->elem : DataType::undefined;
+  return inputs[0].kind == ValueType::Kind::map && inputs[0].inner ? inputs[0].inner->elem
+                                                                   : DataType::undefined;
 }
 
 }  // namespace
@@ -36,9 +37,10 @@ void declare_features(SchemaCatalog& c) {
       .rule<FeatureVectorizer>()
       .contract({.epsilons = 1});
   c.add("ai.onnx.ml", "Imputer")
-      .version(1,
-               "(X: T) -> (Y: T) {imputed_value_floats: floats, imputed_value_int64s: ints, replaced_value_float: "
-               "float = 0, replaced_value_int64: int = 0} [T: float double int64 int32]")
+      .version(
+          1,
+          "(X: T) -> (Y: T) {imputed_value_floats: floats, imputed_value_int64s: ints, replaced_value_float: "
+          "float = 0, replaced_value_int64: int = 0} [T: float double int64 int32]")
       .rule<Imputer>()
       .contract({.exact = true});
   c.add("ai.onnx.ml", "Normalizer")
@@ -51,16 +53,19 @@ void declare_features(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("ai.onnx.ml", "CastMap")
       .version(1,
-               "(X: T1) -> (Y: T2) {cast_to: string = 'TO_FLOAT', map_form: string = 'DENSE', max_map: int = 1} [T1: "
+               "(X: T1) -> (Y: T2) {cast_to: string = 'TO_FLOAT', map_form: string = 'DENSE', max_map: int = "
+               "1} [T1: "
                "map(int64,string) map(int64,float); T2: string float int64]")
       .rule<CastMap>()
       .output_type(cast_map_type)
       .contract({.epsilons = 1});
   c.add("ai.onnx.ml", "DictVectorizer")
-      .version(1,
-               "(X: T1) -> (Y: T2) {int64_vocabulary: ints, string_vocabulary: strings} [T1: map(string,int64) "
-               "map(int64,string) map(int64,float) map(int64,double) map(string,float) map(string,double); T2: int64 "
-               "float double string]")
+      .version(
+          1,
+          "(X: T1) -> (Y: T2) {int64_vocabulary: ints, string_vocabulary: strings} [T1: map(string,int64) "
+          "map(int64,string) map(int64,float) map(int64,double) map(string,float) map(string,double); T2: "
+          "int64 "
+          "float double string]")
       .rule<DictVectorizer>()
       .output_type(type_of_values)
       .contract({.exact = true});

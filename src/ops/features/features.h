@@ -1,4 +1,5 @@
-// What prepares features for models of ai.onnx.ml: selecting, joining, scaling, filling gaps; maps to tensors and back.
+// What prepares features for models of ai.onnx.ml: selecting, joining, scaling, filling gaps; maps to tensors
+// and back.
 #pragma once
 
 #include <algorithm>
@@ -32,14 +33,16 @@ struct Binarizer {
   }
 };
 
-/// Inputs [N, C1], [N, C2], … or [C1], … side by side; each is cut or filled up with zeros to the size it is to have.
+/// Inputs [N, C1], [N, C2], … or [C1], … side by side; each is cut or filled up with zeros to the size it is
+/// to have.
 struct FeatureVectorizer {
   std::vector<int64_t> inputdimensions;
   void fields(auto&& f) { f("inputdimensions", inputdimensions); }
   template <class D>
   void shape(ShapeContext<D>& c) const {
     if (inputdimensions.size() != c.inputs())
-      c.fail(Code::node_bad_attribute, "inputdimensions for each of " + std::to_string(c.inputs()) + " inputs",
+      c.fail(Code::node_bad_attribute,
+             "inputdimensions for each of " + std::to_string(c.inputs()) + " inputs",
              std::to_string(inputdimensions.size()), {});
     std::optional<D> rows;
     D columns(0);
@@ -71,7 +74,8 @@ struct Imputer {
   void shape(ShapeContext<D>& c) const {
     if (imputed_value_floats.empty() == imputed_value_int64s.empty())
       c.fail(Code::node_bad_attribute, "imputed_value_floats or imputed_value_int64s", "both or none", {});
-    const auto count = static_cast<int64_t>(std::max(imputed_value_floats.size(), imputed_value_int64s.size()));
+    const auto count =
+        static_cast<int64_t>(std::max(imputed_value_floats.size(), imputed_value_int64s.size()));
     if (count != 1) {
       c.require(c.rank(0) >= 1, "features of rank 1 or more", "a scalar");
       c.same(c.shape(0).back(), D(count), "the columns and the imputed values");
@@ -105,7 +109,8 @@ struct Scaler {
     for (const auto& v : {offset, scale})
       if (v.size() > 1) {
         c.require(c.rank(0) >= 1, "features of rank 1 or more", "a scalar");
-        c.same(c.shape(0).back(), D(static_cast<int64_t>(v.size())), "the columns and their offsets and scales");
+        c.same(c.shape(0).back(), D(static_cast<int64_t>(v.size())),
+               "the columns and their offsets and scales");
       }
     c.output(0, c.shape(0));
   }
@@ -161,7 +166,8 @@ struct ZipMap {
     if (classlabels_int64s.empty() == classlabels_strings.empty())
       c.fail(Code::node_bad_attribute, "classlabels_int64s or classlabels_strings", "both or none", {});
     c.require(c.rank(0) == 1 || c.rank(0) == 2, "[N, C] or [C]", c.text(c.shape(0)));
-    c.same(c.shape(0).back(), D(static_cast<int64_t>(std::max(classlabels_int64s.size(), classlabels_strings.size()))),
+    c.same(c.shape(0).back(),
+           D(static_cast<int64_t>(std::max(classlabels_int64s.size(), classlabels_strings.size()))),
            "the columns and the keys");
   }
 };

@@ -44,7 +44,8 @@ void join_features(const FeatureVectorizer& op, KernelContext& c) {
     const int64_t columns = x.dim(x.rank() - 1), wanted = op.inputdimensions[i];
     for (int64_t row = 0; row < out.dim(0); ++row)
       for (int64_t k = 0; k < std::min(columns, wanted); ++k, poll.did(4))
-        to[static_cast<size_t>(row * out.dim(1) + first + k)] = static_cast<float>(load_double(x, row * columns + k));
+        to[static_cast<size_t>(row * out.dim(1) + first + k)] =
+            static_cast<float>(load_double(x, row * columns + k));
     first += wanted;
   }
 }
@@ -55,7 +56,9 @@ void impute(const Imputer& op, KernelContext& c) {
   const bool integers = is_integer(x.type());
   const size_t count = integers ? op.imputed_value_int64s.size() : op.imputed_value_floats.size();
   if (count == 0)
-    c.fail(Code::node_bad_type, integers ? "imputed_value_int64s, for integers" : "imputed_value_floats, for floats", "the others");
+    c.fail(Code::node_bad_type,
+           integers ? "imputed_value_int64s, for integers" : "imputed_value_floats, for floats",
+           "the others");
   const double replaced = static_cast<double>(op.replaced_value_float);
   Poller poll(c);
   for (int64_t i = 0; i < x.size(); ++i, poll.did(4)) {
@@ -93,7 +96,8 @@ void scale_features(const Scaler& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   const auto of = [](const std::vector<float>& v, int64_t i, double otherwise) {
     if (v.empty()) return otherwise;
-    return static_cast<double>(v[v.size() == 1 ? 0 : static_cast<size_t>(i % static_cast<int64_t>(v.size()))]);
+    return static_cast<double>(
+        v[v.size() == 1 ? 0 : static_cast<size_t>(i % static_cast<int64_t>(v.size()))]);
   };
   Poller poll(c);
   for (int64_t i = 0; i < x.size(); ++i, poll.did(4))
@@ -129,7 +133,8 @@ std::string text_of(float v) {
 
 void cast_map(const CastMap& op, KernelContext& c) {
   const Map& m = map_input(c);
-  if (m.keys.type() != DataType::int64) c.fail(Code::node_bad_type, "keys of int64", std::string(name_of(m.keys.type())));
+  if (m.keys.type() != DataType::int64)
+    c.fail(Code::node_bad_type, "keys of int64", std::string(name_of(m.keys.type())));
   const bool sparse = op.map_form == "SPARSE";
   const int64_t count = sparse ? op.max_map : m.keys.size();
   const DataType type = op.cast_to == "TO_STRING"  ? DataType::string
@@ -137,14 +142,17 @@ void cast_map(const CastMap& op, KernelContext& c) {
                                                    : DataType::float32;
   std::map<int64_t, size_t> order;
   Poller poll(c);
-  for (int64_t i = 0; i < m.keys.size(); ++i, poll.did(64)) order[load_int(m.keys, i)] = static_cast<size_t>(i);
-  if (!sparse && static_cast<int64_t>(order.size()) != count) c.fail(Code::run_bad_value, "keys that differ", "equal ones");
+  for (int64_t i = 0; i < m.keys.size(); ++i, poll.did(64))
+    order[load_int(m.keys, i)] = static_cast<size_t>(i);
+  if (!sparse && static_cast<int64_t>(order.size()) != count)
+    c.fail(Code::run_bad_value, "keys that differ", "equal ones");
   Tensor& out = c.out(0, type, {1, count});
   const auto store = [&](int64_t at, const Tensor* v) {
     const bool text = v && v->type() == DataType::string;
     if (type == DataType::string)
-      out.as<std::string>()[static_cast<size_t>(at)] =
-          text ? v->as<std::string>()[0] : v ? text_of(static_cast<float>(load_double(*v, 0))) : std::string();
+      out.as<std::string>()[static_cast<size_t>(at)] = text ? v->as<std::string>()[0]
+                                                       : v  ? text_of(static_cast<float>(load_double(*v, 0)))
+                                                            : std::string();
     else if (!v)
       store_double(out, at, 0);
     else
@@ -156,7 +164,8 @@ void cast_map(const CastMap& op, KernelContext& c) {
   for (const auto& [key, place] : order) {
     poll.did(64);
     if (sparse && (key < 0 || key >= count))
-      c.fail(Code::run_bad_value, "keys from 0 to " + std::to_string(count - 1), std::to_string(key), "raise max_map");
+      c.fail(Code::run_bad_value, "keys from 0 to " + std::to_string(count - 1), std::to_string(key),
+             "raise max_map");
     store(sparse ? key : next++, &value_at(m, place, c));
   }
 }
@@ -172,7 +181,8 @@ void vectorize(const std::vector<Key>& vocabulary, const Map& m, KernelContext& 
     poll.did(64);
     const auto at = places.find(vocabulary[i]);
     const Tensor* v = at == places.end() ? nullptr : &value_at(m, at->second, c);
-    if (v && v->type() != out.type()) c.fail(Code::node_bad_type, "values of one type", std::string(name_of(v->type())));
+    if (v && v->type() != out.type())
+      c.fail(Code::node_bad_type, "values of one type", std::string(name_of(v->type())));
     if (out.type() == DataType::string)
       out.as<std::string>()[i] = v ? v->as<std::string>()[0] : std::string();
     else if (out.type() == DataType::int64)
@@ -193,7 +203,8 @@ void vectorize_map(const DictVectorizer& op, KernelContext& c) {
 void zip_maps(const ZipMap& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   const auto keys = [&] {
-    const auto count = static_cast<int64_t>(std::max(op.classlabels_int64s.size(), op.classlabels_strings.size()));
+    const auto count =
+        static_cast<int64_t>(std::max(op.classlabels_int64s.size(), op.classlabels_strings.size()));
     return op.classlabels_strings.empty() ? Tensor::from<int64_t>({count}, op.classlabels_int64s)
                                           : Tensor::from<std::string>({count}, op.classlabels_strings);
   }();

@@ -41,21 +41,25 @@ struct LabelEncoder {
     if (from.type() == DataType::undefined || to.type() == DataType::undefined)
       c.fail(Code::node_bad_attribute, "one of the keys_* and one of the values_*", "none", {});
     if (from.size() != to.size())
-      c.fail(Code::node_bad_attribute, "a value for each key", std::to_string(from.size()) + " keys and " + std::to_string(to.size()) + " values", {});
+      c.fail(Code::node_bad_attribute, "a value for each key",
+             std::to_string(from.size()) + " keys and " + std::to_string(to.size()) + " values", {});
     if (default_tensor && (default_tensor->size() != 1 || default_tensor->type() != to.type()))
       c.fail(Code::node_bad_attribute, "a default_tensor of one value", describe(*default_tensor), {});
     c.output(0, c.shape(0));
   }
 
  private:
-  static Tensor one_of(const std::optional<Tensor>& t, const std::vector<int64_t>& ints, const std::vector<float>& floats,
-                       const std::vector<std::string>& strings) {
+  static Tensor one_of(const std::optional<Tensor>& t, const std::vector<int64_t>& ints,
+                       const std::vector<float>& floats, const std::vector<std::string>& strings) {
     if (t) return *t;
     const auto made = [](const auto& v) {
       using T = typename std::remove_cvref_t<decltype(v)>::value_type;
       return Tensor::from<T>({static_cast<int64_t>(v.size())}, v);
     };
-    return !strings.empty() ? made(strings) : !ints.empty() ? made(ints) : !floats.empty() ? made(floats) : Tensor();
+    return !strings.empty()  ? made(strings)
+           : !ints.empty()   ? made(ints)
+           : !floats.empty() ? made(floats)
+                             : Tensor();
   }
 };
 

@@ -73,7 +73,8 @@ void encode_labels(const LabelEncoder& op, KernelContext& c) {
            std::string(name_of(c.in(0).type())));
   for_type(keys.type(), label_types, [&]<class From> {
     for_type(values.type(), label_types, [&]<class To> {
-      look_up<From, To>(c, std::as_const(keys).as<From>(), std::as_const(values).as<To>(), default_of<To>(op));
+      look_up<From, To>(c, std::as_const(keys).as<From>(), std::as_const(values).as<To>(),
+                        default_of<To>(op));
     });
   });
 }
@@ -110,9 +111,8 @@ void one_hot_encode(const OneHotEncoder& op, KernelContext& c) {
     encode(Places<std::string>(op.cats_strings, poll),
            [&](int64_t i) -> const std::string& { return x.as<std::string>()[static_cast<size_t>(i)]; });
   else
-    encode(Places<int64_t>(op.cats_int64s, poll), [&](int64_t i) {
-      return is_integer(x.type()) ? load_int(x, i) : cut(load_double(x, i));
-    });
+    encode(Places<int64_t>(op.cats_int64s, poll),
+           [&](int64_t i) { return is_integer(x.type()) ? load_int(x, i) : cut(load_double(x, i)); });
 }
 
 }  // namespace

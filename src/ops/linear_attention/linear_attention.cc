@@ -24,9 +24,10 @@ void declare_linear_attention(SchemaCatalog& c) {
       .output_type(state_type, 1)
       .contract({.epsilons = 64, .per_reduced = true});
   c.add("CausalConvWithState")
-      .version(27,
-               "(input: T, weight: T, bias?: T, past_state?: T) -> (output: T, present_state: T) {activation: "
-               "string = 'none'} [T: float float16 bfloat16]")
+      .version(
+          27,
+          "(input: T, weight: T, bias?: T, past_state?: T) -> (output: T, present_state: T) {activation: "
+          "string = 'none'} [T: float float16 bfloat16]")
       .rule<CausalConvWithState>()
       .contract({.epsilons = 8, .per_reduced = true});
 }

@@ -41,7 +41,8 @@ void linear_attention(const LinearAttention& op, KernelContext& c) {
   if (c.has(5)) beta = in_double(c.in(5), c);
   const int64_t batch = q.dim(0), length = q.dim(1), heads = op.kv_num_heads, shared = op.q_num_heads / heads;
   const int64_t d_k = k.dim(2) / heads, d_v = v.dim(2) / heads;
-  const double scale = op.scale != 0 ? static_cast<double>(op.scale) : 1 / std::sqrt(static_cast<double>(d_k));
+  const double scale =
+      op.scale != 0 ? static_cast<double>(op.scale) : 1 / std::sqrt(static_cast<double>(d_k));
   Tensor state = temporary(c, DataType::float64, {batch, heads, d_k, d_v});
   Poller poll(c);
   if (c.has(3))
@@ -62,7 +63,8 @@ void linear_attention(const LinearAttention& op, KernelContext& c) {
           const bool each = width != heads;
           head.decay(decay->as<double>().data() + step * width + h * (each ? d_k : 1), each);
         }
-        if (beta) head.correct(key, beta->as<double>()[static_cast<size_t>(step * beta->dim(2) + h % beta->dim(2))]);
+        if (beta)
+          head.correct(key, beta->as<double>()[static_cast<size_t>(step * beta->dim(2) + h % beta->dim(2))]);
         head.write(key);
         for (int64_t s = 0; s < shared; ++s) {
           const int64_t query = step * op.q_num_heads + h * shared + s;

@@ -24,8 +24,8 @@ inline std::optional<PostTransform> post_transform(std::string_view name) {
 
 inline double logistic(double v) { return 1 / (1 + std::exp(-v)); }
 
-/// The quantile of the normal distribution, with the error function's inverse after Winitzki (2008): what other
-/// implementations of these operators take for it, exact to some thousandths.
+/// The quantile of the normal distribution, with the error function's inverse after Winitzki (2008): what
+/// other implementations of these operators take for it, exact to some thousandths.
 inline double probit(double p) {
   const double x = 2 * p - 1, log = std::log((1 - x) * (1 + x));
   if ((1 - x) * (1 + x) == 0) return 0;
@@ -67,7 +67,8 @@ struct ClassLabels {
   DataType type() const { return words.empty() ? DataType::int64 : DataType::string; }
   void store(Tensor& to, int64_t row, size_t label) const {
     if (words.empty())
-      to.as<int64_t>()[static_cast<size_t>(row)] = label < numbers.size() ? numbers[label] : static_cast<int64_t>(label);
+      to.as<int64_t>()[static_cast<size_t>(row)] =
+          label < numbers.size() ? numbers[label] : static_cast<int64_t>(label);
     else
       to.as<std::string>()[static_cast<size_t>(row)] = words[label];
   }

@@ -1,5 +1,5 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: scores [N, C, d1, …], classes [N, d1, …] → a loss for each of the
-// classes, or their sum or weighted mean.
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: scores [N, C, d1, …], classes [N, d1, …] → a loss
+// for each of the classes, or their sum or weighted mean.
 #pragma once
 
 #include <optional>

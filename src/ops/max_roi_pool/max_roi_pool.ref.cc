@@ -9,7 +9,8 @@ namespace {
 struct Bin {
   int64_t begin, end;
   Bin(double first, double last, int64_t i, int64_t bins, int64_t size) {
-    const double width = std::max(last - first + 1, 1.0) / static_cast<double>(bins), from = static_cast<double>(i);
+    const double width = std::max(last - first + 1, 1.0) / static_cast<double>(bins),
+                 from = static_cast<double>(i);
     const auto limit = [&](double v) {
       return static_cast<int64_t>(std::min(std::max(v, 0.0), static_cast<double>(size)));
     };
@@ -28,11 +29,13 @@ void max_roi_pool(const MaxRoiPool& op, KernelContext& c) {
   for (int64_t r = 0; r < rois.dim(0); ++r) {
     const double batch = load_double(rois, r * 5);
     if (!(batch >= 0 && batch < static_cast<double>(x.dim(0))))
-      c.fail(Code::run_bad_value, "rois of images 0 to " + std::to_string(x.dim(0) - 1), std::to_string(batch));
+      c.fail(Code::run_bad_value, "rois of images 0 to " + std::to_string(x.dim(0) - 1),
+             std::to_string(batch));
     double corner[4];  // x1, y1, x2, y2
     for (int64_t k = 0; k < 4; ++k) {
       corner[k] = std::round(load_double(rois, r * 5 + 1 + k) * static_cast<double>(op.spatial_scale));
-      if (!std::isfinite(corner[k])) c.fail(Code::run_bad_value, "corners that are finite", std::to_string(corner[k]));
+      if (!std::isfinite(corner[k]))
+        c.fail(Code::run_bad_value, "corners that are finite", std::to_string(corner[k]));
     }
     for (int64_t i = 0; i < channels * rows * columns; ++i) {
       const Bin down(corner[1], corner[3], i / columns % rows, rows, height);

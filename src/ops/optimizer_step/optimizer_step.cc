@@ -29,16 +29,19 @@ void declare(SchemaCatalog& c, const char* name, const char* signature) {
 }  // namespace
 
 void declare_optimizer_step(SchemaCatalog& c) {
-  declare<Adagrad>(c, "Adagrad",
-                   "(R: T1, T: T2, inputs~1: T3) -> (outputs~1: T3) {decay_factor: float = 0, epsilon: float = "
-                   "9.999999974752427e-07, norm_coefficient: float = 0} [T1: float double; T2: int64; T3: float double]");
-  declare<Momentum>(c, "Momentum",
-                    "(R: T1, T: T2, inputs~1: T3) -> (outputs~1: T3) {alpha: float!, beta: float!, mode: string!, "
-                    "norm_coefficient: float!} [T1: float double; T2: int64; T3: float double]");
-  declare<Adam>(c, "Adam",
-                "(R: T1, T: T2, inputs~1: T3) -> (outputs~1: T3) {alpha: float = 0.8999999761581421, beta: float = "
-                "0.9990000128746033, epsilon: float = 9.999999974752427e-07, norm_coefficient: float = 0, "
-                "norm_coefficient_post: float = 0} [T1: float double; T2: int64; T3: float double]");
+  declare<Adagrad>(
+      c, "Adagrad",
+      "(R: T1, T: T2, inputs~1: T3) -> (outputs~1: T3) {decay_factor: float = 0, epsilon: float = "
+      "9.999999974752427e-07, norm_coefficient: float = 0} [T1: float double; T2: int64; T3: float double]");
+  declare<Momentum>(
+      c, "Momentum",
+      "(R: T1, T: T2, inputs~1: T3) -> (outputs~1: T3) {alpha: float!, beta: float!, mode: string!, "
+      "norm_coefficient: float!} [T1: float double; T2: int64; T3: float double]");
+  declare<Adam>(
+      c, "Adam",
+      "(R: T1, T: T2, inputs~1: T3) -> (outputs~1: T3) {alpha: float = 0.8999999761581421, beta: float = "
+      "0.9990000128746033, epsilon: float = 9.999999974752427e-07, norm_coefficient: float = 0, "
+      "norm_coefficient_post: float = 0} [T1: float double; T2: int64; T3: float double]");
 }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
-// Adagrad, Adam and Momentum: one step of training. Inputs: learning rate, count of updates, then the tensors, their gradients
-// and what is kept of earlier gradients, n of each; outputs: the new tensors and what is kept, n of each.
+// Adagrad, Adam and Momentum: one step of training. Inputs: learning rate, count of updates, then the
+// tensors, their gradients and what is kept of earlier gradients, n of each; outputs: the new tensors and
+// what is kept, n of each.
 #pragma once
 
 #include <string>
@@ -32,7 +33,8 @@ struct OptimizerStep {
         const auto& other = c.shape(2 + i + g * trained);
         c.require(other.size() == shape.size(), "gradients of the shape of their tensors",
                   c.text(other) + " for " + c.text(shape));
-        for (size_t a = 0; a < shape.size(); ++a) shape[a] = c.same(shape[a], other[a], "sizes of a tensor and its gradient");
+        for (size_t a = 0; a < shape.size(); ++a)
+          shape[a] = c.same(shape[a], other[a], "sizes of a tensor and its gradient");
       }
       for (size_t g = 0; g <= kept; ++g) c.output(i + g * trained, shape);
     }

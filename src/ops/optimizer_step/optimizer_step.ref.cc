@@ -16,7 +16,8 @@ double updates_of(KernelContext& c) { return static_cast<double>(load_int(c.in(1
 /// Calls f with each element of each tensor; writes what became of it.
 template <size_t kept, class F>
 void each_element(KernelContext& c, F&& f) {
-  if (c.in(0).size() != 1 || c.in(1).size() != 1) c.fail(Code::run_bad_shape, "one rate and one count", "more");
+  if (c.in(0).size() != 1 || c.in(1).size() != 1)
+    c.fail(Code::run_bad_shape, "one rate and one count", "more");
   constexpr size_t groups = OptimizerStep<kept>::groups;
   const size_t trained = (c.inputs() - 2) / groups;
   Poller poll(c);
@@ -57,9 +58,11 @@ void momentum(const Momentum& op, KernelContext& c) {
 }
 
 void adam(const Adam& op, KernelContext& c) {
-  const double alpha = static_cast<double>(op.alpha), beta = static_cast<double>(op.beta), count = updates_of(c);
-  const double rate =
-      count > 0 ? rate_of(c) * std::sqrt(1 - std::pow(beta, count)) / (1 - std::pow(alpha, count)) : rate_of(c);
+  const double alpha = static_cast<double>(op.alpha), beta = static_cast<double>(op.beta),
+               count = updates_of(c);
+  const double rate = count > 0
+                          ? rate_of(c) * std::sqrt(1 - std::pow(beta, count)) / (1 - std::pow(alpha, count))
+                          : rate_of(c);
   each_element<2>(c, [&](Trained& e) {
     const double g = static_cast<double>(op.norm_coefficient) * e.x + e.g;
     e.v = alpha * e.v + (1 - alpha) * g;

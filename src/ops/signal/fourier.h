@@ -1,5 +1,5 @@
-// The discrete Fourier transform of one line of any length: split by the prime factors of its length (Cooley and
-// Tukey 1965), so that it takes n times the sum of the factors.
+// The discrete Fourier transform of one line of any length: split by the prime factors of its length (Cooley
+// and Tukey 1965), so that it takes n times the sum of the factors.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,10 @@ class Fourier {
 
   /// `backwards`: the inverse, not yet divided by n.
   Fourier(int64_t n, bool backwards, KernelContext& c)
-      : n_(n), roots_(static_cast<size_t>(n), c.scratch()), parts_(static_cast<size_t>(n), c.scratch()), poll_(c) {
+      : n_(n),
+        roots_(static_cast<size_t>(n), c.scratch()),
+        parts_(static_cast<size_t>(n), c.scratch()),
+        poll_(c) {
     for (int64_t k = 0; k < n; ++k) {
       poll_.did(16);
       const double angle = 2 * 3.141592653589793 * static_cast<double>(k) / static_cast<double>(n);

@@ -8,8 +8,8 @@
 
 namespace lathe {
 
-/// The discrete Fourier transform along one axis of [d0, …, 1] (real) or [d0, …, 2] (real and imaginary part).
-/// Onesided: the first half of a spectrum, which for real signals says it all; its inverse is real.
+/// The discrete Fourier transform along one axis of [d0, …, 1] (real) or [d0, …, 2] (real and imaginary
+/// part). Onesided: the first half of a spectrum, which for real signals says it all; its inverse is real.
 /// The second input cuts the signal to a length, or fills it up with zeros; the third is the axis.
 struct Dft {
   bool inverse = false, onesided = false;
@@ -35,11 +35,13 @@ struct Dft {
     std::vector<D> out = in;
     out.back() = D(inverse && onesided ? 1 : 2);
     const auto given = c.numbers(2);
-    if (c.has(2) && (!given || given->size() != 1)) {  // any of the axes may be another one
+    if (c.has(2) && (!given || given->size() != 1)) {
+      // Any of the axes may be another one, but where all keep their sizes.
+      const bool kept = !c.has(1) && !onesided;
       for (size_t a = 0; a + 1 < out.size(); ++a) {
         const auto size = c.data_dependent();
         if (!size) return;
-        out[a] = *size;
+        if (!kept) out[a] = *size;
       }
       c.output(0, std::move(out));
       return;
@@ -67,7 +69,8 @@ struct Dft {
   }
 };
 
-/// Fourier transforms of a window that slides over a signal [batch, length, 1 or 2] → [batch, frames, bins, 2].
+/// Fourier transforms of a window that slides over a signal [batch, length, 1 or 2] → [batch, frames, bins,
+/// 2].
 struct ShortTimeDft {
   bool onesided = true;
   void fields(auto&& f) { f("onesided", onesided); }

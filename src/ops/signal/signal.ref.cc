@@ -68,7 +68,8 @@ void short_time_dft(const ShortTimeDft& op, KernelContext& c) {
   if (c.has(2)) window = in_double(c.in(2), c);
   const int64_t n = c.has(3) ? one_number(c.in(3), c) : window ? window->size() : size;
   if (step < 1 || n < 1 || n > size || (window && window->size() != n))
-    c.fail(Code::run_bad_value, "a frame_step from 1, and frames as long as the window, no longer than the signal",
+    c.fail(Code::run_bad_value,
+           "a frame_step from 1, and frames as long as the window, no longer than the signal",
            "frame_step " + std::to_string(step) + ", frames of " + std::to_string(n));
   const int64_t frames = (size - n) / step + 1, bins = op.onesided ? n / 2 + 1 : n;
   Tensor& out = c.out(0, c.in(0).type(), {signal.dim(0), frames, bins, 2});
@@ -109,7 +110,8 @@ void window(const Window& op, KernelContext& c) {
   Poller poll(c);
   for (int64_t i = 0; i < size; ++i) {
     poll.did(32);
-    const double angle = 2 * 3.141592653589793 * static_cast<double>(i) / static_cast<double>(op.periodic ? size : size - 1);
+    const double angle =
+        2 * 3.141592653589793 * static_cast<double>(i) / static_cast<double>(op.periodic ? size : size - 1);
     store_cut(out, i, a - b * std::cos(angle) + d * std::cos(2 * angle));
   }
 }
@@ -137,9 +139,11 @@ void mel_weights(const MelWeightMatrix& op, KernelContext& c) {
   /// The row where edge i of the triangles lies.
   const auto edge = [&](int64_t i) {
     const double at = lowest + (highest - lowest) * static_cast<double>(i) / static_cast<double>(bins + 2);
-    const double row = std::floor(static_cast<double>(length + 1) * (700 * (std::pow(10, at / 2595) - 1)) / static_cast<double>(rate));
+    const double row = std::floor(static_cast<double>(length + 1) * (700 * (std::pow(10, at / 2595) - 1)) /
+                                  static_cast<double>(rate));
     if (!(row >= 0 && row < static_cast<double>(rows)))
-      c.fail(Code::run_bad_value, "edges within half the sample_rate", std::to_string(row) + " of " + std::to_string(rows));
+      c.fail(Code::run_bad_value, "edges within half the sample_rate",
+             std::to_string(row) + " of " + std::to_string(rows));
     return static_cast<int64_t>(row);
   };
   for (int64_t i = 0; i < bins; ++i) {

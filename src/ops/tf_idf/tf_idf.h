@@ -12,12 +12,12 @@ namespace lathe {
 struct TfIdf {
   std::string mode;  // TF: counts; IDF: the weights of what occurs; TFIDF: weighted counts
   int64_t min_gram_length = 1, max_gram_length = 1;
-  int64_t max_skip_count = 0;                    // items between two of an n-gram
-  std::vector<int64_t> ngram_counts;             // where the 1-grams begin in the pool, the 2-grams, …
-  std::vector<int64_t> ngram_indexes;            // the output of each n-gram of the pool
-  std::vector<int64_t> pool_int64s;              // of one kind or the other
+  int64_t max_skip_count = 0;          // items between two of an n-gram
+  std::vector<int64_t> ngram_counts;   // where the 1-grams begin in the pool, the 2-grams, …
+  std::vector<int64_t> ngram_indexes;  // the output of each n-gram of the pool
+  std::vector<int64_t> pool_int64s;    // of one kind or the other
   std::vector<std::string> pool_strings;
-  std::vector<float> weights;                    // of each n-gram of the pool; none: 1
+  std::vector<float> weights;  // of each n-gram of the pool; none: 1
   void fields(auto&& f) {
     f("mode", mode);
     f("min_gram_length", min_gram_length);
@@ -52,7 +52,8 @@ struct TfIdf {
       if (!ok) c.fail(Code::node_bad_attribute, expected, std::move(got), {});
     };
     require(mode == "TF" || mode == "IDF" || mode == "TFIDF", "mode TF, IDF or TFIDF", mode);
-    require(min_gram_length >= 1 && max_gram_length >= min_gram_length, "1 <= min_gram_length <= max_gram_length",
+    require(min_gram_length >= 1 && max_gram_length >= min_gram_length,
+            "1 <= min_gram_length <= max_gram_length",
             std::to_string(min_gram_length) + " and " + std::to_string(max_gram_length));
     require(max_skip_count >= 0, "a max_skip_count from 0", std::to_string(max_skip_count));
     require(pool_int64s.empty() != pool_strings.empty(), "pool_int64s or pool_strings", "both or none");
@@ -63,14 +64,18 @@ struct TfIdf {
     for (size_t n = 1; n <= ngram_counts.size(); ++n) {
       const int64_t begin = ngram_counts[n - 1];
       const int64_t end = n < ngram_counts.size() ? ngram_counts[n] : static_cast<int64_t>(items);
-      require(begin >= 0 && begin <= end && end <= static_cast<int64_t>(items) && (end - begin) % static_cast<int64_t>(n) == 0,
-              "ngram_counts that divide the pool into n-grams", std::to_string(begin) + " to " + std::to_string(end));
+      require(begin >= 0 && begin <= end && end <= static_cast<int64_t>(items) &&
+                  (end - begin) % static_cast<int64_t>(n) == 0,
+              "ngram_counts that divide the pool into n-grams",
+              std::to_string(begin) + " to " + std::to_string(end));
       grams += static_cast<size_t>(end - begin) / n;
     }
     require(!ngram_indexes.empty() && ngram_indexes.size() == grams, "an index for each n-gram of the pool",
             std::to_string(ngram_indexes.size()) + " for " + std::to_string(grams));
-    for (int64_t i : ngram_indexes) require(i >= 0 && i < (int64_t{1} << 32), "indexes from 0", std::to_string(i));
-    require(weights.empty() || weights.size() == grams, "a weight for each n-gram", std::to_string(weights.size()));
+    for (int64_t i : ngram_indexes)
+      require(i >= 0 && i < (int64_t{1} << 32), "indexes from 0", std::to_string(i));
+    require(weights.empty() || weights.size() == grams, "a weight for each n-gram",
+            std::to_string(weights.size()));
   }
 };
 

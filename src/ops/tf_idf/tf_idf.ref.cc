@@ -16,7 +16,8 @@ class Counter {
     for (size_t n = 1; n <= op.ngram_counts.size(); ++n) {
       const auto [begin, end] = op.range(n);
       for (size_t at = begin; at < end; at += n, ++gram)
-        places_[std::vector<T>(pool.begin() + static_cast<int64_t>(at), pool.begin() + static_cast<int64_t>(at + n))]
+        places_[std::vector<T>(pool.begin() + static_cast<int64_t>(at),
+                               pool.begin() + static_cast<int64_t>(at + n))]
             .push_back(gram);
     }
   }
@@ -52,7 +53,8 @@ void tf_idf(const TfIdf& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   const bool strings = x.type() == DataType::string;
   if (strings == op.pool_strings.empty())
-    c.fail(Code::node_bad_type, op.pool_strings.empty() ? "integers, as the pool has" : "strings, as the pool has",
+    c.fail(Code::node_bad_type,
+           op.pool_strings.empty() ? "integers, as the pool has" : "strings, as the pool has",
            std::string(name_of(x.type())));
   Tensor& out = c.out(0);
   const auto to = out.as<float>();
@@ -62,8 +64,9 @@ void tf_idf(const TfIdf& op, KernelContext& c) {
   poll.fill(to.data(), out.size(), 0.0f);
   const auto count = [&](const auto& counter, auto&& item) {
     for (int64_t r = 0; r < rows; ++r)
-      counter.row(length, [&](int64_t i) { return item(r * length + i); },
-                  to.subspan(static_cast<size_t>(r) * width, width), poll);
+      counter.row(
+          length, [&](int64_t i) { return item(r * length + i); },
+          to.subspan(static_cast<size_t>(r) * width, width), poll);
   };
   if (strings)
     count(Counter<std::string>(op, op.pool_strings),

@@ -1,4 +1,5 @@
-// TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor: [N, F] features → sums over the leaves that a row reaches.
+// TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor: [N, F] features → sums over the leaves that a
+// row reaches.
 #pragma once
 
 #include <optional>
@@ -14,8 +15,8 @@ struct TreeEnsemble {
   int64_t aggregate_function = 1;  // average, sum, least, greatest
   int64_t post_transform = 0;      // none, softmax, logistic, softmax_zero, probit
   int64_t n_targets = 1;
-  std::vector<int64_t> tree_roots, nodes_featureids, nodes_truenodeids, nodes_falsenodeids, nodes_trueleafs, nodes_falseleafs,
-      nodes_missing_value_tracks_true, leaf_targetids;
+  std::vector<int64_t> tree_roots, nodes_featureids, nodes_truenodeids, nodes_falsenodeids, nodes_trueleafs,
+      nodes_falseleafs, nodes_missing_value_tracks_true, leaf_targetids;
   std::optional<Tensor> nodes_modes, nodes_splits, leaf_weights, membership_values;
   void fields(auto&& f) {
     f("aggregate_function", aggregate_function);
@@ -41,7 +42,8 @@ struct TreeEnsemble {
       c.fail(Code::node_bad_attribute, expected, std::to_string(got), {});
     };
     if (n_targets < 1) bad("n_targets from 1", n_targets);
-    if (aggregate_function < 0 || aggregate_function > 3) bad("aggregate_function 0 to 3", aggregate_function);
+    if (aggregate_function < 0 || aggregate_function > 3)
+      bad("aggregate_function 0 to 3", aggregate_function);
     if (post_transform < 0 || post_transform > 4) bad("post_transform 0 to 4", post_transform);
     c.require(c.rank(0) == 1 || c.rank(0) == 2, "[N, features]", c.text(c.shape(0)));
     c.output(0, {c.rank(0) == 1 ? D(1) : c.shape(0)[0], D(n_targets)});
@@ -121,7 +123,8 @@ struct TreeEnsembleClassifier : NumberedTrees {
     c.require(c.rank(0) == 1 || c.rank(0) == 2, "[N, features]", c.text(c.shape(0)));
     const D rows = c.rank(0) == 1 ? D(1) : c.shape(0)[0];
     c.output(0, {rows});
-    c.output(1, {rows, D(static_cast<int64_t>(std::max(classlabels_int64s.size(), classlabels_strings.size())))});
+    c.output(
+        1, {rows, D(static_cast<int64_t>(std::max(classlabels_int64s.size(), classlabels_strings.size())))});
   }
 };
 

@@ -30,7 +30,8 @@ Forest forest_of(const TreeEnsemble& op, int64_t features, KernelContext& c) {
   as_many(static_cast<size_t>(op.nodes_modes->size()), nodes, "nodes_modes");
   as_many(static_cast<size_t>(op.nodes_splits->size()), nodes, "nodes_splits");
   as_many(static_cast<size_t>(op.leaf_weights->size()), leaves, "leaf_weights");
-  for (const auto* list : {&op.nodes_truenodeids, &op.nodes_falsenodeids, &op.nodes_trueleafs, &op.nodes_falseleafs})
+  for (const auto* list :
+       {&op.nodes_truenodeids, &op.nodes_falsenodeids, &op.nodes_trueleafs, &op.nodes_falseleafs})
     as_many(list->size(), nodes, "children");
   if (!op.nodes_missing_value_tracks_true.empty())
     as_many(op.nodes_missing_value_tracks_true.size(), nodes, "nodes_missing_value_tracks_true");
@@ -55,7 +56,8 @@ Forest forest_of(const TreeEnsemble& op, int64_t features, KernelContext& c) {
     if (b.feature < 0 || b.feature >= features)
       bad(c, "nodes_featureids from 0 to " + std::to_string(features - 1), std::to_string(b.feature));
     b.split = load_double(*op.nodes_splits, static_cast<int64_t>(i));
-    b.missing_is_true = !op.nodes_missing_value_tracks_true.empty() && op.nodes_missing_value_tracks_true[i] != 0;
+    b.missing_is_true =
+        !op.nodes_missing_value_tracks_true.empty() && op.nodes_missing_value_tracks_true[i] != 0;
     b.then = child(op.nodes_truenodeids[i], op.nodes_trueleafs[i] != 0);
     b.otherwise = child(op.nodes_falsenodeids[i], op.nodes_falseleafs[i] != 0);
     if (b.mode != BranchMode::member) continue;
@@ -87,13 +89,14 @@ struct NumberedVotes {
   const std::vector<float>& weights;
   const std::optional<Tensor>& wide_weights;
   double weight(size_t i) const {
-    return wide_weights ? load_double(*wide_weights, static_cast<int64_t>(i)) : static_cast<double>(weights[i]);
+    return wide_weights ? load_double(*wide_weights, static_cast<int64_t>(i))
+                        : static_cast<double>(weights[i]);
   }
   size_t count() const { return wide_weights ? static_cast<size_t>(wide_weights->size()) : weights.size(); }
 };
 
 BranchMode mode_named(const std::string& name, KernelContext& c) {
-  constexpr std::string_view names[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",    "BRANCH_GT",
+  constexpr std::string_view names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
                                         "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
   for (size_t i = 0; i < std::size(names); ++i)
     if (names[i] == name && name != "BRANCH_MEMBER") return static_cast<BranchMode>(i);
@@ -101,17 +104,21 @@ BranchMode mode_named(const std::string& name, KernelContext& c) {
 }
 
 /// Nodes by tree and number, the root of each tree first.
-Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t targets, int64_t features, KernelContext& c) {
+Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t targets, int64_t features,
+                 KernelContext& c) {
   const size_t nodes = op.nodes_treeids.size();
-  const size_t values = op.nodes_values_as_tensor ? static_cast<size_t>(op.nodes_values_as_tensor->size()) : op.nodes_values.size();
+  const size_t values = op.nodes_values_as_tensor ? static_cast<size_t>(op.nodes_values_as_tensor->size())
+                                                  : op.nodes_values.size();
   for (size_t got : {op.nodes_nodeids.size(), op.nodes_featureids.size(), op.nodes_truenodeids.size(),
                      op.nodes_falsenodeids.size(), op.nodes_modes.size(), values})
     if (got != nodes) bad(c, "lists of " + std::to_string(nodes) + " nodes", std::to_string(got));
   const bool tracks = !op.nodes_missing_value_tracks_true.empty();
   if (tracks && op.nodes_missing_value_tracks_true.size() != nodes)
-    bad(c, std::to_string(nodes) + " nodes_missing_value_tracks_true", std::to_string(op.nodes_missing_value_tracks_true.size()));
+    bad(c, std::to_string(nodes) + " nodes_missing_value_tracks_true",
+        std::to_string(op.nodes_missing_value_tracks_true.size()));
   for (size_t got : {votes.trees.size(), votes.nodes.size(), votes.targets.size()})
-    if (got != votes.count()) bad(c, "lists of " + std::to_string(votes.count()) + " votes", std::to_string(got));
+    if (got != votes.count())
+      bad(c, "lists of " + std::to_string(votes.count()) + " votes", std::to_string(got));
 
   struct Place {
     int64_t tree, node;
@@ -120,8 +127,10 @@ Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t ta
   };
   std::pmr::vector<Place> places(c.scratch()), voters(c.scratch());
   Poller poll(c);
-  for (size_t i = 0; i < nodes; ++i, poll.did(64)) places.push_back({op.nodes_treeids[i], op.nodes_nodeids[i], i});
-  for (size_t i = 0; i < votes.count(); ++i, poll.did(64)) voters.push_back({votes.trees[i], votes.nodes[i], i});
+  for (size_t i = 0; i < nodes; ++i, poll.did(64))
+    places.push_back({op.nodes_treeids[i], op.nodes_nodeids[i], i});
+  for (size_t i = 0; i < votes.count(); ++i, poll.did(64))
+    voters.push_back({votes.trees[i], votes.nodes[i], i});
   const auto before = [](const Place& a, const Place& b) {
     return std::tuple(a.tree, a.node, a.at) < std::tuple(b.tree, b.node, b.at);
   };
@@ -177,8 +186,8 @@ void each_row(KernelContext& c, const Forest& forest, size_t targets, Aggregate 
   for (int64_t row = 0; row < rows; ++row) {
     votes.clear();
     for (size_t root : forest.roots) {
-      const Forest::Branch* leaf =
-          forest.leaf(root, [&](int64_t feature) { return load_double(x, row * features + feature); }, poll);
+      const Forest::Branch* leaf = forest.leaf(
+          root, [&](int64_t feature) { return load_double(x, row * features + feature); }, poll);
       if (!leaf) bad(c, "branches that end in leaves", "a circle");
       for (size_t i = leaf->first_leaf; i < leaf->end_leaf; ++i)
         votes.add(forest.votes[i].target, forest.votes[i].weight);
@@ -207,12 +216,14 @@ void ensemble(const TreeEnsemble& op, KernelContext& c) {
 std::vector<double> base_of(const NumberedTrees& op) {
   std::vector<double> base(op.base_values.begin(), op.base_values.end());
   if (op.base_values_as_tensor)
-    for (int64_t i = 0; i < op.base_values_as_tensor->size(); ++i) base.push_back(load_double(*op.base_values_as_tensor, i));
+    for (int64_t i = 0; i < op.base_values_as_tensor->size(); ++i)
+      base.push_back(load_double(*op.base_values_as_tensor, i));
   return base;
 }
 
 void regress(const TreeEnsembleRegressor& op, KernelContext& c) {
-  const NumberedVotes votes{op.target_treeids, op.target_nodeids, op.target_ids, op.target_weights, op.target_weights_as_tensor};
+  const NumberedVotes votes{op.target_treeids, op.target_nodeids, op.target_ids, op.target_weights,
+                            op.target_weights_as_tensor};
   const Forest forest = forest_of(op, votes, op.n_targets, c.in(0).dim(c.in(0).rank() - 1), c);
   const std::vector<double> base = base_of(op);
   const auto targets = static_cast<size_t>(op.n_targets);
@@ -230,7 +241,8 @@ void regress(const TreeEnsembleRegressor& op, KernelContext& c) {
 }
 
 /// Two classes, and votes for one of them alone: its score says both.
-void one_score_for_two(std::span<double> scores, double score, bool all_positive, PostTransform after, size_t& best) {
+void one_score_for_two(std::span<double> scores, double score, bool all_positive, PostTransform after,
+                       size_t& best) {
   best = score > (all_positive ? 0.5 : 0) ? 1 : 0;
   if (after == PostTransform::probit) {
     scores[0] = scores[1] = probit(score);
@@ -243,11 +255,14 @@ void one_score_for_two(std::span<double> scores, double score, bool all_positive
 
 void classify(const TreeEnsembleClassifier& op, KernelContext& c) {
   const ClassLabels labels{op.classlabels_int64s, op.classlabels_strings};
-  const NumberedVotes votes{op.class_treeids, op.class_nodeids, op.class_ids, op.class_weights, op.class_weights_as_tensor};
+  const NumberedVotes votes{op.class_treeids, op.class_nodeids, op.class_ids, op.class_weights,
+                            op.class_weights_as_tensor};
   const size_t classes = labels.size();
-  const Forest forest = forest_of(op, votes, static_cast<int64_t>(classes), c.in(0).dim(c.in(0).rank() - 1), c);
+  const Forest forest =
+      forest_of(op, votes, static_cast<int64_t>(classes), c.in(0).dim(c.in(0).rank() - 1), c);
   const std::vector<double> base = base_of(op);
-  if (base.size() > classes) bad(c, "base_values for " + std::to_string(classes) + " classes", std::to_string(base.size()));
+  if (base.size() > classes)
+    bad(c, "base_values for " + std::to_string(classes) + " classes", std::to_string(base.size()));
   const PostTransform after = transform_named(op.post_transform, c);
   bool all_positive = true, one_class = !op.class_ids.empty();
   for (size_t i = 0; i < votes.count(); ++i) {

@@ -1,0 +1,32 @@
+"""Twenty random problems for every operator that tests/differential knows: Lathe's two backends agree, and so do ONNX Runtime and
+the onnx package's reference where they run it, but for what was looked at (docs/differences.md). Seeds are in the test's name."""
+
+import pathlib
+import sys
+import zlib
+
+import numpy as np
+import pytest
+
+import lathe
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
+import generators  # noqa: E402
+from findings import findings  # noqa: E402
+
+ROUNDS, SEED = 20, 2026
+SUPPORTED = {op["name"] for op in lathe.operators()}  # what is missing, test_support_table tells
+
+
+def problem(name, seed, round_):
+    rng = np.random.default_rng([seed, round_, zlib.crc32(name.encode())])
+    return generators.ALL[name](name, rng).at_another_version(rng)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(set(generators.ALL) & SUPPORTED), ids=lambda n: f"{n}-seed{SEED}")
+def test_agreement(name):
+    for round_ in range(ROUNDS):
+        p = problem(name, SEED, round_)
+        found = list(findings(p))
+        assert not found, f"seed {SEED}, round {round_}: {p}\n{found}"
