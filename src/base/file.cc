@@ -16,7 +16,7 @@
 #include <random>
 
 #include "base/error_about.h"
-#include "base/scratch.h"
+#include "base/scratch_file.h"
 
 namespace lathe {
 namespace {
@@ -177,33 +177,33 @@ class CopiedFile : public FileBytes {
 
 }  // namespace
 
-class Scratch::File {
+class ScratchFile::Opened {
  public:
   /// The one that is alive, or a new one; null where there can be none.
-  static std::shared_ptr<File> get() {
+  static std::shared_ptr<Opened> get() {
     static std::mutex mutex;
-    static std::weak_ptr<File> alive;
+    static std::weak_ptr<Opened> alive;
     const std::lock_guard lock(mutex);
     if (auto file = alive.lock()) return file;
     std::error_code failed;
     const auto folder = std::filesystem::temp_directory_path(failed);
     if (failed) return nullptr;
-    const auto file = std::make_shared<File>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    const auto file = std::make_shared<Opened>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (!file->descriptor) return nullptr;
     alive = file;
     return file;
   }
-  explicit File(int fd) : descriptor(fd) {}
-  const lathe::File descriptor;
+  explicit Opened(int fd) : descriptor(fd) {}
+  const File descriptor;
   std::atomic<size_t> used = 0;
 };
 
-Scratch::Scratch(size_t bytes) : file_(File::get()), bytes_(bytes) {
+ScratchFile::ScratchFile(size_t bytes) : file_(Opened::get()), bytes_(bytes) {
   constexpr size_t page = size_t{1} << 16;  // of any system
   if (file_) begin_ = file_->used.fetch_add((bytes + page - 1) / page * page);
 }
 
-bool Scratch::write(std::string_view bytes) {
+bool ScratchFile::write(std::string_view bytes) {
   // Zeros are left out, as AtomicFile does; the last byte says how long the file is.
   const bool zeros = written_ + bytes.size() < bytes_ && !bytes.empty() && bytes[0] == '\0' &&
                      std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
@@ -218,7 +218,7 @@ bool Scratch::write(std::string_view bytes) {
   return file_ != nullptr;
 }
 
-std::shared_ptr<char> Scratch::map() {
+std::shared_ptr<char> ScratchFile::map() {
   if (!file_) return nullptr;
   void* p = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_->descriptor.get(),
                    static_cast<off_t>(begin_));

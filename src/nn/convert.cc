@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/scratch.h"
+#include "base/scratch_file.h"
 #include "nn/access.h"
 #include "tensor/alignment.h"
 #include "tensor/element.h"
@@ -32,7 +32,7 @@ void convert(std::span<const From> x, std::span<To> y) {
 /// Undefined where there is no room.
 template <class From, class To>
 Tensor converted_on_disk(std::span<const From> x, DataType type, const Shape& shape) {
-  Scratch scratch(x.size() * sizeof(To));
+  ScratchFile scratch(x.size() * sizeof(To));
   std::vector<To> y(std::min(piece, x.size()));
   for (size_t begin = 0; begin < x.size(); begin += piece) {
     const auto part = x.subspan(begin, std::min(piece, x.size() - begin));

@@ -9,9 +9,9 @@ namespace lathe {
 
 /// Written from beginning to end, then mapped. All that are alive share one file in the folder for temporary
 /// files. Several may be used at once, each by one thread.
-class Scratch {
+class ScratchFile {
  public:
-  explicit Scratch(size_t bytes);
+  explicit ScratchFile(size_t bytes);
   /// False where there is no room, or no such file: what was written is of no use then.
   bool write(std::string_view bytes);
   /// All of it; null where a write failed. drop_mapped_pages() may let go of its pages, and the system copies
@@ -19,8 +19,8 @@ class Scratch {
   std::shared_ptr<char> map();
 
  private:
-  class File;
-  std::shared_ptr<File> file_;
+  class Opened;
+  std::shared_ptr<Opened> file_;
   size_t begin_ = 0, bytes_, written_ = 0;
 };
 
