@@ -16,4 +16,8 @@ function(lathe_precompiled target flags)
   endif()
   target_link_libraries(${target} PRIVATE ${flags})
   target_precompile_headers(${target} REUSE_FROM ${flags}_precompiled)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    target_compile_options(${target} PRIVATE -fPIC)  # as what is precompiled
+  endif()
 endfunction()
