@@ -55,7 +55,7 @@ def test_it_computes_what_pytorch_computes(exported):
     assert {"model.onnx", "model.lathe", "config.json", "tokenizer.json", "modules.json"} <= set(report["files"])
     ((name, output),) = report["recorded"]["outputs"].items()
     assert name == "last_hidden_state"
-    assert output["largest_difference"] < 5e-6  # both are float32: PyTorch's own roundings are among these
+    assert output["engine_ulps"] < 100  # both are float32: PyTorch's own roundings are among these; 46 were measured
 
 
 def test_texts_become_the_same_tokens(tokenizer):
