@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/scratch.h"
+#include "base/scratch_file.h"
 #include "lathe/values.h"
 #include "nn/convert.h"
 #include "support/error_code.h"
@@ -52,7 +52,7 @@ TEST(Convert, InMemoryWhereTheDiskIsNotThere) {
   const char* was = std::getenv("TMPDIR");
   const std::string before = was ? was : "";
   ::setenv("TMPDIR", "/nowhere/at/all", 1);
-  Scratch none(1 << 20);
+  ScratchFile none(1 << 20);
   EXPECT_FALSE(none.write(std::string(1 << 20, 'x')));
   EXPECT_EQ(none.map(), nullptr);
   const Tensor given = rows_of(DataType::bfloat16, 2, 1 << 20);
