@@ -26,7 +26,7 @@ void cases_features(CaseTable& t) {
   t.add("Imputer", "NaN by columns", "ai.onnx.ml")
       .input<float>({2, 2}, {1, NAN, NAN, 4})
       .attribute("imputed_value_floats", std::vector<float>{7, 8})
-      .attribute("replaced_value_float", NAN .0f)
+      .attribute("replaced_value_float", NAN)
       .expect<float>({2, 2}, {1, 8, 7, 4});
   t.add("Imputer", "integers", "ai.onnx.ml")
       .input<int64_t>({1, 2}, {0, 2})
