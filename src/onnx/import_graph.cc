@@ -311,6 +311,9 @@ GraphImporter::Declaration GraphImporter::find_operator(const ImportScope& scope
     throw Error(Code::node_unknown_operator, "import", "an operator that domain '" + domain + "' has",
                 "'" + n.op + "'", near.empty() ? "see `lathe ops` for what is supported" : near + "?");
   }
+  // ONNX Runtime reads models that forget to import ai.onnx.ml, and so there are some.
+  if (opset == scope.opsets->end() && n.domain == "ai.onnx.ml")
+    return {schema, &schema->versions().front(), true};
   if (opset == scope.opsets->end())
     throw Error(Code::model_bad_opset, "import", "an opset_import for every domain in use",
                 "none for '" + domain + "'", "add one");

@@ -54,7 +54,8 @@ template <class F>
 void linear_scores(KernelContext& c, const std::vector<float>& coefficients,
                    const std::vector<float>& intercepts, size_t scores, F&& done) {
   Rows rows(c);
-  if (coefficients.size() != scores * static_cast<size_t>(rows.features))
+  // There are models with more of them than features are given: the first count, as in ONNX Runtime.
+  if (coefficients.size() < scores * static_cast<size_t>(rows.features))
     bad(c, std::to_string(scores) + " times " + std::to_string(rows.features) + " coefficients",
         std::to_string(coefficients.size()));
   if (!intercepts.empty() && intercepts.size() != scores)
