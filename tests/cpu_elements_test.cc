@@ -165,7 +165,7 @@ TEST(CpuElements, Resizes) {
       .absent()
       .input<float>({5}, {1, 1, 2, 2, 2})
       .attribute("mode", std::string("linear"));
-  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.name;
+  for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), usable_isas().size()) << k.name;
 }
 
 // Longer than single precision can count.
@@ -183,7 +183,7 @@ TEST(CpuElements, ResizeLeavesLongAxesAsTheyAre) {
   bool same = true;
   for (size_t i = 0; i < from.size(); ++i) same &= to[2 * i] == from[i] && to[2 * i + 1] == from[i];
   EXPECT_TRUE(same);
-  EXPECT_EQ(check(k).size(), 1u);
+  EXPECT_EQ(check(k).size(), usable_isas().size());
 }
 
 TEST(CpuElements, NarrowTypes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <variant>
 
 #include "kernel/facts.h"
 #include "runtime/memory.h"
@@ -96,6 +97,21 @@ class Bounds {
   std::vector<bool> loose_;  // not known exactly
 };
 
+/// What lists and tensors hold; of words, their places.
+size_t bytes_of(const Attributes& attributes) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : attributes)
+    std::visit(
+        [&]<class T>(const T& v) {
+          if constexpr (std::is_same_v<T, Tensor>)
+            bytes += static_cast<size_t>(v.size()) * sizeof(double);
+          else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>)
+            bytes += v.size() * std::max(sizeof(double), sizeof(typename T::value_type));
+        },
+        value);
+  return bytes;
+}
+
 class Estimator {
  public:
   Estimator(const Program& program, const Layout& main) : program_(program) {
@@ -142,10 +158,10 @@ class Estimator {
   }
 
   /// Of kernels that say nothing of it beforehand: references calculate in double, with copies of what they
-  /// read and of what they make. Twice that is more than any takes.
+  /// read and of what they make, attributes among them. Twice that is more than any takes.
   static size_t scratch_of(const ProgramStep& step, const Bounds& bounds) {
     if (!step.kernel || !step.kernel->temporaries || !step.plan->bodies.empty()) return 0;
-    size_t bytes = 4096;  // small tables
+    size_t bytes = 4096 + 2 * bytes_of(step.plan->attributes);  // small tables
     for (const std::vector<int32_t>* operands : {&step.plan->inputs, &step.plan->outputs})
       for (int32_t v : *operands)
         if (const auto shape = v < 0 ? std::nullopt : bounds.of(static_cast<uint32_t>(v)))

@@ -75,7 +75,8 @@ onnx::ModelProto model_of(const OpCase& c) {
   if (!c.domain.empty()) {
     onnx::OperatorSetIdProto other;
     other.domain = c.domain;
-    other.version = 1;
+    constexpr int newest_ml = 5;
+    other.version = c.domain != "ai.onnx.ml" ? 1 : c.opset ? c.opset : newest_ml;
     m.opset_import.push_back(other);
   }
   onnx::GraphProto g;

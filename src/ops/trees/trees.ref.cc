@@ -213,8 +213,8 @@ void ensemble(const TreeEnsemble& op, KernelContext& c) {
            });
 }
 
-std::vector<double> base_of(const NumberedTrees& op) {
-  std::vector<double> base(op.base_values.begin(), op.base_values.end());
+std::pmr::vector<double> base_of(const NumberedTrees& op, KernelContext& c) {
+  std::pmr::vector<double> base(op.base_values.begin(), op.base_values.end(), c.scratch());
   if (op.base_values_as_tensor)
     for (int64_t i = 0; i < op.base_values_as_tensor->size(); ++i)
       base.push_back(load_double(*op.base_values_as_tensor, i));
@@ -225,7 +225,7 @@ void regress(const TreeEnsembleRegressor& op, KernelContext& c) {
   const NumberedVotes votes{op.target_treeids, op.target_nodeids, op.target_ids, op.target_weights,
                             op.target_weights_as_tensor};
   const Forest forest = forest_of(op, votes, op.n_targets, c.in(0).dim(c.in(0).rank() - 1), c);
-  const std::vector<double> base = base_of(op);
+  const std::pmr::vector<double> base = base_of(op, c);
   const auto targets = static_cast<size_t>(op.n_targets);
   if (!base.empty() && base.size() != targets && base.size() != 1)
     bad(c, std::to_string(targets) + " base_values", std::to_string(base.size()));
@@ -260,7 +260,7 @@ void classify(const TreeEnsembleClassifier& op, KernelContext& c) {
   const size_t classes = labels.size();
   const Forest forest =
       forest_of(op, votes, static_cast<int64_t>(classes), c.in(0).dim(c.in(0).rank() - 1), c);
-  const std::vector<double> base = base_of(op);
+  const std::pmr::vector<double> base = base_of(op, c);
   if (base.size() > classes)
     bad(c, "base_values for " + std::to_string(classes) + " classes", std::to_string(base.size()));
   const PostTransform after = transform_named(op.post_transform, c);
