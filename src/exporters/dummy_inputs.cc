@@ -39,7 +39,8 @@ Tensor DummyInputGenerator::random_mask_tensor(const Shape& shape, DataType type
   const int64_t masked = length < 2 ? 0 : 1 + static_cast<int64_t>(draw() % static_cast<uint64_t>(length - 1));
   for (int64_t i = 0; i < t.size(); ++i) {
     const int64_t at = i % length;
-    const bool on = shapes_.padding_side == PaddingSide::right ? at < length - masked : at >= masked;
+    const bool on = shapes_.padding_side == PaddingSide::none ||
+                    (shapes_.padding_side == PaddingSide::right ? at < length - masked : at >= masked);
     store_int(t, i, on);
   }
   return t;

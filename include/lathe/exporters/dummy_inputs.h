@@ -15,7 +15,7 @@
 
 namespace lathe::exporters {
 
-enum class PaddingSide : uint8_t { left, right };
+enum class PaddingSide : uint8_t { left, right, none };
 
 /// Sizes of made-up inputs, where the configuration does not say them.
 struct DummyShapes {
