@@ -63,6 +63,12 @@ class NodeUpgrade final : public UpgradeContext {
     out = inner;
     after_.insert(after_.begin(), std::move(n));
   }
+  void give(size_t output, ValueId v) override {
+    Node n = made("Identity", {v}, {});
+    n.outputs = {std::exchange(node_.outputs[output], no_id)};
+    after_.push_back(std::move(n));
+    while (!node_.outputs.empty() && node_.outputs.back() == no_id) node_.outputs.pop_back();
+  }
   void ignore_attribute(std::string_view attribute, std::string_view remedy) override {
     if (!node_.attributes.erase(attribute)) return;
     Diagnostic d =

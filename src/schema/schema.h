@@ -98,6 +98,8 @@ class UpgradeContext : public RewriteContext {
   /// Lets `op` make output `i` of this node from a fresh inner value: node → inner → op → (the old output).
   virtual void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
                       Attributes attrs) = 0;
+  /// Output `i` is `v`: the node does not give it any more.
+  virtual void give(size_t output, ValueId v) = 0;
   /// The attribute says nothing that anybody heeds: it is left out, with a warning.
   virtual void ignore_attribute(std::string_view name, std::string_view remedy) = 0;
 };

@@ -104,7 +104,19 @@ def test_norms(rng):
     compare("SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], {"epsilon": 1e-5}, tolerance=1e-3)
 
 
-def test_skip_sum_is_refused():
+@pytest.mark.parametrize("op", ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"])
+def test_sum_of_skip_and_input(op):
+    """The fourth output, the second and third left out."""
+    x, skip, gamma = (np.random.default_rng(i).normal(size=s).astype(F32) for i, s in enumerate([(1, 2, 3), (1, 2, 3), (3,)]))
+    model = onnx.load_model_from_string(model_of(op, [x, skip, gamma], {}, 4, ()))
+    model.graph.node[0].output[1] = model.graph.node[0].output[2] = ""
+    del model.graph.output[1:3]
+    out = lathe.build(model.SerializeToString()).run({"x0": x, "x1": skip, "x2": gamma})
+    np.testing.assert_allclose(out["y3"], x + skip, rtol=1e-6)
+    assert not np.allclose(out["y0"], out["y3"])
+
+
+def test_mean_is_refused():
     x = np.ones((1, 2, 3), F32)
     with pytest.raises(lathe.Error, match="SkipLayerNormalization"):
         lathe.build(model_of("SkipLayerNormalization", [x, x, x[0, 0]], {}, 4, ()))

@@ -10,18 +10,21 @@ void cases_label_encoder(CaseTable& t) {
       .attribute("keys_strings", std::vector<std::string>{"a", "b"})
       .attribute("values_int64s", std::vector<int64_t>{5, 6})
       .attribute("default_int64", int64_t{-7})
+      .at_opset(4)
       .expect<int64_t>({3}, {6, 5, -7});
   t.add("LabelEncoder", "NaN is a key", "ai.onnx.ml")
       .input<float>({3}, {NAN, 2, 3})
       .attribute("keys_floats", std::vector<float>{2, NAN})
       .attribute("values_strings", std::vector<std::string>{"two", "none"})
       .attribute("default_string", std::string("?"))
+      .at_opset(4)
       .expect<std::string>({3}, {"none", "two", "?"});
   t.add("LabelEncoder", "tensors; the last of equal keys", "ai.onnx.ml")
       .input<int32_t>({2}, {1, 2})
       .attribute("keys_tensor", Tensor::from<int32_t>({3}, std::vector<int32_t>{1, 2, 1}))
       .attribute("values_tensor", Tensor::from<double>({3}, std::vector<double>{0.5, 1.5, 2.5}))
       .attribute("default_tensor", Tensor::from<double>({1}, std::vector<double>{9.0}))
+      .at_opset(4)
       .expect<double>({2}, {2.5, 1.5});
   t.add("LabelEncoder", "version 1, numbers to words", "ai.onnx.ml")
       .input<int64_t>({3}, {1, 0, 7})

@@ -44,12 +44,13 @@ void become(UpgradeContext& u, const char* op, std::vector<ValueId> inputs, Attr
   n.attributes = std::move(a);
 }
 
-/// Only the first output is made.
-void only_first_output(UpgradeContext& u) {
-  auto& outputs = u.node().outputs;
-  for (size_t i = 1; i < outputs.size(); ++i)
-    if (outputs[i] != no_id) refuse(u, "one output", std::to_string(i + 1) + " of them");
-  outputs.resize(1);
+/// Only the first output is made, and the one at `sum` is `v`.
+void give_outputs(UpgradeContext& u, size_t sum, ValueId v) {
+  for (size_t i = 1; i < u.node().outputs.size(); ++i)
+    if (i != sum && u.node().outputs[i] != no_id)
+      refuse(u, "no output " + std::to_string(i), "one that is wanted");
+  if (sum < u.node().outputs.size() && u.node().outputs[sum] != no_id) u.give(sum, v);
+  u.node().outputs.resize(1);
 }
 
 /// A number in the type of a value.
@@ -166,19 +167,18 @@ Attributes over_last_axis(UpgradeContext& u) {
 }
 
 void skip_layer_norm(UpgradeContext& u) {
-  only_first_output(u);
   const ValueId sum = sum_of(u, {0, 1, 4});
+  give_outputs(u, 3, sum);
   become(u, "LayerNormalization", {sum, input(u, 2), input(u, 3)}, over_last_axis(u));
 }
 
 void skip_simplified_layer_norm(UpgradeContext& u) {
-  only_first_output(u);
   const ValueId sum = sum_of(u, {0, 1, 3});
+  give_outputs(u, 3, sum);
   become(u, "RMSNormalization", {sum, input(u, 2)}, over_last_axis(u));
 }
 
 void embed_layer_norm(UpgradeContext& u) {
-  only_first_output(u);
   ValueId sum = one(u, "Gather", {input(u, 2), input(u, 0)});
   if (has(u, 8)) {
     sum = one(u, "Add", {sum, one(u, "Gather", {input(u, 3), input(u, 8)})});
@@ -191,6 +191,7 @@ void embed_layer_norm(UpgradeContext& u) {
     sum = one(u, "Add", {sum, one(u, "Slice", {input(u, 3), zero, words, zero})});
   }
   if (has(u, 1) && has(u, 4)) sum = one(u, "Add", {sum, one(u, "Gather", {input(u, 4), input(u, 1)})});
+  give_outputs(u, 2, sum);
   become(u, "LayerNormalization", {sum, input(u, 5), input(u, 6)}, over_last_axis(u));
 }
 
