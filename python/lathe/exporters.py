@@ -210,12 +210,14 @@ def export(
     reference: Any = None,
     engine: bool = False,
     variant: str = "default",
+    library_name: Optional[str] = None,
     threads: int = 0,
     tasks: Optional[TasksManager] = None,
     **shapes: int,
 ) -> dict[str, Any]:
     """Exports the checkpoint in a directory into another, validates it, and says what was made: "task", "files",
-    "validation", …. `validation_memory` is in GiB. `shapes` are the sizes of made-up inputs: batch_size=2, sequence_length=16,
+    "validation", …. `validation_memory` is in GiB. `library_name`
+    "transformers" exports what a sentence encoder is made around; by itself the files beside it say what it is. `shapes` are the sizes of made-up inputs: batch_size=2, sequence_length=16,
     …. Raises `lathe.Error`; nothing is written then."""
     options = {name: value for name, value in locals().items() if name not in ("checkpoint", "output", "tasks")}
     options["dtype"] = _DTYPES.get(dtype, dtype)

@@ -175,7 +175,7 @@ class Module:
             super().__setattr__(name, value)
         elif not isinstance(value, Parameter):
             raise TypeError(f"a Parameter to tie {name!r} to expected; weights are assigned to its .value")
-        elif own:
+        elif own or native is None:
             super().__setattr__(name, value)
         else:
             native.tie(name, value._native)

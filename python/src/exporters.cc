@@ -302,6 +302,7 @@ ExportOptions export_options(const nb::dict& d, const TasksManager* tasks) {
   take("no_dynamic_axes", o.no_dynamic_axes);
   take("legacy", o.legacy);
   take("variant", o.variant);
+  take("library_name", o.library);
   take("engine", o.engine);
   take("threads", o.build.threads);
   std::string reference, optimize, dtype = "float32";

@@ -5,7 +5,7 @@ import re
 from support import ROOT
 
 # What the examples of these are compiled or run by: lathe_examples in tests/CMakeLists.txt, and tests of this folder.
-CPP_DOCUMENTS = ("network", "layers", "checkpoints", "refit", "modules", "export")
+CPP_DOCUMENTS = ("network", "layers", "checkpoints", "refit", "modules", "export", "tokenizer")
 PYTHON_DOCUMENTS = ("network", "layers", "refit", "modules", "export")
 HEADERS = ("network.h", "layers.h", "refit.h", "inspector.h", "builder.h", "exporters.h", "safetensors.h")
 

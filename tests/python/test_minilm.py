@@ -30,7 +30,8 @@ def checkpoint():
 def exported(checkpoint, tmp_path_factory):
     out = tmp_path_factory.mktemp("minilm") / "onnx"
     report = exporters.export(
-        checkpoint, out, "feature-extraction", reference=RECORDED / "recorded.safetensors", engine=True, validation_seconds=5
+        checkpoint, out, "feature-extraction", library_name="transformers", reference=RECORDED / "recorded.safetensors",
+        engine=True, validation_seconds=5
     )
     return out, report
 
@@ -51,8 +52,8 @@ def sentences():
 
 def test_it_computes_what_pytorch_computes(exported):
     out, report = exported
-    assert report["task"] == "feature-extraction" and report["library"] == "sentence_transformers"
-    assert {"model.onnx", "model.lathe", "config.json", "tokenizer.json", "modules.json"} <= set(report["files"])
+    assert report["task"] == "feature-extraction" and report["library"] == "transformers"
+    assert {"model.onnx", "model.lathe", "config.json", "tokenizer.json"} <= set(report["files"])
     ((name, output),) = report["recorded"]["outputs"].items()
     assert name == "last_hidden_state"
     assert output["engine_ulps"] < 100  # both are float32: PyTorch's own roundings are among these; 46 were measured
@@ -62,6 +63,14 @@ def test_texts_become_the_same_tokens(tokenizer):
     inputs, want = tokenizer(sentences()), recorded()
     for name in ("input_ids", "attention_mask", "token_type_ids"):
         np.testing.assert_array_equal(inputs[name], want[name])
+
+
+def test_a_sentence_encoder_is_exported_whole(checkpoint, tokenizer, tmp_path):
+    report = exporters.export(checkpoint, tmp_path / "onnx", validation_seconds=5)
+    assert report["library"] == "sentence_transformers"
+    inputs = tokenizer(sentences())
+    whole = lathe.build(tmp_path / "onnx" / "model.onnx").run({name: inputs[name] for name in ("input_ids", "attention_mask")})
+    np.testing.assert_allclose(whole["sentence_embedding"], recorded()["sentence_embedding"], atol=1e-6)
 
 
 @pytest.mark.parametrize("model", ["model.onnx", "model.lathe"])
