@@ -283,6 +283,12 @@ bool AtomicFile::copy_mapped(std::string_view bytes) {
   if (!place) return false;
   flush();
   const off_t begin = place->offset, end = begin + static_cast<off_t>(bytes.size());
+  const auto require_whole = [&] {
+    struct stat s;
+    if (::fstat(place->descriptor, &s) != 0 || s.st_size < end)
+      throw file_error(Code::external_truncated, path_, "a file to copy from that stays as long as it is",
+                       "one that became shorter", "write it again");
+  };
   for (off_t at = begin; at < end;) {
     // Holes stay holes. A file system that knows none says that all is data.
     const off_t found = ::lseek(place->descriptor, at, SEEK_DATA);
@@ -295,15 +301,13 @@ bool AtomicFile::copy_mapped(std::string_view bytes) {
       const auto left = static_cast<size_t>(until - at);
       const ssize_t n = ::copy_file_range(place->descriptor, &at, file_.get(), nullptr, left, 0);
       if (n > 0 || (n < 0 && errno == EINTR)) continue;
-      // Between these file systems it cannot be done so.
+      // Between these file systems it cannot be done so, unless there is nothing left to copy.
+      require_whole();
       put(bytes.substr(static_cast<size_t>(at - begin), left));
       at = until;
     }
   }
-  struct stat s;
-  if (::fstat(place->descriptor, &s) != 0 || s.st_size < end)
-    throw file_error(Code::external_truncated, path_, "a file to copy from that stays as long as it is",
-                     "one that became shorter", "write it again");
+  require_whole();
   return true;
 }
 
