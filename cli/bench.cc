@@ -19,9 +19,7 @@
 namespace lathe::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Options {
+struct BenchArguments {
   ModelOptions model;
   EngineOptions engine;
   InputOptions input;
@@ -58,10 +56,6 @@ struct Measurements {
     return sum / static_cast<double>(runs.size());
   }
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double processor_seconds() {
   rusage u;
@@ -163,7 +157,7 @@ void print_kernels(const Measurements& m) {
   t.print();
 }
 
-Measurements measure(const Options& o) {
+Measurements measure(const BenchArguments& o) {
   Measurements m;
   Progress progress("loading " + o.model.model.string());
   BuildOptions build = o.engine.build_options(o.model);
@@ -209,7 +203,7 @@ Measurements measure(const Options& o) {
   return m;
 }
 
-int run(const Options& o, bool json) {
+int run_bench(const BenchArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
   const Measurements m = measure(o);
   const double throughput = static_cast<double>(m.runs.size()) / m.total;
@@ -266,7 +260,7 @@ void add_bench(CLI::App& app, Command& command) {
               "  lathe bench model.onnx --seconds 1\n"
               "  lathe bench model.onnx --seconds 1 --profile\n"
               "  lathe bench model.onnx --threads 1 --shape batch=4 --seconds 1 --json\n");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchArguments>();
   o->model.add_to(sub, true);
   o->input.add_to(sub);
   sub->add_option("--seconds", o->seconds, "How long to run")
@@ -274,7 +268,7 @@ void add_bench(CLI::App& app, Command& command) {
       ->check(CLI::Range(0.001, 86400.0));
   sub->add_flag("--profile", o->profile, "Also tell the time by kernel, in runs of their own");
   o->engine.add_to(sub);
-  sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });
+  sub->callback([&command, o] { command.run = [&command, o] { return run_bench(*o, command.json); }; });
 }
 
 }  // namespace lathe::cli

@@ -16,7 +16,7 @@
 namespace lathe::cli {
 namespace {
 
-struct Options {
+struct BuildArguments {
   ModelOptions model;
   EngineOptions engine;
   ShapeOptions shape;
@@ -26,8 +26,8 @@ struct Options {
 };
 
 /// What became of the model's operators.
-struct Outcome {
-  explicit Outcome(const Engine& e) {
+struct Made {
+  explicit Made(const Engine& e) {
     for (const StepInfo& s : e.steps()) {
       ++steps;
       fused += s.fused.size();
@@ -46,7 +46,7 @@ Json timings_json(const Engine& e) {
   return list;
 }
 
-int run(const Options& o, bool json) {
+int run_build(const BuildArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
   const std::filesystem::path output =
       o.output.empty() ? std::filesystem::path(o.model.model).replace_extension(".lathe") : o.output;
@@ -61,7 +61,7 @@ int run(const Options& o, bool json) {
   progress.stage("save");
   engine.save(output);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  const Outcome made(engine);
+  const Made made(engine);
   const uint64_t bytes = std::filesystem::file_size(output);
   if (json) {
     Json all{{"output", output.string()},
@@ -103,7 +103,7 @@ void add_build(CLI::App& app, Command& command) {
               "  lathe build model.onnx --effort normal --tune-seconds 30 --timing-cache times.json\n"
               "  lathe build model.onnx --timing-cache times.json --pin\n"
               "  lathe run model.lathe\n");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BuildArguments>();
   options->model.add_to(sub);
   sub->add_option("-o,--output", options->output, "Where to; the model's name with .lathe where left out")
       ->type_name("PLAN");
@@ -113,8 +113,9 @@ void add_build(CLI::App& app, Command& command) {
   options->shape.add_to(sub);
   options->engine.add_to(sub);
   options->tune.add_to(sub);
-  sub->callback(
-      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+  sub->callback([&command, options] {
+    command.run = [&command, options] { return run_build(*options, command.json); };
+  });
 }
 
 }  // namespace lathe::cli

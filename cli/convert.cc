@@ -15,7 +15,7 @@
 namespace lathe::cli {
 namespace {
 
-struct Options {
+struct ConvertArguments {
   ModelOptions model;
   EngineOptions engine;
   std::filesystem::path output;
@@ -25,7 +25,7 @@ struct Options {
   int opset = 0;
 };
 
-onnx::SaveOptions save_options(const Options& o) {
+onnx::SaveOptions save_options(const ConvertArguments& o) {
   onnx::SaveOptions s;
   if (o.external) s.data = onnx::SaveOptions::Data::external;
   if (o.single) s.data = onnx::SaveOptions::Data::single_file;
@@ -53,7 +53,7 @@ std::map<std::string, int> counts(const OptimizedModel& m) {
   return by_pass;
 }
 
-int run(const Options& o, bool json) {
+int run_convert(const ConvertArguments& o, bool json) {
   report_mapped_faults(o.model.model, json, [&o] { remove_unfinished(o.output); });
   Progress progress("converting " + o.model.model.string());
   std::map<std::string, int> patches;
@@ -90,7 +90,7 @@ void add_convert(CLI::App& app, Command& command) {
                           "  lathe convert model.onnx -o old.onnx --opset 13\n"
                           "  lathe convert model.onnx -o better.onnx --optimize --level basic\n"
                           "  lathe convert model.onnx -o model.lathe\n");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertArguments>();
   options->model.add_to(sub);
   sub->add_option("-o,--output", options->output,
                   "Where to; .onnxtxt (or .txt) writes ONNX text, .lathe a plan that is ready to run")
@@ -112,8 +112,9 @@ void add_convert(CLI::App& app, Command& command) {
          "The opset to write, up or down; 0: with --normalize or --optimize the lowest that says the model")
       ->check(CLI::NonNegativeNumber);
   options->engine.add_to(sub);
-  sub->callback(
-      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+  sub->callback([&command, options] {
+    command.run = [&command, options] { return run_convert(*options, command.json); };
+  });
 }
 
 }  // namespace lathe::cli

@@ -20,7 +20,7 @@ using exporters::ExportReport;
 using exporters::ValidationReport;
 using exporters::ValidationRun;
 
-struct Options {
+struct ExportArguments {
   std::filesystem::path checkpoint, output;
   exporters::ExportOptions export_;
   std::string optimize;
@@ -41,7 +41,7 @@ OptimizationLevel level_of(const std::string& optimize) {
               optimize == "O4" ? "--dtype fp16 makes the weights half as large" : "");
 }
 
-exporters::ExportOptions export_options(const Options& o, Progress& progress) {
+exporters::ExportOptions export_options(const ExportArguments& o, Progress& progress) {
   exporters::ExportOptions e = o.export_;
   e.optimize = level_of(o.optimize);
   e.build.threads = o.threads;
@@ -68,30 +68,31 @@ exporters::ExportOptions export_options(const Options& o, Progress& progress) {
   return e;
 }
 
-Json to_json(const ValidationRun& run) {
+Json as_json(const ValidationRun& run) {
   Json outputs = Json::array();
   for (const auto& o : run.outputs)
     outputs.push_back({{"name", o.name},
-                       {"shape", cli::to_json(o.shape)},
+                       {"shape", to_json(o.shape)},
                        {"engine_ulps", o.engine_ulps},
                        {"reference_ulps", o.reference_ulps},
                        {"largest_difference", o.absolute}});
   return {{"sizes", run.sizes}, {"seed", run.seed}, {"beyond_atol", run.beyond_atol}, {"outputs", outputs}};
 }
 
-Json to_json(const ExportReport& r, const std::filesystem::path& output) {
+Json as_json(const ExportReport& r, const std::filesystem::path& output) {
   Json files = Json::array();
   for (const auto& f : r.files) files.push_back({{"name", f.name}, {"bytes", f.bytes}});
   Json validation = Json::object();
   for (const auto& [file, v] : r.validation) {
     Json runs = Json::array();
-    for (const ValidationRun& run : v.runs) runs.push_back(to_json(run));
+    for (const ValidationRun& run : v.runs) runs.push_back(as_json(run));
     validation[file] = {{"runs", runs}, {"skipped", v.skipped}};
   }
-  Json all{{"output", output.string()},     {"model_type", r.model_type}, {"library", r.library},
-           {"task", r.task},                {"opset", r.opset},           {"files", files},
-           {"unexpected", r.unexpected},    {"validation", validation}};
-  if (r.recorded) all["recorded"] = to_json(*r.recorded);
+  Json all{{"output", output.string()},  {"model_type", r.model_type},
+           {"library", r.library},       {"task", r.task},
+           {"opset", r.opset},           {"files", files},
+           {"unexpected", r.unexpected}, {"validation", validation}};
+  if (r.recorded) all["recorded"] = as_json(*r.recorded);
   return all;
 }
 
@@ -104,16 +105,16 @@ void print_validation(const std::string& file, const ValidationReport& v) {
     beyond = beyond || run.beyond_atol;
     for (const auto& o : run.outputs) ulps = std::max(ulps, o.engine_ulps);
   }
-  fmt::print("{}: {} runs agree with float64 (at most {:.1f} units in the last place){}\n", file, v.runs.size(),
-             ulps, beyond ? "; some differ by more than the config's atol" : "");
+  fmt::print("{}: {} runs agree with float64 (at most {:.1f} units in the last place){}\n", file,
+             v.runs.size(), ulps, beyond ? "; some differ by more than the config's atol" : "");
 }
 
-int run(const Options& o, bool json) {
+int run_export(const ExportArguments& o, bool json) {
   report_mapped_faults(o.checkpoint, json);
   Progress progress("exporting " + o.checkpoint.string());
   const ExportReport r = exporters::export_checkpoint(o.checkpoint, o.output, export_options(o, progress));
   if (json) {
-    print(to_json(r, o.output));
+    print(as_json(r, o.output));
     return success;
   }
   fmt::print("{} for {}, opset {}\n", r.model_type, r.task, r.opset);
@@ -128,7 +129,10 @@ int run(const Options& o, bool json) {
 
 void add_shapes(CLI::App* sub, exporters::DummyShapes& s) {
   const auto add = [&](const char* name, int64_t& size, const char* what) {
-    sub->add_option(name, size, what)->capture_default_str()->check(CLI::PositiveNumber)->group("Sizes of made-up inputs");
+    sub->add_option(name, size, what)
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber)
+        ->group("Sizes of made-up inputs");
   };
   add("--batch-size", s.batch_size, "Items of a batch");
   add("--sequence-length", s.sequence_length, "Tokens of a text");
@@ -144,9 +148,10 @@ void add_shapes(CLI::App* sub, exporters::DummyShapes& s) {
   add("--visual-seq-length", s.visual_seq_length, "Regions of an image");
 }
 
-void add_what(CLI::App* sub, Options& o) {
+void add_what(CLI::App* sub, ExportArguments& o) {
   exporters::ExportOptions& e = o.export_;
-  sub->add_option("--task", e.task, "What for: fill-mask, text-generation-with-past, …; auto: what it was made for")
+  sub->add_option("--task", e.task,
+                  "What for: fill-mask, text-generation-with-past, …; auto: what it was made for")
       ->capture_default_str();
   sub->add_option("--opset", e.opset, "The opset to write; 0: what the architecture's configuration says")
       ->check(CLI::NonNegativeNumber);
@@ -155,25 +160,30 @@ void add_what(CLI::App* sub, Options& o) {
                                                                           {"fp16", DataType::float16},
                                                                           {"bf16", DataType::bfloat16}})
                       .description(""));
-  sub->add_option("--optimize", o.optimize, "Write what the optimiser makes of it: O1, O2, O3")->type_name("LEVEL");
+  sub->add_option("--optimize", o.optimize, "Write what the optimiser makes of it: O1, O2, O3")
+      ->type_name("LEVEL");
   sub->add_flag("--monolith", e.monolith, "One file, also of an encoder with a decoder");
-  sub->add_flag("--no-post-process", e.no_post_process, "Do not merge decoders into decoder_model_merged.onnx");
+  sub->add_flag("--no-post-process", e.no_post_process,
+                "Do not merge decoders into decoder_model_merged.onnx");
   sub->add_flag("--no-dynamic-axes", e.no_dynamic_axes, "Fix all sizes to those of the made-up inputs");
   sub->add_flag("--legacy", e.legacy, "Decoders as two files, without and with past");
   sub->add_option("--variant", e.variant, "One of the ways in which an architecture can be exported")
       ->capture_default_str();
-  sub->add_option("--library-name", e.library, "transformers, sentence_transformers; by the files where left out");
-  sub->add_option("--pad-token-id", o.pad_token_id, "Of padding, where config.json and tokenizer do not say it")
+  sub->add_option("--library-name", e.library,
+                  "transformers, sentence_transformers; by the files where left out");
+  sub->add_option("--pad-token-id", o.pad_token_id,
+                  "Of padding, where config.json and tokenizer do not say it")
       ->check(CLI::NonNegativeNumber);
   sub->add_flag("--engine", e.engine, "Also make a plan of every model, ready to run");
 }
 
-void add_proof(CLI::App* sub, Options& o) {
+void add_proof(CLI::App* sub, ExportArguments& o) {
   sub->add_flag("--no-validation", o.no_validation, "Do not run what was written");
   sub->add_option("--atol", o.atol, "Refuse a difference from float64 of more than this")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--ulps", o.ulps,
-                  "Refuse one of more units in the last place of an output's largest number (1024; half floats 64)")
+  sub->add_option(
+         "--ulps", o.ulps,
+         "Refuse one of more units in the last place of an output's largest number (1024; half floats 64)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--validation-seconds", o.seconds, "Begin no further run after that long")
       ->capture_default_str()
@@ -182,8 +192,9 @@ void add_proof(CLI::App* sub, Options& o) {
                   "GiB that weights may take as float64; the engine's own copy at most half of it")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
-  sub->add_option("--reference", o.export_.reference,
-                  "Compare with inputs and outputs that somebody recorded: .safetensors or .npz, by their names")
+  sub->add_option(
+         "--reference", o.export_.reference,
+         "Compare with inputs and outputs that somebody recorded: .safetensors or .npz, by their names")
       ->type_name("FILE");
   sub->add_option("--threads", o.threads, "Threads to use; 0: as `lathe info` says")
       ->check(CLI::NonNegativeNumber);
@@ -193,12 +204,13 @@ void add_proof(CLI::App* sub, Options& o) {
 }  // namespace
 
 void add_export(CLI::App& app, Command& command) {
-  CLI::App* sub = declare(app, command, "export", "Turn a checkpoint (config.json and weights) into ONNX files",
-                          "  lathe export checkpoint -o exported\n"
-                          "  lathe export checkpoint --task feature-extraction -o exported --engine\n"
-                          "  lathe export checkpoint -o exported --dtype fp16 --no-validation\n"
-                          "  lathe export checkpoint -o exported --reference recorded.safetensors --json\n");
-  auto options = std::make_shared<Options>();
+  CLI::App* sub =
+      declare(app, command, "export", "Turn a checkpoint (config.json and weights) into ONNX files",
+              "  lathe export checkpoint -o exported\n"
+              "  lathe export checkpoint --task feature-extraction -o exported --engine\n"
+              "  lathe export checkpoint -o exported --dtype fp16 --no-validation\n"
+              "  lathe export checkpoint -o exported --reference recorded.safetensors --json\n");
+  auto options = std::make_shared<ExportArguments>();
   sub->add_option("checkpoint", options->checkpoint, "A directory with config.json and weights")
       ->required()
       ->type_name("DIR");
@@ -208,8 +220,9 @@ void add_export(CLI::App& app, Command& command) {
   add_what(sub, *options);
   add_proof(sub, *options);
   add_shapes(sub, options->export_.shapes);
-  sub->callback(
-      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+  sub->callback([&command, options] {
+    command.run = [&command, options] { return run_export(*options, command.json); };
+  });
 }
 
 }  // namespace lathe::cli

@@ -17,7 +17,7 @@
 namespace lathe::cli {
 namespace {
 
-struct Options {
+struct InspectArguments {
   ModelOptions model;
   ShapeOptions shape;
   EngineOptions engine;
@@ -170,7 +170,7 @@ void print_profiles(const Engine& e) {
 }
 
 /// All that a plan still knows of its model, and for which processor it is.
-int inspect_plan(const Options& o, bool json) {
+int inspect_plan(const InspectArguments& o, bool json) {
   if (o.text || o.dot)
     refuse_argument("a model", "a plan, which has no graph any more", "--steps lists what it does");
   const Engine e = Engine::load(o.model.model, o.engine.build_options(o.model));
@@ -203,7 +203,7 @@ int inspect_plan(const Options& o, bool json) {
   return success;
 }
 
-int run(const Options& o, bool json) {
+int run_inspect(const InspectArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
   if (is_checkpoint(o.model.model)) {
     if (o.text || o.dot || o.steps)
@@ -248,7 +248,7 @@ void add_inspect(CLI::App& app, Command& command) {
               "  lathe build model.onnx\n  lathe inspect model.lathe\n"
               "  lathe inspect model.onnx --text\n  lathe inspect model.onnx --dot\n"
               "  lathe inspect model.safetensors\n");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectArguments>();
   options->model.add_to(sub, true);
   sub->get_option("MODEL")->description(
       "An .onnx file, ONNX text (.onnxtxt), a .lathe plan, or a checkpoint: a directory, .safetensors, .bin, "
@@ -265,8 +265,9 @@ void add_inspect(CLI::App& app, Command& command) {
       ->excludes(dot);
   options->engine.add_to(sub);
   options->tune.add_to(sub);
-  sub->callback(
-      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+  sub->callback([&command, options] {
+    command.run = [&command, options] { return run_inspect(*options, command.json); };
+  });
 }
 
 }  // namespace lathe::cli

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace lathe::cli {
 
 Json to_json(const Diagnostic& d) {

@@ -18,9 +18,7 @@
 namespace lathe::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Options {
+struct ProfileArguments {
   ModelOptions model;
   EngineOptions engine;
   InputOptions input;
@@ -30,10 +28,6 @@ struct Options {
   size_t events = size_t{1} << 16, rows = 30;
   double peak_gflops = 0, bandwidth = 0;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Steps or kernels: what they took together, beside what the roof allows.
 struct Row {
@@ -65,7 +59,7 @@ struct Result {
 };
 
 /// What was measured, with what the person knows better in its place.
-Roofline roofline(const Options& o, int threads) {
+Roofline roofline(const ProfileArguments& o, int threads) {
   Roofline r;
   if (o.peak_gflops <= 0 || o.bandwidth <= 0) r = measure_roofline(threads);
   if (o.peak_gflops > 0) r.flops = o.peak_gflops * 1e9;
@@ -77,7 +71,7 @@ Roofline roofline(const Options& o, int threads) {
 }
 
 /// The first run makes layouts and touches memory: it is not part of the profile.
-void record(Context& context, const Options& o) {
+void record(Context& context, const ProfileArguments& o) {
   context.run();
   context.start_profile(o.events);
   const auto begin = Clock::now();
@@ -86,7 +80,7 @@ void record(Context& context, const Options& o) {
   context.stop_profile();
 }
 
-Result measure(const Options& o) {
+Result measure(const ProfileArguments& o) {
   Result r;
   Progress progress("building " + o.model.model.string());
   BuildOptions build = o.engine.build_options(o.model);
@@ -107,7 +101,7 @@ Result measure(const Options& o) {
   return r;
 }
 
-ProfileLabels labels(const Options& o) {
+ProfileLabels labels(const ProfileArguments& o) {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   gmtime_r(&now, &utc);
@@ -159,7 +153,7 @@ Json step_json(const StepProfile& s, const Result& r) {
   return j;
 }
 
-Json to_json(const Result& r, const Options& o) {
+Json as_json(const Result& r, const ProfileArguments& o) {
   Json levels = Json::array(), steps = Json::array(), kernels = Json::array();
   for (const Roofline::Level& l : r.roofline.levels)
     levels.push_back({{"name", l.name}, {"holds_bytes", l.holds}, {"bytes_per_second", l.bandwidth}});
@@ -242,13 +236,13 @@ void print_roofline(const Result& r) {
   fmt::print("roof: {}\n", text);
 }
 
-int run(const Options& o, bool json) {
+int run_profile(const ProfileArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
   const Result r = measure(o);
   if (!o.page.empty()) write_profile_page(r.profile, r.roofline, labels(o), o.page);
   if (!o.trace.empty()) write_chrome_trace(r.profile, o.trace);
   if (json) {
-    print(to_json(r, o));
+    print(as_json(r, o));
     return success;
   }
   Row all;
@@ -274,7 +268,7 @@ void add_profile(CLI::App& app, Command& command) {
                           "  lathe profile model.onnx\n"
                           "  lathe profile model.onnx --shape batch=4 --runs 20 -o profile.html\n"
                           "  lathe profile model.onnx --threads 1 --seconds 0.2 --trace trace.json --json\n");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ProfileArguments>();
   o->model.add_to(sub, true);
   o->input.add_to(sub);
   sub->add_option("-o,--output", o->page, "Write one HTML page: timeline, roofline and table")
@@ -296,7 +290,7 @@ void add_profile(CLI::App& app, Command& command) {
   sub->add_option("--bandwidth", o->bandwidth, "Memory bandwidth in GB/s, instead of measuring it")
       ->check(CLI::PositiveNumber);
   o->engine.add_to(sub);
-  sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });
+  sub->callback([&command, o] { command.run = [&command, o] { return run_profile(*o, command.json); }; });
 }
 
 }  // namespace lathe::cli

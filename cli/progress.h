@@ -2,6 +2,7 @@
 // on a terminal, or one line every ten seconds elsewhere.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -9,6 +10,11 @@
 #include <thread>
 
 namespace lathe::cli {
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 class Progress {
  public:

@@ -13,7 +13,7 @@
 namespace lathe::cli {
 namespace {
 
-struct Options {
+struct RefitArguments {
   std::filesystem::path plan, output;
   std::vector<std::filesystem::path> weights;
   std::string prefix, isa;
@@ -22,7 +22,7 @@ struct Options {
 };
 
 /// Sets what the engine has of a file; returns the names of the rest.
-std::vector<std::string> take(Refitter& r, const std::filesystem::path& file, const Options& o) {
+std::vector<std::string> take(Refitter& r, const std::filesystem::path& file, const RefitArguments& o) {
   onnx::LoadOptions load;
   load.untrusted = o.untrusted;
   if (!is_checkpoint(file)) return r.set_named_weights(onnx::Model::load(file, load));
@@ -32,7 +32,7 @@ std::vector<std::string> take(Refitter& r, const std::filesystem::path& file, co
                              });
 }
 
-int run(const Options& o, bool json) {
+int run_refit(const RefitArguments& o, bool json) {
   report_mapped_faults(o.plan, json);
   BuildOptions options;
   options.isa = o.isa;
@@ -75,7 +75,7 @@ void add_refit(CLI::App& app, Command& command) {
                           "  lathe build model.onnx --refit\n"
                           "  lathe refit model.lathe --weights weights.npz -o tuned.lathe\n"
                           "  lathe refit model.lathe --weights model.onnx --all -o again.lathe\n");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RefitArguments>();
   sub->add_option("PLAN", options->plan, "A plan that was built with --refit")->required()->type_name("PLAN");
   sub->add_option("--weights", options->weights,
                   "Where they are: an .onnx file, or a checkpoint as `lathe inspect` takes them; by name. "
@@ -90,8 +90,9 @@ void add_refit(CLI::App& app, Command& command) {
   sub->add_option("--isa", options->isa, "The best instructions to use: generic, avx2, avx512");
   sub->add_option("--threads", options->threads, "0 takes as many as this process may use");
   sub->add_flag("--untrusted", options->untrusted, "Read files into private memory instead of mapping them");
-  sub->callback(
-      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+  sub->callback([&command, options] {
+    command.run = [&command, options] { return run_refit(*options, command.json); };
+  });
 }
 
 }  // namespace lathe::cli

@@ -17,7 +17,7 @@
 namespace lathe::cli {
 namespace {
 
-struct Options {
+struct RunArguments {
   ModelOptions model;
   EngineOptions engine;
   InputOptions input;
@@ -53,7 +53,7 @@ Report report(std::string_view name, const Value& v) {
 }
 
 /// Compares what has an expectation; returns whether all agree.
-bool compare_outputs(const Engine& engine, const Options& o, const NamedValues& outputs,
+bool compare_outputs(const Engine& engine, const RunArguments& o, const NamedValues& outputs,
                      std::vector<Report>& reports) {
   bool agree = true, any = false;
   for (size_t i = 0; i < engine.outputs().size(); ++i) {
@@ -98,7 +98,7 @@ struct Outcome {
   bool agree = true;
 };
 
-Outcome execute(const Options& o) {
+Outcome execute(const RunArguments& o) {
   Outcome out;
   Progress progress("building " + o.model.model.string());
   BuildOptions build = o.engine.build_options(o.model);
@@ -139,7 +139,7 @@ Outcome execute(const Options& o) {
   return out;
 }
 
-int run(const Options& o, bool json) {
+int run_run(const RunArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
   if (!o.expect_dir.empty() && !std::filesystem::is_directory(o.expect_dir))
     refuse_argument("a directory", o.expect_dir.string());
@@ -174,7 +174,7 @@ void add_run(CLI::App& app, Command& command) {
                           "  lathe run model.onnx --input x=x.npy --output-dir outputs\n"
                           "  lathe run model.onnx --inputs inputs --expect expected --atol 1e-4 --rtol 1e-3\n"
                           "  lathe run model.onnx --backend reference --tap '*' --json\n");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunArguments>();
   o->model.add_to(sub, true);
   o->input.add_to(sub);
   sub->add_option("--expect", o->expect_dir,
@@ -189,7 +189,7 @@ void add_run(CLI::App& app, Command& command) {
                   "each time that they run")
       ->type_name("PATTERN");
   o->engine.add_to(sub);
-  sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });
+  sub->callback([&command, o] { command.run = [&command, o] { return run_run(*o, command.json); }; });
 }
 
 }  // namespace lathe::cli

@@ -11,12 +11,12 @@
 namespace lathe::cli {
 namespace {
 
-struct Options {
+struct TimingsArguments {
   std::vector<std::filesystem::path> caches;
   std::filesystem::path output;
 };
 
-int run(const Options& o, bool json) {
+int run_timings(const TimingsArguments& o, bool json) {
   const TimingCacheInfo info = merge_timing_caches(o.caches, o.output);
   if (json) {
     Json machines = Json::array();
@@ -47,13 +47,14 @@ void add_timings(CLI::App& app, Command& command) {
   CLI::App* sub = declare(app, command, "timings", "Tell what timing caches hold, and merge them",
                           "  lathe timings timings.json\n"
                           "  lathe timings timings.json others.json -o all.json\n");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TimingsArguments>();
   sub->add_option("CACHE", options->caches, "Timing caches, as `lathe build --timing-cache` writes them")
       ->required()
       ->type_name("FILE");
   sub->add_option("-o,--output", options->output, "Where to write all of them as one")->type_name("FILE");
-  sub->callback(
-      [&command, options] { command.run = [&command, options] { return run(*options, command.json); }; });
+  sub->callback([&command, options] {
+    command.run = [&command, options] { return run_timings(*options, command.json); };
+  });
 }
 
 }  // namespace lathe::cli

@@ -13,7 +13,7 @@
 namespace lathe::cli {
 namespace {
 
-struct Options {
+struct TokenizeArguments {
   std::filesystem::path tokenizer, output;
   std::vector<std::string> texts;
   int64_t max_length = -1;
@@ -21,14 +21,14 @@ struct Options {
   bool pairs = false, no_special = false;
 };
 
-std::vector<std::string> texts_of(const Options& o) {
+std::vector<std::string> texts_of(const TokenizeArguments& o) {
   if (!o.texts.empty()) return o.texts;
   std::vector<std::string> lines;
   for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
   return lines;
 }
 
-std::vector<TextInput> inputs_of(const Options& o) {
+std::vector<TextInput> inputs_of(const TokenizeArguments& o) {
   const std::vector<std::string> texts = texts_of(o);
   std::vector<TextInput> all;
   if (!o.pairs) {
@@ -40,7 +40,7 @@ std::vector<TextInput> inputs_of(const Options& o) {
   return all;
 }
 
-Tokenizer tokenizer_of(const Options& o) {
+Tokenizer tokenizer_of(const TokenizeArguments& o) {
   Tokenizer t = Tokenizer::open(o.tokenizer);
   if (o.max_length >= 0) {
     Truncation cut = t.truncation().value_or(Truncation{});
@@ -75,7 +75,7 @@ void print_text(const std::vector<Encoding>& all) {
   }
 }
 
-std::vector<std::string> write_inputs(const Options& o, const Tokenizer& t,
+std::vector<std::string> write_inputs(const TokenizeArguments& o, const Tokenizer& t,
                                       const std::vector<TextInput>& texts) {
   std::error_code failed;
   std::filesystem::create_directories(o.output, failed);
@@ -85,7 +85,7 @@ std::vector<std::string> write_inputs(const Options& o, const Tokenizer& t,
   return files;
 }
 
-int run(const Options& o, bool json) {
+int run_tokenize(const TokenizeArguments& o, bool json) {
   const Tokenizer t = tokenizer_of(o);
   const std::vector<TextInput> texts = inputs_of(o);
   const std::vector<Encoding> all = t.encode_batch(texts, !o.no_special);
@@ -110,7 +110,7 @@ void add_tokenize(CLI::App& app, Command& command) {
               "  lathe tokenize tokenizer.json 'A man is eating food.' --padding none\n"
               "  lathe tokenize tokenizer.json --pairs 'Who eats?' 'A man is eating food.' --json\n"
               "  lathe tokenize tokenizer.json 'one' 'one two' --padding longest --output inputs\n");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TokenizeArguments>();
   sub->add_option("tokenizer", o->tokenizer, "tokenizer.json, or the directory of a checkpoint with one")
       ->required()
       ->type_name("FILE|DIR");
@@ -124,7 +124,7 @@ void add_tokenize(CLI::App& app, Command& command) {
   sub->add_flag("--no-special-tokens", o->no_special, "Only what comes from the texts");
   sub->add_option("-o,--output", o->output, "Write input_ids.npy and the like there, for lathe run --inputs")
       ->type_name("DIR");
-  sub->callback([&command, o] { command.run = [&command, o] { return run(*o, command.json); }; });
+  sub->callback([&command, o] { command.run = [&command, o] { return run_tokenize(*o, command.json); }; });
 }
 
 }  // namespace lathe::cli

@@ -20,7 +20,7 @@ namespace {
 using Fault = VerifyReport::Fault;
 using Trial = VerifyReport::Trial;
 
-struct Options {
+struct VerifyArguments {
   ModelOptions model;
   EngineOptions engine;
   InputOptions input;
@@ -29,7 +29,7 @@ struct Options {
   std::filesystem::path output;
 };
 
-VerifyReport execute(const Options& o) {
+VerifyReport execute(const VerifyArguments& o) {
   Progress progress("verifying " + o.model.model.string());
   VerifyOptions v;
   v.build = o.engine.build_options(o.model);
@@ -89,7 +89,7 @@ std::string quoted(const std::string& word) {
 }
 
 /// How to see it fail again.
-std::string command_for(const Options& o, const Fault& f, const std::filesystem::path& dir) {
+std::string command_for(const VerifyArguments& o, const Fault& f, const std::filesystem::path& dir) {
   std::string text = fmt::format("lathe run {} --inputs {} --expect {} --level {}",
                                  quoted((dir / "reproduce.onnx").string()), quoted(dir.string()),
                                  quoted(dir.string()), name_of(f.level));
@@ -124,7 +124,7 @@ Json to_json(const Fault& f, const std::filesystem::path& dir, const std::string
   return j;
 }
 
-int report_fault(const Options& o, const Fault& f, bool json, Json report) {
+int report_fault(const VerifyArguments& o, const Fault& f, bool json, Json report) {
   const std::filesystem::path dir =
       o.output.empty() ? std::filesystem::path(o.model.model.stem().string() + ".reproduce") : o.output;
   save_reproduction(f, dir);
@@ -142,7 +142,7 @@ int report_fault(const Options& o, const Fault& f, bool json, Json report) {
   return model_at_fault;
 }
 
-int run(const Options& o, bool json) {
+int run_verify(const VerifyArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
   const VerifyReport r = execute(o);
   Json report{{"model", o.model.model.string()}, {"equal", !r.fault}, {"trials", Json::array()}};
@@ -175,7 +175,7 @@ void add_verify(CLI::App& app, Command& command) {
               "  lathe verify model.onnx\n  lathe verify model.onnx --shape batch=5 --seed 7\n"
               "  lathe verify model.onnx --inputs inputs --level all --seconds 10\n"
               "  lathe verify model.onnx --isa generic --output wrong --json\n");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<VerifyArguments>();
   o->model.add_to(sub);
   o->input.add_to(sub);
   sub->add_option("--seconds", o->seconds, "Begin no further comparison after that long")
@@ -187,7 +187,7 @@ void add_verify(CLI::App& app, Command& command) {
   o->engine.add_to(sub);
   sub->callback([&command, o, sub] {
     o->one_level = sub->count("--level") > 0;
-    command.run = [&command, o] { return run(*o, command.json); };
+    command.run = [&command, o] { return run_verify(*o, command.json); };
   });
 }
 

@@ -8,11 +8,10 @@
 #include "build/node_request.h"
 #include "build/window_attributes.h"
 #include "cpu/ask.h"
+#include "cpu/blocked.h"
 
 namespace lathe {
 namespace {
-
-constexpr int64_t block = 16;
 
 using Ints = std::vector<int64_t>;
 
@@ -61,7 +60,7 @@ class BlockedLayout {
     if (!c || !w || !are_weights(*w) || w->rank() != rank(n.inputs[0]) || !explicit_pads(n)) return false;
     const int64_t group = n.attributes.get<int64_t>("group", 1), m = w->dim(0);
     // Filters that fill less than half of a block would waste more than blocks gain.
-    if (m < block / 2) return false;
+    if (m < cpu::channel_block / 2) return false;
     return group == 1 || (group == *c && m == *c);
   }
 
@@ -80,7 +79,7 @@ class BlockedLayout {
     if (n.attributes.get<int64_t>("axis", 0) != 1) return false;
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       const auto c = channels(n.inputs[i]);
-      if (!c || !is_chosen(n.inputs[i]) || (i + 1 < n.inputs.size() && *c % block != 0)) return false;
+      if (!c || !is_chosen(n.inputs[i]) || (i + 1 < n.inputs.size() && *c % cpu::channel_block != 0)) return false;
     }
     return true;
   }
@@ -206,7 +205,7 @@ class BlockedLayout {
   void describe_conv(const Node& old, Node& n) {
     const int64_t c = *channels(old.inputs[0]);
     const bool plain =
-        !form_.contains(old.inputs[0]) && c < block && old.attributes.get<int64_t>("group", 1) == 1;
+        !form_.contains(old.inputs[0]) && c < cpu::channel_block && old.attributes.get<int64_t>("group", 1) == 1;
     n.domain = "lathe";
     n.op = "BlockedConv";
     n.inputs = old.inputs;
@@ -237,8 +236,8 @@ class BlockedLayout {
   ValueId add_blocked_value(ValueId v) {
     ValueType type = graph_.value(v).type;
     SymShape& s = *type.shape;
-    s[1] = Dim((*s[1].value() + block - 1) / block);
-    s.push_back(Dim(block));
+    s[1] = Dim((*s[1].value() + cpu::channel_block - 1) / cpu::channel_block);
+    s.push_back(Dim(cpu::channel_block));
     const ValueId made =
         graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".blocked"), std::move(type));
     form_[v] = made;

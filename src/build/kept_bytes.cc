@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "build/quantized_view.h"
+
 namespace lathe {
 namespace {
 
 bool is(const Node& n, const char* op) { return n.domain.empty() && n.op == op; }
-
-bool is_eight_bits(const ValueType& t) {
-  return t.is_tensor() && (t.elem == DataType::int8 || t.elem == DataType::uint8);
-}
 
 /// Numbers that are bytes only the run knows.
 bool is_dequantized(const Graph& g, ValueId v) {

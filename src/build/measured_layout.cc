@@ -4,11 +4,10 @@
 
 #include "build/min_cut.h"
 #include "build/node_request.h"
+#include "cpu/blocked.h"
 
 namespace lathe {
 namespace {
-
-constexpr int64_t block = 16;
 
 class MeasuredLayout {
  public:
@@ -103,8 +102,8 @@ class MeasuredLayout {
     const SymShape& plain = *plain_.value(v).type.shape;
     SymShape blocks = plain;
     const int64_t channels = *plain[1].value();
-    blocks[1] = Dim((channels + block - 1) / block);
-    blocks.push_back(Dim(block));
+    blocks[1] = Dim((channels + cpu::channel_block - 1) / cpu::channel_block);
+    blocks.push_back(Dim(cpu::channel_block));
     const bool back = std::string_view(op) == "Unblock";
     Attributes attributes;
     if (back) attributes.set("channels", channels);

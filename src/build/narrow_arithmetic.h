@@ -1,5 +1,5 @@
-// Products in bfloat16, where BuildOptions::precision allows them: matrix products with large constant weights
-// become lathe.NarrowMatMul. Everything else keeps float32. Comes after use_float_arithmetic.
+// Products in bfloat16, where BuildOptions::precision allows them: matrix products with large constant
+// weights become lathe.NarrowMatMul. Everything else keeps float32. Comes after use_float_arithmetic.
 #pragma once
 
 #include "graph/graph.h"

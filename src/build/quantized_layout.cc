@@ -7,12 +7,12 @@
 
 #include "build/quantized_view.h"
 #include "build/window_attributes.h"
+#include "cpu/blocked.h"
 #include "tensor/element.h"
 
 namespace lathe {
 namespace {
 
-constexpr int64_t block = 16;
 /// Pixels of a window's side beyond which a mean stays as it is.
 constexpr int64_t most_window = 64;
 
@@ -349,7 +349,7 @@ class QuantizedLayout {
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (!form_.contains(bytes[i])) return false;
       if (axis != 1 && axis + static_cast<int64_t>(rank(bytes[i])) != 1) return false;
-      if (i + 1 < bytes.size() && channels(bytes[i]) % block != 0) return false;
+      if (i + 1 < bytes.size() && channels(bytes[i]) % cpu::channel_block != 0) return false;
     }
     return !bytes.empty();
   }
@@ -430,8 +430,8 @@ class QuantizedLayout {
   ValueId add_blocked_value(ValueId v) {
     ValueType type = graph_.value(v).type;
     SymShape& s = *type.shape;
-    s[1] = Dim((*s[1].value() + block - 1) / block);
-    s.push_back(Dim(block));
+    s[1] = Dim((*s[1].value() + cpu::channel_block - 1) / cpu::channel_block);
+    s.push_back(Dim(cpu::channel_block));
     type.elem = DataType::uint8;
     return graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".blocked"), std::move(type));
   }

@@ -10,9 +10,6 @@
 namespace lathe {
 namespace {
 
-bool is_eight_bits(const ValueType& t) {
-  return t.is_tensor() && (t.elem == DataType::int8 || t.elem == DataType::uint8);
-}
 bool is_float(const ValueType& t) { return t.is_tensor() && t.elem == DataType::float32; }
 
 ValueId input(const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : no_id; }

@@ -12,6 +12,10 @@
 
 namespace lathe {
 
+inline bool is_eight_bits(const ValueType& t) {
+  return t.is_tensor() && (t.elem == DataType::int8 || t.elem == DataType::uint8);
+}
+
 /// (bytes - zero) * scale, one scale for all.
 struct QuantizedValue {
   ValueId bytes, scale, zero;  // zero: no_id where it is left out

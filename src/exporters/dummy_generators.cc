@@ -52,7 +52,7 @@ Shape tokens(const Maker& m) {
   return {m.batch(), m.length()};
 }
 
-DummyInput text(Maker& m, const std::string& name) {
+DummyInput make_text(Maker& m, const std::string& name) {
   if (name == "attention_mask" || name == "encoder_attention_mask") return m.mask(tokens(m));
   if (name == "position_ids") return m.ints(tokens(m), m.length());
   return m.ints(tokens(m), name.ends_with("input_ids") ? m.vocabulary() : 2);
@@ -60,7 +60,7 @@ DummyInput text(Maker& m, const std::string& name) {
 
 /// The classifier reads the last end of a text: all rows must have as many of them.
 DummyInput text_that_ends(Maker& m, const std::string& name) {
-  DummyInput made = text(m, name);
+  DummyInput made = make_text(m, name);
   if (m.task_ != "text-classification" || name != "input_ids") return made;
   const int64_t end = m.size("eos_token_id"), length = made.tensor.dim(1);
   for (int64_t i = 0; i < made.tensor.size(); ++i)
@@ -208,7 +208,7 @@ void size_images_by(Maker& m, const Preprocessors& p, const std::string& key) {
 void size_cropped(Maker& m, const Preprocessors& p) { size_images_by(m, p, "crop_size"); }
 void size_static(Maker& m, const Preprocessors& p) { size_images_by(m, p, "size"); }
 
-DummyInput image(Maker& m, const std::string& name) {
+DummyInput make_image(Maker& m, const std::string& name) {
   const DummyShapes& s = m.shapes_;
   if (name == "pixel_mask") return m.ints({m.batch(), s.height, s.width}, 1);
   if (name == "visual_attention_mask") return m.mask({m.batch(), s.visual_seq_length});
@@ -315,11 +315,14 @@ DummyInput nothing_global(Maker& m, const std::string&) {
   return DummyInputGenerator::constant_tensor(tokens(m), 0, m.int_type);
 }
 
-const std::map<std::string, Kind, std::less<>>& kinds() {
-  static const std::vector<std::pair<std::string, Make>> images = {
-      {"pixel_values", image},         {"pixel_mask", image},    {"sample", image},
-      {"latent_sample", image},        {"visual_embeds", image}, {"visual_token_type_ids", image},
-      {"visual_attention_mask", image}};
+const std::map<std::string, Kind, std::less<>>& generator_kinds() {
+  static const std::vector<std::pair<std::string, Make>> images = {{"pixel_values", make_image},
+                                                                   {"pixel_mask", make_image},
+                                                                   {"sample", make_image},
+                                                                   {"latent_sample", make_image},
+                                                                   {"visual_embeds", make_image},
+                                                                   {"visual_token_type_ids", make_image},
+                                                                   {"visual_attention_mask", make_image}};
   static const auto texts = [](Make make) {
     return std::vector<std::pair<std::string, Make>>{{"input_ids", make},
                                                      {"attention_mask", make},
@@ -329,23 +332,24 @@ const std::map<std::string, Kind, std::less<>>& kinds() {
                                                      {"position_ids", make}};
   };
   static const std::map<std::string, Kind, std::less<>> all = {
-      {"DummyTextInputGenerator", {texts(text)}},
+      {"DummyTextInputGenerator", {texts(make_text)}},
       {"BartDummyTextInputGenerator", {texts(text_that_ends)}},
       {"LongformerDummyTextInputGenerator",
-       {{{"input_ids", text},
-         {"attention_mask", text},
-         {"token_type_ids", text},
+       {{{"input_ids", make_text},
+         {"attention_mask", make_text},
+         {"token_type_ids", make_text},
          {"global_attention_mask", nothing_global}}}},
       {"DummyXPathSeqInputGenerator", {{{"xpath_tags_seq", xpath}, {"xpath_subs_seq", xpath}}}},
-      {"DummyDecoderTextInputGenerator", {{{"decoder_input_ids", text}, {"decoder_attention_mask", text}}}},
+      {"DummyDecoderTextInputGenerator",
+       {{{"decoder_input_ids", make_text}, {"decoder_attention_mask", make_text}}}},
       {"DummySeq2SeqDecoderTextInputGenerator",
-       {{{"decoder_input_ids", text},
-         {"decoder_attention_mask", text},
+       {{{"decoder_input_ids", make_text},
+         {"decoder_attention_mask", make_text},
          {"encoder_outputs", encoder_states},
          {"encoder_hidden_states", encoder_states}}}},
       {"DummyCodegenDecoderTextInputGenerator",
        {{{"decoder_input_ids", code_books},
-         {"decoder_attention_mask", text},
+         {"decoder_attention_mask", make_text},
          {"encoder_outputs", encoder_states},
          {"encoder_hidden_states", encoder_states}}}},
       {"DummyDecisionTransformerInputGenerator",
@@ -399,11 +403,11 @@ const std::map<std::string, Kind, std::less<>>& kinds() {
          {"text_embeds", condition},
          {"time_ids", condition}}}},
       {"DummyTransformerTimestepInputGenerator", {{{"timestep", timesteps}}}},
-      {"DummyTransformerVisionInputGenerator", {{{"hidden_states", image}}, size_images}},
+      {"DummyTransformerVisionInputGenerator", {{{"hidden_states", make_image}}, size_images}},
       {"DummyTransformerTextInputGenerator",
        {{{"encoder_hidden_states", encoder_states}, {"pooled_projection", pooled}}}},
       {"DummySanaTransforemerTextInputGenerator",
-       {{{"encoder_hidden_states", encoder_states}, {"encoder_attention_mask", text}}}},
+       {{{"encoder_hidden_states", encoder_states}, {"encoder_attention_mask", make_text}}}},
       {"DummyFluxTransformerVisionInputGenerator",
        {{{"hidden_states", packed_image}, {"img_ids", image_places}}, size_images}},
       {"DummyFluxTransformerTextInputGenerator",
@@ -444,8 +448,8 @@ class KindGenerator final : public Maker {
 }  // namespace
 
 DummyInputGeneratorClass::DummyInputGeneratorClass(const char* name) {
-  const auto at = kinds().find(name);
-  if (at == kinds().end()) {
+  const auto at = generator_kinds().find(name);
+  if (at == generator_kinds().end()) {
     const auto near = nearest_names(name, dummy_input_generators());
     throw Error(Code::not_supported, "export", "a generator of made-up inputs", "'" + std::string(name) + "'",
                 near.empty() ? "derive one from DummyInputGenerator" : "near to it: '" + near[0] + "'");
@@ -458,7 +462,7 @@ DummyInputGeneratorClass::DummyInputGeneratorClass(const char* name) {
 
 std::vector<std::string> dummy_input_generators() {
   std::vector<std::string> names;
-  for (const auto& [name, kind] : kinds()) names.push_back(name);
+  for (const auto& [name, kind] : generator_kinds()) names.push_back(name);
   return names;
 }
 

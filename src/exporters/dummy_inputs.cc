@@ -36,7 +36,8 @@ Tensor DummyInputGenerator::random_int_tensor(const Shape& shape, int64_t high, 
 Tensor DummyInputGenerator::random_mask_tensor(const Shape& shape, DataType type) {
   Tensor t(type, shape);
   const int64_t length = shape.empty() ? 1 : shape.back();
-  const int64_t masked = length < 2 ? 0 : 1 + static_cast<int64_t>(draw() % static_cast<uint64_t>(length - 1));
+  const int64_t masked =
+      length < 2 ? 0 : 1 + static_cast<int64_t>(draw() % static_cast<uint64_t>(length - 1));
   for (int64_t i = 0; i < t.size(); ++i) {
     const int64_t at = i % length;
     const bool on = shapes_.padding_side == PaddingSide::none ||

@@ -23,14 +23,16 @@ Sizes sizes_of(const Axes& axes, const Tensor& example, bool fixed) {
   return sizes;
 }
 
-nn::Outputs run(const nn::Model& model, const OnnxConfig& config, Network& network, const nn::Inputs& inputs) {
+nn::Outputs run(const nn::Model& model, const OnnxConfig& config, Network& network,
+                const nn::Inputs& inputs) {
   const ConfigBehavior behavior = config.options().behavior;
   if (behavior == ConfigBehavior::monolith) return model.forward(network, inputs);
   const auto* parts = dynamic_cast<const nn::Seq2SeqModel*>(&model);
   if (!parts)
     throw Error(Code::bad_argument, "export", "an architecture with an encoder and a decoder",
                 "one that is whole", "derive it from nn::Seq2SeqModel, or export it with --monolith");
-  return behavior == ConfigBehavior::encoder ? parts->encode(network, inputs) : parts->decode(network, inputs);
+  return behavior == ConfigBehavior::encoder ? parts->encode(network, inputs)
+                                             : parts->decode(network, inputs);
 }
 
 void mark_outputs(Network& network, const NamedAxes& wanted, const nn::Outputs& given) {
@@ -68,8 +70,8 @@ void name_axes(onnx::GraphProto& graph, const NamedAxes& names, const Network& n
     for (const auto& [axis, name] : *axes) {
       if (static_cast<size_t>(axis) >= dims.size())
         throw error_about(Code::node_bad_shape, "export", *info.name,
-                    "an axis " + std::to_string(axis) + " called '" + name + "'",
-                    std::to_string(dims.size()) + " axes");
+                          "an axis " + std::to_string(axis) + " called '" + name + "'",
+                          std::to_string(dims.size()) + " axes");
       auto& dim = dims[static_cast<size_t>(axis)];
       if (dim.dim_value) continue;
       const Dim said = Dim::parse(name);
@@ -90,7 +92,8 @@ onnx::Model emit(nn::Model& model, const OnnxConfig& config, const EmitOptions& 
   nn::Inputs inputs;
   for (const auto& [name, named] : axes) {
     const Tensor& example = *examples.find(name);
-    inputs.set(name, network.add_input(name, example.type(), sizes_of(named, example, options.no_dynamic_axes)));
+    inputs.set(name,
+               network.add_input(name, example.type(), sizes_of(named, example, options.no_dynamic_axes)));
   }
   const NamedAxes wanted = config.outputs();
   {

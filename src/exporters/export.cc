@@ -129,7 +129,8 @@ class Exporter {
     report_.opset = options_.opset ? options_.opset : onnx_config_->default_onnx_opset();
     files_ = onnx_config_->submodels(options_.monolith);
     for (SubModel& f : files_)
-      if (const auto own = options_.custom_onnx_configs.find(f.name); own != options_.custom_onnx_configs.end())
+      if (const auto own = options_.custom_onnx_configs.find(f.name);
+          own != options_.custom_onnx_configs.end())
         f.config = own->second;
   }
 
@@ -182,8 +183,7 @@ class Exporter {
                              .opset = report_.opset,
                              .no_dynamic_axes = options_.no_dynamic_axes,
                              .shapes = options_.shapes}));
-      if (options_.optimize != OptimizationLevel::none)
-        models.back() = optimised(models.back());
+      if (options_.optimize != OptimizationLevel::none) models.back() = optimised(models.back());
     }
     return models;
   }
@@ -194,7 +194,8 @@ class Exporter {
     } catch (const Error& e) {
       // Convolutions and pools of bfloat16 are newer than the usual opset. All files have the same.
       constexpr int with_bfloat16 = 22;
-      if (e.code() != Code::node_cannot_convert || options_.dtype != DataType::bfloat16 || options_.opset) throw;
+      if (e.code() != Code::node_cannot_convert || options_.dtype != DataType::bfloat16 || options_.opset)
+        throw;
       report_.opset = with_bfloat16;
       return emitted();
     }
@@ -269,13 +270,14 @@ class Exporter {
     tell("validating " + file);
     const auto [first, second] = *onnx_config_->merged_submodels();
     const auto flag = [](bool on) {
-      return NamedValues{{"use_cache_branch", DummyInputGenerator::constant_tensor({1}, on, DataType::boolean)}};
+      return NamedValues{
+          {"use_cache_branch", DummyInputGenerator::constant_tensor({1}, on, DataType::boolean)}};
     };
-    report_.validation[file] = validate_branches(
-        stage_->path() / file,
-        {{files_[index_of(first)].config.get(), "without past", flag(false)},
-         {files_[index_of(second)].config.get(), "with past", flag(true)}},
-        options_.shapes, *options_.validation);
+    report_.validation[file] =
+        validate_branches(stage_->path() / file,
+                          {{files_[index_of(first)].config.get(), "without past", flag(false)},
+                           {files_[index_of(second)].config.get(), "with past", flag(true)}},
+                          options_.shapes, *options_.validation);
   }
 
   void compare_recorded() {

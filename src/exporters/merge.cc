@@ -80,8 +80,9 @@ void add_empty_output(GraphProto& g, const onnx::ValueInfoProto& like, size_t at
     empty = empty || !d.dim_value;
   }
   if (!empty)
-    throw error_about(Code::bad_argument, "export", *like.name, "an output that both decoders give, or one of any size",
-                "one of fixed size that the decoder with past lacks", "export with --no-post-process");
+    throw error_about(Code::bad_argument, "export", *like.name,
+                      "an output that both decoders give, or one of any size",
+                      "one of fixed size that the decoder with past lacks", "export with --no-post-process");
   nothing.raw_data = onnx::Bytes(std::string());
   onnx::NodeProto constant;
   constant.op_type = "Constant";
@@ -103,7 +104,7 @@ void unify_outputs(const GraphProto& no_past, GraphProto& with_past) {
   for (const auto& o : with_past.output)
     if (!has(no_past, *o.name))
       throw error_about(Code::bad_argument, "export", *o.name, "an output that both decoders give",
-                  "one that the decoder without past lacks", "export with --no-post-process");
+                        "one that the decoder without past lacks", "export with --no-post-process");
   std::vector<onnx::ValueInfoProto> ordered;
   for (size_t i = 0; i < no_past.output.size(); ++i) {
     const auto& wanted = no_past.output[i];
@@ -136,7 +137,8 @@ onnx::AttributeProto branch(const char* name, GraphProto g) {
 }
 
 /// Sizes that branches give differently are nobody's.
-void forget_sizes(std::vector<onnx::ValueInfoProto>& outputs, const std::vector<onnx::ValueInfoProto>& others) {
+void forget_sizes(std::vector<onnx::ValueInfoProto>& outputs,
+                  const std::vector<onnx::ValueInfoProto>& others) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     auto& dims = outputs[i].type->tensor_type->shape->dim;
     const auto& other = others[i].type->tensor_type->shape->dim;

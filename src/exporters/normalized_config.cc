@@ -45,8 +45,11 @@ const NormalizedConfigKind::Names* own_names(std::string_view model_type) {
                              {"num_hidden_layers", "encoder_layers"}};
   static const Names swin = {{"num_attention_heads", "num_heads"}, {"num_hidden_layers", "num_layers"}};
   static const std::map<std::string, const Names*, std::less<>> all = {
-      {"gpt2", &gpt2},    {"distilbert", &distilbert}, {"t5", &t5},     {"mt5", &t5},         {"bart", &bart},
-      {"mbart", &bart},   {"m2m_100", &bart},          {"marian", &bart}, {"pegasus", &bart}, {"whisper", &bart},
+      {"gpt2", &gpt2},    {"distilbert", &distilbert},
+      {"t5", &t5},        {"mt5", &t5},
+      {"bart", &bart},    {"mbart", &bart},
+      {"m2m_100", &bart}, {"marian", &bart},
+      {"pegasus", &bart}, {"whisper", &bart},
       {"swin", &swin},    {"donut-swin", &swin}};
   const auto at = all.find(model_type);
   return at == all.end() ? nullptr : at->second;
@@ -74,8 +77,9 @@ NormalizedConfigKind NormalizedConfigKind::with_args(const Names& names, bool al
   for (const auto& [word, key] : names) {
     if (!allow_new && !knows(word)) {
       const auto near = nearest_names(word, words());
-      throw Error(Code::bad_argument, "export", "a word of " + name(), "'" + word + "'",
-                  near.empty() ? "allow_new adds one" : "near to it: '" + near[0] + "'; or allow_new adds one");
+      throw Error(
+          Code::bad_argument, "export", "a word of " + name(), "'" + word + "'",
+          near.empty() ? "allow_new adds one" : "near to it: '" + near[0] + "'; or allow_new adds one");
     }
     parts->names[word] = key;
   }
@@ -258,7 +262,7 @@ std::vector<int64_t> NormalizedConfig::sizes(std::string_view word) const {
 
 namespace {
 
-const std::map<std::string, NormalizedConfigKind, std::less<>>& kinds() {
+const std::map<std::string, NormalizedConfigKind, std::less<>>& config_kinds() {
   static const auto all = [] {
     const NormalizedConfigKind text = normalized_text_config(), vision = normalized_vision_config();
     const NormalizedConfigKind bart =
@@ -301,13 +305,13 @@ const std::map<std::string, NormalizedConfigKind, std::less<>>& kinds() {
 
 std::vector<std::string> NormalizedConfigManager::model_types() {
   std::vector<std::string> all;
-  for (const auto& [type, kind] : kinds()) all.push_back(type);
+  for (const auto& [type, kind] : config_kinds()) all.push_back(type);
   return all;
 }
 
 NormalizedConfigKind NormalizedConfigManager::get_normalized_config_class(std::string_view model_type) {
-  const auto at = kinds().find(model_type);
-  if (at != kinds().end()) return at->second;
+  const auto at = config_kinds().find(model_type);
+  if (at != config_kinds().end()) return at->second;
   const auto near = nearest_names(model_type, model_types());
   throw Error(Code::not_supported, "export", "a model type with a normalized configuration",
               "'" + std::string(model_type) + "'", near.empty() ? "" : "near to it: '" + near[0] + "'");

@@ -91,8 +91,7 @@ DummyInputs OnnxConfig::generate_dummy_inputs(const DummyShapes& shapes) const {
   for (const auto& input : inputs()) {
     const std::string name = input.first.starts_with("past_key_values.") ? "past_key_values" : input.first;
     if (made.contains(name)) continue;
-    const auto at =
-        std::ranges::find_if(generators, [&](const auto& g) { return g->supports_input(name); });
+    const auto at = std::ranges::find_if(generators, [&](const auto& g) { return g->supports_input(name); });
     if (at == generators.end())
       throw Error(Code::not_supported, "export", "an input that one of the config's generators makes",
                   "'" + name + "'", "add a generator to dummy_input_generator_classes()");
@@ -119,7 +118,8 @@ void OnnxConfig::flatten_past_key_values(Ordered<Tensor>& into, const std::strin
 
 Ordered<Tensor> OnnxConfig::file_inputs(const DummyShapes& shapes) const {
   const NamedAxes wanted = ordered_inputs();
-  const DummyInputs made = generate_dummy_inputs_for_validation(generate_dummy_inputs(shapes), wanted.names());
+  const DummyInputs made =
+      generate_dummy_inputs_for_validation(generate_dummy_inputs(shapes), wanted.names());
   Ordered<Tensor> all;
   for (const auto& [name, input] : made)
     if (input.layers.empty())
@@ -131,8 +131,8 @@ Ordered<Tensor> OnnxConfig::file_inputs(const DummyShapes& shapes) const {
   for (const auto& [name, axes] : wanted) {
     const Tensor* t = all.find(name);
     if (!t)
-      throw Error(Code::bad_argument, "export", "a value for every input of the file", "none for '" + name + "'",
-                  "generate_dummy_inputs_for_validation() renames");
+      throw Error(Code::bad_argument, "export", "a value for every input of the file",
+                  "none for '" + name + "'", "generate_dummy_inputs_for_validation() renames");
     ordered[name] = *t;
   }
   return ordered;

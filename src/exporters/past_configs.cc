@@ -9,7 +9,8 @@ namespace lathe::exporters {
 NamedAxes OnnxConfigWithPast::outputs() const {
   NamedAxes all = OnnxConfig::outputs();
   // Only the generation of text reads more than one position with a past.
-  if (use_past_in_inputs() && task() == "feature-extraction") all = {{"last_hidden_state", {{0, "batch_size"}}}};
+  if (use_past_in_inputs() && task() == "feature-extraction")
+    all = {{"last_hidden_state", {{0, "batch_size"}}}};
   if (use_past()) add_past_key_values(all, PastDirection::outputs);
   return all;
 }
@@ -158,8 +159,8 @@ DummyInputs OnnxSeq2SeqConfigWithPast::generate_dummy_inputs_for_validation(
 std::vector<SubModel> OnnxSeq2SeqConfigWithPast::submodels(bool monolith) const {
   constexpr std::string_view split[] = {"automatic-speech-recognition", "document-question-answering",
                                         "image-to-text", "text2text-generation", "visual-question-answering"};
-  const bool parts = std::ranges::find(split, task()) != std::end(split) ||
-                     (task() == "feature-extraction" && use_past());
+  const bool parts =
+      std::ranges::find(split, task()) != std::end(split) || (task() == "feature-extraction" && use_past());
   if (!parts || monolith) return OnnxConfigWithPast::submodels(monolith);
   std::vector<SubModel> all{{"encoder_model", with_behavior(ConfigBehavior::encoder)},
                             {"decoder_model", with_behavior(ConfigBehavior::decoder, use_past(), false)}};

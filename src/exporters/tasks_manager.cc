@@ -173,7 +173,8 @@ OnnxConfigConstructor TasksManager::get_exporter_config_constructor(std::string_
 
 std::shared_ptr<OnnxConfig> TasksManager::make(const ModelConfig& config, const std::string& task,
                                                OnnxConfigOptions options) const {
-  const auto type = config.get<std::string>(config.has("export_model_type") ? "export_model_type" : "model_type");
+  const auto type =
+      config.get<std::string>(config.has("export_model_type") ? "export_model_type" : "model_type");
   const OnnxConfigConstructor constructor = get_exporter_config_constructor(type, task);
   const std::string meant = map_from_synonym(task);
   options.task = without_past(meant);

@@ -429,7 +429,7 @@ double ulps_off(const Tensor& got, const Tensor& want, double* absolute) {
 
 namespace {
 
-uint64_t weight_bytes(const onnx::Model& m) {
+uint64_t declared_bytes(const onnx::Model& m) {
   uint64_t bytes = 0;
   onnx::each_tensor(m.proto, [&](const onnx::TensorProto& t) {
     int64_t count = 1;
@@ -455,7 +455,7 @@ ValidationReport validate_branches(const std::filesystem::path& model,
                                    const ValidationOptions& options) {
   {
     const onnx::Model m = onnx::Model::load(model);
-    if (const uint64_t bytes = weight_bytes(m); bytes > options.memory_limit / 2)
+    if (const uint64_t bytes = declared_bytes(m); bytes > options.memory_limit / 2)
       return checked_only(m, bytes);
   }
   Validator v(model, options);
@@ -479,15 +479,16 @@ ValidationRun compare_with_recorded(const std::filesystem::path& model, const st
       inputs[io.name] = tensors.tensor(io.name);
     else if (!io.optional)
       throw error_about(Code::run_missing_input, "validate", recorded.string(),
-                  "a tensor for every input of " + model.filename().string(), "none for '" + io.name + "'");
+                        "a tensor for every input of " + model.filename().string(),
+                        "none for '" + io.name + "'");
   }
   NamedValues want;
   for (const IoInfo& io : v.engine().outputs())
     if (tensors.contains(io.name)) want[io.name] = tensors.tensor(io.name);
   if (want.empty())
     throw error_about(Code::run_missing_input, "validate", recorded.string(),
-                "a tensor for some output of " + model.filename().string(), "none",
-                "outputs are found by their names");
+                      "a tensor for some output of " + model.filename().string(), "none",
+                      "outputs are found by their names");
   return v.recorded(inputs, want);
 }
 

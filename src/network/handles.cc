@@ -9,24 +9,24 @@
 namespace lathe {
 namespace {
 
-Error bad(std::string expected, std::string got, std::string remedy = {}) {
+Error misused(std::string expected, std::string got, std::string remedy = {}) {
   return Error(Code::bad_argument, "network", std::move(expected), std::move(got), std::move(remedy));
 }
 
 const Graph& graph_of(const TensorRef& t) {
-  if (!t) throw bad("a tensor", "none");
+  if (!t) throw misused("a tensor", "none");
   const Graph& g = NetworkAccess::state(t)->graph(NetworkAccess::scope(t));
   if (NetworkAccess::value(t) >= g.value_count())
-    throw bad("a tensor of the network", "one that was taken back");
+    throw misused("a tensor of the network", "one that was taken back");
   return g;
 }
 const ValueInfo& info(const TensorRef& t) { return graph_of(t).value(NetworkAccess::value(t)); }
 
 Graph& graph_of(const Layer& l) {
-  if (!NetworkAccess::state(l)) throw bad("a layer", "none");
+  if (!NetworkAccess::state(l)) throw misused("a layer", "none");
   Graph& g = NetworkAccess::state(l)->graph(NetworkAccess::scope(l));
   if (l.id() >= g.node_count() || !g.node(l.id()).alive)
-    throw bad("a layer of the network", "one that was removed", "look it up again");
+    throw misused("a layer of the network", "one that was removed", "look it up again");
   return g;
 }
 
@@ -50,7 +50,7 @@ DataType TensorRef::element_type() const {
 }
 bool TensorRef::has_rank() const { return info(*this).type.shape.has_value(); }
 SymShape TensorRef::shape() const {
-  if (!has_rank()) throw bad("a tensor of known rank", "'" + name() + "' of type " + type());
+  if (!has_rank()) throw misused("a tensor of known rank", "'" + name() + "' of type " + type());
   return *info(*this).type.shape;
 }
 std::string TensorRef::type() const { return info(*this).type.str(); }
@@ -194,14 +194,14 @@ std::vector<TensorRef> Layer::outputs() const {
 TensorRef Layer::get_input(size_t i) const {
   const auto all = inputs();
   if (i >= all.size())
-    throw bad("an input of '" + name() + "' below " + std::to_string(all.size()), std::to_string(i));
+    throw misused("an input of '" + name() + "' below " + std::to_string(all.size()), std::to_string(i));
   return all[i];
 }
 
 TensorRef Layer::get_output(size_t i) const {
   const auto all = outputs();
   if (i >= all.size())
-    throw bad("an output of '" + name() + "' below " + std::to_string(all.size()), std::to_string(i));
+    throw misused("an output of '" + name() + "' below " + std::to_string(all.size()), std::to_string(i));
   return all[i];
 }
 
@@ -218,7 +218,7 @@ Network Layer::body(std::string_view name) const {
   for (NodeId id : nodes_of_layer(g, node_))
     for (const Body& b : g.node(id).bodies)
       if (b.name == name) return NetworkAccess::network(state_, state_->scope_of(b.graph));
-  throw bad("a body of '" + this->name() + "'", "'" + std::string(name) + "'");
+  throw misused("a body of '" + this->name() + "'", "'" + std::string(name) + "'");
 }
 
 std::vector<std::pair<std::string, std::string>> Layer::metadata() const {
@@ -228,7 +228,7 @@ std::vector<std::pair<std::string, std::string>> Layer::metadata() const {
 }
 
 void Layer::set_metadata(const std::string& key, const std::string& value) {
-  if (is_layer_key(key)) throw bad("a key of your own", "'" + key + "'");
+  if (is_layer_key(key)) throw misused("a key of your own", "'" + key + "'");
   auto& list = graph_of(*this).node(node_).metadata;
   for (auto& [k, v] : list)
     if (k == key) {

@@ -44,7 +44,7 @@ TensorRef body_input(const Network& body, const std::string& hint, ValueType typ
                                g.add_input(g.fresh_name(hint), std::move(type)));
 }
 
-const ValueType& type_of(const Network& body, const TensorRef& t) {
+const ValueType& type_in(const Network& body, const TensorRef& t) {
   return NetworkAccess::graph(body).value(resolve(body, t)).type;
 }
 
@@ -66,7 +66,7 @@ void check_recurrences(const Parts& p, const Network& body) {
   for (const auto& r : p.recurrences) {
     const std::string name = r.state.name();
     if (!r.next) p.maker.fail(Code::bad_argument, "set_next of every recurrence", "none of '" + name + "'");
-    const ValueType &from = type_of(body, r.state), &to = type_of(body, r.next);
+    const ValueType &from = type_in(body, r.state), &to = type_in(body, r.next);
     if (!(from == to))
       p.maker.fail(from.elem == to.elem ? Code::node_bad_shape : Code::node_bad_type,
                    "the recurrence '" + name + "' to stay " + from.str(), to.str(),
@@ -90,7 +90,7 @@ Place last_value(const Parts& p, const TensorRef& t) {
 }
 
 size_t stack_axis(const Parts& p, const Network& body, const Parts::Output& o) {
-  const ValueType& t = type_of(body, o.tensor);
+  const ValueType& t = type_in(body, o.tensor);
   if (!t.is_tensor() || !t.shape)
     p.maker.fail(Code::node_bad_shape, "a tensor of known rank to stack",
                  "'" + o.tensor.name() + "' of type " + t.str());

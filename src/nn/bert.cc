@@ -7,7 +7,7 @@
 namespace lathe::nn {
 namespace {
 
-constexpr EncoderBlockNames names{
+constexpr EncoderBlockNames bert_names{
     "attention.self.query",       "attention.self.key", "attention.self.value", "attention.output.dense",
     "attention.output.LayerNorm", "intermediate.dense", "output.dense",         "output.LayerNorm"};
 
@@ -35,7 +35,7 @@ BertSizes::BertSizes(const ModelConfig& c)
       types(c.get<int64_t>("type_vocab_size", 2)) {}
 
 BertLayer::BertLayer(const BertSizes& s, Positions positions)
-    : EncoderBlock(s.layer, names), positions_(positions), longest_(s.positions) {
+    : EncoderBlock(s.layer, bert_names), positions_(positions), longest_(s.positions) {
   if (positions != Positions::absolute)
     distances = Parameter(DataType::float32, {2 * s.positions - 1, s.layer.size / s.layer.heads});
 }

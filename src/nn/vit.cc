@@ -6,14 +6,14 @@
 namespace lathe::nn {
 namespace {
 
-constexpr EncoderBlockNames names{"attention.attention.query",
-                                  "attention.attention.key",
-                                  "attention.attention.value",
-                                  "attention.output.dense",
-                                  "layernorm_before",
-                                  "intermediate.dense",
-                                  "output.dense",
-                                  "layernorm_after"};
+constexpr EncoderBlockNames vit_names{"attention.attention.query",
+                                      "attention.attention.key",
+                                      "attention.attention.value",
+                                      "attention.output.dense",
+                                      "layernorm_before",
+                                      "intermediate.dense",
+                                      "output.dense",
+                                      "layernorm_after"};
 
 EncoderBlockOptions layer_options(const ModelConfig& c) {
   return {.size = c.get<int64_t>("hidden_size"),
@@ -40,7 +40,7 @@ VitBody::VitBody(const ModelConfig& c, bool masked)
   projection = Conv2d(c.get<int64_t>("num_channels", 3), size_, window, {.stride = window});
   const EncoderBlockOptions options = layer_options(c);
   layers = ModuleList<EncoderBlock>(c.get<int64_t>("num_hidden_layers"),
-                                    [&](int64_t) { return EncoderBlock(options, names); });
+                                    [&](int64_t) { return EncoderBlock(options, vit_names); });
   norm = LayerNorm(size_, {.epsilon = options.epsilon});
 }
 

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-using Sizes = std::vector<double>;
+using Extents = std::vector<double>;
 
 double bytes_of(const CostOperand& o) {
   double bits = bits_of(o.type);
@@ -46,7 +46,7 @@ class CostCounter {
   const PlanStep& plan() const { return *s_.plan; }
 
   /// An operand with its place in the text; its shape is null when nothing is known.
-  CostOperand take(int32_t v, std::vector<std::optional<Sizes>>& sizes) {
+  CostOperand take(int32_t v, std::vector<std::optional<Extents>>& sizes) {
     sizes.emplace_back();
     if (v < 0) return {};
     const CostOperand o = look_(static_cast<uint32_t>(v));
@@ -55,7 +55,7 @@ class CostCounter {
       known_ &= !g_.plan->values[static_cast<size_t>(v)].type.is_tensor();
       return {};
     }
-    sizes.back() = Sizes(o.shape->begin(), o.shape->end());
+    sizes.back() = Extents(o.shape->begin(), o.shape->end());
     return o;
   }
 
@@ -129,8 +129,8 @@ class CostCounter {
   }
 
   double flops() const {
-    const auto pointers = [](const std::vector<std::optional<Sizes>>& all, bool skip_absent) {
-      std::vector<const Sizes*> list;
+    const auto pointers = [](const std::vector<std::optional<Extents>>& all, bool skip_absent) {
+      std::vector<const Extents*> list;
       for (const auto& s : all)
         if (s || !skip_absent) list.push_back(s ? &*s : nullptr);
       return list;
@@ -150,7 +150,7 @@ class CostCounter {
   bool known_ = true;
   std::set<int32_t> seen_;  // values that are read
   double read_ = 0, picked_from_ = 0, written_ = 0;
-  std::vector<std::optional<Sizes>> inputs_, epilogue_, outputs_;
+  std::vector<std::optional<Extents>> inputs_, epilogue_, outputs_;
 };
 
 }  // namespace

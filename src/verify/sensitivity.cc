@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-constexpr int draws = 2;
+constexpr int draws_each = 2;
 /// Sums of n terms round more often than their operands do, by about the root of n.
 constexpr double roundings = 64;
 
@@ -87,10 +87,10 @@ std::vector<double> sensitivity(const Workshop& shop, const Graph& graph, std::s
     for (size_t i = 0; i < want.size(); ++i)
       slack[i] = std::max(slack[i], movement(got[i], want[i], roundings / steps));
   };
-  for (int draw = 0; draw < draws; ++draw) draw_of(graph, draw, 1);
+  for (int draw = 0; draw < draws_each; ++draw) draw_of(graph, draw, 1);
   // A rounding more or less decides of whole steps, which many of the smallest movements would hardly meet.
   if (rounds(graph))
-    for (int draw = 0; draw < draws; ++draw) draw_of(*with_moved_constants(graph, draw), draw, roundings);
+    for (int draw = 0; draw < draws_each; ++draw) draw_of(*with_moved_constants(graph, draw), draw, roundings);
   return slack;
 }
 

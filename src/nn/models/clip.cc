@@ -9,7 +9,7 @@
 namespace lathe::nn {
 namespace {
 
-constexpr EncoderBlockNames names{
+constexpr EncoderBlockNames clip_names{
     "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj",
     "layer_norm1",      "mlp.fc1",          "mlp.fc2",          "layer_norm2"};
 
@@ -27,7 +27,8 @@ EncoderBlockOptions layer_options(const ModelConfig& c, int64_t size, int64_t he
 /// "encoder.layers": all hidden states, the first ones first.
 struct Layers : Module {
   Layers(const ModelConfig& c, const EncoderBlockOptions& o)
-      : layers(c.get<int64_t>("num_hidden_layers", 12), [&](int64_t) { return EncoderBlock(o, names); }) {}
+      : layers(c.get<int64_t>("num_hidden_layers", 12),
+               [&](int64_t) { return EncoderBlock(o, clip_names); }) {}
   void fields(Fields& f) override { f("layers", layers); }
   std::vector<TensorRef> operator()(TensorRef x, const TensorRef& mask) const {
     std::vector<TensorRef> states{x};

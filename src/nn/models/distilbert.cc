@@ -4,9 +4,9 @@
 namespace lathe::nn {
 namespace {
 
-constexpr EncoderBlockNames names{"attention.q_lin",   "attention.k_lin",  "attention.v_lin",
-                                  "attention.out_lin", "sa_layer_norm",    "ffn.lin1",
-                                  "ffn.lin2",          "output_layer_norm"};
+constexpr EncoderBlockNames distilbert_names{"attention.q_lin",   "attention.k_lin",  "attention.v_lin",
+                                             "attention.out_lin", "sa_layer_norm",    "ffn.lin1",
+                                             "ffn.lin2",          "output_layer_norm"};
 
 class DistilBertBody : public TextEncoderBody {
  public:
@@ -40,7 +40,7 @@ class DistilBertBody : public TextEncoderBody {
       : words(c.get<int64_t>("vocab_size"), o.size),
         places(c.get<int64_t>("max_position_embeddings"), o.size),
         norm(o.size, {.epsilon = o.epsilon}),
-        layers(c.get<int64_t>("n_layers"), [&](int64_t) { return EncoderBlock(o, names); }),
+        layers(c.get<int64_t>("n_layers"), [&](int64_t) { return EncoderBlock(o, distilbert_names); }),
         size_(o.size) {}
   int64_t size_;
 };

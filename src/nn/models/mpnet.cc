@@ -4,9 +4,9 @@
 namespace lathe::nn {
 namespace {
 
-constexpr EncoderBlockNames names{"attention.attn.q", "attention.attn.k",    "attention.attn.v",
-                                  "attention.attn.o", "attention.LayerNorm", "intermediate.dense",
-                                  "output.dense",     "output.LayerNorm"};
+constexpr EncoderBlockNames mpnet_names{"attention.attn.q", "attention.attn.k",    "attention.attn.v",
+                                        "attention.attn.o", "attention.LayerNorm", "intermediate.dense",
+                                        "output.dense",     "output.LayerNorm"};
 
 class MpNetBody : public TextEncoderBody {
  public:
@@ -40,7 +40,7 @@ class MpNetBody : public TextEncoderBody {
         places(s.positions, s.layer.size),
         norm(s.layer.size, {.epsilon = s.layer.epsilon}),
         distances(c.get<int64_t>("relative_attention_num_buckets", 32), s.layer.heads),
-        layers(s.layers, [&](int64_t) { return EncoderBlock(s.layer, names); }),
+        layers(s.layers, [&](int64_t) { return EncoderBlock(s.layer, mpnet_names); }),
         size_(s.layer.size) {}
   int64_t size_;
 };

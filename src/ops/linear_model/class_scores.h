@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kernel/kernel.h"
 #include "tensor/element.h"
@@ -20,6 +21,16 @@ inline std::optional<PostTransform> post_transform(std::string_view name) {
   for (size_t i = 0; i < std::size(names); ++i)
     if (names[i] == name) return static_cast<PostTransform>(i);
   return std::nullopt;
+}
+
+[[noreturn]] inline void bad_attribute(KernelContext& c, std::string expected, std::string got) {
+  c.fail(Code::node_bad_attribute, std::move(expected), std::move(got));
+}
+
+inline PostTransform transform_named(const std::string& name, KernelContext& c) {
+  const auto found = post_transform(name);
+  if (!found) bad_attribute(c, "post_transform NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT", name);
+  return *found;
 }
 
 inline double logistic(double v) { return 1 / (1 + std::exp(-v)); }
@@ -57,6 +68,11 @@ inline void transform(std::span<double> scores, PostTransform how) {
       for (double& v : scores) v = sum == 0 ? 0.5 : v / sum;
     }
   }
+}
+
+inline void store_row(Tensor& out, int64_t row, std::span<const double> scores) {
+  for (size_t k = 0; k < scores.size(); ++k)
+    store_double(out, row * static_cast<int64_t>(scores.size()) + static_cast<int64_t>(k), scores[k]);
 }
 
 /// The labels of a classifier: numbers or words.

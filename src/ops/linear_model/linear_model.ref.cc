@@ -8,16 +8,6 @@
 namespace lathe {
 namespace {
 
-[[noreturn]] void bad(KernelContext& c, std::string expected, std::string got) {
-  c.fail(Code::node_bad_attribute, std::move(expected), std::move(got));
-}
-
-PostTransform transform_named(const std::string& name, KernelContext& c) {
-  const auto found = post_transform(name);
-  if (!found) bad(c, "post_transform NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT", name);
-  return *found;
-}
-
 /// The features, row by row.
 struct Rows {
   explicit Rows(KernelContext& c)
@@ -40,11 +30,6 @@ double dot(std::span<const double> x, const float* y) {
   return sum;
 }
 
-void store_row(Tensor& out, int64_t row, std::span<const double> scores) {
-  for (size_t k = 0; k < scores.size(); ++k)
-    store_double(out, row * static_cast<int64_t>(scores.size()) + static_cast<int64_t>(k), scores[k]);
-}
-
 size_t greatest(std::span<const double> scores) {
   return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
@@ -56,10 +41,10 @@ void linear_scores(KernelContext& c, const std::vector<float>& coefficients,
   Rows rows(c);
   // There are models with more of them than features are given: the first count, as in ONNX Runtime.
   if (coefficients.size() < scores * static_cast<size_t>(rows.features))
-    bad(c, std::to_string(scores) + " times " + std::to_string(rows.features) + " coefficients",
-        std::to_string(coefficients.size()));
+    bad_attribute(c, std::to_string(scores) + " times " + std::to_string(rows.features) + " coefficients",
+                  std::to_string(coefficients.size()));
   if (!intercepts.empty() && intercepts.size() != scores)
-    bad(c, std::to_string(scores) + " intercepts", std::to_string(intercepts.size()));
+    bad_attribute(c, std::to_string(scores) + " intercepts", std::to_string(intercepts.size()));
   std::pmr::vector<double> of_row(scores, c.scratch());
   Poller poll(c);
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -95,9 +80,11 @@ void classify(const LinearClassifier& op, KernelContext& c) {
   const size_t computed = !op.intercepts.empty() ? op.intercepts.size()
                           : features             ? op.coefficients.size() / features
                                                  : 0;
-  if (computed == 0) bad(c, "coefficients for a score or more", std::to_string(op.coefficients.size()));
+  if (computed == 0)
+    bad_attribute(c, "coefficients for a score or more", std::to_string(op.coefficients.size()));
   if (labels.size() != 0 && computed != 1 && labels.size() < computed)
-    bad(c, "a label for each of " + std::to_string(computed) + " scores", std::to_string(labels.size()));
+    bad_attribute(c, "a label for each of " + std::to_string(computed) + " scores",
+                  std::to_string(labels.size()));
   const bool two = op.scores_for(static_cast<int64_t>(computed)) == 2 && computed == 1;
   const Shape shape{c.in(0).rank() == 1 ? 1 : c.in(0).dim(0), two ? 2 : static_cast<int64_t>(computed)};
   Tensor* out = c.wants(1) ? &c.out(1, DataType::float32, shape) : nullptr;
@@ -131,10 +118,11 @@ class VectorKernel {
   VectorKernel(const SupportVectors& op, bool linear, KernelContext& c) {
     constexpr std::string_view names[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
     const auto* found = std::find(std::begin(names), std::end(names), op.kernel_type);
-    if (found == std::end(names)) bad(c, "kernel_type LINEAR, POLY, RBF or SIGMOID", op.kernel_type);
+    if (found == std::end(names))
+      bad_attribute(c, "kernel_type LINEAR, POLY, RBF or SIGMOID", op.kernel_type);
     kind_ = linear ? Kind::linear : static_cast<Kind>(found - names);
     if (!op.kernel_params.empty() && op.kernel_params.size() != 3)
-      bad(c, "kernel_params gamma, coef0 and degree", std::to_string(op.kernel_params.size()));
+      bad_attribute(c, "kernel_params gamma, coef0 and degree", std::to_string(op.kernel_params.size()));
     for (size_t i = 0; i < op.kernel_params.size(); ++i)
       params_[i] = static_cast<double>(op.kernel_params[i]);
   }
@@ -163,7 +151,8 @@ class VectorKernel {
 };
 
 double offset_of(const SupportVectors& op, size_t i, KernelContext& c) {
-  if (i >= op.rho.size()) bad(c, std::to_string(i + 1) + " or more rho", std::to_string(op.rho.size()));
+  if (i >= op.rho.size())
+    bad_attribute(c, std::to_string(i + 1) + " or more rho", std::to_string(op.rho.size()));
   return static_cast<double>(op.rho[i]);
 }
 
@@ -176,7 +165,8 @@ void svm_regress(const SVMRegressor& op, KernelContext& c) {
   const VectorKernel kernel(op, linear, c);
   if (op.coefficients.size() != (linear ? features : vectors) ||
       (!linear && op.support_vectors.size() != vectors * features))
-    bad(c, "a coefficient for each support vector, and vectors of " + std::to_string(features) + " features",
+    bad_attribute(
+        c, "a coefficient for each support vector, and vectors of " + std::to_string(features) + " features",
         std::to_string(op.coefficients.size()) + " coefficients, " +
             std::to_string(op.support_vectors.size()) + " numbers");
   Poller poll(c);
@@ -243,25 +233,26 @@ class PairwiseMachine {
         starts_(c.scratch()) {
     size_t total = 0;
     for (int64_t n : op.vectors_per_class) {
-      if (n < 0) bad(c, "vectors_per_class from 0", std::to_string(n));
+      if (n < 0) bad_attribute(c, "vectors_per_class from 0", std::to_string(n));
       starts_.push_back(total);
       total += static_cast<size_t>(n);
     }
     values_.resize(total);
     const size_t pairs = classes_ * (classes_ - 1) / 2;
     if (op.labels() != classes_)
-      bad(c, "vectors_per_class for each label",
-          std::to_string(classes_) + " for " + std::to_string(op.labels()));
+      bad_attribute(c, "vectors_per_class for each label",
+                    std::to_string(classes_) + " for " + std::to_string(op.labels()));
     if (op.support_vectors.size() != total * features || op.coefficients.size() != total * (classes_ - 1) ||
         op.rho.size() < pairs)
-      bad(c,
-          std::to_string(total) + " support vectors of " + std::to_string(features) +
-              " features, coefficients against each other class, and a rho for each pair",
-          std::to_string(op.support_vectors.size()) + " numbers, " + std::to_string(op.coefficients.size()) +
-              " coefficients, " + std::to_string(op.rho.size()) + " rho");
+      bad_attribute(c,
+                    std::to_string(total) + " support vectors of " + std::to_string(features) +
+                        " features, coefficients against each other class, and a rho for each pair",
+                    std::to_string(op.support_vectors.size()) + " numbers, " +
+                        std::to_string(op.coefficients.size()) + " coefficients, " +
+                        std::to_string(op.rho.size()) + " rho");
     if (!op.prob_a.empty() && (op.prob_a.size() < pairs || op.prob_b.size() < pairs))
-      bad(c, "prob_a and prob_b for each of " + std::to_string(pairs) + " pairs",
-          std::to_string(op.prob_a.size()) + " and " + std::to_string(op.prob_b.size()));
+      bad_attribute(c, "prob_a and prob_b for each of " + std::to_string(pairs) + " pairs",
+                    std::to_string(op.prob_a.size()) + " and " + std::to_string(op.prob_b.size()));
   }
   /// Fills what each pair decides, and how often each class wins.
   void decide(std::span<const double> x, std::span<double> decisions, std::span<double> wins, Poller& poll) {

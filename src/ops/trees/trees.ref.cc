@@ -9,24 +9,14 @@
 namespace lathe {
 namespace {
 
-[[noreturn]] void bad(KernelContext& c, std::string expected, std::string got) {
-  c.fail(Code::node_bad_attribute, std::move(expected), std::move(got));
-}
-
-PostTransform transform_named(const std::string& name, KernelContext& c) {
-  const auto found = post_transform(name);
-  if (!found) bad(c, "post_transform NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT", name);
-  return *found;
-}
-
 /// Nodes and leaves by their places (version 5).
 Forest forest_of(const TreeEnsemble& op, int64_t features, KernelContext& c) {
   const size_t nodes = op.nodes_featureids.size(), leaves = op.leaf_targetids.size();
   const auto as_many = [&](size_t got, size_t expected, const char* what) {
-    if (got != expected) bad(c, std::to_string(expected) + " " + what, std::to_string(got));
+    if (got != expected) bad_attribute(c, std::to_string(expected) + " " + what, std::to_string(got));
   };
   if (!op.nodes_modes || !op.nodes_splits || !op.leaf_weights)
-    bad(c, "nodes_modes, nodes_splits and leaf_weights", "fewer");
+    bad_attribute(c, "nodes_modes, nodes_splits and leaf_weights", "fewer");
   as_many(static_cast<size_t>(op.nodes_modes->size()), nodes, "nodes_modes");
   as_many(static_cast<size_t>(op.nodes_splits->size()), nodes, "nodes_splits");
   as_many(static_cast<size_t>(op.leaf_weights->size()), leaves, "leaf_weights");
@@ -42,7 +32,7 @@ Forest forest_of(const TreeEnsemble& op, int64_t features, KernelContext& c) {
   /// A child, checked: leaves lie behind the nodes.
   const auto child = [&](int64_t place, bool is_leaf) {
     if (place < 0 || static_cast<size_t>(place) >= (is_leaf ? leaves : nodes))
-      bad(c, "children that exist", std::to_string(place));
+      bad_attribute(c, "children that exist", std::to_string(place));
     return static_cast<size_t>(place) + (is_leaf ? nodes : 0);
   };
   int64_t next_member = 0;
@@ -50,11 +40,12 @@ Forest forest_of(const TreeEnsemble& op, int64_t features, KernelContext& c) {
     poll.did(32);
     Forest::Branch& b = f.branches[i];
     const int64_t mode = load_int(*op.nodes_modes, static_cast<int64_t>(i));
-    if (mode < 0 || mode > 6) bad(c, "nodes_modes 0 to 6", std::to_string(mode));
+    if (mode < 0 || mode > 6) bad_attribute(c, "nodes_modes 0 to 6", std::to_string(mode));
     b.mode = static_cast<BranchMode>(mode);
     b.feature = op.nodes_featureids[i];
     if (b.feature < 0 || b.feature >= features)
-      bad(c, "nodes_featureids from 0 to " + std::to_string(features - 1), std::to_string(b.feature));
+      bad_attribute(c, "nodes_featureids from 0 to " + std::to_string(features - 1),
+                    std::to_string(b.feature));
     b.split = load_double(*op.nodes_splits, static_cast<int64_t>(i));
     b.missing_is_true =
         !op.nodes_missing_value_tracks_true.empty() && op.nodes_missing_value_tracks_true[i] != 0;
@@ -65,7 +56,7 @@ Forest forest_of(const TreeEnsemble& op, int64_t features, KernelContext& c) {
     b.first_member = f.members.size();
     for (double v = 0;; f.members.push_back(v), poll.did(4)) {
       if (!op.membership_values || next_member >= op.membership_values->size())
-        bad(c, "membership_values for every node that asks for them, NaN behind each set", "fewer");
+        bad_attribute(c, "membership_values for every node that asks for them, NaN behind each set", "fewer");
       v = load_double(*op.membership_values, next_member++);
       if (std::isnan(v)) break;
     }
@@ -74,7 +65,8 @@ Forest forest_of(const TreeEnsemble& op, int64_t features, KernelContext& c) {
   for (size_t i = 0; i < leaves; ++i, poll.did(16)) {
     const int64_t target = op.leaf_targetids[i];
     if (target < 0 || target >= op.n_targets)
-      bad(c, "leaf_targetids from 0 to " + std::to_string(op.n_targets - 1), std::to_string(target));
+      bad_attribute(c, "leaf_targetids from 0 to " + std::to_string(op.n_targets - 1),
+                    std::to_string(target));
     f.branches[nodes + i].first_leaf = i;
     f.branches[nodes + i].end_leaf = i + 1;
     f.votes.push_back({static_cast<size_t>(target), load_double(*op.leaf_weights, static_cast<int64_t>(i))});
@@ -100,7 +92,8 @@ BranchMode mode_named(const std::string& name, KernelContext& c) {
                                         "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
   for (size_t i = 0; i < std::size(names); ++i)
     if (names[i] == name && name != "BRANCH_MEMBER") return static_cast<BranchMode>(i);
-  bad(c, "nodes_modes BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ, BRANCH_NEQ or LEAF", name);
+  bad_attribute(c, "nodes_modes BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ, BRANCH_NEQ or LEAF",
+                name);
 }
 
 /// Nodes by tree and number, the root of each tree first.
@@ -111,14 +104,14 @@ Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t ta
                                                   : op.nodes_values.size();
   for (size_t got : {op.nodes_nodeids.size(), op.nodes_featureids.size(), op.nodes_truenodeids.size(),
                      op.nodes_falsenodeids.size(), op.nodes_modes.size(), values})
-    if (got != nodes) bad(c, "lists of " + std::to_string(nodes) + " nodes", std::to_string(got));
+    if (got != nodes) bad_attribute(c, "lists of " + std::to_string(nodes) + " nodes", std::to_string(got));
   const bool tracks = !op.nodes_missing_value_tracks_true.empty();
   if (tracks && op.nodes_missing_value_tracks_true.size() != nodes)
-    bad(c, std::to_string(nodes) + " nodes_missing_value_tracks_true",
-        std::to_string(op.nodes_missing_value_tracks_true.size()));
+    bad_attribute(c, std::to_string(nodes) + " nodes_missing_value_tracks_true",
+                  std::to_string(op.nodes_missing_value_tracks_true.size()));
   for (size_t got : {votes.trees.size(), votes.nodes.size(), votes.targets.size()})
     if (got != votes.count())
-      bad(c, "lists of " + std::to_string(votes.count()) + " votes", std::to_string(got));
+      bad_attribute(c, "lists of " + std::to_string(votes.count()) + " votes", std::to_string(got));
 
   struct Place {
     int64_t tree, node;
@@ -139,7 +132,8 @@ Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t ta
   const auto find = [&](int64_t tree, int64_t node) {
     const auto at = std::lower_bound(places.begin(), places.end(), Place{tree, node, 0}, before);
     if (at == places.end() || at->key() != std::pair(tree, node))
-      bad(c, "children that exist", "node " + std::to_string(node) + " of tree " + std::to_string(tree));
+      bad_attribute(c, "children that exist",
+                    "node " + std::to_string(node) + " of tree " + std::to_string(tree));
     return at->at;
   };
 
@@ -157,7 +151,7 @@ Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t ta
            at != voters.end() && at->key() == from.key(); ++at) {
         const int64_t target = votes.targets[at->at];
         if (target < 0 || target >= targets)
-          bad(c, "votes for 0 to " + std::to_string(targets - 1), std::to_string(target));
+          bad_attribute(c, "votes for 0 to " + std::to_string(targets - 1), std::to_string(target));
         f.votes.push_back({static_cast<size_t>(target), votes.weight(at->at)});
         poll.did(16);
       }
@@ -166,7 +160,8 @@ Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t ta
     }
     b.feature = op.nodes_featureids[i];
     if (b.feature < 0 || b.feature >= features)
-      bad(c, "nodes_featureids from 0 to " + std::to_string(features - 1), std::to_string(b.feature));
+      bad_attribute(c, "nodes_featureids from 0 to " + std::to_string(features - 1),
+                    std::to_string(b.feature));
     b.split = op.nodes_values_as_tensor ? load_double(*op.nodes_values_as_tensor, static_cast<int64_t>(i))
                                         : static_cast<double>(op.nodes_values[i]);
     b.missing_is_true = tracks && op.nodes_missing_value_tracks_true[i] != 0;
@@ -188,7 +183,7 @@ void each_row(KernelContext& c, const Forest& forest, size_t targets, Aggregate 
     for (size_t root : forest.roots) {
       const Forest::Branch* leaf = forest.leaf(
           root, [&](int64_t feature) { return load_double(x, row * features + feature); }, poll);
-      if (!leaf) bad(c, "branches that end in leaves", "a circle");
+      if (!leaf) bad_attribute(c, "branches that end in leaves", "a circle");
       for (size_t i = leaf->first_leaf; i < leaf->end_leaf; ++i)
         votes.add(forest.votes[i].target, forest.votes[i].weight);
       poll.did(8);
@@ -197,11 +192,6 @@ void each_row(KernelContext& c, const Forest& forest, size_t targets, Aggregate 
     done(row, votes);
     poll.did(static_cast<int64_t>(4 * targets));
   }
-}
-
-void store_row(Tensor& out, int64_t row, std::span<const double> scores) {
-  for (size_t k = 0; k < scores.size(); ++k)
-    store_double(out, row * static_cast<int64_t>(scores.size()) + static_cast<int64_t>(k), scores[k]);
 }
 
 void ensemble(const TreeEnsemble& op, KernelContext& c) {
@@ -228,10 +218,11 @@ void regress(const TreeEnsembleRegressor& op, KernelContext& c) {
   const std::pmr::vector<double> base = base_of(op, c);
   const auto targets = static_cast<size_t>(op.n_targets);
   if (!base.empty() && base.size() != targets && base.size() != 1)
-    bad(c, std::to_string(targets) + " base_values", std::to_string(base.size()));
+    bad_attribute(c, std::to_string(targets) + " base_values", std::to_string(base.size()));
   constexpr std::string_view names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
   const auto* how = std::find(std::begin(names), std::end(names), op.aggregate_function);
-  if (how == std::end(names)) bad(c, "aggregate_function AVERAGE, SUM, MIN or MAX", op.aggregate_function);
+  if (how == std::end(names))
+    bad_attribute(c, "aggregate_function AVERAGE, SUM, MIN or MAX", op.aggregate_function);
   const PostTransform after = transform_named(op.post_transform, c);
   each_row(c, forest, targets, static_cast<Aggregate>(how - names), [&](int64_t row, Votes& v) {
     for (size_t k = 0; k < targets && !base.empty(); ++k) v.scores()[k] += base[base.size() == 1 ? 0 : k];
@@ -262,7 +253,7 @@ void classify(const TreeEnsembleClassifier& op, KernelContext& c) {
       forest_of(op, votes, static_cast<int64_t>(classes), c.in(0).dim(c.in(0).rank() - 1), c);
   const std::pmr::vector<double> base = base_of(op, c);
   if (base.size() > classes)
-    bad(c, "base_values for " + std::to_string(classes) + " classes", std::to_string(base.size()));
+    bad_attribute(c, "base_values for " + std::to_string(classes) + " classes", std::to_string(base.size()));
   const PostTransform after = transform_named(op.post_transform, c);
   bool all_positive = true, one_class = !op.class_ids.empty();
   for (size_t i = 0; i < votes.count(); ++i) {

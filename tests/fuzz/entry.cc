@@ -1,0 +1,7 @@
+// What libFuzzer calls: one target, named when this is compiled.
+#include "fuzz/targets.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  lathe::fuzz::LATHE_FUZZ_TARGET({data, size});
+  return 0;
+}

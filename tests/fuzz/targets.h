@@ -1,0 +1,50 @@
+// What fuzzing feeds: each takes any bytes and returns, whatever they say; what must not be aborts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "lathe/error.h"
+
+namespace lathe::fuzz {
+
+using Bytes = std::span<const uint8_t>;
+
+/// The protobuf reader: messages, tensors, and writing what was read.
+void wire(Bytes);
+/// Importer, checker and shape inference, and the exporter on what they accept.
+void import(Bytes);
+/// The text parser and the printer.
+void text(Bytes);
+/// Small graphs drawn from the operators' signatures, built and run by both backends.
+void run(Bytes);
+
+struct Target {
+  std::string_view name;
+  void (*feed)(Bytes);
+};
+inline constexpr Target targets[] = {{"wire", wire}, {"import", import}, {"text", text}, {"run", run}};
+
+inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
+
+/// The code that `f` ended with.
+Code code_of(auto&& f) {
+  try {
+    f();
+    return Code::none;
+  } catch (const Error& e) {
+    return e.code();
+  }
+}
+
+inline void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+}  // namespace lathe::fuzz
