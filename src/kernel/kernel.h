@@ -207,7 +207,9 @@ struct Kernel {
   Isa isa = Isa::generic;
   int priority = 0;  // among those that accept, higher first (unless the tuner measures)
   MemorySpace memory = host_memory;
-  bool finishes = false;     // calls KernelContext::epilogue() on output 0 while it is in the cache
+  bool finishes = false;  // calls KernelContext::epilogue() on output 0 while it is in the cache
+  /// The optional component that it calls (base/component.h): without it nothing is built or loaded.
+  std::string component = {};
   bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
   /// The constant input that is read byte by byte or by whole vectors, so that it may lie at any address:
   /// when it is packed, or where it is not, in runs. -1: all are to be aligned.
@@ -257,12 +259,14 @@ class KernelCatalog {
  public:
   /// The obvious loops: never refuse. Also declares how the operator's attributes are decoded.
   template <class Op>
-  void reference(std::string op, void (*run)(const Op&, KernelContext&), std::string domain = {}) {
+  void reference(std::string op, void (*run)(const Op&, KernelContext&), std::string domain = {},
+                 std::string component = {}) {
     add_codec(op, domain, codec<Op>());
     Kernel k{.op = op,
              .domain = std::move(domain),
              .name = op + ".ref",
              .backend = "reference",
+             .component = std::move(component),
              .temporaries = true};
     k.run = [run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
     add(std::move(k));

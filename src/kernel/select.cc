@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/component.h"
 #include "base/cpu.h"
 
 namespace lathe {
@@ -100,6 +101,7 @@ Choice select_kernel(const KernelCatalog& kernels, const Preference& preference,
   if (!choice.kernel)
     throw Error(Code::build_no_kernel, "build", "a kernel", all.empty() ? "none for this operator" : said,
                 "`lathe ops` lists what there is");
+  if (!choice.kernel->component.empty()) require_component(choice.kernel->component);
   if (choice.kernel->backend == "reference" && !preference.allow_reference)
     throw Error(Code::build_reference_forbidden, "build", "a kernel other than the reference",
                 said.empty() ? "no other kernel" : said,
