@@ -89,10 +89,9 @@ std::vector<std::string> fast_types(const OpSchema& s) {
 OperatorInfo operator_info(const OpSchema& s) {
   OperatorInfo info{.domain = s.domain(), .name = s.name()};
   for (const Version& v : s.versions()) info.versions.push_back(version_info(v));
-  for (const Kernel* k : KernelCatalog::standard().candidates(s.domain(), s.name())) {
-    if (!k->component.empty()) info.component = k->component;
+  for (const Kernel* k : KernelCatalog::standard().candidates(s.domain(), s.name()))
     info.kernels.push_back({k->name, k->backend, std::string(name_of(k->isa))});
-  }
+  info.component = KernelCatalog::standard().component_of(s.domain(), s.name());
   info.fast = fast_types(s);
   static const std::vector<std::string> differentiable = differentiable_operators();
   info.differentiable = s.domain().empty() && std::ranges::binary_search(differentiable, s.name());

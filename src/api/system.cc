@@ -22,8 +22,9 @@ std::vector<ComponentInfo> all_components() {
   for (std::string_view name : component_names()) {
     const Component& c = component(name);
     ComponentInfo info{.name = c.name, .path = c.path};
-    for (const auto& k : KernelCatalog::standard().all())
-      if (k->component == name) info.operators.push_back(k->op);
+    for (const auto& [key, schema] : SchemaCatalog::standard().all())
+      if (KernelCatalog::standard().component_of(schema.domain(), schema.name()) == name)
+        info.operators.push_back(schema.name());
     if (c.table) {
       info.has = c.table->has;
       info.lacks = c.table->lacks;

@@ -207,9 +207,7 @@ struct Kernel {
   Isa isa = Isa::generic;
   int priority = 0;  // among those that accept, higher first (unless the tuner measures)
   MemorySpace memory = host_memory;
-  bool finishes = false;  // calls KernelContext::epilogue() on output 0 while it is in the cache
-  /// The optional component that it calls (base/component.h): without it nothing is built or loaded.
-  std::string component = {};
+  bool finishes = false;     // calls KernelContext::epilogue() on output 0 while it is in the cache
   bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
   /// The constant input that is read byte by byte or by whole vectors, so that it may lie at any address:
   /// when it is packed, or where it is not, in runs. -1: all are to be aligned.
@@ -259,14 +257,12 @@ class KernelCatalog {
  public:
   /// The obvious loops: never refuse. Also declares how the operator's attributes are decoded.
   template <class Op>
-  void reference(std::string op, void (*run)(const Op&, KernelContext&), std::string domain = {},
-                 std::string component = {}) {
+  void reference(std::string op, void (*run)(const Op&, KernelContext&), std::string domain = {}) {
     add_codec(op, domain, codec<Op>());
     Kernel k{.op = op,
              .domain = std::move(domain),
              .name = op + ".ref",
              .backend = "reference",
-             .component = std::move(component),
              .temporaries = true};
     k.run = [run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
     add(std::move(k));
@@ -333,6 +329,14 @@ class KernelCatalog {
   /// Null for operators that are none.
   const Describe* pointwise_of(std::string_view domain, std::string_view op) const;
 
+  /// Whatever its kernel, the operator calls the optional component of that name (base/component.h): without
+  /// it no engine is built and no plan is loaded.
+  void needs(const std::string& op, std::string component, const std::string& domain = {});
+  /// Empty: none.
+  std::string_view component_of(std::string_view domain, std::string_view op) const;
+  /// Throws component_absent where it needs one that is not there.
+  void require_component_of(std::string_view domain, std::string_view op) const;
+
   void add(Kernel k);
   void add_codec(const std::string& op, const std::string& domain, OpCodec c);
 
@@ -358,6 +362,7 @@ class KernelCatalog {
   std::map<OpKey, Describe, OpKeyLess> pointwise_;
   std::map<OpKey, std::vector<const Kernel*>, OpKeyLess> by_op_;
   std::map<std::string, const Kernel*, std::less<>> by_name_;
+  std::map<OpKey, std::string, OpKeyLess> components_;
 };
 
 }  // namespace lathe

@@ -1,6 +1,5 @@
 #include "runtime/program.h"
 
-#include "base/component.h"
 #include "kernel/select.h"
 #include "plan/verify.h"
 #include "runtime/memory.h"
@@ -104,7 +103,7 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
                 "name the plug-in that brings it, or build the plan again");
   if (step.kernel->isa > plan_.isa)
     throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
-  if (!step.kernel->component.empty()) require_component(step.kernel->component);
+  extensions_->kernels().require_component_of(s.domain, s.op);
   step.op = step.codec->decode(s.attributes);
   step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
   check_tunables(g, step);

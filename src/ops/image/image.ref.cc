@@ -80,7 +80,8 @@ void decode_image(const ImageDecoder& op, KernelContext& c) {
 }  // namespace
 
 void reference_image(KernelCatalog& k) {
-  k.reference<ImageDecoder>("ImageDecoder", decode_image, {}, "images");
+  k.reference<ImageDecoder>("ImageDecoder", decode_image);
+  k.needs("ImageDecoder", "images");
 }
 
 }  // namespace lathe

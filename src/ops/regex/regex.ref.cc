@@ -20,6 +20,7 @@ void match(const RegexFullMatch& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_regex(KernelCatalog& k) { k.reference<RegexFullMatch>("RegexFullMatch", match, {}, "regex"); }
+void reference_regex(KernelCatalog& k) { k.reference<RegexFullMatch>("RegexFullMatch", match);
+  k.needs("RegexFullMatch", "regex"); }
 
 }  // namespace lathe
