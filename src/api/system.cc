@@ -21,7 +21,9 @@ std::vector<ComponentInfo> all_components() {
   std::vector<ComponentInfo> all;
   for (std::string_view name : component_names()) {
     const Component& c = component(name);
-    ComponentInfo info{.name = c.name, .path = c.path};
+    ComponentInfo info;
+    info.name = c.name;
+    info.path = c.path;
     for (const auto& [key, schema] : SchemaCatalog::standard().all())
       if (KernelCatalog::standard().component_of(schema.domain(), schema.name()) == name)
         info.operators.push_back(schema.name());

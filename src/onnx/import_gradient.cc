@@ -1,6 +1,9 @@
 // Gradient of ai.onnx.preview.training names tensors of its own graph: what it asks for is appended as
 // ordinary operators.
+#include <algorithm>
+
 #include "gradient/gradient.h"
+#include "lathe/engine.h"
 #include "onnx/import_graph.h"
 
 namespace lathe {
