@@ -73,7 +73,10 @@ FILES = [
 def test_every_kind_of_file(decode, kind, mode, options):
     if {"PPM": "pnm"}.get(kind, kind.lower()) not in images["has"].split():
         pytest.skip(f"left out: {images['lacks']}")
-    for seed, size in enumerate([(37, 23), (1, 1), (64, 48), (5, 130)]):
+    sizes = [(37, 23), (1, 1), (64, 48), (5, 130)]
+    if "num_resolutions" in options:
+        sizes.remove((1, 1))  # nothing there to halve
+    for seed, size in enumerate(sizes):
         stream = io.BytesIO()
         picture(mode, seed, size).save(stream, kind, **options)
         read = PIL.open(io.BytesIO(stream.getvalue()))
