@@ -378,7 +378,8 @@ TEST_F(LeftOut, LoadingAPlanSaysSo) {
     Engine::build(decoder("RGB")).save(plan);
     setenv("LATHE_TEST_PLAN", plan.c_str(), 1);
   }
-  EXPECT_LEFT_OUT("/nowhere", Engine::load(std::getenv("LATHE_TEST_PLAN")), "E3007: load, node .*ImageDecoder");
+  EXPECT_LEFT_OUT("/nowhere", Engine::load(std::getenv("LATHE_TEST_PLAN")),
+                  "E3007: load, node .*ImageDecoder");
 }
 
 TEST_F(LeftOut, TheModelIsReadAllTheSame) {

@@ -99,7 +99,7 @@ def page():
     names = ", ".join(op["name"] for op in ops if op["differentiable"])
     lines += [
         "`ai.onnx.preview.training.Gradient` becomes ordinary operators when a file is read: the derivative of the sum of all elements of y, in",
-        "the same graph. It may be named y itself, and be differentiated again. Any operators may give what does not depend on xs, and those of",
+        "the same graph. What it gives may be the y of another Gradient. Any operators may give what does not depend on xs, and those of",
         "integers and truths whatever depends on them; between xs and y of floats may stand:",
         "",
         f"{names}.",

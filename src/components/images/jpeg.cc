@@ -5,7 +5,8 @@
 #include <string>
 #include <type_traits>
 
-// clang-format off: these want what is before them
+// These want what is before them.
+// clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
 // clang-format on

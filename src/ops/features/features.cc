@@ -23,7 +23,8 @@ DataType type_of_values(const Node&, std::span<const ValueType> inputs) {
 
 }  // namespace
 
-// clang-format off: signatures are broken between parameters
+// Signatures are broken between parameters.
+// clang-format off
 void declare_features(SchemaCatalog& c) {
   c.add("ai.onnx.ml", "ArrayFeatureExtractor")
       .version(1, "(X: T, Y: int64) -> (Z: T) [T: float double int64 int32 string]")

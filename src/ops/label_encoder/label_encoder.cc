@@ -30,7 +30,8 @@ DataType other_kind(const Node&, std::span<const ValueType> inputs) {
 
 }  // namespace
 
-// clang-format off: signatures are broken between parameters
+// Signatures are broken between parameters.
+// clang-format off
 void declare_label_encoder(SchemaCatalog& c) {
   c.add("ai.onnx.ml", "LabelEncoder")
       .version(1,

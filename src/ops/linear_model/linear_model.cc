@@ -3,7 +3,8 @@
 #include "ops/linear_model/label_type.h"
 
 namespace lathe {
-// clang-format off: signatures are broken between parameters
+// Signatures are broken between parameters.
+// clang-format off
 void declare_linear_model(SchemaCatalog& c) {
   c.add("ai.onnx.ml", "LinearRegressor")
       .version(1,

@@ -20,7 +20,9 @@ void match(const RegexFullMatch& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_regex(KernelCatalog& k) { k.reference<RegexFullMatch>("RegexFullMatch", match);
-  k.needs("RegexFullMatch", "regex"); }
+void reference_regex(KernelCatalog& k) {
+  k.reference<RegexFullMatch>("RegexFullMatch", match);
+  k.needs("RegexFullMatch", "regex");
+}
 
 }  // namespace lathe

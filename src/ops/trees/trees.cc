@@ -24,7 +24,8 @@ constexpr std::string_view regressor_3 =
 
 }  // namespace
 
-// clang-format off: signatures are broken between parameters
+// Signatures are broken between parameters.
+// clang-format off
 void declare_trees(SchemaCatalog& c) {
   c.add("ai.onnx.ml", "TreeEnsemble")
       .version(5,
