@@ -8,7 +8,24 @@
 namespace lathe::cli {
 namespace {
 
+Json component_json(const ComponentInfo& c) {
+  return {{"name", c.name},
+          {"operators", c.operators},
+          {"path", c.path.empty() ? Json(nullptr) : Json(c.path.string())},
+          {"has", c.has},
+          {"lacks", c.lacks},
+          {"missing", c.missing}};
+}
+
+std::string component_text(const ComponentInfo& c) {
+  if (c.path.empty()) return "left out: " + c.missing;
+  return c.path.string() + (c.has.empty() ? "" : ": " + c.has) +
+         (c.lacks.empty() ? "" : "; left out: " + c.lacks);
+}
+
 void print_json(const SystemInfo& s) {
+  Json components = Json::array();
+  for (const ComponentInfo& c : s.components) components.push_back(component_json(c));
   Json list = Json::array();
   for (const PassInfo& p : passes())
     list.push_back(
@@ -26,6 +43,7 @@ void print_json(const SystemInfo& s) {
          {"threads_reason", s.threads_reason},
          {"newest_opset", s.newest_opset},
          {"newest_ir_version", s.newest_ir_version},
+         {"components", std::move(components)},
          {"passes", std::move(list)}});
 }
 
@@ -42,6 +60,11 @@ void print_text(const SystemInfo& s) {
                        (s.memory_limit ? ", limited to " + bytes_text(s.memory_limit) : ", no limit")});
   t.add({"threads", fmt::format("{}: {}", s.threads, s.threads_reason)});
   t.print();
+  fmt::print("\nOptional components, and the operators that need them\n");
+  Table components;
+  for (const ComponentInfo& c : s.components)
+    components.add({c.name, join(c.operators, ", "), component_text(c)});
+  components.print();
   fmt::print(
       "\nPasses of the optimiser, and the level that has them; \"+\" those that only --passes=+NAME runs\n");
   Table list;

@@ -18,7 +18,9 @@ Json operator_json(const OperatorInfo& op) {
          {"name", op.name},
          {"versions", Json::array()},
          {"kernels", Json::array()},
-         {"fast", op.fast}};
+         {"fast", op.fast},
+         {"differentiable", op.differentiable},
+         {"component", op.component.empty() ? Json(nullptr) : Json(op.component)}};
   for (const auto& v : op.versions) {
     Json types = Json::object();
     for (const auto& [variable, names] : v.types) types[variable] = names;
@@ -63,6 +65,9 @@ void print_one(const OperatorInfo& op) {
     if (!v.signature.empty()) fmt::print("    {}\n", v.signature);
     for (const auto& [variable, names] : v.types) fmt::print("    {}: {}\n", variable, join(names, " "));
   }
+  if (!op.component.empty())
+    fmt::print("  needs the optional component '{}': `lathe info` tells whether it is there\n", op.component);
+  if (op.differentiable) fmt::print("  may stand between xs and y of a Gradient\n");
   if (!op.fast.empty()) fmt::print("  fast: {}\n", join(op.fast, " "));
   Table t("    ");
   for (const auto& k : op.kernels) t.add({k.name, k.backend, k.isa});

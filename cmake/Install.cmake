@@ -6,6 +6,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathe DESTINATION ${CMAKE_INSTAL
 install(TARGETS lathe lathe_static lathe_runtime lathe_runtime_static EXPORT latheTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Beside the libraries, where these look for them; their build needs no more than that they are there.
+foreach(component ${LATHE_COMPONENT_TARGETS})
+  install(TARGETS ${component} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lathe)
+endforeach()
 if(TARGET lathe_cli)
   install(TARGETS lathe_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

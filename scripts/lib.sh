@@ -10,7 +10,8 @@ say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 
 # Debian 12 and Ubuntu 24.04 call all of these the same.
 packages=(g++ cmake ninja-build ccache git pkg-config python3 python3-venv python3-dev
-  libprotozero-dev libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev)
+  libprotozero-dev libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev
+  libjpeg-dev libpng-dev libwebp-dev libtiff-dev libopenjp2-7-dev libre2-dev)
 
 install_packages() {
   local missing=()

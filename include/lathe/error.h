@@ -67,7 +67,8 @@ enum class Code : uint16_t {
   build_bad_option = 3003,
   build_device_absent = 3004,
   build_plugin_failed = 3005,
-  build_untimed = 3006,  // a pinned timing cache lacks a problem
+  build_untimed = 3006,     // a pinned timing cache lacks a problem
+  component_absent = 3007,  // an optional component that an operator needs is not there
   // 4xxx: running
   run_bad_input = 4001,  // wrong name, type, device, alignment
   run_bad_shape = 4002,

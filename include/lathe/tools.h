@@ -186,10 +186,21 @@ struct OperatorInfo {
   /// operator in some ordinary form: small dense inputs, attributes left out where they may be. Everything
   /// else runs on the reference.
   std::vector<std::string> fast = {};
+  std::string component = {};   // the optional component that it needs, by name; empty: none
+  bool differentiable = false;  // may stand between xs and y of a Gradient (ai.onnx.preview.training)
 };
 
 /// The operators whose name fits the shell pattern, sorted by domain and name. Thread-safe.
 LATHE_API std::vector<OperatorInfo> operators(std::string_view pattern = "*");
+
+/// An optional component: a shared library of Lathe's that brings other people's libraries along.
+struct ComponentInfo {
+  std::string name;                    // "images"
+  std::vector<std::string> operators;  // that need it
+  std::filesystem::path path;          // where it was found; empty: it is not there
+  std::string has, lacks;              // parts that it has, and that it was built without
+  std::string missing;  // of one that is not there: where it was looked for, and what brings it
+};
 
 /// Facts about this machine and what the library makes of them.
 struct SystemInfo {
@@ -205,6 +216,7 @@ struct SystemInfo {
   int threads = 1;                    // used when none are asked for
   std::string threads_reason;         // why that many
   int newest_opset = 0, newest_ir_version = 0;
+  std::vector<ComponentInfo> components = {};  // all that there may be
 };
 LATHE_API SystemInfo system_info();
 

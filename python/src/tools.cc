@@ -37,6 +37,8 @@ nb::dict operator_to_python(const OperatorInfo& op) {
   d["versions"] = versions;
   d["kernels"] = kernels;
   d["fast"] = op.fast;
+  d["differentiable"] = op.differentiable;
+  d["component"] = op.component.empty() ? nb::object(nb::none()) : nb::object(nb::cast(op.component));
   return d;
 }
 
@@ -62,6 +64,18 @@ nb::dict system_to_python() {
   d["threads_reason"] = s.threads_reason;
   d["newest_opset"] = s.newest_opset;
   d["newest_ir_version"] = s.newest_ir_version;
+  nb::list components;
+  for (const ComponentInfo& c : s.components) {
+    nb::dict one;
+    one["name"] = c.name;
+    one["operators"] = c.operators;
+    one["path"] = c.path.empty() ? nb::object(nb::none()) : nb::object(nb::cast(c.path.string()));
+    one["has"] = c.has;
+    one["lacks"] = c.lacks;
+    one["missing"] = c.missing;
+    components.append(one);
+  }
+  d["components"] = components;
   return d;
 }
 

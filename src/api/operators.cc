@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/glob.h"
+#include "gradient/gradient.h"
 #include "kernel/kernel.h"
 #include "kernel/select.h"
 #include "lathe/tools.h"
@@ -90,7 +91,10 @@ OperatorInfo operator_info(const OpSchema& s) {
   for (const Version& v : s.versions()) info.versions.push_back(version_info(v));
   for (const Kernel* k : KernelCatalog::standard().candidates(s.domain(), s.name()))
     info.kernels.push_back({k->name, k->backend, std::string(name_of(k->isa))});
+  info.component = KernelCatalog::standard().component_of(s.domain(), s.name());
   info.fast = fast_types(s);
+  static const std::vector<std::string> differentiable = differentiable_operators();
+  info.differentiable = s.domain().empty() && std::ranges::binary_search(differentiable, s.name());
   return info;
 }
 

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/component.h"
 #include "base/cpu.h"
 #include "kernel/kernel.h"
 #include "lathe/tools.h"
@@ -13,6 +14,31 @@
 #endif
 
 namespace lathe {
+
+namespace {
+
+std::vector<ComponentInfo> all_components() {
+  std::vector<ComponentInfo> all;
+  for (std::string_view name : component_names()) {
+    const Component& c = component(name);
+    ComponentInfo info;
+    info.name = c.name;
+    info.path = c.path;
+    for (const auto& [key, schema] : SchemaCatalog::standard().all())
+      if (KernelCatalog::standard().component_of(schema.domain(), schema.name()) == name)
+        info.operators.push_back(schema.name());
+    if (c.table) {
+      info.has = c.table->has;
+      info.lacks = c.table->lacks;
+    } else {
+      info.missing = c.missing + "; " + component_remedy(name);
+    }
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
+}  // namespace
 
 SystemInfo system_info() {
   SystemInfo s;
@@ -34,6 +60,7 @@ SystemInfo system_info() {
   s.memory_limit = memory_limit();
   s.newest_opset = newest_opset;
   s.newest_ir_version = newest_ir_version;
+  s.components = all_components();
   return s;
 }
 

@@ -70,6 +70,7 @@ Step prepare(const Ledger& ledger, const Graph& graph, NodeId id) {
     throw Error(Code::build_no_kernel, "run", "a reference kernel", "none", "`lathe ops` lists what there is")
         .at("run", n.name, n.op);
   try {
+    ledger.kernels.require_component_of(n.domain, n.op);
     s.op = s.codec->decode(n.attributes);
   } catch (const Error& e) {
     throw e.at("run", n.name, n.op);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/component.h"
 #include "kernel/kernel.h"
 
 namespace lathe {
@@ -44,6 +45,19 @@ void KernelCatalog::add(Kernel k) {
 
 void KernelCatalog::add_codec(const std::string& op, const std::string& domain, OpCodec c) {
   codecs_.try_emplace({std::string(canonical_domain(domain)), op}, std::move(c));
+}
+
+void KernelCatalog::needs(const std::string& op, std::string component, const std::string& domain) {
+  components_[{std::string(canonical_domain(domain)), op}] = std::move(component);
+}
+
+std::string_view KernelCatalog::component_of(std::string_view domain, std::string_view op) const {
+  const auto at = components_.find(OpKeyView{canonical_domain(domain), op});
+  return at == components_.end() ? std::string_view() : std::string_view(at->second);
+}
+
+void KernelCatalog::require_component_of(std::string_view domain, std::string_view op) const {
+  if (const std::string_view name = component_of(domain, op); !name.empty()) require_component(name);
 }
 
 const OpCodec* KernelCatalog::codec_of(std::string_view domain, std::string_view op) const {

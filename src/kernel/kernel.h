@@ -329,6 +329,14 @@ class KernelCatalog {
   /// Null for operators that are none.
   const Describe* pointwise_of(std::string_view domain, std::string_view op) const;
 
+  /// Whatever its kernel, the operator calls the optional component of that name (base/component.h): without
+  /// it no engine is built and no plan is loaded.
+  void needs(const std::string& op, std::string component, const std::string& domain = {});
+  /// Empty: none.
+  std::string_view component_of(std::string_view domain, std::string_view op) const;
+  /// Throws component_absent where it needs one that is not there.
+  void require_component_of(std::string_view domain, std::string_view op) const;
+
   void add(Kernel k);
   void add_codec(const std::string& op, const std::string& domain, OpCodec c);
 
@@ -354,6 +362,7 @@ class KernelCatalog {
   std::map<OpKey, Describe, OpKeyLess> pointwise_;
   std::map<OpKey, std::vector<const Kernel*>, OpKeyLess> by_op_;
   std::map<std::string, const Kernel*, std::less<>> by_name_;
+  std::map<OpKey, std::string, OpKeyLess> components_;
 };
 
 }  // namespace lathe

@@ -100,6 +100,7 @@ Choice select_kernel(const KernelCatalog& kernels, const Preference& preference,
   if (!choice.kernel)
     throw Error(Code::build_no_kernel, "build", "a kernel", all.empty() ? "none for this operator" : said,
                 "`lathe ops` lists what there is");
+  kernels.require_component_of(domain, op);
   if (choice.kernel->backend == "reference" && !preference.allow_reference)
     throw Error(Code::build_reference_forbidden, "build", "a kernel other than the reference",
                 said.empty() ? "no other kernel" : said,

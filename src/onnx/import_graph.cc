@@ -416,6 +416,7 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
     for (const Body& b : n.bodies) fill_body(*b.graph);
     return;
   }
+  if (is_gradient(n.domain, n.op)) return import_gradient(scope, n);
   if (inline_live_branch(g, n)) return;
   if (constant) return import_constant(g, n);
   // Inference knows the newest version only. What came early was never held against a version.

@@ -74,6 +74,7 @@ class GraphImporter {
   void import_node(ImportScope& scope, const onnx::NodeProto& p, int64_t index);
   void import_operator(ImportScope& scope, Node n, int64_t index);
   void import_constant(Graph& g, const Node& n);
+  void import_gradient(ImportScope& scope, const Node& n);
   /// Warns where the inferred shape of an output contradicts the declared one.
   void compare_declared(const Graph& g, const Node& n, int64_t index);
   ValueType hint(const Graph& g, ValueId v) const;

@@ -17,6 +17,15 @@ void each_body(const onnx::NodeProto& n, F&& f) {
   }
 }
 
+template <class F>
+void each_named(const onnx::NodeProto& n, F&& f) {
+  if (!is_gradient(n.domain.value_or(""), n.op_type.value_or(""))) return;
+  for (const onnx::AttributeProto& a : n.attribute) {
+    if (a.s) f(a.s->view());
+    for (const onnx::Bytes& b : a.strings) f(b.view());
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& FreeNames::of(const onnx::GraphProto& g, int depth) {
@@ -60,6 +69,7 @@ NodeOrder order_nodes(const std::vector<onnx::NodeProto>& nodes, FreeNames& free
       if (const auto at = producer.find(name); at != producer.end()) f(at->second);
     };
     for (const std::string& i : n.input) read(i);
+    each_named(n, read);
     each_body(n, [&](const onnx::GraphProto& b) {
       for (std::string_view name : free_names.of(b)) read(name);
     });

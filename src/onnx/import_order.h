@@ -10,6 +10,9 @@
 
 namespace lathe {
 
+/// Does the operator read tensors that its attributes name?
+bool is_gradient(std::string_view domain, std::string_view op);
+
 /// Names that graphs read from around them, each graph asked once. Borrows the protos.
 class FreeNames {
  public:

@@ -121,7 +121,9 @@ void GraphImporter::check_unreached(ImportScope& main) {
   }
   // Training is for other programs, which have operators of their own.
   for (size_t i = before; i < findings_.size(); ++i)
-    if (findings_[i].code == Code::node_unknown_operator || findings_[i].code == Code::node_unknown_domain)
+    if (findings_[i].code == Code::node_unknown_operator || findings_[i].code == Code::node_unknown_domain ||
+        (is_gradient("ai.onnx.preview.training", findings_[i].op) &&
+         findings_[i].code == Code::node_cannot_convert))
       findings_[i].severity = Diagnostic::Severity::warning;
 }
 

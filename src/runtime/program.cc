@@ -103,6 +103,7 @@ ProgramStep Program::prepare(const PlanGraph& g, const PlanStep& s) const {
                 "name the plug-in that brings it, or build the plan again");
   if (step.kernel->isa > plan_.isa)
     throw Error(Code::plan_target, "load", "kernels for " + std::string(name_of(plan_.isa)), s.kernel);
+  extensions_->kernels().require_component_of(s.domain, s.op);
   step.op = step.codec->decode(s.attributes);
   step.kernel_op = step.kernel->decode ? step.kernel->decode(s.attributes) : step.op;
   check_tunables(g, step);

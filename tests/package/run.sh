@@ -46,6 +46,17 @@ g++ -std=c++20 "$program/main.cpp" -o "$work/with_pkg_config" $flags -Wl,-rpath,
 "$work/with_pkg_config" | grep -qE '^([01]\.[0-9]{3} ){10}$'
 echo "pkg-config: runs"
 
+# The components come along, one directory below, and are found by programs that link either library.
+for component in "$libdir"/lathe/liblathe_*.so; do
+  [ -e "$component" ] || break
+  if readelf -d "$component" | grep NEEDED | grep -q 'liblathe'; then
+    echo "$component needs the library that opens it"
+    exit 1
+  fi
+  "$work/prefix/bin/lathe" info | grep -q "$(basename "$component")"
+  echo "$(basename "$component"): found by the command"
+done
+
 for library in liblathe.so liblathe_runtime.so; do
   # Everything defined and visible is in namespace lathe, or is type information and vtables of its classes.
   strangers=$(nm -D --defined-only -C "$libdir/$library" | awk '{ $1 = $2 = ""; print }' | sed 's/^ *//' |

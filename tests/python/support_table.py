@@ -56,7 +56,7 @@ def missing():
             lines.append(f"{shown(domain, name)}: not there")
             continue
         if not any(k["backend"] == "reference" for k in op["kernels"]) and not op["versions"][-1]["deprecated"]:
-            if name != "Constant":  # becomes a constant at import
+            if name not in ("Constant", "Gradient"):  # become a constant, and other operators, at import
                 lines.append(f"{shown(domain, name)}: no reference kernel")
         declared = {v["since"]: v for v in op["versions"]}
         for since, schema in sorted(versions.items()):
@@ -93,6 +93,18 @@ def page():
     ]
     absent = missing()
     lines += ["Missing of the standard:", "", *(f"- {line}" for line in absent), ""] if absent else ["Nothing of the standard is missing.", ""]
+    for component in sorted({op["component"] for op in ops} - {None}):
+        names = ", ".join(op["name"] for op in ops if op["component"] == component)
+        lines += [f"Needs the optional component `{component}` ([components.md](components.md)): {names}.", ""]
+    names = ", ".join(op["name"] for op in ops if op["differentiable"])
+    lines += [
+        "`ai.onnx.preview.training.Gradient` becomes ordinary operators when a file is read: the derivative of the sum of all elements of y, in",
+        "the same graph. What it gives may be the y of another Gradient. Any operators may give what does not depend on xs, and those of",
+        "integers and truths whatever depends on them; between xs and y of floats may stand:",
+        "",
+        f"{names}.",
+        "",
+    ]
     lines += ["| operator | version | types | fast |", "|---|---|---|---|"]
     for op in ops:
         for i, v in enumerate(op["versions"]):

@@ -23,6 +23,8 @@ DataType type_of_values(const Node&, std::span<const ValueType> inputs) {
 
 }  // namespace
 
+// Signatures are broken between parameters.
+// clang-format off
 void declare_features(SchemaCatalog& c) {
   c.add("ai.onnx.ml", "ArrayFeatureExtractor")
       .version(1, "(X: T, Y: int64) -> (Z: T) [T: float double int64 int32 string]")
@@ -37,10 +39,10 @@ void declare_features(SchemaCatalog& c) {
       .rule<FeatureVectorizer>()
       .contract({.epsilons = 1});
   c.add("ai.onnx.ml", "Imputer")
-      .version(
-          1,
-          "(X: T) -> (Y: T) {imputed_value_floats: floats, imputed_value_int64s: ints, replaced_value_float: "
-          "float = 0, replaced_value_int64: int = 0} [T: float double int64 int32]")
+      .version(1,
+               "(X: T) -> (Y: T) {imputed_value_floats: floats, imputed_value_int64s: ints, "
+               "replaced_value_float: float = 0, replaced_value_int64: int = 0} "
+               "[T: float double int64 int32]")
       .rule<Imputer>()
       .contract({.exact = true});
   c.add("ai.onnx.ml", "Normalizer")
@@ -53,29 +55,27 @@ void declare_features(SchemaCatalog& c) {
       .contract({.epsilons = 4});
   c.add("ai.onnx.ml", "CastMap")
       .version(1,
-               "(X: T1) -> (Y: T2) {cast_to: string = 'TO_FLOAT', map_form: string = 'DENSE', max_map: int = "
-               "1} [T1: "
-               "map(int64,string) map(int64,float); T2: string float int64]")
+               "(X: T1) -> (Y: T2) {cast_to: string = 'TO_FLOAT', map_form: string = 'DENSE', "
+               "max_map: int = 1} [T1: map(int64,string) map(int64,float); T2: string float int64]")
       .rule<CastMap>()
       .output_type(cast_map_type)
       .contract({.epsilons = 1});
   c.add("ai.onnx.ml", "DictVectorizer")
-      .version(
-          1,
-          "(X: T1) -> (Y: T2) {int64_vocabulary: ints, string_vocabulary: strings} [T1: map(string,int64) "
-          "map(int64,string) map(int64,float) map(int64,double) map(string,float) map(string,double); T2: "
-          "int64 "
-          "float double string]")
+      .version(1,
+               "(X: T1) -> (Y: T2) {int64_vocabulary: ints, string_vocabulary: strings} "
+               "[T1: map(string,int64) map(int64,string) map(int64,float) map(int64,double) "
+               "map(string,float) map(string,double); T2: int64 float double string]")
       .rule<DictVectorizer>()
       .output_type(type_of_values)
       .contract({.exact = true});
   c.add("ai.onnx.ml", "ZipMap")
       .version(1,
-               "(X: float) -> (Z: T) {classlabels_int64s: ints, classlabels_strings: strings} [T: "
-               "seq(map(string,float)) seq(map(int64,float))]")
+               "(X: float) -> (Z: T) {classlabels_int64s: ints, classlabels_strings: strings} "
+               "[T: seq(map(string,float)) seq(map(int64,float))]")
       .rule<ZipMap>()
       .infer(infer_zip_map)
       .contract({.exact = true});
 }
+// clang-format on
 
 }  // namespace lathe

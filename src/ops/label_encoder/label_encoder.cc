@@ -30,28 +30,25 @@ DataType other_kind(const Node&, std::span<const ValueType> inputs) {
 
 }  // namespace
 
+// Signatures are broken between parameters.
+// clang-format off
 void declare_label_encoder(SchemaCatalog& c) {
   c.add("ai.onnx.ml", "LabelEncoder")
-      .version(
-          1,
-          "(X: T1) -> (Y: T2) {classes_strings: strings, default_int64: int = -1, default_string: string = "
-          "'_Unused'} [T1: string int64; T2: string int64]")
-      .version(
-          2,
-          "(X: T1) -> (Y: T2) {keys_strings: strings, keys_int64s: ints, keys_floats: floats, "
-          "values_strings: "
-          "strings, values_int64s: ints, values_floats: floats, default_string: string = '_Unused', "
-          "default_int64: int = -1, default_float: float = -0.0} [T1: string int64 float; T2: string int64 "
-          "float]",
-          label_encoder_2_from_1)
-      .version(
-          4,
-          "(X: T1) -> (Y: T2) {keys_tensor: tensor, keys_strings: strings, keys_int64s: ints, keys_floats: "
-          "floats, values_tensor: tensor, values_strings: strings, values_int64s: ints, values_floats: "
-          "floats, "
-          "default_string: string = '_Unused', default_int64: int = -1, default_float: float = -0.0, "
-          "default_tensor: tensor} [T1: string int64 float int32 int16 double; T2: string int64 float int32 "
-          "int16 double]")
+      .version(1,
+               "(X: T1) -> (Y: T2) {classes_strings: strings, default_int64: int = -1, "
+               "default_string: string = '_Unused'} [T1: string int64; T2: string int64]")
+      .version(2,
+               "(X: T1) -> (Y: T2) {keys_strings: strings, keys_int64s: ints, keys_floats: floats, "
+               "values_strings: strings, values_int64s: ints, values_floats: floats, "
+               "default_string: string = '_Unused', default_int64: int = -1, default_float: float = -0.0} "
+               "[T1: string int64 float; T2: string int64 float]",
+               label_encoder_2_from_1)
+      .version(4,
+               "(X: T1) -> (Y: T2) {keys_tensor: tensor, keys_strings: strings, keys_int64s: ints, "
+               "keys_floats: floats, values_tensor: tensor, values_strings: strings, values_int64s: ints, "
+               "values_floats: floats, default_string: string = '_Unused', default_int64: int = -1, "
+               "default_float: float = -0.0, default_tensor: tensor} "
+               "[T1: string int64 float int32 int16 double; T2: string int64 float int32 int16 double]")
       .rule<LabelEncoder>()
       .output_type(values_type)
       .contract({.exact = true});
@@ -63,12 +60,12 @@ void declare_label_encoder(SchemaCatalog& c) {
       .output_type(other_kind)
       .contract({.exact = true});
   c.add("ai.onnx.ml", "OneHotEncoder")
-      .version(
-          1,
-          "(X: T) -> (Y: float) {cats_int64s: ints, cats_strings: strings, zeros: int = 1} [T: string int64 "
-          "int32 float double]")
+      .version(1,
+               "(X: T) -> (Y: float) {cats_int64s: ints, cats_strings: strings, zeros: int = 1} "
+               "[T: string int64 int32 float double]")
       .rule<OneHotEncoder>()
       .contract({.exact = true});
 }
+// clang-format on
 
 }  // namespace lathe

@@ -1,0 +1,87 @@
+#include "ops/image/image.h"
+
+#include <exception>
+
+#include "base/component.h"
+#include "kernel/kernel.h"
+
+namespace lathe {
+namespace {
+
+/// What one picture may take, its pixels and what decoding them needs: headers of some bytes can claim any
+/// size.
+constexpr uint64_t most_bytes = uint64_t{512} << 20;
+
+/// What the component calls back; exceptions wait until it has returned.
+struct Caller {
+  KernelContext& context;
+  int64_t channels;
+  std::exception_ptr thrown = {};
+
+  static uint8_t* allocate(void* self, int64_t height, int64_t width) {
+    auto& me = *static_cast<Caller*>(self);
+    try {
+      return static_cast<uint8_t*>(
+          me.context.out(0, DataType::uint8, Shape{height, width, me.channels}).data());
+    } catch (...) {
+      me.thrown = std::current_exception();
+      return nullptr;
+    }
+  }
+  static bool go_on(void* self) {
+    auto& me = *static_cast<Caller*>(self);
+    try {
+      me.context.poll();
+      return true;
+    } catch (...) {
+      me.thrown = std::current_exception();
+      return false;
+    }
+  }
+};
+
+void decode_image(const ImageDecoder& op, KernelContext& c) {
+  const auto& images = require_component<ImagesTable>("images");
+  const Tensor& file = c.in(0);
+  const PixelFormat format = *op.format();
+  Caller caller{c, format == PixelFormat::grayscale ? 1 : 3};
+  ImageCall call{.file = static_cast<const uint8_t*>(file.data()),
+                 .bytes = file.bytes(),
+                 .format = format,
+                 .most_bytes = most_bytes,
+                 .caller = &caller,
+                 .allocate = Caller::allocate,
+                 .go_on = Caller::go_on};
+  const ImageAnswer answer = images.decode(&call);
+  if (caller.thrown) std::rethrow_exception(caller.thrown);
+  const std::string form = call.form, why = call.why;
+  switch (answer) {
+    case ImageAnswer::decoded:
+      return;
+    case ImageAnswer::not_an_image:
+      c.fail(Code::run_bad_value, "the bytes of a picture (" + std::string(images.component.has) + ")", why);
+    case ImageAnswer::left_out:
+      c.fail(Code::component_absent, "a component 'images' that decodes " + form, "one without it",
+             "install " + why + " and build the component again");
+    case ImageAnswer::unsupported:
+      c.fail(Code::not_supported, "a kind of " + form + " that can be decoded", why,
+             "save the picture in another form");
+    case ImageAnswer::too_large:
+      c.fail(Code::run_too_large,
+             "a picture that takes at most " + std::to_string(most_bytes >> 20) + " MiB to decode", why,
+             "make the picture smaller");
+    case ImageAnswer::damaged:
+    case ImageAnswer::stopped:
+      break;
+  }
+  c.fail(Code::run_bad_value, "a whole picture of form " + form, why, "is the file damaged?");
+}
+
+}  // namespace
+
+void reference_image(KernelCatalog& k) {
+  k.reference<ImageDecoder>("ImageDecoder", decode_image);
+  k.needs("ImageDecoder", "images");
+}
+
+}  // namespace lathe

@@ -1,0 +1,26 @@
+#include "ops/regex/regex.h"
+
+#include "schema/schema.h"
+
+namespace lathe {
+namespace {
+
+/// A pattern that is none is told when the model is read, wherever there is somebody who can tell.
+void infer_match(InferContext& c) {
+  if (component("regex").table) Pattern(c.node().attributes.get<std::string>("pattern", {}));
+  ValueType t = c.input(0);
+  t.elem = DataType::boolean;
+  c.output(0, std::move(t));
+}
+
+}  // namespace
+
+void declare_regex(SchemaCatalog& c) {
+  c.add("RegexFullMatch")
+      .version(20, "(X: T1) -> (Y: T2) {pattern: string} [T1: string; T2: bool]")
+      .rule<RegexFullMatch>()
+      .infer(infer_match)
+      .contract({.exact = true});
+}
+
+}  // namespace lathe

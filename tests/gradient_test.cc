@@ -1,0 +1,90 @@
+// Gradient at import: where it may stand, and what bounds it. What derivatives come out as,
+// tests/python/test_gradient.py asks.
+#include "gradient/gradient.h"
+
+#include <gtest/gtest.h>
+
+#include "lathe/lathe.h"
+#include "onnx/importer.h"
+#include "schema/schema.h"
+#include "support/error_code.h"
+
+namespace lathe::testing {
+namespace {
+
+onnx::Model model_of(std::string_view text) {
+  onnx::Model m;
+  m.proto = onnx::from_text<onnx::ModelProto>(
+      "<ir_version: 10, opset_import: [\"\": 22, \"ai.onnx.preview.training\": 1, \"local\": 1]> " +
+      std::string(text));
+  return m;
+}
+std::vector<float> run(std::string_view text, const std::vector<Value>& inputs) {
+  const auto out = Engine::build(model_of(text)).create_context().run(inputs);
+  const auto numbers = out[0].tensor().as<float>();
+  return {numbers.begin(), numbers.end()};
+}
+Value numbers(const std::vector<float>& v) {
+  return Tensor::from<float>({static_cast<int64_t>(v.size())}, v);
+}
+
+TEST(Gradient, OfDerivativesOfDerivativesHasALimit) {
+  std::string text = "g (float[2] x) => (float[2] y9) { y0 = Erf (x)";
+  for (int k = 0; k < 9; ++k)
+    text += " y" + std::to_string(k + 1) + " = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y" +
+            std::to_string(k) + "\"> (x)";
+  ImportOptions few;
+  few.max_nodes = 500;
+  EXPECT_EQ(code_of([&] { import_model(model_of(text + " }"), SchemaCatalog::standard(), few); }),
+            Code::graph_too_large);
+}
+
+TEST(Gradient, StandsInFunctionsAndBodies) {
+  const std::vector<float> x{1, 2, 3};
+  const std::string function =
+      "g (float[3] x) => (float[3] d) { d = local.slope (x) } "
+      "<domain: \"local\", opset_import: [\"\": 22, \"ai.onnx.preview.training\": 1]> slope (a) => (da) "
+      "{ b = Mul (a, a) da = ai.onnx.preview.training.Gradient <xs = [\"a\"], y = \"b\"> (a) }";
+  EXPECT_EQ(run(function, {numbers(x)}), (std::vector<float>{2, 4, 6}));
+  const std::string body =
+      "g (float[3] x, bool c) => (float[3] d) { d = If (c) <"
+      "then_branch = yes () => (float[3] dt) { t = Mul (x, x) dt = ai.onnx.preview.training.Gradient <xs = "
+      "[\"x\"], y = \"t\"> (x) }, "
+      "else_branch = no () => (float[3] e) { e = Identity (x) }> }";
+  EXPECT_EQ(run(body, {numbers(x), Tensor::scalar(true)}), (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(run(body, {numbers(x), Tensor::scalar(false)}), x);
+}
+
+TEST(Gradient, BodiesBetweenXsAndYAreRefusedByName) {
+  const std::string text =
+      "g (float[3] x, bool c) => (float[3] d) { [choice] y = If (c) <"
+      "then_branch = yes () => (float[3] t) { t = Mul (x, x) }, else_branch = no () => (float[3] e) { e = "
+      "Identity (x) }> "
+      "d = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y\"> (x) }";
+  const std::string said = sentence_of([&] { Engine::build(model_of(text)); });
+  EXPECT_NE(said.find("E2308"), std::string::npos) << said;
+  EXPECT_NE(said.find("\"choice\" (If)"), std::string::npos) << said;
+}
+
+TEST(Gradient, LongChainsNeedNoDeepStack) {
+  std::string text = "g (float[1] x) => (float[1] d) { v0 = Neg (x)";
+  const int length = 5000;
+  for (int k = 1; k < length; ++k)
+    text += " v" + std::to_string(k) + " = Neg (v" + std::to_string(k - 1) + ")";
+  text += " d = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"v" + std::to_string(length - 1) +
+          "\"> (x) }";
+  EXPECT_EQ(run(text, {numbers({7})}), std::vector<float>{1});
+}
+
+TEST(Gradient, RulesAreOfOperatorsThatExist) {
+  const auto all = differentiable_operators();
+  for (const std::string& op : all) {
+    EXPECT_NE(SchemaCatalog::standard().find("", op), nullptr) << op;
+    EXPECT_TRUE(operators(op)[0].differentiable) << op;
+  }
+  EXPECT_GT(all.size(), 80u);
+  EXPECT_FALSE(operators("Det")[0].differentiable);
+}
+
+}  // namespace
+}  // namespace lathe::testing
