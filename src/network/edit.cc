@@ -16,6 +16,8 @@ void check_nobody_at_work(const NetworkState& s) {
               "edit when the call has returned");
 }
 
+}  // namespace
+
 /// What there was before an edit; comes back unless the edit is kept.
 class Snapshot {
  public:
@@ -45,6 +47,8 @@ class Snapshot {
   LayerCalls calls_;
   decltype(NetworkState::debug) debug_;
 };
+
+namespace {
 
 void read_instead(Node& n, ValueId from, ValueId to) {
   std::ranges::replace(n.inputs, from, to);

@@ -9,7 +9,7 @@ namespace lathe {
 namespace {
 
 Verdict ask(const ScatterND& op, const KernelRequest& r) {
-  if (scatter_reduction(op.reduction) != ScatterReduction::none) return Verdict::no("a reduction");
+  if (scatter_rule(op.reduction) != ScatterRule::none) return Verdict::no("a reduction");
   return cpu::refuse_unless_movable(r);
 }
 

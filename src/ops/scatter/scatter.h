@@ -6,14 +6,14 @@
 
 namespace lathe {
 
-enum class ScatterReduction : uint8_t { none, add, mul, min, max };
+enum class ScatterRule : uint8_t { none, add, mul, min, max };
 
-inline ScatterReduction scatter_reduction(const std::string& name) {
-  if (name == "none") return ScatterReduction::none;
-  if (name == "add") return ScatterReduction::add;
-  if (name == "mul") return ScatterReduction::mul;
-  if (name == "min") return ScatterReduction::min;
-  if (name == "max") return ScatterReduction::max;
+inline ScatterRule scatter_rule(const std::string& name) {
+  if (name == "none") return ScatterRule::none;
+  if (name == "add") return ScatterRule::add;
+  if (name == "mul") return ScatterRule::mul;
+  if (name == "min") return ScatterRule::min;
+  if (name == "max") return ScatterRule::max;
   throw Error(Code::node_bad_attribute, "infer", "reduction none, add, mul, min or max", name);
 }
 
@@ -27,7 +27,7 @@ struct ScatterElements {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    scatter_reduction(reduction);
+    scatter_rule(reduction);
     c.axis(axis, c.rank(0));
     c.require(c.rank(1) == c.rank(0) && c.rank(2) == c.rank(0),
               "indices and updates of rank " + std::to_string(c.rank(0)),
@@ -44,7 +44,7 @@ struct ScatterND {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    scatter_reduction(reduction);
+    scatter_rule(reduction);
     c.require(c.rank(0) >= 1 && c.rank(1) >= 1, "data and indices of rank 1 or more",
               "ranks " + std::to_string(c.rank(0)) + " and " + std::to_string(c.rank(1)));
     if (const auto tuple = known(c.shape(1).back())) {

@@ -8,38 +8,38 @@ constexpr Types<float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int6
     reducible_types;
 
 template <class T>
-T combine(ScatterReduction how, T old, T update) {
+T combine(ScatterRule how, T old, T update) {
   if constexpr (std::is_same_v<T, bool>) {
-    return how == ScatterReduction::add || how == ScatterReduction::max ? old || update : old && update;
+    return how == ScatterRule::add || how == ScatterRule::max ? old || update : old && update;
   } else if constexpr (std::is_integral_v<T>) {  // wraps around
     switch (how) {
-      case ScatterReduction::add:
+      case ScatterRule::add:
         return static_cast<T>(static_cast<uint64_t>(old) + static_cast<uint64_t>(update));
-      case ScatterReduction::mul:
+      case ScatterRule::mul:
         return static_cast<T>(static_cast<uint64_t>(old) * static_cast<uint64_t>(update));
-      case ScatterReduction::min:
+      case ScatterRule::min:
         return std::min(old, update);
       default:
         return std::max(old, update);
     }
   } else {
     const auto a = Element<T>::load(old), b = Element<T>::load(update);
-    if (how == ScatterReduction::add) return Element<T>::store(a + b);
-    if (how == ScatterReduction::mul) return Element<T>::store(a * b);
+    if (how == ScatterRule::add) return Element<T>::store(a + b);
+    if (how == ScatterRule::mul) return Element<T>::store(a * b);
     if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
       throw Error(Code::node_bad_type, "run", "an element type that has an order",
                   std::string(name_of(type_of<T>)));
     else if (std::isnan(a) || std::isnan(b))
       return Element<T>::store(a + b);
     else
-      return how == ScatterReduction::min ? (b < a ? update : old) : (b > a ? update : old);
+      return how == ScatterRule::min ? (b < a ? update : old) : (b > a ? update : old);
   }
 }
 
 /// Calls f<T>(data, put), put(to, update) being the reduction on elements of T.
 template <class F>
-void scatter_into(ScatterReduction how, Tensor& out, F&& f) {
-  if (how == ScatterReduction::none)
+void scatter_into(ScatterRule how, Tensor& out, F&& f) {
+  if (how == ScatterRule::none)
     for_size(out.type(), [&]<class T> {
       f.template operator()<T>(out.as<T>(), [](T& to, const T& update) { to = update; });
     });
@@ -64,7 +64,7 @@ void scatter_elements(const ScatterElements& op, KernelContext& c) {
   copy_elements(data, out.tensor(), c);
   Shape strides = row_major(data.shape());
   const int64_t step = std::exchange(strides[axis], 0);
-  scatter_into(scatter_reduction(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
+  scatter_into(scatter_rule(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
     Poller poll(c);
     Odometer at(indices.shape(), strides);
     for (int64_t i = 0; i < indices.size(); ++i, at.next()) {
@@ -83,7 +83,7 @@ void scatter_nd(const ScatterND& op, KernelContext& c) {
   ByteOutput out(c.out(0));
   copy_elements(data, out.tensor(), c);
   const Shape strides = row_major(data.shape());
-  scatter_into(scatter_reduction(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
+  scatter_into(scatter_rule(op.reduction), out.tensor(), [&]<class T>(std::span<T> to, auto put) {
     Poller poll(c);
     for (int64_t i = 0; i < s.tuples; ++i) {
       poll.did(1);  // tuples of nothing may be many, for slices of nothing
