@@ -36,9 +36,21 @@ def built_tool(name, room="tests"):
     return max(found, key=lambda path: path.stat().st_mtime)
 
 
-def standard(meta):
-    """Whether all operators of a model are ai.onnx's, by its meta.json."""
-    return all("::" not in name for name in meta["ops"])
+# Models of the shared data whose operators are not there, and which: experts, and loops that generate. There are no others.
+WAITING = {
+    "jg_tiny_deepseek_qmoe": "QMoE",
+    "ort_tiny_gpt2_beamsearch": "BeamSearch",
+    "ort__dummy_t5": "BeamSearch",
+    "ort__dummy_t5_pointer_generator": "BeamSearch",
+    "ort__dummy_t5_with_outer_scope_initializers": "BeamSearch",
+    "ort__dummy_t5_with_sequence_input_ids": "BeamSearch",
+}
+
+
+def model_folders():
+    """Models by other people with answers, but for those that wait."""
+    found = sorted(f.parent for pattern in ("*/meta.json", "micro/*/meta.json") for f in (SHARED / "models").glob(pattern))
+    return [f for f in found if f.name not in WAITING]
 
 
 def make_model(nodes, inputs, outputs, initializers=(), opset=17, ir_version=8, **fields):

@@ -1,6 +1,5 @@
 """The importer and the exporter on models by other people: inferred output shapes contain the recorded ones, and the saved graph, run
-in ONNX Runtime, gives the recorded outputs. Models with operators of other domains that are still
-missing are skipped by name."""
+in ONNX Runtime, gives the recorded outputs."""
 import json
 import re
 import subprocess
@@ -10,11 +9,10 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from support import SHARED, Tolerance, built_tool, shared, standard
+from support import SHARED, Tolerance, built_tool, model_folders, shared
 
-MODELS = SHARED / "models"
 CASES = sorted(f.parent for f in (SHARED / "onnx-backend-1.23").rglob("model.onnx"))
-FOLDERS = sorted(f.parent for pattern in ("*/meta.json", "micro/*/meta.json") for f in MODELS.glob(pattern))
+FOLDERS = model_folders()
 UNKNOWN_OPERATOR = {"E2301", "E2302", "E2003"}
 
 
@@ -66,8 +64,6 @@ def facts_of(folder, saved):
 
 def run_tool(folder, saved):
     facts, missing = facts_of(folder, saved)
-    if missing and not standard(json.loads((folder / "meta.json").read_text())):
-        pytest.skip("waits for an operator: " + missing[0])
     assert not missing
     return facts
 

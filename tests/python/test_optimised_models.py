@@ -7,14 +7,9 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
-from support import SHARED, Tolerance, built_tool, shared, standard
+from support import Tolerance, built_tool, model_folders, shared
 
-MODELS = SHARED / "models"
-FOLDERS = [
-    f.parent
-    for f in sorted(f for pattern in ("*/meta.json", "micro/*/meta.json") for f in MODELS.glob(pattern))
-    if standard(json.loads(f.read_text()))
-]
+FOLDERS = model_folders()
 RECOGNISERS = ("--passes=+recognise-*",)
 WAYS = {"basic": ("--level=basic",), "extended": ("--level=extended",), "all": ("--level=all",), "recognised": RECOGNISERS}
 

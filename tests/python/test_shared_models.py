@@ -1,18 +1,16 @@
 """Models by other people with answers, through Python: every case, stateful ones fed step by step."""
 
 import json
+import subprocess
 
 import numpy as np
 import pytest
 
 import lathe
-from support import SHARED, Tolerance, shared, standard
+from lathe.compat import onnxruntime
+from support import SHARED, WAITING, Tolerance, built_tool, model_folders, shared
 
-
-def _folders():
-    root = SHARED / "models"
-    found = sorted(p.parent for pattern in ("*/meta.json", "micro/*/meta.json") for p in root.glob(pattern))
-    return [pytest.param(p, id=p.name) for p in found if standard(json.loads((p / "meta.json").read_text()))]
+FOLDERS = model_folders()
 
 
 def from_json(j):
@@ -55,7 +53,7 @@ def run_case(engine, folder, meta, case, state):
     return outputs
 
 
-@pytest.mark.parametrize("folder", _folders())
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
 def test_model(folder):
     meta = json.loads((folder / "meta.json").read_text())
     engine = lathe.build(folder / "model.onnx")
@@ -71,6 +69,43 @@ def test_model(folder):
             run_case(engine, folder, meta, case, {})
 
 
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
+def test_model_through_compat(folder):
+    """Programs written for ONNX Runtime; what is not a plain tensor they give in other forms."""
+    meta = json.loads((folder / "meta.json").read_text())
+    session = onnxruntime.InferenceSession(folder / "model.onnx")
+    for case in meta["cases"]:
+        if not all(f.endswith(".npy") for f in {**case["inputs"], **case["outputs"]}.values()):
+            continue
+        outputs = session.run(list(case["outputs"]), {name: read(folder / path) for name, path in case["inputs"].items()})
+        for (name, path), got in zip(case["outputs"].items(), outputs):
+            same(got, read(folder / path), Tolerance(meta, folder.name, name))
+
+
+OTHER_DOMAINS = [f for f in FOLDERS if any("::" in op for op in json.loads((f / "meta.json").read_text())["ops"])]
+
+
+@pytest.mark.parametrize("folder", OTHER_DOMAINS, ids=lambda f: f.name)
+def test_model_through_the_command(folder, tmp_path):
+    meta = json.loads((folder / "meta.json").read_text())
+    for case in meta["cases"]:
+        given = [word for name, path in case["inputs"].items() for word in ("--input", f"{name}={folder / path}")]
+        command = [built_tool("lathe", "cli"), "run", folder / "model.onnx", *given, "--output-dir", tmp_path]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        for name, path in case["outputs"].items():
+            file = tmp_path / ("".join(c if c.isalnum() or c in "._-" else "_" for c in name) + ".npy")
+            same(read(file), read(folder / path), Tolerance(meta, folder.name, name))
+
+
+@pytest.mark.parametrize("name, operator", WAITING.items())
+def test_what_waits_says_for_what(name, operator):
+    folders = [f for f in (SHARED / "models" / name, SHARED / "models" / "micro" / name) if f.exists()]
+    with pytest.raises(lathe.Error, match=f"'{operator}'") as e:
+        lathe.build(shared(folders[0] if folders else name) / "model.onnx")
+    assert e.value.code == "E2302"
+
+
 def test_the_models_are_there():
     shared("models", "mnist_8", "model.onnx")
-    assert len(_folders()) > 700
+    assert len(FOLDERS) > 700

@@ -1,0 +1,194 @@
+// Operators of domain com.microsoft, which ONNX Runtime's optimiser and its exporters write into files: each
+// becomes standard operators when it is read. What a node says that these cannot is refused with a reason.
+// This is what their families share: words for making the nodes that take a node's place.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/schema.h"
+#include "schema/upgrade.h"
+#include "tensor/element.h"
+
+namespace lathe::microsoft {
+
+struct Declared {
+  const char *name, *signature;
+  Upgrade into_standard;
+};
+
+// One list for each file of this room.
+std::span<const Declared> attention_operators();
+std::span<const Declared> group_query_operators();
+std::span<const Declared> fused_operators();
+std::span<const Declared> norm_operators();
+std::span<const Declared> quantized_operators();
+std::span<const Declared> block_operators();
+
+/// Throws node_cannot_convert: the standard has no words for `got`.
+[[noreturn]] inline void refuse(UpgradeContext& u, std::string expected, std::string got) {
+  throw Error(Code::node_cannot_convert, "import", std::move(expected) + " of com.microsoft." + u.node().op,
+              std::move(got), "export or optimise the model without this operator");
+}
+
+// ── The node's inputs and outputs
+
+inline bool has(UpgradeContext& u, size_t input) {
+  return input < u.node().inputs.size() && u.node().inputs[input] != no_id;
+}
+inline ValueId input(UpgradeContext& u, size_t i) { return has(u, i) ? u.node().inputs[i] : no_id; }
+inline bool wants(UpgradeContext& u, size_t output) {
+  return output < u.node().outputs.size() && u.node().outputs[output] != no_id;
+}
+
+/// Throws where it is unknown.
+inline size_t rank_of_input(UpgradeContext& u, size_t i) {
+  const ValueType t = u.input_type(i);
+  if (!t.shape) refuse(u, "inputs of known rank", t.str());
+  return t.shape->size();
+}
+
+/// A size of a value, counted from the end where `axis` is negative; unknown where the rank is.
+inline Dim size_of(UpgradeContext& u, ValueId v, int64_t axis) {
+  const auto& shape = u.type(v).shape;
+  if (!shape) return Dim::unknown();
+  const int64_t rank = static_cast<int64_t>(shape->size()), at = axis < 0 ? axis + rank : axis;
+  return at < 0 || at >= rank ? Dim::unknown() : (*shape)[static_cast<size_t>(at)];
+}
+
+/// The node itself, as another operator.
+inline void become(UpgradeContext& u, const char* op, std::vector<ValueId> inputs, Attributes a = {}) {
+  Node& n = u.node();
+  n.op = op;
+  n.domain.clear();
+  while (!inputs.empty() && inputs.back() == no_id) inputs.pop_back();
+  while (!n.outputs.empty() && n.outputs.back() == no_id) n.outputs.pop_back();
+  n.inputs = std::move(inputs);
+  n.attributes = std::move(a);
+}
+
+/// Outputs from the second on are refused where they are wanted.
+inline void only_output(UpgradeContext& u, size_t kept = 1) {
+  for (size_t i = kept; i < u.node().outputs.size(); ++i)
+    if (wants(u, i)) refuse(u, "no output " + std::to_string(i), "one that is wanted");
+  if (u.node().outputs.size() > kept) u.node().outputs.resize(kept);
+}
+
+// ── Other nodes
+
+inline Attributes with(std::string name, AttributeValue v) {
+  Attributes a;
+  a.set(std::move(name), std::move(v));
+  return a;
+}
+
+inline ValueId one(UpgradeContext& u, std::string_view op, std::vector<ValueId> inputs, Attributes a = {}) {
+  return u.insert(op, std::move(inputs), std::move(a))[0];
+}
+
+inline ValueId ints(UpgradeContext& u, std::vector<int64_t> v) {
+  return u.add_constant(int64_vector(v), "numbers");
+}
+inline ValueId int_scalar(UpgradeContext& u, int64_t v) {
+  return u.add_constant(Tensor::scalar<int64_t>(v), "number");
+}
+
+/// A number in the type of a value.
+inline ValueId number_like(UpgradeContext& u, float v, ValueId like) {
+  const ValueId plain = u.add_constant(Tensor::scalar(v), "number");
+  return u.type(like).elem == DataType::float32 ? plain : one(u, "CastLike", {plain, like});
+}
+
+inline ValueId cast(UpgradeContext& u, ValueId v, DataType type) {
+  return u.type(v).elem == type ? v : one(u, "Cast", {v}, with("to", static_cast<int64_t>(type)));
+}
+
+inline ValueId transposed(UpgradeContext& u, ValueId v, std::vector<int64_t> perm) {
+  return one(u, "Transpose", {v}, with("perm", std::move(perm)));
+}
+
+/// 0 keeps a size.
+inline ValueId reshaped(UpgradeContext& u, ValueId v, std::vector<int64_t> shape) {
+  return one(u, "Reshape", {v, ints(u, std::move(shape))});
+}
+
+inline ValueId unsqueezed(UpgradeContext& u, ValueId v, std::vector<int64_t> axes) {
+  return one(u, "Unsqueeze", {v, ints(u, std::move(axes))});
+}
+
+inline ValueId concat(UpgradeContext& u, std::vector<ValueId> parts, int64_t axis) {
+  return one(u, "Concat", std::move(parts), with("axis", axis));
+}
+
+/// The size of an axis, as a list of one.
+inline ValueId length(UpgradeContext& u, ValueId v, int64_t axis) {
+  Attributes range = with("start", axis);
+  if (axis != -1) range.set("end", axis + 1);
+  return one(u, "Shape", {v}, std::move(range));
+}
+
+/// 0, 1, … below a count that is a list of one.
+inline ValueId count_up(UpgradeContext& u, ValueId count) {
+  return one(u, "Range", {int_scalar(u, 0), one(u, "Squeeze", {count}), int_scalar(u, 1)});
+}
+
+/// Elements [from, to) along an axis; the bounds are lists of one.
+inline ValueId sliced(UpgradeContext& u, ValueId v, ValueId from, ValueId to, int64_t axis) {
+  return one(u, "Slice", {v, from, to, ints(u, {axis})});
+}
+
+/// One number where it is a list of one.
+inline ValueId as_scalar(UpgradeContext& u, ValueId v) {
+  const ValueType t = u.type(v);
+  if (!t.shape || t.shape->size() != 1 || known((*t.shape)[0]) != 1) return v;
+  return one(u, "Squeeze", {v});
+}
+
+/// A zero point of its type where there is none.
+inline ValueId zero_point(UpgradeContext& u, size_t i, DataType type) {
+  if (has(u, i)) return input(u, i);
+  Tensor zero(type, {});
+  store_int(zero, 0, 0);
+  return u.add_constant(std::move(zero), "zero_point");
+}
+
+/// Input `x` as real numbers, by its scale and zero point; several of them are those of an axis.
+inline ValueId real(UpgradeContext& u, size_t x, size_t scale, size_t zero, int64_t axis = -1) {
+  const DataType type = u.input_type(x).elem;
+  return one(u, "DequantizeLinear",
+             {input(u, x), as_scalar(u, input(u, scale)), as_scalar(u, zero_point(u, zero, type))},
+             with("axis", axis));
+}
+
+// ── Heads of attention
+
+/// [batch, seq, heads * size] as [batch, heads, seq, size].
+inline ValueId heads_first(UpgradeContext& u, ValueId v, int64_t heads) {
+  const auto width = known(size_of(u, v, -1));
+  return transposed(u, reshaped(u, v, {0, 0, heads, width ? *width / heads : -1}), {0, 2, 1, 3});
+}
+
+/// Output 0, [batch, heads, seq, size], becomes [batch, seq, heads * size].
+inline void append_heads_last(UpgradeContext& u, int64_t heads, const Dim& size) {
+  const auto n = known(size);
+  u.append(0, "Reshape", {ints(u, {0, 0, n ? heads * *n : -1})}, {});
+  u.append(0, "Transpose", {}, with("perm", std::vector<int64_t>{0, 2, 1, 3}));
+}
+
+/// How often key heads are shared, and what a score is multiplied by: 0 in these operators is the usual
+/// 1 / sqrt(size).
+inline Attributes of_heads(UpgradeContext& u, int64_t q_heads, int64_t kv_heads) {
+  Attributes a = with("q_num_heads", q_heads);
+  a.set("kv_num_heads", kv_heads);
+  if (const float scale = u.node().attributes.get("scale", 0.0f); scale != 0) a.set("scale", scale);
+  return a;
+}
+
+/// A cache with new rows, both [batch, heads, seq, size], written from a place of each sample's own on.
+inline ValueId written(UpgradeContext& u, ValueId cache, ValueId rows, ValueId places) {
+  return one(u, "TensorScatter", {cache, rows, places}, with("axis", int64_t{2}));
+}
+
+}  // namespace lathe::microsoft
