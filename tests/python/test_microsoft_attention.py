@@ -23,7 +23,9 @@ class Heads:
 
     def __init__(self, rng, dtype=F32, past=True, cross=False):
         self.batch, self.queries, self.heads, self.size, self.v_size = sizes(rng, 5, 4)
-        self.size, self.v_size = 4 * self.size, 4 * self.v_size
+        self.size = 4 * self.size
+        # ONNX Runtime keeps caches of one size alone.
+        self.v_size = self.size if past or cross else 4 * self.v_size
         self.keys = self.queries + int(rng.integers(0, 3)) if cross else self.queries
         self.past = int(rng.integers(0, 4)) if past else 0
         self.total = self.past + self.keys
@@ -186,8 +188,9 @@ def test_attention(rng, dtype, unidirectional, past):
     for mask in p.masks(rng):
         for more in ({}, {"scale": 0.4, "mask_filter_value": -3.4028234663852886e38 if dtype == F32 else -1000.0}):
             compare("Attention", [p.x, p.w, p.b, mask, cache], {**how, **more}, outputs=2, constant=(1, 2), tolerance=CLOSE[dtype])
-    compare("Attention", [p.x, p.w, p.b, None, cache, bias], how, outputs=2, tolerance=CLOSE[dtype])
-    compare("Attention", [p.x, p.w, p.b, None, cache, bias], how, tolerance=CLOSE[dtype])
+    if not past:  # ONNX Runtime takes a bias or a past
+        compare("Attention", [p.x, p.w, p.b, None, None, bias], how, outputs=2, tolerance=CLOSE[dtype])
+        compare("Attention", [p.x, p.w, p.b, None, None, bias], how, tolerance=CLOSE[dtype])
 
 
 def test_attention_with_values_of_another_width(rng):
@@ -228,10 +231,10 @@ def test_attention_refuses():
 def test_quantized_attention(rng, dtype, per_column):
     p = Projection(rng)
     info = np.iinfo(dtype)
-    x, w = (rng.integers(info.min, info.max + 1, v.shape).astype(dtype) for v in (p.x, p.w))
+    x, w = rng.integers(0, 256, p.x.shape).astype(U8), rng.integers(info.min, info.max + 1, p.w.shape).astype(dtype)
     shape = (3 * p.hidden,) if per_column else ()
     scales = [rng.uniform(0.005, 0.02, s).astype(F32) for s in ((), shape)]
-    zeros = [rng.integers(info.min // 2, info.max // 2, s).astype(dtype) for s in ((), shape)]
+    zeros = [rng.integers(64, 192, ()).astype(U8), rng.integers(info.min // 2, info.max // 2, shape).astype(dtype)]
     mask = rng.integers(1, p.total + 1, p.batch).astype(I32)
     for unidirectional in (0, 1):
         how = {**p.attributes, "unidirectional": unidirectional}
@@ -292,7 +295,7 @@ class Groups:
 
 FORMS = [
     pytest.param({"prompt": True, "cache": False}, id="prompt"),
-    pytest.param({"prompt": True, "spare": 3}, id="prompt-into-a-cache"),
+    pytest.param({"prompt": True, "spare": 8}, id="prompt-into-a-cache"),
     pytest.param({}, id="next"),
     pytest.param({"spare": 4}, id="next-into-a-buffer"),
 ]
@@ -329,9 +332,9 @@ def test_group_query_rotary(rng, form, interleaved, dtype):
     g.compare(g.inputs(*g.tables(), packed=True), how, constant=(7, 8))
     positions = rng.integers(0, 32 - g.new, (g.batch, g.new)).astype(np.int64)
     g.compare(g.inputs(*g.tables(), positions), how)
-    half = [t[:, : g.size // 4] for t in g.tables()]
-    if not interleaved:
-        g.compare(g.inputs(*map(np.ascontiguousarray, half)), how)
+    if g.size == 32:
+        half = [np.ascontiguousarray(t[:, :8]) for t in g.tables()]
+        g.compare(g.inputs(*half), how)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -410,7 +413,7 @@ def test_group_query_in_bfloat16(rng):
 )
 def test_group_query_refuses(change, attributes, why):
     g = Groups(np.random.default_rng(3))
-    g.q = g.q[:, :, : g.size - 1]
+    g.q = g.q[:, :, :1] if 1 in change else g.q
     inputs = g.inputs()
     for i, to in change.items():
         inputs[i] = None if to is None else inputs[i].astype(to)
