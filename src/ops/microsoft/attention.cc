@@ -68,7 +68,8 @@ ValueId added_to_scores(UpgradeContext& u, Sight& s, ValueId like) {
                 {seen, added == no_id ? number_like(u, 0, like) : added, number_like(u, lowest, like)});
     s.causal = false;
   }
-  if (s.bias == no_id) return added;
+  if (s.bias == no_id)
+    return added != no_id && size_of(u, added, 2) == Dim(1) ? for_each_query(u, added, s.queries) : added;
   return added == no_id ? s.bias : one(u, "Add", {added, s.bias});
 }
 

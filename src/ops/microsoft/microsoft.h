@@ -186,6 +186,12 @@ inline Attributes of_heads(UpgradeContext& u, int64_t q_heads, int64_t kv_heads)
   return a;
 }
 
+/// A mask for all queries as one for each: not every runtime broadcasts that axis.
+inline ValueId for_each_query(UpgradeContext& u, ValueId mask, ValueId queries) {
+  const ValueId one_of_all = ints(u, {1});
+  return one(u, "Expand", {mask, concat(u, {one_of_all, one_of_all, queries, one_of_all}, 0)});
+}
+
 /// A cache with new rows, both [batch, heads, seq, size], written from a place of each sample's own on.
 inline ValueId written(UpgradeContext& u, ValueId cache, ValueId rows, ValueId places) {
   return one(u, "TensorScatter", {cache, rows, places}, with("axis", int64_t{2}));
