@@ -421,6 +421,16 @@ def test_group_query_refuses(change, attributes, why):
         lathe.build(model_of("GroupQueryAttention", inputs, {**g.attributes, **attributes}, 4, ()))
 
 
+@pytest.mark.parametrize("op, attribute", [("MultiHeadAttention", "num_heads"), ("Attention", "num_heads"), ("GroupQueryAttention", "num_heads"), ("GroupQueryAttention", "kv_num_heads")])
+@pytest.mark.parametrize("heads", [0, -1, 1 << 62])
+def test_heads_that_are_none(op, attribute, heads):
+    g, p = Groups(np.random.default_rng(0)), Projection(np.random.default_rng(0))
+    inputs = {"MultiHeadAttention": [g.q, g.q, g.q], "Attention": [p.x, p.w, p.b], "GroupQueryAttention": g.inputs(packed=True)}[op]
+    attributes = {"num_heads": 1, **({"kv_num_heads": 1} if op[0] == "G" else {}), attribute: heads}
+    with pytest.raises(lathe.Error, match=f"{attribute} of at least 1"):
+        lathe.build(model_of(op, inputs, attributes, 1, ()))
+
+
 # ── What needs a loop or experts
 
 

@@ -100,7 +100,7 @@ void add_biases(UpgradeContext& u, std::array<ValueId, 3>& qkv, ValueId bias, si
 }
 
 void multi_head_attention(UpgradeContext& u) {
-  const int64_t heads = u.node().attributes.get<int64_t>("num_heads", 1);
+  const int64_t heads = head_count(u, "num_heads");
   if (has(u, 9)) refuse(u, "no cache_indirection", "beams that share a cache");
   const size_t rank = rank_of_input(u, 0), key_rank = has(u, 1) ? rank_of_input(u, 1) : 0;
   std::array<ValueId, 3> qkv{input(u, 0), input(u, 1), input(u, 2)};
@@ -163,7 +163,7 @@ struct Projected {
 
 void projected_attention(UpgradeContext& u, const Projected& p) {
   const Attributes given = u.node().attributes;
-  const int64_t heads = given.get<int64_t>("num_heads", 1);
+  const int64_t heads = head_count(u, "num_heads");
   if (given.get<int64_t>("do_rotary", 0) != 0)
     refuse(u, "do_rotary 0", "1, with angles that the node does not say");
   const auto widths = given.get<std::vector<int64_t>>("qkv_hidden_sizes", {});

@@ -126,7 +126,7 @@ void add_sink(UpgradeContext& u, const GroupQuery& g, ValueId score, ValueId& ke
 void group_query_attention(UpgradeContext& u) {
   const Attributes given = u.node().attributes;
   GroupQuery g{};
-  g.heads = given.get<int64_t>("num_heads", 1), g.kv_heads = given.get<int64_t>("kv_num_heads", 1);
+  g.heads = head_count(u, "num_heads"), g.kv_heads = head_count(u, "kv_num_heads");
   g.with_past = has(u, 3);
   if (g.with_past != has(u, 4)) refuse(u, "past_key and past_value together", "only one of them");
   refuse_other_caches(u, given);

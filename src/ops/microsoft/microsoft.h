@@ -3,6 +3,7 @@
 // This is what their families share: words for making the nodes that take a node's place.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -163,6 +164,15 @@ inline ValueId real(UpgradeContext& u, size_t x, size_t scale, size_t zero, int6
 }
 
 // ── Heads of attention
+
+/// An attribute that says how many heads there are. Throws node_bad_attribute.
+inline int64_t head_count(UpgradeContext& u, const char* attribute) {
+  const int64_t heads = u.node().attributes.get<int64_t>(attribute, 0);
+  if (heads < 1 || heads > INT32_MAX)
+    throw Error(Code::node_bad_attribute, "import", std::string(attribute) + " of at least 1",
+                std::to_string(heads), {});
+  return heads;
+}
 
 /// [batch, seq, heads * size] as [batch, heads, seq, size].
 inline ValueId heads_first(UpgradeContext& u, ValueId v, int64_t heads) {
