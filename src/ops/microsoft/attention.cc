@@ -34,9 +34,11 @@ ValueId visible_keys(UpgradeContext& u, const Sight& s) {
   if (shape->size() != 1) refuse(u, "a mask of rank 1 to 4", describe(*shape));
 
   // How many keys each sample has; then where their first one is, or what only packed kernels read.
+  // Sizes that only a run knows are taken for the first alone: the run holds them against the batch.
   const Dim n = (*shape)[0];
-  const bool plain = n == s.batch, starts = !plain && n == s.batch * Dim(2);
-  if (!plain && !starts && !(n == s.batch * Dim(3) + Dim(2)))
+  const bool starts = n == s.batch * Dim(2) && !(n == s.batch), packed = n == s.batch * Dim(3) + Dim(2);
+  const bool plain = !starts && !packed;
+  if (plain && n.is_constant() && s.batch.is_constant() && !(n == s.batch))
     refuse(u, "a mask of " + s.batch.str() + " lengths, twice or 3 times as many and 2", n.str());
   const ValueId keys = cast(u, count_up(u, s.total), DataType::int32);
   const auto bounds = [&](int64_t part) {
