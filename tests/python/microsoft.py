@@ -28,6 +28,14 @@ def model_of(op, inputs, attributes, outputs, constant):
     return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 17), oh.make_opsetid(MICROSOFT, 1)], ir_version=8).SerializeToString()
 
 
+def with_free_sizes(model):
+    model = onnx.load_model_from_string(model)
+    for i in model.graph.input:
+        for d in list(i.type.tensor_type.shape.dim)[:-1]:
+            d.dim_param = f"size_{d.dim_value}"
+    return model.SerializeToString()
+
+
 def answers(op, inputs, attributes=None, outputs=1, constant=()):
     """ONNX Runtime's own."""
     model = model_of(op, inputs, attributes or {}, outputs, constant)
@@ -38,10 +46,12 @@ def answers(op, inputs, attributes=None, outputs=1, constant=()):
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feed)
 
 
-def compare(op, inputs, attributes=None, outputs=1, constant=(), tolerance=1e-4, steps=0, want=None, specified=lambda i, v: v):
+def compare(op, inputs, attributes=None, outputs=1, constant=(), tolerance=1e-4, steps=0, want=None, specified=lambda i, v: v, free=False):
     """`steps`: by how many quantisation steps integers may differ where rounding meets a border. `want`: what is expected where ONNX
-    Runtime's CPU provider does not run the operator. `specified`: of output i, what the operator gives a meaning to."""
+    Runtime's CPU provider does not run the operator. `specified`: of output i, what the operator gives a meaning to. `free`: all sizes but the last one are symbols, equal ones the same."""
     model = model_of(op, inputs, attributes or {}, outputs, constant)
+    if free:
+        model = with_free_sizes(model)
     feed = {f"x{i}": v for i, v in enumerate(inputs) if v is not None and i not in constant}
     if want is None:
         want = answers(op, inputs, attributes, outputs, constant)

@@ -421,6 +421,39 @@ def test_group_query_refuses(change, attributes, why):
         lathe.build(model_of("GroupQueryAttention", inputs, {**g.attributes, **attributes}, 4, ()))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_group_query_of_free_sizes(rng, form):
+    g = Groups(rng, **form)
+    g.compare(g.inputs(*g.tables(), None, g.bias(), g.real(g.heads)), {"do_rotary": 1}, constant=(7, 8), free=True)
+    g.compare(g.inputs(packed=True), {"local_window_size": 2}, free=True)
+
+
+@pytest.mark.parametrize("unidirectional", [0, 1])
+def test_heads_of_free_sizes(rng, unidirectional):
+    h, p = Heads(rng), Projection(rng)
+    for mask in h.masks():
+        h.compare([h.q, h.k, h.v, h.bias(), mask, None, h.past_key, h.past_value], {"unidirectional": unidirectional}, outputs=3, free=True)
+    for mask in list(p.masks(rng))[:4]:
+        compare("Attention", [p.x, p.w, p.b, mask, p.cache], {**p.attributes, "unidirectional": unidirectional}, outputs=2, constant=(1, 2), tolerance=1e-3, free=True)
+
+
+def test_starts_of_an_unknown_batch_are_refused_when_it_runs():
+    p = Projection(np.random.default_rng(0), past=False)
+    mask = np.ones(2 * p.batch, I32)
+    with pytest.raises(lathe.Error, match="attn_mask that broadcasts"):
+        compare("Attention", [p.x, p.w, p.b, mask], p.attributes, free=True)
+
+
+@pytest.mark.parametrize("op, attribute", [("MultiHeadAttention", "num_heads"), ("Attention", "num_heads"), ("GroupQueryAttention", "num_heads"), ("GroupQueryAttention", "kv_num_heads")])
+@pytest.mark.parametrize("heads", [0, -1, 1 << 62])
+def test_heads_that_are_none(op, attribute, heads):
+    g, p = Groups(np.random.default_rng(0)), Projection(np.random.default_rng(0))
+    inputs = {"MultiHeadAttention": [g.q, g.q, g.q], "Attention": [p.x, p.w, p.b], "GroupQueryAttention": g.inputs(packed=True)}[op]
+    attributes = {"num_heads": 1, **({"kv_num_heads": 1} if op[0] == "G" else {}), attribute: heads}
+    with pytest.raises(lathe.Error, match=f"{attribute} of at least 1"):
+        lathe.build(model_of(op, inputs, attributes, 1, ()))
+
+
 # ── What needs a loop or experts
 
 

@@ -34,9 +34,11 @@ ValueId visible_keys(UpgradeContext& u, const Sight& s) {
   if (shape->size() != 1) refuse(u, "a mask of rank 1 to 4", describe(*shape));
 
   // How many keys each sample has; then where their first one is, or what only packed kernels read.
+  // Sizes that only a run knows are taken for the first alone: the run holds them against the batch.
   const Dim n = (*shape)[0];
-  const bool plain = n == s.batch, starts = !plain && n == s.batch * Dim(2);
-  if (!plain && !starts && !(n == s.batch * Dim(3) + Dim(2)))
+  const bool starts = n == s.batch * Dim(2) && !(n == s.batch), packed = n == s.batch * Dim(3) + Dim(2);
+  const bool plain = !starts && !packed;
+  if (plain && n.is_constant() && s.batch.is_constant() && !(n == s.batch))
     refuse(u, "a mask of " + s.batch.str() + " lengths, twice or 3 times as many and 2", n.str());
   const ValueId keys = cast(u, count_up(u, s.total), DataType::int32);
   const auto bounds = [&](int64_t part) {
@@ -68,7 +70,8 @@ ValueId added_to_scores(UpgradeContext& u, Sight& s, ValueId like) {
                 {seen, added == no_id ? number_like(u, 0, like) : added, number_like(u, lowest, like)});
     s.causal = false;
   }
-  if (s.bias == no_id) return added;
+  if (s.bias == no_id)
+    return added != no_id && size_of(u, added, 2) == Dim(1) ? for_each_query(u, added, s.queries) : added;
   return added == no_id ? s.bias : one(u, "Add", {added, s.bias});
 }
 
@@ -99,7 +102,7 @@ void add_biases(UpgradeContext& u, std::array<ValueId, 3>& qkv, ValueId bias, si
 }
 
 void multi_head_attention(UpgradeContext& u) {
-  const int64_t heads = u.node().attributes.get<int64_t>("num_heads", 1);
+  const int64_t heads = head_count(u, "num_heads");
   if (has(u, 9)) refuse(u, "no cache_indirection", "beams that share a cache");
   const size_t rank = rank_of_input(u, 0), key_rank = has(u, 1) ? rank_of_input(u, 1) : 0;
   std::array<ValueId, 3> qkv{input(u, 0), input(u, 1), input(u, 2)};
@@ -162,7 +165,7 @@ struct Projected {
 
 void projected_attention(UpgradeContext& u, const Projected& p) {
   const Attributes given = u.node().attributes;
-  const int64_t heads = given.get<int64_t>("num_heads", 1);
+  const int64_t heads = head_count(u, "num_heads");
   if (given.get<int64_t>("do_rotary", 0) != 0)
     refuse(u, "do_rotary 0", "1, with angles that the node does not say");
   const auto widths = given.get<std::vector<int64_t>>("qkv_hidden_sizes", {});

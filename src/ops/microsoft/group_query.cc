@@ -91,12 +91,13 @@ ValueId present(UpgradeContext& u, const GroupQuery& g, ValueId past, ValueId ro
   return written(u, one(u, "Pad", {past, pads}), rows, g.start);
 }
 
-/// Truths [batch or 1, 1, seq or 1, total]: which keys a query may see.
+/// Truths [batch or 1, 1, seq, total]: which keys a query may see.
 ValueId visible(UpgradeContext& u, const GroupQuery& g, bool causal, int64_t window) {
   const ValueId keys = count_up(u, g.total);
   if (!causal) {
-    const ValueId lengths = reshaped(u, cast(u, input(u, 5), DataType::int64), {-1});
-    return one(u, "LessOrEqual", {keys, unsqueezed(u, lengths, {1, 2, 3})});  // they are less by one
+    const ValueId last = reshaped(u, cast(u, input(u, 5), DataType::int64), {-1});
+    const ValueId seen = one(u, "LessOrEqual", {keys, unsqueezed(u, last, {1, 2, 3})});
+    return for_each_query(u, seen, length(u, g.q, 1));
   }
   const ValueId at = g.with_past
                          ? unsqueezed(u, one(u, "Add", {unsqueezed(u, g.start, {1}), g.steps}), {1, 3})
@@ -125,7 +126,7 @@ void add_sink(UpgradeContext& u, const GroupQuery& g, ValueId score, ValueId& ke
 void group_query_attention(UpgradeContext& u) {
   const Attributes given = u.node().attributes;
   GroupQuery g{};
-  g.heads = given.get<int64_t>("num_heads", 1), g.kv_heads = given.get<int64_t>("kv_num_heads", 1);
+  g.heads = head_count(u, "num_heads"), g.kv_heads = head_count(u, "kv_num_heads");
   g.with_past = has(u, 3);
   if (g.with_past != has(u, 4)) refuse(u, "past_key and past_value together", "only one of them");
   refuse_other_caches(u, given);

@@ -3,6 +3,7 @@
 // This is what their families share: words for making the nodes that take a node's place.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -164,6 +165,15 @@ inline ValueId real(UpgradeContext& u, size_t x, size_t scale, size_t zero, int6
 
 // ── Heads of attention
 
+/// An attribute that says how many heads there are. Throws node_bad_attribute.
+inline int64_t head_count(UpgradeContext& u, const char* attribute) {
+  const int64_t heads = u.node().attributes.get<int64_t>(attribute, 0);
+  if (heads < 1 || heads > INT32_MAX)
+    throw Error(Code::node_bad_attribute, "import", std::string(attribute) + " of at least 1",
+                std::to_string(heads), {});
+  return heads;
+}
+
 /// [batch, seq, heads * size] as [batch, heads, seq, size].
 inline ValueId heads_first(UpgradeContext& u, ValueId v, int64_t heads) {
   const auto width = known(size_of(u, v, -1));
@@ -184,6 +194,12 @@ inline Attributes of_heads(UpgradeContext& u, int64_t q_heads, int64_t kv_heads)
   a.set("kv_num_heads", kv_heads);
   if (const float scale = u.node().attributes.get("scale", 0.0f); scale != 0) a.set("scale", scale);
   return a;
+}
+
+/// A mask for all queries as one for each: not every runtime broadcasts that axis.
+inline ValueId for_each_query(UpgradeContext& u, ValueId mask, ValueId queries) {
+  const ValueId one_of_all = ints(u, {1});
+  return one(u, "Expand", {mask, concat(u, {one_of_all, one_of_all, queries, one_of_all}, 0)});
 }
 
 /// A cache with new rows, both [batch, heads, seq, size], written from a place of each sample's own on.
