@@ -7,6 +7,7 @@ namespace lathe {
 namespace {
 
 ValueId transposed(Backward& b, ValueId v) {
+  if (b.rank(v) < 2) b.refuse("factors of rank 1 or more", "a scalar");
   std::vector<int64_t> perm;
   for (size_t k = 0; k < b.rank(v); ++k) perm.push_back(static_cast<int64_t>(k));
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
@@ -52,6 +53,9 @@ struct Windows {
   int64_t group = 1;
 
   explicit Windows(const Backward& b) : group(b.attributes().get<int64_t>("group", 1)) {
+    // Of known ranks, so that inference has looked at what the attributes say.
+    if (b.rank(b.x(0)) < 3 || b.rank(b.x(1)) != b.rank(b.x(0)))
+      b.refuse("filters of the data's rank", "others");
     const size_t axes = b.rank(b.x(1)) - 2;
     const std::string automatic = b.attributes().get<std::string>("auto_pad", "NOTSET");
     if (automatic != "NOTSET" && automatic != "VALID") b.refuse("explicit pads", "auto_pad " + automatic);
@@ -154,6 +158,7 @@ void average_pool(Backward& b) {
              dilations = a.get("dilations", std::vector<int64_t>(n, 1));
   const auto pads =
       automatic == "VALID" ? std::vector<int64_t>(2 * n, 0) : a.get("pads", std::vector<int64_t>(2 * n, 0));
+  if (b.rank(b.x()) != n + 2) b.refuse("a kernel_shape of the spatial axes", std::to_string(n) + " axes");
   const int64_t channels = b.size(b.x(), 1);
   std::vector<int64_t> filter{channels, 1}, one{1, 1}, missing;
   double area = 1;

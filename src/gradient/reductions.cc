@@ -85,6 +85,7 @@ void normalization(Backward& b, bool centred) {
     if (b.gradient(i) != no_id) b.refuse("the first output only", "output " + std::to_string(i));
   const auto rank = static_cast<int64_t>(b.rank(b.x()));
   const int64_t a = b.attributes().get<int64_t>("axis", -1);
+  if (a < -rank || a >= rank) b.refuse("an axis of the input", std::to_string(a));
   std::vector<int64_t> axes;
   for (int64_t k = a < 0 ? a + rank : a; k < rank; ++k) axes.push_back(k);
   const auto mean = [&](Term v) {
@@ -110,6 +111,7 @@ void batch_normalization(Backward& b) {
   if (b.attributes().get<int64_t>("training_mode", 0) != 0)
     b.refuse("statistics that are given", "training_mode");
   if (b.wants(3) || b.wants(4)) b.refuse("statistics that do not depend on xs", "some that do");
+  if (b.rank(b.x()) < 2) b.refuse("channels in axis 1", "an input of rank " + std::to_string(b.rank(b.x())));
   std::vector<int64_t> column(b.rank(b.x()) - 1, 1), others{0};
   column[0] = -1;
   for (int64_t k : spatial_axes(b)) others.push_back(k);
