@@ -165,15 +165,24 @@ TEST(ImageDecoder, RefusesWhatItCannotDecode) {
   expect_pixels(decode(text("P5 1 1 255\n") + Bytes{5}), {1, 1, 3}, {5, 5, 5});  // nothing is poisoned
 }
 
-/// The files of the standard's cases, one of each form.
+/// Was the component built with the decoder of this form?
+bool decodes(const std::string& form) {
+  return (" " + std::string(component("images").table->has) + " ").find(" " + form + " ") !=
+         std::string::npos;
+}
+
+/// The files of the standard's cases, one of each form that is decoded.
 std::map<std::string, Bytes> pictures(const fs::path& shared) {
   std::map<std::string, Bytes> files;
+  const std::string before = "test_image_decoder_decode_", after = "_rgb";
   for (const ConformanceCase& c : backend_cases(shared, "node")) {
-    const auto at = c.name.find("image_decoder_decode_");
-    if (at == std::string::npos || !c.name.ends_with("_rgb")) continue;
+    if (!c.name.starts_with(before) || !c.name.ends_with(after)) continue;
+    std::string form = c.name.substr(before.size(), c.name.size() - before.size() - after.size());
+    if (form == "jpeg2k") form = "jpeg2000";
+    if (!decodes(form)) continue;
     const Value v = load_case_value(c.sets[0].input_list[0], "tensor(uint8)");
     const auto bytes = v.tensor().as<uint8_t>();
-    files[c.name.substr(at)] = Bytes(bytes.begin(), bytes.end());
+    files[form] = Bytes(bytes.begin(), bytes.end());
   }
   return files;
 }
@@ -202,7 +211,7 @@ TEST(ImageDecoder, SurvivesFilesCutAnywhere) {
   LATHE_NEEDS_COMPONENT("images");
   Decoder decode("Grayscale");
   const auto files = pictures(shared);
-  EXPECT_EQ(files.size(), 7u);
+  EXPECT_GE(files.size(), 2u);
   for (const auto& [name, file] : files) {
     Outcomes seen;
     const size_t step = std::max<size_t>(1, file.size() / 300);
@@ -263,8 +272,7 @@ TEST(ImageDecoder, OneEngineDecodesOnManyThreads) {
 
 TEST(ImageDecoder, AJpegOfThousandsOfScansIsRefused) {
   LATHE_NEEDS_COMPONENT("images");
-  if (std::string(component("images").table->has).find("jpeg ") == std::string::npos)
-    GTEST_SKIP() << "built without libjpeg";
+  if (!decodes("jpeg")) GTEST_SKIP() << "built without libjpeg";
   // A progressive file whose one scan of 64 x 64 black pixels is followed by empty ones.
   Bytes file{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0};
   file.insert(file.end(), 64, 1);
@@ -410,6 +418,16 @@ TEST_F(LeftOut, AFileThatIsNoComponentIsNotTaken) {
   fs::copy_file(component("regex").path, directory() / "liblathe_images.so",
                 fs::copy_options::overwrite_existing);
   EXPECT_LEFT_OUT(directory(), Engine::build(decoder("RGB")), "another version of Lathe");
+}
+
+/// Those that the build lists are found by what it built: no test is skipped for want of one that should be
+/// there.
+TEST(Components, AreFoundWhereTheyWereBuilt) {
+  if (std::getenv("LATHE_COMPONENTS")) GTEST_SKIP() << "looked for elsewhere";
+  const std::string built = read_file(fs::path(LATHE_BINARY_DIR) / "generated" / "components.txt");
+  for (std::string_view name : component_names())
+    EXPECT_EQ(component(name).table != nullptr, built.find(name) != std::string::npos)
+        << component(name).missing;
 }
 
 TEST(Components, TellWhatTheyHave) {

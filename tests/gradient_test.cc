@@ -76,6 +76,33 @@ TEST(Gradient, LongChainsNeedNoDeepStack) {
   EXPECT_EQ(run(text, {numbers({7})}), std::vector<float>{1});
 }
 
+/// Where ranks are not known, inference has not looked at attributes: rules must not believe them.
+TEST(Gradient, WhatIsNotKnownIsNotBelieved) {
+  const std::string least = "-9223372036854775808";
+  for (const std::string& node : std::vector<std::string>{
+           "y = Transpose <perm = [7, -3]> (x)", "y = Conv <strides = [1], dilations: ints = []> (x, w1)",
+           "y = Conv <pads = [1]> (x, w4)", "y = ConvTranspose (x, w1)", "y = MatMul (x, w0)",
+           "y = AveragePool <kernel_shape = [2, 2], strides: ints = []> (x)",
+           "y = LayerNormalization <axis = " + least + "> (w4, x)",
+           "y = LayerNormalization <axis = " + least + "> (x, w1)",
+           "y = BatchNormalization (x, w1, w1, w1, w1)", "y = Softmax <axis = " + least + "> (x)",
+           "y = Concat <axis = 9> (x, w1)", "y = Flatten <axis = -77> (x)", "y = Gemm (x, w0)",
+           "y = SoftmaxCrossEntropyLoss (x, s)", "y = GlobalMaxPool (x)", "y = Dropout (x, w0, none)"}) {
+    const onnx::Model m = model_of(
+        "g (float[n] x0, int64[k] s) => (d) <float w0 = {1}, float[1] w1 = {1}, float[1,1,1,1] w4 = {1}, "
+        "bool[0] none = {}> { x = "
+        "Reshape (x0, s) " +
+        node + " d = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y\"> (x) }");
+    std::vector<Diagnostic> found;
+    try {
+      import_model(m, SchemaCatalog::standard(), {}, &found);
+    } catch (const Error& e) {
+      EXPECT_GE(static_cast<int>(e.code()), 2000) << node;  // refused by name, or else it can be done
+      EXPECT_LT(static_cast<int>(e.code()), 3000) << e.what();
+    }
+  }
+}
+
 TEST(Gradient, RulesAreOfOperatorsThatExist) {
   const auto all = differentiable_operators();
   for (const std::string& op : all) {

@@ -173,6 +173,7 @@ void prelu(Backward& b) {
 /// y = x * mask / (1 - ratio) in training; else itself.
 void dropout(Backward& b) {
   const Tensor* training = b.constant(b.x(2));
+  if (training && training->size() != 1) b.refuse("one training_mode", std::to_string(training->size()));
   if (!b.has(2) || (training && !training->as<bool>()[0])) return identity(b);
   if (b.node().outputs.size() < 2 || b.y(1) == no_id || !training)
     b.refuse("Dropout with a constant training_mode, and its mask among its outputs", "one without");

@@ -248,6 +248,8 @@ ValueId Backward::filled_like(ValueId v, double value) {
 
 ValueId Backward::summed_to(ValueId v, ValueId like) {
   const size_t from = rank(v), to = rank(like);
+  if (to > from)
+    refuse("results of no lower rank than their operands", "one of rank " + std::to_string(from));
   const SymShape wide = *type(v).shape, narrow = *type(like).shape;
   std::vector<int64_t> axes;
   bool certain = true;

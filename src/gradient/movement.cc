@@ -12,6 +12,8 @@ void reshape(Backward& b) { b.give(0, b.shaped_like(b.gradient(), b.x())); }
 void transpose(Backward& b) {
   const auto* perm = b.attributes().get_if<std::vector<int64_t>>("perm");
   if (!perm) return b.give(0, b.add("Transpose", {b.gradient()}));  // the other way about is its own inverse
+  // Of a known rank, so that inference has looked at what perm says.
+  if (b.rank(b.x()) != perm->size()) b.refuse("a perm of all axes", std::to_string(perm->size()));
   std::vector<int64_t> back(perm->size());
   for (size_t i = 0; i < perm->size(); ++i) back[static_cast<size_t>((*perm)[i])] = static_cast<int64_t>(i);
   b.give(0, b.add("Transpose", {b.gradient()}, with("perm", std::move(back))));

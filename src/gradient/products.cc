@@ -7,6 +7,7 @@ namespace lathe {
 namespace {
 
 ValueId transposed(Backward& b, ValueId v) {
+  if (b.rank(v) < 2) b.refuse("factors of rank 1 or more", "a scalar");
   std::vector<int64_t> perm;
   for (size_t k = 0; k < b.rank(v); ++k) perm.push_back(static_cast<int64_t>(k));
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
@@ -52,6 +53,9 @@ struct Windows {
   int64_t group = 1;
 
   explicit Windows(const Backward& b) : group(b.attributes().get<int64_t>("group", 1)) {
+    // Of known ranks, so that inference has looked at what the attributes say.
+    if (b.rank(b.x(0)) < 3 || b.rank(b.x(1)) != b.rank(b.x(0)))
+      b.refuse("filters of the data's rank", "others");
     const size_t axes = b.rank(b.x(1)) - 2;
     const std::string automatic = b.attributes().get<std::string>("auto_pad", "NOTSET");
     if (automatic != "NOTSET" && automatic != "VALID") b.refuse("explicit pads", "auto_pad " + automatic);
@@ -142,12 +146,54 @@ void conv_transpose(Backward& b) {
   if (b.wants(2)) b.give(2, of_bias(b, w.axes()));
 }
 
+/// A convolution of each channel with a filter of equal numbers.
+void average_pool(Backward& b) {
+  const Attributes& a = b.attributes();
+  const auto kernel = a.get<std::vector<int64_t>>("kernel_shape", {});
+  const size_t n = kernel.size();
+  const std::string automatic = a.get<std::string>("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && automatic != "VALID") b.refuse("explicit pads", "auto_pad " + automatic);
+  if (a.get<int64_t>("ceil_mode", 0) != 0) b.refuse("windows within the padded input", "ceil_mode");
+  const auto strides = a.get("strides", std::vector<int64_t>(n, 1)),
+             dilations = a.get("dilations", std::vector<int64_t>(n, 1));
+  const auto pads =
+      automatic == "VALID" ? std::vector<int64_t>(2 * n, 0) : a.get("pads", std::vector<int64_t>(2 * n, 0));
+  if (b.rank(b.x()) != n + 2) b.refuse("a kernel_shape of the spatial axes", std::to_string(n) + " axes");
+  const int64_t channels = b.size(b.x(), 1);
+  std::vector<int64_t> filter{channels, 1}, one{1, 1}, missing;
+  double area = 1;
+  for (size_t k = 0; k < n; ++k) {
+    filter.push_back(kernel[k]);
+    one.push_back(b.size(b.x(), k + 2));
+    area *= static_cast<double>(kernel[k]);
+    missing.push_back(one.back() + pads[k] + pads[k + n] - (b.size(b.y(), k + 2) - 1) * strides[k] -
+                      (kernel[k] - 1) * dilations[k] - 1);
+  }
+  const auto ones = [&](const std::vector<int64_t>& shape) {
+    return b.add("Expand", {b.number(1, b.x()), b.ints(shape)});
+  };
+  Attributes windows = with("strides", strides);
+  windows.set("dilations", dilations);
+  windows.set("pads", pads);
+  const Term g{&b, b.gradient()};
+  Term share = (1 / area) * g;
+  if (a.get<int64_t>("count_include_pad", 0) == 0) {
+    filter[0] = 1;
+    share = g / Term{&b, b.add("Conv", {ones(one), ones(filter)}, windows)};  // as many as are not padding
+    filter[0] = channels;
+  }
+  windows.set("group", channels);
+  windows.set("output_padding", std::move(missing));
+  b.give(0, b.add("ConvTranspose", {share.id, ones(filter)}, std::move(windows)));
+}
+
 }  // namespace
 
 void add_product_rules(RuleTable& t) {
   t["MatMul"] = matmul;
   t["Gemm"] = gemm;
   t["Conv"] = conv;
+  t["AveragePool"] = average_pool;
   t["ConvTranspose"] = conv_transpose;
 }
 

@@ -85,6 +85,7 @@ void normalization(Backward& b, bool centred) {
     if (b.gradient(i) != no_id) b.refuse("the first output only", "output " + std::to_string(i));
   const auto rank = static_cast<int64_t>(b.rank(b.x()));
   const int64_t a = b.attributes().get<int64_t>("axis", -1);
+  if (a < -rank || a >= rank) b.refuse("an axis of the input", std::to_string(a));
   std::vector<int64_t> axes;
   for (int64_t k = a < 0 ? a + rank : a; k < rank; ++k) axes.push_back(k);
   const auto mean = [&](Term v) {
@@ -110,6 +111,7 @@ void batch_normalization(Backward& b) {
   if (b.attributes().get<int64_t>("training_mode", 0) != 0)
     b.refuse("statistics that are given", "training_mode");
   if (b.wants(3) || b.wants(4)) b.refuse("statistics that do not depend on xs", "some that do");
+  if (b.rank(b.x()) < 2) b.refuse("channels in axis 1", "an input of rank " + std::to_string(b.rank(b.x())));
   std::vector<int64_t> column(b.rank(b.x()) - 1, 1), others{0};
   column[0] = -1;
   for (int64_t k : spatial_axes(b)) others.push_back(k);
@@ -122,6 +124,48 @@ void batch_normalization(Backward& b) {
   if (b.wants(0)) b.give(0, (g * (per_channel(b.x(1)) / deviation)).id);
   if (b.wants(1)) b.give(1, over_others(g * ((Term{&b, b.x(0)} - per_channel(b.x(3))) / deviation)));
   if (b.wants(2)) b.give(2, over_others(g));
+}
+
+/// Of both losses over scores [N, C, …] and labels [N, …]: what each label takes part with in the loss, where
+/// its class is [N, C, …], and the gradient of its loss [N, 1, …].
+struct Labels {
+  Term classes, gradient;
+};
+Labels labels_of(Backward& b) {
+  const std::string reduction = b.attributes().get<std::string>("reduction", "mean");
+  const ValueId labels = b.x(1);
+  ValueId safe = labels, counted = no_id;
+  if (const auto* ignored = b.attributes().get_if<int64_t>("ignore_index")) {
+    const auto as_label = [&](int64_t v) {
+      return b.add("CastLike", {b.add("Squeeze", {b.ints({v})}), labels});
+    };
+    counted = b.add("Not", {b.add("Equal", {labels, as_label(*ignored)})});
+    safe = b.add("Where", {counted, labels, as_label(0)});
+  }
+  Attributes second = with("start", int64_t{1});
+  second.set("end", int64_t{2});
+  const ValueId off_on = b.add("CastLike", {b.ints({0, 1}), b.x(0)});
+  const ValueId depth = b.add("Shape", {b.x(0)}, std::move(second));
+  const Term classes{&b, b.add("OneHot", {safe, depth, off_on}, with("axis", int64_t{1}))};
+  Term weight{
+      &b, b.has(2) ? b.add("Gather", {b.x(2), safe}) : b.add("CastLike", {b.filled_like(labels, 1), b.x(0)})};
+  if (counted != no_id) weight = weight * Term{&b, b.add("CastLike", {counted, weight.id})};
+  Term g{&b, b.gradient()};
+  if (reduction == "mean") g = g / Term{&b, b.add("ReduceSum", {weight.id}, with("keepdims", int64_t{0}))};
+  return {classes, {&b, b.add("Unsqueeze", {(g * weight).id, b.ints({1})})}};
+}
+void negative_log_likelihood_loss(Backward& b) {
+  if (b.wants(2)) b.refuse("weights that do not depend on xs", "some that do");
+  const auto [classes, g] = labels_of(b);
+  b.give(0, (-(classes * g)).id);
+}
+void softmax_cross_entropy_loss(Backward& b) {
+  if (b.wants(2)) b.refuse("weights that do not depend on xs", "some that do");
+  if (b.node().outputs.size() > 1 && b.gradient(1) != no_id)
+    b.refuse("the loss alone", "log_prob, on the way to y");
+  const auto [classes, g] = labels_of(b);
+  const Term likely{&b, b.add("Softmax", {b.x(0)}, with("axis", int64_t{1}))};
+  b.give(0, ((likely - classes) * g).id);
 }
 
 }  // namespace
@@ -139,6 +183,8 @@ void add_reduction_rules(RuleTable& t) {
   t["LogSoftmax"] = log_softmax;
   t["CumSum"] = cum_sum;
   t["GlobalAveragePool"] = global_average_pool;
+  t["NegativeLogLikelihoodLoss"] = negative_log_likelihood_loss;
+  t["SoftmaxCrossEntropyLoss"] = softmax_cross_entropy_loss;
   t["GlobalMaxPool"] = global_max_pool;
   t["LayerNormalization"] = layer_normalization;
   t["RMSNormalization"] = rms_normalization;

@@ -452,12 +452,30 @@ def test_info(lathe):
     assert {"name", "level", "by_default", "says"} == set(j["passes"][0])
     assert "fold-batch-normalization" in {p["name"] for p in j["passes"]} and "recognise-gelu" in lathe("info").stdout
     assert j["threads"] >= 1 and j["threads_reason"]
+    assert [c["name"] for c in j["components"]] == ["images", "regex"]
     assert j["processors_allowed"] == len(os.sched_getaffinity(0))
     one = subprocess.run(
         ["taskset", "-c", str(min(os.sched_getaffinity(0))), *lathe("info", "--json").args],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert '"processors_allowed": 1' in one.stdout and '"threads": 1' in one.stdout
+
+
+def test_components_that_are_left_out(lathe, place):
+    """What needs one says so, and what would bring it; `lathe info` too."""
+    node = onnx.helper.make_node("RegexFullMatch", ["x"], ["y"], "words", pattern="a+")
+    x, y = (onnx.helper.make_tensor_value_info(n, t, ["n"]) for n, t in (("x", onnx.TensorProto.STRING), ("y", onnx.TensorProto.BOOL)))
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y]), opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10)
+    onnx.save(model, place / "words.onnx")
+    nowhere = {**os.environ, "LATHE_COMPONENTS": "/nowhere"}
+    done = lathe("build", "words.onnx", "-o", "words.lathe", env=nowhere)
+    assert done.returncode != 0 and not (place / "words.lathe").exists()
+    for word in ("E3007", '"words" (RegexFullMatch)', "'regex'", "/nowhere/liblathe_regex.so", "libre2-dev", "LATHE_REGEX"):
+        assert word in done.stderr, done.stderr
+    assert lathe("check", "words.onnx", env=nowhere).returncode == 0
+    for c in lathe("info", "--json", env=nowhere).json["components"]:
+        assert c["path"] is None and "/nowhere" in c["missing"]
+    assert "needs the optional component 'regex'" in lathe("ops", "RegexFullMatch").stdout
 
 
 def test_a_file_cut_short_while_it_is_mapped(binary, place):

@@ -53,7 +53,7 @@ for component in "$libdir"/lathe/liblathe_*.so; do
     echo "$component needs the library that opens it"
     exit 1
   fi
-  "$work/prefix/bin/lathe" info | grep -q "$(basename "$component")"
+  grep -qF "$component" <<<"$("$work/prefix/bin/lathe" info)"
   echo "$(basename "$component"): found by the command"
 done
 

@@ -257,6 +257,10 @@ def test_transposed_convolution(x, w, attributes):
 def test_pools():
     values = {"x": real(2, 3, 6, 5)}
     check([oh.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])], values)
+    average = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}
+    check([oh.make_node("AveragePool", ["x"], ["y"], **average)], values)
+    check([oh.make_node("AveragePool", ["x"], ["y"], count_include_pad=1, **average)], values)
+    check([oh.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 1], strides=[3, 2])], values)
     check([oh.make_node("GlobalAveragePool", ["x"], ["y"])], values)
     check([oh.make_node("GlobalMaxPool", ["x"], ["y"])], values)
 
@@ -270,6 +274,21 @@ def test_normalisations():
     statistics = [constant("mean", real(3, seed=5)), constant("variance", real(3, seed=6, low=0.3))]
     batch = {"x": real(2, 3, 4), "scale": real(3, seed=1), "bias": real(3, seed=2)}
     check([*statistics, oh.make_node("BatchNormalization", ["x", "scale", "bias", "mean", "variance"], ["y"])], batch)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ignored", [None, -100, 1])
+@pytest.mark.parametrize("op", ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"])
+def test_losses(op, ignored, weighted, reduction):
+    labels = np.array([[0, 2], [1, 1], [2, 0]])
+    if ignored is not None:
+        labels[0, 1] = ignored
+    nodes, inputs = [constant("labels", labels)], ["x", "labels"]
+    if weighted:
+        nodes, inputs = [*nodes, constant("w", np.array([0.5, 2.0, 3.0]))], [*inputs, "w"]
+    attributes = {"reduction": reduction} if ignored is None else {"reduction": reduction, "ignore_index": ignored}
+    check([*nodes, oh.make_node(op, inputs, ["y"], **attributes)], {"x": real(3, 3, 2)})
 
 
 def ints(*values):
