@@ -27,7 +27,7 @@ struct BlockedSums {
 template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
 LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const BlockedTile& t,
                                 const int64_t* step, int64_t count, int64_t depth, const float*& weights) {
-  constexpr int64_t wide = sum.row;
+  constexpr int64_t wide = BlockedSums<Rows, Vectors, Half>::row;
   const int64_t stride = Stride ? Stride : t.stride, ahead = t.ahead;
   const float* w = weights;
   for (const int64_t* end = step + count; step < end; ++step) {
