@@ -93,6 +93,14 @@ class Maker {
         shape_.push_back(choose_.one_in(16) ? 0 : 1 + static_cast<int64_t>(choose_.below(4)));
     }
     Tensor t(type, choose_.one_in(4) ? Shape{} : shape_);
+    if (type == DataType::complex64 || type == DataType::complex128) {
+      const auto fill = [&]<class Real>(Real) {
+        auto* parts = static_cast<Real*>(t.data());
+        for (int64_t i = 0; i < 2 * t.size(); ++i) parts[i] = static_cast<Real>(small());
+      };
+      type == DataType::complex64 ? fill(float{}) : fill(double{});
+      return t;
+    }
     constexpr double odd[] = {1e30, -1e30, 1e-42, -0.0, 0x1p62, -0x1p63, INFINITY, -INFINITY, NAN};
     for (int64_t i = 0; i < t.size(); ++i) {
       if (type == DataType::string) {
@@ -112,8 +120,7 @@ class Maker {
   }
   static bool is_float(DataType t) {
     return t == DataType::float32 || t == DataType::float64 || t == DataType::float16 ||
-           t == DataType::bfloat16 || t == DataType::complex64 || t == DataType::complex128 ||
-           name_of(t).starts_with("float");
+           t == DataType::bfloat16 || name_of(t).starts_with("float");
   }
 
   /// A value of this type ("float", "seq(int64)"); empty where there is none.
