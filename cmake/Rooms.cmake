@@ -11,7 +11,7 @@ function(lathe_together target)
 endfunction()
 
 # lathe_room(name KIND… SOURCES… ) makes the object library room_<name>. All rooms end up in the two libraries (src/CMakeLists.txt).
-# Every source under src/<name>/ belongs to the room: adding a file needs no edit here. KIND: Precompiled.cmake. TOGETHER: see below.
+# Every source under src/<name>/ belongs to the room: adding a file needs no edit here. KIND: Precompiled.cmake. TOGETHER: lathe_together.
 function(lathe_room name)
   cmake_parse_arguments(ARG "TOGETHER" "KIND" "USES;SOURCES" ${ARGN})
   if(NOT ARG_KIND)
