@@ -56,11 +56,17 @@ class DecidingShapes {
       for (const Body& b : g.node(id).bodies) look(*b.graph);
     }
   }
+  /// And all that it was folded from, however long the chain.
   void mark(const Value* constant) {
-    if (!deciding_.insert(constant).second) return;
-    if (const auto fold = folds_.find(constant); fold != folds_.end())
-      for (const Fold::Operand& o : fold->second.from)
-        if (o.constant) mark(o.constant.get());
+    std::vector<const Value*> open{constant};
+    while (!open.empty()) {
+      const Value* next = open.back();
+      open.pop_back();
+      if (!deciding_.insert(next).second) continue;
+      if (const auto fold = folds_.find(next); fold != folds_.end())
+        for (const Fold::Operand& o : fold->second.from)
+          if (o.constant) open.push_back(o.constant.get());
+    }
   }
 
   const Folds& folds_;

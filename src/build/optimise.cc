@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "build/built_in.h"
 
@@ -20,11 +21,15 @@ Exchangeable exchangeable(const Graph& g, const Folds& folds, const std::set<con
   Exchangeable found;
   add_weights(g, found);
   std::erase_if(found, [&](const Value* v) { return deciding.contains(v); });
-  for (bool more = true; more;) {
-    more = false;
-    for (const auto& [made, fold] : folds)
-      if (std::ranges::any_of(fold.from, [&](const auto& x) { return found.contains(x.constant.get()); }))
-        more = found.insert(made).second || more;
+  std::multimap<const Value*, const Value*> made_from;
+  for (const auto& [made, fold] : folds)
+    for (const Fold::Operand& o : fold.from)
+      if (o.constant) made_from.emplace(o.constant.get(), made);
+  for (std::vector<const Value*> open(found.begin(), found.end()); !open.empty();) {
+    const auto [first, last] = made_from.equal_range(open.back());
+    open.pop_back();
+    for (auto i = first; i != last; ++i)
+      if (found.insert(i->second).second) open.push_back(i->second);
   }
   return found;
 }

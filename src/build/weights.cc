@@ -1,5 +1,7 @@
 #include "build/weights.h"
 
+#include <ranges>
+
 namespace lathe {
 
 const std::string& source_of(const Graph& graph, ValueId v) {
@@ -10,23 +12,39 @@ const std::string& source_of(const Graph& graph, ValueId v) {
 
 uint32_t WeightTable::add(const std::shared_ptr<const Value>& constant, const std::string& name,
                           const std::string& source) {
-  if (const auto known = index_.find(constant.get()); known != index_.end()) return known->second;
-  Weight w{name, {}, *constant};
-  const auto fold = folds_.find(constant.get());
-  if (fold == folds_.end()) {
-    w.recipe.source = source;
+  // A list, not recursion: a file may hold a chain of constants as long as it likes.
+  std::vector<Fold::Operand> open{{constant, name, source}};
+  while (!open.empty()) {
+    const Fold::Operand next = open.back();
+    const auto fold = folds_.find(next.constant.get());
+    const size_t before = open.size();
+    if (fold != folds_.end() && !index_.contains(next.constant.get()))
+      for (const Fold::Operand& o : fold->second.from | std::views::reverse)
+        if (o.constant && !index_.contains(o.constant.get())) open.push_back(o);
+    if (open.size() > before) continue;  // what it is made of comes first
+    open.pop_back();
+    if (!index_.contains(next.constant.get())) append(next, fold == folds_.end() ? nullptr : &fold->second);
+  }
+  return index_.at(constant.get());
+}
+
+/// What `made` is made of has its place already.
+void WeightTable::append(const Fold::Operand& made, const Fold* fold) {
+  Weight w{made.name, {}, *made.constant};
+  if (!fold) {
+    w.recipe.source = made.source;
   } else {
     w.recipe.kind = WeightRecipe::Kind::fold;
-    w.recipe.op = fold->second.op;
-    w.recipe.domain = fold->second.domain;
-    w.recipe.attributes = fold->second.attributes;
-    w.recipe.outputs = fold->second.outputs;
-    w.recipe.output = fold->second.output;
-    for (const Fold::Operand& o : fold->second.from)
-      w.recipe.from.push_back(o.constant ? add(o.constant, o.name, o.source) : WeightRecipe::absent);
+    w.recipe.op = fold->op;
+    w.recipe.domain = fold->domain;
+    w.recipe.attributes = fold->attributes;
+    w.recipe.outputs = fold->outputs;
+    w.recipe.output = fold->output;
+    for (const Fold::Operand& o : fold->from)
+      w.recipe.from.push_back(o.constant ? index_.at(o.constant.get()) : WeightRecipe::absent);
   }
+  index_[made.constant.get()] = static_cast<uint32_t>(weights_.size());
   weights_.push_back(std::move(w));
-  return index_[constant.get()] = static_cast<uint32_t>(weights_.size() - 1);
 }
 
 }  // namespace lathe

@@ -22,6 +22,8 @@ class WeightTable {
                const std::string& source);
 
  private:
+  void append(const Fold::Operand& made, const Fold* fold);
+
   std::deque<Weight>& weights_;
   const Folds& folds_;
   std::map<const Value*, uint32_t> index_;
