@@ -86,6 +86,21 @@ TEST(WeightProgram, MakesTheSameBytesAgain) {
   EXPECT_TRUE(same_plan_weights(p, built));
 }
 
+/// A stack that grew with the chain would not last.
+TEST(WeightProgram, ChainsAreAsLongAsAFileLikes) {
+  const int length = 50'000;
+  ModelBuilder b(17);
+  b.input("x", "float[1]").output("y").initializer(test::float_tensor("v0", {1}, {0.5f}));
+  for (int i = 0; i < length; ++i)
+    b.node("Sin", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+  b.node("Add", {"x", "v" + std::to_string(length)}, {"y"});
+  const Plan built = plan_of(Engine::build(b.model));
+  EXPECT_EQ(count(built, WeightRecipe::Kind::fold), static_cast<size_t>(length));
+  Plan p = without_results(built);
+  replay_weights(p, kernels());
+  EXPECT_TRUE(same_plan_weights(p, built));
+}
+
 TEST(WeightProgram, CarriesChangedSourcesThrough) {
   const std::vector<float> changed{6, 5, 4, 3, 2, 1};
   Plan p = plan_of(Engine::build(folding()));

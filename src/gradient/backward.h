@@ -95,12 +95,6 @@ inline Term choose(Term condition, Term yes, Term no) {
   return {yes.b, yes.b->add("Where", {condition.id, yes.id, no.id})};
 }
 
-inline Attributes with(std::string name, AttributeValue v) {
-  Attributes a;
-  a.set(std::move(name), std::move(v));
-  return a;
-}
-
 using GradientRule = void (*)(Backward&);
 using RuleTable = std::map<std::string, GradientRule, std::less<>>;
 void add_elementwise_rules(RuleTable& t);

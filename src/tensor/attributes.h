@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -55,6 +56,13 @@ class Attributes {
  private:
   std::vector<Entry> entries_;
 };
+
+/// Attributes of one entry, to which others may be added.
+inline Attributes with(std::string name, AttributeValue v) {
+  Attributes a;
+  a.set(std::move(name), std::move(v));
+  return a;
+}
 
 /// Throws node_bad_attribute: "attribute 'axis' of kind int" expected, what was got.
 [[noreturn]] void bad_attribute(std::string_view name, std::string_view expected, const AttributeValue& got);

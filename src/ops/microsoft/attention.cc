@@ -255,40 +255,36 @@ void rotary_embedding(UpgradeContext& u) {
 }  // namespace
 
 std::span<const Declared> attention_operators() {
+  // clang-format off
   static constexpr Declared list[] = {
       {"MultiHeadAttention",
        "(query: T, key?: T, value?: T, bias?: T, key_padding_mask?: M, attention_bias?: T, past_key?: T, "
-       "past_value?: T, "
-       "past_sequence_length?: M, cache_indirection?: M) -> (output: T, present_key?: T, present_value?: T, "
-       "qk?: T) "
-       "{mask_filter_value: float, num_heads: int!, scale: float, unidirectional: int = 0} [T: float float16 "
-       "bfloat16; "
-       "M: int32]",
+       "past_value?: T, past_sequence_length?: M, cache_indirection?: M) "
+       "-> (output: T, present_key?: T, present_value?: T, qk?: T) "
+       "{mask_filter_value: float, num_heads: int!, scale: float, unidirectional: int = 0} "
+       "[T: float float16 bfloat16; M: int32]",
        multi_head_attention},
       {"Attention",
        "(input: T, weights: T, bias?: T, mask_index?: M, past?: T, attention_bias?: T, "
-       "past_sequence_length?: M) -> "
-       "(output: T, present?: T) {do_rotary: int, mask_filter_value: float, num_heads: int!, "
-       "past_present_share_buffer: "
-       "int, qkv_hidden_sizes: ints, rotary_embedding_dim: int, scale: float, unidirectional: int = 0} [T: "
-       "float float16 "
-       "bfloat16; M: int32]",
+       "past_sequence_length?: M) -> (output: T, present?: T) {do_rotary: int, mask_filter_value: float, "
+       "num_heads: int!, past_present_share_buffer: int, qkv_hidden_sizes: ints, "
+       "rotary_embedding_dim: int, scale: float, unidirectional: int = 0} "
+       "[T: float float16 bfloat16; M: int32]",
        attention},
       {"QAttention",
        "(input: T1, weight: T2, bias: T3, input_scale: T3, weight_scale: T3, mask_index?: T4, "
-       "input_zero_point?: T1, "
-       "weight_zero_point?: T2, past?: T3) -> (output: T3, present?: T3) {do_rotary: int, mask_filter_value: "
-       "float, "
-       "num_heads: int!, past_present_share_buffer: int, scale: float, unidirectional: int = 0} [T1: int8 "
-       "uint8; T2: "
-       "int8 uint8; T3: float float16; T4: int32]",
+       "input_zero_point?: T1, weight_zero_point?: T2, past?: T3) -> (output: T3, present?: T3) "
+       "{do_rotary: int, mask_filter_value: float, num_heads: int!, past_present_share_buffer: int, "
+       "scale: float, unidirectional: int = 0} "
+       "[T1: int8 uint8; T2: int8 uint8; T3: float float16; T4: int32]",
        quantized_attention},
       {"RotaryEmbedding",
        "(input: T, position_ids: M, cos_cache: T, sin_cache: T) -> (output: T) {interleaved: int, "
-       "is_packed_batching: int, "
-       "num_heads: int, rotary_embedding_dim: int, scale: float} [T: float float16 bfloat16; M: int64]",
+       "is_packed_batching: int, num_heads: int, rotary_embedding_dim: int, scale: float} "
+       "[T: float float16 bfloat16; M: int64]",
        rotary_embedding},
   };
+  // clang-format on
   return list;
 }
 

@@ -307,22 +307,21 @@ void gather_block_quantized(UpgradeContext& u) {
 }  // namespace
 
 std::span<const Declared> block_operators() {
+  // clang-format off
   static constexpr Declared list[] = {
       {"MatMulNBits",
        "(A: T1, B: T2, scales: T1, zero_points?: T3, g_idx?: T4, bias?: T1) -> (Y: T1) {K: int!, N: int!, "
-       "accuracy_level: "
-       "int = 0, bits: int = 4, block_size: int!, weight_prepacked: int = 0} [T1: float float16 bfloat16; "
-       "T2: uint8; T3: "
-       "uint8 float16 float bfloat16; T4: int32]",
+       "accuracy_level: int = 0, bits: int = 4, block_size: int!, weight_prepacked: int = 0} "
+       "[T1: float float16 bfloat16; T2: uint8; T3: uint8 float16 float bfloat16; T4: int32]",
        matmul_n_bits},
       {"GatherBlockQuantized",
-       "(data: T1, indices: Tind, scales: T2, zero_points?: T1) -> (output: T2) {bits: int = 4, block_size: "
-       "int = 128, "
-       "gather_axis: int = 0, quantize_axis: int = 1} [T1: int4 uint4 uint8 float8e4m3fn float8e4m3fnuz "
-       "float8e5m2 "
-       "float8e5m2fnuz float4e2m1; T2: float float16 bfloat16; Tind: int32 int64]",
+       "(data: T1, indices: Tind, scales: T2, zero_points?: T1) -> (output: T2) "
+       "{bits: int = 4, block_size: int = 128, gather_axis: int = 0, quantize_axis: int = 1} "
+       "[T1: int4 uint4 uint8 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float4e2m1; "
+       "T2: float float16 bfloat16; Tind: int32 int64]",
        gather_block_quantized},
   };
+  // clang-format on
   return list;
 }
 

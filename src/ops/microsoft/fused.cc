@@ -102,34 +102,44 @@ void nhwc_conv(UpgradeContext& u) {
 }  // namespace
 
 std::span<const Declared> fused_operators() {
+  // clang-format off
   static constexpr Declared list[] = {
-      {"Gelu", "(X: T) -> (Y: T) [T: @float_13]", gelu},
-      {"QuickGelu", "(X: T) -> (Y: T) {alpha: float = 1.7020000219345093} [T: @float_13]", quick_gelu},
-      {"FastGelu", "(X: T, bias?: T) -> (Y: T) [T: @float_13]", fast_gelu},
-      {"BiasGelu", "(A: T, B: T) -> (C: T) [T: @float_13]", bias_gelu},
-      {"BiasAdd", "(X: T, bias: T, skip: T) -> (Y: T) [T: float16 float]", bias_add},
+      {"Gelu",
+       "(X: T) -> (Y: T) [T: @float_13]",
+       gelu},
+      {"QuickGelu",
+       "(X: T) -> (Y: T) {alpha: float = 1.7020000219345093} [T: @float_13]",
+       quick_gelu},
+      {"FastGelu",
+       "(X: T, bias?: T) -> (Y: T) [T: @float_13]",
+       fast_gelu},
+      {"BiasGelu",
+       "(A: T, B: T) -> (C: T) [T: @float_13]",
+       bias_gelu},
+      {"BiasAdd",
+       "(X: T, bias: T, skip: T) -> (Y: T) [T: float16 float]",
+       bias_add},
       {"FusedMatMul",
-       "(A: T, B: T) -> (Y: T) {transA: int = 0, transB: int = 0, transBatchA: int = 0, transBatchB: int = "
-       "0, "
-       "alpha: float = 1} "
+       "(A: T, B: T) -> (Y: T) "
+       "{transA: int = 0, transB: int = 0, transBatchA: int = 0, transBatchB: int = 0, alpha: float = 1} "
        "[T: @float_13]",
        fused_matmul},
       {"FusedGemm",
-       "(A: T, B: T, C?: T) -> (Y: T) {activation: string, activation_alpha: float, activation_beta: float, "
-       "activation_gamma: "
-       "float, alpha: float = 1, beta: float = 1, transA: int = 0, transB: int = 0} [T: @wide]",
+       "(A: T, B: T, C?: T) -> (Y: T) {activation: string, activation_alpha: float, "
+       "activation_beta: float, activation_gamma: float, alpha: float = 1, beta: float = 1, "
+       "transA: int = 0, transB: int = 0} [T: @wide]",
        fused_gemm},
       {"FusedConv",
-       "(X: T, W: T, B?: T, Z?: T) -> (Y: T) {activation: string, activation_params: floats, auto_pad: "
-       "string "
-       "= 'NOTSET', "
-       "dilations: ints, group: int = 1, kernel_shape: ints, pads: ints, strides: ints} [T: @float]",
+       "(X: T, W: T, B?: T, Z?: T) -> (Y: T) {activation: string, activation_params: floats, "
+       "auto_pad: string = 'NOTSET', dilations: ints, group: int = 1, kernel_shape: ints, pads: ints, "
+       "strides: ints} [T: @float]",
        fused_conv},
       {"NhwcConv",
        "(X: T, W: T, B?: T) -> (Y: T) {auto_pad: string = 'NOTSET', dilations: ints, group: int = 1, "
        "kernel_shape: ints, pads: ints, strides: ints} [T: @float]",
        nhwc_conv},
   };
+  // clang-format on
   return list;
 }
 

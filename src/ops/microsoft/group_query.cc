@@ -184,25 +184,21 @@ void group_query_attention(UpgradeContext& u) {
 }  // namespace
 
 std::span<const Declared> group_query_operators() {
+  // clang-format off
   static constexpr Declared list[] = {
       {"GroupQueryAttention",
-       "(query: T, key?: T, value?: T, past_key?: C, past_value?: C, seqlens_k: M, total_sequence_length: M, "
-       "cos_cache?: "
-       "T, sin_cache?: T, position_ids?: int64, attention_bias?: T, head_sink?: T, k_scale?: float, "
-       "v_scale?: float, "
-       "q_norm_weight?: T, k_norm_weight?: T) -> (output: T, present_key?: C, present_value?: C, output_qk?: "
-       "T) {causal: "
-       "int = 1, do_rotary: int = 0, k_quant_type: string = 'NONE', kv_cache_bit_width: int, kv_num_heads: "
-       "int!, "
+       "(query: T, key?: T, value?: T, past_key?: C, past_value?: C, seqlens_k: M, "
+       "total_sequence_length: M, cos_cache?: T, sin_cache?: T, position_ids?: int64, attention_bias?: T, "
+       "head_sink?: T, k_scale?: float, v_scale?: float, q_norm_weight?: T, k_norm_weight?: T) "
+       "-> (output: T, present_key?: C, present_value?: C, output_qk?: T) {causal: int = 1, "
+       "do_rotary: int = 0, k_quant_type: string = 'NONE', kv_cache_bit_width: int, kv_num_heads: int!, "
        "local_window_size: int = -1, num_heads: int!, qk_norm_epsilon: float = 9.999999974752427e-07, "
-       "qk_output: int = "
-       "0, rotary_interleaved: int = 0, scale: float, sliding_window_cache: int = 0, smooth_softmax: int = "
-       "-1, softcap: "
-       "float = 0, v_quant_type: string = 'NONE'} [T: float16 bfloat16 float; C: float float16 bfloat16 "
-       "uint8 int8 "
-       "float8e4m3fn; M: int32]",
+       "qk_output: int = 0, rotary_interleaved: int = 0, scale: float, sliding_window_cache: int = 0, "
+       "smooth_softmax: int = -1, softcap: float = 0, v_quant_type: string = 'NONE'} "
+       "[T: float16 bfloat16 float; C: float float16 bfloat16 uint8 int8 float8e4m3fn; M: int32]",
        group_query_attention},
   };
+  // clang-format on
   return list;
 }
 

@@ -79,12 +79,6 @@ inline void only_output(UpgradeContext& u, size_t kept = 1) {
 
 // ── Other nodes
 
-inline Attributes with(std::string name, AttributeValue v) {
-  Attributes a;
-  a.set(std::move(name), std::move(v));
-  return a;
-}
-
 inline ValueId one(UpgradeContext& u, std::string_view op, std::vector<ValueId> inputs, Attributes a = {}) {
   return u.insert(op, std::move(inputs), std::move(a))[0];
 }

@@ -102,29 +102,31 @@ void group_norm(UpgradeContext& u) {
 }  // namespace
 
 std::span<const Declared> norm_operators() {
+  // clang-format off
   static constexpr Declared list[] = {
       {"SkipLayerNormalization",
-       "(input: T, skip: T, gamma: T, beta?: T, bias?: T) -> (output: T, mean?: U, inv_std_var?: U, "
-       "input_skip_bias_sum?: T) "
+       "(input: T, skip: T, gamma: T, beta?: T, bias?: T) "
+       "-> (output: T, mean?: U, inv_std_var?: U, input_skip_bias_sum?: T) "
        "{epsilon: float = 9.999999960041972e-13} [T: float float16 bfloat16; U: float]",
        skip_layer_norm},
       {"SkipSimplifiedLayerNormalization",
-       "(input: T, skip: T, gamma: T, bias?: T) -> (output: T, mean?: U, inv_std_var?: U, "
-       "input_skip_bias_sum?: T) {epsilon: "
-       "float = 9.999999960041972e-13} [T: float float16 bfloat16; U: float]",
+       "(input: T, skip: T, gamma: T, bias?: T) "
+       "-> (output: T, mean?: U, inv_std_var?: U, input_skip_bias_sum?: T) "
+       "{epsilon: float = 9.999999960041972e-13} [T: float float16 bfloat16; U: float]",
        skip_simplified_layer_norm},
       {"EmbedLayerNormalization",
-       "(input_ids: T1, segment_ids?: T1, word_embedding: T, position_embedding: T, segment_embedding?: T, "
-       "gamma: T, beta: T, "
-       "mask?: T1, position_ids?: T1) -> (output: T, mask_index?: T1, embedding_sum?: T) {epsilon: float = "
-       "9.999999960041972e-13, mask_index_type: int} [T: float float16; T1: int32]",
+       "(input_ids: T1, segment_ids?: T1, word_embedding: T, position_embedding: T, "
+       "segment_embedding?: T, gamma: T, beta: T, mask?: T1, position_ids?: T1) "
+       "-> (output: T, mask_index?: T1, embedding_sum?: T) "
+       "{epsilon: float = 9.999999960041972e-13, mask_index_type: int} [T: float float16; T1: int32]",
        embed_layer_norm},
       {"GroupNorm",
-       "(X: T, gamma: M, beta: M) -> (Y: T) {activation: int!, channels_last: int = 1, epsilon: float = "
-       "9.999999747378752e-06, "
-       "groups: int!} [T: float16 float; M: float16 float]",
+       "(X: T, gamma: M, beta: M) -> (Y: T) "
+       "{activation: int!, channels_last: int = 1, epsilon: float = 9.999999747378752e-06, groups: int!} "
+       "[T: float16 float; M: float16 float]",
        group_norm},
   };
+  // clang-format on
   return list;
 }
 

@@ -98,74 +98,63 @@ constexpr char add_op[] = "Add", mul_op[] = "Mul", sigmoid_op[] = "Sigmoid", lea
 }  // namespace
 
 std::span<const Declared> quantized_operators() {
+  // clang-format off
   static constexpr Declared list[] = {
       {"QLinearAdd",
        "(A: T, A_scale: float, A_zero_point?: T, B: T, B_scale: float, B_zero_point?: T, C_scale: float, "
-       "C_zero_point?: T) -> "
-       "(C: T) [T: uint8 int8]",
+       "C_zero_point?: T) -> (C: T) [T: uint8 int8]",
        quantized_pair<add_op>},
       {"QLinearMul",
        "(A: T, A_scale: float, A_zero_point?: T, B: T, B_scale: float, B_zero_point?: T, C_scale: float, "
-       "C_zero_point?: T) -> "
-       "(C: T) [T: uint8 int8]",
+       "C_zero_point?: T) -> (C: T) [T: uint8 int8]",
        quantized_pair<mul_op>},
       {"QLinearSigmoid",
-       "(X: T, X_scale: float, X_zero_point?: T, Y_scale: float, Y_zero_point?: T) -> (Y: T) [T: uint8 int8]",
+       "(X: T, X_scale: float, X_zero_point?: T, Y_scale: float, Y_zero_point?: T) -> (Y: T) "
+       "[T: uint8 int8]",
        quantized_unary<sigmoid_op>},
       {"QLinearLeakyRelu",
-       "(X: T, X_scale: float, X_zero_point?: T, Y_scale: float, Y_zero_point?: T) -> (Y: T) {alpha: float = "
-       "0.009999999776482582} [T: uint8 int8]",
+       "(X: T, X_scale: float, X_zero_point?: T, Y_scale: float, Y_zero_point?: T) -> (Y: T) "
+       "{alpha: float = 0.009999999776482582} [T: uint8 int8]",
        quantized_unary<leaky_relu_op>},
       {"QLinearSoftmax",
-       "(X: T, X_scale: float, x_zero_point?: T, y_scale: float, y_zero_point: T) -> (Y: T) {axis: int = -1, "
-       "opset: int!} [T: "
-       "uint8 int8]",
+       "(X: T, X_scale: float, x_zero_point?: T, y_scale: float, y_zero_point: T) -> (Y: T) "
+       "{axis: int = -1, opset: int!} [T: uint8 int8]",
        quantized_unary<softmax_op>},
       {"QLinearAveragePool",
-       "(X: T, x_scale: float, x_zero_point?: T, y_scale: float, y_zero_point?: T) -> (Y: T) {auto_pad: "
-       "string "
-       "= 'NOTSET', "
-       "ceil_mode: int = 0, channels_last: int = 0, count_include_pad: int = 0, kernel_shape: ints!, pads: "
-       "ints, strides: ints} "
-       "[T: uint8 int8]",
+       "(X: T, x_scale: float, x_zero_point?: T, y_scale: float, y_zero_point?: T) -> (Y: T) "
+       "{auto_pad: string = 'NOTSET', ceil_mode: int = 0, channels_last: int = 0, "
+       "count_include_pad: int = 0, kernel_shape: ints!, pads: ints, strides: ints} [T: uint8 int8]",
        quantized_unary<average_pool_op>},
       {"QLinearGlobalAveragePool",
-       "(X: T, x_scale: float, x_zero_point: T, y_scale: float, y_zero_point: T) -> (Y: T) {channels_last: "
-       "int "
-       "= 0} [T: uint8 "
-       "int8]",
+       "(X: T, x_scale: float, x_zero_point: T, y_scale: float, y_zero_point: T) -> (Y: T) "
+       "{channels_last: int = 0} [T: uint8 int8]",
        quantized_unary<global_average_pool_op>},
       {"QLinearConcat",
-       "(Y_scale: TF, Y_zero_point: T8, inputs~1: TV) -> (Y: T8) {axis: int!} [T8: uint8 int8; TF: float; "
-       "TV: "
-       "uint8 int8 float]",
+       "(Y_scale: TF, Y_zero_point: T8, inputs~1: TV) -> (Y: T8) {axis: int!} "
+       "[T8: uint8 int8; TF: float; TV: uint8 int8 float]",
        quantized_concat},
       {"MatMulIntegerToFloat",
-       "(A: T1, B: T2, a_scale: T3, b_scale: T3, a_zero_point?: T1, b_zero_point?: T2, bias?: T3) -> (Y: T3) "
-       "[T1: int8 uint8; "
-       "T2: int8 uint8; T3: float float16]",
+       "(A: T1, B: T2, a_scale: T3, b_scale: T3, a_zero_point?: T1, b_zero_point?: T2, bias?: T3) "
+       "-> (Y: T3) [T1: int8 uint8; T2: int8 uint8; T3: float float16]",
        matmul_integer_to_float},
       {"DynamicQuantizeMatMul",
        "(A: T1, B: T2, b_scale: T1, b_zero_point?: T2, bias?: T1) -> (Y: T1) [T1: float; T2: int8 uint8]",
        dynamic_quantize_matmul},
       {"QuantizeLinear",
-       "(x: T1, y_scale: T1, y_zero_point?: T2) -> (y: T2) {axis: int} [T1: float16 float; T2: int8 uint8 "
-       "int16 uint16 int4 "
-       "uint4]",
+       "(x: T1, y_scale: T1, y_zero_point?: T2) -> (y: T2) {axis: int} "
+       "[T1: float16 float; T2: int8 uint8 int16 uint16 int4 uint4]",
        quantize},
       {"DequantizeLinear",
-       "(x: T1, x_scale: T2, x_zero_point?: T1) -> (y: T2) {axis: int} [T1: int8 uint8 int16 uint16 int32 "
-       "int4 "
-       "uint4; T2: "
-       "float16 float]",
+       "(x: T1, x_scale: T2, x_zero_point?: T1) -> (y: T2) {axis: int} "
+       "[T1: int8 uint8 int16 uint16 int32 int4 uint4; T2: float16 float]",
        dequantize},
       {"QGemm",
        "(A: TA, a_scale: T, a_zero_point: TA, B: TB, b_scale: T, b_zero_point: TB, C?: TC, y_scale?: T, "
-       "y_zero_point?: TYZ) -> (Y: TY) {alpha: float = 1, transA: int = 0, transB: int = 0} [T: float; TA: "
-       "uint8 "
-       "int8; TB: uint8 int8; TC: int32; TYZ: uint8 int8; TY: float uint8 int8]",
+       "y_zero_point?: TYZ) -> (Y: TY) {alpha: float = 1, transA: int = 0, transB: int = 0} "
+       "[T: float; TA: uint8 int8; TB: uint8 int8; TC: int32; TYZ: uint8 int8; TY: float uint8 int8]",
        qgemm},
   };
+  // clang-format on
   return list;
 }
 
