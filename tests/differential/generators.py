@@ -2,6 +2,7 @@
 
 import of_elements  # noqa: F401  (each enters its generators)
 import of_features  # noqa: F401
+import of_graphs  # noqa: F401
 import of_layers  # noqa: F401
 import of_models  # noqa: F401
 import of_movement  # noqa: F401

@@ -107,6 +107,16 @@ KNOWN = (
     Known("TreeEnsembleClassifier", ORT, "a class without votes", _always, "does not win over negative scores; here the greatest score of all does"),
     Known("SVMClassifier", REFERENCE, "probabilities of three classes or more", lambda p: "prob_a" in p.attributes,
           "adds up what belongs to several pairs of classes"),
+    Known("TreeEnsemble", ORT, "SOFTMAX or LOGISTIC", lambda p: _attribute(p, "post_transform") in (1, 2), "takes one number for the other"),
+    Known("TreeEnsemble", REFERENCE, "a transform", lambda p: _attribute(p, "post_transform") != 0, "leaves it out"),
+    Known("TreeEnsemble", REFERENCE, "MIN or MAX", lambda p: _attribute(p, "aggregate_function") in (2, 3),
+          "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),
+    Known("Loop", ORT, "no iteration", lambda p: not p.inputs[3] or p.inputs[2] == 0, "outputs of the body lose their rank"),
+    Known("Loop", REFERENCE, "always", _always, "joins what the body puts out along an axis of its own choice"),
+    Known("Dropout", f"{ORT} {REFERENCE}", "version 7 and its mask", lambda p: p.opset == 7, "what it holds outside of training is not said"),
+    Known("Optional OptionalGetElement", REFERENCE, "always", _always, "gives a list of one"),
+    Known("OptionalHasElement", REFERENCE, "empty, of a sequence", _always, "says that it has one"),
+    Known("DictVectorizer", REFERENCE, "always", _always, "gives rank 1; the standard: one row"),
     Known("Adagrad Adam Momentum", REFERENCE, "always", _always, "gives double for float"),
     Known("TreeEnsembleRegressor", REFERENCE, "MIN or MAX", lambda p: p.attributes["aggregate_function"] in ("MIN", "MAX"),
           "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),
@@ -117,13 +127,13 @@ KNOWN = (
 
 def table():
     """KNOWN as a Markdown table."""
-    rows = [f"| {', '.join(k.ops.split())} | {k.whom} | {k.when} | {k.why} |" for k in KNOWN]
+    rows = [f"| {', '.join(k.ops.split())} | {' and '.join(k.whom.split())} | {k.when} | {k.why} |" for k in KNOWN]
     return "\n".join(["| operator | who differs | when | how, and why Lathe stays |", "|---|---|---|---|", *rows]) + "\n"
 
 
 def reason(p, whom):
     """The entry that covers it, or None."""
     for entry in KNOWN:
-        if entry.whom == whom and p.op in entry.ops.split() and entry.holds(p):
+        if whom in entry.whom.split() and p.op in entry.ops.split() and entry.holds(p):
             return entry
     return None
