@@ -1,9 +1,13 @@
 // What fuzzing has found (tests/fuzz/findings), and a few of the inputs by which it gets everywhere
 // (tests/fuzz/corpus), fed to its targets once more.
+//   LATHE_DRAWN=10000   how many graphs are drawn
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "fuzz/targets.h"
 #include "io/file.h"
@@ -29,6 +33,21 @@ TEST_P(Fed, Returns) {
 }
 INSTANTIATE_TEST_SUITE_P(Fuzz, Fed, ::testing::ValuesIn(targets),
                          [](const auto& info) { return std::string(info.param.name); });
+
+/// Fuzzing finds little behind the first refusal.
+TEST(Drawn, MostGraphsRun) {
+  const char* wanted = std::getenv("LATHE_DRAWN");
+  const int drawn = wanted ? std::atoi(wanted) : 300;
+  std::mt19937 random(1);
+  std::vector<uint8_t> bytes(1024);
+  int ran = 0;
+  for (int i = 0; i < drawn; ++i) {
+    for (uint8_t& b : bytes) b = static_cast<uint8_t>(random());
+    ran += runs(bytes);
+  }
+  std::printf("%d of %d graphs run\n", ran, drawn);
+  EXPECT_GT(ran, drawn / 2);
+}
 
 }  // namespace
 }  // namespace lathe::fuzz

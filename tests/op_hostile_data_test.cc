@@ -23,6 +23,13 @@ Code run_of(const OpCase& c) {
   return code_of([&] { Engine::build(m, options).create_context().run(inputs_of(c)); });
 }
 
+TEST(HostileData, Col2ImWantsAListOfBlockSizes) {
+  OpCase c;
+  c.op = "Col2Im";
+  c.random(DataType::float32, {1, 4, 1}).input<int64_t>({2}, {2, 2}).input<int64_t>({}, {2});
+  EXPECT_EQ(run_of(c), Code::node_bad_shape);
+}
+
 OpCase range(float by) {
   OpCase c;
   c.op = "Range";

@@ -20,8 +20,10 @@ void wire(Bytes);
 void import(Bytes);
 /// The text parser and the printer.
 void text(Bytes);
-/// Small graphs drawn from the operators' signatures, built and run by both backends.
+/// Small graphs drawn by the operators' cases and signatures, built and run by both backends.
 void run(Bytes);
+/// The same, and whether the graph was accepted and ran to its end.
+bool runs(Bytes);
 
 struct Target {
   std::string_view name;

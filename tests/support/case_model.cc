@@ -8,30 +8,6 @@
 namespace lathe::testing {
 namespace {
 
-onnx::TypeProto type_of_value(const Value& v) {
-  onnx::TypeProto t;
-  if (v.is_tensor()) {
-    onnx::TypeProto::Tensor tensor;
-    tensor.elem_type = static_cast<int32_t>(v.tensor().type());
-    onnx::TensorShapeProto shape;
-    for (int64_t d : v.tensor().shape()) {
-      onnx::TensorShapeProto::Dimension dim;
-      dim.dim_value = d;
-      shape.dim.push_back(dim);
-    }
-    tensor.shape = shape;
-    t.tensor_type = tensor;
-  } else if (v.is_sequence()) {
-    const auto& items = *v.sequence().items;
-    onnx::TypeProto::Tensor element;
-    element.elem_type = static_cast<int32_t>(items.empty() ? v.sequence().elem : items[0].tensor().type());
-    onnx::TypeProto inner;
-    inner.tensor_type = element;
-    t.sequence_type = onnx::TypeProto::Sequence{inner, {}};
-  }
-  return t;
-}
-
 onnx::AttributeProto attribute_of(const std::string& name, const AttributeValue& v) {
   onnx::AttributeProto a;
   a.name = name;
@@ -64,6 +40,30 @@ double epsilon_of(DataType t) {
 }
 
 }  // namespace
+
+onnx::TypeProto type_of_value(const Value& v) {
+  onnx::TypeProto t;
+  if (v.is_tensor()) {
+    onnx::TypeProto::Tensor tensor;
+    tensor.elem_type = static_cast<int32_t>(v.tensor().type());
+    onnx::TensorShapeProto shape;
+    for (int64_t d : v.tensor().shape()) {
+      onnx::TensorShapeProto::Dimension dim;
+      dim.dim_value = d;
+      shape.dim.push_back(dim);
+    }
+    tensor.shape = shape;
+    t.tensor_type = tensor;
+  } else if (v.is_sequence()) {
+    const auto& items = *v.sequence().items;
+    onnx::TypeProto::Tensor element;
+    element.elem_type = static_cast<int32_t>(items.empty() ? v.sequence().elem : items[0].tensor().type());
+    onnx::TypeProto inner;
+    inner.tensor_type = element;
+    t.sequence_type = onnx::TypeProto::Sequence{inner, {}};
+  }
+  return t;
+}
 
 onnx::ModelProto model_of(const OpCase& c) {
   onnx::ModelProto m;

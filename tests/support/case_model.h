@@ -9,6 +9,8 @@ namespace lathe::testing {
 /// Inputs are named "x0", "x1", … (absent ones ""), outputs "y0", …. Constant inputs become initializers.
 /// Output types are left open.
 onnx::ModelProto model_of(const OpCase& c);
+/// What a graph that takes `v` declares: a tensor's element type and shape, or a sequence's element type.
+onnx::TypeProto type_of_value(const Value& v);
 /// The inputs that the model asks for, in order.
 std::vector<Value> inputs_of(const OpCase& c);
 

@@ -43,6 +43,7 @@ struct Col2Im {
   void shape(ShapeContext<D>& c) const {
     c.require(c.rank(0) == 3, "an input of rank 3", "rank " + std::to_string(c.rank(0)));
     const auto axes = count_of_sizes(c, 1);
+    c.require(c.rank(2) == 1, "a block_shape of rank 1", "rank " + std::to_string(c.rank(2)));
     c.same(c.shape(1)[0], c.shape(2)[0], "the number of sizes in image_shape and block_shape");
     if (!axes) return;
     check(static_cast<size_t>(*axes));
