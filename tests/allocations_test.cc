@@ -11,6 +11,7 @@
 
 #include "support/locks.h"
 #include "support/shared_data.h"
+#include "support/text_model.h"
 
 namespace lathe::testing {
 namespace {
@@ -125,6 +126,68 @@ TEST(Locks, AreCounted) {
 TEST(Allocations, NoneInFastKernels) { expect_no_allocations({.threads = 1}); }
 TEST(Allocations, NoneOnTwoThreads) { expect_no_allocations({.threads = 2}); }
 TEST(Allocations, NoneInReferences) { expect_no_allocations({.threads = 1, .backend = "reference"}); }
+
+/// Allocations of a run with that many iterations, when such a run is nothing new.
+long in_a_run(Context& context, const std::vector<Value>& inputs) {
+  for (int i = 0; i < 3; ++i) context.run(inputs);
+  const long before = test::allocations;
+  context.run(inputs);
+  return test::allocations - before;
+}
+
+/// Bodies of fixed shapes: a long run allocates as often as a short one.
+TEST(Allocations, NoneInIterations) {
+  const Tensor x = random_tensor(DataType::float32, {1, 16}, 1), yes = Tensor::scalar(true);
+  const auto trips = [](int64_t n) { return Tensor::scalar(n); };
+  const auto rows = [](int64_t n) { return random_tensor(DataType::float32, {n, 1, 16}, 2); };
+  const auto sequence = [&](size_t n) {
+    Sequence s{.elem = DataType::float32};
+    s.items->assign(n, x);
+    return s;
+  };
+  const struct {
+    const char* text;
+    std::vector<Value> few, many;
+  } loops[] = {
+      {"(float[1,16] x, int64 n, bool yes) => (float[1,16] y, float[k,1,16] z, int64[k] counted) { y, z, "
+       "counted = "
+       "Loop (n, yes, x) <body = b (int64 i, bool c, float[1,16] s) => (bool c, float[1,16] next, "
+       "float[1,16] next, "
+       "int64 i) { d = Softmax(s) next = Add(d, s) }> }",
+       {x, trips(10), yes},
+       {x, trips(1000), yes}},
+      {"(float[1,16] x, int64 n, bool yes) => (float[1,16] y) { y = Loop (n, yes, x) <body = b (int64 i, "
+       "bool c, "
+       "float[1,16] s) => (bool again, float[1,16] next) { again = Identity(c) outer = Softmax(x) next = "
+       "Add(s, outer) "
+       "}> }",
+       {x, trips(10), yes},
+       {x, trips(1000), yes}},
+      {"(float[1,16] x, float[n,1,16] all) => (float[1,16] y, float[n,1,16] z) { y, z = Scan "
+       "<num_scan_inputs = 1, "
+       "body = b (float[1,16] s, float[1,16] each) => (float[1,16] next, float[1,16] made) { next = Add(s, "
+       "each) made "
+       "= Softmax(each) }> (x, all) }",
+       {x, rows(10)},
+       {x, rows(1000)}},
+      {"(seq(float[1,16]) all) => (seq(float[1,16]) y) { y = SequenceMap <body = b (float[1,16] each) => "
+       "(float[1,16] made) { made = Softmax(each) }> (all) }",
+       {sequence(10)},
+       {sequence(1000)}},
+      {"(float[1,16] x, float[1,16,n] all) => (float[1,16] y, float[1,n,16] z) { y, z = Scan "
+       "<num_scan_inputs = 1, "
+       "scan_input_axes = [2], scan_output_axes = [1], scan_input_directions = [1], body = b (float[1,16] s, "
+       "float[1,16] each) => (float[1,16] each, float[1,16] made) { made = Sub(s, each) }> (x, all) }",
+       {x, random_tensor(DataType::float32, {1, 16, 10}, 2)},
+       {x, random_tensor(DataType::float32, {1, 16, 1000}, 2)}},
+  };
+  for (const char* backend : {"cpu", "reference"})
+    for (const auto& loop : loops) {
+      const Engine engine = Engine::build(model_of(loop.text), {.threads = 1, .backend = backend});
+      Context context = engine.create_context();
+      EXPECT_EQ(in_a_run(context, loop.few), in_a_run(context, loop.many)) << backend << ": " << loop.text;
+    }
+}
 
 }  // namespace
 }  // namespace lathe::testing

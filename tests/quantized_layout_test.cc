@@ -177,6 +177,17 @@ TEST_F(QuantizedLayout, QLinearConv) {
             "Block BlockedByteConv Unblock");
 }
 
+TEST_F(QuantizedLayout, ConstantImagesAreInBlocksAlready) {
+  for (const std::string type : {"uint8", "int8"})
+    EXPECT_EQ(
+        steps_of("(uint8 z) => (uint8[1,40,9,7] y) <" + scales + ", " + type + "[1,20,9,7] x = {}, " + type +
+                     " o = {3}, int8[40,20,3,3] a = {}, float[40] as = {}, int8 az = {0}>"
+                     "{ y = QLinearConv<pads=[1,1,1,1]>(x, xs, o, a, as, az, ys, z) }",
+                 0),
+        "BlockedByteConv Unblock")
+        << type;
+}
+
 TEST_F(QuantizedLayout, ProductsThatAreScaled) {
   // Numbers that are quantized as they come.
   EXPECT_EQ(

@@ -154,7 +154,10 @@ class BodyRun final : public KernelBody {
   size_t inputs() const override { return graph_.inputs(); }
   size_t outputs() const override { return graph_.outputs(); }
   int64_t input_rank(size_t i) const override { return graph_.input_rank(i); }
-  void run(std::span<const Value> inputs) override { results_ = graph_.run(inputs); }
+  void run(std::span<const Value> inputs) override {
+    results_ = graph_.run(inputs);
+    for (Value& v : results_) v = owned(v);  // an input that is handed on may be lent for this run alone
+  }
   const Value& output(size_t i) const override { return results_[i]; }
 
  private:

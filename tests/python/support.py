@@ -37,14 +37,7 @@ def built_tool(name, room="tests"):
 
 
 # Models of the shared data whose operators are not there, and which: experts, and loops that generate. There are no others.
-WAITING = {
-    "jg_tiny_deepseek_qmoe": "QMoE",
-    "ort_tiny_gpt2_beamsearch": "BeamSearch",
-    "ort__dummy_t5": "BeamSearch",
-    "ort__dummy_t5_pointer_generator": "BeamSearch",
-    "ort__dummy_t5_with_outer_scope_initializers": "BeamSearch",
-    "ort__dummy_t5_with_sequence_input_ids": "BeamSearch",
-}
+WAITING = json.loads((ROOT / "tests" / "waiting_models.json").read_text())
 
 
 def model_folders():

@@ -105,7 +105,7 @@ def test_model_through_the_command(folder, tmp_path):
 @pytest.mark.parametrize("name, operator", WAITING.items())
 def test_what_waits_says_for_what(name, operator):
     folders = [f for f in (SHARED / "models" / name, SHARED / "models" / "micro" / name) if f.exists()]
-    with pytest.raises(lathe.Error, match=f"'{operator}'") as e:
+    with pytest.raises(lathe.Error, match=f"'{operator.rsplit('.', 1)[1]}'") as e:
         lathe.build(shared(folders[0] if folders else name) / "model.onnx")
     assert e.value.code == "E2301"
 

@@ -8,20 +8,27 @@
 namespace lathe {
 namespace {
 
+/// `put` gives an element of the blocks for one of x; lanes beyond the last channel are 0.
+template <class T>
+void block(const Tensor& x, Tensor& y, KernelContext& c, auto&& put) {
+  const T* const from = static_cast<const T*>(x.data());
+  T* const to = static_cast<T*>(y.data());
+  std::fill_n(to, y.size(), T{});
+  const int64_t channels = x.dim(1), blocks = (channels + block_lanes - 1) / block_lanes;
+  const int64_t images = x.dim(0) * channels, pixels = images == 0 ? 0 : x.size() / images;
+  for (int64_t i = 0; i < images; ++i) {
+    c.poll();
+    const int64_t channel = i % channels, first = (i / channels * blocks + channel / block_lanes) * pixels;
+    for (int64_t p = 0; p < pixels; ++p)
+      to[(first + p) * block_lanes + channel % block_lanes] = put(from[i * pixels + p]);
+  }
+}
+
 void block(const Block&, KernelContext& c) {
   const Tensor& x = c.in(0);
-  Tensor& y = c.out(0);
-  const auto from = x.as<float>();
-  const auto to = y.as<float>();
-  std::ranges::fill(to, 0.0f);
-  const auto channels = static_cast<size_t>(x.dim(1)), lanes = static_cast<size_t>(block_lanes);
-  const size_t images = static_cast<size_t>(x.dim(0)) * channels;
-  const size_t pixels = images == 0 ? 0 : from.size() / images, blocks = (channels + lanes - 1) / lanes;
-  for (size_t i = 0; i < images; ++i) {
-    c.poll();
-    const size_t channel = i % channels, first = (i / channels * blocks + channel / lanes) * pixels;
-    for (size_t p = 0; p < pixels; ++p) to[(first + p) * lanes + channel % lanes] = from[i * pixels + p];
-  }
+  if (x.type() == DataType::float32) return block<float>(x, c.out(0), c, [](float v) { return v; });
+  const uint8_t sign = x.type() == DataType::int8 ? 128 : 0;
+  block<uint8_t>(x, c.out(0), c, [&](uint8_t v) { return static_cast<uint8_t>(v ^ sign); });
 }
 
 }  // namespace

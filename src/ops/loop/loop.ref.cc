@@ -8,6 +8,8 @@ namespace {
 /// Scan outputs of one name, one after another in memory that grows.
 class ScanPile {
  public:
+  /// `most`: how many there will be at most.
+  explicit ScanPile(int64_t most) : most_(most) {}
   void push(const Tensor& each, KernelContext& c) {
     if (count_ == 0) {
       type_ = each.type();
@@ -19,7 +21,7 @@ class ScanPile {
     }
     const Tensor bytes = unpacked(each);
     const int64_t size = each.size();
-    if (size * (count_ + 1) > pile_.size()) grow(bytes.type(), std::max<int64_t>(2 * count_, 8), c);
+    if (size * (count_ + 1) > pile_.size()) grow(bytes.type(), slots(bytes), c);
     if (size > 0) append(bytes, count_ * size, c);
     ++count_;
   }
@@ -35,6 +37,12 @@ class ScanPile {
   }
 
  private:
+  /// All that there will be where that is little, else twice as many as there are.
+  int64_t slots(const Tensor& each) const {
+    constexpr int64_t little = 1 << 16;  // bytes
+    const int64_t first = std::max<int64_t>(8, little / static_cast<int64_t>(each.bytes()));
+    return std::min(most_, std::max(2 * count_, first));
+  }
   void grow(DataType bytes, int64_t slots, KernelContext& c) {
     Shape larger = shape_;
     larger.insert(larger.begin(), slots);
@@ -64,7 +72,7 @@ class ScanPile {
   DataType type_ = DataType::undefined;
   Shape shape_;  // of each
   Tensor pile_;  // at least count_ of them
-  int64_t count_ = 0;
+  int64_t count_ = 0, most_;
 };
 
 bool loop_condition(const Value& v, KernelContext& c) {
@@ -73,11 +81,10 @@ bool loop_condition(const Value& v, KernelContext& c) {
   return v.tensor().as<bool>()[0];
 }
 
-/// A number of the loop's own, as a tensor of its own: a body may hand it on as a state.
+/// A number of the loop's own, as the body wants it: a scalar, or a list of one.
 template <class T>
-Tensor loop_counter(T v, const KernelBody& body, size_t input) {
-  Tensor t = Tensor::scalar(v);
-  return body.input_rank(input) == 1 ? t.reshaped({1}) : t;
+Tensor loop_counter(T& v, const KernelBody& body, size_t input) {
+  return Tensor::view(type_of<T>, body.input_rank(input) == 1 ? Shape{1} : Shape{}, &v);
 }
 
 void run_loop(const Loop&, KernelContext& c) {
@@ -94,11 +101,12 @@ void run_loop(const Loop&, KernelContext& c) {
   std::vector<Value> in(states + 2);
   for (size_t i = 0; i < states; ++i)
     if (c.has(i + 2)) in[i + 2] = c.value(i + 2);
-  std::vector<ScanPile> piles(c.outputs() > states ? c.outputs() - states : 0);
-  for (int64_t iteration = 0; iteration < trips && condition; ++iteration) {
+  std::vector<ScanPile> piles(c.outputs() > states ? c.outputs() - states : 0, ScanPile(trips));
+  int64_t iteration = 0;
+  in[0] = loop_counter(iteration, body, 0);
+  in[1] = loop_counter(condition, body, 1);
+  for (; iteration < trips && condition; ++iteration) {
     c.poll();
-    in[0] = loop_counter(iteration, body, 0);
-    in[1] = loop_counter(condition, body, 1);
     body.run(in);
     condition = loop_condition(body.output(0), c);
     for (size_t i = 0; i < states; ++i) in[i + 2] = body.output(i + 1);

@@ -1,5 +1,7 @@
 #include "ops/scan/scan.h"
 
+#include <deque>
+
 #include "ops/pass_value.h"
 
 namespace lathe {
@@ -9,35 +11,39 @@ namespace {
 class ScanSource {
  public:
   ScanSource(const Tensor& t, size_t axis, bool backwards)
-      : type_(t.type()),
-        bytes_(unpacked(t)),
-        strides_(row_major(t.shape())),
-        axis_(axis),
-        backwards_(backwards) {
-    slice_ = t.shape();
-    slice_.erase(slice_.begin() + axis);
+      : bytes_(unpacked(t)), shape_(t.shape()), strides_(row_major(t.shape())), backwards_(backwards) {
+    length_ = shape_[axis];
+    step_ = strides_[axis];
+    whole_ = count_of(Shape(shape_.begin(), shape_.begin() + axis)) == 1;
+    shape_.erase(shape_.begin() + axis);
     strides_.erase(strides_.begin() + axis);
-    step_ = row_major(t.shape())[axis];
+    slice_ = Tensor(t.type(), shape_);
+    to_.emplace(slice_);
   }
-  int64_t length() const { return bytes_.dim(axis_); }
-  /// A tensor of its own: a body may hand it on as a state.
-  Tensor slice(int64_t i, KernelContext& c) const {
-    Tensor made(type_, slice_);
-    ByteOutput to(made);
-    const int64_t at = (backwards_ ? length() - 1 - i : i) * step_;
+  ScanSource(const ScanSource&) = delete;
+  ScanSource& operator=(const ScanSource&) = delete;
+  int64_t length() const { return length_; }
+  /// In memory that the next slice is put into.
+  Tensor slice(int64_t i, KernelContext& c) {
+    const int64_t at = (backwards_ ? length_ - 1 - i : i) * step_;
     for_size(bytes_.type(), [&]<class T> {
-      copy_strided(bytes_.as<T>().data() + at, to.tensor().as<T>().data(), slice_, strides_, c);
+      const T* const from = bytes_.as<T>().data() + at;
+      T* const to = to_->tensor().template as<T>().data();
+      if (whole_)
+        Poller(c).copy(from, slice_.size(), to);
+      else
+        copy_strided(from, to, shape_, strides_, c);
     });
-    to.finish();
-    return made;
+    to_->finish();
+    return Tensor::view(slice_.type(), shape_, slice_.data());
   }
 
  private:
-  DataType type_;
-  Tensor bytes_;
-  Shape slice_, strides_;
-  int64_t step_ = 0;
-  size_t axis_;
+  Tensor bytes_, slice_;
+  std::optional<ByteOutput> to_;  // the slice, in whole bytes
+  Shape shape_, strides_;         // of a slice in the whole
+  int64_t length_ = 0, step_ = 0;
+  bool whole_ = false;  // do its elements lie side by side?
   bool backwards_;
 };
 
@@ -101,7 +107,7 @@ void run_scan(const Scan& op, KernelContext& c) {
   if (body.inputs() != c.inputs() || body.outputs() < c.outputs())
     c.fail(Code::run_bad_value, "a body of " + std::to_string(c.inputs()) + " inputs",
            std::to_string(body.inputs()));
-  std::vector<ScanSource> sources;
+  std::deque<ScanSource> sources;  // none of them moves
   for (size_t i = states; i < c.inputs(); ++i) {
     const Tensor& t = c.in(i);
     const int64_t axis =

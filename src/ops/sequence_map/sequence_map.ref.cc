@@ -1,9 +1,38 @@
 #include "ops/sequence_map/sequence_map.h"
 
+#include <cstring>
+
 #include "ops/pass_value.h"
 
 namespace lathe {
 namespace {
+
+/// Copies of what a body makes, since its memory is its own. Little ones lie side by side: to take memory for
+/// each would be most of what an iteration takes.
+class Copies {
+ public:
+  /// `left`: how many are still to come, this one too.
+  Tensor add(const Tensor& t, size_t left) {
+    const size_t bytes = (t.bytes() + line - 1) / line * line;
+    if (t.type() == DataType::string || bytes > largest) return t.clone();
+    if (bytes > room_) {
+      room_ = std::min(bytes * left, 16 * largest);
+      block_ = Tensor(DataType::uint8, {static_cast<int64_t>(room_)});
+      next_ = static_cast<std::byte*>(block_.data());
+    }
+    Tensor copy = Tensor::view(t.type(), t.shape(), next_, block_.owner());
+    if (t.bytes() > 0) std::memcpy(next_, t.data(), t.bytes());
+    next_ += bytes;
+    room_ -= bytes;
+    return copy;
+  }
+
+ private:
+  static constexpr size_t line = 64, largest = 4096;  // bytes
+  Tensor block_;
+  std::byte* next_ = nullptr;
+  size_t room_ = 0;
+};
 
 void run_sequence_map(const SequenceMap&, KernelContext& c) {
   KernelBody& body = c.body(0);
@@ -17,6 +46,8 @@ void run_sequence_map(const SequenceMap&, KernelContext& c) {
       c.fail(Code::run_bad_shape, "sequences of " + std::to_string(length) + " elements",
              describe(c.value(i)));
   std::vector<Sequence> made(c.outputs());
+  for (Sequence& s : made) s.items->reserve(length);
+  std::vector<Copies> copies(made.size());
   std::vector<Value> in(c.inputs());
   for (size_t n = 0; n < length; ++n) {
     c.poll();
@@ -27,7 +58,7 @@ void run_sequence_map(const SequenceMap&, KernelContext& c) {
       const Value& each = body.output(i);
       if (!each.is_tensor())
         c.fail(Code::run_bad_value, "outputs of the body that are tensors", describe(each));
-      made[i].items->push_back(each.tensor().clone());  // the body's memory is its own
+      made[i].items->push_back(copies[i].add(each.tensor(), length - n));
       made[i].elem = each.tensor().type();
     }
   }
