@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +90,65 @@ def test_disagreement_is_noticed():
     assert difference(whole, whole, False)[1]
     assert not difference(whole, whole + 1, False)[1]
     assert difference(whole, whole + 1, True)[1]
+
+
+class Machine:
+    """In the place of engines and probe: what they answer is written down, and in which order they were asked."""
+
+    def __init__(self, times, alone=lambda: True):
+        self.times, self.alone, self.asked, self.peak = times, alone, [], {1: 100.0, 2: 200.0}
+
+    def engine(self, name):
+        machine = self
+
+        class Process:
+            def ask(self, do, **_):
+                machine.asked.append(name)
+                taken = machine.times[name](machine.asked.count(name))
+                return {"time": taken, "any_time": taken or 9.0, "bare": None, "busy": 1.0}
+
+        return Process()
+
+    def enough_cores(self, threads):
+        return threads == 1 or self.alone()
+
+    def rate(self, threads):
+        return self.peak[threads]
+
+
+def alternated(machine, threads, noisy=False, rounds=3):
+    sys.path.insert(0, str(PEERS))
+    try:
+        from compare import Comparison, Settings
+        from models import Made
+    finally:
+        sys.path.remove(str(PEERS))
+    made = Made("m", Path(__file__), {}, 1.0, "fp32")
+    comparison = Comparison(made, Settings(list(machine.times), [threads], rounds, 0.1, 1, noisy), machine)
+    comparison.alternate({name: machine.engine(name) for name in machine.times}, threads)
+    return comparison.row
+
+
+def test_samples_during_which_the_host_was_elsewhere_do_not_count():
+    machine = Machine({"lathe": lambda n: None if n == 2 else 1.0, "onnxruntime": float})
+    row = alternated(machine, 1)
+    assert machine.asked == ["lathe", "onnxruntime", "onnxruntime", "lathe"] * 2  # a round more than three, in turns
+    ours = row["engines"]["lathe"]["times"]["1"]
+    assert (ours["time"], ours["samples"], ours["dropped"]) == (1.0, 3, 1)
+    ratio = row["ratios"]["onnxruntime"]["1"]
+    assert (ratio["ratio"], ratio["low"], ratio["high"], ratio["rounds"]) == (3.0, 1.0, 4.0, 3)  # of the same round each
+
+
+def test_samples_on_two_threads_count_only_where_there_are_two_cores():
+    seen = iter([True, True] * 4 + [True, False] + [True] * 99)  # before and after each sample
+    row = alternated(Machine({"lathe": lambda n: 1.0, "onnxruntime": lambda n: 2.0}, lambda: next(seen)), 2)
+    assert row["engines"]["lathe"]["times"]["2"]["dropped"] == 1
+    assert row["ratios"]["onnxruntime"]["2"]["rounds"] == 3
+
+
+def test_a_model_that_gets_no_quiet_round_has_no_ratio():
+    times = {"lathe": lambda n: 1.0, "onnxruntime": lambda n: 2.0}
+    machine = Machine(times, lambda: False)
+    row = alternated(machine, 2)
+    assert row["ratios"]["onnxruntime"]["2"] is None and machine.asked.count("lathe") == 9  # three times as many are tried
+    assert alternated(Machine(times, lambda: False), 2, noisy=True)["ratios"]["onnxruntime"]["2"]["ratio"] == 2.0
