@@ -89,6 +89,8 @@ const Function functions[] = {
     {"is plus infinity", UnaryOp::is_infinite, [](double x) { return std::isinf(x) && x > 0 ? 1.0 : 0.0; }, 0,
      0.0f, 1.0f},
     {"truth", UnaryOp::truth, [](double x) { return x != 0 ? 1.0 : 0.0; }, 0},
+    {"sin", UnaryOp::sine, [](double x) { return std::sin(x); }, 2},
+    {"cos", UnaryOp::cosine, [](double x) { return std::cos(x); }, 2},
     {"thresholded relu", UnaryOp::thresholded_relu, [](double x) { return x > 1 ? x : 0; }, 0, 1.0f},
 };
 
@@ -113,6 +115,27 @@ TEST(CpuVec, FunctionsOverTheWholeRange) {
       EXPECT_LE(worst, f.most_ulps + 1e-6) << f.name << "(" << where << ") = " << got << " instead of "
                                            << f.exact(where) << ", " << name_of(isa);
     }
+}
+
+/// Where quarter turns are taken off, most digits cancel next to their multiples.
+TEST(CpuVec, SinesNextToMultiplesOfAQuarterTurn) {
+  std::vector<float> x{-0.0f};
+  for (int64_t n = 1; n < 400000; n += n < 4096 ? 1 : 37) {
+    const float nearest = static_cast<float>(static_cast<double>(n) * M_PI_2);
+    for (float at : {std::nextafter(nearest, 0.0f), nearest, std::nextafter(nearest, inf)}) {
+      x.push_back(at);
+      x.push_back(-at);
+    }
+  }
+  for (Isa isa : usable_isas()) {
+    const std::vector<float> sines = apply(isa, UnaryOp::sine, x, 0, 0),
+                             cosines = apply(isa, UnaryOp::cosine, x, 0, 0);
+    EXPECT_TRUE(std::signbit(sines[0]) && sines[0] == 0) << name_of(isa);
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_LE(ulps(sines[i], std::sin(static_cast<double>(x[i]))), 2) << x[i] << " " << name_of(isa);
+      ASSERT_LE(ulps(cosines[i], std::cos(static_cast<double>(x[i]))), 2) << x[i] << " " << name_of(isa);
+    }
+  }
 }
 
 TEST(CpuVec, FunctionsWithoutABoundInUlps) {

@@ -12,14 +12,6 @@ namespace {
 
 using namespace test;  // NOLINT: builders read as words
 
-onnx::AttributeProto string_attribute(std::string name, std::string_view v) {
-  onnx::AttributeProto a;
-  a.name = std::move(name);
-  a.type = onnx::AttributeProto::STRING;
-  a.s = onnx::Bytes(std::string(v));
-  return a;
-}
-
 struct Saved {
   onnx::Model model;
   int64_t opset() const { return *model.proto.opset_import.at(0).version; }

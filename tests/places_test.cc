@@ -162,6 +162,28 @@ TEST(Places, ResultsAreWrittenOverWhatEndsThere) {
   EXPECT_EQ(e.memory({}).activations, 16u * 4 * 4);
 }
 
+TEST(Places, NewRowsAreWrittenIntoTheCacheItself) {
+  for (const char* mode : {"linear", "circular"}) {
+    ModelBuilder b(24);
+    b.input("x", "float[2,6,4]").input("rows", "float[2,2,4]").output("y");
+    b.initializer(int64_tensor("at", {2}, {4, 1}));
+    b.node("Softmax", {"x"}, {"cache"});
+    b.node("TensorScatter", {"cache", "rows", "at"}, {"present"}, {string_attribute("mode", mode)});
+    b.node("Softmax", {"present"}, {"y"});
+    expect_right(b, {counting({2, 6, 4}), counting({2, 2, 4})});
+    EXPECT_EQ(notes(Engine::build(b.model), "TensorScatter"), Notes{"writes over cache"});
+  }
+  // What replaces the whole cache may be turned where it is.
+  ModelBuilder b(24);
+  b.input("x", "float[2,6,4]").input("cache", "float[2,6,4]").output("y");
+  b.initializer(int64_tensor("at", {2}, {4, 0}));
+  b.node("Softmax", {"x"}, {"rows"});
+  b.node("TensorScatter", {"cache", "rows", "at"}, {"present"}, {string_attribute("mode", "circular")});
+  b.node("Softmax", {"present"}, {"y"});
+  expect_right(b, {counting({2, 6, 4}), counting({2, 6, 4})});
+  EXPECT_EQ(notes(Engine::build(b.model), "TensorScatter"), Notes{"writes over rows"});
+}
+
 TEST(Places, NothingIsWrittenOverWhatIsStillRead) {
   ModelBuilder b = joining();
   b.output("z");

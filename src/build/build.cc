@@ -7,6 +7,7 @@
 #include "build/blocked_layout.h"
 #include "build/built_in.h"
 #include "build/expected_shapes.h"
+#include "build/few_bits_products.h"
 #include "build/float_arithmetic.h"
 #include "build/lower.h"
 #include "build/narrow_arithmetic.h"
@@ -116,20 +117,26 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
         {.schemas = &schemas, .kernels = &extensions.kernels(), .control = options.control, .limit = limit}));
   };
   // A search for nodes looks for those that the optimiser left, and the reference takes no mixed types.
-  if (use_float_arithmetic(graph, preference, {&schemas, &extensions.kernels(), !search.by_reference}))
-    fold(fold_budget(options, folds));
+  const bool widened =
+      use_float_arithmetic(graph, preference, {&schemas, &extensions.kernels(), !search.by_reference});
+  const bool rewrites = preference.fuse && preference.backends.front() == "cpu" && !search.by_reference;
+  const auto drop_unread = [&] {
+    const auto tapped = taps.find(&graph);
+    remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
+  };
+  // Before what is left of their weights becomes floats.
+  if (rewrites && use_few_bits_products(graph, folds, extensions.kernels(), preference)) drop_unread();
+  if (widened) fold(fold_budget(options, folds));
   // Narrowed weights take the place of wider ones: that costs nothing of the budget.
   const bool narrow = options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
                       !search.by_reference;
   if (narrow && use_narrow_arithmetic(graph)) fold(UINT64_MAX);
-  const bool blocked = preference.fuse && preference.backends.front() == "cpu" &&
-                       preference.isa != Isa::generic && !search.by_reference;
+  const bool blocked = rewrites && preference.isa != Isa::generic;
   // Of weights that may be exchanged, neither zero points nor scales are known.
   if (blocked && !preference.refit) {
     bool changed = use_quantized_layout(graph, folds, extensions.kernels(), preference);
     changed |= use_quantized_products(graph, folds, extensions.kernels(), preference);
-    const auto tapped = taps.find(&graph);
-    if (changed) remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
+    if (changed) drop_unread();
   }
   fold(fold_budget(options, folds));  // weights that no operator takes as bytes after all
   if (blocked) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "build/few_bits_products.h"
 #include "build/kept_bytes.h"
 #include "build/weights.h"
 #include "eval/eval.h"
@@ -47,7 +48,7 @@ class Folder {
     if (n.op != "DequantizeLinear" || options_.dequantize == D::all) return false;
     if (options_.dequantize == D::none) return true;
     if (!uses) uses.emplace(g);
-    return is_kept_as_bytes(g, *uses, n);
+    return is_kept_as_bytes(g, *uses, n) || is_kept_as_few_bits(g, *uses, n);
   }
 
   bool fold(Graph& g, NodeId id) {

@@ -32,7 +32,7 @@ struct FoldOptions {
   RunControl* control = nullptr;
   /// Which weights that are stored as integers with a scale become floats. In a file they stay (`none`): they
   /// are smaller so, and other runtimes look for them. `others`: not those that quantised operators will read
-  /// as they are (kept_bytes.h).
+  /// as they are (kept_bytes.h, few_bits_products.h).
   enum class Dequantize : uint8_t { none, others, all };
   Dequantize dequantize = Dequantize::all;
   uint64_t limit = 0;  // bytes that all folded constants may take; what would go beyond stays a node

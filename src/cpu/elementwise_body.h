@@ -42,6 +42,8 @@ LATHE_UNARY(IsNan, select(is_nan(x), set(1.0f), zero()))
 LATHE_UNARY(IsInfinite,
             select(abs(x) == set(std::numeric_limits<float>::infinity()), select(x < zero(), a, b), zero()))
 LATHE_UNARY(Truth, select(x == zero(), zero(), set(1.0f)))
+LATHE_UNARY(Sine, sin(x))
+LATHE_UNARY(Cosine, cos(x))
 #undef LATHE_UNARY
 
 template <class Op>
@@ -182,6 +184,8 @@ constexpr ElementwiseKernels make_table() {
   fill_unary<IsNan>(t, UnaryOp::is_nan);
   fill_unary<IsInfinite>(t, UnaryOp::is_infinite);
   fill_unary<Truth>(t, UnaryOp::truth);
+  fill_unary<Sine>(t, UnaryOp::sine);
+  fill_unary<Cosine>(t, UnaryOp::cosine);
   fill_binary<Add>(t, BinaryOp::add);
   fill_binary<Subtract>(t, BinaryOp::subtract);
   fill_binary<Multiply>(t, BinaryOp::multiply);

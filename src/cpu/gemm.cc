@@ -68,15 +68,18 @@ int64_t k_step(int64_t k) {
   return std::max(a_block, blocked((k + blocks - 1) / blocks));
 }
 
+/// Is there nothing of B to be packed?
+bool is_ready(const Products& p) { return p.packed_b || p.panels; }
+
 /// How the work of multiply() is cut, and where its scratch lies.
 struct Cut {
   Cut(const GemmKernels& g, const Products& p)
       : tiles(p.m, g.max_rows),
         panels(g.panels(p.n)),
         // One tile reads B once: packing would only double the traffic.
-        b_in_place(!p.packed_b && p.b.column == 1 && tiles.count() == 1) {
+        b_in_place(!is_ready(p) && p.b.column == 1 && tiles.count() == 1) {
     const int64_t a_size = packed_a_size(p.m, p.k);
-    b_size = p.packed_b ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
+    b_size = is_ready(p) ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
     products = std::clamp<int64_t>(packed_at_once / std::max<int64_t>(1, a_size + b_size), 1,
                                    std::max<int64_t>(1, p.count()));
     rounds = products > 1 ? 1 : std::max<int64_t>(1, (a_size + packed_at_once - 1) / packed_at_once);
@@ -155,7 +158,8 @@ class Walk {
   /// A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same as
   /// in groups.
   void stream() const {
-    const bool two = t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows && p_.b_type == DataType::float32;
+    const bool two =
+        t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows && p_.b_type == DataType::float32 && !p_.panels;
     const int64_t count = p1_ - p0_, together = two ? 2 : 1;
     for (int64_t done = 0; done < count; done += stream_panels) {
       const int64_t some = std::min(stream_panels, count - done);
@@ -193,15 +197,19 @@ class Walk {
     const int64_t k = std::min(step_, p_.k - at.k0);
     alignas(64) float widened[k_block * widest_panel];
     const bool half = p_.b_type != DataType::float32, few = half && t1_ - t0_ <= few_tiles;
-    if (half && !few) widen(g_.isa, p_.b_type, place(at), widened, k * p_.b_row);
-    Tile tile{.b = half && !few ? widened : reinterpret_cast<const float*>(place(at)),
+    const bool is_widened = p_.panels || (half && !few);
+    if (p_.panels)
+      p_.panels->unpack(at.panel, at.k0, k, widened);
+    else if (is_widened)
+      widen(g_.isa, p_.b_type, place(at), widened, k * p_.b_row);
+    Tile tile{.b = is_widened ? widened : reinterpret_cast<const float*>(place(at)),
               .b_row = p_.b_row,
               .b_panel = p_.b_panel,
               .c_row = p_.c_row,
               .k = k,
               .columns = std::min(panels * g_.panel_columns, p_.n - column)};
     // One tile reads its panels as one stream, which the processor follows by itself.
-    const bool fetch = t1_ - t0_ > 1 && next.panel >= p0_ && next.panel < p1_;
+    const bool fetch = t1_ - t0_ > 1 && !p_.panels && next.panel >= p0_ && next.panel < p1_;
     // In rows of floats: two of halves.
     const int64_t wanted =
         fetch ? ceil_of(std::min(step_, p_.k - next.k0) * element_size_, sizeof(float)) : 0;
@@ -251,8 +259,8 @@ bool is_row(const Products& p) {
 
 namespace {
 
-/// What a walk along one row of few terms comes to, without the bookkeeping, which takes a small product longer
-/// than its arithmetic. The bits are the same.
+/// What a walk along one row of few terms comes to, without the bookkeeping, which takes a small product
+/// longer than its arithmetic. The bits are the same.
 void multiply_few(const GemmKernels& g, const RowProduct& p) {
   const Finish finish(p.epilogue);
   const int64_t width = 2 * g.panel_columns;
@@ -408,7 +416,7 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
       const int64_t t0 = round * cut.tiles_a_round;
       const int64_t tiles = std::min(cut.tiles_a_round, cut.tiles.count() - t0);
       const int64_t row0 = cut.tiles.begin(t0);
-      const int64_t b_panels = p.packed_b || round > 0 ? 0 : cut.panels - in_place;
+      const int64_t b_panels = is_ready(p) || round > 0 ? 0 : cut.panels - in_place;
 
       auto pack = [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -446,6 +454,7 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
                              .k = p.k,
                              .a = packed_a + product * cut.a_size,
                              .b = packed_b + product * cut.b_size,
+                             .panels = p.panels,
                              .b_row = g.panel_columns,
                              .b_panel = g.panel_columns * p.k,
                              .first_row = row0,
@@ -455,12 +464,12 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
                              .start = p.start,
                              .epilogue = p.epilogue,
                              .first_element = (first + product) * p.m * p.n};
+          if (is_ready(p)) part.first_panel = 0;
           if (p.packed_b) {
             part.b_type = p.packed_type;
             part.b = static_cast<const std::byte*>(p.packed_b) + p.matrix(first + product, p.b_step) *
                                                                      packed_b_size(g, p.k, p.n) *
                                                                      bits_of(p.packed_type) / 8;
-            part.first_panel = 0;
           }
           const int64_t t = t0 + tile, t_end = std::min(t + some_tiles, t0 + tiles);
           const int64_t panel_end = std::min(panel + some_panels, cut.panels);

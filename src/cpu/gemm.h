@@ -115,6 +115,14 @@ void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_
 /// Packs all of A, tile after tile.
 void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers);
 
+/// Panels of B that are made when they are read: of weights that are kept in another form.
+class PanelSource {
+ public:
+  virtual ~PanelSource() = default;
+  /// Rows [k0, k0 + k) of a panel, as pack_b makes them. Called by any thread.
+  virtual void unpack(int64_t panel, int64_t k0, int64_t k, float* to) const = 0;
+};
+
 /// A product whose operands are packed whole. B may also be in place, where its rows are dense and n is a
 /// whole number of panels.
 struct PackedProduct {
@@ -122,6 +130,7 @@ struct PackedProduct {
   const float* a = nullptr;
   const void* b = nullptr;
   DataType b_type = DataType::float32;     // or a float of 16 bits, where b is packed
+  const PanelSource* panels = nullptr;     // instead of b
   int64_t b_row = 0, b_panel = 0;          // from row to row, and from panel to panel
   int64_t first_row = 0, first_panel = 0;  // where a and b begin
   float* c = nullptr;
@@ -145,9 +154,10 @@ struct Products {
   int64_t a_matrix = 0, b_matrix = 0;  // elements from one matrix to the next
   const void* packed_b = nullptr;      // instead of b: matrices from pack_whole_b, one after the other
   DataType packed_type = DataType::float32;
-  float* c = nullptr;            // dense, one product after the other
-  Start start = {};              // of every product alike
-  Epilogue* epilogue = nullptr;  // on elements of c; null: none
+  const PanelSource* panels = nullptr;  // instead of b and packed_b: the same matrix for all
+  float* c = nullptr;                   // dense, one product after the other
+  Start start = {};                     // of every product alike
+  Epilogue* epilogue = nullptr;         // on elements of c; null: none
   float alpha = 1;
 
   int64_t count() const { return count_of(batch); }

@@ -21,6 +21,15 @@ LATHE_INLINE void store_ints(int32_t* p, Ints x) { _mm256_storeu_si256(reinterpr
 LATHE_INLINE Ints operator+(Ints a, Ints b) { return {_mm256_add_epi32(a.v, b.v)}; }
 LATHE_INLINE Ints operator-(Ints a, Ints b) { return {_mm256_sub_epi32(a.v, b.v)}; }
 LATHE_INLINE Ints operator*(Ints a, Ints b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator^(Ints a, Ints b) { return {_mm256_xor_si256(a.v, b.v)}; }
+template <int bits>
+LATHE_INLINE Ints shifted_down(Ints x) {
+  return {_mm256_srli_epi32(x.v, bits)};
+}
+LATHE_INLINE Vec biased(Ints x, int32_t mask) {
+  const __m256i kept = _mm256_and_si256(x.v, _mm256_set1_epi32(mask));
+  return {_mm256_castsi256_ps(_mm256_or_si256(kept, _mm256_set1_epi32(0x4b000000)))};
+}
 LATHE_INLINE Vec to_floats(Ints x) { return {_mm256_cvtepi32_ps(x.v)}; }
 LATHE_INLINE Ints to_ints(Vec x) { return {_mm256_cvttps_epi32(round(x).v)}; }
 LATHE_INLINE Ints load_bytes(const uint8_t* p) {

@@ -15,6 +15,16 @@ LATHE_INLINE void store_ints(int32_t* p, Ints x) { _mm512_storeu_si512(p, x.v); 
 LATHE_INLINE Ints operator+(Ints a, Ints b) { return {_mm512_add_epi32(a.v, b.v)}; }
 LATHE_INLINE Ints operator-(Ints a, Ints b) { return {_mm512_sub_epi32(a.v, b.v)}; }
 LATHE_INLINE Ints operator*(Ints a, Ints b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints operator^(Ints a, Ints b) { return {_mm512_xor_si512(a.v, b.v)}; }
+template <int bits>
+LATHE_INLINE Ints shifted_down(Ints x) {
+  return {_mm512_srli_epi32(x.v, bits)};
+}
+LATHE_INLINE Vec biased(Ints x, int32_t mask) {
+  constexpr int and_then_or = 0xea;
+  return {_mm512_castsi512_ps(
+      _mm512_ternarylogic_epi32(x.v, _mm512_set1_epi32(mask), _mm512_set1_epi32(0x4b000000), and_then_or))};
+}
 LATHE_INLINE Vec to_floats(Ints x) { return {_mm512_cvtepi32_ps(x.v)}; }
 LATHE_INLINE Ints to_ints(Vec x) {
   return {_mm512_cvt_roundps_epi32(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};

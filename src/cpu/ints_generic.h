@@ -1,5 +1,7 @@
 // Ints, whole numbers beside Vec, for any machine, and the vocabulary that every Ints speaks:
-//   as many int32 as a Vec has floats; sums and products wrap around;
+//   as many int32 as a Vec has floats; sums and products wrap around; shifted_down brings zeros in;
+//   biased keeps the bits of `mask`, fewer than 2^23, as floats that are 2^23 too large: in one step, and
+//   differences of such floats are exact;
 //   to_ints rounds to the nearest, ties to even; its operand is within int32;
 //   load_bytes and load_signed_bytes read `width` bytes, store_bytes writes the lowest eight bits of each,
 //   and store_saturated those of the lesser of it and 255, for numbers of 0 or more; Quads are four numbers
@@ -30,6 +32,12 @@ LATHE_INLINE void store_ints(int32_t* p, Ints x) { std::memcpy(p, &x.v, sizeof x
 LATHE_INLINE Ints operator+(Ints a, Ints b) { return {FourInts(FourBits(a.v) + FourBits(b.v))}; }
 LATHE_INLINE Ints operator-(Ints a, Ints b) { return {FourInts(FourBits(a.v) - FourBits(b.v))}; }
 LATHE_INLINE Ints operator*(Ints a, Ints b) { return {FourInts(FourBits(a.v) * FourBits(b.v))}; }
+LATHE_INLINE Ints operator^(Ints a, Ints b) { return {a.v ^ b.v}; }
+template <int bits>
+LATHE_INLINE Ints shifted_down(Ints x) {
+  return {FourInts(FourBits(x.v) >> bits)};
+}
+LATHE_INLINE Vec biased(Ints x, int32_t mask) { return {Four((x.v & mask) | 0x4b000000)}; }
 LATHE_INLINE Vec to_floats(Ints x) { return {__builtin_convertvector(x.v, Four)}; }
 LATHE_INLINE Ints to_ints(Vec x) { return {__builtin_convertvector(round(x).v, FourInts)}; }
 LATHE_INLINE Ints load_bytes(const uint8_t* p) { return {FourInts{p[0], p[1], p[2], p[3]}}; }

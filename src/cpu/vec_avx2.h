@@ -2,6 +2,7 @@
 
 struct Vec {
   static constexpr int64_t width = 8;
+  static constexpr bool fuses = true;
   __m256 v;
 };
 struct Mask {

@@ -3,6 +3,7 @@
 
 struct Vec {
   static constexpr int64_t width = 16;
+  static constexpr bool fuses = true;
   __m512 v;
 };
 struct Mask {

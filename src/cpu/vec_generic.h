@@ -5,9 +5,9 @@
 //   load, load_first and store take any address;
 //   load_first / store_first touch the first n in [0, width] elements only (others read as 0, or as those of
 //   `rest`);
-//   min and max give b where either is NaN; comparisons with NaN are false; fma may round twice where the
-//   machine has none; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa
-//   * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
+//   min and max give b where either is NaN; comparisons with NaN are false; fma rounds once where Vec::fuses,
+//   and may round twice elsewhere; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254];
+//   split_exponent: x = mantissa * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
 //
 // Eight are eight lanes, half a block of channels, whatever the width: load_eight, set_eight, store, +, -, *,
 // fma, min and max are those of Vec.
@@ -19,6 +19,7 @@ typedef uint32_t FourBits __attribute__((vector_size(16)));
 
 struct Vec {
   static constexpr int64_t width = 4;
+  static constexpr bool fuses = false;
   Four v;
 };
 struct Mask {

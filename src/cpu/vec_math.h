@@ -139,3 +139,69 @@ LATHE_INLINE Vec mish(Vec x) {
   const Vec e = exp(min(set(40.0f), x)), p = e * (e + set(2.0f));
   return x * (p / (p + set(2.0f)));
 }
+
+/// Arguments of sine and cosine from here on are taken one by one: numbers of quarter turns must be so few
+/// that their products with the parts of pi/2 below are exact.
+constexpr float most_turned = Vec::fuses ? 131072.0f : 1600.0f;
+
+/// x - n pi/2, within about a quarter turn, for |x| < most_turned: to the last places of the difference, how
+/// much ever cancels. Each part of pi/2 goes where the one before left zeros; without a fused product they
+/// are so short that times n they are exact.
+LATHE_INLINE Vec less_quarter_turns(Vec x, Vec& n) {
+  constexpr float fused[] = {0x1.921fb6p+0f, -0x1.777a5cp-25f, -0x1.ee59dap-50f};
+  constexpr float shorter[] = {0x1.922p+0f, -0x1.2afp-18f, 0x1.0b48p-34f, -0x1.ee59dap-50f};
+  n = round(x * set(0.636619772f));
+  const Vec back = negate(n);
+  if constexpr (Vec::fuses) {
+    for (float part : fused) x = fma(back, set(part), x);
+  } else {
+    for (float part : shorter) x = fma(back, set(part), x);
+  }
+  return x;
+}
+
+/// The sine of r + n pi/2.
+LATHE_INLINE Vec sine_of_turned(Vec r, Vec n) {
+  constexpr float s[] = {-1.666665375e-01f, 8.332083002e-03f, -1.950431761e-04f};
+  constexpr float c[] = {4.166664556e-02f, -1.388724311e-03f, 2.442388904e-05f};
+  const Vec z = r * r, half = z * set(0.5f), one = set(1.0f), rest = one - half;
+  const Vec sine = fma(r * z, polynomial(z, s), r);
+  const Vec cosine = rest + fma(z * z, polynomial(z, c), (one - rest) - half);
+  const Vec pairs = n * set(0.5f), whole = floor(pairs), turns = whole * set(0.5f);
+  const Vec y = select(whole == pairs, sine, cosine);
+  return select(floor(turns) == turns, y, negate(y));
+}
+
+struct FarSine {
+  static double of(double x) { return ::sin(x); }
+};
+struct FarCosine {
+  static double of(double x) { return ::cos(x); }
+};
+/// Elements of `x` that are far away, infinite or no number, in place of those of `y`.
+template <class Far>
+void put_far(const float (&x)[Vec::width], float (&y)[Vec::width]) {
+  for (int64_t i = 0; i < Vec::width; ++i)
+    if (!(x[i] < most_turned && -x[i] < most_turned)) y[i] = static_cast<float>(Far::of(x[i]));
+}
+template <class Far>
+LATHE_INLINE Vec with_far(Vec x, Vec y) {
+  const Vec none = set(std::numeric_limits<float>::quiet_NaN());
+  if (!any_nan(select(abs(x) < set(most_turned), zero(), none))) return y;
+  float from[Vec::width], to[Vec::width];
+  store(from, x);
+  store(to, y);
+  put_far<Far>(from, to);
+  return load(to);
+}
+
+LATHE_INLINE Vec sin(Vec x) {
+  Vec n;
+  const Vec r = less_quarter_turns(x, n);
+  return with_far<FarSine>(x, select(x == zero(), x, sine_of_turned(r, n)));
+}
+LATHE_INLINE Vec cos(Vec x) {
+  Vec n;
+  const Vec r = less_quarter_turns(x, n);
+  return with_far<FarCosine>(x, sine_of_turned(r, n + set(1.0f)));
+}

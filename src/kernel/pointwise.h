@@ -48,6 +48,8 @@ enum class UnaryOp : uint8_t {
   is_nan,
   is_infinite /*a: are negative ones? b: positive ones?*/,
   truth /*is it anything but 0?*/,
+  sine,
+  cosine,
   count
 };
 enum class BinaryOp : uint8_t {

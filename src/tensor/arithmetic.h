@@ -148,6 +148,7 @@ Count<D> contraction(std::string_view op) {
       {"ConvInteger", convolution<D, 1>},
       {"ConvTranspose", transposed_convolution<D>},
       {"Einsum", einsum<D>},
+      {"FewBitsMatMul", matrix_product<D>},
       {"GRU", recurrent<D>},
       {"Gemm", gemm<D>},
       {"LSTM", recurrent<D>},

@@ -18,6 +18,13 @@ inline onnx::AttributeProto int_attribute(std::string name, int64_t v) {
   a.i = v;
   return a;
 }
+inline onnx::AttributeProto string_attribute(std::string name, std::string_view v) {
+  onnx::AttributeProto a;
+  a.name = std::move(name);
+  a.type = onnx::AttributeProto::STRING;
+  a.s = onnx::Bytes(std::string(v));
+  return a;
+}
 inline onnx::AttributeProto ints_attribute(std::string name, std::vector<int64_t> v) {
   onnx::AttributeProto a;
   a.name = std::move(name);

@@ -93,6 +93,15 @@ inline int64_t range_count(double start, double limit, double delta) {
   return static_cast<int64_t>(n);
 }
 
+/// Element `i` of a range. The product may wrap around; the sum is within the range.
+inline int64_t range_element(int64_t start, int64_t delta, int64_t i) {
+  return static_cast<int64_t>(static_cast<uint64_t>(start) +
+                              static_cast<uint64_t>(delta) * static_cast<uint64_t>(i));
+}
+inline double range_element(double start, double delta, int64_t i) {
+  return start + static_cast<double>(i) * delta;
+}
+
 struct Range {
   int64_t stash_type = 1;
   void fields(auto&& f) { f("stash_type", stash_type); }

@@ -26,13 +26,6 @@ void constant_of_shape(const ConstantOfShape& op, KernelContext& c) {
 
 constexpr Types<float, double, Float16, BFloat16, int16_t, int32_t, int64_t> range_types;
 
-/// The product may wrap around; the sum is within the range.
-int64_t range_element(int64_t start, int64_t delta, int64_t i) {
-  return static_cast<int64_t>(static_cast<uint64_t>(start) +
-                              static_cast<uint64_t>(delta) * static_cast<uint64_t>(i));
-}
-double range_element(double start, double delta, int64_t i) { return start + static_cast<double>(i) * delta; }
-
 void range(const Range&, KernelContext& c) {
   const DataType type = c.in(0).type();
   for (size_t i = 0; i < 3; ++i)

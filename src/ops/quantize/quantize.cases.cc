@@ -82,6 +82,42 @@ void cases_quantize(CaseTable& t) {
       .random(DataType::int8, {64, 33}, -128, 127)
       .random(DataType::float32, {64}, 0.01, 0.1)
       .attribute("axis", int64_t{0});
+  struct Blocked {
+    const char* name;
+    DataType type, scales;
+    Shape shape, blocks;
+    int64_t axis, block;
+    bool zeros;
+  };
+  constexpr auto f32 = DataType::float32, f16 = DataType::float16, bf16 = DataType::bfloat16;
+  for (const Blocked& b : {
+           Blocked{"four bits, the last axis", DataType::uint4, f32, {33, 70}, {33, 3}, 1, 32, true},
+           {"four bits with sign, the first axis", DataType::int4, f32, {70, 33}, {3, 33}, 0, 32, true},
+           {"four bits, no zero points", DataType::int4, f16, {5, 64}, {5, 4}, -1, 16, false},
+           {"two bits", DataType::uint2, f32, {3, 50, 7}, {3, 4, 7}, 1, 16, true},
+           {"two bits with sign", DataType::int2, bf16, {9, 35}, {9, 3}, 1, 16, true},
+           {"eight bits", DataType::uint8, f16, {4, 3000}, {4, 47}, 1, 64, true},
+           {"eight bits with sign", DataType::int8, f32, {2, 17, 9}, {2, 17, 3}, 2, 4, true},
+           {"blocks of one", DataType::uint4, f32, {5, 7}, {5, 7}, 1, 1, true},
+           {"four bits, a scale for each index", DataType::int4, f32, {3, 5, 7}, {5}, 1, 0, true},
+           {"four bits, a scale for each index of the last axis",
+            DataType::uint4,
+            f16,
+            {5, 7},
+            {7},
+            1,
+            0,
+            true},
+           {"four bits, one scale", DataType::uint4, f32, {5, 7}, {}, 1, 0, true},
+           {"no blocks of bytes, narrow scales", DataType::int8, bf16, {5, 7}, {5}, 0, 0, true},
+       }) {
+    auto& c = t.add("DequantizeLinear", b.name);
+    const bool is_signed = is_signed_integer(b.type);
+    const double most = (1 << (bits_of(b.type) - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
+    c.random(b.type, b.shape, least, most + 1).random(b.scales, b.blocks, 0.01, 0.1);
+    if (b.zeros) c.random(b.type, b.blocks, least, most + 1);
+    c.attribute("axis", b.axis).attribute("block_size", b.block);
+  }
 }
 
 }  // namespace lathe

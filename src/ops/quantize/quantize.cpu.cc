@@ -1,7 +1,9 @@
 // QuantizeLinear and DequantizeLinear between float32 and bytes (and from int32), with one scale, or one for
-// each index of an axis; DynamicQuantizeLinear.
+// each index of an axis; DynamicQuantizeLinear. DequantizeLinear of numbers of 2, 4 and 8 bits with a scale
+// for each block of them.
 #include "ops/quantize/quantize.h"
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <limits>
@@ -9,6 +11,7 @@
 #include "cpu/ask.h"
 #include "cpu/bytes_rows.h"
 #include "cpu/elementwise.h"
+#include "cpu/few_bits.h"
 #include "ops/compute.h"
 
 namespace lathe {
@@ -116,6 +119,111 @@ void dequantize(const DequantizeLinear& op, KernelContext& c) {
   });
 }
 
+// Blocks.
+
+/// The tensor as [outer, size, inner], with a scale for each block along the middle axis: [outer, blocks,
+/// inner] of them; or with one for each index of that axis, or for all.
+struct Blocks {
+  int64_t size, inner = 1, block = 0, blocks = 0;  // block 0: no blocks
+  bool single;
+  Blocks(const QuantizationGrid& op, const Shape& x, const Shape& scale)
+      : size(count_of(x)), single(count_of(scale) == 1) {
+    if (single) return;
+    const auto axis = static_cast<size_t>(op.axis < 0 ? op.axis + static_cast<int64_t>(x.size()) : op.axis);
+    size = x[axis];
+    inner = count_between(x, axis + 1, x.size());
+    block = op.block_size;
+    if (block > 0) blocks = size / block + (size % block != 0);
+  }
+  /// Calls f(at, n, scale, each) for the parts of elements [begin, end): n elements from `at` on, which share
+  /// that scale, or have one `each`, from that one on.
+  template <class F>
+  void each_part(int64_t begin, int64_t end, F&& f) const {
+    if (single) return f(begin, end - begin, int64_t{0}, false);
+    for (int64_t at = begin; at < end;) {
+      const int64_t within = at % inner, along = at / inner % size, outer = at / inner / size;
+      // Neighbours have scales of their own, which are neighbours too, along what is not cut into blocks.
+      const bool each = block > 0 ? inner > 1 || block == 1 : inner == 1;
+      const int64_t first = block > 0 ? (outer * blocks + along / block) * inner + within : along;
+      const int64_t left = inner > 1                              ? inner - within
+                           : each                                 ? size - along
+                           : block - along % block < size - along ? block - along % block
+                                                                  : size - along;
+      const int64_t n = std::min(left, end - at);
+      f(at, n, first, each);
+      at += n;
+    }
+  }
+};
+
+Verdict ask_blocks(const DequantizeLinear& op, const KernelRequest& r) {
+  const DataType x = r.inputs[0].type, y = r.outputs[0].type;
+  const int bits = bits_of(x);
+  if (!is_integer(x) || (bits != 2 && bits != 4 && bits != 8))
+    return Verdict::no("not for " + std::string(name_of(x)));
+  if ((y != DataType::float32 && !cpu::is_half(y)) || r.inputs[1].type != y)
+    return Verdict::no("only floats of the scales' type, float32 or of 16 bits");
+  if (cpu::has_input(r, 2) && r.inputs[2].type != x) return Verdict::no("a zero point of another type");
+  if (op.block_size == 0 && bits == 8 && y == DataType::float32) return Verdict::no("no blocks");
+  return Verdict::yes();
+}
+
+/// Scales, and zero points, as floats.
+size_t blocks_workspace(const DequantizeLinear&, std::span<const Shape> inputs, int) {
+  return 2 * static_cast<size_t>(count_of(inputs[1])) * sizeof(float);
+}
+
+template <Isa isa>
+void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
+  constexpr int64_t together = 2048;  // elements that are floats before they are scaled; whole bytes
+  const Tensor &x = c.in(0), &scale = c.in(1);
+  Tensor& out = c.out(0);
+  const cpu::FewBitsKernels& k = cpu::few_bits_kernels(isa);
+  const int bits = bits_of(x.type());
+  const bool is_signed = is_signed_integer(x.type());
+  const auto widen = k.widen[bits == 2 ? 0 : bits == 4 ? 1 : 2];
+  auto* const memory =
+      static_cast<float*>(c.workspace(blocks_workspace(op, std::array{x.shape(), scale.shape()}, 1)));
+  const float* scales = cpu::floats(scale);
+  if (scale.type() != DataType::float32) {
+    cpu::widen(isa, scale.type(), scale.data(), memory, scale.size(), c);
+    scales = memory;
+  }
+  const float* zeros = nullptr;
+  if (cpu::has_input(c, 2)) {
+    const auto* const from = static_cast<const uint8_t*>(c.in(2).data());
+    float* const to = memory + scale.size();
+    c.parallel((scale.size() + together - 1) / together, 8, [&](int64_t begin, int64_t end) {
+      c.poll();
+      const int64_t first = begin * together, last = std::min(scale.size(), end * together);
+      widen(from + first * bits / 8, to + first, last - first, is_signed);
+    });
+    zeros = to;
+  }
+  const auto* const numbers = static_cast<const uint8_t*>(x.data());
+  const Blocks grid(op, x.shape(), scale.shape());
+  const bool narrow = out.type() != DataType::float32;
+  c.parallel((x.size() + together - 1) / together, cpu::elements_a_piece / together,
+             [&](int64_t begin, int64_t end) {
+               float wide[together], scaled[together];
+               for (int64_t i = begin; i < end; ++i) {
+                 if ((i - begin) % 8 == 0) c.poll();
+                 const int64_t first = i * together, n = std::min(together, x.size() - first);
+                 widen(numbers + first * bits / 8, wide, n, is_signed);
+                 float* const to = narrow ? scaled : cpu::floats(out) + first;
+                 grid.each_part(first, first + n, [&](int64_t at, int64_t count, int64_t s, bool each) {
+                   const float* const from = wide + (at - first);
+                   if (each)
+                     k.scale_each(from, to + (at - first), count, scales + s, zeros ? zeros + s : nullptr);
+                   else
+                     k.scale(from, to + (at - first), count, scales[s], zeros ? zeros[s] : 0);
+                 });
+                 if (narrow)
+                   cpu::narrow(isa, out.type(), scaled, static_cast<std::byte*>(out.data()) + first * 2, n);
+               }
+             });
+}
+
 /// The bytes of x, the range of which is widened to hold 0 and spread over 0 … 255. All in float, as the
 /// standard's function.
 template <Isa isa>
@@ -160,6 +268,9 @@ void cpu_quantize(KernelCatalog& k) {
     k.add<DequantizeLinear>(
         {.op = "DequantizeLinear", .name = cpu::kernel_name("dequantize", isa), .isa = isa},
         {.run = dequantize<isa>, .ask = ask_dequantize});
+    k.add<DequantizeLinear>(
+        {.op = "DequantizeLinear", .name = cpu::kernel_name("dequantize.blocks", isa), .isa = isa},
+        {.run = dequantize_blocks<isa>, .ask = ask_blocks, .workspace = blocks_workspace});
     k.add<DynamicQuantizeLinear>(
         {.op = "DynamicQuantizeLinear", .name = cpu::kernel_name("dynamic_quantize", isa), .isa = isa},
         {.run = dynamic_quantize<isa>, .ask = ask_dynamic});

@@ -63,6 +63,27 @@ void cases_scatter(CaseTable& t) {
       .input<int64_t>({1}, {5})
       .attribute("mode", std::string("circular"))
       .expect<float>({1, 3, 1}, {2, 0, 1});
+  t.add("TensorScatter", "circular_whole")
+      .input<int32_t>({2, 3, 2}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+      .input<int32_t>({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+      .input<int64_t>({2}, {1, 0})
+      .attribute("mode", std::string("circular"))
+      .expect<int32_t>({2, 3, 2}, {5, 6, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12});
+  t.add("TensorScatter", "heads")
+      .input<float>({2, 2, 3, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+      .input<float>({2, 2, 2, 1}, {-1, -2, -3, -4, -5, -6, -7, -8})
+      .input<int64_t>({2}, {1, 0})
+      .expect<float>({2, 2, 3, 1}, {1, -1, -2, 4, -3, -4, -5, -6, 9, -7, -8, 12});
+  t.add("TensorScatter", "along_the_last_axis")
+      .input<int8_t>({1, 3, 2}, {1, 2, 3, 4, 5, 6})
+      .input<int8_t>({1, 3, 1}, {-1, -2, -3})
+      .input<int64_t>({1}, {1})
+      .attribute("axis", int64_t{-1})
+      .expect<int8_t>({1, 3, 2}, {1, -1, 3, -2, 5, -3});
+  t.add("TensorScatter", "nothing_new")
+      .input<float>({1, 2, 1}, {1, 2})
+      .input<float>({1, 0, 1}, {})
+      .expect<float>({1, 2, 1}, {1, 2});
 }
 
 }  // namespace lathe

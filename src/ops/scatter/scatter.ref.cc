@@ -103,34 +103,18 @@ void scatter_nd(const ScatterND& op, KernelContext& c) {
 
 void tensor_scatter(const TensorScatter& op, KernelContext& c) {
   const Tensor cache = unpacked(c.in(0)), update = unpacked(c.in(1));
-  const size_t axis = axis_of(op.axis, cache.rank());
-  Shape expected = cache.shape();
-  const int64_t room = cache.dim(axis);
-  const int64_t length = expected[axis] = std::min(update.dim(axis), room);
-  if (!(update.shape() == expected))
-    c.fail(Code::run_bad_shape, "an update of shape " + describe(expected), describe(update.shape()));
-  if (c.has(2) && c.in(2).size() != cache.dim(0))
-    c.fail(Code::run_bad_shape, std::to_string(cache.dim(0)) + " write_indices",
-           std::to_string(c.in(2).size()));
+  const CacheRows rows(op, c, cache.shape(), update.shape());
   ByteOutput out(c.out(0));
   copy_elements(cache, out.tensor(), c);
   if (update.size() == 0) return out.finish();
-  const bool circular = op.mode == "circular";
-  const int64_t inner = row_major(cache.shape())[axis];
-  const int64_t outer = update.size() / (length * inner), per_sample = outer / cache.dim(0);
   for_size(cache.type(), [&]<class T> {
     Poller poll(c);
     const T* from = update.as<T>().data();
-    for (int64_t o = 0; o < outer; ++o) {
-      const int64_t first = c.has(2) ? index_at(c.in(2), o / per_sample) : 0;
-      if (first < 0 || (!circular && first > room - length))
-        c.fail(Code::run_bad_index, "a write index in [0, " + std::to_string(room - length) + "]",
-               std::to_string(first));
-      for (int64_t s = 0; s < length; ++s, from += inner) {
-        const int64_t at = circular ? (first % room + s) % room : first + s;
-        poll.copy(from, inner, out.tensor().as<T>().data() + (o * room + at) * inner);
+    for (int64_t o = 0; o < rows.outer; ++o)
+      for (int64_t s = 0; s < rows.length; ++s, from += rows.inner) {
+        const int64_t at = (rows.first(o) + s) % rows.room;
+        poll.copy(from, rows.inner, out.tensor().as<T>().data() + (o * rows.room + at) * rows.inner);
       }
-    }
   });
   out.finish();
 }

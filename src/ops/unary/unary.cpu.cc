@@ -107,6 +107,8 @@ void cpu_unary(KernelCatalog& k) {
     add.template operator()<Round, F::nearest_even>("Round", "round");
     add.template operator()<Tanh, F::tangent_h>("Tanh", "tanh");
     add.template operator()<Sign, F::sign>("Sign", "sign");
+    add.template operator()<Sin, F::sine>("Sin", "sin");
+    add.template operator()<Cos, F::cosine>("Cos", "cos");
     const auto test = [&]<class Op>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
                 {.run = run_test<Op, isa>, .ask = ask_test<Op>});

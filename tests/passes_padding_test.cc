@@ -1,0 +1,139 @@
+// auto_pad and output_shape as pads: what becomes of convolutions and pools, where sizes are numbers and
+// where they are not.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "support/optimised.h"
+
+namespace lathe {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// The attributes of the only node, as text.
+std::string attributes_of(std::string_view text) {
+  const auto g = optimised_graph(text);
+  std::string all;
+  for (NodeId id : g->order()) {
+    const Node& n = g->node(id);
+    all += n.op;
+    for (const char* name : {"auto_pad", "ceil_mode", "output_shape"}) {
+      if (n.attributes.has(name)) all += std::string(" ") + name;
+    }
+    for (int64_t p : n.attributes.get<Ints>("pads", {})) all += " " + std::to_string(p);
+  }
+  return all;
+}
+
+TEST(ExplicitPadding, ConvolutionsOfKnownSizes) {
+  EXPECT_EQ(attributes_of("(float[1,2,7,8] x, float[3,2,3,4] w) => (float[1,3,4,4] y)"
+                          "{ y = Conv<auto_pad=\"SAME_UPPER\", strides=[2,2]>(x, w) }"),
+            "Conv 1 1 1 1");
+  EXPECT_EQ(attributes_of("(float[1,2,7,8] x, float[3,2,2,4] w) => (float[1,3,7,8] y)"
+                          "{ y = Conv<auto_pad=\"SAME_LOWER\">(x, w) }"),
+            "Conv 1 2 0 1");
+  EXPECT_EQ(attributes_of("(float[1,2,7,8] x, float[3,2,2,4] w) => (float[1,3,6,5] y)"
+                          "{ y = Conv<auto_pad=\"VALID\">(x, w) }"),
+            "Conv 0 0 0 0");
+  EXPECT_EQ(attributes_of("(uint8[1,2,7] x, uint8[3,2,3] w) => (int32[1,3,7] y)"
+                          "{ y = ConvInteger<auto_pad=\"SAME_UPPER\">(x, w) }"),
+            "ConvInteger 1 1");
+  EXPECT_EQ(
+      attributes_of("(uint8[1,2,9] x, uint8[3,2,4] w) => (uint8[1,3,5] y) <float s = {0.5}, uint8 z = {1}>"
+                    "{ y = QLinearConv<auto_pad=\"SAME_LOWER\", strides=[2]>(x, s, z, w, s, z, s, z) }"),
+      "QLinearConv 2 1");
+}
+
+TEST(ExplicitPadding, StridesOfOneLeaveSizesOpen) {
+  EXPECT_EQ(attributes_of("(float[n,2,h,w] x, float[3,2,3,5] f) => (float[n,3,h,w] y)"
+                          "{ y = Conv<auto_pad=\"SAME_UPPER\", dilations=[2,1]>(x, f) }"),
+            "Conv 2 2 2 2");
+  EXPECT_EQ(attributes_of("(float[n,2,h] x) => (float[n,2,h] y)"
+                          "{ y = MaxPool<auto_pad=\"SAME_LOWER\", kernel_shape=[4]>(x) }"),
+            "MaxPool 2 1");
+  // Of a size that nobody knows two windows are padded in two ways.
+  EXPECT_EQ(attributes_of("(float[n,2,h] x) => (float[n,2,m] y)"
+                          "{ y = MaxPool<auto_pad=\"SAME_LOWER\", kernel_shape=[4], strides=[2]>(x) }"),
+            "MaxPool auto_pad");
+  EXPECT_EQ(attributes_of("(float[n,2,h] x, float[k,2,r] f) => (float[n,k,h] y)"
+                          "{ y = Conv<auto_pad=\"SAME_UPPER\">(x, f) }"),
+            "Conv auto_pad");
+}
+
+TEST(ExplicitPadding, Pools) {
+  // Sizes are rounded up by SAME and down by VALID, whatever ceil_mode says.
+  EXPECT_EQ(attributes_of("(float[1,2,8] x) => (float[1,2,4] y)"
+                          "{ y = AveragePool<auto_pad=\"SAME_UPPER\", kernel_shape=[3], strides=[2], "
+                          "count_include_pad=1, ceil_mode=1>(x) }"),
+            "AveragePool 0 1");
+  EXPECT_EQ(
+      attributes_of("(float[1,2,8] x) => (float[1,2,3] y)"
+                    "{ y = LpPool<auto_pad=\"VALID\", kernel_shape=[3], strides=[2], ceil_mode=1>(x) }"),
+      "LpPool 0 0");
+  EXPECT_EQ(attributes_of("(float[1,2,5] x) => (float[1,2,3] y, int64[1,2,3] i)"
+                          "{ y, i = MaxPool<auto_pad=\"SAME_UPPER\", kernel_shape=[2], strides=[2]>(x) }"),
+            "MaxPool 0 1");
+  // Windows that are further apart than they are wide.
+  EXPECT_EQ(attributes_of("(float[1,2,7] x) => (float[1,2,3] y)"
+                          "{ y = MaxPool<auto_pad=\"SAME_UPPER\", kernel_shape=[1], strides=[3]>(x) }"),
+            "MaxPool 0 0");
+}
+
+TEST(ExplicitPadding, TransposedConvolutions) {
+  EXPECT_EQ(attributes_of("(float[1,2,5] x, float[2,3,5] f) => (float[1,3,10] y)"
+                          "{ y = ConvTranspose<auto_pad=\"SAME_UPPER\", strides=[2]>(x, f) }"),
+            "ConvTranspose 1 2");
+  EXPECT_EQ(attributes_of("(float[n,2,l] x, float[2,3,4] f) => (float[n,3,m] y)"
+                          "{ y = ConvTranspose<auto_pad=\"SAME_LOWER\", strides=[3]>(x, f) }"),
+            "ConvTranspose 1 0");
+  EXPECT_EQ(attributes_of("(float[1,2,5] x, float[2,3,5] f) => (float[1,3,9] y)"
+                          "{ y = ConvTranspose<strides=[2], output_shape=[9], pads=[7,7]>(x, f) }"),
+            "ConvTranspose 2 2");
+  // More than there is: no padding is negative.
+  EXPECT_EQ(attributes_of("(float[1,2,5] x, float[2,3,2] f) => (float[1,3,20] y)"
+                          "{ y = ConvTranspose<strides=[2], output_shape=[20]>(x, f) }"),
+            "ConvTranspose output_shape");
+  // Explicit pads stay what they are.
+  EXPECT_EQ(attributes_of("(float[1,2,5] x, float[2,3,3] f) => (float[1,3,9] y)"
+                          "{ y = ConvTranspose<strides=[2], pads=[1,1]>(x, f) }"),
+            "ConvTranspose 1 1");
+}
+
+TEST(ExplicitPadding, SameResultsForWindowsOfAllKinds) {
+  std::mt19937 random(3);
+  const auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  const auto pair = [](const char* name, int64_t a, int64_t b) {
+    return std::string(name) + "=[" + std::to_string(a) + "," + std::to_string(b) + "]";
+  };
+  for (int i = 0; i < 120; ++i) {
+    const int64_t h = draw(1, 12), w = draw(1, 12), kh = draw(1, 4), kw = draw(1, 4);
+    const std::string how = std::array{"SAME_UPPER", "SAME_LOWER", "VALID"}[static_cast<size_t>(draw(0, 2))];
+    const std::string windows = "auto_pad=\"" + how + "\", " + pair("strides", draw(1, 4), draw(1, 4)) +
+                                ", " + pair("kernel_shape", kh, kw);
+    const std::string dilations = ", " + pair("dilations", draw(1, 2), draw(1, 2));
+    const bool fits = how != "VALID" || (h > 2 * kh && w > 2 * kw);
+    if (!fits) continue;
+    const std::string x = "(float[2,4," + std::to_string(h) + "," + std::to_string(w) + "] x",
+                      y = ") => (float[2,c,p,q] y) ",
+                      kernel = std::to_string(kh) + "," + std::to_string(kw) + "] f" + y;
+    for (const std::string& text :
+         {x + ", float[6,2," + kernel + "{ y = Conv<group=2, " + windows + dilations + ">(x, f) }",
+          x + ", float[4,3," + kernel + "{ y = ConvTranspose<" + windows + ">(x, f) }",
+          x + y + "{ y = MaxPool<ceil_mode=1, " + windows + dilations + ">(x) }",
+          x + y + "{ y = AveragePool<count_include_pad=" + std::to_string(draw(0, 1)) + ", ceil_mode=1, " +
+              windows + dilations + ">(x) }",
+          x + y + "{ y = LpPool<" + windows + ">(x) }"}) {
+      const auto g = optimised_graph(text);  // which compares
+      for (NodeId id : g->order()) {
+        const Node& n = g->node(id);
+        EXPECT_TRUE(n.op == "ConvTranspose" || !n.attributes.has("auto_pad")) << text;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lathe
