@@ -416,6 +416,23 @@ def test_convert_to_an_opset(lathe, place):
     assert refused.returncode == 1 and "opset 24" in refused.stderr and not (place / "old.onnx").exists()
 
 
+def test_passes_are_chosen_one_by_one_or_in_a_list(lathe, place):
+    x, y = (onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2]) for n in "xy")
+    nodes = [onnx.helper.make_node("Identity", ["x"], ["a"]), onnx.helper.make_node("Neg", ["a"], ["b"]), onnx.helper.make_node("Neg", ["b"], ["y"])]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [x], [y]), opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10), place / "chain.onnx")
+
+    def left(*options):
+        assert lathe("convert", "chain.onnx", "-o", "less.onnx", "--optimize", *options).returncode == 0
+        return [n.op_type for n in onnx.load(place / "less.onnx").graph.node]
+
+    alone = left("--passes=-eliminate-identity")
+    assert "Identity" in alone and "Identity" not in left()
+    assert left("--level=none", "--passes=+eliminate-identity,-share-results") == ["Neg", "Neg"]
+    assert left("--level=none", "--passes=+eliminate-identity", "--passes=-eliminate-identity") == ["Identity", "Neg", "Neg"]
+    refused = lathe("convert", "chain.onnx", "-o", "less.onnx", "--optimize", "--passes=+no-such-pass,-eliminate-identity")
+    assert refused.returncode != 0 and "no-such-pass" in refused.stderr
+
+
 def test_convert_to_text_and_back(lathe, place):
     assert lathe("convert", "model.onnx", "-o", "model.onnxtxt").returncode == 0
     assert (place / "model.onnxtxt").read_text().startswith("<")

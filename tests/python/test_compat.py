@@ -273,6 +273,24 @@ def test_options_have_the_same_defaults(ort):
         options.intra_op_num_threads = "many"
 
 
+def test_the_level_of_optimisation_decides_what_is_left():
+    """x + 0 goes at the first level; Erf's GELU becomes one operator at the second; chains run as one at the last."""
+    text = """<ir_version: 10, opset_import: ["": 20]> g (float[2, 3] x) => (float[2, 3] y)
+      <float zero = {0}, float root = {1.4142135}, float one = {1}, float half = {0.5}>
+      { a = Add (x, zero) b = Div (a, root) c = Erf (b) d = Add (c, one) e = Mul (a, d) f = Mul (e, half) y = Neg (f) }"""
+    model = onnx.parser.parse_model(text).SerializeToString()
+    left = {}
+    for name in ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"):
+        options = ours.SessionOptions()
+        options.graph_optimization_level = getattr(ours.GraphOptimizationLevel, name)
+        session = ours.InferenceSession(model, options)
+        left[name] = [step.op for step in session._engine.steps]
+        np.testing.assert_allclose(session.run(None, {"x": X})[0], theirs.InferenceSession(model).run(None, {"x": X})[0], rtol=1e-5, atol=1e-6)
+    assert left["ORT_DISABLE_ALL"].count("Add") == 2 and left["ORT_ENABLE_BASIC"].count("Add") == 1
+    assert "Erf" in left["ORT_ENABLE_BASIC"] and "Gelu" in left["ORT_ENABLE_EXTENDED"]
+    assert len(left["ORT_ENABLE_ALL"]) < len(left["ORT_ENABLE_EXTENDED"])
+
+
 @both
 def test_free_dimension_override(ort, data):
     options = ort.SessionOptions()
