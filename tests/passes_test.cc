@@ -161,24 +161,49 @@ TEST(Passes, GeluInItsSpellings) {
 TEST(Passes, NormsInTheirSpellings) {
   const std::string head =
       "(float[2,4] x) => (float[2,4] y) <int64[1] a = {-1}, float e = {0.00001}, float two = {2}, float one "
-      "= {1},"
+      "= {1}, float four = {4}, float up = {0.5}, float down = {-0.5},"
       " float[4] g = {1,2,3,4}, float[4] b = {4,3,2,1}> ";
-  EXPECT_EQ(optimised(head + "{ m = ReduceMean(x, a) d = Sub(x, m) q = Pow(d, two) v = ReduceMean(q, a) s = "
-                             "Add(v, e) r = Sqrt(s)"
-                             "  n = Div(d, r) t = Mul(n, g) y = Add(t, b) }"),
+  const std::string centred = "m = ReduceMean(x, a) d = Sub(x, m) ",
+                    variance = "q = Pow(d, two) v = ReduceMean(q, a) s = Add(v, e) ",
+                    square = "q = Mul(x, x) v = ReduceMean(q, a) s = Add(v, e) ";
+  const auto layer = [&](const std::string& rest) { return optimised(head + "{ " + centred + rest + " }"); };
+  const auto rms = [&](const std::string& rest) { return optimised(head + "{ " + rest + " }"); };
+  // A scale and a bias, one of them, none.
+  EXPECT_EQ(layer(variance + "r = Sqrt(s) n = Div(d, r) t = Mul(n, g) y = Add(t, b)"), "LayerNormalization");
+  EXPECT_EQ(layer(variance + "r = Sqrt(s) n = Div(d, r) y = Mul(n, g)"), "LayerNormalization");
+  EXPECT_EQ(layer(variance + "r = Sqrt(s) n = Div(d, r) y = Add(n, b)"), "LayerNormalization");
+  EXPECT_EQ(layer(variance + "r = Sqrt(s) y = Div(d, r)"), "LayerNormalization");
+  EXPECT_EQ(rms(square + "r = Sqrt(s) y = Div(x, r)"), "RMSNormalization");
+  // 1 over the deviation.
+  EXPECT_EQ(layer("q = Mul(d, d) v = ReduceMean(q, a) s = Add(e, v) r = Sqrt(s)"
+                  "  i = Reciprocal(r) n = Mul(d, i) t = Mul(g, n) y = Add(b, t)"),
             "LayerNormalization");
+  EXPECT_EQ(rms("q = Pow(x, two) v = ReduceMean(q, a) s = Add(v, e) r = Sqrt(s) i = Div(one, r) n = Mul(x, i)"
+                "  y = Mul(n, g)"),
+            "RMSNormalization");
+  EXPECT_EQ(rms(square + "i = Pow(s, down) n = Mul(i, x) y = Mul(n, g)"), "RMSNormalization");
+  EXPECT_EQ(layer(variance + "r = Pow(s, up) n = Div(d, r) t = Mul(n, g) y = Add(t, b)"),
+            "LayerNormalization");
+  // Scaled before x comes in.
+  EXPECT_EQ(rms(square + "r = Sqrt(s) i = Reciprocal(r) f = Mul(i, g) y = Mul(x, f)"), "RMSNormalization");
+  EXPECT_EQ(layer(variance + "r = Sqrt(s) i = Reciprocal(r) f = Mul(g, i) t = Mul(f, d) y = Add(t, b)"),
+            "LayerNormalization");
+  // Means as sums over a number; squares of the difference the other way round.
   EXPECT_EQ(
-      optimised(
-          head +
-          "{ m = ReduceMean(x, a) d = Sub(x, m) q = Mul(d, d) v = ReduceMean(q, a) s = Add(e, v) r = Sqrt(s)"
-          "  i = Reciprocal(r) n = Mul(d, i) t = Mul(g, n) y = Add(b, t) }"),
-      "LayerNormalization");
-  EXPECT_EQ(
-      optimised(
-          head +
-          "{ q = Pow(x, two) v = ReduceMean(q, a) s = Add(v, e) r = Sqrt(s) i = Div(one, r) n = Mul(x, i)"
-          "  y = Mul(n, g) }"),
+      rms("q = ReduceSumSquare(x, a) v = Div(q, four) s = Add(v, e) r = Sqrt(s) n = Div(x, r) y = Mul(n, g)"),
       "RMSNormalization");
+  EXPECT_EQ(layer("z = ReduceSum(x, a) k = Div(z, four) w = Sub(k, x) p = Sub(x, k) q = Mul(w, w) v = "
+                  "ReduceMean(q, a)"
+                  "  s = Add(v, e) r = Sqrt(s) n = Div(p, r) t = Mul(n, g) y = Add(t, b)"),
+            "LayerNormalization");
+  // As TensorFlow says it.
+  EXPECT_EQ(
+      layer(variance + "r = Sqrt(s) i = Reciprocal(r) f = Mul(i, g) t = Mul(x, f) o = Mul(m, f) c = Sub(b, o)"
+                       "  y = Add(t, c)"),
+      "LayerNormalization");
+  // A sum over another number is no mean.
+  EXPECT_EQ(rms("q = ReduceSumSquare(x, a) v = Div(q, two) s = Add(v, e) r = Sqrt(s) y = Div(x, r)"),
+            "ReduceSumSquare Div Add Sqrt Div");
 }
 
 TEST(Passes, LongChainsThatNobodyReads) {

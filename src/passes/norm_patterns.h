@@ -5,38 +5,58 @@
 
 namespace lathe {
 
-/// x and epsilon where v is sqrt(mean(x²) + epsilon).
+/// x and epsilon of sqrt(mean(x²) + epsilon), over the axes from `axis` on.
 struct Deviation {
   ValueId x = no_id;
   double epsilon = 0;
   int64_t axis = 0;
 };
-inline std::optional<Deviation> deviation(const View& view, ValueId v) {
-  const Node* root = view.made_by(v, "Sqrt");
-  const Node* sum = root ? view.made_by(root->inputs[0], "Add") : nullptr;
+
+/// Where `v` is its square.
+inline std::optional<Deviation> variance(const View& view, ValueId v) {
+  const Node* sum = view.made_by(v, "Add");
   const auto plus = sum ? with_number(view, *sum) : std::nullopt;
-  const auto average = plus ? mean(view, plus->x) : std::nullopt;
-  if (!average) return std::nullopt;
-  const ValueId x = squared(view, average->x);
-  if (x == no_id) return std::nullopt;
-  return Deviation{x, plus->number, average->axis};
+  const auto square = plus ? mean_square(view, plus->x) : std::nullopt;
+  return square ? std::optional(Deviation{square->x, plus->number, square->axis}) : std::nullopt;
 }
 
-/// x and its deviation where v is x / sqrt(mean(x²) + epsilon), in either spelling.
+/// Where `v` is the square of that to the power of `exponent`.
+inline std::optional<Deviation> power_of_variance(const View& view, ValueId v, double exponent) {
+  const Node* pow = view.made_by(v, "Pow");
+  return pow && view.uniform(pow->inputs[1]) == exponent ? variance(view, pow->inputs[0]) : std::nullopt;
+}
+
+inline std::optional<Deviation> deviation(const View& view, ValueId v) {
+  if (const Node* root = view.made_by(v, "Sqrt")) return variance(view, root->inputs[0]);
+  return power_of_variance(view, v, 0.5);
+}
+
+/// Where `v` is 1 over it.
+inline std::optional<Deviation> inverse_deviation(const View& view, ValueId v) {
+  if (const Node* inverse = view.made_by(v, "Reciprocal")) return deviation(view, inverse->inputs[0]);
+  if (const Node* inverse = view.made_by(v, "Div"))
+    return view.uniform(inverse->inputs[0]) == 1.0 ? deviation(view, inverse->inputs[1]) : std::nullopt;
+  return power_of_variance(view, v, -0.5);
+}
+
+/// Whether a is b, or one is p - q and the other q - p: their squares are the same.
+inline bool same_magnitude(const View& view, ValueId a, ValueId b) {
+  if (a == b) return true;
+  const Node *one = view.made_by(a, "Sub"), *other = view.made_by(b, "Sub");
+  return one && other && one->inputs[0] == other->inputs[1] && one->inputs[1] == other->inputs[0];
+}
+
+/// x and its deviation where v is x / sqrt(mean(x²) + epsilon), in any spelling.
 inline std::optional<Deviation> normalised(const View& view, ValueId v) {
-  if (const Node* div = view.made_by(v, "Div")) {
-    const auto d = deviation(view, div->inputs[1]);
-    return d && d->x == div->inputs[0] ? d : std::nullopt;
-  }
+  const auto of = [&](ValueId x, std::optional<Deviation> d) {
+    if (d && !same_magnitude(view, x, d->x)) d.reset();
+    if (d) d->x = x;
+    return d;
+  };
+  if (const Node* div = view.made_by(v, "Div")) return of(div->inputs[0], deviation(view, div->inputs[1]));
   if (const Node* mul = view.made_by(v, "Mul"))
-    for (size_t i : {size_t{0}, size_t{1}}) {
-      ValueId root = no_id;
-      if (const Node* inverse = view.made_by(mul->inputs[i], "Reciprocal")) root = inverse->inputs[0];
-      if (const Node* inverse = view.made_by(mul->inputs[i], "Div"))
-        if (view.uniform(inverse->inputs[0]) == 1.0) root = inverse->inputs[1];
-      const auto d = root == no_id ? std::nullopt : deviation(view, root);
-      if (d && d->x == mul->inputs[1 - i]) return d;
-    }
+    for (size_t i : {size_t{0}, size_t{1}})
+      if (const auto d = of(mul->inputs[1 - i], inverse_deviation(view, mul->inputs[i]))) return d;
   return std::nullopt;
 }
 

@@ -74,14 +74,14 @@ inline ValueId squared(const View& view, ValueId v) {
   return no_id;
 }
 
-/// x where `v` is the mean of x over its last axes, which are kept as axes of size 1; `axis` is the first of
-/// them.
-struct MeanOf {
+/// x where `v` is what a reduction makes of the last axes of x, which are kept as axes of size 1; `axis` is
+/// the first of them.
+struct Reduced {
   ValueId x = no_id;
   int64_t axis = 0;  // from the front
 };
-inline std::optional<MeanOf> mean(const View& view, ValueId v) {
-  const Node* n = view.made_by(v, "ReduceMean");
+inline std::optional<Reduced> reduced(const View& view, ValueId v, std::string_view op) {
+  const Node* n = view.made_by(v, op);
   if (!n || n->attributes.get<int64_t>("keepdims", 1) != 1 || n->inputs.size() < 2) return std::nullopt;
   const auto rank = view.rank(n->inputs[0]);
   auto axes = view.integers(n->inputs[1]);
@@ -92,7 +92,41 @@ inline std::optional<MeanOf> mean(const View& view, ValueId v) {
   std::ranges::sort(*axes);
   for (size_t i = 0; i < axes->size(); ++i)
     if ((*axes)[i] != size - static_cast<int64_t>(axes->size() - i)) return std::nullopt;
-  return MeanOf{n->inputs[0], axes->front()};
+  return Reduced{n->inputs[0], axes->front()};
+}
+
+/// The sizes of x from `axis` on, where they are numbers.
+inline std::optional<Shape> last_sizes(const View& view, ValueId x, int64_t axis) {
+  const auto& shape = view.type(x).shape;
+  if (!shape) return std::nullopt;
+  Shape sizes;
+  for (size_t i = static_cast<size_t>(axis); i < shape->size(); ++i) {
+    if (!(*shape)[i].is_constant()) return std::nullopt;
+    sizes.push_back((*shape)[i].constant());
+  }
+  return sizes;
+}
+
+/// Is `v` such a reduction, a sum, times 1 over the number of what it adds up?
+inline std::optional<Reduced> sum_over_count(const View& view, ValueId v, std::string_view op) {
+  double factor = 1;
+  const ValueId sum = without_factors(view, v, factor);
+  const auto r = sum == v ? std::nullopt : reduced(view, sum, op);
+  const auto sizes = r ? last_sizes(view, r->x, r->axis) : std::nullopt;
+  return sizes && about(factor * static_cast<double>(count_of(*sizes)), 1, 1e-6) ? r : std::nullopt;
+}
+
+inline std::optional<Reduced> mean(const View& view, ValueId v) {
+  const auto r = reduced(view, v, "ReduceMean");
+  return r ? r : sum_over_count(view, v, "ReduceSum");
+}
+
+/// Of squares of x.
+inline std::optional<Reduced> mean_square(const View& view, ValueId v) {
+  if (const auto r = sum_over_count(view, v, "ReduceSumSquare")) return r;
+  const auto r = mean(view, v);
+  const ValueId x = r ? squared(view, r->x) : no_id;
+  return x == no_id ? std::nullopt : std::optional(Reduced{x, r->axis});
 }
 
 /// Whether `v` is a constant whose shape is that of the last axes of x, from `axis` on: what the scale of a

@@ -1,8 +1,12 @@
-// LayerNormalization and RMSNormalization as exporters spell them.
+// LayerNormalization and RMSNormalization as exporters spell them, piece by piece: what is normalised first,
+// with a scale of ones; a scale and a bias behind it then take their places.
 #include "passes/norm_patterns.h"
 
 namespace lathe {
 namespace {
+
+/// A scale of ones that is larger is not worth its memory.
+constexpr int64_t most_ones = int64_t{1} << 16;
 
 Attributes attributes(const Deviation& d, size_t rank) {
   Attributes a;
@@ -12,70 +16,159 @@ Attributes attributes(const Deviation& d, size_t rank) {
   return a;
 }
 
-/// The normalised value that a product scales, and its scale.
-struct Scaled {
+/// Replaces `v` by x normalised, and scaled by what `scale` makes of the patch.
+template <class Scale>
+std::optional<Patch> normalise(const View& view, NodeId id, const Deviation& d, Scale&& scale) {
+  const ValueId v = view.node(id).outputs[0];
+  const ValueId whole = centred(view, d.x, d.axis), x = whole == no_id ? d.x : whole;
+  if (!computes_alike(view, x) || !view.same_type(x, v)) return std::nullopt;
+  Patch p(whole == no_id ? "a chain that spells RMSNormalization" : "a chain that spells LayerNormalization");
+  p.replace_uses(v, p.add(whole == no_id ? "RMSNormalization" : "LayerNormalization", {x, scale(p)},
+                          attributes(d, *view.rank(x))));
+  p.remove(id);
+  return p;
+}
+
+/// x / deviation; the anchor is the Div or Mul.
+std::optional<Patch> unscaled(const View& view, NodeId id) {
+  const auto d = normalised(view, view.node(id).outputs[0]);
+  const auto sizes = d ? last_sizes(view, d->x, d->axis) : std::nullopt;
+  if (!sizes || count_of(*sizes) > most_ones) return std::nullopt;
+  return normalise(view, id, *d, [&](Patch& p) {
+    return p.add_constant(
+        "ones", Tensor::from<float>(*sizes, std::vector<float>(static_cast<size_t>(count_of(*sizes)), 1)));
+  });
+}
+
+/// 1 / deviation * scale, as some multiply before x comes in.
+struct ScaledInverse {
   Deviation of;
   ValueId scale = no_id;
 };
-std::optional<Scaled> scaled(const View& view, const Node& mul) {
+std::optional<ScaledInverse> scaled_inverse(const View& view, ValueId v) {
+  const Node* mul = view.made_by(v, "Mul");
   for (size_t i : {size_t{0}, size_t{1}}) {
-    const auto d = normalised(view, mul.inputs[i]);
-    if (d && view.type(d->x).shape && covers_last_axes(view, mul.inputs[1 - i], d->x, d->axis))
-      return Scaled{*d, mul.inputs[1 - i]};
+    const auto d = mul ? inverse_deviation(view, mul->inputs[i]) : std::nullopt;
+    if (d && covers_last_axes(view, mul->inputs[1 - i], d->x, d->axis))
+      return ScaledInverse{*d, mul->inputs[1 - i]};
   }
   return std::nullopt;
 }
 
-/// (x - mean) / deviation * scale + bias; the anchor is the Add.
-std::optional<Patch> layer_norm(const View& view, NodeId id) {
+/// x * (1 / deviation * scale); the anchor is the outer Mul.
+std::optional<Patch> scaled_before(const View& view, NodeId id) {
   const Node& n = view.node(id);
   for (size_t i : {size_t{0}, size_t{1}}) {
-    const Node* mul = view.made_by(n.inputs[i], "Mul");
-    if (!mul || !view.read_once(n.inputs[i])) continue;
-    const auto found = scaled(view, *mul);
-    if (!found) continue;
-    const ValueId x = centred(view, found->of.x, found->of.axis), bias = n.inputs[1 - i];
-    if (x == no_id || !computes_alike(view, x) || !covers_last_axes(view, bias, x, found->of.axis) ||
-        !view.same_type(x, n.outputs[0]))
+    auto s = scaled_inverse(view, n.inputs[i]);
+    if (!s || !same_magnitude(view, n.inputs[1 - i], s->of.x)) continue;
+    s->of.x = n.inputs[1 - i];
+    return normalise(view, id, s->of, [&](Patch&) { return s->scale; });
+  }
+  return std::nullopt;
+}
+
+/// x * s + (bias - mean * s), where s = 1 / deviation * scale: as TensorFlow says it; the anchor is the Add.
+std::optional<Patch> moved_together(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const Node *scaled = view.made_by(n.inputs[i], "Mul"), *rest = view.made_by(n.inputs[1 - i], "Sub");
+    const Node* moved = rest ? view.made_by(rest->inputs[1], "Mul") : nullptr;
+    if (!scaled || !moved) continue;
+    for (size_t j : {size_t{0}, size_t{1}}) {
+      const ValueId by = scaled->inputs[j], x = scaled->inputs[1 - j], average = other_input(*moved, by);
+      const auto s = average == no_id ? std::nullopt : scaled_inverse(view, by);
+      const auto m = s ? mean(view, average) : std::nullopt;
+      const Node* difference = m ? view.made_by(s->of.x, "Sub") : nullptr;
+      if (!difference || m->x != x || m->axis != s->of.axis || other_input(*difference, x) != average ||
+          !computes_alike(view, x) || !covers_last_axes(view, rest->inputs[0], x, m->axis) ||
+          !view.same_type(x, n.outputs[0]))
+        continue;
+      Patch p("a chain that spells LayerNormalization");
+      p.replace_uses(n.outputs[0], p.add("LayerNormalization", {x, s->scale, rest->inputs[0]},
+                                         attributes(s->of, *view.rank(x))));
+      p.remove(id);
+      return p;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The node of this operator that makes `v` for one reader, and nothing else; its first axis that is
+/// normalised.
+struct Norm {
+  NodeId id = no_id;
+  const Node* node = nullptr;
+  int64_t axis = 0;
+};
+std::optional<Norm> norm(const View& view, ValueId v, std::string_view op) {
+  const Node* n = view.made_by(v, op);
+  if (!n || n->outputs.size() > 1 || !view.read_once(v)) return std::nullopt;
+  const int64_t axis = n->attributes.get<int64_t>("axis", -1);
+  const auto rank = view.rank(n->inputs[0]);
+  if (!rank) return std::nullopt;
+  return Norm{view.producer(v), n, axis < 0 ? axis + static_cast<int64_t>(*rank) : axis};
+}
+
+/// A product with what had a scale of ones; the anchor is the Mul.
+std::optional<Patch> scale(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (const char* op : {"LayerNormalization", "RMSNormalization"})
+    for (size_t i : {size_t{0}, size_t{1}}) {
+      const auto found = norm(view, n.inputs[i], op);
+      const ValueId by = n.inputs[1 - i];
+      if (!found || found->node->inputs.size() != 2 || view.uniform(found->node->inputs[1]) != 1.0 ||
+          !covers_last_axes(view, by, found->node->inputs[0], found->axis) ||
+          view.type(by).elem != view.type(found->node->inputs[1]).elem)
+        continue;
+      Patch p("a scale behind a normalisation that has none");
+      p.replace_uses(n.outputs[0], p.add(op, {found->node->inputs[0], by}, found->node->attributes));
+      p.remove(found->id);
+      p.remove(id);
+      return p;
+    }
+  return std::nullopt;
+}
+
+/// A sum with what had no bias; the anchor is the Add.
+std::optional<Patch> bias(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const auto found = norm(view, n.inputs[i], "LayerNormalization");
+    const ValueId by = n.inputs[1 - i];
+    if (!found || found->node->inputs.size() != 2 ||
+        !covers_last_axes(view, by, found->node->inputs[0], found->axis) ||
+        view.type(by).elem != view.type(found->node->inputs[1]).elem)
       continue;
-    Patch p("a chain that spells LayerNormalization");
-    p.replace_uses(n.outputs[0], p.add("LayerNormalization", {x, found->scale, bias},
-                                       attributes(found->of, *view.rank(x))));
+    Patch p("a bias behind a normalisation that has none");
+    p.replace_uses(n.outputs[0],
+                   p.add("LayerNormalization", {found->node->inputs[0], found->node->inputs[1], by},
+                         found->node->attributes));
+    p.remove(found->id);
     p.remove(id);
     return p;
   }
   return std::nullopt;
 }
 
-/// x / deviation * scale, where x is not centred; the anchor is the Mul.
-std::optional<Patch> rms_norm(const View& view, NodeId id) {
-  const Node& n = view.node(id);
-  const auto found = scaled(view, n);
-  if (!found) return std::nullopt;
-  const ValueId x = found->of.x;
-  if (centred(view, x, found->of.axis) != no_id || !computes_alike(view, x) ||
-      !view.same_type(x, n.outputs[0]))
-    return std::nullopt;
-  Patch p("a chain that spells RMSNormalization");
-  p.replace_uses(n.outputs[0],
-                 p.add("RMSNormalization", {x, found->scale}, attributes(found->of, *view.rank(x))));
-  p.remove(id);
+std::optional<Patch> propose(const View& view, NodeId id) {
+  if (view.node(id).op == "Add") {
+    auto p = bias(view, id);
+    return p ? std::move(p) : moved_together(view, id);
+  }
+  auto p = unscaled(view, id);
+  if (!p && view.node(id).op == "Mul") p = scaled_before(view, id);
+  if (!p && view.node(id).op == "Mul") p = scale(view, id);
   return p;
 }
 
 }  // namespace
 
 void pass_recognise_norm(PassList& all) {
-  all.push_back({.name = "recognise-layer-norm",
-                 .says = "finds (x - mean) / deviation * scale + bias",
+  all.push_back({.name = "recognise-norm",
+                 .says = "finds LayerNormalization and RMSNormalization, with scale and bias or without",
                  .level = OptimizationLevel::extended,
-                 .anchors = {"Add"},
-                 .propose = layer_norm});
-  all.push_back({.name = "recognise-rms-norm",
-                 .says = "finds x / root mean square * scale",
-                 .level = OptimizationLevel::extended,
-                 .anchors = {"Mul"},
-                 .propose = rms_norm});
+                 .anchors = {"Add", "Mul", "Div"},
+                 .propose = propose});
 }
 
 }  // namespace lathe
