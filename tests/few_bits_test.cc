@@ -209,6 +209,26 @@ TEST(FewBits, HalfPrecisionToo) {
   EXPECT_TRUE(close.equal) << close.reason;
 }
 
+TEST(FewBits, RowsOfAnyShape) {
+  Random random(10);
+  const Weights w = weights(96, 70, 32, DataType::uint4, true, true, random);
+  for (const Shape& shape : {Shape{96}, Shape{2, 3, 96}, Shape{2, 1, 7, 96}, Shape{0, 96}}) {
+    ModelBuilder b = product(w, How::matmul);
+    std::string type = "float[";
+    for (int64_t size : shape) type += (type.back() == '[' ? "" : ",") + std::to_string(size);
+    b.graph().input[0] = make_value("x", type + "]");
+    const Value x = random_tensor(DataType::float32, shape, 5);
+    const Value want = run(b.model, x, {.backend = "reference"});
+    for (Numerics numerics : {Numerics::normal, Numerics::strict}) {
+      const Engine e = Engine::build(b.model, {.numerics = numerics});
+      EXPECT_EQ(count_steps(e, "FewBitsMatMul"), 1);
+      const Value got = e.create_context().run(one(x))[0];
+      EXPECT_EQ(got.tensor().shape(), want.tensor().shape());
+      EXPECT_TRUE(compare(got, want, 1e-5, 1e-5).equal);
+    }
+  }
+}
+
 TEST(FewBits, OnlyBlocksAlongTheTerms) {
   Random random(7);
   Weights w = weights(64, 64, 16, DataType::uint4, true, false, random);

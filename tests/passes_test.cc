@@ -30,6 +30,22 @@ TEST(Passes, WhatChangesNothingGoes) {
   EXPECT_EQ(optimised("(float[3] x) => (float[3] y) { y = Identity(x) }"), "Identity");
 }
 
+TEST(Passes, ResultsAreOutputsThemselves) {
+  EXPECT_EQ(
+      optimised("(float[3] x) => (float[3] y, float[3] z) { a = Exp(x) y = Identity(a) z = Softmax(a) }"),
+      "Exp Softmax");
+  EXPECT_EQ(optimised("(float[4] x) => (float[2] y, float[2] z) <int64[2] s = {2,2}> "
+                      "{ a, b = Split<axis=0>(x, s) y = Identity(b) z = Relu(a) }"),
+            "Split Relu");
+  // Two outputs have two names, and what nobody computes has its own.
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y, float[3] z) { y = Exp(x) z = Identity(y) }"),
+            "Exp Identity");
+  EXPECT_EQ(
+      optimised("(float[3] x) => (float[3] y, float[3] z) { a = Exp(x) y = Identity(a) z = Identity(a) }"),
+      "Exp Identity");
+  EXPECT_EQ(optimised("(float[3] x) => (float[3] y) { y = Identity(x) }"), "Identity");
+}
+
 TEST(Passes, NeutralElements) {
   EXPECT_EQ(
       optimised("(float[2,3] x) => (float[2,3] y) <float o = {1}, float z = {0}>"

@@ -38,6 +38,28 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   return forward(view, id, from, n.op + " that changes nothing");
 }
 
+/// Where the result of a node is only copied to be an output, the node makes the output. Outputs keep their
+/// names, so it is made anew.
+std::optional<Patch> make_output(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const ValueId from = n.inputs[0], to = n.outputs[0];
+  const NodeId producer = view.producer(from);
+  if (producer == no_id || !view.is_output(to) || view.is_output(from) || !view.type(from).is_tensor())
+    return std::nullopt;
+  const Node& made = view.node(producer);
+  if (!made.bodies.empty() || std::ranges::count(made.outputs, no_id) > 0) return std::nullopt;
+  Patch p("what " + made.op + " makes is the output");
+  const std::vector<ValueId> results =
+      p.add_node(made.op, made.inputs, made.outputs.size(), made.attributes, made.domain);
+  for (size_t i = 0; i < results.size(); ++i) {
+    p.replace_uses(made.outputs[i], results[i]);
+    if (made.outputs[i] == from) p.replace_uses(to, results[i]);
+  }
+  p.remove(id);
+  p.remove(producer);
+  return p;
+}
+
 }  // namespace
 
 void pass_eliminate_identity(PassList& all) {
@@ -48,6 +70,11 @@ void pass_eliminate_identity(PassList& all) {
        .anchors = {"Identity", "Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand",
                    "Slice", "Pad", "Dropout", "Concat", "Sum", "Max", "Min", "Mean", "Split"},
        .propose = propose});
+  all.push_back({.name = "eliminate-output-copy",
+                 .says = "lets a node make an output itself where an Identity would copy its result",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {"Identity"},
+                 .propose = make_output});
 }
 
 }  // namespace lathe

@@ -1,6 +1,6 @@
-// Pad of elements of whole bytes. The constant mode fills, then copies the middle; the others go axis by
-// axis, the innermost first: the middle is copied once, and what lies before and after it along an axis is
-// then copied from the output itself.
+// Pad of elements of whole bytes. The constant mode fills what is around the middle, which is copied; the
+// others go axis by axis, the innermost first: the middle is copied once, and what lies before and after it
+// along an axis is then copied from the output itself.
 #include "cpu/ask.h"
 #include "cpu/move.h"
 #include "ops/pad/pad_bounds.h"
@@ -36,11 +36,25 @@ Middle middle_of(const PadBounds& p, const Tensor& in, const Tensor& out) {
   return m;
 }
 
-void fill(Tensor& out, KernelContext& c) {
+/// All that is not the middle: along each axis what lies before it and behind it, within the middle of the
+/// axes before.
+void fill_around(Tensor& out, const Middle& m, KernelContext& c) {
   static constexpr uint64_t zeros[2] = {0, 0};
   const void* value = c.has(2) && c.in(2).size() > 0 ? c.in(2).data() : zeros;
-  cpu::move({value, Shape(out.rank(), 0)}, out.data(), row_major(out.shape()), out.shape(),
-            cpu::element_bytes(out), c);
+  const Shape strides = row_major(out.shape()), still(out.rank(), 0);
+  Shape shape = out.shape();
+  int64_t corner = 0;
+  for (size_t axis = 0; axis < out.rank(); ++axis) {
+    const int64_t behind = m.at[axis] + m.shape[axis];
+    for (const auto& [begin, end] : {std::pair(int64_t{0}, m.at[axis]), std::pair(behind, out.dim(axis))}) {
+      shape[axis] = end - begin;
+      if (count_of(shape) == 0) continue;
+      cpu::move({value, still}, cpu::at(out, corner + begin * strides[axis]), strides, shape,
+                cpu::element_bytes(out), c);
+    }
+    shape[axis] = m.shape[axis];
+    corner += m.at[axis] * strides[axis];
+  }
 }
 
 /// Along one axis: the line at `to` becomes a copy of the line at `from`, wherever the axes before it are in
@@ -72,7 +86,7 @@ void run(const Pad& op, KernelContext& c) {
   if (out.size() == 0) return;
   const Middle m = middle_of(p, in, out);
   const bool constant = op.mode == "constant";
-  if (constant && !m.whole) fill(out, c);
+  if (constant && !m.whole) fill_around(out, m, c);
   const Shape out_strides = row_major(out.shape());
   cpu::move({cpu::at(in, m.from), row_major(in.shape())}, cpu::at(out, m.to), out_strides, m.shape,
             cpu::element_bytes(in), c);
