@@ -109,7 +109,8 @@ void add_convert(CLI::App& app, Command& command) {
                 "Write what the optimiser makes of it (see --level and --passes)");
   sub->add_option(
          "--opset", options->opset,
-         "The opset to write, up or down; 0: with --normalize or --optimize the lowest that says the model")
+         "The opset to write, up or down: --optimize then finds only what it can say; 0: with --normalize or "
+         "--optimize the lowest that says the model")
       ->check(CLI::NonNegativeNumber);
   options->engine.add_to(sub);
   sub->callback([&command, options] {

@@ -153,7 +153,9 @@ void add_what(CLI::App* sub, ExportArguments& o) {
   sub->add_option("--task", e.task,
                   "What for: fill-mask, text-generation-with-past, …; auto: what it was made for")
       ->capture_default_str();
-  sub->add_option("--opset", e.opset, "The opset to write; 0: what the architecture's configuration says")
+  sub->add_option("--opset", e.opset,
+                  "The opset to write; 0: what the architecture's configuration says, or a newer one "
+                  "that --optimize needs")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--dtype", e.dtype, "Of weights and results: fp32, fp16, bf16")
       ->transform(CLI::CheckedTransformer(std::map<std::string, DataType>{{"fp32", DataType::float32},

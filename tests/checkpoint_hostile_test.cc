@@ -139,6 +139,29 @@ TEST(HostileSafetensors, MoreTensorsThanMemory) {
   expect_refused({{"many", safetensors("{" + entries + "}"), Code::wire_too_large}}, "m.safetensors");
 }
 
+TEST(HostileIndex, Bombs) {
+  const TempDirectory folder;
+  const auto index = [&](const std::string& text) {
+    folder.write("model.safetensors.index.json", text);
+    return code_of([&] { Checkpoint::open(folder.path()); });
+  };
+  const auto nested = [](char open, char close) {
+    return std::string(100000, open) + std::string(100000, close);
+  };
+  for (const std::string& text :
+       {std::string(), std::string("[]"), std::string("{}"), std::string("{\"weight_map\": {\"a\": "),
+        std::string("{\"weight_map\": [\"a\"]}"), std::string("{\"weight_map\": {\"\xff\": \"a\"}}"),
+        "{\"weight_map\":" + nested('[', ']') + "}", "{\"weight_map\": {\"a\":" + nested('[', ']') + "}}",
+        std::string(1000000, '[')})
+    EXPECT_EQ(index(text), Code::json_malformed) << text.substr(0, 60);
+  // Larger than any index is, and shards that are absent, special, or the index itself.
+  EXPECT_EQ(index(std::string((16 << 20) + 1, ' ')), Code::wire_too_large);
+  EXPECT_EQ(index(R"({"weight_map": {"a": "absent.safetensors"}})"), Code::file_not_found);
+  EXPECT_EQ(index(R"({"weight_map": {"a": "model.safetensors.index.json"}})"), Code::wire_malformed);
+  std::filesystem::create_directory(folder / "folder.safetensors");
+  EXPECT_EQ(index(R"({"weight_map": {"a": "folder.safetensors"}})"), Code::file_not_regular);
+}
+
 TEST(HostileZip, Archives) {
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n";
   const std::string npy = std::string("\x93NUMPY\1\0", 8) + little(header.size(), 2) + header;

@@ -220,6 +220,23 @@ TEST(Shards, AnIndexJoinsThem) {
             Code::graph_duplicate_name);
 }
 
+TEST(Shards, OfPyTorchToo) {
+  const TempDirectory folder;
+  for (int i : {1, 2})
+    folder.write(
+        "pytorch_model-" + std::to_string(i) + ".bin",
+        pytorch(dictionary({{i == 1 ? "a" : "b", tensor(storage("FloatStorage", "0", 1), 0, {1}, {1})}}),
+                {floats({static_cast<float>(i)})}));
+  folder.write("pytorch_model.bin.index.json",
+               R"({"weight_map":{"b":"pytorch_model-2.bin","a":"pytorch_model-1.bin"}})");
+  const Checkpoint c = Checkpoint::open(folder.path());
+  EXPECT_EQ(c.format(), CheckpointFormat::pytorch);
+  EXPECT_EQ(names(c), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(elements(c, "a"), "float32[1] 1");
+  EXPECT_EQ(elements(c, "b"), "float32[1] 2");
+  EXPECT_EQ(c.files().size(), 2u);
+}
+
 TEST(Directories, HaveAnOrder) {
   const TempDirectory folder;
   EXPECT_EQ(code_of([&] { Checkpoint::open(folder.path()); }), Code::file_not_found);

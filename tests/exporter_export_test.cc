@@ -400,6 +400,70 @@ TEST(Export, AMonolithAndDecodersThatAreNotMerged) {
   EXPECT_EQ(code_of([&] { export_checkpoint(folder / "toy", folder / "both", o); }), Code::bad_argument);
 }
 
+/// One file, shards with an index, PyTorch's file, and its shards: the same weights, so the same model.
+TEST(Export, OfCheckpointsInEveryForm) {
+  const TempDirectory folder;
+  write_checkpoint(folder / "whole", toy_config, toy_tensors);
+  const Checkpoint whole = Checkpoint::open(folder / "whole");
+  const auto bytes_of = [&](const std::string& name) {
+    const Tensor t = whole.tensor(name);
+    return std::string(static_cast<const char*>(t.data()), t.bytes());
+  };
+  const auto begin = [&](const std::string& form) {
+    fs::create_directories(folder / form);
+    for (const char* name : {"config.json", "tokenizer.json"})
+      fs::copy_file(folder / "whole" / name, folder / form / name);
+  };
+  const auto write = [&](const std::string& form, const std::string& name, const std::string& bytes) {
+    std::ofstream(folder / form / name, std::ios::binary) << bytes;
+  };
+  const auto as_pytorch = [&](const std::vector<std::string>& tensors) {
+    std::vector<std::pair<std::string, std::string>> items;
+    std::vector<std::string> storages;
+    for (const std::string& name : tensors) {
+      const Shape& shape = whole.at(name).shape;
+      std::vector<int64_t> strides(shape.size(), 1);
+      for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+      items.emplace_back(
+          name, tensor(storage("FloatStorage", std::to_string(storages.size()), whole.tensor(name).size()), 0,
+                       {shape.begin(), shape.end()}, strides));
+      storages.push_back(bytes_of(name));
+    }
+    return pytorch(dictionary(items), storages);
+  };
+  begin("shards");
+  for (const auto& [name, shape] : toy_tensors) {
+    std::string sizes;
+    for (int64_t d : shape) sizes += (sizes.empty() ? "" : ",") + std::to_string(d);
+    write("shards", name + ".safetensors",
+          safetensors("{" + entry(name, "F32", sizes, 0, bytes_of(name).size()) + "}", bytes_of(name)));
+  }
+  write("shards", "model.safetensors.index.json",
+        R"({"metadata": {"total_size": 432}, "weight_map": {"embed.weight": "embed.weight.safetensors",
+            "inner.weight": "inner.weight.safetensors", "inner.bias": "inner.bias.safetensors"}})");
+  begin("pytorch");
+  write("pytorch", "pytorch_model.bin", as_pytorch({"embed.weight", "inner.weight", "inner.bias"}));
+  begin("pytorch_shards");
+  write("pytorch_shards", "pytorch_model-00001-of-00002.bin", as_pytorch({"inner.weight"}));
+  write("pytorch_shards", "pytorch_model-00002-of-00002.bin", as_pytorch({"inner.bias", "embed.weight"}));
+  write("pytorch_shards", "pytorch_model.bin.index.json",
+        R"({"weight_map": {"inner.weight": "pytorch_model-00001-of-00002.bin",
+            "inner.bias": "pytorch_model-00002-of-00002.bin", "embed.weight": "pytorch_model-00002-of-00002.bin"}})");
+
+  const auto exported = [&](const std::string& form) {
+    const ExportReport r = export_checkpoint(folder / form, folder / (form + "_out"), quick());
+    EXPECT_TRUE(r.unexpected.empty());
+    EXPECT_EQ(names_in(folder / (form + "_out")), (Words{"config.json", "model.onnx", "tokenizer.json"}))
+        << form;
+    std::ifstream in(folder / (form + "_out") / "model.onnx", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string want = exported("whole");
+  ASSERT_GT(want.size(), 432u);
+  for (const char* form : {"shards", "pytorch", "pytorch_shards"})
+    EXPECT_TRUE(exported(form) == want) << form;
+}
+
 // ── A patch, an override, another config for a file
 
 TEST(Export, ConfigsOfTheUsersOwn) {

@@ -258,5 +258,25 @@ TEST(Passes, SwitchesAreChecked) {
             "Relu");
 }
 
+TEST(Passes, TheOpsetAskedForBoundsWhatTheyAdd) {
+  const onnx::Model m = model_of(
+      "(float[2,8] x) => (float[2,8] y) <float r = {0.70710678}, float o = {1}, float h = {0.5}, float z = "
+      "{0}>"
+      "{ n = Add(x, z) a = Mul(n, r) b = Erf(a) c = Add(b, o) d = Mul(n, c) y = Mul(d, h) }");
+  const auto at = [&](int opset) {
+    const onnx::Model better = optimize(m, {}, opset).model;
+    EXPECT_EQ(better.proto.opset_import.at(0).version, std::max(opset, 20));
+    std::string ops;
+    for (const onnx::NodeProto& n : better.proto.graph->node) ops += n.op_type.value_or("") + " ";
+    return ops;
+  };
+  EXPECT_EQ(at(0), "Gelu ");
+  EXPECT_EQ(at(20), "Gelu ");
+  EXPECT_EQ(at(23), "Gelu ");
+  const onnx::Model older = optimize(m, {}, 19).model;
+  EXPECT_EQ(older.proto.opset_import.at(0).version, 19);
+  EXPECT_EQ(older.proto.graph->node.size(), 5u);  // what every opset can say is still done
+}
+
 }  // namespace
 }  // namespace lathe

@@ -81,12 +81,13 @@ struct ExportProgress {
 struct ExportOptions {
   /// "auto": what the checkpoint was made for, with past where there is one.
   std::string task = "auto";
-  /// 0: what the config says, 18; 22 for what of bfloat16 18 cannot say.
+  /// 0: what the config says, 18; a newer one where bfloat16 (22) or what `optimize` finds need it.
   int opset = 0;
   /// float32, float16 or bfloat16; weights of another type are converted.
   DataType dtype = DataType::float32;
   DataType int_type = DataType::int64;
-  /// none: the operators as PyTorch's exporter would write them.
+  /// none: the operators as PyTorch's exporter would write them. Where an opset is asked for, only what it
+  /// can say is looked for.
   OptimizationLevel optimize = OptimizationLevel::none;
   bool monolith = false;
   bool no_post_process = false;  // decoders are not merged
@@ -112,7 +113,7 @@ struct ExportOptions {
 
 struct ExportReport {
   std::string model_type, library, task;
-  int opset = 0;
+  int opset = 0;  // of every file
   struct File {
     std::string name;    // "model.onnx", "config.json", …
     uint64_t bytes = 0;

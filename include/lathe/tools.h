@@ -68,8 +68,8 @@ struct OptimizedModel {
   std::vector<Patch> patches;  // in the order they were applied
 };
 /// Imports the model and runs passes and constant folding as a build would (`level`, `passes`, `shapes`,
-/// `fold_limit`, `refit` and `control` of the options). `opset` as of normalize(); older ones lack operators
-/// that level `extended` finds.
+/// `fold_limit`, `refit` and `control` of the options). `opset` as of normalize(); where one is asked for, what
+/// passes would write with operators that came later stays as it is.
 LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {}, int opset = 0);
 
 /// What timing caches hold, machine by machine.

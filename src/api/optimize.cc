@@ -10,7 +10,8 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options, i
   const SchemaCatalog& catalog = SchemaCatalog::standard();
   const std::unique_ptr<Graph> graph =
       import_model(model, catalog, {.shapes = options.shapes, .control = options.control});
-  const Optimised done = optimise(*graph, catalog, KernelCatalog::standard(), options, {.dequantize = false});
+  const Optimised done = optimise(*graph, catalog, KernelCatalog::standard(), options,
+                                  {.dequantize = false, .newest_opset = opset});
   OptimizedModel result{export_model(*graph, catalog, {.opset = opset}), {}};
   for (const AppliedPatch& p : done.patches)
     result.patches.push_back({std::string(p.pass), p.node, p.reason});

@@ -60,6 +60,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
          .passes = search.passes,
          .switches = options.passes,
          .stop_after = search.stop_after - done.patches.size(),
+         .newest_opset = search.newest_opset,
          .control = options.control,
          .exchangeable = options.refit ? exchangeable(graph, done.folds, done.deciding) : Exchangeable()});
     changed = !patches.empty();

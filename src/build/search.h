@@ -13,6 +13,7 @@ struct Search {
   const PassList* passes = nullptr;  // to choose from; null: all_passes()
   size_t stop_after = SIZE_MAX;      // patches, over all rounds of the optimiser
   bool dequantize = true;            // false: weights that are stored as integers stay so, as files want them
+  int newest_opset = 0;              // no pass adds an operator that came later; 0: any
   bool fuse = true;                  // false: no region, whatever the level
   /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no
   /// region. Empty: none.

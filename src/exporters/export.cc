@@ -33,6 +33,13 @@ uint64_t weight_bytes(const onnx::Model& m) {
   return bytes;
 }
 
+int opset_of(const onnx::Model& m) {
+  const auto at = std::ranges::find_if(m.proto.opset_import, [](const onnx::OperatorSetIdProto& o) {
+    return !o.domain || o.domain->empty() || *o.domain == "ai.onnx";
+  });
+  return at == m.proto.opset_import.end() ? 0 : static_cast<int>(at->version.value_or(0));
+}
+
 std::optional<ModelConfig> open_if_there(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;
@@ -183,7 +190,6 @@ class Exporter {
                              .opset = report_.opset,
                              .no_dynamic_axes = options_.no_dynamic_axes,
                              .shapes = options_.shapes}));
-      if (options_.optimize != OptimizationLevel::none) models.back() = optimised(models.back());
     }
     return models;
   }
@@ -202,7 +208,8 @@ class Exporter {
   }
 
   void write_models() {
-    const std::vector<onnx::Model> models = emitted_in_some_opset();
+    std::vector<onnx::Model> models = emitted_in_some_opset();
+    if (options_.optimize != OptimizationLevel::none) optimise(models);
     std::vector<std::pair<std::string, const onnx::Model*>> all;
     for (size_t i = 0; i < files_.size(); ++i) all.emplace_back(files_[i].name, &models[i]);
     onnx::Model merged;
@@ -224,11 +231,17 @@ class Exporter {
     return static_cast<size_t>(std::ranges::find(files_, name, &SubModel::name) - files_.begin());
   }
 
-  onnx::Model optimised(const onnx::Model& model) const {
+  /// All files stay of one opset: the one asked for, or the newest that any of them needs for what was found.
+  void optimise(std::vector<onnx::Model>& models) {
     BuildOptions build = options_.build;
     build.level = options_.optimize;
-    // What it finds may need operators that the usual opset lacks.
-    return optimize(model, build, options_.opset).model;
+    for (size_t i = 0; i < models.size(); ++i) {
+      tell("optimising " + files_[i].name);
+      models[i] = optimize(models[i], build, options_.opset).model;
+      report_.opset = std::max(report_.opset, opset_of(models[i]));
+    }
+    for (onnx::Model& m : models)
+      if (opset_of(m) != report_.opset) m = normalize(m, report_.opset);
   }
 
   void write(const std::string& name, const onnx::Model& model) {

@@ -195,6 +195,7 @@ class Patch {
   /// replaced by a value that the patch makes, which then takes over its name.
   void replace_uses(ValueId from, ValueId to) { replaced_.emplace_back(from, to); }
   const std::string& reason() const { return reason_; }
+  const std::vector<Node>& added() const { return added_; }
   bool empty() const { return added_.empty() && removed_.empty() && replaced_.empty(); }
 
   struct Applied {

@@ -36,6 +36,14 @@ std::vector<const Pass*> chosen(const PassOptions& o) {
   return list;
 }
 
+/// The oldest opset that may say what a node of the newest version says.
+int least_opset(const OpSchema& schema) {
+  const std::vector<Version>& all = schema.versions();
+  size_t i = all.size() - 1;
+  while (i > 0 && !all[i - 1].deprecated && (all[i].into_previous || !all[i].from_previous)) --i;
+  return all[i].since;
+}
+
 class Driver {
  public:
   Driver(const SchemaCatalog& schemas, const PassOptions& options)
@@ -105,7 +113,7 @@ class Driver {
   bool try_pass(const Pass& pass, Graph& g, UseIndex& uses, NodeId id) {
     const std::optional<Patch> patch =
         pass.propose(View(g, uses, state_, schemas_, options_.exchangeable, constants_), id);
-    if (!patch || patch->empty()) return false;
+    if (!patch || patch->empty() || !can_be_said(*patch)) return false;
     const std::string name = g.node(id).name;
     try {
       const Patch::Applied done = patch->apply(g, uses);
@@ -122,6 +130,13 @@ class Driver {
     }
     applied_.push_back({pass.name, name, patch->reason()});
     return true;
+  }
+
+  bool can_be_said(const Patch& patch) const {
+    return options_.newest_opset == 0 || std::ranges::all_of(patch.added(), [&](const Node& n) {
+             const OpSchema* schema = n.domain.empty() ? schemas_.find(n.domain, n.op) : nullptr;
+             return !schema || least_opset(*schema) <= options_.newest_opset;
+           });
   }
 
   /// What is known of a value must not change when another takes its place; more may become known.

@@ -15,6 +15,8 @@ struct PassOptions {
   std::vector<std::string> switches = {};
   /// Patches after which to stop: what bisection varies.
   size_t stop_after = SIZE_MAX;
+  /// The opset of the file to be written: patches whose operators came later are declined. 0: any.
+  int newest_opset = 0;
   /// Check the whole graph after every patch, not only what it touched.
   bool thorough = false;
   RunControl* control = nullptr;

@@ -6,13 +6,15 @@
 import importlib.util
 import json
 import pathlib
+import re
+import subprocess
 
 import numpy as np
 import pytest
 
 import lathe
 from lathe import exporters
-from support import ROOT, missing
+from support import ROOT, built_tool, missing
 
 RECORDED = ROOT / "tests/data/minilm"
 
@@ -84,3 +86,29 @@ def test_embeddings_are_those_of_sentence_transformers(exported, tokenizer, mode
     embedding = mean / np.linalg.norm(mean, axis=1, keepdims=True)
     np.testing.assert_allclose(embedding, recorded()["sentence_embedding"], atol=1e-6)
     assert embedding[0] @ embedding[1] > 0.5 > embedding[0] @ embedding[2]
+
+
+@pytest.mark.parametrize("model", ["model.onnx", "model.lathe"])
+def test_the_demo_says_which_sentences_mean_the_same(checkpoint, exported, model):
+    out, _ = exported
+    command = [built_tool("example_sentences", "examples"), checkpoint, out / model]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "\033" not in done.stdout  # colours are for terminals
+    rows = [[float(x) for x in re.findall(r"-?\d\.\d\d", line)] for line in done.stdout.splitlines() if re.match(r"  \d  \w", line)]
+    similar = np.array(rows)
+    assert similar.shape == (6, 6)
+    np.testing.assert_array_equal(similar, similar.T)
+    np.testing.assert_array_equal(similar.diagonal(), 1)
+    nearest = (similar - 2 * np.eye(6)).argmax(1)
+    np.testing.assert_array_equal(nearest, [1, 0, 3, 2, 5, 4])  # they are pairs
+    assert "6 sentences embedded" in done.stdout
+
+
+def test_the_demo_takes_other_sentences_and_says_what_is_wrong(checkpoint, exported, tmp_path):
+    program, (out, _) = built_tool("example_sentences", "examples"), exported
+    two = subprocess.run([program, checkpoint, out / "model.lathe", "A dog.", "A dog."], capture_output=True, text=True, timeout=300)
+    assert two.returncode == 0, two.stderr
+    assert len(re.findall(r"1\.00", two.stdout)) == 4
+    wrong = subprocess.run([program, tmp_path, out / "model.lathe"], capture_output=True, text=True, timeout=300)
+    assert wrong.returncode == 1 and "tokenizer.json" in wrong.stderr
