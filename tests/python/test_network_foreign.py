@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import onnx
 import pytest
 
 import lathe
@@ -121,3 +122,28 @@ def test_a_part_computes_what_the_whole_does_there(network, feeds, wanted):
     got = lathe.Builder().build_engine(part, lathe.BuilderConfig(threads=1)).run({k: v for k, v in feeds.items() if k in inputs})
     (got,) = got.values()
     np.testing.assert_allclose(got, seen[name], rtol=1e-4, atol=1e-5)
+
+
+def test_refitted_it_is_the_model_of_the_other_weights(folder, network, feeds, wanted, tmp_path):
+    """Weights of half the size and back: the bits of engines built with either."""
+    config, builder = lathe.BuilderConfig(threads=1, refit=True), lathe.Builder()
+    engine = builder.build_engine(network, config)
+    if not engine.is_refittable:
+        pytest.skip("it has no weights")
+    refitter = lathe.Refitter(engine)
+    model = onnx.load(folder / "model.onnx")
+    ours = {}
+    for weight in model.graph.initializer:
+        value = onnx.numpy_helper.to_array(weight)
+        if value.dtype == np.float32 and weight.name in refitter.all():
+            ours[weight.name] = value
+            weight.CopyFrom(onnx.numpy_helper.from_array(value / 2, weight.name))
+    if not ours:
+        pytest.skip("its weights are no floats of the main graph")
+    onnx.save(model, tmp_path / "halves.onnx")
+    before = as_bytes(engine.run(feeds))
+    builder.refit_engine(engine, {name: value / 2 for name, value in ours.items()})
+    other = builder.build_engine(lathe.Parser().parse(tmp_path / "halves.onnx"), config)
+    assert as_bytes(engine.run(feeds)) == as_bytes(other.run(feeds))
+    builder.refit_engine(engine, ours)
+    assert as_bytes(engine.run(feeds)) == before
