@@ -1,14 +1,18 @@
 """Networks that the parser fills from files of other people: all that works on one built by hand works on them."""
 
 import json
+import os
+import pathlib
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import onnx
 import pytest
 
 import lathe
-from support import model_folders
+from support import ROOT, missing, model_folders
 
 MOST_BYTES = 2_000_000
 FOLDERS = [f for f in model_folders() if (f / "model.onnx").stat().st_size <= MOST_BYTES]
@@ -28,13 +32,19 @@ def network(folder):
     return lathe.Parser().parse(folder / "model.onnx")
 
 
+def recorded(folder):
+    """Inputs of the first recorded case; nothing where some are no tensors."""
+    inputs = json.loads((folder / "meta.json").read_text())["cases"][0]["inputs"]
+    if all(f.endswith(".npy") for f in inputs.values()):
+        return {name: np.load(folder / file, allow_pickle=True) for name, file in inputs.items()}
+
+
 @pytest.fixture
 def feeds(folder):
-    """Inputs of the first recorded case; those that are no arrays are not for these tests."""
-    case = json.loads((folder / "meta.json").read_text())["cases"][0]
-    if not all(f.endswith(".npy") for f in case["inputs"].values()):
+    inputs = recorded(folder)
+    if inputs is None:
         pytest.skip("its inputs are no tensors")
-    return {name: np.load(folder / file, allow_pickle=True) for name, file in case["inputs"].items()}
+    return inputs
 
 
 def told(network):
@@ -147,3 +157,30 @@ def test_refitted_it_is_the_model_of_the_other_weights(folder, network, feeds, w
     assert as_bytes(engine.run(feeds)) == as_bytes(other.run(feeds))
     builder.refit_engine(engine, ours)
     assert as_bytes(engine.run(feeds)) == before
+
+
+def test_their_printed_source_makes_them_again(tmp_path):
+    """Every twelfth of the smallest, in one program that saves what its functions build."""
+    compiler = shutil.which("c++")
+    if not compiler:
+        pytest.skip("there is no C++ compiler")
+    chosen = [f for f in FOLDERS if (f / "model.onnx").stat().st_size < 4000][::12]
+    assert len(chosen) > 20
+    networks = [lathe.Parser().parse(f / "model.onnx") for f in chosen]
+    functions = [n.cpp(function=f"network_{i}") for i, n in enumerate(networks)]
+    calls = "".join(f'  network_{i}().save(std::filesystem::path(where[1]) / "{i}.onnx");\n' for i in range(len(networks)))
+    main = "\nint main(int, char** where) {\n" + calls + "}\n"
+    (tmp_path / "networks.cc").write_text("#include <filesystem>\n" + "\n".join(functions) + main)
+    library = pathlib.Path(os.environ.get("LATHE_BUILD", ROOT / "build/release")) / "src/liblathe.a"
+    if not library.exists():
+        missing(f"{library} is not built")
+    command = [compiler, "-std=c++20", "-O0", f"-I{ROOT / 'include'}", "networks.cc", library, "-ldl", "-pthread", "-o", "networks"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    subprocess.run([tmp_path / "networks", tmp_path], check=True)
+    for i, network in enumerate(networks):
+        again = lathe.Parser().parse(tmp_path / f"{i}.onnx")
+        assert [(layer.name, layer.kind) for layer in again.layers] == [(layer.name, layer.kind) for layer in network.layers]
+        inputs = recorded(chosen[i])
+        if inputs is not None and "Random" not in network.text():
+            assert answers(again, inputs) == answers(network, inputs), chosen[i].name
