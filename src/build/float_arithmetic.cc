@@ -5,6 +5,7 @@
 #include <set>
 
 #include "build/node_request.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -108,6 +109,7 @@ class Widening {
 
   void widen(NodeId id) {
     Node n = graph_.node(id);
+    if (n.op == "Clip") bound(n);
     const std::vector<ValueId> outputs = n.outputs;
     std::vector<size_t> large;  // inputs
     for (size_t i = 0; i < n.inputs.size(); ++i) {
@@ -126,6 +128,17 @@ class Widening {
     graph_.add_node(std::move(n));
     for (ValueId v : outputs)
       if (is_half(v)) add_cast(form_.at(v), v);
+  }
+
+  /// A bound that is left out is the greatest number of the type, of float32 another one.
+  void bound(Node& n) {
+    n.inputs.resize(3, no_id);
+    const float greatest =
+        graph_.value(n.inputs[0]).type.elem == DataType::float16 ? 65504.0f : to_float(BFloat16{0x7f7f});
+    for (const auto& [i, by] : {std::pair(1, -greatest), std::pair(2, greatest)}) {
+      ValueId& v = n.inputs[static_cast<size_t>(i)];
+      if (v == no_id) v = graph_.add_constant(graph_.fresh_name("bound"), Tensor::scalar(by));
+    }
   }
 
   ValueId widened(ValueId v) {

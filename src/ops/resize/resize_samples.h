@@ -39,9 +39,9 @@ inline float source_coordinate(const std::string& mode, const AxisToResize& a, i
   if (mode == "tf_crop_and_resize")
     return a.length > 1 ? a.roi_start * (in - 1) + x * (a.roi_end - a.roi_start) * (in - 1) / (a.length - 1)
                         : 0.5f * (a.roi_start + a.roi_end) * (in - 1);
-  const float half_pixel = (x + 0.5f) / a.scale - 0.5f;
-  if (mode == "half_pixel_symmetric") return half_pixel + in / 2 * (1 - out / a.length);
-  return half_pixel;
+  // From the middles of both: places that are whole numbers come out as such.
+  if (mode == "half_pixel_symmetric") return in / 2 + (x + 0.5f - out / 2) / a.scale - 0.5f;
+  return (x + 0.5f) / a.scale - 0.5f;
 }
 
 inline int64_t nearest_index(const std::string& mode, double x) {

@@ -48,7 +48,7 @@ struct Forest {
 
  private:
   bool holds(const Branch& b, double x) const {
-    if (x != x && b.missing_is_true) return true;
+    if (x != x) return b.missing_is_true;
     switch (b.mode) {
       case BranchMode::less_equal:
         return x <= b.split;
