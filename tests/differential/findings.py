@@ -1,10 +1,19 @@
 """One problem solved by everybody, and what differs."""
 
+import dataclasses
+
 import known
 import lathe
 from problem import difference, run_lathe, run_onnxruntime, run_reference
 
 JUDGES = {"onnxruntime": run_onnxruntime, "onnx.reference": run_reference}
+
+
+@dataclasses.dataclass
+class Judgement:
+    found: list[tuple[str, str]]  # kind and text of what nobody has looked at
+    known: list[str]  # who differs and when, of what was looked at
+    answers: list[str]  # of these judges; none where the problem is refused
 
 
 def attempt(run, *arguments):
@@ -15,27 +24,34 @@ def attempt(run, *arguments):
         return None, e
 
 
-def findings(p):
+def judge(p, tell=lambda who: None):
+    """Calls `tell` with the name of each who is asked next: not everybody comes back."""
+    j = Judgement([], [], [])
+    tell("lathe")
     ours, wrong = attempt(run_lathe, p, "cpu")
     if wrong is not None and not isinstance(wrong, lathe.Error):
-        yield "crash", repr(wrong)
-        return
+        j.found.append(("crash", repr(wrong)))
+        return j
     reference, refused = attempt(run_lathe, p, "reference")
     if (wrong is None) != (refused is None):
-        yield "backends", f"cpu: {wrong or 'runs'}; reference: {refused or 'runs'}"
-        return
-    if ours is not None:
-        d = difference(ours, reference, p.rtol, p.atol)
-        if d:
-            yield "backends", d
-    answers = {name: attempt(run, p) for name, run in JUDGES.items()}
-    if ours is None:
-        runs = [name for name, (out, _) in answers.items() if out is not None]
-        if runs:
-            yield f"refused, {' and '.join(runs)} run" + ("s" if len(runs) == 1 else ""), str(wrong)
-        return
-    for name, (out, _) in answers.items():
-        if out is not None:
-            d = difference(ours, out, p.rtol, p.atol)
-            if d and not known.reason(p, name):
-                yield f"differs from {name}", d
+        j.found.append(("backends", f"cpu: {wrong or 'runs'}; reference: {refused or 'runs'}"))
+        return j
+    if ours is not None and (d := difference(ours, reference, p.rtol, p.atol)):
+        j.found.append(("backends", d))
+    for name, run in JUDGES.items():
+        tell(name)
+        theirs, _ = attempt(run, p)
+        if theirs is None:
+            continue
+        j.answers.append(name)
+        kind = f"refused, {name} runs" if ours is None else f"differs from {name}"
+        d = str(wrong) if ours is None else difference(ours, theirs, p.rtol, p.atol)
+        if d and (entry := known.reason(p, name, refused=ours is None)):
+            j.known.append(f"{name}: {entry.when}")
+        elif d:
+            j.found.append((kind, d))
+    return j
+
+
+def findings(p):
+    return judge(p).found

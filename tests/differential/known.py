@@ -15,6 +15,7 @@ class Known:
     when: str
     holds: Callable
     why: str
+    refused: bool = False  # they run what Lathe refuses
 
 
 def _attribute(p, name, default=None):
@@ -27,6 +28,11 @@ def _has_nan(p):
 
 def _same(p):
     return str(_attribute(p, "auto_pad", "")).startswith("SAME")
+
+
+def _beyond(p, most):
+    """Numbers greater than this, in the first input?"""
+    return bool((np.abs(p.inputs[0].astype(np.float64)) > most).any())
 
 
 def _always(p):
@@ -122,6 +128,23 @@ KNOWN = (
           "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),
     Known("BatchNormalization", REFERENCE, "version 9", lambda p: p.opset == 9, "takes another variance"),
     Known("Clip", REFERENCE, "infinities with a bound left out", _always, "the standard's default is the greatest finite number"),
+    Known("TreeEnsembleRegressor TreeEnsembleClassifier", ORT, "NaN and BRANCH_NEQ",
+          lambda p: _has_nan(p) and "BRANCH_NEQ" in p.attributes["nodes_modes"],
+          "NaN is unequal to all; the standard: it goes where nodes_missing_value_tracks_true says"),
+    Known("LabelEncoder", ORT, "NaN", _has_nan, "finds no NaN among the keys; the standard compares bits"),
+    Known("LabelEncoder", REFERENCE, "NaN", _has_nan, "finds no NaN among the keys; the standard compares bits"),
+    Known("NegativeLogLikelihoodLoss", REFERENCE, "ignore_index = -1", lambda p: _attribute(p, "ignore_index") == -1,
+          "takes it for none, and counts what is ignored in the mean; the standard's body and ONNX Runtime do not"),
+    Known("Normalizer", ORT, "squares and sums beyond the input's type", lambda p: _beyond(p, 46340),
+          "calculates in that type: infinities, or integers that overflow"),
+    Known("Normalizer", REFERENCE, "squares beyond float", lambda p: _beyond(p, 1e19), "calculates in float: 0"),
+    Known("PRelu", REFERENCE, "version 6", lambda p: p.opset == 6, "takes the slope as version 7 does; here it is one for each channel",
+          refused=True),
+    Known("SVMClassifier", REFERENCE, "two classes, coefficients that are not negative",
+          lambda p: len(p.attributes["vectors_per_class"]) == 2 and min(p.attributes["coefficients"]) >= 0,
+          "chooses the other class; here as ONNX Runtime, which the standard leaves open"),
+    Known("TreeEnsembleClassifier", REFERENCE, "votes for one class alone", lambda p: len(set(p.attributes["class_ids"])) == 1,
+          "takes it for one of two classes, however many there are"),
 )  # fmt: skip
 
 
@@ -131,9 +154,9 @@ def table():
     return "\n".join(["| operator | who differs | when | how, and why Lathe stays |", "|---|---|---|---|", *rows]) + "\n"
 
 
-def reason(p, whom):
+def reason(p, whom, refused=False):
     """The entry that covers it, or None."""
     for entry in KNOWN:
-        if whom in entry.whom.split() and p.op in entry.ops.split() and entry.holds(p):
+        if whom in entry.whom.split() and entry.refused == refused and p.op in entry.ops.split() and entry.holds(p):
             return entry
     return None

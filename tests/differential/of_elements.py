@@ -115,7 +115,7 @@ def reduce(op, rng):
         dtypes += [np.int8, np.uint8, bool]
     s, opset = shape(rng, largest=9), pick(rng, [11, 13, 18, 20, 23])
     dtype = pick(rng, dtypes)
-    if opset < 20 and dtype is bool:
+    if (opset < 20 and dtype is bool) or (opset < 12 and dtype in (np.int8, np.uint8)):
         dtype = np.float32
     axes = sorted({axis_of(rng, len(s)) % len(s) for _ in range(rng.integers(0, 3))}) if s else []
     axes = [a - len(s) if chance(rng, 0.4) else a for a in axes]

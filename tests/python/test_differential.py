@@ -3,9 +3,7 @@ the onnx package's reference where they run it, but for what was looked at (docs
 
 import pathlib
 import sys
-import zlib
 
-import numpy as np
 import pytest
 
 import lathe
@@ -13,6 +11,7 @@ import lathe
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
 import generators  # noqa: E402
 from findings import findings  # noqa: E402
+from tally import problem  # noqa: E402
 
 ROUNDS, SEED = 20, 2026
 SUPPORTED = {op["name"] for op in lathe.operators()}  # what is missing, test_support_table tells
@@ -23,11 +22,6 @@ ELSEWHERE = {
     "test_image_decoder.py, against Pillow": {"ImageDecoder"},
     "nobody draws the same numbers": {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"},
 }
-
-
-def problem(name, seed, round_):
-    rng = np.random.default_rng([seed, round_, zlib.crc32(name.encode())])
-    return generators.ALL[name](name, rng).at_another_version(rng)
 
 
 def test_every_operator_has_problems():

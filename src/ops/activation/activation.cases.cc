@@ -114,6 +114,14 @@ void cases_activation(CaseTable& t) {
       .absent()
       .input<float>({}, {6})
       .expect<float>({2}, {std::numeric_limits<float>::lowest(), 6});
+  const auto half = [](const std::vector<uint16_t>& bits, Shape shape) {
+    Tensor v(DataType::float16, std::move(shape));
+    for (size_t i = 0; i < bits.size(); ++i) v.as<Float16>()[i].bits = bits[i];
+    return Value(v);
+  };
+  OpCase& own = t.add("Clip", "a bound left out is that of float16");
+  own.input(half({0xfc00, 0x7c00}, {2})).absent().input(half({0x4600}, {}));
+  own.expected.push_back(half({0xfbff, 0x4600}, {2}));
   t.add("Clip", "only max")
       .input<int8_t>({3}, {-128, 5, 127})
       .absent()

@@ -25,6 +25,11 @@ void cases_resize(CaseTable& t) {
   resize_case(t, "linear_asymmetric", "linear", {2}, {0, 4}, {2})
       .attribute("coordinate_transformation_mode", std::string("asymmetric"))
       .expect<float>({4}, {0, 2, 4, 4});
+  // Coordinates 0, 2/3, 4/3 and 2, which is a whole number.
+  resize_case(t, "nearest_half_pixel_symmetric", "nearest", {3}, {1, 2, 3}, {1.5f})
+      .attribute("coordinate_transformation_mode", std::string("half_pixel_symmetric"))
+      .attribute("nearest_mode", std::string("floor"))
+      .expect<float>({4}, {1, 1, 2, 3});
   Shape axes_of_one(39, 1), many = axes_of_one;
   many.push_back(2);
   Floats scales(39, 1);
