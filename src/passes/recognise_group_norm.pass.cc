@@ -18,6 +18,16 @@ std::optional<Grouped> by_instance(const View& view, ValueId v) {
   return Grouped{n->inputs[0], decode<InstanceNormalization>(n->attributes).epsilon};
 }
 
+/// What recognise-norm made of it.
+std::optional<Grouped> by_layer(const View& view, ValueId v) {
+  const Node* n = view.made_by(v, "LayerNormalization");
+  if (!n || n->inputs.size() != 2 || view.uniform(n->inputs[1]) != 1.0) return std::nullopt;
+  const auto rank = view.rank(v);
+  const auto op = decode<LayerNormalization>(n->attributes);
+  if (!rank || op.axis != (op.axis < 0 ? 2 - static_cast<int64_t>(*rank) : 2)) return std::nullopt;
+  return Grouped{n->inputs[0], op.epsilon};
+}
+
 std::optional<Grouped> spelled_out(const View& view, ValueId v) {
   const auto d = normalised(view, v);
   if (!d || d->axis != 2) return std::nullopt;
@@ -36,6 +46,7 @@ std::optional<Groups> groups(const View& view, ValueId v) {
   const Node* back = view.made_by(v, "Reshape");
   if (!back || !view.read_once(v)) return std::nullopt;
   auto normal = by_instance(view, back->inputs[0]);
+  if (!normal) normal = by_layer(view, back->inputs[0]);
   if (!normal) normal = spelled_out(view, back->inputs[0]);
   const Node* there = normal ? view.made_by(normal->x, "Reshape") : nullptr;
   if (!there || !view.same_type(there->inputs[0], v) || !computes_alike(view, v)) return std::nullopt;

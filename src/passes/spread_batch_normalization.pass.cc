@@ -1,5 +1,5 @@
-// A BatchNormalization by constants that no convolution takes in becomes Mul and Add, which are fused with what
-// comes before and after.
+// A BatchNormalization by constants that no convolution takes in becomes Mul and Add, which are fused with
+// what comes before and after.
 #include "ops/norm/norm.h"
 #include "passes/pass.h"
 
@@ -25,8 +25,8 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   const ValueId shift = p.add("Sub", {n.inputs[2], p.add("Mul", {n.inputs[3], scale})});
   std::vector<int64_t> channels(*rank - 1, 1);
   channels[0] = -1;
-  const ValueId shape = p.add_constant(
-      "channels", Tensor::from<int64_t>({static_cast<int64_t>(channels.size())}, channels));
+  const ValueId shape =
+      p.add_constant("channels", Tensor::from<int64_t>({static_cast<int64_t>(channels.size())}, channels));
   const ValueId scaled = p.add("Mul", {n.inputs[0], p.add("Reshape", {scale, shape})});
   p.replace_uses(n.outputs[0], p.add("Add", {scaled, p.add("Reshape", {shift, shape})}));
   p.remove(id);
