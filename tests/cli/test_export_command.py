@@ -263,5 +263,5 @@ def test_a_bar_on_a_terminal_shows_the_bytes(binary, place):
         pass
     os.close(ours)
     assert command.wait(60) == 0
-    assert re.search(rb"lathe: exporting checkpoint: validating model\.onnx, ([0-9.]+ [KMG]?i?B) of \1 100 %", shown), shown
+    assert re.search(rb"lathe: exporting checkpoint: (?:writing|validating) model\.onnx, ([0-9.]+ [KMG]?i?B) of \1 100 %", shown), shown
     assert shown.endswith(b"\r\033[K")

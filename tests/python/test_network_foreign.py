@@ -131,7 +131,9 @@ def test_a_part_computes_what_the_whole_does_there(network, feeds, wanted):
     assert answers(network, feeds, lambda name, value: seen.setdefault(name, value.copy())) == wanted
     got = lathe.Builder().build_engine(part, lathe.BuilderConfig(threads=1)).run({k: v for k, v in feeds.items() if k in inputs})
     (got,) = got.values()
-    np.testing.assert_allclose(got, seen[name], rtol=1e-4, atol=1e-5)
+    # A part may take another tactic: Winograd's sums differ by a share of the greatest numbers.
+    finite = seen[name][np.isfinite(seen[name])]
+    np.testing.assert_allclose(got, seen[name], rtol=1e-4, atol=1e-5 * max(1, np.abs(finite).max(initial=0)))
 
 
 def test_refitted_it_is_the_model_of_the_other_weights(folder, network, feeds, wanted, tmp_path):
