@@ -133,12 +133,6 @@ void expect_row(const std::string& document, const std::string& title,
   EXPECT_TRUE(row.ends_with("| " + std::to_string(passed) + " of " + std::to_string(of) + " |")) << row;
 }
 
-/// Not asked of a dress: one float16 step, 1.03e-3 of the value, where the case allows 1e-3. Unfused CPU
-/// kernels round scores to float16 between the steps that the model spells out, and land on the other side
-/// for one of 576 elements; the reference, and every level of the optimiser, do not.
-const std::map<std::string, std::set<std::string>> one_step_off{
-    {"as written", {"test_attention_4d_gqa_with_past_and_present_fp16_expanded"}}};
-
 /// Every dress passes what docs/scoreboard.md says, and no other case.
 void run_suite(const fs::path& shared, const std::string& category) {
   const std::string document = read_file(fs::path(LATHE_SOURCE_DIR) / "docs" / "scoreboard.md");
@@ -151,9 +145,7 @@ void run_suite(const fs::path& shared, const std::string& category) {
       listed.insert(c.name);
   for (const Dress& dress : dresses()) {
     std::string failures;
-    Verdicts v = run_dressed(cases, dress, exclusions(), failures);
-    if (const auto off = one_step_off.find(dress.name); off != one_step_off.end())
-      for (const std::string& name : off->second) v.failed.erase(name);
+    const Verdicts v = run_dressed(cases, dress, exclusions(), failures);
     EXPECT_EQ(v.failed, listed) << dress.name << ": docs/scoreboard.md says otherwise\n" << failures;
     EXPECT_GT(v.passed, only ? 0u : 5u);
   }
