@@ -9,7 +9,9 @@
 #include <set>
 
 #include "kernel/facts.h"
+#include "lathe/lathe.h"
 #include "ops/cases.h"
+#include "support/case_model.h"
 #include "support/kernel_check.h"
 
 namespace lathe::test {
@@ -247,6 +249,44 @@ TEST(CpuRooms, Attentions) {
       if (s.past > 0 && variant != 6) k.outputs_wanted(3);
     }
   for (const OpCase& k : t.all()) must(k);
+}
+
+/// What lies in a cache where nothing was written yet is no number at times.
+TEST(CpuRooms, MaskedKeysMayHoldAnything) {
+  constexpr int64_t keys = 90, head = 24, hidden = 37;
+  for (int64_t queries : {1, 5, 70})
+    for (float odd : {NAN, INFINITY, -INFINITY})
+      for (int kind = 0; kind < 3; ++kind) {
+        CaseTable t;
+        OpCase& k = add(t, "Attention", std::to_string(queries) + " queries, mask " + std::to_string(kind));
+        for (int64_t n : {queries, keys, keys}) k.random(f32, {1, 2, n, head}, -2, 2);
+        for (size_t i : {1, 2})
+          for (int64_t h : {0, 1})
+            for (int64_t e : {0, 23})
+              k.inputs[i]
+                  .tensor()
+                  .as<float>()[static_cast<size_t>((h * keys + (kind == 2 ? 80 : hidden)) * head + e)] = odd;
+        if (kind == 0) {
+          std::vector<float> mask(keys, 0.5f);
+          mask[hidden] = -INFINITY;
+          k.input<float>({1, keys}, mask);
+        } else if (kind == 1) {
+          Tensor mask = random_tensor(DataType::boolean, {queries, keys}, 3);
+          for (int64_t q = 0; q < queries; ++q)
+            mask.as<bool>()[static_cast<size_t>(q * keys + hidden)] = false;
+          k.inputs.push_back(mask);
+          k.constant.push_back(false);
+        } else {
+          k.attribute("is_causal", int64_t{1});  // no query sees key 80
+        }
+        must(k);
+        onnx::Model m;
+        m.proto = testing::model_of(k);
+        BuildOptions options;
+        options.backend = "reference";
+        const auto y = Engine::build(m, options).create_context().run(testing::inputs_of(k));
+        for (float v : y[0].tensor().as<float>()) ASSERT_TRUE(std::isfinite(v)) << k.name;
+      }
 }
 
 TEST(CpuRooms, ProductsOfIntegers) {
