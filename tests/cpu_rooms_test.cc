@@ -289,6 +289,36 @@ TEST(CpuRooms, MaskedKeysMayHoldAnything) {
       }
 }
 
+TEST(CpuRooms, TheGreatestOfRows) {
+  struct Rows {
+    Shape shape;
+    int64_t axis, k;
+  };
+  const Rows all[] = {{{1, 5000}, -1, 5}, {{3, 1000}, 1, 1000},     {{2, 4100}, -1, 300},
+                      {{7, 63}, -1, 2},   {{2, 130, 3}, 1, 7},      {{90, 40}, 0, 90},
+                      {{4, 1, 5}, 1, 1},  {{1, 2, 2000, 17}, 2, 3}, {{0, 4}, 1, 2},
+                      {{2, 3}, 1, 0},     {{5, 1025}, -1, 1024},    {{30, 20000}, -1, 50}};
+  CaseTable t;
+  for (const Rows& r : all)
+    for (DataType type : {f32, DataType::int32, DataType::int64})
+      for (int64_t largest : {0, 1})
+        for (bool odd : {false, true}) {
+          OpCase& k = add(t, "TopK", describe(r.shape) + " " + std::string(name_of(type)))
+                          .random(type, r.shape, odd ? -2 : -1e6, odd ? 3 : 1e6)
+                          .input<int64_t>({1}, {r.k})
+                          .attribute("axis", r.axis)
+                          .attribute("largest", largest)
+                          .outputs_wanted(2);
+          if (type != f32 || !odd) continue;
+          // Many equal ones, and those that are hard to compare.
+          const float few[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e-42f, 1.0f};
+          uint32_t state = 1;
+          for (float& x : k.inputs[0].tensor().as<float>())
+            x = few[(state = state * 1664525u + 1013904223u) >> 29];
+        }
+  for (const OpCase& k : t.all()) must(k);
+}
+
 TEST(CpuRooms, ProductsOfIntegers) {
   CaseTable t;
   for (DataType a : {DataType::int8, DataType::uint8})
