@@ -289,6 +289,38 @@ TEST(CpuRooms, MaskedKeysMayHoldAnything) {
       }
 }
 
+/// Many equal ones, and those that are hard to compare.
+void make_odd(Tensor& t) {
+  const float few[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e-42f, 1.0f};
+  uint32_t state = 1;
+  for (float& x : t.as<float>()) x = few[(state = state * 1664525u + 1013904223u) >> 29];
+}
+
+TEST(CpuRooms, WhereTheGreatestAre) {
+  CaseTable t;
+  for (const auto& [shape, axis] : {std::pair(Shape{3, 1000}, -1),
+                                    {{1, 1}, 1},
+                                    {{2, 65}, 1},
+                                    {{1, 300000}, -1},
+                                    {{2, 21, 7, 30}, 1},
+                                    {{5, 3, 1}, 0},
+                                    {{3000, 130}, 0},
+                                    {{0, 4}, 1},
+                                    {{}, 0}})
+    for (DataType type : {f32, DataType::int32, DataType::int64})
+      for (const char* op : {"ArgMax", "ArgMin"})
+        for (int64_t last : {0, 1})
+          for (bool odd : {false, true}) {
+            OpCase& k = add(t, op, describe(shape) + " " + std::string(name_of(type)))
+                            .random(type, shape, odd ? -2 : -1e6, odd ? 3 : 1e6)
+                            .attribute("axis", int64_t{axis})
+                            .attribute("select_last_index", last)
+                            .attribute("keepdims", last);
+            if (type == f32 && odd) make_odd(k.inputs[0].tensor());
+          }
+  for (const OpCase& k : t.all()) must(k);
+}
+
 TEST(CpuRooms, TheGreatestOfRows) {
   struct Rows {
     Shape shape;
@@ -309,12 +341,7 @@ TEST(CpuRooms, TheGreatestOfRows) {
                           .attribute("axis", r.axis)
                           .attribute("largest", largest)
                           .outputs_wanted(2);
-          if (type != f32 || !odd) continue;
-          // Many equal ones, and those that are hard to compare.
-          const float few[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e-42f, 1.0f};
-          uint32_t state = 1;
-          for (float& x : k.inputs[0].tensor().as<float>())
-            x = few[(state = state * 1664525u + 1013904223u) >> 29];
+          if (type == f32 && odd) make_odd(k.inputs[0].tensor());
         }
   for (const OpCase& k : t.all()) must(k);
 }
