@@ -33,7 +33,7 @@ def test_activations(rng, dtype):
     compare("BiasGelu", [x, bias], **close)
 
 
-@pytest.mark.parametrize("batches", itertools.product((0, 1), repeat=2))
+@pytest.mark.parametrize("batches", list(itertools.product((0, 1), repeat=2)))
 def test_fused_matmul(rng, batches):
     """transBatchA and transBatchB: the axes of batches lie behind the first one of the matrix."""
     b, m, k, n = sizes(rng, 4)
