@@ -4,9 +4,10 @@ import dataclasses
 
 import known
 import lathe
-from problem import difference, run_lathe, run_onnxruntime, run_reference
+import numpy_judges
+from problem import difference, narrowed, run_lathe, run_onnxruntime, run_reference
 
-JUDGES = {"onnxruntime": run_onnxruntime, "onnx.reference": run_reference}
+JUDGES = {"onnxruntime": run_onnxruntime, "onnx.reference": run_reference, "NumPy": numpy_judges.run}
 
 
 @dataclasses.dataclass
@@ -14,6 +15,7 @@ class Judgement:
     found: list[tuple[str, str]]  # kind and text of what nobody has looked at
     known: list[str]  # who differs and when, of what was looked at
     answers: list[str]  # of these judges; none where the problem is refused
+    ran: bool = False  # by Lathe
 
 
 def attempt(run, *arguments):
@@ -38,11 +40,13 @@ def judge(p, tell=lambda who: None):
         return j
     if ours is not None and (d := difference(ours, reference, p.rtol, p.atol)):
         j.found.append(("backends", d))
+    j.ran = ours is not None
     for name, run in JUDGES.items():
         tell(name)
-        theirs, _ = attempt(run, p)
+        theirs, _ = attempt(run, p.wide or p)
         if theirs is None:
             continue
+        theirs = narrowed(theirs, ours) if p.wide and ours else theirs
         j.answers.append(name)
         kind = f"refused, {name} runs" if ours is None else f"differs from {name}"
         d = str(wrong) if ours is None else difference(ours, theirs, p.rtol, p.atol)
@@ -52,6 +56,3 @@ def judge(p, tell=lambda who: None):
             j.found.append((kind, d))
     return j
 
-
-def findings(p):
-    return judge(p).found

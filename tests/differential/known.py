@@ -26,6 +26,34 @@ def _has_nan(p):
     return any(isinstance(v, np.ndarray) and v.dtype.kind in "fV" and np.isnan(v.astype(np.float64)).any() for v in p.inputs)
 
 
+def _floats(p):
+    return [v.astype(np.float64) for v in p.inputs if isinstance(v, np.ndarray) and v.dtype.kind in "fV"]
+
+
+def _not_finite(p):
+    return any(not np.isfinite(v).all() for v in _floats(p))
+
+
+def _tiny(p):
+    """Numbers whose squares are none in float?"""
+    return any(((v != 0) & (np.abs(v) < 1e-19)).any() for v in _floats(p))
+
+
+def _given(p, i):
+    return len(p.inputs) > i and p.inputs[i] is not None
+
+
+def _one_each(p):
+    """Does every mean take one element?"""
+    x, axes = p.inputs[0], _attribute(p, "axes", [0, 2, 3])
+    return all(x.shape[a] == 1 for a in axes)
+
+
+def _backwards(p):
+    """Slice by a negative step."""
+    return _given(p, 4) and bool((p.inputs[4] < 0).any()) or len(p.inputs) == 1
+
+
 def _same(p):
     return str(_attribute(p, "auto_pad", "")).startswith("SAME")
 
@@ -54,7 +82,21 @@ KNOWN = (
           lambda p: _attribute(p, "auto_pad") == "VALID" and _attribute(p, "ceil_mode"),
           "the standard has a formula of its own for this; it counts no window that begins in the last stride"),
     Known(_POOLS, ORT, "auto_pad SAME, strides beyond the kernel", _same, "pads by less than nothing"),
-    Known(_POOLS, REFERENCE, "always", _always, "shapes, indices and pads of its own in ceil_mode, VALID and SAME"),
+    Known(_POOLS, REFERENCE, "ceil_mode, auto_pad, pads or storage_order",
+          lambda p: any(_attribute(p, name) for name in ("ceil_mode", "auto_pad", "pads", "storage_order")),
+          "shapes, indices and pads of its own in ceil_mode, VALID and SAME"),
+    Known("LayerNormalization", ORT, "infinities", _not_finite, "NaN for the mean; the standard's body: infinity"),
+    Known("MaxPool GlobalMaxPool", ORT, "NaN", _has_nan, "NaN comes out or not, as the order has it; here it does, as in NumPy"),
+    Known("Conv ConvTranspose", REFERENCE, "NaN or infinities", _not_finite, "multiplies them with the zeros between dilated weights"),
+    Known("LSTM GRU RNN", ORT, "NaN or infinities", _not_finite, "cuts what activations are given to a range, NaN too"),
+    Known("TopK", ORT, "NaN", _has_nan, "NaN comes first or not, as the shape has it; here it is the greatest, as in NumPy"),
+    Known("Hardmax", f"{ORT} {REFERENCE}", "NaN", _has_nan, "NaN wins or not; here it does where it is the first"),
+    Known("Softmax LogSoftmax", ORT, "NaN or infinities", _not_finite, "of an infinity among them makes infinities or NaN, as the type and the shape have it"),
+    Known("GridSample", ORT, "NaN or infinities", _not_finite, "leaves out neighbours of weight 0"),
+    Known("Resize", f"{ORT} {REFERENCE}", "NaN or infinities", _not_finite, "counts neighbours of weight 0, those outside of the image too"),
+    Known("Attention", f"{ORT} {REFERENCE}", "infinities among queries or keys", _not_finite,
+          "NaN where every score of a row is -infinity; here 0, as for a row that is masked"),
+    Known("LpNormalization Normalizer", f"{ORT} {REFERENCE}", "squares below float", _tiny, "calculates in float: 0, or the number itself"),
     Known("ConvTranspose", ORT, "auto_pad SAME, strides beyond the kernel", _same,
           "the standard: the output is stride times input"),
     Known("ConvTranspose", REFERENCE, "auto_pad SAME, strides beyond the kernel", _same, "begins with the padding of the end"),
@@ -71,25 +113,27 @@ KNOWN = (
     Known("Resize", REFERENCE, "pytorch_half_pixel to a size of 1",
           lambda p: _attribute(p, "coordinate_transformation_mode") == "pytorch_half_pixel", "does not begin at 0"),
     Known("Gemm", REFERENCE, "version 6", lambda p: p.opset == 6, "forgets alpha or beta"),
-    Known("LSTM GRU RNN", REFERENCE, "always", _always, "ignores sequence_lens, clip, reverse and peepholes in part"),
+    Known("LSTM GRU RNN", REFERENCE, "sequence_lens, clip, a direction, peepholes or input_forget",
+          lambda p: _given(p, 4) or _given(p, 7) or "clip" in p.attributes or p.attributes["direction"] != "forward" or _attribute(p, "input_forget"),
+          "ignores them in part"),
     Known("Hardmax Softmax LogSoftmax", REFERENCE, "opset below 13", lambda p: p.opset < 13,
           "takes the meaning of version 13 for all"),
-    Known("LRN", REFERENCE, "always", _always, "sums over the wrong channels"),
+    Known("LRN", REFERENCE, "several channels", lambda p: p.inputs[0].shape[1] > 1, "sums over the wrong channels"),
     Known("LpNormalization", REFERENCE, "p = 1", lambda p: _attribute(p, "p", 2) == 1, "forgets the absolute value"),
-    Known("MeanVarianceNormalization", ORT, "one element", _always, "0/0 where the standard's body has a small number"),
+    Known("MeanVarianceNormalization", ORT, "one element", _one_each, "0/0 where the standard's body has a small number"),
     Known("Squeeze", ORT, "axes given, and empty", lambda p: len(p.inputs) > 1 and p.inputs[1].size == 0,
           "takes them for left out"),
     Known("SplitToSequence", ORT, "split given and keepdims = 0", lambda p: len(p.inputs) > 1 and not _attribute(p, "keepdims", 1),
           "the standard: keepdims is ignored then"),
     Known("Gather", ORT, "strings", lambda p: p.inputs[0].dtype.kind == "O", "leaves most of a string output empty with a scalar index"),
-    Known("StringSplit", ORT, "an empty string and a delimiter", _always, "counts no piece in it; Python and the reference count one, empty"),
-    Known("StringSplit", REFERENCE, "white space at the end after maxsplit", _always, "keeps it; ONNX Runtime trims it too"),
+    Known("StringSplit", ORT, "an empty string and a delimiter", lambda p: "" in p.inputs[0].reshape(-1).tolist(), "counts no piece in it; Python and the reference count one, empty"),
+    Known("StringSplit", REFERENCE, "white space at the end after maxsplit", lambda p: "maxsplit" in p.attributes, "keeps it; ONNX Runtime trims it too"),
     Known("StringNormalizer", REFERENCE, "is_case_sensitive = 0", lambda p: not _attribute(p, "is_case_sensitive"),
           "compares stop words by case all the same"),
-    Known("Slice", REFERENCE, "a negative step that starts before the first element", _always,
+    Known("Slice", REFERENCE, "a negative step that starts before the first element", _backwards,
           "the standard clamps the start to 0, NumPy to -1"),
-    Known("Slice", ORT, "a negative step with an end of INT_MAX", _always, "the standard clamps the end to the last element"),
-    Known("Shape", REFERENCE, "end before 0", _always, "the standard clamps it to 0, Python counts from the end"),
+    Known("Slice", ORT, "a negative step with an end of INT_MAX", _backwards, "the standard clamps the end to the last element"),
+    Known("Shape", REFERENCE, "end before 0", lambda p: _attribute(p, "end", 0) < 0, "the standard clamps it to 0, Python counts from the end"),
     Known("Unique", REFERENCE, "sorted = 0", lambda p: not _attribute(p, "sorted", 1), "is not in the order of first occurrence"),
     Known("Resize", ORT, "half_pixel_symmetric, nearest by floor or ceil",
           lambda p: _attribute(p, "coordinate_transformation_mode") == "half_pixel_symmetric" and _attribute(p, "nearest_mode") in ("floor", "ceil"),
@@ -103,12 +147,12 @@ KNOWN = (
     Known("Cast CastLike", REFERENCE, "NaN to integers", _has_nan, "not defined"),
     Known("Cast CastLike", ORT, "float8", lambda p: _attribute(p, "to", 0) >= 17, "is given as plain bytes"),
     Known("Sign", ORT, "float16 NaN", _has_nan, "0 in one type, NaN in others"),
-    Known("Pow", ORT, "integers that overflow", _always, "goes through floating point"),
+    Known("Pow", ORT, "integers that overflow", lambda p: p.inputs[0].dtype.kind == "i", "goes through floating point"),
     Known("Mod", ORT, "fmod of 64-bit integers", lambda p: p.inputs[0].dtype.itemsize == 8, "goes through floating point"),
     Known("Shrink", ORT, "32-bit integers", lambda p: p.inputs[0].dtype.kind in "iu", "goes through float"),
     Known("MatMul Gemm", ORT, "nothing to add up", lambda p: 0 in p.inputs[0].shape or 0 in p.inputs[1].shape,
           "leaves memory as it was, or forgets beta"),
-    Known("PRelu ReduceLogSumExp", REFERENCE, "infinities", _always, "NaN from 0 times infinity, or infinity less infinity"),
+    Known("PRelu ReduceLogSumExp", REFERENCE, "infinities", _not_finite, "NaN from 0 times infinity, or infinity less infinity"),
     Known("FeatureVectorizer Normalizer Scaler LinearRegressor LinearClassifier SVMRegressor SVMClassifier", REFERENCE, "inputs not float32",
           lambda p: p.inputs[0].dtype != np.float32, "gives the input's type; the standard: float"),
     Known("Normalizer", ORT, "MAX and a negative number", lambda p: _attribute(p, "norm") == "MAX",
@@ -130,7 +174,9 @@ KNOWN = (
     Known("TreeEnsembleRegressor", REFERENCE, "MIN or MAX", lambda p: p.attributes["aggregate_function"] in ("MIN", "MAX"),
           "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),
     Known("BatchNormalization", REFERENCE, "version 9", lambda p: p.opset == 9, "takes another variance"),
-    Known("Clip", REFERENCE, "infinities with a bound left out", _always, "the standard's default is the greatest finite number"),
+    Known("Clip", REFERENCE, "infinities with a bound left out, a bound that is NaN",
+          lambda p: _not_finite(p) and (not (_given(p, 1) and _given(p, 2)) or any(np.isnan(v).any() for v in p.inputs[1:])),
+          "the standard's default is the greatest finite number; a NaN is no bound for ONNX Runtime either"),
     Known("TreeEnsembleRegressor TreeEnsembleClassifier", ORT, "NaN and BRANCH_NEQ",
           lambda p: _has_nan(p) and "BRANCH_NEQ" in p.attributes["nodes_modes"],
           "NaN is unequal to all; the standard: it goes where nodes_missing_value_tracks_true says"),

@@ -56,7 +56,8 @@ def pool(op, rng):
 
 @makes("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
 def global_pool(op, rng):
-    return Problem(op, [array(rng, np.float32, shape(rng, 3, 5, 0), 0)])
+    power = {"p": int(rng.integers(1, 4))} if op == "GlobalLpPool" and chance(rng, 0.6) else {}
+    return Problem(op, [array(rng, np.float32, shape(rng, 3, 5, 0), 0)], power, opset=pick(rng, [21, 22]))
 
 
 @makes("Conv")
@@ -171,7 +172,8 @@ def other_norms(op, rng):
         given = [array(rng, np.float32, (c,), 0) for _ in range(3)] + [array(rng, np.float32, (c,), 0, 0.1, 2)]
         return Problem(op, [x, *given], {"epsilon": 1e-3}, rtol=1e-3, atol=1e-3)
     if op == "LRN":
-        return Problem(op, [x], {"size": int(rng.integers(1, 6))})
+        more = {"alpha": 0.1, "beta": 0.5, "bias": 2.0} if chance(rng, 0.5) else {}
+        return Problem(op, [x], {"size": int(rng.integers(1, 6)), **more})
     if op == "MeanVarianceNormalization":
         return Problem(op, [x], {"axes": pick(rng, [[0, 2, 3], [1], [-1], [0, 1, 2, 3]])}, rtol=1e-3, atol=1e-3)
     return Problem(op, [x], {"axis": axis_of(rng, len(s)), "p": int(rng.integers(1, 3))})

@@ -50,7 +50,7 @@ def gated(op, rng):
     s = shape(rng, 1, 3)
     if op == "Swish":
         return Problem(op, [array(rng, dtype, s)], {"alpha": float(pick(rng, [1.0, 0.5, -1.0]))}, opset=24)
-    return Problem(op, [array(rng, dtype, (*s[:-1], 2 * s[-1]), 0)], {}, opset=28)
+    return Problem(op, [array(rng, dtype, s), array(rng, dtype, s)], {"alpha": float(pick(rng, [1.0, 0.5, -1.0]))} if chance(rng, 0.5) else {}, opset=28)
 
 
 @makes("RotaryEmbedding")

@@ -86,7 +86,7 @@ def vision(op, rng):
     if op == "MaxRoiPool":
         boxes = np.sort(rng.integers(0, 6, (3, 2, 2)), axis=1).reshape(3, 4).astype(np.float32)
         rois = np.concatenate([rng.integers(0, n, (3, 1)).astype(np.float32), boxes], 1)
-        return Problem(op, [array(rng, np.float32, (n, c, h, w), 0), rois], {"pooled_shape": [2, int(rng.integers(1, 3))]}, opset=22)
+        return Problem(op, [array(rng, np.float32, (n, c, h, w), 0), rois], {"pooled_shape": [2, int(rng.integers(1, 4))], "spatial_scale": float(pick(rng, [1.0, 0.5]))}, opset=pick(rng, [21, 22]))
     x = array(rng, np.float32, (1, 1, h, w), 0)
     indices = rng.permutation(4 * h * w)[: h * w].reshape(x.shape).astype(np.int64)
     return Problem(op, [x, indices], {"kernel_shape": [2, 2], "strides": [2, 2]}, opset=11)

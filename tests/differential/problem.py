@@ -7,6 +7,7 @@ import functools
 import warnings
 from typing import Any, Optional
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx.defs
@@ -18,6 +19,7 @@ import onnxruntime as ort
 import lathe
 
 ort.set_default_logger_severity(4)
+NARROW = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 
 
 @functools.cache
@@ -44,6 +46,7 @@ class Problem:
     rtol: float = 1e-4
     atol: float = 1e-5
     domain: str = ""
+    wide: Optional[Problem] = None  # the same numbers in float32, where others answer in that
 
     def feed(self):
         return {f"x{i}": v for i, v in enumerate(self.inputs) if v is not None and i not in self.constant}
@@ -77,13 +80,48 @@ class Problem:
             if not self.domain and 6 <= s.since_version <= 25
             and not s.deprecated
             and set(self.attributes) <= set(s.attributes)
-            and s.min_input <= given <= s.max_input
+            and s.min_input <= given and len(self.inputs) <= s.max_input
             and self.outputs <= s.max_output
             and all(v is None or _allows(s, i, v) for i, v in enumerate(self.inputs))
         ]
         if fits and rng.random() < 0.4:
             self.opset = int(rng.choice(fits))
         return self
+
+    def in_a_narrow_type(self, rng):
+        """Itself, sometimes in 16-bit floats; then the others are asked in float32, and what they say is rounded."""
+        kind = NARROW[rng.integers(2)]
+        real = [i for i, v in enumerate(self.inputs) if isinstance(v, np.ndarray) and v.dtype == np.float32]
+        if rng.random() >= 0.15 or not real or self.domain or type(self) is not Problem or self.op in ("BitCast", "QuantizeLinear") or any(isinstance(v, list) for v in self.inputs):
+            return self
+        schema = [s for s in _history(self.domain, self.op) if s.since_version <= self.opset][-1:]
+        with np.errstate(all="ignore"):
+            inputs = [v.astype(kind) if i in real else v for i, v in enumerate(self.inputs)]
+            if not schema or not all(_allows(schema[0], i, inputs[i]) for i in real):
+                return self
+            wide = [v.astype(np.float32) if i in real else v for i, v in enumerate(inputs)]
+        return dataclasses.replace(self, inputs=inputs, wide=dataclasses.replace(self, inputs=wide))
+
+    def with_rare_numbers(self, rng):
+        """Itself, sometimes with NaN, infinities and denormals among the numbers of the first input."""
+        x = self.inputs[0] if self.inputs else None
+        if self.op not in RARE or rng.random() >= 0.15 or not isinstance(x, np.ndarray) or x.dtype.kind != "f" or not x.size:
+            return self
+        x, info = x.copy(), np.finfo(x.dtype)
+        of = [np.nan, np.inf, -np.inf, -0.0, info.smallest_subnormal, -info.tiny / 2]
+        for place in rng.integers(0, x.size, 2):
+            x.reshape(-1)[place] = of[rng.integers(len(of))]
+        return dataclasses.replace(self, inputs=[x, *self.inputs[1:]])
+
+    def of_nothing(self, rng):
+        """Itself, sometimes with no items in the batch."""
+        if self.op not in BATCH or rng.random() >= 0.08:
+            return self
+        inputs = list(self.inputs)
+        for i, axis in BATCH[self.op]:
+            if i < len(inputs) and inputs[i] is not None:
+                inputs[i] = np.ascontiguousarray(inputs[i].take([], axis))
+        return dataclasses.replace(self, inputs=inputs)
 
     def __str__(self):
         def text(v):
@@ -98,11 +136,35 @@ class Problem:
         return f"{self.op}-{self.opset}({given}) {self.attributes}"
 
 
+# Layers whose generators draw plain numbers; and where the axis of items in a batch lies, by input.
+RARE = set(
+    "MaxPool AveragePool LpPool GlobalMaxPool GlobalAveragePool GlobalLpPool Conv ConvTranspose MatMul Gemm Softmax LogSoftmax Hardmax "
+    "LayerNormalization RMSNormalization InstanceNormalization GroupNormalization BatchNormalization LRN MeanVarianceNormalization "
+    "LpNormalization LSTM GRU RNN Attention Resize GridSample MaxRoiPool RoiAlign MaxUnpool Col2Im SwiGLU RotaryEmbedding TensorScatter "
+    "CausalConvWithState Einsum CumSum CumProd ArgMax ArgMin TopK DequantizeLinear".split()
+)
+BATCH = {
+    **{op: [(0, 0)] for op in "MaxPool AveragePool LpPool GlobalMaxPool GlobalAveragePool GlobalLpPool Conv ConvTranspose ConvInteger QLinearConv "
+       "QLinearMatMul MatMulInteger InstanceNormalization GroupNormalization BatchNormalization LRN MeanVarianceNormalization LpNormalization".split()},
+    **{op: [(0, 1), (4, 0), (5, 1), (6, 1)] for op in ("LSTM", "GRU", "RNN")},
+    "Attention": [(0, 0), (1, 0), (2, 0)],
+    "GridSample": [(0, 0), (1, 0)],
+    "DeformConv": [(0, 0), (2, 0)],
+    "RotaryEmbedding": [(0, 0), (3, 0)],
+    "CausalConvWithState": [(0, 0), (3, 0)],
+    "LinearAttention": [(i, 0) for i in range(6)],
+    "SwiGLU": [(0, 0), (1, 0)],
+    "STFT": [(0, 0)],
+}  # fmt: skip
+
+
 def run_lathe(p: Problem, backend: str):
     return list(lathe.build(p.model().SerializeToString(), backend=backend, threads=1).run(p.feed()).values())
 
 
 def run_onnxruntime(p: Problem):
+    if p.op in ("LSTM", "GRU", "RNN") and p.inputs[0].size == 0:
+        raise NotImplementedError("it ends the process")
     model = p.model()
     model.ir_version = min(model.ir_version, 11)
     options = ort.SessionOptions()
@@ -116,6 +178,17 @@ def run_reference(p: Problem):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return onnx.reference.ReferenceEvaluator(p.model()).run(None, p.feed())
+
+
+def narrowed(outputs, ours):
+    """What was said of the wide problem, in the narrow one's types."""
+    with np.errstate(all="ignore"):
+        return [
+            narrowed(v, o) if isinstance(v, list) and isinstance(o, list) and len(v) == len(o)
+            else np.asarray(v).astype(o.dtype) if isinstance(o, np.ndarray) and o.dtype in NARROW
+            else v
+            for v, o in zip(outputs, ours, strict=True)
+        ]  # fmt: skip
 
 
 def difference(got: list[Any], want: list[Any], rtol: float, atol: float) -> Optional[str]:

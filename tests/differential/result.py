@@ -22,8 +22,9 @@ Made by `python tests/differential --problems {problems} --seed {seed} --keep FO
 ([what it does](differences.md)) on {date} at commit {commit}: {versions}.
 
 {total} problems of {operators} operators. Lathe's two backends agree on all of them but as said below, and so does whoever else
-answers; what differs is counted by why: the words are those of [the table](differences.md). "No judge": neither ONNX Runtime
-nor the onnx package's reference ran it; of these, Lathe's two backends are held against each other.
+answers; what differs is counted by why: the words are those of [the table](differences.md). NumPy's are five
+operators written down in tests/differential/numpy_judges.py. "No judge": nobody else ran it; of these, Lathe's two backends are
+held against each other.
 
 | operator | problems | {judges} | no judge | known differences | others |
 |---|---|{lines}---|---|---|

@@ -16,7 +16,7 @@ SHOWN = 5  # problems kept of each kind of finding
 
 def problem(name, seed, number):
     rng = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
-    return generators.ALL[name](name, rng).at_another_version(rng)
+    return generators.ALL[name](name, rng).at_another_version(rng).of_nothing(rng).with_rare_numbers(rng).in_a_narrow_type(rng)
 
 
 @dataclasses.dataclass

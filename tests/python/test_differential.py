@@ -1,5 +1,5 @@
-"""Twenty random problems for every operator that tests/differential knows: Lathe's two backends agree, and so do ONNX Runtime and
-the onnx package's reference where they run it, but for what was looked at (docs/differences.md). Seeds are in the test's name."""
+"""Twenty random problems for every operator that tests/differential knows: Lathe's two backends agree, and so do ONNX Runtime,
+the onnx package's reference and NumPy where they run it, but for what was looked at (docs/differences.md). Seeds are in the test's name."""
 
 import pathlib
 import sys
@@ -10,7 +10,7 @@ import lathe
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
 import generators  # noqa: E402
-from findings import findings  # noqa: E402
+from findings import judge  # noqa: E402
 from tally import problem  # noqa: E402
 
 ROUNDS, SEED = 20, 2026
@@ -38,7 +38,10 @@ def test_elsewhere_are_problems(files, operators):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(set(generators.ALL) & SUPPORTED), ids=lambda n: f"{n}-seed{SEED}")
 def test_agreement(name):
+    ran = 0
     for round_ in range(ROUNDS):
         p = problem(name, SEED, round_)
-        found = list(findings(p))
-        assert not found, f"seed {SEED}, round {round_}: {p}\n{found}"
+        judgement = judge(p)
+        assert not judgement.found, f"seed {SEED}, round {round_}: {p}\n{judgement.found}"
+        ran += judgement.ran
+    assert ran >= ROUNDS / 2, "most of them are no problems of this operator"
