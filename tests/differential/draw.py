@@ -49,7 +49,9 @@ def array(rng, dtype, shape, special=0.3, low=-3, high=3):
     with np.errstate(all="ignore"):
         a = np.asarray(rng.uniform(low, high, shape)).astype(dtype)
         if chance(rng, special) and a.size:
-            a = np.where(rng.random(a.shape) < 0.2, rng.choice(np.array(SPECIAL), a.shape).astype(dtype), a).astype(dtype)
+            info = np.finfo(dtype)  # numbers below the normal ones of each type
+            edges = np.array([*SPECIAL, info.smallest_subnormal, -info.smallest_subnormal, info.tiny / 2])
+            a = np.where(rng.random(a.shape) < 0.2, rng.choice(edges, a.shape).astype(dtype), a).astype(dtype)
     return np.asarray(a, dtype)
 
 

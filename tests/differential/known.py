@@ -43,10 +43,11 @@ def _given(p, i):
     return len(p.inputs) > i and p.inputs[i] is not None
 
 
-def _one_each(p):
-    """Does every mean take one element?"""
-    x, axes = p.inputs[0], _attribute(p, "axes", [0, 2, 3])
-    return all(x.shape[a] == 1 for a in axes)
+def _no_spread(p):
+    """Is there a mean of equal elements, or of one?"""
+    x, axes = p.inputs[0].astype(np.float64), tuple(_attribute(p, "axes", [0, 2, 3]))
+    with np.errstate(all="ignore"):
+        return bool((x.std(axes) == 0).any())
 
 
 def _backwards(p):
@@ -86,7 +87,11 @@ KNOWN = (
           lambda p: any(_attribute(p, name) for name in ("ceil_mode", "auto_pad", "pads", "storage_order")),
           "shapes, indices and pads of its own in ceil_mode, VALID and SAME"),
     Known("LayerNormalization", ORT, "infinities", _not_finite, "NaN for the mean; the standard's body: infinity"),
-    Known("MaxPool GlobalMaxPool", ORT, "NaN", _has_nan, "NaN comes out or not, as the order has it; here it does, as in NumPy"),
+    Known("AveragePool", REFERENCE, "NaN", _has_nan, "leaves NaN out of the mean"),
+    Known("Einsum", REFERENCE, "NaN or infinities", _not_finite, "multiplies in another order"),
+    Known("LRN", ORT, "NaN or infinities", _not_finite, "keeps a running sum, from which NaN does not go away"),
+    Known("MaxPool", REFERENCE, "NaN", _has_nan, "NaN comes out or not, as the order has it; here it does, as in NumPy"),
+    Known("MaxPool GlobalMaxPool MaxRoiPool", ORT, "NaN", _has_nan, "NaN comes out or not, as the order has it; here it does, as in NumPy"),
     Known("Conv ConvTranspose", REFERENCE, "NaN or infinities", _not_finite, "multiplies them with the zeros between dilated weights"),
     Known("LSTM GRU RNN", ORT, "NaN or infinities", _not_finite, "cuts what activations are given to a range, NaN too"),
     Known("TopK", ORT, "NaN", _has_nan, "NaN comes first or not, as the shape has it; here it is the greatest, as in NumPy"),
@@ -120,7 +125,7 @@ KNOWN = (
           "takes the meaning of version 13 for all"),
     Known("LRN", REFERENCE, "several channels", lambda p: p.inputs[0].shape[1] > 1, "sums over the wrong channels"),
     Known("LpNormalization", REFERENCE, "p = 1", lambda p: _attribute(p, "p", 2) == 1, "forgets the absolute value"),
-    Known("MeanVarianceNormalization", ORT, "one element", _one_each, "0/0 where the standard's body has a small number"),
+    Known("MeanVarianceNormalization", ORT, "one element, or equal ones", _no_spread, "0/0 where the standard's body has a small number"),
     Known("Squeeze", ORT, "axes given, and empty", lambda p: len(p.inputs) > 1 and p.inputs[1].size == 0,
           "takes them for left out"),
     Known("SplitToSequence", ORT, "split given and keepdims = 0", lambda p: len(p.inputs) > 1 and not _attribute(p, "keepdims", 1),
@@ -149,7 +154,7 @@ KNOWN = (
     Known("Sign", ORT, "float16 NaN", _has_nan, "0 in one type, NaN in others"),
     Known("Pow", ORT, "integers that overflow", lambda p: p.inputs[0].dtype.kind == "i", "goes through floating point"),
     Known("Mod", ORT, "fmod of 64-bit integers", lambda p: p.inputs[0].dtype.itemsize == 8, "goes through floating point"),
-    Known("Shrink", ORT, "32-bit integers", lambda p: p.inputs[0].dtype.kind in "iu", "goes through float"),
+    Known("Shrink", ORT, "32-bit integers, double", lambda p: p.inputs[0].dtype.kind in "iu" or p.inputs[0].dtype == np.float64, "goes through float"),
     Known("MatMul Gemm", ORT, "nothing to add up", lambda p: 0 in p.inputs[0].shape or 0 in p.inputs[1].shape,
           "leaves memory as it was, or forgets beta"),
     Known("PRelu ReduceLogSumExp", REFERENCE, "infinities", _not_finite, "NaN from 0 times infinity, or infinity less infinity"),
@@ -165,6 +170,7 @@ KNOWN = (
     Known("TreeEnsemble", REFERENCE, "MIN or MAX", lambda p: _attribute(p, "aggregate_function") in (2, 3),
           "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),
     Known("Loop", ORT, "no iteration", lambda p: not p.inputs[3] or p.inputs[2] == 0, "outputs of the body lose their rank"),
+    Known("Scan", REFERENCE, "scan_input_axes", lambda p: "scan_input_axes" in str(p), "takes items along another axis now and then"),
     Known("Loop", REFERENCE, "always", _always, "joins what the body puts out along an axis of its own choice"),
     Known("Dropout", f"{ORT} {REFERENCE}", "versions before 12 and their mask", lambda p: p.opset < 12, "what it holds outside of training is not said"),
     Known("Optional OptionalGetElement", REFERENCE, "always", _always, "gives a list of one"),
