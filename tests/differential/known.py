@@ -87,7 +87,7 @@ KNOWN = (
           lambda p: any(_attribute(p, name) for name in ("ceil_mode", "auto_pad", "pads", "storage_order")),
           "shapes, indices and pads of its own in ceil_mode, VALID and SAME"),
     Known("LayerNormalization", ORT, "infinities", _not_finite, "NaN for the mean; the standard's body: infinity"),
-    Known("AveragePool", REFERENCE, "NaN", _has_nan, "leaves NaN out of the mean"),
+    Known("AveragePool LpPool", REFERENCE, "NaN", _has_nan, "leaves NaN out of the mean and the sum"),
     Known("Einsum", REFERENCE, "NaN or infinities", _not_finite, "multiplies in another order"),
     Known("LRN", ORT, "NaN or infinities", _not_finite, "keeps a running sum, from which NaN does not go away"),
     Known("MaxPool", REFERENCE, "NaN", _has_nan, "NaN comes out or not, as the order has it; here it does, as in NumPy"),
