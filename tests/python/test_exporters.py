@@ -2,8 +2,6 @@
 
 import json
 import pathlib
-import re
-import shutil
 import struct
 
 import numpy as np
@@ -132,12 +130,3 @@ def test_what_a_class_inherits():
     assert made["past_key_values.0.key"].shape == (3, 2, 4, 4) and made["attention_mask"].shape == (3, 8)
     with pytest.raises(lathe.Error, match="inputs"):
         exporters.TextEncoderOnnxConfig(config).inputs
-
-
-def test_the_examples_of_the_document(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(FIXTURES / "bert", tmp_path / "checkpoint")
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/export.md").read_text(), re.M | re.S)
-    assert blocks
-    for block in blocks:
-        exec(block, {"np": np, "lathe": lathe})
