@@ -47,6 +47,8 @@ DummyShapes shapes_from_python(const nb::dict& d) {
     const auto at = sizes.find(name);
     if (at != sizes.end())
       *at->second = nb::cast<int64_t>(value);
+    else if (name == "text_batch_size")
+      s.text_batch_size = nb::cast<int64_t>(value);
     else if (name == "encoder_sequence_length")
       s.encoder_sequence_length = nb::cast<int64_t>(value);
     else if (name == "past_sequence_length")
@@ -275,6 +277,7 @@ nb::dict to_python(const ExportReport& r) {
     nb::dict one;
     one["runs"] = runs;
     one["skipped"] = nb::cast(v.skipped);
+    one["one_size"] = nb::cast(v.one_size);
     validation[file.c_str()] = one;
   }
   d["model_type"] = r.model_type;
