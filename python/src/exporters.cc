@@ -541,9 +541,10 @@ void bind_exporters(nb::module_& m) {
     return to_python(axes);
   });
   m.def("dummy_inputs", [](const Asked& asked, const nb::dict& shapes) {
-    NamedValues all;
-    for (const auto& [name, t] : made_for(asked, false)->file_inputs(shapes_from_python(shapes))) all[name] = t;
-    return values_to_python(all);
+    nb::dict all;  // in the order of the file
+    for (const auto& [name, t] : made_for(asked, false)->file_inputs(shapes_from_python(shapes)))
+      all[name.c_str()] = to_python(Value(t));
+    return all;
   });
   m.def("config_of", [](const Asked& asked) { return made_for(asked, false)->normalized_config(); });
   m.def("dummy_input_generators", &dummy_input_generators);

@@ -234,14 +234,16 @@ class Interface:
 
 
 class Called:
-    """Notes which functions of Python run while it lasts."""
+    """Notes which functions of Python run while it lasts, and which of them are written in a document: those override."""
 
     def __enter__(self):
-        self.codes = set()
+        self.codes, self.written = set(), set()
 
         def note(frame, event, _):
             if event == "call":
                 self.codes.add(frame.f_code)
+                if frame.f_code.co_filename.startswith("docs/"):
+                    self.written.add(frame.f_code.co_name)
 
         threading.setprofile(note)
         sys.setprofile(note)
@@ -261,7 +263,7 @@ class Called:
                 members |= vars(one)
         missing = []
         for member, value in members.items():
-            if member.startswith("_"):
+            if member.startswith("_") or member in self.written:
                 continue
             parts = (value.fget, value.fset) if isinstance(value, property) else [getattr(value, "__func__", value)]
             for part in parts:

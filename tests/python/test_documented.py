@@ -82,8 +82,8 @@ def test_examples_run_and_make_every_call_of_the_package(tmp_path, monkeypatch):
             for i, example in enumerate(examples, 1):
                 exec(compile(example, f"docs/{document}.md, example {i}", "exec"), {"lathe": lathe, "np": np, "nn": nn})
                 text += example
-    missing = sorted(call for name, what in package() for call in called.missing(name, what, text))
-    assert missing == []
+    missing = sorted({call for name, what in package() for call in called.missing(name, what, text)})
+    assert missing == [], "\n".join(missing)
 
 
 def test_every_family_and_module_has_cases():
