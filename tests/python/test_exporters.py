@@ -186,6 +186,15 @@ def test_generators_patches_and_orders_of_the_users_own_are_exported(tmp_path):
 
 
 @pytest.mark.parametrize("int_dtype", ["int32", "int8"])
+@pytest.mark.parametrize("fixture", "roberta_classes mpnet gpt2_past llama_classes t5_past bart_classes mbart_past whisper_past clip donut_past".split())
+def test_every_architecture_takes_other_whole_numbers(tmp_path, fixture, int_dtype):
+    report = exporters.export(FIXTURES / fixture, tmp_path / "out", int_dtype=int_dtype, threads=1)
+    for file, validation in report["validation"].items():
+        assert validation["runs"]
+        assert {io.dtype for io in lathe.build(tmp_path / "out" / file, threads=1).inputs} <= {int_dtype, "float32", "bool"}
+
+
+@pytest.mark.parametrize("int_dtype", ["int32", "int8"])
 def test_inputs_of_other_whole_numbers(tmp_path, int_dtype):
     wide = exporters.export(FIXTURES / "bert", tmp_path / "wide", threads=1)
     report = exporters.export(FIXTURES / "bert", tmp_path / "narrow", int_dtype=int_dtype, threads=1)

@@ -99,7 +99,7 @@ class BartModel : public Seq2SeqModel {
       first = o.op("GatherElements", {ids, last}, {{"axis", int64_t{1}}});
     } else {
       const TensorRef batch = o.size(ids, 0);
-      first = o.expand(o.integer(start_), o.concat({batch, o.ints({1})}, 0));
+      first = o.cast_like(o.expand(o.integer(start_), o.concat({batch, o.ints({1})}, 0)), ids);
     }
     return o.concat({first, o.slice(ids, 1, 0, -1)}, 1);
   }
