@@ -179,7 +179,8 @@ struct Options {
     const std::string header = std::regex_replace(std::string((std::istreambuf_iterator<char>(file)), {}),
                                                   std::regex("//[^\n]*"), "");
     each(header, std::regex("enum class (\\w+)[^{]*\\{([^}]*)\\}"), [&](const std::smatch& e) {
-      each(e[2], std::regex("\\w+"), [&](const std::smatch& m) { enumerators.insert(e[1].str() + "::" + m[0].str()); });
+      each(e[2], std::regex("\\w+"),
+           [&](const std::smatch& m) { enumerators.insert(e[1].str() + "::" + m[0].str()); });
     });
     each(header, std::regex("struct \\w+Options \\{"), [&](const std::smatch& s) {
       const auto from = static_cast<size_t>(s.position());
@@ -198,8 +199,8 @@ struct Options {
   }
 };
 
-/// Each is in the printed source of some case, but for those that are not written since they are the default, or the number
-/// of an operator's outputs, since their names are.
+/// Each is in the printed source of some case, but for those that are not written since they are the default,
+/// or the number of an operator's outputs, since their names are.
 TEST(CasesTogether, UseEveryOption) {
   Options options;
   EXPECT_EQ(options.fields.erase("outputs"), 1u);
@@ -211,8 +212,7 @@ TEST(CasesTogether, UseEveryOption) {
     const bool written = source.find("lathe::" + e) != std::string::npos;
     EXPECT_TRUE(written || options.defaults.contains(e)) << e;
   }
-  for (const std::string& f : options.fields)
-    EXPECT_NE(source.find("." + f + " = "), std::string::npos) << f;
+  for (const std::string& f : options.fields) EXPECT_NE(source.find("." + f + " = "), std::string::npos) << f;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Cases, ::testing::ValuesIn(all_cases()),

@@ -233,8 +233,8 @@ class Validator {
   }
   bool is_any_size(const std::string& symbol) const {
     return std::ranges::any_of(engine_.inputs(), [&](const IoInfo& io) {
-      return io.shape &&
-             std::ranges::any_of(*io.shape, [&](const Dim& d) { return !d.is_constant() && d.str() == symbol; });
+      return io.shape && std::ranges::any_of(
+                             *io.shape, [&](const Dim& d) { return !d.is_constant() && d.str() == symbol; });
     });
   }
 
@@ -403,7 +403,8 @@ class Validator {
     const double atol = options_.atol.value_or(branch_->config->atol_for_validation());
     if (!within(got, exact, atol)) {
       if (options_.atol)
-        fail(Code::run_bad_value, name, "differences of at most " + number(atol), number(o.absolute), "--atol allows more");
+        fail(Code::run_bad_value, name, "differences of at most " + number(atol), number(o.absolute),
+             "--atol allows more");
       run.beyond_atol = true;
     }
     run.outputs.push_back(std::move(o));

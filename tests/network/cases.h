@@ -28,7 +28,8 @@ struct NetworkCase {
   NamedValues values() const;
   /// Those with constants of many sorts, in bodies too: what is printed with a file of weights.
   bool printed_with_weights() const {
-    for (const char* start : {"convolution", "normalization", "quantize", "matrix", "einsum", "loop", "if_", "one_hot"})
+    for (const char* start :
+         {"convolution", "normalization", "quantize", "matrix", "einsum", "loop", "if_", "one_hot"})
       if (name.starts_with(start)) return true;
     return false;
   }

@@ -29,7 +29,8 @@ std::vector<NetworkCase> compute_cases() {
          out(n, n.add_convolution(in(n, "x", {"N", 2, 9}), n.add_constant(weights({3, 2, 3})), {},
                                   {.stride = {2}, .padding_mode = PaddingMode::same_upper}));
        }});
-  for (const auto& [name, mode] : {std::pair{"lower", PaddingMode::same_lower}, std::pair{"valid", PaddingMode::valid}})
+  for (const auto& [name, mode] :
+       {std::pair{"lower", PaddingMode::same_lower}, std::pair{"valid", PaddingMode::valid}})
     add({std::string("convolution_") + name, [mode](Network& n) {
            out(n, n.add_convolution(in(n, "x", {"N", 2, 9, 8}), n.add_constant(weights({3, 2, 4, 3})), {},
                                     {.stride = {2, 1}, .padding_mode = mode}));
@@ -168,7 +169,8 @@ std::vector<NetworkCase> compute_cases() {
   add({"quantize_beyond",  // what is too large becomes NaN
        [](Network& n) {
          const auto one = n.add_constant(floats({}, {1}));
-         const Layer q = n.add_quantize(in(n, "x", {3}), one, {}, {.type = DataType::float8e4m3fn, .saturate = false});
+         const Layer q =
+             n.add_quantize(in(n, "x", {3}), one, {}, {.type = DataType::float8e4m3fn, .saturate = false});
          out(n, n.add_unary(n.add_dequantize(q, one), UnaryOperation::isnan));
        },
        {{"x", floats({3}, {1, 448, 1e6f})}},
@@ -225,8 +227,8 @@ std::vector<NetworkCase> compute_cases() {
        {},
        {{"N", 2}, {"S", 3}, {"P", 4}}});
   add({"attention_windows", [](Network& n) {
-         out(n, n.add_attention(in(n, "q", {"N", 2, 6, 8}), in(n, "k", {"N", 2, 6, 8}), in(n, "v", {"N", 2, 6, 8}),
-                                {.left_window = 2, .right_window = 1}));
+         out(n, n.add_attention(in(n, "q", {"N", 2, 6, 8}), in(n, "k", {"N", 2, 6, 8}),
+                                in(n, "v", {"N", 2, 6, 8}), {.left_window = 2, .right_window = 1}));
        }});
   add({"attention_lengths",
        [](Network& n) {

@@ -47,13 +47,14 @@ std::vector<NetworkCase> movement_cases() {
          out(n, n.add_scatter(in(n, "x", {2, 3}), n.add_constant(longs({2, 1}, {2, 0})), in(n, "u", {2, 1}),
                               {.axis = 1, .reduction = ScatterReduction::add}));
        }});
-  for (const auto& [name, how, want] : {std::tuple{"mul", ScatterReduction::mul, std::vector<float>{1, 2, 90}},
-                                        std::tuple{"max", ScatterReduction::max, std::vector<float>{1, 2, 6}},
-                                        std::tuple{"min", ScatterReduction::min, std::vector<float>{1, 2, 3}}})
+  for (const auto& [name, how, want] :
+       {std::tuple{"mul", ScatterReduction::mul, std::vector<float>{1, 2, 90}},
+        std::tuple{"max", ScatterReduction::max, std::vector<float>{1, 2, 6}},
+        std::tuple{"min", ScatterReduction::min, std::vector<float>{1, 2, 3}}})
     add({std::string("scatter_") + name,
          [how](Network& n) {
-           out(n, n.add_scatter(in(n, "x", {3}), n.add_constant(longs({2}, {2, 2})), n.add_constant(floats({2}, {5, 6})),
-                                {.reduction = how}));
+           out(n, n.add_scatter(in(n, "x", {3}), n.add_constant(longs({2}, {2, 2})),
+                                n.add_constant(floats({2}, {5, 6})), {.reduction = how}));
          },
          {{"x", floats({3}, {1, 2, 3})}},
          {{"y", floats({3}, want)}}});
@@ -82,7 +83,8 @@ std::vector<NetworkCase> movement_cases() {
   add({"nms_center",
        [](Network& n) {
          out(n, n.add_nms(in(n, "boxes", {1, "B", 4}), in(n, "scores", {1, 1, "B"}),
-                          n.add_constant(longs({1}, {3})), {.iou_threshold = 0.5f, .boxes = BoxFormat::center_size}));
+                          n.add_constant(longs({1}, {3})),
+                          {.iou_threshold = 0.5f, .boxes = BoxFormat::center_size}));
        },
        {{"boxes", floats({1, 3, 4}, {0.5f, 0.5f, 1, 1, 0.5f, 0.6f, 1, 1, 5.5f, 0.5f, 1, 1})},
         {"scores", floats({1, 1, 3}, {0.9f, 0.8f, 0.7f})}},
@@ -153,9 +155,7 @@ std::vector<NetworkCase> movement_cases() {
        {std::tuple{"edge", PaddingFill::edge, std::vector<float>{1, 1, 1, 2, 3, 3}},
         std::tuple{"wrap", PaddingFill::wrap, std::vector<float>{2, 3, 1, 2, 3, 1}}})
     add({std::string("padding_") + name,
-         [fill](Network& n) {
-           out(n, n.add_padding(in(n, "x", {3}), {2}, {1}, {.fill = fill}));
-         },
+         [fill](Network& n) { out(n, n.add_padding(in(n, "x", {3}), {2}, {1}, {.fill = fill})); },
          {{"x", floats({3}, {1, 2, 3})}},
          {{"y", floats({6}, want)}}});
   add({"padding_value",
@@ -188,24 +188,32 @@ std::vector<NetworkCase> movement_cases() {
                                                      .rounding = NearestRounding::floor}));
        }});
   for (const auto& [name, coordinates, rounding] :
-       {std::tuple{"pytorch", CoordinateTransformation::pytorch_half_pixel, NearestRounding::round_prefer_ceil},
+       {std::tuple{"pytorch", CoordinateTransformation::pytorch_half_pixel,
+                   NearestRounding::round_prefer_ceil},
         std::tuple{"symmetric", CoordinateTransformation::half_pixel_symmetric, NearestRounding::ceil}})
     add({std::string("resize_") + name, [coordinates, rounding](Network& n) {
            const auto x = in(n, "x", {"N", 1, 4, 5});
-           out(n, n.add_resize(x, {.scales = {1, 1, 1.5f, 0.7f}, .coordinates = coordinates, .rounding = rounding}));
-           out(n, n.add_resize(x, {.sizes = {"N", 1, 1, 7}, .mode = InterpolationMode::linear, .coordinates = coordinates}),
+           out(n, n.add_resize(
+                      x, {.scales = {1, 1, 1.5f, 0.7f}, .coordinates = coordinates, .rounding = rounding}));
+           out(n,
+               n.add_resize(
+                   x,
+                   {.sizes = {"N", 1, 1, 7}, .mode = InterpolationMode::linear, .coordinates = coordinates}),
                "z");
          }});
   add({"resize_antialias", [](Network& n) {
          const auto x = in(n, "x", {"N", 1, 6, 7});
-         out(n, n.add_resize(x, {.sizes = {"N", 1, 3, 4}, .mode = InterpolationMode::linear, .antialias = true}));
-         out(n, n.add_resize(x, {.sizes = {"N", 1, 9, 9},
-                                 .mode = InterpolationMode::cubic,
-                                 .cubic_coefficient = -0.5f,
-                                 .exclude_outside = true}),
+         out(n, n.add_resize(
+                    x, {.sizes = {"N", 1, 3, 4}, .mode = InterpolationMode::linear, .antialias = true}));
+         out(n,
+             n.add_resize(x, {.sizes = {"N", 1, 9, 9},
+                              .mode = InterpolationMode::cubic,
+                              .cubic_coefficient = -0.5f,
+                              .exclude_outside = true}),
              "z");
        }});
-  for (const auto& [name, mode] : {std::pair{"nearest", InterpolationMode::nearest}, std::pair{"cubic", InterpolationMode::cubic}})
+  for (const auto& [name, mode] :
+       {std::pair{"nearest", InterpolationMode::nearest}, std::pair{"cubic", InterpolationMode::cubic}})
     add({std::string("grid_sample_") + name, [mode](Network& n) {
            out(n, n.add_grid_sample(in(n, "x", {"N", 2, 4, 4}), in(n, "grid", {"N", 3, 3, 2}),
                                     {.mode = mode, .padding = GridPadding::reflection}));

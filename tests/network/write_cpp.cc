@@ -29,7 +29,8 @@ int main(int, char** arguments) {
   }
   file << "#include \"network/printed.h\"\nconst std::map<std::string, lathe::Network (*)()> "
           "printed_networks = {\n"
-       << list << "};\nconst std::map<std::string, lathe::Network (*)(const std::filesystem::path&)> "
+       << list
+       << "};\nconst std::map<std::string, lathe::Network (*)(const std::filesystem::path&)> "
           "printed_with_weights = {\n"
        << beside << "};\nconst std::filesystem::path printed_weights = " << folder << ";\n";
   return file.good() ? 0 : 1;

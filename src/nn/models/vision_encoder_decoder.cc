@@ -2,9 +2,9 @@
 // without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2.
 #include "nn/access.h"
 #include "nn/models/gpt2.h"
-#include "nn/sequence_layers.h"
 #include "nn/models/swin.h"
 #include "nn/models/vit.h"
+#include "nn/sequence_layers.h"
 
 namespace lathe::nn {
 namespace {
