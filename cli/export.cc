@@ -125,7 +125,7 @@ int run_export(const ExportArguments& o, bool json) {
   files.print();
   if (!r.unexpected.empty()) fmt::print("not used: {}\n", join(r.unexpected, ", "));
   for (const auto& [file, v] : r.validation) print_validation(file, v);
-  if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}});
+  if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}, {}});
   return success;
 }
 
