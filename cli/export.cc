@@ -86,7 +86,7 @@ Json as_json(const ExportReport& r, const std::filesystem::path& output) {
   for (const auto& [file, v] : r.validation) {
     Json runs = Json::array();
     for (const ValidationRun& run : v.runs) runs.push_back(as_json(run));
-    validation[file] = {{"runs", runs}, {"skipped", v.skipped}};
+    validation[file] = {{"runs", runs}, {"skipped", v.skipped}, {"one_size", v.one_size}};
   }
   Json all{{"output", output.string()},  {"model_type", r.model_type},
            {"library", r.library},       {"task", r.task},
@@ -98,6 +98,8 @@ Json as_json(const ExportReport& r, const std::filesystem::path& output) {
 
 void print_validation(const std::string& file, const ValidationReport& v) {
   for (const std::string& s : v.skipped) fmt::print("{}: not run: {}\n", file, s);
+  if (!v.one_size.empty())
+    fmt::print("{}: run with {} only, as the configuration says\n", file, join(v.one_size, ", "));
   if (v.runs.empty()) return;
   double ulps = 0;
   bool beyond = false;
@@ -123,7 +125,7 @@ int run_export(const ExportArguments& o, bool json) {
   files.print();
   if (!r.unexpected.empty()) fmt::print("not used: {}\n", join(r.unexpected, ", "));
   for (const auto& [file, v] : r.validation) print_validation(file, v);
-  if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}});
+  if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}, {}});
   return success;
 }
 
