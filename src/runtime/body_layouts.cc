@@ -1,7 +1,5 @@
 #include "runtime/body_layouts.h"
 
-#include <algorithm>
-
 namespace lathe {
 
 SymbolSizes symbol_sizes(const Program& program, const Layout& main) {

@@ -256,7 +256,8 @@ class Called:
     def missing(self, name, what, text):
         """Functions and methods of the package that did not run; those without Python code count where `text` has them."""
         if not inspect.isclass(what):
-            return [] if what.__code__ in self.codes else [name]
+            named = re.search(rf"\b{name}\b", text)  # functions that are made by one have its code all together
+            return [] if named and what.__code__ in self.codes else [name]
         members = {}
         for one in reversed(what.__mro__):
             if one.__module__.startswith("lathe"):
