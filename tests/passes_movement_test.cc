@@ -97,6 +97,31 @@ TEST(Movements, TransposesOfSizeOne) {
             "Transpose");
 }
 
+TEST(Movements, BetweenChangesOfShape) {
+  const std::string head =
+      "(float[4,3,2] x, float[n,6] w) => (float[i,j,k] y) <int64[4] apart = {2,2,3,2}, int64[3] together = "
+      "{4,3,2}, int64[3] s = {0,3,2}, int64[2] six = {0,6}, float[2,1,1] one_each = {1,2}, float[1,3,2] both "
+      "= {1,2,3,4,5,6}, float[3,1] rows = {1,2,3}, float[2,2,1,1] all = {1,2,3,4}> ";
+  // Constants with sizes of 1, repeated over axes that are one, and of whole axes.
+  for (const char* c : {"one_each", "both", "rows", "all"})
+    EXPECT_EQ(optimised(head + "{ a = Reshape(x, apart) b = Add(a, " + std::string(c) +
+                        ") y = Reshape(b, together) }"),
+              "Add")
+        << c;
+  EXPECT_EQ(
+      optimised("(float[n,6] x) => (float[n,6] y) <int64[3] s = {0,3,2}, int64[2] back = {0,6}, float[3,1] "
+                "c = {1,2,3}> { a = Reshape(x, s) b = Sub(c, a) y = Reshape(b, back) }"),
+      "Sub");
+  // What others read stays, as does what has another shape afterwards.
+  EXPECT_EQ(
+      optimised("(float[n,6] x) => (float[n,6] y, float[n,3,2] z) <int64[3] s = {0,3,2}, int64[2] back = "
+                "{0,6}, float[3,1] c = {1,2,3}> { a = Reshape(x, s) z = Mul(a, c) y = Reshape(z, back) }"),
+      "Reshape Mul Reshape");
+  EXPECT_EQ(optimised("(float[n,6] x) => (float[n,2,3] y) <int64[3] s = {0,3,2}, int64[3] back = {0,2,3}, "
+                      "float[3,1] c = {1,2,3}> { a = Reshape(x, s) b = Mul(a, c) y = Reshape(b, back) }"),
+            "Reshape Mul Reshape");
+}
+
 TEST(Movements, BroadcastWithoutExpand) {
   EXPECT_EQ(optimised("(float[2,3] x, float[3] z) => (float[2,3] y) <int64[2] s = {2,3}> { e = Expand(z, s) "
                       "y = Mul(x, e) }"),

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/transpose/transpose.h"
-#include "passes/pass.h"
+#include "passes/patterns.h"
 
 namespace lathe {
 namespace {
@@ -22,11 +22,6 @@ std::optional<Patch> merge_transposes(const View& view, NodeId id) {
   p.replace_uses(outer.outputs[0], p.add("Transpose", {inner->inputs[0]}, std::move(attributes)));
   p.remove(id);
   return p;
-}
-
-bool keeps_order(const Node& n) {
-  return View::is(n, "Reshape") || View::is(n, "Flatten") || View::is(n, "Squeeze") ||
-         View::is(n, "Unsqueeze");
 }
 
 /// Two changes of shape whose result has the first shape again.
