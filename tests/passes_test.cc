@@ -132,6 +132,50 @@ TEST(Passes, IntoTheConvolution) {
       "Conv Add");
 }
 
+TEST(Passes, IntoTheConvolutionInEveryOrder) {
+  const std::string head =
+      "(float[1,2,4,4] x) => (float[1,i,j,k] y) <float[3,2,1,1] w = {1,2,3,4,5,6}, float[3] b = {1,-1,0.5}, "
+      "float[1,3,1,1] k = {2,3,4}, float[3,1,1] a = {1,2,3}, float[2,3,1,1] wt = {1,2,3,4,5,6}, "
+      "float[2,2,1,1] "
+      "wg = {1,2,3,4}, float[4] s = {1,2,0.5,3}, float[4] z = {0,1,-1,2}, float[4] v = {1,4,0.25,2}, "
+      "float[1,4,1,1] kg = {2,3,4,5}> ";
+  for (const char* conv :
+       {"c = Conv(x, w)", "c = Conv(x, w, b)", "c = ConvTranspose(x, wt)", "c = ConvTranspose(x, wt, b)"})
+    for (const char* then :
+         {"y = Mul(k, c)", "y = Div(c, k)", "y = Add(a, c)", "y = Sub(c, a)", "y = Sub(a, c)"}) {
+      const std::string what = std::string(conv) + " " + then;
+      EXPECT_EQ(optimised(head + "{ " + what + " }"),
+                std::string(conv).starts_with("c = ConvT") ? "ConvTranspose" : "Conv")
+          << what;
+    }
+  EXPECT_EQ(optimised(head + "{ c = Conv(x, w) y = Div(k, c) }"), "Conv Div");
+  // Groups of one channel, and of more.
+  EXPECT_EQ(optimised(head + "{ c = ConvTranspose<group=2>(x, wg) n = BatchNormalization(c, s, z, z, v) y = "
+                             "Mul(n, kg) }"),
+            "ConvTranspose");
+  EXPECT_EQ(
+      optimised("(float[1,4,3,3] x) => (float[1,2,3,3] y) <float[4,1,1,1] w = {1,2,3,4}, float[1,2,1,1] k "
+                "= {2,3}> { c = ConvTranspose<group=2>(x, w) y = Mul(c, k) }"),
+      "ConvTranspose Mul");
+}
+
+TEST(Passes, Factors) {
+  const std::string head =
+      "(float[2,3] x, float[3,4] z) => (float[2,4] y) <float h = {0.5}, float f = {4}, float[3,4] w = "
+      "{1,2,3,4,5,6,7,8,9,10,11,12}, float[3] many = {1,2,3}> ";
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, h) y = MatMul(a, w) }"), "MatMul");
+  EXPECT_EQ(optimised(head + "{ a = Div(x, f) y = MatMul(a, z) }"), "MatMul Mul");
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, h) b = Mul(f, z) y = MatMul(a, b) }"), "MatMul Mul");
+  // Others read it; one factor for each column; half precision, whose range is narrow.
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, h) b = MatMul(a, z) c = ReduceSum(a) y = Add(b, c) }"),
+            "Mul MatMul ReduceSum Add");
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, many) y = MatMul(a, z) }"), "Mul MatMul");
+  EXPECT_EQ(
+      optimised("(float16[2,3] x, float16[3,4] z) => (float16[2,4] y) <float16 h = {14336}> { a = Mul(x, "
+                "h) y = MatMul(a, z) }"),
+      "Mul MatMul");
+}
+
 TEST(Passes, Gemm) {
   EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
                       "{ m = MatMul(x, w) y = Add(m, b) }"),
@@ -143,6 +187,21 @@ TEST(Passes, Gemm) {
       optimised("(float[2,2,2] x) => (float[2,2,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
                 "{ m = MatMul(x, w) y = Add(m, b) }"),
       "MatMul Add");
+  // Sums of two, and results that are transposed.
+  EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
+                      "{ m = MatMul(x, w) y = Sum(m, b) }"),
+            "Gemm");
+  EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
+                      "{ m = Gemm(x, w) y = Sum(b, m) }"),
+            "Gemm");
+  const std::string two =
+      "(float[2,4] a, float[4,3] b, float[3,4] c) => (float[3,2] y) <float[3] row = {1,2,3}, float[2,3] all "
+      "= "
+      "{1,2,3,4,5,6}, float one = {7}, float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}> ";
+  for (const char* bias : {"row", "all", "one"})
+    EXPECT_EQ(optimised(two + "{ m = Gemm(a, b, " + bias + ") y = Transpose(m) }"), "Gemm") << bias;
+  EXPECT_EQ(optimised(two + "{ m = Gemm<transB=1, alpha=0.5>(a, c) y = Transpose(m) }"), "Gemm");
+  EXPECT_EQ(optimised(two + "{ m = Gemm(a, w) y = Transpose(m) }"), "Gemm Transpose");
 }
 
 TEST(Passes, EquationsThatAreProducts) {

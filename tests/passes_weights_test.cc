@@ -121,6 +121,26 @@ TEST(Quantized, ThereAndBack) {
       "Relu QuantizeLinear");
 }
 
+TEST(Quantized, ClipsThatSaturationDoes) {
+  const std::string head =
+      "(float[2,3] x) => (T[2,3] y) <float s = {0.0235294}, float half = {0.5}, uint8 n = {0}, int8 m = "
+      "{-128}, "
+      "int8 mid = {0}, float zero = {0}, float six = {6}, float five = {5}, float one = {1}> { ";
+  const auto of = [&](const std::string& type, const std::string& clip, const std::string& quantize) {
+    std::string text = head + clip + " y = QuantizeLinear(r, " + quantize + ") }";
+    text.replace(text.find("T[2,3]"), 1, type);
+    return optimised(text);
+  };
+  EXPECT_EQ(of("uint8", "r = Clip(x, zero, six)", "s, n"), "QuantizeLinear");
+  EXPECT_EQ(of("int8", "r = Clip(x, zero, six)", "s, m"), "QuantizeLinear");
+  EXPECT_EQ(of("int8", "r = Relu(x)", "s, m"), "QuantizeLinear");
+  EXPECT_EQ(of("uint8", "r = Clip(x, zero)", "half, n"), "QuantizeLinear");
+  // The grid goes further, on one side or the other.
+  EXPECT_EQ(of("uint8", "r = Clip(x, zero, five)", "s, n"), "Clip QuantizeLinear");
+  EXPECT_EQ(of("int8", "r = Clip(x, zero, six)", "s, mid"), "Clip QuantizeLinear");
+  EXPECT_EQ(of("uint8", "r = Clip(x, one, six)", "s, n"), "Clip QuantizeLinear");
+}
+
 TEST(Refit, NothingFollowsFromWeights) {
   BuildOptions refit;
   refit.refit = true;
