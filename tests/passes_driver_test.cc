@@ -1,6 +1,10 @@
 // The driver of passes, with passes that are wrong: what it checks, and where it stops.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include "build/search.h"
 #include "passes/patterns.h"
 #include "support/optimised.h"
@@ -130,6 +134,42 @@ TEST(PassDriver, APassThatNeverHasEnoughIsStopped) {
       optimise(*g, SchemaCatalog::standard(), KernelCatalog::standard(), {}, {.passes = &passes});
   EXPECT_GT(done.patches.size(), 100u);
   g->check();
+}
+
+/// What stands between backticks in the table of ONNX Runtime's rewrites, in the column of ours.
+std::set<std::string> named_in_the_table() {
+  std::ifstream in(std::string(LATHE_SOURCE_DIR) + "/docs/passes.md");
+  std::set<std::string> names;
+  for (std::string line; std::getline(in, line);) {
+    const size_t ours = line.starts_with('|') ? line.find('|', 1) : std::string::npos;
+    if (ours == std::string::npos) continue;
+    for (size_t at = line.find('`', ours); at != std::string::npos;) {
+      const size_t end = line.find('`', at + 1);
+      if (end == std::string::npos) {
+        ADD_FAILURE() << "a backtick without another one: " << line;
+        break;
+      }
+      names.insert(line.substr(at + 1, end - at - 1));
+      at = line.find('`', end + 1);
+    }
+  }
+  return names;
+}
+
+TEST(PassTable, NamesPassesAndFilesThatThereAre) {
+  std::set<std::string> passes;
+  for (const Pass& p : all_passes()) passes.insert(std::string(p.name));
+  const std::set<std::string> named = named_in_the_table();
+  EXPECT_GT(named.size(), 40u);
+  for (const std::string& name : named) {
+    if (name.starts_with("--")) continue;
+    const bool file = name.starts_with("src/");
+    EXPECT_TRUE(file ? std::filesystem::exists(std::string(LATHE_SOURCE_DIR) + "/" + name)
+                     : passes.contains(name))
+        << name;
+  }
+  // And the other way round: a new pass has a place there.
+  for (const std::string& name : passes) EXPECT_TRUE(named.contains(name)) << name;
 }
 
 }  // namespace
