@@ -222,7 +222,15 @@ TEST(Movements, SizesOfEarlierValues) {
   EXPECT_EQ(
       optimised("(float[n,m,4] x, float[4,5] w) => (int64[2] y) <int64[1] zero = {0}, int64[1] two = {2}> { "
                 "p = MatMul(x, w) s = Shape(p) y = Slice(s, zero, two) }"),
-      "Shape Slice");
+      "Shape Gather");
+  // Whatever axis it is there; of the graph's inputs, the first that has them all.
+  EXPECT_EQ(optimised("(float[n,m] x) => (int64 y) <int64 zero = {0}> { a = Transpose(x) s = Shape(a) g = "
+                      "Gather(s, zero) y = Neg(g) }"),
+            "Shape Gather Neg");
+  EXPECT_EQ(
+      optimised("(float[k,3] w, int64[n,m] ids) => (int64[2] y) <int64[2] both = {1,0}> { a = Gather(w, ids) "
+                "b = Softmax(a) s = Shape(b) g = Gather(s, both) y = Neg(g) }"),
+      "Shape Gather Neg");
   EXPECT_EQ(optimised("(float[n,m] x) => (int64[2] y) { a = Softmax(x) y = Shape(a) }"), "Shape");
   EXPECT_EQ(
       optimised("(float[n,m,4] x) => (int64 y) <int64 one = {1}, int64[4] s = {0,0,2,2}> { a = Exp(x) r = "

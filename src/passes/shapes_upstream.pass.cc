@@ -33,79 +33,98 @@ std::optional<std::vector<size_t>> axes_taken(const View& view, const Node& n, s
   return axes;
 }
 
-/// An input of what makes `v` that has the same sizes along these axes, and as many in all where that is
-/// wanted; no_id for none.
-ValueId upstream(const View& view, ValueId v, const std::vector<size_t>& axes, bool as_many) {
-  const NodeId at = view.producer(v);
-  const auto& shape = view.type(v).shape;
-  if (at == no_id || !shape) return no_id;
-  for (ValueId input : view.node(at).inputs) {
-    const ValueType& t = view.type(input);
-    if (!t.is_tensor() || !t.shape || (as_many && t.shape->size() != shape->size()) ||
-        view.is_constant(input))
-      continue;
-    if (std::ranges::all_of(axes,
-                            [&](size_t i) { return i < t.shape->size() && (*t.shape)[i] == (*shape)[i]; }))
-      return input;
+/// Axes of a value that have the sizes asked for.
+struct Source {
+  ValueId from = no_id;
+  std::vector<size_t> axes;
+};
+
+/// Those of `from` that are as long as these of `v`, where it has them all.
+std::optional<Source> source(const View& view, ValueId from, ValueId v, const std::vector<size_t>& axes) {
+  const ValueType& t = view.type(from);
+  if (!t.is_tensor() || !t.shape || view.is_constant(from)) return std::nullopt;
+  const SymShape &there = *t.shape, &wanted = *view.type(v).shape;
+  Source s{from, {}};
+  for (size_t axis : axes) {
+    size_t i = axis;
+    if (i >= there.size() || !(there[i] == wanted[axis]))
+      i = static_cast<size_t>(std::ranges::find(there, wanted[axis]) - there.begin());
+    if (i == there.size()) return std::nullopt;
+    s.axes.push_back(i);
   }
-  return no_id;
+  return s;
 }
 
-ValueId most_upstream(const View& view, ValueId v, const std::vector<size_t>& axes, bool as_many) {
-  for (ValueId next = v; next != no_id; next = upstream(view, v, axes, as_many)) v = next;
-  return v;
+/// The earliest value found that has these sizes in a way that is `wanted`: an input of the graph, or one
+/// from which `v` is made. Nothing where that is `v` itself.
+template <class Wanted>
+std::optional<Source> earliest(const View& view, ValueId v, const std::vector<size_t>& axes,
+                               Wanted&& wanted) {
+  if (!view.type(v).shape || view.graph().value(v).is_input) return std::nullopt;
+  for (ValueId input : view.graph().inputs())
+    if (auto s = source(view, input, v, axes); s && wanted(*s)) return s;
+  std::optional<Source> found;
+  for (Source at{v, axes};;) {
+    const NodeId id = view.producer(at.from);
+    std::optional<Source> next;
+    for (ValueId input : id == no_id ? std::vector<ValueId>() : view.node(id).inputs)
+      if (input != no_id && !next) {
+        next = source(view, input, at.from, at.axes);
+        if (next && !wanted(*next)) next.reset();
+      }
+    if (!next) return found;
+    found = at = *next;
+  }
 }
 
-/// All sizes; the anchor is the Shape.
+/// The anchor is the Shape. What gives some sizes alone may be one that gives others.
 std::optional<Patch> whole(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const auto rank = view.rank(n.inputs[0]);
   if (!rank || !view.type(n.inputs[0]).is_tensor()) return std::nullopt;
-  std::vector<size_t> axes;
   const auto counted = [&](const char* name, int64_t otherwise) {
     const auto given = n.attributes.get<int64_t>(name, otherwise), all = static_cast<int64_t>(*rank);
     return static_cast<size_t>(std::clamp<int64_t>(given < 0 ? given + all : given, 0, all));
   };
+  std::vector<size_t> axes;
   for (size_t i = counted("start", 0), end = counted("end", static_cast<int64_t>(*rank)); i < end; ++i)
     axes.push_back(i);
-  const ValueId from = most_upstream(view, n.inputs[0], axes, true);
-  if (from == n.inputs[0]) return std::nullopt;
+  if (axes.empty()) return std::nullopt;
+  const bool all = axes.size() == *rank;
+  const auto s = earliest(view, n.inputs[0], axes, [&](const Source& found) {
+    for (size_t i = 1; i < found.axes.size(); ++i)
+      if (found.axes[i] != found.axes[i - 1] + 1) return false;
+    return !all || view.rank(found.from) == rank;
+  });
+  if (!s) return std::nullopt;
   Patch p("an earlier value has these sizes");
-  p.replace_uses(n.outputs[0], p.add("Shape", {from}, n.attributes));
+  Attributes a;
+  if (!all) {
+    a.set("start", static_cast<int64_t>(s->axes.front()));
+    a.set("end", static_cast<int64_t>(s->axes.back()) + 1);
+  }
+  p.replace_uses(n.outputs[0], p.add("Shape", {s->from}, std::move(a)));
   p.remove(id);
   return p;
 }
 
-/// The shape of the indices of a Gather.
-std::optional<Shape> index_shape(const View& view, const Node& gather) {
-  const auto& shape = view.type(gather.inputs[1]).shape;
-  if (!shape || !std::ranges::all_of(*shape, &Dim::is_constant)) return std::nullopt;
-  Shape numbers;
-  for (const Dim& d : *shape) numbers.push_back(d.constant());
-  return numbers;
-}
-
-/// Some of them; the anchor is the Gather or Slice.
+/// Some of all sizes; the anchor is the Gather or Slice.
 std::optional<Patch> some(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* shape = view.made_by(n.inputs[0], "Shape");
   const auto rank = shape ? view.rank(shape->inputs[0]) : std::nullopt;
-  if (!rank || shape->attributes.has("start") || shape->attributes.has("end")) return std::nullopt;
+  const auto& made = view.type(n.outputs[0]).shape;
+  if (!rank || !made || made->size() > 1 || shape->attributes.has("start") || shape->attributes.has("end"))
+    return std::nullopt;
   const auto axes = axes_taken(view, n, *rank);
-  if (!axes || axes->empty() || (n.op == "Gather" && !index_shape(view, n))) return std::nullopt;
-  const ValueId from = most_upstream(view, shape->inputs[0], *axes, false);
-  if (from == shape->inputs[0]) return std::nullopt;
+  if (!axes || axes->empty()) return std::nullopt;
+  const auto s = earliest(view, shape->inputs[0], *axes, [](const Source&) { return true; });
+  if (!s) return std::nullopt;
   Patch p("an earlier value has these sizes");
-  // Counted from the front: it may have more axes, or fewer.
-  const std::vector<int64_t> counted(axes->begin(), axes->end());
-  std::vector<ValueId> inputs{p.add("Shape", {from})};
-  if (n.op == "Gather") {
-    inputs.push_back(p.add_constant("index", Tensor::from<int64_t>(*index_shape(view, n), counted)));
-  } else {
-    inputs.push_back(p.add_constant("starts", ints({counted.front()})));
-    inputs.push_back(p.add_constant("ends", ints({counted.back() + 1})));
-  }
-  p.replace_uses(n.outputs[0], p.add(n.op, std::move(inputs)));
+  const Shape like = made->empty() ? Shape{} : Shape{static_cast<int64_t>(s->axes.size())};
+  const std::vector<int64_t> numbers(s->axes.begin(), s->axes.end());
+  const ValueId index = p.add_constant("index", Tensor::from<int64_t>(like, numbers));
+  p.replace_uses(n.outputs[0], p.add("Gather", {p.add("Shape", {s->from}), index}));
   p.remove(id);
   return p;
 }
