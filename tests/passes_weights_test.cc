@@ -74,6 +74,33 @@ TEST(Constants, SmallIdentities) {
             "Clip");
 }
 
+TEST(Constants, TablesOneAfterTheOther) {
+  onnx::Model m = model_of(
+      "(string[4] x) => (string[4] y, float[4] z) { a = ai.onnx.ml.LabelEncoder<keys_strings=[\"a\", \"b\", "
+      "\"a\"], values_int64s=[5, 6, 7], default_int64=8>(x) y = ai.onnx.ml.LabelEncoder<keys_int64s=[7, 8, "
+      "5], "
+      "values_strings=[\"seven\", \"eight\", \"five\"], default_string=\"none\">(a) b = "
+      "ai.onnx.ml.LabelEncoder<keys_strings=[\"c\"], values_strings=[\"d\"]>(x) z = "
+      "ai.onnx.ml.LabelEncoder<keys_strings=[\"d\"], values_floats=[1.5]>(b) }");
+  onnx::OperatorSetIdProto& tables = m.proto.opset_import.emplace_back();
+  tables.domain = "ai.onnx.ml";
+  tables.version = 4;
+  const SchemaCatalog& schemas = SchemaCatalog::standard();
+  const auto before = import_model(m, schemas, {}), after = import_model(m, schemas, {});
+  optimise(*after, schemas, KernelCatalog::standard(), {});
+  EXPECT_EQ(operators(*after), "LabelEncoder LabelEncoder");
+  // Of equal keys the last counts; what the first does not know may be known to the second.
+  const std::vector<Value> x{Tensor::from<std::string>({4}, std::vector<std::string>{"a", "b", "c", "?"})};
+  const std::vector<Value> want = evaluate(*before, x), got = evaluate(*after, x);
+  const auto words = got[0].tensor().as<std::string>();
+  EXPECT_EQ(std::vector<std::string>(words.begin(), words.end()),
+            (std::vector<std::string>{"seven", "none", "eight", "eight"}));
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(want[0].tensor().as<std::string>()[static_cast<size_t>(i)], words[static_cast<size_t>(i)]);
+    EXPECT_EQ(load_double(want[1].tensor(), i), load_double(got[1].tensor(), i));
+  }
+}
+
 const std::string grid =
     "float s = {0.25}, float t = {0.25}, float u = {0.5}, uint8 z = {3}, uint8 n = {0}, int64[4] shape = "
     "{1,3,2,2}> ";
