@@ -321,6 +321,20 @@ TEST(Attention, HeadsSideBySide) {
       "Relu Sigmoid Attention");
 }
 
+TEST(Attention, HeadsSideBySideForAProductOfMatrices) {
+  // What comes next wants a row for every query of every image.
+  const std::string split = "Transpose<perm=[0,2,1,3]>";
+  const std::string text =
+      "(float[n,3,8] x, float[n,3,8] z) => (float[m,k] y) <int64[4] s = {0,0,2,4}, int64[2] j = {-1,8}, "
+      "int64[2] "
+      "first = {0,-1}> { a = Reshape(x, s) q = " +
+      split + "(a) b = Reshape(z, s) k = " + split +
+      "(b) kt = Transpose<perm=[0,1,3,2]>(k) m = MatMul(q, kt) p = " +
+      "Softmax<axis=-1>(m) o = MatMul(p, k) t = " + split + "(o) y = Reshape(t, ";
+  EXPECT_EQ(found(text + "j) }"), "Attention Reshape");
+  EXPECT_EQ(found(text + "first) }"), "Reshape Transpose Reshape Transpose Attention Transpose Reshape");
+}
+
 const std::string halves =
     "<int64[1] z = {0}, int64[1] h = {2}, int64[1] e = {9223372036854775807}, int64[1] ax = {3}, int64[1] "
     "one = {1}> ";

@@ -265,16 +265,21 @@ std::optional<Patch> no_transposes(const View& view, NodeId id) {
   const NodeId join = view.uses(transpose.outputs[0])[0].node;
   const Node& reshape = view.node(join);
   const auto &heads = view.type(transpose.outputs[0]).shape, &y = view.type(reshape.outputs[0]).shape;
-  if (!View::is(reshape, "Reshape") || view.uses(transpose.outputs[0])[0].input != 0 || !heads || !y ||
-      y->size() != 3 || !((*heads)[0] == (*y)[0]) || !((*heads)[1] == (*y)[1]))
+  if (!View::is(reshape, "Reshape") || view.uses(transpose.outputs[0])[0].input != 0 || !heads || !y)
     return std::nullopt;
+  // What is not joined to three axes is shaped again; a 0 would copy a size that is another one then.
+  const bool joined = y->size() == 3 && (*heads)[0] == (*y)[0] && (*heads)[1] == (*y)[1];
+  const auto shape = view.integers(reshape.inputs[1]);
+  if (!joined && (!shape || std::ranges::count(*shape, 0) > 0)) return std::nullopt;
   Patch p("heads stay side by side");
   Attributes a = n.attributes;
   a.set("q_num_heads", q->heads);
   a.set("kv_num_heads", k->heads);
   std::vector<ValueId> inputs{q->x, k->x, v->x};
   if (n.inputs.size() > 3) inputs.push_back(n.inputs[3]);
-  p.replace_uses(reshape.outputs[0], p.add("Attention", std::move(inputs), std::move(a)));
+  const ValueId attended = p.add("Attention", std::move(inputs), std::move(a));
+  p.replace_uses(reshape.outputs[0],
+                 joined ? attended : p.add("Reshape", {attended, reshape.inputs[1]}, reshape.attributes));
   for (NodeId gone : {join, back, id}) p.remove(gone);
   return p;
 }
