@@ -199,6 +199,10 @@ TEST(Attention, KeysThatAreTransposedAlready) {
   EXPECT_EQ(found("(float[2,3,4] q, float[2,4,5] k, float[2,5,4] v) => (float[2,3,4] y) { s = MatMul(q, k) p "
                   "= Softmax<axis=-1>(s) y = MatMul(p, v) }"),
             "Transpose Attention");
+  // For one query that does not pay.
+  EXPECT_EQ(found("(float[2,2,1,4] q, float[2,2,4,5] k, float[2,2,5,4] v) => (float[2,2,1,4] y) { s = "
+                  "MatMul(q, k) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "MatMul Softmax MatMul");
   // One head of keys for all.
   EXPECT_EQ(found("(float[2,2,3,4] q, float[2,1,4,5] k, float[2,1,5,4] v) => (float[2,2,3,4] y) { s = "
                   "MatMul(q, k) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),

@@ -179,6 +179,22 @@ TEST(Movements, TransposesMeetBehindWhatDoesNotMind) {
       "Relu Exp Add");
   EXPECT_EQ(of("r = Relu(a) c = " + back + "(r) d = Exp(c) m = ReduceMax<keepdims=0>(r) y = Sub(d, m)"),
             "Relu Exp Transpose ReduceMax Sub");
+  const std::string image =
+      "(float[1,2,3,4] x) => (float[i,j,k,l] y) <float[4] by = {1,2,1.5,1}, int64[4] to = "
+      "{1,5,7,2}, float[2] two = {2,2}> { a = " +
+      there + "(x) ";
+  EXPECT_EQ(optimised(image + "r = Resize(a, , by) y = " + back + "(r) }"), "Resize");
+  EXPECT_EQ(optimised(image + "r = Resize<mode=\"linear\">(a, , , to) y = " + back + "(r) }"), "Resize");
+  EXPECT_EQ(optimised(image + "r = Resize<axes=[1,2]>(a, , two) y = " + back + "(r) }"),
+            "Transpose Resize Transpose");
+  // Parts that are all transposed back.
+  EXPECT_EQ(
+      of("b, c = Split<axis=-1, num_outputs=2>(a) d = " + back + "(b) e = " + back + "(c) y = Sub(d, e)"),
+      "Split Sub");
+  EXPECT_EQ(of("b, c = Split<axis=-1, num_outputs=2>(a) d = " + back +
+               "(b) e = ReduceMax<keepdims=0>(c) y = "
+               "Sub(d, e)"),
+            "Transpose Split ReduceMax Reshape Sub");
   // Squeeze leaves fewer axes to transpose.
   EXPECT_EQ(optimised("(float[n,1,3,4] x) => (float[n,4,3] y) <int64[1] ax = {1}> { a = "
                       "Transpose<perm=[0,1,3,2]>(x) y = Squeeze(a, ax) }"),

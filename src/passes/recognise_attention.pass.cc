@@ -180,7 +180,10 @@ std::optional<Patch> attention(const View& view, NodeId id) {
 
   Heads key{s->keys, {0, 1, 2, 3}}, value{n.inputs[1], {}};
   key.perm.resize(*rank);
-  if (const Node* swap = view.made_by(s->keys, "Transpose")) key = {swap->inputs[0], order_of(view, *swap)};
+  if (const Node* swap = view.made_by(s->keys, "Transpose"))
+    key = {swap->inputs[0], order_of(view, *swap)};
+  else if (rows == Dim(1))
+    return std::nullopt;  // to transpose all keys for one query takes longer than to attend to them
   std::swap(key.perm[*rank - 1], key.perm[*rank - 2]);
   if (std::ranges::is_sorted(key.perm)) {
     key.perm.clear();

@@ -102,6 +102,14 @@ class Sink {
         std::vector<int64_t> from;
         for (int64_t axis : *axes) from.push_back(source_axis(axis, l.perm));
         inputs[3] = p.add_constant("axes", ints(std::move(from)));
+      } else if (View::is(n, "Resize")) {
+        std::vector<int64_t> back(l.perm.size());
+        for (size_t i = 0; i < back.size(); ++i)
+          back[static_cast<size_t>(l.perm[i])] = static_cast<int64_t>(i);
+        for (size_t i = 2; i < inputs.size(); ++i)
+          if (inputs[i] != no_id)
+            inputs[i] = p.add("Gather", {inputs[i], p.add_constant("order", ints(back))});
+        inputs[1] = no_id;
       } else if (broadcasts(n)) {
         const ValueId moving = moving_input(n);
         for (ValueId& x : inputs)
@@ -144,11 +152,19 @@ class Sink {
     for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
     return axes;
   }
+  /// Resize by constants, one for each axis, of the whole image.
+  bool by_sizes(const Node& n) const {
+    if (!View::is(n, "Resize") || n.inputs.size() < 3 || n.attributes.has("axes") ||
+        n.attributes.get<std::string>("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize")
+      return false;
+    return std::all_of(n.inputs.begin() + 2, n.inputs.end(),
+                       [&](ValueId v) { return v == no_id || view_.is_constant(v); });
+  }
   /// The input that is transposed, if any, where the others do not mind.
   ValueId moving_input(const Node& n) const {
     if (n.outputs.size() != 1 || n.inputs.empty()) return no_id;
     if ((elementwise(n) && n.inputs.size() == 1) || along_axis(n) || View::is(n, "Clip") ||
-        (by_axes(n) && axes_of(n)))
+        (by_axes(n) && axes_of(n)) || by_sizes(n))
       return n.inputs[0];
     const auto& shape = view_.type(n.outputs[0]).shape;
     if (!broadcasts(n) || !shape) return no_id;
@@ -244,6 +260,29 @@ std::optional<Patch> reduce(const View& view, NodeId id) {
   return p;
 }
 
+/// A Split before the transposition, where its parts are all transposed again; the anchor is the Split.
+std::optional<Patch> split(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* transpose = view.made_by(n.inputs[0], "Transpose");
+  const std::vector<int64_t> perm = transpose ? order_of(view, *transpose) : std::vector<int64_t>();
+  if (perm.empty() || !view.read_once(n.inputs[0])) return std::nullopt;
+  for (ValueId v : n.outputs)
+    if (v == no_id || view.is_output(v) || view.uses(v).empty() ||
+        !std::ranges::all_of(view.uses(v),
+                             [&](const Use& u) { return View::is(view.node(u.node), "Transpose"); }))
+      return std::nullopt;
+  Patch p("Split before the transposition");
+  const auto axis = n.attributes.get<int64_t>("axis", 0);
+  Attributes a = n.attributes;
+  a.set("axis", perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(perm.size()) : axis)]);
+  std::vector<ValueId> inputs = n.inputs;
+  inputs[0] = transpose->inputs[0];
+  const std::vector<ValueId> parts = p.add_node("Split", std::move(inputs), n.outputs.size(), std::move(a));
+  for (size_t i = 0; i < parts.size(); ++i) p.replace_uses(n.outputs[i], add_transpose(p, parts[i], perm));
+  p.remove(id);
+  return p;
+}
+
 }  // namespace
 
 void pass_sink_transposes(PassList& all) {
@@ -265,6 +304,11 @@ void pass_sink_transposes(PassList& all) {
                  .anchors = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                              "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "Squeeze"},
                  .propose = reduce});
+  all.push_back({.name = "split-before-transpose",
+                 .says = "splits before a transposition that each part undoes or changes",
+                 .level = level,
+                 .anchors = {"Split"},
+                 .propose = split});
 }
 
 }  // namespace lathe
