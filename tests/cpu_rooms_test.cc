@@ -9,7 +9,9 @@
 #include <set>
 
 #include "kernel/facts.h"
+#include "lathe/lathe.h"
 #include "ops/cases.h"
+#include "support/case_model.h"
 #include "support/kernel_check.h"
 
 namespace lathe::test {
@@ -246,6 +248,101 @@ TEST(CpuRooms, Attentions) {
       if (variant == 6) k.attribute("softcap", 2.0f).attribute("right_window_size", int64_t{3});
       if (s.past > 0 && variant != 6) k.outputs_wanted(3);
     }
+  for (const OpCase& k : t.all()) must(k);
+}
+
+/// What lies in a cache where nothing was written yet is no number at times.
+TEST(CpuRooms, MaskedKeysMayHoldAnything) {
+  constexpr int64_t keys = 90, head = 24, hidden = 37;
+  for (int64_t queries : {1, 5, 70})
+    for (float odd : {NAN, INFINITY, -INFINITY})
+      for (int kind = 0; kind < 3; ++kind) {
+        CaseTable t;
+        OpCase& k = add(t, "Attention", std::to_string(queries) + " queries, mask " + std::to_string(kind));
+        for (int64_t n : {queries, keys, keys}) k.random(f32, {1, 2, n, head}, -2, 2);
+        for (size_t i : {1, 2})
+          for (int64_t h : {0, 1})
+            for (int64_t e : {0, 23})
+              k.inputs[i]
+                  .tensor()
+                  .as<float>()[static_cast<size_t>((h * keys + (kind == 2 ? 80 : hidden)) * head + e)] = odd;
+        if (kind == 0) {
+          std::vector<float> mask(keys, 0.5f);
+          mask[hidden] = -INFINITY;
+          k.input<float>({1, keys}, mask);
+        } else if (kind == 1) {
+          Tensor mask = random_tensor(DataType::boolean, {queries, keys}, 3);
+          for (int64_t q = 0; q < queries; ++q)
+            mask.as<bool>()[static_cast<size_t>(q * keys + hidden)] = false;
+          k.inputs.push_back(mask);
+          k.constant.push_back(false);
+        } else {
+          k.attribute("is_causal", int64_t{1});  // no query sees key 80
+        }
+        must(k);
+        onnx::Model m;
+        m.proto = testing::model_of(k);
+        BuildOptions options;
+        options.backend = "reference";
+        const auto y = Engine::build(m, options).create_context().run(testing::inputs_of(k));
+        for (float v : y[0].tensor().as<float>()) ASSERT_TRUE(std::isfinite(v)) << k.name;
+      }
+}
+
+/// Many equal ones, and those that are hard to compare.
+void make_odd(Tensor& t) {
+  const float few[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e-42f, 1.0f};
+  uint32_t state = 1;
+  for (float& x : t.as<float>()) x = few[(state = state * 1664525u + 1013904223u) >> 29];
+}
+
+TEST(CpuRooms, WhereTheGreatestAre) {
+  CaseTable t;
+  for (const auto& [shape, axis] : {std::pair(Shape{3, 1000}, -1),
+                                    {{1, 1}, 1},
+                                    {{2, 65}, 1},
+                                    {{1, 300000}, -1},
+                                    {{2, 21, 7, 30}, 1},
+                                    {{5, 3, 1}, 0},
+                                    {{3000, 130}, 0},
+                                    {{0, 4}, 1},
+                                    {{}, 0}})
+    for (DataType type : {f32, DataType::int32, DataType::int64})
+      for (const char* op : {"ArgMax", "ArgMin"})
+        for (int64_t last : {0, 1})
+          for (bool odd : {false, true}) {
+            OpCase& k = add(t, op, describe(shape) + " " + std::string(name_of(type)))
+                            .random(type, shape, odd ? -2 : -1e6, odd ? 3 : 1e6)
+                            .attribute("axis", int64_t{axis})
+                            .attribute("select_last_index", last)
+                            .attribute("keepdims", last);
+            if (type == f32 && odd) make_odd(k.inputs[0].tensor());
+          }
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuRooms, TheGreatestOfRows) {
+  struct Rows {
+    Shape shape;
+    int64_t axis, k;
+  };
+  const Rows all[] = {{{1, 5000}, -1, 5}, {{3, 1000}, 1, 1000},     {{2, 4100}, -1, 300},
+                      {{7, 63}, -1, 2},   {{2, 130, 3}, 1, 7},      {{90, 40}, 0, 90},
+                      {{4, 1, 5}, 1, 1},  {{1, 2, 2000, 17}, 2, 3}, {{0, 4}, 1, 2},
+                      {{2, 3}, 1, 0},     {{5, 1025}, -1, 1024},    {{30, 20000}, -1, 50}};
+  CaseTable t;
+  for (const Rows& r : all)
+    for (DataType type : {f32, DataType::int32, DataType::int64})
+      for (int64_t largest : {0, 1})
+        for (bool odd : {false, true}) {
+          OpCase& k = add(t, "TopK", describe(r.shape) + " " + std::string(name_of(type)))
+                          .random(type, r.shape, odd ? -2 : -1e6, odd ? 3 : 1e6)
+                          .input<int64_t>({1}, {r.k})
+                          .attribute("axis", r.axis)
+                          .attribute("largest", largest)
+                          .outputs_wanted(2);
+          if (type == f32 && odd) make_odd(k.inputs[0].tensor());
+        }
   for (const OpCase& k : t.all()) must(k);
 }
 

@@ -71,6 +71,24 @@ std::string as_bfloat16(std::string_view text) {
   return s;
 }
 
+/// (1 + 2^-10)^2 is 1 + 2^-9 + 2^-20, of which float16 drops the last.
+TEST(FloatArithmetic, LevelNoneRoundsEveryResult) {
+  const onnx::Model m = model_of(
+      "(float16[1] x, float16[1] c) => (float16[1] y) { p = Mul(x, x) q = Cast<to = 1>(p) r = Cast<to = "
+      "10>(q) "
+      "y = Sub(r, c) }");
+  for (const auto& [level, want] :
+       {std::pair(OptimizationLevel::none, 0.0f), {OptimizationLevel::all, 0x1p-20f}}) {
+    BuildOptions options;
+    options.level = level;
+    Tensor x(DataType::float16, {1}), c(DataType::float16, {1});
+    x.as<Float16>()[0] = to_float16(1 + 0x1p-10f);
+    c.as<Float16>()[0] = to_float16(1 + 0x1p-9f);
+    const auto y = Engine::build(m, options).create_context().run(std::vector<Value>{x, c});
+    EXPECT_EQ(to_float(y[0].tensor().as<Float16>()[0]), want);
+  }
+}
+
 TEST(FloatArithmetic, NothingIsRoundedInBetween) {
   const onnx::Model m = model_of(perceptron);
   const Engine e = Engine::build(m);

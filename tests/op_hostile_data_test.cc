@@ -30,6 +30,24 @@ TEST(HostileData, Col2ImWantsAListOfBlockSizes) {
   EXPECT_EQ(run_of(c), Code::node_bad_shape);
 }
 
+OpCase classifier(const std::string& op, std::vector<int64_t> numbers, std::vector<std::string> words) {
+  OpCase c;
+  c.domain = "ai.onnx.ml";
+  c.op = op;
+  c.input<float>({2, 1}, {1, -1}).attribute("coefficients", std::vector<float>{1});
+  if (op == "SVMClassifier") c.attribute("rho", std::vector<float>{0});
+  if (!numbers.empty()) c.attribute("classlabels_ints", numbers);
+  if (!words.empty()) c.attribute("classlabels_strings", words);
+  return c.outputs_wanted(2);
+}
+TEST(HostileData, LabelsAreNumbersOrWords) {
+  for (const char* op : {"LinearClassifier", "SVMClassifier"}) {
+    EXPECT_EQ(run_of(classifier(op, {7, 8, 9}, {"a", "b"})), Code::node_bad_attribute) << op;
+    EXPECT_EQ(run_of(classifier(op, {}, {"a"})), Code::none) << op;  // the second is not listed
+    EXPECT_EQ(run_of(classifier(op, {7}, {})), Code::none) << op;
+  }
+}
+
 OpCase range(float by) {
   OpCase c;
   c.op = "Range";

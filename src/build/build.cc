@@ -117,8 +117,11 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
         {.schemas = &schemas, .kernels = &extensions.kernels(), .control = options.control, .limit = limit}));
   };
   // A search for nodes looks for those that the optimiser left, and the reference takes no mixed types.
-  const bool widened =
-      use_float_arithmetic(graph, preference, {&schemas, &extensions.kernels(), !search.by_reference});
+  const bool widened = use_float_arithmetic(graph, preference,
+                                            {.schemas = &schemas,
+                                             .kernels = &extensions.kernels(),
+                                             .small_weights = !search.by_reference,
+                                             .as_written = options.level == OptimizationLevel::none});
   const bool rewrites = preference.fuse && preference.backends.front() == "cpu" && !search.by_reference;
   const auto drop_unread = [&] {
     const auto tapped = taps.find(&graph);

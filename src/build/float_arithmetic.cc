@@ -46,7 +46,7 @@ class Widening {
     if (y == no_id || graph_.value(x).type.kind != ValueType::Kind::tensor) return;
     const DataType from = graph_.value(x).type.elem, to = graph_.value(y).type.elem;
     if (from == DataType::float32 && is_half(y)) {
-      form_[y] = x;
+      if (!options_.as_written) form_[y] = x;
     } else if (to == DataType::float32 && computed(x)) {
       n.op = "Identity";
       n.inputs = {form_.at(x)};
@@ -110,7 +110,6 @@ class Widening {
   void widen(NodeId id) {
     Node n = graph_.node(id);
     if (n.op == "Clip") bound(n);
-    const std::vector<ValueId> outputs = n.outputs;
     std::vector<size_t> large;  // inputs
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (!is_half(n.inputs[i])) continue;
@@ -120,14 +119,19 @@ class Widening {
       else
         n.inputs[i] = widened(n.inputs[i]);
     }
-    for (ValueId& v : n.outputs)
-      if (is_half(v)) v = form_[v] = add_float(v);
+    std::vector<std::pair<ValueId, ValueId>> narrow;  // a result in float32, and as it was
+    for (ValueId& v : n.outputs) {
+      if (!is_half(v)) continue;
+      const ValueId wide = add_float(v);
+      narrow.emplace_back(wide, v);
+      if (!options_.as_written) form_[v] = wide;
+      v = wide;
+    }
     if (!large.empty() && !accepted(n))
       for (size_t i : large) n.inputs[i] = widened(n.inputs[i]);
     graph_.remove_node(id);
     graph_.add_node(std::move(n));
-    for (ValueId v : outputs)
-      if (is_half(v)) add_cast(form_.at(v), v);
+    for (const auto& [wide, v] : narrow) add_cast(wide, v);
   }
 
   /// A bound that is left out is the greatest number of the type, of float32 another one.

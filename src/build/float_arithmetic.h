@@ -1,7 +1,7 @@
 // Models of 16-bit floats calculate in float32, as all CPU kernels do: operators that no kernel runs as they
-// are get float32 operands and results. Between them values stay float32; nothing is rounded that nobody
-// looks at. Large constants that a kernel widens itself, weights of matrix products, stay as small as they
-// are.
+// are get float32 operands and results. Between them values stay float32, unless the model is to run as it is
+// written; nothing is rounded that nobody looks at. Large constants that a kernel widens itself, weights of
+// matrix products, stay as small as they are.
 //
 // Values keep their 16-bit form too, made by a Cast that is dead unless somebody still reads it: an output, a
 // tap, a body, an operator that moves it as it is.
@@ -17,6 +17,7 @@ struct FloatArithmetic {
   const SchemaCatalog* schemas = nullptr;
   const KernelCatalog* kernels = nullptr;
   bool small_weights = true;  // may constants stay as they are where a kernel takes them so?
+  bool as_written = false;    // round every result to its type, whoever reads it
 };
 /// In the graph and its bodies. True when something changed.
 bool use_float_arithmetic(Graph& graph, const Preference& preference, const FloatArithmetic& options);

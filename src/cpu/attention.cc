@@ -74,6 +74,21 @@ class QueryBlock {
         c_(c) {}
 
   void run() {
+    gather();
+    // A product of matrices multiplies the values of masked keys by 0, which is not 0 where they are not
+    // finite.
+    if (!cut_.few && !kernels_.finite(sums(), rows_ * r_.v_head)) {
+      one_by_one_ = true;
+      gather();
+    }
+    for (int64_t i = 0; i < rows_; ++i)
+      kernels_.scale(sums() + i * r_.v_head, r_.y + b_ * r_.y_batch + h_ * r_.y_head + (row0_ + i) * r_.y_row,
+                     r_.v_head, total_[i] > 0 ? 1 / total_[i] : total_[i]);
+  }
+
+ private:
+  /// Weighted sums of the values.
+  void gather() {
     std::fill_n(greatest_, rows_, minus_infinity);
     std::fill_n(total_, rows_, 0.0f);
     std::fill_n(sums(), rows_ * r_.v_head, 0.0f);
@@ -88,12 +103,8 @@ class QueryBlock {
       for (int64_t i = 0; i < rows_; ++i) weigh(i);
       combine();
     }
-    for (int64_t i = 0; i < rows_; ++i)
-      kernels_.scale(sums() + i * r_.v_head, r_.y + b_ * r_.y_batch + h_ * r_.y_head + (row0_ + i) * r_.y_row,
-                     r_.v_head, total_[i] > 0 ? 1 / total_[i] : total_[i]);
   }
 
- private:
   float* scores() const { return scratch_ + cut_.scores; }
   float* weights() const { return scratch_ + cut_.weights; }
   float* sums() const { return scratch_ + cut_.sums; }
@@ -172,7 +183,11 @@ class QueryBlock {
 
   void combine() const {
     const float* const v = r_.v.at(b_, kv_) + key0_ * r_.v.row;
-    if (cut_.few) return kernels_.combine(scores(), v, r_.v.row, keys_, r_.v_head, sums());
+    if (cut_.few || one_by_one_) {
+      for (int64_t i = 0; i < rows_; ++i)
+        kernels_.combine(scores() + i * cut_.columns, v, r_.v.row, keys_, r_.v_head, sums() + i * r_.v_head);
+      return;
+    }
     for (int64_t t = 0; t < tiles_.count(); ++t)
       g_.pack_a(weights() + tiles_.begin(t) * blocked(keys_),
                 {scores() + tiles_.begin(t) * cut_.columns, cut_.columns, 1}, tiles_.rows(t), keys_, 1);
@@ -204,6 +219,7 @@ class QueryBlock {
   float* scratch_;
   KernelContext& c_;
   int64_t key0_ = 0, keys_ = 0;
+  bool one_by_one_ = false;
   float greatest_[tiles_a_block * 16], total_[tiles_a_block * 16];
 };
 

@@ -47,17 +47,20 @@ struct ScoreRow {
   const float* bias = nullptr;  // n of them; null: none
 };
 struct AttentionKernels {
-  /// Caps the scores and adds the bias; returns the greatest, minus infinity where there is none.
+  /// Caps the scores and adds the bias, minus infinity where that is; returns the greatest, minus infinity
+  /// where there is none.
   float (*prepare)(const ScoreRow&) = nullptr;
   /// exp(score - greatest) in place; returns the sum.
   float (*weigh)(float* scores, int64_t n, float greatest) = nullptr;
   /// to = from * factor.
   void (*scale)(const float* from, float* to, int64_t n, float factor) = nullptr;
-  /// scores[j] = scale * (q . k[j]), and y += sum of weights[j] v[j]: for a few queries.
+  /// scores[j] = scale * (q . k[j]), and y += sum of weights[j] v[j], where v[j] may be any number if its
+  /// weight is 0: for a few queries.
   void (*products)(const float* q, const float* k, int64_t row, int64_t n, int64_t head, float scale,
                    float* scores) = nullptr;
   void (*combine)(const float* weights, const float* v, int64_t row, int64_t n, int64_t v_head,
                   float* y) = nullptr;
+  bool (*finite)(const float* p, int64_t n) = nullptr;
 };
 const AttentionKernels& attention_kernels(Isa isa);
 

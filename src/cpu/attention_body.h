@@ -12,18 +12,24 @@ LATHE_INLINE Vec capped(Vec s, float softcap) {
   return softcap > 0 ? set(softcap) * tanh(s * set(1.0f / softcap)) : s;
 }
 
+/// A key that is masked is not looked at: its score may be any number.
+LATHE_INLINE Vec biased(Vec s, Vec bias) {
+  const Vec masked = set(-std::numeric_limits<float>::infinity());
+  return select(bias == masked, masked, s + bias);
+}
+
 float prepare_scores(const ScoreRow& r) {
   Vec greatest = set(-std::numeric_limits<float>::infinity());
   int64_t i = 0;
   for (; i + Vec::width <= r.n; i += Vec::width) {
     Vec s = capped(load(r.scores + i), r.softcap);
-    if (r.bias) s = s + load(r.bias + i);
+    if (r.bias) s = biased(s, load(r.bias + i));
     if (r.bias || r.softcap > 0) store(r.scores + i, s);
     greatest = select(is_nan(greatest), greatest, max(greatest, s));
   }
   if (const int64_t left = r.n - i; left > 0) {
     Vec s = capped(load_scores(r.scores + i, left), r.softcap);
-    if (r.bias) s = s + load_first(r.bias + i, left);
+    if (r.bias) s = biased(s, load_first(r.bias + i, left));
     store_first(r.scores + i, s, left);
     // Lanes beyond the end: capped, they are no longer minus infinity.
     s = load_scores(r.scores + i, left);
@@ -92,6 +98,7 @@ LATHE_INLINE void combine_columns(const float* weights, const float* v, int64_t 
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) sum[j] = load(y + j * Vec::width);
   for (int64_t i = 0; i < n; ++i, v += row) {
+    if (weights[i] == 0) continue;
     const Vec w = set(weights[i]);
     LATHE_UNROLL
     for (int j = 0; j < Vectors; ++j) sum[j] = fma(w, load(v + j * Vec::width), sum[j]);
@@ -106,12 +113,21 @@ void combine_values(const float* weights, const float* v, int64_t row, int64_t n
   for (; j + Vec::width <= v_head; j += Vec::width) combine_columns<1>(weights, v + j, row, n, y + j);
   if (j == v_head) return;
   Vec sum = load_first(y + j, v_head - j);
-  for (int64_t i = 0; i < n; ++i) sum = fma(set(weights[i]), load_first(v + i * row + j, v_head - j), sum);
+  for (int64_t i = 0; i < n; ++i)
+    if (weights[i] != 0) sum = fma(set(weights[i]), load_first(v + i * row + j, v_head - j), sum);
   store_first(y + j, sum, v_head - j);
+}
+
+bool all_finite(const float* p, int64_t n) {
+  Vec sum = zero();
+  for (; n >= Vec::width; n -= Vec::width, p += Vec::width) sum = fma(load(p), zero(), sum);
+  if (n > 0) sum = fma(load_first(p, n), zero(), sum);
+  return !any_nan(sum);
 }
 
 constexpr AttentionKernels table{.prepare = prepare_scores,
                                  .weigh = weigh_scores,
                                  .scale = scale_row,
                                  .products = few_scores,
-                                 .combine = combine_values};
+                                 .combine = combine_values,
+                                 .finite = all_finite};

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tensor/element.h"
+#include "tensor/to_integer.h"
 
 namespace lathe {
 namespace {
@@ -208,18 +209,26 @@ void store_packed(Tensor& t, int64_t i, uint8_t v) {
   byte = static_cast<uint8_t>((byte & ~(mask << shift)) | (v & mask) << shift);
 }
 
+/// One kind of number as another, whatever its value.
+template <class To, class From>
+To number(From v) {
+  if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>)
+    return to_integer_as<To>(static_cast<double>(v));
+  else
+    return static_cast<To>(v);
+}
+
 template <class R>
 R load_as(const Tensor& t, int64_t i) {
   if (is_packed(t.type())) {
     const uint8_t v = load_packed(t, i);
-    if (t.type() == DataType::float4e2m1) return static_cast<R>(to_float(Float4E2M1{v}));
+    if (t.type() == DataType::float4e2m1) return number<R>(to_float(Float4E2M1{v}));
     const int bits = bits_of(t.type());
     return is_signed_integer(t.type()) && v >> (bits - 1) ? static_cast<R>(v - (1 << bits))
                                                           : static_cast<R>(v);
   }
-  return for_type(t.type(), byte_types, [&]<class T> {
-    return static_cast<R>(Element<T>::load(t.as<T>()[static_cast<size_t>(i)]));
-  });
+  return for_type(t.type(), byte_types,
+                  [&]<class T> { return number<R>(Element<T>::load(t.as<T>()[static_cast<size_t>(i)])); });
 }
 
 template <class R>
@@ -227,11 +236,10 @@ void store_as(Tensor& t, int64_t i, R v) {
   if (is_packed(t.type())) {
     if (t.type() == DataType::float4e2m1)
       return store_packed(t, i, to_float4e2m1(static_cast<float>(v)).bits);
-    return store_packed(t, i, static_cast<uint8_t>(static_cast<int64_t>(v)));
+    return store_packed(t, i, static_cast<uint8_t>(number<int64_t>(v)));
   }
-  for_type(t.type(), byte_types, [&]<class T> {
-    t.as<T>()[static_cast<size_t>(i)] = Element<T>::store(static_cast<Compute<T>>(v));
-  });
+  for_type(t.type(), byte_types,
+           [&]<class T> { t.as<T>()[static_cast<size_t>(i)] = Element<T>::store(number<Compute<T>>(v)); });
 }
 
 }  // namespace

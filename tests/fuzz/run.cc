@@ -408,12 +408,15 @@ bool runs(Bytes data) {
   Maker maker(data);
   const onnx::Model m = maker.make();
   const Outcome want = outcome_of(m, maker.inputs(), "reference"), got = outcome_of(m, maker.inputs(), "cpu");
-  require((want.build == Code::none) == (got.build == Code::none),
-          "both backends accept a model, or neither");
+  const auto must = [&](bool holds, const char* what) {
+    if (!holds) std::fprintf(stderr, "%s\n", onnx::to_text(m.proto).c_str());
+    require(holds, what);
+  };
+  must((want.build == Code::none) == (got.build == Code::none), "both backends accept a model, or neither");
   // A limit of memory may meet one of them alone.
   if (want.build != Code::none || want.run != Code::none || got.run != Code::none) return false;
   for (const auto& [name, value] : want.values)
-    require(same_form(value, got.values.at(name)), "both backends give the same types and shapes");
+    must(same_form(value, got.values.at(name)), "both backends give the same types and shapes");
   return true;
 }
 

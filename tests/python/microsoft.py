@@ -11,7 +11,7 @@ MICROSOFT = "com.microsoft"
 F32, F16, U8, I8, I32 = np.float32, np.float16, np.uint8, np.int8, np.int32
 
 
-def model_of(op, inputs, attributes, outputs, constant):
+def model_of(op, inputs, attributes, outputs, constant, domain=MICROSOFT):
     names = ["" if v is None else f"x{i}" for i, v in enumerate(inputs)]
     infos, initializers = [], []
     for name, v, i in zip(names, inputs, range(len(inputs))):
@@ -23,7 +23,7 @@ def model_of(op, inputs, attributes, outputs, constant):
             infos.append(oh.make_tensor_value_info(name, oh.np_dtype_to_tensor_dtype(v.dtype), v.shape))
     while names and not names[-1]:
         names.pop()
-    node = oh.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=MICROSOFT, **attributes)
+    node = oh.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=domain, **attributes)
     graph = oh.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)], initializers)
     return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 17), oh.make_opsetid(MICROSOFT, 1)], ir_version=8).SerializeToString()
 
@@ -36,9 +36,9 @@ def with_free_sizes(model):
     return model.SerializeToString()
 
 
-def answers(op, inputs, attributes=None, outputs=1, constant=()):
+def answers(op, inputs, attributes=None, outputs=1, constant=(), domain=MICROSOFT):
     """ONNX Runtime's own."""
-    model = model_of(op, inputs, attributes or {}, outputs, constant)
+    model = model_of(op, inputs, attributes or {}, outputs, constant, domain)
     feed = {f"x{i}": v for i, v in enumerate(inputs) if v is not None and i not in constant}
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
@@ -46,15 +46,16 @@ def answers(op, inputs, attributes=None, outputs=1, constant=()):
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feed)
 
 
-def compare(op, inputs, attributes=None, outputs=1, constant=(), tolerance=1e-4, steps=0, want=None, specified=lambda i, v: v, free=False):
+def compare(op, inputs, attributes=None, outputs=1, constant=(), tolerance=1e-4, steps=0, want=None, specified=lambda i, v: v, free=False, domain=MICROSOFT):
     """`steps`: by how many quantisation steps integers may differ where rounding meets a border. `want`: what is expected where ONNX
-    Runtime's CPU provider does not run the operator. `specified`: of output i, what the operator gives a meaning to. `free`: all sizes but the last one are symbols, equal ones the same."""
-    model = model_of(op, inputs, attributes or {}, outputs, constant)
+    Runtime's CPU provider does not run the operator. `specified`: of output i, what the operator gives a meaning to. `free`: all sizes
+    but the last one are symbols, equal ones the same. `domain`: "" for what ONNX Runtime puts among the standard's operators."""
+    model = model_of(op, inputs, attributes or {}, outputs, constant, domain)
     if free:
         model = with_free_sizes(model)
     feed = {f"x{i}": v for i, v in enumerate(inputs) if v is not None and i not in constant}
     if want is None:
-        want = answers(op, inputs, attributes, outputs, constant)
+        want = answers(op, inputs, attributes, outputs, constant, domain)
     for backend in ("reference", "cpu"):
         got = list(lathe.build(model, backend=backend, threads=1).run(feed).values())
         for i, (g, w) in enumerate(zip(got, want, strict=True)):

@@ -1,5 +1,6 @@
 """Operators of com.microsoft, which become the standard's when they are read: ONNX Runtime's own answers over random problems."""
 
+import itertools
 import subprocess
 
 import ml_dtypes
@@ -19,23 +20,30 @@ def rng(request):
     return np.random.default_rng(request.param)
 
 
-def test_activations(rng):
+@pytest.mark.parametrize("dtype", [F32, F16])
+def test_activations(rng, dtype):
     s = sizes(rng, 3)
-    compare("Gelu", [real(rng, *s)])
-    compare("QuickGelu", [real(rng, *s)])
-    compare("QuickGelu", [real(rng, *s)], {"alpha": 0.7})
-    compare("FastGelu", [real(rng, *s)])
-    compare("FastGelu", [real(rng, *s), real(rng, s[-1])], tolerance=1e-3)
-    compare("BiasGelu", [real(rng, *s), real(rng, s[-1])])
+    x, bias = real(rng, *s).astype(dtype), real(rng, s[-1]).astype(dtype)
+    close = {"tolerance": 5e-3 if dtype == F16 else 1e-4}
+    compare("Gelu", [x], **close)
+    compare("QuickGelu", [x], **close)
+    compare("QuickGelu", [x], {"alpha": 0.7}, **close)
+    compare("FastGelu", [x], **close)
+    compare("FastGelu", [x, bias], tolerance=5e-3 if dtype == F16 else 1e-3)
+    compare("BiasGelu", [x, bias], **close)
 
 
-def test_fused_matmul(rng):
+@pytest.mark.parametrize("batches", list(itertools.product((0, 1), repeat=2)))
+def test_fused_matmul(rng, batches):
+    """transBatchA and transBatchB: the axes of batches lie behind the first one of the matrix."""
     b, m, k, n = sizes(rng, 4)
     for ta in (0, 1):
         for tb in (0, 1):
             a = real(rng, b, *((k, m) if ta else (m, k)))
             w = real(rng, b, *((n, k) if tb else (k, n)))
-            compare("FusedMatMul", [a, w], {"transA": ta, "transB": tb, "alpha": float(rng.uniform(0.1, 2))})
+            a, w = (np.ascontiguousarray(v.transpose(1, 0, 2)) if behind else v for v, behind in zip((a, w), batches))
+            attributes = {"transA": ta, "transB": tb, "transBatchA": batches[0], "transBatchB": batches[1], "alpha": float(rng.uniform(0.1, 2))}
+            compare("FusedMatMul", [a, w], attributes)
 
 
 @pytest.mark.parametrize("activation", [{"activation": "Relu"}, {"activation": "Tanh"}, {"activation": "LeakyRelu", "activation_alpha": 0.2}])
@@ -54,13 +62,26 @@ def test_fused_conv(rng, activation):
         compare("FusedConv", [x, w, b, real(rng, 1, m, 6, 6)], attributes)
 
 
-def test_norms(rng):
+@pytest.mark.parametrize("dtype", [F32, F16])
+def test_norms(rng, dtype):
     b, n, h = sizes(rng, 3)
-    x, skip, gamma, beta, bias = real(rng, b, n, h + 2), real(rng, b, n, h + 2), real(rng, h + 2), real(rng, h + 2), real(rng, h + 2)
-    compare("SkipLayerNormalization", [x, skip, gamma, beta, bias], {"epsilon": 1e-5}, tolerance=1e-3)
-    compare("SkipLayerNormalization", [x, skip, gamma], {"epsilon": 1e-5}, tolerance=1e-3)
-    compare("SkipSimplifiedLayerNormalization", [x, skip, gamma], {"epsilon": 1e-5}, tolerance=1e-3)
-    compare("SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], {"epsilon": 1e-5}, tolerance=1e-3)
+    x, skip = (real(rng, b, n, h + 2).astype(dtype) for _ in range(2))
+    gamma, beta, bias = (real(rng, h + 2).astype(dtype) for _ in range(3))
+    close = {"tolerance": 1e-2 if dtype == F16 else 1e-3}
+    compare("SkipLayerNormalization", [x, skip, gamma, beta, bias], {"epsilon": 1e-5}, **close)
+    compare("SkipLayerNormalization", [x, skip, gamma], {"epsilon": 1e-5}, **close)
+    compare("SkipSimplifiedLayerNormalization", [x, skip, gamma], {"epsilon": 1e-5}, **close)
+    compare("SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], {"epsilon": 1e-5}, **close)
+
+
+@pytest.mark.parametrize("dtype", [F32, F16])
+@pytest.mark.parametrize("axis", [-1, 1, 2])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_simplified_layer_norm(rng, axis, dtype, outputs):
+    """ONNX Runtime writes it into the standard's own domain."""
+    shape = [size + 1 for size in sizes(rng, 3)]
+    x, gamma = real(rng, *shape).astype(dtype), real(rng, *shape[axis:]).astype(dtype)
+    compare("SimplifiedLayerNormalization", [x, gamma], {"axis": axis, "epsilon": 1e-5}, outputs=outputs, tolerance=1e-2 if dtype == F16 else 1e-4, domain="")
 
 
 @pytest.mark.parametrize("op", ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"])
@@ -180,6 +201,9 @@ def test_matmul_of_quantized_numbers(rng):
     columns = np.stack([scale(rng) for _ in range(n)])
     compare("MatMulIntegerToFloat", [numbers(rng, U8, m, k), numbers(rng, I8, k, n), scale(rng), columns, numbers(rng, U8), numbers(rng, I8, n)], tolerance=1e-3)
     compare("DynamicQuantizeMatMul", [real(rng, m, k), numbers(rng, I8, k, n), scale(rng), numbers(rng, I8)], tolerance=1e-3)
+    compare("DynamicQuantizeMatMul", [real(rng, m, k), numbers(rng, I8, k, n), scale(rng), None, real(rng, n)], tolerance=1e-3)
+    compare("DynamicQuantizeMatMul", [real(rng, m, k), numbers(rng, I8, k, n), columns, numbers(rng, I8, n), real(rng, n)], tolerance=1e-3)
+    compare("DynamicQuantizeMatMul", [real(rng, m, k), numbers(rng, U8, k, n), columns, numbers(rng, U8, n)], tolerance=1e-3)
 
 
 def test_quantize(rng):
@@ -187,6 +211,39 @@ def test_quantize(rng):
     for dtype in (np.int16, np.uint16, U8, I8):
         compare("QuantizeLinear", [real(rng, *s), scale(rng), numbers(rng, dtype)], steps=0)
         compare("DequantizeLinear", [numbers(rng, dtype, *s), scale(rng), numbers(rng, dtype)])
+
+
+@pytest.mark.parametrize("kind", [F32, F16])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_quantize_along_an_axis(rng, axis, kind):
+    """Left out it is 1."""
+    s = sizes(rng, 3)
+    along = s[1 if axis is None else axis]
+    attributes = {} if axis is None else {"axis": axis}
+    scales = np.stack([scale(rng) for _ in range(along)]).astype(kind)
+    for dtype in (np.int16, np.uint16, U8, I8):
+        zeros = numbers(rng, dtype, along)
+        compare("QuantizeLinear", [real(rng, *s).astype(kind), scales, zeros], attributes, steps=int(kind == F16))
+        compare("DequantizeLinear", [numbers(rng, dtype, *s), scales, zeros], attributes, tolerance=1e-3 if kind == F16 else 1e-4)
+    whole = rng.integers(-1000, 1000, s).astype(I32)
+    compare("DequantizeLinear", [whole, scales], attributes, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["int4", "uint4"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_quantize_to_four_bits(rng, kind, axis):
+    """By NumPy; the way back by ONNX Runtime, which has these types as constants alone."""
+    dtype = getattr(ml_dtypes, kind)
+    info = ml_dtypes.iinfo(dtype)
+    s = sizes(rng, 2)
+    many = () if axis is None else (s[axis],)
+    spread = many + (1,) if axis == 0 else many
+    attributes = {} if axis is None else {"axis": axis}
+    x, scales = real(rng, *s), rng.uniform(0.1, 0.6, many).astype(F32)
+    zeros = rng.integers(info.min, info.max + 1, many)
+    want = np.clip(np.rint(x / scales.reshape(spread)) + zeros.reshape(spread), info.min, info.max).astype(dtype)
+    compare("QuantizeLinear", [x, scales, zeros.astype(dtype)], attributes, want=[want], specified=lambda i, v: v.astype(I8))
+    compare("DequantizeLinear", [want, scales, zeros.astype(dtype)], attributes, constant=(0, 1, 2))
 
 
 @pytest.mark.parametrize("dtype", [U8, I8])

@@ -1,6 +1,7 @@
 """Models by other people with answers, through Python: every case, stateful ones fed step by step."""
 
 import json
+import pathlib
 import subprocess
 
 import numpy as np
@@ -47,59 +48,63 @@ def same(got, want, tolerance):
         assert got.shape == want.shape
 
 
-def run_case(engine, folder, meta, case, state):
-    inputs = {name: read(folder / path) for name, path in case["inputs"].items()}
-    inputs.update(state)
-    outputs = engine.run(inputs)
-    for name, path in case["outputs"].items():
-        same(outputs[name], read(folder / path), Tolerance(meta, folder.name, name))
-    return outputs
+def in_order(meta):
+    """(case, which inputs are outputs of the run before: {input: output}): sequences first, then what stands by itself."""
+    cases, done = {c["id"]: c for c in meta["cases"]}, set()
+    for sequence in meta.get("sequences", ()):
+        feedback = {}
+        for name in sequence["cases"]:
+            yield cases[name], feedback
+            feedback = {into: out for out, into in sequence["feedback"].items()}
+            done.add(name)
+    for case in meta["cases"]:
+        if case["id"] not in done:
+            yield case, {}
+
+
+def check_cases(folder, solve):
+    """`solve(case, inputs)`: outputs by name, with inputs by name that may be files or values."""
+    meta = json.loads((folder / "meta.json").read_text())
+    before = {}
+    for case, feedback in in_order(meta):
+        inputs = {name: folder / path for name, path in case["inputs"].items()}
+        inputs.update({into: before[out] for into, out in feedback.items()})
+        before = solve(case, inputs)
+        for name, path in case["outputs"].items():
+            got = before[name]
+            same(read(got) if isinstance(got, pathlib.Path) else got, read(folder / path), Tolerance(meta, folder.name, name))
+
+
+def value(v):
+    return read(v) if isinstance(v, pathlib.Path) else v
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
 def test_model(folder):
-    meta = json.loads((folder / "meta.json").read_text())
     engine = lathe.build(folder / "model.onnx")
-    cases, done = {c["id"]: c for c in meta["cases"]}, set()
-    for sequence in meta.get("sequences", ()):
-        state = {}
-        for case in sequence["cases"]:
-            outputs = run_case(engine, folder, meta, cases[case], state)
-            state = {into: outputs[out] for out, into in sequence["feedback"].items()}
-            done.add(case)
-    for case in cases.values():
-        if case["id"] not in done:
-            run_case(engine, folder, meta, case, {})
+    check_cases(folder, lambda case, inputs: engine.run({name: value(v) for name, v in inputs.items()}))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
 def test_model_through_compat(folder):
-    """Programs written for ONNX Runtime; what is not a plain tensor they give in other forms."""
-    meta = json.loads((folder / "meta.json").read_text())
+    """Programs written for ONNX Runtime."""
     session = onnxruntime.InferenceSession(folder / "model.onnx")
-    for case in meta["cases"]:
-        if not all(f.endswith(".npy") for f in {**case["inputs"], **case["outputs"]}.values()):
-            continue
-        outputs = session.run(list(case["outputs"]), {name: read(folder / path) for name, path in case["inputs"].items()})
-        for (name, path), got in zip(case["outputs"].items(), outputs):
-            same(got, read(folder / path), Tolerance(meta, folder.name, name))
+    names = [o.name for o in session.get_outputs()]
+    check_cases(folder, lambda case, inputs: dict(zip(names, session.run(None, {name: value(v) for name, v in inputs.items()}))))
 
 
-OTHER_DOMAINS = [f for f in FOLDERS if any("::" in op for op in json.loads((f / "meta.json").read_text())["ops"])]
-
-
-@pytest.mark.parametrize("folder", OTHER_DOMAINS, ids=lambda f: f.name)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
 def test_model_through_the_command(folder, tmp_path):
-    meta = json.loads((folder / "meta.json").read_text())
-    for case in meta["cases"]:
-        given = [word for name, path in case["inputs"].items() for word in ("--input", f"{name}={folder / path}")]
-        command = [built_tool("lathe", "cli"), "run", folder / "model.onnx", *given, "--output-dir", tmp_path]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    """State goes from one run to the next as files."""
+    command = [built_tool("lathe", "cli"), "run", folder / "model.onnx"]
+
+    def solve(case, inputs):
+        given = [word for name, path in inputs.items() for word in ("--input", f"{name}={path}")]
+        ran = subprocess.run([*command, *given, "--output-dir", tmp_path / str(case["id"]), "--json"], capture_output=True, text=True, timeout=60)
         assert ran.returncode == 0, ran.stderr
-        for name, path in case["outputs"].items():
-            stem = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
-            (written,) = (f for f in (tmp_path / f"{stem}.npy", tmp_path / f"{stem}.json") if f.exists())
-            same(read(written), read(folder / path), Tolerance(meta, folder.name, name))
+        return {o["name"]: pathlib.Path(o["file"]) for o in json.loads(ran.stdout)["outputs"]}
+
+    check_cases(folder, solve)
 
 
 @pytest.mark.parametrize("name, operator", WAITING.items())

@@ -152,7 +152,6 @@ void attention(const Attention& op, KernelContext& c) {
         if (shown && op.qk_matmul_output_mode == mode) store_double(*shown, piece * p.total + j, v);
       };
       double greatest = AttentionBias::masked;
-      bool all_masked = true;
       for (int64_t j = 0; j < p.total; ++j) {
         poll.did(p.head + 1);
         const double* key = keys.as<double>().data() + (group * p.total + j) * p.head;
@@ -162,15 +161,15 @@ void attention(const Attention& op, KernelContext& c) {
         show(0, j, score);
         if (softcap > 0) score = softcap * std::tanh(score / softcap);
         show(1, j, score);
+        // A key that is masked is not looked at: its score may be any number.
         const double added = bias.at(b, h, i, j);
-        all_masked = all_masked && added == AttentionBias::masked;
-        score += added;
+        score = added == AttentionBias::masked ? added : score + added;
         show(2, j, score);
         if (op.softmax_precision) score = rounded(score, static_cast<DataType>(*op.softmax_precision));
         scores[static_cast<size_t>(j)] = score;
-        greatest = std::max(greatest, score);
+        if (!std::isnan(greatest) && !(score < greatest)) greatest = score;  // NaN stays
       }
-      all_masked = all_masked || greatest == AttentionBias::masked;
+      const bool all_masked = greatest == AttentionBias::masked;
       double weight = 0;
       for (double& s : scores) {
         s = all_masked ? 0 : std::exp(s - greatest);

@@ -6,6 +6,7 @@
 
 #include "ops/poller.h"
 #include "tensor/element.h"
+#include "tensor/to_integer.h"
 
 namespace lathe {
 
@@ -18,11 +19,6 @@ void load_lanes(const Tensor& t, int64_t first, int64_t n, L* to);
 /// true for all but 0. Packed types share bytes between neighbours: `first` must be a multiple of 4.
 template <class L>
 void store_lanes(Tensor& t, int64_t first, int64_t n, const L* from);
-
-/// Rounds towards zero; NaN and what does not fit become INT64_MIN.
-inline int64_t to_integer(double x) {
-  return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? static_cast<int64_t>(x) : INT64_MIN;
-}
 
 /// Calls f(first, n) for blocks of at most lane_block elements; no two blocks share a byte of a packed
 /// tensor.

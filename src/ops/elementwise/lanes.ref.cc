@@ -20,19 +20,12 @@ template <class To>
 To convert_lane(double x) {
   if constexpr (std::is_same_v<To, double> || std::is_same_v<To, float>)
     return static_cast<To>(x);
-  else if constexpr (std::is_same_v<To, bool>)
-    return x != 0;
   else if constexpr (std::is_same_v<To, Float16>)
     return to_float16(x);
   else if constexpr (!std::is_integral_v<To>)
     return Element<To>::store(static_cast<float>(x));
-  else if constexpr (std::is_same_v<To, uint64_t>)
-    return x >= 9223372036854775808.0 && x < 18446744073709551616.0 ? static_cast<uint64_t>(x)
-                                                                    : static_cast<uint64_t>(to_integer(x));
-  else if constexpr (std::is_same_v<To, int64_t> || std::is_same_v<To, uint32_t>)
-    return static_cast<To>(to_integer(x));
-  else  // by way of int32, as the processor does
-    return static_cast<To>(x > -2147483649.0 && x < 2147483648.0 ? static_cast<int32_t>(x) : INT32_MIN);
+  else
+    return to_integer_as<To>(x);
 }
 
 template <class To, class L>

@@ -59,22 +59,24 @@ void decode_image(const ImageDecoder& op, KernelContext& c) {
     case ImageAnswer::decoded:
       return;
     case ImageAnswer::not_an_image:
-      c.fail(Code::run_bad_value, "the bytes of a picture (" + std::string(images.component.has) + ")", why);
+    case ImageAnswer::damaged:
+    case ImageAnswer::unsupported:
+      // The standard wants an empty picture in its place. What was decoded before the damage showed is not
+      // kept.
+      c.set(0, Tensor(DataType::uint8, Shape{0, 0, caller.channels}));
+      return;
     case ImageAnswer::left_out:
       c.fail(Code::component_absent, "a component 'images' that decodes " + form, "one without it",
              "install " + why + " and build the component again");
-    case ImageAnswer::unsupported:
-      c.fail(Code::not_supported, "a kind of " + form + " that can be decoded", why,
-             "save the picture in another form");
     case ImageAnswer::too_large:
       c.fail(Code::run_too_large,
              "a picture that takes at most " + std::to_string(most_bytes >> 20) + " MiB to decode", why,
              "make the picture smaller");
-    case ImageAnswer::damaged:
     case ImageAnswer::stopped:
       break;
   }
-  c.fail(Code::run_bad_value, "a whole picture of form " + form, why, "is the file damaged?");
+  c.fail(Code::internal, "a picture that is decoded until the caller stops it",
+         "a decoder of " + form + " that gave up");
 }
 
 }  // namespace

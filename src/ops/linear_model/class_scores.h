@@ -75,7 +75,7 @@ inline void store_row(Tensor& out, int64_t row, std::span<const double> scores) 
     store_double(out, row * static_cast<int64_t>(scores.size()) + static_cast<int64_t>(k), scores[k]);
 }
 
-/// The labels of a classifier: numbers or words.
+/// The labels of a classifier: numbers or words. A label that is not listed is its number, or no word.
 struct ClassLabels {
   std::span<const int64_t> numbers;
   std::span<const std::string> words;
@@ -86,7 +86,7 @@ struct ClassLabels {
       to.as<int64_t>()[static_cast<size_t>(row)] =
           label < numbers.size() ? numbers[label] : static_cast<int64_t>(label);
     else
-      to.as<std::string>()[static_cast<size_t>(row)] = words[label];
+      to.as<std::string>()[static_cast<size_t>(row)] = label < words.size() ? words[label] : std::string();
   }
 };
 

@@ -42,6 +42,11 @@ struct Labelled {
     f("classlabels_strings", classlabels_strings);
   }
   size_t labels() const { return std::max(classlabels_ints.size(), classlabels_strings.size()); }
+  template <class D>
+  void check_labels(ShapeContext<D>& c) const {
+    if (!classlabels_ints.empty() && !classlabels_strings.empty())
+      c.fail(Code::node_bad_attribute, "classlabels_ints or classlabels_strings", "both", {});
+  }
 };
 
 /// As many scores as intercepts; one score for two labels says both.
@@ -58,6 +63,7 @@ struct LinearClassifier : Labelled {
   }
   template <class D>
   void shape(ShapeContext<D>& c) const {
+    check_labels(c);
     const D rows = rows_of(c);
     c.output(0, {rows});
     const auto features = known(c.shape(0).back());
@@ -122,6 +128,7 @@ struct SVMClassifier : SupportVectors, Labelled {
   }
   template <class D>
   void shape(ShapeContext<D>& c) const {
+    check_labels(c);
     const D rows = rows_of(c);
     c.output(0, {rows});
     c.output(1, {rows, D(static_cast<int64_t>(scores()))});

@@ -1,0 +1,86 @@
+// The loops of arg.h; the compiler makes vectors of them. Included by for_each_isa.h only.
+
+#include "cpu/rank_key.h"
+
+/// What is looked for has the greatest key.
+template <bool least>
+LATHE_INLINE uint32_t arg_key(float x) {
+  const uint32_t key = rank_key(x);
+  return least && key != 0xffffffffu ? ~key : key;
+}
+template <bool least>
+LATHE_INLINE uint32_t arg_key(int32_t x) {
+  return least ? ~rank_key(x) : rank_key(x);
+}
+template <bool least>
+LATHE_INLINE uint64_t arg_key(int64_t x) {
+  return least ? ~rank_key(x) : rank_key(x);
+}
+
+constexpr int64_t arg_block = 64;
+
+template <class T, bool least>
+static bool holds(const T* block, RankKey<T> key) {
+  RankKey<T> any = 0;
+  for (int64_t i = 0; i < arg_block; ++i) any |= arg_key<least>(block[i]) == key ? 1 : 0;
+  return any != 0;
+}
+
+/// First the greatest key, then where it is.
+template <class T, bool least>
+static void arg_of_row(const T* from, int64_t begin, int64_t end, bool last, ArgBest<T>& best) {
+  RankKey<T> greatest = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    const RankKey<T> key = arg_key<least>(from[i]);
+    greatest = key > greatest ? key : greatest;
+  }
+  if (greatest < best.key || (greatest == best.key && !last && begin > 0)) return;
+  best.key = greatest;
+  int64_t first = begin, rest = end;
+  if (last) {
+    while (rest - first >= arg_block && !holds<T, least>(from + rest - arg_block, greatest))
+      rest -= arg_block;
+    while (arg_key<least>(from[rest - 1]) != greatest) --rest;
+    best.at = rest - 1;
+  } else {
+    while (rest - first >= arg_block && !holds<T, least>(from + first, greatest)) first += arg_block;
+    while (arg_key<least>(from[first]) != greatest) ++first;
+    best.at = first;
+  }
+}
+
+template <class T>
+static void arg_row(const T* from, int64_t begin, int64_t end, ArgWish wish, ArgBest<T>& best) {
+  if (begin == end) return;
+  wish.least ? arg_of_row<T, true>(from, begin, end, wish.last, best)
+             : arg_of_row<T, false>(from, begin, end, wish.last, best);
+}
+
+template <class T, bool least, bool last>
+static void arg_of_columns(const T* from, int64_t begin, int64_t end, int64_t stride, int64_t n,
+                           RankKey<T>* __restrict keys, int64_t* __restrict at) {
+  for (int64_t j = begin; j < end; ++j) {
+    const T* const row = from + j * stride;
+    for (int64_t i = 0; i < n; ++i) {
+      const RankKey<T> key = arg_key<least>(row[i]);
+      const bool better = last ? key >= keys[i] : key > keys[i];
+      keys[i] = better ? key : keys[i];
+      at[i] = better ? j : at[i];
+    }
+  }
+}
+
+template <class T>
+static void arg_all_columns(const T* from, int64_t begin, int64_t end, int64_t stride, int64_t n,
+                            ArgWish wish, RankKey<T>* keys, int64_t* at) {
+  if (wish.least)
+    wish.last ? arg_of_columns<T, true, true>(from, begin, end, stride, n, keys, at)
+              : arg_of_columns<T, true, false>(from, begin, end, stride, n, keys, at);
+  else
+    wish.last ? arg_of_columns<T, false, true>(from, begin, end, stride, n, keys, at)
+              : arg_of_columns<T, false, false>(from, begin, end, stride, n, keys, at);
+}
+
+constexpr ArgKernels table{{arg_row<float>, arg_all_columns<float>},
+                           {arg_row<int32_t>, arg_all_columns<int32_t>},
+                           {arg_row<int64_t>, arg_all_columns<int64_t>}};

@@ -1,0 +1,56 @@
+#include "cpu/top.h"
+
+#include <algorithm>
+
+#define LATHE_ISA_BODY "cpu/top_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(TopKernels, top_kernels)
+
+namespace {
+
+/// Elements that are looked at before the limit is raised.
+int64_t piece_of(int64_t k) { return std::max<int64_t>(1024, k); }
+
+}  // namespace
+
+int64_t top_candidates(int64_t n, int64_t k) {
+  return std::min(n, k + piece_of(k)) + 1;  // one is written before it is known whether it counts
+}
+
+template <class T>
+void find_top(Isa isa, const T* row, int64_t n, int64_t k, bool largest, Ranked<RankKey<T>>* candidates,
+              KernelContext& c) {
+  using Key = RankKey<T>;
+  if (k == 0) return;
+  const CollectAbove<T> collect = top_kernels(isa).of<T>();
+  const Key turn = largest ? Key{0} : ~Key{0};
+  // Nothing is above the greatest key, and all are above none: those with key 0 only count where there are
+  // not k others, and then they are the last of the row's.
+  Key limit = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i += piece_of(k)) {
+    c.poll();
+    count += collect(row, i, std::min(n, i + piece_of(k)), turn, limit, candidates + count);
+    if (count <= k) continue;
+    std::nth_element(candidates, candidates + (k - 1), candidates + count);
+    count = k;
+    limit = candidates[k - 1].key;
+  }
+  c.poll();
+  std::sort(candidates, candidates + count);
+  // The least of all have key 0: those that come first.
+  for (int64_t i = 0; i < n && count < k; ++i) {
+    Ranked<Key> one[2];
+    if (collect(row, i, i + 1, ~turn, ~Key{0} - 1, one) == 1)
+      candidates[count++] = {0, static_cast<uint32_t>(i)};
+  }
+}
+
+template void find_top(Isa, const float*, int64_t, int64_t, bool, Ranked<uint32_t>*, KernelContext&);
+template void find_top(Isa, const int32_t*, int64_t, int64_t, bool, Ranked<uint32_t>*, KernelContext&);
+template void find_top(Isa, const int64_t*, int64_t, int64_t, bool, Ranked<uint64_t>*, KernelContext&);
+
+}  // namespace lathe::cpu
