@@ -284,7 +284,7 @@ std::string inferred_type(const char* op, std::vector<onnx::TensorProto> constan
   std::vector<Diagnostic> found;
   const std::clock_t start = std::clock();
   const auto g = import_leniently(b.model, SchemaCatalog::standard(), {}, found);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC);
   for (const Diagnostic& d : found) return code_name(d.code);
   return g->value(g->outputs().at(0)).type.str();
 }
