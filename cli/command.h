@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "lathe/error.h"
@@ -25,6 +26,19 @@ CLI::App* declare(CLI::App& app, Command& command, const std::string& name, cons
 
 /// Whether the person's words are at fault rather than the model or its data.
 bool blames_command_line(Code code);
+
+/// Numbers that an option takes: CLI11's own checks name the largest double as the other end.
+inline CLI::Validator at_least(double least) {
+  return CLI::Validator(
+      [least](std::string& text) {
+        double v = 0;
+        return CLI::detail::lexical_cast(text, v) && v >= least ? std::string()
+                                                                : text + " is no number it takes";
+      },
+      least == 0 ? "0 or more" : "more than 0");
+}
+inline const CLI::Validator not_negative = at_least(0);
+inline const CLI::Validator positive = at_least(std::numeric_limits<double>::min());
 
 [[noreturn]] inline void refuse_argument(std::string expected, std::string got, std::string remedy = {}) {
   throw Error(Code::bad_argument, "command line", std::move(expected), std::move(got), std::move(remedy));

@@ -102,7 +102,7 @@ void add_convert(CLI::App& app, Command& command) {
   sub->add_option("--external-name", options->external_name, "Name of the weights' file, beside the output");
   sub->add_option("--threshold", options->threshold, "Weights smaller than this many bytes stay inside")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   sub->add_flag("--normalize", options->normalize,
                 "Import it and write it at the lowest opset and IR version that can say it");
   sub->add_flag("--optimize", options->optimize,
@@ -111,7 +111,7 @@ void add_convert(CLI::App& app, Command& command) {
          "--opset", options->opset,
          "The opset to write, up or down: --optimize then finds only what it can say; 0: with --normalize or "
          "--optimize the lowest that says the model")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   options->engine.add_to(sub);
   sub->callback([&command, options] {
     command.run = [&command, options] { return run_convert(*options, command.json); };

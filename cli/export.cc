@@ -86,7 +86,7 @@ Json as_json(const ExportReport& r, const std::filesystem::path& output) {
   for (const auto& [file, v] : r.validation) {
     Json runs = Json::array();
     for (const ValidationRun& run : v.runs) runs.push_back(as_json(run));
-    validation[file] = {{"runs", runs}, {"skipped", v.skipped}};
+    validation[file] = {{"runs", runs}, {"skipped", v.skipped}, {"one_size", v.one_size}};
   }
   Json all{{"output", output.string()},  {"model_type", r.model_type},
            {"library", r.library},       {"task", r.task},
@@ -98,6 +98,8 @@ Json as_json(const ExportReport& r, const std::filesystem::path& output) {
 
 void print_validation(const std::string& file, const ValidationReport& v) {
   for (const std::string& s : v.skipped) fmt::print("{}: not run: {}\n", file, s);
+  if (!v.one_size.empty())
+    fmt::print("{}: run with {} only, as the configuration says\n", file, join(v.one_size, ", "));
   if (v.runs.empty()) return;
   double ulps = 0;
   bool beyond = false;
@@ -123,7 +125,7 @@ int run_export(const ExportArguments& o, bool json) {
   files.print();
   if (!r.unexpected.empty()) fmt::print("not used: {}\n", join(r.unexpected, ", "));
   for (const auto& [file, v] : r.validation) print_validation(file, v);
-  if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}});
+  if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}, {}});
   return success;
 }
 
@@ -131,7 +133,7 @@ void add_shapes(CLI::App* sub, exporters::DummyShapes& s) {
   const auto add = [&](const char* name, int64_t& size, const char* what) {
     sub->add_option(name, size, what)
         ->capture_default_str()
-        ->check(CLI::PositiveNumber)
+        ->check(positive)
         ->group("Sizes of made-up inputs");
   };
   add("--batch-size", s.batch_size, "Items of a batch");
@@ -156,7 +158,7 @@ void add_what(CLI::App* sub, ExportArguments& o) {
   sub->add_option("--opset", e.opset,
                   "The opset to write; 0: what the architecture's configuration says, or a newer one "
                   "that --optimize needs")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   sub->add_option("--dtype", e.dtype, "Of weights and results: fp32, fp16, bf16")
       ->transform(CLI::CheckedTransformer(std::map<std::string, DataType>{{"fp32", DataType::float32},
                                                                           {"fp16", DataType::float16},
@@ -175,21 +177,21 @@ void add_what(CLI::App* sub, ExportArguments& o) {
                   "transformers, sentence_transformers; by the files where left out");
   sub->add_option("--pad-token-id", o.pad_token_id,
                   "Of padding, where config.json and tokenizer do not say it")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   sub->add_flag("--engine", e.engine, "Also make a plan of every model, ready to run");
 }
 
 void add_proof(CLI::App* sub, ExportArguments& o) {
   sub->add_flag("--no-validation", o.no_validation, "Do not run what was written");
   sub->add_option("--atol", o.atol, "Refuse a difference from float64 of more than this")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   sub->add_option(
          "--ulps", o.ulps,
          "Refuse one of more units in the last place of an output's largest number (1024; half floats 64)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   sub->add_option("--validation-seconds", o.seconds, "Begin no further run after that long")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   sub->add_option("--validation-memory", o.memory,
                   "GiB that weights may take as float64; the engine's own copy at most half of it")
       ->capture_default_str()
@@ -198,8 +200,7 @@ void add_proof(CLI::App* sub, ExportArguments& o) {
          "--reference", o.export_.reference,
          "Compare with inputs and outputs that somebody recorded: .safetensors or .npz, by their names")
       ->type_name("FILE");
-  sub->add_option("--threads", o.threads, "Threads to use; 0: as `lathe info` says")
-      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--threads", o.threads, "Threads to use; 0: as `lathe info` says")->check(not_negative);
   sub->add_flag("--untrusted", o.untrusted, "Read weights into memory: files may change meanwhile");
 }
 

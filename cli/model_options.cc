@@ -111,8 +111,7 @@ std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges)
 }
 
 void EngineOptions::add_to(CLI::App* sub) {
-  sub->add_option("--threads", threads, "Threads to use; 0: as `lathe info` says")
-      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--threads", threads, "Threads to use; 0: as `lathe info` says")->check(not_negative);
   sub->add_option("--backend", backend, "cpu, reference, or one that a plug-in brings")
       ->capture_default_str();
   sub->add_option("--isa", isa, "The best instruction set that may be used: generic, avx2, avx512");

@@ -286,9 +286,9 @@ void add_profile(CLI::App& app, Command& command) {
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, size_t{1} << 26));
   sub->add_option("--peak-gflops", o->peak_gflops, "Peak arithmetic of the machine, instead of measuring it")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   sub->add_option("--bandwidth", o->bandwidth, "Memory bandwidth in GB/s, instead of measuring it")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   o->engine.add_to(sub);
   sub->callback([&command, o] { command.run = [&command, o] { return run_profile(*o, command.json); }; });
 }

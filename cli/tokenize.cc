@@ -118,7 +118,7 @@ void add_tokenize(CLI::App& app, Command& command) {
       ->type_name("TEXT");
   sub->add_flag("--pairs", o->pairs, "Texts belong together two by two");
   sub->add_option("--max-length", o->max_length, "Cut to so many tokens, special ones too")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   sub->add_option("--padding", o->padding, "none, or longest: as long as the longest; else as the file says")
       ->check(CLI::IsMember({"none", "longest"}));
   sub->add_flag("--no-special-tokens", o->no_special, "Only what comes from the texts");

@@ -180,7 +180,7 @@ void add_verify(CLI::App& app, Command& command) {
   o->input.add_to(sub);
   sub->add_option("--seconds", o->seconds, "Begin no further comparison after that long")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   sub->add_option("--output", o->output,
                   "Where the model that shows a fault goes, with its inputs; else MODEL.reproduce")
       ->type_name("DIR");

@@ -10,6 +10,7 @@
 #include "lathe/onnx.h"
 #include "support/error_code.h"
 #include "support/external_models.h"
+#include "support/hostile_limits.h"
 #include "support/temp_directory.h"
 #include "support/wire_bytes.h"
 

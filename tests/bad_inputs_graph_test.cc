@@ -2,11 +2,12 @@
 // of bad inputs that concern import and inference.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 #include "onnx/checker.h"
 #include "onnx/importer.h"
+#include "support/hostile_limits.h"
 #include "support/model_builder.h"
 #include "support/small_catalog.h"
 
@@ -15,13 +16,13 @@ namespace {
 
 using namespace test;  // NOLINT: builders read as words
 
-/// Codes of the errors, each once, in order of appearance. Ten seconds are the most that any bad input may
-/// take.
+/// Codes of the errors, each once, in order of appearance. Ten seconds of a processor are the most that any
+/// bad input may take.
 std::vector<std::string> errors(const onnx::Model& m, const SchemaCatalog& catalog = small_catalog()) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   std::vector<Diagnostic> found;
   import_leniently(m, catalog, {}, found);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(std::clock() - start, 10 * CLOCKS_PER_SEC);
   std::vector<std::string> r;
   for (const Diagnostic& d : found)
     if (d.severity == Diagnostic::Severity::error) {
@@ -281,9 +282,9 @@ std::string inferred_type(const char* op, std::vector<onnx::TensorProto> constan
   }
   b.node(op, inputs, {"y"}, std::move(attributes)).output("y");
   std::vector<Diagnostic> found;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const auto g = import_leniently(b.model, SchemaCatalog::standard(), {}, found);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC);
   for (const Diagnostic& d : found) return code_name(d.code);
   return g->value(g->outputs().at(0)).type.str();
 }

@@ -7,6 +7,7 @@
 #include "lathe/checkpoint.h"
 #include "support/checkpoint_files.h"
 #include "support/error_code.h"
+#include "support/hostile_limits.h"
 #include "support/temp_directory.h"
 
 namespace lathe {

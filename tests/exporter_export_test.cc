@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "lathe/builder.h"
 #include "lathe/error.h"
@@ -510,6 +511,86 @@ TEST(Export, ASizeThatIsBuiltInIsFound) {
   const std::string said = sentence_of([&] { export_checkpoint(folder / "toy", folder / "out", o); });
   EXPECT_NE(said.find("last_hidden_state"), std::string::npos) << said;
   EXPECT_FALSE(fs::exists(folder / "out"));
+}
+
+/// Something of an image, a row at a time; `columns`: as many as a tracer would have seen.
+class ToyEye : public nn::Model {
+ public:
+  explicit ToyEye(int64_t columns) : columns_(columns) {}
+  void fields(nn::Fields& f) override { f("scale", scale); }
+  nn::Outputs forward(Network&, const nn::Inputs& inputs) const override {
+    const nn::Ops o(*this, inputs.at("pixel_values"));
+    TensorRef x = o.mul(inputs.at("pixel_values"), o.use(scale));
+    if (columns_) x = o.reshape(x, {0, 0, -1, columns_});
+    return {{"last_hidden_state", o.sum(o.op("ReduceMax", {x, o.ints({3})}), {2, 3}, false)}};
+  }
+  nn::Parameter scale{DataType::float32, {1}};
+
+ private:
+  int64_t columns_;
+};
+class ToyEyeOnnxConfig : public VisionOnnxConfig {
+ public:
+  using VisionOnnxConfig::VisionOnnxConfig;
+  NamedAxes inputs() const override {
+    return {{"pixel_values", {{0, "batch_size"}, {1, "num_channels"}, {2, "height"}, {3, "width"}}}};
+  }
+  NamedAxes outputs() const override { return {{"last_hidden_state", {{0, "batch_size"}}}}; }
+};
+
+TEST(Export, AWidthThatIsBuiltInIsFound) {
+  const TempDirectory folder;
+  write_checkpoint(folder / "eye", R"({"model_type": "eye", "architectures": ["EyeModel"]})", {{"scale", {1}}});
+  for (const int64_t columns : {0, 64}) {
+    TasksManager mine = toys();
+    mine.register_config<ToyEyeOnnxConfig>("eye", {"feature-extraction"});
+    mine.models().add("eye", {"feature-extraction"},
+                      [=](const ModelConfig&, std::string_view) { return std::make_unique<ToyEye>(columns); });
+    ExportOptions o = quick();
+    o.tasks = &mine;
+    if (columns) {
+      EXPECT_NE(sentence_of([&] { export_checkpoint(folder / "eye", folder / "out", o); }).find("Reshape"),
+                std::string::npos);
+      continue;
+    }
+    const ExportReport r = export_checkpoint(folder / "eye", folder / "any", o);
+    std::set<std::string> sizes;
+    for (const ValidationRun& run : r.validation.at("model.onnx").runs) sizes.insert(run.sizes);
+    EXPECT_EQ(sizes, (std::set<std::string>{"batch_size=2, height=64, num_channels=3, width=64",
+                                            "batch_size=1, height=33, num_channels=3, width=35",
+                                            "batch_size=3, height=41, num_channels=3, width=57"}));
+  }
+}
+
+/// What validation ran of a checkpoint of tests/data/exporter: values by size.
+std::map<std::string, std::set<std::string>> sizes_run(const std::string& fixture, Words* one_size) {
+  const TempDirectory folder;
+  ExportOptions o = quick();
+  o.tasks = nullptr;
+  const ExportReport r =
+      export_checkpoint(fs::path(LATHE_SOURCE_DIR) / "tests/data/exporter" / fixture, folder / "out", o);
+  std::map<std::string, std::set<std::string>> all;
+  for (const ValidationRun& run : r.validation.at("model.onnx").runs) {
+    std::istringstream sizes(run.sizes);
+    for (std::string one; std::getline(sizes >> std::ws, one, ',');)
+      all[one.substr(0, one.find('='))].insert(one.substr(one.find('=') + 1));
+  }
+  *one_size = r.validation.at("model.onnx").one_size;
+  return all;
+}
+
+TEST(Export, ImagesAreOfManySizesAndTextsOfAnotherNumber) {
+  Words one_size;
+  auto sizes = sizes_run("resnet", &one_size);
+  EXPECT_EQ(sizes.at("height").size(), 3u);
+  EXPECT_EQ(sizes.at("width").size(), 3u);
+  EXPECT_EQ(one_size, Words{"num_channels=3"});
+  sizes = sizes_run("clip", &one_size);
+  EXPECT_EQ(sizes.at("batch_size"), (std::set<std::string>{"1", "2", "3"}));
+  EXPECT_EQ(sizes.at("text_batch_size"), (std::set<std::string>{"1", "2", "4"}));
+  sizes = sizes_run("vit", &one_size);  // which takes one size of image
+  EXPECT_EQ(sizes.at("height").size(), 1u);
+  EXPECT_EQ(one_size.size(), 3u);
 }
 
 // ── What was recorded elsewhere

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "support/error_code.h"
@@ -38,13 +39,40 @@ TEST(EngineInspector, TellsWhatAStepIs) {
   EXPECT_TRUE(product.tactic.starts_with(product.kernel));
   size_t in_bodies = 0;
   for (const LayerInformation& l : i.layers()) {
-    EXPECT_FALSE(l.graph > 0 && l.known);
-    in_bodies += l.graph > 0;
+    if (l.graph == 0) continue;
+    EXPECT_TRUE(l.known) << l.node;
+    if (l.node != "inside") continue;
+    ++in_bodies;
+    EXPECT_EQ(l.flops, 5 * 4);  // of what it takes from around it
+    EXPECT_EQ(l.bytes, 2 * 4 * 5 * 4);
   }
-  EXPECT_GE(in_bodies, 1u);
+  EXPECT_EQ(in_bodies, 1u);
   const std::string line = i.get_layer_information(0);
   for (const char* word : {"Gemm + Relu by ", "of shift, product, clip", " FLOPs", "bytes"})
     EXPECT_NE(line.find(word), std::string::npos) << line;
+}
+
+TEST(EngineInspector, TellsOfBodiesWithinBodiesWhatOneExecutionDoes) {
+  const Engine e =
+      Engine::build(model_of(R"((float[N,3] x, int64 trips, bool go) => (float[N,3] y, float[M,3] grown) {
+    [rounds] y, grown = Loop(trips, go, x, x) <body = body (int64 i, bool c, float[N,3] a, float[K,3] longer)
+        => (bool more, float[N,3] b, float[L,3] next) {
+      [deep] b = If(c) <then_branch = one () => (float[N,3] t) { [inside] t = Exp(a) },
+                        else_branch = other () => (float[N,3] u) { [other] u = Sqrt(a) }>
+      more = Identity(c)
+      [grows] next = Concat(longer, longer) <axis = 0>
+    }>
+  })"));
+  std::map<std::string, const LayerInformation*> by_node;
+  const EngineInspector i = e.inspect({{"x", {4, 3}}});
+  for (const LayerInformation& l : i.layers()) by_node[l.node] = &l;
+  for (const char* node : {"inside", "other"}) {
+    ASSERT_TRUE(by_node.contains(node)) << node;
+    EXPECT_GT(by_node[node]->graph, 1u);
+    EXPECT_TRUE(by_node[node]->known) << node;
+    EXPECT_EQ(by_node[node]->flops, 4 * 3) << node;
+  }
+  EXPECT_FALSE(by_node.at("grows")->known);  // twice as long each time
 }
 
 TEST(EngineInspector, SaysWhyAFusionDidNotHappen) {

@@ -63,21 +63,27 @@ TEST(Npy, HostileFilesAreErrors) {
 }
 
 TEST(ValueJson, AllKindsComeBack) {
-  for (const std::string text : {
-           R"({"type":"tensor","dtype":"string","shape":[2],"data":["a","ü"]})",
-           R"({"type":"sequence","items":[{"type":"tensor","dtype":"int64","shape":[2],"data":[1,-2]}]})",
-           R"({"type":"map","key":"int64","value":"float32","keys":[0,1],"values":[0.5,0.25]})",
-           R"({"type":"tensor","dtype":"float32","shape":[3],"data":["nan","inf",1.0]})",
-           R"({"type":"none"})",
-       })
+  for (
+      const std::string text : {
+          R"({"type":"tensor","dtype":"string","shape":[2],"data":["a","ü"]})",
+          R"({"type":"sequence","items":[{"type":"tensor","dtype":"int64","shape":[2],"data":[1,-2]}]})",
+          R"({"type":"map","key":"int64","value":"float32","keys":[0,1],"values":[0.5,0.25]})",
+          R"({"type":"tensor","dtype":"float32","shape":[3],"data":["nan","inf",1.0]})",
+          R"({"type":"tensor","dtype":"complex64","shape":[2],"data":[[1.0,-2.5],[0.0,"inf"]]})",
+          R"({"type":"sparse","shape":[3,4],"values":{"type":"tensor","dtype":"float32","shape":[2],"data":[1.0,2.0]},"indices":{"type":"tensor","dtype":"int64","shape":[2,2],"data":[0,1,2,3]}})",
+          R"({"type":"none"})",
+      })
     EXPECT_EQ(to_json(parse_value_json(text)), text);
 }
 
 TEST(ValueJson, HostileTextIsAnError) {
-  for (const std::string text :
-       {"", "[", "[]", "{}", R"({"type":"tensor","dtype":"float32","shape":[2],"data":[1]})",
-        R"({"type":"tensor","dtype":"floaty","shape":[],"data":[1]})",
-        R"({"type":"tensor","dtype":"float32","shape":[-1],"data":[]})"})
+  for (
+      const std::string text :
+      {"", "[", "[]", "{}", R"({"type":"tensor","dtype":"float32","shape":[2],"data":[1]})",
+       R"({"type":"tensor","dtype":"floaty","shape":[],"data":[1]})",
+       R"({"type":"tensor","dtype":"float32","shape":[-1],"data":[]})",
+       R"({"type":"tensor","dtype":"complex64","shape":[1],"data":[[1]]})", R"({"type":"sparse"})",
+       R"({"type":"sparse","shape":[2],"values":{"type":"tensor","dtype":"float32","shape":[1],"data":[1]},"indices":{"type":"tensor","dtype":"int64","shape":[1],"data":[2]}})"})
     EXPECT_NE(code_of([&] { parse_value_json(text); }), Code::none) << text;
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <regex>
 #include <set>
 
@@ -126,12 +127,20 @@ TEST_P(Cases, AreTheSameFromTheSourceOfWhatWasRead) {
   EXPECT_EQ(layers_of(printed), layers_of(read));
 }
 
+/// Constants in a file beside the source are the same bits.
+TEST_P(Cases, AreTheSameFromSourceWithAFileOfWeights) {
+  if (!c.printed_with_weights()) return;
+  const Network printed = printed_with_weights.at(c.name)(printed_weights / (c.name + ".safetensors"));
+  EXPECT_EQ(onnx::serialize(printed.to_model().proto), onnx::serialize(network.to_model().proto));
+  expect_same(run(builder.build_engine(printed), inputs), run(builder.build_engine(network), inputs));
+}
+
 /// Every family has its own call; operators are written as such where somebody changed what a call appended,
 /// or added them.
 TEST_P(Cases, ArePrintedInTheirOwnWords) {
   if (c.name.starts_with("module_")) return;  // modules append operators
   const std::string source = network.cpp();
-  const bool as_operators = c.name == "operators" || c.name == "edited_inside";
+  const bool as_operators = c.name.starts_with("operators") || c.name == "edited_inside";
   EXPECT_EQ(source.find("add_operator(") != std::string::npos, as_operators) << source;
   for (const Layer& l : network.layers()) {
     // A shuffle may be a transpose or a reshape, and a scale without factors is none.
@@ -160,6 +169,50 @@ TEST_P(Cases, AreTheSameTapped) {
   context.on_tap([&](std::string_view name, const Value&) { seen.emplace(name); });
   expect_same(context.run(inputs), want);
   for (const TensorRef& t : watched.debug_tensors()) EXPECT_TRUE(seen.contains(t.name())) << t.name();
+}
+
+/// Enumerators and fields of lathe/layers.h, from its text; `fields` without names of layers.
+struct Options {
+  std::set<std::string> enumerators, defaults, fields;
+  Options() {
+    std::ifstream file(LATHE_SOURCE_DIR "/include/lathe/layers.h");
+    const std::string header = std::regex_replace(std::string((std::istreambuf_iterator<char>(file)), {}),
+                                                  std::regex("//[^\n]*"), "");
+    each(header, std::regex("enum class (\\w+)[^{]*\\{([^}]*)\\}"), [&](const std::smatch& e) {
+      each(e[2], std::regex("\\w+"),
+           [&](const std::smatch& m) { enumerators.insert(e[1].str() + "::" + m[0].str()); });
+    });
+    each(header, std::regex("struct \\w+Options \\{"), [&](const std::smatch& s) {
+      const auto from = static_cast<size_t>(s.position());
+      each(header.substr(from, header.find("\n};", from) - from), std::regex("(\\w+) = ([\\w:]*)"),
+           [&](const std::smatch& m) {
+             if (m[1] != "name") fields.insert(m[1]);
+             defaults.insert(m[2]);
+           });
+    });
+  }
+
+ private:
+  template <class F>
+  static void each(const std::string& text, const std::regex& wanted, F&& f) {
+    for (std::sregex_iterator it(text.begin(), text.end(), wanted), end; it != end; ++it) f(*it);
+  }
+};
+
+/// Each is in the printed source of some case, but for those that are not written since they are the default,
+/// or the number of an operator's outputs, since their names are.
+TEST(CasesTogether, UseEveryOption) {
+  Options options;
+  EXPECT_EQ(options.fields.erase("outputs"), 1u);
+  EXPECT_GT(options.enumerators.size(), 110u);
+  EXPECT_GT(options.fields.size(), 60u);
+  std::string source;
+  for (const NetworkCase& c : all_cases()) source += c.network().cpp();
+  for (const std::string& e : options.enumerators) {
+    const bool written = source.find("lathe::" + e) != std::string::npos;
+    EXPECT_TRUE(written || options.defaults.contains(e)) << e;
+  }
+  for (const std::string& f : options.fields) EXPECT_NE(source.find("." + f + " = "), std::string::npos) << f;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Cases, ::testing::ValuesIn(all_cases()),

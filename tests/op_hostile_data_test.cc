@@ -9,7 +9,9 @@
 #include "plan/plan_file.h"
 #include "support/case_model.h"
 #include "support/error_code.h"
+#include "support/hostile_limits.h"
 #include "support/model_builder.h"
+#include "tensor/element.h"
 
 namespace lathe::testing {
 namespace {
@@ -21,6 +23,77 @@ Code run_of(const OpCase& c) {
   BuildOptions options;
   options.backend = "reference";
   return code_of([&] { Engine::build(m, options).create_context().run(inputs_of(c)); });
+}
+
+/// The same by the other backend.
+Code fast_run_of(const OpCase& c) {
+  onnx::Model m;
+  m.proto = model_of(c);
+  return code_of([&] { Engine::build(m).create_context().run(inputs_of(c)); });
+}
+
+TEST(HostileData, MoreThanThereIsCannotBeTheGreatest) {
+  for (int64_t k : {int64_t{9}, int64_t{-1}, INT64_MAX, INT64_MIN}) {
+    OpCase c;
+    c.op = "TopK";
+    c.random(DataType::float32, {2, 3}).input<int64_t>({1}, {k}).outputs_wanted(2);
+    EXPECT_EQ(run_of(c), Code::node_bad_shape) << k;
+    EXPECT_EQ(fast_run_of(c), Code::node_bad_shape) << k;
+  }
+}
+
+TEST(HostileData, FeaturesAreWithinTheRow) {
+  for (int64_t at : {int64_t{3}, int64_t{-1}, int64_t{1} << 62, INT64_MIN}) {
+    OpCase c;
+    c.domain = "ai.onnx.ml";
+    c.op = "ArrayFeatureExtractor";
+    c.random(DataType::float32, {2, 3}).input<int64_t>({1}, {at});
+    EXPECT_EQ(run_of(c), Code::run_bad_value) << at;
+  }
+}
+
+TEST(HostileData, RegionsAreOfAnImageOfTheBatch) {
+  for (float image : {1.0f, -1.0f, 1e30f, NAN, INFINITY}) {
+    OpCase c;
+    c.op = "MaxRoiPool";
+    c.random(DataType::float32, {1, 1, 4, 4}).input<float>({1, 5}, {image, 0, 0, 1, 1});
+    c.attribute("pooled_shape", std::vector<int64_t>{1, 1});
+    EXPECT_EQ(run_of(c), Code::run_bad_value) << image;
+  }
+}
+
+/// No processor divides the least number by -1, or anything by 0: the one wraps around, the other is an
+/// error.
+TEST(HostileData, WholeNumbersAreDividedByAnything) {
+  for (DataType type : {DataType::int8, DataType::int16, DataType::int32, DataType::int64, DataType::uint8,
+                        DataType::uint16, DataType::uint32, DataType::uint64})
+    for (const char* op : {"Div", "Mod"})
+      for (const char* backend : {"reference", "cpu"}) {
+        SCOPED_TRACE(std::string(op) + " of " + std::string(name_of(type)) + " by " + backend);
+        const int64_t least = is_signed_integer(type) ? INT64_MIN >> (64 - bits_of(type)) : 0;
+        const auto divide = [&](int64_t a, int64_t b) {
+          OpCase c;
+          c.op = op;
+          Tensor x(type, {2}), y(type, {2});
+          store_int(x, 0, 7);
+          store_int(y, 0, 2);
+          store_int(x, 1, a);
+          store_int(y, 1, b);
+          c.inputs = {x, y};
+          c.constant = {false, false};
+          onnx::Model m;
+          m.proto = model_of(c);
+          BuildOptions options;
+          options.backend = backend;
+          return Engine::build(m, options).create_context().run(inputs_of(c))[0].tensor().clone();
+        };
+        EXPECT_EQ(code_of([&] { divide(5, 0); }), Code::run_bad_value);
+        EXPECT_EQ(code_of([&] { divide(least, 0); }), Code::run_bad_value);
+        if (!is_signed_integer(type)) continue;
+        const Tensor whole = divide(least, -1);
+        EXPECT_EQ(load_int(whole, 0), *op == 'D' ? 3 : 1);
+        EXPECT_EQ(load_int(whole, 1), *op == 'D' ? least : 0);
+      }
 }
 
 TEST(HostileData, Col2ImWantsAListOfBlockSizes) {

@@ -116,6 +116,122 @@ TEST(Attention, CausalMasksThatAreKnown) {
   EXPECT_EQ(only(*kept, "Attention").inputs.size(), 4u);
 }
 
+TEST(Attention, MasksThatAreSubtracted) {
+  const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
+  EXPECT_EQ(found(qkv + ", float[2,1,3,3] a) => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) w = Sub(s, a)" + tail),
+            "Neg Attention");
+  // Scores that are subtracted are no mask's.
+  EXPECT_EQ(found(qkv + ", float[2,1,3,3] a) => (float[2,2,3,4] y) {" + swap +
+                  "s = MatMul(q, t) w = Sub(a, s)" + tail),
+            "Transpose MatMul Sub Softmax MatMul");
+}
+
+TEST(Attention, MasksThatHideBesideOthers) {
+  const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
+  const auto attention = [&](const std::string& text) {
+    return optimised_graph(qkv + ") => (float[2,2,3,4] y) " + text + tail, looking());
+  };
+  // -10000 and what is below hide where each row keeps a key.
+  const auto causal = attention("<bool[3,3] a = {1,0,0,1,1,0,1,1,1}, float low = {-10000}> {" + swap +
+                                "s = MatMul(q, t) w = Where(a, s, low)");
+  EXPECT_EQ(operators(*causal), "Attention");
+  EXPECT_EQ(only(*causal, "Attention").attributes.get<int64_t>("is_causal", 0), 1);
+  const auto chosen = attention("<bool[3,3] a = {1,1,0,1,1,0,0,1,1}, float low = {-1e9}> {" + swap +
+                                "s = MatMul(q, t) w = Where(a, s, low)");
+  EXPECT_EQ(operators(*chosen), "Attention");
+  EXPECT_EQ(chosen->value(only(*chosen, "Attention").inputs[3]).type.elem, DataType::boolean);
+  // A row without a key gives all of them the same weight; so it might where nobody knows.
+  EXPECT_EQ(operators(*attention("<bool[3,3] a = {0,0,0,1,1,0,0,1,1}, float low = {-1e9}> {" + swap +
+                                 "s = MatMul(q, t) w = Where(a, s, low)")),
+            "Transpose MatMul Where Softmax MatMul");
+  EXPECT_EQ(found(qkv + ", bool[3,3] a) => (float[2,2,3,4] y) <float low = {-1e9}> {" + swap +
+                  "s = MatMul(q, t) w = Where(a, s, low)" + tail),
+            "Transpose MatMul Where Softmax MatMul");
+  // Another mask may hide what this one keeps.
+  EXPECT_EQ(found(qkv +
+                  ", float[2,1,3,3] b) => (float[2,2,3,4] y) <bool[3,3] a = {1,0,0,1,1,0,1,1,1}, float "
+                  "low = {-10000}> {" +
+                  swap + "s = MatMul(q, t) u = Where(a, s, low) w = Add(u, b)" + tail),
+            "Transpose MatMul Where Add Softmax MatMul");
+  // The least number of 16 bits, whose bits these are, is as any other of them.
+  const std::string half =
+      "(float16[2,2,3,4] q, float16[2,2,3,4] k, float16[2,2,3,4] v, bool[3,3] b) => (float16[2,2,3,4] y) "
+      "<bool[3,3] a = {1,1,0,1,1,0,0,1,1}, float16 low = {64511}> {" +
+      swap + "s = MatMul(q, t) w = Where(";
+  EXPECT_EQ(found(half + "a, s, low)" + tail), "Attention");
+  EXPECT_EQ(found(half + "b, s, low)" + tail), "Transpose MatMul Where Softmax MatMul");
+}
+
+TEST(Attention, MasksByMultiplication) {
+  const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
+  const std::string head =
+      qkv +
+      ") => (float[2,2,3,4] y) <float[1,1,3,3] m = {1,0,0,1,1,0,1,1,1}, float one = {1}, float low = "
+      "{-10000}, float high = {10000}, float[1,1,3,3] p0 = {0,1e4,1e4,0,0,1e4,0,0,0}, float[1,1,3,3] "
+      "p1 = {1,1e4,1e4,0,0,1e4,0,0,0}> {" +
+      swap + "s = MatMul(q, t) a = Mul(s, m) ";
+  for (const char* sum : {"o = Sub(one, m) b = Mul(o, high) w = Sub(a, b)",
+                          "o = Sub(one, m) b = Mul(low, o) w = Add(b, a)", "w = Sub(a, p0)"}) {
+    const auto g = optimised_graph(head + sum + tail, looking());
+    EXPECT_EQ(operators(*g), "Attention") << sum;
+    EXPECT_EQ(only(*g, "Attention").attributes.get<int64_t>("is_causal", 0), 1);
+  }
+  // What is kept is moved as well; what is multiplied is not kept as it is.
+  EXPECT_EQ(found(head + "w = Sub(a, p1)" + tail), "Transpose MatMul Mul Sub Softmax MatMul");
+  // A part of a larger mask, as long as the sequence: GPT-2.
+  const std::string sliced =
+      "(float[2,2,n,4] q, float[2,2,n,4] k, float[2,2,n,4] v) => (float[2,2,n,4] y) <float[1,1,4,4] all = "
+      "{1,0,0,0,1,1,0,0,1,1,1,0,1,1,1,1}, int64[1] z = {0}, int64[1] two = {2}, int64[1] three = {3}, "
+      "int64[1] four = {4}, float one = {1}, float high = {10000}> { sh = Shape(q) len = Slice(sh, two, "
+      "three) m0 = Slice(all, ";
+  const std::string cut = ", two) m = Slice(m0, z, len, three) " + swap +
+                          "s = MatMul(q, t) a = Mul(s, m) o = Sub(one, m) b = Mul(o, high) w = Sub(a, b)" +
+                          tail;
+  const std::string operations = found(sliced + "z, len" + cut);
+  EXPECT_TRUE(operations.ends_with("Cast Shape Shape Concat Expand Attention")) << operations;
+}
+
+TEST(Attention, KeysThatAreTransposedAlready) {
+  EXPECT_EQ(found("(float[2,2,3,4] q, float[2,2,4,5] k, float[2,2,5,4] v) => (float[2,2,3,4] y) <float c = "
+                  "{0.5}> { m = MatMul(q, k) s = Mul(m, c) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "Transpose Attention");
+  EXPECT_EQ(found("(float[2,3,4] q, float[2,4,5] k, float[2,5,4] v) => (float[2,3,4] y) { s = MatMul(q, k) p "
+                  "= Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "Transpose Attention");
+  // For one query that does not pay.
+  EXPECT_EQ(found("(float[2,2,1,4] q, float[2,2,4,5] k, float[2,2,5,4] v) => (float[2,2,1,4] y) { s = "
+                  "MatMul(q, k) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "MatMul Softmax MatMul");
+  // One head of keys for all.
+  EXPECT_EQ(found("(float[2,2,3,4] q, float[2,1,4,5] k, float[2,1,5,4] v) => (float[2,2,3,4] y) { s = "
+                  "MatMul(q, k) p = Softmax<axis=-1>(s) y = MatMul(p, v) }"),
+            "Transpose Attention");
+}
+
+TEST(Attention, AsEquations) {
+  const std::string head = qkv + ", float[2,1,3,3] a) => (float[2,2,3,4] y) <float c = {0.5}> {";
+  EXPECT_EQ(found(head + "m = Einsum<equation=\"b h i d, b h j d -> b h i j\">(q, k) s = Mul(m, c) w = "
+                         "Add(s, a) p = Softmax<axis=-1>(w) y = Einsum<equation=\"bhij,bhjd->bhid\">(p, v) "
+                         "}"),
+            "Attention");
+  // Heads behind rows.
+  EXPECT_EQ(found("(float[2,3,2,4] q, float[2,3,2,4] k, float[2,3,2,4] v) => (float[2,3,2,4] y) { s = "
+                  "Einsum<equation=\"bind,bjnd->bnij\">(q, k) p = Softmax<axis=-1>(s) y = "
+                  "Einsum<equation=\"bnij,bjnd->bind\">(p, v) }"),
+            "Transpose Transpose Transpose Attention Transpose");
+}
+
+TEST(Attention, MasksOfWindows) {
+  // Two windows of each of two images: the mask is added with an axis of its own for the windows.
+  EXPECT_EQ(found("(float[4,3,2,4] q, float[4,3,2,4] k, float[4,3,2,4] v) => (float[4,3,2,4] y) <int64[5] "
+                  "apart = {2,2,3,2,2}, int64[4] together = {4,3,2,2}, float[1,2,1,2,2] m = "
+                  "{0,-100,-100,0,0,0,-100,0}, float[1,3,2,2] b = {1,2,3,4,5,6,7,8,9,10,11,12}> { t = "
+                  "Transpose<perm=[0,1,3,2]>(k) s = MatMul(q, t) r = Add(s, b) a = Reshape(r, apart) c = "
+                  "Add(a, m) w = Reshape(c, together) p = Softmax<axis=-1>(w) y = MatMul(p, v) }"),
+            "Attention");
+}
+
 TEST(Attention, CapsAndTypes) {
   EXPECT_EQ(found(qkv + ") => (float[2,2,3,4] y) <float c = {2}, float e = {0.5}> {" + swap +
                   "m = MatMul(q, t) s = Mul(m, e) d = Div(s, c) h = Tanh(d) w = Mul(h, c) p = "
@@ -207,6 +323,20 @@ TEST(Attention, HeadsSideBySide) {
             split + "(f) m = MatMul(q, kt) w = Div(m, d) p = Softmax<axis=-1>(w) o = MatMul(p, v) t = " +
             split + "(o) y = Reshape(t, j) }"),
       "Relu Sigmoid Attention");
+}
+
+TEST(Attention, HeadsSideBySideForAProductOfMatrices) {
+  // What comes next wants a row for every query of every image.
+  const std::string split = "Transpose<perm=[0,2,1,3]>";
+  const std::string text =
+      "(float[n,3,8] x, float[n,3,8] z) => (float[m,k] y) <int64[4] s = {0,0,2,4}, int64[2] j = {-1,8}, "
+      "int64[2] "
+      "first = {0,-1}> { a = Reshape(x, s) q = " +
+      split + "(a) b = Reshape(z, s) k = " + split +
+      "(b) kt = Transpose<perm=[0,1,3,2]>(k) m = MatMul(q, kt) p = " +
+      "Softmax<axis=-1>(m) o = MatMul(p, k) t = " + split + "(o) y = Reshape(t, ";
+  EXPECT_EQ(found(text + "j) }"), "Attention Reshape");
+  EXPECT_EQ(found(text + "first) }"), "Reshape Transpose Reshape Transpose Attention Transpose Reshape");
 }
 
 const std::string halves =

@@ -97,6 +97,31 @@ TEST(Movements, TransposesOfSizeOne) {
             "Transpose");
 }
 
+TEST(Movements, BetweenChangesOfShape) {
+  const std::string head =
+      "(float[4,3,2] x, float[n,6] w) => (float[i,j,k] y) <int64[4] apart = {2,2,3,2}, int64[3] together = "
+      "{4,3,2}, int64[3] s = {0,3,2}, int64[2] six = {0,6}, float[2,1,1] one_each = {1,2}, float[1,3,2] both "
+      "= {1,2,3,4,5,6}, float[3,1] rows = {1,2,3}, float[2,2,1,1] all = {1,2,3,4}> ";
+  // Constants with sizes of 1, repeated over axes that are one, and of whole axes.
+  for (const char* c : {"one_each", "both", "rows", "all"})
+    EXPECT_EQ(optimised(head + "{ a = Reshape(x, apart) b = Add(a, " + std::string(c) +
+                        ") y = Reshape(b, together) }"),
+              "Add")
+        << c;
+  EXPECT_EQ(
+      optimised("(float[n,6] x) => (float[n,6] y) <int64[3] s = {0,3,2}, int64[2] back = {0,6}, float[3,1] "
+                "c = {1,2,3}> { a = Reshape(x, s) b = Sub(c, a) y = Reshape(b, back) }"),
+      "Sub");
+  // What others read stays, as does what has another shape afterwards.
+  EXPECT_EQ(
+      optimised("(float[n,6] x) => (float[n,6] y, float[n,3,2] z) <int64[3] s = {0,3,2}, int64[2] back = "
+                "{0,6}, float[3,1] c = {1,2,3}> { a = Reshape(x, s) z = Mul(a, c) y = Reshape(z, back) }"),
+      "Reshape Mul Reshape");
+  EXPECT_EQ(optimised("(float[n,6] x) => (float[n,2,3] y) <int64[3] s = {0,3,2}, int64[3] back = {0,2,3}, "
+                      "float[3,1] c = {1,2,3}> { a = Reshape(x, s) b = Mul(a, c) y = Reshape(b, back) }"),
+            "Reshape Mul Reshape");
+}
+
 TEST(Movements, BroadcastWithoutExpand) {
   EXPECT_EQ(optimised("(float[2,3] x, float[3] z) => (float[2,3] y) <int64[2] s = {2,3}> { e = Expand(z, s) "
                       "y = Mul(x, e) }"),
@@ -129,6 +154,106 @@ TEST(Movements, TransposesMeet) {
   EXPECT_EQ(optimised("(float[1,3,3,3] x, float[1,3,3,3] z) => (float[2,3,3,3] y) { a = " + there +
                       "(x) c = " + back + "(z) y = Concat<axis=0>(a, c) }"),
             "Transpose Transpose Concat");
+}
+
+TEST(Movements, TransposesMeetBehindWhatDoesNotMind) {
+  const std::string there = "Transpose<perm=[0,2,3,1]>", back = "Transpose<perm=[0,3,1,2]>";
+  const std::string head =
+      "(float[1,2,3,4] x, float[1,2,3,4] z) => (float[i,j,k,l] y) <float low = {0}, float high = {0.5}, "
+      "bool[4,1] "
+      "which = {1,0,1,0}, float[2] other = {5,6}, int64[8] p = {0,1,0,0,0,2,0,1}, int64[2] q = {1,2}, "
+      "int64[1] "
+      "ax = {1}, int64[2] sa = {1,-2}, int64[2] ss = {1,0}, int64[2] se = {3,3}, int64[3] s0 = {0,1,1}, "
+      "int64[3] e0 = {1,3,4}> { a = " +
+      there + "(x) ";
+  const auto of = [&](const std::string& text) { return optimised(head + text + " }"); };
+  EXPECT_EQ(of("c = Clip(a, low, high) y = " + back + "(c)"), "Clip");
+  EXPECT_EQ(of("c = Where(which, a, other) y = " + back + "(c)"), "Where");
+  EXPECT_EQ(of("c = Pad(a, p) d = Relu(c) y = " + back + "(d)"), "Pad Relu");
+  EXPECT_EQ(of("c = Pad<mode=\"edge\">(a, q, low, ax) y = " + back + "(c)"), "Pad");
+  EXPECT_EQ(of("c = Slice(a, ss, se, sa) y = " + back + "(c)"), "Slice");
+  EXPECT_EQ(of("c = Slice(a, s0, e0) y = " + back + "(c)"), "Slice");
+  // A residual: what is transposed back for one reader is transposed for the other one behind.
+  EXPECT_EQ(
+      of("r = Relu(a) c = " + back + "(r) d = Exp(c) e = " + there + "(d) f = Add(r, e) y = " + back + "(f)"),
+      "Relu Exp Add");
+  EXPECT_EQ(of("r = Relu(a) c = " + back + "(r) d = Exp(c) m = ReduceMax<keepdims=0>(r) y = Sub(d, m)"),
+            "Relu Exp Transpose ReduceMax Sub");
+  const std::string image =
+      "(float[1,2,3,4] x) => (float[i,j,k,l] y) <float[4] by = {1,2,1.5,1}, int64[4] to = "
+      "{1,5,7,2}, float[2] two = {2,2}> { a = " +
+      there + "(x) ";
+  EXPECT_EQ(optimised(image + "r = Resize(a, , by) y = " + back + "(r) }"), "Resize");
+  EXPECT_EQ(optimised(image + "r = Resize<mode=\"linear\">(a, , , to) y = " + back + "(r) }"), "Resize");
+  EXPECT_EQ(optimised(image + "r = Resize<axes=[1,2]>(a, , two) y = " + back + "(r) }"),
+            "Transpose Resize Transpose");
+  // Parts that are all transposed back.
+  EXPECT_EQ(
+      of("b, c = Split<axis=-1, num_outputs=2>(a) d = " + back + "(b) e = " + back + "(c) y = Sub(d, e)"),
+      "Split Sub");
+  EXPECT_EQ(of("b, c = Split<axis=-1, num_outputs=2>(a) d = " + back +
+               "(b) e = ReduceMax<keepdims=0>(c) y = "
+               "Sub(d, e)"),
+            "Transpose Split ReduceMax Reshape Sub");
+  // Squeeze leaves fewer axes to transpose.
+  EXPECT_EQ(optimised("(float[n,1,3,4] x) => (float[n,4,3] y) <int64[1] ax = {1}> { a = "
+                      "Transpose<perm=[0,1,3,2]>(x) y = Squeeze(a, ax) }"),
+            "Squeeze Transpose");
+}
+
+TEST(Movements, GathersOfNeighbours) {
+  const std::string head =
+      "(float[3,4,n] x, float[m,4] z) => (float[i,j,k] y) <int64 a = {0}, int64 b = {1}, int64 c = {-1}, "
+      "int64[2] "
+      "two = {1,2}, int64[2] apart = {0,2}, int64[1] last = {-1}> ";
+  EXPECT_EQ(optimised(head + "{ y = Gather<axis=1>(x, two) }"), "Slice");
+  EXPECT_EQ(optimised(head + "{ y = Gather(x, last) }"), "Slice");
+  EXPECT_EQ(optimised(head + "{ y = Gather(x, apart) }"), "Gather");
+  // All of them, one by one.
+  EXPECT_EQ(
+      optimised("(float[3,4,n] x) => (float[4,n] y) <int64 a = {0}, int64 b = {1}, int64 c = {-1}> { w = "
+                "Exp(x) q = Gather(w, a) k = Gather(w, b) v = Gather(w, c) s = Sub(q, k) y = Mul(s, v) }"),
+      "Exp Split Squeeze Squeeze Sub Squeeze Mul");
+  // Not all, nor alone.
+  EXPECT_EQ(
+      optimised("(float[3,4,n] x) => (float[4,n] y) <int64 a = {0}, int64 b = {1}> { q = Gather(x, a) k = "
+                "Gather(x, b) y = Sub(q, k) }"),
+      "Gather Gather Sub");
+  EXPECT_EQ(
+      optimised("(float[2,4,n] x) => (float[4,n] y) <int64 a = {0}, int64 b = {1}> { q = Gather(x, a) k = "
+                "Gather(x, b) t = ReduceMax(x) s = Sub(q, k) y = Mul(s, t) }"),
+      "Gather Gather ReduceMax Sub Mul");
+  // Of a size that nobody knows an index may be beyond the end.
+  EXPECT_EQ(optimised("(float[m,4] x) => (float[2,4] y) <int64[2] two = {1,2}> { y = Gather(x, two) }"),
+            "Gather");
+}
+
+TEST(Movements, SizesOfEarlierValues) {
+  // Nothing but sizes is asked of what is computed, so it need not be.
+  EXPECT_EQ(
+      optimised("(float[n,m,4] x, float[3] z) => (float[n,3] y) <int64[1] zero = {0}, int64[1] three = {3}> "
+                "{ a = Exp(x) s = Shape(a) b = Gather(s, zero) t = Concat<axis=0>(b, three) w = Expand(z, t) "
+                "y = Relu(w) }"),
+      "Shape Gather Concat Expand Relu");
+  EXPECT_EQ(
+      optimised("(float[n,m,4] x, float[4,5] w) => (int64[2] y) <int64[1] zero = {0}, int64[1] two = {2}> { "
+                "p = MatMul(x, w) s = Shape(p) y = Slice(s, zero, two) }"),
+      "Shape Gather");
+  // Whatever axis it is there; of the graph's inputs, the first that has them all.
+  EXPECT_EQ(optimised("(float[n,m] x) => (int64 y) <int64 zero = {0}> { a = Transpose(x) s = Shape(a) g = "
+                      "Gather(s, zero) y = Neg(g) }"),
+            "Shape Gather Neg");
+  EXPECT_EQ(
+      optimised("(float[k,3] w, int64[n,m] ids) => (int64[2] y) <int64[2] both = {1,0}> { a = Gather(w, ids) "
+                "b = Softmax(a) s = Shape(b) g = Gather(s, both) y = Neg(g) }"),
+      "Shape Gather Neg");
+  EXPECT_EQ(optimised("(float[n,m] x) => (int64[2] y) { a = Softmax(x) y = Shape(a) }"), "Shape");
+  EXPECT_EQ(
+      optimised("(float[n,m,4] x) => (int64 y) <int64 one = {1}, int64[4] s = {0,0,2,2}> { a = Exp(x) r = "
+                "Reshape(a, s) t = Shape(r) g = Gather(t, one) y = Neg(g) }"),
+      "Shape Gather Neg");
+  // Where an axis went somewhere else.
+  EXPECT_EQ(optimised("(float[n,m] x) => (int64[2] y) { a = Transpose(x) y = Shape(a) }"), "Transpose Shape");
 }
 
 TEST(Movements, ReductionsBeforeTranspose) {

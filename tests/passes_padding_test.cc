@@ -11,13 +11,13 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// The attributes of the only node, as text.
+/// The operators and what they say of padding, as text.
 std::string attributes_of(std::string_view text) {
   const auto g = optimised_graph(text);
   std::string all;
   for (NodeId id : g->order()) {
     const Node& n = g->node(id);
-    all += n.op;
+    all += (all.empty() ? "" : " ") + n.op;
     for (const char* name : {"auto_pad", "ceil_mode", "output_shape"}) {
       if (n.attributes.has(name)) all += std::string(" ") + name;
     }
@@ -133,6 +133,36 @@ TEST(ExplicitPadding, SameResultsForWindowsOfAllKinds) {
       }
     }
   }
+}
+
+TEST(FoldedPadding, IntoConvolutionsAndPools) {
+  const std::string head =
+      "(float[1,2,5,6] x) => (float[1,i,j,k] y) <int64[8] p = {0,0,1,0,0,0,1,2}, int64[4] q = {1,2,1,1}, "
+      "int64[2] last = {2,-1}, int64[8] wide = {0,0,3,0,0,0,0,0}, int64[8] channels = {0,1,0,0,0,0,0,0}, "
+      "int64[8] less = {0,0,-1,0,0,0,0,0}, float zero = {0}, float one = {1}, float low = {-inf}, "
+      "float[3,2,3,3] w = "
+      "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,"
+      "17,18,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18}> ";
+  const auto of = [&](const std::string& text) { return attributes_of(head + "{ " + text + " }"); };
+  EXPECT_EQ(of("a = Pad(x, p) y = Conv(a, w)"), "Conv 1 0 1 2");
+  EXPECT_EQ(of("a = Pad(x, q, zero, last) y = Conv<pads=[1,1,1,1]>(a, w)"), "Conv 2 3 2 2");
+  EXPECT_EQ(of("a = Pad(x, p) y = AveragePool<kernel_shape=[3,3]>(a)"), "AveragePool 1 0 1 2");
+  EXPECT_EQ(of("a = Pad(x, p, low) y = MaxPool<kernel_shape=[3,3], strides=[2,2]>(a)"), "MaxPool 1 0 1 2");
+  EXPECT_EQ(of("r = Relu(x) a = Pad(r, p) y = MaxPool<kernel_shape=[3,3], pads=[1,1,1,0]>(a)"),
+            "Relu MaxPool 2 1 2 2");
+  // Zeros above what there is, padding that is not counted, windows that see nothing else or hang over.
+  EXPECT_EQ(of("a = Pad(x, p) y = MaxPool<kernel_shape=[3,3]>(a)"), "Pad MaxPool");
+  EXPECT_EQ(of("r = Relu(x) a = Pad(r, p, one) y = MaxPool<kernel_shape=[3,3]>(a)"), "Relu Pad MaxPool");
+  EXPECT_EQ(of("a = Pad(x, p) y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(a)"),
+            "Pad AveragePool 1 1 1 1");
+  EXPECT_EQ(of("a = Pad(x, wide) y = AveragePool<kernel_shape=[3,3]>(a)"), "Pad AveragePool");
+  EXPECT_EQ(of("a = Pad(x, p) y = AveragePool<kernel_shape=[2,2], strides=[2,2], ceil_mode=1>(a)"),
+            "Pad AveragePool ceil_mode");
+  // Other fillings, channels, and what is taken away.
+  EXPECT_EQ(of("a = Pad(x, p, one) y = Conv(a, w)"), "Pad Conv");
+  EXPECT_EQ(of("a = Pad<mode=\"edge\">(x, p) y = Conv(a, w)"), "Pad Conv");
+  EXPECT_EQ(of("a = Pad(x, channels) y = MaxPool<kernel_shape=[3,3]>(a)"), "Pad MaxPool");
+  EXPECT_EQ(of("a = Pad(x, less) y = Conv(a, w)"), "Pad Conv");
 }
 
 }  // namespace

@@ -132,6 +132,50 @@ TEST(Passes, IntoTheConvolution) {
       "Conv Add");
 }
 
+TEST(Passes, IntoTheConvolutionInEveryOrder) {
+  const std::string head =
+      "(float[1,2,4,4] x) => (float[1,i,j,k] y) <float[3,2,1,1] w = {1,2,3,4,5,6}, float[3] b = {1,-1,0.5}, "
+      "float[1,3,1,1] k = {2,3,4}, float[3,1,1] a = {1,2,3}, float[2,3,1,1] wt = {1,2,3,4,5,6}, "
+      "float[2,2,1,1] "
+      "wg = {1,2,3,4}, float[4] s = {1,2,0.5,3}, float[4] z = {0,1,-1,2}, float[4] v = {1,4,0.25,2}, "
+      "float[1,4,1,1] kg = {2,3,4,5}> ";
+  for (const char* conv :
+       {"c = Conv(x, w)", "c = Conv(x, w, b)", "c = ConvTranspose(x, wt)", "c = ConvTranspose(x, wt, b)"})
+    for (const char* then :
+         {"y = Mul(k, c)", "y = Div(c, k)", "y = Add(a, c)", "y = Sub(c, a)", "y = Sub(a, c)"}) {
+      const std::string what = std::string(conv) + " " + then;
+      EXPECT_EQ(optimised(head + "{ " + what + " }"),
+                std::string(conv).starts_with("c = ConvT") ? "ConvTranspose" : "Conv")
+          << what;
+    }
+  EXPECT_EQ(optimised(head + "{ c = Conv(x, w) y = Div(k, c) }"), "Conv Div");
+  // Groups of one channel, and of more.
+  EXPECT_EQ(optimised(head + "{ c = ConvTranspose<group=2>(x, wg) n = BatchNormalization(c, s, z, z, v) y = "
+                             "Mul(n, kg) }"),
+            "ConvTranspose");
+  EXPECT_EQ(
+      optimised("(float[1,4,3,3] x) => (float[1,2,3,3] y) <float[4,1,1,1] w = {1,2,3,4}, float[1,2,1,1] k "
+                "= {2,3}> { c = ConvTranspose<group=2>(x, w) y = Mul(c, k) }"),
+      "ConvTranspose Mul");
+}
+
+TEST(Passes, Factors) {
+  const std::string head =
+      "(float[2,3] x, float[3,4] z) => (float[2,4] y) <float h = {0.5}, float f = {4}, float[3,4] w = "
+      "{1,2,3,4,5,6,7,8,9,10,11,12}, float[3] many = {1,2,3}> ";
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, h) y = MatMul(a, w) }"), "MatMul");
+  EXPECT_EQ(optimised(head + "{ a = Div(x, f) y = MatMul(a, z) }"), "MatMul Mul");
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, h) b = Mul(f, z) y = MatMul(a, b) }"), "MatMul Mul");
+  // Others read it; one factor for each column; half precision, whose range is narrow.
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, h) b = MatMul(a, z) c = ReduceSum(a) y = Add(b, c) }"),
+            "Mul MatMul ReduceSum Add");
+  EXPECT_EQ(optimised(head + "{ a = Mul(x, many) y = MatMul(a, z) }"), "Mul MatMul");
+  EXPECT_EQ(
+      optimised("(float16[2,3] x, float16[3,4] z) => (float16[2,4] y) <float16 h = {14336}> { a = Mul(x, "
+                "h) y = MatMul(a, z) }"),
+      "Mul MatMul");
+}
+
 TEST(Passes, Gemm) {
   EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
                       "{ m = MatMul(x, w) y = Add(m, b) }"),
@@ -143,6 +187,131 @@ TEST(Passes, Gemm) {
       optimised("(float[2,2,2] x) => (float[2,2,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
                 "{ m = MatMul(x, w) y = Add(m, b) }"),
       "MatMul Add");
+  // Sums of two, and results that are transposed.
+  EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
+                      "{ m = MatMul(x, w) y = Sum(m, b) }"),
+            "Gemm");
+  EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
+                      "{ m = Gemm(x, w) y = Sum(b, m) }"),
+            "Gemm");
+  const std::string two =
+      "(float[2,4] a, float[4,3] b, float[3,4] c) => (float[3,2] y) <float[3] row = {1,2,3}, float[2,3] all "
+      "= "
+      "{1,2,3,4,5,6}, float one = {7}, float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}> ";
+  for (const char* bias : {"row", "all", "one"})
+    EXPECT_EQ(optimised(two + "{ m = Gemm(a, b, " + bias + ") y = Transpose(m) }"), "Gemm") << bias;
+  EXPECT_EQ(optimised(two + "{ m = Gemm<transB=1, alpha=0.5>(a, c) y = Transpose(m) }"), "Gemm");
+  EXPECT_EQ(optimised(two + "{ m = Gemm(a, w) y = Transpose(m) }"), "Gemm Transpose");
+}
+
+TEST(Passes, EquationsThatAreProducts) {
+  const auto einsum = [](const std::string& inputs, const std::string& equation, const std::string& output) {
+    return optimised("(" + inputs + ") => (float" + output + " y) { y = Einsum<equation=\"" + equation +
+                     "\">(a, b) }");
+  };
+  EXPECT_EQ(einsum("float[2,3] a, float[3,4] b", "ij,jk->ik", "[2,4]"), "MatMul");
+  EXPECT_EQ(einsum("float[n,2,3] a, float[n,4,3] b", "bid,bjd", "[i,j]"), "Einsum");  // sums over b, too
+  EXPECT_EQ(einsum("float[n,2,3] a, float[n,4,3] b", "bid,bjd->bij", "[n,2,4]"), "Transpose MatMul");
+  EXPECT_EQ(einsum("float[n,2,3] a, float[n,4,3] b", "bid,bjd->jbi", "[4,n,2]"),
+            "Transpose MatMul Transpose");
+  EXPECT_EQ(einsum("float[n,2,3] a, float[3,4] b", "...d,de->...e", "[n,2,4]"), "MatMul");
+  // One matrix of several axes.
+  EXPECT_EQ(einsum("float[n,2,3] a, float[3,4,5] b", "btc,chd->bthd", "[n,2,4,5]"), "Reshape MatMul Reshape");
+  EXPECT_EQ(einsum("float[n,2,3,4] a, float[3,4,5] b", "bthd,hdc->btc", "[n,2,5]"), "Reshape Reshape MatMul");
+  EXPECT_EQ(einsum("float[n,2,3,4] a, float[n,5,4] b", "bxyd,bkd->bxyk", "[n,2,3,5]"),
+            "Reshape Transpose MatMul Reshape");
+  // Vectors have an axis of one row, or of one column.
+  EXPECT_EQ(einsum("float[n,2,3] a, float[n,2,m,3] b", "bhd,bhkd->bhk", "[n,2,m]"),
+            "Unsqueeze Transpose MatMul Squeeze");
+  EXPECT_EQ(einsum("float[n,2,m] a, float[n,m] b", "bhk,bk->bh", "[n,2]"), "Unsqueeze MatMul Squeeze");
+  // Of the batch, one of size 1 serves for all.
+  EXPECT_EQ(einsum("float[2,2,3] a, float[1,3,4] b", "bij,bjk->bik", "[2,2,4]"), "MatMul");
+  // Weights come second.
+  EXPECT_EQ(optimised("(float[n,3] x) => (float[4,n] y) <float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}> { y = "
+                      "Einsum<equation=\"oi,ni->on\">(w, x) }"),
+            "MatMul Transpose");
+  // No products of matrices: a diagonal, sums of one operand, nothing that is summed, sizes of 1 that
+  // stretch.
+  for (const auto& [inputs, equation, output] :
+       std::vector<std::array<std::string, 3>>{{"float[2,2] a, float[2,3] b", "ii,ij->ij", "[2,3]"},
+                                               {"float[2,3] a, float[3,4] b", "ij,jk->i", "[2]"},
+                                               {"float[2,3] a, float[2,4] b", "bi,bj->bij", "[2,3,4]"},
+                                               {"float[2,3] a, float[2,3] b", "bi,bi->b", "[2]"},
+                                               {"float[2,1] a, float[3,4] b", "ij,jk->ik", "[2,4]"}})
+    EXPECT_EQ(einsum(inputs, equation, output), "Einsum") << equation;
+  EXPECT_EQ(
+      optimised("(int8[2,3] a, int8[3,4] b) => (int8[2,4] y) { y = Einsum<equation=\"ij,jk->ik\">(a, b) }"),
+      "Einsum");
+}
+
+TEST(Passes, ActivationsInTheirSpellings) {
+  const std::string head =
+      "(float[2,3] x, float[2,3] z) => (float[2,3] y) <float one = {1}, float h = {0.5}, float two = {2}, "
+      "float "
+      "m = {-1}, float three = {3}, float six = {6}, float zero = {0}, float a = {1.702}, float n = "
+      "{-1.702}> "
+      "{ ";
+  const auto of = [&](const std::string& rest) { return optimised(head + rest + " }"); };
+  // Sigmoid by exp.
+  EXPECT_EQ(of("g = Neg(x) e = Exp(g) p = Add(e, one) y = Div(one, p)"), "Sigmoid");
+  EXPECT_EQ(of("g = Mul(x, m) e = Exp(g) p = Add(one, e) y = Reciprocal(p)"), "Sigmoid");
+  EXPECT_EQ(of("g = Neg(x) e = Exp(g) p = Add(e, one) y = Div(x, p)"), "Swish");
+  EXPECT_EQ(of("g = Mul(n, x) e = Exp(g) p = Add(e, one) y = Div(x, p)"), "Swish");
+  EXPECT_EQ(of("g = Neg(x) e = Exp(g) p = Add(e, one) y = Div(z, p)"), "Sigmoid Mul");
+  EXPECT_EQ(of("e = Exp(x) p = Add(e, one) y = Div(x, p)"), "Exp Add Div");
+  EXPECT_EQ(of("g = Neg(x) e = Exp(g) p = Add(e, two) y = Div(x, p)"), "Neg Exp Add Div");
+  // Swish, with a factor and without.
+  EXPECT_EQ(of("s = Mul(x, a) g = Sigmoid(s) y = Mul(x, g)"), "Swish");
+  EXPECT_EQ(of("w = Add(x, z) s = Mul(a, w) g = Sigmoid(s) y = Mul(g, w)"), "Add Swish");
+  EXPECT_EQ(of("g = Sigmoid(x) y = Mul(z, g)"), "Sigmoid Mul");
+  EXPECT_EQ(of("g = Sigmoid(x) p = Mul(x, g) y = Add(p, g)"), "Sigmoid Mul Add");
+  // HardSwish.
+  EXPECT_EQ(of("p = Add(x, three) c = Clip(p, zero, six) t = Mul(x, c) y = Div(t, six)"), "HardSwish");
+  EXPECT_EQ(of("p = Add(x, three) c = Clip(p, zero, six) t = Div(c, six) y = Mul(t, x)"), "HardSwish");
+  EXPECT_EQ(of("t = Div(x, six) p = Add(t, h) c = Clip(p, zero, one) y = Mul(x, c)"), "HardSwish");
+  EXPECT_EQ(of("c = HardSigmoid<alpha=0.16666667>(x) y = Mul(x, c)"), "HardSwish");
+  EXPECT_EQ(of("c = HardSigmoid(x) y = Mul(x, c)"), "HardSigmoid Mul");
+  EXPECT_EQ(of("p = Add(x, three) c = Clip(p, zero, six) y = Mul(x, c)"), "Add Clip Mul");
+  EXPECT_EQ(of("p = Add(x, two) c = Clip(p, zero, six) t = Mul(x, c) y = Div(t, six)"), "Add Clip Mul Div");
+  // Mish.
+  EXPECT_EQ(of("s = Softplus(x) t = Tanh(s) y = Mul(x, t)"), "Mish");
+  EXPECT_EQ(of("e = Exp(x) p = Add(one, e) s = Log(p) t = Tanh(s) y = Mul(t, x)"), "Mish");
+  EXPECT_EQ(of("s = Softplus(x) t = Tanh(s) y = Mul(z, t)"), "Softplus Tanh Mul");
+}
+
+TEST(Passes, GeluInEveryOrder) {
+  const std::string head =
+      "(float[2,3] x, float[2,3] z) => (float[2,3] y) <float r = {1.4142135}, float i = {0.70710677}, float "
+      "one "
+      "= {1}, float h = {0.5}, float two = {2}, float c = {0.044715}, float three = {3}, float k = "
+      "{0.7978846}, "
+      "float ck = {0.03567741}, float k2 = {1.5957691}, float ck2 = {0.07135481}, float other = {0.6}> { ";
+  const auto of = [&](const std::string& rest) { return optimised(head + rest + " }"); };
+  const std::string erf = "d = Div(x, r) e = Erf(d) ", fast = "t = Tanh(s) p = Add(one, t) ";
+  EXPECT_EQ(of(erf + "p = Add(e, one) m = Mul(x, p) y = Div(m, two)"), "Gelu");
+  EXPECT_EQ(of(erf + "p = Sum(e, one) m = Mul(x, p) y = Mul(m, h)"), "Gelu");
+  EXPECT_EQ(of(erf + "b = Mul(e, h) p = Add(b, h) y = Mul(x, p)"), "Gelu");
+  EXPECT_EQ(of(erf + "b = Mul(x, h) p = Mul(b, e) y = Add(p, b)"), "Gelu");
+  EXPECT_EQ(of("w = Add(x, z) d = Mul(w, i) e = Erf(d) p = Add(e, one) b = Mul(w, h) y = Mul(b, p)"),
+            "Add Gelu");
+  EXPECT_EQ(of("w = Mul(x, h) d = Mul(w, i) e = Erf(d) p = Add(e, one) b = Mul(w, h) y = Mul(b, p)"),
+            "Mul Gelu");
+  // x k (1 + c x x) in two orders, and with its numbers multiplied out.
+  EXPECT_EQ(of("a = Mul(x, k) b = Mul(c, x) q = Mul(b, x) f = Add(q, one) s = Mul(a, f) " + fast +
+               "m = Mul(h, x) y = Mul(m, p)"),
+            "Gelu");
+  EXPECT_EQ(of("b = Mul(x, x) q = Mul(b, c) f = Add(one, q) a = Mul(x, f) s = Mul(a, k) " + fast +
+               "m = Mul(x, p) y = Mul(m, h)"),
+            "Gelu");
+  EXPECT_EQ(of("b = Pow(x, three) q = Mul(b, ck) a = Mul(x, k) s = Add(a, q) " + fast +
+               "m = Mul(x, p) y = Mul(m, h)"),
+            "Gelu");
+  EXPECT_EQ(of("b = Pow(x, three) q = Mul(b, ck2) a = Mul(x, k2) s = Add(a, q) g = Sigmoid(s) y = Mul(x, g)"),
+            "Gelu");
+  // Other numbers, another factor, and what is wanted in between.
+  EXPECT_EQ(of(erf + "p = Add(e, one) m = Mul(x, p) y = Mul(m, other)"), "Div Erf Add Mul Mul");
+  EXPECT_EQ(of(erf + "p = Add(e, one) m = Mul(z, p) y = Mul(m, h)"), "Div Erf Add Mul Mul");
+  EXPECT_EQ(of(erf + "p = Add(e, one) m = Mul(x, p) n = Mul(m, h) y = Add(n, e)"), "Div Erf Add Mul Mul Add");
 }
 
 TEST(Passes, GeluInItsSpellings) {
@@ -220,6 +389,25 @@ TEST(Passes, NormsInTheirSpellings) {
   // A sum over another number is no mean.
   EXPECT_EQ(rms("q = ReduceSumSquare(x, a) v = Div(q, two) s = Add(v, e) r = Sqrt(s) y = Div(x, r)"),
             "ReduceSumSquare Div Add Sqrt Div");
+}
+
+TEST(Passes, NormsOfNarrowFloats) {
+  for (const auto& [type, code] : {std::pair("float16", "10"), std::pair("bfloat16", "16")}) {
+    const std::string t = type, back = std::string(" z = Cast<to=") + code + ">(n) ";
+    const std::string head = "(" + t + "[2,4] h) => (" + t +
+                             "[2,4] y) <int64[1] a = {-1}, float e = {0.00001}, float[4] w = {1,2,3,4}, " +
+                             t + "[4] g = {1,2,3,4}, " + t + "[4] b = {4,3,2,1}> { x = Cast<to=1>(h) ";
+    const std::string rms = head +
+                            "q = Mul(x, x) v = ReduceMean(q, a) s = Add(v, e) r = Sqrt(s) n = Div(x, r) ",
+                      layer = head +
+                              "m = ReduceMean(x, a) d = Sub(x, m) q = Mul(d, d) v = ReduceMean(q, a) s = "
+                              "Add(v, e) r = Sqrt(s) n = Div(d, r) ";
+    EXPECT_EQ(optimised(rms + back + "y = Mul(g, z) }"), "RMSNormalization");
+    EXPECT_EQ(optimised(rms + back + "y = Neg(z) }"), "RMSNormalization Neg");
+    EXPECT_EQ(optimised(layer + back + "u = Mul(z, g) y = Add(u, b) }"), "LayerNormalization");
+    // Scaled before it is rounded.
+    EXPECT_EQ(optimised(rms + "f = Mul(n, w) y = Cast<to=" + code + ">(f) }"), "Cast RMSNormalization Cast");
+  }
 }
 
 TEST(Passes, LongChainsThatNobodyReads) {

@@ -74,6 +74,33 @@ TEST(Constants, SmallIdentities) {
             "Clip");
 }
 
+TEST(Constants, TablesOneAfterTheOther) {
+  onnx::Model m = model_of(
+      "(string[4] x) => (string[4] y, float[4] z) { a = ai.onnx.ml.LabelEncoder<keys_strings=[\"a\", \"b\", "
+      "\"a\"], values_int64s=[5, 6, 7], default_int64=8>(x) y = ai.onnx.ml.LabelEncoder<keys_int64s=[7, 8, "
+      "5], "
+      "values_strings=[\"seven\", \"eight\", \"five\"], default_string=\"none\">(a) b = "
+      "ai.onnx.ml.LabelEncoder<keys_strings=[\"c\"], values_strings=[\"d\"]>(x) z = "
+      "ai.onnx.ml.LabelEncoder<keys_strings=[\"d\"], values_floats=[1.5]>(b) }");
+  onnx::OperatorSetIdProto& tables = m.proto.opset_import.emplace_back();
+  tables.domain = "ai.onnx.ml";
+  tables.version = 4;
+  const SchemaCatalog& schemas = SchemaCatalog::standard();
+  const auto before = import_model(m, schemas, {}), after = import_model(m, schemas, {});
+  optimise(*after, schemas, KernelCatalog::standard(), {});
+  EXPECT_EQ(operators(*after), "LabelEncoder LabelEncoder");
+  // Of equal keys the last counts; what the first does not know may be known to the second.
+  const std::vector<Value> x{Tensor::from<std::string>({4}, std::vector<std::string>{"a", "b", "c", "?"})};
+  const std::vector<Value> want = evaluate(*before, x), got = evaluate(*after, x);
+  const auto words = got[0].tensor().as<std::string>();
+  EXPECT_EQ(std::vector<std::string>(words.begin(), words.end()),
+            (std::vector<std::string>{"seven", "none", "eight", "eight"}));
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(want[0].tensor().as<std::string>()[static_cast<size_t>(i)], words[static_cast<size_t>(i)]);
+    EXPECT_EQ(load_double(want[1].tensor(), i), load_double(got[1].tensor(), i));
+  }
+}
+
 const std::string grid =
     "float s = {0.25}, float t = {0.25}, float u = {0.5}, uint8 z = {3}, uint8 n = {0}, int64[4] shape = "
     "{1,3,2,2}> ";
@@ -119,6 +146,26 @@ TEST(Quantized, ThereAndBack) {
   EXPECT_EQ(
       optimised("(float[2,3] x) => (uint8[2,3] y) <" + grid + "{ r = Relu(x) y = QuantizeLinear(r, s, z) }"),
       "Relu QuantizeLinear");
+}
+
+TEST(Quantized, ClipsThatSaturationDoes) {
+  const std::string head =
+      "(float[2,3] x) => (T[2,3] y) <float s = {0.0235294}, float half = {0.5}, uint8 n = {0}, int8 m = "
+      "{-128}, "
+      "int8 mid = {0}, float zero = {0}, float six = {6}, float five = {5}, float one = {1}> { ";
+  const auto of = [&](const std::string& type, const std::string& clip, const std::string& quantize) {
+    std::string text = head + clip + " y = QuantizeLinear(r, " + quantize + ") }";
+    text.replace(text.find("T[2,3]"), 1, type);
+    return optimised(text);
+  };
+  EXPECT_EQ(of("uint8", "r = Clip(x, zero, six)", "s, n"), "QuantizeLinear");
+  EXPECT_EQ(of("int8", "r = Clip(x, zero, six)", "s, m"), "QuantizeLinear");
+  EXPECT_EQ(of("int8", "r = Relu(x)", "s, m"), "QuantizeLinear");
+  EXPECT_EQ(of("uint8", "r = Clip(x, zero)", "half, n"), "QuantizeLinear");
+  // The grid goes further, on one side or the other.
+  EXPECT_EQ(of("uint8", "r = Clip(x, zero, five)", "s, n"), "Clip QuantizeLinear");
+  EXPECT_EQ(of("int8", "r = Clip(x, zero, six)", "s, mid"), "Clip QuantizeLinear");
+  EXPECT_EQ(of("uint8", "r = Clip(x, one, six)", "s, n"), "Clip QuantizeLinear");
 }
 
 TEST(Refit, NothingFollowsFromWeights) {

@@ -163,6 +163,7 @@ add("swin", "SwinModel", "feature-extraction", SWIN)
 add("swin_classes", "SwinForImageClassification", "image-classification", SWIN, num_labels=3, hidden_act="relu")
 add("swin_padded", "SwinForImageClassification", "image-classification", SWIN, image_size=20, window_size=3, qkv_bias=False,
     depths=[2, 1], layer_norm_eps=1e-3)
+add("donut_swin", "DonutSwinModel", "feature-extraction", SWIN)
 add("swin_masked", "SwinForMaskedImageModeling", "masked-im", SWIN, encoder_stride=4)
 RESNET = dict(embedding_size=8, hidden_sizes=[8, 12, 16], depths=[1, 2, 1], num_channels=3)
 SQUARE = {"batch_size": (2, 1, 1), "height": (32, 48, 40), "width": (32, 40, 64)}

@@ -21,7 +21,8 @@ enum class LayerInformationFormat : uint8_t { oneline, json };
 struct LayerInformation : StepInfo {
   std::string tactic;  // the kernel with what it was told: "winograd.avx2 [65536]"
   uint32_t graph = 0;  // 0: the main graph, others are bodies of control flow
-  /// Do the shapes of the inputs say what follows? Not in bodies, and not where only the data decide.
+  /// Do the shapes of the inputs say what follows? Not where only the data decide, nor in bodies whose shapes
+  /// change from one time that they run to the next. Of a body's step what follows is of one execution.
   bool known = false;
   double bytes = 0;    // operands read, weights as they are packed, and results written
   double flops = 0;    // as ModelSummary counts them

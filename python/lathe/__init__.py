@@ -11,7 +11,7 @@ import os
 from typing import Any, Iterable
 
 from lathe import _lathe, exporters, nn, onnx
-from lathe._engine import Context, Engine, EngineInspector, IoInfo, RunControl, Step, build, deserialize, load
+from lathe._engine import Context, Engine, EngineInspector, IoInfo, RunControl, Step, StepRun, build, deserialize, load
 from lathe._errors import Error
 from lathe._lathe import (
     ActivationType,
@@ -46,7 +46,7 @@ from lathe._network.control import LoopBody
 from lathe._network.handles import Layer, TensorRef
 from lathe._network.network import Network
 from lathe._profile import Profile, Roofline, StepEvent, StepProfile, measure_roofline
-from lathe._refit import Checkpoint, LoraDelta, Refitter, TimingCache, WeightInfo, from_file, save_safetensors
+from lathe._refit import Checkpoint, LoraDelta, Machine, Refitter, TensorInfo, TimingCache, WeightInfo, from_file, save_safetensors
 from lathe._tokenizer import Encoding, Padding, Tokenizer, Truncation
 from lathe._verify import verify
 
@@ -96,6 +96,7 @@ __all__ = [
     "LoopBody",
     "LoopOutput",
     "LoraDelta",
+    "Machine",
     "Map",
     "MatrixOperation",
     "NearestRounding",
@@ -119,7 +120,9 @@ __all__ = [
     "Step",
     "StepEvent",
     "StepProfile",
+    "StepRun",
     "Tensor",
+    "TensorInfo",
     "TensorRef",
     "TimingCache",
     "Tokenizer",

@@ -55,6 +55,17 @@ class Step:
     memory: str = ""
 
 
+@dataclass(frozen=True)
+class StepRun:
+    """One step of a run, as `Context.on_step` tells it. `seconds` are without those of its bodies' steps, which are told on
+    their own; an empty `kernel` is a copy between memory spaces."""
+
+    node: str
+    op: str
+    kernel: str
+    seconds: float
+
+
 def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         # The engine says what is missing, and what there is too much of.
@@ -126,6 +137,10 @@ class Context:
         """Calls `listener(name, value)` with every inner value of the next runs that `taps` named at build. What it
         raises ends the run."""
         self._context.on_tap(listener and (lambda name, value: listener(name, from_value(value))))
+
+    def on_step(self, listener: Optional[Callable[[StepRun], None]]) -> None:
+        """Calls `listener` after every step of the next runs, with its time; None: no longer. What it raises ends the run."""
+        self._context.on_step(listener and (lambda *step: listener(StepRun(*step))))
 
     def start_profile(self, events: int = 65536) -> None:
         """Records every step of the next runs, and forgets what was recorded before. `events`: how many executions are

@@ -36,6 +36,19 @@ class LoraDelta:
     transposed: bool = False
 
 
+@dataclass(frozen=True)
+class TensorInfo:
+    """A tensor of a checkpoint. `bytes` are those of its elements; `mapped`: an array of it is the file's own memory, else a
+    copy."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+    file: str
+    mapped: bool
+
+
 class Checkpoint:
     """Named tensors of a file or of shards with an index: safetensors, .npy and .npz, PyTorch's zip files; a directory of
     Hugging Face too. Tensors are mapped; nothing in a file is executed. Raises `lathe.Error`."""
@@ -47,8 +60,16 @@ class Checkpoint:
     def format(self) -> str:
         return self._native.format()
 
+    def files(self) -> list[str]:
+        """The files it is in: one, or the shards."""
+        return self._native.files()
+
     def names(self) -> list[str]:
         return self._native.names()
+
+    def info(self, name: str) -> TensorInfo:
+        """What the file says of one tensor, without reading it."""
+        return TensorInfo(**self._native.info(name))
 
     def __contains__(self, name: str) -> bool:
         return self._native.contains(name)
@@ -63,6 +84,11 @@ class Checkpoint:
     def tied(self) -> list[list[str]]:
         """Groups of names for the very same elements."""
         return self._native.tied()
+
+    def duplicates(self) -> list[list[str]]:
+        """Groups of names whose type, shape and bytes are equal, whether tied or stored twice: what may be stored once. Reads
+        all tensors that share type and shape with another."""
+        return self._native.duplicates()
 
 
 def save_safetensors(path: Path, tensors: Mapping[str, Any], metadata: Optional[Mapping[str, str]] = None) -> None:
@@ -92,7 +118,12 @@ class Refitter:
         """Those that nothing was set for since the last `refit()`: they keep what they hold."""
         return self._native.missing()
 
+    def knows(self, name: str) -> bool:
+        """Whether there is a weight of that name that can be exchanged."""
+        return self._native.knows(name)
+
     def prototype(self, name: str) -> WeightInfo:
+        """Type and shape that the weight has, and keeps."""
         return WeightInfo(name, *self._native.prototype(name))
 
     def get_named_weights(self, name: str) -> Any:
@@ -149,7 +180,22 @@ class Refitter:
             return self._native.refit(limited)
 
     def _dtype(self, name: str) -> Optional[str]:
-        return self._native.prototype(name)[0] if name in self._native.all() else None
+        return self._native.prototype(name)[0] if self._native.knows(name) else None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Whose times they are: they mean nothing to another processor, or another version of the library."""
+
+    cpu: str
+    features: tuple[str, ...]
+    version: str
+
+    @classmethod
+    def here(cls) -> "Machine":
+        """This one."""
+        cpu, features, version = _lathe.TimingCache.here()
+        return cls(cpu, tuple(features), version)
 
 
 class TimingCache:
@@ -185,8 +231,12 @@ class TimingCache:
         fastest."""
         self._native.combine(other._native)
 
+    def machines(self) -> dict[Machine, int]:
+        """Whose times it has, and how many problems of each."""
+        return {Machine(cpu, tuple(features), version): count for cpu, features, version, count in self._native.machines()}
+
     def query_keys(self) -> list[str]:
-        """The problems that it knows."""
+        """The problems of this machine that it knows."""
         return self._native.query_keys()
 
     def query(self, problem: str) -> Optional[tuple[str, dict[str, float]]]:
@@ -195,6 +245,7 @@ class TimingCache:
         return known
 
     def update(self, problem: str, chosen: str, microseconds: Mapping[str, float] = {}) -> None:
+        """Sets what is known of a problem: what builds take, and times, if any."""
         self._native.update(problem, chosen, dict(microseconds))
 
     def pin(self, problem: str, tactic: str) -> None:
@@ -202,4 +253,4 @@ class TimingCache:
         self._native.pin(problem, tactic)
 
 
-__all__ = ["LoraDelta", "Refitter", "TimingCache", "WeightInfo"]
+__all__ = ["Checkpoint", "LoraDelta", "Machine", "Refitter", "TensorInfo", "TimingCache", "WeightInfo"]

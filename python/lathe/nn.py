@@ -605,6 +605,9 @@ class ModelRegistry:
     def model_types(self) -> list[str]:
         return sorted({*_nn.model_types(), *(model_type for model_type, _ in self._own)})
 
+    def contains(self, model_type: str, task: str) -> bool:
+        return model_type in self.model_types() and task in self.tasks(model_type)
+
     def tasks(self, model_type: str) -> list[str]:
         own = [task for known, task in self._own if known == model_type]
         return own or _nn.model_tasks(model_type)

@@ -45,21 +45,39 @@ class GuardedContext {
     });
   }
 
-  void listen(nb::object listener) {
+  void on_tap(nb::object listener) {
     alone([&](Context& c) {
-      listener_ = std::move(listener);
-      if (listener_.is_none()) return c.on_tap({});
-      c.on_tap([this](std::string_view name, const Value& v) { tell(name, v); });
+      tap_ = std::move(listener);
+      if (tap_.is_none()) return c.on_tap({});
+      c.on_tap([this](std::string_view name, const Value& v) {
+        tell(tap_, [&] { tap_(text(name), to_python(owned(v))); });
+      });
     });
   }
-  nb::handle listener() const { return listener_; }
-  void forget_listener() { listener_.reset(); }
+  void on_step(nb::object listener) {
+    alone([&](Context& c) {
+      step_ = std::move(listener);
+      if (step_.is_none()) return c.on_step({});
+      c.on_step([this](const StepRun& s) {
+        tell(step_, [&] { step_(text(s.node), text(s.op), text(s.kernel), s.seconds); });
+      });
+    });
+  }
+  nb::handle tap_listener() const { return tap_; }
+  nb::handle step_listener() const { return step_; }
+  void forget_listeners() {
+    tap_.reset();
+    step_.reset();
+  }
 
  private:
-  void tell(std::string_view name, const Value& v) {
+  static nb::str text(std::string_view s) { return nb::str(s.data(), s.size()); }
+
+  template <class F>
+  void tell(const nb::object& listener, F&& call) {
     nb::gil_scoped_acquire gil;
     try {
-      if (listener_.is_valid()) listener_(nb::str(name.data(), name.size()), to_python(owned(v)));
+      if (listener.is_valid()) call();
     } catch (const nb::python_error& e) {
       raised_.emplace(e);
       throw Error(Code::cancelled, "run", "a listener that returns", "one that raised");
@@ -67,7 +85,7 @@ class GuardedContext {
   }
 
   Context context_;
-  nb::object listener_;
+  nb::object tap_, step_;
   std::optional<nb::python_error> raised_;
   std::atomic_flag busy_;
 };
@@ -75,11 +93,14 @@ class GuardedContext {
 // A listener usually knows its context: the collector must see through C++ to find such a ring.
 int visit_listener(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<GuardedContext>(self)->listener().ptr());
+  if (nb::inst_ready(self)) {
+    Py_VISIT(nb::inst_ptr<GuardedContext>(self)->tap_listener().ptr());
+    Py_VISIT(nb::inst_ptr<GuardedContext>(self)->step_listener().ptr());
+  }
   return 0;
 }
 int clear_listener(PyObject* self) {
-  nb::inst_ptr<GuardedContext>(self)->forget_listener();
+  nb::inst_ptr<GuardedContext>(self)->forget_listeners();
   return 0;
 }
 PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_listener)},
@@ -118,7 +139,8 @@ void bind_context(nb::module_& m) {
       .def("bind_input", &bind_input, nb::arg("name"), nb::arg("value").none())
       .def("bind_output", &bind_output, nb::arg("name"), nb::arg("tensor").none())
       .def("output", &output_of, nb::arg("name"))
-      .def("on_tap", &GuardedContext::listen, nb::arg("listener").none())
+      .def("on_tap", &GuardedContext::on_tap, nb::arg("listener").none())
+      .def("on_step", &GuardedContext::on_step, nb::arg("listener").none())
       .def(
           "start_profile",
           [](GuardedContext& g, size_t events) { g.alone([&](Context& c) { c.start_profile(events); }); },

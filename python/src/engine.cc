@@ -199,7 +199,9 @@ void bind_options(nb::module_& m) {
       .def("reset", &RunControl::reset)
       .def_prop_ro("cancelled", &RunControl::cancelled)
       .def("set_timeout", &set_timeout, nb::arg("seconds"), "A deadline this many seconds from now.")
-      .def("clear_timeout", &RunControl::clear_deadline);
+      .def("clear_timeout", &RunControl::clear_deadline)
+      .def("check", &RunControl::check,
+           "Raises lathe.Error where it is cancelled or late: for loops of one's own.");
   nb::enum_<OptimizationLevel> levels(m, "OptimizationLevel");
   for (OptimizationLevel l : optimization_levels) levels.value(name_of(l).data(), l);
   nb::enum_<Precision> named(m, "Precision");

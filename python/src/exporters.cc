@@ -5,6 +5,8 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -47,6 +49,8 @@ DummyShapes shapes_from_python(const nb::dict& d) {
     const auto at = sizes.find(name);
     if (at != sizes.end())
       *at->second = nb::cast<int64_t>(value);
+    else if (name == "text_batch_size")
+      s.text_batch_size = nb::cast<int64_t>(value);
     else if (name == "encoder_sequence_length")
       s.encoder_sequence_length = nb::cast<int64_t>(value);
     else if (name == "past_sequence_length")
@@ -59,38 +63,83 @@ DummyShapes shapes_from_python(const nb::dict& d) {
   return s;
 }
 
+/// A Python object that is copied and let go of by threads without the interpreter lock.
+using Held = std::shared_ptr<nb::object>;
+Held held(nb::object o) {
+  return {new nb::object(std::move(o)), [](nb::object* p) {
+            const nb::gil_scoped_acquire lock;
+            delete p;
+          }};
+}
+
 /// What a Python class says of itself; its methods are asked when they are needed.
 struct Said {
-  nb::object self;
+  Held self;
   NormalizedConfigKind::Names words;
+  std::vector<std::string> forward_arguments;
   double atol = 1e-5;
   int opset = 18;
+  bool pads_mask = false;  // of configs with past
 
-  explicit Said(nb::object s) : self(std::move(s)) {
-    words = nb::cast<NormalizedConfigKind::Names>(self.attr("_words")());
-    atol = nb::cast<double>(self.attr("ATOL_FOR_VALIDATION"));
-    opset = nb::cast<int>(self.attr("DEFAULT_ONNX_OPSET"));
+  explicit Said(nb::object s) : self(held(s)) {
+    words = nb::cast<NormalizedConfigKind::Names>(s.attr("_words")());
+    forward_arguments = nb::cast<std::vector<std::string>>(s.attr("_forward_arguments")());
+    atol = nb::cast<double>(s.attr("ATOL_FOR_VALIDATION"));
+    opset = nb::cast<int>(s.attr("DEFAULT_ONNX_OPSET"));
+    pads_mask = nb::cast<bool>(s.attr("PAD_ATTENTION_MASK_TO_PAST"));
   }
 };
 
-/// Asks `make_dummy_input` of a Python class.
+nb::dict to_python(const DummyShapes& s) {
+  nb::dict d;
+  d["batch_size"] = s.batch_size;
+  d["text_batch_size"] = s.text_batch_size.value_or(s.batch_size);
+  d["sequence_length"] = s.sequence_length;
+  d["encoder_sequence_length"] = s.encoder_sequence_length.value_or(s.sequence_length);
+  d["past_sequence_length"] = s.past_sequence_length.value_or(s.sequence_length);
+  d["num_choices"] = s.num_choices;
+  d["width"] = s.width;
+  d["height"] = s.height;
+  d["num_channels"] = s.num_channels;
+  d["point_batch_size"] = s.point_batch_size;
+  d["nb_points_per_image"] = s.nb_points_per_image;
+  d["visual_seq_length"] = s.visual_seq_length;
+  d["feature_size"] = s.feature_size;
+  d["nb_max_frames"] = s.nb_max_frames;
+  d["audio_sequence_length"] = s.audio_sequence_length;
+  d["seed"] = s.seed;
+  return d;
+}
+
+/// A generator that a Python class makes: `make(task, normalized_config, shapes)`.
 class PythonGenerator : public DummyInputGenerator {
  public:
-  PythonGenerator(nb::object self, const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
-                  std::vector<std::string> names)
-      : DummyInputGenerator(task, config, shapes), self_(std::move(self)), names_(std::move(names)) {}
+  PythonGenerator(const nb::object& make, const std::string& task, const NormalizedConfig& config,
+                  const DummyShapes& shapes)
+      : DummyInputGenerator(task, config, shapes), self_(held(make(task, config, to_python(shapes)))) {
+    names_ = nb::cast<std::vector<std::string>>(self_->attr("_names")());
+  }
   std::vector<std::string> supported_input_names() const override { return names_; }
-  DummyInput generate(const std::string& name, DataType, DataType) override {
+  DummyInput generate(const std::string& name, DataType int_type, DataType float_type) override {
     const nb::gil_scoped_acquire lock;
-    return from_python(self_.attr("_dummy_input")(name, shapes().batch_size, shapes().sequence_length,
-                                                      shapes().seed))
+    self_->attr("sequence_length") = shapes().sequence_length;
+    return from_python(self_->attr("_generate")(name, std::string(name_of(int_type)),
+                                                std::string(name_of(float_type))))
         .tensor();
   }
 
  private:
-  nb::object self_;
+  Held self_;
   std::vector<std::string> names_;
 };
+DummyInputGeneratorClass generator_class_of(nb::object said) {
+  if (nb::isinstance<nb::str>(said)) return nb::cast<std::string>(said).c_str();
+  return DummyInputGeneratorClass::Make([make = held(said)](const std::string& task, const NormalizedConfig& config,
+                                                            const DummyShapes& shapes, const Preprocessors&) {
+    const nb::gil_scoped_acquire lock;
+    return std::make_unique<PythonGenerator>(*make, task, config, shapes);
+  });
+}
 
 /// A class of the library with what a Python class derived from it says otherwise. With `plain` it says nothing
 /// of inputs and outputs: that is what super() reaches.
@@ -99,10 +148,6 @@ class FromPython : public Base {
  public:
   FromPython(const ModelConfig& config, const OnnxConfigOptions& options, Said said, bool plain)
       : Base(config, options), said_(std::move(said)), plain_(plain) {}
-  ~FromPython() override {
-    const nb::gil_scoped_acquire lock;
-    said_.self.reset();
-  }
   NamedAxes inputs() const override {
     if (plain_) {
       if constexpr (requires(const Base& b) { b.Base::inputs(); } && !std::is_abstract_v<Base>)
@@ -131,38 +176,67 @@ class FromPython : public Base {
       all[key] = text;
     return all;
   }
+  /// Those that the class names, or what it inherits; what it makes itself goes before them.
   std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
     const nb::gil_scoped_acquire lock;
-    auto all = Base::dummy_input_generator_classes();
-    const auto names = nb::cast<std::vector<std::string>>(said_.self.attr("DUMMY_INPUTS"));
-    if (!names.empty())
-      all.insert(all.begin(), DummyInputGeneratorClass::Make([self = said_.self, names](
-                                  const std::string& task, const NormalizedConfig& config, const DummyShapes& shapes,
-                                  const Preprocessors&) {
-        return std::make_unique<PythonGenerator>(self, task, config, shapes, names);
-      }));
+    const auto [own, named] = nb::cast<std::pair<nb::list, nb::list>>(said_.self->attr("_generators")());
+    std::vector<DummyInputGeneratorClass> all;
+    for (nb::handle g : own) all.push_back(generator_class_of(nb::borrow(g)));
+    for (nb::handle g : named) all.push_back(generator_class_of(nb::borrow(g)));
+    if (named.size() == 0)
+      for (auto& g : Base::dummy_input_generator_classes()) all.push_back(std::move(g));
     return all;
   }
+  std::vector<PatchingSpec> patching_specs() const override {
+    const nb::gil_scoped_acquire lock;
+    auto all = Base::patching_specs();
+    for (nb::handle one : nb::cast<nb::list>(asked().attr("_patches")()))
+      all.push_back({nb::cast<std::string>(one[0]),
+                     [make = held(nb::borrow(one[1]))](const nn::Module&, Network& n, const TensorRef& x) {
+                       const nb::gil_scoped_acquire inner;
+                       return argument<TensorRef>((*make)(Network(n), x), "a tensor");
+                     }});
+    return all;
+  }
+  std::vector<std::string> forward_arguments() const override {
+    return said_.forward_arguments.empty() ? Base::forward_arguments() : said_.forward_arguments;
+  }
+
+ protected:
+  const Said& said() const { return said_; }
 
  private:
   /// The Python object, told what this one is made for.
   nb::object asked() const {
     const OnnxConfigOptions& o = this->options();
-    return said_.self.attr("_for")(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)));
+    return said_.self->attr("_for")(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)),
+                                    std::string(name_of(o.int_type)), std::string(name_of(o.float_type)));
   }
   Said said_;
   bool plain_;
+};
+
+template <class Base>
+class PastFromPython : public FromPython<Base> {
+ public:
+  using FromPython<Base>::FromPython;
+  bool pad_attention_mask_to_past() const override { return this->said().pads_mask; }
 };
 
 using Maker = std::shared_ptr<OnnxConfig> (*)(const ModelConfig&, const OnnxConfigOptions&, Said, bool);
 template <class Base>
 std::shared_ptr<OnnxConfig> make_from_python(const ModelConfig& config, const OnnxConfigOptions& options, Said said,
                                              bool plain) {
-  return std::make_shared<FromPython<Base>>(config, options, std::move(said), plain);
+  if constexpr (std::is_base_of_v<OnnxConfigWithPast, Base>)
+    return std::make_shared<PastFromPython<Base>>(config, options, std::move(said), plain);
+  else
+    return std::make_shared<FromPython<Base>>(config, options, std::move(said), plain);
 }
 const std::map<std::string, Maker>& makers() {
   static const std::map<std::string, Maker> all = {
       {"OnnxConfig", &make_from_python<OnnxConfig>},
+      {"OnnxConfigWithPast", &make_from_python<OnnxConfigWithPast>},
+      {"OnnxSeq2SeqConfigWithPast", &make_from_python<OnnxSeq2SeqConfigWithPast>},
       {"TextEncoderOnnxConfig", &make_from_python<TextEncoderOnnxConfig>},
       {"TextDecoderOnnxConfig", &make_from_python<TextDecoderOnnxConfig>},
       {"TextDecoderWithPositionIdsOnnxConfig", &make_from_python<TextDecoderWithPositionIdsOnnxConfig>},
@@ -176,8 +250,11 @@ const std::map<std::string, Maker>& makers() {
 }
 
 OnnxConfigOptions options_from_python(const std::string& task, bool use_past, bool past_in_inputs,
-                                      const std::string& behavior) {
+                                      const std::string& behavior, const std::string& int_type,
+                                      const std::string& float_type) {
   OnnxConfigOptions o;
+  o.int_type = type_named(int_type);
+  o.float_type = type_named(float_type);
   o.task = task;
   o.use_past = use_past;
   o.use_past_in_inputs = past_in_inputs;
@@ -275,6 +352,7 @@ nb::dict to_python(const ExportReport& r) {
     nb::dict one;
     one["runs"] = runs;
     one["skipped"] = nb::cast(v.skipped);
+    one["one_size"] = nb::cast(v.one_size);
     validation[file.c_str()] = one;
   }
   d["model_type"] = r.model_type;
@@ -305,16 +383,18 @@ ExportOptions export_options(const nb::dict& d, const TasksManager* tasks) {
   take("library_name", o.library);
   take("engine", o.engine);
   take("threads", o.build.threads);
-  std::string reference, optimize, dtype = "float32";
+  std::string reference, optimize, dtype = "float32", int_dtype = "int64";
   int64_t pad = -1;
   bool validate = true;
   take("reference", reference);
   take("optimize", optimize);
   take("dtype", dtype);
+  take("int_dtype", int_dtype);
   take("pad_token_id", pad);
   take("do_validation", validate);
   o.reference = reference;
   o.dtype = type_named(dtype);
+  o.int_type = type_named(int_dtype);
   if (pad >= 0) o.pad_token_id = pad;
   for (OptimizationLevel level : optimization_levels)
     if (name_of(level) == optimize) o.optimize = level;
@@ -340,6 +420,11 @@ void bind_tasks(nb::module_& m) {
       .def("__init__", [](TasksManager* t) { new (t) TasksManager(TasksManager::builtin()); })
       .def_static("get_all_tasks", &TasksManager::get_all_tasks)
       .def_static("map_from_synonym", &TasksManager::map_from_synonym)
+      .def_static("known_task", &TasksManager::known_task)
+      .def_static("synonyms_for_task", &TasksManager::synonyms_for_task)
+      .def_static("infer_library_from_model", &TasksManager::infer_library_from_model)
+      .def("supports", [](const TasksManager& t, const std::string& type,
+                          const std::string& task) { return t.supports(type, task); })
       .def("model_types", &TasksManager::model_types)
       .def("get_supported_tasks_for_model_type",
            [](const TasksManager& t, const std::string& type) { return t.get_supported_tasks_for_model_type(type); })
@@ -355,45 +440,114 @@ void bind_tasks(nb::module_& m) {
              const Maker maker = makers().at(base);
              t.register_config(
                  type, tasks,
-                 [maker, make](const ModelConfig& config, const OnnxConfigOptions& o) {
+                 [maker, make = held(make)](const ModelConfig& config, const OnnxConfigOptions& o) {
                    const nb::gil_scoped_acquire lock;
-                   nb::object self = make(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)));
-                   return maker(config, o, Said(self), false);
+                   return maker(config, o,
+                                Said((*make)(o.task, o.use_past, o.use_past_in_inputs, std::string(name_of(o.behavior)),
+                                             std::string(name_of(o.int_type)), std::string(name_of(o.float_type)))),
+                                false);
                  },
                  overwrite);
            })
       .def("register_model", [](TasksManager& t, const std::string& type, const std::vector<std::string>& tasks,
                                 nb::object make, bool of_modules) {
         t.models().add(type, tasks,
-                       [make, of_modules](const ModelConfig&, std::string_view task) -> std::unique_ptr<nn::Model> {
+                       [make = held(make), of_modules](const ModelConfig&, std::string_view task) -> std::unique_ptr<nn::Model> {
                          const nb::gil_scoped_acquire lock;
-                         nb::object self = make(std::string(task));
+                         nb::object self = (*make)(std::string(task));
                          if (of_modules) return std::make_unique<ModuleModel>(std::move(self));
                          return std::make_unique<PythonModel>(std::move(self));
                        });
       });
 }
 
+/// A Python object and what it was made for: class of the library, object, config.json, task, use_past,
+/// use_past_in_inputs, behavior, int_dtype, float_dtype.
+using Asked = nb::tuple;
+
+std::shared_ptr<OnnxConfig> made_for(const Asked& a, bool plain) {
+  const auto text = [&](size_t i) { return nb::cast<std::string>(a[i]); };
+  return makers().at(text(0))(ModelConfig::parse(text(2)),
+                              options_from_python(text(3), nb::cast<bool>(a[4]), nb::cast<bool>(a[5]), text(6), text(7),
+                                                  text(8)),
+                              Said(nb::borrow(a[1])), plain);
+}
+
+/// Of whatever type it is.
+nb::object value_of(const NormalizedConfig& c, const std::string& word) {
+  nb::object found;
+  const auto tried = [&]<class T>() {
+    try {
+      found = nb::cast(c.get<T>(word));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  if (!tried.template operator()<bool>() && !tried.template operator()<int64_t>() &&
+      !tried.template operator()<double>() && !tried.template operator()<std::string>() &&
+      !tried.template operator()<std::vector<int64_t>>())
+    c.get<int64_t>(word);  // throws
+  return found;
+}
+
+void bind_normalized_config(nb::module_& m) {
+  nb::class_<NormalizedConfig>(m, "NormalizedConfig")
+      .def("get", &value_of)
+      .def("has_attribute", [](const NormalizedConfig& c, const std::string& word) { return c.has_attribute(word); })
+      .def("words", [](const NormalizedConfig& c) { return c.kind().words(); })
+      .def("kind", [](const NormalizedConfig& c) { return c.kind().name(); });
+  m.def("normalized_config", [](const std::string& config, const std::string& kind,
+                                const NormalizedConfigKind::Names& words) {
+    static const std::map<std::string, NormalizedConfigKind (*)()> kinds = {
+        {"NormalizedConfig", &normalized_config},
+        {"NormalizedTextConfig", &normalized_text_config},
+        {"NormalizedTextConfigWithGQA", &normalized_text_config_with_gqa},
+        {"NormalizedSeq2SeqConfig", &normalized_seq2seq_config},
+        {"NormalizedVisionConfig", &normalized_vision_config},
+        {"NormalizedSegformerConfig", &normalized_segformer_config},
+        {"NormalizedTextAndVisionConfig", &normalized_text_and_vision_config},
+        {"NormalizedTimeSeriesForecastingConfig", &normalized_time_series_forecasting_config}};
+    const auto at = kinds.find(kind);
+    if (at == kinds.end()) {
+      std::string all;
+      for (const auto& [name, make] : kinds) all += (all.empty() ? "" : ", ") + name;
+      throw Error(Code::bad_argument, "export", "a kind of normalized configs: " + all, "'" + kind + "'");
+    }
+    return NormalizedConfig(ModelConfig::parse(config), at->second().with_args(words, true));
+  });
+  m.def("normalized_config_of", [](const std::string& config) {
+    const ModelConfig parsed = ModelConfig::parse(config);
+    return NormalizedConfig(parsed, NormalizedConfigManager::get_normalized_config_class(
+                                        parsed.get<std::string>("model_type")));
+  });
+}
+
 }  // namespace
 
 void bind_exporters(nb::module_& m) {
   bind_tasks(m);
+  bind_normalized_config(m);
   // What a Python class inherits: asked by name.
-  m.def("plain_axes", [](const std::string& base, nb::object self, const std::string& config, const std::string& task,
-                         bool use_past, bool past_in_inputs, const std::string& behavior, bool outputs) {
-    const auto made = makers().at(base)(ModelConfig::parse(config),
-                                        options_from_python(task, use_past, past_in_inputs, behavior), Said(self), true);
+  m.def("plain_axes", [](const Asked& asked, bool outputs) {
+    const auto made = made_for(asked, true);
     return to_python(outputs ? made->outputs() : made->inputs());
   });
-  m.def("dummy_inputs", [](const std::string& base, nb::object self, const std::string& config,
-                           const std::string& task, bool use_past, bool past_in_inputs, const std::string& behavior,
-                           const nb::dict& shapes) {
-    const auto made = makers().at(base)(ModelConfig::parse(config),
-                                        options_from_python(task, use_past, past_in_inputs, behavior), Said(self), false);
-    NamedValues all;
-    for (const auto& [name, t] : made->file_inputs(shapes_from_python(shapes))) all[name] = t;
-    return values_to_python(all);
+  m.def("past_axes", [](const Asked& asked, bool outputs) {
+    const auto made = made_for(asked, true);
+    NamedAxes axes;
+    dynamic_cast<const OnnxConfigWithPast&>(*made).add_past_key_values(
+        axes, outputs ? PastDirection::outputs : PastDirection::inputs);
+    return to_python(axes);
   });
+  m.def("dummy_inputs", [](const Asked& asked, const nb::dict& shapes) {
+    nb::dict all;  // in the order of the file
+    for (const auto& [name, t] : made_for(asked, false)->file_inputs(shapes_from_python(shapes)))
+      all[name.c_str()] = to_python(Value(t));
+    return all;
+  });
+  m.def("config_of", [](const Asked& asked) { return made_for(asked, false)->normalized_config(); });
+  m.def("dummy_input_generators", &dummy_input_generators);
   m.def("export_checkpoint", [](const std::filesystem::path& checkpoint, const std::filesystem::path& output,
                                 const nb::dict& options, const TasksManager* tasks) {
     const ExportOptions o = export_options(options, tasks);

@@ -387,7 +387,25 @@ void bind_checkpoints(nb::module_& m) {
       .def("contains", [](const Checkpoint& c, const std::string& name) { return c.contains(name); })
       .def("tensor", [](const Checkpoint& c, const std::string& name) { return c.tensor(name); })
       .def("metadata", [](const Checkpoint& c) { return c.metadata(); })
-      .def("tied", &Checkpoint::tied);
+      .def("tied", &Checkpoint::tied)
+      .def("duplicates", &Checkpoint::duplicates, nb::call_guard<nb::gil_scoped_release>())
+      .def("files",
+           [](const Checkpoint& c) {
+             std::vector<std::string> files;
+             for (const std::filesystem::path& f : c.files()) files.push_back(f.string());
+             return files;
+           })
+      .def("info", [](const Checkpoint& c, const std::string& name) {
+        const CheckpointTensor& t = c.at(name);
+        nb::dict d;
+        d["name"] = t.name;
+        d["dtype"] = std::string(name_of(t.type));
+        d["shape"] = shape_to_python(t.shape);
+        d["bytes"] = t.bytes;
+        d["file"] = t.file.string();
+        d["mapped"] = t.mapped;
+        return d;
+      });
   m.def("save_safetensors", [](const std::filesystem::path& path, const nb::dict& given,
                                const std::map<std::string, std::string>& metadata) {
     std::vector<std::pair<std::string, Tensor>> tensors;

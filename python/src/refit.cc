@@ -133,6 +133,18 @@ void bind_timing_cache(nb::module_& m) {
       .def_static("load", &TimingCache::load)
       .def("save", &TimingCache::save)
       .def("combine", &TimingCache::combine)
+      .def("machines",
+           [](const TimingCache& c) {
+             nb::list all;
+             for (const auto& [machine, problems] : c.machines())
+               all.append(nb::make_tuple(machine.cpu, machine.features, machine.version, problems.size()));
+             return all;
+           })
+      .def_static("here",
+                  [] {
+                    const TimingCache::Machine& m = TimingCache::Machine::here();
+                    return nb::make_tuple(m.cpu, m.features, m.version);
+                  })
       .def("query_keys", [](const TimingCache& c) { return c.query_keys(); })
       .def("query",
            [](const TimingCache& c, const std::string& problem) -> nb::object {

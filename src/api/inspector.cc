@@ -2,6 +2,7 @@
 
 #include "api/json_writer.h"
 #include "kernel/select.h"
+#include "runtime/body_layouts.h"
 #include "runtime/engine_impl.h"
 
 namespace lathe {
@@ -86,7 +87,9 @@ EngineInspector::EngineInspector(const Engine& engine, const NamedShapes& input_
   const Program& program = impl->program;
   weights_ = program.weight_bytes();
   shapes_ = complete(*impl, input_shapes);
-  const std::optional<Layout> layout = layout_of(*impl, shapes_, !input_shapes.empty());
+  std::vector<std::optional<Layout>> layouts(program.plan().graphs.size());
+  if (std::optional<Layout> main = layout_of(*impl, shapes_, !input_shapes.empty()))
+    layouts = layouts_of_all(program, std::move(*main));
   ShapeTexts texts;
   std::vector<StepInfo> steps = engine.steps();
   size_t at = 0;
@@ -94,7 +97,7 @@ EngineInspector::EngineInspector(const Engine& engine, const NamedShapes& input_
     for (size_t i = 0; i < program.graph(g).steps.size(); ++i) {
       LayerInformation l{std::move(steps.at(at++)), {}, g, false, 0, 0, {}};
       l.tactic = tactic_text(l.kernel, l.tunables);
-      if (g == 0 && layout) {
+      if (const std::optional<Layout>& layout = layouts[g]) {
         const auto look = [&](uint32_t v) -> CostOperand {
           const Slot& slot = layout->slots[v];
           return {slot.type, slot.known ? &slot.shape : nullptr};

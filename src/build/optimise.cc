@@ -54,7 +54,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
                                             .limit = fold_budget(options, done.folds)}));
     if (options.refit && done.patches.empty()) done.deciding = deciding_shapes(graph, done.folds, schemas);
     // What is folded may let passes see more, and the other way round.
-    std::vector<AppliedPatch> patches = run_passes(
+    Rewriting rewriting = run_passes(
         graph, schemas,
         {.level = options.level,
          .passes = search.passes,
@@ -63,8 +63,8 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
          .newest_opset = search.newest_opset,
          .control = options.control,
          .exchangeable = options.refit ? exchangeable(graph, done.folds, done.deciding) : Exchangeable()});
-    changed = !patches.empty();
-    std::ranges::move(patches, std::back_inserter(done.patches));
+    changed = rewriting.at_rest && !rewriting.patches.empty();
+    std::ranges::move(rewriting.patches, std::back_inserter(done.patches));
   }
   return done;
 }

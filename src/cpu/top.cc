@@ -13,6 +13,19 @@ namespace {
 
 /// Elements that are looked at before the limit is raised.
 int64_t piece_of(int64_t k) { return std::max<int64_t>(1024, k); }
+/// Elements between two questions whether to go on, and comparisons.
+constexpr int64_t between_polls = int64_t{1} << 15;
+
+/// Orders few without asking, many with.
+template <class Key, class F>
+void order(int64_t count, KernelContext& c, F f) {
+  if (count <= between_polls / 16) return f([](const Ranked<Key>& a, const Ranked<Key>& b) { return a < b; });
+  int64_t left = between_polls;
+  f([&](const Ranked<Key>& a, const Ranked<Key>& b) {
+    if (--left == 0) c.poll(), left = between_polls;
+    return a < b;
+  });
+}
 
 }  // namespace
 
@@ -32,17 +45,22 @@ void find_top(Isa isa, const T* row, int64_t n, int64_t k, bool largest, Ranked<
   Key limit = 0;
   int64_t count = 0;
   for (int64_t i = 0; i < n; i += piece_of(k)) {
-    c.poll();
-    count += collect(row, i, std::min(n, i + piece_of(k)), turn, limit, candidates + count);
+    const int64_t end = std::min(n, i + piece_of(k));
+    for (int64_t j = i; j < end; j += between_polls) {
+      c.poll();
+      count += collect(row, j, std::min(end, j + between_polls), turn, limit, candidates + count);
+    }
     if (count <= k) continue;
-    std::nth_element(candidates, candidates + (k - 1), candidates + count);
+    order<Key>(count, c, [&](auto before) {
+      std::nth_element(candidates, candidates + (k - 1), candidates + count, before);
+    });
     count = k;
     limit = candidates[k - 1].key;
   }
-  c.poll();
-  std::sort(candidates, candidates + count);
+  order<Key>(count, c, [&](auto before) { std::sort(candidates, candidates + count, before); });
   // The least of all have key 0: those that come first.
   for (int64_t i = 0; i < n && count < k; ++i) {
+    if (i % between_polls == 0) c.poll();
     Ranked<Key> one[2];
     if (collect(row, i, i + 1, ~turn, ~Key{0} - 1, one) == 1)
       candidates[count++] = {0, static_cast<uint32_t>(i)};

@@ -48,8 +48,9 @@ struct Kind {
 // ── Text
 
 Shape tokens(const Maker& m) {
-  if (m.task_ == "multiple-choice") return {m.batch(), m.shapes_.num_choices, m.length()};
-  return {m.batch(), m.length()};
+  const int64_t batch = m.shapes_.text_batch_size.value_or(m.batch());
+  if (m.task_ == "multiple-choice") return {batch, m.shapes_.num_choices, m.length()};
+  return {batch, m.length()};
 }
 
 DummyInput make_text(Maker& m, const std::string& name) {

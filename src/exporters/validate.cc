@@ -1,6 +1,7 @@
 // After an export: does the file compute what its graph says, for all sizes, and how exactly?
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <set>
 
@@ -19,6 +20,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// As people write it: 1024, 1e-12.
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  return text;
+}
 
 int mantissa_bits(DataType type) {
   switch (type) {
@@ -51,6 +59,13 @@ DummyShapes within_positions(DummyShapes s, const ModelConfig& config) {
   return s;
 }
 
+std::set<std::string> names_of_sizes(const NamedAxes& axes) {
+  std::set<std::string> names;
+  for (const auto& [input, named] : axes)
+    for (const auto& [axis, size] : named) names.insert(size);
+  return names;
+}
+
 /// As asked for, alone, and with sizes that are all different: a size that was taken for another shows.
 std::vector<SizeSet> size_sets(DummyShapes asked, const OnnxConfig& onnx_config) {
   const ModelConfig& config = onnx_config.config();
@@ -67,13 +82,18 @@ std::vector<SizeSet> size_sets(DummyShapes asked, const OnnxConfig& onnx_config)
   one.encoder_sequence_length = 1;
   one.past_sequence_length = 1;
   one.num_choices = 1;
-  all.push_back({"ones", one});
   DummyShapes odd = asked;
   odd.batch_size = 3;
   odd.sequence_length = 7;
   odd.encoder_sequence_length = 5;
   odd.past_sequence_length = 6;
   odd.num_choices = 2;
+  const std::set<std::string> named = names_of_sizes(onnx_config.inputs());
+  if (named.contains("text_batch_size")) odd.text_batch_size = 4;
+  // Odd numbers: what a reshape by a size that was built in cannot divide.
+  if (named.contains("height")) one.height = (asked.height / 2) | 1, odd.height = (asked.height * 5 / 8) | 1;
+  if (named.contains("width")) one.width = (asked.width / 2 + 2) | 1, odd.width = (asked.width * 7 / 8) | 1;
+  all.push_back({"ones", one});
   if (!half)
     odd.padding_side = asked.padding_side == PaddingSide::right ? PaddingSide::left : PaddingSide::right;
   all.push_back({"all different", within_positions(odd, config)});
@@ -152,6 +172,7 @@ class Validator {
     inputs_ = b.config->ordered_inputs();
     check_names();
     std::set<std::string> seen;
+    std::map<std::string, std::set<int64_t>> tried;
     for (const SizeSet& set : size_sets(shapes, *b.config))
       for (int seed = 0; seed < std::max(options_.seeds, 1); ++seed) {
         DummyShapes own = set.shapes;
@@ -168,8 +189,10 @@ class Validator {
         std::string sizes;
         for (const auto& [name, t] : inputs) sizes += describe(t.shape());
         if (seed == 0 && !seen.insert(sizes).second) break;
+        for (const auto& [name, size] : sizes_of(inputs_, inputs)) tried[name].insert(size);
         compare(inputs, own.seed);
       }
+    tell_of_one_size(tried);
   }
 
   ValidationRun recorded(const Ordered<Tensor>& inputs, const NamedValues& want) {
@@ -198,6 +221,21 @@ class Validator {
 
   void skip(const std::string& what, const std::string& why) {
     report_.skipped.push_back((branch_->label.empty() ? what : branch_->label + ", " + what) + ": " + why);
+  }
+
+  /// What the file takes in any size and the configuration in one: nothing was proved of others.
+  void tell_of_one_size(const std::map<std::string, std::set<int64_t>>& tried) {
+    for (const auto& [name, sizes] : tried) {
+      const std::string said = name + "=" + std::to_string(*sizes.begin());
+      if (sizes.size() == 1 && is_any_size(name) && std::ranges::count(report_.one_size, said) == 0)
+        report_.one_size.push_back(said);
+    }
+  }
+  bool is_any_size(const std::string& symbol) const {
+    return std::ranges::any_of(engine_.inputs(), [&](const IoInfo& io) {
+      return io.shape && std::ranges::any_of(
+                             *io.shape, [&](const Dim& d) { return !d.is_constant() && d.str() == symbol; });
+    });
   }
 
   [[noreturn]] void fail(Code code, const std::string& output, std::string expected, std::string got,
@@ -338,7 +376,7 @@ class Validator {
       constexpr double some = 1 << 20;  // units of float64: other orders of summation
       if (const double off = ulps_off(have, want); off > some)
         fail(Code::run_bad_value, name, "of the first in a batch what it gives alone",
-             describe(have) + " that is off by " + std::to_string(off) + " units of float64",
+             describe(have) + " that is off by " + number(off) + " units of float64",
              "a size was taken for all there are");
     }
   }
@@ -352,21 +390,21 @@ class Validator {
     o.reference_ulps = ulps_off(plain, exact);
     const double allowed = ulps_allowed(got.type(), options_);
     const auto told = [&](double ulps) {
-      return std::to_string(ulps) + " units (" + run.sizes + ", seed " + std::to_string(run.seed) + ")";
+      return number(ulps) + " units (" + run.sizes + ", seed " + std::to_string(run.seed) + ")";
     };
     if (o.engine_ulps > allowed)
       fail(Code::run_bad_value, name,
-           "the engine within " + std::to_string(allowed) + " units in the last place of float64",
+           "the engine within " + number(allowed) + " units in the last place of float64",
            told(o.engine_ulps), "ValidationOptions::ulps allows more");
     if (o.reference_ulps > allowed)
       fail(Code::run_bad_value, name,
-           "the reference within " + std::to_string(allowed) + " units in the last place of float64",
+           "the reference within " + number(allowed) + " units in the last place of float64",
            told(o.reference_ulps), "ValidationOptions::ulps allows more");
     const double atol = options_.atol.value_or(branch_->config->atol_for_validation());
     if (!within(got, exact, atol)) {
       if (options_.atol)
-        fail(Code::run_bad_value, name, "differences of at most " + std::to_string(atol),
-             std::to_string(o.absolute), "--atol allows more");
+        fail(Code::run_bad_value, name, "differences of at most " + number(atol), number(o.absolute),
+             "--atol allows more");
       run.beyond_atol = true;
     }
     run.outputs.push_back(std::move(o));
@@ -445,7 +483,8 @@ ValidationReport checked_only(const onnx::Model& model, uint64_t bytes) {
   constexpr uint64_t mib = uint64_t{1} << 20;
   return {{},
           {"nothing but types and shapes were checked: an engine would hold " + std::to_string(bytes / mib) +
-           " MiB of weights, more than half of memory_limit (--validation-memory)"}};
+           " MiB of weights, more than half of memory_limit (--validation-memory)"},
+          {}};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "lathe/error.h"
 #include "lathe/io.h"
 #include "tensor/element.h"
+#include "tensor/sparse.h"
 
 namespace lathe {
 namespace {
@@ -33,6 +34,28 @@ double number_of(const ordered_json& j) {
   malformed("a number", j.dump());
 }
 
+Shape shape_from(const ordered_json& j) {
+  Shape shape;
+  for (const auto& d : j.value("shape", ordered_json::array())) {
+    if (!d.is_number_integer()) malformed("integers in the shape", d.dump());
+    shape.push_back(d.get<int64_t>());
+  }
+  return shape;
+}
+
+/// [real, imaginary] as element `i`.
+void store_complex(Tensor& t, int64_t i, const ordered_json& x) {
+  if (!x.is_array() || x.size() != 2) malformed("[real, imaginary]", x.dump());
+  for (size_t k : {0, 1}) {
+    const double part = number_of(x[k]);
+    const size_t at = static_cast<size_t>(i) * 2 + k;
+    if (t.type() == DataType::complex64)
+      static_cast<float*>(t.data())[at] = static_cast<float>(part);
+    else
+      static_cast<double*>(t.data())[at] = part;
+  }
+}
+
 Tensor tensor_from(DataType type, Shape shape, const ordered_json& data) {
   const int64_t count = checked_count(shape, type, "tensor");
   if (!data.is_array() || static_cast<int64_t>(data.size()) != count)
@@ -43,6 +66,8 @@ Tensor tensor_from(DataType type, Shape shape, const ordered_json& data) {
     if (type == DataType::string) {
       if (!x.is_string()) malformed("a string", x.dump());
       t.as<std::string>()[static_cast<size_t>(i)] = x.get<std::string>();
+    } else if (is_complex(type)) {
+      store_complex(t, i, x);
     } else if (type == DataType::uint64 && x.is_number_unsigned()) {
       t.as<uint64_t>()[static_cast<size_t>(i)] = x.get<uint64_t>();
     } else if (x.is_number_integer()) {
@@ -58,13 +83,17 @@ Value value_from(const ordered_json& j, int depth) {
   if (!j.is_object() || depth > 32) malformed("an object of bounded depth", j.type_name());
   const std::string type = j.value("type", "");
   if (type == "none") return {};
-  if (type == "tensor") {
-    Shape shape;
-    for (const auto& d : j.value("shape", ordered_json::array())) {
-      if (!d.is_number_integer()) malformed("integers in the shape", d.dump());
-      shape.push_back(d.get<int64_t>());
-    }
-    return tensor_from(dtype_of(j, "dtype"), std::move(shape), j.value("data", ordered_json::array()));
+  if (type == "tensor")
+    return tensor_from(dtype_of(j, "dtype"), shape_from(j), j.value("data", ordered_json::array()));
+  if (type == "sparse") {
+    const auto part = [&](const char* name) {
+      Value v = value_from(j.value(name, ordered_json::object()), depth + 1);
+      if (!v.is_tensor()) malformed("a tensor of " + std::string(name), describe(v));
+      return v.tensor();
+    };
+    SparseTensor s{part("values"), part("indices"), shape_from(j)};
+    if (auto fault = sparse_fault(s)) malformed(std::move(fault->expected), std::move(fault->got));
+    return s;
   }
   if (type == "sequence") {
     Sequence s;
@@ -79,12 +108,20 @@ Value value_from(const ordered_json& j, int depth) {
     Map m;
     m.keys = tensor_from(dtype_of(j, "key"), {static_cast<int64_t>(keys.size())}, keys);
     const DataType elem = dtype_of(j, "value");
-    for (const auto& v : values) m.values.items->push_back(tensor_from(elem, {}, ordered_json::array({v})));
+    for (const auto& v : values)
+      m.values.items->push_back(v.is_object() ? value_from(v, depth + 1)
+                                              : tensor_from(elem, {}, ordered_json::array({v})));
     m.values.elem = elem;
     if (keys.size() != values.size()) malformed("as many values as keys", std::to_string(values.size()));
     return m;
   }
-  malformed("a type of tensor, sequence, map or none", type);
+  malformed("a type of tensor, sparse, sequence, map or none", type);
+}
+
+ordered_json json_of_number(double v) {
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
+  return v;
 }
 
 ordered_json element(const Tensor& t, int64_t i) {
@@ -98,12 +135,9 @@ ordered_json element(const Tensor& t, int64_t i) {
                  ? static_cast<double>(static_cast<const float*>(t.data())[static_cast<size_t>(i) * 2 + k])
                  : static_cast<const double*>(t.data())[static_cast<size_t>(i) * 2 + k];
     };
-    return ordered_json::array({part(0), part(1)});
+    return ordered_json::array({json_of_number(part(0)), json_of_number(part(1))});
   }
-  const double v = load_double(t, i);
-  if (std::isnan(v)) return "nan";
-  if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
-  return v;
+  return json_of_number(load_double(t, i));
 }
 
 ordered_json tensor_json(const Tensor& t) {

@@ -118,6 +118,13 @@ Layer Network::add_plugin(const std::string& domain, const std::string& op,
   if (domain.empty() || domain == "ai.onnx" || SchemaCatalog::standard().find(domain, op))
     m.fail(Code::bad_argument, "an operator that this library does not have", op, "use add_operator");
   if (!o.bodies.empty()) m.fail(Code::not_supported, "a plug-in without bodies", "bodies");
+  const auto type = [&](const std::string& text) {
+    try {
+      return ValueType::parse(text);
+    } catch (const Error& e) {
+      throw e.at("network", m.name(), op);
+    }
+  };
   Graph& g = m.graph();
   Node n;
   n.op = op;
@@ -128,7 +135,7 @@ Layer Network::add_plugin(const std::string& domain, const std::string& op,
   for (size_t i = 0; i < output_types.size(); ++i) {
     const bool called = i < o.output_names.size() && !o.output_names[i].empty();
     const std::string name = g.fresh_name(called ? o.output_names[i] : m.name() + "/" + op);
-    n.outputs.push_back(g.add_value(name, ValueType::parse(output_types[i])));
+    n.outputs.push_back(g.add_value(name, type(output_types[i])));
     state_->infer.declare(g, n.outputs.back(), g.value(n.outputs.back()).type);
   }
   const NodeId id = m.add(std::move(n));

@@ -28,6 +28,9 @@ class Exporter {
 
   /// `root`: a copy that is the exporter's own.
   onnx::Model run(Graph& root) {
+    if (options_.opset < 0 || options_.opset > newest_opset)
+      throw Error(Code::bad_argument, "export", "an opset from 1 to " + std::to_string(newest_opset),
+                  std::to_string(options_.opset));
     onnx::Model m;
     find_versions(root);
     if (options_.opset) opset_ = options_.opset;

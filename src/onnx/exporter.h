@@ -18,7 +18,8 @@ struct ExportOptions {
 };
 
 /// The graph as a model. Tensors are shared with the graph, not copied. Throws node_cannot_convert where the
-/// opset asked for cannot say a node, or where a constant that is no tensor has no way into a file.
+/// opset asked for cannot say a node, or where a constant that is no tensor has no way into a file;
+/// bad_argument where there is no such opset.
 onnx::Model export_model(const Graph& graph, const SchemaCatalog& catalog, const ExportOptions& options = {});
 
 }  // namespace lathe

@@ -10,6 +10,7 @@
 #include "onnx/external.h"
 #include "tensor/alignment.h"
 #include "tensor/element.h"
+#include "tensor/sparse.h"
 
 namespace lathe::onnx {
 namespace {
@@ -283,35 +284,9 @@ SparseTensor to_sparse(const SparseTensorProto& p, const Model* where) {
     refuse(name, Code::sparse_bad_indices, "values and indices", "one of them missing", "store both");
   SparseTensor s{to_tensor(*p.values, where), to_tensor(*p.indices, where),
                  Shape(p.dims.begin(), p.dims.end())};
-  const int64_t total = checked_count(p.dims, s.values.type(), "sparse tensor");
-  const int64_t stored = s.values.size(), rank = static_cast<int64_t>(p.dims.size());
-  auto wrong = [&](std::string expected, std::string got) {
-    refuse(name, Code::sparse_bad_indices, std::move(expected), std::move(got),
+  if (auto fault = sparse_fault(s))
+    refuse(name, Code::sparse_bad_indices, std::move(fault->expected), std::move(fault->got),
            "indices are sorted, unique, and within dims");
-  };
-  if (s.values.rank() != 1) wrong("values of rank 1", describe(s.values));
-  if (s.indices.type() != DataType::int64) wrong("indices of int64", describe(s.indices));
-  const bool linear = s.indices.rank() == 1;
-  if (linear ? s.indices.dim(0) != stored
-             : s.indices.rank() != 2 || s.indices.dim(0) != stored || s.indices.dim(1) != rank)
-    wrong("indices of shape [NNZ] or [NNZ, rank]", describe(s.indices));
-  int64_t before = -1;
-  for (int64_t i = 0; i < stored; ++i) {
-    int64_t at = 0;
-    if (linear) {
-      at = s.indices.as<int64_t>()[static_cast<size_t>(i)];
-      if (at < 0 || at >= total) wrong("indices in [0, " + std::to_string(total) + ")", std::to_string(at));
-    } else {
-      for (int64_t k = 0; k < rank; ++k) {
-        const int64_t x = s.indices.as<int64_t>()[static_cast<size_t>(i * rank + k)],
-                      d = p.dims[static_cast<size_t>(k)];
-        if (x < 0 || x >= d) wrong("indices in [0, " + std::to_string(d) + ")", std::to_string(x));
-        at = at * d + x;
-      }
-    }
-    if (at <= before) wrong("sorted, unique indices", "entry " + std::to_string(i) + " out of order");
-    before = at;
-  }
   return s;
 }
 

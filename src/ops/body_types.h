@@ -69,29 +69,36 @@ class LoopStates {
       state = given;
       return true;
     }
-    auto both = unwraps(state, given) ? join(*state.inner, given) : join(state, given);
-    if (!both)
+    if (!(unwraps(state, given) ? join(*state.inner, given) : join(state, given)))
       throw Error(Code::node_bad_type, "infer",
                   "state " + std::to_string(i) + " to leave the body with the type that it enters with, " +
                       state.str(),
                   given.str(), "cast or reshape the state at the end of the body");
-    if (unwraps(state, given)) return false;
-    if (state.shape && given.shape && state.shape->size() == given.shape->size()) {
-      bool changed = false;
-      for (size_t a = 0; a < state.shape->size(); ++a) {
-        Dim& d = (*state.shape)[a];
-        if (d == (*given.shape)[a]) continue;
-        const auto name = d.symbol_name();
-        if (name && widened_.contains(*name)) continue;
-        d = Dim::unknown();
-        widened_.insert(*d.symbol_name());
-        changed = true;
-      }
-      return changed;
+    return !unwraps(state, given) && widen(state, given);
+  }
+  /// Of two types that have a common one.
+  bool widen(ValueType& state, const ValueType& given) {
+    if (state.inner && given.inner) {
+      ValueType inner = *state.inner;
+      if (!widen(inner, *given.inner)) return false;
+      state.inner = std::make_shared<ValueType>(std::move(inner));
+      return true;
     }
-    if (!state.shape && !state.inner) return false;
-    const bool changed = state.shape || !(*both == state);
-    state = std::move(*both);
+    if (!state.shape) return false;
+    if (!given.shape || state.shape->size() != given.shape->size()) {
+      state.shape.reset();
+      return true;
+    }
+    bool changed = false;
+    for (size_t a = 0; a < state.shape->size(); ++a) {
+      Dim& d = (*state.shape)[a];
+      if (d == (*given.shape)[a]) continue;
+      const auto name = d.symbol_name();
+      if (name && widened_.contains(*name)) continue;
+      d = Dim::unknown();
+      widened_.insert(*d.symbol_name());
+      changed = true;
+    }
     return changed;
   }
   std::vector<ValueType> types_;

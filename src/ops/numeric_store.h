@@ -7,10 +7,13 @@
 
 namespace lathe {
 
-/// Floats as they are; integers rounded to nearest even and clamped to what they hold (NaN: 0).
+/// Floats as they are; integers rounded to nearest even and clamped to what they hold (NaN: 0); all but 0 is
+/// true.
 template <class T>
 T store_rounded(double v) {
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return v != 0;
+  } else if constexpr (std::is_integral_v<T>) {
     const double r = std::nearbyint(v);
     if (!(r > static_cast<double>(std::numeric_limits<T>::min())))
       return r != r ? T{0} : std::numeric_limits<T>::min();
@@ -19,6 +22,20 @@ T store_rounded(double v) {
   } else {
     return Element<T>::store(static_cast<Compute<T>>(v));
   }
+}
+
+/// What interpolation sees of an element: a number, or two where it is complex.
+inline int64_t parts_of(DataType t) { return is_complex(t) ? 2 : 1; }
+
+/// Calls f.operator()<T>() with the type of those numbers.
+template <class F>
+void for_parts(DataType t, F f) {
+  if (t == DataType::complex64)
+    f.template operator()<float>();
+  else if (t == DataType::complex128)
+    f.template operator()<double>();
+  else
+    for_type(t, number_and_bool_types, f);
 }
 
 }  // namespace lathe

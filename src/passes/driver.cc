@@ -8,8 +8,10 @@
 namespace lathe {
 namespace {
 
-/// Sweeps over one graph; a set of passes that needs more works against itself.
+/// Sweeps over one graph, and patches at one node in a sweep; a set of passes that needs more works against
+/// itself. Whatever it did is right, so that is no reason to fail.
 constexpr int most_sweeps = 50;
+constexpr int most_patches_of_a_node = 100;
 
 std::vector<const Pass*> chosen(const PassOptions& o) {
   const PassList& all = o.passes ? *o.passes : all_passes();
@@ -62,26 +64,28 @@ class Driver {
     infer_graph(root, schemas_, state_, &ignored);
     optimise(root);
   }
-  std::vector<AppliedPatch> take() { return std::move(applied_); }
+  Rewriting take() { return std::move(done_); }
 
  private:
   void optimise(Graph& g) {
     UseIndex uses(g);
-    for (int sweep = 0; sweep < most_sweeps; ++sweep) {
-      bool changed = false;
+    bool changed = true;
+    for (int sweep = 0; changed && sweep < most_sweeps; ++sweep) {
+      changed = false;
       for (NodeId id : g.order()) {
         if (options_.control) options_.control->check();
-        while (g.node(id).alive && improve(g, uses, id)) changed = true;
+        for (int i = 0; i < most_patches_of_a_node && g.node(id).alive && improve(g, uses, id); ++i)
+          changed = true;
       }
-      if (!changed) break;
     }
+    done_.at_rest = done_.at_rest && !changed;
     for (NodeId id : g.order())
       for (const Body& b : g.node(id).bodies) optimise(*b.graph);
   }
 
   /// The first patch that a pass has for this node.
   bool improve(Graph& g, UseIndex& uses, NodeId id) {
-    if (applied_.size() >= options_.stop_after) return false;
+    if (done_.patches.size() >= options_.stop_after) return false;
     const Node& n = g.node(id);
     if (remove_if_unread(g, uses, id)) return false;
     auto try_passes = [&](const std::vector<const Pass*>& passes) {
@@ -117,9 +121,12 @@ class Driver {
     const std::string name = g.node(id).name;
     try {
       const Patch::Applied done = patch->apply(g, uses);
-      for (NodeId n : done.added) infer_node(g, n, schemas_, state_);
+      for (NodeId n : done.added) {
+        if (!schemas_.find(g.node(n).domain, g.node(n).op))
+          throw Error(Code::internal, "optimise", "an operator that there is", g.node(n).op);
+        infer_node(g, n, schemas_, state_);
+      }
       for (const auto& [from, to] : done.replaced) check_same(g, from, to);
-      if (options_.thorough) g.check();
     } catch (const Error& e) {
       Diagnostic d = e.diagnostic();
       d.code = Code::internal;
@@ -128,7 +135,7 @@ class Driver {
       d.remedy = "--passes=-" + std::string(pass.name) + " leaves the pass out; please report it";
       throw Error(std::move(d));
     }
-    applied_.push_back({pass.name, name, patch->reason()});
+    done_.patches.push_back({pass.name, name, patch->reason()});
     return true;
   }
 
@@ -153,12 +160,12 @@ class Driver {
   std::map<std::string_view, std::vector<const Pass*>> by_op_;
   InferState state_;
   ConstantIndex constants_;
-  std::vector<AppliedPatch> applied_;
+  Rewriting done_;
 };
 
 }  // namespace
 
-std::vector<AppliedPatch> run_passes(Graph& graph, const SchemaCatalog& schemas, const PassOptions& options) {
+Rewriting run_passes(Graph& graph, const SchemaCatalog& schemas, const PassOptions& options) {
   Driver d(schemas, options);
   d.run(graph);
   return d.take();

@@ -17,8 +17,6 @@ struct PassOptions {
   size_t stop_after = SIZE_MAX;
   /// The opset of the file to be written: patches whose operators came later are declined. 0: any.
   int newest_opset = 0;
-  /// Check the whole graph after every patch, not only what it touched.
-  bool thorough = false;
   RunControl* control = nullptr;
   /// No rewrite depends on what these hold.
   Exchangeable exchangeable = {};
@@ -31,9 +29,14 @@ struct AppliedPatch {
   std::string reason;  // in the patch's words
 };
 
+struct Rewriting {
+  std::vector<AppliedPatch> patches;
+  /// False: stopped while passes still had something to propose, because they undid each other's work.
+  bool at_rest = true;
+};
+
 /// Types and shapes of new values are inferred, and must agree with those of the values that they replace:
 /// else Code::internal names pass and node. Throws bad_argument for switches that fit no pass.
-std::vector<AppliedPatch> run_passes(Graph& graph, const SchemaCatalog& schemas,
-                                     const PassOptions& options = {});
+Rewriting run_passes(Graph& graph, const SchemaCatalog& schemas, const PassOptions& options = {});
 
 }  // namespace lathe

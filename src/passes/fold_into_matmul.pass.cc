@@ -104,15 +104,47 @@ std::optional<Patch> batch_normalization(const View& view, NodeId id) {
   return p;
 }
 
+/// Factors of the operands: into weights, else behind the product, where they cost nothing. In float32, whose
+/// range is wide enough for either order.
+std::optional<Patch> scale_in_front(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  if (view.type(n.outputs[0]).elem != DataType::float32) return std::nullopt;
+  double factor = 1;
+  std::vector<ValueId> inputs = n.inputs;
+  for (ValueId& v : inputs) {
+    double own = 1;
+    const ValueId x = view.read_once(v) ? without_factors(view, v, own) : v;
+    if (view.is_constant(x)) continue;  // to be folded
+    v = x;
+    factor *= own;
+  }
+  if (inputs == n.inputs || !std::isfinite(factor) || std::abs(factor) < 1e-10 || std::abs(factor) > 1e10)
+    return std::nullopt;
+  Patch p("a factor in front of the product");
+  const ValueId by =
+      p.add_constant("factor", Tensor::from<float>({}, std::vector<float>{static_cast<float>(factor)}));
+  for (ValueId& v : inputs)
+    if (view.is_constant(v) && view.read_once(v)) {
+      v = p.add("Mul", {v, by});
+      p.replace_uses(n.outputs[0], p.add("MatMul", inputs));
+      p.remove(id);
+      return p;
+    }
+  p.replace_uses(n.outputs[0], p.add("Mul", {p.add("MatMul", inputs), by}));
+  p.remove(id);
+  return p;
+}
+
 /// Gemm without a bias, and a constant that is added.
 std::optional<Patch> bias(const View& view, NodeId id) {
   const Node& n = view.node(id);
+  if (n.inputs.size() != 2) return std::nullopt;
   for (size_t i : {size_t{0}, size_t{1}}) {
     const Node* gemm = view.made_by(n.inputs[i], "Gemm");
     if (!gemm || !view.read_once(n.inputs[i]) || !view.is_constant(n.inputs[1 - i]) ||
         (gemm->inputs.size() > 2 && gemm->inputs[2] != no_id) || !view.same_type(n.inputs[i], n.outputs[0]))
       continue;
-    Patch p("Add is the bias of Gemm");
+    Patch p(n.op + " is the bias of Gemm");
     Attributes a = gemm->attributes;
     a.erase("beta");
     p.replace_uses(n.outputs[0],
@@ -140,8 +172,13 @@ void pass_fold_into_matmul(PassList& all) {
   all.push_back({.name = "gemm-bias",
                  .says = "makes a constant that is added the bias of Gemm",
                  .level = level,
-                 .anchors = {"Add"},
+                 .anchors = {"Add", "Sum"},
                  .propose = bias});
+  all.push_back({.name = "matmul-scale",
+                 .says = "takes factors in front of a product into its weights, or behind it",
+                 .level = level,
+                 .anchors = {"MatMul"},
+                 .propose = scale_in_front});
 }
 
 }  // namespace lathe

@@ -1,11 +1,13 @@
-// MatMul of matrices followed by Add is Gemm; Transpose in front of Gemm is one of its attributes.
-#include "passes/pass.h"
+// MatMul of matrices followed by Add is Gemm; Transpose in front of Gemm is one of its attributes, and behind
+// it, too, where the operands change places.
+#include "passes/patterns.h"
 
 namespace lathe {
 namespace {
 
 std::optional<Patch> add(const View& view, NodeId id) {
   const Node& n = view.node(id);
+  if (n.inputs.size() != 2) return std::nullopt;
   for (size_t i : {size_t{0}, size_t{1}}) {
     const ValueId product = n.inputs[i], bias = n.inputs[1 - i];
     const Node* matmul = view.made_by(product, "MatMul");
@@ -42,19 +44,50 @@ std::optional<Patch> transposed(const View& view, NodeId id) {
   return std::nullopt;
 }
 
+/// (A B)' = B' A'; the anchor is the Transpose.
+std::optional<Patch> transposed_result(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* gemm = view.made_by(n.inputs[0], "Gemm");
+  if (!gemm || !view.read_once(n.inputs[0]) || order_of(view, n) != std::vector<int64_t>{1, 0})
+    return std::nullopt;
+  // Weights are fast as the second operand.
+  if (view.is_constant(gemm->inputs[1])) return std::nullopt;
+  const ValueId bias = gemm->inputs.size() > 2 ? gemm->inputs[2] : no_id;
+  if (bias != no_id && !view.is_constant(bias)) return std::nullopt;
+  Patch p("Gemm of the operands in the other order");
+  std::vector<ValueId> inputs{gemm->inputs[1], gemm->inputs[0]};
+  if (bias != no_id) {
+    const Tensor& t = *view.constant(bias);
+    inputs.push_back(t.rank() == 2   ? add_transpose(p, bias, {1, 0})
+                     : t.rank() == 1 ? p.add("Unsqueeze", {bias, p.add_constant("axes", ints({1}))})
+                                     : bias);
+  }
+  Attributes a = gemm->attributes;
+  a.set("transA", int64_t{gemm->attributes.get<int64_t>("transB", 0) == 0});
+  a.set("transB", int64_t{gemm->attributes.get<int64_t>("transA", 0) == 0});
+  p.replace_uses(n.outputs[0], p.add("Gemm", std::move(inputs), std::move(a)));
+  p.remove(id);
+  return p;
+}
+
 }  // namespace
 
 void pass_gemm(PassList& all) {
   all.push_back({.name = "gemm-add",
                  .says = "makes Gemm of MatMul and Add of a constant",
                  .level = OptimizationLevel::basic,
-                 .anchors = {"Add"},
+                 .anchors = {"Add", "Sum"},
                  .propose = add});
   all.push_back({.name = "gemm-transpose",
                  .says = "puts a Transpose into the Gemm after it",
                  .level = OptimizationLevel::basic,
                  .anchors = {"Gemm"},
                  .propose = transposed});
+  all.push_back({.name = "gemm-transpose-result",
+                 .says = "computes a Gemm the other way round where its result is transposed",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {"Transpose"},
+                 .propose = transposed_result});
 }
 
 }  // namespace lathe

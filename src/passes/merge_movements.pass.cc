@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/transpose/transpose.h"
-#include "passes/pass.h"
+#include "passes/patterns.h"
 
 namespace lathe {
 namespace {
@@ -17,16 +17,14 @@ std::optional<Patch> merge_transposes(const View& view, NodeId id) {
   std::vector<int64_t> perm;
   for (int64_t axis : then) perm.push_back(first[static_cast<size_t>(axis)]);
   Patch p("two transpositions are one");
+  const bool undone = std::ranges::is_sorted(perm);
   Attributes attributes;
-  attributes.set("perm", perm);
-  p.replace_uses(outer.outputs[0], p.add("Transpose", {inner->inputs[0]}, std::move(attributes)));
+  if (!undone) attributes.set("perm", std::move(perm));
+  // Not nothing: it may be an output of the graph.
+  p.replace_uses(outer.outputs[0],
+                 p.add(undone ? "Identity" : "Transpose", {inner->inputs[0]}, std::move(attributes)));
   p.remove(id);
   return p;
-}
-
-bool keeps_order(const Node& n) {
-  return View::is(n, "Reshape") || View::is(n, "Flatten") || View::is(n, "Squeeze") ||
-         View::is(n, "Unsqueeze");
 }
 
 /// Two changes of shape whose result has the first shape again.

@@ -28,6 +28,12 @@ inline ValueId add_transpose(Patch& p, ValueId x, std::vector<int64_t> perm) {
   return p.add("Transpose", {x}, std::move(a));
 }
 
+/// Whether the node changes the shape alone.
+inline bool keeps_order(const Node& n) {
+  return View::is(n, "Reshape") || View::is(n, "Flatten") || View::is(n, "Squeeze") ||
+         View::is(n, "Unsqueeze");
+}
+
 /// Of a commutative node: the input that is not `one`; no_id when `one` is not among its two inputs.
 inline ValueId other_input(const Node& n, ValueId one) {
   if (n.inputs.size() != 2) return no_id;

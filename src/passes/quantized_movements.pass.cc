@@ -122,20 +122,44 @@ std::optional<Patch> concat(const View& view, NodeId id) {
   return p;
 }
 
-/// Relu before a grid that begins at 0 does nothing that saturation does not.
-std::optional<Patch> relu(const View& view, NodeId id) {
+/// What Relu or Clip lets through.
+struct Bounds {
+  double least, most;
+};
+std::optional<Bounds> bounds(const View& view, ValueId v) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (view.made_by(v, "Relu")) return Bounds{0, infinity};
+  const Node* clip = view.made_by(v, "Clip");
+  if (!clip) return std::nullopt;
+  const auto bound = [&](size_t i, double open) -> std::optional<double> {
+    if (clip->inputs.size() <= i || clip->inputs[i] == no_id) return open;
+    return view.uniform(clip->inputs[i]);
+  };
+  const auto least = bound(1, -infinity), most = bound(2, infinity);
+  return least && most && *least <= *most ? std::optional(Bounds{*least, *most}) : std::nullopt;
+}
+
+/// Relu and Clip of what lies beyond the ends of the grid do nothing that saturation does not.
+std::optional<Patch> clip(const View& view, NodeId id) {
   const Node& n = view.node(id);
-  const Node* relu = view.made_by(n.inputs[0], "Relu");
+  const auto limits = bounds(view, n.inputs[0]);
   const DataType t = view.type(n.outputs[0]).elem;
   const auto scale = view.uniform(n.inputs[1]);
-  if (!relu || !view.read_once(n.inputs[0]) || !narrow_integer(t) || !scale || !(*scale > 0))
-    return std::nullopt;
-  const double least = t == DataType::int8 ? -128 : t == DataType::int16 ? -32768 : 0;
   const ValueId z = zero_point(n);
-  if (z == no_id ? least != 0 : view.uniform(z) != least) return std::nullopt;
-  Patch p("saturation does what Relu does");
+  const auto zero = z == no_id ? std::optional(0.0) : view.uniform(z);
+  if (!limits || !view.read_once(n.inputs[0]) || !narrow_integer(t) || !scale || !(*scale > 0) || !zero ||
+      view.type(n.inputs[0]).elem != DataType::float32 || n.attributes.get<int64_t>("precision", 0) > 1)
+    return std::nullopt;
+  const bool has_sign = t == DataType::int8 || t == DataType::int16;
+  const double count = t == DataType::int8 || t == DataType::uint8 ? 256 : 65536,
+               least = has_sign ? -count / 2 : 0;
+  const auto quantised = [&](double x) {
+    return std::nearbyint(static_cast<float>(x) / static_cast<float>(*scale)) + *zero;
+  };
+  if (quantised(limits->least) > least || quantised(limits->most) < least + count - 1) return std::nullopt;
+  Patch p("saturation does what Relu or Clip does");
   std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = relu->inputs[0];
+  inputs[0] = view.node(view.producer(n.inputs[0])).inputs[0];
   p.replace_uses(n.outputs[0], p.add("QuantizeLinear", std::move(inputs), n.attributes));
   p.remove(id);
   return p;
@@ -166,11 +190,11 @@ void pass_quantized_movements(PassList& all) {
                  .level = level,
                  .anchors = {"Concat"},
                  .propose = concat});
-  all.push_back({.name = "relu-quantize",
-                 .says = "leaves out Relu where quantization saturates at 0",
+  all.push_back({.name = "clip-quantize",
+                 .says = "leaves out Relu and Clip where quantization saturates there",
                  .level = level,
                  .anchors = {"QuantizeLinear"},
-                 .propose = relu});
+                 .propose = clip});
 }
 
 }  // namespace lathe

@@ -1,127 +1,201 @@
-// Gelu in the spellings of exporters, and Swish.
-#include "passes/patterns.h"
+// Activations that are spelled out: a function of x (erf, tanh, a sigmoid, a Clip), and a polynomial of x and
+// what it gives. Of which order sums and products are written in nothing depends.
+#include "passes/polynomial.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
 
-Attributes approximate(std::string how) {
-  Attributes a;
-  if (how != "none") a.set("approximate", std::move(how));
-  return a;
-}
-
-/// x where v is x / sqrt(2), in either spelling.
-ValueId over_sqrt_2(const View& view, ValueId v) {
-  if (const Node* div = view.made_by(v, "Div")) {
-    const auto c = view.uniform(div->inputs[1]);
-    return c && about(*c, std::sqrt(2.0)) ? div->inputs[0] : no_id;
-  }
-  if (const Node* mul = view.made_by(v, "Mul"))
-    if (const auto m = with_number(view, *mul); m && about(m->number, std::sqrt(0.5))) return m->x;
-  return no_id;
-}
-
-/// x where v is sqrt(2/pi) * (x + 0.044715 x³).
-ValueId tanh_argument(const View& view, ValueId v) {
-  const Node* outer = view.made_by(v, "Mul");
-  const auto scaled = outer ? with_number(view, *outer) : std::nullopt;
-  if (!scaled || !about(scaled->number, std::sqrt(2.0 / M_PI))) return no_id;
-  const Node* sum = view.made_by(scaled->x, "Add");
-  if (!sum) return no_id;
-  for (size_t i : {size_t{0}, size_t{1}}) {
-    const ValueId x = sum->inputs[i];
-    const Node* term = view.made_by(sum->inputs[1 - i], "Mul");
-    const auto cubic = term ? with_number(view, *term) : std::nullopt;
-    if (!cubic || !about(cubic->number, 0.044715)) continue;
-    if (const Node* pow = view.made_by(cubic->x, "Pow"))
-      if (pow->inputs[0] == x && view.uniform(pow->inputs[1]) == 3.0) return x;
-    if (const Node* mul = view.made_by(cubic->x, "Mul"))
-      if (const ValueId square = other_input(*mul, x); square != no_id && squared(view, square) == x)
-        return x;
-  }
-  return no_id;
-}
-
-struct Bell {
-  ValueId x = no_id;
-  std::string approximate;
+/// f(argument), and what is made of x and f: the numbers in front of 1, x, x², x³ in the argument; result is
+/// x f times `by`, and x times `rest`.
+struct Spelling {
+  std::array<double, 4> argument;
+  double by, rest;
 };
-/// x where v is 1 + erf(x / sqrt(2)), or its approximation by tanh.
-std::optional<Bell> bell(const View& view, ValueId v) {
-  const Node* plus = view.made_by(v, "Add");
-  const auto one = plus ? with_number(view, *plus) : std::nullopt;
-  if (!one || one->number != 1) return std::nullopt;
-  if (const Node* erf = view.made_by(one->x, "Erf"))
-    if (const ValueId x = over_sqrt_2(view, erf->inputs[0]); x != no_id) return Bell{x, "none"};
-  if (const Node* tanh = view.made_by(one->x, "Tanh"))
-    if (const ValueId x = tanh_argument(view, tanh->inputs[0]); x != no_id) return Bell{x, "tanh"};
+
+Polynomial argument_of(const Spelling& s) {
+  Polynomial p;
+  for (size_t i = 0; i < s.argument.size(); ++i) p.c[i][0] = s.argument[i];
+  return p;
+}
+Polynomial result_of(const Spelling& s) {
+  Polynomial p;
+  p.c[1][0] = s.rest;
+  p.c[1][1] = s.by;
+  return p;
+}
+
+/// The value that is `result` of x and f, where nothing else reads f or what lies between.
+NodeId reader_that_makes(const View& view, ValueId x, ValueId f, const Polynomial& result) {
+  PolynomialReader reader(view, x, f);
+  ValueId v = f;
+  for (int steps = 0; steps < 6 && view.read_once(v); ++steps) {
+    const NodeId id = view.uses(v)[0].node;
+    v = view.node(id).outputs[0];
+    const auto p = reader.read(v);
+    if (!p) return no_id;
+    if (p->is_about(result)) return view.same_type(x, v) ? id : no_id;
+  }
+  return no_id;
+}
+
+/// Where x f is made of x and f.
+NodeId product_of(const View& view, ValueId x, ValueId f) {
+  return reader_that_makes(view, x, f, result_of({{}, 1, 0}));
+}
+
+struct Found {
+  ValueId x = no_id;
+  NodeId end = no_id;
+};
+/// x, and the node that makes the result, where `f` is a function of `argument`.
+std::optional<Found> find(const View& view, ValueId argument, ValueId f, const Spelling& s) {
+  for (ValueId x : parts_of_expression(view, argument)) {
+    const auto p = PolynomialReader(view, x).read(argument);
+    if (!p || !p->is_about(argument_of(s))) continue;
+    if (const NodeId end = reader_that_makes(view, x, f, result_of(s)); end != no_id) return Found{x, end};
+  }
   return std::nullopt;
 }
 
-/// x · 0.5 · bell(x), multiplied in any order; the anchor is the last Mul.
+Patch replaced(const View& view, NodeId end, std::string op, ValueId x, Attributes a = {}) {
+  Patch p("arithmetic that spells " + op);
+  p.replace_uses(view.node(end).outputs[0], p.add(op, {x}, std::move(a)));
+  p.remove(end);
+  return p;
+}
+
+constexpr double root_of_half = 0.70710678118654752, root_of_2_over_pi = 0.79788456080286536,
+                 cubic = 0.044715 * root_of_2_over_pi;
+
+/// The anchor is the Erf, the Tanh, or the Sigmoid that says the same as it.
 std::optional<Patch> gelu(const View& view, NodeId id) {
   const Node& n = view.node(id);
-  // The three factors: two of this node, one of which is a product itself.
-  for (size_t i : {size_t{0}, size_t{1}}) {
-    const Node* inner = view.made_by(n.inputs[i], "Mul");
-    if (!inner || !view.read_once(n.inputs[i])) continue;
-    const ValueId factors[3] = {n.inputs[1 - i], inner->inputs[0], inner->inputs[1]};
-    for (int b = 0; b < 3; ++b) {
-      const auto found = bell(view, factors[b]);
-      if (!found) continue;
-      const ValueId rest[2] = {factors[(b + 1) % 3], factors[(b + 2) % 3]};
-      for (int h : {0, 1}) {
-        if (view.uniform(rest[h]) != 0.5 || rest[1 - h] != found->x ||
-            !view.same_type(found->x, n.outputs[0]))
-          continue;
-        Patch p("a product that spells Gelu");
-        p.replace_uses(n.outputs[0], p.add("Gelu", {found->x}, approximate(found->approximate)));
-        p.remove(id);
-        return p;
-      }
-    }
-  }
-  return std::nullopt;
+  const Spelling exact{{0, root_of_half, 0, 0}, 0.5, 0.5},
+      by_tanh{{0, root_of_2_over_pi, 0, cubic}, 0.5, 0.5},
+      by_sigmoid{{0, 2 * root_of_2_over_pi, 0, 2 * cubic}, 1, 0};
+  const bool erf = n.op == "Erf";
+  const auto found = find(view, n.inputs[0], n.outputs[0],
+                          erf              ? exact
+                          : n.op == "Tanh" ? by_tanh
+                                           : by_sigmoid);
+  if (!found) return std::nullopt;
+  Attributes a;
+  if (!erf) a.set("approximate", std::string("tanh"));
+  return replaced(view, found->end, "Gelu", found->x, std::move(a));
 }
 
-/// x · sigmoid(x).
+/// x · sigmoid(alpha · x); the anchor is the Sigmoid.
 std::optional<Patch> swish(const View& view, NodeId id) {
   const Node& n = view.node(id);
-  for (size_t i : {size_t{0}, size_t{1}}) {
-    const Node* sigmoid = view.made_by(n.inputs[i], "Sigmoid");
-    if (!sigmoid || !view.read_once(n.inputs[i])) continue;
-    ValueId x = sigmoid->inputs[0];
-    float alpha = 1;
-    if (x != n.inputs[1 - i]) {
-      const Node* scaled = view.made_by(x, "Mul");
-      const auto by = scaled && view.read_once(x) ? with_number(view, *scaled) : std::nullopt;
-      if (!by || by->x != n.inputs[1 - i]) continue;
-      x = by->x;
-      alpha = static_cast<float>(by->number);
-    }
-    if (!view.same_type(x, n.outputs[0])) continue;
-    Patch p("x times its sigmoid is Swish");
-    Attributes a;
-    if (alpha != 1) a.set("alpha", alpha);
-    p.replace_uses(n.outputs[0], p.add("Swish", {x}, std::move(a)));
-    p.remove(id);
-    return p;
+  double alpha = 1;
+  ValueId x = n.inputs[0];
+  NodeId end = product_of(view, x, n.outputs[0]);
+  if (end == no_id) {
+    x = without_factors(view, x, alpha);
+    if (x == n.inputs[0] || !view.read_once(n.inputs[0])) return std::nullopt;
+    end = product_of(view, x, n.outputs[0]);
   }
-  return std::nullopt;
+  if (end == no_id) return std::nullopt;
+  Attributes a;
+  if (alpha != 1) a.set("alpha", static_cast<float>(alpha));
+  return replaced(view, end, "Swish", x, std::move(a));
+}
+
+/// x · clip(x + 3, 0, 6) / 6, or x times the HardSigmoid that this is; the anchor is the Clip or HardSigmoid.
+std::optional<Patch> hard_swish(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  std::optional<Found> found;
+  if (n.op == "HardSigmoid") {
+    const bool sixth = about(n.attributes.get<float>("alpha", 0.2f), 1.0 / 6, 1e-4) &&
+                       n.attributes.get<float>("beta", 0.5f) == 0.5f;
+    const NodeId end = sixth ? product_of(view, n.inputs[0], n.outputs[0]) : no_id;
+    if (end != no_id) found = {n.inputs[0], end};
+  } else if (n.inputs.size() == 3 && view.uniform(n.inputs[1]) == 0.0) {
+    const auto most = view.uniform(n.inputs[2]);
+    if (most == 6.0) found = find(view, n.inputs[0], n.outputs[0], {{3, 1, 0, 0}, 1.0 / 6, 0});
+    if (most == 1.0) found = find(view, n.inputs[0], n.outputs[0], {{0.5, 1.0 / 6, 0, 0}, 1, 0});
+  }
+  return found ? std::optional(replaced(view, found->end, "HardSwish", found->x)) : std::nullopt;
+}
+
+/// x where `v` is log(1 + e^x).
+ValueId softplus_argument(const View& view, ValueId v) {
+  if (const Node* n = view.made_by(v, "Softplus")) return n->inputs[0];
+  const Node* log = view.made_by(v, "Log");
+  const Node* add = log ? view.made_by(log->inputs[0], "Add") : nullptr;
+  const auto one = add ? with_number(view, *add) : std::nullopt;
+  const Node* exp = one && one->number == 1 ? view.made_by(one->x, "Exp") : nullptr;
+  return exp ? exp->inputs[0] : no_id;
+}
+
+/// x · tanh(softplus(x)), where it does not matter that e^x leaves the range of floats; the anchor is the
+/// Tanh.
+std::optional<Patch> mish(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const ValueId x = softplus_argument(view, n.inputs[0]);
+  const NodeId end = x == no_id ? no_id : product_of(view, x, n.outputs[0]);
+  return end == no_id ? std::nullopt : std::optional(replaced(view, end, "Mish", x));
+}
+
+/// 1 / (1 + e^-x) and y / (1 + e^-x); the anchor is the Reciprocal or Div.
+std::optional<Patch> sigmoid(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const bool divides = n.op == "Div";
+  const Node* sum = view.made_by(n.inputs[divides ? 1 : 0], "Add");
+  const auto one = sum ? with_number(view, *sum) : std::nullopt;
+  const Node* exp = one && one->number == 1 ? view.made_by(one->x, "Exp") : nullptr;
+  if (!exp || !view.same_type(exp->inputs[0], sum->outputs[0])) return std::nullopt;
+  double factor = 1;
+  ValueId x = no_id;
+  if (const Node* neg = view.made_by(exp->inputs[0], "Neg"))
+    x = neg->inputs[0];
+  else if (const ValueId scaled = without_factors(view, exp->inputs[0], factor); factor < 0)
+    x = scaled;
+  if (x == no_id) return std::nullopt;
+
+  Patch p("1 / (1 + exp(-x)) is Sigmoid");
+  if (factor < 0 && factor != -1) {
+    Tensor by(view.type(x).elem, {});
+    store_double(by, 0, -factor);
+    x = p.add("Mul", {x, p.add_constant("factor", std::move(by))});
+  }
+  ValueId y = p.add("Sigmoid", {x});
+  if (divides && !(view.uniform(n.inputs[0]) == 1.0 && view.same_type(sum->outputs[0], n.outputs[0])))
+    y = p.add("Mul", {n.inputs[0], y});
+  p.replace_uses(n.outputs[0], y);
+  p.remove(id);
+  return p;
 }
 
 }  // namespace
 
 void pass_recognise_activation(PassList& all) {
+  const auto level = OptimizationLevel::extended;
   all.push_back({.name = "recognise-gelu",
                  .says = "finds Gelu, exact or by tanh, in its spellings",
-                 .level = OptimizationLevel::extended,
-                 .anchors = {"Mul"},
+                 .level = level,
+                 .anchors = {"Erf", "Tanh", "Sigmoid"},
                  .propose = gelu});
+  all.push_back({.name = "recognise-hard-swish",
+                 .says = "finds x * clip(x + 3, 0, 6) / 6",
+                 .level = level,
+                 .anchors = {"Clip", "HardSigmoid"},
+                 .propose = hard_swish});
+  all.push_back({.name = "recognise-mish",
+                 .says = "finds x * tanh(softplus(x))",
+                 .level = level,
+                 .anchors = {"Tanh"},
+                 .propose = mish});
+  all.push_back({.name = "recognise-sigmoid",
+                 .says = "finds 1 / (1 + exp(-x)), and what is divided so",
+                 .level = level,
+                 .anchors = {"Div", "Reciprocal"},
+                 .propose = sigmoid});
   all.push_back({.name = "recognise-swish",
                  .says = "finds x * sigmoid(alpha * x)",
-                 .level = OptimizationLevel::extended,
-                 .anchors = {"Mul"},
+                 .level = level,
+                 .anchors = {"Sigmoid"},
                  .propose = swish});
 }
 

@@ -5,21 +5,12 @@
 // that would be masked by minus infinity all together make the chain NaN and Attention 0, and so does the
 // Where that looks for NaN: for finite Q, K and V that is the only difference.
 #include <cmath>
-#include <limits>
 
 #include "ops/softmax/softmax.h"
-#include "passes/patterns.h"
-#include "tensor/element.h"
+#include "passes/attention_masks.h"
 
 namespace lathe {
 namespace {
-
-/// One thing that is done to the scores before softmax.
-struct Masking {
-  ValueId mask = no_id;     // added; or the condition, where `instead` is given
-  ValueId instead = no_id;  // what stands where the condition is `unless`
-  bool unless = false;
-};
 
 struct Spelled {
   ValueId q = no_id, keys = no_id, products = no_id;  // keys: as the MatMul takes them, transposed
@@ -27,11 +18,6 @@ struct Spelled {
   std::vector<Masking> masks;  // in the order they are done
   DataType precision = DataType::undefined;
 };
-
-/// Elements that leave no trace of what they are added to, and nothing after softmax.
-bool hides(DataType t, double number) {
-  return number == -std::numeric_limits<double>::infinity() || (number <= -1e30 && t != DataType::float16);
-}
 
 /// Reads the chain that ends in a softmax, from its end.
 class Reader {
@@ -86,19 +72,9 @@ class Reader {
 
   std::optional<Spelled> masked(ValueId v, int depth) {
     if (depth == 0 || !view_.read_once(v)) return std::nullopt;
-    if (const Node* add = view_.made_by(v, "Add"))
-      for (size_t i : {size_t{0}, size_t{1}})
-        if (auto s = masked(add->inputs[i], depth - 1)) {
-          s->masks.push_back({.mask = add->inputs[1 - i]});
-          return s;
-        }
-    if (const Node* where = view_.made_by(v, "Where"))
-      for (size_t i : {size_t{1}, size_t{2}}) {
-        const auto number = view_.uniform(where->inputs[3 - i]);
-        if (!number || !hides(view_.type(v).elem, *number)) continue;
-        auto s = masked(where->inputs[i], depth - 1);
-        if (!s) continue;
-        s->masks.push_back({where->inputs[0], where->inputs[3 - i], i == 2});
+    for (const Masked& m : readings(view_, v))
+      if (auto s = masked(m.scores, depth - 1)) {
+        s->masks.push_back(m.by);
         return s;
       }
     return capped(v);
@@ -189,100 +165,12 @@ ValueId add_heads(Patch& p, const Heads& h) {
   return h.perm.empty() ? h.from : add_transpose(p, h.from, h.perm);
 }
 
-/// What the masks come to, as something to add to the scores.
-class Bias {
- public:
-  Bias(const View& view, Patch& p, DataType type) : view_(view), patch_(p), type_(type) {}
-
-  void add(const Masking& m) {
-    note(m.mask);
-    if (m.instead == no_id) {
-      value_ = value_ == no_id ? m.mask : patch_.add("Add", {value_, m.mask});
-      return;
-    }
-    const ValueId kept = value_ == no_id ? patch_.add_constant("zero", zero()) : value_;
-    value_ = patch_.add("Where", m.unless ? std::vector<ValueId>{m.mask, m.instead, kept}
-                                          : std::vector<ValueId>{m.mask, kept, m.instead});
-  }
-  /// With an axis for the heads, where scores have none: [rows, …] → [rows, 1, …].
-  void add_head_axis() {
-    if (rank_ == 3 && !one_batch_)
-      value_ = patch_.add("Unsqueeze", {value_, patch_.add_constant("axes", ints({1}))});
-  }
-  /// Has a row for every query, which ONNX Runtime wants, and a column for every key: a mask with fewer
-  /// columns would hide the keys that it lacks. `q` and `v` tell how many there are.
-  void cover(ValueId q, ValueId v, const Dim& rows, const Dim& keys, size_t rank) {
-    const auto among = [](const std::vector<Dim>& list, const Dim& d) {
-      return std::ranges::find(list, d) != list.end();
-    };
-    if (value_ == no_id || (among(rows_, rows) && among(columns_, keys))) return;
-    Attributes along;
-    along.set("axis", int64_t{0});
-    const ValueId shape =
-        patch_.add("Concat", {count(q, rows, rank), count(v, keys, rank)}, std::move(along));
-    value_ = patch_.add("Expand", {value_, shape});
-  }
-  ValueId value() const { return value_; }
-  /// Ranks are known, and are those that masks may have.
-  bool fits() const { return known_ && rank_ <= 4; }
-
- private:
-  Tensor zero() const {
-    Tensor t(type_, {});
-    store_double(t, 0, 0);
-    return t;
-  }
-  /// [the size of the axis before the last]
-  ValueId count(ValueId of, const Dim& size, size_t rank) {
-    if (size.is_constant()) return patch_.add_constant("size", ints({size.constant()}));
-    Attributes axis;
-    axis.set("start", static_cast<int64_t>(rank) - 2);
-    axis.set("end", static_cast<int64_t>(rank) - 1);
-    return patch_.add("Shape", {of}, std::move(axis));
-  }
-  void note(ValueId v) {
-    const auto& shape = view_.type(v).shape;
-    known_ = known_ && shape;
-    if (!shape) return;
-    rank_ = std::max(rank_, shape->size());
-    if (!shape->empty()) columns_.push_back(shape->back());
-    if (shape->size() > 1) rows_.push_back((*shape)[shape->size() - 2]);
-    if (shape->size() == 3) one_batch_ = one_batch_ && (*shape)[0] == Dim(1);
-  }
-  const View& view_;
-  Patch& patch_;
-  DataType type_;
-  ValueId value_ = no_id;
-  size_t rank_ = 0;
-  bool known_ = true, one_batch_ = true;
-  std::vector<Dim> rows_, columns_;
-};
-
-/// Whether this is a constant [.., n, n] that keeps what lies on the diagonal and below, and hides the rest.
-bool keeps_the_past(const View& view, const Masking& m, const Dim& rows, const Dim& keys) {
-  const Tensor* t = view.contents(m.mask);
-  constexpr int64_t most_elements = int64_t{1} << 22;
-  if (!t || !rows.is_constant() || !(rows == keys) || t->size() != rows.constant() * rows.constant() ||
-      t->rank() < 2 || t->size() > most_elements)
-    return false;
-  const int64_t n = rows.constant();
-  if (t->dim(t->rank() - 1) != n || t->dim(t->rank() - 2) != n) return false;
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      const double x = load_double(*t, i * n + j);
-      const bool hidden = m.instead == no_id ? hides(t->type(), x) : (x != 0) == m.unless;
-      if (hidden != (j > i) || (m.instead == no_id && j <= i && x != 0)) return false;
-    }
-  return true;
-}
-
 std::optional<Patch> attention(const View& view, NodeId id) {
   const Node& n = view.node(id);
   auto s = Reader(view).read(n.inputs[0]);
   const auto rank = view.rank(n.outputs[0]);
   if (!s || !rank || (*rank != 3 && *rank != 4)) return std::nullopt;
-  const Node* swap = view.made_by(s->keys, "Transpose");
-  if (!swap || view.rank(s->q) != rank || view.rank(s->keys) != rank || view.rank(n.inputs[1]) != rank)
+  if (view.rank(s->q) != rank || view.rank(s->keys) != rank || view.rank(n.inputs[1]) != rank)
     return std::nullopt;
   const SymShape q = *view.type(s->q).shape, k = *view.type(s->keys).shape, v = *view.type(n.inputs[1]).shape;
   const Dim &rows = q[*rank - 2], &keys = k[*rank - 1];
@@ -290,8 +178,12 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   if (!(q[0] == k[0]) || !(q[0] == v[0]) || !(v[*rank - 2] == keys)) return std::nullopt;
   if (*rank == 4 && (!(k[1] == v[1]) || !(k[1] == q[1] || k[1] == Dim(1)))) return std::nullopt;
 
-  Heads key{swap->inputs[0], order_of(view, *swap)}, value{n.inputs[1], {}};
-  if (key.perm.size() != *rank) return std::nullopt;
+  Heads key{s->keys, {0, 1, 2, 3}}, value{n.inputs[1], {}};
+  key.perm.resize(*rank);
+  if (const Node* swap = view.made_by(s->keys, "Transpose"))
+    key = {swap->inputs[0], order_of(view, *swap)};
+  else if (rows == Dim(1))
+    return std::nullopt;  // to transpose all keys for one query takes longer than to attend to them
   std::swap(key.perm[*rank - 1], key.perm[*rank - 2]);
   if (std::ranges::is_sorted(key.perm)) {
     key.perm.clear();
@@ -320,8 +212,13 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   Patch p("a chain that spells Attention");
   Attributes a;
   Bias bias(view, p, type);
-  if (s->masks.size() == 1 && keeps_the_past(view, s->masks[0], rows, keys))
+  const Masking* const only = s->masks.size() == 1 ? &s->masks[0] : nullptr;
+  const bool faint = std::ranges::any_of(s->masks, &Masking::faint);
+  if (faint && !(only && every_row_keeps_a_key(view, *only))) return std::nullopt;
+  if (only && keeps_the_past(view, *only, rows, keys))
     a.set("is_causal", int64_t{1});
+  else if (faint)
+    bias.choose(*only);
   else
     for (const Masking& m : s->masks) bias.add(m);
   if (!bias.fits()) return std::nullopt;
@@ -371,16 +268,21 @@ std::optional<Patch> no_transposes(const View& view, NodeId id) {
   const NodeId join = view.uses(transpose.outputs[0])[0].node;
   const Node& reshape = view.node(join);
   const auto &heads = view.type(transpose.outputs[0]).shape, &y = view.type(reshape.outputs[0]).shape;
-  if (!View::is(reshape, "Reshape") || view.uses(transpose.outputs[0])[0].input != 0 || !heads || !y ||
-      y->size() != 3 || !((*heads)[0] == (*y)[0]) || !((*heads)[1] == (*y)[1]))
+  if (!View::is(reshape, "Reshape") || view.uses(transpose.outputs[0])[0].input != 0 || !heads || !y)
     return std::nullopt;
+  // What is not joined to three axes is shaped again; a 0 would copy a size that is another one then.
+  const bool joined = y->size() == 3 && (*heads)[0] == (*y)[0] && (*heads)[1] == (*y)[1];
+  const auto shape = view.integers(reshape.inputs[1]);
+  if (!joined && (!shape || std::ranges::count(*shape, 0) > 0)) return std::nullopt;
   Patch p("heads stay side by side");
   Attributes a = n.attributes;
   a.set("q_num_heads", q->heads);
   a.set("kv_num_heads", k->heads);
   std::vector<ValueId> inputs{q->x, k->x, v->x};
   if (n.inputs.size() > 3) inputs.push_back(n.inputs[3]);
-  p.replace_uses(reshape.outputs[0], p.add("Attention", std::move(inputs), std::move(a)));
+  const ValueId attended = p.add("Attention", std::move(inputs), std::move(a));
+  p.replace_uses(reshape.outputs[0],
+                 joined ? attended : p.add("Reshape", {attended, reshape.inputs[1]}, reshape.attributes));
   for (NodeId gone : {join, back, id}) p.remove(gone);
   return p;
 }

@@ -1,6 +1,7 @@
 // LayerNormalization and RMSNormalization as exporters spell them, piece by piece: what is normalised first,
 // with a scale of ones; a scale and a bias behind it then take their places.
 #include "passes/norm_patterns.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -16,28 +17,35 @@ Attributes attributes(const Deviation& d, size_t rank) {
   return a;
 }
 
-/// Replaces `v` by x normalised, and scaled by what `scale` makes of the patch.
+/// Replaces `v` by x normalised, and scaled by what `scale` makes of the patch, if anything.
 template <class Scale>
 std::optional<Patch> normalise(const View& view, NodeId id, const Deviation& d, Scale&& scale) {
   const ValueId v = view.node(id).outputs[0];
   const ValueId whole = centred(view, d.x, d.axis), x = whole == no_id ? d.x : whole;
   if (!computes_alike(view, x) || !view.same_type(x, v)) return std::nullopt;
   Patch p(whole == no_id ? "a chain that spells RMSNormalization" : "a chain that spells LayerNormalization");
-  p.replace_uses(v, p.add(whole == no_id ? "RMSNormalization" : "LayerNormalization", {x, scale(p)},
+  const std::optional<ValueId> by = scale(p);
+  if (!by) return std::nullopt;
+  p.replace_uses(v, p.add(whole == no_id ? "RMSNormalization" : "LayerNormalization", {x, *by},
                           attributes(d, *view.rank(x))));
   p.remove(id);
   return p;
 }
 
+/// A scale of ones for the axes that are normalised; nothing where it would be large.
+std::optional<ValueId> add_ones(const View& view, Patch& p, ValueId x, int64_t axis) {
+  const auto sizes = last_sizes(view, x, axis);
+  if (!sizes || count_of(*sizes) > most_ones) return std::nullopt;
+  Tensor ones(view.type(x).elem, *sizes);
+  for (int64_t i = 0; i < ones.size(); ++i) store_double(ones, i, 1);
+  return p.add_constant("ones", std::move(ones));
+}
+
 /// x / deviation; the anchor is the Div or Mul.
 std::optional<Patch> unscaled(const View& view, NodeId id) {
   const auto d = normalised(view, view.node(id).outputs[0]);
-  const auto sizes = d ? last_sizes(view, d->x, d->axis) : std::nullopt;
-  if (!sizes || count_of(*sizes) > most_ones) return std::nullopt;
-  return normalise(view, id, *d, [&](Patch& p) {
-    return p.add_constant(
-        "ones", Tensor::from<float>(*sizes, std::vector<float>(static_cast<size_t>(count_of(*sizes)), 1)));
-  });
+  return d ? normalise(view, id, *d, [&](Patch& p) { return add_ones(view, p, d->x, d->axis); })
+           : std::nullopt;
 }
 
 /// 1 / deviation * scale, as some multiply before x comes in.
@@ -62,7 +70,7 @@ std::optional<Patch> scaled_before(const View& view, NodeId id) {
     auto s = scaled_inverse(view, n.inputs[i]);
     if (!s || !same_magnitude(view, n.inputs[1 - i], s->of.x)) continue;
     s->of.x = n.inputs[1 - i];
-    return normalise(view, id, s->of, [&](Patch&) { return s->scale; });
+    return normalise(view, id, s->of, [&](Patch&) { return std::optional(s->scale); });
   }
   return std::nullopt;
 }
@@ -107,6 +115,30 @@ std::optional<Norm> norm(const View& view, ValueId v, std::string_view op) {
   const auto rank = view.rank(n->inputs[0]);
   if (!rank) return std::nullopt;
   return Norm{view.producer(v), n, axis < 0 ? axis + static_cast<int64_t>(*rank) : axis};
+}
+
+/// What is cast to float32 for the statistics, normalised, and cast back before it is scaled: so the
+/// operators do it themselves (stash_type). The anchor is the Cast back.
+std::optional<Patch> without_casts(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
+    const auto found = norm(view, n.inputs[0], op);
+    const Node* there = found ? view.made_by(found->node->inputs[0], "Cast") : nullptr;
+    const DataType narrow = view.type(n.outputs[0]).elem;
+    if (!there || found->node->inputs.size() != 2 || view.uniform(found->node->inputs[1]) != 1.0 ||
+        !view.same_type(there->inputs[0], n.outputs[0]) ||
+        (narrow != DataType::float16 && narrow != DataType::bfloat16) ||
+        view.type(n.inputs[0]).elem != DataType::float32)
+      continue;
+    Patch p("casts that keep the statistics in float32");
+    const auto ones = add_ones(view, p, there->inputs[0], found->axis);
+    if (!ones) continue;
+    p.replace_uses(n.outputs[0], p.add(op, {there->inputs[0], *ones}, found->node->attributes));
+    p.remove(found->id);
+    p.remove(id);
+    return p;
+  }
+  return std::nullopt;
 }
 
 /// A product with what had a scale of ones; the anchor is the Mul.
@@ -155,6 +187,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
     auto p = bias(view, id);
     return p ? std::move(p) : moved_together(view, id);
   }
+  if (view.node(id).op == "Cast") return without_casts(view, id);
   auto p = unscaled(view, id);
   if (!p && view.node(id).op == "Mul") p = scaled_before(view, id);
   if (!p && view.node(id).op == "Mul") p = scale(view, id);
@@ -167,7 +200,7 @@ void pass_recognise_norm(PassList& all) {
   all.push_back({.name = "recognise-norm",
                  .says = "finds LayerNormalization and RMSNormalization, with scale and bias or without",
                  .level = OptimizationLevel::extended,
-                 .anchors = {"Add", "Mul", "Div"},
+                 .anchors = {"Add", "Mul", "Div", "Cast"},
                  .propose = propose});
 }
 

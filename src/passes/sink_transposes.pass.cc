@@ -1,5 +1,5 @@
-// A Transpose goes down through elementwise operators where it meets another one: both become one, or none.
-// Where two transposed values come together, one Transpose after them does for both.
+// A Transpose goes down through operators that do not mind where it meets another one: both become one, or
+// none. Where two transposed values come together, one Transpose after them does for both.
 #include <set>
 
 #include "passes/patterns.h"
@@ -46,9 +46,12 @@ bool elementwise(const Node& n) {
                                                  "ThresholdedRelu"};
   return n.domain.empty() && one.contains(n.op);
 }
-bool of_two(const Node& n) {
-  static const std::set<std::string_view> two = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu"};
-  return n.domain.empty() && n.inputs.size() == 2 && two.contains(n.op);
+/// Whether operands are broadcast against each other, and that is all that axes mean.
+bool broadcasts(const Node& n) {
+  static const std::set<std::string_view> several = {
+      "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max",
+      "Min", "Mod", "Mul", "Or",    "Pow",     "PRelu",          "Sub",  "Sum",         "Where"};
+  return n.domain.empty() && n.inputs.size() >= 2 && several.contains(n.op);
 }
 bool along_axis(const Node& n) { return View::is(n, "Softmax") || View::is(n, "LogSoftmax"); }
 
@@ -64,12 +67,12 @@ class Sink {
  public:
   explicit Sink(const View& view) : view_(view) {}
 
-  /// Everything on the way must be read by the way alone.
-  std::optional<Lifted> lift(ValueId v) const {
+  /// Everything on the way must be read by the way alone, but for `v` where that may be `shared`.
+  std::optional<Lifted> lift(ValueId v, bool shared = false) const {
     Lifted l;
     while (l.chain.size() <= longest_chain) {
       const NodeId at = view_.producer(v);
-      if (at == no_id || !view_.read_once(v)) return std::nullopt;
+      if (at == no_id || !(view_.read_once(v) || (shared && l.chain.empty()))) return std::nullopt;
       const Node& n = view_.node(at);
       if (View::is(n, "Transpose")) {
         l.from = n.inputs[0];
@@ -89,15 +92,30 @@ class Sink {
     ValueId v = l.from;
     for (auto at = l.chain.rbegin(); at != l.chain.rend(); ++at) {
       const Node& n = view_.node(*at);
-      const ValueId moving = moving_input(n);
       std::vector<ValueId> inputs = n.inputs;
-      for (ValueId& x : inputs) x = x == moving ? v : x == no_id ? no_id : turned(p, x, l.perm);
       Attributes a = n.attributes;
       if (along_axis(n)) {
-        const auto axis = a.get<int64_t>("axis", -1);
-        a.set("axis",
-              l.perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(l.perm.size()) : axis)]);
+        a.set("axis", source_axis(a.get<int64_t>("axis", -1), l.perm));
+      } else if (by_axes(n)) {
+        const auto axes = axes_of(n);
+        inputs.resize(std::max<size_t>(inputs.size(), 4), no_id);
+        std::vector<int64_t> from;
+        for (int64_t axis : *axes) from.push_back(source_axis(axis, l.perm));
+        inputs[3] = p.add_constant("axes", ints(std::move(from)));
+      } else if (View::is(n, "Resize")) {
+        std::vector<int64_t> back(l.perm.size());
+        for (size_t i = 0; i < back.size(); ++i)
+          back[static_cast<size_t>(l.perm[i])] = static_cast<int64_t>(i);
+        for (size_t i = 2; i < inputs.size(); ++i)
+          if (inputs[i] != no_id)
+            inputs[i] = p.add("Gather", {inputs[i], p.add_constant("order", ints(back))});
+        inputs[1] = no_id;
+      } else if (broadcasts(n)) {
+        const ValueId moving = moving_input(n);
+        for (ValueId& x : inputs)
+          if (x != moving) x = turned(p, x, l.perm);
       }
+      inputs[static_cast<size_t>(std::ranges::find(n.inputs, moving_input(n)) - n.inputs.begin())] = v;
       v = p.add(n.op, std::move(inputs), std::move(a));
     }
     return v;
@@ -120,32 +138,64 @@ class Sink {
   }
 
  private:
+  static int64_t source_axis(int64_t axis, const std::vector<int64_t>& perm) {
+    return perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(perm.size()) : axis)];
+  }
+  /// Pad and Slice, which name axes in their fourth input.
+  static bool by_axes(const Node& n) { return View::is(n, "Pad") || View::is(n, "Slice"); }
+  /// Those; all in order where none are named. Nothing where they are not known.
+  std::optional<std::vector<int64_t>> axes_of(const Node& n) const {
+    if (n.inputs.size() > 3 && n.inputs[3] != no_id) return view_.integers(n.inputs[3]);
+    const auto& numbers = view_.type(n.inputs[1]).shape;
+    if (!numbers || numbers->size() != 1 || !(*numbers)[0].is_constant()) return std::nullopt;
+    std::vector<int64_t> axes(static_cast<size_t>((*numbers)[0].constant()) / (n.op == "Pad" ? 2 : 1));
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
+    return axes;
+  }
+  /// Resize by constants, one for each axis, of the whole image.
+  bool by_sizes(const Node& n) const {
+    if (!View::is(n, "Resize") || n.inputs.size() < 3 || n.attributes.has("axes") ||
+        n.attributes.get<std::string>("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize")
+      return false;
+    return std::all_of(n.inputs.begin() + 2, n.inputs.end(),
+                       [&](ValueId v) { return v == no_id || view_.is_constant(v); });
+  }
   /// The input that is transposed, if any, where the others do not mind.
   ValueId moving_input(const Node& n) const {
     if (n.outputs.size() != 1 || n.inputs.empty()) return no_id;
-    if ((elementwise(n) && n.inputs.size() == 1) || along_axis(n)) return n.inputs[0];
-    const auto rank = view_.rank(n.outputs[0]);
-    if (!of_two(n) || !rank) return no_id;
-    for (size_t i : {size_t{0}, size_t{1}})
-      if (turnable(n.inputs[1 - i], *rank) && view_.same_type(n.inputs[i], n.outputs[0])) return n.inputs[i];
+    if ((elementwise(n) && n.inputs.size() == 1) || along_axis(n) || View::is(n, "Clip") ||
+        (by_axes(n) && axes_of(n)) || by_sizes(n))
+      return n.inputs[0];
+    const auto& shape = view_.type(n.outputs[0]).shape;
+    if (!broadcasts(n) || !shape) return no_id;
+    for (ValueId v : n.inputs) {
+      const auto turns = [&](ValueId other) { return other == v || turnable(other, shape->size()); };
+      const auto& own = view_.type(v).shape;
+      if (!turnable(v, shape->size()) && own && *own == *shape && std::ranges::count(n.inputs, v) == 1 &&
+          std::ranges::all_of(n.inputs, turns))
+        return v;
+    }
     return no_id;
   }
 
   const View& view_;
 };
 
-/// Transpose, elementwise operators, Transpose; the anchor is the second one.
+/// Transpose, elementwise operators, Transpose; the anchor is the second one. What others read of the
+/// operator before it is transposed for them behind it, where they may find another one to meet.
 std::optional<Patch> meet(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Sink sink(view);
-  const auto l = sink.lift(n.inputs[0]);
+  const auto l = sink.lift(n.inputs[0], true);
   const std::vector<int64_t> then = order_of(view, n);
   if (!l || l->chain.empty() || then.size() != l->perm.size()) return std::nullopt;
   std::vector<int64_t> perm;
   for (int64_t axis : then) perm.push_back(l->perm[static_cast<size_t>(axis)]);
   Patch p("transpositions meet behind " + view.node(l->chain.front()).op);
-  p.replace_uses(n.outputs[0], add_transpose(p, sink.rebuild(p, *l), std::move(perm)));
+  const ValueId rebuilt = sink.rebuild(p, *l);
+  p.replace_uses(n.outputs[0], add_transpose(p, rebuilt, std::move(perm)));
   p.remove(id);
+  if (!view.read_once(n.inputs[0])) p.replace_uses(n.inputs[0], add_transpose(p, rebuilt, l->perm));
   return p;
 }
 
@@ -183,7 +233,7 @@ std::optional<Patch> join(const View& view, NodeId id) {
   return p;
 }
 
-/// A reduction that keeps its axes makes less to transpose; the anchor is the reduction.
+/// A reduction makes less to transpose, and Squeeze leaves fewer axes; the anchor is one of these.
 std::optional<Patch> reduce(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* transpose = view.made_by(n.inputs[0], "Transpose");
@@ -196,7 +246,7 @@ std::optional<Patch> reduce(const View& view, NodeId id) {
   for (int64_t axis : *axes) from.push_back(perm[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
   std::ranges::sort(from);
   std::vector<int64_t> left;  // the axes that are still there, in the order wanted
-  const bool keeps = n.attributes.get<int64_t>("keepdims", 1) != 0;
+  const bool keeps = n.op != "Squeeze" && n.attributes.get<int64_t>("keepdims", 1) != 0;
   for (int64_t axis : perm)
     if (keeps)
       left.push_back(axis);
@@ -210,6 +260,29 @@ std::optional<Patch> reduce(const View& view, NodeId id) {
   return p;
 }
 
+/// A Split before the transposition, where its parts are all transposed again; the anchor is the Split.
+std::optional<Patch> split(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* transpose = view.made_by(n.inputs[0], "Transpose");
+  const std::vector<int64_t> perm = transpose ? order_of(view, *transpose) : std::vector<int64_t>();
+  if (perm.empty() || !view.read_once(n.inputs[0])) return std::nullopt;
+  for (ValueId v : n.outputs)
+    if (v == no_id || view.is_output(v) || view.uses(v).empty() ||
+        !std::ranges::all_of(view.uses(v),
+                             [&](const Use& u) { return View::is(view.node(u.node), "Transpose"); }))
+      return std::nullopt;
+  Patch p("Split before the transposition");
+  const auto axis = n.attributes.get<int64_t>("axis", 0);
+  Attributes a = n.attributes;
+  a.set("axis", perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(perm.size()) : axis)]);
+  std::vector<ValueId> inputs = n.inputs;
+  inputs[0] = transpose->inputs[0];
+  const std::vector<ValueId> parts = p.add_node("Split", std::move(inputs), n.outputs.size(), std::move(a));
+  for (size_t i = 0; i < parts.size(); ++i) p.replace_uses(n.outputs[i], add_transpose(p, parts[i], perm));
+  p.remove(id);
+  return p;
+}
+
 }  // namespace
 
 void pass_sink_transposes(PassList& all) {
@@ -219,17 +292,23 @@ void pass_sink_transposes(PassList& all) {
                  .level = level,
                  .anchors = {"Transpose"},
                  .propose = meet});
-  all.push_back({.name = "join-transposes",
-                 .says = "transposes once after an operator, not each of its operands",
-                 .level = level,
-                 .anchors = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Concat"},
-                 .propose = join});
+  all.push_back(
+      {.name = "join-transposes",
+       .says = "transposes once after an operator, not each of its operands",
+       .level = level,
+       .anchors = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum", "Where", "PRelu", "Concat"},
+       .propose = join});
   all.push_back({.name = "reduce-before-transpose",
-                 .says = "transposes what a reduction leaves",
+                 .says = "transposes what a reduction or Squeeze leaves",
                  .level = level,
                  .anchors = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
-                             "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"},
+                             "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "Squeeze"},
                  .propose = reduce});
+  all.push_back({.name = "split-before-transpose",
+                 .says = "splits before a transposition that each part undoes or changes",
+                 .level = level,
+                 .anchors = {"Split"},
+                 .propose = split});
 }
 
 }  // namespace lathe

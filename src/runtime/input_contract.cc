@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "runtime/engine_impl.h"
+#include "tensor/sparse.h"
 
 namespace lathe {
 namespace {
@@ -89,6 +90,11 @@ void InputContract::check(size_t input, const Value& v, Sizes& sizes) const {
   const Input& in = inputs_[input];
   if (!fits(in.type.kind, v) || !right_elements(in.type, v))
     bad(Code::run_bad_input, in.name, in.type.text, describe(v));
+  if (in.type.kind == PlanType::Kind::sparse) {
+    check_shape(input, v.sparse().shape, sizes);
+    if (auto fault = sparse_fault(v.sparse()))
+      bad(Code::run_bad_input, in.name, std::move(fault->expected), std::move(fault->got));
+  }
   if (in.type.kind != PlanType::Kind::tensor) return;
   const Tensor& t = v.tensor();
   if (t.type() != in.type.elem)

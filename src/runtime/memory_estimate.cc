@@ -1,35 +1,22 @@
 #include "runtime/memory_estimate.h"
 
 #include <algorithm>
-#include <map>
 #include <variant>
 
 #include "kernel/facts.h"
+#include "runtime/body_layouts.h"
 #include "runtime/memory.h"
 
 namespace lathe {
 namespace {
 
 using Facts = std::vector<Fact<int64_t>>;
-using Sizes = std::map<std::string, int64_t, std::less<>>;  // of the plan's symbols
-
-/// What the inference of the builder said of a shape, in numbers.
-std::optional<Shape> declared(const PlanType& type, const Sizes& sizes) {
-  if (!type.is_tensor() || !type.shape) return std::nullopt;
-  Shape shape;
-  for (const Dim& d : *type.shape) {
-    const auto n = d.evaluate(sizes);
-    if (!n || *n < 0) return std::nullopt;
-    shape.push_back(*n);
-  }
-  return shape;
-}
 
 /// Upper bounds for the shapes of one graph where its layout has none: what inference said, else the shape
 /// rules on upper bounds.
 class Bounds {
  public:
-  Bounds(const ProgramGraph& graph, const Layout& layout, const Sizes& sizes)
+  Bounds(const ProgramGraph& graph, const Layout& layout, const SymbolSizes& sizes)
       : graph_(graph), facts_(graph.plan->values.size()), loose_(facts_.size()) {
     for (uint32_t v = 0; v < facts_.size(); ++v) enter(v, layout.slots[v], sizes);
     for (const ProgramStep& s : graph.steps) infer(s);
@@ -41,13 +28,13 @@ class Bounds {
   }
 
  private:
-  void enter(uint32_t v, const Slot& slot, const Sizes& sizes) {
+  void enter(uint32_t v, const Slot& slot, const SymbolSizes& sizes) {
     const PlanValue& value = graph_.plan->values[v];
     Fact<int64_t>& f = facts_[v];
     if (graph_.constants[v]) return describe_value(*graph_.constants[v], f, value.memory == host_memory);
     f.present = true;
     f.type = value.type.own_elem();
-    const auto shape = slot.known ? slot.shape : declared(value.type, sizes);
+    const auto shape = slot.known ? slot.shape : declared_shape(value.type, sizes);
     loose_[v] = !slot.known;
     if (!shape) return;
     f.ranked = true;
@@ -114,12 +101,8 @@ size_t bytes_of(const Attributes& attributes) {
 
 class Estimator {
  public:
-  Estimator(const Program& program, const Layout& main) : program_(program) {
-    for (const Plan::Symbol& s : program.plan().symbols) {
-      const Slot& slot = main.slots[program.graph(0).plan->inputs[s.input]];
-      if (slot.known && s.axis < slot.shape.size()) sizes_[s.name] = slot.shape[s.axis];
-    }
-  }
+  Estimator(const Program& program, const Layout& main)
+      : program_(program), sizes_(symbol_sizes(program, main)) {}
 
   MemoryEstimate run(const Layout& main) {
     const Bounds bounds = graph(0, main);
@@ -208,7 +191,7 @@ class Estimator {
       return true;
     };
     for (uint32_t v : inner.plan->inputs)
-      if (!enter(v, declared(inner.plan->values[v].type, sizes_))) return false;
+      if (!enter(v, declared_shape(inner.plan->values[v].type, sizes_))) return false;
     for (uint32_t v : inner.captured)
       for (auto [from, to] : b.captures)
         if (to == v && !enter(v, outer.of(from))) return false;
@@ -238,7 +221,7 @@ class Estimator {
   }
 
   const Program& program_;
-  Sizes sizes_;
+  SymbolSizes sizes_;
   MemoryEstimate all_;
 };
 

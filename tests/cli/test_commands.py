@@ -412,6 +412,11 @@ def test_convert_to_an_opset(lathe, place):
     onnx.checker.check_model(onnx.load(place / "asked.onnx"), full_check=True)
     swish = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 24]> g (float[3] x) => (float[3] y) { y = Swish(x) }')
     onnx.save(swish, place / "swish.onnx")
+    for opset in ("29", "1000", "-1", "1.5"):
+        for more in ([], ["--optimize"]):
+            wrong = lathe("convert", "model.onnx", "-o", "none.onnx", "--opset", opset, *more)
+            assert wrong.returncode == 2 and "opset" in wrong.stderr and len(wrong.stderr) < 300, wrong.stderr
+            assert not (place / "none.onnx").exists()
     refused = lathe("convert", "swish.onnx", "-o", "old.onnx", "--normalize", "--opset", "20")
     assert refused.returncode == 1 and "opset 24" in refused.stderr and not (place / "old.onnx").exists()
 

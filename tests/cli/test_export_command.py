@@ -131,6 +131,7 @@ def test_a_difference_is_told_or_refused(lathe, place):
     narrow = lathe(*arguments, "--atol", "1e-6")
     assert narrow.returncode == 1
     assert narrow.json["error"]["code"] == "E4102" and "--atol" in narrow.json["error"]["remedy"]
+    assert "1e-06" in narrow.json["error"]["expected"]
     assert not (place / "out").exists()
 
 

@@ -26,6 +26,13 @@ struct NetworkCase {
     return n;
   }
   NamedValues values() const;
+  /// Those with constants of many sorts, in bodies too: what is printed with a file of weights.
+  bool printed_with_weights() const {
+    for (const char* start :
+         {"convolution", "normalization", "quantize", "matrix", "einsum", "loop", "if_", "one_hot"})
+      if (name.starts_with(start)) return true;
+    return false;
+  }
   /// Those with bodies, several outputs, layers of several operators: what models that were read are printed
   /// with.
   bool printed_as_read() const {

@@ -29,6 +29,12 @@ std::vector<NetworkCase> compute_cases() {
          out(n, n.add_convolution(in(n, "x", {"N", 2, 9}), n.add_constant(weights({3, 2, 3})), {},
                                   {.stride = {2}, .padding_mode = PaddingMode::same_upper}));
        }});
+  for (const auto& [name, mode] :
+       {std::pair{"lower", PaddingMode::same_lower}, std::pair{"valid", PaddingMode::valid}})
+    add({std::string("convolution_") + name, [mode](Network& n) {
+           out(n, n.add_convolution(in(n, "x", {"N", 2, 9, 8}), n.add_constant(weights({3, 2, 4, 3})), {},
+                                    {.stride = {2, 1}, .padding_mode = mode}));
+         }});
   add({"convolution_3d_dilated", [](Network& n) {
          out(n, n.add_convolution(in(n, "x", {1, 1, 4, 5, 5}), n.add_constant(weights({2, 1, 2, 2, 2})), {},
                                   {.dilation = {1, 2, 2}}));
@@ -160,6 +166,15 @@ std::vector<NetworkCase> compute_cases() {
          out(n, q, "q");
          out(n, n.add_dequantize(q, scale, zero));
        }});
+  add({"quantize_beyond",  // what is too large becomes NaN
+       [](Network& n) {
+         const auto one = n.add_constant(floats({}, {1}));
+         const Layer q =
+             n.add_quantize(in(n, "x", {3}), one, {}, {.type = DataType::float8e4m3fn, .saturate = false});
+         out(n, n.add_unary(n.add_dequantize(q, one), UnaryOperation::isnan));
+       },
+       {{"x", floats({3}, {1, 448, 1e6f})}},
+       {{"y", bools({3}, {false, false, true})}}});
   add({"quantize_blocks", [](Network& n) {
          const auto scale = n.add_constant(floats({2, 2}, {0.1f, 0.2f, 0.3f, 0.4f}));
          const Layer q = n.add_quantize(in(n, "x", {2, 8}), scale, {},
@@ -183,6 +198,15 @@ std::vector<NetworkCase> compute_cases() {
          const Layer scales = n.add_dequantize(q.get_output(1), n.add_constant(floats({}, {0.01f})));
          out(n, n.add_dequantize(q, scales, {}, {.axis = 1, .block_size = 16}));
        }});
+  add({"dynamic_quantize_scales", [](Network& n) {
+         const Layer q = n.add_dynamic_quantize(in(n, "x", {"N", 32}),
+                                                {.block_size = 8,
+                                                 .type = DataType::int8,
+                                                 .double_scale = n.add_constant(floats({}, {0.001f})),
+                                                 .scale_type = DataType::uint8});
+         const Layer scales = n.add_dequantize(q.get_output(1), n.add_constant(floats({}, {0.001f})));
+         out(n, n.add_dequantize(q, scales, {}, {.axis = 1, .block_size = 8}));
+       }});
   // Attention
   add({"attention", [](Network& n) {
          out(n, n.add_attention(in(n, "q", {"N", 2, "S", 8}), in(n, "k", {"N", 2, "S", 8}),
@@ -202,6 +226,20 @@ std::vector<NetworkCase> compute_cases() {
        {},
        {},
        {{"N", 2}, {"S", 3}, {"P", 4}}});
+  add({"attention_windows", [](Network& n) {
+         out(n, n.add_attention(in(n, "q", {"N", 2, 6, 8}), in(n, "k", {"N", 2, 6, 8}),
+                                in(n, "v", {"N", 2, 6, 8}), {.left_window = 2, .right_window = 1}));
+       }});
+  add({"attention_lengths",
+       [](Network& n) {
+         out(n, n.add_attention(in(n, "q", {2, 1, 2, 4}), in(n, "k", {2, 1, 3, 4}), in(n, "v", {2, 1, 3, 4}),
+                                {.lengths = n.add_input("lengths", DataType::int64, {2})}));
+       },
+       {{"lengths", longs({2}, {3, 2})}}});
+  add({"rotary_embedding_part", [](Network& n) {
+         out(n, n.add_rotary_embedding(in(n, "x", {"N", "S", 16}), in(n, "cos", {"N", "S", 2}),
+                                       in(n, "sin", {"N", "S", 2}), {.rotary_size = 4, .heads = 2}));
+       }});
   add({"rotary_embedding", [](Network& n) {
          out(n, n.add_rotary_embedding(
                     in(n, "x", {"N", 2, "S", 8}), in(n, "cos", {16, 4}), in(n, "sin", {16, 4}),

@@ -121,6 +121,19 @@ std::vector<NetworkCase> control_cases() {
          n.mark_output(parts.get_output(0));
          out(n, second);
        }});
+  add({"operators_with_bodies", [](Network& n) {
+         const auto x = in(n, "x", {"N", 4}), some = n.add_input("some", DataType::boolean, {});
+         const Layer best = n.add_operator("TopK", {x, n.add_constant(longs({1}, {2}))}, {.outputs = 2});
+         const Layer chosen = n.add_operator(
+             "If", {some},
+             {.bodies = {
+                  {"then_branch", [&](Network&) -> std::vector<TensorRef> { return {best.get_output(0)}; }},
+                  {"else_branch", [&](Network& b) -> std::vector<TensorRef> {
+                     return {b.add_cast(best.get_output(1), DataType::float32)};
+                   }}}});
+         out(n, n.add_operator("Binarizer", {chosen},
+                               {.attributes = {{"threshold", 0.5f}}, .domain = "ai.onnx.ml"}));
+       }});
   add({"defaults",
        [](Network& n) {
          const auto x = in(n, "x", {2}), y = in(n, "y_in", {2});

@@ -9,6 +9,8 @@ blocks = re.findall(r"^```cpp\n(.*?)^```", document.read_text(), re.M | re.S)
 assert blocks, f"no examples in {document}"
 text = """#include <gtest/gtest.h>
 
+#include <thread>
+
 #include "lathe/builder.h"
 #include "lathe/checkpoint.h"
 #include "lathe/exporters.h"
@@ -20,5 +22,8 @@ text = """#include <gtest/gtest.h>
 """
 name = re.sub(r"\W", "_", document.stem)
 for i, block in enumerate(blocks, 1):
+    if block.startswith("#include"):  # a file of its own: compiled
+        text += f"\n{block}"
+        continue
     text += f"\nTEST(ExamplesOf_{name}, Number{i}) {{\n[[maybe_unused]] const lathe::testing::TempDirectory folder;\n{block}}}\n"
 output.write_text(text)

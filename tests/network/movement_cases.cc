@@ -47,6 +47,17 @@ std::vector<NetworkCase> movement_cases() {
          out(n, n.add_scatter(in(n, "x", {2, 3}), n.add_constant(longs({2, 1}, {2, 0})), in(n, "u", {2, 1}),
                               {.axis = 1, .reduction = ScatterReduction::add}));
        }});
+  for (const auto& [name, how, want] :
+       {std::tuple{"mul", ScatterReduction::mul, std::vector<float>{1, 2, 90}},
+        std::tuple{"max", ScatterReduction::max, std::vector<float>{1, 2, 6}},
+        std::tuple{"min", ScatterReduction::min, std::vector<float>{1, 2, 3}}})
+    add({std::string("scatter_") + name,
+         [how](Network& n) {
+           out(n, n.add_scatter(in(n, "x", {3}), n.add_constant(longs({2}, {2, 2})),
+                                n.add_constant(floats({2}, {5, 6})), {.reduction = how}));
+         },
+         {{"x", floats({3}, {1, 2, 3})}},
+         {{"y", floats({3}, want)}}});
   add({"scatter_nd", [](Network& n) {
          out(n, n.add_scatter(in(n, "x", {4, "S"}), n.add_constant(longs({2, 1}, {3, 1})),
                               in(n, "u", {2, "S"}), {.mode = ScatterMode::nd}));
@@ -69,6 +80,21 @@ std::vector<NetworkCase> movement_cases() {
        {{"boxes", floats({1, 3, 4}, {0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 5, 1, 6})},
         {"scores", floats({1, 1, 3}, {0.9f, 0.8f, 0.7f})}},
        {{"y0", longs({2, 3}, {0, 0, 0, 0, 0, 2})}, {"y1", longs({}, {2})}}});
+  add({"nms_center",
+       [](Network& n) {
+         out(n, n.add_nms(in(n, "boxes", {1, "B", 4}), in(n, "scores", {1, 1, "B"}),
+                          n.add_constant(longs({1}, {3})),
+                          {.iou_threshold = 0.5f, .boxes = BoxFormat::center_size}));
+       },
+       {{"boxes", floats({1, 3, 4}, {0.5f, 0.5f, 1, 1, 0.5f, 0.6f, 1, 1, 5.5f, 0.5f, 1, 1})},
+        {"scores", floats({1, 1, 3}, {0.9f, 0.8f, 0.7f})}},
+       {{"y0", longs({2, 3}, {0, 0, 0, 0, 0, 2})}, {"y1", longs({}, {2})}}});
+  add({"shuffle_zero",  // a size of 0, not a copied one
+       [](Network& n) {
+         out(n, n.add_shuffle(in(n, "x", {0, 4}), {.reshape = Sizes{2, 0}, .zero_is_placeholder = false}));
+       },
+       {{"x", floats({0, 4}, {})}},
+       {{"y", floats({2, 0}, {})}}});
   add({"shuffle", [](Network& n) {
          out(n, n.add_shuffle(in(n, "x", {"N", 3, 4}), {.first_transpose = {0, 2, 1},
                                                         .reshape = Sizes{0, inferred_size, 2},
@@ -125,6 +151,19 @@ std::vector<NetworkCase> movement_cases() {
   add({"padding_reflect", [](Network& n) {
          out(n, n.add_padding(in(n, "x", {"N", 4}), {2}, {1}, {.fill = PaddingFill::reflect, .axes = {1}}));
        }});
+  for (const auto& [name, fill, want] :
+       {std::tuple{"edge", PaddingFill::edge, std::vector<float>{1, 1, 1, 2, 3, 3}},
+        std::tuple{"wrap", PaddingFill::wrap, std::vector<float>{2, 3, 1, 2, 3, 1}}})
+    add({std::string("padding_") + name,
+         [fill](Network& n) { out(n, n.add_padding(in(n, "x", {3}), {2}, {1}, {.fill = fill})); },
+         {{"x", floats({3}, {1, 2, 3})}},
+         {{"y", floats({6}, want)}}});
+  add({"padding_value",
+       [](Network& n) {
+         out(n, n.add_padding(in(n, "x", {2}), {1}, {1}, {.value = n.add_constant(floats({}, {9}))}));
+       },
+       {{"x", floats({2}, {1, 2})}},
+       {{"y", floats({4}, {9, 1, 2, 9})}}});
   add({"concatenation", [](Network& n) {
          out(n, n.add_concatenation({in(n, "a", {"N", 2}), in(n, "b", {"N", 3})}, 1));
        }});
@@ -148,6 +187,37 @@ std::vector<NetworkCase> movement_cases() {
                                                      .coordinates = CoordinateTransformation::asymmetric,
                                                      .rounding = NearestRounding::floor}));
        }});
+  for (const auto& [name, coordinates, rounding] :
+       {std::tuple{"pytorch", CoordinateTransformation::pytorch_half_pixel,
+                   NearestRounding::round_prefer_ceil},
+        std::tuple{"symmetric", CoordinateTransformation::half_pixel_symmetric, NearestRounding::ceil}})
+    add({std::string("resize_") + name, [coordinates, rounding](Network& n) {
+           const auto x = in(n, "x", {"N", 1, 4, 5});
+           out(n, n.add_resize(
+                      x, {.scales = {1, 1, 1.5f, 0.7f}, .coordinates = coordinates, .rounding = rounding}));
+           out(n,
+               n.add_resize(
+                   x,
+                   {.sizes = {"N", 1, 1, 7}, .mode = InterpolationMode::linear, .coordinates = coordinates}),
+               "z");
+         }});
+  add({"resize_antialias", [](Network& n) {
+         const auto x = in(n, "x", {"N", 1, 6, 7});
+         out(n, n.add_resize(
+                    x, {.sizes = {"N", 1, 3, 4}, .mode = InterpolationMode::linear, .antialias = true}));
+         out(n,
+             n.add_resize(x, {.sizes = {"N", 1, 9, 9},
+                              .mode = InterpolationMode::cubic,
+                              .cubic_coefficient = -0.5f,
+                              .exclude_outside = true}),
+             "z");
+       }});
+  for (const auto& [name, mode] :
+       {std::pair{"nearest", InterpolationMode::nearest}, std::pair{"cubic", InterpolationMode::cubic}})
+    add({std::string("grid_sample_") + name, [mode](Network& n) {
+           out(n, n.add_grid_sample(in(n, "x", {"N", 2, 4, 4}), in(n, "grid", {"N", 3, 3, 2}),
+                                    {.mode = mode, .padding = GridPadding::reflection}));
+         }});
   add({"grid_sample", [](Network& n) {
          out(n, n.add_grid_sample(in(n, "x", {"N", 2, 4, 4}), in(n, "grid", {"N", 3, 3, 2}),
                                   {.padding = GridPadding::border, .align_corners = true}));

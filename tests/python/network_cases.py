@@ -640,3 +640,113 @@ one(
     lambda n, x: n.add_operator("If", [True], bodies={"then_branch": lambda b: x * 3, "else_branch": lambda b: [x]}),
     lambda x: x * 3,
 )
+
+# Options that few models use
+
+
+def same_lower(x):
+    # 9 columns by steps of 2 are 5: (5 - 1) * 2 + 4 - 9 = 3 more, of which the larger half is in front.
+    return np.einsum("nchwij,ocij->nohw", windows(x, (4, 3), (2, 1), ((2, 1), (1, 1))), rand(3, 2, 4, 3, seed=1))
+
+
+one(
+    "convolution_same_lower",
+    lambda n, x: n.add_convolution(x, rand(3, 2, 4, 3, seed=1), stride=(2, 1), padding_mode="same_lower"),
+    same_lower,
+    rand(1, 2, 9, 8),
+)
+for reduction, ufunc in {"mul": np.multiply, "max": np.maximum, "min": np.minimum}.items():
+
+    def scattered_by(x, ufunc=ufunc):
+        y = x.copy()
+        ufunc.at(y, (ints(0, 0, 1), ints(2, 2, 0)), np.array([1, 2, 3], np.float32))
+        return y
+
+    one(
+        f"scatter_{reduction}",
+        lambda n, x, r=reduction: n.add_scatter(x, [[0, 2], [0, 2], [1, 0]], [1, 2, 3], mode="nd", reduction=r),
+        scattered_by,
+    )
+for fill in ("edge", "wrap"):
+    one(f"padding_{fill}", lambda n, x, f=fill: n.add_padding(x, [2], [1], fill=f), lambda x, f=fill: np.pad(x, ((0, 0), (2, 1)), f))
+case(
+    "nms_center",
+    {
+        "boxes": np.array([[[0.5, 0.5, 1, 1], [0.5, 0.6, 1, 1], [5.5, 0.5, 1, 1]]], np.float32),
+        "scores": np.array([[[0.9, 0.8, 0.7]]], np.float32),
+    },
+    lambda n, boxes, scores: n.add_nms(boxes, scores, 3, iou_threshold=0.5, box_format="center_size"),
+    lambda boxes, scores: (ints([0, 0, 0], [0, 0, 2]), np.array(2, np.int64)),
+)
+
+
+def to_one_row(x):
+    """Linear, with the first row where there is to be one."""
+    at = (np.arange(7) + 0.5) * 5 / 7 - 0.5
+    return np.stack([np.interp(at, np.arange(5), row) for row in x[:, 0, 0]])[:, None, None].astype(np.float32)
+
+
+one(
+    "resize_pytorch",
+    lambda n, x: n.add_resize(x, sizes=(2, 1, 1, 7), mode="linear", coordinates="pytorch_half_pixel"),
+    to_one_row,
+    rand(2, 1, 4, 5),
+)
+for rounding, scale, rows in (("round_prefer_ceil", 2, [0, 1, 1, 2, 2, 3, 3, 3]), ("ceil", 1.5, [0, 1, 2, 2, 3, 3])):
+    one(  # at 0, 1/2, 1, 3/2, …; at 0, 2/3, 4/3, 2, 8/3, 10/3
+        f"resize_{rounding}",
+        lambda n, x, r=rounding, s=scale: n.add_resize(x, scales=(1, s), coordinates="asymmetric", rounding=r),
+        lambda x, at=rows: x[:, at],
+        rand(2, 4),
+    )
+one(
+    "resize_antialias",
+    lambda n, x: n.add_resize(x, sizes=(1, 1, 2, 3), mode="linear", antialias=True, exclude_outside=True),
+    lambda x: antialiased(antialiased(x, 2, 2), 3, 3),
+    rand(1, 1, 5, 8),
+)
+
+
+def antialiased(x, axis, size):
+    """Triangles as wide as the output's pixels."""
+    length = x.shape[axis]
+    scale = length / size
+    centres = (np.arange(size) + 0.5) * scale - 0.5
+    weights = np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(length)) / scale)
+    weights /= weights.sum(1, keepdims=True)
+    return np.moveaxis(np.tensordot(weights, np.moveaxis(x, axis, 0), 1), 0, axis).astype(np.float32)
+
+
+def within(allowed):
+    def attended(q, k, v, *_):
+        scores = q @ k.swapaxes(2, 3) / np.sqrt(np.float32(8))
+        return softmax(np.where(allowed(q.shape[0]), scores, -np.inf)) @ v
+
+    return attended
+
+
+QKV = {"q": rand(2, 2, 6, 8), "k": rand(2, 2, 6, 8, seed=1), "v": rand(2, 2, 6, 8, seed=2)}
+FROM, TO = np.arange(6)[:, None], np.arange(6)[None]
+case(
+    "attention_windows",
+    QKV,
+    lambda n, q, k, v: n.add_attention(q, k, v, left_window=2, right_window=1),
+    within(lambda batch: (TO >= FROM - 2) & (TO <= FROM + 1)),
+)
+case(
+    "attention_lengths",
+    {**QKV, "lengths": ints(6, 2)},
+    lambda n, q, k, v, lengths: n.add_attention(q, k, v, lengths=lengths),
+    within(lambda batch: TO < ints(6, 2)[:, None, None, None]),
+)
+case(
+    "rotary_embedding_part",
+    {"x": rand(2, 3, 12), "cos": rand(2, 3, 1, seed=1), "sin": rand(2, 3, 1, seed=2)},
+    lambda n, x, cos, sin: n.add_rotary_embedding(x, cos, sin, rotary_size=2, heads=3),
+    lambda x, cos, sin: turned_part(x.reshape(2, 3, 3, 4), cos[:, :, None], sin[:, :, None]).reshape(2, 3, 12),
+)
+
+
+def turned_part(x, c, s):
+    a, b = x[..., :1], x[..., 1:2]
+    return np.concatenate([a * c - b * s, a * s + b * c, x[..., 2:]], -1)

@@ -2,15 +2,13 @@
 
 import json
 import pathlib
-import re
-import shutil
 import struct
 
 import numpy as np
 import pytest
 
 import lathe
-from lathe import exporters
+from lathe import exporters, nn
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/data/exporter"
@@ -134,10 +132,79 @@ def test_what_a_class_inherits():
         exporters.TextEncoderOnnxConfig(config).inputs
 
 
-def test_the_examples_of_the_document(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(FIXTURES / "bert", tmp_path / "checkpoint")
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/export.md").read_text(), re.M | re.S)
-    assert blocks
-    for block in blocks:
-        exec(block, {"np": np, "lathe": lathe})
+def test_generators_patches_and_orders_of_the_users_own_are_exported(tmp_path):
+    """Whole numbers of another type, an input that a generator of one's own makes, and a module that something else stands for."""
+    tasks = exporters.TasksManager()
+
+    class Weights(exporters.DummyInputGenerator):
+        SUPPORTED_INPUT_NAMES = ("weights",)
+
+        def generate(self, name, int_dtype="int64", float_dtype="float32"):
+            return self.random_float_tensor((self.batch_size, self.sequence_length), dtype=float_dtype)
+
+    @tasks.register("bag", "feature-extraction")
+    class BagOnnxConfig(exporters.TextEncoderOnnxConfig):
+        DUMMY_INPUT_GENERATOR_CLASSES = ("DummyTextInputGenerator", Weights)
+        FORWARD_ARGUMENTS = ("weights", "input_ids")
+
+        @property
+        def inputs(self):
+            text = {0: "batch_size", 1: "sequence_length"}
+            return {"input_ids": text, "weights": text}
+
+        @property
+        def outputs(self):
+            return {"last_hidden_state": {0: "batch_size", 1: "sequence_length"}}
+
+        @property
+        def patching_specs(self):
+            return {"head": lambda network, x: network.add_unary(x, "neg")}
+
+    @tasks.register("bag", "feature-extraction")
+    class Bag(nn.Model):
+        def __init__(self, config, task):
+            super().__init__()
+            self.embed, self.head = nn.Embedding(config["vocab_size"], 4), nn.Linear(4, 4, bias=False)
+
+        def forward(self, network, inputs):
+            x = self.embed(inputs["input_ids"])
+            weights = network.add_unsqueeze(inputs["weights"], (2,))
+            return {"last_hidden_state": self.head(x * weights)}
+
+    (tmp_path / "bag").mkdir()
+    config = {"model_type": "bag", "architectures": ["BagModel"], "vocab_size": 11, "hidden_size": 4}
+    (tmp_path / "bag" / "config.json").write_text(json.dumps(config))
+    embed = np.arange(44, dtype=np.float32).reshape(11, 4)
+    lathe.save_safetensors(tmp_path / "bag" / "model.safetensors", {"embed.weight": embed, "head.weight": np.eye(4, dtype=np.float32)})
+    for int_dtype in ("int64", "int32", "int8"):
+        report = exporters.export(tmp_path / "bag", tmp_path / int_dtype, int_dtype=int_dtype, tasks=tasks, threads=1)
+        assert len(report["validation"]["model.onnx"]["runs"]) == 6
+        engine = lathe.build(tmp_path / int_dtype / "model.onnx", threads=1)
+        assert [(io.name, io.dtype) for io in engine.inputs] == [("weights", "float32"), ("input_ids", int_dtype)]
+        ids, weights = np.array([[1, 2]], int_dtype), np.array([[1, 3]], np.float32)
+        assert engine.run([weights, ids])["last_hidden_state"].tolist() == [[(-embed[1]).tolist(), (-3 * embed[2]).tolist()]]
+
+
+@pytest.mark.parametrize("int_dtype", ["int32", "int8"])
+@pytest.mark.parametrize("fixture", "roberta_classes mpnet gpt2_past llama_classes t5_past bart_classes mbart_past whisper_past clip donut_past".split())
+def test_every_architecture_takes_other_whole_numbers(tmp_path, fixture, int_dtype):
+    report = exporters.export(FIXTURES / fixture, tmp_path / "out", int_dtype=int_dtype, threads=1)
+    for file, validation in report["validation"].items():
+        assert validation["runs"]
+        assert {io.dtype for io in lathe.build(tmp_path / "out" / file, threads=1).inputs} <= {int_dtype, "float32", "bool"}
+
+
+@pytest.mark.parametrize("int_dtype", ["int32", "int8"])
+def test_inputs_of_other_whole_numbers(tmp_path, int_dtype):
+    wide = exporters.export(FIXTURES / "bert", tmp_path / "wide", threads=1)
+    report = exporters.export(FIXTURES / "bert", tmp_path / "narrow", int_dtype=int_dtype, threads=1)
+    assert report["validation"]["model.onnx"]["runs"] and report["opset"] == wide["opset"]
+    engines = [lathe.build(tmp_path / name / "model.onnx", threads=1) for name in ("wide", "narrow")]
+    assert {io.dtype for io in engines[1].inputs} == {int_dtype}
+    ids = np.array([[1, 5, 7, 2]])
+    answers = [
+        engine.run({io.name: (ids if io.name == "input_ids" else np.ones_like(ids) * (io.name == "attention_mask")).astype(io.dtype) for io in engine.inputs})
+        for engine in engines
+    ]
+    for name, value in answers[0].items():
+        assert answers[1][name].tobytes() == value.tobytes()

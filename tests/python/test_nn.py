@@ -339,11 +339,3 @@ def test_checkpoints(tmp_path):
     with pytest.raises(lathe.Error):
         lathe.save_safetensors(tmp_path / "s.safetensors", {"words": np.array(["a"])})
     assert not (tmp_path / "s.safetensors").exists()
-
-
-def test_the_documented_examples_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/modules.md").read_text(), re.M | re.S)
-    assert examples
-    for example in examples:
-        exec(compile(example, "docs/modules.md", "exec"), {"lathe": lathe, "nn": nn, "np": np})

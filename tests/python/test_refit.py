@@ -1,17 +1,11 @@
-"""Weights of engines exchanged from Python; engines inspected and kept in memory; the document's examples."""
+"""Weights of engines exchanged from Python; engines inspected and kept in memory."""
 
-import pathlib
-import re
-import subprocess
-import sys
 import threading
 
 import numpy as np
 import pytest
 
 import lathe
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -25,15 +19,6 @@ def engine():
 
 def answer(engine):
     return engine.run({"x": np.ones((1, 4), np.float32)})["y"].tolist()
-
-
-def test_examples_of_the_document_run(tmp_path):
-    examples = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/refit.md").read_text(), re.M | re.S)
-    assert len(examples) >= 2
-    for code in examples:
-        code = "import lathe\nimport numpy as np\n" + code
-        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, code + done.stderr
 
 
 def test_arrays_are_copied_unless_they_stay(engine):

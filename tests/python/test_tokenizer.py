@@ -1,8 +1,5 @@
 """Tokenizers from Python, and beside the package `tokenizers` on every character there is."""
 import json
-import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -92,11 +89,3 @@ def test_every_character_is_what_it_is_there():
         texts = [letters[0] + chr(c) + letters[1] for c in range(0x110000) if not 0xD800 <= c < 0xE000 and (c < 0x3300 or c % 7 == 0)]
         for text, a, b in zip(texts, theirs.encode_batch(texts), ours.encode_batch(texts)):
             assert (a.ids, a.offsets) == (b.ids, b.offsets), f"U+{ord(text[1]):04X}"
-
-
-def test_examples_of_the_documentation():
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/tokenizer.md").read_text(), re.M | re.S)
-    assert blocks
-    for block in blocks:
-        done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr

@@ -20,6 +20,8 @@ enum class PaddingSide : uint8_t { left, right, none };
 /// Sizes of made-up inputs, where the configuration does not say them.
 struct DummyShapes {
   int64_t batch_size = 2;
+  /// Of texts beside images, where the config names their batch apart. Nothing: as batch_size.
+  std::optional<int64_t> text_batch_size = {};
   int64_t sequence_length = 16;
   int64_t num_choices = 4;
   int64_t width = 64, height = 64, num_channels = 3;

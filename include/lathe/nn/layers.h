@@ -51,7 +51,8 @@ class LATHE_API Lora : public Module {
   double scale = 1;
 };
 
-/// Rows of weight [count, size]; indices of any shape, int64 or int32.
+/// Rows of weight [count, size]; indices of any shape, of whole numbers (a Cast where Gather takes none of
+/// their type).
 class LATHE_API Embedding : public Module {
  public:
   Embedding() = default;

@@ -65,6 +65,11 @@ class TensorRef(Arithmetic):
         return self
 
     @property
+    def id(self) -> int:
+        """Never given to another tensor of this network, or of the body that it is in."""
+        return self._native.id()
+
+    @property
     def name(self) -> str:
         return self._native.name()
 
@@ -82,6 +87,12 @@ class TensorRef(Arithmetic):
         """Numbers, expressions such as "2*S + 1", and None where nothing is known; None where the rank is unknown."""
         shape: Any = self._native.shape()
         return shape
+
+    @property
+    def rank(self) -> Optional[int]:
+        """How many axes there are; None where that is unknown."""
+        shape = self.shape
+        return None if shape is None else len(shape)
 
     @property
     def type(self) -> str:

@@ -63,7 +63,9 @@ Embedding::Embedding(int64_t count, int64_t size) : weight(DataType::float32, {c
 TensorRef Embedding::operator()(const TensorRef& indices) const {
   if (auto y = substituted(indices)) return *y;
   const Ops o(*this, indices);
-  return o.gather(o.use(weight), indices);
+  const DataType type = indices.element_type();
+  const bool gathers = type == DataType::int32 || type == DataType::int64;
+  return o.gather(o.use(weight), gathers ? indices : o.cast(indices, DataType::int32));
 }
 
 Mlp::Mlp(int64_t size, int64_t inner, const MlpOptions& o)

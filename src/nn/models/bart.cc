@@ -1,4 +1,6 @@
-// BART (Lewis et al. 2020), and mBART (Liu et al. 2020), which norms before attention and MLP.
+// BART (Lewis et al. 2020) with its heads.
+#include "nn/models/bart.h"
+
 #include "nn/sequence_layers.h"
 #include "nn/sizes.h"
 
@@ -99,7 +101,7 @@ class BartModel : public Seq2SeqModel {
       first = o.op("GatherElements", {ids, last}, {{"axis", int64_t{1}}});
     } else {
       const TensorRef batch = o.size(ids, 0);
-      first = o.expand(o.integer(start_), o.concat({batch, o.ints({1})}, 0));
+      first = o.cast_like(o.expand(o.integer(start_), o.concat({batch, o.ints({1})}, 0)), ids);
     }
     return o.concat({first, o.slice(ids, 1, 0, -1)}, 1);
   }
@@ -120,7 +122,9 @@ class BartModel : public Seq2SeqModel {
   bool shifts_with_last_ = false;
 };
 
-void register_family(ModelRegistry& all, const std::string& type, bool norm_first) {
+}  // namespace
+
+void add_bart_family(ModelRegistry& all, const std::string& type, bool norm_first) {
   all.add(type, {"feature-extraction", "text2text-generation", "text-classification", "question-answering"},
           [norm_first](const ModelConfig& config, std::string_view task) {
             return std::make_unique<BartModel>(config, task, norm_first);
@@ -133,11 +137,6 @@ void register_family(ModelRegistry& all, const std::string& type, bool norm_firs
   });
 }
 
-}  // namespace
-
-void register_bart(ModelRegistry& all) {
-  register_family(all, "bart", false);
-  register_family(all, "mbart", true);
-}
+void register_bart(ModelRegistry& all) { add_bart_family(all, "bart", false); }
 
 }  // namespace lathe::nn

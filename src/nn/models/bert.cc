@@ -1,7 +1,113 @@
-// BERT with its heads; see nn/bert.h.
-#include "nn/bert.h"
+// BERT with its heads.
+#include "nn/models/bert.h"
+
+#include <cmath>
+
+#include "nn/access.h"
 
 namespace lathe::nn {
+namespace {
+
+constexpr EncoderBlockNames bert_names{
+    "attention.self.query",       "attention.self.key", "attention.self.value", "attention.output.dense",
+    "attention.output.LayerNorm", "intermediate.dense", "output.dense",         "output.LayerNorm"};
+
+Positions positions_of(const ModelConfig& c) {
+  const auto type = c.get<std::string>("position_embedding_type", "absolute");
+  if (type == "absolute") return Positions::absolute;
+  if (type == "relative_key") return Positions::relative_key;
+  if (type == "relative_key_query") return Positions::relative_key_query;
+  const std::vector<std::string> known{"absolute", "relative_key", "relative_key_query"};
+  throw detail::fault(Code::bad_argument, "position_embedding_type", "one of " + detail::listed(known),
+                      "'" + type + "'", detail::near(type, known));
+}
+
+}  // namespace
+
+BertSizes::BertSizes(const ModelConfig& c)
+    : layer{.size = c.get<int64_t>("hidden_size"),
+            .heads = c.get<int64_t>("num_attention_heads"),
+            .inner = c.get<int64_t>("intermediate_size"),
+            .activation = c.get<std::string>("hidden_act", "gelu"),
+            .epsilon = c.get<double>("layer_norm_eps", 1e-12)},
+      vocabulary(c.get<int64_t>("vocab_size")),
+      layers(c.get<int64_t>("num_hidden_layers")),
+      positions(c.get<int64_t>("max_position_embeddings")),
+      types(c.get<int64_t>("type_vocab_size", 2)) {}
+
+BertLayer::BertLayer(const BertSizes& s, Positions positions)
+    : EncoderBlock(s.layer, bert_names), positions_(positions), longest_(s.positions) {
+  if (positions != Positions::absolute)
+    distances = Parameter(DataType::float32, {2 * s.positions - 1, s.layer.size / s.layer.heads});
+}
+
+void BertLayer::fields(Fields& f) {
+  EncoderBlock::fields(f);
+  f("attention.self.distance_embedding.weight", distances);
+}
+
+/// [batch, heads, length, length]: products of queries, and of keys too, with the embedding of each distance.
+TensorRef BertLayer::bias(const Ops& o, const TensorRef& q, const TensorRef& k) const {
+  if (!distances) return {};
+  const TensorRef at = o.range(o.size(q, 2));
+  const TensorRef distance =
+      o.add(o.sub(o.unsqueeze(at, {1}), at), static_cast<double>(longest_ - 1));  // [length, length]
+  const TensorRef rows = o.gather(o.use(distances), distance);
+  TensorRef scores = o.op("Einsum", {q, rows}, {{"equation", std::string("bhld,lrd->bhlr")}});
+  if (positions_ == Positions::relative_key_query)
+    scores = o.add(scores, o.op("Einsum", {k, rows}, {{"equation", std::string("bhrd,lrd->bhlr")}}));
+  return o.mul(scores, 1 / std::sqrt(static_cast<double>(rows.shape().back().constant())));
+}
+
+BertBody::BertBody(const ModelConfig& c, std::optional<int64_t> padding)
+    : positions_(positions_of(c)), padding_(padding) {
+  const BertSizes s(c);
+  size_ = s.layer.size;
+  words = Embedding(s.vocabulary, size_);
+  places = Embedding(s.positions, size_);
+  types = Embedding(s.types, size_);
+  norm = LayerNorm(size_, {.epsilon = s.layer.epsilon});
+  layers = ModuleList<BertLayer>(s.layers, [&](int64_t) { return BertLayer(s, positions_); });
+}
+
+void BertBody::fields(Fields& f) {
+  f("embeddings.word_embeddings", words);
+  if (positions_ == Positions::absolute) f("embeddings.position_embeddings", places);
+  f("embeddings.token_type_embeddings", types), f("embeddings.LayerNorm", norm);
+  f("encoder.layer", layers), f("pooler", pooler);
+}
+
+TensorRef BertBody::operator()(const TensorRef& ids, const TensorRef& mask,
+                               const TensorRef& given_types) const {
+  const Ops o(*this, ids);
+  const TensorRef length = o.size(ids, 1);
+  TensorRef x = words(ids);
+  // All of type 0 where nobody says otherwise.
+  x = o.add(x, types(given_types ? given_types : o.ints({0})));
+  if (positions_ == Positions::absolute)
+    x = o.add(x, places(padding_ ? positions_without_padding(o, ids, *padding_) : o.range(length)));
+  x = norm(x);
+  const TensorRef hidden_keys = attention_mask(o, mask, length, length, x.element_type());
+  for (const BertLayer& layer : layers) x = layer(x, hidden_keys);
+  return x;
+}
+
+TextEncoderNames roberta_names(const std::string& body, const ModelConfig& config) {
+  return {.body = body,
+          .masked_path = "lm_head",
+          .masked = {"dense", "layer_norm", "decoder", "bias"},
+          .masked_activation = "gelu",
+          .masked_epsilon = config.get<double>("layer_norm_eps", 1e-12),
+          .first_path = "classifier",
+          .first = FirstTokenHeadNames{"dense", "out_proj", "tanh"}};
+}
+
+void add_roberta(ModelRegistry& all, const std::string& type) {
+  all.add(type, text_encoder_tasks, [](const ModelConfig& c, std::string_view task) {
+    return std::make_unique<TextEncoder>(std::make_shared<BertBody>(c, c.get<int64_t>("pad_token_id", 1)), c,
+                                         task, roberta_names("roberta", c));
+  });
+}
 
 void register_bert(ModelRegistry& all) {
   all.add("bert", text_encoder_tasks, [](const ModelConfig& c, std::string_view task) {

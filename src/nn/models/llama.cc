@@ -1,5 +1,6 @@
-// Llama (Touvron et al. 2023), and what differs from it by a few options: Qwen2 (biases of query, key and
-// value) and Mistral (a sliding window).
+// Llama (Touvron et al. 2023), and what differs from it by a few options.
+#include "nn/models/llama.h"
+
 #include <optional>
 
 #include "nn/decoding.h"
@@ -7,16 +8,8 @@
 namespace lathe::nn {
 namespace {
 
-/// What the architectures differ in where config.json does not say.
-struct Family {
-  bool attention_bias_key = false;  // whether there is a key attention_bias
-  bool qkv_bias = false;
-  int64_t groups = 0;  // 0: as many as heads
-  int64_t window = 0;
-};
-
 struct LlamaConfig {
-  LlamaConfig(const ModelConfig& c, const Family& family)
+  LlamaConfig(const ModelConfig& c, const LlamaFamily& family)
       : size(c.get<int64_t>("hidden_size")),
         heads(c.get<int64_t>("num_attention_heads")),
         groups(c.get<int64_t>("num_key_value_heads", family.groups ? family.groups : heads)),
@@ -177,21 +170,16 @@ class LlamaBody : public DecoderBody {
   int64_t size_;
 };
 
-ModelRegistry::Factory made_as(const Family& family) {
-  return [family](const ModelConfig& config, std::string_view task) {
-    return std::make_unique<DecoderModel>(std::make_shared<LlamaBody>(LlamaConfig(config, family)), config,
-                                          task);
-  };
-}
-
 }  // namespace
 
-void register_llama(ModelRegistry& all) {
-  const std::vector<std::string> tasks{"feature-extraction", "text-generation", "text-classification",
-                                       "token-classification"};
-  all.add("llama", tasks, made_as({.attention_bias_key = true}));
-  all.add("qwen2", tasks, made_as({.qkv_bias = true, .groups = 32, .window = 4096}));
-  all.add("mistral", tasks, made_as({.groups = 8, .window = 4096}));
+void add_llama_family(ModelRegistry& all, const std::string& type, const LlamaFamily& family) {
+  all.add(type, {"feature-extraction", "text-generation", "text-classification", "token-classification"},
+          [family](const ModelConfig& config, std::string_view task) {
+            return std::make_unique<DecoderModel>(std::make_shared<LlamaBody>(LlamaConfig(config, family)),
+                                                  config, task);
+          });
 }
+
+void register_llama(ModelRegistry& all) { add_llama_family(all, "llama", {.attention_bias_key = true}); }
 
 }  // namespace lathe::nn

@@ -1,5 +1,5 @@
 // MPNet (Song et al. 2020): BERT with biases by distance, which all layers share, and RoBERTa's heads.
-#include "nn/bert.h"
+#include "nn/models/bert.h"
 
 namespace lathe::nn {
 namespace {

@@ -1,10 +1,10 @@
 // An encoder of images and a decoder of text from two other architectures: Donut (Kim et al. 2022) is Swin
 // without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2.
 #include "nn/access.h"
-#include "nn/gpt2.h"
+#include "nn/models/gpt2.h"
+#include "nn/models/swin.h"
+#include "nn/models/vit.h"
 #include "nn/sequence_layers.h"
-#include "nn/swin.h"
-#include "nn/vit.h"
 
 namespace lathe::nn {
 namespace {

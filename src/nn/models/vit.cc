@@ -1,9 +1,67 @@
-// The vision transformer with its heads; see nn/vit.h.
-#include "nn/vit.h"
+// The vision transformer with its heads.
+#include "nn/models/vit.h"
 
+#include "nn/access.h"
 #include "nn/sizes.h"
 
 namespace lathe::nn {
+namespace {
+
+constexpr EncoderBlockNames vit_names{"attention.attention.query",
+                                      "attention.attention.key",
+                                      "attention.attention.value",
+                                      "attention.output.dense",
+                                      "layernorm_before",
+                                      "intermediate.dense",
+                                      "output.dense",
+                                      "layernorm_after"};
+
+EncoderBlockOptions layer_options(const ModelConfig& c) {
+  return {.size = c.get<int64_t>("hidden_size"),
+          .heads = c.get<int64_t>("num_attention_heads"),
+          .inner = c.get<int64_t>("intermediate_size"),
+          .activation = c.get<std::string>("hidden_act", "gelu"),
+          .epsilon = c.get<double>("layer_norm_eps", 1e-12),
+          .norm_first = true,
+          .qkv_bias = c.get<bool>("qkv_bias", true)};
+}
+
+}  // namespace
+
+VitBody::VitBody(const ModelConfig& c, bool masked)
+    : size_(c.get<int64_t>("hidden_size")),
+      image_(height_and_width(c, "image_size", 224)),
+      patch_(height_and_width(c, "patch_size", 16)) {
+  if (patch_[0] < 1 || patch_[1] < 1)
+    throw detail::fault(Code::bad_argument, "vit", "a patch_size of at least 1", "less");
+  cls_token = Parameter(DataType::float32, {1, 1, size_});
+  if (masked) mask_token = Parameter(DataType::float32, {1, 1, size_});
+  places = Parameter(DataType::float32, {1, rows() * columns() + 1, size_});
+  const std::vector<int64_t> window(patch_.begin(), patch_.end());
+  projection = Conv2d(c.get<int64_t>("num_channels", 3), size_, window, {.stride = window});
+  const EncoderBlockOptions options = layer_options(c);
+  layers = ModuleList<EncoderBlock>(c.get<int64_t>("num_hidden_layers"),
+                                    [&](int64_t) { return EncoderBlock(options, vit_names); });
+  norm = LayerNorm(size_, {.epsilon = options.epsilon});
+}
+
+void VitBody::fields(Fields& f) {
+  f("embeddings.cls_token", cls_token), f("embeddings.mask_token", mask_token);
+  f("embeddings.position_embeddings", places), f("embeddings.patch_embeddings.projection", projection);
+  f("encoder.layer", layers), f("layernorm", norm);
+}
+
+TensorRef VitBody::operator()(const TensorRef& image, const TensorRef& masked) const {
+  const Ops o(*this, image);
+  TensorRef x = o.transpose(o.reshape(projection(image), {0, size_, -1}), {0, 2, 1});
+  if (masked && mask_token)
+    x = o.where(o.unsqueeze(o.cast(masked, DataType::boolean), {-1}), o.use(mask_token), x);
+  const TensorRef first = o.expand(o.use(cls_token), o.concat({o.size(image, 0), o.ints({1, size_})}, 0));
+  x = o.add(o.concat({first, x}, 1), o.use(places));
+  for (const EncoderBlock& layer : layers) x = layer(x);
+  return norm(x);
+}
+
 namespace {
 
 class Vit final : public Model {

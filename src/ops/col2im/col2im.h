@@ -41,6 +41,7 @@ struct Col2Im {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
+    if (c.type(0) == DataType::string) c.fail(Code::node_bad_type, "elements with a sum", "strings", {});
     c.require(c.rank(0) == 3, "an input of rank 3", "rank " + std::to_string(c.rank(0)));
     const auto axes = count_of_sizes(c, 1);
     c.require(c.rank(2) == 1, "a block_shape of rank 1", "rank " + std::to_string(c.rank(2)));

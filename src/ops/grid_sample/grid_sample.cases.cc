@@ -1,3 +1,4 @@
+#include <complex>
 #include <limits>
 
 #include "ops/cases.h"
@@ -38,6 +39,10 @@ void cases_grid_sample(CaseTable& t) {
       .input<float>({1, 1, 1, 2}, {0, 0})
       .attribute("mode", std::string("bilinear"))
       .expect<float>({1, 1, 1, 1}, {2});
+  t.add("GridSample", "complex")
+      .input<std::complex<double>>({1, 1, 1, 2}, {{0, 2}, {4, 0}})
+      .input<double>({1, 1, 1, 2}, {0, 0})
+      .expect<std::complex<double>>({1, 1, 1, 1}, {{2, 1}});
   t.add("GridSample", "volume")
       .random(DataType::float32, {2, 3, 4, 5, 6})
       .random(DataType::float32, {2, 3, 3, 3, 3}, -1.2, 1.2);

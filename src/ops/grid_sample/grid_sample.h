@@ -19,6 +19,8 @@ struct GridSample {
   void shape(ShapeContext<D>& c) const {
     if (mode != "linear" && mode != "nearest" && mode != "cubic")
       c.fail(Code::node_bad_attribute, "mode linear, nearest or cubic", mode, {});
+    if (mode != "nearest" && c.type(0) == DataType::string)
+      c.fail(Code::node_bad_type, "numbers where mode is " + mode, "strings", "choose mode nearest");
     if (padding_mode != "zeros" && padding_mode != "border" && padding_mode != "reflection")
       c.fail(Code::node_bad_attribute, "padding_mode zeros, border or reflection", padding_mode, {});
     const auto &image = c.shape(0), &grid = c.shape(1);

@@ -146,15 +146,18 @@ void grid_sample(const GridSample& op, KernelContext& c) {
         for_taps(taps, g, [&](int64_t offset, double) { to[place] = from[plane + offset]; });
       });
     });
-  for_type(image.type(), number_types, [&]<class T> {
-    const T* from = image.as<T>().data();
-    T* to = out.as<T>().data();
+  const int64_t parts = parts_of(image.type());
+  for_parts(image.type(), [&]<class T> {
+    const T* from = static_cast<const T*>(image.data());
+    T* to = static_cast<T*>(out.data());
     for_samples(op, image, grid, c, [&](int64_t plane, int64_t place, const auto& taps, const auto& g) {
-      double sum = 0;
-      for_taps(taps, g, [&](int64_t offset, double weight) {
-        sum += weight * static_cast<double>(Element<T>::load(from[plane + offset]));
-      });
-      to[place] = store_rounded<T>(sum);
+      for (int64_t part = 0; part < parts; ++part) {
+        double sum = 0;
+        for_taps(taps, g, [&](int64_t offset, double weight) {
+          sum += weight * static_cast<double>(Element<T>::load(from[(plane + offset) * parts + part]));
+        });
+        to[place * parts + part] = store_rounded<T>(sum);
+      }
     });
   });
 }

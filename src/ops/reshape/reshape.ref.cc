@@ -1,15 +1,13 @@
 #include "ops/reshape/reshape.h"
 
 #include "ops/movement.h"
+#include "ops/pass_value.h"
 
 namespace lathe {
 namespace {
 
 void identity(const Identity&, KernelContext& c) {
-  if (c.has(0) && c.value(0).is_tensor())
-    copy_elements(c.in(0), c.out(0), c);
-  else
-    c.set(0, c.has(0) ? c.value(0) : Value());
+  c.has(0) ? pass_value(c, 0, c.value(0)) : c.set(0, Value());
 }
 
 }  // namespace

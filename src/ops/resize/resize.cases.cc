@@ -1,3 +1,5 @@
+#include <complex>
+
 #include "ops/cases.h"
 
 namespace lathe {
@@ -15,6 +17,21 @@ OpCase& resize_case(CaseTable& t, const char* name, const char* mode, Shape from
 }  // namespace
 
 void cases_resize(CaseTable& t) {
+  using Complex = std::complex<float>;
+  t.add("Resize", "complex, linear")
+      .input<Complex>({2}, {{0, 8}, {4, 0}})
+      .absent()
+      .input<float>({1}, {2})
+      .as_constant()
+      .attribute("mode", std::string("linear"))
+      .expect<Complex>({4}, {{0, 8}, {1, 6}, {3, 2}, {4, 0}});
+  t.add("Resize", "bools, linear")
+      .input<bool>({2}, {false, true})
+      .absent()
+      .input<float>({1}, {2})
+      .as_constant()
+      .attribute("mode", std::string("linear"))
+      .expect<bool>({4}, {false, true, true, true});
   resize_case(t, "nearest_doubled", "nearest", {1, 1, 1, 2}, {1, 2}, {1, 1, 2, 2})
       .expect<float>({1, 1, 2, 4}, {1, 1, 2, 2, 1, 1, 2, 2});
   // Coordinates -0.25, 0.25, 0.75, 1.25, the outer ones clamped to the edge.

@@ -40,6 +40,8 @@ struct Resize {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     check_words();
+    if (mode != "nearest" && c.type(0) == DataType::string)
+      c.fail(Code::node_bad_type, "numbers where mode is " + mode, "strings", "choose mode nearest");
     const Shape which = resized_axes(c.rank(0));
     const bool by_sizes = given(c, 3), by_scales = given(c, 2);
     c.require(by_sizes != by_scales, "either scales or sizes", by_sizes ? "both" : "neither");

@@ -1,3 +1,5 @@
+#include <complex>
+
 #include "ops/movement.h"
 #include "ops/numeric_store.h"
 #include "ops/resize/resize_samples.h"
@@ -42,23 +44,31 @@ void resize_nearest(const Resize& op, const ResizeJob& job, const Tensor& in, Te
     for (size_t i = 0; i < table.size(); ++i) table[i] = s.outside[i] ? -1 : s.index[i] * strides[a];
   }
   Tensor fill = in.type() == DataType::string ? Tensor(in.type(), {}) : temporary(c, in.type(), {});
-  if (in.type() != DataType::string && !is_complex(in.type())) store_double(fill, 0, op.extrapolation_value);
+  if (in.type() == DataType::complex64)
+    fill.as<std::complex<float>>()[0] = static_cast<float>(op.extrapolation_value);
+  else if (in.type() == DataType::complex128)
+    fill.as<std::complex<double>>()[0] = op.extrapolation_value;
+  else if (in.type() != DataType::string)
+    store_double(fill, 0, op.extrapolation_value);
   fill = unpacked(fill);
   move_elements(in, out, [&]<class T>(std::span<const T> from, std::span<T> to) {
     copy_by_tables(from.data(), to.data(), out.shape(), tables, fill.as<T>()[0], c);
   });
 }
 
-void resize_interpolated(const Resize& op, const ResizeJob& job, const Tensor& in, Tensor& out,
-                         KernelContext& c) {
+/// The numbers themselves, or one part of complex ones.
+void resize_part(const Resize& op, const ResizeJob& job, int64_t part, const Tensor& in, Tensor& out,
+                 KernelContext& c) {
   std::pmr::vector<double> data(static_cast<size_t>(in.size()), c.scratch());
-  for_type(in.type(), number_types, [&]<class T> {
-    const T* from = in.as<T>().data();
+  const int64_t parts = parts_of(in.type());
+  for_parts(in.type(), [&]<class T> {
+    const T* from = static_cast<const T*>(in.data()) + part;
     c.parallel(in.size(), 16384, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        data[static_cast<size_t>(i)] = static_cast<double>(Element<T>::load(from[i]));
+        data[static_cast<size_t>(i)] = static_cast<double>(Element<T>::load(from[i * parts]));
     });
   });
+  const double outside = part == 0 ? op.extrapolation_value : 0;
   for (size_t a = 0; a < in.rank(); ++a) {
     const AxisToResize& axis = job.axes[a];
     const bool whole = op.coordinate_transformation_mode != "tf_crop_and_resize" ||
@@ -66,12 +76,12 @@ void resize_interpolated(const Resize& op, const ResizeJob& job, const Tensor& i
     if (axis.in == axis.out && axis.scale == 1 && whole) continue;
     int64_t inner = 1;
     for (size_t b = a + 1; b < in.rank(); ++b) inner *= in.dim(b);
-    data = resize_axis(data, sample_axis(op, axis, c), axis, inner, op.extrapolation_value, c);
+    data = resize_axis(data, sample_axis(op, axis, c), axis, inner, outside, c);
   }
-  for_type(out.type(), number_types, [&]<class T> {
-    T* to = out.as<T>().data();
+  for_parts(out.type(), [&]<class T> {
+    T* to = static_cast<T*>(out.data()) + part;
     c.parallel(out.size(), 16384, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = store_rounded<T>(data[static_cast<size_t>(i)]);
+      for (int64_t i = begin; i < end; ++i) to[i * parts] = store_rounded<T>(data[static_cast<size_t>(i)]);
     });
   });
 }
@@ -85,7 +95,7 @@ void resize(const Resize& op, KernelContext& c) {
   if (op.mode == "nearest")
     resize_nearest(op, job, in, out, c);
   else
-    resize_interpolated(op, job, in, out, c);
+    for (int64_t part = 0; part < parts_of(in.type()); ++part) resize_part(op, job, part, in, out, c);
 }
 
 }  // namespace

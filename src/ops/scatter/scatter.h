@@ -17,6 +17,13 @@ inline ScatterRule scatter_rule(const std::string& name) {
   throw Error(Code::node_bad_attribute, "infer", "reduction none, add, mul, min or max", name);
 }
 
+/// Strings can only take one another's place.
+template <class D>
+void check_reduction(const std::string& reduction, const ShapeContext<D>& c) {
+  if (scatter_rule(reduction) != ScatterRule::none && c.type(0) == DataType::string)
+    c.fail(Code::node_bad_type, "numbers where reduction is " + reduction, "strings", {});
+}
+
 struct ScatterElements {
   int64_t axis = 0;
   std::string reduction = "none";
@@ -27,7 +34,7 @@ struct ScatterElements {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    scatter_rule(reduction);
+    check_reduction(reduction, c);
     c.axis(axis, c.rank(0));
     c.require(c.rank(1) == c.rank(0) && c.rank(2) == c.rank(0),
               "indices and updates of rank " + std::to_string(c.rank(0)),
@@ -44,7 +51,7 @@ struct ScatterND {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    scatter_rule(reduction);
+    check_reduction(reduction, c);
     c.require(c.rank(0) >= 1 && c.rank(1) >= 1, "data and indices of rank 1 or more",
               "ranks " + std::to_string(c.rank(0)) + " and " + std::to_string(c.rank(1)));
     if (const auto tuple = known(c.shape(1).back())) {

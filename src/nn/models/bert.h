@@ -50,5 +50,7 @@ class BertBody : public TextEncoderBody {
 
 /// The names of RoBERTa, whose heads MPNet has too.
 TextEncoderNames roberta_names(const std::string& body, const ModelConfig& config);
+/// BERT as RoBERTa and its relatives have it.
+void add_roberta(ModelRegistry& all, const std::string& type);
 
 }  // namespace lathe::nn
