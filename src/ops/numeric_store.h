@@ -7,12 +7,11 @@
 
 namespace lathe {
 
-/// Floats as they are; integers rounded to nearest even and clamped to what they hold (NaN: 0); all but 0 is
-/// true.
+/// Floats as they are; integers and bools rounded to nearest even and clamped to what they hold (NaN: 0).
 template <class T>
 T store_rounded(double v) {
   if constexpr (std::is_same_v<T, bool>) {
-    return v != 0;
+    return std::abs(v) > 0.5;
   } else if constexpr (std::is_integral_v<T>) {
     const double r = std::nearbyint(v);
     if (!(r > static_cast<double>(std::numeric_limits<T>::min())))

@@ -732,6 +732,7 @@ case(
     QKV,
     lambda n, q, k, v: n.add_attention(q, k, v, left_window=2, right_window=1),
     within(lambda batch: (TO >= FROM - 2) & (TO <= FROM + 1)),
+    peer=False,
 )
 case(
     "attention_lengths",

@@ -31,7 +31,7 @@ void cases_resize(CaseTable& t) {
       .input<float>({1}, {2})
       .as_constant()
       .attribute("mode", std::string("linear"))
-      .expect<bool>({4}, {false, true, true, true});
+      .expect<bool>({4}, {false, false, true, true});
   resize_case(t, "nearest_doubled", "nearest", {1, 1, 1, 2}, {1, 2}, {1, 1, 2, 2})
       .expect<float>({1, 1, 2, 4}, {1, 1, 2, 2, 1, 1, 2, 2});
   // Coordinates -0.25, 0.25, 0.75, 1.25, the outer ones clamped to the edge.
