@@ -47,8 +47,8 @@ NO_SUM = "texts do not add up"
 # What the schemas allow and has no meaning: in which nodes, and why.
 SENSELESS = {
     ("", "Col2Im", "T", "tensor(string)"): (lambda case: True, NO_SUM),
-    **{("", "GridSample", "T1", f"tensor({t})"): (_between("linear"), BETWEEN) for t in ("bool", "string", "complex64", "complex128")},
-    **{("", "Resize", "T1", f"tensor({t})"): (_between("nearest"), BETWEEN) for t in ("bool", "string", "complex64", "complex128")},
+    ("", "GridSample", "T1", "tensor(string)"): (_between("linear"), BETWEEN),
+    ("", "Resize", "T1", "tensor(string)"): (_between("nearest"), BETWEEN),
     **{("", op, "T", "tensor(string)"): (_reduces(b"add", b"mul", b"min", b"max"), NO_SUM) for op in ("ScatterElements", "ScatterND")},
     **{("", op, "T", f"tensor({t})"): (_reduces(b"min", b"max"), "complex numbers have no order") for op in ("ScatterElements", "ScatterND") for t in ("complex64", "complex128")},
     ("", "TfIdfVectorizer", "T", "tensor(string)"): (_has("pool_int64s"), "no text is in a pool of numbers"),
