@@ -71,6 +71,22 @@ std::string as_bfloat16(std::string_view text) {
   return s;
 }
 
+/// -17.125 / 0.2470703125 is -69.3, in bfloat16 -69.5, which is rounded to -70.
+TEST(FloatArithmetic, QuantizesInTheTypeOfTheScale) {
+  const onnx::Model m =
+      model_of("(bfloat16[1] x, bfloat16 s, int8 z) => (int8[1] y) { y = QuantizeLinear(x, s, z) }");
+  for (const char* backend : {"reference", "cpu"}) {
+    BuildOptions options;
+    options.backend = backend;
+    Tensor x(DataType::bfloat16, {1}), s(DataType::bfloat16, {});
+    x.as<BFloat16>()[0] = to_bfloat16(-17.125f);
+    s.as<BFloat16>()[0] = to_bfloat16(0.2470703125f);
+    const auto y =
+        Engine::build(m, options).create_context().run(std::vector<Value>{x, s, Tensor::scalar<int8_t>(7)});
+    EXPECT_EQ(y[0].tensor().as<int8_t>()[0], -63) << backend;
+  }
+}
+
 /// (1 + 2^-10)^2 is 1 + 2^-9 + 2^-20, of which float16 drops the last.
 TEST(FloatArithmetic, LevelNoneRoundsEveryResult) {
   const onnx::Model m = model_of(

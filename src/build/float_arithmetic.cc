@@ -74,6 +74,8 @@ class Widening {
   bool may_be_float(const Node& n) const {
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (!schema || schema->infer_function()) return false;
+    // It divides in the type of its scale.
+    if (n.op == "QuantizeLinear" && is_half(n.inputs[1])) return false;
     const Signature& s = schema->newest().signature();
     const ValueType wide = ValueType::tensor(DataType::float32);
     for (size_t i = 0; i < n.inputs.size(); ++i) {
