@@ -188,7 +188,7 @@ def as_kind(wide, kind, turn=1 + 2j):
 def widest(kind, allowed):
     """What `kind` is judged by: the first of these that is allowed beside it."""
     target = dtype(kind)
-    names = ["int64", "int32", "uint8"] if target.kind in "iuO" or target.name.startswith(("int", "uint")) else ["double", "float"]
+    names = ["int64", "int32", "uint8"] if target.kind in "iubO" or target.name.startswith(("int", "uint")) else ["double", "float"]
     found = [f"tensor({n})" for n in names if f"tensor({n})" in allowed and f"tensor({n})" != kind]
     return found[0] if found else None
 
