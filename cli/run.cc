@@ -119,17 +119,21 @@ Outcome execute(const RunArguments& o) {
       // In a loop a value comes by more than once: name, name.1, name.2 …
       const int again = times[r.name]++;
       const std::string file = again ? fmt::format("{}.{}", name, again) : r.name;
-      if (!o.output_dir.empty()) r.json["file"] = write_value(o.output_dir / "taps", file, v).string();
+      if (!o.output_dir.empty())
+        r.json["file"] = write_value(o.output_dir / "taps", file_names({file})[0], v).string();
       out.taps.push_back(std::move(r));
     });
   const auto start = std::chrono::steady_clock::now();
   const NamedValues outputs = context.run(inputs);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
+  std::vector<std::string> names;
+  for (const IoInfo& io : engine.outputs()) names.push_back(io.name);
+  const std::vector<std::string> files = file_names(names);
   for (const IoInfo& io : engine.outputs()) {
     Report r = report(io.name, outputs.at(io.name));
     if (!o.output_dir.empty()) {
-      const auto path = write_value(o.output_dir, io.name, outputs.at(io.name));
+      const auto path = write_value(o.output_dir, files[out.outputs.size()], outputs.at(io.name));
       r.json["file"] = path.string();
       r.text += "\n    written to " + path.string();
     }

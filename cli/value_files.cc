@@ -1,7 +1,10 @@
 #include "value_files.h"
 
+#include <fmt/core.h>
+
 #include <cctype>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "command.h"
@@ -9,10 +12,21 @@
 namespace lathe::cli {
 namespace {
 
-std::string file_name(std::string_view name) {
+bool may_stay(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x80 || std::isalnum(byte) || c == '_' || c == '-' || c == '.';
+}
+std::string plain(std::string_view name) {
   std::string s(name);
   for (char& c : s)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '_';
+    if (!may_stay(c)) c = '_';
+  return s;
+}
+/// "a/b" as "a%2Fb": no other name is written so.
+std::string told_apart(std::string_view name) {
+  std::string s;
+  for (char c : name)
+    s += may_stay(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   return s;
 }
 
@@ -26,10 +40,22 @@ std::string whole_file(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::vector<std::string> file_names(const std::vector<std::string>& names) {
+  std::set<std::string> taken;
+  for (const std::string& name : names)
+    if (plain(name) == name) taken.insert(name);
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    const std::string file = plain(name);
+    files.push_back(file == name || taken.insert(file).second ? file : told_apart(name));
+  }
+  return files;
+}
+
 std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir, const std::string& prefix,
                                                 const IoInfo& io, const char* role, size_t index) {
   const std::string before = prefix.empty() ? "" : prefix + "_";
-  for (const std::string& name : {io.name, file_name(io.name)})
+  for (const std::string& name : {io.name, told_apart(io.name), plain(io.name)})
     for (const char* ending : {".npy", ".json", ".pb"})
       if (const auto path = dir / (before + name + ending); std::filesystem::is_regular_file(path))
         return path;
@@ -55,19 +81,24 @@ Value read_value(const std::filesystem::path& file, const IoInfo& io) {
   }
 }
 
-std::filesystem::path write_value(const std::filesystem::path& dir, std::string_view name, const Value& v) {
+std::filesystem::path write_value(const std::filesystem::path& dir, const std::string& file, const Value& v) {
   std::error_code fault;
   std::filesystem::create_directories(dir, fault);
-  std::filesystem::path path = dir / (file_name(name) + ".npy");
+  std::filesystem::path path = dir / (file + ".npy");
   if (v.is_tensor() && v.tensor().type() != DataType::string) {
     save_npy(path, v.tensor());
     return path;
   }
   path.replace_extension(".json");
-  std::ofstream out(path, std::ios::binary);
+  std::filesystem::path beside = path;
+  beside += ".part";
+  std::ofstream out(beside, std::ios::binary);
   out << to_json(v) << '\n';
-  if (!out.flush())
+  if (out.flush()) std::filesystem::rename(beside, path, fault);
+  if (!out || fault) {
+    std::filesystem::remove(beside, fault);
     throw Error(Code::file_write_failed, "write", "a file that can be written", path.string());
+  }
   return path;
 }
 

@@ -10,8 +10,12 @@
 
 namespace lathe::cli {
 
+/// Names of values as files have them: characters that these do not have become _, or where two names would
+/// be one, %2F in all but one of them.
+std::vector<std::string> file_names(const std::vector<std::string>& names);
+
 /// The file in `dir` for a value: NAME.npy, NAME.json or NAME.pb, with PREFIX_ before it where one is asked
-/// for; characters of a name that files do not have are written as _. Else ROLE_INDEX.pb (input_0.pb), as
+/// for; or its name as file_names() has it. Else ROLE_INDEX.pb (input_0.pb), as
 /// ONNX's own test data have it, or the same as .npy or .json; outputs may be called expected_INDEX too.
 /// Nothing where none exists.
 std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir, const std::string& prefix,
@@ -20,7 +24,7 @@ std::optional<std::filesystem::path> find_value(const std::filesystem::path& dir
 /// Any of these; the declared type tells what a .pb holds.
 Value read_value(const std::filesystem::path& file, const IoInfo& io);
 
-/// Writes NAME.npy, or NAME.json for what .npy cannot hold; returns the path.
-std::filesystem::path write_value(const std::filesystem::path& dir, std::string_view name, const Value& v);
+/// Writes FILE.npy, or FILE.json for what .npy cannot hold; returns the path.
+std::filesystem::path write_value(const std::filesystem::path& dir, const std::string& file, const Value& v);
 
 }  // namespace lathe::cli

@@ -4,13 +4,6 @@
 namespace lathe::testing {
 namespace {
 
-Value floats(std::vector<float> v) {
-  const auto n = static_cast<int64_t>(v.size());
-  return Tensor::from<float>({n}, v);
-}
-Value whole(int64_t v) { return Tensor::scalar(v); }
-Value truth(bool v) { return Tensor::scalar(v); }
-
 TEST(DynamicShapes, FoundInOneBranchAndUsedBehind) {
   expect_every_way(R"((float[N] x, bool c) => (int64[A,B] y, float[M] w, float s) {
     y = If (c) <then_branch = a () => (int64[R,K] r) { r = NonZero(x) },

@@ -4,12 +4,6 @@
 namespace lathe::testing {
 namespace {
 
-Value floats(std::vector<float> v) {
-  const auto n = static_cast<int64_t>(v.size());
-  return Tensor::from<float>({n}, v);
-}
-Value whole(int64_t v) { return Tensor::scalar(v); }
-Value truth(bool v) { return Tensor::scalar(v); }
 Value sequence(std::vector<Value> items) {
   Sequence s;
   *s.items = std::move(items);

@@ -402,6 +402,20 @@ def test_convert_to_external_data_and_back(lathe, place):
     np.testing.assert_array_equal(onnx.numpy_helper.to_array(single.graph.initializer[0]), w)
 
 
+def test_each_output_has_a_file_of_its_own(lathe, place):
+    names = ["a/b", "a_b", "a:b", "größe", "grüße", "ä b"]
+    nodes = [onnx.helper.make_node("Add", ["x", f"c{i}"], [n]) for i, n in enumerate(names)]
+    constants = [onnx.numpy_helper.from_array(np.array([i], np.float32), f"c{i}") for i in range(len(names))]
+    values = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [1]) for n in ["x", *names]]
+    graph = onnx.helper.make_graph(nodes, "g", values[:1], values[1:], constants)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10), place / "names.onnx")
+    np.save(place / "x.npy", np.zeros(1, np.float32))
+    assert lathe("run", "names.onnx", "--input", "x=x.npy", "--output-dir", "named").returncode == 0
+    written = {p.stem: float(np.load(p)[0]) for p in (place / "named").iterdir()}
+    assert written == {"a%2Fb": 0, "a_b": 1, "a%3Ab": 2, "größe": 3, "grüße": 4, "ä_b": 5}
+    assert lathe("run", "names.onnx", "--input", "x=x.npy", "--expect", "named").returncode == 0
+
+
 def test_convert_to_an_opset(lathe, place):
     done = lathe("convert", "model.onnx", "-o", "asked.onnx", "--optimize", "--level", "basic", "--opset", "20", "--json")
     assert done.returncode == 0 and isinstance(done.json["patches"], dict)

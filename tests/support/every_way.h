@@ -46,6 +46,13 @@ inline std::string text_of(const Value& v) {
   return "none";
 }
 
+inline Value floats(std::vector<float> v) {
+  const auto n = static_cast<int64_t>(v.size());
+  return Tensor::from<float>({n}, v);
+}
+inline Value whole(int64_t v) { return Tensor::scalar(v); }
+inline Value truth(bool v) { return Tensor::scalar(v); }
+
 struct Way {
   std::string name;
   BuildOptions options;
