@@ -2,7 +2,7 @@
 // whichever is looked for.
 #pragma once
 
-#include "cpu/top.h"
+#include "cpu/rank.h"
 
 namespace lathe::cpu {
 
@@ -29,20 +29,7 @@ struct ArgLoops {
   void (*columns)(const T* from, int64_t begin, int64_t end, int64_t stride, int64_t n, ArgWish wish,
                   RankKey<T>* keys, int64_t* at);
 };
-struct ArgKernels {
-  ArgLoops<float> floats;
-  ArgLoops<int32_t> ints;
-  ArgLoops<int64_t> longs;
-  template <class T>
-  const ArgLoops<T>& of() const {
-    if constexpr (std::is_same_v<T, float>)
-      return floats;
-    else if constexpr (std::is_same_v<T, int32_t>)
-      return ints;
-    else
-      return longs;
-  }
-};
+using ArgKernels = ByRankType<ArgLoops>;
 const ArgKernels& arg_kernels(Isa isa);
 
 }  // namespace lathe::cpu

@@ -2,16 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
-#include "cpu/isa.h"
+#include "cpu/rank.h"
 
 namespace lathe::cpu {
-
-/// Elements as whole numbers without a sign, in the order in which TopK wants them: the first has the
-/// greatest key. NaN is greater than all, and zeros are equal, whatever their sign.
-template <class T>
-using RankKey = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 /// An element of a row and its place there. Of equal ones the first comes first: there are no ties.
 template <class Key>
@@ -29,20 +23,7 @@ template <class T>
 using CollectAbove = int64_t (*)(const T* row, int64_t begin, int64_t end, RankKey<T> turn, RankKey<T> limit,
                                  Ranked<RankKey<T>>* to);
 
-struct TopKernels {
-  CollectAbove<float> floats;
-  CollectAbove<int32_t> ints;
-  CollectAbove<int64_t> longs;
-  template <class T>
-  CollectAbove<T> of() const {
-    if constexpr (std::is_same_v<T, float>)
-      return floats;
-    else if constexpr (std::is_same_v<T, int32_t>)
-      return ints;
-    else
-      return longs;
-  }
-};
+using TopKernels = ByRankType<CollectAbove>;
 const TopKernels& top_kernels(Isa isa);
 
 /// The longest row: places take 32 bits.
