@@ -155,6 +155,12 @@ class QueryBlock {
     return row;
   }
 
+  /// Is there a key that nothing hides? If all such have scores of minus infinity, their weights are 0/0; a
+  /// query that sees no key at all gets 0.
+  static bool shows_any(const float* added, int64_t n) {
+    return added ? std::any_of(added, added + n, [](float v) { return v != minus_infinity; }) : n > 0;
+  }
+
   /// Scores of a query into weights; what it has gathered so far is made to fit.
   void weigh(int64_t i) {
     float* const row = scores() + i * cut_.columns;
@@ -164,14 +170,17 @@ class QueryBlock {
     std::fill_n(row, first, 0.0f);
     std::fill(row + last, row + keys_, 0.0f);
     const int64_t n = last - first;
-    const float here = kernels_.prepare(
-        {.scores = row + first, .n = n, .softcap = r_.softcap, .bias = bias(i, key0_ + first, n)});
+    const float* const added = bias(i, key0_ + first, n);
+    const float here =
+        kernels_.prepare({.scores = row + first, .n = n, .softcap = r_.softcap, .bias = added});
     const float most = std::isnan(here) ? here : std::max(greatest_[i], here);
     if (most == minus_infinity) {
       std::fill_n(row, keys_, 0.0f);
+      if (shows_any(added, n)) total_[i] = std::numeric_limits<float>::quiet_NaN();
       return;
     }
     const float sum = kernels_.weigh(row + first, n, most);
+    if (greatest_[i] == minus_infinity) total_[i] = 0;
     if (greatest_[i] < most && total_[i] > 0) {
       const float factor = std::exp(greatest_[i] - most);
       total_[i] *= factor;

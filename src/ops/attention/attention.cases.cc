@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,24 @@ void cases_attention(CaseTable& t) {
       .expect<float>({1, 2, 3, 2},
                      {0.18613219f, -0.32819939f, 0.15798503f, -0.50202894f, 0.17515019f, -0.40065116f,
                       0.086141214f, -0.35226217f, 0.085795328f, -0.34379378f, 0.17842208f, -0.19876289f});
+  // Scores of minus infinity weigh 0/0 where nothing else is seen; a query that sees no key gets 0.
+  t.add("Attention", "every score is minus infinity")
+      .input<float>({1, 1, 2, 1}, {-INFINITY, 1})
+      .input<float>({1, 1, 3, 1}, {1, 2, 3})
+      .input<float>({1, 1, 3, 1}, {1, 2, 4})
+      .expect<float>({1, 1, 2, 1}, {NAN, 3.24045134f});
+  t.add("Attention", "every score that is seen is minus infinity")
+      .input<float>({1, 1, 2, 1}, {-INFINITY, 1})
+      .input<float>({1, 1, 3, 1}, {1, 2, 3})
+      .input<float>({1, 1, 3, 1}, {1, 2, 4})
+      .input<float>({1, 3}, {-INFINITY, 0, 0})
+      .expect<float>({1, 1, 2, 1}, {NAN, 3.46211716f});
+  t.add("Attention", "scores of minus infinity that none sees")
+      .input<float>({1, 1, 2, 1}, {-INFINITY, 1})
+      .input<float>({1, 1, 3, 1}, {1, 2, 3})
+      .input<float>({1, 1, 3, 1}, {1, 2, 4})
+      .input<bool>({2, 3}, {false, false, false, true, true, true})
+      .expect<float>({1, 1, 2, 1}, {0, 3.24045134f});
   t.add("Attention", "causal")
       .input<float>({1, 2, 3, 4}, {-0.375f, 0.375f, 0.5f,    0,     0.125f,  0.375f, -0.375f, 0.875f,
                                    -1,      1,      -0.875f, 0.5f,  -0.125f, 0.625f, -0.25f,  -0.375f,

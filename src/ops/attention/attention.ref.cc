@@ -152,6 +152,7 @@ void attention(const Attention& op, KernelContext& c) {
         if (shown && op.qk_matmul_output_mode == mode) store_double(*shown, piece * p.total + j, v);
       };
       double greatest = AttentionBias::masked;
+      bool all_masked = true;
       for (int64_t j = 0; j < p.total; ++j) {
         poll.did(p.head + 1);
         const double* key = keys.as<double>().data() + (group * p.total + j) * p.head;
@@ -163,13 +164,13 @@ void attention(const Attention& op, KernelContext& c) {
         show(1, j, score);
         // A key that is masked is not looked at: its score may be any number.
         const double added = bias.at(b, h, i, j);
+        if (added != AttentionBias::masked) all_masked = false;
         score = added == AttentionBias::masked ? added : score + added;
         show(2, j, score);
         if (op.softmax_precision) score = rounded(score, static_cast<DataType>(*op.softmax_precision));
         scores[static_cast<size_t>(j)] = score;
         if (!std::isnan(greatest) && !(score < greatest)) greatest = score;  // NaN stays
       }
-      const bool all_masked = greatest == AttentionBias::masked;
       double weight = 0;
       for (double& s : scores) {
         s = all_masked ? 0 : std::exp(s - greatest);

@@ -28,6 +28,9 @@ void cases_softmax(CaseTable& t) {
   t.add("Hardmax", "first of equals")
       .input<float>({2, 3}, {1, 3, 3, 2, 0, 1})
       .expect<float>({2, 3}, {0, 1, 0, 1, 0, 0});
+  t.add("Hardmax", "first NaN")
+      .input<float>({2, 4}, {1, NAN, 3, NAN, NAN, INFINITY, 0, 1})
+      .expect<float>({2, 4}, {0, 1, 0, 0, 1, 0, 0, 0});
   t.add("Softmax", "empty").input<float>({0, 3}, {}).expect<float>({0, 3}, {});
   for (const char* op : {"Softmax", "LogSoftmax"}) {
     t.add(op, "attention").random(DataType::float32, {2, 4, 33, 65}, -5, 5);

@@ -39,11 +39,11 @@ void log_softmax_line(std::span<double> x, Poller& poll) {
   each(x, poll, [&](double& v) { v = v - m - log_sum; });
 }
 
-/// 1 at the first of the greatest, else 0.
+/// 1 at the first of the greatest, else 0. NaN is the greatest, as for ArgMax.
 void hardmax_line(std::span<double> x, Poller& poll) {
   size_t at = 0;
   each(x, poll, [&](double& v) {
-    if (v > x[at]) at = static_cast<size_t>(&v - x.data());
+    if (v > x[at] || (std::isnan(v) && !std::isnan(x[at]))) at = static_cast<size_t>(&v - x.data());
   });
   each(x, poll, [](double& v) { v = 0; });
   x[at] = 1;
