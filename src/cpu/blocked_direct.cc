@@ -214,6 +214,7 @@ void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile t
   const bool fetch = !half && depth * s.filters > cached_weights && panel + 1 < d.panels;
   float* const y = piece.y + panel * t.panel_blocks * s.out_pixels() * channel_block;
   const int64_t column0 = d.tiles.begin(piece.tile0);
+  const int64_t tiles = piece.tile1 - piece.tile0, panel_floats = depth * t.panel_filters();
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
   for (int64_t row = piece.row0; row < piece.row1; ++row) {
     if ((row - piece.row0) % polled_rows == 0) workers.poll();
@@ -221,7 +222,9 @@ void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile t
       const int64_t column = d.tiles.begin(i);
       tile.x = piece.x + (row - piece.row0) * s.stride[0] * d.row() + (column - column0) * tile.stride;
       tile.y = y + (row * s.out[1] + column) * channel_block;
-      tile.ahead = fetch && row == piece.row0 && i == piece.tile0 ? depth * t.panel_filters() : 0;
+      if (fetch)
+        tile.fetch(tile.w + panel_floats, panel_floats, (row - piece.row0) * tiles + i - piece.tile0,
+                   (piece.row1 - piece.row0) * tiles);
       kernels[d.tiles.rows(i)](tile);
     }
   }

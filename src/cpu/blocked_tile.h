@@ -15,11 +15,22 @@ struct BlockedTile {
   int64_t last_count = 0, last_depth = 0;  // further steps, with fewer terms
   int64_t stride = 0;                      // from pixel to pixel
   const float* w = nullptr;                // row after row, as wide as the panel
-  int64_t ahead = 0;                       // from w to what is wanted next
   const float* bias = nullptr;             // as wide as the panel; null: 0
   float* y = nullptr;
-  int64_t y_block = 0;  // from one block of filters to the next
-  Bounds bounds = {};   // that y is kept within
+  int64_t y_block = 0;          // from one block of filters to the next
+  Bounds bounds = {};           // that y is kept within
+  const float* next = nullptr;  // weights that are wanted soon
+  int64_t next_lines = 0;       // how many cache lines of them to fetch with every step
+
+  /// Fetches its part of `floats` weights, as tile number `i` of `tiles`. All at once they would be more than
+  /// the processor can wait for at a time, and what is multiplied now would wait behind them.
+  void fetch(const float* weights, int64_t floats, int64_t i, int64_t tiles) {
+    constexpr int64_t line = 16;
+    const int64_t each = count > 0 ? (floats + line * count * tiles - 1) / (line * count * tiles) : 0;
+    const int64_t begin = i * each * count * line;
+    next = weights + begin;
+    next_lines = begin < floats ? each : 0;
+  }
 };
 
 /// Distances between pixels that have kernels of their own; the last one serves all others. Pixels of pairs

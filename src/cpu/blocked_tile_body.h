@@ -26,19 +26,18 @@ struct BlockedSums {
 
 template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
 LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const BlockedTile& t,
-                                const int64_t* step, int64_t count, int64_t depth, const float*& weights) {
+                                const int64_t* step, int64_t count, int64_t depth, const float*& weights,
+                                int64_t next_lines) {
   constexpr int64_t wide = BlockedSums<Rows, Vectors, Half>::row;
-  const int64_t stride = Stride ? Stride : t.stride, ahead = t.ahead;
-  const float* w = weights;
+  const int64_t stride = Stride ? Stride : t.stride;
+  const float *w = weights, *next = t.next;
   for (const int64_t* end = step + count; step < end; ++step) {
+    for (int64_t i = 0; i < next_lines; ++i, next += 16) __builtin_prefetch(next, 0, 2);
     const float* x = t.x + *step;
     for (const float* last = x + depth; x < last; ++x, w += wide) {
       Vec row[Vectors > 0 ? Vectors : 1];
       LATHE_UNROLL
       for (int j = 0; j < Vectors; ++j) row[j] = load(w + j * Vec::width);
-      // Eight filters alone never have so many weights that they come from far away.
-      LATHE_UNROLL
-      for (int j = 0; Vectors > 0 && j < wide; j += 16) __builtin_prefetch(w + ahead + j, 0, 2);
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {
         const Vec pixel = set(x[i * stride]);
@@ -71,10 +70,10 @@ void blocked_tile(const BlockedTile& t) {
     for (int i = 0; i < Rows; ++i) sum.half[i] = start;
   }
   const float* w = t.w;
-  blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps, t.count, t.depth, w);
+  blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps, t.count, t.depth, w, t.next_lines);
   if (t.last_count > 0)
     blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps + t.count, t.last_count,
-                                                         t.last_depth, w);
+                                                         t.last_depth, w, 0);
   const Vec least = set(t.bounds.least), greatest = set(t.bounds.greatest);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {

@@ -146,11 +146,12 @@ class Winograd {
                     .stride = channel_block,
                     .w = weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels,
                     .y_block = g_.tiles() * channel_block};
+      const int64_t panel = blocks * channel_block * s_.channels;
       for (int64_t j = 0; j < rows.count(); ++j) {
         t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
         t.y = to + point * g_.out_point() + (first * g_.tiles() + rows.begin(j)) * channel_block;
         // Panels follow one another in memory.
-        t.ahead = fetch && j == 0 && i + 1 < products() ? blocks * channel_block * s_.channels : 0;
+        if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, j, rows.count());
         kernels[rows.rows(j)](t);
       }
     }
