@@ -239,3 +239,10 @@ def difference(got, want, kind, turn=1 + 2j):
 def newest():
     """{(domain, name): schema} of what is not deprecated in its newest version."""
     return {key: versions[max(versions)] for key, versions in support_table.schemas().items()}
+
+
+NEWEST = newest()
+
+
+def wanted(schema):
+    return {(c.type_param_str, t) for c in schema.type_constraints for t in c.allowed_type_strs}

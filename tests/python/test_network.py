@@ -6,7 +6,9 @@ import onnxruntime
 import pytest
 
 import lathe
-from network_cases import CASES
+import network_compute_cases  # noqa: F401  (each enters its cases)
+import network_movement_cases  # noqa: F401
+from network_case import CASES
 
 
 def compare(got, want):
