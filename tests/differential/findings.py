@@ -16,6 +16,7 @@ class Judgement:
     known: list[str]  # who differs and when, of what was looked at
     answers: list[str]  # of these judges; none where the problem is refused
     ran: bool = False  # by Lathe
+    agreed: int = 0  # how many of the judges' answers are Lathe's
 
 
 def attempt(run, *arguments):
@@ -41,18 +42,33 @@ def judge(p, tell=lambda who: None):
     if ours is not None and (d := difference(ours, reference, p.rtol, p.atol)):
         j.found.append(("backends", d))
     j.ran = ours is not None
+    if ours is not None and p.newest and (d := another(ours, p.newest)):
+        j.found.append(("differs from its newest form", d))
     for name, run in JUDGES.items():
-        tell(name)
-        theirs, _ = attempt(run, p.wide or p)
-        if theirs is None:
-            continue
-        theirs = narrowed(theirs, ours) if p.wide and ours else theirs
-        j.answers.append(name)
-        kind = f"refused, {name} runs" if ours is None else f"differs from {name}"
-        d = str(wrong) if ours is None else difference(ours, theirs, p.rtol, p.atol)
-        if d and (entry := known.reason(p, name, refused=ours is None)):
-            j.known.append(f"{name}: {entry.when}")
-        elif d:
-            j.found.append((kind, d))
+        for form in p.asked(name):
+            tell(name)
+            hear(j, form, name, run, ours, wrong)
     return j
 
+
+def another(ours, newest):
+    """What differs where the newest form of the same problem gives something else."""
+    theirs, wrong = attempt(run_lathe, newest, "cpu")
+    return f"the newest form is refused: {wrong}" if theirs is None else difference(ours, theirs, newest.rtol, newest.atol)
+
+
+def hear(j, form, name, run, ours, wrong):
+    """What one of the others says of one form of the problem."""
+    theirs, _ = attempt(run, form)
+    if theirs is None:
+        return
+    if name not in j.answers:
+        j.answers.append(name)
+    kind = f"refused, {name} runs" if ours is None else f"differs from {name}"
+    d = str(wrong) if ours is None else difference(ours, narrowed(theirs, ours), form.rtol, form.atol)
+    if d and (entry := known.reason(form, name, refused=ours is None)):
+        j.known.append(f"{name}: {entry.when}")
+    elif d:
+        j.found.append((kind, d))
+    else:
+        j.agreed += 1

@@ -143,7 +143,7 @@ KNOWN = (
     Known("Resize", ORT, "half_pixel_symmetric, nearest by floor or ceil",
           lambda p: _attribute(p, "coordinate_transformation_mode") == "half_pixel_symmetric" and _attribute(p, "nearest_mode") in ("floor", "ceil"),
           "misses by a rounding the places that are whole numbers"),
-    Known("Resize", ORT, "align_corners with a fractional size", lambda p: "align" in _attribute(p, "coordinate_transformation_mode"),
+    Known("Resize", ORT, "align_corners with a fractional size", lambda p: _attribute(p, "coordinate_transformation_mode") == "align_corners",
           "the standard's own tests keep the fraction of scale times size"),
     Known("AffineGrid", ORT, "align_corners with a size of 1 in three dimensions", lambda p: _attribute(p, "align_corners"), "divides by zero"),
     Known("GridSample", ORT, "cubic at the border", lambda p: _attribute(p, "mode") == "cubic", "takes other neighbours outside the image"),

@@ -21,6 +21,7 @@ class GraphProblem(Problem):
 
     text: str = ""
     types: tuple[str, ...] = ()  # of outputs, where the text of one is not enough: "seq(float[])"
+    of_many_nodes = True
 
     def _type(self, i, value):
         if isinstance(value, list):
@@ -31,11 +32,6 @@ class GraphProblem(Problem):
         inputs = ", ".join(f"{self._type(i, v)} x{i}" for i, v in enumerate(self.inputs))
         outputs = ", ".join(f"{t} y{i}" for i, t in enumerate(self.types))
         return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": {self.opset}]> g ({inputs}) => ({outputs}) {{ {self.text} }}')
-
-    def at_another_version(self, rng):
-        if self.op in ("If", "Loop", "Scan"):  # the same words in each of these
-            self.opset = int(pick(rng, [13, 16, 19, 21, 23]))
-        return self
 
     def __str__(self):
         return super().__str__() + " " + self.text
@@ -122,8 +118,9 @@ def made_sequences(op, rng):
     names = ", ".join(f"x{i}" for i in range(count))
     if op == "SequenceConstruct":
         return GraphProblem(op, items, text=f"y0 = SequenceConstruct ({names})", types=("seq(float[])",))
-    text = "\n".join(["s0 = SequenceEmpty <dtype = 1> ()", *(f"s{i + 1} = SequenceInsert (s{i}, x{i})" for i in range(count)), f"y0 = Identity (s{count})"])
-    return GraphProblem(op, items, text=text + f"\ny1 = SequenceLength (s{int(rng.integers(count + 1))})", outputs=2, types=("seq(float[])", "int64"))
+    made = [*(f"s{i}" for i in range(count)), "y0"]
+    text = "\n".join(["s0 = SequenceEmpty <dtype = 1> ()", *(f"{made[i + 1]} = SequenceInsert ({made[i]}, x{i})" for i in range(count))])
+    return GraphProblem(op, items, text=text + f"\ny1 = SequenceLength ({pick(rng, made)})", outputs=2, types=("seq(float[])", "int64"))
 
 
 @makes("Optional", "OptionalHasElement", "OptionalGetElement")
@@ -252,8 +249,10 @@ def flex_attention(op, rng):
 class MapProblem(Problem):
     """One node of ai.onnx.ml beside a map."""
 
+    domain: str = "ai.onnx.ml"
     key: int = 7
     value: int = 1
+    of_many_nodes = True
 
     def model(self):
         number = isinstance(self.inputs[0], dict)
@@ -264,9 +263,6 @@ class MapProblem(Problem):
         node = oh.make_node(self.op, ["x0"], ["y0"], domain="ai.onnx.ml", **self.attributes)
         out = oh.make_empty_tensor_value_info("y0")
         return oh.make_model_gen_version(oh.make_graph([node], "g", [given], [out]), opset_imports=[oh.make_opsetid("ai.onnx.ml", 1), oh.make_opsetid("", 13)])
-
-    def at_another_version(self, rng):
-        return self
 
     def __str__(self):
         return f"{self.op}({self.inputs[0]}) {self.attributes}"

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import warnings
 from typing import Any, Optional
 
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.defs
 import onnx.helper as oh
 import onnx.numpy_helper
 import onnx.reference
 import onnxruntime as ort
 
 import lathe
+import versions
 
 ort.set_default_logger_severity(4)
 NARROW = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
-
-
-@functools.cache
-def _history(domain, op):
-    return [s for s in onnx.defs.get_all_schemas_with_history() if (s.domain, s.name) == (domain, op)]
-
-
-def _allows(schema, i, value):
-    """Does this version take the type of input `i`?"""
-    array = value[0] if isinstance(value, list) else value
-    name = {"FLOAT": "float", "DOUBLE": "double"}.get(kind := onnx.TensorProto.DataType.Name(oh.np_dtype_to_tensor_dtype(array.dtype)), kind.lower())
-    text = f"tensor({name})"
-    return (f"seq({text})" if isinstance(value, list) else text) in schema.inputs[min(i, len(schema.inputs) - 1)].types
+NEWEST_ELSEWHERE = 25  # opsets that the others run
 
 
 @dataclasses.dataclass
@@ -46,7 +33,10 @@ class Problem:
     rtol: float = 1e-4
     atol: float = 1e-5
     domain: str = ""
+    sizes_known: bool = False  # in the model
     wide: Optional[Problem] = None  # the same numbers in float32, where others answer in that
+    newest: Optional[Problem] = None  # the same in the form that the generator made it in, where this is an older one
+    of_many_nodes = False
 
     def feed(self):
         return {f"x{i}": v for i, v in enumerate(self.inputs) if v is not None and i not in self.constant}
@@ -63,44 +53,45 @@ class Problem:
                 infos.append(oh.make_tensor_sequence_value_info(f"x{i}", oh.np_dtype_to_tensor_dtype(value[0].dtype), None))
             else:
                 element = oh.np_dtype_to_tensor_dtype(value.dtype)
-                infos.append(oh.make_tensor_value_info(f"x{i}", element, [f"d{i}_{a}" for a in range(value.ndim)]))
+                sizes = value.shape if self.sizes_known else [f"d{i}_{a}" for a in range(value.ndim)]
+                infos.append(oh.make_tensor_value_info(f"x{i}", element, sizes))
         while names and not names[-1]:
             names.pop()
         outputs = [f"y{i}" for i in range(self.outputs)]
         node = oh.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
         graph = oh.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=n) for n in outputs], initializers)
-        return oh.make_model_gen_version(graph, opset_imports=[oh.make_opsetid(self.domain, self.opset)])
+        opsets = [oh.make_opsetid(self.domain, self.opset)]
+        ir_version = max(8, oh.find_min_ir_version_for(opsets, ignore_unknown=True))  # before 4, initializers are inputs
+        return oh.make_model(graph, opset_imports=opsets, ir_version=ir_version)
 
     def at_another_version(self, rng):
-        """Itself, sometimes under another version of the operator that takes these attributes and inputs."""
-        given = sum(v is not None for v in self.inputs)
-        fits = [
-            s.since_version
-            for s in _history(self.domain, self.op)
-            if not self.domain and 6 <= s.since_version <= 25
-            and not s.deprecated
-            and set(self.attributes) <= set(s.attributes)
-            and s.min_input <= given and len(self.inputs) <= s.max_input
-            and self.outputs <= s.max_output
-            and all(v is None or _allows(s, i, v) for i, v in enumerate(self.inputs))
-        ]
-        if fits and rng.random() < 0.4:
-            self.opset = int(rng.choice(fits))
+        """Itself, sometimes as another version of the operator has it."""
+        if rng.random() >= 0.4:
+            return self
+        for since in rng.permutation([since for since in versions.read(self.domain, self.op) if since <= NEWEST_ELSEWHERE or self.domain]):
+            if written := versions.written_at(self, int(since)):
+                return written
         return self
 
     def in_a_narrow_type(self, rng):
         """Itself, sometimes in 16-bit floats; then the others are asked in float32, and what they say is rounded."""
         kind = NARROW[rng.integers(2)]
         real = [i for i, v in enumerate(self.inputs) if isinstance(v, np.ndarray) and v.dtype == np.float32]
-        if rng.random() >= 0.15 or not real or self.domain or type(self) is not Problem or self.op in ("BitCast", "QuantizeLinear") or any(isinstance(v, list) for v in self.inputs):
+        if rng.random() >= 0.15 or not real or self.domain or self.of_many_nodes or self.op == "BitCast" or any(isinstance(v, list) for v in self.inputs):
             return self
-        schema = [s for s in _history(self.domain, self.op) if s.since_version <= self.opset][-1:]
+        schema = versions.schema_at(self)
         with np.errstate(all="ignore"):
             inputs = [v.astype(kind) if i in real else v for i, v in enumerate(self.inputs)]
-            if not schema or not all(_allows(schema[0], i, inputs[i]) for i in real):
+            if not schema or not all(versions.allows(schema, i, inputs[i]) for i in real):
                 return self
             wide = [v.astype(np.float32) if i in real else v for i, v in enumerate(inputs)]
         return dataclasses.replace(self, inputs=inputs, wide=dataclasses.replace(self, inputs=wide))
+
+    def asked(self, whom):
+        """How the others are asked: in float32, in the newest form; ONNX Runtime, which has older versions, in both."""
+        newest = self.newest or self
+        forms = [newest.wide or newest]
+        return [self, *forms] if whom == "onnxruntime" and self.newest and not newest.wide else forms
 
     def with_rare_numbers(self, rng):
         """Itself, sometimes with NaN, infinities and denormals among the numbers of the first input."""

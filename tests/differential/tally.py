@@ -14,9 +14,19 @@ import generators
 SHOWN = 5  # problems kept of each kind of finding
 
 
+def _generator(name, seed, number):
+    return np.random.default_rng([seed, number, zlib.crc32(name.encode())])
+
+
+def drawn(name, seed, number):
+    """As its generator makes it."""
+    return generators.ALL[name](name, _generator(name, seed, number))
+
+
 def problem(name, seed, number):
-    rng = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
-    return generators.ALL[name](name, rng).at_another_version(rng).of_nothing(rng).with_rare_numbers(rng).in_a_narrow_type(rng)
+    """At the edges of the type, the version and the shape too."""
+    rng = _generator(name, seed, number)
+    return generators.ALL[name](name, rng).of_nothing(rng).with_rare_numbers(rng).in_a_narrow_type(rng).at_another_version(rng)
 
 
 @dataclasses.dataclass
