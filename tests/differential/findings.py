@@ -5,6 +5,7 @@ import dataclasses
 import known
 import lathe
 import numpy_judges
+from contracts import Allowed
 from problem import difference, narrowed, run_lathe, run_onnxruntime, run_reference
 
 JUDGES = {"onnxruntime": run_onnxruntime, "onnx.reference": run_reference, "NumPy": numpy_judges.run}
@@ -27,6 +28,10 @@ def attempt(run, *arguments):
         return None, e
 
 
+def solve(p):
+    return run_lathe(p, "reference")
+
+
 def judge(p, tell=lambda who: None):
     """Calls `tell` with the name of each who is asked next: not everybody comes back."""
     j = Judgement([], [], [])
@@ -39,7 +44,7 @@ def judge(p, tell=lambda who: None):
     if (wrong is None) != (refused is None):
         j.found.append(("backends", f"cpu: {wrong or 'runs'}; reference: {refused or 'runs'}"))
         return j
-    if ours is not None and (d := difference(ours, reference, p.rtol, p.atol)):
+    if ours is not None and (d := difference(ours, reference, Allowed(p, None, solve))):
         j.found.append(("backends", d))
     j.ran = ours is not None
     if ours is not None and p.newest and (d := another(ours, p.newest)):
@@ -54,7 +59,7 @@ def judge(p, tell=lambda who: None):
 def another(ours, newest):
     """What differs where the newest form of the same problem gives something else."""
     theirs, wrong = attempt(run_lathe, newest, "cpu")
-    return f"the newest form is refused: {wrong}" if theirs is None else difference(ours, theirs, newest.rtol, newest.atol)
+    return f"the newest form is refused: {wrong}" if theirs is None else difference(ours, theirs, Allowed(newest, None, solve))
 
 
 def hear(j, form, name, run, ours, wrong):
@@ -65,8 +70,8 @@ def hear(j, form, name, run, ours, wrong):
     if name not in j.answers:
         j.answers.append(name)
     kind = f"refused, {name} runs" if ours is None else f"differs from {name}"
-    d = str(wrong) if ours is None else difference(ours, narrowed(theirs, ours), form.rtol, form.atol)
-    if d and (entry := known.reason(form, name, refused=ours is None)):
+    d = str(wrong) if ours is None else difference(ours, narrowed(theirs, ours), Allowed(form, name, solve))
+    if d and ours is not None and (entry := known.reason(form, name)):
         j.known.append(f"{name}: {entry.when}")
     elif d:
         j.found.append((kind, d))

@@ -1,6 +1,7 @@
 """Where the others differ from Lathe and were looked at: whom, when, and why Lathe stays as it is."""
 
 import dataclasses
+import operator
 from typing import Callable
 
 import numpy as np
@@ -15,7 +16,6 @@ class Known:
     when: str
     holds: Callable
     why: str
-    refused: bool = False  # they run what Lathe refuses
 
 
 def _attribute(p, name, default=None):
@@ -64,8 +64,47 @@ def _beyond(p, most):
     return bool((np.abs(p.inputs[0].astype(np.float64)) > most).any())
 
 
-def _always(p):
-    return True
+def _cancels(p):
+    """Is the variance of a group (of channels, of each channel, or of the axes) small beside its mean square?"""
+    x = p.inputs[0].astype(np.float64)
+    if p.op != "MeanVarianceNormalization":
+        x, axes = x.reshape(x.shape[0], _attribute(p, "num_groups", x.shape[1]), -1), (2,)
+    else:
+        axes = tuple(_attribute(p, "axes", [0, 2, 3]))
+    return bool((x.var(axes) <= np.square(x).mean(axes) / 16).any())
+
+
+def _loops_never(p):
+    """Loop: without a first iteration."""
+    return not p.inputs[3] or p.inputs[2] == 0
+
+
+_BRANCHES = {"LEQ": operator.le, "LT": operator.lt, "GTE": operator.ge, "GT": operator.gt, "EQ": operator.eq, "NEQ": operator.ne}
+
+
+def _silence_wins(p):
+    """TreeEnsembleClassifier: is there a row whose votes are all negative, and a class that nobody votes for?"""
+    a = p.attributes
+    columns = ("featureids", "values", "modes", "truenodeids", "falsenodeids", "missing_value_tracks_true")
+    nodes = dict(zip(zip(a["nodes_treeids"], a["nodes_nodeids"]), zip(*(a[f"nodes_{name}"] for name in columns))))
+    votes = list(zip(zip(a["class_treeids"], a["class_nodeids"]), a["class_ids"], a["class_weights"]))
+
+    def leaf(tree, row):
+        node = 0
+        while nodes[tree, node][2] != "LEAF":
+            feature, value, mode, yes, no, missing = nodes[tree, node]
+            x = row[feature]
+            node = yes if _BRANCHES[mode.removeprefix("BRANCH_")](x, value) or (missing and np.isnan(x)) else no
+        return tree, node
+
+    for row in p.inputs[0]:
+        reached, scores = {leaf(tree, row) for tree in set(a["nodes_treeids"])}, {}
+        for at, class_, weight in votes:
+            if at in reached:
+                scores[class_] = scores.get(class_, 0) + weight
+        if len(scores) < len(a["classlabels_int64s"]) and max(scores.values(), default=0) < 0:
+            return True
+    return False
 
 
 _REDUCTIONS = "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
@@ -101,29 +140,30 @@ KNOWN = (
     Known("Softmax LogSoftmax", ORT, "NaN or infinities", _not_finite, "of an infinity among them makes infinities or NaN, as the type and the shape have it"),
     Known("GridSample", ORT, "NaN or infinities", _not_finite, "leaves out neighbours of weight 0"),
     Known("Resize", f"{ORT} {REFERENCE}", "NaN or infinities", _not_finite, "counts neighbours of weight 0, those outside of the image too"),
-    Known("LpNormalization Normalizer", f"{ORT} {REFERENCE}", "squares below float", _tiny, "calculates in float: 0, or the number itself"),
+    Known("GlobalLpPool LpNormalization LpPool Normalizer", f"{ORT} {REFERENCE}", "squares below float", _tiny, "calculates in float: 0, or the number itself"),
     Known("ConvTranspose", ORT, "auto_pad SAME, strides beyond the kernel", _same,
           "the standard: the output is stride times input"),
     Known("ConvTranspose", REFERENCE, "auto_pad SAME, strides beyond the kernel", _same, "begins with the padding of the end"),
-    Known("GlobalMaxPool", REFERENCE, "always", _always, "drops spatial axes"),
-    Known("LSTM GRU RNN", ORT, "a sequence of length 0", lambda p: p.inputs[4] is not None and 0 in p.inputs[4],
+    Known("GlobalMaxPool", REFERENCE, "other than two spatial axes", lambda p: p.inputs[0].ndim != 4,
+          "takes the maximum over axes rank - 2 and rank - 1 of the spatial rank, which are the last two of an image alone"),
+    Known("LSTM GRU RNN", ORT, "a sequence of length 0", lambda p: _given(p, 4) and 0 in p.inputs[4],
           "its last state is 0; here it is the initial state, as in TensorFlow"),
     Known("ReduceMean", REFERENCE, "the mean of no integers", lambda p: 0 in p.inputs[0].shape, "0/0 is not defined for them"),
     Known("ReduceProd ReduceSum ReduceSumSquare ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp", ORT, "integers",
           lambda p: p.inputs[0].dtype.kind in "iu", "saturates in some shapes, and cuts each exponential"),
-    Known("GroupNormalization MeanVarianceNormalization", REFERENCE, "a small variance", _always,
-          "takes the difference of two great numbers for it"),
-    Known("GroupNormalization", ORT, "a small variance", _always, "takes the difference of two great numbers for it"),
+    Known("GroupNormalization MeanVarianceNormalization", f"{ORT} {REFERENCE}", "a variance below a sixteenth of the mean square", _cancels,
+          "takes the difference of the mean square and the squared mean for it, of which that many bits are lost"),
+    Known("InstanceNormalization", ORT, "a variance below a sixteenth of the mean square", _cancels, "adds x times a scale and a shift, which cancel"),
     Known("Resize", REFERENCE, "a fractional size", lambda p: len(p.inputs) == 3, "rounds otherwise, and holds a size of 1.2 for more than one"),
     Known("Resize", REFERENCE, "pytorch_half_pixel to a size of 1",
           lambda p: _attribute(p, "coordinate_transformation_mode") == "pytorch_half_pixel", "does not begin at 0"),
-    Known("Gemm", REFERENCE, "version 6", lambda p: p.opset == 6, "forgets alpha or beta"),
     Known("LSTM GRU RNN", REFERENCE, "sequence_lens, clip, a direction, peepholes or input_forget",
           lambda p: _given(p, 4) or _given(p, 7) or "clip" in p.attributes or p.attributes["direction"] != "forward" or _attribute(p, "input_forget"),
           "ignores them in part"),
     Known("Hardmax Softmax LogSoftmax", REFERENCE, "opset below 13", lambda p: p.opset < 13,
           "takes the meaning of version 13 for all"),
-    Known("LRN", REFERENCE, "several channels", lambda p: p.inputs[0].shape[1] > 1, "sums over the wrong channels"),
+    Known("LRN", REFERENCE, "fewer samples than channels", lambda p: p.inputs[0].shape[0] < p.inputs[0].shape[1],
+          "counts channels by samples: those behind have sums of 0"),
     Known("LpNormalization", REFERENCE, "p = 1", lambda p: _attribute(p, "p", 2) == 1, "forgets the absolute value"),
     Known("MeanVarianceNormalization", ORT, "one element, or equal ones", _no_spread, "0/0 where the standard's body has a small number"),
     Known("Squeeze", ORT, "axes given, and empty", lambda p: len(p.inputs) > 1 and p.inputs[1].size == 0,
@@ -146,11 +186,13 @@ KNOWN = (
     Known("Resize", ORT, "align_corners with a fractional size", lambda p: _attribute(p, "coordinate_transformation_mode") == "align_corners",
           "the standard's own tests keep the fraction of scale times size"),
     Known("AffineGrid", ORT, "align_corners with a size of 1 in three dimensions", lambda p: _attribute(p, "align_corners"), "divides by zero"),
-    Known("GridSample", ORT, "cubic at the border", lambda p: _attribute(p, "mode") == "cubic", "takes other neighbours outside the image"),
+    Known("GridSample", ORT, "cubic at the border", lambda p: _attribute(p, "mode") in ("cubic", "bicubic"), "takes other neighbours outside the image"),
     Known("Cast CastLike", REFERENCE, "strings", lambda p: any(v.dtype.kind == "O" for v in p.inputs) or _attribute(p, "to") == 8,
           "NumPy's text of numbers, and Python's truth of text"),
     Known("Cast CastLike", REFERENCE, "NaN to integers", _has_nan, "not defined"),
-    Known("Cast CastLike", ORT, "float8", lambda p: _attribute(p, "to", 0) >= 17, "is given as plain bytes"),
+    Known("Cast CastLike", ORT, "float8", lambda p: _attribute(p, "to") in range(17, 24), "is given as plain bytes"),
+    Known("QuantizeLinear", ORT, "float16", lambda p: p.inputs[0].dtype == np.float16,
+          "divides in float32; the standard, and the reference: in the type of the scale, whose quotient may round to another number"),
     Known("Sign", ORT, "float16 NaN", _has_nan, "0 in one type, NaN in others"),
     Known("Pow", ORT, "integers that overflow", lambda p: p.inputs[0].dtype.kind == "i", "goes through floating point"),
     Known("Mod", ORT, "fmod of 64-bit integers", lambda p: p.inputs[0].dtype.itemsize == 8, "goes through floating point"),
@@ -162,24 +204,27 @@ KNOWN = (
           lambda p: p.inputs[0].dtype != np.float32, "gives the input's type; the standard: float"),
     Known("Normalizer", ORT, "MAX and a negative number", lambda p: _attribute(p, "norm") == "MAX",
           "divides by the greatest number; here by the greatest absolute value, as scikit-learn and the reference do"),
-    Known("TreeEnsembleClassifier", ORT, "a class without votes", _always, "does not win over negative scores; here the greatest score of all does"),
+    Known("TreeEnsembleClassifier", ORT, "votes that are all negative, and a class without any", _silence_wins,
+          "the greatest of the votes wins; here the greatest score of all classes, which is 0"),
     Known("SVMClassifier", REFERENCE, "probabilities of three classes or more", lambda p: "prob_a" in p.attributes,
           "adds up what belongs to several pairs of classes"),
     Known("TreeEnsemble", ORT, "SOFTMAX or LOGISTIC", lambda p: _attribute(p, "post_transform") in (1, 2), "takes one number for the other"),
     Known("TreeEnsemble", REFERENCE, "a transform", lambda p: _attribute(p, "post_transform") != 0, "leaves it out"),
     Known("TreeEnsemble", REFERENCE, "MIN or MAX", lambda p: _attribute(p, "aggregate_function") in (2, 3),
           "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),
-    Known("Loop", ORT, "no iteration", lambda p: not p.inputs[3] or p.inputs[2] == 0, "outputs of the body lose their rank"),
+    Known("Loop", ORT, "no iteration", _loops_never, "outputs of the body lose their rank"),
     Known("Scan", REFERENCE, "scan_input_axes", lambda p: "scan_input_axes" in str(p), "takes items along another axis now and then"),
-    Known("Loop", REFERENCE, "always", _always, "joins what the body puts out along an axis of its own choice"),
-    Known("Dropout", f"{ORT} {REFERENCE}", "versions before 12 and their mask", lambda p: p.opset < 12, "what it holds outside of training is not said"),
-    Known("Optional OptionalGetElement", REFERENCE, "always", _always, "gives a list of one"),
-    Known("OptionalHasElement", REFERENCE, "empty, of a sequence", _always, "says that it has one"),
-    Known("DictVectorizer", REFERENCE, "always", _always, "gives rank 1; the standard: one row"),
-    Known("Adagrad Adam Momentum", REFERENCE, "always", _always, "gives double for float"),
+    Known("Loop", REFERENCE, "what the body puts out is not of rank 1, or there is no iteration", lambda p: p.outputs == 3 or p.inputs[0].ndim != 1 or _loops_never(p),
+          "joins by vstack: along the first axis from rank 2 on, numbers as columns; of nothing it cannot"),
+    Known("Dropout", ORT, "versions before 12 and their mask", lambda p: p.opset < 12, "what it holds outside of training is not said"),
+    Known("Optional OptionalGetElement", REFERENCE, "OptionalGetElement of what Optional made", lambda p: "OptionalGetElement (o)" in p.text,
+          "an Optional is a list of one there, which OptionalGetElement leaves as it is"),
+    Known("Optional OptionalHasElement", REFERENCE, "an Optional of nothing", lambda p: "Optional <type" in p.text, "it is a list of one there, which is something"),
+    Known("Adam", REFERENCE, "one tensor of float behind the first update, or several of double",
+          lambda p: len(p.inputs) == 6 and p.inputs[1] > 0 if p.inputs[2].dtype == np.float32 else len(p.inputs) > 6,
+          "gives double for the first, float for the second"),
     Known("TreeEnsembleRegressor", REFERENCE, "MIN or MAX", lambda p: p.attributes["aggregate_function"] in ("MIN", "MAX"),
           "gives the greatest number there is where no leaf votes; here 0, as in ONNX Runtime"),
-    Known("BatchNormalization", REFERENCE, "version 9", lambda p: p.opset == 9, "takes another variance"),
     Known("Clip", REFERENCE, "infinities with a bound left out, a bound that is NaN",
           lambda p: _not_finite(p) and (not (_given(p, 1) and _given(p, 2)) or any(np.isnan(v).any() for v in p.inputs[1:])),
           "the standard's default is the greatest finite number; a NaN is no bound for ONNX Runtime either"),
@@ -193,8 +238,6 @@ KNOWN = (
     Known("Normalizer", ORT, "squares and sums beyond the input's type", lambda p: _beyond(p, 46340),
           "calculates in that type: infinities, or integers that overflow"),
     Known("Normalizer", REFERENCE, "squares beyond float", lambda p: _beyond(p, 1e19), "calculates in float: 0"),
-    Known("PRelu", REFERENCE, "version 6", lambda p: p.opset == 6, "takes the slope as version 7 does; here it is one for each channel",
-          refused=True),
     Known("SVMClassifier", REFERENCE, "two classes, coefficients that are not negative",
           lambda p: len(p.attributes["vectors_per_class"]) == 2 and min(p.attributes["coefficients"]) >= 0,
           "chooses the other class; here as ONNX Runtime, which the standard leaves open"),
@@ -209,9 +252,6 @@ def table():
     return "\n".join(["| operator | who differs | when | how, and why Lathe stays |", "|---|---|---|---|", *rows]) + "\n"
 
 
-def reason(p, whom, refused=False):
+def reason(p, whom):
     """The entry that covers it, or None."""
-    for entry in KNOWN:
-        if whom in entry.whom.split() and entry.refused == refused and p.op in entry.ops.split() and entry.holds(p):
-            return entry
-    return None
+    return next((entry for entry in KNOWN if whom in entry.whom.split() and p.op in entry.ops.split() and entry.holds(p)), None)

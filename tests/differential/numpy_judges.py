@@ -16,11 +16,12 @@ def judges(*names):
 
 
 def run(p):
-    """Outputs in the first input's type; None where there is no judge."""
+    """Outputs in the first input's type, those of maps in float; None where there is no judge."""
     if p.op not in ALL:
         return None
     with np.errstate(all="ignore"):
-        return [np.asarray(y).astype(p.inputs[0].dtype) for y in ALL[p.op](p)]
+        given = p.inputs[0]
+        return [np.asarray(y).astype(np.float32 if isinstance(given, dict) else given.dtype) for y in ALL[p.op](p)]
 
 
 @judges("LRN")
@@ -79,3 +80,10 @@ def dft(p):
     else:
         z = (np.fft.ifft if p.attributes.get("inverse") else np.fft.fft)(z, n, axis)
     return [np.stack([z.real, z.imag], -1)]
+
+
+@judges("DictVectorizer")
+def dict_vectorizer(p):
+    """One row, a column for each word; 0 where the map has none."""
+    (words,) = p.attributes.values()
+    return [[[p.inputs[0].get(word, 0) for word in words]]]

@@ -76,10 +76,13 @@ def loop(op, rng):
     # Without a count the condition ends it.
     keep = "go = Less (i, x4)" if not given or chance(rng, 0.5) else "go = Identity (before)"
     body = f"{keep}\n{steps(rng, ['v', 'x1'], 'v1', operators)}\nkept = {pick(rng, operators)} (v, v1)\nwhole = Identity (i)"
-    text = (f"y0, y1, y2 = Loop <body = b (int64 i, bool before, {t}[] v) => (bool go, {t}[] v1, {t}[] kept, int64 whole) {{ {body} }}> "
+    counted = chance(rng, 0.7)
+    last, out = (", int64 whole", ", y2") if counted else ("", "")
+    text = (f"y0, y1{out} = Loop <body = b (int64 i, bool before, {t}[] v) => (bool go, {t}[] v1, {t}[] kept{last}) {{ {body} }}> "
             f"({'x2' if given else ''}, x3, x0)")  # fmt: skip
     inputs = [start, outer, np.array(most, np.int64), np.array(chance(rng, 0.85)), np.array(until, np.int64)]
-    return GraphProblem(op, inputs, text=text, outputs=3, types=(f"{t}[]", f"{t}[]", "int64[]"))
+    types = (f"{t}[]", f"{t}[]", "int64[]")[: 2 + counted]
+    return GraphProblem(op, inputs, text=text, outputs=len(types), types=types)
 
 
 @makes("Scan")
@@ -131,9 +134,12 @@ def optionals(op, rng):
     inner = f"{t}[]"
     if chance(rng, 0.4):
         value, inner = [value, value], f"seq({t}[])"
-    filled = chance(rng, 0.7) or op != "OptionalHasElement"
+    if op != "Optional" and chance(rng, 0.3):  # since 18 also of what is no optional
+        out = "bool" if op == "OptionalHasElement" else inner
+        return GraphProblem(op, [value], text=f"y0 = {op} (x0)", opset=18, types=(out,))
+    filled = chance(rng, 0.7) or op == "OptionalGetElement"
     made = "o = Optional (x0)" if filled else f"o = Optional <type = {inner}> ()"
-    if op == "OptionalHasElement":
+    if op == "OptionalHasElement" or op == "Optional" and (not filled or chance(rng, 0.5)):
         return GraphProblem(op, [value], text=f"{made}\ny0 = OptionalHasElement (o)\ny1 = Identity (x0)", outputs=2, opset=18, types=("bool", inner))
     return GraphProblem(op, [value], text=f"{made}\ny0 = OptionalGetElement (o)", opset=18, types=(inner,))
 

@@ -22,7 +22,7 @@ Made by `python tests/differential --problems {problems} --seed {seed} --keep FO
 ([what it does](differences.md)) on {date} at commit {commit}: {versions}.
 
 {total} problems of {operators} operators. Lathe's two backends agree on all of them but as said below, and so does whoever else
-answers; what differs is counted by why: the words are those of [the table](differences.md). NumPy's are five
+answers; what differs is counted by why: the words are those of [the table](differences.md). NumPy's are six
 operators written down in tests/differential/numpy_judges.py. "No judge": nobody else ran it; of these, Lathe's two backends are
 held against each other.
 

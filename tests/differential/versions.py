@@ -56,7 +56,11 @@ def written_at(p, since):
     while q.inputs and q.inputs[-1] is None:
         q.inputs.pop()
     q.constant = tuple(i for i in q.constant if i < len(q.inputs))
-    q.wide = written_at(p.wide, since) if p.wide and q.newest is None else None
+    if p.wide:
+        wide = written_at(p.wide, since)
+        if wide is None:
+            return None
+        q.wide, q.newest = (None, dataclasses.replace(q.newest, wide=wide.newest)) if q.newest else (wide, None)
     return q if fits(q, schema) else None
 
 
@@ -139,6 +143,9 @@ def inputs_as_attributes(q, since):
     first, *names = INPUTS_SINCE[q.op]
     if since >= first:
         return
+    if q.inputs[0].dtype == np.float64:  # attributes are float32
+        q.inputs = [v if i == 0 or v is None or v.dtype != np.float64 else np.asarray(v.astype(np.float32).astype(np.float64)) for i, v in enumerate(q.inputs)]
+        again(q, inputs=[q.newest.inputs[0], *q.inputs[1:]] if len(q.newest.inputs) == len(q.inputs) else q.newest.inputs)
     for name, value in zip(names, q.inputs[1:]):
         if value is not None and not (value.ndim == 1 and value.size == 0):
             q.attributes[name] = value.item() if value.ndim == 0 or name == "k" else value.tolist()
@@ -426,6 +433,11 @@ def bodies(q, since):
     if q.op == "Scan" and 8 < since < 11:
         return not re.search(r"axes = \[[^]]*-", q.text)
     return None
+
+
+@form("OptionalGetElement", "OptionalHasElement")
+def of_optionals(q, since):
+    return since >= 18 or "(x0)" not in q.text.replace("Optional (x0)", "").replace("Identity (x0)", "")
 
 
 @form("Scan")

@@ -9,7 +9,9 @@ import pytest
 import lathe
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
+import contracts  # noqa: E402
 import generators  # noqa: E402
+import known  # noqa: E402
 from findings import judge  # noqa: E402
 from tally import problem  # noqa: E402
 
@@ -23,6 +25,27 @@ ELSEWHERE = {
     # Nobody draws the same numbers.
     "test_random.py": {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"},
 }
+
+
+def test_tables_of_accuracy_are_the_codes():
+    assert contracts.table() in (pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md").read_text()
+
+
+def test_nothing_is_looser_than_its_declaration():
+    """Each number is a smaller one, each operator has one, and one size."""
+    declared = {op: c for (domain, op), c in contracts.declared().items() if op in generators.ALL and domain != "com.microsoft"}
+    fewer = [(op, epsilons) for epsilons, ops in contracts.HELD.items() for op in ops.split()]
+    assert len(dict(fewer)) == len(fewer)
+    assert [(op, n) for op, n in fewer if declared[op].exact or n >= declared[op].epsilons] == []
+    sizes = [*contracts.OF_TERMS, *contracts.OF_LARGEST, *contracts.OF_ONE]
+    assert len(set(sizes)) == len(sizes) and set(sizes) <= set(declared)
+
+
+def test_a_known_difference_says_when():
+    """None holds for every problem of its operators."""
+    for entry in known.KNOWN:
+        problems = [problem(op, SEED, n) for op in entry.ops.split() for n in range(60)]
+        assert not all(entry.holds(p) for p in problems), f"{entry.ops}: {entry.when}"
 
 
 def test_every_operator_has_problems():
