@@ -19,6 +19,7 @@ import versions
 
 ort.set_default_logger_severity(4)
 NARROW = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
+OF_ITS_TYPE = ("Clip", "QuantizeLinear")  # limits, and the rounding of a quotient
 NEWEST_ELSEWHERE = 25  # opsets that the others run
 
 
@@ -72,8 +73,8 @@ class Problem:
         return self
 
     def in_a_narrow_type(self, rng):
-        """Itself, sometimes in 16-bit floats; then the others are asked in float32, and what they say is rounded. QuantizeLinear divides in
-        the type itself: it is asked in that."""
+        """Itself, sometimes in 16-bit floats; then the others are asked in float32, and what they say is rounded. What the
+        type itself decides, they are asked in it."""
         kind = NARROW[rng.integers(2)]
         real = [i for i, v in enumerate(self.inputs) if isinstance(v, np.ndarray) and v.dtype == np.float32]
         if rng.random() >= 0.15 or not real or self.domain or self.of_many_nodes or self.op == "BitCast" or any(isinstance(v, list) for v in self.inputs):
@@ -84,7 +85,7 @@ class Problem:
             if not schema or not all(versions.allows(schema, i, inputs[i]) for i in real):
                 return self
             wide = [v.astype(np.float32) if i in real else v for i, v in enumerate(inputs)]
-        return dataclasses.replace(self, inputs=inputs, wide=None if self.op == "QuantizeLinear" else dataclasses.replace(self, inputs=wide))
+        return dataclasses.replace(self, inputs=inputs, wide=None if self.op in OF_ITS_TYPE else dataclasses.replace(self, inputs=wide))
 
     def asked(self, whom):
         """How the others are asked: in float32, in the newest form; ONNX Runtime, which has older versions, in both."""
