@@ -19,19 +19,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 from support import built_tool  # noqa: E402
 
 # What the epsilons are of: where terms may cancel, of the sum of their absolute values, which is what the operator makes of the absolute
-# values of its inputs; where every output hangs on many numbers in other ways, of the largest that comes out; of logarithms of sums and of
-# sums of cosines, of 1 at least; else of each number itself.
+# values of its inputs; where every output hangs on many numbers in other ways, of the largest that comes out; of logarithms of sums,
+# sums of cosines and what activations bound, of 1 at least; else of each number itself.
 OF_TERMS = set(
     "AveragePool CausalConvWithState Col2Im Conv ConvTranspose CumSum Einsum Gemm GlobalAveragePool HardSigmoid HardSwish MatMul Mean "
     "NegativeLogLikelihoodLoss ReduceMean ReduceSum Sum Upsample".split()
 )
 OF_LARGEST = set(
-    "Adagrad Adam AffineGrid Attention BatchNormalization DFT DeformConv Det FlexAttention GRU Gelu GridSample GroupNormalization "
-    "InstanceNormalization LSTM LayerNormalization LinearAttention LinearClassifier LinearRegressor MeanVarianceNormalization "
-    "Momentum RNN Range Resize RoiAlign RotaryEmbedding SVMClassifier SVMRegressor STFT TreeEnsemble "
+    "Adagrad Adam AffineGrid Attention BatchNormalization DFT DeformConv Det FlexAttention Gelu GridSample GroupNormalization "
+    "InstanceNormalization LayerNormalization LinearAttention LinearClassifier LinearRegressor MeanVarianceNormalization "
+    "Momentum Range Resize RoiAlign RotaryEmbedding SVMClassifier SVMRegressor STFT TreeEnsemble "
     "TreeEnsembleClassifier TreeEnsembleRegressor".split()
 )
-OF_ONE = set("BlackmanWindow HammingWindow HannWindow LogSoftmax ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss".split())
+OF_ONE = set("BlackmanWindow GRU HammingWindow HannWindow LSTM LogSoftmax RNN ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss".split())
 # Fewer epsilons than are declared. 0: equal bits, as IEEE's arithmetic is rounded.
 HELD = {
     0: "Add Cast CastLike CastMap DequantizeLinear Div Dropout DynamicQuantizeLinear FeatureVectorizer Mod MelWeightMatrix Mul PRelu QuantizeLinear "
