@@ -56,6 +56,27 @@ void cases_gather(CaseTable& t) {
       .input<int64_t>({2, 1}, {1, 0})
       .attribute("batch_dims", int64_t{1})
       .expect<float>({2, 2}, {2, 3, 4, 5});
+  t.add("GatherElements", "last of three axes")
+      .input<float>({2, 3, 4}, {-0.75f, 1.75f, -4,     -1.5f, -2.75f, -3.25f, -2.5f,  -1.25f,
+                                -0.75f, 0.25f, -0.75f, 1.5f,  -2.25f, 3,      -3.75f, 1.25f,
+                                -0.75f, 0.5f,  -3,     -2.5f, 2.5f,   3.75f,  -1.5f,  1.5f})
+      .input<int32_t>({2, 3, 2}, {0, -1, 3, 1, -2, 2, 1, 1, -4, 0, 3, 3})
+      .attribute("axis", int64_t{-1})
+      .expect<float>({2, 3, 2},
+                     {-0.75f, -1.5f, -1.25f, -3.25f, -0.75f, -0.75f, 3, 3, -0.75f, -0.75f, 1.5f, 1.5f});
+  t.add("GatherElements", "first of three axes, of doubles")
+      .input<double>({2, 3, 4},
+                     {-0.75, 1.75, -4,    -1.5, -2.75, -3.25, -2.5, -1.25, -0.75, 0.25, -0.75, 1.5,
+                      -2.25, 3,    -3.75, 1.25, -0.75, 0.5,   -3,   -2.5,  2.5,   3.75, -1.5,  1.5})
+      .input<int64_t>({1, 3, 4}, {1, 0, -2, 1, 0, 0, 1, 1, 1, 1, 1, -1})
+      .expect<double>({1, 3, 4}, {-2.25, 1.75, -4, 1.25, -2.75, -3.25, -3, -2.5, 2.5, 3.75, -1.5, 1.5});
+  t.add("GatherND", "batches of rows and elements")
+      .input<float>({2, 3, 4}, {-0.75f, 1.75f, -4,     -1.5f, -2.75f, -3.25f, -2.5f,  -1.25f,
+                                -0.75f, 0.25f, -0.75f, 1.5f,  -2.25f, 3,      -3.75f, 1.25f,
+                                -0.75f, 0.5f,  -3,     -2.5f, 2.5f,   3.75f,  -1.5f,  1.5f})
+      .input<int64_t>({2, 2, 2}, {0, -1, 2, 1, 1, 0, 0, 0})
+      .attribute("batch_dims", int64_t{1})
+      .expect<float>({2, 2}, {-1.5f, 0.25f, -0.75f, -2.25f});
 }
 
 }  // namespace lathe

@@ -1,4 +1,4 @@
-// Gather of elements of whole bytes: the slices that the indices name are copied whole.
+// Gather and its kin, of elements of whole bytes: the slices that the indices name are copied whole.
 #include "ops/gather/gather.h"
 
 #include <cstring>
@@ -6,15 +6,28 @@
 #include "cpu/ask.h"
 #include "cpu/move.h"
 #include "ops/compute.h"
+#include "ops/gather/gather_tuples.h"
 #include "ops/movement.h"
+#include "ops/picked.h"
 
 namespace lathe {
 namespace {
 
-Verdict ask(const Gather&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
+template <class Op>
+Verdict ask_gather(const Op&, const KernelRequest& r) {
+  return cpu::refuse_unless_movable(r);
+}
 
 /// Bytes between polls, and of a piece worth another thread.
 constexpr int64_t piece_bytes = 65536;
+
+/// A slice of no more than so many bytes is copied at once.
+void copy_slice(const char* from, int64_t bytes, char* to, KernelContext& c) {
+  if (bytes <= piece_bytes)
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  else
+    Poller(c).copy(from, bytes, to);
+}
 
 void run(const Gather& op, KernelContext& c) {
   const Tensor &in = c.in(0), &indices = c.in(1);
@@ -32,11 +45,7 @@ void run(const Gather& op, KernelContext& c) {
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
       const int64_t index = checked_index(c, index_at(indices, k), size);
-      const char* const chosen = from + (o * size + index) * slice;
-      if (slice <= piece_bytes)
-        std::memcpy(to + i * slice, chosen, static_cast<size_t>(slice));
-      else
-        Poller(c).copy(chosen, slice, to + i * slice);
+      copy_slice(from + (o * size + index) * slice, slice, to + i * slice, c);
       if (++k == count) {
         k = 0;
         ++o;
@@ -45,11 +54,64 @@ void run(const Gather& op, KernelContext& c) {
   });
 }
 
+/// Elements between polls, and of a piece worth another thread.
+constexpr int64_t picked_piece = 16384;
+
+void pick(const GatherElements& op, KernelContext& c) {
+  const Tensor &in = c.in(0), &indices = c.in(1);
+  const PickedAxis walk(c, in.shape(), indices.shape(), axis_of(op.axis, in.rank()));
+  Tensor& out = c.out(0);
+  for_picked(in.type(), indices.type(), [&]<class T, class I> {
+    const T* const from = in.as<T>().data();
+    const I* const index = indices.as<I>().data();
+    T* const to = out.as<T>().data();
+    const int64_t step = walk.step(), distance = walk.pick, extent = walk.extent;
+    c.parallel(out.size(), picked_piece, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += picked_piece) {
+        c.poll();
+        walk.each_run(i, std::min(end, i + picked_piece), [&](int64_t first, int64_t offset, int64_t n) {
+          for (int64_t k = first; k < first + n; ++k, offset += step)
+            to[k] = from[offset + checked_index(c, index[k], extent) * distance];
+        });
+      }
+    });
+  });
+}
+
+void pick_tuples(const GatherND& op, KernelContext& c) {
+  const Tensor &in = c.in(0), &indices = c.in(1);
+  const GatherTuples s(op, c, in.shape(), indices.shape());
+  Tensor& out = c.out(0, in.type(), s.output);
+  const int64_t* const numbers = indices.as<int64_t>().data();
+  const auto bytes = static_cast<int64_t>(cpu::element_bytes(in));
+  const int64_t slice = s.slice * bytes;
+  const int64_t grain =
+      std::max<int64_t>(1, piece_bytes / std::max<int64_t>({slice, 16, s.tuple * int64_t{8}}));
+  for_size(in.type(), [&]<class T> {
+    c.parallel(s.tuples, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if ((i - begin) % grain == 0) c.poll();
+        const int64_t offset = s.offset(c, i, numbers + i * s.tuple);
+        if (s.slice == 0) continue;
+        if (s.slice == 1)
+          out.as<T>()[static_cast<size_t>(i)] = in.as<T>()[static_cast<size_t>(offset)];
+        else
+          copy_slice(static_cast<const char*>(in.data()) + offset * bytes, slice,
+                     static_cast<char*>(out.data()) + i * slice, c);
+      }
+    });
+  });
+}
+
 }  // namespace
 
 void cpu_gather(KernelCatalog& k) {
   k.add<Gather>({.op = "Gather", .name = cpu::kernel_name("gather", Isa::generic), .any_alignment = 0},
-                {.run = run, .ask = ask});
+                {.run = run, .ask = ask_gather<Gather>});
+  k.add<GatherElements>({.op = "GatherElements", .name = cpu::kernel_name("gather_elements", Isa::generic)},
+                        {.run = pick, .ask = ask_gather<GatherElements>});
+  k.add<GatherND>({.op = "GatherND", .name = cpu::kernel_name("gather_nd", Isa::generic)},
+                  {.run = pick_tuples, .ask = ask_gather<GatherND>});
 }
 
 }  // namespace lathe

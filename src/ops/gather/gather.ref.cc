@@ -1,6 +1,6 @@
 #include "ops/gather/gather.h"
 
-#include "ops/movement.h"
+#include "ops/gather/gather_tuples.h"
 
 namespace lathe {
 namespace {
@@ -51,39 +51,18 @@ void gather_elements(const GatherElements& op, KernelContext& c) {
 
 void gather_nd(const GatherND& op, KernelContext& c) {
   const Tensor &in = c.in(0), &indices = c.in(1);
-  const auto batch_dims = static_cast<size_t>(op.batch_dims), rank = in.rank();
-  const auto tuple = static_cast<size_t>(indices.shape().back());
-  if (batch_dims + tuple > rank)
-    c.fail(Code::run_bad_shape, "index tuples of at most " + std::to_string(rank - batch_dims) + " numbers",
-           std::to_string(tuple));
-  Shape shape(indices.shape().begin(), indices.shape().end() - 1);
-  for (size_t a = 0; a < batch_dims; ++a)
-    if (in.dim(a) != indices.dim(a))
-      c.fail(Code::run_bad_shape, "batch axes that agree",
-             describe(in.shape()) + " and " + describe(indices.shape()));
-  for (size_t a = batch_dims + tuple; a < rank; ++a) shape.push_back(in.dim(a));
-  Tensor& out = c.out(0, in.type(), shape);
-
-  const Shape strides = row_major(in.shape());
-  int64_t slice = 1, batches = 1;
-  for (size_t a = batch_dims + tuple; a < rank; ++a) slice *= in.dim(a);
-  for (size_t a = 0; a < batch_dims; ++a) batches *= in.dim(a);
-  const int64_t tuples = tuple ? indices.size() / static_cast<int64_t>(tuple) : 0;
-  const int64_t per_batch = batches ? tuples / batches : 0;
+  const GatherTuples s(op, c, in.shape(), indices.shape());
+  Tensor& out = c.out(0, in.type(), s.output);
+  const auto numbers = indices.as<int64_t>();
   Poller poll(c);
   move_elements(in, out, [&]<class T>(std::span<const T> from, std::span<T> to) {
     T* at = to.data();
-    for (int64_t i = 0; i < tuples; ++i) {
-      poll.did(static_cast<int64_t>(tuple));
-      int64_t offset = batch_dims ? i / per_batch * strides[batch_dims - 1] : 0;
-      for (size_t k = 0; k < tuple; ++k)
-        offset +=
-            strides[batch_dims + k] *
-            checked_index(c, index_at(indices, i * static_cast<int64_t>(tuple) + static_cast<int64_t>(k)),
-                          in.dim(batch_dims + k));
-      if (slice == 0) continue;
-      poll.copy(from.data() + offset, slice, at);
-      at += slice;
+    for (int64_t i = 0; i < s.tuples; ++i) {
+      poll.did(s.tuple);
+      const int64_t offset = s.offset(c, i, numbers.data() + i * s.tuple);
+      if (s.slice == 0) continue;
+      poll.copy(from.data() + offset, s.slice, at);
+      at += s.slice;
     }
   });
 }

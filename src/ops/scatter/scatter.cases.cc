@@ -84,6 +84,69 @@ void cases_scatter(CaseTable& t) {
       .input<float>({1, 2, 1}, {1, 2})
       .input<float>({1, 0, 1}, {})
       .expect<float>({1, 2, 1}, {1, 2});
+  t.add("ScatterElements", "middle axis, none")
+      .input<int16_t>({2, 3, 4},
+                      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})
+      .input<int64_t>({2, 2, 4}, {2, 0, -1, 1, 2, 2, 0, 1, 0, 0, 0, -3, 1, -1, 0, 2})
+      .input<int16_t>({2, 2, 4}, {-5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5, 2, -2, 5, 1})
+      .attribute("axis", int64_t{1})
+      .attribute("reduction", std::string("none"))
+      .expect<int16_t>({2, 3, 4},
+                       {0, 2, 4, 3, 4, 5, 6, 0, 1, -3, -2, 11, -4, 3, 5, -5, 2, 17, 18, 19, 20, -2, 22, 1});
+  t.add("ScatterElements", "middle axis, add")
+      .input<int16_t>({2, 3, 4},
+                      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})
+      .input<int64_t>({2, 2, 4}, {2, 0, -1, 1, 2, 2, 0, 1, 0, 0, 0, -3, 1, -1, 0, 2})
+      .input<int16_t>({2, 2, 4}, {-5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5, 2, -2, 5, 1})
+      .attribute("axis", int64_t{1})
+      .attribute("reduction", std::string("add"))
+      .expect<int16_t>({2, 3, 4},
+                       {0, 3, 6, 3, 4, 5, 6, 12, 4, 6, 8, 11, 8, 16, 18, 10, 18, 17, 18, 19, 20, 19, 22, 24});
+  t.add("ScatterElements", "middle axis, mul")
+      .input<int16_t>({2, 3, 4},
+                      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})
+      .input<int64_t>({2, 2, 4}, {2, 0, -1, 1, 2, 2, 0, 1, 0, 0, 0, -3, 1, -1, 0, 2})
+      .input<int16_t>({2, 2, 4}, {-5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5, 2, -2, 5, 1})
+      .attribute("axis", int64_t{1})
+      .attribute("reduction", std::string("mul"))
+      .expect<int16_t>({2, 3, 4}, {0,   2,  8,   3,   4,  5,  6,  0,  -40, -27, -20, 11,
+                                   -48, 39, -70, -75, 32, 17, 18, 19, 20,  -42, 22,  23});
+  t.add("ScatterElements", "middle axis, min")
+      .input<int16_t>({2, 3, 4},
+                      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})
+      .input<int64_t>({2, 2, 4}, {2, 0, -1, 1, 2, 2, 0, 1, 0, 0, 0, -3, 1, -1, 0, 2})
+      .input<int16_t>({2, 2, 4}, {-5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5, 2, -2, 5, 1})
+      .attribute("axis", int64_t{1})
+      .attribute("reduction", std::string("min"))
+      .expect<int16_t>({2, 3, 4},
+                       {0, 1, 2, 3, 4, 5, 6, 0, -5, -3, -2, 11, -4, 3, -1, -5, 2, 17, 18, 19, 20, -2, 22, 1});
+  t.add("ScatterElements", "middle axis, max")
+      .input<int16_t>({2, 3, 4},
+                      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})
+      .input<int64_t>({2, 2, 4}, {2, 0, -1, 1, 2, 2, 0, 1, 0, 0, 0, -3, 1, -1, 0, 2})
+      .input<int16_t>({2, 2, 4}, {-5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5, 2, -2, 5, 1})
+      .attribute("axis", int64_t{1})
+      .attribute("reduction", std::string("max"))
+      .expect<int16_t>(
+          {2, 3, 4}, {0, 2, 4, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+  t.add("ScatterND", "rows, mul")
+      .input<float>({4, 2}, {0, 1, 2, 3, 4, 5, 6, 7})
+      .input<int64_t>({3, 1}, {1, 3, 1})
+      .input<float>({3, 2}, {2, -3, 4, 5, -6, 7})
+      .attribute("reduction", std::string("mul"))
+      .expect<float>({4, 2}, {0, 1, -24, -63, 4, 5, 24, 35});
+  t.add("ScatterND", "rows, min")
+      .input<float>({4, 2}, {0, 1, 2, 3, 4, 5, 6, 7})
+      .input<int64_t>({3, 1}, {1, 3, 1})
+      .input<float>({3, 2}, {2, -3, 4, 5, -6, 7})
+      .attribute("reduction", std::string("min"))
+      .expect<float>({4, 2}, {0, 1, -6, -3, 4, 5, 4, 5});
+  t.add("ScatterND", "rows, max")
+      .input<float>({4, 2}, {0, 1, 2, 3, 4, 5, 6, 7})
+      .input<int64_t>({3, 1}, {1, 3, 1})
+      .input<float>({3, 2}, {2, -3, 4, 5, -6, 7})
+      .attribute("reduction", std::string("max"))
+      .expect<float>({4, 2}, {0, 1, 2, 7, 4, 5, 6, 7});
 }
 
 }  // namespace lathe

@@ -39,6 +39,15 @@ void cases_select(CaseTable& t) {
       .expect<int64_t>({2}, {0, 2})
       .expect<int64_t>({3}, {0, 0, 1})
       .expect<int64_t>({2}, {2, 1});
+  t.add("NonZero", "three axes")
+      .input<double>({2, 2, 3}, {0, 1.5, 0, 0, 0, -2, 3, 0, 0, 0, 0, 0})
+      .expect<int64_t>({3, 3}, {0, 0, 1, 0, 1, 0, 1, 2, 0});
+  t.add("Compress", "middle axis")
+      .input<float>({2, 3, 2},
+                    {-0.75f, 1.75f, -4, -1.5f, -2.75f, -3.25f, -2.5f, -1.25f, -0.75f, 0.25f, -0.75f, 1.5f})
+      .input<bool>({3}, {true, false, true})
+      .attribute("axis", int64_t{1})
+      .expect<float>({2, 2, 2}, {-0.75f, 1.75f, -2.75f, -3.25f, -2.5f, -1.25f, -0.75f, 1.5f});
 }
 
 }  // namespace lathe

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "ops/movement.h"
+#include "ops/select/slices.h"
 
 namespace lathe {
 namespace {
@@ -41,31 +41,11 @@ void nonzero(const NonZero&, KernelContext& c) {
   }
 }
 
-/// A tensor seen as [outer, count, inner], the middle axis being the one that is picked from.
-struct Slices {
-  int64_t outer = 1, count = 1, inner = 1;
-  Slices(const Tensor& t, const std::optional<int64_t>& axis) {
-    if (!axis) {
-      count = t.size();
-      return;
-    }
-    const size_t at = axis_of(*axis, t.rank());
-    count = t.dim(at);
-    for (size_t a = 0; a < t.rank(); ++a)
-      if (a != at) (a < at ? outer : inner) *= t.dim(a);
-  }
-};
-
 /// Output 0: the slices of these indices.
 void take_slices(const Tensor& in, const std::optional<int64_t>& axis, const std::pmr::vector<int64_t>& which,
                  KernelContext& c) {
-  const Slices s(in, axis);
-  Shape shape{static_cast<int64_t>(which.size())};
-  if (axis) {
-    shape = in.shape();
-    shape[axis_of(*axis, in.rank())] = static_cast<int64_t>(which.size());
-  }
-  Tensor& out = c.out(0, in.type(), shape);
+  const PickedSlices s(in, axis);
+  Tensor& out = c.out(0, in.type(), PickedSlices::shape(in, axis, static_cast<int64_t>(which.size())));
   if (out.size() == 0) return;
   move_elements(in, out, [&]<class T>(std::span<const T> from, std::span<T> to) {
     Poller poll(c);
@@ -79,7 +59,7 @@ void take_slices(const Tensor& in, const std::optional<int64_t>& axis, const std
 }
 
 void compress(const Compress& op, KernelContext& c) {
-  const Slices s(c.in(0), op.axis);
+  const PickedSlices s(c.in(0), op.axis);
   const Tensor& condition = c.in(1);
   std::pmr::vector<int64_t> which(c.scratch());
   Poller poll(c);
@@ -110,7 +90,7 @@ int compare_elements(const T& a, const T& b) {
 }
 
 template <class T>
-int compare_slices(const T* data, const Slices& s, int64_t a, int64_t b, Poller& poll) {
+int compare_slices(const T* data, const PickedSlices& s, int64_t a, int64_t b, Poller& poll) {
   for (int64_t o = 0; o < s.outer; ++o)
     for (int64_t i = 0; i < s.inner; ++i) {
       poll.did(1);
@@ -129,7 +109,7 @@ void write_list(KernelContext& c, size_t output, const std::pmr::vector<int64_t>
 
 void unique(const Unique& op, KernelContext& c) {
   const Tensor& in = c.in(0);
-  const Slices s(in, op.axis);
+  const PickedSlices s(in, op.axis);
   const auto n = static_cast<size_t>(s.count);
   std::pmr::vector<int64_t> order(n, c.scratch());
   std::iota(order.begin(), order.end(), int64_t{0});
