@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/elementwise.h"
 #include "cpu/isa.h"
@@ -49,6 +50,23 @@ class LongRow {
         rows_.reduce_columns[i](x + begin * stride_, into, count, stride_, width_);
       for (int64_t k = 0; begin > 0 && k < width_; ++k) to[k] = joined(op, to[k], part[k]);
     });
+  }
+  /// to[width] = log Σ exp(x).
+  void log_sum_exp(const float* x, float* to) {
+    float top[most_columns], part[most_columns];
+    double sums[most_columns] = {};
+    reduce(ReduceOp::maximum, x, top);
+    each_piece([&](int64_t begin, int64_t count) {
+      if (stride_ == 1)
+        *part = rows_.exponentials(x + begin, count, *top);
+      else
+        rows_.exponentials_columns(x + begin * stride_, top, part, count, stride_, width_);
+      for (int64_t k = 0; k < width_; ++k) sums[k] += static_cast<double>(part[k]);
+    });
+    // Nothing is to be taken from an infinity, and what is no number stays so.
+    for (int64_t k = 0; k < width_; ++k)
+      to[k] = std::isfinite(top[k]) ? static_cast<float>(static_cast<double>(top[k]) + std::log(sums[k]))
+                                    : top[k];
   }
   /// y = op(x, by[column]).
   void apply(BinaryOp op, const float* x, const float* by, float* y) {
@@ -195,6 +213,19 @@ void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64
     else
       columns(from, to, n, inner, width);
     for (int64_t j = 0; j < width; ++j) to[j] *= factor;
+  });
+}
+
+void log_sum_exp(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
+                 KernelContext& c) {
+  const int64_t vector = inner == 1 ? 1 : row_kernels(isa).vector, groups = (inner + vector - 1) / vector;
+  for_each_piece(outer * groups, n * vector, c, [&](int64_t i) {
+    const int64_t column = i % groups * vector, width = std::min(vector, inner - column);
+    float* const to = y + i / groups * inner + column;
+    if (n == 0)
+      std::fill_n(to, width, -std::numeric_limits<float>::infinity());
+    else
+      LongRow(isa, n, inner, width, c).log_sum_exp(x + i / groups * n * inner + column, to);
   });
 }
 

@@ -32,6 +32,10 @@ struct RowKernels {
   float (*reduce[static_cast<size_t>(ReduceOp::count)])(const float* x, int64_t n) = {};
   void (*reduce_columns[static_cast<size_t>(ReduceOp::count)])(const float* x, float* y, int64_t n,
                                                                int64_t stride, int64_t width) = {};
+  /// The sum of exp(x - top), and the same by column.
+  float (*exponentials)(const float* x, int64_t n, float top) = nullptr;
+  void (*exponentials_columns)(const float* x, const float* tops, float* y, int64_t n, int64_t stride,
+                               int64_t width) = nullptr;
   int64_t vector = 0;
 };
 const RowKernels& row_kernels(Isa isa);
@@ -42,6 +46,10 @@ void softmax(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_
 /// y[outer, inner] = op over n, times `factor`. Of no elements: 0, or the infinity that is neutral.
 void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
             float factor, KernelContext& c);
+
+/// y[outer, inner] = log Σ exp(x) over n, which no great x overflows. Of no elements: minus infinity.
+void log_sum_exp(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
+                 KernelContext& c);
 
 /// Normalises `rows` rows of n; row i takes scale and bias as they are, or, where `single`, element i %
 /// channels of them.

@@ -137,6 +137,28 @@ void softmax_columns(const float* x, float* y, int64_t n, int64_t stride, int64_
   }
 }
 
+float exponentials(const float* x, int64_t n, float top) {
+  const Vec t = set(top);
+  Vec s[2] = {zero(), zero()};
+  int64_t i = 0;
+  for (; i + 2 * Vec::width <= n; i += 2 * Vec::width) {
+    s[0] = s[0] + exp(load(x + i) - t);
+    s[1] = s[1] + exp(load(x + i + Vec::width) - t);
+  }
+  const Vec nothing = set(-std::numeric_limits<float>::infinity());
+  for (; i < n; i += Vec::width)
+    s[0] = s[0] + exp((n - i < Vec::width ? load_first(x + i, n - i, nothing) : load(x + i)) - t);
+  return sum_of(s[0] + s[1]);
+}
+
+void exponentials_columns(const float* x, const float* tops, float* y, int64_t n, int64_t stride,
+                          int64_t width) {
+  const Vec t = load_first(tops, width);
+  Vec sum = zero();
+  for (int64_t i = 0; i < n; ++i) sum = sum + exp(load_first(x + i * stride, width) - t);
+  store_first(y, sum, width);
+}
+
 /// The sum of (x - mean)^2, or of x^2 with a mean of 0.
 LATHE_INLINE float squares_around(const float* x, int64_t n, float mean) {
   const Vec m = set(mean);
@@ -186,6 +208,8 @@ constexpr RowKernels make_table() {
   fill<SumOfAbsolutes>(t, ReduceOp::sum_of_absolutes);
   fill<Maximum>(t, ReduceOp::maximum);
   fill<Minimum>(t, ReduceOp::minimum);
+  t.exponentials = exponentials;
+  t.exponentials_columns = exponentials_columns;
   t.vector = Vec::width;
   return t;
 }

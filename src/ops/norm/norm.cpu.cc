@@ -209,7 +209,10 @@ void local_response(const Lrn& op, KernelContext& c) {
 
 }  // namespace
 
+void cpu_norm_lines(KernelCatalog& k);
+
 void cpu_norm(KernelCatalog& k) {
+  cpu_norm_lines(k);
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<LayerNormalization>(
         {.op = "LayerNormalization", .name = cpu::kernel_name("layer_norm", isa), .isa = isa},

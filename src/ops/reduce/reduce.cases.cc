@@ -193,6 +193,10 @@ void cases_reduce(CaseTable& t) {
         .input<int64_t>({2}, {0, 2})
         .as_constant();
   }
+  t.add("ReduceProd", "the middle")
+      .input<float>({2, 3, 2}, {-3.5f, 2.25f, -0.5f, 1.75f, 3.75f, 0.25f, 0, -3.5f, -1.75f, 0, 1.5f, 2.5f})
+      .input<int64_t>({1}, {1})
+      .expect<float>({2, 1, 2}, {6.5625f, 0.984375f, 0, 0});
 }
 
 }  // namespace lathe

@@ -1,12 +1,14 @@
-// Sums, means and extremes of float32 over neighbouring axes.
+// Sums, means, products and extremes of float32 over neighbouring axes.
 #include "ops/reduce/reduce.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
 #include "cpu/rows.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
@@ -59,19 +61,97 @@ Verdict ask(const Reduce<function>& op, const KernelRequest& r) {
   return Verdict::yes();
 }
 
+/// A tensor seen as [outer, n, inner]; the axis of n goes.
+struct ReducedAxis {
+  template <class Op>
+  ReducedAxis(const Op& op, KernelContext& c) {
+    const Tensor& x = c.in(0);
+    const auto rank = static_cast<int64_t>(x.rank());
+    const AxisRange range =
+        *axes_of(cpu::has_input(c, 1) ? &c.in(1) : nullptr, op.noop_with_empty_axes, rank);
+    for (int64_t a = 0; a < rank; ++a)
+      (a < range.first ? outer : a < range.last ? n : inner) *= x.dim(static_cast<size_t>(a));
+  }
+  int64_t outer = 1, n = 1, inner = 1;
+};
+
 template <F function, Isa isa>
 void run(const Reduce<function>& op, KernelContext& c) {
   const Tensor& x = c.in(0);
-  const AxisRange range = *axes_of(cpu::has_input(c, 1) ? &c.in(1) : nullptr, op.noop_with_empty_axes,
-                                   static_cast<int64_t>(x.rank()));
-  int64_t outer = 1, n = 1, inner = 1;
-  for (int64_t a = 0; a < static_cast<int64_t>(x.rank()); ++a)
-    (a < range.first ? outer : a < range.last ? n : inner) *= x.dim(static_cast<size_t>(a));
+  const auto [outer, n, inner] = ReducedAxis(op, c);
   Tensor& y = c.out(0);
   float* const to = cpu::floats(y);
   const float factor = function == F::mean ? 1.0f / static_cast<float>(n) : 1.0f;
   cpu::reduce(isa, row_function(function), cpu::floats(x), to, outer, n, inner, factor, c);
   if (function == F::l2) cpu::apply_unary(isa, cpu::UnaryOp::square_root, to, to, y.size(), 0, 0, c);
+}
+
+template <Isa isa>
+void run_log_sum_exp(const Reduce<F::log_sum_exp>& op, KernelContext& c) {
+  const auto [outer, n, inner] = ReducedAxis(op, c);
+  cpu::log_sum_exp(isa, cpu::floats(c.in(0)), cpu::floats(c.out(0)), outer, n, inner, c);
+}
+
+/// Sums and products in double: parts of them may be far greater or smaller than what they come to.
+template <F function>
+struct InDouble {
+  static constexpr double neutral = function == F::prod ? 1 : 0;
+  static double join(double a, double b) { return function == F::prod ? a * b : a + b; }
+  static float result(double total) {
+    return static_cast<float>(function == F::log_sum ? std::log(total) : total);
+  }
+
+  static float row(const float* x, int64_t n, Poller& poll) {
+    constexpr int64_t lanes = 8;
+    std::array<double, lanes> part;
+    part.fill(neutral);
+    poll.pieces(n / lanes, lanes, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t k = 0; k < lanes; ++k)
+          part[static_cast<size_t>(k)] =
+              join(part[static_cast<size_t>(k)], static_cast<double>(x[i * lanes + k]));
+    });
+    for (int64_t i = n / lanes * lanes; i < n; ++i) part[0] = join(part[0], static_cast<double>(x[i]));
+    double total = neutral;
+    for (double p : part) total = join(total, p);
+    return result(total);
+  }
+  static constexpr int64_t columns_together = 128;
+  static void columns(const float* x, float* y, int64_t n, int64_t stride, int64_t width, Poller& poll) {
+    std::array<double, columns_together> total;
+    total.fill(neutral);
+    for (int64_t i = 0; i < n; ++i, x += stride) {
+      poll.did(width);
+      for (int64_t k = 0; k < width; ++k)
+        total[static_cast<size_t>(k)] = join(total[static_cast<size_t>(k)], static_cast<double>(x[k]));
+    }
+    for (int64_t k = 0; k < width; ++k) y[k] = result(total[static_cast<size_t>(k)]);
+  }
+};
+
+template <F function>
+void run_in_double(const Reduce<function>& op, KernelContext& c) {
+  using Fold = InDouble<function>;
+  const auto axis = ReducedAxis(op, c);
+  const int64_t n = axis.n, inner = axis.inner;
+  const int64_t blocks = (inner + Fold::columns_together - 1) / Fold::columns_together;
+  const float* const x = cpu::floats(c.in(0));
+  float* const y = cpu::floats(c.out(0));
+  const int64_t work = std::max<int64_t>(1, n * std::min(inner, Fold::columns_together));
+  c.parallel(axis.outer * blocks, std::max<int64_t>(1, cpu::elements_a_piece / work),
+             [&](int64_t begin, int64_t end) {
+               Poller poll(c);
+               c.poll();
+               for (int64_t i = begin; i < end; ++i) {
+                 const int64_t o = i / blocks, column = i % blocks * Fold::columns_together;
+                 poll.did(1);
+                 if (inner == 1)
+                   y[o] = Fold::row(x + o * n, n, poll);
+                 else
+                   Fold::columns(x + o * n * inner + column, y + o * inner + column, n, inner,
+                                 std::min(Fold::columns_together, inner - column), poll);
+               }
+             });
 }
 
 }  // namespace
@@ -89,7 +169,14 @@ void cpu_reduce(KernelCatalog& k) {
     add.template operator()<F::l1>("ReduceL1", "reduce_l1");
     add.template operator()<F::l2>("ReduceL2", "reduce_l2");
     add.template operator()<F::sum_square>("ReduceSumSquare", "reduce_sum_square");
+    k.add<Reduce<F::log_sum_exp>>(
+        {.op = "ReduceLogSumExp", .name = cpu::kernel_name("reduce_log_sum_exp", isa), .isa = isa},
+        {.run = run_log_sum_exp<isa>, .ask = ask<F::log_sum_exp>});
   });
+  k.add<Reduce<F::prod>>({.op = "ReduceProd", .name = cpu::kernel_name("reduce_prod", Isa::generic)},
+                         {.run = run_in_double<F::prod>, .ask = ask<F::prod>});
+  k.add<Reduce<F::log_sum>>({.op = "ReduceLogSum", .name = cpu::kernel_name("reduce_log_sum", Isa::generic)},
+                            {.run = run_in_double<F::log_sum>, .ask = ask<F::log_sum>});
 }
 
 }  // namespace lathe

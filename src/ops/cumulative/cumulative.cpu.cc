@@ -1,0 +1,121 @@
+// CumSum and CumProd: rows one by one, columns side by side. Sums of floats run in double, as the reference
+// has them; those of integers wrap around.
+#include "ops/cumulative/cumulative.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "cpu/ask.h"
+#include "ops/compute.h"
+#include "ops/movement.h"
+
+namespace lathe {
+namespace {
+
+/// Columns that run side by side.
+constexpr int64_t columns_at_once = 256;
+/// Elements worth another thread.
+constexpr int64_t running_piece = 16384;
+
+/// Integers of one size wrap around alike, whatever their sign.
+constexpr Types<float, double, int32_t, int64_t, uint32_t, uint64_t> running_types;
+
+template <class... T>
+bool is_running(DataType type, Types<T...>) {
+  return ((type == type_of<T>) || ...);
+}
+
+Verdict ask_running(const Cumulative&, const KernelRequest& r) {
+  const DataType type = r.inputs[0].type;
+  return is_running(type, running_types) ? Verdict::yes()
+                                         : Verdict::no("not for " + std::string(name_of(type)));
+}
+
+/// One line of `width` columns: element k of each lies `k * stride` from the first.
+template <class T, class Combine>
+struct RunningColumns {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double,
+                                 std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>>;
+  int64_t length, stride;
+  bool exclusive, reverse;
+  Sum neutral;
+
+  void row(const T* from, T* to, Poller& poll) const {
+    Sum running = neutral;
+    const int64_t first = reverse ? length - 1 : 0, step = reverse ? -1 : 1;
+    poll.pieces(length, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t at = first + k * step;
+        const Sum next = static_cast<Sum>(Combine()(running, static_cast<Sum>(from[at])));
+        to[at] = static_cast<T>(exclusive ? running : next);
+        running = next;
+      }
+    });
+  }
+  void columns(const T* from, T* to, int64_t width, Poller& poll) const {
+    std::array<Sum, columns_at_once> running;
+    running.fill(neutral);
+    for (int64_t k = 0; k < length; ++k) {
+      const int64_t at = (reverse ? length - 1 - k : k) * stride;
+      poll.did(width);
+      exclusive ? advance<true>(from + at, to + at, running.data(), width)
+                : advance<false>(from + at, to + at, running.data(), width);
+    }
+  }
+
+ private:
+  /// `to` may be `from` itself: each element is read before it is written.
+  template <bool before>
+  static void advance(const T* from, T* to, Sum* running, int64_t width) {
+    for (int64_t i = 0; i < width; ++i) {
+      const Sum old = running[i], next = static_cast<Sum>(Combine()(old, static_cast<Sum>(from[i])));
+      to[i] = static_cast<T>(before ? old : next);
+      running[i] = next;
+    }
+  }
+};
+
+template <class Combine>
+void run_along(const Cumulative& op, KernelContext& c, int neutral) {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0);
+  if (c.in(1).size() != 1) c.fail(Code::run_bad_shape, "one axis", describe(c.in(1)));
+  const auto rank = static_cast<int64_t>(x.rank());
+  const auto axis = static_cast<size_t>(checked_index(c, index_at(c.in(1), 0), rank));
+  if (x.size() == 0) return;
+  const int64_t length = x.dim(axis), inner = count_between(x.shape(), axis + 1, x.rank());
+  const int64_t outer = x.size() / (length * inner), blocks = ceil_div(inner, columns_at_once);
+  for_type(x.type(), running_types, [&]<class T> {
+    using Columns = RunningColumns<T, Combine>;
+    const Columns run{length, inner, op.exclusive, op.reverse, static_cast<typename Columns::Sum>(neutral)};
+    const T* const from = x.as<T>().data();
+    T* const to = y.as<T>().data();
+    const int64_t work = length * std::min(inner, columns_at_once);
+    c.parallel(outer * blocks, std::max<int64_t>(1, running_piece / work), [&](int64_t begin, int64_t end) {
+      Poller poll(c);
+      c.poll();
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t column = i % blocks * columns_at_once, at = i / blocks * length * inner + column;
+        if (inner == 1)
+          run.row(from + at, to + at, poll);
+        else
+          run.columns(from + at, to + at, std::min(columns_at_once, inner - column), poll);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void cpu_cumulative(KernelCatalog& k) {
+  const auto add = [&](const char* op, const char* name, void (*run)(const Cumulative&, KernelContext&)) {
+    k.add<Cumulative>({.op = op, .name = cpu::kernel_name(name, Isa::generic), .overwrites = true},
+                      {.run = run, .ask = ask_running});
+  };
+  add("CumSum", "cum_sum", [](const Cumulative& op, KernelContext& c) { run_along<std::plus<>>(op, c, 0); });
+  add("CumProd", "cum_prod",
+      [](const Cumulative& op, KernelContext& c) { run_along<std::multiplies<>>(op, c, 1); });
+}
+
+}  // namespace lathe

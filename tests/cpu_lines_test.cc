@@ -1,0 +1,126 @@
+// Fast kernels that go along lines: running sums, reductions, normalisations, Fourier transforms, and those
+// that sample; over shapes chosen for the paths inside them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lathe/lathe.h"
+#include "ops/cases.h"
+#include "support/kernel_check.h"
+
+namespace lathe::test {
+namespace {
+
+using Ints = std::vector<int64_t>;
+constexpr auto f32 = DataType::float32;
+
+OpCase& add(CaseTable& t, std::string op, const Shape& shape, std::string more = {}) {
+  return t.add(std::move(op), describe(shape) + (more.empty() ? "" : ", " + more));
+}
+
+void taken(const OpCase& k) {
+  EXPECT_FALSE(check(k).empty()) << k.op << " '" << k.name << "' has no fast kernel";
+}
+void all_taken(const CaseTable& t) {
+  for (const OpCase& k : t.all()) taken(k);
+}
+
+TEST(CpuLines, RunningSumsAndProducts) {
+  CaseTable t;
+  for (const Shape& shape : {Shape{1}, {0}, {3000}, {4, 5}, {3, 7, 2}, {2, 300, 600}, {70, 1, 3}, {3, 0, 2}})
+    for (DataType type :
+         {f32, DataType::float64, DataType::int32, DataType::int64, DataType::uint32, DataType::uint64})
+      for (int64_t axis = -1; axis < static_cast<int64_t>(shape.size()) - 1; ++axis)
+        for (int64_t exclusive : {0, 1})
+          for (int64_t reverse : {0, 1})
+            for (const char* op : {"CumSum", "CumProd"})
+              add(t, op, shape, std::string(name_of(type)) + " along " + std::to_string(axis))
+                  .random(type, shape, 0.5, 3)
+                  .input<int64_t>({}, {axis})
+                  .attribute("exclusive", exclusive)
+                  .attribute("reverse", reverse);
+  all_taken(t);
+}
+
+/// Shapes and the neighbouring axes of them that go.
+const std::pair<Shape, Ints> reduced[] = {{{5}, {0}},           {{3, 700}, {1}},     {{3, 700}, {-2}},
+                                          {{4, 6, 5}, {1}},     {{4, 6, 5}, {1, 2}}, {{4, 6, 5}, {0, 1, 2}},
+                                          {{2, 300, 130}, {1}}, {{1, 1}, {1}},       {{3, 0}, {1}},
+                                          {{0, 3}, {1}},        {{300000}, {0}},     {{20000, 33}, {0}},
+                                          {{9, 17, 2}, {0, 1}}};
+
+TEST(CpuLines, ReducedInDouble) {
+  CaseTable t;
+  for (const auto& [shape, axes] : reduced)
+    for (const char* op : {"ReduceProd", "ReduceLogSum"})
+      add(t, op, shape)
+          .random(f32, shape, 0.9, 1.1)
+          .input<int64_t>({static_cast<int64_t>(axes.size())}, axes)
+          .as_constant();
+  // Parts of the product lie far beyond single precision.
+  std::vector<float> far;
+  for (int i = 0; i < 12; ++i) far.push_back(i % 2 ? 1e-30f : 1e30f);
+  std::sort(far.begin(), far.end());
+  for (Shape shape : {Shape{12}, {12, 1}})
+    t.add("ReduceProd", "far").input<float>(shape, far).input<int64_t>({1}, {0}).as_constant();
+  t.add("ReduceLogSum", "beyond single precision")
+      .input<float>({3}, {3e38f, 3e38f, 3e38f})
+      .input<int64_t>({1}, {0})
+      .as_constant();
+  all_taken(t);
+}
+
+TEST(CpuLines, LogarithmsOfSumsOfExponentials) {
+  CaseTable t;
+  for (const auto& [shape, axes] : reduced)
+    for (double reach : {1.0, 200.0})
+      add(t, "ReduceLogSumExp", shape)
+          .random(f32, shape, -reach, reach)
+          .input<int64_t>({static_cast<int64_t>(axes.size())}, axes)
+          .as_constant();
+  const float inf = INFINITY;
+  for (std::vector<float> few :
+       {std::vector<float>{-inf, -inf, -inf}, {inf, 1, -inf}, {NAN, inf, 1}, {-inf, 3, -inf}, {inf, inf, 0}})
+    for (Shape shape : {Shape{3}, {3, 1}, {1, 3}})
+      t.add("ReduceLogSumExp", "odd ones")
+          .input<float>(shape, few)
+          .input<int64_t>({1}, {shape.size() == 2 && shape[1] == 3 ? 1 : 0})
+          .as_constant();
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuLines, Norms) {
+  CaseTable t;
+  for (const Shape& shape : {Shape{1}, {5, 700}, {3, 40, 150}, {2, 3, 1}, {0, 4}, {4, 0}, {300, 1, 200}})
+    for (int64_t axis = -1; axis < static_cast<int64_t>(shape.size()) - 1; ++axis)
+      for (int64_t p : {1, 2}) {
+        OpCase& k = add(t, "LpNormalization", shape, "along " + std::to_string(axis))
+                        .random(f32, shape)
+                        .attribute("axis", axis)
+                        .attribute("p", p);
+        if (Tensor& x = k.inputs[0].tensor(); x.size() > 1 && p == 2)  // lines of zeros
+          std::fill_n(x.as<float>().begin(), x.size() / 2, 0.0f);
+      }
+  t.add("LpNormalization", "odd ones")
+      .input<float>({5, 2}, {NAN, 1, INFINITY, 1, 0, 0, 1e30f, 1e30f, 1e-30f, 0});
+  all_taken(t);
+}
+
+TEST(CpuLines, MeansAndVariances) {
+  CaseTable t;
+  for (const auto& [shape, axes] : {std::pair(Shape{2, 3, 5, 7}, Ints{0, 2, 3}),
+                                    {{2, 3, 5, 7}, {2, 3}},
+                                    {{2, 3, 5, 7}, {-1}},
+                                    {{2, 3, 5, 7}, {0, 1, 2, 3}},
+                                    {{40, 300}, {0}},
+                                    {{40, 300}, {}},
+                                    {{1, 4, 90, 200}, {0, 2, 3}},
+                                    {{3, 1, 1}, {1, 2}},
+                                    {{0, 3, 2, 2}, {0, 2, 3}}})
+    add(t, "MeanVarianceNormalization", shape).random(f32, shape, -3, 5).attribute("axes", axes);
+  all_taken(t);
+}
+
+}  // namespace
+}  // namespace lathe::test
