@@ -122,5 +122,47 @@ TEST(CpuLines, MeansAndVariances) {
   all_taken(t);
 }
 
+TEST(CpuLines, BitsOfIntegers) {
+  CaseTable t;
+  const std::pair<Shape, Shape> shapes[] = {
+      {{3, 4}, {3, 4}}, {{3, 1}, {4}}, {{}, {5}}, {{0, 2}, {2}}, {{40000}, {1}}};
+  for (DataType type : {DataType::int8, DataType::int16, DataType::int32, DataType::int64, DataType::uint8,
+                        DataType::uint16, DataType::uint32, DataType::uint64})
+    for (const auto& [a, b] : shapes) {
+      const double least = is_signed_integer(type) ? -100 : 0;
+      for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+        add(t, op, a, std::string(name_of(type))).random(type, a, least, 120).random(type, b, least, 120);
+      add(t, "BitwiseNot", a, std::string(name_of(type))).random(type, a, least, 120);
+      for (const char* direction : {"LEFT", "RIGHT"})
+        add(t, "BitShift", a, std::string(name_of(type)) + direction)
+            .random(type, a, least, 120)
+            .random(type, b, least / 20, 70)
+            .attribute("direction", std::string(direction));
+    }
+  all_taken(t);
+}
+
+TEST(CpuLines, ManyInputs) {
+  CaseTable t;
+  for (const char* op : {"Sum", "Mean", "Max", "Min"})
+    for (DataType type : {f32, DataType::int32, DataType::int64})
+      for (int inputs : {1, 2, 3, 5, 8, 9, 12}) {
+        if (type != f32 && (op == std::string("Sum") || op == std::string("Mean"))) continue;
+        for (bool broadcast : {false, true}) {
+          OpCase& k = t.add(op, std::to_string(inputs) + " of " + std::string(name_of(type)));
+          // The first two are smaller than what comes of all.
+          for (int i = 0; i < inputs; ++i)
+            k.random(type,
+                     !broadcast ? Shape{3, 40}
+                     : i == 0   ? Shape{1}
+                     : i == 1   ? Shape{40}
+                     : i == 2   ? Shape{3, 1}
+                                : Shape{3, 40},
+                     -50, 50);
+        }
+      }
+  for (const OpCase& k : t.all()) must(k);
+}
+
 }  // namespace
 }  // namespace lathe::test

@@ -137,6 +137,44 @@ void cases_binary(CaseTable& t) {
     t.add(op, "scalar").random(DataType::float32, {}).random(DataType::float32, {129}, 0.5, 2);
     t.add(op, "float16").random(DataType::float16, {65}).random(DataType::float16, {65}, 0.5, 2);
   }
+  t.add("Mean", "nine")
+      .input<float>({2, 3}, {0.5f, 1.75f, 0.75f, 0.25f, -0.5f, 1.25f})
+      .input<float>({2, 3}, {-0.75f, 1.75f, -4, -1.5f, -2.75f, -3.25f})
+      .input<float>({2, 3}, {-0.5f, -3.75f, 0.5f, -0.5f, -0.75f, -1.25f})
+      .input<float>({2, 3}, {0.5f, 1.75f, -1.75f, 0, 3.25f, 3.25f})
+      .input<float>({2, 3}, {3.75f, 0.5f, 3.75f, 1.75f, 1.5f, -2.25f})
+      .input<float>({2, 3}, {-2.25f, 3, -2.25f, 3.25f, 0, 1})
+      .input<float>({2, 3}, {3.25f, -1.25f, 2.5f, -3.75f, -3.25f, 0.75f})
+      .input<float>({2, 3}, {-3.5f, 2.25f, -0.5f, 1.75f, 3.75f, 0.25f})
+      .input<float>({2, 3}, {3, 3.75f, 3, 0.25f, -2.25f, -4})
+      .expect<float>({2, 3},
+                     {0.444444448f, 1.08333337f, 0.222222224f, 0.166666672f, -0.111111112f, -0.472222209f});
+  t.add("Max", "three sizes of integers")
+      .input<int64_t>({1}, {3})
+      .input<int64_t>({2, 1}, {1, 5})
+      .input<int64_t>({2, 3}, {4, 2, 9, 0, 7, -1})
+      .expect<int64_t>({2, 3}, {4, 3, 9, 5, 7, 5});
+  t.add("Sum", "ten, broadcast")
+      .input<float>({1}, {1})
+      .input<float>({2}, {2, 3})
+      .input<float>({2, 2}, {0.5f, 1.75f, 0.75f, 0.25f})
+      .input<float>({2, 2}, {-0.75f, 1.75f, -4, -1.5f})
+      .input<float>({2, 2}, {-0.5f, -3.75f, 0.5f, -0.5f})
+      .input<float>({2, 2}, {0.5f, 1.75f, -1.75f, 0})
+      .input<float>({2, 2}, {3.75f, 0.5f, 3.75f, 1.75f})
+      .input<float>({2, 2}, {-2.25f, 3, -2.25f, 3.25f})
+      .input<float>({2, 2}, {3.25f, -1.25f, 2.5f, -3.75f})
+      .input<float>({2, 2}, {-3.5f, 2.25f, -0.5f, 1.75f})
+      .expect<float>({2, 2}, {4, 10, 2, 5.25f});
+  t.add("BitShift", "by as much as there are bits, and by less than nothing")
+      .input<int8_t>({4}, {-5, 5, -5, 5})
+      .input<int8_t>({4}, {8, 8, -1, -1})
+      .attribute("direction", std::string("RIGHT"))
+      .expect<int8_t>({4}, {-1, 0, -1, 0});
+  t.add("BitwiseXor", "rows and columns of int16")
+      .input<int16_t>({2, 1}, {12, -3})
+      .input<int16_t>({2}, {5, -1})
+      .expect<int16_t>({2, 2}, {9, -13, -8, 2});
 }
 
 }  // namespace lathe

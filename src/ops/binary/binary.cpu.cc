@@ -8,7 +8,8 @@
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
-#include "ops/poller.h"
+#include "cpu/move.h"
+#include "ops/movement.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -16,39 +17,97 @@ namespace {
 
 using F = cpu::BinaryOp;
 
+/// Is it computed at all, of however many inputs?
 template <class Op, F function>
-Verdict ask(const Op&, const KernelRequest& r) {
-  constexpr size_t most = Pointwise::most_operands;
-  const DataType type = r.inputs[0].type;
-  if (r.inputs.size() < 2 || r.inputs.size() > most)
-    return Verdict::no("only from 2 to " + std::to_string(most) + " inputs");
-  if (type == DataType::float32) return Verdict::yes();
-  if (r.inputs.size() > 2) return Verdict::no("more than two inputs only of float32");
-  if ((function != F::divide && (type == DataType::int32 || type == DataType::int64))) return Verdict::yes();
+Verdict ask_type(DataType type) {
+  const bool integers = !std::is_same_v<Op, Mean> && function != F::divide;
+  if (type == DataType::float32 || (integers && (type == DataType::int32 || type == DataType::int64)))
+    return Verdict::yes();
   return Verdict::no("not for " + std::string(name_of(type)));
 }
 
 template <class Op, F function>
+Verdict ask(const Op&, const KernelRequest& r) {
+  constexpr size_t most = Pointwise::most_operands;
+  if (r.inputs.size() < 2 || r.inputs.size() > most)
+    return Verdict::no("only from 2 to " + std::to_string(most) + " inputs");
+  if (r.inputs.size() > 2 && r.inputs[0].type != DataType::float32)
+    return Verdict::no("more than two inputs only of float32");
+  return ask_type<Op, function>(r.inputs[0].type);
+}
+
+/// Of any number of inputs.
+template <class Op, F function>
+Verdict ask_rest(const Op& op, const KernelRequest& r) {
+  if (ask<Op, function>(op, r).accepted) return Verdict::no("in one pass");
+  return ask_type<Op, function>(r.inputs[0].type);
+}
+
+/// What a sum of so many is multiplied by.
+template <class Op>
+float share(size_t inputs) {
+  return std::is_same_v<Op, Mean> ? 1 / static_cast<float>(inputs) : 1;
+}
+
+/// What the program has come to, times a number.
+Pointwise::Instruction scaled(float by, const Pointwise& p) {
+  const auto last = static_cast<uint16_t>(p.operands + p.code.size() - 1);
+  return {.op = static_cast<uint8_t>(cpu::UnaryOp::linear), .from = {last}, .a = by, .b = -0.0f};
+}
+
+template <class Op, F function>
 std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
-  if (r.inputs.size() < 2 || r.inputs.size() > Pointwise::most_operands || cpu::refuse_unless_float32(r))
-    return std::nullopt;
-  return Pointwise::folded(function, r.inputs.size());
+  if (r.inputs.size() > Pointwise::most_operands || cpu::refuse_unless_float32(r)) return std::nullopt;
+  // One number stays what it is, -0 too.
+  if (r.inputs.size() < 2) return Pointwise::unary(cpu::UnaryOp::linear, 1, -0.0f);
+  Pointwise p = Pointwise::folded(function, r.inputs.size());
+  if (std::is_same_v<Op, Mean>) p.code.push_back(scaled(share<Op>(r.inputs.size()), p));
+  return p;
 }
 
 template <class T>
-void run_integer(F function, KernelContext& c) {
-  const Tensor &x = c.in(0), &y = c.in(1);
+void run_integer(F function, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
   cpu::apply_binary_integer(function, x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(),
-                            c.out(0).as<T>().data(), c);
+                            to.as<T>().data(), c);
+}
+
+/// to = function(x, y).
+template <F function, Isa isa>
+void combine_two(const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
+  if (x.type() == DataType::int32) return run_integer<int32_t>(function, x, y, to, c);
+  if (x.type() == DataType::int64) return run_integer<int64_t>(function, x, y, to, c);
+  cpu::apply_binary(isa, function, x, y, to, c);
+}
+
+template <class Op>
+void take_share(Isa isa, KernelContext& c) {
+  Tensor& to = c.out(0);
+  if (std::is_same_v<Op, Mean>)
+    cpu::apply_unary(isa, cpu::UnaryOp::linear, cpu::floats(to), cpu::floats(to), to.size(),
+                     share<Op>(c.inputs()), -0.0f, c);
 }
 
 template <class Op, F function, Isa isa>
 void run(const Op&, KernelContext& c) {
-  const Tensor &x = c.in(0), &y = c.in(1);
-  if (x.type() == DataType::int32) return run_integer<int32_t>(function, c);
-  if (x.type() == DataType::int64) return run_integer<int64_t>(function, c);
-  if (c.inputs() > 2) return cpu::apply_folded(isa, function, c);
-  cpu::apply_binary(isa, function, x, y, c.out(0), c);
+  if (c.inputs() > 2)
+    cpu::apply_folded(isa, function, c);
+  else
+    combine_two<function, isa>(c.in(0), c.in(1), c.out(0), c);
+  take_share<Op>(isa, c);
+}
+
+/// One input after the other goes into what the first has become in the result's shape.
+template <class Op, F function, Isa isa>
+void run_rest(const Op&, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  Tensor& to = c.out(0);
+  Shape strides = row_major(x.shape());
+  for (size_t a = 0; a < x.rank(); ++a)
+    if (x.dim(a) == 1) strides[a] = 0;
+  while (strides.size() < to.rank()) strides.insert(strides.begin(), 0);
+  cpu::move({x.data(), strides}, to.data(), row_major(to.shape()), to.shape(), cpu::element_bytes(to), c);
+  for (size_t i = 1; i < c.inputs(); ++i) combine_two<function, isa>(to, c.in(i), to, c);
+  take_share<Op>(isa, c);
 }
 
 /// Powers that are a function of one element: the exponent is a constant of one element. As a linear function
@@ -166,7 +225,10 @@ void quotient(const Div&, KernelContext& c) {
 
 }  // namespace
 
+void cpu_binary_bits(KernelCatalog& k);
+
 void cpu_binary(KernelCatalog& k) {
+  cpu_binary_bits(k);
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op, F function>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
@@ -174,12 +236,18 @@ void cpu_binary(KernelCatalog& k) {
       k.pointwise<Op>(op, describe<Op, function>);
     };
     add.template operator()<Add, F::add>("Add", "add");
-    add.template operator()<Sum, F::add>("Sum", "sum");
     add.template operator()<Sub, F::subtract>("Sub", "sub");
     add.template operator()<Mul, F::multiply>("Mul", "mul");
     add.template operator()<Div, F::divide>("Div", "div");
-    add.template operator()<Min, F::minimum>("Min", "min");
-    add.template operator()<Max, F::maximum>("Max", "max");
+    auto add_many = [&]<class Op, F function>(const char* op, const char* name) {
+      add.template operator()<Op, function>(op, name);
+      k.add<Op>({.op = op, .name = cpu::kernel_name(std::string(name) + "_of_many", isa), .isa = isa},
+                {.run = run_rest<Op, function, isa>, .ask = ask_rest<Op, function>});
+    };
+    add_many.template operator()<Sum, F::add>("Sum", "sum");
+    add_many.template operator()<Mean, F::add>("Mean", "mean");
+    add_many.template operator()<Min, F::minimum>("Min", "min");
+    add_many.template operator()<Max, F::maximum>("Max", "max");
     k.add<Pow>({.op = "Pow", .name = cpu::kernel_name("pow", isa), .isa = isa},
                {.run = run_power<isa>, .ask = ask_power});
     k.add<Mod>({.op = "Mod", .name = cpu::kernel_name("mod", isa), .isa = isa},

@@ -53,6 +53,20 @@ void negate_truths(const Not&, KernelContext& c) {
   });
 }
 
+void negate_bits(const BitwiseNot&, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  for_size(x.type(), [&]<class T> {
+    if constexpr (std::is_integral_v<T>) {
+      const T* const from = static_cast<const T*>(x.data());
+      T* const to = static_cast<T*>(c.out(0).data());
+      c.parallel(x.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+        c.poll();
+        for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(~from[i]);
+      });
+    }
+  });
+}
+
 // Truths.
 
 struct Test {
@@ -122,6 +136,9 @@ void cpu_unary(KernelCatalog& k) {
              {.run = run_integers<Neg, true>, .ask = ask_integers<Neg>});
   k.add<Abs>({.op = "Abs", .name = cpu::kernel_name("abs_integers", Isa::generic)},
              {.run = run_integers<Abs, false>, .ask = ask_integers<Abs>});
+  k.add<BitwiseNot>(
+      {.op = "BitwiseNot", .name = cpu::kernel_name("bitwise_not", Isa::generic), .overwrites = true},
+      {.run = negate_bits});
   k.add<Not>({.op = "Not", .name = cpu::kernel_name("not", Isa::generic)}, {.run = negate_truths});
 }
 
