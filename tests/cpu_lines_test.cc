@@ -122,6 +122,150 @@ TEST(CpuLines, MeansAndVariances) {
   all_taken(t);
 }
 
+TEST(CpuLines, PowersOfWindows) {
+  CaseTable t;
+  for (int64_t p : {1, 2, 3}) {
+    const auto pool = [&](Shape shape, Ints kernel) -> OpCase& {
+      return add(t, "LpPool", shape).random(f32, shape).attribute("kernel_shape", kernel).attribute("p", p);
+    };
+    pool({2, 3, 9, 10}, {2, 3}).attribute("strides", Ints{2, 1});
+    pool({1, 2, 30}, {5}).attribute("pads", Ints{2, 1}).attribute("dilations", Ints{2});
+    pool({1, 2, 7, 8}, {3, 3})
+        .attribute("auto_pad", std::string("SAME_UPPER"))
+        .attribute("strides", Ints{2, 2});
+    pool({1, 2, 7, 8}, {3, 3}).attribute("ceil_mode", int64_t{1}).attribute("strides", Ints{2, 2});
+    pool({0, 2, 7, 8}, {3, 3});
+    pool({1, 1, 1, 1}, {1, 1});
+    for (const Shape& shape : {Shape{2, 3, 5, 7}, {1, 1, 1}, {2, 5}, {1, 2, 300, 40}})
+      add(t, "GlobalLpPool", shape).random(f32, shape).attribute("p", p);
+  }
+  all_taken(t);
+}
+
+TEST(CpuLines, MaximaGoBack) {
+  CaseTable t;
+  for (DataType type : {f32, DataType::float16, DataType::float64})
+    for (const auto& [shape, asked] : {std::pair(Shape{1, 2, 3, 4}, Ints{}),
+                                       {{1, 2, 3, 4}, {1, 2, 7, 9}},
+                                       {{1, 1, 1, 1}, {}},
+                                       {{0, 1, 2, 2}, {}}}) {
+      OpCase& k = add(t, "MaxUnpool", shape, std::string(name_of(type)))
+                      .random(type, shape, 1, 9)
+                      .random(DataType::int64, shape, 0, static_cast<double>(count_of(shape) * 4))
+                      .attribute("kernel_shape", Ints{2, 2})
+                      .attribute("strides", Ints{2, 2});
+      if (!asked.empty()) k.input<int64_t>({4}, asked);
+    }
+  all_taken(t);
+}
+
+TEST(CpuLines, FourierTransforms) {
+  CaseTable t;
+  struct Line {
+    Shape shape;
+    int64_t axis, length;  // 0: as it is
+  };
+  const Line lines[] = {{{1, 1, 1}, 1, 0},    {{1, 2, 1}, 1, 0},    {{3, 8, 1}, 1, 0},   {{2, 400, 1}, 1, 0},
+                        {{9, 30, 2}, 1, 0},   {{1, 77, 2}, 1, 0},   {{2, 97, 1}, 1, 0},  {{11, 74, 1}, 1, 0},
+                        {{6, 5, 3, 2}, 0, 0}, {{6, 5, 3, 1}, 1, 0}, {{2, 10, 1}, 1, 16}, {{2, 10, 2}, 1, 7},
+                        {{1, 4096, 1}, 1, 0}, {{1, 2002, 2}, 1, 0}, {{20, 37, 1}, 1, 0}, {{0, 4, 1}, 1, 0},
+                        {{1, 31, 1}, 1, 0},   {{1, 1009, 2}, 1, 0}, {{2, 125, 2}, 1, 0}};
+  for (const Line& l : lines)
+    for (int64_t inverse : {0, 1})
+      for (int64_t onesided : {0, 1}) {
+        const bool is_complex = l.shape.back() == 2;
+        if (onesided && is_complex != (inverse == 1)) continue;
+        if (inverse && onesided && l.length == 0 && l.shape[static_cast<size_t>(l.axis)] < 2) continue;
+        OpCase& k = add(t, "DFT", l.shape, inverse ? "back" : "there").random(f32, l.shape);
+        if (l.length)
+          k.input<int64_t>({}, {l.length});
+        else
+          k.absent();
+        k.input<int64_t>({}, {l.axis}).attribute("inverse", inverse).attribute("onesided", onesided);
+      }
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuLines, FourierTransformsOfFrames) {
+  CaseTable t;
+  for (const Shape& shape : {Shape{1, 64, 1}, {2, 500, 1}, {3, 100, 2}})
+    for (int64_t frame : {1, 16, 25, 37})
+      for (int64_t step : {1, 10})
+        for (bool window : {false, true}) {
+          const bool real = shape[2] == 1;
+          for (int64_t onesided = 0; onesided <= (real ? 1 : 0); ++onesided) {
+            OpCase& k = add(t, "STFT", shape, "frames of " + std::to_string(frame))
+                            .random(f32, shape)
+                            .input<int64_t>({}, {step});
+            if (window)
+              k.random(f32, {frame}, 0, 1);
+            else
+              k.absent();
+            k.input<int64_t>({}, {frame}).attribute("onesided", onesided);
+          }
+        }
+  for (const OpCase& k : t.all()) must(k);
+}
+
+// What is not there in one line is there in none of the others.
+TEST(CpuLines, FourierTransformsOfOddNumbers) {
+  CaseTable t;
+  OpCase& k = t.add("DFT", "odd ones").random(f32, {5, 12, 1}).absent().input<int64_t>({}, {1});
+  k.inputs[0].tensor().as<float>()[14] = NAN;
+  for (size_t i = 24; i < 36; ++i) k.inputs[0].tensor().as<float>()[i] *= 1e30f;
+  must(k);
+}
+
+TEST(CpuLines, Regions) {
+  CaseTable t;
+  for (const char* mode : {"avg", "max"})
+    for (const char* shift : {"half_pixel", "output_half_pixel"})
+      for (int64_t samples : {0, 1, 2, 70})
+        for (const auto& [map, rois] : {std::pair(Shape{2, 3, 14, 11}, int64_t{7}),
+                                        {{1, 1, 1, 1}, 2},
+                                        {{2, 5, 6, 6}, 0},
+                                        {{1, 0, 6, 6}, 2}}) {
+          OpCase& k = add(t, "RoiAlign", map, mode + std::string(shift) + std::to_string(samples))
+                          .random(f32, map)
+                          .random(f32, {rois, 4}, -6, 40)
+                          .random(DataType::int64, {rois}, 0, static_cast<double>(map[0]))
+                          .attribute("mode", std::string(mode))
+                          .attribute("coordinate_transformation_mode", std::string(shift))
+                          .attribute("sampling_ratio", samples)
+                          .attribute("spatial_scale", 0.5f)
+                          .attribute("output_height", int64_t{3})
+                          .attribute("output_width", int64_t{5});
+          (void)k;
+        }
+  all_taken(t);
+}
+
+TEST(CpuLines, Grids) {
+  CaseTable t;
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (int64_t corners : {0, 1})
+        for (const auto& [image, samples] : {std::pair(Shape{2, 3, 9, 7}, Shape{2, 30, 20, 2}),
+                                             {{1, 1, 1, 1}, {1, 2, 2, 2}},
+                                             {{1, 5, 20}, {1, 33, 1}},
+                                             {{1, 2, 4, 5, 6}, {1, 3, 7, 5, 3}},
+                                             {{1, 40, 3, 3}, {1, 1, 1, 2}},
+                                             {{1, 2, 3, 3}, {1, 0, 4, 2}}})
+          add(t, "GridSample", image, mode + std::string(" ") + padding)
+              .random(f32, image)
+              .random(f32, samples, -1.7, 1.7)
+              .attribute("mode", std::string(mode))
+              .attribute("padding_mode", std::string(padding))
+              .attribute("align_corners", corners);
+  // Pixels that are no numbers, and places that are none.
+  OpCase& odd =
+      t.add("GridSample", "odd ones").random(f32, {1, 1, 4, 4}).random(f32, {1, 5, 5, 2}, -1.5, 1.5);
+  odd.inputs[0].tensor().as<float>()[5] = INFINITY;
+  odd.inputs[0].tensor().as<float>()[0] = NAN;
+  odd.inputs[1].tensor().as<float>()[7] = NAN;
+  all_taken(t);
+}
+
 TEST(CpuLines, BitsOfIntegers) {
   CaseTable t;
   const std::pair<Shape, Shape> shapes[] = {

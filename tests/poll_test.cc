@@ -117,6 +117,19 @@ std::vector<LongCase> cases() {
   all.push_back({"Gather", {ramp({2, length}), list_of({1})}});
   all.push_back({"GatherElements", {row, ramp({1, length}, i64)}, {f}, axis(1)});
   all.push_back({"ScatterElements", {row, ramp({1, length}, i64), row}, {f}, axis(1)});
+  all.push_back({"GatherND", {ramp({100, 2}), ramp({length, 1}, i64)}});
+  all.push_back({"ReverseSequence", {column, list_of({length, 3})}});
+  all.push_back({"CenterCropPad", {row, list_of({1, length - 2})}});
+  all.push_back({"Trilu", {row}});
+  all.push_back({"BitwiseAnd", {ramp({length}, i64), ramp({length}, i64)}, {i64}});
+  all.push_back({"Mean", {row, row, row}});
+  all.push_back({"MaxUnpool",
+                 {cube, ramp({1, 1, length}, i64)},
+                 {f},
+                 attributes({{"kernel_shape", std::vector<int64_t>{1}}})});
+  all.push_back({"LpPool", {cube}, {f}, attributes({{"kernel_shape", std::vector<int64_t>{length}}})});
+  all.push_back({"DFT", {ramp({1, length, 1}), number(length), number(1)}});
+  all.push_back({"STFT", {ramp({1, length, 1}), number(64), ramp({64}), number(64)}});
   all.push_back({"Concat", {row, row}, {f}, axis(1)});
   all.push_back({"Where", {Tensor(DataType::boolean, {1, length}), row, row}});
   all.push_back({"Slice", {row, list_of({length - 1}), list_of({INT64_MIN}), list_of({1}), list_of({-1})}});

@@ -122,7 +122,10 @@ void global_pool(const GlobalPool&, KernelContext& c) {
 
 }  // namespace
 
+void cpu_pool_powers(KernelCatalog& k);
+
 void cpu_pool(KernelCatalog& k) {
+  cpu_pool_powers(k);
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<MaxPool>({.op = "MaxPool", .name = cpu::kernel_name("max_pool", isa), .isa = isa},
                    {.run = max_pool<isa>, .ask = ask<MaxPool>, .workspace = workspace<MaxPool>});

@@ -2,6 +2,7 @@
 
 #include "ops/compute.h"
 #include "ops/movement.h"
+#include "ops/pool/unpool_places.h"
 
 namespace lathe {
 namespace {
@@ -212,37 +213,18 @@ void global_lp_pool(const GlobalLpPool& op, KernelContext& c) {
       [p](double sum, double) { return std::pow(sum, 1 / p); });
 }
 
-/// Positions count the elements of the output that the attributes imply; a larger one that is asked for holds
-/// that one in its first corner.
 void max_unpool(const MaxUnpool& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   const auto indices = c.in(1).as<int64_t>();
-  const Shape implied = op.implied_shape(x.shape());
-  Shape shape = implied;
-  if (c.has(2)) {
-    shape.clear();
-    for (int64_t d : integers_of(c.in(2), c)) shape.push_back(d);
-  }
-  Tensor& y = c.out(0, x.type(), shape);
-  const int64_t count = checked_count(implied, x.type(), "the unpooled output");
+  const UnpoolPlaces place(op, c);
+  Tensor& y = c.out(0, x.type(), place.shape);
   for_size(x.type(), [&]<class T> {
     const auto from = x.as<T>();
     const auto to = y.as<T>();
     Poller(c).fill(to.data(), y.size(), T{});
     for (size_t i = 0; i < from.size(); ++i) {
       if ((i & 65535) == 0) c.poll();
-      if (indices[i] < 0 || indices[i] >= count)
-        c.fail(Code::run_bad_index, "indices in [0, " + std::to_string(count) + ")",
-               std::to_string(indices[i]));
-      int64_t at = 0, rest = indices[i], stride = 1;
-      for (size_t k = shape.size(); k-- > 0; rest /= implied[k], stride *= shape[k]) {
-        const int64_t position = rest % implied[k];
-        if (position >= shape[k])
-          c.fail(Code::run_bad_index, "indices within output_shape " + describe(shape),
-                 std::to_string(indices[i]));
-        at += position * stride;
-      }
-      to[static_cast<size_t>(at)] = from[i];
+      to[static_cast<size_t>(place(indices[i]))] = from[i];
     }
   });
 }
