@@ -210,6 +210,24 @@ TEST(Scan, OverNothingGivesItsStatesAndEmptyOutputs) {
   EXPECT_EQ(y[1].tensor().shape(), (Shape{0, 2}));
 }
 
+TEST(Scan, StatesKeepTheirShapes) {
+  GraphBuilder g;
+  const ValueId zero = g.input("zero", "float[n]"), in = g.input("x", "float[t,m]");
+  GraphBuilder body(g.graph.get());
+  const ValueId sum = body.input("sum", "float"), each = body.input("each", "float");
+  const ValueId next = body.node("Add", {sum, each});
+  body.graph->set_outputs({next, body.node("Identity", {next})});
+  const auto out =
+      g.nodes("Scan", {zero, in}, 2, attributes({{"num_scan_inputs", int64_t{1}}}), {{"body", body.graph}});
+  const Tensor rows = Tensor::from({2, 2}, Floats{1, 2, 3, 4});
+  EXPECT_EQ(elements<float>(g.run({Tensor::from({2}, Floats{1, 1}), rows}, out)[0]), (Floats{5, 7}));
+  EXPECT_EQ(g.type(out[0]), "float[n]");
+  EXPECT_EQ(g.type(out[1]), "float[t,broadcast(m, n)]");
+  const std::string fault = sentence_of([&] { g.run({Tensor::from({1}, Floats{1}), rows}, out); });
+  EXPECT_NE(fault.find("E4002"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("state 0 to keep its shape, [1], got [2]"), std::string::npos) << fault;
+}
+
 TEST(SequenceMap, RunsItsBodyForEveryElement) {
   GraphBuilder g;
   const ValueId a = g.input("a", "float[2]"), b = g.input("b", "float[1]");

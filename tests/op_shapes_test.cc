@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/attention/attention.h"
+#include "ops/col2im/col2im.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_transpose/conv_transpose.h"
 #include "ops/einsum/einsum.h"
@@ -158,6 +159,23 @@ TEST(EinsumShape, ReadsTheWholeSyntax) {
   for (const char* bad : {"ij,jk", "i->ij", "ij->iij", "i.j->i", "i1->i", "....->", "...i...->i", "->", ""})
     EXPECT_EQ(code_of([&] { shape(bad, {"2,3"}); }), Code::node_bad_attribute) << bad;
   EXPECT_EQ(code_of([&] { shape("ii", {"2,3"}); }), Code::node_bad_shape);
+}
+
+TEST(Col2ImShape, HasAsManyAxesAsItsListsSay) {
+  const auto shape = [](const Attributes& a, const std::string& image, const std::string& block) {
+    return shape_of<Col2Im>(a, {"n, c, l", image, block});
+  };
+  const auto rank = [&](const std::string& shape) { return std::ranges::count(shape, ',') + 1; };
+  EXPECT_EQ(shape({}, "a", "b"), "[]");
+  EXPECT_EQ(rank(shape({}, "3", "b")), 5);
+  EXPECT_EQ(rank(shape({}, "a", "2")), 4);
+  Attributes pads, strides;
+  pads.set("pads", Ints{0, 0, 0, 0, 0, 0});
+  strides.set("strides", Ints{1, 2});
+  EXPECT_EQ(rank(shape(pads, "a", "b")), 5);
+  EXPECT_EQ(rank(shape(strides, "a", "b")), 4);
+  EXPECT_EQ(shape(strides, "a", "b").substr(0, 3), "[n,");
+  EXPECT_EQ(code_of([&] { shape(strides, "a", "3"); }), Code::node_bad_attribute);
 }
 
 TEST(RecurrentShape, FollowsTheLayout) {

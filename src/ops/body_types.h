@@ -38,11 +38,15 @@ class BodyBoundary {
   std::set<std::string, std::less<>> outside_;
 };
 
+/// May states have another shape after an iteration than before it? Those of a Loop; a Scan's keep theirs.
+enum class StateShapes : uint8_t { change, stay };
+
 /// The types of a loop's states, widened until the body gives what it was given: a size that changes becomes
 /// unknown, then, where the rank changes, the shape. Each can happen once, so this ends.
 class LoopStates {
  public:
-  explicit LoopStates(std::vector<ValueType> initial) : types_(std::move(initial)) {}
+  explicit LoopStates(std::vector<ValueType> initial, StateShapes shapes = StateShapes::change)
+      : types_(std::move(initial)), shapes_(shapes) {}
   const std::vector<ValueType>& types() const { return types_; }
   /// Takes what one pass through the body gave; false when nothing had to be widened. A state that changes
   /// its kind or element type is an error.
@@ -84,7 +88,7 @@ class LoopStates {
       state.inner = std::make_shared<ValueType>(std::move(inner));
       return true;
     }
-    if (!state.shape) return false;
+    if (!state.shape || shapes_ == StateShapes::stay) return false;
     if (!given.shape || state.shape->size() != given.shape->size()) {
       state.shape.reset();
       return true;
@@ -102,6 +106,7 @@ class LoopStates {
     return changed;
   }
   std::vector<ValueType> types_;
+  StateShapes shapes_;
   std::set<std::string, std::less<>> widened_;
 };
 

@@ -17,6 +17,11 @@ struct Col2Im {
   int64_t stride(size_t a) const { return strides.empty() ? 1 : strides[a]; }
   int64_t pad_begin(size_t a) const { return pads.empty() ? 0 : pads[a]; }
   int64_t pad_end(size_t a) const { return pads.empty() ? 0 : pads[pads.size() / 2 + a]; }
+  /// How many axes there are, where a list says it.
+  std::optional<int64_t> listed_axes() const {
+    const size_t n = std::max({dilations.size(), strides.size(), pads.size() / 2});
+    return n > 0 ? std::optional(static_cast<int64_t>(n)) : std::nullopt;
+  }
   /// Lists as long as there are axes, of numbers that make sense; node_bad_attribute otherwise.
   void check(size_t axes) const {
     const auto list = [](const std::vector<int64_t>& v, size_t count, int64_t least, const char* name) {
@@ -43,12 +48,16 @@ struct Col2Im {
   void shape(ShapeContext<D>& c) const {
     if (c.type(0) == DataType::string) c.fail(Code::node_bad_type, "elements with a sum", "strings", {});
     c.require(c.rank(0) == 3, "an input of rank 3", "rank " + std::to_string(c.rank(0)));
-    const auto axes = count_of_sizes(c, 1);
+    auto axes = count_of_sizes(c, 1);
     c.require(c.rank(2) == 1, "a block_shape of rank 1", "rank " + std::to_string(c.rank(2)));
     c.same(c.shape(1)[0], c.shape(2)[0], "the number of sizes in image_shape and block_shape");
+    if (!axes) axes = count_of_sizes(c, 2);
+    if (!axes) axes = listed_axes();
     if (!axes) return;
     check(static_cast<size_t>(*axes));
     const auto* image = sizes_input(c, 1);
+    c.require(!image || static_cast<int64_t>(image->size()) == *axes, "as many sizes of the image as axes",
+              std::to_string(*axes));
     const auto block = c.numbers(2);
     std::vector<D> out{c.shape(0)[0]};
     int64_t area = 1;

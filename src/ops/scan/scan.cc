@@ -28,7 +28,7 @@ void infer_scan(InferContext& c) {
   }
   std::vector<ValueType> initial;
   for (size_t i = 0; i < states; ++i) initial.push_back(c.input(i));
-  LoopStates carried(std::move(initial));
+  LoopStates carried(std::move(initial), StateShapes::stay);
   std::vector<ValueType> given;
   do {
     std::vector<ValueType> in = carried.types();

@@ -7,7 +7,8 @@
 namespace lathe {
 
 /// Inputs: N states, M scan inputs. Body: (N states, M slices) → (N states, K slices). Outputs: N states, K
-/// tensors of the slices.
+/// tensors of the slices. States keep their shapes from iteration to iteration: so the specification wants
+/// it, inference follows it, and the run checks it.
 struct Scan {
   int64_t num_scan_inputs = 1;
   std::vector<int64_t> scan_input_axes, scan_input_directions;  // by scan input; empty: all 0

@@ -89,6 +89,16 @@ class ScanSink {
   int64_t outer_ = 1, inner_ = 1;
 };
 
+/// What an iteration made of a state. Whatever was inferred rests on its shape being the one it had.
+const Value& kept_shape(const Value& before, const Value& after, size_t state, KernelContext& c) {
+  if (before.is_tensor() && after.is_tensor() && after.tensor().shape() != before.tensor().shape())
+    c.fail(Code::run_bad_shape,
+           "state " + std::to_string(state) + " to keep its shape, " + describe(before.tensor().shape()),
+           describe(after.tensor().shape()),
+           "reshape it at the end of the body, or use a Loop, whose states may change their shapes");
+  return after;
+}
+
 /// No slice came: the type is the one that inference found.
 void empty_scan_output(size_t output, const Scan& op, size_t k, KernelContext& c) {
   const auto expected = c.expected(output);
@@ -125,7 +135,7 @@ void run_scan(const Scan& op, KernelContext& c) {
     c.poll();
     for (size_t m = 0; m < sources.size(); ++m) in[states + m] = sources[m].slice(t, c);
     body.run(in);
-    for (size_t i = 0; i < states; ++i) in[i] = body.output(i);
+    for (size_t i = 0; i < states; ++i) in[i] = kept_shape(in[i], body.output(i), i, c);
     for (size_t k = 0; k < sinks.size(); ++k) {
       if (!c.wants(states + k)) continue;
       const Value& each = body.output(states + k);
