@@ -1,7 +1,9 @@
 // Models as people ask about them: a summary, the graph, the normal form.
 #include <functional>
+#include <set>
 
 #include "api/work.h"
+#include "base/declared_sums.h"
 #include "build/lower.h"
 #include "lathe/tools.h"
 #include "onnx/checker.h"
@@ -85,17 +87,22 @@ ModelSummary inspect(const onnx::Model& model, const std::map<std::string, int64
     s.opsets[std::string(canonical_domain(o.domain.value_or("")))] = o.version.value_or(0);
   s.functions = static_cast<int64_t>(p.functions.size());
   count_file(p, s);
-  std::map<std::string, bool> seen;
+  std::set<std::string> seen;
   for (ValueId v : g->inputs()) {
     s.inputs.push_back(io_info(g->value(v)));
     if (!g->value(v).type.shape) continue;
     for (const Dim& d : *g->value(v).type.shape)
       for (const std::string& symbol : d.symbols())
-        if (seen.emplace(symbol, true).second) s.symbols.push_back(symbol);
+        if (seen.insert(symbol).second) s.symbols.push_back(symbol);
   }
+  const DeclaredSums sums = declared_sums(s.symbols);
+  std::erase_if(s.symbols, [&](const std::string& symbol) { return sums.contains(symbol); });
+  for (IoInfo& io : s.inputs)
+    if (io.shape)
+      for (Dim& d : *io.shape) d = d.substitute(sums);
   for (ValueId v : g->outputs()) s.outputs.push_back(io_info(g->value(v)));
   const Work work = work_of(*g, SchemaCatalog::standard());
-  s.flops = work.flops;
+  s.flops = work.flops.substitute(sums);
   s.flops_unknown = work.unknown_nodes;
   return s;
 }

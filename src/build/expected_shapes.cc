@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/declared_sums.h"
 #include "tensor/shape_rule.h"
 
 namespace lathe {
@@ -83,16 +84,23 @@ class ProfileReader {
 
 LikelySizes likely_sizes(const Graph& g, const BuildOptions& o) {
   LikelySizes sizes;
+  std::vector<std::string> names;
   for (ValueId v : g.inputs()) {
     const auto& shape = g.value(v).type.shape;
     for (size_t axis = 0; shape && axis < shape->size(); ++axis)
       for (const std::string& symbol : (*shape)[axis].symbols())
-        sizes.try_emplace(symbol, usual(*shape, axis));
+        if (sizes.try_emplace(symbol, usual(*shape, axis)).second) names.push_back(symbol);
   }
+  // Sums are what they are declared as, once their terms are known, unless the profile says otherwise.
+  DeclaredSums sums = declared_sums(names);
+  for (const auto& [name, sum] : sums) sizes.erase(name);
   if (!o.profiles.empty()) {
     ProfileReader first(g, o.profiles[0]);
     first.read();
-    for (const auto& [symbol, size] : first.opt()) sizes[symbol] = size;
+    for (const auto& [symbol, size] : first.opt()) {
+      sizes[symbol] = size;
+      sums.erase(symbol);
+    }
   }
   for (const auto& [symbol, size] : o.tune_sizes) {
     const auto at = sizes.find(symbol);
@@ -101,6 +109,8 @@ LikelySizes likely_sizes(const Graph& g, const BuildOptions& o) {
                   symbol + "=" + std::to_string(size), "`lathe inspect` lists the symbols");
     at->second = size;
   }
+  for (const auto& [name, sum] : sums)
+    if (const auto size = sum.evaluate(sizes); size && *size >= 0) sizes[name] = *size;
   return sizes;
 }
 

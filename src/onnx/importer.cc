@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/declared_sums.h"
 #include "onnx/import_graph.h"
 #include "onnx/import_types.h"
 #include "schema/check_node.h"
@@ -29,18 +30,21 @@ bool is_name(std::string_view s) {
          std::ranges::any_of(s, [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; });
 }
 
-/// The sizes of the inputs. Names of whole dimensions are symbols; texts over those are expressions.
+/// The sizes of the inputs. Names of whole dimensions are symbols; so are texts over those, once what is
+/// fixed of them is a number.
 class InputSymbols {
  public:
   InputSymbols(const onnx::GraphProto& g, const std::map<std::string, int64_t>& fixed) {
+    std::set<std::string> names;
     for (const onnx::ValueInfoProto& i : g.input)
-      each_name(i, [&](const std::string& name) { names_.insert(name); });
+      each_name(i, [&](const std::string& name) { names.insert(name); });
+    sums_ = declared_sums({names.begin(), names.end()});
     for (const auto& [name, size] : fixed) fixed_.emplace(name, Dim(size));
   }
 
   ValueType type_of(const onnx::ValueInfoProto& input) {
     return import_type(*input.type, [&](const onnx::TensorShapeProto::Dimension& d, size_t axis) {
-      return size_of(d, input.name.value_or("") + "." + std::to_string(axis)).substitute(fixed_);
+      return of_its_own(size_of(d, input.name.value_or("") + "." + std::to_string(axis)).substitute(fixed_));
     });
   }
   /// Names that were to be fixed and that no input has.
@@ -66,20 +70,12 @@ class InputSymbols {
     return size;
   }
   Dim named(const std::string& text) const {
-    try {
-      const Dim d = Dim::parse(text);
-      const auto symbols = d.symbols();
-      const bool over_others = std::all_of(symbols.begin(), symbols.end(), [&](const std::string& s) {
-        return s != text && names_.contains(s);
-      });
-      if (!d.symbol_name() && !symbols.empty() && over_others) return d;
-    } catch (const Error&) {
-      // Not an expression: any text is a name.
-    }
-    return Dim::symbol(text);
+    const auto sum = sums_.find(text);
+    return sum == sums_.end() ? Dim::symbol(text) : sum->second;
   }
 
-  std::set<std::string> names_, used_;
+  DeclaredSums sums_;
+  std::set<std::string> used_;
   std::map<std::string, Dim, std::less<>> fixed_;
 };
 
@@ -88,6 +84,9 @@ class InputSymbols {
 void name_unknown_outputs(Graph& g, const onnx::GraphProto& proto, const std::set<std::string>& taken) {
   std::map<std::string, Dim, std::less<>> renamed;
   std::set<std::string> names = taken;
+  for (ValueId v : g.inputs())
+    for (const Dim& d : g.value(v).type.shape.value_or(SymShape()))
+      for (std::string& s : d.symbols()) names.insert(std::move(s));
   for (const onnx::ValueInfoProto& o : proto.output) {
     const ValueId v = o.name ? g.find_value(*o.name) : no_id;
     if (v == no_id || !o.type || !o.type->tensor_type || !o.type->tensor_type->shape ||

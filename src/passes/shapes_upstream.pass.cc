@@ -39,16 +39,14 @@ struct Source {
   std::vector<size_t> axes;
 };
 
-/// Those of `from` that are as long as these of `v`, where it has them all. What a model declares of its
-/// inputs is held against those of a run where it is a number or a name; "past+1" is only believed.
+/// Those of `from` that are as long as these of `v`, where it has them all. Of an input these are numbers and
+/// names, to which every run is held.
 std::optional<Source> source(const View& view, ValueId from, ValueId v, const std::vector<size_t>& axes) {
   const ValueType& t = view.type(from);
   if (!t.is_tensor() || !t.shape || view.is_constant(from)) return std::nullopt;
   const SymShape &there = *t.shape, &wanted = *view.type(v).shape;
   Source s{from, {}};
-  const bool declared = view.graph().value(from).is_input;
   for (size_t axis : axes) {
-    if (declared && !wanted[axis].is_constant() && !wanted[axis].symbol_name()) return std::nullopt;
     size_t i = axis;
     if (i >= there.size() || !(there[i] == wanted[axis]))
       i = static_cast<size_t>(std::ranges::find(there, wanted[axis]) - there.begin());

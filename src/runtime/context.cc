@@ -5,6 +5,12 @@
 namespace lathe {
 namespace {
 
+/// May inputs of other sizes than declared be the reason?
+bool is_about_sizes(Code c) {
+  return c == Code::run_bad_shape || c == Code::node_bad_shape || c == Code::tensor_bad_shape ||
+         c == Code::run_bad_value || c == Code::node_bad_value;
+}
+
 /// A copy that shares nothing with the engine, the context or the inputs.
 Value detached(const Value& v, MemoryCharge& charge) {
   if (!v.is_tensor()) return owned(v);
@@ -107,6 +113,21 @@ struct Context::Impl {
     }
   }
 
+  /// Nobody has checked the sums that a model declares. Where they do not hold and the run fails, that is
+  /// where to look first.
+  template <class F>
+  auto told_of_contradictions(F&& f) const {
+    try {
+      return f();
+    } catch (const Error& e) {
+      const std::string found = is_about_sizes(e.code()) ? engine->contract.contradictions(sizes) : "";
+      if (found.empty()) throw;
+      Diagnostic d = e.diagnostic();
+      d.remedy += (d.remedy.empty() ? "" : "; ") + ("the model declares other sizes: input " + found);
+      throw Error(std::move(d));
+    }
+  }
+
   /// Those whose shapes are known.
   uint64_t bytes_of_outputs(const Layout& l) const {
     uint64_t bytes = 0;
@@ -121,6 +142,9 @@ struct Context::Impl {
     const Turn turn(*this);
     take_weights();
     accept(in);
+    return told_of_contradictions([&] { return run_accepted(in, control); });
+  }
+  std::vector<Value> run_accepted(std::span<const Value> in, RunControl* control) {
     MemoryCharge charge(state().account);
     std::vector<Tensor> fresh(bound.size());
     const Layout& l = frame().layout_for(in);
@@ -198,7 +222,7 @@ void Context::run(RunControl* control) {
   impl_->take_weights();
   impl_->given.assign(impl_->inputs.begin(), impl_->inputs.end());
   impl_->accept(impl_->given);
-  impl_->execute(impl_->given, impl_->bound, control);
+  impl_->told_of_contradictions([&] { impl_->execute(impl_->given, impl_->bound, control); });
 }
 
 const Value& Context::output(std::string_view name) const {

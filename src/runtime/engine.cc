@@ -12,9 +12,13 @@
 namespace lathe {
 namespace {
 
-IoInfo info_of(const PlanValue& v) {
+/// `sums`: what the sizes of an input are said to be.
+IoInfo info_of(const PlanValue& v, const DeclaredSums& sums = {}) {
+  std::optional<SymShape> shape = v.type.shape;
+  if (shape)
+    for (Dim& d : *shape) d = d.substitute(sums);
   return {v.name, v.type.text, v.type.kind == PlanType::Kind::tensor ? v.type.elem : DataType::undefined,
-          v.type.shape, v.role == ValueRole::input && v.weight >= 0};
+          std::move(shape), v.role == ValueRole::input && v.weight >= 0};
 }
 
 size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* what) {
@@ -40,7 +44,8 @@ ProgramOptions program_options(const BuildOptions& o) {
 
 EngineSignature::EngineSignature(const Plan& plan, const TuningReport& tuned) : tuning(tuned) {
   const PlanGraph& g = plan.graphs[0];
-  for (uint32_t v : g.inputs) inputs.push_back(info_of(g.values[v]));
+  const DeclaredSums sums = sums_of(plan);
+  for (uint32_t v : g.inputs) inputs.push_back(info_of(g.values[v], sums));
   for (uint32_t v : g.outputs) outputs.push_back(info_of(g.values[v]));
   for (const PlanProfile& p : plan.profiles) {
     ShapeProfile& made = profiles.emplace_back();
@@ -171,9 +176,10 @@ void Engine::trim() const {
 
 std::vector<std::string> Engine::symbols() const {
   const auto now = impl();
+  const DeclaredSums sums = sums_of(now->program.plan());
   std::vector<std::string> names;
   for (const Plan::Symbol& s : now->program.plan().symbols)
-    if (!s.name.starts_with('?')) names.push_back(s.name);
+    if (!s.name.starts_with('?') && !sums.contains(s.name)) names.push_back(s.name);
   return names;
 }
 

@@ -6,13 +6,17 @@
 #include <memory>
 #include <mutex>
 
+#include "base/declared_sums.h"
 #include "lathe/engine.h"
 #include "runtime/frame.h"
 
 namespace lathe {
 
+/// The sizes of inputs that are declared as expressions over others.
+DeclaredSums sums_of(const Plan& plan);
+
 /// Checks inputs against what the plan declares: kind, element type, rank, fixed sizes, equal symbols,
-/// profiles, alignment.
+/// profiles, alignment. Not that a declared sum is the sum: nothing rests on that.
 class InputContract {
  public:
   InputContract() = default;
@@ -31,9 +35,11 @@ class InputContract {
   /// Throws run_bad_input, run_bad_shape. `sizes` learns the symbols of this input.
   void check(size_t input, const Value& v, Sizes& sizes) const;
   void check_shape(size_t input, const Shape& shape, Sizes& sizes) const;
-  /// The declared shape where the sizes known so far decide it; throws bad_argument naming the missing
-  /// symbols.
+  /// The declared shape where the sizes known so far decide it, sums that were not given being what they are
+  /// declared as; throws bad_argument naming the missing symbols.
   Shape shape_from(size_t input, const Sizes& sizes) const;
+  /// "mask has 1 on axis 1, where past + seq is 2": declared sums that these sizes contradict. Empty: none.
+  std::string contradictions(const Sizes& sizes) const;
   Sizes no_sizes() const { return {std::vector<int64_t>(symbols_.size(), -1)}; }
 
  private:
@@ -48,8 +54,12 @@ class InputContract {
     std::vector<const PlanProfile::Input*> ranges;  // by profile; null: what is declared
   };
   void check_profiles(const Input& in, const Shape& shape, Sizes& sizes) const;
+  /// What a symbol is; of a declared sum too, where its terms are known. Nothing where it is not known.
+  std::optional<int64_t> size_of(std::string_view symbol, const Sizes& sizes) const;
+  std::optional<int64_t> sum_of(std::string_view symbol, const Sizes& sizes) const;
   std::vector<Input> inputs_;
   std::vector<std::string> symbols_;
+  DeclaredSums sums_;
   const std::vector<PlanProfile>* profiles_ = nullptr;
 };
 

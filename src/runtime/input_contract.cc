@@ -65,8 +65,15 @@ size_t alignment_of(DataType t) {
 
 }  // namespace
 
+DeclaredSums sums_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Plan::Symbol& s : plan.symbols) names.push_back(s.name);
+  return declared_sums(names);
+}
+
 InputContract::InputContract(const Plan& plan) : profiles_(&plan.profiles) {
   for (const Plan::Symbol& s : plan.symbols) symbols_.push_back(s.name);
+  sums_ = declared_sums(symbols_);
   const PlanGraph& g = plan.graphs[0];
   for (uint32_t v : g.inputs) {
     Input in{g.values[v].name, g.values[v].type, {}, {}};
@@ -145,6 +152,33 @@ void InputContract::check_profiles(const Input& in, const Shape& shape, Sizes& s
   sizes.profiles = left;
 }
 
+std::optional<int64_t> InputContract::size_of(std::string_view symbol, const Sizes& sizes) const {
+  const auto at = std::ranges::find(symbols_, symbol);
+  if (at == symbols_.end()) return std::nullopt;
+  const int64_t size = sizes.symbols[static_cast<size_t>(at - symbols_.begin())];
+  return size < 0 ? std::nullopt : std::optional(size);
+}
+
+std::optional<int64_t> InputContract::sum_of(std::string_view symbol, const Sizes& sizes) const {
+  const auto sum = sums_.find(symbol);
+  if (sum == sums_.end()) return std::nullopt;
+  return sum->second.evaluate([&](std::string_view name) { return size_of(name, sizes); });
+}
+
+std::string InputContract::contradictions(const Sizes& sizes) const {
+  std::string all;
+  for (const Input& in : inputs_)
+    for (size_t i = 0; i < in.axes.size(); ++i) {
+      if (in.axes[i].symbol < 0) continue;
+      const std::string& symbol = symbols_[static_cast<size_t>(in.axes[i].symbol)];
+      const auto size = size_of(symbol, sizes), sum = sum_of(symbol, sizes);
+      if (size && sum && *size != *sum)
+        all += (all.empty() ? "" : "; ") + in.name + " has " + std::to_string(*size) + " on axis " +
+               std::to_string(i) + ", where " + symbol + " is " + std::to_string(*sum);
+    }
+  return all;
+}
+
 Shape InputContract::shape_from(size_t input, const Sizes& sizes) const {
   const Input& in = inputs_[input];
   if (in.type.kind != PlanType::Kind::tensor) return {};
@@ -154,13 +188,11 @@ Shape InputContract::shape_from(size_t input, const Sizes& sizes) const {
   Shape shape;
   std::string missing;
   for (const Dim& d : *in.type.shape) {
-    const auto size = d.evaluate([&](std::string_view name) -> std::optional<int64_t> {
-      const auto at = std::ranges::find(symbols_, name);
-      if (at == symbols_.end() || sizes.symbols[static_cast<size_t>(at - symbols_.begin())] < 0)
-        return std::nullopt;
-      return sizes.symbols[static_cast<size_t>(at - symbols_.begin())];
+    const auto size = d.evaluate([&](std::string_view name) {
+      const auto own = size_of(name, sizes);
+      return own ? own : sum_of(name, sizes);
     });
-    if (!size) missing += (missing.empty() ? "" : ", ") + d.str();
+    if (size.value_or(-1) < 0) missing += (missing.empty() ? "" : ", ") + d.substitute(sums_).str();
     shape.push_back(size.value_or(0));
   }
   if (!missing.empty())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/body_layouts.h"
 #include "runtime/engine_impl.h"
 #include "runtime/memory.h"
 
@@ -11,20 +12,16 @@ namespace {
 /// Shapes of a profile that are tried: all where there are no more.
 constexpr int64_t most_tried = 128;
 
-/// The shapes within a profile, by the size of every symbol and of every free axis without one.
+/// The shapes within a profile, by the size of every symbol and of every free axis without one. Sums are what
+/// they are declared as.
 class ProfileShapes {
  public:
-  ProfileShapes(const Engine::Impl& engine, const PlanProfile& profile) : engine_(engine), profile_(profile) {
-    const PlanGraph& g = engine.program.plan().graphs[0];
-    for (const PlanProfile::Input& r : profile.inputs) {
-      const auto& declared = g.values[g.inputs[r.input]].type.shape;
-      for (size_t axis = 0; axis < r.max.size(); ++axis) {
-        const auto symbol =
-            declared && axis < declared->size() ? (*declared)[axis].symbol_name() : std::nullopt;
-        add(symbol ? std::string(*symbol) : std::to_string(r.input) + "/" + std::to_string(axis), r.min[axis],
-            r.max[axis]);
-      }
-    }
+  ProfileShapes(const Engine::Impl& engine, const PlanProfile& profile)
+      : engine_(engine), profile_(profile), sums_(sums_of(engine.program.plan())) {
+    for (const PlanProfile::Input& r : profile.inputs)
+      for (size_t axis = 0; axis < r.max.size(); ++axis)
+        if (const std::string name = name_of(r, axis); !sums_.contains(name))
+          add(name, r.min[axis], r.max[axis]);
   }
 
   /// How many there are, but at most `most_tried`.
@@ -55,6 +52,14 @@ class ProfileShapes {
     int64_t min, max;
   };
 
+  /// What an axis has in common with others.
+  std::string name_of(const PlanProfile::Input& r, size_t axis) const {
+    const PlanGraph& g = engine_.program.plan().graphs[0];
+    const auto& declared = g.values[g.inputs[r.input]].type.shape;
+    const auto symbol = declared && axis < declared->size() ? (*declared)[axis].symbol_name() : std::nullopt;
+    return symbol ? *symbol : std::to_string(r.input) + "/" + std::to_string(axis);
+  }
+
   /// Of one symbol in several places, what all of them allow.
   void add(const std::string& name, int64_t min, int64_t max) {
     const auto at = std::ranges::find(free_, name, &Free::name);
@@ -74,18 +79,17 @@ class ProfileShapes {
 
   template <class F>
   ShapeKey key(F&& size_of) const {
-    std::map<std::string, int64_t> sizes;
+    SymbolSizes sizes;
     for (size_t k = 0; k < free_.size(); ++k) sizes[free_[k].name] = size_of(free_[k], k);
-    const PlanGraph& g = engine_.program.plan().graphs[0];
     NamedShapes shapes;
     for (const PlanProfile::Input& r : profile_.inputs) {
-      const auto& declared = g.values[g.inputs[r.input]].type.shape;
       Shape shape = r.max;
       for (size_t axis = 0; axis < shape.size(); ++axis) {
-        const auto symbol =
-            declared && axis < declared->size() ? (*declared)[axis].symbol_name() : std::nullopt;
-        shape[axis] =
-            sizes.at(symbol ? std::string(*symbol) : std::to_string(r.input) + "/" + std::to_string(axis));
+        const std::string name = name_of(r, axis);
+        const auto sum = sums_.find(name);
+        shape[axis] = sum == sums_.end() ? sizes.at(name)
+                                         : std::clamp(sum->second.evaluate(sizes).value_or(r.max[axis]),
+                                                      r.min[axis], r.max[axis]);
       }
       shapes[engine_.inputs[r.input].name] = shape;
     }
@@ -94,6 +98,7 @@ class ProfileShapes {
 
   const Engine::Impl& engine_;
   const PlanProfile& profile_;
+  DeclaredSums sums_;
   std::vector<Free> free_;
 };
 
