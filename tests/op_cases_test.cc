@@ -107,6 +107,47 @@ TEST_F(OpCases, SavedAtTheLowestOpsetTheyMeanTheSame) {
   });
 }
 
+/// Operators that are written at an opset that has them not, or not so.
+bool is_spelled(const OpCase& c, const onnx::Model& older) {
+  const auto& nodes = older.proto.graph->node;
+  return nodes.size() != 1 || nodes[0].op_type != c.op;
+}
+
+// What the opset cannot say is said in other operators, or refused with a code.
+TEST_F(OpCases, AtOlderOpsetsTheyMeanTheSame) {
+  const SchemaCatalog& catalog = SchemaCatalog::standard();
+  size_t spelled = 0;
+  each([&](const OpCase& c) {
+    if (is_random(c)) return;
+    const auto graph = import_model(as_model(c), catalog);
+    std::optional<std::vector<Value>> want;
+    for (int opset : {11, 13, 17, 21}) {
+      onnx::Model older;
+      try {
+        older = export_model(*graph, catalog, {.opset = opset});
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), Code::node_cannot_convert) << e.what();
+        continue;
+      }
+      if (!is_spelled(c, older)) continue;
+      ++spelled;
+      if (!want) want = run_with(c, "reference", "", 1);
+      const BuildOptions options{.threads = 1, .backend = "reference"};
+      const auto got = Engine::build(older, options).create_context().run(inputs_of(c));
+      for (size_t i = 0; i < want->size(); ++i) {
+        // Every node in between rounds to float32.
+        const Tolerance t = tolerance_of(c, (*want)[i]);
+        const double least = t.rtol == 0 ? 0 : 1e-5;
+        EXPECT_EQ(difference(got[i], (*want)[i], 8 * t.rtol + least, 8 * t.atol + least), "")
+            << "output " << i << ", opset " << opset;
+      }
+    }
+  });
+  if (!std::getenv("LATHE_CASE")) {
+    EXPECT_GT(spelled, 200u);
+  }
+}
+
 TEST_F(OpCases, EveryInstructionSetAgreesWithTheReference) {
   std::vector<std::string> sets{"generic"};
   if (cpu_features().avx2) sets.push_back("avx2");

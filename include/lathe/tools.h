@@ -56,7 +56,8 @@ LATHE_API std::string describe_graph(const onnx::Model& model, GraphFormat forma
                                      const std::map<std::string, int64_t>& sizes = {});
 
 /// The model imported (newest operators, shapes inferred) and written back at the lowest opset and IR version
-/// that can say it, or at the one asked for. Throws node_cannot_convert where that one cannot.
+/// that can say it, or at the one asked for: operators that came later are then said in others, and functions
+/// written in a newer opset are inlined. Throws node_cannot_convert where there is no way to say a node.
 LATHE_API onnx::Model normalize(const onnx::Model& model, int opset = 0);
 
 /// What the optimiser makes of a model.

@@ -121,9 +121,22 @@ std::string describe_graph(const onnx::Model& model, GraphFormat format,
   return g->text();
 }
 
+namespace {
+
+/// Is a function of the model written in an opset that is newer than this one?
+bool has_newer_functions(const onnx::Model& model, int opset) {
+  for (const auto& f : model.proto.functions)
+    for (const auto& o : f.opset_import)
+      if (canonical_domain(o.domain.value_or("")).empty() && o.version.value_or(1) > opset) return true;
+  return false;
+}
+
+}  // namespace
+
 onnx::Model normalize(const onnx::Model& model, int opset) {
   ImportOptions options;
-  options.inline_functions = false;
+  // What is kept as it is would go on speaking of operators that the opset does not have.
+  options.inline_functions = opset != 0 && has_newer_functions(model, opset);
   const SchemaCatalog& catalog = SchemaCatalog::standard();
   return export_model(*import_model(model, catalog, options), catalog, {.opset = opset});
 }

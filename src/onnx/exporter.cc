@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "onnx/export_spelling.h"
 #include "onnx/export_version.h"
 #include "onnx/import_types.h"
 #include "schema/check_node.h"
@@ -32,6 +33,7 @@ class Exporter {
       throw Error(Code::bad_argument, "export", "an opset from 1 to " + std::to_string(newest_opset),
                   std::to_string(options_.opset));
     onnx::Model m;
+    if (options_.opset) spell_out(root, catalog_, options_.opset);
     find_versions(root);
     if (options_.opset) opset_ = options_.opset;
     write_in_versions(root);

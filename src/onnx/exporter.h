@@ -9,7 +9,8 @@
 namespace lathe {
 
 struct ExportOptions {
-  /// The opset of the default domain; 0: the lowest that says the graph, but not below `least_opset`.
+  /// The opset of the default domain, where nodes that it does not have are said in others that it has; 0: the
+  /// lowest that says the graph as it is, but not below `least_opset`.
   int opset = 0;
   /// What older runtimes of the present promise to read.
   int least_opset = 7;

@@ -89,12 +89,17 @@ class RewriteContext {
   virtual ValueId add_constant(Tensor t, std::string_view name_hint) = 0;
 };
 
-/// A node that is being imported. Input types are already inferred, in the newest form.
-class UpgradeContext : public RewriteContext {
+/// A node that others may be put before.
+class InsertContext : public RewriteContext {
  public:
-  /// Inserts a node (newest form) before this one; returns its outputs.
+  /// Inserts a node (newest form) before this one; returns its outputs, typed.
   virtual std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
                                       size_t outputs = 1) = 0;
+};
+
+/// A node that is being imported. Input types are already inferred, in the newest form.
+class UpgradeContext : public InsertContext {
+ public:
   /// Lets `op` make output `i` of this node from a fresh inner value: node → inner → op → (the old output).
   virtual void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
                       Attributes attrs) = 0;
@@ -109,6 +114,26 @@ using Upgrade = void (*)(UpgradeContext&);
 /// signature demands (arity, attributes, types) is checked afterwards.
 using Downgrade = bool (*)(RewriteContext&);
 
+/// A node whose place others are about to take, which say the same.
+class SpellContext : public InsertContext {
+ public:
+  /// Where the node is.
+  virtual Graph& graph() = 0;
+  /// Inserts a node that has bodies, whose parent is graph(); returns its outputs.
+  virtual std::vector<ValueId> insert_with_bodies(std::string_view op, std::vector<ValueId> inputs,
+                                                  Attributes attrs, std::vector<Body> bodies,
+                                                  size_t outputs) = 0;
+  /// For the nodes of such a body.
+  virtual std::unique_ptr<SpellContext> inside(Graph& body) = 0;
+  /// The nodes of one of this node's bodies, with these values for its inputs; returns its outputs.
+  virtual std::vector<ValueId> insert_body(std::string_view name, std::span<const ValueId> inputs) = 0;
+};
+
+/// Says one node in operators of older opsets (newest form): inserts them, and returns the values that its
+/// outputs are, no_id for those that nobody wants. Throws node_cannot_convert, with the reason, where there
+/// is no way to say it.
+using Spelling = std::vector<ValueId> (*)(SpellContext&);
+
 /// Type and shape inference for operators that no signature describes (Cast, If, Loop, …).
 class InferContext {
  public:
@@ -122,9 +147,6 @@ class InferContext {
   virtual std::vector<ValueType> infer_body(size_t body, std::span<const ValueType> inputs) = 0;
 };
 using InferFunction = void (*)(InferContext&);
-
-/// A body in standard operators for operators that are functions by the specification, made for one node.
-using BodyFunction = std::unique_ptr<Graph> (*)(const Node&, std::span<const ValueType> inputs);
 
 struct Version {
   int since = 1;
@@ -175,8 +197,9 @@ class OpSchema {
     contract_ = c;
     return *this;
   }
-  OpSchema& body(BodyFunction f) {
-    body_ = f;
+  /// For files of an opset that does not have the operator, or not all that a node says.
+  OpSchema& spelled(Spelling f) {
+    spelling_ = f;
     return *this;
   }
   /// Two calls with equal inputs may differ (random numbers): neither folded nor merged.
@@ -198,7 +221,7 @@ class OpSchema {
   auto attribute_check() const { return check_; }
   InferFunction infer_function() const { return infer_; }
   const auto& output_types() const { return output_types_; }
-  BodyFunction body_function() const { return body_; }
+  Spelling spelling() const { return spelling_; }
 
  private:
   std::string domain_, name_;
@@ -207,7 +230,7 @@ class OpSchema {
   void (*shape_)(const Attributes&, ShapeContext<Dim>&) = nullptr;
   InferFunction infer_ = nullptr;
   std::vector<std::pair<size_t, DataType (*)(const Node&, std::span<const ValueType>)>> output_types_;
-  BodyFunction body_ = nullptr;
+  Spelling spelling_ = nullptr;
   NumericContract contract_;
   bool partial_ = false, deterministic_ = true;
 };

@@ -1,10 +1,11 @@
 #include "ops/activation/activation.h"
 
+#include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
-#include "tensor/element.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -62,6 +63,80 @@ bool clip_6_from_11(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// What `f` makes of the input, rounded once.
+template <class F>
+std::vector<ValueId> of_one_input(SpellContext& c, F&& f) {
+  const ValueId x = input(c, 0);
+  return {cast(c, f(widened(c, x)), elem_of(c, x))};
+}
+
+std::vector<ValueId> relu(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  return {one(c, "Max", {x, number(c, 0, elem_of(c, x))})};
+}
+
+std::vector<ValueId> hard_swish(SpellContext& c) {
+  return of_one_input(c, [&](ValueId x) {
+    Attributes sixth = with("alpha", 1.0f / 6);
+    sixth.set("beta", 0.5f);
+    return one(c, "Mul", {x, one(c, "HardSigmoid", {x}, std::move(sixth))});
+  });
+}
+
+std::vector<ValueId> mish(SpellContext& c) {
+  return of_one_input(c, [&](ValueId x) {
+    return one(c, "Mul", {x, one(c, "Tanh", {one(c, "Softplus", {x})})});
+  });
+}
+
+ValueId swish_of(InsertContext& c, ValueId x, float alpha) {
+  return one(c, "Mul", {x, one(c, "Sigmoid", {alpha == 1 ? x : times(c, x, static_cast<double>(alpha))})});
+}
+
+std::vector<ValueId> swish(SpellContext& c) {
+  return of_one_input(c, [&](ValueId x) { return swish_of(c, x, c.node().attributes.get("alpha", 1.0f)); });
+}
+
+std::vector<ValueId> swiglu(SpellContext& c) {
+  const ValueId a = widened(c, input(c, 0)), b = widened(c, input(c, 1));
+  const ValueId gate = swish_of(c, a, c.node().attributes.get("alpha", 1.0f));
+  return {cast(c, one(c, "Mul", {gate, b}), elem_of(c, input(c, 0)))};
+}
+
+std::vector<ValueId> gelu(SpellContext& c) {
+  const bool by_tanh = decode<Gelu>(c.node().attributes).by_tanh();
+  return of_one_input(c, [&](ValueId x) {
+    ValueId share;
+    if (by_tanh) {
+      const ValueId cube = one(c, "Mul", {one(c, "Mul", {x, x}), x});
+      const ValueId sum = one(c, "Add", {x, times(c, cube, 0.044715)});
+      share = one(c, "Tanh", {times(c, sum, std::sqrt(2 / std::numbers::pi))});
+    } else {
+      share = one(c, "Erf", {times(c, x, std::numbers::sqrt2 / 2)});
+    }
+    return one(c, "Mul", {times(c, x, 0.5), plus(c, share, 1)});
+  });
+}
+
+/// alpha times Elu of x / alpha; where alpha is negative, by the definition.
+std::vector<ValueId> celu(SpellContext& c) {
+  const auto alpha = static_cast<double>(c.node().attributes.get("alpha", 1.0f));
+  return of_one_input(c, [&](ValueId x) {
+    const ValueId part = one(c, "Div", {x, number(c, alpha, elem_of(c, x))});
+    if (alpha > 0) return times(c, one(c, "Elu", {part}), alpha);
+    const ValueId zero = number(c, 0, elem_of(c, x));
+    const ValueId below = times(c, plus(c, one(c, "Exp", {part}), -1), alpha);
+    return one(c, "Add", {one(c, "Max", {x, zero}), one(c, "Min", {below, zero})});
+  });
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_activation(SchemaCatalog& c) {
   c.add("Relu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
@@ -69,18 +144,21 @@ void declare_activation(SchemaCatalog& c) {
       .version(13, "(X: T) -> (Y: T) [T: @float_13]")
       .version(14, "(X: T) -> (Y: T) [T: @float_13 int32 int8 int16 int64]")
       .rule<Relu>()
+      .spelled(spelling::relu)
       .contract({.exact = true});
   c.add("LeakyRelu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints, alpha: float = 0.009999999776482582} [T: @float]")
       .version(6, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float]")
       .version(16, "(X: T) -> (Y: T) {alpha: float = 0.009999999776482582} [T: @float_13]")
       .rule<LeakyRelu>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Elu")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints, alpha: float = 1} [T: @float]")
       .version(6, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float]")
       .version(22, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<Elu>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Selu")
       .version(1,
@@ -94,16 +172,19 @@ void declare_activation(SchemaCatalog& c) {
                "(X: T) -> (Y: T) {gamma: float = 1.0507010221481323, alpha: float = 1.6732631921768188} [T: "
                "@float_13]")
       .rule<Selu>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Celu")
       .version(12, "(X: T) -> (Y: T) {alpha: float = 1} [T: float]")
       .version(28, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<Celu>()
+      .spelled(spelling::celu)
       .contract({.epsilons = 4});
   c.add("ThresholdedRelu")
       .version(10, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float]")
       .version(22, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<ThresholdedRelu>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("HardSigmoid")
       .version(1,
@@ -112,26 +193,31 @@ void declare_activation(SchemaCatalog& c) {
       .version(6, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float]")
       .version(22, "(X: T) -> (Y: T) {beta: float = 0.5, alpha: float = 0.20000000298023224} [T: @float_13]")
       .rule<HardSigmoid>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("HardSwish")
       .version(14, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<HardSwish>()
+      .spelled(spelling::hard_swish)
       .contract({.epsilons = 4});
   c.add("Mish")
       .version(18, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Mish>()
+      .spelled(spelling::mish)
       .contract({.epsilons = 4});
   c.add("Softplus")
       .version(1, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Softplus>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Softsign")
       .version(1, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Softsign>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Sigmoid")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
@@ -142,10 +228,12 @@ void declare_activation(SchemaCatalog& c) {
   c.add("Swish")
       .version(24, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<Swish>()
+      .spelled(spelling::swish)
       .contract({.epsilons = 4});
   c.add("Gelu")
       .version(20, "(X: T) -> (Y: T) {approximate: string = 'none'} [T: @float_13]")
       .rule<Gelu>()
+      .spelled(spelling::gelu)
       .contract({.epsilons = 4});
   c.add("Shrink")
       .version(9, "(input: T) -> (output: T) {bias: float = 0, lambd: float = 0.5} [T: @number]")
@@ -168,10 +256,12 @@ void declare_activation(SchemaCatalog& c) {
       .version(9, "(X: T, slope: T) -> (Y: T) [T: @wide]")
       .version(16, "(X: T, slope: T) -> (Y: T) [T: @wide_13]")
       .rule<PRelu>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("SwiGLU")
       .version(28, "(A: T, B: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<SwiGLU>()
+      .spelled(spelling::swiglu)
       .contract({.epsilons = 4});
 }
 

@@ -1,7 +1,7 @@
 #include "ops/binary/binary.h"
 
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -42,6 +42,91 @@ bool of_one_shape_in_floats(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Before version 28 floats had the sign of the dividend.
+std::vector<ValueId> mod(SpellContext& c) {
+  const ValueId a = input(c, 0), b = input(c, 1);
+  const DataType type = elem_of(c, a);
+  if (!is_float(type) || c.node().attributes.get<int64_t>("fmod", 0) != 0) return in_wider_types(c);
+  const ValueId rest = one(c, "Mod", {a, b}, with("fmod", int64_t{1})), zero = number(c, 0, type);
+  const auto negative = [&](ValueId v) { return one(c, "Less", {v, zero}); };
+  const ValueId apart = one(c, "Xor", {negative(rest), negative(b)});
+  const ValueId none = one(c, "Not", {one(c, "Equal", {rest, zero})});
+  return {one(c, "Where", {one(c, "And", {apart, none}), one(c, "Add", {rest, b}), rest})};
+}
+
+/// The bits of an integer as numbers 0 and 1, lowest first, along a new last axis.
+ValueId bits(SpellContext& c, ValueId v, ValueId places) {
+  const ValueId whole = unsqueezed(c, cast(c, v, DataType::uint64), {-1});
+  const ValueId shifted = one(c, "BitShift", {whole, places}, with("direction", std::string("RIGHT")));
+  return one(c, "Mod", {shifted, number(c, 2, DataType::uint64)});
+}
+
+/// What `combine` makes of the bits of both inputs.
+template <class F>
+std::vector<ValueId> bit_by_bit(SpellContext& c, F&& combine) {
+  const DataType type = elem_of(c, input(c, 0));
+  Tensor numbers(DataType::uint64, {bits_of(type)});
+  for (int64_t i = 0; i < numbers.size(); ++i) store_int(numbers, i, i);
+  const ValueId places = c.add_constant(std::move(numbers), "places");
+  const ValueId made = combine(bits(c, input(c, 0), places), bits(c, input(c, 1), places));
+  const ValueId at_place = one(c, "BitShift", {made, places}, with("direction", std::string("LEFT")));
+  return {cast(c, reduced(c, "ReduceSum", at_place, {-1}, false), type)};
+}
+
+std::vector<ValueId> bitwise_and(SpellContext& c) {
+  return bit_by_bit(c, [&](ValueId a, ValueId b) { return one(c, "Mul", {a, b}); });
+}
+std::vector<ValueId> bitwise_or(SpellContext& c) {
+  return bit_by_bit(c, [&](ValueId a, ValueId b) { return one(c, "Max", {a, b}); });
+}
+std::vector<ValueId> bitwise_xor(SpellContext& c) {
+  return bit_by_bit(c, [&](ValueId a, ValueId b) {
+    return one(c, "Mod", {one(c, "Add", {a, b}), number(c, 2, DataType::uint64)});
+  });
+}
+
+/// Of integers with a sign: to the left their bits are moved, to the right those of -1 - x where it is
+/// negative. Shifts by too much leave what extends the sign.
+std::vector<ValueId> bit_shift(SpellContext& c) {
+  const DataType type = elem_of(c, input(c, 0));
+  if (!is_signed_integer(type)) unsaid("integers of 8 bits or more", std::string(name_of(type)));
+  const auto direction = c.node().attributes.get<std::string>("direction", "");
+  const bool left = direction == "LEFT";
+  const int64_t width = bits_of(type);
+  const ValueId x = cast(c, input(c, 0), DataType::int64), by = cast(c, input(c, 1), DataType::int64);
+  const ValueId zero = int_scalar(c, 0), minus_one = int_scalar(c, -1);
+  const auto between = [&](ValueId least, ValueId v, ValueId bound) {
+    return one(c, "And", {one(c, "Less", {least, v}), one(c, "Less", {v, bound})});
+  };
+  const ValueId within = between(minus_one, by, int_scalar(c, width));
+  const ValueId steps = one(c, "Where", {within, by, int_scalar(c, width - 1)});
+  const auto shifted = [&](ValueId v) {
+    const ValueId moved = one(c, "BitShift", {cast(c, v, DataType::uint64), cast(c, steps, DataType::uint64)},
+                              with("direction", direction));
+    return cast(c, moved, DataType::int64);
+  };
+  if (left) return {cast(c, one(c, "Where", {within, shifted(x), zero}), type)};
+  const ValueId negative = one(c, "Less", {x, zero});
+  const auto turned = [&](ValueId v) {
+    return one(c, "Where", {negative, one(c, "Sub", {minus_one, v}), v});
+  };
+  return {cast(c, turned(shifted(turned(x))), type)};
+}
+
+std::vector<ValueId> greater_or_equal(SpellContext& c) {
+  return {one(c, "Or", {one(c, "Greater", c.node().inputs), one(c, "Equal", c.node().inputs)})};
+}
+std::vector<ValueId> less_or_equal(SpellContext& c) {
+  return {one(c, "Or", {one(c, "Less", c.node().inputs), one(c, "Equal", c.node().inputs)})};
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_binary(SchemaCatalog& c) {
   c.add("Add")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
@@ -50,6 +135,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Add>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Sub")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
@@ -58,6 +144,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Sub>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Mul")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
@@ -66,6 +153,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Mul>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Div")
       .version(1, "(A: T, B: T) -> (C: T) {axis: int, consumed_inputs: ints, broadcast: int = 0} [T: @float]")
@@ -74,6 +162,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) [T: @wide_13]")
       .version(14, "(A: T, B: T) -> (C: T) [T: @number_13]")
       .rule<Div>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Pow")
       .version(1, "(X: T, Y: T) -> (Z: T) {axis: int, broadcast: int = 0} [T: @float]")
@@ -88,23 +177,28 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number_13]")
       .version(28, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number_13]", nullptr, mod_13_from_28)
       .rule<Mod>()
+      .spelled(spelling::mod)
       .contract({.epsilons = 4});
   c.add("BitShift")
       .version(11, "(X: T, Y: T) -> (Z: T) {direction: string!} [T: uint8 uint16 uint32 uint64]")
       .version(28, "(X: T, Y: T) -> (Z: T) {direction: string!} [T: @integer]")
       .rule<BitShift>()
+      .spelled(spelling::bit_shift)
       .contract({.exact = true});
   c.add("BitwiseAnd")
       .version(18, "(A: T, B: T) -> (C: T) [T: @integer]")
       .rule<BitwiseAnd>()
+      .spelled(spelling::bitwise_and)
       .contract({.exact = true});
   c.add("BitwiseOr")
       .version(18, "(A: T, B: T) -> (C: T) [T: @integer]")
       .rule<BitwiseOr>()
+      .spelled(spelling::bitwise_or)
       .contract({.exact = true});
   c.add("BitwiseXor")
       .version(18, "(A: T, B: T) -> (C: T) [T: @integer]")
       .rule<BitwiseXor>()
+      .spelled(spelling::bitwise_xor)
       .contract({.exact = true});
   c.add("And")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: bool; T1: bool]")
@@ -140,6 +234,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(12, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(16, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<GreaterOrEqual>()
+      .spelled(spelling::greater_or_equal)
       .contract({.exact = true});
   c.add("Less")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: @float; T1: bool]")
@@ -152,6 +247,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(12, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(16, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<LessOrEqual>()
+      .spelled(spelling::less_or_equal)
       .contract({.exact = true});
   c.add("Max")
       .version(1, "(data_0*1: T) -> (max: T) {consumed_inputs: ints} [T: @float]")

@@ -1,7 +1,7 @@
 #include "ops/cast/cast.h"
 
 #include "ops/element_type.h"
-#include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -22,6 +22,28 @@ DataType named_type(const Node& n, std::span<const ValueType>) {
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// The type is known before anything runs.
+std::vector<ValueId> cast_like(SpellContext& c) {
+  Attributes a = c.node().attributes;
+  a.set("to", static_cast<int64_t>(elem_of(c, input(c, 1))));
+  return {one(c, "Cast", {input(c, 0)}, std::move(a))};
+}
+
+/// Integers of one width have the bits that Cast gives them, and truths are 0 and 1.
+std::vector<ValueId> bit_cast(SpellContext& c) {
+  const DataType from = elem_of(c, input(c, 0)), to = elem_of(c, c.node().outputs[0]);
+  if (!(is_integer(from) || from == DataType::boolean) || !is_integer(to))
+    unsaid("integers", std::string(name_of(from)) + " to " + std::string(name_of(to)));
+  return {cast(c, input(c, 0), to)};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_cast(SchemaCatalog& c) {
   c.add("Cast")
@@ -65,6 +87,7 @@ void declare_cast(SchemaCatalog& c) {
                "(input: T1, target_type: T2) -> (output: T2) {round_mode: string = 'up', saturate: int = 1} "
                "[T1: @real_ir13; T2: @real_ir13]")
       .rule<CastLike>()
+      .spelled(spelling::cast_like)
       .contract({.epsilons = 1});
   c.add("BitCast")
       .version(26,
@@ -73,6 +96,7 @@ void declare_cast(SchemaCatalog& c) {
                "@plain_13 complex64 complex128 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz uint4 "
                "int4 float4e2m1 float8e8m0 uint2 int2]")
       .rule<BitCast>()
+      .spelled(spelling::bit_cast)
       .output_type(named_type)
       .contract({.exact = true});
 }

@@ -2,6 +2,7 @@
 
 #include "ops/element_type.h"
 #include "schema/downgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -91,6 +92,7 @@ void declare_constant(SchemaCatalog& c) {
                "(start: T, limit: T, delta: T) -> (output: T) {stash_type: int = 1} [T: @float_13 int16 "
                "int32 int64]")
       .rule<Range>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("EyeLike")
       .version(9, "(input: T1) -> (output: T2) {dtype: int, k: int = 0} [T1: @plain; T2: @plain]")
@@ -110,6 +112,7 @@ void declare_constant(SchemaCatalog& c) {
                "(indices: T1, depth: T2, values: T3) -> (output: T3) {axis: int = -1} [T1: @number; T2: "
                "@number; T3: @all_13]")
       .rule<OneHot>()
+      .spelled(words::in_wider_types)
       .contract({.exact = true});
 }
 

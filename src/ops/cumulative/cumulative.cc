@@ -1,8 +1,51 @@
 #include "ops/cumulative/cumulative.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// A scan along the axis that carries the product.
+ValueId product_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative& op) {
+  const DataType type = elem_of(c, x);
+  Tensor unit(type, {1});
+  store_double(unit, 0, 1);
+  const ValueId slice = one(c, "Shape", {reduced(c, "ReduceSum", x, {axis}, false)});
+  const ValueId ones = one(c, "ConstantOfShape", {slice}, with("value", std::move(unit)));
+  auto body = std::make_shared<Graph>(&c.graph());
+  ValueType at_place = ValueType::tensor(type);
+  if (const auto& shape = c.type(x).shape) {
+    at_place.shape = *shape;
+    at_place.shape->erase(at_place.shape->begin() + axis);
+  }
+  const ValueId so_far = body->add_input("so_far", at_place), here = body->add_input("here", at_place);
+  const ValueId next = one(*c.inside(*body), "Mul", {so_far, here});
+  body->set_outputs({next, op.exclusive ? so_far : next});
+  const std::vector<int64_t> axes{axis}, directions{op.reverse};
+  Attributes scan = with("num_scan_inputs", int64_t{1});
+  for (const char* side : {"input", "output"}) {
+    scan.set(std::string("scan_") + side + "_axes", axes);
+    scan.set(std::string("scan_") + side + "_directions", directions);
+  }
+  return c.insert_with_bodies("Scan", {ones, x}, std::move(scan), {{"body", body}}, 2)[1];
+}
+
+std::vector<ValueId> cum_prod(SpellContext& c) {
+  const DataType type = elem_of(c, input(c, 0));
+  const ValueId x = widened(c, input(c, 0));
+  const auto along = [](SpellContext& in, std::span<const ValueId> operands, int64_t axis) {
+    return product_along(in, operands[0], axis, decode<Cumulative>(in.node().attributes));
+  };
+  if (const Tensor* axis = c.constant(input(c, 1)))
+    return {cast(c, along(c, std::span(&x, 1), from_front(c, x, load_int(*axis, 0))), type)};
+  return {cast(c, for_computed_axis(c, input(c, 1), rank_of(c, x), {x}, along), type)};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_cumulative(SchemaCatalog& c) {
   c.add("CumSum")
@@ -13,11 +56,13 @@ void declare_cumulative(SchemaCatalog& c) {
       .version(14,
                "(x: T, axis: T2) -> (y: T) {reverse: int = 0, exclusive: int = 0} [T: @wide_13; T2: @index]")
       .rule<Cumulative>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 2, .per_reduced = true});
   c.add("CumProd")
       .version(26,
                "(x: T, axis: T2) -> (y: T) {reverse: int = 0, exclusive: int = 0} [T: @wide_13; T2: @index]")
       .rule<Cumulative>()
+      .spelled(spelling::cum_prod)
       .contract({.epsilons = 2, .per_reduced = true});
 }
 

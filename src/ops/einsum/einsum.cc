@@ -1,6 +1,6 @@
 #include "ops/einsum/einsum.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
 
@@ -9,6 +9,7 @@ void declare_einsum(SchemaCatalog& c) {
       .version(12, "(Inputs*1: T) -> (Output: T) {equation: string!} [T: @number]")
       .version(28, "(Inputs*1: T) -> (Output: T) {equation: string!} [T: @number_13]")
       .rule<Einsum>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4, .per_reduced = true});
 }
 

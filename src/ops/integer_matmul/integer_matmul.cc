@@ -1,8 +1,23 @@
 #include "ops/integer_matmul/integer_matmul.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Scales of 16 bits as float32, which is what they are multiplied in.
+std::vector<ValueId> qlinear_matmul(SpellContext& c) {
+  std::vector<ValueId> inputs = c.node().inputs;
+  for (size_t i : {1, 4, 6}) inputs[i] = widened(c, inputs[i]);
+  if (inputs == c.node().inputs) unsaid("matrices of int8 or uint8", c.input_type(0).str(false));
+  return {one(c, "QLinearMatMul", std::move(inputs))};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_integer_matmul(SchemaCatalog& c) {
   c.add("MatMulInteger")
@@ -29,6 +44,7 @@ void declare_integer_matmul(SchemaCatalog& c) {
           "float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: int8 uint8 float8e4m3fn float8e4m3fnuz float8e5m2 "
           "float8e5m2fnuz; T3: int8 uint8 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz]")
       .rule<QLinearMatMul>()
+      .spelled(spelling::qlinear_matmul)
       .contract({.exact = true});
   c.add("QLinearConv")
       .version(10,

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "schema/schema.h"
-#include "schema/upgrade.h"
-#include "tensor/element.h"
+#include "schema/words.h"
 
 namespace lathe::microsoft {
+
+using namespace words;
 
 struct Declared {
   const char *name, *signature;
@@ -36,27 +36,11 @@ std::span<const Declared> block_operators();
 
 // ── The node's inputs and outputs
 
-inline bool has(UpgradeContext& u, size_t input) {
-  return input < u.node().inputs.size() && u.node().inputs[input] != no_id;
-}
-inline ValueId input(UpgradeContext& u, size_t i) { return has(u, i) ? u.node().inputs[i] : no_id; }
-inline bool wants(UpgradeContext& u, size_t output) {
-  return output < u.node().outputs.size() && u.node().outputs[output] != no_id;
-}
-
 /// Throws where it is unknown.
 inline size_t rank_of_input(UpgradeContext& u, size_t i) {
   const ValueType t = u.input_type(i);
   if (!t.shape) refuse(u, "inputs of known rank", t.str());
   return t.shape->size();
-}
-
-/// A size of a value, counted from the end where `axis` is negative; unknown where the rank is.
-inline Dim size_of(UpgradeContext& u, ValueId v, int64_t axis) {
-  const auto& shape = u.type(v).shape;
-  if (!shape) return Dim::unknown();
-  const int64_t rank = static_cast<int64_t>(shape->size()), at = axis < 0 ? axis + rank : axis;
-  return at < 0 || at >= rank ? Dim::unknown() : (*shape)[static_cast<size_t>(at)];
 }
 
 /// The node itself, as another operator.
@@ -79,59 +63,10 @@ inline void only_output(UpgradeContext& u, size_t kept = 1) {
 
 // ── Other nodes
 
-inline ValueId one(UpgradeContext& u, std::string_view op, std::vector<ValueId> inputs, Attributes a = {}) {
-  return u.insert(op, std::move(inputs), std::move(a))[0];
-}
-
-inline ValueId ints(UpgradeContext& u, std::vector<int64_t> v) {
-  return u.add_constant(int64_vector(v), "numbers");
-}
-inline ValueId int_scalar(UpgradeContext& u, int64_t v) {
-  return u.add_constant(Tensor::scalar<int64_t>(v), "number");
-}
-
 /// A number in the type of a value.
 inline ValueId number_like(UpgradeContext& u, float v, ValueId like) {
   const ValueId plain = u.add_constant(Tensor::scalar(v), "number");
   return u.type(like).elem == DataType::float32 ? plain : one(u, "CastLike", {plain, like});
-}
-
-inline ValueId cast(UpgradeContext& u, ValueId v, DataType type) {
-  return u.type(v).elem == type ? v : one(u, "Cast", {v}, with("to", static_cast<int64_t>(type)));
-}
-
-inline ValueId transposed(UpgradeContext& u, ValueId v, std::vector<int64_t> perm) {
-  return one(u, "Transpose", {v}, with("perm", std::move(perm)));
-}
-
-/// 0 keeps a size.
-inline ValueId reshaped(UpgradeContext& u, ValueId v, std::vector<int64_t> shape) {
-  return one(u, "Reshape", {v, ints(u, std::move(shape))});
-}
-
-inline ValueId unsqueezed(UpgradeContext& u, ValueId v, std::vector<int64_t> axes) {
-  return one(u, "Unsqueeze", {v, ints(u, std::move(axes))});
-}
-
-inline ValueId concat(UpgradeContext& u, std::vector<ValueId> parts, int64_t axis) {
-  return one(u, "Concat", std::move(parts), with("axis", axis));
-}
-
-/// The size of an axis, as a list of one.
-inline ValueId length(UpgradeContext& u, ValueId v, int64_t axis) {
-  Attributes range = with("start", axis);
-  if (axis != -1) range.set("end", axis + 1);
-  return one(u, "Shape", {v}, std::move(range));
-}
-
-/// 0, 1, … below a count that is a list of one.
-inline ValueId count_up(UpgradeContext& u, ValueId count) {
-  return one(u, "Range", {int_scalar(u, 0), one(u, "Squeeze", {count}), int_scalar(u, 1)});
-}
-
-/// Elements [from, to) along an axis; the bounds are lists of one.
-inline ValueId sliced(UpgradeContext& u, ValueId v, ValueId from, ValueId to, int64_t axis) {
-  return one(u, "Slice", {v, from, to, ints(u, {axis})});
 }
 
 /// One number where it is a list of one.

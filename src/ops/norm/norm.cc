@@ -3,7 +3,7 @@
 #include <array>
 
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -93,6 +93,110 @@ bool batch_norm_9_from_14(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// float64 where the data or its statistics are, else float32.
+DataType statistics_type(DataType data, int64_t stash_type) {
+  const auto stash = static_cast<DataType>(stash_type);
+  return data == DataType::float64 || stash == DataType::float64 ? DataType::float64 : DataType::float32;
+}
+
+/// The axes from `axis` on.
+std::vector<int64_t> axes_from(SpellContext& c, ValueId x, int64_t axis) {
+  std::vector<int64_t> axes;
+  for (int64_t a = axis, end = axis < 0 ? 0 : rank_of(c, x); a < end; ++a) axes.push_back(a);
+  return axes;
+}
+
+ValueId mean_of_squares(SpellContext& c, ValueId x, const std::vector<int64_t>& axes) {
+  return reduced(c, "ReduceMean", one(c, "Mul", {x, x}), axes);
+}
+
+/// 1 / sqrt(variance + epsilon)
+ValueId inverse_deviation(SpellContext& c, ValueId variance, float epsilon) {
+  return one(c, "Reciprocal", {one(c, "Sqrt", {plus(c, variance, static_cast<double>(epsilon))})});
+}
+
+struct Normalized {
+  ValueId y, mean, variance, inverse;
+};
+/// (x - mean) / deviation over some axes.
+Normalized normalized(SpellContext& c, ValueId x, const std::vector<int64_t>& axes, float epsilon) {
+  const ValueId mean = reduced(c, "ReduceMean", x, axes), centred = one(c, "Sub", {x, mean});
+  const ValueId variance = mean_of_squares(c, centred, axes);
+  const ValueId inverse = inverse_deviation(c, variance, epsilon);
+  return {one(c, "Mul", {centred, inverse}), mean, variance, inverse};
+}
+
+std::vector<ValueId> layer_normalization(SpellContext& c) {
+  const auto op = decode<LayerNormalization>(c.node().attributes);
+  const DataType type = elem_of(c, input(c, 0)), wide = statistics_type(type, op.stash_type);
+  const ValueId x = cast(c, input(c, 0), wide);
+  const Normalized n = normalized(c, x, axes_from(c, x, op.axis), op.epsilon);
+  ValueId y = one(c, "Mul", {n.y, cast(c, input(c, 1), wide)});
+  if (has(c, 2)) y = one(c, "Add", {y, cast(c, input(c, 2), wide)});
+  std::vector<ValueId> outputs{cast(c, y, type)};
+  for (size_t i = 1; i < c.node().outputs.size(); ++i)
+    outputs.push_back(wants(c, i) ? cast(c, i == 1 ? n.mean : n.inverse, static_cast<DataType>(op.stash_type)) : no_id);
+  return outputs;
+}
+
+std::vector<ValueId> rms_normalization(SpellContext& c) {
+  const auto op = decode<RmsNormalization>(c.node().attributes);
+  const DataType wide = statistics_type(elem_of(c, input(c, 0)), op.stash_type);
+  const ValueId x = cast(c, input(c, 0), wide);
+  const ValueId inverse = inverse_deviation(c, mean_of_squares(c, x, axes_from(c, x, op.axis)), op.epsilon);
+  const ValueId y = one(c, "Mul", {one(c, "Mul", {x, inverse}), cast(c, input(c, 1), wide)});
+  return {cast(c, y, elem_of(c, input(c, 1)))};
+}
+
+/// One number for each channel, as it broadcasts to [N, C, …].
+ValueId of_channels(SpellContext& c, ValueId v, int64_t rank, DataType type) {
+  std::vector<int64_t> spatial;
+  for (int64_t a = 1; a + 1 < rank; ++a) spatial.push_back(a);
+  v = cast(c, v, type);
+  return spatial.empty() ? v : unsqueezed(c, v, spatial);
+}
+
+std::vector<ValueId> group_normalization(SpellContext& c) {
+  const auto op = decode<GroupNormalization>(c.node().attributes);
+  const DataType type = elem_of(c, input(c, 0)), wide = statistics_type(type, op.stash_type);
+  const ValueId x = cast(c, input(c, 0), wide);
+  const int64_t rank = rank_of(c, x);
+  const Normalized n = normalized(c, reshaped(c, x, {0, op.num_groups, -1}), {-1}, op.epsilon);
+  const ValueId back = one(c, "Reshape", {n.y, one(c, "Shape", {x})});
+  const ValueId scaled = one(c, "Mul", {back, of_channels(c, input(c, 1), rank, wide)});
+  return {cast(c, one(c, "Add", {scaled, of_channels(c, input(c, 2), rank, wide)}), type)};
+}
+
+/// In training the statistics are those of the batch.
+std::vector<ValueId> batch_normalization(SpellContext& c) {
+  const auto op = decode<BatchNormalization>(c.node().attributes);
+  if (!op.training_mode) return in_wider_types(c);
+  const DataType type = elem_of(c, input(c, 0)), wide = statistics_type(type, 1);
+  const ValueId x = cast(c, input(c, 0), wide);
+  const int64_t rank = rank_of(c, x);
+  std::vector<int64_t> axes{0};
+  for (int64_t a = 2; a < rank; ++a) axes.push_back(a);
+  const Normalized n = normalized(c, x, axes, op.epsilon);
+  const ValueId scaled = one(c, "Mul", {n.y, of_channels(c, input(c, 1), rank, wide)});
+  std::vector<ValueId> outputs{
+      cast(c, one(c, "Add", {scaled, of_channels(c, input(c, 2), rank, wide)}), type)};
+  const auto momentum = static_cast<double>(op.momentum);
+  for (size_t i = 1; i < c.node().outputs.size(); ++i) {
+    const ValueId now = reshaped(c, i == 1 ? n.mean : n.variance, {-1});
+    const ValueId before = cast(c, input(c, i + 2), wide);
+    const ValueId both = one(c, "Add", {times(c, before, momentum), times(c, now, 1 - momentum)});
+    outputs.push_back(wants(c, i) ? cast(c, both, elem_of(c, input(c, i + 2))) : no_id);
+  }
+  return outputs;
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_norm(SchemaCatalog& c) {
   c.add("BatchNormalization")
       .version(1,
@@ -123,6 +227,7 @@ void declare_norm(SchemaCatalog& c) {
                "running_var?: T2) {training_mode: int = 0, momentum: float = 0.8999999761581421, epsilon: "
                "float = 9.999999747378752e-06} [T: @float_13; T1: @float_13; T2: @float_13]")
       .rule<BatchNormalization>()
+      .spelled(spelling::batch_normalization)
       .contract(statistics);
   c.add("InstanceNormalization")
       .version(1,
@@ -134,6 +239,7 @@ void declare_norm(SchemaCatalog& c) {
           22,
           "(input: T, scale: T, B: T) -> (output: T) {epsilon: float = 9.999999747378752e-06} [T: @float_13]")
       .rule<InstanceNormalization>()
+      .spelled(words::in_wider_types)
       .contract(statistics);
   c.add("LayerNormalization")
       .version(1,
@@ -145,6 +251,7 @@ void declare_norm(SchemaCatalog& c) {
                "float = 9.999999747378752e-06, axis: int = -1} [T: @float_13; U: float bfloat16]",
                layer_norm_17_from_1)
       .rule<LayerNormalization>()
+      .spelled(spelling::layer_normalization)
       .output_type(stash_type, 1)
       .output_type(stash_type, 2)
       .contract(statistics);
@@ -157,12 +264,14 @@ void declare_norm(SchemaCatalog& c) {
                "9.999999747378752e-06} [T: @float_13]",
                group_norm_21_from_18)
       .rule<GroupNormalization>()
+      .spelled(spelling::group_normalization)
       .contract(statistics);
   c.add("RMSNormalization")
       .version(23,
                "(X: T, scale: V) -> (Y: V) {stash_type: int = 1, epsilon: float = 9.999999747378752e-06, "
                "axis: int = -1} [T: @float_13; V: @float_13]")
       .rule<RmsNormalization>()
+      .spelled(spelling::rms_normalization)
       .contract(statistics);
   c.add("SimplifiedLayerNormalization")
       .version(1,
@@ -184,6 +293,7 @@ void declare_norm(SchemaCatalog& c) {
       .version(1, "(input: T) -> (output: T) {p: int = 2, axis: int = -1} [T: @float]")
       .version(22, "(input: T) -> (output: T) {p: int = 2, axis: int = -1} [T: @float_13]")
       .rule<LpNormalization>()
+      .spelled(words::in_wider_types)
       .contract(statistics);
   c.add("MeanVarianceNormalization")
       .version(9, "(X: T) -> (Y: T) {axes: ints = [0,2,3]} [T: @float]")

@@ -1,6 +1,6 @@
 #include "ops/optional/optional.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -19,6 +19,27 @@ void infer_get_element(InferContext& c) {
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Whether there is an element is known of what is no optional.
+std::vector<ValueId> has_element(SpellContext& c) {
+  if (has(c, 0) && c.input_type(0).kind == ValueType::Kind::optional)
+    unsaid("no optional values", c.input_type(0).str());
+  Tensor truth(DataType::boolean, {});
+  store_int(truth, 0, has(c, 0));
+  return {c.add_constant(std::move(truth), "has_element")};
+}
+
+std::vector<ValueId> get_element(SpellContext& c) {
+  if (c.input_type(0).kind == ValueType::Kind::optional) unsaid("no optional values", c.input_type(0).str());
+  return {input(c, 0)};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_optional(SchemaCatalog& c) {
   c.add("Optional")
@@ -39,6 +60,7 @@ void declare_optional(SchemaCatalog& c) {
                "(input?: O) -> (output: B) [O: @all_ir14 seq(@all_ir14) optional(@all_ir14) "
                "optional(seq(@all_ir14)); B: bool]")
       .rule<OptionalHasElement>()
+      .spelled(spelling::has_element)
       .partial()
       .contract({.exact = true});
   c.add("OptionalGetElement")
@@ -50,6 +72,7 @@ void declare_optional(SchemaCatalog& c) {
                "(input: O) -> (output: V) [O: @all_ir14 seq(@all_ir14) optional(@all_ir14) "
                "optional(seq(@all_ir14)); V: @all_ir14 seq(@all_ir14)]")
       .rule<OptionalGetElement>()
+      .spelled(spelling::get_element)
       .infer(infer_get_element)
       .contract({.exact = true});
 }

@@ -1,8 +1,7 @@
 #include "ops/pad/pad.h"
 
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
-#include "tensor/element.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -57,6 +56,43 @@ bool pad_18_from_19(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Pads of some axes as pads of all, axes and pads as they come.
+ValueId pads_of_all(SpellContext& c, int64_t rank) {
+  if (!has(c, 3)) return input(c, 1);
+  const ValueId ranks = ints(c, {rank});
+  const ValueId axes = one(c, "Mod", {one(c, "Add", {cast(c, input(c, 3), DataType::int64), ranks}), ranks});
+  const ValueId places = concat(c, {axes, one(c, "Add", {axes, ranks})}, 0);
+  const ValueId none = ints(c, std::vector<int64_t>(static_cast<size_t>(2 * rank), 0));
+  return one(c, "ScatterElements", {none, places, input(c, 1)});
+}
+
+/// Elements of an axis over and over, from `before` ahead of the first to `after` behind the last.
+ValueId wrapped(SpellContext& c, ValueId x, int64_t axis, ValueId before, ValueId after) {
+  const ValueId size = length(c, x, axis), end = one(c, "Add", {size, after});
+  const ValueId places = one(c, "Range", {scalar_of(c, one(c, "Neg", {before})), scalar_of(c, end), int_scalar(c, 1)});
+  return one(c, "Gather", {x, one(c, "Mod", {places, size})}, with("axis", axis));
+}
+
+std::vector<ValueId> pad(SpellContext& c) {
+  const Node node = c.node();
+  const bool wraps = node.attributes.get<std::string>("mode", "constant") == "wrap";
+  ValueId x = input(c, 0);
+  if (!wraps && !has(c, 3)) unsaid("tensors of other types", c.type(x).str(false));
+  const int64_t rank = rank_of(c, x);
+  const ValueId pads = pads_of_all(c, rank);
+  if (!wraps) return {one(c, "Pad", {x, pads, input(c, 2)}, node.attributes)};
+  const auto at = [&](int64_t i) { return sliced(c, pads, ints(c, {i}), ints(c, {i + 1}), 0); };
+  for (int64_t axis = 0; axis < rank; ++axis) x = wrapped(c, x, axis, at(axis), at(axis + rank));
+  return {x};
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_pad(SchemaCatalog& c) {
   c.add("Pad")
       .version(1,
@@ -94,6 +130,7 @@ void declare_pad(SchemaCatalog& c) {
                "(data: T, pads: int64, constant_value?: T, axes?: Tind) -> (output: T) {mode: string = "
                "'constant'} [T: @all_ir13; Tind: @index]")
       .rule<Pad>()
+      .spelled(spelling::pad)
       .contract({.exact = true});
 }
 

@@ -2,6 +2,7 @@
 
 #include "ops/element_type.h"
 #include "schema/downgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -50,6 +51,68 @@ bool quantize_10_from_13(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Integers that older opsets have, though not always to quantise to.
+bool is_plain_integer(DataType t) {
+  return t == DataType::int8 || t == DataType::uint8 || t == DataType::int16 || t == DataType::uint16 ||
+         t == DataType::int32;
+}
+
+/// A scale or zero point (input `i`) as it broadcasts to the data.
+ValueId for_each_element(SpellContext& c, const QuantizationGrid& op, size_t i) {
+  const ValueId x = input(c, 0), v = input(c, i);
+  const int64_t rank = rank_of(c, v);
+  if (rank == 0 || (rank == 1 && known(size_of(c, v, 0)) == 1)) return rank == 0 ? v : scalar_of(c, v);
+  const int64_t axis = from_front(c, x, op.axis);
+  if (op.block_size > 0) {
+    const ValueId places = count_up(c, length(c, x, axis));
+    return one(c, "Gather", {v, one(c, "Div", {places, int_scalar(c, op.block_size)})}, with("axis", axis));
+  }
+  std::vector<int64_t> shape(static_cast<size_t>(rank_of(c, x) - axis), 1);
+  shape[0] = -1;
+  return reshaped(c, v, shape);
+}
+
+/// round(x / scale) + zero point, within the type's range. NaN gives the zero point.
+std::vector<ValueId> quantize(SpellContext& c) {
+  const auto op = decode<QuantizeLinear>(c.node().attributes);
+  const DataType type = elem_of(c, c.node().outputs[0]);
+  if (!is_plain_integer(type)) unsaid("integers of 8 or 16 bits", std::string(name_of(type)));
+  const ValueId scale = for_each_element(c, op, 1);
+  const auto precision = op.precision != 0 ? static_cast<DataType>(op.precision) : elem_of(c, scale);
+  if (!is_float(precision) || bits_of(precision) < 16)
+    unsaid("scales of 16 bits or more", std::string(name_of(precision)));
+  const ValueId quotient = one(c, "Div", {cast(c, input(c, 0), precision), cast(c, scale, precision)});
+  const ValueId whole = one(c, "Round", {cast(c, quotient, DataType::float32)});
+  const ValueId zero = number(c, 0, DataType::float32);
+  ValueId sum = one(c, "Where", {one(c, "IsNaN", {whole}), zero, whole});
+  if (has(c, 2)) sum = one(c, "Add", {sum, cast(c, for_each_element(c, op, 2), DataType::float32)});
+  const int bits = bits_of(type);
+  const double low = is_signed_integer(type) ? -std::exp2(bits - 1) : 0;
+  const ValueId least = number(c, low, DataType::float32);
+  const ValueId most = number(c, low + std::exp2(bits) - 1, DataType::float32);
+  return {cast(c, one(c, "Clip", {sum, least, most}), type)};
+}
+
+std::vector<ValueId> dequantize(SpellContext& c) {
+  const auto op = decode<DequantizeLinear>(c.node().attributes);
+  const DataType type = elem_of(c, input(c, 0));
+  if (!is_plain_integer(type)) unsaid("integers of 8, 16 or 32 bits", std::string(name_of(type)));
+  ValueId x = input(c, 0);
+  if (has(c, 2)) {
+    x = one(c, "Sub", {cast(c, x, DataType::int64), cast(c, for_each_element(c, op, 2), DataType::int64)});
+  }
+  const ValueId scale = widened(c, for_each_element(c, op, 1));
+  const ValueId y = one(c, "Mul", {cast(c, x, DataType::float32), cast(c, scale, DataType::float32)});
+  return {cast(c, y, elem_of(c, c.node().outputs[0]))};
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_quantize(SchemaCatalog& c) {
   c.add("QuantizeLinear")
       .version(10, "(x: T1, y_scale: float, y_zero_point?: T2) -> (y: T2) [T1: float int32; T2: int8 uint8]")
@@ -87,6 +150,7 @@ void declare_quantize(SchemaCatalog& c) {
           "float float16 bfloat16 int32 float8e8m0; T3: int8 uint8 int16 uint16 float8e4m3fn float8e4m3fnuz "
           "float8e5m2 float8e5m2fnuz uint4 int4 float4e2m1 uint2 int2 float6e2m3 float6e3m2]")
       .rule<QuantizeLinear>()
+      .spelled(spelling::quantize)
       .output_type(quantized_type)
       .contract({.epsilons = 1});
   c.add("DequantizeLinear")
@@ -122,6 +186,7 @@ void declare_quantize(SchemaCatalog& c) {
                "float8e5m2fnuz uint4 int4 float4e2m1 uint2 int2 float6e2m3 float6e3m2; T2: float float16 "
                "bfloat16 float8e8m0; T3: float float16 bfloat16]")
       .rule<DequantizeLinear>()
+      .spelled(spelling::dequantize)
       .output_type(dequantized_type)
       .contract({.epsilons = 2});
   c.add("DynamicQuantizeLinear")

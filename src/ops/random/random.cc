@@ -1,6 +1,6 @@
 #include "ops/random/random.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -18,6 +18,21 @@ DataType dtype_or_input(const Node& n, std::span<const ValueType> inputs) {
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+std::vector<ValueId> bernoulli(SpellContext& c) {
+  const ValueId p = widened(c, input(c, 0));
+  Attributes a = with("dtype", static_cast<int64_t>(elem_of(c, p)));
+  if (const auto* seed = c.node().attributes.get_if<float>("seed")) a.set("seed", *seed);
+  const ValueId hit = one(c, "Less", {one(c, "RandomUniformLike", {p}, std::move(a)), p});
+  return {cast(c, hit, elem_of(c, c.node().outputs[0]))};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_random(SchemaCatalog& c) {
   c.add("RandomUniform")
@@ -68,6 +83,7 @@ void declare_random(SchemaCatalog& c) {
       .version(15, "(input: T1) -> (output: T2) {dtype: int, seed: float} [T1: @float; T2: @plain_13]")
       .version(22, "(input: T1) -> (output: T2) {dtype: int, seed: float} [T1: @float_13; T2: @plain_13]")
       .rule<RandomLike>()
+      .spelled(spelling::bernoulli)
       .output_type(dtype_or_input)
       .contract({.random = true})
       .nondeterministic();

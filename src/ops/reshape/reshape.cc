@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -43,6 +43,29 @@ bool reshape_13_from_14(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// With a 0 in its shape the output has no elements, and may as well be made anew.
+std::vector<ValueId> reshape(SpellContext& c) {
+  const ValueId x = input(c, 0), shape = input(c, 1);
+  if (c.node().attributes.get<int64_t>("allowzero", 0) == 0) unsaid("tensors of other types", c.type(x).str(false));
+  const auto nothing = [&](InsertContext& where, ValueId v) {
+    return one(where, "ConstantOfShape", {v}, with("value", zeros(elem_of(c, x), {1})));
+  };
+  if (c.constant(shape)) return {nothing(c, shape)};
+  const ValueId zeros = cast(c, one(c, "Equal", {shape, int_scalar(c, 0)}), DataType::int32);
+  const ValueId any = cast(c, reduced(c, "ReduceMax", zeros, {0}, false), DataType::boolean);
+  auto empty = std::make_shared<Graph>(&c.graph()), whole = std::make_shared<Graph>(&c.graph());
+  empty->set_outputs({nothing(*c.inside(*empty), empty->capture(shape))});
+  whole->set_outputs({one(*c.inside(*whole), "Reshape", {whole->capture(x), whole->capture(shape)})});
+  return c.insert_with_bodies("If", {any}, {}, {{"else_branch", whole}, {"then_branch", empty}}, 1);
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_reshape(SchemaCatalog& c) {
   c.add("Reshape")
       .version(1, "(data: T) -> (reshaped: T) {consumed_inputs: ints, shape: ints} [T: @float]")
@@ -56,6 +79,7 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir12]")
       .version(25, "(data: T, shape: int64) -> (reshaped: T) {allowzero: int = 0} [T: @all_ir13]")
       .rule<Reshape>()
+      .spelled(spelling::reshape)
       .contract({.exact = true});
   c.add("Flatten")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")

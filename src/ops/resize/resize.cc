@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -89,6 +89,71 @@ bool resize_18_from_19(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Scales for sizes of one scale that keep the aspect, where these come to the same sizes.
+ValueId scales_that_keep_aspect(SpellContext& c, const Resize& op) {
+  const auto& shape = c.input_type(0).shape;
+  const Tensor* sizes = c.constant(input(c, 3));
+  if (!shape || !sizes) unsaid("keep_aspect_ratio_policy 'stretch'", "'" + op.keep_aspect_ratio_policy + "'");
+  std::vector<int64_t> in, wanted;
+  for (const Dim& d : *shape) in.push_back(known(d).value_or(-1));
+  for (int64_t i = 0; i < sizes->size(); ++i) wanted.push_back(load_int(*sizes, i));
+  if (std::ranges::count(in, -1) > 0) unsaid("tensors of known shape", c.input_type(0).str());
+  const ResizeGrid grid = op.grid(in, nullptr, wanted);
+  for (size_t a = 0; a < in.size(); ++a)
+    if (static_cast<int64_t>(grid.length[a]) != grid.size[a])
+      unsaid("scales whose sizes are rounded down", std::to_string(grid.length[a]));
+  return c.add_constant(Tensor::from({static_cast<int64_t>(in.size())}, std::vector<float>(grid.scale.begin(), grid.scale.end())), "scales");
+}
+
+/// What is said of some axes, said of all: region, scales and sizes.
+std::vector<ValueId> of_all_axes(SpellContext& c, const Resize& op) {
+  std::vector<ValueId> inputs = c.node().inputs;
+  const ValueId x = inputs[0];
+  const int64_t rank = rank_of(c, x);
+  const Shape which = op.resized_axes(rank);
+  const std::vector<int64_t> axes(which.begin(), which.end());
+  const auto given = [&](size_t i) { return has(c, i) && known(size_of(c, input(c, i), 0)) != 0; };
+  const auto filled = [&](size_t i, ValueId all, const std::vector<int64_t>& places) {
+    inputs[i] = one(c, "ScatterElements", {all, ints(c, places), input(c, i)});
+  };
+  if (given(1)) {
+    Tensor whole = zeros(elem_of(c, input(c, 1)), {2 * rank});
+    std::vector<int64_t> places = axes;
+    for (int64_t a = 0; a < rank; ++a) store_double(whole, rank + a, 1);
+    for (int64_t a : axes) places.push_back(a + rank);
+    filled(1, c.add_constant(std::move(whole), "region"), places);
+  }
+  if (given(2)) {
+    const std::vector<float> ones(static_cast<size_t>(rank), 1.0f);
+    filled(2, c.add_constant(Tensor::from({rank}, ones), "scales"), axes);
+  }
+  if (given(3) && op.keep_aspect_ratio_policy == "stretch") filled(3, one(c, "Shape", {x}), axes);
+  return inputs;
+}
+
+std::vector<ValueId> resize(SpellContext& c) {
+  const auto op = decode<Resize>(c.node().attributes);
+  if (op.antialias != 0) unsaid("antialias 0", std::to_string(op.antialias));
+  if (op.coordinate_transformation_mode == "half_pixel_symmetric")
+    unsaid("another coordinate_transformation_mode", op.coordinate_transformation_mode);
+  const bool keeps_aspect = has(c, 3) && op.keep_aspect_ratio_policy != "stretch";
+  Attributes a = c.node().attributes;
+  for (const char* name : {"axes", "keep_aspect_ratio_policy", "antialias"}) a.erase(name);
+  if (keeps_aspect) {
+    const ValueId region = op.axes ? of_all_axes(c, op)[1] : input(c, 1);
+    return {one(c, "Resize", {input(c, 0), region, scales_that_keep_aspect(c, op)}, std::move(a))};
+  }
+  if (!op.axes) unsaid("tensors of other types", c.input_type(0).str(false));
+  return {one(c, "Resize", of_all_axes(c, op), std::move(a))};
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_resize(SchemaCatalog& c) {
   c.add("Resize")
       .version(10, "(X: T, scales: float) -> (Y: T) {mode: string = 'nearest'} [T: @all]")
@@ -118,6 +183,7 @@ void declare_resize(SchemaCatalog& c) {
           "'half_pixel', cubic_coeff_a: float = -0.75, mode: string = 'nearest'} [T1: @all_13; T2: @float]",
           nullptr, resize_18_from_19)
       .rule<Resize>()
+      .spelled(spelling::resize)
       .contract({.epsilons = 64});
   c.add("Upsample")
       .version(1,

@@ -1,6 +1,6 @@
 #include "ops/reverse_sequence/reverse_sequence.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
 
@@ -13,6 +13,7 @@ void declare_reverse_sequence(SchemaCatalog& c) {
           28,
           "(input: T, sequence_lens: int64) -> (Y: T) {batch_axis: int = 1, time_axis: int = 0} [T: @all_13]")
       .rule<ReverseSequence>()
+      .spelled(words::in_wider_types)
       .contract({.exact = true});
 }
 

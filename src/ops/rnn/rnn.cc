@@ -1,6 +1,6 @@
 #include "ops/rnn/rnn.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -11,6 +11,28 @@ void drop_output_sequence(UpgradeContext& u) { u.node().attributes.erase("output
 constexpr NumericContract recurrence{.epsilons = 64, .per_reduced = true};
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// layout 1 has the batch first.
+std::vector<ValueId> batch_first(SpellContext& c) {
+  const Node node = c.node();
+  if (node.attributes.get<int64_t>("layout", 0) == 0) return in_wider_types(c);
+  std::vector<ValueId> inputs = node.inputs;
+  for (size_t i : {0, 5, 6})  // X and the first states
+    if (has(c, i)) inputs[i] = transposed(c, inputs[i], {1, 0, 2});
+  Attributes a = node.attributes;
+  a.erase("layout");
+  std::vector<ValueId> made = c.insert(node.op, std::move(inputs), std::move(a), node.outputs.size());
+  for (size_t i = 0; i < made.size(); ++i)
+    made[i] = !wants(c, i) ? no_id : transposed(c, made[i], i == 0 ? std::vector<int64_t>{2, 0, 1, 3} : std::vector<int64_t>{1, 0, 2});
+  return made;
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_rnn(SchemaCatalog& c) {
   c.add("RNN")
@@ -35,6 +57,7 @@ void declare_rnn(SchemaCatalog& c) {
           "activation_beta: floats, activation_alpha: floats, hidden_size: int, layout: int = 0, direction: "
           "string = 'forward', activations: strings = ['Tanh','Tanh']} [T: @float_13; T1: int32]")
       .rule<Rnn>()
+      .spelled(spelling::batch_first)
       .contract(recurrence);
   c.add("GRU")
       .version(1,
@@ -63,6 +86,7 @@ void declare_rnn(SchemaCatalog& c) {
           "activation_beta: floats, activation_alpha: floats, hidden_size: int, layout: int = 0, direction: "
           "string = 'forward', linear_before_reset: int = 0, activations: strings} [T: @float_13; T1: int32]")
       .rule<Gru>()
+      .spelled(spelling::batch_first)
       .contract(recurrence);
   c.add("LSTM")
       .version(1,
@@ -87,6 +111,7 @@ void declare_rnn(SchemaCatalog& c) {
                "hidden_size: int, direction: string = 'forward', input_forget: int = 0, layout: int = 0, "
                "activations: strings} [T: @float_13; T1: int32]")
       .rule<Lstm>()
+      .spelled(spelling::batch_first)
       .contract(recurrence);
 }
 

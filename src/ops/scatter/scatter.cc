@@ -1,6 +1,9 @@
 #include "ops/scatter/scatter.h"
 
+#include <limits>
+
 #include "schema/downgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -14,6 +17,93 @@ bool scatter_16_from_18(RewriteContext& c) {
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// What a reduction makes of the elements that are there and those that come.
+ValueId combined(InsertContext& c, const std::string& reduction, ValueId there, ValueId update) {
+  const char* op = reduction == "add" ? "Add" : reduction == "mul" ? "Mul" : reduction == "min" ? "Min" : "Max";
+  return one(c, op, {there, update});
+}
+
+/// `step` once for every one of `count` places: the data, as one leaves it to the next. The others are
+/// operands.
+using ScatterStep = ValueId (*)(SpellContext& c, ValueId place, ValueId data, ValueId indices, ValueId updates);
+ValueId step_by_step(SpellContext& c, ValueId count, ValueId indices, ValueId updates, ScatterStep step) {
+  const ValueId data = input(c, 0);
+  auto body = std::make_shared<Graph>(&c.graph());
+  const ValueId place = body->add_input("place", ValueType::tensor(DataType::int64, SymShape{}));
+  const ValueId go_on = body->add_input("go_on", ValueType::tensor(DataType::boolean, SymShape{}));
+  const ValueId so_far = body->add_input("so_far", c.type(data));
+  const ValueId left = step(*c.inside(*body), place, so_far, body->capture(indices), body->capture(updates));
+  body->set_outputs({go_on, left});
+  return c.insert_with_bodies("Loop", {scalar_of(c, count), no_id, data}, {}, {{"body", body}}, 1)[0];
+}
+
+/// One of the places of an axis, as a list of one that Slice takes.
+ValueId at_place(InsertContext& c, ValueId v, ValueId place, int64_t axis) {
+  const ValueId from = unsqueezed(c, place, {0});
+  return sliced(c, v, from, plus(c, from, 1), axis);
+}
+
+/// The indices at one place of the axis are all of different elements.
+std::vector<ValueId> scatter_elements(SpellContext& c) {
+  const auto op = decode<ScatterElements>(c.node().attributes);
+  if (op.reduction == "none") unsaid("tensors of other types", c.input_type(0).str(false));
+  const ValueId count = length(c, input(c, 1), from_front(c, input(c, 0), op.axis));
+  return {step_by_step(
+      c, count, input(c, 1), input(c, 2),
+      [](SpellContext& in, ValueId place, ValueId data, ValueId indices, ValueId updates) {
+        const auto scatter = decode<ScatterElements>(in.node().attributes);
+        const int64_t axis = from_front(in, data, scatter.axis);
+        const Attributes along = with("axis", axis);
+        const ValueId where = at_place(in, indices, place, axis);
+        const ValueId there = one(in, "GatherElements", {data, where}, along);
+        const ValueId made = combined(in, scatter.reduction, there, at_place(in, updates, place, axis));
+        return one(in, "ScatterElements", {data, where, made}, along);
+      })};
+}
+
+/// One tuple of indices after another.
+std::vector<ValueId> scatter_nd(SpellContext& c) {
+  const auto op = decode<ScatterND>(c.node().attributes);
+  const ValueId data = input(c, 0), indices = input(c, 1), updates = input(c, 2);
+  if (op.reduction == "none") unsaid("tensors of other types", c.input_type(0).str(false));
+  const auto tuple = known(size_of(c, indices, -1));
+  if (!tuple) unsaid("indices whose last size is known", c.type(indices).str());
+  const ValueId rows = reshaped(c, indices, {-1, *tuple});
+  const ValueId end = ints(c, {std::numeric_limits<int64_t>::max()});
+  const ValueId slice = sliced(c, one(c, "Shape", {data}), ints(c, {*tuple}), end, 0);
+  const ValueId flat = one(c, "Reshape", {updates, concat(c, {ints(c, {-1}), slice}, 0)});
+  return {step_by_step(
+      c, length(c, rows, 0), rows, flat,
+      [](SpellContext& in, ValueId place, ValueId so_far, ValueId all, ValueId changes) {
+        const ValueId where = at_place(in, all, place, 0);
+        const ValueId there = one(in, "GatherND", {so_far, where});
+        const auto reduction = decode<ScatterND>(in.node().attributes).reduction;
+        const ValueId made = combined(in, reduction, there, at_place(in, changes, place, 0));
+        return one(in, "ScatterND", {so_far, where, made});
+      })};
+}
+
+/// Every element of the update has its place along the axis.
+std::vector<ValueId> tensor_scatter(SpellContext& c) {
+  const auto op = decode<TensorScatter>(c.node().attributes);
+  const ValueId cache = input(c, 0), update = input(c, 1);
+  const int64_t rank = rank_of(c, cache), axis = from_front(c, cache, op.axis);
+  std::vector<int64_t> along(static_cast<size_t>(rank), 1), by_sample = along;
+  along[static_cast<size_t>(axis)] = by_sample[0] = -1;
+  ValueId places = reshaped(c, count_up(c, length(c, update, axis)), along);
+  if (has(c, 2)) places = one(c, "Add", {places, reshaped(c, input(c, 2), by_sample)});
+  if (op.mode == "circular") places = one(c, "Mod", {places, length(c, cache, axis)});
+  const ValueId all = one(c, "Expand", {places, one(c, "Shape", {update})});
+  return {one(c, "ScatterElements", {cache, all, update}, with("axis", axis))};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_scatter(SchemaCatalog& c) {
   c.add("ScatterElements")
@@ -30,6 +120,7 @@ void declare_scatter(SchemaCatalog& c) {
                "0} [T: @all_13; Tind: @index]",
                nullptr, scatter_16_from_18)
       .rule<ScatterElements>()
+      .spelled(spelling::scatter_elements)
       .contract({.epsilons = 8});
   c.add("Scatter")
       .version(9,
@@ -48,12 +139,14 @@ void declare_scatter(SchemaCatalog& c) {
           "(data: T, indices: int64, updates: T) -> (output: T) {reduction: string = 'none'} [T: @all_13]",
           nullptr, scatter_16_from_18)
       .rule<ScatterND>()
+      .spelled(spelling::scatter_nd)
       .contract({.epsilons = 8});
   c.add("TensorScatter")
       .version(24,
                "(past_cache: T, update: T, write_indices?: int64) -> (present_cache: T) {mode: string = "
                "'linear', axis: int = -2} [T: @all_ir12]")
       .rule<TensorScatter>()
+      .spelled(spelling::tensor_scatter)
       .contract({.exact = true});
 }
 

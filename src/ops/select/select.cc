@@ -1,6 +1,7 @@
 #include "ops/select/select.h"
 
 #include "schema/downgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 
@@ -16,6 +17,7 @@ void declare_select(SchemaCatalog& c) {
                axes_from_front)
       .version(28, "(input: T, condition: T1) -> (output: T) {axis: int} [T: @all_13; T1: bool]")
       .rule<Compress>()
+      .spelled(words::in_wider_types)
       .contract({.exact = true});
   c.add("Unique")
       .version(11,
@@ -25,6 +27,7 @@ void declare_select(SchemaCatalog& c) {
                "(X: T) -> (Y: T, indices?: int64, inverse_indices?: int64, counts?: int64) {axis: int, "
                "sorted: int = 1} [T: @all_13]")
       .rule<Unique>()
+      .spelled(words::in_wider_types)
       .contract({.exact = true});
 }
 

@@ -1,6 +1,7 @@
 #include "ops/sequence_map/sequence_map.h"
 
 #include "ops/body_types.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -26,12 +27,48 @@ void infer_sequence_map(InferContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// A loop over the elements, which adds to the sequences what the body makes of them.
+std::vector<ValueId> sequence_map(SpellContext& c) {
+  const Node node = c.node();
+  auto body = std::make_shared<Graph>(&c.graph());
+  const auto inside = c.inside(*body);
+  const ValueId place = body->add_input("place", ValueType::tensor(DataType::int64, SymShape{}));
+  const ValueId go_on = body->add_input("go_on", ValueType::tensor(DataType::boolean, SymShape{}));
+  std::vector<ValueId> inputs{one(c, "SequenceLength", {input(c, 0)}), no_id}, grown;
+  for (ValueId v : node.outputs) {
+    const ValueType type = v == no_id ? ValueType{} : c.type(v);
+    if (type.kind != ValueType::Kind::sequence || !type.inner || !type.inner->is_tensor())
+      unsaid("outputs whose types are known", type.str());
+    inputs.push_back(one(c, "SequenceEmpty", {}, with("dtype", static_cast<int64_t>(type.inner->elem))));
+    grown.push_back(body->add_input("grown", c.type(inputs.back())));
+  }
+  std::vector<ValueId> elements;
+  for (ValueId v : node.inputs) {
+    const ValueId here = body->capture(v);
+    const bool is_sequence = c.type(v).kind == ValueType::Kind::sequence;
+    elements.push_back(is_sequence ? one(*inside, "SequenceAt", {here, place}) : here);
+  }
+  const std::vector<ValueId> made = inside->insert_body("body", elements);
+  std::vector<ValueId> outputs{go_on};
+  for (size_t i = 0; i < grown.size(); ++i) outputs.push_back(one(*inside, "SequenceInsert", {grown[i], made[i]}));
+  body->set_outputs(std::move(outputs));
+  return c.insert_with_bodies("Loop", std::move(inputs), {}, {{"body", body}}, grown.size());
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_sequence_map(SchemaCatalog& c) {
   c.add("SequenceMap")
       .version(17,
                "(input_sequence: S, additional_inputs~0: V) -> (out_sequence~1: S) {body: graph!} [S: "
                "seq(@all); V: @all seq(@all)]")
       .rule<SequenceMap>()
+      .spelled(spelling::sequence_map)
       .infer(infer_sequence_map)
       .contract({.exact = true});
 }

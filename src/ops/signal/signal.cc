@@ -1,9 +1,11 @@
 #include "ops/signal/signal.h"
 
+#include <limits>
+#include <numbers>
+
 #include "ops/element_type.h"
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
-#include "tensor/element.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -34,6 +36,115 @@ DataType wanted_type(const Node& n, std::span<const ValueType>) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// 2π i j / n of places i and frequencies j, [places, frequencies]; `length` is a list of one.
+ValueId angles(SpellContext& c, ValueId places, ValueId frequencies, ValueId length, DataType type) {
+  const ValueId steps = one(c, "Mod", {one(c, "Mul", {unsqueezed(c, places, {1}), frequencies}), length});
+  return times(c, one(c, "Div", {cast(c, steps, type), cast(c, length, type)}), 2 * std::numbers::pi);
+}
+
+/// How often a frequency of a one-sided spectrum counts: those between the first and the middle twice.
+ValueId shares(SpellContext& c, ValueId places, ValueId length, DataType type) {
+  const ValueId twice = times(c, places, 2);
+  const ValueId single = one(c, "Equal", {one(c, "Mod", {twice, length}), int_scalar(c, 0)});
+  return unsqueezed(c, one(c, "Where", {single, number(c, 1, type), number(c, 2, type)}), {1});
+}
+
+/// Along an axis that is known, by products with cosines and sines.
+ValueId dft_along(SpellContext& c, std::span<const ValueId> operands, int64_t axis) {
+  const auto op = decode<Dft>(c.node().attributes);
+  const bool to_real = op.inverse && op.onesided;
+  const ValueId given = operands[0], last = ints(c, {std::numeric_limits<int64_t>::max()});
+  const auto parts = known(size_of(c, given, -1));
+  if (!parts) unsaid("signals that are known to be real or complex", c.type(given).str());
+  const DataType type = DataType::float64;
+  ValueId length_of = operands.size() > 1 ? operands[1] : no_id;
+  if (length_of != no_id)
+    length_of = one(c, "Reshape", {cast(c, length_of, DataType::int64), ints(c, {1})});
+  else
+    length_of = to_real ? times(c, plus(c, length(c, given, axis), -1), 2) : length(c, given, axis);
+  const auto half = [&] { return plus(c, one(c, "Div", {length_of, int_scalar(c, 2)}), 1); };
+
+  // The axis goes last, the parts first: [parts, …, places].
+  const int64_t rank = rank_of(c, given);
+  std::vector<int64_t> there{rank - 1}, back(static_cast<size_t>(rank));
+  for (int64_t a = 0; a + 1 < rank; ++a)
+    if (a != axis) there.push_back(a);
+  there.push_back(axis);
+  for (int64_t a = 0; a < rank; ++a) back[static_cast<size_t>(there[static_cast<size_t>(a)])] = a;
+  const ValueId x = transposed(c, cast(c, given, type), there);
+  const ValueId used = sliced(c, x, ints(c, {0}), to_real ? half() : length_of, -1);
+  const auto part = [&](int64_t i) {
+    return sliced(c, used, ints(c, {i}), i == 0 ? ints(c, {1}) : last, 0);
+  };
+
+  const ValueId places = count_up(c, length(c, used, -1));
+  const ValueId frequencies = count_up(c, op.onesided && !op.inverse ? half() : length_of);
+  const ValueId angle = angles(c, places, frequencies, length_of, type);
+  ValueId cosine = one(c, "Cos", {angle}), sine = one(c, "Sin", {angle});
+  if (op.inverse) {
+    const ValueId n = cast(c, length_of, type);
+    ValueId weight = to_real ? one(c, "Div", {shares(c, places, length_of, type), n}) : one(c, "Reciprocal", {n});
+    cosine = one(c, "Mul", {cosine, weight});
+    sine = one(c, "Neg", {one(c, "Mul", {sine, weight})});
+  }
+  // (a + bi)(cos - i sin)
+  const auto product = [&](int64_t i, ValueId by) { return one(c, "MatMul", {part(i), by}); };
+  ValueId real = product(0, cosine), imaginary = no_id;
+  if (*parts == 2) real = one(c, "Add", {real, product(1, sine)});
+  if (!to_real) {
+    imaginary = one(c, "Neg", {product(0, sine)});
+    if (*parts == 2) imaginary = one(c, "Add", {imaginary, product(1, cosine)});
+  }
+  const ValueId both = to_real ? real : concat(c, {real, imaginary}, 0);
+  return cast(c, transposed(c, both, back), elem_of(c, given));
+}
+
+/// The operator with an axis that is known.
+ValueId dft_again(SpellContext& c, std::span<const ValueId> operands, int64_t axis) {
+  return one(c, "DFT", {operands[0], operands[1], int_scalar(c, axis)}, c.node().attributes);
+}
+
+std::vector<ValueId> dft(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  const std::vector<ValueId> operands{x, input(c, 1)};
+  const int64_t rank = rank_of(c, x);
+  if (!has(c, 2)) return {dft_along(c, operands, rank - 2)};
+  if (const Tensor* axis = c.constant(input(c, 2)))
+    return {dft_along(c, operands, from_front(c, x, load_int(*axis, 0)))};
+  return {for_computed_axis(c, input(c, 2), rank - 1, operands, dft_again)};
+}
+
+struct Cosines {
+  double a, b, d;
+};
+
+/// a - b cos(2πx) + d cos(4πx)
+std::vector<ValueId> window(SpellContext& c, const Cosines& cosines) {
+  const auto op = decode<Window>(c.node().attributes);
+  const DataType wanted = elem_of(c, c.node().outputs[0]);
+  const DataType type = wanted == DataType::float64 || is_integer(wanted) ? DataType::float64 : DataType::float32;
+  const ValueId count = one(c, "Reshape", {cast(c, input(c, 0), DataType::int64), ints(c, {1})});
+  ValueId period = cast(c, count, type);
+  if (!op.periodic) period = plus(c, period, -1);
+  const ValueId place = one(c, "Div", {cast(c, count_up(c, count), type), period});
+  const auto cosine = [&](double turns, double factor) {
+    return times(c, one(c, "Cos", {times(c, place, turns * 2 * std::numbers::pi)}), factor);
+  };
+  ValueId sum = plus(c, cosine(1, -cosines.b), cosines.a);
+  if (cosines.d != 0) sum = one(c, "Add", {sum, cosine(2, cosines.d)});
+  return {cast(c, sum, wanted)};
+}
+std::vector<ValueId> hann(SpellContext& c) { return window(c, {0.5, 0.5, 0}); }
+std::vector<ValueId> hamming(SpellContext& c) { return window(c, {25.0 / 46, 21.0 / 46, 0}); }
+std::vector<ValueId> blackman(SpellContext& c) { return window(c, {0.42, 0.5, 0.08}); }
+
+}  // namespace
+}  // namespace spelling
+
 void declare_signal(SchemaCatalog& c) {
   c.add("DFT")
       .version(17,
@@ -44,6 +155,7 @@ void declare_signal(SchemaCatalog& c) {
                "= 0} [T1: @float_13; T2: @index]",
                dft_20_from_17, dft_17_from_20)
       .rule<Dft>()
+      .spelled(spelling::dft)
       .contract({.epsilons = 64});
   c.add("STFT")
       .version(17,
@@ -51,12 +163,16 @@ void declare_signal(SchemaCatalog& c) {
                "= 1} [T1: @float_13; T2: @index]")
       .rule<ShortTimeDft>()
       .contract({.epsilons = 64});
-  for (const char* name : {"HannWindow", "HammingWindow", "BlackmanWindow"})
+  const std::pair<const char*, Spelling> windows[] = {{"HannWindow", spelling::hann},
+                                                      {"HammingWindow", spelling::hamming},
+                                                      {"BlackmanWindow", spelling::blackman}};
+  for (const auto& [name, in_older] : windows)
     c.add(name)
         .version(17,
                  "(size: T1) -> (output: T2) {output_datatype: int = 1, periodic: int = 1} [T1: @index; T2: "
                  "@number_13]")
         .rule<Window>()
+        .spelled(in_older)
         .output_type(wanted_type)
         .contract({.epsilons = 8});
   c.add("MelWeightMatrix")

@@ -1,8 +1,26 @@
 #include "ops/space/space.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Channels first is pixels first with the two exchanged.
+std::vector<ValueId> space_to_depth(SpellContext& c) {
+  const auto op = decode<SpaceToDepth>(c.node().attributes);
+  const auto channels = known(size_of(c, input(c, 0), 1));
+  if (op.mode != "CRD") unsaid("tensors of other types", c.input_type(0).str(false));
+  if (!channels) unsaid("a known number of channels", c.input_type(0).str());
+  const ValueId pixels_first = one(c, "SpaceToDepth", {input(c, 0)}, with("blocksize", op.blocksize));
+  const ValueId apart = reshaped(c, pixels_first, {0, op.blocksize * op.blocksize, *channels, -1});
+  return {one(c, "Reshape", {transposed(c, apart, {0, 2, 1, 3}), one(c, "Shape", {pixels_first})})};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_space(SchemaCatalog& c) {
   c.add("DepthToSpace")
@@ -17,6 +35,7 @@ void declare_space(SchemaCatalog& c) {
       .version(13, "(input: T) -> (output: T) {blocksize: int!} [T: @all_13]")
       .version(28, "(input: T) -> (output: T) {mode: string = 'DCR', blocksize: int!} [T: @all_13]")
       .rule<SpaceToDepth>()
+      .spelled(spelling::space_to_depth)
       .contract({.exact = true});
 }
 

@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
-#include "tensor/element.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -57,6 +56,35 @@ bool split_13_from_18(RewriteContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Parts that are not equal: the last one is what remains.
+std::vector<ValueId> split(SpellContext& c) {
+  const Node node = c.node();
+  const auto* parts = node.attributes.get_if<int64_t>("num_outputs");
+  const ValueId x = input(c, 0);
+  if (!parts) unsaid("tensors of other types", c.type(x).str(false));
+  const int64_t n = *parts, axis = node.attributes.get<int64_t>("axis", 0);
+  ValueId sizes = no_id;
+  if (const auto size = known(size_of(c, x, axis))) {
+    const int64_t each = *size / n + (*size % n != 0);
+    std::vector<int64_t> all(static_cast<size_t>(n), each);
+    all.back() = *size - each * (n - 1);
+    sizes = ints(c, all);
+  } else {
+    const ValueId whole = length(c, x, axis);
+    const ValueId each = one(c, "Div", {plus(c, whole, static_cast<double>(n - 1)), int_scalar(c, n)});
+    const ValueId rest = one(c, "Sub", {whole, times(c, each, static_cast<double>(n - 1))});
+    sizes = concat(c, {one(c, "Expand", {each, ints(c, {n - 1})}), rest}, 0);
+  }
+  return c.insert("Split", {x, sizes}, with("axis", axis), node.outputs.size());
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_split(SchemaCatalog& c) {
   c.add("Split")
       .version(1, "(input: T, split?: T) -> (outputs*1: T) {split: ints, axis: int} [T: @float]")
@@ -69,6 +97,7 @@ void declare_split(SchemaCatalog& c) {
                "(input: T, split?: int64) -> (outputs*1: T) {num_outputs: int, axis: int = 0} [T: @all_13]",
                split_18_from_13, split_13_from_18)
       .rule<Split>()
+      .spelled(spelling::split)
       .contract({.exact = true});
 }
 

@@ -1,13 +1,32 @@
 #include "ops/trilu/trilu.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// By the places of rows and columns.
+std::vector<ValueId> trilu(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  ValueId diagonal = unsqueezed(c, count_up(c, length(c, x, -2)), {1});
+  if (has(c, 1)) diagonal = one(c, "Add", {diagonal, one(c, "Reshape", {input(c, 1), ints(c, {})})});
+  const ValueId columns = count_up(c, length(c, x, -1));
+  const bool upper = decode<Trilu>(c.node().attributes).upper;
+  const ValueId gone = one(c, upper ? "Less" : "Greater", {columns, diagonal});
+  return {one(c, "Where", {gone, c.add_constant(zeros(elem_of(c, x), {}), "nothing"), x})};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_trilu(SchemaCatalog& c) {
   c.add("Trilu")
       .version(14, "(input: T, k?: int64) -> (output: T) {upper: int = 1} [T: @all_13]")
       .rule<Trilu>()
+      .spelled(spelling::trilu)
       .contract({.exact = true});
 }
 

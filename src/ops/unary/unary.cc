@@ -1,7 +1,9 @@
 #include "ops/unary/unary.h"
 
+#include <cstring>
+
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -18,6 +20,23 @@ void erf_13_from_9(UpgradeContext& u) {
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// In two's complement -1 - x; without a sign, the greatest number less x.
+std::vector<ValueId> bitwise_not(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  const DataType type = elem_of(c, x);
+  Tensor ones(type, {});
+  if (bits_of(type) < 8) unsaid("integers of 8 bits or more", std::string(name_of(type)));
+  std::memset(ones.data(), 0xff, ones.bytes());
+  return {one(c, "Sub", {c.add_constant(std::move(ones), "ones"), x})};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_unary(SchemaCatalog& c) {
   c.add("Abs")
@@ -53,6 +72,7 @@ void declare_unary(SchemaCatalog& c) {
       .version(11, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Round>()
+      .spelled(words::in_wider_types)
       .contract({.exact = true});
   c.add("Sqrt")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
@@ -82,41 +102,49 @@ void declare_unary(SchemaCatalog& c) {
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Sin>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Cos")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Cos>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Tan")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Tan>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Asin")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Asin>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Acos")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Acos>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Atan")
       .version(7, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Atan>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Sinh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Sinh>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Cosh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Cosh>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Tanh")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
@@ -128,16 +156,19 @@ void declare_unary(SchemaCatalog& c) {
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Asinh>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Acosh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Acosh>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Atanh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Atanh>()
+      .spelled(words::in_wider_types)
       .contract({.epsilons = 4});
   c.add("Erf")
       .version(9, "(input: T) -> (output: T) [T: @number]")
@@ -148,6 +179,7 @@ void declare_unary(SchemaCatalog& c) {
   c.add("BitwiseNot")
       .version(18, "(X: T) -> (Y: T) [T: @integer]")
       .rule<BitwiseNot>()
+      .spelled(spelling::bitwise_not)
       .contract({.exact = true});
   c.add("IsNaN")
       .version(9, "(X: T1) -> (Y: T2) [T1: @float; T2: bool]")
@@ -156,6 +188,7 @@ void declare_unary(SchemaCatalog& c) {
                "(X: T1) -> (Y: T2) [T1: @float_13 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: "
                "bool]")
       .rule<IsNaN>()
+      .spelled(words::in_wider_types)
       .contract({.exact = true});
   c.add("IsInf")
       .version(10,
@@ -165,6 +198,7 @@ void declare_unary(SchemaCatalog& c) {
                "(X: T1) -> (Y: T2) {detect_negative: int = 1, detect_positive: int = 1} [T1: @float_13 "
                "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: bool]")
       .rule<IsInf>()
+      .spelled(words::in_wider_types)
       .contract({.exact = true});
 }
 

@@ -1,0 +1,209 @@
+#include "onnx/export_spelling.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "onnx/export_version.h"
+#include "schema/check_node.h"
+#include "schema/infer.h"
+
+namespace lathe {
+namespace {
+
+/// Nodes added to a graph for one that goes, or to a body of such a node.
+class NodeSpelling final : public SpellContext {
+ public:
+  NodeSpelling(Graph& g, const Node& n, const SchemaCatalog& catalog, InferState& state)
+      : g_(g), node_(n), catalog_(catalog), state_(state) {}
+
+  Node& node() override { return node_; }
+  Graph& graph() override { return g_; }
+  const ValueType& type(ValueId v) const override {
+    static const ValueType absent;
+    return v == no_id ? absent : g_.value(v).type;
+  }
+  const Tensor* constant(ValueId v) const override { return g_.constant_tensor(v); }
+  ValueId add_constant(Tensor t, std::string_view hint) override {
+    return g_.add_constant(fresh(hint), std::move(t));
+  }
+  std::vector<ValueId> insert(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
+                              size_t outputs) override {
+    return insert_with_bodies(op, std::move(inputs), std::move(attrs), {}, outputs);
+  }
+  std::vector<ValueId> insert_with_bodies(std::string_view op, std::vector<ValueId> inputs, Attributes attrs,
+                                          std::vector<Body> bodies, size_t outputs) override {
+    Node n;
+    n.op = op;
+    n.name = node_.name + "/" + n.op;
+    n.inputs = std::move(inputs);
+    n.attributes = std::move(attrs);
+    n.bodies = std::move(bodies);
+    n.origin = node_.origin;
+    for (size_t i = 0; i < outputs; ++i) n.outputs.push_back(g_.add_value(fresh(op)));
+    std::vector<ValueId> made = n.outputs;
+    infer_node(g_, g_.add_node(std::move(n)), catalog_, state_);
+    return made;
+  }
+  std::unique_ptr<SpellContext> inside(Graph& body) override {
+    return std::make_unique<NodeSpelling>(body, node_, catalog_, state_);
+  }
+  std::vector<ValueId> insert_body(std::string_view name, std::span<const ValueId> inputs) override;
+
+ private:
+  std::string fresh(std::string_view hint) const {
+    return g_.fresh_name(node_.name + "/" + std::string(hint));
+  }
+
+  Graph& g_;
+  Node node_;
+  const SchemaCatalog& catalog_;
+  InferState& state_;
+};
+
+/// Values of a body as those of the graph that takes over its nodes, which is the body's parent or, where
+/// that node itself moves into a body, inside of it.
+class BodyValues {
+ public:
+  BodyValues(const Graph& body, Graph& to) : body_(body), to_(to), as_(body.value_count(), no_id) {}
+
+  void set(ValueId v, ValueId as) { as_[v] = as; }
+  ValueId of(ValueId v) {
+    if (v == no_id || as_[v] != no_id) return v == no_id ? no_id : as_[v];
+    const ValueInfo& from = body_.value(v);
+    if (from.captured != no_id)
+      as_[v] = &to_ == body_.parent() ? from.captured : to_.capture(from.captured);
+    else if (from.constant)
+      as_[v] = to_.add_constant(to_.fresh_name(from.name), *from.constant, from.type, from.source);
+    else
+      as_[v] = to_.add_value(to_.fresh_name(from.name), from.type);
+    return as_[v];
+  }
+
+ private:
+  const Graph& body_;
+  Graph& to_;
+  std::vector<ValueId> as_;
+};
+
+std::vector<ValueId> NodeSpelling::insert_body(std::string_view name, std::span<const ValueId> inputs) {
+  const Graph& body = *node_.body(name);
+  BodyValues values(body, g_);
+  for (size_t i = 0; i < inputs.size(); ++i) values.set(body.inputs().at(i), inputs[i]);
+  for (NodeId id : body.order()) {
+    Node n = body.node(id);
+    n.name = node_.name + "/" + n.name;
+    for (auto* list : {&n.inputs, &n.outputs})
+      for (ValueId& v : *list) v = values.of(v);
+    for (Body& b : n.bodies) {
+      b.graph = b.graph->clone(&g_);
+      for (ValueId c : b.graph->captures()) b.graph->value(c).captured = values.of(b.graph->value(c).captured);
+    }
+    g_.add_node(std::move(n));
+  }
+  std::vector<ValueId> outputs;
+  for (ValueId v : body.outputs()) outputs.push_back(values.of(v));
+  return outputs;
+}
+
+/// Why an opset cannot say a node, and the lowest one that can.
+struct Obstacle {
+  int opset;
+  std::string why;
+};
+
+class Speller {
+ public:
+  Speller(const SchemaCatalog& catalog, int opset) : catalog_(catalog), opset_(opset) {}
+
+  void run(Graph& g) {
+    for (NodeId id : g.order())
+      if (const auto obstacle = say(g, id, 0)) refuse(g, g.node(id), *obstacle);
+  }
+
+ private:
+  /// Spellings that lead to each other are a mistake of theirs; none needs nearly as many steps.
+  static constexpr int max_depth = 16;
+
+  [[noreturn]] void refuse(const Graph& g, const Node& n, const Obstacle& o) const {
+    const std::string needed = std::to_string(o.opset);
+    throw Error(node_fault(g, n, "export", Code::node_cannot_convert,
+                           "nodes that opset " + std::to_string(opset_) + " can say",
+                           "one that needs opset " + needed + (o.why.empty() ? "" : ": " + o.why),
+                           "choose opset " + needed + " or a newer one"));
+  }
+
+  std::optional<Obstacle> say(Graph& g, NodeId id, int depth) {
+    const Node& n = g.node(id);
+    if (const OpSchema* schema = n.domain.empty() ? catalog_.find("", n.op) : nullptr)
+      if (const int since = lowest_version(g, n, *schema, opset_).since; since > opset_)
+        return spell(g, id, *schema, since, depth);
+    const std::vector<Body> bodies = n.bodies;
+    for (const Body& b : bodies) run(*b.graph);
+    return std::nullopt;
+  }
+
+  /// A node of version `since` in other words.
+  std::optional<Obstacle> spell(Graph& g, NodeId id, const OpSchema& schema, int since, int depth) {
+    if (!schema.spelling() || depth == max_depth) return Obstacle{since, {}};
+    const Node node = g.node(id);
+    NodeSpelling context(g, node, catalog_, state_);
+    const auto first = static_cast<NodeId>(g.node_count());
+    std::vector<ValueId> outputs;
+    try {
+      outputs = schema.spelling()(context);
+    } catch (const Error& e) {
+      if (e.code() != Code::node_cannot_convert) throw;
+      return Obstacle{since, "older ones want " + e.diagnostic().expected + ", not " + e.diagnostic().got};
+    }
+    const auto end = static_cast<NodeId>(g.node_count());
+    for (NodeId made = first; made < end; ++made) {
+      const std::string op = g.node(made).op;
+      if (auto o = say(g, made, depth + 1)) {
+        if (o->opset >= since) return Obstacle{since, {}};
+        if (o->why.empty()) o->why = "in older ones its " + op + " cannot be said";
+        return o;
+      }
+    }
+    g.remove_node(id);
+    std::map<ValueId, ValueId> given;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] == no_id) continue;
+      ValueId v = outputs.at(i);
+      const auto [before, fresh] = given.try_emplace(v, node.outputs[i]);
+      if (!fresh) v = before->second;
+      const NodeId producer = g.value(v).producer;
+      // What was there before, or has an output's place already, is handed on.
+      if (!fresh || producer == no_id || producer < first) v = context.insert("Identity", {v}, {}, 1)[0];
+      take_place(g, v, node.outputs[i], first);
+    }
+    return std::nullopt;
+  }
+
+  /// The value `v`, which a node from `first` on makes, is from now on the value `wanted`.
+  static void take_place(Graph& g, ValueId v, ValueId wanted, NodeId first) {
+    ValueInfo &from = g.value(v), &to = g.value(wanted);
+    if (auto better = refine(to.type, from.type)) to.type = std::move(*better);
+    to.output = from.output;
+    to.producer = std::exchange(from.producer, no_id);
+    g.node(to.producer).outputs[to.output] = wanted;
+    for (NodeId id = first; id < g.node_count(); ++id) read_instead(g.node(id), v, wanted);
+  }
+  static void read_instead(Node& n, ValueId v, ValueId wanted) {
+    std::ranges::replace(n.inputs, v, wanted);
+    for (const Body& b : n.bodies)
+      for (ValueId c : b.graph->captures())
+        if (b.graph->value(c).captured == v) b.graph->value(c).captured = wanted;
+  }
+
+  const SchemaCatalog& catalog_;
+  const int opset_;
+  InferState state_;
+};
+
+}  // namespace
+
+void spell_out(Graph& g, const SchemaCatalog& catalog, int opset) { Speller(catalog, opset).run(g); }
+
+}  // namespace lathe
