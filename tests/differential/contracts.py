@@ -37,9 +37,9 @@ HELD = {
     0: "Add Cast CastLike CastMap DequantizeLinear Div Dropout DynamicQuantizeLinear FeatureVectorizer Mod MelWeightMatrix Mul PRelu QuantizeLinear "
        "Reciprocal Shrink Sqrt Sub TfIdfVectorizer ThresholdedRelu",
     2: "Acosh AffineGrid Asinh Atan Atanh Attention AveragePool BatchNormalization BlackmanWindow CausalConvWithState Col2Im "
-       "Conv ConvTranspose Cosh Einsum Exp Gemm GlobalAveragePool GlobalLpPool HammingWindow HannWindow HardSigmoid "
-       "HardSwish LRN LeakyRelu LinearAttention LinearClassifier LinearRegressor Log LogSoftmax LpNormalization LpPool MatMul Mean "
-       "Normalizer Pow RMSNormalization Range ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare "
+       "Conv ConvTranspose Cosh Einsum Exp Gemm GlobalAveragePool HammingWindow HannWindow HardSigmoid "
+       "HardSwish LRN LeakyRelu LinearAttention LinearClassifier LinearRegressor Log LogSoftmax MatMul Mean "
+       "Normalizer Pow RMSNormalization Range ReduceL1 ReduceL2 ReduceMean ReduceProd ReduceSum ReduceSumSquare "
        "RotaryEmbedding Scaler ScatterElements ScatterND Sinh SoftmaxCrossEntropyLoss Softsign Sum SwiGLU Tan TreeEnsemble "
        "TreeEnsembleClassifier TreeEnsembleRegressor Upsample",
     4: "DeformConv GRU LSTM NegativeLogLikelihoodLoss RNN",
