@@ -1,5 +1,5 @@
 """The cases of the onnx package's backend suite as models with inputs and outputs: node, simple, pytorch-converted,
-pytorch-operator. (The real models are large; the backend suite runs them.)"""
+pytorch-operator; and, on their own because they are large, the real models."""
 
 from __future__ import annotations
 
@@ -69,6 +69,26 @@ def all_cases():
             for c in onnx.backend.test.loader.load_model_tests(kind=kind):
                 model, sets = (c.model, tuple(tuple([_value(v) for v in side] for side in one) for one in c.data_sets)) if c.model_dir is None else _from_files(c.model_dir)
                 cases[c.name] = Case(c.name, model, sets, c.rtol or 1e-3, c.atol or 1e-7)
+    return cases
+
+
+@functools.cache
+def real_cases():
+    """With weights that are one number all over; element i of what they read is i / size, as in the onnx package's runner."""
+    cases = {}
+    for path in sorted((pathlib.Path(onnx.backend.test.__file__).parent / "data" / "light").glob("light_*.onnx")):
+        model = onnx.load(path)
+        weights = {t.name for t in model.graph.initializer}
+        inputs = []
+        for i in model.graph.input:
+            if i.name not in weights:
+                shape = [d.dim_value for d in i.type.tensor_type.shape.dim]
+                size = np.prod(shape)
+                inputs.append((np.arange(size) / size).astype(np.float32).reshape(shape))
+        want = onnx.numpy_helper.to_array(onnx.load_tensor(path.with_name(f"{path.stem}_output_0.pb")))
+        name = "test_" + path.stem.removeprefix("light_")
+        cases[name] = Case(name, model, ((inputs, [want]),), 1e-3, 1e-7)
+    assert len(cases) == 9, "where are the onnx package's light models?"
     return cases
 
 
