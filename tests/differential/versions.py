@@ -445,7 +445,8 @@ def in_batches(q, since):
     """Version 8: a batch in front, and axes as they are."""
     if since > 8:
         return
-    x = q.inputs[1]
+    axis = int(re.search(r"scan_input_axes = \[(-?\d+)", q.text)[1])
+    x = np.moveaxis(q.inputs[1], axis, 0)
     q.inputs = [np.stack([v, -v]) for v in (q.inputs[0], x, x[::-1])]
     dims = ", ".join(f"s{a}" for a in range(x.ndim - 1))
     formals = ", ".join(f"float[{dims}] {name}" for name in ("state", "a", "b"))
