@@ -98,7 +98,8 @@ std::vector<ValueId> NodeSpelling::insert_body(std::string_view name, std::span<
       for (ValueId& v : *list) v = values.of(v);
     for (Body& b : n.bodies) {
       b.graph = b.graph->clone(&g_);
-      for (ValueId c : b.graph->captures()) b.graph->value(c).captured = values.of(b.graph->value(c).captured);
+      for (ValueId c : b.graph->captures())
+        b.graph->value(c).captured = values.of(b.graph->value(c).captured);
     }
     g_.add_node(std::move(n));
   }
@@ -155,7 +156,8 @@ class Speller {
       outputs = schema.spelling()(context);
     } catch (const Error& e) {
       if (e.code() != Code::node_cannot_convert) throw;
-      return Obstacle{since, "older ones want " + e.diagnostic().expected + ", not " + e.diagnostic().got};
+      const Diagnostic& d = e.diagnostic();
+      return Obstacle{since, d.expected.empty() ? "" : "older ones want " + d.expected + ", not " + d.got};
     }
     const auto end = static_cast<NodeId>(g.node_count());
     for (NodeId made = first; made < end; ++made) {

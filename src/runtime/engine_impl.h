@@ -103,8 +103,8 @@ struct AdaptedWeight {
 };
 using AdaptedWeights = std::map<std::string, AdaptedWeight, std::less<>>;
 
-/// What copies of an engine and its contexts share. Readers take the engine of the moment and hold on to it; a
-/// refit makes another one beside it and puts that in its place.
+/// What copies of an engine and its contexts share. Readers take the engine of the moment and hold on to it;
+/// a refit makes another one beside it and puts that in its place.
 struct Engine::State {
   explicit State(std::shared_ptr<const Impl> impl) : current_(std::move(impl)) {}
 

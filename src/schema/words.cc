@@ -60,9 +60,8 @@ ValueId choose_axis(SpellContext& c, ValueId axis, int64_t rank, int64_t first, 
     body->set_outputs({fill(*c.inside(*body), inner, *body)});
     return body;
   };
-  const auto taken = branch([&](SpellContext& in, const std::vector<ValueId>& inner, Graph&) {
-    return make(in, inner, first);
-  });
+  const auto taken = branch(
+      [&](SpellContext& in, const std::vector<ValueId>& inner, Graph&) { return make(in, inner, first); });
   const auto other = branch([&](SpellContext& in, const std::vector<ValueId>& inner, Graph& body) {
     return choose_axis(in, body.capture(axis), rank, first + 1, end, inner, make);
   });
@@ -71,7 +70,8 @@ ValueId choose_axis(SpellContext& c, ValueId axis, int64_t rank, int64_t first, 
 
 }  // namespace
 
-ValueId for_computed_axis(SpellContext& c, ValueId axis, int64_t end, std::vector<ValueId> operands, AtAxis make) {
+ValueId for_computed_axis(SpellContext& c, ValueId axis, int64_t end, std::vector<ValueId> operands,
+                          AtAxis make) {
   const ValueId scalar = one(c, "Reshape", {cast(c, axis, DataType::int64), ints(c, {})});
   return choose_axis(c, scalar, rank_of(c, operands[0]), 0, end, operands, make);
 }
@@ -99,12 +99,7 @@ std::vector<ValueId> in_wider_types(SpellContext& c) {
   std::vector<ValueId> inputs = node.inputs;
   for (ValueId& v : inputs)
     if (v != no_id && c.type(v).is_tensor()) v = cast(c, v, wider(elem_of(c, v)));
-  if (inputs == node.inputs) {
-    std::string types;
-    for (ValueId v : inputs)
-      if (v != no_id) types += (types.empty() ? "" : ", ") + c.type(v).str(false);
-    unsaid("other attributes or types", types);
-  }
+  if (inputs == node.inputs) unsaid({}, {});
   std::vector<ValueId> made = c.insert(node.op, std::move(inputs), node.attributes, node.outputs.size());
   for (size_t i = 0; i < made.size(); ++i)
     made[i] = node.outputs[i] == no_id ? no_id : cast(c, made[i], elem_of(c, node.outputs[i]));

@@ -32,7 +32,7 @@ inline Dim size_of(const RewriteContext& c, ValueId v, int64_t axis) {
 
 // ── What a spelling needs to know
 
-/// Throws node_cannot_convert: older opsets have words for `expected` alone.
+/// Throws node_cannot_convert: older opsets have words for `expected` alone; of nothing: none at all.
 [[noreturn]] void unsaid(std::string expected, std::string got);
 
 /// Throws where it is unknown.
@@ -130,7 +130,8 @@ inline ValueId sliced(InsertContext& c, ValueId v, ValueId from, ValueId to, int
 /// What `make` gives for `axis`, a tensor of one number: a branch for each that it may be, of those before
 /// `end`. `make` gets the operands as values of the branch.
 using AtAxis = ValueId (*)(SpellContext& c, std::span<const ValueId> operands, int64_t axis);
-ValueId for_computed_axis(SpellContext& c, ValueId axis, int64_t end, std::vector<ValueId> operands, AtAxis make);
+ValueId for_computed_axis(SpellContext& c, ValueId axis, int64_t end, std::vector<ValueId> operands,
+                          AtAxis make);
 
 // ── Whole spellings
 

@@ -70,11 +70,18 @@ ValueId pads_of_all(SpellContext& c, int64_t rank) {
   return one(c, "ScatterElements", {none, places, input(c, 1)});
 }
 
-/// Elements of an axis over and over, from `before` ahead of the first to `after` behind the last.
+/// What negative pads leave of an axis over and over, from `before` ahead of its first element to `after`
+/// behind its last.
 ValueId wrapped(SpellContext& c, ValueId x, int64_t axis, ValueId before, ValueId after) {
-  const ValueId size = length(c, x, axis), end = one(c, "Add", {size, after});
-  const ValueId places = one(c, "Range", {scalar_of(c, one(c, "Neg", {before})), scalar_of(c, end), int_scalar(c, 1)});
-  return one(c, "Gather", {x, one(c, "Mod", {places, size})}, with("axis", axis));
+  const ValueId none = int_scalar(c, 0);
+  const auto cut = [&](ValueId v) { return one(c, "Max", {one(c, "Neg", {v}), none}); };
+  const auto added = [&](ValueId v) { return one(c, "Max", {v, none}); };
+  const ValueId first = cut(before);
+  const ValueId left = one(c, "Sub", {length(c, x, axis), one(c, "Add", {first, cut(after)})});
+  const ValueId start = one(c, "Neg", {added(before)}), end = one(c, "Add", {left, added(after)});
+  const ValueId places = one(c, "Range", {scalar_of(c, start), scalar_of(c, end), int_scalar(c, 1)});
+  const ValueId taken = one(c, "Add", {one(c, "Mod", {places, left}), first});
+  return one(c, "Gather", {x, taken}, with("axis", axis));
 }
 
 std::vector<ValueId> pad(SpellContext& c) {
