@@ -50,16 +50,20 @@ std::vector<ValueId> mean_of(SpellContext& c) {
 }
 ValueId squared(SpellContext& c, ValueId v) { return one(c, "Mul", {v, v}); }
 std::vector<ValueId> l1(SpellContext& c) {
-  return by_sum(c, [&](ValueId x) { return one(c, "Abs", {x}); }, [](ValueId v) { return v; });
+  return by_sum(
+      c, [&](ValueId x) { return one(c, "Abs", {x}); }, [](ValueId v) { return v; });
 }
 std::vector<ValueId> l2(SpellContext& c) {
-  return by_sum(c, [&](ValueId x) { return squared(c, x); }, [&](ValueId v) { return one(c, "Sqrt", {v}); });
+  return by_sum(
+      c, [&](ValueId x) { return squared(c, x); }, [&](ValueId v) { return one(c, "Sqrt", {v}); });
 }
 std::vector<ValueId> sum_square(SpellContext& c) {
-  return by_sum(c, [&](ValueId x) { return squared(c, x); }, [](ValueId v) { return v; });
+  return by_sum(
+      c, [&](ValueId x) { return squared(c, x); }, [](ValueId v) { return v; });
 }
 std::vector<ValueId> log_sum(SpellContext& c) {
-  return by_sum(c, [](ValueId x) { return x; }, [&](ValueId v) { return one(c, "Log", {v}); });
+  return by_sum(
+      c, [](ValueId x) { return x; }, [&](ValueId v) { return one(c, "Log", {v}); });
 }
 
 /// Of numbers less their greatest, unless that is infinite.
@@ -96,7 +100,7 @@ std::vector<ValueId> one_axis_after_another(SpellContext& c) {
   ValueId x = input(c, 0);
   if (elem_of(c, x) == DataType::boolean) {
     std::vector<ValueId> inputs = c.node().inputs;
-    inputs[0] = cast(c, x, DataType::int32);
+    inputs[0] = cast(c, x, DataType::uint8);  // whose least and greatest are falsehood and truth
     return {cast(c, one(c, op, std::move(inputs), c.node().attributes), DataType::boolean)};
   }
   if (!has(c, 1)) return in_wider_types(c);
@@ -106,7 +110,8 @@ std::vector<ValueId> one_axis_after_another(SpellContext& c) {
     auto all = std::make_shared<Graph>(&c.graph()), each = std::make_shared<Graph>(&c.graph());
     all->set_outputs({reduced(*c.inside(*all), op, all->capture(x), {axis})});
     each->set_outputs({one(*c.inside(*each), "Identity", {each->capture(x)})});
-    x = c.insert_with_bodies("If", {is_reduced(c, axis, rank)}, {}, {{"else_branch", each}, {"then_branch", all}}, 1)[0];
+    x = c.insert_with_bodies("If", {is_reduced(c, axis, rank)}, {},
+                             {{"else_branch", each}, {"then_branch", all}}, 1)[0];
   }
   return {one(c, "Reshape", {x, reduced_shape(c)})};
 }
