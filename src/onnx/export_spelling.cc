@@ -141,7 +141,14 @@ class Speller {
       if (const int since = lowest_version(g, n, *schema, opset_).since; since > opset_)
         return spell(g, id, *schema, since, depth);
     const std::vector<Body> bodies = n.bodies;
-    for (const Body& b : bodies) run(*b.graph);
+    for (const Body& b : bodies) {
+      if (depth == 0) {
+        run(*b.graph);
+        continue;
+      }
+      for (NodeId inner : b.graph->order())
+        if (auto obstacle = say(*b.graph, inner, depth + 1)) return obstacle;
+    }
     return std::nullopt;
   }
 

@@ -103,7 +103,7 @@ std::vector<ValueId> one_axis_after_another(SpellContext& c) {
     inputs[0] = cast(c, x, DataType::uint8);  // whose least and greatest are falsehood and truth
     return {cast(c, one(c, op, std::move(inputs), c.node().attributes), DataType::boolean)};
   }
-  if (!has(c, 1)) return in_wider_types(c);
+  if (!has(c, 1) || c.constant(input(c, 1))) return in_wider_types(c);
   const int64_t rank = rank_of(c, x);
   if (rank_of(c, input(c, 1)) != 1) unsaid("a list of axes", c.input_type(1).str());
   for (int64_t axis = 0; axis < rank; ++axis) {

@@ -1,6 +1,8 @@
 #include "ops/split/split.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "schema/downgrade.h"
 #include "schema/words.h"
@@ -60,7 +62,7 @@ namespace spelling {
 using namespace words;
 namespace {
 
-/// Parts that are not equal: the last one is what remains.
+/// Parts that are not equal: the last one is what remains, and nothing where there are too many.
 std::vector<ValueId> split(SpellContext& c) {
   const Node node = c.node();
   const auto* parts = node.attributes.get_if<int64_t>("num_outputs");
@@ -70,14 +72,17 @@ std::vector<ValueId> split(SpellContext& c) {
   ValueId sizes = no_id;
   if (const auto size = known(size_of(c, x, axis))) {
     const int64_t each = *size / n + (*size % n != 0);
-    std::vector<int64_t> all(static_cast<size_t>(n), each);
-    all.back() = *size - each * (n - 1);
+    std::vector<int64_t> all;
+    for (int64_t i = 0; i < n; ++i) all.push_back(std::clamp<int64_t>(*size - each * i, 0, each));
     sizes = ints(c, all);
   } else {
     const ValueId whole = length(c, x, axis);
     const ValueId each = one(c, "Div", {plus(c, whole, static_cast<double>(n - 1)), int_scalar(c, n)});
-    const ValueId rest = one(c, "Sub", {whole, times(c, each, static_cast<double>(n - 1))});
-    sizes = concat(c, {one(c, "Expand", {each, ints(c, {n - 1})}), rest}, 0);
+    std::vector<int64_t> number(static_cast<size_t>(n));
+    std::iota(number.begin(), number.end(), 0);
+    const ValueId rest = one(c, "Sub", {whole, one(c, "Mul", {each, ints(c, number)})});
+    const ValueId some = one(c, "Where", {one(c, "Less", {rest, each}), rest, each});
+    sizes = one(c, "Where", {one(c, "Less", {rest, ints(c, {0})}), ints(c, {0}), some});
   }
   return c.insert("Split", {x, sizes}, with("axis", axis), node.outputs.size());
 }
