@@ -26,7 +26,8 @@ class AttentionWords {
   std::vector<ValueId> outputs() {
     find_shared_heads();
     std::vector<ValueId> shown(4, no_id);
-    ValueId scores = shown[0] = one(c_, "Mul", {products(q_, transposed(c_, cast(c_, k_, type_), {0, 1, 3, 2})), scale()});
+    ValueId scores = shown[0] =
+        one(c_, "Mul", {products(q_, transposed(c_, cast(c_, k_, type_), {0, 1, 3, 2})), scale()});
     if (op_.softcap > 0) {
       const auto cap = static_cast<double>(op_.softcap);
       scores = times(c_, one(c_, "Tanh", {times(c_, scores, 1 / cap)}), cap);
@@ -87,8 +88,9 @@ class AttentionWords {
     const ValueId missing = one(c_, "Sub", {length(c_, k_, 2), length(c_, mask, -1)});
     const std::vector<int64_t> none(static_cast<size_t>(2 * rank_of(c_, mask) - 1), 0);
     const DataType type = elem_of(c_, mask);
-    return one(c_, "Pad", {mask, concat(c_, {ints(c_, none), missing}, 0),
-                           type == DataType::boolean ? no_id : number(c_, masked, type)});
+    return one(c_, "Pad",
+               {mask, concat(c_, {ints(c_, none), missing}, 0),
+                type == DataType::boolean ? no_id : number(c_, masked, type)});
   }
   /// The mask; keys within the samples' lengths, not after their query, in the window.
   void find_bias() {

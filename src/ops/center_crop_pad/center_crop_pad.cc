@@ -16,7 +16,8 @@ std::vector<ValueId> center_crop_pad(SpellContext& c) {
   else
     for (int64_t a = 0; a < rank_of(c, x); ++a) axes.push_back(a);
   if (axes.empty()) return {x};
-  const ValueId wanted = cast(c, input(c, 1), DataType::int64), where = ints(c, axes), none = int_scalar(c, 0);
+  const ValueId wanted = cast(c, input(c, 1), DataType::int64), where = ints(c, axes),
+                none = int_scalar(c, 0);
   const ValueId there = one(c, "Gather", {one(c, "Shape", {x}), where});
   const auto excess = [&](ValueId a, ValueId b) { return one(c, "Max", {one(c, "Sub", {a, b}), none}); };
   const auto half = [&](ValueId v) { return one(c, "Div", {v, int_scalar(c, 2)}); };

@@ -9,9 +9,9 @@ namespace {
 
 /// Every sample's pixel along one axis: [batch, samples].
 struct Tap {
-  ValueId index;          // within the axis, int64
-  ValueId weight;         // no_id: 1
-  ValueId inside;         // no_id: always
+  ValueId index;   // within the axis, int64
+  ValueId weight;  // no_id: 1
+  ValueId inside;  // no_id: always
 };
 
 class GridWords {

@@ -79,7 +79,8 @@ std::vector<ValueId> linear_attention(SpellContext& c) {
   const auto inside = c.inside(*body);
   const ValueId state = body->add_input("state", c.type(inputs[0]));
   std::vector<ValueId> parts;
-  for (size_t i = 1; i < inputs.size(); ++i) parts.push_back(body->add_input("part", at_step(c.type(inputs[i]))));
+  for (size_t i = 1; i < inputs.size(); ++i)
+    parts.push_back(body->add_input("part", at_step(c.type(inputs[i]))));
   Step step{op, parts[0], parts[1], parts[2]};
   if (has(c, 4)) step.decay = parts[3];
   if (has(c, 5)) step.beta = parts.back();

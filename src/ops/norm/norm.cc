@@ -139,7 +139,8 @@ std::vector<ValueId> layer_normalization(SpellContext& c) {
   if (has(c, 2)) y = one(c, "Add", {y, cast(c, input(c, 2), wide)});
   std::vector<ValueId> outputs{cast(c, y, type)};
   for (size_t i = 1; i < c.node().outputs.size(); ++i)
-    outputs.push_back(wants(c, i) ? cast(c, i == 1 ? n.mean : n.inverse, static_cast<DataType>(op.stash_type)) : no_id);
+    outputs.push_back(wants(c, i) ? cast(c, i == 1 ? n.mean : n.inverse, static_cast<DataType>(op.stash_type))
+                                  : no_id);
   return outputs;
 }
 

@@ -50,7 +50,8 @@ namespace {
 /// With a 0 in its shape the output has no elements, and may as well be made anew.
 std::vector<ValueId> reshape(SpellContext& c) {
   const ValueId x = input(c, 0), shape = input(c, 1);
-  if (c.node().attributes.get<int64_t>("allowzero", 0) == 0) unsaid("tensors of other types", c.type(x).str(false));
+  if (c.node().attributes.get<int64_t>("allowzero", 0) == 0)
+    unsaid("tensors of other types", c.type(x).str(false));
   const auto nothing = [&](InsertContext& where, ValueId v) {
     return one(where, "ConstantOfShape", {v}, with("value", zeros(elem_of(c, x), {1})));
   };

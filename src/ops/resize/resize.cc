@@ -106,7 +106,9 @@ ValueId scales_that_keep_aspect(SpellContext& c, const Resize& op) {
   for (size_t a = 0; a < in.size(); ++a)
     if (static_cast<int64_t>(grid.length[a]) != grid.size[a])
       unsaid("scales whose sizes are rounded down", std::to_string(grid.length[a]));
-  return c.add_constant(Tensor::from({static_cast<int64_t>(in.size())}, std::vector<float>(grid.scale.begin(), grid.scale.end())), "scales");
+  return c.add_constant(Tensor::from({static_cast<int64_t>(in.size())},
+                                     std::vector<float>(grid.scale.begin(), grid.scale.end())),
+                        "scales");
 }
 
 /// What is said of some axes, said of all: region, scales and sizes.

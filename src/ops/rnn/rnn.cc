@@ -27,7 +27,10 @@ std::vector<ValueId> batch_first(SpellContext& c) {
   a.erase("layout");
   std::vector<ValueId> made = c.insert(node.op, std::move(inputs), std::move(a), node.outputs.size());
   for (size_t i = 0; i < made.size(); ++i)
-    made[i] = !wants(c, i) ? no_id : transposed(c, made[i], i == 0 ? std::vector<int64_t>{2, 0, 1, 3} : std::vector<int64_t>{1, 0, 2});
+    made[i] = !wants(c, i)
+                  ? no_id
+                  : transposed(c, made[i],
+                               i == 0 ? std::vector<int64_t>{2, 0, 1, 3} : std::vector<int64_t>{1, 0, 2});
   return made;
 }
 

@@ -24,13 +24,17 @@ namespace {
 
 /// What a reduction makes of the elements that are there and those that come.
 ValueId combined(InsertContext& c, const std::string& reduction, ValueId there, ValueId update) {
-  const char* op = reduction == "add" ? "Add" : reduction == "mul" ? "Mul" : reduction == "min" ? "Min" : "Max";
+  const char* op = reduction == "add"   ? "Add"
+                   : reduction == "mul" ? "Mul"
+                   : reduction == "min" ? "Min"
+                                        : "Max";
   return one(c, op, {there, update});
 }
 
 /// `step` once for every one of `count` places: the data, as one leaves it to the next. The others are
 /// operands.
-using ScatterStep = ValueId (*)(SpellContext& c, ValueId place, ValueId data, ValueId indices, ValueId updates);
+using ScatterStep = ValueId (*)(SpellContext& c, ValueId place, ValueId data, ValueId indices,
+                                ValueId updates);
 ValueId step_by_step(SpellContext& c, ValueId count, ValueId indices, ValueId updates, ScatterStep step) {
   const ValueId data = input(c, 0);
   auto body = std::make_shared<Graph>(&c.graph());
@@ -53,17 +57,17 @@ std::vector<ValueId> scatter_elements(SpellContext& c) {
   const auto op = decode<ScatterElements>(c.node().attributes);
   if (op.reduction == "none") unsaid("tensors of other types", c.input_type(0).str(false));
   const ValueId count = length(c, input(c, 1), from_front(c, input(c, 0), op.axis));
-  return {step_by_step(
-      c, count, input(c, 1), input(c, 2),
-      [](SpellContext& in, ValueId place, ValueId data, ValueId indices, ValueId updates) {
-        const auto scatter = decode<ScatterElements>(in.node().attributes);
-        const int64_t axis = from_front(in, data, scatter.axis);
-        const Attributes along = with("axis", axis);
-        const ValueId where = at_place(in, indices, place, axis);
-        const ValueId there = one(in, "GatherElements", {data, where}, along);
-        const ValueId made = combined(in, scatter.reduction, there, at_place(in, updates, place, axis));
-        return one(in, "ScatterElements", {data, where, made}, along);
-      })};
+  return {step_by_step(c, count, input(c, 1), input(c, 2),
+                       [](SpellContext& in, ValueId place, ValueId data, ValueId indices, ValueId updates) {
+                         const auto scatter = decode<ScatterElements>(in.node().attributes);
+                         const int64_t axis = from_front(in, data, scatter.axis);
+                         const Attributes along = with("axis", axis);
+                         const ValueId where = at_place(in, indices, place, axis);
+                         const ValueId there = one(in, "GatherElements", {data, where}, along);
+                         const ValueId made =
+                             combined(in, scatter.reduction, there, at_place(in, updates, place, axis));
+                         return one(in, "ScatterElements", {data, where, made}, along);
+                       })};
 }
 
 /// One tuple of indices after another.
@@ -77,15 +81,14 @@ std::vector<ValueId> scatter_nd(SpellContext& c) {
   const ValueId end = ints(c, {std::numeric_limits<int64_t>::max()});
   const ValueId slice = sliced(c, one(c, "Shape", {data}), ints(c, {*tuple}), end, 0);
   const ValueId flat = one(c, "Reshape", {updates, concat(c, {ints(c, {-1}), slice}, 0)});
-  return {step_by_step(
-      c, length(c, rows, 0), rows, flat,
-      [](SpellContext& in, ValueId place, ValueId so_far, ValueId all, ValueId changes) {
-        const ValueId where = at_place(in, all, place, 0);
-        const ValueId there = one(in, "GatherND", {so_far, where});
-        const auto reduction = decode<ScatterND>(in.node().attributes).reduction;
-        const ValueId made = combined(in, reduction, there, at_place(in, changes, place, 0));
-        return one(in, "ScatterND", {so_far, where, made});
-      })};
+  return {step_by_step(c, length(c, rows, 0), rows, flat,
+                       [](SpellContext& in, ValueId place, ValueId so_far, ValueId all, ValueId changes) {
+                         const ValueId where = at_place(in, all, place, 0);
+                         const ValueId there = one(in, "GatherND", {so_far, where});
+                         const auto reduction = decode<ScatterND>(in.node().attributes).reduction;
+                         const ValueId made = combined(in, reduction, there, at_place(in, changes, place, 0));
+                         return one(in, "ScatterND", {so_far, where, made});
+                       })};
 }
 
 /// Every element of the update has its place along the axis.

@@ -54,7 +54,8 @@ std::vector<ValueId> sequence_map(SpellContext& c) {
   }
   const std::vector<ValueId> made = inside->insert_body("body", elements);
   std::vector<ValueId> outputs{go_on};
-  for (size_t i = 0; i < grown.size(); ++i) outputs.push_back(one(*inside, "SequenceInsert", {grown[i], made[i]}));
+  for (size_t i = 0; i < grown.size(); ++i)
+    outputs.push_back(one(*inside, "SequenceInsert", {grown[i], made[i]}));
   body->set_outputs(std::move(outputs));
   return c.insert_with_bodies("Loop", std::move(inputs), {}, {{"body", body}}, grown.size());
 }

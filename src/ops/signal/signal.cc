@@ -77,9 +77,7 @@ ValueId dft_along(SpellContext& c, std::span<const ValueId> operands, int64_t ax
   for (int64_t a = 0; a < rank; ++a) back[static_cast<size_t>(there[static_cast<size_t>(a)])] = a;
   const ValueId x = transposed(c, cast(c, given, type), there);
   const ValueId used = sliced(c, x, ints(c, {0}), to_real ? half() : length_of, -1);
-  const auto part = [&](int64_t i) {
-    return sliced(c, used, ints(c, {i}), i == 0 ? ints(c, {1}) : last, 0);
-  };
+  const auto part = [&](int64_t i) { return sliced(c, used, ints(c, {i}), i == 0 ? ints(c, {1}) : last, 0); };
 
   const ValueId places = count_up(c, length(c, used, -1));
   const ValueId frequencies = count_up(c, op.onesided && !op.inverse ? half() : length_of);
@@ -87,7 +85,8 @@ ValueId dft_along(SpellContext& c, std::span<const ValueId> operands, int64_t ax
   ValueId cosine = one(c, "Cos", {angle}), sine = one(c, "Sin", {angle});
   if (op.inverse) {
     const ValueId n = cast(c, length_of, type);
-    ValueId weight = to_real ? one(c, "Div", {shares(c, places, length_of, type), n}) : one(c, "Reciprocal", {n});
+    ValueId weight =
+        to_real ? one(c, "Div", {shares(c, places, length_of, type), n}) : one(c, "Reciprocal", {n});
     cosine = one(c, "Mul", {cosine, weight});
     sine = one(c, "Neg", {one(c, "Mul", {sine, weight})});
   }
@@ -103,9 +102,13 @@ ValueId dft_along(SpellContext& c, std::span<const ValueId> operands, int64_t ax
   return cast(c, transposed(c, both, back), elem_of(c, given));
 }
 
-/// The operator with an axis that is known.
+/// The operator with an axis that is known. One of size 1 is no half of a spectrum unless its length is
+/// given: the run has another axis then.
 ValueId dft_again(SpellContext& c, std::span<const ValueId> operands, int64_t axis) {
-  return one(c, "DFT", {operands[0], operands[1], int_scalar(c, axis)}, c.node().attributes);
+  const auto op = decode<Dft>(c.node().attributes);
+  const bool empty = op.inverse && op.onesided && known(size_of(c, operands[0], axis)) == 1;
+  const ValueId length_of = operands[1] == no_id && empty ? int_scalar(c, 1) : operands[1];
+  return one(c, "DFT", {operands[0], length_of, int_scalar(c, axis)}, c.node().attributes);
 }
 
 std::vector<ValueId> dft(SpellContext& c) {
@@ -126,7 +129,8 @@ struct Cosines {
 std::vector<ValueId> window(SpellContext& c, const Cosines& cosines) {
   const auto op = decode<Window>(c.node().attributes);
   const DataType wanted = elem_of(c, c.node().outputs[0]);
-  const DataType type = wanted == DataType::float64 || is_integer(wanted) ? DataType::float64 : DataType::float32;
+  const DataType type =
+      wanted == DataType::float64 || is_integer(wanted) ? DataType::float64 : DataType::float32;
   const ValueId count = one(c, "Reshape", {cast(c, input(c, 0), DataType::int64), ints(c, {1})});
   ValueId period = cast(c, count, type);
   if (!op.periodic) period = plus(c, period, -1);
