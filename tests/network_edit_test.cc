@@ -252,9 +252,13 @@ TEST(NetworkKeep, WeightsBesideTheSource) {
 TEST(NetworkKeep, AnOlderOpset) {
   Small s;
   EXPECT_EQ(s.n.to_model(13).proto.opset_import.at(0).version, 13);
-  Network n;
-  out(n, n.add_rotary_embedding(in(n, "x", {1, 1, 2, 4}), in(n, "c", {1, 2, 2}), in(n, "s", {1, 2, 2})));
-  EXPECT_THROW(n.to_model(13), Error);
+  Network spelled;
+  out(spelled, spelled.add_rotary_embedding(in(spelled, "x", {1, 1, 2, 4}), in(spelled, "c", {1, 2, 2}),
+                                            in(spelled, "s", {1, 2, 2})));
+  EXPECT_GT(spelled.to_model(13).proto.graph->node.size(), 1u);
+  Network unsaid;
+  out(unsaid, unsaid.add_non_zero(in(unsaid, "x", {2, 3})));
+  EXPECT_THROW(unsaid.to_model(8), Error);
 }
 
 }  // namespace
