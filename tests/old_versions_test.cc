@@ -214,6 +214,61 @@ TEST(OldVersions, OfBodies) {
               {{{floats({1}, {10}), floats({3, 1}, {1, 2, 3})}, "[1] 16 | [3,1] 11 13 16"}});
 }
 
+/// What is scanned is shortened to the length of its own, also where it is scanned from the end; what is
+/// gathered has zeros behind it.
+TEST(OldVersions, SequencesOfLengthsOfTheirOwn) {
+  const auto with_direction = [](const std::string& direction) {
+    return "(int64[2] n, float[2,1] x, float[2,3,1] l) => (float[2,1] y, float[2,3,1] z) { y, z = "
+           "Scan<num_scan_inputs = 1, directions = [" +
+           direction +
+           "], body = b (float[1] s, float[1] e) => (float[1] s2, float[1] o) { s2 = Add(s, e) o = "
+           "Sub(s2, s) }>(n, x, l) }";
+  };
+  const Value starts = floats({2, 1}, {10, 20}), rows = floats({2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  expect_at(8, with_direction("0"),
+            {{{longs({2}, {2, 3}), starts, rows}, "[2,1] 13 35 | [2,3,1] 1 2 0 4 5 6"},
+             {{longs({2}, {0, 1}), starts, rows}, "[2,1] 10 24 | [2,3,1] 0 0 0 4 0 0"},
+             {{longs({2}, {4, 1}), starts, rows}, "E2306"},
+             {{longs({2}, {-1, 1}), starts, rows}, "E2306"}});
+  expect_at(8, with_direction("1"),
+            {{{longs({2}, {2, 3}), starts, rows}, "[2,1] 13 35 | [2,3,1] 2 1 0 6 5 4"}});
+}
+
+/// Upsampling and downsampling along other axes at once; the scales are computed.
+TEST(OldVersions, NearestOfEachAxis) {
+  expect_at(10, "(float[1,4] x, float[2] s) => (float[N,M] y) { y = Resize(x, s) }",
+            {{{floats({1, 4}, {1, 2, 3, 4}), floats({2}, {2, 0.6f})}, "[2,2] 1 3 1 3"},
+             {{floats({1, 4}, {1, 2, 3, 4}), floats({2}, {1, 0.6f})}, "[1,2] 1 3"},
+             {{floats({1, 4}, {1, 2, 3, 4}), floats({2}, {1, 1.5f})}, "[1,6] 1 1 2 3 3 4"}});
+}
+
+/// Which of the two is empty, a run tells.
+TEST(OldVersions, ComputedScalesBesideSizes) {
+  expect_at(
+      11,
+      "(float[1,2] x, float[A] s, int64[B] n) => (float[N,M] y) { roi = Constant<value = float[0] {}>() y "
+      "= Resize<coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\">(x, roi, s, n) }",
+      {{{floats({1, 2}, {1, 2}), floats({0}, {}), longs({2}, {1, 4})}, "[1,4] 1 1 2 2"},
+       {{floats({1, 2}, {1, 2}), floats({2}, {2, 1}), longs({0}, {})}, "[2,2] 1 2 1 2"},
+       {{floats({1, 2}, {1, 2}), floats({2}, {2, 1}), longs({2}, {2, 2})}, "E2306"},
+       {{floats({1, 2}, {1, 2}), floats({0}, {}), longs({0}, {})}, "E2306"}});
+}
+
+TEST(OldVersions, ComputedTiles) {
+  expect_at(1, "(float[A,B] x, float n, float axis) => (float[C,D] y) { y = Tile(x, n, axis) }",
+            {{{floats({1, 2}, {1, 2}), floats({}, {2}), floats({}, {1})}, "[1,4] 1 2 1 2"},
+             {{floats({1, 2}, {1, 2}), floats({}, {2}), floats({}, {0})}, "[2,2] 1 2 1 2"}});
+}
+
+TEST(OldVersions, GroupsOfAnUnknownNumberOfChannels) {
+  expect_at(
+      18,
+      "(float[1,C,2] x, float[2] s, float[2] b) => (float[1,C,2] y) { y = GroupNormalization<num_groups "
+      "= 2, epsilon = 0.0>(x, s, b) }",
+      {{{floats({1, 2, 2}, {-1, 1, -2, 2}), floats({2}, {2, 3}), floats({2}, {0, 1})}, "[1,2,2] -2 2 -2 4"},
+       {{floats({1, 3, 2}, {1, 2, 3, 4, 5, 6}), floats({2}, {2, 3}), floats({2}, {0, 1})}, "E2306"}});
+}
+
 TEST(OldVersions, QuantizedToTheTypeOfTheZeroPoint) {
   expect_at(23, "(float[2] x, float s, uint8 z) => (uint8[2] y) { y = QuantizeLinear(x, s, z) }",
             {{{floats({2}, {1, -1}), floats({}, {0.5f}), Tensor::scalar<uint8_t>(3)}, "[2] 5 1"}});

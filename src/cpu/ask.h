@@ -10,6 +10,13 @@
 
 namespace lathe::cpu {
 
+/// Yes for elements of these types.
+template <class... T>
+Verdict ask_type(DataType type, Types<T...>) {
+  return ((type == type_of<T>) || ...) ? Verdict::yes()
+                                       : Verdict::no("not for " + std::string(name_of(type)));
+}
+
 /// A refusal unless the first `inputs` inputs (all by default) that are present, and the outputs, are
 /// float32.
 inline std::optional<Verdict> refuse_unless_float32(const KernelRequest& r, size_t inputs = SIZE_MAX) {

@@ -32,7 +32,6 @@ class Problem:
     opset: int = 23
     constant: tuple[int, ...] = ()  # inputs that are initializers
     domain: str = ""
-    sizes_known: bool = False  # in the model
     wide: Optional[Problem] = None  # the same numbers in float32, where others answer in that
     newest: Optional[Problem] = None  # the same in the form that the generator made it in, where this is an older one
     of_many_nodes = False
@@ -52,7 +51,7 @@ class Problem:
                 infos.append(oh.make_tensor_sequence_value_info(f"x{i}", oh.np_dtype_to_tensor_dtype(value[0].dtype), None))
             else:
                 element = oh.np_dtype_to_tensor_dtype(value.dtype)
-                sizes = value.shape if self.sizes_known else [f"d{i}_{a}" for a in range(value.ndim)]
+                sizes = [f"d{i}_{a}" for a in range(value.ndim)]
                 infos.append(oh.make_tensor_value_info(f"x{i}", element, sizes))
         while names and not names[-1]:
             names.pop()

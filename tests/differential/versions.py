@@ -246,7 +246,8 @@ def one_axis(q, since):
         return False
     axis = int(repeats.argmax())
     again(q, inputs=[x, np.where(np.arange(x.ndim) == axis, repeats, 1)])
-    q.inputs, q.constant = [x, np.array(repeats[axis], x.dtype), np.array(axis, x.dtype)], (1, 2)
+    q.inputs = [x, np.array(repeats[axis], x.dtype), np.array(axis, x.dtype)]
+    q.constant = (1, 2) if 1 in q.constant else ()
     return None
 
 
@@ -358,7 +359,7 @@ def scale_of_each_group(q, since):
     if since == 18:
         groups = q.attributes["num_groups"]
         x, scale, bias = q.inputs
-        q.inputs, q.sizes_known = [x, scale[:groups], bias[:groups]], True
+        q.inputs = [x, scale[:groups], bias[:groups]]
         again(q, inputs=[x, *(np.repeat(v, x.shape[1] // groups) for v in q.inputs[1:])])
 
 
@@ -372,16 +373,15 @@ def roi_and_scales_are_there(q, since):
         if scales is None:
             return False
         shrinks = bool((scales < 1).any())
-        if attributes["mode"] == "nearest" and shrinks and (2 not in q.constant or (scales > 1).any()):
-            return False  # which way nearest is, has to be known and one for all axes
         again(q, attributes={"mode": attributes["mode"], "coordinate_transformation_mode": "asymmetric", "nearest_mode": "ceil" if shrinks else "floor"})
+        if attributes["mode"] == "nearest" and shrinks and (scales > 1).any():
+            q.newest = None  # which way nearest is, goes by axis
         q.attributes = {"mode": attributes["mode"]}
         q.inputs, q.constant = [x, scales], tuple(1 for i in q.constant if i == 2)
         return attributes["mode"] != "cubic"
     if since < 13:
         none = np.zeros(0, np.float32)
         q.inputs = [x, none, none if scales is None else scales, *([] if sizes is None else [sizes])]
-        q.constant += (1, *((2,) if scales is None else ()))  # that it is empty has to be known
     return None
 
 
@@ -451,5 +451,9 @@ def in_batches(q, since):
     dims = ", ".join(f"s{a}" for a in range(x.ndim - 1))
     formals = ", ".join(f"float[{dims}] {name}" for name in ("state", "a", "b"))
     body = q.text[q.text.index("{") : q.text.rindex(">")]
-    q.text = f"y0, y1 = Scan <num_scan_inputs = 2, directions = [0, 1], body = b ({formals}) => (float[{dims}] next, float[{dims}] row) {body}> (, x0, x1, x2)"
+    lengths = ""
+    if len(x) > 1 and x.size % 2:  # sequences of lengths of their own
+        q.inputs.append(np.array([len(x) // 2, len(x)]))
+        lengths = "x3"
+    q.text = f"y0, y1 = Scan <num_scan_inputs = 2, directions = [0, 1], body = b ({formals}) => (float[{dims}] next, float[{dims}] row) {body}> ({lengths}, x0, x1, x2)"
     q.newest = None

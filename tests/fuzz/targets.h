@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "lathe/error.h"
+#include "support/error_code.h"
 
 namespace lathe::fuzz {
 
@@ -24,24 +24,19 @@ void text(Bytes);
 void run(Bytes);
 /// The same, and whether the graph was accepted and ran to its end.
 bool runs(Bytes);
+/// Such graphs, written at another opset and read again.
+void convert(Bytes);
 
 struct Target {
   std::string_view name;
   void (*feed)(Bytes);
 };
-inline constexpr Target targets[] = {{"wire", wire}, {"import", import}, {"text", text}, {"run", run}};
+inline constexpr Target targets[] = {
+    {"wire", wire}, {"import", import}, {"text", text}, {"run", run}, {"convert", convert}};
 
 inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 
-/// The code that `f` ended with.
-Code code_of(auto&& f) {
-  try {
-    f();
-    return Code::none;
-  } catch (const Error& e) {
-    return e.code();
-  }
-}
+using testing::code_of;
 
 inline void require(bool holds, const char* what) {
   if (holds) return;

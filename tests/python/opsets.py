@@ -8,7 +8,7 @@ import onnx
 import lathe
 import suite_cases
 
-CASES = suite_cases.all_cases()
+CASES = suite_cases.all_cases() | suite_cases.real_cases()
 OPSETS = (13, 17, 21, 28)
 REFUSAL = "E2308"  # names the node, and the opset that it needs
 

@@ -145,18 +145,12 @@ void run_power(const Pow&, KernelContext& c) {
                  [](float a, float b) { return std::pow(a, b); });
 }
 
-template <class... T>
-bool is_one_of(DataType type, Types<T...>) {
-  return ((type == type_of<T>) || ...);
-}
 inline constexpr Types<float, int32_t, int64_t> compared_types;
 inline constexpr Types<int32_t, int64_t> divided_types;
 
 template <class Op>
 Verdict ask_compare(const Op&, const KernelRequest& r) {
-  return is_one_of(r.inputs[0].type, compared_types)
-             ? Verdict::yes()
-             : Verdict::no("not for " + std::string(name_of(r.inputs[0].type)));
+  return cpu::ask_type(r.inputs[0].type, compared_types);
 }
 
 /// Truth from two numbers.
@@ -200,9 +194,7 @@ std::optional<Pointwise> describe_remainder(const Mod& op, const KernelRequest& 
 }
 
 Verdict ask_quotient(const Div&, const KernelRequest& r) {
-  return is_one_of(r.inputs[0].type, divided_types)
-             ? Verdict::yes()
-             : Verdict::no("not for " + std::string(name_of(r.inputs[0].type)));
+  return cpu::ask_type(r.inputs[0].type, divided_types);
 }
 
 /// Towards zero; the smallest number divided by -1 is itself.

@@ -12,11 +12,6 @@ namespace {
 
 inline constexpr Types<float, int32_t, int64_t, int8_t, uint8_t, bool> cast_types;
 
-template <class... T>
-bool is_one_of(DataType type, Types<T...>) {
-  return ((type == type_of<T>) || ...);
-}
-
 /// What x86 makes of a float that no integer holds, as the reference does; bools are true for all but 0.
 template <class To, class From>
 To converted(From x) {
@@ -32,9 +27,8 @@ To converted(From x) {
 
 template <class Op>
 Verdict ask(const Op&, const KernelRequest& r) {
-  for (const KernelRequest::Operand& o : {r.inputs[0], r.outputs[0]})
-    if (!is_one_of(o.type, cast_types)) return Verdict::no("not for " + std::string(name_of(o.type)));
-  return Verdict::yes();
+  const Verdict from = cpu::ask_type(r.inputs[0].type, cast_types);
+  return from.accepted ? cpu::ask_type(r.outputs[0].type, cast_types) : from;
 }
 
 template <class Op>

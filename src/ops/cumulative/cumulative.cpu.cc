@@ -8,7 +8,7 @@
 
 #include "cpu/ask.h"
 #include "ops/compute.h"
-#include "ops/movement.h"
+#include "ops/cumulative/cumulative_axis.h"
 
 namespace lathe {
 namespace {
@@ -21,15 +21,8 @@ constexpr int64_t running_piece = 16384;
 /// Integers of one size wrap around alike, whatever their sign.
 constexpr Types<float, double, int32_t, int64_t, uint32_t, uint64_t> running_types;
 
-template <class... T>
-bool is_running(DataType type, Types<T...>) {
-  return ((type == type_of<T>) || ...);
-}
-
 Verdict ask_running(const Cumulative&, const KernelRequest& r) {
-  const DataType type = r.inputs[0].type;
-  return is_running(type, running_types) ? Verdict::yes()
-                                         : Verdict::no("not for " + std::string(name_of(type)));
+  return cpu::ask_type(r.inputs[0].type, running_types);
 }
 
 /// One line of `width` columns: element k of each lies `k * stride` from the first.
@@ -80,9 +73,7 @@ template <class Combine>
 void run_along(const Cumulative& op, KernelContext& c, int neutral) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
-  if (c.in(1).size() != 1) c.fail(Code::run_bad_shape, "one axis", describe(c.in(1)));
-  const auto rank = static_cast<int64_t>(x.rank());
-  const auto axis = static_cast<size_t>(checked_index(c, index_at(c.in(1), 0), rank));
+  const size_t axis = cumulative_axis(c);
   if (x.size() == 0) return;
   const int64_t length = x.dim(axis), inner = count_between(x.shape(), axis + 1, x.rank());
   const int64_t outer = x.size() / (length * inner), blocks = ceil_div(inner, columns_at_once);

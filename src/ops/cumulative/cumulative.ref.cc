@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "ops/movement.h"
+#include "ops/cumulative/cumulative_axis.h"
 
 namespace lathe {
 namespace {
@@ -11,9 +11,7 @@ template <class Combine>
 void cumulative(const Cumulative& op, KernelContext& c, int neutral) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
-  if (c.in(1).size() != 1) c.fail(Code::run_bad_shape, "one axis", describe(c.in(1)));
-  const auto rank = static_cast<int64_t>(x.rank());
-  const auto axis = static_cast<size_t>(checked_index(c, index_at(c.in(1), 0), rank));
+  const size_t axis = cumulative_axis(c);
   const int64_t n = x.dim(axis);
   const int64_t inner = count_of(Shape(x.shape().begin() + axis + 1, x.shape().end()));
   const int64_t rows = n ? x.size() / n : 0;

@@ -63,17 +63,19 @@ void group_norm_21_from_18(UpgradeContext& u) {
   const auto groups = u.node().attributes.get<int64_t>("num_groups", 0);
   const ValueType x = u.input_type(0);
   const auto channels = x.shape && x.shape->size() >= 2 ? known((*x.shape)[1]) : std::nullopt;
-  if (!channels || groups < 1 || *channels % groups != 0)
+  if (groups < 1 || (channels && *channels % groups != 0))
     throw Error(Code::node_cannot_convert, "import",
-                "a known number of channels, divisible by num_groups " + std::to_string(groups), x.str());
-  const ValueId column = u.add_constant(int64_vector(std::array<int64_t, 2>{-1, 1}), "column");
+                "a number of channels that num_groups " + std::to_string(groups) + " divides", x.str());
+  using namespace words;
   const ValueId wide =
-      u.add_constant(int64_vector(std::array<int64_t, 2>{groups, *channels / groups}), "channels");
-  const ValueId flat = u.add_constant(int64_vector(std::array<int64_t, 1>{-1}), "flat");
+      channels
+          ? ints(u, {groups, *channels / groups})
+          : concat(u,
+                   {ints(u, {groups}), one(u, "Div", {length(u, u.node().inputs[0], 1), ints(u, {groups})})},
+                   0);
   for (size_t i : {1, 2}) {
-    const ValueId rows = u.insert("Reshape", {u.node().inputs[i], column}, {})[0];
-    const ValueId copies = u.insert("Expand", {rows, wide}, {})[0];
-    u.node().inputs[i] = u.insert("Reshape", {copies, flat}, {})[0];
+    const ValueId copies = one(u, "Expand", {reshaped(u, u.node().inputs[i], {-1, 1}), wide});
+    u.node().inputs[i] = reshaped(u, copies, {-1});
   }
 }
 

@@ -8,23 +8,38 @@
 namespace lathe {
 namespace {
 
-/// Before version 11 the coordinates were those of "asymmetric", and nearest meant the one before; shrinking
-/// runtimes took the one after.
-void resize_11_from_10(UpgradeContext& u) {
-  auto& inputs = u.node().inputs;
-  const ValueId scales = inputs.size() > 1 ? inputs[1] : no_id;
-  const Tensor* known_scales = scales == no_id ? nullptr : u.constant(scales);
-  bool shrinks = false, grows = false;
-  if (known_scales && known_scales->type() == DataType::float32)
-    for (float s : known_scales->as<float>()) {
+/// Which ways these scales go: null, or of another type than scales are, perhaps both.
+struct Ways {
+  bool shrinks = true, grows = true;
+  explicit Ways(const Tensor* scales) {
+    if (!scales || scales->type() != DataType::float32) return;
+    shrinks = grows = false;
+    for (float s : scales->as<float>()) {
       shrinks |= s < 1;
       grows |= s > 1;
     }
-  inputs.resize(1);
+  }
+};
+
+/// Before version 11 the coordinates were those of "asymmetric", and nearest meant the one before along an
+/// axis that grows, the one after along one that shrinks: where there may be both, what shrinks goes first.
+void resize_11_from_10(UpgradeContext& u) {
+  Node& n = u.node();
+  if (n.inputs.size() < 2) return;  // reported by the check
+  ValueId scales = n.inputs[1];
+  const Ways ways(u.constant(scales));
+  n.attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
+  n.attributes.set("nearest_mode", std::string(ways.grows ? "floor" : "ceil"));
+  if (ways.shrinks && ways.grows && n.attributes.get<std::string>("mode", "nearest") == "nearest") {
+    const ValueId same = u.add_constant(Tensor::scalar(1.0f), "same");
+    const ValueId smaller = u.insert("Min", {scales, same}, {})[0];
+    Attributes before = n.attributes;
+    before.set("nearest_mode", std::string("ceil"));
+    n.inputs[0] = u.insert("Resize", {n.inputs[0], no_id, smaller}, std::move(before))[0];
+    scales = u.insert("Max", {scales, same}, {})[0];
+  }
+  n.inputs.resize(1);
   set_input(u, 2, scales);
-  Attributes& a = u.node().attributes;
-  a.set("coordinate_transformation_mode", std::string("asymmetric"));
-  a.set("nearest_mode", std::string(shrinks && !grows ? "ceil" : "floor"));
 }
 
 void upsample_7_from_1(UpgradeContext& u) {
@@ -57,13 +72,11 @@ bool resize_10_from_11(RewriteContext& c) {
   if (!scales || scales->type() != DataType::float32 || mode == "cubic" ||
       a.get<std::string>("coordinate_transformation_mode", "half_pixel") != "asymmetric")
     return false;
-  bool shrinks = false, grows = false;
-  for (float s : scales->as<float>()) {
-    shrinks |= s < 1;
-    grows |= s > 1;
-  }
-  const std::string nearest = shrinks && !grows ? "ceil" : "floor";
-  if (mode == "nearest" && a.get<std::string>("nearest_mode", "round_prefer_floor") != nearest) return false;
+  const Ways ways(scales);
+  if (mode == "nearest" &&
+      ((ways.shrinks && ways.grows) ||
+       a.get<std::string>("nearest_mode", "round_prefer_floor") != (ways.grows ? "floor" : "ceil")))
+    return false;
   if (a.get<int64_t>("exclude_outside", 0) != 0) return false;
   for (const char* name : {"coordinate_transformation_mode", "nearest_mode", "extrapolation_value",
                            "exclude_outside", "cubic_coeff_a"})

@@ -43,19 +43,26 @@ struct Resize {
     if (mode != "nearest" && c.type(0) == DataType::string)
       c.fail(Code::node_bad_type, "numbers where mode is " + mode, "strings", "choose mode nearest");
     const Shape which = resized_axes(c.rank(0));
-    const bool by_sizes = given(c, 3), by_scales = given(c, 2);
-    c.require(by_sizes != by_scales, "either scales or sizes", by_sizes ? "both" : "neither");
-    const size_t source = by_sizes ? 3 : 2;
+    const size_t source = measure(c);
+    std::vector<D> out = c.shape(0);
+    if (source == 0) {
+      for (int64_t a : which) {
+        const auto size = c.data_dependent();
+        if (!size) return;
+        out[static_cast<size_t>(a)] = *size;
+      }
+      return c.output(0, std::move(out));
+    }
+    const bool by_sizes = source == 3;
     c.require(c.rank(source) == 1, "scales and sizes of rank 1", "rank " + std::to_string(c.rank(source)));
     c.same(c.shape(source)[0], D(static_cast<int64_t>(which.size())),
            "the number of scales or sizes and of axes");
-    std::vector<D> out = c.shape(0);
-    if (const auto grid = in_numbers(c)) {
+    if (const auto grid = in_numbers(c, by_sizes)) {
       for (size_t a = 0; a < out.size(); ++a) out[a] = D(grid->size[a]);
       return c.output(0, std::move(out));
     }
     const auto* sizes = by_sizes && keep_aspect_ratio_policy == "stretch" ? c.values(3) : nullptr;
-    const Tensor* scales = by_scales ? c.constant(2) : nullptr;
+    const Tensor* scales = by_sizes ? nullptr : c.constant(2);
     for (size_t i = 0; i < which.size(); ++i) {
       D& d = out[static_cast<size_t>(which[i])];
       auto size = sizes    ? std::optional((*sizes)[i])
@@ -75,19 +82,31 @@ struct Resize {
 
  private:
   void check_words() const;
+  /// The input that says the sizes: 2, scales, or 3, sizes; the other is left out or empty. 0 where a run
+  /// tells which.
   template <class D>
-  static bool given(const ShapeContext<D>& c, size_t i) {
-    return c.has(i) && !(c.rank(i) == 1 && known(c.shape(i)[0]) == std::optional<int64_t>(0));
+  static size_t measure(const ShapeContext<D>& c) {
+    enum class Given : uint8_t { no, perhaps, yes };
+    const auto given = [&](size_t i) {
+      if (!c.has(i)) return Given::no;
+      if (c.rank(i) != 1) return Given::yes;
+      const auto count = known(c.shape(i)[0]);
+      return !count ? Given::perhaps : *count ? Given::yes : Given::no;
+    };
+    const Given scales = given(2), sizes = given(3);
+    c.require(scales != sizes || scales == Given::perhaps, "either scales or sizes",
+              scales == Given::yes ? "both" : "neither");
+    return scales == sizes ? 0 : scales > sizes ? 2 : 3;
   }
   template <class D>
-  std::optional<ResizeGrid> in_numbers(const ShapeContext<D>& c) const {
+  std::optional<ResizeGrid> in_numbers(const ShapeContext<D>& c, bool by_sizes) const {
     std::vector<int64_t> in;
     for (const D& d : c.shape(0)) {
       const auto n = known(d);
       if (!n) return std::nullopt;
       in.push_back(*n);
     }
-    if (given(c, 3)) {
+    if (by_sizes) {
       const auto sizes = c.numbers(3);
       return sizes ? std::optional(grid(in, nullptr, *sizes)) : std::nullopt;
     }

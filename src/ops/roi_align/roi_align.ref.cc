@@ -29,15 +29,12 @@ void roi_align_channel(const RoiAlign& op, const T* map, const std::pmr::vector<
 }
 
 void roi_align(const RoiAlign& op, KernelContext& c) {
-  const Tensor &map = c.in(0), &rois = c.in(1), &batch_indices = c.in(2);
-  if (rois.dim(1) != 4 || rois.dim(0) != batch_indices.size())
-    c.fail(Code::run_bad_shape, "four numbers and a batch index for each roi",
-           describe(rois) + " and " + describe(batch_indices));
+  const Tensor &map = c.in(0), &rois = c.in(1);
   Tensor& out = c.out(0);
   if (out.size() == 0) return;
+  check_regions(c);
   const int64_t channels = map.dim(1), height = map.dim(2), width = map.dim(3),
                 bins = op.output_height * op.output_width;
-  if (height == 0 || width == 0) c.fail(Code::run_bad_value, "a feature map with pixels", describe(map));
   for_type(map.type(), float_types, [&]<class T> {
     Poller poll(c);
     std::pmr::vector<RoiSample> samples(c.scratch());
@@ -45,10 +42,7 @@ void roi_align(const RoiAlign& op, KernelContext& c) {
       const auto corner = [&](int64_t k) { return load_double(rois, 4 * r + k); };
       const RoiSide h = roi_side(op, corner(1), corner(3), op.output_height, c);
       const RoiSide w = roi_side(op, corner(0), corner(2), op.output_width, c);
-      const int64_t n = index_at(batch_indices, r);
-      if (n < 0 || n >= map.dim(0))
-        c.fail(Code::run_bad_index, "a batch index in [0, " + std::to_string(map.dim(0)) + ")",
-               std::to_string(n));
+      const int64_t n = image_of(c, r);
       for (int64_t bin = 0; bin < bins; ++bin) {
         const double y = h.start + static_cast<double>(bin / op.output_width) * h.bin;
         const double x = w.start + static_cast<double>(bin % op.output_width) * w.bin;

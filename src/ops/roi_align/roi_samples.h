@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernel/kernel.h"
+#include "ops/movement.h"
 #include "ops/roi_align/roi_align.h"
 
 namespace lathe {
@@ -29,6 +29,23 @@ inline RoiSample roi_sample(double y, double x, int64_t height, int64_t width) {
   s.at = {y0 * width + x0, y0 * width + x1, y1 * width + x0, y1 * width + x1};
   s.weight = {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx};
   return s;
+}
+
+/// Fails where the inputs do not fit together.
+inline void check_regions(KernelContext& c) {
+  const Tensor &map = c.in(0), &rois = c.in(1), &images = c.in(2);
+  if (rois.dim(1) != 4 || rois.dim(0) != images.size())
+    c.fail(Code::run_bad_shape, "four numbers and a batch index for each roi",
+           describe(rois) + " and " + describe(images));
+  if (map.dim(2) == 0 || map.dim(3) == 0)
+    c.fail(Code::run_bad_value, "a feature map with pixels", describe(map));
+}
+/// The image that a region is of.
+inline int64_t image_of(KernelContext& c, int64_t roi) {
+  const int64_t n = index_at(c.in(2), roi), images = c.in(0).dim(0);
+  if (n < 0 || n >= images)
+    c.fail(Code::run_bad_index, "a batch index in [0, " + std::to_string(images) + ")", std::to_string(n));
+  return n;
 }
 
 /// One side of a region: where its bins start, how long they are, and how many samples each has.

@@ -1,6 +1,7 @@
 #include "ops/scan/scan.h"
 
 #include "ops/body_types.h"
+#include "schema/upgrade.h"
 
 namespace lathe {
 namespace {
@@ -55,14 +56,65 @@ void infer_scan(InferContext& c) {
   }
 }
 
-/// Version 8 ran a batch of sequences: that is a Scan over the batch whose body is the Scan over a sequence.
+/// Writes the nodes of a graph, named after one.
+class Writer {
+ public:
+  Writer(Graph& g, const Node& like) : g_(g), like_(like) {}
+  std::vector<ValueId> operator()(std::string_view op, std::vector<ValueId> inputs,
+                                  Attributes attributes = {}, size_t outputs = 1) {
+    Node n;
+    n.op = op;
+    n.name = g_.fresh_name(like_.name + "/" + n.op);
+    n.inputs = std::move(inputs);
+    n.attributes = std::move(attributes);
+    n.origin = like_.origin;
+    for (size_t i = 0; i < outputs; ++i) n.outputs.push_back(g_.add_value(g_.fresh_name(n.name)));
+    std::vector<ValueId> made = n.outputs;
+    g_.add_node(std::move(n));
+    return made;
+  }
+  ValueId ints(std::vector<int64_t> v) {
+    return g_.add_constant(g_.fresh_name(like_.name + "/numbers"), int64_vector(v));
+  }
+
+ private:
+  Graph& g_;
+  const Node& like_;
+};
+
+/// How a sequence that has a length of its own, a scalar, goes through a Scan: shortened to it, and what is
+/// gathered filled up with zeros to what it was.
+class OwnLength {
+ public:
+  OwnLength(Writer& write, ValueId length, ValueId sequence)
+      : write_(write), rows_(write("Unsqueeze", {length, write.ints({0})})[0]) {
+    const ValueId all = write("Shape", {sequence}, with("end", int64_t{1}))[0];
+    rest_ = write("Sub", {all, rows_})[0];
+  }
+  /// Splitting refuses lengths below 0 and beyond the sequence.
+  ValueId shortened(ValueId sequence) {
+    const ValueId parts = write_("Concat", {rows_, rest_}, with("axis", int64_t{0}))[0];
+    return write_("Split", {sequence, parts}, with("axis", int64_t{0}), 2)[0];
+  }
+  ValueId filled_up(ValueId gathered) {
+    const ValueId pads = write_("Concat", {write_.ints({0}), rest_}, with("axis", int64_t{0}))[0];
+    return write_("Pad", {gathered, pads, no_id, write_.ints({0})})[0];
+  }
+
+ private:
+  Writer& write_;
+  ValueId rows_, rest_;
+};
+
+/// Version 8 ran a batch of sequences, each perhaps of a length of its own: that is a Scan over the batch
+/// whose body is the Scan over a sequence.
 void scan_9_from_8(UpgradeContext& u) {
   Node& n = u.node();
-  if (!n.inputs.empty() && n.inputs[0] != no_id)
-    throw Error(Code::node_cannot_convert, "import", "sequences of one length", "input 'sequence_lens'",
-                "convert the model to opset 9 or newer, which has no such input");
-  if (n.bodies.size() != 1) return;  // reported by the check
-  if (!n.inputs.empty()) n.inputs.erase(n.inputs.begin());
+  const auto scanned = static_cast<size_t>(n.attributes.get<int64_t>("num_scan_inputs", 0));
+  // Otherwise reported by the check.
+  if (n.bodies.size() != 1 || scanned < 1 || scanned >= n.inputs.size()) return;
+  const bool lengths = n.inputs[0] != no_id;
+  if (!lengths) n.inputs.erase(n.inputs.begin());
   n.attributes.rename("directions", "scan_input_directions");
   const auto sequences = static_cast<int64_t>(n.inputs.size());
 
@@ -80,8 +132,20 @@ void scan_9_from_8(UpgradeContext& u) {
     inner.inputs.push_back(batch->add_input(batch->fresh_name(n.name + "/in"), {}));
   for (size_t i = 0; i < n.outputs.size(); ++i)
     inner.outputs.push_back(batch->add_value(batch->fresh_name(n.name + "/out")));
-  batch->set_outputs(inner.outputs);
-  batch->add_node(std::move(inner));
+  std::vector<ValueId> results = inner.outputs;
+  if (lengths) {
+    const ValueId length = inner.inputs.front();
+    inner.inputs.erase(inner.inputs.begin());
+    const size_t states = inner.inputs.size() - scanned;
+    Writer write(*batch, n);
+    OwnLength own(write, length, inner.inputs[states]);
+    for (size_t i = states; i < inner.inputs.size(); ++i) inner.inputs[i] = own.shortened(inner.inputs[i]);
+    batch->add_node(std::move(inner));
+    for (size_t i = states; i < results.size(); ++i) results[i] = own.filled_up(results[i]);
+  } else {
+    batch->add_node(std::move(inner));
+  }
+  batch->set_outputs(std::move(results));
 
   // States too are taken and given one sample at a time.
   n.attributes = {};

@@ -23,15 +23,8 @@ uint64_t bits_that_count(DataType type) {
   return (is_float(type) ? ~(uint64_t{1} << (bits - 1)) : ~uint64_t{0}) & (~uint64_t{0} >> (64 - bits));
 }
 
-template <class... T>
-bool is_counted(DataType type, Types<T...>) {
-  return ((type == type_of<T>) || ...);
-}
-
 Verdict ask_nonzero(const NonZero&, const KernelRequest& r) {
-  const DataType type = r.inputs[0].type;
-  return is_counted(type, number_and_bool_types) ? Verdict::yes()
-                                                 : Verdict::no("not for " + std::string(name_of(type)));
+  return cpu::ask_type(r.inputs[0].type, number_and_bool_types);
 }
 
 /// Calls f<T>() with the unsigned integer of the elements' size, which has at most 64 bits.

@@ -10,6 +10,7 @@
 #include "cpu/fourier.h"
 #include "cpu/tasks.h"
 #include "ops/compute.h"
+#include "ops/signal/transforms.h"
 
 namespace lathe {
 namespace {
@@ -28,11 +29,6 @@ Verdict ask_transform(const KernelRequest& r) {
 }
 Verdict ask_dft(const Dft&, const KernelRequest& r) { return ask_transform(r); }
 Verdict ask_stft(const ShortTimeDft&, const KernelRequest& r) { return ask_transform(r); }
-
-int64_t single_number(const Tensor& t, KernelContext& c) {
-  if (t.size() != 1) c.fail(Code::run_bad_shape, "one number", describe(t.shape()));
-  return load_int(t, 0);
-}
 
 /// Numbers of a line, `step` floats apart.
 struct LineReader {
@@ -142,29 +138,16 @@ void transform_lines(Isa isa, const Transform& t, KernelContext& c, From from, T
 template <Isa isa>
 void run_dft(const Dft& op, KernelContext& c) {
   const Tensor& x = c.in(0);
-  const auto rank = static_cast<int64_t>(x.rank());
-  int64_t axis = c.has(2) ? single_number(c.in(2), c) : -2;
-  if (axis < -rank || axis >= rank || axis == -1 || axis == rank - 1)
-    c.fail(Code::run_bad_value, "an axis of the signal, not the last", std::to_string(axis));
-  if (axis < 0) axis += rank;
-  const auto at = static_cast<size_t>(axis);
-  const int64_t size = x.dim(at), parts = x.dim(x.rank() - 1);
-  const bool to_real = op.inverse && op.onesided;
-  const int64_t n = c.has(1) ? single_number(c.in(1), c) : to_real ? 2 * (size - 1) : size;
-  if (n < 1) c.fail(Code::run_bad_value, "a length from 1", std::to_string(n));
-  const int64_t bins = op.onesided && !op.inverse ? n / 2 + 1 : n, out_parts = to_real ? 1 : 2;
-  Shape shape = x.shape();
-  shape[at] = bins;
-  shape.back() = out_parts;
-  Tensor& out = c.out(0, x.type(), shape);
+  const DftSizes t(op, c);
+  const int64_t size = t.size, parts = t.parts, bins = t.bins, out_parts = t.out_parts, inner = t.inner;
+  Tensor& out = c.out(0, x.type(), t.shape);
   if (out.size() == 0) return;
-  const int64_t inner = count_between(shape, at + 1, shape.size() - 1);
-  const LineReader read{.step = inner * parts, .parts = parts, .size = size, .mirrored = to_real ? n : 0};
+  const LineReader read{.step = inner * parts, .parts = parts, .size = size, .mirrored = t.to_real ? t.n : 0};
   const LineWriter write{inner * out_parts, out_parts};
   const float* const from = cpu::floats(x);
   float* const to = cpu::floats(out);
   transform_lines(
-      isa, {n, out.size() / (bins * out_parts), bins, op.inverse, read, write}, c,
+      isa, {t.n, t.outer * inner, bins, op.inverse, read, write}, c,
       [&](int64_t line) { return from + (line / inner * size * inner + line % inner) * parts; },
       [&](int64_t line) { return to + (line / inner * bins * inner + line % inner) * out_parts; });
 }
@@ -172,21 +155,16 @@ void run_dft(const Dft& op, KernelContext& c) {
 template <Isa isa>
 void run_stft(const ShortTimeDft& op, KernelContext& c) {
   const Tensor& signal = c.in(0);
-  const int64_t step = single_number(c.in(1), c), size = signal.dim(1), parts = signal.dim(2);
+  const FrameSizes t(op, c);
+  const int64_t size = t.size, parts = t.parts, step = t.step, frames = t.frames, bins = t.bins;
   const Tensor* const window = c.has(2) ? &c.in(2) : nullptr;
-  const int64_t n = c.has(3) ? single_number(c.in(3), c) : window ? window->size() : size;
-  if (step < 1 || n < 1 || n > size || (window && window->size() != n))
-    c.fail(Code::run_bad_value,
-           "a frame_step from 1, and frames as long as the window, no longer than the signal",
-           "frame_step " + std::to_string(step) + ", frames of " + std::to_string(n));
-  const int64_t frames = (size - n) / step + 1, bins = op.onesided ? n / 2 + 1 : n;
   Tensor& out = c.out(0, signal.type(), {signal.dim(0), frames, bins, 2});
   if (out.size() == 0) return;
   const float *const from = cpu::floats(signal), *const weights = window ? cpu::floats(*window) : nullptr;
   float* const to = cpu::floats(out);
-  const LineReader read{.step = parts, .parts = parts, .size = n, .weights = weights};
+  const LineReader read{.step = parts, .parts = parts, .size = t.n, .weights = weights};
   transform_lines(
-      isa, {n, signal.dim(0) * frames, bins, false, read, {2, 2}}, c,
+      isa, {t.n, signal.dim(0) * frames, bins, false, read, {2, 2}}, c,
       [&](int64_t frame) { return from + (frame / frames * size + frame % frames * step) * parts; },
       [&](int64_t frame) { return to + frame * bins * 2; });
 }

@@ -4,36 +4,17 @@
 
 #include "ops/compute.h"
 #include "ops/signal/fourier.h"
+#include "ops/signal/transforms.h"
 
 namespace lathe {
 namespace {
 
 using Number = Fourier::Number;
 
-int64_t one_number(const Tensor& t, KernelContext& c) {
-  if (t.size() != 1) c.fail(Code::run_bad_shape, "one number", describe(t.shape()));
-  return load_int(t, 0);
-}
-
 void dft(const Dft& op, KernelContext& c) {
   const Tensor x = in_double(c.in(0), c);
-  const auto rank = static_cast<int64_t>(x.rank());
-  int64_t axis = c.has(2) ? one_number(c.in(2), c) : -2;
-  if (axis < -rank || axis >= rank || axis == -1 || axis == rank - 1)
-    c.fail(Code::run_bad_value, "an axis of the signal, not the last", std::to_string(axis));
-  if (axis < 0) axis += rank;
-  const auto at = static_cast<size_t>(axis);
-  const int64_t size = x.dim(at), parts = x.dim(static_cast<size_t>(rank - 1));
-  const bool to_real = op.inverse && op.onesided;
-  const int64_t n = c.has(1) ? one_number(c.in(1), c) : to_real ? 2 * (size - 1) : size;
-  if (n < 1) c.fail(Code::run_bad_value, "a length from 1", std::to_string(n));
-  const int64_t bins = op.onesided && !op.inverse ? n / 2 + 1 : n, out_parts = to_real ? 1 : 2;
-  Shape shape = x.shape();
-  shape[at] = bins;
-  shape.back() = out_parts;
+  const auto [size, parts, n, bins, out_parts, to_real, shape, outer, inner] = DftSizes(op, c);
   Tensor& out = c.out(0, c.in(0).type(), shape);
-  const int64_t inner = count_between(shape, at + 1, shape.size() - 1);
-  const int64_t outer = count_between(shape, 0, at);
   Fourier fourier(n, op.inverse, c);
   std::pmr::vector<Number> line(static_cast<size_t>(n), c.scratch()), spectrum(line.size(), c.scratch());
   const double* from = x.as<double>().data();
@@ -63,15 +44,9 @@ void dft(const Dft& op, KernelContext& c) {
 
 void short_time_dft(const ShortTimeDft& op, KernelContext& c) {
   const Tensor signal = in_double(c.in(0), c);
-  const int64_t step = one_number(c.in(1), c), size = signal.dim(1), parts = signal.dim(2);
+  const auto [size, parts, step, n, frames, bins] = FrameSizes(op, c);
   std::optional<Tensor> window;
   if (c.has(2)) window = in_double(c.in(2), c);
-  const int64_t n = c.has(3) ? one_number(c.in(3), c) : window ? window->size() : size;
-  if (step < 1 || n < 1 || n > size || (window && window->size() != n))
-    c.fail(Code::run_bad_value,
-           "a frame_step from 1, and frames as long as the window, no longer than the signal",
-           "frame_step " + std::to_string(step) + ", frames of " + std::to_string(n));
-  const int64_t frames = (size - n) / step + 1, bins = op.onesided ? n / 2 + 1 : n;
   Tensor& out = c.out(0, c.in(0).type(), {signal.dim(0), frames, bins, 2});
   Fourier fourier(n, false, c);
   std::pmr::vector<Number> line(static_cast<size_t>(n), c.scratch()), spectrum(line.size(), c.scratch());

@@ -1,0 +1,40 @@
+// Models written at other opsets: what is written is read again, accepted, and runs to values of the same
+// form.
+#include "fuzz/outcome.h"
+#include "lathe/tools.h"
+#include "onnx/exporter.h"
+#include "onnx/importer.h"
+#include "schema/schema.h"
+#include "support/drawn_graph.h"
+
+namespace lathe::fuzz {
+
+void convert(Bytes data) {
+  if (data.empty()) return;
+  const int opset = 1 + data.back() % newest_opset;
+  const auto [m, inputs] = testing::draw_graph(data.first(data.size() - 1));
+  const SchemaCatalog& catalog = SchemaCatalog::standard();
+  onnx::Model older;
+  const Code code =
+      code_of([&] { older = export_model(*import_model(m, catalog), catalog, {.opset = opset}); });
+  if (code != Code::none) return;
+  const auto must = [&](bool holds, const char* what) {
+    if (!holds)
+      std::fprintf(stderr, "%s\nat opset %d:\n%s\n", onnx::to_text(m.proto).c_str(), opset,
+                   onnx::to_text(older.proto).c_str());
+    require(holds, what);
+  };
+  for (const Diagnostic& d : check(older))
+    must(d.severity != Diagnostic::Severity::error, "what is written is accepted");
+  const Outcome want = outcome_of(m, inputs, "reference");
+  if (want.build != Code::none || want.run != Code::none) return;
+  const Outcome got = outcome_of(older, inputs, "reference");
+  // Other words may take more memory.
+  for (const Code c : {got.build, got.run})
+    if (c == Code::run_out_of_memory || c == Code::run_memory_limit) return;
+  must(got.build == Code::none && got.run == Code::none, "what is written runs where the original does");
+  for (const auto& [name, value] : want.values)
+    must(same_form(value, got.values.at(name)), "what is written gives the same types and shapes");
+}
+
+}  // namespace lathe::fuzz

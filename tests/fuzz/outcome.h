@@ -1,0 +1,35 @@
+// How a model that was drawn ends.
+#pragma once
+
+#include <optional>
+
+#include "fuzz/targets.h"
+#include "lathe/engine.h"
+
+namespace lathe::fuzz {
+
+struct Outcome {
+  Code build = Code::none, run = Code::none;
+  NamedValues values;
+};
+
+inline Outcome outcome_of(const onnx::Model& m, const NamedValues& inputs, const char* backend) {
+  BuildOptions options;
+  options.threads = 1;
+  options.backend = backend;
+  options.memory_limit = options.fold_limit = uint64_t{16} << 20;
+  Outcome o;
+  std::optional<Engine> engine;
+  o.build = code_of([&] { engine = Engine::build(m, options); });
+  if (engine) o.run = code_of([&] { o.values = engine->create_context().run(inputs); });
+  return o;
+}
+
+/// Of the same type and shape.
+inline bool same_form(const Value& a, const Value& b) {
+  if (a.is_tensor() != b.is_tensor()) return false;
+  return !a.is_tensor() ||
+         (a.tensor().type() == b.tensor().type() && a.tensor().shape() == b.tensor().shape());
+}
+
+}  // namespace lathe::fuzz
