@@ -40,19 +40,27 @@ int number(const char* variable, int otherwise) {
   return said ? std::atoi(said) : otherwise;
 }
 
-/// Fuzzing finds little behind the first refusal.
-TEST(Drawn, MostGraphsRun) {
+/// Calls f with as many strings of bytes as there are to be drawn; returns how many.
+int for_drawn(auto&& f) {
   const int drawn = number("LATHE_DRAWN", 300), seed = number("LATHE_DRAWN_SEED", 1);
   std::mt19937 random(static_cast<unsigned>(seed));
   std::vector<uint8_t> bytes(1024);
-  int ran = 0;
   for (int i = 0; i < drawn; ++i) {
     for (uint8_t& b : bytes) b = static_cast<uint8_t>(random());
-    ran += runs(bytes);
+    f(Bytes(bytes));
   }
-  std::printf("%d of %d graphs run, seed %d\n", ran, drawn, seed);
+  return drawn;
+}
+
+/// Fuzzing finds little behind the first refusal.
+TEST(Drawn, MostGraphsRun) {
+  int ran = 0;
+  const int drawn = for_drawn([&](Bytes bytes) { ran += runs(bytes); });
+  std::printf("%d of %d graphs run\n", ran, drawn);
   EXPECT_GT(ran, drawn / 2);
 }
+
+TEST(Drawn, AreTheSameAtOtherOpsets) { for_drawn(convert); }
 
 }  // namespace
 }  // namespace lathe::fuzz

@@ -42,6 +42,22 @@ TEST(HostileData, MoreThanThereIsCannotBeTheGreatest) {
   }
 }
 
+/// The targets of a file's attribute, for rows that there are and for none.
+TEST(HostileData, TargetsFitMemory) {
+  for (int64_t rows : {1, 0}) {
+    OpCase c;
+    c.domain = "ai.onnx.ml";
+    c.op = "TreeEnsembleRegressor";
+    c.random(DataType::float32, {rows, 2}).attribute("n_targets", int64_t{1} << 58);
+    for (const char* name : {"nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids",
+                             "nodes_falsenodeids", "target_treeids", "target_nodeids", "target_ids"})
+      c.attribute(name, std::vector<int64_t>{0});
+    c.attribute("nodes_modes", std::vector<std::string>{"LEAF"});
+    for (const char* name : {"nodes_values", "target_weights"}) c.attribute(name, std::vector<float>{1});
+    EXPECT_EQ(run_of(c), rows ? Code::run_out_of_memory : Code::none) << rows;
+  }
+}
+
 TEST(HostileData, FeaturesAreWithinTheRow) {
   for (int64_t at : {int64_t{3}, int64_t{-1}, int64_t{1} << 62, INT64_MIN}) {
     OpCase c;

@@ -1,5 +1,6 @@
 #include "eval/eval.h"
 
+#include "kernel/expected.h"
 #include "kernel/plain_context.h"
 
 namespace lathe {
@@ -103,8 +104,13 @@ class NodeContext final : public PlainContext {
     const ValueType& t = graph_.value(node_.outputs[i]).type;
     e.type = t.kind == ValueType::Kind::sequence && t.inner ? t.inner->elem : t.elem;
     if (!t.shape) return e;
-    e.shape.emplace();
-    for (const Dim& d : *t.shape) e.shape->push_back(d.value().value_or(-1));
+    e.shape = expected_sizes(
+        *t.shape, inputs(),
+        [&](size_t in) -> const SymShape* {
+          const ValueId v = node_.inputs[in];
+          return v != no_id && graph_.value(v).type.shape ? &*graph_.value(v).type.shape : nullptr;
+        },
+        [&](size_t in) { return has(in) && value(in).is_tensor() ? &value(in).tensor() : nullptr; });
     return e;
   }
   void poll() override { ledger_.poll(); }

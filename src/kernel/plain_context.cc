@@ -1,6 +1,8 @@
 #include "kernel/plain_context.h"
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
 #include "kernel/facts.h"
 
@@ -8,7 +10,13 @@ namespace lathe {
 
 void PlainContext::run(const Kernel& kernel, const OpCodec& codec, const void* op) {
   infer(codec, op);
-  kernel.run(op, *this);
+  try {
+    kernel.run(op, *this);
+  } catch (const std::bad_alloc&) {
+    fail(Code::run_out_of_memory, "memory for what is computed", "none left");
+  } catch (const std::length_error&) {
+    fail(Code::run_out_of_memory, "memory for what is computed", "more than there can be");
+  }
   for (size_t i = 0; i < results_.size(); ++i)
     if (wants(i) && facts_[i].ranked && results_[i].empty())
       out(i);  // an empty tensor that the kernel had no need to touch

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
+#include "kernel/expected.h"
 #include "kernel/facts.h"
 #include "runtime/body_frame.h"
 
@@ -22,6 +24,9 @@ void told_where(const ProgramStep& s, F&& f) {
     throw e.at("run", s.plan->node, s.plan->op);
   } catch (const std::bad_alloc&) {
     throw Error(Code::run_out_of_memory, "run", "memory for the outputs", "none left")
+        .at("run", s.plan->node, s.plan->op);
+  } catch (const std::length_error&) {
+    throw Error(Code::run_out_of_memory, "run", "memory for what is computed", "more than there can be")
         .at("run", s.plan->node, s.plan->op);
   } catch (const std::exception& e) {
     throw Error(Code::internal, "run", "a kernel that ends well", e.what())
@@ -86,8 +91,14 @@ class StepContext final : public KernelContext {
     const PlanType& t = frame_.graph_.plan->values[id(i)].type;
     e.type = t.elem;
     if (!t.shape) return e;
-    e.shape.emplace();
-    for (const Dim& d : *t.shape) e.shape->push_back(d.value().value_or(-1));
+    e.shape = expected_sizes(
+        *t.shape, inputs(),
+        [&](size_t in) -> const SymShape* {
+          if (plan_.inputs[in] < 0) return nullptr;
+          const auto& shape = frame_.graph_.plan->values[static_cast<uint32_t>(plan_.inputs[in])].type.shape;
+          return shape ? &*shape : nullptr;
+        },
+        [&](size_t in) { return has(in) && value(in).is_tensor() ? &value(in).tensor() : nullptr; });
     return e;
   }
 

@@ -79,6 +79,11 @@ inline ValueId reshaped(InsertContext& c, ValueId v, const std::vector<int64_t>&
   return one(c, "Reshape", {v, ints(c, shape)});
 }
 
+/// To sizes that a run computes, where 0 is none.
+inline ValueId reshaped_to(InsertContext& c, ValueId v, ValueId sizes) {
+  return one(c, "Reshape", {v, sizes}, with("allowzero", int64_t{1}));
+}
+
 inline ValueId unsqueezed(InsertContext& c, ValueId v, const std::vector<int64_t>& axes) {
   return one(c, "Unsqueeze", {v, ints(c, axes)});
 }

@@ -19,18 +19,21 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 from support import built_tool  # noqa: E402
 
 # What the epsilons are of: where terms may cancel, of the sum of their absolute values, which is what the operator makes of the absolute
-# values of its inputs; where every output hangs on many numbers in other ways, of the largest that comes out; of logarithms of sums,
-# sums of cosines and what activations bound, of 1 at least; else of each number itself.
+# values of its inputs; where every output hangs on many numbers in other ways, of the largest that comes out; where a mean is taken away, of
+# that times what it is of the deviation from it; where places between pixels are worked out, of the largest pixel too; of logarithms of
+# sums, sums of cosines and what activations bound, of 1 at least; else of each number itself.
 OF_TERMS = set(
     "AveragePool CausalConvWithState Col2Im Conv ConvTranspose CumSum Einsum Gemm GlobalAveragePool HardSigmoid HardSwish MatMul Mean "
     "NegativeLogLikelihoodLoss ReduceMean ReduceSum Sum Upsample".split()
 )
 OF_LARGEST = set(
-    "Adagrad Adam AffineGrid Attention BatchNormalization DFT DeformConv Det FlexAttention Gelu GridSample GroupNormalization "
-    "InstanceNormalization LayerNormalization LinearAttention LinearClassifier LinearRegressor MeanVarianceNormalization "
-    "Momentum Range Resize RoiAlign RotaryEmbedding SVMClassifier SVMRegressor STFT TreeEnsemble "
-    "TreeEnsembleClassifier TreeEnsembleRegressor".split()
+    "Adagrad Adam AffineGrid Attention BatchNormalization DFT DeformConv FlexAttention Gelu LinearAttention LinearClassifier "
+    "LinearRegressor Momentum Range RotaryEmbedding SVMClassifier SVMRegressor STFT TreeEnsemble TreeEnsembleClassifier "
+    "TreeEnsembleRegressor".split()
 )
+OF_DEVIATION = set("GroupNormalization InstanceNormalization LayerNormalization MeanVarianceNormalization".split())
+OF_PIXELS = set("GridSample Resize RoiAlign".split())
+OF_ROWS = {"Det"}
 OF_ONE = set("BlackmanWindow GRU HammingWindow HannWindow LSTM LogSoftmax RNN ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss".split())
 # Fewer epsilons than are declared. 0: equal bits, as IEEE's arithmetic is rounded.
 HELD = {
@@ -94,6 +97,28 @@ def held(domain, op):
     return 0 if contract.exact else min(fewer, contract.epsilons)
 
 
+def _largest(x):
+    return float(np.abs(x.astype(np.float64), where=np.isfinite(x), out=np.zeros(x.shape)).max(initial=0))
+
+
+def normed(p):
+    """What a norm reads, in float64, and the axes that it takes together."""
+    x, a = p.inputs[0].astype(np.float64), p.attributes
+    if p.op == "LayerNormalization":
+        return x, tuple(range(a.get("axis", -1) % x.ndim, x.ndim))
+    if p.op == "MeanVarianceNormalization":
+        return x, tuple(a.get("axes", [0, 2, 3]))
+    return x.reshape(x.shape[0], a.get("num_groups", x.shape[1]), -1), (2,)
+
+
+def _mean_of_deviation(p):
+    """The most that a mean is of the deviation from it, 1 at least."""
+    x, axes = normed(p)
+    with np.errstate(all="ignore"):
+        ratios = np.sqrt(np.square(x).mean(axes) / (x.var(axes) + p.attributes.get("epsilon", 1e-5)))
+    return float(np.where(np.isfinite(ratios), ratios, 1).max(initial=1))
+
+
 class Allowed:
     """How far apart Lathe and somebody may be in one problem."""
 
@@ -120,6 +145,14 @@ class Allowed:
             return np.maximum(numbers, np.nan_to_num(np.abs(self._terms[i].astype(np.float64))))
         if self.p.op in OF_LARGEST:
             return np.full_like(numbers, numbers.max(initial=0))
+        if self.p.op in OF_PIXELS:
+            return np.full_like(numbers, max(numbers.max(initial=0), _largest(self.p.inputs[0])))
+        if self.p.op in OF_DEVIATION:
+            if self.p.op == "LayerNormalization" and i == 1:  # the mean itself
+                return np.full_like(numbers, _largest(self.p.inputs[0]))
+            return np.full_like(numbers, numbers.max(initial=0) * _mean_of_deviation(self.p))
+        if self.p.op in OF_ROWS:
+            return np.maximum(numbers, np.nan_to_num(np.linalg.norm(self.p.inputs[0].astype(np.float64), axis=-1).prod(-1)))
         return np.maximum(numbers, 1) if self.p.op in OF_ONE else numbers
 
     @functools.cached_property
@@ -130,7 +163,9 @@ class Allowed:
 
 def _groups():
     """{(epsilons, whether times the root of the longest axis, of what): operators} of all that floats come out of."""
-    of = {**dict.fromkeys(OF_TERMS, "the sum of absolute terms"), **dict.fromkeys(OF_LARGEST, "the largest number"), **dict.fromkeys(OF_ONE, "the number, and 1 at least")}
+    of = {**dict.fromkeys(OF_TERMS, "the sum of absolute terms"), **dict.fromkeys(OF_LARGEST, "the largest number"),
+          **dict.fromkeys(OF_DEVIATION, "the largest number, times the mean over the deviation"), **dict.fromkeys(OF_PIXELS, "the largest number or pixel"),
+          **dict.fromkeys(OF_ROWS, "the product of the rows' lengths"), **dict.fromkeys(OF_ONE, "the number, and 1 at least")}
     groups = {}
     for (domain, op), contract in sorted(declared().items(), key=lambda entry: entry[0][1]):
         if domain != "com.microsoft" and op in ALL:

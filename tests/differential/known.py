@@ -6,6 +6,8 @@ from typing import Callable
 
 import numpy as np
 
+from contracts import normed
+
 ORT, REFERENCE = "onnxruntime", "onnx.reference"
 
 
@@ -66,12 +68,9 @@ def _beyond(p, most):
 
 def _cancels(p):
     """Is the variance of a group (of channels, of each channel, or of the axes) small beside its mean square?"""
-    x = p.inputs[0].astype(np.float64)
-    if p.op != "MeanVarianceNormalization":
-        x, axes = x.reshape(x.shape[0], _attribute(p, "num_groups", x.shape[1]), -1), (2,)
-    else:
-        axes = tuple(_attribute(p, "axes", [0, 2, 3]))
-    return bool((x.var(axes) <= np.square(x).mean(axes) / 16).any())
+    x, axes = normed(p)
+    with np.errstate(all="ignore"):
+        return bool((x.var(axes) <= np.square(x).mean(axes) / 16).any())
 
 
 def _loops_never(p):
@@ -134,6 +133,8 @@ KNOWN = (
     Known("MaxPool", REFERENCE, "indices of several channels, strides and dilations of 1",
           lambda p: p.outputs == 2 and np.prod(p.inputs[0].shape[:2]) > 1 and {*_attribute(p, "strides", []), *_attribute(p, "dilations", [])} <= {1},
           "counts from the beginning of each channel"),
+    Known("GlobalMaxPool", ORT, "a channel of -infinity alone", lambda p: bool((p.inputs[0].reshape(*p.inputs[0].shape[:2], -1).max(-1) == -np.inf).any()),
+          "begins with the lowest finite number"),
     Known("Conv ConvTranspose", REFERENCE, "NaN or infinities", _not_finite, "multiplies them with the zeros between dilated weights"),
     Known("LSTM GRU RNN", ORT, "NaN or infinities", _not_finite, "cuts what activations are given to a range, NaN too"),
     Known("TopK", ORT, "NaN", _has_nan, "NaN comes first or not, as the shape has it; here it is the greatest, as in NumPy"),

@@ -216,6 +216,16 @@ def not_training(q, since):
         q.attributes["is_test"] = 1
 
 
+@form("Clip")
+def bounds_of_float(q, since):
+    """Left out, they were float32's greatest and lowest, whatever the type."""
+    if since < 11:
+        x, *bounds = [*q.newest.inputs, None, None][:3]
+        most = np.finfo(np.float32).max
+        with np.errstate(all="ignore"):
+            again(q, inputs=[x, *(np.asarray(b if b is not None else end).astype(x.dtype) for b, end in zip(bounds, (-most, most)))])
+
+
 for _op in INPUTS_SINCE:
     form(_op)(inputs_as_attributes)
 

@@ -1,10 +1,13 @@
 // How a model that was drawn ends.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "fuzz/targets.h"
 #include "lathe/engine.h"
+#include "lathe/onnx.h"
+#include "schema/schema.h"
 
 namespace lathe::fuzz {
 
@@ -23,6 +26,14 @@ inline Outcome outcome_of(const onnx::Model& m, const NamedValues& inputs, const
   o.build = code_of([&] { engine = Engine::build(m, options); });
   if (engine) o.run = code_of([&] { o.values = engine->create_context().run(inputs); });
   return o;
+}
+
+/// Without random numbers, on which shapes may depend. Dropout has some where it trains.
+inline bool says_the_same_again(const onnx::Model& m) {
+  return std::ranges::all_of(m.proto.graph->node, [](const onnx::NodeProto& n) {
+    return *n.op_type != "Dropout" &&
+           SchemaCatalog::standard().find(n.domain.value_or(""), *n.op_type)->deterministic();
+  });
 }
 
 /// Of the same type and shape.

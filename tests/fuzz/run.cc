@@ -15,8 +15,9 @@ bool runs(Bytes data) {
   must((want.build == Code::none) == (got.build == Code::none), "both backends accept a model, or neither");
   // A limit of memory may meet one of them alone.
   if (want.build != Code::none || want.run != Code::none || got.run != Code::none) return false;
-  for (const auto& [name, value] : want.values)
-    must(same_form(value, got.values.at(name)), "both backends give the same types and shapes");
+  if (says_the_same_again(m))
+    for (const auto& [name, value] : want.values)
+      must(same_form(value, got.values.at(name)), "both backends give the same types and shapes");
   return true;
 }
 

@@ -38,7 +38,8 @@ std::vector<ValueId> affine_grid(SpellContext& c) {
   const ValueId points = reshaped(c, concat(c, std::move(point), -1), {-1, *rows + 1});
   const ValueId grid = one(c, "MatMul", {points, transposed(c, theta, {0, 2, 1})});
   const ValueId shape = concat(c, {length(c, theta, 0), sizes, ints(c, {*rows})}, 0);
-  return {cast(c, one(c, "Reshape", {grid, shape}), elem_of(c, input(c, 0)))};
+  const ValueId image = reshaped_to(c, grid, shape);
+  return {cast(c, image, elem_of(c, input(c, 0)))};
 }
 
 }  // namespace

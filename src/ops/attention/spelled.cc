@@ -46,6 +46,8 @@ class AttentionWords {
  private:
   ValueId heads_first(ValueId v, const std::optional<int64_t>& heads) const {
     if (!heads_last_) return v;
+    // Nobody has looked at it where a rank is unknown.
+    if (!heads || *heads < 1) unsaid("at least one head", heads ? std::to_string(*heads) : "none");
     const auto width = known(size_of(c_, v, -1));
     const ValueId apart = reshaped(c_, v, {0, 0, *heads, width ? *width / *heads : -1});
     return transposed(c_, apart, {0, 2, 1, 3});

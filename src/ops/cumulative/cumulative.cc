@@ -30,7 +30,9 @@ ValueId product_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative
     scan.set(std::string("scan_") + side + "_axes", axes);
     scan.set(std::string("scan_") + side + "_directions", directions);
   }
-  return c.insert_with_bodies("Scan", {ones, x}, std::move(scan), {{"body", body}}, 2)[1];
+  const ValueId all = c.insert_with_bodies("Scan", {ones, x}, std::move(scan), {{"body", body}}, 2)[1];
+  // A scan over nothing does not know the sizes of its slices.
+  return one(c, "Reshape", {all, one(c, "Shape", {x})});
 }
 
 std::vector<ValueId> cum_prod(SpellContext& c) {

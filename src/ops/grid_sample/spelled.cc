@@ -45,7 +45,7 @@ class GridWords {
     const ValueId grid = one(c_, "Shape", {input(c_, 1)}), of_image = one(c_, "Shape", {input(c_, 0)});
     const ValueId places = sliced(c_, grid, ints(c_, {1}), ints(c_, {-1}), 0);
     const ValueId shape = concat(c_, {sliced(c_, of_image, ints(c_, {0}), ints(c_, {2}), 0), places}, 0);
-    return {cast(c_, one(c_, "Reshape", {transposed(c_, sum, {0, 2, 1}), shape}), image_type_)};
+    return {cast(c_, reshaped_to(c_, transposed(c_, sum, {0, 2, 1}), shape), image_type_)};
   }
 
  private:

@@ -44,7 +44,9 @@ std::vector<ValueId> by_sum(SpellContext& c, Before&& before, After&& after) {
 std::vector<ValueId> mean_of(SpellContext& c) {
   const auto as_it_is = [](ValueId v) { return v; };
   return by_sum(c, as_it_is, [&](ValueId sum) {
-    const ValueId count = one(c, "Div", {one(c, "Size", {input(c, 0)}), one(c, "Size", {sum})});
+    // In floats, since there may be nothing, of nothing.
+    const auto size_of = [&](ValueId v) { return cast(c, one(c, "Size", {v}), DataType::float64); };
+    const ValueId count = one(c, "Div", {size_of(input(c, 0)), size_of(sum)});
     return one(c, "Div", {sum, cast(c, count, elem_of(c, sum))});
   });
 }
@@ -76,7 +78,7 @@ std::vector<ValueId> log_sum_exp(SpellContext& c) {
   const ValueId finite = one(c, "Where", {one(c, "IsInf", {most}), number(c, 0, elem_of(c, x)), most});
   const ValueId parts = one(c, "Exp", {one(c, "Sub", {x, finite})});
   const ValueId sum = one(c, "Log", {one(c, "ReduceSum", {parts, input(c, 1)}, kept)});
-  const ValueId y = one(c, "Reshape", {one(c, "Add", {sum, finite}), reduced_shape(c)});
+  const ValueId y = reshaped_to(c, one(c, "Add", {sum, finite}), reduced_shape(c));
   return {cast(c, y, elem_of(c, input(c, 0)))};
 }
 
@@ -113,7 +115,7 @@ std::vector<ValueId> one_axis_after_another(SpellContext& c) {
     x = c.insert_with_bodies("If", {is_reduced(c, axis, rank)}, {},
                              {{"else_branch", each}, {"then_branch", all}}, 1)[0];
   }
-  return {one(c, "Reshape", {x, reduced_shape(c)})};
+  return {reshaped_to(c, x, reduced_shape(c))};
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::vector<ValueId> reshape(SpellContext& c) {
   };
   if (c.constant(shape)) return {nothing(c, shape)};
   const ValueId zeros = cast(c, one(c, "Equal", {shape, int_scalar(c, 0)}), DataType::int32);
-  const ValueId any = cast(c, reduced(c, "ReduceMax", zeros, {0}, false), DataType::boolean);
+  const ValueId any = cast(c, reduced(c, "ReduceSum", zeros, {0}, false), DataType::boolean);
   auto empty = std::make_shared<Graph>(&c.graph()), whole = std::make_shared<Graph>(&c.graph());
   empty->set_outputs({nothing(*c.inside(*empty), empty->capture(shape))});
   whole->set_outputs({one(*c.inside(*whole), "Reshape", {whole->capture(x), whole->capture(shape)})});

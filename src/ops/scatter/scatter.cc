@@ -80,7 +80,7 @@ std::vector<ValueId> scatter_nd(SpellContext& c) {
   const ValueId rows = reshaped(c, indices, {-1, *tuple});
   const ValueId end = ints(c, {std::numeric_limits<int64_t>::max()});
   const ValueId slice = sliced(c, one(c, "Shape", {data}), ints(c, {*tuple}), end, 0);
-  const ValueId flat = one(c, "Reshape", {updates, concat(c, {ints(c, {-1}), slice}, 0)});
+  const ValueId flat = reshaped_to(c, updates, concat(c, {length(c, rows, 0), slice}, 0));
   return {step_by_step(c, length(c, rows, 0), rows, flat,
                        [](SpellContext& in, ValueId place, ValueId so_far, ValueId all, ValueId changes) {
                          const ValueId where = at_place(in, all, place, 0);

@@ -26,12 +26,13 @@ void softmax_13_from_11(UpgradeContext& u) {
   u.append(0, "Reshape", {sizes}, with_zeros);
 }
 
-/// With one axis from the last on, both versions mean the same.
+/// With one axis from the last on, both versions mean the same; the older one knew no scalars.
 bool softmax_11_from_13(RewriteContext& c) {
   Attributes& a = c.node().attributes;
   const int64_t axis = a.get<int64_t>("axis", -1);
   const auto rank = rank_of(c.input_type(0));
   a.set("axis", int64_t{-1});
+  if (rank && *rank == 0) return false;
   return axis == -1 || (rank && axis + 1 == static_cast<int64_t>(*rank));
 }
 

@@ -16,7 +16,7 @@ std::vector<ValueId> space_to_depth(SpellContext& c) {
   if (!channels) unsaid("a known number of channels", c.input_type(0).str());
   const ValueId pixels_first = one(c, "SpaceToDepth", {input(c, 0)}, with("blocksize", op.blocksize));
   const ValueId apart = reshaped(c, pixels_first, {0, op.blocksize * op.blocksize, *channels, -1});
-  return {one(c, "Reshape", {transposed(c, apart, {0, 2, 1, 3}), one(c, "Shape", {pixels_first})})};
+  return {reshaped_to(c, transposed(c, apart, {0, 2, 1, 3}), one(c, "Shape", {pixels_first}))};
 }
 
 }  // namespace

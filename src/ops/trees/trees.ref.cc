@@ -176,6 +176,9 @@ template <class F>
 void each_row(KernelContext& c, const Forest& forest, size_t targets, Aggregate how, F&& done) {
   const Tensor& x = c.in(0);
   const int64_t features = x.dim(x.rank() - 1), rows = x.rank() == 1 ? 1 : x.dim(0);
+  if (rows == 0) return;
+  // More targets than fit memory are refused here, by a file's attribute.
+  checked_count(Shape{rows, static_cast<int64_t>(targets)}, DataType::float64, "scores");
   Votes votes(targets, how, c.scratch());
   Poller poll(c);
   for (int64_t row = 0; row < rows; ++row) {
