@@ -20,20 +20,21 @@ from support import built_tool  # noqa: E402
 
 # What the epsilons are of: where terms may cancel, of the sum of their absolute values, which is what the operator makes of the absolute
 # values of its inputs; where every output hangs on many numbers in other ways, of the largest that comes out; where a mean is taken away, of
-# that times what it is of the deviation from it; where places between pixels are worked out, of the largest pixel too; of logarithms of
-# sums, sums of cosines and what activations bound, of 1 at least; else of each number itself.
+# that times what it is of the deviation from it; where places between pixels are worked out, of the largest pixel too; where supports vote,
+# of all their votes; of logarithms of sums, sums of cosines and what activations bound, of 1 at least; else of each number itself.
 OF_TERMS = set(
     "AveragePool CausalConvWithState Col2Im Conv ConvTranspose CumSum Einsum Gemm GlobalAveragePool HardSigmoid HardSwish MatMul Mean "
     "NegativeLogLikelihoodLoss ReduceMean ReduceSum Sum Upsample".split()
 )
 OF_LARGEST = set(
     "Adagrad Adam AffineGrid Attention BatchNormalization DFT DeformConv FlexAttention Gelu LinearAttention LinearClassifier "
-    "LinearRegressor Momentum Range RotaryEmbedding SVMClassifier SVMRegressor STFT TreeEnsemble TreeEnsembleClassifier "
+    "LinearRegressor Momentum Range RotaryEmbedding STFT TreeEnsemble TreeEnsembleClassifier "
     "TreeEnsembleRegressor".split()
 )
 OF_DEVIATION = set("GroupNormalization InstanceNormalization LayerNormalization MeanVarianceNormalization".split())
 OF_PIXELS = set("GridSample Resize RoiAlign".split())
 OF_ROWS = {"Det"}
+OF_SUPPORTS = {"SVMClassifier", "SVMRegressor"}
 OF_ONE = set("BlackmanWindow GRU HammingWindow HannWindow LSTM LogSoftmax RNN ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss".split())
 # Fewer epsilons than are declared. 0: equal bits, as IEEE's arithmetic is rounded.
 HELD = {
@@ -66,6 +67,7 @@ class Looser:
 LOOSER = (
     Looser("Cos Mish Sigmoid Sin Swish Tanh", "onnxruntime", 8, "formulas for many numbers at a time, which are right beside 1, not beside numbers near 0", of_one=True),
     Looser("Celu Elu Selu", "onnxruntime", 4, "takes 1 from the exponential, of which bits are lost near 0", of_one=True),
+    Looser("LinearClassifier", "onnxruntime", 4, "takes a small chance as 1 less a great one", of_one=True),
     Looser("Erf Gelu HardSwish", "onnx.reference", 4, "constants and tables of float, for double too", as_float=True, of_one=True),
     Looser("Gelu", "onnxruntime", 4, "the standard's body: constants of float, for double too", as_float=True, of_one=True),
     Looser("OneHot", "onnx.reference", 4, "adds the difference of the two values to one of them", of_one=True),
@@ -127,7 +129,7 @@ class Allowed:
         self.p, self.solve = p, solve
         self.epsilons = held(p.domain, p.op) * (1 if whom is None else 2)
         self.looser = [x for x in LOOSER if x.whom == whom and p.op in x.ops.split()]
-        sizes = [d for v in p.inputs if isinstance(v, np.ndarray) for d in v.shape]
+        sizes = [p.inputs[0].size] if p.op.startswith("Reduce") else [d for v in p.inputs if isinstance(v, np.ndarray) for d in v.shape]
         self.per_reduced = np.sqrt(max([1, *sizes])) if declared()[p.domain, p.op].per_reduced else 1
 
     def __call__(self, i, want):
@@ -151,6 +153,9 @@ class Allowed:
             if self.p.op == "LayerNormalization" and i == 1:  # the mean itself
                 return np.full_like(numbers, _largest(self.p.inputs[0]))
             return np.full_like(numbers, numbers.max(initial=0) * _mean_of_deviation(self.p))
+        if self.p.op in OF_SUPPORTS:
+            a = self.p.attributes
+            return np.full_like(numbers, max(numbers.max(initial=0), np.abs(a["coefficients"]).sum() + np.abs(a.get("rho", [0])).max()))
         if self.p.op in OF_ROWS:
             return np.maximum(numbers, np.nan_to_num(np.linalg.norm(self.p.inputs[0].astype(np.float64), axis=-1).prod(-1)))
         return np.maximum(numbers, 1) if self.p.op in OF_ONE else numbers
@@ -165,7 +170,8 @@ def _groups():
     """{(epsilons, whether times the root of the longest axis, of what): operators} of all that floats come out of."""
     of = {**dict.fromkeys(OF_TERMS, "the sum of absolute terms"), **dict.fromkeys(OF_LARGEST, "the largest number"),
           **dict.fromkeys(OF_DEVIATION, "the largest number, times the mean over the deviation"), **dict.fromkeys(OF_PIXELS, "the largest number or pixel"),
-          **dict.fromkeys(OF_ROWS, "the product of the rows' lengths"), **dict.fromkeys(OF_ONE, "the number, and 1 at least")}
+          **dict.fromkeys(OF_ROWS, "the product of the rows' lengths"), **dict.fromkeys(OF_SUPPORTS, "the largest number, or the sum of absolute coefficients"),
+          **dict.fromkeys(OF_ONE, "the number, and 1 at least")}
     groups = {}
     for (domain, op), contract in sorted(declared().items(), key=lambda entry: entry[0][1]):
         if domain != "com.microsoft" and op in ALL:

@@ -133,6 +133,7 @@ KNOWN = (
     Known("MaxPool", REFERENCE, "indices of several channels, strides and dilations of 1",
           lambda p: p.outputs == 2 and np.prod(p.inputs[0].shape[:2]) > 1 and {*_attribute(p, "strides", []), *_attribute(p, "dilations", [])} <= {1},
           "counts from the beginning of each channel"),
+    Known("MaxRoiPool", ORT, "-infinity", lambda p: bool(np.isneginf(p.inputs[0].astype(np.float64)).any()), "begins with the lowest finite number"),
     Known("GlobalMaxPool", ORT, "a channel of -infinity alone", lambda p: bool((p.inputs[0].reshape(*p.inputs[0].shape[:2], -1).max(-1) == -np.inf).any()),
           "begins with the lowest finite number"),
     Known("Conv ConvTranspose", REFERENCE, "NaN or infinities", _not_finite, "multiplies them with the zeros between dilated weights"),

@@ -144,8 +144,9 @@ def inputs_as_attributes(q, since):
     if since >= first:
         return
     if q.inputs[0].dtype == np.float64:  # attributes are float32
-        q.inputs = [v if i == 0 or v is None or v.dtype != np.float64 else np.asarray(v.astype(np.float32).astype(np.float64)) for i, v in enumerate(q.inputs)]
-        again(q, inputs=[q.newest.inputs[0], *q.inputs[1:]] if len(q.newest.inputs) == len(q.inputs) else q.newest.inputs)
+        rounded = {id(v): np.asarray(v.astype(np.float32).astype(np.float64)) for v in q.inputs[1:] if v is not None and v.dtype == np.float64}
+        again(q, inputs=[rounded.get(id(v), v) for v in q.newest.inputs])
+        q.inputs = [rounded.get(id(v), v) for v in q.inputs]
     for name, value in zip(names, q.inputs[1:]):
         if value is not None and not (value.ndim == 1 and value.size == 0):
             q.attributes[name] = value.item() if value.ndim == 0 or name == "k" else value.tolist()
@@ -223,7 +224,7 @@ def bounds_of_float(q, since):
         x, *bounds = [*q.newest.inputs, None, None][:3]
         most = np.finfo(np.float32).max
         with np.errstate(all="ignore"):
-            again(q, inputs=[x, *(np.asarray(b if b is not None else end).astype(x.dtype) for b, end in zip(bounds, (-most, most)))])
+            again(q, inputs=[x, *(np.asarray(end).astype(x.dtype) if b is None else b for b, end in zip(bounds, (-most, most)))])
 
 
 for _op in INPUTS_SINCE:
