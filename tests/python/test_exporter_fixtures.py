@@ -1,4 +1,4 @@
-"""Every recorded checkpoint, exported and run in ONNX Runtime: the files compute what transformers computed."""
+"""Every recorded checkpoint, exported and run in ONNX Runtime: the files compute what transformers computed, optimised or not."""
 
 import json
 import pathlib
@@ -40,10 +40,16 @@ def of_tokens_that_count(name, value, mask):
     return value * mask[:, mask.shape[1] - value.shape[axis] :].reshape(shape)
 
 
+def of_tokens(name, value, inputs):
+    """Has it a place for every token?"""
+    return name.startswith("present.") or (value.ndim == 3 and value.shape[1] <= inputs["attention_mask"].shape[1])
+
+
+@pytest.mark.parametrize("optimize", (None, "O1", "O2", "O3"))
 @pytest.mark.parametrize("folder", sorted(FIXTURES.iterdir()), ids=lambda folder: folder.name)
-def test_the_export_in_onnxruntime(folder, tmp_path):
+def test_the_export_in_onnxruntime(folder, optimize, tmp_path):
     facts = json.loads((folder / "case.json").read_text())
-    exporters.export(folder, tmp_path / "out", task=facts["task"], do_validation=False, threads=1)
+    exporters.export(folder, tmp_path / "out", task=facts["task"], optimize=optimize, do_validation=False, threads=1)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     compared = 0
@@ -55,7 +61,8 @@ def test_the_export_in_onnxruntime(folder, tmp_path):
             got = session.run(list(wanted), {name: value for name, value in inputs.items() if name in taken})
             for (name, want), value in zip(wanted.items(), got):
                 assert value.shape == want.shape, name
-                if not facts.get("padding_counts", True):
+                # Attention of ONNX Runtime gives 0 for a token whose keys are all hidden; the standard's body, their mean.
+                if not facts.get("padding_counts", True) or (optimize in ("O2", "O3") and "attention_mask" in inputs and of_tokens(name, value, inputs)):
                     value, want = (of_tokens_that_count(name, v, inputs["attention_mask"]) for v in (value, want))
                 bound = EPSILONS * np.finfo(np.float32).eps * np.abs(want).max(initial=0)
                 np.testing.assert_allclose(value, want, rtol=0, atol=bound, err_msg=f"{path.name}: {name}")
