@@ -212,6 +212,17 @@ TEST(Regions, SayOfEveryEdgeWhyItIsNotFused) {
   EXPECT_TRUE(std::ranges::is_permutation(reasons, want)) << ::testing::PrintToString(reasons);
 }
 
+TEST(Regions, SayWhyNothingIsFusedInFront) {
+  const Engine e = Engine::build(model_of(
+      "(float[4,5] x, float[5,3] w) => (float[4,3] y, float[5,4] z) { a = Exp(x) b = MatMul(a, w) y = Relu(b)"
+      "  c = Tanh(x) z = Transpose(c) }"));
+  std::vector<std::string> reasons;
+  for (const StepInfo& s : e.steps()) reasons.insert(reasons.end(), s.unfused.begin(), s.unfused.end());
+  const std::vector<std::string> want = {"Exp (a): kernels of MatMul begin with what is in memory",
+                                         "Tanh (c): kernels of Transpose begin with what is in memory"};
+  EXPECT_TRUE(std::ranges::is_permutation(reasons, want)) << ::testing::PrintToString(reasons);
+}
+
 TEST(Regions, SayWhyTruthsAreApart) {
   const Engine e = Engine::build(model_of(
       "(int64[4,5] i, int64 k, float[4,5] x, float[4,9] v, float[9,5] w) => (float[4,5] y, bool[4,5] t)"

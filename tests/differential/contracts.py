@@ -20,19 +20,20 @@ from support import built_tool  # noqa: E402
 
 # What the epsilons are of: where terms may cancel, of the sum of their absolute values, which is what the operator makes of the absolute
 # values of its inputs; where every output hangs on many numbers in other ways, of the largest that comes out; where a mean is taken away, of
-# that times what it is of the deviation from it; where places between pixels are worked out, of the largest pixel too; where supports vote,
-# of all their votes; of logarithms of sums, sums of cosines and what activations bound, of 1 at least; else of each number itself.
+# that times what it is of the deviation from it; where numbers are weighted by what was worked out of others, of the largest that goes in
+# too; where supports vote, of all their votes; of logarithms of sums, sums of cosines and what activations bound, of 1 at least; else of
+# each number itself.
 OF_TERMS = set(
     "AveragePool CausalConvWithState Col2Im Conv ConvTranspose CumSum Einsum Gemm GlobalAveragePool HardSigmoid HardSwish MatMul Mean "
-    "NegativeLogLikelihoodLoss ReduceMean ReduceSum Sum Upsample".split()
+    "NegativeLogLikelihoodLoss ReduceMean ReduceSum ScatterElements ScatterND Sum Upsample".split()
 )
 OF_LARGEST = set(
-    "Adagrad Adam AffineGrid Attention BatchNormalization DFT DeformConv FlexAttention Gelu LinearAttention LinearClassifier "
+    "Adagrad Adam AffineGrid Attention BatchNormalization DFT DeformConv FlexAttention Gelu LinearClassifier "
     "LinearRegressor Momentum Range RotaryEmbedding STFT TreeEnsemble TreeEnsembleClassifier "
     "TreeEnsembleRegressor".split()
 )
 OF_DEVIATION = set("GroupNormalization InstanceNormalization LayerNormalization MeanVarianceNormalization".split())
-OF_PIXELS = set("GridSample Resize RoiAlign".split())
+OF_INPUTS = set("GridSample LinearAttention Resize RoiAlign".split())
 OF_ROWS = {"Det"}
 OF_SUPPORTS = {"SVMClassifier", "SVMRegressor"}
 OF_ONE = set("BlackmanWindow GRU HammingWindow HannWindow LSTM LogSoftmax RNN ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss".split())
@@ -147,8 +148,8 @@ class Allowed:
             return np.maximum(numbers, np.nan_to_num(np.abs(self._terms[i].astype(np.float64))))
         if self.p.op in OF_LARGEST:
             return np.full_like(numbers, numbers.max(initial=0))
-        if self.p.op in OF_PIXELS:
-            return np.full_like(numbers, max(numbers.max(initial=0), _largest(self.p.inputs[0])))
+        if self.p.op in OF_INPUTS:
+            return np.full_like(numbers, max(numbers.max(initial=0), *(_largest(v) for v in self.p.inputs if isinstance(v, np.ndarray) and v.dtype.kind in "fV")))
         if self.p.op in OF_DEVIATION:
             if self.p.op == "LayerNormalization" and i == 1:  # the mean itself
                 return np.full_like(numbers, _largest(self.p.inputs[0]))
@@ -169,7 +170,7 @@ class Allowed:
 def _groups():
     """{(epsilons, whether times the root of the longest axis, of what): operators} of all that floats come out of."""
     of = {**dict.fromkeys(OF_TERMS, "the sum of absolute terms"), **dict.fromkeys(OF_LARGEST, "the largest number"),
-          **dict.fromkeys(OF_DEVIATION, "the largest number, times the mean over the deviation"), **dict.fromkeys(OF_PIXELS, "the largest number or pixel"),
+          **dict.fromkeys(OF_DEVIATION, "the largest number, times the mean over the deviation"), **dict.fromkeys(OF_INPUTS, "the largest number, of the inputs too"),
           **dict.fromkeys(OF_ROWS, "the product of the rows' lengths"), **dict.fromkeys(OF_SUPPORTS, "the largest number, or the sum of absolute coefficients"),
           **dict.fromkeys(OF_ONE, "the number, and 1 at least")}
     groups = {}
