@@ -13,6 +13,7 @@
 #include "lathe/values.h"
 #include "support/checkpoint_files.h"
 #include "support/error_code.h"
+#include "support/resident.h"
 #include "support/shared_data.h"
 #include "support/temp_directory.h"
 
@@ -113,19 +114,13 @@ TEST(Safetensors, ScalarsAndEmptyTensors) {
 }
 
 /// Bytes of [data, data + bytes) that are in memory.
-size_t resident(const void* data, size_t bytes) {
+size_t resident_of(const void* data, size_t bytes) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(data) / page * page;
   const size_t pages = (reinterpret_cast<uintptr_t>(data) + bytes - begin + page - 1) / page;
   std::vector<unsigned char> in(pages);
   EXPECT_EQ(::mincore(reinterpret_cast<void*>(begin), pages * page, in.data()), 0);
   return static_cast<size_t>(std::count_if(in.begin(), in.end(), [](auto b) { return b & 1; })) * page;
-}
-size_t resident_set() {
-  std::ifstream statm("/proc/self/statm");
-  size_t all = 0, set = 0;
-  statm >> all >> set;
-  return set * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 TEST(Safetensors, AGigabyteIsOpenedWithoutReadingIt) {
@@ -135,12 +130,12 @@ TEST(Safetensors, AGigabyteIsOpenedWithoutReadingIt) {
   header.resize((header.size() + 7) / 8 * 8, ' ');
   const auto path = folder.write("big.safetensors", safetensors(header));
   std::filesystem::resize_file(path, 8 + header.size() + bytes);
-  const size_t before = resident_set();
+  const size_t before = lathe::testing::resident();
   const Checkpoint c = Checkpoint::open(path);
   const Tensor t = c.tensor("w");
   EXPECT_EQ(t.bytes(), bytes);
-  EXPECT_LT(resident_set(), before + (size_t{32} << 20));
-  EXPECT_LT(resident(t.data(), t.bytes()), size_t{16} << 20);  // what the kernel reads ahead of the header
+  EXPECT_LT(lathe::testing::resident(), before + (size_t{32} << 20));
+  EXPECT_LT(resident_of(t.data(), t.bytes()), size_t{16} << 20);  // what the kernel reads ahead of the header
   EXPECT_EQ(t.as<float>()[bytes / 8], 0.0f);
 }
 

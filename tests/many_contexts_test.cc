@@ -4,6 +4,8 @@
 #include <cstring>
 #include <thread>
 
+#include "support/model_builder.h"
+#include "support/resident.h"
 #include "support/text_model.h"
 
 namespace lathe::testing {
@@ -125,6 +127,27 @@ INSTANTIATE_TEST_SUITE_P(Models, ManyContexts, ::testing::ValuesIn(samples),
                            std::ranges::replace(name, ' ', '_');
                            return name;
                          });
+
+/// However many contexts there are, weights are in memory once.
+TEST(Contexts, ShareTheWeights) {
+  constexpr int64_t n = 2048;
+  constexpr size_t weights = size_t{4} * n * n;
+  test::ModelBuilder b(21);
+  b.input("x", "float[1,2048]").output("y");
+  b.initializer(onnx::from_tensor(Tensor::from({n, n}, std::vector<float>(n * n, 0.5f)), "w"))
+      .node("MatMul", {"x", "w"}, {"y"});
+  const Engine e = Engine::build(b.model);
+  const std::vector<Value> x{Tensor::from({1, n}, std::vector<float>(n, 1.0f))};
+  std::vector<Context> contexts;
+  contexts.push_back(e.create_context());
+  contexts.back().run(x);
+  const size_t before = resident();
+  while (contexts.size() < callers) {
+    contexts.push_back(e.create_context());
+    contexts.back().run(x);
+  }
+  EXPECT_LT(resident(), before + weights);
+}
 
 }  // namespace
 }  // namespace lathe::testing

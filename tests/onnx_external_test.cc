@@ -10,6 +10,7 @@
 #include "onnx/external.h"
 #include "support/error_code.h"
 #include "support/external_models.h"
+#include "support/resident.h"
 #include "support/temp_directory.h"
 
 namespace lathe::testing {
@@ -20,14 +21,6 @@ using namespace onnx;
 
 std::string floats(std::initializer_list<float> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
-}
-
-/// Resident bytes of this process.
-size_t resident() {
-  std::ifstream in("/proc/self/statm");
-  size_t all = 0, pages = 0;
-  in >> all >> pages;
-  return pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 Tensor first_weight(const Model& m) { return to_tensor(m.proto.graph->initializer.at(0), &m); }
