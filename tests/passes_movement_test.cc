@@ -66,6 +66,20 @@ TEST(Movements, PartsPutTogether) {
             "Split Concat");
 }
 
+TEST(Movements, ShapesBehindProducts) {
+  const std::string head =
+      "(float[2,3,4] x, float[4,5] w) => (float[m,n] y) <int64[2] flat = {6,4}, int64[3] apart = {2,3,5}, "
+      "int64[2] again = {6,5}, float[5] b = {1,2,3,4,5}> ";
+  EXPECT_EQ(optimised(head + "{ f = Reshape(x, flat) g = Gemm(f, w, b) r = Reshape(g, apart) e = Gelu(r) h = "
+                             "Reshape(e, again) y = Softmax(h) }"),
+            "Reshape Gemm Gelu Softmax");
+  // Read elsewhere too.
+  EXPECT_EQ(optimised("(float[6,4] x, float[4,5] w) => (float[2,3,5] y, float[2,3,5] z) <int64[3] apart = "
+                      "{2,3,5}, float[5] b = {1,2,3,4,5}> "
+                      "{ g = Gemm(x, w, b) z = Reshape(g, apart) y = Gelu(z) }"),
+            "Gemm Reshape Gelu");
+}
+
 TEST(Movements, ShapesThatFollow) {
   EXPECT_EQ(
       optimised("(float[n,6] x) => (float[n,2,3] y) <int64[1] zero = {0}, int64[1] two = {2}, int64[1] three "

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "ops/transpose/transpose.h"
 #include "passes/pass.h"
@@ -32,6 +34,42 @@ inline ValueId add_transpose(Patch& p, ValueId x, std::vector<int64_t> perm) {
 inline bool keeps_order(const Node& n) {
   return View::is(n, "Reshape") || View::is(n, "Flatten") || View::is(n, "Squeeze") ||
          View::is(n, "Unsqueeze");
+}
+
+/// Of one operand, each element by itself.
+inline bool is_elementwise(const Node& n) {
+  static const std::set<std::string_view> one = {"Abs",
+                                                 "Ceil",
+                                                 "Celu",
+                                                 "Cos",
+                                                 "Cast",
+                                                 "Elu",
+                                                 "Erf",
+                                                 "Exp",
+                                                 "Floor",
+                                                 "Gelu",
+                                                 "HardSigmoid",
+                                                 "HardSwish",
+                                                 "Identity",
+                                                 "LeakyRelu",
+                                                 "Log",
+                                                 "Mish",
+                                                 "Neg",
+                                                 "Not",
+                                                 "Reciprocal",
+                                                 "Relu",
+                                                 "Round",
+                                                 "Selu",
+                                                 "Sigmoid",
+                                                 "Sign",
+                                                 "Sin",
+                                                 "Softplus",
+                                                 "Softsign",
+                                                 "Sqrt",
+                                                 "Swish",
+                                                 "Tanh",
+                                                 "ThresholdedRelu"};
+  return n.domain.empty() && one.contains(n.op);
 }
 
 /// Of a commutative node: the input that is not `one`; no_id when `one` is not among its two inputs.

@@ -1,6 +1,5 @@
 // A Transpose goes down through operators that do not mind where it meets another one: both become one, or
 // none. Where two transposed values come together, one Transpose after them does for both.
-#include <set>
 
 #include "passes/patterns.h"
 
@@ -12,40 +11,6 @@ constexpr size_t longest_chain = 12;
 /// Constants that are transposed the other way have at most this many elements, when others read them too.
 constexpr int64_t most_copied = 4096;
 
-bool elementwise(const Node& n) {
-  static const std::set<std::string_view> one = {"Abs",
-                                                 "Ceil",
-                                                 "Celu",
-                                                 "Cos",
-                                                 "Cast",
-                                                 "Elu",
-                                                 "Erf",
-                                                 "Exp",
-                                                 "Floor",
-                                                 "Gelu",
-                                                 "HardSigmoid",
-                                                 "HardSwish",
-                                                 "Identity",
-                                                 "LeakyRelu",
-                                                 "Log",
-                                                 "Mish",
-                                                 "Neg",
-                                                 "Not",
-                                                 "Reciprocal",
-                                                 "Relu",
-                                                 "Round",
-                                                 "Selu",
-                                                 "Sigmoid",
-                                                 "Sign",
-                                                 "Sin",
-                                                 "Softplus",
-                                                 "Softsign",
-                                                 "Sqrt",
-                                                 "Swish",
-                                                 "Tanh",
-                                                 "ThresholdedRelu"};
-  return n.domain.empty() && one.contains(n.op);
-}
 /// Whether operands are broadcast against each other, and that is all that axes mean.
 bool broadcasts(const Node& n) {
   static const std::set<std::string_view> several = {
@@ -163,7 +128,7 @@ class Sink {
   /// The input that is transposed, if any, where the others do not mind.
   ValueId moving_input(const Node& n) const {
     if (n.outputs.size() != 1 || n.inputs.empty()) return no_id;
-    if ((elementwise(n) && n.inputs.size() == 1) || along_axis(n) || View::is(n, "Clip") ||
+    if ((is_elementwise(n) && n.inputs.size() == 1) || along_axis(n) || View::is(n, "Clip") ||
         (by_axes(n) && axes_of(n)) || by_sizes(n))
       return n.inputs[0];
     const auto& shape = view_.type(n.outputs[0]).shape;
