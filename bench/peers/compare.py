@@ -19,8 +19,8 @@ from probe import Probe
 # a hundred layers differ by 1e-6 to 1e-4 between orders of summation, Winograd's included; half precision by its own 11 bits.
 FLOAT = 1e-3
 HALF = 2e-2
-# Quantised networks round intermediate values, so that a last bit becomes a whole step: the root of the mean square of
-# the differences over that of the values.
+# Quantised networks, and products in bfloat16, round intermediate values, so that a last bit becomes a whole step: the root
+# of the mean square of the differences over that of the values.
 QUANTISED = 0.1
 # Integers and booleans are equal; in quantised networks one step apart.
 
@@ -105,13 +105,16 @@ class Comparison:
     def engine(self, name: str) -> dict:
         return self.row["engines"][name]
 
+    def request(self, threads: int) -> dict:
+        return {"model": str(self.made.path), "threads": threads, "feeds": str(self.feeds), "precision": self.made.precision}
+
     def start(self, names: list[str], threads: int) -> dict[str, Process]:
         """A fresh process for each that can run the model."""
         processes = {}
         for name in names:
             try:
                 process = self.stack.enter_context(Process(name))
-                process.ask("load", model=str(self.made.path), threads=threads, feeds=str(self.feeds))
+                process.ask("load", **self.request(threads))
                 processes[name] = process
             except Failure as e:
                 self.engine(name)["why"] = str(e)
@@ -128,7 +131,7 @@ class Comparison:
                     continue
                 try:
                     process = self.stack.enter_context(Process(name))
-                    request = {"model": str(self.made.path), "threads": 1, "feeds": str(self.feeds)}
+                    request = self.request(1)
                     costs.setdefault(name, []).append(process.ask("load", **request))
                     if name == "lathe":
                         costs.setdefault("plan", []).append(self.load_plan(process, plan, request))

@@ -1,7 +1,7 @@
 """The engines, each in a process of its own. Run as a program, this file is such a process: it reads requests from
 standard input and answers each on standard output, both a line of JSON.
 
-    {"do": "load", "model": path, "threads": 1, "feeds": path.npz}
+    {"do": "load", "model": path, "threads": 1, "feeds": path.npz, "precision": "float32"}
         → {"load": seconds, "first": seconds, "memory": bytes, "unbound": why it is called without binding, or null}
     {"do": "run", "seconds": 0.3}
         → {"time": seconds or null, "any_time": seconds, "bare": seconds or null, "clean": share, "busy": share}
@@ -52,11 +52,13 @@ class Lathe:
 
     module = "lathe"
 
-    def __init__(self, model: str, threads: int):
+    def __init__(self, model: str, threads: int, precision: str = "float32"):
         import lathe
 
-        make = lathe.load if model.endswith(".lathe") else lathe.build
-        self.engine = make(model, threads=threads)
+        if model.endswith(".lathe"):
+            self.engine = lathe.load(model, threads=threads)
+        else:
+            self.engine = lathe.build(model, threads=threads, precision=precision)
 
     def bind(self, feeds: dict[str, np.ndarray]) -> Run:
         self.context = self.engine.create_context()
@@ -223,7 +225,7 @@ class Worker:
         importlib.import_module(self.kind.module)
         gc.disable()
 
-    def load(self, model: str, threads: int, feeds: str) -> dict:
+    def load(self, model: str, threads: int, feeds: str, precision: str = "float32") -> dict:
         with np.load(feeds) as stored:
             self.feeds = {name: np.require(stored[name], requirements=["C"]) for name in stored.files}
         # The file is in the page cache for whoever comes second: for all, then.
@@ -233,7 +235,9 @@ class Worker:
         forget_peak()
         before = resident()
         start = time.perf_counter()
-        self.engine = self.kind(model, threads)
+        # Others stay with what they were given.
+        own = {"precision": precision} if self.kind is Lathe else {}
+        self.engine = self.kind(model, threads, **own)
         loaded = time.perf_counter() - start
         self.call = self.engine.bind(self.feeds)
         try:

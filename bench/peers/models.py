@@ -4,6 +4,7 @@ cache and made again when this file changes."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -651,9 +652,10 @@ class Entry:
     name: str
     build: Callable[[Net], None] | None
     must: float | None = None
-    kind: str = "fp32"  # or "tiny": the call itself matters; or "int8"
+    kind: str = "fp32"  # or "tiny": the call itself matters; "int8"; "bf16": Lathe may be less exact
     cnn: bool = False  # whether the first run is required to be quick
     quantise: tuple[str, Callable] | None = None  # the entry it is made from, and how
+    like: str | None = None  # the entry whose model it is
 
 
 TABLE = [
@@ -681,8 +683,11 @@ TABLE = [
     Entry("mlp20", mlp20, 5, kind="tiny"),
     Entry("adds20", adds(20), 10, kind="tiny"),
     Entry("add", adds(1), 3, kind="tiny"),
-    Entry("resnet50_qdq", None, kind="int8", quantise=("resnet50", quantised_resnet50)),
-    Entry("bert_s128_dynamic", None, kind="int8", quantise=("bert_s128", quantised_bert)),
+    Entry("resnet50_qdq", None, 1.15, kind="int8", quantise=("resnet50", quantised_resnet50)),
+    Entry("bert_s128_dynamic", None, 1.25, kind="int8", quantise=("bert_s128", quantised_bert)),
+    Entry("bert_s128_bf16", None, 2.0, kind="bf16", like="bert_s128"),
+    Entry("gpt2_decode256_bf16", None, 2.2, kind="bf16", like="gpt2_decode256"),
+    Entry("llama_decode256_bf16", None, 2.2, kind="bf16", like="llama_decode256"),
 ]
 ENTRIES = {entry.name: entry for entry in TABLE}
 
@@ -699,6 +704,7 @@ class Made:
     must: float | None = None
     cnn: bool = False
     quantised: bool = False
+    precision: str = "float32"  # of Lathe's products
 
     @property
     def bytes(self) -> int:
@@ -709,6 +715,9 @@ class Made:
 
 def make(entry: Entry, cache: Path) -> Made:
     """The entry's model from the cache, or made now."""
+    if entry.like:
+        like = make(ENTRIES[entry.like], cache)
+        return dataclasses.replace(like, name=entry.name, kind=entry.kind, must=entry.must, quantised=True, precision="bfloat16")
     cache.mkdir(parents=True, exist_ok=True)
     path, facts_path, feeds_path = (cache / f"{entry.name}{suffix}" for suffix in (".onnx", ".json", ".npz"))
     digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()

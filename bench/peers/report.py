@@ -11,6 +11,7 @@ KINDS = {
     "fp32": "Networks in float32",
     "tiny": "Tiny models",
     "int8": "Quantised",
+    "bf16": "Lathe in bfloat16 (opt-in), the others in float32",
     "shared": "Models by other people",
 }
 
@@ -81,7 +82,9 @@ def with_spread(ratio: dict | None) -> str:
 
 
 def agreement(row: dict) -> str:
-    """Of those who disagree with ONNX Runtime, who and by how much."""
+    """Of those who disagree with ONNX Runtime, who and by how much; of bfloat16, what it loses."""
+    if row["kind"] == "bf16" and (lost := row["agree"].get(LATHE, {}).get("difference")):
+        return f"off by {100 * lost:.2f} %"
     bad = [
         f"{TITLES[name]} {'see below' if 'why' in a else 'shapes' if a['difference'] is None else format(a['difference'], '.0e')}"
         for name, a in row["agree"].items()
@@ -210,7 +213,7 @@ def text(facts: dict, rows: list[dict], engines: list[str], threads: list[int]) 
                 parts += [f"### {title}", speeds(chosen, engines, t)]
         if tiny := [row for row in ran if row["call_matters"]]:
             parts += ["### Where the call itself costs more than 2 %", calls(tiny, engines, t)]
-    if measured := [row for row in ran if row["kind"] in ("fp32", "int8")]:
+    if measured := [row for row in ran if row["kind"] in ("fp32", "int8", "bf16")]:
         parts += ["## Loading, first run, memory", costs(measured, engines)]
         parts += [cost_summary([row for row in measured if row["kind"] == "fp32"])]
     if failed := failures(rows):
