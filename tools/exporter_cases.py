@@ -19,7 +19,9 @@ class Case:
     known_as: str = ""  # the model type that Optimum knows it by, where it is not config.model_type
     # Do positions that the attention mask hides have outputs that mean something? What they are is no more than recorded where not.
     padding_counts: bool = True
-    sentence: tuple = ()  # modules of sentence-transformers behind the encoder: class and options
+    # Modules of sentence-transformers behind the encoder, class and options, where it is one of sentences.
+    sentence: tuple | None = None
+    sentence_folder: bool = False  # the encoder lies in a folder of its own, as earlier versions of sentence-transformers have it
 
     def make_config(self):
         if self.parts:
@@ -49,6 +51,9 @@ add("bert_answers", "BertForQuestionAnswering", "question-answering", ENCODER, n
 add("bert_choices", "BertForMultipleChoice", "multiple-choice", ENCODER, num_hidden_layers=1, sizes=CHOICES)
 add("bert_relative_key", "BertModel", "feature-extraction", ENCODER, position_embedding_type="relative_key")
 add("bert_relative_key_query", "BertForMaskedLM", "fill-mask", ENCODER, position_embedding_type="relative_key_query")
+# Padding on the left leaves the first tokens nothing to see. What becomes of them is an accident of how two masks are added up.
+RIGHT = {"padding": ("right", "right", None)}
+add("bert_decoder", "BertModel", "feature-extraction", ENCODER, sizes=RIGHT, is_decoder=True, add_cross_attention=True)
 
 DISTIL = dict(vocab_size=47, dim=16, n_layers=2, n_heads=4, hidden_dim=28, max_position_embeddings=24, pad_token_id=0)
 add("distilbert", "DistilBertModel", "feature-extraction", DISTIL, activation="relu")
@@ -68,6 +73,7 @@ for family, cls in (("roberta", "Roberta"), ("xlm_roberta", "XLMRoberta")):
     add(f"{family}_answers", f"{cls}ForQuestionAnswering", "question-answering", ROBERTA, num_hidden_layers=1)
     add(f"{family}_choices", f"{cls}ForMultipleChoice", "multiple-choice", ROBERTA, num_hidden_layers=1, sizes=CHOICES)
 add("roberta_fill_mask_untied", "RobertaForMaskedLM", "fill-mask", ROBERTA, tie_word_embeddings=False)
+add("roberta_decoder", "RobertaForMaskedLM", "fill-mask", ROBERTA, sizes=RIGHT, is_decoder=True)
 add("roberta_relative_key", "RobertaModel", "feature-extraction", ROBERTA, position_embedding_type="relative_key")
 
 MPNET = {k: v for k, v in ENCODER.items() if k != "type_vocab_size"} | {"pad_token_id": 1}
@@ -76,19 +82,19 @@ add("mpnet_fill_mask", "MPNetForMaskedLM", "fill-mask", MPNET, layer_norm_eps=1e
 add("mpnet_classes", "MPNetForSequenceClassification", "text-classification", MPNET, num_labels=3)
 add("mpnet_tokens", "MPNetForTokenClassification", "token-classification", MPNET, num_hidden_layers=1)
 add("mpnet_answers", "MPNetForQuestionAnswering", "question-answering", MPNET, num_hidden_layers=1)
+add("mpnet_buckets", "MPNetModel", "feature-extraction", MPNET, num_hidden_layers=1, relative_attention_num_buckets=40)
 add("mpnet_choices", "MPNetForMultipleChoice", "multiple-choice", MPNET, num_hidden_layers=1, sizes=CHOICES)
 
 # ── Decoders of text
 GPT2 = dict(vocab_size=47, n_embd=16, n_layer=2, n_head=4, n_positions=32, bos_token_id=3, eos_token_id=3, pad_token_id=0)
 PAST = "text-generation-with-past"
-# Padding on the left leaves the first tokens nothing to see. What becomes of them is an accident of how two masks are added up.
-RIGHT = {"padding": ("right", "right", None)}
 add("gpt2", "GPT2Model", "feature-extraction", GPT2, sizes=RIGHT)
 add("gpt2_past", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT)
 add("gpt2_generation", "GPT2LMHeadModel", "text-generation", GPT2, sizes=RIGHT, activation_function="relu", n_inner=20, layer_norm_epsilon=1e-3)
 add("gpt2_unscaled", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, scale_attn_weights=False, activation_function="gelu")
 add("gpt2_scaled_by_layer", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, scale_attn_by_inverse_layer_idx=True, reorder_and_upcast_attn=True)
 add("gpt2_untied", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, tie_word_embeddings=False)
+add("gpt2_cross", "GPT2LMHeadModel", PAST, GPT2, sizes=RIGHT, n_layer=1, add_cross_attention=True)  # no encoder: it is not read
 LEFT = {"padding": ("left", "left", None)}
 add("gpt2_left", "GPT2LMHeadModel", PAST, GPT2, sizes=LEFT, padding_counts=False)
 add("gpt2_feature_past", "GPT2Model", "feature-extraction-with-past", GPT2, sizes=RIGHT, n_layer=1)
@@ -151,12 +157,14 @@ for family, cls in (("bart", "Bart"), ("mbart", "MBart")):
     add(f"{family}_classes", f"{cls}ForSequenceClassification", "text-classification", BART, num_labels=3, encoder_layers=1)
     add(f"{family}_answers", f"{cls}ForQuestionAnswering", "question-answering", BART, decoder_layers=1)
     add(f"{family}_decoder", f"{cls}ForCausalLM", PAST, BART)
+    add(f"{family}_untied", f"{cls}ForConditionalGeneration", SEQ2SEQ, BART, encoder_layers=1, decoder_layers=1, tie_word_embeddings=False)
 
 # ── Images
 VIT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=28, image_size=12, patch_size=4)
 add("vit", "ViTModel", "feature-extraction", VIT, qkv_bias=False)
 add("vit_classes", "ViTForImageClassification", "image-classification", VIT, num_labels=3, hidden_act="gelu_new", layer_norm_eps=1e-3)
 add("vit_wide", "ViTForImageClassification", "image-classification", VIT, image_size=(8, 16), patch_size=(4, 8), num_channels=1)
+add("vit_masked_stride", "ViTForMaskedImageModeling", "masked-im", VIT, num_hidden_layers=1, patch_size=2, encoder_stride=3)
 add("vit_masked", "ViTForMaskedImageModeling", "masked-im", VIT, num_hidden_layers=1, encoder_stride=4)
 SWIN = dict(image_size=16, patch_size=2, embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=4, mlp_ratio=2.0)
 add("swin", "SwinModel", "feature-extraction", SWIN)
@@ -200,6 +208,9 @@ add("whisper_feature", "WhisperModel", "feature-extraction", WHISPER, dummies=FR
 add("whisper_audio_classes", "WhisperForAudioClassification", "audio-classification", WHISPER, dummies=FRAMES, num_labels=3,
     use_weighted_layer_sum=True, classifier_proj_size=12)
 
+add("whisper_audio_classes_last", "WhisperForAudioClassification", "audio-classification", WHISPER, dummies=FRAMES, num_labels=3,
+    encoder_layers=1)
+
 # ── Documents read: Donut
 MBART_DECODER = BART | dict(
     is_decoder=True, is_encoder_decoder=False, add_cross_attention=True, add_final_layer_norm=True, scale_embedding=True)
@@ -219,8 +230,9 @@ CASES.append(Case("swin_bart", "VisionEncoderDecoderModel", "image-to-text", dic
                                                                "add_cross_attention": True}))))
 
 # ── Encoders of sentences
-def add_sentence(name: str, model: str, base: dict, *modules) -> None:
-    CASES.append(Case(name, model, "feature-extraction", base, library="sentence_transformers", known_as="transformer", sentence=modules))
+def add_sentence(name: str, model: str, base: dict, *modules, sizes: dict | None = None) -> None:
+    CASES.append(Case(name, model, "feature-extraction", base, sizes=sizes or {}, library="sentence_transformers", known_as="transformer",
+                      sentence=modules))
 
 
 ALL_WAYS = {f"pooling_mode_{way}": True for way in ("cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens",
@@ -230,3 +242,13 @@ add_sentence("sentence_mpnet_first", "MPNetModel", MPNET, ("Pooling", dict(word_
 add_sentence("sentence_all_ways", "DistilBertModel", DISTIL, ("Pooling", dict(word_embedding_dimension=16, **ALL_WAYS)),
              ("Dense", dict(in_features=96, out_features=10)),
              ("Dense", dict(in_features=10, out_features=6, bias=False, activation_function=torch.nn.Identity())), ("Normalize", {}))
+add_sentence("sentence_norm", "RobertaModel", ROBERTA | dict(num_hidden_layers=1), ("Pooling", dict(word_embedding_dimension=16)),
+             ("Dropout", {}), ("LayerNorm", dict(dimension=16)))
+add_sentence("sentence_t5", "T5EncoderModel", T5, ("Pooling", dict(word_embedding_dimension=16)),
+             ("Dense", dict(in_features=16, out_features=8, bias=False, activation_function=torch.nn.Identity())), ("Normalize", {}))
+add_sentence("sentence_qwen2_last", "Qwen2Model", GQA, ("Pooling", dict(word_embedding_dimension=16, pooling_mode="lasttoken")),
+             ("Normalize", {}), sizes=RIGHT)
+for name, options in (("sentence_clip", dict(projection_dim=20)), ("sentence_clip_folder", dict(projection_dim=12))):
+    CASES.append(Case(name, "CLIPModel", "feature-extraction", dict(text_config=CLIP_TEXT, vision_config=CLIP_VISION) | options,
+                      sizes=CLIP_SIZES, library="sentence_transformers", known_as="clip", sentence=(),
+                      sentence_folder=name.endswith("folder")))

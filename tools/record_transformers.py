@@ -156,25 +156,72 @@ def run(model, onnx_config, sizes: dict, dummies: dict) -> tuple[dict, dict]:
     return {n: recorded_in[n] for n in inputs_in_order}, {n: recorded_out[n] for n in onnx_config.outputs}
 
 
+def untie(model: torch.nn.Module) -> None:
+    """Weights of their own, as transformers reads them, where the configuration ties none."""
+    text = getattr(model.config, "decoder", None) or model.config
+    if text.tie_word_embeddings:
+        return
+    for path in getattr(model, "_tied_weights_keys", None) or []:
+        if path.endswith("embed_tokens.weight"):
+            owner = model if hasattr(model, path.split(".")[0]) else model.base_model
+            module = owner.get_submodule(path.removesuffix(".weight"))
+            if module is not model.get_input_embeddings():
+                module.weight = torch.nn.Parameter(module.weight.detach().clone())
+
+
 def sentence_model(encoder, case: Case, folder: pathlib.Path) -> torch.nn.Module:
     """The encoder with the modules behind it, saved as sentence-transformers does, but for what tokenises."""
     from sentence_transformers import SentenceTransformer, models
 
     with tempfile.TemporaryDirectory() as plain:
         encoder.save_pretrained(plain)
-        words = pathlib.Path(plain) / "vocab.txt"
-        words.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]) + "\n")
-        transformers.BertTokenizerFast(str(words)).save_pretrained(plain)
-        first = models.Transformer(plain, model_args={"attn_implementation": "eager"})
+        first = (clip_encoder if case.known_as == "clip" else text_encoder)(pathlib.Path(plain))
+    type(first).save_in_root = not case.sentence_folder
     whole = SentenceTransformer(modules=[first, *(getattr(models, kind)(**options) for kind, options in case.sentence)], device="cpu").eval()
     for module in list(whole)[1:]:
         randomise(module)
     whole.save(str(folder), create_model_card=False)
-    for path in folder.iterdir():
-        if path.name.startswith(("tokenizer", "vocab", "special_tokens", "README")):
+    for path in folder.rglob("*"):
+        if path.name.startswith(("tokenizer", "vocab", "special_tokens", "merges", "preprocessor", "README")):
             path.unlink()
-    whole.config = first.auto_model.config
+    whole.config = encoder.config
     return whole
+
+
+def text_encoder(plain: pathlib.Path):
+    from sentence_transformers import models
+
+    add_tokenizer(plain)
+    return models.Transformer(str(plain), model_args={"attn_implementation": "eager"})
+
+
+def clip_encoder(plain: pathlib.Path):
+    from sentence_transformers.models import CLIPModel
+
+    add_clip_processor(plain)
+    return CLIPModel(str(plain))
+
+
+def add_tokenizer(plain: pathlib.Path) -> None:
+    words = plain / "vocab.txt"
+    words.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]) + "\n")
+    transformers.BertTokenizerFast(str(words)).save_pretrained(plain)
+
+
+def add_clip_processor(plain: pathlib.Path) -> None:
+    words = ["<|startoftext|>", "<pad>", *(f"w{i}" for i in range(44)), "<|endoftext|>"]
+    (plain / "words.json").write_text(json.dumps({word: i for i, word in enumerate(words)}))
+    (plain / "merges").write_text("#version: 0.2\n")
+    transformers.CLIPTokenizer(str(plain / "words.json"), str(plain / "merges")).save_pretrained(plain)
+    transformers.CLIPImageProcessor(size=12, crop_size=12).save_pretrained(plain)
+
+
+def exported_type(case: Case) -> str:
+    """What is exported, where it is more than the architecture: a model type of another library, by that library's name where the
+    architecture has one of the same name."""
+    if case.sentence is None:
+        return ""
+    return f"{case.library}/{case.known_as}" if case.known_as == "clip" else case.known_as
 
 
 def parts_of(model, case: Case) -> dict:
@@ -195,9 +242,10 @@ def record(case: Case) -> None:
     config = case.make_config()
     config._attn_implementation = "eager"
     model = getattr(transformers, case.model)._from_config(config, attn_implementation="eager").eval()
+    untie(model)
     randomise(model)
     model.tie_weights()
-    if case.sentence:
+    if case.sentence is not None:
         model = sentence_model(model, case, folder)
     else:
         model.save_pretrained(folder)
@@ -218,7 +266,9 @@ def record(case: Case) -> None:
             metadata = {"inputs": ",".join(inputs), "outputs": ",".join(outputs)}
             save_file(tensors, folder / f"{part}.io-{n}.safetensors", metadata)
     facts = {"model_type": config.model_type, "task": case.task, "monolith": case.monolith, "files": files}
-    facts |= {"exported_type": case.known_as if case.sentence else "", "padding_counts": case.padding_counts, "made_by": VERSIONS}
+    if case.sentence_folder:
+        facts["config_folder"] = "0_CLIPModel"
+    facts |= {"exported_type": exported_type(case), "padding_counts": case.padding_counts, "made_by": VERSIONS}
     (folder / "case.json").write_text(json.dumps(facts, indent=1) + "\n")
     size = sum(f.stat().st_size for f in folder.rglob("*"))
     print(f"{case.name}: {', '.join(files)}; {size / 1024:.0f} KiB", flush=True)

@@ -2,6 +2,7 @@
 
 #include "nn/access.h"
 #include "nn/models.h"
+#include "nn/refused.h"
 
 namespace lathe::nn {
 
@@ -59,10 +60,29 @@ Outputs Seq2SeqModel::forward(Network& network, const Inputs& inputs) const {
   return outputs;
 }
 
+namespace {
+
+/// An architecture of this library, which has none of what refuse_what_none_has() knows.
+ModelRegistry::Factory refusing(ModelRegistry::Factory make) {
+  return [make = std::move(make)](const ModelConfig& config, std::string_view task) {
+    refuse_what_none_has(config);
+    std::unique_ptr<Model> made = make(config, task);
+    if (dynamic_cast<const Seq2SeqModel*>(made.get()) && config.get<bool>("tie_encoder_decoder", false))
+      throw refused("config.json", "an encoder and a decoder with weights of their own",
+                    "tie_encoder_decoder", "true",
+                    "save the checkpoint with all weights and 'tie_encoder_decoder' false");
+    return made;
+  };
+}
+
+}  // namespace
+
 const ModelRegistry& ModelRegistry::builtin() {
   static const ModelRegistry all = [] {
     ModelRegistry r;
     register_all_models(r);
+    for (auto& [type, tasks] : r.models_)
+      for (auto& [task, factory] : tasks) factory = refusing(std::move(factory));
     return r;
   }();
   return all;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "nn/refused.h"
+
 namespace lathe::nn {
 
 CachedAttention::CachedAttention(int64_t size, int64_t heads, const CachedAttentionOptions& o)
@@ -40,6 +42,8 @@ TensorRef CachedAttention::attended(const Ops& o, const TensorRef& x, const Tens
 }
 
 SequenceOptions SequenceOptions::from(const ModelConfig& c, const std::string& side) {
+  refuse_other_names("config.json", c,
+                     {{"hidden_size", "d_model"}, {"num_attention_heads", "encoder_attention_heads"}});
   SequenceOptions o;
   o.size = c.get<int64_t>("d_model");
   o.heads = c.get<int64_t>(side + "_attention_heads");

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "nn/access.h"
+#include "nn/refused.h"
 
 namespace lathe::nn {
 
@@ -22,6 +23,13 @@ std::array<int64_t, 2> height_and_width(const ModelConfig& config, const char* k
     throw detail::fault(Code::bad_argument, key, "one number, or height and width",
                         std::to_string(sides.size()) + " numbers");
   return {sides.front(), sides.back()};
+}
+
+void require_square(const char* where, int64_t rows, int64_t columns) {
+  if (rows == columns) return;
+  throw refused(where, "for masked-im an image of as many rows of patches as columns", "image_size",
+                "of " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
+                "transformers puts the patches of no other image together again");
 }
 
 }  // namespace lathe::nn

@@ -61,7 +61,7 @@ std::vector<ExporterFixture> exporter_fixtures() {
     all.push_back({entry.path().filename(), facts.get<std::string>("model_type"),
                    facts.get<std::string>("task"), facts.get<std::vector<std::string>>("files"),
                    entry.path(), facts.get<std::string>("exported_type", ""),
-                   facts.get<bool>("padding_counts", true)});
+                   facts.get<bool>("padding_counts", true), facts.get<std::string>("config_folder", "")});
   }
   std::ranges::sort(all, {}, &ExporterFixture::name);
   return all;
@@ -75,7 +75,7 @@ std::vector<ExporterFixture> architecture_fixtures() {
 
 ModelConfig ExporterFixture::config() const {
   if (exported_type.empty()) return ModelConfig::open(folder);
-  std::ifstream in(folder / "config.json");
+  std::ifstream in(folder / config_folder / "config.json");
   std::string text(std::istreambuf_iterator<char>(in), {});
   text.insert(text.find('{') + 1, "\"export_model_type\": \"" + exported_type + "\",");
   return ModelConfig::parse(text);
@@ -118,7 +118,10 @@ NamedValues without_padding(const RecordedRun& run, const NamedValues& outputs) 
 }
 
 Network network_of(const ExporterFixture& fixture, const std::string& file) {
-  const auto config = ModelConfig::open(fixture.folder);
+  return network_of(fixture, file, ModelConfig::open(fixture.folder));
+}
+
+Network network_of(const ExporterFixture& fixture, const std::string& file, const ModelConfig& config) {
   const auto model = nn::ModelRegistry::builtin().make(config, fixture.task);
   model->bind(Checkpoint::open(fixture.folder));
 

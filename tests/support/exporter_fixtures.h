@@ -24,6 +24,7 @@ struct ExporterFixture {
   std::filesystem::path folder;
   std::string exported_type;   // "export_model_type", where more is exported than the architecture
   bool padding_counts = true;  // what becomes of tokens that the attention mask hides means something
+  std::string config_folder;   // where config.json is in a folder of its own
 
   /// config.json, with what is exported.
   ModelConfig config() const;
@@ -42,5 +43,7 @@ NamedValues without_padding(const RecordedRun& run, const NamedValues& outputs);
 /// The network of one file: inputs with symbols where the runs' sizes differ, the same symbol where they
 /// always agree; the model of the fixture, bound; outputs as they were recorded.
 Network network_of(const ExporterFixture& fixture, const std::string& file);
+/// The same made from another config.json.
+Network network_of(const ExporterFixture& fixture, const std::string& file, const ModelConfig& config);
 
 }  // namespace lathe::testing

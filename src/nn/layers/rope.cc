@@ -98,7 +98,11 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
     o.theta = r.get<double>("rope_theta", o.theta);
     o.partial = r.get<double>("partial_rotary_factor", o.partial);
     o.factor = r.get<double>("factor", o.factor);
-    o.original_max_positions = r.get<int64_t>("original_max_position_embeddings", o.original_max_positions);
+    for (const char* type : {"linear", "dynamic", "llama3", "yarn"})
+      if (o.type == type && !r.has("factor")) throw bad("a 'factor' for rope_type '" + o.type + "'", "none");
+    // Among the parameters of LongRoPE it was not read at first.
+    if (o.type != "longrope" || key == std::string_view("rope_parameters"))
+      o.original_max_positions = r.get<int64_t>("original_max_position_embeddings", o.original_max_positions);
     o.low_freq_factor = r.get<double>("low_freq_factor", o.low_freq_factor);
     o.high_freq_factor = r.get<double>("high_freq_factor", o.high_freq_factor);
     o.beta_fast = r.get<double>("beta_fast", o.beta_fast);

@@ -22,14 +22,22 @@ class BartBody : public Module {
   BartBody(const ModelConfig& config, bool norm_first)
       : shared(config.get<int64_t>("vocab_size"), config.get<int64_t>("d_model")),
         encoder(SequenceOptions::bart(config, "encoder", norm_first)),
-        decoder(SequenceOptions::bart(config, "decoder", norm_first)) {
+        decoder(SequenceOptions::bart(config, "decoder", norm_first)),
+        tied_(config.get<bool>("tie_word_embeddings", true)) {
+    if (!tied_) return;
     encoder.embedding.embed_tokens.weight = shared.weight;
     decoder.tokens.embed_tokens.weight = shared.weight;
   }
-  void fields(Fields& f) override { f("shared", shared), f("encoder", encoder), f("decoder", decoder); }
-  Embedding shared;
+  void fields(Fields& f) override {
+    if (tied_) f("shared", shared);
+    f("encoder", encoder), f("decoder", decoder);
+  }
+  Embedding shared;  // or of no meaning, where encoder and decoder have tokens of their own
   SequenceEncoder encoder;
   SequenceDecoder decoder;
+
+ private:
+  bool tied_;
 };
 
 class BartModel : public Seq2SeqModel {
@@ -93,17 +101,17 @@ class BartModel : public Seq2SeqModel {
   /// One token later: BART begins with its start token, mBART with the last token that is not padding (the
   /// language).
   TensorRef shifted(const Ops& o, const TensorRef& ids) const {
-    TensorRef first;
-    if (shifts_with_last_) {
-      const TensorRef counts =
-          o.cast(o.op("Not", {o.equal(ids, static_cast<double>(padding_))}), DataType::int64);
-      const TensorRef last = o.sub(o.sum(counts, {1}), 1);
-      first = o.op("GatherElements", {ids, last}, {{"axis", int64_t{1}}});
-    } else {
-      const TensorRef batch = o.size(ids, 0);
-      first = o.cast_like(o.expand(o.integer(start_), o.concat({batch, o.ints({1})}, 0)), ids);
-    }
-    return o.concat({first, o.slice(ids, 1, 0, -1)}, 1);
+    const TensorRef at = o.range(o.size(ids, 1));
+    // Read at places, not cut off and put together again: the text stays as long as it is.
+    const TensorRef before = o.gather(ids, o.maximum(o.sub(at, 1), 0), 1);
+    return o.where(o.equal(at, 0), first_token(o, ids), before);
+  }
+  /// [batch, 1], or one for all.
+  TensorRef first_token(const Ops& o, const TensorRef& ids) const {
+    if (!shifts_with_last_) return o.cast_like(o.integer(start_), ids);
+    const TensorRef counts =
+        o.cast(o.op("Not", {o.equal(ids, static_cast<double>(padding_))}), DataType::int64);
+    return o.op("GatherElements", {ids, o.sub(o.sum(counts, {1}), 1)}, {{"axis", int64_t{1}}});
   }
   /// Of x the row of the last end of a sentence: [batch, size].
   TensorRef last_end(const Ops& o, const TensorRef& x, const TensorRef& ids) const {

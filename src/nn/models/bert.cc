@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "nn/access.h"
+#include "nn/refused.h"
 
 namespace lathe::nn {
 namespace {
@@ -63,6 +64,10 @@ BertBody::BertBody(const ModelConfig& c, std::optional<int64_t> padding)
     : positions_(positions_of(c)), padding_(padding) {
   const BertSizes s(c);
   size_ = s.layer.size;
+  causal_ = c.get<bool>("is_decoder", false);
+  if (!causal_ && c.get<bool>("add_cross_attention", false))
+    throw refused("bert", "cross attention in decoders only", "add_cross_attention", "true",
+                  "say 'is_decoder' true");
   words = Embedding(s.vocabulary, size_);
   places = Embedding(s.positions, size_);
   types = Embedding(s.types, size_);
@@ -87,7 +92,8 @@ TensorRef BertBody::operator()(const TensorRef& ids, const TensorRef& mask,
   if (positions_ == Positions::absolute)
     x = o.add(x, places(padding_ ? positions_without_padding(o, ids, *padding_) : o.range(length)));
   x = norm(x);
-  const TensorRef hidden_keys = attention_mask(o, mask, length, length, x.element_type());
+  const TensorRef hidden_keys =
+      attention_mask(o, mask, length, length, x.element_type(), {.causal = causal_});
   for (const BertLayer& layer : layers) x = layer(x, hidden_keys);
   return x;
 }

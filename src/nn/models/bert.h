@@ -46,6 +46,7 @@ class BertBody : public TextEncoderBody {
   int64_t size_ = 0;
   Positions positions_ = Positions::absolute;
   std::optional<int64_t> padding_;
+  bool causal_ = false;  // is_decoder: tokens see those before them
 };
 
 /// The names of RoBERTa, whose heads MPNet has too.

@@ -133,11 +133,16 @@ TensorRef of_length_one(const Ops& o, const TensorRef& x) {
   return o.div(x, o.op("ReduceL2", {x, o.ints({-1})}));
 }
 
+/// "text_config" or "vision_config". Older files have the same once more with "_dict" behind the name, which
+/// then counts as a whole.
+ModelConfig side_in(const ModelConfig& c, const std::string& key) {
+  return c.get<ModelConfig>(c.has(key + "_dict") ? key + "_dict" : key, ModelConfig::parse("{}"));
+}
+
 /// Both: how near each text is to each image.
 class Clip : public Model {
  public:
-  explicit Clip(const ModelConfig& c)
-      : text(c.get<ModelConfig>("text_config")), image(c.get<ModelConfig>("vision_config")) {
+  explicit Clip(const ModelConfig& c) : text(side_in(c, "text_config")), image(side_in(c, "vision_config")) {
     const auto size = c.get<int64_t>("projection_dim", 512);
     visual_projection = Linear(image.size(), size, {.bias = false});
     text_projection = Linear(text.size(), size, {.bias = false});
@@ -163,11 +168,21 @@ class Clip : public Model {
   Parameter logit_scale{DataType::float32, Shape{}};
 };
 
+/// Both without their lengths taken, as encoders of sentences and images have them.
+class ClipEmbeddings : public Clip {
+ public:
+  using Clip::Clip;
+  Outputs forward(Network&, const Inputs& inputs) const override {
+    return {{"text_embeds", text_projection(text(inputs).pooled)},
+            {"image_embeds", visual_projection(image(inputs).pooled)}};
+  }
+};
+
 /// The mean of what the patches became, and the labels.
 class ClipClassifier : public Model {
  public:
   explicit ClipClassifier(const ModelConfig& c)
-      : image(c.get<ModelConfig>("vision_config")), classifier(image.size(), label_count(c)) {}
+      : image(side_in(c, "vision_config")), classifier(image.size(), label_count(c)) {}
   void fields(Fields& f) override { f("vision_model", image), f("classifier", classifier); }
   Outputs forward(Network&, const Inputs& inputs) const override {
     const TensorRef x = image(inputs).last;
@@ -219,6 +234,8 @@ class ClipText : public Model {
 void register_clip(ModelRegistry& all) {
   all.add("clip", {"feature-extraction", "zero-shot-image-classification"},
           [](const ModelConfig& c, std::string_view) { return std::make_unique<Clip>(c); });
+  all.add("clip", {"sentence-similarity"},
+          [](const ModelConfig& c, std::string_view) { return std::make_unique<ClipEmbeddings>(c); });
   all.add("clip", {"image-classification"},
           [](const ModelConfig& c, std::string_view) { return std::make_unique<ClipClassifier>(c); });
   all.add("clip_vision_model", {"feature-extraction"},

@@ -1,4 +1,5 @@
 // DistilBERT (Sanh et al. 2019).
+#include "nn/refused.h"
 #include "nn/text_encoder.h"
 
 namespace lathe::nn {
@@ -31,6 +32,9 @@ class DistilBertBody : public TextEncoderBody {
 
  private:
   static EncoderBlockOptions sizes(const ModelConfig& c) {
+    refuse_other_names(
+        "distilbert", c,
+        {{"hidden_size", "dim"}, {"num_attention_heads", "n_heads"}, {"num_hidden_layers", "n_layers"}});
     return {.size = c.get<int64_t>("dim"),
             .heads = c.get<int64_t>("n_heads"),
             .inner = c.get<int64_t>("hidden_dim"),

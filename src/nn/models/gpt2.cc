@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "nn/refused.h"
+
 namespace lathe::nn {
 Gpt2Options::Gpt2Options(const ModelConfig& c)
     : size(c.get<int64_t>("n_embd", 768)),
@@ -15,7 +17,13 @@ Gpt2Options::Gpt2Options(const ModelConfig& c)
       activation(Activation(c.get<std::string>("activation_function", "gelu_new")).name()),
       scaled(c.get<bool>("scale_attn_weights", true)),
       scaled_by_layer(c.get<bool>("scale_attn_by_inverse_layer_idx", false)),
-      cross(c.get<bool>("add_cross_attention", false)) {}
+      cross(c.get<bool>("add_cross_attention", false)) {
+  refuse_other_names("gpt2", c,
+                     {{"hidden_size", "n_embd"},
+                      {"num_attention_heads", "n_head"},
+                      {"num_hidden_layers", "n_layer"},
+                      {"max_position_embeddings", "n_positions"}});
+}
 
 Gpt2Attention::Gpt2Attention(const Gpt2Options& o, int64_t layer, bool cross)
     : c_attn(o.size, (cross ? 2 : 3) * o.size, {.transposed = true}),

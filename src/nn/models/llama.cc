@@ -1,9 +1,12 @@
 // Llama (Touvron et al. 2023), and what differs from it by a few options.
 #include "nn/models/llama.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "nn/access.h"
 #include "nn/decoding.h"
+#include "nn/refused.h"
 
 namespace lathe::nn {
 namespace {
@@ -12,20 +15,25 @@ struct LlamaConfig {
   LlamaConfig(const ModelConfig& c, const LlamaFamily& family)
       : size(c.get<int64_t>("hidden_size")),
         heads(c.get<int64_t>("num_attention_heads")),
-        groups(c.get<int64_t>("num_key_value_heads", family.groups ? family.groups : heads)),
+        groups(groups_of(c, family)),
         head_size(c.get<int64_t>("head_dim", size / std::max<int64_t>(heads, 1))),
         layers(c.get<int64_t>("num_hidden_layers")),
         inner(c.get<int64_t>("intermediate_size")),
         vocabulary(c.get<int64_t>("vocab_size")),
         epsilon(c.get<double>("rms_norm_eps", 1e-6)),
         activation(Activation(c.get<std::string>("hidden_act", "silu")).name()),
-        mlp_bias(c.get<bool>("mlp_bias", false)),
-        rope(RopeOptions::from(c)) {
-    output_bias = family.attention_bias_key && c.get<bool>("attention_bias", false);
+        mlp_bias(family.bias_keys && c.get<bool>("mlp_bias", false)),
+        rope(RopeOptions::from(c)),
+        windows(static_cast<size_t>(std::max<int64_t>(layers, 0))) {
+    output_bias = family.bias_keys && c.get<bool>("attention_bias", false);
     qkv_bias = family.qkv_bias || output_bias;
-    const int64_t window = windows_wanted(c) ? c.get<int64_t>("sliding_window", family.window) : 0;
-    windows.assign(static_cast<size_t>(std::max<int64_t>(layers, 0)), window);
-    narrow(c);
+    if (rope.partial != 1)
+      throw refused("llama", "heads that are turned whole", "partial_rotary_factor",
+                    std::to_string(rope.partial), "transformers turns no part of a head of these either");
+    if (family.windows == LlamaFamily::Windows::everywhere)
+      std::ranges::fill(windows, window_of(c));
+    else if (family.windows == LlamaFamily::Windows::by_layer)
+      choose_windows(c);
   }
   int64_t size, heads, groups, head_size, layers, inner, vocabulary;
   double epsilon;
@@ -35,20 +43,37 @@ struct LlamaConfig {
   std::vector<int64_t> windows;  // of each layer; 0: it sees all
 
  private:
-  /// A null says that there is no window, as against a key that is absent.
-  static bool windows_wanted(const ModelConfig& c) {
-    if (!c.get<bool>("use_sliding_window", true)) return false;
-    for (const std::string& key : c.keys())
-      if (key == "sliding_window") return c.has(key);
-    return true;
+  int64_t groups_of(const ModelConfig& c, const LlamaFamily& family) const {
+    const bool absent = !c.has("num_key_value_heads") && !says_null(c, "num_key_value_heads");
+    return absent && family.groups ? family.groups : c.get<int64_t>("num_key_value_heads", heads);
   }
-  /// Layers that see everything: those that layer_types says, or the first max_window_layers.
-  void narrow(const ModelConfig& c) {
-    const auto types = c.get<std::vector<std::string>>("layer_types", {});
-    const int64_t full = c.get<int64_t>("max_window_layers", 0);
-    for (size_t i = 0; i < windows.size(); ++i)
-      if (types.empty() ? static_cast<int64_t>(i) < full : i < types.size() && types[i] == "full_attention")
-        windows[i] = 0;
+  /// A null says that there is no window, as against a key that is absent.
+  static int64_t window_of(const ModelConfig& c) {
+    return says_null(c, "sliding_window") ? 0 : c.get<int64_t>("sliding_window", 4096);
+  }
+  /// Qwen2: the layers that layer_types says, or those behind the first max_window_layers.
+  void choose_windows(const ModelConfig& c) {
+    const int64_t window = c.get<bool>("use_sliding_window", false) ? window_of(c) : 0;
+    if (!c.has("layer_types")) {
+      const int64_t full = c.get<int64_t>("max_window_layers", 28);
+      for (int64_t i = std::max<int64_t>(full, 0); i < layers; ++i) windows[static_cast<size_t>(i)] = window;
+      return;
+    }
+    const auto types = c.get<std::vector<std::string>>("layer_types");
+    if (types.size() != windows.size())
+      throw refused("qwen2", "a type for each of " + std::to_string(windows.size()) + " layers",
+                    "layer_types", "of " + std::to_string(types.size()));
+    for (size_t i = 0; i < types.size(); ++i) windows[i] = window_of_type(types[i], window);
+  }
+  static int64_t window_of_type(const std::string& type, int64_t window) {
+    if (type == "full_attention") return 0;
+    const std::vector<std::string> known{"full_attention", "sliding_attention"};
+    if (type != known[1])
+      throw refused("qwen2", "layers of " + detail::listed(known), "layer_types", "with '" + type + "'",
+                    detail::near(type, known));
+    if (window > 0) return window;
+    throw refused("qwen2", "a window for layers of 'sliding_attention'", "use_sliding_window", "false",
+                  "say 'use_sliding_window' true and a 'sliding_window', or 'full_attention'");
   }
 };
 
@@ -180,6 +205,6 @@ void add_llama_family(ModelRegistry& all, const std::string& type, const LlamaFa
           });
 }
 
-void register_llama(ModelRegistry& all) { add_llama_family(all, "llama", {.attention_bias_key = true}); }
+void register_llama(ModelRegistry& all) { add_llama_family(all, "llama", {.bias_keys = true}); }
 
 }  // namespace lathe::nn

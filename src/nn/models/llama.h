@@ -10,10 +10,12 @@ namespace lathe::nn {
 
 /// Where config.json does not say.
 struct LlamaFamily {
-  bool attention_bias_key = false;  // whether there is a key attention_bias
+  /// Which layers see a window only.
+  enum class Windows : uint8_t { none, everywhere, by_layer };
+  bool bias_keys = false;  // attention_bias and mlp_bias are read
   bool qkv_bias = false;
-  int64_t groups = 0;  // 0: as many as heads
-  int64_t window = 0;
+  int64_t groups = 0;  // where num_key_value_heads is not there; 0: as many as heads
+  Windows windows = Windows::none;
 };
 
 /// Llama with its heads, as another architecture has it.

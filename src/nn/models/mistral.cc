@@ -3,6 +3,8 @@
 
 namespace lathe::nn {
 
-void register_mistral(ModelRegistry& all) { add_llama_family(all, "mistral", {.groups = 8, .window = 4096}); }
+void register_mistral(ModelRegistry& all) {
+  add_llama_family(all, "mistral", {.groups = 8, .windows = LlamaFamily::Windows::everywhere});
+}
 
 }  // namespace lathe::nn

@@ -1,5 +1,6 @@
 // MPNet (Song et al. 2020): BERT with biases by distance, which all layers share, and RoBERTa's heads.
 #include "nn/models/bert.h"
+#include "nn/refused.h"
 
 namespace lathe::nn {
 namespace {
@@ -41,7 +42,14 @@ class MpNetBody : public TextEncoderBody {
         norm(s.layer.size, {.epsilon = s.layer.epsilon}),
         distances(c.get<int64_t>("relative_attention_num_buckets", 32), s.layer.heads),
         layers(s.layers, [&](int64_t) { return EncoderBlock(s.layer, mpnet_names); }),
-        size_(s.layer.size) {}
+        size_(s.layer.size) {
+    // Distances fall into 32 buckets, however many rows the table has.
+    const RelativeBiasOptions published;
+    if (const int64_t rows = c.get<int64_t>("relative_attention_num_buckets", published.buckets);
+        rows < published.buckets)
+      throw refused("mpnet", "a row for each of " + std::to_string(published.buckets) + " buckets",
+                    "relative_attention_num_buckets", std::to_string(rows));
+  }
   int64_t size_;
 };
 

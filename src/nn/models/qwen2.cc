@@ -4,7 +4,7 @@
 namespace lathe::nn {
 
 void register_qwen2(ModelRegistry& all) {
-  add_llama_family(all, "qwen2", {.qkv_bias = true, .groups = 32, .window = 4096});
+  add_llama_family(all, "qwen2", {.qkv_bias = true, .groups = 32, .windows = LlamaFamily::Windows::by_layer});
 }
 
 }  // namespace lathe::nn

@@ -7,6 +7,7 @@
 
 #include "nn/access.h"
 #include "nn/convert.h"
+#include "nn/refused.h"
 #include "nn/sizes.h"
 
 namespace lathe::nn {
@@ -173,7 +174,9 @@ SwinOptions::SwinOptions(const ModelConfig& c)
     refuse("as many num_heads as depths",
            std::to_string(heads.size()) + " and " + std::to_string(depths.size()));
   if (c.get<bool>("use_absolute_embeddings", false))
-    refuse("no absolute embeddings", "use_absolute_embeddings");
+    throw refused("swin", "positions as biases of attention alone", "use_absolute_embeddings", "true",
+                  "transformers runs no such checkpoint either: its embeddings are of one position more than "
+                  "there are patches");
   if (window < 1 || patch[0] < 1 || patch[1] < 1) refuse("a window and patches of at least 1", "less");
 }
 
@@ -238,8 +241,9 @@ class SwinModel : public Model {
     if (task == "image-classification") classifier.emplace(o.features(), label_count(config));
     if (task != "masked-im") return;
     decoder.emplace(o.features(), stride_ * stride_ * o.channels, std::vector<int64_t>{1});
-    const int64_t merged = int64_t{1} << (o.depths.size() - 1);
-    rows_ = o.image[0] / o.patch[0] / merged, columns_ = o.image[1] / o.patch[1] / merged;
+    rows_ = (o.image[0] + o.patch[0] - 1) / o.patch[0], columns_ = (o.image[1] + o.patch[1] - 1) / o.patch[1];
+    for (size_t i = 1; i < o.depths.size(); ++i) rows_ = (rows_ + 1) / 2, columns_ = (columns_ + 1) / 2;
+    require_square("swin", rows_, columns_);
   }
   int64_t stride_, rows_ = 0, columns_ = 0;
 };

@@ -2,6 +2,7 @@
 // norms without mean; no scale in attention.
 #include <cmath>
 
+#include "nn/refused.h"
 #include "nn/sequence_layers.h"
 
 namespace lathe::nn {
@@ -25,6 +26,14 @@ struct T5Config {
     if (gated) activation.erase(0, prefix.size());
     if (gated && activation == "gelu") activation = "gelu_new";  // as the published weights were trained
     activation = Activation(activation).name();
+    // What follows from feed_forward_proj may be said for itself, and then counts.
+    gated = c.get<bool>("is_gated_act", gated);
+    activation = Activation(c.get<std::string>("dense_act_fn", activation)).name();
+    refuse_other_names("t5", c,
+                       {{"hidden_size", "d_model"},
+                        {"num_attention_heads", "num_heads"},
+                        {"num_hidden_layers", "num_layers"},
+                        {"head_dim", "d_kv"}});
   }
   int64_t size, head_size, heads, layers, inner, buckets, max_distance;
   double epsilon;
@@ -193,6 +202,21 @@ class T5Model : public Seq2SeqModel {
   double scale_ = 1;
 };
 
+/// The encoder alone: sentences are made vectors of by T5 too.
+class T5EncoderModel : public Model {
+ public:
+  explicit T5EncoderModel(const ModelConfig& config)
+      : shared(config.get<int64_t>("vocab_size"), config.get<int64_t>("d_model")),
+        encoder(T5Config(config, false)) {}
+  void fields(Fields& f) override { f("shared", shared), f("encoder", encoder); }
+  Outputs forward(Network&, const Inputs& inputs) const override {
+    Outputs none;
+    return {{"last_hidden_state", encoder(shared(inputs.at("input_ids")), inputs, none)}};
+  }
+  Embedding shared;
+  T5Stack encoder;
+};
+
 }  // namespace
 
 void register_t5(ModelRegistry& all) {
@@ -200,6 +224,9 @@ void register_t5(ModelRegistry& all) {
           [](const ModelConfig& config, std::string_view task) {
             return std::make_unique<T5Model>(config, task);
           });
+  all.add("t5", {"sentence-similarity"}, [](const ModelConfig& config, std::string_view) {
+    return std::make_unique<T5EncoderModel>(config);
+  });
 }
 
 }  // namespace lathe::nn

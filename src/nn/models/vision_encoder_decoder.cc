@@ -4,6 +4,7 @@
 #include "nn/models/gpt2.h"
 #include "nn/models/swin.h"
 #include "nn/models/vit.h"
+#include "nn/refused.h"
 #include "nn/sequence_layers.h"
 
 namespace lathe::nn {
@@ -56,8 +57,11 @@ TextDecoder decoder_of(const ModelConfig& c) {
     return {std::make_shared<SequenceDecoder>(SequenceOptions::bart(c, "decoder", type == "mbart")),
             "decoder.model.decoder"};
   if (type == "gpt2") {
-    Gpt2Options o(c);
-    o.cross = true;  // or it would not see the image
+    const Gpt2Options o(c);
+    if (!o.cross)
+      throw refused("vision-encoder-decoder", "a decoder that reads what the encoder gave",
+                    "decoder.add_cross_attention", "false",
+                    "say true, where the checkpoint has the weights of cross attention");
     return {std::make_shared<Gpt2Body>(o), "decoder.transformer"};
   }
   refuse("a decoder", type, {"bart", "gpt2", "mbart"});
@@ -72,7 +76,13 @@ class VisionEncoderDecoder : public Seq2SeqModel {
     const int64_t size = decoder_.body->size();
     lm_head = Linear(size, words.get<int64_t>("vocab_size"), {.bias = false});
     if (words.get<bool>("tie_word_embeddings", true)) lm_head.weight = decoder_.body->embedding();
-    if (encoder_.size != size) projection.emplace(encoder_.size, size);
+    if (encoder_.size == size) return;
+    if (words.has("cross_attention_hidden_size"))
+      throw refused("vision-encoder-decoder", "a projection of what the encoder gave to the decoder's size",
+                    "decoder.cross_attention_hidden_size",
+                    std::to_string(words.get<int64_t>("cross_attention_hidden_size")),
+                    "these decoders have no keys and values of another size");
+    projection.emplace(encoder_.size, size);
   }
   void fields(Fields& f) override {
     f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f("decoder.lm_head", lm_head);

@@ -69,6 +69,7 @@ class Vit final : public Model {
   Vit(const ModelConfig& c, std::string_view task) : task_(task), body_(c, task == "masked-im") {
     if (task_ == "image-classification") classifier_.emplace(body_.size(), label_count(c));
     if (task_ != "masked-im") return;
+    require_square("vit", body_.rows(), body_.columns());
     stride_ = c.get<int64_t>("encoder_stride", 16), channels_ = c.get<int64_t>("num_channels", 3);
     decoder_.emplace(body_.size(), stride_ * stride_ * channels_, std::vector<int64_t>{1});
   }

@@ -1,0 +1,184 @@
+// What a config.json can say: options that transformers has and an architecture here has not are refused by
+// name, and what transformers does not read does not matter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/exporter_fixtures.h"
+
+namespace lathe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ExporterFixture;
+
+ExporterFixture fixture(const std::string& name) {
+  const auto all = testing::exporter_fixtures();
+  return *std::ranges::find(all, name, &ExporterFixture::name);
+}
+
+Json config_of(const ExporterFixture& f) {
+  std::ifstream in(f.folder / "config.json");
+  return Json::parse(in);
+}
+
+/// As a merge patch, but that a null is one.
+void change(Json& config, const Json& changes) {
+  for (const auto& [key, value] : changes.items())
+    if (value.is_object() && config.contains(key) && config[key].is_object() && !value.empty())
+      change(config[key], value);
+    else
+      config[key] = value;
+}
+
+struct Option {
+  const char* fixture;
+  const char* changes;
+  const char* said;  // of the option and its value
+};
+
+class Refused : public ::testing::TestWithParam<Option> {};
+
+TEST_P(Refused, ByName) {
+  const ExporterFixture f = fixture(GetParam().fixture);
+  Json json = config_of(f);
+  change(json, Json::parse(GetParam().changes));
+  try {
+    nn::ModelRegistry::builtin().make(ModelConfig::parse(json.dump()), f.task);
+    FAIL() << GetParam().changes;
+  } catch (const Error& e) {
+    EXPECT_TRUE(e.code() == Code::not_supported || e.code() == Code::bad_argument) << e.what();
+    EXPECT_NE(std::string(e.what()).find(GetParam().said), std::string::npos) << e.what();
+  }
+}
+
+const Option refused[] = {
+    {"bert", R"({"pruned_heads": {"0": [1, 2]}})", "'pruned_heads' of the layers '0'"},
+    {"bert", R"({"quantization_config": {"quant_method": "fp8"}})",
+     "'quantization_config' of the quant_method 'fp8'"},
+    {"bert", R"({"add_cross_attention": true})", "'add_cross_attention' true"},
+    {"bert", R"({"position_embedding_type": "rotary"})", "'rotary'"},
+    {"bert", R"({"hidden_act": "gelo"})", "'gelo'"},
+    {"roberta", R"({"add_cross_attention": true})", "'add_cross_attention' true"},
+    {"xlm_roberta", R"({"position_embedding_type": "alibi"})", "'alibi'"},
+    {"mpnet", R"({"relative_attention_num_buckets": 8})", "'relative_attention_num_buckets' 8"},
+    {"mpnet", R"({"hidden_act": "gelo"})", "'gelo'"},
+    {"distilbert", R"({"activation": "tanhh"})", "'tanhh'"},
+    {"distilbert", R"({"hidden_size": 32})", "'hidden_size' 32"},
+    {"gpt2", R"({"activation_function": "gelu_newer"})", "'gelu_newer'"},
+    {"gpt2", R"({"num_attention_heads": 8})", "'num_attention_heads' 8"},
+    {"gpt2", R"({"pruned_heads": {"1": [0]}})", "'pruned_heads' of the layers '1'"},
+    {"llama", R"({"rope_scaling": {"rope_type": "mrope"}})", "'mrope'"},
+    {"llama", R"({"rope_scaling": {"rope_type": "linear"}})", "a 'factor' for rope_type 'linear'"},
+    {"llama", R"({"partial_rotary_factor": 0.5})", "'partial_rotary_factor' 0.5"},
+    {"llama", R"({"hidden_act": "situ"})", "'situ'"},
+    {"mistral_past", R"({"rope_scaling": {"type": "ntk", "factor": 2}})", "'ntk'"},
+    {"qwen2_window", R"({"layer_types": ["full_attention", "chunked_attention"]})",
+     "'layer_types' with 'chunked_attention'"},
+    {"qwen2_window", R"({"layer_types": ["full_attention"]})", "'layer_types' of 1"},
+    {"qwen2_window", R"({"use_sliding_window": false})", "'use_sliding_window' false"},
+    {"t5", R"({"feed_forward_proj": "silu-gated"})", "'silu-gated'"},
+    {"t5", R"({"dense_act_fn": "swich"})", "'swich'"},
+    {"t5", R"({"tie_encoder_decoder": true})", "'tie_encoder_decoder' true"},
+    {"t5", R"({"head_dim": 8})", "'head_dim' 8"},
+    {"bart", R"({"tie_encoder_decoder": true})", "'tie_encoder_decoder' true"},
+    {"bart", R"({"activation_function": "swich"})", "'swich'"},
+    {"mbart", R"({"num_attention_heads": 2})", "'num_attention_heads' 2"},
+    {"whisper_past", R"({"hidden_size": 32})", "'hidden_size' 32"},
+    {"whisper_past", R"({"activation_function": "swich"})", "'swich'"},
+    {"vit", R"({"hidden_act": "gelo"})", "'gelo'"},
+    {"vit_masked", R"({"image_size": [8, 16]})", "'image_size' of 2 rows and 4 columns"},
+    {"swin", R"({"use_absolute_embeddings": true})", "'use_absolute_embeddings' true"},
+    {"swin", R"({"hidden_act": "gelo"})", "'gelo'"},
+    {"swin_masked", R"({"image_size": [16, 32]})", "'image_size' of 4 rows and 8 columns"},
+    {"donut_swin", R"({"use_absolute_embeddings": true})", "transformers runs no such checkpoint"},
+    {"resnet", R"({"layer_type": "wide"})", "'wide'"},
+    {"resnet", R"({"hidden_act": "gelo"})", "'gelo'"},
+    {"clip", R"({"text_config": {"hidden_act": "quick"}})", "'quick'"},
+    {"clip", R"({"vision_config": {"pruned_heads": {"1": [0]}}})", "'pruned_heads' of the layers '1'"},
+    {"clip_vision", R"({"hidden_act": "quick"})", "'quick'"},
+    {"clip_text", R"({"hidden_act": "quick"})", "'quick'"},
+    {"vit_gpt2_past", R"({"decoder": {"add_cross_attention": false}})",
+     "'decoder.add_cross_attention' false"},
+    {"vit_gpt2_past", R"({"encoder": {"model_type": "resnet"}})", "'resnet'"},
+    {"vit_gpt2_past", R"({"decoder": {"model_type": "bert"}})", "'bert'"},
+    {"vit_gpt2_projected", R"({"decoder": {"cross_attention_hidden_size": 16}})",
+     "'decoder.cross_attention_hidden_size' 16"},
+};
+
+std::string name_of(const ::testing::TestParamInfo<Option>& info) {
+  return std::string(info.param.fixture) + "_" + std::to_string(info.index);
+}
+INSTANTIATE_TEST_SUITE_P(Options, Refused, ::testing::ValuesIn(refused), name_of);
+
+struct OtherWords {
+  const char* fixture;
+  const char* changes;
+  std::vector<std::string> erased = {};
+};
+
+class SameModel : public ::testing::TestWithParam<OtherWords> {};
+
+/// The bits that the config.json of the fixture gives, which is held to what was recorded elsewhere.
+TEST_P(SameModel, InOtherWords) {
+  const ExporterFixture f = fixture(GetParam().fixture);
+  Json json = config_of(f);
+  for (const std::string& key : GetParam().erased) ASSERT_EQ(json.erase(key), 1u) << key;
+  change(json, Json::parse(GetParam().changes));
+  const auto config = ModelConfig::parse(json.dump());
+  for (const std::string& file : f.files) {
+    Context plain = Builder().build_engine(testing::network_of(f, file), {.threads = 1}).create_context(),
+            other =
+                Builder().build_engine(testing::network_of(f, file, config), {.threads = 1}).create_context();
+    for (const testing::RecordedRun& run : f.runs(file)) {
+      const NamedValues want = plain.run(run.inputs), got = other.run(run.inputs);
+      for (const std::string& name : run.output_names) {
+        const auto a = want.at(name).tensor().as<float>(), b = got.at(name).tensor().as<float>();
+        EXPECT_TRUE(std::ranges::equal(a, b)) << file << " " << name;
+      }
+    }
+  }
+}
+
+const OtherWords same[] = {
+    {"bert",
+     R"({"pruned_heads": {}, "chunk_size_feed_forward": 3, "tie_encoder_decoder": true, "use_cache": false})"},
+    {"gpt2", R"({"num_attention_heads": 4, "hidden_size": 16, "reorder_and_upcast_attn": true})"},
+    // Llama has no windows, and as many groups as heads where a null stands for them.
+    {"llama", R"({"sliding_window": 2, "use_sliding_window": true, "num_key_value_heads": null,
+                  "layer_types": ["sliding_attention", "sliding_attention"]})"},
+    {"mistral_past",
+     R"({"use_sliding_window": false, "max_window_layers": 9, "mlp_bias": true, "attention_bias": true})"},
+    {"qwen2_past", R"({"sliding_window": 2, "max_window_layers": 0, "mlp_bias": true})", {"layer_types"}},
+    {"qwen2_past", R"({"sliding_window": 2})", {"layer_types", "use_sliding_window"}},
+    {"qwen2_window", "{}", {"layer_types"}},
+    {"t5_gated", R"({"feed_forward_proj": "relu"})"},
+    {"t5_gated", "{}", {"dense_act_fn", "is_gated_act"}},
+    {"llama_rope_longrope", R"({"rope_scaling": {"original_max_position_embeddings": 4}})"},
+};
+INSTANTIATE_TEST_SUITE_P(Options, SameModel, ::testing::ValuesIn(same), [](const auto& info) {
+  return std::string(info.param.fixture) + "_" + std::to_string(info.index);
+});
+
+/// Halves of CLIP that older files say twice: what has "_dict" behind its name is read as a whole.
+TEST(Clip, TheSecondSayingOfAHalfCounts) {
+  const ExporterFixture f = fixture("clip");
+  Json json = config_of(f);
+  for (const std::string half : {"text_config", "vision_config"}) {
+    json[half + "_dict"] = json[half];
+    json[half] = {{"hidden_size", 99}, {"num_hidden_layers", 7}};
+  }
+  const Network n = testing::network_of(f, "model", ModelConfig::parse(json.dump()));
+  Context context = Builder().build_engine(n, {.threads = 1}).create_context(),
+          plain = Builder().build_engine(testing::network_of(f, "model"), {.threads = 1}).create_context();
+  for (const testing::RecordedRun& run : f.runs("model"))
+    for (const auto& [name, value] : plain.run(run.inputs))
+      EXPECT_TRUE(std::ranges::equal(context.run(run.inputs).at(name).tensor().as<float>(),
+                                     value.tensor().as<float>()))
+          << name;
+}
+
+}  // namespace
+}  // namespace lathe
