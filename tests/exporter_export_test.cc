@@ -707,10 +707,11 @@ TEST(Export, EncodersOfSentences) {
   EXPECT_EQ(fails("[1]"), Code::bad_argument);
   EXPECT_EQ(fails(R"([{"path": 1, "type": "x"}])"), Code::bad_argument);
   EXPECT_EQ(fails(std::string(100, '[') + std::string(100, ']')), Code::json_malformed);
-  EXPECT_EQ(fails(R"([{"path": "0_CLIPModel", "type": "sentence_transformers.models.CLIPModel"}])"), Code::not_supported);
+  EXPECT_EQ(fails(R"([{"path": "0_BoW", "type": "sentence_transformers.models.BoW"}])"), Code::not_supported);
+  EXPECT_EQ(fails(R"([{"path": "0_CLIPModel", "type": "sentence_transformers.models.CLIPModel"}])"), Code::file_not_found);
   EXPECT_EQ(fails(first + "]"), Code::bad_argument);  // nothing pools
   EXPECT_EQ(fails(first + R"(, {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])"),
-            Code::bad_argument);  // its folder is not there, so that it pools in no way
+            Code::bad_argument);  // its folder is not there
   EXPECT_EQ(fails(first + R"(, {"path": "../1", "type": "sentence_transformers.models.Pooling"}])"), Code::bad_argument);
   EXPECT_EQ(fails(first + R"(, {"path": "/1", "type": "sentence_transformers.models.Pooling"}])"), Code::bad_argument);
   EXPECT_EQ(fails(first + R"(, {"path": "1", "type": "sentence_transformers.models.CNN"}])"), Code::not_supported);

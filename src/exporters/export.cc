@@ -68,7 +68,12 @@ class Exporter {
       : checkpoint_(checkpoint),
         options_(options),
         tasks_(options.tasks ? *options.tasks : TasksManager::builtin()),
-        config_(ModelConfig::open(checkpoint)),
+        library_(options.library.empty() ? TasksManager::infer_library_from_model(checkpoint)
+                                         : options.library),
+        sentence_(library_ == "sentence_transformers" ? std::optional(sentence_checkpoint(checkpoint))
+                                                      : std::nullopt),
+        architecture_(sentence_ ? sentence_->encoder : checkpoint),
+        config_(ModelConfig::open(architecture_)),
         output_(output) {}
 
   ExportReport run() {
@@ -101,15 +106,15 @@ class Exporter {
 
   void choose_task() {
     report_.model_type = config_.get<std::string>("model_type");
-    report_.library =
-        options_.library.empty() ? TasksManager::infer_library_from_model(checkpoint_) : options_.library;
-    sentences_ = report_.library == "sentence_transformers";
-    exported_type_ = sentences_ ? "transformer" : report_.model_type;
+    report_.library = library_;
+    exported_type_ = !sentence_        ? report_.model_type
+                     : sentence_->clip ? "sentence_transformers/clip"
+                                       : "transformer";
     const bool automatic = options_.task == "auto";
     if (!automatic)
       task_ = TasksManager::known_task(options_.task);
     else
-      task_ = sentences_ ? "feature-extraction" : tasks_.infer_task_from_model(config_);
+      task_ = sentence_ ? "feature-extraction" : tasks_.infer_task_from_model(config_);
     if (task_.ends_with(with_past) && options_.monolith)
       throw Error(Code::bad_argument, "export", "a task without '-with-past' for one file",
                   "'" + task_ + "' with --monolith", "leave out one of them");
@@ -123,13 +128,12 @@ class Exporter {
     o.int_type = options_.int_type;
     o.float_type = options_.dtype;
     o.legacy = options_.legacy;
-    o.preprocessors = {open_if_there(checkpoint_ / "tokenizer_config.json"),
-                       open_if_there(checkpoint_ / "preprocessor_config.json")};
+    o.preprocessors = {open_if_there(architecture_ / "tokenizer_config.json"),
+                       open_if_there(architecture_ / "preprocessor_config.json")};
     overrides_ = task_overrides(o.preprocessors);
     auto said = overrides_;
-    if (sentences_) said["export_model_type"] = "\"" + exported_type_ + "\"";
-    const ModelConfig config =
-        ModelConfig::parse(config_text(checkpoint_, said), (checkpoint_ / "config.json").string());
+    if (sentence_) said["export_model_type"] = "\"" + exported_type_ + "\"";
+    const ModelConfig config = config_with(said);
     onnx_config_ = tasks_.make(config, task_, o);
     onnx_config_->set_variant(options_.variant);
     for (const auto& [key, value] : onnx_config_->values_override()) overrides_[key] = value;
@@ -155,21 +159,38 @@ class Exporter {
                 "none", "say it with --pad-token-id");
   }
 
+  ModelConfig config_with(const std::map<std::string, std::string>& overrides) const {
+    return ModelConfig::parse(config_text(architecture_, overrides),
+                              (architecture_ / "config.json").string());
+  }
+
   void make_model() {
     tell("binding");
-    const ModelConfig config =
-        ModelConfig::parse(config_text(checkpoint_, overrides_), (checkpoint_ / "config.json").string());
-    const Checkpoint weights = Checkpoint::open(checkpoint_, options_.load);
-    model_ = tasks_.models().make(config, without_past(task_));
-    if (!sentences_) {
+    const ModelConfig config = config_with(overrides_);
+    const Checkpoint weights = Checkpoint::open(architecture_, options_.load);
+    if (!sentence_) {
+      model_ = tasks_.models().make(config, without_past(task_));
       bind(*model_, weights);
       return;
     }
-    auto whole = std::make_unique<nn::SentenceTransformer>(std::move(model_), sentence_modules(checkpoint_));
+    std::unique_ptr<nn::SentenceModel> whole = make_sentence_model(config);
     bind(whole->encoder(), weights);
     for (const auto& [folder, module] : whole->others())
       bind(*module, Checkpoint::open(checkpoint_ / folder, options_.load));
     model_ = std::move(whole);
+  }
+
+  /// An architecture may be something else as an encoder of sentences than it is for its features.
+  std::unique_ptr<nn::SentenceModel> make_sentence_model(const ModelConfig& config) const {
+    constexpr const char* sentences = "sentence-similarity";
+    const bool own = tasks_.models().contains(report_.model_type, sentences);
+    auto encoder = tasks_.models().make(config, own ? sentences : "feature-extraction");
+    if (dynamic_cast<const nn::Seq2SeqModel*>(encoder.get()))
+      throw Error(Code::not_supported, "export", "sentences read by an encoder or a decoder alone",
+                  "'" + report_.model_type + "', which is both",
+                  "export it with --library-name transformers");
+    if (sentence_->clip) return std::make_unique<nn::SentenceClip>(std::move(encoder), sentence_->modules);
+    return std::make_unique<nn::SentenceTransformer>(std::move(encoder), sentence_->modules);
   }
 
   template <class M>
@@ -262,9 +283,14 @@ class Exporter {
     std::map<std::string, std::string> changed = overrides_;
     if (!config_.has("use_cache")) changed.erase("use_cache");
     AtomicFile out(stage_->path() / "config.json");
-    out.write(config_text(checkpoint_, changed));
+    out.write(config_text(architecture_, changed));
     out.commit();
     copy_companions(checkpoint_, stage_->path());
+    if (!sentence_ || sentence_->encoder == checkpoint_) return;
+    copy_companions(sentence_->encoder, stage_->path());
+    AtomicFile modules(stage_->path() / "modules.json");
+    modules.write(exported_modules(checkpoint_));
+    modules.commit();
   }
 
   // ── Proof
@@ -323,10 +349,12 @@ class Exporter {
   const fs::path checkpoint_;
   const ExportOptions& options_;
   const TasksManager& tasks_;
+  const std::string library_;
+  const std::optional<SentenceCheckpoint> sentence_;  // an encoder of sentences, with what stands behind it
+  const fs::path architecture_;                       // the folder of config.json and the weights
   const ModelConfig config_;
   const fs::path output_;
   std::string task_, stage_text_;
-  bool sentences_ = false;     // an encoder of sentences, with what stands behind it
   std::string exported_type_;  // under which configs are registered
   std::map<std::string, std::string> overrides_;
   std::shared_ptr<OnnxConfig> onnx_config_;

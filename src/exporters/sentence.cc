@@ -34,33 +34,51 @@ ModelConfig config_in(const fs::path& folder) {
                                                               : ModelConfig::parse("{}");
 }
 
-}  // namespace
-
-std::vector<nn::SentenceModule> sentence_modules(const fs::path& checkpoint) {
-  const fs::path file = checkpoint / "modules.json";
+/// The list of modules.json; null where there is no such file.
+nlohmann::ordered_json modules_in(const fs::path& file) {
   std::error_code ignored;
-  if (!fs::exists(file, ignored))
-    return {{"Pooling", {}, ModelConfig::parse(R"({"pooling_mode_mean_tokens": true})")}};
+  if (!fs::exists(file, ignored)) return nullptr;
   // A list is no object, which is what parses within bounds.
-  const auto json = parse_bounded_json(
+  auto json = parse_bounded_json(
       "{\"modules\": " + std::string(read_file(open_regular(file), file)->view()) + "}", file);
-  const auto& list = json["modules"];
+  auto& list = json["modules"];
   if (!list.is_array() || list.empty())
     throw error_about(Code::bad_argument, "export", file.string(), "a list of modules", "none");
-  std::vector<nn::SentenceModule> modules;
+  return list;
+}
+
+}  // namespace
+
+SentenceCheckpoint sentence_checkpoint(const fs::path& checkpoint) {
+  const fs::path file = checkpoint / "modules.json";
+  const auto list = modules_in(file);
+  SentenceCheckpoint all;
+  all.encoder = checkpoint;
+  if (list.is_null()) {
+    all.modules.push_back({"Pooling", {}, ModelConfig::parse(R"({"word_embedding_dimension": 0})")});
+    return all;
+  }
   for (const auto& entry : list) {
     const std::string type = text_of(entry, "type", file), path = text_of(entry, "path", file);
     const fs::path folder = folder_of(checkpoint, path, file);
-    if (&entry == &list.front()) {
-      if (!type.ends_with("Transformer") || !path.empty())
-        throw error_about(Code::not_supported, "export", file.string(),
-                          "a Transformer in the checkpoint's own folder first",
-                          "'" + type + "' in '" + path + "'");
+    if (&entry != &list.front()) {
+      all.modules.push_back({type, path, config_in(folder)});
       continue;
     }
-    modules.push_back({type, path, config_in(folder)});
+    all.clip = type.ends_with("CLIPModel");
+    if (!all.clip && !type.ends_with("Transformer"))
+      throw error_about(Code::not_supported, "export", file.string(), "a Transformer or CLIPModel first",
+                        "'" + type + "'");
+    if (!path.empty()) all.encoder = folder;
   }
-  return modules;
+  return all;
+}
+
+std::string exported_modules(const fs::path& checkpoint) {
+  auto list = modules_in(checkpoint / "modules.json");
+  if (list.is_null()) return {};
+  list.front()["path"] = "";
+  return list.dump(2) + "\n";
 }
 
 }  // namespace lathe::exporters

@@ -206,7 +206,8 @@ std::string TasksManager::infer_library_from_model(const std::filesystem::path& 
     return std::filesystem::exists(directory / name, ignored);
   };
   if (there("model_index.json")) return "diffusers";
-  if (there("config_sentence_transformers.json") || there("sentence_bert_config.json"))
+  if (there("modules.json") || there("config_sentence_transformers.json") ||
+      there("sentence_bert_config.json"))
     return "sentence_transformers";
   if (!there("config.json")) return "transformers";
   const auto config = ModelConfig::open(directory);

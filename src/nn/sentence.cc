@@ -1,12 +1,15 @@
 #include "nn/sentence.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
 
 #include "nn/access.h"
 
 namespace lathe::nn {
 
-struct SentenceTransformer::Step : Module {
+struct SentenceModel::Step : Module {
   /// tokens [batch, length, size], mask int64 [batch, length]; x: the vector so far, none before a Pooling.
   virtual TensorRef operator()(TensorRef& tokens, const TensorRef& mask, const TensorRef& x) const = 0;
   void fields(Fields&) override {}
@@ -15,7 +18,7 @@ struct SentenceTransformer::Step : Module {
 
 namespace {
 
-using Step = SentenceTransformer::Step;
+using Step = SentenceModel::Step;
 
 /// "sentence_transformers.models.Pooling" as "Pooling".
 std::string sort_of(const std::string& type) { return type.substr(type.rfind('.') + 1); }
@@ -23,8 +26,11 @@ std::string sort_of(const std::string& type) { return type.substr(type.rfind('.'
 /// Vectors by each way that is asked for, one behind the other.
 struct Pooling : Step {
   explicit Pooling(const ModelConfig& c) {
+    c.get<int64_t>("word_embedding_dimension");  // which every file of a Pooling says
+    const std::optional<std::string> only = only_way(c);
     const auto asked = [&](const char* way) {
-      return c.get<bool>(std::string("pooling_mode_") + way, false);
+      if (only) return *only == way;
+      return c.get<bool>(std::string("pooling_mode_") + way, way == std::string_view("mean_tokens"));
     };
     first = asked("cls_token"), largest = asked("max_tokens"), mean = asked("mean_tokens");
     mean_of_root = asked("mean_sqrt_len_tokens"), weighted = asked("weightedmean_tokens");
@@ -59,6 +65,25 @@ struct Pooling : Step {
   bool first, largest, mean, mean_of_root, weighted, last;
 
  private:
+  /// "pooling_mode" names one way, and no other counts.
+  static std::optional<std::string> only_way(const ModelConfig& c) {
+    if (!c.has("pooling_mode")) return std::nullopt;
+    constexpr std::array<std::pair<const char*, const char*>, 6> ways{
+        {{"cls", "cls_token"},
+         {"lasttoken", "lasttoken"},
+         {"max", "max_tokens"},
+         {"mean", "mean_tokens"},
+         {"mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+         {"weightedmean", "weightedmean_tokens"}}};
+    const auto said = c.get<std::string>("pooling_mode");
+    std::vector<std::string> known;
+    for (const auto& [word, way] : ways) {
+      if (said == word) return way;
+      known.emplace_back(word);
+    }
+    throw detail::fault(Code::bad_argument, "Pooling", "a pooling_mode of " + detail::listed(known),
+                        "'" + said + "'", detail::near(said, known));
+  }
   static double lowest(const TensorRef& t) { return t.element_type() == DataType::float16 ? -65504 : -1e9; }
   static TensorRef summed(const Ops& o, const TensorRef& tokens, const TensorRef& weight) {
     return o.sum(o.mul(tokens, weight), {1}, false);
@@ -92,6 +117,18 @@ struct Dense : Step {
   }
 };
 
+/// Of training: nothing is left out later.
+struct Dropout : Step {
+  TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override { return x; }
+};
+
+struct SentenceNorm : Step {
+  explicit SentenceNorm(const ModelConfig& c) : norm(c.get<int64_t>("dimension")) {}
+  void fields(Fields& f) override { f("norm", norm); }
+  TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override { return norm(x); }
+  LayerNorm norm;
+};
+
 struct Normalize : Step {
   TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override {
     const Ops o(*this, x);
@@ -104,43 +141,73 @@ std::unique_ptr<Step> step_of(const SentenceModule& m) {
   const std::string sort = sort_of(m.type);
   if (sort == "Pooling") return std::make_unique<Pooling>(m.config);
   if (sort == "Dense") return std::make_unique<Dense>(m.config);
+  if (sort == "LayerNorm") return std::make_unique<SentenceNorm>(m.config);
+  if (sort == "Dropout") return std::make_unique<Dropout>();
   if (sort == "Normalize") return std::make_unique<Normalize>();
-  throw detail::fault(Code::not_supported, "modules.json",
-                      "behind the encoder 'Pooling', 'Dense' and 'Normalize'", "'" + m.type + "'",
-                      detail::near(sort, {"Pooling", "Dense", "Normalize"}));
+  const std::vector<std::string> known{"Pooling", "Dense", "LayerNorm", "Dropout", "Normalize"};
+  throw detail::fault(Code::not_supported, "modules.json", "behind the encoder " + detail::listed(known),
+                      "'" + m.type + "'", detail::near(sort, known));
 }
 
 }  // namespace
 
-SentenceTransformer::SentenceTransformer(std::unique_ptr<Model> encoder,
-                                         const std::vector<SentenceModule>& modules)
+SentenceModel::SentenceModel(std::unique_ptr<Model> encoder, const std::vector<SentenceModule>& modules)
     : encoder_(std::move(encoder)) {
   for (const SentenceModule& m : modules) {
     steps_.push_back(step_of(m));
     steps_.back()->path = m.path;
   }
-  if (steps_.empty() || !dynamic_cast<const Pooling*>(steps_[0].get()))
-    throw detail::fault(Code::bad_argument, "modules.json", "a Pooling behind the encoder", "none there");
 }
-SentenceTransformer::~SentenceTransformer() = default;
+SentenceModel::~SentenceModel() = default;
 
-void SentenceTransformer::fields(Fields& f) {
+void SentenceModel::fields(Fields& f) {
   f("", encoder_);
   for (const auto& step : steps_) f(step->path, step);
 }
 
-Outputs SentenceTransformer::forward(Network& network, const Inputs& inputs) const {
-  TensorRef tokens = encoder_->forward(network, inputs).at("last_hidden_state");
-  TensorRef x;
-  for (const auto& step : steps_) x = (*step)(tokens, inputs.at("attention_mask"), x);
-  return {{"token_embeddings", tokens}, {"sentence_embedding", x}};
-}
-
-std::vector<std::pair<std::string, Module*>> SentenceTransformer::others() {
+std::vector<std::pair<std::string, Module*>> SentenceModel::others() {
   std::vector<std::pair<std::string, Module*>> all;
   for (const auto& step : steps_)
     if (!step->named_parameters().empty()) all.emplace_back(step->path, step.get());
   return all;
+}
+
+namespace {
+
+bool pools(const std::unique_ptr<Step>& step) { return dynamic_cast<const Pooling*>(step.get()) != nullptr; }
+
+}  // namespace
+
+SentenceTransformer::SentenceTransformer(std::unique_ptr<Model> encoder,
+                                         const std::vector<SentenceModule>& modules)
+    : SentenceModel(std::move(encoder), modules) {
+  if (steps().empty() || !pools(steps()[0]))
+    throw detail::fault(Code::bad_argument, "modules.json", "a Pooling behind the encoder", "none there");
+}
+
+Outputs SentenceTransformer::forward(Network& network, const Inputs& inputs) const {
+  TensorRef tokens = encoder().forward(network, inputs).at("last_hidden_state");
+  TensorRef x;
+  for (const auto& step : steps()) x = (*step)(tokens, inputs.at("attention_mask"), x);
+  return {{"token_embeddings", tokens}, {"sentence_embedding", x}};
+}
+
+SentenceClip::SentenceClip(std::unique_ptr<Model> encoder, const std::vector<SentenceModule>& modules)
+    : SentenceModel(std::move(encoder), modules) {
+  if (std::ranges::any_of(steps(), pools))
+    throw detail::fault(Code::bad_argument, "modules.json", "behind CLIP modules that take a vector",
+                        "a Pooling, which takes tokens");
+}
+
+Outputs SentenceClip::forward(Network& network, const Inputs& inputs) const {
+  const Outputs both = encoder().forward(network, inputs);
+  Outputs outputs;
+  for (const char* name : {"text_embeds", "image_embeds"}) {
+    TensorRef no_tokens, x = both.at(name);
+    for (const auto& step : steps()) x = (*step)(no_tokens, {}, x);
+    outputs.set(name, x);
+  }
+  return outputs;
 }
 
 }  // namespace lathe::nn

@@ -18,28 +18,47 @@ struct SentenceModule {
   ModelConfig config;
 };
 
-/// "input_ids", "attention_mask" [batch, length] → "token_embeddings" [batch, length, size],
-/// "sentence_embedding" [batch, size'].
-class SentenceTransformer : public Model {
+/// An encoder, and modules behind it that make a vector of what it gives.
+class SentenceModel : public Model {
  public:
-  /// `modules`: those behind the encoder, in order: Pooling, Dense, Normalize. `encoder` gives
-  /// "last_hidden_state". Throws not_supported for another sort, bad_argument where none pools.
-  SentenceTransformer(std::unique_ptr<Model> encoder, const std::vector<SentenceModule>& modules);
-  ~SentenceTransformer() override;
+  /// Throws not_supported for a module of another sort than Pooling, Dense, LayerNorm, Dropout, Normalize.
+  SentenceModel(std::unique_ptr<Model> encoder, const std::vector<SentenceModule>& modules);
+  ~SentenceModel() override;
   void fields(Fields& f) override;
   std::string base_prefix() const override { return encoder_->base_prefix(); }
-  Outputs forward(Network& network, const Inputs& inputs) const override;
 
-  /// What has weights, each by the folder in which its checkpoint lies: the encoder in that of the whole, "".
+  /// What has weights, each by the folder in which its checkpoint lies: the encoder in its own, and these.
   Model& encoder() { return *encoder_; }
   std::vector<std::pair<std::string, Module*>> others();
 
   /// Makes the next vector of the last one, or of the tokens.
   struct Step;
 
+ protected:
+  const Model& encoder() const { return *encoder_; }
+  const std::vector<std::unique_ptr<Step>>& steps() const { return steps_; }
+
  private:
   std::unique_ptr<Model> encoder_;
   std::vector<std::unique_ptr<Step>> steps_;
+};
+
+/// "input_ids", "attention_mask" [batch, length] → "token_embeddings" [batch, length, size],
+/// "sentence_embedding" [batch, size'].
+class SentenceTransformer : public SentenceModel {
+ public:
+  /// `encoder` gives "last_hidden_state". Throws bad_argument where the first module does not pool.
+  SentenceTransformer(std::unique_ptr<Model> encoder, const std::vector<SentenceModule>& modules);
+  Outputs forward(Network& network, const Inputs& inputs) const override;
+};
+
+/// "input_ids", "attention_mask" [texts, length], "pixel_values" [images, channels, height, width] →
+/// "text_embeds" [texts, size], "image_embeds" [images, size], each through all modules.
+class SentenceClip : public SentenceModel {
+ public:
+  /// `encoder` gives both. Throws bad_argument for a module that pools: there are no tokens.
+  SentenceClip(std::unique_ptr<Model> encoder, const std::vector<SentenceModule>& modules);
+  Outputs forward(Network& network, const Inputs& inputs) const override;
 };
 
 }  // namespace lathe::nn

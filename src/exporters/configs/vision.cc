@@ -27,6 +27,14 @@ class CLIPOnnxConfig : public TextAndVisionOnnxConfig {
     const Axes text = {{0, "text_batch_size"}, {1, "sequence_length"}};
     return {{"pixel_values", image}, {"input_ids", text}, {"attention_mask", text}};
   }
+  NormalizedConfigKind normalized_config_kind() const override {
+    const auto side = [&](const std::string& key) {
+      return config().has(key + "_dict") ? key + "_dict" : key;
+    };
+    return TextAndVisionOnnxConfig::normalized_config_kind()
+        .with_parts(side("text_config"), side("vision_config"))
+        .with_defaults({{"vocab_size", 49408}, {"image_size", 224}, {"num_channels", 3}});
+  }
   std::vector<std::string> forward_arguments() const override {
     return {"input_ids", "pixel_values", "attention_mask"};
   }
@@ -41,6 +49,18 @@ class CLIPOnnxConfig : public TextAndVisionOnnxConfig {
  private:
   bool compares() const {
     return task() == "feature-extraction" || task() == "zero-shot-image-classification";
+  }
+};
+
+/// Vectors of texts and of images whose lengths are not taken: sentence-transformers.
+class SentenceTransformersCLIPOnnxConfig : public CLIPOnnxConfig {
+ public:
+  using CLIPOnnxConfig::CLIPOnnxConfig;
+  std::vector<std::string> forward_arguments() const override {
+    return {"input_ids", "attention_mask", "pixel_values"};
+  }
+  NamedAxes outputs() const override {
+    return {{"text_embeds", {{0, "text_batch_size"}}}, {"image_embeds", {{0, "image_batch_size"}}}};
   }
 };
 
@@ -126,6 +146,8 @@ void register_configs_vision(TasksManager& tasks) {
   tasks.register_config<ViTOnnxConfig>("donut-swin", {"feature-extraction"});
   tasks.register_config<CLIPOnnxConfig>(
       "clip", {"feature-extraction", "zero-shot-image-classification", "image-classification"});
+  tasks.register_config<SentenceTransformersCLIPOnnxConfig>("sentence_transformers/clip",
+                                                            {"feature-extraction", "sentence-similarity"});
   tasks.register_config<CLIPVisionModelOnnxConfig>("clip_vision_model", {"feature-extraction"});
   tasks.register_config<CLIPTextOnnxConfig>("clip-text", {"feature-extraction"});
   tasks.register_config<CLIPTextWithProjectionOnnxConfig>("clip-text-with-projection",
