@@ -60,7 +60,9 @@ std::set<std::string> known_symbols(const Network& network) {
 }
 
 /// The config's words for sizes, where they say the same as what was found ("past + new", not "new + past"),
-/// and where they say nothing else: an input's word on a size that is not that input's would be a lie.
+/// and where they say nothing of inputs alone: an input's word on a size that is not that input's would be a
+/// lie. A sum with a part that no input has is a size of its own, as that of keys and values where there is
+/// no past.
 void name_axes(onnx::GraphProto& graph, const NamedAxes& names, const Network& network, bool outputs) {
   const std::set<std::string> known = known_symbols(network);
   for (onnx::ValueInfoProto& info : outputs ? graph.output : graph.input) {
@@ -77,7 +79,7 @@ void name_axes(onnx::GraphProto& graph, const NamedAxes& names, const Network& n
       const Dim said = Dim::parse(name);
       const bool same = dim.dim_param && Dim::parse(*dim.dim_param) == said;
       const bool free =
-          std::ranges::none_of(said.symbols(), [&](const std::string& s) { return known.contains(s); });
+          !std::ranges::all_of(said.symbols(), [&](const std::string& s) { return known.contains(s); });
       if (same || free) dim.dim_param = name;
     }
   }
