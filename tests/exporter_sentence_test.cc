@@ -146,6 +146,19 @@ TEST(Sentences, WaysToPool) {
   EXPECT_EQ(code_of([&] { outputs("{}"); }), Code::bad_argument);
 }
 
+TEST(Sentences, AnotherConfigurationIsRefused) {
+  const Copy bert("sentence_bert");
+  bert.write("sentence_bert_config.json", R"({"max_seq_length": 8, "config_args": {}})");
+  bert.exported();
+  bert.write("sentence_bert_config.json", R"({"max_seq_length": 8, "config_args": {"is_decoder": true}})");
+  EXPECT_NE(sentence_of([&] { bert.exported(); }).find("'config_args' with 'is_decoder'"), std::string::npos);
+  const Copy dense("sentence_t5");
+  const std::string module = R"({"in_features": 16, "out_features": 8, "bias": false, "module_input_name": )";
+  dense.write("2_Dense/config.json", module + R"("token_embeddings"})");
+  EXPECT_NE(sentence_of([&] { dense.exported(); }).find("'module_input_name' 'token_embeddings'"),
+            std::string::npos);
+}
+
 TEST(Sentences, OfAnEncoderOrADecoderAlone) {
   const TempDirectory folder;
   const ExporterFixture bart = fixture("bart");

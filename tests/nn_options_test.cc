@@ -72,6 +72,8 @@ const Option refused[] = {
     {"gpt2", R"({"pruned_heads": {"1": [0]}})", "'pruned_heads' of the layers '1'"},
     {"llama", R"({"rope_scaling": {"rope_type": "mrope"}})", "'mrope'"},
     {"llama", R"({"rope_scaling": {"rope_type": "linear"}})", "a 'factor' for rope_type 'linear'"},
+    {"llama", R"({"rope_parameters": {"full_attention": {"rope_theta": 5}}})",
+     "'rope_parameters' with one for"},
     {"llama", R"({"partial_rotary_factor": 0.5})", "'partial_rotary_factor' 0.5"},
     {"llama", R"({"hidden_act": "situ"})", "'situ'"},
     {"mistral_past", R"({"rope_scaling": {"type": "ntk", "factor": 2}})", "'ntk'"},
@@ -156,6 +158,8 @@ const OtherWords same[] = {
     {"qwen2_window", "{}", {"layer_types"}},
     {"t5_gated", R"({"feed_forward_proj": "relu"})"},
     {"t5_gated", "{}", {"dense_act_fn", "is_gated_act"}},
+    {"t5_gated", R"({"scale_decoder_outputs": false})"},
+    {"t5_past", R"({"scale_decoder_outputs": true})"},
     {"llama_rope_longrope", R"({"rope_scaling": {"original_max_position_embeddings": 4}})"},
 };
 INSTANTIATE_TEST_SUITE_P(Options, SameModel, ::testing::ValuesIn(same), [](const auto& info) {

@@ -49,12 +49,32 @@ nlohmann::ordered_json modules_in(const fs::path& file) {
 
 }  // namespace
 
+namespace {
+
+/// sentence_bert_config.json, and what it is called for others, may say another configuration of the encoder.
+void refuse_other_config(const fs::path& encoder) {
+  std::error_code ignored;  // a folder that is not there is said by who reads its config.json
+  for (const auto& entry : fs::directory_iterator(encoder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("sentence_") || !name.ends_with("_config.json")) continue;
+    const auto config = ModelConfig::open(entry.path());
+    if (config.has("config_args") && !config.get<ModelConfig>("config_args").keys().empty())
+      throw error_about(Code::not_supported, "export", entry.path().string(),
+                        "a configuration of the encoder in config.json alone",
+                        "'config_args' with '" + config.get<ModelConfig>("config_args").keys()[0] + "'",
+                        "say it in config.json");
+  }
+}
+
+}  // namespace
+
 SentenceCheckpoint sentence_checkpoint(const fs::path& checkpoint) {
   const fs::path file = checkpoint / "modules.json";
   const auto list = modules_in(file);
   SentenceCheckpoint all;
   all.encoder = checkpoint;
   if (list.is_null()) {
+    refuse_other_config(checkpoint);
     all.modules.push_back({"Pooling", {}, ModelConfig::parse(R"({"word_embedding_dimension": 0})")});
     return all;
   }
@@ -71,6 +91,7 @@ SentenceCheckpoint sentence_checkpoint(const fs::path& checkpoint) {
                         "'" + type + "'");
     if (!path.empty()) all.encoder = folder;
   }
+  refuse_other_config(all.encoder);
   return all;
 }
 

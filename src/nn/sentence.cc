@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nn/access.h"
+#include "nn/refused.h"
 
 namespace lathe::nn {
 
@@ -99,7 +100,12 @@ struct Dense : Step {
   explicit Dense(const ModelConfig& c)
       : linear(c.get<int64_t>("in_features"), c.get<int64_t>("out_features"),
                {.bias = c.get<bool>("bias", true)}),
-        activation(Activation(name_of_activation(c)).name()) {}
+        activation(Activation(name_of_activation(c)).name()) {
+    constexpr const char* sentence = "sentence_embedding";
+    for (const char* side : {"module_input_name", "module_output_name"})
+      if (const auto name = c.get<std::string>(side, sentence); name != sentence)
+        throw refused("Dense", "a sentence made of a sentence", side, "'" + name + "'");
+  }
   void fields(Fields& f) override { f("linear", linear); }
   TensorRef operator()(TensorRef&, const TensorRef&, const TensorRef& x) const override {
     return activate(Ops(*this, x), activation, linear(x));

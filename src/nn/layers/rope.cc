@@ -93,6 +93,10 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     if (!config.has(key)) continue;
     const auto r = config.get<ModelConfig>(key);
+    for (const char* layers : {"full_attention", "sliding_attention"})
+      if (r.has(layers))
+        throw bad("one set of parameters for all layers",
+                  "'" + std::string(key) + "' with one for '" + layers + "'");
     o.type = r.get<std::string>("rope_type", r.get<std::string>("type", o.type));
     if (o.type == "su") o.type = "longrope";  // its name at first
     o.theta = r.get<double>("rope_theta", o.theta);
@@ -100,8 +104,8 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
     o.factor = r.get<double>("factor", o.factor);
     for (const char* type : {"linear", "dynamic", "llama3", "yarn"})
       if (o.type == type && !r.has("factor")) throw bad("a 'factor' for rope_type '" + o.type + "'", "none");
-    // Among the parameters of LongRoPE it was not read at first.
-    if (o.type != "longrope" || key == std::string_view("rope_parameters"))
+    // LongRoPE's is said beside its other parameters first of all.
+    if (o.type != "longrope" || o.original_max_positions == 0)
       o.original_max_positions = r.get<int64_t>("original_max_position_embeddings", o.original_max_positions);
     o.low_freq_factor = r.get<double>("low_freq_factor", o.low_freq_factor);
     o.high_freq_factor = r.get<double>("high_freq_factor", o.high_freq_factor);

@@ -166,10 +166,9 @@ class T5Model : public Seq2SeqModel {
     if (task != "text2text-generation") return;
     const int64_t size = config.get<int64_t>("d_model");
     lm_head.emplace(size, config.get<int64_t>("vocab_size"), LinearOptions{.bias = false});
-    if (config.get<bool>("tie_word_embeddings", true)) {
-      lm_head->weight = shared.weight;
-      scale_ = 1 / std::sqrt(static_cast<double>(size));
-    }
+    const bool tied = config.get<bool>("tie_word_embeddings", true);
+    if (tied) lm_head->weight = shared.weight;
+    if (config.get<bool>("scale_decoder_outputs", tied)) scale_ = 1 / std::sqrt(static_cast<double>(size));
   }
   void fields(Fields& f) override {
     f("shared", shared), f("encoder", encoder), f("decoder", decoder), f("lm_head", lm_head);
