@@ -37,7 +37,7 @@ CLASSES = {
     "ORTModelForSeq2SeqLM": ("AutoModelForSeq2SeqLM", ["t5_even", "bart_past", "mbart_past", "t5_generation"]),
     "ORTModelForSpeechSeq2Seq": ("AutoModelForSpeechSeq2Seq", ["whisper_past"]),
     "ORTModelForVision2Seq": ("VisionEncoderDecoderModel", ["donut_past", "vit_gpt2_past", "swin_bart"]),
-    "ORTModelForCustomTasks": ("SentenceTransformer", ["sentence_bert"]),
+    "ORTModelForCustomTasks": ("SentenceTransformer", ["sentence_bert", "sentence_clip"]),
 }
 WRITERS = ("ORTModelForCausalLM", "ORTModelForSeq2SeqLM", "ORTModelForSpeechSeq2Seq", "ORTModelForVision2Seq")
 TOKENS = 6  # written
@@ -54,10 +54,20 @@ def export(folder: pathlib.Path, to: pathlib.Path, task: str) -> None:
     exporters.export(folder, to, task=task, do_validation=False)
 
 
+def name_of_encoder(folder: pathlib.Path) -> str:
+    return json.loads((folder / "config.json").read_text())["model_type"]
+
+
 def made_by_transformers(name: str, folder: pathlib.Path):
     if name == "SentenceTransformer":
         from sentence_transformers import models
 
+        if name_of_encoder(folder) == "clip":
+            both = transformers.CLIPModel.from_pretrained(folder).eval()
+            return lambda input_ids, attention_mask, pixel_values: {
+                "text_embeds": both.get_text_features(input_ids=input_ids, attention_mask=attention_mask),
+                "image_embeds": both.get_image_features(pixel_values=pixel_values),
+            }
         modules = [models.Transformer.__new__(models.Transformer)]
         torch.nn.Module.__init__(modules[0])
         modules[0].auto_model = transformers.AutoModel.from_pretrained(folder)

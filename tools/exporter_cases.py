@@ -122,6 +122,10 @@ add("llama_rope_yarn_scales", "LlamaForCausalLM", PAST, GQA, head_dim=16, rope_s
     "mscale_all_dim": 1.3, "truncate": False})
 add("llama_rope_longrope", "LlamaForCausalLM", PAST, GQA, sizes=LONG, head_dim=6, original_max_position_embeddings=16, rope_scaling={
     "rope_type": "longrope", "factor": 2.0, "original_max_position_embeddings": 16, "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.0, 4.0]})
+add("llama_rope_longrope_factor", "LlamaForCausalLM", PAST, GQA, sizes=LONG, head_dim=6, max_position_embeddings=16, rope_scaling={
+    "rope_type": "longrope", "factor": 3.0, "short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.0, 4.0]})
+add("llama_rope_yarn_attention", "LlamaForCausalLM", PAST, GQA, head_dim=16, rope_scaling={
+    "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "attention_factor": 0.8})
 add("llama_classes", "LlamaForSequenceClassification", "text-classification", GQA, num_labels=3)
 add("qwen2", "Qwen2Model", "feature-extraction", GQA)
 add("qwen2_past", "Qwen2ForCausalLM", PAST, GQA, tie_word_embeddings=True)
@@ -204,6 +208,8 @@ FRAMES = {"nb_max_frames": 20}
 add("whisper_past", "WhisperForConditionalGeneration", "automatic-speech-recognition-with-past", WHISPER, dummies=FRAMES)
 add("whisper_scaled", "WhisperForConditionalGeneration", "automatic-speech-recognition", WHISPER, dummies=FRAMES, scale_embedding=True,
     activation_function="relu", decoder_layers=1)
+add("whisper_untied", "WhisperForConditionalGeneration", "automatic-speech-recognition", WHISPER, dummies=FRAMES, encoder_layers=1,
+    decoder_layers=1, tie_word_embeddings=False)
 add("whisper_feature", "WhisperModel", "feature-extraction", WHISPER, dummies=FRAMES, encoder_layers=1, decoder_layers=1)
 add("whisper_audio_classes", "WhisperForAudioClassification", "audio-classification", WHISPER, dummies=FRAMES, num_labels=3,
     use_weighted_layer_sum=True, classifier_proj_size=12)

@@ -80,7 +80,7 @@ def checkpoint_for(model_type: str, library: str, task: str, found: list[dict]) 
         exact = [f for f in mine if f["task"] == "feature-extraction"]
     if not exact:
         raise LookupError(f"no checkpoint of {model_type} for {task}")
-    return exact[0]
+    return min(exact, key=lambda facts: (len(facts["folder"].name), facts["folder"].name))  # the plainest
 
 
 def dims(values) -> dict[str, list]:
