@@ -7,6 +7,7 @@
 
 #include "nn/access.h"
 #include "nn/refused.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 
@@ -100,7 +101,7 @@ struct Dense : Step {
   explicit Dense(const ModelConfig& c)
       : linear(c.get<int64_t>("in_features"), c.get<int64_t>("out_features"),
                {.bias = c.get<bool>("bias", true)}),
-        activation(Activation(name_of_activation(c)).name()) {
+        activation(activation_called(name_of_activation(c), "activation_function")) {
     constexpr const char* sentence = "sentence_embedding";
     for (const char* side : {"module_input_name", "module_output_name"})
       if (const auto name = c.get<std::string>(side, sentence); name != sentence)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "nn/refused.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 
@@ -49,7 +50,7 @@ SequenceOptions SequenceOptions::from(const ModelConfig& c, const std::string& s
   o.heads = c.get<int64_t>(side + "_attention_heads");
   o.layers = c.get<int64_t>(side + "_layers");
   o.inner = c.get<int64_t>(side + "_ffn_dim");
-  o.activation = Activation(c.get<std::string>("activation_function", o.activation)).name();
+  o.activation = activation_in(c, "activation_function", o.activation.c_str());
   o.vocabulary = c.get<int64_t>("vocab_size");
   o.scale_embedding = c.get<bool>("scale_embedding", false);
   return o;

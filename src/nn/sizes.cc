@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "lathe/nn/layers.h"
 #include "nn/access.h"
 #include "nn/refused.h"
 
@@ -23,6 +24,18 @@ std::array<int64_t, 2> height_and_width(const ModelConfig& config, const char* k
     throw detail::fault(Code::bad_argument, key, "one number, or height and width",
                         std::to_string(sides.size()) + " numbers");
   return {sides.front(), sides.back()};
+}
+
+std::string activation_in(const ModelConfig& config, const char* key, const char* fallback) {
+  return activation_called(config.get<std::string>(key, fallback), key);
+}
+
+std::string activation_called(const std::string& name, const char* key) {
+  try {
+    return Activation(name).name();
+  } catch (const Error& e) {
+    throw e.at("nn", key, "");
+  }
 }
 
 void require_square(const char* where, int64_t rows, int64_t columns) {

@@ -5,6 +5,7 @@
 
 #include "nn/access.h"
 #include "nn/refused.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 namespace {
@@ -29,7 +30,7 @@ BertSizes::BertSizes(const ModelConfig& c)
     : layer{.size = c.get<int64_t>("hidden_size"),
             .heads = c.get<int64_t>("num_attention_heads"),
             .inner = c.get<int64_t>("intermediate_size"),
-            .activation = c.get<std::string>("hidden_act", "gelu"),
+            .activation = activation_in(c, "hidden_act", "gelu"),
             .epsilon = c.get<double>("layer_norm_eps", 1e-12)},
       vocabulary(c.get<int64_t>("vocab_size")),
       layers(c.get<int64_t>("num_hidden_layers")),
@@ -122,7 +123,7 @@ void register_bert(ModelRegistry& all) {
         TextEncoderNames{.body = "bert",
                          .masked_path = "cls.predictions",
                          .masked = {"transform.dense", "transform.LayerNorm", "decoder", "bias"},
-                         .masked_activation = c.get<std::string>("hidden_act", "gelu"),
+                         .masked_activation = activation_in(c, "hidden_act", "gelu"),
                          .masked_epsilon = c.get<double>("layer_norm_eps", 1e-12),
                          .first_path = {}});
   });

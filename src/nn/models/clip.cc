@@ -19,7 +19,7 @@ EncoderBlockOptions layer_options(const ModelConfig& c, int64_t size, int64_t he
   return {.size = own,
           .heads = c.get<int64_t>("num_attention_heads", heads),
           .inner = c.get<int64_t>("intermediate_size", 4 * size),
-          .activation = c.get<std::string>("hidden_act", "quick_gelu"),
+          .activation = activation_in(c, "hidden_act", "quick_gelu"),
           .epsilon = c.get<double>("layer_norm_eps", 1e-5),
           .norm_first = true};
 }

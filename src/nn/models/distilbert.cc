@@ -1,5 +1,6 @@
 // DistilBERT (Sanh et al. 2019).
 #include "nn/refused.h"
+#include "nn/sizes.h"
 #include "nn/text_encoder.h"
 
 namespace lathe::nn {
@@ -38,7 +39,7 @@ class DistilBertBody : public TextEncoderBody {
     return {.size = c.get<int64_t>("dim"),
             .heads = c.get<int64_t>("n_heads"),
             .inner = c.get<int64_t>("hidden_dim"),
-            .activation = c.get<std::string>("activation", "gelu")};
+            .activation = activation_in(c, "activation", "gelu")};
   }
   DistilBertBody(const ModelConfig& c, const EncoderBlockOptions& o)
       : words(c.get<int64_t>("vocab_size"), o.size),
@@ -58,7 +59,7 @@ void register_distilbert(ModelRegistry& all) {
         TextEncoderNames{.body = "distilbert",
                          .masked_path = {},
                          .masked = {"vocab_transform", "vocab_layer_norm", "vocab_projector", nullptr},
-                         .masked_activation = c.get<std::string>("activation", "gelu"),
+                         .masked_activation = activation_in(c, "activation", "gelu"),
                          .first_path = {},
                          .first = FirstTokenHeadNames{"pre_classifier", "classifier", "relu"},
                          .first_chooses = true});

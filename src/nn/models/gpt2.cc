@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "nn/refused.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 Gpt2Options::Gpt2Options(const ModelConfig& c)
@@ -14,7 +15,7 @@ Gpt2Options::Gpt2Options(const ModelConfig& c)
       vocabulary(c.get<int64_t>("vocab_size", 50257)),
       positions(c.get<int64_t>("n_positions", 1024)),
       epsilon(c.get<double>("layer_norm_epsilon", 1e-5)),
-      activation(Activation(c.get<std::string>("activation_function", "gelu_new")).name()),
+      activation(activation_in(c, "activation_function", "gelu_new")),
       scaled(c.get<bool>("scale_attn_weights", true)),
       scaled_by_layer(c.get<bool>("scale_attn_by_inverse_layer_idx", false)),
       cross(c.get<bool>("add_cross_attention", false)) {

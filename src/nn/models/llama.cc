@@ -7,6 +7,7 @@
 #include "nn/access.h"
 #include "nn/decoding.h"
 #include "nn/refused.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 namespace {
@@ -21,7 +22,7 @@ struct LlamaConfig {
         inner(c.get<int64_t>("intermediate_size")),
         vocabulary(c.get<int64_t>("vocab_size")),
         epsilon(c.get<double>("rms_norm_eps", 1e-6)),
-        activation(Activation(c.get<std::string>("hidden_act", "silu")).name()),
+        activation(activation_in(c, "hidden_act", "silu")),
         mlp_bias(family.bias_keys && c.get<bool>("mlp_bias", false)),
         rope(RopeOptions::from(c)),
         windows(static_cast<size_t>(std::max<int64_t>(layers, 0))) {

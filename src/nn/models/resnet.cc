@@ -63,7 +63,7 @@ struct Body : Module {
     const auto embedding = c.get<int64_t>("embedding_size", 64);
     const auto sizes = c.get<std::vector<int64_t>>("hidden_sizes"),
                depths = c.get<std::vector<int64_t>>("depths");
-    const auto activation = Activation(c.get<std::string>("hidden_act", "relu")).name();
+    const auto activation = activation_in(c, "hidden_act", "relu");
     const auto type = c.get<std::string>("layer_type", "bottleneck");
     if (sizes.empty() || sizes.size() != depths.size())
       throw detail::fault(Code::bad_argument, "resnet", "as many hidden_sizes as depths",

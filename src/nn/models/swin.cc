@@ -165,7 +165,7 @@ SwinOptions::SwinOptions(const ModelConfig& c)
       heads(c.get<std::vector<int64_t>>("num_heads", {3, 6, 12, 24})),
       mlp_ratio(c.get<double>("mlp_ratio", 4)),
       epsilon(c.get<double>("layer_norm_eps", 1e-5)),
-      activation(Activation(c.get<std::string>("hidden_act", "gelu")).name()),
+      activation(activation_in(c, "hidden_act", "gelu")),
       qkv_bias(c.get<bool>("qkv_bias", true)) {
   const auto refuse = [](std::string expected, std::string got) {
     throw detail::fault(Code::bad_argument, "swin", std::move(expected), std::move(got));

@@ -4,6 +4,7 @@
 
 #include "nn/refused.h"
 #include "nn/sequence_layers.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 namespace {
@@ -25,10 +26,10 @@ struct T5Config {
     gated = activation.starts_with(prefix);
     if (gated) activation.erase(0, prefix.size());
     if (gated && activation == "gelu") activation = "gelu_new";  // as the published weights were trained
-    activation = Activation(activation).name();
+    activation = activation_called(activation, "feed_forward_proj");
     // What follows from feed_forward_proj may be said for itself, and then counts.
     gated = c.get<bool>("is_gated_act", gated);
-    activation = Activation(c.get<std::string>("dense_act_fn", activation)).name();
+    activation = activation_in(c, "dense_act_fn", activation.c_str());
     refuse_other_names("t5", c,
                        {{"hidden_size", "d_model"},
                         {"num_attention_heads", "num_heads"},

@@ -20,7 +20,7 @@ EncoderBlockOptions layer_options(const ModelConfig& c) {
   return {.size = c.get<int64_t>("hidden_size"),
           .heads = c.get<int64_t>("num_attention_heads"),
           .inner = c.get<int64_t>("intermediate_size"),
-          .activation = c.get<std::string>("hidden_act", "gelu"),
+          .activation = activation_in(c, "hidden_act", "gelu"),
           .epsilon = c.get<double>("layer_norm_eps", 1e-12),
           .norm_first = true,
           .qkv_bias = c.get<bool>("qkv_bias", true)};
