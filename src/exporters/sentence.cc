@@ -47,10 +47,6 @@ nlohmann::ordered_json modules_in(const fs::path& file) {
   return list;
 }
 
-}  // namespace
-
-namespace {
-
 /// sentence_bert_config.json, and what it is called for others, may say another configuration of the encoder.
 void refuse_other_config(const fs::path& encoder) {
   std::error_code ignored;  // a folder that is not there is said by who reads its config.json
