@@ -10,6 +10,10 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -47,12 +51,25 @@ CpuFeatures detect() {
   f.avx2 = ymm && fma && f16c && (b >> 5 & 1);
   f.avx512 = f.avx2 && zmm && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) && (b >> 31 & 1);
   f.avx512_vnni = f.avx512 && (c >> 11 & 1);
+  const bool tiles = f.avx512 && (state >> 17 & 3) == 3 && (d >> 24 & 1);
+  f.amx_int8 = tiles && (d >> 25 & 1);
+  f.amx_bf16 = tiles && (d >> 22 & 1);
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) f.avx512_bf16 = f.avx512 && (a >> 5 & 1);
   return f;
 }
 #else
 CpuFeatures detect() { return {}; }
 #endif
+
+/// Linux allocates the room that tiles are saved in only for processes that ask.
+bool ask_for_tiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr long request_permission = 0x1023, tile_data = 18;
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+  return false;
+#endif
+}
 
 int affinity_count(int online) {
 #if defined(__linux__)
@@ -109,7 +126,9 @@ std::vector<std::string> feature_names(const CpuFeatures& f) {
   for (const auto& [there, name] : {std::pair{f.avx2, "avx2"},
                                     {f.avx512, "avx512"},
                                     {f.avx512_vnni, "avx512_vnni"},
-                                    {f.avx512_bf16, "avx512_bf16"}})
+                                    {f.avx512_bf16, "avx512_bf16"},
+                                    {f.amx_int8, "amx_int8"},
+                                    {f.amx_bf16, "amx_bf16"}})
     if (there) names.emplace_back(name);
   return names;
 }
@@ -117,6 +136,12 @@ std::vector<std::string> feature_names(const CpuFeatures& f) {
 const CpuFeatures& cpu_features() {
   static const CpuFeatures features = detect();
   return features;
+}
+
+bool may_use_tiles() {
+  if (!cpu_features().amx_int8 && !cpu_features().amx_bf16) return false;
+  static const bool may = ask_for_tiles();
+  return may;
 }
 
 CpuLimits cpu_limits(const std::filesystem::path& cgroup_root, const std::filesystem::path& self) {

@@ -12,11 +12,15 @@ struct CpuFeatures {
   bool avx2 = false;    // with FMA and F16C, and the operating system saves the registers
   bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_vnni = false, avx512_bf16 = false;
-  std::string name;  // "AMD EPYC …"
+  bool amx_int8 = false, amx_bf16 = false;  // with tiles, and the operating system saves them
+  std::string name;                         // "AMD EPYC …"
   unsigned family = 0, model = 0;
 };
 /// Asked once, by CPUID and XGETBV; all false on other architectures.
 const CpuFeatures& cpu_features();
+/// Whether this process may use tiles: Linux wants to be asked, and is, once, by the first call. Never where
+/// the processor has none.
+bool may_use_tiles();
 /// "avx2", "avx512", …: those that are there.
 std::vector<std::string> feature_names(const CpuFeatures& f);
 

@@ -12,6 +12,9 @@
 // With LATHE_ISA_PAIRS the bodies see products of pairs of bfloat16 (cpu/pairs_plain.h), and are compiled once
 // more for AVX-512 with instructions for them (lathe::cpu::bf16), whose packed forms are the same.
 //
+// With LATHE_AMX_BODY that file is compiled too, once, for AVX-512 with VNNI and AMX (lathe::cpu::amx): it
+// takes what is not worth tiles from the tables above.
+//
 // Every function of a body that holds a Vec is a named one: a lambda would be compiled for the base
 // instruction set. What a body calls from outside must be plain scalar code, which is the same in every
 // namespace, so that no inline function exists in two versions under one name.
@@ -144,6 +147,33 @@ namespace lathe::cpu::bf16 {
 #include "cpu/pairs_bf16.h"
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::bf16
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#if defined(LATHE_AMX_BODY) && defined(__x86_64__)
+#undef LATHE_VNNI
+#define LATHE_VNNI 1
+#if defined(__clang__)
+#pragma clang attribute push(                                                               \
+    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")
+#endif
+namespace lathe::cpu::amx {
+#include "cpu/vec_avx512.h"
+#include "cpu/vec_math.h"
+#ifdef LATHE_ISA_INTS
+#include "cpu/ints_avx512.h"
+#endif
+#include "cpu/tiles_amx.h"
+#include LATHE_AMX_BODY
+}  // namespace lathe::cpu::amx
 #if defined(__clang__)
 #pragma clang attribute pop
 #else

@@ -1,0 +1,45 @@
+// AMX: eight registers that hold tiles, of 16 rows of 64 bytes each, and products of them. No instruction set
+// of its own: where the processor has it, AVX-512's kernels of bytes and of pairs of bfloat16 use it for
+// tiles of many rows. Packed forms are the same.
+#pragma once
+
+#include <cstdint>
+
+namespace lathe::cpu {
+
+/// Rows of A that one call computes at most: two tiles high, and two wide.
+inline constexpr int most_tiled_rows = 32;
+
+/// Whether AMX is used where the machine has it and this process may; tests try both. Takes effect at once,
+/// for all threads. The first question asks the operating system.
+void use_amx(bool yes);
+bool uses_amx();
+
+/// The rows that the upper of both tiles of A holds; the lower one holds the rest, none where there are no
+/// more than 16 rows.
+constexpr int64_t upper_rows(int64_t rows) { return rows <= 16 ? rows : (rows + 1) / 2; }
+
+/// This thread's tile registers while it computes a task. Released at the end, so that nobody saves and
+/// restores them when threads change, and no other task finds them as they were left.
+class TileRegisters {
+ public:
+  TileRegisters() = default;
+  ~TileRegisters() {
+    if (rows_ > 0) release();
+  }
+  TileRegisters(const TileRegisters&) = delete;
+  TileRegisters& operator=(const TileRegisters&) = delete;
+
+  /// Sets them for so many rows of A: sums in 0 to 3 (upper left, upper right, lower left, lower right), A in
+  /// 4 and 5, B in 6 and 7. It takes as long as ten products: only where the number of rows changes.
+  void set(int64_t rows) {
+    if (rows != rows_) configure(rows);
+  }
+
+ private:
+  void configure(int64_t rows);
+  static void release();
+  int64_t rows_ = 0;
+};
+
+}  // namespace lathe::cpu
