@@ -3,7 +3,8 @@
 //
 //   lathe_bench_bytes [avx512|avx2|generic] [part of a layer's name]
 //
-// LATHE_NO_VNNI in the environment leaves VNNI out. Weights come from memory, not from the cache.
+// LATHE_NO_VNNI in the environment leaves VNNI (and AMX) out, LATHE_NO_AMX only AMX. Weights come from
+// memory, not from the cache.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -42,6 +43,10 @@ constexpr Layer layers[] = {
     {"resnet50", 2048, 512, 7, 1, 1},
     {"resnet50", 512, 512, 7, 3, 1},
     {"mobilenetv2", 16, 96, 112, 1, 1},
+    {"mobilenetv2", 24, 144, 56, 1, 1},
+    {"mobilenetv2", 144, 24, 56, 1, 1},
+    {"mobilenetv2", 32, 192, 28, 1, 1},
+    {"mobilenetv2 sum", 192, 32, 28, 1, 1, true},
     {"mobilenetv2 depthwise", 144, 144, 56, 3, 1, false, true},
     {"mobilenetv2 depthwise", 576, 576, 14, 3, 2, false, true},
 };
@@ -118,7 +123,7 @@ void measure(Isa isa, const Layer& l) {
   };
   Memory x = image(s.in_blocks(), s.in_pixels()), y = image(s.out_blocks(), s.out_pixels()),
          other = image(s.out_blocks(), s.out_pixels());
-  Memory scratch(l.depthwise ? cpu::byte_depthwise_workspace(s) : cpu::byte_conv_workspace(conv));
+  Memory scratch(l.depthwise ? cpu::byte_depthwise_workspace(s) : cpu::byte_conv_workspace(isa, conv, 1));
   const auto lanes = static_cast<size_t>(cpu::panels(l.out) * cpu::panel_filters);
   const std::vector<int32_t> start(lanes);
   const std::vector<float> factor(lanes, 0.01f), shift(lanes);
@@ -176,6 +181,7 @@ int main(int count, char** arguments) {
     if (!known) part = arguments[i];
   }
   cpu::use_vnni(!std::getenv("LATHE_NO_VNNI"));
+  cpu::use_amx(!std::getenv("LATHE_NO_AMX"));
   const auto wanted = [&](const char* name) { return std::string(name).find(part) != std::string::npos; };
   for (const Layer& l : layers)
     if (wanted(l.network)) measure(isa, l);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/cpu.h"
 #include "cpu/bytes_conv.h"
 #include "support/worker_context.h"
 
@@ -45,16 +46,30 @@ class Bytes {
   std::vector<uint8_t> data_;
 };
 
-/// Calls f(isa) for every instruction set, for AVX-512 with VNNI and without.
+/// Calls f(isa) for every instruction set, for AVX-512 with AMX, with VNNI alone, and without both.
 void for_each_set(const std::function<void(Isa)>& f) {
+  constexpr const char* without[] = {"", " without AMX", " without AMX and VNNI"};
   for (Isa isa : usable_isas())
-    for (bool vnni : {true, false}) {
-      if (!vnni && isa != Isa::avx512) continue;
-      SCOPED_TRACE(std::string(name_of(isa)) + (vnni ? "" : " without VNNI"));
-      cpu::use_vnni(vnni);
+    for (int least : {0, 1, 2}) {
+      if (least > 0 && isa != Isa::avx512) continue;
+      if (least == 0 && isa == Isa::avx512 && !cpu::uses_amx()) continue;
+      SCOPED_TRACE(std::string(name_of(isa)) + without[least]);
+      cpu::use_amx(least < 1);
+      cpu::use_vnni(least < 2);
       f(isa);
+      cpu::use_amx(true);
       cpu::use_vnni(true);
     }
+}
+
+/// What is not tested here is said.
+TEST(CpuBytes, WithTiles) {
+  if (!cpu::uses_amx()) GTEST_SKIP() << "no AMX, or this process may not use it";
+  cpu::use_amx(false);
+  EXPECT_FALSE(cpu::uses_amx());
+  const cpu::ByteTiles& plain = cpu::byte_tiles(Isa::avx512);
+  cpu::use_amx(true);
+  EXPECT_EQ(cpu::byte_tiles(Isa::avx512).packed_rows > plain.packed_rows, cpu_features().amx_int8);
 }
 
 /// 64-byte aligned scratch of exactly so many bytes, with a fence.
@@ -179,6 +194,16 @@ TEST(CpuBytes, ProductsOfEverySize) {
         SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n));
         ProductCheck({m, n, k, (m + k) % 2 == 0, true, 5, 0}).check();
       }
+}
+
+// Every height of a tile, and of two that differ.
+TEST(CpuBytes, ProductsOfEveryHeight) {
+  for (int64_t m = 1; m <= 40; ++m)
+    for (int64_t k : {60, 64, 129}) {
+      SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(k));
+      ProductCheck({m, 48, k, m % 2 == 0, true, 5, 0}).check();
+      ProductCheck({m, 33, k, m % 2 != 0, false, 5, 7}).check();
+    }
 }
 
 TEST(CpuBytes, SignsAndZeroPoints) {
@@ -318,7 +343,8 @@ class Convolution {
     images.grid.find_shortcut(s_.filters);
     images.other = adds_ ? other_.data() : nullptr;
     images.y = y.data();
-    Scratch scratch(depthwise_ ? cpu::byte_depthwise_workspace(s_) : cpu::byte_conv_workspace(conv));
+    Scratch scratch(depthwise_ ? cpu::byte_depthwise_workspace(s_)
+                               : cpu::byte_conv_workspace(isa, conv, threads));
     if (depthwise_)
       cpu::byte_depthwise(isa, s_, images, scratch.begin, c);
     else
@@ -397,6 +423,9 @@ TEST(CpuBytes, EveryRemainder) {
   for (int64_t channels = 1; channels <= 20; ++channels)
     check(square(channels, 21 - channels, 4, channels, 3, 1, 1));
   for (int64_t width = 13; width <= 29; ++width) check(square(18, 20, 2, width, 3, 1, 1));
+  // Gathered pixels: every height of a tile, and of the last one.
+  for (int64_t pixels = 1; pixels <= 40; ++pixels) check(square(44 + pixels, 48, 1, pixels, 1));
+  check(square(80, 40, 33, 40, 3, 1, 1));  // in several strips
 }
 
 TEST(CpuBytes, UnevenWindows) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "cpu/bytes_padding.h"
+#include "cpu/bytes_conv_parts.h"
 #include "cpu/gemm.h"
 #include "cpu/tasks.h"
 
@@ -16,52 +16,6 @@ constexpr int64_t strip_bytes = int64_t{1} << 17;
 constexpr int64_t least_work = int64_t{1} << 19, polled_work = int64_t{1} << 23;
 /// Bytes of weights beyond which the next panel is fetched ahead.
 constexpr int64_t cached_weights = 200000;
-
-/// Windows of one pixel that step by one: all rows are one.
-ByteConvShape flattened(ByteConvShape s) {
-  for (int a : {0, 1})
-    if (s.kernel[a] != 1 || s.stride[a] != 1 || s.in[a] != s.out[a] || s.pad[a] != 0) return s;
-  s.in[1] = s.out[1] = s.in_pixels();
-  s.in[0] = s.out[0] = 1;
-  return s;
-}
-
-/// The blocks of channels that the panels of filters read, as many for each.
-struct Band {
-  explicit Band(const ByteConvShape& s) : blocks(s.in_blocks()), shape_(s) {
-    if (s.groups == 1) return;
-    blocks = 1;
-    for (int64_t p = 0; p < panels(s.filters); ++p) blocks = std::max(blocks, end(p) - begin(p));
-  }
-  /// The first of a panel.
-  int64_t first(int64_t panel) const {
-    return shape_.groups == 1 ? 0 : std::min(begin(panel), shape_.in_blocks() - blocks);
-  }
-  /// What filters are multiplied with: full blocks, and channels of one that is not.
-  int64_t full() const { return shape_.groups == 1 ? shape_.channels / channel_block : blocks; }
-  int64_t rest() const { return shape_.groups == 1 ? shape_.channels % channel_block : 0; }
-
-  int64_t blocks;
-
- private:
-  int64_t group_of(int64_t filter) const {
-    return std::min(filter, shape_.filters - 1) / (shape_.filters / shape_.groups);
-  }
-  int64_t begin(int64_t panel) const {
-    return group_of(panel * panel_filters) * (shape_.channels / shape_.groups) / channel_block;
-  }
-  int64_t end(int64_t panel) const {
-    return channel_blocks((group_of((panel + 1) * panel_filters - 1) + 1) *
-                          (shape_.channels / shape_.groups));
-  }
-  const ByteConvShape& shape_;
-};
-
-/// Bytes of a filter: blocks of channels, taps of each, quads of channels.
-int64_t terms_of(const ByteConvShape& s) {
-  const Band band(s);
-  return s.taps() * (band.full() * channel_block + quads(band.rest()) * quad);
-}
 
 /// How the work is cut: strips of output rows, or of tiles where there is one row, and groups of panels.
 struct Division {
@@ -91,26 +45,8 @@ struct Division {
   int64_t group;       // panels of a task
 };
 
-/// Steps of a tile, by block and tap, over planes of so many pixels.
-int64_t step_count(const BlockedShape& s) { return s.in_blocks() * s.taps(); }
-void fill_steps(const BlockedShape& s, int64_t row_pixels, int64_t rows, int64_t* to) {
-  for (int64_t block = 0; block < s.in_blocks(); ++block)
-    for (int64_t i = 0; i < s.kernel[0]; ++i)
-      for (int64_t j = 0; j < s.kernel[1]; ++j)
-        *to++ = ((block * rows + i * s.dilation[0]) * row_pixels + j * s.dilation[1]) * channel_block;
-}
-
-/// One image, read where it lies or from its padded copy.
-struct Image {
-  const uint8_t* x;
-  int64_t row, plane;  // bytes
-  const int64_t* steps;
-  const uint8_t* other;
-  uint8_t* y;
-};
-
 /// Some panels over some strip.
-void compute(const Division& d, const ByteTiles& t, const ByteImages& images, const Image& image,
+void compute(const Division& d, const ByteTiles& t, const ByteImages& images, const ByteImage& image,
              int64_t strip, int64_t group, Workers& workers) {
   const ByteConvShape& s = d.s;
   const Band band(s);
@@ -204,10 +140,21 @@ const int32_t* byte_conv_sums(const ByteConvShape& s, const int8_t* packed) {
   return packed_sums(packed, s.filters, terms_of(s));
 }
 
-size_t byte_conv_workspace(const ByteConvShape& s) {
-  if (s.empty()) return 0;
-  const int64_t steps = whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)));
-  return static_cast<size_t>(steps + whole_lines(s.in_blocks() * padded_plane(s)));
+namespace {
+
+/// Where the scratch of a convolution lies: steps, the padded image, gathered pixels.
+struct Scratch {
+  Scratch(const ByteTiles& t, const ByteConvShape& s, int threads)
+      : padded(whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)))),
+        gathered(padded + whole_lines(s.in_blocks() * padded_plane(s))),
+        bytes(gathered + gather_workspace(t, s, threads)) {}
+  int64_t padded, gathered, bytes;
+};
+
+}  // namespace
+
+size_t byte_conv_workspace(Isa isa, const ByteConvShape& s, int threads) {
+  return s.empty() ? 0 : static_cast<size_t>(Scratch(byte_tiles(isa), s, threads).bytes);
 }
 
 void byte_convolution(Isa isa, const ByteConvShape& shape, const ByteImages& images, void* workspace,
@@ -217,9 +164,9 @@ void byte_convolution(Isa isa, const ByteConvShape& shape, const ByteImages& ima
   const Division d(shape, t, c.threads());
   const ByteConvShape& s = d.s;
   const int64_t plane = padded_plane(s);
+  const Scratch scratch(t, shape, c.threads());
   auto* const steps = static_cast<int64_t*>(workspace);
-  uint8_t* const copy =
-      static_cast<uint8_t*>(workspace) + whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)));
+  uint8_t* const copy = static_cast<uint8_t*>(workspace) + scratch.padded;
   const int64_t row_pixels = plane ? padded(s, 1) : s.in[1], rows = plane ? padded(s, 0) : s.in[0];
   fill_steps(s, row_pixels, rows, steps);
   for (int64_t n = 0; n < s.batch; ++n) {
@@ -236,7 +183,12 @@ void byte_convolution(Isa isa, const ByteConvShape& shape, const ByteImages& ima
     }
     const int64_t at = n * s.out_blocks() * s.out_pixels() * channel_block;
     const int64_t row = row_pixels * channel_block;
-    const Image image{x, row, rows * row, steps, images.other ? images.other + at : nullptr, images.y + at};
+    const ByteImage image{
+        x, row, rows * row, steps, images.other ? images.other + at : nullptr, images.y + at};
+    if (is_gathered(t, s)) {
+      convolve_gathered(t, s, images, image, static_cast<uint8_t*>(workspace) + scratch.gathered, c);
+      continue;
+    }
     for_each_task(c, d.strips() * d.groups(), [&](int64_t task, int64_t) {
       compute(d, t, images, image, task / d.groups(), task % d.groups(), c);
     });

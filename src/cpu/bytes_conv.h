@@ -29,7 +29,7 @@ void pack_byte_conv(const ByteConvShape& s, const void* weights, bool is_signed,
                     Workers& workers);
 /// The sums of each filter's packed weights.
 const int32_t* byte_conv_sums(const ByteConvShape& s, const int8_t* packed);
-size_t byte_conv_workspace(const ByteConvShape& s);
+size_t byte_conv_workspace(Isa isa, const ByteConvShape& s, int threads);
 void byte_convolution(Isa isa, const ByteConvShape& s, const ByteImages& images, void* workspace,
                       KernelContext& c);
 

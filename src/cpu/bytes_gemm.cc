@@ -81,7 +81,7 @@ class Part {
       : t_(t), k_(k), p_(p), tiles_(tiles), packed_(packed), rest_(rest), workers_(workers) {}
 
   void compute(int64_t tile0, int64_t tile1, int64_t panel0, int64_t panel1) {
-    const int64_t work = p_.k * panel_filters * t_.max_rows;
+    const int64_t work = p_.k * panel_filters * t_.packed_rows;
     int64_t since_poll = polled_work;
     for (int64_t panel = panel0; panel < panel1; ++panel) {
       begin(panel);
@@ -113,6 +113,7 @@ class Part {
     ByteTile b{.x = packed_ + row * packed_row(p_.k),
                .count = depth * quad / byte_block,
                .last_depth = depth % (byte_block / quad),
+               .rows = rows,
                .w = p_.b + column * depth * quad,
                .start = start_,
                .sums = sums,
@@ -123,6 +124,7 @@ class Part {
       fetch_next_panel(b, b.w, depth, i, tiles);
     for (int64_t block = 0; block * channel_block < columns; block += t_.blocks) {
       const bool all = (block + t_.blocks - 1) * channel_block < columns;
+      if (rows >= t_.tiled_rows) registers_.set(rows);
       (at_once ? t_.floats : t_.sums)[all][rows](b);
       const int64_t filters = t_.blocks * channel_block;
       b.w += filters * quad;
@@ -155,6 +157,7 @@ class Part {
   const uint8_t* packed_;
   const int32_t* rest_;
   Workers& workers_;
+  TileRegisters registers_;
   alignas(64) int32_t start_[panel_filters] = {};
 };
 
@@ -215,10 +218,10 @@ size_t byte_product_workspace(Isa, int64_t m, int64_t k) { return Scratch(m, k).
 void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContext& c) {
   if (p.m == 0 || p.n == 0) return;
   const ByteTiles& t = byte_tiles(isa);
-  const RowTiles tiles(p.m, t.max_rows);
+  const RowTiles tiles(p.m, t.packed_rows);
   auto* const packed = static_cast<uint8_t*>(workspace);
   auto* const rest = reinterpret_cast<int32_t*>(packed + Scratch(p.m, p.k).rest);
-  const int64_t tile_bytes = t.max_rows * packed_row(p.k);
+  const int64_t tile_bytes = t.packed_rows * packed_row(p.k);
   c.parallel(
       tiles.count(), std::max<int64_t>(1, least_work / (tile_bytes + 1)), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -231,7 +234,7 @@ void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContex
         }
       });
 
-  const Pieces piece(tiles.count(), panels(p.n), t.max_rows, p.k, c.threads());
+  const Pieces piece(tiles.count(), panels(p.n), t.packed_rows, p.k, c.threads());
   const int64_t down = ceil_div(tiles.count(), piece.tiles), across = ceil_div(panels(p.n), piece.panels);
   for_each_task(c, down * across, [&](int64_t task, int64_t) {
     const int64_t tile0 = task % down * piece.tiles, tile1 = std::min(tile0 + piece.tiles, tiles.count());

@@ -9,6 +9,7 @@
 
 #define LATHE_ISA_INTS
 #define LATHE_ISA_BODY "cpu/bytes_tile_body.h"
+#define LATHE_AMX_BODY "cpu/bytes_tile_amx_body.h"
 #include "cpu/for_each_isa.h"
 
 namespace lathe::cpu {
@@ -30,6 +31,17 @@ void ByteGrid::find_shortcut(int64_t filters) {
   if (saturates) least = static_cast<int32_t>(std::nearbyint(adds ? sum_low : low)) + zero;
 }
 
-LATHE_SELECT_VNNI(ByteTiles, byte_tiles)
+namespace {
+
+LATHE_SELECT_VNNI(ByteTiles, plain_tiles)
+
+}  // namespace
+
+const ByteTiles& byte_tiles(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512 && uses_vnni() && uses_amx() && cpu_features().amx_int8) return amx::table;
+#endif
+  return plain_tiles(isa);
+}
 
 }  // namespace lathe::cpu

@@ -3,6 +3,7 @@
 // depends on the instruction set or on how the work was divided.
 #pragma once
 
+#include "cpu/amx.h"
 #include "cpu/blocked.h"
 
 namespace lathe::cpu {
@@ -14,7 +15,7 @@ inline constexpr int64_t panel_filters = 32;
 inline constexpr int64_t panel_row = panel_filters * quad;
 /// Packed rows of A are in blocks of this many bytes.
 inline constexpr int64_t byte_block = 64;
-inline constexpr int most_byte_rows = 14;
+inline constexpr int most_byte_rows = most_tiled_rows;
 
 inline constexpr int64_t quads(int64_t bytes) { return (bytes + quad - 1) / quad; }
 inline constexpr int64_t panels(int64_t filters) { return (filters + panel_filters - 1) / panel_filters; }
@@ -43,6 +44,8 @@ struct ByteTile {
   int64_t count = 0, depth = 0;            // steps, and quads of each
   int64_t last_count = 0, last_depth = 0;  // further steps, with fewer quads
   int64_t stride = 0;                      // from pixel to pixel
+  int64_t rows = 0;                        // of packed A
+  int64_t tiles = 1;                       // of packed A and of pixels, one after the other
   const int8_t* w = nullptr;
   // What is wanted next is fetched on the way: a line for each row of the panel, so many bytes apart.
   const int8_t* next = nullptr;  // null: nothing
@@ -71,10 +74,22 @@ inline void fetch_next_panel(ByteTile& t, const int8_t* panel, int64_t rows, int
 inline constexpr int64_t byte_strides[] = {16, 32, 0};
 inline constexpr int byte_stride_kinds = 3;
 
+/// The pixels of a tile as rows of packed A.
+struct ByteGather {
+  const uint8_t* x = nullptr;
+  const int64_t* pixels = nullptr;         // where the window of each begins, from x
+  int64_t rows = 0;                        // how many
+  const int64_t* steps = nullptr;          // as in ByteTile, where each has
+  int64_t count = 0;                       // four quads,
+  int64_t last_count = 0, last_depth = 0;  // or fewer
+  uint8_t* to = nullptr;                   // 64-byte aligned
+};
+
 struct ByteTiles {
   using Run = void (*)(const ByteTile&);
-  int max_rows;
-  int64_t blocks;  // of 16 filters, that a tile computes
+  int max_rows;     // pixels
+  int packed_rows;  // rows of packed A
+  int64_t blocks;   // of 16 filters, that a tile computes
   /// y of some pixels, by kind of stride, whether all blocks, and pixels.
   Run bytes[byte_stride_kinds][2][most_byte_rows + 1] = {};
   /// sums of packed rows of A (count whole blocks and last_depth quads of one more), whether all blocks, and
@@ -82,6 +97,12 @@ struct ByteTiles {
   Run sums[2][most_byte_rows + 1] = {};
   /// The same, but c: whole blocks of filters.
   Run floats[2][most_byte_rows + 1] = {};
+  /// Only where pixels are gathered: y of some tiles of packed rows of A, whether all blocks. They fetch the
+  /// next panel whole, next_step bytes with every line of each row.
+  Run pixels[2] = {};
+  void (*gather)(const ByteGather&) = nullptr;
+  /// sums, floats and pixels of so many rows and more want TileRegisters, set for these.
+  int tiled_rows = most_byte_rows + 1;
 
   const auto& of(int64_t stride, int64_t some_blocks) const {
     int kind = 0;
@@ -91,7 +112,8 @@ struct ByteTiles {
 };
 const ByteTiles& byte_tiles(Isa isa);
 
-/// Whether VNNI is used where the machine has it; tests try both. Takes effect at once, for all threads.
+/// Whether VNNI is used where the machine has it (AMX is only used beside it); tests try both. Takes effect
+/// at once, for all threads.
 void use_vnni(bool yes);
 bool uses_vnni();
 

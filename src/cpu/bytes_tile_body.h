@@ -175,7 +175,7 @@ constexpr void fill_kinds(ByteTiles& t, std::integer_sequence<int, Kind...>) {
 }
 
 constexpr ByteTiles make_byte_tiles() {
-  ByteTiles t{.max_rows = byte_rows, .blocks = tile_blocks};
+  ByteTiles t{.max_rows = byte_rows, .packed_rows = byte_rows, .blocks = tile_blocks};
   fill_kinds(t, std::make_integer_sequence<int, byte_stride_kinds>());
   constexpr auto rows = std::make_integer_sequence<int, byte_rows>();
   fill_products<tile_block_vectors>(t, false, rows);

@@ -90,7 +90,9 @@ struct Direct {
     cpu::pack_byte_conv(s, w.data(), w.type() == DataType::int8, to, workers);
   }
   static constexpr auto sums = cpu::byte_conv_sums;
-  static constexpr auto workspace = cpu::byte_conv_workspace;
+  static size_t workspace(Isa isa, const cpu::ByteConvShape& s, int threads) {
+    return cpu::byte_conv_workspace(isa, s, threads);
+  }
   static constexpr auto run = cpu::byte_convolution;
 };
 struct Depthwise {
@@ -101,7 +103,7 @@ struct Depthwise {
     cpu::pack_byte_depthwise(s, w.data(), w.type() == DataType::int8, to);
   }
   static constexpr auto sums = cpu::byte_depthwise_sums;
-  static constexpr auto workspace = cpu::byte_depthwise_workspace;
+  static size_t workspace(Isa, const cpu::ByteConvShape& s, int) { return cpu::byte_depthwise_workspace(s); }
   static constexpr auto run = cpu::byte_depthwise;
 };
 
@@ -123,9 +125,9 @@ struct Entry {
     const Tensor& w = *r.inputs[3].constant;
     Algorithm::pack(window_of(op, w.shape()), w, to.as<int8_t>().data(), workers);
   }
-  static size_t workspace(const BlockedByteConv& op, std::span<const Shape> inputs, int) {
+  static size_t workspace(const BlockedByteConv& op, std::span<const Shape> inputs, int threads) {
     const cpu::ByteConvShape s = shape_of(op, inputs[0], inputs[3]);
-    return vectors(s) + Algorithm::workspace(s);
+    return vectors(s) + Algorithm::workspace(isa, s, threads);
   }
 
   /// Fills in what of each filter's sum the run knows.
@@ -173,7 +175,8 @@ struct Entry {
 
   static void run(const BlockedByteConv& op, KernelContext& c) {
     const cpu::ByteConvShape s = shape_of(op, c.in(0).shape(), c.in(3).shape());
-    auto* const start = static_cast<int32_t*>(c.workspace(vectors(s) + Algorithm::workspace(s)));
+    auto* const start =
+        static_cast<int32_t*>(c.workspace(vectors(s) + Algorithm::workspace(isa, s, c.threads())));
     auto* const factor = reinterpret_cast<float*>(start + lanes(s));
     float* const shift = factor + lanes(s);
     describe(s, c, start, factor, shift);

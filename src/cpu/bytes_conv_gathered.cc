@@ -1,0 +1,169 @@
+// Convolutions of bytes as products: the pixels that a tile's windows see are copied into rows of packed A,
+// once for all panels of weights. Where a product of tiles takes as long as copying, 64 bytes a row at a time
+// are worth it: an image lies in blocks of 16 channels, and tiles of 16 bytes a row take as long as whole
+// ones.
+#include <algorithm>
+#include <limits>
+
+#include "cpu/bytes_conv_parts.h"
+#include "cpu/tasks.h"
+
+namespace lathe::cpu {
+namespace {
+
+/// Bytes of gathered pixels that are multiplied with all panels of a task: they stay in the second-level
+/// cache.
+constexpr int64_t strip_bytes = int64_t{1} << 18;
+/// Of fewer terms half of a tile and more would be empty (measured on layers of MobileNetV2: 16 and 24
+/// channels take a quarter longer than without, 32 an eighth less).
+constexpr int64_t least_terms = 32;
+/// Multiplications below which another task is not worth it, and between two polls.
+constexpr int64_t least_work = int64_t{1} << 21, polled_work = int64_t{1} << 25;
+/// Bytes of weights beyond which the next panel is fetched ahead.
+constexpr int64_t cached_weights = 200000;
+
+/// Tiles that share in fetching it.
+constexpr int64_t fetching_tiles = 8;
+
+/// How the work is cut: strips of tiles of one height (the last one may be lower), and groups of panels.
+struct Division {
+  Division(const ByteTiles& t, const ByteConvShape& s, int threads)
+      : pixels(s.out_pixels()),
+        height(ceil_div(pixels, ceil_div(pixels, t.packed_rows))),
+        tiles(ceil_div(pixels, height)),
+        row(ceil_div(terms_of(s), byte_block) * byte_block),
+        length(std::clamp<int64_t>(strip_bytes / (height * row), 1, tiles)),
+        all(panels(s.filters)),
+        group(all) {
+    const int64_t work = pixels * s.filters * row;
+    const int64_t wanted = threads == 1 ? 1 : std::min<int64_t>(4 * threads, work / least_work);
+    while (strips() * groups() < wanted && (length > 1 || group > 1)) {
+      if (length > 1 && (strips() < threads || group == 1))
+        length = ceil_div(length, 2);
+      else
+        group = ceil_div(group, 2);
+    }
+  }
+  int64_t strips() const { return ceil_div(tiles, length); }
+  int64_t groups() const { return ceil_div(all, group); }
+  int64_t tasks() const { return strips() * groups(); }
+  /// Of gathered pixels.
+  int64_t bytes() const { return length * height * row; }
+  int64_t rows(int64_t tile) const { return std::min(height, pixels - tile * height); }
+
+  int64_t pixels;  // of the output
+  int64_t height, tiles;
+  int64_t row;     // bytes of packed A
+  int64_t length;  // tiles of a strip
+  int64_t all;     // panels
+  int64_t group;   // panels of a task
+};
+
+/// Some panels over some strip.
+class Strip {
+ public:
+  Strip(const Division& d, const ByteTiles& t, const ByteConvShape& s, const ByteImages& images,
+        const ByteImage& image, uint8_t* gathered, Workers& workers)
+      : d_(d), t_(t), s_(s), images_(images), image_(image), gathered_(gathered), workers_(workers) {}
+
+  void gather(int64_t tile0, int64_t tile1) const {
+    const Band band(s_);
+    const int64_t left = band.rest();
+    int64_t pixels[most_tiled_rows];
+    ByteGather g{.x = image_.x,
+                 .pixels = pixels,
+                 .steps = image_.steps,
+                 .count = band.full() * s_.taps(),
+                 .last_count = left ? s_.taps() : 0,
+                 .last_depth = quads(left),
+                 .to = gathered_};
+    int64_t since_poll = 0;
+    for (int64_t tile = tile0; tile < tile1; ++tile, g.to += d_.height * d_.row) {
+      if ((since_poll += d_.height * d_.row) >= strip_bytes) workers_.poll(), since_poll = 0;
+      g.rows = d_.rows(tile);
+      const int64_t first = tile * d_.height;
+      for (int64_t i = 0, y = first / s_.out[1], x = first % s_.out[1]; i < g.rows; ++i) {
+        pixels[i] = y * s_.stride[0] * image_.row + x * s_.stride[1] * channel_block;
+        if (++x == s_.out[1]) ++y, x = 0;
+      }
+      t_.gather(g);
+    }
+  }
+
+  void multiply(int64_t tile0, int64_t tile1, int64_t panel0, int64_t panel1) const {
+    TileRegisters registers;
+    const int64_t depth = terms_of(s_) / quad, work = d_.height * panel_filters * d_.row;
+    const int64_t y_block = s_.out_pixels() * channel_block;
+    ByteGrid grid = images_.grid;
+    ByteTile tile{.count = depth * quad / byte_block,
+                  .last_depth = depth % (byte_block / quad),
+                  .grid = &grid,
+                  .y_block = y_block};
+    const int64_t steps = d_.row / byte_block;
+    for (int64_t panel = panel0; panel < panel1; ++panel) {
+      const int64_t filter = panel * panel_filters;
+      tile.w = images_.weights + panel * panel_row * depth;
+      tile.start = images_.start + filter;
+      grid.factor = images_.grid.factor + filter;
+      grid.shift = images_.grid.shift + filter;
+      const bool fetch = depth * quad * s_.filters > cached_weights && panel + 1 < d_.all,
+                 wide = filter + channel_block < s_.filters;
+      const int64_t sharing = std::min(tile1 - tile0, fetching_tiles);
+      tile.next_step = whole_lines(ceil_div(depth * panel_row, sharing * steps));
+      for (int64_t i = tile0; i < tile1; i += tile.tiles) {
+        // Tiles of one height, as many as there are between two polls.
+        tile.rows = d_.rows(i);
+        tile.tiles = 1;
+        while (i + tile.tiles < tile1 && d_.rows(i + tile.tiles) == tile.rows &&
+               tile.tiles * work < polled_work)
+          ++tile.tiles;
+        workers_.poll();
+        const int64_t at = 2 * panel * y_block + i * d_.height * channel_block;
+        tile.x = gathered_ + (i - tile0) * d_.height * d_.row;
+        tile.y = image_.y + at;
+        tile.other = image_.other ? image_.other + at : nullptr;
+        tile.next = fetch && i == tile0 ? tile.w + depth * panel_row : nullptr;
+        registers.set(tile.rows);
+        t_.pixels[wide](tile);
+      }
+    }
+  }
+
+ private:
+  const Division& d_;
+  const ByteTiles& t_;
+  const ByteConvShape& s_;
+  const ByteImages& images_;
+  const ByteImage& image_;
+  uint8_t* gathered_;
+  Workers& workers_;
+};
+
+}  // namespace
+
+bool is_gathered(const ByteTiles& t, const ByteConvShape& s) {
+  if (!t.gather || s.groups > 1 || terms_of(s) < least_terms) return false;
+  // Quads are gathered by distances of 32 bits.
+  const int64_t plane = std::max(padded_plane(s), s.in_pixels() * channel_block);
+  return plane <= std::numeric_limits<int32_t>::max() / s.in_blocks();
+}
+
+int64_t gather_workspace(const ByteTiles& t, const ByteConvShape& s, int threads) {
+  if (!is_gathered(t, s)) return 0;
+  const Division d(t, s, threads);
+  return task_slots(d.tasks(), threads) * d.bytes();
+}
+
+void convolve_gathered(const ByteTiles& t, const ByteConvShape& s, const ByteImages& images,
+                       const ByteImage& image, uint8_t* scratch, KernelContext& c) {
+  const Division d(t, s, c.threads());
+  for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) {
+    const int64_t strip = task / d.groups(), group = task % d.groups();
+    const int64_t tile0 = strip * d.length, tile1 = std::min(tile0 + d.length, d.tiles);
+    const Strip work(d, t, s, images, image, scratch + slot * d.bytes(), c);
+    work.gather(tile0, tile1);
+    work.multiply(tile0, tile1, group * d.group, std::min((group + 1) * d.group, d.all));
+  });
+}
+
+}  // namespace lathe::cpu
