@@ -14,8 +14,8 @@ namespace lathe {
 namespace {
 
 std::vector<float> multiply(Isa isa, int64_t m, int64_t n, int64_t k, const float* a, const BFloat16* b,
-                            bool transposed, const float* bias, int threads) {
-  const cpu::GemmKernels& g = cpu::pair_kernels(isa);
+                            bool transposed, const float* bias, int threads, bool strict = false) {
+  const cpu::GemmKernels& g = cpu::pair_kernels(isa, strict);
   test::WorkerContext context(threads);
   std::vector<float> packed(static_cast<size_t>(cpu::packed_b_size(g, k / 2, n)));
   cpu::pack_pairs(g, reinterpret_cast<BFloat16*>(packed.data()), b, transposed ? 1 : n, transposed ? k : 1, k,
@@ -33,13 +33,18 @@ std::vector<float> multiply(Isa isa, int64_t m, int64_t n, int64_t k, const floa
 TEST(NarrowArithmetic, PairsAgainstSumsOfRoundedFactors) {
   test::Random random(11);
   for (Isa isa : test::usable_isas())
-    for (bool native : {true, false}) {
-      cpu::use_bf16(native);
+    for (int least : {0, 1, 2}) {  // with AMX, with AVX-512's instructions, without both
+      if (least == 0 && isa == Isa::avx512 && !cpu::uses_amx()) continue;
+      cpu::use_amx(least < 1);
+      cpu::use_bf16(least < 2);
       for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 2},
                                     {1, 100, 30},
                                     {3, 33, 32},
                                     {14, 64, 34},
+                                    {5, 16, 66},
+                                    {16, 47, 94},
                                     {31, 70, 800},
+                                    {33, 65, 1600},
                                     {130, 40, 1400}}) {
         const bool transposed = (m + n) % 2 == 0;
         const test::Fenced a(static_cast<size_t>(m * k), random), wide(static_cast<size_t>(k * n), random),
@@ -58,12 +63,30 @@ TEST(NarrowArithmetic, PairsAgainstSumsOfRoundedFactors) {
               size += std::abs(term);
             }
             ASSERT_NEAR(got[static_cast<size_t>(i * n + j)], sum, 0x1p-22 * size)
-                << name_of(isa) << " native " << native << " " << m << "x" << n << "x" << k;
+                << name_of(isa) << " without " << least << " " << m << "x" << n << "x" << k;
           }
         ASSERT_EQ(multiply(isa, m, n, k, a.data(), b.data(), transposed, bias.data(), 3), got);
       }
     }
   cpu::use_bf16(true);
+  cpu::use_amx(true);
+}
+
+// Strict kernels sum a row alike, however many there are.
+TEST(NarrowArithmetic, StrictRows) {
+  test::Random random(12);
+  const int64_t n = 40, k = 1600;
+  const test::Fenced a(static_cast<size_t>(40 * k), random), wide(static_cast<size_t>(k * n), random),
+      bias(static_cast<size_t>(n), random);
+  std::vector<BFloat16> b(wide.size());
+  for (size_t i = 0; i < b.size(); ++i) b[i] = to_bfloat16(wide[i]);
+  for (Isa isa : test::usable_isas()) {
+    const auto all = multiply(isa, 40, n, k, a.data(), b.data(), false, bias.data(), 1, true);
+    for (int64_t m : {1, 4, 15, 33}) {
+      const auto some = multiply(isa, m, n, k, a.data(), b.data(), false, bias.data(), 1, true);
+      ASSERT_TRUE(std::equal(some.begin(), some.end(), all.begin())) << name_of(isa) << " " << m << " rows";
+    }
+  }
 }
 
 onnx::Model model_of(const std::string& text) {

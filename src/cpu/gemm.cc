@@ -19,6 +19,7 @@ struct GemmTables {
 
 #define LATHE_ISA_PAIRS
 #define LATHE_ISA_BODY "cpu/gemm_body.h"
+#define LATHE_AMX_BODY "cpu/gemm_amx_body.h"
 #include "cpu/for_each_isa.h"
 
 namespace lathe::cpu {
@@ -31,8 +32,8 @@ std::atomic<bool> bf16_wanted{true};
 
 /// Packed rows of A beyond this many floats are made in several rounds.
 constexpr int64_t packed_at_once = int64_t{1} << 21;
-/// Tiles whose share of A stays in the second-level cache.
-constexpr int64_t tiles_together = 16;
+/// Tiles whose share of A stays in the second-level cache, and their rows.
+constexpr int64_t tiles_together = 16, rows_together = 224;
 /// Multiplications below which another thread is not worth waking.
 constexpr int64_t least_work = int64_t{1} << 17;
 
@@ -101,7 +102,7 @@ struct Cut {
 /// Tiles and panels that make one piece of work, small enough that all threads get some.
 std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64_t tiles, int64_t panels,
                                   int64_t products, int threads) {
-  int64_t t = std::min(tiles, tiles_together), q = panels;
+  int64_t t = std::min({tiles, tiles_together, rows_together / g.max_rows}), q = panels;
   const int64_t wanted = threads == 1 ? 1 : int64_t{4} * threads;
   auto work = [&] { return t * g.max_rows * q * g.panel_columns * std::max<int64_t>(p.k, 1); };
   auto pieces = [&] { return products * ((tiles + t - 1) / t) * ((panels + q - 1) / q); };
@@ -140,7 +141,7 @@ class Walk {
        KernelContext& c)
       : g_(g), p_(p), tiles_(p.m, g.max_rows), t0_(t0), t1_(t1), p0_(p0), p1_(p1), c_(c) {}
 
-  void run() const {
+  void run() {
     if (t0_ == t1_ || p0_ == p1_) return;
     if (t1_ - t0_ <= few_tiles) return stream();
     const int64_t most = group_floats / ((t1_ - t0_) * g_.max_rows * g_.panel_columns);
@@ -157,7 +158,7 @@ class Walk {
 
   /// A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same as
   /// in groups.
-  void stream() const {
+  void stream() {
     const bool two =
         t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows && p_.b_type == DataType::float32 && !p_.panels;
     const int64_t count = p1_ - p0_, together = two ? 2 : 1;
@@ -181,7 +182,7 @@ class Walk {
                 std::min(end * g_.panel_columns, p_.n));
   }
 
-  void group(int64_t first, int64_t end) const {
+  void group(int64_t first, int64_t end) {
     for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
       for (int64_t panel = first; panel < end; ++panel)
         block({panel, k0},
@@ -192,7 +193,7 @@ class Walk {
     finish(first, end);
   }
 
-  void block(Place at, Place next, int64_t panels) const {
+  void block(Place at, Place next, int64_t panels) {
     const int64_t column = at.panel * g_.panel_columns;
     const int64_t k = std::min(step_, p_.k - at.k0);
     alignas(64) float widened[k_block * widest_panel];
@@ -227,6 +228,8 @@ class Walk {
       tile.next_rows = fetched < wanted ? share : 0;
       if (tile.next_rows > 0) tile.next = reinterpret_cast<const float*>(place(next)) + fetched * p_.b_row;
       fetched += turns * tile.next_rows;
+      tile.rows = rows;
+      if (rows >= g_.tiled_rows) registers_.set(rows);
       few ? g_.halves[p_.b_type == DataType::bfloat16][rows](tile) : g_.run(rows, tile);
     }
     c_.poll();
@@ -249,6 +252,7 @@ class Walk {
   const int64_t t0_, t1_, p0_, p1_, step_ = k_step(p_.k);
   const int64_t element_size_ =
       static_cast<int64_t>(p_.b_type == DataType::float32 ? sizeof(float) : sizeof(Float16));
+  TileRegisters registers_;
   KernelContext& c_;
 };
 
@@ -312,6 +316,10 @@ bool uses_bf16() { return bf16_wanted.load(std::memory_order_relaxed) && cpu_fea
 
 const GemmKernels& pair_kernels(Isa isa, bool strict) {
 #if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
+  if (isa == Isa::avx512 && !strict && uses_bf16() && uses_amx() && cpu_features().amx_bf16)
+    return amx::table;
+#endif
   if (isa == Isa::avx512 && uses_bf16()) return bf16::table.pairs[strict];
 #endif
   return gemm_tables(isa).pairs[strict];

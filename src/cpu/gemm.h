@@ -7,6 +7,7 @@
 // bits of a row do not depend on the number of rows either.
 #pragma once
 
+#include "cpu/amx.h"
 #include "cpu/half.h"
 
 namespace lathe::cpu {
@@ -39,7 +40,7 @@ struct Tile {
   int64_t b_panel = 0;  // from this panel to the next, where the tile goes over two
   float* c = nullptr;
   int64_t c_row = 0;
-  int64_t k = 0, columns = 0;
+  int64_t rows = 0, k = 0, columns = 0;
   Start start = {};
   Bounds bounds = {};           // that C is kept within, once its sums are whole
   const float* next = nullptr;  // rows of B that are wanted soon, b_row apart
@@ -56,12 +57,14 @@ struct GemmKernels {
   int max_rows;
   int64_t panel_columns;  // two vectors
   int64_t vector;
-  void (*narrow[16])(const Tile&) = {};  // by rows, panels of at most one vector
-  void (*wide[16])(const Tile&) = {};
+  /// So many rows and more want TileRegisters, set for these.
+  int tiled_rows = most_tiled_rows + 1;
+  void (*narrow[most_tiled_rows + 1])(const Tile&) = {};  // by rows, panels of at most one vector
+  void (*wide[most_tiled_rows + 1])(const Tile&) = {};
   void (*twin[twin_rows + 1])(const Tile&) = {};  // two whole panels
   /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
   /// longer.
-  void (*halves[2][16])(const Tile&) = {};
+  void (*halves[2][most_tiled_rows + 1])(const Tile&) = {};
   void (*pack_a)(float* to, const Operand& a, int64_t rows, int64_t k, float scale) = nullptr;
   void (*pack_b)(float* to, const Operand& b, int64_t k, int64_t columns) = nullptr;
 
@@ -74,7 +77,8 @@ const GemmKernels& gemm_kernels(Isa isa, bool strict = false);
 /// Kernels whose elements are pairs of bfloat16, two neighbouring terms of a sum each, added up in float32: k
 /// counts pairs, an Operand A is float32 with `column` 2, and B is packed by pack_pairs. There is no pack_b.
 /// With AVX-512 the processor's own instructions where it has them (they may round sums differently), unless
-/// use_bf16(false) was said.
+/// use_bf16(false) was said, and beside them AMX, which the strict kernels do without: a few rows are summed
+/// in another order.
 const GemmKernels& pair_kernels(Isa isa, bool strict = false);
 /// What kernels say that make use of it (Kernel::strict).
 inline constexpr const char* strict_products = "a single row is summed in the order of many";

@@ -6,6 +6,8 @@
 //
 // Products of bfloat16 are the same walk over elements that are pairs: two neighbouring terms in 32 bits.
 
+#include "cpu/gemm_rows_body.h"
+
 constexpr int max_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 4;
 constexpr int panel_vectors = 2;
 constexpr int64_t panel_columns = panel_vectors * Vec::width;
@@ -33,29 +35,6 @@ struct Halves : Floats {
 struct Pairs : Floats {
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
 };
-
-template <int Vectors>
-LATHE_INLINE void load_row(Vec (&to)[Vectors], const float* from, int64_t columns, bool whole) {
-  LATHE_UNROLL
-  for (int j = 0; j < Vectors; ++j) {
-    const int64_t left = columns - j * Vec::width;
-    to[j] = whole || left >= Vec::width ? load(from + j * Vec::width)
-            : left > 0                  ? load_first(from + j * Vec::width, left)
-                                        : zero();
-  }
-}
-
-template <int Vectors>
-LATHE_INLINE void store_row(float* to, const Vec (&from)[Vectors], int64_t columns, bool whole) {
-  LATHE_UNROLL
-  for (int j = 0; j < Vectors; ++j) {
-    const int64_t left = columns - j * Vec::width;
-    if (whole || left >= Vec::width)
-      store(to + j * Vec::width, from[j]);
-    else if (left > 0)
-      store_first(to + j * Vec::width, from[j], left);
-  }
-}
 
 template <class Elements, int Rows, int Vectors>
 LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b, int64_t b_panel) {
@@ -104,7 +83,6 @@ void tile(const Tile& t) {
   for (int64_t kk = 0; kk < k; ++kk, b = Elements::next(b, t.b_row))
     multiply_step<Elements, Rows, Vectors>(sum[0], a + kk, b, t.b_panel);
 
-  const Vec scale = set(t.start.scale), least = set(t.bounds.least), greatest = set(t.bounds.greatest);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
@@ -112,21 +90,7 @@ void tile(const Tile& t) {
       LATHE_UNROLL
       for (int j = 0; j < Vectors; ++j) sum[0][i][j] = sum[0][i][j] + sum[s][i][j];
     }
-    if (t.start.data) {
-      Vec from[Vectors];
-      const float* p = t.start.data + i * t.start.row;
-      if (t.start.column) {
-        load_row(from, p, t.columns, whole);
-      } else {
-        LATHE_UNROLL
-        for (int j = 0; j < Vectors; ++j) from[j] = set(*p);
-      }
-      LATHE_UNROLL
-      for (int j = 0; j < Vectors; ++j) sum[0][i][j] = fma(scale, from[j], sum[0][i][j]);
-    }
-    LATHE_UNROLL
-    for (int j = 0; j < Vectors; ++j) sum[0][i][j] = min(greatest, max(least, sum[0][i][j]));
-    store_row(t.c + i * t.c_row, sum[0][i], t.columns, whole);
+    finish_row(t, i, sum[0][i], whole);
   }
 }
 

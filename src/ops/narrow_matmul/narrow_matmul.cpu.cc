@@ -1,5 +1,7 @@
 #include "ops/narrow_matmul/narrow_matmul.h"
 
+#include <algorithm>
+
 #include "cpu/ask.h"
 #include "cpu/gemm.h"
 
@@ -54,7 +56,8 @@ size_t workspace(const NarrowMatMul& op, std::span<const Shape> inputs, int) {
   static constexpr float somewhere = 0;
   cpu::Products p = product(op, inputs[0], inputs[1]);
   p.packed_b = &somewhere;
-  return cpu::multiply_workspace(cpu::pair_kernels(isa), p);
+  const auto of = [&](bool strict) { return cpu::multiply_workspace(cpu::pair_kernels(isa, strict), p); };
+  return std::max(of(false), of(true));
 }
 
 template <Isa isa>

@@ -1,0 +1,45 @@
+// Rows of C, from sums to what is stored. Included by bodies only.
+
+template <int Vectors>
+LATHE_INLINE void load_row(Vec (&to)[Vectors], const float* from, int64_t columns, bool whole) {
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const int64_t left = columns - j * Vec::width;
+    to[j] = whole || left >= Vec::width ? load(from + j * Vec::width)
+            : left > 0                  ? load_first(from + j * Vec::width, left)
+                                        : zero();
+  }
+}
+
+template <int Vectors>
+LATHE_INLINE void store_row(float* to, const Vec (&from)[Vectors], int64_t columns, bool whole) {
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    const int64_t left = columns - j * Vec::width;
+    if (whole || left >= Vec::width)
+      store(to + j * Vec::width, from[j]);
+    else if (left > 0)
+      store_first(to + j * Vec::width, from[j], left);
+  }
+}
+
+/// Row i of a tile: what it begins with is added, and what it may not exceed holds.
+template <int Vectors>
+LATHE_INLINE void finish_row(const Tile& t, int64_t i, Vec (&sum)[Vectors], bool whole) {
+  const Vec scale = set(t.start.scale), least = set(t.bounds.least), greatest = set(t.bounds.greatest);
+  if (t.start.data) {
+    Vec from[Vectors];
+    const float* p = t.start.data + i * t.start.row;
+    if (t.start.column) {
+      load_row(from, p, t.columns, whole);
+    } else {
+      LATHE_UNROLL
+      for (int j = 0; j < Vectors; ++j) from[j] = set(*p);
+    }
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[j] = fma(scale, from[j], sum[j]);
+  }
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) sum[j] = min(greatest, max(least, sum[j]));
+  store_row(t.c + i * t.c_row, sum, t.columns, whole);
+}
