@@ -91,6 +91,20 @@ void float_tile(const ByteTile& t) {
 /// already saturates at the least number.
 enum class Finish { exact, saturating, plain };
 
+/// As grid_number(), of sums that stay within int32: numbers are rounded first and clamped as whole ones,
+/// which other ports do than those that everything else waits for.
+template <bool Adds>
+LATHE_INLINE Vec small_grid_number(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other) {
+  const Vec q = fma(to_floats(sum), factor, shift);
+  if constexpr (Adds) {
+    const Vec rest = fma(to_floats(load_bytes(other)), set(g.others), set(g.constant));
+    const Ints low = to_ints(set(g.low)), high = to_ints(set(g.high));
+    const Ints own{_mm512_min_epi32(max(to_ints(q), low).v, high.v)};
+    return fma(to_floats(own), set(g.own), rest);
+  }
+  return q;
+}
+
 /// Four pixels of what finish_vector() makes of one, where it saturates: packed and stored as one line.
 template <bool Adds, bool Plain>
 LATHE_INLINE void finish_four(const ByteGrid& g, Vec factor, Vec shift, const int32_t* sums,
@@ -98,8 +112,8 @@ LATHE_INLINE void finish_four(const ByteGrid& g, Vec factor, Vec shift, const in
   __m512i y[4];
   LATHE_UNROLL
   for (int i = 0; i < 4; ++i) {
-    const Vec q = grid_number<Adds>(g, factor, shift, load_ints(sums + i * panel_filters),
-                                    Adds ? other + i * channel_block : nullptr);
+    const Vec q = small_grid_number<Adds>(g, factor, shift, load_ints(sums + i * panel_filters),
+                                          Adds ? other + i * channel_block : nullptr);
     y[i] = Plain ? to_ints(q).v : max(to_ints(q) + set_ints(g.zero), set_ints(g.least)).v;
   }
   const __m512i by_pixel = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
