@@ -1,10 +1,12 @@
 // Products and convolutions of bytes, every algorithm of every instruction set, with VNNI and without,
 // against plain loops in 64 bits. They are exact: nothing may differ.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <memory>
 
 #include "base/cpu.h"
 #include "cpu/bytes_conv.h"
@@ -18,10 +20,17 @@ using cpu::channel_block;
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-/// Bytes with a fence on both sides, so that writing outside shows.
+/// Bytes with a fence before them, so that writing there shows, and behind them a page that nobody may even
+/// read.
 class Bytes {
  public:
-  explicit Bytes(int64_t n) : n_(n), data_(at(n) + 2 * fence, mark) {}
+  explicit Bytes(int64_t n)
+      : n_(n),
+        room_((at(n) + fence + page - 1) / page * page),
+        pages_(std::make_unique<Pages>(room_ + page)) {
+    mprotect(pages_->begin + room_, page, PROT_NONE);
+    std::memset(data() - fence, mark, at(n) + fence);
+  }
   Bytes(int64_t n, uint64_t seed) : Bytes(n) {
     for (int64_t i = 0; i < n; ++i) {
       seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -30,20 +39,32 @@ class Bytes {
       data()[i] = static_cast<uint8_t>(r % 8 == 0 ? 0 : r % 8 == 1 ? 255 : r % 8 == 2 ? 128 : r >> 8);
     }
   }
-  uint8_t* data() { return data_.data() + fence; }
-  const uint8_t* data() const { return data_.data() + fence; }
+  uint8_t* data() { return pages_->begin + room_ - n_; }
+  const uint8_t* data() const { return pages_->begin + room_ - n_; }
   int64_t size() const { return n_; }
   bool intact() const {
     for (size_t i = 0; i < fence; ++i)
-      if (data_[i] != mark || data_[fence + at(n_) + i] != mark) return false;
+      if (data()[static_cast<int64_t>(i) - static_cast<int64_t>(fence)] != mark) return false;
     return true;
   }
 
  private:
-  static constexpr size_t fence = 256;
+  struct Pages {
+    explicit Pages(size_t bytes)
+        : begin(static_cast<uint8_t*>(
+              mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
+          size(bytes) {}
+    ~Pages() { munmap(begin, size); }
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+    uint8_t* begin;
+    size_t size;
+  };
+  static constexpr size_t fence = 256, page = size_t{1} << 16;
   static constexpr uint8_t mark = 0xa5;
   int64_t n_;
-  std::vector<uint8_t> data_;
+  size_t room_;
+  std::unique_ptr<Pages> pages_;
 };
 
 /// Calls f(isa) for every instruction set, for AVX-512 with AMX, with VNNI alone, and without both.
