@@ -66,7 +66,8 @@ class Strip {
         const ByteImage& image, uint8_t* gathered, Workers& workers)
       : d_(d), t_(t), s_(s), images_(images), image_(image), gathered_(gathered), workers_(workers) {}
 
-  void gather(int64_t tile0, int64_t tile1) const {
+  /// And fetches the first panel on the way, from which on each fetches the next one.
+  void gather(int64_t tile0, int64_t tile1, int64_t panel) const {
     const Band band(s_);
     const int64_t left = band.rest();
     int64_t pixels[most_tiled_rows];
@@ -77,7 +78,10 @@ class Strip {
                  .last_count = left ? s_.taps() : 0,
                  .last_depth = quads(left),
                  .to = gathered_};
-    int64_t since_poll = 0;
+    const int64_t panel_bytes = terms_of(s_) * panel_filters,
+                  share = whole_lines(ceil_div(panel_bytes, tile1 - tile0));
+    const int8_t* const w = images_.weights + panel * panel_bytes;
+    int64_t since_poll = 0, fetched = 0;
     for (int64_t tile = tile0; tile < tile1; ++tile, g.to += d_.height * d_.row) {
       if ((since_poll += d_.height * d_.row) >= strip_bytes) workers_.poll(), since_poll = 0;
       g.rows = d_.rows(tile);
@@ -86,6 +90,8 @@ class Strip {
         pixels[i] = y * s_.stride[0] * image_.row + x * s_.stride[1] * channel_block;
         if (++x == s_.out[1]) ++y, x = 0;
       }
+      for (const int64_t end = std::min(fetched + share, panel_bytes); fetched < end; fetched += 64)
+        __builtin_prefetch(w + fetched, 0, 2);
       t_.gather(g);
     }
   }
@@ -161,7 +167,7 @@ void convolve_gathered(const ByteTiles& t, const ByteConvShape& s, const ByteIma
     const int64_t strip = task / d.groups(), group = task % d.groups();
     const int64_t tile0 = strip * d.length, tile1 = std::min(tile0 + d.length, d.tiles);
     const Strip work(d, t, s, images, image, scratch + slot * d.bytes(), c);
-    work.gather(tile0, tile1);
+    work.gather(tile0, tile1, group * d.group);
     work.multiply(tile0, tile1, group * d.group, std::min((group + 1) * d.group, d.all));
   });
 }
