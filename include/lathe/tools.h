@@ -208,7 +208,7 @@ struct SystemInfo {
   std::string version;
   std::string cpu;                    // the processor's own name for itself
   std::string isa;                    // the best that kernels are chosen for: "generic", "avx2", "avx512"
-  std::vector<std::string> features;  // "avx2", "avx512", "avx512_vnni", "avx512_bf16"
+  std::vector<std::string> features;  // "avx2", "avx512", "avx512_vnni", "amx_int8", …
   int processors_online = 1;          // of the machine
   int processors_allowed = 1;         // by cpuset and affinity
   double cpu_quota = 0;               // cgroup quota in processors; 0: none
