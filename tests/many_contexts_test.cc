@@ -130,10 +130,10 @@ INSTANTIATE_TEST_SUITE_P(Models, ManyContexts, ::testing::ValuesIn(samples),
 
 /// However many contexts there are, weights are in memory once.
 TEST(Contexts, ShareTheWeights) {
-  constexpr int64_t n = 2048;
+  constexpr int64_t n = 4096;
   constexpr size_t weights = size_t{4} * n * n;
   test::ModelBuilder b(21);
-  b.input("x", "float[1,2048]").output("y");
+  b.input("x", "float[1,4096]").output("y");
   b.initializer(onnx::from_tensor(Tensor::from({n, n}, std::vector<float>(n * n, 0.5f)), "w"))
       .node("MatMul", {"x", "w"}, {"y"});
   const Engine e = Engine::build(b.model);
