@@ -53,8 +53,8 @@ class LATHE_API TasksManager {
   OnnxConfigConstructor get_exporter_config_constructor(std::string_view model_type,
                                                         const std::string& task) const;
   /// A config for the task, "-with-past" or not. "export_model_type" of the configuration goes before
-  /// "model_type": what is exported may be more than the architecture ("transformer": an encoder of sentences;
-  /// "sentence_transformers/clip": one of sentences and images).
+  /// "model_type": what is exported may be more than the architecture ("transformer": an encoder of
+  /// sentences; "sentence_transformers/clip": one of sentences and images).
   std::shared_ptr<OnnxConfig> make(const ModelConfig& config, const std::string& task,
                                    OnnxConfigOptions options = {}) const;
 

@@ -63,8 +63,8 @@ struct RopeOptions {
   bool interleaved = false;  // pairs are neighbours; else half the turned part apart
   double partial = 1;        // part of a head that is turned
   /// From rope_theta, rope_scaling (and rope_parameters, which newer files have), partial_rotary_factor and
-  /// max_position_embeddings. Throws bad_argument for a type that is not known, with those that are near, and for
-  /// one without the factor that it has.
+  /// max_position_embeddings. Throws bad_argument for a type that is not known, with those that are near, and
+  /// for one without the factor that it has.
   static RopeOptions from(const ModelConfig& config);
 };
 /// cos and sin [batch, 1, length, turned], or half of it where pairs are neighbours; made once for all
