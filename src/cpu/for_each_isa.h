@@ -172,6 +172,7 @@ namespace lathe::cpu::amx {
 #include "cpu/ints_avx512.h"
 #endif
 #include "cpu/tiles_amx.h"
+#include "cpu/parts_amx.h"
 #include LATHE_AMX_BODY
 }  // namespace lathe::cpu::amx
 #if defined(__clang__)

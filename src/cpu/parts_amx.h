@@ -1,0 +1,151 @@
+// Products of float32 with AMX's tiles of bfloat16. Included by for_each_isa.h only, behind tiles_amx.h.
+//
+// A float32 is the sum of three bfloat16, its parts, exactly: each has 8 bits of its 24. Of the nine products
+// of two numbers' parts the three smallest are less than half of what rounding a float32 product loses; the
+// six others are summed in float32. That is as accurate as float32's own products, and tiles multiply
+// sixteen times as fast as vectors do.
+//
+// Parts lie in pairs of terms, as tiles want them: 16 pairs are 64 bytes, and pair j holds terms j and
+// j + 16 of 32. So nothing needs to be moved across a vector to make them.
+//
+// Infinities, NaN and what rounds to infinity have no such parts: whoever splits says so, and where there are
+// any the products are float32's own (plain_step).
+
+/// Terms of a step along k, and the bytes of its parts in a panel of weights: 16 rows for each part.
+constexpr int64_t parts_depth = 32, parts_weights = 3 * tile_depth * tiled_panel_row;
+/// Parts of a row of A: 64 bytes each.
+constexpr int parts = 3;
+
+struct PairParts {
+  __m512i of[parts];
+};
+
+LATHE_INLINE __m512i float_bits(Vec x) { return _mm512_castps_si512(x.v); }
+LATHE_INLINE Vec float_of(__m512i bits) { return {_mm512_castsi512_ps(bits)}; }
+LATHE_INLINE __m512i upper_halves() { return _mm512_set1_epi32(static_cast<int>(0xffff0000U)); }
+/// Rounded to a bfloat16's bits, away from zero where two are as near.
+LATHE_INLINE Vec rounded_part(Vec x) {
+  return float_of(
+      _mm512_and_si512(_mm512_add_epi32(float_bits(x), _mm512_set1_epi32(0x8000)), upper_halves()));
+}
+/// Of numbers without lower halves.
+LATHE_INLINE __m512i pairs_from(Vec low, Vec high) {
+  return _mm512_or_si512(_mm512_srli_epi32(float_bits(low), 16), float_bits(high));
+}
+
+/// `wrong` is NaN once anything had no parts.
+LATHE_INLINE PairParts split_pairs(Vec low, Vec high, Vec& wrong) {
+  PairParts p;
+  LATHE_UNROLL
+  for (int i = 0; i < parts - 1; ++i) {
+    const Vec l = rounded_part(low), h = rounded_part(high);
+    p.of[i] = pairs_from(l, h);
+    low = low - l, high = high - h;
+  }
+  p.of[parts - 1] = pairs_from(low, high);
+  wrong = fma(low, zero(), fma(high, zero(), wrong));
+  return p;
+}
+
+/// The same, where parts add up to what they were made of whatever it is: what rounds to infinity is cut off
+/// instead, and an infinity is its first part. `wrong` is true once anything else than products of parts is
+/// wanted.
+LATHE_INLINE Vec first_part(Vec& x, bool& wrong) {
+  const __mmask16 huge = _mm512_cmp_ps_mask(_mm512_abs_ps(x.v), _mm512_set1_ps(0x1p127F), _CMP_NLT_UQ);
+  const __mmask16 infinite = _mm512_fpclass_ps_mask(x.v, 0x18);
+  const __m512i rounded = _mm512_mask_add_epi32(float_bits(x), static_cast<__mmask16>(~huge), float_bits(x),
+                                                _mm512_set1_epi32(0x8000));
+  const Vec part = float_of(_mm512_and_si512(rounded, upper_halves()));
+  x = {_mm512_maskz_sub_ps(static_cast<__mmask16>(~infinite), x.v, part.v)};
+  wrong = wrong || huge != 0;
+  return part;
+}
+LATHE_INLINE PairParts split_any_pairs(Vec low, Vec high, bool& wrong) {
+  PairParts p;
+  const Vec first_low = first_part(low, wrong), first_high = first_part(high, wrong);
+  p.of[0] = pairs_from(first_low, first_high);
+  Vec none = zero();
+  const PairParts rest = split_pairs(low, high, none);
+  p.of[1] = rest.of[0];
+  p.of[2] = rest.of[1];
+  return p;
+}
+
+/// Splits a panel's rows [k0, k0 + parts_depth) of which there are `k`, for one step: row k lies at
+/// from + k * row, `Vectors` vectors wide. What is not there is 0.
+template <int Vectors>
+LATHE_INLINE void split_weights(const float* from, int64_t row, int64_t k, char* to, Vec& wrong) {
+  for (int64_t j = 0; j < tile_depth; ++j, to += tiled_panel_row) {
+    LATHE_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      const Vec low = j < k ? load(from + j * row + v * Vec::width) : zero();
+      const Vec high = j + tile_depth < k ? load(from + (j + tile_depth) * row + v * Vec::width) : zero();
+      const PairParts p = split_pairs(low, high, wrong);
+      LATHE_UNROLL
+      for (int i = 0; i < parts; ++i)
+        _mm512_store_si512(to + i * (tile_depth * tiled_panel_row) + v * tile_row, p.of[i]);
+    }
+  }
+}
+LATHE_INLINE bool is_wrong(Vec wrong) { return _mm512_cmp_ps_mask(wrong.v, wrong.v, _CMP_UNORD_Q) != 0; }
+
+template <bool Lower>
+LATHE_INLINE void load_part(const char* upper, const char* lower, int64_t a_row) {
+  load_tile<4>(upper, a_row);
+  if constexpr (Lower) load_tile<5>(lower, a_row);
+}
+template <bool Wide>
+LATHE_INLINE void load_weights(const char* w) {
+  load_tile<6>(w, tiled_panel_row);
+  if constexpr (Wide) load_tile<7>(w + tile_row, tiled_panel_row);
+}
+template <bool Lower, bool Wide>
+LATHE_INLINE void add_part_products() {
+  TiledPairs::add_product<0, 4, 6>();
+  if constexpr (Wide) TiledPairs::add_product<1, 4, 7>();
+  if constexpr (Lower) TiledPairs::add_product<2, 5, 6>();
+  if constexpr (Lower && Wide) TiledPairs::add_product<3, 5, 7>();
+}
+
+/// A step along k: rows of the upper and of the lower tile of A lie a_row bytes apart, the parts of a row
+/// a_part. The smallest products come first, and as little as can be is loaded twice.
+template <bool Lower, bool Wide>
+LATHE_INLINE void parts_step(const char* upper, const char* lower, int64_t a_row, int64_t a_part,
+                             const char* w) {
+  constexpr int64_t next = tile_depth * tiled_panel_row;
+  load_part<Lower>(upper + 2 * a_part, lower + 2 * a_part, a_row);
+  load_weights<Wide>(w);
+  add_part_products<Lower, Wide>();
+  load_part<Lower>(upper + a_part, lower + a_part, a_row);
+  add_part_products<Lower, Wide>();
+  load_weights<Wide>(w + next);
+  add_part_products<Lower, Wide>();
+  load_part<Lower>(upper, lower, a_row);
+  add_part_products<Lower, Wide>();
+  load_weights<Wide>(w + 2 * next);
+  add_part_products<Lower, Wide>();
+  load_weights<Wide>(w);
+  add_part_products<Lower, Wide>();
+}
+
+/// One row of A, of `k` terms at most parts_depth, with weights as they were before they were split (row k at
+/// w + k * w_row): sums in float32, in the order of the terms.
+template <int Vectors>
+LATHE_INLINE void plain_step(const char* a, int64_t a_part, int64_t k, const float* w, int64_t w_row,
+                             Vec (&sum)[Vectors]) {
+  alignas(64) float terms[parts_depth];
+  Vec low = zero(), high = zero();
+  LATHE_UNROLL
+  for (int i = 0; i < parts; ++i) {
+    const __m512i pairs = _mm512_loadu_si512(a + i * a_part);
+    low = low + float_of(_mm512_slli_epi32(pairs, 16));
+    high = high + float_of(_mm512_and_si512(pairs, upper_halves()));
+  }
+  store(terms, low);
+  store(terms + Vec::width, high);
+  for (int64_t i = 0; i < k; ++i) {
+    LATHE_UNROLL
+    for (int v = 0; v < Vectors; ++v)
+      sum[v] = fma(set(terms[i]), load(w + i * w_row + v * Vec::width), sum[v]);
+  }
+}
