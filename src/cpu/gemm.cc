@@ -44,6 +44,8 @@ constexpr int64_t group_floats = 65536;
 constexpr int64_t widest_panel = 32;
 /// Tiles that read each panel as it comes from memory.
 constexpr int64_t few_tiles = 2;
+/// Floats of B that a second-level cache may still hold from the last time.
+constexpr int64_t cached_floats = int64_t{1} << 18;
 /// Panels of a few rows between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
 
@@ -188,6 +190,11 @@ class Walk {
   /// The first of the i-th to (i + n - 1)-th panels that are read.
   int64_t streamed(int64_t i, int64_t n) const { return p_.backwards ? p1_ - i - n : p0_ + i; }
 
+  /// Are panels read by so few rows that they wait for memory, and too many for a cache?
+  bool is_stream() const {
+    return t1_ - t0_ <= few_tiles && (p1_ - p0_) * g_.panel_columns * p_.k > cached_floats;
+  }
+
   void finish(int64_t first, int64_t end) const {
     finish_part(finish_.epilogue, p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
                 std::min(end * g_.panel_columns, p_.n));
@@ -221,10 +228,8 @@ class Walk {
               .k = k,
               .columns = std::min(panels * g_.panel_columns, p_.n - column)};
     if (g_.split_a && !p_.plain) split(tile, next);
-    // One tile of a few rows reads its panels as one stream so fast that the processor follows best by itself
-    // (measured: 8 to 14 rows gain up to a quarter by fetching, one loses a tenth).
-    const bool slow = t1_ - t0_ > 1 || tiles_.rows(t0_) > twin_rows;
-    const bool fetch = slow && !p_.panels && !tile.split && next.panel >= p0_ && next.panel < p1_;
+    // A few rows that read their panels as one stream ask for what comes next themselves.
+    const bool fetch = !is_stream() && !p_.panels && !tile.split && next.panel >= p0_ && next.panel < p1_;
     // In rows of floats: two of halves.
     const int64_t wanted =
         fetch ? ceil_of(std::min(step_, p_.k - next.k0) * element_size_, sizeof(float)) : 0;
@@ -242,7 +247,12 @@ class Walk {
       fetched += turns * tile.next_rows;
       tile.rows = rows;
       if (rows >= g_.tiled_rows) registers_.set(rows);
-      few ? g_.halves[p_.b_type == DataType::bfloat16][rows](tile) : g_.run(rows, tile);
+      if (few)
+        g_.halves[p_.b_type == DataType::bfloat16][rows](tile);
+      else if (is_stream() && t == t0_)
+        g_.run_stream(rows, tile);
+      else
+        g_.run(rows, tile);
     }
     if (tile.split) g_.split_b(split_);
     c_.poll();

@@ -66,6 +66,10 @@ struct GemmKernels {
   void (*narrow[most_tiled_rows + 1])(const Tile&) = {};  // by rows, panels of at most one vector
   void (*wide[most_tiled_rows + 1])(const Tile&) = {};
   void (*twin[twin_rows + 1])(const Tile&) = {};  // two whole panels
+  /// The same for panels that come from memory and are read once: they ask for rows ahead. (Measured on an
+  /// Intel Xeon: 8 to 29 % faster from memory, up to a tenth slower from the second-level cache.)
+  void (*wide_stream[most_tiled_rows + 1])(const Tile&) = {};
+  void (*twin_stream[twin_rows + 1])(const Tile&) = {};
   /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
   /// longer.
   void (*halves[2][most_tiled_rows + 1])(const Tile&) = {};
@@ -81,6 +85,12 @@ struct GemmKernels {
 
   void run(int64_t rows, const Tile& t) const {
     (t.columns > panel_columns ? twin : t.columns > vector ? wide : narrow)[rows](t);
+  }
+  void run_stream(int64_t rows, const Tile& t) const {
+    const auto kernel = t.columns > panel_columns ? twin_stream[rows]
+                        : t.columns > vector      ? wide_stream[rows]
+                                                  : nullptr;
+    kernel ? kernel(t) : run(rows, t);
   }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
   /// Floats that k packed terms of a row of A take.
