@@ -190,7 +190,8 @@ constexpr GemmKernels make_table() {
                                          : Isa::generic,
                 .max_rows = max_rows,
                 .panel_columns = panel_columns,
-                .vector = Vec::width};
+                .vector = Vec::width,
+                .strict = Strict};
   fill_tiles<Elements, 1, Strict>(g.narrow, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 2, Strict>(g.wide, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 4, Strict>(g.twin, std::make_integer_sequence<int, twin_rows>());
@@ -202,7 +203,6 @@ constexpr GemmKernels floats_table() {
   g.pack_a = pack_a;
   g.pack_b = pack_b;
   fill_tiles<Floats, 2, Strict, true>(g.wide_stream, std::make_integer_sequence<int, max_rows>());
-  fill_tiles<Floats, 4, Strict, true>(g.twin_stream, std::make_integer_sequence<int, twin_rows>());
   fill_tiles<Halves<Float16>, 2, Strict>(g.halves[0], std::make_integer_sequence<int, max_rows>());
   fill_tiles<Halves<BFloat16>, 2, Strict>(g.halves[1], std::make_integer_sequence<int, max_rows>());
   return g;
