@@ -110,6 +110,15 @@ const Option refused[] = {
     {"vit_gpt2_past", R"({"decoder": {"model_type": "bert"}})", "'bert'"},
     {"vit_gpt2_projected", R"({"decoder": {"cross_attention_hidden_size": 16}})",
      "'decoder.cross_attention_hidden_size' 16"},
+    {"deit", R"({"hidden_act": "gelo"})", "'gelo'", "hidden_act"},
+    {"deit_masked", R"({"image_size": [8, 16]})", "'image_size' of 2 rows and 4 columns"},
+    {"trocr_past", R"({"decoder": {"cross_attention_hidden_size": 12}})",
+     "'decoder.cross_attention_hidden_size' 12", "the size of what the encoder gives, 16"},
+    {"trocr_past", R"({"decoder": {"activation_function": "gelo"}})", "'gelo'", "activation_function"},
+    {"trocr_past", R"({"decoder": {"hidden_size": 32}})", "'hidden_size' 32"},
+    {"trocr_past", R"({"decoder": {"model_type": "trocl"}})", "'trocl'", "'trocr'"},
+    {"trocr_printed", R"({"decoder": {"d_model": 25}})", "'d_model' 25"},
+    {"trocr_printed", R"({"tie_encoder_decoder": true})", "'tie_encoder_decoder' true"},
 };
 
 std::string name_of(const ::testing::TestParamInfo<Option>& info) {

@@ -170,6 +170,11 @@ add("vit_classes", "ViTForImageClassification", "image-classification", VIT, num
 add("vit_wide", "ViTForImageClassification", "image-classification", VIT, image_size=(8, 16), patch_size=(4, 8), num_channels=1)
 add("vit_masked_stride", "ViTForMaskedImageModeling", "masked-im", VIT, num_hidden_layers=1, patch_size=2, encoder_stride=3)
 add("vit_masked", "ViTForMaskedImageModeling", "masked-im", VIT, num_hidden_layers=1, encoder_stride=4)
+DEIT = VIT | dict(num_hidden_layers=1)
+add("deit", "DeiTModel", "feature-extraction", DEIT, image_size=(8, 16), patch_size=(4, 8))
+add("deit_classes", "DeiTForImageClassification", "image-classification", DEIT, num_labels=3, hidden_act="gelu_new", layer_norm_eps=1e-3)
+add("deit_teacher", "DeiTForImageClassificationWithTeacher", "image-classification", DEIT, num_labels=3, qkv_bias=False)
+add("deit_masked", "DeiTForMaskedImageModeling", "masked-im", DEIT, encoder_stride=3)
 SWIN = dict(image_size=16, patch_size=2, embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=4, mlp_ratio=2.0)
 add("swin", "SwinModel", "feature-extraction", SWIN)
 add("swin_classes", "SwinForImageClassification", "image-classification", SWIN, num_labels=3, hidden_act="relu")
@@ -234,6 +239,20 @@ CASES.append(Case("vit_gpt2_projected", "VisionEncoderDecoderModel", "image-to-t
 CASES.append(Case("swin_bart", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
                   parts=(("SwinConfig", SWIN), ("BartConfig", {**BART, "is_decoder": True, "is_encoder_decoder": False,
                                                                "add_cross_attention": True}))))
+# Lines of text read: TrOCR. Its decoder reads what encoders of another size give, without a projection between them.
+TROCR = dict(vocab_size=47, d_model=24, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=28, max_position_embeddings=24,
+             pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
+CASES.append(Case("trocr_past", "VisionEncoderDecoderModel", "image-to-text-with-past", dict(pad_token_id=1, decoder_start_token_id=2),
+                  parts=(("ViTConfig", {**VIT, "qkv_bias": False}),
+                         ("TrOCRConfig", {**TROCR, "cross_attention_hidden_size": 16, "scale_embedding": True}))))
+# As it reads print: positions that no weight holds, in which padding has none. Few words: some of what is read is padding.
+CASES.append(Case("trocr_printed", "VisionEncoderDecoderModel", "image-to-text-with-past", dict(pad_token_id=5, decoder_start_token_id=2),
+                  parts=(("DeiTConfig", DEIT),
+                         ("TrOCRConfig", {**TROCR, "vocab_size": 9, "pad_token_id": 5, "decoder_layers": 1, "activation_function": "relu",
+                                          "use_learned_position_embeddings": False, "layernorm_embedding": False,
+                                          "tie_word_embeddings": False}))))
+CASES.append(Case("deit_trocr", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
+                  parts=(("DeiTConfig", DEIT), ("TrOCRConfig", {**TROCR, "d_model": 16, "decoder_layers": 1}))))
 
 # ── Encoders of sentences
 def add_sentence(name: str, model: str, base: dict, *modules, sizes: dict | None = None) -> None:

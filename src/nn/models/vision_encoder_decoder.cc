@@ -1,8 +1,10 @@
 // An encoder of images and a decoder of text from two other architectures: Donut (Kim et al. 2022) is Swin
-// without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2.
+// without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2, lines of text read
+// by ViT or DeiT and TrOCR's decoder.
 #include "nn/access.h"
 #include "nn/models/gpt2.h"
 #include "nn/models/swin.h"
+#include "nn/models/trocr.h"
 #include "nn/models/vit.h"
 #include "nn/refused.h"
 #include "nn/sequence_layers.h"
@@ -25,7 +27,8 @@ ImageEncoder image_encoder(std::shared_ptr<Body> body, int64_t size) {
 /// The decoder, and where its parts are in a checkpoint.
 struct TextDecoder {
   std::shared_ptr<DecoderBody> body;
-  const char* path;
+  const char *path, *head = "decoder.lm_head";
+  int64_t memory_size = 0;  // of what it reads of the encoder, where that is not its own size
 };
 
 [[noreturn]] void refuse(const char* side, const std::string& got, const std::vector<std::string>& known) {
@@ -44,11 +47,11 @@ ImageEncoder encoder_of(const ModelConfig& c) {
     const SwinOptions o(c);
     return image_encoder(std::make_shared<SwinBody>(o, true), o.features());
   }
-  if (type == "vit") {
-    auto body = std::make_shared<VitBody>(c, false);
+  if (type == "vit" || type == "deit") {
+    auto body = std::make_shared<VitBody>(c, VitTokens{.distillation = type == "deit"});
     return image_encoder(body, body->size());
   }
-  refuse("an encoder", type, {"donut-swin", "swin", "vit"});
+  refuse("an encoder", type, {"deit", "donut-swin", "swin", "vit"});
 }
 
 TextDecoder decoder_of(const ModelConfig& c) {
@@ -64,7 +67,12 @@ TextDecoder decoder_of(const ModelConfig& c) {
                     "say true, where the checkpoint has the weights of cross attention");
     return {std::make_shared<Gpt2Body>(o), "decoder.transformer"};
   }
-  refuse("a decoder", type, {"bart", "gpt2", "mbart"});
+  if (type == "trocr") {
+    const SequenceOptions o = trocr_options(c);
+    return {std::make_shared<SequenceDecoder>(o), "decoder.model.decoder", "decoder.output_projection",
+            o.memory_size};
+  }
+  refuse("a decoder", type, {"bart", "gpt2", "mbart", "trocr"});
 }
 
 class VisionEncoderDecoder : public Seq2SeqModel {
@@ -76,16 +84,20 @@ class VisionEncoderDecoder : public Seq2SeqModel {
     const int64_t size = decoder_.body->size();
     lm_head = Linear(size, words.get<int64_t>("vocab_size"), {.bias = false});
     if (words.get<bool>("tie_word_embeddings", true)) lm_head.weight = decoder_.body->embedding();
-    if (encoder_.size == size) return;
+    if (encoder_.size == (decoder_.memory_size ? decoder_.memory_size : size)) return;
     if (words.has("cross_attention_hidden_size"))
-      throw refused("vision-encoder-decoder", "a projection of what the encoder gave to the decoder's size",
+      throw refused("vision-encoder-decoder",
+                    decoder_.memory_size
+                        ? "the size of what the encoder gives, " + std::to_string(encoder_.size)
+                        : "a projection of what the encoder gave to the decoder's size",
                     "decoder.cross_attention_hidden_size",
                     std::to_string(words.get<int64_t>("cross_attention_hidden_size")),
-                    "these decoders have no keys and values of another size");
+                    decoder_.memory_size ? "the decoder was made for another encoder"
+                                         : "these decoders have no keys and values of another size");
     projection.emplace(encoder_.size, size);
   }
   void fields(Fields& f) override {
-    f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f("decoder.lm_head", lm_head);
+    f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f(decoder_.head, lm_head);
     f("enc_to_dec_proj", projection);
   }
 
