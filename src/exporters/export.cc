@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "exporters/emit.h"
+#include "exporters/lacking.h"
 #include "exporters/merge.h"
 #include "exporters/sentence.h"
 #include "exporters/stage.h"
@@ -196,8 +197,21 @@ class Exporter {
   template <class M>
   void bind(M& module, const Checkpoint& weights) {
     if (options_.dtype != DataType::float32) module.to(options_.dtype);
-    const nn::BindReport bound = module.bind(weights, {.convert = true});
+    const nn::BindReport bound = bound_or_explained(module, weights);
     report_.unexpected.insert(report_.unexpected.end(), bound.unexpected.begin(), bound.unexpected.end());
+  }
+  template <class M>
+  nn::BindReport bound_or_explained(M& module, const Checkpoint& weights) const {
+    try {
+      return module.bind(weights, {.convert = true});
+    } catch (const Error& e) {
+      if (e.code() != Code::bad_argument) throw;
+      const auto missing = module.bind(weights, {.convert = true, .allow_missing = true}).missing;
+      Diagnostic told = e.diagnostic();
+      told.remedy = remedy_for_lacking_words(module, missing, weights, config_);
+      if (told.remedy.empty()) throw;
+      throw Error(std::move(told));
+    }
   }
 
   // ── Files
