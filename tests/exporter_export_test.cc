@@ -170,6 +170,22 @@ TEST(Export, AnEncoderWithADecoderIsSplitAndMerged) {
   for (const auto& [name, value] : start) EXPECT_TRUE(compare(without.at(name), value, 0, 0).equal) << name;
 }
 
+/// BERT behind an encoder of images keeps nothing in Optimum's files: what is asked for by itself has no
+/// past.
+TEST(Export, ADecoderInsideOfAnotherModelMayKeepNothing) {
+  const TempDirectory folder;
+  const fs::path fixtures = fs::path(LATHE_SOURCE_DIR) / "tests/data/exporter";
+  ExportOptions o = quick();
+  o.validation.reset();
+  EXPECT_EQ(export_checkpoint(fixtures / "vit_bert", folder / "bert", o).task, "image-to-text");
+  EXPECT_EQ(names_in(folder / "bert"), (Words{"config.json", "decoder_model.onnx", "encoder_model.onnx"}));
+  EXPECT_EQ(export_checkpoint(fixtures / "vit_gpt2_past", folder / "gpt2", o).task,
+            "image-to-text-with-past");
+  o.task = "image-to-text-with-past";
+  EXPECT_EQ(code_of([&] { export_checkpoint(fixtures / "vit_bert", folder / "kept", o); }),
+            Code::not_supported);
+}
+
 TEST(Export, AMonolithAndDecodersThatAreNotMerged) {
   const TempDirectory folder;
   write_checkpoint(folder / "toy", seq2seq_config, seq2seq_tensors);

@@ -72,11 +72,11 @@ INSTANTIATE_TEST_SUITE_P(Transformers, Fixtures, ::testing::ValuesIn(lathe::test
 
 /// One of every architecture.
 constexpr const char* of_every_kind[] = {
-    "bert_classes",  "distilbert",    "roberta_fill_mask", "mpnet",        "gpt2_past",
-    "llama_past",    "mistral_past",  "qwen2_past",        "t5_past",      "bart_past",
-    "mbart_past",    "whisper_past",  "vit_classes",       "swin_classes", "resnet_classes",
-    "clip_text",     "clip",          "clip_vision",       "donut_past",   "vit_gpt2_past",
-    "sentence_bert", "sentence_clip", "deit_teacher",      "trocr_past",   "trocr_printed"};
+    "bert_classes",  "distilbert",    "roberta_fill_mask", "mpnet",         "gpt2_past",    "llama_past",
+    "mistral_past",  "qwen2_past",    "t5_past",           "bart_past",     "mbart_past",   "whisper_past",
+    "vit_classes",   "swin_classes",  "resnet_classes",    "clip_text",     "clip",         "clip_vision",
+    "donut_past",    "vit_gpt2_past", "sentence_bert",     "sentence_clip", "deit_teacher", "trocr_past",
+    "trocr_printed", "vit_bert"};
 
 class Halves : public ::testing::TestWithParam<std::tuple<const char*, DataType>> {};
 

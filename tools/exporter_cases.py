@@ -253,6 +253,18 @@ CASES.append(Case("trocr_printed", "VisionEncoderDecoderModel", "image-to-text-w
                                           "tie_word_embeddings": False}))))
 CASES.append(Case("deit_trocr", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
                   parts=(("DeiTConfig", DEIT), ("TrOCRConfig", {**TROCR, "d_model": 16, "decoder_layers": 1}))))
+# Read by what was made to fill in masks, with cross attention: BERT (manga-ocr) and RoBERTa. They keep no keys and values in Optimum's files.
+CROSS = dict(num_hidden_layers=1, is_decoder=True, add_cross_attention=True)
+CASES.append(Case("vit_bert", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=0, decoder_start_token_id=2),
+                  parts=(("ViTConfig", {**VIT, "num_hidden_layers": 1}),
+                         ("BertConfig", {**ENCODER, **CROSS, "num_hidden_layers": 2, "layer_norm_eps": 1e-3, "hidden_act": "gelu_new"}))))
+CASES.append(Case("deit_roberta", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=5, decoder_start_token_id=2),
+                  parts=(("DeiTConfig", DEIT),
+                         ("RobertaConfig", {**ROBERTA, **CROSS, "hidden_size": 24, "vocab_size": 9, "pad_token_id": 5,
+                                            "tie_word_embeddings": False}))))
+CASES.append(Case("swin_xlm_roberta", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
+                  parts=(("SwinConfig", {**SWIN, "depths": [1, 1]}),
+                         ("XLMRobertaConfig", {**ROBERTA, **CROSS, "position_embedding_type": "relative_key"}))))
 
 # ── Encoders of sentences
 def add_sentence(name: str, model: str, base: dict, *modules, sizes: dict | None = None) -> None:

@@ -119,9 +119,22 @@ class Exporter {
     if (task_.ends_with(with_past) && options_.monolith)
       throw Error(Code::bad_argument, "export", "a task without '-with-past' for one file",
                   "'" + task_ + "' with --monolith", "leave out one of them");
-    if (automatic && !options_.monolith && tasks_.supports(exported_type_, task_ + std::string(with_past)))
-      task_ += with_past;
+    if (automatic && !options_.monolith && keeps_past()) task_ += with_past;
     report_.task = task_;
+  }
+
+  /// The architecture may, and yet not the decoder that this one is made of.
+  bool keeps_past() const {
+    const std::string task = task_ + std::string(with_past);
+    if (!tasks_.supports(exported_type_, task)) return false;
+    if (!config_.has("decoder")) return true;
+    try {
+      tasks_.make(config_, task);
+      return true;
+    } catch (const Error& e) {
+      if (e.code() != Code::not_supported) throw;
+      return false;
+    }
   }
 
   void make_config() {

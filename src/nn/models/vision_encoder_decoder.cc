@@ -2,6 +2,7 @@
 // without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2, lines of text read
 // by ViT or DeiT and TrOCR's decoder.
 #include "nn/access.h"
+#include "nn/models/bert.h"
 #include "nn/models/gpt2.h"
 #include "nn/models/swin.h"
 #include "nn/models/trocr.h"
@@ -24,12 +25,36 @@ ImageEncoder image_encoder(std::shared_ptr<Body> body, int64_t size) {
   return {body, [raw = body.get()](const TensorRef& image) { return (*raw)(image); }, size};
 }
 
-/// The decoder, and where its parts are in a checkpoint.
+/// The decoder with what makes words of its hidden states, and where both are in a checkpoint.
 struct TextDecoder {
   std::shared_ptr<DecoderBody> body;
-  const char *path, *head = "decoder.lm_head";
+  std::string path, head_path;
+  std::shared_ptr<Module> head;
+  std::function<TensorRef(const TensorRef& states)> words;
   int64_t memory_size = 0;  // of what it reads of the encoder, where that is not its own size
 };
+
+bool ties_words(const ModelConfig& c) { return c.get<bool>("tie_word_embeddings", true); }
+
+/// A body with a product as its head.
+TextDecoder text_decoder(const ModelConfig& c, std::shared_ptr<DecoderBody> body, const char* path,
+                         const char* head_path = "decoder.lm_head") {
+  auto head =
+      std::make_shared<Linear>(body->size(), c.get<int64_t>("vocab_size"), LinearOptions{.bias = false});
+  if (ties_words(c)) head->weight = body->embedding();
+  return {std::move(body), path, head_path, head,
+          [raw = head.get()](const TensorRef& states) { return (*raw)(states); }};
+}
+
+/// BERT or RoBERTa with what fills in masks.
+TextDecoder masked_decoder(const ModelConfig& c, const TextEncoderNames& names) {
+  auto body = std::make_shared<BertDecoder>(c);
+  auto head = std::make_shared<MaskedHead>(body->size(), c.get<int64_t>("vocab_size"), names.masked_epsilon,
+                                           names.masked_activation, names.masked);
+  if (ties_words(c)) head->decoder.weight = body->embedding();
+  return {std::move(body), "decoder." + names.body, "decoder." + names.masked_path, head,
+          [raw = head.get()](const TensorRef& states) { return (*raw)(states); }};
+}
 
 [[noreturn]] void refuse(const char* side, const std::string& got, const std::vector<std::string>& known) {
   const std::string near = detail::near(got, known);
@@ -57,22 +82,27 @@ ImageEncoder encoder_of(const ModelConfig& c) {
 TextDecoder decoder_of(const ModelConfig& c) {
   const auto type = c.get<std::string>("model_type");
   if (type == "bart" || type == "mbart")
-    return {std::make_shared<SequenceDecoder>(SequenceOptions::bart(c, "decoder", type == "mbart")),
-            "decoder.model.decoder"};
+    return text_decoder(
+        c, std::make_shared<SequenceDecoder>(SequenceOptions::bart(c, "decoder", type == "mbart")),
+        "decoder.model.decoder");
+  if (type == "bert") return masked_decoder(c, bert_names(c));
+  if (type == "roberta" || type == "xlm-roberta") return masked_decoder(c, roberta_names("roberta", c));
   if (type == "gpt2") {
     const Gpt2Options o(c);
     if (!o.cross)
       throw refused("vision-encoder-decoder", "a decoder that reads what the encoder gave",
                     "decoder.add_cross_attention", "false",
                     "say true, where the checkpoint has the weights of cross attention");
-    return {std::make_shared<Gpt2Body>(o), "decoder.transformer"};
+    return text_decoder(c, std::make_shared<Gpt2Body>(o), "decoder.transformer");
   }
   if (type == "trocr") {
     const SequenceOptions o = trocr_options(c);
-    return {std::make_shared<SequenceDecoder>(o), "decoder.model.decoder", "decoder.output_projection",
-            o.memory_size};
+    TextDecoder made = text_decoder(c, std::make_shared<SequenceDecoder>(o), "decoder.model.decoder",
+                                    "decoder.output_projection");
+    made.memory_size = o.memory_size;
+    return made;
   }
-  refuse("a decoder", type, {"bart", "gpt2", "mbart", "trocr"});
+  refuse("a decoder", type, {"bart", "bert", "gpt2", "mbart", "roberta", "trocr", "xlm-roberta"});
 }
 
 class VisionEncoderDecoder : public Seq2SeqModel {
@@ -82,8 +112,6 @@ class VisionEncoderDecoder : public Seq2SeqModel {
         decoder_(decoder_of(config.get<ModelConfig>("decoder"))) {
     const auto words = config.get<ModelConfig>("decoder");
     const int64_t size = decoder_.body->size();
-    lm_head = Linear(size, words.get<int64_t>("vocab_size"), {.bias = false});
-    if (words.get<bool>("tie_word_embeddings", true)) lm_head.weight = decoder_.body->embedding();
     if (encoder_.size == (decoder_.memory_size ? decoder_.memory_size : size)) return;
     if (words.has("cross_attention_hidden_size"))
       throw refused("vision-encoder-decoder",
@@ -97,7 +125,7 @@ class VisionEncoderDecoder : public Seq2SeqModel {
     projection.emplace(encoder_.size, size);
   }
   void fields(Fields& f) override {
-    f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f(decoder_.head, lm_head);
+    f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f(decoder_.head_path, decoder_.head);
     f("enc_to_dec_proj", projection);
   }
 
@@ -110,12 +138,11 @@ class VisionEncoderDecoder : public Seq2SeqModel {
     const TensorRef states = inputs.find("encoder_hidden_states");
     if (states && projection) of_decoder.set("encoder_hidden_states", (*projection)(states));
     Outputs present, outputs;
-    outputs.set("logits", lm_head((*decoder_.body)(of_decoder, present)));
+    outputs.set("logits", decoder_.words((*decoder_.body)(of_decoder, present)));
     for (const auto& [name, t] : present) outputs.set(name, t);
     return outputs;
   }
 
-  Linear lm_head;
   std::optional<Linear> projection;
 
  private:
