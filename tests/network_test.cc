@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/cpu.h"
+#include "lathe/tools.h"
 #include "network/cases.h"
 #include "network/printed.h"
 #include "support/temp_directory.h"
@@ -149,6 +150,17 @@ TEST_P(Cases, ArePrintedInTheirOwnWords) {
       EXPECT_NE(source.find(".add_" + l.kind() + "("), std::string::npos) << source;
     }
   }
+}
+
+/// Every level, and every kernel and fused step in it, at other sizes and kinds of values too.
+TEST_P(Cases, AreVerified) {
+  VerifyOptions o;
+  o.recorded = {inputs};
+  o.build.threads = 1;
+  o.seconds = 2;
+  const VerifyReport r = verify(network.to_model(), o);
+  EXPECT_FALSE(r.trials.empty());
+  EXPECT_FALSE(r.fault) << r.fault->diagnostic.sentence();
 }
 
 TEST_P(Cases, PassTheChecker) {
