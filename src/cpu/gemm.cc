@@ -34,6 +34,9 @@ std::atomic<bool> bf16_wanted{true};
 constexpr int64_t packed_at_once = int64_t{1} << 21;
 /// Tiles whose share of A stays in the second-level cache, and their rows.
 constexpr int64_t tiles_together = 16, rows_together = 224;
+/// The same of rows in parts, which take half as much again, where there are more than would fit at all:
+/// reading every panel twice for a few of them costs more.
+constexpr int64_t split_rows_together = 128;
 /// Multiplications below which another thread is not worth waking.
 constexpr int64_t least_work = int64_t{1} << 17;
 
@@ -124,7 +127,8 @@ struct Cut {
 /// Tiles and panels that make one piece of work, small enough that all threads get some.
 std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64_t tiles, int64_t panels,
                                   int64_t products, int threads) {
-  int64_t t = std::min({tiles, tiles_together, rows_together / g.max_rows}), q = panels;
+  const int64_t rows = g.split_a && p.m > rows_together ? split_rows_together : rows_together;
+  int64_t t = std::min({tiles, tiles_together, rows / g.max_rows}), q = panels;
   const int64_t wanted = threads == 1 ? 1 : int64_t{4} * threads;
   auto work = [&] { return t * g.max_rows * q * g.panel_columns * std::max<int64_t>(p.k, 1); };
   auto pieces = [&] { return products * ((tiles + t - 1) / t) * ((panels + q - 1) / q); };
