@@ -28,9 +28,11 @@ LATHE_INLINE Vec rounded_part(Vec x) {
   return float_of(
       _mm512_and_si512(_mm512_add_epi32(float_bits(x), _mm512_set1_epi32(0x8000)), upper_halves()));
 }
-/// Of numbers without lower halves.
+/// Cuts off the lower halves: of last parts that are no normal numbers something may be there.
 LATHE_INLINE __m512i pairs_from(Vec low, Vec high) {
-  return _mm512_or_si512(_mm512_srli_epi32(float_bits(low), 16), float_bits(high));
+  constexpr int first_and_second_or_third = 0xea;
+  return _mm512_ternarylogic_epi32(upper_halves(), float_bits(high), _mm512_srli_epi32(float_bits(low), 16),
+                                   first_and_second_or_third);
 }
 
 /// `wrong` is NaN once anything had no parts.
