@@ -14,23 +14,30 @@ size_t parts_workspace(const BlockedShape& s, bool half, int threads);
 void parts_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                        KernelContext& c);
 
-/// Bytes of the parts of one pixel of two blocks of channels, one part, and of one step's weights.
-inline constexpr int64_t part_pixel = 64, part_weights = 3 * 16 * 2 * part_pixel;
+/// Bytes of one part of a vector of pairs, and of a step's weights: three parts, 16 rows, two vectors.
+inline constexpr int64_t part_count = 3, part_pixel = 64, part_weights = part_count * 16 * 2 * part_pixel;
 
-/// Neighbouring pixels of two blocks of channels; of the copy that tiles read.
-struct PartsRow {
-  const float *low = nullptr, *high = nullptr;  // the blocks; high may be null
-  int64_t lows = 0, highs = 0;                  // channels that are there
-  int64_t stride = 0, pixels = 0;               // floats from pixel to pixel, and how many
+/// Vectors of pairs that lie one behind the other: pixels of two blocks of channels, or rows of weights.
+struct PartsRun {
+  const float *low = nullptr, *high = nullptr;  // of each pair
+  int64_t stride = 0, count = 0;                // floats from vector to vector, and how many vectors
+  uint16_t lows = 0, highs = 0;                 // which lanes are there; the others are 0
   char* to = nullptr;
-  int64_t part = 0;  // bytes from part to part
+  int64_t to_stride = 0, part = 0;  // bytes from vector to vector, and from part to part
+  int64_t ahead = 0;                // floats from what is read to what is to be fetched; 0: nothing is
 };
 
-/// A panel of weights: rows of `width` floats, as direct convolution packs them.
-struct PartsWeights {
-  const float* from = nullptr;
-  int64_t width = 0, channels = 0, taps = 0;
-  char* to = nullptr;  // [pair of blocks][tap][part][16][32 pairs]
+/// What is to be split, run after run: all at once, or some of it beside each product, when it takes next to
+/// no time.
+class PartsSource {
+ public:
+  PartsRun run;
+  int64_t left = 0;                 // vectors of pairs, with those of `run`
+  float wrong[channel_block] = {};  // NaN once anything had no parts
+
+  virtual ~PartsSource() = default;
+  /// Makes `run` the next one; called when it is used up and some are left.
+  virtual void next() = 0;
 };
 
 /// Up to 32 pixels, in two runs of up to 16, times a panel of filters.
@@ -40,9 +47,10 @@ struct PartsTile {
   int64_t steps = 0, part = 0;
   const char* w = nullptr;
   int64_t upper_rows = 0;
-  float* sums = nullptr;        // rows of 32
-  const float* next = nullptr;  // weights that are wanted soon
-  int64_t next_lines = 0;       // how many cache lines of them to fetch with every step
+  float* sums = nullptr;  // rows of 32
+  bool adds = false;      // are there sums to be added to?
+  PartsSource* beside[2] = {};
+  int64_t rate[2] = {};  // vectors of pairs that are split beside a step
 };
 
 /// Rows of sums as they leave: with bias, within bounds.
@@ -56,13 +64,11 @@ struct PartsSums {
 };
 
 struct PartsKernels {
-  /// Both return whether anything has no parts.
-  bool (*split_row)(const PartsRow&) = nullptr;
-  bool (*split_weights)(const PartsWeights&) = nullptr;
+  void (*split)(PartsSource&, int64_t vectors) = nullptr;
   /// By whether there is a lower run, and whether the panel has two blocks.
   void (*tile[2][2])(const PartsTile&) = {};
   void (*finish)(const PartsSums&) = nullptr;
-  /// sum[32] += x[k] * w[k][width] for k < n.
+  /// sum[width] += x[k] * w[k][width] for k < n.
   void (*add_terms)(const float* x, int64_t n, const float* w, int64_t width, float* sum) = nullptr;
 };
 const PartsKernels& parts_kernels();

@@ -2,70 +2,66 @@
 //
 // Channel j of one block and channel j of the next are a pair. A step is one tap of two blocks: 32 terms.
 
-LATHE_INLINE Vec load_channels(const float* from, int64_t n) {
-  return {_mm512_maskz_loadu_ps(first(n), from)};
-}
-
-bool split_row(const PartsRow& r) {
-  Vec wrong = zero();
-  const float *low = r.low, *high = r.high ? r.high : r.low;
-  const int64_t highs = r.high ? r.highs : 0;
-  char* to = r.to;
-  for (int64_t i = 0; i < r.pixels; ++i, low += r.stride, high += r.stride, to += part_pixel) {
-    const PairParts p = split_pairs(load_channels(low, r.lows), load_channels(high, highs), wrong);
-    LATHE_UNROLL
-    for (int j = 0; j < parts; ++j) _mm512_store_si512(to + j * r.part, p.of[j]);
-  }
-  return is_wrong(wrong);
-}
-
-template <int Vectors>
-LATHE_INLINE void split_step(const float* low, int64_t lows, const float* high, int64_t highs, char* to,
-                             Vec& wrong) {
-  constexpr int64_t width = Vectors * Vec::width;
-  for (int64_t j = 0; j < tile_depth; ++j, low += width, high += width, to += tiled_panel_row) {
-    LATHE_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-      const PairParts p = split_pairs(j < lows ? load(low + v * Vec::width) : zero(),
-                                      j < highs ? load(high + v * Vec::width) : zero(), wrong);
+void split_source(PartsSource& s, int64_t vectors) {
+  Vec wrong = load(s.wrong);
+  while (vectors > 0 && s.left > 0) {
+    if (s.run.count == 0) s.next();
+    PartsRun& r = s.run;
+    const int64_t n = vectors < r.count ? vectors : r.count, ahead = r.ahead;
+    const auto lows = static_cast<__mmask16>(r.lows), highs = static_cast<__mmask16>(r.highs);
+    const float *low = r.low, *high = r.high;
+    char* to = r.to;
+    for (int64_t i = 0; i < n; ++i, low += r.stride, high += r.stride, to += r.to_stride) {
+      if (ahead) {
+        __builtin_prefetch(low + ahead, 0, 2);
+        __builtin_prefetch(high + ahead, 0, 2);
+      }
+      const PairParts p =
+          split_pairs({_mm512_maskz_loadu_ps(lows, low)}, {_mm512_maskz_loadu_ps(highs, high)}, wrong);
       LATHE_UNROLL
-      for (int i = 0; i < parts; ++i)
-        _mm512_store_si512(to + i * (tile_depth * tiled_panel_row) + v * tile_row, p.of[i]);
+      for (int j = 0; j < parts; ++j) _mm512_store_si512(to + j * r.part, p.of[j]);
+    }
+    r.low = low, r.high = high, r.to = to;
+    r.count -= n, s.left -= n, vectors -= n;
+  }
+  store(s.wrong, wrong);
+}
+
+/// Splits at each of six places in a step.
+struct PartsBeside {
+  static constexpr int64_t places = 6;
+  const PartsTile& tile;
+  int64_t due[2] = {};
+  LATHE_INLINE void operator()() {
+    LATHE_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      due[i] += tile.rate[i];
+      if (due[i] < places) continue;
+      split_source(*tile.beside[i], due[i] / places);
+      due[i] %= places;
     }
   }
-}
-template <int Vectors>
-LATHE_INLINE bool split_panel(const PartsWeights& w) {
-  constexpr int64_t width = Vectors * Vec::width;
-  Vec wrong = zero();
-  char* to = w.to;
-  for (int64_t channel = 0; channel < w.channels; channel += 2 * channel_block) {
-    const int64_t left = w.channels - channel;
-    const int64_t lows = left < channel_block ? left : channel_block, rest = left - lows;
-    const int64_t highs = rest < channel_block ? rest : channel_block;
-    const float* const low = w.from + channel * w.taps * width;
-    const float* const high = highs > 0 ? low + channel_block * w.taps * width : low;
-    for (int64_t tap = 0; tap < w.taps; ++tap, to += part_weights)
-      split_step<Vectors>(low + tap * lows * width, lows, high + tap * highs * width, highs, to, wrong);
-  }
-  return is_wrong(wrong);
-}
-bool split_weights(const PartsWeights& w) {
-  return w.width == Vec::width ? split_panel<1>(w) : split_panel<2>(w);
-}
+};
 
 template <bool Lower, bool Wide>
 void parts_tile(const PartsTile& t) {
-  clear_tile<0>();
-  if constexpr (Wide) clear_tile<1>();
-  if constexpr (Lower) clear_tile<2>();
-  if constexpr (Lower && Wide) clear_tile<3>();
-  const char* w = t.w;
-  const float* next = t.next;
-  for (int64_t i = 0; i < t.steps; ++i, w += part_weights) {
-    for (int64_t j = 0; j < t.next_lines; ++j, next += Vec::width) __builtin_prefetch(next, 0, 2);
-    parts_step<Lower, Wide>(t.upper + t.offsets[i], t.lower + t.offsets[i], part_pixel, t.part, w);
+  constexpr int64_t lower_sums = 2 * channel_block;
+  if (t.adds) {
+    float* const lower = t.sums + t.upper_rows * lower_sums;
+    load_tile<0>(t.sums, tiled_panel_row);
+    if constexpr (Wide) load_tile<1>(t.sums + channel_block, tiled_panel_row);
+    if constexpr (Lower) load_tile<2>(lower, tiled_panel_row);
+    if constexpr (Lower && Wide) load_tile<3>(lower + channel_block, tiled_panel_row);
+  } else {
+    clear_tile<0>();
+    if constexpr (Wide) clear_tile<1>();
+    if constexpr (Lower) clear_tile<2>();
+    if constexpr (Lower && Wide) clear_tile<3>();
   }
+  const char* w = t.w;
+  PartsBeside beside{t};
+  for (int64_t i = 0; i < t.steps; ++i, w += part_weights)
+    parts_step<Lower, Wide>(t.upper + t.offsets[i], t.lower + t.offsets[i], part_pixel, t.part, w, beside);
   store_tiles<Lower, Wide>(t.sums, t.upper_rows);
 }
 
@@ -88,8 +84,7 @@ void add_terms(const float* x, int64_t n, const float* w, int64_t width, float* 
   }
 }
 
-constexpr PartsKernels table_of_parts = {.split_row = split_row,
-                                         .split_weights = split_weights,
+constexpr PartsKernels table_of_parts = {.split = split_source,
                                          .tile = {{parts_tile<false, false>, parts_tile<false, true>},
                                                   {parts_tile<true, false>, parts_tile<true, true>}},
                                          .finish = finish_sums,

@@ -109,25 +109,37 @@ LATHE_INLINE void add_part_products() {
   if constexpr (Lower && Wide) TiledPairs::add_product<3, 5, 7>();
 }
 
+/// What is done beside a step's products: nothing.
+struct NothingBeside {
+  LATHE_INLINE void operator()() {}
+};
+
 /// A step along k: rows of the upper and of the lower tile of A lie a_row bytes apart, the parts of a row
-/// a_part. The smallest products come first, and as little as can be is loaded twice.
-template <bool Lower, bool Wide>
+/// a_part. The smallest products come first, and as little as can be is loaded twice. Vectors have time for
+/// work of their own while tiles are multiplied: `beside` is called at six places.
+template <bool Lower, bool Wide, class Beside = NothingBeside>
 LATHE_INLINE void parts_step(const char* upper, const char* lower, int64_t a_row, int64_t a_part,
-                             const char* w) {
+                             const char* w, Beside&& beside = {}) {
   constexpr int64_t next = tile_depth * tiled_panel_row;
   load_part<Lower>(upper + 2 * a_part, lower + 2 * a_part, a_row);
   load_weights<Wide>(w);
   add_part_products<Lower, Wide>();
+  beside();
   load_part<Lower>(upper + a_part, lower + a_part, a_row);
   add_part_products<Lower, Wide>();
+  beside();
   load_weights<Wide>(w + next);
   add_part_products<Lower, Wide>();
+  beside();
   load_part<Lower>(upper, lower, a_row);
   add_part_products<Lower, Wide>();
+  beside();
   load_weights<Wide>(w + 2 * next);
   add_part_products<Lower, Wide>();
+  beside();
   load_weights<Wide>(w);
   add_part_products<Lower, Wide>();
+  beside();
 }
 
 /// One row of A, of `k` terms at most parts_depth, with weights as they were before they were split (row k at
