@@ -84,10 +84,14 @@ struct Problem {
     Fenced packed(at(cpu::direct_weights_size(Isa::avx512, s)));
     cpu::pack_direct_weights(Isa::avx512, s, w.data(), packed.data(), c);
     Fenced y(at(s.batch * s.out_blocks() * s.out_pixels() * channel_block));
-    Fenced scratch(cpu::direct_workspace(Isa::avx512, s, false, threads) / sizeof(float));
-    cpu::direct_convolution(Isa::avx512, s,
-                            {.x = in.data(), .weights = packed.data(), .bias = bias.data(), .y = y.data()},
-                            scratch.data(), c);
+    // By parts, however small it is.
+    const bool parts = cpu::fits_parts(Isa::avx512, s);
+    Fenced scratch((parts ? cpu::parts_workspace(s, false, threads)
+                          : cpu::direct_workspace(Isa::avx512, s, false, threads)) /
+                   sizeof(float));
+    (parts ? cpu::parts_convolution : cpu::direct_convolution)(
+        Isa::avx512, s, {.x = in.data(), .weights = packed.data(), .bias = bias.data(), .y = y.data()},
+        scratch.data(), c);
     EXPECT_TRUE(y.intact());
     EXPECT_TRUE(scratch.intact());
     return {y.data(), y.data() + y.size()};
@@ -130,13 +134,13 @@ constexpr double tolerance = 6e-7;
 
 void check(const BlockedShape& s) {
   SCOPED_TRACE(text(s));
-  ASSERT_TRUE(cpu::uses_parts(Isa::avx512, s));
+  ASSERT_TRUE(cpu::fits_parts(Isa::avx512, s));
   const Problem p(s);
   const std::vector<float> got = p.run(1);
   for (int threads : {2, 3})
     ASSERT_TRUE(same_bits(got, p.run(threads))) << "the bits depend on the number of threads";
   cpu::use_amx(false);
-  ASSERT_FALSE(cpu::uses_parts(Isa::avx512, s));
+  ASSERT_FALSE(cpu::fits_parts(Isa::avx512, s));
   const std::vector<float> plain = p.run(1);
   cpu::use_amx(true);
   double squares = 0, plain_squares = 0;
@@ -154,7 +158,7 @@ void check(const BlockedShape& s) {
 }
 
 TEST_F(CpuParts, Channels) {
-  for (int64_t channels : {24, 32, 40, 48, 64, 100})
+  for (int64_t channels : {16, 24, 32, 40, 48, 64, 100, 330})
     for (int64_t kernel : {1, 3}) check(square(channels, 24, 9, 11, kernel));
 }
 
@@ -169,7 +173,6 @@ TEST_F(CpuParts, Widths) {
       for (int64_t kernel : {1, 2, 3, 5}) {
         const int64_t height = 40 * stride / std::max<int64_t>(1, (width + stride - 1) / stride) + stride;
         BlockedShape s = square(40, 20, std::max(height, kernel * stride), width, kernel, stride);
-        if (s.out_pixels() < 32) s = square(40, 20, 40 * stride, width, kernel, stride);
         if (s.out[1] > 0) check(s);
       }
 }
@@ -224,14 +227,20 @@ TEST_F(CpuParts, OneAxis) {
     }
 }
 
-TEST_F(CpuParts, StandsBack) {
-  EXPECT_FALSE(cpu::uses_parts(Isa::avx512, square(16, 64, 56, 56, 3)));
+TEST_F(CpuParts, WhereItIsFaster) {
+  EXPECT_TRUE(cpu::uses_parts(Isa::avx512, square(64, 256, 56, 56, 1)));
+  EXPECT_TRUE(cpu::uses_parts(Isa::avx512, square(128, 128, 28, 28, 3, 2)));
+  EXPECT_FALSE(cpu::uses_parts(Isa::avx512, square(8, 64, 56, 56, 3)));
+  EXPECT_FALSE(cpu::uses_parts(Isa::avx512, square(256, 8, 56, 56, 1)));
   EXPECT_FALSE(cpu::uses_parts(Isa::avx512, square(64, 64, 1, 1, 1)));
-  EXPECT_FALSE(cpu::uses_parts(Isa::avx2, square(64, 64, 56, 56, 3)));
-  BlockedShape s = square(64, 64, 56, 56, 3);
+  EXPECT_FALSE(cpu::uses_parts(Isa::avx2, square(64, 256, 56, 56, 1)));
+  BlockedShape s = square(64, 256, 56, 56, 1);
   s.plain = true;
   EXPECT_FALSE(cpu::uses_parts(Isa::avx512, s));
   s.plain = false, s.pairs = true;
+  EXPECT_FALSE(cpu::uses_parts(Isa::avx512, s));
+  s.pairs = false;
+  cpu::use_amx(false);
   EXPECT_FALSE(cpu::uses_parts(Isa::avx512, s));
 }
 
@@ -303,7 +312,8 @@ TEST_F(CpuParts, SmallAndLarge) {
 }
 
 TEST_F(CpuParts, HalfWeights) {
-  const Problem p(square(56, 40, 12, 9, 3));
+  const Problem p(square(56, 64, 24, 20, 3));
+  ASSERT_TRUE(cpu::uses_parts(Isa::avx512, p.s));
   WorkerContext c;
   std::vector<float> packed(at(cpu::direct_weights_size(Isa::avx512, p.s)));
   cpu::pack_direct_weights(Isa::avx512, p.s, p.w.data(), packed.data(), c);

@@ -87,10 +87,10 @@ class InputSource final : public PartsSource {
     run.highs = lanes(channels - channel_block);
     run.stride = d_.x.step * channel_block;
     run.count = xs.size();
-    run.to = strip_.copy + pair_ * part_count * d_.part() +
-             ((plane_ * d_.copy_rows + row_) * d_.copy_row + xs.begin) * part_pixel;
-    run.to_stride = part_pixel;
-    run.part = d_.part();
+    run.to = strip_.copy + pair_ * d_.pair_size() +
+             ((plane_ * d_.copy_rows + row_) * d_.copy_row + xs.begin) * parts_pixel;
+    run.to_stride = parts_pixel;
+    run.part = part_pixel;
     run.ahead = pair_ + 2 < pair1_ ? 2 * plane : 0;
     return true;
   }
@@ -210,20 +210,20 @@ class PartsTask {
 
   /// Zeros around the image.
   void clear_border() const {
-    const auto clear = [](char* to, int64_t pixels) { std::fill_n(to, pixels * part_pixel, char{0}); };
+    const auto clear = [](char* to, int64_t pixels) { std::fill_n(to, pixels * parts_pixel, char{0}); };
     char* to = strip_.copy;
-    for (int64_t part = 0; part < d_.pairs * part_count; ++part)
+    for (int64_t pair = 0; pair < d_.pairs; ++pair)
       for (int64_t i = 0; i < d_.y.count; ++i)
         for (int64_t j = 0; j < d_.x.count; ++j) {
           const auto ys = d_.y.inside(i, strip_.row0, d_.copy_rows),
                      xs = d_.x.inside(j, strip_.column0, d_.copy_row);
-          for (int64_t row = 0; row < d_.copy_rows; ++row, to += d_.copy_row * part_pixel) {
+          for (int64_t row = 0; row < d_.copy_rows; ++row, to += d_.copy_row * parts_pixel) {
             if (row < ys.begin || row >= ys.end) {
               clear(to, d_.copy_row);
               continue;
             }
             clear(to, xs.begin);
-            clear(to + xs.end * part_pixel, d_.copy_row - xs.end);
+            clear(to + xs.end * parts_pixel, d_.copy_row - xs.end);
           }
         }
   }
@@ -234,12 +234,11 @@ class PartsTask {
     const bool last = piece + 1 == d_.pieces();
     PartsTile tile{.offsets = offsets_,
                    .steps = (first_pair(piece + 1) - first_pair(piece)) * s_.taps(),
-                   .part = d_.part(),
                    .w = weights,
                    .adds = piece > 0,
                    .beside = {input, next}};
     const int64_t polled_tiles = 1 + polled_work / (tile.steps * 2 * channel_block * d_.tile_sums);
-    const char* const copy = strip_.copy + first_pair(piece) * part_count * d_.part();
+    const char* const copy = strip_.copy + first_pair(piece) * d_.pair_size();
     for (int64_t i = 0; i < tiles; ++i) {
       if (i % polled_tiles == 0) c_.poll();
       const int64_t begin = i * most_tiled_rows, rows = std::min<int64_t>(pixels_ - begin, most_tiled_rows);
@@ -250,8 +249,8 @@ class PartsTask {
       if (next) tile.rate[1] = PartsDivision::ceil_of(next->left, tile.steps * (tiles - i));
       registers_.set(rows);
       tile.upper_rows = upper_rows(rows);
-      tile.upper = copy + begin * part_pixel;
-      tile.lower = tile.upper + tile.upper_rows * part_pixel;
+      tile.upper = copy + begin * parts_pixel;
+      tile.lower = tile.upper + tile.upper_rows * parts_pixel;
       tile.sums = sums(i);
       kernels_.tile[rows > tile.upper_rows][blocks(panel) > 1](tile);
       // The one before, whose sums have arrived.
@@ -317,7 +316,7 @@ class PartsTask {
     InputSource input(d_, strip_, 0, d_.pairs);
     while (input.left > 0) {
       input.next();
-      const int64_t first = (input.run.to - strip_.copy) / part_pixel % (part_count * d_.copy_pixels());
+      const int64_t first = (input.run.to - strip_.copy) / parts_pixel % d_.copy_pixels();
       input.run.to = unused;
       input.run.to_stride = 0;
       input.run.part = part_pixel;
@@ -384,10 +383,24 @@ class PartsTask {
 
 }  // namespace
 
+bool fits_parts(Isa isa, const BlockedShape& s) {
+  return isa == Isa::avx512 && !s.plain && !s.pairs && !s.empty() && uses_amx() && cpu_features().amx_bf16;
+}
+
 bool uses_parts(Isa isa, const BlockedShape& s) {
-  constexpr int64_t fewest_channels = 24, fewest_pixels = 32;
-  return isa == Isa::avx512 && !s.plain && !s.pairs && s.channels >= fewest_channels &&
-         s.out_pixels() >= fewest_pixels && cpu_features().amx_bf16 && uses_amx();
+  if (!fits_parts(isa, s)) return false;
+  // Nanoseconds for an image, as they were measured, on one processor; what counts is how they compare.
+  constexpr double tile = 70, split_input = 8, split_weights = 115, finished = 2.7, multiplications = 100;
+  const PartsDivision d(s, 1);
+  const auto steps = static_cast<double>(d.pairs * s.taps() * d.panels),
+             strips = static_cast<double>(d.strips()), pixels = static_cast<double>(s.out_pixels());
+  const auto halves =
+      static_cast<double>(PartsDivision::ceil_of((d.rows - 1) * d.copy_row + d.columns, most_tiled_rows / 2));
+  const double by_parts = strips * (steps * (halves * tile + split_weights) +
+                                    static_cast<double>(d.pairs * d.copy_pixels()) * split_input) +
+                          pixels * static_cast<double>(d.panels) * finished;
+  const auto filters = static_cast<double>(PartsDivision::ceil_of(s.filters, 8) * 8);
+  return by_parts < 0.95 * pixels * static_cast<double>(s.channels * s.taps()) * filters / multiplications;
 }
 
 size_t parts_workspace(const BlockedShape& s, bool half, int threads) {

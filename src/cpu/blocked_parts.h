@@ -6,16 +6,19 @@
 
 namespace lathe::cpu {
 
-/// Is this convolution computed by parts here? Depends on nothing that changes while a plan is used but
-/// use_amx(), and neither on the batch nor on the number of threads.
+/// Can this convolution be computed by parts here? And is it, since it is thought to be faster than AVX-512?
+/// Depends on nothing that changes while a plan is used but use_amx(), and neither on the batch nor on the
+/// number of threads.
+bool fits_parts(Isa isa, const BlockedShape& s);
 bool uses_parts(Isa isa, const BlockedShape& s);
 size_t parts_workspace(const BlockedShape& s, bool half, int threads);
 /// Weights as those of direct_convolution().
 void parts_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                        KernelContext& c);
 
-/// Bytes of one part of a vector of pairs, and of a step's weights: three parts, 16 rows, two vectors.
-inline constexpr int64_t part_count = 3, part_pixel = 64, part_weights = part_count * 16 * 2 * part_pixel;
+/// Bytes of one part of a vector of pairs, of its three parts, and of a step's weights: 16 rows, two vectors.
+inline constexpr int64_t part_count = 3, part_pixel = 64, parts_pixel = part_count * part_pixel,
+                         part_weights = 16 * 2 * parts_pixel;
 
 /// Vectors of pairs that lie one behind the other: pixels of two blocks of channels, or rows of weights.
 struct PartsRun {
@@ -44,7 +47,7 @@ class PartsSource {
 struct PartsTile {
   const char *upper = nullptr, *lower = nullptr;
   const int64_t* offsets = nullptr;  // bytes from there to each step's pixels
-  int64_t steps = 0, part = 0;
+  int64_t steps = 0;
   const char* w = nullptr;
   int64_t upper_rows = 0;
   float* sums = nullptr;  // rows of 32

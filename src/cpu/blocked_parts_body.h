@@ -61,7 +61,8 @@ void parts_tile(const PartsTile& t) {
   const char* w = t.w;
   PartsBeside beside{t};
   for (int64_t i = 0; i < t.steps; ++i, w += part_weights)
-    parts_step<Lower, Wide>(t.upper + t.offsets[i], t.lower + t.offsets[i], part_pixel, t.part, w, beside);
+    parts_step<Lower, Wide>(t.upper + t.offsets[i], t.lower + t.offsets[i], parts_pixel, part_pixel, w,
+                            beside);
   store_tiles<Lower, Wide>(t.sums, t.upper_rows);
 }
 

@@ -58,7 +58,7 @@ struct PartsDivision {
         panels(ceil_of(s.out_blocks(), parts_panel_blocks)),
         columns(s.out[1]),
         group(panels) {
-    const double pixel = static_cast<double>(pairs * planes * part_count * part_pixel);
+    const double pixel = static_cast<double>(pairs * planes * parts_pixel);
     const double row = pixel * static_cast<double>(columns + x.further);
     const double fit = strip_bytes / row - static_cast<double>(y.further);
     rows = even(s.out[0], std::clamp<int64_t>(static_cast<int64_t>(fit), 1, s.out[0]));
@@ -82,10 +82,10 @@ struct PartsDivision {
   int64_t pieces() const { return ceil_of(pairs, piece); }
   int64_t tiles() const { return ceil_of((rows - 1) * copy_row + columns, most_tiled_rows); }
 
-  // Bytes: of one part of two blocks of a strip, of the strip, of a piece of a panel, of sums.
+  // Bytes: of two blocks of a strip, of the strip, of a piece of a panel, of sums.
   int64_t copy_pixels() const { return planes * copy_rows * copy_row; }
-  int64_t part() const { return copy_pixels() * part_pixel; }
-  int64_t strip_size() const { return pairs * part_count * part(); }
+  int64_t pair_size() const { return copy_pixels() * parts_pixel; }
+  int64_t strip_size() const { return pairs * pair_size(); }
   int64_t piece_size() const { return piece * s.taps() * part_weights; }
   static constexpr int64_t tile_sums = most_tiled_rows * parts_panel_filters;  // floats
   /// Of all tiles, where pieces are added to them, or of the one that is computed and the one that is stored.
@@ -112,7 +112,7 @@ struct PartsDivision {
     for (int64_t pair = 0; pair < piece; ++pair)
       for (int64_t i = 0; i < s.kernel[0]; ++i)
         for (int64_t j = 0; j < s.kernel[1]; ++j)
-          *offsets++ = pair * part_count * part() + distance(i, j) * part_pixel;
+          *offsets++ = pair * pair_size() + distance(i, j) * parts_pixel;
   }
 
   const BlockedShape& s;
