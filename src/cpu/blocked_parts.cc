@@ -387,20 +387,30 @@ bool fits_parts(Isa isa, const BlockedShape& s) {
   return isa == Isa::avx512 && !s.plain && !s.pairs && !s.empty() && uses_amx() && cpu_features().amx_bf16;
 }
 
-bool uses_parts(Isa isa, const BlockedShape& s) {
-  if (!fits_parts(isa, s)) return false;
-  // Nanoseconds for an image, as they were measured, on one processor; what counts is how they compare.
-  constexpr double tile = 70, split_input = 8, split_weights = 115, finished = 2.7, multiplications = 100;
+double parts_time(const BlockedShape& s) {
+  // Of 16 pixels times a step, of splitting two blocks of a pixel and a step's weights, and of a pixel's
+  // sums.
+  constexpr double tile = 70, split_pixel = 8, split_weights = 115, sums = 2.7;
   const PartsDivision d(s, 1);
-  const auto steps = static_cast<double>(d.pairs * s.taps() * d.panels),
-             strips = static_cast<double>(d.strips()), pixels = static_cast<double>(s.out_pixels());
-  const auto halves =
+  const double panels = static_cast<double>(d.panels);
+  const double steps = static_cast<double>(d.pairs * s.taps()) * panels;
+  const auto tiles =
       static_cast<double>(PartsDivision::ceil_of((d.rows - 1) * d.copy_row + d.columns, most_tiled_rows / 2));
-  const double by_parts = strips * (steps * (halves * tile + split_weights) +
-                                    static_cast<double>(d.pairs * d.copy_pixels()) * split_input) +
-                          pixels * static_cast<double>(d.panels) * finished;
-  const auto filters = static_cast<double>(PartsDivision::ceil_of(s.filters, 8) * 8);
-  return by_parts < 0.95 * pixels * static_cast<double>(s.channels * s.taps()) * filters / multiplications;
+  return static_cast<double>(s.batch * d.strips()) *
+         (steps * (tiles * tile + split_weights) +
+          static_cast<double>(d.pairs * d.copy_pixels()) * split_pixel +
+          static_cast<double>(d.rows * d.columns) * panels * sums);
+}
+
+bool uses_parts(Isa isa, const BlockedShape& shape) {
+  if (!fits_parts(isa, shape)) return false;
+  BlockedShape s = shape;
+  s.batch = 1;
+  // In a nanosecond; of the last block AVX-512 leaves out a half that is not there.
+  constexpr double multiplications = 100;
+  const auto filters = PartsDivision::ceil_of(s.filters, channel_block / 2) * channel_block / 2;
+  return parts_time(s) <
+         0.95 * static_cast<double>(s.out_pixels() * s.channels * s.taps() * filters) / multiplications;
 }
 
 size_t parts_workspace(const BlockedShape& s, bool half, int threads) {

@@ -11,6 +11,8 @@ namespace lathe::cpu {
 /// number of threads.
 bool fits_parts(Isa isa, const BlockedShape& s);
 bool uses_parts(Isa isa, const BlockedShape& s);
+/// Roughly, in nanoseconds, on one thread of the processor where it was measured.
+double parts_time(const BlockedShape& s);
 size_t parts_workspace(const BlockedShape& s, bool half, int threads);
 /// Weights as those of direct_convolution().
 void parts_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
