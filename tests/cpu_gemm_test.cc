@@ -92,15 +92,17 @@ void check(const Problem& p) {
 }
 
 TEST(CpuGemm, EveryRemainder) {
-  for (int64_t m : {1, 2, 3, 5, 6, 7, 13, 14, 15, 29, 43})
+  for (int64_t m : {1, 2, 3, 5, 6, 7, 13, 14, 15, 29, 32, 43, 70})
     for (int64_t n : {1, 7, 8, 15, 16, 17, 31, 32, 33, 48, 65})
-      for (int64_t k : {1, 3, 15, 16, 17, 37}) {
+      for (int64_t k : {1, 3, 15, 16, 17, 37, 64, 81}) {
         check({m, n, k});
         check({m, n, k, 1, false, false, true, Problem::per_column});
       }
 }
 
 TEST(CpuGemm, DeepAndWide) {
+  check({33, 200, 1600, 1, false, false, true, Problem::per_column});
+  check({230, 70, 2000, 2, false, true, false, Problem::full, 1.0f, 0.5f});
   check({70, 130, 1000});
   check({1, 300, 1537, 1, false, false, true, Problem::per_row});
   check({2, 40, 385, 1, false, true, true});
@@ -188,6 +190,67 @@ TEST(CpuGemm, NanAndInfinityOfUnusedLanesStayOut) {
     EXPECT_EQ(c[5], INFINITY);
     EXPECT_EQ(c[9], INFINITY);
   }
+}
+
+/// What tiles cannot multiply in parts comes out as float32's own arithmetic has it, wherever it stands.
+TEST(CpuGemm, WhatHasNoParts) {
+  if (!cpu::uses_amx()) GTEST_SKIP() << "no AMX here";
+  constexpr int64_t m = 70, n = 75, k = 810;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (bool packed : {false, true})
+    for (bool in_a : {true, false})
+      for (const float odd :
+           {infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 3.3e38f, -3.4e38f})
+        for (const int64_t at : {int64_t{0}, int64_t{799}, in_a ? m * k - 1 : n * k - 1}) {
+          Random random(9);
+          Fenced a(m * k, random), b(k * n, random);
+          (in_a ? a : b).data()[at] = odd;
+          const auto product = [&](bool tiles) {
+            cpu::use_amx(tiles);
+            Problem p{m, n, k};
+            p.packed = packed;
+            std::vector<float> c = multiply(Isa::avx512, p, a, b, a, 1);
+            EXPECT_EQ(
+                std::memcmp(c.data(), multiply(Isa::avx512, p, a, b, a, 3).data(), c.size() * sizeof(float)),
+                0);
+            return c;
+          };
+          const std::vector<float> want = product(false), got = product(true);
+          cpu::use_amx(true);
+          for (size_t i = 0; i < want.size(); ++i) {
+            if (std::isnan(want[i]))
+              ASSERT_TRUE(std::isnan(got[i])) << odd << " at " << at << ": " << i;
+            else if (std::isinf(want[i]))
+              ASSERT_EQ(got[i], want[i]) << odd << " at " << at << ": " << i;
+            else
+              ASSERT_NEAR(got[i], want[i], 1e-4 + 1e-5 * std::abs(want[i]))
+                  << odd << " at " << at << ": " << i;
+          }
+        }
+}
+
+/// Products in parts lose no more than float32's own arithmetic does.
+TEST(CpuGemm, PartsAreAsExactAsFloats) {
+  if (!cpu::uses_amx()) GTEST_SKIP() << "no AMX here";
+  constexpr int64_t m = 64, n = 64, k = 1024;
+  Random random(11);
+  const Fenced a(m * k, random), b(k * n, random);
+  const auto loss = [&](bool tiles) {
+    cpu::use_amx(tiles);
+    const std::vector<float> c = multiply(Isa::avx512, {m, n, k}, a, b, a, 1);
+    double squares = 0;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += static_cast<double>(a[static_cast<size_t>(i * k + l)]) * b[static_cast<size_t>(l * n + j)];
+        squares += std::pow(c[static_cast<size_t>(i * n + j)] - sum, 2);
+      }
+    return squares;
+  };
+  const double floats = loss(false), parts = loss(true);
+  EXPECT_LT(parts, floats);
+  EXPECT_GT(parts, 0);
 }
 
 }  // namespace

@@ -19,6 +19,17 @@ bool uses_amx();
 /// more than 16 rows.
 constexpr int64_t upper_rows(int64_t rows) { return rows <= 16 ? rows : (rows + 1) / 2; }
 
+/// A panel of B that is split into parts little by little, while tiles are multiplied: its reading and the
+/// arithmetic take nothing from them.
+struct PanelSplit {
+  const float* from = nullptr;
+  int64_t row = 0, left = 0;  // from one row to the next; rows left
+  float* to = nullptr;
+  int64_t done = 0;    // of this step's pairs of rows
+  int64_t share = 0;   // pairs between two groups of products
+  bool wrong = false;  // is there anything without parts?
+};
+
 /// This thread's tile registers while it computes a task. Released at the end, so that nobody saves and
 /// restores them when threads change, and no other task finds them as they were left.
 class TileRegisters {

@@ -32,7 +32,7 @@ struct PartsBeside {
   static constexpr int64_t places = 6;
   const PartsTile& tile;
   int64_t due[2] = {};
-  LATHE_INLINE void operator()() {
+  LATHE_INLINE void some() {
     LATHE_UNROLL
     for (int i = 0; i < 2; ++i) {
       due[i] += tile.rate[i];

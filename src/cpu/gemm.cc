@@ -47,6 +47,12 @@ constexpr int64_t few_tiles = 2;
 /// Panels of a few rows between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
 
+/// Blocks of k begin at multiples of this: parts lie in steps of as many terms.
+constexpr int64_t k_grain = 2 * a_block;
+/// Products of so many rows, and of so many terms and columns, are worth splitting (measured: AVX-512 by
+/// itself takes sixteen rows in the same time).
+constexpr int64_t least_split_rows = 32, least_split_terms = 32, least_split_columns = 16;
+
 /// Floats that are packed between two questions whether to stop.
 constexpr int64_t packed_in_one_go = int64_t{1} << 18;
 
@@ -55,7 +61,7 @@ int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Packs k in pieces, asking in between: rows or columns may be very long. f(k0, length).
 template <class F>
 void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
-  const int64_t step = std::max(a_block, packed_in_one_go / std::max<int64_t>(1, width) / a_block * a_block);
+  const int64_t step = std::max(k_grain, packed_in_one_go / std::max<int64_t>(1, width) / k_grain * k_grain);
   for (int64_t k0 = 0; k0 < k; k0 += step) {
     workers.poll();
     f(k0, std::min(step, k - k0));
@@ -64,13 +70,18 @@ void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
 
 /// k in blocks of equal length.
 int64_t k_step(int64_t k) {
-  if (k <= k_block) return std::max(a_block, blocked(k));
-  const int64_t blocks = (k + k_block - 1) / k_block;
-  return std::max(a_block, blocked((k + blocks - 1) / blocks));
+  const int64_t blocks = std::max<int64_t>(1, ceil_of(k, k_block));
+  return std::max(k_grain, ceil_of(k, blocks * k_grain) * k_grain);
 }
 
 /// Is there nothing of B to be packed?
 bool is_ready(const Products& p) { return p.packed_b || p.panels; }
+
+/// The kernels that multiply() takes.
+const GemmKernels& fastest(const GemmKernels& g, const Products& p) {
+  const bool many = p.m >= least_split_rows && p.k >= least_split_terms && p.n >= least_split_columns;
+  return g.parts && many ? *g.parts : g;
+}
 
 /// How the work of multiply() is cut, and where its scratch lies.
 struct Cut {
@@ -79,7 +90,7 @@ struct Cut {
         panels(g.panels(p.n)),
         // One tile reads B once: packing would only double the traffic.
         b_in_place(!is_ready(p) && p.b.column == 1 && tiles.count() == 1) {
-    const int64_t a_size = packed_a_size(p.m, p.k);
+    const int64_t a_size = p.m * g.packed_terms(p.k);
     b_size = is_ready(p) ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
     products = std::clamp<int64_t>(packed_at_once / std::max<int64_t>(1, a_size + b_size), 1,
                                    std::max<int64_t>(1, p.count()));
@@ -87,7 +98,7 @@ struct Cut {
     tiles_a_round = (tiles.count() + rounds - 1) / rounds;
     rounds = tiles_a_round ? (tiles.count() + tiles_a_round - 1) / tiles_a_round : 0;
     // The taller tiles come first.
-    this->a_size = tiles_a_round ? tiles.begin(tiles_a_round) * blocked(p.k) : 0;
+    this->a_size = tiles_a_round ? tiles.begin(tiles_a_round) * g.packed_terms(p.k) : 0;
     this->b_size = (b_size + 15) / 16 * 16;
   }
   RowTiles tiles;
@@ -159,8 +170,8 @@ class Walk {
   /// A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same as
   /// in groups.
   void stream() {
-    const bool two =
-        t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows && p_.b_type == DataType::float32 && !p_.panels;
+    const bool two = t1_ - t0_ == 1 && !g_.split_a && tiles_.rows(t0_) <= twin_rows &&
+                     p_.b_type == DataType::float32 && !p_.panels;
     const int64_t count = p1_ - p0_, together = two ? 2 : 1;
     for (int64_t done = 0; done < count; done += stream_panels) {
       const int64_t some = std::min(stream_panels, count - done);
@@ -197,7 +208,7 @@ class Walk {
     const int64_t column = at.panel * g_.panel_columns;
     const int64_t k = std::min(step_, p_.k - at.k0);
     alignas(64) float widened[k_block * widest_panel];
-    const bool half = p_.b_type != DataType::float32, few = half && t1_ - t0_ <= few_tiles;
+    const bool half = p_.b_type != DataType::float32, few = half && !g_.split_a && t1_ - t0_ <= few_tiles;
     const bool is_widened = p_.panels || (half && !few);
     if (p_.panels)
       p_.panels->unpack(at.panel, at.k0, k, widened);
@@ -209,10 +220,11 @@ class Walk {
               .c_row = p_.c_row,
               .k = k,
               .columns = std::min(panels * g_.panel_columns, p_.n - column)};
+    if (g_.split_a && !p_.plain) split(tile, next);
     // One tile of a few rows reads its panels as one stream so fast that the processor follows best by itself
     // (measured: 8 to 14 rows gain up to a quarter by fetching, one loses a tenth).
     const bool slow = t1_ - t0_ > 1 || tiles_.rows(t0_) > twin_rows;
-    const bool fetch = slow && !p_.panels && next.panel >= p0_ && next.panel < p1_;
+    const bool fetch = slow && !p_.panels && !tile.split && next.panel >= p0_ && next.panel < p1_;
     // In rows of floats: two of halves.
     const int64_t wanted =
         fetch ? ceil_of(std::min(step_, p_.k - next.k0) * element_size_, sizeof(float)) : 0;
@@ -221,7 +233,7 @@ class Walk {
     int64_t fetched = 0;
     for (int64_t t = t0_; t < t1_; ++t) {
       const int64_t row = tiles_.begin(t), rows = tiles_.rows(t);
-      tile.a = p_.a + (row - p_.first_row) * blocked(p_.k) + at.k0 * rows;
+      tile.a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k) + g_.packed_terms(at.k0) * rows;
       tile.c = p_.c + row * p_.c_row + column;
       if (at.k0 + k == p_.k) tile.bounds = finish_.bounds;
       tile.start = at.k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
@@ -232,7 +244,28 @@ class Walk {
       if (rows >= g_.tiled_rows) registers_.set(rows);
       few ? g_.halves[p_.b_type == DataType::bfloat16][rows](tile) : g_.run(rows, tile);
     }
+    if (tile.split) g_.split_b(split_);
     c_.poll();
+  }
+
+  /// Gives a tile its panel's parts, which are ready but for the first panel's, and has the next one's made
+  /// meanwhile. Of what is not in memory as it is multiplied, parts are made in front of each panel.
+  void split(Tile& tile, Place next) {
+    constexpr int64_t slots = 6;  // of a step
+    const bool in_memory = p_.b_type == DataType::float32 && !p_.panels;
+    if (!in_memory || split_.to == nullptr) {
+      split_ = {.from = tile.b, .row = tile.b_row, .left = tile.k, .to = parts_[ready_]};
+      g_.split_b(split_);
+    }
+    tile.parts = split_.wrong ? nullptr : parts_[ready_];
+    if (!in_memory || next.panel < p0_ || next.panel >= p1_) return;
+    ready_ = 1 - ready_;
+    split_ = {.from = reinterpret_cast<const float*>(place(next)),
+              .row = p_.b_row,
+              .left = std::min(step_, p_.k - next.k0),
+              .to = parts_[ready_],
+              .share = ceil_of(k_grain / 2, slots * (t1_ - t0_))};
+    tile.split = &split_;
   }
 
   const std::byte* place(Place at) const {
@@ -254,6 +287,9 @@ class Walk {
       static_cast<int64_t>(p_.b_type == DataType::float32 ? sizeof(float) : sizeof(Float16));
   TileRegisters registers_;
   KernelContext& c_;
+  PanelSplit split_;
+  int ready_ = 0;
+  alignas(64) float parts_[2][k_block / 2 * 3 * widest_panel];
 };
 
 /// One row times packed weights: a row is packed as it lies.
@@ -308,7 +344,12 @@ void multiply(const GemmKernels& g, const RowProduct& p, KernelContext& c) {
   c.parallel(panels, std::max<int64_t>(1, least_work / work), some);
 }
 
-const GemmKernels& gemm_kernels(Isa isa, bool strict) { return gemm_tables(isa).floats[strict]; }
+const GemmKernels& gemm_kernels(Isa isa, bool strict) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512 && !strict && uses_amx() && cpu_features().amx_bf16) return amx::floats;
+#endif
+  return gemm_tables(isa).floats[strict];
+}
 
 void use_bf16(bool yes) { bf16_wanted.store(yes, std::memory_order_relaxed); }
 
@@ -392,8 +433,8 @@ void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, 
   const RowTiles tiles(m, g.max_rows);
   share_packing(workers, tiles.count(), g.max_rows, k, [&](int64_t tile, int64_t k0, int64_t some) {
     const int64_t row = tiles.begin(tile), rows = tiles.rows(tile);
-    g.pack_a(to + row * blocked(k) + k0 * rows, {a.data + row * a.row + k0 * a.column, a.row, a.column}, rows,
-             some, 1);
+    g.pack_a(to + row * g.packed_terms(k) + k0 * rows,
+             {a.data + row * a.row + k0 * a.column, a.row, a.column}, rows, some, 1);
   });
 }
 
@@ -404,12 +445,17 @@ void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, i
 
 size_t multiply_workspace(const GemmKernels& g, const Products& p) {
   if (p.m == 0 || p.n == 0 || p.count() == 0 || is_row(p)) return 0;
-  const Cut cut(g, p);
-  return static_cast<size_t>(cut.products * (cut.a_size + cut.b_size)) * sizeof(float);
+  const auto of = [&](const GemmKernels& kernels) {
+    const Cut cut(kernels, p);
+    return static_cast<size_t>(cut.products * (cut.a_size + cut.b_size)) * sizeof(float);
+  };
+  // Strict kernels make do with the same.
+  return std::max(of(g), of(fastest(g, p)));
 }
 
-void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {
+void multiply(const GemmKernels& kernels, const Products& p, void* workspace, KernelContext& c) {
   if (p.m == 0 || p.n == 0 || p.count() == 0) return;
+  const GemmKernels& g = fastest(kernels, p);
   if (is_row(p))
     return multiply(g, {p.n, p.k, p.a.data, p.packed_b, p.packed_type, p.c, p.start, p.epilogue}, c);
   const Cut cut(g, p);
@@ -427,6 +473,7 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
       const int64_t tiles = std::min(cut.tiles_a_round, cut.tiles.count() - t0);
       const int64_t row0 = cut.tiles.begin(t0);
       const int64_t b_panels = is_ready(p) || round > 0 ? 0 : cut.panels - in_place;
+      std::atomic<bool> plain = false;
 
       auto pack = [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -435,9 +482,14 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
             const int64_t row = cut.tiles.begin(t0 + j);
             const int64_t rows = cut.tiles.rows(t0 + j);
             const float* const a = a_of(first + product) + row * p.a.row;
-            float* const to = packed_a + product * cut.a_size + (row - row0) * blocked(p.k);
+            float* const to = packed_a + product * cut.a_size + (row - row0) * g.packed_terms(p.k);
             pack_pieces(p.k, rows, c, [&](int64_t k0, int64_t length) {
-              g.pack_a(to + k0 * rows, {a + k0 * p.a.column, p.a.row, p.a.column}, rows, length, p.alpha);
+              const Operand some{a + k0 * p.a.column, p.a.row, p.a.column};
+              float* const at = to + g.packed_terms(k0) * rows;
+              if (!g.split_a)
+                g.pack_a(at, some, rows, length, p.alpha);
+              else if (!g.split_a(at, some, rows, length, p.alpha))
+                plain.store(true, std::memory_order_relaxed);
             });
           } else {
             const int64_t panel = in_place + j - tiles, column = panel * g.panel_columns;
@@ -473,7 +525,8 @@ void multiply(const GemmKernels& g, const Products& p, void* workspace, KernelCo
                              .c_row = p.n,
                              .start = p.start,
                              .epilogue = p.epilogue,
-                             .first_element = (first + product) * p.m * p.n};
+                             .first_element = (first + product) * p.m * p.n,
+                             .plain = plain.load(std::memory_order_relaxed)};
           if (is_ready(p)) part.first_panel = 0;
           if (p.packed_b) {
             part.b_type = p.packed_type;

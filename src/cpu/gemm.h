@@ -36,8 +36,10 @@ struct Start {
 struct Tile {
   const float* a = nullptr;
   const float* b = nullptr;
-  int64_t b_row = 0;    // from one row of the panel to the next
-  int64_t b_panel = 0;  // from this panel to the next, where the tile goes over two
+  const float* parts = nullptr;  // of b; null where a kernel of parts is to do without
+  PanelSplit* split = nullptr;   // what to split meanwhile
+  int64_t b_row = 0;             // from one row of the panel to the next
+  int64_t b_panel = 0;           // from this panel to the next, where the tile goes over two
   float* c = nullptr;
   int64_t c_row = 0;
   int64_t rows = 0, k = 0, columns = 0;
@@ -50,6 +52,8 @@ struct Tile {
 /// So few rows go over two panels at once: what is read, not the arithmetic, is what they wait for, and two
 /// streams come faster than one (measured: from the second-level cache and beyond, a third).
 inline constexpr int twin_rows = 4;
+
+inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }
 
 /// What is compiled for each instruction set.
 struct GemmKernels {
@@ -67,12 +71,24 @@ struct GemmKernels {
   void (*halves[2][most_tiled_rows + 1])(const Tile&) = {};
   void (*pack_a)(float* to, const Operand& a, int64_t rows, int64_t k, float scale) = nullptr;
   void (*pack_b)(float* to, const Operand& b, int64_t k, int64_t columns) = nullptr;
+  /// Of kernels that multiply float32 in parts (cpu/parts_amx.h), instead of pack_a: was there nothing that
+  /// has none?
+  bool (*split_a)(float* to, const Operand& a, int64_t rows, int64_t k, float scale) = nullptr;
+  /// All of a panel, or what is left of it.
+  void (*split_b)(PanelSplit& panel) = nullptr;
+  /// Kernels of parts that multiply() takes for many rows.
+  const GemmKernels* parts = nullptr;
 
   void run(int64_t rows, const Tile& t) const {
     (t.columns > panel_columns ? twin : t.columns > vector ? wide : narrow)[rows](t);
   }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
+  /// Floats that k packed terms of a row of A take.
+  int64_t packed_terms(int64_t k) const {
+    return split_a ? (k + 2 * a_block - 1) / (2 * a_block) * (3 * a_block) : blocked(k);
+  }
 };
+/// With AVX-512 and AMX, not strict: those of parts beside them.
 const GemmKernels& gemm_kernels(Isa isa, bool strict = false);
 /// Kernels whose elements are pairs of bfloat16, two neighbouring terms of a sum each, added up in float32: k
 /// counts pairs, an Operand A is float32 with `column` 2, and B is packed by pack_pairs. There is no pack_b.
@@ -84,8 +100,6 @@ const GemmKernels& pair_kernels(Isa isa, bool strict = false);
 inline constexpr const char* strict_products = "a single row is summed in the order of many";
 void use_bf16(bool yes);
 bool uses_bf16();
-
-inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }
 
 /// Rows in tiles of nearly equal height, at most `highest`.
 class RowTiles {
@@ -142,6 +156,7 @@ struct PackedProduct {
   Start start = {};
   Epilogue* epilogue = nullptr;  // on elements of c, which is dense; null: none
   int64_t first_element = 0;     // what the epilogue calls the first element of c
+  bool plain = false;            // of kernels of parts: something in a or b has none
   bool backwards = false;  // of a few rows: take the last panel first. Every other time, so that what a cache
                            // still holds of a matrix larger than itself is used before it is driven out
 };

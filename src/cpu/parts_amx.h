@@ -73,23 +73,56 @@ LATHE_INLINE PairParts split_any_pairs(Vec low, Vec high, bool& wrong) {
   return p;
 }
 
-/// Splits a panel's rows [k0, k0 + parts_depth) of which there are `k`, for one step: row k lies at
-/// from + k * row, `Vectors` vectors wide. What is not there is 0.
-template <int Vectors>
-LATHE_INLINE void split_weights(const float* from, int64_t row, int64_t k, char* to, Vec& wrong) {
-  for (int64_t j = 0; j < tile_depth; ++j, to += tiled_panel_row) {
-    LATHE_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-      const Vec low = j < k ? load(from + j * row + v * Vec::width) : zero();
-      const Vec high = j + tile_depth < k ? load(from + (j + tile_depth) * row + v * Vec::width) : zero();
-      const PairParts p = split_pairs(low, high, wrong);
+/// Splits a panel of two vectors, some pairs of rows at a time. What is behind the last row is 0.
+struct WeightSplitter {
+  explicit LATHE_INLINE WeightSplitter(PanelSplit& panel)
+      : p(panel),
+        from(p.from),
+        row(p.row),
+        left(p.left),
+        done(p.done),
+        share(p.share),
+        to(reinterpret_cast<char*>(p.to)) {}
+  PanelSplit& p;
+  const float* from;
+  int64_t row, left, done, share;
+  char* to;
+  Vec wrong = zero();
+
+  LATHE_INLINE void some() { pairs(share); }
+  LATHE_INLINE void pairs(int64_t n) {
+    for (; n > 0 && left > 0; --n) {
+      const float* const at = from + done * row;
+      // The next step's rows in the order in which they lie: as pairs they are read in, nothing would know what
+      // comes next.
+      const float* const soon = from + (parts_depth + 2 * done) * row;
       LATHE_UNROLL
-      for (int i = 0; i < parts; ++i)
-        _mm512_store_si512(to + i * (tile_depth * tiled_panel_row) + v * tile_row, p.of[i]);
+      for (int v = 0; v < 2; ++v) {
+        __builtin_prefetch(soon + v * Vec::width, 0, 2);
+        __builtin_prefetch(soon + row + v * Vec::width, 0, 2);
+      }
+      LATHE_UNROLL
+      for (int v = 0; v < 2; ++v) {
+        const Vec low = done < left ? load(at + v * Vec::width) : zero();
+        const Vec high = done + tile_depth < left ? load(at + tile_depth * row + v * Vec::width) : zero();
+        const PairParts pair = split_pairs(low, high, wrong);
+        LATHE_UNROLL
+        for (int i = 0; i < parts; ++i)
+          _mm512_store_si512(to + (i * tile_depth + done) * tiled_panel_row + v * tile_row, pair.of[i]);
+      }
+      if (++done < tile_depth) continue;
+      done = 0, from += parts_depth * row, left -= parts_depth, to += parts_weights;
     }
   }
-}
-LATHE_INLINE bool is_wrong(Vec wrong) { return _mm512_cmp_ps_mask(wrong.v, wrong.v, _CMP_UNORD_Q) != 0; }
+  LATHE_INLINE void save() {
+    p.from = from, p.left = left, p.done = done, p.to = reinterpret_cast<float*>(to);
+    p.wrong = p.wrong || _mm512_cmp_ps_mask(wrong.v, wrong.v, _CMP_UNORD_Q) != 0;
+  }
+};
+/// Instead of one, where there is nothing to split.
+struct NoSplitter {
+  static LATHE_INLINE void some() {}
+};
 
 template <bool Lower>
 LATHE_INLINE void load_part(const char* upper, const char* lower, int64_t a_row) {
@@ -109,37 +142,38 @@ LATHE_INLINE void add_part_products() {
   if constexpr (Lower && Wide) TiledPairs::add_product<3, 5, 7>();
 }
 
-/// What is done beside a step's products: nothing.
-struct NothingBeside {
-  LATHE_INLINE void operator()() {}
-};
-
 /// A step along k: rows of the upper and of the lower tile of A lie a_row bytes apart, the parts of a row
-/// a_part. The smallest products come first, and as little as can be is loaded twice. Vectors have time for
-/// work of their own while tiles are multiplied: `beside` is called at six places.
-template <bool Lower, bool Wide, class Beside = NothingBeside>
+/// a_part. The smallest products come first, and as little as can be is loaded twice. In between, a splitter
+/// makes what will be multiplied next: its vectors have nothing to wait for while tiles are multiplied.
+template <bool Lower, bool Wide, class Splitter>
 LATHE_INLINE void parts_step(const char* upper, const char* lower, int64_t a_row, int64_t a_part,
-                             const char* w, Beside&& beside = {}) {
+                             const char* w, Splitter& splitter) {
   constexpr int64_t next = tile_depth * tiled_panel_row;
   load_part<Lower>(upper + 2 * a_part, lower + 2 * a_part, a_row);
   load_weights<Wide>(w);
   add_part_products<Lower, Wide>();
-  beside();
+  splitter.some();
   load_part<Lower>(upper + a_part, lower + a_part, a_row);
   add_part_products<Lower, Wide>();
-  beside();
+  splitter.some();
   load_weights<Wide>(w + next);
   add_part_products<Lower, Wide>();
-  beside();
+  splitter.some();
   load_part<Lower>(upper, lower, a_row);
   add_part_products<Lower, Wide>();
-  beside();
+  splitter.some();
   load_weights<Wide>(w + 2 * next);
   add_part_products<Lower, Wide>();
-  beside();
+  splitter.some();
   load_weights<Wide>(w);
   add_part_products<Lower, Wide>();
-  beside();
+  splitter.some();
+}
+template <bool Lower, bool Wide>
+LATHE_INLINE void parts_step(const char* upper, const char* lower, int64_t a_row, int64_t a_part,
+                             const char* w) {
+  NoSplitter none;
+  parts_step<Lower, Wide>(upper, lower, a_row, a_part, w, none);
 }
 
 /// One row of A, of `k` terms at most parts_depth, with weights as they were before they were split (row k at
