@@ -132,20 +132,26 @@ struct PartsDivision {
 
   static int64_t even(int64_t all, int64_t each) { return ceil_of(all, ceil_of(all, each)); }
 
-  /// Gives every thread some tasks, cutting whichever of image and weights is larger.
+  /// Gives every thread some tasks. Every strip splits the weights again, every group of panels the input:
+  /// what costs less is cut, as long as it does not take much of what it saves.
   void share(int threads) {
     if (threads == 1) return;
-    const auto image = static_cast<double>(s.channels * s.in_pixels()),
-               weights = static_cast<double>(s.channels * s.taps() * s.filters);
+    constexpr int64_t fewest_pixels = 256, fewest_panels = 8;
+    constexpr double split_pixel = 8, split_weights = 115;  // nanoseconds, of two blocks
+    const double taps = static_cast<double>(s.taps() * panels);
     const double wanted =
-        std::min(4.0 * threads, static_cast<double>(s.batch * s.out_pixels()) * weights / least_work);
+        std::min(4.0 * threads, static_cast<double>(s.batch * s.out_pixels()) * taps *
+                                    static_cast<double>(s.channels * parts_panel_filters) / least_work);
     while (static_cast<double>(tasks()) < wanted) {
-      const bool strips_first = image > weights || group == 1;
-      if (strips_first && rows > 1)
-        rows = ceil_of(rows, 2);
-      else if (strips_first && columns > least_columns)
-        columns = ceil_of(columns, 2);
-      else if (group > 1)
+      const bool few = tasks() < threads;
+      const bool strip = rows > 1 ? few || rows / 2 * columns >= fewest_pixels
+                                  : columns > least_columns && (few || columns / 2 >= fewest_pixels);
+      const bool panel = group > 1 && (few || group / 2 * s.taps() >= fewest_panels);
+      const double by_strips = taps * split_weights,
+                   by_groups = static_cast<double>(groups() * rows * columns * planes) * split_pixel;
+      if (strip && (by_strips < by_groups || !panel))
+        (rows > 1 ? rows : columns) = ceil_of(rows > 1 ? rows : columns, 2);
+      else if (panel)
         group = ceil_of(group, 2);
       else
         break;
