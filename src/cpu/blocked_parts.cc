@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -146,6 +147,40 @@ class WeightsSource final : public PartsSource {
   char* to_;
 };
 
+/// A panel of weights of a plain image: of each row of the window eight pixels in four channels, which follow
+/// one another two by two.
+class PlainWeightsSource final : public PartsSource {
+ public:
+  PlainWeightsSource(const BlockedShape& s, const float* from, int64_t blocks, char* to)
+      : s_(s), from_(from), width_(blocks * channel_block), to_(to) {
+    left = s.kernel[0] * channel_block * blocks;
+    run.stride = channel_block;
+    run.to_stride = part_pixel;
+    run.part = part_weights / part_count;
+  }
+
+  void next() override {
+    const int64_t column = pair_ / 2, channel = pair_ % 2 * 2;
+    const auto there = [&](int64_t c) { return column < s_.kernel[1] && c < s_.channels; };
+    const auto at = [&](int64_t c) {
+      return there(c) ? from_ + (c * s_.taps() + row_ * s_.kernel[1] + column) * width_ : from_;
+    };
+    run.low = at(channel), run.high = at(channel + 1);
+    run.lows = lanes(there(channel) ? channel_block : 0);
+    run.highs = lanes(there(channel + 1) ? channel_block : 0);
+    run.count = width_ / channel_block;
+    run.to = to_ + row_ * part_weights + pair_ * 2 * part_pixel;
+    if (++pair_ == channel_block) pair_ = 0, ++row_;
+  }
+
+ private:
+  const BlockedShape& s_;
+  const float* from_;
+  int64_t width_;
+  int64_t row_ = 0, pair_ = 0;
+  char* to_;
+};
+
 /// A strip, and the panels that a task computes of it.
 class PartsTask {
  public:
@@ -165,18 +200,18 @@ class PartsTask {
   void compute(int64_t panel0, int64_t panel1) {
     clear_border();
     const int64_t pieces = d_.pieces(), units = (panel1 - panel0) * pieces;
-    std::optional<WeightsSource> weights;
+    if (s_.plain) split_plain();
+    Weights weights;
     begin(weights, panel0, 0, 0);
-    kernels_.split(*weights, weights->left);
-    bool wrong = any_wrong(*weights);
+    kernels_.split(*weights.source, weights.source->left);
+    bool wrong = any_wrong(*weights.source);
     for (int64_t unit = 0; unit < units; ++unit) {
       const int64_t panel = panel0 + unit / pieces, piece = unit % pieces;
       std::optional<InputSource> input;
-      if (panel == panel0) input.emplace(d_, strip_, first_pair(piece), first_pair(piece + 1));
-      weights.reset();
+      if (panel == panel0 && !s_.plain) input.emplace(d_, strip_, first_pair(piece), first_pair(piece + 1));
+      weights.clear();
       if (unit + 1 < units) begin(weights, panel0 + (unit + 1) / pieces, (unit + 1) % pieces, (unit + 1) % 2);
-      multiply(panel, piece, strip_.weights[unit % 2], input ? &*input : nullptr,
-               weights ? &*weights : nullptr);
+      multiply(panel, piece, strip_.weights[unit % 2], input ? &*input : nullptr, weights.source);
       wrong_input_ = wrong_input_ || (input && any_wrong(*input));
       if (piece + 1 == pieces) {
         if (panel == panel0 && wrong_input_) flag();
@@ -184,7 +219,7 @@ class PartsTask {
         tell(panel);
         wrong = false;
       }
-      wrong = wrong || (weights && any_wrong(*weights));
+      wrong = wrong || (weights.source && any_wrong(*weights.source));
     }
   }
 
@@ -201,15 +236,54 @@ class PartsTask {
                    (channel1 - channel0) * width, strip_.floats + channel0 * width) -
            channel0 * width;
   }
-  void begin(std::optional<WeightsSource>& source, int64_t panel, int64_t piece, int64_t place) const {
+  /// Those of the piece that comes next.
+  struct Weights {
+    std::optional<WeightsSource> blocked;
+    std::optional<PlainWeightsSource> plain;
+    PartsSource* source = nullptr;
+
+    void clear() {
+      blocked.reset(), plain.reset();
+      source = nullptr;
+    }
+  };
+  void begin(Weights& weights, int64_t panel, int64_t piece, int64_t place) const {
+    char* const to = strip_.weights[place];
+    if (s_.plain) {
+      weights.source = &weights.plain.emplace(s_, floats(panel, 0, s_.channels), blocks(panel), to);
+      return;
+    }
     const int64_t pair0 = first_pair(piece), pair1 = first_pair(piece + 1);
     const float* const from =
         floats(panel, pair0 * 2 * channel_block, std::min(pair1 * 2 * channel_block, s_.channels));
-    source.emplace(s_, from, blocks(panel), pair0, pair1, strip_.weights[place]);
+    weights.source = &weights.blocked.emplace(s_, from, blocks(panel), pair0, pair1, to);
+  }
+
+  /// The places of one row of a plain image's copy that are in it, in pixels of the image.
+  Phases::Inside plain_columns() const {
+    const int64_t at = strip_.column0 * s_.stride[1] - s_.pad[1], places = d_.copy_row * s_.stride[1];
+    const int64_t begin = std::clamp<int64_t>(-at, 0, places),
+                  end = std::clamp<int64_t>(s_.in[1] - at, begin, places);
+    return {begin, end, at + begin};
+  }
+  void split_plain() {
+    const auto xs = plain_columns();
+    for (int64_t i = 0; i < d_.y.count; ++i) {
+      const auto ys = d_.y.inside(i, strip_.row0, d_.copy_rows);
+      for (int64_t row = ys.begin; row < ys.end; ++row) {
+        PlainPartsRow r{.pixels = xs.size(), .part = d_.part()};
+        r.to = strip_.copy + (i * d_.copy_rows + row) * d_.copy_row * d_.row() + xs.begin * plain_pixel;
+        const int64_t y = ys.at + (row - ys.begin) * d_.y.step;
+        for (int64_t c = 0; c < s_.channels; ++c)
+          r.channel[c] = strip_.x + (c * s_.in[0] + y) * s_.in[1] + xs.at;
+        wrong_input_ = kernels_.split_plain(r) || wrong_input_;
+      }
+    }
   }
 
   /// Zeros around the image.
   void clear_border() const {
+    if (s_.plain) return std::fill_n(strip_.copy, d_.pair_size(), char{0}), void();
     const auto clear = [](char* to, int64_t pixels) { std::fill_n(to, pixels * parts_pixel, char{0}); };
     char* to = strip_.copy;
     for (int64_t pair = 0; pair < d_.pairs; ++pair)
@@ -229,11 +303,13 @@ class PartsTask {
   }
 
   /// All tiles with one piece of one panel. Sources, where there are any, are split beside it, to the end.
-  void multiply(int64_t panel, int64_t piece, const char* weights, InputSource* input, WeightsSource* next) {
+  void multiply(int64_t panel, int64_t piece, const char* weights, InputSource* input, PartsSource* next) {
     const int64_t tiles = PartsDivision::ceil_of(pixels_, most_tiled_rows);
     const bool last = piece + 1 == d_.pieces();
     PartsTile tile{.offsets = offsets_,
-                   .steps = (first_pair(piece + 1) - first_pair(piece)) * s_.taps(),
+                   .steps = (first_pair(piece + 1) - first_pair(piece)) * d_.taps,
+                   .row = d_.row(),
+                   .part = d_.part(),
                    .w = weights,
                    .adds = piece > 0,
                    .beside = {input, next}};
@@ -249,8 +325,8 @@ class PartsTask {
       if (next) tile.rate[1] = PartsDivision::ceil_of(next->left, tile.steps * (tiles - i));
       registers_.set(rows);
       tile.upper_rows = upper_rows(rows);
-      tile.upper = copy + begin * parts_pixel;
-      tile.lower = tile.upper + tile.upper_rows * parts_pixel;
+      tile.upper = copy + begin * d_.row();
+      tile.lower = tile.upper + tile.upper_rows * d_.row();
       tile.sums = sums(i);
       kernels_.tile[rows > tile.upper_rows][blocks(panel) > 1](tile);
       // The one before, whose sums have arrived.
@@ -312,33 +388,47 @@ class PartsTask {
   /// Finds out which pixels of the output see what has no parts.
   void flag() const {
     std::fill_n(strip_.pixel_flags, d_.copy_pixels(), uint8_t{0});
-    alignas(64) char unused[part_count * part_pixel];
-    InputSource input(d_, strip_, 0, d_.pairs);
-    while (input.left > 0) {
-      input.next();
-      const int64_t first = (input.run.to - strip_.copy) / parts_pixel % d_.copy_pixels();
-      input.run.to = unused;
-      input.run.to_stride = 0;
-      input.run.part = part_pixel;
-      for (int64_t i = 0, n = input.run.count; i < n; ++i) {
-        std::fill(std::begin(input.wrong), std::end(input.wrong), 0.0F);
-        kernels_.split(input, 1);
-        if (any_wrong(input)) strip_.pixel_flags[first + i] = 1;
+    uint8_t* to = strip_.pixel_flags;
+    for (int64_t i = 0; i < d_.y.count; ++i)
+      for (int64_t j = 0; j < d_.x.count; ++j) {
+        const auto ys = d_.y.inside(i, strip_.row0, d_.copy_rows);
+        const auto xs = s_.plain ? plain_columns() : d_.x.inside(j, strip_.column0, d_.copy_row);
+        for (int64_t row = 0; row < d_.copy_rows; ++row, to += d_.copy_row) {
+          if (row < ys.begin || row >= ys.end) continue;
+          const int64_t y = (ys.at + (row - ys.begin) * d_.y.step) * s_.in[1];
+          for (int64_t p = 0; p < xs.size(); ++p)
+            if (s_.plain)
+              to[(xs.begin + p) / d_.x.step] |= lacks_parts(y + xs.at + p);
+            else
+              to[xs.begin + p] = lacks_parts(y + xs.at + p * d_.x.step);
+        }
       }
-    }
-    uint8_t* to = strip_.flags;
+    to = strip_.flags;
+    // In plain images tiles read all pixels of a step, whatever the weights are.
+    const int64_t columns = s_.plain ? d_.x.further + 1 : s_.kernel[1];
     for (int64_t row = 0; row < strip_.rows(); ++row)
       for (int64_t column = 0; column < strip_.columns(); ++column, ++to) {
+        const uint8_t* const pixel = strip_.pixel_flags + row * d_.copy_row + column;
         *to = 0;
         for (int64_t i = 0; i < s_.kernel[0]; ++i)
-          for (int64_t j = 0; j < s_.kernel[1]; ++j)
-            *to |= strip_.pixel_flags[d_.distance(i, j) + row * d_.copy_row + column];
+          for (int64_t j = 0; j < columns; ++j)
+            *to |= pixel[s_.plain ? d_.distance(i, 0) + j : d_.distance(i, j)];
       }
+  }
+  /// Does any channel of a pixel?
+  bool lacks_parts(int64_t pixel) const {
+    // What rounds to infinity, is infinite or no number.
+    const auto lacks = [](float x) { return (std::bit_cast<uint32_t>(x) & 0x7fffffffU) >= 0x7f7f8000U; };
+    const int64_t pixels = s_.in_pixels();
+    for (int64_t c = 0; c < s_.channels; ++c) {
+      const int64_t place = (c / channel_block * pixels + pixel) * channel_block + c % channel_block;
+      if (lacks(strip_.x[s_.plain ? c * pixels + pixel : place])) return true;
+    }
+    return false;
   }
 
   /// Computes what has no parts, or all pixels, as float32.
   void compute_plainly(int64_t panel, bool all) const {
-    const int64_t width = blocks(panel) * channel_block, taps = s_.taps();
     const float* const weights = floats(panel, 0, s_.channels);
     std::array<float, parts_panel_filters> bias{};
     PartsSums out = leaving(panel, bias);
@@ -350,20 +440,24 @@ class PartsTask {
         if (!all && !*flag) continue;
         c_.poll();
         std::array<float, parts_panel_filters> sum{};
-        for (int64_t channel = 0; channel < s_.channels; channel += channel_block) {
-          const int64_t n = std::min(channel_block, s_.channels - channel);
-          for (int64_t tap = 0; tap < taps; ++tap) {
-            const int64_t i = row * s_.stride[0] - s_.pad[0] + tap / s_.kernel[1] * s_.dilation[0],
-                          j = column * s_.stride[1] - s_.pad[1] + tap % s_.kernel[1] * s_.dilation[1];
-            if (i < 0 || i >= s_.in[0] || j < 0 || j >= s_.in[1]) continue;
-            kernels_.add_terms(strip_.x + channel * s_.in_pixels() + (i * s_.in[1] + j) * channel_block, n,
-                               weights + (channel * taps + tap * n) * width, width, sum.data());
-          }
-        }
+        add_plainly(row, column, weights, blocks(panel) * channel_block, sum.data());
         out.sums = sum.data();
         out.y = y + (row * s_.out[1] + column) * channel_block;
         kernels_.finish(out);
       }
+  }
+  void add_plainly(int64_t row, int64_t column, const float* weights, int64_t width, float* sum) const {
+    const int64_t taps = s_.taps(), block = s_.plain ? 1 : channel_block;
+    for (int64_t channel = 0; channel < s_.channels; channel += block) {
+      const int64_t n = std::min(block, s_.channels - channel);
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t i = row * s_.stride[0] - s_.pad[0] + tap / s_.kernel[1] * s_.dilation[0],
+                      j = column * s_.stride[1] - s_.pad[1] + tap % s_.kernel[1] * s_.dilation[1];
+        if (i < 0 || i >= s_.in[0] || j < 0 || j >= s_.in[1]) continue;
+        kernels_.add_terms(strip_.x + channel * s_.in_pixels() + (i * s_.in[1] + j) * block, n,
+                           weights + (channel * taps + tap * n) * width, width, sum);
+      }
+    }
   }
 
   const PartsDivision& d_;
@@ -384,7 +478,9 @@ class PartsTask {
 }  // namespace
 
 bool fits_parts(Isa isa, const BlockedShape& s) {
-  return isa == Isa::avx512 && !s.plain && !s.pairs && !s.empty() && uses_amx() && cpu_features().amx_bf16;
+  if (s.plain && (s.channels > plain_channels || s.kernel[1] > plain_pixels || s.dilation[1] > 1))
+    return false;
+  return isa == Isa::avx512 && !s.pairs && !s.empty() && uses_amx() && cpu_features().amx_bf16;
 }
 
 double parts_time(const BlockedShape& s) {
@@ -393,7 +489,7 @@ double parts_time(const BlockedShape& s) {
   constexpr double tile = 70, split_pixel = 8, split_weights = 115, sums = 2.7;
   const PartsDivision d(s, 1);
   const double panels = static_cast<double>(d.panels);
-  const double steps = static_cast<double>(d.pairs * s.taps()) * panels;
+  const double steps = static_cast<double>(d.pairs * d.taps) * panels;
   const auto tiles =
       static_cast<double>(PartsDivision::ceil_of((d.rows - 1) * d.copy_row + d.columns, most_tiled_rows / 2));
   return static_cast<double>(s.batch * d.strips()) *
@@ -434,18 +530,19 @@ void parts_convolution(Isa isa, const BlockedShape& s, const BlockedImages& imag
     const int64_t row = place / d.across() * d.rows, column = place % d.across() * d.columns;
     char* at = memory + d.steps_size() + slot * d.slot(half);
     const auto take = [&](int64_t bytes) { return std::exchange(at, at + bytes); };
-    Strip strip{.x = images.x + image * s.in_blocks() * s.in_pixels() * channel_block,
-                .y = images.y + image * s.out_blocks() * s.out_pixels() * channel_block,
-                .row0 = row,
-                .row1 = std::min(row + d.rows, s.out[0]),
-                .column0 = column,
-                .column1 = std::min(column + d.columns, s.out[1]),
-                .copy = take(d.strip_size()),
-                .weights = {take(d.piece_size()), take(d.piece_size())},
-                .sums = reinterpret_cast<float*>(take(d.sums_size())),
-                .pixel_flags = reinterpret_cast<uint8_t*>(take(d.whole_lines(d.copy_pixels()))),
-                .flags = reinterpret_cast<uint8_t*>(take(d.whole_lines(d.rows * d.columns))),
-                .floats = reinterpret_cast<float*>(at)};
+    Strip strip{
+        .x = images.x + image * s.in_pixels() * (s.plain ? s.channels : s.in_blocks() * channel_block),
+        .y = images.y + image * s.out_blocks() * s.out_pixels() * channel_block,
+        .row0 = row,
+        .row1 = std::min(row + d.rows, s.out[0]),
+        .column0 = column,
+        .column1 = std::min(column + d.columns, s.out[1]),
+        .copy = take(d.strip_size()),
+        .weights = {take(d.piece_size()), take(d.piece_size())},
+        .sums = reinterpret_cast<float*>(take(d.sums_size())),
+        .pixel_flags = reinterpret_cast<uint8_t*>(take(d.whole_lines(d.copy_pixels()))),
+        .flags = reinterpret_cast<uint8_t*>(take(d.whole_lines(d.rows * d.columns))),
+        .floats = reinterpret_cast<float*>(at)};
     PartsTask(d, isa, images, offsets, finish, c, strip, image)
         .compute(group * d.group, std::min((group + 1) * d.group, d.panels));
   });

@@ -45,11 +45,20 @@ class PartsSource {
   virtual void next() = 0;
 };
 
+/// Neighbouring pixels of an image [C, H, W] of at most four channels, which come to lie 8 bytes apart.
+struct PlainPartsRow {
+  const float* channel[4] = {};  // null: 0
+  int64_t pixels = 0;
+  char* to = nullptr;
+  int64_t part = 0;  // bytes from part to part
+};
+
 /// Up to 32 pixels, in two runs of up to 16, times a panel of filters.
 struct PartsTile {
   const char *upper = nullptr, *lower = nullptr;
   const int64_t* offsets = nullptr;  // bytes from there to each step's pixels
   int64_t steps = 0;
+  int64_t row = 0, part = 0;  // bytes from pixel to pixel, and from part to part
   const char* w = nullptr;
   int64_t upper_rows = 0;
   float* sums = nullptr;  // rows of 32
@@ -70,6 +79,8 @@ struct PartsSums {
 
 struct PartsKernels {
   void (*split)(PartsSource&, int64_t vectors) = nullptr;
+  /// Returns whether anything had no parts.
+  bool (*split_plain)(const PlainPartsRow&) = nullptr;
   /// By whether there is a lower run, and whether the panel has two blocks.
   void (*tile[2][2])(const PartsTile&) = {};
   void (*finish)(const PartsSums&) = nullptr;

@@ -27,6 +27,26 @@ void split_source(PartsSource& s, int64_t vectors) {
   store(s.wrong, wrong);
 }
 
+bool split_plain_row(const PlainPartsRow& r) {
+  Vec wrong = zero();
+  char* to = r.to;
+  for (int64_t i = 0; i < r.pixels; i += Vec::width, to += 2 * part_pixel) {
+    const int64_t n = r.pixels - i < Vec::width ? r.pixels - i : Vec::width;
+    Vec x[4];
+    LATHE_UNROLL
+    for (int c = 0; c < 4; ++c) x[c] = r.channel[c] ? load_first(r.channel[c] + i, n) : zero();
+    const PairParts front = split_pairs(x[0], x[1], wrong), back = split_pairs(x[2], x[3], wrong);
+    const __mmask16 low = first(n < 8 ? 2 * n : 16), high = first(n < 8 ? 0 : 2 * n - 16);
+    LATHE_UNROLL
+    for (int j = 0; j < parts; ++j) {
+      const Vec a = float_of(front.of[j]), b = float_of(back.of[j]);
+      _mm512_mask_storeu_epi32(to + j * r.part, low, float_bits(zip_low(a, b)));
+      _mm512_mask_storeu_epi32(to + j * r.part + part_pixel, high, float_bits(zip_high(a, b)));
+    }
+  }
+  return any_nan(wrong);
+}
+
 /// Splits at each of six places in a step.
 struct PartsBeside {
   static constexpr int64_t places = 6;
@@ -61,8 +81,7 @@ void parts_tile(const PartsTile& t) {
   const char* w = t.w;
   PartsBeside beside{t};
   for (int64_t i = 0; i < t.steps; ++i, w += part_weights)
-    parts_step<Lower, Wide>(t.upper + t.offsets[i], t.lower + t.offsets[i], parts_pixel, part_pixel, w,
-                            beside);
+    parts_step<Lower, Wide>(t.upper + t.offsets[i], t.lower + t.offsets[i], t.row, t.part, w, beside);
   store_tiles<Lower, Wide>(t.sums, t.upper_rows);
 }
 
@@ -86,6 +105,7 @@ void add_terms(const float* x, int64_t n, const float* w, int64_t width, float* 
 }
 
 constexpr PartsKernels table_of_parts = {.split = split_source,
+                                         .split_plain = split_plain_row,
                                          .tile = {{parts_tile<false, false>, parts_tile<false, true>},
                                                   {parts_tile<true, false>, parts_tile<true, true>}},
                                          .finish = finish_sums,

@@ -3,6 +3,9 @@
 // In the copy of a strip pixels lie by what remains of their places when these are divided by the strides, so
 // that every window steps by one: a tap is a distance, the pixels of a tile follow one another, and tiles run
 // on from row to row, over a few pixels that are computed and not kept.
+//
+// Plain images of a few channels lie pixel by pixel: what 64 bytes hold are eight neighbouring pixels, and the
+// rows of a tile overlap. So a step is a row of the window.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +16,8 @@
 
 namespace lathe::cpu {
 
+/// Of plain images a step is eight pixels of a row in four channels.
+inline constexpr int64_t plain_pixels = 8, plain_channels = 4, plain_pixel = 2 * plain_channels;
 inline constexpr int64_t parts_panel_blocks = 2, parts_panel_filters = parts_panel_blocks * channel_block;
 
 /// One axis of a window over such a copy.
@@ -53,12 +58,14 @@ struct PartsDivision {
       : s(shape),
         y(s, 0),
         x(s, 1),
-        planes(y.count * x.count),
-        pairs(ceil_of(s.in_blocks(), 2)),
+        planes(y.count * (s.plain ? 1 : x.count)),
+        pairs(s.plain ? 1 : ceil_of(s.in_blocks(), 2)),
+        taps(s.plain ? s.kernel[0] : s.taps()),
         panels(ceil_of(s.out_blocks(), parts_panel_blocks)),
         columns(s.out[1]),
         group(panels) {
-    const double pixel = static_cast<double>(pairs * planes * parts_pixel);
+    if (s.plain) x.count = 1, x.further = ceil_of(plain_pixels, s.stride[1]) - 1;
+    const double pixel = static_cast<double>(pairs * planes * part_count * pixel_size());
     const double row = pixel * static_cast<double>(columns + x.further);
     const double fit = strip_bytes / row - static_cast<double>(y.further);
     rows = even(s.out[0], std::clamp<int64_t>(static_cast<int64_t>(fit), 1, s.out[0]));
@@ -66,7 +73,7 @@ struct PartsDivision {
       const double across = strip_bytes / (pixel * static_cast<double>(1 + y.further));
       columns = even(s.out[1], std::max<int64_t>(least_columns, static_cast<int64_t>(std::min(across, 1e9))));
     }
-    piece = even(pairs, std::max<int64_t>(1, piece_steps / s.taps()));
+    piece = even(pairs, std::max<int64_t>(1, piece_steps / taps));
     share(threads);
     copy_rows = rows + y.further, copy_row = columns + x.further;
   }
@@ -84,9 +91,18 @@ struct PartsDivision {
 
   // Bytes: of two blocks of a strip, of the strip, of a piece of a panel, of sums.
   int64_t copy_pixels() const { return planes * copy_rows * copy_row; }
-  int64_t pair_size() const { return copy_pixels() * parts_pixel; }
+  int64_t pixel_size() const { return s.plain ? s.stride[1] * plain_pixel : part_pixel; }
+  int64_t pair_size() const {
+    return s.plain ? part_count * part() : copy_pixels() * part_count * pixel_size();
+  }
+  /// From pixel to pixel in the copy, and from part to part: those of a plain image lie apart, and the last
+  /// pixel is read with what follows it.
+  int64_t row() const { return s.plain ? pixel_size() : parts_pixel; }
+  int64_t part() const {
+    return s.plain ? whole_lines(copy_pixels() * pixel_size() + part_pixel) : part_pixel;
+  }
   int64_t strip_size() const { return pairs * pair_size(); }
-  int64_t piece_size() const { return piece * s.taps() * part_weights; }
+  int64_t piece_size() const { return piece * taps * part_weights; }
   static constexpr int64_t tile_sums = most_tiled_rows * parts_panel_filters;  // floats
   /// Of all tiles, where pieces are added to them, or of the one that is computed and the one that is stored.
   int64_t sums_size() const {
@@ -98,7 +114,7 @@ struct PartsDivision {
   int64_t floats_size() const {
     return s.channels * s.taps() * parts_panel_filters * static_cast<int64_t>(sizeof(float));
   }
-  int64_t steps_size() const { return whole_lines(piece * s.taps() * static_cast<int64_t>(sizeof(int64_t))); }
+  int64_t steps_size() const { return whole_lines(piece * taps * static_cast<int64_t>(sizeof(int64_t))); }
   int64_t slot(bool half) const {
     return strip_size() + 2 * piece_size() + sums_size() + flags_size() + (half ? floats_size() : 0);
   }
@@ -111,13 +127,15 @@ struct PartsDivision {
   void fill(int64_t* offsets) const {
     for (int64_t pair = 0; pair < piece; ++pair)
       for (int64_t i = 0; i < s.kernel[0]; ++i)
-        for (int64_t j = 0; j < s.kernel[1]; ++j)
-          *offsets++ = pair * pair_size() + distance(i, j) * parts_pixel;
+        for (int64_t j = 0; j < taps / s.kernel[0]; ++j)
+          *offsets++ = pair * pair_size() + distance(i, j) * row();
   }
 
   const BlockedShape& s;
   Phases y, x;
-  int64_t planes, pairs, panels;
+  int64_t planes, pairs;
+  int64_t taps;  // that are steps of their own
+  int64_t panels;
   int64_t rows = 1, columns;            // of a strip
   int64_t group;                        // panels that a task computes
   int64_t piece = 1;                    // pairs of blocks
@@ -138,16 +156,16 @@ struct PartsDivision {
     if (threads == 1) return;
     constexpr int64_t fewest_pixels = 256, fewest_panels = 8;
     constexpr double split_pixel = 8, split_weights = 115;  // nanoseconds, of two blocks
-    const double taps = static_cast<double>(s.taps() * panels);
+    const double steps = static_cast<double>(taps * panels);
     const double wanted =
-        std::min(4.0 * threads, static_cast<double>(s.batch * s.out_pixels()) * taps *
+        std::min(4.0 * threads, static_cast<double>(s.batch * s.out_pixels()) * steps *
                                     static_cast<double>(s.channels * parts_panel_filters) / least_work);
     while (static_cast<double>(tasks()) < wanted) {
       const bool few = tasks() < threads;
       const bool strip = rows > 1 ? few || rows / 2 * columns >= fewest_pixels
                                   : columns > least_columns && (few || columns / 2 >= fewest_pixels);
-      const bool panel = group > 1 && (few || group / 2 * s.taps() >= fewest_panels);
-      const double by_strips = taps * split_weights,
+      const bool panel = group > 1 && (few || group / 2 * taps >= fewest_panels);
+      const double by_strips = steps * split_weights,
                    by_groups = static_cast<double>(groups() * rows * columns * planes) * split_pixel;
       if (strip && (by_strips < by_groups || !panel))
         (rows > 1 ? rows : columns) = ceil_of(rows > 1 ? rows : columns, 2);
