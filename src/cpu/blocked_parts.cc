@@ -478,6 +478,9 @@ class PartsTask {
 }  // namespace
 
 bool fits_parts(Isa isa, const BlockedShape& s) {
+  // Two blocks' weights for all taps are split at once.
+  constexpr int64_t most_taps = 256;
+  if (s.taps() > most_taps) return false;
   if (s.plain && (s.channels > plain_channels || s.kernel[1] > plain_pixels || s.dilation[1] > 1))
     return false;
   return isa == Isa::avx512 && !s.pairs && !s.empty() && uses_amx() && cpu_features().amx_bf16;
