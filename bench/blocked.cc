@@ -3,16 +3,20 @@
 // before and after.
 //
 //   lathe_bench_blocked [avx512|avx2|generic] [part of a layer's name]
+//
+// LATHE_NO_AMX in the environment leaves AMX out.
 #include "cpu/blocked.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "cpu/amx.h"
 #include "cpu/isa.h"
 #include "cpu/probe.h"
 #include "support/worker_context.h"
@@ -203,6 +207,7 @@ int main(int argc, char** argv) {
   Isa isa = test::usable_isas().back();
   for (Isa i : test::usable_isas())
     if (argc > 1 && name_of(i) == argv[1]) isa = i;
+  cpu::use_amx(!std::getenv("LATHE_NO_AMX"));
   for (const Layer& l : layers)
     if (argc < 3 || std::strstr(l.network, argv[2])) Bench(isa, l).run();
 }

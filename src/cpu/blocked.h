@@ -66,7 +66,7 @@ inline constexpr Filtering filterings[] = {{2, 3}, {4, 3}, {2, 5}};
 
 bool fits_winograd(const BlockedShape& s, Filtering f);
 /// What is thought to be fastest; output 0: direct convolution is.
-Filtering fastest_winograd(const BlockedShape& s);
+Filtering fastest_winograd(Isa isa, const BlockedShape& s);
 /// Of 16 bits, they are kept as they are, turned, and evaluated at the points when they are used: the points
 /// would be up to four times as many, and rounding them costs more than it does for the weights.
 int64_t winograd_weights_size(Isa isa, const BlockedShape& s, Filtering f);

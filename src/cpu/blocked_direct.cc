@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "cpu/blocked_parts.h"
 #include "cpu/blocked_tile.h"
 #include "cpu/filters.h"
 #include "cpu/gemm.h"
@@ -300,6 +301,7 @@ void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, 
 
 size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) {
   if (s.empty()) return 0;
+  if (uses_parts(isa, s)) return parts_workspace(s, half, threads);
   const BlockedTiles& t = tiles_of(isa, s);
   const Division d(t, s, threads);
   const int64_t slot = d.strip_size() + (half ? panel_size(t, s) : 0);
@@ -309,6 +311,7 @@ size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) 
 void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages& images, void* workspace,
                         KernelContext& c) {
   if (shape.empty()) return;
+  if (uses_parts(isa, shape)) return parts_convolution(isa, shape, images, workspace, c);
   const BlockedTiles& t = tiles_of(isa, shape);
   const Division d(t, shape, c.threads());
   const BlockedShape& s = d.s;

@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "cpu/amx.h"
+#include "cpu/blocked_parts.h"
 #include "cpu/gemm.h"
 #include "cpu/isa.h"
 
 #define LATHE_ISA_PAIRS
 #define LATHE_ISA_BODY "cpu/blocked_tile_body.h"
+#define LATHE_AMX_BODY "cpu/blocked_parts_body.h"
 #include "cpu/for_each_isa.h"
 
 namespace lathe::cpu {
@@ -19,6 +22,15 @@ const BlockedTiles& blocked_pair_tiles(Isa isa) {
   if (isa == Isa::avx2) return avx2::table_of_pairs;
 #endif
   return generic::table_of_pairs;
+}
+
+const PartsKernels& parts_kernels() {
+#if defined(__x86_64__)
+  return amx::table_of_parts;
+#else
+  static constexpr PartsKernels none;
+  return none;
+#endif
 }
 
 }  // namespace lathe::cpu

@@ -9,6 +9,7 @@
 #include <array>
 #include <utility>
 
+#include "cpu/blocked_parts.h"
 #include "cpu/blocked_tile.h"
 #include "cpu/filters.h"
 #include "cpu/gemm.h"
@@ -227,13 +228,19 @@ bool fits_winograd(const BlockedShape& s, Filtering f) {
   return fits;
 }
 
-Filtering fastest_winograd(const BlockedShape& s) {
+Filtering fastest_winograd(Isa isa, const BlockedShape& s) {
   Filtering best;
   for (Filtering f : filterings) {
     const int64_t fewest_channels = f.taps == 5 ? 8 : 16;
     if (!fits_winograd(s, f) || std::min(s.channels, s.filters) < fewest_channels) continue;
     best.taps = f.taps;
     if (cost(s, f) < cost(s, best)) best = f;
+  }
+  // Direct convolution by parts makes more of them in that time: it is faster where there are few tiles.
+  if (best.output > 0 && uses_parts(isa, s)) {
+    const double nanoseconds =
+        (best.taps == 5 ? 0.011 : 0.0135) * cost(s, best) * static_cast<double>(s.channels * s.filters);
+    if (parts_time(s) < nanoseconds) return {};
   }
   return best;
 }

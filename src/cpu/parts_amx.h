@@ -27,13 +27,16 @@ LATHE_INLINE Vec rounded_part(Vec x) {
   return float_of(
       _mm512_and_si512(_mm512_add_epi32(float_bits(x), _mm512_set1_epi32(0x8000)), upper_halves()));
 }
-/// Of numbers without lower halves, lane by lane: pairs of two rows.
+/// Upper halves, lane by lane: pairs of two rows. Of last parts that are no normal numbers something may be in the
+/// lower ones.
 struct RowPairs {
   static LATHE_INLINE __m512i of(Vec low, Vec high) {
-    return _mm512_or_si512(_mm512_srli_epi32(float_bits(low), 16), float_bits(high));
+    constexpr int first_and_second_or_third = 0xea;
+    return _mm512_ternarylogic_epi32(upper_halves(), float_bits(high), _mm512_srli_epi32(float_bits(low), 16),
+                                     first_and_second_or_third);
   }
 };
-/// Of neighbours: 32 numbers in their order.
+/// The same of neighbours: 32 numbers in their order.
 struct NeighbourPairs {
   static LATHE_INLINE __m512i of(Vec first, Vec second) {
     alignas(64) static constexpr uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,

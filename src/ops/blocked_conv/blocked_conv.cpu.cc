@@ -90,8 +90,9 @@ struct Winograd {
     return Verdict::yes();
   }
   static Verdict prefer(const BlockedConv& op, const KernelRequest& r) {
-    return cpu::fastest_winograd(likely_shape(op, r)) == form ? Verdict::yes()
-                                                              : Verdict::no("another algorithm is faster");
+    return cpu::fastest_winograd(isa, likely_shape(op, r)) == form
+               ? Verdict::yes()
+               : Verdict::no("another algorithm is faster");
   }
   /// How many floats go through all of it together, half and twice the usual: what is best depends on the
   /// caches. The same for every shape, since plans are held against it.
