@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lathe/exporters.h"
 #include "support/temp_directory.h"
@@ -72,10 +73,13 @@ INSTANTIATE_TEST_SUITE_P(Transformers, Fixtures, ::testing::ValuesIn(lathe::test
 
 /// One of every architecture.
 constexpr const char* of_every_kind[] = {
-    "bert_classes", "distilbert",    "roberta_fill_mask", "mpnet",        "gpt2_past",  "llama_past",
-    "mistral_past", "qwen2_past",    "t5_past",           "bart_past",    "mbart_past", "whisper_past",
-    "vit_classes",  "swin_classes",  "resnet_classes",    "clip_text",    "clip",       "clip_vision",
-    "donut_past",   "vit_gpt2_past", "sentence_bert",     "sentence_clip"};
+    "bert_classes",  "distilbert",    "roberta_fill_mask",   "mpnet",
+    "gpt2_past",     "llama_past",    "mistral_past",        "qwen2_past",
+    "t5_past",       "bart_past",     "mbart_past",          "whisper_past",
+    "vit_classes",   "swin_classes",  "resnet_classes",      "clip_text",
+    "clip",          "clip_vision",   "donut_past",          "vit_gpt2_past",
+    "sentence_bert", "sentence_clip", "deit_teacher",        "trocr_past",
+    "trocr_printed", "vit_bert",      "xlm_roberta_classes", "donut_swin"};
 
 class Halves : public ::testing::TestWithParam<std::tuple<const char*, DataType>> {};
 
@@ -123,6 +127,15 @@ TEST_P(Halves, ComputeWhatTheWeightsGiveInTheirPrecision) {
       }
     }
   }
+}
+
+TEST(HalfPrecision, IsTriedOfEveryArchitecture) {
+  std::set<std::string> all, halved;
+  for (const ExporterFixture& f : all_fixtures()) {
+    all.insert(f.model_type);
+    if (std::ranges::find(of_every_kind, f.name) != std::end(of_every_kind)) halved.insert(f.model_type);
+  }
+  EXPECT_EQ(halved, all);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfTransformers, Halves,

@@ -2,12 +2,14 @@
 // printed source gives the same bits; and what the reference makes of it.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstring>
 #include <fstream>
 #include <regex>
 #include <set>
 
 #include "base/cpu.h"
+#include "lathe/tools.h"
 #include "network/cases.h"
 #include "network/printed.h"
 #include "support/temp_directory.h"
@@ -151,6 +153,17 @@ TEST_P(Cases, ArePrintedInTheirOwnWords) {
   }
 }
 
+/// Every level, and every kernel and fused step in it, at other sizes and kinds of values too.
+TEST_P(Cases, AreVerified) {
+  VerifyOptions o;
+  o.recorded = {inputs};
+  o.build.threads = 1;
+  o.seconds = 2;
+  const VerifyReport r = verify(network.to_model(), o);
+  EXPECT_FALSE(r.trials.empty());
+  EXPECT_FALSE(r.fault) << r.fault->diagnostic.sentence();
+}
+
 TEST_P(Cases, PassTheChecker) {
   for (const Diagnostic& d : check(network.to_model()))
     if (d.severity == Diagnostic::Severity::error) ADD_FAILURE() << d.sentence();
@@ -171,48 +184,108 @@ TEST_P(Cases, AreTheSameTapped) {
   for (const TensorRef& t : watched.debug_tensors()) EXPECT_TRUE(seen.contains(t.name())) << t.name();
 }
 
-/// Enumerators and fields of lathe/layers.h, from its text; `fields` without names of layers.
+/// A structure of options in lathe/layers.h, from its text; `fields` without names of layers.
 struct Options {
-  std::set<std::string> enumerators, defaults, fields;
-  Options() {
+  std::string call;                   // "add_kv_cache_update"
+  std::set<std::string> fields;       // "axis"
+  std::set<std::string> enumerators;  // of the fields' types, but for the defaults: "KvCacheMode::ring"
+};
+
+/// What lathe/layers.h declares.
+struct Header {
+  std::map<std::string, std::set<std::string>> enumerators;  // by type
+  std::vector<Options> options;
+  Header() {
     std::ifstream file(LATHE_SOURCE_DIR "/include/lathe/layers.h");
-    const std::string header = std::regex_replace(std::string((std::istreambuf_iterator<char>(file)), {}),
-                                                  std::regex("//[^\n]*"), "");
-    each(header, std::regex("enum class (\\w+)[^{]*\\{([^}]*)\\}"), [&](const std::smatch& e) {
-      each(e[2], std::regex("\\w+"),
-           [&](const std::smatch& m) { enumerators.insert(e[1].str() + "::" + m[0].str()); });
+    const std::string text = std::regex_replace(std::string((std::istreambuf_iterator<char>(file)), {}),
+                                                std::regex("//[^\n]*"), "");
+    each(text, std::regex("enum class (\\w+)[^{]*\\{([^}]*)\\}"), [&](const std::smatch& e) {
+      each(e[2], std::regex("\\w+"), [&](const std::smatch& m) { enumerators[e[1]].insert(m[0]); });
     });
-    each(header, std::regex("struct \\w+Options \\{"), [&](const std::smatch& s) {
+    each(text, std::regex("struct (\\w+)Options \\{"), [&](const std::smatch& s) {
       const auto from = static_cast<size_t>(s.position());
-      each(header.substr(from, header.find("\n};", from) - from), std::regex("(\\w+) = ([\\w:]*)"),
-           [&](const std::smatch& m) {
-             if (m[1] != "name") fields.insert(m[1]);
-             defaults.insert(m[2]);
-           });
+      options.push_back(read(s[1], text.substr(from, text.find("\n};", from) - from)));
     });
   }
 
  private:
+  Options read(const std::string& family, const std::string& body) const {
+    Options o;
+    o.call = "add_" + snake_case(family);
+    each(body, std::regex("(\\w+) = ([\\w:]*)"), [&](const std::smatch& field) {
+      if (field[1] != "name") o.fields.insert(field[1]);
+      const std::string value = field[2], type = value.substr(0, value.find("::"));
+      if (const auto e = enumerators.find(type); e != enumerators.end())
+        for (const std::string& one : e->second)
+          if (type + "::" + one != value) o.enumerators.insert(type + "::" + one);
+    });
+    return o;
+  }
+  static std::string snake_case(const std::string& family) {
+    if (family == "TopK") return "topk";
+    if (family == "KvCache") return "kv_cache_update";
+    std::string s;
+    for (const char c : family) {
+      if (std::isupper(c) && !s.empty()) s += '_';
+      s += static_cast<char>(std::tolower(c));
+    }
+    return s;
+  }
   template <class F>
   static void each(const std::string& text, const std::regex& wanted, F&& f) {
     for (std::sregex_iterator it(text.begin(), text.end(), wanted), end; it != end; ++it) f(*it);
   }
 };
 
-/// Each is in the printed source of some case, but for those that are not written since they are the default,
-/// or the number of an operator's outputs, since their names are.
-TEST(CasesTogether, UseEveryOption) {
-  Options options;
-  EXPECT_EQ(options.fields.erase("outputs"), 1u);
-  EXPECT_GT(options.enumerators.size(), 110u);
-  EXPECT_GT(options.fields.size(), 60u);
+/// Arguments of every such call in a source, with what bodies in them call.
+std::string arguments_of(const std::string& call, const std::string& source) {
+  std::string all;
+  for (size_t at = 0; (at = source.find(call + "(", at)) != std::string::npos;) {
+    const size_t from = at += call.size() + 1;
+    for (int open = 1; open > 0; ++at) {
+      const char c = source.at(at);
+      if (c == '(') ++open;
+      if (c == ')') --open;
+      if (c != '"') continue;
+      while (source.at(++at) != '"')
+        if (source[at] == '\\') ++at;
+    }
+    all += source.substr(from, at - from);
+  }
+  return all;
+}
+
+/// Each option of each family, and each thing it may be, is in the printed source of some case; but for the
+/// default, which is not written, and the number of an operator's outputs, since their names are. Kinds that
+/// are arguments by themselves are written always.
+TEST(CasesTogether, UseEveryOptionOfEveryFamily) {
   std::string source;
   for (const NetworkCase& c : all_cases()) source += c.network().cpp();
-  for (const std::string& e : options.enumerators) {
-    const bool written = source.find("lathe::" + e) != std::string::npos;
-    EXPECT_TRUE(written || options.defaults.contains(e)) << e;
+  const Header header;
+  EXPECT_GT(header.options.size(), 30u);
+  std::set<std::string> told;
+  size_t fields = 0;
+  for (Options o : header.options) {
+    if (o.call == "add_operator") o.fields.erase("outputs");
+    const std::string written = arguments_of(o.call, source);
+    EXPECT_FALSE(written.empty()) << o.call;
+    for (const std::string& f : o.fields)
+      EXPECT_NE(written.find("." + f + " = "), std::string::npos) << o.call << " with " << f;
+    for (const std::string& e : o.enumerators) {
+      EXPECT_NE(written.find("lathe::" + e), std::string::npos) << o.call << " with " << e;
+      told.insert(e.substr(0, e.find(':')));
+    }
+    fields += o.fields.size();
   }
-  for (const std::string& f : options.fields) EXPECT_NE(source.find("." + f + " = "), std::string::npos) << f;
+  EXPECT_GT(fields, 90u);
+  size_t kinds = 0;
+  for (const auto& [type, enumerators] : header.enumerators) {
+    kinds += enumerators.size();
+    if (told.contains(type)) continue;
+    for (const std::string& e : enumerators)
+      EXPECT_NE(source.find("lathe::" + type + "::" + e), std::string::npos) << type << "::" << e;
+  }
+  EXPECT_GT(kinds, 110u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Cases, ::testing::ValuesIn(all_cases()),

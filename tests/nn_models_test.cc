@@ -80,11 +80,11 @@ TEST_P(Models, BindEveryTensorOfTheCheckpoint) {
   const nn::BindReport report = model->bind(Checkpoint::open(fixture.folder));
   // What no exported output depends on: poolers, absolute positions beside relative ones, cross attention of
   // a decoder that stands alone, tokens beside those of an encoder and a decoder that share none, indices
-  // that are calculated, counts of training.
+  // and positions that are calculated, counts of training.
   for (const std::string& name : report.unexpected)
     EXPECT_TRUE(std::ranges::any_of(
         std::vector{"pooler.", "position_embeddings", "encoder_attn", "crossattention", "shared.",
-                    "relative_position_index", "mask_token", "num_batches_tracked"},
+                    "relative_position_index", "mask_token", "num_batches_tracked", "_float_tensor"},
         [&](const char* part) { return name.find(part) != std::string::npos; }))
         << name;
   EXPECT_GT(report.bound, 0u);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "support/exporter_fixtures.h"
 
@@ -107,9 +109,23 @@ const Option refused[] = {
     {"vit_gpt2_past", R"({"decoder": {"add_cross_attention": false}})",
      "'decoder.add_cross_attention' false"},
     {"vit_gpt2_past", R"({"encoder": {"model_type": "resnet"}})", "'resnet'"},
-    {"vit_gpt2_past", R"({"decoder": {"model_type": "bert"}})", "'bert'"},
+    {"vit_gpt2_past", R"({"decoder": {"model_type": "distilbert"}})", "'distilbert'", "'roberta'"},
+    {"vit_bert", R"({"decoder": {"add_cross_attention": false}})", "'decoder.add_cross_attention' false"},
+    {"deit_roberta", R"({"decoder": {"is_decoder": false, "add_cross_attention": false}})",
+     "'decoder.is_decoder' false"},
+    {"vit_bert", R"({"decoder": {"position_embedding_type": "rotary"}})", "'rotary'",
+     "position_embedding_type"},
     {"vit_gpt2_projected", R"({"decoder": {"cross_attention_hidden_size": 16}})",
      "'decoder.cross_attention_hidden_size' 16"},
+    {"deit", R"({"hidden_act": "gelo"})", "'gelo'", "hidden_act"},
+    {"deit_masked", R"({"image_size": [8, 16]})", "'image_size' of 2 rows and 4 columns"},
+    {"trocr_past", R"({"decoder": {"cross_attention_hidden_size": 12}})",
+     "'decoder.cross_attention_hidden_size' 12", "the size of what the encoder gives, 16"},
+    {"trocr_past", R"({"decoder": {"activation_function": "gelo"}})", "'gelo'", "activation_function"},
+    {"trocr_past", R"({"decoder": {"hidden_size": 32}})", "'hidden_size' 32"},
+    {"trocr_past", R"({"decoder": {"model_type": "trocl"}})", "'trocl'", "'trocr'"},
+    {"trocr_printed", R"({"decoder": {"d_model": 25}})", "'d_model' 25"},
+    {"trocr_printed", R"({"tie_encoder_decoder": true})", "'tie_encoder_decoder' true"},
 };
 
 std::string name_of(const ::testing::TestParamInfo<Option>& info) {
@@ -167,6 +183,138 @@ const OtherWords same[] = {
 INSTANTIATE_TEST_SUITE_P(Options, SameModel, ::testing::ValuesIn(same), [](const auto& info) {
   return std::string(info.param.fixture) + "_" + std::to_string(info.index);
 });
+
+// ── Every option that transformers knows
+
+using Options = std::map<std::string, std::set<std::string>>;  // by model type
+
+/// What those architectures' configurations take, with defaults (tools/record_options.py).
+const Json& options_of_transformers() {
+  static const Json all = [] {
+    std::ifstream in(LATHE_SOURCE_DIR "/tests/data/transformers_options.json");
+    return Json::parse(in)["options"];
+  }();
+  return all;
+}
+
+/// Options of `config` and its halves with another value than the default.
+void collect_changed(const Json& config, Options& into) {
+  const std::string type = config.value("model_type", "");
+  const Json& known = options_of_transformers();
+  if (known.contains(type))
+    for (const auto& [key, fallback] : known[type].items())
+      if (config.contains(key) && config[key] != fallback) into[type].insert(key);
+  for (const Json& half : config)
+    if (half.is_object()) collect_changed(half, into);
+}
+
+/// Options that a table's line changes, of the fixture's architecture and its halves.
+void collect_named(const Json& config, const Json& changes, Options& into) {
+  for (const auto& [key, value] : changes.items()) {
+    into[config.value("model_type", "")].insert(key);
+    if (value.is_object() && config.contains(key) && config[key].is_object())
+      collect_named(config[key], value, into);
+  }
+}
+
+/// What changes no file, of these model types or of all.
+struct Idle {
+  std::vector<std::string> options;
+  std::vector<std::string> types;
+  const char* why;
+};
+const Idle idle[] = {
+    {{"dropout",
+      "dropout_rate",
+      "attention_dropout",
+      "activation_dropout",
+      "classifier_dropout",
+      "qa_dropout",
+      "hidden_dropout_prob",
+      "attention_probs_dropout_prob",
+      "seq_classif_dropout",
+      "summary_first_dropout",
+      "resid_pdrop",
+      "embd_pdrop",
+      "attn_pdrop",
+      "encoder_layerdrop",
+      "decoder_layerdrop",
+      "drop_path_rate",
+      "initializer_range",
+      "initializer_factor",
+      "init_std",
+      "logit_scale_init_value",
+      "apply_spec_augment",
+      "mask_time_prob",
+      "mask_time_length",
+      "mask_time_min_masks",
+      "mask_feature_prob",
+      "mask_feature_length",
+      "mask_feature_min_masks"},
+     {},
+     "training"},
+    {{"bos_token_id", "forced_eos_token_id", "suppress_tokens", "median_filter_width"},
+     {},
+     "what writes text"},
+    {{"eos_token_id"},
+     {"llama", "mistral", "mpnet", "roberta", "t5", "trocr", "xlm-roberta"},
+     "what writes text"},
+    {{"decoder_start_token_id"}, {"trocr"}, "what writes text"},
+    {{"use_cache"}, {}, "the task says it"},
+    {{"pad_token_id"}, {"bert", "clip_text_model", "distilbert", "t5"}, "a row that is as it was trained"},
+    {{"tie_word_embeddings"},
+     {"clip", "clip_text_model", "clip_vision_model", "deit", "donut-swin", "resnet", "swin", "vit"},
+     "no words come out"},
+    {{"pruned_heads"}, {}, "refused of all: three architectures stand for them"},
+    {{"tie_encoder_decoder"},
+     {},
+     "refused where there is an encoder and a decoder, and of no meaning elsewhere"},
+    {{"cross_attention_hidden_size"},
+     {},
+     "read inside of vision-encoder-decoder, and there exercised or refused"},
+    {{"add_cross_attention", "is_decoder"},
+     {"clip", "clip_text_model", "clip_vision_model", "deit", "distilbert", "donut-swin", "llama", "mistral",
+      "mpnet", "qwen2", "resnet", "swin", "t5", "vision-encoder-decoder", "vit", "whisper"},
+     "not read: an encoder, a decoder or both by nature"},
+    {{"is_encoder_decoder"}, {"whisper"}, "both by nature"},
+    {{"num_labels"}, {"bart"}, "said by id2label"},
+    {{"pooler_act"}, {"deit", "vit"}, "what is pooled is no output"},
+    {{"projection_dim"}, {"clip_vision_model"}, "of the projection behind, which Optimum does not export"},
+    {{"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels"},
+     {"gpt2"},
+     "of two heads at once, which Optimum does not export"},
+    {{"pretraining_tp"}, {"llama"}, "the same sums in parts"},
+};
+
+/// Each is in a recorded checkpoint with another value than the default, or refused, or without effect and
+/// said to be.
+TEST(Options, OfTransformersAreExercisedRefusedOrIdle) {
+  Options exercised, named;
+  for (const ExporterFixture& f : testing::exporter_fixtures()) {
+    std::ifstream in(f.folder / f.config_folder / "config.json");
+    collect_changed(Json::parse(in), exercised);
+  }
+  for (const Option& o : refused) collect_named(config_of(fixture(o.fixture)), Json::parse(o.changes), named);
+  for (const OtherWords& o : same)
+    collect_named(config_of(fixture(o.fixture)), Json::parse(o.changes), named);
+  const auto is_idle = [](const std::string& type, const std::string& option) {
+    return std::ranges::any_of(idle, [&](const Idle& i) {
+      return std::ranges::count(i.options, option) && (i.types.empty() || std::ranges::count(i.types, type));
+    });
+  };
+  for (const auto& [type, options] : options_of_transformers().items())
+    for (const auto& [option, fallback] : options.items())
+      EXPECT_TRUE(exercised[type].contains(option) || named[type].contains(option) || is_idle(type, option))
+          << "'" << option << "' of " << type << " is neither exercised nor refused";
+  // What is listed for some types has a reason there.
+  for (const Idle& i : idle)
+    for (const std::string& type : i.types)
+      for (const std::string& option : i.options)
+        EXPECT_FALSE(exercised[type].contains(option)) << "'" << option << "' of " << type;
+  std::set<std::string> types;
+  for (const ExporterFixture& f : testing::architecture_fixtures()) types.insert(f.model_type);
+  for (const std::string& type : types) EXPECT_TRUE(options_of_transformers().contains(type)) << type;
+}
 
 /// Halves of CLIP that older files say twice: what has "_dict" behind its name is read as a whole.
 TEST(Clip, TheSecondSayingOfAHalfCounts) {

@@ -29,14 +29,14 @@ CLASSES = {
     "ORTModelForTokenClassification": ("AutoModelForTokenClassification", ["distilbert_tokens"]),
     "ORTModelForQuestionAnswering": ("AutoModelForQuestionAnswering", ["mpnet_answers"]),
     "ORTModelForMultipleChoice": ("AutoModelForMultipleChoice", ["roberta_choices"]),
-    "ORTModelForImageClassification": ("AutoModelForImageClassification", ["vit_classes", "swin_classes", "resnet_classes", "clip_classes"]),
+    "ORTModelForImageClassification": ("AutoModelForImageClassification", ["vit_classes", "deit_teacher", "swin_classes", "resnet_classes", "clip_classes"]),
     "ORTModelForZeroShotImageClassification": ("AutoModelForZeroShotImageClassification", ["clip"]),
     "ORTModelForAudioClassification": ("AutoModelForAudioClassification", ["whisper_audio_classes"]),
     "ORTModelForCausalLM": ("AutoModelForCausalLM", ["gpt2_past", "gpt2_left", "llama_past", "mistral_past", "qwen2_past", "gpt2_generation", "bart_decoder"]),
     # Not t5_past: ORTModelForSeq2SeqLM makes an empty past of d_model / num_heads, whatever d_kv is.
     "ORTModelForSeq2SeqLM": ("AutoModelForSeq2SeqLM", ["t5_even", "bart_past", "mbart_past", "t5_generation"]),
     "ORTModelForSpeechSeq2Seq": ("AutoModelForSpeechSeq2Seq", ["whisper_past"]),
-    "ORTModelForVision2Seq": ("VisionEncoderDecoderModel", ["donut_past", "vit_gpt2_past", "swin_bart"]),
+    "ORTModelForVision2Seq": ("VisionEncoderDecoderModel", ["donut_past", "vit_gpt2_past", "trocr_past", "trocr_printed", "swin_bart", "deit_trocr", "vit_bert"]),
     "ORTModelForCustomTasks": ("SentenceTransformer", ["sentence_bert", "sentence_clip"]),
 }
 WRITERS = ("ORTModelForCausalLM", "ORTModelForSeq2SeqLM", "ORTModelForSpeechSeq2Seq", "ORTModelForVision2Seq")

@@ -73,6 +73,7 @@ for family, cls in (("roberta", "Roberta"), ("xlm_roberta", "XLMRoberta")):
     add(f"{family}_answers", f"{cls}ForQuestionAnswering", "question-answering", ROBERTA, num_hidden_layers=1)
     add(f"{family}_choices", f"{cls}ForMultipleChoice", "multiple-choice", ROBERTA, num_hidden_layers=1, sizes=CHOICES)
 add("roberta_fill_mask_untied", "RobertaForMaskedLM", "fill-mask", ROBERTA, tie_word_embeddings=False)
+add("xlm_roberta_fill_mask_untied", "XLMRobertaForMaskedLM", "fill-mask", ROBERTA, num_hidden_layers=1, tie_word_embeddings=False, pad_token_id=5)
 add("roberta_decoder", "RobertaForMaskedLM", "fill-mask", ROBERTA, sizes=RIGHT, is_decoder=True)
 add("roberta_relative_key", "RobertaModel", "feature-extraction", ROBERTA, position_embedding_type="relative_key")
 
@@ -80,7 +81,8 @@ MPNET = {k: v for k, v in ENCODER.items() if k != "type_vocab_size"} | {"pad_tok
 add("mpnet", "MPNetModel", "feature-extraction", MPNET)
 add("mpnet_fill_mask", "MPNetForMaskedLM", "fill-mask", MPNET, layer_norm_eps=1e-3, hidden_act="gelu_new")
 add("mpnet_classes", "MPNetForSequenceClassification", "text-classification", MPNET, num_labels=3)
-add("mpnet_tokens", "MPNetForTokenClassification", "token-classification", MPNET, num_hidden_layers=1)
+add("mpnet_tokens", "MPNetForTokenClassification", "token-classification", MPNET, num_hidden_layers=1, pad_token_id=5)  # which it does not read
+add("mpnet_fill_mask_untied", "MPNetForMaskedLM", "fill-mask", MPNET, num_hidden_layers=1, tie_word_embeddings=False)
 add("mpnet_answers", "MPNetForQuestionAnswering", "question-answering", MPNET, num_hidden_layers=1)
 add("mpnet_buckets", "MPNetModel", "feature-extraction", MPNET, num_hidden_layers=1, relative_attention_num_buckets=40)
 add("mpnet_choices", "MPNetForMultipleChoice", "multiple-choice", MPNET, num_hidden_layers=1, sizes=CHOICES)
@@ -130,11 +132,14 @@ add("llama_classes", "LlamaForSequenceClassification", "text-classification", GQ
 add("qwen2", "Qwen2Model", "feature-extraction", GQA)
 add("qwen2_past", "Qwen2ForCausalLM", PAST, GQA, tie_word_embeddings=True)
 add("qwen2_window", "Qwen2ForCausalLM", PAST, GQA, use_sliding_window=True, sliding_window=4, max_window_layers=1)
-add("qwen2_classes", "Qwen2ForSequenceClassification", "text-classification", GQA, num_labels=3)
-add("qwen2_tokens", "Qwen2ForTokenClassification", "token-classification", GQA, num_labels=5)
+add("qwen2_classes", "Qwen2ForSequenceClassification", "text-classification", GQA, num_labels=3, hidden_act="relu", rms_norm_eps=1e-3,
+    rope_theta=500.0)
+add("qwen2_tokens", "Qwen2ForTokenClassification", "token-classification", GQA, num_labels=5, rope_scaling={
+    "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8})
 add("mistral", "MistralModel", "feature-extraction", GQA, sliding_window=None)
 add("mistral_past", "MistralForCausalLM", PAST, GQA, sliding_window=4)
-add("mistral_generation", "MistralForCausalLM", "text-generation", GQA, sliding_window=3, head_dim=8)
+add("mistral_generation", "MistralForCausalLM", "text-generation", GQA, sliding_window=3, head_dim=8, hidden_act="gelu", rms_norm_eps=1e-3,
+    rope_theta=500.0, tie_word_embeddings=True)
 add("mistral_classes", "MistralForSequenceClassification", "text-classification", GQA, num_labels=3)
 
 # ── Encoders and decoders
@@ -158,8 +163,9 @@ for family, cls in (("bart", "Bart"), ("mbart", "MBart")):
     add(f"{family}_past", f"{cls}ForConditionalGeneration", SEQ2SEQ, BART)
     add(f"{family}_generation", f"{cls}ForConditionalGeneration", "text2text-generation", BART, scale_embedding=True,
         activation_function="relu", decoder_layers=1, decoder_attention_heads=2)
-    add(f"{family}_classes", f"{cls}ForSequenceClassification", "text-classification", BART, num_labels=3, encoder_layers=1)
-    add(f"{family}_answers", f"{cls}ForQuestionAnswering", "question-answering", BART, decoder_layers=1)
+    add(f"{family}_classes", f"{cls}ForSequenceClassification", "text-classification", BART, num_labels=4, encoder_layers=1, eos_token_id=3,
+        decoder_start_token_id=1, pad_token_id=0)
+    add(f"{family}_answers", f"{cls}ForQuestionAnswering", "question-answering", BART, decoder_layers=1, pad_token_id=5)
     add(f"{family}_decoder", f"{cls}ForCausalLM", PAST, BART)
     add(f"{family}_untied", f"{cls}ForConditionalGeneration", SEQ2SEQ, BART, encoder_layers=1, decoder_layers=1, tie_word_embeddings=False)
 
@@ -170,19 +176,24 @@ add("vit_classes", "ViTForImageClassification", "image-classification", VIT, num
 add("vit_wide", "ViTForImageClassification", "image-classification", VIT, image_size=(8, 16), patch_size=(4, 8), num_channels=1)
 add("vit_masked_stride", "ViTForMaskedImageModeling", "masked-im", VIT, num_hidden_layers=1, patch_size=2, encoder_stride=3)
 add("vit_masked", "ViTForMaskedImageModeling", "masked-im", VIT, num_hidden_layers=1, encoder_stride=4)
+DEIT = VIT | dict(num_hidden_layers=1)
+add("deit", "DeiTModel", "feature-extraction", DEIT, image_size=(8, 16), patch_size=(4, 8))
+add("deit_classes", "DeiTForImageClassification", "image-classification", DEIT, num_labels=3, hidden_act="gelu_new", layer_norm_eps=1e-3)
+add("deit_teacher", "DeiTForImageClassificationWithTeacher", "image-classification", DEIT, num_labels=3, qkv_bias=False)
+add("deit_masked", "DeiTForMaskedImageModeling", "masked-im", DEIT, encoder_stride=3, num_channels=1)
 SWIN = dict(image_size=16, patch_size=2, embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=4, mlp_ratio=2.0)
 add("swin", "SwinModel", "feature-extraction", SWIN)
 add("swin_classes", "SwinForImageClassification", "image-classification", SWIN, num_labels=3, hidden_act="relu")
 add("swin_padded", "SwinForImageClassification", "image-classification", SWIN, image_size=20, window_size=3, qkv_bias=False,
-    depths=[2, 1], layer_norm_eps=1e-3)
-add("donut_swin", "DonutSwinModel", "feature-extraction", SWIN)
+    depths=[2, 1], layer_norm_eps=1e-3, num_channels=1)
+add("donut_swin", "DonutSwinModel", "feature-extraction", SWIN, hidden_act="relu", layer_norm_eps=1e-3, qkv_bias=False, num_channels=1)
 add("swin_masked", "SwinForMaskedImageModeling", "masked-im", SWIN, encoder_stride=4)
 RESNET = dict(embedding_size=8, hidden_sizes=[8, 12, 16], depths=[1, 2, 1], num_channels=3)
 SQUARE = {"batch_size": (2, 1, 1), "height": (32, 48, 40), "width": (32, 40, 64)}
 add("resnet", "ResNetModel", "feature-extraction", RESNET, layer_type="basic", sizes=SQUARE)
 add("resnet_classes", "ResNetForImageClassification", "image-classification", RESNET, num_labels=3, hidden_sizes=[16, 24, 32], sizes=SQUARE)
 add("resnet_downsample", "ResNetForImageClassification", "image-classification", RESNET, num_labels=3, hidden_sizes=[16, 24],
-    depths=[1, 1], downsample_in_first_stage=True, downsample_in_bottleneck=True, hidden_act="gelu", sizes=SQUARE)
+    depths=[1, 1], downsample_in_first_stage=True, downsample_in_bottleneck=True, hidden_act="gelu", num_channels=1, sizes=SQUARE)
 
 # ── Images and text, sound and text
 CLIP_TEXT = dict(vocab_size=47, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=28,
@@ -195,10 +206,10 @@ add("clip_old_end", "CLIPModel", "feature-extraction", dict(text_config={**CLIP_
     vision_config={**CLIP_VISION, "hidden_act": "gelu"}), projection_dim=12, sizes=CLIP_SIZES)
 add("clip_classes", "CLIPForImageClassification", "image-classification", dict(text_config=CLIP_TEXT, vision_config=CLIP_VISION),
     num_labels=3)
-add("clip_vision", "CLIPVisionModel", "feature-extraction", CLIP_VISION)
+add("clip_vision", "CLIPVisionModel", "feature-extraction", CLIP_VISION, num_channels=1, layer_norm_eps=1e-3)
 # These are parts of pipelines that paint images.
 PART = dict(library="diffusers")
-add("clip_text", "CLIPTextModel", "feature-extraction", CLIP_TEXT, **PART, known_as="clip-text", hidden_act="gelu")
+add("clip_text", "CLIPTextModel", "feature-extraction", CLIP_TEXT, **PART, known_as="clip-text", hidden_act="gelu", layer_norm_eps=1e-3)
 add("clip_text_projected", "CLIPTextModelWithProjection", "feature-extraction", CLIP_TEXT, **PART, known_as="clip-text-with-projection",
     projection_dim=12, output_hidden_states=True)
 WHISPER = dict(vocab_size=47, num_mel_bins=8, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
@@ -234,6 +245,32 @@ CASES.append(Case("vit_gpt2_projected", "VisionEncoderDecoderModel", "image-to-t
 CASES.append(Case("swin_bart", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
                   parts=(("SwinConfig", SWIN), ("BartConfig", {**BART, "is_decoder": True, "is_encoder_decoder": False,
                                                                "add_cross_attention": True}))))
+# Lines of text read: TrOCR. Its decoder reads what encoders of another size give, without a projection between them.
+TROCR = dict(vocab_size=47, d_model=24, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=28, max_position_embeddings=24,
+             pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
+CASES.append(Case("trocr_past", "VisionEncoderDecoderModel", "image-to-text-with-past", dict(pad_token_id=1, decoder_start_token_id=2),
+                  parts=(("ViTConfig", {**VIT, "qkv_bias": False}),
+                         ("TrOCRConfig", {**TROCR, "cross_attention_hidden_size": 16, "scale_embedding": True}))))
+# As it reads print: positions that no weight holds, in which padding has none. Few words: some of what is read is padding.
+CASES.append(Case("trocr_printed", "VisionEncoderDecoderModel", "image-to-text-with-past", dict(pad_token_id=5, decoder_start_token_id=2),
+                  parts=(("DeiTConfig", DEIT),
+                         ("TrOCRConfig", {**TROCR, "vocab_size": 9, "pad_token_id": 5, "decoder_layers": 1, "activation_function": "relu",
+                                          "use_learned_position_embeddings": False, "layernorm_embedding": False,
+                                          "tie_word_embeddings": False}))))
+CASES.append(Case("deit_trocr", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
+                  parts=(("DeiTConfig", DEIT), ("TrOCRConfig", {**TROCR, "d_model": 16, "decoder_layers": 1}))))
+# Read by what was made to fill in masks, with cross attention: BERT (manga-ocr) and RoBERTa. They keep no keys and values in Optimum's files.
+CROSS = dict(num_hidden_layers=1, is_decoder=True, add_cross_attention=True)
+CASES.append(Case("vit_bert", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=0, decoder_start_token_id=2),
+                  parts=(("ViTConfig", {**VIT, "num_hidden_layers": 1}),
+                         ("BertConfig", {**ENCODER, **CROSS, "num_hidden_layers": 2, "layer_norm_eps": 1e-3, "hidden_act": "gelu_new"}))))
+CASES.append(Case("deit_roberta", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=5, decoder_start_token_id=2),
+                  parts=(("DeiTConfig", DEIT),
+                         ("RobertaConfig", {**ROBERTA, **CROSS, "hidden_size": 24, "vocab_size": 9, "pad_token_id": 5,
+                                            "tie_word_embeddings": False}))))
+CASES.append(Case("swin_xlm_roberta", "VisionEncoderDecoderModel", "image-to-text", dict(pad_token_id=1, decoder_start_token_id=2),
+                  parts=(("SwinConfig", {**SWIN, "depths": [1, 1]}),
+                         ("XLMRobertaConfig", {**ROBERTA, **CROSS, "position_embedding_type": "relative_key"}))))
 
 # ── Encoders of sentences
 def add_sentence(name: str, model: str, base: dict, *modules, sizes: dict | None = None) -> None:

@@ -67,8 +67,9 @@ def pairs(found: list[dict]) -> list[tuple[str, str, str]]:
     return sorted((t, library, task) for t in types for library in LIBRARIES for task in supported(t, library))
 
 
-def checkpoint_for(model_type: str, library: str, task: str, found: list[dict]) -> dict:
-    """One with the head that the task wants; for features any of the architecture will do."""
+def checkpoints_for(model_type: str, library: str, task: str, found: list[dict]) -> list[dict]:
+    """One with the head that the task wants; for features any of the architecture will do. Of what is made of two other architectures
+    all: each pair has names of its own."""
     mine = [f for f in found if known_as(f) == PARTS.get(model_type, model_type) and f["sentence"] == (library == "sentence_transformers")]
     if library == "diffusers":
         projected = model_type == "clip-text-with-projection"
@@ -80,7 +81,9 @@ def checkpoint_for(model_type: str, library: str, task: str, found: list[dict]) 
         exact = [f for f in mine if f["task"] == "feature-extraction"]
     if not exact:
         raise LookupError(f"no checkpoint of {model_type} for {task}")
-    return min(exact, key=lambda facts: (len(facts["folder"].name), facts["folder"].name))  # the plainest
+    if model_type == "vision-encoder-decoder":
+        return exact
+    return [min(exact, key=lambda facts: (len(facts["folder"].name), facts["folder"].name))]  # the plainest
 
 
 def dims(values) -> dict[str, list]:
@@ -130,13 +133,13 @@ def main() -> None:
         if wanted and model_type not in wanted:
             continue
         try:
-            facts = checkpoint_for(model_type, library, task, found)
-            exports.append(record(model_type, library, task, facts))
-            print(f"{model_type} ({library}), {task}: {', '.join(exports[-1]['files'])} of {facts['folder'].name}", flush=True)
+            for facts in checkpoints_for(model_type, library, task, found):
+                exports.append(record(model_type, library, task, facts))
+                print(f"{model_type} ({library}), {task}: {', '.join(exports[-1]['files'])} of {facts['folder'].name}", flush=True)
         except Exception as e:  # the other pairs are worth having all the same
             failed.append(f"{model_type} {task}")
             print(f"{model_type} ({library}), {task}: {type(e).__name__}: {e}", flush=True)
-    exports.sort(key=lambda e: (e["model_type"], e["library"], e["task"]))
+    exports.sort(key=lambda e: (e["model_type"], e["library"], e["task"], e["checkpoint"]))
     lines = ",\n".join("  " + json.dumps(e) for e in exports)
     TARGET.write_text(f'{{\n "made_by": {json.dumps(VERSIONS)},\n "exports": [\n{lines}\n ]\n}}\n')
     if failed:

@@ -43,12 +43,12 @@ float weigh_scores(float* scores, int64_t n, float greatest) {
   Vec sum = zero();
   int64_t i = 0;
   for (; i + Vec::width <= n; i += Vec::width) {
-    const Vec e = exp(load(scores + i) - most);
+    const Vec e = exp_weight(load(scores + i) - most);
     store(scores + i, e);
     sum = sum + e;
   }
   if (i < n) {
-    const Vec e = exp(load_scores(scores + i, n - i) - most);
+    const Vec e = exp_weight(load_scores(scores + i, n - i) - most);
     store_first(scores + i, e, n - i);
     sum = sum + e;
   }

@@ -34,6 +34,9 @@ std::atomic<bool> bf16_wanted{true};
 constexpr int64_t packed_at_once = int64_t{1} << 21;
 /// Tiles whose share of A stays in the second-level cache, and their rows.
 constexpr int64_t tiles_together = 16, rows_together = 224;
+/// The same of rows in parts, which take half as much again, where there are more than would fit at all:
+/// reading every panel twice for a few of them costs more.
+constexpr int64_t split_rows_together = 128;
 /// Multiplications below which another thread is not worth waking.
 constexpr int64_t least_work = int64_t{1} << 17;
 
@@ -44,6 +47,8 @@ constexpr int64_t group_floats = 65536;
 constexpr int64_t widest_panel = 32;
 /// Tiles that read each panel as it comes from memory.
 constexpr int64_t few_tiles = 2;
+/// Floats of B that a second-level cache may still hold from the last time.
+constexpr int64_t cached_floats = int64_t{1} << 18;
 /// Panels of a few rows between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
 
@@ -72,6 +77,15 @@ void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
 int64_t k_step(int64_t k) {
   const int64_t blocks = std::max<int64_t>(1, ceil_of(k, k_block));
   return std::max(k_grain, ceil_of(k, blocks * k_grain) * k_grain);
+}
+
+/// Of a matrix from memory that two tiles of rows are multiplied with, so few that the second finds what the
+/// first has read in the first-level cache (measured with 16 rows: a fifth faster than in long blocks). 0:
+/// any.
+constexpr int64_t short_k_step = 64;
+int64_t k_step(const GemmKernels& g, const Products& p) {
+  const bool twice = !g.strict && !g.split_a && RowTiles(p.m, g.max_rows).count() == 2;
+  return twice && p.n * p.k > cached_floats ? short_k_step : 0;
 }
 
 /// Is there nothing of B to be packed?
@@ -113,7 +127,8 @@ struct Cut {
 /// Tiles and panels that make one piece of work, small enough that all threads get some.
 std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64_t tiles, int64_t panels,
                                   int64_t products, int threads) {
-  int64_t t = std::min({tiles, tiles_together, rows_together / g.max_rows}), q = panels;
+  const int64_t rows = g.split_a && p.m > rows_together ? split_rows_together : rows_together;
+  int64_t t = std::min({tiles, tiles_together, rows / g.max_rows}), q = panels;
   const int64_t wanted = threads == 1 ? 1 : int64_t{4} * threads;
   auto work = [&] { return t * g.max_rows * q * g.panel_columns * std::max<int64_t>(p.k, 1); };
   auto pieces = [&] { return products * ((tiles + t - 1) / t) * ((panels + q - 1) / q); };
@@ -188,6 +203,12 @@ class Walk {
   /// The first of the i-th to (i + n - 1)-th panels that are read.
   int64_t streamed(int64_t i, int64_t n) const { return p_.backwards ? p1_ - i - n : p0_ + i; }
 
+  /// Do a few rows wait for panels that no cache holds?
+  bool is_stream() const {
+    return t1_ - t0_ <= few_tiles && tiles_.rows(t0_) > twin_rows &&
+           (p1_ - p0_) * g_.panel_columns * p_.k > cached_floats;
+  }
+
   void finish(int64_t first, int64_t end) const {
     finish_part(finish_.epilogue, p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
                 std::min(end * g_.panel_columns, p_.n));
@@ -221,10 +242,11 @@ class Walk {
               .k = k,
               .columns = std::min(panels * g_.panel_columns, p_.n - column)};
     if (g_.split_a && !p_.plain) split(tile, next);
-    // One tile of a few rows reads its panels as one stream so fast that the processor follows best by itself
-    // (measured: 8 to 14 rows gain up to a quarter by fetching, one loses a tenth).
+    // One tile of very few rows reads its panels as one stream so fast that the processor follows best by
+    // itself; with more rows tiles ask for what comes next themselves.
     const bool slow = t1_ - t0_ > 1 || tiles_.rows(t0_) > twin_rows;
-    const bool fetch = slow && !p_.panels && !tile.split && next.panel >= p0_ && next.panel < p1_;
+    const bool fetch =
+        slow && !is_stream() && !p_.panels && !tile.split && next.panel >= p0_ && next.panel < p1_;
     // In rows of floats: two of halves.
     const int64_t wanted =
         fetch ? ceil_of(std::min(step_, p_.k - next.k0) * element_size_, sizeof(float)) : 0;
@@ -242,7 +264,12 @@ class Walk {
       fetched += turns * tile.next_rows;
       tile.rows = rows;
       if (rows >= g_.tiled_rows) registers_.set(rows);
-      few ? g_.halves[p_.b_type == DataType::bfloat16][rows](tile) : g_.run(rows, tile);
+      if (few)
+        g_.halves[p_.b_type == DataType::bfloat16][rows](tile);
+      else if (is_stream() && t == t0_)
+        g_.run_stream(rows, tile);
+      else
+        g_.run(rows, tile);
     }
     if (tile.split) g_.split_b(split_);
     c_.poll();
@@ -282,7 +309,7 @@ class Walk {
   const PackedProduct& p_;
   const Finish finish_{p_.epilogue};
   const RowTiles tiles_;
-  const int64_t t0_, t1_, p0_, p1_, step_ = k_step(p_.k);
+  const int64_t t0_, t1_, p0_, p1_, step_ = p_.k_step ? p_.k_step : k_step(p_.k);
   const int64_t element_size_ =
       static_cast<int64_t>(p_.b_type == DataType::float32 ? sizeof(float) : sizeof(Float16));
   TileRegisters registers_;
@@ -526,6 +553,7 @@ void multiply(const GemmKernels& kernels, const Products& p, void* workspace, Ke
                              .start = p.start,
                              .epilogue = p.epilogue,
                              .first_element = (first + product) * p.m * p.n,
+                             .k_step = k_step(g, p),
                              .plain = plain.load(std::memory_order_relaxed)};
           if (is_ready(p)) part.first_panel = 0;
           if (p.packed_b) {

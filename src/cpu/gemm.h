@@ -61,11 +61,16 @@ struct GemmKernels {
   int max_rows;
   int64_t panel_columns;  // two vectors
   int64_t vector;
+  bool strict = false;
   /// So many rows and more want TileRegisters, set for these.
   int tiled_rows = most_tiled_rows + 1;
   void (*narrow[most_tiled_rows + 1])(const Tile&) = {};  // by rows, panels of at most one vector
   void (*wide[most_tiled_rows + 1])(const Tile&) = {};
   void (*twin[twin_rows + 1])(const Tile&) = {};  // two whole panels
+  /// The same for panels that come from memory and are read once, by more rows than twin_rows: they ask for
+  /// rows of B ahead. (Measured on an Intel Xeon: a quarter faster from memory with 8 rows; fewer rows lose
+  /// by asking.)
+  void (*wide_stream[most_tiled_rows + 1])(const Tile&) = {};
   /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
   /// longer.
   void (*halves[2][most_tiled_rows + 1])(const Tile&) = {};
@@ -81,6 +86,9 @@ struct GemmKernels {
 
   void run(int64_t rows, const Tile& t) const {
     (t.columns > panel_columns ? twin : t.columns > vector ? wide : narrow)[rows](t);
+  }
+  void run_stream(int64_t rows, const Tile& t) const {
+    t.columns > vector&& wide_stream[rows] ? wide_stream[rows](t) : run(rows, t);
   }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
   /// Floats that k packed terms of a row of A take.
@@ -156,6 +164,7 @@ struct PackedProduct {
   Start start = {};
   Epilogue* epilogue = nullptr;  // on elements of c, which is dense; null: none
   int64_t first_element = 0;     // what the epilogue calls the first element of c
+  int64_t k_step = 0;            // terms between two updates of c; 0: as k says
   bool plain = false;            // of kernels of parts: something in a or b has none
   bool backwards = false;  // of a few rows: take the last panel first. Every other time, so that what a cache
                            // still holds of a matrix larger than itself is used before it is driven out

@@ -66,7 +66,7 @@ bool split_a(float* to, const Operand& a, int64_t rows, int64_t k, float scale) 
         for (int64_t j = 0; j < parts_depth; ++j) terms[j] = j < depth ? from[j * a.column] : 0.0f;
         from = terms;
       }
-      const PairParts p = split_any_pairs(load(from) * by, load(from + Vec::width) * by, wrong);
+      const PairParts p = split_any(load(from) * by, load(from + Vec::width) * by, wrong);
       LATHE_UNROLL
       for (int j = 0; j < parts; ++j) _mm512_storeu_si512(at + j * part + i * tile_row, p.of[j]);
     }

@@ -36,12 +36,17 @@ struct Pairs : Floats {
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
 };
 
-template <class Elements, int Rows, int Vectors>
-LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b, int64_t b_panel) {
+/// Stream: what lies `ahead` of here, in floats, is wanted soon.
+template <class Elements, bool Stream, int Rows, int Vectors>
+LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b, int64_t b_panel,
+                                int64_t ahead) {
   Vec row[Vectors];
   LATHE_UNROLL
-  for (int j = 0; j < Vectors; ++j)
-    row[j] = Elements::load_b(b, j / panel_vectors * b_panel + j % panel_vectors * Vec::width);
+  for (int j = 0; j < Vectors; ++j) {
+    const int64_t at = j / panel_vectors * b_panel + j % panel_vectors * Vec::width;
+    row[j] = Elements::load_b(b, at);
+    if (Stream && j * Vec::width % 16 == 0) prefetch(b + at + ahead);
+  }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     const Vec x = set(a[i * a_block]);
@@ -50,7 +55,11 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   }
 }
 
-template <class Elements, int Rows, int Vectors, int sums>
+/// Rows of B that are asked for before they are read (measured: half of them is too late for 8 rows of A,
+/// twice as many come no faster).
+constexpr int64_t rows_ahead = 16;
+
+template <class Elements, int Rows, int Vectors, int sums, bool Stream>
 void tile(const Tile& t) {
   const bool whole = t.columns >= Vectors * Vec::width;
   Vec sum[sums][Rows][Vectors];
@@ -68,6 +77,7 @@ void tile(const Tile& t) {
   const float* a = t.a;
   const float* b = t.b;
   const float* next = t.next;
+  const int64_t ahead = rows_ahead * t.b_row;
   int64_t k = t.k;
   for (; k >= a_block; k -= a_block, a += Rows * a_block) {
     for (int64_t i = 0; i < t.next_rows; ++i, next += t.b_row) {
@@ -77,11 +87,11 @@ void tile(const Tile& t) {
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
       for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row))
-        multiply_step<Elements, Rows, Vectors>(sum[u % sums], a + kk + u, b, t.b_panel);
+        multiply_step<Elements, Stream>(sum[u % sums], a + kk + u, b, t.b_panel, ahead);
     }
   }
   for (int64_t kk = 0; kk < k; ++kk, b = Elements::next(b, t.b_row))
-    multiply_step<Elements, Rows, Vectors>(sum[0], a + kk, b, t.b_panel);
+    multiply_step<Elements, Stream>(sum[0], a + kk, b, t.b_panel, ahead);
 
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -94,9 +104,9 @@ void tile(const Tile& t) {
   }
 }
 
-template <class Elements, int Vectors, bool Strict, size_t Most, int... Rows>
+template <class Elements, int Vectors, bool Strict, bool Stream = false, size_t Most, int... Rows>
 constexpr void fill_tiles(void (*(&to)[Most])(const Tile&), std::integer_sequence<int, Rows...>) {
-  ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors, partial_sums(Rows + 1, Strict)>), ...);
+  ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors, partial_sums(Rows + 1, Strict), Stream>), ...);
 }
 
 /// Copies `rows` rows of A into blocks; the last block is filled up with zeros.
@@ -180,7 +190,8 @@ constexpr GemmKernels make_table() {
                                          : Isa::generic,
                 .max_rows = max_rows,
                 .panel_columns = panel_columns,
-                .vector = Vec::width};
+                .vector = Vec::width,
+                .strict = Strict};
   fill_tiles<Elements, 1, Strict>(g.narrow, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 2, Strict>(g.wide, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 4, Strict>(g.twin, std::make_integer_sequence<int, twin_rows>());
@@ -191,6 +202,7 @@ constexpr GemmKernels floats_table() {
   GemmKernels g = make_table<Floats, Strict>();
   g.pack_a = pack_a;
   g.pack_b = pack_b;
+  fill_tiles<Floats, 2, Strict, true>(g.wide_stream, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Halves<Float16>, 2, Strict>(g.halves[0], std::make_integer_sequence<int, max_rows>());
   fill_tiles<Halves<BFloat16>, 2, Strict>(g.halves[1], std::make_integer_sequence<int, max_rows>());
   return g;

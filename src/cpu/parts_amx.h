@@ -5,8 +5,7 @@
 // six others are summed in float32. That is as accurate as float32's own products, and tiles multiply
 // sixteen times as fast as vectors do.
 //
-// Parts lie in pairs of terms, as tiles want them: 16 pairs are 64 bytes, and pair j holds terms j and
-// j + 16 of 32. So nothing needs to be moved across a vector to make them.
+// Parts lie in pairs of neighbouring terms, as tiles want them: 16 pairs are 64 bytes.
 //
 // Infinities, NaN and what rounds to infinity have no such parts: whoever splits says so, and where there are
 // any the products are float32's own (plain_step).
@@ -28,30 +27,43 @@ LATHE_INLINE Vec rounded_part(Vec x) {
   return float_of(
       _mm512_and_si512(_mm512_add_epi32(float_bits(x), _mm512_set1_epi32(0x8000)), upper_halves()));
 }
-/// Cuts off the lower halves: of last parts that are no normal numbers something may be there.
-LATHE_INLINE __m512i pairs_from(Vec low, Vec high) {
-  constexpr int first_and_second_or_third = 0xea;
-  return _mm512_ternarylogic_epi32(upper_halves(), float_bits(high), _mm512_srli_epi32(float_bits(low), 16),
-                                   first_and_second_or_third);
-}
+/// Upper halves, lane by lane: pairs of two rows. Of last parts that are no normal numbers something may be in the
+/// lower ones.
+struct RowPairs {
+  static LATHE_INLINE __m512i of(Vec low, Vec high) {
+    constexpr int first_and_second_or_third = 0xea;
+    return _mm512_ternarylogic_epi32(upper_halves(), float_bits(high), _mm512_srli_epi32(float_bits(low), 16),
+                                     first_and_second_or_third);
+  }
+};
+/// The same of neighbours: 32 numbers in their order.
+struct NeighbourPairs {
+  static LATHE_INLINE __m512i of(Vec first, Vec second) {
+    alignas(64) static constexpr uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                                       23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                                       45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    return _mm512_permutex2var_epi16(float_bits(first), _mm512_load_si512(upper), float_bits(second));
+  }
+};
 
 /// `wrong` is NaN once anything had no parts.
+template <class Pairs>
 LATHE_INLINE PairParts split_pairs(Vec low, Vec high, Vec& wrong) {
   PairParts p;
   LATHE_UNROLL
   for (int i = 0; i < parts - 1; ++i) {
     const Vec l = rounded_part(low), h = rounded_part(high);
-    p.of[i] = pairs_from(l, h);
+    p.of[i] = Pairs::of(l, h);
     low = low - l, high = high - h;
   }
-  p.of[parts - 1] = pairs_from(low, high);
+  p.of[parts - 1] = Pairs::of(low, high);
   wrong = fma(low, zero(), fma(high, zero(), wrong));
   return p;
 }
 
-/// The same, where parts add up to what they were made of whatever it is: what rounds to infinity is cut off
-/// instead, and an infinity is its first part. `wrong` is true once anything else than products of parts is
-/// wanted.
+/// The same of 32 neighbours, where parts add up to what they were made of whatever it is: what rounds to
+/// infinity is cut off instead, and an infinity is its first part. `wrong` is true once anything else than
+/// products of parts is wanted.
 LATHE_INLINE Vec first_part(Vec& x, bool& wrong) {
   const __mmask16 huge = _mm512_cmp_ps_mask(_mm512_abs_ps(x.v), _mm512_set1_ps(0x1p127F), _CMP_NLT_UQ);
   const __mmask16 infinite = _mm512_fpclass_ps_mask(x.v, 0x18);
@@ -62,12 +74,12 @@ LATHE_INLINE Vec first_part(Vec& x, bool& wrong) {
   wrong = wrong || huge != 0;
   return part;
 }
-LATHE_INLINE PairParts split_any_pairs(Vec low, Vec high, bool& wrong) {
+LATHE_INLINE PairParts split_any(Vec low, Vec high, bool& wrong) {
   PairParts p;
   const Vec first_low = first_part(low, wrong), first_high = first_part(high, wrong);
-  p.of[0] = pairs_from(first_low, first_high);
+  p.of[0] = NeighbourPairs::of(first_low, first_high);
   Vec none = zero();
-  const PairParts rest = split_pairs(low, high, none);
+  const PairParts rest = split_pairs<NeighbourPairs>(low, high, none);
   p.of[1] = rest.of[0];
   p.of[2] = rest.of[1];
   return p;
@@ -88,24 +100,21 @@ struct WeightSplitter {
   int64_t row, left, done, share;
   char* to;
   Vec wrong = zero();
+  static constexpr int64_t soon = 8;  // rows
 
   LATHE_INLINE void some() { pairs(share); }
   LATHE_INLINE void pairs(int64_t n) {
     for (; n > 0 && left > 0; --n) {
-      const float* const at = from + done * row;
-      // The next step's rows in the order in which they lie: as pairs they are read in, nothing would know what
-      // comes next.
-      const float* const soon = from + (parts_depth + 2 * done) * row;
+      const int64_t first = 2 * done;
+      const float* const at = from + first * row;
       LATHE_UNROLL
       for (int v = 0; v < 2; ++v) {
-        __builtin_prefetch(soon + v * Vec::width, 0, 2);
-        __builtin_prefetch(soon + row + v * Vec::width, 0, 2);
-      }
-      LATHE_UNROLL
-      for (int v = 0; v < 2; ++v) {
-        const Vec low = done < left ? load(at + v * Vec::width) : zero();
-        const Vec high = done + tile_depth < left ? load(at + tile_depth * row + v * Vec::width) : zero();
-        const PairParts pair = split_pairs(low, high, wrong);
+        // What the processor fetches by itself arrives in the second-level cache.
+        prefetch(at + soon * row + v * Vec::width);
+        prefetch(at + (soon + 1) * row + v * Vec::width);
+        const Vec low = first < left ? load(at + v * Vec::width) : zero();
+        const Vec high = first + 1 < left ? load(at + row + v * Vec::width) : zero();
+        const PairParts pair = split_pairs<RowPairs>(low, high, wrong);
         LATHE_UNROLL
         for (int i = 0; i < parts; ++i)
           _mm512_store_si512(to + (i * tile_depth + done) * tiled_panel_row + v * tile_row, pair.of[i]);
@@ -181,7 +190,7 @@ LATHE_INLINE void parts_step(const char* upper, const char* lower, int64_t a_row
 template <int Vectors>
 LATHE_INLINE void plain_step(const char* a, int64_t a_part, int64_t k, const float* w, int64_t w_row,
                              Vec (&sum)[Vectors]) {
-  alignas(64) float terms[parts_depth];
+  alignas(64) float even[Vec::width], odd[Vec::width];
   Vec low = zero(), high = zero();
   LATHE_UNROLL
   for (int i = 0; i < parts; ++i) {
@@ -189,11 +198,11 @@ LATHE_INLINE void plain_step(const char* a, int64_t a_part, int64_t k, const flo
     low = low + float_of(_mm512_slli_epi32(pairs, 16));
     high = high + float_of(_mm512_and_si512(pairs, upper_halves()));
   }
-  store(terms, low);
-  store(terms + Vec::width, high);
+  store(even, low);
+  store(odd, high);
   for (int64_t i = 0; i < k; ++i) {
     LATHE_UNROLL
     for (int v = 0; v < Vectors; ++v)
-      sum[v] = fma(set(terms[i]), load(w + i * w_row + v * Vec::width), sum[v]);
+      sum[v] = fma(set((i % 2 == 0 ? even : odd)[i / 2]), load(w + i * w_row + v * Vec::width), sum[v]);
   }
 }

@@ -100,12 +100,13 @@ void softmax(const float* x, float* y, int64_t n, bool logarithm) {
   Vec sum = zero();
   int64_t i = 0;
   for (; i + Vec::width <= n; i += Vec::width) {
-    const Vec d = load(x + i) - top, e = exp(d);
+    const Vec d = load(x + i) - top, e = exp_weight(d);
     sum = sum + e;
     store(y + i, logarithm ? d : e);
   }
   if (i < n) {
-    const Vec d = load_first(x + i, n - i, set(-std::numeric_limits<float>::infinity())) - top, e = exp(d);
+    const Vec d = load_first(x + i, n - i, set(-std::numeric_limits<float>::infinity())) - top,
+              e = exp_weight(d);
     sum = sum + e;
     store_first(y + i, logarithm ? d : e, n - i);
   }
@@ -126,7 +127,7 @@ void softmax_columns(const float* x, float* y, int64_t n, int64_t stride, int64_
   for (int64_t i = 0; i < n; ++i) top = Maximum::add(top, load_first(x + i * stride, width));
   Vec sum = zero();
   for (int64_t i = 0; i < n; ++i) {
-    const Vec d = load_first(x + i * stride, width) - top, e = exp(d);
+    const Vec d = load_first(x + i * stride, width) - top, e = exp_weight(d);
     sum = sum + e;
     store_first(y + i * stride, logarithm ? d : e, width);
   }
@@ -142,12 +143,12 @@ float exponentials(const float* x, int64_t n, float top) {
   Vec s[2] = {zero(), zero()};
   int64_t i = 0;
   for (; i + 2 * Vec::width <= n; i += 2 * Vec::width) {
-    s[0] = s[0] + exp(load(x + i) - t);
-    s[1] = s[1] + exp(load(x + i + Vec::width) - t);
+    s[0] = s[0] + exp_weight(load(x + i) - t);
+    s[1] = s[1] + exp_weight(load(x + i + Vec::width) - t);
   }
   const Vec nothing = set(-std::numeric_limits<float>::infinity());
   for (; i < n; i += Vec::width)
-    s[0] = s[0] + exp((n - i < Vec::width ? load_first(x + i, n - i, nothing) : load(x + i)) - t);
+    s[0] = s[0] + exp_weight((n - i < Vec::width ? load_first(x + i, n - i, nothing) : load(x + i)) - t);
   return sum_of(s[0] + s[1]);
 }
 
@@ -155,7 +156,7 @@ void exponentials_columns(const float* x, const float* tops, float* y, int64_t n
                           int64_t width) {
   const Vec t = load_first(tops, width);
   Vec sum = zero();
-  for (int64_t i = 0; i < n; ++i) sum = sum + exp(load_first(x + i * stride, width) - t);
+  for (int64_t i = 0; i < n; ++i) sum = sum + exp_weight(load_first(x + i * stride, width) - t);
   store_first(y, sum, width);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "exporters/emit.h"
+#include "exporters/lacking.h"
 #include "exporters/merge.h"
 #include "exporters/sentence.h"
 #include "exporters/stage.h"
@@ -118,9 +119,22 @@ class Exporter {
     if (task_.ends_with(with_past) && options_.monolith)
       throw Error(Code::bad_argument, "export", "a task without '-with-past' for one file",
                   "'" + task_ + "' with --monolith", "leave out one of them");
-    if (automatic && !options_.monolith && tasks_.supports(exported_type_, task_ + std::string(with_past)))
-      task_ += with_past;
+    if (automatic && !options_.monolith && keeps_past()) task_ += with_past;
     report_.task = task_;
+  }
+
+  /// The architecture may, and yet not the decoder that this one is made of.
+  bool keeps_past() const {
+    const std::string task = task_ + std::string(with_past);
+    if (!tasks_.supports(exported_type_, task)) return false;
+    if (!config_.has("decoder")) return true;
+    try {
+      tasks_.make(config_, task);
+      return true;
+    } catch (const Error& e) {
+      if (e.code() != Code::not_supported) throw;
+      return false;
+    }
   }
 
   void make_config() {
@@ -196,8 +210,21 @@ class Exporter {
   template <class M>
   void bind(M& module, const Checkpoint& weights) {
     if (options_.dtype != DataType::float32) module.to(options_.dtype);
-    const nn::BindReport bound = module.bind(weights, {.convert = true});
+    const nn::BindReport bound = bound_or_explained(module, weights);
     report_.unexpected.insert(report_.unexpected.end(), bound.unexpected.begin(), bound.unexpected.end());
+  }
+  template <class M>
+  nn::BindReport bound_or_explained(M& module, const Checkpoint& weights) const {
+    try {
+      return module.bind(weights, {.convert = true});
+    } catch (const Error& e) {
+      if (e.code() != Code::bad_argument) throw;
+      const auto missing = module.bind(weights, {.convert = true, .allow_missing = true}).missing;
+      Diagnostic told = e.diagnostic();
+      told.remedy = remedy_for_lacking_words(module, missing, weights, config_);
+      if (told.remedy.empty()) throw;
+      throw Error(std::move(told));
+    }
   }
 
   // ── Files

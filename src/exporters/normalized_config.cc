@@ -276,6 +276,7 @@ const std::map<std::string, NormalizedConfigKind, std::less<>>& config_kinds() {
         {"bart", bart},
         {"bert", text},
         {"clip", normalized_text_and_vision_config()},
+        {"deit", vision},
         {"distilbert", text.with_args({{"num_attention_heads", "n_heads"}, {"hidden_size", "dim"}})},
         {"donut-swin", vision},
         {"encoder-decoder", normalized_encoder_decoder_config()},

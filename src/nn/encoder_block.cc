@@ -24,6 +24,8 @@ void EncoderBlock::fields(Fields& f) {
 
 TensorRef EncoderBlock::bias(const Ops&, const TensorRef&, const TensorRef&) const { return {}; }
 
+TensorRef EncoderBlock::between(const TensorRef& x, const Memory&) const { return x; }
+
 TensorRef EncoderBlock::attended(const Ops& o, const TensorRef& x, const TensorRef& mask) const {
   const TensorRef q = split_heads(o, query(x), heads_), k = split_heads(o, key(x), heads_),
                   v = split_heads(o, value(x), heads_);
@@ -36,13 +38,13 @@ TensorRef EncoderBlock::mlp(const Ops& o, const TensorRef& x) const {
   return fc2(activate(o, activation_, fc1(x)));
 }
 
-TensorRef EncoderBlock::operator()(const TensorRef& x, const TensorRef& mask) const {
+TensorRef EncoderBlock::operator()(const TensorRef& x, const TensorRef& mask, const Memory& memory) const {
   const Ops o(*this, x);
   if (norm_first_) {
-    const TensorRef y = o.add(attended(o, attention_norm(x), mask), x);
+    const TensorRef y = between(o.add(attended(o, attention_norm(x), mask), x), memory);
     return o.add(mlp(o, output_norm(y)), y);
   }
-  const TensorRef y = attention_norm(o.add(attended(o, x, mask), x));
+  const TensorRef y = between(attention_norm(o.add(attended(o, x, mask), x)), memory);
   return output_norm(o.add(mlp(o, y), y));
 }
 

@@ -20,13 +20,20 @@ struct EncoderBlockOptions {
   bool qkv_bias = true;
 };
 
+/// What a layer reads of another model: its hidden states, and what is added to the scores of attention to
+/// them.
+struct Memory {
+  TensorRef states, mask;
+};
+
 class EncoderBlock : public Module {
  public:
   /// Throws bad_argument for an activation that is not known.
   EncoderBlock(const EncoderBlockOptions& o, const EncoderBlockNames& names);
   void fields(Fields& f) override;
-  /// x [batch, length, size]. `mask` is added to the scores; left out, all is seen.
-  TensorRef operator()(const TensorRef& x, const TensorRef& mask = {}) const;
+  /// x [batch, length, size]. `mask` is added to the scores; left out, all is seen. `memory` is for what
+  /// stands between attention and MLP.
+  TensorRef operator()(const TensorRef& x, const TensorRef& mask = {}, const Memory& memory = {}) const;
   Linear query, key, value, output, fc1, fc2;
   LayerNorm attention_norm, output_norm;
 
@@ -34,6 +41,8 @@ class EncoderBlock : public Module {
   /// What queries and keys [batch, heads, length, size] add to their scores, of the scores' shape: nothing
   /// unless overridden.
   virtual TensorRef bias(const Ops& o, const TensorRef& q, const TensorRef& k) const;
+  /// What stands between attention and MLP, x [batch, length, size]: nothing unless overridden.
+  virtual TensorRef between(const TensorRef& x, const Memory& memory) const;
 
  private:
   TensorRef attended(const Ops& o, const TensorRef& x, const TensorRef& mask) const;

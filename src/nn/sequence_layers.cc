@@ -10,9 +10,10 @@ namespace lathe::nn {
 CachedAttention::CachedAttention(int64_t size, int64_t heads, const CachedAttentionOptions& o)
     : heads_(heads), options_(o) {
   const int64_t inner = o.head_size ? heads * o.head_size : size;
+  const int64_t memory = o.memory_size ? o.memory_size : size;
   query = Linear(size, inner, {.bias = o.bias});
-  key = Linear(size, inner, {.bias = o.bias && o.key_bias});
-  value = Linear(size, inner, {.bias = o.bias});
+  key = Linear(memory, inner, {.bias = o.bias && o.key_bias});
+  value = Linear(memory, inner, {.bias = o.bias});
   output = Linear(inner, size, {.bias = o.bias});
 }
 
@@ -73,7 +74,8 @@ SequenceLayer::SequenceLayer(const SequenceOptions& o, bool cross)
       activation_(o.activation),
       norm_first_(o.norm_first) {
   if (!cross) return;
-  encoder_attn.emplace(o.size, o.heads, CachedAttentionOptions{.key_bias = o.key_bias});
+  encoder_attn.emplace(o.size, o.heads,
+                       CachedAttentionOptions{.memory_size = o.memory_size, .key_bias = o.key_bias});
   encoder_attn_layer_norm.emplace(o.size);
 }
 
@@ -107,11 +109,31 @@ TensorRef SequenceLayer::operator()(TensorRef x, const TensorRef& mask, KeyValue
   return x;
 }
 
+namespace {
+
+/// Sines of the position, then cosines, with frequencies from 1 to 1/10000 (Vaswani et al. 2017, in the order
+/// of tensor2tensor). Calculated where they are used: a text may be of any length.
+TensorRef waves(const Ops& o, const TensorRef& positions, int64_t size) {
+  const int64_t half = size / 2;
+  Tensor frequencies(DataType::float32, {half});
+  // In single precision, as the published implementation has them.
+  const auto step = static_cast<float>(-std::log(10000.0) / static_cast<double>(half - 1));
+  for (int64_t i = 0; i < half; ++i)
+    frequencies.as<float>()[static_cast<size_t>(i)] = std::exp(static_cast<float>(i) * step);
+  const TensorRef angles =
+      o.mul(o.unsqueeze(o.cast(positions, DataType::float32), {-1}), o.constant(frequencies));
+  return o.concat({o.op("Sin", {angles}), o.op("Cos", {angles})}, -1);
+}
+
+}  // namespace
+
 TokenEmbedding::TokenEmbedding(const SequenceOptions& o)
     : embed_tokens(o.vocabulary, o.size),
-      embed_positions(o.positions + o.position_offset, o.size),
       scale_(o.scale_embedding ? std::sqrt(static_cast<double>(o.size)) : 1),
-      offset_(o.position_offset) {
+      size_(o.size),
+      offset_(o.position_offset),
+      padding_(o.sinusoidal_but) {
+  if (!padding_) embed_positions.emplace(o.positions + o.position_offset, o.size);
   if (o.norm_embedding) layernorm_embedding.emplace(o.size);
 }
 
@@ -120,12 +142,22 @@ void TokenEmbedding::fields(Fields& f) {
   f("layernorm_embedding", layernorm_embedding);
 }
 
+TensorRef TokenEmbedding::positions(const Ops& o, const TensorRef& ids, const KeyValues& past) const {
+  if (!padding_) {
+    const TensorRef learnt = positions_behind(o, ids, past);
+    return (*embed_positions)(offset_ == 0 ? learnt : o.add(learnt, static_cast<double>(offset_)));
+  }
+  const TensorRef padded = o.equal(ids, static_cast<double>(*padding_));
+  TensorRef counted = o.op("CumSum", {o.cast(o.op("Not", {padded}), DataType::int64), o.integer(1)});
+  if (past) counted = o.add(counted, o.size(past.key, 2));
+  const TensorRef at = waves(o, o.add(counted, static_cast<double>(*padding_)), size_);
+  return o.where(o.unsqueeze(padded, {-1}), 0, o.cast(at, embed_tokens.weight.type()));
+}
+
 TensorRef TokenEmbedding::operator()(const Ops& o, const TensorRef& ids, const KeyValues& past) const {
   TensorRef x = embed_tokens(ids);
   if (scale_ != 1) x = o.mul(x, scale_);
-  TensorRef positions = positions_behind(o, ids, past);
-  if (offset_ != 0) positions = o.add(positions, static_cast<double>(offset_));
-  x = o.add(x, embed_positions(positions));
+  x = o.add(x, positions(o, ids, past));
   return layernorm_embedding ? (*layernorm_embedding)(x) : x;
 }
 

@@ -1,5 +1,5 @@
-// What BART, mBART and Whisper are made of: attention that keeps what it has seen, layers of an encoder and
-// of a decoder, and the decoder as a whole.
+// What BART, mBART, TrOCR and Whisper are made of: attention that keeps what it has seen, layers of an
+// encoder and of a decoder, and the decoder as a whole.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ struct AttentionNames {
   std::string query = "q_proj", key = "k_proj", value = "v_proj", output = "out_proj";
 };
 struct CachedAttentionOptions {
-  int64_t head_size = 0;  // 0: size / heads
+  int64_t head_size = 0;    // 0: size / heads
+  int64_t memory_size = 0;  // of what `across` reads; 0: size
   bool bias = true, key_bias = true;
   std::optional<double> scale = {};
   AttentionNames names = {};
@@ -47,9 +48,12 @@ struct SequenceOptions {
   // Of a decoder, and of an encoder of tokens:
   int64_t vocabulary = 0, positions = 0;
   int64_t position_offset = 0;  // rows of the positions before the first
+  /// Positions are not learnt but sines and cosines, counted behind this token, which has none itself.
+  std::optional<int64_t> sinusoidal_but = {};
   bool scale_embedding = false, norm_embedding = true;
   // Of a decoder:
   bool cross = true;
+  int64_t memory_size = 0;  // of what the encoder gives; 0: size
 
   /// `side`: "encoder" or "decoder" of the keys "encoder_layers", ….
   static SequenceOptions from(const ModelConfig& config, const std::string& side);
@@ -78,19 +82,22 @@ class SequenceLayer : public Module {
   bool norm_first_;
 };
 
-/// Tokens and positions learnt, scaled and normed as the options say. No module of its own: its members are
+/// Tokens and their positions, scaled and normed as the options say. No module of its own: its members are
 /// members of the encoder or decoder, in whose name it appends.
 class TokenEmbedding {
  public:
   explicit TokenEmbedding(const SequenceOptions& o);
   void fields(Fields& f);
   TensorRef operator()(const Ops& o, const TensorRef& ids, const KeyValues& past) const;
-  Embedding embed_tokens, embed_positions;
+  Embedding embed_tokens;
+  std::optional<Embedding> embed_positions;
   std::optional<LayerNorm> layernorm_embedding;
 
  private:
+  TensorRef positions(const Ops& o, const TensorRef& ids, const KeyValues& past) const;
   double scale_;
-  int64_t offset_;
+  int64_t size_, offset_;
+  std::optional<int64_t> padding_;
 };
 
 /// An encoder of tokens: "input_ids", "attention_mask" → hidden states.

@@ -5,8 +5,8 @@ namespace lathe::network_cases {
 const std::vector<NetworkCase>& all_cases() {
   static const std::vector<NetworkCase> all = [] {
     std::vector<NetworkCase> list;
-    for (auto make :
-         {element_cases, compute_cases, movement_cases, control_cases, edited_cases, module_cases})
+    for (auto make : {element_cases, compute_cases, movement_cases, control_cases, option_cases, edited_cases,
+                      module_cases})
       for (NetworkCase& c : make()) list.push_back(std::move(c));
     return list;
   }();

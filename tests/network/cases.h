@@ -50,6 +50,7 @@ std::vector<NetworkCase> element_cases();
 std::vector<NetworkCase> compute_cases();
 std::vector<NetworkCase> movement_cases();
 std::vector<NetworkCase> control_cases();
+std::vector<NetworkCase> option_cases();
 std::vector<NetworkCase> edited_cases();
 std::vector<NetworkCase> module_cases();
 

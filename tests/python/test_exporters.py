@@ -186,7 +186,7 @@ def test_generators_patches_and_orders_of_the_users_own_are_exported(tmp_path):
 
 
 @pytest.mark.parametrize("int_dtype", ["int32", "int8"])
-@pytest.mark.parametrize("fixture", "roberta_classes mpnet gpt2_past llama_classes t5_past bart_classes mbart_past whisper_past clip donut_past".split())
+@pytest.mark.parametrize("fixture", "roberta_classes mpnet gpt2_past llama_classes t5_past bart_classes mbart_past whisper_past clip donut_past trocr_printed deit_roberta".split())
 def test_every_architecture_takes_other_whole_numbers(tmp_path, fixture, int_dtype):
     report = exporters.export(FIXTURES / fixture, tmp_path / "out", int_dtype=int_dtype, threads=1)
     for file, validation in report["validation"].items():

@@ -1,6 +1,4 @@
-// Images: vit, swin, resnet; images and texts: clip; images to texts.
-#include <algorithm>
-
+// Images: vit, deit, swin, resnet.
 #include "lathe/exporters/configs.h"
 #include "lathe/exporters/tasks_manager.h"
 
@@ -19,142 +17,13 @@ class ViTOnnxConfig : public VisionOnnxConfig {
   }
 };
 
-class CLIPOnnxConfig : public TextAndVisionOnnxConfig {
- public:
-  using TextAndVisionOnnxConfig::TextAndVisionOnnxConfig;
-  NamedAxes inputs() const override {
-    if (!compares()) return {{"pixel_values", image}};
-    const Axes text = {{0, "text_batch_size"}, {1, "sequence_length"}};
-    return {{"pixel_values", image}, {"input_ids", text}, {"attention_mask", text}};
-  }
-  NormalizedConfigKind normalized_config_kind() const override {
-    const auto side = [&](const std::string& key) {
-      return config().has(key + "_dict") ? key + "_dict" : key;
-    };
-    return TextAndVisionOnnxConfig::normalized_config_kind()
-        .with_parts(side("text_config"), side("vision_config"))
-        .with_defaults({{"vocab_size", 49408}, {"image_size", 224}, {"num_channels", 3}});
-  }
-  std::vector<std::string> forward_arguments() const override {
-    return {"input_ids", "pixel_values", "attention_mask"};
-  }
-  NamedAxes outputs() const override {
-    if (!compares()) return TextAndVisionOnnxConfig::outputs();
-    return {{"logits_per_image", {{0, "image_batch_size"}, {1, "text_batch_size"}}},
-            {"logits_per_text", {{0, "text_batch_size"}, {1, "image_batch_size"}}},
-            {"text_embeds", {{0, "text_batch_size"}}},
-            {"image_embeds", {{0, "image_batch_size"}}}};
-  }
-
- private:
-  bool compares() const {
-    return task() == "feature-extraction" || task() == "zero-shot-image-classification";
-  }
-};
-
-/// Vectors of texts and of images whose lengths are not taken: sentence-transformers.
-class SentenceTransformersCLIPOnnxConfig : public CLIPOnnxConfig {
- public:
-  using CLIPOnnxConfig::CLIPOnnxConfig;
-  std::vector<std::string> forward_arguments() const override {
-    return {"input_ids", "attention_mask", "pixel_values"};
-  }
-  NamedAxes outputs() const override {
-    return {{"text_embeds", {{0, "text_batch_size"}}}, {"image_embeds", {{0, "image_batch_size"}}}};
-  }
-};
-
-class CLIPVisionModelOnnxConfig : public VisionOnnxConfig {
- public:
-  using VisionOnnxConfig::VisionOnnxConfig;
-  NamedAxes inputs() const override { return {{"pixel_values", image}}; }
-  NamedAxes outputs() const override {
-    return {{"last_hidden_state", {{0, "batch_size"}}}, {"pooler_output", {{0, "batch_size"}}}};
-  }
-};
-
-/// The side of texts alone, as pipelines that paint images have it: these hide no padding.
-class CLIPTextWithProjectionOnnxConfig : public TextEncoderOnnxConfig {
- public:
-  using TextEncoderOnnxConfig::TextEncoderOnnxConfig;
-  NamedAxes inputs() const override { return {{"input_ids", text}}; }
-  NamedAxes outputs() const override {
-    return with_hidden_states({{"text_embeds", {{0, "batch_size"}}}, {"last_hidden_state", text}});
-  }
-
- protected:
-  NamedAxes with_hidden_states(NamedAxes all) const {
-    if (!config().get<bool>("output_hidden_states", false)) return all;
-    for (int64_t i = 0; i <= normalized_config().size("num_layers"); ++i)
-      all["hidden_states." + std::to_string(i)] = text;
-    return all;
-  }
-
- private:
-  inline static const Axes text = {{0, "batch_size"}, {1, "sequence_length"}};
-};
-
-class CLIPTextOnnxConfig : public CLIPTextWithProjectionOnnxConfig {
- public:
-  using CLIPTextWithProjectionOnnxConfig::CLIPTextWithProjectionOnnxConfig;
-  NamedAxes outputs() const override {
-    return with_hidden_states({{"last_hidden_state", {{0, "batch_size"}, {1, "sequence_length"}}},
-                               {"pooler_output", {{0, "batch_size"}}}});
-  }
-};
-
-/// What a checkpoint of the text side alone is: both sorts have one model type.
-std::shared_ptr<OnnxConfig> make_clip_text(const ModelConfig& config, const OnnxConfigOptions& options) {
-  const auto names = config.get<std::vector<std::string>>("architectures", {});
-  const bool projected = std::ranges::find(names, "CLIPTextModelWithProjection") != names.end();
-  return projected ? make_config<CLIPTextWithProjectionOnnxConfig>(config, options)
-                   : make_config<CLIPTextOnnxConfig>(config, options);
-}
-
-class VisionEncoderDecoderOnnxConfig : public EncoderDecoderBaseOnnxConfig {
- public:
-  using EncoderDecoderBaseOnnxConfig::EncoderDecoderBaseOnnxConfig;
-  std::vector<DummyInputGeneratorClass> dummy_input_generator_classes() const override {
-    // The image is the encoder's: its sizes are in the encoder's half of the configuration.
-    auto all = EncoderDecoderBaseOnnxConfig::dummy_input_generator_classes();
-    all[0] = "DummyVisionInputGenerator";
-    return all;
-  }
-  std::vector<std::string> forward_arguments() const override {
-    return {"pixel_values", "decoder_input_ids", "decoder_attention_mask", "encoder_outputs",
-            "past_key_values"};
-  }
-  NamedAxes inputs() const override {
-    NamedAxes all;
-    if (behavior() != ConfigBehavior::decoder) all["pixel_values"] = image;
-    for (const auto& [name, axes] : EncoderDecoderBaseOnnxConfig::inputs())
-      if (name != "input_ids" && name != "attention_mask") all[name] = axes;
-    return all;
-  }
-  NamedAxes outputs() const override {
-    if (behavior() == ConfigBehavior::encoder) return encoder_config().outputs();
-    return EncoderDecoderBaseOnnxConfig::outputs();
-  }
-};
-
 }  // namespace
 
 void register_configs_vision(TasksManager& tasks) {
-  for (const char* type : {"vit", "swin"})
+  for (const char* type : {"vit", "deit", "swin"})
     tasks.register_config<ViTOnnxConfig>(type, {"feature-extraction", "image-classification", "masked-im"});
   tasks.register_config<ViTOnnxConfig>("resnet", {"feature-extraction", "image-classification"});
   tasks.register_config<ViTOnnxConfig>("donut-swin", {"feature-extraction"});
-  tasks.register_config<CLIPOnnxConfig>(
-      "clip", {"feature-extraction", "zero-shot-image-classification", "image-classification"});
-  tasks.register_config<SentenceTransformersCLIPOnnxConfig>("sentence_transformers/clip",
-                                                            {"feature-extraction", "sentence-similarity"});
-  tasks.register_config<CLIPVisionModelOnnxConfig>("clip_vision_model", {"feature-extraction"});
-  tasks.register_config<CLIPTextOnnxConfig>("clip-text", {"feature-extraction"});
-  tasks.register_config<CLIPTextWithProjectionOnnxConfig>("clip-text-with-projection",
-                                                          {"feature-extraction"});
-  tasks.register_config("clip_text_model", {"feature-extraction"}, &make_clip_text);
-  tasks.register_config<VisionEncoderDecoderOnnxConfig>("vision-encoder-decoder",
-                                                        {"image-to-text", "image-to-text-with-past"});
 }
 
 }  // namespace lathe::exporters

@@ -10,7 +10,7 @@
 namespace lathe::nn {
 namespace {
 
-constexpr EncoderBlockNames bert_names{
+constexpr EncoderBlockNames block_names{
     "attention.self.query",       "attention.self.key", "attention.self.value", "attention.output.dense",
     "attention.output.LayerNorm", "intermediate.dense", "output.dense",         "output.LayerNorm"};
 
@@ -37,15 +37,27 @@ BertSizes::BertSizes(const ModelConfig& c)
       positions(c.get<int64_t>("max_position_embeddings")),
       types(c.get<int64_t>("type_vocab_size", 2)) {}
 
-BertLayer::BertLayer(const BertSizes& s, Positions positions)
-    : EncoderBlock(s.layer, bert_names), positions_(positions), longest_(s.positions) {
+BertLayer::BertLayer(const BertSizes& s, Positions positions, bool cross)
+    : EncoderBlock(s.layer, block_names), positions_(positions), longest_(s.positions) {
   if (positions != Positions::absolute)
     distances = Parameter(DataType::float32, {2 * s.positions - 1, s.layer.size / s.layer.heads});
+  if (!cross) return;
+  const CachedAttentionOptions names{.names = {"self.query", "self.key", "self.value", "output.dense"}};
+  crossattention.emplace(s.layer.size, s.layer.heads, names);
+  cross_norm.emplace(s.layer.size, LayerNormOptions{.epsilon = s.layer.epsilon});
 }
 
 void BertLayer::fields(Fields& f) {
   EncoderBlock::fields(f);
   f("attention.self.distance_embedding.weight", distances);
+  f("crossattention", crossattention), f("crossattention.output.LayerNorm", cross_norm);
+}
+
+TensorRef BertLayer::between(const TensorRef& x, const Memory& memory) const {
+  if (!crossattention || !memory.states) return x;
+  const Ops o(*this, x);
+  KeyValues made;
+  return (*cross_norm)(o.add(crossattention->across(x, memory.states, memory.mask, made), x));
 }
 
 /// [batch, heads, length, length]: products of queries, and of keys too, with the embedding of each distance.
@@ -61,7 +73,7 @@ TensorRef BertLayer::bias(const Ops& o, const TensorRef& q, const TensorRef& k) 
   return o.mul(scores, 1 / std::sqrt(static_cast<double>(rows.shape().back().constant())));
 }
 
-BertBody::BertBody(const ModelConfig& c, std::optional<int64_t> padding)
+BertBody::BertBody(const ModelConfig& c, std::optional<int64_t> padding, bool cross)
     : positions_(positions_of(c)), padding_(padding) {
   const BertSizes s(c);
   size_ = s.layer.size;
@@ -73,7 +85,7 @@ BertBody::BertBody(const ModelConfig& c, std::optional<int64_t> padding)
   places = Embedding(s.positions, size_);
   types = Embedding(s.types, size_);
   norm = LayerNorm(size_, {.epsilon = s.layer.epsilon});
-  layers = ModuleList<BertLayer>(s.layers, [&](int64_t) { return BertLayer(s, positions_); });
+  layers = ModuleList<BertLayer>(s.layers, [&](int64_t) { return BertLayer(s, positions_, cross); });
 }
 
 void BertBody::fields(Fields& f) {
@@ -83,8 +95,8 @@ void BertBody::fields(Fields& f) {
   f("encoder.layer", layers), f("pooler", pooler);
 }
 
-TensorRef BertBody::operator()(const TensorRef& ids, const TensorRef& mask,
-                               const TensorRef& given_types) const {
+TensorRef BertBody::operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef& given_types,
+                               const TensorRef& encoded) const {
   const Ops o(*this, ids);
   const TensorRef length = o.size(ids, 1);
   TensorRef x = words(ids);
@@ -95,8 +107,42 @@ TensorRef BertBody::operator()(const TensorRef& ids, const TensorRef& mask,
   x = norm(x);
   const TensorRef hidden_keys =
       attention_mask(o, mask, length, length, x.element_type(), {.causal = causal_});
-  for (const BertLayer& layer : layers) x = layer(x, hidden_keys);
+  for (const BertLayer& layer : layers) x = layer(x, hidden_keys, {encoded, {}});
   return x;
+}
+
+namespace {
+
+const ModelConfig& decoding(const ModelConfig& c) {
+  for (const char* key : {"is_decoder", "add_cross_attention"})
+    if (!c.get<bool>(key, false))
+      throw refused("config.json", "a decoder that reads what the encoder gave",
+                    "decoder." + std::string(key), "false",
+                    "say true, where the checkpoint has the weights of cross attention");
+  return c;
+}
+
+std::optional<int64_t> padding_of(const ModelConfig& c) {
+  if (c.get<std::string>("model_type") == "bert") return {};
+  return c.get<int64_t>("pad_token_id", 1);
+}
+
+}  // namespace
+
+BertDecoder::BertDecoder(const ModelConfig& c) : body_(decoding(c), padding_of(c), true) {}
+
+TensorRef BertDecoder::operator()(const Inputs& inputs, Outputs&) const {
+  return body_(inputs.at("input_ids"), inputs.find("attention_mask"), {},
+               inputs.find("encoder_hidden_states"));
+}
+
+TextEncoderNames bert_names(const ModelConfig& c) {
+  return {.body = "bert",
+          .masked_path = "cls.predictions",
+          .masked = {"transform.dense", "transform.LayerNorm", "decoder", "bias"},
+          .masked_activation = activation_in(c, "hidden_act", "gelu"),
+          .masked_epsilon = c.get<double>("layer_norm_eps", 1e-12),
+          .first_path = {}};
 }
 
 TextEncoderNames roberta_names(const std::string& body, const ModelConfig& config) {
@@ -118,14 +164,7 @@ void add_roberta(ModelRegistry& all, const std::string& type) {
 
 void register_bert(ModelRegistry& all) {
   all.add("bert", text_encoder_tasks, [](const ModelConfig& c, std::string_view task) {
-    return std::make_unique<TextEncoder>(
-        std::make_shared<BertBody>(c), c, task,
-        TextEncoderNames{.body = "bert",
-                         .masked_path = "cls.predictions",
-                         .masked = {"transform.dense", "transform.LayerNorm", "decoder", "bias"},
-                         .masked_activation = activation_in(c, "hidden_act", "gelu"),
-                         .masked_epsilon = c.get<double>("layer_norm_eps", 1e-12),
-                         .first_path = {}});
+    return std::make_unique<TextEncoder>(std::make_shared<BertBody>(c), c, task, bert_names(c));
   });
 }
 

@@ -1,6 +1,7 @@
 // The body of BERT (Devlin et al. 2018), which is RoBERTa's too.
 #pragma once
 
+#include "nn/sequence_layers.h"
 #include "nn/text_encoder.h"
 
 namespace lathe::nn {
@@ -17,12 +18,16 @@ enum class Positions : uint8_t { absolute, relative_key, relative_key_query };
 
 class BertLayer : public EncoderBlock {
  public:
-  BertLayer(const BertSizes& s, Positions positions);
+  /// `cross`: reads what an encoder gave too.
+  BertLayer(const BertSizes& s, Positions positions, bool cross);
   void fields(Fields& f) override;
   Parameter distances;  // [2 · positions - 1, size of a head]
+  std::optional<CachedAttention> crossattention;
+  std::optional<LayerNorm> cross_norm;
 
  protected:
   TensorRef bias(const Ops& o, const TensorRef& q, const TensorRef& k) const override;
+  TensorRef between(const TensorRef& x, const Memory& memory) const override;
 
  private:
   Positions positions_;
@@ -31,11 +36,15 @@ class BertLayer : public EncoderBlock {
 
 class BertBody : public TextEncoderBody {
  public:
-  /// `padding`: counts positions as RoBERTa does. Throws bad_argument for a position_embedding_type that is
-  /// not known.
-  explicit BertBody(const ModelConfig& config, std::optional<int64_t> padding = {});
+  /// `padding`: counts positions as RoBERTa does. `cross`: layers read what an encoder gave too. Throws
+  /// bad_argument for a position_embedding_type that is not known.
+  explicit BertBody(const ModelConfig& config, std::optional<int64_t> padding = {}, bool cross = false);
   void fields(Fields& f) override;
-  TensorRef operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef& types) const override;
+  TensorRef operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef& types) const override {
+    return (*this)(ids, mask, types, {});
+  }
+  TensorRef operator()(const TensorRef& ids, const TensorRef& mask, const TensorRef& types,
+                       const TensorRef& encoded) const;
   Parameter embedding() const override { return words.weight; }
   int64_t size() const override { return size_; }
   Embedding words, places, types;
@@ -49,6 +58,23 @@ class BertBody : public TextEncoderBody {
   bool causal_ = false;  // is_decoder: tokens see those before them
 };
 
+/// The body as the decoder behind an encoder: "input_ids", "attention_mask", "encoder_hidden_states". It
+/// keeps no keys and values.
+class BertDecoder : public DecoderBody {
+ public:
+  /// Of "bert", "roberta" or "xlm-roberta". Throws not_supported where the configuration is not of a decoder
+  /// with cross attention.
+  explicit BertDecoder(const ModelConfig& config);
+  void fields(Fields& f) override { f("", body_); }
+  TensorRef operator()(const Inputs& inputs, Outputs& present) const override;
+  Parameter embedding() const override { return body_.embedding(); }
+  int64_t size() const override { return body_.size(); }
+
+ private:
+  BertBody body_;
+};
+
+TextEncoderNames bert_names(const ModelConfig& config);
 /// The names of RoBERTa, whose heads MPNet has too.
 TextEncoderNames roberta_names(const std::string& body, const ModelConfig& config);
 /// BERT as RoBERTa and its relatives have it.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "nn/decoding.h"
+#include "nn/encoder_block.h"
 
 namespace lathe::nn {
 
@@ -46,11 +47,6 @@ class Gpt2Mlp : public Module {
 
  private:
   std::string activation_;
-};
-
-/// What a layer reads of an encoder: its hidden states, and what is added to the scores of attention to them.
-struct Memory {
-  TensorRef states, mask;
 };
 
 class Gpt2Layer : public Module {

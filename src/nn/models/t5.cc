@@ -173,6 +173,8 @@ class T5Model : public Seq2SeqModel {
   }
   void fields(Fields& f) override {
     f("shared", shared), f("encoder", encoder), f("decoder", decoder), f("lm_head", lm_head);
+    // Tied or not, encoder and decoder have no tokens of their own; some files have them under these names.
+    f("encoder.embed_tokens.weight", shared.weight), f("decoder.embed_tokens.weight", shared.weight);
   }
 
   Outputs encode(Network&, const Inputs& inputs) const override {
@@ -208,7 +210,9 @@ class T5EncoderModel : public Model {
   explicit T5EncoderModel(const ModelConfig& config)
       : shared(config.get<int64_t>("vocab_size"), config.get<int64_t>("d_model")),
         encoder(T5Config(config, false)) {}
-  void fields(Fields& f) override { f("shared", shared), f("encoder", encoder); }
+  void fields(Fields& f) override {
+    f("shared", shared), f("encoder", encoder), f("encoder.embed_tokens.weight", shared.weight);
+  }
   Outputs forward(Network&, const Inputs& inputs) const override {
     Outputs none;
     return {{"last_hidden_state", encoder(shared(inputs.at("input_ids")), inputs, none)}};

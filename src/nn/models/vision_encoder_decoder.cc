@@ -1,8 +1,11 @@
 // An encoder of images and a decoder of text from two other architectures: Donut (Kim et al. 2022) is Swin
-// without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2.
+// without its last norm, and the decoder of mBART; captions are written by ViT and GPT-2, lines of text read
+// by ViT or DeiT and TrOCR's decoder.
 #include "nn/access.h"
+#include "nn/models/bert.h"
 #include "nn/models/gpt2.h"
 #include "nn/models/swin.h"
+#include "nn/models/trocr.h"
 #include "nn/models/vit.h"
 #include "nn/refused.h"
 #include "nn/sequence_layers.h"
@@ -22,11 +25,36 @@ ImageEncoder image_encoder(std::shared_ptr<Body> body, int64_t size) {
   return {body, [raw = body.get()](const TensorRef& image) { return (*raw)(image); }, size};
 }
 
-/// The decoder, and where its parts are in a checkpoint.
+/// The decoder with what makes words of its hidden states, and where both are in a checkpoint.
 struct TextDecoder {
   std::shared_ptr<DecoderBody> body;
-  const char* path;
+  std::string path, head_path;
+  std::shared_ptr<Module> head;
+  std::function<TensorRef(const TensorRef& states)> words;
+  int64_t memory_size = 0;  // of what it reads of the encoder, where that is not its own size
 };
+
+bool ties_words(const ModelConfig& c) { return c.get<bool>("tie_word_embeddings", true); }
+
+/// A body with a product as its head.
+TextDecoder text_decoder(const ModelConfig& c, std::shared_ptr<DecoderBody> body, const char* path,
+                         const char* head_path = "decoder.lm_head") {
+  auto head =
+      std::make_shared<Linear>(body->size(), c.get<int64_t>("vocab_size"), LinearOptions{.bias = false});
+  if (ties_words(c)) head->weight = body->embedding();
+  return {std::move(body), path, head_path, head,
+          [raw = head.get()](const TensorRef& states) { return (*raw)(states); }};
+}
+
+/// BERT or RoBERTa with what fills in masks.
+TextDecoder masked_decoder(const ModelConfig& c, const TextEncoderNames& names) {
+  auto body = std::make_shared<BertDecoder>(c);
+  auto head = std::make_shared<MaskedHead>(body->size(), c.get<int64_t>("vocab_size"), names.masked_epsilon,
+                                           names.masked_activation, names.masked);
+  if (ties_words(c)) head->decoder.weight = body->embedding();
+  return {std::move(body), "decoder." + names.body, "decoder." + names.masked_path, head,
+          [raw = head.get()](const TensorRef& states) { return (*raw)(states); }};
+}
 
 [[noreturn]] void refuse(const char* side, const std::string& got, const std::vector<std::string>& known) {
   const std::string near = detail::near(got, known);
@@ -44,27 +72,37 @@ ImageEncoder encoder_of(const ModelConfig& c) {
     const SwinOptions o(c);
     return image_encoder(std::make_shared<SwinBody>(o, true), o.features());
   }
-  if (type == "vit") {
-    auto body = std::make_shared<VitBody>(c, false);
+  if (type == "vit" || type == "deit") {
+    auto body = std::make_shared<VitBody>(c, VitTokens{.distillation = type == "deit"});
     return image_encoder(body, body->size());
   }
-  refuse("an encoder", type, {"donut-swin", "swin", "vit"});
+  refuse("an encoder", type, {"deit", "donut-swin", "swin", "vit"});
 }
 
 TextDecoder decoder_of(const ModelConfig& c) {
   const auto type = c.get<std::string>("model_type");
   if (type == "bart" || type == "mbart")
-    return {std::make_shared<SequenceDecoder>(SequenceOptions::bart(c, "decoder", type == "mbart")),
-            "decoder.model.decoder"};
+    return text_decoder(
+        c, std::make_shared<SequenceDecoder>(SequenceOptions::bart(c, "decoder", type == "mbart")),
+        "decoder.model.decoder");
+  if (type == "bert") return masked_decoder(c, bert_names(c));
+  if (type == "roberta" || type == "xlm-roberta") return masked_decoder(c, roberta_names("roberta", c));
   if (type == "gpt2") {
     const Gpt2Options o(c);
     if (!o.cross)
       throw refused("vision-encoder-decoder", "a decoder that reads what the encoder gave",
                     "decoder.add_cross_attention", "false",
                     "say true, where the checkpoint has the weights of cross attention");
-    return {std::make_shared<Gpt2Body>(o), "decoder.transformer"};
+    return text_decoder(c, std::make_shared<Gpt2Body>(o), "decoder.transformer");
   }
-  refuse("a decoder", type, {"bart", "gpt2", "mbart"});
+  if (type == "trocr") {
+    const SequenceOptions o = trocr_options(c);
+    TextDecoder made = text_decoder(c, std::make_shared<SequenceDecoder>(o), "decoder.model.decoder",
+                                    "decoder.output_projection");
+    made.memory_size = o.memory_size;
+    return made;
+  }
+  refuse("a decoder", type, {"bart", "bert", "gpt2", "mbart", "roberta", "trocr", "xlm-roberta"});
 }
 
 class VisionEncoderDecoder : public Seq2SeqModel {
@@ -74,18 +112,20 @@ class VisionEncoderDecoder : public Seq2SeqModel {
         decoder_(decoder_of(config.get<ModelConfig>("decoder"))) {
     const auto words = config.get<ModelConfig>("decoder");
     const int64_t size = decoder_.body->size();
-    lm_head = Linear(size, words.get<int64_t>("vocab_size"), {.bias = false});
-    if (words.get<bool>("tie_word_embeddings", true)) lm_head.weight = decoder_.body->embedding();
-    if (encoder_.size == size) return;
+    if (encoder_.size == (decoder_.memory_size ? decoder_.memory_size : size)) return;
     if (words.has("cross_attention_hidden_size"))
-      throw refused("vision-encoder-decoder", "a projection of what the encoder gave to the decoder's size",
+      throw refused("vision-encoder-decoder",
+                    decoder_.memory_size
+                        ? "the size of what the encoder gives, " + std::to_string(encoder_.size)
+                        : "a projection of what the encoder gave to the decoder's size",
                     "decoder.cross_attention_hidden_size",
                     std::to_string(words.get<int64_t>("cross_attention_hidden_size")),
-                    "these decoders have no keys and values of another size");
+                    decoder_.memory_size ? "the decoder was made for another encoder"
+                                         : "these decoders have no keys and values of another size");
     projection.emplace(encoder_.size, size);
   }
   void fields(Fields& f) override {
-    f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f("decoder.lm_head", lm_head);
+    f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f(decoder_.head_path, decoder_.head);
     f("enc_to_dec_proj", projection);
   }
 
@@ -98,12 +138,11 @@ class VisionEncoderDecoder : public Seq2SeqModel {
     const TensorRef states = inputs.find("encoder_hidden_states");
     if (states && projection) of_decoder.set("encoder_hidden_states", (*projection)(states));
     Outputs present, outputs;
-    outputs.set("logits", lm_head((*decoder_.body)(of_decoder, present)));
+    outputs.set("logits", decoder_.words((*decoder_.body)(of_decoder, present)));
     for (const auto& [name, t] : present) outputs.set(name, t);
     return outputs;
   }
 
-  Linear lm_head;
   std::optional<Linear> projection;
 
  private:

@@ -28,15 +28,16 @@ EncoderBlockOptions layer_options(const ModelConfig& c) {
 
 }  // namespace
 
-VitBody::VitBody(const ModelConfig& c, bool masked)
+VitBody::VitBody(const ModelConfig& c, const VitTokens& tokens)
     : size_(c.get<int64_t>("hidden_size")),
       image_(height_and_width(c, "image_size", 224)),
       patch_(height_and_width(c, "patch_size", 16)) {
   if (patch_[0] < 1 || patch_[1] < 1)
     throw detail::fault(Code::bad_argument, "vit", "a patch_size of at least 1", "less");
   cls_token = Parameter(DataType::float32, {1, 1, size_});
-  if (masked) mask_token = Parameter(DataType::float32, {1, 1, size_});
-  places = Parameter(DataType::float32, {1, rows() * columns() + 1, size_});
+  if (tokens.distillation) distillation_token = Parameter(DataType::float32, {1, 1, size_});
+  if (tokens.mask) mask_token = Parameter(DataType::float32, {1, 1, size_});
+  places = Parameter(DataType::float32, {1, rows() * columns() + (tokens.distillation ? 2 : 1), size_});
   const std::vector<int64_t> window(patch_.begin(), patch_.end());
   projection = Conv2d(c.get<int64_t>("num_channels", 3), size_, window, {.stride = window});
   const EncoderBlockOptions options = layer_options(c);
@@ -46,7 +47,8 @@ VitBody::VitBody(const ModelConfig& c, bool masked)
 }
 
 void VitBody::fields(Fields& f) {
-  f("embeddings.cls_token", cls_token), f("embeddings.mask_token", mask_token);
+  f("embeddings.cls_token", cls_token), f("embeddings.distillation_token", distillation_token);
+  f("embeddings.mask_token", mask_token);
   f("embeddings.position_embeddings", places), f("embeddings.patch_embeddings.projection", projection);
   f("encoder.layer", layers), f("layernorm", norm);
 }
@@ -56,26 +58,44 @@ TensorRef VitBody::operator()(const TensorRef& image, const TensorRef& masked) c
   TensorRef x = o.transpose(o.reshape(projection(image), {0, size_, -1}), {0, 2, 1});
   if (masked && mask_token)
     x = o.where(o.unsqueeze(o.cast(masked, DataType::boolean), {-1}), o.use(mask_token), x);
-  const TensorRef first = o.expand(o.use(cls_token), o.concat({o.size(image, 0), o.ints({1, size_})}, 0));
-  x = o.add(o.concat({first, x}, 1), o.use(places));
+  const TensorRef shape = o.concat({o.size(image, 0), o.ints({1, size_})}, 0);
+  std::vector<TensorRef> row{o.expand(o.use(cls_token), shape)};
+  if (distillation_token) row.push_back(o.expand(o.use(distillation_token), shape));
+  row.push_back(x);
+  x = o.add(o.concat(row, 1), o.use(places));
   for (const EncoderBlock& layer : layers) x = layer(x);
   return norm(x);
+}
+
+PatchDecoder::PatchDecoder(const char* where, const ModelConfig& c, const VitBody& body)
+    : rows_(body.rows()),
+      columns_(body.columns()),
+      stride_(c.get<int64_t>("encoder_stride", 16)),
+      channels_(c.get<int64_t>("num_channels", 3)) {
+  require_square(where, rows_, columns_);
+  columns_of_numbers = Conv2d(body.size(), stride_ * stride_ * channels_, {1});
+}
+
+TensorRef PatchDecoder::operator()(const TensorRef& patches) const {
+  const Ops o(*this, patches);
+  // Each is a column of channels · stride · stride numbers.
+  const TensorRef placed = o.reshape(o.transpose(patches, {0, 2, 1}), {0, 0, rows_, columns_});
+  const TensorRef cut =
+      o.reshape(columns_of_numbers(placed), {0, channels_, stride_, stride_, rows_, columns_});
+  return o.reshape(o.transpose(cut, {0, 1, 4, 2, 5, 3}), {0, channels_, rows_ * stride_, columns_ * stride_});
 }
 
 namespace {
 
 class Vit final : public Model {
  public:
-  Vit(const ModelConfig& c, std::string_view task) : task_(task), body_(c, task == "masked-im") {
+  Vit(const ModelConfig& c, std::string_view task) : task_(task), body_(c, {.mask = task == "masked-im"}) {
     if (task_ == "image-classification") classifier_.emplace(body_.size(), label_count(c));
-    if (task_ != "masked-im") return;
-    require_square("vit", body_.rows(), body_.columns());
-    stride_ = c.get<int64_t>("encoder_stride", 16), channels_ = c.get<int64_t>("num_channels", 3);
-    decoder_.emplace(body_.size(), stride_ * stride_ * channels_, std::vector<int64_t>{1});
+    if (task_ == "masked-im") decoder_.emplace("vit", c, body_);
   }
   void fields(Fields& f) override {
     f(task_ == "feature-extraction" ? "" : "vit", body_);
-    f("classifier", classifier_), f("decoder.0", decoder_);
+    f("classifier", classifier_), f("decoder", decoder_);
   }
   std::string base_prefix() const override { return "vit."; }
 
@@ -85,21 +105,14 @@ class Vit final : public Model {
     const TensorRef hidden = body_(image, inputs.find("bool_masked_pos"));
     if (task_ == "feature-extraction") return {{"last_hidden_state", hidden}};
     if (classifier_) return {{"logits", (*classifier_)(o.select(hidden, 1, 0))}};
-    // Patches back to where they were cut from: each a column of channels · stride · stride numbers.
-    const int64_t rows = body_.rows(), columns = body_.columns();
-    const TensorRef patches = o.transpose(o.slice(hidden, 1, 1, 1 + rows * columns), {0, 2, 1});
-    const TensorRef columns_of_numbers = (*decoder_)(o.reshape(patches, {0, 0, rows, columns}));
-    const TensorRef cut = o.reshape(columns_of_numbers, {0, channels_, stride_, stride_, rows, columns});
-    return {{"reconstruction", o.reshape(o.transpose(cut, {0, 1, 4, 2, 5, 3}),
-                                         {0, channels_, rows * stride_, columns * stride_})}};
+    return {{"reconstruction", (*decoder_)(o.slice(hidden, 1, 1, 1 + body_.rows() * body_.columns()))}};
   }
 
  private:
   std::string task_;
   VitBody body_;
   std::optional<Linear> classifier_;
-  std::optional<Conv2d> decoder_;
-  int64_t stride_ = 1, channels_ = 1;
+  std::optional<PatchDecoder> decoder_;
 };
 
 }  // namespace

@@ -9,20 +9,25 @@
 
 namespace lathe::nn {
 
-/// "pixel_values" [batch, channels, height, width] of the size that the configuration says → [batch, 1 +
-/// patches, size].
+/// Tokens besides the first and the patches.
+struct VitTokens {
+  bool mask = false;          // patches may be replaced by it
+  bool distillation = false;  // the second, which DeiT learnt from a teacher with
+};
+
+/// "pixel_values" [batch, channels, height, width] of the size that the configuration says → [batch, first
+/// tokens + patches, size].
 class VitBody : public Module {
  public:
-  /// `masked`: patches may be replaced by a token of their own. Throws bad_argument for patches that are
-  /// none.
-  VitBody(const ModelConfig& config, bool masked);
+  /// Throws bad_argument for patches that are none.
+  VitBody(const ModelConfig& config, const VitTokens& tokens);
   void fields(Fields& f) override;
   /// masked: bool or int64 [batch, patches].
   TensorRef operator()(const TensorRef& image, const TensorRef& masked = {}) const;
   int64_t size() const { return size_; }
   int64_t rows() const { return image_[0] / patch_[0]; }
   int64_t columns() const { return image_[1] / patch_[1]; }
-  Parameter cls_token, mask_token, places;
+  Parameter cls_token, distillation_token, mask_token, places;
   Conv2d projection;
   ModuleList<EncoderBlock> layers;
   LayerNorm norm;
@@ -30,6 +35,20 @@ class VitBody : public Module {
  private:
   int64_t size_;
   std::array<int64_t, 2> image_, patch_;
+};
+
+/// The head of masked-im: patches back to where they were cut from.
+class PatchDecoder : public Module {
+ public:
+  /// Throws not_supported for images that are not of as many rows of patches as columns.
+  PatchDecoder(const char* where, const ModelConfig& config, const VitBody& body);
+  void fields(Fields& f) override { f("0", columns_of_numbers); }
+  /// patches [batch, rows · columns, size] → [batch, channels, height, width].
+  TensorRef operator()(const TensorRef& patches) const;
+  Conv2d columns_of_numbers;
+
+ private:
+  int64_t rows_, columns_, stride_, channels_;
 };
 
 }  // namespace lathe::nn

@@ -1,0 +1,115 @@
+"""Models by name, and how modules become networks."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+
+from lathe._network.handles import TensorRef
+from lathe._network.network import Network
+from lathe.nn._module import Module, Tensor, natives, ref
+
+InputSpec = tuple[Any, Sequence[Union[int, str]]]
+
+
+class Model(Module):
+    """An architecture with the head for a task; inputs and outputs have names. Derive from it, take `config` (config.json
+    as a dictionary) and `task`, and register it: `ModelRegistry.add`, `lathe.exporters.TasksManager.register`."""
+
+    base_prefix: str = ""  # under which published checkpoints with a head keep the body: "bert."
+
+    def forward(self, network: Network, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Appends the model: tensors by name in, tensors by name out."""
+        native = self._native.forward(network._native, {name: ref(t) for name, t in inputs.items()})
+        return {name: network._tensor(t) for name, t in native.items()}
+
+    def _forward(self, native: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        network = Network._over(native)
+        outputs = self.forward(network, {name: network._tensor(t) for name, t in inputs.items()})
+        return {name: ref(t) for name, t in outputs.items()}
+
+    def bind(self, checkpoint: Any, **options: Any) -> dict[str, Any]:
+        options.setdefault("base_prefix", self.base_prefix)
+        return super().bind(checkpoint, **options)
+
+
+class ModelRegistry:
+    """Architectures by "model_type" of config.json and task: those of the library, and more that are added."""
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[str, str], Callable[[dict[str, Any], str], Model]] = {}
+
+    def add(self, model_type: str, tasks: Iterable[str], make: Callable[[dict[str, Any], str], Model]) -> None:
+        """`make(config, task)`: a class that derives from Model, or a function."""
+        self._own.update({(model_type, task): make for task in tasks})
+
+    def model_types(self) -> list[str]:
+        return sorted({*natives.model_types(), *(model_type for model_type, _ in self._own)})
+
+    def contains(self, model_type: str, task: str) -> bool:
+        return model_type in self.model_types() and task in self.tasks(model_type)
+
+    def tasks(self, model_type: str) -> list[str]:
+        own = [task for known, task in self._own if known == model_type]
+        return own or natives.model_tasks(model_type)
+
+    def make(self, config: Any, task: str) -> Model:
+        """Of a config.json: its path, that of its directory, or a dictionary. Raises `lathe.Error` for a model type or task
+        that is not known, with those that are near."""
+        if not isinstance(config, Mapping):
+            path = os.fspath(config)
+            path = os.path.join(path, "config.json") if os.path.isdir(path) else path
+            with open(path, encoding="utf-8") as f:
+                config = json.load(f)
+        make = self._own.get((str(config.get("model_type")), task))
+        if make is not None:
+            return make(dict(config), task)
+        model = Module._over(natives.make_model(json.dumps(config), task))
+        assert isinstance(model, Model)
+        return model
+
+
+class Emission:
+    """`with Emission(network, module):` the module and those below it append to that network, a body too, and name layers
+    and constants by their paths. Raises `lathe.Error` that lists all parameters without weights. `substitutes`: a shell
+    pattern of paths, and a function of the network and x that gives what stands there instead."""
+
+    def __init__(
+        self,
+        network: Network,
+        module: Module,
+        *,
+        prefix: str = "",
+        substitutes: Optional[Mapping[str, Callable[[Network, TensorRef], Tensor]]] = None,
+    ):
+        def emitted(make: Callable[[Network, TensorRef], Tensor]) -> Any:
+            return lambda native, x: ref(make(network, network._tensor(x)))
+
+        pairs = [(pattern, emitted(make)) for pattern, make in (substitutes or {}).items()]
+        self._native = natives.Emission(network._native, module._native, prefix, pairs)
+        self._module = module
+
+    def __enter__(self) -> "Emission":
+        self._native.begin()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._native.end()
+
+
+def build_network(
+    module: Module, inputs: Mapping[str, InputSpec], *, outputs: Sequence[str] = (), name: str = ""
+) -> Network:
+    """A network of a module: an input of each name, element type and shape, given in order (to a Model by name), and what
+    it returns as outputs of these names (of a Model, its own)."""
+    network = Network(name)
+    given = {called: network.add_input(called, dtype, shape) for called, (dtype, shape) in inputs.items()}
+    with Emission(network, module):
+        result = module(network, given) if isinstance(module, Model) else module(*given.values())
+    if not isinstance(result, Mapping):
+        several = result if isinstance(result, (tuple, list)) else (result,)
+        result = dict(zip([*outputs, *(f"output_{i}" for i in range(len(outputs), len(several)))], several))
+    for called, tensor in result.items():
+        network.mark_output(tensor, called)
+    return network

@@ -1,0 +1,17 @@
+// A checkpoint without all parameters: what may stand for those that it lacks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lathe/nn.h"
+
+namespace lathe::exporters {
+
+/// What to do where a checkpoint lacks nothing but matrices with a row for every word (of `missing` paths in
+/// `module`) and has others of their shape: one of these stands for them where weights are tied, which
+/// config.json then says. Empty where that is not what is wrong.
+std::string remedy_for_lacking_words(const nn::Module& module, const std::vector<std::string>& missing,
+                                     const Checkpoint& checkpoint, const ModelConfig& config);
+
+}  // namespace lathe::exporters

@@ -1,0 +1,12 @@
+// The decoder of TrOCR (Li et al. 2021), which reads lines of text off what an encoder of images gives.
+#pragma once
+
+#include "nn/sequence_layers.h"
+
+namespace lathe::nn {
+
+/// BART's decoder, with positions that may be sines and cosines, and an encoder that may be of another size.
+/// Throws not_supported for what transformers has and the decoder here has not.
+SequenceOptions trocr_options(const ModelConfig& config);
+
+}  // namespace lathe::nn
