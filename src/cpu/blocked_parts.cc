@@ -23,6 +23,8 @@ namespace {
 
 /// Multiplications between two polls.
 constexpr int64_t polled_work = int64_t{1} << 22;
+/// That do not stay in the second-level cache.
+constexpr int64_t many_weights = int64_t{1} << 19;
 
 bool any_wrong(const PartsSource& s) {
   return std::any_of(std::begin(s.wrong), std::end(s.wrong), [](float x) { return std::isnan(x); });
@@ -489,9 +491,9 @@ bool fits_parts(Isa isa, const BlockedShape& s) {
 double parts_time(const BlockedShape& s) {
   // Of 16 pixels times a step, of splitting two blocks of a pixel and a step's weights, and of a pixel's
   // sums.
-  constexpr double tile = 70, split_pixel = 8, split_weights = 115, sums = 2.7;
+  constexpr double tile = 70, split_pixel = 9.5, split_weights = 170, sums = 2.7;
   const PartsDivision d(s, 1);
-  const double panels = static_cast<double>(d.panels);
+  const double panels = 0.5 * static_cast<double>(s.out_blocks());
   const double steps = static_cast<double>(d.pairs * d.taps) * panels;
   const auto tiles =
       static_cast<double>(PartsDivision::ceil_of((d.rows - 1) * d.copy_row + d.columns, most_tiled_rows / 2));
@@ -505,11 +507,12 @@ bool uses_parts(Isa isa, const BlockedShape& shape) {
   if (!fits_parts(isa, shape)) return false;
   BlockedShape s = shape;
   s.batch = 1;
-  // In a nanosecond; of the last block AVX-512 leaves out a half that is not there.
-  constexpr double multiplications = 100;
-  const auto filters = PartsDivision::ceil_of(s.filters, channel_block / 2) * channel_block / 2;
+  // Of the last block AVX-512 leaves out a half that is not there; many weights are waited for.
+  const int64_t filters = PartsDivision::ceil_of(s.filters, channel_block / 2) * channel_block / 2,
+                weights = s.channels * s.taps() * filters;
+  const double in_a_nanosecond = weights > many_weights ? 88 : 100;
   return parts_time(s) <
-         0.95 * static_cast<double>(s.out_pixels() * s.channels * s.taps() * filters) / multiplications;
+         0.95 * static_cast<double>(s.out_pixels()) * static_cast<double>(weights) / in_a_nanosecond;
 }
 
 size_t parts_workspace(const BlockedShape& s, bool half, int threads) {

@@ -16,8 +16,8 @@ void split_source(PartsSource& s, int64_t vectors) {
         __builtin_prefetch(low + ahead, 0, 2);
         __builtin_prefetch(high + ahead, 0, 2);
       }
-      const PairParts p =
-          split_pairs<RowPairs>({_mm512_maskz_loadu_ps(lows, low)}, {_mm512_maskz_loadu_ps(highs, high)}, wrong);
+      const PairParts p = split_pairs<RowPairs>({_mm512_maskz_loadu_ps(lows, low)},
+                                                {_mm512_maskz_loadu_ps(highs, high)}, wrong);
       LATHE_UNROLL
       for (int j = 0; j < parts; ++j) _mm512_store_si512(to + j * r.part, p.of[j]);
     }
@@ -35,7 +35,8 @@ bool split_plain_row(const PlainPartsRow& r) {
     Vec x[4];
     LATHE_UNROLL
     for (int c = 0; c < 4; ++c) x[c] = r.channel[c] ? load_first(r.channel[c] + i, n) : zero();
-    const PairParts front = split_pairs<RowPairs>(x[0], x[1], wrong), back = split_pairs<RowPairs>(x[2], x[3], wrong);
+    const PairParts front = split_pairs<RowPairs>(x[0], x[1], wrong),
+                    back = split_pairs<RowPairs>(x[2], x[3], wrong);
     const __mmask16 low = first(n < 8 ? 2 * n : 16), high = first(n < 8 ? 0 : 2 * n - 16);
     LATHE_UNROLL
     for (int j = 0; j < parts; ++j) {

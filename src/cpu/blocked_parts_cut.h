@@ -4,8 +4,8 @@
 // that every window steps by one: a tap is a distance, the pixels of a tile follow one another, and tiles run
 // on from row to row, over a few pixels that are computed and not kept.
 //
-// Plain images of a few channels lie pixel by pixel: what 64 bytes hold are eight neighbouring pixels, and the
-// rows of a tile overlap. So a step is a row of the window.
+// Plain images of a few channels lie pixel by pixel: what 64 bytes hold are eight neighbouring pixels, and
+// the rows of a tile overlap. So a step is a row of the window.
 #pragma once
 
 #include <algorithm>

@@ -32,6 +32,8 @@ constexpr int64_t fewest_tiles = 28;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t fetched_weights = 100000;
 constexpr int64_t most_taps = 25;
+/// Weights at the points, in floats, that stay in a cache.
+constexpr double cached_points = 3e6;
 /// Weights of a filter that are turned between two polls.
 constexpr int64_t polled_weights = 4096;
 
@@ -40,14 +42,14 @@ int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Roughly what F takes for each pair of channels, in multiplications; direct convolution for output 0. Few
 /// tiles wait for their weights, which are more than those of other algorithms.
 double cost(const BlockedShape& s, Filtering f) {
-  constexpr double from_cache = 5, from_memory = 13, cached = 3e6;
+  constexpr double from_cache = 5, from_memory = 13;
   const double transform = f.taps == 5 ? 6 : 10;
   const double filters = static_cast<double>(s.filters), channels = static_cast<double>(s.channels);
   const int tile = std::max(f.output, 1);
   const double points = Filtering{tile, f.taps}.points();
   const double tiles = static_cast<double>(s.batch * ceil_of(s.out[0], tile) * ceil_of(s.out[1], tile));
   const double around = f.output == 0 ? 0 : transform * (1 / filters + 1 / channels);
-  const double fetch = points * filters * channels > cached ? from_memory : from_cache;
+  const double fetch = points * filters * channels > cached_points ? from_memory : from_cache;
   return points * std::max(tiles * (1 + around), fetch);
 }
 
@@ -236,11 +238,12 @@ Filtering fastest_winograd(Isa isa, const BlockedShape& s) {
     best.taps = f.taps;
     if (cost(s, f) < cost(s, best)) best = f;
   }
-  // Direct convolution by parts makes more of them in that time: it is faster where there are few tiles.
+  // Direct convolution by parts makes more of them in that time: it is faster where there are few tiles, and
+  // their weights come from memory.
   if (best.output > 0 && uses_parts(isa, s)) {
-    const double nanoseconds =
-        (best.taps == 5 ? 0.011 : 0.0135) * cost(s, best) * static_cast<double>(s.channels * s.filters);
-    if (parts_time(s) < nanoseconds) return {};
+    const auto weights = static_cast<double>(s.channels * s.filters);
+    const double each = best.taps == 5 ? 0.011 : best.points() * weights > cached_points ? 0.0155 : 0.0135;
+    if (parts_time(s) < each * cost(s, best) * weights) return {};
   }
   return best;
 }

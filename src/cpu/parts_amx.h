@@ -27,8 +27,8 @@ LATHE_INLINE Vec rounded_part(Vec x) {
   return float_of(
       _mm512_and_si512(_mm512_add_epi32(float_bits(x), _mm512_set1_epi32(0x8000)), upper_halves()));
 }
-/// Upper halves, lane by lane: pairs of two rows. Of last parts that are no normal numbers something may be in the
-/// lower ones.
+/// Upper halves, lane by lane: pairs of two rows. Of last parts that are no normal numbers something may be
+/// in the lower ones.
 struct RowPairs {
   static LATHE_INLINE __m512i of(Vec low, Vec high) {
     constexpr int first_and_second_or_third = 0xea;
