@@ -268,7 +268,9 @@ void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, f
                  std::min(channel_block, s.filters - first - f), n, turned);
           int64_t c = j0 / taps, tap = j0 % taps;
           for (int64_t j = 0; j < n; ++j) {
-            std::copy_n(turned + j * channel_block, channel_block, rows + (tap * channels + c) * width + f);
+            // Of constant size: no call.
+            std::memcpy(rows + (tap * channels + c) * width + f, turned + j * channel_block,
+                        sizeof(float) * channel_block);
             if (++tap == taps) tap = 0, ++c;
           }
         }
