@@ -79,6 +79,25 @@ TEST_F(BlockedLayout, SideBySide) {
       "Conv Conv Concat Block BlockedConv Unblock");
 }
 
+TEST_F(BlockedLayout, ImagesThatGrow) {
+  EXPECT_EQ(steps_of("(float[2,16,h,5] x) => (float[2,20,p,q] y) <float[32,16,3,3] a = {}, "
+                     "float[32,48,2,2] u = {}, float[48] v = {}, float[20,48,3,3] b = {}>"
+                     "{ p = Conv<pads=[1,1,1,1]>(x, a) q = ConvTranspose<strides=[2,2]>(p, u, v) r = Relu(q)"
+                     "  y = Conv<pads=[1,1,1,1]>(r, b) }"),
+            "Block BlockedConv BlockedConv BlockedDepthToSpace Relu BlockedConv Unblock");
+  // Beside what is not in blocks, with channels in front, or with blocks that hold other channels it stays.
+  EXPECT_EQ(steps_of("(float[1,16,h,5] x) => (float[1,20,p,q] y) <float[64,16,3,3] a = {}, "
+                     "float[20,16,3,3] b = {}>"
+                     "{ p = Conv<pads=[1,1,1,1]>(x, a) q = DepthToSpace<blocksize=2, mode=\"CRD\">(p)"
+                     "  y = Conv<pads=[1,1,1,1]>(q, b) }"),
+            "Block BlockedConv Unblock DepthToSpace Block BlockedConv Unblock");
+  EXPECT_EQ(steps_of("(float[1,16,h,5] x) => (float[1,20,p,q] y) <float[72,16,3,3] a = {}, "
+                     "float[20,8,3,3] b = {}>"
+                     "{ p = Conv<pads=[1,1,1,1]>(x, a) q = DepthToSpace<blocksize=3>(p)"
+                     "  y = Conv<pads=[1,1,1,1]>(q, b) }"),
+            "Block BlockedConv Unblock DepthToSpace BlockedConv Unblock");
+}
+
 TEST_F(BlockedLayout, PoolsWithoutPaddingRoundDown) {
   // Whatever ceil_mode says: with auto_pad VALID it has no meaning.
   for (const char* op : {"MaxPool", "AveragePool"})
@@ -96,7 +115,8 @@ TEST_F(BlockedLayout, SoundsHaveOneAxis) {
           "{}, "
           "float[48,1] s = {}, float[48,1,3] d = {}, float[48] e = {}>"
           "{ p = Conv<strides=[2]>(x, a) q = MaxPool<kernel_shape=[3], pads=[1,1]>(p)"
-          "  r = Conv<pads=[1,1]>(q, b) o = Relu(r) t = Mul(o, s) u = Conv<group=48, pads=[2,2], dilations=[2]>(t, d, e)"
+          "  r = Conv<pads=[1,1]>(q, b) o = Relu(r) t = Mul(o, s) u = Conv<group=48, pads=[2,2], "
+          "dilations=[2]>(t, d, e)"
           "  y = Concat<axis=1>(q, u) z = GlobalAveragePool(u) }"),
       "BlockedConv BlockedMaxPool BlockedConv+Relu+Mul BlockedConv Concat Unblock BlockedGlobalAveragePool "
       "Unblock");

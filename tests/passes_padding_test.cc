@@ -135,6 +135,43 @@ TEST(ExplicitPadding, SameResultsForWindowsOfAllKinds) {
   }
 }
 
+TEST(TransposedConv, WindowsSideBySide) {
+  const auto numbers = [](int64_t n) {
+    std::string all;
+    for (int64_t i = 0; i < n; ++i) all += (i ? "," : "") + std::to_string(i * 7 % 11 - 5);
+    return "{" + all + "}";
+  };
+  const auto becomes = [&](const std::string& attributes, const std::string& inputs = "x, w, b",
+                           int64_t window = 2, int64_t filters = 16) {
+    const std::string size = std::to_string(window), m = std::to_string(filters);
+    const std::string text = "(float[n,6,h,5] x, float[16] d) => (float[n,c,p,q] y) <float[6," + m + "," +
+                             size + "," + size + "] w = " + numbers(6 * filters * window * window) +
+                             ", float[16] b = " + numbers(16) + ">{ y = ConvTranspose<" + attributes + ">(" +
+                             inputs + ") }";
+    const auto g = optimised_graph(text);  // which compares
+    std::string all;
+    for (NodeId id : g->order()) all += (all.empty() ? "" : " ") + g->node(id).op;
+    return all;
+  };
+  const std::string conv = "Conv DepthToSpace", stays = "ConvTranspose";
+  EXPECT_EQ(becomes("strides=[2,2]"), conv);
+  EXPECT_EQ(becomes("strides=[2,2]", "x, w"), conv);
+  EXPECT_EQ(becomes("strides=[2,2], pads=[0,0,0,0], output_padding=[0,0], dilations=[1,1]"), conv);
+  EXPECT_EQ(becomes("strides=[2,2], auto_pad=\"VALID\""), conv);
+  EXPECT_EQ(becomes("strides=[3,3]", "x, w, b", 3), conv);
+  EXPECT_EQ(becomes("strides=[4,4]", "x, w", 4, 32), conv);
+  // Windows that meet, gaps, padding, groups, filters that fill no blocks, a bias that is computed.
+  EXPECT_EQ(becomes("strides=[1,1]"), stays);
+  EXPECT_EQ(becomes("strides=[3,3]"), stays);
+  EXPECT_EQ(becomes("strides=[2,1]"), stays);
+  EXPECT_EQ(becomes("strides=[2,2], pads=[1,0,0,1]"), stays);
+  EXPECT_EQ(becomes("strides=[2,2], output_padding=[1,0]"), stays);
+  EXPECT_EQ(becomes("strides=[2,2], group=2", "x, w", 2, 8), stays);
+  EXPECT_EQ(becomes("strides=[2,2], dilations=[2,2]"), stays);
+  EXPECT_EQ(becomes("strides=[2,2]", "x, w, d"), stays);
+  EXPECT_EQ(becomes("strides=[2,2]", "x, w", 2, 15), stays);
+}
+
 TEST(FoldedPadding, IntoConvolutionsAndPools) {
   const std::string head =
       "(float[1,2,5,6] x) => (float[1,i,j,k] y) <int64[8] p = {0,0,1,0,0,0,1,2}, int64[4] q = {1,2,1,1}, "

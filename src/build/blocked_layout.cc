@@ -41,6 +41,7 @@ class BlockedLayout {
     if (n.op == "MaxPool" || n.op == "AveragePool") return is_pool(n);
     if (n.op == "GlobalAveragePool") return is_chosen(n.inputs[0]);
     if (n.op == "Concat") return is_concat(n);
+    if (n.op == "DepthToSpace") return is_depth_to_space(n);
     return is_pointwise(n);
   }
 
@@ -79,9 +80,16 @@ class BlockedLayout {
     if (n.attributes.get<int64_t>("axis", 0) != 1) return false;
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       const auto c = channels(n.inputs[i]);
-      if (!c || !is_chosen(n.inputs[i]) || (i + 1 < n.inputs.size() && *c % cpu::channel_block != 0)) return false;
+      if (!c || !is_chosen(n.inputs[i]) || (i + 1 < n.inputs.size() && *c % cpu::channel_block != 0))
+        return false;
     }
     return true;
+  }
+
+  /// Of whole blocks for each pixel.
+  bool is_depth_to_space(const Node& n) const {
+    return is_chosen(n.inputs[0]) && n.attributes.get<std::string>("mode", "DCR") == "DCR" &&
+           *channels(n.outputs[0]) % cpu::channel_block == 0;
   }
 
   bool is_pointwise(const Node& n) const {
@@ -188,10 +196,12 @@ class BlockedLayout {
     else
       for (ValueId in : old.inputs)
         n.inputs.push_back(in == no_id || is_single(in, rank(v)) ? in : blocked(in, rank(v)));
-    if (old.op == "MaxPool" || old.op == "AveragePool" || old.op == "GlobalAveragePool") {
+    const bool windows = old.op == "MaxPool" || old.op == "AveragePool";
+    if (windows || old.op == "GlobalAveragePool" || old.op == "DepthToSpace") {
       n.domain = "lathe";
       n.op = "Blocked" + old.op;
-      if (old.op != "GlobalAveragePool") make_explicit(n, n.attributes.get<Ints>("kernel_shape", {}).size());
+      n.attributes.erase("mode");
+      if (windows) make_explicit(n, n.attributes.get<Ints>("kernel_shape", {}).size());
     }
     const ValueId made = add_blocked_value(v);
     n.outputs = {made};
@@ -204,8 +214,8 @@ class BlockedLayout {
 
   void describe_conv(const Node& old, Node& n) {
     const int64_t c = *channels(old.inputs[0]);
-    const bool plain =
-        !form_.contains(old.inputs[0]) && c < cpu::channel_block && old.attributes.get<int64_t>("group", 1) == 1;
+    const bool plain = !form_.contains(old.inputs[0]) && c < cpu::channel_block &&
+                       old.attributes.get<int64_t>("group", 1) == 1;
     n.domain = "lathe";
     n.op = "BlockedConv";
     n.inputs = old.inputs;

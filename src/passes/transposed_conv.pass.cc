@@ -1,0 +1,76 @@
+// A ConvTranspose whose windows lie side by side, as they do where images grow by a whole factor, makes every
+// pixel of Y from one pixel of X: it is a Conv of one pixel with a filter for each pixel of a window, and
+// DepthToSpace. Both stay in blocks of channels, as what comes before and after does.
+#include <algorithm>
+
+#include "ops/conv_transpose/conv_transpose.h"
+#include "passes/pass.h"
+
+namespace lathe {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// Filters that fill blocks: other ones would be taken apart between DepthToSpace and what follows.
+constexpr int64_t filters_together = 16;
+
+bool are_all(const Ints& values, int64_t wanted) {
+  return std::ranges::all_of(values, [&](int64_t v) { return v == wanted; });
+}
+
+/// Both axes of a window that is as long as its steps, 2 or more; nothing where windows meet or leave gaps.
+std::optional<int64_t> side_by_side(const ConvTranspose& op, const Shape& w) {
+  const int64_t size = w[2];
+  const bool square = w[3] == size && op.window.strides.size() == 2 && are_all(op.window.strides, size);
+  if (size < 2 || !square || op.group != 1 || !op.output_shape.empty() || !are_all(op.output_padding, 0) ||
+      !are_all(op.window.dilations, 1))
+    return std::nullopt;
+  const bool unpadded =
+      op.window.explicit_pads() ? are_all(op.window.pads, 0) : op.window.auto_pad == "VALID";
+  return unpadded ? std::optional(size) : std::nullopt;
+}
+
+std::optional<Patch> propose(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Tensor* w = view.constant(n.inputs[1]);
+  if (!w || w->rank() != 4 || w->type() != DataType::float32 || w->size() == 0 ||
+      w->dim(1) % filters_together != 0 || view.rank(n.inputs[0]) != 4)
+    return std::nullopt;
+  const bool biased = n.inputs.size() > 2 && n.inputs[2] != no_id;
+  if (biased && !view.is_constant(n.inputs[2])) return std::nullopt;
+  const auto size = side_by_side(decode<ConvTranspose>(n.attributes), w->shape());
+  if (!size) return std::nullopt;
+
+  Patch p("windows of ConvTranspose lie side by side");
+  const int64_t pixels = *size * *size;
+  Attributes turned;
+  turned.set("perm", Ints{2, 3, 1, 0});  // a filter for each pixel and channel of Y
+  const ValueId by_pixel = p.add("Transpose", {n.inputs[1]}, std::move(turned));
+  const ValueId shape =
+      p.add_constant("filters", Tensor::from<int64_t>({4}, Ints{pixels * w->dim(1), w->dim(0), 1, 1}));
+  std::vector<ValueId> inputs{n.inputs[0], p.add("Reshape", {by_pixel, shape})};
+  if (biased) {
+    const ValueId repeats = p.add_constant("pixels", Tensor::from<int64_t>({1}, Ints{pixels}));
+    inputs.push_back(p.add("Tile", {n.inputs[2], repeats}));
+  }
+  Attributes window;
+  window.set("kernel_shape", Ints{1, 1});
+  Attributes block;
+  block.set("blocksize", *size);
+  const ValueId all = p.add("Conv", std::move(inputs), std::move(window));
+  p.replace_uses(n.outputs[0], p.add("DepthToSpace", {all}, std::move(block)));
+  p.remove(id);
+  return p;
+}
+
+}  // namespace
+
+void pass_transposed_conv(PassList& all) {
+  all.push_back({.name = "transposed-conv",
+                 .says = "turns ConvTranspose whose windows lie side by side into Conv and DepthToSpace",
+                 .level = OptimizationLevel::all,
+                 .anchors = {"ConvTranspose"},
+                 .propose = propose});
+}
+
+}  // namespace lathe
