@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "base/error_about.h"
 #include "base/scratch_file.h"
@@ -83,6 +83,13 @@ class Mappings {
     const auto at = around(bytes.data(), bytes.size());
     if (at == views_.end()) return std::nullopt;
     return Place{at->second.descriptor, at->second.offset + (bytes.data() - at->first)};
+  }
+  /// The same of what was mapped by itself, and not of a part.
+  std::optional<Place> find_whole(std::string_view bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto at = views_.find(bytes.data());
+    if (at == views_.end() || at->second.size != bytes.size()) return std::nullopt;
+    return Place{at->second.descriptor, at->second.offset};
   }
   void remove(std::string_view view) {
     const std::lock_guard lock(mutex_);
@@ -177,31 +184,57 @@ class CopiedFile : public FileBytes {
 
 }  // namespace
 
+namespace {
+thread_local std::filesystem::path scratch_folder;
+}  // namespace
+
+ScratchFolder::ScratchFolder(std::filesystem::path folder)
+    : before_(std::exchange(scratch_folder, std::move(folder))) {}
+ScratchFolder::~ScratchFolder() { scratch_folder = std::move(before_); }
+
 class ScratchFile::Opened {
  public:
-  /// The one that is alive, or a new one; null where there can be none.
-  static std::shared_ptr<Opened> get() {
-    static std::mutex mutex;
-    static std::weak_ptr<Opened> alive;
+  /// Room in the one of the folder that is alive, or in a new one; null where there can be none.
+  static std::shared_ptr<Opened> take(size_t bytes, size_t& begin) {
+    constexpr size_t page = size_t{1} << 16;  // of any system
     const std::lock_guard lock(mutex);
-    if (auto file = alive.lock()) return file;
     std::error_code failed;
-    const auto folder = std::filesystem::temp_directory_path(failed);
+    const auto folder =
+        scratch_folder.empty() ? std::filesystem::temp_directory_path(failed) : scratch_folder;
     if (failed) return nullptr;
-    const auto file = std::make_shared<Opened>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (!file->descriptor) return nullptr;
-    alive = file;
+    auto file = alive[folder].lock();
+    if (!file) {
+      file = std::make_shared<Opened>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+      if (!file->descriptor) return nullptr;
+      alive[folder] = file;
+    }
+    ++file->parts_;
+    begin = file->used_;
+    file->used_ += (bytes + page - 1) / page * page;
     return file;
+  }
+  /// The size of the file behind a descriptor, which is nobody's scratch any more; nothing where it is none,
+  /// or more than so many parts of it were taken.
+  static std::optional<size_t> give_away(int descriptor, size_t parts) {
+    const std::lock_guard lock(mutex);
+    for (auto at = alive.begin(); at != alive.end(); ++at) {
+      const auto file = at->second.lock();
+      if (!file || file->descriptor.get() != descriptor || file->parts_ != parts) continue;
+      alive.erase(at);
+      return file->used_;
+    }
+    return std::nullopt;
   }
   explicit Opened(int fd) : descriptor(fd) {}
   const File descriptor;
-  std::atomic<size_t> used = 0;
+
+ private:
+  static inline std::mutex mutex;
+  static inline std::map<std::filesystem::path, std::weak_ptr<Opened>> alive;
+  size_t used_ = 0, parts_ = 0;
 };
 
-ScratchFile::ScratchFile(size_t bytes) : file_(Opened::get()), bytes_(bytes) {
-  constexpr size_t page = size_t{1} << 16;  // of any system
-  if (file_) begin_ = file_->used.fetch_add((bytes + page - 1) / page * page);
-}
+ScratchFile::ScratchFile(size_t bytes) : file_(Opened::take(bytes, begin_)), bytes_(bytes) {}
 
 bool ScratchFile::write(std::string_view bytes) {
   // Zeros are left out, as AtomicFile does; the last byte says how long the file is.
@@ -216,6 +249,10 @@ bool ScratchFile::write(std::string_view bytes) {
     if (n > 0) done += n;
   }
   return file_ != nullptr;
+}
+
+std::optional<size_t> ScratchFile::give_away(int descriptor, size_t parts) {
+  return Opened::give_away(descriptor, parts);
 }
 
 std::shared_ptr<char> ScratchFile::map() {
@@ -263,6 +300,44 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), bes
 
 AtomicFile::~AtomicFile() {
   if (!committed_ && file_) ::unlink(beside_.c_str());
+}
+
+bool AtomicFile::take_over(std::span<const std::string_view> parts) {
+  int scratch = -1;
+  std::set<off_t> begins;
+  for (const std::string_view part : parts) {
+    const auto place = Mappings::all().find_whole(part);
+    struct stat s;
+    if (!place || ::fstat(place->descriptor, &s) != 0 || s.st_nlink != 0) continue;  // somebody's file
+    if (scratch < 0) scratch = place->descriptor;
+    if (scratch == place->descriptor) begins.insert(place->offset);
+  }
+  struct stat made;
+  if (scratch < 0 || written_ > 0 || ::fstat(file_.get(), &made) != 0) return false;
+  File taken(::fcntl(scratch, F_DUPFD_CLOEXEC, 0));
+  const std::string unnamed = "/proc/self/fd/" + std::to_string(taken.get());
+  std::filesystem::path named = beside_;
+  named += ".scratch";
+  // In another file system there is no such name to be had.
+  if (!taken || ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, named.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return false;
+  const auto size = ScratchFile::give_away(scratch, begins.size());
+  if (!size || ::fchmod(taken.get(), made.st_mode & 07777) != 0 ||
+      ::lseek(taken.get(), static_cast<off_t>(*size), SEEK_SET) < 0 ||
+      ::rename(named.c_str(), beside_.c_str()) != 0) {
+    ::unlink(named.c_str());
+    return false;
+  }
+  file_ = std::move(taken);
+  taken_ = scratch;
+  written_ = *size;
+  return true;
+}
+
+std::optional<uint64_t> AtomicFile::place_of(std::string_view bytes) const {
+  const auto place = taken_ < 0 ? std::nullopt : Mappings::all().find_whole(bytes);
+  if (!place || place->descriptor != taken_) return std::nullopt;
+  return static_cast<uint64_t>(place->offset);
 }
 
 void AtomicFile::put(std::string_view bytes) {
