@@ -137,6 +137,15 @@ TEST(Convert, WhatOthersUseIsCopied) {
     EXPECT_TRUE(file.path().filename().string().starts_with("m.onnx")) << file.path();
 }
 
+TEST(Convert, ElsewhereWhereAFolderTakesNoScratch) {
+  const ScratchFolder none("/nowhere/at/all");
+  ScratchFile file(3);
+  EXPECT_TRUE(file.write("abc"));
+  const auto mapped = file.map();
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(std::string_view(mapped.get(), 3), "abc");
+}
+
 TEST(Convert, OnlyFloats) {
   EXPECT_EQ(code_of([] { converted(Tensor(DataType::int64, {2}), DataType::float32); }), Code::not_supported);
 }

@@ -24,6 +24,20 @@ namespace {
 /// What is written at once.
 constexpr size_t piece = size_t{1} << 20;
 
+/// Beyond this, what was written is let go of once it is on the disk: nobody reads so much again at once,
+/// other programs' pages would go for it, and finding new pages takes a virtual machine longer than its disk
+/// does.
+constexpr off_t kept_in_memory = off_t{1} << 30;
+
+void write_behind(int descriptor, off_t at, off_t bytes) {
+  constexpr off_t lag = off_t{64} << 20;
+  if (at < kept_in_memory) return;
+  ::sync_file_range(descriptor, at, bytes, SYNC_FILE_RANGE_WRITE);
+  ::sync_file_range(descriptor, at - lag, bytes,
+                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  ::posix_fadvise(descriptor, at - lag, bytes, POSIX_FADV_DONTNEED);
+}
+
 }  // namespace
 
 Error file_error(Code code, const std::filesystem::path& path, std::string expected, std::string got,
@@ -198,16 +212,11 @@ class ScratchFile::Opened {
   static std::shared_ptr<Opened> take(size_t bytes, size_t& begin) {
     constexpr size_t page = size_t{1} << 16;  // of any system
     const std::lock_guard lock(mutex);
+    // Not every file system has files without a name.
+    auto file = scratch_folder.empty() ? nullptr : open_in(scratch_folder);
     std::error_code failed;
-    const auto folder =
-        scratch_folder.empty() ? std::filesystem::temp_directory_path(failed) : scratch_folder;
-    if (failed) return nullptr;
-    auto file = alive[folder].lock();
-    if (!file) {
-      file = std::make_shared<Opened>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-      if (!file->descriptor) return nullptr;
-      alive[folder] = file;
-    }
+    if (!file) file = open_in(std::filesystem::temp_directory_path(failed));
+    if (!file) return nullptr;
     ++file->parts_;
     begin = file->used_;
     file->used_ += (bytes + page - 1) / page * page;
@@ -229,6 +238,15 @@ class ScratchFile::Opened {
   const File descriptor;
 
  private:
+  static std::shared_ptr<Opened> open_in(const std::filesystem::path& folder) {
+    std::erase_if(alive, [](const auto& entry) { return entry.second.expired(); });
+    auto file = alive[folder].lock();
+    if (file) return file;
+    file = std::make_shared<Opened>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (!file->descriptor) return nullptr;
+    alive[folder] = file;
+    return file;
+  }
   static inline std::mutex mutex;
   static inline std::map<std::filesystem::path, std::weak_ptr<Opened>> alive;
   size_t used_ = 0, parts_ = 0;
@@ -248,6 +266,7 @@ bool ScratchFile::write(std::string_view bytes) {
     if (n <= 0 && errno != EINTR) file_.reset();
     if (n > 0) done += n;
   }
+  if (file_ && !zeros) write_behind(file_->descriptor.get(), at, static_cast<off_t>(bytes.size()));
   return file_ != nullptr;
 }
 
@@ -375,6 +394,7 @@ bool AtomicFile::copy_mapped(std::string_view bytes) {
     while (at < until) {
       const auto left = static_cast<size_t>(until - at);
       const ssize_t n = ::copy_file_range(place->descriptor, &at, file_.get(), nullptr, left, 0);
+      if (n > 0) write_behind(file_.get(), ::lseek(file_.get(), 0, SEEK_CUR) - n, n);
       if (n > 0 || (n < 0 && errno == EINTR)) continue;
       // Between these file systems it cannot be done so, unless there is nothing left to copy.
       require_whole();
