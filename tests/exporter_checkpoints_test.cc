@@ -349,7 +349,7 @@ uint64_t most_resident() {
 }
 
 /// 1.1 · 10⁹ parameters in 201 tensors, all of them holes of the file.
-TEST(Export, ALlamaOfABillionParameters) {
+void export_a_large_llama(const std::string& dtype, uint64_t bytes_each) {
   constexpr int64_t hidden = 2048, inner = 5632, layers = 22, words = 32000, keys = 256;
   std::vector<std::pair<std::string, Shape>> tensors{{"model.embed_tokens.weight", {words, hidden}}};
   for (int i = 0; i < layers; ++i) {
@@ -370,16 +370,16 @@ TEST(Export, ALlamaOfABillionParameters) {
   std::string header = "{";
   uint64_t end = 0;
   for (const auto& [name, shape] : tensors) {
-    uint64_t bytes = 4;
+    uint64_t bytes = bytes_each;
     std::string sizes;
     for (int64_t d : shape)
       bytes *= static_cast<uint64_t>(d), sizes += (sizes.empty() ? "" : ",") + std::to_string(d);
-    header += (end ? "," : "") + entry(name, "F32", sizes, end, end + bytes);
+    header += (end ? "," : "") + entry(name, dtype, sizes, end, end + bytes);
     end += bytes;
   }
   header += "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  ASSERT_GT(end, 4'000'000'000u);
+  ASSERT_GT(end / bytes_each, 1'000'000'000u);
   const TempDirectory folder;
   fs::create_directories(folder / "llama");
   fs::resize_file(folder.write("llama/model.safetensors", safetensors(header)), 8 + header.size() + end);
@@ -396,9 +396,13 @@ TEST(Export, ALlamaOfABillionParameters) {
   EXPECT_EQ(r.task, "text-generation-with-past");
   EXPECT_EQ(names_in(folder / "out"), (Words{"config.json", "model.onnx", "model.onnx_data"}));
   EXPECT_GE(fs::file_size(folder / "out" / "model.onnx_data"),
-            end - (uint64_t{1} << 20));  // the rest lies in the model
+            end / bytes_each * 4 - (uint64_t{1} << 20));  // the rest lies in the model
+  EXPECT_LT(fs::file_size(folder / "out" / "model.onnx_data"), end / bytes_each * 4 + (uint64_t{32} << 20));
   EXPECT_LT(most_resident(), 500u << 20);
 }
+
+TEST(Export, ALlamaOfABillionParameters) { export_a_large_llama("F32", 4); }
+TEST(Export, ALlamaOfABillionParametersWidened) { export_a_large_llama("BF16", 2); }
 
 TEST(Export, LargeWeightsLieBesideAndAreNotHeld) {
   const TempDirectory folder;

@@ -524,6 +524,35 @@ TEST(Tasks, EveryArchitectureHasAConfigAndEveryConfigAnArchitecture) {
     }
 }
 
+/// What the manager says of a model type is what its OnnxConfig reads.
+TEST(Tasks, EveryArchitectureHasANormalizedConfigThatReadsTheSame) {
+  const TasksManager& tasks = TasksManager::builtin();
+  const std::vector<std::string> kinds = NormalizedConfigManager::model_types();
+  size_t compared = 0;
+  for (const auto& fixture : std::filesystem::directory_iterator(LATHE_SOURCE_DIR "/tests/data/exporter")) {
+    if (!std::filesystem::exists(fixture.path() / "config.json")) continue;
+    const ModelConfig config = ModelConfig::open(fixture.path());
+    const auto type = config.get<std::string>("model_type");
+    // Optimum has no class for parts of CLIP.
+    if (type.starts_with("clip_")) continue;
+    ASSERT_TRUE(std::ranges::count(kinds, type))
+        << type << ": config_kinds() of normalized_config.cc lacks it";
+    const NormalizedConfig told(config, NormalizedConfigManager::get_normalized_config_class(type));
+    const auto made = tasks.make(config, tasks.get_supported_tasks_for_model_type(type).front());
+    for (const char* word : {"hidden_size", "num_attention_heads", "num_layers", "vocab_size"}) {
+      if (!NormalizedConfigManager::get_normalized_config_class(type).knows(word)) continue;
+      if (!made->normalized_config_kind().knows(word)) continue;
+      // Of an encoder with a decoder the config's are the decoder's, as in Optimum.
+      if (made->normalized_config_kind().knows("encoder_num_layers") && std::string_view(word).starts_with("num_"))
+        continue;
+      ASSERT_TRUE(told.has_attribute(word)) << fixture.path() << " " << word;
+      EXPECT_EQ(told.sizes(word), made->normalized_config().sizes(word)) << fixture.path() << " " << word;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 200u);
+}
+
 TEST(Tasks, ACopyTakesMore) {
   TasksManager mine = TasksManager::builtin();
   mine.register_config<TextEncoderForTest>("mine", {"fill-mask", "causal-lm"});

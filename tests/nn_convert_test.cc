@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "base/scratch_file.h"
+#include "lathe/network.h"
 #include "lathe/values.h"
 #include "nn/convert.h"
+#include "onnx/save.h"
 #include "support/error_code.h"
+#include "support/temp_directory.h"
 
 namespace lathe::nn {
 namespace {
@@ -59,6 +63,87 @@ TEST(Convert, InMemoryWhereTheDiskIsNotThere) {
   const std::string in_memory = bytes_of(converted(given, DataType::float32));
   was ? ::setenv("TMPDIR", before.c_str(), 1) : ::unsetenv("TMPDIR");
   EXPECT_TRUE(in_memory == bytes_of(converted(given, DataType::float32)));
+}
+
+/// All beside the model.
+onnx::SaveOptions outside() {
+  onnx::SaveOptions o;
+  o.data = onnx::SaveOptions::Data::external;
+  o.external_threshold = 0;
+  return o;
+}
+/// A model of constants, which are outputs too.
+onnx::Model model_of(const std::vector<std::pair<std::string, Tensor>>& weights) {
+  Network n;
+  for (const auto& [name, t] : weights) n.mark_output(n.add_identity(n.add_constant(t, name)), name + "_out");
+  return n.to_model();
+}
+float first_in(const std::filesystem::path& model, const std::string& name) {
+  const onnx::Model m = onnx::Model::load(model);
+  for (const onnx::TensorProto& t : m.proto.graph->initializer)
+    if (t.name == name) return onnx::to_tensor(t, &m).as<float>()[0];
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+TEST(Convert, WhatIsOnTheDiskAlreadyBecomesTheFileOfWeights) {
+  const TempDirectory folder;
+  std::optional<ScratchFolder> near(folder.path());
+  const Tensor given = rows_of(DataType::bfloat16, 2, 1 << 20);
+  Tensor a = converted(given, DataType::float32), b = converted(given, DataType::float32);
+  near.reset();
+  const Tensor small = random_tensor(DataType::float32, {100}, 5);
+  const onnx::Model model = model_of({{"a", a}, {"small", small}, {"b", b}, {"a_too", a}});
+  const float was = a.as<float>()[0], last = small.as<float>()[0];
+  uint64_t told = 0;
+  const auto save = [&](const std::string& name) {
+    told = 0;
+    onnx::save(
+        model, folder / name, outside(), [&](uint64_t bytes) { told += bytes; }, true);
+    return folder / name;
+  };
+  const auto taken = save("taken.onnx");
+  EXPECT_GE(told, 3 * a.bytes() + small.bytes());
+  EXPECT_LT(std::filesystem::file_size(folder / "taken.onnx.data"), 2 * a.bytes() + (1 << 18));
+  EXPECT_EQ(std::filesystem::status(taken).permissions(),
+            std::filesystem::status(folder / "taken.onnx.data").permissions());
+  const auto copied = save("copied.onnx");  // it has a name now
+  for (const auto& file : {taken, copied}) {
+    for (const char* name : {"a", "a_too", "b"}) EXPECT_EQ(first_in(file, name), was) << file << " " << name;
+    EXPECT_EQ(first_in(file, "small"), last);
+  }
+  a.as<float>()[0] = was + 1;  // the same pages: nothing was written twice
+  EXPECT_EQ(first_in(taken, "a"), was + 1);
+  EXPECT_EQ(first_in(copied, "a"), was);
+  // What comes after goes elsewhere.
+  near.emplace(folder.path());
+  const Tensor c = converted(given, DataType::float32);
+  EXPECT_EQ(bytes_of(c), bytes_of(b));
+  EXPECT_EQ(first_in(taken, "b"), b.as<float>()[0]);
+}
+
+TEST(Convert, WhatOthersUseIsCopied) {
+  const TempDirectory folder;
+  const ScratchFolder near(folder.path());
+  const Tensor given = rows_of(DataType::bfloat16, 2, 1 << 20);
+  Tensor a = converted(given, DataType::float32);
+  const Tensor other = converted(given, DataType::float32);
+  const float was = a.as<float>()[0];
+  onnx::save(model_of({{"a", a}}), folder / "m.onnx", outside(), {}, true);
+  a.as<float>()[0] = was + 1;
+  EXPECT_EQ(first_in(folder / "m.onnx", "a"), was);
+  EXPECT_EQ(other.as<float>()[0], was);
+  for (const auto& file : std::filesystem::directory_iterator(folder.path()))
+    EXPECT_TRUE(file.path().filename().string().starts_with("m.onnx")) << file.path();
+}
+
+TEST(Convert, ElsewhereWhereAFolderTakesNoScratch) {
+  const ScratchFolder none("/nowhere/at/all");
+  ScratchFile file(3);
+  EXPECT_TRUE(file.write("abc"));
+  const auto mapped = file.map();
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(std::string_view(mapped.get(), 3), "abc");
 }
 
 TEST(Convert, OnlyFloats) {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "base/error_about.h"
 #include "base/scratch_file.h"
@@ -23,6 +23,20 @@ namespace {
 
 /// What is written at once.
 constexpr size_t piece = size_t{1} << 20;
+
+/// Beyond this, what was written is let go of once it is on the disk: nobody reads so much again at once,
+/// other programs' pages would go for it, and finding new pages takes a virtual machine longer than its disk
+/// does.
+constexpr off_t kept_in_memory = off_t{1} << 30;
+
+void write_behind(int descriptor, off_t at, off_t bytes) {
+  constexpr off_t lag = off_t{64} << 20;
+  if (at < kept_in_memory) return;
+  ::sync_file_range(descriptor, at, bytes, SYNC_FILE_RANGE_WRITE);
+  ::sync_file_range(descriptor, at - lag, bytes,
+                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  ::posix_fadvise(descriptor, at - lag, bytes, POSIX_FADV_DONTNEED);
+}
 
 }  // namespace
 
@@ -83,6 +97,13 @@ class Mappings {
     const auto at = around(bytes.data(), bytes.size());
     if (at == views_.end()) return std::nullopt;
     return Place{at->second.descriptor, at->second.offset + (bytes.data() - at->first)};
+  }
+  /// The same of what was mapped by itself, and not of a part.
+  std::optional<Place> find_whole(std::string_view bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto at = views_.find(bytes.data());
+    if (at == views_.end() || at->second.size != bytes.size()) return std::nullopt;
+    return Place{at->second.descriptor, at->second.offset};
   }
   void remove(std::string_view view) {
     const std::lock_guard lock(mutex_);
@@ -177,31 +198,61 @@ class CopiedFile : public FileBytes {
 
 }  // namespace
 
+namespace {
+thread_local std::filesystem::path scratch_folder;
+}  // namespace
+
+ScratchFolder::ScratchFolder(std::filesystem::path folder)
+    : before_(std::exchange(scratch_folder, std::move(folder))) {}
+ScratchFolder::~ScratchFolder() { scratch_folder = std::move(before_); }
+
 class ScratchFile::Opened {
  public:
-  /// The one that is alive, or a new one; null where there can be none.
-  static std::shared_ptr<Opened> get() {
-    static std::mutex mutex;
-    static std::weak_ptr<Opened> alive;
+  /// Room in the one of the folder that is alive, or in a new one; null where there can be none.
+  static std::shared_ptr<Opened> take(size_t bytes, size_t& begin) {
+    constexpr size_t page = size_t{1} << 16;  // of any system
     const std::lock_guard lock(mutex);
-    if (auto file = alive.lock()) return file;
+    // Not every file system has files without a name.
+    auto file = scratch_folder.empty() ? nullptr : open_in(scratch_folder);
     std::error_code failed;
-    const auto folder = std::filesystem::temp_directory_path(failed);
-    if (failed) return nullptr;
-    const auto file = std::make_shared<Opened>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (!file->descriptor) return nullptr;
-    alive = file;
+    if (!file) file = open_in(std::filesystem::temp_directory_path(failed));
+    if (!file) return nullptr;
+    ++file->parts_;
+    begin = file->used_;
+    file->used_ += (bytes + page - 1) / page * page;
     return file;
+  }
+  /// The size of the file behind a descriptor, which is nobody's scratch any more; nothing where it is none,
+  /// or more than so many parts of it were taken.
+  static std::optional<size_t> give_away(int descriptor, size_t parts) {
+    const std::lock_guard lock(mutex);
+    for (auto at = alive.begin(); at != alive.end(); ++at) {
+      const auto file = at->second.lock();
+      if (!file || file->descriptor.get() != descriptor || file->parts_ != parts) continue;
+      alive.erase(at);
+      return file->used_;
+    }
+    return std::nullopt;
   }
   explicit Opened(int fd) : descriptor(fd) {}
   const File descriptor;
-  std::atomic<size_t> used = 0;
+
+ private:
+  static std::shared_ptr<Opened> open_in(const std::filesystem::path& folder) {
+    std::erase_if(alive, [](const auto& entry) { return entry.second.expired(); });
+    auto file = alive[folder].lock();
+    if (file) return file;
+    file = std::make_shared<Opened>(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (!file->descriptor) return nullptr;
+    alive[folder] = file;
+    return file;
+  }
+  static inline std::mutex mutex;
+  static inline std::map<std::filesystem::path, std::weak_ptr<Opened>> alive;
+  size_t used_ = 0, parts_ = 0;
 };
 
-ScratchFile::ScratchFile(size_t bytes) : file_(Opened::get()), bytes_(bytes) {
-  constexpr size_t page = size_t{1} << 16;  // of any system
-  if (file_) begin_ = file_->used.fetch_add((bytes + page - 1) / page * page);
-}
+ScratchFile::ScratchFile(size_t bytes) : file_(Opened::take(bytes, begin_)), bytes_(bytes) {}
 
 bool ScratchFile::write(std::string_view bytes) {
   // Zeros are left out, as AtomicFile does; the last byte says how long the file is.
@@ -215,7 +266,12 @@ bool ScratchFile::write(std::string_view bytes) {
     if (n <= 0 && errno != EINTR) file_.reset();
     if (n > 0) done += n;
   }
+  if (file_ && !zeros) write_behind(file_->descriptor.get(), at, static_cast<off_t>(bytes.size()));
   return file_ != nullptr;
+}
+
+std::optional<size_t> ScratchFile::give_away(int descriptor, size_t parts) {
+  return Opened::give_away(descriptor, parts);
 }
 
 std::shared_ptr<char> ScratchFile::map() {
@@ -265,6 +321,44 @@ AtomicFile::~AtomicFile() {
   if (!committed_ && file_) ::unlink(beside_.c_str());
 }
 
+bool AtomicFile::take_over(std::span<const std::string_view> parts) {
+  int scratch = -1;
+  std::set<off_t> begins;
+  for (const std::string_view part : parts) {
+    const auto place = Mappings::all().find_whole(part);
+    struct stat s;
+    if (!place || ::fstat(place->descriptor, &s) != 0 || s.st_nlink != 0) continue;  // somebody's file
+    if (scratch < 0) scratch = place->descriptor;
+    if (scratch == place->descriptor) begins.insert(place->offset);
+  }
+  struct stat made;
+  if (scratch < 0 || written_ > 0 || ::fstat(file_.get(), &made) != 0) return false;
+  File taken(::fcntl(scratch, F_DUPFD_CLOEXEC, 0));
+  const std::string unnamed = "/proc/self/fd/" + std::to_string(taken.get());
+  std::filesystem::path named = beside_;
+  named += ".scratch";
+  // In another file system there is no such name to be had.
+  if (!taken || ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, named.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return false;
+  const auto size = ScratchFile::give_away(scratch, begins.size());
+  if (!size || ::fchmod(taken.get(), made.st_mode & 07777) != 0 ||
+      ::lseek(taken.get(), static_cast<off_t>(*size), SEEK_SET) < 0 ||
+      ::rename(named.c_str(), beside_.c_str()) != 0) {
+    ::unlink(named.c_str());
+    return false;
+  }
+  file_ = std::move(taken);
+  taken_ = scratch;
+  written_ = *size;
+  return true;
+}
+
+std::optional<uint64_t> AtomicFile::place_of(std::string_view bytes) const {
+  const auto place = taken_ < 0 ? std::nullopt : Mappings::all().find_whole(bytes);
+  if (!place || place->descriptor != taken_) return std::nullopt;
+  return static_cast<uint64_t>(place->offset);
+}
+
 void AtomicFile::put(std::string_view bytes) {
   // Whole pieces of zeros are left out: weights of zeros cost no space, and tests of huge files no time.
   const bool zeros = bytes.size() == piece && bytes[0] == '\0' &&
@@ -300,6 +394,7 @@ bool AtomicFile::copy_mapped(std::string_view bytes) {
     while (at < until) {
       const auto left = static_cast<size_t>(until - at);
       const ssize_t n = ::copy_file_range(place->descriptor, &at, file_.get(), nullptr, left, 0);
+      if (n > 0) write_behind(file_.get(), ::lseek(file_.get(), 0, SEEK_CUR) - n, n);
       if (n > 0 || (n < 0 && errno == EINTR)) continue;
       // Between these file systems it cannot be done so, unless there is nothing left to copy.
       require_whole();

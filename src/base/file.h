@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,6 +80,12 @@ class AtomicFile {
   /// Zeros up to a multiple of `alignment`.
   void pad(uint64_t alignment);
   uint64_t written() const { return written_; }
+  /// Makes the scratch file that all of these were mapped from the beginning of this one, so that they need
+  /// not be written again, and later changes of that memory are changes of the file. False, and nothing is
+  /// done, where the scratch file holds anything else, lies in another file system, or there is none.
+  bool take_over(std::span<const std::string_view> parts);
+  /// Where such a part lies in this file.
+  std::optional<uint64_t> place_of(std::string_view part) const;
   void commit();
 
  private:
@@ -90,6 +98,7 @@ class AtomicFile {
   File file_;
   std::string buffer_;
   uint64_t written_ = 0;
+  int taken_ = -1;  // the descriptor of the scratch file that was taken over
   bool committed_ = false;
 };
 

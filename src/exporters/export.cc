@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "base/scratch_file.h"
 #include "exporters/emit.h"
 #include "exporters/lacking.h"
 #include "exporters/merge.h"
@@ -45,6 +46,17 @@ std::optional<ModelConfig> open_if_there(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;
   return ModelConfig::open(file);
+}
+
+/// The folder, or the nearest around it that is there; empty where none is.
+fs::path existing_part_of(const fs::path& folder) {
+  std::error_code failed;
+  fs::path at = fs::absolute(folder, failed);
+  while (!failed && !fs::is_directory(at, failed) && at.has_relative_path()) {
+    failed.clear();
+    at = at.parent_path();
+  }
+  return failed ? fs::path() : at;
 }
 
 /// The id of the padding token that a tokenizer says, or nothing.
@@ -180,6 +192,8 @@ class Exporter {
 
   void make_model() {
     tell("binding");
+    // Weights in another type are written once where they can stay what they are written to.
+    const ScratchFolder near_the_output(existing_part_of(output_));
     const ModelConfig config = config_with(overrides_);
     const Checkpoint weights = Checkpoint::open(architecture_, options_.load);
     if (!sentence_) {
@@ -300,10 +314,13 @@ class Exporter {
                                                       : onnx::SaveOptions::Data::single_file;
     save.external_name = file + "_data";
     save.external_threshold = external_threshold;
-    onnx::save(model, stage_->path() / file, save, [&](uint64_t bytes) {
-      written_ = std::min(written_ + bytes, total_);
-      tell();
-    });
+    onnx::save(
+        model, stage_->path() / file, save,
+        [&](uint64_t bytes) {
+          written_ = std::min(written_ + bytes, total_);
+          tell();
+        },
+        true);
   }
 
   void write_companions() {

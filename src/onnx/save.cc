@@ -1,4 +1,6 @@
 // Models to files: streamed, with the data of their tensors inside or outside.
+#include "onnx/save.h"
+
 #include <unordered_map>
 
 #include "base/file.h"
@@ -6,7 +8,6 @@
 #include "lathe/onnx.h"
 #include "onnx/each_tensor.h"
 #include "onnx/external.h"
-#include "onnx/save.h"
 #include "onnx/tensor_data.h"
 #include "onnx/wire_writer.h"
 
@@ -70,18 +71,25 @@ class DataFile {
   DataFile(const fs::path& directory, std::string name, const SaveListener& listener)
       : name_(std::move(name)), file_(directory / name_), listener_(listener) {}
 
+  void take_over(std::span<const std::string_view> scratch) { file_.take_over(scratch); }
+
   TensorProto put(const TensorProto& p, const Bytes& bytes) {
     // Aligned so that it can be mapped and read in place, by vectors too.
     constexpr uint64_t page = 4096, line = 64;
-    file_.pad(bytes.size() >= page ? page : line);
+    const auto there = file_.place_of(bytes.view());
+    if (!there) file_.pad(bytes.size() >= page ? page : line);
     TensorProto q = without_data(p);
     q.data_location = 1;
     const auto entry = [&](const char* key, std::string value) {
       q.external_data.push_back({key, std::move(value), {}});
     };
     entry("location", name_);
-    entry("offset", std::to_string(file_.written()));
+    entry("offset", std::to_string(there.value_or(file_.written())));
     entry("length", std::to_string(bytes.size()));
+    if (there) {
+      if (listener_) listener_(bytes.size());
+      return q;
+    }
     write_weights(bytes.view(), listener_, [&](std::string_view piece) { file_.write(piece); });
     return q;
   }
@@ -95,8 +103,14 @@ class DataFile {
 
 class Saver {
  public:
-  Saver(const Model& m, const fs::path& path, const SaveOptions& options, const SaveListener& listener)
-      : model_(m), path_(path), options_(options), directory_(directory_of(path)), listener_(listener) {}
+  Saver(const Model& m, const fs::path& path, const SaveOptions& options, const SaveListener& listener,
+        bool take_scratch)
+      : model_(m),
+        path_(path),
+        options_(options),
+        directory_(directory_of(path)),
+        listener_(listener),
+        take_scratch_(take_scratch) {}
 
   void save() {
     move_data(model_.proto);
@@ -163,8 +177,18 @@ class Saver {
     if (!bytes) return;
     if (static_cast<int64_t>(bytes->size()) < threshold)
       return take_in(t);  // the file it lay in may not come along
-    if (!data_) data_.emplace(directory_, external_name(path_, options_), listener_);
+    if (!data_) open_data();
     moved_.emplace(&t, data_->put(t, *bytes));
+  }
+
+  void open_data() {
+    data_.emplace(directory_, external_name(path_, options_), listener_);
+    if (!take_scratch_) return;
+    std::vector<std::string_view> all;
+    each_tensor(model_.proto, [&](const TensorProto& t) {
+      if (t.raw_data) all.push_back(t.raw_data->view());
+    });
+    data_->take_over(all);
   }
 
   /// The data first: a model never refers to a file that is not there yet.
@@ -178,6 +202,7 @@ class Saver {
   const SaveOptions& options_;
   const fs::path directory_;
   const SaveListener& listener_;
+  const bool take_scratch_;
   Moved moved_;
   std::optional<DataFile> data_;
 };
@@ -186,8 +211,9 @@ class Saver {
 
 void save(const Model& m, const fs::path& path, const SaveOptions& options) { save(m, path, options, {}); }
 
-void save(const Model& m, const fs::path& path, const SaveOptions& options, const SaveListener& listener) {
-  Saver saver(m, path, options, listener);
+void save(const Model& m, const fs::path& path, const SaveOptions& options, const SaveListener& listener,
+          bool take_scratch) {
+  Saver saver(m, path, options, listener, take_scratch);
   if (options.text)
     saver.save_text();
   else

@@ -5,9 +5,11 @@
 """
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -88,6 +90,18 @@ def test_embeddings_are_those_of_sentence_transformers(exported, tokenizer, mode
     assert embedding[0] @ embedding[1] > 0.5 > embedding[0] @ embedding[2]
 
 
+def expect_pairs(heat_map):
+    """Six sentences, of which two and two mean the same."""
+    rows = [[float(x) for x in re.findall(r"-?\d\.\d\d", line)] for line in heat_map.splitlines() if re.match(r"  \d  \w", line)]
+    similar = np.array(rows)
+    assert similar.shape == (6, 6)
+    np.testing.assert_array_equal(similar, similar.T)
+    np.testing.assert_array_equal(similar.diagonal(), 1)
+    nearest = (similar - 2 * np.eye(6)).argmax(1)
+    np.testing.assert_array_equal(nearest, [1, 0, 3, 2, 5, 4])
+    assert "6 sentences embedded" in heat_map
+
+
 @pytest.mark.parametrize("model", ["model.onnx", "model.lathe"])
 def test_the_demo_says_which_sentences_mean_the_same(checkpoint, exported, model):
     out, _ = exported
@@ -95,14 +109,28 @@ def test_the_demo_says_which_sentences_mean_the_same(checkpoint, exported, model
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "\033" not in done.stdout  # colours are for terminals
-    rows = [[float(x) for x in re.findall(r"-?\d\.\d\d", line)] for line in done.stdout.splitlines() if re.match(r"  \d  \w", line)]
-    similar = np.array(rows)
-    assert similar.shape == (6, 6)
-    np.testing.assert_array_equal(similar, similar.T)
-    np.testing.assert_array_equal(similar.diagonal(), 1)
-    nearest = (similar - 2 * np.eye(6)).argmax(1)
-    np.testing.assert_array_equal(nearest, [1, 0, 3, 2, 5, 4])  # they are pairs
-    assert "6 sentences embedded" in done.stdout
+    expect_pairs(done.stdout)
+
+
+def test_the_demos_second_act_takes_seconds(checkpoint, tmp_path):
+    """The script itself, from the checkpoint to the heat map; 4 s were measured on two cores."""
+    build = built_tool("example_sentences", "examples").parent.parent
+    if not (build / "cli/lathe").exists():
+        missing("the command is not built: cmake --build --preset release --target lathe_cli")
+    out = tmp_path / "exported"
+    start = time.monotonic()
+    done = subprocess.run(
+        [ROOT / "scripts/demo", "sentences", checkpoint, out],
+        env={**os.environ, "LATHE_BUILD": str(build)}, capture_output=True, text=True, timeout=300
+    )
+    seconds = time.monotonic() - start
+    assert done.returncode == 0, done.stderr
+    assert [line.split("$ ")[1].split()[0].rsplit("/")[-1] for line in done.stdout.splitlines() if "$ " in line] == [
+        "lathe", "lathe", "example_sentences"
+    ]
+    assert "agree with float64" in done.stdout and (out / "model.lathe").exists()
+    expect_pairs(done.stdout)
+    assert seconds < 60  # other tests run beside it
 
 
 def test_the_demo_takes_other_sentences_and_says_what_is_wrong(checkpoint, exported, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 import lathe
 import network_compute_cases  # noqa: F401  (each enters its cases)
 import network_movement_cases  # noqa: F401
+import network_option_cases  # noqa: F401
 from network_case import CASES
 
 
