@@ -36,20 +36,24 @@ TEST(NormalizedConfig, WordsOfAnArchitecture) {
 }
 
 TEST(NormalizedConfig, WithArgsAndWhatTheArchitectureHasAlwaysCalledIt) {
-  const NormalizedConfig named(
-      gpt2, normalized_text_config().with_args({{"num_layers", "n_layer"}, {"num_attention_heads", "n_head"}}));
+  const NormalizedConfig named(gpt2, normalized_text_config().with_args(
+                                         {{"num_layers", "n_layer"}, {"num_attention_heads", "n_head"}}));
   EXPECT_EQ(named.size("num_layers"), 2);
   EXPECT_EQ(named.size("hidden_size"), 24);
   EXPECT_EQ(code_of([] { normalized_text_config().with_args({{"hiden_size", "x"}}); }), Code::bad_argument);
-  EXPECT_NE(sentence_of([] { normalized_text_config().with_args({{"hiden_size", "x"}}); }).find("'hidden_size'"),
+  EXPECT_NE(sentence_of([] {
+              normalized_text_config().with_args({{"hiden_size", "x"}});
+            }).find("'hidden_size'"),
             std::string::npos);
-  const NormalizedConfig wider(gpt2, normalized_text_config().with_args({{"positions", "n_positions"}}, true));
+  const NormalizedConfig wider(gpt2,
+                               normalized_text_config().with_args({{"positions", "n_positions"}}, true));
   EXPECT_EQ(wider.size("positions"), 32);
 }
 
 TEST(NormalizedConfig, DottedPathsPartsListsAndDefaults) {
   const ModelConfig clip = config_of(
-      "clip", R"("text_config": {"hidden_size": 8, "inner": {"depth": 5}}, "vision_config": {"image_size": 30})");
+      "clip",
+      R"("text_config": {"hidden_size": 8, "inner": {"depth": 5}}, "vision_config": {"image_size": 30})");
   const NormalizedConfig both(clip, normalized_text_and_vision_config().with_defaults({{"num_channels", 3}}));
   EXPECT_EQ(both.size("hidden_size"), 8);
   EXPECT_EQ(both.size("image_size"), 30);
@@ -74,8 +78,11 @@ TEST(NormalizedConfig, AnEncoderAndADecoder) {
 
 TEST(NormalizedConfig, ByModelType) {
   EXPECT_EQ(NormalizedConfigManager::get_normalized_config_class("bert").name(), "NormalizedTextConfig");
-  EXPECT_EQ(NormalizedConfig(t5, NormalizedConfigManager::get_normalized_config_class("t5")).size("hidden_size"), 16);
-  EXPECT_EQ(code_of([] { NormalizedConfigManager::get_normalized_config_class("berd"); }), Code::not_supported);
+  EXPECT_EQ(
+      NormalizedConfig(t5, NormalizedConfigManager::get_normalized_config_class("t5")).size("hidden_size"),
+      16);
+  EXPECT_EQ(code_of([] { NormalizedConfigManager::get_normalized_config_class("berd"); }),
+            Code::not_supported);
 }
 
 TEST(DummyInputs, TheSameSizesAsOptimum) {
@@ -100,7 +107,8 @@ DummyInput input(const char* kind, const ModelConfig& config, const std::string&
 Tensor made(const char* kind, const ModelConfig& config, const std::string& name,
             const std::string& task = "feature-extraction", const DummyShapes& shapes = {},
             DataType ints = DataType::int64, DataType floats = DataType::float32) {
-  const auto g = DummyInputGeneratorClass(kind)(task, NormalizedConfig(config, normalized_text_config()), shapes);
+  const auto g =
+      DummyInputGeneratorClass(kind)(task, NormalizedConfig(config, normalized_text_config()), shapes);
   EXPECT_TRUE(g->supports_input(name)) << name;
   return g->generate(name, ints, floats).tensor;
 }
@@ -110,7 +118,8 @@ TEST(DummyInputs, TextsAreTokensOfTheVocabulary) {
   EXPECT_EQ(ids.shape(), (Shape{2, 16}));
   for (int64_t id : ids.as<int64_t>()) EXPECT_TRUE(id >= 0 && id < 50);
   EXPECT_EQ(made("DummyTextInputGenerator", gpt2, "input_ids", "multiple-choice").shape(), (Shape{2, 4, 16}));
-  const Tensor narrow = made("DummyTextInputGenerator", gpt2, "token_type_ids", "fill-mask", {}, DataType::int8);
+  const Tensor narrow =
+      made("DummyTextInputGenerator", gpt2, "token_type_ids", "fill-mask", {}, DataType::int8);
   EXPECT_EQ(narrow.type(), DataType::int8);
   DummyShapes left;
   left.padding_side = PaddingSide::left;
@@ -139,7 +148,8 @@ TEST(DummyInputs, ImagesSoundAndSeries) {
       "image-classification", NormalizedConfig(vit, normalized_vision_config()));
   EXPECT_EQ(images->generate("pixel_values", DataType::int64, DataType::float16).tensor.shape(),
             (Shape{2, 1, 20, 30}));
-  EXPECT_EQ(images->generate("pixel_values", DataType::int64, DataType::float16).tensor.type(), DataType::float16);
+  EXPECT_EQ(images->generate("pixel_values", DataType::int64, DataType::float16).tensor.type(),
+            DataType::float16);
   EXPECT_EQ(made("DummyVisionInputGenerator", gpt2, "pixel_values").shape(), (Shape{2, 3, 64, 64}));
   EXPECT_EQ(made("DummyAudioInputGenerator", gpt2, "input_values").shape(), (Shape{2, 16000}));
   EXPECT_EQ(made("DummyAudioInputGenerator", gpt2, "input_features").shape(), (Shape{2, 80, 3000}));
@@ -152,7 +162,8 @@ TEST(DummyInputs, ImagesSoundAndSeries) {
   EXPECT_EQ(made("DummyIntGenerator", gpt2, "max_length").shape(), (Shape{1}));
   const ModelConfig series = config_of("patchtst", R"("num_input_channels": 4, "context_length": 32)");
   EXPECT_EQ(made("DummyPatchTSTInputGenerator", series, "past_values").shape(), (Shape{2, 32, 4}));
-  EXPECT_EQ(made("DummySeq2SeqDecoderTextInputGenerator", gpt2, "encoder_outputs").shape(), (Shape{2, 16, 24}));
+  EXPECT_EQ(made("DummySeq2SeqDecoderTextInputGenerator", gpt2, "encoder_outputs").shape(),
+            (Shape{2, 16, 24}));
 }
 
 TEST(DummyInputs, EveryRowOfAClassifiedTextEndsOnce) {
@@ -191,7 +202,8 @@ TEST(DummyInputs, KeysAndValuesOfEveryKindOfHeads) {
 }
 
 TEST(DummyInputs, WhatOneArchitectureOnlyTakes) {
-  const ModelConfig c = config_of("x", R"("vocab_size": 50, "hidden_size": 24, "max_depth": 7, "tag_pad_id": 9,
+  const ModelConfig c =
+      config_of("x", R"("vocab_size": 50, "hidden_size": 24, "max_depth": 7, "tag_pad_id": 9,
       "subs_pad_id": 11, "state_dim": 5, "act_dim": 6, "max_ep_len": 30, "speaker_embedding_dim": 12,
       "num_mel_bins": 8, "max_length": 40, "input_features_per_channel": 3, "projection_size": 13, "num_codebooks": 4,
       "decoder": {"num_codebooks": 4}, "prompt_encoder_config": {"image_embedding_size": 10},
@@ -231,26 +243,33 @@ TEST(DummyInputs, WhatOneArchitectureOnlyTakes) {
 
 TEST(DummyInputs, SizesThatThePreprocessorSays) {
   Preprocessors p;
-  p.preprocessor = ModelConfig::parse(R"({"size": {"height": 10, "width": 12}, "crop_size": {"height": 8, "width": 6},
+  p.preprocessor =
+      ModelConfig::parse(R"({"size": {"height": 10, "width": 12}, "crop_size": {"height": 8, "width": 6},
       "patch_size": {"height": 4, "width": 5}, "max_patches": 9})");
-  const auto shape = [&](const char* kind, const char* name) { return input(kind, gpt2, name, p).tensor.shape(); };
+  const auto shape = [&](const char* kind, const char* name) {
+    return input(kind, gpt2, name, p).tensor.shape();
+  };
   EXPECT_EQ(shape("DummyVisionStaticInputGenerator", "pixel_values"), (Shape{2, 3, 10, 12}));
   EXPECT_EQ(shape("PerceiverDummyInputGenerator", "pixel_values"), (Shape{2, 3, 10, 12}));
   EXPECT_EQ(shape("VitPoseDummyInputGenerator", "pixel_values"), (Shape{2, 3, 10, 12}));
   EXPECT_EQ(shape("Dinov2DummyInputGenerator", "pixel_values"), (Shape{2, 3, 8, 6}));
   EXPECT_EQ(shape("DummyPix2StructInputGenerator", "flattened_patches"), (Shape{2, 9, 2 + 4 * 5 * 3}));
-  EXPECT_EQ(code_of([] { input("DummyPix2StructInputGenerator", gpt2, "flattened_patches"); }), Code::bad_argument);
+  EXPECT_EQ(code_of([] { input("DummyPix2StructInputGenerator", gpt2, "flattened_patches"); }),
+            Code::bad_argument);
 }
 
 TEST(DummyInputs, AllOfOptimumsKindsByTheirNames) {
   // 43 of Optimum, 2 that its ONNX exporter adds.
   EXPECT_EQ(dummy_input_generators().size(), 45u);
   EXPECT_EQ(code_of([] { DummyInputGeneratorClass("DummyTextGenerator"); }), Code::not_supported);
-  EXPECT_NE(sentence_of([] { DummyInputGeneratorClass("DummyTextInputGenerators"); }).find("'DummyTextInputGenerator'"),
+  EXPECT_NE(sentence_of([] {
+              DummyInputGeneratorClass("DummyTextInputGenerators");
+            }).find("'DummyTextInputGenerator'"),
             std::string::npos);
   const auto text = DummyInputGeneratorClass("DummyTextInputGenerator")(
       "fill-mask", NormalizedConfig(gpt2, normalized_text_config()));
-  EXPECT_EQ(code_of([&] { text->generate("pixel_values", DataType::int64, DataType::float32); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { text->generate("pixel_values", DataType::int64, DataType::float32); }),
+            Code::bad_argument);
 }
 
 TEST(DummyInputs, PaddingAndConcatenation) {
@@ -301,7 +320,8 @@ TEST(OnnxConfigs, DecodersWithPastAreOneFile) {
                    "past_key_values.1.value", "attention_mask", "position_ids"}));
   EXPECT_EQ(*file.inputs().find("attention_mask"),
             (Axes{{0, "batch_size"}, {1, "past_sequence_length + sequence_length"}}));
-  EXPECT_EQ(*file.inputs().find("past_key_values.1.value"), (Axes{{0, "batch_size"}, {2, "past_sequence_length"}}));
+  EXPECT_EQ(*file.inputs().find("past_key_values.1.value"),
+            (Axes{{0, "batch_size"}, {2, "past_sequence_length"}}));
   EXPECT_EQ(file.outputs().names(),
             (Names{"logits", "present.0.key", "present.0.value", "present.1.key", "present.1.value"}));
   EXPECT_EQ(*file.outputs().find("present.0.key"),
@@ -319,7 +339,8 @@ TEST(OnnxConfigs, HeadsThatShareKeys) {
   EXPECT_EQ(file.ordered_inputs().names()[2], "position_ids");
   EXPECT_EQ(config->values_override(), (std::map<std::string, std::string>{{"use_cache", "true"}}));
   EXPECT_EQ(config_for(llama, "text-generation")->values_override().at("use_cache"), "false");
-  EXPECT_EQ(config_for(llama, "text-classification")->inputs().names(), (Names{"input_ids", "attention_mask"}));
+  EXPECT_EQ(config_for(llama, "text-classification")->inputs().names(),
+            (Names{"input_ids", "attention_mask"}));
 }
 
 TEST(OnnxConfigs, LegacyDecodersAreTwoFiles) {
@@ -376,11 +397,13 @@ TEST(OnnxConfigs, BehaviorsMakeOthersOfTheSameClass) {
 }
 
 TEST(OnnxConfigs, ImagesAndTexts) {
-  const ModelConfig clip = config_of("clip", R"("text_config": {"vocab_size": 20}, "vision_config": {"image_size": 30})");
+  const ModelConfig clip =
+      config_of("clip", R"("text_config": {"vocab_size": 20}, "vision_config": {"image_size": 30})");
   const auto config = config_for(clip, "zero-shot-image-classification");
   EXPECT_EQ(config->ordered_inputs().names(), (Names{"input_ids", "pixel_values", "attention_mask"}));
   EXPECT_EQ(*config->inputs().find("input_ids"), (Axes{{0, "text_batch_size"}, {1, "sequence_length"}}));
-  EXPECT_EQ(config->outputs().names(), (Names{"logits_per_image", "logits_per_text", "text_embeds", "image_embeds"}));
+  EXPECT_EQ(config->outputs().names(),
+            (Names{"logits_per_image", "logits_per_text", "text_embeds", "image_embeds"}));
   EXPECT_EQ(config->file_inputs().find("pixel_values")->shape(), (Shape{2, 3, 30, 30}));
   const auto vit = config_for(config_of("vit", R"("image_size": 30)"), "feature-extraction");
   EXPECT_EQ(*vit->outputs().find("last_hidden_state"), (Axes{{0, "batch_size"}}));
@@ -397,9 +420,10 @@ TEST(OnnxConfigs, AnyEncoderWithAnyDecoder) {
   EXPECT_EQ(*files[0].config->outputs().find("last_hidden_state"), (Axes{{0, "batch_size"}}));
   EXPECT_EQ(files[1].config->ordered_inputs().names(), (Names{"input_ids", "encoder_hidden_states"}));
   EXPECT_EQ(files[1].config->file_inputs().find("encoder_hidden_states")->shape(), (Shape{2, 16, 8}));
-  EXPECT_EQ(files[2].config->file_inputs().find("past_key_values.1.encoder.value")->shape(), (Shape{2, 3, 16, 4}));
-  const ModelConfig wrong = config_of("vision-encoder-decoder",
-                                      R"("encoder": {"model_type": "vit"}, "decoder": {"model_type": "bert"})");
+  EXPECT_EQ(files[2].config->file_inputs().find("past_key_values.1.encoder.value")->shape(),
+            (Shape{2, 3, 16, 4}));
+  const ModelConfig wrong = config_of(
+      "vision-encoder-decoder", R"("encoder": {"model_type": "vit"}, "decoder": {"model_type": "bert"})");
   EXPECT_EQ(code_of([&] { config_for(wrong, "image-to-text-with-past"); }), Code::not_supported);
 }
 
@@ -497,7 +521,8 @@ std::set<std::string> recorded_types() {
 
 TEST(Tasks, EveryArchitectureHasItsFileAndACheckpoint) {
   // Parts of CLIP: its text side has one model type in checkpoints, and two more in Optimum.
-  const std::set<std::string> parts{"clip_vision_model", "clip_text_model", "clip-text", "clip-text-with-projection"};
+  const std::set<std::string> parts{"clip_vision_model", "clip_text_model", "clip-text",
+                                    "clip-text-with-projection"};
   const std::set<std::string> recorded = recorded_types();
   const std::vector<std::string> types = nn::ModelRegistry::builtin().model_types();
   EXPECT_GE(types.size(), 21u);
@@ -543,7 +568,8 @@ TEST(Tasks, EveryArchitectureHasANormalizedConfigThatReadsTheSame) {
       if (!NormalizedConfigManager::get_normalized_config_class(type).knows(word)) continue;
       if (!made->normalized_config_kind().knows(word)) continue;
       // Of an encoder with a decoder the config's are the decoder's, as in Optimum.
-      if (made->normalized_config_kind().knows("encoder_num_layers") && std::string_view(word).starts_with("num_"))
+      if (made->normalized_config_kind().knows("encoder_num_layers") &&
+          std::string_view(word).starts_with("num_"))
         continue;
       ASSERT_TRUE(told.has_attribute(word)) << fixture.path() << " " << word;
       EXPECT_EQ(told.sizes(word), made->normalized_config().sizes(word)) << fixture.path() << " " << word;
@@ -559,7 +585,8 @@ TEST(Tasks, ACopyTakesMore) {
   EXPECT_EQ(mine.make(config_of("mine", R"("vocab_size": 4)"), "masked-lm")->task(), "fill-mask");
   EXPECT_EQ(mine.make(config_of("mine", R"("vocab_size": 4)"), "text-generation")->task(), "text-generation");
   EXPECT_FALSE(TasksManager::builtin().supports("mine", "fill-mask"));
-  EXPECT_EQ(code_of([&] { mine.register_config<TextEncoderForTest>("mine", {"paint"}); }), Code::bad_argument);
+  EXPECT_EQ(code_of([&] { mine.register_config<TextEncoderForTest>("mine", {"paint"}); }),
+            Code::bad_argument);
   mine.register_config<TextEncoderForTest>("mine", {"fill-mask-with-past"});
   EXPECT_EQ(code_of([&] { mine.make(config_of("mine"), "fill-mask-with-past"); }), Code::not_supported);
 }
