@@ -8,6 +8,7 @@
 
 #include "cpu/blocked.h"
 #include "cpu/gemm.h"
+#include "support/blocked_shapes.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -15,23 +16,6 @@ namespace {
 
 using cpu::BlockedShape;
 using cpu::channel_block;
-
-std::string text(const BlockedShape& s) {
-  std::string t = std::to_string(s.batch) + " images, " + std::to_string(s.channels) + " -> " +
-                  std::to_string(s.filters) + " channels" + (s.plain ? ", plain" : "");
-  for (int a = 0; a < 2; ++a)
-    t += "; " + std::to_string(s.in[a]) + " -> " + std::to_string(s.out[a]) + " kernel " +
-         std::to_string(s.kernel[a]) + " stride " + std::to_string(s.stride[a]) + " dilation " +
-         std::to_string(s.dilation[a]) + " pad " + std::to_string(s.pad[a]);
-  return t;
-}
-
-/// Sets the output sizes for so many zeros behind each axis.
-BlockedShape sized(BlockedShape s, int64_t below, int64_t right) {
-  const int64_t behind[2] = {below, right};
-  for (int a : {0, 1}) s.out[a] = (s.in[a] + s.pad[a] + behind[a] - s.reach(a)) / s.stride[a] + 1;
-  return s;
-}
 
 BlockedShape square(int64_t in, int64_t out, int64_t height, int64_t width, int64_t kernel,
                     int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1, int64_t batch = 1) {

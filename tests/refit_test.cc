@@ -6,7 +6,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <thread>
 
 #include "lathe/builder.h"
 #include "lathe/checkpoint.h"
@@ -245,34 +244,6 @@ TEST(Refit, ContextsTakeItAtTheirNextRun) {
   EXPECT_FALSE(same_bits(y, before));
   EXPECT_TRUE(same_bits(y, answers(e, in)[0]));
   EXPECT_EQ(inputs[0].name, "x");  // the reference from before
-}
-
-/// A run that has begun ends with the weights that it began with, whoever refits meanwhile.
-TEST(Refit, RunsFinishWithTheWeightsTheyBeganWith) {
-  const Engine e = Engine::build(model_of(small), refittable);
-  const vector<Value> in = inputs_of_small(), before = answers(e, in);
-  const NamedWeights b = other_weights(e, 4);
-  Context c = e.create_context();
-  const auto named = [&] {
-    NamedValues values;
-    for (size_t i = 0; i < in.size(); ++i) values.emplace(e.inputs()[i].name, in[i]);
-    return values;
-  }();
-  bool refitted = false;
-  c.on_step([&](const StepRun&) {
-    if (refitted) return;
-    refitted = true;  // behind the first step
-    std::thread([&] { Builder().refit_engine(e, b); }).join();
-    EXPECT_FALSE(same_bits(answers(e, in), before));  // a run that begins now
-  });
-  const NamedValues got = c.run(named);
-  ASSERT_TRUE(refitted);
-  for (size_t i = 0; i < before.size(); ++i)
-    EXPECT_TRUE(same_bits(got.at(e.outputs()[i].name), before[i])) << e.outputs()[i].name;
-  const vector<Value> after = answers(Engine::build(with(model_of(small), b), refittable), in);
-  const NamedValues next = c.run(named);
-  for (size_t i = 0; i < after.size(); ++i)
-    EXPECT_TRUE(same_bits(next.at(e.outputs()[i].name), after[i])) << e.outputs()[i].name;
 }
 
 TEST(Refit, ContextsKeepWhatTheyWereTold) {

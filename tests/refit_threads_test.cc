@@ -109,6 +109,22 @@ TEST_F(Refits, TakeTurns) {
   EXPECT_TRUE(is_known(answer(c)));
 }
 
+TEST_F(Refits, LeaveARunTheWeightsItBeganWith) {
+  Builder().refit_engine(engine, sets[0]);
+  Context c = engine.create_context();
+  bool refitted = false;
+  c.on_step([&](const StepRun&) {
+    if (refitted) return;
+    refitted = true;  // behind the first step
+    std::thread([&] { Builder().refit_engine(engine, sets[1]); }).join();
+    Context other = engine.create_context();
+    EXPECT_EQ(answer(other), known[1]);  // a run that begins now
+  });
+  EXPECT_EQ(answer(c), known[0]);
+  ASSERT_TRUE(refitted);
+  EXPECT_EQ(answer(c), known[1]);
+}
+
 TEST_F(Refits, LeaveReadersAlone) {
   serve(10, [&] {
     std::atomic<bool> done{false};

@@ -200,7 +200,7 @@ class BlockedLayout {
     if (windows || old.op == "GlobalAveragePool" || old.op == "DepthToSpace") {
       n.domain = "lathe";
       n.op = "Blocked" + old.op;
-      n.attributes.erase("mode");
+      if (old.op == "DepthToSpace") n.attributes.erase("mode");  // the one that has blocks
       if (windows) make_explicit(n, n.attributes.get<Ints>("kernel_shape", {}).size());
     }
     const ValueId made = add_blocked_value(v);

@@ -19,6 +19,12 @@ bool uses_amx();
 /// more than 16 rows.
 constexpr int64_t upper_rows(int64_t rows) { return rows <= 16 ? rows : (rows + 1) / 2; }
 
+/// Float32 in parts (cpu/parts_amx.h): how many a number has, the products that are made of those of two, the
+/// terms of a step along k, and the bytes of one part of these and of all parts of a panel's weights for
+/// them.
+inline constexpr int64_t part_count = 3, part_products = 6, part_depth = 32, part_pixel = 64,
+                         part_weights = part_count * part_depth * part_pixel;
+
 /// A panel of B that is split into parts little by little, while tiles are multiplied: its reading and the
 /// arithmetic take nothing from them.
 struct PanelSplit {

@@ -2,6 +2,7 @@
 // (cpu/parts_amx.h): what it needs of the instruction set, and when it is used.
 #pragma once
 
+#include "cpu/amx.h"
 #include "cpu/blocked.h"
 
 namespace lathe::cpu {
@@ -18,9 +19,8 @@ size_t parts_workspace(const BlockedShape& s, bool half, int threads);
 void parts_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                        KernelContext& c);
 
-/// Bytes of one part of a vector of pairs, of its three parts, and of a step's weights: 16 rows, two vectors.
-inline constexpr int64_t part_count = 3, part_pixel = 64, parts_pixel = part_count * part_pixel,
-                         part_weights = 16 * 2 * parts_pixel;
+/// Bytes of all parts of a vector of pairs.
+inline constexpr int64_t parts_pixel = part_count * part_pixel;
 
 /// Vectors of pairs that lie one behind the other: pixels of two blocks of channels, or rows of weights.
 struct PartsRun {

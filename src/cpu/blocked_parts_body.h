@@ -19,7 +19,7 @@ void split_source(PartsSource& s, int64_t vectors) {
       const PairParts p = split_pairs<RowPairs>({_mm512_maskz_loadu_ps(lows, low)},
                                                 {_mm512_maskz_loadu_ps(highs, high)}, wrong);
       LATHE_UNROLL
-      for (int j = 0; j < parts; ++j) _mm512_store_si512(to + j * r.part, p.of[j]);
+      for (int j = 0; j < part_count; ++j) _mm512_store_si512(to + j * r.part, p.of[j]);
     }
     r.low = low, r.high = high, r.to = to;
     r.count -= n, s.left -= n, vectors -= n;
@@ -39,7 +39,7 @@ bool split_plain_row(const PlainPartsRow& r) {
                     back = split_pairs<RowPairs>(x[2], x[3], wrong);
     const __mmask16 low = first(n < 8 ? 2 * n : 16), high = first(n < 8 ? 0 : 2 * n - 16);
     LATHE_UNROLL
-    for (int j = 0; j < parts; ++j) {
+    for (int j = 0; j < part_count; ++j) {
       const Vec a = float_of(front.of[j]), b = float_of(back.of[j]);
       _mm512_mask_storeu_epi32(to + j * r.part, low, float_bits(zip_low(a, b)));
       _mm512_mask_storeu_epi32(to + j * r.part + part_pixel, high, float_bits(zip_high(a, b)));
@@ -48,18 +48,17 @@ bool split_plain_row(const PlainPartsRow& r) {
   return any_nan(wrong);
 }
 
-/// Splits at each of six places in a step.
+/// Splits behind each group of products of a step.
 struct PartsBeside {
-  static constexpr int64_t places = 6;
   const PartsTile& tile;
   int64_t due[2] = {};
   LATHE_INLINE void some() {
     LATHE_UNROLL
     for (int i = 0; i < 2; ++i) {
       due[i] += tile.rate[i];
-      if (due[i] < places) continue;
-      split_source(*tile.beside[i], due[i] / places);
-      due[i] %= places;
+      if (due[i] < part_products) continue;
+      split_source(*tile.beside[i], due[i] / part_products);
+      due[i] %= part_products;
     }
   }
 };

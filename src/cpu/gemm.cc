@@ -52,8 +52,9 @@ constexpr int64_t cached_floats = int64_t{1} << 18;
 /// Panels of a few rows between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
 
-/// Blocks of k begin at multiples of this: parts lie in steps of as many terms.
-constexpr int64_t k_grain = 2 * a_block;
+/// Blocks of k begin at multiples of this: of blocks of A, and of steps of parts.
+constexpr int64_t k_grain = part_depth;
+static_assert(k_grain % a_block == 0 && k_block % k_grain == 0);
 /// Products of so many rows, and of so many terms and columns, are worth splitting (measured: AVX-512 by
 /// itself takes sixteen rows in the same time).
 constexpr int64_t least_split_rows = 32, least_split_terms = 32, least_split_columns = 16;
@@ -159,13 +160,26 @@ void finish_part(Epilogue* epilogue, const PackedProduct& p, int64_t r0, int64_t
   for (int64_t r = r0; r < r1; ++r) epilogue->finish(p.first_element + r * p.n + c0, c1 - c0);
 }
 
+/// Of kernels of parts: the block of B that is multiplied, split, and the next one.
+struct SplitRoom {
+  alignas(64) float panels[2][k_block / part_depth * part_weights / static_cast<int64_t>(sizeof(float))];
+};
+
 /// One walk over tiles [t0, t1) x panels [p0, p1) of a product. While one block of B is multiplied the next
 /// one is fetched: from memory it would otherwise take as long as a tenth of the arithmetic.
 class Walk {
  public:
   Walk(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0, int64_t p1,
-       KernelContext& c)
-      : g_(g), p_(p), tiles_(p.m, g.max_rows), t0_(t0), t1_(t1), p0_(p0), p1_(p1), c_(c) {}
+       KernelContext& c, SplitRoom* split_room)
+      : g_(g),
+        p_(p),
+        tiles_(p.m, g.max_rows),
+        t0_(t0),
+        t1_(t1),
+        p0_(p0),
+        p1_(p1),
+        c_(c),
+        split_room_(split_room) {}
 
   void run() {
     if (t0_ == t1_ || p0_ == p1_) return;
@@ -278,20 +292,19 @@ class Walk {
   /// Gives a tile its panel's parts, which are ready but for the first panel's, and has the next one's made
   /// meanwhile. Of what is not in memory as it is multiplied, parts are made in front of each panel.
   void split(Tile& tile, Place next) {
-    constexpr int64_t slots = 6;  // of a step
     const bool in_memory = p_.b_type == DataType::float32 && !p_.panels;
     if (!in_memory || split_.to == nullptr) {
-      split_ = {.from = tile.b, .row = tile.b_row, .left = tile.k, .to = parts_[ready_]};
+      split_ = {.from = tile.b, .row = tile.b_row, .left = tile.k, .to = split_room_->panels[ready_]};
       g_.split_b(split_);
     }
-    tile.parts = split_.wrong ? nullptr : parts_[ready_];
+    tile.parts = split_.wrong ? nullptr : split_room_->panels[ready_];
     if (!in_memory || next.panel < p0_ || next.panel >= p1_) return;
     ready_ = 1 - ready_;
     split_ = {.from = reinterpret_cast<const float*>(place(next)),
               .row = p_.b_row,
               .left = std::min(step_, p_.k - next.k0),
-              .to = parts_[ready_],
-              .share = ceil_of(k_grain / 2, slots * (t1_ - t0_))};
+              .to = split_room_->panels[ready_],
+              .share = ceil_of(k_grain / 2, part_products * (t1_ - t0_))};
     tile.split = &split_;
   }
 
@@ -315,9 +328,16 @@ class Walk {
   TileRegisters registers_;
   KernelContext& c_;
   PanelSplit split_;
+  SplitRoom* const split_room_;
   int ready_ = 0;
-  alignas(64) float parts_[2][k_block / 2 * 3 * widest_panel];
 };
+
+/// By itself, since its room is large: a caller's stack may be small.
+__attribute__((noinline)) void walk_splitting(const GemmKernels& g, const PackedProduct& p, int64_t t0,
+                                              int64_t t1, int64_t p0, int64_t p1, KernelContext& c) {
+  SplitRoom room;
+  Walk(g, p, t0, t1, p0, p1, c, &room).run();
+}
 
 /// One row times packed weights: a row is packed as it lies.
 bool is_row(const Products& p) {
@@ -467,7 +487,8 @@ void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, 
 
 void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,
                      int64_t p1, KernelContext& c) {
-  Walk(g, p, t0, t1, p0, p1, c).run();
+  if (g.split_a) return walk_splitting(g, p, t0, t1, p0, p1, c);
+  Walk(g, p, t0, t1, p0, p1, c, nullptr).run();
 }
 
 size_t multiply_workspace(const GemmKernels& g, const Products& p) {

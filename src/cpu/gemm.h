@@ -93,7 +93,8 @@ struct GemmKernels {
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
   /// Floats that k packed terms of a row of A take.
   int64_t packed_terms(int64_t k) const {
-    return split_a ? (k + 2 * a_block - 1) / (2 * a_block) * (3 * a_block) : blocked(k);
+    constexpr auto of_step = part_count * part_pixel / static_cast<int64_t>(sizeof(float));
+    return split_a ? (k + part_depth - 1) / part_depth * of_step : blocked(k);
   }
 };
 /// With AVX-512 and AMX, not strict: those of parts beside them.
@@ -165,7 +166,7 @@ struct PackedProduct {
   Epilogue* epilogue = nullptr;  // on elements of c, which is dense; null: none
   int64_t first_element = 0;     // what the epilogue calls the first element of c
   int64_t k_step = 0;            // terms between two updates of c; 0: as k says
-  bool plain = false;            // of kernels of parts: something in a or b has none
+  bool plain = false;            // of kernels of parts: something in a has none
   bool backwards = false;  // of a few rows: take the last panel first. Every other time, so that what a cache
                            // still holds of a matrix larger than itself is used before it is driven out
 };

@@ -57,18 +57,18 @@ bool split_a(float* to, const Operand& a, int64_t rows, int64_t k, float scale) 
   bool wrong = false;
   char* at = reinterpret_cast<char*>(to);
   const int64_t part = rows * tile_row;
-  for (int64_t k0 = 0; k0 < k; k0 += parts_depth, at += parts * part) {
-    const int64_t depth = k - k0 < parts_depth ? k - k0 : parts_depth;
+  for (int64_t k0 = 0; k0 < k; k0 += part_depth, at += part_count * part) {
+    const int64_t depth = k - k0 < part_depth ? k - k0 : part_depth;
     for (int64_t i = 0; i < rows; ++i) {
       const float* from = a.data + i * a.row + k0 * a.column;
-      alignas(64) float terms[parts_depth];
-      if (a.column != 1 || depth < parts_depth) {
-        for (int64_t j = 0; j < parts_depth; ++j) terms[j] = j < depth ? from[j * a.column] : 0.0f;
+      alignas(64) float terms[part_depth];
+      if (a.column != 1 || depth < part_depth) {
+        for (int64_t j = 0; j < part_depth; ++j) terms[j] = j < depth ? from[j * a.column] : 0.0f;
         from = terms;
       }
       const PairParts p = split_any(load(from) * by, load(from + Vec::width) * by, wrong);
       LATHE_UNROLL
-      for (int j = 0; j < parts; ++j) _mm512_storeu_si512(at + j * part + i * tile_row, p.of[j]);
+      for (int j = 0; j < part_count; ++j) _mm512_storeu_si512(at + j * part + i * tile_row, p.of[j]);
     }
   }
   return !wrong;
@@ -84,8 +84,8 @@ void plain_rows(const Tile& t) {
     Vec sum[vectors];
     LATHE_UNROLL
     for (int j = 0; j < vectors; ++j) sum[j] = zero();
-    for (int64_t k = 0; k < t.k; k += parts_depth, a += parts * part)
-      plain_step(a, part, t.k - k < parts_depth ? t.k - k : parts_depth, t.b + k * t.b_row, t.b_row, sum);
+    for (int64_t k = 0; k < t.k; k += part_depth, a += part_count * part)
+      plain_step(a, part, t.k - k < part_depth ? t.k - k : part_depth, t.b + k * t.b_row, t.b_row, sum);
     finish_row(t, i, sum, t.columns >= vectors * Vec::width);
   }
 }
@@ -100,14 +100,14 @@ void tile_of_parts(const Tile& t) {
   if constexpr (Lower && Wide) clear_tile<3>();
   const char* a = reinterpret_cast<const char*>(t.a);
   const char* w = reinterpret_cast<const char*>(t.parts);
-  const int64_t steps = (t.k + parts_depth - 1) / parts_depth;
+  const int64_t steps = (t.k + part_depth - 1) / part_depth;
   if (t.split) {
     WeightSplitter splitter(*t.split);
-    for (const char* end = w + steps * parts_weights; w < end; a += parts * part, w += parts_weights)
+    for (const char* end = w + steps * part_weights; w < end; a += part_count * part, w += part_weights)
       parts_step<Lower, Wide>(a, a + lower, tile_row, part, w, splitter);
     splitter.save();
   } else {
-    for (const char* end = w + steps * parts_weights; w < end; a += parts * part, w += parts_weights)
+    for (const char* end = w + steps * part_weights; w < end; a += part_count * part, w += part_weights)
       parts_step<Lower, Wide>(a, a + lower, tile_row, part, w);
   }
   finish_tiles<Lower, Wide>(t);

@@ -10,13 +10,8 @@
 // Infinities, NaN and what rounds to infinity have no such parts: whoever splits says so, and where there are
 // any the products are float32's own (plain_step).
 
-/// Terms of a step along k, and the bytes of its parts in a panel of weights: 16 rows for each part.
-constexpr int64_t parts_depth = 32, parts_weights = 3 * tile_depth * tiled_panel_row;
-/// Parts of a row of A: 64 bytes each.
-constexpr int parts = 3;
-
 struct PairParts {
-  __m512i of[parts];
+  __m512i of[part_count];
 };
 
 LATHE_INLINE __m512i float_bits(Vec x) { return _mm512_castps_si512(x.v); }
@@ -51,12 +46,12 @@ template <class Pairs>
 LATHE_INLINE PairParts split_pairs(Vec low, Vec high, Vec& wrong) {
   PairParts p;
   LATHE_UNROLL
-  for (int i = 0; i < parts - 1; ++i) {
+  for (int i = 0; i < part_count - 1; ++i) {
     const Vec l = rounded_part(low), h = rounded_part(high);
     p.of[i] = Pairs::of(l, h);
     low = low - l, high = high - h;
   }
-  p.of[parts - 1] = Pairs::of(low, high);
+  p.of[part_count - 1] = Pairs::of(low, high);
   wrong = fma(low, zero(), fma(high, zero(), wrong));
   return p;
 }
@@ -116,11 +111,11 @@ struct WeightSplitter {
         const Vec high = first + 1 < left ? load(at + row + v * Vec::width) : zero();
         const PairParts pair = split_pairs<RowPairs>(low, high, wrong);
         LATHE_UNROLL
-        for (int i = 0; i < parts; ++i)
+        for (int i = 0; i < part_count; ++i)
           _mm512_store_si512(to + (i * tile_depth + done) * tiled_panel_row + v * tile_row, pair.of[i]);
       }
       if (++done < tile_depth) continue;
-      done = 0, from += parts_depth * row, left -= parts_depth, to += parts_weights;
+      done = 0, from += part_depth * row, left -= part_depth, to += part_weights;
     }
   }
   LATHE_INLINE void save() {
@@ -185,7 +180,7 @@ LATHE_INLINE void parts_step(const char* upper, const char* lower, int64_t a_row
   parts_step<Lower, Wide>(upper, lower, a_row, a_part, w, none);
 }
 
-/// One row of A, of `k` terms at most parts_depth, with weights as they were before they were split (row k at
+/// One row of A, of `k` terms at most part_depth, with weights as they were before they were split (row k at
 /// w + k * w_row): sums in float32, in the order of the terms.
 template <int Vectors>
 LATHE_INLINE void plain_step(const char* a, int64_t a_part, int64_t k, const float* w, int64_t w_row,
@@ -193,7 +188,7 @@ LATHE_INLINE void plain_step(const char* a, int64_t a_part, int64_t k, const flo
   alignas(64) float even[Vec::width], odd[Vec::width];
   Vec low = zero(), high = zero();
   LATHE_UNROLL
-  for (int i = 0; i < parts; ++i) {
+  for (int i = 0; i < part_count; ++i) {
     const __m512i pairs = _mm512_loadu_si512(a + i * a_part);
     low = low + float_of(_mm512_slli_epi32(pairs, 16));
     high = high + float_of(_mm512_and_si512(pairs, upper_halves()));

@@ -3,6 +3,7 @@
 // DepthToSpace. Both stay in blocks of channels, as what comes before and after does.
 #include <algorithm>
 
+#include "ops/block/block.h"
 #include "ops/conv_transpose/conv_transpose.h"
 #include "passes/pass.h"
 
@@ -10,9 +11,6 @@ namespace lathe {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-/// Filters that fill blocks: other ones would be taken apart between DepthToSpace and what follows.
-constexpr int64_t filters_together = 16;
 
 bool are_all(const Ints& values, int64_t wanted) {
   return std::ranges::all_of(values, [&](int64_t v) { return v == wanted; });
@@ -33,8 +31,9 @@ std::optional<int64_t> side_by_side(const ConvTranspose& op, const Shape& w) {
 std::optional<Patch> propose(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Tensor* w = view.constant(n.inputs[1]);
+  // Filters that fill no blocks would be taken apart between DepthToSpace and what follows.
   if (!w || w->rank() != 4 || w->type() != DataType::float32 || w->size() == 0 ||
-      w->dim(1) % filters_together != 0 || view.rank(n.inputs[0]) != 4)
+      w->dim(1) % block_lanes != 0 || view.rank(n.inputs[0]) != 4)
     return std::nullopt;
   const bool biased = n.inputs.size() > 2 && n.inputs[2] != no_id;
   if (biased && !view.is_constant(n.inputs[2])) return std::nullopt;
