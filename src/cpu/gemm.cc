@@ -219,8 +219,7 @@ class Walk {
 
   /// Do a few rows wait for panels that no cache holds?
   bool is_stream() const {
-    return t1_ - t0_ <= few_tiles && tiles_.rows(t0_) > twin_rows &&
-           (p1_ - p0_) * g_.panel_columns * p_.k > cached_floats;
+    return t1_ - t0_ <= few_tiles && p_.n * p_.k > cached_floats;
   }
 
   void finish(int64_t first, int64_t end) const {

@@ -67,10 +67,11 @@ struct GemmKernels {
   void (*narrow[most_tiled_rows + 1])(const Tile&) = {};  // by rows, panels of at most one vector
   void (*wide[most_tiled_rows + 1])(const Tile&) = {};
   void (*twin[twin_rows + 1])(const Tile&) = {};  // two whole panels
-  /// The same for panels that come from memory and are read once, by more rows than twin_rows: they ask for
-  /// rows of B ahead. (Measured on an Intel Xeon: a quarter faster from memory with 8 rows; fewer rows lose
-  /// by asking.)
+  /// The same for panels that come from memory and are read once: they ask for rows of B ahead. (Measured on
+  /// an Intel Xeon from memory: a quarter faster with 8 rows, 7 to 17 % with one to four, 28 % with one of
+  /// pairs. From the second-level cache a few rows lose 15 % by asking.)
   void (*wide_stream[most_tiled_rows + 1])(const Tile&) = {};
+  void (*twin_stream[twin_rows + 1])(const Tile&) = {};
   /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
   /// longer.
   void (*halves[2][most_tiled_rows + 1])(const Tile&) = {};
@@ -88,6 +89,7 @@ struct GemmKernels {
     (t.columns > panel_columns ? twin : t.columns > vector ? wide : narrow)[rows](t);
   }
   void run_stream(int64_t rows, const Tile& t) const {
+    if (t.columns > panel_columns) return twin_stream[rows](t);
     t.columns > vector&& wide_stream[rows] ? wide_stream[rows](t) : run(rows, t);
   }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
