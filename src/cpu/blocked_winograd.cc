@@ -242,8 +242,12 @@ Filtering fastest_winograd(Isa isa, const BlockedShape& s) {
   // their weights come from memory.
   if (best.output > 0 && uses_parts(isa, s)) {
     const auto weights = static_cast<double>(s.channels * s.filters);
-    const double each = best.taps == 5 ? 0.011 : best.points() * weights > cached_points ? 0.0155 : 0.0135;
-    if (parts_time(s) < each * cost(s, best) * weights) return {};
+    const bool fetched = best.points() * weights > cached_points;
+    const double each = best.taps == 5 ? 0.011
+                        : fetched      ? 0.0155
+                                       : 0.0135,
+                 least = fetched ? 0.36 * best.points() : 0;  // nanoseconds that weights take from memory
+    if (parts_time(s) < std::max(each * cost(s, best), least) * weights) return {};
   }
   return best;
 }

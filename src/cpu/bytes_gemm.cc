@@ -169,50 +169,6 @@ void finish_part(Epilogue& e, int64_t n, int64_t r0, int64_t r1, int64_t c0, int
 
 }  // namespace
 
-int64_t packed_bytes(int64_t filters, int64_t terms) {
-  return panels(filters) * panel_filters * (quads(terms) * quad + static_cast<int64_t>(sizeof(int32_t)));
-}
-
-void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
-  const int64_t rows = w.count / quad, all = panels(w.filters);
-  auto* const sums = reinterpret_cast<int32_t*>(to + all * panel_row * rows);
-  const auto* const bytes = static_cast<const uint8_t*>(w.data);
-  const uint8_t turned = w.is_signed ? 0 : 128;
-  workers.parallel(all, std::max<int64_t>(1, polled_bytes / (panel_row * (rows + 1))),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t panel = begin; panel < end; ++panel) {
-                       const int64_t first = panel * panel_filters;
-                       const int64_t real = std::min(panel_filters, w.filters - first);
-                       int8_t* row = to + panel * panel_row * rows;
-                       uint32_t sum[panel_filters] = {};
-                       for (int64_t t = 0; t < w.count; t += quad, row += panel_row) {
-                         if (t % 8192 == 0) workers.poll();
-                         std::memset(row, 0, static_cast<size_t>(panel_row));
-                         for (int64_t j = 0; j < quad; ++j) {
-                           if (w.terms[t + j] < 0) continue;
-                           const uint8_t* const from = bytes + first * w.filter + w.terms[t + j];
-                           for (int64_t f = 0; f < real; ++f) {
-                             const auto b = static_cast<int8_t>(from[f * w.filter] ^ turned);
-                             row[f * quad + j] = b;
-                             sum[f] += static_cast<uint32_t>(b);
-                           }
-                         }
-                       }
-                       std::memcpy(sums + first, sum, sizeof sum);
-                     }
-                   });
-}
-
-void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, Workers& workers) {
-  std::vector<int64_t> terms(static_cast<size_t>(quads(k) * quad));
-  pack_matrix(b, k, n, to, terms.data(), workers);
-}
-
-void pack_matrix(const ByteMatrix& b, int64_t k, int64_t n, int8_t* to, int64_t* terms, Workers& workers) {
-  for (int64_t i = 0; i < quads(k) * quad; ++i) terms[i] = i >= k ? -1 : b.transposed ? i : i * n;
-  pack_bytes({b.data, b.is_signed, n, b.transposed ? k : 1, terms, quads(k) * quad}, to, workers);
-}
-
 size_t byte_product_workspace(Isa, int64_t m, int64_t k) { return Scratch(m, k).bytes; }
 
 void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContext& c) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "kernel/temporary.h"
 #include "ops/poller.h"
@@ -81,10 +82,35 @@ inline size_t axis_of(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
 
+/// The transpose of a matrix: `columns` long pieces of `rows` elements, `column` elements apart. In squares,
+/// so that all of a line that was read is used while a cache holds it.
+template <class T>
+void copy_turned(const T* from, int64_t column, int64_t rows, int64_t columns, T* to, Poller& poll) {
+  constexpr int64_t side = 32;
+  for (int64_t i = 0; i < rows; i += side)
+    for (int64_t j = 0; j < columns; j += side) {
+      const int64_t i_end = std::min(i + side, rows), j_end = std::min(j + side, columns);
+      poll.did((i_end - i) * (j_end - j));
+      for (int64_t y = i; y < i_end; ++y)
+        for (int64_t x = j; x < j_end; ++x) to[y * columns + x] = from[x * column + y];
+    }
+}
+
 /// Writes the elements at `from[offset + Σ index·stride]`, for every index of `shape` in row-major order.
 template <class T>
 void copy_strided(const T* from, T* to, const Shape& shape, const Shape& strides, KernelContext& c) {
   if (count_of(shape) == 0) return;
+  const size_t rank = shape.size();
+  if (rank >= 2 && strides[rank - 2] == 1 && strides[rank - 1] != 1) {
+    const int64_t rows = shape[rank - 2], columns = shape[rank - 1];
+    Odometer at({shape.begin(), shape.end() - 2}, {strides.begin(), strides.end() - 2});
+    Poller poll(c);
+    do
+      copy_turned(from + at.offset(), strides.back(), rows, columns, std::exchange(to, to + rows * columns),
+                  poll);
+    while (at.next());
+    return;
+  }
   const int64_t row = shape.empty() ? 1 : shape.back();
   const int64_t step = shape.empty() ? 0 : strides.back();
   Shape outer = shape, outer_strides = strides;
