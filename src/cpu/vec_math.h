@@ -80,7 +80,7 @@ LATHE_INLINE Vec log(Vec x) {
 LATHE_INLINE Vec sigmoid(Vec x) {
   Vec n;
   const Vec p = exp_without_power(min(set(104.0f), max(set(-104.0f), negate(x))), n), one = set(0x1p-64f);
-  return one / (one + scale_by_power(p, n - set(64.0f)));
+  return one * inverse(one + scale_by_power(p, n - set(64.0f)));
 }
 
 LATHE_INLINE Vec tanh(Vec x) {
@@ -88,7 +88,7 @@ LATHE_INLINE Vec tanh(Vec x) {
                          2.170296711e-02f,  -8.182673868e-03f, 2.147536872e-03f};
   const Vec a = abs(x), z = x * x;
   const Vec small = fma(x * z, polynomial(z, p), x);
-  const Vec large = set(1.0f) - set(2.0f) / (exp(a + a) + set(1.0f));
+  const Vec large = set(1.0f) - set(2.0f) * inverse(exp(min(set(40.0f), a + a)) + set(1.0f));
   return select(a >= set(0.625f), copy_sign(large, x), small);
 }
 
@@ -97,7 +97,7 @@ LATHE_INLINE Vec scaled_erfc(Vec x) {
   constexpr float q[] = {2.820930134e-01f, 2.821429419e-01f,  2.463203823e-01f, 1.788765918e-01f,
                          7.967334761e-02f, -2.472239436e-02f, 7.537021713e-02f, -3.937613577e-01f,
                          4.521767821e-01f, -2.186538329e-01f, 4.048431370e-02f};
-  const Vec t = set(2.0f) / (set(2.0f) + x);
+  const Vec t = set(2.0f) * inverse(set(2.0f) + x);
   return t * polynomial(t, q);
 }
 
