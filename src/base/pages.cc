@@ -1,14 +1,21 @@
 #include "base/pages.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 
 namespace lathe {
+namespace {
+
+constexpr size_t huge_page = size_t{2} << 20;
+
+}  // namespace
 
 void* allocate_pages(size_t bytes) noexcept {
-  constexpr size_t line = 64, huge_page = size_t{2} << 20;
+  constexpr size_t line = 64;
   if (bytes > SIZE_MAX - huge_page) return nullptr;
   const size_t whole = bytes ? (bytes + line - 1) / line * line : line;
   if (whole < huge_page) return std::aligned_alloc(line, whole);
@@ -18,6 +25,29 @@ void* allocate_pages(size_t bytes) noexcept {
   ::madvise(p, whole / huge_page * huge_page, MADV_HUGEPAGE);  // a wish: without it all works as well
 #endif
   return p;
+}
+
+void supply_pages([[maybe_unused]] void* p, [[maybe_unused]] size_t bytes) noexcept {
+#if defined(MADV_HUGEPAGE) && defined(MADV_POPULATE_WRITE)
+  using Clock = std::chrono::steady_clock;
+  constexpr auto slow = std::chrono::milliseconds(1);  // 512 small pages: 0.2 to 0.4; a huge one: 0.06 to 0.3
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  uintptr_t begin = (reinterpret_cast<uintptr_t>(p) + page - 1) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(p) + bytes) / page * page;
+  const auto supply = [](uintptr_t from, size_t n) {
+    return ::madvise(reinterpret_cast<void*>(from), n, MADV_POPULATE_WRITE) == 0;
+  };
+  for (auto now = Clock::now(); begin % huge_page == 0 && begin + huge_page <= end;) {
+    if (!supply(begin, huge_page)) return;
+    begin += huge_page;
+    if (Clock::now() - now > slow) {
+      if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
+      break;
+    }
+    now = Clock::now();
+  }
+  if (begin < end) supply(begin, end - begin);
+#endif
 }
 
 std::shared_ptr<void> zero_pages(size_t bytes) {

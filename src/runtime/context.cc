@@ -28,7 +28,9 @@ struct Context::Impl {
         work(std::make_unique<Work>(engine->program)),
         inputs(engine->inputs.size()),
         bound(engine->outputs.size()),
-        sizes(engine->contract.no_sizes()) {}
+        sizes(engine->contract.no_sizes()) {
+    prepare();
+  }
 
   /// What runs of one program work with.
   struct Work {
@@ -38,6 +40,19 @@ struct Context::Impl {
   };
   RunState& state() { return work->state; }
   Frame& frame() { return work->frame; }
+
+  /// Where there is but one shape of each input, the first run finds its memory as any other does.
+  void prepare() {
+    const bool fixed = std::ranges::all_of(engine->inputs, [](const IoInfo& in) {
+      return in.element_type != DataType::undefined && !in.optional && in.shape &&
+             std::ranges::all_of(*in.shape, [](const Dim& d) { return d.is_constant(); });
+    });
+    if (!fixed || state().account.is_limited()) return;
+    try {
+      frame().prepare(engine->key_for({}));
+    } catch (const Error&) {  // the run will say what is wrong
+    }
+  }
 
   /// Before a run: goes over to the weights that the engine has by now. What was reserved is reserved anew.
   void take_weights() {
@@ -60,7 +75,10 @@ struct Context::Impl {
     work = std::move(fresh);  // what the old one held is free before the new one takes anything
     engine = std::move(now);
     version = newest;
-    if (!reserved.empty()) frame().reserve(room_of(*engine, engine->profile(reserved)));
+    if (!reserved.empty())
+      frame().reserve(room_of(*engine, engine->profile(reserved)));
+    else
+      prepare();
   }
 
   /// One run at a time: a second one, of another thread or of a tap, is an error instead of a race.

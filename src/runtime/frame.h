@@ -97,6 +97,8 @@ class Frame {
   const Layout& layout_for(std::span<const Value> inputs);
   /// Between runs: gives back all memory, but what `inputs` lie in. Layouts stay.
   void release_idle(std::span<const Value> inputs);
+  /// Takes the memory now that runs with these shapes need, outputs apart. Throws as runs do.
+  void prepare(ShapeKey key);
   /// Takes the memory now that runs of a profile need. Throws run_memory_limit, run_out_of_memory.
   void reserve(ProfileRoom room);
   void trim();

@@ -54,6 +54,14 @@ Layout& Frame::find_layout() {
   return *oldest;
 }
 
+void Frame::prepare(ShapeKey key) {
+  key_ = std::move(key);
+  const Layout& l = find_layout();
+  for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(l.arena[s]);
+  main_.workspace.ensure(l.workspace);
+  prepare_lanes(l.lanes);
+}
+
 void Frame::reserve(ProfileRoom room) {
   for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(room.most.arena[s]);
   main_.workspace.ensure(room.most.workspace);

@@ -17,7 +17,12 @@ class InOrder final : public Queue {
 class HostBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
-  void* allocate(size_t bytes) override { return allocate_pages(bytes); }
+  /// What it holds is written over and over: no run is to wait for pages.
+  void* allocate(size_t bytes) override {
+    void* const p = allocate_pages(bytes);
+    if (p) supply_pages(p, bytes);
+    return p;
+  }
   void deallocate(void* p, size_t) noexcept override { std::free(p); }
   std::unique_ptr<Queue> create_queue() override { return std::make_unique<InOrder>(); }
   void copy_in(Queue&, void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
