@@ -176,6 +176,30 @@ TEST(Passes, Factors) {
       "Mul MatMul");
 }
 
+TEST(Passes, GemmOfTurnedWeights) {
+  // Of four megabytes, made of numbers that differ.
+  const auto product = [](const std::string& types, const std::string& after = "y = MatMul(x, t)") {
+    return types +
+           " <int64 from = {0}, int64 to = {1048576}, int64 step = {1}, int64 by = {7}, int64[2] shape = "
+           "{2048, 512}, float small = {0.125}> { r = Range(from, to, step) m = Mod(r, by) f = Cast<to=1>(m) "
+           "w = Reshape(f, shape) t = Transpose<perm=[1,0]>(w) " +
+           after + " }";
+  };
+  EXPECT_EQ(optimised(product("(float[2,512] x) => (float[2,2048] y)")), "Gemm");
+  EXPECT_EQ(optimised(product("(float[1,n,512] x) => (float[1,n,2048] y)")), "Reshape Gemm Reshape");
+  // More free sizes than Reshape can say, an operator that would be torn from the product, and another
+  // reader.
+  EXPECT_EQ(optimised(product("(float[b,n,512] x) => (float[b,n,2048] y)")), "MatMul");
+  EXPECT_EQ(optimised(product("(float[1,3,512] x) => (float[1,3,2048] y)", "p = MatMul(x, t) y = Tanh(p)")),
+            "MatMul Tanh");
+  EXPECT_EQ(optimised(product("(float[2,512] x) => (float[2,2048] y, float[512,2048] z)",
+                              "y = MatMul(x, t) z = Mul(t, small)")),
+            "MatMul");
+  EXPECT_EQ(optimised(product("(float[2,512] x) => (float[2,2048] y)"), OptimizationLevel::all,
+                      {"-gemm-of-turned-weights"}),
+            "Transpose MatMul");
+}
+
 TEST(Passes, Gemm) {
   EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
                       "{ m = MatMul(x, w) y = Add(m, b) }"),

@@ -137,6 +137,36 @@ TEST(Places, AConcatMayBeAnOutput) {
   EXPECT_EQ(e.memory({}).activations, 0u);
 }
 
+TEST(Places, WhatIsReshapedToAnOutputIsMadeThere) {
+  const auto reshaped = [](const std::string& of, const std::string& to) {
+    ModelBuilder b(21);
+    b.input("x", "float[16,4]")
+        .output("y")
+        .output("z")
+        .initializer(onnx::from_tensor(Tensor::from<int64_t>({2}, {4, 16}), "s"));
+    b.node("Softmax", {"x"}, {"a"}).node("Reshape", {of, "s"}, {"y"}).node("Softmax", {"a"}, {to});
+    if (to != "z") b.node("Reshape", {to, "s"}, {"z"});
+    return b;
+  };
+  const Value x = counting({16, 4});
+  for (const auto& [of, to, bytes] :
+       {std::tuple("a", "z", 0u), std::tuple("a", "c", 0u), std::tuple("x", "z", 256u)}) {
+    const ModelBuilder b = reshaped(of, to);
+    expect_right(b, {x});
+    const BuildOptions plain{.threads = 1, .level = OptimizationLevel::none};
+    EXPECT_EQ(Engine::build(b.model, plain).memory({}).activations, bytes) << of << to;
+  }
+  // Two of one value: the second is a copy.
+  ModelBuilder b(21);
+  b.input("x", "float[16,4]")
+      .output("y")
+      .output("z")
+      .initializer(onnx::from_tensor(Tensor::from<int64_t>({2}, {4, 16}), "s"));
+  b.initializer(onnx::from_tensor(Tensor::from<int64_t>({1}, {64}), "t")).node("Softmax", {"x"}, {"a"});
+  b.node("Reshape", {"a", "s"}, {"y"}).node("Reshape", {"a", "t"}, {"z"});
+  expect_right(b, {x});
+}
+
 TEST(Places, SplitsAndSlicesAreViewsEvenOfInputs) {
   ModelBuilder b(21);
   b.input("x", "float[48,4]").output("y").output("z");

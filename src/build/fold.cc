@@ -7,6 +7,7 @@
 #include "build/kept_bytes.h"
 #include "build/weights.h"
 #include "eval/eval.h"
+#include "passes/turned_weights.h"
 #include "tensor/alignment.h"
 
 namespace lathe {
@@ -25,7 +26,8 @@ class Folder {
     std::optional<UseIndex> uses;  // found when they are needed
     for (NodeId id : g.order()) {
       if (options_.control) options_.control->check();
-      if (!foldable(g, g.node(id)) || stays_quantized(g, g.node(id), uses) || !fold(g, id))
+      if (!foldable(g, g.node(id)) || stays_quantized(g, g.node(id), uses) ||
+          stays_turned(g, g.node(id), uses) || !fold(g, id))
         for (const Body& b : g.node(id).bodies) run(*b.graph);
     }
   }
@@ -49,6 +51,12 @@ class Folder {
     if (options_.dequantize == D::none) return true;
     if (!uses) uses.emplace(g);
     return is_kept_as_bytes(g, *uses, n) || is_kept_as_few_bits(g, *uses, n);
+  }
+
+  bool stays_turned(const Graph& g, const Node& n, std::optional<UseIndex>& uses) const {
+    if (!options_.leave_turned || n.op != "Transpose") return false;
+    if (!uses) uses.emplace(g);
+    return is_turned_for_products(g, n, [&](ValueId v) -> const std::vector<Use>& { return uses->of(v); });
   }
 
   bool fold(Graph& g, NodeId id) {

@@ -35,6 +35,8 @@ struct FoldOptions {
   /// as they are (kept_bytes.h, few_bits_products.h).
   enum class Dequantize : uint8_t { none, others, all };
   Dequantize dequantize = Dequantize::all;
+  /// Are there passes behind this that need not have large weights turned (passes/turned_weights.h)?
+  bool leave_turned = false;
   uint64_t limit = 0;  // bytes that all folded constants may take; what would go beyond stays a node
 };
 

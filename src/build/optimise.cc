@@ -51,6 +51,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
                                             .control = options.control,
                                             .dequantize = search.dequantize ? FoldOptions::Dequantize::others
                                                                             : FoldOptions::Dequantize::none,
+                                            .leave_turned = true,
                                             .limit = fold_budget(options, done.folds)}));
     if (options.refit && done.patches.empty()) done.deciding = deciding_shapes(graph, done.folds, schemas);
     // What is folded may let passes see more, and the other way round.

@@ -1,6 +1,6 @@
-// MatMul of matrices followed by Add is Gemm; Transpose in front of Gemm is one of its attributes, and behind
-// it, too, where the operands change places.
-#include "passes/patterns.h"
+// MatMul of matrices followed by Add is Gemm, and so is MatMul with weights that lie turned; Transpose in
+// front of Gemm is one of its attributes, and behind it, too, where the operands change places.
+#include "passes/turned_weights.h"
 
 namespace lathe {
 namespace {
@@ -70,6 +70,29 @@ std::optional<Patch> transposed_result(const View& view, NodeId id) {
   return p;
 }
 
+/// The anchor is the MatMul. Folding leaves the Transpose to this (build/fold.cc).
+std::optional<Patch> of_turned(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const auto uses = [&](ValueId v) -> const std::vector<Use>& { return view.uses(v); };
+  const Node* transpose = view.made_by(n.inputs[1], "Transpose");
+  if (!transpose || !is_turned_for_products(view.graph(), *transpose, uses)) return std::nullopt;
+  const std::vector<int64_t> sizes = sizes_of_product(view.graph(), uses(n.outputs[0]), n);
+  Patch p("Gemm of weights as they are stored");
+  Attributes a;
+  a.set("transB", int64_t{1});
+  const ValueId w = transpose->inputs[0];
+  if (sizes.size() == 2) {
+    p.replace_uses(n.outputs[0], p.add("Gemm", {n.inputs[0], w}, std::move(a)));
+  } else {
+    const int64_t depth = view.constant(w)->shape()[1];
+    const ValueId rows = p.add("Reshape", {n.inputs[0], p.add_constant("rows", ints({-1, depth}))});
+    p.replace_uses(n.outputs[0], p.add("Reshape", {p.add("Gemm", {rows, w}, std::move(a)),
+                                                   p.add_constant("sizes", ints(sizes))}));
+  }
+  p.remove(id);
+  return p;
+}
+
 }  // namespace
 
 void pass_gemm(PassList& all) {
@@ -78,6 +101,11 @@ void pass_gemm(PassList& all) {
                  .level = OptimizationLevel::basic,
                  .anchors = {"Add", "Sum"},
                  .propose = add});
+  all.push_back({.name = "gemm-of-turned-weights",
+                 .says = "makes Gemm of MatMul with large weights that would have to be transposed",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {"MatMul"},
+                 .propose = of_turned});
   all.push_back({.name = "gemm-transpose",
                  .says = "puts a Transpose into the Gemm after it",
                  .level = OptimizationLevel::basic,

@@ -136,6 +136,7 @@ class LayoutMaker {
   /// Puts the parts of a step's whole where they belong in it; those that cannot be there are copied.
   void nest(size_t step) {
     const ProgramStep& s = graph_.steps[step];
+    if (s.kernel && s.kernel->alias >= 0) return make_in_output(s);
     if (!s.kernel || s.kernel->whole == Whole::none) return;
     const bool joins = s.kernel->whole == Whole::output;
     const std::vector<int32_t>& parts = joins ? s.plan->inputs : s.plan->outputs;
@@ -150,6 +151,16 @@ class LayoutMaker {
     for (size_t i = 0; i < found->size(); ++i)
       made_.in_place[step].push_back(parts[i] >= 0 && place_of(static_cast<uint32_t>(parts[i])) ==
                                                           Nesting::Place{at.block, at.offset + (*found)[i]});
+  }
+
+  /// What becomes an output of the graph by another shape alone is made there, and not copied.
+  void make_in_output(const ProgramStep& s) {
+    const int32_t out = s.plan->outputs[0];
+    if (out < 0 || made_.slots[static_cast<size_t>(out)].place != Slot::Place::output) return;
+    const int32_t in = s.plan->inputs[static_cast<size_t>(s.kernel->alias)];
+    if (in >= 0 &&
+        made_.slots[static_cast<size_t>(in)].bytes() == made_.slots[static_cast<size_t>(out)].bytes())
+      put(in, static_cast<uint32_t>(out), 0);
   }
 
   std::optional<PartOffsets> parts_of(const ProgramStep& s) const {
