@@ -3,19 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 
 namespace lathe {
-namespace {
-
-constexpr size_t huge_page = size_t{2} << 20;
-
-}  // namespace
 
 void* allocate_pages(size_t bytes) noexcept {
-  constexpr size_t line = 64;
+  constexpr size_t line = 64, huge_page = size_t{2} << 20;
   if (bytes > SIZE_MAX - huge_page) return nullptr;
   const size_t whole = bytes ? (bytes + line - 1) / line * line : line;
   if (whole < huge_page) return std::aligned_alloc(line, whole);
@@ -28,25 +22,11 @@ void* allocate_pages(size_t bytes) noexcept {
 }
 
 void supply_pages([[maybe_unused]] void* p, [[maybe_unused]] size_t bytes) noexcept {
-#if defined(MADV_HUGEPAGE) && defined(MADV_POPULATE_WRITE)
-  using Clock = std::chrono::steady_clock;
-  constexpr auto slow = std::chrono::milliseconds(1);  // 512 small pages: 0.2 to 0.4; a huge one: 0.06 to 0.3
+#ifdef MADV_POPULATE_WRITE
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  uintptr_t begin = (reinterpret_cast<uintptr_t>(p) + page - 1) / page * page;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(p) + bytes) / page * page;
-  const auto supply = [](uintptr_t from, size_t n) {
-    return ::madvise(reinterpret_cast<void*>(from), n, MADV_POPULATE_WRITE) == 0;
-  };
-  for (auto now = Clock::now(); begin % huge_page == 0 && begin + huge_page <= end;) {
-    if (!supply(begin, huge_page)) return;
-    begin += huge_page;
-    if (Clock::now() - now > slow) {
-      if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
-      break;
-    }
-    now = Clock::now();
-  }
-  if (begin < end) supply(begin, end - begin);
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(p) + page - 1) / page * page,
+                  end = (reinterpret_cast<uintptr_t>(p) + bytes) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 #endif
 }
 

@@ -11,9 +11,8 @@ namespace lathe {
 /// streamed product some 5 % of its time, and touching them for the first time costs more than that.
 void* allocate_pages(size_t bytes) noexcept;
 
-/// Has the system supply these pages now, not one by one when they are first touched. Where a huge page takes
-/// it longer than small ones would (a guest whose host takes back what is free, page by page), small ones.
-/// What it refuses comes with the first touch, as ever.
+/// Has the system supply these pages now, not one by one when they are first touched; what it refuses comes
+/// with the first touch, as ever.
 void supply_pages(void* p, size_t bytes) noexcept;
 
 /// So many zeros to read, which take address space but no memory; null when that is not to be had. Writing to
