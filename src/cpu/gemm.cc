@@ -130,7 +130,8 @@ std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64
                                   int64_t products, int threads) {
   const int64_t rows = g.split_a && p.m > rows_together ? split_rows_together : rows_together;
   int64_t t = std::min({tiles, tiles_together, rows / g.max_rows}), q = panels;
-  const int64_t wanted = threads == 1 ? 1 : int64_t{4} * threads;
+  // The first panel of each piece is split with nothing beside it.
+  const int64_t each = g.split_a ? 2 : 4, wanted = threads == 1 ? 1 : each * threads;
   auto work = [&] { return t * g.max_rows * q * g.panel_columns * std::max<int64_t>(p.k, 1); };
   auto pieces = [&] { return products * ((tiles + t - 1) / t) * ((panels + q - 1) / q); };
   while (pieces() < wanted && work() > 2 * least_work && (t > 1 || q > 1)) {
@@ -218,9 +219,7 @@ class Walk {
   int64_t streamed(int64_t i, int64_t n) const { return p_.backwards ? p1_ - i - n : p0_ + i; }
 
   /// Do a few rows wait for panels that no cache holds?
-  bool is_stream() const {
-    return t1_ - t0_ <= few_tiles && p_.n * p_.k > cached_floats;
-  }
+  bool is_stream() const { return t1_ - t0_ <= few_tiles && p_.n * p_.k > cached_floats; }
 
   void finish(int64_t first, int64_t end) const {
     finish_part(finish_.epilogue, p_, tiles_.begin(t0_), tiles_.begin(t1_), first * g_.panel_columns,
@@ -549,7 +548,10 @@ void multiply(const GemmKernels& kernels, const Products& p, void* workspace, Ke
           }
         }
       };
-      c.parallel(products * (tiles + b_panels), std::max<int64_t>(1, least_work / (16 * (p.k + 1))), pack);
+      // In multiplications, for each term of a tile.
+      const int64_t packing = g.split_a ? 128 : 16;
+      c.parallel(products * (tiles + b_panels), std::max<int64_t>(1, least_work / (packing * (p.k + 1))),
+                 pack);
 
       const auto [some_tiles, some_panels] = piece(g, p, tiles, cut.panels, products, c.threads());
       const int64_t down = (tiles + some_tiles - 1) / some_tiles,
