@@ -36,8 +36,9 @@ TEST(Pages, LargePiecesBeginAtHugePagesAndAskForThem) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % huge, 0u);
     std::memset(p, 1, bytes);
     const std::string flags = flags_of(p);
-    if (!flags.empty() && std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"))
+    if (!flags.empty() && std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
       EXPECT_NE(flags.find(" hg "), std::string::npos) << flags;
+    }
     std::free(p);
   }
 }

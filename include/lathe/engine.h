@@ -299,8 +299,8 @@ class LATHE_API Engine {
   /// Shapes of the outputs for these input shapes; an output that only the data decide is left out.
   NamedShapes output_shapes(const NamedShapes& input_shapes) const;
 
-  /// Where each input has but one shape and memory is not limited, what a run needs is taken now, and its pages
-  /// are supplied: the first run waits for none. Else the first run takes it.
+  /// Where each input has but one shape and memory is not limited, what a run needs is taken now, and its
+  /// pages are supplied: the first run waits for none. Else the first run takes it.
   Context create_context() const;
 
   /// Lets go of what can be had again at no loss: the pages of mapped files (a plan's arrays, a model's

@@ -57,9 +57,9 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   }
 }
 
-/// Rows of B that are asked for before they are read (measured on Intel Xeons, two panels of 1 to 4 rows of A:
-/// from 4 on all are as good for floats, 16 best for pairs; one panel of 8: half of them is too late, twice as
-/// many come no faster).
+/// Rows of B that are asked for before they are read (measured on Intel Xeons, two panels of 1 to 4 rows of
+/// A: from 4 on all are as good for floats, 16 best for pairs; one panel of 8: half of them is too late,
+/// twice as many come no faster).
 constexpr int64_t rows_ahead = 16;
 
 template <class Elements, int Rows, int Vectors, int sums, bool Stream>

@@ -40,8 +40,8 @@ LATHE_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
 LATHE_INLINE Vec operator-(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
 LATHE_INLINE Vec operator*(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
 LATHE_INLINE Vec operator/(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
-/// 1 / x within an ulp, where neither is 0, denormal or infinite. An estimate of 14 bits and a step of Newton's
-/// method take a quarter of a division's time.
+/// 1 / x within an ulp, where neither is 0, denormal or infinite. An estimate of 14 bits and a step of
+/// Newton's method take a quarter of a division's time.
 LATHE_INLINE Vec inverse(Vec x) {
   const __m512 r = _mm512_rcp14_ps(x.v);
   return {_mm512_fmadd_ps(r, _mm512_fnmadd_ps(x.v, r, _mm512_set1_ps(1)), r)};

@@ -7,7 +7,8 @@
 //   `rest`);
 //   min and max give b where either is NaN; comparisons with NaN are false; fma rounds once where Vec::fuses,
 //   and may round twice elsewhere; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254];
-//   split_exponent: x = mantissa * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
+//   split_exponent: x = mantissa * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals
+//   too.
 //
 // Eight are eight lanes, half a block of channels, whatever the width: load_eight, set_eight, store, +, -, *,
 // fma, min and max are those of Vec.
