@@ -190,6 +190,7 @@ TEST(Passes, GemmOfTurnedWeights) {
   // More free sizes than Reshape can say, an operator that would be torn from the product, and another
   // reader.
   EXPECT_EQ(optimised(product("(float[b,n,512] x) => (float[b,n,2048] y)")), "MatMul");
+  EXPECT_EQ(optimised(product("(float[2,0,512] x) => (float[2,0,2048] y)")), "MatMul");
   EXPECT_EQ(optimised(product("(float[1,3,512] x) => (float[1,3,2048] y)", "p = MatMul(x, t) y = Tanh(p)")),
             "MatMul Tanh");
   EXPECT_EQ(optimised(product("(float[2,512] x) => (float[2,2048] y, float[512,2048] z)",

@@ -16,8 +16,6 @@ constexpr int64_t least_work = int64_t{1} << 19, polled_work = int64_t{1} << 23;
 constexpr int64_t task_elements = int64_t{1} << 15;
 /// Bytes of a panel beyond which the next one is fetched ahead.
 constexpr int64_t fetched_panel = 8192;
-/// Bytes that are packed between two polls.
-constexpr int64_t polled_bytes = int64_t{1} << 18;
 
 /// Bytes of a packed row of A.
 int64_t packed_row(int64_t k) { return ceil_div(k, byte_block) * byte_block; }

@@ -5,6 +5,9 @@
 
 namespace lathe::cpu {
 
+/// Bytes that are packed between two polls.
+inline constexpr int64_t polled_bytes = int64_t{1} << 18;
+
 /// Weights of eight bits on their way into panels: filter f's term t is data[f * filter + terms[t]], and
 /// nothing where terms[t] is negative. Bytes without sign become signed by taking 128 from them.
 struct ByteWeights {

@@ -4,16 +4,18 @@
 #include <vector>
 
 #include "cpu/bytes_gemm.h"
-#include "lathe/dim.h"
 
 namespace lathe::cpu {
 namespace {
 
-/// Bytes that are packed between two polls.
-constexpr int64_t polled_bytes = int64_t{1} << 18;
 /// Quads of a filter that are packed before those of the next one: of bytes that lie together a line is read
 /// once.
 constexpr int64_t some_quads = 16;
+
+/// Sums wrap around, as those of products do.
+void add(int32_t& sum, int32_t more) {
+  sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(more));
+}
 
 int32_t sum_of(uint32_t bytes) {
   const auto byte = [&](int at) { return static_cast<int32_t>(bytes << at) >> 24; };
@@ -49,7 +51,7 @@ struct PanelBytes {
         to[quad * f + 3] = four[3][f];
       }
       for (int64_t f = 0; f < panel_filters; ++f)
-        sums[f] += static_cast<int16_t>(four[0][f] + four[1][f] + four[2][f] + four[3][f]);
+        add(sums[f], static_cast<int16_t>(four[0][f] + four[1][f] + four[2][f] + four[3][f]));
     }
   }
 
@@ -76,7 +78,7 @@ struct PanelBytes {
         sum += sum_of(four);
         std::memcpy(to + q * panel_row + f * quad, &four, sizeof four);
       }
-      sums[f] += sum;
+      add(sums[f], sum);
     }
     for (int64_t q = 0; q < quads; ++q)
       std::fill(to + q * panel_row + real * quad, to + (q + 1) * panel_row, int8_t{0});
@@ -93,7 +95,7 @@ void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
   const int64_t rows = w.count / quad, all = panels(w.filters);
   auto* const sums = reinterpret_cast<int32_t*>(to + all * panel_row * rows);
   const auto some = [&](int64_t panel, int64_t done) {
-    if (done % (polled_bytes / panel_row) == 0) workers.poll();
+    if ((panel + done / some_quads) % (polled_bytes / (some_quads * panel_row)) == 0) workers.poll();
     const int64_t first = panel * panel_filters, quads = std::min(some_quads, rows - done);
     const PanelBytes from{static_cast<const uint8_t*>(w.data) + first * w.filter, w.filter,
                           std::min(panel_filters, w.filters - first), w.terms + done * quad,

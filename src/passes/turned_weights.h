@@ -13,7 +13,8 @@ namespace lathe {
 inline constexpr size_t large_weights = size_t{4} << 20;
 
 /// The sizes of MatMul's result by Gemm, which wants matrices: -1 for one that is not fixed; empty where
-/// more are not, and where elementwise operators would be torn from the product.
+/// more are not or one is 0, which Reshape takes for another size, and where operators would be torn from the
+/// product.
 inline std::vector<int64_t> sizes_of_product(const Graph& g, const std::vector<Use>& readers,
                                              const Node& matmul) {
   const ValueType &x = g.value(matmul.inputs[0]).type, &y = g.value(matmul.outputs[0]).type;
@@ -25,7 +26,8 @@ inline std::vector<int64_t> sizes_of_product(const Graph& g, const std::vector<U
   const bool torn = sizes.size() > 2 && std::ranges::any_of(readers, [&](const Use& u) {
                       return u.input != UINT32_MAX && !keeps_order(g.node(u.node));
                     });
-  return torn || std::ranges::count(sizes, -1) > 1 ? std::vector<int64_t>() : sizes;
+  const bool sayable = std::ranges::count(sizes, -1) <= 1 && std::ranges::count(sizes, 0) == 0;
+  return torn || !sayable ? std::vector<int64_t>() : sizes;
 }
 
 /// Does nobody read the result of this Transpose of a large constant matrix but MatMul that Gemm can take the
