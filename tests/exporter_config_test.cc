@@ -393,7 +393,8 @@ TEST(OnnxConfigs, BehaviorsMakeOthersOfTheSameClass) {
   EXPECT_EQ(encoder->task(), "feature-extraction");
   EXPECT_EQ(encoder->inputs().names(), (Names{"input_ids", "attention_mask"}));
   EXPECT_EQ(name_of(encoder->options().behavior), "encoder");
-  EXPECT_EQ(typeid(*encoder), typeid(*whole));
+  const OnnxConfig &one = *encoder, &other = *whole;
+  EXPECT_EQ(typeid(one), typeid(other));
 }
 
 TEST(OnnxConfigs, ImagesAndTexts) {

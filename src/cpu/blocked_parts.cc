@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "base/cpu.h"
 #include "cpu/amx.h"
 #include "cpu/blocked_parts_cut.h"
+#include "cpu/parts_weights.h"
 #include "cpu/tasks.h"
 
 namespace lathe::cpu {
@@ -25,14 +25,6 @@ namespace {
 constexpr int64_t polled_work = int64_t{1} << 22;
 /// That do not stay in the second-level cache.
 constexpr int64_t many_weights = int64_t{1} << 19;
-
-bool any_wrong(const PartsSource& s) {
-  return std::any_of(std::begin(s.wrong), std::end(s.wrong), [](float x) { return std::isnan(x); });
-}
-uint16_t lanes(int64_t channels) {
-  const int64_t n = std::clamp<int64_t>(channels, 0, channel_block);
-  return static_cast<uint16_t>((1u << n) - 1);
-}
 
 /// One strip of one image, and the memory of the thread that computes it.
 struct Strip {
@@ -102,51 +94,6 @@ class InputSource final : public PartsSource {
   const Strip& strip_;
   int64_t pair0_, pair1_, across_ = 0;
   int64_t row_ = 0, plane_ = 0, pair_;
-};
-
-/// Some pairs of blocks of a panel of weights, as direct convolution packs it.
-class WeightsSource final : public PartsSource {
- public:
-  /// `from` is where the panel's weights are, `blocks` what it has of filters.
-  WeightsSource(const BlockedShape& s, const float* from, int64_t blocks, int64_t pair0, int64_t pair1,
-                char* to)
-      : s_(s), from_(from), width_(blocks * channel_block), pair_(pair0), to_(to) {
-    left = (pair1 - pair0) * s.taps() * channel_block * blocks;
-    run.stride = channel_block;
-    run.to_stride = width_ < parts_panel_filters ? 2 * part_pixel : part_pixel;
-    run.part = part_weights / part_count;
-  }
-
-  void next() override {
-    const int64_t channel = pair_ * 2 * channel_block, channels = s_.channels - channel;
-    const int64_t lows = std::min(channels, channel_block),
-                  highs = std::clamp<int64_t>(channels - channel_block, 0, channel_block);
-    const float* const low = from_ + (channel * s_.taps() + tap_ * lows) * width_;
-    const float* const high =
-        highs > 0 ? from_ + ((channel + channel_block) * s_.taps() + tap_ * highs) * width_ : low;
-    // Rows of both blocks, of one, and of none.
-    const int64_t begin = row_, end = row_ < highs ? highs : row_ < lows ? lows : channel_block;
-    run.lows = lanes(begin < lows ? channel_block : 0);
-    run.highs = lanes(begin < highs ? channel_block : 0);
-    run.low = low + begin * width_;
-    run.high = high + begin * width_;
-    run.count = (end - begin) * width_ / channel_block;
-    run.to = to_ + begin * 2 * part_pixel;
-    // Two steps ahead.
-    run.ahead = (s_.taps() == 1 ? 4 : 2) * channel_block * width_;
-    row_ = end;
-    if (row_ < channel_block) return;
-    row_ = 0;
-    to_ += part_weights;
-    if (++tap_ == s_.taps()) tap_ = 0, ++pair_;
-  }
-
- private:
-  const BlockedShape& s_;
-  const float* from_;
-  int64_t width_;
-  int64_t pair_, tap_ = 0, row_ = 0;
-  char* to_;
 };
 
 /// A panel of weights of a plain image: of each row of the window eight pixels in four channels, which follow
@@ -258,7 +205,7 @@ class PartsTask {
     const int64_t pair0 = first_pair(piece), pair1 = first_pair(piece + 1);
     const float* const from =
         floats(panel, pair0 * 2 * channel_block, std::min(pair1 * 2 * channel_block, s_.channels));
-    weights.source = &weights.blocked.emplace(s_, from, blocks(panel), pair0, pair1, to);
+    weights.source = &weights.blocked.emplace(s_.channels, s_.taps(), from, blocks(panel), pair0, pair1, to);
   }
 
   /// The places of one row of a plain image's copy that are in it, in pixels of the image.
@@ -419,12 +366,10 @@ class PartsTask {
   }
   /// Does any channel of a pixel?
   bool lacks_parts(int64_t pixel) const {
-    // What rounds to infinity, is infinite or no number.
-    const auto lacks = [](float x) { return (std::bit_cast<uint32_t>(x) & 0x7fffffffU) >= 0x7f7f8000U; };
     const int64_t pixels = s_.in_pixels();
     for (int64_t c = 0; c < s_.channels; ++c) {
       const int64_t place = (c / channel_block * pixels + pixel) * channel_block + c % channel_block;
-      if (lacks(strip_.x[s_.plain ? c * pixels + pixel : place])) return true;
+      if (!has_parts(strip_.x[s_.plain ? c * pixels + pixel : place])) return true;
     }
     return false;
   }

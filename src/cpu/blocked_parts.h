@@ -21,6 +21,7 @@ void parts_convolution(Isa isa, const BlockedShape& s, const BlockedImages& imag
 
 /// Bytes of all parts of a vector of pairs.
 inline constexpr int64_t parts_pixel = part_count * part_pixel;
+inline constexpr int64_t parts_panel_blocks = 2, parts_panel_filters = parts_panel_blocks * channel_block;
 
 /// Vectors of pairs that lie one behind the other: pixels of two blocks of channels, or rows of weights.
 struct PartsRun {

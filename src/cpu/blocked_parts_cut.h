@@ -18,7 +18,6 @@ namespace lathe::cpu {
 
 /// Of plain images a step is eight pixels of a row in four channels.
 inline constexpr int64_t plain_pixels = 8, plain_channels = 4, plain_pixel = 2 * plain_channels;
-inline constexpr int64_t parts_panel_blocks = 2, parts_panel_filters = parts_panel_blocks * channel_block;
 
 /// One axis of a window over such a copy.
 struct Phases {

@@ -5,8 +5,14 @@
 // A group of tiles goes through all of it while its points stay in the second-level cache.
 #include "cpu/blocked_winograd.h"
 
+#include <cstdlib>
+namespace {
+const int wdbg = getenv("WDBG") ? atoi(getenv("WDBG")) : 0;
+}
+
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "cpu/blocked_parts.h"
@@ -15,6 +21,7 @@
 #include "cpu/gemm.h"
 #include "cpu/isa.h"
 #include "cpu/tasks.h"
+#include "cpu/winograd_parts.h"
 
 #define LATHE_ISA_BODY "cpu/blocked_winograd_body.h"
 #include "cpu/for_each_isa.h"
@@ -29,6 +36,8 @@ namespace {
 constexpr int64_t group_floats = int64_t{1} << 17;
 /// Tiles of a group that make reading the weights worth it.
 constexpr int64_t fewest_tiles = 28;
+/// The same where weights are split into parts; but no more floats than this.
+constexpr int64_t parts_tiles = 112, most_parts_floats = int64_t{1} << 21;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t fetched_weights = 100000;
 constexpr int64_t most_taps = 25;
@@ -53,10 +62,28 @@ double cost(const BlockedShape& s, Filtering f) {
   return points * std::max(tiles * (1 + around), fetch);
 }
 
+/// How many nanoseconds less the products of one image take by parts than by vectors, roughly; negative
+/// where they take longer. `group`: tiles that are multiplied at once.
+double saved_by_parts(const BlockedShape& s, Filtering f, int64_t group) {
+  // On one thread of the processor where it was measured: vectors' products in a nanosecond; two blocks of
+  // channels of up to 32 tiles with a panel of filters, what splitting its weights adds, and at least; parts
+  // of two blocks of a tile; and what a vector of a point takes since groups are larger.
+  constexpr double products = 105, run = 112, split_weights = 45, least = 130, split_tile = 4, larger = 3.2;
+  const int64_t tiles = ceil_of(s.out[0], f.output) * ceil_of(s.out[1], f.output);
+  const PointsDivision d(s.channels, s.filters, group);
+  const auto runs = static_cast<double>(d.rows / d.run), points = static_cast<double>(f.points());
+  const double step = std::max(runs * run + split_weights, least);
+  const auto each = static_cast<double>(d.pairs) * split_tile +
+                    static_cast<double>(s.in_blocks() + s.out_blocks()) * larger;
+  return points * (static_cast<double>(tiles * s.channels * s.filters) / products -
+                   static_cast<double>(ceil_of(tiles, group) * d.pairs * d.panels) * step -
+                   static_cast<double>(tiles) * each);
+}
+
 /// How the tiles are cut into groups: some rows of tiles, or a part of one row. Rows are counted through all
-/// images. Follows from the shape alone.
+/// images. Follows from the shape alone; whether products are made of parts, from that of one image.
 struct Groups {
-  Groups(const BlockedShape& s, Filtering f)
+  Groups(Isa isa, const BlockedShape& s, Filtering f)
       : points(f.points()),
         image_rows(ceil_of(s.out[0], f.output)),
         image_columns(ceil_of(s.out[1], f.output)),
@@ -64,25 +91,44 @@ struct Groups {
         in_blocks(s.in_blocks()),
         out_blocks(s.out_blocks()) {
     const int64_t tile = points * (in_blocks + out_blocks) * channel_block;
-    const int64_t wanted = std::max(fewest_tiles, (s.group > 0 ? s.group : group_floats) / tile);
-    columns = ceil_of(image_columns, ceil_of(image_columns, wanted));
-    rows = columns < image_columns ? 1 : std::clamp<int64_t>(wanted / columns, 1, all_rows);
-    rows = ceil_of(all_rows, ceil_of(all_rows, rows));
+    const int64_t group = s.group > 0 ? s.group : group_floats;
+    if (fits_parts(isa, s)) {
+      const int64_t wanted = std::min(parts_tiles * group / group_floats, most_parts_floats / tile);
+      cut(wanted, image_rows);
+      saved = saved_by_parts(s, f, tiles());
+      cut(wanted, all_rows);
+      if (saved > 0) parts.emplace(s.channels, s.filters, tiles());
+    }
+    if (!parts) cut(std::max(fewest_tiles, group / tile), all_rows);
   }
   int64_t across() const { return ceil_of(image_columns, columns); }
   int64_t count() const { return ceil_of(all_rows, rows) * across(); }
   int64_t tiles() const { return rows * columns; }
-  // Points lie as [point][block][tile][16].
+  // Points lie as [point][block][tile][16]; products by parts, as [point][pair of blocks][tile][32].
   int64_t in_point() const { return in_blocks * tiles() * channel_block; }
-  int64_t out_point() const { return out_blocks * tiles() * channel_block; }
+  int64_t out_point() const { return parts ? parts->point() : out_blocks * tiles() * channel_block; }
+  int64_t out_tile() const { return parts ? parts_panel_filters : channel_block; }
+  int64_t out_block(int64_t block) const {
+    if (!parts) return block * tiles() * channel_block;
+    return block / parts_panel_blocks * parts->panel() + block % parts_panel_blocks * channel_block;
+  }
   int64_t floats() const { return points * (in_point() + out_point()); }
 
   int64_t points, image_rows, image_columns, all_rows, in_blocks, out_blocks;
   int64_t rows = 1, columns = 1;
+  double saved = 0;                     // nanoseconds by parts, of an image
+  std::optional<PointsDivision> parts;  // where products are made of them
+
+ private:
+  void cut(int64_t wanted, int64_t all) {
+    columns = ceil_of(image_columns, ceil_of(image_columns, std::max<int64_t>(wanted, 1)));
+    rows = columns < image_columns ? 1 : std::clamp<int64_t>(wanted / columns, 1, all);
+    rows = ceil_of(all, ceil_of(all, rows));
+  }
 };
 
-int64_t steps_size(const Groups& g) {
-  return ceil_of(g.in_blocks * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)), 16) * 16;
+int64_t steps_size(const BlockedShape& s) {
+  return ceil_of(s.in_blocks() * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)), 16) * 16;
 }
 
 /// So many groups are tasks of single threads; all threads work together on each of the others.
@@ -93,6 +139,11 @@ int64_t groups_apart(const Groups& g, int threads) {
 int64_t slots_of(const Groups& g, int threads) {
   return std::max<int64_t>(1, task_slots(groups_apart(g, threads), threads));
 }
+/// Floats of scratch for products by parts, of every thread; with what it takes to begin with a line.
+int64_t parts_floats(const Groups& g) {
+  return g.parts ? (g.parts->scratch() + 64) / static_cast<int64_t>(sizeof(float)) : 0;
+}
+int64_t parts_slots(const Groups& g, int threads) { return g.parts ? task_slots(g.points, threads) : 0; }
 
 /// Its place among `filterings`.
 size_t form_of(Filtering f) {
@@ -111,10 +162,11 @@ class Winograd {
         weights_(weights),
         steps_(steps),
         c_(c),
-        g_(s, f),
+        g_(isa, s, f),
         kernels_(winograd_kernels(isa)),
         tiles_(blocked_tiles(isa)) {}
 
+  const Groups& groups() const { return g_; }
   int64_t products() const { return g_.points * tiles_.panels(g_.out_blocks); }
 
   /// Evaluates blocks [begin, end) of a group's input at the points.
@@ -133,7 +185,7 @@ class Winograd {
 
   /// Multiplies: product i is that of one point and one panel of filters.
   void multiply(int64_t group, const float* points, float* to, int64_t begin, int64_t end) const {
-    const int64_t panels = tiles_.panels(g_.out_blocks), left = s_.channels % channel_block;
+    const int64_t panels = tiles_.panels(g_.out_blocks);
     const RowTiles rows(used_tiles(group), tiles_.max_rows);
     const bool fetch = s_.channels * s_.filters * g_.points > fetched_weights;
     for (int64_t i = begin; i < end; ++i) {
@@ -141,23 +193,28 @@ class Winograd {
       const int64_t point = i / panels, first = i % panels * tiles_.panel_blocks;
       const int64_t blocks = std::min(tiles_.panel_blocks, g_.out_blocks - first);
       const auto& kernels = tiles_.of(channel_block, blocks);
-      BlockedTile t{.steps = steps_,
-                    .count = s_.channels / channel_block,
-                    .depth = channel_block,
-                    .last_count = left ? 1 : 0,
-                    .last_depth = left,
-                    .stride = channel_block,
-                    .w = weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels,
-                    .y_block = g_.tiles() * channel_block};
+      BlockedTile t = product(point, first, g_.tiles() * channel_block);
       const int64_t panel = blocks * channel_block * s_.channels;
       for (int64_t j = 0; j < rows.count(); ++j) {
         t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
-        t.y = to + point * g_.out_point() + (first * g_.tiles() + rows.begin(j)) * channel_block;
+        t.y = to + point * g_.out_point() + g_.out_block(first) + rows.begin(j) * channel_block;
         // Panels follow one another in memory.
         if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, j, rows.count());
         kernels[rows.rows(j)](t);
       }
     }
+  }
+  /// The same by parts, of points [begin, end).
+  void multiply_parts(int64_t group, const float* points, float* to, int64_t begin, int64_t end,
+                      float* scratch) const {
+    Products p(*this);
+    p.x = points, p.x_tiles = g_.tiles(), p.x_point = g_.in_point();
+    p.tiles = used_tiles(group);
+    p.weights = weights_;
+    p.y = to;
+    char* const memory = reinterpret_cast<char*>(scratch);
+    multiply_points(*g_.parts, p, begin, end, memory + (64 - reinterpret_cast<uintptr_t>(memory) % 64) % 64,
+                    c_);
   }
 
   /// Makes blocks [begin, end) of a group's output of its products.
@@ -170,8 +227,9 @@ class Winograd {
         std::copy_n(images_.bias + first, std::min(channel_block, s_.filters - first), bias.data());
       for_each_row(group, [&](int64_t image, WinogradRow row, int64_t tile) {
         const int64_t plane = (image * g_.out_blocks + block) * s_.out_pixels();
-        row.points = products + (block * g_.tiles() + tile) * channel_block;
+        row.points = products + g_.out_block(block) + tile * g_.out_tile();
         row.point = g_.out_point();
+        row.tile = g_.out_tile();
         row.bias = bias.data();
         row.y = images_.y + plane * channel_block;
         row.bounds = finish_.bounds;
@@ -192,6 +250,29 @@ class Winograd {
         WinogradRow{.shape = &s_, .row = i % g_.image_rows, .column = column, .tiles = columns},
         (i - row0) * columns);
   }
+  /// The products of one point with the filters from block `first` on.
+  BlockedTile product(int64_t point, int64_t first, int64_t y_block) const {
+    const int64_t left = s_.channels % channel_block;
+    return {.steps = steps_,
+            .count = s_.channels / channel_block,
+            .depth = channel_block,
+            .last_count = left ? 1 : 0,
+            .last_depth = left,
+            .stride = channel_block,
+            .w = weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels,
+            .y_block = y_block};
+  }
+  struct Products final : PointProducts {
+    explicit Products(const Winograd& of) : w(of) {}
+    void multiply_plainly(int64_t point, int64_t panel, int64_t tile) const override {
+      const int64_t first = panel * parts_panel_blocks;
+      BlockedTile t = w.product(point, first, channel_block);
+      t.x = x + point * x_point + tile * channel_block;
+      t.y = y + point * w.g_.out_point() + w.g_.out_block(first) + tile * parts_panel_filters;
+      w.tiles_.of(channel_block, std::min(parts_panel_blocks, w.g_.out_blocks - first))[1](t);
+    }
+    const Winograd& w;
+  };
   int64_t used_tiles(int64_t group) const {
     int64_t n = 0;
     for_each_row(group, [&](int64_t, const WinogradRow& row, int64_t) { n += row.tiles; });
@@ -247,7 +328,9 @@ Filtering fastest_winograd(Isa isa, const BlockedShape& s) {
                         : fetched      ? 0.0155
                                        : 0.0135,
                  least = fetched ? 0.36 * best.points() : 0;  // nanoseconds that weights take from memory
-    if (parts_time(s) < std::max(each * cost(s, best), least) * weights) return {};
+    const Groups g(isa, s, best);
+    const double saved = g.parts ? g.saved * static_cast<double>(s.batch) : 0;
+    if (parts_time(s) < std::max(each * cost(s, best) * weights - saved, least * weights)) return {};
   }
   return best;
 }
@@ -343,37 +426,49 @@ int64_t evaluated_size(Isa isa, const BlockedShape& s, Filtering f, bool half) {
 
 size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool half, int threads) {
   if (s.empty()) return 0;
-  const Groups g(s, f);
-  return static_cast<size_t>(steps_size(g) + evaluated_size(isa, s, f, half) +
-                             slots_of(g, threads) * g.floats()) *
+  const Groups g(isa, s, f);
+  return static_cast<size_t>(steps_size(s) + evaluated_size(isa, s, f, half) +
+                             slots_of(g, threads) * g.floats() + parts_slots(g, threads) * parts_floats(g)) *
          sizeof(float);
 }
 
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
                           void* workspace, KernelContext& c) {
   if (s.empty()) return;
-  const Groups g(s, f);
-  auto* const steps = static_cast<int64_t*>(workspace);
-  for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
   const bool half = images.weights_type != DataType::float32;
-  float* const evaluated = static_cast<float*>(workspace) + steps_size(g);
-  float* const scratch = evaluated + evaluated_size(isa, s, f, half);
+  auto* const steps = static_cast<int64_t*>(workspace);
+  float* const evaluated = static_cast<float*>(workspace) + steps_size(s);
   if (half) evaluate_weights(isa, s, f, images, evaluated, c);
   const Winograd w(isa, s, f, images, half ? evaluated : static_cast<const float*>(images.weights), steps, c);
+  const Groups& g = w.groups();
+  for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
+  float* const scratch = evaluated + evaluated_size(isa, s, f, half);
+  float* const parts = scratch + slots_of(g, c.threads()) * g.floats();
   const int64_t in_floats = g.points * g.in_point();
 
   const int64_t apart = groups_apart(g, c.threads());
   for_each_task(c, apart, [&](int64_t group, int64_t slot) {
     float* const in = scratch + slot * g.floats();
     w.input(group, in, 0, g.in_blocks);
-    w.multiply(group, in, in + in_floats, 0, w.products());
+    if (g.parts)
+      w.multiply_parts(group, in, in + in_floats, 0, g.points, parts + slot * parts_floats(g));
+    else
+      w.multiply(group, in, in + in_floats, 0, w.products());
     w.output(group, in + in_floats, 0, g.out_blocks);
   });
   for (int64_t group = apart; group < g.count(); ++group) {
     float* const out = scratch + in_floats;
     c.parallel(g.in_blocks, 1, [&](int64_t begin, int64_t end) { w.input(group, scratch, begin, end); });
-    c.parallel(w.products(), 4,
-               [&](int64_t begin, int64_t end) { w.multiply(group, scratch, out, begin, end); });
+    if (g.parts) {
+      const int64_t slots = parts_slots(g, c.threads());
+      for_each_task(c, slots, [&](int64_t slot, int64_t) {
+        w.multiply_parts(group, scratch, out, slot * g.points / slots, (slot + 1) * g.points / slots,
+                         parts + slot * parts_floats(g));
+      });
+    } else {
+      c.parallel(w.products(), 4,
+                 [&](int64_t begin, int64_t end) { w.multiply(group, scratch, out, begin, end); });
+    }
     c.parallel(g.out_blocks, 1, [&](int64_t begin, int64_t end) { w.output(group, out, begin, end); });
   }
 }

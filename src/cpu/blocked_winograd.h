@@ -7,12 +7,12 @@
 namespace lathe::cpu {
 
 /// Neighbouring tiles of one row of tiles, in one block of channels. Point p of tile i lies at
-/// points[p * point + i * 16].
+/// points[p * point + i * tile].
 struct WinogradRow {
   const BlockedShape* shape = nullptr;
   int64_t row = 0, column = 0, tiles = 0;  // the first tile, and how many
   float* points = nullptr;
-  int64_t point = 0;
+  int64_t point = 0, tile = channel_block;
   const float* x = nullptr;     // input: the block of one image
   int64_t channels = 0;         // … of which so many are there
   const float* bias = nullptr;  // output: 16

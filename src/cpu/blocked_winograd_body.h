@@ -113,7 +113,7 @@ LATHE_INLINE void winograd_input_row(const WinogradRow& r, int64_t lanes) {
     } else {
       winograd_border<V, size>(s, r.x, y, x, lanes, border);
     }
-    float* const to = r.points + i * channel_block;
+    float* const to = r.points + i * r.tile;
     for (int64_t v = 0; v < lanes; v += Lanes<V>::count)
       winograd_input_tile<V, size>(from + v, row, to + v, r.point);
   }
@@ -163,7 +163,7 @@ void winograd_output(const WinogradRow& r) {
     const Vec bias = load(r.bias + v);
     for (int64_t i = 0; i < r.tiles; ++i) {
       const int64_t x = (r.column + i) * Output;
-      winograd_output_tile<Output, Taps>(r.points + i * channel_block + v, r.point, bias, least, greatest,
+      winograd_output_tile<Output, Taps>(r.points + i * r.tile + v, r.point, bias, least, greatest,
                                          r.y + y * row + x * channel_block + v, row, s.out[0] - y,
                                          s.out[1] - x);
     }

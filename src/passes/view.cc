@@ -17,9 +17,6 @@ const PassList& all_passes() {
 namespace {
 
 /// Constants of more elements are weights, whose contents passes leave alone.
-constexpr int64_t most_elements_read = 4096;
-/// Of those that are one number all over, as scales of ones, more are looked at: the first other one ends
-/// that.
 constexpr int64_t most_equal_elements = 65536;
 
 }  // namespace

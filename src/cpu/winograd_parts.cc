@@ -1,0 +1,169 @@
+#include "cpu/winograd_parts.h"
+
+#include <optional>
+#include <utility>
+
+#include "cpu/amx.h"
+#include "cpu/parts_weights.h"
+
+namespace lathe::cpu {
+namespace {
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// A group's tiles at one point.
+class TilesSource final : public PartsSource {
+ public:
+  TilesSource(const PointsDivision& d, const PointProducts& p, int64_t point, char* to)
+      : channels_(d.channels),
+        from_(p.x + point * p.x_point),
+        block_(p.x_tiles * channel_block),
+        tiles_(p.tiles),
+        to_(to),
+        to_pair_(d.rows * parts_pixel) {
+    left = d.pairs * tiles_;
+    run.stride = channel_block;
+    run.to_stride = parts_pixel;
+    run.part = part_pixel;
+  }
+
+  void next() override {
+    const int64_t channels = channels_ - 2 * pair_ * channel_block;
+    run.low = from_ + 2 * pair_ * block_;
+    run.high = channels > channel_block ? run.low + block_ : run.low;
+    run.lows = lanes(channels);
+    run.highs = lanes(channels - channel_block);
+    run.count = tiles_;
+    run.to = to_ + pair_++ * to_pair_;
+  }
+
+ private:
+  int64_t channels_;
+  const float* from_;
+  int64_t block_, tiles_;
+  char* to_;
+  int64_t to_pair_, pair_ = 0;
+};
+
+/// Some points of a group. The tiles of a point are split first: beside products, what is written to the
+/// second-level cache would hold up what tiles load. A step's weights stay in the first level, and are split
+/// beside the products of the step before.
+class PointsTask {
+ public:
+  PointsTask(const PointsDivision& d, const PointProducts& p, int64_t begin, int64_t end, char* scratch,
+             KernelContext& c)
+      : d_(d),
+        p_(p),
+        begin_(begin),
+        end_(end),
+        runs_(ceil_of(p.tiles, d.run)),
+        c_(c),
+        tiles_(scratch),
+        weights_{scratch + d.split_tiles(), scratch + d.split_tiles() + part_weights} {}
+
+  void compute() {
+    registers_.set(d_.run);
+    const int64_t steps = d_.panels * d_.pairs, all = (end_ - begin_) * steps;
+    std::optional<WeightsSource> weights = weights_of(0);
+    kernels_.split(*weights, weights->left);
+    bool wrong_tiles = false, wrong_weights = any_wrong(*weights);
+    for (int64_t step = 0; step < all; ++step) {
+      const int64_t point = begin_ + step / steps, panel = step % steps / d_.pairs, pair = step % d_.pairs;
+      if (step % steps == 0) wrong_tiles = split_tiles(point);
+      if (pair == 0) c_.poll();
+      weights.reset();
+      if (step + 1 < all) weights = weights_of(step + 1);
+      multiply(step, point, panel, pair, weights ? &*weights : nullptr);
+      if (pair + 1 == d_.pairs) {
+        if (wrong_tiles || wrong_weights) multiply_plainly(point, panel, wrong_weights);
+        wrong_weights = false;
+      }
+      wrong_weights = wrong_weights || (weights && any_wrong(*weights));
+    }
+  }
+
+ private:
+  int64_t blocks(int64_t panel) const {
+    return std::min(parts_panel_blocks, channel_blocks(d_.filters) - panel * parts_panel_blocks);
+  }
+  /// Returns whether any has no parts.
+  bool split_tiles(int64_t point) const {
+    TilesSource tiles(d_, p_, point, tiles_);
+    kernels_.split(tiles, tiles.left);
+    return any_wrong(tiles);
+  }
+  std::optional<WeightsSource> weights_of(int64_t step) const {
+    const int64_t steps = d_.panels * d_.pairs, all = channel_blocks(d_.filters) * channel_block;
+    const int64_t point = begin_ + step / steps, panel = step % steps / d_.pairs, pair = step % d_.pairs;
+    return std::optional<WeightsSource>(
+        std::in_place, d_.channels, 1, p_.weights + (point * all + panel * parts_panel_filters) * d_.channels,
+        blocks(panel), pair, pair + 1, weights_[step % 2]);
+  }
+
+  /// All tiles of a point with two blocks of channels of a panel; the next weights are split beside it.
+  void multiply(int64_t step, int64_t point, int64_t panel, int64_t pair, WeightsSource* next) {
+    constexpr int64_t offset = 0;
+    PartsTile tile{.offsets = &offset,
+                   .steps = 1,
+                   .row = parts_pixel,
+                   .part = part_pixel,
+                   .w = weights_[step % 2],
+                   .upper_rows = upper_rows(d_.run),
+                   .adds = pair > 0,
+                   .beside = {nullptr, next}};
+    const char* const from = tiles_ + pair * d_.rows * parts_pixel;
+    float* const to = p_.y + point * d_.point() + panel * d_.panel();
+    for (int64_t run = 0; run < runs_; ++run) {
+      if (next) tile.rate[1] = ceil_of(next->left, runs_ - run);
+      tile.upper = from + run * d_.run * parts_pixel;
+      tile.lower = tile.upper + tile.upper_rows * parts_pixel;
+      tile.sums = to + run * d_.run * parts_panel_filters;
+      kernels_.tile[d_.run > tile.upper_rows][blocks(panel) > 1](tile);
+    }
+    if (next) kernels_.split(*next, next->left);
+  }
+
+  /// What has no parts, or all tiles, as float32.
+  void multiply_plainly(int64_t point, int64_t panel, bool all) const {
+    for (int64_t tile = 0; tile < p_.tiles; ++tile) {
+      if (!all && !lacks_parts(point, tile)) continue;
+      c_.poll();
+      p_.multiply_plainly(point, panel, tile);
+    }
+  }
+  /// Does any channel of a tile?
+  bool lacks_parts(int64_t point, int64_t tile) const {
+    const float* const x = p_.x + point * p_.x_point + tile * channel_block;
+    for (int64_t c = 0; c < d_.channels; ++c)
+      if (!has_parts(x[c / channel_block * p_.x_tiles * channel_block + c % channel_block])) return true;
+    return false;
+  }
+
+  const PointsDivision& d_;
+  const PointProducts& p_;
+  const int64_t begin_, end_, runs_;
+  KernelContext& c_;
+  char *tiles_, *weights_[2];
+  const PartsKernels& kernels_ = parts_kernels();
+  TileRegisters registers_;
+};
+
+}  // namespace
+
+PointsDivision::PointsDivision(int64_t channels, int64_t filters, int64_t tiles)
+    : channels(channels),
+      filters(filters),
+      pairs(ceil_of(channel_blocks(channels), 2)),
+      panels(ceil_of(channel_blocks(filters), parts_panel_blocks)),
+      run(ceil_of(tiles, ceil_of(tiles, most_tiled_rows))) {
+  // Both tiles of A have as many rows.
+  if (run > upper_rows(run)) run = 2 * upper_rows(run);
+  rows = ceil_of(tiles, run) * run;
+}
+
+void multiply_points(const PointsDivision& d, const PointProducts& p, int64_t begin, int64_t end,
+                     char* scratch, KernelContext& c) {
+  if (begin < end) PointsTask(d, p, begin, end, scratch, c).compute();
+}
+
+}  // namespace lathe::cpu
