@@ -109,6 +109,36 @@ TEST(CpuGemm, DeepAndWide) {
   check({300, 33, 769, 1, true, true, false, Problem::full, 0.5f, -2.0f});
 }
 
+/// Of matrices that no second-level cache holds: tiles of rows and panels take short blocks of k in turn.
+TEST(CpuGemm, FewRowsFromMemory) {
+  for (int64_t m : {1, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 21, 28, 29})
+    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{340, 801}, {353, 769}, {416, 640}, {33000, 9}})
+      check({m, n, k, 1, false, false, m % 3 > 0, static_cast<Problem::Bias>(m % 4), 1.5F, 0.5F});
+}
+
+/// Strict rows have the same bits, however many there are.
+TEST(CpuGemm, StrictRowsAreTheirOwn) {
+  constexpr int64_t most = 30, n = 353, k = 900;
+  Random random(7);
+  const Fenced a(most * k, random), b(n * k, random);
+  for (Isa isa : usable_isas()) {
+    const cpu::GemmKernels& g = cpu::gemm_kernels(isa, true);
+    WorkerContext context(2);
+    std::vector<float> packed(static_cast<size_t>(cpu::packed_b_size(g, k, n)));
+    cpu::pack_whole_b(g, packed.data(), {b.data(), n, 1}, k, n, context);
+    std::vector<float> all;
+    for (int64_t m = most; m > 0; --m) {
+      cpu::Products q{.m = m, .n = n, .k = k, .a = {a.data(), k, 1}, .packed_b = packed.data()};
+      std::vector<float> c(static_cast<size_t>(m * n));
+      q.c = c.data();
+      Fenced scratch(cpu::multiply_workspace(g, q) / sizeof(float));
+      cpu::multiply(g, q, scratch.data(), context);
+      if (m == most) all = c;
+      ASSERT_EQ(std::memcmp(c.data(), all.data(), c.size() * sizeof(float)), 0) << name_of(isa) << ' ' << m;
+    }
+  }
+}
+
 TEST(CpuGemm, TransposedOperands) {
   for (bool a : {false, true})
     for (bool b : {false, true})

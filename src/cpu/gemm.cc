@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <utility>
 
 #include "base/cpu.h"
+#include "cpu/gemm_pack.h"
 #include "cpu/isa.h"
 
 namespace lathe::cpu {
@@ -47,46 +47,23 @@ constexpr int64_t group_floats = 65536;
 constexpr int64_t widest_panel = 32;
 /// Tiles that read each panel as it comes from memory.
 constexpr int64_t few_tiles = 2;
+/// Rows of the highest tile of all instruction sets, in vectors.
+constexpr int64_t most_vector_rows = 14;
 /// Floats of B that a second-level cache may still hold from the last time.
 constexpr int64_t cached_floats = int64_t{1} << 18;
 /// Panels of a few rows between two calls of the epilogue.
 constexpr int64_t stream_panels = 16;
 
-/// Blocks of k begin at multiples of this: of blocks of A, and of steps of parts.
-constexpr int64_t k_grain = part_depth;
-static_assert(k_grain % a_block == 0 && k_block % k_grain == 0);
 /// Products of so many rows, and of so many terms and columns, are worth splitting (measured: AVX-512 by
 /// itself takes sixteen rows in the same time).
 constexpr int64_t least_split_rows = 32, least_split_terms = 32, least_split_columns = 16;
 
-/// Floats that are packed between two questions whether to stop.
-constexpr int64_t packed_in_one_go = int64_t{1} << 18;
-
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// Packs k in pieces, asking in between: rows or columns may be very long. f(k0, length).
-template <class F>
-void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
-  const int64_t step = std::max(k_grain, packed_in_one_go / std::max<int64_t>(1, width) / k_grain * k_grain);
-  for (int64_t k0 = 0; k0 < k; k0 += step) {
-    workers.poll();
-    f(k0, std::min(step, k - k0));
-  }
-}
 
 /// k in blocks of equal length.
 int64_t k_step(int64_t k) {
   const int64_t blocks = std::max<int64_t>(1, ceil_of(k, k_block));
   return std::max(k_grain, ceil_of(k, blocks * k_grain) * k_grain);
-}
-
-/// Of a matrix from memory that two tiles of rows are multiplied with, so few that the second finds what the
-/// first has read in the first-level cache (measured with 16 rows: a fifth faster than in long blocks). 0:
-/// any.
-constexpr int64_t short_k_step = 64;
-int64_t k_step(const GemmKernels& g, const Products& p) {
-  const bool twice = !g.strict && !g.split_a && RowTiles(p.m, g.max_rows).count() == 2;
-  return twice && p.n * p.k > cached_floats ? short_k_step : 0;
 }
 
 /// Is there nothing of B to be packed?
@@ -143,17 +120,6 @@ std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64
   return {t, q};
 }
 
-/// Calls pack(strip, k0, length) for every strip of `width` rows or columns and all of its k, in whole
-/// blocks.
-template <class F>
-void share_packing(Workers& workers, int64_t strips, int64_t width, int64_t k, F&& pack) {
-  auto work = [&](int64_t begin, int64_t end) {
-    for (int64_t strip = begin; strip < end; ++strip)
-      pack_pieces(k, width, workers, [&](int64_t k0, int64_t length) { pack(strip, k0, length); });
-  };
-  workers.parallel(strips, std::max<int64_t>(1, packed_in_one_go / (width * (k + 1))), work);
-}
-
 /// Rows [r0, r1) and columns [c0, c1) are final.
 void finish_part(Epilogue* epilogue, const PackedProduct& p, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
   if (!epilogue) return;
@@ -197,23 +163,56 @@ class Walk {
     int64_t panel, k0;
   };
 
-  /// A few rows: their A stays in the cache, and each panel is read as one stream. The sums are the same as
-  /// in groups.
+  /// A few rows: their A stays in the cache, and each panel is read as one stream, or two as two. The sums
+  /// are the same as in groups.
   void stream() {
-    const bool two = t1_ - t0_ == 1 && !g_.split_a && tiles_.rows(t0_) <= twin_rows &&
-                     p_.b_type == DataType::float32 && !p_.panels;
-    const int64_t count = p1_ - p0_, together = two ? 2 : 1;
+    const bool floats = !g_.split_a && p_.b_type == DataType::float32 && !p_.panels;
+    const bool twins = floats && t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows;
+    const bool turns = floats && !twins && is_stream() && tiles_.rows(t0_) < g_.tiled_rows;
+    const int64_t count = p1_ - p0_, together = twins || turns ? 2 : 1;
     for (int64_t done = 0; done < count; done += stream_panels) {
       const int64_t some = std::min(stream_panels, count - done);
       for (int64_t i = 0; i < some; i += together) {
         const int64_t panels = std::min(together, some - i), panel = streamed(done + i, panels),
                       after = streamed(done + i + panels, panels);
         for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
-          block({panel, k0}, k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0}, panels);
+          if (turns)
+            take_turns({panel, k0}, panels);
+          else
+            block({panel, k0}, k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0}, panels);
       }
       const int64_t first = streamed(done, some);
       finish(first, first + some);
     }
+  }
+  /// One or two panels with all tiles, which take short blocks of k in turn.
+  void take_turns(Place at, int64_t panels) {
+    alignas(64) float sums[2 * few_tiles * most_vector_rows * widest_panel];
+    const int64_t k = std::min(step_, p_.k - at.k0), row = tiles_.begin(t0_), high = tiles_.rows(t0_),
+                  low = tiles_.begin(t1_) - row - high;
+    const float* const a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k);
+    std::fill_n(sums, panels * (high + low) * g_.panel_columns, 0.0F);
+    g_.add_terms[high][low > 0 ? high - low : 2](
+        {.a = {a + g_.packed_terms(at.k0) * high,
+               a + g_.packed_terms(p_.k) * high + g_.packed_terms(at.k0) * low},
+         .b = reinterpret_cast<const float*>(place(at)),
+         .b_row = p_.b_row,
+         .b_panel = p_.b_panel,
+         .panels = panels,
+         .k = k,
+         .sums = sums});
+    for (int64_t i = 0; i < panels; ++i) {
+      const int64_t column = (at.panel + i) * g_.panel_columns;
+      float* const c = p_.c + row * p_.c_row + column;
+      Tile tile{.c = c,
+                .c_row = p_.c_row,
+                .rows = high + low,
+                .columns = std::min(g_.panel_columns, p_.n - column),
+                .start = at.k0 > 0 ? Start{c, p_.c_row, 1, 1} : start(row, column)};
+      if (at.k0 + k == p_.k) tile.bounds = finish_.bounds;
+      g_.finish_sums(tile, sums + i * tile.rows * g_.panel_columns);
+    }
+    c_.poll();
   }
   /// The first of the i-th to (i + n - 1)-th panels that are read.
   int64_t streamed(int64_t i, int64_t n) const { return p_.backwards ? p1_ - i - n : p0_ + i; }
@@ -320,7 +319,7 @@ class Walk {
   const PackedProduct& p_;
   const Finish finish_{p_.epilogue};
   const RowTiles tiles_;
-  const int64_t t0_, t1_, p0_, p1_, step_ = p_.k_step ? p_.k_step : k_step(p_.k);
+  const int64_t t0_, t1_, p0_, p1_, step_ = k_step(p_.k);
   const int64_t element_size_ =
       static_cast<int64_t>(p_.b_type == DataType::float32 ? sizeof(float) : sizeof(Float16));
   TileRegisters registers_;
@@ -409,78 +408,6 @@ const GemmKernels& pair_kernels(Isa isa, bool strict) {
   if (isa == Isa::avx512 && uses_bf16()) return bf16::table.pairs[strict];
 #endif
   return gemm_tables(isa).pairs[strict];
-}
-
-void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
-  constexpr int64_t some_rows = 16, polled_panels = 64;
-  const int64_t width = g.panel_columns, panels = g.panels(n);
-  const auto pack = [&](int64_t panel, int64_t k0, int64_t length) {
-    const int64_t j = panel * width;
-    g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, length,
-             std::min(width, n - j));
-  };
-  if (b.column != 1) return share_packing(workers, panels, width, k, pack);
-  // A few whole rows after the other, as they lie: down one panel it would go from page to page.
-  const int64_t grain = std::max<int64_t>(1, packed_in_one_go / (some_rows * width * (panels + 1)));
-  workers.parallel(ceil_of(k, some_rows), grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t panel = 0; panel < panels; ++panel) {
-        if (panel % polled_panels == 0) workers.poll();
-        pack(panel, i * some_rows, std::min(some_rows, k - i * some_rows));
-      }
-  });
-}
-
-namespace {
-
-/// One panel of a matrix of 16-bit elements, whatever they are, at whatever address.
-void pack_halves(const GemmKernels& g, uint16_t* to, const std::byte* b, int64_t row, int64_t column,
-                 int64_t k, int64_t columns) {
-  constexpr int64_t square =
-      16;  // of a transposed matrix: what is read stays in the cache for its other columns
-  constexpr auto size = static_cast<int64_t>(sizeof(uint16_t));
-  std::fill_n(to, columns < g.panel_columns ? k * g.panel_columns : 0, uint16_t{0});
-  for (int64_t k0 = 0; k0 < k; k0 += square)
-    for (int64_t j = 0; j < columns; ++j)
-      for (int64_t i = k0; i < std::min(k0 + square, k); ++i)
-        std::memcpy(to + i * g.panel_columns + j, b + (i * row + j * column) * size, sizeof(uint16_t));
-}
-
-}  // namespace
-
-void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* from, int64_t row,
-                  int64_t column, int64_t k, int64_t n, Workers& workers) {
-  if (type == DataType::float32)
-    return pack_whole_b(g, static_cast<float*>(to), {static_cast<const float*>(from), row, column}, k, n,
-                        workers);
-  const int64_t width = g.panel_columns;
-  share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
-    const int64_t j = panel * width;
-    pack_halves(g, static_cast<uint16_t*>(to) + j * k + k0 * width,
-                static_cast<const std::byte*>(from) + (k0 * row + j * column) * 2, row, column, some,
-                std::min(width, n - j));
-  });
-}
-
-void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_t row, int64_t column,
-                int64_t k, int64_t n, Workers& workers) {
-  const int64_t width = g.panel_columns;
-  share_packing(workers, g.panels(n), 2 * width, k / 2, [&](int64_t panel, int64_t pair0, int64_t some) {
-    const int64_t first = panel * width;
-    BFloat16* at = to + (first * (k / 2) + pair0 * width) * 2;
-    for (int64_t i = 2 * pair0; i < 2 * (pair0 + some); i += 2)
-      for (int64_t j = first; j < first + width; ++j)
-        for (int64_t second : {0, 1}) *at++ = j < n ? from[(i + second) * row + j * column] : BFloat16{0};
-  });
-}
-
-void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers) {
-  const RowTiles tiles(m, g.max_rows);
-  share_packing(workers, tiles.count(), g.max_rows, k, [&](int64_t tile, int64_t k0, int64_t some) {
-    const int64_t row = tiles.begin(tile), rows = tiles.rows(tile);
-    g.pack_a(to + row * g.packed_terms(k) + k0 * rows,
-             {a.data + row * a.row + k0 * a.column, a.row, a.column}, rows, some, 1);
-  });
 }
 
 void multiply_packed(const GemmKernels& g, const PackedProduct& p, int64_t t0, int64_t t1, int64_t p0,
@@ -575,7 +502,6 @@ void multiply(const GemmKernels& kernels, const Products& p, void* workspace, Ke
                              .start = p.start,
                              .epilogue = p.epilogue,
                              .first_element = (first + product) * p.m * p.n,
-                             .k_step = k_step(g, p),
                              .plain = plain.load(std::memory_order_relaxed)};
           if (is_ready(p)) part.first_panel = 0;
           if (p.packed_b) {

@@ -58,8 +58,7 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
 }
 
 /// Rows of B that are asked for before they are read (measured on Intel Xeons, two panels of 1 to 4 rows of
-/// A: from 4 on all are as good for floats, 16 best for pairs; one panel of 8: half of them is too late,
-/// twice as many come no faster).
+/// A: from 4 on all are as good for floats, 16 best for pairs).
 constexpr int64_t rows_ahead = 16;
 
 template <class Elements, int Rows, int Vectors, int sums, bool Stream>
@@ -105,6 +104,68 @@ void tile(const Tile& t) {
     }
     finish_row(t, i, sum[0][i], whole);
   }
+}
+
+/// Adds k terms. Of each row so many lines are asked for.
+template <class Elements, int Rows, int Lines>
+LATHE_INLINE void add_block(const float* a, const float* b, int64_t b_row, int64_t k, const float* ask,
+                            float* sums) {
+  Vec sum[Rows][panel_vectors];
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < panel_vectors; ++j) sum[i][j] = load(sums + i * panel_columns + j * Vec::width);
+  }
+  for (int64_t kk = 0; kk < k; ++kk, b += b_row, ask += b_row) {
+    LATHE_UNROLL
+    for (int j = 0; j < Lines; ++j) prefetch(ask + j * Elements::of_line);
+    multiply_step<Elements, false>(sum, a + kk, b, 0, 0);
+  }
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) store_row(sums + i * panel_columns, sum[i], panel_columns, true);
+}
+
+/// Both tiles ask, each for one of a row's lines: where one asked for both, memory would rest meanwhile.
+template <class Elements, int First, int Second>
+void add_terms(const SumsTile& t) {
+  constexpr int64_t short_block = 8, rows_soon = 12;
+  constexpr int lines = panel_columns / Elements::of_line, second = Second > 0 ? lines / 2 : 0;
+  static_assert(a_block % short_block == 0);
+  for (int64_t k0 = 0; k0 < t.k; k0 += short_block) {
+    const int64_t k = t.k - k0 < short_block ? t.k - k0 : short_block;
+    const int64_t block = k0 / a_block * a_block, at = k0 % a_block;
+    float* sums = t.sums;
+    for (int64_t i = 0; i < t.panels; ++i) {
+      const float* const b = t.b + i * t.b_panel + k0 * t.b_row;
+      const float* const ask = b + rows_soon * t.b_row;
+      add_block<Elements, First, lines - second>(t.a[0] + block * First + at, b, t.b_row, k, ask, sums);
+      sums += First * panel_columns;
+      if constexpr (Second > 0) {
+        add_block<Elements, Second, second>(t.a[1] + block * Second + at, b, t.b_row, k,
+                                            ask + (lines - second) * Elements::of_line, sums);
+        sums += Second * panel_columns;
+      }
+    }
+  }
+}
+
+void finish_sums(const Tile& t, const float* sums) {
+  const bool whole = t.columns >= panel_columns;
+  for (int64_t i = 0; i < t.rows; ++i) {
+    Vec sum[panel_vectors];
+    load_row(sum, sums + i * panel_columns, panel_columns, true);
+    finish_row(t, i, sum, whole);
+  }
+}
+
+/// By rows of the first tile, and how many fewer the second one has.
+template <class Elements, int... Rows>
+constexpr void fill_sums(GemmKernels& g, std::integer_sequence<int, Rows...>) {
+  ((g.add_terms[Rows + 1][0] = add_terms<Elements, Rows + 1, Rows + 1>,
+    g.add_terms[Rows + 1][1] = add_terms<Elements, Rows + 1, Rows>,
+    g.add_terms[Rows + 1][2] = add_terms<Elements, Rows + 1, 0>),
+   ...);
+  g.finish_sums = finish_sums;
 }
 
 template <class Elements, int Vectors, bool Strict, bool Stream = false, size_t Most, int... Rows>
@@ -195,6 +256,7 @@ constexpr GemmKernels make_table() {
                 .panel_columns = panel_columns,
                 .vector = Vec::width,
                 .strict = Strict};
+  fill_sums<Elements>(g, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 1, Strict>(g.narrow, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 2, Strict>(g.wide, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 4, Strict>(g.twin, std::make_integer_sequence<int, twin_rows>());
@@ -206,7 +268,6 @@ constexpr GemmKernels floats_table() {
   GemmKernels g = make_table<Floats, Strict>();
   g.pack_a = pack_a;
   g.pack_b = pack_b;
-  fill_tiles<Floats, 2, Strict, true>(g.wide_stream, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Halves<Float16>, 2, Strict, true>(g.halves[0], std::make_integer_sequence<int, max_rows>());
   fill_tiles<Halves<BFloat16>, 2, Strict, true>(g.halves[1], std::make_integer_sequence<int, max_rows>());
   return g;

@@ -1,0 +1,96 @@
+// Whole operands of products, packed by many threads.
+#include "cpu/gemm_pack.h"
+
+#include <cstring>
+
+namespace lathe::cpu {
+namespace {
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Calls pack(strip, k0, length) for every strip of `width` rows or columns and all of its k, in whole
+/// blocks.
+template <class F>
+void share_packing(Workers& workers, int64_t strips, int64_t width, int64_t k, F&& pack) {
+  auto work = [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip)
+      pack_pieces(k, width, workers, [&](int64_t k0, int64_t length) { pack(strip, k0, length); });
+  };
+  workers.parallel(strips, std::max<int64_t>(1, packed_in_one_go / (width * (k + 1))), work);
+}
+
+}  // namespace
+
+void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
+  constexpr int64_t some_rows = 16, polled_panels = 64;
+  const int64_t width = g.panel_columns, panels = g.panels(n);
+  const auto pack = [&](int64_t panel, int64_t k0, int64_t length) {
+    const int64_t j = panel * width;
+    g.pack_b(to + j * k + k0 * width, {b.data + k0 * b.row + j * b.column, b.row, b.column}, length,
+             std::min(width, n - j));
+  };
+  if (b.column != 1) return share_packing(workers, panels, width, k, pack);
+  // A few whole rows after the other, as they lie: down one panel it would go from page to page.
+  const int64_t grain = std::max<int64_t>(1, packed_in_one_go / (some_rows * width * (panels + 1)));
+  workers.parallel(ceil_of(k, some_rows), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        if (panel % polled_panels == 0) workers.poll();
+        pack(panel, i * some_rows, std::min(some_rows, k - i * some_rows));
+      }
+  });
+}
+
+namespace {
+
+/// One panel of a matrix of 16-bit elements, whatever they are, at whatever address.
+void pack_halves(const GemmKernels& g, uint16_t* to, const std::byte* b, int64_t row, int64_t column,
+                 int64_t k, int64_t columns) {
+  constexpr int64_t square =
+      16;  // of a transposed matrix: what is read stays in the cache for its other columns
+  constexpr auto size = static_cast<int64_t>(sizeof(uint16_t));
+  std::fill_n(to, columns < g.panel_columns ? k * g.panel_columns : 0, uint16_t{0});
+  for (int64_t k0 = 0; k0 < k; k0 += square)
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t i = k0; i < std::min(k0 + square, k); ++i)
+        std::memcpy(to + i * g.panel_columns + j, b + (i * row + j * column) * size, sizeof(uint16_t));
+}
+
+}  // namespace
+
+void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* from, int64_t row,
+                  int64_t column, int64_t k, int64_t n, Workers& workers) {
+  if (type == DataType::float32)
+    return pack_whole_b(g, static_cast<float*>(to), {static_cast<const float*>(from), row, column}, k, n,
+                        workers);
+  const int64_t width = g.panel_columns;
+  share_packing(workers, g.panels(n), width, k, [&](int64_t panel, int64_t k0, int64_t some) {
+    const int64_t j = panel * width;
+    pack_halves(g, static_cast<uint16_t*>(to) + j * k + k0 * width,
+                static_cast<const std::byte*>(from) + (k0 * row + j * column) * 2, row, column, some,
+                std::min(width, n - j));
+  });
+}
+
+void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_t row, int64_t column,
+                int64_t k, int64_t n, Workers& workers) {
+  const int64_t width = g.panel_columns;
+  share_packing(workers, g.panels(n), 2 * width, k / 2, [&](int64_t panel, int64_t pair0, int64_t some) {
+    const int64_t first = panel * width;
+    BFloat16* at = to + (first * (k / 2) + pair0 * width) * 2;
+    for (int64_t i = 2 * pair0; i < 2 * (pair0 + some); i += 2)
+      for (int64_t j = first; j < first + width; ++j)
+        for (int64_t second : {0, 1}) *at++ = j < n ? from[(i + second) * row + j * column] : BFloat16{0};
+  });
+}
+
+void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers) {
+  const RowTiles tiles(m, g.max_rows);
+  share_packing(workers, tiles.count(), g.max_rows, k, [&](int64_t tile, int64_t k0, int64_t some) {
+    const int64_t row = tiles.begin(tile), rows = tiles.rows(tile);
+    g.pack_a(to + row * g.packed_terms(k) + k0 * rows,
+             {a.data + row * a.row + k0 * a.column, a.row, a.column}, rows, some, 1);
+  });
+}
+
+}  // namespace lathe::cpu
