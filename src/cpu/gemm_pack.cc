@@ -1,6 +1,7 @@
 // Whole operands of products, packed by many threads.
 #include "cpu/gemm_pack.h"
 
+#include <bit>
 #include <cstring>
 
 namespace lathe::cpu {
@@ -72,15 +73,45 @@ void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* fro
   });
 }
 
+namespace {
+
+constexpr auto pair_size = 2 * static_cast<int64_t>(sizeof(BFloat16));
+
+/// A row of pairs: of two rows' elements side by side, which compilers turn into vectors.
+void zip_rows(const BFloat16* low, const BFloat16* high, int64_t n, BFloat16* to) {
+  for (int64_t j = 0; j < n; ++j) {
+    const uint32_t pair = low[j].bits | static_cast<uint32_t>(high[j].bits) << 16;
+    std::memcpy(to + 2 * j, &pair, sizeof pair);
+  }
+}
+
+/// Pairs of a panel whose columns are dense: a line of each column at a time.
+void turn_pairs(const BFloat16* from, int64_t column, int64_t pairs, int64_t columns, int64_t width,
+                BFloat16* to) {
+  constexpr int64_t of_line = 64 / pair_size;
+  for (int64_t p0 = 0; p0 < pairs; p0 += of_line)
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t p = p0; p < std::min(p0 + of_line, pairs); ++p)
+        std::memcpy(to + 2 * (p * width + j), from + j * column + 2 * p, pair_size);
+}
+
+}  // namespace
+
 void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_t row, int64_t column,
                 int64_t k, int64_t n, Workers& workers) {
+  static_assert(std::endian::native == std::endian::little);
   const int64_t width = g.panel_columns;
-  share_packing(workers, g.panels(n), 2 * width, k / 2, [&](int64_t panel, int64_t pair0, int64_t some) {
-    const int64_t first = panel * width;
+  share_packing(workers, g.panels(n), 2 * width, k / 2, [&](int64_t panel, int64_t pair0, int64_t pairs) {
+    const int64_t first = panel * width, columns = std::min(width, n - first);
     BFloat16* at = to + (first * (k / 2) + pair0 * width) * 2;
-    for (int64_t i = 2 * pair0; i < 2 * (pair0 + some); i += 2)
-      for (int64_t j = first; j < first + width; ++j)
-        for (int64_t second : {0, 1}) *at++ = j < n ? from[(i + second) * row + j * column] : BFloat16{0};
+    const BFloat16* b = from + 2 * pair0 * row + first * column;
+    if (columns < width) std::fill_n(at, 2 * pairs * width, BFloat16{0});
+    if (row == 1) return turn_pairs(b, column, pairs, columns, width, at);
+    for (int64_t p = 0; p < pairs; ++p, at += 2 * width, b += 2 * row)
+      if (column == 1)
+        zip_rows(b, b + row, columns, at);
+      else
+        for (int64_t j = 0; j < columns; ++j) at[2 * j] = b[j * column], at[2 * j + 1] = b[row + j * column];
   });
 }
 

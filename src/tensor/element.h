@@ -79,7 +79,12 @@ inline float to_float(BFloat16 b) { return std::bit_cast<float>(static_cast<uint
 /// NaN/infinity as the tables of the Cast operator say. Types without infinity or NaN always saturate.
 Float16 to_float16(float x);
 Float16 to_float16(double x);
-BFloat16 to_bfloat16(float x);
+/// To the nearest, to the even one of two; the same NaN for all.
+inline BFloat16 to_bfloat16(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const uint32_t nan = (bits >> 16 & 0x8000U) | 0x7fc0U, rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+  return {static_cast<uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded)};
+}
 Float8E4M3FN to_float8e4m3fn(float x, bool saturate = true);
 Float8E4M3FNUZ to_float8e4m3fnuz(float x, bool saturate = true);
 Float8E5M2 to_float8e5m2(float x, bool saturate = true);

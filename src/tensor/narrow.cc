@@ -114,12 +114,6 @@ Float16 to_float16(float x) {
 }
 Float16 to_float16(double x) { return {static_cast<uint16_t>(encode(x, half, false))}; }
 
-BFloat16 to_bfloat16(float x) {
-  const uint32_t bits = std::bit_cast<uint32_t>(x);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<uint16_t>((bits >> 16 & 0x8000u) | 0x7fc0u)};
-  return {static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
-}
-
 float to_float(Float8E4M3FN x) { return decode(x.bits, e4m3fn); }
 float to_float(Float8E4M3FNUZ x) { return decode(x.bits, e4m3fnuz); }
 float to_float(Float8E5M2 x) { return decode(x.bits, e5m2); }
