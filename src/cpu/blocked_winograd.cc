@@ -69,15 +69,16 @@ double saved_by_parts(const BlockedShape& s, Filtering f, int64_t group) {
   // channels of up to 32 tiles with a panel of filters, what splitting its weights adds, and at least; parts
   // of two blocks of a tile; and what a vector of a point takes since groups are larger.
   constexpr double products = 105, run = 112, split_weights = 45, least = 130, split_tile = 4, larger = 3.2;
+  // In floating point, since plans may say anything.
   const int64_t tiles = ceil_of(s.out[0], f.output) * ceil_of(s.out[1], f.output);
   const PointsDivision d(s.channels, s.filters, group);
-  const auto runs = static_cast<double>(d.rows / d.run), points = static_cast<double>(f.points());
-  const double step = std::max(runs * run + split_weights, least);
-  const auto each = static_cast<double>(d.pairs) * split_tile +
-                    static_cast<double>(s.in_blocks() + s.out_blocks()) * larger;
-  return points * (static_cast<double>(tiles * s.channels * s.filters) / products -
-                   static_cast<double>(ceil_of(tiles, group) * d.pairs * d.panels) * step -
-                   static_cast<double>(tiles) * each);
+  const auto all = static_cast<double>(tiles), groups = static_cast<double>(ceil_of(tiles, group)),
+             pairs = static_cast<double>(d.pairs), panels = static_cast<double>(d.panels),
+             vectors = static_cast<double>(s.in_blocks() + s.out_blocks());
+  const double step = std::max(static_cast<double>(d.rows / d.run) * run + split_weights, least);
+  return static_cast<double>(f.points()) *
+         (all * static_cast<double>(s.channels) * static_cast<double>(s.filters) / products -
+          groups * pairs * panels * step - all * (pairs * split_tile + vectors * larger));
 }
 
 /// How the tiles are cut into groups: some rows of tiles, or a part of one row. Rows are counted through all
