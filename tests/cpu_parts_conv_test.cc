@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "cpu/amx.h"
 #include "cpu/blocked.h"
 #include "cpu/blocked_parts.h"
 #include "cpu/half.h"
 #include "support/blocked_shapes.h"
+#include "support/parts_test.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -30,14 +30,7 @@ BlockedShape square(int64_t channels, int64_t filters, int64_t height, int64_t w
   return sized(s, pad, pad);
 }
 
-class CpuParts : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!cpu::uses_amx() || !cpu_features().amx_bf16 || !cpu_features().avx512)
-      GTEST_SKIP() << "no AMX with bfloat16 here";
-  }
-  void TearDown() override { cpu::use_amx(true); }
-};
+using CpuParts = PartsTest;
 
 /// A convolution of numbers that use all of their 24 bits.
 struct Problem {

@@ -7,11 +7,11 @@
 #include <set>
 #include <tuple>
 
-#include "cpu/amx.h"
 #include "cpu/blocked.h"
 #include "cpu/half.h"
 #include "cpu/winograd_parts.h"
 #include "support/blocked_shapes.h"
+#include "support/parts_test.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -23,14 +23,7 @@ using cpu::channel_block;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-class CpuWinogradParts : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!cpu::uses_amx() || !cpu_features().amx_bf16 || !cpu_features().avx512)
-      GTEST_SKIP() << "no AMX with bfloat16 here";
-  }
-  void TearDown() override { cpu::use_amx(true); }
-};
+using CpuWinogradParts = PartsTest;
 
 /// Of many magnitudes, with all of their 24 bits.
 void fill(Random& random, float* to, int64_t n) {
@@ -251,6 +244,16 @@ TEST_F(CpuWinogradParts, EveryGroupSize) {
     p.s.group = group;
     expect_near(p.run(2), p.run_plainly());
   }
+}
+
+/// Every thread has scratch of its own, also where there are more threads than points.
+TEST_F(CpuWinogradParts, ManyThreads) {
+  Problem p(square(256, 256, 64, 64, 17));
+  p.s.group = 1 << 16;
+  const std::vector<float> want = p.run(1);
+  ASSERT_FALSE(same_bits(want.data(), p.run_plainly().data(), want.size())) << "no products by parts";
+  for (int threads : {40, 45})
+    ASSERT_TRUE(same_bits(want.data(), p.run(threads).data(), want.size())) << threads;
 }
 
 TEST_F(CpuWinogradParts, TheBatchSaysNothing) {

@@ -6,6 +6,7 @@
 
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_tile.h"
+#include "cpu/ceil_of.h"
 #include "cpu/filters.h"
 #include "cpu/gemm.h"
 #include "cpu/tasks.h"
@@ -22,7 +23,6 @@ constexpr int64_t polled_work = int64_t{1} << 22;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t cached_weights = 100000;
 
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t whole_lines(int64_t floats) { return ceil_of(floats, 16) * 16; }
 
 const BlockedTiles& tiles_of(Isa isa, const BlockedShape& s) {

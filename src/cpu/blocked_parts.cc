@@ -253,7 +253,7 @@ class PartsTask {
 
   /// All tiles with one piece of one panel. Sources, where there are any, are split beside it, to the end.
   void multiply(int64_t panel, int64_t piece, const char* weights, InputSource* input, PartsSource* next) {
-    const int64_t tiles = PartsDivision::ceil_of(pixels_, most_tiled_rows);
+    const int64_t tiles = ceil_of(pixels_, most_tiled_rows);
     const bool last = piece + 1 == d_.pieces();
     PartsTile tile{.offsets = offsets_,
                    .steps = (first_pair(piece + 1) - first_pair(piece)) * d_.taps,
@@ -269,9 +269,9 @@ class PartsTask {
       const int64_t begin = i * most_tiled_rows, rows = std::min<int64_t>(pixels_ - begin, most_tiled_rows);
       if (input) {
         kernels_.split(*input, wanted(*input, i));
-        tile.rate[0] = PartsDivision::ceil_of(wanted(*input, i + 1), tile.steps);
+        tile.rate[0] = ceil_of(wanted(*input, i + 1), tile.steps);
       }
-      if (next) tile.rate[1] = PartsDivision::ceil_of(next->left, tile.steps * (tiles - i));
+      if (next) tile.rate[1] = ceil_of(next->left, tile.steps * (tiles - i));
       registers_.set(rows);
       tile.upper_rows = upper_rows(rows);
       tile.upper = copy + begin * d_.row();
@@ -440,8 +440,7 @@ double parts_time(const BlockedShape& s) {
   const PartsDivision d(s, 1);
   const double panels = 0.5 * static_cast<double>(s.out_blocks());
   const double steps = static_cast<double>(d.pairs * d.taps) * panels;
-  const auto tiles =
-      static_cast<double>(PartsDivision::ceil_of((d.rows - 1) * d.copy_row + d.columns, most_tiled_rows / 2));
+  const auto tiles = static_cast<double>(ceil_of((d.rows - 1) * d.copy_row + d.columns, most_tiled_rows / 2));
   return static_cast<double>(s.batch * d.strips()) *
          (steps * (tiles * tile + split_weights) +
           static_cast<double>(d.pairs * d.copy_pixels()) * split_pixel +
@@ -453,7 +452,7 @@ bool uses_parts(Isa isa, const BlockedShape& shape) {
   BlockedShape s = shape;
   s.batch = 1;
   // Of the last block AVX-512 leaves out a half that is not there; many weights are waited for.
-  const int64_t filters = PartsDivision::ceil_of(s.filters, channel_block / 2) * channel_block / 2,
+  const int64_t filters = ceil_of(s.filters, channel_block / 2) * channel_block / 2,
                 weights = s.channels * s.taps() * filters;
   const double in_a_nanosecond = weights > many_weights ? 88 : 100;
   return parts_time(s) <

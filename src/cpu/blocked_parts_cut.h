@@ -13,6 +13,7 @@
 
 #include "cpu/amx.h"
 #include "cpu/blocked_parts.h"
+#include "cpu/ceil_of.h"
 
 namespace lathe::cpu {
 
@@ -78,7 +79,6 @@ struct PartsDivision {
   }
   PartsDivision(const PartsDivision&) = delete;
 
-  static int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
   static int64_t whole_lines(int64_t bytes) { return ceil_of(bytes, 64) * 64; }
 
   int64_t across() const { return ceil_of(s.out[1], columns); }

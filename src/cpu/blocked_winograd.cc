@@ -5,11 +5,6 @@
 // A group of tiles goes through all of it while its points stay in the second-level cache.
 #include "cpu/blocked_winograd.h"
 
-#include <cstdlib>
-namespace {
-const int wdbg = getenv("WDBG") ? atoi(getenv("WDBG")) : 0;
-}
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -17,6 +12,7 @@ const int wdbg = getenv("WDBG") ? atoi(getenv("WDBG")) : 0;
 
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_tile.h"
+#include "cpu/ceil_of.h"
 #include "cpu/filters.h"
 #include "cpu/gemm.h"
 #include "cpu/isa.h"
@@ -45,8 +41,6 @@ constexpr int64_t most_taps = 25;
 constexpr double cached_points = 3e6;
 /// Weights of a filter that are turned between two polls.
 constexpr int64_t polled_weights = 4096;
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Roughly what F takes for each pair of channels, in multiplications; direct convolution for output 0. Few
 /// tiles wait for their weights, which are more than those of other algorithms.
@@ -144,7 +138,10 @@ int64_t slots_of(const Groups& g, int threads) {
 int64_t parts_floats(const Groups& g) {
   return g.parts ? (g.parts->scratch() + 64) / static_cast<int64_t>(sizeof(float)) : 0;
 }
-int64_t parts_slots(const Groups& g, int threads) { return g.parts ? task_slots(g.points, threads) : 0; }
+/// Of groups apart one for each, of the others one for each piece of their points.
+int64_t parts_slots(const Groups& g, int threads) {
+  return g.parts ? std::max(slots_of(g, threads), task_slots(g.points, threads)) : 0;
+}
 
 /// Its place among `filterings`.
 size_t form_of(Filtering f) {
@@ -461,7 +458,7 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const Blo
     float* const out = scratch + in_floats;
     c.parallel(g.in_blocks, 1, [&](int64_t begin, int64_t end) { w.input(group, scratch, begin, end); });
     if (g.parts) {
-      const int64_t slots = parts_slots(g, c.threads());
+      const int64_t slots = task_slots(g.points, c.threads());
       for_each_task(c, slots, [&](int64_t slot, int64_t) {
         w.multiply_parts(group, scratch, out, slot * g.points / slots, (slot + 1) * g.points / slots,
                          parts + slot * parts_floats(g));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "cpu/ceil_of.h"
 #include "cpu/gemm_pack.h"
 #include "cpu/isa.h"
 
@@ -57,8 +58,6 @@ constexpr int64_t stream_panels = 16;
 /// Products of so many rows, and of so many terms and columns, are worth splitting (measured: AVX-512 by
 /// itself takes sixteen rows in the same time).
 constexpr int64_t least_split_rows = 32, least_split_terms = 32, least_split_columns = 16;
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// k in blocks of equal length.
 int64_t k_step(int64_t k) {

@@ -112,10 +112,7 @@ LATHE_INLINE void add_block(const float* a, const float* b, int64_t b_row, int64
                             float* sums) {
   Vec sum[Rows][panel_vectors];
   LATHE_UNROLL
-  for (int i = 0; i < Rows; ++i) {
-    LATHE_UNROLL
-    for (int j = 0; j < panel_vectors; ++j) sum[i][j] = load(sums + i * panel_columns + j * Vec::width);
-  }
+  for (int i = 0; i < Rows; ++i) load_row(sum[i], sums + i * panel_columns, panel_columns, true);
   for (int64_t kk = 0; kk < k; ++kk, b += b_row, ask += b_row) {
     LATHE_UNROLL
     for (int j = 0; j < Lines; ++j) prefetch(ask + j * Elements::of_line);

@@ -4,10 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#include "cpu/ceil_of.h"
+
 namespace lathe::cpu {
 namespace {
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Calls pack(strip, k0, length) for every strip of `width` rows or columns and all of its k, in whole
 /// blocks.

@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "cpu/amx.h"
+#include "cpu/ceil_of.h"
 #include "cpu/parts_weights.h"
 
 namespace lathe::cpu {
 namespace {
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// A group's tiles at one point.
 class TilesSource final : public PartsSource {
@@ -63,19 +62,19 @@ class PointsTask {
 
   void compute() {
     registers_.set(d_.run);
-    const int64_t steps = d_.panels * d_.pairs, all = (end_ - begin_) * steps;
+    const int64_t all = (end_ - begin_) * d_.panels * d_.pairs;
     std::optional<WeightsSource> weights = weights_of(0);
     kernels_.split(*weights, weights->left);
     bool wrong_tiles = false, wrong_weights = any_wrong(*weights);
-    for (int64_t step = 0; step < all; ++step) {
-      const int64_t point = begin_ + step / steps, panel = step % steps / d_.pairs, pair = step % d_.pairs;
-      if (step % steps == 0) wrong_tiles = split_tiles(point);
-      if (pair == 0) c_.poll();
+    for (int64_t i = 0; i < all; ++i) {
+      const Step step = step_of(i);
+      if (step.panel == 0 && step.pair == 0) wrong_tiles = split_tiles(step.point);
+      if (step.pair == 0) c_.poll();
       weights.reset();
-      if (step + 1 < all) weights = weights_of(step + 1);
-      multiply(step, point, panel, pair, weights ? &*weights : nullptr);
-      if (pair + 1 == d_.pairs) {
-        if (wrong_tiles || wrong_weights) multiply_plainly(point, panel, wrong_weights);
+      if (i + 1 < all) weights = weights_of(i + 1);
+      multiply(step, weights_[i % 2], weights ? &*weights : nullptr);
+      if (step.pair + 1 == d_.pairs) {
+        if (wrong_tiles || wrong_weights) multiply_plainly(step.point, step.panel, wrong_weights);
         wrong_weights = false;
       }
       wrong_weights = wrong_weights || (weights && any_wrong(*weights));
@@ -83,6 +82,14 @@ class PointsTask {
   }
 
  private:
+  /// Two blocks of channels with a panel of filters, at a point.
+  struct Step {
+    int64_t point, panel, pair;
+  };
+  Step step_of(int64_t i) const {
+    const int64_t panel = i / d_.pairs;
+    return {begin_ + panel / d_.panels, panel % d_.panels, i % d_.pairs};
+  }
   int64_t blocks(int64_t panel) const {
     return std::min(parts_panel_blocks, channel_blocks(d_.filters) - panel * parts_panel_blocks);
   }
@@ -92,33 +99,33 @@ class PointsTask {
     kernels_.split(tiles, tiles.left);
     return any_wrong(tiles);
   }
-  std::optional<WeightsSource> weights_of(int64_t step) const {
-    const int64_t steps = d_.panels * d_.pairs, all = channel_blocks(d_.filters) * channel_block;
-    const int64_t point = begin_ + step / steps, panel = step % steps / d_.pairs, pair = step % d_.pairs;
-    return std::optional<WeightsSource>(
-        std::in_place, d_.channels, 1, p_.weights + (point * all + panel * parts_panel_filters) * d_.channels,
-        blocks(panel), pair, pair + 1, weights_[step % 2]);
+  std::optional<WeightsSource> weights_of(int64_t i) const {
+    const Step s = step_of(i);
+    const int64_t first =
+        s.point * channel_blocks(d_.filters) * channel_block + s.panel * parts_panel_filters;
+    return std::optional<WeightsSource>(std::in_place, d_.channels, 1, p_.weights + first * d_.channels,
+                                        blocks(s.panel), s.pair, s.pair + 1, weights_[i % 2]);
   }
 
-  /// All tiles of a point with two blocks of channels of a panel; the next weights are split beside it.
-  void multiply(int64_t step, int64_t point, int64_t panel, int64_t pair, WeightsSource* next) {
+  /// All tiles of a step; the next step's weights are split beside it.
+  void multiply(Step s, const char* weights, WeightsSource* next) {
     constexpr int64_t offset = 0;
     PartsTile tile{.offsets = &offset,
                    .steps = 1,
                    .row = parts_pixel,
                    .part = part_pixel,
-                   .w = weights_[step % 2],
+                   .w = weights,
                    .upper_rows = upper_rows(d_.run),
-                   .adds = pair > 0,
+                   .adds = s.pair > 0,
                    .beside = {nullptr, next}};
-    const char* const from = tiles_ + pair * d_.rows * parts_pixel;
-    float* const to = p_.y + point * d_.point() + panel * d_.panel();
+    const char* const from = tiles_ + s.pair * d_.rows * parts_pixel;
+    float* const to = p_.y + s.point * d_.point() + s.panel * d_.panel();
     for (int64_t run = 0; run < runs_; ++run) {
       if (next) tile.rate[1] = ceil_of(next->left, runs_ - run);
       tile.upper = from + run * d_.run * parts_pixel;
       tile.lower = tile.upper + tile.upper_rows * parts_pixel;
       tile.sums = to + run * d_.run * parts_panel_filters;
-      kernels_.tile[d_.run > tile.upper_rows][blocks(panel) > 1](tile);
+      kernels_.tile[d_.run > tile.upper_rows][blocks(s.panel) > 1](tile);
     }
     if (next) kernels_.split(*next, next->left);
   }
