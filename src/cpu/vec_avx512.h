@@ -74,6 +74,26 @@ LATHE_INLINE bool any_nan(Vec x) { return is_nan(x).m != 0; }
 LATHE_INLINE Vec select(Mask m, Vec a, Vec b) { return {_mm512_mask_blend_ps(m.m, b.v, a.v)}; }
 
 LATHE_INLINE Vec scale_by_power(Vec x, Vec n) { return {_mm512_scalef_ps(x.v, n.v)}; }
+/// exp(x) 2^-floor(n) for x in [-104, 104], n being the whole 32nd nearest to x log2(e): what n has behind
+/// the point is looked up, and scale_by_power does not see it. Two registers hold the table; so a polynomial
+/// of the second degree does for the rest, within 2 ulp. Exact at 0.
+LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
+  const __m512 low =
+      _mm512_setr_ps(0x1p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f,
+                     0x1.2387a6p+0f, 0x1.29e9ep+0f, 0x1.306fep+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f,
+                     0x1.44e086p+0f, 0x1.4bfdaep+0f, 0x1.5342b6p+0f, 0x1.5ab07ep+0f, 0x1.6247ecp+0f);
+  const __m512 high = _mm512_setr_ps(0x1.6a09e6p+0f, 0x1.71f75ep+0f, 0x1.7a1148p+0f, 0x1.82589ap+0f,
+                                     0x1.8ace54p+0f, 0x1.93737cp+0f, 0x1.9c4918p+0f, 0x1.a5503cp+0f,
+                                     0x1.ae89fap+0f, 0x1.b7f77p+0f, 0x1.c199bep+0f, 0x1.cb720ep+0f,
+                                     0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f);
+  // A number so great that its last place is a 32nd: what is added to it is rounded to that.
+  const Vec log2e = set(0x1.715476p+0f), rest = set(0x1.4ae0cp-26f), rounder = set(0x1.8p+18f);
+  const Vec rounded = fma(x, log2e, rounder);
+  n = rounded - rounder;
+  const Vec r = fma(x, rest, {_mm512_fmsub_ps(x.v, log2e.v, n.v)});
+  const Vec power = {_mm512_permutex2var_ps(low, _mm512_castps_si512(rounded.v), high)};
+  return fma(power * r, fma(r, set(2.402265966e-01f), set(6.931573153e-01f)), power);
+}
 LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
   mantissa = {_mm512_getmant_ps(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src)};
   // getexp speaks of mantissas in [1, 2): where the one above was halved, the exponent is one more.

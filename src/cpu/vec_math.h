@@ -1,6 +1,6 @@
 // Squares of Vec, and elementary functions over Vec, whatever its width. Polynomials are near-minimax fits
 // (Lawson-weighted least squares on Chebyshev nodes, in double); errors are within 4 ulp over the whole
-// range, NaN stays NaN. Included by for_each_isa.h only.
+// range (gelu and mish within 7), NaN stays NaN. Included by for_each_isa.h only.
 
 /// Turns a square: row i becomes column i. Each round is a perfect shuffle of all its elements.
 LATHE_INLINE void transpose(Vec (&rows)[Vec::width]) {
@@ -37,27 +37,34 @@ LATHE_INLINE Vec polynomial(Vec x, const float (&lowest_first)[N]) {
   return p;
 }
 
-/// exp(x) 2^-n, between 0.7 and 1.5, for x in [-104, 104].
-LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
+/// exp(x) 2^-n, between 0.7 and 1.5, for x in [-104, 104], n being whole. Vectors that can look up powers of
+/// two have a faster one of their own, which overload resolution takes before this one.
+template <class V>
+LATHE_INLINE V exp_without_power(V x, V& n) {
   constexpr float p[] = {5.000000096e-01f, 1.666651771e-01f, 4.166620231e-02f, 8.369025055e-03f,
                          1.395072391e-03f};
   n = round(x * set(1.44269504f));
   // log(2) in two parts: the first has zeros at its end, so that n times it is exact.
-  const Vec r = fma(n, set(2.12194440e-4f), fma(n, set(-0.693359375f), x));
+  const V r = fma(n, set(2.12194440e-4f), fma(n, set(-0.693359375f), x));
   return fma(r * r, polynomial(r, p), r) + set(1.0f);
 }
 
-/// exp(x), and 0 for x below `least`. Intel's processors take as long for a vector with one result below the
+/// exp(x), and 0 for x below -103.98. Intel's processors take as long for a vector with one result below the
 /// normal numbers, be it 0, as for sixty others: what comes to 0 is not computed.
-LATHE_INLINE Vec exp_from(float least, Vec x) {
+LATHE_INLINE Vec exp(Vec x) {
+  const Vec least = set(-103.98f);
   Vec n;
-  const Vec p = exp_without_power(min(set(89.0f), max(set(least), x)), n);  // beyond: infinity
-  const Mask nothing = x < set(least);
+  const Vec p = exp_without_power(min(set(89.0f), max(least, x)), n);  // beyond: infinity
+  const Mask nothing = x < least;
   return select(nothing, zero(), scale_by_power(p, select(nothing, zero(), n)));
 }
-LATHE_INLINE Vec exp(Vec x) { return exp_from(-103.98f, x); }
-/// What is weighed beside a weight of 1: less than a normal number is nothing.
-LATHE_INLINE Vec exp_weight(Vec x) { return exp_from(-87.0f, x); }
+/// What is weighed beside a weight of 1, x <= 0: less than a normal number is nothing.
+LATHE_INLINE Vec exp_weight(Vec x) {
+  const Vec least = set(-87.0f);
+  Vec n;
+  const Vec p = exp_without_power(max(least, x), n);
+  return select(x < least, zero(), scale_by_power(p, n));
+}
 
 LATHE_INLINE Vec log(Vec x) {
   constexpr float q[] = {3.333333986e-01f,  -2.500016568e-01f, 1.999960598e-01f,
@@ -76,12 +83,14 @@ LATHE_INLINE Vec log(Vec x) {
   return select(is_nan(x), x, y);
 }
 
-/// 1 / (1 + exp(-x)), both parts times 2^-64: so the exponential stays finite as far as results are not 0.
-LATHE_INLINE Vec sigmoid(Vec x) {
+/// 1 / (1 + exp(u)), both parts times 2^-64: so the exponential stays finite as far as results are not 0.
+/// From -40 down they are 1.
+LATHE_INLINE Vec sigmoid_of_negated(Vec u) {
   Vec n;
-  const Vec p = exp_without_power(min(set(104.0f), max(set(-104.0f), negate(x))), n), one = set(0x1p-64f);
+  const Vec p = exp_without_power(min(set(104.0f), max(set(-40.0f), u)), n), one = set(0x1p-64f);
   return one * inverse(one + scale_by_power(p, n - set(64.0f)));
 }
+LATHE_INLINE Vec sigmoid(Vec x) { return sigmoid_of_negated(negate(x)); }
 
 LATHE_INLINE Vec tanh(Vec x) {
   constexpr float p[] = {-3.333333091e-01f, 1.333320976e-01f,  -5.394720427e-02f,
@@ -123,9 +132,9 @@ LATHE_INLINE Vec gelu(Vec x) {
 }
 
 LATHE_INLINE Vec gelu_tanh(Vec x) {
-  // 0.5 (1 + tanh u) = sigmoid(2u), which keeps small results exact.
-  const Vec u = set(0.797884561f) * fma(x * x * x, set(0.044715f), x);
-  return x * sigmoid(u + u);
+  // 0.5 (1 + tanh v) = sigmoid(2v), which keeps small results exact.
+  const Vec u = set(-1.595769122f) * fma(x * x * x, set(0.044715f), x);
+  return x * sigmoid_of_negated(u);
 }
 
 LATHE_INLINE Vec log1p_of_positive(Vec x) {
