@@ -16,8 +16,9 @@ namespace {
 
 /// Floats of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
 constexpr double strip_floats = 65536;
-/// Multiplications below which another task is not worth it.
-constexpr double least_work = 1 << 17;
+/// Multiplications below which another task is not worth it, and below which a second thread is not: to wake
+/// it and to fetch what it has written costs as long as half of them.
+constexpr double least_work = 1 << 17, least_shared = 1 << 19;
 /// Multiplications between two polls.
 constexpr int64_t polled_work = int64_t{1} << 22;
 /// Floats of weights beyond which the next panel is fetched ahead.
@@ -128,9 +129,9 @@ struct Division {
  private:
   /// Gives every thread some tasks, cutting whichever of image and weights is larger.
   void share(int threads, double image, int64_t panel_filters) {
-    if (threads == 1) return;
     const int64_t weights = s.channels * s.taps() * s.filters;
     const double work = static_cast<double>(s.batch * s.out_pixels()) * static_cast<double>(weights);
+    if (threads == 1 || work < least_shared) return;
     const double wanted = std::min(4.0 * threads, work / least_work);
     while (static_cast<double>(tasks()) < wanted) {
       const bool rows_first = image > static_cast<double>(weights);

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "cpu/ceil_of.h"
 #include "cpu/isa.h"
 
 #define LATHE_ISA_BODY "cpu/blocked_window_body.h"
@@ -17,28 +18,37 @@ namespace {
 
 /// Vectors of 16 that are computed between two polls, and that are worth another thread.
 constexpr int64_t polled_steps = 200000, least_steps = 8192;
+/// Pixels of an image that is larger than the weights of most convolutions it goes through.
+constexpr int64_t image_by_rows = 400;
+/// Vectors that are added up and are worth another thread: few, since they lie in the cache of who wrote
+/// them.
+constexpr int64_t least_added = 1024;
 /// Floats of output that stay in the cache until they are finished.
 constexpr int64_t strip_floats = 32768;
 /// Pixels that are added up between two polls.
 constexpr int64_t polled_pixels = 8192;
 
 /// Calls f(block, first row, end, bounds) for strips of the output rows of all blocks: whose elements are to
-/// be kept within the bounds.
+/// be kept within the bounds. Several threads take large images by rows, as convolutions before and after do,
+/// so that each finds in its cache what it wrote.
 template <class F>
 void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
   const int64_t row = s.out[1] * s.taps(), blocks = s.batch * s.out_blocks();
+  const bool by_rows = c.threads() > 1 && s.batch == 1 && s.out_pixels() >= image_by_rows;
   const int64_t fit =
       std::min(polled_steps / std::max<int64_t>(1, row), strip_floats / (s.out[1] * channel_block));
-  const int64_t rows = std::clamp<int64_t>(fit, 1, s.out[0]), strips = (s.out[0] + rows - 1) / rows;
+  const int64_t most = by_rows ? ceil_of(s.out[0], c.threads()) : s.out[0];
+  const int64_t rows = std::clamp<int64_t>(fit, 1, most), strips = ceil_of(s.out[0], rows);
   const int64_t grain = std::max<int64_t>(1, least_steps / (rows * row));
   const Finish finish(c.epilogue());
   c.parallel(blocks * strips, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       c.poll();
-      const int64_t first = i % strips * rows, last = std::min(first + rows, s.out[0]);
-      f(i / strips, first, last, finish.bounds);
+      const int64_t block = by_rows ? i % blocks : i / strips, strip = by_rows ? i / blocks : i % strips;
+      const int64_t first = strip * rows, last = std::min(first + rows, s.out[0]);
+      f(block, first, last, finish.bounds);
       if (finish.epilogue)
-        finish.epilogue->finish((i / strips * s.out[0] + first) * s.out[1] * channel_block,
+        finish.epilogue->finish((block * s.out[0] + first) * s.out[1] * channel_block,
                                 (last - first) * s.out[1] * channel_block);
     }
   });
@@ -124,7 +134,7 @@ void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, co
 void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float* y, KernelContext& c) {
   const WindowKernels& k = window_kernels(isa);
   const float factor = 1.0f / static_cast<float>(pixels);
-  c.parallel(blocks, std::max<int64_t>(1, least_steps / std::max<int64_t>(1, pixels)),
+  c.parallel(blocks, std::max<int64_t>(1, least_added / std::max<int64_t>(1, pixels)),
              [&](int64_t begin, int64_t end) {
                for (int64_t i = begin; i < end; ++i) {
                  std::array<float, channel_block> sums{};

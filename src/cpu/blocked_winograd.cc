@@ -126,9 +126,14 @@ int64_t steps_size(const BlockedShape& s) {
   return ceil_of(s.in_blocks() * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)), 16) * 16;
 }
 
-/// So many groups are tasks of single threads; all threads work together on each of the others.
+/// So many groups are tasks of single threads; all threads work together on each of the others, where it has
+/// enough multiplications to be worth three loops of all threads: each costs as long as some hundred
+/// thousand.
 int64_t groups_apart(const Groups& g, int threads) {
-  if (threads == 1 || g.count() >= int64_t{8} * threads) return g.count();
+  constexpr double least_shared = 1 << 21;
+  const double work =
+      static_cast<double>(g.points * g.in_point()) * static_cast<double>(g.out_blocks * channel_block);
+  if (threads == 1 || g.count() >= int64_t{8} * threads || work < least_shared) return g.count();
   return g.count() < int64_t{2} * threads ? 0 : g.count() / threads * threads;
 }
 int64_t slots_of(const Groups& g, int threads) {
