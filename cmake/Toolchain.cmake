@@ -5,11 +5,11 @@ target_link_libraries(lathe_settings INTERFACE lathe_plain)
 target_compile_options(lathe_plain INTERFACE -Wall -Wextra -Wpedantic -Wno-unused-parameter -fno-math-errno
                                                 -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # gcc 12 sees ghosts in std::string and std::vector inlined at -O2 and up.
-  # It would carry what one step of a loop has read on to later ones that overlap: kernels over images of few
+  # gcc would carry what one step of a loop has read on to later ones that overlap: kernels over images of few
   # channels have no registers left for that, and spent half of their time on the stack. Said to all, since what is
   # precompiled decides for functions of other instruction sets.
   target_compile_options(lathe_plain INTERFACE -fno-predictive-commoning)
+  # gcc 12 sees ghosts in std::string and std::vector inlined at -O2 and up.
   target_compile_options(lathe_plain INTERFACE -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 # One set of definitions for all: what is precompiled with others would not be taken.
