@@ -9,7 +9,7 @@
 #include "cpu/blocked.h"
 #include "cpu/gemm.h"
 #include "support/blocked_shapes.h"
-#include "support/worker_context.h"
+#include "support/sign_turner.h"
 
 namespace lathe::test {
 namespace {
@@ -50,26 +50,6 @@ void for_each_tap(const BlockedShape& s, int64_t oy, int64_t ox, F&& f) {
     }
 }
 
-/// Turns the sign of every element it is told of, and counts.
-class SignTurner : public Epilogue {
- public:
-  explicit SignTurner(Fenced& y) : y_(y), times_(y.size()) {}
-  void finish(int64_t begin, int64_t n) override {
-    ASSERT_TRUE(begin >= 0 && n > 0 && at(begin + n) <= y_.size()) << begin << " " << n;
-    for (int64_t i = begin; i < begin + n; ++i) {
-      y_.data()[i] = -y_.data()[i];
-      times_[at(i)].fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-  bool once() const {
-    return std::all_of(times_.begin(), times_.end(), [](const std::atomic<int>& n) { return n == 1; });
-  }
-
- private:
-  Fenced& y_;
-  std::vector<std::atomic<int>> times_;
-};
-
 /// Keeps elements within bounds, which kernels are to see to by themselves.
 class Keeper : public Epilogue {
  public:
@@ -78,30 +58,19 @@ class Keeper : public Epilogue {
   std::optional<Bounds> bounds() const override { return wanted; }
 };
 
-class BlockedContext : public WorkerContext {
- public:
-  BlockedContext(int threads, Epilogue* e) : WorkerContext(threads), epilogue_(e) {}
-  Epilogue* epilogue() override { return epilogue_; }
-
- private:
-  Epilogue* epilogue_;
-};
-
 /// One algorithm on one shape: y of `size` floats, with the epilogue undone.
 using Run = std::function<void(float* y, void* scratch, KernelContext& c)>;
 std::vector<float> run(size_t size, size_t workspace, int threads, const Run& f) {
   Fenced y(size), scratch(workspace / sizeof(float));
   EXPECT_EQ(workspace % sizeof(float), 0u);
   SignTurner turner(y);
-  BlockedContext c(threads, &turner);
+  EpilogueContext c(threads, &turner);
   f(y.data(), scratch.data(), c);
   EXPECT_TRUE(y.intact());
   EXPECT_TRUE(scratch.intact());
   EXPECT_TRUE(turner.once());
   EXPECT_EQ(c.polls > 0, size > 0);
-  std::vector<float> out(y.data(), y.data() + size);
-  for (float& v : out) v = -v;
-  return out;
+  return turner.undone();
 }
 
 struct Convolution {
@@ -188,7 +157,7 @@ struct Convolution {
 
     Fenced y(want.size()), scratch(workspace(half, 1) / sizeof(float));
     Keeper keeper;
-    BlockedContext c(1, &keeper);
+    EpilogueContext c(1, &keeper);
     images.y = y.data();
     f(images, scratch.data(), c);
     for (size_t i = 0; i < got.size(); ++i)

@@ -10,7 +10,7 @@
 #include "cpu/half.h"
 #include "support/blocked_shapes.h"
 #include "support/parts_test.h"
-#include "support/worker_context.h"
+#include "support/sign_turner.h"
 
 namespace lathe::test {
 namespace {
@@ -51,7 +51,9 @@ struct Problem {
 
   /// Output [batch, blocks, pixels, 16] of the kernels; bits that do not depend on the number of threads.
   std::vector<float> run(int threads) const {
-    WorkerContext c(threads);
+    Fenced y(at(s.batch * s.out_blocks() * s.out_pixels() * channel_block));
+    SignTurner turner(y);
+    EpilogueContext c(threads, &turner);
     Fenced in(at(s.batch * s.in_blocks() * s.in_pixels() * channel_block));
     for (int64_t n = 0; n < s.batch * s.channels && !s.plain; ++n) {
       const int64_t image = n / s.channels, channel = n % s.channels;
@@ -65,7 +67,6 @@ struct Problem {
     }
     Fenced packed(at(cpu::direct_weights_size(Isa::avx512, s)));
     cpu::pack_direct_weights(Isa::avx512, s, w.data(), packed.data(), c);
-    Fenced y(at(s.batch * s.out_blocks() * s.out_pixels() * channel_block));
     // By parts, however small it is.
     const bool parts = cpu::fits_parts(Isa::avx512, s);
     Fenced scratch((parts ? cpu::parts_workspace(s, false, threads)
@@ -76,7 +77,8 @@ struct Problem {
         scratch.data(), c);
     EXPECT_TRUE(y.intact());
     EXPECT_TRUE(scratch.intact());
-    return {y.data(), y.data() + y.size()};
+    EXPECT_TRUE(turner.once());
+    return turner.undone();
   }
 
   /// Calls f(index in y, filter, sum in double, sum of magnitudes).

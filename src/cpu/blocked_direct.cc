@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "cpu/blocked_finish.h"
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_tile.h"
 #include "cpu/ceil_of.h"
@@ -195,11 +196,12 @@ struct Piece {
   int64_t row0, row1, tile0, tile1;
   const float* x;  // what the first tap of the first output pixel sees
   float* y;        // the output image
+  int64_t image;
 };
 
 /// `room` is for a panel of weights of 16 bits.
 void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile tile, int64_t panel,
-                   const BlockedImages& images, float* room, Workers& workers) {
+                   const BlockedImages& images, float* room, Epilogue* epilogue, Workers& workers) {
   const BlockedTiles& t = tiles_of(isa, d.s);
   const BlockedShape& s = d.s;
   const int64_t blocks = std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks);
@@ -218,6 +220,8 @@ void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile t
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t tiles = piece.tile1 - piece.tile0, panel_floats = depth * t.panel_filters();
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
+  FinishedPixels finished(epilogue, s, piece.image * s.out_blocks() + panel * t.panel_blocks, blocks,
+                          piece.row0 * s.out[1] + column0);
   for (int64_t row = piece.row0; row < piece.row1; ++row) {
     if ((row - piece.row0) % polled_rows == 0) workers.poll();
     for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
@@ -228,16 +232,10 @@ void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile t
         tile.fetch(tile.w + panel_floats, panel_floats, (row - piece.row0) * tiles + i - piece.tile0,
                    (piece.row1 - piece.row0) * tiles);
       kernels[d.tiles.rows(i)](tile);
+      finished.reach(row * s.out[1] + d.tiles.begin(i + 1));
     }
   }
-}
-
-/// Tells of the blocks of a panel what has been computed.
-void finish_panel(Epilogue& e, const Division& d, const Piece& piece, int64_t first_block, int64_t blocks) {
-  const int64_t begin = piece.row0 * d.s.out[1] + d.tiles.begin(piece.tile0);
-  const int64_t end = (piece.row1 - 1) * d.s.out[1] + d.tiles.begin(piece.tile1);
-  for (int64_t i = 0; i < blocks; ++i)
-    e.finish(((first_block + i) * d.s.out_pixels() + begin) * channel_block, (end - begin) * channel_block);
+  finished.end((piece.row1 - 1) * s.out[1] + d.tiles.begin(piece.tile1));
 }
 
 }  // namespace
@@ -343,7 +341,8 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
                 .tile0 = d.in_rows() ? 0 : begin,
                 .tile1 = d.in_rows() ? d.tiles.count() : end,
                 .x = nullptr,
-                .y = images.y + image * s.out_blocks() * tile.y_block};
+                .y = images.y + image * s.out_blocks() * tile.y_block,
+                .image = image};
     const int64_t column0 = d.tiles.begin(piece.tile0);
     float* const padded = scratch + slot * (d.strip_size() + room);
     if (d.in_place) {
@@ -352,13 +351,8 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
       pad_strip(isa, d, x, piece.row0, column0, padded);
       piece.x = padded;
     }
-    for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
-      compute_panel(isa, d, piece, tile, panel, images, padded + d.strip_size(), c);
-      const int64_t first = panel * t.panel_blocks;
-      if (finish.epilogue)
-        finish_panel(*finish.epilogue, d, piece, image * s.out_blocks() + first,
-                     std::min(t.panel_blocks, s.out_blocks() - first));
-    }
+    for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel)
+      compute_panel(isa, d, piece, tile, panel, images, padded + d.strip_size(), finish.epilogue, c);
   });
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 #include "cpu/amx.h"
+#include "cpu/blocked_finish.h"
 #include "cpu/blocked_parts_cut.h"
 #include "cpu/parts_weights.h"
 #include "cpu/tasks.h"
@@ -160,12 +161,15 @@ class PartsTask {
       if (panel == panel0 && !s_.plain) input.emplace(d_, strip_, first_pair(piece), first_pair(piece + 1));
       weights.clear();
       if (unit + 1 < units) begin(weights, panel0 + (unit + 1) / pieces, (unit + 1) % pieces, (unit + 1) % 2);
-      multiply(panel, piece, strip_.weights[unit % 2], input ? &*input : nullptr, weights.source);
+      FinishedPixels finished(finish_.epilogue, s_, image_ * s_.out_blocks() + panel * parts_panel_blocks,
+                              blocks(panel), output_pixel(0));
+      multiply(panel, piece, strip_.weights[unit % 2], input ? &*input : nullptr, weights.source,
+               wrong || wrong_input_ ? nullptr : &finished);
       wrong_input_ = wrong_input_ || (input && any_wrong(*input));
       if (piece + 1 == pieces) {
         if (panel == panel0 && wrong_input_) flag();
         if (wrong || wrong_input_) compute_plainly(panel, wrong);
-        tell(panel);
+        finished.end(output_pixel(pixels_));
         wrong = false;
       }
       wrong = wrong || (weights.source && any_wrong(*weights.source));
@@ -252,7 +256,9 @@ class PartsTask {
   }
 
   /// All tiles with one piece of one panel. Sources, where there are any, are split beside it, to the end.
-  void multiply(int64_t panel, int64_t piece, const char* weights, InputSource* input, PartsSource* next) {
+  /// Tells of pixels that are done, as long as all they see has parts.
+  void multiply(int64_t panel, int64_t piece, const char* weights, InputSource* input, PartsSource* next,
+                FinishedPixels* finished) {
     const int64_t tiles = ceil_of(pixels_, most_tiled_rows);
     const bool last = piece + 1 == d_.pieces();
     PartsTile tile{.offsets = offsets_,
@@ -280,6 +286,8 @@ class PartsTask {
       kernels_.tile[rows > tile.upper_rows][blocks(panel) > 1](tile);
       // The one before, whose sums have arrived.
       if (last && i > 0) finish(panel, i - 1);
+      if (last && finished && !(input && any_wrong(*input)))
+        finished->reach(output_pixel(i * most_tiled_rows));
     }
     if (last) finish(panel, tiles - 1);
     if (input) kernels_.split(*input, input->left);
@@ -323,15 +331,11 @@ class PartsTask {
     }
   }
 
-  void tell(int64_t panel) const {
-    Epilogue* const e = finish_.epilogue;
-    if (!e) return;
-    const int64_t first = image_ * s_.out_blocks() + panel * parts_panel_blocks;
-    // A strip of part of a row has no other rows.
-    const int64_t begin = strip_.row0 * s_.out[1] + strip_.column0,
-                  end = (strip_.row1 - 1) * s_.out[1] + strip_.column1;
-    for (int64_t i = 0; i < blocks(panel); ++i)
-      e->finish(((first + i) * s_.out_pixels() + begin) * channel_block, (end - begin) * channel_block);
+  /// The first pixel of the output that one of those computed, or one after it, belongs to.
+  int64_t output_pixel(int64_t computed) const {
+    const int64_t row = std::min(computed / d_.copy_row, strip_.rows() - 1),
+                  column = std::min(computed - row * d_.copy_row, strip_.columns());
+    return (strip_.row0 + row) * s_.out[1] + strip_.column0 + column;
   }
 
   /// Finds out which pixels of the output see what has no parts.

@@ -90,6 +90,48 @@ void blocked_tile(const BlockedTile& t) {
   }
 }
 
+/// Eight filters of pixels that follow one another: two pixels share a vector. A last one has it to itself.
+template <class N, int Rows>
+struct BlockedNeighbours {
+  static constexpr int pairs = (Rows + 1) / 2;
+  N sum[pairs];
+
+  LATHE_INLINE void add(const float* x, N row) {
+    LATHE_UNROLL
+    for (int i = 0; i < pairs; ++i) {
+      const N pixels = 2 * i + 1 < Rows ? N::load_two(x + 2 * i) : N::set(x[2 * i]);
+      sum[i] = fma(pixels, row, sum[i]);
+    }
+  }
+  LATHE_INLINE void add_steps(const float* x, const int64_t* step, int64_t count, int64_t depth,
+                              const float*& w) {
+    for (const int64_t* end = step + count; step < end; ++step)
+      for (int64_t k = 0; k < depth; ++k, w += channel_block) add(x + *step + k, N::load_eight(w));
+  }
+};
+template <class N, int Rows>
+void blocked_neighbours(const BlockedTile& t) {
+  BlockedNeighbours<N, Rows> tile;
+  LATHE_UNROLL
+  for (N& sum : tile.sum) sum = t.bias ? N::load_eight(t.bias) : N::set(0);
+  const float* w = t.w;
+  tile.add_steps(t.x, t.steps, t.count, t.depth, w);
+  tile.add_steps(t.x, t.steps + t.count, t.last_count, t.last_depth, w);
+  const N least = N::set(t.bounds.least), greatest = N::set(t.bounds.greatest);
+  LATHE_UNROLL
+  for (int i = 0; i < tile.pairs; ++i) {
+    const N y = min(greatest, max(least, tile.sum[i]));
+    float* const to = t.y + 2 * i * channel_block;
+    store(to, y.template of<0>());
+    if (2 * i + 1 < Rows) store(to + channel_block, y.template of<1>());
+  }
+}
+template <class N, int... Rows>
+constexpr void fill_blocked_neighbours(void (*(&to)[most_tile_rows + 1])(const BlockedTile&),
+                                       std::integer_sequence<int, Rows...>) {
+  ((to[Rows + 1] = blocked_neighbours<N, Rows + 1>), ...);
+}
+
 template <class Elements, int Vectors, bool Half, int64_t Stride, int... Rows>
 constexpr void fill_blocked_rows(void (*(&to)[most_tile_rows + 1])(const BlockedTile&),
                                  std::integer_sequence<int, Rows...>) {
@@ -109,6 +151,8 @@ constexpr void fill_blocked_halves(BlockedTiles& t, int kind) {
   fill_blocked_rows<BlockedFloats, 0, true, Stride>(t.half[kind][0], blocked_rows);
   fill_blocked_rows<BlockedFloats, block_vectors*(blocked_panel - 1), true, Stride>(t.half[kind][1],
                                                                                     blocked_rows);
+  if constexpr (Stride == 1 && !std::is_void_v<Neighbours>)
+    fill_blocked_neighbours<Neighbours>(t.half[kind][0], blocked_rows);
 }
 
 template <int... Kind>

@@ -23,8 +23,8 @@ constexpr int64_t image_by_rows = 400;
 /// Vectors that are added up and are worth another thread: few, since they lie in the cache of who wrote
 /// them.
 constexpr int64_t least_added = 1024;
-/// Floats of output that stay in the cache until they are finished.
-constexpr int64_t strip_floats = 32768;
+/// Floats of output that stay in the first-level cache until they are finished.
+constexpr int64_t strip_floats = 8192;
 /// Pixels that are added up between two polls.
 constexpr int64_t polled_pixels = 8192;
 

@@ -212,12 +212,14 @@ void PointwiseRun::finish(int64_t begin, int64_t n) {
   }
 }
 
-/// All operands go through one axis alike: nothing to divide.
+/// All operands go through one axis alike: nothing to divide, and nothing to cut where there is one
+/// instruction.
 void PointwiseRun::finish_row(Places& places, int64_t begin, int64_t n) const {
-  for (const int64_t end = begin + n; begin < end; begin += PointwiseCode::block) {
+  const int64_t block = code_->steps_.size() == 1 ? n : PointwiseCode::block;
+  for (const int64_t end = begin + n; begin < end; begin += block) {
     for (size_t o = 0; o < code_->operands(); ++o)
       places[o] = {static_cast<const float*>(data_[o]) + begin * steps_[o][0], steps_[o][0] == 0};
-    run_block(places, static_cast<float*>(to_) + begin, std::min(end - begin, PointwiseCode::block));
+    run_block(places, static_cast<float*>(to_) + begin, std::min(end - begin, block));
   }
 }
 

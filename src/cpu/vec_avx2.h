@@ -130,6 +130,7 @@ LATHE_INLINE Vec second_of_pair(Vec x) {
   return {_mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(x.v), high))};
 }
 
+using Neighbours = void;
 using Eight = Vec;
 LATHE_INLINE Eight load_eight(const float* p) { return load(p); }
 LATHE_INLINE Eight set_eight(float x) { return set(x); }

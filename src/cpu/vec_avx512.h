@@ -74,10 +74,13 @@ LATHE_INLINE bool any_nan(Vec x) { return is_nan(x).m != 0; }
 LATHE_INLINE Vec select(Mask m, Vec a, Vec b) { return {_mm512_mask_blend_ps(m.m, b.v, a.v)}; }
 
 LATHE_INLINE Vec scale_by_power(Vec x, Vec n) { return {_mm512_scalef_ps(x.v, n.v)}; }
-/// exp(x) 2^-floor(n) for x in [-104, 104], n being the whole 32nd nearest to x log2(e): what n has behind
-/// the point is looked up, and scale_by_power does not see it. Two registers hold the table; so a polynomial
-/// of the second degree does for the rest, within 2 ulp. Exact at 0.
-LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
+/// What exponentials are made of: exp(x) = power (1 + r q) 2^floor(n), n being the whole 32nd nearest to
+/// x log2(e). What n has behind the point is looked up in two registers, and scale_by_power() does not see
+/// it; so a polynomial of the second degree does for the rest. For |x| up to 104.
+struct ExpFactors {
+  Vec power, n, r, q;
+};
+LATHE_INLINE ExpFactors exp_factors(Vec x) {
   const __m512 low =
       _mm512_setr_ps(0x1p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f,
                      0x1.2387a6p+0f, 0x1.29e9ep+0f, 0x1.306fep+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f,
@@ -88,11 +91,29 @@ LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
                                      0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f);
   // A number so great that its last place is a 32nd: what is added to it is rounded to that.
   const Vec log2e = set(0x1.715476p+0f), rest = set(0x1.4ae0cp-26f), rounder = set(0x1.8p+18f);
-  const Vec rounded = fma(x, log2e, rounder);
-  n = rounded - rounder;
+  const Vec rounded = fma(x, log2e, rounder), n = rounded - rounder;
   const Vec r = fma(x, rest, {_mm512_fmsub_ps(x.v, log2e.v, n.v)});
-  const Vec power = {_mm512_permutex2var_ps(low, _mm512_castps_si512(rounded.v), high)};
-  return fma(power * r, fma(r, set(2.402265966e-01f), set(6.931573153e-01f)), power);
+  return {.power = {_mm512_permutex2var_ps(low, _mm512_castps_si512(rounded.v), high)},
+          .n = n,
+          .r = r,
+          .q = fma(r, set(2.402265966e-01f), set(6.931573153e-01f))};
+}
+/// exp(x) 2^-floor(n) for x in [-104, 104], within 2 ulp. Exact at 0.
+LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
+  const ExpFactors f = exp_factors(x);
+  n = f.n;
+  return fma(f.power * f.r, f.q, f.power);
+}
+
+/// Where the sigmoid is no normal number, it is 0 here. One operation keeps u within bounds, but makes a
+/// bound of NaN.
+LATHE_INLINE Vec times_sigmoid_of_negated(Vec x, Vec u) {
+  const Vec most = set(87.33f), one = set(1.0f);
+  constexpr int least_magnitude = 2;  // and the sign of u
+  const ExpFactors f = exp_factors({_mm512_range_ps(u.v, most.v, least_magnitude)});
+  const Vec d = fma(scale_by_power(f.power, f.n), fma(f.r, f.q, one), one);
+  const __m512 r = _mm512_maskz_rcp14_ps(_mm512_cmp_ps_mask(u.v, most.v, _CMP_NGT_UQ), d.v);
+  return x * Vec{_mm512_fmadd_ps(r, _mm512_fnmadd_ps(d.v, r, one.v), r)};
 }
 LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
   mantissa = {_mm512_getmant_ps(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src)};
@@ -149,3 +170,28 @@ LATHE_INLINE Eight operator*(Eight a, Eight b) { return {_mm256_mul_ps(a.v, b.v)
 LATHE_INLINE Eight fma(Eight a, Eight b, Eight c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 LATHE_INLINE Eight min(Eight a, Eight b) { return {_mm256_min_ps(a.v, b.v)}; }
 LATHE_INLINE Eight max(Eight a, Eight b) { return {_mm256_max_ps(a.v, b.v)}; }
+
+/// Lane i of two pixels lies in lanes 2 i and 2 i + 1.
+struct Neighbours {
+  __m512 v;
+  static LATHE_INLINE Neighbours set(float x) { return {_mm512_set1_ps(x)}; }
+  static LATHE_INLINE Neighbours load_two(const float* p) {
+    double both;
+    std::memcpy(&both, p, sizeof both);
+    return {_mm512_castpd_ps(_mm512_set1_pd(both))};
+  }
+  static LATHE_INLINE Neighbours load_eight(const float* p) {
+    const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return {_mm512_permutexvar_ps(twice, _mm512_castps256_ps512(_mm256_loadu_ps(p)))};
+  }
+  template <int Which>
+  LATHE_INLINE Vec of() const {
+    const __m512i lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 0, 0, 0, 0, 0, 0, 0);
+    return {_mm512_maskz_permutexvar_ps(0xff, _mm512_or_si512(lanes, _mm512_set1_epi32(Which)), v)};
+  }
+};
+LATHE_INLINE Neighbours fma(Neighbours a, Neighbours b, Neighbours c) {
+  return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+}
+LATHE_INLINE Neighbours min(Neighbours a, Neighbours b) { return {_mm512_min_ps(a.v, b.v)}; }
+LATHE_INLINE Neighbours max(Neighbours a, Neighbours b) { return {_mm512_max_ps(a.v, b.v)}; }

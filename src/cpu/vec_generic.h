@@ -12,6 +12,9 @@
 //
 // Eight are eight lanes, half a block of channels, whatever the width: load_eight, set_eight, store, +, -, *,
 // fma, min and max are those of Vec.
+// Neighbours are eight lanes of each of two pixels in one vector, or void where it has no more than eight:
+// set(x) is x in all lanes, load_two(p) p[0] in those of the first pixel and p[1] in those of the second,
+// load_eight(p) the same eight for both; of<0>() and of<1>() are the lanes of one, with zeros behind them.
 // Included by for_each_isa.h only.
 
 typedef float Four __attribute__((vector_size(16)));
@@ -139,6 +142,7 @@ LATHE_INLINE void store_half(BFloat16* p, Vec x) {
 LATHE_INLINE Vec first_of_pair(Vec x) { return {Four(FourBits(x.v) << 16)}; }
 LATHE_INLINE Vec second_of_pair(Vec x) { return {Four(FourBits(x.v) & 0xffff0000u)}; }
 
+using Neighbours = void;
 struct Eight {
   Vec low, high;
 };
