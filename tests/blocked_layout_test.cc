@@ -190,5 +190,26 @@ TEST_F(BlockedLayout, PlansRunOnLesserMachines) {
         << isa;
 }
 
+TEST_F(BlockedLayout, PairsOfConvolutions) {
+  // What lies between is large, and nobody else reads it.
+  const std::string
+      expand = "(float[n,16,64,64] x) => (float[n,64,a,b] y",
+      weights = "<float[64,16,1,1] a = {}, float[64] b = {}, float[64,1,3,3] c = {}, float[64] d = {}>";
+  const std::string first = "{ p = Conv(x, a, b)",
+                    second = " s = Conv<group=64, strides=[2,2]>(q, c, d) y = Relu(s) }";
+  EXPECT_EQ(steps_of(expand + ")" + weights + first + " q = HardSwish(p)" + second),
+            "Block BlockedConvPair+Relu Unblock");
+  EXPECT_EQ(steps_of(expand + ")" + weights + first + " q = Identity(p)" + second),
+            "Block BlockedConvPair+Relu Unblock");
+  EXPECT_EQ(steps_of(expand + ", float[n,64,64,64] q)" + weights + first + " q = HardSwish(p)" + second),
+            "Block BlockedConv+HardSwish Unblock BlockedConv+Relu Unblock");
+  // Two functions are no single one, and what is small stays in the cache anyway.
+  EXPECT_EQ(steps_of(expand + ")" + weights + first + " o = HardSwish(p) q = Sqrt(o)" + second),
+            "Block BlockedConv+HardSwish+Sqrt BlockedConv+Relu Unblock");
+  EXPECT_EQ(steps_of("(float[n,16,32,64] x) => (float[n,64,a,b] y)" + weights + first + " q = HardSwish(p)" +
+                     second),
+            "Block BlockedConv+HardSwish BlockedConv+Relu Unblock");
+}
+
 }  // namespace
 }  // namespace lathe

@@ -5,6 +5,7 @@
 #include "build/alignment.h"
 #include "build/arithmetic.h"
 #include "build/blocked_layout.h"
+#include "build/convolution_pairs.h"
 #include "build/built_in.h"
 #include "build/expected_shapes.h"
 #include "build/few_bits_products.h"
@@ -146,6 +147,9 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(options, folds));
     if (narrow && use_narrow_convolutions(graph)) fold(UINT64_MAX);
+    drop_unread();
+    use_convolution_pairs(graph, extensions.kernels(), preference);
+    drop_unread();
   }
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);

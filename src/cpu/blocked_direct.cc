@@ -4,12 +4,9 @@
 #include <array>
 #include <cstring>
 
-#include "cpu/blocked_finish.h"
 #include "cpu/blocked_parts.h"
-#include "cpu/blocked_tile.h"
-#include "cpu/ceil_of.h"
+#include "cpu/blocked_strips.h"
 #include "cpu/filters.h"
-#include "cpu/gemm.h"
 #include "cpu/tasks.h"
 
 namespace lathe::cpu {
@@ -24,12 +21,6 @@ constexpr double least_work = 1 << 17, least_shared = 1 << 19;
 constexpr int64_t polled_work = int64_t{1} << 22;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t cached_weights = 100000;
-
-int64_t whole_lines(int64_t floats) { return ceil_of(floats, 16) * 16; }
-
-const BlockedTiles& tiles_of(Isa isa, const BlockedShape& s) {
-  return s.pairs ? blocked_pair_tiles(isa) : blocked_tiles(isa);
-}
 
 /// Does no window leave the image?
 bool within(const BlockedShape& s) {
@@ -47,50 +38,11 @@ BlockedShape flattened(BlockedShape s) {
   return s;
 }
 
-/// Where the terms of an output lie, in memory of so many pixels a row and rows a plane.
-struct Steps {
-  explicit Steps(const BlockedShape& s) : shape(s) {
-    if (s.plain) {
-      neighbours = s.dilation[1] == 1;
-      depth = neighbours ? s.kernel[1] : 1;
-      count = s.channels * s.taps() / depth;
-    } else {
-      const int64_t left = s.channels % channel_block;
-      depth = pixel();
-      count = s.channels / channel_block * s.taps();
-      last_depth = s.pairs ? (left + 1) / 2 : left;
-      last_count = left ? s.taps() : 0;
-    }
-  }
-  int64_t total() const { return count + last_count; }
-  /// Floats of one block of a pixel: in the image, and in the memory that tiles read.
-  int64_t image_pixel() const { return shape.plain ? 1 : channel_block; }
-  int64_t pixel() const { return shape.pairs ? channel_block / 2 : image_pixel(); }
-  int64_t planes() const { return shape.plain ? shape.channels : shape.in_blocks(); }
-
-  void fill(int64_t* to, int64_t row_pixels, int64_t rows) const {
-    const int64_t columns = neighbours ? 1 : shape.kernel[1];
-    for (int64_t plane = 0; plane < planes(); ++plane)
-      for (int64_t i = 0; i < shape.kernel[0]; ++i)
-        for (int64_t j = 0; j < columns; ++j)
-          *to++ = ((plane * rows + i * shape.dilation[0]) * row_pixels + j * shape.dilation[1]) * pixel();
-  }
-
-  const BlockedShape& shape;
-  bool neighbours = false;  // do the taps of a row follow one another, as one step?
-  int64_t count = 0, depth = 0, last_count = 0, last_depth = 0;
-};
-
 /// How the work is cut: strips of output rows (of tiles, where there is one row), and groups of panels. The
 /// tiles, and so the results, do not depend on it.
-struct Division {
+struct Division : TiledRows {
   Division(const BlockedTiles& t, const BlockedShape& shape, int threads)
-      : s(flattened(shape)),
-        steps(s),
-        tiles(s.out[1], t.max_rows),
-        in_place(within(s) && !s.pairs),
-        panels(t.panels(s.out_blocks())),
-        group(panels) {
+      : TiledRows(t, flattened(shape)), group(panels) {
     const double column = static_cast<double>(s.stride[1] * steps.pixel() * steps.planes());
     const double row = column * static_cast<double>(s.out[1]), stride = static_cast<double>(s.stride[0]);
     const double fit = in_rows() ? (strip_floats / row - static_cast<double>(s.reach(0))) / stride + 1
@@ -99,8 +51,7 @@ struct Division {
     // Strips of equal length, unless all of it is little more than one.
     length = ceil_of(units(), std::max<int64_t>(1, (units() + length / 2) / length));
     share(threads, row * static_cast<double>(s.out[0]) * stride, t.panel_filters());
-    row_pixels = in_place ? s.in[1] : (strip_columns() - 1) * s.stride[1] + s.reach(1);
-    rows = in_place ? s.in[0] : (strip_rows() - 1) * s.stride[0] + s.reach(0);
+    hold(strip_rows(), strip_columns());
   }
   Division(const Division&) = delete;
 
@@ -112,20 +63,9 @@ struct Division {
   int64_t strip_rows() const { return in_rows() ? length : 1; }
   // The wider tiles come first.
   int64_t strip_columns() const { return in_rows() ? s.out[1] : tiles.begin(length); }
-  int64_t row() const { return row_pixels * steps.pixel(); }
-  int64_t strip_size() const { return in_place ? 0 : whole_lines(steps.planes() * rows * row()); }
-  int64_t steps_size() const {
-    return whole_lines(steps.total() * static_cast<int64_t>(sizeof(int64_t) / sizeof(float)));
-  }
 
-  BlockedShape s;
-  Steps steps;
-  RowTiles tiles;
-  bool in_place;
-  int64_t panels;
-  int64_t length = 1;                // of a strip: rows, or tiles
-  int64_t group;                     // panels that a task computes
-  int64_t row_pixels = 0, rows = 0;  // of the memory that tiles read
+  int64_t length = 1;  // of a strip: rows, or tiles
+  int64_t group;       // panels that a task computes
 
  private:
   /// Gives every thread some tasks, cutting whichever of image and weights is larger.
@@ -162,7 +102,7 @@ void narrow_pixels(Isa isa, const float* from, int64_t n, int64_t lanes, float* 
 }
 
 /// Copies the input of a strip whose first output pixel is (row0, column0), with zeros around the image.
-void pad_strip(Isa isa, const Division& d, const float* image, int64_t row0, int64_t column0, float* to) {
+void pad_strip(Isa isa, const TiledRows& d, const float* image, int64_t row0, int64_t column0, float* to) {
   const BlockedShape& s = d.s;
   const int64_t pixel = d.steps.pixel(), x = column0 * s.stride[1] - s.pad[1];
   const int64_t from = std::clamp<int64_t>(x, 0, s.in[1]),
@@ -186,22 +126,25 @@ void pad_strip(Isa isa, const Division& d, const float* image, int64_t row0, int
     }
 }
 
-/// Floats of one panel of weights.
-int64_t panel_size(const BlockedTiles& t, const BlockedShape& s) {
-  return s.terms() * s.taps() * t.panel_filters();
+}  // namespace
+
+TiledRows::TiledRows(const BlockedTiles& t, const BlockedShape& shape)
+    : s(shape),
+      steps(s),
+      tiles(s.out[1], t.max_rows),
+      in_place(within(s) && !s.pairs),
+      panels(t.panels(s.out_blocks())) {}
+
+const float* begin_strip(Isa isa, const TiledRows& d, const float* image, const Piece& piece, float* room) {
+  const int64_t column0 = d.tiles.begin(piece.tile0);
+  if (d.in_place)
+    return image + piece.row0 * d.s.stride[0] * d.row() + column0 * d.s.stride[1] * d.steps.pixel();
+  pad_strip(isa, d, image, piece.row0, column0, room);
+  return room;
 }
 
-/// One strip of one image.
-struct Piece {
-  int64_t row0, row1, tile0, tile1;
-  const float* x;  // what the first tap of the first output pixel sees
-  float* y;        // the output image
-  int64_t image;
-};
-
-/// `room` is for a panel of weights of 16 bits.
-void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile tile, int64_t panel,
-                   const BlockedImages& images, float* room, Epilogue* epilogue, Workers& workers) {
+void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile tile, int64_t panel,
+                   const BlockedImages& images, float* room, FinishedPixels& finished, Workers& workers) {
   const BlockedTiles& t = tiles_of(isa, d.s);
   const BlockedShape& s = d.s;
   const int64_t blocks = std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks);
@@ -216,29 +159,26 @@ void compute_panel(Isa isa, const Division& d, const Piece& piece, BlockedTile t
   tile.w =
       widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);
   const bool fetch = !half && depth * s.filters > cached_weights && panel + 1 < d.panels;
-  float* const y = piece.y + panel * t.panel_blocks * s.out_pixels() * channel_block;
+  const float* const x = tile.x;
+  float* const y = tile.y;
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t tiles = piece.tile1 - piece.tile0, panel_floats = depth * t.panel_filters();
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
-  FinishedPixels finished(epilogue, s, piece.image * s.out_blocks() + panel * t.panel_blocks, blocks,
-                          piece.row0 * s.out[1] + column0);
-  for (int64_t row = piece.row0; row < piece.row1; ++row) {
-    if ((row - piece.row0) % polled_rows == 0) workers.poll();
+  for (int64_t row = 0; row < piece.row1 - piece.row0; ++row) {
+    if (row % polled_rows == 0) workers.poll();
     for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
       const int64_t column = d.tiles.begin(i);
-      tile.x = piece.x + (row - piece.row0) * s.stride[0] * d.row() + (column - column0) * tile.stride;
-      tile.y = y + (row * s.out[1] + column) * channel_block;
+      tile.x = x + row * s.stride[0] * d.row() + (column - column0) * tile.stride;
+      tile.y = y + (row * s.out[1] + column - column0) * channel_block;
       if (fetch)
-        tile.fetch(tile.w + panel_floats, panel_floats, (row - piece.row0) * tiles + i - piece.tile0,
+        tile.fetch(tile.w + panel_floats, panel_floats, row * tiles + i - piece.tile0,
                    (piece.row1 - piece.row0) * tiles);
       kernels[d.tiles.rows(i)](tile);
-      finished.reach(row * s.out[1] + d.tiles.begin(i + 1));
+      finished.reach(row * s.out[1] + d.tiles.begin(i + 1) - column0);
     }
   }
-  finished.end((piece.row1 - 1) * s.out[1] + d.tiles.begin(piece.tile1));
+  finished.end((piece.row1 - piece.row0 - 1) * s.out[1] + d.tiles.begin(piece.tile1) - column0);
 }
-
-}  // namespace
 
 int64_t direct_weights_size(Isa, const BlockedShape& s) {
   return s.out_blocks() * channel_block * s.terms() * s.taps();
@@ -316,43 +256,34 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const BlockedTiles& t = tiles_of(isa, shape);
   const Division d(t, shape, c.threads());
   const BlockedShape& s = d.s;
-  const int64_t pixel = d.steps.pixel();
   auto* const steps = static_cast<int64_t*>(workspace);
   d.steps.fill(steps, d.row_pixels, d.rows);
   const Finish finish(c.epilogue());
   float* const scratch = static_cast<float*>(workspace) + d.steps_size();
   const int64_t room = images.weights_type == DataType::float32 ? 0 : panel_size(t, s);
-  const BlockedTile tile{.steps = steps,
-                         .count = d.steps.count,
-                         .depth = d.steps.depth,
-                         .last_count = d.steps.last_count,
-                         .last_depth = d.steps.last_depth,
-                         .stride = s.stride[1] * pixel,
-                         .y_block = s.out_pixels() * channel_block,
-                         .bounds = finish.bounds};
+  const int64_t plane = s.out_pixels() * channel_block;
+  const BlockedTile tile = d.tile(steps, plane, finish.bounds);
 
   for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) {
     const int64_t group = task % d.groups(), strip = task / d.groups() % d.strips(),
                   image = task / d.groups() / d.strips();
     const int64_t begin = strip * d.length, end = std::min(begin + d.length, d.units());
+    const Piece piece{.row0 = d.in_rows() ? begin : 0,
+                      .row1 = d.in_rows() ? end : 1,
+                      .tile0 = d.in_rows() ? 0 : begin,
+                      .tile1 = d.in_rows() ? d.tiles.count() : end};
     const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * d.steps.image_pixel();
-    Piece piece{.row0 = d.in_rows() ? begin : 0,
-                .row1 = d.in_rows() ? end : 1,
-                .tile0 = d.in_rows() ? 0 : begin,
-                .tile1 = d.in_rows() ? d.tiles.count() : end,
-                .x = nullptr,
-                .y = images.y + image * s.out_blocks() * tile.y_block,
-                .image = image};
-    const int64_t column0 = d.tiles.begin(piece.tile0);
     float* const padded = scratch + slot * (d.strip_size() + room);
-    if (d.in_place) {
-      piece.x = x + piece.row0 * s.stride[0] * d.row() + column0 * tile.stride;
-    } else {
-      pad_strip(isa, d, x, piece.row0, column0, padded);
-      piece.x = padded;
+    BlockedTile of_strip = tile;
+    of_strip.x = begin_strip(isa, d, x, piece, padded);
+    const int64_t first_pixel = piece.row0 * s.out[1] + d.tiles.begin(piece.tile0);
+    for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
+      const int64_t block = image * s.out_blocks() + panel * t.panel_blocks;
+      of_strip.y = images.y + block * plane + first_pixel * channel_block;
+      FinishedPixels finished(finish.epilogue, s.out_pixels(), block,
+                              std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks), first_pixel);
+      compute_panel(isa, d, piece, of_strip, panel, images, padded + d.strip_size(), finished, c);
     }
-    for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel)
-      compute_panel(isa, d, piece, tile, panel, images, padded + d.strip_size(), finish.epilogue, c);
   });
 }
 

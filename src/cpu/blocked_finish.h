@@ -10,32 +10,34 @@ namespace lathe::cpu {
 /// Pixels of some blocks of the output, computed one after the other.
 class FinishedPixels {
  public:
-  /// `e` may be null; `first_block` counts from the first image of the batch.
-  FinishedPixels(Epilogue* e, const BlockedShape& s, int64_t first_block, int64_t blocks, int64_t first_pixel)
-      : epilogue_(e), shape_(s), first_block_(first_block), blocks_(blocks), told_(first_pixel) {}
+  /// Of planes of so many pixels, from one of them on. `e` may be null; `first_block` counts from the first
+  /// image of the batch.
+  FinishedPixels(Epilogue* e, int64_t plane, int64_t first_block, int64_t blocks, int64_t first_pixel)
+      : epilogue_(e), plane_(plane), first_block_(first_block), blocks_(blocks), first_pixel_(first_pixel) {}
 
-  /// Pixels before this one are there; told of once they are worth a call.
-  void reach(int64_t pixel) {
-    if (epilogue_ && (pixel - told_) * blocks_ >= worth_a_call) tell(pixel);
+  /// So many pixels are there; told of once they are worth a call.
+  void reach(int64_t pixels) {
+    if (epilogue_ && (pixels - told_) * blocks_ >= worth_a_call) tell(pixels);
   }
   /// And that was all.
-  void end(int64_t pixel) {
-    if (epilogue_ && pixel > told_) tell(pixel);
+  void end(int64_t pixels) {
+    if (epilogue_ && pixels > told_) tell(pixels);
   }
 
  private:
   /// 16 KB.
   static constexpr int64_t worth_a_call = 256;
 
-  void tell(int64_t pixel) {
+  void tell(int64_t pixels) {
     for (int64_t i = first_block_; i < first_block_ + blocks_; ++i)
-      epilogue_->finish((i * shape_.out_pixels() + told_) * channel_block, (pixel - told_) * channel_block);
-    told_ = pixel;
+      epilogue_->finish((i * plane_ + first_pixel_ + told_) * channel_block,
+                        (pixels - told_) * channel_block);
+    told_ = pixels;
   }
 
   Epilogue* epilogue_;
-  const BlockedShape& shape_;
-  int64_t first_block_, blocks_, told_;
+  int64_t plane_, first_block_, blocks_, first_pixel_;
+  int64_t told_ = 0;
 };
 
 }  // namespace lathe::cpu

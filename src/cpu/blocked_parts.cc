@@ -161,15 +161,16 @@ class PartsTask {
       if (panel == panel0 && !s_.plain) input.emplace(d_, strip_, first_pair(piece), first_pair(piece + 1));
       weights.clear();
       if (unit + 1 < units) begin(weights, panel0 + (unit + 1) / pieces, (unit + 1) % pieces, (unit + 1) % 2);
-      FinishedPixels finished(finish_.epilogue, s_, image_ * s_.out_blocks() + panel * parts_panel_blocks,
-                              blocks(panel), output_pixel(0));
+      FinishedPixels finished(finish_.epilogue, s_.out_pixels(),
+                              image_ * s_.out_blocks() + panel * parts_panel_blocks, blocks(panel),
+                              output_pixel(0));
       multiply(panel, piece, strip_.weights[unit % 2], input ? &*input : nullptr, weights.source,
                wrong || wrong_input_ ? nullptr : &finished);
       wrong_input_ = wrong_input_ || (input && any_wrong(*input));
       if (piece + 1 == pieces) {
         if (panel == panel0 && wrong_input_) flag();
         if (wrong || wrong_input_) compute_plainly(panel, wrong);
-        finished.end(output_pixel(pixels_));
+        finished.end(output_pixel(pixels_) - output_pixel(0));
         wrong = false;
       }
       wrong = wrong || (weights.source && any_wrong(*weights.source));
@@ -287,7 +288,7 @@ class PartsTask {
       // The one before, whose sums have arrived.
       if (last && i > 0) finish(panel, i - 1);
       if (last && finished && !(input && any_wrong(*input)))
-        finished->reach(output_pixel(i * most_tiled_rows));
+        finished->reach(output_pixel(i * most_tiled_rows) - output_pixel(0));
     }
     if (last) finish(panel, tiles - 1);
     if (input) kernels_.split(*input, input->left);

@@ -71,6 +71,25 @@ size_t depthwise_workspace(const BlockedShape& s, bool half) {
   return half ? static_cast<size_t>(depthwise_weights_size(s)) * sizeof(float) : 0;
 }
 
+void depthwise_rows(Isa isa, const BlockedShape& s, int64_t block, const float* x, const float* weights,
+                    const float* bias, int64_t row0, int64_t row1, float* y, const Bounds& bounds) {
+  const int64_t channel = block * channel_block, lanes = std::min(channel_block, s.channels - channel);
+  std::array<float, channel_block> start{};
+  if (bias) std::copy_n(bias + channel, lanes, start.data());
+  window_kernels(isa).weighted({.shape = &s,
+                                .x = x,
+                                .weights = weights + channel * s.taps(),
+                                .bias = start.data(),
+                                .row0 = row0,
+                                .row1 = row1,
+                                .y = y,
+                                .bounds = bounds});
+  // What other lanes of X held does not pass through.
+  if (lanes < channel_block)
+    for (int64_t p = row0 * s.out[1]; p < row1 * s.out[1]; ++p)
+      std::fill(y + p * channel_block + lanes, y + (p + 1) * channel_block, 0.0f);
+}
+
 void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                            KernelContext& c) {
   if (s.empty()) return;
@@ -80,25 +99,9 @@ void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& 
     widen(isa, images.weights_type, images.weights, wide, depthwise_weights_size(s), c);
     weights = wide;
   }
-  const WindowKernels& k = window_kernels(isa);
   for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1, const Bounds& bounds) {
-    const int64_t channel = block % s.in_blocks() * channel_block;
-    const int64_t lanes = std::min(channel_block, s.channels - channel);
-    std::array<float, channel_block> bias{};
-    if (images.bias) std::copy_n(images.bias + channel, lanes, bias.data());
-    float* const y = images.y + block * s.out_pixels() * channel_block;
-    k.weighted({.shape = &s,
-                .x = images.x + block * s.in_pixels() * channel_block,
-                .weights = weights + channel * s.taps(),
-                .bias = bias.data(),
-                .row0 = row0,
-                .row1 = row1,
-                .y = y,
-                .bounds = bounds});
-    // What other lanes of X held does not pass through.
-    if (lanes < channel_block)
-      for (int64_t p = row0 * s.out[1]; p < row1 * s.out[1]; ++p)
-        std::fill(y + p * channel_block + lanes, y + (p + 1) * channel_block, 0.0f);
+    depthwise_rows(isa, s, block % s.in_blocks(), images.x + block * s.in_pixels() * channel_block, weights,
+                   images.bias, row0, row1, images.y + block * s.out_pixels() * channel_block, bounds);
   });
 }
 

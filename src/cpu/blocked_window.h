@@ -28,4 +28,9 @@ struct WindowKernels {
 };
 const WindowKernels& window_kernels(Isa isa);
 
+/// Rows of one block of a depthwise convolution. `x` and `y` are the block's images, `weights` and `bias`
+/// (null: 0) those of all blocks.
+void depthwise_rows(Isa isa, const BlockedShape& s, int64_t block, const float* x, const float* weights,
+                    const float* bias, int64_t row0, int64_t row1, float* y, const Bounds& bounds);
+
 }  // namespace lathe::cpu

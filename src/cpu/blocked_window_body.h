@@ -64,9 +64,22 @@ LATHE_INLINE void window_keep(Vec& x) {
 #endif
 }
 
+/// A row of the kernel.
+template <int Kernel>
+struct WindowWeights {
+  Vec of[Kernel];
+};
+template <class Op, int Kernel>
+LATHE_INLINE WindowWeights<Kernel> window_weights(const float* from) {
+  WindowWeights<Kernel> w;
+  LATHE_UNROLL
+  for (int j = 0; j < Kernel; ++j) w.of[j] = Op::weighted ? load(from + j * channel_block) : zero();
+  return w;
+}
+
 /// Adds pixel Q of the image to the sums of all windows it is in.
 template <class Op, bool border, int Stride, int Q, int Pixels, int Kernel>
-LATHE_INLINE void window_pixel(Vec (&sum)[Pixels], const Vec (&w)[Kernel], const float* x,
+LATHE_INLINE void window_pixel(Vec (&sum)[Pixels], const WindowWeights<Kernel>& w, const float* x,
                                const WindowTaps& t) {
   if (border && (Q < t.first || Q >= t.end)) return;
   Vec pixel = load(x + Q * channel_block);
@@ -75,12 +88,12 @@ LATHE_INLINE void window_pixel(Vec (&sum)[Pixels], const Vec (&w)[Kernel], const
   for (int j = 0; j < Kernel; ++j)
     if (Q >= j && (Q - j) % Stride == 0 && (Q - j) / Stride < Pixels) {
       Vec& s = sum[(Q - j) / Stride];
-      s = Op::step(s, w[j], pixel);
+      s = Op::step(s, w.of[j], pixel);
     }
 }
 template <class Op, bool border, int Stride, int Pixels, int Kernel, int... Q>
-LATHE_INLINE void window_row(Vec (&sum)[Pixels], const Vec (&w)[Kernel], const float* x, const WindowTaps& t,
-                             std::integer_sequence<int, Q...>) {
+LATHE_INLINE void window_row(Vec (&sum)[Pixels], const WindowWeights<Kernel>& w, const float* x,
+                             const WindowTaps& t, std::integer_sequence<int, Q...>) {
   (window_pixel<Op, border, Stride, Q>(sum, w, x, t), ...);
 }
 
@@ -92,11 +105,15 @@ LATHE_INLINE void window_known_tile(const float* x, const float* weights, const 
   Vec sum[Pixels];
   LATHE_UNROLL
   for (int p = 0; p < Pixels; ++p) sum[p] = start;
-  for (int64_t i = 0; i < t.rows; ++i, x += t.row, weights += t.weights_row) {
-    Vec w[Kernel];
+  // Of few rows, all of them without a loop: what belongs to one overlaps with the next.
+  if (Op::weighted && Kernel == 3 && t.rows == Kernel) {
     LATHE_UNROLL
-    for (int j = 0; j < Kernel; ++j) w[j] = Op::weighted ? load(weights + j * channel_block) : zero();
-    window_row<Op, border, Stride>(sum, w, x, t, pixels);
+    for (int i = 0; i < Kernel; ++i)
+      window_row<Op, border, Stride>(sum, window_weights<Op, Kernel>(weights + i * t.weights_row),
+                                     x + i * t.row, t, pixels);
+  } else {
+    for (int64_t i = 0; i < t.rows; ++i, x += t.row, weights += t.weights_row)
+      window_row<Op, border, Stride>(sum, window_weights<Op, Kernel>(weights), x, t, pixels);
   }
   window_store<Op>(sum, factor, factors, t.bounds, y);
 }
@@ -172,11 +189,21 @@ struct WindowRow {
   float* y;
 };
 
-/// [begin, end) in pieces of nearly equal length.
+/// So many pixels in pieces of nearly equal length. To divide for each would hold up what comes next.
 struct WindowPieces {
-  int64_t begin, end;
-  LATHE_INLINE int64_t count() const { return (end - begin + window_pixels - 1) / window_pixels; }
-  LATHE_INLINE int64_t at(int64_t piece) const { return begin + (end - begin) * piece / count(); }
+  int64_t count, length, rest;
+
+  explicit WindowPieces(int64_t pixels)
+      : count((pixels + window_pixels - 1) / window_pixels),
+        length(count ? pixels / count : 0),
+        rest(count ? pixels % count : 0) {}
+  /// The length of the next one; `left` is 0 before the first.
+  LATHE_INLINE int64_t next(int64_t& left) const {
+    left += rest;
+    if (left < count) return length;
+    left -= count;
+    return length + 1;
+  }
 };
 
 LATHE_INLINE void run_window_tile(WindowTile tile, const WindowRow& r, int64_t at, int64_t j,
@@ -188,37 +215,32 @@ LATHE_INLINE void run_window_tile(WindowTile tile, const WindowRow& r, int64_t a
          r.factor, factors, r.y + column * channel_block + v);
 }
 
-inline void known_window_row(const WindowTiles& tiles, const BlockedShape& s, const WindowRow& r,
-                             WindowTaps t) {
-  const WindowPieces pieces{0, s.out[1]};
-  for (int64_t i = 0; i < pieces.count(); ++i) {
-    const int64_t column = pieces.at(i), pixels = pieces.at(i + 1) - column;
-    const int64_t at = column * s.stride[1] - s.pad[1];
+inline void known_window_row(const WindowTiles& tiles, const BlockedShape& s, const WindowPieces& pieces,
+                             const WindowRow& r, WindowTaps t) {
+  for (int64_t column = 0, left = 0; column < s.out[1];) {
+    const int64_t pixels = pieces.next(left), at = column * s.stride[1] - s.pad[1];
     t.first = -at;
     t.end = s.in[1] - at;
     const bool within = at >= 0 && (pixels - 1) * s.stride[1] + s.kernel[1] <= t.end;
     run_window_tile((within ? tiles.within : tiles.border)[pixels], r, at, 0, t, column);
+    column += pixels;
   }
 }
 
-inline void any_window_row(const WindowTiles& tiles, const BlockedShape& s, const WindowRow& r,
-                           WindowTaps t) {
-  WindowPieces pieces;
-  window_interior(s, pieces.begin, pieces.end);
-  for (int64_t column = 0; column < s.out[1]; ++column) {
-    if (column == pieces.begin && pieces.end > pieces.begin) {
+/// `first` and `end` are the pixels whose windows are inside the image, in these pieces.
+inline void any_window_row(const WindowTiles& tiles, const BlockedShape& s, int64_t first, int64_t end,
+                           const WindowPieces& pieces, const WindowRow& r, WindowTaps t) {
+  for (int64_t column = 0, left = 0; column < s.out[1];) {
+    int64_t j = 0, pixels = 1;
+    if (column >= first && column < end) {
       t.columns = s.kernel[1];
-      for (int64_t i = 0; i < pieces.count(); ++i) {
-        const int64_t first = pieces.at(i);
-        run_window_tile(tiles.within[pieces.at(i + 1) - first], r, first * s.stride[1] - s.pad[1], 0, t,
-                        first);
-      }
-      column = pieces.end;
-      if (column == s.out[1]) break;
+      pixels = pieces.next(left);
+    } else {
+      window_inside(s, 1, column, j, t.columns);
     }
-    int64_t j;
-    window_inside(s, 1, column, j, t.columns);
-    run_window_tile(tiles.within[1], r, column * s.stride[1] - s.pad[1] + j * s.dilation[1], j, t, column);
+    run_window_tile(tiles.within[pixels], r, column * s.stride[1] - s.pad[1] + j * s.dilation[1], j, t,
+                    column);
+    column += pixels;
   }
 }
 
@@ -232,6 +254,9 @@ void window_rows(const WindowRows& r, const float* start) {
   t.pixel = s.stride[1] * channel_block;
   t.weights_row = Op::weighted ? s.kernel[1] * channel_block : 0;
   t.bounds = r.bounds;
+  int64_t first = 0, end = s.out[1];
+  if (!known) window_interior(s, first, end);
+  const WindowPieces pieces(end - first);
   for (int64_t row = r.row0; row < r.row1; ++row) {
     int64_t i;
     window_inside(s, 0, row, i, t.rows);
@@ -243,9 +268,9 @@ void window_rows(const WindowRows& r, const float* start) {
         .factor = r.row_factor ? r.row_factor[row] : 1,
         .y = r.y + row * s.out[1] * channel_block};
     if (known)
-      known_window_row(*known, s, line, t);
+      known_window_row(*known, s, pieces, line, t);
     else
-      any_window_row(window_tiles<Op, 0, 0>, s, line, t);
+      any_window_row(window_tiles<Op, 0, 0>, s, first, end, pieces, line, t);
   }
 }
 

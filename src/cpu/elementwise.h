@@ -25,6 +25,13 @@ struct ElementwiseKernels {
 };
 const ElementwiseKernels& elementwise_kernels(Isa isa);
 
+/// Relu and Clip are the same functions in all their bits as keeping within bounds: these; null of others.
+inline std::optional<Bounds> bounds_of(UnaryOp op, float a, float b) {
+  if (op == UnaryOp::relu) return Bounds{.least = 0};
+  if (op == UnaryOp::clip) return Bounds{a, b};
+  return std::nullopt;
+}
+
 /// y = op(x); x and y may be the same memory.
 void apply_unary(Isa isa, UnaryOp op, const float* x, float* y, int64_t n, float a, float b,
                  KernelContext& c);

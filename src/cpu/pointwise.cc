@@ -5,15 +5,6 @@
 namespace lathe::cpu {
 namespace {
 
-/// Relu and Clip are the same function in all its bits as keeping within bounds.
-std::optional<Bounds> bounds_of(const Pointwise& p) {
-  if (p.operands != 1 || p.code.size() != 1 || p.code[0].arity != 1) return std::nullopt;
-  const Pointwise::Instruction& i = p.code[0];
-  if (i.op == static_cast<uint8_t>(UnaryOp::relu)) return Bounds{.least = 0};
-  if (i.op == static_cast<uint8_t>(UnaryOp::clip)) return Bounds{i.a, i.b};
-  return std::nullopt;
-}
-
 /// Which instruction reads each result last; results nobody reads: the one that makes them.
 std::vector<size_t> last_reads(const Pointwise& p) {
   std::vector<size_t> last(p.code.size());
@@ -56,7 +47,9 @@ PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
     : load_truths_(elementwise_kernels(isa).load_truths),
       store_truths_(elementwise_kernels(isa).store_truths),
       operands_(program.operands),
-      bounds_(bounds_of(program)) {
+      bounds_(program.operands == 1 && program.code.size() == 1 && program.code[0].arity == 1
+                  ? bounds_of(static_cast<UnaryOp>(program.code[0].op), program.code[0].a, program.code[0].b)
+                  : std::nullopt) {
   const ElementwiseKernels& k = elementwise_kernels(isa);
   size_t most = 0;
   const std::vector<size_t> buffer = assign_buffers(program, most);

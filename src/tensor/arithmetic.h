@@ -5,6 +5,7 @@
 // reduction reads), nothing for movement, comparison and logic.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -86,6 +87,29 @@ D blocked_convolution(const Attributes&, const OperandShapes<D>& s) {
   return D(2) * points * product(w);
 }
 
+/// Two in one, the second depthwise and of everything that the first one makes.
+template <class D>
+D blocked_pair(const Attributes& attributes, const OperandShapes<D>& s) {
+  if constexpr (!std::is_same_v<D, double>) {
+    throw Unknown{};  // in plans only, whose shapes are numbers
+  } else {
+    using Ints = std::vector<int64_t>;
+    const auto &x = at(s.inputs, 0), &w = at(s.inputs, 1);
+    const auto number = [&](const char* name, size_t i, double otherwise) {
+      const Ints list = attributes.get<Ints>(name, {});
+      return i < list.size() ? static_cast<double>(list[i]) : otherwise;
+    };
+    const size_t spatial = w.size() - 2;
+    double points = x.at(0);
+    for (size_t i = 0; i < spatial; ++i) {
+      const double reach = (w[i + 2] - 1) * number("dilations", i, 1) + 1,
+                   padded = x.at(i + 2) + number("pads", i, 0) + number("pads", spatial + i, 0);
+      points *= std::floor((padded - reach) / number("strides", i, 1)) + 1;
+    }
+    return 2 * points * product(w) + blocked_convolution<D, 3>(attributes, s);
+  }
+}
+
 /// Every input element meets one filter [C, M/group, k…].
 template <class D>
 D transposed_convolution(const Attributes&, const OperandShapes<D>& s) {
@@ -144,6 +168,7 @@ Count<D> contraction(std::string_view op) {
       {"Attention", attention<D>},
       {"BlockedByteConv", blocked_convolution<D, 3>},
       {"BlockedConv", blocked_convolution<D, 1>},
+      {"BlockedConvPair", blocked_pair<D>},
       {"Conv", convolution<D, 1>},
       {"ConvInteger", convolution<D, 1>},
       {"ConvTranspose", transposed_convolution<D>},

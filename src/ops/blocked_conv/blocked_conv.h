@@ -35,8 +35,13 @@ struct BlockedConv {
 
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    const auto& x = c.shape(0);
-    const auto& w = c.shape(1);
+    c.output(0, output(c, c.shape(0), 1, 2));
+  }
+  /// For an X of that shape, where input `weights` is W and `bias` B.
+  template <class D>
+  std::vector<D> output(const ShapeContext<D>& c, const std::vector<D>& x, size_t weights,
+                        size_t bias) const {
+    const auto& w = c.shape(weights);
     if (plain_input)
       c.require(x.size() == 3 || x.size() == 4, "X of rank 3 or 4: [N, C, spatial axes]", c.text(x));
     else
@@ -45,13 +50,13 @@ struct BlockedConv {
     c.require(w.size() == spatial + 2, "W of as many spatial axes as X", c.text(w) + " for " + c.text(x));
     check_channels(c, x[1], w);
     window.check(c, spatial);
-    if (c.has(2)) {
-      c.require(c.rank(2) == 1, "a bias of rank 1", c.text(c.shape(2)));
-      c.same(c.shape(2)[0], w[0], "the size of the bias and the output channels");
+    if (c.has(bias)) {
+      c.require(c.rank(bias) == 1, "a bias of rank 1", c.text(c.shape(bias)));
+      c.same(c.shape(bias)[0], w[0], "the size of the bias and the output channels");
     }
     std::vector<D> y{x[0], w[0]};
     for (size_t i = 0; i < spatial; ++i) y.push_back(window.output_size(c, i, x[i + 2], w[i + 2]));
-    c.output(0, blocked_shape(std::move(y)));
+    return blocked_shape(std::move(y));
   }
 
  private:

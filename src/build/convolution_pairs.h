@@ -1,0 +1,13 @@
+// Joins convolutions in channel blocks with depthwise ones behind them where what lies between them is large:
+// as lathe.BlockedConvPair it stays in the second-level cache, and takes no memory of its own. Comes after
+// use_blocked_layout, when nothing that is unread is left.
+#pragma once
+
+#include "graph/graph.h"
+#include "kernel/select.h"
+
+namespace lathe {
+
+void use_convolution_pairs(Graph& graph, const KernelCatalog& kernels, const Preference& preference);
+
+}  // namespace lathe

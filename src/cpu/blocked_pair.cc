@@ -1,0 +1,162 @@
+#include "cpu/blocked_pair.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cpu/blocked_strips.h"
+#include "cpu/blocked_window.h"
+#include "cpu/tasks.h"
+
+namespace lathe::cpu {
+namespace {
+
+/// Floats between the two that a thread works on: with the input of a strip they stay in its second-level
+/// cache.
+constexpr double held_floats = 1 << 17;
+/// Floats of output that stay in the first-level cache until they are finished.
+constexpr int64_t finished_floats = 8192;
+/// Rows of output below which a strip computes too much of what the next one computes again.
+constexpr int64_t fewest_rows = 8;
+
+/// Strips of the second one's rows, each for one panel of the first one's filters.
+struct PairDivision {
+  PairDivision(Isa isa, const PairShape& shape, int threads)
+      : s(shape), tiles(blocked_tiles(isa)), first(tiles, s.first), rows(s.second.out[0]) {
+    const BlockedShape& two = s.second;
+    const double row = static_cast<double>(std::max<int64_t>(1, two.in[1]) * tiles.panel_filters());
+    const double held =
+        (held_floats / row - static_cast<double>(two.reach(0))) / static_cast<double>(two.stride[0]) + 1;
+    const auto fit = static_cast<int64_t>(std::clamp(held, 1.0, static_cast<double>(rows)));
+    rows = ceil_of(rows, ceil_of(rows, fit));
+    while (threads > 1 && tasks() < int64_t{4} * threads && rows >= 2 * fewest_rows) rows = ceil_of(rows, 2);
+    // Of a stride of many rows a strip sees more than there are.
+    const double seen = static_cast<double>(rows - 1) * static_cast<double>(two.stride[0]) +
+                        static_cast<double>(two.reach(0));
+    held_rows = static_cast<int64_t>(std::min(seen, static_cast<double>(two.in[0])));
+    first.hold(held_rows, two.in[1]);
+  }
+  PairDivision(const PairDivision&) = delete;
+
+  int64_t strips() const { return ceil_of(s.second.out[0], rows); }
+  int64_t tasks() const { return s.first.batch * strips() * first.panels; }
+  int64_t held_size() const { return whole_lines(held_rows * s.second.in[1] * tiles.panel_filters()); }
+  int64_t slot() const { return first.strip_size() + held_size(); }
+
+  const PairShape& s;
+  const BlockedTiles& tiles;
+  TiledRows first;
+  int64_t rows;           // of the second's output, in a strip
+  int64_t held_rows = 0;  // of what lies between
+};
+
+/// Applies what lies between, as epilogue of the first one.
+class Between final : public Epilogue {
+ public:
+  Between(Isa isa, const PairActivation& f, float* y) : f_(f), y_(y) {
+    if (f.op) row_ = elementwise_kernels(isa).unary[static_cast<size_t>(*f.op)];
+  }
+  void finish(int64_t begin, int64_t n) override {
+    if (row_) row_(y_ + begin, y_ + begin, n, f_.a, f_.b);
+  }
+  std::optional<Bounds> bounds() const override {
+    return row_ ? bounds_of(*f_.op, f_.a, f_.b) : std::optional(Bounds{});
+  }
+
+ private:
+  const PairActivation& f_;
+  float* y_;
+  UnaryRow row_ = nullptr;
+};
+
+class PairTask {
+ public:
+  PairTask(const PairDivision& d, Isa isa, const PairImages& images, const int64_t* steps,
+           const Finish& finish, KernelContext& c)
+      : d_(d), s_(d.s), isa_(isa), images_(images), steps_(steps), finish_(finish), c_(c) {}
+
+  void run(int64_t task, float* memory) const {
+    const int64_t panel = task % d_.first.panels, strip = task / d_.first.panels % d_.strips(),
+                  image = task / d_.first.panels / d_.strips();
+    const BlockedShape& two = s_.second;
+    const int64_t row0 = strip * d_.rows, row1 = std::min(row0 + d_.rows, two.out[0]);
+    // What the strip sees of the first one's output.
+    const int64_t top = row0 * two.stride[0] - two.pad[0],
+                  bottom = (row1 - 1) * two.stride[0] - two.pad[0] + two.reach(0);
+    const int64_t begin = std::clamp<int64_t>(top, 0, two.in[0]),
+                  end = std::clamp<int64_t>(bottom, begin, two.in[0]);
+    float* const held = memory + d_.first.strip_size();
+    const int64_t blocks = std::min(d_.tiles.panel_blocks, two.in_blocks() - panel * d_.tiles.panel_blocks);
+    if (end > begin && two.in[1] > 0) compute_first(image, panel, blocks, begin, end, memory, held);
+
+    BlockedShape part = two;
+    part.in[0] = end - begin;
+    part.out[0] = row1 - row0;
+    part.pad[0] = begin - top;
+    const int64_t out_plane = two.out_pixels() * channel_block;
+    for (int64_t i = 0; i < blocks; ++i) {
+      const int64_t block = panel * d_.tiles.panel_blocks + i,
+                    first = (image * two.in_blocks() + block) * out_plane + row0 * two.out[1] * channel_block;
+      compute_second(part, block, held + i * part.in_pixels() * channel_block, first);
+    }
+  }
+
+ private:
+  void compute_first(int64_t image, int64_t panel, int64_t blocks, int64_t begin, int64_t end, float* copy,
+                     float* held) const {
+    const TiledRows& d = d_.first;
+    const Piece piece{.row0 = begin, .row1 = end, .tile0 = 0, .tile1 = d.tiles.count()};
+    const float* const x = images_.x + image * d.steps.planes() * d.s.in_pixels() * d.steps.image_pixel();
+    Between between(isa_, s_.between, held);
+    const Finish finish(&between);
+    const int64_t plane = (end - begin) * d.s.out[1];
+    BlockedTile tile = d.tile(steps_, plane * channel_block, finish.bounds);
+    tile.x = begin_strip(isa_, d, x, piece, copy);
+    tile.y = held;
+    FinishedPixels finished(finish.epilogue, plane, 0, blocks, 0);
+    compute_panel(isa_, d, piece, tile, panel, {.weights = images_.weights, .bias = images_.bias}, nullptr,
+                  finished, c_);
+  }
+  /// Some rows at a time, which are finished while they are in the first-level cache. `first` is the element
+  /// of the output that they begin with.
+  void compute_second(const BlockedShape& part, int64_t block, const float* x, int64_t first) const {
+    const int64_t row = part.out[1] * channel_block, rows = std::max<int64_t>(1, finished_floats / row);
+    for (int64_t row0 = 0; row0 < part.out[0]; row0 += rows) {
+      c_.poll();
+      const int64_t row1 = std::min(row0 + rows, part.out[0]);
+      depthwise_rows(isa_, part, block, x, images_.depthwise_weights, images_.depthwise_bias, row0, row1,
+                     images_.y + first, finish_.bounds);
+      if (finish_.epilogue) finish_.epilogue->finish(first + row0 * row, (row1 - row0) * row);
+    }
+  }
+
+  const PairDivision& d_;
+  const PairShape& s_;
+  const Isa isa_;
+  const PairImages& images_;
+  const int64_t* steps_;
+  const Finish& finish_;
+  KernelContext& c_;
+};
+
+}  // namespace
+
+size_t pair_workspace(Isa isa, const PairShape& s, int threads) {
+  if (s.second.empty()) return 0;
+  const PairDivision d(isa, s, threads);
+  return static_cast<size_t>(d.first.steps_size() + task_slots(d.tasks(), threads) * d.slot()) *
+         sizeof(float);
+}
+
+void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, void* workspace,
+                      KernelContext& c) {
+  if (s.second.empty()) return;
+  const PairDivision d(isa, s, c.threads());
+  auto* const steps = static_cast<int64_t*>(workspace);
+  d.first.steps.fill(steps, d.first.row_pixels, d.first.rows);
+  float* const slots = static_cast<float*>(workspace) + d.first.steps_size();
+  const Finish finish(c.epilogue());
+  const PairTask work(d, isa, images, steps, finish, c);
+  for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) { work.run(task, slots + slot * d.slot()); });
+}
+
+}  // namespace lathe::cpu

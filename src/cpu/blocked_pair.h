@@ -1,0 +1,35 @@
+// A convolution in channel blocks and the depthwise one behind it, in one go: a strip of one panel of the
+// first's filters after the other, so that what lies between never leaves the second-level cache. The
+// first one is computed as direct_convolution() does without parts, the second as depthwise_convolution(),
+// with the same bits.
+#pragma once
+
+#include "cpu/blocked.h"
+#include "cpu/elementwise.h"
+
+namespace lathe::cpu {
+
+/// What is done with every element in between.
+struct PairActivation {
+  std::optional<UnaryOp> op;
+  float a = 0, b = 0;
+};
+
+/// second.channels == first.filters and second.in == first.out; the first one is not in pairs of bfloat16.
+struct PairShape {
+  BlockedShape first, second;
+  PairActivation between;
+};
+
+/// Weights as pack_direct_weights() and pack_depthwise_weights() leave them; biases may be null.
+struct PairImages {
+  const float *x, *weights, *bias;
+  const float *depthwise_weights, *depthwise_bias;
+  float* y;
+};
+
+size_t pair_workspace(Isa isa, const PairShape& s, int threads);
+void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, void* workspace,
+                      KernelContext& c);
+
+}  // namespace lathe::cpu

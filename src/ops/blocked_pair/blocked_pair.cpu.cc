@@ -1,0 +1,103 @@
+#include "cpu/blocked_pair.h"
+
+#include "cpu/ask.h"
+#include "cpu/blocked_shape.h"
+#include "ops/blocked_pair/blocked_pair.h"
+
+namespace lathe {
+namespace {
+
+using cpu::floats;
+
+/// The shape but for what X decides.
+cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& w, const Shape& depthwise) {
+  cpu::PairShape s{.first = cpu::blocked_window(op.first, w),
+                   .second = cpu::blocked_window(op.second, depthwise),
+                   .between = {.op = std::nullopt, .a = op.alpha, .b = op.beta}};
+  s.first.plain = op.first.plain_input;
+  if (op.activation >= 0) s.between.op = static_cast<UnaryOp>(op.activation);
+  return s;
+}
+
+cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& x, const Shape& w, const Shape& depthwise) {
+  cpu::PairShape s = shape_of(op, w, depthwise);
+  const size_t spatial = w.size() - 2;
+  cpu::fit_image(s.first, op.first.window, x, spatial);
+  Shape between(x.begin(), x.end());
+  for (size_t i = 0; i < spatial; ++i) between[i + 2] = s.first.out[2 - spatial + i];
+  cpu::fit_image(s.second, op.second.window, between, spatial);
+  return s;
+}
+
+Verdict ask(const BlockedConvPair& op, const KernelRequest& r) {
+  if (auto no = cpu::refuse_unless_float32(r)) return *no;
+  const Tensor *w = cpu::constant_input(r, 1), *depthwise = cpu::constant_input(r, 3);
+  if (!w || !depthwise) return Verdict::no("the weights are not constant");
+  for (const Tensor* t : {w, depthwise})
+    if (t->rank() < 3 || t->rank() > 4) return Verdict::no("neither one nor two spatial axes");
+  // Packing comes before the shape rule when a plan is opened.
+  return w->rank() == depthwise->rank() && op.fits(w->shape(), depthwise->shape())
+             ? Verdict::yes()
+             : Verdict::no("attributes that do not fit the weights");
+}
+
+/// Of what can be run.
+cpu::PairShape shape_of(const BlockedConvPair& op, const KernelRequest& r) {
+  return shape_of(op, r.inputs[1].constant->shape(), r.inputs[3].constant->shape());
+}
+
+template <Isa isa>
+std::optional<PackedForm> packed_form(const BlockedConvPair& op, const KernelRequest& r, size_t i) {
+  if (i != 1 && i != 3) return std::nullopt;
+  const cpu::PairShape s = shape_of(op, r);
+  return PackedForm{
+      DataType::float32,
+      {i == 1 ? cpu::direct_weights_size(isa, s.first) : cpu::depthwise_weights_size(s.second)}};
+}
+
+template <Isa isa>
+void pack(const BlockedConvPair& op, const KernelRequest& r, size_t i, Tensor& to, Workers& workers) {
+  const cpu::PairShape s = shape_of(op, r);
+  const float* const from = floats(*r.inputs[i].constant);
+  if (i == 1)
+    cpu::pack_direct_weights(isa, s.first, from, floats(to), workers);
+  else
+    cpu::pack_depthwise_weights(s.second, from, floats(to));
+}
+
+template <Isa isa>
+size_t workspace(const BlockedConvPair& op, std::span<const Shape> inputs, int threads) {
+  return cpu::pair_workspace(isa, shape_of(op, inputs[0], inputs[1], inputs[3]), threads);
+}
+
+template <Isa isa>
+void run(const BlockedConvPair& op, KernelContext& c) {
+  const cpu::PairShape s = shape_of(op, c.in(0).shape(), c.in(1).shape(), c.in(3).shape());
+  void* const scratch = c.workspace(cpu::pair_workspace(isa, s, c.threads()));
+  const cpu::PairImages images{.x = floats(c.in(0)),
+                               .weights = floats(*c.packed(1)),
+                               .bias = floats(c, 2),
+                               .depthwise_weights = floats(*c.packed(3)),
+                               .depthwise_bias = floats(c, 4),
+                               .y = floats(c.out(0))};
+  cpu::convolution_pair(isa, s, images, scratch, c);
+}
+
+}  // namespace
+
+void cpu_blocked_pair(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<BlockedConvPair>({.op = "BlockedConvPair",
+                            .domain = "lathe",
+                            .name = cpu::kernel_name("blocked_conv_pair", isa),
+                            .isa = isa,
+                            .finishes = true},
+                           {.run = run<isa>,
+                            .ask = ask,
+                            .packed_form = packed_form<isa>,
+                            .pack = pack<isa>,
+                            .workspace = workspace<isa>});
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,49 @@
+// lathe.BlockedConvPair: a convolution into channel blocks, a function of every element, and the depthwise
+// convolution that reads nothing else. The builder puts it in; it stands in plans, never in graphs.
+//   X as of BlockedConv, W [M, C, kernel…], B [M], depthwise W [M, 1, kernel…] and B [M] → Y [N, M / 16,
+//   out…, 16]
+#pragma once
+
+#include <optional>
+
+#include "kernel/pointwise.h"
+#include "ops/blocked_conv/blocked_conv.h"
+
+namespace lathe {
+
+struct BlockedConvPair {
+  BlockedConv first, second;
+  int64_t activation = -1;  // a UnaryOp; -1: none
+  float alpha = 0, beta = 0;
+  void fields(auto&& f) {
+    f("activation", activation);
+    f("alpha", alpha);
+    f("beta", beta);
+    f("channels", first.channels);
+    f("depthwise_dilations", second.window.dilations);
+    f("depthwise_pads", second.window.pads);
+    f("depthwise_strides", second.window.strides);
+    f("dilations", first.window.dilations);
+    f("filters", second.channels);
+    f("group", second.group);
+    f("pads", first.window.pads);
+    f("plain_input", first.plain_input);
+    f("strides", first.window.strides);
+  }
+
+  /// Do weights of these shapes fit the attributes?
+  bool fits(const Shape& w, const Shape& depthwise) const {
+    return first.group == 1 && first.fits(w) && second.depthwise() && second.fits(depthwise) &&
+           w[0] == second.channels && activation >= -1 && activation < static_cast<int64_t>(UnaryOp::count);
+  }
+
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    if (activation < -1 || activation >= static_cast<int64_t>(UnaryOp::count))
+      c.fail(Code::node_bad_attribute, "the number of a function, or -1", std::to_string(activation), {});
+    const std::vector<D> between = first.output(c, c.shape(0), 1, 2);
+    c.output(0, second.output(c, between, 3, 4));
+  }
+};
+
+}  // namespace lathe
