@@ -138,6 +138,20 @@ TEST(Refit, AnswersAsAnEngineBuiltWithTheWeights) {
       }
 }
 
+TEST(Refit, ReachesPairsOfConvolutions) {
+  const onnx::Model model = model_of(R"((float[N,16,64,64] x) => (float[N,64,32,32] y)
+      <float[64,16,1,1] a = {}, float[64] b = {}, float[64,1,3,3] c = {}, float[64] d = {}>
+      { p = Conv(x, a, b) q = HardSwish(p) y = Conv<group=64, strides=[2,2], pads=[1,1,1,1]>(q, c, d) })");
+  const vector<Value> in = {random_tensor(DataType::float32, {2, 16, 64, 64}, 5)};
+  const Engine e = Engine::build(model, refittable);
+  const NamedWeights b = other_weights(e, 40);
+  ASSERT_EQ(b.size(), 4u);
+  const vector<Value> want = answers(Engine::build(with(model, b), refittable), in);
+  ASSERT_FALSE(same_bits(answers(e, in), want));
+  Builder().refit_engine(e, b);
+  EXPECT_TRUE(same_bits(answers(e, in), want));
+}
+
 class EveryNetwork : public ::testing::TestWithParam<network_cases::NetworkCase> {};
 
 TEST_P(EveryNetwork, GoesToOtherWeightsAndBack) {
