@@ -182,5 +182,15 @@ TEST_F(CpuBlockedPair, NothingAtAll) {
   check(pair(16, 16, 0, 0, {.kernel = 1}, {.kernel = 2, .pad = 2}));
 }
 
+TEST_F(CpuBlockedPair, PaysWhereStripsRepeatLittle) {
+  const auto pays = [](const PairShape& s) { return cpu::pays_as_pair(Isa::avx2, s); };
+  EXPECT_TRUE(pays(pair(16, 96, 112, 112, {.kernel = 1}, {.kernel = 3, .stride = 2, .pad = 1})));
+  EXPECT_TRUE(pays(pair(3, 32, 224, 224, {.kernel = 3, .stride = 2, .pad = 1}, {.kernel = 3, .pad = 1})));
+  EXPECT_FALSE(pays(pair(16, 96, 28, 28, {.kernel = 1}, {.kernel = 3, .pad = 1}))) << "little lies between";
+  EXPECT_FALSE(pays(pair(16, 96, 112, 1500, {.kernel = 1}, {.kernel = 3, .pad = 1}))) << "strips of few rows";
+  EXPECT_FALSE(pays(pair(16, 96, 1, 9000, {.kernel = 1}, {.kernel = 3, .pad = 1}))) << "one row";
+  EXPECT_FALSE(pays(pair(32, 96, 112, 112, {.kernel = 3, .pad = 1}, {.kernel = 3, .pad = 1}))) << "Winograd";
+}
+
 }  // namespace
 }  // namespace lathe::test

@@ -3,16 +3,13 @@
 #include <optional>
 
 #include "build/node_request.h"
-#include "cpu/blocked_parts.h"
+#include "cpu/blocked_pair.h"
 #include "cpu/blocked_shape.h"
 
 namespace lathe {
 namespace {
 
-/// Elements between two convolutions below which they stay in the second-level cache anyway.
-constexpr int64_t least_between = int64_t{1} << 18;
-
-/// What the attributes say of the first convolution.
+/// What the attributes say of a convolution; those of the second one begin with "depthwise_".
 struct Window {
   int64_t stride(size_t axis) const { return strides[axis]; }
   int64_t dilation(size_t axis) const { return dilations[axis]; }
@@ -20,12 +17,18 @@ struct Window {
   int64_t pad_end(size_t axis) const { return pads[pads.size() / 2 + axis]; }
   std::vector<int64_t> strides, dilations, pads;
 };
-struct First {
-  First(const Attributes& a, size_t spatial)
-      : channels(a.get<int64_t>("channels", 0)),
-        window{a.get("strides", std::vector<int64_t>(spatial, 1)),
-               a.get("dilations", std::vector<int64_t>(spatial, 1)),
-               a.get("pads", std::vector<int64_t>(2 * spatial, 0))} {}
+struct Convolution {
+  Convolution(const Attributes& a, const char* channels_name, const std::string& prefix, size_t spatial)
+      : channels(a.get<int64_t>(channels_name, 0)),
+        window{a.get(prefix + "strides", std::vector<int64_t>(spatial, 1)),
+               a.get(prefix + "dilations", std::vector<int64_t>(spatial, 1)),
+               a.get(prefix + "pads", std::vector<int64_t>(2 * spatial, 0))} {}
+  /// For an image of that shape.
+  cpu::BlockedShape shape(const Shape& w, const Shape& x) const {
+    cpu::BlockedShape s = cpu::blocked_window(*this, w);
+    cpu::fit_image(s, window, x, w.size() - 2);
+    return s;
+  }
   int64_t channels;
   Window window;
 };
@@ -81,34 +84,34 @@ class ConvolutionPairs {
     return program->code[0];
   }
 
-  /// Is there a kernel, does much lie between, and would the first one be computed directly and as float32?
-  /// Other algorithms are faster alone, and their bits are others.
+  /// Is there a kernel, and does it pay?
   bool pays(const Node& n) const {
     const NodeRequest question(graph_, n, preference_.isa, true);
     const auto tactics =
         tactics_for(kernels_, "cpu", preference_.isa, n.domain, n.op, n.attributes, question.request());
     if (tactics.empty()) return false;
-    const auto first = first_shape(n);
-    return first && first->out_blocks() * cpu::channel_block * first->out_pixels() >= least_between &&
-           !cpu::uses_parts(preference_.isa, *first) &&
-           cpu::fastest_winograd(preference_.isa, *first).output == 0;
+    const auto shape = shape_of(n);
+    return shape && cpu::pays_as_pair(preference_.isa, *shape);
   }
 
   /// For one image, where its size is known.
-  std::optional<cpu::BlockedShape> first_shape(const Node& n) const {
-    Shape x = {1};
+  std::optional<cpu::PairShape> shape_of(const Node& n) const {
+    const Shape &w = graph_.constant_tensor(n.inputs[1])->shape(),
+                &depthwise = graph_.constant_tensor(n.inputs[3])->shape();
+    const size_t spatial = w.size() - 2;
     const auto& sizes = graph_.value(n.inputs[0]).type.shape;
-    for (size_t axis = 1; sizes && axis < sizes->size(); ++axis) {
-      const auto size = (*sizes)[axis].value();
+    Shape x = {1, 1};
+    for (size_t axis = 2; sizes && axis < 2 + spatial; ++axis) {
+      const auto size = axis < sizes->size() ? (*sizes)[axis].value() : std::nullopt;
       if (!size) return std::nullopt;
       x.push_back(*size);
     }
-    const Shape& w = graph_.constant_tensor(n.inputs[1])->shape();
-    if (x.size() < w.size()) return std::nullopt;
-    const First first(n.attributes, w.size() - 2);
-    cpu::BlockedShape s = cpu::blocked_window(first, w);
-    s.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
-    cpu::fit_image(s, first.window, x, w.size() - 2);
+    if (x.size() != 2 + spatial) return std::nullopt;
+    cpu::PairShape s;
+    s.first = Convolution(n.attributes, "channels", "", spatial).shape(w, x);
+    s.first.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
+    for (size_t i = 0; i < spatial; ++i) x[2 + i] = s.first.out[2 - spatial + i];
+    s.second = Convolution(n.attributes, "filters", "depthwise_", spatial).shape(depthwise, x);
     return s;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/blocked_parts.h"
 #include "cpu/blocked_strips.h"
 #include "cpu/blocked_window.h"
 #include "cpu/tasks.h"
@@ -139,6 +140,20 @@ class PairTask {
 };
 
 }  // namespace
+
+bool pays_as_pair(Isa isa, const PairShape& s) {
+  // Fewer floats stay in the second-level cache anyway.
+  constexpr int64_t least_between = int64_t{1} << 18;
+  constexpr double most_repeated = 1.15;
+  const BlockedShape &one = s.first, &two = s.second;
+  if (one.empty() || two.empty() || one.out_blocks() * channel_block * one.out_pixels() < least_between ||
+      uses_parts(isa, one) || fastest_winograd(isa, one).output != 0)
+    return false;
+  const PairDivision d(isa, s, 1);
+  const auto computed = static_cast<double>(d.strips() * d.held_rows);
+  return two.out[0] >= fewest_rows && static_cast<double>(d.held_size()) <= held_floats &&
+         computed <= most_repeated * static_cast<double>(two.in[0]);
+}
 
 size_t pair_workspace(Isa isa, const PairShape& s, int threads) {
   if (s.second.empty()) return 0;

@@ -28,6 +28,10 @@ struct PairImages {
   float* y;
 };
 
+/// Is it thought to be faster than one after the other? Does much lie between, do strips compute little of it
+/// twice, and would the first one be computed directly and as float32 alone? Other algorithms are faster than
+/// that, and their bits are others.
+bool pays_as_pair(Isa isa, const PairShape& s);
 size_t pair_workspace(Isa isa, const PairShape& s, int threads);
 void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, void* workspace,
                       KernelContext& c);
