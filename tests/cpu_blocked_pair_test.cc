@@ -178,6 +178,12 @@ TEST_F(CpuBlockedPair, WhatLiesBetween) {
 TEST_F(CpuBlockedPair, NothingAtAll) {
   check(pair(16, 16, 0, 4, {.kernel = 1}, {.kernel = 1}));
   check(pair(16, 16, 4, 4, {.kernel = 1}, {.kernel = 1}, 0));
+  // A first one without windows, whose image is smaller than a stride.
+  const Window second{.kernel = 2, .pad = 2};
+  PairShape none = pair(16, 16, 1, 40, {.kernel = 3, .stride = 5, .pad = 1}, second);
+  none.first.out[0] = none.second.in[0] = 0;
+  none.second = slid(none.second, second);
+  check(none);
   // An image without pixels, and windows that see its padding.
   check(pair(16, 16, 0, 0, {.kernel = 1}, {.kernel = 2, .pad = 2}));
 }

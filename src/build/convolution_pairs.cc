@@ -4,7 +4,6 @@
 
 #include "build/node_request.h"
 #include "cpu/blocked_pair.h"
-#include "cpu/blocked_shape.h"
 
 namespace lathe {
 namespace {
@@ -23,12 +22,6 @@ struct Convolution {
         window{a.get(prefix + "strides", std::vector<int64_t>(spatial, 1)),
                a.get(prefix + "dilations", std::vector<int64_t>(spatial, 1)),
                a.get(prefix + "pads", std::vector<int64_t>(2 * spatial, 0))} {}
-  /// For an image of that shape.
-  cpu::BlockedShape shape(const Shape& w, const Shape& x) const {
-    cpu::BlockedShape s = cpu::blocked_window(*this, w);
-    cpu::fit_image(s, window, x, w.size() - 2);
-    return s;
-  }
   int64_t channels;
   Window window;
 };
@@ -107,11 +100,12 @@ class ConvolutionPairs {
       x.push_back(*size);
     }
     if (x.size() != 2 + spatial) return std::nullopt;
-    cpu::PairShape s;
-    s.first = Convolution(n.attributes, "channels", "", spatial).shape(w, x);
+    const Convolution first(n.attributes, "channels", "", spatial),
+        second(n.attributes, "filters", "depthwise_", spatial);
+    cpu::PairShape s{.first = cpu::blocked_window(first, w),
+                     .second = cpu::blocked_window(second, depthwise)};
     s.first.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
-    for (size_t i = 0; i < spatial; ++i) x[2 + i] = s.first.out[2 - spatial + i];
-    s.second = Convolution(n.attributes, "filters", "depthwise_", spatial).shape(depthwise, x);
+    cpu::fit_pair(s, first.window, second.window, x, spatial);
     return s;
   }
 

@@ -53,7 +53,6 @@ struct Division : TiledRows {
     share(threads, row * static_cast<double>(s.out[0]) * stride, t.panel_filters());
     hold(strip_rows(), strip_columns());
   }
-  Division(const Division&) = delete;
 
   bool in_rows() const { return s.out[0] > 1; }
   int64_t units() const { return in_rows() ? s.out[0] : tiles.count(); }

@@ -7,6 +7,9 @@
 
 namespace lathe::cpu {
 
+/// Floats of output that stay in the first-level cache until they are finished.
+inline constexpr int64_t finished_floats = 8192;
+
 /// Pixels of some blocks of the output, computed one after the other.
 class FinishedPixels {
  public:
@@ -25,8 +28,7 @@ class FinishedPixels {
   }
 
  private:
-  /// 16 KB.
-  static constexpr int64_t worth_a_call = 256;
+  static constexpr int64_t worth_a_call = finished_floats / channel_block / 2;
 
   void tell(int64_t pixels) {
     for (int64_t i = first_block_; i < first_block_ + blocks_; ++i)

@@ -1,7 +1,6 @@
 #include "cpu/blocked_pair.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_strips.h"
@@ -14,8 +13,6 @@ namespace {
 /// Floats between the two that a thread works on: with the input of a strip they stay in its second-level
 /// cache.
 constexpr double held_floats = 1 << 17;
-/// Floats of output that stay in the first-level cache until they are finished.
-constexpr int64_t finished_floats = 8192;
 /// Rows of output below which a strip computes too much of what the next one computes again.
 constexpr int64_t fewest_rows = 8;
 
@@ -34,9 +31,9 @@ struct PairDivision {
     const double seen = static_cast<double>(rows - 1) * static_cast<double>(two.stride[0]) +
                         static_cast<double>(two.reach(0));
     held_rows = static_cast<int64_t>(std::min(seen, static_cast<double>(two.in[0])));
-    first.hold(held_rows, two.in[1]);
+    // As if there were a pixel where there is none: no windows would be less than nothing.
+    first.hold(std::max<int64_t>(1, held_rows), std::max<int64_t>(1, two.in[1]));
   }
-  PairDivision(const PairDivision&) = delete;
 
   int64_t strips() const { return ceil_of(s.second.out[0], rows); }
   int64_t tasks() const { return s.first.batch * strips() * first.panels; }

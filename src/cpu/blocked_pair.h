@@ -4,7 +4,7 @@
 // with the same bits.
 #pragma once
 
-#include "cpu/blocked.h"
+#include "cpu/blocked_shape.h"
 #include "cpu/elementwise.h"
 
 namespace lathe::cpu {
@@ -18,8 +18,16 @@ struct PairActivation {
 /// second.channels == first.filters and second.in == first.out; the first one is not in pairs of bfloat16.
 struct PairShape {
   BlockedShape first, second;
-  PairActivation between;
+  PairActivation between = {};
 };
+
+/// What follows from the image that the first one sees, as fit_image() says of one convolution.
+template <class Windowing>
+void fit_pair(PairShape& s, const Windowing& first, const Windowing& second, Shape x, size_t spatial) {
+  fit_image(s.first, first, x, spatial);
+  for (size_t i = 0; i < spatial; ++i) x[i + 2] = s.first.out[2 - spatial + i];
+  fit_image(s.second, second, x, spatial);
+}
 
 /// Weights as pack_direct_weights() and pack_depthwise_weights() leave them; biases may be null.
 struct PairImages {

@@ -53,6 +53,7 @@ struct Steps {
 /// A convolution cut into tiles, and the memory that they read.
 struct TiledRows {
   TiledRows(const BlockedTiles& t, const BlockedShape& shape);
+  TiledRows(const TiledRows&) = delete;  // steps refer to the shape
 
   /// Says how large the largest strip will be.
   void hold(int64_t out_rows, int64_t out_columns) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "cpu/blocked_finish.h"
 #include "cpu/ceil_of.h"
 #include "cpu/isa.h"
 
@@ -23,8 +24,6 @@ constexpr int64_t image_by_rows = 400;
 /// Vectors that are added up and are worth another thread: few, since they lie in the cache of who wrote
 /// them.
 constexpr int64_t least_added = 1024;
-/// Floats of output that stay in the first-level cache until they are finished.
-constexpr int64_t strip_floats = 8192;
 /// Pixels that are added up between two polls.
 constexpr int64_t polled_pixels = 8192;
 
@@ -36,7 +35,7 @@ void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
   const int64_t row = s.out[1] * s.taps(), blocks = s.batch * s.out_blocks();
   const bool by_rows = c.threads() > 1 && s.batch == 1 && s.out_pixels() >= image_by_rows;
   const int64_t fit =
-      std::min(polled_steps / std::max<int64_t>(1, row), strip_floats / (s.out[1] * channel_block));
+      std::min(polled_steps / std::max<int64_t>(1, row), finished_floats / (s.out[1] * channel_block));
   const int64_t most = by_rows ? ceil_of(s.out[0], c.threads()) : s.out[0];
   const int64_t rows = std::clamp<int64_t>(fit, 1, most), strips = ceil_of(s.out[0], rows);
   const int64_t grain = std::max<int64_t>(1, least_steps / (rows * row));

@@ -95,15 +95,16 @@ D blocked_pair(const Attributes& attributes, const OperandShapes<D>& s) {
   } else {
     using Ints = std::vector<int64_t>;
     const auto &x = at(s.inputs, 0), &w = at(s.inputs, 1);
+    if (w.size() < 3 || x.size() < w.size()) throw Unknown{};
     const auto number = [&](const char* name, size_t i, double otherwise) {
       const Ints list = attributes.get<Ints>(name, {});
       return i < list.size() ? static_cast<double>(list[i]) : otherwise;
     };
     const size_t spatial = w.size() - 2;
-    double points = x.at(0);
+    double points = x[0];
     for (size_t i = 0; i < spatial; ++i) {
       const double reach = (w[i + 2] - 1) * number("dilations", i, 1) + 1,
-                   padded = x.at(i + 2) + number("pads", i, 0) + number("pads", spatial + i, 0);
+                   padded = x[i + 2] + number("pads", i, 0) + number("pads", spatial + i, 0);
       points *= std::floor((padded - reach) / number("strides", i, 1)) + 1;
     }
     return 2 * points * product(w) + blocked_convolution<D, 3>(attributes, s);

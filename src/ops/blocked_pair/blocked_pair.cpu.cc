@@ -1,7 +1,6 @@
 #include "cpu/blocked_pair.h"
 
 #include "cpu/ask.h"
-#include "cpu/blocked_shape.h"
 #include "ops/blocked_pair/blocked_pair.h"
 
 namespace lathe {
@@ -21,11 +20,7 @@ cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& w, const Shape& 
 
 cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& x, const Shape& w, const Shape& depthwise) {
   cpu::PairShape s = shape_of(op, w, depthwise);
-  const size_t spatial = w.size() - 2;
-  cpu::fit_image(s.first, op.first.window, x, spatial);
-  Shape between(x.begin(), x.end());
-  for (size_t i = 0; i < spatial; ++i) between[i + 2] = s.first.out[2 - spatial + i];
-  cpu::fit_image(s.second, op.second.window, between, spatial);
+  cpu::fit_pair(s, op.first.window, op.second.window, x, w.size() - 2);
   return s;
 }
 
