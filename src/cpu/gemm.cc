@@ -59,12 +59,6 @@ constexpr int64_t stream_panels = 16;
 /// itself takes sixteen rows in the same time).
 constexpr int64_t least_split_rows = 32, least_split_terms = 32, least_split_columns = 16;
 
-/// k in blocks of equal length.
-int64_t k_step(int64_t k) {
-  const int64_t blocks = std::max<int64_t>(1, ceil_of(k, k_block));
-  return std::max(k_grain, ceil_of(k, blocks * k_grain) * k_grain);
-}
-
 /// Is there nothing of B to be packed?
 bool is_ready(const Products& p) { return p.packed_b || p.panels; }
 

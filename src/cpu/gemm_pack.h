@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cpu/ceil_of.h"
 #include "cpu/gemm.h"
 
 namespace lathe::cpu {
@@ -10,6 +11,11 @@ namespace lathe::cpu {
 /// Blocks of k begin at multiples of this: of blocks of A, and of steps of parts.
 inline constexpr int64_t k_grain = part_depth;
 static_assert(k_grain % a_block == 0 && k_block % k_grain == 0);
+/// k in blocks of equal length, after each of which C is updated.
+inline int64_t k_step(int64_t k) {
+  const int64_t blocks = std::max<int64_t>(1, ceil_of(k, k_block));
+  return std::max(k_grain, ceil_of(k, blocks * k_grain) * k_grain);
+}
 /// Floats that are packed between two questions whether to stop.
 inline constexpr int64_t packed_in_one_go = int64_t{1} << 18;
 

@@ -3,6 +3,7 @@
 #include "cpu/gemm.h"
 
 #include "cpu/ask.h"
+#include "cpu/short_floats.h"
 #include "ops/gemm/gemm.h"
 
 namespace lathe {
@@ -95,6 +96,52 @@ void run(const Gemm& op, KernelContext& c) {
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
 }
 
+/// Of a matrix whose floats are packed in seven eighths of their bytes.
+Verdict ask_short(const Gemm& op, const KernelRequest& r) {
+  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
+  if (r.inputs[1].type != DataType::float32) return Verdict::no("only weights of float32 are made shorter");
+  if (op.trans_a || op.alpha != 1) return Verdict::no("A is turned or scaled");
+  return Verdict::yes();
+}
+Verdict prefer_short(const Gemm& op, const KernelRequest& r) {
+  const Tensor& b = *r.inputs[1].constant;
+  const auto m = r.inputs[0].shape && !r.inputs[0].shape->empty() ? r.likely_size((*r.inputs[0].shape)[0])
+                                                                  : std::nullopt;
+  if (!m) return Verdict::no("the number of rows is not known");
+  return cpu::prefer_short(r, *m, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
+}
+template <Isa isa>
+std::optional<PackedForm> short_form(const Gemm& op, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const Tensor& b = *r.inputs[1].constant;
+  return PackedForm{DataType::uint8,
+                    {cpu::short_size(isa, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
+}
+template <Isa isa>
+void pack_short(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+  const Tensor& b = *r.inputs[1].constant;
+  cpu::pack_short(isa, static_cast<std::byte*>(to.data()), operand(cpu::floats(b), b.dim(1), op.trans_b),
+                  b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
+}
+cpu::ShortProduct short_product(const Gemm& op, const Shape& a, const Shape& b) {
+  const Products p = product(op, a, b);
+  return {.m = p.m, .n = p.n, .k = p.k};
+}
+template <Isa isa>
+size_t short_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
+  return cpu::multiply_workspace(isa, short_product(op, inputs[0], inputs[1]));
+}
+template <Isa isa>
+void run_short(const Gemm& op, KernelContext& c) {
+  cpu::ShortProduct p = short_product(op, c.in(0).shape(), c.in(1).shape());
+  p.a = cpu::floats(c.in(0));
+  p.b = static_cast<const std::byte*>(c.packed(1)->data());
+  p.start = start(op, c);
+  p.c = cpu::floats(c.out(0));
+  p.epilogue = c.epilogue();
+  cpu::multiply(isa, p, c.strict(), c.workspace(cpu::multiply_workspace(isa, p)), c);
+}
+
 }  // namespace
 
 void cpu_gemm(KernelCatalog& k) {
@@ -110,6 +157,19 @@ void cpu_gemm(KernelCatalog& k) {
                  .packed_form = packed_form<isa>,
                  .pack = pack<isa>,
                  .workspace = workspace<isa, true>});
+    k.add<Gemm>({.op = "Gemm",
+                 .name = cpu::kernel_name("gemm.short", isa),
+                 .isa = isa,
+                 .priority = 1,
+                 .finishes = true,
+                 .any_alignment = 1,
+                 .strict = cpu::strict_products},
+                {.run = run_short<isa>,
+                 .ask = ask_short,
+                 .prefer = prefer_short,
+                 .packed_form = short_form<isa>,
+                 .pack = pack_short<isa>,
+                 .workspace = short_workspace<isa>});
     k.add<Gemm>({.op = "Gemm",
                  .name = cpu::kernel_name("gemm", isa),
                  .isa = isa,

@@ -4,6 +4,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/gemm.h"
+#include "cpu/short_floats.h"
 
 namespace lathe {
 namespace {
@@ -109,6 +110,55 @@ void run(const MatMul&, KernelContext& c) {
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
 }
 
+/// Of one constant matrix, whose floats are packed in seven eighths of their bytes.
+Verdict ask_short(const MatMul& op, const KernelRequest& r) {
+  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
+  if (r.inputs[1].type != DataType::float32) return Verdict::no("only weights of float32 are made shorter");
+  const Tensor& b = *r.inputs[1].constant;
+  if (b.rank() < 2 || Matrices(b).count != 1) return Verdict::no("B is not one matrix");
+  return Verdict::yes();
+}
+Verdict prefer_short(const MatMul&, const KernelRequest& r) {
+  const Matrices b(*r.inputs[1].constant);
+  int64_t m = 1;
+  if (!r.inputs[0].shape) return Verdict::no("the number of rows is not known");
+  for (size_t i = 0; i + 1 < r.inputs[0].shape->size(); ++i) {
+    const auto size = r.likely_size((*r.inputs[0].shape)[i]);
+    if (!size) return Verdict::no("the number of rows is not known");
+    m *= *size;
+  }
+  return cpu::prefer_short(r, m, b.k, b.n);
+}
+template <Isa isa>
+std::optional<PackedForm> short_form(const MatMul&, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const Matrices b(*r.inputs[1].constant);
+  return PackedForm{DataType::uint8, {cpu::short_size(isa, b.k, b.n)}};
+}
+template <Isa isa>
+void pack_short(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+  const Matrices b(*r.inputs[1].constant);
+  cpu::pack_short(isa, static_cast<std::byte*>(to.data()), {cpu::floats(*r.inputs[1].constant), b.n, 1}, b.k,
+                  b.n, workers);
+}
+cpu::ShortProduct short_product(const Shape& a, const Shape& b) {
+  const Products p = products(a, b);
+  return {.m = p.m, .n = p.n, .k = p.k};
+}
+template <Isa isa>
+size_t short_workspace(const MatMul&, std::span<const Shape> inputs, int) {
+  return cpu::multiply_workspace(isa, short_product(inputs[0], inputs[1]));
+}
+template <Isa isa>
+void run_short(const MatMul&, KernelContext& c) {
+  cpu::ShortProduct p = short_product(c.in(0).shape(), c.in(1).shape());
+  p.a = cpu::floats(c.in(0));
+  p.b = static_cast<const std::byte*>(c.packed(1)->data());
+  p.c = cpu::floats(c.out(0));
+  p.epilogue = c.epilogue();
+  cpu::multiply(isa, p, c.strict(), c.workspace(cpu::multiply_workspace(isa, p)), c);
+}
+
 }  // namespace
 
 void cpu_matmul(KernelCatalog& k) {
@@ -124,6 +174,19 @@ void cpu_matmul(KernelCatalog& k) {
                    .packed_form = packed_form<isa>,
                    .pack = pack<isa>,
                    .workspace = workspace<isa, true>});
+    k.add<MatMul>({.op = "MatMul",
+                   .name = cpu::kernel_name("matmul.short", isa),
+                   .isa = isa,
+                   .priority = 1,
+                   .finishes = true,
+                   .any_alignment = 1,
+                   .strict = cpu::strict_products},
+                  {.run = run_short<isa>,
+                   .ask = ask_short,
+                   .prefer = prefer_short,
+                   .packed_form = short_form<isa>,
+                   .pack = pack_short<isa>,
+                   .workspace = short_workspace<isa>});
     k.add<MatMul>({.op = "MatMul",
                    .name = cpu::kernel_name("matmul", isa),
                    .isa = isa,

@@ -1,0 +1,210 @@
+#include "cpu/short_floats.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "cpu/ceil_of.h"
+#include "cpu/gemm_pack.h"
+#include "cpu/isa.h"
+
+#define LATHE_ISA_INTS
+#define LATHE_ISA_BODY "cpu/short_floats_body.h"
+#include "cpu/for_each_isa.h"
+
+namespace lathe::cpu {
+
+LATHE_SELECT_ISA(ShortKernels, short_kernels)
+
+namespace {
+
+static_assert(k_grain % short_block_rows == 0);
+
+/// Multiplications below which another thread is not worth waking.
+constexpr int64_t least_work = int64_t{1} << 17;
+/// Panels between two calls of the epilogue.
+constexpr int64_t stream_panels = 16;
+/// Columns of the widest panel of all instruction sets.
+constexpr int64_t widest_panel = 32;
+/// Floats of weights below which a cache may hold them.
+constexpr int64_t cached_floats = int64_t{1} << 18;
+/// In front of a packed matrix: is it short?
+constexpr int64_t head_size = 64;
+
+int64_t panel_size(Isa isa, int64_t k) {
+  return ceil_of(k, short_block_rows) * short_kernels(isa).block_size;
+}
+int64_t whole_size(const GemmKernels& g, int64_t k, int64_t n) {
+  return packed_b_size(g, k, n) * static_cast<int64_t>(sizeof(float));
+}
+bool is_short(const std::byte* packed) { return packed[0] == std::byte{1}; }
+
+class Unpacking final : public PanelSource {
+ public:
+  Unpacking(Isa isa, const ShortProduct& p)
+      : unpack_(short_kernels(isa).unpack), from_(p.b), panel_(panel_size(isa, p.k)) {}
+  void unpack(int64_t panel, int64_t k0, int64_t k, float* to) const override {
+    unpack_(from_ + head_size + panel * panel_, k0, k, to);
+  }
+
+ private:
+  void (*unpack_)(const std::byte*, int64_t, int64_t, float*);
+  const std::byte* from_;
+  int64_t panel_;
+};
+
+bool is_few(int64_t m) { return m <= twin_rows; }
+
+/// Of a product of many rows, or of a matrix that is not short.
+Products products(const ShortProduct& p, const PanelSource& panels) {
+  Products all{.m = p.m, .n = p.n, .k = p.k};
+  all.a = {p.a, p.k, 1};
+  if (!p.b || is_short(p.b))
+    all.panels = &panels;
+  else
+    all.packed_b = p.b + head_size;
+  all.c = p.c;
+  all.start = p.start;
+  all.epilogue = p.epilogue;
+  return all;
+}
+
+/// A few rows times some panels.
+class FewRows {
+ public:
+  FewRows(Isa isa, const GemmKernels& g, const ShortProduct& p, const float* a, bool strict)
+      : g_(g), kernels_(short_kernels(isa)), p_(p), a_(a), panel_(panel_size(isa, p.k)) {
+    multiply_ = p.m == 1 && !strict ? kernels_.multiply_row : kernels_.multiply[p.m];
+  }
+
+  void run(int64_t p0, int64_t p1, KernelContext& c) const {
+    for (int64_t first = p0; first < p1; first += stream_panels) {
+      const int64_t last = std::min(first + stream_panels, p1);
+      for (int64_t panel = first; panel < last; panel += 2) {
+        c.poll();
+        some(panel, std::min<int64_t>(2, last - panel));
+      }
+      finish(first * g_.panel_columns, std::min(last * g_.panel_columns, p_.n));
+    }
+  }
+
+ private:
+  void some(int64_t panel, int64_t panels) const {
+    alignas(64) float sums[2 * twin_rows * widest_panel];
+    const int64_t step = k_step(p_.k);
+    for (int64_t k0 = 0; k0 < p_.k; k0 += step) {
+      ShortTile tile{.a = a_ + k0 * p_.m, .k = std::min(step, p_.k - k0), .sums = sums};
+      for (int64_t i = 0; i < panels; ++i)
+        tile.panel[i] = p_.b + head_size + (panel + i) * panel_ + k0 / short_block_rows * kernels_.block_size;
+      multiply_[panels - 1](tile);
+      for (int64_t i = 0; i < panels; ++i)
+        store(panel + i, k0, k0 + tile.k == p_.k, sums + i * p_.m * g_.panel_columns);
+    }
+  }
+
+  void store(int64_t panel, int64_t k0, bool last, const float* sums) const {
+    const int64_t column = panel * g_.panel_columns;
+    Start start = p_.start;
+    if (start.data) start.data += column * start.column;
+    float* const c = p_.c + column;
+    Tile tile{.c = c,
+              .c_row = p_.n,
+              .rows = p_.m,
+              .columns = std::min(g_.panel_columns, p_.n - column),
+              .start = k0 > 0 ? Start{c, p_.n, 1, 1} : start};
+    if (last) tile.bounds = finish_.bounds;
+    g_.finish_sums(tile, sums);
+  }
+
+  void finish(int64_t column, int64_t end) const {
+    if (!finish_.epilogue) return;
+    if (column == 0 && end == p_.n) return finish_.epilogue->finish(0, p_.m * p_.n);
+    for (int64_t r = 0; r < p_.m; ++r) finish_.epilogue->finish(r * p_.n + column, end - column);
+  }
+
+  const GemmKernels& g_;
+  const ShortKernels& kernels_;
+  const ShortProduct& p_;
+  const float* const a_;
+  const int64_t panel_;
+  const Finish finish_{p_.epilogue};
+  void (*const* multiply_)(const ShortTile&);
+};
+
+}  // namespace
+
+int64_t short_size(Isa isa, int64_t k, int64_t n) {
+  const GemmKernels& g = gemm_kernels(isa);
+  return head_size + std::max(whole_size(g, k, n), g.panels(n) * panel_size(isa, k));
+}
+
+void pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
+  constexpr int64_t polled_blocks = 64;
+  const GemmKernels& g = gemm_kernels(isa);
+  const ShortKernels& kernels = short_kernels(isa);
+  const int64_t width = g.panel_columns, panels = g.panels(n), blocks = ceil_of(k, short_block_rows);
+  std::atomic<bool> fits = true;
+  const auto pack = [&](int64_t panel, int64_t block) {
+    alignas(64) float rows[short_block_rows * widest_panel] = {};
+    const int64_t k0 = block * short_block_rows, j = panel * width;
+    g.pack_b(rows, {b.data + k0 * b.row + j * b.column, b.row, b.column}, std::min(short_block_rows, k - k0),
+             std::min(width, n - j));
+    if (!kernels.encode(rows, to + head_size + (panel * blocks + block) * kernels.block_size))
+      fits.store(false, std::memory_order_relaxed);
+  };
+  // Along the rows of B, or down its columns, as they lie.
+  const bool by_rows = b.column == 1;
+  const int64_t outer = by_rows ? blocks : panels, inner = by_rows ? panels : blocks;
+  const int64_t grain = std::max<int64_t>(1, packed_in_one_go / (short_block_rows * width * (inner + 1)));
+  workers.parallel(outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && fits.load(std::memory_order_relaxed); ++i)
+      for (int64_t other = 0; other < inner; ++other) {
+        if (other % polled_blocks == 0) workers.poll();
+        by_rows ? pack(other, i) : pack(i, other);
+      }
+  });
+  std::memset(to, 0, head_size);
+  to[0] = std::byte{fits ? uint8_t{1} : uint8_t{0}};
+  // The same bytes every time, whatever was there and whatever was tried.
+  std::byte* const rest = to + head_size + (fits ? panels * panel_size(isa, k) : whole_size(g, k, n));
+  if (!fits) pack_whole_b(g, reinterpret_cast<float*>(to + head_size), b, k, n, workers);
+  std::fill(rest, to + short_size(isa, k, n), std::byte{0});
+}
+
+Verdict prefer_short(const KernelRequest& r, int64_t m, int64_t k, int64_t n) {
+  // Of AVX2 nothing was measured.
+  const bool pays = r.isa == Isa::avx512 && is_few(m) && k * n > cached_floats && k % short_block_rows == 0;
+  return pays ? Verdict::yes() : Verdict::no("weights from memory are not what it waits for");
+}
+
+size_t multiply_workspace(Isa isa, const ShortProduct& p) {
+  if (p.m == 0 || p.n == 0) return 0;
+  const GemmKernels& g = gemm_kernels(isa);
+  const Unpacking panels(isa, p);
+  ShortProduct either = p;
+  either.b = nullptr;
+  const size_t many = multiply_workspace(g, products(either, panels));
+  const size_t few = is_few(p.m) ? static_cast<size_t>(packed_a_size(p.m, p.k)) * sizeof(float) : 0;
+  return std::max(many, few);
+}
+
+void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, KernelContext& c) {
+  if (p.m == 0 || p.n == 0) return;
+  const GemmKernels& g = gemm_kernels(isa, strict);
+  if (!is_short(p.b) || !is_few(p.m) || p.k == 0) {
+    const Unpacking panels(isa, p);
+    return multiply(g, products(p, panels), workspace, c);
+  }
+  const float* a = p.a;
+  if (p.m > 1) {
+    pack_whole_a(g, static_cast<float*>(workspace), {p.a, p.k, 1}, p.m, p.k, c);
+    a = static_cast<const float*>(workspace);
+  }
+  const FewRows rows(isa, g, p, a, strict);
+  const int64_t panels = g.panels(p.n), pairs = ceil_of(panels, 2), work = 2 * p.m * g.panel_columns * p.k;
+  const auto some = [&](int64_t begin, int64_t end) { rows.run(2 * begin, std::min(2 * end, panels), c); };
+  if (pairs * work < 2 * least_work) return some(0, pairs);
+  c.parallel(pairs, std::max<int64_t>(1, least_work / work), some);
+}
+
+}  // namespace lathe::cpu
