@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "cpu/ask.h"
 #include "cpu/ceil_of.h"
 #include "cpu/gemm_pack.h"
 #include "cpu/isa.h"
@@ -55,14 +56,12 @@ class Unpacking final : public PanelSource {
 
 bool is_few(int64_t m) { return m <= twin_rows; }
 
-/// Of a product of many rows, or of a matrix that is not short.
-Products products(const ShortProduct& p, const PanelSource& panels) {
+/// Of a product of many rows (`panels`), or of a matrix that is not short (null).
+Products products(const ShortProduct& p, const PanelSource* panels) {
   Products all{.m = p.m, .n = p.n, .k = p.k};
   all.a = {p.a, p.k, 1};
-  if (!p.b || is_short(p.b))
-    all.panels = &panels;
-  else
-    all.packed_b = p.b + head_size;
+  all.panels = panels;
+  if (!panels) all.packed_b = p.b + head_size;
   all.c = p.c;
   all.start = p.start;
   all.epilogue = p.epilogue;
@@ -181,9 +180,7 @@ size_t multiply_workspace(Isa isa, const ShortProduct& p) {
   if (p.m == 0 || p.n == 0) return 0;
   const GemmKernels& g = gemm_kernels(isa);
   const Unpacking panels(isa, p);
-  ShortProduct either = p;
-  either.b = nullptr;
-  const size_t many = multiply_workspace(g, products(either, panels));
+  const size_t many = multiply_workspace(g, products(p, &panels));
   const size_t few = is_few(p.m) ? static_cast<size_t>(packed_a_size(p.m, p.k)) * sizeof(float) : 0;
   return std::max(many, few);
 }
@@ -193,7 +190,7 @@ void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, Kern
   const GemmKernels& g = gemm_kernels(isa, strict);
   if (!is_short(p.b) || !is_few(p.m) || p.k == 0) {
     const Unpacking panels(isa, p);
-    return multiply(g, products(p, panels), workspace, c);
+    return multiply(g, products(p, is_short(p.b) ? &panels : nullptr), workspace, c);
   }
   const float* a = p.a;
   if (p.m > 1) {
@@ -205,6 +202,14 @@ void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, Kern
   const auto some = [&](int64_t begin, int64_t end) { rows.run(2 * begin, std::min(2 * end, panels), c); };
   if (pairs * work < 2 * least_work) return some(0, pairs);
   c.parallel(pairs, std::max<int64_t>(1, least_work / work), some);
+}
+
+void multiply_operands(Isa isa, ShortProduct p, KernelContext& c) {
+  p.a = floats(c.in(0));
+  p.b = static_cast<const std::byte*>(c.packed(1)->data());
+  p.c = floats(c.out(0));
+  p.epilogue = c.epilogue();
+  multiply(isa, p, c.strict(), c.workspace(multiply_workspace(isa, p)), c);
 }
 
 }  // namespace lathe::cpu

@@ -71,5 +71,8 @@ struct ShortProduct {
 /// Bytes of scratch, 64-byte aligned.
 size_t multiply_workspace(Isa isa, const ShortProduct& p);
 void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, KernelContext& c);
+/// Of a step: A is input 0, B what input 1 was packed to, C output 0. p says the sizes and what C begins
+/// with.
+void multiply_operands(Isa isa, ShortProduct p, KernelContext& c);
 
 }  // namespace lathe::cpu

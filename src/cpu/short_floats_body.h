@@ -35,7 +35,7 @@ LATHE_INLINE void decode_group(const std::byte* from, const Exponents& exponents
 
 /// What of a block does not fit. Numbers from a file may be any.
 __attribute__((noinline)) void put_rest(const std::byte* block, int64_t first, int64_t floats, float* to) {
-  ShortBlock b;
+  ShortBlock b = {};
   std::memcpy(&b, block, sizeof b);
   const size_t count = b.count < ShortBlock::most ? b.count : ShortBlock::most;
   for (size_t i = 0; i < count; ++i)
@@ -153,7 +153,7 @@ void multiply_short(const ShortTile& t) {
     } else {
       Vec other[Sums][Rows][Panels * panel_vectors];  // whose address is taken
       std::memcpy(other, sum, sizeof sum);
-      add_unpacked<Rows, Panels, Sums>(block, std::min(short_block_rows, t.k - k0), a, other);
+      add_unpacked<Rows, Panels, Sums>(block, t.k - k0, a, other);
       std::memcpy(sum, other, sizeof sum);
     }
     for (int p = 0; p < Panels; ++p) block[p] += block_size;
@@ -223,7 +223,7 @@ inline bool note_rest(const float* floats, int64_t first, ShortBlock& block) {
 
 bool encode(const float* rows, std::byte* to) {
   const int32_t greatest = greatest_exponent(rows);
-  ShortBlock block;
+  ShortBlock block = {};
   block.base = static_cast<uint8_t>(greatest > 15 ? greatest - 15 : 0);
   int32_t wrong[block_groups][Vec::width];
   for (int64_t i = 0; i < block_groups; ++i)

@@ -134,12 +134,8 @@ size_t short_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
 template <Isa isa>
 void run_short(const Gemm& op, KernelContext& c) {
   cpu::ShortProduct p = short_product(op, c.in(0).shape(), c.in(1).shape());
-  p.a = cpu::floats(c.in(0));
-  p.b = static_cast<const std::byte*>(c.packed(1)->data());
   p.start = start(op, c);
-  p.c = cpu::floats(c.out(0));
-  p.epilogue = c.epilogue();
-  cpu::multiply(isa, p, c.strict(), c.workspace(cpu::multiply_workspace(isa, p)), c);
+  cpu::multiply_operands(isa, p, c);
 }
 
 }  // namespace

@@ -151,12 +151,7 @@ size_t short_workspace(const MatMul&, std::span<const Shape> inputs, int) {
 }
 template <Isa isa>
 void run_short(const MatMul&, KernelContext& c) {
-  cpu::ShortProduct p = short_product(c.in(0).shape(), c.in(1).shape());
-  p.a = cpu::floats(c.in(0));
-  p.b = static_cast<const std::byte*>(c.packed(1)->data());
-  p.c = cpu::floats(c.out(0));
-  p.epilogue = c.epilogue();
-  cpu::multiply(isa, p, c.strict(), c.workspace(cpu::multiply_workspace(isa, p)), c);
+  cpu::multiply_operands(isa, short_product(c.in(0).shape(), c.in(1).shape()), c);
 }
 
 }  // namespace
