@@ -33,7 +33,11 @@ uint64_t enabled_state() {
 CpuFeatures detect() {
   CpuFeatures f;
   unsigned a, b, c, d;
-  char brand[49] = {};
+  char brand[49] = {}, vendor[12] = {};
+  if (__get_cpuid(0, &a, &b, &c, &d)) {
+    const unsigned words[3] = {b, d, c};
+    std::memcpy(vendor, words, sizeof vendor);
+  }
   for (unsigned i = 0; i < 3; ++i)
     if (__get_cpuid(0x80000002u + i, &a, &b, &c, &d)) {
       const unsigned words[4] = {a, b, c, d};
@@ -50,6 +54,8 @@ CpuFeatures detect() {
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
   f.avx2 = ymm && fma && f16c && (b >> 5 & 1);
   f.avx512 = f.avx2 && zmm && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) && (b >> 31 & 1);
+  // Nothing that CPUID says of Zen 4 tells; it is the whole of this family that has AVX-512.
+  f.avx512_halved = f.avx512 && std::memcmp(vendor, "AuthenticAMD", sizeof vendor) == 0 && f.family == 0x19;
   f.avx512_vnni = f.avx512 && (c >> 11 & 1);
   const bool tiles = f.avx512 && (state >> 17 & 3) == 3 && (d >> 24 & 1);
   f.amx_int8 = tiles && (d >> 25 & 1);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/cpu.h"
 #include "cpu/ask.h"
 #include "cpu/ceil_of.h"
 #include "cpu/gemm_pack.h"
@@ -171,8 +172,9 @@ void pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, 
 }
 
 Verdict prefer_short(const KernelRequest& r, int64_t m, int64_t k, int64_t n) {
-  // Of AVX2 nothing was measured.
-  const bool pays = r.isa == Isa::avx512 && is_few(m) && k * n > cached_floats && k % short_block_rows == 0;
+  // Of AVX2 nothing was measured; at half the width decoding takes longer than memory does.
+  const bool pays = r.isa == Isa::avx512 && !cpu_features().avx512_halved && is_few(m) &&
+                    k * n > cached_floats && k % short_block_rows == 0;
   return pays ? Verdict::yes() : Verdict::no("weights from memory are not what it waits for");
 }
 
