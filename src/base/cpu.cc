@@ -44,6 +44,7 @@ CpuFeatures detect() {
       std::memcpy(brand + 16 * i, words, 16);
     }
   f.name = brand;
+  f.amd = std::memcmp(vendor, "AuthenticAMD", sizeof vendor) == 0;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return f;
   f.family = (a >> 8 & 0xf) + ((a >> 8 & 0xf) == 0xf ? a >> 20 & 0xff : 0);
   f.model = (a >> 4 & 0xf) | (a >> 12 & 0xf0);
@@ -55,7 +56,7 @@ CpuFeatures detect() {
   f.avx2 = ymm && fma && f16c && (b >> 5 & 1);
   f.avx512 = f.avx2 && zmm && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) && (b >> 31 & 1);
   // Nothing that CPUID says of Zen 4 tells; it is the whole of this family that has AVX-512.
-  f.avx512_halved = f.avx512 && std::memcmp(vendor, "AuthenticAMD", sizeof vendor) == 0 && f.family == 0x19;
+  f.avx512_halved = f.avx512 && f.amd && f.family == 0x19;
   f.avx512_vnni = f.avx512 && (c >> 11 & 1);
   const bool tiles = f.avx512 && (state >> 17 & 3) == 3 && (d >> 24 & 1);
   f.amx_int8 = tiles && (d >> 25 & 1);

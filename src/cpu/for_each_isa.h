@@ -42,8 +42,10 @@
 #define LATHE_INLINE inline __attribute__((always_inline))
 #if defined(__clang__)
 #define LATHE_UNROLL _Pragma("clang loop unroll(full)")
+#define LATHE_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define LATHE_UNROLL _Pragma("GCC unroll 16")
+#define LATHE_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 namespace lathe::cpu::generic {

@@ -74,7 +74,11 @@ void tile(const Tile& t) {
     }
   }
   LATHE_UNROLL
-  for (int i = 0; i < Rows; ++i) prefetch(t.c + i * t.c_row);
+  for (int i = 0; i < Rows; ++i) {
+    // All lines of a row: half of them cost a sixteenth of the product of 128 x 768 x 3072 on a Zen 5.
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors * Vec::width; j += 16) prefetch(t.c + i * t.c_row + j);
+  }
 
   const float* a = t.a;
   const float* b = t.b;
@@ -86,6 +90,9 @@ void tile(const Tile& t) {
       LATHE_UNROLL
       for (int j = 0; j < Vectors * Vec::width; j += 16) __builtin_prefetch(next + j, 0, 2);
     }
+    // Four rows a turn: of sixteen, each by instructions of its own, a Zen 5 no longer sees the order and
+    // reads half as fast (1 row of A, B in the second-level cache: 127 GB/s, 220 so).
+    LATHE_ROLLED
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
       for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row))
