@@ -153,7 +153,11 @@ TEST(CpuGemm, ManyProducts) {
   check({40, 40, 16, 7, false, false, true});
 }
 
-TEST(CpuGemm, RowsInSeveralRounds) { check({9001, 3, 260}); }
+TEST(CpuGemm, RowsInSeveralRounds) {
+  check({9001, 3, 260});
+  check({300, 70, 3080});  // long rows, of which few are packed at once
+  check({530, 40, 64});    // pieces of equal height
+}
 
 /// Weights of 16 bits are widened on the way: the same arithmetic, hence the same bits as with wide ones.
 TEST(CpuGemm, HalfWeightsGiveTheBitsOfWideOnes) {
