@@ -157,6 +157,13 @@ TEST(CpuGemm, RowsInSeveralRounds) {
   check({9001, 3, 260});
   check({300, 70, 3080});  // long rows, of which few are packed at once
   check({530, 40, 64});    // pieces of equal height
+
+  // However few the rows are: what is packed at once has a bound.
+  const cpu::GemmKernels& g = cpu::gemm_kernels(Isa::generic);
+  static constexpr float somewhere = 0;
+  cpu::Products p{.m = 200, .n = 40, .k = int64_t{1} << 20};
+  p.packed_b = &somewhere;
+  EXPECT_LE(cpu::multiply_workspace(g, p), static_cast<size_t>(g.max_rows * p.k) * sizeof(float));
 }
 
 /// Weights of 16 bits are widened on the way: the same arithmetic, hence the same bits as with wide ones.

@@ -31,14 +31,13 @@ LATHE_SELECT_ISA(GemmTables, gemm_tables)
 
 std::atomic<bool> bf16_wanted{true};
 
-/// Packed operands of several products that are made at once, in floats.
+/// Packed operands beyond this many floats are made in several rounds.
 constexpr int64_t packed_at_once = int64_t{1} << 21;
-/// Rows of A beyond this many floats are packed in several rounds, each of which is multiplied while caches
-/// hold it. (Measured with 512 x 3072 x 768 on a Zen 5, all at once and so: 210 and 227 GFLOP/s.) Rows in
-/// parts, of which fewer go together, are packed in longer ones, as was measured with them.
-constexpr int64_t packed_a_round = int64_t{1} << 19, split_a_round = int64_t{1} << 21;
-/// Every round reads all of B, from memory perhaps: so many rows hide that behind their arithmetic.
-constexpr int64_t least_rows_a_round = 112;
+/// Rows of A beyond this many floats are too, so that each round is multiplied while caches hold it (measured
+/// with 512 x 3072 x 768 on a Zen 5, all at once and so: 210 and 227 GFLOP/s), but not of fewer rows than
+/// hide behind their arithmetic that every round reads all of B. Not of rows in parts, of which fewer go
+/// together.
+constexpr int64_t cached_at_once = int64_t{1} << 19, least_rows_a_round = 112;
 /// Tiles whose share of A stays in the second-level cache, and their rows.
 constexpr int64_t tiles_together = 16, rows_together = 224;
 /// The same of rows in parts, which take half as much again, where there are more than would fit at all:
@@ -85,9 +84,9 @@ struct Cut {
     b_size = is_ready(p) ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
     products = std::clamp<int64_t>(packed_at_once / std::max<int64_t>(1, a_size + b_size), 1,
                                    std::max<int64_t>(1, p.count()));
-    const int64_t at_once = g.split_a ? split_a_round : packed_a_round,
-                  most = std::max<int64_t>(1, p.m / least_rows_a_round);
-    rounds = products > 1 ? 1 : std::clamp<int64_t>(ceil_of(a_size, at_once), 1, most);
+    const int64_t cached =
+        g.split_a ? 1 : std::min(ceil_of(a_size, cached_at_once), p.m / least_rows_a_round);
+    rounds = products > 1 ? 1 : std::max({int64_t{1}, ceil_of(a_size, packed_at_once), cached});
     tiles_a_round = (tiles.count() + rounds - 1) / rounds;
     rounds = tiles_a_round ? (tiles.count() + tiles_a_round - 1) / tiles_a_round : 0;
     // The taller tiles come first.
