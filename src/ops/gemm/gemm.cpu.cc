@@ -4,6 +4,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/short_floats.h"
+#include "cpu/strassen.h"
 #include "ops/gemm/gemm.h"
 
 namespace lathe {
@@ -103,10 +104,14 @@ Verdict ask_short(const Gemm& op, const KernelRequest& r) {
   if (op.trans_a || op.alpha != 1) return Verdict::no("A is turned or scaled");
   return Verdict::yes();
 }
+/// As far as it is known or thought to be.
+std::optional<int64_t> likely_rows(const KernelRequest& r) {
+  if (!r.inputs[0].shape || r.inputs[0].shape->empty()) return std::nullopt;
+  return r.likely_size((*r.inputs[0].shape)[0]);
+}
 Verdict prefer_short(const Gemm& op, const KernelRequest& r) {
   const Tensor& b = *r.inputs[1].constant;
-  const auto m = r.inputs[0].shape && !r.inputs[0].shape->empty() ? r.likely_size((*r.inputs[0].shape)[0])
-                                                                  : std::nullopt;
+  const auto m = likely_rows(r);
   if (!m) return Verdict::no("the number of rows is not known");
   return cpu::prefer_short(r, *m, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
 }
@@ -138,6 +143,49 @@ void run_short(const Gemm& op, KernelContext& c) {
   cpu::multiply_operands(isa, p, c);
 }
 
+/// Of a matrix of float32, for many rows.
+Verdict ask_strassen(const Gemm& op, const KernelRequest& r) {
+  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
+  if (op.trans_a) return Verdict::no("A is turned");
+  const Tensor& b = *r.inputs[1].constant;
+  return cpu::ask_strassen(b.type(), b.dim(op.trans_b ? 1 : 0));
+}
+Verdict prefer_strassen(const Gemm& op, const KernelRequest& r) {
+  const Tensor& b = *r.inputs[1].constant;
+  return cpu::prefer_strassen(r, likely_rows(r), b.dim(op.trans_b ? 0 : 1));
+}
+template <Isa isa>
+std::optional<PackedForm> strassen_form(const Gemm& op, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const Tensor& b = *r.inputs[1].constant;
+  return PackedForm{DataType::float32,
+                    {cpu::strassen_size(isa, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
+}
+template <Isa isa>
+void pack_strassen(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+  const Tensor& b = *r.inputs[1].constant;
+  cpu::pack_strassen(isa, cpu::floats(to), operand(cpu::floats(b), b.dim(1), op.trans_b),
+                     b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
+}
+template <Isa isa>
+size_t strassen_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
+  static constexpr float somewhere = 0;
+  Products p = product(op, inputs[0], inputs[1]);
+  p.packed_b = &somewhere;
+  return cpu::strassen_workspace(cpu::gemm_kernels(isa), p);
+}
+template <Isa isa>
+void run_strassen(const Gemm& op, KernelContext& c) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
+  Products p = product(op, c.in(0).shape(), c.in(1).shape());
+  p.a.data = cpu::floats(c.in(0));
+  p.packed_b = c.packed(1)->data();
+  p.start = start(op, c);
+  p.c = cpu::floats(c.out(0));
+  p.epilogue = c.epilogue();
+  cpu::multiply_strassen(g, p, c.workspace(cpu::strassen_workspace(g, p)), c);
+}
+
 }  // namespace
 
 void cpu_gemm(KernelCatalog& k) {
@@ -166,6 +214,19 @@ void cpu_gemm(KernelCatalog& k) {
                  .packed_form = short_form<isa>,
                  .pack = pack_short<isa>,
                  .workspace = short_workspace<isa>});
+    k.add<Gemm>({.op = "Gemm",
+                 .name = cpu::kernel_name("gemm.strassen", isa),
+                 .isa = isa,
+                 .priority = 1,
+                 .finishes = true,
+                 .any_alignment = 1,
+                 .strict = cpu::strict_products},
+                {.run = run_strassen<isa>,
+                 .ask = ask_strassen,
+                 .prefer = prefer_strassen,
+                 .packed_form = strassen_form<isa>,
+                 .pack = pack_strassen<isa>,
+                 .workspace = strassen_workspace<isa>});
     k.add<Gemm>({.op = "Gemm",
                  .name = cpu::kernel_name("gemm", isa),
                  .isa = isa,

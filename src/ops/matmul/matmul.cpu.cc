@@ -5,6 +5,7 @@
 #include "cpu/ask.h"
 #include "cpu/gemm.h"
 #include "cpu/short_floats.h"
+#include "cpu/strassen.h"
 
 namespace lathe {
 namespace {
@@ -118,16 +119,21 @@ Verdict ask_short(const MatMul& op, const KernelRequest& r) {
   if (b.rank() < 2 || Matrices(b).count != 1) return Verdict::no("B is not one matrix");
   return Verdict::yes();
 }
-Verdict prefer_short(const MatMul&, const KernelRequest& r) {
-  const Matrices b(*r.inputs[1].constant);
+/// Rows of all of A, as far as they are known or thought to be.
+std::optional<int64_t> likely_rows(const KernelRequest& r) {
+  if (!r.inputs[0].shape) return std::nullopt;
   int64_t m = 1;
-  if (!r.inputs[0].shape) return Verdict::no("the number of rows is not known");
   for (size_t i = 0; i + 1 < r.inputs[0].shape->size(); ++i) {
     const auto size = r.likely_size((*r.inputs[0].shape)[i]);
-    if (!size) return Verdict::no("the number of rows is not known");
+    if (!size) return std::nullopt;
     m *= *size;
   }
-  return cpu::prefer_short(r, m, b.k, b.n);
+  return m;
+}
+Verdict prefer_short(const MatMul&, const KernelRequest& r) {
+  const Matrices b(*r.inputs[1].constant);
+  const auto m = likely_rows(r);
+  return m ? cpu::prefer_short(r, *m, b.k, b.n) : Verdict::no("the number of rows is not known");
 }
 template <Isa isa>
 std::optional<PackedForm> short_form(const MatMul&, const KernelRequest& r, size_t i) {
@@ -152,6 +158,46 @@ size_t short_workspace(const MatMul&, std::span<const Shape> inputs, int) {
 template <Isa isa>
 void run_short(const MatMul&, KernelContext& c) {
   cpu::multiply_operands(isa, short_product(c.in(0).shape(), c.in(1).shape()), c);
+}
+
+/// Of one constant matrix of float32, for many rows.
+Verdict ask_strassen(const MatMul& op, const KernelRequest& r) {
+  if (Verdict v = ask_constant(op, r); !v.accepted) return v;
+  const Tensor& b = *r.inputs[1].constant;
+  if (b.rank() < 2 || Matrices(b).count != 1) return Verdict::no("B is not one matrix");
+  return cpu::ask_strassen(b.type(), Matrices(b).k);
+}
+Verdict prefer_strassen(const MatMul&, const KernelRequest& r) {
+  const Matrices b(*r.inputs[1].constant);
+  return cpu::prefer_strassen(r, likely_rows(r), b.n);
+}
+template <Isa isa>
+std::optional<PackedForm> strassen_form(const MatMul&, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const Matrices b(*r.inputs[1].constant);
+  return PackedForm{DataType::float32, {cpu::strassen_size(isa, b.k, b.n)}};
+}
+template <Isa isa>
+void pack_strassen(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+  const Matrices b(*r.inputs[1].constant);
+  cpu::pack_strassen(isa, cpu::floats(to), {cpu::floats(*r.inputs[1].constant), b.n, 1}, b.k, b.n, workers);
+}
+template <Isa isa>
+size_t strassen_workspace(const MatMul&, std::span<const Shape> inputs, int) {
+  static constexpr float somewhere = 0;
+  Products p = products(inputs[0], inputs[1]);
+  p.packed_b = &somewhere;
+  return cpu::strassen_workspace(cpu::gemm_kernels(isa), p);
+}
+template <Isa isa>
+void run_strassen(const MatMul&, KernelContext& c) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
+  Products p = products(c.in(0).shape(), c.in(1).shape());
+  p.a.data = cpu::floats(c.in(0));
+  p.packed_b = c.packed(1)->data();
+  p.c = cpu::floats(c.out(0));
+  p.epilogue = c.epilogue();
+  cpu::multiply_strassen(g, p, c.workspace(cpu::strassen_workspace(g, p)), c);
 }
 
 }  // namespace
@@ -182,6 +228,19 @@ void cpu_matmul(KernelCatalog& k) {
                    .packed_form = short_form<isa>,
                    .pack = pack_short<isa>,
                    .workspace = short_workspace<isa>});
+    k.add<MatMul>({.op = "MatMul",
+                   .name = cpu::kernel_name("matmul.strassen", isa),
+                   .isa = isa,
+                   .priority = 1,
+                   .finishes = true,
+                   .any_alignment = 1,
+                   .strict = cpu::strict_products},
+                  {.run = run_strassen<isa>,
+                   .ask = ask_strassen,
+                   .prefer = prefer_strassen,
+                   .packed_form = strassen_form<isa>,
+                   .pack = pack_strassen<isa>,
+                   .workspace = strassen_workspace<isa>});
     k.add<MatMul>({.op = "MatMul",
                    .name = cpu::kernel_name("matmul", isa),
                    .isa = isa,

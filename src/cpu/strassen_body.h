@@ -1,0 +1,142 @@
+// Sums of parts for products by Strassen's algorithm, for one instruction set. Included by for_each_isa.h
+// only.
+
+#include "cpu/gemm_rows_body.h"
+
+constexpr int64_t panel_columns = 2 * Vec::width;
+constexpr int most_tile_rows = 14;
+constexpr float most_apart_squared = most_apart * most_apart;
+/// Squares that may be summed: beyond, sums of parts could be infinite where C is not.
+constexpr float most_squared = 1e30F;
+
+/// Along k in the outer loop: what is written then goes on where it ended.
+bool pack_rows(const StrassenRows& r) {
+  const Vec by = set(r.scale);
+  const int64_t matrix = r.rows * r.half;
+  alignas(64) float squares[2][most_tile_rows * Vec::width] = {};
+  float* to = r.to;
+  for (int64_t k0 = 0; k0 < r.half; k0 += a_block) {
+    for (int64_t i = 0; i < r.rows; ++i, to += a_block) {
+      const float* const top = r.top + i * r.row + k0;
+      const float* const bottom = (i < r.bottom_rows ? r.bottom + i * r.row : r.top + i * r.row) + k0;
+      float *const up = squares[0] + i * Vec::width, *const down = squares[1] + i * Vec::width;
+      Vec upper = load(up), lower = load(down);
+      LATHE_UNROLL
+      for (int64_t j = 0; j < a_block; j += Vec::width) {
+        const Vec p11 = load(top + j) * by, p12 = load(top + r.half + j) * by;
+        const Vec p21 = load(bottom + j) * by, p22 = load(bottom + r.half + j) * by;
+        upper = fma(p11, p11, fma(p12, p12, upper));
+        lower = fma(p21, p21, fma(p22, p22, lower));
+        const Vec s1 = p21 + p22, s2 = s1 - p11;
+        store(to + j, p11);
+        store(to + matrix + j, p12);
+        store(to + 2 * matrix + j, p21);
+        store(to + 3 * matrix + j, p22);
+        store(to + 4 * matrix + j, s1);
+        store(to + 5 * matrix + j, s2);
+        store(to + 6 * matrix + j, p11 - p21);
+        store(to + 7 * matrix + j, p12 - s2);
+      }
+      store(up, upper);
+      store(down, lower);
+    }
+  }
+  bool near = true;
+  for (int64_t i = 0; i < r.rows; ++i) {
+    const float u = sum_of(load(squares[0] + i * Vec::width)), l = sum_of(load(squares[1] + i * Vec::width));
+    near = near && u * most_apart_squared >= l && l * most_apart_squared >= u && u + l < most_squared;
+  }
+  return near;
+}
+
+bool compare_panels(const float* left, const float* right, int64_t half) {
+  const int64_t matrix = half * panel_columns;
+  const Vec one = set(1), far = set(most_apart_squared);
+  Vec wrong = zero();
+  for (int64_t j = 0; j < panel_columns; j += Vec::width) {
+    Vec sum[4] = {zero(), zero(), zero(), zero()};
+    for (int64_t i = j; i < matrix; i += panel_columns) {
+      const Vec part[4] = {load(left + i), load(left + matrix + i), load(right + i),
+                           load(right + matrix + i)};
+      LATHE_UNROLL
+      for (int p = 0; p < 4; ++p) sum[p] = fma(part[p], part[p], sum[p]);
+    }
+    const Vec least = min(min(sum[0], sum[1]), min(sum[2], sum[3]));
+    const Vec most = max(max(sum[0], sum[1]), max(sum[2], sum[3]));
+    const Vec all = sum[0] + sum[1] + (sum[2] + sum[3]);
+    wrong = wrong + select(least * far >= most, zero(), one) + select(all < set(most_squared), zero(), one);
+  }
+  return sum_of(wrong) == 0;
+}
+
+template <int Rows, bool Difference>
+void multiply(const StrassenTile& t) {
+  Vec sum[Rows][2];
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    LATHE_UNROLL
+    for (int j = 0; j < 2; ++j) sum[i][j] = zero();
+  }
+  const float *a = t.a, *next = t.next;
+  int64_t at = 0;
+  for (int64_t k = 0; k < t.k; k += a_block, a += Rows * a_block) {
+    LATHE_ROLLED
+    for (int64_t kk = 0; kk < a_block; kk += strassen_turn) {
+      for (int64_t i = 0; i < t.next_lines; ++i, next += 16) __builtin_prefetch(next, 0, 2);
+      LATHE_UNROLL
+      for (int u = 0; u < strassen_turn; ++u, at += panel_columns) {
+        Vec row[2];
+        LATHE_UNROLL
+        for (int j = 0; j < 2; ++j) {
+          const int64_t here = at + j * Vec::width;
+          row[j] = load(t.b + here);
+          if (Difference) {
+            row[j] = row[j] - load(t.less + here);
+            store(t.made + here, row[j]);
+          }
+        }
+        LATHE_UNROLL
+        for (int i = 0; i < Rows; ++i) {
+          const Vec x = set(a[i * a_block + kk + u]);
+          LATHE_UNROLL
+          for (int j = 0; j < 2; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+        }
+      }
+    }
+  }
+  // At the end: to begin with it would be faster, but all that is added meanwhile would be rounded to its
+  // size.
+  if (t.from) {
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i) {
+      LATHE_UNROLL
+      for (int j = 0; j < 2; ++j) sum[i][j] = sum[i][j] + load(t.from + i * panel_columns + j * Vec::width);
+    }
+  }
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) store_row(t.to + i * panel_columns, sum[i], panel_columns, true);
+}
+
+void finish(const Tile& t, const float* x, const float* y) {
+  for (int64_t i = 0; i < t.rows; ++i, x += panel_columns) {
+    Vec sum[2];
+    load_row(sum, x, panel_columns, true);
+    if (y) {
+      LATHE_UNROLL
+      for (int j = 0; j < 2; ++j) sum[j] = sum[j] + load(y + i * panel_columns + j * Vec::width);
+    }
+    finish_row(t, i, sum, t.columns >= panel_columns);
+  }
+}
+
+template <int... Rows>
+constexpr StrassenKernels make_table(std::integer_sequence<int, Rows...>) {
+  StrassenKernels k{.pack_rows = pack_rows, .compare_panels = compare_panels, .finish = finish};
+  ((k.multiply[Rows + 1] = multiply<Rows + 1, false>,
+    k.multiply_difference[Rows + 1] = multiply<Rows + 1, true>),
+   ...);
+  return k;
+}
+constexpr StrassenKernels table = make_table(std::make_integer_sequence < int, Vec::width == 16  ? 14
+                                                                               : Vec::width == 8 ? 6
+                                                                                                 : 4 > ());

@@ -1,0 +1,212 @@
+// Products in seven halves, for every instruction set, against plain loops in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "cpu/strassen.h"
+#include "support/worker_context.h"
+
+namespace lathe::test {
+namespace {
+
+struct Problem {
+  int64_t m, n, k;
+  enum Bias { none, per_column, per_row, full } bias = none;
+  float alpha = 1, beta = 1;
+};
+
+std::string text(const Problem& p) {
+  return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) + " bias " +
+         std::to_string(p.bias);
+}
+
+struct Operands {
+  explicit Operands(const Problem& p)
+      : random(static_cast<uint64_t>(p.m * 1009 + p.n * 31 + p.k)),
+        a(static_cast<size_t>(p.m * p.k), random),
+        b(static_cast<size_t>(p.k * p.n), random),
+        bias(static_cast<size_t>(p.bias == Problem::full      ? p.m * p.n
+                                 : p.bias == Problem::per_row ? p.m
+                                                              : p.n),
+             random) {}
+  Random random;
+  Fenced a, b, bias;
+};
+
+enum class Way { strassen, plain };
+
+std::vector<float> multiply(Isa isa, const Problem& p, const Operands& o, int threads,
+                            Way way = Way::strassen, bool strict = false) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa, strict);
+  WorkerContext context(threads);
+  Fenced packed(static_cast<size_t>(cpu::strassen_size(isa, p.k, p.n)));
+  cpu::pack_strassen(isa, packed.data(), {o.b.data(), p.n, 1}, p.k, p.n, context);
+  EXPECT_TRUE(packed.intact());
+  cpu::Products q{.m = p.m, .n = p.n, .k = p.k, .a = {o.a.data(), p.k, 1}, .packed_b = packed.data()};
+  if (p.bias == Problem::per_column) q.start = {o.bias.data(), 0, 1, p.beta};
+  if (p.bias == Problem::per_row) q.start = {o.bias.data(), 1, 0, p.beta};
+  if (p.bias == Problem::full) q.start = {o.bias.data(), p.n, 1, p.beta};
+  q.alpha = p.alpha;
+  Fenced c(static_cast<size_t>(p.m * p.n));
+  q.c = c.data();
+  Fenced scratch(std::max(cpu::strassen_workspace(g, q), cpu::multiply_workspace(g, q)) / sizeof(float));
+  way == Way::strassen ? cpu::multiply_strassen(g, q, scratch.data(), context)
+                       : cpu::multiply(g, q, scratch.data(), context);
+  EXPECT_TRUE(c.intact()) << text(p);
+  EXPECT_TRUE(scratch.intact()) << text(p);
+  return {c.data(), c.data() + c.size()};
+}
+
+double exact(const Problem& p, const Operands& o, int64_t i, int64_t j, double* norm = nullptr) {
+  double sum = 0, squares[2] = {};
+  for (int64_t l = 0; l < p.k; ++l) {
+    const double x = o.a[static_cast<size_t>(i * p.k + l)], y = o.b[static_cast<size_t>(l * p.n + j)];
+    sum += x * y, squares[0] += x * x, squares[1] += y * y;
+  }
+  if (norm) *norm = std::abs(p.alpha) * std::sqrt(squares[0] * squares[1]);
+  sum *= p.alpha;
+  if (p.bias == Problem::per_column) sum += p.beta * o.bias[static_cast<size_t>(j)];
+  if (p.bias == Problem::per_row) sum += p.beta * o.bias[static_cast<size_t>(i)];
+  if (p.bias == Problem::full) sum += p.beta * o.bias[static_cast<size_t>(i * p.n + j)];
+  return sum;
+}
+
+/// Every element, as exact as its own row and column let a sum of k terms be.
+void expect_exact(const Problem& p, const Operands& o, const std::vector<float>& got) {
+  const double root = std::sqrt(static_cast<double>(p.k)) + 2;
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      double norm = 0;
+      const double sum = exact(p, o, i, j, &norm);
+      const float y = got[static_cast<size_t>(i * p.n + j)];
+      ASSERT_NEAR(y, sum, 0x1p-24 * (root * norm + 2 * std::abs(sum) + 2)) << i << ", " << j;
+    }
+}
+
+void check(const Problem& p) {
+  const Operands o(p);
+  for (Isa isa : usable_isas()) {
+    SCOPED_TRACE(text(p) + " " + std::string(name_of(isa)));
+    const std::vector<float> got = multiply(isa, p, o, 1);
+    expect_exact(p, o, got);
+    const std::vector<float> again = multiply(isa, p, o, 3);
+    ASSERT_EQ(std::memcmp(got.data(), again.data(), got.size() * sizeof(float)), 0)
+        << "the bits depend on the number of threads";
+  }
+}
+
+TEST(CpuStrassen, EveryRemainder) {
+  for (int64_t m : {16, 20, 27, 28, 29, 63, 64, 65, 97, 128})
+    for (int64_t n : {1, 16, 31, 32, 33, 64, 81, 128})
+      for (int64_t k : {32, 64, 160}) check({m, n, k, static_cast<Problem::Bias>((m + n) % 4), 1.5F, 0.5F});
+}
+
+TEST(CpuStrassen, SeveralBlocksAndGroups) {
+  check({130, 200, 800, Problem::per_column});
+  check({300, 96, 1600, Problem::full, -0.5F, 2});
+  check({521, 70, 96});
+}
+
+/// What these tests are about is what is run.
+TEST(CpuStrassen, IsAnotherOrderOfSums) {
+  const Problem p{128, 128, 256};
+  const Operands o(p);
+  for (Isa isa : usable_isas())
+    if (!cpu::gemm_kernels(isa).parts) {
+      EXPECT_NE(multiply(isa, p, o, 1), multiply(isa, p, o, 1, Way::plain)) << name_of(isa);
+    }
+}
+
+TEST(CpuStrassen, StrictKernelsDoWithout) {
+  const Problem p{128, 128, 256};
+  const Operands o(p);
+  for (Isa isa : usable_isas())
+    EXPECT_EQ(multiply(isa, p, o, 1, Way::strassen, true), multiply(isa, p, o, 1, Way::plain, true))
+        << name_of(isa);
+}
+
+/// The same problem with some rows and columns that are nothing like the others.
+template <class F>
+void check_changed(F&& change) {
+  const Problem p{140, 192, 832};
+  Operands o(p);
+  change(p, o.a.data(), o.b.data());
+  for (Isa isa : usable_isas()) {
+    SCOPED_TRACE(name_of(isa));
+    expect_exact(p, o, multiply(isa, p, o, 1));
+  }
+}
+void scale_row(const Problem& p, float* a, int64_t i, float by) {
+  for (int64_t l = 0; l < p.k; ++l) a[i * p.k + l] *= by;
+}
+void scale_column(const Problem& p, float* b, int64_t j, float by, int64_t begin, int64_t end) {
+  for (int64_t l = begin; l < end; ++l) b[l * p.n + j] *= by;
+}
+
+TEST(CpuStrassen, SmallRowsBesideLargeOnes) {
+  for (float by : {0.0F, 1e-7F, 1e-3F, 0.1F, 10.0F, 1e3F, 1e7F, 1e20F})
+    check_changed([&](const Problem& p, float* a, float*) {
+      for (int64_t i : {0, 3, 69, 70, 100, 139}) scale_row(p, a, i, by);
+    });
+}
+
+TEST(CpuStrassen, SmallColumnsBesideLargeOnes) {
+  for (float by : {0.0F, 1e-7F, 1e-3F, 0.1F, 10.0F, 1e3F, 1e7F, 1e20F})
+    for (int64_t terms : {416, 832})  // half of a block of k too
+      check_changed([&](const Problem& p, float*, float* b) {
+        for (int64_t j : {0, 15, 40, 191}) scale_column(p, b, j, by, 0, terms);
+      });
+}
+
+TEST(CpuStrassen, RowsOfZerosStayZero) {
+  const Problem p{128, 128, 256};
+  Operands o(p);
+  scale_row(p, o.a.data(), 5, 0);
+  scale_row(p, o.a.data(), 100, 0);
+  for (Isa isa : usable_isas()) {
+    const std::vector<float> got = multiply(isa, p, o, 1);
+    for (int64_t j = 0; j < p.n; ++j) {
+      EXPECT_EQ(got[static_cast<size_t>(5 * p.n + j)], 0);
+      EXPECT_EQ(got[static_cast<size_t>(100 * p.n + j)], 0);
+    }
+  }
+}
+
+TEST(CpuStrassen, NanAndInfinityStayInTheirRowsAndColumns) {
+  const Problem p{132, 160, 288};
+  for (float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                    std::numeric_limits<float>::max()}) {
+    Operands o(p);
+    o.a.data()[7 * p.k + 3] = bad;
+    o.b.data()[11 * p.n + 37] = bad;
+    for (Isa isa : usable_isas()) {
+      SCOPED_TRACE(name_of(isa));
+      const std::vector<float> got = multiply(isa, p, o, 1);
+      for (int64_t i = 0; i < p.m; ++i)
+        for (int64_t j = 0; j < p.n; ++j) {
+          const float y = got[static_cast<size_t>(i * p.n + j)];
+          const double sum = exact(p, o, i, j);
+          if (i != 7 && j != 37) {
+            ASSERT_NEAR(y, sum, 1e-4) << i << ", " << j;
+          } else if (std::isfinite(bad)) {
+            ASSERT_TRUE(std::abs(sum) > 3.4e38 || std::abs(y - sum) <= 1e-5 * std::abs(bad))
+                << i << ", " << j;
+          } else {
+            ASSERT_FALSE(std::isfinite(y)) << i << ", " << j;
+          }
+        }
+    }
+  }
+}
+
+TEST(CpuStrassen, AsksForWholeBlocksOfFloats) {
+  EXPECT_TRUE(cpu::ask_strassen(DataType::float32, 416).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(DataType::float32, 400).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(DataType::float32, 256).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(DataType::float16, 416).accepted);
+}
+
+}  // namespace
+}  // namespace lathe::test
