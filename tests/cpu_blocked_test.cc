@@ -216,6 +216,16 @@ void check(const BlockedShape& s, bool depthwise = false) {
     both(&Convolution::hold);
     both(&Convolution::hold_narrow);
     if (!s.plain) check_pairs(k, isa);
+    bool inside = true;
+    for (int a : {0, 1}) inside = inside && (s.out[a] - 1) * s.stride[a] + s.reach(a) <= s.in[a];
+    if (inside && cpu::fits_strassen(isa, s))
+      k.hold(
+          "strassen", 2e-5, at(cpu::strassen_weights_size(isa, s)),
+          [&](float* to, Workers& w) { cpu::pack_strassen_weights(isa, s, k.w.data(), to, w); },
+          [&](bool, int threads) { return cpu::strassen_workspace(isa, s, threads); },
+          [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+            cpu::strassen_convolution(isa, s, i, scratch, c);
+          });
     const bool by_one = s.stride[0] == 1 && s.stride[1] == 1 && s.dilation[0] == 1 && s.dilation[1] == 1;
     for (const cpu::Filtering f : cpu::filterings) {
       const bool fits = !s.plain && s.kernel[0] == f.taps && s.kernel[1] == f.taps && by_one;
@@ -307,6 +317,28 @@ TEST(CpuBlocked, OneAxis) {
       check(sized(s, 0, 2));
       check(plain(sized(s, 0, 2)));
     }
+}
+
+/// Of so many channels and filters that products may be taken in halves.
+TEST(CpuBlocked, Halves) {
+  check(square(256, 64, 9, 9, 1));
+  check(square(800, 96, 8, 9, 1, 1, 0, 1, 2));     // blocks of k, and half a pair of panels
+  check(square(384, 128, 11, 17, 1, 2, 0, 1, 2));  // rows of an image apart
+  check(square(64, 32, 12, 13, 3, 1, 0, 2));
+  check(square(128, 64, 15, 11, 2, 3));
+  check(square(256, 160, 3, 2, 1));  // too few pixels
+  BlockedShape s{.batch = 2, .channels = 112, .filters = 192};
+  s.in[1] = 203, s.kernel[1] = 4, s.stride[1] = 2;
+  check(sized(s, 0, 0));
+  for (Isa isa : usable_isas()) {
+    const bool fits = cpu::gemm_kernels(isa).panel_columns >= channel_block;
+    EXPECT_EQ(cpu::fits_strassen(isa, square(256, 64, 9, 9, 1)), fits);
+    EXPECT_FALSE(cpu::fits_strassen(isa, square(240, 64, 9, 9, 1)));
+    EXPECT_FALSE(cpu::fits_strassen(isa, square(264, 64, 9, 9, 1)));
+    EXPECT_FALSE(cpu::fits_strassen(isa, square(256, 40, 9, 9, 1)));
+    EXPECT_FALSE(cpu::fits_strassen(isa, square(64, 64, 9, 9, 3, 1, 1)));
+    EXPECT_FALSE(cpu::fits_strassen(isa, plain(square(256, 64, 9, 9, 1))));
+  }
 }
 
 TEST(CpuBlocked, Depthwise) {

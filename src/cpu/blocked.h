@@ -78,6 +78,16 @@ size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool half
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
                           void* workspace, KernelContext& c);
 
+// Products of halves (cpu/strassen.h), of windows that never leave the image.
+bool fits_strassen(Isa isa, const BlockedShape& s);
+/// Is it thought to be faster than the others?
+bool prefers_strassen(Isa isa, const BlockedShape& s);
+int64_t strassen_weights_size(Isa isa, const BlockedShape& s);
+void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
+size_t strassen_workspace(Isa isa, const BlockedShape& s, int threads);
+void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
+                          KernelContext& c);
+
 // One filter for each channel; weights [channels, 1, kernel…].
 int64_t depthwise_weights_size(const BlockedShape& s);
 void pack_depthwise_weights(const BlockedShape& s, const float* weights, float* to);

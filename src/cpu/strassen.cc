@@ -42,11 +42,6 @@ enum BPart : uint8_t { t1, t2, t3, t4 };
 /// weights from memory take 0 to 6 % less, 28 a fifth, 128 a tenth.)
 int64_t least_rows(Isa isa) { return isa == Isa::avx512 && !cpu_features().avx512_halved ? 64 : 20; }
 
-bool pays(const GemmKernels& g, const Products& p) {
-  return !g.strict && !g.parts && p.m >= least_rows(g.isa) && p.packed_b &&
-         p.packed_type == DataType::float32 && p.a.column == 1 && p.count() == 1;
-}
-
 /// Of k: of equal length.
 struct Blocks {
   explicit Blocks(int64_t k)
@@ -57,7 +52,7 @@ struct Blocks {
 /// How the work is cut: rows in groups of tiles, k in blocks. What A of one block in one group is packed to
 /// stays in the cache, and makes room for the next.
 struct Cut {
-  Cut(const GemmKernels& g, const Products& p)
+  Cut(const GemmKernels& g, const StrassenProduct& p)
       : half_rows(ceil_of(p.m, 2)),
         tiles(half_rows, g.max_rows),
         groups(tiles.count(), static_cast<int>(std::max<int64_t>(1, rows_together / g.max_rows))),
@@ -90,8 +85,8 @@ struct PackedBlock {
 /// One block times pairs of panels.
 class Walk {
  public:
-  Walk(const GemmKernels& g, const Products& p, const Cut& cut, const PackedBlock& packed, KernelContext& c,
-       Room& room)
+  Walk(const GemmKernels& g, const StrassenProduct& p, const Cut& cut, const PackedBlock& packed,
+       KernelContext& c, Room& room)
       : g_(g),
         kernels_(strassen_kernels(g.isa)),
         p_(p),
@@ -115,14 +110,8 @@ class Walk {
   }
 
  private:
-  bool is_near(int64_t pair) const {
-    const auto* const flags = reinterpret_cast<const uint8_t*>(static_cast<const float*>(p_.packed_b) +
-                                                               packed_b_size(g_, p_.k, p_.n));
-    return flags[pair * cut_.blocks.count + packed_.block] != 0;
-  }
-  const float* panel(int64_t i, int64_t k0) const {
-    return static_cast<const float*>(p_.packed_b) + (i * p_.k + k0) * g_.panel_columns;
-  }
+  bool is_near(int64_t pair) const { return p_.near[pair * cut_.blocks.count + packed_.block] != 0; }
+  const float* panel(int64_t i, int64_t k0) const { return p_.b + (i * p_.k + k0) * g_.panel_columns; }
 
   void block(int64_t pair, int64_t end) {
     left_ = panel(2 * pair, k0_), right_ = panel(2 * pair + 1, k0_), column_ = 2 * pair * g_.panel_columns;
@@ -170,11 +159,15 @@ class Walk {
     store(1, 0, z, nullptr);
     made_ = true;
   }
+  float* c_at(int64_t row, int64_t column) const {
+    return p_.c + row * p_.c_row + column / a_block * p_.c_block + column % a_block;
+  }
   void ask_for_c(int64_t i, int64_t j) const {
     const int64_t row = row_ + i * cut_.half_rows, last = std::min(row + rows_, p_.m);
-    const float* c = p_.c + row * p_.n + column_ + j * g_.panel_columns;
-    for (int64_t r = row; r < last; ++r, c += p_.n)
-      for (int64_t at = 0; at < g_.panel_columns; at += 16) __builtin_prefetch(c + at, 1, 3);
+    const float* c = c_at(row, column_ + j * g_.panel_columns);
+    for (int64_t r = row; r < last; ++r, c += p_.c_row)
+      for (int64_t at = 0; at < g_.panel_columns; at += a_block)
+        __builtin_prefetch(c + at / a_block * p_.c_block, 1, 3);
   }
   /// Of the first tile that wants it; the others find the difference made.
   void multiply_difference(APart part, BPart made, const float* b, const float* less, const float* from,
@@ -213,36 +206,40 @@ class Walk {
   /// One of the four parts of the tile's C.
   void store(int64_t i, int64_t j, const float* x, const float* y) const {
     const int64_t row = row_ + i * cut_.half_rows, column = column_ + j * g_.panel_columns;
-    Tile tile{.c = p_.c + row * p_.n + column,
-              .c_row = p_.n,
-              .rows = std::min(rows_, p_.m - row),
-              .columns = std::min(g_.panel_columns, p_.n - column),
-              .start = p_.start};
-    if (k0_ > 0)
-      tile.start = {tile.c, p_.n, 1, 1};
-    else if (tile.start.data)
-      tile.start.data += row * tile.start.row + column * tile.start.column;
-    if (k0_ + terms_ == p_.k) tile.bounds = finish_.bounds;
-    kernels_.finish(tile, x, y);
+    StrassenSums sums{.c = c_at(row, column),
+                      .row = p_.c_row,
+                      .block = p_.c_block,
+                      .rows = std::min(rows_, p_.m - row),
+                      .columns = std::min(g_.panel_columns, p_.n - column),
+                      .add = k0_ > 0,
+                      .start = p_.start};
+    if (sums.start.data) sums.start.data += row * sums.start.row + column * sums.start.column;
+    if (k0_ + terms_ == p_.k) sums.bounds = finish_.bounds;
+    kernels_.finish(sums, x, y);
   }
 
+  /// Both halves' rows of these pairs are there.
   void finish(int64_t first, int64_t end) const {
     if (!finish_.epilogue) return;
-    const int64_t column = first * 2 * g_.panel_columns;
-    const int64_t columns = std::min(end * 2 * g_.panel_columns, p_.n) - column;
+    const int64_t begin = first * 2 * g_.panel_columns, last = std::min(end * 2 * g_.panel_columns, p_.n);
     const int64_t top = cut_.tiles.begin(packed_.t0), rows = cut_.tiles.begin(packed_.t1) - top;
-    for (int64_t row : {top, top + cut_.half_rows}) {
-      const int64_t last = std::min(row + rows, p_.m);
-      if (columns == p_.n)
-        finish_.epilogue->finish(row * p_.n, (last - row) * p_.n);
-      else
-        for (; row < last; ++row) finish_.epilogue->finish(row * p_.n + column, columns);
-    }
+    for (int64_t row : {top, top + cut_.half_rows})
+      finish_rows(row, std::min(row + rows, p_.m) - row, begin, last - begin);
+  }
+  void finish_rows(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    const int64_t at = p_.first_element + (c_at(row, column) - p_.c);
+    if (p_.c_row == a_block && p_.c_block != a_block)
+      for (int64_t j = 0; j < columns; j += a_block)
+        finish_.epilogue->finish(at + j / a_block * p_.c_block, rows * a_block);
+    else if (columns == p_.c_row)
+      finish_.epilogue->finish(at, rows * columns);
+    else
+      for (int64_t i = 0; i < rows; ++i) finish_.epilogue->finish(at + i * p_.c_row, columns);
   }
 
   const GemmKernels& g_;
   const StrassenKernels& kernels_;
-  const Products& p_;
+  const StrassenProduct& p_;
   const Cut& cut_;
   const PackedBlock& packed_;
   const int64_t k0_, terms_, half_;
@@ -263,15 +260,66 @@ class Walk {
 };
 
 /// By itself, since its room is large: a caller's stack may be small.
-__attribute__((noinline)) void walk(const GemmKernels& g, const Products& p, const Cut& cut,
+__attribute__((noinline)) void walk(const GemmKernels& g, const StrassenProduct& p, const Cut& cut,
                                     const PackedBlock& packed, int64_t begin, int64_t end, KernelContext& c) {
   Room room;
   Walk(g, p, cut, packed, c, room).run(begin, end);
 }
 
-/// Bytes for pairs of panels and blocks of k, in whole floats.
-int64_t flags_size(const GemmKernels& g, int64_t k, int64_t n) {
-  return ceil_of(ceil_of(n, 2 * g.panel_columns) * Blocks(k).count, sizeof(float));
+/// The tiles that a block's A is packed to.
+class Packing {
+ public:
+  Packing(const StrassenKernels& kernels, const StrassenProduct& p, const Cut& cut, int64_t block)
+      : kernels_(kernels), p_(p), cut_(cut) {
+    const int64_t k0 = block * cut.blocks.step, terms = std::min(cut.blocks.step, p.k - k0);
+    half_ = terms / 2;
+    for (int64_t i = 0; i < terms / a_block; ++i) terms_[i] = p.a.terms_at(k0 / a_block + i);
+  }
+  int64_t half() const { return half_; }
+  /// Are its rows near each other?
+  bool pack(int64_t tile, float* to) const {
+    int64_t top[highest_tile], bottom[highest_tile];
+    const int64_t row = cut_.tiles.begin(tile), rows = cut_.tiles.rows(tile);
+    for (int64_t i = 0; i < rows; ++i) {
+      // Where there is none below, the one above stands in.
+      const int64_t below = row + i + cut_.half_rows;
+      top[i] = p_.a.row_at(row + i), bottom[i] = below < p_.m ? p_.a.row_at(below) : top[i];
+    }
+    return kernels_.pack_rows({.a = p_.a.data,
+                               .top = top,
+                               .bottom = bottom,
+                               .terms = terms_,
+                               .rows = rows,
+                               .half = half_,
+                               .scale = p_.alpha,
+                               .to = to});
+  }
+
+ private:
+  const StrassenKernels& kernels_;
+  const StrassenProduct& p_;
+  const Cut& cut_;
+  int64_t half_;
+  int64_t terms_[most_terms / a_block];
+};
+
+bool pays(const GemmKernels& g, const Products& p) {
+  return pays_strassen(g, p.m) && p.packed_b && p.packed_type == DataType::float32 && p.a.column == 1 &&
+         p.count() == 1;
+}
+StrassenProduct of_matrices(const GemmKernels& g, const Products& p) {
+  const auto* const panels = static_cast<const float*>(p.packed_b);
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .a = {.data = p.a.data, .row = p.a.row},
+          .b = panels,
+          .near = reinterpret_cast<const uint8_t*>(panels + packed_b_size(g, p.k, p.n)),
+          .c = p.c,
+          .c_row = p.n,
+          .start = p.start,
+          .epilogue = p.epilogue,
+          .alpha = p.alpha};
 }
 
 }  // namespace
@@ -286,45 +334,57 @@ Verdict ask_strassen(DataType type, int64_t k) {
 
 Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_t n) {
   if (r.strict) return Verdict::no("rows are not to depend on each other");
-  if (gemm_kernels(r.isa).parts) return Verdict::no("AMX multiplies parts of float32 faster");
-  if ((m && *m < least_rows(r.isa)) || n < least_columns)
+  const GemmKernels& g = gemm_kernels(r.isa);
+  if (g.parts) return Verdict::no("AMX multiplies parts of float32 faster");
+  if ((m && !pays_strassen(g, *m)) || n < least_columns)
     return Verdict::no("too small to make up for sums of parts");
   return Verdict::yes();
 }
 
+int64_t near_size(const GemmKernels& g, int64_t k, int64_t n) {
+  return ceil_of(n, 2 * g.panel_columns) * Blocks(k).count;
+}
+
+void compare_parts(const GemmKernels& g, const float* panels, int64_t k, int64_t n, uint8_t* near,
+                   Workers& workers) {
+  const Blocks blocks(k);
+  const StrassenKernels& kernels = strassen_kernels(g.isa);
+  std::fill_n(near, near_size(g, k, n), uint8_t{0});
+  workers.parallel(n / (2 * g.panel_columns), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t pair = begin; pair < end; ++pair)
+      for (int64_t i = 0; i < blocks.count; ++i) {
+        workers.poll();
+        const int64_t k0 = i * blocks.step;
+        const float* const left = panels + (2 * pair * k + k0) * g.panel_columns;
+        near[pair * blocks.count + i] =
+            kernels.compare_panels(left, left + k * g.panel_columns, std::min(blocks.step, k - k0) / 2);
+      }
+  });
+}
+
 int64_t strassen_size(Isa isa, int64_t k, int64_t n) {
   const GemmKernels& g = gemm_kernels(isa);
-  return packed_b_size(g, k, n) + flags_size(g, k, n);
+  return packed_b_size(g, k, n) + ceil_of(near_size(g, k, n), sizeof(float));
 }
 
 void pack_strassen(Isa isa, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
   const GemmKernels& g = gemm_kernels(isa);
   pack_whole_b(g, to, b, k, n, workers);
-  float* const behind = to + packed_b_size(g, k, n);
-  std::fill_n(behind, flags_size(g, k, n), 0.0F);
-  auto* const flags = reinterpret_cast<uint8_t*>(behind);
-  const Blocks blocks(k);
-  workers.parallel(ceil_of(n, 2 * g.panel_columns), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t pair = begin; pair < end && is_whole(g, pair, n); ++pair)
-      for (int64_t i = 0; i < blocks.count; ++i) {
-        workers.poll();
-        const int64_t k0 = i * blocks.step;
-        const float* const left = to + (2 * pair * k + k0) * g.panel_columns;
-        flags[pair * blocks.count + i] = strassen_kernels(isa).compare_panels(
-            left, left + k * g.panel_columns, std::min(blocks.step, k - k0) / 2);
-      }
-  });
+  to[strassen_size(isa, k, n) - 1] = 0;  // all of what the bytes do not fill
+  compare_parts(g, to, k, n, reinterpret_cast<uint8_t*>(to + packed_b_size(g, k, n)), workers);
 }
 
-size_t strassen_workspace(const GemmKernels& g, const Products& p) {
-  if (!pays(g, p)) return multiply_workspace(g, p);
+bool pays_strassen(const GemmKernels& g, int64_t m) {
+  return !g.strict && !g.parts && m >= least_rows(g.isa);
+}
+
+size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p) {
   const Cut cut(g, p);
   const int64_t flags = ceil_of(cut.groups.rows(0), sizeof(float));
   return static_cast<size_t>(cut.size + flags) * sizeof(float);
 }
 
-void multiply_strassen(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {
-  if (!pays(g, p)) return multiply(g, p, workspace, c);
+void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* workspace, KernelContext& c) {
   const StrassenKernels& kernels = strassen_kernels(g.isa);
   const Cut cut(g, p);
   auto* const packed = static_cast<float*>(workspace);
@@ -332,27 +392,28 @@ void multiply_strassen(const GemmKernels& g, const Products& p, void* workspace,
   for (int64_t group = 0; group < cut.groups.count(); ++group) {
     const int64_t t0 = cut.groups.begin(group), tiles = cut.groups.rows(group), row0 = cut.tiles.begin(t0);
     for (int64_t block = 0; block < cut.blocks.count; ++block) {
-      const int64_t k0 = block * cut.blocks.step, half = std::min(cut.blocks.step, p.k - k0) / 2;
+      const Packing packing(kernels, p, cut, block);
       const auto pack = [&](int64_t begin, int64_t end) {
-        for (int64_t t = t0 + begin; t < t0 + end; ++t) {
-          const int64_t row = cut.tiles.begin(t), rows = cut.tiles.rows(t), below = row + cut.half_rows;
-          near[t - t0] = kernels.pack_rows({.top = p.a.data + row * p.a.row + k0,
-                                            .bottom = p.a.data + below * p.a.row + k0,
-                                            .row = p.a.row,
-                                            .rows = rows,
-                                            .bottom_rows = std::min(rows, p.m - below),
-                                            .half = half,
-                                            .scale = p.alpha,
-                                            .to = packed + strassen_operands * (row - row0) * half});
-        }
+        for (int64_t t = begin; t < end; ++t)
+          near[t] = packing.pack(
+              t0 + t, packed + strassen_operands * (cut.tiles.begin(t0 + t) - row0) * packing.half());
       };
-      c.parallel(tiles, std::max<int64_t>(1, least_work / (64 * half)), pack);
+      c.parallel(tiles, std::max<int64_t>(1, least_work / (64 * packing.half())), pack);
       const PackedBlock there{.a = packed, .near = near, .t0 = t0, .t1 = t0 + tiles, .block = block};
       const int64_t pieces = c.threads() == 1 ? 1 : int64_t{4} * c.threads();
       c.parallel(cut.pairs, ceil_of(cut.pairs, pieces),
                  [&](int64_t begin, int64_t end) { walk(g, p, cut, there, begin, end, c); });
     }
   }
+}
+
+size_t strassen_workspace(const GemmKernels& g, const Products& p) {
+  return pays(g, p) ? strassen_workspace(g, of_matrices(g, p)) : multiply_workspace(g, p);
+}
+
+void multiply_strassen(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {
+  if (!pays(g, p)) return multiply(g, p, workspace, c);
+  multiply_strassen(g, of_matrices(g, p), workspace, c);
 }
 
 }  // namespace lathe::cpu

@@ -21,14 +21,23 @@ namespace lathe::cpu {
 /// rounding than sums of a few hundred terms are allowed to.
 inline constexpr float most_apart = 16;
 
-/// Rows of A and those half of all rows below them, from a block of k on.
+/// Rows of A and those half of all rows below them, in a block of k.
 struct StrassenRows {
-  const float* top = nullptr;
-  const float* bottom = nullptr;  // so many rows as there are; missing ones are taken from above
-  int64_t row = 0, rows = 0, bottom_rows = 0;
-  int64_t half = 0;  // terms of each half of the block
+  const float* a = nullptr;
+  const int64_t *top = nullptr, *bottom = nullptr;  // where they begin, from a
+  const int64_t* terms = nullptr;  // where, from there, each a_block of terms lies: of one half, of the other
+  int64_t rows = 0, half = 0;      // half: terms
   float scale = 1;
   float* to = nullptr;  // strassen_operands matrices, packed as tiles' A
+};
+/// Where sums go: column j of row i is c[i * row + j / a_block * block + j % a_block].
+struct StrassenSums {
+  float* c = nullptr;
+  int64_t row = 0, block = a_block;
+  int64_t rows = 0, columns = 0;
+  bool add = false;  // to what is there
+  Start start = {};  // else
+  Bounds bounds = {};
 };
 /// A product of parts: rows of packed A times a panel of B, dense rows of a panel's width as all that it
 /// makes.
@@ -55,17 +64,56 @@ struct StrassenKernels {
   /// By rows; of a panel as it is, and of one that is a difference.
   void (*multiply[most_tiled_rows + 1])(const StrassenTile&) = {};
   void (*multiply_difference[most_tiled_rows + 1])(const StrassenTile&) = {};
-  /// A tile's C of sums in rows of a panel's width: x, or x + y.
-  void (*finish)(const Tile&, const float* x, const float* y) = nullptr;
+  /// Sums that lie in rows of a panel's width: x, or x + y.
+  void (*finish)(const StrassenSums&, const float* x, const float* y) = nullptr;
 };
+
+/// A, and where its elements are: rows may be the pixels of an image, terms what windows see of it.
+struct StrassenOperand {
+  const float* data = nullptr;
+  int64_t row = 0;                // from row to row
+  int64_t width = 0, line = 0;    // and beyond so many rows; 0: never
+  int64_t plane = a_block;        // from a_block terms to the next, where there are no taps
+  int64_t taps = 1, tap_row = 1;  // each a_block of terms at so many places, so many of them in a row
+  int64_t tap = 0, tap_line = 0;  // from tap to tap, and from row to row of them
+
+  int64_t row_at(int64_t i) const { return width > 0 ? i / width * line + i % width * row : i * row; }
+  int64_t terms_at(int64_t block) const {
+    const int64_t t = block % taps;
+    return block / taps * plane + t / tap_row * tap_line + t % tap_row * tap;
+  }
+};
+
+/// C = alpha A B + start. B is packed by pack_strassen, or by whoever makes the same panels.
+struct StrassenProduct {
+  int64_t m = 0, n = 0, k = 0;
+  StrassenOperand a = {};
+  const float* b = nullptr;
+  const uint8_t* near = nullptr;  // by pair of panels, and block of k: may they be taken apart?
+  float* c = nullptr;
+  int64_t c_row = 0, c_block = a_block;  // as in StrassenSums
+  Start start = {};
+  Epilogue* epilogue = nullptr;
+  int64_t first_element = 0;  // what the epilogue calls the first element of c
+  float alpha = 1;
+};
+/// Are so many rows worth it?
+bool pays_strassen(const GemmKernels& g, int64_t m);
+size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p);
+void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* workspace, KernelContext& c);
+
+/// Bytes of `near`, and what they are for panels that are packed one after the other, all of the same width.
+/// A pair with missing columns may not be taken apart.
+int64_t near_size(const GemmKernels& g, int64_t k, int64_t n);
+void compare_parts(const GemmKernels& g, const float* panels, int64_t k, int64_t n, uint8_t* near,
+                   Workers& workers);
 
 /// Can a product with a packed B of so many rows be taken apart?
 Verdict ask_strassen(DataType type, int64_t k);
 /// Is it faster for so many rows? Nothing: nobody knows; fewer are multiplied as ever.
 Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_t n);
 
-/// Floats that B takes, and how it is packed: as by pack_whole_b, and behind the panels a byte for each pair
-/// of them and each block of k: may it be taken apart? (A pair with missing columns may not.)
+/// Floats that B takes: panels as pack_whole_b makes them, and `near` behind them.
 int64_t strassen_size(Isa isa, int64_t k, int64_t n);
 void pack_strassen(Isa isa, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
 

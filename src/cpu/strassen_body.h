@@ -16,15 +16,15 @@ bool pack_rows(const StrassenRows& r) {
   alignas(64) float squares[2][most_tile_rows * Vec::width] = {};
   float* to = r.to;
   for (int64_t k0 = 0; k0 < r.half; k0 += a_block) {
+    const int64_t near = r.terms[k0 / a_block], far = r.terms[(k0 + r.half) / a_block];
     for (int64_t i = 0; i < r.rows; ++i, to += a_block) {
-      const float* const top = r.top + i * r.row + k0;
-      const float* const bottom = (i < r.bottom_rows ? r.bottom + i * r.row : r.top + i * r.row) + k0;
+      const float *const top = r.a + r.top[i], *const bottom = r.a + r.bottom[i];
       float *const up = squares[0] + i * Vec::width, *const down = squares[1] + i * Vec::width;
       Vec upper = load(up), lower = load(down);
       LATHE_UNROLL
       for (int64_t j = 0; j < a_block; j += Vec::width) {
-        const Vec p11 = load(top + j) * by, p12 = load(top + r.half + j) * by;
-        const Vec p21 = load(bottom + j) * by, p22 = load(bottom + r.half + j) * by;
+        const Vec p11 = load(top + near + j) * by, p12 = load(top + far + j) * by;
+        const Vec p21 = load(bottom + near + j) * by, p22 = load(bottom + far + j) * by;
         upper = fma(p11, p11, fma(p12, p12, upper));
         lower = fma(p21, p21, fma(p22, p22, lower));
         const Vec s1 = p21 + p22, s2 = s1 - p11;
@@ -117,15 +117,29 @@ void multiply(const StrassenTile& t) {
   for (int i = 0; i < Rows; ++i) store_row(t.to + i * panel_columns, sum[i], panel_columns, true);
 }
 
-void finish(const Tile& t, const float* x, const float* y) {
-  for (int64_t i = 0; i < t.rows; ++i, x += panel_columns) {
-    Vec sum[2];
-    load_row(sum, x, panel_columns, true);
-    if (y) {
-      LATHE_UNROLL
-      for (int j = 0; j < 2; ++j) sum[j] = sum[j] + load(y + i * panel_columns + j * Vec::width);
+void finish(const StrassenSums& s, const float* x, const float* y) {
+  const Vec scale = set(s.start.scale), least = set(s.bounds.least), greatest = set(s.bounds.greatest);
+  for (int64_t i = 0; i < s.rows; ++i, x += panel_columns) {
+    const float* const start = s.start.data ? s.start.data + i * s.start.row : nullptr;
+    LATHE_UNROLL
+    for (int64_t j = 0; j < panel_columns; j += Vec::width) {
+      const int64_t left = s.columns - j;
+      if (left <= 0) continue;
+      const bool whole = left >= Vec::width;
+      float* const c = s.c + i * s.row + j / a_block * s.block + j % a_block;
+      Vec sum = load(x + j);
+      if (y) sum = sum + load(y + i * panel_columns + j);
+      if (s.add)
+        sum = sum + (whole ? load(c) : load_first(c, left));
+      else if (start)
+        sum = fma(scale,
+                  s.start.column == 0 ? set(*start)
+                  : whole             ? load(start + j)
+                                      : load_first(start + j, left),
+                  sum);
+      sum = min(greatest, max(least, sum));
+      whole ? store(c, sum) : store_first(c, sum, left);
     }
-    finish_row(t, i, sum, t.columns >= panel_columns);
   }
 }
 

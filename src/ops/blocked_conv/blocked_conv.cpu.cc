@@ -117,6 +117,36 @@ struct Winograd {
 };
 
 template <Isa isa>
+struct Strassen {
+  static constexpr const char* name = "blocked_conv.strassen";
+  static constexpr int priority = 1, any_alignment = 1;
+
+  static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
+    if (auto no = refusal(op, r)) return *no;
+    const Shape& w = r.inputs[1].constant->shape();
+    for (size_t i = 0; i + 2 < w.size(); ++i)
+      if (op.window.pad_end(i) > 0) return Verdict::no("windows leave the image");
+    if (op.depthwise() || !cpu::fits_strassen(isa, shape_of(op, w)))
+      return Verdict::no("padding, too few channels, or not so many as panels have");
+    return Verdict::yes();
+  }
+  static Verdict prefer(const BlockedConv& op, const KernelRequest& r) {
+    return cpu::prefers_strassen(isa, likely_shape(op, r)) ? Verdict::yes()
+                                                           : Verdict::no("another algorithm is faster");
+  }
+  static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::strassen_weights_size(isa, s); }
+  static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
+    cpu::pack_strassen_weights(isa, s, w, to, workers);
+  }
+  static size_t workspace(const cpu::BlockedShape& s, bool, int threads) {
+    return cpu::strassen_workspace(isa, s, threads);
+  }
+  static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+    cpu::strassen_convolution(isa, s, i, scratch, c);
+  }
+};
+
+template <Isa isa>
 struct Depthwise {
   static constexpr const char* name = "blocked_conv.depthwise";
   static constexpr int priority = 0, any_alignment = -1;
@@ -211,6 +241,7 @@ void add_all(KernelCatalog& k) {
   Entry<Winograd<isa, 4, 3>, isa, half>::add(k);
   Entry<Winograd<isa, 2, 5>, isa, half>::add(k);
   Entry<Depthwise<isa>, isa, half>::add(k);
+  if constexpr (!half) Entry<Strassen<isa>, isa, half>::add(k);
 }
 
 }  // namespace

@@ -1,0 +1,96 @@
+// Convolution in products of halves: pixels are the rows of A, what windows see of the channels its terms,
+// and filters the columns of B, which lie in the panels of direct convolution.
+#include "cpu/blocked_tile.h"
+#include "cpu/ceil_of.h"
+#include "cpu/strassen.h"
+
+namespace lathe::cpu {
+namespace {
+
+int64_t depth(const BlockedShape& s) { return s.channels * s.taps(); }
+
+int64_t near_floats(const GemmKernels& g, const BlockedShape& s) {
+  return ceil_of(near_size(g, depth(s), s.filters), sizeof(float));
+}
+
+StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const BlockedImages& images) {
+  const auto* const panels = static_cast<const float*>(images.weights);
+  const bool one_row = s.taps() == 1 && s.stride[0] == 1 && s.stride[1] == 1;
+  return {.m = s.out_pixels(),
+          .n = s.filters,
+          .k = depth(s),
+          .a = {.data = images.x,
+                .row = s.stride[1] * channel_block,
+                .width = one_row ? 0 : s.out[1],
+                .line = s.stride[0] * s.in[1] * channel_block,
+                .plane = s.in_pixels() * channel_block,
+                .taps = s.taps(),
+                .tap_row = s.kernel[1],
+                .tap = s.dilation[1] * channel_block,
+                .tap_line = s.dilation[0] * s.in[1] * channel_block},
+          .b = panels,
+          .near = images.weights ? reinterpret_cast<const uint8_t*>(panels + direct_weights_size(g.isa, s))
+                                 : nullptr,
+          .c = images.y,
+          .c_row = channel_block,
+          .c_block = s.out_pixels() * channel_block,
+          .start = {images.bias, 0, 1, 1}};
+}
+
+bool pays(const GemmKernels& g, const BlockedShape& s) { return pays_strassen(g, s.out_pixels()); }
+
+}  // namespace
+
+static_assert(channel_block == a_block);
+
+/// Fewer terms gain less than sums of parts lose.
+constexpr int64_t least_depth = 256;
+
+bool fits_strassen(Isa isa, const BlockedShape& s) {
+  const int64_t columns = gemm_kernels(isa).panel_columns;
+  return !s.plain && s.pad[0] == 0 && s.pad[1] == 0 && s.channels % channel_block == 0 &&
+         s.filters % columns == 0 && columns % channel_block == 0 &&
+         blocked_tiles(isa).panel_filters() == columns && depth(s) >= least_depth &&
+         depth(s) % (2 * a_block) == 0;
+}
+
+bool prefers_strassen(Isa isa, const BlockedShape& s) {
+  constexpr int64_t least_filters = 128;
+  return pays(gemm_kernels(isa), s) && s.filters >= least_filters && fastest_winograd(isa, s).output == 0;
+}
+
+int64_t strassen_weights_size(Isa isa, const BlockedShape& s) {
+  return direct_weights_size(isa, s) + near_floats(gemm_kernels(isa), s);
+}
+
+void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights, float* to,
+                           Workers& workers) {
+  const GemmKernels& g = gemm_kernels(isa);
+  pack_direct_weights(isa, s, weights, to, workers);
+  to[strassen_weights_size(isa, s) - 1] = 0;  // all of what the bytes do not fill
+  compare_parts(g, to, depth(s), s.filters, reinterpret_cast<uint8_t*>(to + direct_weights_size(isa, s)),
+                workers);
+}
+
+size_t strassen_workspace(Isa isa, const BlockedShape& s, int threads) {
+  if (s.empty()) return 0;
+  const GemmKernels& g = gemm_kernels(isa);
+  return pays(g, s) ? strassen_workspace(g, product(g, s, {})) : direct_workspace(isa, s, false, threads);
+}
+
+void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
+                          KernelContext& c) {
+  if (s.empty()) return;
+  const GemmKernels& g = gemm_kernels(isa);
+  if (!pays(g, s)) return direct_convolution(isa, s, images, workspace, c);
+  StrassenProduct p = product(g, s, images);
+  p.epilogue = c.epilogue();
+  for (int64_t image = 0; image < s.batch; ++image) {
+    multiply_strassen(g, p, workspace, c);
+    p.a.data += s.in_blocks() * s.in_pixels() * channel_block;
+    p.c += p.n * p.m;
+    p.first_element += p.n * p.m;
+  }
+}
+
+}  // namespace lathe::cpu
