@@ -52,7 +52,7 @@ struct StrassenTile {
   const float* next = nullptr;  // what is wanted soon
   int64_t next_lines = 0;       // how much of it to ask for with every strassen_turn terms
 };
-inline constexpr int64_t strassen_turn = 4;
+inline constexpr int64_t strassen_turn = 4, strassen_chain = 96;
 /// Of A: its four parts, and the four sums that are multiplied.
 inline constexpr int64_t strassen_operands = 8;
 

@@ -69,52 +69,56 @@ bool compare_panels(const float* left, const float* right, int64_t half) {
   return sum_of(wrong) == 0;
 }
 
+/// In chains of at most strassen_chain terms, each of which is added to what is there: so what a sum loses to
+/// its own size does not grow with k, and seven products lose no more than one sum over all of k would.
 template <int Rows, bool Difference>
 void multiply(const StrassenTile& t) {
-  Vec sum[Rows][2];
-  LATHE_UNROLL
-  for (int i = 0; i < Rows; ++i) {
-    LATHE_UNROLL
-    for (int j = 0; j < 2; ++j) sum[i][j] = zero();
-  }
-  const float *a = t.a, *next = t.next;
+  const float *a = t.a, *next = t.next, *from = t.from;
   int64_t at = 0;
-  for (int64_t k = 0; k < t.k; k += a_block, a += Rows * a_block) {
-    LATHE_ROLLED
-    for (int64_t kk = 0; kk < a_block; kk += strassen_turn) {
-      for (int64_t i = 0; i < t.next_lines; ++i, next += 16) __builtin_prefetch(next, 0, 2);
-      LATHE_UNROLL
-      for (int u = 0; u < strassen_turn; ++u, at += panel_columns) {
-        Vec row[2];
-        LATHE_UNROLL
-        for (int j = 0; j < 2; ++j) {
-          const int64_t here = at + j * Vec::width;
-          row[j] = load(t.b + here);
-          if (Difference) {
-            row[j] = row[j] - load(t.less + here);
-            store(t.made + here, row[j]);
-          }
-        }
-        LATHE_UNROLL
-        for (int i = 0; i < Rows; ++i) {
-          const Vec x = set(a[i * a_block + kk + u]);
-          LATHE_UNROLL
-          for (int j = 0; j < 2; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
-        }
-      }
-    }
-  }
-  // At the end: to begin with it would be faster, but all that is added meanwhile would be rounded to its
-  // size.
-  if (t.from) {
+  for (int64_t k0 = 0; k0 < t.k; k0 += strassen_chain) {
+    Vec sum[Rows][2];
     LATHE_UNROLL
     for (int i = 0; i < Rows; ++i) {
       LATHE_UNROLL
-      for (int j = 0; j < 2; ++j) sum[i][j] = sum[i][j] + load(t.from + i * panel_columns + j * Vec::width);
+      for (int j = 0; j < 2; ++j) sum[i][j] = zero();
     }
+    const int64_t end = t.k - k0 < strassen_chain ? t.k : k0 + strassen_chain;
+    for (int64_t k = k0; k < end; k += a_block, a += Rows * a_block) {
+      LATHE_ROLLED
+      for (int64_t kk = 0; kk < a_block; kk += strassen_turn) {
+        for (int64_t i = 0; i < t.next_lines; ++i, next += 16) __builtin_prefetch(next, 0, 2);
+        LATHE_UNROLL
+        for (int u = 0; u < strassen_turn; ++u, at += panel_columns) {
+          Vec row[2];
+          LATHE_UNROLL
+          for (int j = 0; j < 2; ++j) {
+            const int64_t here = at + j * Vec::width;
+            row[j] = load(t.b + here);
+            if (Difference) {
+              row[j] = row[j] - load(t.less + here);
+              store(t.made + here, row[j]);
+            }
+          }
+          LATHE_UNROLL
+          for (int i = 0; i < Rows; ++i) {
+            const Vec x = set(a[i * a_block + kk + u]);
+            LATHE_UNROLL
+            for (int j = 0; j < 2; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+          }
+        }
+      }
+    }
+    if (from) {
+      LATHE_UNROLL
+      for (int i = 0; i < Rows; ++i) {
+        LATHE_UNROLL
+        for (int j = 0; j < 2; ++j) sum[i][j] = sum[i][j] + load(from + i * panel_columns + j * Vec::width);
+      }
+    }
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i) store_row(t.to + i * panel_columns, sum[i], panel_columns, true);
+    from = t.to;
   }
-  LATHE_UNROLL
-  for (int i = 0; i < Rows; ++i) store_row(t.to + i * panel_columns, sum[i], panel_columns, true);
 }
 
 void finish(const StrassenSums& s, const float* x, const float* y) {
