@@ -38,8 +38,8 @@ constexpr int64_t least_work = int64_t{1} << 17;
 enum APart : uint8_t { a11, a12, a21, a22, s1, s2, s3, s4 };
 enum BPart : uint8_t { t1, t2, t3, t4 };
 
-/// Nor do fewer rows. (Measured on a Zen 4, whose AVX-512 takes two turns, and there with AVX2: 16 rows of
-/// weights from memory take 0 to 6 % less, 28 a fifth, 128 a tenth.)
+/// Nor do fewer rows. (Measured on a Zen 4, whose AVX-512 takes two turns: of 16 rows, when weights come from
+/// memory, nothing is gained, of 28 a fifth, of 128 a tenth.)
 int64_t least_rows(Isa isa) { return isa == Isa::avx512 && !cpu_features().avx512_halved ? 64 : 20; }
 
 /// Of k: of equal length.
