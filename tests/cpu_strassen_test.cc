@@ -51,7 +51,8 @@ std::vector<float> multiply(Isa isa, const Problem& p, const Operands& o, int th
   q.alpha = p.alpha;
   Fenced c(static_cast<size_t>(p.m * p.n));
   q.c = c.data();
-  Fenced scratch(std::max(cpu::strassen_workspace(g, q), cpu::multiply_workspace(g, q)) / sizeof(float));
+  Fenced scratch(std::max(cpu::strassen_workspace(g, q, threads), cpu::multiply_workspace(g, q)) /
+                 sizeof(float));
   way == Way::strassen ? cpu::multiply_strassen(g, q, scratch.data(), context)
                        : cpu::multiply(g, q, scratch.data(), context);
   EXPECT_TRUE(c.intact()) << text(p);
@@ -107,6 +108,7 @@ TEST(CpuStrassen, SeveralBlocksAndGroups) {
   check({130, 200, 800, Problem::per_column});
   check({300, 96, 1600, Problem::full, -0.5F, 2});
   check({521, 70, 96});
+  check({700, 64, 1600});  // rows of its own for each of three threads
 }
 
 /// What these tests are about is what is run.

@@ -75,7 +75,8 @@ void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights,
 size_t strassen_workspace(Isa isa, const BlockedShape& s, int threads) {
   if (s.empty()) return 0;
   const GemmKernels& g = gemm_kernels(isa);
-  return pays(g, s) ? strassen_workspace(g, product(g, s, {})) : direct_workspace(isa, s, false, threads);
+  return pays(g, s) ? strassen_workspace(g, product(g, s, {}), threads)
+                    : direct_workspace(isa, s, false, threads);
 }
 
 void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,

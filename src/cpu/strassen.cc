@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "cpu/ceil_of.h"
 #include "cpu/isa.h"
+#include "cpu/tasks.h"
 
 #define LATHE_ISA_BODY "cpu/strassen_body.h"
 #include "cpu/for_each_isa.h"
@@ -26,6 +27,8 @@ constexpr int64_t most_terms = 768;
 constexpr int64_t rows_together = 112;
 /// Columns of the widest panel of all instruction sets, rows of the highest tile.
 constexpr int64_t widest_panel = 32, highest_tile = 14;
+/// Of a thread that is to have rows of its own: fewer cannot be shared out evenly.
+constexpr int64_t least_tiles = 8;
 /// Floats of C that stay in the second-level cache while k is walked along.
 constexpr int64_t group_floats = 65536;
 /// Fewer gain less (7 % with 256) than it is worth to sum in the order in which everybody else does.
@@ -50,21 +53,31 @@ struct Blocks {
 };
 
 /// How the work is cut: rows in groups of tiles, k in blocks. What A of one block in one group is packed to
-/// stays in the cache, and makes room for the next.
+/// stays in the cache, and makes room for the next. Where there are tiles enough, every thread has groups of
+/// its own, and reads no sums that another has just written; else all share the panels of one group.
 struct Cut {
-  Cut(const GemmKernels& g, const StrassenProduct& p)
+  Cut(const GemmKernels& g, const StrassenProduct& p, int threads)
       : half_rows(ceil_of(p.m, 2)),
         tiles(half_rows, g.max_rows),
-        groups(tiles.count(), static_cast<int>(std::max<int64_t>(1, rows_together / g.max_rows))),
+        by_rows(threads == 1 || tiles.count() >= least_tiles * threads),
+        groups(tiles.count(), height(g, tiles.count(), by_rows ? threads : 1)),
         pairs(ceil_of(p.n, 2 * g.panel_columns)),
         blocks(p.k),
-        size(strassen_operands / 2 * groups.rows(0) * tiles.rows(0) * blocks.step) {}
+        flags(strassen_operands / 2 * groups.rows(0) * tiles.rows(0) * blocks.step),
+        size(flags + ceil_of(groups.rows(0), line) * line),
+        slots(by_rows ? task_slots(groups.count(), threads) : 1) {}
+  static int height(const GemmKernels& g, int64_t tiles, int threads) {
+    const int64_t most = std::max<int64_t>(1, rows_together / g.max_rows);
+    return static_cast<int>(ceil_of(tiles, threads * ceil_of(tiles, threads * most)));
+  }
   int64_t half_rows;
-  RowTiles tiles;   // of half the rows
+  RowTiles tiles;  // of half the rows
+  bool by_rows;
   RowTiles groups;  // of tiles; the taller ones come first
   int64_t pairs;    // of panels
   Blocks blocks;
-  int64_t size;  // floats that a block is packed to
+  int64_t flags, size;  // floats that a block is packed to, and all that a group needs
+  int64_t slots;
 };
 
 bool is_whole(const GemmKernels& g, int64_t pair, int64_t n) { return (pair + 1) * 2 * g.panel_columns <= n; }
@@ -378,37 +391,43 @@ bool pays_strassen(const GemmKernels& g, int64_t m) {
   return !g.strict && !g.parts && m >= least_rows(g.isa);
 }
 
-size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p) {
-  const Cut cut(g, p);
-  const int64_t flags = ceil_of(cut.groups.rows(0), sizeof(float));
-  return static_cast<size_t>(cut.size + flags) * sizeof(float);
+size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p, int threads) {
+  const Cut cut(g, p, threads);
+  return static_cast<size_t>(cut.slots * cut.size) * sizeof(float);
 }
 
 void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* workspace, KernelContext& c) {
   const StrassenKernels& kernels = strassen_kernels(g.isa);
-  const Cut cut(g, p);
-  auto* const packed = static_cast<float*>(workspace);
-  auto* const near = reinterpret_cast<uint8_t*>(packed + cut.size);
-  for (int64_t group = 0; group < cut.groups.count(); ++group) {
-    const int64_t t0 = cut.groups.begin(group), tiles = cut.groups.rows(group), row0 = cut.tiles.begin(t0);
+  const Cut cut(g, p, c.threads());
+  // f(n, grain, work): does all of work(0, n), here or on all threads.
+  const auto group = [&](int64_t i, float* packed, auto&& f) {
+    auto* const near = reinterpret_cast<uint8_t*>(packed + cut.flags);
+    const int64_t t0 = cut.groups.begin(i), tiles = cut.groups.rows(i), row0 = cut.tiles.begin(t0);
     for (int64_t block = 0; block < cut.blocks.count; ++block) {
       const Packing packing(kernels, p, cut, block);
-      const auto pack = [&](int64_t begin, int64_t end) {
+      f(tiles, std::max<int64_t>(1, least_work / (64 * packing.half())), [&](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t)
           near[t] = packing.pack(
               t0 + t, packed + strassen_operands * (cut.tiles.begin(t0 + t) - row0) * packing.half());
-      };
-      c.parallel(tiles, std::max<int64_t>(1, least_work / (64 * packing.half())), pack);
+      });
       const PackedBlock there{.a = packed, .near = near, .t0 = t0, .t1 = t0 + tiles, .block = block};
-      const int64_t pieces = c.threads() == 1 ? 1 : int64_t{4} * c.threads();
-      c.parallel(cut.pairs, ceil_of(cut.pairs, pieces),
-                 [&](int64_t begin, int64_t end) { walk(g, p, cut, there, begin, end, c); });
+      f(cut.pairs, ceil_of(cut.pairs, 4 * c.threads()),
+        [&](int64_t begin, int64_t end) { walk(g, p, cut, there, begin, end, c); });
     }
+  };
+  auto* const scratch = static_cast<float*>(workspace);
+  if (!cut.by_rows) {
+    for (int64_t i = 0; i < cut.groups.count(); ++i)
+      group(i, scratch, [&](int64_t n, int64_t grain, auto&& work) { c.parallel(n, grain, work); });
+    return;
   }
+  for_each_task(c, cut.groups.count(), [&](int64_t i, int64_t slot) {
+    group(i, scratch + slot * cut.size, [](int64_t n, int64_t, auto&& work) { work(0, n); });
+  });
 }
 
-size_t strassen_workspace(const GemmKernels& g, const Products& p) {
-  return pays(g, p) ? strassen_workspace(g, of_matrices(g, p)) : multiply_workspace(g, p);
+size_t strassen_workspace(const GemmKernels& g, const Products& p, int threads) {
+  return pays(g, p) ? strassen_workspace(g, of_matrices(g, p), threads) : multiply_workspace(g, p);
 }
 
 void multiply_strassen(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c) {

@@ -99,7 +99,7 @@ struct StrassenProduct {
 };
 /// Are so many rows worth it?
 bool pays_strassen(const GemmKernels& g, int64_t m);
-size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p);
+size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p, int threads);
 void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* workspace, KernelContext& c);
 
 /// Bytes of `near`, and what they are for panels that are packed one after the other, all of the same width.
@@ -118,7 +118,7 @@ int64_t strassen_size(Isa isa, int64_t k, int64_t n);
 void pack_strassen(Isa isa, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
 
 /// As multiply(), of one packed matrix; too few rows, and strict kernels, multiply as they would there.
-size_t strassen_workspace(const GemmKernels& g, const Products& p);
+size_t strassen_workspace(const GemmKernels& g, const Products& p, int threads);
 void multiply_strassen(const GemmKernels& g, const Products& p, void* workspace, KernelContext& c);
 
 }  // namespace lathe::cpu

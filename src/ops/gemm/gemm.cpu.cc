@@ -168,11 +168,11 @@ void pack_strassen(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, W
                      b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
 }
 template <Isa isa>
-size_t strassen_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
+size_t strassen_workspace(const Gemm& op, std::span<const Shape> inputs, int threads) {
   static constexpr float somewhere = 0;
   Products p = product(op, inputs[0], inputs[1]);
   p.packed_b = &somewhere;
-  return cpu::strassen_workspace(cpu::gemm_kernels(isa), p);
+  return cpu::strassen_workspace(cpu::gemm_kernels(isa), p, threads);
 }
 template <Isa isa>
 void run_strassen(const Gemm& op, KernelContext& c) {
@@ -183,7 +183,7 @@ void run_strassen(const Gemm& op, KernelContext& c) {
   p.start = start(op, c);
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();
-  cpu::multiply_strassen(g, p, c.workspace(cpu::strassen_workspace(g, p)), c);
+  cpu::multiply_strassen(g, p, c.workspace(cpu::strassen_workspace(g, p, c.threads())), c);
 }
 
 }  // namespace

@@ -183,11 +183,11 @@ void pack_strassen(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Wo
   cpu::pack_strassen(isa, cpu::floats(to), {cpu::floats(*r.inputs[1].constant), b.n, 1}, b.k, b.n, workers);
 }
 template <Isa isa>
-size_t strassen_workspace(const MatMul&, std::span<const Shape> inputs, int) {
+size_t strassen_workspace(const MatMul&, std::span<const Shape> inputs, int threads) {
   static constexpr float somewhere = 0;
   Products p = products(inputs[0], inputs[1]);
   p.packed_b = &somewhere;
-  return cpu::strassen_workspace(cpu::gemm_kernels(isa), p);
+  return cpu::strassen_workspace(cpu::gemm_kernels(isa), p, threads);
 }
 template <Isa isa>
 void run_strassen(const MatMul&, KernelContext& c) {
@@ -197,7 +197,7 @@ void run_strassen(const MatMul&, KernelContext& c) {
   p.packed_b = c.packed(1)->data();
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();
-  cpu::multiply_strassen(g, p, c.workspace(cpu::strassen_workspace(g, p)), c);
+  cpu::multiply_strassen(g, p, c.workspace(cpu::strassen_workspace(g, p, c.threads())), c);
 }
 
 }  // namespace
