@@ -204,10 +204,13 @@ TEST(CpuStrassen, NanAndInfinityStayInTheirRowsAndColumns) {
 }
 
 TEST(CpuStrassen, AsksForWholeBlocksOfFloats) {
-  EXPECT_TRUE(cpu::ask_strassen(DataType::float32, 416).accepted);
-  EXPECT_FALSE(cpu::ask_strassen(DataType::float32, 400).accepted);
-  EXPECT_FALSE(cpu::ask_strassen(DataType::float32, 256).accepted);
-  EXPECT_FALSE(cpu::ask_strassen(DataType::float16, 416).accepted);
+  KernelRequest request, strict;
+  strict.strict = true;
+  EXPECT_TRUE(cpu::ask_strassen(request, DataType::float32, 416).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(request, DataType::float32, 400).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(request, DataType::float32, 256).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(request, DataType::float16, 416).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(strict, DataType::float32, 416).accepted);
 }
 
 }  // namespace

@@ -8,10 +8,6 @@
 
 #include "cpu/gemm_rows_body.h"
 
-constexpr int max_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 4;
-constexpr int panel_vectors = 2;
-constexpr int64_t panel_columns = panel_vectors * Vec::width;
-
 /// How many partial sums each element has, so that a few rows do not wait for the latency of their own
 /// additions. The same for one panel and for two, hence the same bits. Strict: as many as with any other
 /// number of rows.

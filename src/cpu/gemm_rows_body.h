@@ -1,4 +1,9 @@
-// Rows of C, from sums to what is stored. Included by bodies only.
+// Tiles of C, and their rows from sums to what is stored. Included by bodies only.
+
+/// Rows of the highest tile, and what a panel of B is wide.
+[[maybe_unused]] constexpr int max_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 4;
+[[maybe_unused]] constexpr int panel_vectors = 2;
+[[maybe_unused]] constexpr int64_t panel_columns = panel_vectors * Vec::width;
 
 template <int Vectors>
 LATHE_INLINE void load_row(Vec (&to)[Vectors], const float* from, int64_t columns, bool whole) {

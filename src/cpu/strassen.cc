@@ -337,7 +337,8 @@ StrassenProduct of_matrices(const GemmKernels& g, const Products& p) {
 
 }  // namespace
 
-Verdict ask_strassen(DataType type, int64_t k) {
+Verdict ask_strassen(const KernelRequest& r, DataType type, int64_t k) {
+  if (r.strict) return Verdict::no("rows are not to depend on each other");
   if (type != DataType::float32) return Verdict::no("only weights of float32 are taken apart");
   if (k < least_terms || k % k_grain != 0)
     return Verdict::no("terms are less than " + std::to_string(least_terms) + ", or no multiple of " +
@@ -346,7 +347,6 @@ Verdict ask_strassen(DataType type, int64_t k) {
 }
 
 Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_t n) {
-  if (r.strict) return Verdict::no("rows are not to depend on each other");
   const GemmKernels& g = gemm_kernels(r.isa);
   if (g.parts) return Verdict::no("AMX multiplies parts of float32 faster");
   if ((m && !pays_strassen(g, *m)) || n < least_columns)

@@ -109,7 +109,7 @@ void compare_parts(const GemmKernels& g, const float* panels, int64_t k, int64_t
                    Workers& workers);
 
 /// Can a product with a packed B of so many rows be taken apart?
-Verdict ask_strassen(DataType type, int64_t k);
+Verdict ask_strassen(const KernelRequest& r, DataType type, int64_t k);
 /// Is it faster for so many rows? Nothing: nobody knows; fewer are multiplied as ever.
 Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_t n);
 

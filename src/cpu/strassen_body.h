@@ -3,8 +3,6 @@
 
 #include "cpu/gemm_rows_body.h"
 
-constexpr int64_t panel_columns = 2 * Vec::width;
-constexpr int most_tile_rows = 14;
 constexpr float most_apart_squared = most_apart * most_apart;
 /// Squares that may be summed: beyond, sums of parts could be infinite where C is not.
 constexpr float most_squared = 1e30F;
@@ -13,7 +11,7 @@ constexpr float most_squared = 1e30F;
 bool pack_rows(const StrassenRows& r) {
   const Vec by = set(r.scale);
   const int64_t matrix = r.rows * r.half;
-  alignas(64) float squares[2][most_tile_rows * Vec::width] = {};
+  alignas(64) float squares[2][max_rows * Vec::width] = {};
   float* to = r.to;
   for (int64_t k0 = 0; k0 < r.half; k0 += a_block) {
     const int64_t near = r.terms[k0 / a_block], far = r.terms[(k0 + r.half) / a_block];
@@ -155,6 +153,4 @@ constexpr StrassenKernels make_table(std::integer_sequence<int, Rows...>) {
    ...);
   return k;
 }
-constexpr StrassenKernels table = make_table(std::make_integer_sequence < int, Vec::width == 16  ? 14
-                                                                               : Vec::width == 8 ? 6
-                                                                                                 : 4 > ());
+constexpr StrassenKernels table = make_table(std::make_integer_sequence<int, max_rows>());

@@ -148,7 +148,7 @@ Verdict ask_strassen(const Gemm& op, const KernelRequest& r) {
   if (Verdict v = ask_constant(op, r); !v.accepted) return v;
   if (op.trans_a) return Verdict::no("A is turned");
   const Tensor& b = *r.inputs[1].constant;
-  return cpu::ask_strassen(b.type(), b.dim(op.trans_b ? 1 : 0));
+  return cpu::ask_strassen(r, b.type(), b.dim(op.trans_b ? 1 : 0));
 }
 Verdict prefer_strassen(const Gemm& op, const KernelRequest& r) {
   const Tensor& b = *r.inputs[1].constant;

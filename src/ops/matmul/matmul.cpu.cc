@@ -165,7 +165,7 @@ Verdict ask_strassen(const MatMul& op, const KernelRequest& r) {
   if (Verdict v = ask_constant(op, r); !v.accepted) return v;
   const Tensor& b = *r.inputs[1].constant;
   if (b.rank() < 2 || Matrices(b).count != 1) return Verdict::no("B is not one matrix");
-  return cpu::ask_strassen(b.type(), Matrices(b).k);
+  return cpu::ask_strassen(r, b.type(), Matrices(b).k);
 }
 Verdict prefer_strassen(const MatMul&, const KernelRequest& r) {
   const Matrices b(*r.inputs[1].constant);
