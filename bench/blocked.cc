@@ -4,7 +4,8 @@
 //
 //   lathe_bench_blocked [avx512|avx2|generic] [part of a layer's name]
 //
-// LATHE_NO_AMX in the environment leaves AMX out.
+// LATHE_NO_AMX in the environment leaves AMX out; with LATHE_COLD every call takes weights that no cache
+// holds, as in a network.
 #include "cpu/blocked.h"
 
 #include <algorithm>
@@ -72,6 +73,15 @@ constexpr Layer layers[] = {
     {"vgg16", 256, 256, 56, 3, 1},
     {"vgg16", 512, 512, 28, 3, 1},
     {"vgg16", 512, 512, 14, 3, 1},
+    {"unet256", 64, 64, 64, 3, 1},
+    {"unet256", 128, 128, 64, 3, 1},
+    {"unet256", 256, 256, 32, 3, 1},
+    {"unet256", 512, 256, 32, 3, 1},
+    {"unet256", 512, 512, 16, 3, 1},
+    {"densenet", 128, 32, 56, 3, 1},
+    {"densenet", 128, 32, 28, 3, 1},
+    {"densenet", 128, 32, 14, 3, 1},
+    {"densenet", 128, 32, 7, 3, 1},
     {"mnist", 8, 16, 14, 5, 1},
     {"inception", 48, 64, 35, 5, 1},
     {"googlenet", 16, 32, 28, 5, 1},
@@ -131,28 +141,45 @@ class Bench {
 
   void run() {
     if (layer_.depthwise) {
-      packed_ = Floats(cpu::depthwise_weights_size(s_));
-      cpu::pack_depthwise_weights(s_, weights_.data(), packed_.data());
+      pack(cpu::depthwise_weights_size(s_),
+           [&](float* to) { cpu::pack_depthwise_weights(s_, weights_.data(), to); });
       measure("depthwise", [&] { cpu::depthwise_convolution(isa_, s_, images(), nullptr, c_); });
       return;
     }
-    packed_ = Floats(cpu::direct_weights_size(isa_, s_));
-    cpu::pack_direct_weights(isa_, s_, weights_.data(), packed_.data(), c_);
+    pack(cpu::direct_weights_size(isa_, s_),
+         [&](float* to) { cpu::pack_direct_weights(isa_, s_, weights_.data(), to, c_); });
     void* scratch = c_.workspace(cpu::direct_workspace(isa_, s_, false, 1));
     measure("direct", [&] { cpu::direct_convolution(isa_, s_, images(), scratch, c_); });
     for (const cpu::Filtering f : cpu::filterings) {
       if (!cpu::fits_winograd(s_, f)) continue;
-      packed_ = Floats(cpu::winograd_weights_size(isa_, s_, f));
-      cpu::pack_winograd_weights(isa_, s_, f, weights_.data(), packed_.data(), c_);
-      scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, f, false, 1));
-      measure("winograd" + std::to_string(f.output) + (f.taps == 3 ? "" : "_" + std::to_string(f.taps)),
-              [&] { cpu::winograd_convolution(isa_, s_, f, images(), scratch, c_); });
+      const std::string name =
+          "winograd" + std::to_string(f.output) + (f.taps == 3 ? "" : "_" + std::to_string(f.taps));
+      for (const bool turned : {false, true}) {
+        pack(turned ? cpu::turned_weights_size(s_) : cpu::winograd_weights_size(s_, f), [&](float* to) {
+          if (turned)
+            cpu::pack_turned_weights(isa_, s_, weights_.data(), to, c_);
+          else
+            cpu::pack_winograd_weights(isa_, s_, f, weights_.data(), to, c_);
+        });
+        scratch = c_.workspace(cpu::winograd_workspace(isa_, s_, f, turned, 1));
+        measure(name + (turned ? ".turned" : ""),
+                [&] { cpu::winograd_convolution(isa_, s_, f, turned, images(), scratch, c_); });
+      }
     }
   }
 
  private:
+  /// Once, or as often as no cache holds.
+  void pack(int64_t n, const std::function<void(float*)>& pack_to) {
+    constexpr int64_t uncached = int64_t{32} << 20;
+    each_ = (n + 15) / 16 * 16;
+    copies_ = std::getenv("LATHE_COLD") ? uncached / each_ + 1 : 1;
+    packed_ = Floats(copies_ * each_);
+    for (int64_t i = 0; i < copies_; ++i) pack_to(packed_.data() + i * each_);
+  }
   cpu::BlockedImages images() {
-    return {.x = x_.data(), .weights = packed_.data(), .bias = bias_.data(), .y = y_.data()};
+    next_ = (next_ + 1) % copies_;
+    return {.x = x_.data(), .weights = packed_.data() + next_ * each_, .bias = bias_.data(), .y = y_.data()};
   }
 
   double peak() const {
@@ -183,7 +210,7 @@ class Bench {
     const double flops = 2.0 * static_cast<double>(s_.filters * s_.out_pixels() * s_.taps()) *
                          static_cast<double>(layer_.depthwise ? 1 : s_.channels);
     std::printf(
-        "%-16s %4lld -> %4lld %3lld^2 k%lld s%lld  %-10s %9.1f us  %7.1f GFLOP/s  %5.1f %%  (best %7.1f, "
+        "%-16s %4lld -> %4lld %3lld^2 k%lld s%lld  %-16s %9.1f us  %7.1f GFLOP/s  %5.1f %%  (best %7.1f, "
         "%5.1f %%)\n",
         layer_.network, static_cast<long long>(layer_.in), static_cast<long long>(layer_.out),
         static_cast<long long>(layer_.size), static_cast<long long>(layer_.kernel),
@@ -196,6 +223,7 @@ class Bench {
   const Layer& layer_;
   cpu::BlockedShape s_;
   Floats x_, weights_, bias_, y_, packed_;
+  int64_t copies_ = 1, each_ = 0, next_ = 0;  // of packed weights
   test::WorkerContext c_;
 };
 

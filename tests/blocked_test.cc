@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "cpu/amx.h"
 #include "kernel/kernel.h"
 #include "kernel/select.h"
 #include "support/error_code.h"
@@ -173,19 +174,22 @@ TEST(Blocked, ConvAlgorithms) {
     return names;
   };
   using Names = std::set<std::string>;
-  const Names all = {"blocked_conv", "blocked_conv.winograd2", "blocked_conv.winograd4"};
+  const Names all = {"blocked_conv", "blocked_conv.winograd2", "blocked_conv.winograd2.turned",
+                     "blocked_conv.winograd4", "blocked_conv.winograd4.turned"};
   const ConvCase large = {.x = {2, 40, 14, 19}, .w = {33, 40, 3, 3}, .pads = {1, 1, 1, 1}};
   EXPECT_EQ(kernels(large), all);
   EXPECT_EQ(chosen(large), "blocked_conv.winograd4");
-  // So few tiles that the weights of larger ones would only be waited for.
+  // So few tiles that weights at the points would only be waited for.
   const ConvCase small = {.x = {1, 300, 7, 7}, .w = {300, 300, 3, 3}, .pads = {1, 1, 1, 1}};
   EXPECT_EQ(kernels(small), all);
-  EXPECT_EQ(chosen(small), "blocked_conv.winograd2");
+  cpu::use_amx(false);
+  EXPECT_EQ(chosen(small), "blocked_conv.winograd4.turned");
+  cpu::use_amx(true);
   const ConvCase strided = {.x = {1, 40, 9, 9}, .w = {33, 40, 3, 3}, .strides = {2, 1}};
   EXPECT_EQ(kernels(strided), Names{"blocked_conv"});
   EXPECT_EQ(chosen(strided), "blocked_conv");
   const ConvCase five = {.x = {1, 40, 12, 12}, .w = {33, 40, 5, 5}, .pads = {2, 2, 2, 2}};
-  EXPECT_EQ(kernels(five), (Names{"blocked_conv", "blocked_conv.winograd2_5"}));
+  EXPECT_EQ(kernels(five), (Names{"blocked_conv", "blocked_conv.winograd2_5", "blocked_conv.winograd2_5.turned"}));
   EXPECT_EQ(chosen(five), "blocked_conv.winograd2_5");
 }
 

@@ -233,20 +233,22 @@ void check(const BlockedShape& s, bool depthwise = false) {
       if (!fits) continue;
       const std::string name = "winograd " + std::to_string(f.output) + " of " + std::to_string(f.taps);
       const double tolerance = f.size() == 4 ? 2e-5 : 1e-4;
-      const auto workspace = [&](bool half, int threads) {
-        return cpu::winograd_workspace(isa, s, f, half, threads);
+      const auto run_with = [&](bool turned, auto hold, const std::string& weights, int64_t size,
+                                const Convolution::Pack& pack) {
+        (k.*hold)(
+            name + weights, tolerance, at(size), pack,
+            [&](bool, int threads) { return cpu::winograd_workspace(isa, s, f, turned, threads); },
+            [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+              cpu::winograd_convolution(isa, s, f, turned, i, scratch, c);
+            });
       };
-      const auto convolve = [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-        cpu::winograd_convolution(isa, s, f, i, scratch, c);
+      const auto pack_turned = [&](float* to, Workers& w) {
+        cpu::pack_turned_weights(isa, s, k.w.data(), to, w);
       };
-      k.hold(
-          name, tolerance, at(cpu::winograd_weights_size(isa, s, f)),
-          [&](float* to, Workers& w) { cpu::pack_winograd_weights(isa, s, f, k.w.data(), to, w); }, workspace,
-          convolve);
-      k.hold_narrow(
-          name, tolerance, at(cpu::winograd_narrow_size(s)),
-          [&](float* to, Workers& w) { cpu::pack_winograd_narrow(isa, s, k.w.data(), to, w); }, workspace,
-          convolve);
+      run_with(false, &Convolution::hold, "", cpu::winograd_weights_size(s, f),
+               [&](float* to, Workers& w) { cpu::pack_winograd_weights(isa, s, f, k.w.data(), to, w); });
+      run_with(true, &Convolution::hold, ", turned", cpu::turned_weights_size(s), pack_turned);
+      run_with(true, &Convolution::hold_narrow, "", cpu::turned_weights_size(s), pack_turned);
     }
   }
 }
@@ -294,6 +296,14 @@ TEST(CpuBlocked, EveryRemainder) {
   check(square(32, 32, 3, 700, 3, 1, 1));  // a row of tiles in parts
   for (int64_t height = 1; height <= 9; ++height) check(square(18, 20, height, 10 - height, 5, 1, 2));
   check(square(8, 16, 14, 14, 5, 1, 2, 1, 2));
+}
+
+/// With so many weights that turned ones are evaluated piece by piece.
+TEST(CpuBlocked, PiecesOfWeights) {
+  check(square(150, 70, 9, 7, 3, 1, 1));
+  check(square(160, 96, 13, 5, 3, 1, 1, 1, 2));
+  check(square(130, 72, 34, 34, 3, 1, 1));  // several groups of tiles
+  check(square(100, 100, 6, 5, 5, 1, 2));
 }
 
 TEST(CpuBlocked, UnevenPadding) {

@@ -153,18 +153,18 @@ struct Problem {
   std::vector<float> run(int threads, DataType type = DataType::float32) const {
     WorkerContext c(threads);
     const bool half = type != DataType::float32;
-    const int64_t n = half ? cpu::winograd_narrow_size(s) : cpu::winograd_weights_size(Isa::avx512, s, f4);
+    const int64_t n = half ? cpu::turned_weights_size(s) : cpu::winograd_weights_size(s, f4);
     std::vector<float> packed(at(n));
     std::vector<uint16_t> halves(at(half ? n : 0));
     if (half) {
-      cpu::pack_winograd_narrow(Isa::avx512, s, w.data(), packed.data(), c);
+      cpu::pack_turned_weights(Isa::avx512, s, w.data(), packed.data(), c);
       cpu::narrow(Isa::generic, type, packed.data(), halves.data(), n);
     } else {
       cpu::pack_winograd_weights(Isa::avx512, s, f4, w.data(), packed.data(), c);
     }
     Fenced y(at(s.batch * s.out_blocks() * s.out_pixels() * channel_block));
     Fenced scratch(cpu::winograd_workspace(Isa::avx512, s, f4, half, threads) / sizeof(float));
-    cpu::winograd_convolution(Isa::avx512, s, f4,
+    cpu::winograd_convolution(Isa::avx512, s, f4, half,
                               {.x = x.data(),
                                .weights = half ? static_cast<const void*>(halves.data()) : packed.data(),
                                .weights_type = type,

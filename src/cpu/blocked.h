@@ -67,16 +67,21 @@ inline constexpr Filtering filterings[] = {{2, 3}, {4, 3}, {2, 5}};
 bool fits_winograd(const BlockedShape& s, Filtering f);
 /// What is thought to be fastest; output 0: direct convolution is.
 Filtering fastest_winograd(Isa isa, const BlockedShape& s);
-/// Of 16 bits, they are kept as they are, turned, and evaluated at the points when they are used: the points
-/// would be up to four times as many, and rounding them costs more than it does for the weights.
-int64_t winograd_weights_size(Isa isa, const BlockedShape& s, Filtering f);
-int64_t winograd_narrow_size(const BlockedShape& s);
-void pack_winograd_narrow(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
+/// Are turned weights thought to be faster, or not much slower where they save much memory?
+bool prefers_turned(Isa isa, const BlockedShape& s, Filtering f);
+/// Weights at the points are up to four times as many.
+int64_t winograd_weights_size(const BlockedShape& s, Filtering f);
 void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering f, const float* weights, float* to,
                            Workers& workers);
-size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool half, int threads);
-void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
-                          void* workspace, KernelContext& c);
+/// Turned, they are as many as they are, and evaluated at the points when they are used: so where there are
+/// few tiles, which would wait for more weights from memory, and where weights have 16 bits, since rounding
+/// them at the points costs more than it does before.
+int64_t turned_weights_size(const BlockedShape& s);
+void pack_turned_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
+/// `turned`: are the weights?
+size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool turned, int threads);
+void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turned,
+                          const BlockedImages& images, void* workspace, KernelContext& c);
 
 // Products of halves (cpu/strassen.h), of windows that never leave the image.
 bool fits_strassen(Isa isa, const BlockedShape& s);

@@ -69,6 +69,19 @@ void blocked_tile(const BlockedTile& t) {
     LATHE_UNROLL
     for (int i = 0; i < Rows; ++i) sum.half[i] = start;
   }
+  const auto at = [&](int row, int vector) {
+    return t.y + vector / block_vectors * t.y_block + row * channel_block +
+           vector % block_vectors * Vec::width;
+  };
+  if constexpr (!Half && Stride == channel_block) {
+    if (t.adds) {
+      LATHE_UNROLL
+      for (int i = 0; i < Rows; ++i) {
+        LATHE_UNROLL
+        for (int j = 0; j < Vectors; ++j) sum.whole[i][j] = load(at(i, j));
+      }
+    }
+  }
   const float* w = t.w;
   blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps, t.count, t.depth, w, t.next_lines);
   if (t.last_count > 0)
@@ -78,9 +91,7 @@ void blocked_tile(const BlockedTile& t) {
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
-    for (int j = 0; j < Vectors; ++j)
-      store(t.y + j / block_vectors * t.y_block + i * channel_block + j % block_vectors * Vec::width,
-            min(greatest, max(least, sum.whole[i][j])));
+    for (int j = 0; j < Vectors; ++j) store(at(i, j), min(greatest, max(least, sum.whole[i][j])));
     if constexpr (Half) {
       // Other kernels read whole blocks: there is nothing in the other half.
       float* const y = t.y + Vectors / block_vectors * t.y_block + i * channel_block;

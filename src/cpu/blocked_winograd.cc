@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -14,11 +15,11 @@
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_tile.h"
 #include "cpu/ceil_of.h"
-#include "cpu/filters.h"
 #include "cpu/gemm.h"
 #include "cpu/isa.h"
 #include "cpu/tasks.h"
 #include "cpu/winograd_parts.h"
+#include "cpu/winograd_weights.h"
 
 #define LATHE_ISA_BODY "cpu/blocked_winograd_body.h"
 #include "cpu/for_each_isa.h"
@@ -37,24 +38,36 @@ constexpr int64_t fewest_tiles = 28;
 constexpr int64_t parts_tiles = 112, most_parts_floats = int64_t{1} << 21;
 /// Floats of weights beyond which the next panel is fetched ahead.
 constexpr int64_t fetched_weights = 100000;
-constexpr int64_t most_taps = 25;
 /// Weights at the points, in floats, that stay in a cache.
 constexpr double cached_points = 3e6;
-/// Weights of a filter that are turned between two polls.
-constexpr int64_t polled_weights = 4096;
+/// Turned weights are evaluated a panel of filters at a time, so many floats at the points together, and
+/// multiplied while they stay in the second-level cache. As many tiles as make that worth it, but no more
+/// floats of them. Fewer weights at the points than this are evaluated at once: they stay there as a whole.
+constexpr int64_t turned_piece = int64_t{72} << 10, turned_tiles = 64, most_turned_floats = int64_t{1} << 21,
+                  evaluated_at_once = int64_t{160} << 10;
 
-/// Roughly what F takes for each pair of channels, in multiplications; direct convolution for output 0. Few
-/// tiles wait for their weights, which are more than those of other algorithms.
-double cost(const BlockedShape& s, Filtering f) {
-  constexpr double from_cache = 5, from_memory = 13;
-  const double transform = f.taps == 5 ? 6 : 10;
-  const double filters = static_cast<double>(s.filters), channels = static_cast<double>(s.channels);
-  const int tile = std::max(f.output, 1);
-  const double points = Filtering{tile, f.taps}.points();
-  const double tiles = static_cast<double>(s.batch * ceil_of(s.out[0], tile) * ceil_of(s.out[1], tile));
-  const double around = f.output == 0 ? 0 : transform * (1 / filters + 1 / channels);
-  const double fetch = points * filters * channels > cached_points ? from_memory : from_cache;
-  return points * std::max(tiles * (1 + around), fetch);
+/// Roughly what F takes for each pair of channels, in multiplications, with weights at the points, or turned;
+/// direct convolution for output 0. Few tiles wait for their weights.
+struct Cost {
+  Cost(const BlockedShape& s, Filtering f) {
+    constexpr double from_cache = 5, from_memory = 13, evaluating = 4;  // a weight
+    const double transform = f.taps == 5 ? 6 : 10;
+    const double filters = static_cast<double>(s.filters), channels = static_cast<double>(s.channels);
+    const int tile = std::max(f.output, 1);
+    const double points = Filtering{tile, f.taps}.points();
+    const double tiles = static_cast<double>(s.batch * ceil_of(s.out[0], tile) * ceil_of(s.out[1], tile));
+    const double around = f.output == 0 ? 0 : transform * (1 / filters + 1 / channels);
+    const double fetch = points * filters * channels > cached_points ? from_memory : from_cache;
+    at_points = points * std::max(tiles * (1 + around), fetch);
+    const double evaluated = std::ceil(tiles / turned_tiles) * evaluating;
+    turned =
+        std::max(points * (tiles * (1 + around) + evaluated), static_cast<double>(s.taps()) * from_memory);
+  }
+  double at_points, turned;
+};
+double cost(Isa isa, const BlockedShape& s, Filtering f) {
+  const Cost c(s, f);
+  return f.output > 0 && prefers_turned(isa, s, f) ? c.turned : c.at_points;
 }
 
 /// How many nanoseconds less the products of one image take by parts than by vectors, roughly; negative
@@ -79,7 +92,7 @@ double saved_by_parts(const BlockedShape& s, Filtering f, int64_t group) {
 /// How the tiles are cut into groups: some rows of tiles, or a part of one row. Rows are counted through all
 /// images. Follows from the shape alone; whether products are made of parts, from that of one image.
 struct Groups {
-  Groups(Isa isa, const BlockedShape& s, Filtering f)
+  Groups(Isa isa, const BlockedShape& s, Filtering f, bool turned)
       : points(f.points()),
         image_rows(ceil_of(s.out[0], f.output)),
         image_columns(ceil_of(s.out[1], f.output)),
@@ -95,7 +108,10 @@ struct Groups {
       cut(wanted, all_rows);
       if (saved > 0) parts.emplace(s.channels, s.filters, tiles());
     }
-    if (!parts) cut(std::max(fewest_tiles, group / tile), all_rows);
+    by_panels = turned && !parts && winograd_weights_size(s, f) > evaluated_at_once;
+    int64_t wanted = std::max(fewest_tiles, group / tile);
+    if (by_panels) wanted = std::max(wanted, std::min(turned_tiles, most_turned_floats / tile));
+    if (!parts) cut(wanted, all_rows);
   }
   int64_t across() const { return ceil_of(image_columns, columns); }
   int64_t count() const { return ceil_of(all_rows, rows) * across(); }
@@ -114,6 +130,7 @@ struct Groups {
   int64_t rows = 1, columns = 1;
   double saved = 0;                     // nanoseconds by parts, of an image
   std::optional<PointsDivision> parts;  // where products are made of them
+  bool by_panels = false;               // are turned weights evaluated a piece of a panel at a time?
 
  private:
   void cut(int64_t wanted, int64_t all) {
@@ -149,29 +166,40 @@ int64_t parts_slots(const Groups& g, int threads) {
   return g.parts ? std::max(slots_of(g, threads), task_slots(g.points, threads)) : 0;
 }
 
-/// Its place among `filterings`.
-size_t form_of(Filtering f) {
-  return static_cast<size_t>(std::find(std::begin(filterings), std::end(filterings), f) - filterings);
-}
+/// A piece of turned weights, evaluated: [point][channel][filter of a panel].
+struct TurnedPiece {
+  TurnedPiece(Isa isa, const BlockedShape& s, Filtering f)
+      : filters(std::min(blocked_tiles(isa).panel_filters(), s.out_blocks() * channel_block)),
+        channels(
+            std::clamp(turned_piece / (f.points() * filters) / channel_block, int64_t{1}, s.in_blocks()) *
+            channel_block),
+        point(channels * filters + 16),
+        floats(f.points() * point) {}
+  int64_t filters, channels;
+  int64_t point;  // points do not lie a power of two apart: their lines would be of few sets of the cache
+  int64_t floats;
+};
 
 class Winograd {
  public:
-  /// `weights`: at the points.
+  /// `weights`: at the points; null where turned ones are evaluated by panels.
   Winograd(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, const float* weights,
-           const int64_t* steps, KernelContext& c)
+           const int64_t* steps, const Groups& groups, KernelContext& c)
       : s_(s),
         output_(f.output),
         form_(form_of(f)),
         images_(images),
         weights_(weights),
+        turned_(isa, s, f, images),
+        piece_(isa, s, f),
         steps_(steps),
         c_(c),
-        g_(isa, s, f),
+        g_(groups),
         kernels_(winograd_kernels(isa)),
         tiles_(blocked_tiles(isa)) {}
 
-  const Groups& groups() const { return g_; }
-  int64_t products() const { return g_.points * tiles_.panels(g_.out_blocks); }
+  int64_t panels() const { return tiles_.panels(g_.out_blocks); }
+  int64_t products() const { return g_.points * panels(); }
 
   /// Evaluates blocks [begin, end) of a group's input at the points.
   void input(int64_t group, float* points, int64_t begin, int64_t end) const {
@@ -189,16 +217,16 @@ class Winograd {
 
   /// Multiplies: product i is that of one point and one panel of filters.
   void multiply(int64_t group, const float* points, float* to, int64_t begin, int64_t end) const {
-    const int64_t panels = tiles_.panels(g_.out_blocks);
     const RowTiles rows(used_tiles(group), tiles_.max_rows);
     const bool fetch = s_.channels * s_.filters * g_.points > fetched_weights;
     for (int64_t i = begin; i < end; ++i) {
       if (i % 8 == 0) c_.poll();
-      const int64_t point = i / panels, first = i % panels * tiles_.panel_blocks;
+      const int64_t point = i / panels(), first = i % panels() * tiles_.panel_blocks;
       const int64_t blocks = std::min(tiles_.panel_blocks, g_.out_blocks - first);
       const auto& kernels = tiles_.of(channel_block, blocks);
-      BlockedTile t = product(point, first, g_.tiles() * channel_block);
       const int64_t panel = blocks * channel_block * s_.channels;
+      BlockedTile t = product(weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels,
+                              s_.channels, g_.tiles() * channel_block);
       for (int64_t j = 0; j < rows.count(); ++j) {
         t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
         t.y = to + point * g_.out_point() + g_.out_block(first) + rows.begin(j) * channel_block;
@@ -206,6 +234,22 @@ class Winograd {
         if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, j, rows.count());
         kernels[rows.rows(j)](t);
       }
+    }
+  }
+  /// The same with turned weights: all points of panels [begin, end).
+  void multiply_turned(int64_t group, const float* points, float* to, int64_t begin, int64_t end,
+                       float* room) const {
+    const int64_t of_panel = ceil_of(s_.channels, piece_.channels);
+    const auto piece_at = [&](int64_t i) -> TurnedWeights::Piece {
+      const int64_t channel = i % of_panel * piece_.channels;
+      return {i / of_panel * tiles_.panel_blocks, channel, std::min(piece_.channels, s_.channels - channel)};
+    };
+    const RowTiles rows(used_tiles(group), tiles_.max_rows);
+    for (int64_t i = begin * of_panel; i < end * of_panel; ++i) {
+      c_.poll();
+      const TurnedWeights::Piece piece = piece_at(i);
+      turned_.evaluate(piece, room, piece_.point);
+      multiply_piece(piece, rows, points, to, room, i + 1 < panels() * of_panel ? piece_at(i + 1) : piece);
     }
   }
   /// The same by parts, of points [begin, end).
@@ -254,23 +298,43 @@ class Winograd {
         WinogradRow{.shape = &s_, .row = i % g_.image_rows, .column = column, .tiles = columns},
         (i - row0) * columns);
   }
-  /// The products of one point with the filters from block `first` on.
-  BlockedTile product(int64_t point, int64_t first, int64_t y_block) const {
-    const int64_t left = s_.channels % channel_block;
+  /// The products of `channels` channels, at one point with one panel.
+  BlockedTile product(const float* weights, int64_t channels, int64_t y_block) const {
+    const int64_t left = channels % channel_block;
     return {.steps = steps_,
-            .count = s_.channels / channel_block,
+            .count = channels / channel_block,
             .depth = channel_block,
             .last_count = left ? 1 : 0,
             .last_depth = left,
             .stride = channel_block,
-            .w = weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels,
+            .w = weights,
             .y_block = y_block};
+  }
+  /// Adds the products of a piece of turned weights, asking for the next.
+  void multiply_piece(const TurnedWeights::Piece& piece, const RowTiles& rows, const float* points, float* to,
+                      const float* weights, const TurnedWeights::Piece& next) const {
+    const auto& kernels =
+        tiles_.of(channel_block, std::min(tiles_.panel_blocks, g_.out_blocks - piece.first));
+    BlockedTile t = product(weights, piece.n, g_.tiles() * channel_block);
+    t.adds = piece.channel > 0;
+    const int64_t all = g_.points * rows.count();
+    for (int64_t i = 0; i < all; ++i) {
+      const int64_t point = i / rows.count(), row = i % rows.count();
+      const int64_t tile = rows.begin(row) * channel_block;
+      t.x = points + point * g_.in_point() + piece.channel * g_.tiles() + tile;
+      t.y = to + point * g_.out_point() + g_.out_block(piece.first) + tile;
+      t.w = weights + point * piece_.point;
+      t.fetch(turned_.at(next), turned_.floats(next), i, all);
+      kernels[rows.rows(row)](t);
+    }
   }
   struct Products final : PointProducts {
     explicit Products(const Winograd& of) : w(of) {}
     void multiply_plainly(int64_t point, int64_t panel, int64_t tile) const override {
       const int64_t first = panel * parts_panel_blocks;
-      BlockedTile t = w.product(point, first, channel_block);
+      BlockedTile t =
+          w.product(w.weights_ + (point * w.g_.out_blocks + first) * channel_block * w.s_.channels,
+                    w.s_.channels, channel_block);
       t.x = x + point * x_point + tile * channel_block;
       t.y = y + point * w.g_.out_point() + w.g_.out_block(first) + tile * parts_panel_filters;
       w.tiles_.of(channel_block, std::min(parts_panel_blocks, w.g_.out_blocks - first))[1](t);
@@ -299,10 +363,12 @@ class Winograd {
   const size_t form_;
   const BlockedImages& images_;
   const float* weights_;
+  const TurnedWeights turned_;
+  const TurnedPiece piece_;
   const int64_t* steps_;
   KernelContext& c_;
   const Finish finish_{c_.epilogue()};
-  const Groups g_;
+  const Groups& g_;
   const WinogradKernels& kernels_;
   const BlockedTiles& tiles_;
 };
@@ -325,7 +391,7 @@ Filtering fastest_winograd(Isa isa, const BlockedShape& s) {
     const int64_t saved_at = isa == Isa::avx512 && cpu_features().avx512_halved ? 3 : 6;
     if (f.taps == 5 && s.channels * s.out_blocks() < saved_at * (s.in_blocks() + s.out_blocks())) continue;
     best.taps = f.taps;
-    if (cost(s, f) < cost(s, best)) best = f;
+    if (cost(isa, s, f) < cost(isa, s, best)) best = f;
   }
   // Direct convolution by parts makes more of them in that time: it is faster where there are few tiles, and
   // their weights come from memory.
@@ -336,122 +402,66 @@ Filtering fastest_winograd(Isa isa, const BlockedShape& s) {
                         : fetched      ? 0.0155
                                        : 0.0135,
                  least = fetched ? 0.36 * best.points() : 0;  // nanoseconds that weights take from memory
-    const Groups g(isa, s, best);
+    const Groups g(isa, s, best, false);
     const double saved = g.parts ? g.saved * static_cast<double>(s.batch) : 0;
-    if (parts_time(s) < std::max(each * cost(s, best) * weights - saved, least * weights)) return {};
+    if (parts_time(s) < std::max(each * cost(isa, s, best) * weights - saved, least * weights)) return {};
   }
   return best;
 }
 
-int64_t winograd_weights_size(Isa, const BlockedShape& s, Filtering f) {
-  return f.points() * s.out_blocks() * channel_block * s.channels;
-}
-
-void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering form, const float* weights, float* to,
-                           Workers& workers) {
-  constexpr int64_t some_channels = 8, most_points = 36, most_filters = 32;
-  const int64_t taps = s.taps();
-  const FilterKernels& k = filter_kernels(isa);
-  const BlockedTiles& t = blocked_tiles(isa);
-  const int64_t points = form.points(), all = s.out_blocks() * channel_block;
-  const int64_t pieces = ceil_of(s.channels, some_channels);
-  // Panel after panel, some channels at a time: each point has an array of its own, and what is written to
-  // one at a time should be more than a line.
-  workers.parallel(t.panels(s.out_blocks()) * pieces, 4, [&](int64_t begin, int64_t end) {
-    float turned[some_channels * most_taps * channel_block],
-        at_points[most_points * some_channels * most_filters];
-    for (int64_t i = begin; i < end; ++i) {
-      workers.poll();
-      const int64_t first = i / pieces * t.panel_filters(), width = std::min(t.panel_filters(), all - first);
-      const int64_t channel = i % pieces * some_channels, n = std::min(some_channels, s.channels - channel);
-      for (int64_t f = 0; f < width; f += channel_block) {
-        k.turn(weights + ((first + f) * s.channels + channel) * taps, s.channels * taps,
-               std::min(channel_block, s.filters - first - f), n * taps, turned);
-        for (int64_t c = 0; c < n; ++c)
-          k.winograd[form_of(form)](turned + c * taps * channel_block, at_points + c * width + f, n * width);
-      }
-      for (int64_t p = 0; p < points; ++p)
-        std::copy_n(at_points + p * n * width, n * width,
-                    to + (p * all + first) * s.channels + channel * width);
-    }
-  });
-}
-
-int64_t winograd_narrow_size(const BlockedShape& s) {
-  return s.out_blocks() * channel_block * s.channels * s.taps();
-}
-
-void pack_winograd_narrow(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
-  const FilterKernels& k = filter_kernels(isa);
-  const int64_t depth = s.channels * s.taps();
-  workers.parallel(s.out_blocks(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block)
-      for (int64_t i = 0; i < depth; i += polled_weights) {
-        workers.poll();
-        const int64_t first = block * channel_block;
-        k.turn(weights + first * depth + i, depth, std::min(channel_block, s.filters - first),
-               std::min(polled_weights, depth - i), to + (block * depth + i) * channel_block);
-      }
-  });
+bool prefers_turned(Isa isa, const BlockedShape& s, Filtering f) {
+  // What they save, loading and memory, is worth a little time, where it is much.
+  constexpr int64_t held = int64_t{1} << 20;
+  constexpr double worth = 1.25;
+  const Cost c(s, f);
+  const int64_t tiles = ceil_of(s.out[0], f.output) * ceil_of(s.out[1], f.output);
+  return !fits_parts(isa, s) && tiles <= turned_tiles && winograd_weights_size(s, f) > held &&
+         c.turned < worth * c.at_points;
 }
 
 namespace {
 
-/// Weights of 16 bits, evaluated at the points in the order of pack_winograd_weights().
-void evaluate_weights(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, float* to,
-                      Workers& workers) {
-  constexpr int64_t some_channels = 16;
-  const int64_t taps = s.taps();
-  const FilterKernels& k = filter_kernels(isa);
-  const BlockedTiles& t = blocked_tiles(isa);
-  const int64_t all = s.out_blocks() * channel_block, pieces = ceil_of(s.channels, some_channels);
-  workers.parallel(s.out_blocks() * pieces, 4, [&](int64_t begin, int64_t end) {
-    alignas(64) float wide[some_channels * most_taps * channel_block];
-    for (int64_t i = begin; i < end; ++i) {
-      if (i % 16 == 0) workers.poll();
-      const int64_t block = i / pieces, channel = i % pieces * some_channels;
-      const int64_t n = std::min(some_channels, s.channels - channel);
-      const int64_t first = block / t.panel_blocks * t.panel_filters(),
-                    width = std::min(t.panel_filters(), all - first);
-      const float* const w =
-          widened(isa, images.weights_type, images.weights,
-                  (block * s.channels + channel) * taps * channel_block, n * taps * channel_block, wide);
-      for (int64_t c = 0; c < n; ++c)
-        k.winograd_quickly[form_of(f)](
-            w + c * taps * channel_block,
-            to + first * s.channels + (channel + c) * width + block * channel_block - first,
-            all * s.channels);
-    }
-  });
-}
+/// What a convolution's scratch is made of, one behind the other, in floats.
+struct Scratch {
+  Scratch(Isa isa, const BlockedShape& s, Filtering f, const Groups& g, bool turned, int threads)
+      : steps(steps_size(s)),
+        evaluated(turned && !g.by_panels ? winograd_weights_size(s, f) : 0),
+        groups(slots_of(g, threads) * g.floats()),
+        part(parts_floats(g)),
+        parts(parts_slots(g, threads) * part) {
+    if (!g.by_panels) return;
+    piece = TurnedPiece(isa, s, f).floats;
+    const int64_t panels = blocked_tiles(isa).panels(g.out_blocks);
+    pieces = std::max(slots_of(g, threads), task_slots(panels, threads)) * piece;
+  }
+  int64_t floats() const { return steps + evaluated + groups + parts + pieces; }
 
-/// Floats of scratch for them.
-int64_t evaluated_size(Isa isa, const BlockedShape& s, Filtering f, bool half) {
-  return half ? winograd_weights_size(isa, s, f) : 0;
-}
+  int64_t steps, evaluated, groups, part, parts;  // `part`: of a thread's parts
+  int64_t piece = 0, pieces = 0;                  // of turned weights, evaluated: a thread's, and all
+};
 
 }  // namespace
 
-size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool half, int threads) {
+size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool turned, int threads) {
   if (s.empty()) return 0;
-  const Groups g(isa, s, f);
-  return static_cast<size_t>(steps_size(s) + evaluated_size(isa, s, f, half) +
-                             slots_of(g, threads) * g.floats() + parts_slots(g, threads) * parts_floats(g)) *
+  return static_cast<size_t>(Scratch(isa, s, f, Groups(isa, s, f, turned), turned, threads).floats()) *
          sizeof(float);
 }
 
-void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images,
-                          void* workspace, KernelContext& c) {
+void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turned,
+                          const BlockedImages& images, void* workspace, KernelContext& c) {
   if (s.empty()) return;
-  const bool half = images.weights_type != DataType::float32;
+  const Groups g(isa, s, f, turned);
+  const Scratch sizes(isa, s, f, g, turned, c.threads());
   auto* const steps = static_cast<int64_t*>(workspace);
-  float* const evaluated = static_cast<float*>(workspace) + steps_size(s);
-  if (half) evaluate_weights(isa, s, f, images, evaluated, c);
-  const Winograd w(isa, s, f, images, half ? evaluated : static_cast<const float*>(images.weights), steps, c);
-  const Groups& g = w.groups();
+  float* const evaluated = static_cast<float*>(workspace) + sizes.steps;
+  float* const scratch = evaluated + sizes.evaluated;
+  float* const parts = scratch + sizes.groups;
+  float* const pieces = parts + sizes.parts;
   for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
-  float* const scratch = evaluated + evaluated_size(isa, s, f, half);
-  float* const parts = scratch + slots_of(g, c.threads()) * g.floats();
+  if (sizes.evaluated > 0) TurnedWeights(isa, s, f, images).evaluate_all(evaluated, c);
+  const float* const weights = turned ? evaluated : static_cast<const float*>(images.weights);
+  const Winograd w(isa, s, f, images, g.by_panels ? nullptr : weights, steps, g, c);
   const int64_t in_floats = g.points * g.in_point();
 
   const int64_t apart = groups_apart(g, c.threads());
@@ -459,7 +469,9 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const Blo
     float* const in = scratch + slot * g.floats();
     w.input(group, in, 0, g.in_blocks);
     if (g.parts)
-      w.multiply_parts(group, in, in + in_floats, 0, g.points, parts + slot * parts_floats(g));
+      w.multiply_parts(group, in, in + in_floats, 0, g.points, parts + slot * sizes.part);
+    else if (g.by_panels)
+      w.multiply_turned(group, in, in + in_floats, 0, w.panels(), pieces + slot * sizes.piece);
     else
       w.multiply(group, in, in + in_floats, 0, w.products());
     w.output(group, in + in_floats, 0, g.out_blocks);
@@ -471,7 +483,11 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, const Blo
       const int64_t slots = task_slots(g.points, c.threads());
       for_each_task(c, slots, [&](int64_t slot, int64_t) {
         w.multiply_parts(group, scratch, out, slot * g.points / slots, (slot + 1) * g.points / slots,
-                         parts + slot * parts_floats(g));
+                         parts + slot * sizes.part);
+      });
+    } else if (g.by_panels) {
+      for_each_task(c, w.panels(), [&](int64_t panel, int64_t slot) {
+        w.multiply_turned(group, scratch, out, panel, panel + 1, pieces + slot * sizes.piece);
       });
     } else {
       c.parallel(w.products(), 4,

@@ -39,24 +39,29 @@ LATHE_INLINE void winograd_points(const V (&d)[6], V (&to)[6]) {
   to[5] = fma(four, d[1], fma(minus_five, d[3], d[5]));
 }
 
-/// The way back: the outputs of one column or row from its points.
+/// The way back: the outputs of one column or row from its points, but for a factor. Weights at the points
+/// are not divided by what the polynomials through them ask for: 2 at 1 and -1 of four points, 4, -6, -6, 24
+/// and 24 at the first five of six. It is multiplied with here, where sums take as long with a factor as
+/// without.
 LATHE_INLINE void winograd_outputs(const Vec (&p)[4], Vec (&to)[2]) {
-  to[0] = p[0] + p[1] + p[2];
-  to[1] = p[1] - p[2] + p[3];
+  to[0] = fma(set(2), p[0], p[1] + p[2]);
+  to[1] = fma(set(2), p[3], p[1] - p[2]);
 }
 LATHE_INLINE void winograd_outputs(const Vec (&p)[6], Vec (&to)[4]) {
   const Vec sum = p[1] + p[2], difference = p[1] - p[2], sum2 = p[3] + p[4], difference2 = p[3] - p[4];
-  to[0] = p[0] + sum + sum2;
-  to[1] = fma(set(2), difference2, difference);
-  to[2] = fma(set(4), sum2, sum);
-  to[3] = fma(set(8), difference2, difference) + p[5];
+  to[0] = fma(set(-1.5f), p[0], fma(set(-0.25f), sum2, sum));
+  to[1] = fma(set(-0.5f), difference2, difference);
+  to[2] = sum - sum2;
+  to[3] = fma(set(-6), p[5], fma(set(-2), difference2, difference));
 }
-
 /// For two outputs of five taps each.
 LATHE_INLINE void winograd_outputs(const Vec (&p)[6], Vec (&to)[2]) {
-  to[0] = p[0] + (p[1] + p[2]) + (p[3] + p[4]);
-  to[1] = fma(set(2), p[3] - p[4], p[1] - p[2]) + p[5];
+  to[0] = fma(set(-1.5f), p[0], fma(set(-0.25f), p[3] + p[4], p[1] + p[2]));
+  to[1] = fma(set(-6), p[5], fma(set(-0.5f), p[3] - p[4], p[1] - p[2]));
 }
+/// The factor, of both ways: along columns and along rows.
+template <int Size>
+constexpr float winograd_scale = Size == 4 ? 1.0f / 4 : 1.0f / 36;
 
 template <class V, int Size>
 LATHE_INLINE void winograd_input_tile(const float* from, int64_t row, float* to, int64_t point) {
@@ -150,7 +155,8 @@ LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bia
     LATHE_UNROLL
     for (int j = 0; j < Output; ++j)
       if (i < rows && j < columns)
-        store(to + i * row + j * channel_block, min(greatest, max(least, out[j] + bias)));
+        store(to + i * row + j * channel_block,
+              min(greatest, max(least, fma(set(winograd_scale<size>), out[j], bias))));
   }
 }
 

@@ -24,20 +24,13 @@ void turn_filters(const float* from, int64_t row, int64_t filters, int64_t n, fl
   }
 }
 
-// From three taps, and from five, to the points 0, 1, -1 (, 2, -2) and infinity.
-constexpr double weights_to_4_points[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-constexpr double weights_to_6_points[6][3] = {{1.0 / 4, 0, 0},
-                                              {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-                                              {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-                                              {1.0 / 24, 1.0 / 12, 1.0 / 6},
-                                              {1.0 / 24, -1.0 / 12, 1.0 / 6},
-                                              {0, 0, 1}};
-constexpr double five_weights_to_6_points[6][5] = {{1.0 / 4, 0, 0, 0, 0},
-                                                   {-1.0 / 6, -1.0 / 6, -1.0 / 6, -1.0 / 6, -1.0 / 6},
-                                                   {-1.0 / 6, 1.0 / 6, -1.0 / 6, 1.0 / 6, -1.0 / 6},
-                                                   {1.0 / 24, 1.0 / 12, 1.0 / 6, 1.0 / 3, 2.0 / 3},
-                                                   {1.0 / 24, -1.0 / 12, 1.0 / 6, -1.0 / 3, 2.0 / 3},
-                                                   {0, 0, 0, 0, 1}};
+// From three taps, and from five, to the points 0, 1, -1 (, 2, -2) and infinity: the values of polynomials.
+// What they are divided by, the way back multiplies with (winograd_outputs()).
+constexpr double weights_to_4_points[4][3] = {{1, 0, 0}, {1, 1, 1}, {1, -1, 1}, {0, 0, 1}};
+constexpr double weights_to_6_points[6][3] = {{1, 0, 0}, {1, 1, 1},  {1, -1, 1},
+                                              {1, 2, 4}, {1, -2, 4}, {0, 0, 1}};
+constexpr double five_weights_to_6_points[6][5] = {{1, 0, 0, 0, 0},  {1, 1, 1, 1, 1},    {1, -1, 1, -1, 1},
+                                                   {1, 2, 4, 8, 16}, {1, -2, 4, -8, 16}, {0, 0, 0, 0, 1}};
 
 /// G w G^T, in 16 lanes.
 template <int Size, int Taps>
@@ -71,23 +64,21 @@ void five_weights_at_6_points(const float* w, float* points, int64_t point) {
 
 /// A row or column of weights at the points 0, 1, -1 and infinity.
 LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[4]) {
-  const Vec half = set(0.5f), even = (w[0] + w[2]) * half, odd = w[1] * half;
-  to[0] = w[0], to[1] = even + odd, to[2] = even - odd, to[3] = w[2];
+  const Vec even = w[0] + w[2];
+  to[0] = w[0], to[1] = even + w[1], to[2] = even - w[1], to[3] = w[2];
 }
 /// … and at 0, 1, -1, 2, -2 and infinity.
 LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[6]) {
-  const Vec sixth = set(1.0f / 6), even = (w[0] + w[2]) * sixth, odd = w[1] * sixth;
-  const Vec even2 = fma(w[0], set(1.0f / 24), w[2] * sixth), odd2 = w[1] * set(1.0f / 12);
-  to[0] = w[0] * set(0.25f), to[1] = negate(even + odd), to[2] = odd - even;
-  to[3] = even2 + odd2, to[4] = even2 - odd2, to[5] = w[2];
+  const Vec even = w[0] + w[2], even2 = fma(set(4), w[2], w[0]);
+  to[0] = w[0], to[1] = even + w[1], to[2] = even - w[1];
+  to[3] = fma(set(2), w[1], even2), to[4] = fma(set(-2), w[1], even2), to[5] = w[2];
 }
 /// Of five taps.
 LATHE_INLINE void quick_points(const Vec (&w)[5], Vec (&to)[6]) {
-  const Vec sixth = set(1.0f / 6), even = (w[0] + w[2] + w[4]) * sixth, odd = (w[1] + w[3]) * sixth;
-  const Vec even2 = fma(w[0], set(1.0f / 24), fma(w[4], set(2.0f / 3), w[2] * sixth));
-  const Vec odd2 = fma(w[1], set(1.0f / 12), w[3] * set(1.0f / 3));
-  to[0] = w[0] * set(0.25f), to[1] = negate(even + odd), to[2] = odd - even;
-  to[3] = even2 + odd2, to[4] = even2 - odd2, to[5] = w[4];
+  const Vec even = w[0] + w[2] + w[4], odd = w[1] + w[3];
+  const Vec even2 = fma(set(4), fma(set(4), w[4], w[2]), w[0]), odd2 = fma(set(4), w[3], w[1]);
+  to[0] = w[0], to[1] = even + odd, to[2] = even - odd;
+  to[3] = fma(set(2), odd2, even2), to[4] = fma(set(-2), odd2, even2), to[5] = w[4];
 }
 template <int Size, int Taps>
 LATHE_INLINE void quick_weights_at_points(const float* weights, float* points, int64_t point) {

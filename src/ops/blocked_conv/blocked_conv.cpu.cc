@@ -74,12 +74,14 @@ struct Direct {
   }
 };
 
-template <Isa isa, int output, int taps>
+/// `turned`: are the weights, and evaluated at the points when they are used? Those of 16 bits always are.
+template <Isa isa, int output, int taps, bool turned>
 struct Winograd {
   static constexpr cpu::Filtering form{output, taps};
   static constexpr const char* name = taps == 5     ? "blocked_conv.winograd2_5"
                                       : output == 2 ? "blocked_conv.winograd2"
                                                     : "blocked_conv.winograd4";
+  static constexpr const char* suffix = turned ? ".turned" : "";
   static constexpr int priority = 1, any_alignment = 1;
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
@@ -90,9 +92,12 @@ struct Winograd {
     return Verdict::yes();
   }
   static Verdict prefer(const BlockedConv& op, const KernelRequest& r) {
-    return cpu::fastest_winograd(isa, likely_shape(op, r)) == form
+    const cpu::BlockedShape s = likely_shape(op, r);
+    const bool half = cpu::is_half(r.inputs[1].type);
+    if (cpu::fastest_winograd(isa, s) != form) return Verdict::no("another algorithm is faster");
+    return turned == (half || cpu::prefers_turned(isa, s, form))
                ? Verdict::yes()
-               : Verdict::no("another algorithm is faster");
+               : Verdict::no("weights are better off otherwise");
   }
   /// How many floats go through all of it together, half and twice the usual: what is best depends on the
   /// caches. The same for every shape, since plans are held against it.
@@ -100,19 +105,20 @@ struct Winograd {
     return {{int64_t{1} << 16}, {int64_t{1} << 18}};
   }
 
-  static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::winograd_weights_size(isa, s, form); }
+  static int64_t weights_size(const cpu::BlockedShape& s) {
+    return turned ? cpu::turned_weights_size(s) : cpu::winograd_weights_size(s, form);
+  }
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
-    cpu::pack_winograd_weights(isa, s, form, w, to, workers);
+    if (turned)
+      cpu::pack_turned_weights(isa, s, w, to, workers);
+    else
+      cpu::pack_winograd_weights(isa, s, form, w, to, workers);
   }
-  static int64_t narrow_size(const cpu::BlockedShape& s) { return cpu::winograd_narrow_size(s); }
-  static void pack_narrow(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
-    cpu::pack_winograd_narrow(isa, s, w, to, workers);
-  }
-  static size_t workspace(const cpu::BlockedShape& s, bool half, int threads) {
-    return cpu::winograd_workspace(isa, s, form, half, threads);
+  static size_t workspace(const cpu::BlockedShape& s, bool, int threads) {
+    return cpu::winograd_workspace(isa, s, form, turned, threads);
   }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-    cpu::winograd_convolution(isa, s, form, i, scratch, c);
+    cpu::winograd_convolution(isa, s, form, turned, i, scratch, c);
   }
 };
 
@@ -176,29 +182,17 @@ struct Entry {
     if (narrow != half) return Verdict::no(half ? "weights not of 16 bits" : "weights not of float32");
     return Algorithm::ask(op, r);
   }
-  static int64_t packed_size(const cpu::BlockedShape& s) {
-    if constexpr (half && requires { &Algorithm::narrow_size; })
-      return Algorithm::narrow_size(s);
-    else
-      return Algorithm::weights_size(s);
-  }
   static std::optional<PackedForm> packed_form(const BlockedConv& op, const KernelRequest& r, size_t i) {
     if (i != 1) return std::nullopt;
     const Tensor& w = *r.inputs[1].constant;
-    return PackedForm{w.type(), {packed_size(shape_of(op, w.shape()))}};
-  }
-  static void pack_floats(const cpu::BlockedShape& s, const float* from, float* to, Workers& workers) {
-    if constexpr (half && requires { &Algorithm::pack_narrow; })
-      Algorithm::pack_narrow(s, from, to, workers);
-    else
-      Algorithm::pack(s, from, to, workers);
+    return PackedForm{w.type(), {Algorithm::weights_size(shape_of(op, w.shape()))}};
   }
   static void pack(const BlockedConv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
     const Tensor& w = *r.inputs[1].constant;
     const cpu::BlockedShape s = shape_of(op, w.shape());
-    if (!half) return pack_floats(s, floats(w), floats(to), workers);
+    if (!half) return Algorithm::pack(s, floats(w), floats(to), workers);
     cpu::pack_narrow(isa, w, to, workers,
-                     [&](const float* from, float* packed) { pack_floats(s, from, packed, workers); });
+                     [&](const float* from, float* packed) { Algorithm::pack(s, from, packed, workers); });
   }
   static size_t workspace(const BlockedConv& op, std::span<const Shape> inputs, int threads) {
     return Algorithm::workspace(shape_of(op, inputs[0], inputs[1]), half, threads);
@@ -216,10 +210,15 @@ struct Entry {
     else
       return nullptr;
   }
+  static std::string name() {
+    if constexpr (!half && requires { Algorithm::suffix; })
+      return std::string(Algorithm::name) + Algorithm::suffix;
+    return std::string(Algorithm::name) + (half ? ".half" : "");
+  }
   static void add(KernelCatalog& k) {
     k.add<BlockedConv>({.op = "BlockedConv",
                         .domain = "lathe",
-                        .name = cpu::kernel_name(std::string(Algorithm::name) + (half ? ".half" : ""), isa),
+                        .name = cpu::kernel_name(name(), isa),
                         .isa = isa,
                         .priority = Algorithm::priority,
                         .finishes = true,
@@ -234,12 +233,18 @@ struct Entry {
   }
 };
 
+template <Isa isa, bool half, bool turned>
+void add_winograd(KernelCatalog& k) {
+  Entry<Winograd<isa, 2, 3, turned>, isa, half>::add(k);
+  Entry<Winograd<isa, 4, 3, turned>, isa, half>::add(k);
+  Entry<Winograd<isa, 2, 5, turned>, isa, half>::add(k);
+}
+
 template <Isa isa, bool half>
 void add_all(KernelCatalog& k) {
   Entry<Direct<isa>, isa, half>::add(k);
-  Entry<Winograd<isa, 2, 3>, isa, half>::add(k);
-  Entry<Winograd<isa, 4, 3>, isa, half>::add(k);
-  Entry<Winograd<isa, 2, 5>, isa, half>::add(k);
+  add_winograd<isa, half, true>(k);
+  if constexpr (!half) add_winograd<isa, half, false>(k);
   Entry<Depthwise<isa>, isa, half>::add(k);
   if constexpr (!half) Entry<Strassen<isa>, isa, half>::add(k);
 }

@@ -1,0 +1,125 @@
+#include "cpu/winograd_weights.h"
+
+#include <algorithm>
+
+#include "cpu/blocked_tile.h"
+#include "cpu/ceil_of.h"
+
+namespace lathe::cpu {
+namespace {
+
+constexpr int64_t most_taps = 25;
+
+/// Calls f(first filter of the panel, its filters, first channel, channels) for every panel and some
+/// channels at a time.
+template <class F>
+void for_each_piece(Isa isa, const BlockedShape& s, int64_t some_channels, Workers& workers, F&& f) {
+  const BlockedTiles& t = blocked_tiles(isa);
+  const int64_t all = s.out_blocks() * channel_block, pieces = ceil_of(s.channels, some_channels);
+  workers.parallel(t.panels(s.out_blocks()) * pieces, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      workers.poll();
+      const int64_t first = i / pieces * t.panel_filters(), channel = i % pieces * some_channels;
+      f(first, std::min(t.panel_filters(), all - first), channel,
+        std::min(some_channels, s.channels - channel));
+    }
+  });
+}
+
+}  // namespace
+
+size_t form_of(Filtering f) {
+  return static_cast<size_t>(std::find(std::begin(filterings), std::end(filterings), f) - filterings);
+}
+
+int64_t winograd_weights_size(const BlockedShape& s, Filtering f) {
+  return f.points() * s.out_blocks() * channel_block * s.channels;
+}
+
+void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering form, const float* weights, float* to,
+                           Workers& workers) {
+  // Each point has an array of its own, and what is written to one at a time should be more than a line.
+  constexpr int64_t some_channels = 8, most_points = 36, most_filters = 32;
+  const int64_t taps = s.taps(), all = s.out_blocks() * channel_block;
+  const FilterKernels& k = filter_kernels(isa);
+  for_each_piece(isa, s, some_channels, workers,
+                 [&](int64_t first, int64_t width, int64_t channel, int64_t n) {
+                   float turned[some_channels * most_taps * channel_block],
+                       at_points[most_points * some_channels * most_filters];
+                   for (int64_t f = 0; f < width; f += channel_block) {
+                     k.turn(weights + ((first + f) * s.channels + channel) * taps, s.channels * taps,
+                            std::min(channel_block, s.filters - first - f), n * taps, turned);
+                     for (int64_t c = 0; c < n; ++c)
+                       k.winograd[form_of(form)](turned + c * taps * channel_block, at_points + c * width + f,
+                                                 n * width);
+                   }
+                   for (int64_t p = 0; p < form.points(); ++p)
+                     std::copy_n(at_points + p * n * width, n * width,
+                                 to + (p * all + first) * s.channels + channel * width);
+                 });
+}
+
+int64_t turned_weights_size(const BlockedShape& s) {
+  return s.out_blocks() * channel_block * s.channels * s.taps();
+}
+
+void pack_turned_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
+  constexpr int64_t some_channels = 16;
+  const int64_t taps = s.taps();
+  const FilterKernels& k = filter_kernels(isa);
+  for_each_piece(
+      isa, s, some_channels, workers, [&](int64_t first, int64_t width, int64_t channel, int64_t n) {
+        float turned[some_channels * most_taps * channel_block];
+        for (int64_t f = 0; f < width; f += channel_block) {
+          k.turn(weights + ((first + f) * s.channels + channel) * taps, s.channels * taps,
+                 std::min(channel_block, s.filters - first - f), n * taps, turned);
+          float* const block = to + (first * s.channels + channel * width + f) * taps;
+          for (int64_t c = 0; c < n; ++c)
+            std::copy_n(turned + c * taps * channel_block, taps * channel_block, block + c * width * taps);
+        }
+      });
+}
+
+TurnedWeights::TurnedWeights(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images)
+    : isa_(isa),
+      s_(s),
+      f_(f),
+      images_(images),
+      kernels_(filter_kernels(isa)),
+      tiles_(blocked_tiles(isa)),
+      taps_(s.taps()),
+      element_(is_half(images.weights_type) ? 2 : 4) {}
+
+int64_t TurnedWeights::width(int64_t first) const {
+  return std::min(tiles_.panel_blocks, s_.out_blocks() - first) * channel_block;
+}
+
+int64_t TurnedWeights::index(const Piece& p) const {
+  return (p.first * channel_block * s_.channels + p.channel * width(p.first)) * taps_;
+}
+
+const float* TurnedWeights::at(const Piece& p) const {
+  return reinterpret_cast<const float*>(static_cast<const char*>(images_.weights) + index(p) * element_);
+}
+
+void TurnedWeights::evaluate(const Piece& p, float* to, int64_t point) const {
+  const auto quickly = kernels_.winograd_quickly[form_of(f_)];
+  const int64_t first = index(p), vectors = p.n * width(p.first) / channel_block,
+                vector = taps_ * channel_block;
+  alignas(64) float wide[most_taps * channel_block];
+  for (int64_t i = 0; i < vectors; ++i)
+    quickly(widened(isa_, images_.weights_type, images_.weights, first + i * vector, vector, wide),
+            to + i * channel_block, point);
+}
+
+void TurnedWeights::evaluate_all(float* to, Workers& workers) const {
+  constexpr int64_t some_channels = 16;
+  const int64_t all = s_.out_blocks() * channel_block;
+  for_each_piece(isa_, s_, some_channels, workers,
+                 [&](int64_t first, int64_t width, int64_t channel, int64_t n) {
+                   evaluate({first / channel_block, channel, n}, to + first * s_.channels + channel * width,
+                            all * s_.channels);
+                 });
+}
+
+}  // namespace lathe::cpu

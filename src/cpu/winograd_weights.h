@@ -1,0 +1,47 @@
+// Weights of Winograd's convolution that are kept as they are, turned, and evaluated at the points while it
+// runs: at the points they would be up to four times as many, to be held and to be read from memory.
+#pragma once
+
+#include "cpu/blocked.h"
+#include "cpu/filters.h"
+
+namespace lathe::cpu {
+
+struct BlockedTiles;
+
+/// Its place among `filterings`.
+size_t form_of(Filtering f);
+
+/// As pack_turned_weights() leaves them, [panel][channel][block of the panel][tap][16], of 32 bits or of 16.
+class TurnedWeights {
+ public:
+  TurnedWeights(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images);
+
+  /// Some channels of a panel; its filters begin with block `first`.
+  struct Piece {
+    int64_t first = 0, channel = 0, n = 0;
+  };
+  /// Evaluates a piece: its weights of point p lie at to[p * point], channel by channel, each as wide as the
+  /// panel.
+  void evaluate(const Piece& p, float* to, int64_t point) const;
+  /// All of them, in the order of pack_winograd_weights().
+  void evaluate_all(float* to, Workers& workers) const;
+
+  /// Where a piece begins, and how many floats it takes: to be fetched.
+  const float* at(const Piece& p) const;
+  int64_t floats(const Piece& p) const { return p.n * width(p.first) * taps_ * element_ / 4; }
+
+ private:
+  int64_t width(int64_t first) const;
+  int64_t index(const Piece& p) const;  // of its first weight
+
+  const Isa isa_;
+  const BlockedShape& s_;
+  const Filtering f_;
+  const BlockedImages& images_;
+  const FilterKernels& kernels_;
+  const BlockedTiles& tiles_;
+  const int64_t taps_, element_;  // bytes
+};
+
+}  // namespace lathe::cpu
