@@ -19,6 +19,7 @@
 #include "cpu/isa.h"
 #include "cpu/tasks.h"
 #include "cpu/winograd_parts.h"
+#include "cpu/winograd_turned.h"
 #include "cpu/winograd_weights.h"
 
 #define LATHE_ISA_BODY "cpu/blocked_winograd_body.h"
@@ -43,30 +44,42 @@ constexpr double cached_points = 3e6;
 /// Turned weights are evaluated a panel of filters at a time, so many floats at the points together, and
 /// multiplied while they stay in the second-level cache. As many tiles as make that worth it, but no more
 /// floats of them. Fewer weights at the points than this are evaluated at once: they stay there as a whole.
-constexpr int64_t turned_piece = int64_t{72} << 10, turned_tiles = 64, most_turned_floats = int64_t{1} << 21,
+constexpr int64_t turned_piece = int64_t{72} << 10, many_tiles = 64, most_turned_floats = int64_t{1} << 21,
                   evaluated_at_once = int64_t{160} << 10;
+/// As few tiles as registers hold are multiplied with filters that are evaluated in registers; some channels
+/// at a time, whose weights stay in the first-level cache.
+constexpr int64_t channels_in_registers = 32;
+bool fits_registers(Isa isa, Filtering f, int64_t tiles) {
+  return f == Filtering{4, 3} && tiles <= turned_tiles(isa).max_tiles;
+}
+
+/// Where turned weights are evaluated.
+enum class Evaluation { none, at_once, by_pieces, in_registers };
 
 /// Roughly what F takes for each pair of channels, in multiplications, with weights at the points, or turned;
 /// direct convolution for output 0. Few tiles wait for their weights.
 struct Cost {
-  Cost(const BlockedShape& s, Filtering f) {
-    constexpr double from_cache = 5, from_memory = 13, evaluating = 4;  // a weight
+  Cost(Isa isa, const BlockedShape& s, Filtering f) {
+    constexpr double from_cache = 5, from_memory = 13, evaluating = 4, in_registers = 2.5;  // a weight
     const double transform = f.taps == 5 ? 6 : 10;
     const double filters = static_cast<double>(s.filters), channels = static_cast<double>(s.channels);
     const int tile = std::max(f.output, 1);
     const double points = Filtering{tile, f.taps}.points();
-    const double tiles = static_cast<double>(s.batch * ceil_of(s.out[0], tile) * ceil_of(s.out[1], tile));
+    const int64_t all_tiles = s.batch * ceil_of(s.out[0], tile) * ceil_of(s.out[1], tile);
+    const auto tiles = static_cast<double>(all_tiles);
     const double around = f.output == 0 ? 0 : transform * (1 / filters + 1 / channels);
     const double fetch = points * filters * channels > cached_points ? from_memory : from_cache;
     at_points = points * std::max(tiles * (1 + around), fetch);
-    const double evaluated = std::ceil(tiles / turned_tiles) * evaluating;
+    const double evaluated = fits_registers(isa, f, all_tiles)
+                                 ? in_registers
+                                 : static_cast<double>(ceil_of(all_tiles, many_tiles)) * evaluating;
     turned =
         std::max(points * (tiles * (1 + around) + evaluated), static_cast<double>(s.taps()) * from_memory);
   }
   double at_points, turned;
 };
 double cost(Isa isa, const BlockedShape& s, Filtering f) {
-  const Cost c(s, f);
+  const Cost c(isa, s, f);
   return f.output > 0 && prefers_turned(isa, s, f) ? c.turned : c.at_points;
 }
 
@@ -108,17 +121,27 @@ struct Groups {
       cut(wanted, all_rows);
       if (saved > 0) parts.emplace(s.channels, s.filters, tiles());
     }
-    by_panels = turned && !parts && winograd_weights_size(s, f) > evaluated_at_once;
     int64_t wanted = std::max(fewest_tiles, group / tile);
-    if (by_panels) wanted = std::max(wanted, std::min(turned_tiles, most_turned_floats / tile));
+    if (!turned) {
+    } else if (parts) {
+      evaluation = Evaluation::at_once;
+    } else if (fits_registers(isa, f, all_rows * image_columns)) {
+      evaluation = Evaluation::in_registers;
+    } else if (winograd_weights_size(s, f) > evaluated_at_once) {
+      evaluation = Evaluation::by_pieces;
+      wanted = std::max(wanted, std::min(many_tiles, most_turned_floats / tile));
+    } else {
+      evaluation = Evaluation::at_once;
+    }
     if (!parts) cut(wanted, all_rows);
   }
   int64_t across() const { return ceil_of(image_columns, columns); }
   int64_t count() const { return ceil_of(all_rows, rows) * across(); }
   int64_t tiles() const { return rows * columns; }
   // Points lie as [point][block][tile][16]; products by parts, as [point][pair of blocks][tile][32].
-  int64_t in_point() const { return in_blocks * tiles() * channel_block; }
-  int64_t out_point() const { return parts ? parts->point() : out_blocks * tiles() * channel_block; }
+  // An odd number of lines from point to point: an even one would put them into few sets of the caches.
+  int64_t in_point() const { return (in_blocks * tiles() | 1) * channel_block; }
+  int64_t out_point() const { return parts ? parts->point() : (out_blocks * tiles() | 1) * channel_block; }
   int64_t out_tile() const { return parts ? parts_panel_filters : channel_block; }
   int64_t out_block(int64_t block) const {
     if (!parts) return block * tiles() * channel_block;
@@ -130,7 +153,7 @@ struct Groups {
   int64_t rows = 1, columns = 1;
   double saved = 0;                     // nanoseconds by parts, of an image
   std::optional<PointsDivision> parts;  // where products are made of them
-  bool by_panels = false;               // are turned weights evaluated a piece of a panel at a time?
+  Evaluation evaluation = Evaluation::none;
 
  private:
   void cut(int64_t wanted, int64_t all) {
@@ -182,7 +205,7 @@ struct TurnedPiece {
 
 class Winograd {
  public:
-  /// `weights`: at the points; null where turned ones are evaluated by panels.
+  /// `weights`: at the points; null where turned ones are evaluated as they are multiplied.
   Winograd(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, const float* weights,
            const int64_t* steps, const Groups& groups, KernelContext& c)
       : s_(s),
@@ -192,6 +215,7 @@ class Winograd {
         weights_(weights),
         turned_(isa, s, f, images),
         piece_(isa, s, f),
+        in_registers_(turned_tiles(isa)),
         steps_(steps),
         c_(c),
         g_(groups),
@@ -237,8 +261,8 @@ class Winograd {
     }
   }
   /// The same with turned weights: all points of panels [begin, end).
-  void multiply_turned(int64_t group, const float* points, float* to, int64_t begin, int64_t end,
-                       float* room) const {
+  void multiply_by_pieces(int64_t group, const float* points, float* to, int64_t begin, int64_t end,
+                          float* room) const {
     const int64_t of_panel = ceil_of(s_.channels, piece_.channels);
     const auto piece_at = [&](int64_t i) -> TurnedWeights::Piece {
       const int64_t channel = i % of_panel * piece_.channels;
@@ -250,6 +274,31 @@ class Winograd {
       const TurnedWeights::Piece piece = piece_at(i);
       turned_.evaluate(piece, room, piece_.point);
       multiply_piece(piece, rows, points, to, room, i + 1 < panels() * of_panel ? piece_at(i + 1) : piece);
+    }
+  }
+  /// The same with turned weights that are evaluated in registers: blocks of filters [begin, end). `room`:
+  /// for some channels' weights, where they have 16 bits.
+  void multiply_in_registers(int64_t group, const float* points, float* to, int64_t begin, int64_t end,
+                             float* room) const {
+    const int64_t tiles = used_tiles(group);
+    for (int64_t block = begin; block < end; ++block) {
+      c_.poll();
+      for (int64_t channel = 0; channel < s_.channels; channel += channels_in_registers) {
+        TurnedTile t{.x_point = g_.in_point(),
+                     .x_block = g_.tiles() * channel_block,
+                     .channels = std::min(channels_in_registers, s_.channels - channel),
+                     .y_point = g_.out_point(),
+                     .adds = channel > 0};
+        t.w = turned_.of_block(block, channel, t.channels, t.w_channel, room);
+        const float* const soon = turned_.after(block, channel, std::min(channels_in_registers, s_.channels));
+        for (int64_t row = 0; row < TurnedTiles::points; ++row) {
+          const int64_t point = row * TurnedTiles::points, line = 2 * row;
+          t.x = points + point * t.x_point + channel * g_.tiles();
+          t.y = to + point * t.y_point + g_.out_block(block);
+          t.next = soon && line < s_.taps() ? soon + line * channel_block : nullptr;
+          in_registers_.run[row][tiles](t);
+        }
+      }
     }
   }
   /// The same by parts, of points [begin, end).
@@ -365,6 +414,7 @@ class Winograd {
   const float* weights_;
   const TurnedWeights turned_;
   const TurnedPiece piece_;
+  const TurnedTiles& in_registers_;
   const int64_t* steps_;
   KernelContext& c_;
   const Finish finish_{c_.epilogue()};
@@ -413,46 +463,51 @@ bool prefers_turned(Isa isa, const BlockedShape& s, Filtering f) {
   // What they save, loading and memory, is worth a little time, where it is much.
   constexpr int64_t held = int64_t{1} << 20;
   constexpr double worth = 1.25;
-  const Cost c(s, f);
+  if (fits_parts(isa, s)) return false;
   const int64_t tiles = ceil_of(s.out[0], f.output) * ceil_of(s.out[1], f.output);
-  return !fits_parts(isa, s) && tiles <= turned_tiles && winograd_weights_size(s, f) > held &&
-         c.turned < worth * c.at_points;
+  if (fits_registers(isa, f, s.batch * tiles)) return true;
+  const Cost c(isa, s, f);
+  return tiles <= many_tiles && winograd_weights_size(s, f) > held && c.turned < worth * c.at_points;
 }
 
 namespace {
 
 /// What a convolution's scratch is made of, one behind the other, in floats.
 struct Scratch {
-  Scratch(Isa isa, const BlockedShape& s, Filtering f, const Groups& g, bool turned, int threads)
+  Scratch(Isa isa, const BlockedShape& s, Filtering f, const Groups& g, int threads)
       : steps(steps_size(s)),
-        evaluated(turned && !g.by_panels ? winograd_weights_size(s, f) : 0),
+        evaluated(g.evaluation == Evaluation::at_once ? winograd_weights_size(s, f) : 0),
         groups(slots_of(g, threads) * g.floats()),
         part(parts_floats(g)),
         parts(parts_slots(g, threads) * part) {
-    if (!g.by_panels) return;
-    piece = TurnedPiece(isa, s, f).floats;
-    const int64_t panels = blocked_tiles(isa).panels(g.out_blocks);
-    pieces = std::max(slots_of(g, threads), task_slots(panels, threads)) * piece;
+    int64_t tasks = 0;
+    if (g.evaluation == Evaluation::by_pieces) {
+      piece = TurnedPiece(isa, s, f).floats;
+      tasks = blocked_tiles(isa).panels(g.out_blocks);
+    } else if (g.evaluation == Evaluation::in_registers) {
+      piece = channels_in_registers * s.taps() * channel_block;
+      tasks = g.out_blocks;
+    }
+    pieces = std::max(slots_of(g, threads), task_slots(tasks, threads)) * piece;
   }
   int64_t floats() const { return steps + evaluated + groups + parts + pieces; }
 
   int64_t steps, evaluated, groups, part, parts;  // `part`: of a thread's parts
-  int64_t piece = 0, pieces = 0;                  // of turned weights, evaluated: a thread's, and all
+  int64_t piece = 0, pieces = 0;                  // of turned weights: a thread's, and all
 };
 
 }  // namespace
 
 size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool turned, int threads) {
   if (s.empty()) return 0;
-  return static_cast<size_t>(Scratch(isa, s, f, Groups(isa, s, f, turned), turned, threads).floats()) *
-         sizeof(float);
+  return static_cast<size_t>(Scratch(isa, s, f, Groups(isa, s, f, turned), threads).floats()) * sizeof(float);
 }
 
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turned,
                           const BlockedImages& images, void* workspace, KernelContext& c) {
   if (s.empty()) return;
   const Groups g(isa, s, f, turned);
-  const Scratch sizes(isa, s, f, g, turned, c.threads());
+  const Scratch sizes(isa, s, f, g, c.threads());
   auto* const steps = static_cast<int64_t*>(workspace);
   float* const evaluated = static_cast<float*>(workspace) + sizes.steps;
   float* const scratch = evaluated + sizes.evaluated;
@@ -460,8 +515,10 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
   float* const pieces = parts + sizes.parts;
   for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
   if (sizes.evaluated > 0) TurnedWeights(isa, s, f, images).evaluate_all(evaluated, c);
-  const float* const weights = turned ? evaluated : static_cast<const float*>(images.weights);
-  const Winograd w(isa, s, f, images, g.by_panels ? nullptr : weights, steps, g, c);
+  const float* const weights = g.evaluation == Evaluation::none ? static_cast<const float*>(images.weights)
+                               : sizes.evaluated > 0            ? evaluated
+                                                                : nullptr;
+  const Winograd w(isa, s, f, images, weights, steps, g, c);
   const int64_t in_floats = g.points * g.in_point();
 
   const int64_t apart = groups_apart(g, c.threads());
@@ -470,8 +527,10 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
     w.input(group, in, 0, g.in_blocks);
     if (g.parts)
       w.multiply_parts(group, in, in + in_floats, 0, g.points, parts + slot * sizes.part);
-    else if (g.by_panels)
-      w.multiply_turned(group, in, in + in_floats, 0, w.panels(), pieces + slot * sizes.piece);
+    else if (g.evaluation == Evaluation::in_registers)
+      w.multiply_in_registers(group, in, in + in_floats, 0, g.out_blocks, pieces + slot * sizes.piece);
+    else if (g.evaluation == Evaluation::by_pieces)
+      w.multiply_by_pieces(group, in, in + in_floats, 0, w.panels(), pieces + slot * sizes.piece);
     else
       w.multiply(group, in, in + in_floats, 0, w.products());
     w.output(group, in + in_floats, 0, g.out_blocks);
@@ -485,9 +544,13 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
         w.multiply_parts(group, scratch, out, slot * g.points / slots, (slot + 1) * g.points / slots,
                          parts + slot * sizes.part);
       });
-    } else if (g.by_panels) {
+    } else if (g.evaluation == Evaluation::in_registers) {
+      for_each_task(c, g.out_blocks, [&](int64_t block, int64_t slot) {
+        w.multiply_in_registers(group, scratch, out, block, block + 1, pieces + slot * sizes.piece);
+      });
+    } else if (g.evaluation == Evaluation::by_pieces) {
       for_each_task(c, w.panels(), [&](int64_t panel, int64_t slot) {
-        w.multiply_turned(group, scratch, out, panel, panel + 1, pieces + slot * sizes.piece);
+        w.multiply_by_pieces(group, scratch, out, panel, panel + 1, pieces + slot * sizes.piece);
       });
     } else {
       c.parallel(w.products(), 4,

@@ -112,6 +112,29 @@ void TurnedWeights::evaluate(const Piece& p, float* to, int64_t point) const {
             to + i * channel_block, point);
 }
 
+const float* TurnedWeights::of_block(int64_t block, int64_t channel, int64_t n, int64_t& apart,
+                                     float* room) const {
+  const int64_t first = block / tiles_.panel_blocks * tiles_.panel_blocks, vector = taps_ * channel_block;
+  const int64_t from = index({first, channel, n}) + (block - first) * vector;
+  const int64_t wide = width(first) * taps_;
+  if (images_.weights_type == DataType::float32) {
+    apart = wide;
+    return static_cast<const float*>(images_.weights) + from;
+  }
+  apart = vector;
+  for (int64_t i = 0; i < n; ++i)
+    widened(isa_, images_.weights_type, images_.weights, from + i * wide, vector, room + i * vector);
+  return room;
+}
+
+const float* TurnedWeights::after(int64_t block, int64_t channel, int64_t n) const {
+  if (images_.weights_type != DataType::float32) return nullptr;
+  int64_t apart = 0;
+  if (channel + 2 * n <= s_.channels) return of_block(block, channel + n, n, apart, nullptr);
+  const bool last = block + 1 >= s_.out_blocks() || width(block + 1) != width(block);
+  return last ? nullptr : of_block(block + 1, 0, n, apart, nullptr);
+}
+
 void TurnedWeights::evaluate_all(float* to, Workers& workers) const {
   constexpr int64_t some_channels = 16;
   const int64_t all = s_.out_blocks() * channel_block;

@@ -24,6 +24,12 @@ class TurnedWeights {
   /// Evaluates a piece: its weights of point p lie at to[p * point], channel by channel, each as wide as the
   /// panel.
   void evaluate(const Piece& p, float* to, int64_t point) const;
+  /// Some channels' weights of one block of filters as float32, [tap][16] of each: where they lie, or widened
+  /// to `room`. `apart`: floats from one channel to the next.
+  const float* of_block(int64_t block, int64_t channel, int64_t n, int64_t& apart, float* room) const;
+  /// Where weights of `n` channels after these lie, be it of the next block, as far apart; null where there
+  /// are none, or they would have to be widened.
+  const float* after(int64_t block, int64_t channel, int64_t n) const;
   /// All of them, in the order of pack_winograd_weights().
   void evaluate_all(float* to, Workers& workers) const;
 

@@ -1,0 +1,32 @@
+// Winograd's products with turned weights: filters are evaluated at the points in registers, multiplied with
+// a few tiles there, and never stored. What that takes anew for every few tiles is less than writing weights
+// at the points and reading them again as long as tiles are few.
+#pragma once
+
+#include "cpu/blocked.h"
+
+namespace lathe::cpu {
+
+/// Adds to y[point][tile][filter] the sum over channels of x[point][tile][channel] *
+/// w(point)[channel][filter], for 16 filters of 3 x 3 taps, one row of points, and some tiles.
+struct TurnedTile {
+  const float* x = nullptr;  // at the first point of the row; channels lie in blocks of 16
+  int64_t x_point = 0, x_block = 0;
+  const float* w = nullptr;  // [tap][16] of each channel
+  int64_t w_channel = 0;     // from one channel to the next
+  int64_t channels = 0;
+  float* y = nullptr;
+  int64_t y_point = 0;
+  bool adds = false;            // to what is there; or to 0
+  const float* next = nullptr;  // two lines are wanted soon, for each channel, as far apart; or null
+};
+
+/// Of F(4 x 4, 3 x 3): six rows of six points.
+struct TurnedTiles {
+  static constexpr int points = 6, tiles = 4;
+  int max_tiles;
+  void (*run[points][tiles + 1])(const TurnedTile&) = {};  // by row and tiles
+};
+const TurnedTiles& turned_tiles(Isa isa);
+
+}  // namespace lathe::cpu

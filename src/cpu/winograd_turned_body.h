@@ -1,0 +1,90 @@
+// The micro-kernels of winograd_turned.h for one instruction set. Included by for_each_isa.h only.
+
+constexpr int most_turned_tiles = Vec::width == 16 ? 4 : 2;
+
+/// A column or row of three weights at one of the points 0, 1, -1, 2, -2 and infinity.
+template <int Point>
+LATHE_INLINE Vec weight_at(Vec w0, Vec w1, Vec w2) {
+  if constexpr (Point == 0) return w0;
+  if constexpr (Point == 1) return (w0 + w2) + w1;
+  if constexpr (Point == 2) return (w0 + w2) - w1;
+  if constexpr (Point == 3) return fma(set(2), w1, fma(set(4), w2, w0));
+  if constexpr (Point == 4) return fma(set(-2), w1, fma(set(4), w2, w0));
+  return w2;
+}
+
+template <int Row, int Tiles>
+struct TurnedSums {
+  static constexpr int points = TurnedTiles::points;
+  Vec sum[points][Tiles];
+
+  /// Adds what one channel gives.
+  LATHE_INLINE void add(const float* w, const float* x, int64_t x_point) {
+    Vec column[3];
+    LATHE_UNROLL
+    for (int j = 0; j < 3; ++j) {
+      const float* const tap = w + j * channel_block;
+      column[j] = weight_at<Row>(load(tap), load(tap + 3 * channel_block), load(tap + 6 * channel_block));
+    }
+    add_points(column, x, x_point, std::make_integer_sequence<int, points>());
+  }
+  template <int... Point>
+  LATHE_INLINE void add_points(const Vec (&w)[3], const float* x, int64_t x_point,
+                               std::integer_sequence<int, Point...>) {
+    (add_point<Point>(weight_at<Point>(w[0], w[1], w[2]), x + Point * x_point), ...);
+  }
+  template <int Point>
+  LATHE_INLINE void add_point(Vec weight, const float* x) {
+    LATHE_UNROLL
+    for (int i = 0; i < Tiles; ++i) sum[Point][i] = fma(set(x[i * channel_block]), weight, sum[Point][i]);
+  }
+};
+
+template <int Row, int Tiles>
+LATHE_INLINE void turned_lanes(const TurnedTile& t, int64_t lane) {
+  constexpr int points = TurnedTiles::points;
+  TurnedSums<Row, Tiles> s;
+  float* const y = t.y + lane;
+  LATHE_UNROLL
+  for (int p = 0; p < points; ++p) {
+    LATHE_UNROLL
+    for (int i = 0; i < Tiles; ++i)
+      s.sum[p][i] = t.adds ? load(y + p * t.y_point + i * channel_block) : zero();
+  }
+  const float* w = t.w + lane;
+  const float* next = t.next;
+  for (int64_t block = 0; block < t.channels; block += channel_block) {
+    const float* x = t.x + block / channel_block * t.x_block;
+    const float* const end = x + (t.channels - block < channel_block ? t.channels - block : channel_block);
+    LATHE_ROLLED
+    for (; x < end; ++x, w += t.w_channel) {
+      if (next) {
+        __builtin_prefetch(next, 0, 2);
+        __builtin_prefetch(next + channel_block, 0, 2);
+        next += t.w_channel;
+      }
+      s.add(w, x, t.x_point);
+    }
+  }
+  LATHE_UNROLL
+  for (int p = 0; p < points; ++p) {
+    LATHE_UNROLL
+    for (int i = 0; i < Tiles; ++i) store(y + p * t.y_point + i * channel_block, s.sum[p][i]);
+  }
+}
+template <int Row, int Tiles>
+void turned_tile(const TurnedTile& t) {
+  for (int64_t lane = 0; lane < channel_block; lane += Vec::width) turned_lanes<Row, Tiles>(t, lane);
+}
+
+template <int Row, int... Tiles>
+constexpr void fill_turned_row(TurnedTiles& t, std::integer_sequence<int, Tiles...>) {
+  ((t.run[Row][Tiles + 1] = turned_tile<Row, Tiles + 1>), ...);
+}
+template <int... Row>
+constexpr TurnedTiles all_turned_tiles(std::integer_sequence<int, Row...>) {
+  TurnedTiles t{.max_tiles = most_turned_tiles};
+  (fill_turned_row<Row>(t, std::make_integer_sequence<int, most_turned_tiles>()), ...);
+  return t;
+}
+constexpr TurnedTiles table = all_turned_tiles(std::make_integer_sequence<int, TurnedTiles::points>());
