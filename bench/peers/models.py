@@ -361,9 +361,10 @@ def detector(net: Net) -> None:
         scores.append(net.reshape(net.op("Mul", classes, certain), 1, 3 * n * n, 80))
     box = net.concat(*boxes)
     score = net.transpose(net.concat(*scores), 0, 2, 1)
-    # At this threshold some 300 of the random scores remain, as of a street scene.
+    # At this threshold some 240 of the random scores remain, as of a street scene; none is within a ten-thousandth of
+    # it, so that all engines choose the same boxes.
     chosen = net.op("NonMaxSuppression", box, score, net.constant([50]), net.constant([0.45], np.float32),
-                    net.constant([0.63], np.float32), center_point_box=1)  # fmt: skip
+                    net.constant([0.632], np.float32), center_point_box=1)  # fmt: skip
     index = net.op("Squeeze", net.op("Slice", chosen, net.constant([2]), net.constant([3]), net.constant([1])),
                    net.constant([1]))  # fmt: skip
     net.output(net.op("Gather", net.op("Squeeze", box, net.constant([0])), index, axis=0), chosen)
