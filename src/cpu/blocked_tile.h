@@ -50,6 +50,10 @@ struct BlockedTiles {
   /// The same where of the last block no more than the first half has filters; none of pairs.
   void (*half[tile_stride_kinds][2][most_tile_rows + 1])(const BlockedTile&) = {};
 
+  /// By channels: one block of filters and so few channels that their weights stay in registers; null where
+  /// they do not. Pixels lie 16 floats apart, in x and in y.
+  void (*few[channel_block + 1])(const float* x, const float* w, float* y, int64_t pixels) = {};
+
   int64_t panel_filters() const { return panel_blocks * channel_block; }
   int64_t panels(int64_t blocks) const { return (blocks + panel_blocks - 1) / panel_blocks; }
   /// The kernels, by rows, of a panel with so many blocks, the last of them with so many filters.

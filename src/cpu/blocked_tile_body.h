@@ -166,12 +166,35 @@ constexpr void fill_blocked_halves(BlockedTiles& t, int kind) {
   if constexpr (!std::is_void_v<N>) fill_blocked_neighbours<N>(t.half[kind][0], blocked_rows);
 }
 
+/// One block of filters, whose weights for all channels are loaded once: a tile's registers of sums would be
+/// stored, and begun anew, after few terms.
+template <int Channels>
+void blocked_few(const float* x, const float* w, float* y, int64_t pixels) {
+  for (int64_t lane = 0; lane < channel_block; lane += Vec::width) {
+    Vec weight[Channels];
+    LATHE_UNROLL
+    for (int k = 0; k < Channels; ++k) weight[k] = load(w + k * channel_block + lane);
+    for (int64_t i = 0; i < pixels * channel_block; i += channel_block) {
+      Vec sum = set(x[i]) * weight[0];
+      LATHE_UNROLL
+      for (int k = 1; k < Channels; ++k) sum = fma(set(x[i + k]), weight[k], sum);
+      store(y + i + lane, sum);
+    }
+  }
+}
+constexpr int most_few_channels = Vec::width == 16 ? 16 : 8;
+template <int... Channels>
+constexpr void fill_blocked_few(BlockedTiles& t, std::integer_sequence<int, Channels...>) {
+  ((t.few[Channels + 1] = blocked_few<Channels + 1>), ...);
+}
+
 template <int... Kind>
 constexpr BlockedTiles blocked_float_tiles(std::integer_sequence<int, Kind...>) {
   BlockedTiles t{
       .strides = {tile_strides[Kind]...}, .max_rows = most_blocked_rows, .panel_blocks = blocked_panel};
   (fill_blocked_kind<BlockedFloats, tile_strides[Kind]>(t, Kind), ...);
   (fill_blocked_halves<tile_strides[Kind]>(t, Kind), ...);
+  fill_blocked_few(t, std::make_integer_sequence<int, most_few_channels>());
   return t;
 }
 constexpr BlockedTiles blocked_tiles_of_pairs() {

@@ -241,7 +241,16 @@ class Winograd {
 
   /// Multiplies: product i is that of one point and one panel of filters.
   void multiply(int64_t group, const float* points, float* to, int64_t begin, int64_t end) const {
-    const RowTiles rows(used_tiles(group), tiles_.max_rows);
+    const int64_t used = used_tiles(group);
+    const auto few = g_.out_blocks == 1 && s_.channels <= channel_block ? tiles_.few[s_.channels] : nullptr;
+    if (few) {
+      c_.poll();
+      for (int64_t i = begin; i < end; ++i)
+        few(points + i * g_.in_point(), weights_ + i * channel_block * s_.channels, to + i * g_.out_point(),
+            used);
+      return;
+    }
+    const RowTiles rows(used, tiles_.max_rows);
     const bool fetch = s_.channels * s_.filters * g_.points > fetched_weights;
     for (int64_t i = begin; i < end; ++i) {
       if (i % 8 == 0) c_.poll();
