@@ -18,7 +18,7 @@ struct BlockedTile {
   const float* bias = nullptr;             // as wide as the panel; null: 0
   float* y = nullptr;
   int64_t y_block = 0;          // from one block of filters to the next
-  bool adds = false;            // starts with y instead of the bias; kernels of whole blocks alone
+  bool adds = false;            // to y instead of the bias: kernels of whole blocks, with a stride of 16
   Bounds bounds = {};           // that y is kept within
   const float* next = nullptr;  // weights that are wanted soon
   int64_t next_lines = 0;       // how many cache lines of them to fetch with every step

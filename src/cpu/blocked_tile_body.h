@@ -55,6 +55,11 @@ LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const Blo
   weights = w;
 }
 
+/// Where a vector of a row of the tile lies in y.
+LATHE_INLINE float* place_of(const BlockedTile& t, int row, int vector) {
+  return t.y + vector / block_vectors * t.y_block + row * channel_block + vector % block_vectors * Vec::width;
+}
+
 template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
 void blocked_tile(const BlockedTile& t) {
   BlockedSums<Rows, Vectors, Half> sum;
@@ -69,16 +74,12 @@ void blocked_tile(const BlockedTile& t) {
     LATHE_UNROLL
     for (int i = 0; i < Rows; ++i) sum.half[i] = start;
   }
-  const auto at = [&](int row, int vector) {
-    return t.y + vector / block_vectors * t.y_block + row * channel_block +
-           vector % block_vectors * Vec::width;
-  };
   if constexpr (!Half && Stride == channel_block) {
     if (t.adds) {
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {
         LATHE_UNROLL
-        for (int j = 0; j < Vectors; ++j) sum.whole[i][j] = load(at(i, j));
+        for (int j = 0; j < Vectors; ++j) sum.whole[i][j] = load(place_of(t, i, j));
       }
     }
   }
@@ -91,7 +92,7 @@ void blocked_tile(const BlockedTile& t) {
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
-    for (int j = 0; j < Vectors; ++j) store(at(i, j), min(greatest, max(least, sum.whole[i][j])));
+    for (int j = 0; j < Vectors; ++j) store(place_of(t, i, j), min(greatest, max(least, sum.whole[i][j])));
     if constexpr (Half) {
       // Other kernels read whole blocks: there is nothing in the other half.
       float* const y = t.y + Vectors / block_vectors * t.y_block + i * channel_block;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -121,19 +120,12 @@ struct Groups {
       cut(wanted, all_rows);
       if (saved > 0) parts.emplace(s.channels, s.filters, tiles());
     }
+    if (turned) evaluation = evaluation_of(isa, s, f);
+    if (parts) return;
     int64_t wanted = std::max(fewest_tiles, group / tile);
-    if (!turned) {
-    } else if (parts) {
-      evaluation = Evaluation::at_once;
-    } else if (fits_registers(isa, f, all_rows * image_columns)) {
-      evaluation = Evaluation::in_registers;
-    } else if (winograd_weights_size(s, f) > evaluated_at_once) {
-      evaluation = Evaluation::by_pieces;
+    if (evaluation == Evaluation::by_pieces)
       wanted = std::max(wanted, std::min(many_tiles, most_turned_floats / tile));
-    } else {
-      evaluation = Evaluation::at_once;
-    }
-    if (!parts) cut(wanted, all_rows);
+    cut(wanted, all_rows);
   }
   int64_t across() const { return ceil_of(image_columns, columns); }
   int64_t count() const { return ceil_of(all_rows, rows) * across(); }
@@ -156,6 +148,12 @@ struct Groups {
   Evaluation evaluation = Evaluation::none;
 
  private:
+  Evaluation evaluation_of(Isa isa, const BlockedShape& s, Filtering f) const {
+    if (parts) return Evaluation::at_once;
+    if (fits_registers(isa, f, all_rows * image_columns)) return Evaluation::in_registers;
+    const bool many = winograd_weights_size(s, f) > evaluated_at_once;
+    return many ? Evaluation::by_pieces : Evaluation::at_once;
+  }
   void cut(int64_t wanted, int64_t all) {
     columns = ceil_of(image_columns, ceil_of(image_columns, std::max<int64_t>(wanted, 1)));
     rows = columns < image_columns ? 1 : std::clamp<int64_t>(wanted / columns, 1, all);

@@ -1,5 +1,7 @@
 #include "cpu/filters.h"
 
+#include <utility>
+
 #include "cpu/isa.h"
 
 #define LATHE_ISA_BODY "cpu/filters_body.h"

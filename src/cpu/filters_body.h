@@ -1,5 +1,7 @@
 // Filters turned and transformed, for one instruction set. Included by for_each_isa.h only.
 
+#include "cpu/winograd_weight_body.h"
+
 template <bool whole>
 LATHE_INLINE void turn_square(const float* from, int64_t row, int64_t filters, int64_t n, float* to) {
   Vec square[Vec::width];
@@ -67,11 +69,13 @@ LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[4]) {
   const Vec even = w[0] + w[2];
   to[0] = w[0], to[1] = even + w[1], to[2] = even - w[1], to[3] = w[2];
 }
+template <int... Point>
+LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[6], std::integer_sequence<int, Point...>) {
+  ((to[Point] = weight_at<Point>(w[0], w[1], w[2])), ...);
+}
 /// … and at 0, 1, -1, 2, -2 and infinity.
 LATHE_INLINE void quick_points(const Vec (&w)[3], Vec (&to)[6]) {
-  const Vec even = w[0] + w[2], even2 = fma(set(4), w[2], w[0]);
-  to[0] = w[0], to[1] = even + w[1], to[2] = even - w[1];
-  to[3] = fma(set(2), w[1], even2), to[4] = fma(set(-2), w[1], even2), to[5] = w[2];
+  quick_points(w, to, std::make_integer_sequence<int, 6>());
 }
 /// Of five taps.
 LATHE_INLINE void quick_points(const Vec (&w)[5], Vec (&to)[6]) {

@@ -1,17 +1,8 @@
 // The micro-kernels of winograd_turned.h for one instruction set. Included by for_each_isa.h only.
 
-constexpr int most_turned_tiles = Vec::width == 16 ? 4 : 2;
+#include "cpu/winograd_weight_body.h"
 
-/// A column or row of three weights at one of the points 0, 1, -1, 2, -2 and infinity.
-template <int Point>
-LATHE_INLINE Vec weight_at(Vec w0, Vec w1, Vec w2) {
-  if constexpr (Point == 0) return w0;
-  if constexpr (Point == 1) return (w0 + w2) + w1;
-  if constexpr (Point == 2) return (w0 + w2) - w1;
-  if constexpr (Point == 3) return fma(set(2), w1, fma(set(4), w2, w0));
-  if constexpr (Point == 4) return fma(set(-2), w1, fma(set(4), w2, w0));
-  return w2;
-}
+constexpr int most_turned_tiles = Vec::width == 16 ? 4 : 2;
 
 template <int Row, int Tiles>
 struct TurnedSums {
