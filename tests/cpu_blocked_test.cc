@@ -2,6 +2,7 @@
 // double. Lanes beyond the last channel of X are NaN.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -304,6 +305,35 @@ TEST(CpuBlocked, PiecesOfWeights) {
   check(square(160, 96, 13, 5, 3, 1, 1, 1, 2));
   check(square(130, 72, 34, 34, 3, 1, 1));  // several groups of tiles
   check(square(100, 100, 6, 5, 5, 1, 2));
+}
+
+/// Where turned weights are evaluated follows from the number of tiles, hence from the batch: the bits do
+/// not.
+TEST(CpuBlocked, TurnedWeightsInBatches) {
+  constexpr cpu::Filtering f4{4, 3};
+  for (const auto& [channels, filters, size] : {std::array<int64_t, 3>{160, 96, 7}, {33, 20, 3}, {16, 16, 4}})
+    for (Isa isa : usable_isas()) {
+      const auto image = [&](int64_t batch) {
+        const BlockedShape s = square(channels, filters, size, size, 3, 1, 1, 1, batch);
+        Random random(7);
+        const Fenced w(at(filters * channels * 9), random);
+        Fenced x(at(s.in_blocks() * s.in_pixels() * channel_block), random),
+            packed(at(cpu::turned_weights_size(s)));
+        std::vector<float> all;
+        for (int64_t i = 0; i < batch; ++i) all.insert(all.end(), x.data(), x.data() + x.size());
+        const size_t one = at(s.out_blocks() * s.out_pixels() * channel_block);
+        Fenced y(one * at(batch)), scratch(cpu::winograd_workspace(isa, s, f4, true, 1) / sizeof(float));
+        WorkerContext c(1);
+        cpu::pack_turned_weights(isa, s, w.data(), packed.data(), c);
+        cpu::winograd_convolution(
+            isa, s, f4, true, {.x = all.data(), .weights = packed.data(), .y = y.data()}, scratch.data(), c);
+        return std::vector<float>(y.data() + y.size() - one, y.data() + y.size());
+      };
+      const std::vector<float> alone = image(1);
+      for (int64_t batch : {3, 9})
+        EXPECT_EQ(std::memcmp(image(batch).data(), alone.data(), alone.size() * sizeof(float)), 0)
+            << name_of(isa) << ", " << channels << " channels, a batch of " << batch;
+    }
 }
 
 TEST(CpuBlocked, UnevenPadding) {

@@ -176,9 +176,9 @@ void blocked_few(const float* x, const float* w, float* y, int64_t pixels) {
     LATHE_UNROLL
     for (int k = 0; k < Channels; ++k) weight[k] = load(w + k * channel_block + lane);
     for (int64_t i = 0; i < pixels * channel_block; i += channel_block) {
-      Vec sum = set(x[i]) * weight[0];
+      Vec sum = zero();
       LATHE_UNROLL
-      for (int k = 1; k < Channels; ++k) sum = fma(set(x[i + k]), weight[k], sum);
+      for (int k = 0; k < Channels; ++k) sum = fma(set(x[i + k]), weight[k], sum);
       store(y + i + lane, sum);
     }
   }

@@ -244,8 +244,7 @@ class Winograd {
     if (few) {
       c_.poll();
       for (int64_t i = begin; i < end; ++i)
-        few(points + i * g_.in_point(), weights_ + i * channel_block * s_.channels, to + i * g_.out_point(),
-            used);
+        few(points + i * g_.in_point(), weights_at(i, 0), to + i * g_.out_point(), used);
       return;
     }
     const RowTiles rows(used, tiles_.max_rows);
@@ -256,8 +255,7 @@ class Winograd {
       const int64_t blocks = std::min(tiles_.panel_blocks, g_.out_blocks - first);
       const auto& kernels = tiles_.of(channel_block, blocks);
       const int64_t panel = blocks * channel_block * s_.channels;
-      BlockedTile t = product(weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels,
-                              s_.channels, g_.tiles() * channel_block);
+      BlockedTile t = product(weights_at(point, first), s_.channels, g_.tiles() * channel_block);
       for (int64_t j = 0; j < rows.count(); ++j) {
         t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
         t.y = to + point * g_.out_point() + g_.out_block(first) + rows.begin(j) * channel_block;
@@ -354,6 +352,10 @@ class Winograd {
         WinogradRow{.shape = &s_, .row = i % g_.image_rows, .column = column, .tiles = columns},
         (i - row0) * columns);
   }
+  /// Those at a point, of the panel that begins with block `first`.
+  const float* weights_at(int64_t point, int64_t first) const {
+    return weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels;
+  }
   /// The products of `channels` channels, at one point with one panel.
   BlockedTile product(const float* weights, int64_t channels, int64_t y_block) const {
     const int64_t left = channels % channel_block;
@@ -388,9 +390,7 @@ class Winograd {
     explicit Products(const Winograd& of) : w(of) {}
     void multiply_plainly(int64_t point, int64_t panel, int64_t tile) const override {
       const int64_t first = panel * parts_panel_blocks;
-      BlockedTile t =
-          w.product(w.weights_ + (point * w.g_.out_blocks + first) * channel_block * w.s_.channels,
-                    w.s_.channels, channel_block);
+      BlockedTile t = w.product(w.weights_at(point, first), w.s_.channels, channel_block);
       t.x = x + point * x_point + tile * channel_block;
       t.y = y + point * w.g_.out_point() + w.g_.out_block(first) + tile * parts_panel_filters;
       w.tiles_.of(channel_block, std::min(parts_panel_blocks, w.g_.out_blocks - first))[1](t);
