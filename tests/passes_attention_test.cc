@@ -55,6 +55,27 @@ TEST(Attention, CanBeLeftAsItIsWritten) {
   EXPECT_EQ(optimised(text, OptimizationLevel::basic, {"+recognise-attention"}), "Attention");
 }
 
+TEST(Attention, KeysBehindThoseOfEarlierCalls) {
+  const std::string head =
+      "(float[1,4,1,8] q, float[1,2,1,8] k, float[1,2,1,8] v, float[1,2,5,8] pk, float[1,2,5,8] pv) => "
+      "(float[1,4,1,8] y, float[1,2,6,8] nk, float[1,2,6,8] nv) { ";
+  const std::string joined = "nk = Concat<axis=2>(pk, k) nv = Concat<axis=-2>(pv, v) ";
+  const auto g = optimised_graph(head + joined + "y = Attention(q, nk, nv) }", looking());
+  EXPECT_EQ(operators(*g), "Attention");
+  EXPECT_EQ(g->outputs().size(), 3u);
+  // Queries would stand behind the past.
+  EXPECT_EQ(found(head + joined + "y = Attention<is_causal=1>(q, nk, nv) }"), "Concat Concat Attention");
+  // What else reads the keys may be what the values are made of.
+  EXPECT_EQ(found(head + "nk = Concat<axis=2>(pk, k) s = ReduceMax<keepdims=1>(nk) w = Mul(v, s) "
+                         "nv = Concat<axis=2>(pv, w) y = Attention(q, nk, nv) }"),
+            "Concat ReduceMax Mul Concat Attention");
+  EXPECT_EQ(found(head + "nk = Concat<axis=2>(k, pk) nv = Concat<axis=2>(v, pv) y = Attention(q, nk, nv) }"),
+            "Attention");
+  EXPECT_EQ(found("(float16[1,4,1,8] q, float16[1,4,1,8] k, float16[1,4,5,8] p) => (float16[1,4,1,8] y) { "
+                  "n = Concat<axis=2>(p, k) m = Concat<axis=2>(p, k) y = Attention(q, n, m) }"),
+            "Concat Attention");
+}
+
 TEST(Attention, Masks) {
   const std::string tail = " p = Softmax<axis=-1>(w) y = MatMul(p, v) }";
   EXPECT_EQ(found(qkv + ", float[2,1,1,3] a) => (float[2,2,3,4] y) {" + swap +

@@ -22,6 +22,8 @@ constexpr int64_t key_block = 512;
 constexpr int64_t tiles_a_block = 4;
 /// Queries below which keys are read as they are: packing them would cost more than it saves.
 constexpr int64_t few_queries = 8;
+/// Bytes of keys and values from which on no cache is likely to hold them until the next call.
+constexpr int64_t many_bytes = int64_t{1} << 19;
 
 int64_t lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 
@@ -33,6 +35,9 @@ struct Cut {
         blocks(ceil_div(r.queries, rows)),
         columns(std::min(r.keys, key_block)),
         pack_values(!few && r.v_head % g.panel_columns != 0),
+        copies_past_caches(r.batch * r.kv_heads * (r.past + r.fresh) * (r.head + r.v_head) *
+                               static_cast<int64_t>(sizeof(float)) >=
+                           many_bytes),
         packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.keys))),
         packed_v(pack_values ? lines(packed_b_size(g, r.keys, r.v_head)) : 0),
         heads(r.batch * r.kv_heads) {
@@ -45,10 +50,14 @@ struct Cut {
   }
   int64_t tasks(const AttentionRun& r) const { return r.batch * r.q_heads * blocks; }
   int64_t packed() const { return heads * (packed_k + packed_v); }
+  /// Room for what is in two pieces and nowhere wanted in one.
+  int64_t joined(const AttentionRun& r) const {
+    return few || r.past == 0 ? 0 : lines(heads * (r.past + r.fresh) * (r.head + r.v_head));
+  }
 
   bool few;
   int64_t rows, blocks, columns;  // of queries in a task, such tasks a head, and keys at once
-  bool pack_values;
+  bool pack_values, copies_past_caches;
   int64_t packed_k, packed_v, heads;
   int64_t q, scores, weights, bias, sums, slot;  // within the scratch of a task
 };
@@ -75,6 +84,7 @@ class QueryBlock {
 
   void run() {
     gather();
+    copy_until(r_.past + r_.fresh);
     // A product of matrices multiplies the values of masked keys by 0, which is not 0 where they are not
     // finite.
     if (!cut_.few && !kernels_.finite(sums(), rows_ * r_.v_head)) {
@@ -99,6 +109,7 @@ class QueryBlock {
       c_.poll();
       key0_ = k0;
       keys_ = std::min(key_block, end - k0);
+      copy_until(k0 + keys_);
       score();
       for (int64_t i = 0; i < rows_; ++i) weigh(i);
       combine();
@@ -124,10 +135,51 @@ class QueryBlock {
                 tiles_.rows(t), r_.head, r_.scale);
   }
 
+  /// Calls f(rows, from one to the next, the first one's place, how many) for keys or values [first, last),
+  /// which lie in two pieces.
+  template <class F>
+  void for_pieces(const float* past, const HeadRows& fresh, int64_t size, int64_t first, int64_t last,
+                  F&& f) const {
+    if (const int64_t n = std::min(last, r_.past) - first; n > 0)
+      f(past + ((b_ * r_.kv_heads + kv_) * r_.past + first) * size, size, first, n);
+    if (const int64_t at = std::max(first, r_.past); at < last)
+      f(fresh.at(b_, kv_) + (at - r_.past) * fresh.row, fresh.row, at, last - at);
+  }
+
+  /// Few queries read keys where they lie, and copy them to where all are wanted just before, block by
+  /// block, so that memory brings them once. Blocks of queries that share keys copy a part of each.
+  void copy_until(int64_t end) {
+    if (!cut_.few) return;
+    const int64_t group = r_.q_heads / r_.kv_heads, sharing = group * cut_.blocks,
+                  which = h_ % group * cut_.blocks + row0_ / cut_.rows;
+    while (copied_ < end) {
+      const int64_t n = std::min(key_block, r_.past + r_.fresh - copied_);
+      const int64_t first = copied_ + n * which / sharing, last = copied_ + n * (which + 1) / sharing;
+      copy(r_.past_k, r_.k, r_.head, r_.all_k, first, last);
+      copy(r_.past_v, r_.v, r_.v_head, r_.all_v, first, last);
+      copied_ += n;
+      c_.poll();
+    }
+  }
+  void copy(const float* past, const HeadRows& fresh, int64_t size, float* all, int64_t first,
+            int64_t last) const {
+    if (!all) return;
+    float* const to = all + (b_ * r_.kv_heads + kv_) * (r_.past + r_.fresh) * size;
+    const auto one = [&](const float* from, int64_t n, float* at) {
+      cut_.copies_past_caches ? kernels_.copy(from, at, n) : void(std::copy_n(from, n, at));
+    };
+    for_pieces(past, fresh, size, first, last, [&](const float* rows, int64_t row, int64_t at, int64_t n) {
+      if (row == size) return one(rows, n * size, to + at * size);
+      for (int64_t i = 0; i < n; ++i) one(rows + i * row, size, to + (at + i) * size);
+    });
+  }
+
   void score() const {
     if (cut_.few)
-      return kernels_.products(query(0), r_.k.at(b_, kv_) + key0_ * r_.k.row, r_.k.row, keys_, r_.head,
-                               r_.scale, scores());
+      return for_pieces(r_.past_k, r_.k, r_.head, key0_, key0_ + keys_,
+                        [&](const float* k, int64_t row, int64_t at, int64_t n) {
+                          kernels_.products(query(0), k, row, n, r_.head, r_.scale, scores() + at - key0_);
+                        });
     Tile tile{.b_row = g_.panel_columns, .c_row = cut_.columns, .k = r_.head};
     for (int64_t j = 0; j < keys_; j += g_.panel_columns) {
       c_.poll();
@@ -191,12 +243,14 @@ class QueryBlock {
   }
 
   void combine() const {
+    if (cut_.few || one_by_one_)
+      return for_pieces(r_.past_v, r_.v, r_.v_head, key0_, key0_ + keys_,
+                        [&](const float* v, int64_t row, int64_t at, int64_t n) {
+                          for (int64_t i = 0; i < rows_; ++i)
+                            kernels_.combine(scores() + i * cut_.columns + at - key0_, v, row, n, r_.v_head,
+                                             sums() + i * r_.v_head);
+                        });
     const float* const v = r_.v.at(b_, kv_) + key0_ * r_.v.row;
-    if (cut_.few || one_by_one_) {
-      for (int64_t i = 0; i < rows_; ++i)
-        kernels_.combine(scores() + i * cut_.columns, v, r_.v.row, keys_, r_.v_head, sums() + i * r_.v_head);
-      return;
-    }
     for (int64_t t = 0; t < tiles_.count(); ++t)
       g_.pack_a(weights() + tiles_.begin(t) * blocked(keys_),
                 {scores() + tiles_.begin(t) * cut_.columns, cut_.columns, 1}, tiles_.rows(t), keys_, 1);
@@ -227,25 +281,60 @@ class QueryBlock {
   const float* packed_v_;
   float* scratch_;
   KernelContext& c_;
-  int64_t key0_ = 0, keys_ = 0;
+  int64_t key0_ = 0, keys_ = 0, copied_ = 0;
   bool one_by_one_ = false;
   float greatest_[tiles_a_block * 16], total_[tiles_a_block * 16];
 };
+
+/// Past and fresh rows of each head, one after the other.
+HeadRows join(const AttentionRun& r, const float* past, const HeadRows& fresh, int64_t size, float* to,
+              KernelContext& c) {
+  const int64_t total = r.past + r.fresh;
+  c.parallel(r.batch * r.kv_heads, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      c.poll();
+      float* at = to + i * total * size;
+      if (r.past > 0) at = std::copy_n(past + i * r.past * size, r.past * size, at);
+      for (int64_t j = 0; j < r.fresh; ++j)
+        at = std::copy_n(fresh.at(i / r.kv_heads, i % r.kv_heads) + j * fresh.row, size, at);
+    }
+  });
+  return {to, r.kv_heads * total * size, total * size, size};
+}
+
+/// The same with keys and values in one piece each, which packing reads; in `room` where nobody wants them
+/// so.
+AttentionRun in_one_piece(AttentionRun r, float* room, KernelContext& c) {
+  const int64_t total = r.past + r.fresh;
+  float* const v_room = room + r.batch * r.kv_heads * total * r.head;
+  if (r.all_k || r.past > 0) r.k = join(r, r.past_k, r.k, r.head, r.all_k ? r.all_k : room, c);
+  if (r.all_v || r.past > 0) r.v = join(r, r.past_v, r.v, r.v_head, r.all_v ? r.all_v : v_room, c);
+  r.fresh = total;
+  r.past = 0;
+  return r;
+}
 
 }  // namespace
 
 size_t attention_workspace(Isa isa, const AttentionRun& r, int threads) {
   if (r.batch * r.q_heads * r.queries == 0 || r.v_head == 0) return 0;
   const Cut cut(gemm_kernels(isa), r);
-  return static_cast<size_t>(cut.packed() + task_slots(cut.tasks(r), threads) * cut.slot) * sizeof(float);
+  return static_cast<size_t>(cut.joined(r) + cut.packed() + task_slots(cut.tasks(r), threads) * cut.slot) *
+         sizeof(float);
 }
 
-void attention(Isa isa, const AttentionRun& r, void* workspace, KernelContext& c) {
-  if (r.batch * r.q_heads * r.queries == 0 || r.v_head == 0) return;
+void attention(Isa isa, const AttentionRun& run, void* workspace, KernelContext& c) {
+  if (run.batch * run.q_heads * run.queries == 0 || run.v_head == 0) {
+    if (run.all_k) join(run, run.past_k, run.k, run.head, run.all_k, c);
+    if (run.all_v) join(run, run.past_v, run.v, run.v_head, run.all_v, c);
+    return;
+  }
   const GemmKernels& g = gemm_kernels(isa);
-  const Cut cut(g, r);
-  float* const packed = static_cast<float*>(workspace);
+  const Cut cut(g, run);
+  float* const room = static_cast<float*>(workspace);
+  float* const packed = room + cut.joined(run);
   float* const scratch = packed + cut.packed();
+  const AttentionRun r = cut.few ? run : in_one_piece(run, room, c);
   if (!cut.few)
     c.parallel(cut.heads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

@@ -25,8 +25,14 @@ struct ScoreBias {
 };
 
 struct AttentionRun {
-  int64_t batch = 0, q_heads = 0, kv_heads = 0, queries = 0, keys = 0, head = 0, v_head = 0;
-  HeadRows q, k, v;
+  int64_t batch = 0, q_heads = 0, kv_heads = 0, queries = 0, head = 0, v_head = 0;
+  int64_t keys = 0;  // that queries may see: the first of `past` and `fresh` ones
+  HeadRows q, k, v;  // of k and v the fresh rows
+  /// Keys and values of earlier calls, which come first: [batch, kv_heads, past, size].
+  const float *past_k = nullptr, *past_v = nullptr;
+  int64_t past = 0, fresh = 0;
+  /// Where all of them are wanted one after the other; null: nowhere. [batch, kv_heads, past + fresh, size]
+  float *all_k = nullptr, *all_v = nullptr;
   float* y = nullptr;
   int64_t y_batch = 0, y_head = 0, y_row = 0;
   ScoreBias bias;
@@ -61,6 +67,8 @@ struct AttentionKernels {
   void (*combine)(const float* weights, const float* v, int64_t row, int64_t n, int64_t v_head,
                   float* y) = nullptr;
   bool (*finite)(const float* p, int64_t n) = nullptr;
+  /// Copies past the caches: for what is read again only when they hold something else.
+  void (*copy)(const float* from, float* to, int64_t n) = nullptr;
 };
 const AttentionKernels& attention_kernels(Isa isa);
 

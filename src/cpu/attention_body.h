@@ -125,9 +125,18 @@ bool all_finite(const float* p, int64_t n) {
   return !any_nan(sum);
 }
 
+void copy_past_caches(const float* from, float* to, int64_t n) {
+  constexpr uintptr_t alignment = sizeof(Vec) - 1;
+  for (; n > 0 && (reinterpret_cast<uintptr_t>(to) & alignment) != 0; --n) *to++ = *from++;
+  for (; n >= Vec::width; n -= Vec::width, from += Vec::width, to += Vec::width) stream(to, load(from));
+  streamed();
+  if (n > 0) store_first(to, load_first(from, n), n);
+}
+
 constexpr AttentionKernels table{.prepare = prepare_scores,
                                  .weigh = weigh_scores,
                                  .scale = scale_row,
                                  .products = few_scores,
                                  .combine = combine_values,
-                                 .finite = all_finite};
+                                 .finite = all_finite,
+                                 .copy = copy_past_caches};

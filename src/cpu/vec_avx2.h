@@ -17,6 +17,8 @@ LATHE_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
 LATHE_INLINE Vec set(float x) { return {_mm256_set1_ps(x)}; }
 LATHE_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
 LATHE_INLINE void store(float* p, Vec x) { _mm256_storeu_ps(p, x.v); }
+LATHE_INLINE void stream(float* p, Vec x) { _mm256_stream_ps(p, x.v); }
+LATHE_INLINE void streamed() { _mm_sfence(); }
 LATHE_INLINE Vec load_even(const float* p) {
   const __m256 pairs = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
   return {_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), 0xd8))};

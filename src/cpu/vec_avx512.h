@@ -15,6 +15,8 @@ LATHE_INLINE Vec zero() { return {_mm512_setzero_ps()}; }
 LATHE_INLINE Vec set(float x) { return {_mm512_set1_ps(x)}; }
 LATHE_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
 LATHE_INLINE void store(float* p, Vec x) { _mm512_storeu_ps(p, x.v); }
+LATHE_INLINE void stream(float* p, Vec x) { _mm512_stream_ps(p, x.v); }
+LATHE_INLINE void streamed() { _mm_sfence(); }
 LATHE_INLINE Vec load_even(const float* p) {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   return {_mm512_permutex2var_ps(_mm512_loadu_ps(p), even, _mm512_loadu_ps(p + 16))};

@@ -3,6 +3,8 @@
 //   gather(p, at) is p[at[0]], p[at[1]] …;
 //   zip_low(a, b) is a[0], b[0], a[1], b[1] … of their first halves, zip_high of their second halves;
 //   load, load_first and store take any address;
+//   stream(p, x) stores at an address that is a multiple of a vector's size, past the caches where that can
+//   be said; streamed() has to follow before another thread may look;
 //   load_first / store_first touch the first n in [0, width] elements only (others read as 0, or as those of
 //   `rest`);
 //   min and max give b where either is NaN; comparisons with NaN are false; fma rounds once where Vec::fuses,
@@ -38,6 +40,8 @@ LATHE_INLINE Vec load(const float* p) {
   return x;
 }
 LATHE_INLINE void store(float* p, Vec x) { std::memcpy(p, &x.v, sizeof x.v); }
+LATHE_INLINE void stream(float* p, Vec x) { store(p, x); }
+LATHE_INLINE void streamed() {}
 LATHE_INLINE Vec load_even(const float* p) { return {Four{p[0], p[2], p[4], p[6]}}; }
 LATHE_INLINE Vec gather(const float* p, const int32_t* at) {
   return {Four{p[at[0]], p[at[1]], p[at[2]], p[at[3]]}};

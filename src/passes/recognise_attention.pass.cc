@@ -287,6 +287,43 @@ std::optional<Patch> no_transposes(const View& view, NodeId id) {
   return p;
 }
 
+/// What a Concat along the rows of heads puts before the others.
+struct Continued {
+  const Node* concat = nullptr;
+  ValueId past = no_id, fresh = no_id;
+};
+std::optional<Continued> continued(const View& view, ValueId v) {
+  const Node* concat = view.made_by(v, "Concat");
+  if (!concat || concat->inputs.size() != 2 || view.rank(v) != 4 || view.uses(v).size() != 1)
+    return std::nullopt;
+  const auto axis = concat->attributes.get<int64_t>("axis", 0);
+  if (axis != 2 && axis != -2) return std::nullopt;
+  return Continued{concat, concat->inputs[0], concat->inputs[1]};
+}
+
+/// Keys and values that follow those of earlier calls: Attention puts them together itself, and reads each
+/// once. It knows causality and windows by where queries stand, which past keys would move.
+std::optional<Patch> past(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  if (n.inputs.size() > 4 || n.outputs.size() != 1 || n.attributes.get<int64_t>("is_causal", 0) != 0 ||
+      n.attributes.get<int64_t>("left_window_size", -1) >= 0 ||
+      n.attributes.get<int64_t>("right_window_size", -1) >= 0)
+    return std::nullopt;
+  // Other types have no kernel that does it.
+  if (view.type(n.inputs[0]).elem != DataType::float32 || view.rank(n.inputs[0]) != 4) return std::nullopt;
+  const auto k = continued(view, n.inputs[1]), v = continued(view, n.inputs[2]);
+  if (!k || !v) return std::nullopt;
+  Patch p("keys and values follow those of earlier calls");
+  std::vector<ValueId> inputs{n.inputs[0], k->fresh, v->fresh, n.inputs.size() > 3 ? n.inputs[3] : no_id,
+                              k->past, v->past};
+  const auto made = p.add_node("Attention", std::move(inputs), 3, n.attributes);
+  p.replace_uses(n.outputs[0], made[0]);
+  p.replace_uses(n.inputs[1], made[1]);
+  p.replace_uses(n.inputs[2], made[2]);
+  for (NodeId gone : {id, view.producer(n.inputs[1]), view.producer(n.inputs[2])}) p.remove(gone);
+  return p;
+}
+
 }  // namespace
 
 void pass_recognise_attention(PassList& all) {
@@ -300,6 +337,11 @@ void pass_recognise_attention(PassList& all) {
                  .level = OptimizationLevel::extended,
                  .anchors = {"Attention"},
                  .propose = no_transposes});
+  all.push_back({.name = "recognise-attention-past",
+                 .says = "lets Attention put its keys and values behind those of earlier calls",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Attention"},
+                 .propose = past});
 }
 
 }  // namespace lathe

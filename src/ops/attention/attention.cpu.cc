@@ -28,42 +28,25 @@ Verdict ask(const Attention& op, const KernelRequest& r) {
 /// What follows from the shapes. `past`: of past_key, empty where there is none.
 struct Sizes {
   Sizes(const Attention& op, const Shape& q, const Shape& k, const Shape& v, const Shape& past_key)
-      : heads_last(q.size() == 3), past(past_key.empty() ? 0 : past_key[2]) {
+      : heads_last(q.size() == 3) {
     run.batch = q[0];
     run.q_heads = heads_last ? *op.q_num_heads : q[1];
     run.kv_heads = heads_last ? *op.kv_num_heads : k[1];
     run.queries = q[heads_last ? 1 : 2];
-    kv_seq = k[heads_last ? 1 : 2];
+    run.fresh = k[heads_last ? 1 : 2];
     run.head = heads_last ? q[2] / run.q_heads : q[3];
     run.v_head = heads_last ? v[2] / run.kv_heads : v[3];
-    run.keys = past + kv_seq;
+    run.past = past_key.empty() ? 0 : past_key[2];
+    run.keys = run.past + run.fresh;
   }
   cpu::HeadRows rows(const float* data, int64_t heads, int64_t seq, int64_t size) const {
     if (heads_last) return {data, seq * heads * size, size, heads * size};
     return {data, heads * seq * size, seq * size, size};
   }
-  int64_t joined_keys() const { return run.batch * run.kv_heads * run.keys * run.head; }
-  int64_t joined_values() const { return run.batch * run.kv_heads * run.keys * run.v_head; }
 
   AttentionRun run;
   bool heads_last;
-  int64_t past, kv_seq = 0;
 };
-
-/// Past and present rows of each head, one after the other: [batch, heads, total, size].
-void join(const Sizes& s, const float* past, const cpu::HeadRows& now, int64_t size, float* to,
-          KernelContext& c) {
-  const int64_t heads = s.run.kv_heads, total = s.run.keys;
-  c.parallel(s.run.batch * heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      c.poll();
-      float* at = to + i * total * size;
-      if (s.past > 0) at = std::copy_n(past + i * s.past * size, s.past * size, at);
-      for (int64_t j = 0; j < s.kv_seq; ++j)
-        at = std::copy_n(now.at(i / heads, i % heads) + j * now.row, size, at);
-    }
-  });
-}
 
 cpu::ScoreBias bias(const Tensor& mask) {
   cpu::ScoreBias b;
@@ -85,13 +68,6 @@ Sizes sizes_of(const Attention& op, std::span<const Shape> in) {
   return {op, in[0], in[1], in[2], in.size() > 4 ? in[4] : Shape()};
 }
 
-/// Bytes for past and present together, where the outputs have no room for them.
-size_t joined_bytes(const Sizes& s) {
-  return s.past == 0
-             ? 0
-             : static_cast<size_t>((s.joined_keys() + s.joined_values() + 31) / 16 * 16) * sizeof(float);
-}
-
 /// A mask takes scratch memory, whatever its shape.
 void note_mask(AttentionRun& r, bool present) {
   static constexpr float somewhere = 0;
@@ -100,10 +76,10 @@ void note_mask(AttentionRun& r, bool present) {
 
 template <Isa isa>
 size_t workspace(const Attention& op, std::span<const Shape> inputs, int threads) {
-  Sizes s = sizes_of(op, inputs);
-  note_mask(s.run, inputs.size() > 3 && !inputs[3].empty());
-  if (s.run.bias.present()) s.run.keys = std::min(s.run.keys, inputs[3].back());
-  return joined_bytes(sizes_of(op, inputs)) + cpu::attention_workspace(isa, s.run, threads);
+  AttentionRun r = sizes_of(op, inputs).run;
+  note_mask(r, inputs.size() > 3 && !inputs[3].empty());
+  if (r.bias.present()) r.keys = std::min(r.keys, inputs[3].back());
+  return cpu::attention_workspace(isa, r, threads);
 }
 
 template <Isa isa>
@@ -112,38 +88,24 @@ void attention(const Attention& op, KernelContext& c) {
           cpu::has_input(c, 4) ? c.in(4).shape() : Shape());
   AttentionRun& r = s.run;
   r.q = s.rows(floats(c.in(0)), r.q_heads, r.queries, r.head);
-  r.k = s.rows(floats(c.in(1)), r.kv_heads, s.kv_seq, r.head);
-  r.v = s.rows(floats(c.in(2)), r.kv_heads, s.kv_seq, r.v_head);
+  r.k = s.rows(floats(c.in(1)), r.kv_heads, r.fresh, r.head);
+  r.v = s.rows(floats(c.in(2)), r.kv_heads, r.fresh, r.v_head);
+  if (r.past > 0) r.past_k = floats(c.in(4)), r.past_v = floats(c.in(5));
+  if (c.wants(1)) r.all_k = floats(c.out(1));
+  if (c.wants(2)) r.all_v = floats(c.out(2));
   r.y = floats(c.out(0));
   const cpu::HeadRows y = s.rows(r.y, r.q_heads, r.queries, r.v_head);
   r.y_batch = y.batch, r.y_head = y.head, r.y_row = y.row;
   r.scale = op.scale ? *op.scale : 1 / std::sqrt(static_cast<float>(r.head));
   r.softcap = op.softcap;
-  r.first = s.past;
+  r.first = r.past;
   r.left = op.left_window;
   r.right = op.is_causal ? 0 : op.right_window;
-
-  const bool mask = cpu::has_input(c, 3);
-  Sizes limited = s;
-  if (mask) {
-    limited.run.bias = bias(c.in(3));
-    limited.run.keys = std::min(r.keys, c.in(3).shape().back());  // what the mask does not reach is masked
+  if (cpu::has_input(c, 3)) {
+    r.bias = bias(c.in(3));
+    r.keys = std::min(r.keys, c.in(3).shape().back());  // what the mask does not reach is masked
   }
-  const size_t room = joined_bytes(s);
-  auto* const scratch =
-      static_cast<char*>(c.workspace(room + cpu::attention_workspace(isa, limited.run, c.threads())));
-  float* const spare[] = {reinterpret_cast<float*>(scratch),
-                          reinterpret_cast<float*>(scratch) + (s.joined_keys() + 15) / 16 * 16};
-  for (size_t i : {0, 1}) {
-    const bool wanted = c.wants(1 + i);
-    if (!wanted && s.past == 0) continue;
-    cpu::HeadRows& rows = i == 0 ? limited.run.k : limited.run.v;
-    const int64_t size = i == 0 ? r.head : r.v_head;
-    float* const to = wanted ? floats(c.out(1 + i)) : spare[i];
-    join(s, s.past > 0 ? floats(c.in(4 + i)) : nullptr, rows, size, to, c);
-    rows = {to, r.kv_heads * r.keys * size, r.keys * size, size};
-  }
-  cpu::attention(isa, limited.run, scratch + room, c);
+  cpu::attention(isa, r, c.workspace(cpu::attention_workspace(isa, r, c.threads())), c);
 }
 
 Verdict ask_rotary(const RotaryEmbedding&, const KernelRequest& r) {
