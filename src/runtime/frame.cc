@@ -271,6 +271,7 @@ void Frame::run_lane(const std::vector<uint32_t>& steps, Lane& lane) {
 
 void Frame::compute(size_t step, Lane& lane, bool alone) {
   state_.poll();
+  if (!rebinding_ && layout_->done[step]) return;
   if (graph_.steps[step].kernel)
     run_kernel(step, lane, alone);
   else

@@ -42,6 +42,7 @@ class LayoutMaker {
     place_closely();
     place_outputs();
     find_settled();
+    find_done();
     for (const ArenaPlanner& a : arenas_) made_.arena.push_back(a.size());
     return std::move(made_);
   }
@@ -422,6 +423,23 @@ class LayoutMaker {
       slot.settled = slot.known && (in_arena(v) || in_other);
       made_.decided_by_runs |= slot.place == Slot::Place::run;
     }
+  }
+
+  /// Steps that give memory of the arena another shape, and nothing else: bound, they have nothing to do.
+  void find_done() {
+    for (size_t i = 0; i < graph_.steps.size(); ++i) {
+      const ProgramStep& s = graph_.steps[i];
+      made_.done.push_back(s.kernel && s.kernel->alias >= 0 && !s.epilogue && lies_where_it_was(s));
+    }
+  }
+  bool lies_where_it_was(const ProgramStep& s) const {
+    const int32_t in = s.plan->inputs[static_cast<size_t>(s.kernel->alias)], out = s.plan->outputs[0];
+    if (in < 0 || out < 0 || s.plan->outputs.size() != 1) return false;
+    const Slot &from = made_.slots[static_cast<size_t>(in)], &to = made_.slots[static_cast<size_t>(out)];
+    const bool same = from.place == Slot::Place::alias
+                          ? from.home == to.home && from.offset == to.offset
+                          : to.home == static_cast<uint32_t>(in) && to.offset == 0;
+    return to.place == Slot::Place::alias && to.settled && from.settled && same && from.bytes() == to.bytes();
   }
 
   bool is_tensor(int32_t v) const { return graph_.plan->values[static_cast<size_t>(v)].type.is_tensor(); }

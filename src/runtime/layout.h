@@ -56,6 +56,7 @@ struct Layout {
   size_t output_bytes = 0;          // with nothing bound
   uint64_t last_used = 0;
   std::vector<std::vector<bool>> in_place;  // by step, of one with parts: does each lie where it belongs?
+  std::vector<bool> done;                   // by step: once its output is bound, is there nothing left to do?
   std::vector<StepCost> costs;              // by step; empty until a profile wants them
 
   /// Are its arenas no larger than the other's?
