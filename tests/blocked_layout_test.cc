@@ -128,6 +128,20 @@ TEST_F(BlockedLayout, SoundsHaveOneAxis) {
       "BlockedConv BlockedConv Unblock Add");
 }
 
+TEST_F(BlockedLayout, NormsOfChannelsAndGroups) {
+  EXPECT_EQ(steps_of("(float[2,1,w] x) => (float[2,24,v] y) <float[48,1,10] a = {}, float[48] s = {}, "
+                     "float[48] t = {}, float[24,48,3] b = {}>"
+                     "{ p = Conv<strides=[2]>(x, a) q = InstanceNormalization(p, s, t) r = Gelu(q)"
+                     "  y = Conv(r, b) }"),
+            "BlockedConv BlockedGroupNormalization+Gelu BlockedConv Unblock");
+  // Groups of ten channels lie across blocks.
+  EXPECT_EQ(steps_of("(float[1,16,h,5] x) => (float[1,40,h,5] y) <float[40,16,3,3] a = {}, float[40] s = {}, "
+                     "float[40] t = {}, float[40,40,1,1] b = {}>"
+                     "{ p = Conv<pads=[1,1,1,1]>(x, a) q = GroupNormalization<num_groups=4>(p, s, t)"
+                     "  g = Sigmoid(q) r = Mul(q, g) u = Conv(r, b) y = Add(u, p) }"),
+            "Block BlockedConv BlockedGroupNormalization+Swish BlockedConv+Add Unblock");
+}
+
 TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   // A mask of one channel is not a block.
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"

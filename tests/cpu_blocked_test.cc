@@ -461,6 +461,70 @@ TEST(CpuBlocked, Mean) {
   }
 }
 
+TEST(CpuBlocked, Norms) {
+  // Groups within blocks, of whole blocks, across blocks, of one channel, and of all.
+  for (auto [channels, groups] :
+       {std::pair<int64_t, int64_t>{48, 48}, {40, 10}, {60, 6}, {96, 3}, {20, 1}, {7, 7}})
+    for (int64_t pixels : {1, 5, 600, 3000}) {
+      SCOPED_TRACE(std::to_string(channels) + " channels, " + std::to_string(groups) + " groups, " +
+                   std::to_string(pixels) + " pixels");
+      Random random(static_cast<uint64_t>(channels + pixels));
+      Fenced plain(at(2 * channels * pixels), random), scale(at(channels), random),
+          bias(at(channels), random);
+      for (size_t i = 0; i < plain.size(); ++i) plain.data()[i] += 3;
+      const Fenced x = blocked(plain, 2, channels, pixels);
+      const int64_t size = channels / groups * pixels;
+      std::vector<double> want;
+      for (int64_t g = 0; g < 2 * groups; ++g) {
+        const float* const from = plain.data() + g * size;
+        double sum = 0, squares = 0;
+        for (int64_t i = 0; i < size; ++i) sum += from[i];
+        const double mean = sum / static_cast<double>(size);
+        for (int64_t i = 0; i < size; ++i) squares += (from[i] - mean) * (from[i] - mean);
+        const double deviation = std::sqrt(squares / static_cast<double>(size) + 1e-3);
+        for (int64_t i = 0; i < size; ++i) {
+          const size_t channel = at((g * size + i) / pixels % channels);
+          want.push_back((from[i] - mean) / deviation * scale[channel] + bias[channel]);
+        }
+      }
+      for (Isa isa : usable_isas()) {
+        cpu::BlockedNormalization n{.batch = 2,
+                                    .channels = channels,
+                                    .groups = groups,
+                                    .pixels = pixels,
+                                    .x = x.data(),
+                                    .scale = scale.data(),
+                                    .bias = bias.data(),
+                                    .epsilon = 1e-3f};
+        std::vector<float> first;
+        for (int threads : {1, 3}) {
+          const auto got = run(x.size(), cpu::normalization_workspace(n, threads), threads,
+                               [&](float* y, void* scratch, KernelContext& c) {
+                                 n.y = y;
+                                 cpu::blocked_normalization(isa, n, scratch, c);
+                               });
+          const int64_t blocks = cpu::channel_blocks(channels);
+          for (int64_t i = 0; i < 2 * channels * pixels; ++i) {
+            const int64_t image = i / (channels * pixels), c = i / pixels % channels;
+            const int64_t place =
+                ((image * blocks + c / channel_block) * pixels + i % pixels) * channel_block;
+            ASSERT_NEAR(got[at(place + c % channel_block)], want[at(i)], 2e-5) << i;
+          }
+          if (threads == 1) first = got;
+          ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0);
+        }
+        // In place.
+        Fenced y = x, scratch(cpu::normalization_workspace(n, 1) / sizeof(float));
+        SignTurner turner(y);
+        EpilogueContext c(1, &turner);
+        n.x = n.y = y.data();
+        cpu::blocked_normalization(isa, n, scratch.data(), c);
+        const auto again = turner.undone();
+        ASSERT_EQ(std::memcmp(first.data(), again.data(), again.size() * sizeof(float)), 0);
+      }
+    }
+}
+
 TEST(CpuBlocked, ThereAndBack) {
   for (int64_t channels : {1, 3, 16, 40})
     for (int64_t pixels : {1, 7, 64, 2500}) {

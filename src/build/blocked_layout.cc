@@ -40,6 +40,7 @@ class BlockedLayout {
     if (n.inputs.empty() || n.inputs[0] == no_id) return false;
     if (n.op == "MaxPool" || n.op == "AveragePool") return is_pool(n);
     if (n.op == "GlobalAveragePool") return is_chosen(n.inputs[0]);
+    if (is_norm(n)) return is_chosen(n.inputs[0]) && is_per_channel_norm(n);
     if (n.op == "Concat") return is_concat(n);
     if (n.op == "DepthToSpace") return is_depth_to_space(n);
     return is_pointwise(n);
@@ -73,6 +74,16 @@ class BlockedLayout {
   bool is_pool(const Node& n) const {
     const bool indices = n.outputs.size() > 1 && n.outputs[1] != no_id;
     return !indices && explicit_pads(n) && is_chosen(n.inputs[0]);
+  }
+
+  static bool is_norm(const Node& n) {
+    return n.op == "InstanceNormalization" || n.op == "GroupNormalization";
+  }
+  /// In float32, as elements are.
+  bool is_per_channel_norm(const Node& n) const {
+    const auto stash = n.attributes.get<int64_t>("stash_type", static_cast<int64_t>(DataType::float32));
+    return n.inputs.size() == 3 && stash == static_cast<int64_t>(DataType::float32) &&
+           *channels(n.inputs[0]) > 0;
   }
 
   /// Blocks side by side: only the last input may end with one that is not full.
@@ -193,6 +204,8 @@ class BlockedLayout {
     n.attributes = old.attributes;
     if (old.op == "Conv")
       describe_conv(old, n);
+    else if (is_norm(old))
+      describe_norm(old, n);
     else
       for (ValueId in : old.inputs)
         n.inputs.push_back(in == no_id || is_single(in, rank(v)) ? in : blocked(in, rank(v)));
@@ -210,6 +223,16 @@ class BlockedLayout {
     Attributes all;
     all.set("channels", *channels(v));
     add("lathe", "Unblock", {made}, v, std::move(all));
+  }
+
+  void describe_norm(const Node& old, Node& n) {
+    const int64_t c = *channels(old.inputs[0]);
+    n.domain = "lathe";
+    n.op = "BlockedGroupNormalization";
+    n.inputs = {blocked(old.inputs[0], rank(old.inputs[0])), old.inputs[1], old.inputs[2]};
+    n.attributes.erase("stash_type");
+    if (old.op == "InstanceNormalization") n.attributes.set("num_groups", c);
+    n.attributes.set("channels", c);
   }
 
   void describe_conv(const Node& old, Node& n) {

@@ -107,6 +107,19 @@ void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, co
                      const float* x, float* y, KernelContext& c);
 /// The mean of each of `blocks` blocks of `pixels` pixels.
 void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float* y, KernelContext& c);
+/// Adds the pixels of a block to sums, lane by lane.
+void blocked_sums(Isa isa, const float* x, int64_t pixels, float* sums);
+
+/// Y = (X - mean) / deviation * scale + bias: mean and deviation of each group of neighbouring channels in
+/// each image, scale and bias one for each channel.
+struct BlockedNormalization {
+  int64_t batch = 1, channels = 1, groups = 1, pixels = 1;
+  const float *x = nullptr, *scale = nullptr, *bias = nullptr;
+  float* y = nullptr;
+  float epsilon = 0;
+};
+size_t normalization_workspace(const BlockedNormalization& n, int threads);
+void blocked_normalization(Isa isa, const BlockedNormalization& n, void* workspace, KernelContext& c);
 
 // To channel blocks, with 0 in the lanes beyond the last channel, and back.
 void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);

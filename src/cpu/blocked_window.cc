@@ -133,6 +133,10 @@ void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, co
   });
 }
 
+void blocked_sums(Isa isa, const float* x, int64_t pixels, float* sums) {
+  window_kernels(isa).add_up(x, pixels, sums);
+}
+
 void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float* y, KernelContext& c) {
   const WindowKernels& k = window_kernels(isa);
   const float factor = 1.0f / static_cast<float>(pixels);

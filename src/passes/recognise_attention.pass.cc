@@ -315,7 +315,7 @@ std::optional<Patch> past(const View& view, NodeId id) {
   if (!k || !v) return std::nullopt;
   Patch p("keys and values follow those of earlier calls");
   std::vector<ValueId> inputs{n.inputs[0], k->fresh, v->fresh, n.inputs.size() > 3 ? n.inputs[3] : no_id,
-                              k->past, v->past};
+                              k->past,     v->past};
   const auto made = p.add_node("Attention", std::move(inputs), 3, n.attributes);
   p.replace_uses(n.outputs[0], made[0]);
   p.replace_uses(n.inputs[1], made[1]);
