@@ -4,6 +4,7 @@
 
 NB_MODULE(_lathe, m) {
   m.doc() = "The native half of the package lathe. Programs use lathe itself.";
+  lathe::initialize();
   m.def("version", [] { return std::string(lathe::version()); });
   // What a program still holds when the interpreter ends is its own affair.
   nanobind::set_leak_warnings(false);

@@ -281,18 +281,21 @@ class KernelCatalog {
   };
   template <class Op>
   void add(Kernel k, Functions<Op> f) {
+    // Each captures one pointer: what fits into a std::function allocates nothing, and there are thousands.
     add_codec(k.op, k.domain, codec<Op>());
-    k.run = [f](const void* o, KernelContext& c) { f.run(*static_cast<const Op*>(o), c); };
+    k.run = [run = f.run](const void* o, KernelContext& c) { run(*static_cast<const Op*>(o), c); };
     if (f.ask)
-      k.ask = [f](const void* o, const KernelRequest& r) { return f.ask(*static_cast<const Op*>(o), r); };
+      k.ask = [ask = f.ask](const void* o, const KernelRequest& r) {
+        return ask(*static_cast<const Op*>(o), r);
+      };
     if (f.prefer)
-      k.prefer = [f](const void* o, const KernelRequest& r) {
-        return f.prefer(*static_cast<const Op*>(o), r);
+      k.prefer = [prefer = f.prefer](const void* o, const KernelRequest& r) {
+        return prefer(*static_cast<const Op*>(o), r);
       };
     if constexpr (requires(Op & op) { op.tunables = Tunables(); })
       if (f.tactics) {
-        k.tactics = [f](const void* o, const KernelRequest& r) {
-          return f.tactics(*static_cast<const Op*>(o), r);
+        k.tactics = [tactics = f.tactics](const void* o, const KernelRequest& r) {
+          return tactics(*static_cast<const Op*>(o), r);
         };
         k.tuned = [](const void* o, const Tunables& t) -> std::shared_ptr<const void> {
           auto told = std::make_shared<Op>(*static_cast<const Op*>(o));
@@ -301,19 +304,21 @@ class KernelCatalog {
         };
       }
     if (f.packed_form)
-      k.packed_form = [f](const void* o, const KernelRequest& r, size_t i) {
-        return f.packed_form(*static_cast<const Op*>(o), r, i);
+      k.packed_form = [form = f.packed_form](const void* o, const KernelRequest& r, size_t i) {
+        return form(*static_cast<const Op*>(o), r, i);
       };
     if (f.pack)
-      k.pack = [f](const void* o, const KernelRequest& r, size_t i, Tensor& to, Workers& w) {
-        f.pack(*static_cast<const Op*>(o), r, i, to, w);
+      k.pack = [pack = f.pack](const void* o, const KernelRequest& r, size_t i, Tensor& to, Workers& w) {
+        pack(*static_cast<const Op*>(o), r, i, to, w);
       };
     if (f.workspace)
-      k.workspace = [f](const void* o, std::span<const Shape> s, int t) {
-        return f.workspace(*static_cast<const Op*>(o), s, t);
+      k.workspace = [workspace = f.workspace](const void* o, std::span<const Shape> s, int t) {
+        return workspace(*static_cast<const Op*>(o), s, t);
       };
     if (f.parts)
-      k.parts = [f](const void* o, const StepFacts& s) { return f.parts(*static_cast<const Op*>(o), s); };
+      k.parts = [parts = f.parts](const void* o, const StepFacts& s) {
+        return parts(*static_cast<const Op*>(o), s);
+      };
     add(std::move(k));
   }
   /// What the operator does to each element, as a program whose operands are its inputs; nothing where it
