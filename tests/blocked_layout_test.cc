@@ -142,6 +142,30 @@ TEST_F(BlockedLayout, NormsOfChannelsAndGroups) {
             "Block BlockedConv BlockedGroupNormalization+Swish BlockedConv+Add Unblock");
 }
 
+TEST_F(BlockedLayout, InputsAreScaledAsTheyAreRead) {
+  const std::string head = "(float[n,16,28,28] x) => (float[n,48,28,28] y",
+                    weights =
+                        "<float[32,16,1,1] a = {}, float[32,1,1] f = {}, float[32,1,1] s = {}, "
+                        "float[16,32,1,1] b = {}, float least = {0}, float most = {6}>",
+                    first = "{ p = Conv(x, a)", join = " y = Concat<axis=1>(p, c) }";
+  // Others read what is scaled as it is.
+  EXPECT_EQ(steps_of(head + ")" + weights + first +
+                     " m = Mul(p, f) t = Add(s, m) r = Relu(t) c = Conv(r, b)" + join),
+            "Block BlockedConv BlockedConv Concat Unblock");
+  EXPECT_EQ(steps_of(head + ")" + weights + first + " t = Add(p, s) r = Clip(t, least, most) c = Conv(r, b)" +
+                     join),
+            "Block BlockedConv BlockedConv Concat Unblock");
+  EXPECT_EQ(steps_of(head + ")" + weights + first + " r = Relu(p) c = Conv(r, b)" + join),
+            "Block BlockedConv BlockedConv Concat Unblock");
+  // Alone it is done where it is made; and what is wanted elsewhere has to be there.
+  EXPECT_EQ(steps_of("(float[n,16,28,28] x) => (float[n,16,28,28] y)" + weights + first +
+                     " m = Mul(p, f) t = Add(s, m) r = Relu(t) y = Conv(r, b) }"),
+            "Block BlockedConv+Relu BlockedConv Unblock");
+  EXPECT_EQ(steps_of(head + ", float[n,32,28,28] r)" + weights + first +
+                     " m = Mul(p, f) t = Add(s, m) r = Relu(t) c = Conv(r, b)" + join),
+            "Block BlockedConv Pointwise+Mul+Add+Relu Unblock BlockedConv Concat Unblock");
+}
+
 TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   // A mask of one channel is not a block.
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"

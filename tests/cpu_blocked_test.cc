@@ -381,6 +381,76 @@ TEST(CpuBlocked, Halves) {
   }
 }
 
+/// What is scaled as it is read comes to the same bits as what was scaled before.
+TEST(CpuBlocked, ScaledInputs) {
+  for (const BlockedShape& s :
+       {square(256, 64, 9, 9, 1), square(800, 96, 8, 9, 1, 1, 0, 1, 2), square(64, 32, 12, 13, 3, 1, 0, 2),
+        square(40, 48, 14, 15, 3, 2, 1), square(37, 20, 9, 11, 3, 1, 1, 1, 2), square(64, 96, 60, 60, 1)}) {
+    SCOPED_TRACE(text(s));
+    const Convolution k(s, false);
+    Random random(5);
+    const Fenced factor(at(s.in_blocks() * channel_block), random), shift(factor.size(), random);
+    const cpu::ChannelScaling by{factor.data(), shift.data(), {-0.5f, 0.75f}};
+    const float none[channel_block] = {};
+    for (Isa isa : usable_isas()) {
+      Fenced x(k.x_blocked.size());
+      const int64_t plane = s.in_pixels() * channel_block;
+      for (int64_t i = 0; i < s.batch * s.in_blocks(); ++i) {
+        const int64_t lane = i % s.in_blocks() * channel_block;
+        cpu::scale_pixels(isa, {.x = k.x_blocked.data() + i * plane,
+                                .y = x.data() + i * plane,
+                                .pixels = s.in_pixels(),
+                                .mean = none,
+                                .factor = factor.data() + lane,
+                                .bias = shift.data() + lane,
+                                .bounds = by.bounds});
+      }
+      const auto hold = [&](const char* name, int64_t size, auto&& pack, auto&& workspace, auto&& convolve) {
+        SCOPED_TRACE(std::string(name) + ", " + std::string(name_of(isa)));
+        WorkerContext packers(2);
+        Fenced w(at(size));
+        pack(w.data(), packers);
+        BlockedShape scaled = s;
+        scaled.scaled = true;
+        cpu::BlockedImages images{.x = x.data(), .weights = w.data(), .bias = k.bias.data()};
+        const auto with = [&](const BlockedShape& shape, int threads) {
+          return run(k.want.size(), workspace(shape, threads), threads,
+                     [&](float* y, void* scratch, KernelContext& c) {
+                       images.y = y;
+                       convolve(shape, images, scratch, c);
+                     });
+        };
+        const std::vector<float> want = with(s, 1);
+        images.x = k.x_blocked.data();
+        images.before = by;
+        for (int threads : {1, 3}) {
+          const std::vector<float> got = with(scaled, threads);
+          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0);
+        }
+      };
+      hold(
+          "direct", cpu::direct_weights_size(isa, s),
+          [&](float* to, Workers& w) { cpu::pack_direct_weights(isa, s, k.w.data(), to, w); },
+          [&](const BlockedShape& shape, int threads) {
+            return cpu::direct_workspace(isa, shape, false, threads);
+          },
+          [&](const BlockedShape& shape, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+            cpu::direct_convolution(isa, shape, i, scratch, c);
+          });
+      if (s.pad[0] == 0 && cpu::fits_strassen(isa, s))
+        hold(
+            "strassen", cpu::strassen_weights_size(isa, s),
+            [&](float* to, Workers& w) { cpu::pack_strassen_weights(isa, s, k.w.data(), to, w); },
+            [&](const BlockedShape& shape, int threads) {
+              return cpu::strassen_workspace(isa, shape, threads);
+            },
+            [&](const BlockedShape& shape, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+              cpu::strassen_convolution(isa, shape, i, scratch, c);
+            });
+    }
+  }
+}
+
 TEST(CpuBlocked, Depthwise) {
   for (int64_t size : {1, 2, 7, 16, 33})
     for (int64_t kernel : {1, 2, 3, 5})

@@ -14,6 +14,7 @@
 #include "build/narrow_arithmetic.h"
 #include "build/optimise.h"
 #include "build/quantized_layout.h"
+#include "build/scaled_inputs.h"
 #include "build/side_steps.h"
 #include "runtime/engine_impl.h"
 #include "runtime/weight_program.h"
@@ -149,6 +150,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     if (narrow && use_narrow_convolutions(graph)) fold(UINT64_MAX);
     drop_unread();
     use_convolution_pairs(graph, extensions.kernels(), preference);
+    use_scaled_inputs(graph, extensions.kernels(), preference);
     drop_unread();
   }
   Packing packing;

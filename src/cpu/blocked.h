@@ -19,6 +19,7 @@ struct BlockedShape {
   int64_t in[2] = {1, 1}, out[2] = {1, 1}, kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1};
   int64_t pad[2] = {0, 0};  // in front of each axis
   bool plain = false;       // are the images [N, C, H, W]?
+  bool scaled = false;      // is x scaled before it is used (BlockedImages::before)?
   bool pairs = false;  // of direct convolution: are factors rounded to bfloat16, and multiplied in pairs?
   int64_t group = 0;   // Winograd: floats that go through all of it together; 0: as thought best
 
@@ -33,6 +34,12 @@ struct BlockedShape {
   bool empty() const { return batch == 0 || filters == 0 || out_pixels() == 0; }
 };
 
+/// x * factor + shift for each channel, in blocks, within bounds.
+struct ChannelScaling {
+  const float *factor = nullptr, *shift = nullptr;
+  Bounds bounds = {};
+};
+
 /// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
 /// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0 as long as x
 /// is finite. Weights of 16 bits are widened where they are used.
@@ -42,9 +49,10 @@ struct BlockedImages {
   DataType weights_type = DataType::float32;
   const float* bias = nullptr;  // one per filter; null: 0
   float* y = nullptr;
+  ChannelScaling before = {};  // of a shape that says so, what is done with x; padding stays 0
 };
 
-// Sums over all taps of all channels, read in place or from a padded copy of a few rows.
+// Sums over all taps of all channels, read in place or from a copy of a few rows, padded and scaled.
 int64_t direct_weights_size(Isa isa, const BlockedShape& s);
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
 /// With `pairs`: twice as many elements as direct_weights_size() says.
@@ -93,6 +101,10 @@ size_t strassen_workspace(Isa isa, const BlockedShape& s, int threads);
 void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                           KernelContext& c);
 
+/// Is the input of the algorithm that is thought to be fastest copied, so that scaling it takes next to no
+/// time, or is little of it copied beside what a pass over all of it takes?
+bool pays_to_scale(Isa isa, const BlockedShape& s);
+
 // One filter for each channel; weights [channels, 1, kernel…].
 int64_t depthwise_weights_size(const BlockedShape& s);
 void pack_depthwise_weights(const BlockedShape& s, const float* weights, float* to);
@@ -109,6 +121,16 @@ void blocked_average(Isa isa, const BlockedShape& s, const float* row_factor, co
 void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float* y, KernelContext& c);
 /// Adds the pixels of a block to sums, lane by lane.
 void blocked_sums(Isa isa, const float* x, int64_t pixels, float* sums);
+
+/// Some pixels of a block: y = (x - mean) * factor + bias within bounds, where each lane has its own.
+struct BlockScaling {
+  const float* x = nullptr;
+  float* y = nullptr;
+  int64_t pixels = 0;
+  const float *mean = nullptr, *factor = nullptr, *bias = nullptr;
+  Bounds bounds = {};
+};
+void scale_pixels(Isa isa, const BlockScaling& s);
 
 /// Y = (X - mean) / deviation * scale + bias: mean and deviation of each group of neighbouring channels in
 /// each image, scale and bias one for each channel.

@@ -100,8 +100,22 @@ void narrow_pixels(Isa isa, const float* from, int64_t n, int64_t lanes, float* 
   for (int64_t p = 0; p < n; ++p) halves[p * channel_block + lanes] = BFloat16{0};
 }
 
+/// Some pixels of a block of channels, scaled.
+void scale(Isa isa, const ChannelScaling& by, int64_t block, const float* x, int64_t pixels, float* y) {
+  static constexpr float none[channel_block] = {};
+  const int64_t lane = block * channel_block;
+  scale_pixels(isa, {.x = x,
+                     .y = y,
+                     .pixels = pixels,
+                     .mean = none,
+                     .factor = by.factor + lane,
+                     .bias = by.shift + lane,
+                     .bounds = by.bounds});
+}
+
 /// Copies the input of a strip whose first output pixel is (row0, column0), with zeros around the image.
-void pad_strip(Isa isa, const TiledRows& d, const float* image, int64_t row0, int64_t column0, float* to) {
+void pad_strip(Isa isa, const TiledRows& d, const float* image, const ChannelScaling& by, int64_t row0,
+               int64_t column0, float* to) {
   const BlockedShape& s = d.s;
   const int64_t pixel = d.steps.pixel(), x = column0 * s.stride[1] - s.pad[1];
   const int64_t from = std::clamp<int64_t>(x, 0, s.in[1]),
@@ -119,6 +133,8 @@ void pad_strip(Isa isa, const TiledRows& d, const float* image, int64_t row0, in
       if (s.pairs)
         narrow_pixels(isa, row, middle, std::min(channel_block, s.channels - plane * channel_block),
                       to + left * pixel);
+      else if (s.scaled)
+        scale(isa, by, plane, row, middle, to + left * pixel);
       else
         std::copy_n(row, middle * pixel, to + left * pixel);
       std::fill_n(to + (left + middle) * pixel, (d.row_pixels - left - middle) * pixel, 0.0f);
@@ -131,14 +147,15 @@ TiledRows::TiledRows(const BlockedTiles& t, const BlockedShape& shape)
     : s(shape),
       steps(s),
       tiles(s.out[1], t.max_rows),
-      in_place(within(s) && !s.pairs),
+      in_place(within(s) && !s.pairs && !s.scaled),
       panels(t.panels(s.out_blocks())) {}
 
-const float* begin_strip(Isa isa, const TiledRows& d, const float* image, const Piece& piece, float* room) {
+const float* begin_strip(Isa isa, const TiledRows& d, const float* image, const ChannelScaling& by,
+                         const Piece& piece, float* room) {
   const int64_t column0 = d.tiles.begin(piece.tile0);
   if (d.in_place)
     return image + piece.row0 * d.s.stride[0] * d.row() + column0 * d.s.stride[1] * d.steps.pixel();
-  pad_strip(isa, d, image, piece.row0, column0, room);
+  pad_strip(isa, d, image, by, piece.row0, column0, room);
   return room;
 }
 
@@ -274,7 +291,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
     const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * d.steps.image_pixel();
     float* const padded = scratch + slot * (d.strip_size() + room);
     BlockedTile of_strip = tile;
-    of_strip.x = begin_strip(isa, d, x, piece, padded);
+    of_strip.x = begin_strip(isa, d, x, images.before, piece, padded);
     const int64_t first_pixel = piece.row0 * s.out[1] + d.tiles.begin(piece.tile0);
     for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
       const int64_t block = image * s.out_blocks() + panel * t.panel_blocks;

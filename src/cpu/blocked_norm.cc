@@ -10,14 +10,6 @@
 
 namespace lathe::cpu {
 
-/// Of a block, with one number for each lane.
-struct BlockScaling {
-  const float* x = nullptr;
-  float* y = nullptr;
-  int64_t pixels = 0;
-  const float *mean = nullptr, *factor = nullptr, *bias = nullptr;
-  Bounds bounds = {};
-};
 struct NormKernels {
   void (*add_squares)(const float* x, int64_t pixels, const float* mean, float* sums) = nullptr;
   void (*scale)(const BlockScaling& s) = nullptr;
@@ -127,6 +119,8 @@ class NormPiece {
 
 int64_t tasks(const BlockedNormalization& n) { return n.pixels == 0 ? 0 : n.batch * NormPieces(n).count; }
 }  // namespace
+
+void scale_pixels(Isa isa, const BlockScaling& s) { norm_kernels(isa).scale(s); }
 
 size_t normalization_workspace(const BlockedNormalization& n, int threads) {
   return static_cast<size_t>(task_slots(tasks(n), threads) * NormPieces(n).slot()) * sizeof(float);

@@ -108,7 +108,7 @@ class PairTask {
     const Finish finish(&between);
     const int64_t plane = (end - begin) * d.s.out[1];
     BlockedTile tile = d.tile(steps_, plane * channel_block, finish.bounds);
-    tile.x = begin_strip(isa_, d, x, piece, copy);
+    tile.x = begin_strip(isa_, d, x, {}, piece, copy);
     tile.y = held;
     FinishedPixels finished(finish.epilogue, plane, 0, blocks, 0);
     compute_panel(isa_, d, piece, tile, panel, {.weights = images_.weights, .bias = images_.bias}, nullptr,

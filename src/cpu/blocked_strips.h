@@ -91,8 +91,10 @@ struct Piece {
   int64_t row0, row1, tile0, tile1;
 };
 
-/// What the first tap of a strip's first output pixel sees: in the image, or in a padded copy made at `room`.
-const float* begin_strip(Isa isa, const TiledRows& d, const float* image, const Piece& piece, float* room);
+/// What the first tap of a strip's first output pixel sees: in the image, or in a copy made at `room`, padded
+/// and scaled.
+const float* begin_strip(Isa isa, const TiledRows& d, const float* image, const ChannelScaling& by,
+                         const Piece& piece, float* room);
 /// Floats of one panel of weights.
 inline int64_t panel_size(const BlockedTiles& t, const BlockedShape& s) {
   return s.terms() * s.taps() * t.panel_filters();

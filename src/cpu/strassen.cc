@@ -286,7 +286,10 @@ class Packing {
       : kernels_(kernels), p_(p), cut_(cut) {
     const int64_t k0 = block * cut.blocks.step, terms = std::min(cut.blocks.step, p.k - k0);
     half_ = terms / 2;
-    for (int64_t i = 0; i < terms / a_block; ++i) terms_[i] = p.a.terms_at(k0 / a_block + i);
+    for (int64_t i = 0; i < terms / a_block; ++i) {
+      terms_[i] = p.a.terms_at(k0 / a_block + i);
+      channels_[i] = (k0 / a_block + i) / p.a.taps * a_block;
+    }
   }
   int64_t half() const { return half_; }
   /// Are its rows near each other?
@@ -298,14 +301,17 @@ class Packing {
       const int64_t below = row + i + cut_.half_rows;
       top[i] = p_.a.row_at(row + i), bottom[i] = below < p_.m ? p_.a.row_at(below) : top[i];
     }
-    return kernels_.pack_rows({.a = p_.a.data,
-                               .top = top,
-                               .bottom = bottom,
-                               .terms = terms_,
-                               .rows = rows,
-                               .half = half_,
-                               .scale = p_.alpha,
-                               .to = to});
+    const bool scaled = p_.before.factor != nullptr;
+    return kernels_.pack_rows[scaled]({.a = p_.a.data,
+                                       .top = top,
+                                       .bottom = bottom,
+                                       .terms = terms_,
+                                       .rows = rows,
+                                       .half = half_,
+                                       .scale = p_.alpha,
+                                       .channels = channels_,
+                                       .before = p_.before,
+                                       .to = to});
   }
 
  private:
@@ -313,7 +319,7 @@ class Packing {
   const StrassenProduct& p_;
   const Cut& cut_;
   int64_t half_;
-  int64_t terms_[most_terms / a_block];
+  int64_t terms_[most_terms / a_block], channels_[most_terms / a_block];
 };
 
 bool pays(const GemmKernels& g, const Products& p) {

@@ -13,6 +13,7 @@
 
 #include <optional>
 
+#include "cpu/blocked.h"
 #include "cpu/gemm.h"
 
 namespace lathe::cpu {
@@ -28,6 +29,8 @@ struct StrassenRows {
   const int64_t* terms = nullptr;  // where, from there, each a_block of terms lies: of one half, of the other
   int64_t rows = 0, half = 0;      // half: terms
   float scale = 1;
+  const int64_t* channels = nullptr;  // of each a_block of terms, where its channels begin
+  ChannelScaling before = {};
   float* to = nullptr;  // strassen_operands matrices, packed as tiles' A
 };
 /// Where sums go: column j of row i is c[i * row + j / a_block * block + j % a_block].
@@ -57,8 +60,8 @@ inline constexpr int64_t strassen_turn = 4, strassen_chain = 96;
 inline constexpr int64_t strassen_operands = 8;
 
 struct StrassenKernels {
-  /// Are all pairs of rows near each other?
-  bool (*pack_rows)(const StrassenRows&) = nullptr;
+  /// Are all pairs of rows near each other? By whether they are scaled first.
+  bool (*pack_rows[2])(const StrassenRows&) = {};
   /// Of two panels from a block of k on: are all columns of all parts near each other?
   bool (*compare_panels)(const float* left, const float* right, int64_t half) = nullptr;
   /// By rows; of a panel as it is, and of one that is a difference.
@@ -96,6 +99,7 @@ struct StrassenProduct {
   Epilogue* epilogue = nullptr;
   int64_t first_element = 0;  // what the epilogue calls the first element of c
   float alpha = 1;
+  ChannelScaling before = {};  // of A, by term without taps; none where there is no factor
 };
 /// Are so many rows worth it?
 bool pays_strassen(const GemmKernels& g, int64_t m);

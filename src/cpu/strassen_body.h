@@ -7,22 +7,41 @@ constexpr float most_apart_squared = most_apart * most_apart;
 /// Squares that may be summed: beyond, sums of parts could be infinite where C is not.
 constexpr float most_squared = 1e30F;
 
+/// A vector of A as it is multiplied.
+template <bool scaled>
+struct RowScaling {
+  Vec factor, shift, least, greatest;
+
+  LATHE_INLINE RowScaling(const StrassenRows& r, int64_t channel)
+      : factor(scaled ? load(r.before.factor + channel) : set(r.scale)),
+        shift(scaled ? load(r.before.shift + channel) : zero()),
+        least(set(r.before.bounds.least)),
+        greatest(set(r.before.bounds.greatest)) {}
+  LATHE_INLINE Vec of(const float* p) const {
+    if constexpr (scaled) return min(greatest, max(least, fma(load(p), factor, shift)));
+    return load(p) * factor;
+  }
+};
+
 /// Along k in the outer loop: what is written then goes on where it ended.
-bool pack_rows(const StrassenRows& r) {
-  const Vec by = set(r.scale);
+template <bool scaled>
+bool pack_rows(const StrassenRows& rows) {
+  const StrassenRows r = rows;  // which what is stored does not change
   const int64_t matrix = r.rows * r.half;
   alignas(64) float squares[2][max_rows * Vec::width] = {};
   float* to = r.to;
   for (int64_t k0 = 0; k0 < r.half; k0 += a_block) {
-    const int64_t near = r.terms[k0 / a_block], far = r.terms[(k0 + r.half) / a_block];
+    const int64_t at = k0 / a_block, beyond = (k0 + r.half) / a_block;
+    const int64_t near = r.terms[at], far = r.terms[beyond];
     for (int64_t i = 0; i < r.rows; ++i, to += a_block) {
       const float *const top = r.a + r.top[i], *const bottom = r.a + r.bottom[i];
       float *const up = squares[0] + i * Vec::width, *const down = squares[1] + i * Vec::width;
       Vec upper = load(up), lower = load(down);
       LATHE_UNROLL
       for (int64_t j = 0; j < a_block; j += Vec::width) {
-        const Vec p11 = load(top + near + j) * by, p12 = load(top + far + j) * by;
-        const Vec p21 = load(bottom + near + j) * by, p22 = load(bottom + far + j) * by;
+        const RowScaling<scaled> first(r, r.channels[at] + j), second(r, r.channels[beyond] + j);
+        const Vec p11 = first.of(top + near + j), p12 = second.of(top + far + j);
+        const Vec p21 = first.of(bottom + near + j), p22 = second.of(bottom + far + j);
         upper = fma(p11, p11, fma(p12, p12, upper));
         lower = fma(p21, p21, fma(p22, p22, lower));
         const Vec s1 = p21 + p22, s2 = s1 - p11;
@@ -147,7 +166,8 @@ void finish(const StrassenSums& s, const float* x, const float* y) {
 
 template <int... Rows>
 constexpr StrassenKernels make_table(std::integer_sequence<int, Rows...>) {
-  StrassenKernels k{.pack_rows = pack_rows, .compare_panels = compare_panels, .finish = finish};
+  StrassenKernels k{
+      .pack_rows = {pack_rows<false>, pack_rows<true>}, .compare_panels = compare_panels, .finish = finish};
   ((k.multiply[Rows + 1] = multiply<Rows + 1, false>,
     k.multiply_difference[Rows + 1] = multiply<Rows + 1, true>),
    ...);

@@ -15,6 +15,7 @@ using cpu::floats;
 cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& w) {
   cpu::BlockedShape s = cpu::blocked_window(op, w);
   s.plain = op.plain_input;
+  s.scaled = op.scaled;
   if (!op.tunables.empty()) s.group = op.tunables[0];
   return s;
 }
@@ -56,6 +57,7 @@ template <Isa isa>
 struct Direct {
   static constexpr const char* name = "blocked_conv";
   static constexpr int priority = 0, any_alignment = 1;
+  static constexpr bool scales = true;
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
@@ -126,6 +128,7 @@ template <Isa isa>
 struct Strassen {
   static constexpr const char* name = "blocked_conv.strassen";
   static constexpr int priority = 1, any_alignment = 1;
+  static constexpr bool scales = true;
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
@@ -180,6 +183,7 @@ struct Entry {
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     const bool narrow = r.inputs.size() > 1 && cpu::is_half(r.inputs[1].type);
     if (narrow != half) return Verdict::no(half ? "weights not of 16 bits" : "weights not of float32");
+    if (op.scaled && !requires { Algorithm::scales; }) return Verdict::no("its input is not scaled");
     return Algorithm::ask(op, r);
   }
   static std::optional<PackedForm> packed_form(const BlockedConv& op, const KernelRequest& r, size_t i) {
@@ -201,7 +205,9 @@ struct Entry {
     const cpu::BlockedShape s = shape_of(op, c.in(0).shape(), c.in(1).shape());
     void* const scratch = c.workspace(Algorithm::workspace(s, half, c.threads()));
     const Tensor& w = *c.packed(1);
-    Algorithm::run(s, {floats(c.in(0)), w.data(), w.type(), floats(c, 2), floats(c.out(0))}, scratch, c);
+    cpu::BlockedImages images{floats(c.in(0)), w.data(), w.type(), floats(c, 2), floats(c.out(0))};
+    if (op.scaled) images.before = {floats(c.in(3)), floats(c.in(4)), {op.least, op.greatest}};
+    Algorithm::run(s, images, scratch, c);
   }
   template <class A>
   static auto tactics_of() -> std::vector<Tunables> (*)(const BlockedConv&, const KernelRequest&) {
