@@ -82,7 +82,9 @@ LATHE_INLINE Vec scale_by_power(Vec x, Vec n) { return {_mm512_scalef_ps(x.v, n.
 struct ExpFactors {
   Vec power, n, r, q;
 };
-LATHE_INLINE ExpFactors exp_factors(Vec x) {
+/// Of exp(x), or exp(-(x + lost) / 2): `halves` are what x is multiplied with.
+template <int halves = 2>
+LATHE_INLINE ExpFactors exp_factors(Vec x, Vec lost = zero()) {
   const __m512 low =
       _mm512_setr_ps(0x1p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f,
                      0x1.2387a6p+0f, 0x1.29e9ep+0f, 0x1.306fep+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f,
@@ -92,9 +94,12 @@ LATHE_INLINE ExpFactors exp_factors(Vec x) {
                                      0x1.ae89fap+0f, 0x1.b7f77p+0f, 0x1.c199bep+0f, 0x1.cb720ep+0f,
                                      0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f);
   // A number so great that its last place is a 32nd: what is added to it is rounded to that.
-  const Vec log2e = set(0x1.715476p+0f), rest = set(0x1.4ae0cp-26f), rounder = set(0x1.8p+18f);
+  constexpr float factor = 0.5f * halves;
+  const Vec log2e = set(factor * 0x1.715476p+0f), rest = set(factor * 0x1.4ae0cp-26f),
+            rounder = set(0x1.8p+18f);
   const Vec rounded = fma(x, log2e, rounder), n = rounded - rounder;
-  const Vec r = fma(x, rest, {_mm512_fmsub_ps(x.v, log2e.v, n.v)});
+  Vec r = fma(x, rest, {_mm512_fmsub_ps(x.v, log2e.v, n.v)});
+  if constexpr (halves != 2) r = fma(lost, log2e, r);
   return {.power = {_mm512_permutex2var_ps(low, _mm512_castps_si512(rounded.v), high)},
           .n = n,
           .r = r,
@@ -116,6 +121,27 @@ LATHE_INLINE Vec times_sigmoid_of_negated(Vec x, Vec u) {
   const Vec d = fma(scale_by_power(f.power, f.n), fma(f.r, f.q, one), one);
   const __m512 r = _mm512_maskz_rcp14_ps(_mm512_cmp_ps_mask(u.v, most.v, _CMP_NGT_UQ), d.v);
   return x * Vec{_mm512_fmadd_ps(r, _mm512_fnmadd_ps(d.v, r, one.v), r)};
+}
+/// x times the normal distribution's cumulative function: below zero that is exp(-a^2 / 2) g(a), of a = |x|,
+/// where g is a polynomial of 1 / (1 + a / 4); above, 1 less that. From 14.4 on they are 0 and 1.
+LATHE_INLINE Vec gelu(Vec x) {
+  constexpr float g[] = {9.980546830e-02f, 9.838760171e-02f,  1.046284931e-01f,
+                         2.961091128e-02f, 2.092938057e-01f,  -2.163902244e-01f,
+                         3.051743332e-01f, -1.571010500e-01f, 2.659063656e-02f};
+  constexpr int least_magnitude = 2 | 2 << 2;  // without a sign
+  const Vec most = set(14.4f), one = set(1.0f);
+  const Vec a = {_mm512_range_ps(x.v, most.v, least_magnitude)}, d = fma(a, set(0.25f), one);
+  const __m512 estimate = _mm512_maskz_rcp14_ps(_mm512_cmp_ps_mask(a.v, most.v, _CMP_NGE_UQ), d.v);
+  const Vec t = {_mm512_fmadd_ps(estimate, _mm512_fnmadd_ps(d.v, estimate, one.v), estimate)};
+  Vec sum = set(g[8]);
+  LATHE_UNROLL
+  for (int i = 7; i >= 0; --i) sum = fma(sum, t, set(g[i]));
+  // What rounding the square loses is worth many ulp of the exponential, so it is put back.
+  const Vec square = a * a, lost = {_mm512_fmsub_ps(a.v, a.v, square.v)};
+  const ExpFactors f = exp_factors<-1>(square, lost);
+  const Vec e = scale_by_power(fma(f.power * f.r, f.q, f.power), f.n), tail = t * sum * e;
+  const __mmask16 above = _mm512_knot(_mm512_movepi32_mask(_mm512_castps_si512(x.v)));
+  return x * Vec{_mm512_mask_sub_ps(tail.v, above, one.v, tail.v)};
 }
 LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
   mantissa = {_mm512_getmant_ps(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src)};

@@ -131,9 +131,11 @@ LATHE_INLINE Vec erf(Vec x) {
 }
 
 /// x times the normal distribution's cumulative function; by erfc below zero, where 1 + erf would cancel.
-LATHE_INLINE Vec gelu(Vec x) {
-  const Vec a = min(set(16.0f), abs(x));  // 0 and 1 from there on
-  const Vec tail = set(0.5f) * scaled_erfc(a * set(0.707106781f)) * bell(a, 0.5f);
+/// Gives way to a vector's own as well.
+template <class V>
+LATHE_INLINE V gelu(V x) {
+  const V a = min(set(16.0f), abs(x));  // 0 and 1 from there on
+  const V tail = set(0.5f) * scaled_erfc(a * set(0.707106781f)) * bell(a, 0.5f);
   return x * select(x < zero(), tail, set(1.0f) - tail);
 }
 
