@@ -213,19 +213,27 @@ TEST_F(BlockedLayout, KeepsPlainFormsForOutputsAndTaps) {
 }
 
 TEST_F(BlockedLayout, PlansRunOnLesserMachines) {
-  const onnx::Model m = model_of(
-      "(float[1,3,20,20] x) => (float[1,20,20,20] y) <float[20,3,3,3] a = {}, "
-      "float[20,20,3,3] b = {}, float[20,1,1] k = {}>"
-      "{ p = Conv<pads=[1,1,1,1]>(x, a) q = Mul(p, k) y = Conv<pads=[1,1,1,1]>(q, b) }");
-  const testing::TempDirectory directory;
-  const auto file = directory.path() / "model.lathe";
-  const Engine e = Engine::build(m);
-  e.save(file);
-  const Value want = e.create_context().run(inputs_of(e))[0];
-  for (const char* isa : {"generic", "avx2"})
-    EXPECT_TRUE(
-        compare(Engine::load(file, {.isa = isa}).create_context().run(inputs_of(e))[0], want, 1e-3, 0).equal)
-        << isa;
+  for (const char* text :
+       {"(float[1,3,20,20] x) => (float[1,20,20,20] y) <float[20,3,3,3] a = {}, "
+        "float[20,20,3,3] b = {}, float[20,1,1] k = {}>"
+        "{ p = Conv<pads=[1,1,1,1]>(x, a) q = Mul(p, k) y = Conv<pads=[1,1,1,1]>(q, b) }",
+        // Norms of groups, and an input that is scaled as it is packed.
+        "(float[2,32,18,18] x) => (float[2,384,18,18] y) <float[256,32,1,1] a = {}, float[256] s = {}, "
+        "float[256] t = {}, float[256,1,1] k = {}, float[128,256,1,1] b = {}>"
+        "{ p = Conv(x, a) q = GroupNormalization<num_groups=8>(p, s, t) m = Mul(q, k) r = Relu(m)"
+        "  c = Conv(r, b) y = Concat<axis=1>(q, c) }"}) {
+    const onnx::Model m = model_of(text);
+    const testing::TempDirectory directory;
+    const auto file = directory.path() / "model.lathe";
+    const Engine e = Engine::build(m);
+    e.save(file);
+    const Value want = e.create_context().run(inputs_of(e))[0];
+    for (const char* isa : {"generic", "avx2"})
+      EXPECT_TRUE(
+          compare(Engine::load(file, {.isa = isa}).create_context().run(inputs_of(e))[0], want, 1e-3, 0)
+              .equal)
+          << isa << ": " << text;
+  }
 }
 
 TEST_F(BlockedLayout, PairsOfConvolutions) {

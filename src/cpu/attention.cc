@@ -290,15 +290,16 @@ class QueryBlock {
 HeadRows join(const AttentionRun& r, const float* past, const HeadRows& fresh, int64_t size, float* to,
               KernelContext& c) {
   const int64_t total = r.past + r.fresh;
-  c.parallel(r.batch * r.kv_heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      c.poll();
-      float* at = to + i * total * size;
-      if (r.past > 0) at = std::copy_n(past + i * r.past * size, r.past * size, at);
-      for (int64_t j = 0; j < r.fresh; ++j)
-        at = std::copy_n(fresh.at(i / r.kv_heads, i % r.kv_heads) + j * fresh.row, size, at);
-    }
-  });
+  if (size > 0)
+    c.parallel(r.batch * r.kv_heads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        c.poll();
+        float* at = to + i * total * size;
+        if (r.past > 0) at = std::copy_n(past + i * r.past * size, r.past * size, at);
+        for (int64_t j = 0; j < r.fresh; ++j)
+          at = std::copy_n(fresh.at(i / r.kv_heads, i % r.kv_heads) + j * fresh.row, size, at);
+      }
+    });
   return {to, r.kv_heads * total * size, total * size, size};
 }
 
