@@ -1,4 +1,4 @@
-// Convolution and pooling in channel blocks, every algorithm of every instruction set, against plain loops in
+// Convolution in channel blocks, every algorithm of every instruction set, against plain loops in
 // double. Lanes beyond the last channel of X are NaN.
 #include <gtest/gtest.h>
 
@@ -9,47 +9,13 @@
 
 #include "cpu/blocked.h"
 #include "cpu/gemm.h"
-#include "support/blocked_shapes.h"
-#include "support/sign_turner.h"
+#include "support/blocked_run.h"
 
 namespace lathe::test {
 namespace {
 
 using cpu::BlockedShape;
 using cpu::channel_block;
-
-BlockedShape square(int64_t in, int64_t out, int64_t height, int64_t width, int64_t kernel,
-                    int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1, int64_t batch = 1) {
-  BlockedShape s{.batch = batch, .channels = in, .filters = out};
-  s.in[0] = height, s.in[1] = width;
-  for (int a : {0, 1}) s.kernel[a] = kernel, s.stride[a] = stride, s.pad[a] = pad, s.dilation[a] = dilation;
-  return sized(s, pad, pad);
-}
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
-/// [N, C, pixels] in blocks; NaN in other lanes.
-Fenced blocked(const Fenced& x, int64_t batch, int64_t channels, int64_t pixels) {
-  const int64_t blocks = cpu::channel_blocks(channels);
-  Fenced y(at(batch * blocks * pixels * channel_block));
-  for (int64_t n = 0; n < batch; ++n)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t p = 0; p < pixels; ++p)
-        y.data()[((n * blocks + c / channel_block) * pixels + p) * channel_block + c % channel_block] =
-            x[at((n * channels + c) * pixels + p)];
-  return y;
-}
-
-/// What a window sees: f(tap, index of the pixel) for all that is inside.
-template <class F>
-void for_each_tap(const BlockedShape& s, int64_t oy, int64_t ox, F&& f) {
-  for (int64_t i = 0; i < s.kernel[0]; ++i)
-    for (int64_t j = 0; j < s.kernel[1]; ++j) {
-      const int64_t y = oy * s.stride[0] - s.pad[0] + i * s.dilation[0],
-                    x = ox * s.stride[1] - s.pad[1] + j * s.dilation[1];
-      if (y >= 0 && y < s.in[0] && x >= 0 && x < s.in[1]) f(i * s.kernel[1] + j, y * s.in[1] + x);
-    }
-}
 
 /// Keeps elements within bounds, which kernels are to see to by themselves.
 class Keeper : public Epilogue {
@@ -58,21 +24,6 @@ class Keeper : public Epilogue {
   void finish(int64_t, int64_t) override { ADD_FAILURE() << "the bounds were told"; }
   std::optional<Bounds> bounds() const override { return wanted; }
 };
-
-/// One algorithm on one shape: y of `size` floats, with the epilogue undone.
-using Run = std::function<void(float* y, void* scratch, KernelContext& c)>;
-std::vector<float> run(size_t size, size_t workspace, int threads, const Run& f) {
-  Fenced y(size), scratch(workspace / sizeof(float));
-  EXPECT_EQ(workspace % sizeof(float), 0u);
-  SignTurner turner(y);
-  EpilogueContext c(threads, &turner);
-  f(y.data(), scratch.data(), c);
-  EXPECT_TRUE(y.intact());
-  EXPECT_TRUE(scratch.intact());
-  EXPECT_TRUE(turner.once());
-  EXPECT_EQ(c.polls > 0, size > 0);
-  return turner.undone();
-}
 
 struct Convolution {
   BlockedShape shape;
@@ -467,151 +418,6 @@ TEST(CpuBlocked, Empty) {
   s.batch = 0;
   check(s);
   check(s, true);
-}
-
-TEST(CpuBlocked, Pools) {
-  for (int64_t kernel : {1, 2, 3, 5})
-    for (int64_t stride : {1, 2, 3})
-      for (int64_t dilation : {1, 2})
-        for (int64_t pad : {int64_t{0}, kernel / 2}) {
-          const BlockedShape s = square(32, 32, 14, 17, kernel, stride, pad, dilation, 2);
-          SCOPED_TRACE(text(s));
-          Random random(static_cast<uint64_t>(kernel * 9 + stride));
-          Fenced x(at(s.batch * s.in_blocks() * s.in_pixels() * channel_block), random);
-          x.data()[40] = std::nanf("");
-          std::vector<double> most, mean;
-          std::vector<float> rows, columns;
-          for (int64_t i = 0; i < s.out[0]; ++i) rows.push_back(random());
-          for (int64_t i = 0; i < s.out[1]; ++i) columns.push_back(random());
-          for (int64_t b = 0; b < s.batch * s.in_blocks(); ++b)
-            for (int64_t i = 0; i < s.out_pixels(); ++i)
-              for (int64_t l = 0; l < channel_block; ++l) {
-                double largest = -INFINITY, sum = 0;
-                for_each_tap(s, i / s.out[1], i % s.out[1], [&](int64_t, int64_t pixel) {
-                  const double v = x[at((b * s.in_pixels() + pixel) * channel_block + l)];
-                  largest = std::isnan(largest) || largest > v ? largest : v;
-                  sum += v;
-                });
-                most.push_back(largest);
-                mean.push_back(sum * rows[at(i / s.out[1])] * columns[at(i % s.out[1])]);
-              }
-          for (Isa isa : usable_isas())
-            for (int threads : {1, 3}) {
-              const auto largest = run(most.size(), 0, threads, [&](float* y, void*, KernelContext& c) {
-                cpu::blocked_maximum(isa, s, x.data(), y, c);
-              });
-              const auto sums = run(mean.size(), 0, threads, [&](float* y, void*, KernelContext& c) {
-                cpu::blocked_average(isa, s, rows.data(), columns.data(), x.data(), y, c);
-              });
-              for (size_t i = 0; i < most.size(); ++i) {
-                ASSERT_TRUE(std::isnan(most[i]) ? std::isnan(largest[i]) : largest[i] == most[i]) << i;
-                ASSERT_TRUE(std::isnan(mean[i]) ? std::isnan(sums[i]) : std::abs(sums[i] - mean[i]) < 1e-5)
-                    << i;
-              }
-            }
-        }
-}
-
-TEST(CpuBlocked, Mean) {
-  for (int64_t pixels : {1, 3, 49, 20000}) {
-    Random random(static_cast<uint64_t>(pixels));
-    const Fenced x(at(3 * pixels * channel_block), random);
-    for (Isa isa : usable_isas())
-      for (int threads : {1, 3}) {
-        const auto got = run(at(3 * channel_block), 0, threads, [&](float* y, void*, KernelContext& c) {
-          cpu::blocked_mean(isa, 3, pixels, x.data(), y, c);
-        });
-        for (int64_t i = 0; i < 3 * channel_block; ++i) {
-          double sum = 0;
-          for (int64_t p = 0; p < pixels; ++p)
-            sum += x[at((i / channel_block * pixels + p) * channel_block + i % channel_block)];
-          ASSERT_NEAR(got[at(i)], sum / static_cast<double>(pixels), 1e-6);
-        }
-      }
-  }
-}
-
-TEST(CpuBlocked, Norms) {
-  // Groups within blocks, of whole blocks, across blocks, of one channel, and of all.
-  for (auto [channels, groups] :
-       {std::pair<int64_t, int64_t>{48, 48}, {40, 10}, {60, 6}, {96, 3}, {20, 1}, {7, 7}})
-    for (int64_t pixels : {1, 5, 600, 3000}) {
-      SCOPED_TRACE(std::to_string(channels) + " channels, " + std::to_string(groups) + " groups, " +
-                   std::to_string(pixels) + " pixels");
-      Random random(static_cast<uint64_t>(channels + pixels));
-      Fenced plain(at(2 * channels * pixels), random), scale(at(channels), random),
-          bias(at(channels), random);
-      for (size_t i = 0; i < plain.size(); ++i) plain.data()[i] += 3;
-      const Fenced x = blocked(plain, 2, channels, pixels);
-      const int64_t size = channels / groups * pixels;
-      std::vector<double> want;
-      for (int64_t g = 0; g < 2 * groups; ++g) {
-        const float* const from = plain.data() + g * size;
-        double sum = 0, squares = 0;
-        for (int64_t i = 0; i < size; ++i) sum += from[i];
-        const double mean = sum / static_cast<double>(size);
-        for (int64_t i = 0; i < size; ++i) squares += (from[i] - mean) * (from[i] - mean);
-        const double deviation = std::sqrt(squares / static_cast<double>(size) + 1e-3);
-        for (int64_t i = 0; i < size; ++i) {
-          const size_t channel = at((g * size + i) / pixels % channels);
-          want.push_back((from[i] - mean) / deviation * scale[channel] + bias[channel]);
-        }
-      }
-      for (Isa isa : usable_isas()) {
-        cpu::BlockedNormalization n{.batch = 2,
-                                    .channels = channels,
-                                    .groups = groups,
-                                    .pixels = pixels,
-                                    .x = x.data(),
-                                    .scale = scale.data(),
-                                    .bias = bias.data(),
-                                    .epsilon = 1e-3f};
-        std::vector<float> first;
-        for (int threads : {1, 3}) {
-          const auto got = run(x.size(), cpu::normalization_workspace(n, threads), threads,
-                               [&](float* y, void* scratch, KernelContext& c) {
-                                 n.y = y;
-                                 cpu::blocked_normalization(isa, n, scratch, c);
-                               });
-          const int64_t blocks = cpu::channel_blocks(channels);
-          for (int64_t i = 0; i < 2 * channels * pixels; ++i) {
-            const int64_t image = i / (channels * pixels), c = i / pixels % channels;
-            const int64_t place =
-                ((image * blocks + c / channel_block) * pixels + i % pixels) * channel_block;
-            ASSERT_NEAR(got[at(place + c % channel_block)], want[at(i)], 2e-5) << i;
-          }
-          if (threads == 1) first = got;
-          ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0);
-        }
-        // In place.
-        Fenced y = x, scratch(cpu::normalization_workspace(n, 1) / sizeof(float));
-        SignTurner turner(y);
-        EpilogueContext c(1, &turner);
-        n.x = n.y = y.data();
-        cpu::blocked_normalization(isa, n, scratch.data(), c);
-        const auto again = turner.undone();
-        ASSERT_EQ(std::memcmp(first.data(), again.data(), again.size() * sizeof(float)), 0);
-      }
-    }
-}
-
-TEST(CpuBlocked, ThereAndBack) {
-  for (int64_t channels : {1, 3, 16, 40})
-    for (int64_t pixels : {1, 7, 64, 2500}) {
-      Random random(static_cast<uint64_t>(channels));
-      const Fenced x(at(2 * channels * pixels), random);
-      const Fenced want = blocked(x, 2, channels, pixels);
-      for (int threads : {1, 3}) {
-        WorkerContext c(threads);
-        Fenced y(want.size()), back(x.size());
-        cpu::to_blocks(2, channels, pixels, x.data(), y.data(), c);
-        EXPECT_TRUE(y.intact());
-        for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(y[i], std::isnan(want[i]) ? 0.0f : want[i]) << i;
-        cpu::from_blocks(2, channels, pixels, want.data(), back.data(), c);
-        EXPECT_TRUE(back.intact());
-        ASSERT_EQ(std::memcmp(back.data(), x.data(), x.size() * sizeof(float)), 0);
-      }
-    }
 }
 
 }  // namespace
