@@ -373,4 +373,9 @@ class LATHE_API Context {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Makes the tables of operators and kernels that all engines of a process share, and asks the processor what
+/// it can do: some two milliseconds, once, which the first engine would take else. The Python module does so
+/// when it is imported. Any thread may call it, as often as it likes.
+LATHE_API void initialize();
+
 }  // namespace lathe

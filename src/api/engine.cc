@@ -1,4 +1,5 @@
 // From a model to an engine: import, build, and what runs it.
+#include "base/cpu.h"
 #include "build/alignment.h"
 #include "build/build.h"
 #include "build/plugin_schemas.h"
@@ -33,8 +34,14 @@ Engine Engine::build(const onnx::Model& model, const BuildOptions& options) {
   align_constants(*graph);
   TuningReport tuning;
   Plan plan = build_plan(*graph, *schemas, *extensions, options, &tuning);
-  return EngineAccess::make(std::make_shared<const Impl>(std::move(plan), std::move(extensions),
-                                                         program_options(options), tuning));
+  return EngineAccess::make(
+      std::make_shared<const Impl>(std::move(plan), std::move(extensions), program_options(options), tuning));
+}
+
+void initialize() {
+  (void)cpu_features();
+  (void)SchemaCatalog::standard();
+  (void)KernelCatalog::standard();
 }
 
 }  // namespace lathe

@@ -40,12 +40,6 @@ std::vector<ComponentInfo> all_components() {
 
 }  // namespace
 
-void initialize() {
-  (void)cpu_features();
-  (void)SchemaCatalog::standard();
-  (void)KernelCatalog::standard();
-}
-
 SystemInfo system_info() {
   SystemInfo s;
   s.version = version();

@@ -40,7 +40,7 @@ class BlockedLayout {
     if (n.inputs.empty() || n.inputs[0] == no_id) return false;
     if (n.op == "MaxPool" || n.op == "AveragePool") return is_pool(n);
     if (n.op == "GlobalAveragePool") return is_chosen(n.inputs[0]);
-    if (is_norm(n)) return is_chosen(n.inputs[0]) && is_per_channel_norm(n);
+    if (is_norm(n)) return is_chosen(n.inputs[0]) && sums_floats(n);
     if (n.op == "Concat") return is_concat(n);
     if (n.op == "DepthToSpace") return is_depth_to_space(n);
     return is_pointwise(n);
@@ -79,11 +79,10 @@ class BlockedLayout {
   static bool is_norm(const Node& n) {
     return n.op == "InstanceNormalization" || n.op == "GroupNormalization";
   }
-  /// In float32, as elements are.
-  bool is_per_channel_norm(const Node& n) const {
-    const auto stash = n.attributes.get<int64_t>("stash_type", static_cast<int64_t>(DataType::float32));
-    return n.inputs.size() == 3 && stash == static_cast<int64_t>(DataType::float32) &&
-           *channels(n.inputs[0]) > 0;
+  /// Are statistics taken in float32, as elements are, and of any?
+  bool sums_floats(const Node& n) const {
+    constexpr auto as_elements = static_cast<int64_t>(DataType::float32);
+    return n.attributes.get<int64_t>("stash_type", as_elements) == as_elements && *channels(n.inputs[0]) > 0;
   }
 
   /// Blocks side by side: only the last input may end with one that is not full.

@@ -3,28 +3,11 @@
 #include <optional>
 
 #include "build/node_request.h"
+#include "build/window_attributes.h"
 #include "cpu/blocked_pair.h"
 
 namespace lathe {
 namespace {
-
-/// What the attributes say of a convolution; those of the second one begin with "depthwise_".
-struct Window {
-  int64_t stride(size_t axis) const { return strides[axis]; }
-  int64_t dilation(size_t axis) const { return dilations[axis]; }
-  int64_t pad_begin(size_t axis) const { return pads[axis]; }
-  int64_t pad_end(size_t axis) const { return pads[pads.size() / 2 + axis]; }
-  std::vector<int64_t> strides, dilations, pads;
-};
-struct Convolution {
-  Convolution(const Attributes& a, const char* channels_name, const std::string& prefix, size_t spatial)
-      : channels(a.get<int64_t>(channels_name, 0)),
-        window{a.get(prefix + "strides", std::vector<int64_t>(spatial, 1)),
-               a.get(prefix + "dilations", std::vector<int64_t>(spatial, 1)),
-               a.get(prefix + "pads", std::vector<int64_t>(2 * spatial, 0))} {}
-  int64_t channels;
-  Window window;
-};
 
 class ConvolutionPairs {
  public:
@@ -52,7 +35,7 @@ class ConvolutionPairs {
     if (!is_convolution(second)) return std::nullopt;
     Pair pair{.first = only_maker(second.inputs[0]), .between = std::nullopt};
     if (pair.first == no_id) return std::nullopt;
-    if (const auto f = function(graph_.node(pair.first))) {
+    if (const auto f = function_of(graph_, graph_.node(pair.first), kernels_, preference_)) {
       pair.between = *f;
       pair.first = only_maker(graph_.node(pair.first).inputs[0]);
     }
@@ -65,24 +48,9 @@ class ConvolutionPairs {
   NodeId only_maker(ValueId v) const {
     return uses_.of(v).size() == 1 && !graph_.is_output(v) ? graph_.value(v).producer : no_id;
   }
-  /// Of single elements of one value, in one instruction.
-  std::optional<Pointwise::Instruction> function(const Node& n) const {
-    const auto* describe = kernels_.pointwise_of(n.domain, n.op);
-    if (!describe) return std::nullopt;
-    const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
-    const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
-    const auto program = (*describe)(op.get(), question.request());
-    if (!program || program->operands != 1 || program->code.size() != 1 || program->code[0].arity != 1)
-      return std::nullopt;
-    return program->code[0];
-  }
-
   /// Is there a kernel, and does it pay?
   bool pays(const Node& n) const {
-    const NodeRequest question(graph_, n, preference_.isa, true);
-    const auto tactics =
-        tactics_for(kernels_, "cpu", preference_.isa, n.domain, n.op, n.attributes, question.request());
-    if (tactics.empty()) return false;
+    if (!can_run(graph_, n, kernels_, preference_)) return false;
     const auto shape = shape_of(n);
     return shape && cpu::pays_as_pair(preference_.isa, *shape);
   }
@@ -92,20 +60,14 @@ class ConvolutionPairs {
     const Shape &w = graph_.constant_tensor(n.inputs[1])->shape(),
                 &depthwise = graph_.constant_tensor(n.inputs[3])->shape();
     const size_t spatial = w.size() - 2;
-    const auto& sizes = graph_.value(n.inputs[0]).type.shape;
-    Shape x = {1, 1};
-    for (size_t axis = 2; sizes && axis < 2 + spatial; ++axis) {
-      const auto size = axis < sizes->size() ? (*sizes)[axis].value() : std::nullopt;
-      if (!size) return std::nullopt;
-      x.push_back(*size);
-    }
-    if (x.size() != 2 + spatial) return std::nullopt;
-    const Convolution first(n.attributes, "channels", "", spatial),
+    const auto x = one_image(graph_, n.inputs[0], spatial);
+    if (!x) return std::nullopt;
+    const ConvolutionAttributes first(n.attributes, "channels", "", spatial),
         second(n.attributes, "filters", "depthwise_", spatial);
     cpu::PairShape s{.first = cpu::blocked_window(first, w),
                      .second = cpu::blocked_window(second, depthwise)};
     s.first.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
-    cpu::fit_pair(s, first.window, second.window, x, spatial);
+    cpu::fit_pair(s, first.window, second.window, *x, spatial);
     return s;
   }
 

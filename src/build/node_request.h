@@ -3,6 +3,7 @@
 
 #include "graph/graph.h"
 #include "kernel/kernel.h"
+#include "kernel/select.h"
 
 namespace lathe {
 
@@ -30,5 +31,27 @@ class NodeRequest {
   std::vector<KernelRequest::Operand> inputs_, outputs_;
   KernelRequest request_;
 };
+
+/// What a node does with single elements of one value, where that is one instruction.
+inline std::optional<Pointwise::Instruction> function_of(const Graph& g, const Node& n,
+                                                         const KernelCatalog& kernels,
+                                                         const Preference& preference) {
+  const auto* describe = kernels.pointwise_of(n.domain, n.op);
+  if (!describe) return std::nullopt;
+  const NodeRequest question(g, n, preference.isa, !preference.refit);
+  const auto op = kernels.codec_of(n.domain, n.op)->decode(n.attributes);
+  const auto program = (*describe)(op.get(), question.request());
+  if (!program || program->operands != 1 || program->code.size() != 1 || program->code[0].arity != 1)
+    return std::nullopt;
+  return program->code[0];
+}
+
+/// Is there a kernel for it?
+inline bool can_run(const Graph& g, const Node& n, const KernelCatalog& kernels,
+                    const Preference& preference) {
+  const NodeRequest question(g, n, preference.isa, true);
+  return !tactics_for(kernels, "cpu", preference.isa, n.domain, n.op, n.attributes, question.request())
+              .empty();
+}
 
 }  // namespace lathe

@@ -1,6 +1,7 @@
 // Windows of convolutions and pools, as numbers: what the layouts of images have in common.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,38 @@ inline void make_explicit(Node& n, size_t axes) {
   if (!n.attributes.has("pads")) n.attributes.set("pads", Ints(2 * axes, 0));
   for (const char* name : {"strides", "dilations"})
     if (!n.attributes.has(name)) n.attributes.set(name, Ints(axes, 1));
+}
+
+/// A window as make_explicit() leaves it; the attributes' names begin with `prefix`.
+struct WindowAttributes {
+  WindowAttributes(const Attributes& a, const std::string& prefix, size_t axes)
+      : strides(a.get(prefix + "strides", std::vector<int64_t>(axes, 1))),
+        dilations(a.get(prefix + "dilations", std::vector<int64_t>(axes, 1))),
+        pads(a.get(prefix + "pads", std::vector<int64_t>(2 * axes, 0))) {}
+  int64_t stride(size_t axis) const { return strides[axis]; }
+  int64_t dilation(size_t axis) const { return dilations[axis]; }
+  int64_t pad_begin(size_t axis) const { return pads[axis]; }
+  int64_t pad_end(size_t axis) const { return pads[pads.size() / 2 + axis]; }
+  std::vector<int64_t> strides, dilations, pads;
+};
+struct ConvolutionAttributes {
+  ConvolutionAttributes(const Attributes& a, const char* channels_name, const std::string& prefix,
+                        size_t axes)
+      : channels(a.get<int64_t>(channels_name, 0)), window(a, prefix, axes) {}
+  int64_t channels;
+  WindowAttributes window;
+};
+
+/// [1, 1, in…] of an image [N, …, in…], in blocks or not; nothing where its size is not known.
+inline std::optional<Shape> one_image(const Graph& g, ValueId image, size_t axes) {
+  const auto& sizes = g.value(image).type.shape;
+  Shape x = {1, 1};
+  for (size_t axis = 2; axis < 2 + axes; ++axis) {
+    const auto size = sizes && axis < sizes->size() ? (*sizes)[axis].value() : std::nullopt;
+    if (!size) return std::nullopt;
+    x.push_back(*size);
+  }
+  return x;
 }
 
 }  // namespace lathe

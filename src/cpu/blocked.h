@@ -6,6 +6,7 @@
 // them; what works channel by channel leaves them to themselves.
 #pragma once
 
+#include "cpu/channel_scaling.h"
 #include "cpu/half.h"
 
 namespace lathe::cpu {
@@ -34,12 +35,6 @@ struct BlockedShape {
   bool empty() const { return batch == 0 || filters == 0 || out_pixels() == 0; }
 };
 
-/// x * factor + shift for each channel, in blocks, within bounds.
-struct ChannelScaling {
-  const float *factor = nullptr, *shift = nullptr;
-  Bounds bounds = {};
-};
-
 /// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
 /// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0 as long as x
 /// is finite. Weights of 16 bits are widened where they are used.
@@ -62,6 +57,9 @@ void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, 
 size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads);
 void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                         KernelContext& c);
+/// Is the algorithm that is thought to be fastest one that scales its input? Another one and a pass of its
+/// own before it are faster than these.
+bool pays_to_scale(Isa isa, const BlockedShape& s);
 
 /// Winograd's F(output x output, taps x taps), for kernels of taps x taps that step by one pixel.
 struct Filtering {
@@ -100,10 +98,6 @@ void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights,
 size_t strassen_workspace(Isa isa, const BlockedShape& s, int threads);
 void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                           KernelContext& c);
-
-/// Is the input of the algorithm that is thought to be fastest copied, so that scaling it takes next to no
-/// time, or is little of it copied beside what a pass over all of it takes?
-bool pays_to_scale(Isa isa, const BlockedShape& s);
 
 // One filter for each channel; weights [channels, 1, kernel…].
 int64_t depthwise_weights_size(const BlockedShape& s);

@@ -303,4 +303,8 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   });
 }
 
+bool pays_to_scale(Isa isa, const BlockedShape& s) {
+  return !s.plain && !uses_parts(isa, s) && fastest_winograd(isa, s).output == 0;
+}
+
 }  // namespace lathe::cpu

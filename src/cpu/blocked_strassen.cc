@@ -1,6 +1,5 @@
 // Convolution in products of halves: pixels are the rows of A, what windows see of the channels its terms,
 // and filters the columns of B, which lie in the panels of direct convolution.
-#include "cpu/blocked_parts.h"
 #include "cpu/blocked_tile.h"
 #include "cpu/ceil_of.h"
 #include "cpu/strassen.h"
@@ -59,10 +58,6 @@ bool fits_strassen(Isa isa, const BlockedShape& s) {
 bool prefers_strassen(Isa isa, const BlockedShape& s) {
   constexpr int64_t least_filters = 128;
   return pays(gemm_kernels(isa), s) && s.filters >= least_filters && fastest_winograd(isa, s).output == 0;
-}
-
-bool pays_to_scale(Isa isa, const BlockedShape& s) {
-  return !s.plain && !uses_parts(isa, s) && fastest_winograd(isa, s).output == 0;
 }
 
 int64_t strassen_weights_size(Isa isa, const BlockedShape& s) {

@@ -13,7 +13,7 @@
 
 #include <optional>
 
-#include "cpu/blocked.h"
+#include "cpu/channel_scaling.h"
 #include "cpu/gemm.h"
 
 namespace lathe::cpu {

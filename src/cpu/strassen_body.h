@@ -7,19 +7,25 @@ constexpr float most_apart_squared = most_apart * most_apart;
 /// Squares that may be summed: beyond, sums of parts could be infinite where C is not.
 constexpr float most_squared = 1e30F;
 
-/// A vector of A as it is multiplied.
+/// What is done with a block of terms before it is multiplied.
 template <bool scaled>
-struct RowScaling {
-  Vec factor, shift, least, greatest;
+struct BlockScalings {
+  static constexpr int vectors = scaled ? a_block / Vec::width : 1;
+  Vec factor[vectors], shift[vectors], least, greatest;
 
-  LATHE_INLINE RowScaling(const StrassenRows& r, int64_t channel)
-      : factor(scaled ? load(r.before.factor + channel) : set(r.scale)),
-        shift(scaled ? load(r.before.shift + channel) : zero()),
-        least(set(r.before.bounds.least)),
-        greatest(set(r.before.bounds.greatest)) {}
-  LATHE_INLINE Vec of(const float* p) const {
-    if constexpr (scaled) return min(greatest, max(least, fma(load(p), factor, shift)));
-    return load(p) * factor;
+  LATHE_INLINE BlockScalings(const StrassenRows& r, int64_t channel)
+      : least(set(r.before.bounds.least)), greatest(set(r.before.bounds.greatest)) {
+    LATHE_UNROLL
+    for (int i = 0; i < vectors; ++i) {
+      factor[i] = scaled ? load(r.before.factor + channel + i * Vec::width) : set(r.scale);
+      shift[i] = scaled ? load(r.before.shift + channel + i * Vec::width) : zero();
+    }
+  }
+  LATHE_INLINE Vec of(const float* terms, int64_t j) const {
+    const Vec x = load(terms + j);
+    if constexpr (!scaled) return x * factor[0];
+    const auto i = static_cast<size_t>(scaled ? j / Vec::width : 0);
+    return min(greatest, max(least, fma(x, factor[i], shift[i])));
   }
 };
 
@@ -33,15 +39,15 @@ bool pack_rows(const StrassenRows& rows) {
   for (int64_t k0 = 0; k0 < r.half; k0 += a_block) {
     const int64_t at = k0 / a_block, beyond = (k0 + r.half) / a_block;
     const int64_t near = r.terms[at], far = r.terms[beyond];
+    const BlockScalings<scaled> first(r, r.channels[at]), second(r, r.channels[beyond]);
     for (int64_t i = 0; i < r.rows; ++i, to += a_block) {
       const float *const top = r.a + r.top[i], *const bottom = r.a + r.bottom[i];
       float *const up = squares[0] + i * Vec::width, *const down = squares[1] + i * Vec::width;
       Vec upper = load(up), lower = load(down);
       LATHE_UNROLL
       for (int64_t j = 0; j < a_block; j += Vec::width) {
-        const RowScaling<scaled> first(r, r.channels[at] + j), second(r, r.channels[beyond] + j);
-        const Vec p11 = first.of(top + near + j), p12 = second.of(top + far + j);
-        const Vec p21 = first.of(bottom + near + j), p22 = second.of(bottom + far + j);
+        const Vec p11 = first.of(top + near, j), p12 = second.of(top + far, j);
+        const Vec p21 = first.of(bottom + near, j), p22 = second.of(bottom + far, j);
         upper = fma(p11, p11, fma(p12, p12, upper));
         lower = fma(p21, p21, fma(p22, p22, lower));
         const Vec s1 = p21 + p22, s2 = s1 - p11;

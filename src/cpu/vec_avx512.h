@@ -48,6 +48,11 @@ LATHE_INLINE Vec inverse(Vec x) {
   const __m512 r = _mm512_rcp14_ps(x.v);
   return {_mm512_fmadd_ps(r, _mm512_fnmadd_ps(x.v, r, _mm512_set1_ps(1)), r)};
 }
+/// The same, and 0 where the mask says nothing.
+LATHE_INLINE Vec inverse(Mask there, Vec x) {
+  const __m512 r = _mm512_maskz_rcp14_ps(there.m, x.v);
+  return {_mm512_fmadd_ps(r, _mm512_fnmadd_ps(x.v, r, _mm512_set1_ps(1)), r)};
+}
 LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 LATHE_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
 LATHE_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
@@ -119,8 +124,7 @@ LATHE_INLINE Vec times_sigmoid_of_negated(Vec x, Vec u) {
   constexpr int least_magnitude = 2;  // and the sign of u
   const ExpFactors f = exp_factors({_mm512_range_ps(u.v, most.v, least_magnitude)});
   const Vec d = fma(scale_by_power(f.power, f.n), fma(f.r, f.q, one), one);
-  const __m512 r = _mm512_maskz_rcp14_ps(_mm512_cmp_ps_mask(u.v, most.v, _CMP_NGT_UQ), d.v);
-  return x * Vec{_mm512_fmadd_ps(r, _mm512_fnmadd_ps(d.v, r, one.v), r)};
+  return x * inverse({_mm512_cmp_ps_mask(u.v, most.v, _CMP_NGT_UQ)}, d);
 }
 /// x times the normal distribution's cumulative function: below zero that is exp(-a^2 / 2) g(a), of a = |x|,
 /// where g is a polynomial of 1 / (1 + a / 4); above, 1 less that. From 14.4 on they are 0 and 1.
@@ -131,8 +135,7 @@ LATHE_INLINE Vec gelu(Vec x) {
   constexpr int least_magnitude = 2 | 2 << 2;  // without a sign
   const Vec most = set(14.4f), one = set(1.0f);
   const Vec a = {_mm512_range_ps(x.v, most.v, least_magnitude)}, d = fma(a, set(0.25f), one);
-  const __m512 estimate = _mm512_maskz_rcp14_ps(_mm512_cmp_ps_mask(a.v, most.v, _CMP_NGE_UQ), d.v);
-  const Vec t = {_mm512_fmadd_ps(estimate, _mm512_fnmadd_ps(d.v, estimate, one.v), estimate)};
+  const Vec t = inverse({_mm512_cmp_ps_mask(a.v, most.v, _CMP_NGE_UQ)}, d);
   Vec sum = set(g[8]);
   LATHE_UNROLL
   for (int i = 7; i >= 0; --i) sum = fma(sum, t, set(g[i]));

@@ -289,7 +289,6 @@ std::optional<Patch> no_transposes(const View& view, NodeId id) {
 
 /// What a Concat along the rows of heads puts before the others.
 struct Continued {
-  const Node* concat = nullptr;
   ValueId past = no_id, fresh = no_id;
 };
 std::optional<Continued> continued(const View& view, ValueId v) {
@@ -298,7 +297,7 @@ std::optional<Continued> continued(const View& view, ValueId v) {
     return std::nullopt;
   const auto axis = concat->attributes.get<int64_t>("axis", 0);
   if (axis != 2 && axis != -2) return std::nullopt;
-  return Continued{concat, concat->inputs[0], concat->inputs[1]};
+  return Continued{concat->inputs[0], concat->inputs[1]};
 }
 
 /// Keys and values that follow those of earlier calls: Attention puts them together itself, and reads each

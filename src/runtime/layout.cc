@@ -429,17 +429,15 @@ class LayoutMaker {
   void find_done() {
     for (size_t i = 0; i < graph_.steps.size(); ++i) {
       const ProgramStep& s = graph_.steps[i];
-      made_.done.push_back(s.kernel && s.kernel->alias >= 0 && !s.epilogue && lies_where_it_was(s));
+      made_.done.push_back(s.kernel && s.kernel->alias >= 0 && !s.epilogue && stays_in_place(s));
     }
   }
-  bool lies_where_it_was(const ProgramStep& s) const {
+  bool stays_in_place(const ProgramStep& s) const {
     const int32_t in = s.plan->inputs[static_cast<size_t>(s.kernel->alias)], out = s.plan->outputs[0];
-    if (in < 0 || out < 0 || s.plan->outputs.size() != 1) return false;
+    if (in < 0 || out < 0) return false;
     const Slot &from = made_.slots[static_cast<size_t>(in)], &to = made_.slots[static_cast<size_t>(out)];
-    const bool same = from.place == Slot::Place::alias
-                          ? from.home == to.home && from.offset == to.offset
-                          : to.home == static_cast<uint32_t>(in) && to.offset == 0;
-    return to.place == Slot::Place::alias && to.settled && from.settled && same && from.bytes() == to.bytes();
+    return to.place == Slot::Place::alias && to.settled && to.offset == 0 &&
+           to.home == graph_.root[static_cast<size_t>(in)] && from.known && from.bytes() == to.bytes();
   }
 
   bool is_tensor(int32_t v) const { return graph_.plan->values[static_cast<size_t>(v)].type.is_tensor(); }
