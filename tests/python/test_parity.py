@@ -125,6 +125,7 @@ WANTED = {
     "name_of": "enumerations have names",
     "safetensors_can_hold": "save_safetensors raises",
     "validate": "export validates",
+    "initialize": "importing the package does it",
 }
 
 NAMES = {"ShapeProfile": "OptimizationProfile"}
