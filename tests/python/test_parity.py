@@ -121,11 +121,11 @@ WANTED = {
     "compare_with_recorded": "export(reference=…)",
     "gelu_tanh": "activate(module, 'gelu_new', x)",
     "generator_class": "the class itself",
+    "initialize": "importing the package does it",
     "make_config": "the class itself",
     "name_of": "enumerations have names",
     "safetensors_can_hold": "save_safetensors raises",
     "validate": "export validates",
-    "initialize": "importing the package does it",
 }
 
 NAMES = {"ShapeProfile": "OptimizationProfile"}
