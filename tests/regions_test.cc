@@ -12,6 +12,7 @@
 #include "runtime/engine_impl.h"
 #include "support/error_code.h"
 #include "support/temp_directory.h"
+#include "support/text_model.h"
 
 namespace lathe {
 namespace {
@@ -88,6 +89,34 @@ TEST(Regions, GoBehindTheKernelTheyStartFrom) {
   EXPECT_EQ(steps_of("(float[40,50] x, float[50,90] w) => (float[40,90] y)"
                      "{ a = MatMul(x, w) t = Tanh(x) b = MatMul(t, w) y = Add(a, b) }"),
             "MatMul Tanh MatMul+Add");
+}
+
+// A product adds the row that is to be added first itself, after the last of its terms: of several blocks of
+// terms, in halves, of one row, of several matrices; and leaves alone what is no row of its result.
+TEST(Regions, BeginWithARowThatIsAdded) {
+  const struct {
+    std::string x, w, b, r, y;
+  } all[] = {{"3,70,1600", "1600,90", "90", "3,70,90", "3,70,90"},
+             {"64,768", "768,288", "1,288", "64,288", "64,288"},
+             {"n,1536", "1536,256", "256", "256", "n,256"},
+             {"1,700", "700,90", "90", "1,90", "1,90"},
+             {"16,700", "700,90", "90", "90", "16,90"},
+             {"2,9,40", "2,40,33", "33", "2,9,33", "2,9,33"},
+             {"7,40", "40", "7", "7", "7"},
+             {"5,40", "40,1", "5,1", "5,1", "5,1"},
+             {"6,40", "40,6", "6,1", "6", "6,6"}};
+  for (const auto& [x, w, b, r, y] : all)
+    for (const std::string then : {"y = Relu(c)", "y = Add(r, c)", "s = Sigmoid(c) y = Mul(c, s)"}) {
+      SCOPED_TRACE(x + " times " + w + ", " + then);
+      const std::string nodes = "{ a = MatMul(x, w) c = Add(b, a) " + then + " }",
+                        of_x = "(float[" + x + "] x", others = "float[" + w + "] w, float[" + b + "] b",
+                        of_y = ") => (float[" + y + "] y) ", of_r = ", float[" + r + "] r";
+      const std::string steps = steps_of(of_x + ", " + others + of_r + of_y + nodes);
+      EXPECT_EQ(steps.find("MatMul+Add+"), 0u) << steps;
+      EXPECT_EQ(steps_of(testing::model_of(of_x + of_r + of_y + "<float[" + w + "] w = {}, float[" + b +
+                                           "] b = {}> " + nodes)),
+                steps);
+    }
 }
 
 TEST(Regions, RunAlone) {

@@ -146,8 +146,7 @@ const CpuFeatures& cpu_features() {
 }
 
 bool may_use_tiles() {
-  if (!cpu_features().amx_int8 && !cpu_features().amx_bf16) return false;
-  static const bool may = ask_for_tiles();
+  static const bool may = (cpu_features().amx_int8 || cpu_features().amx_bf16) && ask_for_tiles();
   return may;
 }
 

@@ -161,8 +161,7 @@ class Part {
 
 /// Rows [r0, r1) and columns [c0, c1) are final.
 void finish_part(Epilogue& e, int64_t n, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
-  if (c0 == 0 && c1 == n) return e.finish(r0 * n, (r1 - r0) * n);
-  for (int64_t r = r0; r < r1; ++r) e.finish(r * n + c0, c1 - c0);
+  e.finish_rows(r0 * n + c0, c1 - c0, r1 - r0, n);
 }
 
 }  // namespace

@@ -125,9 +125,7 @@ namespace {
 /// Rows [r0, r1) and columns [c0, c1) of one output plane are final.
 void finish_rows(Epilogue& e, const ConvShape& s, int64_t plane, int64_t r0, int64_t r1, int64_t c0,
                  int64_t c1) {
-  const int64_t begin = plane * s.out_pixels();
-  if (c0 == 0 && c1 == s.out[2]) return e.finish(begin + r0 * c1, (r1 - r0) * c1);
-  for (int64_t r = r0; r < r1; ++r) e.finish(begin + r * s.out[2] + c0, c1 - c0);
+  e.finish_rows(plane * s.out_pixels() + r0 * s.out[2] + c0, c1 - c0, r1 - r0, s.out[2]);
 }
 
 }  // namespace

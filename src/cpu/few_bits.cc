@@ -75,8 +75,7 @@ void multiply_few(Isa isa, const FewBitsProduct& p, KernelContext& c) {
              .c_row = p.w.n,
              .columns = std::min(width, p.w.n - i * width),
              .bounds = finish.bounds});
-      for (int64_t row = 0; finish.epilogue && row < p.m; ++row)
-        finish.epilogue->finish(row * p.w.n + column, columns);
+      if (finish.epilogue) finish.epilogue->finish_rows(column, columns, p.m, p.w.n);
     }
   };
   const int64_t work = p.m * p.w.k * width;

@@ -124,9 +124,7 @@ std::pair<int64_t, int64_t> piece(const GemmKernels& g, const Products& p, int64
 
 /// Rows [r0, r1) and columns [c0, c1) are final.
 void finish_part(Epilogue* epilogue, const PackedProduct& p, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
-  if (!epilogue) return;
-  if (c0 == 0 && c1 == p.n) return epilogue->finish(p.first_element + r0 * p.n, (r1 - r0) * p.n);
-  for (int64_t r = r0; r < r1; ++r) epilogue->finish(p.first_element + r * p.n + c0, c1 - c0);
+  if (epilogue) epilogue->finish_rows(p.first_element + r0 * p.n + c0, c1 - c0, r1 - r0, p.n);
 }
 
 /// Of kernels of parts: the block of B that is multiplied, split, and the next one.
@@ -211,7 +209,7 @@ class Walk {
                 .rows = high + low,
                 .columns = std::min(g_.panel_columns, p_.n - column),
                 .start = at.k0 > 0 ? Start{c, p_.c_row, 1, 1} : start(row, column)};
-      if (at.k0 + k == p_.k) tile.bounds = finish_.bounds;
+      if (at.k0 + k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
       g_.finish_sums(tile, sums + i * tile.rows * g_.panel_columns);
     }
     c_.poll();
@@ -273,7 +271,7 @@ class Walk {
       const int64_t row = tiles_.begin(t), rows = tiles_.rows(t);
       tile.a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k) + g_.packed_terms(at.k0) * rows;
       tile.c = p_.c + row * p_.c_row + column;
-      if (at.k0 + k == p_.k) tile.bounds = finish_.bounds;
+      if (at.k0 + k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
       tile.start = at.k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
       tile.next_rows = fetched < wanted ? share : 0;
       if (tile.next_rows > 0) tile.next = reinterpret_cast<const float*>(place(next)) + fetched * p_.b_row;
@@ -322,7 +320,7 @@ class Walk {
 
   const GemmKernels& g_;
   const PackedProduct& p_;
-  const Finish finish_{p_.epilogue};
+  const RowFinish finish_{p_.epilogue, p_.n};
   const RowTiles tiles_;
   const int64_t t0_, t1_, p0_, p1_, step_ = k_step(p_.k);
   const int64_t element_size_ =
@@ -353,7 +351,7 @@ namespace {
 /// What a walk along one row of few terms comes to, without the bookkeeping, which takes a small product
 /// longer than its arithmetic. The bits are the same.
 void multiply_few(const GemmKernels& g, const RowProduct& p) {
-  const Finish finish(p.epilogue);
+  const RowFinish finish(p.epilogue, p.n);
   const int64_t width = 2 * g.panel_columns;
   for (int64_t column = 0; column < p.n; column += width)
     g.run(1, {.a = p.a,
@@ -366,6 +364,7 @@ void multiply_few(const GemmKernels& g, const RowProduct& p) {
               .columns = std::min(width, p.n - column),
               .start = {p.start.data ? p.start.data + column * p.start.column : nullptr, 0, p.start.column,
                         p.start.scale},
+              .added = finish.row_from(column),
               .bounds = finish.bounds});
   if (finish.epilogue) finish.epilogue->finish(0, p.n);
 }

@@ -44,9 +44,10 @@ struct Tile {
   int64_t c_row = 0;
   int64_t rows = 0, k = 0, columns = 0;
   Start start = {};
-  Bounds bounds = {};           // that C is kept within, once its sums are whole
-  const float* next = nullptr;  // rows of B that are wanted soon, b_row apart
-  int64_t next_rows = 0;        // how many of them to fetch into the cache with every a_block terms
+  const float* added = nullptr;  // to each row of C, once its sums are whole
+  Bounds bounds = {};            // that C is kept within then
+  const float* next = nullptr;   // rows of B that are wanted soon, b_row apart
+  int64_t next_rows = 0;         // how many of them to fetch into the cache with every a_block terms
 };
 
 /// One or two tiles of rows times one or two panels that come from memory. All take short blocks of k in

@@ -44,6 +44,12 @@ LATHE_INLINE void finish_row(const Tile& t, int64_t i, Vec (&sum)[Vectors], bool
     LATHE_UNROLL
     for (int j = 0; j < Vectors; ++j) sum[j] = fma(scale, from[j], sum[j]);
   }
+  if (t.added) {
+    Vec row[Vectors];
+    load_row(row, t.added, t.columns, whole);
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[j] = sum[j] + row[j];
+  }
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) sum[j] = min(greatest, max(least, sum[j]));
   store_row(t.c + i * t.c_row, sum, t.columns, whole);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cpu/ask.h"
+
 namespace lathe::cpu {
 namespace {
 
@@ -49,7 +51,10 @@ PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
       operands_(program.operands),
       bounds_(program.operands == 1 && program.code.size() == 1 && program.code[0].arity == 1
                   ? bounds_of(static_cast<UnaryOp>(program.code[0].op), program.code[0].a, program.code[0].b)
-                  : std::nullopt) {
+                  : std::nullopt),
+      first_added_(program.first_added()) {
+  if (first_added_ && program.code.size() > 1)
+    after_added_ = std::make_shared<const PointwiseCode>(isa, program.without_first_added());
   const ElementwiseKernels& k = elementwise_kernels(isa);
   size_t most = 0;
   const std::vector<size_t> buffer = assign_buffers(program, most);
@@ -168,7 +173,7 @@ void PointwiseRun::load(size_t operand, int64_t at, float* to, int64_t n) const 
 void PointwiseRun::finish(int64_t begin, int64_t n) {
   const size_t operands = code_->operands();
   Places places;
-  if (axes_ == 1 && short_row_ == 0 && !has_truths_) return finish_row(places, begin, n);
+  if (is_plain()) return finish_plain(places, begin, n);
   // What repeats is spread out far enough to begin anywhere within the row; truths become floats here too.
   constexpr int64_t spread_length = PointwiseCode::block + PointwiseCode::short_row;
   alignas(64) float spread[Pointwise::most_operands][spread_length];
@@ -205,9 +210,26 @@ void PointwiseRun::finish(int64_t begin, int64_t n) {
   }
 }
 
-/// All operands go through one axis alike: nothing to divide, and nothing to cut where there is one
+void PointwiseRun::finish_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) {
+  if (n == row || !is_plain()) return Epilogue::finish_rows(begin, n, rows, row);
+  Places places;
+  for (int64_t r = 0; r < rows; ++r) finish_plain(places, begin + r * row, n);
+}
+
+void PointwiseRun::ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) const {
+  if (!is_plain()) return;
+  constexpr int64_t line = 16;
+  for (size_t o = 0; o < code_->operands(); ++o) {
+    if (steps_[o][0] == 0 || data_[o] == to_) continue;
+    const float* from = static_cast<const float*>(data_[o]) + begin;
+    for (int64_t r = 0; r < rows; ++r, from += row)
+      for (int64_t i = 0; i < n; i += line) __builtin_prefetch(from + i, 0, 3);
+  }
+}
+
+/// Nothing to divide, and nothing to cut where there is one
 /// instruction.
-void PointwiseRun::finish_row(Places& places, int64_t begin, int64_t n) const {
+void PointwiseRun::finish_plain(Places& places, int64_t begin, int64_t n) const {
   const int64_t block = code_->steps_.size() == 1 ? n : PointwiseCode::block;
   for (const int64_t end = begin + n; begin < end; begin += block) {
     for (size_t o = 0; o < code_->operands(); ++o)
@@ -249,7 +271,51 @@ void PointwiseRun::run_block(Places& places, float* to, int64_t n) const {
   }
 }
 
-void run_pointwise(PointwiseRun& run, int64_t elements, KernelContext& c) {
+namespace {
+/// Operands without one of them.
+struct OthersThan {
+  OthersThan(size_t left_out, std::span<const Tensor* const> operands) {
+    for (size_t o = 0; o < operands.size(); ++o)
+      if (o != left_out) all[n++] = operands[o];
+  }
+  std::span<const Tensor* const> span() const { return {all.data(), n}; }
+  std::array<const Tensor*, Pointwise::most_operands> all;
+  size_t n = 0;
+};
+}  // namespace
+
+StepEpilogue::StepEpilogue(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to)
+    : code_(&code), all_(code, operands, to) {
+  split(operands, to);
+}
+
+void StepEpilogue::bind(std::span<const Tensor* const> operands, Tensor& to) {
+  all_ = PointwiseRun(*code_, operands, to);
+  split(operands, to);
+}
+
+void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
+  added_row_ = {};
+  rest_.reset();
+  if (!code_->first_added() || to.rank() == 0) return;
+  const Tensor& added = *operands[*code_->first_added()];
+  const int64_t length = to.shape().back();
+  const bool is_row = added.type() == DataType::float32 && to.type() == DataType::float32 && length > 0 &&
+                      added.rank() > 0 && added.shape().back() == length && added.size() == length;
+  if (!is_row) return;
+  if (const PointwiseCode* rest = code_->after_added())
+    rest_.emplace(*rest, OthersThan(*code_->first_added(), operands).span(), to);
+  added_row_ = {.row = floats(added), .length = length, .rest = rest_ ? &*rest_ : nullptr};
+}
+
+void StepEpilogue::move_to(std::span<const Tensor* const> operands, Tensor& to) {
+  all_.move_to(operands, to);
+  if (!added_row_.row) return;
+  added_row_.row = floats(*operands[*code_->first_added()]);
+  if (rest_) rest_->move_to(OthersThan(*code_->first_added(), operands).span(), to);
+}
+
+void run_pointwise(Epilogue& run, int64_t elements, KernelContext& c) {
   c.parallel(elements, elements_a_piece, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += elements_a_piece) {
       c.poll();

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,6 +31,10 @@ class PointwiseCode {
   size_t operands() const { return operands_; }
   /// Where it is Relu or Clip of one operand.
   const std::optional<Bounds>& bounds() const { return bounds_; }
+  /// The operand that is added to operand 0 before anything else is done.
+  const std::optional<uint16_t>& first_added() const { return first_added_; }
+  /// What is done then; null where that is all.
+  const PointwiseCode* after_added() const { return after_added_.get(); }
 
  private:
   friend class PointwiseRun;
@@ -45,6 +51,8 @@ class PointwiseCode {
   size_t operands_;
   std::vector<Step> steps_;
   std::optional<Bounds> bounds_;
+  std::optional<uint16_t> first_added_;
+  std::shared_ptr<const PointwiseCode> after_added_;
 };
 
 /// A program on the operands of one run, float32 or bool. The result may be the memory of an operand of its
@@ -54,6 +62,9 @@ class PointwiseRun final : public Epilogue {
   /// Throws run_bad_shape where an operand cannot be broadcast to the shape of `to`.
   PointwiseRun(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to);
   void finish(int64_t begin, int64_t n) override;
+  void finish_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) override;
+  /// Where all operands are of the shape of the result.
+  void ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) const override;
   std::optional<Bounds> bounds() const override { return code_->bounds(); }
   /// The same with elements that lie elsewhere: of the same types and shapes, which are not looked at.
   void move_to(std::span<const Tensor* const> operands, Tensor& to) {
@@ -70,7 +81,9 @@ class PointwiseRun final : public Epilogue {
     bool single = false;
   };
   using Places = std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>;
-  void finish_row(Places& places, int64_t begin, int64_t n) const;
+  /// Do all operands go through one axis alike, as floats?
+  bool is_plain() const { return axes_ == 1 && short_row_ == 0 && !has_truths_; }
+  void finish_plain(Places& places, int64_t begin, int64_t n) const;
   void run_block(Places& places, float* to, int64_t n) const;
   void load(size_t operand, int64_t at, float* to, int64_t n) const;
   void join_short_rows();
@@ -91,7 +104,36 @@ class PointwiseRun final : public Epilogue {
   bool has_truths_ = makes_truths_;  // of operands or results
 };
 
+/// The epilogue of a step: a run of the whole program, and one of what is left for kernels that add a row
+/// themselves.
+class StepEpilogue final : public Epilogue {
+ public:
+  /// As PointwiseRun.
+  StepEpilogue(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to);
+  StepEpilogue(const StepEpilogue&) = delete;
+  StepEpilogue& operator=(const StepEpilogue&) = delete;
+  /// As one made anew of the same program.
+  void bind(std::span<const Tensor* const> operands, Tensor& to);
+  void move_to(std::span<const Tensor* const> operands, Tensor& to);
+
+  void finish(int64_t begin, int64_t n) override { all_.finish(begin, n); }
+  void finish_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) override {
+    all_.finish_rows(begin, n, rows, row);
+  }
+  void ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) const override {
+    all_.ask_rows(begin, n, rows, row);
+  }
+  std::optional<Bounds> bounds() const override { return all_.bounds(); }
+
+ private:
+  void split(std::span<const Tensor* const> operands, Tensor& to);
+
+  const PointwiseCode* code_;
+  PointwiseRun all_;
+  std::optional<PointwiseRun> rest_;
+};
+
 /// All elements, on all threads.
-void run_pointwise(PointwiseRun& run, int64_t elements, KernelContext& c);
+void run_pointwise(Epilogue& run, int64_t elements, KernelContext& c);
 
 }  // namespace lathe::cpu

@@ -112,14 +112,12 @@ class FewRows {
               .rows = p_.m,
               .columns = std::min(g_.panel_columns, p_.n - column),
               .start = k0 > 0 ? Start{c, p_.n, 1, 1} : start};
-    if (last) tile.bounds = finish_.bounds;
+    if (last) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
     g_.finish_sums(tile, sums);
   }
 
   void finish(int64_t column, int64_t end) const {
-    if (!finish_.epilogue) return;
-    if (column == 0 && end == p_.n) return finish_.epilogue->finish(0, p_.m * p_.n);
-    for (int64_t r = 0; r < p_.m; ++r) finish_.epilogue->finish(r * p_.n + column, end - column);
+    if (finish_.epilogue) finish_.epilogue->finish_rows(column, end - column, p_.m, p_.n);
   }
 
   const GemmKernels& g_;
@@ -127,7 +125,7 @@ class FewRows {
   const ShortProduct& p_;
   const float* const a_;
   const int64_t panel_;
-  const Finish finish_{p_.epilogue};
+  const RowFinish finish_{p_.epilogue, p_.n};
   void (*const* multiply_)(const ShortTile&);
 };
 

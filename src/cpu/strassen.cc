@@ -29,12 +29,12 @@ constexpr int64_t rows_together = 112;
 constexpr int64_t widest_panel = 32, highest_tile = 14;
 /// Of a thread that is to have rows of its own: fewer cannot be shared out evenly.
 constexpr int64_t least_tiles = 8;
-/// Floats of C that stay in the second-level cache while k is walked along.
-constexpr int64_t group_floats = 65536;
 /// Fewer gain less (7 % with 256) than it is worth to sum in the order in which everybody else does.
 constexpr int64_t least_terms = 384;
 /// Fewer do not make up for the sums of parts.
 constexpr int64_t least_columns = 256;
+/// Floats of C that stay in the second-level cache until they are finished.
+constexpr int64_t group_floats = 65536;
 /// Multiplications below which another thread is not worth waking.
 constexpr int64_t least_work = int64_t{1} << 17;
 
@@ -113,12 +113,20 @@ class Walk {
 
   void run(int64_t begin, int64_t end) {
     begin_ = begin;
+    const bool finishes = finish_.epilogue && k0_ + terms_ == p_.k;
     const int64_t rows = 2 * (packed_.t1 - packed_.t0) * g_.max_rows;
     const int64_t most = std::max<int64_t>(1, group_floats / (rows * 2 * g_.panel_columns));
     for (int64_t first = begin; first < end; first += most) {
       const int64_t last = std::min(first + most, end);
+      if (finishes)
+        each_rows(first, last, [&](int64_t at, int64_t n, int64_t rows) {
+          finish_.epilogue->ask_rows(at, n, rows, p_.c_row);
+        });
       for (int64_t pair = first; pair < last; ++pair) block(pair, end);
-      if (k0_ + terms_ == p_.k) finish(first, last);
+      if (finishes)
+        each_rows(first, last, [&](int64_t at, int64_t n, int64_t rows) {
+          finish_.epilogue->finish_rows(at, n, rows, p_.c_row);
+        });
     }
   }
 
@@ -227,27 +235,20 @@ class Walk {
                       .add = k0_ > 0,
                       .start = p_.start};
     if (sums.start.data) sums.start.data += row * sums.start.row + column * sums.start.column;
-    if (k0_ + terms_ == p_.k) sums.bounds = finish_.bounds;
+    if (k0_ + terms_ == p_.k) sums.added = finish_.row_from(column), sums.bounds = finish_.bounds;
     kernels_.finish(sums, x, y);
   }
 
-  /// Both halves' rows of these pairs are there.
-  void finish(int64_t first, int64_t end) const {
-    if (!finish_.epilogue) return;
+  /// How an epilogue is told of both halves' rows of these pairs: f(first element, elements of a row, rows).
+  template <typename F>
+  void each_rows(int64_t first, int64_t end, F&& f) const {
     const int64_t begin = first * 2 * g_.panel_columns, last = std::min(end * 2 * g_.panel_columns, p_.n);
+    const int64_t width = p_.c_block == a_block ? last - begin : a_block;
     const int64_t top = cut_.tiles.begin(packed_.t0), rows = cut_.tiles.begin(packed_.t1) - top;
     for (int64_t row : {top, top + cut_.half_rows})
-      finish_rows(row, std::min(row + rows, p_.m) - row, begin, last - begin);
-  }
-  void finish_rows(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
-    const int64_t at = p_.first_element + (c_at(row, column) - p_.c);
-    if (p_.c_row == a_block && p_.c_block != a_block)
-      for (int64_t j = 0; j < columns; j += a_block)
-        finish_.epilogue->finish(at + j / a_block * p_.c_block, rows * a_block);
-    else if (columns == p_.c_row)
-      finish_.epilogue->finish(at, rows * columns);
-    else
-      for (int64_t i = 0; i < rows; ++i) finish_.epilogue->finish(at + i * p_.c_row, columns);
+      for (int64_t column = begin; column < last; column += width)
+        f(p_.first_element + (c_at(row, column) - p_.c), std::min(width, last - column),
+          std::min(row + rows, p_.m) - row);
   }
 
   const GemmKernels& g_;
@@ -256,7 +257,7 @@ class Walk {
   const Cut& cut_;
   const PackedBlock& packed_;
   const int64_t k0_, terms_, half_;
-  const Finish finish_{p_.epilogue};
+  const RowFinish finish_{p_.epilogue, p_.n};
   KernelContext& c_;
   Room& room_;
   int64_t begin_ = 0;  // the first pair

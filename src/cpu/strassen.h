@@ -38,8 +38,9 @@ struct StrassenSums {
   float* c = nullptr;
   int64_t row = 0, block = a_block;
   int64_t rows = 0, columns = 0;
-  bool add = false;  // to what is there
-  Start start = {};  // else
+  bool add = false;              // to what is there
+  Start start = {};              // else
+  const float* added = nullptr;  // to each row then
   Bounds bounds = {};
 };
 /// A product of parts: rows of packed A times a panel of B, dense rows of a panel's width as all that it

@@ -164,6 +164,7 @@ void finish(const StrassenSums& s, const float* x, const float* y) {
                   : whole             ? load(start + j)
                                       : load_first(start + j, left),
                   sum);
+      if (s.added) sum = sum + (whole ? load(s.added + j) : load_first(s.added + j, left));
       sum = min(greatest, max(least, sum));
       whole ? store(c, sum) : store_first(c, sum, left);
     }

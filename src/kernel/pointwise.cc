@@ -1,5 +1,8 @@
 #include "kernel/pointwise.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "lathe/error.h"
 
 namespace lathe {
@@ -26,6 +29,28 @@ Pointwise Pointwise::folded(BinaryOp op, size_t operands) {
   for (size_t i = 2; i < operands; ++i)
     p.code.push_back(of(op, static_cast<uint16_t>(operands + i - 2), static_cast<uint16_t>(i)));
   return p;
+}
+
+std::optional<uint16_t> Pointwise::first_added() const {
+  if (code.empty() || operands < 2) return std::nullopt;
+  const Instruction& first = code[0];
+  if (first.arity != 2 || static_cast<BinaryOp>(first.op) != BinaryOp::add) return std::nullopt;
+  const auto [x, y] =
+      std::pair(std::min(first.from[0], first.from[1]), std::max(first.from[0], first.from[1]));
+  if (x != 0 || y == 0) return std::nullopt;
+  for (size_t i = 1; i < code.size(); ++i)
+    for (uint16_t v : code[i].reads())
+      if (v == x || v == y) return std::nullopt;
+  return y;
+}
+
+Pointwise Pointwise::without_first_added() const {
+  const uint16_t added = *first_added();
+  Pointwise rest{static_cast<uint16_t>(operands - 1), {code.begin() + 1, code.end()}};
+  for (Instruction& s : rest.code)
+    for (uint16_t& v : s.reads())
+      v = v == operands ? 0 : static_cast<uint16_t>(v - (v > added ? 1 : 0) - (v > operands ? 1 : 0));
+  return rest;
 }
 
 bool Pointwise::well_formed() const {

@@ -101,6 +101,10 @@ struct Pointwise {
   static Instruction of(BinaryOp op, uint16_t x, uint16_t y) {
     return {.arity = 2, .op = static_cast<uint8_t>(op), .from = {x, y}};
   }
+  /// Where the first instruction adds an operand to operand 0, and nothing else reads either: which one.
+  std::optional<uint16_t> first_added() const;
+  /// The program without that instruction and that operand, of operand 0 after it.
+  Pointwise without_first_added() const;
   /// Do all instructions read what was made before, and name functions that exist?
   bool well_formed() const;
   /// As numbers and back, for plans: the count of operands, then five integers and two constants an
@@ -122,9 +126,27 @@ class Epilogue {
   /// Elements [begin, begin + n) of the output have been computed: finishes them in place. Called for every
   /// element once, by any thread.
   virtual void finish(int64_t begin, int64_t n) = 0;
+  /// The same of rows of n elements that begin `row` elements apart.
+  virtual void finish_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) {
+    if (n == row) return finish(begin, rows * n);
+    for (int64_t r = 0; r < rows; ++r) finish(begin + r * row, n);
+  }
+  /// Such rows will be finished soon: asks memory for what that reads besides.
+  virtual void ask_rows(int64_t /*begin*/, int64_t /*n*/, int64_t /*rows*/, int64_t /*row*/) const {}
   /// Where keeping elements within bounds is all it does: these. A kernel that sees to them as it stores does
   /// without finish().
   virtual std::optional<Bounds> bounds() const { return std::nullopt; }
+  /// Where a row along the last axis is added to all rows before anything else is done: that row. A kernel
+  /// that adds it to its sums calls what is left instead of this.
+  struct AddedRow {
+    const float* row = nullptr;  // null: there is none
+    int64_t length = 0;
+    Epilogue* rest = nullptr;  // null: that was all
+  };
+  const AddedRow& added_row() const { return added_row_; }
+
+ protected:
+  AddedRow added_row_ = {};
 };
 
 /// An epilogue for a kernel that keeps bounds itself: what it is to keep, and what it is to call then.
@@ -134,6 +156,16 @@ struct Finish {
   }
   Bounds bounds;
   Epilogue* epilogue;  // null: nothing is left to do
+};
+/// The same for a kernel that also adds rows to its own, which are of n elements along the last axis.
+struct RowFinish : Finish {
+  RowFinish(Epilogue* e, int64_t n) : RowFinish(e, e && e->added_row().length == n) {}
+  const float* row_from(int64_t column) const { return row ? row + column : nullptr; }
+  const float* row;  // null: none is added
+
+ private:
+  RowFinish(Epilogue* e, bool adds)
+      : Finish(adds ? e->added_row().rest : e), row(adds ? e->added_row().row : nullptr) {}
 };
 
 }  // namespace lathe

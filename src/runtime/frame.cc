@@ -82,6 +82,7 @@ class StepContext final : public KernelContext {
   void set(size_t i, Value v) override {
     require_wanted(i);
     frame_.values_[id(i)] = owned(v);
+    frame_.layout_->stays_bound[index_] = false;  // its own memory is where the next run is not to write
     lane_.ready[i] = frame_.values_[id(i)].is_tensor();
   }
 
@@ -343,10 +344,15 @@ void Frame::count_cost_of_run(size_t step) {
 
 void Frame::run_kernel(size_t step, Lane& lane, bool alone) {
   const ProgramStep& s = graph_.steps[step];
-  if (!bind_outputs(s, lane.ready)) infer(s, lane.ready);
+  const bool bound = !rebinding_ && layout_->stays_bound[step];
+  if (bound)
+    std::transform(s.plan->outputs.begin(), s.plan->outputs.end(), lane.ready.begin(),
+                   [](int32_t v) { return v >= 0; });
+  else if (!bind_outputs(s, lane.ready))
+    infer(s, lane.ready);
   StepContext context(*this, step, lane, alone);
   const bool finishes = s.epilogue && s.kernel->finishes && lane.ready[0];
-  if (finishes) context.finish_with(&bind_epilogue(step));
+  if (finishes) context.finish_with(bound ? epilogues_[step].get() : &bind_epilogue(step));
   lane.scratch.begin();
   s.kernel->run(s.kernel_op.get(), context);
   lane.scratch.end();
@@ -374,7 +380,7 @@ bool Frame::bind_outputs(const ProgramStep& s, std::vector<bool>& ready) {
   return all_known;
 }
 
-cpu::PointwiseRun& Frame::bind_epilogue(size_t step) {
+cpu::StepEpilogue& Frame::bind_epilogue(size_t step) {
   const ProgramStep& s = graph_.steps[step];
   Tensor& out = values_[static_cast<size_t>(s.plan->outputs[0])].tensor();
   std::array<const Tensor*, Pointwise::most_operands> operands{&out};
@@ -384,15 +390,15 @@ cpu::PointwiseRun& Frame::bind_epilogue(size_t step) {
     operands[n++] = &value(static_cast<uint32_t>(v)).tensor();
     known &= layout_->slots[static_cast<size_t>(v)].known;
   }
-  std::unique_ptr<cpu::PointwiseRun>& run = epilogues_[step];
+  std::unique_ptr<cpu::StepEpilogue>& run = epilogues_[step];
   const std::span<const Tensor* const> all(operands.data(), n);
   // The shapes are those of the run before.
   if (known && !rebinding_)
     run->move_to(all, out);
   else if (run)
-    *run = cpu::PointwiseRun(*s.epilogue, all, out);
+    run->bind(all, out);
   else
-    run = std::make_unique<cpu::PointwiseRun>(*s.epilogue, all, out);
+    run = std::make_unique<cpu::StepEpilogue>(*s.epilogue, all, out);
   return *run;
 }
 

@@ -141,7 +141,7 @@ class Frame {
   /// Memory for the outputs whose shapes the layout knows; false where there are others.
   bool bind_outputs(const ProgramStep& s, std::vector<bool>& ready);
   /// The epilogue of a step whose output has memory.
-  cpu::PointwiseRun& bind_epilogue(size_t step);
+  cpu::StepEpilogue& bind_epilogue(size_t step);
   /// Points a value at its memory for this shape; allocates where the layout could not.
   Tensor& bind(uint32_t v, DataType type, const Shape& shape);
   KernelBody& body(size_t step, size_t i);
@@ -168,7 +168,7 @@ class Frame {
   /// arena is bound then, which small steps would take longer for than for what they compute.
   const Layout* bound_ = nullptr;
   bool rebinding_ = true;                                      // in this run
-  std::vector<std::unique_ptr<cpu::PointwiseRun>> epilogues_;  // by step, made when first wanted
+  std::vector<std::unique_ptr<cpu::StepEpilogue>> epilogues_;  // by step, made when first wanted
   std::optional<ProfileRoom> reserved_;
   StepCost cost_of_run_;  // of the step that ran last, where the layout does not know it
   uint64_t clock_ = 0, live_blocks_ = 0;

@@ -43,6 +43,7 @@ class LayoutMaker {
     place_outputs();
     find_settled();
     find_done();
+    find_bound();
     for (const ArenaPlanner& a : arenas_) made_.arena.push_back(a.size());
     return std::move(made_);
   }
@@ -431,6 +432,16 @@ class LayoutMaker {
       const ProgramStep& s = graph_.steps[i];
       made_.done.push_back(s.kernel && s.kernel->alias >= 0 && !s.epilogue && stays_in_place(s));
     }
+  }
+  /// Steps that have nothing to be told again.
+  void find_bound() {
+    const auto keeps = [&](int32_t v) {
+      const auto i = static_cast<size_t>(v);
+      return v < 0 || graph_.constants[i] || made_.slots[i].settled;
+    };
+    for (const ProgramStep& s : graph_.steps)
+      made_.stays_bound.push_back(s.kernel && std::ranges::all_of(s.plan->outputs, keeps) &&
+                                  (!s.epilogue || std::ranges::all_of(s.plan->epilogue->operands, keeps)));
   }
   bool stays_in_place(const ProgramStep& s) const {
     const int32_t in = s.plan->inputs[static_cast<size_t>(s.kernel->alias)], out = s.plan->outputs[0];

@@ -66,10 +66,12 @@ size_t workspace(const Gemm& op, std::span<const Shape> inputs, int) {
 }
 
 cpu::Start start(const Gemm& op, const KernelContext& c) {
-  if (!cpu::has_input(c, 2) || op.beta == 0) return {};
-  const Shape& s = c.in(2).shape();
+  if (c.inputs() < 3 || op.beta == 0) return {};
+  const Value& given = c.value(2);
+  if (given.empty()) return {};
+  const Shape& s = given.tensor().shape();
   const int64_t columns = s.empty() ? 1 : s.back(), rows = s.size() < 2 ? 1 : s[0];
-  return {.data = cpu::floats(c.in(2)),
+  return {.data = cpu::floats(given.tensor()),
           .row = rows == 1 ? 0 : columns,
           .column = columns == 1 ? 0 : 1,
           .scale = op.beta};
@@ -79,11 +81,12 @@ template <Isa isa, bool constant>
 void run(const Gemm& op, KernelContext& c) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
   if (const Tensor& a = c.in(0); constant && a.dim(0) == 1 && !op.trans_a && op.alpha == 1) {
-    const Tensor &b = *c.packed(1), &y = c.out(0);
-    return cpu::multiply(g,
-                         {y.dim(1), a.dim(1), cpu::floats(a), b.data(), b.type(), cpu::floats(c.out(0)),
-                          start(op, c), c.epilogue()},
-                         c);
+    const Tensor& b = *c.packed(1);
+    Tensor& y = c.out(0);
+    return cpu::multiply(
+        g,
+        {y.dim(1), a.dim(1), cpu::floats(a), b.data(), b.type(), cpu::floats(y), start(op, c), c.epilogue()},
+        c);
   }
   Products p = product(op, c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
