@@ -23,3 +23,33 @@ LATHE_INLINE void finish_vector(const ByteGrid& g, Vec factor, Vec shift, Ints s
   else
     store_bytes(to, to_ints(min(max(q, set(g.low)), set(g.high))) + set_ints(g.zero));
 }
+
+/// As grid_number(), of sums that stay within int32: numbers are rounded first and clamped as whole ones,
+/// which other ports do than those that everything else waits for.
+template <bool Adds>
+LATHE_INLINE Vec small_grid_number(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other) {
+  const Vec q = fma(to_floats(sum), factor, shift);
+  if constexpr (Adds) {
+    const Vec rest = fma(to_floats(load_bytes(other)), set(g.others), set(g.constant));
+    const Ints own = min(max(to_ints(q), to_ints(set(g.low))), to_ints(set(g.high)));
+    return fma(to_floats(own), set(g.own), rest);
+  }
+  return q;
+}
+
+/// Where the grid saturates: does what store_four_clamped() does see to all of it?
+LATHE_INLINE bool is_plain(const ByteGrid& g) { return g.zero == 0 && g.least <= 0; }
+
+/// Four vectors, one after the other, of what finish_vector() makes of one where it saturates.
+template <bool Adds, bool Plain>
+LATHE_INLINE void finish_four(const ByteGrid& g, Vec factor, Vec shift, const Ints (&sum)[4],
+                              const uint8_t* other, uint8_t* to) {
+  Ints y[4];
+  LATHE_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    y[i] =
+        to_ints(small_grid_number<Adds>(g, factor, shift, sum[i], Adds ? other + i * Vec::width : nullptr));
+    if (!Plain) y[i] = max(y[i] + set_ints(g.zero), set_ints(g.least));
+  }
+  store_four_clamped(to, y);
+}

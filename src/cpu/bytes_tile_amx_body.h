@@ -91,36 +91,6 @@ void float_tile(const ByteTile& t) {
 /// already saturates at the least number.
 enum class Finish { exact, saturating, plain };
 
-/// As grid_number(), of sums that stay within int32: numbers are rounded first and clamped as whole ones,
-/// which other ports do than those that everything else waits for.
-template <bool Adds>
-LATHE_INLINE Vec small_grid_number(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other) {
-  const Vec q = fma(to_floats(sum), factor, shift);
-  if constexpr (Adds) {
-    const Vec rest = fma(to_floats(load_bytes(other)), set(g.others), set(g.constant));
-    const Ints low = to_ints(set(g.low)), high = to_ints(set(g.high));
-    const Ints own{_mm512_min_epi32(max(to_ints(q), low).v, high.v)};
-    return fma(to_floats(own), set(g.own), rest);
-  }
-  return q;
-}
-
-/// Four pixels of what finish_vector() makes of one, where it saturates: packed and stored as one line.
-template <bool Adds, bool Plain>
-LATHE_INLINE void finish_four(const ByteGrid& g, Vec factor, Vec shift, const int32_t* sums,
-                              const uint8_t* other, uint8_t* to) {
-  __m512i y[4];
-  LATHE_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    const Vec q = small_grid_number<Adds>(g, factor, shift, load_ints(sums + i * panel_filters),
-                                          Adds ? other + i * channel_block : nullptr);
-    y[i] = Plain ? to_ints(q).v : max(to_ints(q) + set_ints(g.zero), set_ints(g.least)).v;
-  }
-  const __m512i by_pixel = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512i by_quad = _mm512_packus_epi16(_mm512_packs_epi32(y[0], y[1]), _mm512_packs_epi32(y[2], y[3]));
-  _mm512_storeu_si512(to, _mm512_permutexvar_epi32(by_pixel, by_quad));
-}
-
 /// The sums of one tile become pixels: number i of a run.
 template <bool Adds, Finish How>
 void finish_pixels(const ByteTile& t, int64_t blocks, int64_t i, const int32_t* all_sums) {
@@ -134,7 +104,9 @@ void finish_pixels(const ByteTile& t, int64_t blocks, int64_t i, const int32_t* 
     int64_t left = t.rows;
     if constexpr (How != Finish::exact)
       for (; left >= 4; left -= 4) {
-        finish_four<Adds, How == Finish::plain>(g, factor, shift, sums, other, y);
+        const Ints four[] = {load_ints(sums), load_ints(sums + panel_filters),
+                             load_ints(sums + 2 * panel_filters), load_ints(sums + 3 * panel_filters)};
+        finish_four<Adds, How == Finish::plain>(g, factor, shift, four, other, y);
         sums += 4 * panel_filters, y += 4 * channel_block;
         if (Adds) other += 4 * channel_block;
       }
@@ -149,9 +121,9 @@ void finish_pixels(const ByteTile& t, int64_t blocks, int64_t i, const int32_t* 
 using FinishPixels = void (*)(const ByteTile&, int64_t, int64_t, const int32_t*);
 template <bool Adds>
 LATHE_INLINE FinishPixels finish_of(const ByteGrid& g) {
-  return !g.saturates                  ? finish_pixels<Adds, Finish::exact>
-         : g.zero == 0 && g.least <= 0 ? finish_pixels<Adds, Finish::plain>
-                                       : finish_pixels<Adds, Finish::saturating>;
+  return !g.saturates  ? finish_pixels<Adds, Finish::exact>
+         : is_plain(g) ? finish_pixels<Adds, Finish::plain>
+                       : finish_pixels<Adds, Finish::saturating>;
 }
 
 /// Pixels of a tile, which are wanted once it has been multiplied.

@@ -69,17 +69,25 @@ LATHE_INLINE int64_t place_of(const ByteTile& t, int j) {
 }
 
 /// Sums that are still in registers.
-template <int Rows, int Vectors, bool Adds>
+template <int Rows, int Vectors, bool Adds, bool Plain>
 LATHE_INLINE void finish_registers(const ByteTile& t, const Ints (&sum)[Rows][Vectors]) {
   const ByteGrid& g = *t.grid;
+  // Pixels that lie one after the other as vectors do.
+  constexpr int by_four = Vec::width == channel_block ? Rows / 4 * 4 : 0;
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) {
     const Vec factor = load(g.factor + j * Vec::width), shift = load(g.shift + j * Vec::width);
     const int64_t at = place_of(t, j);
+    const auto* const other = Adds ? t.other + at : nullptr;
     LATHE_UNROLL
-    for (int i = 0; i < Rows; ++i)
-      finish_vector<Adds, true>(g, factor, shift, sum[i][j],
-                                Adds ? t.other + at + i * channel_block : nullptr,
+    for (int i = 0; i < by_four; i += 4) {
+      const Ints four[] = {sum[i][j], sum[i + 1][j], sum[i + 2][j], sum[i + 3][j]};
+      finish_four<Adds, Plain>(g, factor, shift, four, Adds ? other + i * channel_block : nullptr,
+                               t.y + at + i * channel_block);
+    }
+    LATHE_UNROLL
+    for (int i = by_four; i < Rows; ++i)
+      finish_vector<Adds, true>(g, factor, shift, sum[i][j], Adds ? other + i * channel_block : nullptr,
                                 t.y + at + i * channel_block);
   }
 }
@@ -101,8 +109,12 @@ __attribute__((noinline)) void finish_memory(const ByteTile& t, const int32_t* s
 template <int Rows, int Vectors>
 LATHE_INLINE void finish_tile(const ByteTile& t, const Ints (&sum)[Rows][Vectors]) {
   if (t.grid->saturates) {
-    t.grid->adds ? finish_registers<Rows, Vectors, true>(t, sum)
-                 : finish_registers<Rows, Vectors, false>(t, sum);
+    if (is_plain(*t.grid))
+      t.grid->adds ? finish_registers<Rows, Vectors, true, true>(t, sum)
+                   : finish_registers<Rows, Vectors, false, true>(t, sum);
+    else
+      t.grid->adds ? finish_registers<Rows, Vectors, true, false>(t, sum)
+                   : finish_registers<Rows, Vectors, false, false>(t, sum);
   } else {
     alignas(64) int32_t sums[Rows * panel_filters];
     store_sums<Rows, Vectors>(sum, sums);

@@ -66,10 +66,14 @@ LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
 }
 LATHE_INLINE Ints max(Ints a, Ints b) { return {_mm256_max_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints min(Ints a, Ints b) { return {_mm256_min_epi32(a.v, b.v)}; }
 LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
   const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(x.v), _mm256_extracti128_si256(x.v, 1));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p),
                    _mm_packus_epi16(_mm_min_epu16(words, _mm_set1_epi16(255)), words));
+}
+LATHE_INLINE void store_four_clamped(uint8_t* p, const Ints (&x)[4]) {
+  for (int i = 0; i < 4; ++i) store_saturated(p + i * Vec::width, max(x[i], set_ints(0)));
 }
 
 LATHE_INLINE Quads split(__m256i x) {

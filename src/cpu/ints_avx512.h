@@ -63,8 +63,15 @@ LATHE_INLINE void store_bytes(uint8_t* p, Ints x) {
 }
 
 LATHE_INLINE Ints max(Ints a, Ints b) { return {_mm512_max_epi32(a.v, b.v)}; }
+LATHE_INLINE Ints min(Ints a, Ints b) { return {_mm512_min_epi32(a.v, b.v)}; }
 LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtusepi32_epi8(x.v));
+}
+LATHE_INLINE void store_four_clamped(uint8_t* p, const Ints (&x)[4]) {
+  const __m512i in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i by_quad =
+      _mm512_packus_epi16(_mm512_packs_epi32(x[0].v, x[1].v), _mm512_packs_epi32(x[2].v, x[3].v));
+  _mm512_storeu_si512(p, _mm512_permutexvar_epi32(in_order, by_quad));
 }
 
 #if LATHE_VNNI

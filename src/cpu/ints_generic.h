@@ -6,11 +6,11 @@
 //   Exponents makes of each lane's lowest four bits c the exponent of a float: that of 0 for 0, else base +
 //   c; to_ints rounds to the nearest, ties to even; its operand is within int32; load_bytes and
 //   load_signed_bytes read `width` bytes, store_bytes writes the lowest eight bits of each, and
-//   store_saturated those of the lesser of it and 255, for numbers of 0 or more; Quads are four numbers of
-//   eight bits in each lane: repeat_quad the same four, unsigned, in every lane, load_quads 4 * width signed
-//   ones; dot adds the four products of each lane, exactly. apart is the same number to the machine and
-//   another one to the compiler: what is short of registers after it does not take them away from the loop
-//   before.
+//   store_saturated those of the lesser of it and 255, for numbers of 0 or more, store_four_clamped of any
+//   numbers within 0 and 255, four times `width` of them; Quads are four numbers of eight bits in each lane:
+//   repeat_quad the same four, unsigned, in every lane, load_quads 4 * width signed ones; dot adds the four
+//   products of each lane, exactly. apart is the same number to the machine and another one to the compiler:
+//   what is short of registers after it does not take them away from the loop before.
 // Included by for_each_isa.h only.
 
 struct Ints {
@@ -67,8 +67,15 @@ LATHE_INLINE Ints max(Ints a, Ints b) {
   const FourInts larger = a.v > b.v;
   return {(larger & a.v) | (~larger & b.v)};
 }
+LATHE_INLINE Ints min(Ints a, Ints b) {
+  const FourInts less = a.v < b.v;
+  return {(less & a.v) | (~less & b.v)};
+}
 LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
   for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(x.v[i] > 255 ? 255 : x.v[i]);
+}
+LATHE_INLINE void store_four_clamped(uint8_t* p, const Ints (&x)[4]) {
+  for (int i = 0; i < 4; ++i) store_saturated(p + i * Vec::width, max(x[i], set_ints(0)));
 }
 
 LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
