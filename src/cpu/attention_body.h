@@ -1,12 +1,8 @@
 // Rows of scores for one instruction set. Included by for_each_isa.h only.
 
-/// The last n < width elements of a row, the rest filled up.
-LATHE_INLINE Vec load_scores(const float* p, int64_t n) {
-  float lanes[Vec::width];
-  store(lanes, set(-std::numeric_limits<float>::infinity()));
-  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return load(lanes);
-}
+LATHE_INLINE Vec masked_scores() { return set(-std::numeric_limits<float>::infinity()); }
+/// The last n < width elements of a row, as if it went on with masked ones.
+LATHE_INLINE Vec load_scores(const float* p, int64_t n) { return load_first(p, n, masked_scores()); }
 
 LATHE_INLINE Vec capped(Vec s, float softcap) {
   return softcap > 0 ? set(softcap) * tanh(s * set(1.0f / softcap)) : s;
@@ -14,28 +10,39 @@ LATHE_INLINE Vec capped(Vec s, float softcap) {
 
 /// A key that is masked is not looked at: its score may be any number.
 LATHE_INLINE Vec biased(Vec s, Vec bias) {
-  const Vec masked = set(-std::numeric_limits<float>::infinity());
+  const Vec masked = masked_scores();
   return select(bias == masked, masked, s + bias);
 }
 
+/// What is no number stays.
+LATHE_INLINE Vec greater(Vec a, Vec b) { return select(is_nan(a), a, max(a, b)); }
+
+template <bool Whole>
+LATHE_INLINE Vec prepared(const ScoreRow& r, int64_t i) {
+  const int64_t left = r.n - i;
+  Vec s = capped(Whole ? load(r.scores + i) : load_scores(r.scores + i, left), r.softcap);
+  if (r.bias) s = biased(s, Whole ? load(r.bias + i) : load_first(r.bias + i, left));
+  if (!r.bias && r.softcap <= 0) return s;
+  if (Whole) {
+    store(r.scores + i, s);
+    return s;
+  }
+  store_first(r.scores + i, s, left);
+  return load_scores(r.scores + i, left);  // capped, lanes beyond the end are no longer masked
+}
+
+/// Four at a time, none of which waits for another.
 float prepare_scores(const ScoreRow& r) {
-  Vec greatest = set(-std::numeric_limits<float>::infinity());
+  Vec greatest[4] = {masked_scores(), masked_scores(), masked_scores(), masked_scores()};
   int64_t i = 0;
-  for (; i + Vec::width <= r.n; i += Vec::width) {
-    Vec s = capped(load(r.scores + i), r.softcap);
-    if (r.bias) s = biased(s, load(r.bias + i));
-    if (r.bias || r.softcap > 0) store(r.scores + i, s);
-    greatest = select(is_nan(greatest), greatest, max(greatest, s));
+  for (; i + 4 * Vec::width <= r.n; i += 4 * Vec::width) {
+    LATHE_UNROLL
+    for (int u = 0; u < 4; ++u) greatest[u] = greater(greatest[u], prepared<true>(r, i + u * Vec::width));
   }
-  if (const int64_t left = r.n - i; left > 0) {
-    Vec s = capped(load_scores(r.scores + i, left), r.softcap);
-    if (r.bias) s = biased(s, load_first(r.bias + i, left));
-    store_first(r.scores + i, s, left);
-    // Lanes beyond the end: capped, they are no longer minus infinity.
-    s = load_scores(r.scores + i, left);
-    greatest = select(is_nan(greatest), greatest, max(greatest, s));
-  }
-  return any_nan(greatest) ? std::numeric_limits<float>::quiet_NaN() : max_of(greatest);
+  for (; i + Vec::width <= r.n; i += Vec::width) greatest[0] = greater(greatest[0], prepared<true>(r, i));
+  if (i < r.n) greatest[1] = greater(greatest[1], prepared<false>(r, i));
+  const Vec most = greater(greater(greatest[0], greatest[1]), greater(greatest[2], greatest[3]));
+  return any_nan(most) ? std::numeric_limits<float>::quiet_NaN() : max_of(most);
 }
 
 float weigh_scores(float* scores, int64_t n, float greatest) {
