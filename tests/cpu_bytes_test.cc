@@ -282,7 +282,8 @@ void for_each_tap(const BlockedShape& s, int64_t oy, int64_t ox, F&& f) {
 
 class Convolution {
  public:
-  Convolution(const BlockedShape& s, bool depthwise, bool weights_signed, bool adds, cpu::ByteGrid grid)
+  Convolution(const BlockedShape& s, bool depthwise, bool weights_signed, bool adds, cpu::ByteGrid grid,
+              float factor = 0.00031731f)
       : s_(s),
         depthwise_(depthwise),
         signed_(weights_signed),
@@ -293,7 +294,7 @@ class Convolution {
         other_(s.batch * s.out_blocks() * s.out_pixels() * channel_block, 13) {
     grid_.adds = adds;
     for (int64_t f = 0; f < cpu::panels(s.filters) * cpu::panel_filters; ++f) {
-      factor_.push_back(f < s.filters ? 0.00031731f * static_cast<float>(f % 5 + 1) : 0);
+      factor_.push_back(f < s.filters ? factor * static_cast<float>(f % 5 + 1) : 0);
       shift_.push_back(f < s.filters ? 0.3170731f * static_cast<float>(f % 11 - 5) : 0);
       bias_.push_back(f < s.filters ? static_cast<int32_t>(f * 37 - 200) : 0);
     }
@@ -407,6 +408,12 @@ BlockedShape square(int64_t in, int64_t out, int64_t height, int64_t width, int6
   return s;
 }
 
+cpu::ByteGrid residual() {
+  cpu::ByteGrid sum{.low = -128, .high = 127, .zero = 100};
+  sum.own = 0.70137f, sum.others = 1.29571f, sum.constant = -60.1237f, sum.sum_low = -100, sum.sum_high = 155;
+  return sum;
+}
+
 /// On a plain grid, on one that clamps, and with an image to add.
 void check(const BlockedShape& s, bool depthwise = false) {
   SCOPED_TRACE(std::to_string(s.batch) + " images, " + std::to_string(s.channels) + " -> " +
@@ -415,9 +422,7 @@ void check(const BlockedShape& s, bool depthwise = false) {
                std::to_string(s.stride[1]) + ", pad " + std::to_string(s.pad[1]));
   Convolution(s, depthwise, true, false, {.low = -30, .high = 225, .zero = 30}).check();
   Convolution(s, depthwise, false, false, {.low = 0.4f, .high = 90.5f, .zero = 3}).check();
-  cpu::ByteGrid sum{.low = -128, .high = 127, .zero = 100};
-  sum.own = 0.70137f, sum.others = 1.29571f, sum.constant = -60.1237f, sum.sum_low = -100, sum.sum_high = 155;
-  Convolution(s, depthwise, true, true, sum).check();
+  Convolution(s, depthwise, true, true, residual()).check();
 }
 
 TEST(CpuBytes, Pointwise) {
@@ -447,6 +452,18 @@ TEST(CpuBytes, EveryRemainder) {
   // Gathered pixels: every height of a tile, and of the last one.
   for (int64_t pixels = 1; pixels <= 40; ++pixels) check(square(44 + pixels, 48, 1, pixels, 1));
   check(square(80, 40, 33, 40, 3, 1, 1));  // in several strips
+}
+
+// Numbers beyond int32 are clamped all the same, those of a grid of its own before an image is added.
+TEST(CpuBytes, NumbersBeyondIntegers) {
+  for (float factor : {3e5f, -3e5f, 0.3f}) {
+    SCOPED_TRACE(factor);
+    for (const bool depthwise : {false, true}) {
+      const BlockedShape s = square(40, 40, 6, 7, 3, 1, 1);
+      Convolution(s, depthwise, true, false, {.low = -30, .high = 225, .zero = 30}, factor).check();
+      Convolution(s, depthwise, true, true, residual(), factor).check();
+    }
+  }
 }
 
 TEST(CpuBytes, UnevenWindows) {

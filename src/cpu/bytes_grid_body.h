@@ -1,12 +1,15 @@
 // Sums become bytes, as ByteGrid says. Included by bodies only, after Vec and Ints.
 
-/// Neither rounded nor clamped.
-template <bool Adds>
+/// Neither rounded nor clamped. Where all stays within int32, the numbers of a grid of its own are rounded
+/// first and clamped as whole ones, which other ports do than those that everything else waits for.
+template <bool Adds, bool Small>
 LATHE_INLINE Vec grid_number(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other) {
   const Vec q = fma(to_floats(sum), factor, shift);
   if constexpr (Adds) {
     const Vec rest = fma(to_floats(load_bytes(other)), set(g.others), set(g.constant));
-    return fma(round(min(max(q, set(g.low)), set(g.high))), set(g.own), rest);
+    const Vec own = Small ? to_floats(min(max(to_ints(q), to_ints(set(g.low))), to_ints(set(g.high))))
+                          : round(min(max(q, set(g.low)), set(g.high)));
+    return fma(own, set(g.own), rest);
   }
   return q;
 }
@@ -15,26 +18,13 @@ LATHE_INLINE Vec grid_number(const ByteGrid& g, Vec factor, Vec shift, Ints sum,
 template <bool Adds, bool Saturates>
 LATHE_INLINE void finish_vector(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other,
                                 uint8_t* to) {
-  const Vec q = grid_number<Adds>(g, factor, shift, sum, other);
+  const Vec q = grid_number<Adds, Saturates>(g, factor, shift, sum, other);
   if constexpr (Saturates)
     store_saturated(to, max(to_ints(q) + set_ints(g.zero), set_ints(g.least)));
   else if constexpr (Adds)
     store_bytes(to, to_ints(min(max(q, set(g.sum_low)), set(g.sum_high))) + set_ints(g.zero));
   else
     store_bytes(to, to_ints(min(max(q, set(g.low)), set(g.high))) + set_ints(g.zero));
-}
-
-/// As grid_number(), of sums that stay within int32: numbers are rounded first and clamped as whole ones,
-/// which other ports do than those that everything else waits for.
-template <bool Adds>
-LATHE_INLINE Vec small_grid_number(const ByteGrid& g, Vec factor, Vec shift, Ints sum, const uint8_t* other) {
-  const Vec q = fma(to_floats(sum), factor, shift);
-  if constexpr (Adds) {
-    const Vec rest = fma(to_floats(load_bytes(other)), set(g.others), set(g.constant));
-    const Ints own = min(max(to_ints(q), to_ints(set(g.low))), to_ints(set(g.high)));
-    return fma(to_floats(own), set(g.own), rest);
-  }
-  return q;
 }
 
 /// Where the grid saturates: does what store_four_clamped() does see to all of it?
@@ -48,7 +38,7 @@ LATHE_INLINE void finish_four(const ByteGrid& g, Vec factor, Vec shift, const In
   LATHE_UNROLL
   for (int i = 0; i < 4; ++i) {
     y[i] =
-        to_ints(small_grid_number<Adds>(g, factor, shift, sum[i], Adds ? other + i * Vec::width : nullptr));
+        to_ints(grid_number<Adds, true>(g, factor, shift, sum[i], Adds ? other + i * Vec::width : nullptr));
     if (!Plain) y[i] = max(y[i] + set_ints(g.zero), set_ints(g.least));
   }
   store_four_clamped(to, y);

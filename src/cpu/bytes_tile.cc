@@ -26,7 +26,8 @@ void ByteGrid::find_shortcut(int64_t filters) {
   bool small = true;
   for (int64_t i = 0; i < filters; ++i)
     small = small && std::abs(factor[i]) <= 0.25f && std::abs(shift[i]) <= 0x1p20f;
-  if (adds) small = std::abs(own) <= 0x1p16f && std::abs(others) <= 0x1p16f && std::abs(constant) <= 0x1p24f;
+  if (adds)
+    small = small && std::abs(own) <= 0x1p16f && std::abs(others) <= 0x1p16f && std::abs(constant) <= 0x1p24f;
   saturates = small && (adds ? sum_high : high) == static_cast<float>(255 - zero);
   if (saturates) least = static_cast<int32_t>(std::nearbyint(adds ? sum_low : low)) + zero;
 }

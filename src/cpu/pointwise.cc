@@ -227,8 +227,7 @@ void PointwiseRun::ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row)
   }
 }
 
-/// Nothing to divide, and nothing to cut where there is one
-/// instruction.
+/// Nothing to divide, and nothing to cut where there is one instruction.
 void PointwiseRun::finish_plain(Places& places, int64_t begin, int64_t n) const {
   const int64_t block = code_->steps_.size() == 1 ? n : PointwiseCode::block;
   for (const int64_t end = begin + n; begin < end; begin += block) {

@@ -118,15 +118,9 @@ class Walk {
     const int64_t most = std::max<int64_t>(1, group_floats / (rows * 2 * g_.panel_columns));
     for (int64_t first = begin; first < end; first += most) {
       const int64_t last = std::min(first + most, end);
-      if (finishes)
-        each_rows(first, last, [&](int64_t at, int64_t n, int64_t rows) {
-          finish_.epilogue->ask_rows(at, n, rows, p_.c_row);
-        });
+      if (finishes) tell(&Epilogue::ask_rows, first, last);
       for (int64_t pair = first; pair < last; ++pair) block(pair, end);
-      if (finishes)
-        each_rows(first, last, [&](int64_t at, int64_t n, int64_t rows) {
-          finish_.epilogue->finish_rows(at, n, rows, p_.c_row);
-        });
+      if (finishes) tell(&Epilogue::finish_rows, first, last);
     }
   }
 
@@ -239,16 +233,16 @@ class Walk {
     kernels_.finish(sums, x, y);
   }
 
-  /// How an epilogue is told of both halves' rows of these pairs: f(first element, elements of a row, rows).
-  template <typename F>
-  void each_rows(int64_t first, int64_t end, F&& f) const {
+  /// Tells the epilogue of both halves' rows of these pairs.
+  template <typename Told>
+  void tell(Told told, int64_t first, int64_t end) const {
     const int64_t begin = first * 2 * g_.panel_columns, last = std::min(end * 2 * g_.panel_columns, p_.n);
     const int64_t width = p_.c_block == a_block ? last - begin : a_block;
     const int64_t top = cut_.tiles.begin(packed_.t0), rows = cut_.tiles.begin(packed_.t1) - top;
     for (int64_t row : {top, top + cut_.half_rows})
       for (int64_t column = begin; column < last; column += width)
-        f(p_.first_element + (c_at(row, column) - p_.c), std::min(width, last - column),
-          std::min(row + rows, p_.m) - row);
+        (finish_.epilogue->*told)(p_.first_element + (c_at(row, column) - p_.c),
+                                  std::min(width, last - column), std::min(row + rows, p_.m) - row, p_.c_row);
   }
 
   const GemmKernels& g_;

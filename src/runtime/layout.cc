@@ -433,6 +433,13 @@ class LayoutMaker {
       made_.done.push_back(s.kernel && s.kernel->alias >= 0 && !s.epilogue && stays_in_place(s));
     }
   }
+  bool stays_in_place(const ProgramStep& s) const {
+    const int32_t in = s.plan->inputs[static_cast<size_t>(s.kernel->alias)], out = s.plan->outputs[0];
+    if (in < 0 || out < 0) return false;
+    const Slot &from = made_.slots[static_cast<size_t>(in)], &to = made_.slots[static_cast<size_t>(out)];
+    return to.place == Slot::Place::alias && to.settled && to.offset == 0 &&
+           to.home == graph_.root[static_cast<size_t>(in)] && from.known && from.bytes() == to.bytes();
+  }
   /// Steps that have nothing to be told again.
   void find_bound() {
     const auto keeps = [&](int32_t v) {
@@ -442,13 +449,6 @@ class LayoutMaker {
     for (const ProgramStep& s : graph_.steps)
       made_.stays_bound.push_back(s.kernel && std::ranges::all_of(s.plan->outputs, keeps) &&
                                   (!s.epilogue || std::ranges::all_of(s.plan->epilogue->operands, keeps)));
-  }
-  bool stays_in_place(const ProgramStep& s) const {
-    const int32_t in = s.plan->inputs[static_cast<size_t>(s.kernel->alias)], out = s.plan->outputs[0];
-    if (in < 0 || out < 0) return false;
-    const Slot &from = made_.slots[static_cast<size_t>(in)], &to = made_.slots[static_cast<size_t>(out)];
-    return to.place == Slot::Place::alias && to.settled && to.offset == 0 &&
-           to.home == graph_.root[static_cast<size_t>(in)] && from.known && from.bytes() == to.bytes();
   }
 
   bool is_tensor(int32_t v) const { return graph_.plan->values[static_cast<size_t>(v)].type.is_tensor(); }

@@ -57,8 +57,10 @@ struct Layout {
   uint64_t last_used = 0;
   std::vector<std::vector<bool>> in_place;  // by step, of one with parts: does each lie where it belongs?
   std::vector<bool> done;                   // by step: once its output is bound, is there nothing left to do?
-  std::vector<char> stays_bound;  // by step: do its outputs and its epilogue's operands keep their addresses?
-  std::vector<StepCost> costs;    // by step; empty until a profile wants them
+  /// By step: do its outputs and its epilogue's operands keep their addresses? Not once the kernel has set an
+  /// output of its own; no bits of one byte, since lanes of branches say so.
+  std::vector<char> stays_bound;
+  std::vector<StepCost> costs;  // by step; empty until a profile wants them
 
   /// Are its arenas no larger than the other's?
   bool fits_in(const Layout& other) const {
