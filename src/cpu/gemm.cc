@@ -176,14 +176,38 @@ class Walk {
         const int64_t panels = std::min(together, some - i), panel = streamed(done + i, panels),
                       after = streamed(done + i + panels, panels);
         for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
-          if (turns)
+          if (twins)
+            twin({panel, k0}, panels);
+          else if (turns)
             take_turns({panel, k0}, panels);
           else
             block({panel, k0}, k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0}, panels);
       }
       const int64_t first = streamed(done, some);
       finish(first, first + some);
+      c_.poll();
     }
+  }
+  /// One or two panels with the one tile: block() without what a few rows do without, which beside them takes
+  /// time.
+  void twin(Place at, int64_t panels) {
+    const int64_t row = tiles_.begin(t0_), rows = tiles_.rows(t0_), column = at.panel * g_.panel_columns;
+    Tile tile{.a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k) + g_.packed_terms(at.k0) * rows,
+              .b = reinterpret_cast<const float*>(place(at)),
+              .b_row = p_.b_row,
+              .b_panel = p_.b_panel,
+              .c = p_.c + row * p_.c_row + column,
+              .c_row = p_.c_row,
+              .rows = rows,
+              .k = std::min(step_, p_.k - at.k0),
+              .columns = std::min(panels * g_.panel_columns, p_.n - column)};
+    start_and_end(tile, at.k0, row, column);
+    is_stream() ? g_.run_stream(rows, tile) : g_.run(rows, tile);
+  }
+  /// What a tile's sums begin with, and what is done with them once they are whole.
+  void start_and_end(Tile& tile, int64_t k0, int64_t row, int64_t column) const {
+    tile.start = k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
+    if (k0 + tile.k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
   }
   /// One or two panels with all tiles, which take short blocks of k in turn.
   void take_turns(Place at, int64_t panels) {
@@ -207,12 +231,11 @@ class Walk {
       Tile tile{.c = c,
                 .c_row = p_.c_row,
                 .rows = high + low,
-                .columns = std::min(g_.panel_columns, p_.n - column),
-                .start = at.k0 > 0 ? Start{c, p_.c_row, 1, 1} : start(row, column)};
-      if (at.k0 + k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
+                .k = k,
+                .columns = std::min(g_.panel_columns, p_.n - column)};
+      start_and_end(tile, at.k0, row, column);
       g_.finish_sums(tile, sums + i * tile.rows * g_.panel_columns);
     }
-    c_.poll();
   }
   /// Do the vectors take two turns each? Then arithmetic is what takes the time, and to load and store sums
   /// for short blocks costs more (7 % of BERT with 16 tokens) than what is not fetched twice saves.
@@ -271,8 +294,7 @@ class Walk {
       const int64_t row = tiles_.begin(t), rows = tiles_.rows(t);
       tile.a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k) + g_.packed_terms(at.k0) * rows;
       tile.c = p_.c + row * p_.c_row + column;
-      if (at.k0 + k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
-      tile.start = at.k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
+      start_and_end(tile, at.k0, row, column);
       tile.next_rows = fetched < wanted ? share : 0;
       if (tile.next_rows > 0) tile.next = reinterpret_cast<const float*>(place(next)) + fetched * p_.b_row;
       fetched += turns * tile.next_rows;

@@ -34,7 +34,9 @@ struct Pairs : Floats {
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
 };
 
-/// Stream: what lies `ahead` of here, in elements, is wanted soon.
+/// Stream: what lies `ahead` of here, in elements, is wanted soon. It is asked for into the second-level
+/// cache: the few lines that the first one can wait for at once would all be taken by what memory brings
+/// (measured on a Zen 4, one row of A: floats 28 to 30 GB/s, bfloat16 26 to 31).
 template <class Elements, bool Stream, int Rows, int Vectors>
 LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b, int64_t b_panel,
                                 int64_t ahead) {
@@ -43,7 +45,8 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   for (int j = 0; j < Vectors; ++j) {
     const int64_t at = j / panel_vectors * b_panel + j % panel_vectors * Vec::width;
     row[j] = Elements::load_b(b, at);
-    if (Stream && j * Vec::width % Elements::of_line == 0) prefetch(Elements::next(b, at + ahead));
+    if (Stream && j * Vec::width % Elements::of_line == 0)
+      __builtin_prefetch(Elements::next(b, at + ahead), 0, 2);
   }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {

@@ -1,6 +1,7 @@
 #include "cpu/rnn.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cpu/isa.h"
 
@@ -40,14 +41,14 @@ struct Scratch {
   explicit Scratch(const RecurrentShape& s)
       : x(0),
         bias(x + aligned(s.steps * s.batch * s.gates())),
-        r(bias + aligned(2 * s.gates())),
+        r(bias + aligned(s.gates())),
         h(r + aligned(s.batch * s.gates())),
         cell(h + aligned(s.batch * s.hidden)),
         reset(cell + aligned(s.batch * s.hidden)),
         packed(reset + aligned(s.batch * s.hidden)),
         size(packed + aligned(packed_a_size(s.batch, s.hidden))) {}
   int64_t x;               // [steps, batch, gates]: the inputs' part of all gates
-  int64_t bias;            // added to the inputs' part, then to the recurrent part
+  int64_t bias;            // added to the inputs' part
   int64_t r;               // [batch, gates]: the states' part
   int64_t h, cell, reset;  // [batch, hidden]
   int64_t packed;          // states as the product wants them
@@ -70,21 +71,17 @@ class Direction {
   /// The inputs' part of all gates at all steps; uses all threads.
   void project(void* workspace) {
     float* const bias = scratch_ + at_.bias;
-    std::fill_n(bias, 2 * s_.gates(), 0.0f);
     if (run_.bias) {
       const float* const w = run_.bias + index_ * 2 * s_.gates();
-      const float* const r = w + s_.gates();
-      // GRU may scale the candidate's recurrent part, bias included.
-      const int64_t together = run_.linear_before_reset ? first_part(s_) : s_.gates();
-      for (int64_t i = 0; i < s_.gates(); ++i) (i < together ? bias[i] : bias[s_.gates() + i]) = r[i];
-      for (int64_t i = 0; i < s_.gates(); ++i) bias[i] += w[i];
+      const float* const r = recurrent_bias();
+      for (int64_t i = 0; i < s_.gates(); ++i) bias[i] = is_apart(i) ? w[i] : r[i] + w[i];
     }
     Products p{.m = s_.steps * s_.batch, .n = s_.gates(), .k = s_.input};
     p.a = {run_.x, s_.input, 1};
     p.packed_b = element_at(run_.weights, run_.w, index_ * packed_input_of_direction(g_, s_));
     p.packed_type = run_.weights;
     p.c = scratch_ + at_.x;
-    p.start = {bias, 0, 1, 1};
+    if (run_.bias) p.start = {bias, 0, 1, 1};
     multiply(g_, p, workspace, c_);
   }
 
@@ -98,6 +95,11 @@ class Direction {
   }
 
  private:
+  /// Does GRU scale this gate's recurrent part, bias included, so that it is no part of the inputs'?
+  bool is_apart(int64_t gate) const {
+    return run_.bias && run_.linear_before_reset && gate >= first_part(s_);
+  }
+  const float* recurrent_bias() const { return run_.bias + (index_ * 2 + 1) * s_.gates(); }
   bool backward() const { return run_.backward || index_ == 1; }
   int64_t length(int64_t b) const { return run_.lengths ? run_.lengths[b] : s_.steps; }
 
@@ -127,12 +129,14 @@ class Direction {
                           .b_panel = g_.panel_columns * s_.hidden,
                           .c = scratch_ + at_.r + first,
                           .c_row = s_.gates(),
-                          .start = {scratch_ + at_.bias + s_.gates() + first, 0, 1, 1},
+                          .start = {is_apart(first) ? recurrent_bias() + first : nullptr, 0, 1, 1},
                           .backwards = step_ % 2 == 1};
     if (!share_) return multiply_packed(g_, p, 0, tiles.count(), 0, panels, c_);
     const int64_t work = s_.batch * s_.hidden * g_.panel_columns;
     c_.parallel(panels, std::max<int64_t>(1, least_step / 2 / work), [&](int64_t begin, int64_t end) {
-      multiply_packed(g_, p, 0, tiles.count(), begin, end, c_);
+      // Pieces go backwards as well: what was read last is in the caches still.
+      const auto [from, to] = p.backwards ? std::pair(panels - end, panels - begin) : std::pair(begin, end);
+      multiply_packed(g_, p, 0, tiles.count(), from, to, c_);
     });
   }
 
