@@ -201,6 +201,26 @@ TEST(Passes, GemmOfTurnedWeights) {
             "Transpose MatMul");
 }
 
+TEST(Passes, FactorsGoIntoTheFewestConstants) {
+  // The product's weights are read by another one too: they would be there twice.
+  const std::string head =
+      "(float[2,3] x) => (float[2,2] y, float[2,2] z) <float[3] w = {1,2,3}, float[3] b = {3,1,2}, float c = "
+      "{0.5}, float[3,2] m = {1,2,3,4,5,6}> { z = MatMul(x, m) ";
+  const auto with = [&](const std::string& made) {
+    return optimised(head + made + " s = Mul(n, c) y = MatMul(s, m) }");
+  };
+  EXPECT_EQ(with("e = Exp(x) n = Mul(w, e)"), "MatMul Exp Mul MatMul");
+  EXPECT_EQ(with("n = RMSNormalization(x, w)"), "MatMul RMSNormalization MatMul");
+  EXPECT_EQ(with("n = LayerNormalization(x, w)"), "MatMul LayerNormalization MatMul");
+  EXPECT_EQ(with("n = LayerNormalization(x, w, b)"), "MatMul LayerNormalization MatMul");
+  EXPECT_EQ(with("n = Exp(x)"), "MatMul Exp MatMul Mul");
+  EXPECT_EQ(
+      optimised(
+          "(float[2,3] x) => (float[2,2] y, float[2,3] n) <float[3] w = {1,2,3}, float c = {0.5}, "
+          "float[3,2] m = {1,2,3,4,5,6}> { n = RMSNormalization(x, w) s = Mul(n, c) y = MatMul(s, m) }"),
+      "RMSNormalization MatMul");
+}
+
 TEST(Passes, Gemm) {
   EXPECT_EQ(optimised("(float[n,2] x) => (float[n,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] b = {1,2,3}>"
                       "{ m = MatMul(x, w) y = Add(m, b) }"),

@@ -91,8 +91,7 @@ TEST(WeightProgram, ChainsAreAsLongAsAFileLikes) {
   const int length = 50'000;
   ModelBuilder b(17);
   b.input("x", "float[1]").output("y").initializer(test::float_tensor("v0", {1}, {0.5f}));
-  for (int i = 0; i < length; ++i)
-    b.node("Sin", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+  for (int i = 0; i < length; ++i) b.node("Sin", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
   b.node("Add", {"x", "v" + std::to_string(length)}, {"y"});
   const Plan built = plan_of(Engine::build(b.model));
   EXPECT_EQ(count(built, WeightRecipe::Kind::fold), static_cast<size_t>(length));
@@ -121,6 +120,44 @@ TEST(WeightProgram, LeavesThePlanAloneWhenItFails) {
   RunControl control;
   control.cancel();
   EXPECT_EQ(code_of([&] { replay_weights(p, kernels(), &control); }), Code::cancelled);
+}
+
+/// y = x · ((w + w) * 2), of so many weights that what is folded is worth letting go of.
+onnx::Model folding_much(int64_t size) {
+  ModelBuilder b(17);
+  std::vector<float> w(static_cast<size_t>(size * size));
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i % 17) - 8;
+  b.input("x", "float[1," + std::to_string(size) + "]").output("y");
+  b.initializer(test::float_tensor("w", {size, size}, std::move(w)));
+  b.initializer(test::float_tensor("two", {}, {2}));
+  b.node("Add", {"w", "w"}, {"w2"}).node("Mul", {"w2", "two"}, {"w4"}).node("MatMul", {"x", "w4"}, {"y"});
+  return std::move(b.model);
+}
+
+TEST(WeightProgram, WhatOnlyPackingReadIsLetGoAndFoldedAgain) {
+  const int64_t size = 192;
+  const onnx::Model model = folding_much(size);
+  const Engine e = Engine::build(model, {.isa = "avx2"});
+  const auto folds = [](const Plan& p, bool stored) {
+    return std::ranges::count_if(p.weights, [&](const Weight& w) {
+      return w.recipe.kind == WeightRecipe::Kind::fold && w.stored == stored;
+    });
+  };
+  ASSERT_GE(count(plan_of(e), WeightRecipe::Kind::pack), 1u);
+  EXPECT_EQ(folds(plan_of(e), true), 0);
+  EXPECT_EQ(folds(plan_of(e), false), 2);
+  const Plan whole = with_folded(plan_of(e), kernels());
+  EXPECT_EQ(folds(whole, false), 0);
+  const Engine refit = Engine::build(model, {.isa = "avx2", .refit = true});
+  EXPECT_EQ(folds(plan_of(refit), false), 0);  // an exchange should not fold what does not change
+  EXPECT_TRUE(same_plan_weights(whole, plan_of(refit)));
+  // The portable section has what a lesser machine packs from, and what came from a file is kept.
+  const std::vector<Value> x{Tensor::from<float>({1, size}, std::vector<float>(size, 0.5F))};
+  const std::vector<Value> want = e.create_context().run(x);
+  const Engine generic = Engine::deserialize(e.serialize(), {.isa = "generic"});
+  EXPECT_EQ(difference(generic.create_context().run(x)[0], want[0], 1e-3, 1e-6), "");
+  EXPECT_EQ(folds(plan_of(generic), false), 1);  // w + w, which no file holds
+  EXPECT_EQ(generic.serialize().size(), Engine::deserialize(generic.serialize()).serialize().size());
 }
 
 /// Models small enough to be built several times, with folds or packed arrays.

@@ -111,11 +111,19 @@ class Mappings {
   }
   void drop_pages(const char* data, size_t bytes) {
     const std::lock_guard lock(mutex_);  // nobody unmaps meanwhile
-    if (around(data, bytes) == views_.end()) return;
+    const auto view = around(data, bytes);
+    if (view == views_.end() || bytes == 0) return;
+    constexpr uintptr_t together = uintptr_t{2} << 20;
     const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
-    const uintptr_t last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
-    if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+    const auto begin = reinterpret_cast<uintptr_t>(view->first), at = reinterpret_cast<uintptr_t>(data);
+    const uintptr_t first = std::max(begin, at / together * together);
+    const uintptr_t last = std::min((begin + view->second.size + page - 1) / page * page,
+                                    (at + bytes + together - 1) / together * together);
+    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  }
+  bool hold(const char* data, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return around(data, bytes) != views_.end();
   }
 
  private:
@@ -289,6 +297,9 @@ std::shared_ptr<char> ScratchFile::map() {
 
 void drop_mapped_pages(const void* data, size_t bytes) {
   Mappings::all().drop_pages(static_cast<const char*>(data), bytes);
+}
+bool is_mapped(const void* data, size_t bytes) {
+  return Mappings::all().hold(static_cast<const char*>(data), bytes);
 }
 
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path) {

@@ -59,9 +59,12 @@ class FileBytes {
 };
 /// Maps the whole file: pages are loaded when touched. Throws file_unreadable.
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path);
-/// Lets go of the pages that lie wholly in this range, where it is part of a file mapped by map_file; of
-/// other memory none. They come back when touched. Thread-safe.
+/// Lets go of the pages of this range, where it is part of a file mapped by map_file; of other memory none.
+/// Neighbours that the system brings with them (up to 2 MB) go as well. They come back when touched.
+/// Thread-safe.
 void drop_mapped_pages(const void* data, size_t bytes);
+/// Is this range part of such a file? Thread-safe.
+bool is_mapped(const void* data, size_t bytes);
 /// Reads the whole file into memory of our own: what happens to it afterwards does not matter. Throws
 /// file_unreadable, run_out_of_memory.
 /// `ask` is called between pieces, and may throw.

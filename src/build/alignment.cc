@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "plan/weight_use.h"
 #include "tensor/alignment.h"
 
@@ -45,13 +46,22 @@ void align_constants(Graph& g) {
     for (const Body& b : g.node(id).bodies) align_constants(*b.graph);
 }
 
-void align_weights(Plan& plan, const KernelCatalog& kernels) {
+void settle_weights(Plan& plan, const KernelCatalog& kernels) {
+  constexpr size_t small = size_t{1} << 16;
+  const auto is_small = [](const Value& v) {
+    return v.is_tensor() && v.tensor().bytes() <= small && is_mapped(v.tensor().data(), v.tensor().bytes());
+  };
+  std::vector<bool> read(plan.weights.size());
   each_read(plan, [&](const PlanStep* step, size_t input, uint32_t w) {
+    read[w] = true;
     Value& v = plan.weights[w].value;
-    if (!is_odd(v)) return;
     const Kernel* const kernel = step ? kernels.by_name(step->kernel) : nullptr;
-    if (!kernel || kernel->any_alignment != static_cast<int>(input)) v = aligned(v.tensor());
+    const bool any_alignment = kernel && kernel->any_alignment == static_cast<int>(input);
+    if (is_small(v) || (is_odd(v) && !any_alignment)) v = v.tensor().clone();
   });
+  for (size_t i = 0; i < read.size(); ++i)
+    if (const Value& v = plan.weights[i].value; !read[i] && v.is_tensor())
+      drop_mapped_pages(v.tensor().data(), v.tensor().bytes());
 }
 
 }  // namespace lathe

@@ -13,7 +13,9 @@ namespace lathe {
 /// look rows up in them. What folds such a weight later aligns it for itself.
 void align_constants(Graph& graph);
 
-/// After lowering: copies arrays at odd addresses that runs read, unless by kernels that take them so.
-void align_weights(Plan& plan, const KernelCatalog& kernels);
+/// After packing: copies arrays at odd addresses that runs read, unless by kernels that take them so, and
+/// small ones that lie in a mapped file, of which each would keep up to 2 MB around it in memory. Lets go of
+/// the pages of all that runs do not read.
+void settle_weights(Plan& plan, const KernelCatalog& kernels);
 
 }  // namespace lathe

@@ -1,6 +1,7 @@
 #include "build/build.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "build/alignment.h"
 #include "build/arithmetic.h"
@@ -41,6 +42,14 @@ bool is_streamed(const Graph& g) {
 std::unique_ptr<Tuner> tuner_for(const Graph& g, const BuildOptions& o, const Extensions& extensions) {
   if (!Tuner::wanted(o)) return nullptr;
   return std::make_unique<Tuner>(o, extensions, likely_sizes(g, o), is_streamed(g));
+}
+
+/// From here on the plan alone holds what was folded.
+void forget_folded(Graph& g, const Folds& folds) {
+  for (ValueId v = 0; v < g.value_count(); ++v)
+    if (auto& constant = g.value(v).constant; folds.contains(constant.get())) constant = nullptr;
+  for (NodeId id : g.order())
+    for (const Body& b : g.node(id).bodies) forget_folded(*b.graph, folds);
 }
 
 /// Keeps what was measured, whether or not the rest works out.
@@ -161,9 +170,10 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   const bool tuned = tuner && tune_plan(plan, *tuner, extensions.kernels(), packing);
   keep.now();
   const ProgramOptions run = program_options(options);
+  if (!search.by_reference) forget_folded(graph, std::exchange(folds, {}));
   packing.run(plan, run.threads, run.executor, options.control);
   if (tuned) drop_unused_weights(plan);
-  align_weights(plan, extensions.kernels());
+  settle_weights(plan, extensions.kernels());
   return plan;
 }
 

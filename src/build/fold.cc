@@ -98,7 +98,7 @@ class Folder {
 
   /// A large weight that has been folded is seldom read again.
   static void drop_pages(const std::vector<Fold::Operand>& read) {
-    constexpr size_t large = size_t{1} << 20;
+    constexpr size_t large = size_t{1} << 16;
     for (const Fold::Operand& o : read)
       if (o.constant && o.constant->is_tensor() && o.constant->tensor().bytes() >= large)
         drop_mapped_pages(o.constant->tensor().data(), o.constant->tensor().bytes());

@@ -104,8 +104,34 @@ std::optional<Patch> batch_normalization(const View& view, NodeId id) {
   return p;
 }
 
-/// Factors of the operands: into weights, else behind the product, where they cost nothing. In float32, whose
-/// range is wide enough for either order.
+/// x times a number, where x is multiplied with constants already, by itself or as the scale of a
+/// normalization: those are few numbers, weights of a product many.
+std::optional<ValueId> scaled_constants(const View& view, Patch& p, ValueId x, ValueId by) {
+  if (!view.read_once(x)) return std::nullopt;
+  const auto scale = [&](ValueId& v) { v = p.add("Mul", {v, by}); };
+  if (const Node* mul = view.made_by(x, "Mul")) {
+    const size_t i = view.is_constant(mul->inputs[0]) ? 0 : 1;
+    std::vector<ValueId> inputs = mul->inputs;
+    if (!view.is_constant(inputs[i]) || view.is_constant(inputs[1 - i])) return std::nullopt;
+    scale(inputs[i]);
+    return p.add("Mul", std::move(inputs));
+  }
+  for (const char* name : {"RMSNormalization", "LayerNormalization"}) {
+    const Node* norm = view.made_by(x, name);
+    if (!norm || norm->outputs.size() > 1 || view.type(norm->inputs[0]).elem != DataType::float32) continue;
+    std::vector<ValueId> inputs = norm->inputs;
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      if (inputs[i] == no_id) continue;
+      if (!view.is_constant(inputs[i]) || view.type(inputs[i]).elem != DataType::float32) return std::nullopt;
+      scale(inputs[i]);
+    }
+    return p.add(name, std::move(inputs), norm->attributes);
+  }
+  return std::nullopt;
+}
+
+/// Factors of the operands: into constants that an operand is multiplied with, into weights, else behind the
+/// product, where they cost nothing. In float32, whose range is wide enough for either order.
 std::optional<Patch> scale_in_front(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (view.type(n.outputs[0]).elem != DataType::float32) return std::nullopt;
@@ -123,14 +149,18 @@ std::optional<Patch> scale_in_front(const View& view, NodeId id) {
   Patch p("a factor in front of the product");
   const ValueId by =
       p.add_constant("factor", Tensor::from<float>({}, std::vector<float>{static_cast<float>(factor)}));
-  for (ValueId& v : inputs)
-    if (view.is_constant(v) && view.read_once(v)) {
-      v = p.add("Mul", {v, by});
-      p.replace_uses(n.outputs[0], p.add("MatMul", inputs));
-      p.remove(id);
-      return p;
-    }
-  p.replace_uses(n.outputs[0], p.add("Mul", {p.add("MatMul", inputs), by}));
+  const auto takes = [&](ValueId& v, bool weights) {
+    if (view.is_constant(v) != weights) return false;
+    const auto scaled = !weights            ? scaled_constants(view, p, v, by)
+                        : view.read_once(v) ? std::optional(p.add("Mul", {v, by}))
+                                            : std::nullopt;
+    if (scaled) v = *scaled;
+    return scaled.has_value();
+  };
+  const bool taken = std::ranges::any_of(inputs, [&](ValueId& v) { return takes(v, false); }) ||
+                     std::ranges::any_of(inputs, [&](ValueId& v) { return takes(v, true); });
+  const ValueId product = p.add("MatMul", inputs);
+  p.replace_uses(n.outputs[0], taken ? product : p.add("Mul", {product, by}));
   p.remove(id);
   return p;
 }
@@ -174,11 +204,12 @@ void pass_fold_into_matmul(PassList& all) {
                  .level = level,
                  .anchors = {"Add", "Sum"},
                  .propose = bias});
-  all.push_back({.name = "matmul-scale",
-                 .says = "takes factors in front of a product into its weights, or behind it",
-                 .level = level,
-                 .anchors = {"MatMul"},
-                 .propose = scale_in_front});
+  all.push_back(
+      {.name = "matmul-scale",
+       .says = "takes factors in front of a product into constants there, into its weights, or behind it",
+       .level = level,
+       .anchors = {"MatMul"},
+       .propose = scale_in_front});
 }
 
 }  // namespace lathe

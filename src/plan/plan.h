@@ -108,7 +108,8 @@ struct Weight {
   std::string name;
   WeightRecipe recipe;
   Value value;  // tensors are views of the model's or the plan's mapping, or owned
-  /// False: the plan was saved without its elements, and `value` holds zeros. Only recipes name it.
+  /// False: its elements are not there, and `value` holds zeros. Only recipes name it. Either the plan was
+  /// saved without them, or they were folded, and can be folded again when they are wanted.
   bool stored = true;
   uint64_t checksum = 0;  // of a plan from a file: what the elements there should give (checksum.h)
 };

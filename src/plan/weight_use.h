@@ -48,4 +48,7 @@ enum class ArraySection : uint8_t {
 /// By weight.
 std::vector<ArraySection> array_sections(const Plan& plan);
 
+/// By weight: is it folded, of arrays that are there or can be folded again themselves?
+std::vector<bool> can_be_folded(const Plan& plan);
+
 }  // namespace lathe

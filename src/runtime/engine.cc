@@ -8,6 +8,7 @@
 #include "runtime/memory_estimate.h"
 #include "runtime/profile_room.h"
 #include "runtime/retarget.h"
+#include "runtime/weight_program.h"
 
 namespace lathe {
 namespace {
@@ -144,8 +145,15 @@ Engine Engine::deserialize(std::span<const std::byte> plan, const BuildOptions& 
   return open(options, "bytes", [&] { return plan_from_bytes(plan); });
 }
 
-void Engine::save(const std::filesystem::path& path) const { save_plan(impl()->program.plan(), path); }
-std::vector<std::byte> Engine::serialize() const { return bytes_of(impl()->program.plan()); }
+namespace {
+Plan saved_plan(const Engine::Impl& engine) {
+  const Plan& plan = engine.program.plan();
+  return plan.portable ? with_folded(plan, engine.program.extensions().kernels()) : plan;
+}
+}  // namespace
+
+void Engine::save(const std::filesystem::path& path) const { save_plan(saved_plan(*impl()), path); }
+std::vector<std::byte> Engine::serialize() const { return bytes_of(saved_plan(*impl())); }
 
 std::shared_ptr<const Engine::Impl> Engine::impl() const { return state_->current(); }
 uint64_t Engine::refits() const { return state_->version(); }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "base/file.h"
 #include "base/pages.h"
+#include "plan/weight_use.h"
 #include "runtime/memory.h"
 #include "tensor/alignment.h"
 
@@ -14,6 +16,56 @@ namespace {
 
 /// From so many bytes on an array is shared out among the threads; smaller ones are packed side by side.
 constexpr size_t large = size_t{1} << 20;
+
+/// Folded arrays that nobody will read once what they are wanted for is packed, and that can be folded again.
+/// They are let go of as early as can be: what is packed then takes their memory.
+class Passing {
+ public:
+  explicit Passing(Plan& plan) : plan_(plan), passes_(plan.weights.size(), false) {
+    if (plan.refit) return;
+    passes_ = can_be_folded(plan);
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      const Value& v = plan.weights[i].value;
+      if (!v.is_tensor() || v.tensor().type() == DataType::string || v.tensor().bytes() < small)
+        passes_[i] = false;
+    }
+    each_read(plan, [&](const PlanStep*, size_t, uint32_t w) { passes_[w] = false; });
+  }
+  /// Is asked for by one more job.
+  void want(uint32_t weight) {
+    if (passes_[weight]) ++waiting_[weight];
+  }
+  bool is_waited_for(uint32_t weight) const { return waiting_.contains(weight); }
+  void packed(uint32_t weight) {
+    const auto at = waiting_.find(weight);
+    if (at == waiting_.end() || --at->second > 0) return;
+    waiting_.erase(at);
+    let_go(weight);
+  }
+  /// All that no job waits for.
+  void let_go() {
+    for (uint32_t i = 0; i < passes_.size(); ++i)
+      if (!is_waited_for(i)) let_go(i);
+  }
+
+ private:
+  /// To fold these again would take longer than they are worth.
+  static constexpr size_t small = size_t{1} << 16;
+
+  void let_go(uint32_t weight) {
+    Weight& w = plan_.weights[weight];
+    if (!passes_[weight] || !w.stored) return;
+    const Tensor form = w.value.tensor();
+    const std::shared_ptr<void> zeros = zero_pages(form.bytes());
+    if (!zeros) return;
+    w.value = Tensor::view(form.type(), form.shape(), zeros.get(), zeros);
+    w.stored = false;
+  }
+
+  Plan& plan_;
+  std::vector<bool> passes_;
+  std::map<uint32_t, size_t> waiting_;
+};
 
 /// The caller's thread alone, which looks whether it should stop.
 class OneWorker final : public Workers {
@@ -142,8 +194,23 @@ void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& exec
   if (jobs_.empty()) return;
   const uint64_t bytes = give_memory(plan);
   const auto to = [&](const Job& j) -> Tensor& { return plan.weights[j.weight].value.tensor(); };
+  const auto from = [&](const Job& j) { return plan.weights[j.weight].recipe.from[0]; };
+  Passing passing(plan);
+  for (const Job& j : jobs_) passing.want(from(j));
+  passing.let_go();
   const auto small =
       std::partition(jobs_.begin(), jobs_.end(), [&](const Job& j) { return to(j).bytes() >= large; });
+  // What gives memory back comes first, then what is read of the largest array is gone before others follow.
+  std::stable_sort(jobs_.begin(), small, [&](const Job& a, const Job& b) {
+    const auto rank = [&](const Job& j) { return std::pair(passing.is_waited_for(from(j)), to(j).bytes()); };
+    return rank(a) > rank(b);
+  });
+  const auto pack_large = [&](Workers& workers) {
+    for (auto j = jobs_.begin(); j != small; ++j) {
+      pack(*j, to(*j), workers);
+      passing.packed(from(*j));
+    }
+  };
   OneWorker one(control);
   const auto pack_small = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) pack(small[i], to(small[i]), one);
@@ -152,12 +219,13 @@ void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& exec
   if ((threads > 1 || executor) && bytes >= large) {  // else it is done before the threads have started
     ThreadPool pool(threads, executor);
     PoolWorkers all(pool, control);
-    std::for_each(jobs_.begin(), small, [&](const Job& j) { pack(j, to(j), all); });
+    pack_large(all);
     if (small_jobs > 0) pool.run(small_jobs, 1, false, pack_small);
   } else {
-    std::for_each(jobs_.begin(), small, [&](const Job& j) { pack(j, to(j), one); });
+    pack_large(one);
     pack_small(0, small_jobs);
   }
+  for (auto j = small; j != jobs_.end(); ++j) passing.packed(from(*j));
   jobs_.clear();
 }
 

@@ -18,8 +18,9 @@ class Packing {
   void add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
            std::shared_ptr<const void> op, const std::vector<bool>* stale = nullptr);
 
-  /// Does it. Pages of mapped files that were read for it are let go. Throws run_out_of_memory, cancelled,
-  /// deadline, and what a kernel throws, told the node.
+  /// Does it. Pages of mapped files that were read for it are let go, and so is, unless weights may be
+  /// exchanged, what was folded for it and no run reads (Weight::stored). Throws run_out_of_memory,
+  /// cancelled, deadline, and what a kernel throws, told the node.
   void run(Plan& plan, int threads, const std::shared_ptr<Executor>& executor, RunControl* control);
 
  private:

@@ -51,7 +51,7 @@ void Program::prepare(const Program* before) {
                   "build the plan again");
   }
   for (const Weight& w : plan_.weights)
-    if (w.value.is_tensor()) weight_bytes_ += w.value.tensor().bytes();
+    if (w.value.is_tensor() && w.stored) weight_bytes_ += w.value.tensor().bytes();
   graphs_.resize(plan_.graphs.size());
   for (size_t i = 0; i < graphs_.size(); ++i) {
     graphs_[i].plan = &plan_.graphs[i];

@@ -68,6 +68,7 @@ void replay_folds(Plan& plan, const KernelCatalog& kernels, RunControl* control,
         throw Error(misfit, "load", describe(before), describe(now),
                     "build the plan again: it was made for weights of other shapes");
       w.value = std::move(made);
+      w.stored = true;
       stale[i] = true;
     } catch (const Error& e) {
       throw e.at("load", w.name, w.recipe.op);
@@ -176,7 +177,8 @@ void replay_weights(Plan& plan, const KernelCatalog& kernels, RunControl* contro
 
 Plan with_sources(const Plan& plan, const ChangedSources& sources, const RefitRequest& request,
                   RefitReport& report) {
-  Plan made = plan;  // shares the arrays
+  const Plan before = with_folded(plan, request.kernels, request.control);
+  Plan made = before;  // shares the arrays
   Stale stale(made.weights.size(), false);
   for (const auto& [w, tensor] : sources) {
     made.weights[w].value = tensor;
@@ -189,12 +191,24 @@ Plan with_sources(const Plan& plan, const ChangedSources& sources, const RefitRe
   align_read(made, sources);
   for (size_t i = 0; i < made.weights.size(); ++i) {
     const Weight& w = made.weights[i];
-    if (i < stale.size() && w.value.tensor().data() == plan.weights[i].value.tensor().data()) continue;
+    if (i < stale.size() && w.value.tensor().data() == before.weights[i].value.tensor().data()) continue;
     const auto kind = w.recipe.kind;
     ++(kind == WeightRecipe::Kind::source ? report.weights
        : kind == WeightRecipe::Kind::fold ? report.folded
                                           : report.packed);
     report.bytes += w.value.tensor().bytes();
+  }
+  return made;
+}
+
+Plan with_folded(const Plan& plan, const KernelCatalog& kernels, RunControl* control) {
+  Plan made = plan;  // shares the arrays
+  const std::vector<bool> can = can_be_folded(plan);
+  for (size_t i = 0; i < can.size(); ++i) {
+    Weight& w = made.weights[i];
+    if (w.stored || !can[i]) continue;
+    w.value = fold(made, w.recipe, kernels, control);
+    w.stored = true;
   }
   return made;
 }

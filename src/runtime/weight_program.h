@@ -43,6 +43,10 @@ struct RefitRequest {
 Plan with_sources(const Plan& plan, const ChangedSources& sources, const RefitRequest& request,
                   RefitReport& report);
 
+/// The plan with all of its arrays: what was let go of after packing is folded again. Throws cancelled,
+/// deadline.
+Plan with_folded(const Plan& plan, const KernelCatalog& kernels, RunControl* control = nullptr);
+
 /// Leaves out the arrays that nothing is made of and nothing reads.
 void drop_unused_weights(Plan& plan);
 
