@@ -14,6 +14,9 @@
 namespace lathe {
 namespace {
 
+/// Smaller arrays stay as they are: to fold them again, or to bring back the pages around them for the next
+/// one, would take longer than they are worth.
+constexpr size_t small = size_t{1} << 16;
 /// From so many bytes on an array is shared out among the threads; smaller ones are packed side by side.
 constexpr size_t large = size_t{1} << 20;
 
@@ -49,9 +52,6 @@ class Passing {
   }
 
  private:
-  /// To fold these again would take longer than they are worth.
-  static constexpr size_t small = size_t{1} << 16;
-
   void let_go(uint32_t weight) {
     Weight& w = plan_.weights[weight];
     if (!passes_[weight] || !w.stored) return;
@@ -187,35 +187,35 @@ void Packing::pack(const Job& job, Tensor& to, Workers& workers) {
   } catch (const Error& e) {
     throw e.at("build", job.node, job.op_name);
   }
-  drop_mapped_pages(source.data(), source.bytes());
+  if (source.bytes() >= small) drop_mapped_pages(source.data(), source.bytes());
 }
 
 void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& executor, RunControl* control) {
-  if (jobs_.empty()) return;
-  const uint64_t bytes = give_memory(plan);
   const auto to = [&](const Job& j) -> Tensor& { return plan.weights[j.weight].value.tensor(); };
   const auto from = [&](const Job& j) { return plan.weights[j.weight].recipe.from[0]; };
   Passing passing(plan);
   for (const Job& j : jobs_) passing.want(from(j));
   passing.let_go();
-  const auto small =
+  if (jobs_.empty()) return;
+  const uint64_t bytes = give_memory(plan);
+  const auto small_ones =
       std::partition(jobs_.begin(), jobs_.end(), [&](const Job& j) { return to(j).bytes() >= large; });
   // What gives memory back comes first, then what is read of the largest array is gone before others follow.
-  std::stable_sort(jobs_.begin(), small, [&](const Job& a, const Job& b) {
+  std::stable_sort(jobs_.begin(), small_ones, [&](const Job& a, const Job& b) {
     const auto rank = [&](const Job& j) { return std::pair(passing.is_waited_for(from(j)), to(j).bytes()); };
     return rank(a) > rank(b);
   });
   const auto pack_large = [&](Workers& workers) {
-    for (auto j = jobs_.begin(); j != small; ++j) {
+    for (auto j = jobs_.begin(); j != small_ones; ++j) {
       pack(*j, to(*j), workers);
       passing.packed(from(*j));
     }
   };
   OneWorker one(control);
   const auto pack_small = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) pack(small[i], to(small[i]), one);
+    for (int64_t i = begin; i < end; ++i) pack(small_ones[i], to(small_ones[i]), one);
   };
-  const int64_t small_jobs = jobs_.end() - small;
+  const int64_t small_jobs = jobs_.end() - small_ones;
   if ((threads > 1 || executor) && bytes >= large) {  // else it is done before the threads have started
     ThreadPool pool(threads, executor);
     PoolWorkers all(pool, control);
@@ -225,7 +225,7 @@ void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& exec
     pack_large(one);
     pack_small(0, small_jobs);
   }
-  for (auto j = small; j != jobs_.end(); ++j) passing.packed(from(*j));
+  for (auto j = small_ones; j != jobs_.end(); ++j) passing.packed(from(*j));
   jobs_.clear();
 }
 
