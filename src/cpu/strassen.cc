@@ -36,8 +36,8 @@ constexpr int64_t least_columns = 256;
 /// Floats of C that stay in the second-level cache until they are finished.
 constexpr int64_t group_floats = 65536;
 /// Floats of A that are worth packing by themselves: a tile of 13 and 13 rows of 768 takes 15 us, another
-/// thread two to begin. (When one thread did all of it BERT with 128 tokens took two threads 0.57 of the
-/// time of one, T5 0.61; now 0.52 and 0.55.)
+/// thread two to begin. (When one thread did all of it, two took 0.57 of the time of one for BERT with 128
+/// tokens and 0.61 for T5; now 0.52 and 0.55.)
 constexpr int64_t least_packed = int64_t{1} << 12;
 
 enum APart : uint8_t { a11, a12, a21, a22, s1, s2, s3, s4 };

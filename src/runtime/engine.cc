@@ -34,6 +34,12 @@ size_t find(const std::vector<IoInfo>& list, std::string_view name, const char* 
 /// More are a slip of the finger: no loop is cut into as many pieces.
 constexpr int most_threads = 1024;
 
+/// With what packed arrays were made of, where a lesser machine is to pack from it.
+Plan saved_plan(const Engine::Impl& engine) {
+  const Plan& plan = engine.program.plan();
+  return plan.portable ? with_folded(plan, engine.program.extensions().kernels()) : plan;
+}
+
 }  // namespace
 
 ProgramOptions program_options(const BuildOptions& o) {
@@ -144,13 +150,6 @@ Engine Engine::load(const std::filesystem::path& path, const BuildOptions& optio
 Engine Engine::deserialize(std::span<const std::byte> plan, const BuildOptions& options) {
   return open(options, "bytes", [&] { return plan_from_bytes(plan); });
 }
-
-namespace {
-Plan saved_plan(const Engine::Impl& engine) {
-  const Plan& plan = engine.program.plan();
-  return plan.portable ? with_folded(plan, engine.program.extensions().kernels()) : plan;
-}
-}  // namespace
 
 void Engine::save(const std::filesystem::path& path) const { save_plan(saved_plan(*impl()), path); }
 std::vector<std::byte> Engine::serialize() const { return bytes_of(saved_plan(*impl())); }

@@ -177,8 +177,9 @@ void replay_weights(Plan& plan, const KernelCatalog& kernels, RunControl* contro
 
 Plan with_sources(const Plan& plan, const ChangedSources& sources, const RefitRequest& request,
                   RefitReport& report) {
-  const Plan before = with_folded(plan, request.kernels, request.control);
-  Plan made = before;  // shares the arrays
+  Plan made = with_folded(plan, request.kernels, request.control);
+  std::vector<const void*> before;
+  for (const Weight& w : made.weights) before.push_back(w.value.tensor().data());
   Stale stale(made.weights.size(), false);
   for (const auto& [w, tensor] : sources) {
     made.weights[w].value = tensor;
@@ -191,7 +192,7 @@ Plan with_sources(const Plan& plan, const ChangedSources& sources, const RefitRe
   align_read(made, sources);
   for (size_t i = 0; i < made.weights.size(); ++i) {
     const Weight& w = made.weights[i];
-    if (i < stale.size() && w.value.tensor().data() == before.weights[i].value.tensor().data()) continue;
+    if (i < before.size() && w.value.tensor().data() == before[i]) continue;
     const auto kind = w.recipe.kind;
     ++(kind == WeightRecipe::Kind::source ? report.weights
        : kind == WeightRecipe::Kind::fold ? report.folded
