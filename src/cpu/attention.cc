@@ -17,9 +17,11 @@ LATHE_SELECT_ISA(AttentionKernels, attention_kernels)
 namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
-/// Keys whose scores exist at once, and tiles of queries they are shared by.
+/// Keys whose scores exist at once, and tiles of queries they are shared by: fewer where each query sees keys
+/// of its own, since what one of them sees is multiplied for all.
 constexpr int64_t key_block = 512;
-constexpr int64_t tiles_a_block = 4;
+constexpr int64_t tiles_a_block = 4, tiles_a_window = 2;
+int64_t tiles_of(const AttentionRun& r) { return r.left < 0 && r.right < 0 ? tiles_a_block : tiles_a_window; }
 /// Queries below which keys are read as they are: packing them would cost more than it saves.
 constexpr int64_t few_queries = 8;
 /// Bytes of keys and values from which on no cache is likely to hold them until the next call.
@@ -31,7 +33,7 @@ int64_t lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 struct Cut {
   Cut(const GemmKernels& g, const AttentionRun& r)
       : few(r.queries < few_queries),
-        rows(few ? 1 : std::min<int64_t>(r.queries, tiles_a_block * g.max_rows)),
+        rows(few ? 1 : std::min<int64_t>(r.queries, tiles_of(r) * g.max_rows)),
         blocks(ceil_div(r.queries, rows)),
         columns(std::min(r.keys, key_block)),
         pack_values(!few && r.v_head % g.panel_columns != 0),
@@ -116,6 +118,8 @@ class QueryBlock {
     }
   }
 
+  /// Are the values of each key added by themselves, instead of in a product of matrices?
+  bool row_by_row() const { return cut_.few || one_by_one_; }
   float* scores() const { return scratch_ + cut_.scores; }
   float* weights() const { return scratch_ + cut_.weights; }
   float* sums() const { return scratch_ + cut_.sums; }
@@ -213,25 +217,52 @@ class QueryBlock {
     return added ? std::any_of(added, added + n, [](float v) { return v != minus_infinity; }) : n > 0;
   }
 
+  /// A query's weights of these keys: where its scores were, or as the product with the values wants its left
+  /// operand.
+  struct WeightRow {
+    float* data;
+    int64_t block;  // from a_block weights to the next
+    int64_t size;
+    float* at(int64_t i) const { return data + i / a_block * block + i % a_block; }
+    void hide(int64_t first, int64_t last) const {
+      while (first < last) {
+        const int64_t end = std::min(first / a_block * a_block + a_block, last);
+        std::fill_n(at(first), end - first, 0.0f);
+        first = end;
+      }
+    }
+  };
+  WeightRow weight_row(int64_t i) const {
+    if (row_by_row()) return {scores() + i * cut_.columns, a_block, keys_};
+    int64_t t = 0;
+    while (tiles_.begin(t) + tiles_.rows(t) <= i) ++t;
+    return {weights() + tiles_.begin(t) * blocked(keys_) + (i - tiles_.begin(t)) * a_block,
+            tiles_.rows(t) * a_block, blocked(keys_)};
+  }
+
   /// Scores of a query into weights; what it has gathered so far is made to fit.
   void weigh(int64_t i) {
     float* const row = scores() + i * cut_.columns;
+    const WeightRow to = weight_row(i);
     const auto [begin, end] = range(i);
     const int64_t first = std::clamp<int64_t>(begin - key0_, 0, keys_),
                   last = std::clamp<int64_t>(end - key0_, first, keys_);
-    std::fill_n(row, first, 0.0f);
-    std::fill(row + last, row + keys_, 0.0f);
     const int64_t n = last - first;
     const float* const added = bias(i, key0_ + first, n);
     const float here =
         kernels_.prepare({.scores = row + first, .n = n, .softcap = r_.softcap, .bias = added});
     const float most = std::isnan(here) ? here : std::max(greatest_[i], here);
     if (most == minus_infinity) {
-      std::fill_n(row, keys_, 0.0f);
+      to.hide(0, to.size);
       if (shows_any(added, n)) total_[i] = std::numeric_limits<float>::quiet_NaN();
       return;
     }
-    const float sum = kernels_.weigh(row + first, n, most);
+    // Weights are made of whole blocks: what a window hides of the first one weighs nothing.
+    const int64_t from = first / a_block * a_block;
+    std::fill(row + from, row + first, minus_infinity);
+    to.hide(0, from);
+    to.hide(last, to.size);
+    const float sum = kernels_.weigh(row + from, last - from, most, to.at(from), to.block);
     if (greatest_[i] == minus_infinity) total_[i] = 0;
     if (greatest_[i] < most && total_[i] > 0) {
       const float factor = std::exp(greatest_[i] - most);
@@ -243,7 +274,7 @@ class QueryBlock {
   }
 
   void combine() const {
-    if (cut_.few || one_by_one_)
+    if (row_by_row())
       return for_pieces(r_.past_v, r_.v, r_.v_head, key0_, key0_ + keys_,
                         [&](const float* v, int64_t row, int64_t at, int64_t n) {
                           for (int64_t i = 0; i < rows_; ++i)
@@ -251,9 +282,6 @@ class QueryBlock {
                                              sums() + i * r_.v_head);
                         });
     const float* const v = r_.v.at(b_, kv_) + key0_ * r_.v.row;
-    for (int64_t t = 0; t < tiles_.count(); ++t)
-      g_.pack_a(weights() + tiles_.begin(t) * blocked(keys_),
-                {scores() + tiles_.begin(t) * cut_.columns, cut_.columns, 1}, tiles_.rows(t), keys_, 1);
     for (int64_t j = 0; j < r_.v_head; j += g_.panel_columns) {
       c_.poll();
       Tile tile{.b = v + j, .b_row = r_.v.row, .c_row = r_.v_head, .k = keys_};

@@ -2,7 +2,7 @@
 // block of keys at a time only: each block's are turned into weights relative to the greatest score so far,
 // and what came before is scaled down when a greater one turns up.
 //
-// How queries and keys are cut into blocks follows from the shapes alone, and so do the bits.
+// How queries and keys are cut into blocks follows from shapes and attributes alone, and so do the bits.
 #pragma once
 
 #include "cpu/gemm.h"
@@ -56,8 +56,9 @@ struct AttentionKernels {
   /// Caps the scores and adds the bias, minus infinity where that is; returns the greatest, minus infinity
   /// where there is none.
   float (*prepare)(const ScoreRow&) = nullptr;
-  /// exp(score - greatest) in place; returns the sum.
-  float (*weigh)(float* scores, int64_t n, float greatest) = nullptr;
+  /// to = exp(score - greatest), in blocks of a_block numbers that are `block` apart, in place where that is
+  /// a_block; returns the sum.
+  float (*weigh)(const float* scores, int64_t n, float greatest, float* to, int64_t block) = nullptr;
   /// to = from * factor.
   void (*scale)(const float* from, float* to, int64_t n, float factor) = nullptr;
   /// scores[j] = scale * (q . k[j]), and y += sum of weights[j] v[j], where v[j] may be any number if its

@@ -45,18 +45,22 @@ float prepare_scores(const ScoreRow& r) {
   return any_nan(most) ? std::numeric_limits<float>::quiet_NaN() : max_of(most);
 }
 
-float weigh_scores(float* scores, int64_t n, float greatest) {
+float weigh_scores(const float* scores, int64_t n, float greatest, float* to, int64_t block) {
+  static_assert(a_block % Vec::width == 0);
   const Vec most = set(greatest);
   Vec sum = zero();
-  int64_t i = 0;
-  for (; i + Vec::width <= n; i += Vec::width) {
-    const Vec e = exp_weight(load(scores + i) - most);
-    store(scores + i, e);
-    sum = sum + e;
+  for (; n >= a_block; n -= a_block, scores += a_block, to += block) {
+    LATHE_UNROLL
+    for (int64_t j = 0; j < a_block; j += Vec::width) {
+      const Vec e = exp_weight(load(scores + j) - most);
+      store(to + j, e);
+      sum = sum + e;
+    }
   }
-  if (i < n) {
-    const Vec e = exp_weight(load_scores(scores + i, n - i) - most);
-    store_first(scores + i, e, n - i);
+  for (; n > 0; n -= Vec::width, scores += Vec::width, to += Vec::width) {
+    const int64_t some = n < Vec::width ? n : Vec::width;
+    const Vec e = exp_weight(load_scores(scores, some) - most);
+    store_first(to, e, some);
     sum = sum + e;
   }
   return sum_of(sum);

@@ -25,7 +25,7 @@ Verdict ask(const Attention& op, const KernelRequest& r) {
   return Verdict::yes();
 }
 
-/// What follows from the shapes. `past`: of past_key, empty where there is none.
+/// What follows from the attributes and the shapes. `past`: of past_key, empty where there is none.
 struct Sizes {
   Sizes(const Attention& op, const Shape& q, const Shape& k, const Shape& v, const Shape& past_key)
       : heads_last(q.size() == 3) {
@@ -38,6 +38,8 @@ struct Sizes {
     run.v_head = heads_last ? v[2] / run.kv_heads : v[3];
     run.past = past_key.empty() ? 0 : past_key[2];
     run.keys = run.past + run.fresh;
+    run.left = op.left_window;
+    run.right = op.is_causal ? 0 : op.right_window;
   }
   cpu::HeadRows rows(const float* data, int64_t heads, int64_t seq, int64_t size) const {
     if (heads_last) return {data, seq * heads * size, size, heads * size};
@@ -99,8 +101,6 @@ void attention(const Attention& op, KernelContext& c) {
   r.scale = op.scale ? *op.scale : 1 / std::sqrt(static_cast<float>(r.head));
   r.softcap = op.softcap;
   r.first = r.past;
-  r.left = op.left_window;
-  r.right = op.is_causal ? 0 : op.right_window;
   if (cpu::has_input(c, 3)) {
     r.bias = bias(c.in(3));
     r.keys = std::min(r.keys, c.in(3).shape().back());  // what the mask does not reach is masked
