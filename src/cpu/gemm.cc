@@ -175,13 +175,15 @@ class Walk {
       for (int64_t i = 0; i < some; i += together) {
         const int64_t panels = std::min(together, some - i), panel = streamed(done + i, panels),
                       after = streamed(done + i + panels, panels);
-        for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
+        for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_) {
+          const Place at{panel, k0}, next = k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0};
           if (twins)
-            twin({panel, k0}, panels);
+            twin(at, next, panels);
           else if (turns)
-            take_turns({panel, k0}, panels);
+            take_turns(at, next, panels);
           else
-            block({panel, k0}, k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0}, panels);
+            block(at, next, panels);
+        }
       }
       const int64_t first = streamed(done, some);
       finish(first, first + some);
@@ -190,7 +192,7 @@ class Walk {
   }
   /// One or two panels with the one tile: block() without what a few rows do without, which beside them takes
   /// time.
-  void twin(Place at, int64_t panels) {
+  void twin(Place at, Place next, int64_t panels) {
     const int64_t row = tiles_.begin(t0_), rows = tiles_.rows(t0_), column = at.panel * g_.panel_columns;
     Tile tile{.a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k) + g_.packed_terms(at.k0) * rows,
               .b = reinterpret_cast<const float*>(place(at)),
@@ -200,7 +202,8 @@ class Walk {
               .c_row = p_.c_row,
               .rows = rows,
               .k = std::min(step_, p_.k - at.k0),
-              .columns = std::min(panels * g_.panel_columns, p_.n - column)};
+              .columns = std::min(panels * g_.panel_columns, p_.n - column),
+              .after = place_within(next)};
     start_and_end(tile, at.k0, row, column);
     is_stream() ? g_.run_stream(rows, tile) : g_.run(rows, tile);
   }
@@ -210,7 +213,7 @@ class Walk {
     if (k0 + tile.k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
   }
   /// One or two panels with all tiles, which take short blocks of k in turn.
-  void take_turns(Place at, int64_t panels) {
+  void take_turns(Place at, Place next, int64_t panels) {
     alignas(64) float sums[2 * few_tiles * most_vector_rows * widest_panel];
     const int64_t k = std::min(step_, p_.k - at.k0), row = tiles_.begin(t0_), high = tiles_.rows(t0_),
                   low = tiles_.begin(t1_) - row - high;
@@ -220,6 +223,7 @@ class Walk {
         {.a = {a + g_.packed_terms(at.k0) * high,
                a + g_.packed_terms(p_.k) * high + g_.packed_terms(at.k0) * low},
          .b = reinterpret_cast<const float*>(place(at)),
+         .after = place_within(next),
          .b_row = p_.b_row,
          .b_panel = p_.b_panel,
          .panels = panels,
@@ -277,7 +281,8 @@ class Walk {
               .b_panel = p_.b_panel,
               .c_row = p_.c_row,
               .k = k,
-              .columns = std::min(panels * g_.panel_columns, p_.n - column)};
+              .columns = std::min(panels * g_.panel_columns, p_.n - column),
+              .after = is_stream() || few ? place_within(next) : nullptr};
     if (g_.split_a && !p_.plain) split(tile, next);
     // One tile of very few rows reads its panels as one stream so fast that the processor follows best by
     // itself; with more rows tiles ask for what comes next themselves.
@@ -333,6 +338,10 @@ class Walk {
   const std::byte* place(Place at) const {
     const int64_t element = (at.panel - p_.first_panel) * p_.b_panel + at.k0 * p_.b_row;
     return static_cast<const std::byte*>(p_.b) + element * element_size_;
+  }
+  /// Where there is nothing behind the last panel, the first: it is only asked for.
+  const float* place_within(Place at) const {
+    return reinterpret_cast<const float*>(place(at.panel >= p0_ && at.panel < p1_ ? at : Place{p0_, 0}));
   }
   Start start(int64_t row, int64_t column) const {
     Start s = p_.start;

@@ -48,6 +48,7 @@ struct Tile {
   Bounds bounds = {};            // that C is kept within then
   const float* next = nullptr;   // rows of B that are wanted soon, b_row apart
   int64_t next_rows = 0;         // how many of them to fetch into the cache with every a_block terms
+  const float* after = nullptr;  // of panels that come from memory: what is multiplied after this one
 };
 
 /// One or two tiles of rows times one or two panels that come from memory. All take short blocks of k in
@@ -57,6 +58,7 @@ struct Tile {
 struct SumsTile {
   const float* a[2] = {};  // of each tile
   const float* b = nullptr;
+  const float* after = nullptr;  // what is multiplied after these panels
   int64_t b_row = 0, b_panel = 0, panels = 0, k = 0;
   float* sums = nullptr;
 };

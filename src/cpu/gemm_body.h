@@ -34,20 +34,19 @@ struct Pairs : Floats {
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
 };
 
-/// Stream: what lies `ahead` of here, in elements, is wanted soon. It is asked for into the second-level
-/// cache: the few lines that the first one can wait for at once would all be taken by what memory brings
-/// (measured on a Zen 4, one row of A: floats 28 to 30 GB/s, bfloat16 26 to 31; on a Zen 5 both are the
-/// same).
+/// Stream: the row at `ask` is wanted soon. It is asked for into the second-level cache: the few lines that
+/// the first one can wait for at once would all be taken by what memory brings (measured on a Zen 4, one row
+/// of A: floats 28 to 30 GB/s, bfloat16 26 to 31; on a Zen 5 both are the same).
 template <class Elements, bool Stream, int Rows, int Vectors>
 LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b, int64_t b_panel,
-                                int64_t ahead) {
+                                const float* ask) {
   Vec row[Vectors];
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) {
     const int64_t at = j / panel_vectors * b_panel + j % panel_vectors * Vec::width;
     row[j] = Elements::load_b(b, at);
     if (Stream && j * Vec::width % Elements::of_line == 0)
-      __builtin_prefetch(Elements::next(b, at + ahead), 0, 2);
+      __builtin_prefetch(Elements::next(ask, at), 0, 2);
   }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -83,9 +82,13 @@ void tile(const Tile& t) {
   const float* a = t.a;
   const float* b = t.b;
   const float* next = t.next;
-  const int64_t ahead = rows_ahead * t.b_row;
   int64_t k = t.k;
   for (; k >= a_block; k -= a_block, a += Rows * a_block) {
+    // Behind a panel's last rows come the first ones of the next.
+    const float* ask = nullptr;
+    if (Stream)
+      ask = k > rows_ahead ? Elements::next(b, rows_ahead * t.b_row)
+                           : Elements::next(t.after, (rows_ahead - k) * t.b_row);
     for (int64_t i = 0; i < t.next_rows; ++i, next += t.b_row) {
       LATHE_UNROLL
       for (int j = 0; j < Vectors * Vec::width; j += 16) __builtin_prefetch(next + j, 0, 2);
@@ -95,12 +98,14 @@ void tile(const Tile& t) {
     LATHE_ROLLED
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
-      for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row))
-        multiply_step<Elements, Stream>(sum[u % sums], a + kk + u, b, t.b_panel, ahead);
+      for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row)) {
+        multiply_step<Elements, Stream>(sum[u % sums], a + kk + u, b, t.b_panel, ask);
+        if (Stream) ask = Elements::next(ask, t.b_row);
+      }
     }
   }
   for (int64_t kk = 0; kk < k; ++kk, b = Elements::next(b, t.b_row))
-    multiply_step<Elements, Stream>(sum[0], a + kk, b, t.b_panel, ahead);
+    multiply_step<Elements, false>(sum[0], a + kk, b, t.b_panel, nullptr);
 
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -123,7 +128,7 @@ LATHE_INLINE void add_block(const float* a, const float* b, int64_t b_row, int64
   for (int64_t kk = 0; kk < k; ++kk, b += b_row, ask += b_row) {
     LATHE_UNROLL
     for (int j = 0; j < Lines; ++j) prefetch(ask + j * Elements::of_line);
-    multiply_step<Elements, false>(sum, a + kk, b, 0, 0);
+    multiply_step<Elements, false>(sum, a + kk, b, 0, nullptr);
   }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) store_row(sums + i * panel_columns, sum[i], panel_columns, true);
@@ -139,9 +144,10 @@ void add_terms(const SumsTile& t) {
     const int64_t k = t.k - k0 < short_block ? t.k - k0 : short_block;
     const int64_t block = k0 / a_block * a_block, at = k0 % a_block;
     float* sums = t.sums;
+    const int64_t soon = k0 + rows_soon;
+    const float* const asked = soon < t.k ? t.b + soon * t.b_row : t.after + (soon - t.k) * t.b_row;
     for (int64_t i = 0; i < t.panels; ++i) {
-      const float* const b = t.b + i * t.b_panel + k0 * t.b_row;
-      const float* const ask = b + rows_soon * t.b_row;
+      const float *const b = t.b + i * t.b_panel + k0 * t.b_row, *const ask = asked + i * t.b_panel;
       add_block<Elements, First, lines - second>(t.a[0] + block * First + at, b, t.b_row, k, ask, sums);
       sums += First * panel_columns;
       if constexpr (Second > 0) {
