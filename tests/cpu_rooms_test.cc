@@ -180,8 +180,12 @@ TEST(CpuRooms, Recurrent) {
       for (int64_t linear : {0, 1}) {
         if (op == "LSTM" && linear) continue;
         const int64_t d = direction == "bidirectional" ? 2 : 1, gates = op == "LSTM" ? 4 : 3;
-        for (auto [seq, batch, input, hidden] :
-             {std::array<int64_t, 4>{5, 3, 7, 19}, {4, 1, 16, 32}, {1, 15, 3, 5}, {6, 2, 40, 130}}) {
+        for (auto [seq, batch, input, hidden] : {std::array<int64_t, 4>{5, 3, 7, 19},
+                                                 {4, 1, 16, 32},
+                                                 {1, 15, 3, 5},
+                                                 {6, 2, 40, 130},
+                                                 {4, 1, 8, 224},
+                                                 {3, 17, 8, 200}}) {
           OpCase& k = add(t, op, direction + std::to_string(hidden) + (linear ? " linear" : ""));
           k.random(f32, {seq, batch, input}).random(f32, {d, gates * hidden, input}).as_constant();
           k.random(f32, {d, gates * hidden, hidden}).as_constant().random(f32, {d, 2 * gates * hidden});

@@ -103,6 +103,53 @@ TEST(ThreadPool, ServesManyCallersAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(ThreadPool, AStepBeginsWhenAllOfTheOneBeforeIsDone) {
+  constexpr int64_t steps = 3000, n = 37;
+  for (int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    std::vector<std::atomic<int64_t>> reached(static_cast<size_t>(n));
+    std::atomic<int64_t> wrong{0};
+    pool.run_steps(steps, n, 3, false, [&](int64_t step, int64_t begin, int64_t end) {
+      for (const auto& r : reached)  // of others, what this step has done already, too
+        if (r != step && r != step + 1) ++wrong;
+      for (int64_t i = begin; i < end; ++i)
+        if (reached[static_cast<size_t>(i)]++ != step) ++wrong;
+    });
+    EXPECT_EQ(wrong, 0);
+    for (const auto& r : reached) EXPECT_EQ(r, steps);
+    pool.run_steps(0, n, 3, false, [&](int64_t, int64_t, int64_t) { ++wrong; });
+    pool.run_steps(steps, 0, 3, false, [&](int64_t, int64_t, int64_t) { ++wrong; });
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(ThreadPool, StepsWaitForSlowPieces) {
+  ThreadPool pool(3);
+  std::atomic<int64_t> done{0}, wrong{0};
+  pool.run_steps(6, 3, 1, false, [&](int64_t step, int64_t begin, int64_t) {
+    if (done < 3 * step) ++wrong;
+    if (begin == step % 3) std::this_thread::sleep_for(3ms);  // longer than others look: they sleep
+    ++done;
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(done, 18);
+}
+
+TEST(ThreadPool, AFailedStepIsTheLast) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int64_t> latest{0};
+    EXPECT_THROW(pool.run_steps(1000, 12, 1, false,
+                                [&](int64_t step, int64_t begin, int64_t) {
+                                  latest = std::max(latest.load(), step);
+                                  if (step == 20 && begin == 7)
+                                    throw Error(Code::run_bad_value, "run", "luck", "seven");
+                                }),
+                 Error);
+    EXPECT_EQ(latest, 20);
+  }
+}
+
 TEST(Shares, GiveEachPieceOnceAndEachThreadItsOwnFirst) {
   for (int64_t n : {0, 1, 7, 100})
     for (int64_t threads : {1, 2, 3, 16, 64}) {

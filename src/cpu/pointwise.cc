@@ -1,6 +1,7 @@
 #include "cpu/pointwise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/ask.h"
 
@@ -35,6 +36,12 @@ std::vector<size_t> assign_buffers(const Pointwise& p, size_t& most) {
     most = std::max(most, used.size());
   }
   return buffer;
+}
+
+/// Repeats the first `row` elements: each copy is twice as long as the one before.
+void repeat(float* data, int64_t row, int64_t length) {
+  for (int64_t done = row; done < length; done *= 2)
+    std::memcpy(data + done, data, sizeof(float) * static_cast<size_t>(std::min(done, length - done)));
 }
 
 }  // namespace
@@ -188,9 +195,10 @@ void PointwiseRun::finish(int64_t begin, int64_t n) {
       const int64_t from = offset(o, begin / sizes_[0]);
       const bool single = steps_[o][0] == 0;
       if (repeats_[o]) {
-        if (spread_from[o] != from)
-          for (int64_t i = 0; i < needed; i += short_row_)
-            load(o, from, spread[o] + i, std::min(short_row_, spread_length - i));
+        if (spread_from[o] != from) {
+          load(o, from, spread[o], short_row_);
+          repeat(spread[o], short_row_, needed);
+        }
         spread_from[o] = from;
         places[o] = {spread[o] + within % short_row_, false};
       } else if (truths_[o]) {

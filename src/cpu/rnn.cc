@@ -1,8 +1,10 @@
 #include "cpu/rnn.h"
 
 #include <algorithm>
-#include <utility>
+#include <array>
+#include <span>
 
+#include "cpu/ceil_of.h"
 #include "cpu/isa.h"
 
 #define LATHE_ISA_BODY "cpu/rnn_body.h"
@@ -15,18 +17,19 @@ LATHE_SELECT_ISA(RecurrentKernels, recurrent_kernels)
 namespace {
 
 /// Multiplications of a step below which it is not worth sharing.
-constexpr int64_t least_step = int64_t{1} << 18;
+constexpr int64_t least_step = int64_t{1} << 17;
 
 int64_t aligned(int64_t floats) { return (floats + 15) / 16 * 16; }
-
-/// The recurrent weights are packed in two parts: the gates, and GRU's candidate, which may see other states.
-int64_t first_part(const RecurrentShape& s) { return s.cell == Cell::gru ? 2 * s.hidden : s.gates(); }
 
 int64_t packed_input_of_direction(const GemmKernels& g, const RecurrentShape& s) {
   return packed_b_size(g, s.input, s.gates());
 }
+/// Recurrent weights are packed gate by gate, so that a gate's panels are whole.
+int64_t packed_gate(const GemmKernels& g, const RecurrentShape& s) {
+  return packed_b_size(g, s.hidden, s.hidden);
+}
 int64_t packed_recurrent_of_direction(const GemmKernels& g, const RecurrentShape& s) {
-  return packed_b_size(g, s.hidden, first_part(s)) + packed_b_size(g, s.hidden, s.gates() - first_part(s));
+  return gates_of(s.cell) * packed_gate(g, s);
 }
 
 const void* element_at(DataType type, const void* x, int64_t i) {
@@ -39,25 +42,29 @@ void* element_at(DataType type, void* x, int64_t i) {
 /// Scratch of one direction, in floats.
 struct Scratch {
   explicit Scratch(const RecurrentShape& s)
-      : x(0),
+      : packed_states(aligned(packed_a_size(s.batch, s.hidden))),
+        x(0),
         bias(x + aligned(s.steps * s.batch * s.gates())),
         r(bias + aligned(s.gates())),
         h(r + aligned(s.batch * s.gates())),
         cell(h + aligned(s.batch * s.hidden)),
         reset(cell + aligned(s.batch * s.hidden)),
         packed(reset + aligned(s.batch * s.hidden)),
-        size(packed + aligned(packed_a_size(s.batch, s.hidden))) {}
+        size(packed + 3 * packed_states) {}
+  int64_t packed_states;
   int64_t x;               // [steps, batch, gates]: the inputs' part of all gates
   int64_t bias;            // added to the inputs' part
   int64_t r;               // [batch, gates]: the states' part
   int64_t h, cell, reset;  // [batch, hidden]
-  int64_t packed;          // states as the product wants them
+  int64_t packed;          // as the product wants them: states before and after a step, and those GRU resets
   int64_t size;
 };
 
+/// One direction of a layer. A step is one phase or two; what a phase does to some units depends on all units
+/// of the phase before alone.
 class Direction {
  public:
-  Direction(Isa isa, const Recurrence& run, int64_t index, float* scratch, bool share_steps, KernelContext& c)
+  Direction(Isa isa, const Recurrence& run, int64_t index, float* scratch, KernelContext& c)
       : g_(gemm_kernels(isa, c.strict())),
         kernels_(recurrent_kernels(isa)),
         run_(run),
@@ -65,7 +72,7 @@ class Direction {
         index_(index),
         at_(s_),
         scratch_(scratch),
-        share_(share_steps && s_.batch * s_.gates() * s_.hidden >= least_step),
+        tiles_(s_.batch, g_.max_rows),
         c_(c) {}
 
   /// The inputs' part of all gates at all steps; uses all threads.
@@ -74,7 +81,7 @@ class Direction {
     if (run_.bias) {
       const float* const w = run_.bias + index_ * 2 * s_.gates();
       const float* const r = recurrent_bias();
-      for (int64_t i = 0; i < s_.gates(); ++i) bias[i] = is_apart(i) ? w[i] : r[i] + w[i];
+      for (int64_t i = 0; i < s_.gates(); ++i) bias[i] = is_apart(i / s_.hidden) ? w[i] : r[i] + w[i];
     }
     Products p{.m = s_.steps * s_.batch, .n = s_.gates(), .k = s_.input};
     p.a = {run_.x, s_.input, 1};
@@ -85,23 +92,60 @@ class Direction {
     multiply(g_, p, workspace, c_);
   }
 
-  void run() {
-    const int64_t state = s_.batch * s_.hidden;
+  int64_t phases() const { return s_.steps * (resets_first() ? 2 : 1); }
+  /// Units are taken by panels of so many.
+  int64_t panels() const { return g_.panels(s_.hidden); }
+
+  void start() {
     start(scratch_ + at_.h, run_.initial_h);
     if (s_.cell == Cell::lstm) start(scratch_ + at_.cell, run_.initial_c);
-    for (step_ = 0; step_ < s_.steps; ++step_) step(step_);
+    std::fill_n(scratch_ + at_.packed, 3 * at_.packed_states, 0.0f);
+    for (int64_t b = 0; b < s_.batch; ++b)
+      pack(scratch_ + at_.h + b * s_.hidden, b, {0, s_.hidden}, states(0));
+  }
+  /// Of the units of panels [begin, end).
+  void run(int64_t phase, int64_t begin, int64_t end) {
+    const int64_t step = resets_first() ? phase / 2 : phase;
+    const Units units{begin * g_.panel_columns, std::min(end * g_.panel_columns, s_.hidden)};
+    const bool backwards = step % 2 == 1;
+    if (!resets_first()) {
+      multiply_states(states(step), {0, gates_of(s_.cell)}, begin, end, backwards);
+    } else if (phase % 2 == 0) {
+      multiply_states(states(step), {0, candidate}, begin, end, backwards);
+      return reset(step, units);
+    } else {
+      multiply_states(reset_states(), {candidate, candidate + 1}, begin, end, backwards);
+    }
+    for (int64_t b = 0; b < s_.batch; ++b) advance(step, b, units);
+  }
+  void finish() const {
+    const int64_t state = s_.batch * s_.hidden;
     if (run_.last_h) std::copy_n(scratch_ + at_.h, state, run_.last_h + index_ * state);
     if (run_.last_c) std::copy_n(scratch_ + at_.cell, state, run_.last_c + index_ * state);
   }
 
  private:
+  static constexpr int64_t candidate = 2;  // of GRU's gates
+  /// From the first to the one behind the last.
+  struct Units {
+    int64_t begin, end;
+  };
+  struct Gates {
+    int64_t begin, end;
+  };
+
+  /// Does GRU's candidate see states that the reset gate has scaled, all of which must be known?
+  bool resets_first() const { return s_.cell == Cell::gru && !run_.linear_before_reset; }
   /// Does GRU scale this gate's recurrent part, bias included, so that it is no part of the inputs'?
   bool is_apart(int64_t gate) const {
-    return run_.bias && run_.linear_before_reset && gate >= first_part(s_);
+    return run_.bias && run_.linear_before_reset && s_.cell == Cell::gru && gate == candidate;
   }
   const float* recurrent_bias() const { return run_.bias + (index_ * 2 + 1) * s_.gates(); }
   bool backward() const { return run_.backward || index_ == 1; }
   int64_t length(int64_t b) const { return run_.lengths ? run_.lengths[b] : s_.steps; }
+  /// Packed, before a step; the step writes the next one's.
+  float* states(int64_t step) const { return scratch_ + at_.packed + step % 2 * at_.packed_states; }
+  float* reset_states() const { return scratch_ + at_.packed + 2 * at_.packed_states; }
 
   void start(float* to, const float* initial) const {
     const int64_t state = s_.batch * s_.hidden;
@@ -111,61 +155,68 @@ class Direction {
       std::fill_n(to, state, 0.0f);
   }
 
-  /// The recurrent part of columns [first, last) of the gates, from `states`.
-  void multiply_states(const float* states, const void* weights, int64_t first, int64_t last) {
-    float* const packed = scratch_ + at_.packed;
-    const RowTiles tiles(s_.batch, g_.max_rows);
-    for (int64_t t = 0; t < tiles.count(); ++t)
-      g_.pack_a(packed + tiles.begin(t) * blocked(s_.hidden),
-                {states + tiles.begin(t) * s_.hidden, s_.hidden, 1}, tiles.rows(t), s_.hidden, 1);
-    const int64_t n = last - first, panels = g_.panels(n);
-    const PackedProduct p{.m = s_.batch,
-                          .n = n,
-                          .k = s_.hidden,
-                          .a = packed,
-                          .b = weights,
-                          .b_type = run_.weights,
-                          .b_row = g_.panel_columns,
-                          .b_panel = g_.panel_columns * s_.hidden,
-                          .c = scratch_ + at_.r + first,
-                          .c_row = s_.gates(),
-                          .start = {is_apart(first) ? recurrent_bias() + first : nullptr, 0, 1, 1},
-                          .backwards = step_ % 2 == 1};
-    if (!share_) return multiply_packed(g_, p, 0, tiles.count(), 0, panels, c_);
-    const int64_t work = s_.batch * s_.hidden * g_.panel_columns;
-    c_.parallel(panels, std::max<int64_t>(1, least_step / 2 / work), [&](int64_t begin, int64_t end) {
-      // Pieces go backwards as well: what was read last is in the caches still.
-      const auto [from, to] = p.backwards ? std::pair(panels - end, panels - begin) : std::pair(begin, end);
-      multiply_packed(g_, p, 0, tiles.count(), from, to, c_);
-    });
+  /// Some units of a row of states to where the product wants them.
+  void pack(const float* row, int64_t b, Units units, float* to) const {
+    int64_t t = 0;
+    while (tiles_.begin(t + 1) <= b) ++t;
+    to += tiles_.begin(t) * blocked(s_.hidden) + (b - tiles_.begin(t)) * a_block;
+    for (int64_t u = units.begin, n; u < units.end; u += n) {
+      n = std::min(a_block - u % a_block, units.end - u);
+      float* const at = to + u / a_block * a_block * tiles_.rows(t) + u % a_block;
+      n == a_block ? std::copy_n(row + u, a_block, at) : std::copy_n(row + u, n, at);
+    }
   }
 
-  void step(int64_t i) {
-    const void* const weights =
-        element_at(run_.weights, run_.r, index_ * packed_recurrent_of_direction(g_, s_));
-    const void* const candidate =
-        element_at(run_.weights, weights, packed_b_size(g_, s_.hidden, first_part(s_)));
-    multiply_states(scratch_ + at_.h, weights, 0, first_part(s_));
-    auto kernel = s_.cell == Cell::lstm ? kernels_.lstm : run_.relu ? kernels_.rnn_relu : kernels_.rnn_tanh;
-    if (s_.cell == Cell::gru) {
-      kernel = run_.linear_before_reset ? kernels_.gru_linear : kernels_.gru;
-      const float* states = scratch_ + at_.h;
-      if (!run_.linear_before_reset) {
-        for (int64_t b = 0; b < s_.batch; ++b) {
-          GateStep reset = gates(i, b);
-          reset.y = scratch_ + at_.reset + b * s_.hidden;
-          kernels_.gru_reset(reset);
-        }
-        states = scratch_ + at_.reset;
-      }
-      multiply_states(states, candidate, first_part(s_), s_.gates());
-    }
+  /// The states' part of some gates, of the units of panels [begin, end). Backwards: what was read last is in
+  /// the caches still.
+  void multiply_states(const float* states, Gates gates, int64_t begin, int64_t end, bool backwards) {
+    const bool together =
+        end - begin == panels() && s_.hidden % g_.panel_columns == 0 && !is_apart(candidate);
+    if (together) return multiply_gates(states, gates.begin, gates.end - gates.begin, begin, end, backwards);
+    for (int64_t i = gates.begin; i < gates.end; ++i)
+      multiply_gates(states, backwards ? gates.begin + gates.end - 1 - i : i, 1, begin, end, backwards);
+  }
+  /// Of whole gates, or of one.
+  void multiply_gates(const float* states, int64_t gate, int64_t gates, int64_t begin, int64_t end,
+                      bool backwards) {
+    const int64_t first = gate * s_.hidden;
+    const PackedProduct p{
+        .m = s_.batch,
+        .n = gates * s_.hidden,
+        .k = s_.hidden,
+        .a = states,
+        .b = element_at(run_.weights, run_.r,
+                        index_ * packed_recurrent_of_direction(g_, s_) + gate * packed_gate(g_, s_)),
+        .b_type = run_.weights,
+        .b_row = g_.panel_columns,
+        .b_panel = g_.panel_columns * s_.hidden,
+        .c = scratch_ + at_.r + first,
+        .c_row = s_.gates(),
+        .start = {is_apart(gate) ? recurrent_bias() + first : nullptr, 0, 1, 1},
+        .backwards = backwards};
+    multiply_packed(g_, p, 0, tiles_.count(), begin, begin + gates * (end - begin), c_);
+  }
+
+  void reset(int64_t step, Units units) const {
     for (int64_t b = 0; b < s_.batch; ++b) {
-      if (i < length(b))
-        kernel(gates(i, b));
-      else if (run_.y)
-        std::fill_n(output(i, b), s_.hidden, 0.0f);
+      GateStep s = gates(step, b, units);
+      float* const row = scratch_ + at_.reset + b * s_.hidden;
+      s.y = row + units.begin;
+      kernels_.gru_reset(s);
+      pack(row, b, units, reset_states());
     }
+  }
+  /// A sequence's states through the gates.
+  void advance(int64_t step, int64_t b, Units units) const {
+    const auto kernel = s_.cell == Cell::lstm  ? kernels_.lstm
+                        : s_.cell == Cell::gru ? run_.linear_before_reset ? kernels_.gru_linear : kernels_.gru
+                        : run_.relu            ? kernels_.rnn_relu
+                                               : kernels_.rnn_tanh;
+    if (step < length(b))
+      kernel(gates(step, b, units));
+    else if (run_.y)
+      std::fill_n(output(step, b) + units.begin, units.end - units.begin, 0.0f);
+    pack(scratch_ + at_.h + b * s_.hidden, b, units, states(step + 1));
   }
 
   /// When sequence b is at step i: backwards from its own end; past its end, step by step.
@@ -173,13 +224,15 @@ class Direction {
   float* output(int64_t i, int64_t b) const {
     return run_.y + ((time(i, b) * s_.directions + index_) * s_.batch + b) * s_.hidden;
   }
-  GateStep gates(int64_t i, int64_t b) const {
-    return {.x = scratch_ + at_.x + (time(i, b) * s_.batch + b) * s_.gates(),
-            .r = scratch_ + at_.r + b * s_.gates(),
-            .h = scratch_ + at_.h + b * s_.hidden,
-            .c = scratch_ + at_.cell + b * s_.hidden,
-            .y = run_.y ? output(i, b) : nullptr,
+  GateStep gates(int64_t i, int64_t b, Units units) const {
+    const int64_t u = units.begin;
+    return {.x = scratch_ + at_.x + (time(i, b) * s_.batch + b) * s_.gates() + u,
+            .r = scratch_ + at_.r + b * s_.gates() + u,
+            .h = scratch_ + at_.h + b * s_.hidden + u,
+            .c = scratch_ + at_.cell + b * s_.hidden + u,
+            .y = run_.y ? output(i, b) + u : nullptr,
             .hidden = s_.hidden,
+            .units = units.end - u,
             .clip = run_.clip,
             .slope = run_.slope,
             .offset = run_.offset};
@@ -192,8 +245,7 @@ class Direction {
   int64_t index_;
   Scratch at_;
   float* scratch_;
-  bool share_;
-  int64_t step_ = 0;
+  RowTiles tiles_;
   KernelContext& c_;
 };
 
@@ -222,14 +274,9 @@ void pack_input_weights(const GemmKernels& g, const RecurrentShape& s, DataType 
 
 void pack_recurrent_weights(const GemmKernels& g, const RecurrentShape& s, DataType type, const void* r,
                             void* to, Workers& workers) {
-  const int64_t first = first_part(s);
-  for (int64_t d = 0; d < s.directions; ++d) {
-    const void* const from = element_at(type, r, d * s.gates() * s.hidden);
-    void* const packed = element_at(type, to, d * packed_recurrent_of_direction(g, s));
-    pack_whole_b(g, type, packed, from, 1, s.hidden, s.hidden, first, workers);
-    pack_whole_b(g, type, element_at(type, packed, packed_b_size(g, s.hidden, first)),
-                 element_at(type, from, first * s.hidden), 1, s.hidden, s.hidden, s.gates() - first, workers);
-  }
+  for (int64_t i = 0; i < s.directions * gates_of(s.cell); ++i)
+    pack_whole_b(g, type, element_at(type, to, i * packed_gate(g, s)),
+                 element_at(type, r, i * s.hidden * s.hidden), 1, s.hidden, s.hidden, s.hidden, workers);
 }
 
 size_t recurrence_workspace(const GemmKernels& g, const RecurrentShape& s) {
@@ -237,19 +284,31 @@ size_t recurrence_workspace(const GemmKernels& g, const RecurrentShape& s) {
 }
 
 void run_recurrence(Isa isa, const Recurrence& r, void* workspace, KernelContext& c) {
-  const int64_t size = Scratch(r.shape).size;
+  const RecurrentShape& s = r.shape;
+  const int64_t size = Scratch(s).size;
   float* const scratch = static_cast<float*>(workspace);
-  float* const projection = scratch + r.shape.directions * size;
-  const bool side_by_side = r.shape.directions > 1 && c.threads() > 1;
-  auto direction = [&](int64_t i) { return Direction(isa, r, i, scratch + i * size, !side_by_side, c); };
-  for (int64_t i = 0; i < r.shape.directions; ++i) direction(i).project(projection);
-  if (side_by_side) {
-    c.parallel(r.shape.directions, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) direction(i).run();
-    });
+  const auto direction = [&](int64_t i) { return Direction(isa, r, i, scratch + i * size, c); };
+  for (int64_t i = 0; i < s.directions; ++i) direction(i).project(scratch + s.directions * size);
+  std::array<Direction, 2> both{direction(0), direction(s.directions - 1)};
+  const std::span<Direction> all(both.data(), static_cast<size_t>(s.directions));
+  for (Direction& d : all) d.start();
+  const int64_t panels = all[0].panels(), phases = all[0].phases();
+  // Directions side by side need not wait for one another.
+  const bool share = s.batch * s.gates() * s.hidden >= least_step && c.threads() > s.directions;
+  if (share) {
+    c.parallel_steps(phases, s.directions * panels, ceil_of(s.directions * panels, c.threads()),
+                     [&](int64_t phase, int64_t begin, int64_t end) {
+                       for (int64_t i = begin / panels; i * panels < end; ++i)
+                         all[static_cast<size_t>(i)].run(phase, std::max(begin - i * panels, int64_t{0}),
+                                                         std::min(end - i * panels, panels));
+                     });
   } else {
-    for (int64_t i = 0; i < r.shape.directions; ++i) direction(i).run();
+    c.parallel(s.directions, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t phase = 0; phase < phases; ++phase) all[static_cast<size_t>(i)].run(phase, 0, panels);
+    });
   }
+  for (const Direction& d : all) d.finish();
 }
 
 }  // namespace lathe::cpu

@@ -50,14 +50,15 @@ struct Recurrence {
 size_t recurrence_workspace(const GemmKernels& g, const RecurrentShape& s);
 void run_recurrence(Isa isa, const Recurrence& r, void* workspace, KernelContext& c);
 
-/// One sequence's step through the gates: `x` from the inputs and `r` from the states, biases added.
+/// One sequence's step through the gates, of some units: `x` from the inputs and `r` from the states, biases added.
 struct GateStep {
   const float* x = nullptr;
   const float* r = nullptr;
   float* h = nullptr;
   float* c = nullptr;
   float* y = nullptr;  // where h goes as well, or null
-  int64_t hidden = 0;
+  int64_t hidden = 0;  // from one gate to the next
+  int64_t units = 0;
   float clip = 0, slope = 0, offset = 0;
 };
 struct RecurrentKernels {

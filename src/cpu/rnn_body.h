@@ -16,14 +16,14 @@ LATHE_INLINE void put_state(const GateStep& s, int64_t i, Vec h, int64_t n) {
   if (s.y) store_first(s.y + i, h, n);
 }
 LATHE_INLINE int64_t lanes_at(const GateStep& s, int64_t i) {
-  return s.hidden - i < Vec::width ? s.hidden - i : Vec::width;
+  return s.units - i < Vec::width ? s.units - i : Vec::width;
 }
 
 /// Gates in the order input, output, forget, cell.
 template <bool Hard>
 void lstm(const GateStep& s) {
   const Vec bound = bound_of(s);
-  for (int64_t i = 0; i < s.hidden; i += Vec::width) {
+  for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
     const Vec in = open<Hard>(s, gate(s, i, n, bound)), out = open<Hard>(s, gate(s, s.hidden + i, n, bound));
     const Vec forget = open<Hard>(s, gate(s, 2 * s.hidden + i, n, bound)),
@@ -38,7 +38,7 @@ void lstm(const GateStep& s) {
 template <bool Hard>
 void gru_reset(const GateStep& s) {
   const Vec bound = bound_of(s);
-  for (int64_t i = 0; i < s.hidden; i += Vec::width) {
+  for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
     store_first(s.y + i, open<Hard>(s, gate(s, s.hidden + i, n, bound)) * load_first(s.h + i, n), n);
   }
@@ -47,7 +47,7 @@ void gru_reset(const GateStep& s) {
 template <bool Linear, bool Hard>
 void gru(const GateStep& s) {
   const Vec bound = bound_of(s);
-  for (int64_t i = 0; i < s.hidden; i += Vec::width) {
+  for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i), at = 2 * s.hidden + i;
     const Vec update = open<Hard>(s, gate(s, i, n, bound)), h = load_first(s.h + i, n);
     const Vec reset = Linear ? open<Hard>(s, gate(s, s.hidden + i, n, bound)) : set(1.0f);
@@ -60,7 +60,7 @@ void gru(const GateStep& s) {
 template <bool Relu>
 void rnn(const GateStep& s) {
   const Vec bound = bound_of(s);
-  for (int64_t i = 0; i < s.hidden; i += Vec::width) {
+  for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
     const Vec x = gate(s, i, n, bound);
     put_state(s, i, Relu ? max(zero(), x) : tanh(x), n);

@@ -82,6 +82,13 @@ class Workers {
   /// when all are done, and passes on the first exception. The split depends on n and grain only where
   /// results could: keep results independent of it.
   virtual void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) = 0;
+  /// Calls f(step, begin, end) likewise for each of so many steps: nothing of a step begins before all of the
+  /// one before is done. Where threads can stay together between steps, that takes less than a loop for each.
+  virtual void parallel_steps(int64_t steps, int64_t n, int64_t grain,
+                              FunctionRef<void(int64_t, int64_t, int64_t)> f) {
+    for (int64_t step = 0; step < steps; ++step)
+      parallel(n, grain, [&](int64_t begin, int64_t end) { f(step, begin, end); });
+  }
   virtual int threads() const { return 1; }
   /// Throws cancelled / deadline when asked to stop. Call it at least every few milliseconds of work (each
   /// parallel piece does).

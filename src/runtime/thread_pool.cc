@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <system_error>
 
 #include "base/shares.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(30);
 constexpr int64_t most_pieces = 256;
+/// Of one job: they are counted in 32 bits, which is what the kernel can watch.
+constexpr int64_t most_steps = std::numeric_limits<int32_t>::max() / most_pieces;
 
 /// Set while a thread works on a piece: loops inside it do not go parallel again.
 thread_local bool inside_piece = false;
@@ -39,16 +42,43 @@ void wait_for_change(const std::atomic<uint32_t>& a, uint32_t old) {
 }  // namespace
 
 struct ThreadPool::Job {
-  Job(Loop loop, int64_t length, int64_t of_piece, bool flush, int threads)
-      : f(loop), n(length), piece(of_piece), flush_denormals(flush), shares(pieces(), threads) {}
-  Loop f;
-  int64_t n, piece;
+  Job(StepLoop loop, int64_t count, int64_t length, int64_t of_piece, bool flush, int threads)
+      : f(loop),
+        steps(count),
+        n(length),
+        piece(of_piece),
+        flush_denormals(flush),
+        shares(pieces(), threads) {}
+  StepLoop f;
+  int64_t steps, n, piece;
   bool flush_denormals;
   std::atomic<bool> failed{false};
   std::exception_ptr error{};
   Shares shares;
+  std::atomic<uint32_t> done{0};  // pieces of all steps, where there is more than one
 
   int64_t pieces() const { return n / piece + (n % piece != 0); }
+  uint32_t pieces_before(int64_t step) const { return static_cast<uint32_t>(step * pieces()); }
+
+  /// Returns once all before this step is done; false where it never will be.
+  bool reach(int64_t step) {
+    for (uint32_t now; (now = done.load(std::memory_order_acquire)) < pieces_before(step);) {
+      if (failed.load(std::memory_order_relaxed)) return false;
+      wait_for_change(done, now);
+    }
+    return !failed.load(std::memory_order_relaxed);
+  }
+  /// Some pieces of a step are done, or one has failed: those who wait look again.
+  void count(int64_t step, uint32_t some) {
+    if (steps == 1 || some == 0) return;
+    if (done.fetch_add(some, std::memory_order_acq_rel) + some >= pieces_before(step + 1)) done.notify_all();
+  }
+  void fail(std::exception_ptr e) {
+    if (failed.exchange(true)) return;
+    error = std::move(e);
+    done.fetch_add(1, std::memory_order_acq_rel);
+    done.notify_all();
+  }
 };
 
 ThreadPool::ThreadPool(int threads, std::shared_ptr<Executor> executor)
@@ -73,14 +103,19 @@ int64_t ThreadPool::piece_length(int64_t n, int64_t grain) {
 }
 
 void ThreadPool::run(int64_t n, int64_t grain, bool flush_denormals, Loop f) {
-  if (n <= 0) return;
+  run_steps(1, n, grain, flush_denormals, [&](int64_t, int64_t begin, int64_t end) { f(begin, end); });
+}
+
+void ThreadPool::run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_denormals, StepLoop f) {
+  if (n <= 0 || steps <= 0) return;
   const int64_t piece = piece_length(n, grain);
   const bool alone = threads_ == 1 || inside_piece || piece >= n;
   if (alone || (!executor_ && busy_.exchange(true, std::memory_order_acquire))) {
     const FloatState state(flush_denormals);
-    return run_alone(n, grain, f);
+    return run_steps_alone(steps, n, grain, f);
   }
-  Job job(f, n, piece, flush_denormals, threads_);
+  const int64_t some = std::min(steps, most_steps);
+  Job job(f, some, n, piece, flush_denormals, threads_);
   if (executor_) {
     run_on_executor(job);
   } else {
@@ -88,23 +123,35 @@ void ThreadPool::run(int64_t n, int64_t grain, bool flush_denormals, Loop f) {
     busy_.store(false, std::memory_order_release);
   }
   if (job.error) std::rethrow_exception(job.error);
+  if (some < steps)
+    run_steps(steps - some, n, grain, flush_denormals,
+              [&](int64_t step, int64_t begin, int64_t end) { f(some + step, begin, end); });
 }
 
 void ThreadPool::run_alone(int64_t n, int64_t grain, Loop f) {
+  run_steps_alone(1, n, grain, [&](int64_t, int64_t begin, int64_t end) { f(begin, end); });
+}
+
+void ThreadPool::run_steps_alone(int64_t steps, int64_t n, int64_t grain, StepLoop f) {
   const int64_t piece = piece_length(n, grain);
-  for (int64_t begin = 0; begin < n; begin += piece) f(begin, std::min(n, begin + piece));
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t begin = 0; begin < n; begin += piece) f(step, begin, std::min(n, begin + piece));
 }
 
 void ThreadPool::drain(Job& job, int64_t thread) {
   const FloatState state(job.flush_denormals);
   const bool outer = std::exchange(inside_piece, true);
-  Shares::Walk walk(job.shares, thread);
-  for (int64_t i; !job.failed.load(std::memory_order_relaxed) && (i = walk.next()) >= 0;) {
-    try {
-      job.f(i * job.piece, std::min(job.n, (i + 1) * job.piece));
-    } catch (...) {
-      if (!job.failed.exchange(true)) job.error = std::current_exception();
+  for (int64_t step = 0; step < job.steps && job.reach(step); ++step) {
+    Shares::Walk walk(job.shares, thread, step);
+    uint32_t some = 0;
+    for (int64_t i; !job.failed.load(std::memory_order_relaxed) && (i = walk.next()) >= 0; ++some) {
+      try {
+        job.f(step, i * job.piece, std::min(job.n, (i + 1) * job.piece));
+      } catch (...) {
+        job.fail(std::current_exception());
+      }
     }
+    job.count(step, some);
   }
   inside_piece = outer;
 }

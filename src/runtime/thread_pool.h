@@ -32,8 +32,14 @@ class ThreadPool {
   /// holds for all threads that take part.
   void run(int64_t n, int64_t grain, bool flush_denormals, Loop f);
 
+  using StepLoop = FunctionRef<void(int64_t step, int64_t begin, int64_t end)>;
+  /// The same for each of so many steps, one after the other: threads wait for one another in between, but
+  /// stay.
+  void run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_denormals, StepLoop f);
+
   /// The same on this thread alone.
   static void run_alone(int64_t n, int64_t grain, Loop f);
+  static void run_steps_alone(int64_t steps, int64_t n, int64_t grain, StepLoop f);
 
   /// Length of the pieces that `run` makes.
   static int64_t piece_length(int64_t n, int64_t grain);

@@ -210,6 +210,16 @@ void cases_lstm(CaseTable& t) {
       .as_constant()
       .attribute("hidden_size", int64_t{96})
       .outputs_wanted(3);
+  t.add("LSTM", "wide, lengths")  // threads share a step
+      .random(DataType::float32, {7, 2, 24})
+      .random(DataType::float32, {1, 4 * 192, 24}, -0.2, 0.2)
+      .as_constant()
+      .random(DataType::float32, {1, 4 * 192, 192}, -0.1, 0.1)
+      .as_constant()
+      .absent()
+      .input<int32_t>({2}, {7, 3})
+      .attribute("hidden_size", int64_t{192})
+      .outputs_wanted(3);
   t.add("LSTM", "peepholes")
       .input<float>({3, 2, 2}, x)
       .input<float>({1, 8, 2}, lstm_w)

@@ -213,6 +213,16 @@ void cases_rnn(CaseTable& t) {
       .attribute("direction", std::string("bidirectional"))
       .attribute("hidden_size", int64_t{19})
       .outputs_wanted(2);
+  t.add("GRU", "wide, reset first")  // threads share both phases of a step
+      .random(DataType::float32, {5, 1, 24})
+      .random(DataType::float32, {1, 3 * 216, 24}, -0.2, 0.2)
+      .as_constant()
+      .random(DataType::float32, {1, 3 * 216, 216}, -0.1, 0.1)
+      .as_constant()
+      .random(DataType::float32, {1, 6 * 216})
+      .as_constant()
+      .attribute("hidden_size", int64_t{216})
+      .outputs_wanted(2);
   t.add("GRU", "forward")
       .input<float>({3, 2, 2}, x)
       .input<float>({1, 6, 2}, gru_w)

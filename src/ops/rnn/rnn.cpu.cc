@@ -29,7 +29,7 @@ std::optional<Verdict> refuse_variant(const Lstm& op, const KernelRequest& r) {
 template <class Op>
 std::optional<Verdict> refuse_shapes(const Tensor& w, const Tensor& r) {
   constexpr int64_t gates = cpu::gates_of(cell_of<Op>);
-  if (w.rank() != 3 || r.rank() != 3 || w.dim(1) % gates != 0 || r.dim(0) != w.dim(0) ||
+  if (w.rank() != 3 || r.rank() != 3 || w.dim(0) > 2 || w.dim(1) % gates != 0 || r.dim(0) != w.dim(0) ||
       r.dim(1) != w.dim(1) || r.dim(2) * gates != w.dim(1))
     return Verdict::no("weights that do not fit together");
   return std::nullopt;
