@@ -53,8 +53,6 @@ constexpr int64_t group_floats = 65536;
 constexpr int64_t widest_panel = 32;
 /// Tiles that read each panel as it comes from memory.
 constexpr int64_t few_tiles = 2;
-/// Rows of the highest tile of all instruction sets, in vectors.
-constexpr int64_t most_vector_rows = 14;
 /// Floats of B that a second-level cache may still hold from the last time.
 constexpr int64_t cached_floats = int64_t{1} << 18;
 /// Panels of a few rows between two calls of the epilogue.
@@ -168,8 +166,7 @@ class Walk {
   void stream() {
     const bool floats = !g_.split_a && p_.b_type == DataType::float32 && !p_.panels;
     const bool twins = floats && t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows;
-    const bool turns = floats && !twins && is_stream() && tiles_.rows(t0_) < g_.tiled_rows && !is_halved();
-    const int64_t count = p1_ - p0_, together = twins || turns ? 2 : 1;
+    const int64_t count = p1_ - p0_, together = twins ? 2 : 1;
     for (int64_t done = 0; done < count; done += stream_panels) {
       const int64_t some = std::min(stream_panels, count - done);
       for (int64_t i = 0; i < some; i += together) {
@@ -177,12 +174,7 @@ class Walk {
                       after = streamed(done + i + panels, panels);
         for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_) {
           const Place at{panel, k0}, next = k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0};
-          if (twins)
-            twin(at, next, panels);
-          else if (turns)
-            take_turns(at, next, panels);
-          else
-            block(at, next, panels);
+          twins ? twin(at, next, panels) : block(at, next);
         }
       }
       const int64_t first = streamed(done, some);
@@ -212,38 +204,8 @@ class Walk {
     tile.start = k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
     if (k0 + tile.k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
   }
-  /// One or two panels with all tiles, which take short blocks of k in turn.
-  void take_turns(Place at, Place next, int64_t panels) {
-    alignas(64) float sums[2 * few_tiles * most_vector_rows * widest_panel];
-    const int64_t k = std::min(step_, p_.k - at.k0), row = tiles_.begin(t0_), high = tiles_.rows(t0_),
-                  low = tiles_.begin(t1_) - row - high;
-    const float* const a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k);
-    std::fill_n(sums, panels * (high + low) * g_.panel_columns, 0.0F);
-    g_.add_terms[high][low > 0 ? high - low : 2](
-        {.a = {a + g_.packed_terms(at.k0) * high,
-               a + g_.packed_terms(p_.k) * high + g_.packed_terms(at.k0) * low},
-         .b = reinterpret_cast<const float*>(place(at)),
-         .after = place_within(next),
-         .b_row = p_.b_row,
-         .b_panel = p_.b_panel,
-         .panels = panels,
-         .k = k,
-         .sums = sums});
-    for (int64_t i = 0; i < panels; ++i) {
-      const int64_t column = (at.panel + i) * g_.panel_columns;
-      float* const c = p_.c + row * p_.c_row + column;
-      Tile tile{.c = c,
-                .c_row = p_.c_row,
-                .rows = high + low,
-                .k = k,
-                .columns = std::min(g_.panel_columns, p_.n - column)};
-      start_and_end(tile, at.k0, row, column);
-      g_.finish_sums(tile, sums + i * tile.rows * g_.panel_columns);
-    }
-  }
-  /// Do the vectors take two turns each? Then arithmetic is what takes the time, and to load and store sums
-  /// for short blocks costs more (7 % of BERT with 16 tokens) than what is not fetched twice saves.
-  bool is_halved() const { return g_.panel_columns == widest_panel && cpu_features().avx512_halved; }
+  /// Does one row of a panel lie behind the other, in memory?
+  bool is_dense() const { return !p_.panels && p_.b_row == g_.panel_columns; }
   /// The first of the i-th to (i + n - 1)-th panels that are read.
   int64_t streamed(int64_t i, int64_t n) const { return p_.backwards ? p1_ - i - n : p0_ + i; }
 
@@ -258,15 +220,13 @@ class Walk {
   void group(int64_t first, int64_t end) {
     for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_)
       for (int64_t panel = first; panel < end; ++panel)
-        block({panel, k0},
-              panel + 1 < end     ? Place{panel + 1, k0}
-              : k0 + step_ < p_.k ? Place{first, k0 + step_}
-                                  : Place{end, 0},
-              1);
+        block({panel, k0}, panel + 1 < end     ? Place{panel + 1, k0}
+                           : k0 + step_ < p_.k ? Place{first, k0 + step_}
+                                               : Place{end, 0});
     finish(first, end);
   }
 
-  void block(Place at, Place next, int64_t panels) {
+  void block(Place at, Place next) {
     const int64_t column = at.panel * g_.panel_columns;
     const int64_t k = std::min(step_, p_.k - at.k0);
     alignas(64) float widened[k_block * widest_panel];
@@ -281,36 +241,30 @@ class Walk {
               .b_panel = p_.b_panel,
               .c_row = p_.c_row,
               .k = k,
-              .columns = std::min(panels * g_.panel_columns, p_.n - column),
-              .after = is_stream() || few ? place_within(next) : nullptr};
+              .columns = std::min(g_.panel_columns, p_.n - column),
+              .after = few ? place_within(next) : nullptr};
     if (g_.split_a && !p_.plain) split(tile, next);
     // One tile of very few rows reads its panels as one stream so fast that the processor follows best by
-    // itself; with more rows tiles ask for what comes next themselves.
+    // itself, and kernels of halves ask for what is wanted soon. All others share the next block among them.
     const bool slow = t1_ - t0_ > 1 || tiles_.rows(t0_) > twin_rows;
-    const bool fetch =
-        slow && !is_stream() && !p_.panels && !tile.split && next.panel >= p0_ && next.panel < p1_;
-    // In rows of floats: two of halves.
-    const int64_t wanted =
-        fetch ? ceil_of(std::min(step_, p_.k - next.k0) * element_size_, sizeof(float)) : 0;
-    const int64_t turns = tile.k / a_block,
-                  share = wanted > 0 && turns > 0 ? ceil_of(wanted, turns * (t1_ - t0_)) : 0;
-    int64_t fetched = 0;
+    const bool fetch = slow && !few && is_dense() && !tile.split && next.panel >= p0_ && next.panel < p1_;
+    if (fetch && k > 0) {
+      const int64_t bytes = std::min(step_, p_.k - next.k0) * p_.b_row * element_size_;
+      tile.next = reinterpret_cast<const float*>(place(next));
+      tile.next_step = ceil_of(bytes, k * (t1_ - t0_) * static_cast<int64_t>(sizeof(float)));
+    }
     for (int64_t t = t0_; t < t1_; ++t) {
       const int64_t row = tiles_.begin(t), rows = tiles_.rows(t);
       tile.a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k) + g_.packed_terms(at.k0) * rows;
       tile.c = p_.c + row * p_.c_row + column;
       start_and_end(tile, at.k0, row, column);
-      tile.next_rows = fetched < wanted ? share : 0;
-      if (tile.next_rows > 0) tile.next = reinterpret_cast<const float*>(place(next)) + fetched * p_.b_row;
-      fetched += turns * tile.next_rows;
       tile.rows = rows;
       if (rows >= g_.tiled_rows) registers_.set(rows);
       if (few)
         g_.halves[p_.b_type == DataType::bfloat16][rows](tile);
-      else if (is_stream() && t == t0_)
-        g_.run_stream(rows, tile);
       else
         g_.run(rows, tile);
+      tile.next += k * tile.next_step;
     }
     if (tile.split) g_.split_b(split_);
     c_.poll();

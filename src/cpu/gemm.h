@@ -46,21 +46,9 @@ struct Tile {
   Start start = {};
   const float* added = nullptr;  // to each row of C, once its sums are whole
   Bounds bounds = {};            // that C is kept within then
-  const float* next = nullptr;   // rows of B that are wanted soon, b_row apart
-  int64_t next_rows = 0;         // how many of them to fetch into the cache with every a_block terms
+  const float* next = nullptr;   // what is to be fetched into the cache meanwhile,
+  int64_t next_step = 0;         // so many floats with each term, up to two lines
   const float* after = nullptr;  // of panels that come from memory: what is multiplied after this one
-};
-
-/// One or two tiles of rows times one or two panels that come from memory. All take short blocks of k in
-/// turn, and add them to sums that lie in the first-level cache, panel after panel as rows of two vectors: so
-/// what the next block has is asked for at every moment. (Measured on an Intel Xeon with 340 MB of weights:
-/// 8 rows 23.7 -> 18.3 ms, 14 rows 26.2 -> 20, 16 rows 28.6 -> 21.5, 28 rows 37.6 -> 32.)
-struct SumsTile {
-  const float* a[2] = {};  // of each tile
-  const float* b = nullptr;
-  const float* after = nullptr;  // what is multiplied after these panels
-  int64_t b_row = 0, b_panel = 0, panels = 0, k = 0;
-  float* sums = nullptr;
 };
 
 /// So few rows go over two panels at once: what is read, not the arithmetic, is what they wait for, and two
@@ -85,10 +73,7 @@ struct GemmKernels {
   /// an Intel Xeon: 7 to 17 % faster with one to four rows, 28 % with one of pairs. From the second-level
   /// cache a few rows lose 15 % by asking.)
   void (*twin_stream[twin_rows + 1])(const Tile&) = {};
-  /// For more rows, and such panels: by the rows of the first tile, and by how many fewer the second one has;
-  /// 2: there is none.
-  void (*add_terms[most_tiled_rows + 1][3])(const SumsTile&) = {};
-  /// Makes `rows` rows of one panel's C of their sums.
+  /// Makes `rows` rows of one panel's C of their sums, which are rows of two vectors.
   void (*finish_sums)(const Tile&, const float* sums) = nullptr;
   /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
   /// longer.

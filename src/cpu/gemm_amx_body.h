@@ -32,10 +32,8 @@ void tile(const Tile& t) {
   const float *a = t.a, *b = t.b, *next = t.next;
   int64_t k = t.k;
   for (; k >= a_block; k -= a_block, a += t.rows * a_block, b += a_block * t.b_row) {
-    for (int64_t i = 0; i < t.next_rows; ++i, next += t.b_row) {
-      LATHE_UNROLL
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(next + j * Vec::width, 0, 2);
-    }
+    // As many lines as floats with each term.
+    for (int64_t i = 0; i < t.next_step; ++i, next += a_block) __builtin_prefetch(next, 0, 2);
     tile_step<TiledPairs, Lower, Wide>(a, a + lower, b);
   }
   if (k > 0) {

@@ -45,8 +45,7 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   for (int j = 0; j < Vectors; ++j) {
     const int64_t at = j / panel_vectors * b_panel + j % panel_vectors * Vec::width;
     row[j] = Elements::load_b(b, at);
-    if (Stream && j * Vec::width % Elements::of_line == 0)
-      __builtin_prefetch(Elements::next(ask, at), 0, 2);
+    if (Stream && j * Vec::width % Elements::of_line == 0) __builtin_prefetch(Elements::next(ask, at), 0, 2);
   }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -81,7 +80,8 @@ void tile(const Tile& t) {
 
   const float* a = t.a;
   const float* b = t.b;
-  const float* next = t.next;
+  constexpr bool fetches = !Stream && Vectors <= panel_vectors;
+  const float* next = t.next ? t.next : t.b;  // what is at hand takes no time
   int64_t k = t.k;
   for (; k >= a_block; k -= a_block, a += Rows * a_block) {
     // Behind a panel's last rows come the first ones of the next.
@@ -89,10 +89,6 @@ void tile(const Tile& t) {
     if (Stream)
       ask = k > rows_ahead ? Elements::next(b, rows_ahead * t.b_row)
                            : Elements::next(t.after, (rows_ahead - k) * t.b_row);
-    for (int64_t i = 0; i < t.next_rows; ++i, next += t.b_row) {
-      LATHE_UNROLL
-      for (int j = 0; j < Vectors * Vec::width; j += 16) __builtin_prefetch(next + j, 0, 2);
-    }
     // Four rows a turn: of sixteen, each by instructions of its own, a Zen 5 no longer sees the order and
     // reads half as fast (1 row of A, B in the second-level cache: 127 GB/s, 220 so).
     LATHE_ROLLED
@@ -101,6 +97,11 @@ void tile(const Tile& t) {
       for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row)) {
         multiply_step<Elements, Stream>(sum[u % sums], a + kk + u, b, t.b_panel, ask);
         if (Stream) ask = Elements::next(ask, t.b_row);
+        if (!fetches) continue;
+        // Term by term: where memory brings it, asking for much at once takes longer than waiting for it.
+        __builtin_prefetch(next, 0, 2);
+        __builtin_prefetch(next + 16, 0, 2);
+        next += t.next_step;
       }
     }
   }
@@ -118,47 +119,6 @@ void tile(const Tile& t) {
   }
 }
 
-/// Adds k terms. Of each row so many lines are asked for.
-template <class Elements, int Rows, int Lines>
-LATHE_INLINE void add_block(const float* a, const float* b, int64_t b_row, int64_t k, const float* ask,
-                            float* sums) {
-  Vec sum[Rows][panel_vectors];
-  LATHE_UNROLL
-  for (int i = 0; i < Rows; ++i) load_row(sum[i], sums + i * panel_columns, panel_columns, true);
-  for (int64_t kk = 0; kk < k; ++kk, b += b_row, ask += b_row) {
-    LATHE_UNROLL
-    for (int j = 0; j < Lines; ++j) prefetch(ask + j * Elements::of_line);
-    multiply_step<Elements, false>(sum, a + kk, b, 0, nullptr);
-  }
-  LATHE_UNROLL
-  for (int i = 0; i < Rows; ++i) store_row(sums + i * panel_columns, sum[i], panel_columns, true);
-}
-
-/// Both tiles ask, each for one of a row's lines: where one asked for both, memory would rest meanwhile.
-template <class Elements, int First, int Second>
-void add_terms(const SumsTile& t) {
-  constexpr int64_t short_block = 8, rows_soon = 12;
-  constexpr int lines = panel_columns / Elements::of_line, second = Second > 0 ? lines / 2 : 0;
-  static_assert(a_block % short_block == 0);
-  for (int64_t k0 = 0; k0 < t.k; k0 += short_block) {
-    const int64_t k = t.k - k0 < short_block ? t.k - k0 : short_block;
-    const int64_t block = k0 / a_block * a_block, at = k0 % a_block;
-    float* sums = t.sums;
-    const int64_t soon = k0 + rows_soon;
-    const float* const asked = soon < t.k ? t.b + soon * t.b_row : t.after + (soon - t.k) * t.b_row;
-    for (int64_t i = 0; i < t.panels; ++i) {
-      const float *const b = t.b + i * t.b_panel + k0 * t.b_row, *const ask = asked + i * t.b_panel;
-      add_block<Elements, First, lines - second>(t.a[0] + block * First + at, b, t.b_row, k, ask, sums);
-      sums += First * panel_columns;
-      if constexpr (Second > 0) {
-        add_block<Elements, Second, second>(t.a[1] + block * Second + at, b, t.b_row, k,
-                                            ask + (lines - second) * Elements::of_line, sums);
-        sums += Second * panel_columns;
-      }
-    }
-  }
-}
-
 void finish_sums(const Tile& t, const float* sums) {
   const bool whole = t.columns >= panel_columns;
   for (int64_t i = 0; i < t.rows; ++i) {
@@ -166,16 +126,6 @@ void finish_sums(const Tile& t, const float* sums) {
     load_row(sum, sums + i * panel_columns, panel_columns, true);
     finish_row(t, i, sum, whole);
   }
-}
-
-/// By rows of the first tile, and how many fewer the second one has.
-template <class Elements, int... Rows>
-constexpr void fill_sums(GemmKernels& g, std::integer_sequence<int, Rows...>) {
-  ((g.add_terms[Rows + 1][0] = add_terms<Elements, Rows + 1, Rows + 1>,
-    g.add_terms[Rows + 1][1] = add_terms<Elements, Rows + 1, Rows>,
-    g.add_terms[Rows + 1][2] = add_terms<Elements, Rows + 1, 0>),
-   ...);
-  g.finish_sums = finish_sums;
 }
 
 template <class Elements, int Vectors, bool Strict, bool Stream = false, size_t Most, int... Rows>
@@ -265,8 +215,8 @@ constexpr GemmKernels make_table() {
                 .max_rows = max_rows,
                 .panel_columns = panel_columns,
                 .vector = Vec::width,
-                .strict = Strict};
-  fill_sums<Elements>(g, std::make_integer_sequence<int, max_rows>());
+                .strict = Strict,
+                .finish_sums = finish_sums};
   fill_tiles<Elements, 1, Strict>(g.narrow, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 2, Strict>(g.wide, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 4, Strict>(g.twin, std::make_integer_sequence<int, twin_rows>());
