@@ -241,13 +241,12 @@ class Walk {
               .b_panel = p_.b_panel,
               .c_row = p_.c_row,
               .k = k,
-              .columns = std::min(g_.panel_columns, p_.n - column),
-              .after = few ? place_within(next) : nullptr};
+              .columns = std::min(g_.panel_columns, p_.n - column)};
     if (g_.split_a && !p_.plain) split(tile, next);
     // One tile of very few rows reads its panels as one stream so fast that the processor follows best by
-    // itself, and kernels of halves ask for what is wanted soon. All others share the next block among them.
-    const bool slow = t1_ - t0_ > 1 || tiles_.rows(t0_) > twin_rows;
-    const bool fetch = slow && !few && is_dense() && !tile.split && next.panel >= p0_ && next.panel < p1_;
+    // itself, or asks for what is ahead. All others share the next block among them.
+    const bool slow = t1_ - t0_ > 1 || few || tiles_.rows(t0_) > twin_rows;
+    const bool fetch = slow && is_dense() && !tile.split && next.panel >= p0_ && next.panel < p1_;
     if (fetch && k > 0) {
       const int64_t bytes = std::min(step_, p_.k - next.k0) * p_.b_row * element_size_;
       tile.next = reinterpret_cast<const float*>(place(next));

@@ -14,7 +14,6 @@
 constexpr int partial_sums(int rows, bool strict) { return !strict && rows == 1 ? 2 : 1; }
 
 struct Floats {
-  static constexpr int64_t of_line = 64 / sizeof(float);
   static LATHE_INLINE Vec load_b(const float* b, int64_t at) { return load(b + at); }
   static LATHE_INLINE const float* next(const float* b, int64_t n) { return b + n; }
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return fma(x, y, sum); }
@@ -22,7 +21,6 @@ struct Floats {
 /// Elements of B that are floats of 16 bits.
 template <class Half>
 struct Halves : Floats {
-  static constexpr int64_t of_line = 64 / sizeof(Half);
   static LATHE_INLINE Vec load_b(const float* b, int64_t at) {
     return load_half(reinterpret_cast<const Half*>(b) + at);
   }
@@ -45,7 +43,7 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   for (int j = 0; j < Vectors; ++j) {
     const int64_t at = j / panel_vectors * b_panel + j % panel_vectors * Vec::width;
     row[j] = Elements::load_b(b, at);
-    if (Stream && j * Vec::width % Elements::of_line == 0) __builtin_prefetch(Elements::next(ask, at), 0, 2);
+    if (Stream && j * Vec::width % 16 == 0) __builtin_prefetch(ask + at, 0, 2);
   }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -86,9 +84,7 @@ void tile(const Tile& t) {
   for (; k >= a_block; k -= a_block, a += Rows * a_block) {
     // Behind a panel's last rows come the first ones of the next.
     const float* ask = nullptr;
-    if (Stream)
-      ask = k > rows_ahead ? Elements::next(b, rows_ahead * t.b_row)
-                           : Elements::next(t.after, (rows_ahead - k) * t.b_row);
+    if (Stream) ask = k > rows_ahead ? b + rows_ahead * t.b_row : t.after + (rows_ahead - k) * t.b_row;
     // Four rows a turn: of sixteen, each by instructions of its own, a Zen 5 no longer sees the order and
     // reads half as fast (1 row of A, B in the second-level cache: 127 GB/s, 220 so).
     LATHE_ROLLED
@@ -96,7 +92,7 @@ void tile(const Tile& t) {
       LATHE_UNROLL
       for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row)) {
         multiply_step<Elements, Stream>(sum[u % sums], a + kk + u, b, t.b_panel, ask);
-        if (Stream) ask = Elements::next(ask, t.b_row);
+        if (Stream) ask += t.b_row;
         if (!fetches) continue;
         // Term by term: where memory brings it, asking for much at once takes longer than waiting for it.
         __builtin_prefetch(next, 0, 2);
@@ -228,8 +224,8 @@ constexpr GemmKernels floats_table() {
   GemmKernels g = make_table<Floats, Strict>();
   g.pack_a = pack_a;
   g.pack_b = pack_b;
-  fill_tiles<Halves<Float16>, 2, Strict, true>(g.halves[0], std::make_integer_sequence<int, max_rows>());
-  fill_tiles<Halves<BFloat16>, 2, Strict, true>(g.halves[1], std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Halves<Float16>, 2, Strict>(g.halves[0], std::make_integer_sequence<int, max_rows>());
+  fill_tiles<Halves<BFloat16>, 2, Strict>(g.halves[1], std::make_integer_sequence<int, max_rows>());
   return g;
 }
 template <bool Strict>
