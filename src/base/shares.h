@@ -8,10 +8,10 @@
 
 namespace lathe {
 
-/// The numbers [0, n), each given out once, and in later rounds once more. A thread begins with a share of its
-/// own and then helps with those of others: however late a thread comes, or however slow it is, no work waits
-/// for it; and in one loop after the other the same thread has the same part of what was computed, which is in
-/// its cache. Thread-safe.
+/// The numbers [0, n), each given out once, and in later rounds once more. A thread begins with a share of
+/// its own and then helps with those of others: however late a thread comes, or however slow it is, no work
+/// waits for it; and in one loop after the other the same thread has the same part of what was computed,
+/// which is in its cache. Thread-safe.
 class Shares {
  public:
   /// For so many threads. More than sixteen use shares in common.

@@ -1,7 +1,6 @@
-// LSTM, GRU and RNN for float32 with the usual activations (sigmoid, hard or not, for gates, tanh for states; RNN
-// relu too). All
-// inputs go through one matrix product; each step then is a product of the states with the packed recurrent
-// weights and a pass over the gates.
+// LSTM, GRU and RNN for float32 with the usual activations (sigmoid, hard or not, for gates, tanh for states;
+// RNN relu too). All inputs go through one matrix product; each step then is a product of the states with the
+// packed recurrent weights and a pass over the gates.
 #pragma once
 
 #include "cpu/gemm.h"
@@ -50,7 +49,8 @@ struct Recurrence {
 size_t recurrence_workspace(const GemmKernels& g, const RecurrentShape& s);
 void run_recurrence(Isa isa, const Recurrence& r, void* workspace, KernelContext& c);
 
-/// One sequence's step through the gates, of some units: `x` from the inputs and `r` from the states, biases added.
+/// One sequence's step through the gates, of some units: `x` from the inputs and `r` from the states, biases
+/// added.
 struct GateStep {
   const float* x = nullptr;
   const float* r = nullptr;
