@@ -234,10 +234,8 @@ class QueryBlock {
   };
   WeightRow weight_row(int64_t i) const {
     if (row_by_row()) return {scores() + i * cut_.columns, a_block, keys_};
-    int64_t t = 0;
-    while (tiles_.begin(t) + tiles_.rows(t) <= i) ++t;
-    return {weights() + tiles_.begin(t) * blocked(keys_) + (i - tiles_.begin(t)) * a_block,
-            tiles_.rows(t) * a_block, blocked(keys_)};
+    const PackedRow row(tiles_, i, keys_);
+    return {weights() + row.first, row.block, blocked(keys_)};
   }
 
   /// Scores of a query into weights; what it has gathered so far is made to fit.

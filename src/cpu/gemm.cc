@@ -160,6 +160,7 @@ class Walk {
   struct Place {
     int64_t panel, k0;
   };
+  bool has(Place at) const { return at.panel >= p0_ && at.panel < p1_; }
 
   /// A few rows: their A stays in the cache, and each panel is read as one stream, or two as two. The sums
   /// are the same as in groups.
@@ -243,11 +244,8 @@ class Walk {
               .k = k,
               .columns = std::min(g_.panel_columns, p_.n - column)};
     if (g_.split_a && !p_.plain) split(tile, next);
-    // One tile of very few rows reads its panels as one stream so fast that the processor follows best by
-    // itself, or asks for what is ahead. All others share the next block among them.
-    const bool slow = t1_ - t0_ > 1 || few || tiles_.rows(t0_) > twin_rows;
-    const bool fetch = slow && is_dense() && !tile.split && next.panel >= p0_ && next.panel < p1_;
-    if (fetch && k > 0) {
+    // Tiles share the next block among them.
+    if (is_dense() && !tile.split && has(next) && k > 0) {
       const int64_t bytes = std::min(step_, p_.k - next.k0) * p_.b_row * element_size_;
       tile.next = reinterpret_cast<const float*>(place(next));
       tile.next_step = ceil_of(bytes, k * (t1_ - t0_) * static_cast<int64_t>(sizeof(float)));
@@ -278,7 +276,7 @@ class Walk {
       g_.split_b(split_);
     }
     tile.parts = split_.wrong ? nullptr : split_room_->panels[ready_];
-    if (!in_memory || next.panel < p0_ || next.panel >= p1_) return;
+    if (!in_memory || !has(next)) return;
     ready_ = 1 - ready_;
     split_ = {.from = reinterpret_cast<const float*>(place(next)),
               .row = p_.b_row,
@@ -294,7 +292,7 @@ class Walk {
   }
   /// Where there is nothing behind the last panel, the first: it is only asked for.
   const float* place_within(Place at) const {
-    return reinterpret_cast<const float*>(place(at.panel >= p0_ && at.panel < p1_ ? at : Place{p0_, 0}));
+    return reinterpret_cast<const float*>(place(has(at) ? at : Place{p0_, 0}));
   }
   Start start(int64_t row, int64_t column) const {
     Start s = p_.start;

@@ -123,9 +123,23 @@ class RowTiles {
   int64_t count() const { return count_; }
   int64_t begin(int64_t tile) const { return tile * height_ + (tile < higher_ ? tile : higher_); }
   int64_t rows(int64_t tile) const { return height_ + (tile < higher_); }
+  int64_t tile_of(int64_t row) const {
+    const int64_t in_higher = higher_ * (height_ + 1);
+    return row < in_higher ? row / (height_ + 1) : higher_ + (row - in_higher) / height_;
+  }
 
  private:
   int64_t count_, height_ = 0, higher_ = 0;
+};
+
+/// Where a row of A lies once packed: blocks of a_block terms.
+struct PackedRow {
+  PackedRow(const RowTiles& tiles, int64_t row, int64_t k) {
+    const int64_t t = tiles.tile_of(row);
+    first = tiles.begin(t) * blocked(k) + (row - tiles.begin(t)) * a_block;
+    block = tiles.rows(t) * a_block;
+  }
+  int64_t first, block;  // where it begins, and from one block to the next
 };
 
 /// Floats that a packed matrix takes.

@@ -106,7 +106,7 @@ class Direction {
   /// Of the units of panels [begin, end).
   void run(int64_t phase, int64_t begin, int64_t end) {
     const int64_t step = resets_first() ? phase / 2 : phase;
-    const Units units{begin * g_.panel_columns, std::min(end * g_.panel_columns, s_.hidden)};
+    const Range units{begin * g_.panel_columns, std::min(end * g_.panel_columns, s_.hidden)};
     const bool backwards = step % 2 == 1;
     if (!resets_first()) {
       multiply_states(states(step), {0, gates_of(s_.cell)}, begin, end, backwards);
@@ -127,10 +127,7 @@ class Direction {
  private:
   static constexpr int64_t candidate = 2;  // of GRU's gates
   /// From the first to the one behind the last.
-  struct Units {
-    int64_t begin, end;
-  };
-  struct Gates {
+  struct Range {
     int64_t begin, end;
   };
 
@@ -156,48 +153,39 @@ class Direction {
   }
 
   /// Some units of a row of states to where the product wants them.
-  void pack(const float* row, int64_t b, Units units, float* to) const {
-    int64_t t = 0;
-    while (tiles_.begin(t + 1) <= b) ++t;
-    to += tiles_.begin(t) * blocked(s_.hidden) + (b - tiles_.begin(t)) * a_block;
+  void pack(const float* row, int64_t b, Range units, float* to) const {
+    const PackedRow packed(tiles_, b, s_.hidden);
     for (int64_t u = units.begin, n; u < units.end; u += n) {
       n = std::min(a_block - u % a_block, units.end - u);
-      float* const at = to + u / a_block * a_block * tiles_.rows(t) + u % a_block;
+      float* const at = to + packed.first + u / a_block * packed.block + u % a_block;
       n == a_block ? std::copy_n(row + u, a_block, at) : std::copy_n(row + u, n, at);
     }
   }
 
   /// The states' part of some gates, of the units of panels [begin, end). Backwards: what was read last is in
   /// the caches still.
-  void multiply_states(const float* states, Gates gates, int64_t begin, int64_t end, bool backwards) {
-    const bool together =
-        end - begin == panels() && s_.hidden % g_.panel_columns == 0 && !is_apart(candidate);
-    if (together) return multiply_gates(states, gates.begin, gates.end - gates.begin, begin, end, backwards);
-    for (int64_t i = gates.begin; i < gates.end; ++i)
-      multiply_gates(states, backwards ? gates.begin + gates.end - 1 - i : i, 1, begin, end, backwards);
-  }
-  /// Of whole gates, or of one.
-  void multiply_gates(const float* states, int64_t gate, int64_t gates, int64_t begin, int64_t end,
-                      bool backwards) {
-    const int64_t first = gate * s_.hidden;
-    const PackedProduct p{
-        .m = s_.batch,
-        .n = gates * s_.hidden,
-        .k = s_.hidden,
-        .a = states,
-        .b = element_at(run_.weights, run_.r,
-                        index_ * packed_recurrent_of_direction(g_, s_) + gate * packed_gate(g_, s_)),
-        .b_type = run_.weights,
-        .b_row = g_.panel_columns,
-        .b_panel = g_.panel_columns * s_.hidden,
-        .c = scratch_ + at_.r + first,
-        .c_row = s_.gates(),
-        .start = {is_apart(gate) ? recurrent_bias() + first : nullptr, 0, 1, 1},
-        .backwards = backwards};
-    multiply_packed(g_, p, 0, tiles_.count(), begin, begin + gates * (end - begin), c_);
+  void multiply_states(const float* states, Range gates, int64_t begin, int64_t end, bool backwards) {
+    for (int64_t i = gates.begin; i < gates.end; ++i) {
+      const int64_t gate = backwards ? gates.begin + gates.end - 1 - i : i, first = gate * s_.hidden;
+      const PackedProduct p{
+          .m = s_.batch,
+          .n = s_.hidden,
+          .k = s_.hidden,
+          .a = states,
+          .b = element_at(run_.weights, run_.r,
+                          index_ * packed_recurrent_of_direction(g_, s_) + gate * packed_gate(g_, s_)),
+          .b_type = run_.weights,
+          .b_row = g_.panel_columns,
+          .b_panel = g_.panel_columns * s_.hidden,
+          .c = scratch_ + at_.r + first,
+          .c_row = s_.gates(),
+          .start = {is_apart(gate) ? recurrent_bias() + first : nullptr, 0, 1, 1},
+          .backwards = backwards};
+      multiply_packed(g_, p, 0, tiles_.count(), begin, end, c_);
+    }
   }
 
-  void reset(int64_t step, Units units) const {
+  void reset(int64_t step, Range units) const {
     for (int64_t b = 0; b < s_.batch; ++b) {
       GateStep s = gates(step, b, units);
       float* const row = scratch_ + at_.reset + b * s_.hidden;
@@ -207,7 +195,7 @@ class Direction {
     }
   }
   /// A sequence's states through the gates.
-  void advance(int64_t step, int64_t b, Units units) const {
+  void advance(int64_t step, int64_t b, Range units) const {
     const auto kernel = s_.cell == Cell::lstm  ? kernels_.lstm
                         : s_.cell == Cell::gru ? run_.linear_before_reset ? kernels_.gru_linear : kernels_.gru
                         : run_.relu            ? kernels_.rnn_relu
@@ -224,7 +212,7 @@ class Direction {
   float* output(int64_t i, int64_t b) const {
     return run_.y + ((time(i, b) * s_.directions + index_) * s_.batch + b) * s_.hidden;
   }
-  GateStep gates(int64_t i, int64_t b, Units units) const {
+  GateStep gates(int64_t i, int64_t b, Range units) const {
     const int64_t u = units.begin;
     return {.x = scratch_ + at_.x + (time(i, b) * s_.batch + b) * s_.gates() + u,
             .r = scratch_ + at_.r + b * s_.gates() + u,

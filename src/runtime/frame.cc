@@ -109,13 +109,7 @@ class StepContext final : public KernelContext {
   }
   std::pmr::memory_resource* scratch() override { return &lane_.scratch; }
   void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
-    const Program& p = frame_.state_.program;
-    const auto polled = [&](int64_t begin, int64_t end) {
-      frame_.state_.poll();
-      f(begin, end);
-    };
-    if (alone_) return ThreadPool::run_alone(n, grain, polled);
-    p.pool().run(n, grain, p.options().flush_denormals, polled);
+    parallel_steps(1, n, grain, [&](int64_t, int64_t begin, int64_t end) { f(begin, end); });
   }
   void parallel_steps(int64_t steps, int64_t n, int64_t grain,
                       FunctionRef<void(int64_t, int64_t, int64_t)> f) override {
@@ -124,7 +118,7 @@ class StepContext final : public KernelContext {
       frame_.state_.poll();
       f(step, begin, end);
     };
-    if (alone_) return ThreadPool::run_steps_alone(steps, n, grain, polled);
+    if (alone_) return ThreadPool::run_alone(steps, n, grain, polled);
     p.pool().run_steps(steps, n, grain, p.options().flush_denormals, polled);
   }
   int threads() const override { return alone_ ? 1 : frame_.state_.program.pool().threads(); }

@@ -68,7 +68,7 @@ struct ThreadPool::Job {
     }
     return !failed.load(std::memory_order_relaxed);
   }
-  /// Some pieces of a step are done, or one has failed: those who wait look again.
+  /// So many pieces of a step are done.
   void count(int64_t step, uint32_t some) {
     if (steps == 1 || some == 0) return;
     if (done.fetch_add(some, std::memory_order_acq_rel) + some >= pieces_before(step + 1)) done.notify_all();
@@ -112,7 +112,7 @@ void ThreadPool::run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_d
   const bool alone = threads_ == 1 || inside_piece || piece >= n;
   if (alone || (!executor_ && busy_.exchange(true, std::memory_order_acquire))) {
     const FloatState state(flush_denormals);
-    return run_steps_alone(steps, n, grain, f);
+    return run_alone(steps, n, grain, f);
   }
   const int64_t some = std::min(steps, most_steps);
   Job job(f, some, n, piece, flush_denormals, threads_);
@@ -128,11 +128,7 @@ void ThreadPool::run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_d
               [&](int64_t step, int64_t begin, int64_t end) { f(some + step, begin, end); });
 }
 
-void ThreadPool::run_alone(int64_t n, int64_t grain, Loop f) {
-  run_steps_alone(1, n, grain, [&](int64_t, int64_t begin, int64_t end) { f(begin, end); });
-}
-
-void ThreadPool::run_steps_alone(int64_t steps, int64_t n, int64_t grain, StepLoop f) {
+void ThreadPool::run_alone(int64_t steps, int64_t n, int64_t grain, StepLoop f) {
   const int64_t piece = piece_length(n, grain);
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t begin = 0; begin < n; begin += piece) f(step, begin, std::min(n, begin + piece));

@@ -38,8 +38,7 @@ class ThreadPool {
   void run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_denormals, StepLoop f);
 
   /// The same on this thread alone.
-  static void run_alone(int64_t n, int64_t grain, Loop f);
-  static void run_steps_alone(int64_t steps, int64_t n, int64_t grain, StepLoop f);
+  static void run_alone(int64_t steps, int64_t n, int64_t grain, StepLoop f);
 
   /// Length of the pieces that `run` makes.
   static int64_t piece_length(int64_t n, int64_t grain);
