@@ -81,31 +81,41 @@ LATHE_INLINE bool any_nan(Vec x) { return is_nan(x).m != 0; }
 LATHE_INLINE Vec select(Mask m, Vec a, Vec b) { return {_mm512_mask_blend_ps(m.m, b.v, a.v)}; }
 
 LATHE_INLINE Vec scale_by_power(Vec x, Vec n) { return {_mm512_scalef_ps(x.v, n.v)}; }
+/// A number so great that its last place is a 32nd: what is added to it is rounded to that.
+constexpr float thirty_seconds = 0x1.8p+18f;
+/// The power of two of what a number of 32nds has behind the point, once `thirty_seconds` was added to it;
+/// times `halves` / 2. scale_by_power() sees only what is before the point.
+template <int halves = 2>
+LATHE_INLINE Vec power_of_fraction(Vec rounded) {
+  constexpr float f = 0.5f * halves;
+  const __m512 low =
+      _mm512_setr_ps(f * 0x1p+0f, f * 0x1.059b0ep+0f, f * 0x1.0b5586p+0f, f * 0x1.11301ep+0f,
+                     f * 0x1.172b84p+0f, f * 0x1.1d4874p+0f, f * 0x1.2387a6p+0f, f * 0x1.29e9ep+0f,
+                     f * 0x1.306fep+0f, f * 0x1.371a74p+0f, f * 0x1.3dea64p+0f, f * 0x1.44e086p+0f,
+                     f * 0x1.4bfdaep+0f, f * 0x1.5342b6p+0f, f * 0x1.5ab07ep+0f, f * 0x1.6247ecp+0f);
+  const __m512 high =
+      _mm512_setr_ps(f * 0x1.6a09e6p+0f, f * 0x1.71f75ep+0f, f * 0x1.7a1148p+0f, f * 0x1.82589ap+0f,
+                     f * 0x1.8ace54p+0f, f * 0x1.93737cp+0f, f * 0x1.9c4918p+0f, f * 0x1.a5503cp+0f,
+                     f * 0x1.ae89fap+0f, f * 0x1.b7f77p+0f, f * 0x1.c199bep+0f, f * 0x1.cb720ep+0f,
+                     f * 0x1.d5818ep+0f, f * 0x1.dfc974p+0f, f * 0x1.ea4afap+0f, f * 0x1.f50766p+0f);
+  return {_mm512_permutex2var_ps(low, _mm512_castps_si512(rounded.v), high)};
+}
 /// What exponentials are made of: exp(x) = power (1 + r q) 2^floor(n), n being the whole 32nd nearest to
-/// x log2(e). What n has behind the point is looked up in two registers, and scale_by_power() does not see
-/// it; so a polynomial of the second degree does for the rest. For |x| up to 104.
+/// x log2(e). What n has behind the point is looked up in two registers; so a polynomial of the second degree
+/// does for the rest. For |x| up to 104.
 struct ExpFactors {
   Vec power, n, r, q;
 };
 /// Of exp(x), or exp(-(x + lost) / 2): `halves` are what x is multiplied with.
 template <int halves = 2>
 LATHE_INLINE ExpFactors exp_factors(Vec x, Vec lost = zero()) {
-  const __m512 low =
-      _mm512_setr_ps(0x1p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f,
-                     0x1.2387a6p+0f, 0x1.29e9ep+0f, 0x1.306fep+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f,
-                     0x1.44e086p+0f, 0x1.4bfdaep+0f, 0x1.5342b6p+0f, 0x1.5ab07ep+0f, 0x1.6247ecp+0f);
-  const __m512 high = _mm512_setr_ps(0x1.6a09e6p+0f, 0x1.71f75ep+0f, 0x1.7a1148p+0f, 0x1.82589ap+0f,
-                                     0x1.8ace54p+0f, 0x1.93737cp+0f, 0x1.9c4918p+0f, 0x1.a5503cp+0f,
-                                     0x1.ae89fap+0f, 0x1.b7f77p+0f, 0x1.c199bep+0f, 0x1.cb720ep+0f,
-                                     0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f);
-  // A number so great that its last place is a 32nd: what is added to it is rounded to that.
   constexpr float factor = 0.5f * halves;
   const Vec log2e = set(factor * 0x1.715476p+0f), rest = set(factor * 0x1.4ae0cp-26f),
-            rounder = set(0x1.8p+18f);
+            rounder = set(thirty_seconds);
   const Vec rounded = fma(x, log2e, rounder), n = rounded - rounder;
   Vec r = fma(x, rest, {_mm512_fmsub_ps(x.v, log2e.v, n.v)});
   if constexpr (halves != 2) r = fma(lost, log2e, r);
-  return {.power = {_mm512_permutex2var_ps(low, _mm512_castps_si512(rounded.v), high)},
+  return {.power = power_of_fraction(rounded),
           .n = n,
           .r = r,
           .q = fma(r, set(2.402265966e-01f), set(6.931573153e-01f))};
@@ -117,14 +127,23 @@ LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
   return fma(f.power * f.r, f.q, f.power);
 }
 
-/// Where the sigmoid is no normal number, it is 0 here. One operation keeps u within bounds, but makes a
+/// Where the sigmoid is no normal number, it is 0 here. One operation keeps v within bounds, but makes a
 /// bound of NaN.
-LATHE_INLINE Vec times_sigmoid_of_negated(Vec x, Vec u) {
-  const Vec most = set(87.33f), one = set(1.0f);
-  constexpr int least_magnitude = 2;  // and the sign of u
-  const ExpFactors f = exp_factors({_mm512_range_ps(u.v, most.v, least_magnitude)});
-  const Vec d = fma(scale_by_power(f.power, f.n), fma(f.r, f.q, one), one);
-  return x * inverse({_mm512_cmp_ps_mask(u.v, most.v, _CMP_NGT_UQ)}, d);
+///
+/// Multiplications are what processors have the fewest units for, so the exponential takes less of them than
+/// above: with -v = n log(2) + r it is 2^n (s s + 2 - c c) / 2, where s = r + c, and c is as much greater
+/// than 1 as the third degree asks for. Of log(2) one number does: what is lost is 3e-9 |v| of the
+/// exponential.
+LATHE_INLINE Vec times_sigmoid(Vec x, Vec v) {
+  constexpr float c = 0x1.0000f8p+0f, rest = 0x1.fffc2p-1f;  // 2 - c c
+  const Vec most = set(87.33f), one = set(1.0f), rounder = set(thirty_seconds);
+  constexpr int least_magnitude = 2;  // and the sign of v
+  const __m512 within = _mm512_range_ps(v.v, most.v, least_magnitude);
+  const Vec rounded = {_mm512_fnmadd_ps(within, _mm512_set1_ps(0x1.715476p+0f), rounder.v)},
+            n = rounded - rounder,
+            s = Vec{_mm512_fnmsub_ps(n.v, _mm512_set1_ps(0x1.62e43p-1f), within)} + set(c);
+  const Vec e = scale_by_power(power_of_fraction<1>(rounded), n), d = fma(e, fma(s, s, set(rest)), one);
+  return x * inverse({_mm512_cmp_ps_mask(v.v, negate(most).v, _CMP_NLT_UQ)}, d);
 }
 /// x times the normal distribution's cumulative function: below zero that is exp(-a^2 / 2) g(a), of a = |x|,
 /// where g is a polynomial of 1 / (1 + a / 4); above, 1 less that. From 14.4 on they are 0 and 1.

@@ -90,11 +90,11 @@ LATHE_INLINE Vec sigmoid_of_negated(Vec u) {
   const Vec p = exp_without_power(min(set(104.0f), max(set(-40.0f), u)), n), one = set(0x1p-64f);
   return one * inverse(one + scale_by_power(p, n - set(64.0f)));
 }
-/// x / (1 + exp(u)), where u is NaN only if x is, or if x is infinite: then the result may be infinite, too.
+/// x / (1 + exp(-v)), where v is NaN only if x is, or if x is infinite: then the result may be infinite, too.
 /// Gives way to a vector's own as well.
 template <class V>
-LATHE_INLINE V times_sigmoid_of_negated(V x, V u) {
-  return x * sigmoid_of_negated(u);
+LATHE_INLINE V times_sigmoid(V x, V v) {
+  return x * sigmoid_of_negated(negate(v));
 }
 LATHE_INLINE Vec sigmoid(Vec x) { return sigmoid_of_negated(negate(x)); }
 
@@ -141,8 +141,7 @@ LATHE_INLINE V gelu(V x) {
 
 LATHE_INLINE Vec gelu_tanh(Vec x) {
   // 0.5 (1 + tanh v) = sigmoid(2v), which keeps small results exact.
-  const Vec u = set(-1.595769122f) * fma(x * x * x, set(0.044715f), x);
-  return times_sigmoid_of_negated(x, u);
+  return times_sigmoid(x, set(1.595769122f) * fma(x * x * x, set(0.044715f), x));
 }
 
 LATHE_INLINE Vec log1p_of_positive(Vec x) {
