@@ -97,6 +97,14 @@ constexpr Layer layers[] = {
     {"mobilenet2", 144, 144, 56, 3, 1, true},
     {"mobilenet2", 384, 384, 14, 3, 1, true},
     {"mobilenet2", 960, 960, 7, 3, 1, true},
+    {"efficientnet", 40, 240, 28, 1, 1},
+    {"efficientnet", 240, 40, 28, 1, 1},
+    {"efficientnet", 80, 480, 14, 1, 1},
+    {"efficientnet", 480, 80, 14, 1, 1},
+    {"efficientnet", 112, 672, 14, 1, 1},
+    {"efficientnet", 672, 112, 14, 1, 1},
+    {"efficientnet", 192, 1152, 7, 1, 1},
+    {"efficientnet", 1152, 192, 7, 1, 1},
     {"efficientnet", 240, 240, 28, 5, 1, true},
 };
 

@@ -166,6 +166,39 @@ TEST_F(BlockedLayout, InputsAreScaledAsTheyAreRead) {
             "Block BlockedConv Pointwise+Mul+Add+Relu Unblock BlockedConv Concat Unblock");
 }
 
+TEST_F(BlockedLayout, GatesAreMultipliedWithWeights) {
+  const std::string image = "(float[2,16,28,28] x) => (float[2,24,28,28] y)",
+                    weights = "<float[40,16,3,3] a = {}, float[40,40,1,1] g = {}, float[24,40,1,1] b = {}>",
+                    gate =
+                        "{ p = Conv<pads=[1,1,1,1]>(x, a) m = GlobalAveragePool(p) n = Conv(m, g)"
+                        "  o = Sigmoid(n)",
+                    fused =
+                        "Block BlockedConv BlockedGlobalAveragePool BlockedConv+Sigmoid BlockedConv Unblock";
+  EXPECT_EQ(steps_of(image + weights + gate + " q = Mul(p, o) y = Conv(q, b) }"), fused);
+  EXPECT_EQ(steps_of(image + weights + gate + " q = Mul(o, p) r = Conv(q, b) y = Relu(r) }"),
+            "Block BlockedConv BlockedGlobalAveragePool BlockedConv+Sigmoid BlockedConv+Relu Unblock");
+  // Of any number of images, or of one for all of them.
+  EXPECT_EQ(steps_of("(float[n,16,28,28] x) => (float[n,24,28,28] y)" + weights + gate +
+                     " q = Mul(p, o) y = Conv(q, b) }"),
+            fused);
+  EXPECT_EQ(
+      steps_of("(float[n,16,28,28] x, float[1,16,28,28] z) => (float[n,24,28,28] y, float[n,40,28,28] e)" +
+               weights +
+               "{ p = Conv<pads=[1,1,1,1]>(x, a) s = Conv<pads=[1,1,1,1]>(z, a) e = Tanh(p)"
+               "  m = GlobalAveragePool(s) o = Sigmoid(m) q = Mul(p, o) y = Conv(q, b) }")
+          .find("Mul"),
+      std::string::npos);
+  // Others want it too; or there are more weights than pixels to multiply.
+  EXPECT_NE(steps_of("(float[2,16,28,28] x) => (float[2,24,28,28] y, float[2,40,28,28] q)" + weights + gate +
+                     " q = Mul(p, o) y = Conv(q, b) }")
+                .find("Mul"),
+            std::string::npos);
+  EXPECT_NE(steps_of("(float[2,16,4,4] x) => (float[2,24,4,4] y)" + weights + gate +
+                     " q = Mul(p, o) y = Conv(q, b) }")
+                .find("Mul"),
+            std::string::npos);
+}
+
 TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   // A mask of one channel is not a block.
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"

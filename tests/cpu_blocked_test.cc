@@ -28,11 +28,13 @@ class Keeper : public Epilogue {
 struct Convolution {
   BlockedShape shape;
   bool depthwise;
-  Fenced x, w, bias, x_blocked;
-  std::vector<double> want;  // in blocks
+  Fenced x, w, bias, gates, x_blocked;
+  cpu::ChannelScaling before;  // of a shape that is gated
+  std::vector<double> want;    // in blocks
 
-  explicit Convolution(const BlockedShape& s, bool depth)
-      : shape(s), depthwise(depth), x(0), w(0), bias(0), x_blocked(0) {
+  /// A shape that is gated has gates of each image where that is said, else of all of them.
+  explicit Convolution(const BlockedShape& s, bool depth, bool of_each = false)
+      : shape(s), depthwise(depth), x(0), w(0), bias(0), gates(0), x_blocked(0) {
     Random random(static_cast<uint64_t>(s.channels * 77 + s.out_pixels() * 5 + s.filters));
     const int64_t inner = depthwise ? 1 : s.channels;
     x = Fenced(at(s.batch * s.channels * s.in_pixels()), random);
@@ -40,6 +42,9 @@ struct Convolution {
     for (size_t i = 0; i < w.size(); ++i) w.data()[i] = to_float(to_bfloat16(w[i]));  // the same in 16 bits
     for (size_t i = 0; i < x.size(); ++i) x.data()[i] = to_float(to_bfloat16(x[i]));
     bias = Fenced(at(s.filters), random);
+    const int64_t lanes = s.in_blocks() * channel_block;
+    if (s.gated) gates = Fenced(at(of_each ? s.batch * lanes : lanes), random);
+    if (s.gated) before = {.factor = gates.data(), .image = of_each ? lanes : 0};
     x_blocked = s.plain ? x : blocked(x, s.batch, s.channels, s.in_pixels());
     for (int64_t n = 0; n < s.batch; ++n)
       for (int64_t m = 0; m < s.out_blocks() * channel_block; m += channel_block)
@@ -50,12 +55,13 @@ struct Convolution {
   }
   double element(int64_t n, int64_t m, int64_t oy, int64_t ox, int64_t inner) const {
     double sum = bias[at(m)];
-    for (int64_t c = 0; c < inner; ++c)
+    for (int64_t c = 0; c < inner; ++c) {
+      const double gate = shape.gated ? before.of_image(n).factor[c] : 1;
       for_each_tap(shape, oy, ox, [&](int64_t tap, int64_t pixel) {
         const int64_t plane = n * shape.channels + (depthwise ? m : c);
-        sum += static_cast<double>(x[at(plane * shape.in_pixels() + pixel)]) *
-               w[at((m * inner + c) * shape.taps() + tap)];
+        sum += gate * x[at(plane * shape.in_pixels() + pixel)] * w[at((m * inner + c) * shape.taps() + tap)];
       });
+    }
     return sum;
   }
 
@@ -92,6 +98,7 @@ struct Convolution {
                    const Algorithm& f) const {
     images.x = x_blocked.data();
     images.bias = bias.data();
+    images.before = before;
     const bool half = cpu::is_half(images.weights_type);
     auto with = [&](int threads) {
       return run(want.size(), workspace(half, threads), threads,
@@ -138,6 +145,36 @@ void check_pairs(const Convolution& k, Isa isa) {
   cpu::use_bf16(true);
 }
 
+void check_direct(const Convolution& k, Isa isa) {
+  const BlockedShape& s = k.shape;
+  const auto hold = [&](auto holds) {
+    (k.*holds)(
+        "direct", 1e-5, at(cpu::direct_weights_size(isa, s)),
+        [&](float* to, Workers& w) { cpu::pack_direct_weights(isa, s, k.w.data(), to, w); },
+        [&](bool half, int threads) { return cpu::direct_workspace(isa, s, half, threads); },
+        [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+          cpu::direct_convolution(isa, s, i, scratch, c);
+        });
+  };
+  hold(&Convolution::hold);
+  hold(&Convolution::hold_narrow);
+}
+
+/// Where no window leaves the image.
+void check_strassen(const Convolution& k, Isa isa) {
+  const BlockedShape& s = k.shape;
+  for (int a : {0, 1})
+    if ((s.out[a] - 1) * s.stride[a] + s.reach(a) > s.in[a]) return;
+  if (!cpu::fits_strassen(isa, s)) return;
+  k.hold(
+      "strassen", 2e-5, at(cpu::strassen_weights_size(isa, s)),
+      [&](float* to, Workers& w) { cpu::pack_strassen_weights(isa, s, k.w.data(), to, w); },
+      [&](bool, int threads) { return cpu::strassen_workspace(isa, s, threads); },
+      [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+        cpu::strassen_convolution(isa, s, i, scratch, c);
+      });
+}
+
 void check(const BlockedShape& s, bool depthwise = false) {
   const Convolution k(s, depthwise);
   for (Isa isa : usable_isas()) {
@@ -156,28 +193,9 @@ void check(const BlockedShape& s, bool depthwise = false) {
       both(&Convolution::hold_narrow);
       continue;
     }
-    const auto both = [&](auto hold) {
-      (k.*hold)(
-          "direct", 1e-5, at(cpu::direct_weights_size(isa, s)),
-          [&](float* to, Workers& w) { cpu::pack_direct_weights(isa, s, k.w.data(), to, w); },
-          [&](bool half, int threads) { return cpu::direct_workspace(isa, s, half, threads); },
-          [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-            cpu::direct_convolution(isa, s, i, scratch, c);
-          });
-    };
-    both(&Convolution::hold);
-    both(&Convolution::hold_narrow);
+    check_direct(k, isa);
     if (!s.plain) check_pairs(k, isa);
-    bool inside = true;
-    for (int a : {0, 1}) inside = inside && (s.out[a] - 1) * s.stride[a] + s.reach(a) <= s.in[a];
-    if (inside && cpu::fits_strassen(isa, s))
-      k.hold(
-          "strassen", 2e-5, at(cpu::strassen_weights_size(isa, s)),
-          [&](float* to, Workers& w) { cpu::pack_strassen_weights(isa, s, k.w.data(), to, w); },
-          [&](bool, int threads) { return cpu::strassen_workspace(isa, s, threads); },
-          [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-            cpu::strassen_convolution(isa, s, i, scratch, c);
-          });
+    check_strassen(k, isa);
     const bool by_one = s.stride[0] == 1 && s.stride[1] == 1 && s.dilation[0] == 1 && s.dilation[1] == 1;
     for (const cpu::Filtering f : cpu::filterings) {
       const bool fits = !s.plain && s.kernel[0] == f.taps && s.kernel[1] == f.taps && by_one;
@@ -215,6 +233,10 @@ TEST(CpuBlocked, Pointwise) {
   check(square(64, 30, 14, 14, 1, 1, 0, 1, 2));
   check(square(40, 33, 9, 9, 1, 2));
   check(square(40, 48, 9, 9, 1, 3));
+  // Half a block of filters: alone, behind one, and behind a panel; terms in pairs, and one that has none.
+  for (int64_t filters : {6, 8, 24, 40})
+    for (int64_t channels : {32, 37})
+      for (int64_t stride : {1, 2, 3}) check(square(channels, filters, 11, 10, 1, stride, 0, 1, 2));
   check(square(300, 20, 3, 5, 1));
   check(square(16, 8, 1, 1, 1));
   check(square(17, 100, 1, 1, 1, 1, 0, 1, 3));
@@ -400,6 +422,21 @@ TEST(CpuBlocked, ScaledInputs) {
             });
     }
   }
+}
+
+TEST(CpuBlocked, GatedInputs) {
+  for (BlockedShape s :
+       {square(256, 64, 9, 9, 1, 1, 0, 1, 2), square(37, 24, 13, 14, 1, 1, 0, 1, 3),
+        square(144, 40, 28, 28, 1), square(40, 48, 14, 15, 3, 2, 1, 1, 2), square(17, 8, 9, 9, 3)})
+    for (const bool of_each : {true, false}) {
+      s.gated = true;
+      const Convolution k(s, false, of_each);
+      for (Isa isa : usable_isas()) {
+        SCOPED_TRACE(text(s) + ", " + std::string(name_of(isa)) + (of_each ? ", gates of each image" : ""));
+        check_direct(k, isa);
+        check_strassen(k, isa);
+      }
+    }
 }
 
 TEST(CpuBlocked, Depthwise) {

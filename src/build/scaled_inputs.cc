@@ -11,9 +11,9 @@
 namespace lathe {
 namespace {
 
-/// What is done with the elements of `from`.
+/// What is done with the elements of `from`. A gate is a factor that is computed, alone.
 struct Scaling {
-  ValueId from = no_id, factor = no_id, shift = no_id;
+  ValueId from = no_id, factor = no_id, shift = no_id, gate = no_id;
   Bounds bounds = {};
   std::vector<std::string> origin = {};
 };
@@ -27,7 +27,8 @@ class ScaledInputs {
     for (NodeId id : graph_.order()) {
       if (!is_convolution(graph_.node(id))) continue;
       std::optional<Scaling> s = scaling_before(graph_.node(id).inputs[0]);
-      if (!s || is_scaled_when_made(s->from) || !pays(graph_.node(id))) continue;
+      if (!s) s = gate_before(graph_.node(id).inputs[0]);
+      if (!s || is_scaled_when_made(s->from) || !pays(graph_.node(id), *s)) continue;
       Node scaled = with(graph_.node(id), *s);
       if (!can_run(graph_, scaled, kernels_, preference_)) continue;
       graph_.remove_node(id);
@@ -74,11 +75,23 @@ class ScaledInputs {
     if (s.from == v) return std::nullopt;
     return s;
   }
+  std::optional<Scaling> gate_before(ValueId v) const {
+    const Node* n = maker(v);
+    if (!n || !n->domain.empty() || n->op != "Mul" || !read_once(v)) return std::nullopt;
+    for (size_t i : {0, 1})
+      if (shape_of(n->inputs[1 - i]) == shape_of(v) && is_gate(n->inputs[i], v)) {
+        Scaling s{.from = v, .gate = n->inputs[i]};
+        step_over(s, 1 - i);
+        return s;
+      }
+    return std::nullopt;
+  }
   void step_over(Scaling& s, size_t input = 0) const {
     const Node& n = *maker(s.from);
     s.origin.insert(s.origin.begin(), n.origin.begin(), n.origin.end());
     s.from = n.inputs[input];
   }
+  const std::optional<SymShape>& shape_of(ValueId v) const { return graph_.value(v).type.shape; }
   /// [1, C / 16, 1…, 16] for an image: the blocks of a convolution's channels are known.
   Shape per_channel(ValueId image) const {
     const SymShape& like = *graph_.value(image).type.shape;
@@ -92,8 +105,19 @@ class ScaledInputs {
     return t && t->type() == DataType::float32 && t->shape() == per_channel(image);
   }
 
+  /// Float32, and per_channel(), of all images or of each.
+  bool is_gate(ValueId v, ValueId image) const {
+    const auto &gate = shape_of(v), &x = shape_of(image);
+    if (graph_.value(v).type.elem != DataType::float32 || !gate || !x || gate->size() != x->size())
+      return false;
+    Shape wanted = per_channel(image);
+    for (size_t axis = 1; axis < wanted.size(); ++axis)
+      if ((*gate)[axis].value() != wanted[axis]) return false;
+    return (*gate)[0] == (*x)[0] || (*gate)[0].value() == 1;
+  }
+
   /// For one image, where its size is known.
-  bool pays(const Node& n) const {
+  bool pays(const Node& n, const Scaling& scaling) const {
     const Shape& w = graph_.constant_tensor(n.inputs[1])->shape();
     const size_t spatial = w.size() - 2;
     const auto x = one_image(graph_, n.inputs[0], spatial);
@@ -101,7 +125,8 @@ class ScaledInputs {
     const ConvolutionAttributes attributes(n.attributes, "channels", "", spatial);
     cpu::BlockedShape s = cpu::blocked_window(attributes, w);
     cpu::fit_image(s, attributes.window, *x, spatial);
-    return cpu::pays_to_scale(preference_.isa, s);
+    return scaling.gate != no_id ? cpu::pays_to_gate(preference_.isa, s)
+                                 : cpu::pays_to_scale(preference_.isa, s);
   }
 
   Node with(const Node& n, const Scaling& s) {
@@ -110,6 +135,11 @@ class ScaledInputs {
     scaled.origin.insert(scaled.origin.end(), n.origin.begin(), n.origin.end());
     scaled.inputs.resize(3, no_id);
     scaled.inputs[0] = s.from;
+    if (s.gate != no_id) {
+      scaled.inputs.push_back(s.gate);
+      scaled.attributes.set("gated", int64_t{1});
+      return scaled;
+    }
     scaled.inputs.push_back(s.factor != no_id ? s.factor : number_for_each(s.from, "one", 1));
     scaled.inputs.push_back(s.shift != no_id ? s.shift : number_for_each(s.from, "zero", 0));
     scaled.attributes.set("scaled", int64_t{1});

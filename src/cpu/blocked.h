@@ -21,6 +21,7 @@ struct BlockedShape {
   int64_t pad[2] = {0, 0};  // in front of each axis
   bool plain = false;       // are the images [N, C, H, W]?
   bool scaled = false;      // is x scaled before it is used (BlockedImages::before)?
+  bool gated = false;       // only by factors, so that weights may be instead?
   bool pairs = false;  // of direct convolution: are factors rounded to bfloat16, and multiplied in pairs?
   int64_t group = 0;   // Winograd: floats that go through all of it together; 0: as thought best
 
@@ -47,7 +48,8 @@ struct BlockedImages {
   ChannelScaling before = {};  // of a shape that says so, what is done with x; padding stays 0
 };
 
-// Sums over all taps of all channels, read in place or from a copy of a few rows, padded and scaled.
+// Sums over all taps of all channels, read in place or from a copy of a few rows, padded and scaled. Gates
+// are multiplied with the weights.
 int64_t direct_weights_size(Isa isa, const BlockedShape& s);
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
 /// With `pairs`: twice as many elements as direct_weights_size() says.
@@ -60,6 +62,8 @@ void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& ima
 /// Is the algorithm that is thought to be fastest one that scales its input? Another one and a pass of its
 /// own before it are faster than these.
 bool pays_to_scale(Isa isa, const BlockedShape& s);
+/// Are there much fewer weights than pixels to multiply, or are these multiplied while they are packed?
+bool pays_to_gate(Isa isa, const BlockedShape& s);
 
 /// Winograd's F(output x output, taps x taps), for kernels of taps x taps that step by one pixel.
 struct Filtering {

@@ -20,7 +20,7 @@ constexpr double least_work = 1 << 17, least_shared = 1 << 19;
 /// Multiplications between two polls.
 constexpr int64_t polled_work = int64_t{1} << 22;
 /// Floats of weights beyond which the next panel is fetched ahead.
-constexpr int64_t cached_weights = 100000;
+constexpr int64_t cached_weights = 20000;
 
 /// Does no window leave the image?
 bool within(const BlockedShape& s) {
@@ -141,6 +141,26 @@ void pad_strip(Isa isa, const TiledRows& d, const float* image, const ChannelSca
     }
 }
 
+/// A panel of so many filters whose weights are multiplied with the gates of their channels; `to` may be
+/// where they are.
+void gate_panel(Isa isa, const BlockedShape& s, const float* weights, const float* gates, int64_t filters,
+                float* to) {
+  const FilterKernels& k = filter_kernels(isa);
+  // Without further taps all channels follow one another.
+  const int64_t taps = s.taps(), block = taps == 1 ? s.channels : channel_block;
+  int64_t at = 0;
+  for (int64_t channel = 0; channel < s.channels; channel += block) {
+    const int64_t channels = std::min(block, s.channels - channel);
+    for (int64_t tap = 0; tap < taps; ++tap, at += channels * filters)
+      k.gate(weights + at, gates + channel, channels, filters, to + at);
+  }
+}
+
+/// Floats of the room for a panel that does not stay as it is.
+int64_t panel_room(const BlockedTiles& t, const BlockedShape& s, bool half) {
+  return half || s.gated ? panel_size(t, s) : 0;
+}
+
 }  // namespace
 
 TiledRows::TiledRows(const BlockedTiles& t, const BlockedShape& shape)
@@ -172,8 +192,10 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
     std::copy_n(images.bias + first, std::min(t.panel_filters(), s.filters - first), bias.data());
   tile.bias = bias.data();
   const bool half = images.weights_type != DataType::float32;
-  tile.w =
+  const float* const weights =
       widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);
+  if (s.gated) gate_panel(isa, s, weights, images.before.factor, blocks * channel_block, room);
+  tile.w = s.gated ? room : weights;
   const bool fetch = !half && depth * s.filters > cached_weights && panel + 1 < d.panels;
   const float* const x = tile.x;
   float* const y = tile.y;
@@ -187,7 +209,7 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
       tile.x = x + row * s.stride[0] * d.row() + (column - column0) * tile.stride;
       tile.y = y + (row * s.out[1] + column - column0) * channel_block;
       if (fetch)
-        tile.fetch(tile.w + panel_floats, panel_floats, row * tiles + i - piece.tile0,
+        tile.fetch(weights + panel_floats, panel_floats, row * tiles + i - piece.tile0,
                    (piece.row1 - piece.row0) * tiles);
       kernels[d.tiles.rows(i)](tile);
       finished.reach(row * s.out[1] + d.tiles.begin(i + 1) - column0);
@@ -261,7 +283,7 @@ size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) 
   if (uses_parts(isa, s)) return parts_workspace(s, half, threads);
   const BlockedTiles& t = tiles_of(isa, s);
   const Division d(t, s, threads);
-  const int64_t slot = d.strip_size() + (half ? panel_size(t, s) : 0);
+  const int64_t slot = d.strip_size() + panel_room(t, s, half);
   return static_cast<size_t>(d.steps_size() + task_slots(d.tasks(), threads) * slot) * sizeof(float);
 }
 
@@ -276,7 +298,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   d.steps.fill(steps, d.row_pixels, d.rows);
   const Finish finish(c.epilogue());
   float* const scratch = static_cast<float*>(workspace) + d.steps_size();
-  const int64_t room = images.weights_type == DataType::float32 ? 0 : panel_size(t, s);
+  const int64_t room = panel_room(t, s, images.weights_type != DataType::float32);
   const int64_t plane = s.out_pixels() * channel_block;
   const BlockedTile tile = d.tile(steps, plane, finish.bounds);
 
@@ -289,22 +311,29 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
                       .tile0 = d.in_rows() ? 0 : begin,
                       .tile1 = d.in_rows() ? d.tiles.count() : end};
     const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * d.steps.image_pixel();
+    BlockedImages here = images;
+    here.before = images.before.of_image(image);
     float* const padded = scratch + slot * (d.strip_size() + room);
     BlockedTile of_strip = tile;
-    of_strip.x = begin_strip(isa, d, x, images.before, piece, padded);
+    of_strip.x = begin_strip(isa, d, x, here.before, piece, padded);
     const int64_t first_pixel = piece.row0 * s.out[1] + d.tiles.begin(piece.tile0);
     for (int64_t panel = group * d.group; panel < std::min((group + 1) * d.group, d.panels); ++panel) {
       const int64_t block = image * s.out_blocks() + panel * t.panel_blocks;
       of_strip.y = images.y + block * plane + first_pixel * channel_block;
       FinishedPixels finished(finish.epilogue, s.out_pixels(), block,
                               std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks), first_pixel);
-      compute_panel(isa, d, piece, of_strip, panel, images, padded + d.strip_size(), finished, c);
+      compute_panel(isa, d, piece, of_strip, panel, here, padded + d.strip_size(), finished, c);
     }
   });
 }
 
 bool pays_to_scale(Isa isa, const BlockedShape& s) {
   return !s.plain && !uses_parts(isa, s) && fastest_winograd(isa, s).output == 0;
+}
+bool pays_to_gate(Isa isa, const BlockedShape& s) {
+  if (!pays_to_scale(isa, s)) return false;
+  // Every strip multiplies them again, but in the first-level cache.
+  return s.taps() * s.filters <= s.in_pixels() || (fits_strassen(isa, s) && prefers_strassen(isa, s));
 }
 
 }  // namespace lathe::cpu

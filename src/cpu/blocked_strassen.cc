@@ -35,7 +35,7 @@ StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const Block
           .c_row = channel_block,
           .c_block = s.out_pixels() * channel_block,
           .start = {images.bias, 0, 1, 1},
-          .before = s.scaled ? images.before : ChannelScaling{}};
+          .before = s.scaled || s.gated ? images.before : ChannelScaling{}};
 }
 
 bool pays(const GemmKernels& g, const BlockedShape& s) { return pays_strassen(g, s.out_pixels()); }
@@ -88,6 +88,7 @@ void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& i
   StrassenProduct p = product(g, s, images);
   p.epilogue = c.epilogue();
   for (int64_t image = 0; image < s.batch; ++image) {
+    p.before = images.before.of_image(image);
     multiply_strassen(g, p, workspace, c);
     p.a.data += s.in_blocks() * s.in_pixels() * channel_block;
     p.c += p.n * p.m;

@@ -17,11 +17,16 @@ struct BlockedPairs {
 };
 
 /// The sums of a tile: whole vectors, and where `Half` eight filters more, the first half of a last block.
+/// Those of two pixels share a vector where there is one for sixteen, and whole ones beside them: alone they
+/// would wait for the pixels.
 template <int Rows, int Vectors, bool Half>
 struct BlockedSums {
   static constexpr int64_t row = Vectors * Vec::width + (Half ? channel_block : 0);  // of weights
+  static constexpr bool paired = Half && Vectors > 0 && !std::is_void_v<Neighbours>;
+  using Eights = std::conditional_t<paired, Neighbours, Eight>;
+  static constexpr int halves = paired ? (Rows + 1) / 2 : Half ? Rows : 1;
   Vec whole[Rows][Vectors > 0 ? Vectors : 1];
-  Eight half[Half ? Rows : 1];
+  Eights half[halves];
 };
 
 template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
@@ -38,14 +43,23 @@ LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const Blo
       Vec row[Vectors > 0 ? Vectors : 1];
       LATHE_UNROLL
       for (int j = 0; j < Vectors; ++j) row[j] = load(w + j * Vec::width);
+      using Sums = BlockedSums<Rows, Vectors, Half>;
+      Vec before = row[0];  // the pixel in front of this one
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {
         const Vec pixel = set(x[i * stride]);
         LATHE_UNROLL
         for (int j = 0; j < Vectors; ++j)
           sum.whole[i][j] = Elements::add_product(pixel, row[j], sum.whole[i][j]);
+        if constexpr (Sums::paired) {
+          const auto eight = Sums::Eights::load_eight(w + Vectors * Vec::width);
+          if (i % 2 == 1 || i + 1 == Rows)
+            sum.half[i / 2] =
+                fma(Sums::Eights::of_two(i % 2 ? before : pixel, pixel), eight, sum.half[i / 2]);
+          before = pixel;
+        }
       }
-      if constexpr (Half) {
+      if constexpr (Half && !Sums::paired) {
         const Eight eight = load_eight(w + Vectors * Vec::width);
         LATHE_UNROLL
         for (int i = 0; i < Rows; ++i) sum.half[i] = fma(set_eight(x[i * stride]), eight, sum.half[i]);
@@ -60,9 +74,33 @@ LATHE_INLINE float* place_of(const BlockedTile& t, int row, int vector) {
   return t.y + vector / block_vectors * t.y_block + row * channel_block + vector % block_vectors * Vec::width;
 }
 
+/// Other kernels read whole blocks: there is nothing in the other half of the last one.
+template <int Rows, int Vectors>
+LATHE_INLINE void store_halves(const BlockedSums<Rows, Vectors, true>& sum, const BlockedTile& t) {
+  using Sums = BlockedSums<Rows, Vectors, true>;
+  float* y = place_of(t, 0, Vectors);
+  if constexpr (Sums::paired) {
+    using Eights = typename Sums::Eights;
+    const auto least = Eights::set(t.bounds.least), greatest = Eights::set(t.bounds.greatest);
+    LATHE_UNROLL
+    for (int i = 0; i < Sums::halves; ++i) {
+      const auto two = min(greatest, max(least, sum.half[i]));
+      store(y + 2 * i * channel_block, two.template of<0>());
+      if (2 * i + 1 < Rows) store(y + (2 * i + 1) * channel_block, two.template of<1>());
+    }
+  } else {
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i, y += channel_block) {
+      store(y, min(set_eight(t.bounds.greatest), max(set_eight(t.bounds.least), sum.half[i])));
+      store(y + channel_block / 2, set_eight(0));
+    }
+  }
+}
+
 template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
 void blocked_tile(const BlockedTile& t) {
-  BlockedSums<Rows, Vectors, Half> sum;
+  using Sums = BlockedSums<Rows, Vectors, Half>;
+  Sums sum;
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) {
     const Vec start = t.bias ? load(t.bias + j * Vec::width) : zero();
@@ -70,9 +108,14 @@ void blocked_tile(const BlockedTile& t) {
     for (int i = 0; i < Rows; ++i) sum.whole[i][j] = start;
   }
   if constexpr (Half) {
-    const Eight start = t.bias ? load_eight(t.bias + Vectors * Vec::width) : set_eight(0);
+    const float none[channel_block / 2] = {}, *const start = t.bias ? t.bias + Vectors * Vec::width : none;
     LATHE_UNROLL
-    for (int i = 0; i < Rows; ++i) sum.half[i] = start;
+    for (int i = 0; i < Sums::halves; ++i) {
+      if constexpr (Sums::paired)
+        sum.half[i] = Sums::Eights::load_eight(start);
+      else
+        sum.half[i] = load_eight(start);
+    }
   }
   if constexpr (!Half && Stride == channel_block) {
     if (t.adds) {
@@ -93,13 +136,8 @@ void blocked_tile(const BlockedTile& t) {
   for (int i = 0; i < Rows; ++i) {
     LATHE_UNROLL
     for (int j = 0; j < Vectors; ++j) store(place_of(t, i, j), min(greatest, max(least, sum.whole[i][j])));
-    if constexpr (Half) {
-      // Other kernels read whole blocks: there is nothing in the other half.
-      float* const y = t.y + Vectors / block_vectors * t.y_block + i * channel_block;
-      store(y, min(set_eight(t.bounds.greatest), max(set_eight(t.bounds.least), sum.half[i])));
-      store(y + channel_block / 2, set_eight(0));
-    }
   }
+  if constexpr (Half) store_halves<Rows, Vectors>(sum, t);
 }
 
 /// Eight filters of pixels that follow one another: two pixels share a vector. A last one has it to itself.
@@ -138,6 +176,53 @@ void blocked_neighbours(const BlockedTile& t) {
     if (2 * i + 1 < Rows) store(to + channel_block, y.template of<1>());
   }
 }
+/// Eight filters of pixels in channel blocks: two terms share a vector, since broadcasting takes longer than
+/// multiplying.
+template <class N, int Rows, int64_t Stride>
+struct BlockedTerms {
+  static constexpr int64_t row = channel_block;  // of weights
+  N sum[Rows];
+
+  LATHE_INLINE void add_steps(const float* image, const int64_t* step, int64_t count, int64_t depth,
+                              const float*& w) {
+    const float none[channel_block / 2] = {};
+    for (const int64_t* end = step + count; step < end; ++step) {
+      const float* x = image + *step;
+      const float* const last = x + depth;
+      for (; x + 1 < last; x += 2, w += 2 * row) {
+        const N terms = N::load_eights(w, w + row);
+        LATHE_UNROLL
+        for (int i = 0; i < Rows; ++i) sum[i] = fma(N::load_two(x + i * Stride), terms, sum[i]);
+      }
+      if (x == last) continue;
+      const N term = N::load_eights(w, none);
+      LATHE_UNROLL
+      for (int i = 0; i < Rows; ++i) sum[i] = fma(N::set(x[i * Stride]), term, sum[i]);
+      w += row;
+    }
+  }
+};
+template <class N, int Rows, int64_t Stride>
+void blocked_terms(const BlockedTile& t) {
+  const float none[channel_block / 2] = {};
+  BlockedTerms<N, Rows, Stride> tile;
+  LATHE_UNROLL
+  for (N& sum : tile.sum) sum = N::load_eights(t.bias ? t.bias : none, none);
+  const float* w = t.w;
+  tile.add_steps(t.x, t.steps, t.count, t.depth, w);
+  tile.add_steps(t.x, t.steps + t.count, t.last_count, t.last_depth, w);
+  const Vec least = set(t.bounds.least), greatest = set(t.bounds.greatest);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    const Vec y = tile.sum[i].template of<0>() + tile.sum[i].template of<1>();
+    store(t.y + i * channel_block, min(greatest, max(least, y)));
+  }
+}
+template <class N, int64_t Stride, int... Rows>
+constexpr void fill_blocked_terms(void (*(&to)[most_tile_rows + 1])(const BlockedTile&),
+                                  std::integer_sequence<int, Rows...>) {
+  ((to[Rows + 1] = blocked_terms<N, Rows + 1, Stride>), ...);
+}
 template <class N, int... Rows>
 constexpr void fill_blocked_neighbours(void (*(&to)[most_tile_rows + 1])(const BlockedTile&),
                                        std::integer_sequence<int, Rows...>) {
@@ -163,8 +248,11 @@ constexpr void fill_blocked_halves(BlockedTiles& t, int kind) {
   fill_blocked_rows<BlockedFloats, 0, true, Stride>(t.half[kind][0], blocked_rows);
   fill_blocked_rows<BlockedFloats, block_vectors*(blocked_panel - 1), true, Stride>(t.half[kind][1],
                                                                                     blocked_rows);
-  using N = std::conditional_t<Stride == 1, Neighbours, void>;
-  if constexpr (!std::is_void_v<N>) fill_blocked_neighbours<N>(t.half[kind][0], blocked_rows);
+  if constexpr (!std::is_void_v<Neighbours>) {
+    if constexpr (Stride == 1) fill_blocked_neighbours<Neighbours>(t.half[kind][0], blocked_rows);
+    if constexpr (Stride >= channel_block)
+      fill_blocked_terms<Neighbours, Stride>(t.half[kind][0], blocked_rows);
+  }
 }
 
 /// One block of filters, whose weights for all channels are loaded once: a tile's registers of sums would be

@@ -26,6 +26,13 @@ void turn_filters(const float* from, int64_t row, int64_t filters, int64_t n, fl
   }
 }
 
+void gate_filters(const float* weights, const float* gates, int64_t rows, int64_t filters, float* to) {
+  for (int64_t r = 0; r < rows; ++r, weights += filters, to += filters) {
+    const Vec gate = set(gates[r]);
+    for (int64_t i = 0; i < filters; i += Vec::width) store(to + i, load(weights + i) * gate);
+  }
+}
+
 // From three taps, and from five, to the points 0, 1, -1 (, 2, -2) and infinity: the values of polynomials.
 // What they are divided by, the way back multiplies with (winograd_outputs()).
 constexpr double weights_to_4_points[4][3] = {{1, 0, 0}, {1, 1, 1}, {1, -1, 1}, {0, 0, 1}};
@@ -119,5 +126,6 @@ void quick_five_weights_at_6_points(const float* w, float* points, int64_t point
 
 constexpr FilterKernels table = {
     turn_filters,
+    gate_filters,
     {weights_at_4_points, weights_at_6_points, five_weights_at_6_points},
     {quick_weights_at_4_points, quick_weights_at_6_points, quick_five_weights_at_6_points}};

@@ -18,7 +18,7 @@ struct BlockScalings {
     LATHE_UNROLL
     for (int i = 0; i < vectors; ++i) {
       factor[i] = scaled ? load(r.before.factor + channel + i * Vec::width) : set(r.scale);
-      shift[i] = scaled ? load(r.before.shift + channel + i * Vec::width) : zero();
+      shift[i] = scaled && r.before.shift ? load(r.before.shift + channel + i * Vec::width) : zero();
     }
   }
   LATHE_INLINE Vec of(const float* terms, int64_t j) const {

@@ -234,6 +234,16 @@ struct Neighbours {
     const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
     return {_mm512_permutexvar_ps(twice, _mm512_castps256_ps512(_mm256_loadu_ps(p)))};
   }
+  /// Eight of each of two.
+  static LATHE_INLINE Neighbours load_eights(const float* first, const float* second) {
+    const __m512i in_turn = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return {_mm512_permutex2var_ps(_mm512_castps256_ps512(_mm256_loadu_ps(first)), in_turn,
+                                   _mm512_castps256_ps512(_mm256_loadu_ps(second)))};
+  }
+  /// Of pixels whose lanes are all the same.
+  static LATHE_INLINE Neighbours of_two(Vec first, Vec second) {
+    return {_mm512_mask_blend_ps(0xaaaa, first.v, second.v)};
+  }
   template <int Which>
   LATHE_INLINE Vec of() const {
     const __m512i lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 0, 0, 0, 0, 0, 0, 0);

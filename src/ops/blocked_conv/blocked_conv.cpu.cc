@@ -16,6 +16,7 @@ cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& w) {
   cpu::BlockedShape s = cpu::blocked_window(op, w);
   s.plain = op.plain_input;
   s.scaled = op.scaled;
+  s.gated = op.gated;
   if (!op.tunables.empty()) s.group = op.tunables[0];
   return s;
 }
@@ -183,7 +184,8 @@ struct Entry {
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     const bool narrow = r.inputs.size() > 1 && cpu::is_half(r.inputs[1].type);
     if (narrow != half) return Verdict::no(half ? "weights not of 16 bits" : "weights not of float32");
-    if (op.scaled && !requires { Algorithm::scales; }) return Verdict::no("its input is not scaled");
+    if ((op.scaled || op.gated) && !requires { Algorithm::scales; })
+      return Verdict::no("its input is not scaled");
     return Algorithm::ask(op, r);
   }
   static std::optional<PackedForm> packed_form(const BlockedConv& op, const KernelRequest& r, size_t i) {
@@ -207,6 +209,11 @@ struct Entry {
     const Tensor& w = *c.packed(1);
     cpu::BlockedImages images{floats(c.in(0)), w.data(), w.type(), floats(c, 2), floats(c.out(0))};
     if (op.scaled) images.before = {floats(c.in(3)), floats(c.in(4)), {op.least, op.greatest}};
+    if (op.gated) {
+      const Tensor& gates = c.in(3);
+      images.before = {.factor = floats(gates),
+                       .image = gates.dim(0) == 1 ? 0 : s.in_blocks() * cpu::channel_block};
+    }
     Algorithm::run(s, images, scratch, c);
   }
   template <class A>

@@ -2,8 +2,9 @@
 // puts it in; it stands in plans, never in graphs.
 //   X [N, C / 16, in…, 16] or plain [N, C, in…], W [M, C / group, kernel…], B [M], factor and shift [1, C /
 //   16, 1…, 16] → Y [N, M / 16, out…, 16]
-// Where it is `scaled`, X * factor + shift within bounds stands for X in blocks.
-// In X, lanes beyond the last channel are never read; in Y they come to 0 as long as X is finite.
+// Where it is `scaled`, X * factor + shift within bounds stands for X in blocks. Where it is `gated`, X *
+// factor does, and each image may have factors of its own. In X, lanes beyond the last channel are never
+// read; in Y they come to 0 as long as X is finite.
 #pragma once
 
 #include <limits>
@@ -17,12 +18,13 @@ struct BlockedConv {
   Windowing window;  // with pads told
   int64_t group = 1;
   int64_t channels = 0;  // of X, the real ones
-  bool plain_input = false, scaled = false;
+  bool plain_input = false, scaled = false, gated = false;
   float least = -std::numeric_limits<float>::infinity(), greatest = std::numeric_limits<float>::infinity();
   std::vector<int64_t> tunables;  // what a kernel was told; no attribute
   void fields(auto&& f) {
     f("channels", channels);
     f("dilations", window.dilations);
+    f("gated", gated);
     f("group", group);
     f("pads", window.pads);
     f("plain_input", plain_input);
@@ -45,14 +47,17 @@ struct BlockedConv {
   void shape(ShapeContext<D>& c) const {
     const std::vector<D> x = c.shape(0);
     c.output(0, output(c, x, 1, 2));
-    if (!scaled) return;
+    if (!scaled && !gated) return;
+    c.require(!(scaled && gated), "an X that is scaled or gated", "both");
     c.require(!plain_input, "an X in blocks, which is scaled", "a plain one");
-    for (size_t i : {3, 4}) {
+    for (size_t i = 3; i < (gated ? 4 : 5); ++i) {
+      const std::vector<D>& s = c.has(i) ? c.shape(i) : std::vector<D>();
+      c.require(s.size() == x.size(), "a number for each channel of X, in blocks", c.text(s));
       std::vector<D> wanted(x.size(), D(1));
       wanted[1] = x[1], wanted.back() = x.back();
-      const std::vector<D>& s = c.has(i) ? c.shape(i) : std::vector<D>();
-      c.require(s.size() == wanted.size(), "a number for each channel of X, in blocks", c.text(s));
-      for (size_t axis = 0; axis < s.size(); ++axis) c.same(s[axis], wanted[axis], "factors and channels");
+      if (gated) c.same(c.broadcast_pair({s[0]}, {x[0]})[0], x[0], "images and those of the gates");
+      for (size_t axis = gated ? 1 : 0; axis < s.size(); ++axis)
+        c.same(s[axis], wanted[axis], "factors and channels");
     }
   }
   /// For an X of that shape, where input `weights` is W and `bias` B.

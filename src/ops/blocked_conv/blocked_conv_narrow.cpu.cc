@@ -29,7 +29,7 @@ Verdict ask(const NarrowBlockedConv& op, const KernelRequest& r) {
   if (w->rank() < 3 || w->rank() > 4) return Verdict::no("neither one nor two spatial axes");
   // Packing comes before the shape rule when a plan is opened.
   if (!op.fits(w->shape())) return Verdict::no("attributes that do not fit the weights");
-  if (op.scaled) return Verdict::no("its input is not scaled");
+  if (op.scaled || op.gated) return Verdict::no("its input is not scaled");
   return op.depthwise() || op.plain_input ? Verdict::no("depthwise, or an image that is not in blocks")
                                           : Verdict::yes();
 }
