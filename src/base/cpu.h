@@ -13,6 +13,7 @@ struct CpuFeatures {
   bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_vnni = false, avx512_bf16 = false;
   bool avx512_halved = false;               // AVX-512 at half its width: an instruction takes two turns
+  bool avx512_divides = false;              // as fast as it multiplies two or three times
   bool amd = false;                         // made by AMD
   bool amx_int8 = false, amx_bf16 = false;  // with tiles, and the operating system saves them
   std::string name;                         // "AMD EPYC …"

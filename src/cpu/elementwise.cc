@@ -1,8 +1,10 @@
 #include "cpu/elementwise.h"
 
 #include <algorithm>
+#include <atomic>
 #include <type_traits>
 
+#include "base/cpu.h"
 #include "cpu/ask.h"
 #include "cpu/isa.h"
 #include "cpu/pointwise.h"
@@ -12,7 +14,25 @@
 
 namespace lathe::cpu {
 
-LATHE_SELECT_ISA(ElementwiseKernels, elementwise_kernels)
+namespace {
+LATHE_SELECT_ISA(ElementwiseKernels, usual_kernels)
+
+enum class Said : uint8_t { nothing, yes, no };
+std::atomic<Said> division{Said::nothing};
+bool divides() {
+  const Said said = division.load(std::memory_order_relaxed);
+  return said == Said::nothing ? cpu_features().avx512_divides : said == Said::yes;
+}
+}  // namespace
+
+const ElementwiseKernels& elementwise_kernels(Isa isa) {
+#if defined(__x86_64__) || defined(_M_X64)
+  if (isa == Isa::avx512 && divides()) return avx512::dividing_table;
+#endif
+  return usual_kernels(isa);
+}
+
+void use_division(bool yes) { division.store(yes ? Said::yes : Said::no, std::memory_order_relaxed); }
 
 void apply_unary(Isa isa, UnaryOp op, const float* x, float* y, int64_t n, float a, float b,
                  KernelContext& c) {

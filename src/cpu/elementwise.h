@@ -24,6 +24,9 @@ struct ElementwiseKernels {
   StoreTruths store_truths = nullptr;
 };
 const ElementwiseKernels& elementwise_kernels(Isa isa);
+/// Whether AVX-512 divides where others multiply with an inverse: unless said, where the processor is fast at
+/// it. Results differ by their rounding.
+void use_division(bool yes);
 
 /// Relu and Clip are the same functions in all their bits as keeping within bounds: these; null of others.
 inline std::optional<Bounds> bounds_of(UnaryOp op, float a, float b) {

@@ -28,9 +28,6 @@ LATHE_UNARY(Softplus, softplus(x))
 LATHE_UNARY(Softsign, x / (set(1.0f) + abs(x)))
 LATHE_UNARY(Mish, mish(x))
 LATHE_UNARY(Gelu, gelu(x))
-LATHE_UNARY(GeluTanh, gelu_tanh(x))
-LATHE_UNARY(Swish, times_sigmoid(x, a* x))
-LATHE_UNARY(SwishOfOne, times_sigmoid(x, x))
 LATHE_UNARY(HardSigmoid, min(set(1.0f), max(zero(), a* x + b)))
 LATHE_UNARY(HardSwish, x* min(set(1.0f), max(zero(), x / set(6.0f) + set(0.5f))))
 LATHE_UNARY(ThresholdedRelu, select(a < x, x, zero()))
@@ -45,6 +42,13 @@ LATHE_UNARY(IsInfinite,
 LATHE_UNARY(Truth, select(x == zero(), zero(), set(1.0f)))
 LATHE_UNARY(Sine, sin(x))
 LATHE_UNARY(Cosine, cos(x))
+/// These end in a division, which some processors are fast at.
+template <bool divides>
+LATHE_UNARY(GeluTanh, gelu_tanh<divides>(x))
+template <bool divides>
+LATHE_UNARY(Swish, times_sigmoid<divides>(x, a* x))
+template <bool divides>
+LATHE_UNARY(SwishOfOne, times_sigmoid<divides>(x, x))
 #undef LATHE_UNARY
 
 template <class Op>
@@ -56,8 +60,9 @@ void unary_row(const float* x, float* y, int64_t n, float a, float b) {
 }
 
 /// The factor is nearly always 1, and a multiplication is what Swish can spare least.
-static void swish_row(const float* x, float* y, int64_t n, float a, float b) {
-  return a == 1 ? unary_row<SwishOfOne>(x, y, n, a, b) : unary_row<Swish>(x, y, n, a, b);
+template <bool divides>
+void swish_row(const float* x, float* y, int64_t n, float a, float b) {
+  return a == 1 ? unary_row<SwishOfOne<divides>>(x, y, n, a, b) : unary_row<Swish<divides>>(x, y, n, a, b);
 }
 
 #define LATHE_BINARY(name, expression)                              \
@@ -154,6 +159,7 @@ constexpr void fill_choose(ElementwiseKernels& t) {
   t.ternary[static_cast<size_t>(TernaryOp::choose)][Singles] = choose_row<Singles>;
   if constexpr (Singles < 7) fill_choose<Singles + 1>(t);
 }
+template <bool divides>
 constexpr ElementwiseKernels make_table() {
   ElementwiseKernels t;
   fill_unary<Absolute>(t, UnaryOp::absolute);
@@ -177,8 +183,8 @@ constexpr ElementwiseKernels make_table() {
   fill_unary<Softsign>(t, UnaryOp::softsign);
   fill_unary<Mish>(t, UnaryOp::mish);
   fill_unary<Gelu>(t, UnaryOp::gelu);
-  fill_unary<GeluTanh>(t, UnaryOp::gelu_tanh);
-  t.unary[static_cast<size_t>(UnaryOp::swish)] = swish_row;
+  fill_unary<GeluTanh<divides>>(t, UnaryOp::gelu_tanh);
+  t.unary[static_cast<size_t>(UnaryOp::swish)] = swish_row<divides>;
   fill_unary<HardSigmoid>(t, UnaryOp::hard_sigmoid);
   fill_unary<HardSwish>(t, UnaryOp::hard_swish);
   fill_unary<ThresholdedRelu>(t, UnaryOp::thresholded_relu);
@@ -210,4 +216,4 @@ constexpr ElementwiseKernels make_table() {
   t.store_truths = store_truths;
   return t;
 }
-constexpr ElementwiseKernels table = make_table();
+constexpr ElementwiseKernels table = make_table<false>(), dividing_table = make_table<true>();

@@ -127,23 +127,26 @@ LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
   return fma(f.power * f.r, f.q, f.power);
 }
 
-/// Where the sigmoid is no normal number, it is 0 here. One operation keeps v within bounds, but makes a
-/// bound of NaN.
+/// One operation keeps v within bounds, but makes a bound of NaN. Where the sigmoid is no normal number, it
+/// is 0 here: what is divided by is infinite, or the inverse 0.
 ///
 /// Multiplications are what processors have the fewest units for, so the exponential takes less of them than
 /// above: with -v = n log(2) + r it is 2^n (s s + 2 - c c) / 2, where s = r + c, and c is as much greater
 /// than 1 as the third degree asks for. Of log(2) one number does: what is lost is 3e-9 |v| of the
 /// exponential.
+template <bool divides>
 LATHE_INLINE Vec times_sigmoid(Vec x, Vec v) {
   constexpr float c = 0x1.0000f8p+0f, rest = 0x1.fffc2p-1f;  // 2 - c c
-  const Vec most = set(87.33f), one = set(1.0f), rounder = set(thirty_seconds);
+  constexpr float most = divides ? 104 : 87.33f;
   constexpr int least_magnitude = 2;  // and the sign of v
-  const __m512 within = _mm512_range_ps(v.v, most.v, least_magnitude);
+  const Vec one = set(1.0f), rounder = set(thirty_seconds);
+  const __m512 within = _mm512_range_ps(v.v, _mm512_set1_ps(most), least_magnitude);
   const Vec rounded = {_mm512_fnmadd_ps(within, _mm512_set1_ps(0x1.715476p+0f), rounder.v)},
             n = rounded - rounder,
             s = Vec{_mm512_fnmsub_ps(n.v, _mm512_set1_ps(0x1.62e43p-1f), within)} + set(c);
   const Vec e = scale_by_power(power_of_fraction<1>(rounded), n), d = fma(e, fma(s, s, set(rest)), one);
-  return x * inverse({_mm512_cmp_ps_mask(v.v, negate(most).v, _CMP_NLT_UQ)}, d);
+  if constexpr (divides) return x / d;
+  return x * inverse({_mm512_cmp_ps_mask(v.v, _mm512_set1_ps(-most), _CMP_NLT_UQ)}, d);
 }
 /// x times the normal distribution's cumulative function: below zero that is exp(-a^2 / 2) g(a), of a = |x|,
 /// where g is a polynomial of 1 / (1 + a / 4); above, 1 less that. From 14.4 on they are 0 and 1.

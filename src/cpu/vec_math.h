@@ -91,8 +91,8 @@ LATHE_INLINE Vec sigmoid_of_negated(Vec u) {
   return one * inverse(one + scale_by_power(p, n - set(64.0f)));
 }
 /// x / (1 + exp(-v)), where v is NaN only if x is, or if x is infinite: then the result may be infinite, too.
-/// Gives way to a vector's own as well.
-template <class V>
+/// Gives way to a vector's own as well, which may be faster by dividing.
+template <bool divides, class V>
 LATHE_INLINE V times_sigmoid(V x, V v) {
   return x * sigmoid_of_negated(negate(v));
 }
@@ -139,9 +139,10 @@ LATHE_INLINE V gelu(V x) {
   return x * select(x < zero(), tail, set(1.0f) - tail);
 }
 
+template <bool divides>
 LATHE_INLINE Vec gelu_tanh(Vec x) {
   // 0.5 (1 + tanh v) = sigmoid(2v), which keeps small results exact.
-  return times_sigmoid(x, set(1.595769122f) * fma(x * x * x, set(0.044715f), x));
+  return times_sigmoid<divides>(x, set(1.595769122f) * fma(x * x * x, set(0.044715f), x));
 }
 
 LATHE_INLINE Vec log1p_of_positive(Vec x) {
