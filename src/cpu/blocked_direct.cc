@@ -13,6 +13,7 @@ namespace lathe::cpu {
 namespace {
 
 /// Floats of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
+/// Twice as many where weights are more than the image: each strip reads all of them again.
 constexpr double strip_floats = 65536;
 /// Multiplications below which another task is not worth it, and below which a second thread is not: to wake
 /// it and to fetch what it has written costs as long as half of them.
@@ -45,39 +46,50 @@ struct Division : TiledRows {
       : TiledRows(t, flattened(shape)), group(panels) {
     const double column = static_cast<double>(s.stride[1] * steps.pixel() * steps.planes());
     const double row = column * static_cast<double>(s.out[1]), stride = static_cast<double>(s.stride[0]);
-    const double fit = in_rows() ? (strip_floats / row - static_cast<double>(s.reach(0))) / stride + 1
-                                 : strip_floats / (column * static_cast<double>(s.kernel[0] * t.max_rows));
-    length = fit < 1 ? 1 : static_cast<int64_t>(std::min(fit, static_cast<double>(units())));
-    // Strips of equal length, unless all of it is little more than one.
-    length = ceil_of(units(), std::max<int64_t>(1, (units() + length / 2) / length));
-    share(threads, row * static_cast<double>(s.out[0]) * stride, t.panel_filters());
-    hold(strip_rows(), strip_columns());
+    image_first = row * static_cast<double>(s.out[0]) * stride > static_cast<double>(weights());
+    const double floats = image_first ? strip_floats : 2 * strip_floats;
+    const double fit = in_rows() ? (floats / row - static_cast<double>(s.reach(0))) / stride + 1
+                                 : floats / (column * static_cast<double>(s.kernel[0] * t.max_rows));
+    const int64_t length = fit < 1 ? 1 : static_cast<int64_t>(std::min(fit, static_cast<double>(units())));
+    // One, where all of it is little more.
+    strips = std::max<int64_t>(1, (units() + length / 2) / length);
+    share(threads, t.panel_filters());
+    hold(in_rows() ? longest() : 1, in_rows() ? s.out[1] : tiles.begin(longest()));
   }
 
   bool in_rows() const { return s.out[0] > 1; }
   int64_t units() const { return in_rows() ? s.out[0] : tiles.count(); }
-  int64_t strips() const { return ceil_of(units(), length); }
   int64_t groups() const { return ceil_of(panels, group); }
-  int64_t tasks() const { return s.batch * strips() * groups(); }
-  int64_t strip_rows() const { return in_rows() ? length : 1; }
-  // The wider tiles come first.
-  int64_t strip_columns() const { return in_rows() ? s.out[1] : tiles.begin(length); }
+  int64_t tasks() const { return s.batch * strips * groups(); }
+  int64_t weights() const { return s.channels * s.taps() * s.filters; }
+  /// The rows, or tiles, that a strip begins with: all are nearly of the same length.
+  int64_t begin(int64_t strip) const { return strip * units() / strips; }
+  /// Of tiles the wider ones come first.
+  int64_t longest() const { return ceil_of(units(), strips); }
 
-  int64_t length = 1;  // of a strip: rows, or tiles
-  int64_t group;       // panels that a task computes
+  struct Task {
+    int64_t image, strip, group;
+  };
+  /// Neighbouring tasks share whichever of image and weights is smaller.
+  Task task(int64_t i) const {
+    const int64_t image = i / (strips * groups()), j = i % (strips * groups());
+    return image_first ? Task{image, j / groups(), j % groups()} : Task{image, j % strips, j / strips};
+  }
+
+  bool image_first;  // is it larger than the weights?
+  int64_t strips = 1;
+  int64_t group;  // panels that a task computes
 
  private:
   /// Gives every thread some tasks, cutting whichever of image and weights is larger.
-  void share(int threads, double image, int64_t panel_filters) {
-    const int64_t weights = s.channels * s.taps() * s.filters;
-    const double work = static_cast<double>(s.batch * s.out_pixels()) * static_cast<double>(weights);
+  void share(int threads, int64_t panel_filters) {
+    const double work = static_cast<double>(s.batch * s.out_pixels()) * static_cast<double>(weights());
     if (threads == 1 || work < least_shared) return;
-    const double wanted = std::min(4.0 * threads, work / least_work);
+    const double wanted = std::min(8.0 * threads, work / least_work);
     while (static_cast<double>(tasks()) < wanted) {
-      const bool rows_first = image > static_cast<double>(weights);
-      const bool cut_strips = length > 1 && (rows_first || tasks() < threads);
-      if (cut_strips && (rows_first || !pays(ceil_of(group, 2) * panel_filters)))
-        length = ceil_of(length, 2);
+      const bool cut_strips = strips < units() && (image_first || tasks() < threads);
+      if (cut_strips && (image_first || !pays(ceil_of(group, 2) * panel_filters)))
+        strips = std::min(2 * strips, units());
       else if (group > 1 && pays(ceil_of(group, 2) * panel_filters))
         group = ceil_of(group, 2);
       else
@@ -303,9 +315,8 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const BlockedTile tile = d.tile(steps, plane, finish.bounds);
 
   for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) {
-    const int64_t group = task % d.groups(), strip = task / d.groups() % d.strips(),
-                  image = task / d.groups() / d.strips();
-    const int64_t begin = strip * d.length, end = std::min(begin + d.length, d.units());
+    const auto [image, strip, group] = d.task(task);
+    const int64_t begin = d.begin(strip), end = d.begin(strip + 1);
     const Piece piece{.row0 = d.in_rows() ? begin : 0,
                       .row1 = d.in_rows() ? end : 1,
                       .tile0 = d.in_rows() ? 0 : begin,
