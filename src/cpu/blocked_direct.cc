@@ -87,7 +87,8 @@ struct Division : TiledRows {
     if (threads == 1 || work < least_shared) return;
     const double wanted = std::min(8.0 * threads, work / least_work);
     while (static_cast<double>(tasks()) < wanted) {
-      const bool cut_strips = strips < units() && (image_first || tasks() < threads);
+      const bool cut_strips =
+          strips < units() && pays_gates(2 * strips) && (image_first || tasks() < threads);
       if (cut_strips && (image_first || !pays(ceil_of(group, 2) * panel_filters)))
         strips = std::min(2 * strips, units());
       else if (group > 1 && pays(ceil_of(group, 2) * panel_filters))
@@ -95,6 +96,11 @@ struct Division : TiledRows {
       else
         break;
     }
+  }
+  /// Do strips, if so many, pay for weights that each multiplies with its gates?
+  bool pays_gates(int64_t of_strips) const {
+    constexpr int64_t least_pixels = 48;  // a sixteenth of the time
+    return !s.gated || s.out_pixels() >= least_pixels * of_strips;
   }
   /// Do so many filters pay for a padded copy of their own?
   bool pays(int64_t filters) const {
