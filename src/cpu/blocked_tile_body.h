@@ -42,7 +42,11 @@ LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const Blo
     for (const float* last = x + depth; x < last; ++x, w += wide) {
       Vec row[Vectors > 0 ? Vectors : 1];
       LATHE_UNROLL
-      for (int j = 0; j < Vectors; ++j) row[j] = load(w + j * Vec::width);
+      for (int j = 0; j < Vectors; ++j) {
+        row[j] = load(w + j * Vec::width);
+        // A single pixel waits for its weights, 8 KB of which are on their way.
+        if (Rows == 1 && j % block_vectors == 0) prefetch(w + 64 * wide + j * Vec::width);
+      }
       using Sums = BlockedSums<Rows, Vectors, Half>;
       Vec before = row[0];  // the pixel in front of this one
       LATHE_UNROLL
