@@ -199,6 +199,26 @@ TEST_F(BlockedLayout, GatesAreMultipliedWithWeights) {
             std::string::npos);
 }
 
+/// Whether weights or the image are multiplied changes the last bits, and so must not depend on who watches.
+TEST_F(BlockedLayout, GatesThatAreWatchedChangeNothing) {
+  const onnx::Model m = model_of(
+      "(float[1,16,28,28] x) => (float[1,24,28,28] y)"
+      "<float[40,16,3,3] a = {}, float[40,40,1,1] g = {}, float[24,40,1,1] b = {}>"
+      "{ p = Conv<pads=[1,1,1,1]>(x, a) m = GlobalAveragePool(p) n = Conv(m, g) o = Sigmoid(n)"
+      "  q = Mul(p, o) y = Conv(q, b) }");
+  const Engine plain = Engine::build(m);
+  const Tensor want = plain.create_context().run(inputs_of(plain))[0].tensor().clone();
+  for (const char* watched : {"q", "p", "o", "*"}) {
+    const Engine e = Engine::build(m, {.taps = {watched}});
+    Context c = e.create_context();
+    size_t seen = 0;
+    c.on_tap([&](std::string_view, const Value&) { ++seen; });
+    const Value got = c.run(inputs_of(e))[0];
+    EXPECT_GT(seen, 0u) << watched;
+    EXPECT_TRUE(compare(got, want, 0, 0).equal) << watched;
+  }
+}
+
 TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   // A mask of one channel is not a block.
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
+#include <vector>
 
 #include "build/node_request.h"
 #include "build/window_attributes.h"
@@ -17,6 +19,24 @@ struct Scaling {
   Bounds bounds = {};
   std::vector<std::string> origin = {};
 };
+
+/// By node: does it make what the graph gives, and not only what is watched of it?
+std::vector<bool> made_for_outputs(const Graph& g) {
+  std::vector<bool> values(g.value_count()), nodes;
+  for (ValueId v : g.outputs()) values[v] = true;
+  const std::vector<NodeId> order = g.order();
+  for (NodeId id : std::views::reverse(order)) {
+    const Node& n = g.node(id);
+    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v != no_id && values[v]; })) continue;
+    if (id >= nodes.size()) nodes.resize(id + 1);
+    nodes[id] = true;
+    for (ValueId v : n.inputs)
+      if (v != no_id) values[v] = true;
+    for (const Body& b : n.bodies)
+      for (ValueId c : b.graph->captures()) values[b.graph->value(c).captured] = true;
+  }
+  return nodes;
+}
 
 class ScaledInputs {
  public:
@@ -45,7 +65,11 @@ class ScaledInputs {
     const NodeId p = graph_.value(v).producer;
     return p == no_id ? nullptr : &graph_.node(p);
   }
-  bool read_once(ValueId v) const { return uses_.of(v).size() == 1 && !graph_.is_output(v); }
+  /// Who watches a value reads it too, and must not change what is computed.
+  bool read_once(ValueId v) const {
+    const auto counts = [&](const Use& u) { return u.node < made_.size() && made_[u.node]; };
+    return std::ranges::count_if(uses_.of(v), counts) == 1 && !graph_.is_output(v);
+  }
 
   /// Whoever makes `v` can do it right behind, since nobody else reads it.
   bool is_scaled_when_made(ValueId v) const {
@@ -157,6 +181,7 @@ class ScaledInputs {
   const KernelCatalog& kernels_;
   const Preference& preference_;
   const UseIndex uses_;
+  const std::vector<bool> made_ = made_for_outputs(graph_);
 };
 
 }  // namespace
