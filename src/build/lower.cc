@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "build/makers.h"
 #include "build/regions.h"
 #include "build/weights.h"
 #include "runtime/program.h"
@@ -98,14 +99,6 @@ class GraphLowering {
  private:
   std::vector<NodeId> live_nodes(bool with_taps) const;
   void find_regions(std::span<const NodeId> main, std::span<const NodeId> beside);
-  /// Calls f for every value that a node or its bodies read.
-  template <class F>
-  void each_read(const Node& n, F&& f) const {
-    for (ValueId v : n.inputs)
-      if (v != no_id) f(v);
-    for (const Body& b : n.bodies)
-      for (ValueId c : b.graph->captures()) f(b.graph->value(c).captured);
-  }
   bool is_tapped_inside(const Node& n) const;
   void lower(NodeId id);
   void lower(const Region& r);
@@ -182,21 +175,11 @@ bool GraphLowering::is_tapped_inside(const Node& n) const {
 
 /// The nodes that make what is wanted, in order; those for the graph's outputs, or for taps as well.
 std::vector<NodeId> GraphLowering::live_nodes(bool with_taps) const {
-  std::vector<bool> wanted(graph_.value_count());
-  for (ValueId v : graph_.outputs()) wanted[v] = true;
+  std::vector<bool> wanted = outputs_of(graph_);
   if (with_taps)
     for (ValueId v : all_.taps_of(graph_)) wanted[v] = true;
-  std::vector<NodeId> order = graph_.order(), live;
-  for (NodeId id : std::views::reverse(order)) {
-    const Node& n = graph_.node(id);
-    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v != no_id && wanted[v]; }) &&
-        !(with_taps && is_tapped_inside(n)))
-      continue;
-    live.push_back(id);
-    each_read(n, [&](ValueId v) { wanted[v] = true; });
-  }
-  std::ranges::reverse(live);
-  return live;
+  return makers_of(graph_, std::move(wanted),
+                   [&](const Node& n) { return with_taps && is_tapped_inside(n); });
 }
 
 /// Taps see the steps that there are without them, and have theirs beside.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
-#include <vector>
+#include <set>
 
+#include "build/makers.h"
 #include "build/node_request.h"
 #include "build/window_attributes.h"
 #include "cpu/blocked_shape.h"
@@ -20,28 +20,12 @@ struct Scaling {
   std::vector<std::string> origin = {};
 };
 
-/// By node: does it make what the graph gives, and not only what is watched of it?
-std::vector<bool> made_for_outputs(const Graph& g) {
-  std::vector<bool> values(g.value_count()), nodes;
-  for (ValueId v : g.outputs()) values[v] = true;
-  const std::vector<NodeId> order = g.order();
-  for (NodeId id : std::views::reverse(order)) {
-    const Node& n = g.node(id);
-    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v != no_id && values[v]; })) continue;
-    if (id >= nodes.size()) nodes.resize(id + 1);
-    nodes[id] = true;
-    for (ValueId v : n.inputs)
-      if (v != no_id) values[v] = true;
-    for (const Body& b : n.bodies)
-      for (ValueId c : b.graph->captures()) values[b.graph->value(c).captured] = true;
-  }
-  return nodes;
-}
-
 class ScaledInputs {
  public:
   ScaledInputs(Graph& g, const KernelCatalog& kernels, const Preference& preference)
-      : graph_(g), kernels_(kernels), preference_(preference), uses_(g) {}
+      : graph_(g), kernels_(kernels), preference_(preference), uses_(g) {
+    for (NodeId id : makers_of(g, outputs_of(g), [](const Node&) { return false; })) makers_.insert(id);
+  }
 
   void run() {
     for (NodeId id : graph_.order()) {
@@ -67,7 +51,7 @@ class ScaledInputs {
   }
   /// Who watches a value reads it too, and must not change what is computed.
   bool read_once(ValueId v) const {
-    const auto counts = [&](const Use& u) { return u.node < made_.size() && made_[u.node]; };
+    const auto counts = [&](const Use& u) { return makers_.contains(u.node); };
     return std::ranges::count_if(uses_.of(v), counts) == 1 && !graph_.is_output(v);
   }
 
@@ -181,7 +165,7 @@ class ScaledInputs {
   const KernelCatalog& kernels_;
   const Preference& preference_;
   const UseIndex uses_;
-  const std::vector<bool> made_ = made_for_outputs(graph_);
+  std::set<NodeId> makers_;  // of what the graph gives
 };
 
 }  // namespace

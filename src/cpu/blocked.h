@@ -62,7 +62,7 @@ void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& ima
 /// Is the algorithm that is thought to be fastest one that scales its input? Another one and a pass of its
 /// own before it are faster than these.
 bool pays_to_scale(Isa isa, const BlockedShape& s);
-/// Are there much fewer weights than pixels to multiply, or are these multiplied while they are packed?
+/// Are there fewer weights than pixels to multiply, or are these multiplied while they are packed?
 bool pays_to_gate(Isa isa, const BlockedShape& s);
 
 /// Winograd's F(output x output, taps x taps), for kernels of taps x taps that step by one pixel.

@@ -1,0 +1,43 @@
+// Which nodes make what is wanted of a graph.
+#pragma once
+
+#include <algorithm>
+#include <ranges>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lathe {
+
+/// Calls f for every value that a node or its bodies read.
+template <class F>
+void each_read(const Node& n, F&& f) {
+  for (ValueId v : n.inputs)
+    if (v != no_id) f(v);
+  for (const Body& b : n.bodies)
+    for (ValueId c : b.graph->captures()) f(b.graph->value(c).captured);
+}
+
+/// The nodes that make wanted values, by value, or are `wanted_too`, and whatever these read; in order.
+template <class F>
+std::vector<NodeId> makers_of(const Graph& g, std::vector<bool> wanted, F&& wanted_too) {
+  std::vector<NodeId> order = g.order(), makers;
+  for (NodeId id : std::views::reverse(order)) {
+    const Node& n = g.node(id);
+    const auto is_wanted = [&](ValueId v) { return v != no_id && wanted[v]; };
+    if (std::ranges::none_of(n.outputs, is_wanted) && !wanted_too(n)) continue;
+    makers.push_back(id);
+    each_read(n, [&](ValueId v) { wanted[v] = true; });
+  }
+  std::ranges::reverse(makers);
+  return makers;
+}
+
+/// By value: is it an output of the graph?
+inline std::vector<bool> outputs_of(const Graph& g) {
+  std::vector<bool> outputs(g.value_count());
+  for (ValueId v : g.outputs()) outputs[v] = true;
+  return outputs;
+}
+
+}  // namespace lathe
