@@ -252,10 +252,12 @@ constexpr void fill_blocked_halves(BlockedTiles& t, int kind) {
   fill_blocked_rows<BlockedFloats, 0, true, Stride>(t.half[kind][0], blocked_rows);
   fill_blocked_rows<BlockedFloats, block_vectors*(blocked_panel - 1), true, Stride>(t.half[kind][1],
                                                                                     blocked_rows);
-  if constexpr (!std::is_void_v<Neighbours>) {
-    if constexpr (Stride == 1) fill_blocked_neighbours<Neighbours>(t.half[kind][0], blocked_rows);
-    if constexpr (Stride >= channel_block)
-      fill_blocked_terms<Neighbours, Stride>(t.half[kind][0], blocked_rows);
+  using N = std::conditional_t<Stride == 1 || Stride >= channel_block, Neighbours, void>;
+  if constexpr (!std::is_void_v<N>) {
+    if constexpr (Stride == 1)
+      fill_blocked_neighbours<N>(t.half[kind][0], blocked_rows);
+    else
+      fill_blocked_terms<N, Stride>(t.half[kind][0], blocked_rows);
   }
 }
 
