@@ -34,8 +34,7 @@ StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const Block
           .c = images.y,
           .c_row = channel_block,
           .c_block = s.out_pixels() * channel_block,
-          .start = {images.bias, 0, 1, 1},
-          .before = s.scaled || s.gated ? images.before : ChannelScaling{}};
+          .start = {images.bias, 0, 1, 1}};
 }
 
 bool pays(const GemmKernels& g, const BlockedShape& s) { return pays_strassen(g, s.out_pixels()); }

@@ -16,8 +16,9 @@
 // fma, min and max are those of Vec.
 // Neighbours are eight lanes of each of two pixels in one vector, or void where it has no more than eight:
 // set(x) is x in all lanes, load_two(p) p[0] in those of the first pixel and p[1] in those of the second,
-// load_eight(p) the same eight for both, load_eights(p, q) eight for each, of_two(first, second) two pixels each of which is the same in all
-// lanes; of<0>() and of<1>() are the lanes of one, with zeros behind them. Included by for_each_isa.h only.
+// load_eight(p) the same eight for both, load_eights(p, q) eight for each, of_two(first, second) pixels that
+// are the same in all lanes; of<0>() and of<1>() are the lanes of one, with zeros behind them.
+// Included by for_each_isa.h only.
 
 typedef float Four __attribute__((vector_size(16)));
 typedef int32_t FourInts __attribute__((vector_size(16)));
