@@ -298,8 +298,44 @@ std::shared_ptr<char> ScratchFile::map() {
 void drop_mapped_pages(const void* data, size_t bytes) {
   Mappings::all().drop_pages(static_cast<const char*>(data), bytes);
 }
+void MappedPages::drop_soon(const void* data, size_t bytes) {
+  constexpr size_t together = size_t{4} << 20;
+  const std::lock_guard lock(mutex_);
+  ranges_.emplace_back(static_cast<const char*>(data), bytes);
+  bytes_ += bytes;
+  if (bytes_ >= together) drop();
+}
+void MappedPages::drop() {
+  constexpr uintptr_t near = uintptr_t{1} << 20;
+  const auto address = [](const char* p) { return reinterpret_cast<uintptr_t>(p); };
+  std::ranges::sort(ranges_, std::less<>(), [](std::string_view r) { return r.data(); });
+  for (size_t i = 0; i < ranges_.size();) {
+    const char* const begin = ranges_[i].data();
+    const char* end = begin + ranges_[i].size();
+    while (++i < ranges_.size() && address(ranges_[i].data()) < address(end) + near) {
+      const char* const next = std::max(end, ranges_[i].data() + ranges_[i].size());
+      if (!is_mapped(begin, static_cast<size_t>(next - begin))) break;  // another file's
+      end = next;
+    }
+    drop_mapped_pages(begin, static_cast<size_t>(end - begin));
+  }
+  ranges_.clear();
+  bytes_ = 0;
+}
 bool is_mapped(const void* data, size_t bytes) {
   return Mappings::all().hold(static_cast<const char*>(data), bytes);
+}
+bool read_mapped(const void* data, size_t bytes, void* to) {
+  const auto place = Mappings::all().find({static_cast<const char*>(data), bytes});
+  if (!place) return false;
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t got = ::pread(place->descriptor, static_cast<char*>(to) + done, bytes - done,
+                                place->offset + static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<size_t>(got);
+  }
+  return true;
 }
 
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path) {

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lathe/error.h"
 
@@ -63,8 +65,28 @@ std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& p
 /// Neighbours that the system brings with them (up to 2 MB) go as well. They come back when touched.
 /// Thread-safe.
 void drop_mapped_pages(const void* data, size_t bytes);
+/// Ranges whose pages are let go together, a few megabytes at a time and the rest at the end: each time takes
+/// as long as looking through 2 MB, and neighbours that are still wanted would be mapped anew. Thread-safe.
+class MappedPages {
+ public:
+  MappedPages() = default;
+  ~MappedPages() { drop(); }
+  MappedPages(const MappedPages&) = delete;
+  MappedPages& operator=(const MappedPages&) = delete;
+  void drop_soon(const void* data, size_t bytes);
+
+ private:
+  void drop();
+  std::mutex mutex_;
+  std::vector<std::string_view> ranges_;
+  size_t bytes_ = 0;
+};
 /// Is this range part of such a file? Thread-safe.
 bool is_mapped(const void* data, size_t bytes);
+/// Copies this range to `to` from the file itself, where it is part of one mapped by map_file: that takes
+/// less time than to touch the pages of the mapping, and leaves none of them behind. False, and anything at
+/// `to`, where it is not, or the file cannot be read. Thread-safe.
+bool read_mapped(const void* data, size_t bytes, void* to);
 /// Reads the whole file into memory of our own: what happens to it afterwards does not matter. Throws
 /// file_unreadable, run_out_of_memory.
 /// `ask` is called between pieces, and may throw.

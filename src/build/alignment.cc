@@ -59,9 +59,10 @@ void settle_weights(Plan& plan, const KernelCatalog& kernels) {
     const bool any_alignment = kernel && kernel->any_alignment == static_cast<int>(input);
     if (is_small(v) || (is_odd(v) && !any_alignment)) v = v.tensor().clone();
   });
+  MappedPages unread;
   for (size_t i = 0; i < read.size(); ++i)
     if (const Value& v = plan.weights[i].value; !read[i] && v.is_tensor())
-      drop_mapped_pages(v.tensor().data(), v.tensor().bytes());
+      unread.drop_soon(v.tensor().data(), v.tensor().bytes());
 }
 
 }  // namespace lathe

@@ -6,15 +6,21 @@
 namespace lathe {
 namespace {
 
-/// Of type, shape and some bytes: weights may be large, and equal ones differ from all others early.
-size_t sample(const Tensor& t) {
+void mix(size_t& hash, size_t x) { hash = (hash ^ x) * 0x100000001b3u; }
+const unsigned char* bytes_of(const Tensor& t) { return static_cast<const unsigned char*>(t.data()); }
+
+/// Of type, shape and the first bytes, which in a file lie beside what has been read before them.
+size_t look(const Tensor& t) {
   size_t hash = static_cast<size_t>(t.type());
-  const auto mix = [&](size_t x) { hash = (hash ^ x) * 0x100000001b3u; };
-  for (int64_t d : t.shape()) mix(static_cast<size_t>(d));
-  const auto* bytes = reinterpret_cast<const unsigned char*>(t.data());
-  // Each byte of a mapped file may cost a page.
+  for (int64_t d : t.shape()) mix(hash, static_cast<size_t>(d));
+  for (size_t i = 0; i < std::min<size_t>(t.bytes(), 64); ++i) mix(hash, bytes_of(t)[i]);
+  return hash;
+}
+/// Of some bytes: weights may be large, and those that begin alike mostly differ in these.
+size_t sample(const Tensor& t) {
+  size_t hash = 0;
   const size_t step = t.bytes() / 16 + 1;
-  for (size_t i = 0; i < t.bytes(); i += step) mix(bytes[i]);
+  for (size_t i = 0; i < t.bytes(); i += step) mix(hash, bytes_of(t)[i]);
   return hash;
 }
 
@@ -33,14 +39,21 @@ ValueId ConstantIndex::first_like(const Graph& g, ValueId v) {
     known.first.push_back(at);
     const Tensor* t = g.constant_tensor(at);
     if (!t || t->type() == DataType::string) continue;
-    const size_t key = sample(*t);
-    const auto [begin, end] = known.by_sample.equal_range(key);
-    const auto twin = std::find_if(
-        begin, end, [&](const auto& e) { return same_contents(*t, *g.constant_tensor(e.second)); });
-    if (twin == end)
-      known.by_sample.emplace(key, at);
-    else
-      known.first[at] = twin->second;
+    // Each byte of a mapped file may cost a page: more is read of those alone that begin alike.
+    std::vector<Alike>& alike = known.alike[look(*t)];
+    if (!alike.empty()) {
+      const size_t own = sample(*t);
+      for (Alike& other : alike) {
+        const Tensor& o = *g.constant_tensor(other.value);
+        if (!other.sample) other.sample = sample(o);
+        if (*other.sample != own || !same_contents(*t, o)) continue;
+        known.first[at] = other.value;
+        break;
+      }
+      if (known.first[at] == at) alike.push_back({at, own});
+    } else {
+      alike.push_back({at, std::nullopt});
+    }
   }
   return known.first[v];
 }

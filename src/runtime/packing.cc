@@ -1,9 +1,11 @@
 #include "runtime/packing.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/file.h"
 #include "base/pages.h"
@@ -103,6 +105,46 @@ class PoolWorkers final : public Workers {
 
 }  // namespace
 
+/// Memory into which large weights are copied from their file to be packed, one after the other: it stays in
+/// the caches, while the system gives each page of a mapping and takes it back.
+class Packing::ReadBuffer {
+ public:
+  /// For weights of these sizes.
+  explicit ReadBuffer(std::span<const size_t> sizes) {
+    constexpr size_t most = size_t{16} << 20, often = 8;
+    size_t together = 0;
+    for (const size_t n : sizes) {
+      if (n > most) continue;  // packed from the mapping: it would take as much memory again
+      size_ = std::max(size_, n);
+      together += n;
+    }
+    pays_ = together >= often * size_;
+  }
+  /// A copy of the weight until the next one is asked for: where it is `needed`, or takes less than packing
+  /// from the mapping. None where it is too large, or does not lie in a file.
+  std::optional<Tensor> copy(const Tensor& weight, bool needed, Workers& workers) {
+    const auto* const from = static_cast<const char*>(weight.data());
+    const size_t bytes = weight.bytes();
+    if (!(needed || pays_) || bytes > size_ || !is_mapped(from, bytes)) return std::nullopt;
+    if (!memory_) memory_.reset(static_cast<char*>(allocate_pages(size_)));
+    if (!memory_) return std::nullopt;
+    constexpr size_t piece = size_t{1} << 18;
+    std::atomic<bool> whole = true;
+    workers.parallel(static_cast<int64_t>((bytes + piece - 1) / piece), 1, [&](int64_t begin, int64_t end) {
+      const size_t at = static_cast<size_t>(begin) * piece;
+      const size_t n = std::min(static_cast<size_t>(end) * piece, bytes) - at;
+      if (!read_mapped(from + at, n, memory_.get() + at)) whole = false;
+    });
+    if (!whole) return std::nullopt;
+    return Tensor::view(weight.type(), weight.shape(), memory_.get());
+  }
+
+ private:
+  size_t size_ = 0;
+  bool pays_ = false;
+  std::unique_ptr<char, decltype(&std::free)> memory_{nullptr, std::free};
+};
+
 void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
                   std::shared_ptr<const void> op, const std::vector<bool>* stale) {
   const std::vector<int32_t> before = std::exchange(step.packed, {});
@@ -173,21 +215,21 @@ uint64_t Packing::give_memory(Plan& plan) const {
   return bytes;
 }
 
-void Packing::pack(const Job& job, Tensor& to, Workers& workers) {
+void Packing::pack(const Job& job, Tensor& to, ReadBuffer* buffer, MappedPages& read, Workers& workers) {
   const Tensor& source = *job.question->request().inputs[job.input].constant;
+  const bool odd = !is_aligned(source) && job.kernel->any_alignment != static_cast<int>(job.input);
+  std::optional<Tensor> copy;
+  if (buffer) copy = buffer->copy(source, odd, workers);
+  const bool from_mapping = !copy && source.bytes() >= small;
+  if (odd && !copy) copy = source.clone();
   try {
-    if (is_aligned(source) || job.kernel->any_alignment == static_cast<int>(job.input)) {
-      job.kernel->pack(job.op.get(), job.question->request(), job.input, to, workers);
-    } else {
-      const Tensor copy = source.clone();
-      job.question->replace_constant(job.input, &copy);
-      job.kernel->pack(job.op.get(), job.question->request(), job.input, to, workers);
-      job.question->replace_constant(job.input, &source);
-    }
+    if (copy) job.question->replace_constant(job.input, &*copy);
+    job.kernel->pack(job.op.get(), job.question->request(), job.input, to, workers);
+    if (copy) job.question->replace_constant(job.input, &source);
   } catch (const Error& e) {
     throw e.at("build", job.node, job.op_name);
   }
-  if (source.bytes() >= small) drop_mapped_pages(source.data(), source.bytes());
+  if (from_mapping) read.drop_soon(source.data(), source.bytes());
 }
 
 void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& executor, RunControl* control) {
@@ -205,15 +247,20 @@ void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& exec
     const auto rank = [&](const Job& j) { return std::pair(passing.is_waited_for(from(j)), to(j).bytes()); };
     return rank(a) > rank(b);
   });
+  std::vector<size_t> sizes;
+  for (auto j = jobs_.begin(); j != small_ones; ++j)
+    sizes.push_back(plan.weights[from(*j)].value.tensor().bytes());
+  ReadBuffer buffer(sizes);
+  MappedPages read;
   const auto pack_large = [&](Workers& workers) {
     for (auto j = jobs_.begin(); j != small_ones; ++j) {
-      pack(*j, to(*j), workers);
+      pack(*j, to(*j), &buffer, read, workers);
       passing.packed(from(*j));
     }
   };
   OneWorker one(control);
   const auto pack_small = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) pack(small_ones[i], to(small_ones[i]), one);
+    for (int64_t i = begin; i < end; ++i) pack(small_ones[i], to(small_ones[i]), nullptr, read, one);
   };
   const int64_t small_jobs = jobs_.end() - small_ones;
   if ((threads > 1 || executor) && bytes >= large) {  // else it is done before the threads have started

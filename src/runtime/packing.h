@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/file.h"
 #include "runtime/program.h"
 
 namespace lathe {
@@ -32,7 +33,8 @@ class Packing {
     std::string node, op_name;
   };
   uint32_t put(Plan& plan, Weight w, int64_t place);
-  static void pack(const Job& job, Tensor& to, Workers& workers);
+  class ReadBuffer;
+  static void pack(const Job& job, Tensor& to, ReadBuffer* buffer, MappedPages& read, Workers& workers);
   /// Returns how many bytes they are together.
   uint64_t give_memory(Plan& plan) const;
 
