@@ -1,6 +1,7 @@
 // Weights of eight bits into panels: quads of terms, 32 filters beside each other.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "cpu/bytes_gemm.h"
@@ -10,16 +11,11 @@ namespace {
 
 /// Quads of a filter that are packed before those of the next one: of bytes that lie together a line is read
 /// once.
-constexpr int64_t some_quads = 16;
+constexpr int64_t some_quads = 64, some_terms = some_quads * quad;
 
 /// Sums wrap around, as those of products do.
 void add(int32_t& sum, int32_t more) {
   sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(more));
-}
-
-int32_t sum_of(uint32_t bytes) {
-  const auto byte = [&](int at) { return static_cast<int32_t>(bytes << at) >> 24; };
-  return byte(0) + byte(8) + byte(16) + byte(24);
 }
 
 /// Of one panel: where its bytes come from.
@@ -30,7 +26,6 @@ struct PanelBytes {
   uint8_t turned;
 
   bool is_none(int64_t term) const { return terms[term] < 0; }
-  uint8_t at(int64_t f, int64_t term) const { return bytes[f * filter + terms[term]] ^ turned; }
 
   /// Filters lie beside each other: four terms of all of them at once.
   void rows(int64_t quads, int8_t* to, int32_t* sums) const {
@@ -55,33 +50,46 @@ struct PanelBytes {
     }
   }
 
-  /// Each filter by itself.
+  /// Each filter by itself: its terms beside each other, then quads of all of them.
   void filters(int64_t quads, int8_t* to, int32_t* sums) const {
-    bool together[some_quads];  // is a quad four bytes that lie behind each other?
-    for (int64_t q = 0; q < quads; ++q) {
-      const int64_t* const t = terms + q * quad;
-      together[q] = t[0] >= 0 && t[1] == t[0] + 1 && t[2] == t[0] + 2 && t[3] == t[0] + 3;
+    const int64_t count = quads * quad;
+    int64_t place[some_terms];
+    uint8_t kept[some_terms] = {};  // bits that are kept: none where there is no term
+    alignas(64) uint8_t byte[panel_filters][some_terms] = {};
+    bool together = terms[0] >= 0;
+    for (int64_t t = 0; t < count; ++t) {
+      place[t] = std::max<int64_t>(terms[t], 0);
+      kept[t] = is_none(t) ? 0 : 0xff;
+      together = together && terms[t] == terms[0] + t;
     }
     for (int64_t f = 0; f < real; ++f) {
-      int32_t sum = 0;
-      for (int64_t q = 0; q < quads; ++q) {
-        uint32_t four = 0;
-        if (together[q]) {
-          std::memcpy(&four, bytes + f * filter + terms[q * quad], sizeof four);
-          four ^= turned * 0x01010101u;
-        } else {
-          uint8_t some[quad];
-          for (int64_t j = 0; j < quad; ++j)
-            some[j] = is_none(q * quad + j) ? uint8_t{0} : at(f, q * quad + j);
-          std::memcpy(&four, some, sizeof four);
+      const uint8_t* const from = bytes + f * filter;
+      if (together)
+        std::memcpy(byte[f], from + terms[0], static_cast<size_t>(count));
+      else
+        for (int64_t t = 0; t < count; t += quad) {
+          const uint8_t four[quad] = {from[place[t]], from[place[t + 1]], from[place[t + 2]],
+                                      from[place[t + 3]]};
+          std::memcpy(byte[f] + t, four, sizeof four);
         }
-        sum += sum_of(four);
-        std::memcpy(to + q * panel_row + f * quad, &four, sizeof four);
-      }
-      add(sums[f], sum);
+      add(sums[f], settle(byte[f], kept, count));
     }
-    for (int64_t q = 0; q < quads; ++q)
+    for (int64_t q = 0; q < quads; ++q) {
+      for (int64_t f = 0; f < real; ++f)
+        std::memcpy(to + q * panel_row + f * quad, byte[f] + q * quad, static_cast<size_t>(quad));
       std::fill(to + q * panel_row + real * quad, to + (q + 1) * panel_row, int8_t{0});
+    }
+  }
+  /// Makes signed bytes of them, and says what they sum up to.
+  int32_t settle(uint8_t* byte, const uint8_t* kept, int64_t count) const {
+    constexpr int64_t vector = 16;
+    int16_t sums[vector] = {};  // of few enough each
+    for (int64_t t = 0; t < count; t += vector)
+      for (int64_t i = t; i < t + vector; ++i) {
+        byte[i] = static_cast<uint8_t>((byte[i] ^ turned) & kept[i]);
+        sums[i - t] = static_cast<int16_t>(sums[i - t] + static_cast<int8_t>(byte[i]));
+      }
+    return std::accumulate(sums, sums + vector, 0);
   }
 };
 
