@@ -106,6 +106,8 @@ constexpr Layer layers[] = {
     {"efficientnet", 192, 1152, 7, 1, 1},
     {"efficientnet", 1152, 192, 7, 1, 1},
     {"efficientnet", 240, 240, 28, 5, 1, true},
+    {"efficientnet", 672, 672, 14, 5, 1, true},
+    {"efficientnet", 1152, 1152, 7, 5, 1, true},
 };
 
 cpu::BlockedShape shape_of(const Layer& l) {

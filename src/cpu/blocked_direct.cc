@@ -205,10 +205,13 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
   const int64_t depth = s.terms() * s.taps(), first = panel * t.panel_filters();
   const auto& kernels = t.of(tile.stride, blocks, s.filters - first - (blocks - 1) * channel_block);
 
-  std::array<float, 2 * channel_block> bias{};
-  if (images.bias)
-    std::copy_n(images.bias + first, std::min(t.panel_filters(), s.filters - first), bias.data());
-  tile.bias = bias.data();
+  std::array<float, 2 * channel_block> bias;
+  tile.bias = images.bias ? images.bias + first : nullptr;
+  if (tile.bias && s.filters - first < t.panel_filters()) {
+    bias.fill(0);
+    std::copy_n(tile.bias, s.filters - first, bias.data());
+    tile.bias = bias.data();
+  }
   const bool half = images.weights_type != DataType::float32;
   const float* const weights =
       widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);
@@ -219,16 +222,15 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
   float* const y = tile.y;
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t tiles = piece.tile1 - piece.tile0, panel_floats = depth * t.panel_filters();
+  const int64_t lines = fetch ? tile.lines_to_fetch(panel_floats, (piece.row1 - piece.row0) * tiles) : 0;
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
-  for (int64_t row = 0; row < piece.row1 - piece.row0; ++row) {
+  for (int64_t row = 0, number = 0; row < piece.row1 - piece.row0; ++row) {
     if (row % polled_rows == 0) workers.poll();
-    for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
+    for (int64_t i = piece.tile0; i < piece.tile1; ++i, ++number) {
       const int64_t column = d.tiles.begin(i);
       tile.x = x + row * s.stride[0] * d.row() + (column - column0) * tile.stride;
       tile.y = y + (row * s.out[1] + column - column0) * channel_block;
-      if (fetch)
-        tile.fetch(weights + panel_floats, panel_floats, row * tiles + i - piece.tile0,
-                   (piece.row1 - piece.row0) * tiles);
+      if (fetch) tile.fetch(weights + panel_floats, panel_floats, number, lines);
       kernels[d.tiles.rows(i)](tile);
       finished.reach(row * s.out[1] + d.tiles.begin(i + 1) - column0);
     }

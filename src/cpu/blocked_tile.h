@@ -23,15 +23,22 @@ struct BlockedTile {
   const float* next = nullptr;  // weights that are wanted soon
   int64_t next_lines = 0;       // how many cache lines of them to fetch with every step
 
-  /// Fetches its part of `floats` weights, as tile number `i` of `tiles`. All at once they would be more than
-  /// the processor can wait for at a time, and what is multiplied now would wait behind them.
-  void fetch(const float* weights, int64_t floats, int64_t i, int64_t tiles) {
-    constexpr int64_t line = 16;
-    const int64_t each = count > 0 ? (floats + line * count * tiles - 1) / (line * count * tiles) : 0;
-    const int64_t begin = i * each * count * line;
-    next = weights + begin;
-    next_lines = begin < floats ? each : 0;
+  /// Cache lines that each step of so many tiles fetches where they share `floats` weights.
+  int64_t lines_to_fetch(int64_t floats, int64_t tiles) const {
+    const int64_t steps = line * count * tiles;
+    return steps > 0 ? (floats + steps - 1) / steps : 0;
   }
+  /// Fetches its part of `floats` weights, as tile number `i` of those that fetch so many lines with each
+  /// step. All at once they would be more than the processor can wait for at a time, and what is multiplied
+  /// now would wait behind them.
+  void fetch(const float* weights, int64_t floats, int64_t i, int64_t lines) {
+    const int64_t begin = i * lines * count * line;
+    next = weights + begin;
+    next_lines = begin < floats ? lines : 0;
+  }
+
+ private:
+  static constexpr int64_t line = 16;
 };
 
 /// Distances between pixels that have kernels of their own; the last one serves all others. Pixels of pairs

@@ -256,11 +256,12 @@ class Winograd {
       const auto& kernels = tiles_.of(channel_block, blocks);
       const int64_t panel = blocks * channel_block * s_.channels;
       BlockedTile t = product(weights_at(point, first), s_.channels, g_.tiles() * channel_block);
+      const int64_t lines = t.lines_to_fetch(panel, rows.count());
       for (int64_t j = 0; j < rows.count(); ++j) {
         t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
         t.y = to + point * g_.out_point() + g_.out_block(first) + rows.begin(j) * channel_block;
         // Panels follow one another in memory.
-        if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, j, rows.count());
+        if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, j, lines);
         kernels[rows.rows(j)](t);
       }
     }
@@ -375,16 +376,17 @@ class Winograd {
         tiles_.of(channel_block, std::min(tiles_.panel_blocks, g_.out_blocks - piece.first));
     BlockedTile t = product(weights, piece.n, g_.tiles() * channel_block);
     t.adds = piece.channel > 0;
-    const int64_t all = g_.points * rows.count();
-    for (int64_t i = 0; i < all; ++i) {
-      const int64_t point = i / rows.count(), row = i % rows.count();
-      const int64_t tile = rows.begin(row) * channel_block;
-      t.x = points + point * g_.in_point() + piece.channel * g_.tiles() + tile;
-      t.y = to + point * g_.out_point() + g_.out_block(piece.first) + tile;
-      t.w = weights + point * piece_.point;
-      t.fetch(turned_.at(next), turned_.floats(next), i, all);
-      kernels[rows.rows(row)](t);
-    }
+    const float* const ahead = turned_.at(next);
+    const int64_t floats = turned_.floats(next), lines = t.lines_to_fetch(floats, g_.points * rows.count());
+    for (int64_t point = 0, number = 0; point < g_.points; ++point)
+      for (int64_t row = 0; row < rows.count(); ++row, ++number) {
+        const int64_t tile = rows.begin(row) * channel_block;
+        t.x = points + point * g_.in_point() + piece.channel * g_.tiles() + tile;
+        t.y = to + point * g_.out_point() + g_.out_block(piece.first) + tile;
+        t.w = weights + point * piece_.point;
+        t.fetch(ahead, floats, number, lines);
+        kernels[rows.rows(row)](t);
+      }
   }
   struct Products final : PointProducts {
     explicit Products(const Winograd& of) : w(of) {}
