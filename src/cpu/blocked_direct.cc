@@ -89,9 +89,10 @@ struct Division : TiledRows {
     while (static_cast<double>(tasks()) < wanted) {
       const bool cut_strips =
           strips < units() && pays_gates(2 * strips) && (image_first || tasks() < threads);
-      if (cut_strips && (image_first || !pays(ceil_of(group, 2) * panel_filters)))
+      const bool cut_group = group > 1 && pays(ceil_of(group, 2) * panel_filters);
+      if (cut_strips && (image_first || !cut_group))
         strips = std::min(2 * strips, units());
-      else if (group > 1 && pays(ceil_of(group, 2) * panel_filters))
+      else if (cut_group)
         group = ceil_of(group, 2);
       else
         break;
