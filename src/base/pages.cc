@@ -8,8 +8,12 @@
 
 namespace lathe {
 
+namespace {
+constexpr size_t huge_page = size_t{2} << 20;
+}  // namespace
+
 void* allocate_pages(size_t bytes) noexcept {
-  constexpr size_t line = 64, huge_page = size_t{2} << 20;
+  constexpr size_t line = 64;
   if (bytes > SIZE_MAX - huge_page) return nullptr;
   const size_t whole = bytes ? (bytes + line - 1) / line * line : line;
   if (whole < huge_page) return std::aligned_alloc(line, whole);
@@ -28,6 +32,11 @@ void supply_pages([[maybe_unused]] void* p, [[maybe_unused]] size_t bytes) noexc
                   end = (reinterpret_cast<uintptr_t>(p) + bytes) / page * page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 #endif
+}
+
+void supply_small_pages(void* p, size_t bytes) noexcept {
+  const size_t huge = bytes / huge_page * huge_page;
+  supply_pages(static_cast<char*>(p) + huge, bytes - huge);
 }
 
 std::shared_ptr<void> zero_pages(size_t bytes) {

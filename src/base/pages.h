@@ -14,6 +14,9 @@ void* allocate_pages(size_t bytes) noexcept;
 /// Has the system supply these pages now, not one by one when they are first touched; what it refuses comes
 /// with the first touch, as ever.
 void supply_pages(void* p, size_t bytes) noexcept;
+/// The same of what allocate_pages() gave, but for its huge pages: to clear them long before they are written
+/// costs more than it saves.
+void supply_small_pages(void* p, size_t bytes) noexcept;
 
 /// So many zeros to read, which take address space but no memory; null when that is not to be had. Writing to
 /// them is a fault.

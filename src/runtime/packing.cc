@@ -207,6 +207,7 @@ uint64_t Packing::give_memory(Plan& plan) const {
   if (!memory)
     throw Error(Code::run_out_of_memory, "build", std::to_string(bytes) + " bytes for packed weights",
                 "none left", "give the process more memory");
+  supply_small_pages(memory.get(), bytes);
   for (size_t i = 0; i < jobs_.size(); ++i) {
     Value& value = plan.weights[jobs_[i].weight].value;
     const Tensor form = value.tensor();
