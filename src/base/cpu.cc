@@ -59,6 +59,8 @@ CpuFeatures detect() {
   f.avx512_halved = f.avx512 && f.amd && f.family == 0x19;
   // Nor of Zen 5: 2.5 cycles a vector, where others take 10 to 24.
   f.avx512_divides = f.avx512 && f.amd && f.family >= 0x1a;
+  // Measured there alone.
+  f.streams_past_l2 = f.avx512_divides;
   f.avx512_vnni = f.avx512 && (c >> 11 & 1);
   const bool tiles = f.avx512 && (state >> 17 & 3) == 3 && (d >> 24 & 1);
   f.amx_int8 = tiles && (d >> 25 & 1);

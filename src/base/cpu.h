@@ -14,6 +14,7 @@ struct CpuFeatures {
   bool avx512_vnni = false, avx512_bf16 = false;
   bool avx512_halved = false;               // AVX-512 at half its width: an instruction takes two turns
   bool avx512_divides = false;              // as fast as it multiplies two or three times
+  bool streams_past_l2 = false;             // what is read once is asked for past the second-level cache
   bool amd = false;                         // made by AMD
   bool amx_int8 = false, amx_bf16 = false;  // with tiles, and the operating system saves them
   std::string name;                         // "AMD EPYC …"

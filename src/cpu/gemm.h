@@ -7,6 +7,7 @@
 // bits of a row do not depend on the number of rows either.
 #pragma once
 
+#include "base/cpu.h"
 #include "cpu/amx.h"
 #include "cpu/half.h"
 
@@ -71,8 +72,8 @@ struct GemmKernels {
   void (*twin[twin_rows + 1])(const Tile&) = {};  // two whole panels
   /// The same for panels that come from memory and are read once: they ask for rows of B ahead. (Measured on
   /// an Intel Xeon: 7 to 17 % faster with one to four rows, 28 % with one of pairs. From the second-level
-  /// cache a few rows lose 15 % by asking.)
-  void (*twin_stream[twin_rows + 1])(const Tile&) = {};
+  /// cache a few rows lose 15 % by asking.) Into the second-level cache, and past it.
+  void (*twin_stream[2][twin_rows + 1])(const Tile&) = {};
   /// Makes `rows` rows of one panel's C of their sums, which are rows of two vectors.
   void (*finish_sums)(const Tile&, const float* sums) = nullptr;
   /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
@@ -92,7 +93,7 @@ struct GemmKernels {
     (t.columns > panel_columns ? twin : t.columns > vector ? wide : narrow)[rows](t);
   }
   void run_stream(int64_t rows, const Tile& t) const {
-    t.columns > panel_columns ? twin_stream[rows](t) : run(rows, t);
+    t.columns > panel_columns ? twin_stream[cpu_features().streams_past_l2][rows](t) : run(rows, t);
   }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
   /// Floats that k packed terms of a row of A take.

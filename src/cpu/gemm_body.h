@@ -32,18 +32,27 @@ struct Pairs : Floats {
   static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
 };
 
-/// Stream: the row at `ask` is wanted soon. It is asked for into the second-level cache: the few lines that
-/// the first one can wait for at once would all be taken by what memory brings (measured on a Zen 4, one row
-/// of A: floats 28 to 30 GB/s, bfloat16 26 to 31; on a Zen 5 both are the same).
-template <class Elements, bool Stream, int Rows, int Vectors>
+/// What memory brings, asked for before it is wanted. Into the second-level cache: the few lines that the
+/// first one can wait for at once would all be taken (measured on a Zen 4, one row of A: floats 28 to 30
+/// GB/s, bfloat16 26 to 31; on a Zen 5 both are the same). Or once: past that cache, where other things stay
+/// (on a Zen 5 1.4 % of decoding with floats, 3 to 5 with bfloat16, 2 of EfficientNet, whose classifier comes
+/// last).
+enum class Ask { nothing, for_cache, once };
+template <Ask ask>
+LATHE_INLINE void ask_for(const float* p) {
+  if constexpr (ask == Ask::for_cache) __builtin_prefetch(p, 0, 2);
+  if constexpr (ask == Ask::once) __builtin_prefetch(p, 0, 0);
+}
+
+template <class Elements, Ask ask, int Rows, int Vectors>
 LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const float* b, int64_t b_panel,
-                                const float* ask) {
+                                const float* soon) {
   Vec row[Vectors];
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) {
     const int64_t at = j / panel_vectors * b_panel + j % panel_vectors * Vec::width;
     row[j] = Elements::load_b(b, at);
-    if (Stream && j * Vec::width % 16 == 0) __builtin_prefetch(ask + at, 0, 2);
+    if (j * Vec::width % 16 == 0) ask_for<ask>(soon + at);
   }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -57,7 +66,7 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
 /// A: from 4 on all are as good for floats, 16 best for pairs).
 constexpr int64_t rows_ahead = 16;
 
-template <class Elements, int Rows, int Vectors, int sums, bool Stream>
+template <class Elements, int Rows, int Vectors, int sums, Ask ask>
 void tile(const Tile& t) {
   const bool whole = t.columns >= Vectors * Vec::width;
   Vec sum[sums][Rows][Vectors];
@@ -78,21 +87,21 @@ void tile(const Tile& t) {
 
   const float* a = t.a;
   const float* b = t.b;
-  constexpr bool fetches = !Stream && Vectors <= panel_vectors;
+  constexpr bool streams = ask != Ask::nothing, fetches = !streams && Vectors <= panel_vectors;
   const float* next = t.next ? t.next : t.b;  // what is at hand takes no time
   int64_t k = t.k;
   for (; k >= a_block; k -= a_block, a += Rows * a_block) {
     // Behind a panel's last rows come the first ones of the next.
-    const float* ask = nullptr;
-    if (Stream) ask = k > rows_ahead ? b + rows_ahead * t.b_row : t.after + (rows_ahead - k) * t.b_row;
+    const float* soon = nullptr;
+    if (streams) soon = k > rows_ahead ? b + rows_ahead * t.b_row : t.after + (rows_ahead - k) * t.b_row;
     // Four rows a turn: of sixteen, each by instructions of its own, a Zen 5 no longer sees the order and
     // reads half as fast (1 row of A, B in the second-level cache: 127 GB/s, 220 so).
     LATHE_ROLLED
     for (int64_t kk = 0; kk < a_block; kk += 4) {
       LATHE_UNROLL
       for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row)) {
-        multiply_step<Elements, Stream>(sum[u % sums], a + kk + u, b, t.b_panel, ask);
-        if (Stream) ask += t.b_row;
+        multiply_step<Elements, ask>(sum[u % sums], a + kk + u, b, t.b_panel, soon);
+        if (streams) soon += t.b_row;
         if (!fetches) continue;
         // Term by term: where memory brings it, asking for much at once takes longer than waiting for it.
         __builtin_prefetch(next, 0, 2);
@@ -102,7 +111,7 @@ void tile(const Tile& t) {
     }
   }
   for (int64_t kk = 0; kk < k; ++kk, b = Elements::next(b, t.b_row))
-    multiply_step<Elements, false>(sum[0], a + kk, b, t.b_panel, nullptr);
+    multiply_step<Elements, Ask::nothing>(sum[0], a + kk, b, t.b_panel, nullptr);
 
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -124,9 +133,9 @@ void finish_sums(const Tile& t, const float* sums) {
   }
 }
 
-template <class Elements, int Vectors, bool Strict, bool Stream = false, size_t Most, int... Rows>
+template <class Elements, int Vectors, bool Strict, Ask ask = Ask::nothing, size_t Most, int... Rows>
 constexpr void fill_tiles(void (*(&to)[Most])(const Tile&), std::integer_sequence<int, Rows...>) {
-  ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors, partial_sums(Rows + 1, Strict), Stream>), ...);
+  ((to[Rows + 1] = tile<Elements, Rows + 1, Vectors, partial_sums(Rows + 1, Strict), ask>), ...);
 }
 
 /// Copies `rows` rows of A into blocks; the last block is filled up with zeros.
@@ -216,7 +225,9 @@ constexpr GemmKernels make_table() {
   fill_tiles<Elements, 1, Strict>(g.narrow, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 2, Strict>(g.wide, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 4, Strict>(g.twin, std::make_integer_sequence<int, twin_rows>());
-  fill_tiles<Elements, 4, Strict, true>(g.twin_stream, std::make_integer_sequence<int, twin_rows>());
+  const auto twins = std::make_integer_sequence<int, twin_rows>();
+  fill_tiles<Elements, 4, Strict, Ask::for_cache>(g.twin_stream[0], twins);
+  fill_tiles<Elements, 4, Strict, Ask::once>(g.twin_stream[1], twins);
   return g;
 }
 template <bool Strict>
