@@ -368,10 +368,14 @@ void multiply(const GemmKernels& g, const RowProduct& p, KernelContext& c) {
                           .c_row = p.n,
                           .start = p.start,
                           .epilogue = p.epilogue};
-  auto some = [&](int64_t begin, int64_t end) { multiply_packed(g, row, 0, 1, begin, end, c); };
-  const int64_t panels = g.panels(p.n), work = g.panel_columns * std::max<int64_t>(p.k, 1);
-  if (panels * work < 2 * least_work) return some(0, panels);
-  c.parallel(panels, std::max<int64_t>(1, least_work / work), some);
+  // Two panels are read at once: pieces of an odd number would each end with one by itself.
+  const int64_t panels = g.panels(p.n), work = 2 * g.panel_columns * std::max<int64_t>(p.k, 1);
+  auto some = [&](int64_t begin, int64_t end) {
+    multiply_packed(g, row, 0, 1, 2 * begin, std::min(2 * end, panels), c);
+  };
+  const int64_t pairs = ceil_of(panels, 2);
+  if (pairs * work < 2 * least_work) return some(0, pairs);
+  c.parallel(pairs, std::max<int64_t>(1, least_work / work), some);
 }
 
 const GemmKernels& gemm_kernels(Isa isa, bool strict) {
