@@ -270,6 +270,7 @@ TEST(CpuBlocked, EveryRemainder) {
   check(square(32, 32, 3, 700, 3, 1, 1));  // a row of tiles in parts
   for (int64_t height = 1; height <= 9; ++height) check(square(18, 20, height, 10 - height, 5, 1, 2));
   check(square(8, 16, 14, 14, 5, 1, 2, 1, 2));
+  check(square(8, 16, 14, 14, 5, 1, 2));  // one panel, more weights than image: threads share it by strips
 }
 
 /// With so many weights that turned ones are evaluated piece by piece.

@@ -15,6 +15,20 @@ TEST(Constants, EqualOnesAreOne) {
   EXPECT_EQ(optimised(text, OptimizationLevel::all, {"-share-constants"}), "Mul Mul Sub Add");
 }
 
+/// Of those that begin alike more is read.
+TEST(Constants, ThatBeginAlike) {
+  const auto constant = [](const char* name, int last) {
+    std::string all = std::string("float[200] ") + name + " = {";
+    for (int i = 0; i < 199; ++i) all += "7,";
+    return all + std::to_string(last) + "}";
+  };
+  const std::string text = "(float[200] x) => (float[200] y) <" + constant("a", 1) + ", " + constant("b", 2) +
+                           ", " + constant("c", 1) +
+                           "> { p = Mul(x, a) q = Mul(x, b) r = Mul(x, c) s = Sub(p, q) "
+                           "y = Add(s, r) }";
+  EXPECT_EQ(optimised(text), "Mul Mul Sub Add");
+}
+
 TEST(Constants, IntoTheProduct) {
   const std::string head =
       "(float[2,2] x, float[2,3,2] z) => (float[i,j] y) <float[2,3] w = {1,2,3,4,5,6}, float[3] s = "
