@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace lathe {
 namespace {
@@ -16,9 +17,8 @@ size_t look(const Tensor& t) {
   for (size_t i = 0; i < std::min<size_t>(t.bytes(), 64); ++i) mix(hash, bytes_of(t)[i]);
   return hash;
 }
-/// Of some bytes: weights may be large, and those that begin alike mostly differ in these.
-size_t sample(const Tensor& t) {
-  size_t hash = 0;
+/// And of some others: weights may be large, and those that begin alike mostly differ in these.
+size_t sample(const Tensor& t, size_t hash) {
   const size_t step = t.bytes() / 16 + 1;
   for (size_t i = 0; i < t.bytes(); i += step) mix(hash, bytes_of(t)[i]);
   return hash;
@@ -40,20 +40,19 @@ ValueId ConstantIndex::first_like(const Graph& g, ValueId v) {
     const Tensor* t = g.constant_tensor(at);
     if (!t || t->type() == DataType::string) continue;
     // Each byte of a mapped file may cost a page: more is read of those alone that begin alike.
-    std::vector<Alike>& alike = known.alike[look(*t)];
-    if (!alike.empty()) {
-      const size_t own = sample(*t);
-      for (Alike& other : alike) {
-        const Tensor& o = *g.constant_tensor(other.value);
-        if (!other.sample) other.sample = sample(o);
-        if (*other.sample != own || !same_contents(*t, o)) continue;
-        known.first[at] = other.value;
-        break;
-      }
-      if (known.first[at] == at) alike.push_back({at, own});
-    } else {
-      alike.push_back({at, std::nullopt});
-    }
+    const size_t key = look(*t);
+    const auto [begins, is_new] = known.by_look.try_emplace(key, at);
+    if (is_new) continue;
+    if (const ValueId other = std::exchange(begins->second, no_id); other != no_id)
+      known.by_sample.emplace(sample(*g.constant_tensor(other), key), other);
+    const size_t both = sample(*t, key);
+    const auto [begin, end] = known.by_sample.equal_range(both);
+    const auto twin = std::find_if(
+        begin, end, [&](const auto& e) { return same_contents(*t, *g.constant_tensor(e.second)); });
+    if (twin == end)
+      known.by_sample.emplace(both, at);
+    else
+      known.first[at] = twin->second;
   }
   return known.first[v];
 }

@@ -1,7 +1,6 @@
 // Which constants of a graph hold the same.
 #pragma once
 
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,14 +15,10 @@ class ConstantIndex {
   ValueId first_like(const Graph& g, ValueId v);
 
  private:
-  /// A constant that begins like others, and, once another was met, a hash of some of its bytes.
-  struct Alike {
-    ValueId value;
-    std::optional<size_t> sample;
-  };
   struct Known {
-    std::vector<ValueId> first;  // by value
-    std::unordered_map<size_t, std::vector<Alike>> alike;
+    std::vector<ValueId> first;                          // by value
+    std::unordered_map<size_t, ValueId> by_look;         // the only one that begins so; no_id: there are more
+    std::unordered_multimap<size_t, ValueId> by_sample;  // of those
   };
   std::unordered_map<const Graph*, Known> known_;
 };
