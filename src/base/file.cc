@@ -75,6 +75,18 @@ uint64_t size_of(const File& f, const std::filesystem::path& path) {
 
 namespace {
 
+/// How many of so many bytes at a place of a file could be read.
+size_t read_at(int descriptor, char* to, size_t bytes, off_t from) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(descriptor, to + done, bytes - done, from + static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
 /// Where files are mapped: dropping pages of any other memory would lose what is in them.
 class Mappings {
  public:
@@ -188,12 +200,11 @@ class CopiedFile : public FileBytes {
     for (uint64_t done = 0; done < n;) {
       if (ask) ask();
       const uint64_t piece = std::min(n - done, uint64_t{1} << 24);
-      const ssize_t got = ::pread(f.get(), bytes_.get() + done, piece, static_cast<off_t>(done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0)
+      const uint64_t got = read_at(f.get(), bytes_.get() + done, piece, static_cast<off_t>(done));
+      done += got;
+      if (got < piece)
         throw file_error(Code::file_unreadable, path, std::to_string(n) + " bytes", std::to_string(done),
                          "the disk failed, or the file became shorter while it was read");
-      done += static_cast<uint64_t>(got);
     }
     view_ = {bytes_.get(), n};
   }
@@ -327,15 +338,7 @@ bool is_mapped(const void* data, size_t bytes) {
 }
 bool read_mapped(const void* data, size_t bytes, void* to) {
   const auto place = Mappings::all().find({static_cast<const char*>(data), bytes});
-  if (!place) return false;
-  for (size_t done = 0; done < bytes;) {
-    const ssize_t got = ::pread(place->descriptor, static_cast<char*>(to) + done, bytes - done,
-                                place->offset + static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    done += static_cast<size_t>(got);
-  }
-  return true;
+  return place && read_at(place->descriptor, static_cast<char*>(to), bytes, place->offset) == bytes;
 }
 
 std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& path) {

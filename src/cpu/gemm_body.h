@@ -35,8 +35,8 @@ struct Pairs : Floats {
 /// What memory brings, asked for before it is wanted. Into the second-level cache: the few lines that the
 /// first one can wait for at once would all be taken (measured on a Zen 4, one row of A: floats 28 to 30
 /// GB/s, bfloat16 26 to 31; on a Zen 5 both are the same). Or once: past that cache, where other things stay
-/// (on a Zen 5 1.4 % of decoding with floats, 3 to 5 with bfloat16, 2 of EfficientNet, whose classifier comes
-/// last).
+/// (on a Zen 5 1.4 % of decoding with floats, 3 to 5 with bfloat16, up to 2 of EfficientNet, whose classifier
+/// comes last).
 enum class Ask { nothing, for_cache, once };
 template <Ask ask>
 LATHE_INLINE void ask_for(const float* p) {
