@@ -243,6 +243,16 @@ TEST(CpuBlocked, Pointwise) {
   check(square(16, 64, 40, 40, 1));  // several strips
 }
 
+TEST(CpuBlocked, OnePixel) {
+  for (int64_t filters : {6, 16, 24, 48, 64, 80, 130})
+    for (int64_t channels : {1, 17, 100, 1200}) check(square(channels, filters, 1, 1, 1));
+  check(square(48, 1152, 1, 1, 1, 1, 0, 1, 3));
+  check(square(700, 1000, 1, 1, 1));  // by several threads
+  check(square(64, 72, 1, 1, 1, 2, 0, 1, 2));
+  check(square(64, 72, 2, 2, 1, 2, 0, 1, 2));  // of four pixels one
+  check(square(0, 72, 1, 1, 1));
+}
+
 TEST(CpuBlocked, Square) {
   for (int64_t kernel : {2, 3, 5, 7})
     for (int64_t stride : {1, 2, 3})

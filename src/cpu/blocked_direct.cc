@@ -13,7 +13,8 @@ namespace lathe::cpu {
 namespace {
 
 /// Floats of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
-/// Twice as many where weights are more than the image: each strip reads all of them again.
+/// Twice as many where weights are more than the image, since each strip reads all of them again, or
+/// multiplies them with its gates.
 constexpr double strip_floats = 65536;
 /// Multiplications below which another task is not worth it, and below which a second thread is not: to wake
 /// it and to fetch what it has written costs as long as half of them.
@@ -47,7 +48,7 @@ struct Division : TiledRows {
     const double column = static_cast<double>(s.stride[1] * steps.pixel() * steps.planes());
     const double row = column * static_cast<double>(s.out[1]), stride = static_cast<double>(s.stride[0]);
     image_first = row * static_cast<double>(s.out[0]) * stride > static_cast<double>(weights());
-    const double floats = image_first ? strip_floats : 2 * strip_floats;
+    const double floats = image_first && !s.gated ? strip_floats : 2 * strip_floats;
     const double fit = in_rows() ? (floats / row - static_cast<double>(s.reach(0))) / stride + 1
                                  : floats / (column * static_cast<double>(s.kernel[0] * t.max_rows));
     const int64_t length = fit < 1 ? 1 : static_cast<int64_t>(std::min(fit, static_cast<double>(units())));
@@ -175,6 +176,65 @@ void gate_panel(Isa isa, const BlockedShape& s, const float* weights, const floa
   }
 }
 
+/// Is the image one pixel, and are its many packed weights those of a product? Each of them is multiplied
+/// once.
+bool is_row(const GemmKernels& g, const BlockedTiles& t, const TiledRows& d, DataType weights) {
+  const BlockedShape& s = d.s;
+  return s.in_pixels() == 1 && s.out_pixels() == 1 && s.taps() == 1 && d.in_place && !s.plain && !s.gated &&
+         s.channels * s.filters > cached_weights && weights == DataType::float32 &&
+         t.panel_filters() == g.panel_columns;
+}
+
+/// An image's channels times pairs of panels: to bring the weights is all that takes time, and two panels at
+/// once come faster than one.
+void multiply_row(const GemmKernels& g, const BlockedShape& s, const BlockedImages& images, int64_t image,
+                  int64_t first_pair, int64_t end_pair, const Finish& finish) {
+  const int64_t width = g.panel_columns, all = s.out_blocks() * channel_block;
+  const int64_t begin = first_pair * 2 * width, end = std::min(end_pair * 2 * width, all);
+  const float* const weights = static_cast<const float*>(images.weights);
+  std::array<float, 2 * 2 * channel_block> bias = {};
+  for (int64_t f = begin, columns = 0; f < end; f += columns) {
+    columns = end - f >= 2 * width ? 2 * width : std::min(end - f, width);
+    Tile tile{.a = images.x + image * s.in_blocks() * channel_block,
+              .b = weights + f * s.channels,
+              .b_row = std::min(columns, width),
+              .b_panel = width * s.channels,
+              .c = images.y + image * all + f,
+              .c_row = all,
+              .rows = 1,
+              .k = s.channels,
+              .columns = columns,
+              .bounds = finish.bounds,
+              .after = weights + (f + columns < all ? f + columns : 0) * s.channels};
+    if (images.bias && s.filters - f < columns) {
+      std::copy_n(images.bias + f, s.filters - f, bias.data());
+      tile.start = {bias.data(), 0, 1};
+    } else if (images.bias) {
+      tile.start = {images.bias + f, 0, 1};
+    }
+    g.run_stream(1, tile);
+  }
+  if (finish.epilogue) finish.epilogue->finish(image * all + begin, end - begin);
+}
+
+/// The same of all images, by all threads where that pays.
+void multiply_rows(const GemmKernels& g, const BlockedShape& s, const BlockedImages& images,
+                   const Finish& finish, KernelContext& c) {
+  const int64_t pairs = ceil_of(s.out_blocks() * channel_block, 2 * g.panel_columns);
+  const double work = static_cast<double>(s.channels) * static_cast<double>(2 * g.panel_columns);
+  const auto some = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      const int64_t image = i / pairs, here = std::min(end, (image + 1) * pairs);
+      multiply_row(g, s, images, image, i - image * pairs, here - image * pairs, finish);
+      c.poll();
+      i = here;
+    }
+  };
+  const int64_t all = s.batch * pairs;
+  if (static_cast<double>(all) * work < least_shared) return some(0, all);
+  c.parallel(all, std::max<int64_t>(1, static_cast<int64_t>(least_work / work)), some);
+}
+
 /// Floats of the room for a panel that does not stay as it is.
 int64_t panel_room(const BlockedTiles& t, const BlockedShape& s, bool half) {
   return half || s.gated ? panel_size(t, s) : 0;
@@ -223,17 +283,21 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
   float* const y = tile.y;
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t tiles = piece.tile1 - piece.tile0, panel_floats = depth * t.panel_filters();
-  const int64_t lines = fetch ? tile.lines_to_fetch(panel_floats, (piece.row1 - piece.row0) * tiles) : 0;
-  const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters());
-  for (int64_t row = 0, number = 0; row < piece.row1 - piece.row0; ++row) {
+  if (fetch) tile.fetch(weights + panel_floats, panel_floats, (piece.row1 - piece.row0) * tiles);
+  const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters() + 1);
+  // To multiply for each tile would hold up the next one.
+  for (int64_t row = 0; row < piece.row1 - piece.row0; ++row) {
     if (row % polled_rows == 0) workers.poll();
-    for (int64_t i = piece.tile0; i < piece.tile1; ++i, ++number) {
-      const int64_t column = d.tiles.begin(i);
-      tile.x = x + row * s.stride[0] * d.row() + (column - column0) * tile.stride;
-      tile.y = y + (row * s.out[1] + column - column0) * channel_block;
-      if (fetch) tile.fetch(weights + panel_floats, panel_floats, number, lines);
-      kernels[d.tiles.rows(i)](tile);
-      finished.reach(row * s.out[1] + d.tiles.begin(i + 1) - column0);
+    tile.x = x + row * s.stride[0] * d.row();
+    tile.y = y + row * s.out[1] * channel_block;
+    int64_t done = row * s.out[1];
+    for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
+      const int64_t pixels = d.tiles.rows(i);
+      kernels[pixels](tile);
+      tile.x += pixels * tile.stride;
+      tile.y += pixels * channel_block;
+      tile.fetched();
+      finished.reach(done += pixels);
     }
   }
   finished.end((piece.row1 - piece.row0 - 1) * s.out[1] + d.tiles.begin(piece.tile1) - column0);
@@ -315,9 +379,11 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const BlockedTiles& t = tiles_of(isa, shape);
   const Division d(t, shape, c.threads());
   const BlockedShape& s = d.s;
+  const Finish finish(c.epilogue());
+  if (const GemmKernels& g = gemm_kernels(isa); is_row(g, t, d, images.weights_type))
+    return multiply_rows(g, s, images, finish, c);
   auto* const steps = static_cast<int64_t*>(workspace);
   d.steps.fill(steps, d.row_pixels, d.rows);
-  const Finish finish(c.epilogue());
   float* const scratch = static_cast<float*>(workspace) + d.steps_size();
   const int64_t room = panel_room(t, s, images.weights_type != DataType::float32);
   const int64_t plane = s.out_pixels() * channel_block;

@@ -1,7 +1,7 @@
 // A convolution in channel blocks and the depthwise one behind it, in one go: a strip of one panel of the
 // first's filters after the other, so that what lies between never leaves the second-level cache. The
-// first one is computed as direct_convolution() does without parts, the second as depthwise_convolution(),
-// with the same bits.
+// first one is computed as direct_convolution() does without parts, and of more than one pixel, the second as
+// depthwise_convolution(), with the same bits.
 #pragma once
 
 #include "cpu/blocked_shape.h"

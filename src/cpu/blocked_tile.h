@@ -21,20 +21,21 @@ struct BlockedTile {
   bool adds = false;            // to y instead of the bias: kernels of whole blocks, with a stride of 16
   Bounds bounds = {};           // that y is kept within
   const float* next = nullptr;  // weights that are wanted soon
-  int64_t next_lines = 0;       // how many cache lines of them to fetch with every step
+  const float* next_end = nullptr;
+  int64_t next_lines = 0;  // how many cache lines of them to fetch with every step
 
-  /// Cache lines that each step of so many tiles fetches where they share `floats` weights.
-  int64_t lines_to_fetch(int64_t floats, int64_t tiles) const {
+  /// So many tiles fetch `floats` weights, each its part with every step. All at once they would be more than
+  /// the processor can wait for at a time, and what is multiplied now would wait behind them.
+  void fetch(const float* weights, int64_t floats, int64_t tiles) {
     const int64_t steps = line * count * tiles;
-    return steps > 0 ? (floats + steps - 1) / steps : 0;
+    next = weights;
+    next_end = weights + floats;
+    next_lines = steps > 0 ? (floats + steps - 1) / steps : 0;
   }
-  /// Fetches its part of `floats` weights, as tile number `i` of those that fetch so many lines with each
-  /// step. All at once they would be more than the processor can wait for at a time, and what is multiplied
-  /// now would wait behind them.
-  void fetch(const float* weights, int64_t floats, int64_t i, int64_t lines) {
-    const int64_t begin = i * lines * count * line;
-    next = weights + begin;
-    next_lines = begin < floats ? lines : 0;
+  /// After each of them.
+  void fetched() {
+    next += next_lines * count * line;
+    if (next >= next_end) next_lines = 0;
   }
 
  private:

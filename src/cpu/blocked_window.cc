@@ -24,8 +24,10 @@ constexpr int64_t image_by_rows = 400;
 /// Vectors that are added up and are worth another thread: few, since they lie in the cache of who wrote
 /// them.
 constexpr int64_t least_added = 1024;
-/// Pixels that are added up between two polls.
-constexpr int64_t polled_pixels = 8192;
+/// Pixels of all blocks that are added up before those in front of them: convolutions write an image in rows
+/// of all blocks, the last ones are still in the second-level cache, and the next convolution begins with the
+/// first ones.
+constexpr int64_t pixels_at_once = 512;
 
 /// Calls f(block, first row, end, bounds) for strips of the output rows of all blocks: whose elements are to
 /// be kept within the bounds. Several threads take large images by rows, as convolutions before and after do,
@@ -73,12 +75,16 @@ size_t depthwise_workspace(const BlockedShape& s, bool half) {
 void depthwise_rows(Isa isa, const BlockedShape& s, int64_t block, const float* x, const float* weights,
                     const float* bias, int64_t row0, int64_t row1, float* y, const Bounds& bounds) {
   const int64_t channel = block * channel_block, lanes = std::min(channel_block, s.channels - channel);
-  std::array<float, channel_block> start{};
-  if (bias) std::copy_n(bias + channel, lanes, start.data());
+  std::array<float, channel_block> start;
+  const bool whole = bias && lanes == channel_block;
+  if (!whole) {
+    start.fill(0);
+    if (bias) std::copy_n(bias + channel, lanes, start.data());
+  }
   window_kernels(isa).weighted({.shape = &s,
                                 .x = x,
                                 .weights = weights + channel * s.taps(),
-                                .bias = start.data(),
+                                .bias = whole ? bias + channel : start.data(),
                                 .row0 = row0,
                                 .row1 = row1,
                                 .y = y,
@@ -142,17 +148,17 @@ void blocked_mean(Isa isa, int64_t blocks, int64_t pixels, const float* x, float
   const float factor = 1.0f / static_cast<float>(pixels);
   c.parallel(blocks, std::max<int64_t>(1, least_added / std::max<int64_t>(1, pixels)),
              [&](int64_t begin, int64_t end) {
-               for (int64_t i = begin; i < end; ++i) {
-                 std::array<float, channel_block> sums{};
-                 for (int64_t p = 0; p < pixels; p += polled_pixels) {
-                   c.poll();
-                   k.add_up(x + (i * pixels + p) * channel_block, std::min(polled_pixels, pixels - p),
-                            sums.data());
-                 }
-                 for (int64_t l = 0; l < channel_block; ++l)
-                   y[i * channel_block + l] = sums[static_cast<size_t>(l)] * factor;
-                 if (Epilogue* e = c.epilogue()) e->finish(i * channel_block, channel_block);
+               float* const sums = y + begin * channel_block;
+               const int64_t lanes = (end - begin) * channel_block;
+               std::fill_n(sums, lanes, 0.0f);
+               for (int64_t p = (pixels - 1) / pixels_at_once * pixels_at_once; p >= 0; p -= pixels_at_once) {
+                 c.poll();
+                 for (int64_t i = begin; i < end; ++i)
+                   k.add_up(x + (i * pixels + p) * channel_block, std::min(pixels_at_once, pixels - p),
+                            y + i * channel_block);
                }
+               for (int64_t l = 0; l < lanes; ++l) sums[l] *= factor;
+               if (Epilogue* e = c.epilogue()) e->finish(begin * channel_block, lanes);
              });
 }
 

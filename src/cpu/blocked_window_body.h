@@ -163,8 +163,10 @@ const WindowTiles* known_window_tiles(const BlockedShape& s) {
 /// Taps of window `at` of an axis that are inside: from the first, so many.
 LATHE_INLINE void window_inside(const BlockedShape& s, int axis, int64_t at, int64_t& first, int64_t& count) {
   const int64_t start = at * s.stride[axis] - s.pad[axis], step = s.dilation[axis], room = s.in[axis] - start;
-  first = start < 0 ? (-start + step - 1) / step : 0;
-  int64_t end = room > 0 ? (room + step - 1) / step : 0;
+  // To divide for each row would hold up what comes next.
+  const auto steps = [&](int64_t n) { return n <= 0 ? 0 : step == 1 ? n : (n + step - 1) / step; };
+  first = steps(-start);
+  int64_t end = steps(room);
   if (end > s.kernel[axis]) end = s.kernel[axis];
   count = end > first ? end - first : 0;
 }
@@ -216,7 +218,7 @@ LATHE_INLINE void run_window_tile(WindowTile tile, const WindowRow& r, int64_t a
 }
 
 inline void known_window_row(const WindowTiles& tiles, const BlockedShape& s, const WindowPieces& pieces,
-                             const WindowRow& r, WindowTaps t) {
+                             const WindowRow& r, WindowTaps& t) {
   for (int64_t column = 0, left = 0; column < s.out[1];) {
     const int64_t pixels = pieces.next(left), at = column * s.stride[1] - s.pad[1];
     t.first = -at;
@@ -229,7 +231,7 @@ inline void known_window_row(const WindowTiles& tiles, const BlockedShape& s, co
 
 /// `first` and `end` are the pixels whose windows are inside the image, in these pieces.
 inline void any_window_row(const WindowTiles& tiles, const BlockedShape& s, int64_t first, int64_t end,
-                           const WindowPieces& pieces, const WindowRow& r, WindowTaps t) {
+                           const WindowPieces& pieces, const WindowRow& r, WindowTaps& t) {
   for (int64_t column = 0, left = 0; column < s.out[1];) {
     int64_t j = 0, pixels = 1;
     if (column >= first && column < end) {

@@ -256,13 +256,13 @@ class Winograd {
       const auto& kernels = tiles_.of(channel_block, blocks);
       const int64_t panel = blocks * channel_block * s_.channels;
       BlockedTile t = product(weights_at(point, first), s_.channels, g_.tiles() * channel_block);
-      const int64_t lines = t.lines_to_fetch(panel, rows.count());
+      // Panels follow one another in memory.
+      if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, rows.count());
       for (int64_t j = 0; j < rows.count(); ++j) {
         t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
         t.y = to + point * g_.out_point() + g_.out_block(first) + rows.begin(j) * channel_block;
-        // Panels follow one another in memory.
-        if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, j, lines);
         kernels[rows.rows(j)](t);
+        t.fetched();
       }
     }
   }
@@ -376,16 +376,15 @@ class Winograd {
         tiles_.of(channel_block, std::min(tiles_.panel_blocks, g_.out_blocks - piece.first));
     BlockedTile t = product(weights, piece.n, g_.tiles() * channel_block);
     t.adds = piece.channel > 0;
-    const float* const ahead = turned_.at(next);
-    const int64_t floats = turned_.floats(next), lines = t.lines_to_fetch(floats, g_.points * rows.count());
-    for (int64_t point = 0, number = 0; point < g_.points; ++point)
-      for (int64_t row = 0; row < rows.count(); ++row, ++number) {
+    t.fetch(turned_.at(next), turned_.floats(next), g_.points * rows.count());
+    for (int64_t point = 0; point < g_.points; ++point)
+      for (int64_t row = 0; row < rows.count(); ++row) {
         const int64_t tile = rows.begin(row) * channel_block;
         t.x = points + point * g_.in_point() + piece.channel * g_.tiles() + tile;
         t.y = to + point * g_.out_point() + g_.out_block(piece.first) + tile;
         t.w = weights + point * piece_.point;
-        t.fetch(ahead, floats, number, lines);
         kernels[rows.rows(row)](t);
+        t.fetched();
       }
   }
   struct Products final : PointProducts {

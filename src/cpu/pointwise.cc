@@ -178,9 +178,14 @@ void PointwiseRun::load(size_t operand, int64_t at, float* to, int64_t n) const 
 }
 
 void PointwiseRun::finish(int64_t begin, int64_t n) {
+  if (!is_plain()) return finish_any(begin, n);
+  Places places;
+  finish_plain(places, begin, n);
+}
+
+void PointwiseRun::finish_any(int64_t begin, int64_t n) {
   const size_t operands = code_->operands();
   Places places;
-  if (is_plain()) return finish_plain(places, begin, n);
   // What repeats is spread out far enough to begin anywhere within the row; truths become floats here too.
   constexpr int64_t spread_length = PointwiseCode::block + PointwiseCode::short_row;
   alignas(64) float spread[Pointwise::most_operands][spread_length];
@@ -235,9 +240,14 @@ void PointwiseRun::ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row)
   }
 }
 
-/// Nothing to divide, and nothing to cut where there is one instruction.
+/// Nothing to divide, and nothing to cut where there is one instruction; of one operand nothing else to do
+/// either.
 void PointwiseRun::finish_plain(Places& places, int64_t begin, int64_t n) const {
-  const int64_t block = code_->steps_.size() == 1 ? n : PointwiseCode::block;
+  const bool one = code_->steps_.size() == 1;
+  if (const PointwiseCode::Step& s = code_->steps_.front(); one && s.arity == 1 && steps_[s.from[0]][0] == 1)
+    return s.unary(static_cast<const float*>(data_[s.from[0]]) + begin, static_cast<float*>(to_) + begin, n,
+                   s.a, s.b);
+  const int64_t block = one ? n : PointwiseCode::block;
   for (const int64_t end = begin + n; begin < end; begin += block) {
     for (size_t o = 0; o < code_->operands(); ++o)
       places[o] = {static_cast<const float*>(data_[o]) + begin * steps_[o][0], steps_[o][0] == 0};

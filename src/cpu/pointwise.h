@@ -76,14 +76,16 @@ class PointwiseRun final : public Epilogue {
   static constexpr size_t most_axes = 8;
 
  private:
+  /// Many are made at once, of which few are read: nothing is cleared.
   struct Place {
-    const float* data = nullptr;
-    bool single = false;
+    const float* data;
+    bool single;
   };
   using Places = std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>;
   /// Do all operands go through one axis alike, as floats?
   bool is_plain() const { return axes_ == 1 && short_row_ == 0 && !has_truths_; }
   void finish_plain(Places& places, int64_t begin, int64_t n) const;
+  void finish_any(int64_t begin, int64_t n);
   void run_block(Places& places, float* to, int64_t n) const;
   void load(size_t operand, int64_t at, float* to, int64_t n) const;
   void join_short_rows();
