@@ -9,6 +9,7 @@
 #include "support/error_code.h"
 #include "support/model_builder.h"
 #include "support/shared_data.h"
+#include "support/temp_directory.h"
 
 namespace lathe::testing {
 namespace {
@@ -158,6 +159,38 @@ TEST(WeightProgram, WhatOnlyPackingReadIsLetGoAndFoldedAgain) {
   EXPECT_EQ(difference(generic.create_context().run(x)[0], want[0], 1e-3, 1e-6), "");
   EXPECT_EQ(folds(plan_of(generic), false), 1);  // w + w, which no file holds
   EXPECT_EQ(generic.serialize().size(), Engine::deserialize(generic.serialize()).serialize().size());
+}
+
+/// Large weights are read from their file one after the other into the same memory: what is folded of them,
+/// by copying or by another shape alone, is their own.
+TEST(WeightProgram, FoldsLargeWeightsOfAFile) {
+  const int64_t size = 520;
+  ModelBuilder b(17);
+  b.input("x", "float[1," + std::to_string(size) + "]").output("y");
+  for (int i = 0; i < 4; ++i) {
+    std::vector<float> w(size * size);
+    for (size_t k = 0; k < w.size(); ++k)
+      w[k] = static_cast<float>((k * 7 + static_cast<size_t>(i)) % 13) - 6;
+    const std::string name = "w" + std::to_string(i);
+    // Names of all lengths: some lie at odd addresses.
+    b.initializer(
+        test::float_tensor(name + std::string(static_cast<size_t>(i), 'x'), {size * size}, std::move(w)));
+  }
+  b.initializer(test::int64_tensor("square", {2}, {size, size}));
+  b.node("Reshape", {"w0", "square"}, {"a"});
+  b.node("Reshape", {"w1x", "square"}, {"b"}).node("Add", {"a", "b"}, {"ab"});
+  b.node("Identity", {"w2xx"}, {"same"}).node("Reshape", {"same", "square"}, {"c"});
+  b.node("Mul", {"w3xxx", "w2xx"}, {"product"}).node("Reshape", {"product", "square"}, {"d"});
+  b.node("MatMul", {"x", "ab"}, {"h"}).node("MatMul", {"h", "c"}, {"i"}).node("MatMul", {"i", "d"}, {"y"});
+  const TempDirectory folder;
+  const auto path = folder.write("model.onnx", onnx::serialize(b.model.proto));
+  for (const Precision precision : {Precision::float32, Precision::bfloat16}) {
+    const BuildOptions options{.isa = "avx2", .precision = precision};
+    const Plan of_file = with_folded(plan_of(Engine::build(path, options)), kernels()),
+               of_memory = with_folded(plan_of(Engine::build(b.model, options)), kernels());
+    EXPECT_GE(count(of_file, WeightRecipe::Kind::fold), 3u);
+    EXPECT_TRUE(same_plan_weights(of_file, of_memory));
+  }
 }
 
 /// Models small enough to be built several times, with folds or packed arrays.

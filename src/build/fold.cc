@@ -8,12 +8,14 @@
 #include "build/weights.h"
 #include "eval/eval.h"
 #include "passes/turned_weights.h"
+#include "runtime/read_buffer.h"
 #include "tensor/alignment.h"
 
 namespace lathe {
 namespace {
 
-Value aligned(const Value& v) { return v.is_tensor() ? lathe::aligned(v.tensor()) : v; }
+/// From so many bytes on a weight is read from its file.
+constexpr size_t large = size_t{1} << 20;
 
 class Folder {
  public:
@@ -63,10 +65,11 @@ class Folder {
     const Node n = g.node(id);
     std::vector<Value> inputs;
     std::vector<Fold::Operand> from;
+    bool copied = false;
     for (ValueId v : n.inputs) {
       from.push_back(v == no_id ? Fold::Operand{}
                                 : Fold::Operand{g.value(v).constant, g.value(v).name, source_of(g, v)});
-      inputs.push_back(v == no_id ? Value() : aligned(*from.back().constant));
+      inputs.push_back(v == no_id ? Value() : readable(*from.back().constant, copied));
     }
     std::vector<DataType> types;
     for (ValueId v : n.outputs) types.push_back(v == no_id ? DataType::undefined : g.value(v).type.elem);
@@ -96,17 +99,29 @@ class Folder {
     return true;
   }
 
+  /// For elements to be read, at an address that they may have. One large weight of a node is `copied` into
+  /// memory that the next one takes.
+  Value readable(const Value& v, bool& copied) {
+    if (!v.is_tensor()) return v;
+    if (!copied && v.tensor().bytes() >= large)
+      if (const std::optional<Tensor> copy = buffer_.copy(v.tensor())) {
+        copied = true;
+        return *copy;
+      }
+    return aligned(v.tensor());
+  }
   /// A large weight that has been folded is seldom read again.
   static void drop_pages(const std::vector<Fold::Operand>& read) {
-    constexpr size_t large = size_t{1} << 16;
+    constexpr size_t worth_it = size_t{1} << 16;
     for (const Fold::Operand& o : read)
-      if (o.constant && o.constant->is_tensor() && o.constant->tensor().bytes() >= large)
+      if (o.constant && o.constant->is_tensor() && o.constant->tensor().bytes() >= worth_it)
         drop_mapped_pages(o.constant->tensor().data(), o.constant->tensor().bytes());
   }
 
   const FoldOptions& options_;
   uint64_t left_;
   Folds made_;
+  ReadBuffer buffer_;
 };
 
 }  // namespace

@@ -244,9 +244,10 @@ void PointwiseRun::ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row)
 /// either.
 void PointwiseRun::finish_plain(Places& places, int64_t begin, int64_t n) const {
   const bool one = code_->steps_.size() == 1;
-  if (const PointwiseCode::Step& s = code_->steps_.front(); one && s.arity == 1 && steps_[s.from[0]][0] == 1)
-    return s.unary(static_cast<const float*>(data_[s.from[0]]) + begin, static_cast<float*>(to_) + begin, n,
-                   s.a, s.b);
+  const auto* const s = one ? code_->steps_.data() : nullptr;
+  if (s && s->arity == 1 && steps_[s->from[0]][0] == 1)
+    return s->unary(static_cast<const float*>(data_[s->from[0]]) + begin, static_cast<float*>(to_) + begin, n,
+                    s->a, s->b);
   const int64_t block = one ? n : PointwiseCode::block;
   for (const int64_t end = begin + n; begin < end; begin += block) {
     for (size_t o = 0; o < code_->operands(); ++o)

@@ -1,13 +1,10 @@
 #include "runtime/packing.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <span>
 
-#include "base/file.h"
 #include "base/pages.h"
 #include "plan/weight_use.h"
 #include "runtime/memory.h"
@@ -105,46 +102,6 @@ class PoolWorkers final : public Workers {
 
 }  // namespace
 
-/// Memory into which large weights are copied from their file to be packed, one after the other: it stays in
-/// the caches, while the system gives each page of a mapping and takes it back.
-class Packing::ReadBuffer {
- public:
-  /// For weights of these sizes.
-  explicit ReadBuffer(std::span<const size_t> sizes) {
-    constexpr size_t most = size_t{16} << 20, often = 8;
-    size_t together = 0;
-    for (const size_t n : sizes) {
-      if (n > most) continue;  // packed from the mapping: it would take as much memory again
-      size_ = std::max(size_, n);
-      together += n;
-    }
-    pays_ = together >= often * size_;
-  }
-  /// A copy of the weight until the next one is asked for: where it is `needed`, or takes less than packing
-  /// from the mapping. None where it is too large, or does not lie in a file.
-  std::optional<Tensor> copy(const Tensor& weight, bool needed, Workers& workers) {
-    const auto* const from = static_cast<const char*>(weight.data());
-    const size_t bytes = weight.bytes();
-    if (!(needed || pays_) || bytes > size_ || !is_mapped(from, bytes)) return std::nullopt;
-    if (!memory_) memory_.reset(static_cast<char*>(allocate_pages(size_)));
-    if (!memory_) return std::nullopt;
-    constexpr size_t piece = size_t{1} << 18;
-    std::atomic<bool> whole = true;
-    workers.parallel(static_cast<int64_t>((bytes + piece - 1) / piece), 1, [&](int64_t begin, int64_t end) {
-      const size_t at = static_cast<size_t>(begin) * piece;
-      const size_t n = std::min(static_cast<size_t>(end) * piece, bytes) - at;
-      if (!read_mapped(from + at, n, memory_.get() + at)) whole = false;
-    });
-    if (!whole) return std::nullopt;
-    return Tensor::view(weight.type(), weight.shape(), memory_.get());
-  }
-
- private:
-  size_t size_ = 0;
-  bool pays_ = false;
-  std::unique_ptr<char, decltype(&std::free)> memory_{nullptr, std::free};
-};
-
 void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
                   std::shared_ptr<const void> op, const std::vector<bool>* stale) {
   const std::vector<int32_t> before = std::exchange(step.packed, {});
@@ -216,11 +173,23 @@ uint64_t Packing::give_memory(Plan& plan) const {
   return bytes;
 }
 
-void Packing::pack(const Job& job, Tensor& to, ReadBuffer* buffer, MappedPages& read, Workers& workers) {
+/// Of large weights of these sizes.
+Packing::Copies Packing::copies_of(std::span<const size_t> sizes) {
+  constexpr size_t often = 8;
+  size_t largest = 0, together = 0;
+  for (const size_t n : sizes) {
+    if (n > ReadBuffer::most) continue;
+    largest = std::max(largest, n);
+    together += n;
+  }
+  return {ReadBuffer(largest), together >= often * largest};
+}
+
+void Packing::pack(const Job& job, Tensor& to, Copies* copies, MappedPages& read, Workers& workers) {
   const Tensor& source = *job.question->request().inputs[job.input].constant;
   const bool odd = !is_aligned(source) && job.kernel->any_alignment != static_cast<int>(job.input);
   std::optional<Tensor> copy;
-  if (buffer) copy = buffer->copy(source, odd, workers);
+  if (copies && (odd || copies->pay)) copy = copies->buffer.copy(source, &workers);
   const bool from_mapping = !copy && source.bytes() >= small;
   if (odd && !copy) copy = source.clone();
   try {
@@ -251,11 +220,11 @@ void Packing::run(Plan& plan, int threads, const std::shared_ptr<Executor>& exec
   std::vector<size_t> sizes;
   for (auto j = jobs_.begin(); j != small_ones; ++j)
     sizes.push_back(plan.weights[from(*j)].value.tensor().bytes());
-  ReadBuffer buffer(sizes);
+  Copies copies = copies_of(sizes);
   MappedPages read;
   const auto pack_large = [&](Workers& workers) {
     for (auto j = jobs_.begin(); j != small_ones; ++j) {
-      pack(*j, to(*j), &buffer, read, workers);
+      pack(*j, to(*j), &copies, read, workers);
       passing.packed(from(*j));
     }
   };

@@ -3,10 +3,12 @@
 // begin on pages of their own, and none would lie in huge pages.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/file.h"
 #include "runtime/program.h"
+#include "runtime/read_buffer.h"
 
 namespace lathe {
 
@@ -33,8 +35,14 @@ class Packing {
     std::string node, op_name;
   };
   uint32_t put(Plan& plan, Weight w, int64_t place);
-  class ReadBuffer;
-  static void pack(const Job& job, Tensor& to, ReadBuffer* buffer, MappedPages& read, Workers& workers);
+  /// Copies of weights on the way to be packed: of those at odd addresses, and of all where that takes less
+  /// time than packing from the mapping.
+  struct Copies {
+    ReadBuffer buffer;
+    bool pay;
+  };
+  static Copies copies_of(std::span<const size_t> sizes);
+  static void pack(const Job& job, Tensor& to, Copies* copies, MappedPages& read, Workers& workers);
   /// Returns how many bytes they are together.
   uint64_t give_memory(Plan& plan) const;
 
