@@ -1,8 +1,8 @@
 // Between planes of channels and channel blocks.
 #include <algorithm>
-#include <cstring>
 
 #include "cpu/blocked.h"
+#include "cpu/turn.h"
 
 namespace lathe::cpu {
 namespace {
@@ -24,27 +24,6 @@ void for_each_piece(int64_t batch, int64_t channels, int64_t pixels, KernelConte
         std::min(channel_block, channels - block % blocks * channel_block));
     }
   });
-}
-
-typedef float Four __attribute__((vector_size(16)));
-
-Four load_four(const float* p) {
-  Four x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
-}
-void store_four(float* p, Four x) { std::memcpy(p, &x, sizeof x); }
-
-/// Turns a square of four rows of four.
-void turn(const float* from, int64_t from_row, float* to, int64_t to_row) {
-  const Four a = load_four(from), b = load_four(from + from_row), c = load_four(from + 2 * from_row),
-             d = load_four(from + 3 * from_row);
-  const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const Four ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store_four(to, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-  store_four(to + to_row, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-  store_four(to + 2 * to_row, __builtin_shufflevector(ab2, cd2, 0, 1, 4, 5));
-  store_four(to + 3 * to_row, __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7));
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ void pack_byte_conv(const ByteConvShape& s, const void* weights, bool is_signed,
       for (int64_t c = 0; c < quads(held) * quad; ++c)
         terms.push_back(c < held ? (c0 + c) * s.taps() + tap : -1);
   }
-  pack_bytes({weights, is_signed, s.filters, s.channels * s.taps(), terms.data(), terms_of(s)}, to, workers);
+  pack_bytes({weights, is_signed, s.filters, s.channels * s.taps(), terms.data(), terms_of(s), s.taps()}, to,
+             workers);
 }
 
 const int32_t* byte_conv_sums(const ByteConvShape& s, const int8_t* packed) {

@@ -16,6 +16,9 @@ struct ByteWeights {
   int64_t filters = 0, filter = 0;  // how many, and from one to the next
   const int64_t* terms = nullptr;
   int64_t count = 0;  // of terms: whole quads
+  /// Of convolutions: terms are blocks of channels, of each tap one channel after the other, while in a
+  /// filter all taps of a channel lie together.
+  int64_t taps = 1;
 };
 /// Bytes that packed weights take: the panels, and behind them (whole lines) the sum of each filter's terms
 /// as int32, as many as the panels have filters.

@@ -5,13 +5,17 @@
 #include <vector>
 
 #include "cpu/bytes_gemm.h"
+#include "cpu/ceil_of.h"
+#include "cpu/turn.h"
 
 namespace lathe::cpu {
 namespace {
 
 /// Quads of a filter that are packed before those of the next one: of bytes that lie together a line is read
-/// once.
-constexpr int64_t some_quads = 64, some_terms = some_quads * quad;
+/// once. Of convolutions a block of channels is.
+constexpr int64_t some_quads = 64, block = turned_at_once<uint8_t>, most_taps = 49,
+                  most_terms = block * most_taps;
+static_assert(some_quads * quad <= most_terms);
 
 /// Sums wrap around, as those of products do.
 void add(int32_t& sum, int32_t more) {
@@ -23,6 +27,9 @@ struct PanelBytes {
   const uint8_t* bytes;  // the first filter's
   int64_t filter, real;  // from one filter to the next, and how many there are
   const int64_t* terms;
+  int64_t taps;        // as of ByteWeights
+  const uint8_t* end;  // of all filters
+  int64_t soon;        // from these bytes of a filter to those that are packed next
   uint8_t turned;
 
   bool is_none(int64_t term) const { return terms[term] < 0; }
@@ -52,44 +59,78 @@ struct PanelBytes {
 
   /// Each filter by itself: its terms beside each other, then quads of all of them.
   void filters(int64_t quads, int8_t* to, int32_t* sums) const {
-    const int64_t count = quads * quad;
-    int64_t place[some_terms];
-    uint8_t kept[some_terms] = {};  // bits that are kept: none where there is no term
-    alignas(64) uint8_t byte[panel_filters][some_terms] = {};
-    bool together = terms[0] >= 0;
+    const int64_t count = quads * quad, settled = ceil_of(count, block) * block;
+    int64_t place[most_terms];
+    uint8_t kept[most_terms];  // bits that are kept: none where there is no term
+    alignas(64) uint8_t byte[panel_filters][most_terms];
+    bool together = true, whole = taps > 1 && count == block * taps;
     for (int64_t t = 0; t < count; ++t) {
       place[t] = std::max<int64_t>(terms[t], 0);
       kept[t] = is_none(t) ? 0 : 0xff;
-      together = together && terms[t] == terms[0] + t;
+      whole = whole && !is_none(t);
+      together = together && !is_none(t) && terms[t] == terms[0] + t;
     }
+    std::fill(kept + count, kept + settled, uint8_t{0});
     for (int64_t f = 0; f < real; ++f) {
       const uint8_t* const from = bytes + f * filter;
-      if (together)
-        std::memcpy(byte[f], from + terms[0], static_cast<size_t>(count));
+      uint8_t* const row = byte[f];
+      // No prefetcher follows so many filters by turns.
+      for (int64_t i = 0; i < count; i += 64) __builtin_prefetch(from + soon + i);
+      if (together) {
+        add(sums[f], settle(from + terms[0], row, kept, count));
+        continue;
+      }
+      if (whole)
+        turn_taps(from + terms[0], row);
       else
         for (int64_t t = 0; t < count; t += quad) {
           const uint8_t four[quad] = {from[place[t]], from[place[t + 1]], from[place[t + 2]],
                                       from[place[t + 3]]};
-          std::memcpy(byte[f] + t, four, sizeof four);
+          std::memcpy(row + t, four, sizeof four);
         }
-      add(sums[f], settle(byte[f], kept, count));
+      add(sums[f], settle(row, row, kept, count));
     }
-    for (int64_t q = 0; q < quads; ++q) {
-      for (int64_t f = 0; f < real; ++f)
-        std::memcpy(to + q * panel_row + f * quad, byte[f] + q * quad, static_cast<size_t>(quad));
-      std::fill(to + q * panel_row + real * quad, to + (q + 1) * panel_row, int8_t{0});
-    }
+    for (int64_t f = real; f < panel_filters; ++f) std::fill(byte[f], byte[f] + settled, uint8_t{0});
+    turn_quads(byte[0], quads, to);
   }
-  /// Makes signed bytes of them, and says what they sum up to.
-  int32_t settle(uint8_t* byte, const uint8_t* kept, int64_t count) const {
-    constexpr int64_t vector = 16;
-    int16_t sums[vector] = {};  // of few enough each
-    for (int64_t t = 0; t < count; t += vector)
-      for (int64_t i = t; i < t + vector; ++i) {
-        byte[i] = static_cast<uint8_t>((byte[i] ^ turned) & kept[i]);
-        sums[i - t] = static_cast<int16_t>(sums[i - t] + static_cast<int8_t>(byte[i]));
+  /// A block of channels, each with its taps, becomes taps with a block of channels each.
+  void turn_taps(const uint8_t* from, uint8_t* to) const {
+    uint8_t copy[most_terms + block];
+    if (end - from < block * taps + block) {  // the last row would be read beyond the end
+      std::memcpy(copy, from, static_cast<size_t>(block * taps));
+      std::fill_n(copy + block * taps, block, uint8_t{0});
+      from = copy;
+    }
+    for (int64_t tap = 0; tap < taps; tap += block)
+      turn(from + tap, taps, to + tap * block, block, std::min(block, taps - tap));
+  }
+  /// Rows of filters become rows of quads.
+  static void turn_quads(const uint8_t* byte, int64_t quads, int8_t* to) {
+    constexpr int64_t square = turned_at_once<uint32_t>;
+    const auto* const from = reinterpret_cast<const uint32_t*>(byte);
+    auto* const rows = reinterpret_cast<uint32_t*>(to);
+    for (int64_t q = 0; q < quads; q += square)
+      for (int64_t f = 0; f < panel_filters; f += square)
+        turn(from + f * (most_terms / quad) + q, most_terms / quad, rows + q * (panel_row / quad) + f,
+             panel_row / quad, std::min(square, quads - q));
+  }
+  /// Makes signed bytes of `count` bytes, zeros behind them to whole blocks, and says what they sum up to.
+  int32_t settle(const uint8_t* from, uint8_t* to, const uint8_t* kept, int64_t count) const {
+    int16_t sums[block] = {};  // of few enough each
+    int64_t t = 0;
+    const auto settle_block = [&](const uint8_t* bytes) {
+      for (int64_t i = 0; i < block; ++i) {
+        to[t + i] = static_cast<uint8_t>((bytes[i] ^ turned) & kept[t + i]);
+        sums[i] = static_cast<int16_t>(sums[i] + static_cast<int8_t>(to[t + i]));
       }
-    return std::accumulate(sums, sums + vector, 0);
+    };
+    for (; t + block <= count; t += block) settle_block(from + t);
+    if (t < count) {
+      uint8_t last[block] = {};
+      for (int64_t i = t; i < count; ++i) last[i - t] = from[i];
+      settle_block(last);
+    }
+    return std::accumulate(sums, sums + block, 0);
   }
 };
 
@@ -101,13 +142,22 @@ int64_t packed_bytes(int64_t filters, int64_t terms) {
 
 void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
   const int64_t rows = w.count / quad, all = panels(w.filters);
+  const int64_t at_once = w.taps > 1 && w.taps <= most_taps ? block * w.taps / quad : some_quads;
+  const auto* const bytes = static_cast<const uint8_t*>(w.data);
   auto* const sums = reinterpret_cast<int32_t*>(to + all * panel_row * rows);
   const auto some = [&](int64_t panel, int64_t done) {
-    if ((panel + done / some_quads) % (polled_bytes / (some_quads * panel_row)) == 0) workers.poll();
-    const int64_t first = panel * panel_filters, quads = std::min(some_quads, rows - done);
-    const PanelBytes from{static_cast<const uint8_t*>(w.data) + first * w.filter, w.filter,
-                          std::min(panel_filters, w.filters - first), w.terms + done * quad,
-                          static_cast<uint8_t>(w.is_signed ? 0 : 128)};
+    if ((panel + done / at_once) % (polled_bytes / (at_once * panel_row)) == 0) workers.poll();
+    const int64_t first = panel * panel_filters, quads = std::min(at_once, rows - done);
+    const int64_t next = done + quads < rows ? std::max<int64_t>(0, w.terms[(done + quads) * quad])
+                                             : panel_filters * w.filter + std::max<int64_t>(0, w.terms[0]);
+    const PanelBytes from{.bytes = bytes + first * w.filter,
+                          .filter = w.filter,
+                          .real = std::min(panel_filters, w.filters - first),
+                          .terms = w.terms + done * quad,
+                          .taps = w.taps,
+                          .end = bytes + w.filters * w.filter,
+                          .soon = next,
+                          .turned = static_cast<uint8_t>(w.is_signed ? 0 : 128)};
     int8_t* const row = to + (panel * rows + done) * panel_row;
     w.filter == 1 ? from.rows(quads, row, sums + first) : from.filters(quads, row, sums + first);
   };
@@ -115,11 +165,11 @@ void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
     std::fill(sums + begin * panel_filters, sums + end * panel_filters, 0);
     // In the order in which the bytes lie.
     if (w.filter == 1)
-      for (int64_t done = 0; done < rows; done += some_quads)
+      for (int64_t done = 0; done < rows; done += at_once)
         for (int64_t panel = begin; panel < end; ++panel) some(panel, done);
     else
       for (int64_t panel = begin; panel < end; ++panel)
-        for (int64_t done = 0; done < rows; done += some_quads) some(panel, done);
+        for (int64_t done = 0; done < rows; done += at_once) some(panel, done);
   };
   workers.parallel(all, std::max<int64_t>(1, polled_bytes / (panel_row * (rows + 1))), pack);
 }
