@@ -136,7 +136,7 @@ class Comparison:
         engines = self.settings.engines
         for i in range(self.settings.loads):
             last = i + 1 == self.settings.loads
-            # Whoever comes first may find memory that the host of a virtual machine has yet to give.
+            # Whoever comes first may still find memory that the host of a virtual machine has yet to give.
             first = i % len(engines)
             for name in engines[first:] + engines[:first]:
                 if "why" in self.engine(name):

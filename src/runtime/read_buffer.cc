@@ -16,6 +16,7 @@ std::optional<Tensor> ReadBuffer::copy(const Tensor& weight, Workers* workers) {
     size_ = std::max(bytes, wanted_);
     memory_.reset();  // before as much is taken again
     memory_.reset(static_cast<char*>(allocate_pages(size_)));
+    if (memory_) supply_pages(memory_.get(), size_);
   }
   if (!memory_) {
     size_ = 0;
