@@ -109,6 +109,14 @@ TEST(CpuGemm, DeepAndWide) {
   check({300, 33, 769, 1, true, true, false, Problem::full, 0.5f, -2.0f});
 }
 
+/// One row, as recurrent networks have it: panels are taken by four, by two and by themselves.
+TEST(CpuGemm, OneRowOfPanels) {
+  for (int64_t n : {48, 64, 95, 96, 97, 128, 129, 160, 192, 201, 224, 256, 257, 300, 512, 525})
+    for (int64_t k : {1, 15, 256, 481})
+      for (bool packed : {false, true})
+        check({1, n, k, 1, false, false, packed, packed ? Problem::per_column : Problem::none});
+}
+
 /// Of matrices that no second-level cache holds: tiles of rows and panels take short blocks of k in turn.
 TEST(CpuGemm, FewRowsFromMemory) {
   for (int64_t m : {1, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 21, 28, 29})

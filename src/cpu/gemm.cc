@@ -162,17 +162,18 @@ class Walk {
   };
   bool has(Place at) const { return at.panel >= p0_ && at.panel < p1_; }
 
-  /// A few rows: their A stays in the cache, and each panel is read as one stream, or two as two. The sums
-  /// are the same as in groups.
+  /// A few rows: their A stays in the cache, and each panel is read as one stream, or several as several. The
+  /// sums are the same as in groups.
   void stream() {
     const bool floats = !g_.split_a && p_.b_type == DataType::float32 && !p_.panels;
     const bool twins = floats && t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows;
-    const int64_t count = p1_ - p0_, together = twins ? 2 : 1;
+    const bool quads = twins && tiles_.rows(t0_) == 1 && g_.quad && !is_stream();
+    const int64_t count = p1_ - p0_, together = quads ? 4 : twins ? 2 : 1;
     for (int64_t done = 0; done < count; done += stream_panels) {
       const int64_t some = std::min(stream_panels, count - done);
-      for (int64_t i = 0; i < some; i += together) {
-        const int64_t panels = std::min(together, some - i), panel = streamed(done + i, panels),
-                      after = streamed(done + i + panels, panels);
+      for (int64_t i = 0, panels; i < some; i += panels) {
+        panels = some - i >= together ? together : std::min<int64_t>(some - i, 2);
+        const int64_t panel = streamed(done + i, panels), after = streamed(done + i + panels, panels);
         for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_) {
           const Place at{panel, k0}, next = k0 + step_ < p_.k ? Place{panel, k0 + step_} : Place{after, 0};
           twins ? twin(at, next, panels) : block(at, next);
@@ -183,8 +184,8 @@ class Walk {
       c_.poll();
     }
   }
-  /// One or two panels with the one tile: block() without what a few rows do without, which beside them takes
-  /// time.
+  /// One, two or four panels with the one tile: block() without what a few rows do without, which beside them
+  /// takes time.
   void twin(Place at, Place next, int64_t panels) {
     const int64_t row = tiles_.begin(t0_), rows = tiles_.rows(t0_), column = at.panel * g_.panel_columns;
     Tile tile{.a = p_.a + (row - p_.first_row) * g_.packed_terms(p_.k) + g_.packed_terms(at.k0) * rows,

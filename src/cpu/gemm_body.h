@@ -226,6 +226,7 @@ constexpr GemmKernels make_table() {
   fill_tiles<Elements, 2, Strict>(g.wide, std::make_integer_sequence<int, max_rows>());
   fill_tiles<Elements, 4, Strict>(g.twin, std::make_integer_sequence<int, twin_rows>());
   const auto twins = std::make_integer_sequence<int, twin_rows>();
+  if constexpr (Vec::width == 16) g.quad = tile<Elements, 1, 8, partial_sums(1, Strict), Ask::nothing>;
   fill_tiles<Elements, 4, Strict, Ask::for_cache>(g.twin_stream[0], twins);
   fill_tiles<Elements, 4, Strict, Ask::once>(g.twin_stream[1], twins);
   return g;
