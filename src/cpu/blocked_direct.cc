@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_strips.h"
@@ -176,6 +177,17 @@ void gate_panel(Isa isa, const BlockedShape& s, const float* weights, const floa
   }
 }
 
+/// The biases of `n` filters from `first` on; where some of these are none, a copy in `room`, with zeros for
+/// them. Null: there are no biases.
+const float* biases(const BlockedShape& s, const BlockedImages& images, int64_t first, int64_t n,
+                    std::span<float> room) {
+  if (!images.bias) return nullptr;
+  if (s.filters - first >= n) return images.bias + first;
+  std::ranges::fill(room, 0.0f);
+  std::copy_n(images.bias + first, s.filters - first, room.data());
+  return room.data();
+}
+
 /// Is the image one pixel, and are its many packed weights those of a product? Each of them is multiplied
 /// once.
 bool is_row(const GemmKernels& g, const BlockedTiles& t, const TiledRows& d, DataType weights) {
@@ -192,26 +204,21 @@ void multiply_row(const GemmKernels& g, const BlockedShape& s, const BlockedImag
   const int64_t width = g.panel_columns, all = s.out_blocks() * channel_block;
   const int64_t begin = first_pair * 2 * width, end = std::min(end_pair * 2 * width, all);
   const float* const weights = static_cast<const float*>(images.weights);
-  std::array<float, 2 * 2 * channel_block> bias = {};
+  std::array<float, 2 * 2 * channel_block> bias;
   for (int64_t f = begin, columns = 0; f < end; f += columns) {
     columns = end - f >= 2 * width ? 2 * width : std::min(end - f, width);
-    Tile tile{.a = images.x + image * s.in_blocks() * channel_block,
-              .b = weights + f * s.channels,
-              .b_row = std::min(columns, width),
-              .b_panel = width * s.channels,
-              .c = images.y + image * all + f,
-              .c_row = all,
-              .rows = 1,
-              .k = s.channels,
-              .columns = columns,
-              .bounds = finish.bounds,
-              .after = weights + (f + columns < all ? f + columns : 0) * s.channels};
-    if (images.bias && s.filters - f < columns) {
-      std::copy_n(images.bias + f, s.filters - f, bias.data());
-      tile.start = {bias.data(), 0, 1};
-    } else if (images.bias) {
-      tile.start = {images.bias + f, 0, 1};
-    }
+    const Tile tile{.a = images.x + image * s.in_blocks() * channel_block,
+                    .b = weights + f * s.channels,
+                    .b_row = std::min(columns, width),
+                    .b_panel = width * s.channels,
+                    .c = images.y + image * all + f,
+                    .c_row = all,
+                    .rows = 1,
+                    .k = s.channels,
+                    .columns = columns,
+                    .start = {biases(s, images, f, columns, bias), 0, 1},
+                    .bounds = finish.bounds,
+                    .after = weights + (f + columns < all ? f + columns : 0) * s.channels};
     g.run_stream(1, tile);
   }
   if (finish.epilogue) finish.epilogue->finish(image * all + begin, end - begin);
@@ -267,12 +274,7 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
   const auto& kernels = t.of(tile.stride, blocks, s.filters - first - (blocks - 1) * channel_block);
 
   std::array<float, 2 * channel_block> bias;
-  tile.bias = images.bias ? images.bias + first : nullptr;
-  if (tile.bias && s.filters - first < t.panel_filters()) {
-    bias.fill(0);
-    std::copy_n(tile.bias, s.filters - first, bias.data());
-    tile.bias = bias.data();
-  }
+  tile.bias = biases(s, images, first, t.panel_filters(), bias);
   const bool half = images.weights_type != DataType::float32;
   const float* const weights =
       widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);

@@ -13,9 +13,8 @@ namespace {
 
 /// Quads of a filter that are packed before those of the next one: of bytes that lie together a line is read
 /// once. Of convolutions a block of channels is.
-constexpr int64_t some_quads = 64, block = turned_at_once<uint8_t>, most_taps = 49,
-                  most_terms = block * most_taps;
-static_assert(some_quads * quad <= most_terms);
+constexpr int64_t some_quads = 64, most_taps = 49, most_terms = channel_block * most_taps;
+static_assert(some_quads * quad <= most_terms && channel_block == turned_at_once<uint8_t>);
 
 /// Sums wrap around, as those of products do.
 void add(int32_t& sum, int32_t more) {
@@ -59,11 +58,11 @@ struct PanelBytes {
 
   /// Each filter by itself: its terms beside each other, then quads of all of them.
   void filters(int64_t quads, int8_t* to, int32_t* sums) const {
-    const int64_t count = quads * quad, settled = ceil_of(count, block) * block;
+    const int64_t count = quads * quad, settled = ceil_of(count, channel_block) * channel_block;
     int64_t place[most_terms];
     uint8_t kept[most_terms];  // bits that are kept: none where there is no term
     alignas(64) uint8_t byte[panel_filters][most_terms];
-    bool together = true, whole = taps > 1 && count == block * taps;
+    bool together = true, whole = taps > 1 && count == channel_block * taps;
     for (int64_t t = 0; t < count; ++t) {
       place[t] = std::max<int64_t>(terms[t], 0);
       kept[t] = is_none(t) ? 0 : 0xff;
@@ -95,14 +94,14 @@ struct PanelBytes {
   }
   /// A block of channels, each with its taps, becomes taps with a block of channels each.
   void turn_taps(const uint8_t* from, uint8_t* to) const {
-    uint8_t copy[most_terms + block];
-    if (end - from < block * taps + block) {  // the last row would be read beyond the end
-      std::memcpy(copy, from, static_cast<size_t>(block * taps));
-      std::fill_n(copy + block * taps, block, uint8_t{0});
+    uint8_t copy[most_terms + channel_block];
+    if (end - from < channel_block * taps + channel_block) {  // the last row would be read beyond the end
+      std::memcpy(copy, from, static_cast<size_t>(channel_block * taps));
+      std::fill_n(copy + channel_block * taps, channel_block, uint8_t{0});
       from = copy;
     }
-    for (int64_t tap = 0; tap < taps; tap += block)
-      turn(from + tap, taps, to + tap * block, block, std::min(block, taps - tap));
+    for (int64_t tap = 0; tap < taps; tap += channel_block)
+      turn(from + tap, taps, to + tap * channel_block, channel_block, std::min(channel_block, taps - tap));
   }
   /// Rows of filters become rows of quads.
   static void turn_quads(const uint8_t* byte, int64_t quads, int8_t* to) {
@@ -116,21 +115,21 @@ struct PanelBytes {
   }
   /// Makes signed bytes of `count` bytes, zeros behind them to whole blocks, and says what they sum up to.
   int32_t settle(const uint8_t* from, uint8_t* to, const uint8_t* kept, int64_t count) const {
-    int16_t sums[block] = {};  // of few enough each
+    int16_t sums[channel_block] = {};  // of few enough each
     int64_t t = 0;
     const auto settle_block = [&](const uint8_t* bytes) {
-      for (int64_t i = 0; i < block; ++i) {
+      for (int64_t i = 0; i < channel_block; ++i) {
         to[t + i] = static_cast<uint8_t>((bytes[i] ^ turned) & kept[t + i]);
         sums[i] = static_cast<int16_t>(sums[i] + static_cast<int8_t>(to[t + i]));
       }
     };
-    for (; t + block <= count; t += block) settle_block(from + t);
+    for (; t + channel_block <= count; t += channel_block) settle_block(from + t);
     if (t < count) {
-      uint8_t last[block] = {};
+      uint8_t last[channel_block] = {};
       for (int64_t i = t; i < count; ++i) last[i - t] = from[i];
       settle_block(last);
     }
-    return std::accumulate(sums, sums + block, 0);
+    return std::accumulate(sums, sums + channel_block, 0);
   }
 };
 
@@ -142,7 +141,7 @@ int64_t packed_bytes(int64_t filters, int64_t terms) {
 
 void pack_bytes(const ByteWeights& w, int8_t* to, Workers& workers) {
   const int64_t rows = w.count / quad, all = panels(w.filters);
-  const int64_t at_once = w.taps > 1 && w.taps <= most_taps ? block * w.taps / quad : some_quads;
+  const int64_t at_once = w.taps > 1 && w.taps <= most_taps ? channel_block * w.taps / quad : some_quads;
   const auto* const bytes = static_cast<const uint8_t*>(w.data);
   auto* const sums = reinterpret_cast<int32_t*>(to + all * panel_row * rows);
   const auto some = [&](int64_t panel, int64_t done) {
