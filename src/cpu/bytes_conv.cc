@@ -174,11 +174,12 @@ void byte_convolution(Isa isa, const ByteConvShape& shape, const ByteImages& ima
     const int64_t in_plane = s.in_pixels() * channel_block;
     const uint8_t* x = images.x + n * s.in_blocks() * in_plane;
     if (plane) {
-      c.parallel(s.in_blocks(), std::max<int64_t>(1, 16384 / plane), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          c.poll();
-          pad_plane(s, x + i * in_plane, images.x_zero, copy + i * plane);
-        }
+      // By rows, as the image is multiplied.
+      const int64_t row_bytes = s.in_blocks() * row_pixels * channel_block;
+      c.parallel(rows, std::max<int64_t>(1, 16384 / row_bytes), [&](int64_t begin, int64_t end) {
+        c.poll();
+        for (int64_t i = 0; i < s.in_blocks(); ++i)
+          pad_rows(s, x + i * in_plane, images.x_zero, begin, end, copy + i * plane);
       });
       x = copy;
     }

@@ -25,11 +25,13 @@ inline int64_t padded_plane(const BlockedShape& s) {
   return within(s) ? 0 : padded(s, 0) * padded(s, 1) * channel_block;
 }
 
-/// Copies one block of an image into the middle of what its windows reach.
-inline void pad_plane(const BlockedShape& s, const uint8_t* x, uint8_t zero, uint8_t* to) {
+/// Copies one block of an image into the middle of what its windows reach: rows [row0, row1) of that.
+inline void pad_rows(const BlockedShape& s, const uint8_t* x, uint8_t zero, int64_t row0, int64_t row1,
+                     uint8_t* to) {
   const int64_t width = padded(s, 1), left = std::min(s.pad[1], width),
                 middle = std::clamp<int64_t>(s.in[1], 0, width - left), right = width - left - middle;
-  for (int64_t i = 0; i < padded(s, 0); ++i, to += width * channel_block) {
+  to += row0 * width * channel_block;
+  for (int64_t i = row0; i < row1; ++i, to += width * channel_block) {
     const int64_t y = i - s.pad[0];
     if (y < 0 || y >= s.in[0]) {
       std::fill_n(to, width * channel_block, zero);

@@ -89,7 +89,7 @@ void byte_depthwise(Isa isa, const BlockedShape& s, const ByteImages& images, vo
         const int64_t channel = i * channel_block, block = n * s.in_blocks() + i;
         uint8_t* const copy = copies + i * plane;
         c.poll();
-        pad_plane(s, images.x + block * in_plane, images.x_zero, copy);
+        pad_rows(s, images.x + block * in_plane, images.x_zero, 0, padded(s, 0), copy);
         ByteGrid grid = images.grid;
         grid.factor += channel;
         grid.shift += channel;
@@ -192,29 +192,39 @@ void average_row(const ByteRowKernels& k, const BlockedShape& s, const ByteMean&
 
 }  // namespace
 
+namespace {
+/// Calls f(block, row of the output) for all rows of all blocks; large images by rows, as convolutions before
+/// and after them.
+template <class F>
+void for_each_row(const BlockedShape& s, KernelContext& c, F&& f) {
+  constexpr int64_t image_by_rows = 400;  // pixels
+  const int64_t blocks = s.batch * s.out_blocks();
+  const bool by_rows = s.batch == 1 && s.out_pixels() >= image_by_rows;
+  const int64_t grain = std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block));
+  c.parallel(blocks * s.out[0], grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      c.poll();
+      f(by_rows ? i % blocks : i / s.out[0], by_rows ? i / blocks : i % s.out[0]);
+    }
+  });
+}
+}  // namespace
+
 void byte_average(Isa isa, const BlockedShape& s, const ByteMean& how, const uint8_t* x, uint8_t* y,
                   KernelContext& c) {
   if (s.empty()) return;
   const ByteRowKernels& k = byte_row_kernels(isa);
-  const int64_t grain = std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block));
-  c.parallel(s.batch * s.out_blocks() * s.out[0], grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      c.poll();
-      average_row(k, s, how, x + r / s.out[0] * s.in_pixels() * channel_block, r % s.out[0],
-                  y + r * s.out[1] * channel_block);
-    }
+  for_each_row(s, c, [&](int64_t block, int64_t row) {
+    average_row(k, s, how, x + block * s.in_pixels() * channel_block, row,
+                y + (block * s.out[0] + row) * s.out[1] * channel_block);
   });
 }
 
 void byte_maximum(const BlockedShape& s, const uint8_t* x, uint8_t* y, KernelContext& c) {
   if (s.empty()) return;
-  const int64_t grain = std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block));
-  c.parallel(s.batch * s.out_blocks() * s.out[0], grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      c.poll();
-      maximum_row(s, x + r / s.out[0] * s.in_pixels() * channel_block, r % s.out[0],
-                  y + r * s.out[1] * channel_block);
-    }
+  for_each_row(s, c, [&](int64_t block, int64_t row) {
+    maximum_row(s, x + block * s.in_pixels() * channel_block, row,
+                y + (block * s.out[0] + row) * s.out[1] * channel_block);
   });
 }
 
