@@ -346,7 +346,8 @@ AttentionRun in_one_piece(AttentionRun r, float* room, KernelContext& c) {
 size_t attention_workspace(Isa isa, const AttentionRun& r, int threads) {
   if (r.batch * r.q_heads * r.queries == 0 || r.v_head == 0) return 0;
   const Cut cut(gemm_kernels(isa), r);
-  return static_cast<size_t>(cut.joined(r) + cut.packed() + task_slots(cut.tasks(r), threads) * cut.slot) *
+  return static_cast<size_t>(task_slots(cut.tasks(r), threads) * slot_stride(cut.slot, threads) +
+                             cut.joined(r) + cut.packed()) *
          sizeof(float);
 }
 
@@ -358,9 +359,10 @@ void attention(Isa isa, const AttentionRun& run, void* workspace, KernelContext&
   }
   const GemmKernels& g = gemm_kernels(isa);
   const Cut cut(g, run);
-  float* const room = static_cast<float*>(workspace);
+  const int64_t stride = slot_stride(cut.slot, c.threads());
+  float* const scratch = static_cast<float*>(workspace);
+  float* const room = scratch + task_slots(cut.tasks(run), c.threads()) * stride;
   float* const packed = room + cut.joined(run);
-  float* const scratch = packed + cut.packed();
   const AttentionRun r = cut.few ? run : in_one_piece(run, room, c);
   if (!cut.few)
     c.parallel(cut.heads, 1, [&](int64_t begin, int64_t end) {
@@ -379,7 +381,7 @@ void attention(Isa isa, const AttentionRun& run, void* workspace, KernelContext&
       }
     });
   for_each_task(c, cut.tasks(r), [&](int64_t task, int64_t slot) {
-    QueryBlock(isa, r, cut, task, packed, scratch + slot * cut.slot, c).run();
+    QueryBlock(isa, r, cut, task, packed, scratch + slot * stride, c).run();
   });
 }
 

@@ -370,8 +370,8 @@ size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) 
   if (uses_parts(isa, s)) return parts_workspace(s, half, threads);
   const BlockedTiles& t = tiles_of(isa, s);
   const Division d(t, s, threads);
-  const int64_t slot = d.strip_size() + panel_room(t, s, half);
-  return static_cast<size_t>(d.steps_size() + task_slots(d.tasks(), threads) * slot) * sizeof(float);
+  const int64_t stride = slot_stride(d.strip_size() + panel_room(t, s, half), threads);
+  return static_cast<size_t>(task_slots(d.tasks(), threads) * stride + d.steps_size()) * sizeof(float);
 }
 
 void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages& images, void* workspace,
@@ -384,10 +384,11 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const Finish finish(c.epilogue());
   if (const GemmKernels& g = gemm_kernels(isa); is_row(g, t, d, images.weights_type))
     return multiply_rows(g, s, images, finish, c);
-  auto* const steps = static_cast<int64_t*>(workspace);
-  d.steps.fill(steps, d.row_pixels, d.rows);
-  float* const scratch = static_cast<float*>(workspace) + d.steps_size();
   const int64_t room = panel_room(t, s, images.weights_type != DataType::float32);
+  const int64_t stride = slot_stride(d.strip_size() + room, c.threads());
+  float* const scratch = static_cast<float*>(workspace);
+  auto* const steps = reinterpret_cast<int64_t*>(scratch + task_slots(d.tasks(), c.threads()) * stride);
+  d.steps.fill(steps, d.row_pixels, d.rows);
   const int64_t plane = s.out_pixels() * channel_block;
   const BlockedTile tile = d.tile(steps, plane, finish.bounds);
 
@@ -401,7 +402,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
     const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * d.steps.image_pixel();
     BlockedImages here = images;
     here.before = images.before.of_image(image);
-    float* const padded = scratch + slot * (d.strip_size() + room);
+    float* const padded = scratch + slot * stride;
     BlockedTile of_strip = tile;
     of_strip.x = begin_strip(isa, d, x, here.before, piece, padded);
     const int64_t first_pixel = piece.row0 * s.out[1] + d.tiles.begin(piece.tile0);

@@ -155,7 +155,8 @@ bool pays_as_pair(Isa isa, const PairShape& s) {
 size_t pair_workspace(Isa isa, const PairShape& s, int threads) {
   if (s.second.empty()) return 0;
   const PairDivision d(isa, s, threads);
-  return static_cast<size_t>(d.first.steps_size() + task_slots(d.tasks(), threads) * d.slot()) *
+  return static_cast<size_t>(d.first.steps_size() +
+                             task_slots(d.tasks(), threads) * slot_stride(d.slot(), threads)) *
          sizeof(float);
 }
 
@@ -163,12 +164,13 @@ void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, voi
                       KernelContext& c) {
   if (s.second.empty()) return;
   const PairDivision d(isa, s, c.threads());
-  auto* const steps = static_cast<int64_t*>(workspace);
+  const int64_t stride = slot_stride(d.slot(), c.threads());
+  float* const slots = static_cast<float*>(workspace);
+  auto* const steps = reinterpret_cast<int64_t*>(slots + task_slots(d.tasks(), c.threads()) * stride);
   d.first.steps.fill(steps, d.first.row_pixels, d.first.rows);
-  float* const slots = static_cast<float*>(workspace) + d.first.steps_size();
   const Finish finish(c.epilogue());
   const PairTask work(d, isa, images, steps, finish, c);
-  for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) { work.run(task, slots + slot * d.slot()); });
+  for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) { work.run(task, slots + slot * stride); });
 }
 
 }  // namespace lathe::cpu

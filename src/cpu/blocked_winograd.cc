@@ -48,6 +48,10 @@ constexpr int64_t turned_piece = int64_t{72} << 10, many_tiles = 64, most_turned
 /// As few tiles as registers hold are multiplied with filters that are evaluated in registers; some channels
 /// at a time, whose weights stay in the first-level cache.
 constexpr int64_t channels_in_registers = 32;
+/// Multiplications below which a second thread is not worth it; tiles that pay for reading all weights once
+/// more, and filters for evaluating all of the image once more.
+constexpr double least_shared = 1 << 19;
+constexpr int64_t tiles_apart = 8, filters_apart = 64;
 bool fits_registers(Isa isa, Filtering f, int64_t tiles) {
   return f == Filtering{4, 3} && tiles <= turned_tiles(isa).max_tiles;
 }
@@ -101,24 +105,26 @@ double saved_by_parts(const BlockedShape& s, Filtering f, int64_t group) {
           groups * pairs * panels * step - all * (pairs * split_tile + vectors * larger));
 }
 
-/// How the tiles are cut into groups: some rows of tiles, or a part of one row. Rows are counted through all
-/// images. Follows from the shape alone; whether products are made of parts, from that of one image.
+/// How the tiles are cut into groups: whole rows of tiles, or pieces of one row, or, where several threads
+/// are to have as many each, any tiles that follow one another. Rows are counted through all images. Whether
+/// products are made of parts follows from the shape of one image alone, and results depend on nothing else.
 struct Groups {
-  Groups(Isa isa, const BlockedShape& s, Filtering f, bool turned)
+  Groups(Isa isa, const BlockedShape& s, Filtering f, bool turned, int threads = 1)
       : points(f.points()),
         image_rows(ceil_of(s.out[0], f.output)),
         image_columns(ceil_of(s.out[1], f.output)),
         all_rows(s.batch * image_rows),
         in_blocks(s.in_blocks()),
-        out_blocks(s.out_blocks()) {
+        out_blocks(s.out_blocks()),
+        panel_blocks(blocked_tiles(isa).panel_blocks) {
     const int64_t tile = points * (in_blocks + out_blocks) * channel_block;
     const int64_t group = s.group > 0 ? s.group : group_floats;
     if (fits_parts(isa, s)) {
       const int64_t wanted = std::min(parts_tiles * group / group_floats, most_parts_floats / tile);
       cut(wanted, image_rows);
-      saved = saved_by_parts(s, f, tiles());
+      saved = saved_by_parts(s, f, tiles);
       cut(wanted, all_rows);
-      if (saved > 0) parts.emplace(s.channels, s.filters, tiles());
+      if (saved > 0) parts.emplace(s.channels, s.filters, tiles);
     }
     if (turned) evaluation = evaluation_of(isa, s, f);
     if (parts) return;
@@ -126,23 +132,34 @@ struct Groups {
     if (evaluation == Evaluation::by_pieces)
       wanted = std::max(wanted, std::min(many_tiles, most_turned_floats / tile));
     cut(wanted, all_rows);
+    if (evaluation == Evaluation::by_pieces || evaluation == Evaluation::in_registers)
+      by_panels = true;
+    else
+      share(threads, s.filters);
   }
-  int64_t across() const { return ceil_of(image_columns, columns); }
-  int64_t count() const { return ceil_of(all_rows, rows) * across(); }
-  int64_t tiles() const { return rows * columns; }
+  /// The first tile of a group, of all tiles in their order.
+  int64_t begin(int64_t i) const {
+    return whole_rows ? i * all_rows / count * image_columns : i * all_tiles() / count;
+  }
+  int64_t all_tiles() const { return all_rows * image_columns; }
+  int64_t panels() const { return ceil_of(out_blocks, panel_blocks); }
   // Points lie as [point][block][tile][16]; products by parts, as [point][pair of blocks][tile][32].
   // An odd number of lines from point to point: an even one would put them into few sets of the caches.
-  int64_t in_point() const { return (in_blocks * tiles() | 1) * channel_block; }
-  int64_t out_point() const { return parts ? parts->point() : (out_blocks * tiles() | 1) * channel_block; }
+  int64_t in_point() const { return (in_blocks * tiles | 1) * channel_block; }
+  int64_t out_point() const {
+    return parts ? parts->point() : ((by_panels ? panel_blocks : out_blocks) * tiles | 1) * channel_block;
+  }
   int64_t out_tile() const { return parts ? parts_panel_filters : channel_block; }
   int64_t out_block(int64_t block) const {
-    if (!parts) return block * tiles() * channel_block;
+    if (!parts) return (by_panels ? block % panel_blocks : block) * tiles * channel_block;
     return block / parts_panel_blocks * parts->panel() + block % parts_panel_blocks * channel_block;
   }
   int64_t floats() const { return points * (in_point() + out_point()); }
 
-  int64_t points, image_rows, image_columns, all_rows, in_blocks, out_blocks;
-  int64_t rows = 1, columns = 1;
+  int64_t points, image_rows, image_columns, all_rows, in_blocks, out_blocks, panel_blocks;
+  int64_t count = 1, tiles = 1;         // groups, and tiles of the largest
+  bool whole_rows = true;               // has each of them?
+  bool by_panels = false;               // is there memory for the products of one panel only, not of all?
   double saved = 0;                     // nanoseconds by parts, of an image
   std::optional<PointsDivision> parts;  // where products are made of them
   Evaluation evaluation = Evaluation::none;
@@ -150,14 +167,30 @@ struct Groups {
  private:
   Evaluation evaluation_of(Isa isa, const BlockedShape& s, Filtering f) const {
     if (parts) return Evaluation::at_once;
-    if (fits_registers(isa, f, all_rows * image_columns)) return Evaluation::in_registers;
+    if (fits_registers(isa, f, all_tiles())) return Evaluation::in_registers;
     const bool many = winograd_weights_size(s, f) > evaluated_at_once;
     return many ? Evaluation::by_pieces : Evaluation::at_once;
   }
-  void cut(int64_t wanted, int64_t all) {
-    columns = ceil_of(image_columns, ceil_of(image_columns, std::max<int64_t>(wanted, 1)));
-    rows = columns < image_columns ? 1 : std::clamp<int64_t>(wanted / columns, 1, all);
-    rows = ceil_of(all, ceil_of(all, rows));
+  /// About as many tiles as are wanted, of so many rows.
+  void cut(int64_t wanted, int64_t rows) {
+    const int64_t of_row = ceil_of(image_columns, std::max<int64_t>(wanted, 1));
+    whole_rows = of_row == 1;
+    count = whole_rows ? ceil_of(rows, std::clamp<int64_t>(wanted / image_columns, 1, rows)) : rows * of_row;
+    tiles = whole_rows ? ceil_of(rows, count) * image_columns : ceil_of(image_columns, of_row);
+  }
+  /// Gives every thread as many tiles, or as many filters: whoever shares one group with others reads what
+  /// they have just written, and waits for them.
+  void share(int threads, int64_t filters) {
+    const double work = static_cast<double>(points * all_tiles() * in_blocks) *
+                        static_cast<double>(out_blocks * channel_block * channel_block);
+    if (threads == 1 || count >= int64_t{8} * threads || work < least_shared) return;
+    if (all_tiles() >= tiles_apart * threads) {
+      count = ceil_of(count, threads) * threads;
+      whole_rows = count <= all_rows && all_rows % threads == 0;
+      tiles = whole_rows ? ceil_of(all_rows, count) * image_columns : ceil_of(all_tiles(), count);
+    } else if (count == 1 && filters >= filters_apart * threads) {
+      by_panels = ceil_of(panels(), threads) * threads * 8 <= panels() * 9;
+    }
   }
 };
 
@@ -167,16 +200,17 @@ int64_t steps_size(const BlockedShape& s) {
 
 /// So many groups are tasks of single threads; all threads work together on each of the others, where it has
 /// enough multiplications to be worth three loops of all threads: each costs as long as some hundred
-/// thousand.
+/// thousand. One loop is enough where each thread evaluates all of the image for its filters.
 int64_t groups_apart(const Groups& g, int threads) {
-  constexpr double least_shared = 1 << 21;
+  const double least = g.by_panels ? least_shared : 4 * least_shared;
   const double work =
       static_cast<double>(g.points * g.in_point()) * static_cast<double>(g.out_blocks * channel_block);
-  if (threads == 1 || g.count() >= int64_t{8} * threads || work < least_shared) return g.count();
-  return g.count() < int64_t{2} * threads ? 0 : g.count() / threads * threads;
+  if (threads == 1 || g.count >= int64_t{8} * threads || work < least) return g.count;
+  return g.count < (g.parts ? 2 : 1) * threads ? 0 : g.count / threads * threads;
 }
 int64_t slots_of(const Groups& g, int threads) {
-  return std::max<int64_t>(1, task_slots(groups_apart(g, threads), threads));
+  const int64_t apart = groups_apart(g, threads), shared = g.by_panels && apart < g.count ? g.panels() : 1;
+  return task_slots(std::max(apart, shared), threads);
 }
 /// Floats of scratch for products by parts, of every thread; with what it takes to begin with a line.
 int64_t parts_floats(const Groups& g) {
@@ -220,15 +254,14 @@ class Winograd {
         kernels_(winograd_kernels(isa)),
         tiles_(blocked_tiles(isa)) {}
 
-  int64_t panels() const { return tiles_.panels(g_.out_blocks); }
-  int64_t products() const { return g_.points * panels(); }
+  int64_t products() const { return g_.points * g_.panels(); }
 
   /// Evaluates blocks [begin, end) of a group's input at the points.
   void input(int64_t group, float* points, int64_t begin, int64_t end) const {
     for (int64_t block = begin; block < end; ++block) {
       c_.poll();
       for_each_row(group, [&](int64_t image, WinogradRow row, int64_t tile) {
-        row.points = points + (block * g_.tiles() + tile) * channel_block;
+        row.points = points + (block * g_.tiles + tile) * channel_block;
         row.point = g_.in_point();
         row.x = images_.x + (image * g_.in_blocks + block) * s_.in_pixels() * channel_block;
         row.channels = std::min(channel_block, s_.channels - block * channel_block);
@@ -248,22 +281,20 @@ class Winograd {
       return;
     }
     const RowTiles rows(used, tiles_.max_rows);
-    const bool fetch = s_.channels * s_.filters * g_.points > fetched_weights;
     for (int64_t i = begin; i < end; ++i) {
       if (i % 8 == 0) c_.poll();
-      const int64_t point = i / panels(), first = i % panels() * tiles_.panel_blocks;
-      const int64_t blocks = std::min(tiles_.panel_blocks, g_.out_blocks - first);
-      const auto& kernels = tiles_.of(channel_block, blocks);
-      const int64_t panel = blocks * channel_block * s_.channels;
-      BlockedTile t = product(weights_at(point, first), s_.channels, g_.tiles() * channel_block);
+      const int64_t point = i / g_.panels(), panel = i % g_.panels();
       // Panels follow one another in memory.
-      if (fetch && i + 1 < products()) t.fetch(t.w + panel, panel, rows.count());
-      for (int64_t j = 0; j < rows.count(); ++j) {
-        t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
-        t.y = to + point * g_.out_point() + g_.out_block(first) + rows.begin(j) * channel_block;
-        kernels[rows.rows(j)](t);
-        t.fetched();
-      }
+      multiply(point, panel, i + 1 < products() ? weights_of(i + 1) : nullptr, rows, points, to);
+    }
+  }
+  /// Multiplies all points with one panel.
+  void multiply_panel(int64_t group, const float* points, float* to, int64_t panel) const {
+    const RowTiles rows(used_tiles(group), tiles_.max_rows);
+    for (int64_t point = 0; point < g_.points; ++point) {
+      if (point % 8 == 0) c_.poll();
+      const int64_t next = (point + 1) * g_.panels() + panel;
+      multiply(point, panel, next < products() ? weights_of(next) : nullptr, rows, points, to);
     }
   }
   /// The same with turned weights: all points of panels [begin, end).
@@ -279,7 +310,7 @@ class Winograd {
       c_.poll();
       const TurnedWeights::Piece piece = piece_at(i);
       turned_.evaluate(piece, room, piece_.point);
-      multiply_piece(piece, rows, points, to, room, i + 1 < panels() * of_panel ? piece_at(i + 1) : piece);
+      multiply_piece(piece, rows, points, to, room, i + 1 < g_.panels() * of_panel ? piece_at(i + 1) : piece);
     }
   }
   /// The same with turned weights that are evaluated in registers: blocks of filters [begin, end). `room`:
@@ -291,7 +322,7 @@ class Winograd {
       c_.poll();
       for (int64_t channel = 0; channel < s_.channels; channel += channels_in_registers) {
         TurnedTile t{.x_point = g_.in_point(),
-                     .x_block = g_.tiles() * channel_block,
+                     .x_block = g_.tiles * channel_block,
                      .channels = std::min(channels_in_registers, s_.channels - channel),
                      .y_point = g_.out_point(),
                      .adds = channel > 0};
@@ -299,7 +330,7 @@ class Winograd {
         const float* const soon = turned_.after(block, channel, std::min(channels_in_registers, s_.channels));
         for (int64_t row = 0; row < TurnedTiles::points; ++row) {
           const int64_t point = row * TurnedTiles::points, line = 2 * row;
-          t.x = points + point * t.x_point + channel * g_.tiles();
+          t.x = points + point * t.x_point + channel * g_.tiles;
           t.y = to + point * t.y_point + g_.out_block(block);
           t.next = soon && line < s_.taps() ? soon + line * channel_block : nullptr;
           in_registers_.run[row][tiles](t);
@@ -311,7 +342,7 @@ class Winograd {
   void multiply_parts(int64_t group, const float* points, float* to, int64_t begin, int64_t end,
                       float* scratch) const {
     Products p(*this);
-    p.x = points, p.x_tiles = g_.tiles(), p.x_point = g_.in_point();
+    p.x = points, p.x_tiles = g_.tiles, p.x_point = g_.in_point();
     p.tiles = used_tiles(group);
     p.weights = weights_;
     p.y = to;
@@ -342,20 +373,51 @@ class Winograd {
     }
   }
 
+  /// Products with one panel, and what becomes of them. `room`: for a piece of turned weights.
+  void run_panel(int64_t group, const float* points, float* products, int64_t panel, float* room) const {
+    const int64_t first = panel * g_.panel_blocks, end = std::min(first + g_.panel_blocks, g_.out_blocks);
+    if (g_.evaluation == Evaluation::in_registers)
+      multiply_in_registers(group, points, products, first, end, room);
+    else if (g_.evaluation == Evaluation::by_pieces)
+      multiply_by_pieces(group, points, products, panel, panel + 1, room);
+    else
+      multiply_panel(group, points, products, panel);
+    output(group, products, first, end);
+  }
+
  private:
-  /// Calls f(image, row of tiles, index of its first tile in the group).
+  /// Calls f(image, tiles of a row, index of the first of them in the group).
   template <class F>
   void for_each_row(int64_t group, F&& f) const {
-    const int64_t row0 = group / g_.across() * g_.rows, column = group % g_.across() * g_.columns;
-    const int64_t columns = std::min(g_.columns, g_.image_columns - column);
-    for (int64_t i = row0; i < std::min(row0 + g_.rows, g_.all_rows); ++i)
-      f(i / g_.image_rows,
-        WinogradRow{.shape = &s_, .row = i % g_.image_rows, .column = column, .tiles = columns},
-        (i - row0) * columns);
+    const int64_t begin = g_.begin(group), end = g_.begin(group + 1);
+    for (int64_t i = begin, some = 0; i < end; i += some) {
+      const int64_t row = i / g_.image_columns, column = i % g_.image_columns;
+      some = std::min(g_.image_columns - column, end - i);
+      f(row / g_.image_rows,
+        WinogradRow{.shape = &s_, .row = row % g_.image_rows, .column = column, .tiles = some}, i - begin);
+    }
   }
   /// Those at a point, of the panel that begins with block `first`.
   const float* weights_at(int64_t point, int64_t first) const {
     return weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels;
+  }
+  const float* weights_of(int64_t product) const {
+    return weights_at(product / g_.panels(), product % g_.panels() * g_.panel_blocks);
+  }
+  /// One point with one panel; weights from `next` on are wanted soon.
+  void multiply(int64_t point, int64_t panel, const float* next, const RowTiles& rows, const float* points,
+                float* to) const {
+    const int64_t first = panel * g_.panel_blocks, blocks = std::min(g_.panel_blocks, g_.out_blocks - first);
+    const auto& kernels = tiles_.of(channel_block, blocks);
+    BlockedTile t = product(weights_at(point, first), s_.channels, g_.tiles * channel_block);
+    if (next && s_.channels * s_.filters * g_.points > fetched_weights)
+      t.fetch(next, blocks * channel_block * s_.channels, rows.count());
+    for (int64_t j = 0; j < rows.count(); ++j) {
+      t.x = points + point * g_.in_point() + rows.begin(j) * channel_block;
+      t.y = to + point * g_.out_point() + g_.out_block(first) + rows.begin(j) * channel_block;
+      kernels[rows.rows(j)](t);
+      t.fetched();
+    }
   }
   /// The products of `channels` channels, at one point with one panel.
   BlockedTile product(const float* weights, int64_t channels, int64_t y_block) const {
@@ -374,13 +436,13 @@ class Winograd {
                       const float* weights, const TurnedWeights::Piece& next) const {
     const auto& kernels =
         tiles_.of(channel_block, std::min(tiles_.panel_blocks, g_.out_blocks - piece.first));
-    BlockedTile t = product(weights, piece.n, g_.tiles() * channel_block);
+    BlockedTile t = product(weights, piece.n, g_.tiles * channel_block);
     t.adds = piece.channel > 0;
     t.fetch(turned_.at(next), turned_.floats(next), g_.points * rows.count());
     for (int64_t point = 0; point < g_.points; ++point)
       for (int64_t row = 0; row < rows.count(); ++row) {
         const int64_t tile = rows.begin(row) * channel_block;
-        t.x = points + point * g_.in_point() + piece.channel * g_.tiles() + tile;
+        t.x = points + point * g_.in_point() + piece.channel * g_.tiles + tile;
         t.y = to + point * g_.out_point() + g_.out_block(piece.first) + tile;
         t.w = weights + point * piece_.point;
         kernels[rows.rows(row)](t);
@@ -398,11 +460,7 @@ class Winograd {
     }
     const Winograd& w;
   };
-  int64_t used_tiles(int64_t group) const {
-    int64_t n = 0;
-    for_each_row(group, [&](int64_t, const WinogradRow& row, int64_t) { n += row.tiles; });
-    return n;
-  }
+  int64_t used_tiles(int64_t group) const { return g_.begin(group + 1) - g_.begin(group); }
 
   void finish(const WinogradRow& row, int64_t plane) const {
     Epilogue* const e = finish_.epilogue;
@@ -480,48 +538,45 @@ bool prefers_turned(Isa isa, const BlockedShape& s, Filtering f) {
 
 namespace {
 
-/// What a convolution's scratch is made of, one behind the other, in floats.
+/// What a convolution's scratch is made of, in floats: slots, each of a group's points and products, of
+/// parts, and of a piece of turned weights; then what all threads read.
 struct Scratch {
   Scratch(Isa isa, const BlockedShape& s, Filtering f, const Groups& g, int threads)
-      : steps(steps_size(s)),
-        evaluated(g.evaluation == Evaluation::at_once ? winograd_weights_size(s, f) : 0),
-        groups(slots_of(g, threads) * g.floats()),
+      : group(g.floats()),
         part(parts_floats(g)),
-        parts(parts_slots(g, threads) * part) {
-    int64_t tasks = 0;
-    if (g.evaluation == Evaluation::by_pieces) {
-      piece = TurnedPiece(isa, s, f).floats;
-      tasks = blocked_tiles(isa).panels(g.out_blocks);
-    } else if (g.evaluation == Evaluation::in_registers) {
-      piece = channels_in_registers * s.taps() * channel_block;
-      tasks = g.out_blocks;
-    }
-    pieces = std::max(slots_of(g, threads), task_slots(tasks, threads)) * piece;
-  }
-  int64_t floats() const { return steps + evaluated + groups + parts + pieces; }
+        stride(slot_stride(group + part + piece_floats(isa, s, f, g), threads)),
+        slots(std::max(slots_of(g, threads), parts_slots(g, threads)) * stride),
+        steps(steps_size(s)),
+        evaluated(g.evaluation == Evaluation::at_once ? winograd_weights_size(s, f) : 0) {}
+  int64_t floats() const { return slots + steps + evaluated; }
 
-  int64_t steps, evaluated, groups, part, parts;  // `part`: of a thread's parts
-  int64_t piece = 0, pieces = 0;                  // of turned weights: a thread's, and all
+  int64_t group, part;  // `part`: of a thread's parts
+  int64_t stride, slots, steps, evaluated;
+
+ private:
+  static int64_t piece_floats(Isa isa, const BlockedShape& s, Filtering f, const Groups& g) {
+    if (g.evaluation == Evaluation::by_pieces) return TurnedPiece(isa, s, f).floats;
+    return g.evaluation == Evaluation::in_registers ? channels_in_registers * s.taps() * channel_block : 0;
+  }
 };
 
 }  // namespace
 
 size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool turned, int threads) {
   if (s.empty()) return 0;
-  return static_cast<size_t>(Scratch(isa, s, f, Groups(isa, s, f, turned), threads).floats()) * sizeof(float);
+  return static_cast<size_t>(Scratch(isa, s, f, Groups(isa, s, f, turned, threads), threads).floats()) *
+         sizeof(float);
 }
 
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turned,
                           const BlockedImages& images, void* workspace, KernelContext& c) {
   if (s.empty()) return;
-  const Groups g(isa, s, f, turned);
+  const Groups g(isa, s, f, turned, c.threads());
   const Scratch sizes(isa, s, f, g, c.threads());
-  auto* const steps = static_cast<int64_t*>(workspace);
-  float* const evaluated = static_cast<float*>(workspace) + sizes.steps;
-  float* const scratch = evaluated + sizes.evaluated;
-  float* const parts = scratch + sizes.groups;
-  float* const pieces = parts + sizes.parts;
-  for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles() * channel_block;
+  float* const scratch = static_cast<float*>(workspace);
+  auto* const steps = reinterpret_cast<int64_t*>(scratch + sizes.slots);
+  float* const evaluated = scratch + sizes.slots + sizes.steps;
+  for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles * channel_block;
   if (sizes.evaluated > 0) TurnedWeights(isa, s, f, images).evaluate_all(evaluated, c);
   const float* const weights = g.evaluation == Evaluation::none ? static_cast<const float*>(images.weights)
                                : sizes.evaluated > 0            ? evaluated
@@ -531,34 +586,42 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
 
   const int64_t apart = groups_apart(g, c.threads());
   for_each_task(c, apart, [&](int64_t group, int64_t slot) {
-    float* const in = scratch + slot * g.floats();
+    float *const in = scratch + slot * sizes.stride, *const out = in + in_floats;
     w.input(group, in, 0, g.in_blocks);
+    if (g.by_panels) {
+      for (int64_t panel = 0; panel < g.panels(); ++panel)
+        w.run_panel(group, in, out, panel, in + sizes.group + sizes.part);
+      return;
+    }
     if (g.parts)
-      w.multiply_parts(group, in, in + in_floats, 0, g.points, parts + slot * sizes.part);
-    else if (g.evaluation == Evaluation::in_registers)
-      w.multiply_in_registers(group, in, in + in_floats, 0, g.out_blocks, pieces + slot * sizes.piece);
-    else if (g.evaluation == Evaluation::by_pieces)
-      w.multiply_by_pieces(group, in, in + in_floats, 0, w.panels(), pieces + slot * sizes.piece);
+      w.multiply_parts(group, in, out, 0, g.points, in + sizes.group);
     else
-      w.multiply(group, in, in + in_floats, 0, w.products());
-    w.output(group, in + in_floats, 0, g.out_blocks);
+      w.multiply(group, in, out, 0, w.products());
+    w.output(group, out, 0, g.out_blocks);
   });
-  for (int64_t group = apart; group < g.count(); ++group) {
+  for (int64_t group = apart; group < g.count; ++group) {
+    if (g.by_panels) {
+      const int64_t slots = task_slots(g.panels(), c.threads());
+      Shares panels(g.panels(), slots);
+      c.parallel(slots, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t slot = begin; slot < end; ++slot) {
+          float* const in = scratch + slot * sizes.stride;
+          Shares::Walk walk(panels, slot);
+          int64_t panel = walk.next();
+          if (panel >= 0) w.input(group, in, 0, g.in_blocks);
+          for (; panel >= 0; panel = walk.next())
+            w.run_panel(group, in, in + in_floats, panel, in + sizes.group + sizes.part);
+        }
+      });
+      continue;
+    }
     float* const out = scratch + in_floats;
     c.parallel(g.in_blocks, 1, [&](int64_t begin, int64_t end) { w.input(group, scratch, begin, end); });
     if (g.parts) {
       const int64_t slots = task_slots(g.points, c.threads());
       for_each_task(c, slots, [&](int64_t slot, int64_t) {
         w.multiply_parts(group, scratch, out, slot * g.points / slots, (slot + 1) * g.points / slots,
-                         parts + slot * sizes.part);
-      });
-    } else if (g.evaluation == Evaluation::in_registers) {
-      for_each_task(c, g.out_blocks, [&](int64_t block, int64_t slot) {
-        w.multiply_in_registers(group, scratch, out, block, block + 1, pieces + slot * sizes.piece);
-      });
-    } else if (g.evaluation == Evaluation::by_pieces) {
-      for_each_task(c, w.panels(), [&](int64_t panel, int64_t slot) {
-        w.multiply_by_pieces(group, scratch, out, panel, panel + 1, pieces + slot * sizes.piece);
+                         scratch + slot * sizes.stride + sizes.group);
       });
     } else {
       c.parallel(w.products(), 4,

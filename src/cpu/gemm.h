@@ -123,9 +123,9 @@ bool uses_bf16();
 /// Rows in tiles of nearly equal height, at most `highest`.
 class RowTiles {
  public:
-  RowTiles(int64_t rows, int highest) : count_((rows + highest - 1) / highest) {
-    if (count_ > 0) height_ = rows / count_, higher_ = rows % count_;
-  }
+  RowTiles(int64_t rows, int highest) : RowTiles((rows + highest - 1) / highest, rows) {}
+  /// So many tiles.
+  static RowTiles of_count(int64_t count, int64_t rows) { return RowTiles(count, rows); }
   int64_t count() const { return count_; }
   int64_t begin(int64_t tile) const { return tile * height_ + (tile < higher_ ? tile : higher_); }
   int64_t rows(int64_t tile) const { return height_ + (tile < higher_); }
@@ -135,6 +135,10 @@ class RowTiles {
   }
 
  private:
+  RowTiles(int64_t count, int64_t rows) : count_(count) {
+    if (count_ > 0) height_ = rows / count_, higher_ = rows % count_;
+  }
+
   int64_t count_, height_ = 0, higher_ = 0;
 };
 

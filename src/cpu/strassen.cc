@@ -27,8 +27,9 @@ constexpr int64_t most_terms = 768;
 constexpr int64_t rows_together = 112;
 /// Columns of the widest panel of all instruction sets, rows of the highest tile.
 constexpr int64_t widest_panel = 32, highest_tile = 14;
-/// Of a thread that is to have rows of its own: fewer cannot be shared out evenly.
-constexpr int64_t least_tiles = 8;
+/// Of a thread that has rows of its own: for fewer the differences of B, which each thread makes for itself,
+/// cost more than is saved.
+constexpr int64_t least_tiles = 3;
 /// Fewer gain less (7 % with 256) than it is worth to sum in the order in which everybody else does.
 constexpr int64_t least_terms = 384;
 /// Fewer do not make up for the sums of parts.
@@ -55,31 +56,45 @@ struct Blocks {
 };
 
 /// How the work is cut: rows in groups of tiles, k in blocks. What A of one block in one group is packed to
-/// stays in the cache, and makes room for the next. Where there are tiles enough, every thread has groups of
-/// its own, and reads no sums that another has just written; else all share the panels of one group.
+/// stays in the cache, and makes room for the next. Where tiles can be shared out evenly, every thread has
+/// groups of its own, and reads no packed A that another has just written, which takes long where threads
+/// have different third-level caches; else all share the panels of one group.
 struct Cut {
   Cut(const GemmKernels& g, const StrassenProduct& p, int threads)
-      : half_rows(ceil_of(p.m, 2)),
-        tiles(half_rows, g.max_rows),
-        by_rows(threads == 1 || tiles.count() >= least_tiles * threads),
+      : tiles(tiles_of(ceil_of(p.m, 2), g.max_rows)),
+        by_rows(threads == 1 || even(tiles.count(), threads)),
         groups(tiles.count(), height(g, tiles.count(), by_rows ? threads : 1)),
         pairs(ceil_of(p.n, 2 * g.panel_columns)),
         blocks(p.k),
         flags(strassen_operands / 2 * groups.rows(0) * tiles.rows(0) * blocks.step),
         size(flags + ceil_of(groups.rows(0), line) * line),
-        slots(by_rows ? task_slots(groups.count(), threads) : 1) {}
+        slots(by_rows ? task_slots(groups.count(), threads) : 1),
+        stride(slot_stride(size, threads)) {}
+  /// The same for any number of threads: a tile is taken apart, or not, as a whole. An even number of tiles
+  /// is easily shared.
+  static RowTiles tiles_of(int64_t rows, int highest) {
+    const int64_t count = ceil_of(rows, highest);
+    return RowTiles::of_count(count > 4 ? ceil_of(count, 2) * 2 : count, rows);
+  }
+  /// Has every thread nearly as many?
+  static bool even(int64_t tiles, int threads) {
+    const int64_t most = ceil_of(tiles, threads);
+    return most >= least_tiles && (most * threads - tiles) * 8 <= tiles;
+  }
   static int height(const GemmKernels& g, int64_t tiles, int threads) {
     const int64_t most = std::max<int64_t>(1, rows_together / g.max_rows);
     return static_cast<int>(ceil_of(tiles, threads * ceil_of(tiles, threads * most)));
   }
-  int64_t half_rows;
+  /// The first row of a tile: those of its upper half, and behind them those of the lower.
+  int64_t row(int64_t tile) const { return 2 * tiles.begin(tile); }
+
   RowTiles tiles;  // of half the rows
   bool by_rows;
   RowTiles groups;  // of tiles; the taller ones come first
   int64_t pairs;    // of panels
   Blocks blocks;
   int64_t flags, size;  // floats that a block is packed to, and all that a group needs
-  int64_t slots;
+  int64_t slots, stride;
 };
 
 bool is_whole(const GemmKernels& g, int64_t pair, int64_t n) { return (pair + 1) * 2 * g.panel_columns <= n; }
@@ -138,8 +153,8 @@ class Walk {
     const bool more = pair + 1 < cut_.pairs;
     ask_meanwhile(more ? pair + 1 : begin_, packed_.block + (more ? 0 : 1));
     for (int64_t t = packed_.t0; t < packed_.t1; ++t) {
-      row_ = cut_.tiles.begin(t), rows_ = cut_.tiles.rows(t);
-      a_ = packed_.a + strassen_operands * (row_ - cut_.tiles.begin(packed_.t0)) * half_;
+      row_ = cut_.row(t), rows_ = cut_.tiles.rows(t);
+      a_ = packed_.a + strassen_operands * (cut_.tiles.begin(t) - cut_.tiles.begin(packed_.t0)) * half_;
       if (near && packed_.near[t - packed_.t0])
         seven();
       else
@@ -182,7 +197,7 @@ class Walk {
     return p_.c + row * p_.c_row + column / a_block * p_.c_block + column % a_block;
   }
   void ask_for_c(int64_t i, int64_t j) const {
-    const int64_t row = row_ + i * cut_.half_rows, last = std::min(row + rows_, p_.m);
+    const int64_t row = row_ + i * rows_, last = std::min(row + rows_, p_.m);
     const float* c = c_at(row, column_ + j * g_.panel_columns);
     for (int64_t r = row; r < last; ++r, c += p_.c_row)
       for (int64_t at = 0; at < g_.panel_columns; at += a_block)
@@ -224,7 +239,7 @@ class Walk {
 
   /// One of the four parts of the tile's C.
   void store(int64_t i, int64_t j, const float* x, const float* y) const {
-    const int64_t row = row_ + i * cut_.half_rows, column = column_ + j * g_.panel_columns;
+    const int64_t row = row_ + i * rows_, column = column_ + j * g_.panel_columns;
     StrassenSums sums{.c = c_at(row, column),
                       .row = p_.c_row,
                       .block = p_.c_block,
@@ -237,16 +252,15 @@ class Walk {
     kernels_.finish(sums, x, y);
   }
 
-  /// Tells the epilogue of both halves' rows of these pairs.
+  /// Tells the epilogue of the rows of these pairs.
   template <typename Told>
   void tell(Told told, int64_t first, int64_t end) const {
     const int64_t begin = first * 2 * g_.panel_columns, last = std::min(end * 2 * g_.panel_columns, p_.n);
     const int64_t width = p_.c_block == a_block ? last - begin : a_block;
-    const int64_t top = cut_.tiles.begin(packed_.t0), rows = cut_.tiles.begin(packed_.t1) - top;
-    for (int64_t row : {top, top + cut_.half_rows})
-      for (int64_t column = begin; column < last; column += width)
-        (finish_.epilogue->*told)(p_.first_element + (c_at(row, column) - p_.c),
-                                  std::min(width, last - column), std::min(row + rows, p_.m) - row, p_.c_row);
+    const int64_t row = cut_.row(packed_.t0), rows = std::min(cut_.row(packed_.t1), p_.m) - row;
+    for (int64_t column = begin; column < last; column += width)
+      (finish_.epilogue->*told)(p_.first_element + (c_at(row, column) - p_.c), std::min(width, last - column),
+                                rows, p_.c_row);
   }
 
   const GemmKernels& g_;
@@ -294,10 +308,10 @@ class Packing {
   /// Are its rows near each other?
   bool pack(int64_t tile, float* to) const {
     int64_t top[highest_tile], bottom[highest_tile];
-    const int64_t row = cut_.tiles.begin(tile), rows = cut_.tiles.rows(tile);
+    const int64_t row = cut_.row(tile), rows = cut_.tiles.rows(tile);
     for (int64_t i = 0; i < rows; ++i) {
       // Where there is none below, the one above stands in.
-      const int64_t below = row + i + cut_.half_rows;
+      const int64_t below = row + i + rows;
       top[i] = p_.a.row_at(row + i), bottom[i] = below < p_.m ? p_.a.row_at(below) : top[i];
     }
     const bool scaled = p_.before.factor != nullptr;
@@ -398,7 +412,7 @@ bool pays_strassen(const GemmKernels& g, int64_t m) {
 
 size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p, int threads) {
   const Cut cut(g, p, threads);
-  return static_cast<size_t>(cut.slots * cut.size) * sizeof(float);
+  return static_cast<size_t>(cut.slots * cut.stride) * sizeof(float);
 }
 
 void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* workspace, KernelContext& c) {
@@ -428,7 +442,7 @@ void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* wor
     return;
   }
   for_each_task(c, cut.groups.count(), [&](int64_t i, int64_t slot) {
-    group(i, scratch + slot * cut.size, [](int64_t n, int64_t, auto&& work) { work(0, n); });
+    group(i, scratch + slot * cut.stride, [](int64_t n, int64_t, auto&& work) { work(0, n); });
   });
 }
 

@@ -3,7 +3,7 @@
 //
 // What is halved lies together in memory: of B two neighbouring panels and the two halves of a block of k, so
 // that sums of its parts are made in the cache when they are used, and weights are packed as always; of A
-// rows half of all rows apart, whose sums are packed once for all of B.
+// the rows of a tile and those below them, whose sums are packed once for all of B.
 //
 // Sums of parts lose what is small beside what is large: an element of C is as exact as the largest of four
 // would be. So rows of A are only taken together where their norms are within `most_apart` of each other, and
@@ -22,7 +22,7 @@ namespace lathe::cpu {
 /// rounding than sums of a few hundred terms are allowed to.
 inline constexpr float most_apart = 16;
 
-/// Rows of A and those half of all rows below them, in a block of k.
+/// Rows of A and as many that they are taken together with, in a block of k.
 struct StrassenRows {
   const float* a = nullptr;
   const int64_t *top = nullptr, *bottom = nullptr;  // where they begin, from a
