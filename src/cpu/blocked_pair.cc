@@ -25,8 +25,11 @@ struct PairDivision {
     const double held =
         (held_floats / row - static_cast<double>(two.reach(0))) / static_cast<double>(two.stride[0]) + 1;
     const auto fit = static_cast<int64_t>(std::clamp(held, 1.0, static_cast<double>(rows)));
-    rows = ceil_of(rows, ceil_of(rows, fit));
-    while (threads > 1 && tasks() < int64_t{4} * threads && rows >= 2 * fewest_rows) rows = ceil_of(rows, 2);
+    strips = std::max<int64_t>(1, ceil_of(rows, fit));
+    while (threads > 1 && tasks() < int64_t{4} * threads && rows >= 2 * fewest_rows * strips) strips *= 2;
+    // Every thread has as many rows, as of other convolutions.
+    if (const int64_t even = ceil_of(strips, threads) * threads; rows >= fewest_rows * even) strips = even;
+    rows = ceil_of(rows, strips);
     // Of a stride of many rows a strip sees more than there are.
     const double seen = static_cast<double>(rows - 1) * static_cast<double>(two.stride[0]) +
                         static_cast<double>(two.reach(0));
@@ -35,15 +38,17 @@ struct PairDivision {
     first.hold(std::max<int64_t>(1, held_rows), std::max<int64_t>(1, two.in[1]));
   }
 
-  int64_t strips() const { return ceil_of(s.second.out[0], rows); }
-  int64_t tasks() const { return s.first.batch * strips() * first.panels; }
+  /// The first row of a strip: all are nearly of the same length.
+  int64_t begin(int64_t strip) const { return strip * s.second.out[0] / strips; }
+  int64_t tasks() const { return s.first.batch * strips * first.panels; }
   int64_t held_size() const { return whole_lines(held_rows * s.second.in[1] * tiles.panel_filters()); }
   int64_t slot() const { return first.strip_size() + held_size(); }
 
   const PairShape& s;
   const BlockedTiles& tiles;
   TiledRows first;
-  int64_t rows;           // of the second's output, in a strip
+  int64_t rows;           // of the second's output, in the longest strip
+  int64_t strips = 1;     // of an image
   int64_t held_rows = 0;  // of what lies between
 };
 
@@ -73,10 +78,10 @@ class PairTask {
       : d_(d), s_(d.s), isa_(isa), images_(images), steps_(steps), finish_(finish), c_(c) {}
 
   void run(int64_t task, float* memory) const {
-    const int64_t panel = task % d_.first.panels, strip = task / d_.first.panels % d_.strips(),
-                  image = task / d_.first.panels / d_.strips();
+    const int64_t panel = task % d_.first.panels, strip = task / d_.first.panels % d_.strips,
+                  image = task / d_.first.panels / d_.strips;
     const BlockedShape& two = s_.second;
-    const int64_t row0 = strip * d_.rows, row1 = std::min(row0 + d_.rows, two.out[0]);
+    const int64_t row0 = d_.begin(strip), row1 = d_.begin(strip + 1);
     // What the strip sees of the first one's output.
     const int64_t top = row0 * two.stride[0] - two.pad[0],
                   bottom = (row1 - 1) * two.stride[0] - two.pad[0] + two.reach(0);
@@ -147,7 +152,7 @@ bool pays_as_pair(Isa isa, const PairShape& s) {
       uses_parts(isa, one) || fastest_winograd(isa, one).output != 0)
     return false;
   const PairDivision d(isa, s, 1);
-  const auto computed = static_cast<double>(d.strips() * d.held_rows);
+  const auto computed = static_cast<double>(d.strips * d.held_rows);
   return two.out[0] >= fewest_rows && static_cast<double>(d.held_size()) <= held_floats &&
          computed <= most_repeated * static_cast<double>(two.in[0]);
 }

@@ -13,13 +13,14 @@ inline int64_t task_slots(int64_t tasks, int threads) {
   return std::min<int64_t>(tasks, std::max(threads, 1));
 }
 
-/// Floats from one slot of scratch, that needs so many, to the next. Where there are several threads it is
-/// nearly always the same: what lies at the beginning of the scratch of one kernel after the other is then
-/// written by the same thread, and need not be fetched from another's cache first. (Threads with different
-/// third-level caches wait 2 to 8 ns for each line.)
+/// Floats from one slot of scratch, that needs so many, to the next: whole lines. Where there are several
+/// threads it is nearly always the same: what lies at the beginning of the scratch of one kernel after the
+/// other is then written by the same thread, and need not be fetched from another's cache first. (Threads
+/// with different third-level caches wait 2 to 8 ns for each line.)
 inline int64_t slot_stride(int64_t floats, int threads) {
-  constexpr int64_t usual = int64_t{1} << 18;
-  return threads > 1 ? (floats + usual - 1) / usual * usual : floats;
+  constexpr int64_t line = 16, usual = int64_t{1} << 18;
+  const int64_t unit = threads > 1 ? usual : line;
+  return (floats + unit - 1) / unit * unit;
 }
 
 /// Calls f(task, slot) for every task in [0, n). A slot is in [0, task_slots(n, c.threads())) and in use by
