@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "cpu/amx.h"
 #include "cpu/blocked_pair.h"
 #include "support/blocked_shapes.h"
 #include "support/sign_turner.h"
+#include "support/tiles.h"
 
 namespace lathe::test {
 namespace {
@@ -122,8 +122,7 @@ struct Problem {
 class CpuBlockedPair : public ::testing::Test {
  protected:
   // What parts of float32 make has other bits.
-  void SetUp() override { cpu::use_amx(false); }
-  void TearDown() override { cpu::use_amx(true); }
+  WithoutTiles without;
 
   static void check(const PairShape& shape) {
     for (Isa isa : usable_isas()) {

@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "cpu/bytes_conv.h"
+#include "support/tiles.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -73,7 +74,7 @@ void for_each_set(const std::function<void(Isa)>& f) {
   for (Isa isa : usable_isas())
     for (int least : {0, 1, 2}) {
       if (least > 0 && isa != Isa::avx512) continue;
-      if (least == 0 && isa == Isa::avx512 && !cpu::uses_amx()) continue;
+      if (least == 0 && isa == Isa::avx512 && !provide_tiles()) continue;
       SCOPED_TRACE(std::string(name_of(isa)) + without[least]);
       cpu::use_amx(least < 1);
       cpu::use_vnni(least < 2);
@@ -85,7 +86,7 @@ void for_each_set(const std::function<void(Isa)>& f) {
 
 /// What is not tested here is said.
 TEST(CpuBytes, WithTiles) {
-  if (!cpu::uses_amx()) GTEST_SKIP() << "no AMX, or this process may not use it";
+  if (!provide_tiles()) GTEST_SKIP() << "no AMX, or this process may not use it";
   cpu::use_amx(false);
   EXPECT_FALSE(cpu::uses_amx());
   const cpu::ByteTiles& plain = cpu::byte_tiles(Isa::avx512);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/gemm.h"
+#include "support/tiles.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -243,7 +244,7 @@ TEST(CpuGemm, NanAndInfinityOfUnusedLanesStayOut) {
 
 /// What tiles cannot multiply in parts comes out as float32's own arithmetic has it, wherever it stands.
 TEST(CpuGemm, WhatHasNoParts) {
-  if (!cpu::uses_amx()) GTEST_SKIP() << "no AMX here";
+  if (!test::provide_tiles()) GTEST_SKIP() << "no AMX here";
   constexpr int64_t m = 70, n = 75, k = 810;
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (bool packed : {false, true})
@@ -280,7 +281,7 @@ TEST(CpuGemm, WhatHasNoParts) {
 
 /// Products in parts lose no more than float32's own arithmetic does.
 TEST(CpuGemm, PartsAreAsExactAsFloats) {
-  if (!cpu::uses_amx()) GTEST_SKIP() << "no AMX here";
+  if (!test::provide_tiles()) GTEST_SKIP() << "no AMX here";
   constexpr int64_t m = 64, n = 64, k = 1024;
   Random random(11);
   const Fenced a(m * k, random), b(k * n, random);

@@ -8,6 +8,7 @@
 #include "cpu/gemm.h"
 #include "lathe/lathe.h"
 #include "support/temp_directory.h"
+#include "support/tiles.h"
 #include "support/worker_context.h"
 
 namespace lathe {
@@ -34,7 +35,7 @@ TEST(NarrowArithmetic, PairsAgainstSumsOfRoundedFactors) {
   test::Random random(11);
   for (Isa isa : test::usable_isas())
     for (int least : {0, 1, 2}) {  // with AMX, with AVX-512's instructions, without both
-      if (least == 0 && isa == Isa::avx512 && !cpu::uses_amx()) continue;
+      if (least == 0 && isa == Isa::avx512 && !test::provide_tiles()) continue;
       cpu::use_amx(least < 1);
       cpu::use_bf16(least < 2);
       for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 2},

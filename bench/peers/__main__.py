@@ -12,8 +12,8 @@ are best for latency in float32 (of the models named "_bf16" Lathe's products wi
 what that loses is shown). They take turns: a round is one sample of each. A ratio is the peer's time over Lathe's of
 the same round (above 1: Lathe is faster); of the rounds the median counts, and the least and the greatest are shown.
 
-Runs during which the host took time away (the steal counter of /proc/stat) are dropped. Samples on two threads count only
-when arithmetic in registers, just before and just after, shows two real cores.
+Runs during which the host took time away (the steal counter of /proc/stat) are dropped. Samples on several threads count
+only when arithmetic in registers, just before and just after, shows as many real cores.
 
 Models are made on the spot with random weights and kept in build/bench-models (4.5 GB for all); those of the shared
 collection (LATHE_SHARED, else ../shared) are taken along. Install lathe, onnx, onnxruntime and openvino first; an engine
@@ -55,13 +55,19 @@ def chosen(words: list[str], quick: bool, table: bool) -> dict[str, Callable[[],
     return makers | {name: (lambda path=path: own_model(path)) for name, path in files.items()}
 
 
+def count(word: str) -> int:
+    if int(word) < 1:
+        raise ValueError("a count of threads begins with one")
+    return int(word)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", nargs="+", default=[], metavar="WORD|FILE")
     parser.add_argument("--table", action="store_true", help="without the shared collection")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], choices=[1, 2])
+    parser.add_argument("--threads", type=count, nargs="+", default=[1, 2], metavar="COUNT")
     parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES)
     parser.add_argument("--rounds", type=int, help="that count, of each model (7)")
     parser.add_argument("--seconds", type=float, help="of a sample (0.4)")

@@ -40,7 +40,7 @@ def executable() -> Path | None:
 
 class Probe:
     """GFLOP/s of multiplications and additions that never leave the registers. Without a compiler there is none:
-    then shares of the peak are unknown, and no sample on two threads counts."""
+    then shares of the peak are unknown, and no sample on several threads counts."""
 
     def __init__(self) -> None:
         program = executable()

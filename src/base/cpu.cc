@@ -82,6 +82,12 @@ bool ask_for_tiles() {
 #endif
 }
 
+CpuFeatures& features() {
+  static CpuFeatures all = detect();
+  return all;
+}
+bool pretended = false;  // that there are tiles
+
 int affinity_count(int online) {
 #if defined(__linux__)
   cpu_set_t set;
@@ -144,15 +150,14 @@ std::vector<std::string> feature_names(const CpuFeatures& f) {
   return names;
 }
 
-const CpuFeatures& cpu_features() {
-  static const CpuFeatures features = detect();
-  return features;
-}
+const CpuFeatures& cpu_features() { return features(); }
 
 bool may_use_tiles() {
   static const bool may = (cpu_features().amx_int8 || cpu_features().amx_bf16) && ask_for_tiles();
-  return may;
+  return may || pretended;
 }
+
+void pretend_tiles() { features().amx_int8 = features().amx_bf16 = pretended = true; }
 
 CpuLimits cpu_limits(const std::filesystem::path& cgroup_root, const std::filesystem::path& self) {
   CpuLimits l;

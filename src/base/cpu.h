@@ -25,6 +25,8 @@ const CpuFeatures& cpu_features();
 /// Whether this process may use tiles: Linux wants to be asked, and is, once, by the first call. Never where
 /// the processor has none.
 bool may_use_tiles();
+/// For tests that carry out the instructions for tiles themselves: says from now on that all are there.
+void pretend_tiles();
 /// "avx2", "avx512", …: those that are there.
 std::vector<std::string> feature_names(const CpuFeatures& f);
 

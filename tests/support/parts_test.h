@@ -3,17 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include "base/cpu.h"
 #include "cpu/amx.h"
+#include "support/tiles.h"
 
 namespace lathe::test {
 
-/// Skipped where there is no AMX; a test may turn it off.
+/// Skipped where there are no tiles, not even carried out one by one; a test may turn them off.
 class PartsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::uses_amx() || !cpu_features().amx_bf16 || !cpu_features().avx512)
-      GTEST_SKIP() << "no AMX with bfloat16 here";
+    if (!provide_tiles()) GTEST_SKIP() << "neither AMX with bfloat16 nor AVX-512 with VNNI here";
   }
   void TearDown() override { cpu::use_amx(true); }
 };
