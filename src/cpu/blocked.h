@@ -36,6 +36,14 @@ struct BlockedShape {
   bool empty() const { return batch == 0 || filters == 0 || out_pixels() == 0; }
 };
 
+/// Do several threads take the output by rows of all blocks instead of block by block? Of an image larger
+/// than the weights of most convolutions it goes through, since these do: each thread finds in its cache what
+/// it wrote.
+inline bool goes_by_rows(const BlockedShape& s) {
+  constexpr int64_t image = 400;  // pixels
+  return s.batch == 1 && s.out_pixels() >= image;
+}
+
 /// What all convolutions here take. Weights are [filters, channels, kernel…] packed by the same algorithm;
 /// the output is [batch, filters / 16, out…, 16], and its lanes beyond the last filter come to 0 as long as x
 /// is finite. Weights of 16 bits are widened where they are used.

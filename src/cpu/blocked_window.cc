@@ -19,8 +19,6 @@ namespace {
 
 /// Vectors of 16 that are computed between two polls, and that are worth another thread.
 constexpr int64_t polled_steps = 200000, least_steps = 8192;
-/// Pixels of an image that is larger than the weights of most convolutions it goes through.
-constexpr int64_t image_by_rows = 400;
 /// Vectors that are added up and are worth another thread: few, since they lie in the cache of who wrote
 /// them.
 constexpr int64_t least_added = 1024;
@@ -30,12 +28,11 @@ constexpr int64_t least_added = 1024;
 constexpr int64_t pixels_at_once = 512;
 
 /// Calls f(block, first row, end, bounds) for strips of the output rows of all blocks: whose elements are to
-/// be kept within the bounds. Several threads take large images by rows, as convolutions before and after do,
-/// so that each finds in its cache what it wrote.
+/// be kept within the bounds.
 template <class F>
 void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
   const int64_t row = s.out[1] * s.taps(), blocks = s.batch * s.out_blocks();
-  const bool by_rows = c.threads() > 1 && s.batch == 1 && s.out_pixels() >= image_by_rows;
+  const bool by_rows = c.threads() > 1 && goes_by_rows(s);
   const int64_t fit =
       std::min(polled_steps / std::max<int64_t>(1, row), finished_floats / (s.out[1] * channel_block));
   const int64_t most = by_rows ? ceil_of(s.out[0], c.threads()) : s.out[0];

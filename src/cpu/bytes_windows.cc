@@ -197,9 +197,8 @@ namespace {
 /// and after them.
 template <class F>
 void for_each_row(const BlockedShape& s, KernelContext& c, F&& f) {
-  constexpr int64_t image_by_rows = 400;  // pixels
   const int64_t blocks = s.batch * s.out_blocks();
-  const bool by_rows = s.batch == 1 && s.out_pixels() >= image_by_rows;
+  const bool by_rows = goes_by_rows(s);
   const int64_t grain = std::max<int64_t>(1, 16384 / (s.out[1] * s.taps() * channel_block));
   c.parallel(blocks * s.out[0], grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

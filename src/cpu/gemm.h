@@ -123,9 +123,14 @@ bool uses_bf16();
 /// Rows in tiles of nearly equal height, at most `highest`.
 class RowTiles {
  public:
-  RowTiles(int64_t rows, int highest) : RowTiles((rows + highest - 1) / highest, rows) {}
+  RowTiles(int64_t rows, int highest) : RowTiles(of_count((rows + highest - 1) / highest, rows)) {}
   /// So many tiles.
-  static RowTiles of_count(int64_t count, int64_t rows) { return RowTiles(count, rows); }
+  static RowTiles of_count(int64_t count, int64_t rows) {
+    RowTiles tiles;
+    tiles.count_ = count;
+    if (count > 0) tiles.height_ = rows / count, tiles.higher_ = rows % count;
+    return tiles;
+  }
   int64_t count() const { return count_; }
   int64_t begin(int64_t tile) const { return tile * height_ + (tile < higher_ ? tile : higher_); }
   int64_t rows(int64_t tile) const { return height_ + (tile < higher_); }
@@ -135,11 +140,9 @@ class RowTiles {
   }
 
  private:
-  RowTiles(int64_t count, int64_t rows) : count_(count) {
-    if (count_ > 0) height_ = rows / count_, higher_ = rows % count_;
-  }
+  RowTiles() = default;
 
-  int64_t count_, height_ = 0, higher_ = 0;
+  int64_t count_ = 0, height_ = 0, higher_ = 0;
 };
 
 /// Where a row of A lies once packed: blocks of a_block terms.
