@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "lathe/lathe.h"
 #include "support/error_code.h"
 #include "support/shared_data.h"
+#include "support/temp_directory.h"
 #include "support/text_model.h"
 
 namespace lathe::testing {
@@ -356,14 +358,18 @@ TEST(RegexFullMatch, HostilePatternsTakeLinearTime) {
 class LeftOut : public ::testing::Test {
  protected:
   LeftOut() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
-  ~LeftOut() override { fs::remove_all(directory_); }
+  ~LeftOut() override {
+    if (directory_) unsetenv(variable);
+  }
+  /// The other process finds that of the first, which removes it.
   fs::path directory() {
-    fs::create_directories(directory_);
-    return directory_;
+    if (!std::getenv(variable)) setenv(variable, directory_.emplace().path().c_str(), 1);
+    return std::getenv(variable);
   }
 
  private:
-  fs::path directory_ = fs::temp_directory_path() / ("lathe-components-" + std::to_string(getpid()));
+  static constexpr const char* variable = "LATHE_TEST_DIRECTORY";
+  std::optional<TempDirectory> directory_;
 };
 
 TEST_F(LeftOut, BuildingSaysSo) {
