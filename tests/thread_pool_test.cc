@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cfenv>
@@ -13,6 +14,7 @@
 #include "base/cpu.h"
 #include "base/shares.h"
 #include "runtime/float_state.h"
+#include "runtime/worker_places.h"
 
 namespace lathe {
 namespace {
@@ -228,6 +230,97 @@ TEST(ThreadPool, IsQuietBetweenCalls) {
 }
 
 #if defined(__x86_64__)
+#if defined(__linux__)
+/// A thread that stands for a worker, and this one for its caller.
+class WorkerPlacesTest : public ::testing::Test {
+ protected:
+  using Processors = std::vector<int>;
+
+  void SetUp() override {
+    mine_ = of(0);
+    if (mine_.size() < 2) GTEST_SKIP() << "needs two processors";
+    worker_ = std::thread([this] {
+      thread_ = static_cast<pid_t>(syscall(SYS_gettid));
+      for (int seen = 0; seen != stop;) {
+        turn_.wait(seen);
+        if ((seen = turn_) != stop) places_.woken(0);
+        answered_ = seen;
+        answered_.notify_all();
+      }
+    });
+    while (thread_ == 0) std::this_thread::yield();
+  }
+  void TearDown() override {
+    if (!worker_.joinable()) return;
+    place(0, mine_);
+    place(thread_, mine_);
+    turn_ = stop;
+    turn_.notify_all();
+    worker_.join();
+  }
+  static Processors of(pid_t thread) {
+    cpu_set_t set;
+    EXPECT_EQ(sched_getaffinity(thread, sizeof set, &set), 0);
+    Processors all;
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &set)) all.push_back(i);
+    return all;
+  }
+  static void place(pid_t thread, const Processors& where) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int i : where) CPU_SET(i, &set);
+    EXPECT_EQ(sched_setaffinity(thread, sizeof set, &set), 0);
+  }
+  /// Of the worker, once its caller, who is there, has woken it.
+  Processors woken_from(int processor) {
+    place(0, {processor});
+    places_.wake_elsewhere();
+    const int turn = ++turn_;
+    turn_.notify_all();
+    for (int seen; (seen = answered_) != turn;) answered_.wait(seen);
+    return of(thread_);
+  }
+
+  static constexpr int stop = -1;
+  WorkerPlaces places_{1};
+  Processors mine_;
+  pid_t worker() const { return thread_; }
+
+ private:
+  std::atomic<int> turn_{0}, answered_{0};
+  std::atomic<pid_t> thread_{0};
+  std::thread worker_;
+};
+
+TEST_F(WorkerPlacesTest, WhoWakesUpBesideTheCallerIsKeptOffFromThenOn) {
+  const int a = mine_[0], b = mine_[1];
+  place(worker(), {b});
+  EXPECT_EQ(woken_from(a), Processors{b});
+  place(worker(), {a, b});  // never beside its caller so far: left alone
+  place(0, {b});
+  places_.wake_elsewhere();
+  EXPECT_EQ(of(worker()), (Processors{a, b}));
+  place(worker(), {a});
+  EXPECT_EQ(woken_from(a), Processors{a});  // beside it, with nowhere else to go
+  place(worker(), {a, b});
+  EXPECT_EQ(woken_from(b), Processors{a});
+  EXPECT_EQ(woken_from(a), Processors{b});
+}
+
+TEST_F(WorkerPlacesTest, WhatOthersWishHolds) {
+  const int a = mine_[0], b = mine_[1];
+  place(worker(), {a});
+  EXPECT_EQ(woken_from(a), Processors{a});
+  EXPECT_EQ(woken_from(b), Processors{a});
+  place(worker(), {b});
+  EXPECT_EQ(woken_from(a), Processors{b});
+  EXPECT_EQ(woken_from(b), Processors{b});
+  place(worker(), {a, b});
+  EXPECT_EQ(woken_from(a), Processors{b});
+}
+#endif
+
 TEST(FloatState, IsTheSameOnAllThreadsAndRestored) {
   ThreadPool pool(2);
   const unsigned before = _mm_getcsr();

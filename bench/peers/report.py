@@ -136,6 +136,22 @@ def calls(rows: list[dict], engines: list[str], threads: int) -> str:
     return table(header, body)
 
 
+def scaling(rows: list[dict], engines: list[str], threads: list[int]) -> str:
+    """How many times faster than one thread. What waits for memory (a small share of the peak) cannot be."""
+    more = [t for t in threads if t > 1]
+    header = ["model", "% of peak on one"] + [f"{TITLES[e]} {t}T" for t in more for e in engines]
+
+    def gain(row: dict, engine: str, t: int) -> float | None:
+        one, many = (row["engines"][engine]["times"].get(str(n), {}).get("time") for n in (1, t))
+        return one / many if one and many else None
+
+    body = []
+    for row in rows:
+        one = row["engines"].get(LATHE, {}).get("times", {}).get("1", {})
+        body.append([row["name"], share(one.get("peak_share"))] + [times(gain(row, e, t)) for t in more for e in engines])
+    return table(header, body)
+
+
 def costs(rows: list[dict], engines: list[str]) -> str:
     """Loading, the first run, and the most resident memory, with one thread; ratios are ONNX Runtime's over Lathe's."""
     header = ["model", "file MB"]
@@ -213,6 +229,8 @@ def text(facts: dict, rows: list[dict], engines: list[str], threads: list[int]) 
                 parts += [f"### {title}", speeds(chosen, engines, t)]
         if tiny := [row for row in ran if row["call_matters"]]:
             parts += ["### Where the call itself costs more than 2 %", calls(tiny, engines, t)]
+    if 1 in threads and len(threads) > 1 and (networks := [row for row in ran if row["kind"] == "fp32"]):
+        parts += ["## Several threads against one", scaling(networks, engines, threads)]
     if measured := [row for row in ran if row["kind"] in ("fp32", "int8", "bf16")]:
         parts += ["## Loading, first run, memory", costs(measured, engines)]
         parts += [cost_summary([row for row in measured if row["kind"] == "fp32"])]

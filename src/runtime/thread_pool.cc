@@ -82,7 +82,9 @@ struct ThreadPool::Job {
 };
 
 ThreadPool::ThreadPool(int threads, std::shared_ptr<Executor> executor)
-    : threads_(std::max(1, executor ? executor->concurrency() : threads)), executor_(std::move(executor)) {
+    : threads_(std::max(1, executor ? executor->concurrency() : threads)),
+      executor_(std::move(executor)),
+      places_(threads_ - 1) {
   if (executor_) return;
   try {
     for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, i] { work(i); });
@@ -156,6 +158,7 @@ void ThreadPool::drain(Job& job, int64_t thread) {
 // the active ones to leave: so either the worker finds nothing, or the caller waits for it. The job lives on
 // the caller's stack.
 void ThreadPool::run_on_workers(Job& job) {
+  places_.wake_elsewhere();
   job_.store(&job);
   epoch_.fetch_add(1);
   epoch_.notify_all();
@@ -169,6 +172,7 @@ void ThreadPool::work(int64_t thread) {
   uint32_t seen = 0;
   for (;;) {
     wait_for_change(epoch_, seen);
+    places_.woken(static_cast<int>(thread) - 1);
     seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
     active_.fetch_add(1);

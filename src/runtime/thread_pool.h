@@ -11,11 +11,13 @@
 
 #include "kernel/kernel.h"
 #include "lathe/engine.h"
+#include "runtime/worker_places.h"
 
 namespace lathe {
 
 /// Runs loops on several threads. Thread-safe: when two callers meet, the second does its loop alone, without
-/// waiting. Never pins threads: the operating system and the cpuset decide where they run.
+/// waiting. Never pins threads: the operating system and the cpuset decide where they run, but for workers
+/// that would wake up where their caller is busy (WorkerPlaces).
 class ThreadPool {
  public:
   /// `threads` counts the caller: 1 starts none. With an executor, that one's threads do the work instead.
@@ -52,6 +54,7 @@ class ThreadPool {
 
   int threads_;
   std::shared_ptr<Executor> executor_;
+  WorkerPlaces places_;
   std::vector<std::thread> workers_;
   std::atomic<bool> busy_{false};    // somebody's job has the workers
   std::atomic<uint32_t> epoch_{0};   // changes with every job: what sleepers watch
