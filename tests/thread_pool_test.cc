@@ -229,7 +229,6 @@ TEST(ThreadPool, IsQuietBetweenCalls) {
   EXPECT_LT((cpu_seconds() - before) / wall, 0.01);
 }
 
-#if defined(__x86_64__)
 #if defined(__linux__)
 /// A thread that stands for a worker, and this one for its caller.
 class WorkerPlacesTest : public ::testing::Test {
@@ -321,6 +320,7 @@ TEST_F(WorkerPlacesTest, WhatOthersWishHolds) {
 }
 #endif
 
+#if defined(__x86_64__)
 TEST(FloatState, IsTheSameOnAllThreadsAndRestored) {
   ThreadPool pool(2);
   const unsigned before = _mm_getcsr();

@@ -63,6 +63,7 @@ struct WinogradCost {
   }
   double at_points, turned;
 };
+
 /// How many nanoseconds less the products of one image take by parts than by vectors, roughly; negative
 /// where they take longer. `group`: tiles that are multiplied at once.
 inline double saved_by_parts(const BlockedShape& s, Filtering f, int64_t group) {
