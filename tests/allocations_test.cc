@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -121,6 +123,19 @@ TEST(Locks, AreCounted) {
   std::shared_mutex s;
   { const std::shared_lock lock(s); }
   EXPECT_EQ(test::locks - before, 2);
+  std::timed_mutex timed;
+  const auto now = std::chrono::steady_clock::now();
+  if (timed.try_lock_until(now)) timed.unlock();
+  EXPECT_EQ(test::locks - before, 3);
+  std::condition_variable changed;
+  std::unique_lock lock(m);
+  changed.wait_until(lock, now);  // takes the mutex again inside the C library
+  EXPECT_EQ(test::locks - before, 5);
+  sem_t signal;
+  ASSERT_EQ(sem_init(&signal, 0, 1), 0);
+  EXPECT_EQ(sem_wait(&signal), 0);
+  EXPECT_EQ(test::locks - before, 6);
+  sem_destroy(&signal);
 }
 
 TEST(Allocations, NoneInFastKernels) { expect_no_allocations({.threads = 1}); }

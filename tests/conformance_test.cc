@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -221,6 +222,57 @@ void run_models(bool micro) {
   EXPECT_EQ(waiting(cases), listed);
   run_all(cases, listed);
 }
+/// Whole models, not only operators: the same bits for any number of threads, those that share nothing evenly
+/// included.
+TEST(Conformance, ModelsGiveTheSameBitsForAnyNumberOfThreads) {
+  LATHE_NEEDS_SHARED(shared);
+  const char* only = std::getenv("LATHE_CASE");
+  const auto waiting_for = listed_in("waiting_models.json");
+  // Drops by chance, anew in every run.
+  constexpr std::string_view by_chance = "bias_dropout_residual_";
+  size_t compared = 0;
+  const auto expect_same = [&](const Value& got, const Value& want, const std::string& where) {
+    if (!want.is_tensor() || want.tensor().type() == DataType::string) {
+      EXPECT_EQ(difference(got, want, 0, 0), "") << where;
+      return;
+    }
+    const Tensor &a = got.tensor(), &b = want.tensor();
+    ASSERT_EQ(a.shape(), b.shape()) << where;
+    if (b.bytes()) {
+      EXPECT_EQ(std::memcmp(a.data(), b.data(), b.bytes()), 0) << where;
+    }
+    ++compared;
+  };
+  for (const bool micro : {false, true})
+    for (const ConformanceCase& c : model_cases(shared, micro)) {
+      if (waiting_for.contains(c.name) || c.name.find(by_chance) != std::string::npos) continue;
+      if (only && c.name.find(only) == std::string::npos) continue;
+      std::vector<std::vector<Value>> of_one;  // by data set
+      for (const int threads : {1, 2, 3, 8}) {
+        size_t set = 0;
+        BuildOptions o;
+        o.threads = threads;
+        run_case(c, o, [&](Engine& e, const std::vector<Value>& inputs) {
+          std::vector<Value> outputs = e.create_context().run(inputs);
+          if (threads == 1) {
+            of_one.push_back(outputs);
+          } else if (set < of_one.size() && of_one[set].size() == outputs.size()) {
+            for (size_t i = 0; i < outputs.size(); ++i)
+              expect_same(outputs[i], of_one[set][i],
+                          c.name + ", " + std::to_string(threads) + " threads, output " + std::to_string(i));
+          } else {
+            ADD_FAILURE() << c.name << ": other outputs with " << threads << " threads";
+          }
+          ++set;
+          return outputs;
+        });
+        EXPECT_EQ(set, of_one.size()) << c.name;
+      }
+    }
+  std::printf("%zu outputs compared\n", compared);
+  EXPECT_GT(compared, only ? 0u : 1000u);
+}
+
 TEST(Conformance, Models) { run_models(false); }
 TEST(Conformance, MicroModels) { run_models(true); }
 

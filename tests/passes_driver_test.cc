@@ -120,6 +120,35 @@ TEST(PassDriver, PassesThatUndoEachOtherAreStopped) {
   EXPECT_EQ(rewriting.patches.size(), 1u);
 }
 
+TEST(PassDriver, StopsAfterAsManyPatchesAsItIsTold) {
+  const std::string text =
+      "(float[2,3] x) => (float[2,3] y) { a = Identity(x) b = Neg(a) c = Neg(b) d = Identity(c)"
+      "  e = Transpose(d) f = Transpose(e) y = Exp(f) }";
+  const auto patched = [&](size_t most) {
+    const auto g = imported(text);
+    std::vector<AppliedPatch> patches =
+        run_passes(*g, SchemaCatalog::standard(), {.level = OptimizationLevel::all, .stop_after = most})
+            .patches;
+    g->check();
+    // What has been done so far is right by itself.
+    const Tensor x = random_tensor(DataType::float32, {2, 3}, 5);
+    const std::vector<Value> inputs{x}, y = evaluate(*g, inputs);
+    for (size_t i = 0; i < 6; ++i)
+      EXPECT_EQ(y[0].tensor().as<float>()[i], std::exp(x.as<float>()[i])) << most << " patches";
+    return patches;
+  };
+  const std::vector<AppliedPatch> all = patched(SIZE_MAX);
+  ASSERT_GE(all.size(), 3u);
+  for (size_t most = 0; most <= all.size() + 1; ++most) {
+    const std::vector<AppliedPatch> some = patched(most);
+    ASSERT_EQ(some.size(), std::min(most, all.size()));
+    for (size_t i = 0; i < some.size(); ++i) {
+      EXPECT_EQ(some[i].pass, all[i].pass);
+      EXPECT_EQ(some[i].node, all[i].node);
+    }
+  }
+}
+
 TEST(PassDriver, APassThatNeverHasEnoughIsStopped) {
   // The node stays, and so does the reason to propose something.
   const PassList passes{planted("more", "Exp", [](const View& view, NodeId id) -> std::optional<Patch> {

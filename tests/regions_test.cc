@@ -3,14 +3,19 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <random>
+#include <set>
 
 #include "base/cpu.h"
+#include "kernel/kernel.h"
 #include "lathe/lathe.h"
 #include "plan/plan_file.h"
 #include "plan/verify.h"
 #include "runtime/engine_impl.h"
+#include "support/drawn_graph.h"
 #include "support/error_code.h"
+#include "support/shared_data.h"
 #include "support/temp_directory.h"
 #include "support/text_model.h"
 
@@ -281,6 +286,67 @@ TEST(Regions, SayWhyTruthsAreApart) {
       "Less (c): what it does cannot be said in numbers of float32, or truths, that are known",
       "MatMul (a): its numbers would be in the memory of truths"};
   EXPECT_TRUE(std::ranges::is_permutation(reasons, want)) << ::testing::PrintToString(reasons);
+}
+
+/// Edges of a plan beside an elementwise operator, of which each must have its reason.
+size_t explained_edges(const Engine& e, const std::string& name) {
+  const KernelCatalog& kernels = KernelCatalog::standard();
+  const Plan& plan = e.impl()->program.plan();
+  size_t edges = 0;
+  for (const PlanGraph& g : plan.graphs) {
+    std::map<int32_t, const PlanStep*> makers;
+    for (const PlanStep& s : g.steps) {
+      const auto is_elementwise = [&](const PlanStep& at) {
+        return at.op == "Pointwise" || kernels.pointwise_of(at.domain, at.op) != nullptr;
+      };
+      std::set<int32_t> reads(s.inputs.begin(), s.inputs.end()), behind;
+      if (s.epilogue) behind.insert(s.epilogue->operands.begin(), s.epilogue->operands.end());
+      reads.insert(behind.begin(), behind.end());
+      for (const int32_t v : reads) {
+        const auto from = makers.find(v);
+        if (from == makers.end()) continue;
+        const bool to_elementwise = is_elementwise(s) || behind.contains(v),
+                   from_elementwise = is_elementwise(*from->second) || from->second->epilogue;
+        if (!to_elementwise && !from_elementwise) continue;
+        ++edges;
+        const std::string edge = " (" + g.values[static_cast<size_t>(v)].name + "): ";
+        EXPECT_TRUE(std::ranges::any_of(
+            s.unfused, [&](const std::string& why) { return why.find(edge) != std::string::npos; }))
+            << name << ": nothing is said of" << edge << from->second->op << " to " << s.op;
+      }
+      for (const int32_t v : s.outputs) makers[v] = &s;
+    }
+  }
+  return edges;
+}
+
+TEST(Regions, EveryEdgeOfDrawnGraphsHasItsReason) {
+  std::mt19937 random(11);
+  size_t edges = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    std::vector<uint8_t> choices(random() % 200);
+    for (uint8_t& c : choices) c = static_cast<uint8_t>(random());
+    try {
+      edges += explained_edges(Engine::build(testing::draw_graph(choices).model, {.threads = 1}),
+                               "graph " + std::to_string(i));
+    } catch (const Error&) {
+      // Not every graph that can be drawn can be built.
+    }
+  }
+  EXPECT_GT(edges, 1000u);
+}
+
+TEST(Regions, EveryEdgeOfRealModelsHasItsReason) {
+  LATHE_NEEDS_SHARED(shared);
+  size_t edges = 0;
+  for (const testing::ConformanceCase& c : testing::model_cases(shared, false)) {
+    try {
+      edges += explained_edges(Engine::build(c.model, {.threads = 1}), c.name);
+    } catch (const Error& e) {
+      std::printf("%s: %s\n", c.name.c_str(), e.what());  // conformance_test says which these may be
+    }
+  }
+  EXPECT_GT(edges, 1000u);
 }
 
 TEST(Regions, LongProgramsAreCut) {

@@ -179,6 +179,29 @@ TEST_F(Tune, WithoutTimeRulesOfThumbChoose) {
   EXPECT_EQ(Engine::build(tuned_model(), options()).tuning().timed, e.tuning().problems);
 }
 
+TEST_F(Tune, WhatTheTimeDoesNotReachForIsChosenByRulesOfThumb) {
+  NEEDS_AVX2;
+  // Shorter than any measurement: after the first, nothing more is timed.
+  BuildOptions o = options();
+  o.tune_seconds = 1e-9;
+  const Engine short_of_time = Engine::build(tuned_model(), o);
+  expect_right(short_of_time);
+  const TuningReport first = short_of_time.tuning();
+  EXPECT_LE(first.timed, 1);
+  EXPECT_GT(first.untimed, 4);
+  // Whatever a twentieth of a second reaches on this machine: nothing is lost, and nothing timed twice.
+  o.tune_seconds = 0.05;
+  const Engine some = Engine::build(tuned_model(), o);
+  expect_right(some);
+  const TuningReport& r = some.tuning();
+  EXPECT_EQ(r.problems, first.problems);
+  EXPECT_EQ(r.timed + r.cached + r.untimed, r.problems);
+  EXPECT_GE(r.cached, first.timed);
+  const std::string bytes = bytes_of(pinned());
+  EXPECT_TRUE(bytes_of(pinned()) == bytes);
+  expect_right(Engine::build(tuned_model(), pinned()));
+}
+
 TEST_F(TuneLayout, TheChoiceFollowsTheCache) {
   NEEDS_AVX2;
   Engine::build(tuned_model(), options());

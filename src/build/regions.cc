@@ -106,28 +106,34 @@ class RegionMaker {
     }
   }
 
-  /// Keeps the reason for elementwise operators in front of one that is none. Most have gone behind the
-  /// kernel that makes what they read; those that stay take a tenth of DenseNet-121's time, of most networks'
-  /// hardly any (docs/performance.md).
+  /// Keeps the reasons for the edges of a node that is no part of a program: those from elementwise
+  /// operators, and all of them where it is elementwise itself. Of operators in front of a kernel most have
+  /// gone behind the one that makes what they read; those that stay take a tenth of DenseNet-121's time, of
+  /// most networks' hardly any (docs/performance.md).
   void explain_front(NodeId id) {
     const Node& n = graph_.node(id);
     const auto at = made_.last_.find(id);
     std::vector<std::string>& reasons = made_.reasons_[at == made_.last_.end() ? id : at->second];
     for (const ValueId v : std::set<ValueId>(n.inputs.begin(), n.inputs.end())) {
       const NodeId p = v == no_id ? no_id : graph_.value(v).producer;
-      if (p != no_id && made_.programs_.contains(p))
-        reasons.push_back(graph_.node(p).op + " (" + graph_.value(v).name + "): kernels of " + n.op +
-                          " begin with what is in memory");
+      if (p == no_id || !position_.contains(p)) continue;
+      const std::string edge = graph_.node(p).op + " (" + graph_.value(v).name + "): ";
+      if (is_elementwise(n))
+        reasons.push_back(edge + "what " + n.op + " does with it " + unsayable);
+      else if (is_elementwise(graph_.node(p)))
+        reasons.push_back(edge + "kernels of " + n.op + " begin with what is in memory");
     }
   }
+
+  static constexpr const char* unsayable = "cannot be said in numbers of float32, or truths, that are known";
+  bool is_elementwise(const Node& n) const { return kernels_.pointwise_of(n.domain, n.op) != nullptr; }
 
   /// Of a node whose result nothing else speaks against.
   std::string why_apart(NodeId p) const {
     const Node& n = graph_.node(p);
     if (made_.last_.contains(p)) return "it is part of another step";
     if (made_.programs_.contains(p) || can_be_anchor(p)) return "the program would be too long";
-    if (kernels_.pointwise_of(n.domain, n.op))
-      return "what it does cannot be said in numbers of float32, or truths, that are known";
+    if (is_elementwise(n)) return std::string("what it does ") + unsayable;
     if (n.outputs.size() != 1 || !n.bodies.empty()) return "it makes more than one result";
     return "no kernel of it does more than its own operator";
   }

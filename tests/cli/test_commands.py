@@ -373,6 +373,13 @@ def test_bench(lathe):
     assert 0 <= j["idle_cpu"] < 0.5
 
 
+def test_bench_tells_what_strict_numerics_cost(lathe):
+    arguments = ("bench", "model.onnx", "--seconds", "0.1", "--numerics", "strict")
+    assert lathe(*arguments, "--json").json["strict_over_normal"] > 0
+    assert "times the time with normal numerics" in lathe(*arguments).stdout
+    assert "strict_over_normal" not in lathe("bench", "model.onnx", "--seconds", "0.1", "--json").json
+
+
 def test_bench_tells_the_time_by_kernel(lathe):
     arguments = ("bench", "model.onnx", "--seconds", "0.1", "--profile")
     kernels = lathe(*arguments, "--json").json["kernels"]

@@ -3,17 +3,33 @@
 import importlib.util
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import onnx
 import pytest
 
-from support import ROOT
+from support import ROOT, built_tool
 
 pytest.importorskip("onnxruntime")
 PEERS = ROOT / "bench" / "peers"
+QUICK = ["squeezenet", "lstm_2x256", "mnist", "adds20"]
 ENGINES = [name for name in ("lathe", "onnxruntime", "openvino") if importlib.util.find_spec(name)]
+
+
+@pytest.fixture(scope="module")
+def peers():
+    """Its modules."""
+    sys.path.insert(0, str(PEERS))
+    try:
+        import compare
+        import models
+    finally:
+        sys.path.remove(str(PEERS))
+    return SimpleNamespace(compare=compare, models=models)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +43,7 @@ def quick(tmp_path_factory):
 
 def test_every_engine_runs_every_model_and_all_agree(quick):
     _, report = quick
-    assert [m["name"] for m in report["models"]] == ["squeezenet", "lstm_2x256", "mnist", "adds20"]
+    assert [m["name"] for m in report["models"]] == QUICK
     for model in report["models"]:
         assert model["why"] == {}, model["name"]
         assert set(model["engines"]) == set(ENGINES)
@@ -59,6 +75,31 @@ def test_the_tables_name_all_models_and_what_is_required(quick):
         assert f"| {model['name']}" in text
     for heading in ("ONNX Runtime / Lathe", "must", "% of peak", "outputs agree", "load ms", "first ms", "memory MB", "against one"):
         assert heading in text
+
+
+def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, peers, tmp_path):
+    """LATHE_WHOLE_TABLE=1: all models of the table, not only the small ones. They are made by the fixture, or now."""
+    ort = pytest.importorskip("onnxruntime")
+    entries = [e for e in peers.models.TABLE if not e.like and (os.environ.get("LATHE_WHOLE_TABLE") or e.name in QUICK)]
+
+    def answers(path, feeds):
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, feeds)
+
+    for entry in entries:
+        made = peers.models.make(entry, ROOT / "build" / "bench-models")
+        saved = tmp_path / "optimised.onnx"
+        command = [built_tool("lathe", "cli"), "convert", made.path, "-o", saved, "--optimize", "--level=all"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{entry.name}: {done.stderr[-500:]}"
+        optimised = onnx.load(saved)
+        assert {o.domain for o in optimised.opset_import} <= {"", "ai.onnx.ml"} and not optimised.functions, entry.name
+        del optimised
+        for got, want in zip(answers(saved, made.feeds), answers(made.path, made.feeds), strict=True):
+            apart, agree = peers.compare.difference(got, want, made.quantised)
+            print(f"{entry.name}: differs by {apart:.1e}")
+            assert agree, f"{entry.name}: differs by {apart}"
 
 
 def test_a_model_that_no_engine_can_read_is_listed(tmp_path):
