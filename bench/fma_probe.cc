@@ -1,17 +1,23 @@
-// What the processor gives at this moment: reads numbers of threads, a line each, and answers each with the
-// GFLOP/s of multiplications and additions in registers on that many threads together. Two threads near twice
-// the rate of one have a core each; near the rate of one they share a core.
+// What the processor gives at this moment. Reads words, and answers each with a line:
+//   a number of threads   the GFLOP/s of multiplications and additions in registers on that many together:
+//   two near
+//                         twice the rate of one have a core each, near the rate of one they share a core
+//   lines                 the nanoseconds that a thread takes for a cache line which another one has just
+//   written,
+//                         of many in a row: those of one third-level cache take a third of what others take
 //
-//   echo 1 2 | lathe_fma_probe
+//   echo 1 2 lines | lathe_fma_probe
 //
 // Made of headers alone, so that the comparison with peers can compile it where nothing else is built:
-//   c++ -std=c++20 -O2 -Isrc -Ibench bench/fma_probe.cc -pthread -o lathe_fma_probe
+//   c++ -std=c++20 -O2 -Iinclude -Isrc bench/fma_probe.cc -pthread -o lathe_fma_probe
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -73,15 +79,51 @@ double rate(const Probe& probe, int64_t rounds, int threads) {
          seconds(*std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end()));
 }
 
+/// Nanoseconds a line: two threads write a quarter of a megabyte each, and then each reads the other's.
+double handover(const Probe& probe) {
+  constexpr int64_t floats = 64 << 10;
+  constexpr int rounds = 15;
+  std::vector<float> buffers[2] = {std::vector<float>(floats), std::vector<float>(floats)};
+  std::atomic<int> arrived = 0;
+  const auto meet = [&](int times) {
+    arrived.fetch_add(1);
+    while (arrived.load() < 2 * times) continue;
+  };
+  std::vector<double> taken;
+  float sum[2] = {};
+  const auto work = [&](size_t me) {
+    for (int i = 0; i < rounds; ++i) {
+      std::fill(buffers[me].begin(), buffers[me].end(), static_cast<float>(i));
+      meet(2 * i + 1);
+      const auto start = Clock::now();
+      sum[me] += probe.read(buffers[1 - me].data(), floats);
+      if (me == 0) taken.push_back(seconds(Clock::now() - start));
+      meet(2 * i + 2);
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  // A third of the rounds at most is disturbed.
+  std::nth_element(taken.begin(), taken.begin() + rounds / 3, taken.end());
+  return sum[0] == sum[1] ? taken[rounds / 3] * 1e9 / (floats / 16) : 0;
+}
+
 }  // namespace
 
 int main() {
   const Probe& probe = best_probe();
   const int64_t rounds = calibrated_rounds(probe);
-  for (int threads; std::cin >> threads && threads > 0;) {
-    double best = 0;
-    for (int i = 0; i < 3; ++i) best = std::max(best, rate(probe, rounds, threads));
-    std::printf("%.1f\n", best * 1e-9);
+  for (std::string word; std::cin >> word;) {
+    if (word == "lines") {
+      std::printf("%.2f\n", handover(probe));
+    } else {
+      const int threads = std::atoi(word.c_str());
+      if (threads < 1) return 2;
+      double best = 0;
+      for (int i = 0; i < 3; ++i) best = std::max(best, rate(probe, rounds, threads));
+      std::printf("%.1f\n", best * 1e-9);
+    }
     std::fflush(stdout);
   }
 }

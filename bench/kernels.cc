@@ -69,11 +69,12 @@ std::map<std::string, std::string> reasons_in(const char* file) {
   }
   return reasons;
 }
+constexpr const char* unknown = "not known";
 /// That of the longest family: a kernel's name, or its beginning up to a point.
 std::string reason_of(const std::string& kernel, const std::map<std::string, std::string>& reasons) {
   for (std::string name = kernel;; name.resize(name.rfind('.'))) {
     if (const auto at = reasons.find(name); at != reasons.end()) return at->second;
-    if (name.rfind('.') == std::string::npos) return "not known";
+    if (name.rfind('.') == std::string::npos) return unknown;
   }
 }
 
@@ -109,8 +110,14 @@ int main(int argc, char** argv) {
     std::printf(", %s %.1f GB/s", l.name.c_str(), l.bandwidth / 1e9);
   std::printf("\n\n| kernel | case | us | GFLOP/s | GB/s | share of the roofline | why under half |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
-  for (const auto& [kernel, r] : rows)
+  int unexplained = 0;
+  for (const auto& [kernel, r] : rows) {
+    const std::string why = r.share() < 0.5 ? reason_of(kernel, reasons) : "";
+    unexplained += why == unknown;
     std::printf("| %s | %s | %.1f | %.1f | %.1f | %.0f %% | %s |\n", kernel.c_str(), r.problem.c_str(),
                 r.seconds * 1e6, r.flops / r.seconds / 1e9, r.bytes / r.seconds / 1e9, 100 * r.share(),
-                r.share() < 0.5 ? reason_of(kernel, reasons).c_str() : "");
+                why.c_str());
+  }
+  // Where reasons were given, those that are missing are a failure.
+  return !reasons.empty() && unexplained ? 1 : 0;
 }

@@ -9,6 +9,7 @@
 #include "lathe/lathe.h"
 #include "runtime/arena.h"
 #include "support/error_code.h"
+#include "support/heap.h"
 #include "support/model_builder.h"
 #include "support/shared_data.h"
 
@@ -145,6 +146,32 @@ TEST(Memory, OfRealModelsIsNeverMoreThanTold) {
     });
   std::printf("%zu exact, %zu bounded, %zu in part\n", exact, bounded, partial);
   EXPECT_GT(exact, 20u);
+}
+
+/// By the heap's account, not the engine's own: what a context and a run take from the heap, outputs
+/// included, is what was told, but for the context's own bookkeeping of its steps.
+TEST(Memory, IsWhatTheHeapGives) {
+  if (!test::counts_heap) GTEST_SKIP() << "sanitizers have a heap of their own";
+  LATHE_NEEDS_SHARED(shared);
+  constexpr size_t worth = 256 << 10, bookkeeping = 4096;
+  size_t held = 0;
+  for (const ConformanceCase& c : model_cases(shared, false))
+    run_case(c, {.threads = 1}, [&](Engine& e, const std::vector<Value>& inputs) {
+      const MemoryInfo m = e.memory(shapes_of(e, inputs));
+      const size_t before = test::heap_live;
+      test::reset_heap_most();
+      Context fresh = e.create_context();
+      std::vector<Value> outputs = fresh.run(inputs);
+      const size_t most = test::heap_most - before;
+      if (!m.uncounted.empty() || m.data_dependent != 0 || told(m) < worth) return outputs;
+      std::printf("%-40s told %9ju, taken %9zu, %.3f\n", c.name.c_str(), uintmax_t{told(m)}, most,
+                  static_cast<double>(most) / static_cast<double>(told(m)));
+      EXPECT_LE(most, told(m) + told(m) / 50 + bookkeeping * e.steps().size()) << c.name;
+      EXPECT_LE(told(m), most + most / 50) << c.name;
+      ++held;
+      return outputs;
+    });
+  EXPECT_GT(held, 5u);
 }
 
 /// A bit of everything that keeps memory: products of both kinds, a value that only the data size, a body.

@@ -200,11 +200,14 @@ class Comparison:
         """Rounds of one sample of each, until enough of them count; three times as many are tried."""
         samples: dict[str, list[float | None]] = {name: [] for name in processes}
         answers: dict[str, list[dict]] = {name: [] for name in processes}
+        lines: list[float] = []
         whole = tried = 0
         while processes and whole < self.settings.rounds and tried < 3 * self.settings.rounds:
             names = list(processes)
             turn = tried % len(names)
             tried += 1
+            if threads > 1 and (took := self.probe.handover()):
+                lines.append(took)
             for name in names[turn:] + names[:turn]:
                 if threads > 1:
                     time.sleep(0.03)  # the others' threads stop spinning
@@ -223,6 +226,8 @@ class Comparison:
                 samples[name].append(taken if alone else None)
                 answers[name].append(answer)
             whole += all(samples[name][-1] for name in processes)
+        if lines:
+            self.row.setdefault("line_ns", {})[str(threads)] = sorted(lines)
         for name in processes:
             self.engine(name)["times"][str(threads)] = self.summary(samples[name], answers[name], threads)
         for peer in processes:

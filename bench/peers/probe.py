@@ -31,7 +31,7 @@ def executable() -> Path | None:
         return None
     target = built[-1]
     target.parent.mkdir(exist_ok=True)
-    includes = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'bench'}"]
+    includes = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}"]
     done = subprocess.run(
         [compiler, "-std=c++20", "-O2", *includes, source, "-pthread", "-o", target], capture_output=True
     )
@@ -50,15 +50,24 @@ class Probe:
             for threads in (1, 2) * 3:
                 self.rate(threads)
 
-    def rate(self, threads: int) -> float | None:
-        """Now, on so many threads together; `peak` remembers the best."""
+    def ask(self, word: object) -> float | None:
         if not self.process:
             return None
-        self.process.stdin.write(f"{threads}\n")
+        self.process.stdin.write(f"{word}\n")
         self.process.stdin.flush()
-        rate = float(self.process.stdout.readline())
-        self.peak[threads] = max(rate, self.peak.get(threads, 0))
+        return float(self.process.stdout.readline())
+
+    def rate(self, threads: int) -> float | None:
+        """Now, on so many threads together; `peak` remembers the best."""
+        rate = self.ask(threads)
+        if rate is not None:
+            self.peak[threads] = max(rate, self.peak.get(threads, 0))
         return rate
+
+    def handover(self) -> float | None:
+        """Nanoseconds, now, that a thread takes for a cache line which another one has written: the host of a virtual
+        machine moves its processors about, and those of two third-level caches take three times as long."""
+        return self.ask("lines")
 
     def enough_cores(self, threads: int) -> bool:
         """Whether the threads have a core each, at this moment."""

@@ -34,17 +34,19 @@ bool before(const Kernel* a, const Kernel* b) {
 
 void KernelCatalog::add(Kernel k) {
   k.domain = canonical_domain(k.domain);
-  if (by_name_.contains(k.name))
-    throw Error(Code::internal, "build", "kernel names that are unique", "'" + k.name + "' twice");
+  const auto [named, fresh] = by_name_.try_emplace(k.name, nullptr);
+  if (!fresh) throw Error(Code::internal, "build", "kernel names that are unique", "'" + k.name + "' twice");
   kernels_.push_back(std::make_unique<Kernel>(std::move(k)));
-  const Kernel* made = kernels_.back().get();
-  by_name_[made->name] = made;
-  auto& list = by_op_[{made->domain, made->op}];
+  const Kernel* made = named->second = kernels_.back().get();
+  // Keys are made where they are new: hundreds of kernels are added before the first model is read.
+  auto of_op = by_op_.find(OpKeyView{made->domain, made->op});
+  if (of_op == by_op_.end()) of_op = by_op_.try_emplace({made->domain, made->op}).first;
+  auto& list = of_op->second;
   list.insert(std::upper_bound(list.begin(), list.end(), made, before), made);
 }
 
 void KernelCatalog::add_codec(const std::string& op, const std::string& domain, OpCodec c) {
-  codecs_.try_emplace({std::string(canonical_domain(domain)), op}, std::move(c));
+  if (!codec_of(domain, op)) codecs_.try_emplace({std::string(canonical_domain(domain)), op}, std::move(c));
 }
 
 void KernelCatalog::needs(const std::string& op, std::string component, const std::string& domain) {

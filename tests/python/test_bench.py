@@ -153,6 +153,9 @@ class Machine:
     def enough_cores(self, threads):
         return threads == 1 or self.alone()
 
+    def handover(self):
+        return 0.6
+
     def rate(self, threads):
         return self.peak[threads]
 
@@ -184,6 +187,7 @@ def test_samples_on_two_threads_count_only_where_there_are_two_cores():
     seen = iter([True, True] * 4 + [True, False] + [True] * 99)  # before and after each sample
     row = alternated(Machine({"lathe": lambda n: 1.0, "onnxruntime": lambda n: 2.0}, lambda: next(seen)), 2)
     assert row["engines"]["lathe"]["times"]["2"]["dropped"] == 1
+    assert row["line_ns"] == {"2": [0.6] * 4}  # one for each round
     assert row["ratios"]["onnxruntime"]["2"]["rounds"] == 3
 
 

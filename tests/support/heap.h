@@ -1,0 +1,92 @@
+// What the heap of this process holds and has held at most: to hold against it what engines say of their
+// memory. Large blocks count as much as was asked for: beyond that, an aligned one has address space that
+// nobody touches. Of small ones the C library's own overhead counts too. Include in one source of a test.
+// Under sanitizers, which have a heap of their own, nothing is counted: see `counts_heap`.
+#pragma once
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+namespace lathe::test {
+inline std::atomic<size_t> heap_live{0}, heap_most{0};
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__GLIBC__)
+inline constexpr bool counts_heap = false;
+#else
+inline constexpr bool counts_heap = true;
+#endif
+inline constexpr size_t large_block = 64 << 10;
+struct LargeBlock {
+  std::atomic<void*> at{nullptr};
+  size_t bytes = 0;
+};
+inline LargeBlock large_blocks[4096];
+inline LargeBlock& place_of(void* p) {
+  for (LargeBlock& b : large_blocks)
+    if (void* nobody = nullptr; b.at == nullptr && b.at.compare_exchange_strong(nobody, p)) return b;
+  std::abort();  // more large blocks than a test has
+}
+inline void* taken(void* p, size_t asked) noexcept {
+  if (!p) return p;
+  size_t bytes = ::malloc_usable_size(p);
+  if (bytes >= large_block) place_of(p).bytes = bytes = asked;
+  const size_t now = heap_live.fetch_add(bytes) + bytes;
+  for (size_t most = heap_most; now > most && !heap_most.compare_exchange_weak(most, now);) continue;
+  return p;
+}
+inline void given(void* p) noexcept {
+  if (!p) return;
+  size_t bytes = ::malloc_usable_size(p);
+  if (bytes >= large_block) {
+    // Its place is taken by nobody else before what it held is known.
+    for (LargeBlock& b : large_blocks)
+      if (b.at == p) {
+        bytes = b.bytes;
+        b.at = nullptr;
+        break;
+      }
+  }
+  heap_live.fetch_sub(bytes);
+}
+/// From now on.
+inline void reset_heap_most() { heap_most.store(heap_live); }
+}  // namespace lathe::test
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) && defined(__GLIBC__)
+extern "C" {
+// The C library's own, by the names under which it keeps them for whoever replaces them.
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_memalign(size_t, size_t);
+void __libc_free(void*);
+
+void* malloc(size_t n) noexcept { return lathe::test::taken(__libc_malloc(n), n); }
+void* calloc(size_t n, size_t size) noexcept { return lathe::test::taken(__libc_calloc(n, size), n * size); }
+void* realloc(void* p, size_t n) noexcept {
+  void* q = malloc(n);
+  if (!q) return nullptr;
+  if (p) std::memcpy(q, p, std::min(n, ::malloc_usable_size(p)));
+  free(p);
+  return q;
+}
+void* memalign(size_t alignment, size_t n) noexcept {
+  return lathe::test::taken(__libc_memalign(alignment, n), n);
+}
+void* aligned_alloc(size_t alignment, size_t n) noexcept { return memalign(alignment, n); }
+int posix_memalign(void** p, size_t alignment, size_t n) noexcept {
+  void* q = memalign(alignment, n);
+  if (!q) return ENOMEM;
+  *p = q;
+  return 0;
+}
+void free(void* p) noexcept {
+  lathe::test::given(p);
+  __libc_free(p);
+}
+}
+#endif
