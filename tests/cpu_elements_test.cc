@@ -249,6 +249,10 @@ TEST(CpuElements, Transposes) {
     transpose(type, {3, 1, 5, 6}, {2, 0, 1, 3});
     transpose(type, {3, 0, 5}, {2, 0, 1});
     transpose(type, {4, 5, 6}, {0, 1, 2});
+    // Rows so long that they are cut.
+    transpose(type, {1030, 80}, {1, 0});
+    transpose(type, {9001, 3}, {1, 0});
+    transpose(type, {2, 700, 3, 70}, {0, 3, 2, 1});
   }
   std::vector<std::complex<double>> wide(6 * 35);
   for (size_t i = 0; i < wide.size(); ++i) wide[i] = {static_cast<double>(i), 0.5};

@@ -100,20 +100,22 @@ void turn_squares(const T* from, T* to, const Walk& w, KernelContext& c, Turn&& 
   const int64_t rows = w.sizes[inner], columns = w.sizes[last], stride = w.strides[last];
   const int64_t row_step = w.product(inner + 1, last + 1);  // in the output
   const int64_t down = (rows + square - 1) / square, between = w.product(inner + 1, last);
-  const int64_t grain = std::max<int64_t>(1, piece_elements / (square * columns));
-  // A piece is a band of `square` rows under one index of all other axes.
-  c.parallel(w.product(0, inner) * down * between, grain, [&](int64_t begin, int64_t end) {
+  // A piece is a band of `square` rows and some columns under one index of all other axes. Long rows are cut,
+  // so that few bands keep all threads busy, and bands that read the same lines follow each other.
+  const int64_t high = std::min(square, rows), whole = piece_elements / high / square * square;
+  const int64_t across = std::min(columns, whole), cuts = (columns + across - 1) / across;
+  const int64_t grain = std::max<int64_t>(1, piece_elements / (high * across));
+  c.parallel(w.product(0, inner) * cuts * down * between, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
-      const int64_t middle = i % between, first = i / between % down * square, outer = i / between / down;
-      const int64_t height = std::min(square, rows - first);
+      const int64_t middle = i % between, first = i / between % down * square,
+                    cut = i / between / down % cuts, outer = i / between / down / cuts;
+      const int64_t height = std::min(square, rows - first), until = std::min(columns, (cut + 1) * across);
       int64_t at = w.offset(outer, inner) + first, index = middle;
       for (size_t a = last; a-- > inner + 1; index /= w.sizes[a]) at += index % w.sizes[a] * w.strides[a];
       T* const out = to + (outer * rows + first) * row_step + middle * columns;
-      for (int64_t x = 0; x < columns; x += square) {
-        if (x > 0 && x % (piece_elements / 4) == 0) c.poll();
-        turn(from + at + x * stride, stride, out + x, row_step, std::min(square, columns - x), height);
-      }
+      for (int64_t x = cut * across; x < until; x += square)
+        turn(from + at + x * stride, stride, out + x, row_step, std::min(square, until - x), height);
     }
   });
 }
