@@ -1,10 +1,8 @@
-// What the processor gives at this moment. Reads words, and answers each with a line:
-//   a number of threads   the GFLOP/s of multiplications and additions in registers on that many together:
-//   two near
-//                         twice the rate of one have a core each, near the rate of one they share a core
-//   lines                 the nanoseconds that a thread takes for a cache line which another one has just
-//   written,
-//                         of many in a row: those of one third-level cache take a third of what others take
+// What the processor gives at this moment. Reads words, and answers each with a line.
+// A number of threads: the GFLOP/s of multiplications and additions in registers on that many together. Two
+// threads near twice the rate of one have a core each; near the rate of one they share a core.
+// "lines": the nanoseconds that a thread takes for a cache line which another one has just written, of many
+// in a row. Where both have the same third-level cache it is half of what it is elsewhere, or less.
 //
 //   echo 1 2 lines | lathe_fma_probe
 //

@@ -380,8 +380,8 @@ TEST(LargePlan, IsSharedByProcesses) {
   const std::string grown = bytes_of(path.string() + ".grown");
   ASSERT_FALSE(grown.empty());
   std::printf("a second process grew by %s bytes of a plan of %ju\n", grown.c_str(), uintmax_t{size});
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // which have memory of their own for all of ours
+// Sanitizers have memory of their own for all of ours.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LT(std::stoull(grown), size / 50);
 #endif
 }

@@ -66,7 +66,7 @@ class Probe:
 
     def handover(self) -> float | None:
         """Nanoseconds, now, that a thread takes for a cache line which another one has written: the host of a virtual
-        machine moves its processors about, and those of two third-level caches take three times as long."""
+        machine moves its processors about, and those of two third-level caches take twice as long or more."""
         return self.ask("lines")
 
     def enough_cores(self, threads: int) -> bool:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import onnx
 import pytest
@@ -20,16 +19,15 @@ QUICK = ["squeezenet", "lstm_2x256", "mnist", "adds20"]
 ENGINES = [name for name in ("lathe", "onnxruntime", "openvino") if importlib.util.find_spec(name)]
 
 
-@pytest.fixture(scope="module")
-def peers():
-    """Its modules."""
+def modules():
+    """Those of the comparison, which find each other beside themselves."""
     sys.path.insert(0, str(PEERS))
     try:
         import compare
         import models
     finally:
         sys.path.remove(str(PEERS))
-    return SimpleNamespace(compare=compare, models=models)
+    return compare, models
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +75,11 @@ def test_the_tables_name_all_models_and_what_is_required(quick):
         assert heading in text
 
 
-def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, peers, tmp_path):
-    """LATHE_WHOLE_TABLE=1: all models of the table, not only the small ones. They are made by the fixture, or now."""
+def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, tmp_path):
+    """LATHE_WHOLE_TABLE=1: all models of the table, not only the small ones. The small ones are made by the fixture."""
     ort = pytest.importorskip("onnxruntime")
-    entries = [e for e in peers.models.TABLE if not e.like and (os.environ.get("LATHE_WHOLE_TABLE") or e.name in QUICK)]
+    compare, models = modules()
+    entries = [e for e in models.TABLE if not e.like and (os.environ.get("LATHE_WHOLE_TABLE") or e.name in QUICK)]
 
     def answers(path, feeds):
         options = ort.SessionOptions()
@@ -88,7 +87,7 @@ def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, peer
         return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, feeds)
 
     for entry in entries:
-        made = peers.models.make(entry, ROOT / "build" / "bench-models")
+        made = models.make(entry, ROOT / "build" / "bench-models")
         saved = tmp_path / "optimised.onnx"
         command = [built_tool("lathe", "cli"), "convert", made.path, "-o", saved, "--optimize", "--level=all"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -97,7 +96,7 @@ def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, peer
         assert {o.domain for o in optimised.opset_import} <= {"", "ai.onnx.ml"} and not optimised.functions, entry.name
         del optimised
         for got, want in zip(answers(saved, made.feeds), answers(made.path, made.feeds), strict=True):
-            apart, agree = peers.compare.difference(got, want, made.quantised)
+            apart, agree = compare.difference(got, want, made.quantised)
             print(f"{entry.name}: differs by {apart:.1e}")
             assert agree, f"{entry.name}: differs by {apart}"
 
@@ -113,13 +112,9 @@ def test_a_model_that_no_engine_can_read_is_listed(tmp_path):
 
 
 def test_disagreement_is_noticed():
-    sys.path.insert(0, str(PEERS))
-    try:
-        from compare import difference
-    finally:
-        sys.path.remove(str(PEERS))
     import numpy as np
 
+    difference = modules()[0].difference
     ones = np.ones((2, 3), np.float32)
     assert difference(ones, ones + 1e-5, False)[1]
     assert not difference(ones, ones + 1e-2, False)[1]
@@ -161,14 +156,9 @@ class Machine:
 
 
 def alternated(machine, threads, noisy=False, rounds=3):
-    sys.path.insert(0, str(PEERS))
-    try:
-        from compare import Comparison, Settings
-        from models import Made
-    finally:
-        sys.path.remove(str(PEERS))
-    made = Made("m", Path(__file__), {}, 1.0, "fp32")
-    comparison = Comparison(made, Settings(list(machine.times), [threads], rounds, 0.1, 1, noisy), machine)
+    compare, models = modules()
+    made = models.Made("m", Path(__file__), {}, 1.0, "fp32")
+    comparison = compare.Comparison(made, compare.Settings(list(machine.times), [threads], rounds, 0.1, 1, noisy), machine)
     comparison.alternate({name: machine.engine(name) for name in machine.times}, threads)
     return comparison.row
 
