@@ -118,7 +118,8 @@ TEST_F(BlockedLayout, SoundsHaveOneAxis) {
           "  r = Conv<pads=[1,1]>(q, b) o = Relu(r) t = Mul(o, s) u = Conv<group=48, pads=[2,2], "
           "dilations=[2]>(t, d, e)"
           "  y = Concat<axis=1>(q, u) z = GlobalAveragePool(u) }"),
-      "BlockedConv BlockedMaxPool BlockedConv+Relu+Mul BlockedConv Concat Unblock BlockedGlobalAveragePool "
+      "BlockedConv BlockedMaxPool BlockedConv+Relu+Mul BlockedConv+RowMeans Concat Unblock "
+      "BlockedGlobalAveragePool "
       "Unblock");
   // Operands of another rank are not beside one another as they seem to be.
   EXPECT_EQ(
@@ -199,6 +200,64 @@ TEST_F(BlockedLayout, GatesAreMultipliedWithWeights) {
             std::string::npos);
 }
 
+/// What is averaged over all pixels is not read again for that, where its rows can be when they are made.
+TEST_F(BlockedLayout, RowsAreAveragedWhereTheyAreMade) {
+  const std::string image = "(float[n,40,28,28] x) => (float[n,40,1,1] y",
+                    weights = "<float[40,1,3,3] a = {}, float[40,40,1,1] g = {}, float[40,40,3,3] b = {}>",
+                    gate = "{ p = Conv<group=40, pads=[1,1,1,1]>(x, a)", mean = " y = GlobalAveragePool(q)";
+  EXPECT_EQ(steps_of(image + ")" + weights + gate + " q = HardSwish(p)" + mean + "}"),
+            "Block BlockedConv+HardSwish+RowMeans BlockedGlobalAveragePool Unblock");
+  EXPECT_EQ(steps_of(image + ")" + weights + gate + " q = Relu(p)" + mean + "}"),
+            "Block BlockedConv+Relu+RowMeans BlockedGlobalAveragePool Unblock");
+  EXPECT_EQ(steps_of(image + ")" + weights + gate + " y = GlobalAveragePool(p) }"),
+            "Block BlockedConv+RowMeans BlockedGlobalAveragePool Unblock");
+  EXPECT_EQ(steps_of(image + ", float[n,40,28,28] q)" + weights + gate + " q = HardSwish(p)" + mean + "}"),
+            "Block BlockedConv+HardSwish+RowMeans Unblock BlockedGlobalAveragePool Unblock");
+  // Whoever reads the mean may follow it, and others may read what is averaged.
+  EXPECT_EQ(steps_of("(float[n,40,28,28] x) => (float[n,40,28,28] y)" + weights + gate +
+                     " q = HardSwish(p) m = GlobalAveragePool(q) s = Sigmoid(m) t = Mul(q, s)"
+                     " y = Conv(t, g) }"),
+            "Block BlockedConv+HardSwish+RowMeans BlockedGlobalAveragePool+Sigmoid BlockedConv Unblock");
+  EXPECT_EQ(steps_of("(float[n,16,64,64] x) => (float[n,64,1,1] y) <float[64,16,1,1] a = {}, "
+                     "float[64,1,3,3] c = {}> { p = Conv(x, a) q = HardSwish(p)"
+                     "  r = Conv<group=64, strides=[2,2]>(q, c) s = HardSwish(r) y = GlobalAveragePool(s) }"),
+            "Block BlockedConvPair+HardSwish+RowMeans BlockedGlobalAveragePool Unblock");
+  // A sound has one row; other convolutions do not know rows; and what is averaged must be the result.
+  EXPECT_EQ(steps_of("(float[n,40,90] x) => (float[n,40,1] y) <float[40,1,3] a = {}>"
+                     "{ p = Conv<group=40>(x, a) q = Tanh(p) y = GlobalAveragePool(q) }"),
+            "Block BlockedConv+Tanh+RowMeans BlockedGlobalAveragePool Unblock");
+  EXPECT_EQ(steps_of("(float[n,40,28,28] x) => (float[n,40,1,1] y)" + weights +
+                     "{ p = Conv<pads=[1,1,1,1]>(x, b) q = Tanh(p)" + mean + "}"),
+            "Block BlockedConv+Tanh BlockedGlobalAveragePool Unblock");
+  EXPECT_EQ(steps_of(image + ", float[n,40,28,28] q)" + weights + gate +
+                     " q = HardSwish(p) y = GlobalAveragePool(p) }"),
+            "Block BlockedConv+RowMeans HardSwish Unblock BlockedGlobalAveragePool Unblock");
+}
+
+/// On any number of threads, after a plan is read, with what is averaged watched, and of no pixels.
+TEST_F(BlockedLayout, RowMeansHaveTheSameBits) {
+  const onnx::Model m = model_of(
+      "(float[n,40,h,w] x) => (float[n,40,1,1] y) <float[40,1,3,3] a = {}>"
+      "{ p = Conv<group=40, pads=[1,1,1,1]>(x, a) q = HardSwish(p) y = GlobalAveragePool(q) }");
+  const Engine e = Engine::build(m);
+  const testing::TempDirectory directory;
+  e.save(directory.path() / "model.lathe");
+  const Engine three = Engine::load(directory.path() / "model.lathe", {.threads = 3}),
+               watched = Engine::build(m, {.taps = {"*"}});
+  for (int64_t size : {1, 7, 30}) {
+    const std::vector<Value> x = inputs_of(e, size);
+    const Tensor want = e.create_context().run(x)[0].tensor().clone();
+    for (const Engine* other : {&three, &watched}) {
+      Context c = other->create_context();
+      if (other == &watched) c.on_tap([](std::string_view, const Value&) {});
+      EXPECT_TRUE(compare(c.run(x)[0], want, 0, 0).equal) << size;
+    }
+  }
+  const Tensor nothing(DataType::float32, {1, 40, 3, 0});
+  Context empty = e.create_context();
+  for (float y : empty.run(std::vector<Value>{nothing})[0].tensor().as<float>()) EXPECT_TRUE(std::isnan(y));
+}
+
 /// Whether weights or the image are multiplied changes the last bits, and so must not depend on who watches.
 TEST_F(BlockedLayout, GatesThatAreWatchedChangeNothing) {
   const onnx::Model m = model_of(
@@ -270,6 +329,10 @@ TEST_F(BlockedLayout, PlansRunOnLesserMachines) {
        {"(float[1,3,20,20] x) => (float[1,20,20,20] y) <float[20,3,3,3] a = {}, "
         "float[20,20,3,3] b = {}, float[20,1,1] k = {}>"
         "{ p = Conv<pads=[1,1,1,1]>(x, a) q = Mul(p, k) y = Conv<pads=[1,1,1,1]>(q, b) }",
+        // Means of rows.
+        "(float[n,16,64,64] x) => (float[n,64,1,1] y) <float[64,16,1,1] a = {}, float[64,1,3,3] c = {}>"
+        "{ p = Conv(x, a) q = HardSwish(p) r = Conv<group=64>(q, c) s = HardSwish(r)"
+        "  y = GlobalAveragePool(s) }",
         // Norms of groups, and an input that is scaled as it is packed.
         "(float[2,32,18,18] x) => (float[2,384,18,18] y) <float[256,32,1,1] a = {}, float[256] s = {}, "
         "float[256] t = {}, float[256,1,1] k = {}, float[128,256,1,1] b = {}>"

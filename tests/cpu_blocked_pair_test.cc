@@ -6,6 +6,7 @@
 
 #include "cpu/blocked_pair.h"
 #include "support/blocked_shapes.h"
+#include "support/row_means.h"
 #include "support/sign_turner.h"
 #include "support/tiles.h"
 
@@ -95,7 +96,7 @@ struct Problem {
 
   std::vector<float> together(Isa isa, int threads) const {
     const BlockedShape& two = s.second;
-    Fenced y(at(two.batch * two.out_blocks() * two.out_pixels() * channel_block)),
+    Fenced y(at(two.batch * two.out_blocks() * two.out_pixels() * channel_block)), means(means_size(two)),
         scratch(cpu::pair_workspace(isa, s, threads) / sizeof(float));
     SignTurner turner(y);
     EpilogueContext c(threads, &turner);
@@ -105,11 +106,13 @@ struct Problem {
                            .bias = bias.data(),
                            .depthwise_weights = depthwise_weights.data(),
                            .depthwise_bias = depthwise_bias.data(),
-                           .y = y.data()},
+                           .y = y.data(),
+                           .row_means = means.data()},
                           scratch.data(), c);
     EXPECT_TRUE(y.intact());
     EXPECT_TRUE(scratch.intact());
     EXPECT_TRUE(turner.once());
+    expect_row_means(two, y.data(), means);
     EXPECT_EQ(c.polls > 0, y.size() > 0);
     return turner.undone();
   }

@@ -10,6 +10,7 @@
 #include "cpu/blocked.h"
 #include "cpu/gemm.h"
 #include "support/blocked_run.h"
+#include "support/row_means.h"
 #include "support/tiles.h"
 
 namespace lathe::test {
@@ -179,6 +180,15 @@ void check_strassen(const Convolution& k, Isa isa) {
       });
 }
 
+/// And the means of its rows, as they are when they are finished.
+void depthwise_with_means(Isa isa, const BlockedShape& s, cpu::BlockedImages images, void* scratch,
+                          KernelContext& c) {
+  Fenced means(means_size(s));
+  images.row_means = means.data();
+  cpu::depthwise_convolution(isa, s, images, scratch, c);
+  expect_row_means(s, images.y, means);
+}
+
 void check(const BlockedShape& s, bool depthwise = false) {
   const Convolution k(s, depthwise);
   for (Isa isa : usable_isas()) {
@@ -190,7 +200,7 @@ void check(const BlockedShape& s, bool depthwise = false) {
             [&](float* to, Workers&) { cpu::pack_depthwise_weights(s, k.w.data(), to); },
             [&](bool half, int) { return cpu::depthwise_workspace(s, half); },
             [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-              cpu::depthwise_convolution(isa, s, i, scratch, c);
+              depthwise_with_means(isa, s, i, scratch, c);
             });
       };
       both(&Convolution::hold);

@@ -104,6 +104,10 @@ class GraphLowering {
   void lower(const Region& r);
   void add_step(const Region& r);
   void lower_aside(const Region& r);
+  void find_averaged(std::span<const NodeId> main);
+  void add_row_means(const Node& n, const std::vector<ValueId>& results, PlanStep& step);
+  std::optional<uint32_t> row_means_for(const Node& n) const;
+  std::vector<std::string> reasons(NodeId last, NodeId reader) const;
   PlanStep describe(const Node& n, const std::vector<ValueId>& outputs);
   PlanStep describe(const Region& r);
   Choice choose(PlanStep& step, bool by_reference) const;
@@ -122,6 +126,8 @@ class GraphLowering {
   Regions regions_;
   std::vector<bool> aside_;  // by value: read by taps, or by what is computed for them
   std::map<std::pair<ValueId, MemorySpace>, uint32_t> index_;
+  std::set<ValueId> averaged_;             // on the main path, over all pixels
+  std::map<ValueId, uint32_t> row_means_;  // of values that are, the plan's value
 };
 
 uint32_t Lowering::graph(const Graph& g, std::vector<std::pair<ValueId, uint32_t>>& captures) {
@@ -146,8 +152,10 @@ PlanGraph GraphLowering::run() {
   const std::set<NodeId> main(order.begin(), order.end());
   std::ranges::copy_if(live_nodes(true), std::back_inserter(order),
                        [&](NodeId id) { return !main.contains(id); });
-  if (all_.search.fuse && all_.preference.fuse && all_.preference.backends.front() == "cpu")
+  if (all_.search.fuse && all_.preference.fuse && all_.preference.backends.front() == "cpu") {
     find_regions(std::span(order).first(main.size()), std::span(order).subspan(main.size()));
+    find_averaged(std::span(order).first(main.size()));
+  }
   for (NodeId id : order) {
     if (all_.control) all_.control->check();
     if (regions_.is_swallowed(id)) continue;
@@ -192,14 +200,57 @@ void GraphLowering::find_regions(std::span<const NodeId> main, std::span<const N
   for (NodeId id : beside) each_read(graph_.node(id), [&](ValueId v) { aside_[v] = true; });
 }
 
+bool is_mean(const Node& n) { return n.domain == "lathe" && n.op == "BlockedGlobalAveragePool"; }
+
+void GraphLowering::find_averaged(std::span<const NodeId> main) {
+  for (NodeId id : main)
+    if (is_mean(graph_.node(id))) averaged_.insert(graph_.node(id).inputs[0]);
+}
+
+/// Has a depthwise convolution make the means of rows, while these are in the first-level cache, of what is
+/// to be averaged: else all of it would be read again.
+void GraphLowering::add_row_means(const Node& n, const std::vector<ValueId>& results, PlanStep& step) {
+  const bool depthwise =
+      n.op == "BlockedConvPair" || (n.op == "BlockedConv" && n.attributes.get<int64_t>("group", 1) > 1);
+  if (n.domain != "lathe" || !depthwise || !averaged_.contains(results[0])) return;
+  PlanValue means = made_.values[static_cast<size_t>(step.outputs[0])];
+  if (!means.type.shape) return;
+  means.name += ".row_means";
+  (*means.type.shape)[means.type.shape->size() - 2] = Dim(1);
+  row_means_[results[0]] = static_cast<uint32_t>(made_.values.size());
+  step.outputs.push_back(static_cast<int32_t>(made_.values.size()));
+  step.fused.push_back("RowMeans");
+  made_.values.push_back(std::move(means));
+}
+
+/// What a mean over all pixels reads instead of them.
+std::optional<uint32_t> GraphLowering::row_means_for(const Node& n) const {
+  const auto at = is_mean(n) ? row_means_.find(n.inputs[0]) : row_means_.end();
+  return at == row_means_.end() ? std::nullopt : std::optional(at->second);
+}
+
+/// Why edges to a step were not fused, of which a node reads what comes from others.
+std::vector<std::string> GraphLowering::reasons(NodeId last, NodeId reader) const {
+  std::vector<std::string> reasons = regions_.reasons(last);
+  const auto means = reader == no_id ? std::nullopt : row_means_for(graph_.node(reader));
+  if (!means) return reasons;
+  const std::string edge = " (" + graph_.value(graph_.node(reader).inputs[0]).name + "): ";
+  for (std::string& why : reasons)
+    if (const size_t at = why.find(edge); at != std::string::npos)
+      why = why.substr(0, at) + " (" + made_.values[*means].name + "): the mean is that of all rows";
+  return reasons;
+}
+
 void GraphLowering::lower(NodeId id) {
   const Node& n = graph_.node(id);
   PlanStep step = describe(n, n.outputs);
-  step.unfused = regions_.reasons(id);
+  add_row_means(n, n.outputs, step);
+  step.unfused = reasons(id, id);
   const Choice choice = choose(step, is_by_reference(id));
   const MemorySpace space = all_.space_of(*choice.kernel);
   for (size_t i = 0; i < n.inputs.size(); ++i)
-    if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
+    if (n.inputs[i] != no_id && !row_means_for(n))
+      step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
   add_bodies(n, step);
   if (space == host_memory) all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
   place_outputs(n, *choice.kernel, space, step);
@@ -213,6 +264,7 @@ void GraphLowering::lower(const Region& r) {
 
 void GraphLowering::add_step(const Region& r) {
   PlanStep step = describe(r);
+  if (r.anchor != no_id) add_row_means(graph_.node(r.anchor), graph_.node(r.nodes.back()).outputs, step);
   const Choice choice = choose(step, false);
   if (choice.kernel->memory != host_memory)
     throw Error(Code::internal, "build", "a kernel in host memory for fused operators", choice.kernel->name);
@@ -284,7 +336,7 @@ PlanStep GraphLowering::describe(const Region& r) {
     else if (!n.name.empty())
       s.origin.push_back(n.name);
   }
-  s.unfused = regions_.reasons(r.nodes.back());
+  s.unfused = reasons(r.nodes.back(), r.anchor);
   return s;
 }
 
@@ -298,6 +350,7 @@ PlanStep GraphLowering::describe(const Node& n, const std::vector<ValueId>& outp
   if (s.origin.empty() && !n.name.empty()) s.origin.push_back(n.name);
   s.attributes = n.attributes;
   for (ValueId v : n.inputs) s.inputs.push_back(v == no_id ? -1 : static_cast<int32_t>(value_anywhere(v)));
+  if (const auto means = row_means_for(n)) s.inputs = {static_cast<int32_t>(*means)};
   for (ValueId v : outputs)
     s.outputs.push_back(v == no_id ? -1
                                    : static_cast<int32_t>(add_value(v, ValueRole::computed, host_memory)));

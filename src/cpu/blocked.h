@@ -53,6 +53,7 @@ struct BlockedImages {
   DataType weights_type = DataType::float32;
   const float* bias = nullptr;  // one per filter; null: 0
   float* y = nullptr;
+  float* row_means = nullptr;  // of a depthwise convolution, of what y is when it is finished; null: unwanted
   ChannelScaling before = {};  // of a shape that says so, what is done with x; padding stays 0
 };
 

@@ -129,6 +129,8 @@ class PairTask {
       depthwise_rows(isa_, part, block, x, images_.depthwise_weights, images_.depthwise_bias, row0, row1,
                      images_.y + first, finish_.bounds);
       if (finish_.epilogue) finish_.epilogue->finish(first + row0 * row, (row1 - row0) * row);
+      if (images_.row_means)
+        row_means(isa_, part, first / row + row0, row1 - row0, images_.y, images_.row_means);
     }
   }
 
@@ -167,7 +169,7 @@ size_t pair_workspace(Isa isa, const PairShape& s, int threads) {
 
 void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, void* workspace,
                       KernelContext& c) {
-  if (s.second.empty()) return;
+  if (s.second.empty()) return means_of_nothing(s.second, images.row_means);
   const PairDivision d(isa, s, c.threads());
   const int64_t stride = slot_stride(d.slot(), c.threads());
   float* const slots = static_cast<float*>(workspace);

@@ -34,6 +34,7 @@ struct PairImages {
   const float *x, *weights, *bias;
   const float *depthwise_weights, *depthwise_bias;
   float* y;
+  float* row_means;  // of what y is when it is finished; null: unwanted
 };
 
 /// Is it thought to be faster than one after the other? Does much lie between, do strips compute little of it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "cpu/blocked_finish.h"
@@ -28,9 +29,9 @@ constexpr int64_t least_added = 1024;
 constexpr int64_t pixels_at_once = 512;
 
 /// Calls f(block, first row, end, bounds) for strips of the output rows of all blocks: whose elements are to
-/// be kept within the bounds.
-template <class F>
-void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
+/// be kept within the bounds. Then finishes them and calls `finished` likewise.
+template <class F, class Finished>
+void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f, Finished&& finished) {
   const int64_t row = s.out[1] * s.taps(), blocks = s.batch * s.out_blocks();
   const bool by_rows = c.threads() > 1 && goes_by_rows(s);
   const int64_t fit =
@@ -48,8 +49,13 @@ void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
       if (finish.epilogue)
         finish.epilogue->finish((block * s.out[0] + first) * s.out[1] * channel_block,
                                 (last - first) * s.out[1] * channel_block);
+      finished(block, first, last);
     }
   });
+}
+template <class F>
+void for_each_strip(const BlockedShape& s, KernelContext& c, F&& f) {
+  for_each_strip(s, c, f, [](int64_t, int64_t, int64_t) {});
 }
 
 }  // namespace
@@ -94,17 +100,31 @@ void depthwise_rows(Isa isa, const BlockedShape& s, int64_t block, const float* 
 
 void depthwise_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                            KernelContext& c) {
-  if (s.empty()) return;
+  if (s.empty()) return means_of_nothing(s, images.row_means);
   const auto* weights = static_cast<const float*>(images.weights);
   if (images.weights_type != DataType::float32) {  // few: all at once
     auto* const wide = static_cast<float*>(workspace);
     widen(isa, images.weights_type, images.weights, wide, depthwise_weights_size(s), c);
     weights = wide;
   }
-  for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1, const Bounds& bounds) {
+  const auto compute = [&](int64_t block, int64_t row0, int64_t row1, const Bounds& bounds) {
     depthwise_rows(isa, s, block % s.in_blocks(), images.x + block * s.in_pixels() * channel_block, weights,
                    images.bias, row0, row1, images.y + block * s.out_pixels() * channel_block, bounds);
+  };
+  for_each_strip(s, c, compute, [&](int64_t block, int64_t row0, int64_t row1) {
+    if (images.row_means) row_means(isa, s, block * s.out[0] + row0, row1 - row0, images.y, images.row_means);
   });
+}
+
+void row_means(Isa isa, const BlockedShape& s, int64_t row0, int64_t rows, const float* y, float* means) {
+  window_kernels(isa).row_means(y + row0 * s.out[1] * channel_block, rows, s.out[1],
+                                means + row0 * channel_block);
+}
+
+void means_of_nothing(const BlockedShape& s, float* means) {
+  if (means)
+    std::fill_n(means, s.batch * s.out_blocks() * s.out[0] * channel_block,
+                std::numeric_limits<float>::quiet_NaN());
 }
 
 void blocked_maximum(Isa isa, const BlockedShape& s, const float* x, float* y, KernelContext& c) {

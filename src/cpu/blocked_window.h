@@ -25,6 +25,8 @@ struct WindowKernels {
   void (*average)(const WindowRows&) = nullptr;
   /// Adds `pixels` pixels to 16 sums.
   void (*add_up)(const float* x, int64_t pixels, float* sums) = nullptr;
+  /// The mean of each of so many rows, one after the other, of `pixels` pixels.
+  void (*row_means)(const float* x, int64_t rows, int64_t pixels, float* means) = nullptr;
 };
 const WindowKernels& window_kernels(Isa isa);
 
@@ -32,5 +34,9 @@ const WindowKernels& window_kernels(Isa isa);
 /// (null: 0) those of all blocks.
 void depthwise_rows(Isa isa, const BlockedShape& s, int64_t block, const float* x, const float* weights,
                     const float* bias, int64_t row0, int64_t row1, float* y, const Bounds& bounds);
+/// The means of so many rows from `row0` on, counted over all blocks of all images.
+void row_means(Isa isa, const BlockedShape& s, int64_t row0, int64_t rows, const float* y, float* means);
+/// Of an output without elements: those rows that there are have none.
+void means_of_nothing(const BlockedShape& s, float* means);
 
 }  // namespace lathe::cpu

@@ -287,22 +287,34 @@ void window_average(const WindowRows& r) {
   window_rows<WindowPlainSum>(r, start);
 }
 
-void window_add_up(const float* x, int64_t pixels, float* sums) {
+/// The sum of one vector of each of so many pixels.
+LATHE_INLINE Vec window_sum_of(const float* x, int64_t pixels) {
   constexpr int together = 4;
-  for (int64_t v = 0; v < channel_block; v += Vec::width) {
-    Vec sum[together];
-    for (Vec& s : sum) s = zero();
-    int64_t p = 0;
-    for (; p + together <= pixels; p += together) {
-      LATHE_UNROLL
-      for (int i = 0; i < together; ++i) sum[i] = sum[i] + load(x + (p + i) * channel_block + v);
-    }
-    for (; p < pixels; ++p) sum[0] = sum[0] + load(x + p * channel_block + v);
-    store(sums + v, load(sums + v) + ((sum[0] + sum[1]) + (sum[2] + sum[3])));
+  Vec sum[together];
+  for (Vec& s : sum) s = zero();
+  int64_t p = 0;
+  for (; p + together <= pixels; p += together) {
+    LATHE_UNROLL
+    for (int i = 0; i < together; ++i) sum[i] = sum[i] + load(x + (p + i) * channel_block);
   }
+  for (; p < pixels; ++p) sum[0] = sum[0] + load(x + p * channel_block);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+void window_add_up(const float* x, int64_t pixels, float* sums) {
+  for (int64_t v = 0; v < channel_block; v += Vec::width)
+    store(sums + v, load(sums + v) + window_sum_of(x + v, pixels));
+}
+
+void window_row_means(const float* x, int64_t rows, int64_t pixels, float* means) {
+  const Vec factor = set(1.0f / static_cast<float>(pixels));
+  for (; rows > 0; --rows, x += pixels * channel_block, means += channel_block)
+    for (int64_t v = 0; v < channel_block; v += Vec::width)
+      store(means + v, window_sum_of(x + v, pixels) * factor);
 }
 
 constexpr WindowKernels table{.weighted = window_weighted,
                               .maximum = window_maximum,
                               .average = window_average,
-                              .add_up = window_add_up};
+                              .add_up = window_add_up,
+                              .row_means = window_row_means};

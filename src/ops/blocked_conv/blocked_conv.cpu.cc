@@ -186,6 +186,8 @@ struct Entry {
     if (narrow != half) return Verdict::no(half ? "weights not of 16 bits" : "weights not of float32");
     if ((op.scaled || op.gated) && !requires { Algorithm::scales; })
       return Verdict::no("its input is not scaled");
+    if (r.outputs.size() > 1 && r.outputs[1].present && !op.depthwise())
+      return Verdict::no("means of rows of other than a depthwise convolution");
     return Algorithm::ask(op, r);
   }
   static std::optional<PackedForm> packed_form(const BlockedConv& op, const KernelRequest& r, size_t i) {
@@ -208,6 +210,7 @@ struct Entry {
     void* const scratch = c.workspace(Algorithm::workspace(s, half, c.threads()));
     const Tensor& w = *c.packed(1);
     cpu::BlockedImages images{floats(c.in(0)), w.data(), w.type(), floats(c, 2), floats(c.out(0))};
+    if (c.wants(1)) images.row_means = floats(c.out(1));
     if (op.scaled) images.before = {floats(c.in(3)), floats(c.in(4)), {op.least, op.greatest}};
     if (op.gated) {
       const Tensor& gates = c.in(3);

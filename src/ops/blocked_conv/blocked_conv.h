@@ -1,10 +1,11 @@
 // lathe.BlockedConv: convolution of an image in channel blocks, or of a plain one into blocks. The builder
 // puts it in; it stands in plans, never in graphs.
 //   X [N, C / 16, in…, 16] or plain [N, C, in…], W [M, C / group, kernel…], B [M], factor and shift [1, C /
-//   16, 1…, 16] → Y [N, M / 16, out…, 16]
+//   16, 1…, 16] → Y [N, M / 16, out…, 16], means of rows [N, M / 16, …, 1, 16]
 // Where it is `scaled`, X * factor + shift within bounds stands for X in blocks. Where it is `gated`, X *
 // factor does, and each image may have factors of its own. In X, lanes beyond the last channel are never
-// read; in Y they come to 0 as long as X is finite.
+// read; in Y they come to 0 as long as X is finite. A depthwise one can say the mean of each row of Y, as it
+// is when what the step does with it is done.
 #pragma once
 
 #include <limits>
@@ -46,7 +47,9 @@ struct BlockedConv {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     const std::vector<D> x = c.shape(0);
-    c.output(0, output(c, x, 1, 2));
+    const std::vector<D> y = output(c, x, 1, 2);
+    if (c.outputs() > 1) c.output(1, row_means(y));
+    c.output(0, y);
     if (!scaled && !gated) return;
     c.require(!(scaled && gated), "an X that is scaled or gated", "both");
     c.require(!plain_input, "an X in blocks, which is scaled", "a plain one");
@@ -80,6 +83,12 @@ struct BlockedConv {
     std::vector<D> y{x[0], w[0]};
     for (size_t i = 0; i < spatial; ++i) y.push_back(window.output_size(c, i, x[i + 2], w[i + 2]));
     return blocked_shape(std::move(y));
+  }
+
+  template <class D>
+  static std::vector<D> row_means(std::vector<D> y) {
+    y[y.size() - 2] = D(1);
+    return y;
   }
 
  private:

@@ -74,7 +74,8 @@ void run(const BlockedConvPair& op, KernelContext& c) {
                                .bias = floats(c, 2),
                                .depthwise_weights = floats(*c.packed(3)),
                                .depthwise_bias = floats(c, 4),
-                               .y = floats(c.out(0))};
+                               .y = floats(c.out(0)),
+                               .row_means = c.wants(1) ? floats(c.out(1)) : nullptr};
   cpu::convolution_pair(isa, s, images, scratch, c);
 }
 

@@ -1,7 +1,7 @@
 // lathe.BlockedConvPair: a convolution into channel blocks, a function of every element, and the depthwise
 // convolution that reads nothing else. The builder puts it in; it stands in plans, never in graphs.
 //   X as of BlockedConv, W [M, C, kernel…], B [M], depthwise W [M, 1, kernel…] and B [M] → Y [N, M / 16,
-//   out…, 16]
+//   out…, 16], means of rows as of BlockedConv
 #pragma once
 
 #include <optional>
@@ -42,7 +42,9 @@ struct BlockedConvPair {
     if (activation < -1 || activation >= static_cast<int64_t>(UnaryOp::count))
       c.fail(Code::node_bad_attribute, "the number of a function, or -1", std::to_string(activation), {});
     const std::vector<D> between = first.output(c, c.shape(0), 1, 2);
-    c.output(0, second.output(c, between, 3, 4));
+    const std::vector<D> y = second.output(c, between, 3, 4);
+    if (c.outputs() > 1) c.output(1, BlockedConv::row_means(y));
+    c.output(0, y);
   }
 };
 
