@@ -1,9 +1,11 @@
-// What recording a profile costs: runs with and without, in alternation.
+// What recording a profile costs: runs of a context that records and of one that does not, in alternation.
 //
 //   lathe_bench_profile MODEL.onnx [SECONDS]
 //
 // Prints the medians of both and of the ratio within each pair of rounds. A pair is a few milliseconds, so
-// that what else the machine does weighs on both alike.
+// that what else the machine does weighs on both alike. Where a context lies in memory weighs on one of them:
+// half of the pairs have a second couple, which was made the other way round. The first thousand runs of a
+// profile, all of which are recorded, do not count.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,7 +23,7 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-/// Seconds a run. The first does not count: starting a profile sweeps the caches.
+/// Seconds a run. The first does not count.
 double round_of(lathe::Context& context, int runs) {
   context.run();
   const auto start = Clock::now();
@@ -45,17 +47,19 @@ int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: lathe_bench_profile MODEL.onnx [SECONDS]\n"), 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 5;
   const lathe::Engine engine = lathe::Engine::build(argv[1], {.threads = 1});
-  lathe::Context context = make_context(engine);
-  context.start_profile();
-  context.run();
-  const int runs = std::max(1, static_cast<int>(0.002 / round_of(context, 20)));
+  std::vector<lathe::Context>
+      contexts;  // each second one of the first couple records, each first of the other
+  for (int i = 0; i < 4; ++i) contexts.push_back(make_context(engine));
+  const int runs = std::max(1, static_cast<int>(0.002 / round_of(contexts[0], 20)));
+  for (const size_t recorder : {1, 2}) {
+    contexts[recorder].start_profile(4096);
+    for (int i = 0; i < 1000; ++i) contexts[recorder].run();
+  }
   std::vector<double> without, with, ratio;
   const auto begin = Clock::now();
-  while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds) {
-    context.stop_profile();
-    without.push_back(round_of(context, runs));
-    context.start_profile();
-    with.push_back(round_of(context, runs));
+  for (size_t pair = 0; std::chrono::duration<double>(Clock::now() - begin).count() < seconds; ++pair) {
+    without.push_back(round_of(contexts[pair % 2 ? 3 : 0], runs));
+    with.push_back(round_of(contexts[pair % 2 ? 2 : 1], runs));
     ratio.push_back(with.back() / without.back());
   }
   std::printf(

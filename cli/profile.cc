@@ -167,6 +167,7 @@ Json as_json(const Result& r, const ProfileArguments& o) {
           {"threads", r.profile.threads},
           {"isa", r.profile.isa},
           {"runs", r.profile.runs},
+          {"runs_passed_over", r.profile.runs_passed_over},
           {"run_seconds", r.per_run(r.profile.run_seconds)},
           {"step_seconds", r.per_run(r.total)},
           {"roofline", {{"flops_per_second", r.roofline.flops}, {"levels", levels}}},

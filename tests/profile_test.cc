@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "lathe/lathe.h"
+#include "runtime/engine_impl.h"
 #include "support/allocations.h"
 #include "support/error_code.h"
 #include "support/model_builder.h"
@@ -265,6 +266,48 @@ TEST(Profile, KeepsTheLatestAndSumsAll) {
   p = c.profile();
   EXPECT_EQ(p.events.size(), e.steps().size());
   EXPECT_EQ(p.events_lost, 0u);
+}
+
+/// Where recording takes longer than the steps; but of the first thousand runs none.
+TEST(Profile, PassesOverRunsThatTakeNoTime) {
+  const Engine e = Engine::build(perceptron().model, as_written());
+  Profiler profiler(e.impl()->program);
+  profiler.start(10);
+  uint64_t now = 0;
+  const auto runs = [&](int n, uint64_t ticks) {
+    for (int i = 0; i < n; ++i) {
+      if (!profiler.takes_run()) continue;
+      profiler.begin_run(now);
+      profiler.record(0, 0, now, now + ticks, 0, {});
+      profiler.end_run(now += ticks);
+    }
+    return profiler.report();
+  };
+  Profile p = runs(1000, 1);
+  EXPECT_EQ(p.runs, 1000u);
+  EXPECT_EQ(p.runs_passed_over, 0u);
+  p = runs(100000, 1);
+  EXPECT_EQ(p.runs + p.runs_passed_over, 101000u);
+  EXPECT_GT(p.runs, 1000u);
+  EXPECT_LT(p.runs, 51000u);
+  EXPECT_EQ(p.steps[0].count, p.runs);
+  profiler.start(10);
+  p = runs(2000, uint64_t{1} << 40);
+  EXPECT_EQ(p.runs, 2000u);
+  EXPECT_EQ(p.runs_passed_over, 0u);
+}
+
+/// Whatever was passed over, what is said of runs and of their steps fits together.
+TEST(Profile, RunsThatArePassedOverAreCounted) {
+  const Problem q = perceptron();
+  const Engine e = Engine::build(q.model, as_written());
+  Context c = e.create_context();
+  c.start_profile(10);
+  for (int i = 0; i < 3000; ++i) c.run(q.inputs);
+  const Profile p = c.profile();
+  EXPECT_EQ(p.runs + p.runs_passed_over, 3000u);
+  EXPECT_GE(p.runs, 1000u);
+  for (const StepProfile& s : p.steps) EXPECT_EQ(s.count, p.runs);
 }
 
 TEST(Profile, AFailedRunIsNotCounted) {

@@ -73,7 +73,8 @@ struct Profile {
   std::vector<RunEvent> run_events;  // the latest
   std::vector<std::string> shapes;   // "float32[1,3,8,8] float32[4,3,3,3] -> float32[1,4,6,6]"; 0 is empty
   uint64_t events_lost = 0;          // steps and runs for which there was no room: the earliest
-  uint64_t runs = 0;                 // those that ended well
+  uint64_t runs = 0;                 // those that were recorded and ended well
+  uint64_t runs_passed_over = 0;     // those that were not recorded, so that it takes less than 2 % of the time
   double run_seconds = 0;            // of all of them
   int threads = 1;
   std::string isa;  // the best that its kernels may use

@@ -144,7 +144,8 @@ class Context:
 
     def start_profile(self, events: int = 65536) -> None:
         """Records every step of the next runs, and forgets what was recorded before. `events`: how many executions are
-        kept, the latest; sums are over all."""
+        kept, the latest; sums are over all. After a thousand runs of networks whose steps take little longer than
+        recording them, most are passed over (`Profile.runs_passed_over`), so that it takes less than 2 % of the time."""
         self._context.start_profile(events)
 
     def stop_profile(self) -> None:

@@ -108,6 +108,7 @@ void bind_profile(nb::module_& m) {
       .def("events", &events_of)
       .def("run_events", &runs_of)
       .def_ro("runs", &Profile::runs)
+      .def_ro("runs_passed_over", &Profile::runs_passed_over)
       .def_ro("run_seconds", &Profile::run_seconds)
       .def_ro("events_lost", &Profile::events_lost)
       .def_ro("threads", &Profile::threads)

@@ -122,9 +122,10 @@ struct Context::Impl {
     s.in_bodies = 0;
     s.poll();
     try {
-      if (s.profiling) s.profiler->begin_run(s.clock->now());
+      s.recording = s.profiling && s.profiler->takes_run();
+      if (s.recording) s.profiler->begin_run(s.clock->now());
       frame().run(in, out);
-      if (s.profiling) s.profiler->end_run(s.clock->now());
+      if (s.recording) s.profiler->end_run(s.clock->now());
     } catch (...) {
       s.drain();
       throw;

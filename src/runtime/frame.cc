@@ -232,7 +232,7 @@ void Frame::execute(size_t step) {
   told_where(s, [&] {
     compute(step, main_, false);
     tell_taps(s);
-    if (state_.profiling && !layout_->costs[step].known) count_cost_of_run(step);
+    if (state_.recording && !layout_->costs[step].known) count_cost_of_run(step);
   });
   end_step(s);
 }
@@ -292,7 +292,7 @@ void Frame::tell_taps(const ProgramStep& s) {
 // A step begins where the one before it ended: one reading of the clock each.
 void Frame::execute_timed() {
   const Profiler::Inside inside(state_.profiler.get());
-  if (state_.profiling) count_costs();
+  if (state_.recording) count_costs();
   uint64_t start = state_.clock->now();
   auto branches = layout_->branches.begin();
   for (size_t i = 0; i < graph_.steps.size();) {
@@ -312,7 +312,7 @@ void Frame::execute_timed() {
 }
 
 void Frame::tell_time(size_t step, uint64_t start, uint64_t end) {
-  if (state_.profiling) {
+  if (state_.recording) {
     const StepCost& known = layout_->costs[step];
     state_.profiler->record(index_, step, start, end, state_.in_bodies, known.known ? known : cost_of_run_);
   }

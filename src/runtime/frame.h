@@ -40,11 +40,12 @@ struct RunState {
   std::function<void(std::string_view, const Value&)> tap;
   std::function<void(const StepRun&)> step_listener;
   std::unique_ptr<Profiler> profiler;  // null until there is something to record
-  bool profiling = false;              // is it recording?
+  bool profiling = false;              // has it been started?
+  bool recording = false;              // does it record this run?
   const TickClock* clock = nullptr;    // there when steps are timed
   uint64_t in_bodies = 0;              // ticks: of the step that is timed, what its bodies' steps took
 
-  bool timed() const { return profiling || step_listener; }
+  bool timed() const { return recording || step_listener; }
 
   void poll() const {
     if (control) control->check();

@@ -3,6 +3,27 @@
 #include <algorithm>
 
 namespace lathe {
+namespace {
+
+/// Runs from a start on that are all recorded.
+constexpr uint64_t first_runs = 1000;
+/// One in so many ticks may go into recording.
+constexpr uint64_t share = 100;
+
+/// What recording an execution takes: about twice as long as reading the clock.
+uint64_t ticks_of_recording(const TickClock& clock) {
+  constexpr uint64_t readings = 32;  // a processor has several under way
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 8; ++i) {
+    const uint64_t start = clock.now();
+    uint64_t end = start;
+    for (uint64_t k = 0; k < readings; ++k) end = clock.now();
+    least = std::min(least, TickClock::between(start, end));
+  }
+  return std::max<uint64_t>(1, 2 * least / readings);
+}
+
+}  // namespace
 
 Profiler::Profiler(const Program& program) : program_(program), clock_(TickClock::get()) {
   uint32_t steps = 0;
@@ -17,7 +38,8 @@ void Profiler::start(size_t events) {
   ring_.assign(events, {});
   std::fill(sums_.begin(), sums_.end(), Sum());
   next_ = 0;
-  recorded_ = runs_ = run_ticks_ = 0;
+  recorded_ = runs_ = run_ticks_ = passing_ = passed_over_ = 0;
+  event_ticks_ = ticks_of_recording(clock_);
   began_ = clock_.now();
 }
 
@@ -26,6 +48,13 @@ void Profiler::end_run(uint64_t now) {
   ++runs_;
   run_ticks_ += ticks;
   keep({.start = run_start_, .whole = ticks, .self = ticks, .step = whole_run});
+  if (runs_ >= first_runs) passing_ = runs_to_pass(ticks);
+}
+
+/// After one that took so long. A varying number: calls that repeat themselves are all seen.
+uint64_t Profiler::runs_to_pass(uint64_t ticks) {
+  const uint64_t mean = (recorded_ - recorded_before_) * event_ticks_ * share / std::max<uint64_t>(1, ticks);
+  return mean == 0 ? 0 : std::uniform_int_distribution<uint64_t>(0, 2 * mean)(random_);
 }
 
 void Profiler::record(size_t graph, size_t step, uint64_t start, uint64_t end, uint64_t in_bodies,
@@ -74,6 +103,7 @@ Profile Profiler::report() const {
   p.shapes = texts_.all();
   p.events_lost = recorded_ - kept;
   p.runs = runs_;
+  p.runs_passed_over = passed_over_;
   p.run_seconds = clock_.seconds(run_ticks_);
   p.threads = program_.pool().threads();
   p.isa = name_of(program_.plan().isa);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "base/ticks.h"
@@ -20,9 +21,18 @@ class Profiler {
   void start(size_t events);
   /// For how many executions.
   size_t room() const { return ring_.size(); }
+  /// Is the next run to be recorded? The first ones are, all of them. After that, where steps take little
+  /// longer than timing them does, so many are passed over that it stays below 1 % of the whole.
+  bool takes_run() {
+    if (passing_ == 0) return true;
+    --passing_;
+    ++passed_over_;
+    return false;
+  }
   void begin_run(uint64_t now) {
     run_start_ = now;
     depth_ = 0;
+    recorded_before_ = recorded_;
   }
   void end_run(uint64_t now);
 
@@ -65,6 +75,7 @@ class Profiler {
     next_ = next_ + 1 == ring_.size() ? 0 : next_ + 1;
     ++recorded_;
   }
+  uint64_t runs_to_pass(uint64_t ticks);
   std::vector<StepProfile> steps() const;
   void tell(const Event& e, Profile& p) const;
 
@@ -78,6 +89,9 @@ class Profiler {
   ShapeTexts texts_;       // outlives a restart: layouts keep indices
   uint64_t began_ = 0, run_start_ = 0, runs_ = 0, run_ticks_ = 0;
   uint32_t depth_ = 0;
+  uint64_t event_ticks_ = 0;  // that recording one takes
+  uint64_t recorded_before_ = 0, passing_ = 0, passed_over_ = 0;
+  std::minstd_rand random_;
 };
 
 }  // namespace lathe
