@@ -1,6 +1,8 @@
 // Models of 16-bit floats: calculated in float32 by the kernels for it, with weights that stay small.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "lathe/lathe.h"
 #include "support/temp_directory.h"
 #include "tensor/element.h"
@@ -35,8 +37,19 @@ std::vector<Value> inputs_of(const Engine& e) {
   return list;
 }
 
-/// Answers against the reference, which rounds after every operator: some steps of the type apart.
-void expect_right(const Engine& e, const onnx::Model& m, double epsilon) {
+double largest(const Tensor& t) {
+  double most = 0;
+  const auto look = [&](auto x) { most = std::max<double>(most, std::abs(to_float(x))); };
+  if (t.type() == DataType::float16)
+    for (Float16 x : t.as<Float16>()) look(x);
+  else
+    for (BFloat16 x : t.as<BFloat16>()) look(x);
+  return most;
+}
+
+/// Answers against the reference, which rounds after every operator: some steps of the type apart; of the
+/// largest number, where sums of others may leave little (`of_largest`).
+void expect_right(const Engine& e, const onnx::Model& m, double epsilon, bool of_largest = false) {
   BuildOptions by_reference;
   by_reference.backend = "reference";
   by_reference.level = OptimizationLevel::none;
@@ -47,7 +60,8 @@ void expect_right(const Engine& e, const onnx::Model& m, double epsilon) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(got[i].tensor().type(), want[i].tensor().type());
-    const Comparison c = compare(got[i], want[i], 8 * epsilon, 8 * epsilon);
+    const double most = of_largest ? largest(want[i].tensor()) : 1;
+    const Comparison c = compare(got[i], want[i], 8 * epsilon * most, 8 * epsilon);
     EXPECT_TRUE(c.equal) << c.reason;
   }
 }
@@ -158,6 +172,10 @@ const Layer layers[] = {
     {"(float16[1,64,5,6] x) => (float16[1,48,10,12] y) <float16[64,24,2,2] w = {}>"
      "{ y = ConvTranspose<group=2, strides=[2,2]>(x, w) }",
      64 * 24 * 4},
+    // Filters that are evaluated in registers.
+    {"(float16[1,80,7,7] x) => (float16[1,96,7,7] y) <float16[96,80,3,3] w = {}>"
+     "{ y = Conv<pads=[1,1,1,1]>(x, w) }",
+     96 * 80 * 9},
     {"(float16[6,2,24] x) => (float16[6,2,2,32] y) <float16[2,128,24] w = {}, float16[2,128,32] r = {}>"
      "{ y = LSTM<hidden_size=32, direction=\"bidirectional\">(x, w, r) }",
      2 * 128 * 56, 0x1p-8},
@@ -237,6 +255,47 @@ TEST(FloatArithmetic, CastsOfTheModelAreHeededOnlyBySomebodyElse) {
   size_t casts = 0;
   for (const StepInfo& step : e.steps()) casts += step.op == "Cast";
   EXPECT_EQ(casts, 2u);  // of Exp's result to 16 bits and to integers: rounded as the model says
+}
+
+/// Normalization is scale and shift, whoever reads what is normalized, and nothing stands between that and
+/// the convolutions around it.
+TEST(FloatArithmetic, NormalizationIsFused) {
+  const std::string text =
+      "(float16[1,16,14,14] x) => (float16[1,48,14,14] y) <float16[32,16,1,1] a = {}, float16[32] s = {}, "
+      "float16[32] t = {}, float16[32] m = {}, float16[32] v = "
+      "{1,2,3,4,1,2,3,4,1,2,3,4,1,2,3,4,1,2,3,4,1,2,3,4,"
+      "1,2,3,4,1,2,3,4}, float16[16,32,1,1] b = {}>"
+      "{ p = Conv(x, a) n = BatchNormalization(p, s, t, m, v) r = Relu(n)"
+      "  q = Conv(r, b)";
+  for (bool brain : {false, true}) {
+    const auto steps_of = [&](const std::string& rest) {
+      const onnx::Model m = model_of(brain ? as_bfloat16(text + rest) : text + rest);
+      const Engine e = Engine::build(m);
+      expect_right(e, m, brain ? 0x1p-8 : 0x1p-11, true);
+      std::set<std::string> steps;
+      for (const std::string& op : operators(e)) steps.insert(op);
+      return steps;
+    };
+    for (const char* rest : {" y = Concat<axis=1>(r, q) }", " y = Concat<axis=1>(p, q) }",
+                             " o = BatchNormalization(r, s, t, m, v) y = Concat<axis=1>(o, q) }"}) {
+      const std::set<std::string> steps = steps_of(rest);
+      for (const char* gone : {"BatchNormalization", "Identity"}) EXPECT_FALSE(steps.contains(gone)) << rest;
+    }
+  }
+}
+
+/// Windows side by side are a convolution of one pixel.
+TEST(FloatArithmetic, ImagesGrowInBlocks) {
+  const std::string text =
+      "(float16[1,64,5,6] x) => (float16[1,48,10,12] y) <float16[64,48,2,2] w = {}, float16[48] b = {}>"
+      "{ y = ConvTranspose<strides=[2,2]>(x, w, b) }";
+  for (bool brain : {false, true}) {
+    const onnx::Model m = model_of(brain ? as_bfloat16(text) : text);
+    const Engine e = Engine::build(m);
+    expect_right(e, m, brain ? 0x1p-7 : 0x1p-10);
+    const std::vector<std::string> steps = operators(e);
+    EXPECT_EQ(std::ranges::count(steps, "ConvTranspose"), 0) << text;
+  }
 }
 
 TEST(FloatArithmetic, TapsAndBodies) {

@@ -25,6 +25,8 @@ class Widening {
   bool run() {
     bool changed = false;
     for (NodeId id : graph_.order()) {
+      for (ValueId& v : graph_.node(id).inputs)
+        if (const auto at = instead_.find(v); at != instead_.end()) v = at->second;
       for (const Body& b : graph_.node(id).bodies) changed |= Widening(*b.graph, preference_, options_).run();
       if (graph_.node(id).op == "Cast" && graph_.node(id).domain.empty()) {
         pass_cast(id);
@@ -51,6 +53,7 @@ class Widening {
       n.op = "Identity";
       n.inputs = {form_.at(x)};
       n.attributes = {};
+      instead_[y] = n.inputs[0];  // an output or a body may still want it under that name
     }
   }
 
@@ -173,8 +176,9 @@ class Widening {
   Graph& graph_;
   const Preference& preference_;
   const FloatArithmetic& options_;
-  std::map<ValueId, ValueId> form_;  // of a 16-bit value, the same in float32
-  std::set<ValueId> rounded_;        // whose form was made from what it is
+  std::map<ValueId, ValueId> form_;     // of a 16-bit value, the same in float32
+  std::set<ValueId> rounded_;           // whose form was made from what it is
+  std::map<ValueId, ValueId> instead_;  // of casts that are none, what they read
 };
 
 }  // namespace

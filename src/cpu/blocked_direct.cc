@@ -22,8 +22,8 @@ constexpr double strip_floats = 65536;
 constexpr double least_work = 1 << 17, least_shared = 1 << 19;
 /// Multiplications between two polls.
 constexpr int64_t polled_work = int64_t{1} << 22;
-/// Floats of weights beyond which the next panel is fetched ahead.
-constexpr int64_t cached_weights = 20000;
+/// Bytes of weights beyond which the next panel is fetched ahead.
+constexpr int64_t cached_weights = 80000;
 
 /// Does no window leave the image?
 bool within(const BlockedShape& s) {
@@ -280,12 +280,17 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
       widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);
   if (s.gated) gate_panel(isa, s, weights, images.before.factor, blocks * channel_block, room);
   tile.w = s.gated ? room : weights;
-  const bool fetch = !half && depth * s.filters > cached_weights && panel + 1 < d.panels;
   const float* const x = tile.x;
   float* const y = tile.y;
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t tiles = piece.tile1 - piece.tile0, panel_floats = depth * t.panel_filters();
-  if (fetch) tile.fetch(weights + panel_floats, panel_floats, (piece.row1 - piece.row0) * tiles);
+  const int64_t element = half ? 2 : 4;
+  if (depth * s.filters * element > cached_weights && panel + 1 < d.panels) {
+    const char* const next =
+        static_cast<const char*>(images.weights) + (first + t.panel_filters()) * depth * element;
+    tile.fetch(reinterpret_cast<const float*>(next), panel_floats * element / 4,
+               (piece.row1 - piece.row0) * tiles);
+  }
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * depth * t.panel_filters() + 1);
   // To multiply for each tile would hold up the next one.
   for (int64_t row = 0; row < piece.row1 - piece.row0; ++row) {

@@ -138,12 +138,13 @@ class Winograd {
                      .y_point = g_.out_point(),
                      .adds = channel > 0};
         t.w = turned_.of_block(block, channel, t.channels, t.w_channel, room);
-        const float* const soon = turned_.after(block, channel, std::min(channels_in_registers, s_.channels));
+        const float* const soon =
+            turned_.after(block, channel, std::min(channels_in_registers, s_.channels), t.next_channel);
         for (int64_t row = 0; row < TurnedTiles::points; ++row) {
           const int64_t point = row * TurnedTiles::points, line = 2 * row;
           t.x = points + point * t.x_point + channel * g_.tiles;
           t.y = to + point * t.y_point + g_.out_block(block);
-          t.next = soon && line < s_.taps() ? soon + line * channel_block : nullptr;
+          t.next = soon && line < turned_.lines() ? soon + line * channel_block : nullptr;
           in_registers_.run[row][tiles](t);
         }
       }

@@ -18,7 +18,8 @@ struct TurnedTile {
   float* y = nullptr;
   int64_t y_point = 0;
   bool adds = false;            // to what is there; or to 0
-  const float* next = nullptr;  // two lines are wanted soon, for each channel, as far apart; or null
+  const float* next = nullptr;  // two lines are wanted soon, for each channel; or null
+  int64_t next_channel = 0;     // from one channel to the next of them
 };
 
 /// Of F(4 x 4, 3 x 3): six rows of six points.

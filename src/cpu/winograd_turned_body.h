@@ -52,7 +52,7 @@ LATHE_INLINE void turned_lanes(const TurnedTile& t, int64_t lane) {
       if (next) {
         __builtin_prefetch(next, 0, 2);
         __builtin_prefetch(next + channel_block, 0, 2);
-        next += t.w_channel;
+        next += t.next_channel;
       }
       s.add(w, x, t.x_point);
     }

@@ -9,6 +9,8 @@ namespace lathe::cpu {
 namespace {
 
 constexpr int64_t most_taps = 25;
+/// Vectors of filters, with all of their taps, that are asked for before they are evaluated.
+constexpr int64_t vectors_ahead = 8;
 
 /// Calls f(first filter of the panel, its filters, first channel, channels) for every panel and some
 /// channels at a time.
@@ -107,16 +109,26 @@ void TurnedWeights::evaluate(const Piece& p, float* to, int64_t point) const {
   const int64_t first = index(p), vectors = p.n * width(p.first) / channel_block,
                 vector = taps_ * channel_block;
   alignas(64) float wide[most_taps * channel_block];
-  for (int64_t i = 0; i < vectors; ++i)
+  const char* const weights = static_cast<const char*>(images_.weights);
+  for (int64_t i = 0; i < vectors; ++i) {
+    // They come from memory: nobody has read them since the last run.
+    const int64_t soon = (first + (i + vectors_ahead) * vector) * element_;
+    for (int64_t byte = 0; byte < vector * element_; byte += 64)
+      __builtin_prefetch(weights + soon + byte, 0, 2);
     quickly(widened(isa_, images_.weights_type, images_.weights, first + i * vector, vector, wide),
             to + i * channel_block, point);
+  }
+}
+
+int64_t TurnedWeights::index(int64_t block, int64_t channel) const {
+  const int64_t first = block / tiles_.panel_blocks * tiles_.panel_blocks;
+  return index({.first = first, .channel = channel}) + (block - first) * taps_ * channel_block;
 }
 
 const float* TurnedWeights::of_block(int64_t block, int64_t channel, int64_t n, int64_t& apart,
                                      float* room) const {
   const int64_t first = block / tiles_.panel_blocks * tiles_.panel_blocks, vector = taps_ * channel_block;
-  const int64_t from = index({first, channel, n}) + (block - first) * vector;
-  const int64_t wide = width(first) * taps_;
+  const int64_t from = index(block, channel), wide = width(first) * taps_;
   if (images_.weights_type == DataType::float32) {
     apart = wide;
     return static_cast<const float*>(images_.weights) + from;
@@ -127,12 +139,17 @@ const float* TurnedWeights::of_block(int64_t block, int64_t channel, int64_t n, 
   return room;
 }
 
-const float* TurnedWeights::after(int64_t block, int64_t channel, int64_t n) const {
-  if (images_.weights_type != DataType::float32) return nullptr;
-  int64_t apart = 0;
-  if (channel + 2 * n <= s_.channels) return of_block(block, channel + n, n, apart, nullptr);
-  const bool last = block + 1 >= s_.out_blocks() || width(block + 1) != width(block);
-  return last ? nullptr : of_block(block + 1, 0, n, apart, nullptr);
+const float* TurnedWeights::after(int64_t block, int64_t channel, int64_t n, int64_t& apart) const {
+  const int64_t first = block / tiles_.panel_blocks * tiles_.panel_blocks;
+  apart = width(first) * taps_ * element_ / 4;
+  int64_t from = 0;
+  if (channel + 2 * n <= s_.channels)
+    from = index(block, channel + n);
+  else if (block + 1 < s_.out_blocks() && width(block + 1) == width(block))
+    from = index(block + 1, 0);
+  else
+    return nullptr;
+  return reinterpret_cast<const float*>(static_cast<const char*>(images_.weights) + from * element_);
 }
 
 void TurnedWeights::evaluate_all(float* to, Workers& workers) const {

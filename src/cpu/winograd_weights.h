@@ -27,9 +27,11 @@ class TurnedWeights {
   /// Some channels' weights of one block of filters as float32, [tap][16] of each: where they lie, or widened
   /// to `room`. `apart`: floats from one channel to the next.
   const float* of_block(int64_t block, int64_t channel, int64_t n, int64_t& apart, float* room) const;
-  /// Where weights of `n` channels after these lie, be it of the next block, as far apart; null where there
-  /// are none, or they would have to be widened.
-  const float* after(int64_t block, int64_t channel, int64_t n) const;
+  /// Where weights of `n` channels after these lie, be it of the next block, of 32 bits or of 16; null where
+  /// there are none. `apart`: floats from one channel to the next, in bytes.
+  const float* after(int64_t block, int64_t channel, int64_t n, int64_t& apart) const;
+  /// Lines of one channel of a block.
+  int64_t lines() const { return (taps_ * channel_block * element_ + 63) / 64; }
   /// All of them, in the order of pack_winograd_weights().
   void evaluate_all(float* to, Workers& workers) const;
 
@@ -40,6 +42,7 @@ class TurnedWeights {
  private:
   int64_t width(int64_t first) const;
   int64_t index(const Piece& p) const;  // of its first weight
+  int64_t index(int64_t block, int64_t channel) const;
 
   const Isa isa_;
   const BlockedShape& s_;

@@ -15,6 +15,11 @@ inline Tensor ints(std::vector<int64_t> list) {
   return Tensor::from<int64_t>({static_cast<int64_t>(list.size())}, list);
 }
 
+/// Does float32 hold its numbers? Kernels calculate in it.
+inline bool fits_float32(DataType t) {
+  return t == DataType::float32 || t == DataType::float16 || t == DataType::bfloat16;
+}
+
 /// Where the axes of a Transpose come from; empty when the rank is not known.
 inline std::vector<int64_t> order_of(const View& view, const Node& transpose) {
   const auto rank = view.rank(transpose.inputs[0]);

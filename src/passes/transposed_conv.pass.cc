@@ -5,7 +5,7 @@
 
 #include "ops/block/block.h"
 #include "ops/conv_transpose/conv_transpose.h"
-#include "passes/pass.h"
+#include "passes/patterns.h"
 
 namespace lathe {
 namespace {
@@ -32,8 +32,8 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Tensor* w = view.constant(n.inputs[1]);
   // Filters that fill no blocks would be taken apart between DepthToSpace and what follows.
-  if (!w || w->rank() != 4 || w->type() != DataType::float32 || w->size() == 0 ||
-      w->dim(1) % block_lanes != 0 || view.rank(n.inputs[0]) != 4)
+  if (!w || w->rank() != 4 || !fits_float32(w->type()) || w->size() == 0 || w->dim(1) % block_lanes != 0 ||
+      view.rank(n.inputs[0]) != 4)
     return std::nullopt;
   const bool biased = n.inputs.size() > 2 && n.inputs[2] != no_id;
   if (biased && !view.is_constant(n.inputs[2])) return std::nullopt;
