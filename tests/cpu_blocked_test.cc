@@ -70,10 +70,12 @@ struct Convolution {
   using Pack = std::function<void(float*, Workers&)>;
   using Workspace = std::function<size_t(bool half, int threads)>;
   using Algorithm = std::function<void(const cpu::BlockedImages&, void*, KernelContext&)>;
+  /// What is said of packed weights beside them.
+  using Mark = std::function<void(DataType, void* packed, Workers&)>;
 
   /// With weights of 16 bits, which are packed as `narrow` floats by `pack_narrow`.
   void hold_narrow(const std::string& name, double tolerance, size_t narrow, const Pack& pack_narrow,
-                   const Workspace& workspace, const Algorithm& f) const {
+                   const Workspace& workspace, const Algorithm& f, const Mark& mark = {}) const {
     Fenced packed(narrow);
     WorkerContext packers(3);
     pack_narrow(packed.data(), packers);
@@ -82,16 +84,18 @@ struct Convolution {
       SCOPED_TRACE(name + " " + std::string(name_of(type)));
       std::vector<uint16_t> halves(narrow);
       cpu::narrow(Isa::generic, type, packed.data(), halves.data(), static_cast<int64_t>(narrow));
+      if (mark) mark(type, halves.data(), packers);
       hold_packed({.weights = halves.data(), .weights_type = type}, tolerance, workspace, f);
     }
   }
 
   void hold(const std::string& name, double tolerance, size_t weights, const Pack& pack,
-            const Workspace& workspace, const Algorithm& f) const {
+            const Workspace& workspace, const Algorithm& f, const Mark& mark = {}) const {
     SCOPED_TRACE(name);
     Fenced packed(weights);
     WorkerContext packers(3);
     pack(packed.data(), packers);
+    if (mark) mark(DataType::float32, packed.data(), packers);
     ASSERT_TRUE(packed.intact());
     hold_packed({.weights = packed.data()}, tolerance, workspace, f);
   }
@@ -159,7 +163,8 @@ void check_direct(const Convolution& k, Isa isa) {
         [&](bool half, int threads) { return cpu::direct_workspace(isa, s, half, threads); },
         [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
           cpu::direct_convolution(isa, s, i, scratch, c);
-        });
+        },
+        nullptr);
   };
   hold(&Convolution::hold);
   hold(&Convolution::hold_narrow);
@@ -171,13 +176,20 @@ void check_strassen(const Convolution& k, Isa isa) {
   for (int a : {0, 1})
     if ((s.out[a] - 1) * s.stride[a] + s.reach(a) > s.in[a]) return;
   if (!cpu::fits_strassen(isa, s)) return;
-  k.hold(
-      "strassen", 2e-5, at(cpu::strassen_weights_size(isa, s)),
-      [&](float* to, Workers& w) { cpu::pack_strassen_weights(isa, s, k.w.data(), to, w); },
-      [&](bool, int threads) { return cpu::strassen_workspace(isa, s, threads); },
-      [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
-        cpu::strassen_convolution(isa, s, i, scratch, c);
-      });
+  const auto hold = [&](auto holds) {
+    (k.*holds)(
+        "strassen", 2e-5, at(cpu::strassen_weights_size(isa, s)),
+        [&](float* to, Workers& w) { cpu::pack_strassen_weights(isa, s, k.w.data(), to, w); },
+        [&](bool half, int threads) { return cpu::strassen_workspace(isa, s, half, threads); },
+        [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
+          cpu::strassen_convolution(isa, s, i, scratch, c);
+        },
+        [&](DataType type, void* packed, Workers& w) {
+          cpu::mark_strassen_weights(isa, s, type, packed, w);
+        });
+  };
+  hold(&Convolution::hold);
+  hold(&Convolution::hold_narrow);
 }
 
 /// And the means of its rows, as they are when they are finished.
@@ -201,7 +213,8 @@ void check(const BlockedShape& s, bool depthwise = false) {
             [&](bool half, int) { return cpu::depthwise_workspace(s, half); },
             [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
               depthwise_with_means(isa, s, i, scratch, c);
-            });
+            },
+            nullptr);
       };
       both(&Convolution::hold);
       both(&Convolution::hold_narrow);
@@ -224,7 +237,8 @@ void check(const BlockedShape& s, bool depthwise = false) {
             [&](bool, int threads) { return cpu::winograd_workspace(isa, s, f, turned, threads); },
             [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
               cpu::winograd_convolution(isa, s, f, turned, i, scratch, c);
-            });
+            },
+            nullptr);
       };
       const auto pack_turned = [&](float* to, Workers& w) {
         cpu::pack_turned_weights(isa, s, k.w.data(), to, w);
@@ -450,9 +464,12 @@ TEST(CpuBlocked, ScaledInputs) {
       if (s.pad[0] == 0 && cpu::fits_strassen(isa, s))
         hold(
             "strassen", cpu::strassen_weights_size(isa, s),
-            [&](float* to, Workers& w) { cpu::pack_strassen_weights(isa, s, k.w.data(), to, w); },
+            [&](float* to, Workers& w) {
+              cpu::pack_strassen_weights(isa, s, k.w.data(), to, w);
+              cpu::mark_strassen_weights(isa, s, DataType::float32, to, w);
+            },
             [&](const BlockedShape& shape, int threads) {
-              return cpu::strassen_workspace(isa, shape, threads);
+              return cpu::strassen_workspace(isa, shape, false, threads);
             },
             [&](const BlockedShape& shape, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
               cpu::strassen_convolution(isa, shape, i, scratch, c);

@@ -43,14 +43,31 @@ struct Operands {
 
 enum class Way { strassen, plain };
 
+/// B as it is kept, of 32 bits or of 16.
+struct Packed {
+  Packed(Isa isa, const Problem& p, const Fenced& b, DataType type, Workers& workers)
+      : room(static_cast<size_t>(cpu::strassen_size(isa, p.k, p.n) * bits_of(type) / 8 + 4) / sizeof(float)) {
+    std::vector<uint16_t> halves(type == DataType::float32 ? 0 : b.size());
+    if (type != DataType::float32)
+      cpu::narrow(Isa::generic, type, b.data(), halves.data(), static_cast<int64_t>(b.size()));
+    const void* const from = halves.empty() ? static_cast<const void*>(b.data()) : halves.data();
+    cpu::pack_strassen(isa, type, room.data(), from, p.n, 1, p.k, p.n, workers);
+    EXPECT_TRUE(room.intact());
+  }
+  Fenced room;
+};
+
 std::vector<float> multiply(Isa isa, const Problem& p, const Operands& o, int threads,
-                            Way way = Way::strassen, bool strict = false) {
+                            Way way = Way::strassen, bool strict = false, DataType type = DataType::float32) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa, strict);
   WorkerContext context(threads);
-  Fenced packed(static_cast<size_t>(cpu::strassen_size(isa, p.k, p.n)));
-  cpu::pack_strassen(isa, packed.data(), {o.b.data(), p.n, 1}, p.k, p.n, context);
-  EXPECT_TRUE(packed.intact());
-  cpu::Products q{.m = p.m, .n = p.n, .k = p.k, .a = {o.a.data(), p.k, 1}, .packed_b = packed.data()};
+  Packed packed(isa, p, o.b, type, context);
+  cpu::Products q{.m = p.m,
+                  .n = p.n,
+                  .k = p.k,
+                  .a = {o.a.data(), p.k, 1},
+                  .packed_b = packed.room.data(),
+                  .packed_type = type};
   if (p.bias == Problem::per_column) q.start = {o.bias.data(), 0, 1, p.beta};
   if (p.bias == Problem::per_row) q.start = {o.bias.data(), 1, 0, p.beta};
   if (p.bias == Problem::full) q.start = {o.bias.data(), p.n, 1, p.beta};
@@ -104,6 +121,33 @@ void check(const Problem& p) {
           << "the bits depend on the number of threads";
     }
   }
+}
+
+/// Numbers of 16 bits are the same numbers in float32, and so are all sums of them.
+void check_halves(const Problem& p) {
+  for (DataType type : {DataType::float16, DataType::bfloat16}) {
+    Operands o(p);
+    for (size_t i = 0; i < o.b.size(); ++i) {
+      uint16_t half = 0;
+      cpu::narrow(Isa::generic, type, &o.b.data()[i], &half, 1);
+      cpu::widen(Isa::generic, type, &half, &o.b.data()[i], 1);
+    }
+    for (Isa isa : usable_isas()) {
+      SCOPED_TRACE(text(p) + " " + std::string(name_of(isa)) + " " + std::string(name_of(type)));
+      const std::vector<float> want = multiply(isa, p, o, 1);
+      for (int threads : {1, 3}) {
+        const std::vector<float> got = multiply(isa, p, o, threads, Way::strassen, false, type);
+        ASSERT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0) << threads;
+      }
+    }
+  }
+}
+
+TEST_F(CpuStrassen, WeightsOfSixteenBits) {
+  for (int64_t m : {16, 28, 65, 128})
+    for (int64_t n : {16, 33, 64, 81, 200}) check_halves({m, n, 160, Problem::per_column});
+  check_halves({130, 200, 800});
+  check_halves({300, 96, 1600, Problem::full, -0.5F, 2});
 }
 
 TEST_F(CpuStrassen, EveryRemainder) {
@@ -217,7 +261,9 @@ TEST_F(CpuStrassen, AsksForWholeBlocksOfFloats) {
   EXPECT_TRUE(cpu::ask_strassen(request, DataType::float32, 416).accepted);
   EXPECT_FALSE(cpu::ask_strassen(request, DataType::float32, 400).accepted);
   EXPECT_FALSE(cpu::ask_strassen(request, DataType::float32, 256).accepted);
-  EXPECT_FALSE(cpu::ask_strassen(request, DataType::float16, 416).accepted);
+  EXPECT_TRUE(cpu::ask_strassen(request, DataType::float16, 416).accepted);
+  EXPECT_TRUE(cpu::ask_strassen(request, DataType::bfloat16, 416).accepted);
+  EXPECT_FALSE(cpu::ask_strassen(request, DataType::float64, 416).accepted);
   EXPECT_FALSE(cpu::ask_strassen(strict, DataType::float32, 416).accepted);
 }
 

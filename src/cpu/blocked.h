@@ -108,7 +108,9 @@ bool fits_strassen(Isa isa, const BlockedShape& s);
 bool prefers_strassen(Isa isa, const BlockedShape& s);
 int64_t strassen_weights_size(Isa isa, const BlockedShape& s);
 void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
-size_t strassen_workspace(Isa isa, const BlockedShape& s, int threads);
+/// Afterwards, of weights as they are kept: float32, or floats of 16 bits.
+void mark_strassen_weights(Isa isa, const BlockedShape& s, DataType type, void* packed, Workers& workers);
+size_t strassen_workspace(Isa isa, const BlockedShape& s, bool half, int threads);
 void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                           KernelContext& c);
 

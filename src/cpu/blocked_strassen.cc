@@ -9,12 +9,10 @@ namespace {
 
 int64_t depth(const BlockedShape& s) { return s.channels * s.taps(); }
 
-int64_t near_floats(const GemmKernels& g, const BlockedShape& s) {
-  return ceil_of(near_size(g, depth(s), s.filters), sizeof(float));
-}
+int64_t element_of(DataType type) { return is_half(type) ? 2 : 4; }
 
 StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const BlockedImages& images) {
-  const auto* const panels = static_cast<const float*>(images.weights);
+  const auto* const panels = static_cast<const uint8_t*>(images.weights);
   const bool one_row = s.taps() == 1 && s.stride[0] == 1 && s.stride[1] == 1;
   return {.m = s.out_pixels(),
           .n = s.filters,
@@ -29,8 +27,8 @@ StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const Block
                 .tap = s.dilation[1] * channel_block,
                 .tap_line = s.dilation[0] * s.in[1] * channel_block},
           .b = panels,
-          .near = images.weights ? reinterpret_cast<const uint8_t*>(panels + direct_weights_size(g.isa, s))
-                                 : nullptr,
+          .b_type = images.weights_type,
+          .near = panels ? panels + direct_weights_size(g.isa, s) * element_of(images.weights_type) : nullptr,
           .c = images.y,
           .c_row = channel_block,
           .c_block = s.out_pixels() * channel_block,
@@ -60,23 +58,26 @@ bool prefers_strassen(Isa isa, const BlockedShape& s) {
 }
 
 int64_t strassen_weights_size(Isa isa, const BlockedShape& s) {
-  return direct_weights_size(isa, s) + near_floats(gemm_kernels(isa), s);
+  return direct_weights_size(isa, s) + near_size(gemm_kernels(isa), depth(s), s.filters);
 }
 
 void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights, float* to,
                            Workers& workers) {
-  const GemmKernels& g = gemm_kernels(isa);
   pack_direct_weights(isa, s, weights, to, workers);
-  to[strassen_weights_size(isa, s) - 1] = 0;  // all of what the bytes do not fill
-  compare_parts(g, to, depth(s), s.filters, reinterpret_cast<uint8_t*>(to + direct_weights_size(isa, s)),
-                workers);
+  std::fill_n(to + direct_weights_size(isa, s), strassen_weights_size(isa, s) - direct_weights_size(isa, s),
+              0.0f);
 }
 
-size_t strassen_workspace(Isa isa, const BlockedShape& s, int threads) {
+void mark_strassen_weights(Isa isa, const BlockedShape& s, DataType type, void* packed, Workers& workers) {
+  auto* const near = static_cast<uint8_t*>(packed) + direct_weights_size(isa, s) * element_of(type);
+  compare_parts(gemm_kernels(isa), type, packed, depth(s), s.filters, near, workers);
+}
+
+size_t strassen_workspace(Isa isa, const BlockedShape& s, bool half, int threads) {
   if (s.empty()) return 0;
   const GemmKernels& g = gemm_kernels(isa);
   return pays(g, s) ? strassen_workspace(g, product(g, s, {}), threads)
-                    : direct_workspace(isa, s, false, threads);
+                    : direct_workspace(isa, s, half, threads);
 }
 
 void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/cpu.h"
 #include "cpu/ceil_of.h"
@@ -104,6 +105,8 @@ struct Room {
   alignas(64) float panels[4 * most_terms / 2 * widest_panel];
   alignas(64) float sums[4][highest_tile * widest_panel];
 };
+/// A block of two panels.
+using WideRoom = float[2 * most_terms * widest_panel];
 
 /// What is packed: tiles [t0, t1), a block of k.
 struct PackedBlock {
@@ -115,8 +118,9 @@ struct PackedBlock {
 /// One block times pairs of panels.
 class Walk {
  public:
+  /// `wide`: where panels of 16 bits are widened.
   Walk(const GemmKernels& g, const StrassenProduct& p, const Cut& cut, const PackedBlock& packed,
-       KernelContext& c, Room& room)
+       KernelContext& c, Room& room, float* wide)
       : g_(g),
         kernels_(strassen_kernels(g.isa)),
         p_(p),
@@ -126,7 +130,8 @@ class Walk {
         terms_(std::min(cut.blocks.step, p.k - k0_)),
         half_(terms_ / 2),
         c_(c),
-        room_(room) {}
+        room_(room),
+        wide_(wide) {}
 
   void run(int64_t begin, int64_t end) {
     begin_ = begin;
@@ -143,10 +148,23 @@ class Walk {
 
  private:
   bool is_near(int64_t pair) const { return p_.near[pair * cut_.blocks.count + packed_.block] != 0; }
-  const float* panel(int64_t i, int64_t k0) const { return p_.b + (i * p_.k + k0) * g_.panel_columns; }
+  /// As it lies in memory, be it of 16 bits.
+  const float* panel(int64_t i, int64_t k0) const {
+    return reinterpret_cast<const float*>(static_cast<const char*>(p_.b) +
+                                          (i * p_.k + k0) * g_.panel_columns * element_);
+  }
+  /// In float32, if there is such a panel.
+  const float* widened(int64_t i, float* to) const {
+    const float* const from = panel(i, k0_);
+    if (p_.b_type == DataType::float32 || i * g_.panel_columns >= p_.n) return from;
+    widen(g_.isa, p_.b_type, from, to, terms_ * g_.panel_columns);
+    return to;
+  }
 
   void block(int64_t pair) {
-    left_ = panel(2 * pair, k0_), right_ = panel(2 * pair + 1, k0_), column_ = 2 * pair * g_.panel_columns;
+    left_ = widened(2 * pair, wide_);
+    right_ = widened(2 * pair + 1, wide_ + most_terms * widest_panel);
+    column_ = 2 * pair * g_.panel_columns;
     const bool near = is_near(pair);
     made_ = false;
     // What lies behind the last pair is mostly what the same thread takes next.
@@ -169,7 +187,7 @@ class Walk {
     if (block == cut_.blocks.count || !is_whole(g_, pair, p_.n)) return;
     const int64_t k0 = block * cut_.blocks.step, k = std::min(cut_.blocks.step, p_.k - k0);
     next_[0] = panel(2 * pair, k0), next_[1] = panel(2 * pair + 1, k0);
-    wanted_ = k * g_.panel_columns / line;
+    wanted_ = k * g_.panel_columns * element_ / static_cast<int64_t>(sizeof(float)) / line;
     share_ = ceil_of(2 * wanted_, 7 * (packed_.t1 - packed_.t0) * (half_ / strassen_turn));
   }
 
@@ -272,7 +290,9 @@ class Walk {
   const RowFinish finish_{p_.epilogue, p_.n};
   KernelContext& c_;
   Room& room_;
-  int64_t begin_ = 0;  // the first pair
+  float* const wide_;
+  const int64_t element_ = is_half(p_.b_type) ? 2 : 4;  // bytes
+  int64_t begin_ = 0;                                   // the first pair
   // The pair that is multiplied.
   const float *left_ = nullptr, *right_ = nullptr;
   int64_t column_ = 0;
@@ -287,9 +307,17 @@ class Walk {
 
 /// By itself, since its room is large: a caller's stack may be small.
 __attribute__((noinline)) void walk(const GemmKernels& g, const StrassenProduct& p, const Cut& cut,
-                                    const PackedBlock& packed, int64_t begin, int64_t end, KernelContext& c) {
+                                    const PackedBlock& packed, int64_t begin, int64_t end, KernelContext& c,
+                                    float* wide) {
   Room room;
-  Walk(g, p, cut, packed, c, room).run(begin, end);
+  Walk(g, p, cut, packed, c, room, wide).run(begin, end);
+}
+/// Of 16 bits.
+__attribute__((noinline)) void walk_widened(const GemmKernels& g, const StrassenProduct& p, const Cut& cut,
+                                            const PackedBlock& packed, int64_t begin, int64_t end,
+                                            KernelContext& c) {
+  alignas(64) WideRoom wide;
+  walk(g, p, cut, packed, begin, end, c, wide);
 }
 
 /// The tiles that a block's A is packed to.
@@ -336,17 +364,17 @@ class Packing {
 };
 
 bool pays(const GemmKernels& g, const Products& p) {
-  return pays_strassen(g, p.m) && p.packed_b && p.packed_type == DataType::float32 && p.a.column == 1 &&
-         p.count() == 1;
+  return pays_strassen(g, p.m) && p.packed_b && p.a.column == 1 && p.count() == 1;
 }
 StrassenProduct of_matrices(const GemmKernels& g, const Products& p) {
-  const auto* const panels = static_cast<const float*>(p.packed_b);
+  const int64_t bytes = packed_b_size(g, p.k, p.n) * (is_half(p.packed_type) ? 2 : 4);
   return {.m = p.m,
           .n = p.n,
           .k = p.k,
           .a = {.data = p.a.data, .row = p.a.row},
-          .b = panels,
-          .near = reinterpret_cast<const uint8_t*>(panels + packed_b_size(g, p.k, p.n)),
+          .b = p.packed_b,
+          .b_type = p.packed_type,
+          .near = static_cast<const uint8_t*>(p.packed_b) + bytes,
           .c = p.c,
           .c_row = p.n,
           .start = p.start,
@@ -358,7 +386,8 @@ StrassenProduct of_matrices(const GemmKernels& g, const Products& p) {
 
 Verdict ask_strassen(const KernelRequest& r, DataType type, int64_t k) {
   if (r.strict) return Verdict::no("rows are not to depend on each other");
-  if (type != DataType::float32) return Verdict::no("only weights of float32 are taken apart");
+  if (type != DataType::float32 && !is_half(type))
+    return Verdict::no("only weights of float32 or of 16 bits are taken apart");
   if (k < least_terms || k % k_grain != 0)
     return Verdict::no("terms are less than " + std::to_string(least_terms) + ", or no multiple of " +
                        std::to_string(k_grain));
@@ -377,33 +406,41 @@ int64_t near_size(const GemmKernels& g, int64_t k, int64_t n) {
   return ceil_of(n, 2 * g.panel_columns) * Blocks(k).count;
 }
 
-void compare_parts(const GemmKernels& g, const float* panels, int64_t k, int64_t n, uint8_t* near,
-                   Workers& workers) {
+void compare_parts(const GemmKernels& g, DataType type, const void* panels, int64_t k, int64_t n,
+                   uint8_t* near, Workers& workers) {
   const Blocks blocks(k);
   const StrassenKernels& kernels = strassen_kernels(g.isa);
   std::fill_n(near, near_size(g, k, n), uint8_t{0});
   workers.parallel(n / (2 * g.panel_columns), 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> wide(is_half(type) ? 2 * blocks.step * g.panel_columns : 0);
     for (int64_t pair = begin; pair < end; ++pair)
       for (int64_t i = 0; i < blocks.count; ++i) {
         workers.poll();
-        const int64_t k0 = i * blocks.step;
-        const float* const left = panels + (2 * pair * k + k0) * g.panel_columns;
-        near[pair * blocks.count + i] =
-            kernels.compare_panels(left, left + k * g.panel_columns, std::min(blocks.step, k - k0) / 2);
+        const int64_t k0 = i * blocks.step, terms = std::min(blocks.step, k - k0);
+        const auto panel = [&](int64_t which) {
+          return widened(g.isa, type, panels, ((2 * pair + which) * k + k0) * g.panel_columns,
+                         terms * g.panel_columns,
+                         wide.data() + which * static_cast<int64_t>(wide.size()) / 2);
+        };
+        const float* const left = panel(0);
+        near[pair * blocks.count + i] = kernels.compare_panels(left, panel(1), terms / 2);
       }
   });
 }
 
 int64_t strassen_size(Isa isa, int64_t k, int64_t n) {
   const GemmKernels& g = gemm_kernels(isa);
-  return packed_b_size(g, k, n) + ceil_of(near_size(g, k, n), sizeof(float));
+  return packed_b_size(g, k, n) + near_size(g, k, n);
 }
 
-void pack_strassen(Isa isa, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
+void pack_strassen(Isa isa, DataType type, void* to, const void* from, int64_t row, int64_t column, int64_t k,
+                   int64_t n, Workers& workers) {
   const GemmKernels& g = gemm_kernels(isa);
-  pack_whole_b(g, to, b, k, n, workers);
-  to[strassen_size(isa, k, n) - 1] = 0;  // all of what the bytes do not fill
-  compare_parts(g, to, k, n, reinterpret_cast<uint8_t*>(to + packed_b_size(g, k, n)), workers);
+  const int64_t element = is_half(type) ? 2 : 4;
+  pack_whole_b(g, type, to, from, row, column, k, n, workers);
+  auto* const near = static_cast<uint8_t*>(to) + packed_b_size(g, k, n) * element;
+  std::fill_n(near, near_size(g, k, n) * element, uint8_t{0});  // more than the bytes fill
+  compare_parts(g, type, to, k, n, near, workers);
 }
 
 bool pays_strassen(const GemmKernels& g, int64_t m) {
@@ -431,8 +468,10 @@ void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* wor
               t0 + t, packed + strassen_operands * (cut.tiles.begin(t0 + t) - row0) * packing.half());
       });
       const PackedBlock there{.a = packed, .near = near, .t0 = t0, .t1 = t0 + tiles, .block = block};
-      f(cut.pairs, ceil_of(cut.pairs, 4 * c.threads()),
-        [&](int64_t begin, int64_t end) { walk(g, p, cut, there, begin, end, c); });
+      f(cut.pairs, ceil_of(cut.pairs, 4 * c.threads()), [&](int64_t begin, int64_t end) {
+        (is_half(p.b_type) ? walk_widened(g, p, cut, there, begin, end, c)
+                           : walk(g, p, cut, there, begin, end, c, nullptr));
+      });
     }
   };
   auto* const scratch = static_cast<float*>(workspace);

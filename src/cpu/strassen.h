@@ -2,7 +2,8 @@
 // fifteen sums of matrices. An eighth fewer multiplications, for products of many rows with a packed B.
 //
 // What is halved lies together in memory: of B two neighbouring panels and the two halves of a block of k, so
-// that sums of its parts are made in the cache when they are used, and weights are packed as always; of A
+// that sums of its parts are made in the cache when they are used, and weights are packed as always, those of
+// 16 bits as they are (a pair of panels is widened before it is multiplied with a group of rows); of A
 // the rows of a tile and those below them, whose sums are packed once for all of B.
 //
 // Sums of parts lose what is small beside what is large: an element of C is as exact as the largest of four
@@ -92,8 +93,9 @@ struct StrassenOperand {
 struct StrassenProduct {
   int64_t m = 0, n = 0, k = 0;
   StrassenOperand a = {};
-  const float* b = nullptr;
-  const uint8_t* near = nullptr;  // by pair of panels, and block of k: may they be taken apart?
+  const void* b = nullptr;
+  DataType b_type = DataType::float32;  // or a float of 16 bits
+  const uint8_t* near = nullptr;        // by pair of panels, and block of k: may they be taken apart?
   float* c = nullptr;
   int64_t c_row = 0, c_block = a_block;  // as in StrassenSums
   Start start = {};
@@ -110,17 +112,19 @@ void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* wor
 /// Bytes of `near`, and what they are for panels that are packed one after the other, all of the same width.
 /// A pair with missing columns may not be taken apart.
 int64_t near_size(const GemmKernels& g, int64_t k, int64_t n);
-void compare_parts(const GemmKernels& g, const float* panels, int64_t k, int64_t n, uint8_t* near,
-                   Workers& workers);
+void compare_parts(const GemmKernels& g, DataType type, const void* panels, int64_t k, int64_t n,
+                   uint8_t* near, Workers& workers);
 
 /// Can a product with a packed B of so many rows be taken apart?
 Verdict ask_strassen(const KernelRequest& r, DataType type, int64_t k);
 /// Is it faster for so many rows? Nothing: nobody knows; fewer are multiplied as ever.
 Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_t n);
 
-/// Floats that B takes: panels as pack_whole_b makes them, and `near` behind them.
+/// Elements that B takes: panels as pack_whole_b makes them, and `near` behind them.
 int64_t strassen_size(Isa isa, int64_t k, int64_t n);
-void pack_strassen(Isa isa, float* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
+/// Of a matrix of float32 or of 16-bit floats: element (i, j) is the one at i * row + j * column.
+void pack_strassen(Isa isa, DataType type, void* to, const void* from, int64_t row, int64_t column, int64_t k,
+                   int64_t n, Workers& workers);
 
 /// As multiply(), of one packed matrix; too few rows, and strict kernels, multiply as they would there.
 size_t strassen_workspace(const GemmKernels& g, const Products& p, int threads);

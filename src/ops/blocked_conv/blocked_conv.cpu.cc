@@ -148,8 +148,11 @@ struct Strassen {
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
     cpu::pack_strassen_weights(isa, s, w, to, workers);
   }
-  static size_t workspace(const cpu::BlockedShape& s, bool, int threads) {
-    return cpu::strassen_workspace(isa, s, threads);
+  static void mark(const cpu::BlockedShape& s, Tensor& packed, Workers& workers) {
+    cpu::mark_strassen_weights(isa, s, packed.type(), packed.data(), workers);
+  }
+  static size_t workspace(const cpu::BlockedShape& s, bool half, int threads) {
+    return cpu::strassen_workspace(isa, s, half, threads);
   }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
     cpu::strassen_convolution(isa, s, i, scratch, c);
@@ -198,9 +201,14 @@ struct Entry {
   static void pack(const BlockedConv& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
     const Tensor& w = *r.inputs[1].constant;
     const cpu::BlockedShape s = shape_of(op, w.shape());
-    if (!half) return Algorithm::pack(s, floats(w), floats(to), workers);
-    cpu::pack_narrow(isa, w, to, workers,
-                     [&](const float* from, float* packed) { Algorithm::pack(s, from, packed, workers); });
+    const auto pack_floats = [&](const float* from, float* packed) {
+      Algorithm::pack(s, from, packed, workers);
+    };
+    if (half)
+      cpu::pack_narrow(isa, w, to, workers, pack_floats);
+    else
+      pack_floats(floats(w), floats(to));
+    if constexpr (requires { &Algorithm::mark; }) Algorithm::mark(s, to, workers);
   }
   static size_t workspace(const BlockedConv& op, std::span<const Shape> inputs, int threads) {
     return Algorithm::workspace(shape_of(op, inputs[0], inputs[1]), half, threads);
@@ -262,7 +270,7 @@ void add_all(KernelCatalog& k) {
   add_winograd<isa, half, true>(k);
   if constexpr (!half) add_winograd<isa, half, false>(k);
   Entry<Depthwise<isa>, isa, half>::add(k);
-  if constexpr (!half) Entry<Strassen<isa>, isa, half>::add(k);
+  Entry<Strassen<isa>, isa, half>::add(k);
 }
 
 }  // namespace

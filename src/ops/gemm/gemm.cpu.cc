@@ -146,7 +146,7 @@ void run_short(const Gemm& op, KernelContext& c) {
   cpu::multiply_operands(isa, p, c);
 }
 
-/// Of a matrix of float32, for many rows.
+/// Of a matrix that stays as it is, for many rows.
 Verdict ask_strassen(const Gemm& op, const KernelRequest& r) {
   if (Verdict v = ask_constant(op, r); !v.accepted) return v;
   if (op.trans_a) return Verdict::no("A is turned");
@@ -161,14 +161,15 @@ template <Isa isa>
 std::optional<PackedForm> strassen_form(const Gemm& op, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& b = *r.inputs[1].constant;
-  return PackedForm{DataType::float32,
+  return PackedForm{r.inputs[1].type,
                     {cpu::strassen_size(isa, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
 }
 template <Isa isa>
 void pack_strassen(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[1].constant;
-  cpu::pack_strassen(isa, cpu::floats(to), operand(cpu::floats(b), b.dim(1), op.trans_b),
-                     b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
+  const int64_t row = op.trans_b ? 1 : b.dim(1), column = op.trans_b ? b.dim(1) : 1;
+  cpu::pack_strassen(isa, to.type(), to.data(), b.data(), row, column, b.dim(op.trans_b ? 1 : 0),
+                     b.dim(op.trans_b ? 0 : 1), workers);
 }
 template <Isa isa>
 size_t strassen_workspace(const Gemm& op, std::span<const Shape> inputs, int threads) {
@@ -182,7 +183,7 @@ void run_strassen(const Gemm& op, KernelContext& c) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
   Products p = product(op, c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
-  p.packed_b = c.packed(1)->data();
+  p.packed_b = c.packed(1)->data(), p.packed_type = c.packed(1)->type();
   p.start = start(op, c);
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();

@@ -160,7 +160,7 @@ void run_short(const MatMul&, KernelContext& c) {
   cpu::multiply_operands(isa, short_product(c.in(0).shape(), c.in(1).shape()), c);
 }
 
-/// Of one constant matrix of float32, for many rows.
+/// Of one constant matrix, for many rows.
 Verdict ask_strassen(const MatMul& op, const KernelRequest& r) {
   if (Verdict v = ask_constant(op, r); !v.accepted) return v;
   const Tensor& b = *r.inputs[1].constant;
@@ -175,12 +175,12 @@ template <Isa isa>
 std::optional<PackedForm> strassen_form(const MatMul&, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Matrices b(*r.inputs[1].constant);
-  return PackedForm{DataType::float32, {cpu::strassen_size(isa, b.k, b.n)}};
+  return PackedForm{r.inputs[1].type, {cpu::strassen_size(isa, b.k, b.n)}};
 }
 template <Isa isa>
 void pack_strassen(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Matrices b(*r.inputs[1].constant);
-  cpu::pack_strassen(isa, cpu::floats(to), {cpu::floats(*r.inputs[1].constant), b.n, 1}, b.k, b.n, workers);
+  cpu::pack_strassen(isa, to.type(), to.data(), r.inputs[1].constant->data(), b.n, 1, b.k, b.n, workers);
 }
 template <Isa isa>
 size_t strassen_workspace(const MatMul&, std::span<const Shape> inputs, int threads) {
@@ -194,7 +194,7 @@ void run_strassen(const MatMul&, KernelContext& c) {
   const cpu::GemmKernels& g = cpu::gemm_kernels(isa, c.strict());
   Products p = products(c.in(0).shape(), c.in(1).shape());
   p.a.data = cpu::floats(c.in(0));
-  p.packed_b = c.packed(1)->data();
+  p.packed_b = c.packed(1)->data(), p.packed_type = c.packed(1)->type();
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();
   cpu::multiply_strassen(g, p, c.workspace(cpu::strassen_workspace(g, p, c.threads())), c);
