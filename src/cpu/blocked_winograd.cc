@@ -211,7 +211,7 @@ class Winograd {
   }
   /// Those at a point, of the panel that begins with block `first`.
   const float* weights_at(int64_t point, int64_t first) const {
-    return weights_ + (point * g_.out_blocks + first) * channel_block * s_.channels;
+    return weights_ + point * weights_point_ + first * channel_block * s_.channels;
   }
   const float* weights_of(int64_t product) const {
     return weights_at(product / g_.panels(), product % g_.panels() * g_.panel_blocks);
@@ -297,6 +297,7 @@ class Winograd {
   KernelContext& c_;
   const Finish finish_{c_.epilogue()};
   const WinogradGroups& g_;
+  const int64_t weights_point_ = g_.weights_point(s_);
   const WinogradKernels& kernels_;
   const BlockedTiles& tiles_;
 };
@@ -359,7 +360,7 @@ struct Scratch {
         stride(slot_stride(group + part + piece_floats(isa, s, f, g), threads)),
         slots(std::max(slots_of(g, threads), parts_slots(g, threads)) * stride),
         steps(steps_size(s)),
-        evaluated(g.evaluation == Evaluation::at_once ? winograd_weights_size(s, f) : 0) {}
+        evaluated(g.evaluation == Evaluation::at_once ? g.points * g.weights_point(s) : 0) {}
   int64_t floats() const { return slots + steps + evaluated; }
 
   int64_t group, part;  // `part`: of a thread's parts
@@ -390,7 +391,7 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
   auto* const steps = reinterpret_cast<int64_t*>(scratch + sizes.slots);
   float* const evaluated = scratch + sizes.slots + sizes.steps;
   for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles * channel_block;
-  if (sizes.evaluated > 0) TurnedWeights(isa, s, f, images).evaluate_all(evaluated, c);
+  if (sizes.evaluated > 0) TurnedWeights(isa, s, f, images).evaluate_all(evaluated, g.weights_point(s), c);
   const float* const weights = g.evaluation == Evaluation::none ? static_cast<const float*>(images.weights)
                                : sizes.evaluated > 0            ? evaluated
                                                                 : nullptr;

@@ -133,6 +133,12 @@ struct WinogradGroups {
     return block / parts_panel_blocks * parts->panel() + block % parts_panel_blocks * channel_block;
   }
   int64_t floats() const { return points * (in_point() + out_point()); }
+  /// Weights from point to point. Those that are evaluated at once are written to all points in turn, which
+  /// must not be of few sets of the caches.
+  int64_t weights_point(const BlockedShape& s) const {
+    const bool in_turn = evaluation == Evaluation::at_once && !parts;
+    return s.channels * out_blocks * channel_block + (in_turn ? channel_block : 0);
+  }
 
   int64_t points, image_rows, image_columns, all_rows, in_blocks, out_blocks, panel_blocks;
   int64_t count = 1, tiles = 1;         // groups, and tiles of the largest

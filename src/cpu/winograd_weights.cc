@@ -115,6 +115,9 @@ void TurnedWeights::evaluate(const Piece& p, float* to, int64_t point) const {
     const int64_t soon = (first + (i + vectors_ahead) * vector) * element_;
     for (int64_t byte = 0; byte < vector * element_; byte += 64)
       __builtin_prefetch(weights + soon + byte, 0, 2);
+    // Each point's line is written once: as many stores as there are points would wait for theirs.
+    for (int64_t p = 0; p < f_.points(); ++p)
+      __builtin_prefetch(to + (i + 1) * channel_block + p * point, 1, 3);
     quickly(widened(isa_, images_.weights_type, images_.weights, first + i * vector, vector, wide),
             to + i * channel_block, point);
   }
@@ -152,14 +155,12 @@ const float* TurnedWeights::after(int64_t block, int64_t channel, int64_t n, int
   return reinterpret_cast<const float*>(static_cast<const char*>(images_.weights) + from * element_);
 }
 
-void TurnedWeights::evaluate_all(float* to, Workers& workers) const {
+void TurnedWeights::evaluate_all(float* to, int64_t point, Workers& workers) const {
   constexpr int64_t some_channels = 16;
-  const int64_t all = s_.out_blocks() * channel_block;
-  for_each_piece(isa_, s_, some_channels, workers,
-                 [&](int64_t first, int64_t width, int64_t channel, int64_t n) {
-                   evaluate({first / channel_block, channel, n}, to + first * s_.channels + channel * width,
-                            all * s_.channels);
-                 });
+  for_each_piece(
+      isa_, s_, some_channels, workers, [&](int64_t first, int64_t width, int64_t channel, int64_t n) {
+        evaluate({first / channel_block, channel, n}, to + first * s_.channels + channel * width, point);
+      });
 }
 
 }  // namespace lathe::cpu

@@ -32,8 +32,8 @@ class TurnedWeights {
   const float* after(int64_t block, int64_t channel, int64_t n, int64_t& apart) const;
   /// Lines of one channel of a block.
   int64_t lines() const { return (taps_ * channel_block * element_ + 63) / 64; }
-  /// All of them, in the order of pack_winograd_weights().
-  void evaluate_all(float* to, Workers& workers) const;
+  /// All of them, in the order of pack_winograd_weights() but for `point` floats from point to point.
+  void evaluate_all(float* to, int64_t point, Workers& workers) const;
 
   /// Where a piece begins, and how many floats it takes: to be fetched.
   const float* at(const Piece& p) const;
