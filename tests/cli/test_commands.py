@@ -373,6 +373,12 @@ def test_bench(lathe):
     assert 0 <= j["idle_cpu"] < 0.5
 
 
+def test_bench_counts_the_memory_of_the_program_alone(lathe):
+    held = bytes(range(256)) * (1 << 20)
+    j = lathe("bench", "model.onnx", "--seconds", "0.1", "--threads", "1", "--json").json
+    assert j["peak_resident_bytes"] < len(held)
+
+
 def test_bench_tells_what_strict_numerics_cost(lathe):
     arguments = ("bench", "model.onnx", "--seconds", "0.1", "--numerics", "strict")
     assert lathe(*arguments, "--json").json["strict_over_normal"] > 0
