@@ -347,8 +347,8 @@ class LATHE_API Context {
   void on_step(std::function<void(const StepRun& step)> listener);
   /// Records every step of the next runs, those of bodies too, and forgets what was recorded before. Costs a
   /// reading of a clock and some stores a step (docs/profiling.md); nothing is allocated while known shapes
-  /// run. After the first thousand runs, of networks whose steps take little longer than that, only so many are
-  /// recorded that it stays under 2 % of the time (Profile::runs_passed_over says how many were not).
+  /// run. After the first thousand runs, of networks whose steps take little longer than that, only so many
+  /// are recorded that it stays under 2 % of the time (Profile::runs_passed_over says how many were not).
   /// `events`, from 1 to 2^26: executions kept, the latest, 64 bytes each; sums are over all that were.
   void start_profile(size_t events = size_t{1} << 16);
   /// Records no longer; profile() still tells what there is.
