@@ -30,6 +30,7 @@ Verdict ask(const NarrowBlockedConv& op, const KernelRequest& r) {
   // Packing comes before the shape rule when a plan is opened.
   if (!op.fits(w->shape())) return Verdict::no("attributes that do not fit the weights");
   if (op.scaled || op.gated) return Verdict::no("its input is not scaled");
+  if (r.outputs.size() > 1 && r.outputs[1].present) return Verdict::no("means of rows are not made");
   return op.depthwise() || op.plain_input ? Verdict::no("depthwise, or an image that is not in blocks")
                                           : Verdict::yes();
 }
