@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: lathe_bench_profile MODEL.onnx [SECONDS]\n"), 2;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 5;
   const lathe::Engine engine = lathe::Engine::build(argv[1], {.threads = 1});
-  std::vector<lathe::Context>
-      contexts;  // each second one of the first couple records, each first of the other
+  // Of the first couple the second one records, of the other the first.
+  std::vector<lathe::Context> contexts;
   for (int i = 0; i < 4; ++i) contexts.push_back(make_context(engine));
   const int runs = std::max(1, static_cast<int>(0.002 / round_of(contexts[0], 20)));
   for (const size_t recorder : {1, 2}) {

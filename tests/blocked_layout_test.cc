@@ -119,8 +119,7 @@ TEST_F(BlockedLayout, SoundsHaveOneAxis) {
           "dilations=[2]>(t, d, e)"
           "  y = Concat<axis=1>(q, u) z = GlobalAveragePool(u) }"),
       "BlockedConv BlockedMaxPool BlockedConv+Relu+Mul BlockedConv+RowMeans Concat Unblock "
-      "BlockedGlobalAveragePool "
-      "Unblock");
+      "BlockedGlobalAveragePool Unblock");
   // Operands of another rank are not beside one another as they seem to be.
   EXPECT_EQ(
       steps_of("(float[32,4,w] x) => (float[32,32,32,v] y) <float[32,4,3] a = {}, float[32,32,1] b = {}, "

@@ -248,9 +248,9 @@ void GraphLowering::lower(NodeId id) {
   step.unfused = reasons(id, id);
   const Choice choice = choose(step, is_by_reference(id));
   const MemorySpace space = all_.space_of(*choice.kernel);
-  for (size_t i = 0; i < n.inputs.size(); ++i)
-    if (n.inputs[i] != no_id && !row_means_for(n))
-      step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
+  if (!row_means_for(n))
+    for (size_t i = 0; i < n.inputs.size(); ++i)
+      if (n.inputs[i] != no_id) step.inputs[i] = static_cast<int32_t>(value_in(n.inputs[i], space));
   add_bodies(n, step);
   if (space == host_memory) all_.packing.add(all_.plan, made_, step, *choice.kernel, choice.op);
   place_outputs(n, *choice.kernel, space, step);

@@ -275,7 +275,6 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
 
   std::array<float, 2 * channel_block> bias;
   tile.bias = biases(s, images, first, t.panel_filters(), bias);
-  const bool half = images.weights_type != DataType::float32;
   const float* const weights =
       widened(isa, images.weights_type, images.weights, first * depth, blocks * channel_block * depth, room);
   if (s.gated) gate_panel(isa, s, weights, images.before.factor, blocks * channel_block, room);
@@ -284,7 +283,7 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
   float* const y = tile.y;
   const int64_t column0 = d.tiles.begin(piece.tile0);
   const int64_t tiles = piece.tile1 - piece.tile0, panel_floats = depth * t.panel_filters();
-  const int64_t element = half ? 2 : 4;
+  const int64_t element = bits_of(images.weights_type) / 8;
   if (depth * s.filters * element > cached_weights && panel + 1 < d.panels) {
     const char* const next =
         static_cast<const char*>(images.weights) + (first + t.panel_filters()) * depth * element;

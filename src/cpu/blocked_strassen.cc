@@ -9,10 +9,9 @@ namespace {
 
 int64_t depth(const BlockedShape& s) { return s.channels * s.taps(); }
 
-int64_t element_of(DataType type) { return is_half(type) ? 2 : 4; }
-
 StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const BlockedImages& images) {
   const auto* const panels = static_cast<const uint8_t*>(images.weights);
+  const int64_t bytes = direct_weights_size(g.isa, s) * bits_of(images.weights_type) / 8;
   const bool one_row = s.taps() == 1 && s.stride[0] == 1 && s.stride[1] == 1;
   return {.m = s.out_pixels(),
           .n = s.filters,
@@ -28,7 +27,7 @@ StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const Block
                 .tap_line = s.dilation[0] * s.in[1] * channel_block},
           .b = panels,
           .b_type = images.weights_type,
-          .near = panels ? panels + direct_weights_size(g.isa, s) * element_of(images.weights_type) : nullptr,
+          .near = panels ? panels + bytes : nullptr,
           .c = images.y,
           .c_row = channel_block,
           .c_block = s.out_pixels() * channel_block,
@@ -69,7 +68,7 @@ void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights,
 }
 
 void mark_strassen_weights(Isa isa, const BlockedShape& s, DataType type, void* packed, Workers& workers) {
-  auto* const near = static_cast<uint8_t*>(packed) + direct_weights_size(isa, s) * element_of(type);
+  auto* const near = static_cast<uint8_t*>(packed) + direct_weights_size(isa, s) * bits_of(type) / 8;
   compare_parts(gemm_kernels(isa), type, packed, depth(s), s.filters, near, workers);
 }
 

@@ -105,8 +105,6 @@ struct Room {
   alignas(64) float panels[4 * most_terms / 2 * widest_panel];
   alignas(64) float sums[4][highest_tile * widest_panel];
 };
-/// A block of two panels.
-using WideRoom = float[2 * most_terms * widest_panel];
 
 /// What is packed: tiles [t0, t1), a block of k.
 struct PackedBlock {
@@ -153,17 +151,16 @@ class Walk {
     return reinterpret_cast<const float*>(static_cast<const char*>(p_.b) +
                                           (i * p_.k + k0) * g_.panel_columns * element_);
   }
-  /// In float32, if there is such a panel.
-  const float* widened(int64_t i, float* to) const {
-    const float* const from = panel(i, k0_);
-    if (p_.b_type == DataType::float32 || i * g_.panel_columns >= p_.n) return from;
-    widen(g_.isa, p_.b_type, from, to, terms_ * g_.panel_columns);
-    return to;
+  /// In float32; null where there is no such panel.
+  const float* wide_panel(int64_t i, float* room) const {
+    if (i * g_.panel_columns >= p_.n) return nullptr;
+    return widened(g_.isa, p_.b_type, p_.b, (i * p_.k + k0_) * g_.panel_columns, terms_ * g_.panel_columns,
+                   room);
   }
 
   void block(int64_t pair) {
-    left_ = widened(2 * pair, wide_);
-    right_ = widened(2 * pair + 1, wide_ + most_terms * widest_panel);
+    left_ = wide_panel(2 * pair, wide_);
+    right_ = wide_panel(2 * pair + 1, wide_ + terms_ * g_.panel_columns);
     column_ = 2 * pair * g_.panel_columns;
     const bool near = is_near(pair);
     made_ = false;
@@ -291,8 +288,8 @@ class Walk {
   KernelContext& c_;
   Room& room_;
   float* const wide_;
-  const int64_t element_ = is_half(p_.b_type) ? 2 : 4;  // bytes
-  int64_t begin_ = 0;                                   // the first pair
+  const int64_t element_ = bits_of(p_.b_type) / 8;
+  int64_t begin_ = 0;  // the first pair
   // The pair that is multiplied.
   const float *left_ = nullptr, *right_ = nullptr;
   int64_t column_ = 0;
@@ -312,11 +309,11 @@ __attribute__((noinline)) void walk(const GemmKernels& g, const StrassenProduct&
   Room room;
   Walk(g, p, cut, packed, c, room, wide).run(begin, end);
 }
-/// Of 16 bits.
+/// Of B of 16 bits.
 __attribute__((noinline)) void walk_widened(const GemmKernels& g, const StrassenProduct& p, const Cut& cut,
                                             const PackedBlock& packed, int64_t begin, int64_t end,
                                             KernelContext& c) {
-  alignas(64) WideRoom wide;
+  alignas(64) float wide[2 * most_terms * widest_panel];
   walk(g, p, cut, packed, begin, end, c, wide);
 }
 
@@ -367,7 +364,7 @@ bool pays(const GemmKernels& g, const Products& p) {
   return pays_strassen(g, p.m) && p.packed_b && p.a.column == 1 && p.count() == 1;
 }
 StrassenProduct of_matrices(const GemmKernels& g, const Products& p) {
-  const int64_t bytes = packed_b_size(g, p.k, p.n) * (is_half(p.packed_type) ? 2 : 4);
+  const int64_t bytes = packed_b_size(g, p.k, p.n) * bits_of(p.packed_type) / 8;
   return {.m = p.m,
           .n = p.n,
           .k = p.k,
@@ -436,7 +433,7 @@ int64_t strassen_size(Isa isa, int64_t k, int64_t n) {
 void pack_strassen(Isa isa, DataType type, void* to, const void* from, int64_t row, int64_t column, int64_t k,
                    int64_t n, Workers& workers) {
   const GemmKernels& g = gemm_kernels(isa);
-  const int64_t element = is_half(type) ? 2 : 4;
+  const int64_t element = bits_of(type) / 8;
   pack_whole_b(g, type, to, from, row, column, k, n, workers);
   auto* const near = static_cast<uint8_t*>(to) + packed_b_size(g, k, n) * element;
   std::fill_n(near, near_size(g, k, n) * element, uint8_t{0});  // more than the bytes fill
@@ -469,8 +466,10 @@ void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* wor
       });
       const PackedBlock there{.a = packed, .near = near, .t0 = t0, .t1 = t0 + tiles, .block = block};
       f(cut.pairs, ceil_of(cut.pairs, 4 * c.threads()), [&](int64_t begin, int64_t end) {
-        (is_half(p.b_type) ? walk_widened(g, p, cut, there, begin, end, c)
-                           : walk(g, p, cut, there, begin, end, c, nullptr));
+        if (is_half(p.b_type))
+          walk_widened(g, p, cut, there, begin, end, c);
+        else
+          walk(g, p, cut, there, begin, end, c, nullptr);
       });
     }
   };

@@ -90,7 +90,7 @@ TurnedWeights::TurnedWeights(Isa isa, const BlockedShape& s, Filtering f, const 
       kernels_(filter_kernels(isa)),
       tiles_(blocked_tiles(isa)),
       taps_(s.taps()),
-      element_(is_half(images.weights_type) ? 2 : 4) {}
+      element_(bits_of(images.weights_type) / 8) {}
 
 int64_t TurnedWeights::width(int64_t first) const {
   return std::min(tiles_.panel_blocks, s_.out_blocks() - first) * channel_block;
@@ -116,8 +116,8 @@ void TurnedWeights::evaluate(const Piece& p, float* to, int64_t point) const {
     for (int64_t byte = 0; byte < vector * element_; byte += 64)
       __builtin_prefetch(weights + soon + byte, 0, 2);
     // Each point's line is written once: as many stores as there are points would wait for theirs.
-    for (int64_t p = 0; p < f_.points(); ++p)
-      __builtin_prefetch(to + (i + 1) * channel_block + p * point, 1, 3);
+    for (int64_t k = 0; k < f_.points(); ++k)
+      __builtin_prefetch(to + (i + 1) * channel_block + k * point, 1, 3);
     quickly(widened(isa_, images_.weights_type, images_.weights, first + i * vector, vector, wide),
             to + i * channel_block, point);
   }

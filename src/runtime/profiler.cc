@@ -48,13 +48,14 @@ void Profiler::end_run(uint64_t now) {
   ++runs_;
   run_ticks_ += ticks;
   keep({.start = run_start_, .whole = ticks, .self = ticks, .step = whole_run});
-  if (runs_ >= first_runs) passing_ = runs_to_pass(ticks);
+  if (runs_ >= first_runs) passing_ = runs_to_pass(ticks, now);
 }
 
-/// After one that took so long. A varying number: calls that repeat themselves are all seen.
-uint64_t Profiler::runs_to_pass(uint64_t ticks) {
+/// After one that took so long. A number that varies as the last digits of the time do: calls that repeat
+/// themselves are all seen.
+uint64_t Profiler::runs_to_pass(uint64_t ticks, uint64_t now) const {
   const uint64_t mean = (recorded_ - recorded_before_) * event_ticks_ * share / std::max<uint64_t>(1, ticks);
-  return mean == 0 ? 0 : std::uniform_int_distribution<uint64_t>(0, 2 * mean)(random_);
+  return now % (2 * mean + 1);
 }
 
 void Profiler::record(size_t graph, size_t step, uint64_t start, uint64_t end, uint64_t in_bodies,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "base/ticks.h"
@@ -75,7 +74,7 @@ class Profiler {
     next_ = next_ + 1 == ring_.size() ? 0 : next_ + 1;
     ++recorded_;
   }
-  uint64_t runs_to_pass(uint64_t ticks);
+  uint64_t runs_to_pass(uint64_t ticks, uint64_t now) const;
   std::vector<StepProfile> steps() const;
   void tell(const Event& e, Profile& p) const;
 
@@ -91,7 +90,6 @@ class Profiler {
   uint32_t depth_ = 0;
   uint64_t event_ticks_ = 0;  // that recording one takes
   uint64_t recorded_before_ = 0, passing_ = 0, passed_over_ = 0;
-  std::minstd_rand random_;
 };
 
 }  // namespace lathe
