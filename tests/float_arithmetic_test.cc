@@ -5,37 +5,15 @@
 
 #include "lathe/lathe.h"
 #include "support/temp_directory.h"
+#include "support/text_model.h"
 #include "tensor/element.h"
 
 namespace lathe {
 namespace {
 
-onnx::Model model_of(std::string_view text) {
-  onnx::Model m;
-  m.proto =
-      onnx::from_text<onnx::ModelProto>("<ir_version: 10, opset_import: [\"\": 23]> g " + std::string(text));
-  // Initializers without data are made up.
-  uint64_t seed = 1;
-  for (onnx::TensorProto& t : m.proto.graph->initializer) {
-    if (t.raw_data || !t.int32_data.empty()) continue;
-    const Tensor made = random_tensor(DataType::float32, Shape(t.dims.begin(), t.dims.end()), ++seed);
-    for (float x : made.as<float>())
-      t.int32_data.push_back(t.data_type == static_cast<int32_t>(DataType::float16)
-                                 ? to_float16(x / 8).bits
-                                 : to_bfloat16(x / 8).bits);
-  }
-  return m;
-}
+onnx::Model model_of(std::string_view text) { return testing::model_of(text, 23); }
 
-std::vector<Value> inputs_of(const Engine& e) {
-  std::vector<Value> list;
-  for (const IoInfo& io : e.inputs()) {
-    Shape shape;
-    for (const Dim& d : *io.shape) shape.push_back(d.value().value_or(5));
-    list.push_back(random_tensor(io.element_type, shape, 70 + list.size()));
-  }
-  return list;
-}
+std::vector<Value> inputs_of(const Engine& e) { return testing::inputs_of(e, 5); }
 
 double largest(const Tensor& t) {
   double most = 0;
@@ -238,7 +216,7 @@ TEST(FloatArithmetic, WhatOnlyMovesStaysAsItIs) {
                             Tensor::from<int64_t>({3}, {5, 0, 2})};
   std::string steps;
   for (const std::string& op : operators(e)) steps += op + " ";
-  EXPECT_EQ(steps, "Transpose Gather Gather Cast Relu Cast ");
+  EXPECT_EQ(steps, "Transpose Gather Gather Pointwise ");
   const auto got = e.create_context().run(inputs);
   BuildOptions o;
   o.backend = "reference";

@@ -12,6 +12,7 @@
 #include "support/heap.h"
 #include "support/model_builder.h"
 #include "support/shared_data.h"
+#include "support/text_model.h"
 
 namespace lathe::testing {
 namespace {
@@ -504,6 +505,19 @@ TEST(Memory, ADetectorIsPackedClosely) {
         ASSERT_NEAR(got[i].tensor().as<float>()[j], want[i].tensor().as<float>()[j],
                     1e-3 + 1e-3 * std::abs(want[i].tensor().as<float>()[j]));
   }
+}
+
+/// Not by all boxes that there are, but by as many as are asked for.
+TEST(Memory, SelectedBoxesAreBounded) {
+  const Engine e =
+      Engine::build(testing::model_of("(float[2,5000,4] boxes, float[2,10,5000] scores) => (int64[k,3] y) "
+                                      "<int64[1] most = {7}, float iou = {0.5}>"
+                                      "{ y = NonMaxSuppression(boxes, scores, most, iou) }"));
+  const uint64_t rows = 2 * 10 * 7;
+  const MemoryInfo m = e.memory({});
+  EXPECT_TRUE(m.uncounted.empty());
+  EXPECT_GE(m.data_dependent, rows * 3 * sizeof(int64_t));
+  EXPECT_LE(m.data_dependent, rows * 8 * sizeof(int64_t) + 4096);
 }
 
 }  // namespace

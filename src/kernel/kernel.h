@@ -214,7 +214,8 @@ struct Kernel {
   Isa isa = Isa::generic;
   int priority = 0;  // among those that accept, higher first (unless the tuner measures)
   MemorySpace memory = host_memory;
-  bool finishes = false;     // calls KernelContext::epilogue() on output 0 while it is in the cache
+  bool finishes = false;  // calls KernelContext::epilogue() on output 0 while it is in the cache
+  bool narrows = false;   // output 0 may be floats of 16 bits that the epilogue makes (Epilogue::finish_from)
   bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
   /// The constant input that is read byte by byte or by whole vectors, so that it may lie at any address:
   /// when it is packed, or where it is not, in runs. -1: all are to be aligned.
@@ -248,6 +249,11 @@ struct Kernel {
   std::function<void(const void* op, const KernelRequest&, size_t i, Tensor& to, Workers&)> pack = {};
   /// Bytes of scratch for concrete shapes (by input), so that memory is known before running.
   std::function<size_t(const void* op, std::span<const Shape> inputs, int threads)> workspace = {};
+  /// Of a kernel with `temporaries`: bytes that these take at most; nothing where it does not know either. Of
+  /// kernels without this, it is bounded by what they read and make.
+  std::function<std::optional<size_t>(const void* op, std::span<const Shape> inputs,
+                                      std::span<const Shape> outputs)>
+      scratch = {};
   /// Of a kernel with a `whole`, in host memory, for elements of whole bytes: by part; nothing where one is
   /// not in one piece, or where only the data tell. Shapes are known, but may be at odds with each other.
   std::function<std::optional<PartOffsets>(const void* op, const StepFacts&)> parts = {};
@@ -285,6 +291,7 @@ class KernelCatalog {
     void (*pack)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
     std::optional<PartOffsets> (*parts)(const Op&, const StepFacts&) = nullptr;
+    std::optional<size_t> (*scratch)(const Op&, std::span<const Shape>, std::span<const Shape>) = nullptr;
   };
   template <class Op>
   void add(Kernel k, Functions<Op> f) {
@@ -325,6 +332,11 @@ class KernelCatalog {
     if (f.parts)
       k.parts = [parts = f.parts](const void* o, const StepFacts& s) {
         return parts(*static_cast<const Op*>(o), s);
+      };
+    if (f.scratch)
+      k.scratch = [scratch = f.scratch](const void* o, std::span<const Shape> in,
+                                        std::span<const Shape> out) {
+        return scratch(*static_cast<const Op*>(o), in, out);
       };
     add(std::move(k));
   }

@@ -144,12 +144,21 @@ class Estimator {
   /// read and of what they make, attributes among them. Twice that is more than any takes.
   static size_t scratch_of(const ProgramStep& step, const Bounds& bounds) {
     if (!step.kernel || !step.kernel->temporaries || !step.plan->bodies.empty()) return 0;
+    std::vector<Shape> shapes;                                  // of inputs and outputs
     size_t bytes = 4096 + 2 * bytes_of(step.plan->attributes);  // small tables
+    bool known = true;
     for (const std::vector<int32_t>* operands : {&step.plan->inputs, &step.plan->outputs})
-      for (int32_t v : *operands)
-        if (const auto shape = v < 0 ? std::nullopt : bounds.of(static_cast<uint32_t>(v)))
+      for (int32_t v : *operands) {
+        const auto shape = v < 0 ? Shape() : bounds.of(static_cast<uint32_t>(v));
+        known &= shape.has_value();
+        shapes.push_back(shape.value_or(Shape()));
+        if (v >= 0 && shape)
           bytes += 2 * aligned_size(static_cast<size_t>(count_of(*shape)) * sizeof(double));
-    return bytes;
+      }
+    if (!known || !step.kernel->scratch) return bytes;
+    const std::span<const Shape> all(shapes);
+    const size_t inputs = step.plan->inputs.size();
+    return step.kernel->scratch(step.kernel_op.get(), all.first(inputs), all.subspan(inputs)).value_or(bytes);
   }
 
   /// Of a step whose layout did not know its inputs; 0 where nothing bounds them: they are named.

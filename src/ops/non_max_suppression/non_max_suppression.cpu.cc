@@ -1,6 +1,7 @@
-// NonMaxSuppression: scores below the threshold are passed over in blocks, the best candidates come from a
-// heap one by one until there are enough, and each is held against many kept boxes at a time. The arithmetic
-// is the reference's, bit for bit: what is selected must be equal.
+// NonMaxSuppression: classes side by side; scores below the threshold are passed over in blocks, the best
+// candidates come from a heap one by one until there are enough, and each is held against many kept boxes at
+// a time. The arithmetic is the reference's, bit for bit: what is selected must be equal. Boxes and scores
+// may be floats of 16 bits, which no operator says: the builder leaves them so.
 #include "ops/non_max_suppression/non_max_suppression.h"
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "cpu/ask.h"
+#include "cpu/half.h"
+#include "cpu/tasks.h"
 #include "ops/non_max_suppression/box.h"
 #include "ops/poller.h"
 
@@ -20,39 +23,65 @@ struct Candidate {
   int64_t box;
 };
 
+/// What a class needs while its boxes are selected: room for all of them.
+class Room {
+ public:
+  static constexpr size_t lines = 5;
+  static size_t bytes(int64_t boxes) {
+    return static_cast<size_t>(boxes) * (sizeof(Candidate) + sizeof(int64_t) + lines * sizeof(float));
+  }
+  Room(void* memory, int64_t boxes)
+      : candidates(static_cast<Candidate*>(memory)),
+        kept(reinterpret_cast<int64_t*>(candidates + boxes)),
+        line_(reinterpret_cast<float*>(kept + boxes)),
+        boxes_(boxes) {}
+  float* line(size_t i) const { return line_ + static_cast<int64_t>(i) * boxes_; }
+
+  Candidate* const candidates;
+  int64_t* const kept;  // numbers of boxes, best first
+
+ private:
+  float* line_;
+  int64_t boxes_;
+};
+
 /// The boxes kept so far, coordinate by coordinate.
 class KeptBoxes {
  public:
-  explicit KeptBoxes(std::pmr::memory_resource* m) : x_min_(m), y_min_(m), x_max_(m), y_max_(m), area_(m) {}
-  int64_t size() const { return static_cast<int64_t>(area_.size()); }
-  void clear() {
-    for (auto* v : {&x_min_, &y_min_, &x_max_, &y_max_, &area_}) v->clear();
-  }
-  void add(const Box& b) {
-    x_min_.push_back(b.x_min);
-    y_min_.push_back(b.y_min);
-    x_max_.push_back(b.x_max);
-    y_max_.push_back(b.y_max);
-    area_.push_back(b.area());
+  explicit KeptBoxes(const Room& room)
+      : number_(room.kept),
+        x_min_(room.line(0)),
+        y_min_(room.line(1)),
+        x_max_(room.line(2)),
+        y_max_(room.line(3)),
+        area_(room.line(4)) {}
+  int64_t size() const { return size_; }
+  void add(const Box& b, int64_t number) {
+    number_[size_] = number;
+    x_min_[size_] = b.x_min;
+    y_min_[size_] = b.y_min;
+    x_max_[size_] = b.x_max;
+    y_max_[size_] = b.y_max;
+    area_[size_++] = b.area();
   }
   /// Does one of them overlap this box by more than that?
   bool suppress(const Box& b, float threshold, Poller& poll) const {
     const float area = b.area();
     if (!(area > 0)) return false;
-    for (size_t first = 0; first < area_.size(); first += block) {
+    for (int64_t first = 0; first < size_; first += block) {
       poll.did(block);
-      if (any_over(b, area, threshold, first, std::min(first + block, area_.size()))) return true;
+      if (any_over(b, area, threshold, first, std::min(first + block, size_))) return true;
     }
     return false;
   }
 
  private:
-  static constexpr size_t block = 32;
+  static constexpr int64_t block = 32;
 
   /// Without branches inside, so that it becomes vector code; see overlap().
-  bool any_over(const Box& b, float area, float threshold, size_t first, size_t end) const {
+  bool any_over(const Box& b, float area, float threshold, int64_t first, int64_t end) const {
     int any = 0;
-    for (size_t i = first; i < end; ++i) {
+    for (int64_t i = first; i < end; ++i) {
       const float width = std::min(b.x_max, x_max_[i]) - std::max(b.x_min, x_min_[i]);
       const float height = std::min(b.y_max, y_max_[i]) - std::max(b.y_min, y_min_[i]);
       const float common = width * height, all = area + area_[i] - common;
@@ -62,32 +91,25 @@ class KeptBoxes {
     return any != 0;
   }
 
-  std::pmr::vector<float> x_min_, y_min_, x_max_, y_max_, area_;
+  int64_t* number_;
+  float *x_min_, *y_min_, *x_max_, *y_max_, *area_;
+  int64_t size_ = 0;
 };
 
-/// Calls f(i) for every score above the threshold, in order; NaN is above nothing.
-template <class F>
-void each_above(const float* score, int64_t count, float threshold, Poller& poll, F f) {
-  constexpr int64_t block = 64;
-  for (int64_t first = 0; first < count; first += block) {
-    const int64_t end = std::min(first + block, count);
-    int any = 0;
-    for (int64_t i = first; i < end; ++i) any |= static_cast<int>(score[i] > threshold);
-    poll.did(end - first);
-    if (!any) continue;
-    for (int64_t i = first; i < end; ++i)
-      if (score[i] > threshold) f(i);
-  }
+/// Of equal scores the first box is better.
+bool is_worse(const Candidate& a, const Candidate& b) {
+  return a.score < b.score || (a.score == b.score && a.box > b.box);
 }
 
 const Tensor* number_input(KernelContext& c, size_t i) {
   return c.has(i) && c.in(i).size() == 1 ? &c.in(i) : nullptr;
 }
 
+template <Isa isa>
 class Suppression {
  public:
   Suppression(const NonMaxSuppression& op, KernelContext& c)
-      : op_(op), c_(c), poll_(c), candidates_(c.scratch()), kept_(c.scratch()), selected_(c.scratch()) {
+      : op_(op), c_(c), boxes_(c.in(0)), scores_(c.in(1)) {
     const Tensor *most = number_input(c, 2), *iou = number_input(c, 3), *least = number_input(c, 4);
     limit_ = most ? std::max<int64_t>(0, most->as<int64_t>()[0]) : 0;
     iou_threshold_ = iou ? iou->as<float>()[0] : 0;
@@ -97,81 +119,132 @@ class Suppression {
       c.fail(Code::run_bad_value, "iou_threshold in [0, 1]", std::to_string(iou_threshold_));
   }
 
+  static size_t workspace(int64_t tasks, int64_t boxes, int threads) {
+    return static_cast<size_t>(cpu::task_slots(tasks, threads) * slot(boxes));
+  }
+
   void run() {
-    const Tensor& scores = c_.in(1);
-    const int64_t classes = scores.dim(1), count = scores.size() == 0 ? 0 : scores.dim(2);
-    const int64_t batches = limit_ == 0 || count == 0 ? 0 : c_.in(0).dim(0);
-    for (int64_t batch = 0; batch < batches; ++batch)
-      for (int64_t kind = 0; kind < classes; ++kind) {
-        find_candidates(scores.as<float>().data() + (batch * classes + kind) * count, count);
-        select(batch, kind, c_.in(0).as<float>().data() + batch * count * 4);
-      }
-    write();
+    const int64_t classes = scores_.dim(1), boxes = scores_.dim(2), all = scores_.dim(0) * classes;
+    auto* const room = static_cast<std::byte*>(c_.workspace(workspace(all, boxes, c_.threads())));
+    const int64_t tasks = limit_ == 0 || boxes == 0 ? 0 : all;
+    // By class of each image, the numbers of the selected boxes.
+    std::pmr::vector<std::pmr::vector<int64_t>> selected(static_cast<size_t>(tasks), c_.scratch());
+    cpu::for_each_task(c_, tasks, [&](int64_t task, int64_t at) {
+      const Room own(room + at * slot(boxes), boxes);
+      const int64_t kept = select(own, task, task / classes * boxes, boxes);
+      selected[static_cast<size_t>(task)].assign(own.kept, own.kept + kept);
+    });
+    write(selected, classes);
   }
 
  private:
-  /// Of equal scores the first box is better.
-  auto worse() {
-    return [this](const Candidate& a, const Candidate& b) {
-      poll_.did(1);
-      return a.score < b.score || (a.score == b.score && a.box > b.box);
+  static int64_t slot(int64_t boxes) { return static_cast<int64_t>((Room::bytes(boxes) + 63) / 64 * 64); }
+
+  /// How many of a class are kept; those are in `room`. `first`: of the image's boxes.
+  int64_t select(const Room& room, int64_t task, int64_t first, int64_t boxes) {
+    Poller poll(c_);
+    const auto worse = [&](const Candidate& a, const Candidate& b) {
+      poll.did(1);
+      return is_worse(a, b);
     };
-  }
-
-  void find_candidates(const float* score, int64_t count) {
-    candidates_.clear();
-    const auto take = [&](int64_t i) { candidates_.push_back({score[i], i}); };
-    if (any_score_)
-      for (int64_t i = 0; i < count; ++i) {
-        poll_.did(1);
-        if (!std::isnan(score[i])) take(i);
-      }
-    else
-      each_above(score, count, least_score_, poll_, take);
-    std::make_heap(candidates_.begin(), candidates_.end(), worse());
-  }
-
-  void select(int64_t batch, int64_t kind, const float* boxes) {
-    kept_.clear();
-    for (auto end = candidates_.end(); end != candidates_.begin() && kept_.size() < limit_; --end) {
-      std::pop_heap(candidates_.begin(), end, worse());
+    Candidate* end = find_candidates(room.candidates, task * boxes, boxes, poll);
+    std::make_heap(room.candidates, end, worse);
+    KeptBoxes kept(room);
+    for (; end != room.candidates && kept.size() < limit_; --end) {
+      std::pop_heap(room.candidates, end, worse);
       const int64_t best = std::prev(end)->box;
-      const Box box(boxes + best * 4, op_.center_point_box);
-      if (kept_.suppress(box, iou_threshold_, poll_)) continue;
-      kept_.add(box);
-      selected_.push_back({batch, kind, best});
+      std::array<float, 4> corners;
+      const Box box(elements(boxes_, (first + best) * 4, 4, corners.data()), op_.center_point_box);
+      if (!kept.suppress(box, iou_threshold_, poll)) kept.add(box, best);
     }
+    return kept.size();
   }
 
-  void write() {
-    const auto n = static_cast<int64_t>(selected_.size());
-    int64_t* const to = c_.out(0, DataType::int64, {n, 3}).as<int64_t>().data();
-    poll_.pieces(n, 3, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        std::copy_n(selected_[static_cast<size_t>(i)].begin(), 3, to + 3 * i);
-    });
+  /// The end of them.
+  Candidate* find_candidates(Candidate* to, int64_t first, int64_t count, Poller& poll) {
+    constexpr int64_t block = 64, widened = 8 * block;
+    std::array<float, widened> buffer;
+    const float* all = nullptr;
+    for (int64_t i = 0; i < count; i += block) {
+      const int64_t in = i % widened, n = std::min(block, count - i);
+      if (in == 0) all = elements(scores_, first + i, std::min(widened, count - i), buffer.data());
+      const float* const score = all + in;
+      poll.did(n);
+      int any = 0;  // NaN is above nothing
+      for (int64_t j = 0; j < n; ++j) any |= static_cast<int>(score[j] > least_score_);
+      if (!any && !any_score_) continue;
+      for (int64_t j = 0; j < n; ++j)
+        if (any_score_ ? !std::isnan(score[j]) : score[j] > least_score_) *to++ = {score[j], i + j};
+    }
+    return to;
+  }
+
+  /// Of an input, as float32.
+  static const float* elements(const Tensor& t, int64_t first, int64_t n, float* buffer) {
+    return cpu::widened(isa, t.type(), t.data(), first, n, buffer);
+  }
+
+  void write(const std::pmr::vector<std::pmr::vector<int64_t>>& selected, int64_t classes) {
+    size_t n = 0;
+    for (const auto& boxes : selected) n += boxes.size();
+    int64_t* to = c_.out(0, DataType::int64, {static_cast<int64_t>(n), 3}).template as<int64_t>().data();
+    Poller poll(c_);
+    for (size_t task = 0; task < selected.size(); ++task)
+      for (const int64_t box : selected[task]) {
+        poll.did(3);
+        *to++ = static_cast<int64_t>(task) / classes;
+        *to++ = static_cast<int64_t>(task) % classes;
+        *to++ = box;
+      }
   }
 
   const NonMaxSuppression& op_;
   KernelContext& c_;
-  Poller poll_;
+  const Tensor &boxes_, &scores_;
   int64_t limit_ = 0;
   float iou_threshold_ = 0, least_score_ = 0;
   bool any_score_ = true;
-  std::pmr::vector<Candidate> candidates_;
-  KeptBoxes kept_;
-  std::pmr::vector<std::array<int64_t, 3>> selected_;
 };
 
-void non_max_suppression(const NonMaxSuppression& op, KernelContext& c) { Suppression(op, c).run(); }
+Verdict ask(const NonMaxSuppression&, const KernelRequest& r) {
+  for (size_t i : {0, 1})
+    if (r.inputs[i].type != DataType::float32 && !cpu::is_half(r.inputs[i].type))
+      return Verdict::no("only floats of up to 32 bits");
+  return Verdict::yes();
+}
+
+template <Isa isa>
+size_t workspace(const NonMaxSuppression&, std::span<const Shape> inputs, int threads) {
+  const Shape& scores = inputs[1];
+  if (scores.size() != 3) return 0;  // the shape rule says what is wrong
+  return Suppression<isa>::workspace(scores[0] * scores[1], scores[2], threads);
+}
+
+/// The numbers of what is selected, a list for each class of each image.
+std::optional<size_t> scratch(const NonMaxSuppression&, std::span<const Shape> inputs,
+                              std::span<const Shape> outputs) {
+  constexpr size_t alignment = 64;
+  if (inputs[1].size() != 3 || outputs[0].size() != 2) return std::nullopt;
+  const auto lists = static_cast<size_t>(inputs[1][0] * inputs[1][1]);
+  return lists * (sizeof(std::pmr::vector<int64_t>) + alignment) + alignment +
+         static_cast<size_t>(outputs[0][0]) * sizeof(int64_t);
+}
+
+template <Isa isa>
+void run(const NonMaxSuppression& op, KernelContext& c) {
+  Suppression<isa>(op, c).run();
+}
 
 }  // namespace
 
 void cpu_non_max_suppression(KernelCatalog& k) {
-  k.add<NonMaxSuppression>({.op = "NonMaxSuppression",
-                            .name = cpu::kernel_name("non_max_suppression", Isa::generic),
-                            .temporaries = true},
-                           {.run = non_max_suppression});
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<NonMaxSuppression>({.op = "NonMaxSuppression",
+                              .name = cpu::kernel_name("non_max_suppression", isa),
+                              .isa = isa,
+                              .temporaries = true},
+                             {.run = run<isa>, .ask = ask, .workspace = workspace<isa>, .scratch = scratch});
+  });
 }
 
 }  // namespace lathe

@@ -2,6 +2,8 @@
 //   boxes [batch, boxes, 4], scores [batch, classes, boxes] → selected [n, 3]: batch, class, box
 #pragma once
 
+#include <algorithm>
+
 #include "tensor/attributes.h"
 #include "tensor/shape_rule.h"
 
@@ -25,7 +27,17 @@ struct NonMaxSuppression {
       const auto count = known(c.product(c.shape(i)));
       c.require(!count || *count <= 1, "one number", c.text(c.shape(i)) + " at input " + std::to_string(i));
     }
-    if (const auto n = c.data_dependent(scores[0] * scores[1] * scores[2])) c.output(0, {*n, D(3)});
+    if (const auto n = c.data_dependent(scores[0] * scores[1] * most(c, boxes[1]))) c.output(0, {*n, D(3)});
+  }
+
+ private:
+  /// That are selected of each class: as many as are asked for, none where nothing is said.
+  template <class D>
+  static D most(const ShapeContext<D>& c, const D& boxes) {
+    const auto asked = c.has(2) ? c.numbers(2) : std::vector<int64_t>{0};
+    if (!asked || asked->empty()) return boxes;
+    const auto all = known(boxes);
+    return all ? D(std::clamp<int64_t>(asked->front(), 0, std::max<int64_t>(*all, 0))) : boxes;
   }
 };
 

@@ -189,12 +189,22 @@ void run(const Resize& op, KernelContext& c) {
            [&]<class T> { nearest<T>(job, samples, rows, in.as<T>().data(), out.as<T>().data(), c); });
 }
 
+/// Of nearest elements, tables along each axis.
+std::optional<size_t> scratch(const Resize& op, std::span<const Shape>, std::span<const Shape> outputs) {
+  constexpr size_t alignment = 64;
+  if (op.mode != "nearest") return std::nullopt;
+  size_t bytes = outputs[0].size() * sizeof(AxisSamples) + alignment;
+  for (int64_t n : outputs[0])
+    bytes += static_cast<size_t>(n) * (sizeof(int64_t) + sizeof(double) + 1) + 3 * alignment;
+  return bytes;
+}
+
 }  // namespace
 
 void cpu_resize(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Resize>({.op = "Resize", .name = cpu::kernel_name("resize", isa), .isa = isa, .temporaries = true},
-                  {.run = run<isa>, .ask = ask});
+                  {.run = run<isa>, .ask = ask, .scratch = scratch});
   });
 }
 
