@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/isa.h"
+#include "cpu/turn.h"
 
 #define LATHE_ISA_BODY "cpu/transpose_body.h"
 #include "cpu/for_each_isa.h"
@@ -90,6 +91,18 @@ void turn_plainly(const T* from, int64_t stride, T* to, int64_t row_step, int64_
     for (int64_t x = 0; x < width; ++x) to[y * row_step + x] = from[x * stride + y];
 }
 
+/// The same of small elements in squares, plainly where these are not whole.
+template <class T>
+void turn_small(const T* from, int64_t stride, T* to, int64_t row_step, int64_t width, int64_t height) {
+  constexpr int64_t n = turned_at_once<T>;
+  const int64_t columns = width / n * n, rows = height / n * n;
+  for (int64_t y = 0; y < rows; y += n)
+    for (int64_t x = 0; x < columns; x += n)
+      lathe::cpu::turn(from + x * stride + y, stride, to + y * row_step + x, row_step);
+  turn_plainly(from + columns * stride, stride, to + columns, row_step, width - columns, height);
+  turn_plainly(from + rows, stride, to + rows * row_step, row_step, columns, height - rows);
+}
+
 /// The input's last axis is output axis `inner`, not the last: squares of these two axes are turned by
 /// turn(from, stride, to, row_step, width, height).
 template <class T, class Turn>
@@ -140,7 +153,10 @@ void transpose(Isa isa, const void* from, void* to, const Shape& shape, const Sh
   if (w.strides.back() == 1)
     return copy_rows(static_cast<const char*>(from), static_cast<char*>(to), w, element_bytes, c);
   auto turn = [&]<class T>(T) {
-    turn_squares(static_cast<const T*>(from), static_cast<T*>(to), w, c, turn_plainly<T>);
+    if constexpr (sizeof(T) < sizeof(uint32_t))
+      turn_squares(static_cast<const T*>(from), static_cast<T*>(to), w, c, turn_small<T>);
+    else
+      turn_squares(static_cast<const T*>(from), static_cast<T*>(to), w, c, turn_plainly<T>);
   };
   switch (element_bytes) {
     case 1:
