@@ -113,7 +113,7 @@ TEST(CpuBlockedChannels, Norms) {
                                     .epsilon = 1e-3f};
         std::vector<float> first;
         for (int threads : {1, 3}) {
-          const auto got = run(x.size(), cpu::normalization_workspace(n, threads), threads,
+          const auto got = run(x.size(), cpu::normalization_workspace(n, false, threads), threads,
                                [&](float* y, void* scratch, KernelContext& c) {
                                  n.y = y;
                                  cpu::blocked_normalization(isa, n, scratch, c);
@@ -129,7 +129,7 @@ TEST(CpuBlockedChannels, Norms) {
           ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0);
         }
         // In place.
-        Fenced y = x, scratch(cpu::normalization_workspace(n, 1) / sizeof(float));
+        Fenced y = x, scratch(cpu::normalization_workspace(n, false, 1) / sizeof(float));
         SignTurner turner(y);
         EpilogueContext c(1, &turner);
         n.x = n.y = y.data();

@@ -272,6 +272,7 @@ class BlockedLayout {
     s.push_back(Dim(cpu::channel_block));
     const ValueId made =
         graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".blocked"), std::move(type));
+    graph_.value(made).written = graph_.value(v).written;
     form_[v] = made;
     return made;
   }

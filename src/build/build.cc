@@ -16,6 +16,7 @@
 #include "build/optimise.h"
 #include "build/quantized_layout.h"
 #include "build/scaled_inputs.h"
+#include "build/short_images.h"
 #include "build/side_steps.h"
 #include "runtime/engine_impl.h"
 #include "runtime/weight_program.h"
@@ -161,6 +162,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     use_convolution_pairs(graph, extensions.kernels(), preference);
     use_scaled_inputs(graph, extensions.kernels(), preference);
     drop_unread();
+    if (widened) use_short_images(graph, extensions.kernels(), preference);
   }
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);

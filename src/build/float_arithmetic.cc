@@ -129,7 +129,10 @@ class Widening {
       if (!is_half(v)) continue;
       const ValueId wide = add_float(v);
       narrow.emplace_back(wide, v);
-      if (!options_.as_written) form_[v] = wide;
+      if (!options_.as_written) {
+        form_[v] = wide;
+        graph_.value(wide).written = graph_.value(v).type.elem;
+      }
       v = wide;
     }
     if (!large.empty() && !accepted(n))

@@ -1,7 +1,7 @@
 // Models of 16-bit floats calculate in float32, as all CPU kernels do: operators that no kernel runs as they
 // are get float32 operands and results. Between them values stay float32, unless the model is to run as it is
 // written; nothing is rounded that nobody looks at. Large constants that a kernel widens itself, weights of
-// matrix products, stay as small as they are.
+// matrix products, stay as small as they are, and so do images that take much of the memory (short_images.h).
 //
 // Values keep their 16-bit form too, made by a Cast that is dead unless somebody still reads it: an output, a
 // tap, a body, an operator that moves it as it is.

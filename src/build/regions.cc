@@ -16,19 +16,23 @@ bool is_tensor_of(const ValueInfo& v, DataType type) {
 bool is_float_tensor(const ValueInfo& v) { return is_tensor_of(v, DataType::float32); }
 /// Can it be in a program?
 bool is_number(const ValueInfo& v) { return is_float_tensor(v) || is_tensor_of(v, DataType::boolean); }
+/// Can it be what a program gives?
+bool is_result(const ValueInfo& v) {
+  return is_number(v) || is_tensor_of(v, DataType::float16) || is_tensor_of(v, DataType::bfloat16);
+}
 
 /// The programs of nodes as one. Nothing where it would be too long, or have too many operands or results at
 /// once.
 std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>& programs, NodeId anchor,
                               std::vector<NodeId> nodes) {
   Region r{anchor, std::move(nodes), {}, {}};
-  std::map<ValueId, size_t> made;  // by instruction
   std::vector<ValueId> operands;
   if (anchor != no_id) operands.push_back(g.node(anchor).outputs[0]);
   struct Source {
-    bool made;
+    bool made;  // by an instruction; else an operand
     size_t index;
   };
+  std::map<ValueId, Source> made;
   std::vector<Source> reads;  // of all instructions
   for (NodeId n : r.nodes) {
     const Node& node = g.node(n);
@@ -37,17 +41,25 @@ std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>&
     const auto source = [&](uint16_t value) -> Source {
       if (value >= p.operands) return {true, first + value - p.operands};
       const ValueId v = node.inputs[value];
-      if (const auto at = made.find(v); at != made.end()) return {true, at->second};
+      if (const auto at = made.find(v); at != made.end()) return at->second;
       const auto at = std::ranges::find(operands, v);
       const auto index = static_cast<size_t>(at - operands.begin());
       if (at == operands.end()) operands.push_back(v);
       return {false, index};
     };
+    // What changes nothing is no instruction, unless there would be none.
+    if (p.changes_nothing()) {
+      const Source same = source(0);
+      if (same.made || n != r.nodes.back()) {
+        made[node.outputs[0]] = same;
+        continue;
+      }
+    }
     for (const Pointwise::Instruction& s : p.code) {
       for (uint16_t v : s.reads()) reads.push_back(source(v));
       r.program.code.push_back(s);
     }
-    made[node.outputs[0]] = r.program.code.size() - 1;
+    made[node.outputs[0]] = {true, r.program.code.size() - 1};
   }
   if (operands.size() > Pointwise::most_operands || r.program.code.size() > Pointwise::most_instructions)
     return std::nullopt;
@@ -87,7 +99,7 @@ class RegionMaker {
   void find_program(NodeId id) {
     const Node& n = graph_.node(id);
     const auto* describe = kernels_.pointwise_of(n.domain, n.op);
-    if (!describe || n.outputs.size() != 1 || !is_number(graph_.value(n.outputs[0]))) return;
+    if (!describe || n.outputs.size() != 1 || !is_result(graph_.value(n.outputs[0]))) return;
     const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
     const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
     if (auto program = (*describe)(op.get(), question.request()))
@@ -160,8 +172,10 @@ class RegionMaker {
       const NodeId p = graph_.value(v).producer;
       if (p == no_id || made_.programs_.contains(p) || !can_be_anchor(p)) continue;
       if (!may_take(p, v, last, inside, refused)) continue;
-      if (!is_float_tensor(graph_.value(graph_.node(last).outputs[0]))) {
-        refused[v] = "its numbers would be in the memory of truths";
+      const ValueInfo& result = graph_.value(graph_.node(last).outputs[0]);
+      if (!is_float_tensor(result) && (is_number(result) || !narrows(p))) {
+        refused[v] = is_number(result) ? "its numbers would be in the memory of truths"
+                                       : "its numbers would be in memory of 16 bits";
         continue;
       }
       if (anchor != no_id && position_[p] < position_[anchor]) {
@@ -189,6 +203,13 @@ class RegionMaker {
                                [](const Kernel* k) { return k->finishes; });
   }
 
+  /// Can what is done behind it go into memory of 16 bits?
+  bool narrows(NodeId p) const {
+    const Node& n = graph_.node(p);
+    return std::ranges::any_of(kernels_.candidates(n.domain, n.op),
+                               [](const Kernel* k) { return k->narrows; });
+  }
+
   bool may_take(NodeId p, ValueId v, NodeId last, const std::set<NodeId>& inside,
                 std::map<ValueId, std::string>& refused) const {
     const ValueInfo& value = graph_.value(v);
@@ -200,7 +221,9 @@ class RegionMaker {
                  return inside.contains(u.node) || !position_.contains(u.node);
                })) {
       refused[v] = "its result is read elsewhere too";
-    } else if (!is_number(value) || *value.type.shape != *result.type.shape) {
+    } else if (!is_number(value)) {
+      refused[v] = "its result is rounded to 16 bits";
+    } else if (*value.type.shape != *result.type.shape) {
       refused[v] = "its result has another shape";
     } else {
       return true;
@@ -239,9 +262,11 @@ const Region* Regions::ending_at(NodeId n) const {
   return at == regions_.end() ? nullptr : &at->second;
 }
 
-bool Regions::is_swallowed(NodeId n) const {
+bool Regions::is_swallowed(NodeId n) const { return last_of(n) != n; }
+
+NodeId Regions::last_of(NodeId n) const {
   const auto at = last_.find(n);
-  return at != last_.end() && at->second != n;
+  return at == last_.end() ? n : at->second;
 }
 
 std::vector<std::string> Regions::reasons(NodeId n) const {

@@ -34,6 +34,8 @@ class Regions {
   const Region* ending_at(NodeId n) const;
   /// Is the node in a region, but not its last? Then that one stands for it.
   bool is_swallowed(NodeId n) const;
+  /// The last node of the region that this one is in; itself where it is in none.
+  NodeId last_of(NodeId n) const;
   /// Why what this node reads was not fused with it: "Conv: its result is read elsewhere too".
   std::vector<std::string> reasons(NodeId n) const;
   /// What of a region makes a value inside it. Of truths without the anchor: its result is an operand.

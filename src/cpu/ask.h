@@ -42,13 +42,22 @@ inline std::optional<Verdict> refuse_unless_float32_with_weights(const KernelReq
   return refuse_unless_float32({inputs, r.outputs, r.isa});
 }
 
-/// For pointwise programs, which take truths for numbers.
+/// For what elementwise operators do to numbers, which they take truths for.
 inline std::optional<Verdict> refuse_unless_float32_or_truths(const KernelRequest& r) {
   for (std::span<const KernelRequest::Operand> list : {r.inputs, r.outputs})
     for (const KernelRequest::Operand& o : list)
       if (o.present && o.type != DataType::float32 && o.type != DataType::boolean)
         return Verdict::no("only float32 and bool, not " + std::string(name_of(o.type)));
   return std::nullopt;
+}
+
+/// Is the first input or the first output an image of 16 bits, and the other one too, or of float32? No
+/// operator allows the mixture; the builder makes it.
+inline bool has_short_images(const KernelRequest& r) {
+  if (r.inputs.empty() || r.outputs.empty()) return false;
+  const DataType x = r.inputs[0].type, y = r.outputs[0].type;
+  const auto fits = [](DataType t) { return t == DataType::float32 || is_half(t); };
+  return fits(x) && fits(y) && (is_half(x) || is_half(y));
 }
 
 /// The question of kernels that only need float32.

@@ -142,19 +142,25 @@ struct BlockScaling {
 void scale_pixels(Isa isa, const BlockScaling& s);
 
 /// Y = (X - mean) / deviation * scale + bias: mean and deviation of each group of neighbouring channels in
-/// each image, scale and bias one for each channel.
+/// each image, scale and bias one for each channel. Images may be floats of 16 bits.
 struct BlockedNormalization {
   int64_t batch = 1, channels = 1, groups = 1, pixels = 1;
-  const float *x = nullptr, *scale = nullptr, *bias = nullptr;
-  float* y = nullptr;
+  const void* x = nullptr;
+  const float *scale = nullptr, *bias = nullptr;
+  void* y = nullptr;
+  DataType x_type = DataType::float32, y_type = DataType::float32;
   float epsilon = 0;
 };
-size_t normalization_workspace(const BlockedNormalization& n, int threads);
+/// `halves`: may they be of 16 bits?
+size_t normalization_workspace(const BlockedNormalization& n, bool halves, int threads);
 void blocked_normalization(Isa isa, const BlockedNormalization& n, void* workspace, KernelContext& c);
 
 // To channel blocks, with 0 in the lanes beyond the last channel, and back.
 void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
 void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
+/// Of elements of 16 bits.
+void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint16_t* x, uint16_t* y,
+                 KernelContext& c);
 // The same for bytes, which are exclusive-ored with `turned`.
 void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned, uint8_t* y,
                KernelContext& c);

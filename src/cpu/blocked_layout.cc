@@ -62,6 +62,25 @@ void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x
                  });
 }
 
+void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint16_t* x, uint16_t* y,
+                 KernelContext& c) {
+  constexpr int64_t n = turned_at_once<uint16_t>;
+  for_each_piece(batch, channels, pixels, c,
+                 [&](int64_t block, int64_t channel, int64_t first, int64_t count, int64_t lanes) {
+                   const uint16_t* const from = x + (block * pixels + first) * channel_block;
+                   uint16_t* const to = y + channel * pixels + first;
+                   for (int64_t l = 0; l < lanes; l += n) {
+                     const int64_t some = std::min(n, lanes - l);
+                     int64_t p = 0;
+                     for (; p + n <= count; p += n)
+                       turn(from + p * channel_block + l, channel_block, to + l * pixels + p, pixels, some);
+                     for (; p < count; ++p)
+                       for (int64_t i = l; i < l + some; ++i)
+                         to[i * pixels + p] = from[p * channel_block + i];
+                   }
+                 });
+}
+
 namespace {
 
 /// Pixels of at most four channels: a word and zeros.

@@ -28,6 +28,9 @@ namespace {
 
 /// Pixels that are added up before what they come to is: so a long sum loses little.
 constexpr int64_t pixels_together = 1024;
+/// The same where they are widened before, and stay in the first-level cache in between.
+constexpr int64_t pixels_widened = 256;
+constexpr int64_t finished_pixels = finished_floats / channel_block;
 
 /// Blocks that whole groups fill lie in one piece of work: all that one needs to know is in it.
 struct NormPieces {
@@ -36,7 +39,10 @@ struct NormPieces {
         blocks(channel_blocks(n.channels)),
         length(std::min(blocks, std::lcm(channel_block, group) / channel_block)),
         count(ceil_of(blocks, length)) {}
-  int64_t slot() const { return 3 * length * channel_block; }
+  /// Floats of scratch, with room for some pixels where they are widened.
+  int64_t slot(bool halves) const {
+    return (3 * length + (halves ? pixels_widened + finished_pixels : 0)) * channel_block;
+  }
 
   int64_t group;  // channels
   int64_t blocks, length, count;
@@ -57,6 +63,8 @@ class NormPiece {
         means_(memory),
         factors_(memory + blocks_ * channel_block),
         biases_(factors_ + blocks_ * channel_block),
+        wide_(memory + 3 * pieces.length * channel_block),
+        result_(wide_ + pixels_widened * channel_block),
         c_(c) {}
 
   void run() const {
@@ -76,30 +84,43 @@ class NormPiece {
     });
     std::copy_n(n_.bias + first_ * channel_block, channels_, biases_);
     const Finish finish(c_.epilogue());
-    for_pixels(finished_floats / channel_block,
-               [&](int64_t block, const float* x, int64_t at, int64_t pixels) {
-                 const int64_t lane = block * channel_block;
-                 kernels_.scale({.x = x,
-                                 .y = n_.y + at,
-                                 .pixels = pixels,
-                                 .mean = means_ + lane,
-                                 .factor = factors_ + lane,
-                                 .bias = biases_ + lane,
-                                 .bounds = finish.bounds});
-                 if (finish.epilogue) finish.epilogue->finish(at, pixels * channel_block);
-               });
+    for_pixels(finished_pixels, [&](int64_t block, const float* x, int64_t at, int64_t pixels) {
+      const int64_t lane = block * channel_block;
+      const bool in_place = n_.y_type == DataType::float32;
+      float* const y = in_place ? static_cast<float*>(n_.y) + at : result_;
+      kernels_.scale({.x = x,
+                      .y = y,
+                      .pixels = pixels,
+                      .mean = means_ + lane,
+                      .factor = factors_ + lane,
+                      .bias = biases_ + lane,
+                      .bounds = finish.bounds});
+      if (!in_place)
+        give(y, at, pixels * channel_block);
+      else if (finish.epilogue)
+        finish.epilogue->finish(at, pixels * channel_block);
+    });
   }
 
  private:
+  /// Elements of an output of 16 bits.
+  void give(const float* computed, int64_t at, int64_t n) const {
+    if (Epilogue* const e = c_.epilogue())
+      e->finish_from(computed, at, n);
+    else
+      narrow(isa_, n_.y_type, computed, static_cast<Float16*>(n_.y) + at, n);
+  }
   double count() const { return static_cast<double>(group_ * n_.pixels); }
   /// Calls f(block, x, place of its first element, pixels) for some pixels at a time.
   template <class F>
   void for_pixels(int64_t most, F&& f) const {
+    if (is_half(n_.x_type)) most = std::min(most, pixels_widened);
     for (int64_t block = 0; block < blocks_; ++block)
       for (int64_t p = 0; p < n_.pixels; p += most) {
         c_.poll();
         const int64_t at = ((block0_ + block) * n_.pixels + p) * channel_block;
-        f(block, n_.x + at, at, std::min(most, n_.pixels - p));
+        const int64_t pixels = std::min(most, n_.pixels - p);
+        f(block, widened(isa_, n_.x_type, n_.x, at, pixels * channel_block, wide_), at, pixels);
       }
   }
   /// Calls f(lanes of a group, its first channel, their sum).
@@ -114,6 +135,7 @@ class NormPiece {
   const BlockedNormalization& n_;
   int64_t group_, first_, blocks_, channels_, block0_;  // block0_: counted from the first image
   float *means_, *factors_, *biases_;                   // by lane
+  float *wide_, *result_;                               // of some pixels; beyond the scratch without halves
   KernelContext& c_;
 };
 
@@ -122,15 +144,16 @@ int64_t tasks(const BlockedNormalization& n) { return n.pixels == 0 ? 0 : n.batc
 
 void scale_pixels(Isa isa, const BlockScaling& s) { norm_kernels(isa).scale(s); }
 
-size_t normalization_workspace(const BlockedNormalization& n, int threads) {
-  return static_cast<size_t>(task_slots(tasks(n), threads) * NormPieces(n).slot()) * sizeof(float);
+size_t normalization_workspace(const BlockedNormalization& n, bool halves, int threads) {
+  return static_cast<size_t>(task_slots(tasks(n), threads) * NormPieces(n).slot(halves)) * sizeof(float);
 }
 
 void blocked_normalization(Isa isa, const BlockedNormalization& n, void* workspace, KernelContext& c) {
   const NormPieces pieces(n);
   float* const memory = static_cast<float*>(workspace);
+  const int64_t stride = pieces.slot(is_half(n.x_type) || is_half(n.y_type));
   for_each_task(c, tasks(n), [&](int64_t task, int64_t slot) {
-    NormPiece(isa, n, pieces, task, memory + slot * pieces.slot(), c).run();
+    NormPiece(isa, n, pieces, task, memory + slot * stride, c).run();
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/ask.h"
+#include "cpu/half.h"
 
 namespace lathe::cpu {
 namespace {
@@ -53,7 +54,8 @@ size_t PointwiseCode::buffers(const Pointwise& program) {
 }
 
 PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
-    : load_truths_(elementwise_kernels(isa).load_truths),
+    : isa_(isa),
+      load_truths_(elementwise_kernels(isa).load_truths),
       store_truths_(elementwise_kernels(isa).store_truths),
       operands_(program.operands),
       bounds_(program.operands == 1 && program.code.size() == 1 && program.code[0].arity == 1
@@ -87,7 +89,7 @@ PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
 }
 
 PointwiseRun::PointwiseRun(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to)
-    : code_(&code), to_(to.data()), makes_truths_(to.type() == DataType::boolean) {
+    : code_(&code), to_(to.data()), type_(to.type()) {
   const Shape& shape = to.shape();
   std::array<int64_t, Pointwise::most_operands> stride;
   stride.fill(1);
@@ -98,8 +100,8 @@ PointwiseRun::PointwiseRun(const PointwiseCode& code, std::span<const Tensor* co
   for (size_t o = 0; o < operands.size(); ++o) {
     if (operands[o]->rank() > shape.size()) refuse(operands[o]->shape(), shape);
     data_[o] = operands[o]->data();
-    truths_[o] = operands[o]->type() == DataType::boolean;
-    has_truths_ |= truths_[o];
+    types_[o] = operands[o]->type();
+    all_floats_ &= types_[o] == DataType::float32;
   }
   for (size_t i = 1; i <= shape.size(); ++i) {
     const int64_t size = shape[shape.size() - i];
@@ -171,32 +173,53 @@ int64_t PointwiseRun::offset(size_t operand, int64_t row) const {
 
 /// As floats, whatever they are in memory.
 void PointwiseRun::load(size_t operand, int64_t at, float* to, int64_t n) const {
-  if (truths_[operand])
-    code_->load_truths_(static_cast<const uint8_t*>(data_[operand]) + at, to, n);
+  const void* const from = data_[operand];
+  if (types_[operand] == DataType::float32)
+    std::copy_n(static_cast<const float*>(from) + at, n, to);
+  else if (types_[operand] == DataType::boolean)
+    code_->load_truths_(static_cast<const uint8_t*>(from) + at, to, n);
   else
-    std::copy_n(static_cast<const float*>(data_[operand]) + at, n, to);
+    widen(code_->isa_, types_[operand], static_cast<const Float16*>(from) + at, to, n);
+}
+
+/// Elements of the result, which are not float32 in memory.
+void PointwiseRun::store(const float* from, int64_t at, int64_t n) const {
+  if (type_ == DataType::boolean)
+    code_->store_truths_(from, static_cast<uint8_t*>(to_) + at, n);
+  else
+    narrow(code_->isa_, type_, from, static_cast<Float16*>(to_) + at, n);
 }
 
 void PointwiseRun::finish(int64_t begin, int64_t n) {
-  if (!is_plain()) return finish_any(begin, n);
+  if (!is_plain()) return finish_any(nullptr, begin, n);
   Places places;
   finish_plain(places, begin, n);
 }
 
-void PointwiseRun::finish_any(int64_t begin, int64_t n) {
+void PointwiseRun::finish_from(const float* computed, int64_t begin, int64_t n) {
+  finish_any(computed, begin, n);
+}
+
+/// `computed`: where operand 0 is, float32 from element `begin` on; null: where it lies in memory.
+void PointwiseRun::finish_any(const float* computed, int64_t begin, int64_t n) const {
   const size_t operands = code_->operands();
   Places places;
-  // What repeats is spread out far enough to begin anywhere within the row; truths become floats here too.
+  // What repeats is spread out far enough to begin anywhere within the row; what is not float32 becomes so
+  // here too.
   constexpr int64_t spread_length = PointwiseCode::block + PointwiseCode::short_row;
   alignas(64) float spread[Pointwise::most_operands][spread_length];
-  alignas(64) float truths[PointwiseCode::block];
+  alignas(64) float made[PointwiseCode::block];
   std::array<int64_t, Pointwise::most_operands> spread_from;
   spread_from.fill(-1);
   const int64_t needed = std::min(n, PointwiseCode::block) + short_row_;
-  for (const int64_t end = begin + n; begin < end;) {
+  for (const int64_t first = begin, end = begin + n; begin < end;) {
     const int64_t within = begin % sizes_[0];
     const int64_t length = std::min({sizes_[0] - within, end - begin, PointwiseCode::block});
     for (size_t o = 0; o < operands; ++o) {
+      if (o == 0 && computed) {
+        places[o] = {computed + (begin - first), false};
+        continue;
+      }
       const int64_t from = offset(o, begin / sizes_[0]);
       const bool single = steps_[o][0] == 0;
       if (repeats_[o]) {
@@ -206,16 +229,16 @@ void PointwiseRun::finish_any(int64_t begin, int64_t n) {
         }
         spread_from[o] = from;
         places[o] = {spread[o] + within % short_row_, false};
-      } else if (truths_[o]) {
+      } else if (types_[o] != DataType::float32) {
         load(o, from + within * steps_[o][0], spread[o], single ? 1 : length);
         places[o] = {spread[o], single};
       } else {
         places[o] = {static_cast<const float*>(data_[o]) + from + within * steps_[o][0], single};
       }
     }
-    if (makes_truths_) {
-      run_block(places, truths, length);
-      code_->store_truths_(truths, static_cast<uint8_t*>(to_) + begin, length);
+    if (type_ != DataType::float32) {
+      run_block(places, made, length);
+      store(made, begin, length);
     } else {
       run_block(places, static_cast<float*>(to_) + begin, length);
     }

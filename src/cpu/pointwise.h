@@ -38,6 +38,7 @@ class PointwiseCode {
 
  private:
   friend class PointwiseRun;
+  Isa isa_;
   struct Step {
     uint8_t arity = 1, to = 0;
     std::array<uint8_t, 3> from{};  // places: operands, then buffers
@@ -55,14 +56,15 @@ class PointwiseCode {
   std::shared_ptr<const PointwiseCode> after_added_;
 };
 
-/// A program on the operands of one run, float32 or bool. The result may be the memory of an operand of its
-/// shape and type.
+/// A program on the operands of one run: float32, bool, or floats of 16 bits. The result may be the memory of
+/// an operand of its shape and type.
 class PointwiseRun final : public Epilogue {
  public:
   /// Throws run_bad_shape where an operand cannot be broadcast to the shape of `to`.
   PointwiseRun(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to);
   void finish(int64_t begin, int64_t n) override;
   void finish_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) override;
+  void finish_from(const float* computed, int64_t begin, int64_t n) override;
   /// Where all operands are of the shape of the result.
   void ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) const override;
   std::optional<Bounds> bounds() const override { return code_->bounds(); }
@@ -83,17 +85,18 @@ class PointwiseRun final : public Epilogue {
   };
   using Places = std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>;
   /// Do all operands go through one axis alike, as floats?
-  bool is_plain() const { return axes_ == 1 && short_row_ == 0 && !has_truths_; }
+  bool is_plain() const { return axes_ == 1 && short_row_ == 0 && all_floats_; }
   void finish_plain(Places& places, int64_t begin, int64_t n) const;
-  void finish_any(int64_t begin, int64_t n);
+  void finish_any(const float* computed, int64_t begin, int64_t n) const;
   void run_block(Places& places, float* to, int64_t n) const;
   void load(size_t operand, int64_t at, float* to, int64_t n) const;
+  void store(const float* from, int64_t at, int64_t n) const;
   void join_short_rows();
   int64_t offset(size_t operand, int64_t row) const;
 
   const PointwiseCode* code_;
   std::array<const void*, Pointwise::most_operands> data_{};
-  std::array<bool, Pointwise::most_operands> truths_{};  // is it of bytes?
+  std::array<DataType, Pointwise::most_operands> types_{};
   // From the last axis to the first, axes that all operands go through alike being one. What lies beyond
   // `axes_` and the operands is never read, nor cleared: small steps would spend their time on that.
   size_t axes_ = 0;
@@ -102,8 +105,8 @@ class PointwiseRun final : public Epilogue {
   std::array<bool, Pointwise::most_operands> repeats_{};  // the same short row all along the last axis
   int64_t short_row_ = 0;                                 // its length
   void* to_;
-  bool makes_truths_;
-  bool has_truths_ = makes_truths_;  // of operands or results
+  DataType type_;                                 // of the result
+  bool all_floats_ = type_ == DataType::float32;  // and the operands too?
 };
 
 /// The epilogue of a step: a run of the whole program, and one of what is left for kernels that add a row
@@ -121,6 +124,9 @@ class StepEpilogue final : public Epilogue {
   void finish(int64_t begin, int64_t n) override { all_.finish(begin, n); }
   void finish_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) override {
     all_.finish_rows(begin, n, rows, row);
+  }
+  void finish_from(const float* computed, int64_t begin, int64_t n) override {
+    all_.finish_from(computed, begin, n);
   }
   void ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row) const override {
     all_.ask_rows(begin, n, rows, row);

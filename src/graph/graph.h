@@ -65,6 +65,8 @@ struct ValueInfo {
   std::shared_ptr<const Value> constant;
   std::string source;  // name of the initializer in the file, for the weight program; empty when computed
   bool is_input = false;
+  /// Of a float32 tensor that stands for one of 16 bits: its type in the model. Else undefined.
+  DataType written = DataType::undefined;
   std::string doc;
   /// Is `constant` its contents in every run?
   bool is_constant() const { return constant && !is_input; }

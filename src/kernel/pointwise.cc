@@ -1,11 +1,17 @@
 #include "kernel/pointwise.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "lathe/error.h"
 
 namespace lathe {
+
+void Epilogue::finish_from(const float*, int64_t, int64_t) {
+  throw Error(Code::internal, "run", "the epilogue of a step", "another one");
+}
+
 namespace {
 
 /// Of a given number of operands.
@@ -29,6 +35,12 @@ Pointwise Pointwise::folded(BinaryOp op, size_t operands) {
   for (size_t i = 2; i < operands; ++i)
     p.code.push_back(of(op, static_cast<uint16_t>(operands + i - 2), static_cast<uint16_t>(i)));
   return p;
+}
+
+bool Pointwise::changes_nothing() const {
+  return operands == 1 && code.size() == 1 && code[0].arity == 1 &&
+         code[0].op == static_cast<uint8_t>(UnaryOp::linear) && code[0].a == 1 && code[0].b == 0 &&
+         std::signbit(code[0].b);
 }
 
 std::optional<uint16_t> Pointwise::first_added() const {

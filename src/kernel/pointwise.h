@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "lathe/types.h"
+
 namespace lathe {
 
 /// Functions of one element; a and b are their constants.
@@ -72,7 +74,8 @@ enum class TernaryOp : uint8_t { choose /*the second where the first is true, el
 
 /// A straight-line program over float32 elements. Values are numbered: first the operands, each broadcast to
 /// the shape of the result, then the results of the instructions in their order. The last one is the
-/// program's. Truths are 0 and 1 in between; operands and results that are bool are bytes in memory.
+/// program's. Truths are 0 and 1 in between; operands and results that are bool are bytes in memory. Those of
+/// 16 bits are widened as they are read and rounded as they are written.
 struct Pointwise {
   struct Instruction {
     uint8_t arity = 1;
@@ -101,6 +104,10 @@ struct Pointwise {
   static Instruction of(BinaryOp op, uint16_t x, uint16_t y) {
     return {.arity = 2, .op = static_cast<uint8_t>(op), .from = {x, y}};
   }
+  /// Whose result is operand 0: of changes of type.
+  static Pointwise unchanged() { return unary(UnaryOp::linear, 1, -0.0f); }
+  /// Is it that one?
+  bool changes_nothing() const;
   /// Where the first instruction adds an operand to operand 0, and nothing else reads either: which one.
   std::optional<uint16_t> first_added() const;
   /// The program without that instruction and that operand, of operand 0 after it.
@@ -113,6 +120,12 @@ struct Pointwise {
   std::vector<float> constants() const;
   static Pointwise from(const std::vector<int64_t>& integers, const std::vector<float>& constants);
 };
+
+/// What operands and results of programs may be in memory.
+inline bool is_number(DataType t) {
+  return t == DataType::float32 || t == DataType::boolean || t == DataType::float16 ||
+         t == DataType::bfloat16;
+}
 
 /// What elements are kept within: min(greatest, max(least, x)); what is no number stays so.
 struct Bounds {
@@ -131,6 +144,9 @@ class Epilogue {
     if (n == row) return finish(begin, rows * n);
     for (int64_t r = 0; r < rows; ++r) finish(begin + r * row, n);
   }
+  /// The same of elements that were computed elsewhere, as float32: the first of them is at `computed`. What
+  /// comes of them goes where the output is, whatever its type. Only of the epilogues of steps.
+  virtual void finish_from(const float* computed, int64_t begin, int64_t n);
   /// Such rows will be finished soon: asks memory for what that reads besides.
   virtual void ask_rows(int64_t /*begin*/, int64_t /*n*/, int64_t /*rows*/, int64_t /*row*/) const {}
   /// Where keeping elements within bounds is all it does: these. A kernel that sees to them as it stores does

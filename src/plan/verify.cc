@@ -121,19 +121,19 @@ class Verifier {
   void epilogue(const PlanGraph& g, const PlanStep& s) {
     const PlanEpilogue& e = *s.epilogue;
     require(!s.kernel.empty() && !s.outputs.empty() && s.outputs[0] >= 0 &&
-                is_plain(g.values[static_cast<size_t>(s.outputs[0])], DataType::float32) &&
+                is_numbers(g.values[static_cast<size_t>(s.outputs[0])]) &&
+                g.values[static_cast<size_t>(s.outputs[0])].type.elem != DataType::boolean &&
                 g.values[static_cast<size_t>(s.outputs[0])].alias_of == -1,
-            "an epilogue of a float32 output", "another step");
+            "an epilogue of an output of floats", "another step");
     require(e.program.operands == e.operands.size() + 1, "an operand for each that its program has",
             std::to_string(e.operands.size()));
     for (int32_t v : e.operands)
       require(in_range(g, v) && made_[static_cast<size_t>(v)] && v != s.outputs[0] &&
-                  (is_plain(g.values[static_cast<size_t>(v)], DataType::float32) ||
-                   is_plain(g.values[static_cast<size_t>(v)], DataType::boolean)),
+                  is_numbers(g.values[static_cast<size_t>(v)]),
               "operands made by earlier steps", std::to_string(v));
   }
-  static bool is_plain(const PlanValue& v, DataType type) {
-    return v.type.is_tensor() && v.type.elem == type && v.memory == host_memory;
+  static bool is_numbers(const PlanValue& v) {
+    return v.type.is_tensor() && is_number(v.type.elem) && v.memory == host_memory;
   }
 
   void body(const PlanGraph& g, const PlanBody& b) {

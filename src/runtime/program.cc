@@ -149,6 +149,8 @@ void Program::check_fit(const PlanGraph& g, const ProgramStep& step) const {
                 "build the plan again");
   };
   if (s.epilogue && k.memory != host_memory) refuse("an epilogue on a device");
+  if (s.epilogue && !k.narrows && g.values[static_cast<size_t>(s.outputs[0])].type.elem != DataType::float32)
+    refuse("an epilogue of other than float32");
   if (k.memory != host_memory && step.memory == host_memory) refuse("no memory of its device");
   for (const std::vector<int32_t>* operands : {&s.inputs, &s.outputs})
     for (int32_t v : *operands)

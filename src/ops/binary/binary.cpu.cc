@@ -59,7 +59,7 @@ template <class Op, F function>
 std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
   if (r.inputs.size() > Pointwise::most_operands || cpu::refuse_unless_float32(r)) return std::nullopt;
   // One number stays what it is, -0 too.
-  if (r.inputs.size() < 2) return Pointwise::unary(cpu::UnaryOp::linear, 1, -0.0f);
+  if (r.inputs.size() < 2) return Pointwise::unchanged();
   Pointwise p = Pointwise::folded(function, r.inputs.size());
   if (std::is_same_v<Op, Mean>) p.code.push_back(scaled(share<Op>(r.inputs.size()), p));
   return p;

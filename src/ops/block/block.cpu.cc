@@ -16,7 +16,8 @@ int64_t pixels(const Shape& plain) {
 
 /// In blocks, bytes have no sign: 128 is added to those of int8, by turning one bit.
 uint8_t turned(const Tensor& plain) { return plain.type() == DataType::int8 ? 128 : 0; }
-bool is_bytes(const Tensor& t) { return t.type() != DataType::float32; }
+bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
+bool is_bytes(const Tensor& t) { return is_eight_bits(t.type()); }
 
 void block(const Block&, KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -32,10 +33,12 @@ void unblock(const Unblock&, KernelContext& c) {
     return cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()),
                             static_cast<const uint8_t*>(c.in(0).data()), turned(y),
                             static_cast<uint8_t*>(y.data()), c);
+  if (cpu::is_half(y.type()))
+    return cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()),
+                            static_cast<const uint16_t*>(c.in(0).data()), static_cast<uint16_t*>(y.data()),
+                            c);
   cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()), floats(c.in(0)), floats(y), c);
 }
-
-bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
 
 /// Floats to floats, or bytes to bytes without sign.
 Verdict ask(const KernelRequest& r, DataType plain, DataType in_blocks) {
@@ -46,6 +49,7 @@ Verdict ask_block(const Block&, const KernelRequest& r) {
   return ask(r, r.inputs[0].type, r.outputs[0].type);
 }
 Verdict ask_unblock(const Unblock&, const KernelRequest& r) {
+  if (cpu::is_half(r.inputs[0].type) && r.inputs[0].type == r.outputs[0].type) return Verdict::yes();
   return ask(r, r.outputs[0].type, r.inputs[0].type);
 }
 

@@ -1,6 +1,7 @@
 // lathe.Block and lathe.Unblock: between [N, C, H, W] and channel blocks, [N, C / 16, H, W, 16]. The builder
 // puts them in; they stand in plans, never in graphs. A single spatial axis goes the same way. Elements are
-// float32, or bytes: those of int8 are 128 more in blocks, where all are uint8.
+// float32, or bytes: those of int8 are 128 more in blocks, where all are uint8. Unblock takes floats of 16
+// bits too.
 #pragma once
 
 #include "tensor/dim_math.h"

@@ -5,6 +5,7 @@
 #include "cpu/ask.h"
 #include "cpu/blocked.h"
 #include "cpu/blocked_shape.h"
+#include "cpu/image_strips.h"
 
 namespace lathe {
 namespace {
@@ -181,10 +182,22 @@ struct Depthwise {
   }
 };
 
-/// Registers an algorithm as a kernel, for weights of float32 or of 16 bits.
-template <class Algorithm, Isa isa, bool half>
+/// Registers an algorithm as a kernel, for weights of float32 or of 16 bits. `strips`: for images of 16 bits.
+template <class Algorithm, Isa isa, bool half, bool strips>
 struct Entry {
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
+    if (!strips) return ask_floats(op, r);
+    if (!cpu::has_short_images(r)) return Verdict::no("neither image has 16 bits");
+    if (r.outputs.size() > 1 && r.outputs[1].present) return Verdict::no("means of rows are not made");
+    std::vector<KernelRequest::Operand> inputs(r.inputs.begin(), r.inputs.end());
+    std::vector<KernelRequest::Operand> outputs(r.outputs.begin(), r.outputs.end());
+    inputs[0].type = outputs[0].type = DataType::float32;
+    KernelRequest wide = r;
+    wide.inputs = inputs;
+    wide.outputs = outputs;
+    return ask_floats(op, wide);
+  }
+  static Verdict ask_floats(const BlockedConv& op, const KernelRequest& r) {
     const bool narrow = r.inputs.size() > 1 && cpu::is_half(r.inputs[1].type);
     if (narrow != half) return Verdict::no(half ? "weights not of 16 bits" : "weights not of float32");
     if ((op.scaled || op.gated) && !requires { Algorithm::scales; })
@@ -211,13 +224,17 @@ struct Entry {
     if constexpr (requires { &Algorithm::mark; }) Algorithm::mark(s, to, workers);
   }
   static size_t workspace(const BlockedConv& op, std::span<const Shape> inputs, int threads) {
-    return Algorithm::workspace(shape_of(op, inputs[0], inputs[1]), half, threads);
+    return workspace(shape_of(op, inputs[0], inputs[1]), threads);
+  }
+  static size_t workspace(const cpu::BlockedShape& s, int threads) {
+    const auto needs = [&](const cpu::BlockedShape& of) { return Algorithm::workspace(of, half, threads); };
+    return strips ? cpu::ImageStrips(s).workspace(needs) : needs(s);
   }
   static void run(const BlockedConv& op, KernelContext& c) {
     const cpu::BlockedShape s = shape_of(op, c.in(0).shape(), c.in(1).shape());
-    void* const scratch = c.workspace(Algorithm::workspace(s, half, c.threads()));
+    void* const scratch = c.workspace(workspace(s, c.threads()));
     const Tensor& w = *c.packed(1);
-    cpu::BlockedImages images{floats(c.in(0)), w.data(), w.type(), floats(c, 2), floats(c.out(0))};
+    cpu::BlockedImages images{.weights = w.data(), .weights_type = w.type(), .bias = floats(c, 2)};
     if (c.wants(1)) images.row_means = floats(c.out(1));
     if (op.scaled) images.before = {floats(c.in(3)), floats(c.in(4)), {op.least, op.greatest}};
     if (op.gated) {
@@ -225,7 +242,21 @@ struct Entry {
       images.before = {.factor = floats(gates),
                        .image = gates.dim(0) == 1 ? 0 : s.in_blocks() * cpu::channel_block};
     }
-    Algorithm::run(s, images, scratch, c);
+    if constexpr (strips) {
+      const auto strip = [&](const cpu::BlockedShape& of, int64_t image, const float* x, float* y, void* room,
+                             KernelContext& here) {
+        cpu::BlockedImages part = images;
+        part.x = x;
+        part.y = y;
+        part.before = images.before.of_image(image);
+        Algorithm::run(of, part, room, here);
+      };
+      cpu::ImageStrips(s).run(isa, c.in(0), scratch, c, strip);
+    } else {
+      images.x = floats(c.in(0));
+      images.y = floats(c.out(0));
+      Algorithm::run(s, images, scratch, c);
+    }
   }
   template <class A>
   static auto tactics_of() -> std::vector<Tunables> (*)(const BlockedConv&, const KernelRequest&) {
@@ -235,17 +266,19 @@ struct Entry {
       return nullptr;
   }
   static std::string name() {
-    if constexpr (!half && requires { Algorithm::suffix; })
-      return std::string(Algorithm::name) + Algorithm::suffix;
-    return std::string(Algorithm::name) + (half ? ".half" : "");
+    std::string name = Algorithm::name;
+    if constexpr (!half && requires { Algorithm::suffix; }) name += Algorithm::suffix;
+    if (half) name += ".half";
+    return strips ? name + ".short_images" : name;
   }
   static void add(KernelCatalog& k) {
     k.add<BlockedConv>({.op = "BlockedConv",
                         .domain = "lathe",
                         .name = cpu::kernel_name(name(), isa),
                         .isa = isa,
-                        .priority = Algorithm::priority,
+                        .priority = Algorithm::priority - (strips ? 2 : 0),
                         .finishes = true,
+                        .narrows = strips,
                         .any_alignment = half ? -1 : Algorithm::any_alignment},
                        {.run = run,
                         .ask = ask,
@@ -257,20 +290,20 @@ struct Entry {
   }
 };
 
-template <Isa isa, bool half, bool turned>
+template <Isa isa, bool half, bool strips, bool turned>
 void add_winograd(KernelCatalog& k) {
-  Entry<Winograd<isa, 2, 3, turned>, isa, half>::add(k);
-  Entry<Winograd<isa, 4, 3, turned>, isa, half>::add(k);
-  Entry<Winograd<isa, 2, 5, turned>, isa, half>::add(k);
+  Entry<Winograd<isa, 2, 3, turned>, isa, half, strips>::add(k);
+  Entry<Winograd<isa, 4, 3, turned>, isa, half, strips>::add(k);
+  Entry<Winograd<isa, 2, 5, turned>, isa, half, strips>::add(k);
 }
 
-template <Isa isa, bool half>
+template <Isa isa, bool half, bool strips>
 void add_all(KernelCatalog& k) {
-  Entry<Direct<isa>, isa, half>::add(k);
-  add_winograd<isa, half, true>(k);
-  if constexpr (!half) add_winograd<isa, half, false>(k);
-  Entry<Depthwise<isa>, isa, half>::add(k);
-  Entry<Strassen<isa>, isa, half>::add(k);
+  Entry<Direct<isa>, isa, half, strips>::add(k);
+  add_winograd<isa, half, strips, true>(k);
+  if constexpr (!half) add_winograd<isa, half, strips, false>(k);
+  Entry<Depthwise<isa>, isa, half, strips>::add(k);
+  Entry<Strassen<isa>, isa, half, strips>::add(k);
 }
 
 }  // namespace
@@ -281,8 +314,10 @@ void cpu_narrow_blocked_conv(KernelCatalog& k);
 void cpu_blocked_conv(KernelCatalog& k) {
   cpu_narrow_blocked_conv(k);
   cpu::for_each_isa([&]<Isa isa>() {
-    add_all<isa, false>(k);
-    add_all<isa, true>(k);
+    add_all<isa, false, false>(k);
+    add_all<isa, true, false>(k);
+    add_all<isa, false, true>(k);
+    add_all<isa, true, true>(k);
   });
 }
 

@@ -15,32 +15,53 @@ cpu::BlockedNormalization of(const BlockedGroupNormalization& op, const Shape& x
   return n;
 }
 
+template <bool halves>
 size_t workspace(const BlockedGroupNormalization& op, std::span<const Shape> inputs, int threads) {
-  return cpu::normalization_workspace(of(op, inputs[0]), threads);
+  return cpu::normalization_workspace(of(op, inputs[0]), halves, threads);
+}
+
+template <Isa isa, bool halves>
+void normalize(const BlockedGroupNormalization& op, KernelContext& c) {
+  cpu::BlockedNormalization n = of(op, c.in(0).shape());
+  n.x = c.in(0).data();
+  n.x_type = c.in(0).type();
+  n.y = c.out(0).data();
+  n.y_type = c.out(0).type();
+  n.scale = floats(c.in(1));
+  n.bias = floats(c.in(2));
+  void* const scratch = c.workspace(cpu::normalization_workspace(n, halves, c.threads()));
+  cpu::blocked_normalization(isa, n, scratch, c);
+}
+
+Verdict ask_short(const BlockedGroupNormalization&, const KernelRequest& r) {
+  if (!cpu::has_short_images(r)) return Verdict::no("neither image has 16 bits");
+  for (size_t i : {1, 2})
+    if (r.inputs[i].type != DataType::float32) return Verdict::no("only float32 beside images");
+  return Verdict::yes();
 }
 
 template <Isa isa>
-void normalize(const BlockedGroupNormalization& op, KernelContext& c) {
-  cpu::BlockedNormalization n = of(op, c.in(0).shape());
-  n.x = floats(c.in(0));
-  n.y = floats(c.out(0));
-  n.scale = floats(c.in(1));
-  n.bias = floats(c.in(2));
-  cpu::blocked_normalization(isa, n, c.workspace(cpu::normalization_workspace(n, c.threads())), c);
+Kernel kernel(const char* name) {
+  return {.op = "BlockedGroupNormalization",
+          .domain = "lathe",
+          .name = cpu::kernel_name(name, isa),
+          .isa = isa,
+          .finishes = true,
+          .overwrites = true};
 }
 
 }  // namespace
 
 void cpu_blocked_norm(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
+    k.add<BlockedGroupNormalization>(kernel<isa>("blocked_group_norm"),
+                                     {.run = normalize<isa, false>,
+                                      .ask = cpu::ask_float32<BlockedGroupNormalization>,
+                                      .workspace = workspace<false>});
+    Kernel of_shorts = kernel<isa>("blocked_group_norm.short_images");
+    of_shorts.narrows = true;
     k.add<BlockedGroupNormalization>(
-        {.op = "BlockedGroupNormalization",
-         .domain = "lathe",
-         .name = cpu::kernel_name("blocked_group_norm", isa),
-         .isa = isa,
-         .finishes = true,
-         .overwrites = true},
-        {.run = normalize<isa>, .ask = cpu::ask_float32<BlockedGroupNormalization>, .workspace = workspace});
+        std::move(of_shorts), {.run = normalize<isa, true>, .ask = ask_short, .workspace = workspace<true>});
   });
 }
 

@@ -3,6 +3,7 @@
 #include "cpu/ask.h"
 #include "cpu/blocked.h"
 #include "cpu/bytes_conv.h"
+#include "cpu/image_strips.h"
 
 namespace lathe {
 namespace {
@@ -32,11 +33,41 @@ cpu::BlockedShape shape_of(const std::array<WindowAxis, 2>& axes, const Shape& x
   return s;
 }
 
+template <class Op>
+Shape output_shape(const Op& op, const Shape& x) {
+  Fact<int64_t> in, out;
+  in.present = in.ranked = out.present = true;
+  in.shape.assign(x.begin(), x.end());
+  ShapeContext<int64_t> c({&in, 1}, {&out, 1});
+  op.shape(c);
+  return Shape(out.shape.begin(), out.shape.end());
+}
+
 template <Isa isa>
 void max_pool(const BlockedMaxPool& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0);
   cpu::blocked_maximum(isa, shape_of(axes_of(op, x.shape(), y.shape()), x.shape()), floats(x), floats(y), c);
+}
+
+Verdict ask_short(const BlockedMaxPool&, const KernelRequest& r) {
+  return cpu::has_short_images(r) ? Verdict::yes() : Verdict::no("neither image has 16 bits");
+}
+template <Isa isa>
+void max_pool_short(const BlockedMaxPool& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  const cpu::BlockedShape s = shape_of(axes_of(op, x.shape(), c.out(0).shape()), x.shape());
+  const cpu::ImageStrips strips(s);
+  void* const scratch = c.workspace(strips.workspace([](const cpu::BlockedShape&) { return size_t{0}; }));
+  strips.run(isa, x, scratch, c,
+             [](const cpu::BlockedShape& of, int64_t, const float* from, float* to, void*,
+                KernelContext& here) { cpu::blocked_maximum(isa, of, from, to, here); });
+}
+size_t short_workspace(const BlockedMaxPool& op, std::span<const Shape> inputs, int) {
+  const Shape y = output_shape(op, inputs[0]);
+  if (y.size() < 4 || y.size() > 5) return 0;  // the shape rule says what is wrong
+  return cpu::ImageStrips(shape_of(axes_of(op, inputs[0], y), inputs[0]))
+      .workspace([](const cpu::BlockedShape&) { return size_t{0}; });
 }
 
 /// Of bytes without sign.
@@ -67,12 +98,7 @@ size_t factor_bytes(const Shape& y) {
 }
 
 size_t average_workspace(const BlockedAveragePool& op, std::span<const Shape> inputs, int) {
-  Fact<int64_t> in, out;
-  in.present = in.ranked = out.present = true;
-  in.shape.assign(inputs[0].begin(), inputs[0].end());
-  ShapeContext<int64_t> c({&in, 1}, {&out, 1});
-  op.shape(c);
-  return factor_bytes(Shape(out.shape.begin(), out.shape.end()));
+  return factor_bytes(output_shape(op, inputs[0]));
 }
 
 template <Isa isa>
@@ -105,6 +131,10 @@ void cpu_blocked_pool(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<BlockedMaxPool>(kernel("BlockedMaxPool", "blocked_max_pool", isa),
                           {.run = max_pool<isa>, .ask = cpu::ask_float32<BlockedMaxPool>});
+    Kernel of_shorts = kernel("BlockedMaxPool", "blocked_max_pool.short_images", isa);
+    of_shorts.narrows = true;
+    k.add<BlockedMaxPool>(std::move(of_shorts),
+                          {.run = max_pool_short<isa>, .ask = ask_short, .workspace = short_workspace});
     k.add<BlockedAveragePool>(kernel("BlockedAveragePool", "blocked_average_pool", isa),
                               {.run = average_pool<isa>,
                                .ask = cpu::ask_float32<BlockedAveragePool>,

@@ -47,12 +47,13 @@ void run(const Op&, KernelContext& c) {
   });
 }
 
-/// Between numbers and truths: what a truth is as a number, it is in a program already.
+/// Between numbers and truths: what a truth is as a number, it is in a program already. So is what a number
+/// of 16 bits is as float32; to be rounded is what becomes of a program's result.
 template <class Op>
 std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
   const DataType from = r.inputs[0].type, to = r.outputs[0].type;
-  if (from == DataType::boolean && to == DataType::float32)
-    return Pointwise::unary(UnaryOp::linear, 1, -0.0f);
+  const bool widens = (from == DataType::boolean || cpu::is_half(from)) && to == DataType::float32;
+  if (widens || (from == DataType::float32 && cpu::is_half(to))) return Pointwise::unchanged();
   if (from == DataType::float32 && to == DataType::boolean) return Pointwise::unary(UnaryOp::truth);
   return std::nullopt;
 }

@@ -26,7 +26,10 @@ Kernel kernel(std::string name, std::string backend, Isa isa) {
     return std::make_shared<const cpu::PointwiseCode>(isa, Pointwise::from(op.code, op.constants));
   };
   k.ask = [](const void* op, const KernelRequest& r) {
-    if (auto refusal = cpu::refuse_unless_float32_or_truths(r)) return *refusal;
+    for (std::span<const KernelRequest::Operand> list : {r.inputs, r.outputs})
+      for (const KernelRequest::Operand& o : list)
+        if (o.present && !is_number(o.type))
+          return Verdict::no("only floats of up to 32 bits and bool, not " + std::string(name_of(o.type)));
     if (r.inputs.size() != static_cast<const cpu::PointwiseCode*>(op)->operands())
       return Verdict::no("another number of operands");
     return Verdict::yes();

@@ -1,0 +1,316 @@
+#include "build/short_images.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "build/makers.h"
+#include "build/node_request.h"
+#include "build/regions.h"
+
+namespace lathe {
+namespace {
+
+/// Bytes as float32 from which an image is worth the widening.
+constexpr int64_t least_bytes = int64_t{1} << 19;
+/// Of what the model takes in float32, what it should take, and what strips take for themselves.
+constexpr double share = 0.55, strips = 3 << 19;
+
+bool is_one_of(const Node& n, std::string_view domain, std::initializer_list<std::string_view> ops) {
+  return n.domain == domain && std::ranges::find(ops, n.op) != ops.end();
+}
+/// The result is its first input in another shape.
+bool only_reshapes(const Node& n) { return is_one_of(n, "", {"Reshape", "Squeeze", "Unsqueeze", "Flatten"}); }
+/// Puts elements elsewhere, whatever they are.
+bool only_moves(const Node& n) {
+  return only_reshapes(n) || is_one_of(n, "", {"Concat", "Split", "Slice", "Transpose"}) ||
+         is_one_of(n, "lathe", {"BlockedDepthToSpace", "Unblock"});
+}
+/// The inputs that are moved: one, or all.
+std::span<const ValueId> moved(const Node& n) {
+  return std::span(n.inputs).first(n.op == "Concat" ? n.inputs.size() : 1);
+}
+/// Has kernels that make and read short images.
+bool takes_short(const Node& n) {
+  return is_one_of(n, "lathe", {"BlockedConv", "BlockedMaxPool", "BlockedGroupNormalization"});
+}
+/// Kernels that widen what they read themselves: of which inputs?
+bool widens(const Node& n, size_t input) {
+  return takes_short(n) ? input == 0 : is_one_of(n, "", {"NonMaxSuppression"}) && input < 2;
+}
+
+class ShortImages {
+ public:
+  ShortImages(Graph& g, const KernelCatalog& kernels, const Preference& preference)
+      : graph_(g),
+        kernels_(kernels),
+        preference_(preference),
+        main_(makers_of(g, outputs_of(g), [](const Node&) { return false; })) {}
+
+  void run() {
+    const bool any = std::ranges::any_of(main_, [&](NodeId id) {
+      return !graph_.node(id).outputs.empty() && written(graph_.node(id).outputs[0]);
+    });
+    if (!any) return;
+    find_images();
+    join_groups();
+    choose();
+    if (!chosen_.empty()) change();
+  }
+
+ private:
+  struct Image {
+    ValueId value;
+    NodeId maker;               // the node whose kernel makes it
+    size_t made = 0, last = 0;  // positions of the node that makes it, and of the last one that reads it
+    double bytes = 0;           // as float32
+    bool can_be_short = false;
+    std::span<const NodeId> readers = {};
+  };
+
+  bool written(ValueId v) const { return v != no_id && graph_.value(v).written != DataType::undefined; }
+
+  // What there is.
+
+  /// What lies in memory, and for how long: results of regions, and of nodes that are in none. Parts of a
+  /// concatenation lie in the whole, and what has another shape lies where it was.
+  void find_images() {
+    const Regions regions(graph_, main_, kernels_, preference_);
+    std::map<NodeId, size_t> position;
+    for (size_t i = 0; i < main_.size(); ++i) position[main_[i]] = i;
+    for (NodeId id : main_) each_read(graph_.node(id), [&](ValueId v) { readers_[v].push_back(id); });
+    for (size_t i = 0; i < main_.size(); ++i) {
+      if (regions.is_swallowed(main_[i])) continue;
+      for (ValueId v : graph_.node(main_[i]).outputs) {
+        if (v == no_id) continue;
+        const Region* region = regions.ending_at(main_[i]);
+        const NodeId maker = region && region->anchor != no_id ? region->anchor : main_[i];
+        Image image{v, maker, i, i, bytes(v)};
+        image.readers = readers_[v];
+        for (NodeId r : image.readers) image.last = std::max(image.last, position.at(regions.last_of(r)));
+        image.can_be_short = can_be_short(image);
+        index_[v] = images_.size();
+        images_.push_back(std::move(image));
+      }
+    }
+    for (size_t i = images_.size(); i-- > 0;) {
+      const Node& n = graph_.node(graph_.value(images_[i].value).producer);
+      if (n.op != "Concat" && !only_reshapes(n)) continue;
+      for (ValueId part : moved(n))
+        if (const auto at = index_.find(part); at != index_.end())
+          images_[at->second].last = std::max(images_[at->second].last, images_[i].last);
+      images_[i].bytes = 0;
+    }
+  }
+
+  double bytes(ValueId v) const {
+    const ValueType& t = graph_.value(v).type;
+    if (t.kind != ValueType::Kind::tensor || !t.shape) return 0;
+    double n = bits_of(t.elem) / 8.0;
+    for (const Dim& d : *t.shape) n *= static_cast<double>(d.evaluate(preference_.likely).value_or(0));
+    return n;
+  }
+
+  bool can_be_short(const Image& image) const {
+    const ValueInfo& v = graph_.value(image.value);
+    return written(image.value) && v.type.elem == DataType::float32 && v.type.shape &&
+           !graph_.is_output(image.value) && may_make(graph_.node(image.maker)) &&
+           std::ranges::all_of(image.readers, [&](NodeId id) { return may_read(id, image); });
+  }
+  bool may_make(const Node& n) const { return only_moves(n) || takes_short(n) || is_program(n); }
+  /// Without a copy of what is large in float32.
+  bool may_read(NodeId id, const Image& image) const {
+    const Node& n = graph_.node(id);
+    if (!n.bodies.empty()) return false;
+    if (only_moves(n) || image.bytes < least_bytes) return true;
+    // Of another shape it would not become part of what the reader does.
+    const auto shape = [&](ValueId v) { return graph_.value(v).type.shape; };
+    if (is_program(n)) return shape(n.outputs[0]) == shape(image.value);
+    for (size_t i = 0; i < n.inputs.size(); ++i)
+      if (n.inputs[i] == image.value && !widens(n, i)) return false;
+    return true;
+  }
+  bool is_program(const Node& n) const {
+    const auto* describe = kernels_.pointwise_of(n.domain, n.op);
+    if (!describe) return false;
+    const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
+    const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
+    return (*describe)(op.get(), question.request()).has_value();
+  }
+
+  // What is worth it.
+
+  /// What is only moved is short before and after, or neither.
+  void join_groups() {
+    for (size_t i = 0; i < images_.size(); ++i) group_.push_back(i);
+    for (NodeId id : main_) {
+      const Node& n = graph_.node(id);
+      if (!only_moves(n) || !index_.contains(n.outputs[0])) continue;
+      const size_t whole = index_.at(n.outputs[0]);
+      const auto join = [&](ValueId v) {
+        if (const auto at = index_.find(v); at != index_.end())
+          group_[root(at->second)] = root(whole);
+        else
+          images_[whole].can_be_short = false;
+      };
+      std::ranges::for_each(moved(n), join);
+      std::ranges::for_each(n.outputs, join);
+    }
+    for (size_t i = 0; i < images_.size(); ++i)
+      if (!images_[i].can_be_short) images_[root(i)].can_be_short = false;
+  }
+  size_t root(size_t i) const {
+    while (group_[i] != i) i = group_[i];
+    return i;
+  }
+
+  void choose() {
+    std::vector<double> alive(main_.size());
+    for (const Image& image : images_)
+      for (size_t i = image.made; i <= image.last; ++i) alive[i] += image.bytes;
+    const double most = *std::ranges::max_element(alive);
+    const double rest = share * (weights() + most) - weights() / 2;  // but for the weights
+    if (most > rest) shrink(alive, std::max(0.0, rest - strips));
+  }
+  /// While the moment that needs most needs more than it should, the largest image that is alive then.
+  void shrink(std::vector<double>& alive, double allowed) {
+    for (;;) {
+      const auto most = std::ranges::max_element(alive);
+      if (*most <= allowed) return;
+      const auto moment = static_cast<size_t>(most - alive.begin());
+      const auto rank = [&](const Image& image) {
+        const size_t i = static_cast<size_t>(&image - images_.data());
+        const bool would_do = image.bytes >= least_bytes && images_[root(i)].can_be_short &&
+                              !taken_.contains(root(i)) && image.made <= moment && moment <= image.last;
+        return would_do ? image.bytes : 0;
+      };
+      const auto largest = std::ranges::max_element(images_, {}, rank);
+      if (rank(*largest) == 0) {
+        *most = 0;  // nothing helps
+        continue;
+      }
+      take(root(static_cast<size_t>(largest - images_.begin())), alive);
+    }
+  }
+  void take(size_t group, std::vector<double>& alive) {
+    taken_.insert(group);
+    for (size_t i = 0; i < images_.size(); ++i) {
+      const Image& image = images_[i];
+      if (root(i) != group) continue;
+      chosen_.insert(image.value);
+      for (size_t at = image.made; at <= image.last; ++at) alive[at] -= image.bytes / 2;
+    }
+  }
+
+  /// Bytes that all constants would take as float32.
+  double weights() const {
+    double bytes = 0;
+    std::set<ValueId> seen;
+    for (NodeId id : main_)
+      for (ValueId v : graph_.node(id).inputs)
+        if (const Tensor* t = v == no_id ? nullptr : graph_.constant_tensor(v); t && seen.insert(v).second)
+          bytes += static_cast<double>(t->size()) * std::max(4.0, bits_of(t->type()) / 8.0);
+    return bytes;
+  }
+
+  // The new values.
+
+  /// All nodes anew, so that their order stays what it was with others in between.
+  void change() {
+    const std::set<NodeId> main(main_.begin(), main_.end());
+    std::set<NodeId> makers;
+    for (const Image& image : images_)
+      if (chosen_.contains(image.value)) makers.insert(image.maker);
+    for (NodeId id : graph_.order()) {
+      Node n = graph_.node(id);
+      if (main.contains(id) && !only_moves(n)) read_short(n);
+      if (makers.contains(id) && takes_short(n)) read_given(n.inputs[0]);
+      graph_.remove_node(id);
+      graph_.add_node(n);
+      if (main.contains(id)) make_short(std::move(n));
+    }
+  }
+
+  void read_short(Node& n) {
+    std::map<ValueId, ValueId> wide;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      ValueId& v = n.inputs[i];
+      const auto at = short_.find(v);
+      if (at == short_.end()) continue;
+      if (widens(n, i)) {
+        v = at->second;
+        continue;
+      }
+      // A Cast of its own for each reader, so that it becomes part of what that does.
+      const auto [made, first] = wide.try_emplace(v, no_id);
+      if (first) {
+        made->second =
+            graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".wide"), graph_.value(v).type);
+        add_cast(at->second, made->second);
+      }
+      v = made->second;
+    }
+  }
+
+  /// What makes a short image may read one that is short in the model as it is.
+  void read_given(ValueId& x) const {
+    const NodeId p = graph_.value(x).producer;
+    const auto readers = readers_.find(x);
+    if (p == no_id || !is_one_of(graph_.node(p), "", {"Cast"}) || readers == readers_.end() ||
+        readers->second.size() != 1)
+      return;
+    const ValueId given = graph_.node(p).inputs[0];
+    const DataType type = graph_.value(given).type.elem;
+    if (type == DataType::float16 || type == DataType::bfloat16) x = given;
+  }
+
+  void make_short(Node n) {
+    if (!chosen_.contains(n.outputs[0])) return;
+    for (ValueId& v : n.outputs) {
+      if (!chosen_.contains(v)) continue;
+      ValueType type = graph_.value(v).type;
+      type.elem = graph_.value(v).written;
+      const ValueId made =
+          graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".short"), std::move(type));
+      if (!only_moves(n)) add_cast(v, made);
+      v = short_[v] = made;
+    }
+    if (!only_moves(n)) return;
+    // The node with float32 stays for those who watch it.
+    for (size_t i = 0; i < moved(n).size(); ++i) n.inputs[i] = short_.at(n.inputs[i]);
+    graph_.add_node(std::move(n));
+  }
+
+  void add_cast(ValueId from, ValueId to) {
+    Node n;
+    n.op = "Cast";
+    n.inputs = {from};
+    n.outputs = {to};
+    n.attributes.set("to", static_cast<int64_t>(graph_.value(to).type.elem));
+    graph_.add_node(std::move(n));
+  }
+
+  Graph& graph_;
+  const KernelCatalog& kernels_;
+  const Preference& preference_;
+  const std::vector<NodeId> main_;
+  std::map<ValueId, std::vector<NodeId>> readers_;
+  std::vector<Image> images_;
+  std::map<ValueId, size_t> index_;
+  std::vector<size_t> group_;
+  std::set<size_t> taken_;  // groups
+  std::set<ValueId> chosen_;
+  std::map<ValueId, ValueId> short_;
+};
+
+}  // namespace
+
+void use_short_images(Graph& graph, const KernelCatalog& kernels, const Preference& preference) {
+  ShortImages(graph, kernels, preference).run();
+}
+
+}  // namespace lathe

@@ -1,0 +1,180 @@
+#include "cpu/image_strips.h"
+
+#include <algorithm>
+
+#include "cpu/ceil_of.h"
+#include "cpu/elementwise.h"
+
+namespace lathe::cpu {
+namespace {
+
+/// Floats of a strip and its output that stay in the second-level cache until they are used.
+constexpr int64_t cached_floats = 192 * 1024;
+/// Strips are whole numbers of these, for the sake of tiles: rows, or pixels of a single row. So many that to
+/// widen the weights of a product for each strip is little beside it.
+constexpr int64_t rows_at_once = 8, pixels_at_once = 224;
+
+/// Brings what a strip computes to where it belongs in the output.
+class StripEpilogue final : public Epilogue {
+ public:
+  /// Planes of so many floats from `strip` on, and how far they lie apart in the output from element `begin`
+  /// on.
+  StripEpilogue(Isa isa, KernelContext& step, const float* strip, int64_t strip_plane, int64_t begin,
+                int64_t plane)
+      : isa_(isa),
+        rest_(step.epilogue()),
+        y_(step.out(0)),
+        strip_(strip),
+        strip_plane_(strip_plane),
+        begin_(begin),
+        plane_(plane) {}
+  void finish(int64_t begin, int64_t n) override {
+    while (n > 0) {
+      const int64_t plane = begin / strip_plane_, within = begin % strip_plane_;
+      const int64_t here = std::min(n, strip_plane_ - within);
+      finish_from(strip_ + begin, begin_ + plane * plane_ + within, here);
+      begin += here;
+      n -= here;
+    }
+  }
+  void finish_from(const float* computed, int64_t begin, int64_t n) override {
+    if (rest_)
+      rest_->finish_from(computed, begin, n);
+    else if (y_.type() == DataType::float32)
+      std::copy_n(computed, n, static_cast<float*>(y_.data()) + begin);
+    else
+      narrow(isa_, y_.type(), computed, static_cast<Float16*>(y_.data()) + begin, n);
+  }
+
+ private:
+  Isa isa_;
+  Epilogue* rest_;
+  Tensor& y_;
+  const float* strip_;
+  int64_t strip_plane_, begin_, plane_;
+};
+
+/// The step as it is, but for what becomes of its output.
+class StripContext final : public KernelContext {
+ public:
+  StripContext(KernelContext& step, Epilogue& epilogue) : step_(step), epilogue_(epilogue) {}
+  Epilogue* epilogue() override { return &epilogue_; }
+
+  void parallel(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) override {
+    step_.parallel(n, grain, f);
+  }
+  void parallel_steps(int64_t steps, int64_t n, int64_t grain,
+                      FunctionRef<void(int64_t, int64_t, int64_t)> f) override {
+    step_.parallel_steps(steps, n, grain, f);
+  }
+  int threads() const override { return step_.threads(); }
+  void poll() override { step_.poll(); }
+  size_t inputs() const override { return step_.inputs(); }
+  size_t outputs() const override { return step_.outputs(); }
+  bool has(size_t i) const override { return step_.has(i); }
+  const Value& value(size_t i) const override { return step_.value(i); }
+  const Tensor* packed(size_t i) const override { return step_.packed(i); }
+  bool wants(size_t i) const override { return step_.wants(i); }
+  Tensor& out(size_t i) override { return step_.out(i); }
+  Tensor& out(size_t i, DataType type, const Shape& shape) override { return step_.out(i, type, shape); }
+  void set(size_t i, Value v) override { step_.set(i, std::move(v)); }
+  void* workspace(size_t bytes) override { return step_.workspace(bytes); }
+  std::pmr::memory_resource* scratch() override { return step_.scratch(); }
+  KernelBody& body(size_t i) override { return step_.body(i); }
+  bool strict() const override { return step_.strict(); }
+
+ private:
+  KernelContext& step_;
+  Epilogue& epilogue_;
+};
+
+/// Asks memory for what comes next: pages end sooner than processors notice that all is read in turn.
+void widen_far(Isa isa, DataType type, const Float16* x, int64_t n, float* to) {
+  constexpr int64_t some = 1024, ahead = 1024, line = 32;
+  for (int64_t i = 0; i < n; i += some) {
+    const int64_t here = std::min(some, n - i);
+    for (int64_t p = i + ahead; p < i + ahead + here; p += line) __builtin_prefetch(x + p, 0, 3);
+    widen(isa, type, x + i, to + i, here);
+  }
+}
+
+int64_t whole_lines(int64_t floats) { return ceil_of(floats, channel_block) * channel_block; }
+
+}  // namespace
+
+ImageStrips::ImageStrips(const BlockedShape& whole)
+    : whole_(whole),
+      axis_(whole.in[0] == 1 && whole.out[0] == 1 ? 1 : 0),
+      planes_(whole.plain ? whole.channels : whole.in_blocks()),
+      x_unit_((axis_ == 0 ? whole.in[1] : 1) * (whole.plain ? 1 : channel_block)),
+      y_unit_((axis_ == 0 ? whole.out[1] : 1) * channel_block) {
+  whole_.batch = 1;
+  const int64_t out = whole.out[axis_], stride = whole.stride[axis_];
+  // Where windows lie before or behind the image altogether there may be none of it in a strip.
+  const bool inside =
+      whole.pad[axis_] < whole.reach(axis_) && (out - 1) * stride - whole.pad[axis_] < whole.in[axis_];
+  const int64_t floats = stride * planes_ * x_unit_ + whole.out_blocks() * y_unit_;
+  const int64_t unit = axis_ == 0 ? rows_at_once : pixels_at_once;
+  const int64_t units = std::max<int64_t>(1, cached_floats / std::max<int64_t>(1, floats * unit));
+  step_ = std::max<int64_t>(1, inside ? std::min(out, units * unit) : out);
+  count_ = std::max<int64_t>(1, ceil_of(out, step_));
+  for (int64_t i = 0; i < count_; ++i) {
+    const BlockedShape strip = of(i);
+    most_x_ = std::max(most_x_, whole_lines(x_floats(strip)));
+    most_y_ = std::max(most_y_, strip.out_blocks() * strip.out_pixels() * channel_block);
+  }
+}
+
+BlockedShape ImageStrips::of(int64_t i) const {
+  if (count_ == 1) return whole_;
+  BlockedShape s = whole_;
+  s.out[axis_] = std::min(step_, whole_.out[axis_] - first(i));
+  const int64_t begin = first_in(i);
+  const int64_t end = begin + (s.out[axis_] - 1) * whole_.stride[axis_] + whole_.reach(axis_);
+  s.pad[axis_] = std::max<int64_t>(0, -begin);
+  s.in[axis_] = std::min(end, whole_.in[axis_]) - std::max<int64_t>(0, begin);
+  return s;
+}
+
+size_t ImageStrips::workspace(FunctionRef<size_t(const BlockedShape&)> needs) const {
+  size_t most = 0;
+  for (int64_t i = 0; i < count_; ++i) most = std::max(most, needs(of(i)));
+  return static_cast<size_t>(most_x_ + most_y_) * sizeof(float) + most;
+}
+
+void ImageStrips::load(Isa isa, const Tensor& x, int64_t image, int64_t strip, float* to,
+                       KernelContext& c) const {
+  const int64_t plane = whole_.in[axis_] * x_unit_, piece = of(strip).in[axis_] * x_unit_;
+  const int64_t from = image * planes_ * plane + std::max<int64_t>(0, first_in(strip)) * x_unit_;
+  c.parallel(planes_ * piece, elements_a_piece, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      c.poll();
+      const int64_t within = begin % piece, n = std::min({end - begin, piece - within, elements_a_piece});
+      const int64_t at = from + begin / piece * plane + within;
+      if (x.type() == DataType::float32)
+        std::copy_n(static_cast<const float*>(x.data()) + at, n, to + begin);
+      else
+        widen_far(isa, x.type(), static_cast<const Float16*>(x.data()) + at, n, to + begin);
+      begin += n;
+    }
+  });
+}
+
+void ImageStrips::run(Isa isa, const Tensor& x, void* scratch, KernelContext& c, Run run) const {
+  if (whole_.filters == 0 || whole_.out_pixels() == 0) return;
+  auto* const x_strip = static_cast<float*>(scratch);
+  float* const y_strip = x_strip + most_x_;
+  const int64_t plane = whole_.out[axis_] * y_unit_;
+  const int64_t images = x.dim(0);
+  for (int64_t image = 0; image < images; ++image)
+    for (int64_t i = 0; i < count_; ++i) {
+      const BlockedShape strip = of(i);
+      load(isa, x, image, i, x_strip, c);
+      StripEpilogue finish(isa, c, y_strip, strip.out_pixels() * channel_block,
+                           image * whole_.out_blocks() * plane + first(i) * y_unit_, plane);
+      StripContext context(c, finish);
+      run(strip, image, x_strip, y_strip, y_strip + most_y_, context);
+    }
+}
+
+}  // namespace lathe::cpu
