@@ -455,6 +455,30 @@ TEST(Passes, NormsOfNarrowFloats) {
   }
 }
 
+/// Spelled in the narrow type itself.
+TEST(Passes, NormsWithinNarrowFloats) {
+  for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+    const bool half = type == DataType::float16;
+    const std::string t = half ? "float16" : "bfloat16";
+    const auto bits = [&](float x) {
+      return std::to_string(half ? to_float16(x).bits : to_bfloat16(x).bits);
+    };
+    const std::string e = bits(0.01f), g = bits(1) + ", " + bits(2) + ", " + bits(3) + ", " + bits(4);
+    const auto operators_of = [&](const std::string& body) {
+      const std::string head = "(" + t + "[2,4] x) => (" + t + "[2,4] y) <int64[1] a = {-1}, " + t +
+                               " e = {" + e + "}, " + t + "[4] g = {" + g + "}, " + t + "[4] b = {" + g +
+                               "}> { ";
+      return operators(*optimised_graph(head + body + " }", {}, half ? 0x1p-8 : 0x1p-5));
+    };
+    EXPECT_EQ(operators_of("q = Mul(x, x) v = ReduceMean(q, a) s = Add(v, e) r = Sqrt(s) n = Div(x, r) "
+                           "y = Mul(g, n)"),
+              "RMSNormalization");
+    EXPECT_EQ(operators_of("m = ReduceMean(x, a) d = Sub(x, m) q = Mul(d, d) v = ReduceMean(q, a) "
+                           "s = Add(v, e) r = Sqrt(s) n = Div(d, r) u = Mul(n, g) y = Add(u, b)"),
+              "LayerNormalization");
+  }
+}
+
 TEST(Passes, LongChainsThatNobodyReads) {
   std::string text = "(float[3] x) => (float[3] y) { v0 = Exp(x) ";
   for (int i = 1; i < 100000; ++i)

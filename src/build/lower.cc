@@ -212,7 +212,11 @@ void GraphLowering::find_averaged(std::span<const NodeId> main) {
 void GraphLowering::add_row_means(const Node& n, const std::vector<ValueId>& results, PlanStep& step) {
   const bool depthwise =
       n.op == "BlockedConvPair" || (n.op == "BlockedConv" && n.attributes.get<int64_t>("group", 1) > 1);
-  if (n.domain != "lathe" || !depthwise || !averaged_.contains(results[0])) return;
+  // Of short images no kernel makes them.
+  const auto is_float = [&](ValueId v) { return graph_.value(v).type.elem == DataType::float32; };
+  if (n.domain != "lathe" || !depthwise || !averaged_.contains(results[0]) || !is_float(n.inputs[0]) ||
+      !is_float(results[0]))
+    return;
   PlanValue means = made_.values[static_cast<size_t>(step.outputs[0])];
   if (!means.type.shape) return;
   means.name += ".row_means";

@@ -11,6 +11,8 @@
 #include "build/makers.h"
 #include "build/node_request.h"
 #include "build/regions.h"
+#include "build/window_attributes.h"
+#include "cpu/blocked_shape.h"
 
 namespace lathe {
 namespace {
@@ -173,7 +175,8 @@ class ShortImages {
     for (const Image& image : images_)
       for (size_t i = image.made; i <= image.last; ++i) alive[i] += image.bytes;
     const double most = *std::ranges::max_element(alive);
-    const double rest = share * (weights() + most) - weights() / 2;  // but for the weights
+    const Weights constants = weights();
+    const double rest = share * (constants.as_float32 + most) - constants.as_is;
     if (most > rest) shrink(alive, std::max(0.0, rest - strips));
   }
   /// While the moment that needs most needs more than it should, the largest image that is alive then.
@@ -206,15 +209,38 @@ class ShortImages {
     }
   }
 
-  /// Bytes that all constants would take as float32.
-  double weights() const {
-    double bytes = 0;
+  /// Bytes of all constants in a plan, which holds them as they are and packed: as float32, and as they are.
+  struct Weights {
+    double as_float32 = 0, as_is = 0;
+  };
+  Weights weights() const {
+    Weights all;
     std::set<ValueId> seen;
-    for (NodeId id : main_)
-      for (ValueId v : graph_.node(id).inputs)
-        if (const Tensor* t = v == no_id ? nullptr : graph_.constant_tensor(v); t && seen.insert(v).second)
-          bytes += static_cast<double>(t->size()) * std::max(4.0, bits_of(t->type()) / 8.0);
-    return bytes;
+    for (NodeId id : main_) {
+      const Node& n = graph_.node(id);
+      for (size_t i = 0; i < n.inputs.size(); ++i) {
+        const Tensor* t = n.inputs[i] == no_id ? nullptr : graph_.constant_tensor(n.inputs[i]);
+        if (!t || !seen.insert(n.inputs[i]).second) continue;
+        const double bytes = static_cast<double>(t->size()) * std::max(4.0, bits_of(t->type()) / 8.0);
+        all.as_float32 += bytes * (1 + (i == 1 ? points_for_weight(n, *t) : 1));
+        all.as_is += 2 * static_cast<double>(t->bytes());
+      }
+    }
+    return all;
+  }
+  /// How many times as many numbers a convolution in float32 packs: at Winograd's points there are more.
+  double points_for_weight(const Node& n, const Tensor& w) const {
+    if (!is_one_of(n, "lathe", {"BlockedConv"}) || n.attributes.get<int64_t>("group", 1) != 1) return 1;
+    const size_t spatial = w.rank() - 2;
+    const auto x = one_image(graph_, n.inputs[0], spatial);
+    if (!x) return 1;
+    const ConvolutionAttributes attributes(n.attributes, "channels", "", spatial);
+    cpu::BlockedShape s = cpu::blocked_window(attributes, w.shape());
+    cpu::fit_image(s, attributes.window, *x, spatial);
+    s.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
+    const cpu::Filtering f = cpu::fastest_winograd(preference_.isa, s);
+    if (f.output == 0 || cpu::prefers_turned(preference_.isa, s, f)) return 1;
+    return static_cast<double>(f.points()) / (f.taps * f.taps);
   }
 
   // The new values.

@@ -67,7 +67,7 @@ inline ValueId centred(const View& view, ValueId v, int64_t axis) {
   return average && average->x == sub->inputs[0] && average->axis == axis ? average->x : no_id;
 }
 
-/// The operators keep their statistics in float32; so does the pattern only for this type.
-inline bool computes_alike(const View& view, ValueId x) { return view.type(x).elem == DataType::float32; }
+/// The operators keep their statistics in float32, as kernels do what the pattern says of these types.
+inline bool computes_alike(const View& view, ValueId x) { return fits_float32(view.type(x).elem); }
 
 }  // namespace lathe

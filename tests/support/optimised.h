@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,10 @@ inline Tensor sample(DataType type, const Shape& shape) {
   return t;
 }
 
-inline void expect_near(const Tensor& want, const Tensor& got, std::string_view text) {
+/// `least`: what numbers may differ by at least, of those that are rounded after every operator.
+inline void expect_near(const Tensor& want, const Tensor& got, std::string_view text, double least = 0) {
   ASSERT_EQ(want.shape(), got.shape());
-  const double allowed = want.type() == DataType::float16 ? 2e-3 : 1e-5;
+  const double allowed = std::max(least, want.type() == DataType::float16 ? 2e-3 : 1e-5);
   for (int64_t i = 0; i < want.size(); ++i) {
     const double w = load_double(want, i), g = load_double(got, i);
     if (std::isinf(w)) {
@@ -48,7 +50,8 @@ inline void expect_near(const Tensor& want, const Tensor& got, std::string_view 
 }
 
 /// The graph that the optimiser makes of the text. Symbolic sizes are 3 for the comparison.
-inline std::unique_ptr<Graph> optimised_graph(std::string_view text, const BuildOptions& options = {}) {
+inline std::unique_ptr<Graph> optimised_graph(std::string_view text, const BuildOptions& options = {},
+                                              double least = 0) {
   const onnx::Model m = model_of(text);
   const SchemaCatalog& schemas = SchemaCatalog::standard();
   const auto before = import_model(m, schemas, {});
@@ -65,7 +68,7 @@ inline std::unique_ptr<Graph> optimised_graph(std::string_view text, const Build
   const std::vector<Value> want = evaluate(*before, inputs), got = evaluate(*after, inputs);
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(before->value(before->outputs()[i]).name, after->value(after->outputs()[i]).name);
-    expect_near(want[i].tensor(), got[i].tensor(), text);
+    expect_near(want[i].tensor(), got[i].tensor(), text, least);
   }
   return after;
 }
