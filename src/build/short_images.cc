@@ -20,7 +20,7 @@ namespace {
 /// Bytes as float32 from which an image is worth the widening.
 constexpr int64_t least_bytes = int64_t{1} << 19;
 /// Of what the model takes in float32, what it should take, and what strips take for themselves.
-constexpr double share = 0.55, strips = 3 << 19;
+constexpr double share = 0.55, strips = 2 << 20;
 
 bool is_one_of(const Node& n, std::string_view domain, std::initializer_list<std::string_view> ops) {
   return n.domain == domain && std::ranges::find(ops, n.op) != ops.end();
@@ -173,11 +173,22 @@ class ShortImages {
   void choose() {
     std::vector<double> alive(main_.size());
     for (const Image& image : images_)
-      for (size_t i = image.made; i <= image.last; ++i) alive[i] += image.bytes;
+      for (size_t i = image.made + (in_place(image) ? 1 : 0); i <= image.last; ++i) alive[i] += image.bytes;
     const double most = *std::ranges::max_element(alive);
     const Weights constants = weights();
     const double rest = share * (constants.as_float32 + most) - constants.as_is;
     if (most > rest) shrink(alive, std::max(0.0, rest - strips));
+  }
+  /// Is it written over what its maker read last?
+  bool in_place(const Image& image) const {
+    const Node& n = graph_.node(image.maker);
+    const auto kernels = kernels_.candidates(n.domain, n.op);
+    if (std::ranges::none_of(kernels, [](const Kernel* k) { return k->overwrites; })) return false;
+    return std::ranges::any_of(n.inputs, [&](ValueId v) {
+      const auto at = index_.find(v);
+      return at != index_.end() && images_[at->second].last == image.made &&
+             images_[at->second].bytes == image.bytes;
+    });
   }
   /// While the moment that needs most needs more than it should, the largest image that is alive then.
   void shrink(std::vector<double>& alive, double allowed) {
