@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "build/makers.h"
@@ -177,7 +178,9 @@ class ShortImages {
     const double most = *std::ranges::max_element(alive);
     const Weights constants = weights();
     const double rest = share * (constants.as_float32 + most) - constants.as_is;
-    if (most > rest) shrink(alive, std::max(0.0, rest - strips));
+    if (most <= rest) return;
+    const double left = shrink(alive, std::max(0.0, rest - strips));
+    if (most - left < least_bytes / 2) chosen_.clear();  // not worth it
   }
   /// Is it written over what its maker read last?
   bool in_place(const Image& image) const {
@@ -190,11 +193,13 @@ class ShortImages {
              images_[at->second].bytes == image.bytes;
     });
   }
-  /// While the moment that needs most needs more than it should, the largest image that is alive then.
-  void shrink(std::vector<double>& alive, double allowed) {
+  /// While the moment that needs most needs more than it should, the largest image that is alive then. What
+  /// is needed at most after that.
+  double shrink(std::vector<double>& alive, double allowed) {
+    double hopeless = 0;
     for (;;) {
       const auto most = std::ranges::max_element(alive);
-      if (*most <= allowed) return;
+      if (*most <= allowed) return std::max(*most, hopeless);
       const auto moment = static_cast<size_t>(most - alive.begin());
       const auto rank = [&](const Image& image) {
         const size_t i = static_cast<size_t>(&image - images_.data());
@@ -204,7 +209,7 @@ class ShortImages {
       };
       const auto largest = std::ranges::max_element(images_, {}, rank);
       if (rank(*largest) == 0) {
-        *most = 0;  // nothing helps
+        hopeless = std::max(hopeless, std::exchange(*most, 0));
         continue;
       }
       take(root(static_cast<size_t>(largest - images_.begin())), alive);
