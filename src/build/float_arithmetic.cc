@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "build/makers.h"
 #include "build/node_request.h"
 #include "tensor/element.h"
 
@@ -139,7 +140,7 @@ class Widening {
       for (size_t i : large) n.inputs[i] = widened(n.inputs[i]);
     graph_.remove_node(id);
     graph_.add_node(std::move(n));
-    for (const auto& [wide, v] : narrow) add_cast(wide, v);
+    for (const auto& [wide, v] : narrow) add_cast(graph_, wide, v);
   }
 
   /// A bound that is left out is the greatest number of the type, of float32 another one.
@@ -157,7 +158,7 @@ class Widening {
     if (const auto at = form_.find(v); at != form_.end()) return at->second;
     rounded_.insert(v);
     form_[v] = add_float(v);
-    add_cast(v, form_[v]);
+    add_cast(graph_, v, form_[v]);
     return form_[v];
   }
 
@@ -165,15 +166,6 @@ class Widening {
     ValueType type = graph_.value(v).type;
     type.elem = DataType::float32;
     return graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".float"), std::move(type));
-  }
-
-  void add_cast(ValueId from, ValueId to) {
-    Node n;
-    n.op = "Cast";
-    n.inputs = {from};
-    n.outputs = {to};
-    n.attributes.set("to", static_cast<int64_t>(graph_.value(to).type.elem));
-    graph_.add_node(std::move(n));
   }
 
   Graph& graph_;

@@ -1,8 +1,9 @@
-// Which nodes make what is wanted of a graph.
+// Which nodes make what is wanted of a graph, and those that change the type of a value.
 #pragma once
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -31,6 +32,16 @@ std::vector<NodeId> makers_of(const Graph& g, std::vector<bool> wanted, F&& want
   }
   std::ranges::reverse(makers);
   return makers;
+}
+
+/// Makes `to` of `from`, which has another type.
+inline void add_cast(Graph& g, ValueId from, ValueId to) {
+  Node n;
+  n.op = "Cast";
+  n.inputs = {from};
+  n.outputs = {to};
+  n.attributes.set("to", static_cast<int64_t>(g.value(to).type.elem));
+  g.add_node(std::move(n));
 }
 
 /// By value: is it an output of the graph?

@@ -292,7 +292,7 @@ class ShortImages {
       if (first) {
         made->second =
             graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".wide"), graph_.value(v).type);
-        add_cast(at->second, made->second);
+        add_cast(graph_, at->second, made->second);
       }
       v = made->second;
     }
@@ -318,21 +318,12 @@ class ShortImages {
       type.elem = graph_.value(v).written;
       const ValueId made =
           graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".short"), std::move(type));
-      if (!only_moves(n)) add_cast(v, made);
+      if (!only_moves(n)) add_cast(graph_, v, made);
       v = short_[v] = made;
     }
     if (!only_moves(n)) return;
     // The node with float32 stays for those who watch it.
     for (size_t i = 0; i < moved(n).size(); ++i) n.inputs[i] = short_.at(n.inputs[i]);
-    graph_.add_node(std::move(n));
-  }
-
-  void add_cast(ValueId from, ValueId to) {
-    Node n;
-    n.op = "Cast";
-    n.inputs = {from};
-    n.outputs = {to};
-    n.attributes.set("to", static_cast<int64_t>(graph_.value(to).type.elem));
     graph_.add_node(std::move(n));
   }
 
