@@ -1,6 +1,8 @@
 // Kernels are asked about a node of a graph.
 #pragma once
 
+#include <algorithm>
+
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 #include "kernel/select.h"
@@ -32,18 +34,29 @@ class NodeRequest {
   KernelRequest request_;
 };
 
-/// What a node does with single elements of one value, where that is one instruction.
-inline std::optional<Pointwise::Instruction> function_of(const Graph& g, const Node& n,
-                                                         const KernelCatalog& kernels,
-                                                         const Preference& preference) {
+/// What a node does to each element, where that can be said as a program over its inputs.
+inline std::optional<Pointwise> program_of(const Graph& g, const Node& n, const KernelCatalog& kernels,
+                                           const Preference& preference) {
   const auto* describe = kernels.pointwise_of(n.domain, n.op);
   if (!describe) return std::nullopt;
   const NodeRequest question(g, n, preference.isa, !preference.refit);
   const auto op = kernels.codec_of(n.domain, n.op)->decode(n.attributes);
-  const auto program = (*describe)(op.get(), question.request());
+  return (*describe)(op.get(), question.request());
+}
+
+/// The same of single elements of one value, where that is one instruction.
+inline std::optional<Pointwise::Instruction> function_of(const Graph& g, const Node& n,
+                                                         const KernelCatalog& kernels,
+                                                         const Preference& preference) {
+  const auto program = program_of(g, n, kernels, preference);
   if (!program || program->operands != 1 || program->code.size() != 1 || program->code[0].arity != 1)
     return std::nullopt;
   return program->code[0];
+}
+
+/// Does one of its kernels declare this: &Kernel::finishes?
+inline bool any_kernel(const KernelCatalog& kernels, const Node& n, bool Kernel::*what) {
+  return std::ranges::any_of(kernels.candidates(n.domain, n.op), what);
 }
 
 /// Is there a kernel for it?

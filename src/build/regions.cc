@@ -17,9 +17,7 @@ bool is_float_tensor(const ValueInfo& v) { return is_tensor_of(v, DataType::floa
 /// Can it be in a program?
 bool is_number(const ValueInfo& v) { return is_float_tensor(v) || is_tensor_of(v, DataType::boolean); }
 /// Can it be what a program gives?
-bool is_result(const ValueInfo& v) {
-  return is_number(v) || is_tensor_of(v, DataType::float16) || is_tensor_of(v, DataType::bfloat16);
-}
+bool is_result(const ValueInfo& v) { return is_number(v.type.elem) && is_tensor_of(v, v.type.elem); }
 
 /// The programs of nodes as one. Nothing where it would be too long, or have too many operands or results at
 /// once.
@@ -98,11 +96,8 @@ class RegionMaker {
  private:
   void find_program(NodeId id) {
     const Node& n = graph_.node(id);
-    const auto* describe = kernels_.pointwise_of(n.domain, n.op);
-    if (!describe || n.outputs.size() != 1 || !is_result(graph_.value(n.outputs[0]))) return;
-    const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
-    const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
-    if (auto program = (*describe)(op.get(), question.request()))
+    if (n.outputs.size() != 1 || !is_result(graph_.value(n.outputs[0]))) return;
+    if (auto program = program_of(graph_, n, kernels_, preference_))
       made_.programs_.emplace(id, std::move(*program));
   }
 
@@ -173,7 +168,8 @@ class RegionMaker {
       if (p == no_id || made_.programs_.contains(p) || !can_be_anchor(p)) continue;
       if (!may_take(p, v, last, inside, refused)) continue;
       const ValueInfo& result = graph_.value(graph_.node(last).outputs[0]);
-      if (!is_float_tensor(result) && (is_number(result) || !narrows(p))) {
+      if (!is_float_tensor(result) &&
+          (is_number(result) || !any_kernel(kernels_, graph_.node(p), &Kernel::narrows))) {
         refused[v] = is_number(result) ? "its numbers would be in the memory of truths"
                                        : "its numbers would be in memory of 16 bits";
         continue;
@@ -199,15 +195,7 @@ class RegionMaker {
   bool can_be_anchor(NodeId p) const {
     const Node& n = graph_.node(p);
     return position_.contains(p) && !made_.last_.contains(p) && n.outputs.size() == 1 && n.bodies.empty() &&
-           std::ranges::any_of(kernels_.candidates(n.domain, n.op),
-                               [](const Kernel* k) { return k->finishes; });
-  }
-
-  /// Can what is done behind it go into memory of 16 bits?
-  bool narrows(NodeId p) const {
-    const Node& n = graph_.node(p);
-    return std::ranges::any_of(kernels_.candidates(n.domain, n.op),
-                               [](const Kernel* k) { return k->narrows; });
+           any_kernel(kernels_, n, &Kernel::finishes);
   }
 
   bool may_take(NodeId p, ValueId v, NodeId last, const std::set<NodeId>& inside,

@@ -59,8 +59,7 @@ class ScaledInputs {
   bool is_scaled_when_made(ValueId v) const {
     const Node* n = maker(v);
     if (!n || !read_once(v)) return false;
-    return kernels_.pointwise_of(n->domain, n->op) ||
-           std::ranges::any_of(kernels_.candidates(n->domain, n->op), &Kernel::finishes);
+    return kernels_.pointwise_of(n->domain, n->op) || any_kernel(kernels_, *n, &Kernel::finishes);
   }
 
   /// From the convolution backwards: bounds, a sum, a product.
@@ -126,15 +125,10 @@ class ScaledInputs {
 
   /// For one image, where its size is known.
   bool pays(const Node& n, const Scaling& scaling) const {
-    const Shape& w = graph_.constant_tensor(n.inputs[1])->shape();
-    const size_t spatial = w.size() - 2;
-    const auto x = one_image(graph_, n.inputs[0], spatial);
-    if (!x) return false;
-    const ConvolutionAttributes attributes(n.attributes, "channels", "", spatial);
-    cpu::BlockedShape s = cpu::blocked_window(attributes, w);
-    cpu::fit_image(s, attributes.window, *x, spatial);
-    return scaling.gate != no_id ? cpu::pays_to_gate(preference_.isa, s)
-                                 : cpu::pays_to_scale(preference_.isa, s);
+    const auto s = blocked_shape_of(graph_, n);
+    if (!s) return false;
+    return scaling.gate != no_id ? cpu::pays_to_gate(preference_.isa, *s)
+                                 : cpu::pays_to_scale(preference_.isa, *s);
   }
 
   Node with(const Node& n, const Scaling& s) {

@@ -13,7 +13,7 @@
 #include "build/node_request.h"
 #include "build/regions.h"
 #include "build/window_attributes.h"
-#include "cpu/blocked_shape.h"
+#include "passes/patterns.h"
 
 namespace lathe {
 namespace {
@@ -26,26 +26,15 @@ constexpr double share = 0.55, strips = 2 << 20;
 bool is_one_of(const Node& n, std::string_view domain, std::initializer_list<std::string_view> ops) {
   return n.domain == domain && std::ranges::find(ops, n.op) != ops.end();
 }
-/// The result is its first input in another shape.
-bool only_reshapes(const Node& n) { return is_one_of(n, "", {"Reshape", "Squeeze", "Unsqueeze", "Flatten"}); }
 /// Puts elements elsewhere, whatever they are.
 bool only_moves(const Node& n) {
-  return only_reshapes(n) || is_one_of(n, "", {"Concat", "Split", "Slice", "Transpose"}) ||
+  return keeps_order(n) || is_one_of(n, "", {"Concat", "Split", "Slice", "Transpose"}) ||
          is_one_of(n, "lathe", {"BlockedDepthToSpace", "Unblock"});
 }
 /// The inputs that are moved: one, or all.
 std::span<const ValueId> moved(const Node& n) {
   return std::span(n.inputs).first(n.op == "Concat" ? n.inputs.size() : 1);
 }
-/// Has kernels that make and read short images.
-bool takes_short(const Node& n) {
-  return is_one_of(n, "lathe", {"BlockedConv", "BlockedMaxPool", "BlockedGroupNormalization"});
-}
-/// Kernels that widen what they read themselves: of which inputs?
-bool widens(const Node& n, size_t input) {
-  return takes_short(n) ? input == 0 : is_one_of(n, "", {"NonMaxSuppression"}) && input < 2;
-}
-
 class ShortImages {
  public:
   ShortImages(Graph& g, const KernelCatalog& kernels, const Preference& preference)
@@ -102,7 +91,7 @@ class ShortImages {
     }
     for (size_t i = images_.size(); i-- > 0;) {
       const Node& n = graph_.node(graph_.value(images_[i].value).producer);
-      if (n.op != "Concat" && !only_reshapes(n)) continue;
+      if (n.op != "Concat" && !keeps_order(n)) continue;
       for (ValueId part : moved(n))
         if (const auto at = index_.find(part); at != index_.end())
           images_[at->second].last = std::max(images_[at->second].last, images_[i].last);
@@ -124,6 +113,12 @@ class ShortImages {
            !graph_.is_output(image.value) && may_make(graph_.node(image.maker)) &&
            std::ranges::all_of(image.readers, [&](NodeId id) { return may_read(id, image); });
   }
+  /// Kernels that make short images read them too.
+  bool takes_short(const Node& n) const { return any_kernel(kernels_, n, &Kernel::narrows); }
+  /// Do kernels widen this input themselves?
+  bool widens(const Node& n, size_t input) const {
+    return takes_short(n) ? input == 0 : is_one_of(n, "", {"NonMaxSuppression"}) && input < 2;
+  }
   bool may_make(const Node& n) const { return only_moves(n) || takes_short(n) || is_program(n); }
   /// Without a copy of what is large in float32.
   bool may_read(NodeId id, const Image& image) const {
@@ -137,13 +132,7 @@ class ShortImages {
       if (n.inputs[i] == image.value && !widens(n, i)) return false;
     return true;
   }
-  bool is_program(const Node& n) const {
-    const auto* describe = kernels_.pointwise_of(n.domain, n.op);
-    if (!describe) return false;
-    const NodeRequest question(graph_, n, preference_.isa, !preference_.refit);
-    const auto op = kernels_.codec_of(n.domain, n.op)->decode(n.attributes);
-    return (*describe)(op.get(), question.request()).has_value();
-  }
+  bool is_program(const Node& n) const { return program_of(graph_, n, kernels_, preference_).has_value(); }
 
   // What is worth it.
 
@@ -185,8 +174,7 @@ class ShortImages {
   /// Is it written over what its maker read last?
   bool in_place(const Image& image) const {
     const Node& n = graph_.node(image.maker);
-    const auto kernels = kernels_.candidates(n.domain, n.op);
-    if (std::ranges::none_of(kernels, [](const Kernel* k) { return k->overwrites; })) return false;
+    if (!any_kernel(kernels_, n, &Kernel::overwrites)) return false;
     return std::ranges::any_of(n.inputs, [&](ValueId v) {
       const auto at = index_.find(v);
       return at != index_.end() && images_[at->second].last == image.made &&
@@ -238,24 +226,19 @@ class ShortImages {
         const Tensor* t = n.inputs[i] == no_id ? nullptr : graph_.constant_tensor(n.inputs[i]);
         if (!t || !seen.insert(n.inputs[i]).second) continue;
         const double bytes = static_cast<double>(t->size()) * std::max(4.0, bits_of(t->type()) / 8.0);
-        all.as_float32 += bytes * (1 + (i == 1 ? points_for_weight(n, *t) : 1));
+        all.as_float32 += bytes * (1 + (i == 1 ? points_for_weight(n) : 1));
         all.as_is += 2 * static_cast<double>(t->bytes());
       }
     }
     return all;
   }
   /// How many times as many numbers a convolution in float32 packs: at Winograd's points there are more.
-  double points_for_weight(const Node& n, const Tensor& w) const {
+  double points_for_weight(const Node& n) const {
     if (!is_one_of(n, "lathe", {"BlockedConv"}) || n.attributes.get<int64_t>("group", 1) != 1) return 1;
-    const size_t spatial = w.rank() - 2;
-    const auto x = one_image(graph_, n.inputs[0], spatial);
-    if (!x) return 1;
-    const ConvolutionAttributes attributes(n.attributes, "channels", "", spatial);
-    cpu::BlockedShape s = cpu::blocked_window(attributes, w.shape());
-    cpu::fit_image(s, attributes.window, *x, spatial);
-    s.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
-    const cpu::Filtering f = cpu::fastest_winograd(preference_.isa, s);
-    if (f.output == 0 || cpu::prefers_turned(preference_.isa, s, f)) return 1;
+    const auto s = blocked_shape_of(graph_, n);
+    if (!s) return 1;
+    const cpu::Filtering f = cpu::fastest_winograd(preference_.isa, *s);
+    if (f.output == 0 || cpu::prefers_turned(preference_.isa, *s, f)) return 1;
     return static_cast<double>(f.points()) / (f.taps * f.taps);
   }
 
@@ -306,8 +289,7 @@ class ShortImages {
         readers->second.size() != 1)
       return;
     const ValueId given = graph_.node(p).inputs[0];
-    const DataType type = graph_.value(given).type.elem;
-    if (type == DataType::float16 || type == DataType::bfloat16) x = given;
+    if (cpu::is_half(graph_.value(given).type.elem)) x = given;
   }
 
   void make_short(Node n) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/blocked_shape.h"
 #include "graph/graph.h"
 
 namespace lathe {
@@ -58,6 +59,19 @@ inline std::optional<Shape> one_image(const Graph& g, ValueId image, size_t axes
     x.push_back(*size);
   }
   return x;
+}
+
+/// What a BlockedConv of constant weights does to one image, where its size is known.
+inline std::optional<cpu::BlockedShape> blocked_shape_of(const Graph& g, const Node& n) {
+  const Shape& w = g.constant_tensor(n.inputs[1])->shape();
+  const size_t spatial = w.size() - 2;
+  const auto x = one_image(g, n.inputs[0], spatial);
+  if (!x) return std::nullopt;
+  const ConvolutionAttributes attributes(n.attributes, "channels", "", spatial);
+  cpu::BlockedShape s = cpu::blocked_window(attributes, w);
+  cpu::fit_image(s, attributes.window, *x, spatial);
+  s.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
+  return s;
 }
 
 }  // namespace lathe

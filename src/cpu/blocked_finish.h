@@ -1,6 +1,7 @@
 // Tells an epilogue what convolutions in channel blocks have computed while it lies in the first-level cache.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cpu/blocked.h"
@@ -41,5 +42,17 @@ class FinishedPixels {
   int64_t plane_, first_block_, blocks_, first_pixel_;
   int64_t told_ = 0;
 };
+
+/// Elements [begin, begin + n) of an output of any float type, which were computed elsewhere as float32, go
+/// where they belong, by way of the epilogue where there is one.
+inline void bring(Isa isa, Epilogue* e, const float* computed, int64_t begin, int64_t n, DataType type,
+                  void* y) {
+  if (e)
+    e->finish_from(computed, begin, n);
+  else if (type == DataType::float32)
+    std::copy_n(computed, n, static_cast<float*>(y) + begin);
+  else
+    narrow(isa, type, computed, static_cast<Float16*>(y) + begin, n);
+}
 
 }  // namespace lathe::cpu

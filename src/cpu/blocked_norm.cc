@@ -96,20 +96,13 @@ class NormPiece {
                       .bias = biases_ + lane,
                       .bounds = finish.bounds});
       if (!in_place)
-        give(y, at, pixels * channel_block);
+        bring(isa_, c_.epilogue(), y, at, pixels * channel_block, n_.y_type, n_.y);
       else if (finish.epilogue)
         finish.epilogue->finish(at, pixels * channel_block);
     });
   }
 
  private:
-  /// Elements of an output of 16 bits.
-  void give(const float* computed, int64_t at, int64_t n) const {
-    if (Epilogue* const e = c_.epilogue())
-      e->finish_from(computed, at, n);
-    else
-      narrow(isa_, n_.y_type, computed, static_cast<Float16*>(n_.y) + at, n);
-  }
   double count() const { return static_cast<double>(group_ * n_.pixels); }
   /// Calls f(block, x, place of its first element, pixels) for some pixels at a time.
   template <class F>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/blocked_finish.h"
 #include "cpu/ceil_of.h"
 #include "cpu/elementwise.h"
 
@@ -32,18 +33,10 @@ class StripEpilogue final : public Epilogue {
     while (n > 0) {
       const int64_t plane = begin / strip_plane_, within = begin % strip_plane_;
       const int64_t here = std::min(n, strip_plane_ - within);
-      finish_from(strip_ + begin, begin_ + plane * plane_ + within, here);
+      bring(isa_, rest_, strip_ + begin, begin_ + plane * plane_ + within, here, y_.type(), y_.data());
       begin += here;
       n -= here;
     }
-  }
-  void finish_from(const float* computed, int64_t begin, int64_t n) override {
-    if (rest_)
-      rest_->finish_from(computed, begin, n);
-    else if (y_.type() == DataType::float32)
-      std::copy_n(computed, n, static_cast<float*>(y_.data()) + begin);
-    else
-      narrow(isa_, y_.type(), computed, static_cast<Float16*>(y_.data()) + begin, n);
   }
 
  private:

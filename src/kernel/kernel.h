@@ -216,7 +216,7 @@ struct Kernel {
   MemorySpace memory = host_memory;
   bool finishes = false;  // calls KernelContext::epilogue() on output 0 while it is in the cache
   bool narrows = false;   // output 0 may be floats of 16 bits that the epilogue makes (Epilogue::finish_from)
-  bool temporaries = false;  // takes memory from KernelContext::scratch(), and does not say before how much
+  bool temporaries = false;  // takes memory from KernelContext::scratch(), beside the workspace
   /// The constant input that is read byte by byte or by whole vectors, so that it may lie at any address:
   /// when it is packed, or where it is not, in runs. -1: all are to be aligned.
   int any_alignment = -1;
