@@ -185,7 +185,11 @@ TEST(CpuGemm, HalfWeightsGiveTheBitsOfWideOnes) {
                                     {13, 33, 1},
                                     {29, 96, 340},
                                     {40, 31, 17},
-                                    {70, 1200, 650}})
+                                    {70, 1200, 650},
+                                    // Beyond the second-level cache: panels come in pairs.
+                                    {1, 1003, 801},
+                                    {2, 2080, 640},
+                                    {4, 1500, 777}})
         for (bool transposed : {false, true}) {
           const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
           const Fenced a(static_cast<size_t>(m * k), random), b(static_cast<size_t>(k * n), random);

@@ -1,6 +1,8 @@
 // Models of 16-bit floats: calculated in float32 by the kernels for it, with weights that stay small.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "lathe/lathe.h"
@@ -123,6 +125,81 @@ TEST(FloatArithmetic, WeightsStaySmall) {
   // Sources and packed forms, panels filled up.
   EXPECT_GE(weights, half);
   EXPECT_LT(weights, half * 5 / 2);
+}
+
+/// Attention that continues: heads of 24 and 16, two queries to a key. `queries` after `past` keys; of none
+/// the operator gets no past.
+std::string continued(int64_t queries, int64_t past, bool masked) {
+  const auto n = [](int64_t size) { return std::to_string(size); };
+  const std::string q = n(queries), all = n(past + queries), heads = "float16[2,2," + n(past) + ",";
+  return "(float16[2," + q + ",96] x" + (past > 0 ? ", " + heads + "24] pk, " + heads + "16] pv" : "") +
+         (masked ? ", bool[" + q + "," + all + "] m" : "") + ") => (float16[2," + q + ",64] y, float16[2,2," +
+         all + ",24] nk, float16[2,2," + all + ",16] nv) <float16[96,96] a = {}, float16[96,48] b = {}, " +
+         "float16[96,32] c = {}> { q = MatMul(x, a) k = MatMul(x, b) v = MatMul(x, c) " +
+         "y, nk, nv = Attention<q_num_heads=4, kv_num_heads=2" + (masked ? "" : ", is_causal=1") +
+         ">(q, k, v" +
+         (masked     ? ", m"
+          : past > 0 ? ", "
+                     : "") +
+         (past > 0 ? ", pk, pv" : "") + ") }";
+}
+
+TEST(FloatArithmetic, KeysAndValuesThatGoOnStaySmall) {
+  for (const auto& [queries, past] :
+       {std::pair<int64_t, int64_t>{1, 5}, {1, 700}, {3, 1100}, {11, 530}, {1, 0}, {40, 0}})
+    for (bool masked : {false, true})
+      for (bool brain : {false, true})
+        for (const char* isa : {"generic", "avx2", ""}) {
+          std::string text = continued(queries, past, masked);
+          if (brain) text = as_bfloat16(text);
+          SCOPED_TRACE(text + isa);
+          const onnx::Model m = model_of(text);
+          BuildOptions o;
+          o.isa = isa;
+          const Engine e = Engine::build(m, o);
+          // What is widened and rounded is x, and y.
+          EXPECT_EQ(std::ranges::count(operators(e), "Cast"), 2);
+          expect_right(e, m, brain ? 0x1p-7 : 0x1p-10);
+        }
+}
+
+/// Earlier keys are copied bit by bit.
+TEST(FloatArithmetic, EarlierKeysAreHandedOnAsTheyAre) {
+  for (int64_t queries : {1, 11}) {
+    const Engine e = Engine::build(model_of(continued(queries, 1200, false)));
+    const std::vector<Value> in = inputs_of(e), out = e.create_context().run(in);
+    for (size_t i : {1, 2}) {
+      const Tensor &past = in[i].tensor(), &all = out[i].tensor();
+      const size_t row = past.bytes() / 4, step = all.bytes() / 4;  // of two batches of two heads
+      for (size_t head = 0; head < 4; ++head)
+        EXPECT_EQ(std::memcmp(static_cast<const std::byte*>(past.data()) + head * row,
+                              static_cast<const std::byte*>(all.data()) + head * step, row),
+                  0);
+    }
+  }
+}
+
+/// New rows go into a cache of 16 bits, which Attention reads as it is: nothing as large as it is converted.
+TEST(FloatArithmetic, CachesStaySmall) {
+  for (const std::string_view queries : {"1", "20"})
+    for (const char* isa : {"generic", "avx2", ""}) {
+      std::string text =
+          "(float16[1,N,32] x, float16[1,700,32] kc, float16[1,700,32] vc) => "
+          "(float16[1,N,32] y, float16[1,700,32] nk, float16[1,700,32] nv) <float16[32,32] a = {}, "
+          "float16[32,32] b = {}, float16[32,32] c = {}, int64[1] at = {600}, int64[1] length = {620}> "
+          "{ q = MatMul(x, a) k = MatMul(x, b) v = MatMul(x, c) nk = TensorScatter<axis=1>(kc, k, at) "
+          "nv = TensorScatter<axis=1>(vc, v, at) "
+          "y = Attention<q_num_heads=2, kv_num_heads=2, is_causal=1>(q, nk, nv, , , , length) }";
+      for (size_t n; (n = text.find(",N,")) != std::string::npos;) text.replace(n + 1, 1, queries);
+      SCOPED_TRACE(text + isa);
+      const onnx::Model m = testing::model_of(text, 24);
+      BuildOptions o;
+      o.isa = isa;
+      const Engine e = Engine::build(m, o);
+      // x, two updates, and y.
+      EXPECT_EQ(std::ranges::count(operators(e), "Cast"), 4);
+      expect_right(e, m, 0x1p-10);
+    }
 }
 
 /// Layers of every kind whose weights are widened where they are read. Small sums: the reference rounds them.

@@ -74,6 +74,14 @@ TEST(Attention, KeysBehindThoseOfEarlierCalls) {
   EXPECT_EQ(found("(float16[1,4,1,8] q, float16[1,4,1,8] k, float16[1,4,5,8] p) => (float16[1,4,1,8] y) { "
                   "n = Concat<axis=2>(p, k) m = Concat<axis=2>(p, k) y = Attention(q, n, m) }"),
             "Concat Attention");
+  for (const auto& [type, want] : {std::pair("float16", "Attention"),
+                                   {"bfloat16", "Attention"},
+                                   {"double", "Concat Concat Attention"}}) {
+    std::string text = head + joined + "y = Attention(q, nk, nv) }";
+    for (size_t at = 0; (at = text.find("float[", at)) != std::string::npos; at += 1)
+      text.replace(at, 5, type);
+    EXPECT_EQ(found(text), want) << type;
+  }
 }
 
 TEST(Attention, Masks) {

@@ -132,7 +132,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   const bool widened = use_float_arithmetic(graph, preference,
                                             {.schemas = &schemas,
                                              .kernels = &extensions.kernels(),
-                                             .small_weights = !search.by_reference,
+                                             .mixed = !search.by_reference,
                                              .as_written = options.level == OptimizationLevel::none});
   const bool rewrites = preference.fuse && preference.backends.front() == "cpu" && !search.by_reference;
   const auto drop_unread = [&] {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "build/makers.h"
 #include "build/node_request.h"
@@ -70,7 +71,8 @@ class Widening {
     for (const Kernel* k : options_.kernels->candidates(n.domain, n.op)) fast |= is_preferred(*k);
     if (!fast) return false;
     if (!accepted(n)) return true;
-    return std::ranges::any_of(n.inputs, [&](ValueId v) { return v != no_id && computed(v); });
+    return !writes_into(n) &&
+           std::ranges::any_of(n.inputs, [&](ValueId v) { return v != no_id && computed(v); });
   }
 
   /// Does the operator take float32 instead, and do the types of its results follow from those of its
@@ -116,18 +118,16 @@ class Widening {
   void widen(NodeId id) {
     Node n = graph_.node(id);
     if (n.op == "Clip") bound(n);
-    std::vector<size_t> large;  // inputs
+    std::vector<size_t> small_inputs, small_outputs;  // that may stay so
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (!is_half(n.inputs[i])) continue;
-      const Tensor* t = graph_.constant_tensor(n.inputs[i]);
-      if (t && t->size() > small_constant && options_.small_weights)
-        large.push_back(i);
+      if (options_.mixed && (is_large(n.inputs[i]) || is_key_or_value(n, i)))
+        small_inputs.push_back(i);
       else
         n.inputs[i] = widened(n.inputs[i]);
     }
     std::vector<std::pair<ValueId, ValueId>> narrow;  // a result in float32, and as it was
-    for (ValueId& v : n.outputs) {
-      if (!is_half(v)) continue;
+    const auto widen_result = [&](ValueId& v) {
       const ValueId wide = add_float(v);
       narrow.emplace_back(wide, v);
       if (!options_.as_written) {
@@ -135,12 +135,41 @@ class Widening {
         graph_.value(wide).written = graph_.value(v).type.elem;
       }
       v = wide;
+    };
+    for (size_t o = 0; o < n.outputs.size(); ++o) {
+      if (!is_half(n.outputs[o])) continue;
+      if (options_.mixed && hands_on(n, o))
+        small_outputs.push_back(o);
+      else
+        widen_result(n.outputs[o]);
     }
-    if (!large.empty() && !accepted(n))
-      for (size_t i : large) n.inputs[i] = widened(n.inputs[i]);
+    if ((!small_inputs.empty() || !small_outputs.empty()) && !accepted(n)) {
+      for (size_t i : small_inputs) n.inputs[i] = widened(n.inputs[i]);
+      for (size_t o : small_outputs) widen_result(n.outputs[o]);
+    }
     graph_.remove_node(id);
     graph_.add_node(std::move(n));
     for (const auto& [wide, v] : narrow) add_cast(graph_, wide, v);
+  }
+
+  bool is_large(ValueId v) const {
+    const Tensor* t = graph_.constant_tensor(v);
+    return t && t->size() > small_constant;
+  }
+  static bool is_attention(const Node& n) { return n.op == "Attention" && n.domain.empty(); }
+  /// Those of earlier calls, or that the model keeps in 16 bits.
+  bool is_key_or_value(const Node& n, size_t input) const {
+    if (!is_attention(n)) return false;
+    return input == 4 || input == 5 || ((input == 1 || input == 2) && !computed(n.inputs[input]));
+  }
+  static bool hands_on(const Node& n, size_t output) {
+    return is_attention(n) && (output == 1 || output == 2);
+  }
+  /// Are rows written into something in 16 bits that is there, a cache?
+  bool writes_into(const Node& n) const {
+    static constexpr std::string_view writers[] = {"TensorScatter", "ScatterND", "ScatterElements"};
+    return n.domain.empty() && std::ranges::find(writers, n.op) != std::end(writers) &&
+           !computed(n.inputs[0]);
   }
 
   /// A bound that is left out is the greatest number of the type, of float32 another one.

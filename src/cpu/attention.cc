@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "cpu/isa.h"
@@ -27,22 +28,41 @@ constexpr int64_t few_queries = 8;
 /// Bytes of keys and values from which on no cache is likely to hold them until the next call.
 constexpr int64_t many_bytes = int64_t{1} << 19;
 
+int64_t size_of(DataType t) { return bits_of(t) / 8; }
+const std::byte* at(const void* elements, int64_t i, DataType t) {
+  return static_cast<const std::byte*>(elements) + i * size_of(t);
+}
+std::byte* at(void* elements, int64_t i, DataType t) {
+  return static_cast<std::byte*>(elements) + i * size_of(t);
+}
+
+/// Elements of which one type is float32, or which stay what they are.
+void convert(Isa isa, DataType from_type, const void* from, DataType to_type, void* to, int64_t n) {
+  if (from_type == to_type)
+    std::memcpy(to, from, static_cast<size_t>(n * size_of(to_type)));
+  else if (to_type == DataType::float32)
+    widen(isa, from_type, from, static_cast<float*>(to), n);
+  else
+    narrow(isa, to_type, static_cast<const float*>(from), to, n);
+}
+
 int64_t lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 
 /// How the work is cut, and where scratch lies. Floats.
 struct Cut {
-  Cut(const GemmKernels& g, const AttentionRun& r)
+  Cut(const GemmKernels& g, const AttentionRun& r, bool halves)
       : few(r.queries < few_queries),
         rows(few ? 1 : std::min<int64_t>(r.queries, tiles_of(r) * g.max_rows)),
         blocks(ceil_div(r.queries, rows)),
         columns(std::min(r.keys, key_block)),
         pack_values(!few && r.v_head % g.panel_columns != 0),
         copies_past_caches(r.batch * r.kv_heads * (r.past + r.fresh) * (r.head + r.v_head) *
-                               static_cast<int64_t>(sizeof(float)) >=
+                               size_of(r.cached) >=
                            many_bytes),
         packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.keys))),
         packed_v(pack_values ? lines(packed_b_size(g, r.keys, r.v_head)) : 0),
-        heads(r.batch * r.kv_heads) {
+        heads(r.batch * r.kv_heads),
+        joins(!few && (r.past > 0 || halves)) {
     q = scores = 0;
     if (!few) scores = lines(rows * blocked(r.head));
     weights = scores + lines(rows * columns);
@@ -52,15 +72,16 @@ struct Cut {
   }
   int64_t tasks(const AttentionRun& r) const { return r.batch * r.q_heads * blocks; }
   int64_t packed() const { return heads * (packed_k + packed_v); }
-  /// Room for what is in two pieces and nowhere wanted in one.
+  /// Room for what is in two pieces or in 16 bits, and nowhere wanted otherwise.
   int64_t joined(const AttentionRun& r) const {
-    return few || r.past == 0 ? 0 : lines(heads * (r.past + r.fresh) * (r.head + r.v_head));
+    return joins ? lines(heads * (r.past + r.fresh) * (r.head + r.v_head)) : 0;
   }
 
   bool few;
   int64_t rows, blocks, columns;  // of queries in a task, such tasks a head, and keys at once
   bool pack_values, copies_past_caches;
   int64_t packed_k, packed_v, heads;
+  bool joins;
   int64_t q, scores, weights, bias, sums, slot;  // within the scratch of a task
 };
 
@@ -69,7 +90,8 @@ class QueryBlock {
  public:
   QueryBlock(Isa isa, const AttentionRun& r, const Cut& cut, int64_t task, const float* packed,
              float* scratch, KernelContext& c)
-      : g_(gemm_kernels(isa)),
+      : isa_(isa),
+        g_(gemm_kernels(isa)),
         kernels_(attention_kernels(isa)),
         r_(r),
         cut_(cut),
@@ -78,6 +100,8 @@ class QueryBlock {
         kv_(h_ / (r.q_heads / r.kv_heads)),
         row0_(task % cut.blocks * cut.rows),
         rows_(std::min(cut.rows, r.queries - row0_)),
+        first_(r.first_of(b_)),
+        all_keys_(r.keys_of(b_)),
         tiles_(rows_, g_.max_rows),
         packed_k_(packed + (b_ * r.kv_heads + kv_) * cut.packed_k),
         packed_v_(packed + cut.heads * cut.packed_k + (b_ * r.kv_heads + kv_) * cut.packed_v),
@@ -123,13 +147,14 @@ class QueryBlock {
   float* scores() const { return scratch_ + cut_.scores; }
   float* weights() const { return scratch_ + cut_.weights; }
   float* sums() const { return scratch_ + cut_.sums; }
-  const float* query(int64_t i) const { return r_.q.at(b_, h_) + (row0_ + i) * r_.q.row; }
+  const float* query(int64_t i) const { return static_cast<const float*>(r_.q.at(b_, h_, row0_ + i)); }
 
   /// The keys that a query sees.
   std::pair<int64_t, int64_t> range(int64_t i) const {
-    const int64_t position = row0_ + i + r_.first;
-    const int64_t begin = r_.left < 0 ? 0 : std::clamp<int64_t>(position - r_.left, 0, r_.keys);
-    const int64_t end = r_.right < 0 ? r_.keys : std::clamp<int64_t>(position + r_.right + 1, begin, r_.keys);
+    const int64_t position = row0_ + i + first_;
+    const int64_t begin = r_.left < 0 ? 0 : std::clamp<int64_t>(position - r_.left, 0, all_keys_);
+    const int64_t end =
+        r_.right < 0 ? all_keys_ : std::clamp<int64_t>(position + r_.right + 1, begin, all_keys_);
     return {begin, end};
   }
 
@@ -139,15 +164,22 @@ class QueryBlock {
                 tiles_.rows(t), r_.head, r_.scale);
   }
 
-  /// Calls f(rows, from one to the next, the first one's place, how many) for keys or values [first, last),
-  /// which lie in two pieces.
+  /// Keys or values that lie side by side.
+  struct Piece {
+    DataType type;
+    const void* rows;
+    int64_t row;       // elements from one to the next
+    int64_t first, n;  // which they are
+  };
+  /// Calls f with the one or two pieces that keys or values [first, last) lie in.
   template <class F>
-  void for_pieces(const float* past, const HeadRows& fresh, int64_t size, int64_t first, int64_t last,
+  void for_pieces(const void* past, const HeadRows& fresh, int64_t size, int64_t first, int64_t last,
                   F&& f) const {
     if (const int64_t n = std::min(last, r_.past) - first; n > 0)
-      f(past + ((b_ * r_.kv_heads + kv_) * r_.past + first) * size, size, first, n);
-    if (const int64_t at = std::max(first, r_.past); at < last)
-      f(fresh.at(b_, kv_) + (at - r_.past) * fresh.row, fresh.row, at, last - at);
+      f(Piece{r_.cached, at(past, ((b_ * r_.kv_heads + kv_) * r_.past + first) * size, r_.cached), size,
+              first, n});
+    if (const int64_t from = std::max(first, r_.past); from < last)
+      f(Piece{fresh.type, fresh.at(b_, kv_, from - r_.past), fresh.row, from, last - from});
   }
 
   /// Few queries read keys where they lie, and copy them to where all are wanted just before, block by
@@ -165,25 +197,30 @@ class QueryBlock {
       c_.poll();
     }
   }
-  void copy(const float* past, const HeadRows& fresh, int64_t size, float* all, int64_t first,
+  void copy(const void* past, const HeadRows& fresh, int64_t size, void* all, int64_t first,
             int64_t last) const {
     if (!all) return;
-    float* const to = all + (b_ * r_.kv_heads + kv_) * (r_.past + r_.fresh) * size;
-    const auto one = [&](const float* from, int64_t n, float* at) {
-      cut_.copies_past_caches ? kernels_.copy(from, at, n) : void(std::copy_n(from, n, at));
+    const auto one = [&](const Piece& p, int64_t row, int64_t rows) {
+      const void* const from = at(p.rows, row * p.row, p.type);
+      const int64_t to_row = (b_ * r_.kv_heads + kv_) * (r_.past + r_.fresh) + p.first + row;
+      std::byte* const to = at(all, to_row * size, r_.cached);
+      if (p.type == r_.cached && cut_.copies_past_caches)
+        kernels_.copy(from, to, static_cast<size_t>(rows * size * size_of(p.type)));
+      else
+        convert(isa_, p.type, from, r_.cached, to, rows * size);
     };
-    for_pieces(past, fresh, size, first, last, [&](const float* rows, int64_t row, int64_t at, int64_t n) {
-      if (row == size) return one(rows, n * size, to + at * size);
-      for (int64_t i = 0; i < n; ++i) one(rows + i * row, size, to + (at + i) * size);
+    for_pieces(past, fresh, size, first, last, [&](const Piece& p) {
+      if (p.row == size) return one(p, 0, p.n);
+      for (int64_t i = 0; i < p.n; ++i) one(p, i, 1);
     });
   }
 
   void score() const {
     if (cut_.few)
-      return for_pieces(r_.past_k, r_.k, r_.head, key0_, key0_ + keys_,
-                        [&](const float* k, int64_t row, int64_t at, int64_t n) {
-                          kernels_.products(query(0), k, row, n, r_.head, r_.scale, scores() + at - key0_);
-                        });
+      return for_pieces(r_.past_k, r_.k, r_.head, key0_, key0_ + keys_, [&](const Piece& p) {
+        kernels_.few(p.type).products(query(0), p.rows, p.row, p.n, r_.head, r_.scale,
+                                      scores() + p.first - key0_);
+      });
     Tile tile{.b_row = g_.panel_columns, .c_row = cut_.columns, .k = r_.head};
     for (int64_t j = 0; j < keys_; j += g_.panel_columns) {
       c_.poll();
@@ -273,13 +310,12 @@ class QueryBlock {
 
   void combine() const {
     if (row_by_row())
-      return for_pieces(r_.past_v, r_.v, r_.v_head, key0_, key0_ + keys_,
-                        [&](const float* v, int64_t row, int64_t at, int64_t n) {
-                          for (int64_t i = 0; i < rows_; ++i)
-                            kernels_.combine(scores() + i * cut_.columns + at - key0_, v, row, n, r_.v_head,
-                                             sums() + i * r_.v_head);
-                        });
-    const float* const v = r_.v.at(b_, kv_) + key0_ * r_.v.row;
+      return for_pieces(r_.past_v, r_.v, r_.v_head, key0_, key0_ + keys_, [&](const Piece& p) {
+        for (int64_t i = 0; i < rows_; ++i)
+          kernels_.few(p.type).combine(scores() + i * cut_.columns + p.first - key0_, p.rows, p.row, p.n,
+                                       r_.v_head, sums() + i * r_.v_head);
+      });
+    const float* const v = static_cast<const float*>(r_.v.at(b_, kv_, key0_));
     for (int64_t j = 0; j < r_.v_head; j += g_.panel_columns) {
       c_.poll();
       Tile tile{.b = v + j, .b_row = r_.v.row, .c_row = r_.v_head, .k = keys_};
@@ -297,11 +333,12 @@ class QueryBlock {
     }
   }
 
+  const Isa isa_;
   const GemmKernels& g_;
   const AttentionKernels& kernels_;
   const AttentionRun& r_;
   const Cut& cut_;
-  int64_t b_, h_, kv_, row0_, rows_;
+  int64_t b_, h_, kv_, row0_, rows_, first_, all_keys_;
   RowTiles tiles_;
   const float* packed_k_;
   const float* packed_v_;
@@ -312,30 +349,44 @@ class QueryBlock {
   float greatest_[tiles_a_block * 16], total_[tiles_a_block * 16];
 };
 
-/// Past and fresh rows of each head, one after the other.
-HeadRows join(const AttentionRun& r, const float* past, const HeadRows& fresh, int64_t size, float* to,
-              KernelContext& c) {
+enum class Rows { all, seen };
+/// Past and fresh rows of each head, one after the other, as elements of `type`: float32, or what they are
+/// handed on as.
+void join(Isa isa, const AttentionRun& r, const void* past, const HeadRows& fresh, int64_t size, Rows rows,
+          DataType type, void* to, KernelContext& c) {
+  if (size == 0) return;
   const int64_t total = r.past + r.fresh;
-  if (size > 0)
-    c.parallel(r.batch * r.kv_heads, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        c.poll();
-        float* at = to + i * total * size;
-        if (r.past > 0) at = std::copy_n(past + i * r.past * size, r.past * size, at);
-        for (int64_t j = 0; j < r.fresh; ++j)
-          at = std::copy_n(fresh.at(i / r.kv_heads, i % r.kv_heads) + j * fresh.row, size, at);
-      }
-    });
-  return {to, r.kv_heads * total * size, total * size, size};
+  c.parallel(r.batch * r.kv_heads, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      c.poll();
+      const int64_t b = i / r.kv_heads, h = i % r.kv_heads,
+                    end_row = rows == Rows::all ? total : r.keys_of(b);
+      std::byte* const head = at(to, i * total * size, type);
+      if (const int64_t n = std::min(r.past, end_row); n > 0)
+        convert(isa, r.cached, at(past, i * r.past * size, r.cached), type, head, n * size);
+      for (int64_t j = r.past; j < end_row; ++j)
+        convert(isa, fresh.type, fresh.at(b, h, j - r.past), type, at(head, j * size, type), size);
+    }
+  });
 }
 
-/// The same with keys and values in one piece each, which packing reads; in `room` where nobody wants them
-/// so.
-AttentionRun in_one_piece(AttentionRun r, float* room, KernelContext& c) {
+/// Joined where all are wanted, and floats in one piece, which packing reads: in `room` where those are
+/// neither.
+HeadRows in_one_piece(Isa isa, const AttentionRun& r, const void* past, const HeadRows& fresh, int64_t size,
+                      void* all, float* room, KernelContext& c) {
+  constexpr DataType floats = DataType::float32;
+  if (all) join(isa, r, past, fresh, size, Rows::all, r.cached, all, c);
+  if (r.past == 0 && fresh.type == floats) return fresh;
+  const bool is_wanted = all && r.cached == floats;
+  if (!is_wanted) join(isa, r, past, fresh, size, Rows::seen, floats, room, c);
+  const int64_t total = r.past + r.fresh;
+  return {is_wanted ? all : room, r.kv_heads * total * size, total * size, size};
+}
+AttentionRun in_one_piece(Isa isa, AttentionRun r, float* room, KernelContext& c) {
   const int64_t total = r.past + r.fresh;
   float* const v_room = room + r.batch * r.kv_heads * total * r.head;
-  if (r.all_k || r.past > 0) r.k = join(r, r.past_k, r.k, r.head, r.all_k ? r.all_k : room, c);
-  if (r.all_v || r.past > 0) r.v = join(r, r.past_v, r.v, r.v_head, r.all_v ? r.all_v : v_room, c);
+  r.k = in_one_piece(isa, r, r.past_k, r.k, r.head, r.all_k, room, c);
+  r.v = in_one_piece(isa, r, r.past_v, r.v, r.v_head, r.all_v, v_room, c);
   r.fresh = total;
   r.past = 0;
   return r;
@@ -343,40 +394,42 @@ AttentionRun in_one_piece(AttentionRun r, float* room, KernelContext& c) {
 
 }  // namespace
 
-size_t attention_workspace(Isa isa, const AttentionRun& r, int threads) {
+size_t attention_workspace(Isa isa, const AttentionRun& r, bool halves, int threads) {
   if (r.batch * r.q_heads * r.queries == 0 || r.v_head == 0) return 0;
-  const Cut cut(gemm_kernels(isa), r);
+  const Cut cut(gemm_kernels(isa), r, halves);
   return static_cast<size_t>(task_slots(cut.tasks(r), threads) * slot_stride(cut.slot, threads) +
                              cut.joined(r) + cut.packed()) *
          sizeof(float);
 }
 
-void attention(Isa isa, const AttentionRun& run, void* workspace, KernelContext& c) {
+void attention(Isa isa, const AttentionRun& run, bool halves, void* workspace, KernelContext& c) {
   if (run.batch * run.q_heads * run.queries == 0 || run.v_head == 0) {
-    if (run.all_k) join(run, run.past_k, run.k, run.head, run.all_k, c);
-    if (run.all_v) join(run, run.past_v, run.v, run.v_head, run.all_v, c);
+    if (run.all_k) join(isa, run, run.past_k, run.k, run.head, Rows::all, run.cached, run.all_k, c);
+    if (run.all_v) join(isa, run, run.past_v, run.v, run.v_head, Rows::all, run.cached, run.all_v, c);
     return;
   }
   const GemmKernels& g = gemm_kernels(isa);
-  const Cut cut(g, run);
+  const Cut cut(g, run, halves);
   const int64_t stride = slot_stride(cut.slot, c.threads());
   float* const scratch = static_cast<float*>(workspace);
   float* const room = scratch + task_slots(cut.tasks(run), c.threads()) * stride;
   float* const packed = room + cut.joined(run);
-  const AttentionRun r = cut.few ? run : in_one_piece(run, room, c);
+  const AttentionRun r = cut.few ? run : in_one_piece(isa, run, room, c);
   if (!cut.few)
     c.parallel(cut.heads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t b = i / r.kv_heads, h = i % r.kv_heads;
-        for (int64_t j = 0; j < r.keys; j += g.panel_columns) {
+        const int64_t b = i / r.kv_heads, h = i % r.kv_heads, keys = r.keys_of(b);
+        for (int64_t j = 0; j < keys; j += g.panel_columns) {
           c.poll();
-          g.pack_b(packed + i * cut.packed_k + j * r.head, {r.k.at(b, h) + j * r.k.row, 1, r.k.row}, r.head,
-                   std::min(g.panel_columns, r.keys - j));
+          g.pack_b(packed + i * cut.packed_k + j * r.head,
+                   {static_cast<const float*>(r.k.at(b, h, j)), 1, r.k.row}, r.head,
+                   std::min(g.panel_columns, keys - j));
         }
+        const float* const v = static_cast<const float*>(r.v.at(b, h, 0));
         for (int64_t j = 0; cut.pack_values && j < r.v_head; j += g.panel_columns) {
           c.poll();
-          g.pack_b(packed + cut.heads * cut.packed_k + i * cut.packed_v + j * r.keys,
-                   {r.v.at(b, h) + j, r.v.row, 1}, r.keys, std::min(g.panel_columns, r.v_head - j));
+          g.pack_b(packed + cut.heads * cut.packed_k + i * cut.packed_v + j * r.keys, {v + j, r.v.row, 1},
+                   keys, std::min(g.panel_columns, r.v_head - j));
         }
       }
     });

@@ -2,8 +2,12 @@
 // block of keys at a time only: each block's are turned into weights relative to the greatest score so far,
 // and what came before is scaled down when a greater one turns up.
 //
+// Keys and values may be floats of 16 bits, which are widened as they are read.
+//
 // How queries and keys are cut into blocks follows from shapes and attributes alone, and so do the bits.
 #pragma once
+
+#include <algorithm>
 
 #include "cpu/gemm.h"
 
@@ -11,9 +15,12 @@ namespace lathe::cpu {
 
 /// Rows of one head somewhere in memory.
 struct HeadRows {
-  const float* data = nullptr;
-  int64_t batch = 0, head = 0, row = 0;  // from one to the next
-  const float* at(int64_t b, int64_t h) const { return data + b * batch + h * head; }
+  const void* data = nullptr;
+  int64_t batch = 0, head = 0, row = 0;  // elements from one to the next
+  DataType type = DataType::float32;     // or, of keys and values, a float of 16 bits
+  const void* at(int64_t b, int64_t h, int64_t i) const {
+    return static_cast<const std::byte*>(data) + (b * batch + h * head + i * row) * bits_of(type) / 8;
+  }
 };
 
 /// What is added to the scores: by batch, head, query and key; a stride of 0 repeats.
@@ -27,12 +34,15 @@ struct ScoreBias {
 struct AttentionRun {
   int64_t batch = 0, q_heads = 0, kv_heads = 0, queries = 0, head = 0, v_head = 0;
   int64_t keys = 0;  // that queries may see: the first of `past` and `fresh` ones
-  HeadRows q, k, v;  // of k and v the fresh rows
+  /// Of each sample, how many of them: its last query stands at the last one. Null: all. Without `past` only.
+  const int64_t* lengths = nullptr;
+  HeadRows q, k, v;                     // of k and v the fresh rows
+  DataType cached = DataType::float32;  // of the next four: or a float of 16 bits
   /// Keys and values of earlier calls, which come first: [batch, kv_heads, past, size].
-  const float *past_k = nullptr, *past_v = nullptr;
+  const void *past_k = nullptr, *past_v = nullptr;
   int64_t past = 0, fresh = 0;
   /// Where all of them are wanted one after the other; null: nowhere. [batch, kv_heads, past + fresh, size]
-  float *all_k = nullptr, *all_v = nullptr;
+  void *all_k = nullptr, *all_v = nullptr;
   float* y = nullptr;
   int64_t y_batch = 0, y_head = 0, y_row = 0;
   ScoreBias bias;
@@ -40,10 +50,15 @@ struct AttentionRun {
   /// Query i sees keys [i + first - left, i + first + right], where left and right are not negative.
   int64_t first = 0;
   int64_t left = -1, right = -1;
+  int64_t first_of(int64_t b) const {
+    return lengths ? std::clamp<int64_t>(lengths[b], 0, past + fresh) - queries : first;
+  }
+  int64_t keys_of(int64_t b) const { return lengths ? std::clamp<int64_t>(lengths[b], 0, keys) : keys; }
 };
 
-size_t attention_workspace(Isa isa, const AttentionRun& r, int threads);
-void attention(Isa isa, const AttentionRun& r, void* workspace, KernelContext& c);
+/// `halves`: may keys and values be floats of 16 bits?
+size_t attention_workspace(Isa isa, const AttentionRun& r, bool halves, int threads);
+void attention(Isa isa, const AttentionRun& r, bool halves, void* workspace, KernelContext& c);
 
 /// A row of scores of one query.
 struct ScoreRow {
@@ -51,6 +66,15 @@ struct ScoreRow {
   int64_t n = 0;
   float softcap = 0;
   const float* bias = nullptr;  // n of them; null: none
+};
+/// What a few queries do with keys and values where they lie, `row` elements from one to the next.
+struct FewQueries {
+  /// scores[j] = scale * (q . k[j]).
+  void (*products)(const float* q, const void* k, int64_t row, int64_t n, int64_t head, float scale,
+                   float* scores) = nullptr;
+  /// y += sum of weights[j] v[j], where v[j] may be any number if its weight is 0.
+  void (*combine)(const float* weights, const void* v, int64_t row, int64_t n, int64_t v_head,
+                  float* y) = nullptr;
 };
 struct AttentionKernels {
   /// Caps the scores and adds the bias, minus infinity where that is; returns the greatest, minus infinity
@@ -61,15 +85,14 @@ struct AttentionKernels {
   float (*weigh)(const float* scores, int64_t n, float greatest, float* to, int64_t block) = nullptr;
   /// to = from * factor.
   void (*scale)(const float* from, float* to, int64_t n, float factor) = nullptr;
-  /// scores[j] = scale * (q . k[j]), and y += sum of weights[j] v[j], where v[j] may be any number if its
-  /// weight is 0: for a few queries.
-  void (*products)(const float* q, const float* k, int64_t row, int64_t n, int64_t head, float scale,
-                   float* scores) = nullptr;
-  void (*combine)(const float* weights, const float* v, int64_t row, int64_t n, int64_t v_head,
-                  float* y) = nullptr;
+  FewQueries floats, float16, bfloat16;
   bool (*finite)(const float* p, int64_t n) = nullptr;
   /// Copies past the caches: for what is read again only when they hold something else.
-  void (*copy)(const float* from, float* to, int64_t n) = nullptr;
+  void (*copy)(const void* from, void* to, size_t bytes) = nullptr;
+
+  const FewQueries& few(DataType t) const {
+    return t == DataType::float32 ? floats : t == DataType::float16 ? float16 : bfloat16;
+  }
 };
 const AttentionKernels& attention_kernels(Isa isa);
 

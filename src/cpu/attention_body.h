@@ -72,11 +72,25 @@ void scale_row(const float* from, float* to, int64_t n, float factor) {
   if (n > 0) store_first(to, load_first(from, n) * by, n);
 }
 
+/// Elements of keys and values as they lie: float32, or floats of 16 bits.
+LATHE_INLINE Vec load_element(const float* p) { return load(p); }
+LATHE_INLINE Vec load_elements(const float* p, int64_t n) { return load_first(p, n); }
+template <class Half>
+LATHE_INLINE Vec load_element(const Half* p) {
+  return load_half(p);
+}
+template <class Half>
+LATHE_INLINE Vec load_elements(const Half* p, int64_t n) {
+  Half some[Vec::width] = {};
+  for (int64_t i = 0; i < n; ++i) some[i] = p[i];
+  return load_half(some);
+}
+
 /// Keys that are read side by side.
 constexpr int64_t keys_together = 4;
 
-template <int Keys>
-LATHE_INLINE void few_products(const float* q, const float* k, int64_t row, int64_t head, float scale,
+template <int Keys, class T>
+LATHE_INLINE void few_products(const float* q, const T* k, int64_t row, int64_t head, float scale,
                                float* scores) {
   Vec sum[Keys];
   LATHE_UNROLL
@@ -85,26 +99,28 @@ LATHE_INLINE void few_products(const float* q, const float* k, int64_t row, int6
   for (; i + Vec::width <= head; i += Vec::width) {
     const Vec x = load(q + i);
     LATHE_UNROLL
-    for (int j = 0; j < Keys; ++j) sum[j] = fma(x, load(k + j * row + i), sum[j]);
+    for (int j = 0; j < Keys; ++j) sum[j] = fma(x, load_element(k + j * row + i), sum[j]);
   }
   if (i < head) {
     const Vec x = load_first(q + i, head - i);
     LATHE_UNROLL
-    for (int j = 0; j < Keys; ++j) sum[j] = fma(x, load_first(k + j * row + i, head - i), sum[j]);
+    for (int j = 0; j < Keys; ++j) sum[j] = fma(x, load_elements(k + j * row + i, head - i), sum[j]);
   }
   LATHE_UNROLL
   for (int j = 0; j < Keys; ++j) scores[j] = sum_of(sum[j]) * scale;
 }
 
-void few_scores(const float* q, const float* k, int64_t row, int64_t n, int64_t head, float scale,
+template <class T>
+void few_scores(const float* q, const void* keys, int64_t row, int64_t n, int64_t head, float scale,
                 float* scores) {
+  const T* k = static_cast<const T*>(keys);
   for (; n >= keys_together; n -= keys_together, k += keys_together * row, scores += keys_together)
     few_products<keys_together>(q, k, row, head, scale, scores);
   for (; n > 0; --n, k += row, ++scores) few_products<1>(q, k, row, head, scale, scores);
 }
 
-template <int Vectors>
-LATHE_INLINE void combine_columns(const float* weights, const float* v, int64_t row, int64_t n, float* y) {
+template <int Vectors, class T>
+LATHE_INLINE void combine_columns(const float* weights, const T* v, int64_t row, int64_t n, float* y) {
   Vec sum[Vectors];
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) sum[j] = load(y + j * Vec::width);
@@ -112,22 +128,28 @@ LATHE_INLINE void combine_columns(const float* weights, const float* v, int64_t 
     if (weights[i] == 0) continue;
     const Vec w = set(weights[i]);
     LATHE_UNROLL
-    for (int j = 0; j < Vectors; ++j) sum[j] = fma(w, load(v + j * Vec::width), sum[j]);
+    for (int j = 0; j < Vectors; ++j) sum[j] = fma(w, load_element(v + j * Vec::width), sum[j]);
   }
   LATHE_UNROLL
   for (int j = 0; j < Vectors; ++j) store(y + j * Vec::width, sum[j]);
 }
 
-void combine_values(const float* weights, const float* v, int64_t row, int64_t n, int64_t v_head, float* y) {
+template <class T>
+void combine_values(const float* weights, const void* values, int64_t row, int64_t n, int64_t v_head,
+                    float* y) {
+  const T* const v = static_cast<const T*>(values);
   int64_t j = 0;
   for (; j + 4 * Vec::width <= v_head; j += 4 * Vec::width) combine_columns<4>(weights, v + j, row, n, y + j);
   for (; j + Vec::width <= v_head; j += Vec::width) combine_columns<1>(weights, v + j, row, n, y + j);
   if (j == v_head) return;
   Vec sum = load_first(y + j, v_head - j);
   for (int64_t i = 0; i < n; ++i)
-    if (weights[i] != 0) sum = fma(set(weights[i]), load_first(v + i * row + j, v_head - j), sum);
+    if (weights[i] != 0) sum = fma(set(weights[i]), load_elements(v + i * row + j, v_head - j), sum);
   store_first(y + j, sum, v_head - j);
 }
+
+template <class T>
+constexpr FewQueries few_queries{few_scores<T>, combine_values<T>};
 
 bool all_finite(const float* p, int64_t n) {
   Vec sum = zero();
@@ -136,18 +158,24 @@ bool all_finite(const float* p, int64_t n) {
   return !any_nan(sum);
 }
 
-void copy_past_caches(const float* from, float* to, int64_t n) {
-  constexpr uintptr_t alignment = sizeof(Vec) - 1;
-  for (; n > 0 && (reinterpret_cast<uintptr_t>(to) & alignment) != 0; --n) *to++ = *from++;
-  for (; n >= Vec::width; n -= Vec::width, from += Vec::width, to += Vec::width) stream(to, load(from));
+void copy_past_caches(const void* source, void* target, size_t bytes) {
+  const std::byte* from = static_cast<const std::byte*>(source);
+  std::byte* to = static_cast<std::byte*>(target);
+  const size_t unaligned = -reinterpret_cast<uintptr_t>(to) % sizeof(Vec);
+  const size_t head = unaligned < bytes ? unaligned : bytes;
+  std::memcpy(to, from, head);
+  for (from += head, to += head, bytes -= head; bytes >= sizeof(Vec);
+       from += sizeof(Vec), to += sizeof(Vec), bytes -= sizeof(Vec))
+    stream(reinterpret_cast<float*>(to), load(reinterpret_cast<const float*>(from)));
   streamed();
-  if (n > 0) store_first(to, load_first(from, n), n);
+  std::memcpy(to, from, bytes);
 }
 
 constexpr AttentionKernels table{.prepare = prepare_scores,
                                  .weigh = weigh_scores,
                                  .scale = scale_row,
-                                 .products = few_scores,
-                                 .combine = combine_values,
+                                 .floats = few_queries<float>,
+                                 .float16 = few_queries<Float16>,
+                                 .bfloat16 = few_queries<BFloat16>,
                                  .finite = all_finite,
                                  .copy = copy_past_caches};

@@ -165,8 +165,8 @@ class Walk {
   /// A few rows: their A stays in the cache, and each panel is read as one stream, or several as several. The
   /// sums are the same as in groups.
   void stream() {
-    const bool floats = !g_.split_a && p_.b_type == DataType::float32 && !p_.panels;
-    const bool twins = floats && t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows;
+    const bool few = !g_.split_a && !p_.panels && t1_ - t0_ == 1 && tiles_.rows(t0_) <= twin_rows;
+    const bool twins = few && (is_float() || is_stream());
     const bool quads = twins && tiles_.rows(t0_) == 1 && g_.quad && !is_stream();
     const int64_t count = p1_ - p0_, together = quads ? 4 : twins ? 2 : 1;
     for (int64_t done = 0; done < count; done += stream_panels) {
@@ -199,13 +199,17 @@ class Walk {
               .columns = std::min(panels * g_.panel_columns, p_.n - column),
               .after = place_within(next)};
     start_and_end(tile, at.k0, row, column);
-    is_stream() ? g_.run_stream(rows, tile) : g_.run(rows, tile);
+    if (is_float())
+      is_stream() ? g_.run_stream(rows, tile) : g_.run(rows, tile);
+    else
+      g_.halves_of(p_.b_type).run_stream(rows, tile, panels);
   }
   /// What a tile's sums begin with, and what is done with them once they are whole.
   void start_and_end(Tile& tile, int64_t k0, int64_t row, int64_t column) const {
     tile.start = k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
     if (k0 + tile.k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
   }
+  bool is_float() const { return p_.b_type == DataType::float32; }
   /// Does one row of a panel lie behind the other, in memory?
   bool is_dense() const { return !p_.panels && p_.b_row == g_.panel_columns; }
   /// The first of the i-th to (i + n - 1)-th panels that are read.
@@ -232,7 +236,7 @@ class Walk {
     const int64_t column = at.panel * g_.panel_columns;
     const int64_t k = std::min(step_, p_.k - at.k0);
     alignas(64) float widened[k_block * widest_panel];
-    const bool half = p_.b_type != DataType::float32, few = half && !g_.split_a && t1_ - t0_ <= few_tiles;
+    const bool half = !is_float(), few = half && !g_.split_a && t1_ - t0_ <= few_tiles;
     const bool is_widened = p_.panels || (half && !few);
     if (p_.panels)
       p_.panels->unpack(at.panel, at.k0, k, widened);
@@ -259,7 +263,7 @@ class Walk {
       tile.rows = rows;
       if (rows >= g_.tiled_rows) registers_.set(rows);
       if (few)
-        g_.halves[p_.b_type == DataType::bfloat16][rows](tile);
+        g_.halves_of(p_.b_type).one[rows](tile);
       else
         g_.run(rows, tile);
       tile.next += k * tile.next_step;
@@ -271,7 +275,7 @@ class Walk {
   /// Gives a tile its panel's parts, which are ready but for the first panel's, and has the next one's made
   /// meanwhile. Of what is not in memory as it is multiplied, parts are made in front of each panel.
   void split(Tile& tile, Place next) {
-    const bool in_memory = p_.b_type == DataType::float32 && !p_.panels;
+    const bool in_memory = is_float() && !p_.panels;
     if (!in_memory || split_.to == nullptr) {
       split_ = {.from = tile.b, .row = tile.b_row, .left = tile.k, .to = split_room_->panels[ready_]};
       g_.split_b(split_);

@@ -58,6 +58,17 @@ inline constexpr int twin_rows = 4;
 
 inline int64_t blocked(int64_t k) { return (k + a_block - 1) / a_block * a_block; }
 
+/// Tiles whose panels of B are floats of 16 bits, widened as they are read: for so few of them that widening
+/// a panel first takes longer.
+struct HalfTiles {
+  void (*one[most_tiled_rows + 1])(const Tile&) = {};       // by rows
+  void (*twin_stream[2][twin_rows + 1])(const Tile&) = {};  // as those of GemmKernels
+
+  void run_stream(int64_t rows, const Tile& t, int64_t panels) const {
+    panels == 2 ? twin_stream[cpu_features().streams_past_l2][rows](t) : one[rows](t);
+  }
+};
+
 /// What is compiled for each instruction set.
 struct GemmKernels {
   Isa isa;
@@ -80,9 +91,7 @@ struct GemmKernels {
   void (*quad)(const Tile&) = nullptr;
   /// Makes `rows` rows of one panel's C of their sums, which are rows of two vectors.
   void (*finish_sums)(const Tile&, const float* sums) = nullptr;
-  /// With packed panels of float16 and of bfloat16, for so few tiles that widening a panel first takes
-  /// longer.
-  void (*halves[2][most_tiled_rows + 1])(const Tile&) = {};
+  HalfTiles halves[2] = {};  // float16, bfloat16
   void (*pack_a)(float* to, const Operand& a, int64_t rows, int64_t k, float scale) = nullptr;
   void (*pack_b)(float* to, const Operand& b, int64_t k, int64_t columns) = nullptr;
   /// Of kernels that multiply float32 in parts (cpu/parts_amx.h), instead of pack_a: was there nothing that
@@ -100,6 +109,7 @@ struct GemmKernels {
   void run_stream(int64_t rows, const Tile& t) const {
     t.columns > panel_columns ? twin_stream[cpu_features().streams_past_l2][rows](t) : run(rows, t);
   }
+  const HalfTiles& halves_of(DataType t) const { return halves[t == DataType::bfloat16]; }
   int64_t panels(int64_t n) const { return (n + panel_columns - 1) / panel_columns; }
   /// Floats that k packed terms of a row of A take.
   int64_t packed_terms(int64_t k) const {

@@ -19,6 +19,11 @@ namespace {
 /// Multiplications of a step below which it is not worth sharing.
 constexpr int64_t least_step = int64_t{1} << 17;
 
+/// The inputs' part of all gates need not take more room than this, where the rows of a product are no fewer:
+/// its weights are read once for so many, and from memory if they are large.
+constexpr int64_t inputs_part = int64_t{1} << 16, least_rows = 48, least_rows_from_memory = 256;
+constexpr int64_t large_weights = int64_t{1} << 19;
+
 int64_t aligned(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 int64_t packed_input_of_direction(const GemmKernels& g, const RecurrentShape& s) {
@@ -44,7 +49,7 @@ struct Scratch {
   explicit Scratch(const RecurrentShape& s)
       : packed_states(aligned(packed_a_size(s.batch, s.hidden))),
         x(0),
-        bias(x + aligned(s.steps * s.batch * s.gates())),
+        bias(x + aligned(s.stretch() * s.batch * s.gates())),
         r(bias + aligned(s.gates())),
         h(r + aligned(s.batch * s.gates())),
         cell(h + aligned(s.batch * s.hidden)),
@@ -52,7 +57,7 @@ struct Scratch {
         packed(reset + aligned(s.batch * s.hidden)),
         size(packed + 3 * packed_states) {}
   int64_t packed_states;
-  int64_t x;               // [steps, batch, gates]: the inputs' part of all gates
+  int64_t x;               // [stretch, batch, gates]: the inputs' part of all gates
   int64_t bias;            // added to the inputs' part
   int64_t r;               // [batch, gates]: the states' part
   int64_t h, cell, reset;  // [batch, hidden]
@@ -75,37 +80,39 @@ class Direction {
         tiles_(s_.batch, g_.max_rows),
         c_(c) {}
 
-  /// The inputs' part of all gates at all steps; uses all threads.
-  void project(void* workspace) {
-    float* const bias = scratch_ + at_.bias;
-    if (run_.bias) {
-      const float* const w = run_.bias + index_ * 2 * s_.gates();
-      const float* const r = recurrent_bias();
-      for (int64_t i = 0; i < s_.gates(); ++i) bias[i] = is_apart(i / s_.hidden) ? w[i] : r[i] + w[i];
-    }
-    Products p{.m = s_.steps * s_.batch, .n = s_.gates(), .k = s_.input};
-    p.a = {run_.x, s_.input, 1};
+  /// Steps [first, first + count) come next: makes the inputs' part of all their gates, on all threads.
+  void enter(int64_t first, int64_t count, void* workspace) {
+    first_ = first;
+    first_time_ = backward() ? s_.steps - first - count : first;
+    Products p{.m = count * s_.batch, .n = s_.gates(), .k = s_.input};
+    p.a = {run_.x + first_time_ * s_.batch * s_.input, s_.input, 1};
     p.packed_b = element_at(run_.weights, run_.w, index_ * packed_input_of_direction(g_, s_));
     p.packed_type = run_.weights;
     p.c = scratch_ + at_.x;
-    if (run_.bias) p.start = {bias, 0, 1, 1};
+    if (run_.bias) p.start = {scratch_ + at_.bias, 0, 1, 1};
     multiply(g_, p, workspace, c_);
   }
 
-  int64_t phases() const { return s_.steps * (resets_first() ? 2 : 1); }
+  int64_t phases(int64_t steps) const { return steps * (resets_first() ? 2 : 1); }
   /// Units are taken by panels of so many.
   int64_t panels() const { return g_.panels(s_.hidden); }
 
   void start() {
+    if (run_.bias) {
+      const float* const w = run_.bias + index_ * 2 * s_.gates();
+      const float* const r = recurrent_bias();
+      float* const bias = scratch_ + at_.bias;
+      for (int64_t i = 0; i < s_.gates(); ++i) bias[i] = is_apart(i / s_.hidden) ? w[i] : r[i] + w[i];
+    }
     start(scratch_ + at_.h, run_.initial_h);
     if (s_.cell == Cell::lstm) start(scratch_ + at_.cell, run_.initial_c);
     std::fill_n(scratch_ + at_.packed, 3 * at_.packed_states, 0.0f);
     for (int64_t b = 0; b < s_.batch; ++b)
       pack(scratch_ + at_.h + b * s_.hidden, b, {0, s_.hidden}, states(0));
   }
-  /// Of the units of panels [begin, end).
+  /// Of the units of panels [begin, end); phases are counted from the step that was entered.
   void run(int64_t phase, int64_t begin, int64_t end) {
-    const int64_t step = resets_first() ? phase / 2 : phase;
+    const int64_t step = first_ + (resets_first() ? phase / 2 : phase);
     const Range units{begin * g_.panel_columns, std::min(end * g_.panel_columns, s_.hidden)};
     const bool backwards = step % 2 == 1;
     if (!resets_first()) {
@@ -214,7 +221,7 @@ class Direction {
   }
   GateStep gates(int64_t i, int64_t b, Range units) const {
     const int64_t u = units.begin;
-    return {.x = scratch_ + at_.x + (time(i, b) * s_.batch + b) * s_.gates() + u,
+    return {.x = scratch_ + at_.x + ((time(i, b) - first_time_) * s_.batch + b) * s_.gates() + u,
             .r = scratch_ + at_.r + b * s_.gates() + u,
             .h = scratch_ + at_.h + b * s_.hidden + u,
             .c = scratch_ + at_.cell + b * s_.hidden + u,
@@ -235,16 +242,24 @@ class Direction {
   float* scratch_;
   RowTiles tiles_;
   KernelContext& c_;
+  int64_t first_ = 0, first_time_ = 0;  // of the steps that were entered, in their order and in that of x
 };
 
 size_t projection_workspace(const GemmKernels& g, const RecurrentShape& s) {
   static constexpr float somewhere = 0;
-  Products p{.m = s.steps * s.batch, .n = s.gates(), .k = s.input};
+  Products p{.m = s.stretch() * s.batch, .n = s.gates(), .k = s.input};
   p.packed_b = &somewhere;
   return multiply_workspace(g, p);
 }
 
 }  // namespace
+
+int64_t RecurrentShape::stretch() const {
+  if (own_lengths || steps * batch * gates() == 0) return steps;  // backwards, each begins somewhere else
+  const int64_t rows = gates() * input < large_weights ? least_rows : least_rows_from_memory;
+  const int64_t most = std::max({int64_t{1}, rows / batch, inputs_part / (batch * gates())});
+  return std::min(steps, most);
+}
 
 int64_t packed_input_weights_size(const GemmKernels& g, const RecurrentShape& s) {
   return s.directions * packed_input_of_direction(g, s);
@@ -276,25 +291,27 @@ void run_recurrence(Isa isa, const Recurrence& r, void* workspace, KernelContext
   const int64_t size = Scratch(s).size;
   float* const scratch = static_cast<float*>(workspace);
   const auto direction = [&](int64_t i) { return Direction(isa, r, i, scratch + i * size, c); };
-  for (int64_t i = 0; i < s.directions; ++i) direction(i).project(scratch + s.directions * size);
   std::array<Direction, 2> both{direction(0), direction(s.directions - 1)};
   const std::span<Direction> all(both.data(), static_cast<size_t>(s.directions));
   for (Direction& d : all) d.start();
-  const int64_t panels = all[0].panels(), phases = all[0].phases();
+  const int64_t panels = all[0].panels();
   // Directions side by side need not wait for one another.
   const bool share = s.batch * s.gates() * s.hidden >= least_step && c.threads() > s.directions;
-  if (share) {
-    c.parallel_steps(phases, s.directions * panels, ceil_of(s.directions * panels, c.threads()),
-                     [&](int64_t phase, int64_t begin, int64_t end) {
-                       for (int64_t i = begin / panels; i * panels < end; ++i)
-                         all[static_cast<size_t>(i)].run(phase, std::max(begin - i * panels, int64_t{0}),
-                                                         std::min(end - i * panels, panels));
-                     });
-  } else {
-    c.parallel(s.directions, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        for (int64_t phase = 0; phase < phases; ++phase) all[static_cast<size_t>(i)].run(phase, 0, panels);
-    });
+  for (int64_t first = 0; first < s.steps; first += s.stretch()) {
+    const int64_t count = std::min(s.stretch(), s.steps - first), phases = all[0].phases(count);
+    for (Direction& d : all) d.enter(first, count, scratch + s.directions * size);
+    if (share)
+      c.parallel_steps(phases, s.directions * panels, ceil_of(s.directions * panels, c.threads()),
+                       [&](int64_t phase, int64_t begin, int64_t end) {
+                         for (int64_t i = begin / panels; i * panels < end; ++i)
+                           all[static_cast<size_t>(i)].run(phase, std::max(begin - i * panels, int64_t{0}),
+                                                           std::min(end - i * panels, panels));
+                       });
+    else
+      c.parallel(s.directions, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          for (int64_t phase = 0; phase < phases; ++phase) all[static_cast<size_t>(i)].run(phase, 0, panels);
+      });
   }
   for (const Direction& d : all) d.finish();
 }

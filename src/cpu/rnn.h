@@ -1,6 +1,6 @@
 // LSTM, GRU and RNN for float32 with the usual activations (sigmoid, hard or not, for gates, tanh for states;
-// RNN relu too). All inputs go through one matrix product; each step then is a product of the states with the
-// packed recurrent weights and a pass over the gates.
+// RNN relu too). The inputs of many steps go through one matrix product; each step then is a product of the
+// states with the packed recurrent weights and a pass over the gates.
 #pragma once
 
 #include "cpu/gemm.h"
@@ -13,7 +13,10 @@ constexpr int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == 
 struct RecurrentShape {
   Cell cell = Cell::lstm;
   int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
+  bool own_lengths = false;                                  // may each sequence end somewhere else?
   int64_t gates() const { return gates_of(cell) * hidden; }  // columns of all gates
+  /// Steps whose inputs go through a product together.
+  int64_t stretch() const;
 };
 
 /// Floats of the packed weights of all directions: W [directions, gates, input] and R [directions, gates,

@@ -308,8 +308,8 @@ std::optional<Patch> past(const View& view, NodeId id) {
       n.attributes.get<int64_t>("left_window_size", -1) >= 0 ||
       n.attributes.get<int64_t>("right_window_size", -1) >= 0)
     return std::nullopt;
-  // Other types have no kernel that does it.
-  if (view.type(n.inputs[0]).elem != DataType::float32 || view.rank(n.inputs[0]) != 4) return std::nullopt;
+  // double has no kernel that does it.
+  if (view.type(n.inputs[0]).elem == DataType::float64 || view.rank(n.inputs[0]) != 4) return std::nullopt;
   const auto k = continued(view, n.inputs[1]), v = continued(view, n.inputs[2]);
   if (!k || !v) return std::nullopt;
   Patch p("keys and values follow those of earlier calls");

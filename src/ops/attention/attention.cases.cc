@@ -278,6 +278,22 @@ void cases_attention(CaseTable& t) {
         .attribute("kv_num_heads", int64_t{2})
         .attribute("is_causal", int64_t{1})
         .outputs_wanted(outputs);
+  // Beyond what there is, and of nothing; windows and masks beside them.
+  for (const int64_t queries : {1, 3, 20})
+    for (const DataType type : {DataType::float32, DataType::float16})
+      t.add("Attention", "a cache with lengths, " + std::to_string(queries) + " new" +
+                             (type == DataType::float16 ? ", float16" : ""))
+          .random(type, {5, queries, 4 * 24})
+          .random(type, {5, 600, 2 * 24})
+          .random(type, {5, 600, 2 * 8})
+          .random(type, {queries, 590})
+          .absent()
+          .absent()
+          .input<int64_t>({5}, {30, 580, -7, 0, 9999})
+          .attribute("q_num_heads", int64_t{4})
+          .attribute("kv_num_heads", int64_t{2})
+          .attribute("is_causal", int64_t{queries != 3})
+          .attribute("left_window_size", int64_t{queries == 3 ? 40 : -1});
   t.add("RotaryEmbedding", "halves")
       .input<float>({1, 2, 3, 4}, {-0.375f, 0.375f, 0.5f,    0,     0.125f,  0.375f, -0.375f, 0.875f,
                                    -1,      1,      -0.875f, 0.5f,  -0.125f, 0.625f, -0.25f,  -0.375f,

@@ -1,4 +1,5 @@
-// Attention and RotaryEmbedding for float32.
+// Attention and RotaryEmbedding for float32. Keys and values may be floats of 16 bits: no operator allows the
+// mixture, the builder makes it.
 #include "cpu/attention.h"
 
 #include "cpu/ask.h"
@@ -11,14 +12,37 @@ namespace {
 using cpu::AttentionRun;
 using cpu::floats;
 
+using Operands = std::vector<const KernelRequest::Operand*>;
+Operands present(const KernelRequest& r, std::initializer_list<size_t> inputs,
+                 std::initializer_list<size_t> outputs) {
+  Operands list;
+  for (size_t i : inputs)
+    if (cpu::has_input(r, i)) list.push_back(&r.inputs[i]);
+  for (size_t o : outputs)
+    if (o < r.outputs.size() && r.outputs[o].present) list.push_back(&r.outputs[o]);
+  return list;
+}
+/// Are they of one type, float32 or a float of 16 bits?
+bool agree(const Operands& list) {
+  return std::ranges::all_of(list, [&](const auto* o) {
+    return o->type == list[0]->type && (o->type == DataType::float32 || cpu::is_half(o->type));
+  });
+}
+
+/// `halves`: the kernel for keys and values some of which are of 16 bits.
+template <bool halves>
 Verdict ask(const Attention& op, const KernelRequest& r) {
-  for (size_t i : {0, 1, 2, 4, 5})
-    if (cpu::has_input(r, i) && r.inputs[i].type != DataType::float32) return Verdict::no("only float32");
   for (size_t i : {0, 1, 2})
     if (!cpu::has_input(r, i)) return Verdict::no("an input is missing");
+  if (r.inputs[0].type != DataType::float32) return Verdict::no("only float32");
+  const Operands fresh = present(r, {1, 2}, {}), cached = present(r, {4, 5}, {1, 2});
+  if (!agree(fresh) || !agree(cached)) return Verdict::no("keys and values of other types");
+  const auto is_short = [](const auto* o) { return cpu::is_half(o->type); };
+  if (halves != (std::ranges::any_of(fresh, is_short) || std::ranges::any_of(cached, is_short)))
+    return Verdict::no(halves ? "keys and values of float32" : "keys or values of 16 bits");
   if (cpu::has_input(r, 3) && r.inputs[3].type != DataType::float32 && r.inputs[3].type != DataType::boolean)
     return Verdict::no("a mask of " + std::string(name_of(r.inputs[3].type)));
-  if (cpu::has_input(r, 6)) return Verdict::no("lengths of the keys");
+  if (cpu::has_input(r, 6) && cpu::has_input(r, 4)) return Verdict::no("lengths of keys that are joined");
   if (r.outputs.size() > 3 && r.outputs[3].present) return Verdict::no("the scores are wanted");
   if (op.softmax_precision && *op.softmax_precision != static_cast<int64_t>(DataType::float32))
     return Verdict::no("a softmax of another precision");
@@ -41,9 +65,9 @@ struct Sizes {
     run.left = op.left_window;
     run.right = op.is_causal ? 0 : op.right_window;
   }
-  cpu::HeadRows rows(const float* data, int64_t heads, int64_t seq, int64_t size) const {
-    if (heads_last) return {data, seq * heads * size, size, heads * size};
-    return {data, heads * seq * size, seq * size, size};
+  cpu::HeadRows rows(const Tensor& t, int64_t heads, int64_t seq, int64_t size) const {
+    if (heads_last) return {t.data(), seq * heads * size, size, heads * size, t.type()};
+    return {t.data(), heads * seq * size, seq * size, size, t.type()};
   }
 
   AttentionRun run;
@@ -76,36 +100,41 @@ void note_mask(AttentionRun& r, bool present) {
   if (present) r.bias.numbers = &somewhere;
 }
 
-template <Isa isa>
+template <Isa isa, bool halves>
 size_t workspace(const Attention& op, std::span<const Shape> inputs, int threads) {
   AttentionRun r = sizes_of(op, inputs).run;
   note_mask(r, inputs.size() > 3 && !inputs[3].empty());
   if (r.bias.present()) r.keys = std::min(r.keys, inputs[3].back());
-  return cpu::attention_workspace(isa, r, threads);
+  return cpu::attention_workspace(isa, r, halves, threads);
 }
 
-template <Isa isa>
+template <Isa isa, bool halves>
 void attention(const Attention& op, KernelContext& c) {
   Sizes s(op, c.in(0).shape(), c.in(1).shape(), c.in(2).shape(),
           cpu::has_input(c, 4) ? c.in(4).shape() : Shape());
   AttentionRun& r = s.run;
-  r.q = s.rows(floats(c.in(0)), r.q_heads, r.queries, r.head);
-  r.k = s.rows(floats(c.in(1)), r.kv_heads, r.fresh, r.head);
-  r.v = s.rows(floats(c.in(2)), r.kv_heads, r.fresh, r.v_head);
-  if (r.past > 0) r.past_k = floats(c.in(4)), r.past_v = floats(c.in(5));
-  if (c.wants(1)) r.all_k = floats(c.out(1));
-  if (c.wants(2)) r.all_v = floats(c.out(2));
+  r.q = s.rows(c.in(0), r.q_heads, r.queries, r.head);
+  r.k = s.rows(c.in(1), r.kv_heads, r.fresh, r.head);
+  r.v = s.rows(c.in(2), r.kv_heads, r.fresh, r.v_head);
+  const auto cached = [&](auto& t) {
+    r.cached = t.type();
+    return t.data();
+  };
+  if (r.past > 0) r.past_k = cached(c.in(4)), r.past_v = cached(c.in(5));
+  if (c.wants(1)) r.all_k = cached(c.out(1));
+  if (c.wants(2)) r.all_v = cached(c.out(2));
   r.y = floats(c.out(0));
-  const cpu::HeadRows y = s.rows(r.y, r.q_heads, r.queries, r.v_head);
+  const cpu::HeadRows y = s.rows(c.out(0), r.q_heads, r.queries, r.v_head);
   r.y_batch = y.batch, r.y_head = y.head, r.y_row = y.row;
   r.scale = op.scale ? *op.scale : 1 / std::sqrt(static_cast<float>(r.head));
   r.softcap = op.softcap;
   r.first = r.past;
+  if (cpu::has_input(c, 6)) r.lengths = c.in(6).as<int64_t>().data();
   if (cpu::has_input(c, 3)) {
     r.bias = bias(c.in(3));
     r.keys = std::min(r.keys, c.in(3).shape().back());  // what the mask does not reach is masked
   }
-  cpu::attention(isa, r, c.workspace(cpu::attention_workspace(isa, r, c.threads())), c);
+  cpu::attention(isa, r, halves, c.workspace(cpu::attention_workspace(isa, r, halves, c.threads())), c);
 }
 
 Verdict ask_rotary(const RotaryEmbedding&, const KernelRequest& r) {
@@ -156,8 +185,13 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
 
 void cpu_attention(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Attention>({.op = "Attention", .name = cpu::kernel_name("attention", isa), .isa = isa},
-                     {.run = attention<isa>, .ask = ask, .workspace = workspace<isa>});
+    const auto add = [&]<bool halves>(std::string_view name) {
+      k.add<Attention>(
+          {.op = "Attention", .name = cpu::kernel_name(name, isa), .isa = isa},
+          {.run = attention<isa, halves>, .ask = ask<halves>, .workspace = workspace<isa, halves>});
+    };
+    add.template operator()<false>("attention");
+    add.template operator()<true>("attention.short_keys");
   });
   k.add<RotaryEmbedding>(
       {.op = "RotaryEmbedding", .name = cpu::kernel_name("rotary_embedding", Isa::generic)},

@@ -220,6 +220,17 @@ void cases_lstm(CaseTable& t) {
       .input<int32_t>({2}, {7, 3})
       .attribute("hidden_size", int64_t{192})
       .outputs_wanted(3);
+  t.add("LSTM", "long, both directions")  // the inputs go through more than one product
+      .random(DataType::float32, {70, 2, 8})
+      .random(DataType::float32, {2, 4 * 192, 8}, -0.2, 0.2)
+      .as_constant()
+      .random(DataType::float32, {2, 4 * 192, 192}, -0.1, 0.1)
+      .as_constant()
+      .random(DataType::float32, {2, 8 * 192})
+      .as_constant()
+      .attribute("direction", std::string("bidirectional"))
+      .attribute("hidden_size", int64_t{192})
+      .outputs_wanted(3);
   t.add("LSTM", "peepholes")
       .input<float>({3, 2, 2}, x)
       .input<float>({1, 8, 2}, lstm_w)

@@ -392,6 +392,15 @@ void cases_rnn(CaseTable& t) {
       .as_constant()
       .attribute("hidden_size", int64_t{96})
       .outputs_wanted(2);
+  t.add("GRU", "long, reverse")  // the inputs go through more than one product
+      .random(DataType::float32, {103, 1, 8})
+      .random(DataType::float32, {1, 3 * 216, 8}, -0.2, 0.2)
+      .as_constant()
+      .random(DataType::float32, {1, 3 * 216, 216}, -0.1, 0.1)
+      .as_constant()
+      .attribute("direction", std::string("reverse"))
+      .attribute("hidden_size", int64_t{216})
+      .outputs_wanted(2);
   t.add("GRU", "linear before reset")
       .input<float>({3, 2, 2}, x)
       .input<float>({1, 6, 2}, gru_w)

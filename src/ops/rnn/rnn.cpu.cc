@@ -104,7 +104,9 @@ void pack(const Op&, const KernelRequest& r, size_t i, Tensor& to, Workers& work
 
 template <class Op, Isa isa>
 size_t workspace(const Op&, std::span<const Shape> inputs, int) {
-  return cpu::recurrence_workspace(cpu::gemm_kernels(isa), shape_of<Op>(inputs[0], inputs[1]));
+  cpu::RecurrentShape s = shape_of<Op>(inputs[0], inputs[1]);
+  s.own_lengths = inputs.size() > 4 && !inputs[4].empty();
+  return cpu::recurrence_workspace(cpu::gemm_kernels(isa), s);
 }
 
 /// The parameters of HardSigmoid gates, which are the first to take any.
@@ -143,6 +145,7 @@ void run(const Op& op, KernelContext& c) {
   r.weights = c.packed(1)->type();
   r.bias = floats(c, 3);
   r.lengths = lengths(c, r.shape.steps);
+  r.shape.own_lengths = r.lengths != nullptr;
   r.initial_h = floats(c, 5);
   r.y = wanted(c, 0);
   r.last_h = wanted(c, 1);
