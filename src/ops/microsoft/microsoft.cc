@@ -14,6 +14,8 @@ void declare_microsoft(SchemaCatalog& c) {
                             group_query_operators(), quantized_operators(), block_operators()})
     for (const Declared& d : family)
       c.add("com.microsoft", d.name).version(1, d.signature).deprecated(standard_from, d.into_standard);
+  for (const Declared& d : operators_in_the_standards_domain())
+    c.add("", d.name).version(1, d.signature).deprecated(standard_from, d.into_standard);
 }
 
 }  // namespace lathe

@@ -27,6 +27,8 @@ std::span<const Declared> fused_operators();
 std::span<const Declared> norm_operators();
 std::span<const Declared> quantized_operators();
 std::span<const Declared> block_operators();
+/// ONNX Runtime writes these as if they were the standard's.
+std::span<const Declared> operators_in_the_standards_domain();
 
 /// Throws node_cannot_convert: the standard has no words for `got`.
 [[noreturn]] inline void refuse(UpgradeContext& u, std::string expected, std::string got) {

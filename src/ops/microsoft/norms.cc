@@ -32,18 +32,35 @@ void skip_layer_norm(UpgradeContext& u) {
   become(u, "LayerNormalization", {sum, input(u, 2), input(u, 3)}, over_last_axis(u));
 }
 
+/// 1 over the root of the mean of squares.
+ValueId inverse_root(UpgradeContext& u, ValueId x, std::vector<int64_t> axes, float epsilon) {
+  const ValueId mean = one(u, "ReduceMean", {one(u, "Mul", {x, x}), ints(u, std::move(axes))});
+  return one(u, "Reciprocal", {one(u, "Sqrt", {one(u, "Add", {mean, number_like(u, epsilon, x)})})});
+}
+
 void skip_simplified_layer_norm(UpgradeContext& u) {
   const ValueId sum = sum_of(u, {0, 1, 3});
   give_sum(u, sum);
-  const auto mean = [&](ValueId v) { return one(u, "ReduceMean", {v, ints(u, {-1})}); };
   if (wants(u, 1) || wants(u, 2)) {
     const ValueId x = cast(u, sum, DataType::float32);
-    if (wants(u, 1)) u.give(1, mean(x));
-    const ValueId epsilon = number_like(u, u.node().attributes.get("epsilon", default_epsilon), x);
-    const ValueId square = one(u, "Add", {mean(one(u, "Mul", {x, x})), epsilon});
-    if (wants(u, 2)) u.give(2, one(u, "Reciprocal", {one(u, "Sqrt", {square})}));
+    if (wants(u, 1)) u.give(1, one(u, "ReduceMean", {x, ints(u, {-1})}));
+    if (wants(u, 2)) u.give(2, inverse_root(u, x, {-1}, u.node().attributes.get("epsilon", default_epsilon)));
   }
   become(u, "RMSNormalization", {sum, input(u, 2)}, over_last_axis(u));
+}
+
+/// It is written into the standard's own domain.
+void simplified_layer_norm(UpgradeContext& u) {
+  Attributes a = u.node().attributes;
+  if (wants(u, 1)) {
+    const auto axis = a.get<int64_t>("axis", -1);
+    std::vector<int64_t> axes;
+    for (int64_t i = axis, end = axis < 0 ? 0 : static_cast<int64_t>(rank_of_input(u, 0)); i < end; ++i)
+      axes.push_back(i);
+    const ValueId x = cast(u, input(u, 0), static_cast<DataType>(a.get<int64_t>("stash_type", 1)));
+    u.give(1, inverse_root(u, x, std::move(axes), a.get("epsilon", 1e-5f)));
+  }
+  become(u, "RMSNormalization", {input(u, 0), input(u, 1)}, std::move(a));
 }
 
 /// How many words each sample has, by its mask: those that are 1.
@@ -127,6 +144,16 @@ std::span<const Declared> norm_operators() {
        group_norm},
   };
   // clang-format on
+  return list;
+}
+
+std::span<const Declared> operators_in_the_standards_domain() {
+  static constexpr Declared list[] = {
+      {"SimplifiedLayerNormalization",
+       "(X: T, scale: V) -> (Y: V, inv_std_var?: U) {stash_type: int = 1, epsilon: float = "
+       "9.999999747378752e-06, axis: int = -1} [T: @float_13; V: @float_13; U: float double]",
+       simplified_layer_norm},
+  };
   return list;
 }
 

@@ -276,13 +276,6 @@ void declare_norm(SchemaCatalog& c) {
       .rule<RmsNormalization>()
       .spelled(spelling::rms_normalization)
       .contract(statistics);
-  c.add("SimplifiedLayerNormalization")
-      .version(1,
-               "(X: T, scale: V) -> (Y: V, inv_std_var?: U) {stash_type: int = 1, epsilon: float = "
-               "9.999999747378752e-06, axis: int = -1} [T: @float_13; V: @float_13; U: float double]")
-      .rule<SimplifiedLayerNormalization>()
-      .output_type(stash_type, 1)
-      .contract(statistics);
   c.add("LRN")
       .version(1,
                "(X: T) -> (Y: T) {bias: float = 1, beta: float = 0.75, alpha: float = 9.999999747378752e-05, "

@@ -146,17 +146,6 @@ struct RmsNormalization {
   }
 };
 
-/// RMSNormalization as ONNX Runtime's optimiser writes it; the second output is 1 / sqrt(mean(X²) + epsilon).
-struct SimplifiedLayerNormalization : RmsNormalization {
-  template <class D>
-  void shape(ShapeContext<D>& c) const {
-    RmsNormalization::shape(c);
-    std::vector<D> statistics = c.shape(0);
-    std::fill(statistics.begin() + c.axis(axis, c.rank(0)), statistics.end(), D(1));
-    c.output(1, statistics);
-  }
-};
-
 /// Divides by a power of the sum of squares over `size` neighbouring channels; X [N, C, …].
 struct Lrn {
   float alpha = 1e-4f, beta = 0.75f, bias = 1;

@@ -185,7 +185,6 @@ void layer_normalization(const LayerNormalization& op, KernelContext& c) {
   });
 }
 
-/// The second output, where there is one, is 1 / sqrt(mean(X²) + epsilon).
 void rms_normalization(const RmsNormalization& op, KernelContext& c) {
   const Shape& shape = c.in(0).shape();
   const size_t axis = first_axis(op.axis, shape);
@@ -193,7 +192,6 @@ void rms_normalization(const RmsNormalization& op, KernelContext& c) {
   const Tensor x = in_double(c.in(0), c);
   const std::pmr::vector<double> scale = repeated(c.in(1), shape, axis, c);
   Tensor& y = c.out(0);
-  Tensor* inverse_deviation = statistics_output(c, 1, length);
   if (length == 0) return;
   c.parallel(x.size() / length, 1, [&](int64_t begin, int64_t end) {
     Poller poll(c);
@@ -214,13 +212,8 @@ void rms_normalization(const RmsNormalization& op, KernelContext& c) {
               from[i] * inverse * scale[static_cast<size_t>(run * length + i) % scale.size()]));
         }
       });
-      if (inverse_deviation) store_double(*inverse_deviation, run, inverse);
     }
   });
-}
-
-void simplified_layer_normalization(const SimplifiedLayerNormalization& op, KernelContext& c) {
-  rms_normalization(op, c);
 }
 
 void lrn(const Lrn& op, KernelContext& c) {
@@ -318,7 +311,6 @@ void reference_norm(KernelCatalog& k) {
   k.reference<GroupNormalization>("GroupNormalization", group_normalization);
   k.reference<LayerNormalization>("LayerNormalization", layer_normalization);
   k.reference<RmsNormalization>("RMSNormalization", rms_normalization);
-  k.reference<SimplifiedLayerNormalization>("SimplifiedLayerNormalization", simplified_layer_normalization);
   k.reference<Lrn>("LRN", lrn);
   k.reference<LpNormalization>("LpNormalization", lp_normalization);
   k.reference<MeanVarianceNormalization>("MeanVarianceNormalization", mean_variance_normalization);
