@@ -97,7 +97,7 @@ struct Problem {
   std::vector<float> together(Isa isa, int threads) const {
     const BlockedShape& two = s.second;
     Fenced y(at(two.batch * two.out_blocks() * two.out_pixels() * channel_block)), means(means_size(two)),
-        scratch(cpu::pair_workspace(isa, s, threads) / sizeof(float));
+        scratch(cpu::pair_workspace(isa, s, false, threads) / sizeof(float));
     SignTurner turner(y);
     EpilogueContext c(threads, &turner);
     cpu::convolution_pair(isa, s,

@@ -132,6 +132,29 @@ TEST_F(ShortImages, GatesAndDepthwise) {
   EXPECT_NE(short_steps(e).find("BlockedMaxPool BlockedConv"), std::string::npos) << short_steps(e);
 }
 
+TEST_F(ShortImages, PairsMakeThem) {
+  // 130 rows and 150 channels: strips and the last panel are not like the others.
+  const std::string text =
+      "(float16[1,3,130,150] x) => (float16[1,24,65,75] y) <float16[24,3,3,3] a = {}, float16[150,24,1,1] b "
+      "= "
+      "{}, float16[150] bb = {}, float16[150,1,3,3] d = {}, float16[150] db = {}, float16[24,150,1,1] c = "
+      "{}, "
+      "float16 low = {0}, float16 high = {6}>"
+      "{ p = Conv<pads=[1,1,1,1]>(x, a) q = Relu(p) e = Conv(q, b, bb) f = Clip(e, low, high)"
+      "  r = Conv<pads=[1,1,1,1], strides=[2,2], group=150>(f, d, db) s = ACT y = Conv(s, c) }";
+  for (const char* activation : {"Clip(r, low, high)", "Elu(r)"})
+    for (const bool brain : {false, true}) {
+      std::string here = replaced(text, "ACT", activation);
+      if (brain) here = as_bfloat16(here);
+      for (const int threads : {1, 3}) {
+        BuildOptions options;
+        options.threads = threads;
+        const Engine e = checked(here, options);
+        EXPECT_EQ(short_steps(e), "BlockedConvPair BlockedConv");
+      }
+    }
+}
+
 TEST_F(ShortImages, Detections) {
   const Engine e = checked(
       "(float16[1,3,192,192] x) => (int64[k,3] y) <float16[32,3,3,3] a = {}, float16[16,32,1,1] b = {}, "

@@ -20,8 +20,10 @@ namespace {
 
 /// Bytes as float32 from which an image is worth the widening.
 constexpr int64_t least_bytes = int64_t{1} << 19;
-/// Of what the model takes in float32, what it should take, and what strips take for themselves.
-constexpr double share = 0.55, strips = 2 << 20;
+/// Of what the model takes in float32, what it should take.
+constexpr double share = 0.55;
+/// What strips take for themselves, of images that take so much together.
+double strips_of(double images) { return std::min(2.0 * (1 << 20), images / 8); }
 
 bool is_one_of(const Node& n, std::string_view domain, std::initializer_list<std::string_view> ops) {
   return n.domain == domain && std::ranges::find(ops, n.op) != ops.end();
@@ -113,13 +115,16 @@ class ShortImages {
            !graph_.is_output(image.value) && may_make(graph_.node(image.maker)) &&
            std::ranges::all_of(image.readers, [&](NodeId id) { return may_read(id, image); });
   }
-  /// Kernels that make short images read them too.
-  bool takes_short(const Node& n) const { return any_kernel(kernels_, n, &Kernel::narrows); }
+  bool makes_short(const Node& n) const { return any_kernel(kernels_, n, &Kernel::narrows); }
+  /// Kernels that make short images read them too; but each panel of a pair would widen the same pixels.
+  bool takes_short(const Node& n) const {
+    return makes_short(n) && !is_one_of(n, "lathe", {"BlockedConvPair"});
+  }
   /// Do kernels widen this input themselves?
   bool widens(const Node& n, size_t input) const {
     return takes_short(n) ? input == 0 : is_one_of(n, "", {"NonMaxSuppression"}) && input < 2;
   }
-  bool may_make(const Node& n) const { return only_moves(n) || takes_short(n) || is_program(n); }
+  bool may_make(const Node& n) const { return only_moves(n) || makes_short(n) || is_program(n); }
   /// Without a copy of what is large in float32.
   bool may_read(NodeId id, const Image& image) const {
     const Node& n = graph_.node(id);
@@ -168,7 +173,7 @@ class ShortImages {
     const Weights constants = weights();
     const double rest = share * (constants.as_float32 + most) - constants.as_is;
     if (most <= rest) return;
-    const double left = shrink(alive, std::max(0.0, rest - strips));
+    const double left = shrink(alive, std::max(0.0, rest - strips_of(most)));
     if (most - left < least_bytes / 2) chosen_.clear();  // not worth it
   }
   /// Is it written over what its maker read last?

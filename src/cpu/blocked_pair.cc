@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/blocked_finish.h"
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_strips.h"
 #include "cpu/blocked_window.h"
@@ -18,7 +19,7 @@ constexpr int64_t fewest_rows = 8;
 
 /// Strips of the second one's rows, each for one panel of the first one's filters.
 struct PairDivision {
-  PairDivision(Isa isa, const PairShape& shape, int threads)
+  PairDivision(Isa isa, const PairShape& shape, bool narrows, int threads)
       : s(shape), tiles(blocked_tiles(isa)), first(tiles, s.first), rows(s.second.out[0]) {
     const BlockedShape& two = s.second;
     const double row = static_cast<double>(std::max<int64_t>(1, two.in[1]) * tiles.panel_filters());
@@ -36,13 +37,14 @@ struct PairDivision {
     held_rows = static_cast<int64_t>(std::min(seen, static_cast<double>(two.in[0])));
     // As if there were a pixel where there is none: no windows would be less than nothing.
     first.hold(std::max<int64_t>(1, held_rows), std::max<int64_t>(1, two.in[1]));
+    if (narrows) wide_size = rows * two.out[1] * channel_block;
   }
 
   /// The first row of a strip: all are nearly of the same length.
   int64_t begin(int64_t strip) const { return strip * s.second.out[0] / strips; }
   int64_t tasks() const { return s.first.batch * strips * first.panels; }
   int64_t held_size() const { return whole_lines(held_rows * s.second.in[1] * tiles.panel_filters()); }
-  int64_t slot() const { return first.strip_size() + held_size(); }
+  int64_t slot() const { return first.strip_size() + held_size() + wide_size; }
 
   const PairShape& s;
   const BlockedTiles& tiles;
@@ -50,6 +52,7 @@ struct PairDivision {
   int64_t rows;           // of the second's output, in the longest strip
   int64_t strips = 1;     // of an image
   int64_t held_rows = 0;  // of what lies between
+  int64_t wide_size = 0;  // of a block of a strip of the output, where it is to be narrowed
 };
 
 /// Applies what lies between, as epilogue of the first one.
@@ -73,9 +76,15 @@ class Between final : public Epilogue {
 
 class PairTask {
  public:
-  PairTask(const PairDivision& d, Isa isa, const PairImages& images, const int64_t* steps,
-           const Finish& finish, KernelContext& c)
-      : d_(d), s_(d.s), isa_(isa), images_(images), steps_(steps), finish_(finish), c_(c) {}
+  PairTask(const PairDivision& d, Isa isa, const PairImages& images, const int64_t* steps, KernelContext& c)
+      : d_(d),
+        s_(d.s),
+        isa_(isa),
+        images_(images),
+        steps_(steps),
+        narrows_(images.y_type != DataType::float32),
+        finish_(narrows_ ? nullptr : c.epilogue()),
+        c_(c) {}
 
   void run(int64_t task, float* memory) const {
     const int64_t panel = task % d_.first.panels, strip = task / d_.first.panels % d_.strips,
@@ -99,7 +108,7 @@ class PairTask {
     for (int64_t i = 0; i < blocks; ++i) {
       const int64_t block = panel * d_.tiles.panel_blocks + i,
                     first = (image * two.in_blocks() + block) * out_plane + row0 * two.out[1] * channel_block;
-      compute_second(part, block, held + i * part.in_pixels() * channel_block, first);
+      compute_second(part, block, held + i * part.in_pixels() * channel_block, held + d_.held_size(), first);
     }
   }
 
@@ -120,17 +129,23 @@ class PairTask {
                   finished, c_);
   }
   /// Some rows at a time, which are finished while they are in the first-level cache. `first` is the element
-  /// of the output that they begin with.
-  void compute_second(const BlockedShape& part, int64_t block, const float* x, int64_t first) const {
+  /// of the output that they begin with; what is to be narrowed is made in `wide`.
+  void compute_second(const BlockedShape& part, int64_t block, const float* x, float* wide,
+                      int64_t first) const {
+    float* const y = static_cast<float*>(images_.y);  // unless it is narrowed
+    float* const strip = narrows_ ? wide : y + first;
     const int64_t row = part.out[1] * channel_block, rows = std::max<int64_t>(1, finished_floats / row);
     for (int64_t row0 = 0; row0 < part.out[0]; row0 += rows) {
       c_.poll();
       const int64_t row1 = std::min(row0 + rows, part.out[0]);
+      const int64_t at = row0 * row, n = (row1 - row0) * row;
       depthwise_rows(isa_, part, block, x, images_.depthwise_weights, images_.depthwise_bias, row0, row1,
-                     images_.y + first, finish_.bounds);
-      if (finish_.epilogue) finish_.epilogue->finish(first + row0 * row, (row1 - row0) * row);
-      if (images_.row_means)
-        row_means(isa_, part, first / row + row0, row1 - row0, images_.y, images_.row_means);
+                     strip, finish_.bounds);
+      if (narrows_)
+        bring(isa_, c_.epilogue(), strip + at, first + at, n, images_.y_type, images_.y);
+      else if (finish_.epilogue)
+        finish_.epilogue->finish(first + at, n);
+      if (images_.row_means) row_means(isa_, part, first / row + row0, row1 - row0, y, images_.row_means);
     }
   }
 
@@ -139,7 +154,8 @@ class PairTask {
   const Isa isa_;
   const PairImages& images_;
   const int64_t* steps_;
-  const Finish& finish_;
+  const bool narrows_;
+  const Finish finish_;
   KernelContext& c_;
 };
 
@@ -153,15 +169,15 @@ bool pays_as_pair(Isa isa, const PairShape& s) {
   if (one.empty() || two.empty() || one.out_blocks() * channel_block * one.out_pixels() < least_between ||
       uses_parts(isa, one) || fastest_winograd(isa, one).output != 0)
     return false;
-  const PairDivision d(isa, s, 1);
+  const PairDivision d(isa, s, false, 1);
   const auto computed = static_cast<double>(d.strips * d.held_rows);
   return two.out[0] >= fewest_rows && static_cast<double>(d.held_size()) <= held_floats &&
          computed <= most_repeated * static_cast<double>(two.in[0]);
 }
 
-size_t pair_workspace(Isa isa, const PairShape& s, int threads) {
+size_t pair_workspace(Isa isa, const PairShape& s, bool narrows, int threads) {
   if (s.second.empty()) return 0;
-  const PairDivision d(isa, s, threads);
+  const PairDivision d(isa, s, narrows, threads);
   return static_cast<size_t>(d.first.steps_size() +
                              task_slots(d.tasks(), threads) * slot_stride(d.slot(), threads)) *
          sizeof(float);
@@ -170,13 +186,12 @@ size_t pair_workspace(Isa isa, const PairShape& s, int threads) {
 void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, void* workspace,
                       KernelContext& c) {
   if (s.second.empty()) return means_of_nothing(s.second, images.row_means);
-  const PairDivision d(isa, s, c.threads());
+  const PairDivision d(isa, s, images.y_type != DataType::float32, c.threads());
   const int64_t stride = slot_stride(d.slot(), c.threads());
   float* const slots = static_cast<float*>(workspace);
   auto* const steps = reinterpret_cast<int64_t*>(slots + task_slots(d.tasks(), c.threads()) * stride);
   d.first.steps.fill(steps, d.first.row_pixels, d.first.rows);
-  const Finish finish(c.epilogue());
-  const PairTask work(d, isa, images, steps, finish, c);
+  const PairTask work(d, isa, images, steps, c);
   for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) { work.run(task, slots + slot * stride); });
 }
 

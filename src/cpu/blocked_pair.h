@@ -33,15 +33,17 @@ void fit_pair(PairShape& s, const Windowing& first, const Windowing& second, Sha
 struct PairImages {
   const float *x, *weights, *bias;
   const float *depthwise_weights, *depthwise_bias;
-  float* y;
-  float* row_means;  // of what y is when it is finished; null: unwanted
+  void* y;
+  DataType y_type = DataType::float32;  // or a float of 16 bits
+  float* row_means = nullptr;           // of what y is when it is finished, as float32; null: unwanted
 };
 
 /// Is it thought to be faster than one after the other? Does much lie between, do strips compute little of it
 /// twice, and would the first one be computed directly and as float32 alone? Other algorithms are faster than
 /// that, and their bits are others.
 bool pays_as_pair(Isa isa, const PairShape& s);
-size_t pair_workspace(Isa isa, const PairShape& s, int threads);
+/// `narrows`: is the output to be of 16 bits?
+size_t pair_workspace(Isa isa, const PairShape& s, bool narrows, int threads);
 void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, void* workspace,
                       KernelContext& c);
 

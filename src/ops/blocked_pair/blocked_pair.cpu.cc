@@ -24,8 +24,14 @@ cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& x, const Shape& 
   return s;
 }
 
+/// `narrows`: is the output to be of 16 bits? No operator allows the mixture; the builder makes it.
+template <bool narrows>
 Verdict ask(const BlockedConvPair& op, const KernelRequest& r) {
-  if (auto no = cpu::refuse_unless_float32(r)) return *no;
+  if (r.outputs.size() > 1 && r.outputs[1].present && narrows)
+    return Verdict::no("means of rows are not made");
+  if (cpu::is_half(r.outputs[0].type) != narrows)
+    return Verdict::no(narrows ? "the output has 32 bits" : "the output has 16 bits");
+  if (auto no = cpu::refuse_unless_float32({r.inputs, r.outputs.subspan(narrows ? 1 : 0), r.isa})) return *no;
   const Tensor *w = cpu::constant_input(r, 1), *depthwise = cpu::constant_input(r, 3);
   if (!w || !depthwise) return Verdict::no("the weights are not constant");
   for (const Tensor* t : {w, depthwise})
@@ -60,39 +66,47 @@ void pack(const BlockedConvPair& op, const KernelRequest& r, size_t i, Tensor& t
     cpu::pack_depthwise_weights(s.second, from, floats(to));
 }
 
-template <Isa isa>
+template <Isa isa, bool narrows>
 size_t workspace(const BlockedConvPair& op, std::span<const Shape> inputs, int threads) {
-  return cpu::pair_workspace(isa, shape_of(op, inputs[0], inputs[1], inputs[3]), threads);
+  return cpu::pair_workspace(isa, shape_of(op, inputs[0], inputs[1], inputs[3]), narrows, threads);
 }
 
-template <Isa isa>
+template <Isa isa, bool narrows>
 void run(const BlockedConvPair& op, KernelContext& c) {
   const cpu::PairShape s = shape_of(op, c.in(0).shape(), c.in(1).shape(), c.in(3).shape());
-  void* const scratch = c.workspace(cpu::pair_workspace(isa, s, c.threads()));
+  void* const scratch = c.workspace(cpu::pair_workspace(isa, s, narrows, c.threads()));
   const cpu::PairImages images{.x = floats(c.in(0)),
                                .weights = floats(*c.packed(1)),
                                .bias = floats(c, 2),
                                .depthwise_weights = floats(*c.packed(3)),
                                .depthwise_bias = floats(c, 4),
-                               .y = floats(c.out(0)),
+                               .y = c.out(0).data(),
+                               .y_type = c.out(0).type(),
                                .row_means = c.wants(1) ? floats(c.out(1)) : nullptr};
   cpu::convolution_pair(isa, s, images, scratch, c);
+}
+
+template <Isa isa, bool narrows>
+void add(KernelCatalog& k, std::string_view name) {
+  k.add<BlockedConvPair>({.op = "BlockedConvPair",
+                          .domain = "lathe",
+                          .name = cpu::kernel_name(name, isa),
+                          .isa = isa,
+                          .finishes = true,
+                          .narrows = narrows},
+                         {.run = run<isa, narrows>,
+                          .ask = ask<narrows>,
+                          .packed_form = packed_form<isa>,
+                          .pack = pack<isa>,
+                          .workspace = workspace<isa, narrows>});
 }
 
 }  // namespace
 
 void cpu_blocked_pair(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<BlockedConvPair>({.op = "BlockedConvPair",
-                            .domain = "lathe",
-                            .name = cpu::kernel_name("blocked_conv_pair", isa),
-                            .isa = isa,
-                            .finishes = true},
-                           {.run = run<isa>,
-                            .ask = ask,
-                            .packed_form = packed_form<isa>,
-                            .pack = pack<isa>,
-                            .workspace = workspace<isa>});
+    add<isa, false>(k, "blocked_conv_pair");
+    add<isa, true>(k, "blocked_conv_pair.short_images");
   });
 }
 
