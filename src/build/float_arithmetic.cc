@@ -165,11 +165,12 @@ class Widening {
   static bool hands_on(const Node& n, size_t output) {
     return is_attention(n) && (output == 1 || output == 2);
   }
-  /// Are rows written into something in 16 bits that is there, a cache?
+  /// Are rows written into something in 16 bits that is there, a cache? What is added up had better be
+  /// floats.
   bool writes_into(const Node& n) const {
     static constexpr std::string_view writers[] = {"TensorScatter", "ScatterND", "ScatterElements"};
     return n.domain.empty() && std::ranges::find(writers, n.op) != std::end(writers) &&
-           !computed(n.inputs[0]);
+           n.attributes.get<std::string>("reduction", "none") == "none" && !computed(n.inputs[0]);
   }
 
   /// A bound that is left out is the greatest number of the type, of float32 another one.
