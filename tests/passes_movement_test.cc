@@ -215,6 +215,32 @@ TEST(Movements, TransposesMeetBehindWhatDoesNotMind) {
             "Squeeze Transpose");
 }
 
+TEST(Movements, ScatterOfABox) {
+  const auto with = [](std::string_view indices, std::string_view updates, std::string_view data = "4,3") {
+    return optimised("(float[" + std::string(data) + "] x, float[" + std::string(updates) +
+                     "] u) => (float[" + std::string(data) + "] y) <int64[" + std::string(indices) +
+                     "}> { z = Neg(x) a = ScatterND(z, i, u) y = Abs(a) }");
+  };
+  EXPECT_EQ(with("2,1] i = {1, 2", "2,3"), "Neg Slice Slice Concat Abs");
+  EXPECT_EQ(with("2,1] i = {2, -1", "2,3"), "Neg Slice Concat Abs");
+  EXPECT_EQ(with("2,1] i = {0, 1", "2,n", "4,n"), "Neg Slice Concat Abs");
+  EXPECT_EQ(with("1,4,1,2] i = {0,2, 1,2, 2,2, 3,2", "1,4,1"), "Neg Reshape Slice Concat Abs");
+  // All of it, and parts along two axes.
+  EXPECT_EQ(with("4,1] i = {0, 1, 2, 3", "4,3"), "Abs");
+  EXPECT_EQ(with("2,2] i = {1,1, 1,2", "2"), "Neg ScatterND Abs");
+  // Out of order, one of them twice, with holes, beyond the end.
+  EXPECT_EQ(with("2,1] i = {2, 1", "2,3"), "Neg ScatterND Abs");
+  EXPECT_EQ(with("2,1] i = {1, 1", "2,3"), "Neg ScatterND Abs");
+  EXPECT_EQ(with("2,1] i = {0, 2", "2,3"), "Neg ScatterND Abs");
+  EXPECT_EQ(with("4,2] i = {0,0, 0,1, 1,1, 1,0", "4"), "Neg ScatterND Abs");
+  EXPECT_EQ(optimised("(float[4,3] x, float[2,3] u) => (float[4,3] y) <int64[2,1] i = {1, 2}> "
+                      "{ y = ScatterND<reduction=\"add\">(x, i, u) }"),
+            "ScatterND");
+  EXPECT_EQ(optimised("(float[4,3] x, float[4,3] u) => (float[4,3] y) <int64[4,1] i = {0, 1, 2, 3}> "
+                      "{ y = ScatterND(x, i, u) }"),
+            "Reshape");
+}
+
 TEST(Movements, GathersOfNeighbours) {
   const std::string head =
       "(float[3,4,n] x, float[m,4] z) => (float[i,j,k] y) <int64 a = {0}, int64 b = {1}, int64 c = {-1}, "

@@ -1,0 +1,109 @@
+// ScatterND by known indices that name a box of the data, one element or slice after the other: how exporters
+// write assignments to slices. What lies before and behind the box is kept, and what is written comes
+// between.
+#include "passes/patterns.h"
+
+namespace lathe {
+namespace {
+
+/// The sizes of the first `count` axes, where all are known.
+std::optional<std::vector<int64_t>> first_sizes(const SymShape& shape, size_t count) {
+  std::vector<int64_t> sizes;
+  for (size_t a = 0; a < count; ++a) {
+    const auto size = shape[a].value();
+    if (!size) return std::nullopt;
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+/// Along the first axes of the data.
+struct Box {
+  std::vector<int64_t> begin, size;
+};
+/// What the tuples name, if it is a box in its order; `room`: the sizes of those axes.
+std::optional<Box> box_of(const Tensor& indices, const std::vector<int64_t>& room) {
+  const auto axes = static_cast<int64_t>(room.size()), tuples = indices.size() / axes;
+  const int64_t* const numbers = indices.as<int64_t>().data();
+  const auto index = [&](int64_t tuple, int64_t axis) {
+    const int64_t i = numbers[tuple * axes + axis];
+    return i < 0 ? i + room[static_cast<size_t>(axis)] : i;
+  };
+  Box box;
+  int64_t all = 1;
+  for (int64_t a = 0; a < axes; ++a) {
+    const int64_t begin = index(0, a), end = index(tuples - 1, a) + 1;
+    if (begin < 0 || end <= begin || end > room[static_cast<size_t>(a)] || end - begin > tuples / all)
+      return std::nullopt;
+    box.begin.push_back(begin);
+    box.size.push_back(end - begin);
+    all *= end - begin;
+  }
+  if (all != tuples) return std::nullopt;
+  for (int64_t t = 0; t < tuples; ++t)
+    for (int64_t a = axes, rest = t; a-- > 0;) {
+      const int64_t size = box.size[static_cast<size_t>(a)];
+      if (index(t, a) != box.begin[static_cast<size_t>(a)] + rest % size) return std::nullopt;
+      rest /= size;
+    }
+  return box;
+}
+
+std::optional<Patch> concatenate(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const ValueId data = n.inputs[0], updates = n.inputs[2];
+  const auto &shape = view.type(data).shape, &given = view.type(updates).shape;
+  const Tensor* indices = view.contents(n.inputs[1]);
+  if (n.attributes.get<std::string>("reduction", "none") != "none" || !shape || !given || !indices ||
+      indices->size() == 0)
+    return std::nullopt;
+  const auto axes = static_cast<size_t>(indices->dim(indices->rank() - 1));
+  const auto room = axes <= shape->size() ? first_sizes(*shape, axes) : std::nullopt;
+  const auto box = room ? box_of(*indices, *room) : std::nullopt;
+  if (!box) return std::nullopt;
+  std::vector<int64_t> parts;  // axes along which the box is not all there is
+  SymShape boxed = *shape;
+  for (size_t a = 0; a < axes; ++a) {
+    boxed[a] = Dim(box->size[a]);
+    if (box->size[a] != (*room)[a]) parts.push_back(static_cast<int64_t>(a));
+  }
+  const auto sizes = first_sizes(boxed, boxed.size());
+  if (parts.size() > 1 || (!sizes && boxed != *given)) return std::nullopt;
+  Patch p("indices that name a box");
+  ValueId made = updates;
+  // An output of the graph is to be made here, whatever it is.
+  if (boxed != *given || (parts.empty() && sizes))
+    made = p.add("Reshape", {updates, p.add_constant("box", ints(*sizes))});
+  if (!parts.empty()) {
+    const int64_t axis = parts[0], begin = box->begin[static_cast<size_t>(axis)],
+                  end = begin + box->size[static_cast<size_t>(axis)];
+    const auto piece = [&](int64_t from, int64_t to) {
+      return p.add("Slice", {data, p.add_constant("starts", ints({from})), p.add_constant("ends", ints({to})),
+                             p.add_constant("axes", ints({axis}))});
+    };
+    std::vector<ValueId> all;
+    if (begin > 0) all.push_back(piece(0, begin));
+    all.push_back(made);
+    if (const int64_t last = (*room)[static_cast<size_t>(axis)]; end < last) all.push_back(piece(end, last));
+    Attributes along;
+    along.set("axis", axis);
+    made = p.add("Concat", std::move(all), std::move(along));
+  } else if (made == updates) {
+    made = p.add("Identity", {updates});
+  }
+  p.replace_uses(n.outputs[0], made);
+  p.remove(id);
+  return p;
+}
+
+}  // namespace
+
+void pass_scatter_of_box(PassList& all) {
+  all.push_back({.name = "scatter-of-box",
+                 .says = "concatenates where ScatterND replaces a box of its data",
+                 .level = OptimizationLevel::basic,
+                 .anchors = {"ScatterND"},
+                 .propose = concatenate});
+}
+
+}  // namespace lathe
