@@ -241,6 +241,34 @@ TEST(Movements, ScatterOfABox) {
             "Reshape");
 }
 
+TEST(Movements, PoolsOfSeveralSizes) {
+  const auto pools = [](std::string_view first, std::string_view second, std::string_view third) {
+    std::vector<std::vector<int64_t>> kernels;
+    const auto g =
+        optimised_graph("(float[1,3,20,19] x) => (float[a,b,c,d] y) { z = Neg(x) p = MaxPool<" +
+                            std::string(first) + ">(z) q = MaxPool<" + std::string(second) +
+                            ">(z) r = MaxPool<" + std::string(third) + ">(z) y = Concat<axis=1>(p, q, r) }",
+                        {});
+    for (NodeId id : g->order())
+      if (const Node& n = g->node(id); n.op == "MaxPool")
+        kernels.push_back(n.attributes.get<std::vector<int64_t>>("kernel_shape", {}));
+    std::ranges::sort(kernels);
+    return kernels;
+  };
+  using Kernels = std::vector<std::vector<int64_t>>;
+  const std::string five = "kernel_shape=[5,5], pads=[2,2,2,2]", nine = "kernel_shape=[9,9], pads=[4,4,4,4]",
+                    thirteen = "kernel_shape=[13,13], pads=[6,6,6,6]";
+  EXPECT_EQ(pools(five, nine, thirteen), (Kernels{{5, 5}, {5, 5}, {5, 5}}));
+  EXPECT_EQ(pools(thirteen, five, nine), (Kernels{{5, 5}, {5, 5}, {5, 5}}));
+  // Off the middle, along one axis alone.
+  EXPECT_EQ(pools("kernel_shape=[3,1], pads=[2,0,0,0]", "kernel_shape=[4,3], pads=[2,1,1,1]", five),
+            (Kernels{{2, 3}, {2, 3}, {3, 1}}));
+  // Windows that step, that are wider apart, or see pixels that the greater one does not.
+  EXPECT_EQ(pools("kernel_shape=[3,3], pads=[2,2,0,0]", "kernel_shape=[5,5], pads=[1,1,3,3]",
+                  "kernel_shape=[3,3], pads=[2,2,2,2], dilations=[2,2]"),
+            (Kernels{{3, 3}, {3, 3}, {5, 5}}));
+}
+
 TEST(Movements, GathersOfNeighbours) {
   const std::string head =
       "(float[3,4,n] x, float[m,4] z) => (float[i,j,k] y) <int64 a = {0}, int64 b = {1}, int64 c = {-1}, "

@@ -35,11 +35,13 @@ struct Walk {
 
 /// One run along the innermost axis.
 template <class T>
-void move_run(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n) {
+void move_run(const T* __restrict from, int64_t from_step, T* __restrict to, int64_t to_step, int64_t n) {
   if (from_step == 1 && to_step == 1) {
     std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
   } else if (from_step == 0 && to_step == 1) {
     std::fill_n(to, n, *from);
+  } else if (from_step == 2 && to_step == 1) {  // known to the compiler, it becomes vectors
+    for (int64_t i = 0; i < n; ++i) to[i] = from[2 * i];
   } else {
     for (int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
   }
