@@ -73,6 +73,21 @@ TEST(Movements, ShapesBehindProducts) {
   EXPECT_EQ(optimised(head + "{ f = Reshape(x, flat) g = Gemm(f, w, b) r = Reshape(g, apart) e = Gelu(r) h = "
                              "Reshape(e, again) y = Softmax(h) }"),
             "Reshape Gemm Gelu Softmax");
+  // A row that is added, as dense layers of Keras do, and a number; on either side.
+  EXPECT_EQ(
+      optimised(head + "{ f = Reshape(x, flat) g = MatMul(f, w) r = Reshape(g, apart) s = Add(b, r) e = "
+                       "Gelu(s) h = Reshape(e, again) y = Softmax(h) }"),
+      "Reshape Gemm Gelu Softmax");
+  EXPECT_EQ(optimised("(float[6,4] x, float[4,5] w, float s) => (float[2,3,5] y) <int64[3] apart = {2,3,5}> "
+                      "{ g = MatMul(x, w) r = Reshape(g, apart) t = Div(r, s) u = Sub(s, t) y = Exp(u) }"),
+            "MatMul Div Sub Exp Reshape");
+  // Rows that are others afterwards, and what is no row.
+  EXPECT_EQ(optimised("(float[6,4] x, float[4,5] w) => (float[5,6] y) <int64[2] turned = {5,6}, float[6] b = "
+                      "{1,2,3,4,5,6}> { g = MatMul(x, w) r = Reshape(g, turned) y = Add(r, b) }"),
+            "MatMul Reshape Add");
+  EXPECT_EQ(optimised("(float[6,4] x, float[4,5] w, float[3,1] b) => (float[2,3,5] y) <int64[3] apart = "
+                      "{2,3,5}> { g = MatMul(x, w) r = Reshape(g, apart) y = Mul(r, b) }"),
+            "MatMul Reshape Mul");
   // Read elsewhere too.
   EXPECT_EQ(optimised("(float[6,4] x, float[4,5] w) => (float[2,3,5] y, float[2,3,5] z) <int64[3] apart = "
                       "{2,3,5}, float[5] b = {1,2,3,4,5}> "

@@ -7,20 +7,48 @@ namespace {
 
 bool is_product(const Node& n) { return View::is(n, "Gemm") || View::is(n, "MatMul") || View::is(n, "Conv"); }
 
+bool combines_two(const Node& n) {
+  static const std::set<std::string_view> ops = {"Add", "Sub", "Mul", "Div", "Max", "Min", "PRelu"};
+  return n.domain.empty() && n.inputs.size() == 2 && ops.contains(n.op);
+}
+
+/// Is it the same for every element, or every row, whatever shape these have? `before` and `after` are the
+/// same elements.
+bool serves_both(const View& view, ValueId v, ValueId before, ValueId after) {
+  const auto &shape = view.type(v).shape, &rows = view.type(before).shape, &others = view.type(after).shape;
+  if (!shape || shape->size() > 1 || !rows || !others || rows->empty() || others->empty()) return false;
+  return shape->empty() || (*shape)[0] == Dim(1) ||
+         ((*shape)[0] == rows->back() && (*shape)[0] == others->back());
+}
+
+/// Is it made by a product, or by elementwise operators behind one, and for one reader?
+bool is_of_product(const View& view, ValueId v) {
+  for (;;) {
+    const NodeId maker = view.producer(v);
+    if (maker == no_id || !view.read_once(v)) return false;
+    const Node& n = view.node(maker);
+    if (is_product(n)) return true;
+    if (!is_elementwise(n) && !combines_two(n)) return false;
+    const auto same = std::ranges::find_if(n.inputs, [&](ValueId x) { return view.same_type(x, v); });
+    if (same == n.inputs.end()) return false;
+    v = *same;
+  }
+}
+
 /// The anchor is the change of shape.
 std::optional<Patch> propose(const View& view, NodeId id) {
   const Node& shape = view.node(id);
-  const NodeId product = view.producer(shape.inputs[0]);
-  if (product == no_id || !is_product(view.node(product)) || !view.read_once(shape.inputs[0]) ||
-      !view.read_once(shape.outputs[0]))
-    return std::nullopt;
-  const NodeId at = view.uses(shape.outputs[0])[0].node;
+  if (!is_of_product(view, shape.inputs[0]) || !view.read_once(shape.outputs[0])) return std::nullopt;
+  const auto [at, input] = view.uses(shape.outputs[0])[0];
   const Node& n = view.node(at);
-  if (!is_elementwise(n) || n.inputs.size() != 1 || !view.same_type(shape.outputs[0], n.outputs[0]))
-    return std::nullopt;
+  const bool alone = is_elementwise(n) && n.inputs.size() == 1;
+  const bool beside =
+      combines_two(n) && serves_both(view, n.inputs[1 - input], shape.inputs[0], shape.outputs[0]);
+  if (!(alone || beside) || !view.same_type(shape.outputs[0], n.outputs[0])) return std::nullopt;
   Patch p(n.op + " where the product is, before a change of shape");
-  std::vector<ValueId> inputs = shape.inputs;
-  inputs[0] = p.add(n.op, {shape.inputs[0]}, n.attributes);
+  std::vector<ValueId> operands = n.inputs, inputs = shape.inputs;
+  operands[input] = shape.inputs[0];
+  inputs[0] = p.add(n.op, std::move(operands), n.attributes);
   p.replace_uses(n.outputs[0], p.add(shape.op, std::move(inputs), shape.attributes));
   p.remove(at);
   p.remove(id);
