@@ -1,8 +1,10 @@
 // Trees as all three operators see them once they are read: nodes by their places, leaves with what they add.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory_resource>
+#include <span>
 #include <vector>
 
 #include "ops/poller.h"
@@ -28,6 +30,7 @@ struct Forest {
   };
   explicit Forest(std::pmr::memory_resource* memory)
       : branches(memory), votes(memory), members(memory), roots(memory) {}
+  int64_t features = 0;  // that rows must have: one more than the last that is looked at
   std::pmr::vector<Branch> branches;
   std::pmr::vector<Vote> votes;
   std::pmr::vector<double> members;
@@ -70,18 +73,24 @@ struct Forest {
   }
 };
 
-/// What the leaves of one row add up to, for each target.
+/// What the leaves of one row add up to, for each target. Of the least and the greatest `voted` tells whether
+/// there is one already; the others do without.
 class Votes {
  public:
-  Votes(size_t targets, Aggregate how, std::pmr::memory_resource* memory)
-      : how_(how), sums_(targets, memory), voted_(targets, memory) {}
+  Votes(Aggregate how, std::span<double> sums, std::span<char> voted)
+      : how_(how), sums_(sums), voted_(voted) {}
+  static bool notes_voted(Aggregate how) { return how == Aggregate::least || how == Aggregate::greatest; }
   void clear() {
-    std::fill(sums_.begin(), sums_.end(), 0.0);
-    std::fill(voted_.begin(), voted_.end(), char{0});
+    std::ranges::fill(sums_, 0.0);
+    std::ranges::fill(voted_, char{0});
   }
   void add(size_t target, double weight) {
     double& sum = sums_[target];
-    if (!voted_[target] || how_ == Aggregate::sum || how_ == Aggregate::average)
+    if (!notes_voted(how_)) {
+      sum += weight;
+      return;
+    }
+    if (!voted_[target])
       sum += weight;
     else
       sum = how_ == Aggregate::least ? std::min(sum, weight) : std::max(sum, weight);
@@ -92,12 +101,11 @@ class Votes {
       for (double& v : sums_) v /= static_cast<double>(trees);
   }
   std::span<double> scores() { return sums_; }
-  bool voted(size_t target) const { return voted_[target] != 0; }
 
  private:
   Aggregate how_;
-  std::pmr::vector<double> sums_;
-  std::pmr::vector<char> voted_;
+  std::span<double> sums_;
+  std::span<char> voted_;
 };
 
 }  // namespace lathe

@@ -1,0 +1,57 @@
+// Trees as they are walked fast: of every branch only whether a number is less than another one, or at most
+// that, both children side by side, and several walks at a time, none of which waits for another.
+//
+// Of the other comparisons the children change places. A leaf leads to itself. So a walk is the same few
+// instructions for every node, however deep its tree is, and all walks of a group take as many steps as the
+// longest.
+#pragma once
+
+#include <string>
+
+#include "ops/trees/forest.h"
+
+namespace lathe {
+
+class FastForest {
+ public:
+  /// Nothing that can be walked so: branches by sets, or that are shared or go round; `refusal` says why.
+  explicit FastForest(const Forest& forest);
+  const std::string& refusal() const { return refusal_; }
+  size_t trees() const { return roots_.size(); }
+
+  /// Walks side by side.
+  static constexpr int lanes = 8;
+  /// The leaves that one row leads to in trees [first, first + n), n of at most `lanes`.
+  void leaves_of_row(size_t first, int n, const double* row, uint32_t* leaves) const;
+  /// The leaves that n rows, which lie `stride` numbers apart, lead to in one tree.
+  void leaves_of_tree(size_t tree, int n, const double* rows, int64_t stride, uint32_t* leaves) const;
+
+  struct VoteRange {
+    uint32_t first = 0, end = 0;
+  };
+  VoteRange votes(uint32_t leaf) const { return votes_[leaf]; }
+
+ private:
+  enum Flag : uint32_t { missing_is_true = 1, equals = 2, strict = 4 };
+  static constexpr uint32_t flags = 8;
+  struct Node {
+    double split;      // not a number: of a leaf, or where none compares
+    uint32_t feature;  // `flags` times its number, and the flags
+    uint32_t next;     // where the comparison holds; else the one behind it
+  };
+  /// What all branches are.
+  enum class Kind : uint8_t { at_most, less, various };
+  template <Kind kind>
+  void walk(int steps, const double* const (&rows)[lanes], uint32_t (&at)[lanes]) const;
+  void walk_all(int steps, const double* const (&rows)[lanes], uint32_t (&at)[lanes]) const;
+  uint32_t add(const Forest& forest, size_t root, std::vector<char>& seen);
+
+  std::string refusal_;
+  Kind kind_ = Kind::various;
+  std::vector<Node> nodes_;
+  std::vector<VoteRange> votes_;  // by node
+  std::vector<uint32_t> roots_;
+  std::vector<int> depth_;  // of each tree
+};
+
+}  // namespace lathe
