@@ -34,7 +34,7 @@ struct Trees {
 
   /// `modes`: those that branches choose from.
   void grow(Random& r, int64_t id, int64_t branches, int64_t features, const std::vector<std::string>& modes,
-            bool tracks) {
+            bool tracks, bool one_vote) {
     std::vector<size_t> open;
     int64_t next = 0;
     const auto add = [&] {
@@ -63,7 +63,7 @@ struct Trees {
       otherwise[at] = second;
     }
     for (size_t at : open)
-      for (int64_t votes = r.below(3); votes >= 0; --votes) {
+      for (int64_t votes = one_vote ? 0 : r.below(3); votes >= 0; --votes) {
         leaf_tree.push_back(id);
         leaf_node.push_back(node[at]);
       }
@@ -123,9 +123,11 @@ TEST(Trees, GiveTheBitsOfTheReference) {
   for (const auto& some : modes)
     for (const bool tracks : {false, true})
       for (const int64_t rows : {0, 1, 7, 8, 70, 203}) {
-        const int64_t features = 1 + r.below(6), count = r.below(30), targets = 1 + r.below(4);
+        const bool one_vote = round % 2 == 1;
+        const int64_t features = 1 + r.below(6), count = r.below(30), targets = one_vote ? 1 : 1 + r.below(4);
         Trees t;
-        for (int64_t id = 0; id < count; ++id) t.grow(r, 3 * id, r.below(40), features, some, tracks);
+        for (int64_t id = 0; id < count; ++id)
+          t.grow(r, 3 * id, r.below(40), features, some, tracks, one_vote);
         const DataType type = std::array{DataType::float32, DataType::float64,
                                          DataType::int64}[static_cast<size_t>(r.below(3))];
         const Tensor x = rows_of(r, rows, features, type);
@@ -171,7 +173,7 @@ TEST(Trees, GiveTheBitsOfTheReference) {
 TEST(Trees, WhatIsNoTreeIsLeftToTheReference) {
   Random r;
   Trees t;
-  t.grow(r, 0, 1, 2, {"BRANCH_LEQ"}, false);
+  t.grow(r, 0, 1, 2, {"BRANCH_LEQ"}, false, true);
   const Tensor x = rows_of(r, 3, 2, DataType::float32);
   const auto regressor = [&](const Trees& trees) {
     OpCase c = numbered("TreeEnsembleRegressor", trees, x);

@@ -25,11 +25,20 @@ FastForest::FastForest(const Forest& forest) {
     if (!refusal_.empty()) return;
   }
   uint32_t any = 0, all = flags - 1;
-  for (const Node& n : nodes_) {
-    if (n.next < static_cast<size_t>(&n - nodes_.data())) continue;  // a leaf
-    any |= n.feature % flags;
-    all &= n.feature % flags;
+  bool single = true;
+  values_.resize(nodes_.size());
+  for (size_t i = 2; i < nodes_.size(); ++i) {
+    const Node& n = nodes_[i];
+    if (n.next > i) {
+      any |= n.feature % flags;
+      all &= n.feature % flags;
+    } else if (n.next != 0) {  // a leaf, and no place left empty beside a root
+      const auto [first, end] = votes_[i];
+      single = single && end == first + 1 && forest.votes[first].target == 0;
+      if (single) values_[i] = forest.votes[first].weight;
+    }
   }
+  if (!single) values_ = {};
   kind_ = any == 0 ? Kind::at_most : any == strict && all == strict ? Kind::less : Kind::various;
 }
 

@@ -30,6 +30,9 @@ class FastForest {
     uint32_t first = 0, end = 0;
   };
   VoteRange votes(uint32_t leaf) const { return votes_[leaf]; }
+  /// Does every leaf have one vote, all of them for the first target? Then value() is its weight.
+  bool is_single() const { return !values_.empty(); }
+  double value(uint32_t leaf) const { return values_[leaf]; }
 
  private:
   enum Flag : uint32_t { missing_is_true = 1, equals = 2, strict = 4 };
@@ -50,6 +53,7 @@ class FastForest {
   Kind kind_ = Kind::various;
   std::vector<Node> nodes_;
   std::vector<VoteRange> votes_;  // by node
+  std::vector<double> values_;    // the same, or empty
   std::vector<uint32_t> roots_;
   std::vector<int> depth_;  // of each tree
 };

@@ -71,12 +71,21 @@ size_t workspace(const void* decoded, std::span<const Shape> inputs, int threads
 class Adding {
  public:
   Adding(const TreeModel& m, const FastForest& forest, const Cut& cut, double* sums, char* voted)
-      : model_(m), forest_(forest), cut_(cut), sums_(sums), voted_(voted) {}
+      : model_(m),
+        forest_(forest),
+        cut_(cut),
+        single_(forest.is_single() && cut.targets == 1 && cut.voted == 0),
+        sums_(sums),
+        voted_(voted) {}
   Votes votes(int64_t row) const {
     return {model_.how, std::span(sums_ + row * cut_.targets, static_cast<size_t>(cut_.targets)),
             std::span(voted_ + row * cut_.targets, static_cast<size_t>(cut_.voted > 0 ? cut_.targets : 0))};
   }
   void add(int64_t row, uint32_t leaf) const {
+    if (single_) {
+      sums_[row] += forest_.value(leaf);
+      return;
+    }
     const auto [first, end] = forest_.votes(leaf);
     Votes v = votes(row);
     for (uint32_t i = first; i < end; ++i)
@@ -87,6 +96,7 @@ class Adding {
   const TreeModel& model_;
   const FastForest& forest_;
   const Cut& cut_;
+  const bool single_;
   double* sums_;
   char* voted_;
 };
