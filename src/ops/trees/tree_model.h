@@ -21,12 +21,12 @@ struct TreeReading {
 };
 
 struct TreeModel {
-  explicit TreeModel(Forest f) : forest(std::move(f)) {}
+  explicit TreeModel(Forest f) : forest(std::move(f)), base(forest.roots.get_allocator()) {}
   Forest forest;
   size_t targets = 1;
   Aggregate how = Aggregate::sum;
   PostTransform after = PostTransform::none;
-  std::vector<double> base;  // one for all targets, or one for each of the first
+  std::pmr::vector<double> base;  // one for all targets, or one for each of the first
   /// Of a classifier, whose labels its operator keeps.
   struct Classes {
     std::span<const int64_t> numbers;

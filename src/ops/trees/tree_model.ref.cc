@@ -168,12 +168,11 @@ Forest forest_of(const NumberedTrees& op, const NumberedVotes& votes, int64_t ta
   return f;
 }
 
-std::vector<double> base_of(const NumberedTrees& op) {
-  std::vector<double> base(op.base_values.begin(), op.base_values.end());
+void read_base(const NumberedTrees& op, std::pmr::vector<double>& base) {
+  base.assign(op.base_values.begin(), op.base_values.end());
   if (op.base_values_as_tensor)
     for (int64_t i = 0; i < op.base_values_as_tensor->size(); ++i)
       base.push_back(load_double(*op.base_values_as_tensor, i));
-  return base;
 }
 
 PostTransform transform_of(const NumberedTrees& op) {
@@ -210,7 +209,7 @@ TreeModel read_trees(const TreeEnsembleRegressor& op, const TreeReading& reading
                             op.target_weights_as_tensor};
   TreeModel m(forest_of(op, votes, op.n_targets, reading));
   m.targets = static_cast<size_t>(op.n_targets);
-  m.base = base_of(op);
+  read_base(op, m.base);
   if (!m.base.empty() && m.base.size() != m.targets && m.base.size() != 1)
     bad(std::to_string(m.targets) + " base_values", std::to_string(m.base.size()));
   constexpr std::string_view names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
@@ -230,7 +229,7 @@ TreeModel read_trees(const TreeEnsembleClassifier& op, const TreeReading& readin
   const size_t count = ClassLabels{classes.numbers, classes.words}.size();
   TreeModel m(forest_of(op, votes, static_cast<int64_t>(count), reading));
   m.targets = count;
-  m.base = base_of(op);
+  read_base(op, m.base);
   if (m.base.size() > count)
     bad("base_values for " + std::to_string(count) + " classes", std::to_string(m.base.size()));
   m.after = transform_of(op);
