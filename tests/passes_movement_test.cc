@@ -256,6 +256,31 @@ TEST(Movements, ScatterOfABox) {
             "Reshape");
 }
 
+TEST(Movements, RowsPickedByProducts) {
+  const std::string table = "float[3,2] w = {1, 2, 3, -4, 5, 6.5}, int64 d = {3}, float[2] v = {0, 1}";
+  const std::string rows = "Cast Less Add Where GreaterOrEqual Less And Where ";
+  // Beyond the end, and from there.
+  EXPECT_EQ(optimised("(float[2,5] x) => (float[2,5,2] y) <" + table +
+                      ", float three = {3}> { f = Mul(x, three) i = Cast<to=6>(f) h = OneHot(i, d, v) "
+                      "y = MatMul(h, w) }"),
+            "Mul Cast " + rows + "Gather");
+  EXPECT_EQ(optimised("(int32[2,5] i) => (float[10,2] y) <" + table +
+                      ", int64[2] flat = {-1, 3}> "
+                      "{ h = OneHot(i, d, v) r = Reshape(h, flat) y = MatMul(r, w) }"),
+            rows + "Reshape Gather");
+  // Other values, another axis, a table that is computed, and one with what times zero is not zero.
+  EXPECT_EQ(
+      optimised("(int32[2,5] i) => (float[2,5,2] y) <float[3,2] w = {1, 2, 3, -4, 5, 6.5}, int64 d = {3}, "
+                "float[2] v = {-1, 1}> { h = OneHot(i, d, v) y = MatMul(h, w) }"),
+      "OneHot MatMul");
+  EXPECT_EQ(optimised("(int32[2,3] i) => (float[2,3,2] y) <" + table +
+                      "> { h = OneHot<axis=1>(i, d, v) y = MatMul(h, w) }"),
+            "OneHot MatMul");
+  EXPECT_EQ(optimised("(int32[2,5] i, float[3,2] w) => (float[2,5,2] y) <int64 d = {3}, float[2] v = {0, 1}> "
+                      "{ h = OneHot(i, d, v) y = MatMul(h, w) }"),
+            "OneHot MatMul");
+}
+
 TEST(Movements, PoolsOfSeveralSizes) {
   const auto pools = [](std::string_view first, std::string_view second, std::string_view third) {
     std::vector<std::vector<int64_t>> kernels;
