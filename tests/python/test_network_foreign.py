@@ -117,11 +117,19 @@ def test_watched_it_computes_the_same(network, feeds, wanted):
     assert seen <= {t.name for t in marked}
 
 
+def before_saturation(network, tensor):
+    """What a function that saturates was given: of its result nobody can tell how large numbers were that were summed."""
+    makers = {t.name: layer for layer in network.layers for t in layer.outputs}
+    while (layer := makers.get(tensor.name)) and layer.operators in (["Erf"], ["Tanh"], ["Sigmoid"]) and layer.inputs[0].name in makers:
+        tensor = layer.inputs[0]
+    return tensor
+
+
 def test_a_part_computes_what_the_whole_does_there(network, feeds, wanted):
     floats = [t for layer in network.layers for t in layer.outputs if t.type.startswith("float[")]
     if not floats:
         pytest.skip("it makes no floats")
-    middle = floats[len(floats) // 2]
+    middle = before_saturation(network, floats[len(floats) // 2])
     name = middle.name
     part = network.extract([], [middle])
     inputs = {i.name for i in part.inputs}

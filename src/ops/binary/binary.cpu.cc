@@ -197,21 +197,51 @@ Verdict ask_quotient(const Div&, const KernelRequest& r) {
   return cpu::ask_type(r.inputs[0].type, divided_types);
 }
 
+/// Whether or not anything is divided by them.
+template <class T>
+void refuse_zeros(const Tensor& divisors, KernelContext& c) {
+  const T* const list = divisors.as<T>().data();
+  Poller(c).pieces(divisors.size(), 1, [&](int64_t begin, int64_t end) {
+    if (std::find(list + begin, list + end, T{0}) != list + end)
+      c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
+             "check the data that the divisor comes from");
+  });
+}
+
+/// `f` of a number and one that is not 0.
+template <class T, class Function>
+void map_divided(KernelContext& c, Function f) {
+  const Tensor &x = c.in(0), &y = c.in(1);
+  if (x.size() > 0) refuse_zeros<T>(y, c);
+  cpu::map_pairs(x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(), c.out(0).as<T>().data(), c, f);
+}
+
 /// Towards zero; the smallest number divided by -1 is itself.
 void quotient(const Div&, KernelContext& c) {
-  const Tensor &x = c.in(0), &y = c.in(1);
-  for_type(x.type(), divided_types, [&]<class T>() -> void {
-    const T* divisors = y.as<T>().data();
-    Poller(c).pieces(x.size() > 0 ? y.size() : 0, 1, [&](int64_t begin, int64_t end) {
-      if (std::find(divisors + begin, divisors + end, T{0}) != divisors + end)
-        c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
-               "check the data that the divisor comes from");
+  for_type(c.in(0).type(), divided_types, [&]<class T>() -> void {
+    map_divided<T>(c, [](T a, T b) {
+      using U = std::make_unsigned_t<T>;
+      return b == -1 ? static_cast<T>(0 - static_cast<U>(a)) : static_cast<T>(a / b);
     });
-    cpu::map_pairs(x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(), c.out(0).as<T>().data(), c,
-                   [](T a, T b) {
-                     using U = std::make_unsigned_t<T>;
-                     return b == -1 ? static_cast<T>(0 - static_cast<U>(a)) : static_cast<T>(a / b);
-                   });
+  });
+}
+
+inline constexpr Types<int32_t, int64_t, uint32_t, uint64_t> remaining_types;
+Verdict ask_rest_of_integers(const Mod&, const KernelRequest& r) {
+  return cpu::ask_type(r.inputs[0].type, remaining_types);
+}
+/// With the divisor's sign, or the dividend's.
+void rest_of_integers(const Mod& op, KernelContext& c) {
+  for_type(c.in(0).type(), remaining_types, [&]<class T>() -> void {
+    map_divided<T>(c, [of_dividend = op.fmod](T a, T b) {
+      if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return T{0};  // the smallest number has no negative
+        const T r = static_cast<T>(a % b);
+        return !of_dividend && r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
+      } else {
+        return static_cast<T>(a % b);
+      }
+    });
   });
 }
 
@@ -270,6 +300,7 @@ void cpu_binary(KernelCatalog& k) {
   plain("Or", "or", combine<Or, [](bool a, bool b) { return a || b; }>, nullptr);
   plain("Xor", "xor", combine<Xor, [](bool a, bool b) { return a != b; }>, nullptr);
   plain("Div", "div_integers", quotient, ask_quotient);
+  plain("Mod", "mod_integers", rest_of_integers, ask_rest_of_integers);
 }
 
 }  // namespace lathe
