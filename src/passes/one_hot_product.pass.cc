@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "passes/patterns.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {

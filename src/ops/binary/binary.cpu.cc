@@ -233,7 +233,8 @@ Verdict ask_rest_of_integers(const Mod&, const KernelRequest& r) {
 /// With the divisor's sign, or the dividend's.
 void rest_of_integers(const Mod& op, KernelContext& c) {
   for_type(c.in(0).type(), remaining_types, [&]<class T>() -> void {
-    map_divided<T>(c, [of_dividend = op.fmod](T a, T b) {
+    const bool of_dividend = op.fmod;
+    map_divided<T>(c, [=](T a, T b) {
       if constexpr (std::is_signed_v<T>) {
         if (b == -1) return T{0};  // the smallest number has no negative
         const T r = static_cast<T>(a % b);
