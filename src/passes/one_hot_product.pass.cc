@@ -53,12 +53,11 @@ std::optional<Patch> gather(const View& view, NodeId id) {
   if (!from || from->depth != numbers->dim(0) || !all_finite(*numbers)) return std::nullopt;
   Patch p("rows picked by a product");
   const auto number = [&](int64_t v) { return p.add_constant("index", Tensor::scalar(v)); };
-  const auto cast = [&](ValueId v) {
-    Attributes to;
-    to.set("to", static_cast<int64_t>(DataType::int64));
-    return p.add("Cast", {v}, std::move(to));
-  };
-  const ValueId zero = number(0), depth = number(from->depth), given = cast(from->indices);
+  Attributes to, along;
+  to.set("to", static_cast<int64_t>(DataType::int64));
+  along.set("axis", int64_t{0});
+  const ValueId zero = number(0), depth = number(from->depth),
+                given = p.add("Cast", {from->indices}, std::move(to));
   // From the end, too; behind the last row lies one of zeros.
   const ValueId at = p.add("Where", {p.add("Less", {given, zero}), p.add("Add", {given, depth}), given});
   const ValueId is_one = p.add("And", {p.add("GreaterOrEqual", {at, zero}), p.add("Less", {at, depth})});
@@ -66,8 +65,6 @@ std::optional<Patch> gather(const View& view, NodeId id) {
   if (reshape) index = p.add("Reshape", {index, p.add_constant("flat", ints({-1}))});
   Tensor none(type, {1, numbers->dim(1)});
   std::memset(none.data(), 0, none.bytes());
-  Attributes along;
-  along.set("axis", int64_t{0});
   const ValueId all = p.add("Concat", {table, p.add_constant("none", none)}, along);
   p.replace_uses(n.outputs[0], p.add("Gather", {all, index}, along));
   p.remove(id);

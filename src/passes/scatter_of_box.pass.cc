@@ -32,12 +32,12 @@ std::optional<Box> box_of(const Tensor& indices, const std::vector<int64_t>& roo
   Box box;
   int64_t all = 1;
   for (int64_t a = 0; a < axes; ++a) {
-    const int64_t begin = index(0, a), end = index(tuples - 1, a) + 1;
-    if (begin < 0 || end <= begin || end > room[static_cast<size_t>(a)] || end - begin > tuples / all)
+    const int64_t first = index(0, a), last = index(tuples - 1, a);  // any numbers
+    if (first < 0 || last < first || last >= room[static_cast<size_t>(a)] || last - first >= tuples / all)
       return std::nullopt;
-    box.begin.push_back(begin);
-    box.size.push_back(end - begin);
-    all *= end - begin;
+    box.begin.push_back(first);
+    box.size.push_back(last - first + 1);
+    all *= box.size.back();
   }
   if (all != tuples) return std::nullopt;
   for (int64_t t = 0; t < tuples; ++t)
@@ -71,9 +71,7 @@ std::optional<Patch> concatenate(const View& view, NodeId id) {
   if (parts.size() > 1 || (!sizes && boxed != *given)) return std::nullopt;
   Patch p("indices that name a box");
   ValueId made = updates;
-  // An output of the graph is to be made here, whatever it is.
-  if (boxed != *given || (parts.empty() && sizes))
-    made = p.add("Reshape", {updates, p.add_constant("box", ints(*sizes))});
+  if (boxed != *given) made = p.add("Reshape", {updates, p.add_constant("box", ints(*sizes))});
   if (!parts.empty()) {
     const int64_t axis = parts[0], begin = box->begin[static_cast<size_t>(axis)],
                   end = begin + box->size[static_cast<size_t>(axis)];
@@ -88,7 +86,7 @@ std::optional<Patch> concatenate(const View& view, NodeId id) {
     Attributes along;
     along.set("axis", axis);
     made = p.add("Concat", std::move(all), std::move(along));
-  } else if (made == updates) {
+  } else if (made == updates) {  // an output of the graph has to be made here
     made = p.add("Identity", {updates});
   }
   p.replace_uses(n.outputs[0], made);

@@ -38,6 +38,8 @@ Verdict ask(const Attention& op, const KernelRequest& r) {
   const Operands fresh = present(r, {1, 2}, {}), cached = present(r, {4, 5}, {1, 2});
   if (!agree(fresh) || !agree(cached)) return Verdict::no("keys and values of other types");
   const auto is_short = [](const auto* o) { return cpu::is_half(o->type); };
+  if (is_short(fresh[0]) && !cached.empty() && cached[0]->type != fresh[0]->type)
+    return Verdict::no("keys of 16 bits that are handed on as others");
   if (halves != (std::ranges::any_of(fresh, is_short) || std::ranges::any_of(cached, is_short)))
     return Verdict::no(halves ? "keys and values of float32" : "keys or values of 16 bits");
   if (cpu::has_input(r, 3) && r.inputs[3].type != DataType::float32 && r.inputs[3].type != DataType::boolean)

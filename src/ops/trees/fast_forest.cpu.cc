@@ -1,7 +1,6 @@
 #include "ops/trees/fast_forest.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace lathe {
 namespace {
@@ -11,14 +10,12 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 FastForest::FastForest(const Forest& forest) {
-  // The first two places stay empty: a leaf leads to what lies behind the one before it.
   if (constexpr size_t most = size_t{1} << 28; forest.branches.size() > most || forest.votes.size() > most ||
                                                forest.features > static_cast<int64_t>(most)) {
     refusal_ = "more branches, votes or features than are counted";
     return;
   }
-  nodes_.resize(2, {nan, 0, 0});
-  votes_.resize(2);
+  add_two();  // stays empty: a leaf leads to what lies behind the one before it
   std::vector<char> seen(forest.branches.size());
   for (size_t root : forest.roots) {
     roots_.push_back(add(forest, root, seen));
@@ -42,6 +39,13 @@ FastForest::FastForest(const Forest& forest) {
   kind_ = any == 0 ? Kind::at_most : any == strict && all == strict ? Kind::less : Kind::various;
 }
 
+uint32_t FastForest::add_two() {
+  const size_t first = nodes_.size();
+  nodes_.resize(first + 2, {nan, 0, 0});
+  votes_.resize(first + 2);
+  return static_cast<uint32_t>(first);
+}
+
 /// A tree, one level after the other; where its root is.
 uint32_t FastForest::add(const Forest& forest, size_t root, std::vector<char>& seen) {
   struct Place {
@@ -56,9 +60,7 @@ uint32_t FastForest::add(const Forest& forest, size_t root, std::vector<char>& s
     places.push_back({branch, at, depth});
     deepest = std::max(deepest, depth);
   };
-  const auto first = static_cast<uint32_t>(nodes_.size());
-  nodes_.resize(nodes_.size() + 2, {nan, 0, 0});  // in twos, as children are
-  votes_.resize(nodes_.size());
+  const uint32_t first = add_two();
   take(root, first, 0);
   for (size_t i = 0; i < places.size() && refusal_.empty(); ++i) {
     const auto [branch, at, depth] = places[i];
@@ -76,7 +78,7 @@ uint32_t FastForest::add(const Forest& forest, size_t root, std::vector<char>& s
     const bool compares = b.split == b.split;
     const bool turned = compares && (b.mode == BranchMode::greater || b.mode == BranchMode::greater_equal ||
                                      b.mode == BranchMode::differ);
-    const auto next = static_cast<uint32_t>(nodes_.size());
+    const uint32_t next = add_two();
     uint32_t flag = 0;
     if (b.missing_is_true != turned) flag |= missing_is_true;
     if (compares && (b.mode == BranchMode::equal || b.mode == BranchMode::differ)) flag |= equals;
@@ -84,8 +86,6 @@ uint32_t FastForest::add(const Forest& forest, size_t root, std::vector<char>& s
     const bool always = !compares && b.mode == BranchMode::differ;
     nodes_[at] = {always ? std::numeric_limits<double>::infinity() : b.split,
                   flags * static_cast<uint32_t>(b.feature) + flag, next};
-    nodes_.resize(nodes_.size() + 2, {nan, 0, 0});
-    votes_.resize(nodes_.size());
     take(turned ? b.otherwise : b.then, next, depth + 1);
     take(turned ? b.then : b.otherwise, next + 1, depth + 1);
   }
@@ -141,16 +141,14 @@ void FastForest::leaves_of_row(size_t first, int n, const double* row, uint32_t*
   std::copy_n(at, n, leaves);
 }
 
-void FastForest::leaves_of_tree(size_t tree, int n, const double* rows, int64_t stride,
-                                uint32_t* leaves) const {
+void FastForest::leaves_of_tree(size_t tree, const double* rows, int64_t stride,
+                                uint32_t (&leaves)[lanes]) const {
   const double* row[lanes];
-  uint32_t at[lanes];
   for (int i = 0; i < lanes; ++i) {
-    row[i] = rows + std::min(i, n - 1) * stride;
-    at[i] = roots_[tree];
+    row[i] = rows + i * stride;
+    leaves[i] = roots_[tree];
   }
-  walk_all(depth_[tree], row, at);
-  std::copy_n(at, n, leaves);
+  walk_all(depth_[tree], row, leaves);
 }
 
 }  // namespace lathe

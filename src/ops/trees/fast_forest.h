@@ -23,8 +23,8 @@ class FastForest {
   static constexpr int lanes = 8;
   /// The leaves that one row leads to in trees [first, first + n), n of at most `lanes`.
   void leaves_of_row(size_t first, int n, const double* row, uint32_t* leaves) const;
-  /// The leaves that n rows, which lie `stride` numbers apart, lead to in one tree.
-  void leaves_of_tree(size_t tree, int n, const double* rows, int64_t stride, uint32_t* leaves) const;
+  /// The leaves that `lanes` rows, which lie `stride` numbers apart, lead to in one tree.
+  void leaves_of_tree(size_t tree, const double* rows, int64_t stride, uint32_t (&leaves)[lanes]) const;
 
   struct VoteRange {
     uint32_t first = 0, end = 0;
@@ -48,6 +48,8 @@ class FastForest {
   void walk(int steps, const double* const (&rows)[lanes], uint32_t (&at)[lanes]) const;
   void walk_all(int steps, const double* const (&rows)[lanes], uint32_t (&at)[lanes]) const;
   uint32_t add(const Forest& forest, size_t root, std::vector<char>& seen);
+  /// Room for two that lie side by side.
+  uint32_t add_two();
 
   std::string refusal_;
   Kind kind_ = Kind::various;

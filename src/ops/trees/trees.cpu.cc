@@ -32,8 +32,8 @@ struct Prepared : Op {
 
 /// Rows that are taken together: their features and sums stay in the first-level cache.
 int64_t rows_together(int64_t features, size_t targets) {
-  constexpr int64_t floats = 4096;
-  return std::clamp<int64_t>(floats / std::max<int64_t>(1, features + static_cast<int64_t>(targets)),
+  constexpr int64_t numbers = 4096;
+  return std::clamp<int64_t>(numbers / std::max<int64_t>(1, features + static_cast<int64_t>(targets)),
                              FastForest::lanes, 64);
 }
 
@@ -133,7 +133,7 @@ void run(const void* decoded, KernelContext& c) {
     for (size_t tree = 0; whole > 0 && tree < forest.trees(); ++tree) {
       if (tree % 64 == 0) c.poll();
       for (int64_t i = 0; i < whole; i += lanes) {
-        forest.leaves_of_tree(tree, lanes, given + i * width, width, leaves);
+        forest.leaves_of_tree(tree, given + i * width, width, leaves);
         for (int j = 0; j < lanes; ++j) adding.add(i + j, leaves[j]);
       }
     }
