@@ -1,5 +1,10 @@
-// Values that are no tensors: optionals, sequences, maps and sparse tensors, in, through and out.
+// Values that are no tensors: optionals, sequences, maps and sparse tensors, in, through and out; single
+// numbers of those that are.
+#include <array>
+#include <cstring>
+
 #include "support/every_way.h"
+#include "tensor/element.h"
 
 namespace lathe::testing {
 namespace {
@@ -96,6 +101,21 @@ TEST(Values, SparseTensorsPassThroughAndAreChecked) {
                     {{sparse({3, 5}, {5, 7}, {1, 2})}, "E4002"},
                     {{floats({1})}, "E4001"},
                     {{sparse({3, 4}, {11}, {7})}, "sparse([3, 4], [1] 11: [1] 7)"}});
+}
+
+// Weights lie in a mapped file where its writer put them, which UndefinedBehaviorSanitizer would report.
+TEST(Values, NumbersOfTensorsAreReadWhereverTheyLie) {
+  std::array<std::byte, 32> file{};
+  const auto at_odd_address = [&]<class T>(DataType type, T second) {
+    void* const odd = file.data() + 1;
+    std::memcpy(static_cast<std::byte*>(odd) + sizeof(T), &second, sizeof(T));
+    return Tensor::view(type, {2}, odd);
+  };
+  EXPECT_EQ(load_double(at_odd_address(DataType::float32, 1.5f), 1), 1.5);
+  EXPECT_EQ(load_double(at_odd_address(DataType::float64, -2.5), 1), -2.5);
+  EXPECT_EQ(load_double(at_odd_address(DataType::float16, uint16_t{0x3e00}), 1), 1.5);
+  EXPECT_EQ(load_int(at_odd_address(DataType::int64, int64_t{1} << 40), 1), int64_t{1} << 40);
+  EXPECT_EQ(load_int(at_odd_address(DataType::uint16, uint16_t{65535}), 1), 65535);
 }
 
 }  // namespace

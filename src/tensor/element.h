@@ -193,8 +193,8 @@ Tensor widened(const Tensor& packed);
 /// truncated to their bits.
 void narrow_into(const Tensor& bytes, Tensor& out);
 
-/// Any numeric element (floats, integers, bool, narrow and packed ones) as double or int64, for code that
-/// does not care for speed.
+/// Any numeric element (floats, integers, bool, narrow and packed ones) as double or int64, wherever it lies,
+/// for code that does not care for speed.
 double load_double(const Tensor& t, int64_t i);
 int64_t load_int(const Tensor& t, int64_t i);
 void store_double(Tensor& t, int64_t i, double v);

@@ -1,5 +1,6 @@
 // Narrow element types: the small floats by their fields, and the packed integers.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "tensor/element.h"
@@ -221,8 +222,12 @@ R load_as(const Tensor& t, int64_t i) {
     return is_signed_integer(t.type()) && v >> (bits - 1) ? static_cast<R>(v - (1 << bits))
                                                           : static_cast<R>(v);
   }
-  return for_type(t.type(), byte_types,
-                  [&]<class T> { return number<R>(Element<T>::load(t.as<T>()[static_cast<size_t>(i)])); });
+  // By bytes: a weight lies in its file where the writer put it.
+  return for_type(t.type(), byte_types, [&]<class T> {
+    T element;
+    std::memcpy(&element, static_cast<const std::byte*>(t.data()) + i * sizeof(T), sizeof(T));
+    return number<R>(Element<T>::load(element));
+  });
 }
 
 template <class R>
