@@ -82,6 +82,7 @@ int run_build(const BuildArguments& o, bool json) {
     fmt::print("{}: {}, {} steps ({} operators fused into them, {} on reference kernels), {}\n",
                output.string(), bytes_text(bytes), made.steps, made.fused, made.reference,
                time_text(took.count()));
+    fmt::print("{}", defaults_text(engine.inputs()));
     if (engine.numerics() == Numerics::strict)
       fmt::print(
           "strict numerics: {} of {} steps work in another way than usual (`lathe inspect --steps` says how, "

@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lathe/error.h"
 
@@ -39,6 +42,39 @@ inline CLI::Validator at_least(double least) {
 }
 inline const CLI::Validator not_negative = at_least(0);
 inline const CLI::Validator positive = at_least(std::numeric_limits<double>::min());
+
+/// An option that takes one of some words; the help says which it is where it is left out.
+template <class T, class Words>
+CLI::Option* add_word(CLI::App* sub, const std::string& name, T& value, const Words& words,
+                      const std::string& says) {
+  std::map<std::string, T> known;
+  std::string all, usual;
+  for (const auto& [word, meaning] : words) {
+    known.emplace(word, meaning);
+    all += (all.empty() ? "" : ", ") + std::string(word);
+    if (meaning == value) usual = word;
+  }
+  return sub
+      ->add_option_function<std::string>(
+          name,
+          [&value, known, all, name](const std::string& given) {
+            const auto at = known.find(given);
+            if (at == known.end())
+              throw CLI::ValidationError(name, "'" + given + "', which is none of " + all);
+            value = at->second;
+          },
+          says)
+      ->type_name("WORD")
+      ->default_str(usual);
+}
+/// The same of values that have names.
+template <class T, size_t n>
+CLI::Option* add_word(CLI::App* sub, const std::string& name, T& value, const T (&values)[n],
+                      const std::string& says) {
+  std::vector<std::pair<std::string, T>> words;
+  for (const T v : values) words.emplace_back(name_of(v), v);
+  return add_word(sub, name, value, words, says);
+}
 
 [[noreturn]] inline void refuse_argument(std::string expected, std::string got, std::string remedy = {}) {
   throw Error(Code::bad_argument, "command line", std::move(expected), std::move(got), std::move(remedy));

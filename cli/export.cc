@@ -139,11 +139,9 @@ void add_what(CLI::App* sub, ExportArguments& o) {
                   "The opset to write; 0: what the architecture's configuration says, or a newer one "
                   "that --optimize needs")
       ->check(not_negative);
-  sub->add_option("--dtype", e.dtype, "Of weights and results: fp32, fp16, bf16")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, DataType>{{"fp32", DataType::float32},
-                                                                          {"fp16", DataType::float16},
-                                                                          {"bf16", DataType::bfloat16}})
-                      .description(""));
+  const std::pair<const char*, DataType> types[] = {
+      {"fp32", DataType::float32}, {"fp16", DataType::float16}, {"bf16", DataType::bfloat16}};
+  add_word(sub, "--dtype", e.dtype, types, "Of weights and results: fp32, fp16, bf16");
   sub->add_option("--optimize", o.optimize, "Write what the optimiser makes of it: O1, O2, O3")
       ->type_name("LEVEL");
   sub->add_flag("--monolith", e.monolith, "One file, also of an encoder with a decoder");

@@ -89,6 +89,7 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
              s.producer.empty() ? "" : ", made by " + s.producer);
   print_values("inputs", s.inputs);
   print_values("outputs", s.outputs);
+  fmt::print("{}", defaults_text(s.inputs));
   if (!s.symbols.empty()) fmt::print("symbols\n  {}\n", join(s.symbols, ", "));
   fmt::print("operators ({} nodes{})\n", s.nodes,
              s.functions ? fmt::format(", {} functions", s.functions) : "");

@@ -57,6 +57,10 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     command.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+    const auto named = [&](const CLI::App* sub) { return sub->check_name(argv[1]); };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
+      return fail(command, Error(Code::bad_argument, "command line", "a command",
+                                 "'" + std::string(argv[1]) + "'", "`lathe --help` lists them"));
     return fail(command, Error(Code::bad_argument, "command line", "a command that can be read", e.what(),
                                "`lathe --help` and `lathe COMMAND --help` say how"));
   }

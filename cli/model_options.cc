@@ -118,17 +118,10 @@ void EngineOptions::add_to(CLI::App* sub) {
   sub->add_option("--plugin", plugins,
                   "A shared library that brings a backend or operators (may be repeated)")
       ->type_name("FILE");
-  std::map<std::string, Precision> named;
-  for (Precision p : precisions) named.emplace(name_of(p), p);
-  sub->add_option(
-         "--precision", precision,
-         "What products with constant weights are calculated in: float32, bfloat16 (opt-in: less exact)")
-      ->transform(CLI::CheckedTransformer(named).description(""));
-  std::map<std::string, Numerics> strictness;
-  for (Numerics n : all_numerics) strictness.emplace(name_of(n), n);
-  sub->add_option("--numerics", numerics,
-                  "normal; strict: each item of a batch comes out as it would alone, bit by bit")
-      ->transform(CLI::CheckedTransformer(strictness).description(""));
+  add_word(sub, "--precision", precision, precisions,
+           "What products with constant weights are calculated in: float32, bfloat16 (opt-in: less exact)");
+  add_word(sub, "--numerics", numerics, all_numerics,
+           "normal; strict: each item of a batch comes out as it would alone, bit by bit");
   sub->add_option("--range", ranges,
                   "Shapes that an input may have, x=1x3:4x3:8x3: smallest, usual, greatest; PROFILE@x=… for "
                   "more than one profile (may be repeated)")
@@ -141,12 +134,10 @@ void EngineOptions::add_to(CLI::App* sub) {
 }
 
 void EngineOptions::add_level(CLI::App* sub) {
-  std::map<std::string, OptimizationLevel> levels;
-  for (OptimizationLevel l : optimization_levels) levels.emplace(name_of(l), l);
-  sub->add_option("--level", level, "How much to optimise: none, basic, extended, all")
-      ->transform(CLI::CheckedTransformer(levels).description(""));
+  add_word(sub, "--level", level, optimization_levels, "How much to optimise: none, basic, extended, all");
   sub->add_option("--fold-limit", fold_limit, "Bytes that constant folding may add; 0: fold nothing")
       ->capture_default_str();
+  sub->add_flag("--fix-defaults", fix_defaults, "Inputs that have a default are constants");
   sub->add_option("--passes", passes, "Single passes on or off: +NAME,-NAME (`lathe info` lists them)")
       ->delimiter(',');
 }
@@ -158,6 +149,7 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   o.isa = isa;
   o.plugins = plugins;
   o.fold_limit = fold_limit;
+  o.fix_defaults = fix_defaults;
   o.precision = precision;
   o.numerics = numerics;
   o.profiles = parse_profiles(ranges);

@@ -45,6 +45,7 @@ struct EngineOptions {
   Numerics numerics = BuildOptions().numerics;
   std::vector<std::string> ranges;
   uint64_t fold_limit = BuildOptions().fold_limit;
+  bool fix_defaults = false;
   bool refit = false, flush_denormals = false, verify_weights = false;
   OptimizationLevel level = OptimizationLevel::all;
   std::vector<std::string> passes;

@@ -9,10 +9,8 @@
 namespace lathe::cli {
 
 void TuneOptions::add_to(CLI::App* sub) {
-  std::map<std::string, TuningEffort> efforts;
-  for (TuningEffort e : tuning_efforts) efforts.emplace(name_of(e), e);
-  sub->add_option("--effort", effort, "How much to measure on this machine: none, normal, high")
-      ->transform(CLI::CheckedTransformer(efforts).description(""));
+  add_word(sub, "--effort", effort, tuning_efforts,
+           "How much to measure on this machine: none, normal, high");
   sub->add_option("--tune-seconds", seconds, "After which nothing more is measured")->capture_default_str();
   sub->add_option("--timing-cache", cache, "Measured times to begin with; new ones are added")
       ->type_name("FILE");

@@ -86,6 +86,16 @@ TEST(Engine, InputsWithDefaults) {
   }
   std::filesystem::remove(file);
 
+  const Engine fixed = Engine::build(b.model, {.fix_defaults = true});
+  ASSERT_EQ(fixed.inputs().size(), 1u);
+  Context c = fixed.create_context();
+  const Tensor x = floats({1, 2}, {1, 2});
+  EXPECT_EQ(list(c.run({{"x", x}}).at("y")), (vector<float>{11, 22}));
+  EXPECT_EQ(fixed.outputs()[1].shape, (SymShape{Dim::symbol("batch") * 2}));
+  EXPECT_EQ(code_of([&] { c.run({{"x", x}, {"w", x}}); }), Code::run_bad_input);
+  const OptimizedModel better = optimize(b.model, {.fix_defaults = true});
+  EXPECT_EQ(Engine::build(better.model).inputs().size(), 1u);
+
   b.model.proto.ir_version = 3;  // all initializers had to be inputs: constants
   EXPECT_EQ(Engine::build(b.model).inputs().size(), 1u);
 }

@@ -151,9 +151,14 @@ struct BuildOptions {
       {};  // glob patterns of inner values, of bodies too, that a run may be asked for
   std::shared_ptr<Executor> executor = {};  // null: the library's own quiet pool
   RunControl* control = nullptr;
-  uint64_t memory_limit = 0;                  // bytes one context may hold, what it returns included; 0: none
-  uint64_t fold_limit = uint64_t{256} << 20;  // bytes constant folding may add
+  uint64_t memory_limit = 0;  // bytes one context may hold, what it returns included; 0: none
+  /// Bytes that what constant folding makes may have more than the weights it takes the place of.
+  uint64_t fold_limit = uint64_t{256} << 20;
   std::map<std::string, int64_t> shapes = {};  // symbols fixed at build
+  /// Inputs that an initializer gives a default are constants: no run gives them another value, and what
+  /// follows from them is computed and packed beforehand. Exporters of IR version 4 often declare every
+  /// weight an input.
+  bool fix_defaults = false;
   /// With any, inputs must be within one of them, all together (run_bad_shape names the input and its range).
   /// What kernels are chosen by and timed with are the `opt` sizes of the first. At most 64.
   std::vector<ShapeProfile> profiles = {};

@@ -361,6 +361,7 @@ def build_options(
     memory_limit: int = 0,
     fold_limit: Optional[int] = None,
     shapes: Optional[Mapping[str, int]] = None,
+    fix_defaults: bool = False,
     effort: Literal["none", "normal", "high"] = "none",
     tune_seconds: float = 60,
     tune_sizes: Optional[Mapping[str, int]] = None,
@@ -393,6 +394,7 @@ def build_options(
     if fold_limit is not None:
         options.fold_limit = fold_limit
     options.shapes = dict(shapes or {})
+    options.fix_defaults = fix_defaults
     options.effort = _member(_lathe.TuningEffort, "effort", effort)
     options.tune_seconds = tune_seconds
     options.tune_sizes = dict(tune_sizes or {})
@@ -433,6 +435,7 @@ def build(
         memory_limit: bytes that one context may hold; 0 is no limit.
         fold_limit: bytes that constant folding may add.
         shapes: sizes of symbols fixed at build, {"batch": 1}.
+        fix_defaults: inputs that have a default are constants, which is faster: no run gives them another value.
         effort: how much to measure instead of guessing which kernel is fastest: "none", "normal", "high".
         tune_seconds: after which nothing more is measured.
         tune_sizes: sizes to measure with, of symbols that stay free.

@@ -229,6 +229,7 @@ void bind_options(nb::module_& m) {
       .def_rw("memory_limit", &BuildOptions::memory_limit)
       .def_rw("fold_limit", &BuildOptions::fold_limit)
       .def_rw("shapes", &BuildOptions::shapes)
+      .def_rw("fix_defaults", &BuildOptions::fix_defaults)
       .def_rw("effort", &BuildOptions::effort)
       .def_rw("tune_seconds", &BuildOptions::tune_seconds)
       .def_rw("tune_sizes", &BuildOptions::tune_sizes)

@@ -29,8 +29,11 @@ Engine Engine::build(const onnx::Model& model, const BuildOptions& options) {
   backend_preference(options.backend, *extensions);
   report(options, "import");
   const std::shared_ptr<const SchemaCatalog> schemas = schemas_with(*extensions);
-  const std::unique_ptr<Graph> graph = import_model(
-      model, *schemas, {.shapes = options.shapes, .any_alignment = true, .control = options.control});
+  const std::unique_ptr<Graph> graph = import_model(model, *schemas,
+                                                    {.shapes = options.shapes,
+                                                     .fix_defaults = options.fix_defaults,
+                                                     .any_alignment = true,
+                                                     .control = options.control});
   align_constants(*graph);
   TuningReport tuning;
   Plan plan = build_plan(*graph, *schemas, *extensions, options, &tuning);

@@ -210,7 +210,7 @@ std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCa
   InputSymbols symbols(g, options.shapes);
   const auto initialized = initializer_names(g);
   // Before IR version 4 every initializer had to be an input too, hence says nothing by being one.
-  const bool have_defaults = *m.ir_version >= 4;
+  const bool have_defaults = *m.ir_version >= 4 && !options.fix_defaults;
   for (const onnx::ValueInfoProto& i : g.input) {
     const std::string name = i.name.value_or("");
     const bool has_default = initialized.contains(name);

@@ -22,6 +22,8 @@ struct ImportOptions {
   /// Symbols of the inputs' shapes that are fixed: "batch" → 1. One that no input has is an error
   /// (build_bad_option).
   std::map<std::string, int64_t> shapes;
+  /// Inputs that have a default are constants, and no inputs.
+  bool fix_defaults = false;
   /// Published limits: nodes and bodies after inlining; bodies and functions nested in each other.
   size_t max_nodes = size_t{1} << 17;
   int max_nesting = 200;

@@ -244,6 +244,13 @@ def test_inputs_with_defaults(lathe, place):
     np.save(place / "b.npy", np.full(4, 100, np.float32))
     lathe("run", "model.onnx", "--input", "x=x.npy", "--input", "b=b.npy", "--output-dir", "out")
     assert np.load(place / "out" / "y.npy").min() > 90
+    # A Gemm with them in it, once nobody may exchange them; till then that is told.
+    assert "--fix-defaults" in lathe("inspect", "model.onnx").stdout
+    for options, told in ([], True), (["--fix-defaults"], False):
+        assert ("--fix-defaults" in lathe("build", "model.onnx", "-o", "model.lathe", *options).stdout) is told
+        inputs = lathe("inspect", "model.lathe", "--json").json["inputs"]
+        assert [i["name"] for i in inputs] == (["x", "b"] if told else ["x"])
+    assert lathe("run", "model.lathe", "--input", "x=x.npy", "--expect", "expected").returncode == 0
 
 
 def test_inspect_shows_the_graph(lathe):

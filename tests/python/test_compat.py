@@ -92,6 +92,12 @@ def test_initializers_that_are_inputs(ort, ir_version):
         s.run(None, {"x": x, "w": np.ones(2, np.float32)})
     with pytest.raises(ValueError, match="Required inputs"):
         s.run(None, {"w": w})
+    options = ort.SessionOptions()
+    options.add_session_config_entry("lathe.fix_defaults", "1")
+    fixed = ort.InferenceSession(model.SerializeToString(), options)
+    if ort.__name__ != "onnxruntime":
+        assert fixed.get_overridable_initializers() == []
+    np.testing.assert_array_equal(fixed.run(None, {"x": x})[0], 2 * x)
 
 
 @both

@@ -97,6 +97,7 @@ OPTIONS = (
     Option(_SC, "session.intra_op.allow_spinning", ACCEPTED, "threads park when idle, they never spin for long"),
     Option(_SC, "session.intra_op_thread_affinities", ACCEPTED, "threads stay inside the cpuset, unpinned"),
     Option(_SC, "lathe.numerics", HONOURED, "\"strict\": the bits of a row do not depend on the size of its batch"),
+    Option(_SC, "lathe.fix_defaults", HONOURED, "\"1\": overridable initializers are constants, which is faster"),
     Option(_SC, "session.disable_prepacking", ACCEPTED, "packing is part of the plan"),
     Option(_R, "terminate", HONOURED, "from any thread; the run ends with Fail within 50 ms", bool, False),
     Option(_R, "only_execute_path_to_fetches", ACCEPTED, "all outputs are computed", bool, False),
@@ -238,6 +239,7 @@ class SessionOptions(_Attributes, where=_S):
             "flush_denormals": self._entries.get("session.set_denormal_as_zero") == "1",
             "numerics": self._entries.get("lathe.numerics") or "normal",
             "shapes": self._sizes,
+            "fix_defaults": self._entries.get("lathe.fix_defaults") == "1",
             "control": self._load_control,
         }
 
