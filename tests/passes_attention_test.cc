@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// With the recognisers on, which no level switches on.
+/// With the recognisers on, whatever the level.
 BuildOptions looking(std::vector<std::string> more = {}) {
   BuildOptions o;
   o.passes = {"+recognise-*"};

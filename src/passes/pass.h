@@ -58,6 +58,10 @@ class View {
   bool is_constant(ValueId v) const { return constant(v) != nullptr; }
   /// A constant whose elements a rewrite may depend on; null also for weights that may be exchanged later.
   const Tensor* contents(ValueId v) const;
+  /// Is it a weight that may hold something else later?
+  bool is_exchangeable(const std::shared_ptr<const Value>& constant) const {
+    return exchangeable_.contains(constant.get());
+  }
   /// The first constant of the graph whose contents are those of constant `v`; else `v` itself.
   ValueId first_like(ValueId v) const;
   /// The number that all elements of a (small) constant are.
@@ -84,6 +88,8 @@ struct Pass {
   std::optional<Patch> (*propose)(const View& view, NodeId anchor);
   /// False: runs only where it is switched on by name, for kernels do not yet make it worth while.
   bool by_default = true;
+  /// What it makes agrees with what it replaces wherever that gives finite numbers of finite numbers.
+  bool finite_only = false;
 };
 
 using PassList = std::vector<Pass>;

@@ -330,7 +330,8 @@ void pass_recognise_attention(PassList& all) {
                  .says = "finds softmax(scale * Q K' + mask) V",
                  .level = OptimizationLevel::extended,
                  .anchors = {"MatMul"},
-                 .propose = attention});
+                 .propose = attention,
+                 .finite_only = true});
   all.push_back({.name = "recognise-attention-heads",
                  .says = "leaves heads side by side around Attention, without transpositions",
                  .level = OptimizationLevel::extended,

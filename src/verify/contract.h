@@ -28,10 +28,16 @@ struct Difference {
   double atol = 0, rtol = 0;
 };
 
-/// `lenient`: what the reference gives as an infinity or NaN is not held against `got`. `slack`: by output,
-/// what is allowed besides (absolutely); empty: nothing.
+/// What floats are held against the reference's.
+enum class Held : uint8_t {
+  all,     // NaN agrees with NaN, an infinity with itself
+  finite,  // but not what the reference gives as NaN or an infinity
+  none,    // types and shapes alone are
+};
+
+/// `slack`: by output, what is allowed besides (absolutely); empty: nothing.
 Difference contract_difference(std::span<const Value> got, std::span<const Value> want,
-                               std::span<const std::string> names, bool lenient,
+                               std::span<const std::string> names, Held held,
                                std::span<const double> slack = {});
 
 /// Of everything inside, bit by bit.

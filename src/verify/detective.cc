@@ -93,7 +93,7 @@ bool Detective::right_after(size_t patches) const {
   const Optimum o = shop_.optimised(run_.model, run_.level, patches);
   try {
     return contract_difference(shop_.evaluate(*o.graph, run_.inputs), run_.want, output_names(run_.model),
-                               run_.lenient)
+                               run_.held)
         .within;
   } catch (const Error& e) {
     if (stops_everything(e)) throw;
@@ -122,7 +122,7 @@ Difference Detective::across(const Graph& before, const Graph& after, const Patc
     return values;
   };
   return contract_difference(list(values_of(after, to), to), list(values_of(before, from), from), names,
-                             run_.lenient, slack);
+                             run_.held, slack);
 }
 
 std::optional<Detective::Fault> Detective::accuse_patch(size_t number, size_t of) const {
@@ -159,7 +159,7 @@ std::optional<Detective::Fault> Detective::guilty_step(const Optimum& all) const
   progress_("every step on its own inputs");
   StepByStep seen;
   try {
-    seen = step_by_step(shop_, all, run_.level, run_.inputs, run_.lenient);
+    seen = step_by_step(shop_, all, run_.level, run_.inputs, run_.held);
     if (seen.first) return accuse_step(all, *seen.first);
     const std::vector<Value> plain =
         shop_.engine(all, run_.level).create_context().run(run_.inputs, shop_.options().control);
@@ -174,7 +174,7 @@ std::optional<Detective::Fault> Detective::guilty_step(const Optimum& all) const
 Detective::Fault Detective::accuse_memory(const std::vector<Value>& got, const std::vector<Value>& want,
                                           const Graph& graph) const {
   Fault f = charge(Fault::Kind::memory, "", "", std::nullopt);
-  const Difference d = contract_difference(got, want, output_names(graph), run_.lenient);
+  const Difference d = contract_difference(got, want, output_names(graph), run_.held);
   f.diagnostic.expected = d.within ? "the same bits with and without taps" : d.expected;
   f.diagnostic.got = d.within ? "others" : d.got + " where inner values are not kept";
   return f;

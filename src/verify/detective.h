@@ -18,14 +18,14 @@ struct WrongRun {
   const std::vector<Value>& inputs;
   const std::vector<Value>& want;
   std::string shapes, values;
-  bool lenient;
+  Held held;
 };
 
 class Detective {
  public:
   using Fault = VerifyReport::Fault;
   Detective(const Workshop& shop, const WrongRun& run, std::function<void(const std::string&)> progress)
-      : shop_(shop), run_(run), progress_(std::move(progress)), reproducer_(shop, run.level, run.lenient) {}
+      : shop_(shop), run_(run), progress_(std::move(progress)), reproducer_(shop, run.level, run.held) {}
 
   /// Nothing: every patch and every step is right by itself; the model amplifies rounding.
   std::optional<Fault> find() const;

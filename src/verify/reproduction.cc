@@ -43,7 +43,7 @@ std::optional<Piece> Reproducer::piece(Cut cut, std::vector<Value> inputs) const
 Difference Reproducer::run(const Engine& engine, const Piece& piece) const {
   try {
     const std::vector<Value> got = engine.create_context().run(piece.inputs, shop_.options().control);
-    return contract_difference(got, piece.expected, output_names(*piece.graph), lenient_, piece.slack);
+    return contract_difference(got, piece.expected, output_names(*piece.graph), held_, piece.slack);
   } catch (const Error& e) {
     if (stops_everything(e)) throw;
     return failed_run(e);

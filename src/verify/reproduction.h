@@ -17,8 +17,8 @@ struct Piece {
 
 class Reproducer {
  public:
-  Reproducer(const Workshop& shop, OptimizationLevel level, bool lenient)
-      : shop_(shop), level_(level), lenient_(lenient) {}
+  Reproducer(const Workshop& shop, OptimizationLevel level, Held held)
+      : shop_(shop), level_(level), held_(held) {}
 
   /// Nothing where the reference fails on it.
   std::optional<Piece> piece(Cut cut, std::vector<Value> inputs) const;
@@ -43,7 +43,7 @@ class Reproducer {
 
   const Workshop& shop_;
   OptimizationLevel level_;
-  bool lenient_;
+  Held held_;
 };
 
 /// Of a run that threw where the reference did not.

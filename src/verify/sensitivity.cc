@@ -90,7 +90,8 @@ std::vector<double> sensitivity(const Workshop& shop, const Graph& graph, std::s
   for (int draw = 0; draw < draws_each; ++draw) draw_of(graph, draw, 1);
   // A rounding more or less decides of whole steps, which many of the smallest movements would hardly meet.
   if (rounds(graph))
-    for (int draw = 0; draw < draws_each; ++draw) draw_of(*with_moved_constants(graph, draw), draw, roundings);
+    for (int draw = 0; draw < draws_each; ++draw)
+      draw_of(*with_moved_constants(graph, draw), draw, roundings);
   return slack;
 }
 

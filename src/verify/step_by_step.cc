@@ -12,8 +12,8 @@ namespace {
 /// Gathers the values of one run as they come by, and judges each node once all of its values have.
 class Watch {
  public:
-  Watch(const Workshop& shop, const Graph& graph, std::span<const Value> inputs, bool lenient)
-      : shop_(shop), graph_(graph), lenient_(lenient) {
+  Watch(const Workshop& shop, const Graph& graph, std::span<const Value> inputs, Held held)
+      : shop_(shop), graph_(graph), held_(held) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ValueInfo& info = graph.value(graph.inputs()[i]);
       values_[graph.inputs()[i]] = inputs[i].empty() && info.constant ? *info.constant : inputs[i];
@@ -81,9 +81,9 @@ class Watch {
       return;
     }
     const std::vector<std::string> names = output_names(*s.alone.graph);
-    if (contract_difference(got, want, names, lenient_).within) return;
+    if (contract_difference(got, want, names, held_).within) return;
     const std::vector<double> slack = sensitivity(shop_, *s.alone.graph, s.inputs, want);
-    if (contract_difference(got, want, names, lenient_, slack).within) return;
+    if (contract_difference(got, want, names, held_, slack).within) return;
     first_index_ = which;
     first_ = std::move(s);
   }
@@ -98,7 +98,7 @@ class Watch {
 
   const Workshop& shop_;
   const Graph& graph_;
-  bool lenient_;
+  Held held_;
   std::set<ValueId> tapped_;
   std::map<std::string, ValueId, std::less<>> by_name_;
   std::map<ValueId, Value> values_;
@@ -117,8 +117,8 @@ std::vector<std::string> output_names(const Graph& graph) {
 }
 
 StepByStep step_by_step(const Workshop& shop, const Optimum& of, OptimizationLevel level,
-                        std::span<const Value> inputs, bool lenient) {
-  Watch watch(shop, *of.graph, inputs, lenient);
+                        std::span<const Value> inputs, Held held) {
+  Watch watch(shop, *of.graph, inputs, held);
   Context context = shop.engine(of, level, watch.taps()).create_context();
   context.on_tap([&](std::string_view name, const Value& v) { watch.tell(name, v); });
   std::vector<Value> outputs = context.run(inputs, shop.options().control);

@@ -23,7 +23,7 @@ struct StepByStep {
 
 /// Runs the optimum with all its values tapped. Throws what the run throws.
 StepByStep step_by_step(const Workshop& shop, const Optimum& of, OptimizationLevel level,
-                        std::span<const Value> inputs, bool lenient);
+                        std::span<const Value> inputs, Held held);
 
 /// Names of the graph's outputs.
 std::vector<std::string> output_names(const Graph& graph);

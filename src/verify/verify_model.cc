@@ -85,6 +85,7 @@ class Verification {
   Engine reference_;
   std::vector<std::string> names_;
   std::map<OptimizationLevel, Engine> engines_;
+  std::set<OptimizationLevel> finite_only_;  // whose passes promise nothing of infinities and NaN
   std::vector<std::vector<Value>> recorded_;
   std::vector<ShapeSet> shapes_;
   std::vector<Exercise> exercises_;
@@ -122,8 +123,11 @@ void Verification::plan() {
 
 const Engine& Verification::engine(OptimizationLevel level) {
   auto at = engines_.find(level);
-  if (at == engines_.end())
-    at = engines_.emplace(level, shop_.engine(shop_.optimised(*model_, level), level)).first;
+  if (at == engines_.end()) {
+    const Optimum o = shop_.optimised(*model_, level);
+    if (shop_.is_for_finite_only(o)) finite_only_.insert(level);
+    at = engines_.emplace(level, shop_.engine(o, level)).first;
+  }
   return at->second;
 }
 
@@ -162,10 +166,12 @@ void Verification::exercise(const Exercise& x) {
 
 void Verification::compare(OptimizationLevel level, const Exercise& x, const std::vector<Value>& inputs,
                            const std::vector<Value>& want) {
-  const bool lenient = x.kind == ValueClass::non_finite;
+  Held held = Held::all;
   Difference d;
   try {
-    d = contract_difference(run(engine(level), inputs), want, names_, lenient);
+    const Engine& e = engine(level);
+    held = static_cast<Held>((x.kind == ValueClass::non_finite) + finite_only_.contains(level));
+    d = contract_difference(run(e, inputs), want, names_, held);
   } catch (const Error& e) {
     if (stops_everything(e)) throw;
     d = failed_run(e);
@@ -173,7 +179,7 @@ void Verification::compare(OptimizationLevel level, const Exercise& x, const std
   VerifyReport::Trial trial{x.shapes->label, x.values(), level, d.largest, false};
   if (!d.within) {
     limit_.clear_deadline();  // what has been found is looked into to the end
-    const WrongRun wrong{file_, *model_, level, inputs, want, x.shapes->label, x.values(), lenient};
+    const WrongRun wrong{file_, *model_, level, inputs, want, x.shapes->label, x.values(), held};
     report_.fault = Detective(shop_, wrong, [&](const std::string& what) {
                       say("looking for the fault: " + what);
                     }).find();

@@ -1,5 +1,7 @@
 #include "verify/workshop.h"
 
+#include <algorithm>
+
 #include "build/build.h"
 #include "build/plugin_schemas.h"
 #include "onnx/exporter.h"
@@ -26,7 +28,8 @@ Workshop::Workshop(const BuildOptions& options, std::shared_ptr<const Extensions
 
 std::unique_ptr<Graph> Workshop::import(const onnx::Model& model,
                                         const std::map<std::string, int64_t>& sizes) const {
-  return import_model(model, *schemas_, {.shapes = sizes, .control = options_.control});
+  return import_model(model, *schemas_,
+                      {.shapes = sizes, .fix_defaults = options_.fix_defaults, .control = options_.control});
 }
 
 onnx::Model Workshop::export_graph(const Graph& graph) const { return export_model(graph, *schemas_); }
@@ -40,6 +43,13 @@ Optimum Workshop::optimised(const Graph& graph, OptimizationLevel level, size_t 
   o.folds = std::move(done.folds);
   o.patches = std::move(done.patches);
   return o;
+}
+
+bool Workshop::is_for_finite_only(const Optimum& of) const {
+  const PassList& known = passes_ ? *passes_ : all_passes();
+  return std::ranges::any_of(known, [&](const Pass& p) {
+    return p.finite_only && std::ranges::count(of.patches, p.name, &AppliedPatch::pass) > 0;
+  });
 }
 
 Engine Workshop::engine(const Optimum& of, OptimizationLevel level, const TappedValues& taps,

@@ -33,6 +33,8 @@ class Workshop {
   onnx::Model export_graph(const Graph& graph) const;
   /// Of a copy; `stop_after` patches.
   Optimum optimised(const Graph& graph, OptimizationLevel level, size_t stop_after = SIZE_MAX) const;
+  /// Did a pass rewrite it that promises nothing of infinities and NaN?
+  bool is_for_finite_only(const Optimum& of) const;
   /// What runs it on the backend of the options. Taps are of its main graph.
   Engine engine(const Optimum& of, OptimizationLevel level, const TappedValues& taps = {},
                 Search search = {}) const;

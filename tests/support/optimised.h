@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +51,20 @@ inline void expect_near(const Tensor& want, const Tensor& got, std::string_view 
   }
 }
 
+/// In the folder that LATHE_KEEP_OPTIMISED names, if any: the model as it is, and as the optimiser writes it,
+/// for other runtimes to be held against.
+inline void keep_for_others(const onnx::Model& m, const BuildOptions& options) {
+  static int number = 0;
+  const char* folder = std::getenv("LATHE_KEEP_OPTIMISED");
+  if (!folder) return;
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::filesystem::path base =
+      std::filesystem::path(folder) /
+      (std::string(test->test_suite_name()) + "." + test->name() + "." + std::to_string(number++));
+  onnx::save(m, base.string() + ".onnx");
+  onnx::save(optimize(m, options).model, base.string() + ".optimised.onnx");
+}
+
 /// The graph that the optimiser makes of the text. Symbolic sizes are 3 for the comparison.
 inline std::unique_ptr<Graph> optimised_graph(std::string_view text, const BuildOptions& options = {},
                                               double least = 0) {
@@ -58,6 +74,7 @@ inline std::unique_ptr<Graph> optimised_graph(std::string_view text, const Build
   auto after = import_model(m, schemas, {});
   optimise(*after, schemas, KernelCatalog::standard(), options);
   after->check();
+  keep_for_others(m, options);
 
   std::vector<Value> inputs;
   for (ValueId v : before->inputs()) {
