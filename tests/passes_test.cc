@@ -64,6 +64,53 @@ TEST(Passes, OnceIsEnough) {
                       "Concat<axis=0>(a, b) }"),
             "Elu Elu Concat");
   EXPECT_EQ(optimised("(float[3] x) => (float[3] y, float[3] z) { y = Exp(x) z = Exp(x) }"), "Exp Exp");
+  // What is left out is what it would be; inputs are left out in two ways.
+  EXPECT_EQ(
+      optimised("(float[3,4] x) => (float[3,4] y) { a = Softmax(x) b = Softmax<axis=-1>(x) y = Add(a, b) }"),
+      "Softmax Add");
+  EXPECT_EQ(
+      optimised("(float[3,4] x) => (float[3,4] y) { a = Softmax<axis=0>(x) b = Softmax(x) y = Add(a, b) }"),
+      "Softmax Softmax Add");
+  EXPECT_EQ(
+      optimised("(float[3] x, float l) => (float[3] y) { a = Clip(x, l) b = Clip(x, l, ) y = Mul(a, b) }"),
+      "Clip Mul");
+}
+
+TEST(Passes, BranchesThatAreTaken) {
+  const std::string branches =
+      "<then_branch = t () => (float[n,4] a) { a = Squeeze(x, one) }, "
+      "else_branch = e () => (float[n,1,4] b) <float two = {2}> { e = Exp(x) b = Mul(e, two) }>";
+  const std::string head =
+      "(float[3,1,4] x) => (float y) <int64[1] one = {1}, bool yes = {1}, bool no = {0}> ";
+  EXPECT_EQ(optimised(head + "{ r = If" + branches + "(yes) y = ReduceSum<keepdims=0>(r) }"),
+            "Squeeze ReduceSum");
+  EXPECT_EQ(optimised(head + "{ r = If" + branches + "(no) y = ReduceSum<keepdims=0>(r) }"),
+            "Exp Mul ReduceSum");
+  // Known by shapes alone, as exporters of squeezes write it; results of the graph; a value of outside; twice
+  // the same.
+  EXPECT_EQ(optimised("(float[n,1,4] x) => (float y) <int64[1] one = {1}, int64 axis = {1}, float two = {2}> "
+                      "{ s = Shape(x) k = Gather(s, axis) c = Equal(k, axis) r = If" +
+                      branches + "(c) y = ReduceSum<keepdims=0>(r) }"),
+            "Squeeze ReduceSum");
+  EXPECT_EQ(
+      optimised(
+          "(float[3] x) => (float[3] y, float[3] z, float[3] w) <bool yes = {1}> "
+          "{ r = Exp(x) y, z, w = If<then_branch = t () => (float[3] a, float[3] b, float[3] c) "
+          "{ a = Sin(r) b = Identity(a) c = Identity(r) }, else_branch = e () => (float[3] d, float[3] f, "
+          "float[3] g) { d = Identity(x) f = Identity(x) g = Identity(x) }>(yes) }"),
+      "Exp Sin Identity");
+  // Of two Ifs in each other the inner one first; what has bodies besides stays.
+  EXPECT_EQ(
+      optimised(
+          "(float[3] x) => (float[3] y) <bool yes = {1}> { y = If<then_branch = t () => (float[3] a) "
+          "{ a = If<then_branch = u () => (float[3] b) { b = Sin(x) }, else_branch = v () => (float[3] c) "
+          "{ c = Cos(x) }>(yes) }, else_branch = e () => (float[3] d) { d = Exp(x) }>(yes) }"),
+      "Sin");
+  EXPECT_EQ(
+      optimised(
+          "(float[3] x, bool c) => (float[3] y) { y = If<then_branch = t () => (float[3] a) { a = Sin(x) }, "
+          "else_branch = e () => (float[3] d) { d = Exp(x) }>(c) }"),
+      "If");
 }
 
 TEST(Passes, CastsOnce) {
@@ -386,6 +433,22 @@ TEST(Passes, GeluInItsSpellings) {
                       OptimizationLevel::all, {"-recognise-*"}),
             "Div Erf Add Mul Mul");
   EXPECT_EQ(optimised(head + "{ s = Sigmoid(x) y = Mul(x, s) }"), "Swish");
+  // Another number is another function; digits that were left out are not, nor those that 16 bits do not
+  // have.
+  const auto with = [](const std::string& root, const std::string& half) {
+    return optimised("(float[2,3] x) => (float[2,3] y) <float r = {" + root +
+                     "}, float one = {1}, float h = {" + half +
+                     "}> { d = Div(x, r) e = Erf(d) p = Add(e, one) m = Mul(x, p) y = Mul(m, h) }");
+  };
+  EXPECT_EQ(with("1.4142", "0.5"), "Gelu");
+  EXPECT_EQ(with("1.4142135", "0.5009"), "Div Erf Add Mul Mul");
+  EXPECT_EQ(with("1.416", "0.5"), "Div Erf Add Mul Mul");
+  // 1.4140625, 1 and 0.5, as bits.
+  EXPECT_EQ(
+      optimised(
+          "(float16[2,3] x) => (float16[2,3] y) <float16 r = {15784}, float16 one = {15360}, "
+          "float16 h = {14336}> { d = Div(x, r) e = Erf(d) p = Add(e, one) m = Mul(x, p) y = Mul(m, h) }"),
+      "Gelu");
 }
 
 TEST(Passes, NormsInTheirSpellings) {

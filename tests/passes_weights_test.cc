@@ -68,6 +68,25 @@ TEST(Constants, FoldingHasABudget) {
   o.level = OptimizationLevel::basic;
   o.fold_limit = 64;
   EXPECT_EQ(optimised(text, o), "Sqrt Mul");
+  // What takes a weight's place costs what it is larger, however many there are.
+  const std::string turned =
+      "(float[4,4] x) => (float[4,4] y) <float[4,4] v = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, "
+      "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, float[4] u = {1,2,3,4}, int64[2] s = {4,4}> "
+      "{ a = Exp(v) b = Exp(w) c = Add(a, x) d = Add(b, c) e = Expand(u, s) y = Add(d, e) }";
+  o.level = OptimizationLevel::none;
+  o.fold_limit = 1;
+  EXPECT_EQ(optimised(turned, o), "Add Add Expand Add");
+  o.fold_limit = 48;
+  EXPECT_EQ(optimised(turned, o), "Add Add Add");
+  o.fold_limit = 0;
+  EXPECT_EQ(optimised(turned, o), "Exp Exp Add Add Expand Add");
+  // One that is read elsewhere stays beside what is made of it.
+  o.fold_limit = 63;
+  EXPECT_EQ(
+      optimised("(float[4,4] x) => (float[4,4] y) <float[4,4] v = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> "
+                "{ a = Exp(v) b = Add(a, x) y = Add(b, v) }",
+                o),
+      "Exp Add Add");
 }
 
 TEST(Constants, SmallIdentities) {

@@ -141,7 +141,7 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   };
   // Before what is left of their weights becomes floats.
   if (rewrites && use_few_bits_products(graph, folds, extensions.kernels(), preference)) drop_unread();
-  if (widened) fold(fold_budget(options, folds));
+  if (widened) fold(fold_budget(graph, options, folds));
   // Narrowed weights take the place of wider ones: that costs nothing of the budget.
   const bool narrow = options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
                       !search.by_reference;
@@ -153,10 +153,10 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     changed |= use_quantized_products(graph, folds, extensions.kernels(), preference);
     if (changed) drop_unread();
   }
-  fold(fold_budget(options, folds));  // weights that no operator takes as bytes after all
+  fold(fold_budget(graph, options, folds));  // weights that no operator takes as bytes after all
   if (blocked) {
     use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
-    fold(fold_budget(options, folds));
+    fold(fold_budget(graph, options, folds));
     if (narrow && use_narrow_convolutions(graph)) fold(UINT64_MAX);
     drop_unread();
     use_convolution_pairs(graph, extensions.kernels(), preference);

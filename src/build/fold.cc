@@ -1,6 +1,7 @@
 #include "build/fold.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/file.h"
 #include "build/few_bits_products.h"
@@ -29,7 +30,7 @@ class Folder {
     for (NodeId id : g.order()) {
       if (options_.control) options_.control->check();
       if (!foldable(g, g.node(id)) || stays_quantized(g, g.node(id), uses) ||
-          stays_turned(g, g.node(id), uses) || !fold(g, id))
+          stays_turned(g, g.node(id), uses) || !fold(g, id, uses))
         for (const Body& b : g.node(id).bodies) run(*b.graph);
     }
   }
@@ -61,7 +62,7 @@ class Folder {
     return is_turned_for_products(g, n, [&](ValueId v) -> const std::vector<Use>& { return uses->of(v); });
   }
 
-  bool fold(Graph& g, NodeId id) {
+  bool fold(Graph& g, NodeId id, std::optional<UseIndex>& uses) {
     const Node n = g.node(id);
     std::vector<Value> inputs;
     std::vector<Fold::Operand> from;
@@ -74,10 +75,12 @@ class Folder {
     std::vector<DataType> types;
     for (ValueId v : n.outputs) types.push_back(v == no_id ? DataType::undefined : g.value(v).type.elem);
     std::vector<Value> results;
-    if (left_ == 0) return false;
+    if (options_.limit == 0) return false;
+    const uint64_t left = left_ + std::min(freed_by(g, id, uses), UINT64_MAX - left_);
+    if (left == 0) return false;
     try {
       results = evaluate_node(
-          g, id, inputs, {.kernels = options_.kernels, .control = options_.control, .memory_limit = left_});
+          g, id, inputs, {.kernels = options_.kernels, .control = options_.control, .memory_limit = left});
     } catch (const Error& e) {
       if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
       return false;
@@ -85,8 +88,8 @@ class Folder {
     drop_pages(from);
     uint64_t bytes = 0;
     for (const Value& v : results) bytes += v.is_tensor() ? v.tensor().bytes() : 0;
-    if (bytes > left_) return false;
-    left_ -= bytes;
+    if (bytes > left) return false;
+    left_ = left - bytes;
     g.remove_node(id);
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i] == no_id) continue;
@@ -97,6 +100,19 @@ class Folder {
       v.type.shape = SymShape(results[i].tensor().shape().begin(), results[i].tensor().shape().end());
     }
     return true;
+  }
+
+  /// Bytes of weights that nothing but this node reads: what is made of them takes their place.
+  static uint64_t freed_by(const Graph& g, NodeId id, std::optional<UseIndex>& uses) {
+    uint64_t bytes = 0;
+    for (ValueId v : std::set<ValueId>(g.node(id).inputs.begin(), g.node(id).inputs.end())) {
+      if (v == no_id || g.value(v).source.empty() || !g.value(v).constant->is_tensor()) continue;
+      if (!uses) uses.emplace(g);
+      const bool alone =
+          !g.is_output(v) && std::ranges::all_of(uses->of(v), [&](const Use& u) { return u.node == id; });
+      if (alone) bytes += g.value(v).constant->tensor().bytes();
+    }
+    return bytes;
   }
 
   /// For elements to be read, at an address that they may have. One large weight of a node is `copied` into

@@ -37,7 +37,9 @@ struct FoldOptions {
   Dequantize dequantize = Dequantize::all;
   /// Are there passes behind this that need not have large weights turned (passes/turned_weights.h)?
   bool leave_turned = false;
-  uint64_t limit = 0;  // bytes that all folded constants may take; what would go beyond stays a node
+  /// Bytes that all folded constants together may have more than the weights that they take the place of;
+  /// what would go beyond stays a node. 0: nothing is folded.
+  uint64_t limit = 0;
 };
 
 /// Replaces nodes of the graph and of its bodies by the constants they give. A node that fails stays: the run

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "build/built_in.h"
 
@@ -14,6 +15,21 @@ void add_weights(const Graph& g, Exchangeable& found) {
     if (!g.value(v).source.empty() && g.value(v).constant) found.insert(g.value(v).constant.get());
   for (NodeId id : g.order())
     for (const Body& b : g.node(id).bodies) add_weights(*b.graph, found);
+}
+
+/// Constants that nodes and outputs still read.
+void add_read(const Graph& g, std::set<const Value*>& read) {
+  const auto add = [&](ValueId v) {
+    if (v != no_id && g.value(v).constant) read.insert(g.value(v).constant.get());
+  };
+  for (ValueId v : g.outputs()) add(v);
+  for (NodeId id : g.order()) {
+    std::ranges::for_each(g.node(id).inputs, add);
+    for (const Body& b : g.node(id).bodies) {
+      for (ValueId c : b.graph->captures()) add(b.graph->value(c).captured);
+      add_read(*b.graph, read);
+    }
+  }
 }
 
 /// The weights of the file that may be exchanged, and all that was folded from them.
@@ -36,10 +52,20 @@ Exchangeable exchangeable(const Graph& g, const Folds& folds, const std::set<con
 
 }  // namespace
 
-uint64_t fold_budget(const BuildOptions& options, const Folds& folds) {
-  uint64_t bytes = 0;
-  for (const auto& [made, fold] : folds) bytes += made->is_tensor() ? made->tensor().bytes() : 0;
-  return options.fold_limit - std::min(options.fold_limit, bytes);
+uint64_t fold_budget(const Graph& graph, const BuildOptions& options, const Folds& folds) {
+  if (options.fold_limit == 0) return 0;
+  std::set<const Value*> read;
+  add_read(graph, read);
+  const auto size = [](const Value& v) { return v.is_tensor() ? v.tensor().bytes() : 0; };
+  uint64_t made = 0, freed = 0;
+  std::set<const Value*> weights;
+  for (const auto& [constant, fold] : folds) {
+    made += size(*constant);
+    for (const Fold::Operand& o : fold.from)
+      if (!o.source.empty() && !read.contains(o.constant.get()) && weights.insert(o.constant.get()).second)
+        freed += size(*o.constant);
+  }
+  return options.fold_limit - std::min(options.fold_limit, made - std::min(made, freed));
 }
 
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
@@ -52,7 +78,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
                                             .dequantize = search.dequantize ? FoldOptions::Dequantize::others
                                                                             : FoldOptions::Dequantize::none,
                                             .leave_turned = true,
-                                            .limit = fold_budget(options, done.folds)}));
+                                            .limit = fold_budget(graph, options, done.folds)}));
     if (options.refit && done.patches.empty()) done.deciding = deciding_shapes(graph, done.folds, schemas);
     // What is folded may let passes see more, and the other way round.
     Rewriting rewriting = run_passes(

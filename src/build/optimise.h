@@ -16,8 +16,9 @@ struct Optimised {
   std::set<const Value*> deciding;
 };
 
-/// What is left of the budget for folded constants.
-uint64_t fold_budget(const BuildOptions& options, const Folds& folds);
+/// What is left of the budget for folded constants: bytes that all of them together may have more than the
+/// weights of the file that nothing reads any more.
+uint64_t fold_budget(const Graph& graph, const BuildOptions& options, const Folds& folds);
 
 /// Changes `graph`; its inputs and outputs keep their names, types and order. Throws bad_argument for pass
 /// switches that fit no pass, cancelled and deadline, and Code::internal naming pass and node where a pass

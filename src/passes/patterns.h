@@ -109,8 +109,12 @@ inline ValueId without_factors(const View& view, ValueId v, double& factor) {
   }
 }
 
-/// Constants of models are rounded to their type, sometimes by hand.
-inline bool about(double got, double want, double relative = 2e-3) {
+/// How far a constant may be from the number that it stands for, as a share: models round theirs to their
+/// type, and people write 0.7071, 0.79788 or 0.16667. A product of two or three of them is meant.
+inline double rounding_of(DataType type) {
+  return type == DataType::float16 ? 2e-3 : type == DataType::bfloat16 ? 1e-2 : 3e-5;
+}
+inline bool about(double got, double want, double relative) {
   return std::abs(got - want) <= relative * std::abs(want);
 }
 

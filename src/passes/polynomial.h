@@ -39,11 +39,11 @@ struct Polynomial {
           }
     return p;
   }
-  /// Whether the numbers are the same but for their rounding.
-  bool is_about(const Polynomial& want) const {
+  /// Whether the numbers are the same but for their rounding to elements of this type.
+  bool is_about(const Polynomial& want, DataType type) const {
     for (size_t i = 0; i < x_powers; ++i)
       for (size_t j = 0; j < f_powers; ++j)
-        if (!about(c[i][j], want.c[i][j])) return false;
+        if (!about(c[i][j], want.c[i][j], rounding_of(type))) return false;
     return true;
   }
 };

@@ -34,7 +34,7 @@ NodeId reader_that_makes(const View& view, ValueId x, ValueId f, const Polynomia
     v = view.node(id).outputs[0];
     const auto p = reader.read(v);
     if (!p) return no_id;
-    if (p->is_about(result)) return view.same_type(x, v) ? id : no_id;
+    if (p->is_about(result, view.type(x).elem)) return view.same_type(x, v) ? id : no_id;
   }
   return no_id;
 }
@@ -52,7 +52,7 @@ struct Found {
 std::optional<Found> find(const View& view, ValueId argument, ValueId f, const Spelling& s) {
   for (ValueId x : parts_of_expression(view, argument)) {
     const auto p = PolynomialReader(view, x).read(argument);
-    if (!p || !p->is_about(argument_of(s))) continue;
+    if (!p || !p->is_about(argument_of(s), view.type(x).elem)) continue;
     if (const NodeId end = reader_that_makes(view, x, f, result_of(s)); end != no_id) return Found{x, end};
   }
   return std::nullopt;
@@ -107,8 +107,9 @@ std::optional<Patch> hard_swish(const View& view, NodeId id) {
   const Node& n = view.node(id);
   std::optional<Found> found;
   if (n.op == "HardSigmoid") {
-    const bool sixth = about(n.attributes.get<float>("alpha", 0.2f), 1.0 / 6, 1e-4) &&
-                       n.attributes.get<float>("beta", 0.5f) == 0.5f;
+    const bool sixth =
+        about(n.attributes.get<float>("alpha", 0.2f), 1.0 / 6, rounding_of(DataType::float32)) &&
+        n.attributes.get<float>("beta", 0.5f) == 0.5f;
     const NodeId end = sixth ? product_of(view, n.inputs[0], n.outputs[0]) : no_id;
     if (end != no_id) found = {n.inputs[0], end};
   } else if (n.inputs.size() == 3 && view.uniform(n.inputs[1]) == 0.0) {

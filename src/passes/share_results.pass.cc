@@ -24,16 +24,33 @@ bool equal(const AttributeValue& a, const AttributeValue& b) {
       a);
 }
 
-bool equal(const Attributes& a, const Attributes& b) {
-  return a.size() == b.size() && std::ranges::all_of(a, [&](const Attributes::Entry& e) {
-           const AttributeValue* other = b.find(e.name);
-           return other && equal(e.value, *other);
-         });
+/// What a node's attribute is: as its signature says where the node does not.
+const AttributeValue* said(const Node& n, const OpSchema& schema, std::string_view name) {
+  if (const AttributeValue* v = n.attributes.find(name)) return v;
+  const AttributeDecl* declared = schema.newest().signature().attribute(name);
+  return declared && declared->fallback ? &*declared->fallback : nullptr;
 }
 
-bool same_computation(const Node& a, const Node& b) {
-  return a.op == b.op && a.domain == b.domain && a.overload == b.overload && a.inputs == b.inputs &&
-         a.bodies.empty() && b.bodies.empty() && equal(a.attributes, b.attributes);
+bool same_attributes(const Node& a, const Node& b, const OpSchema& schema) {
+  const auto agrees = [&](const Node& with, const Attributes::Entry& e) {
+    const AttributeValue* other = said(with, schema, e.name);
+    return other && equal(e.value, *other);
+  };
+  return std::ranges::all_of(a.attributes, [&](const auto& e) { return agrees(b, e); }) &&
+         std::ranges::all_of(b.attributes, [&](const auto& e) { return agrees(a, e); });
+}
+
+/// Inputs may be left out by name or by not being there.
+bool same_inputs(const Node& a, const Node& b) {
+  const auto at = [](const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : no_id; };
+  for (size_t i = 0; i < std::max(a.inputs.size(), b.inputs.size()); ++i)
+    if (at(a, i) != at(b, i)) return false;
+  return true;
+}
+
+bool same_computation(const Node& a, const Node& b, const OpSchema& schema) {
+  return a.op == b.op && a.domain == b.domain && a.overload == b.overload && same_inputs(a, b) &&
+         a.bodies.empty() && b.bodies.empty() && same_attributes(a, b, schema);
 }
 
 std::optional<Patch> propose(const View& view, NodeId id) {
@@ -47,7 +64,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   for (const Use& u : view.uses(rarest)) {
     if (u.node == id) continue;
     const Node& other = view.node(u.node);
-    if (!same_computation(n, other)) continue;
+    if (!same_computation(n, other, *schema)) continue;
     // Outputs of the graph keep their own names, and so their nodes.
     const auto fits = [&](size_t i) {
       return n.outputs[i] == no_id ||
