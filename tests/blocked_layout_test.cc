@@ -282,10 +282,13 @@ TEST_F(BlockedLayout, StaysAwayFromWhatItCannotSay) {
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[1,1,9,9] m) => (float[1,16,9,9] y) <float[16,16,3,3] a = {}>"
                      "{ p = Conv<pads=[1,1,1,1]>(x, a) y = Mul(p, m) }"),
             "Block BlockedConv Unblock Mul");
-  // Groups, and weights that are given.
-  EXPECT_EQ(steps_of("(float[1,32,9,9] x) => (float[1,32,7,7] y) <float[32,16,3,3] a = {}>"
-                     "{ y = Conv<group=2>(x, a) }"),
+  // Groups that fill no blocks, and weights that are given.
+  EXPECT_EQ(steps_of("(float[1,30,9,9] x) => (float[1,30,7,7] y) <float[30,10,3,3] a = {}>"
+                     "{ y = Conv<group=3>(x, a) }"),
             "Conv");
+  EXPECT_EQ(steps_of("(float[1,32,9,9] x) => (float[1,32,7,7] y) <float[32,4,3,3] a = {}>"
+                     "{ y = Conv<group=8>(x, a) }"),
+            "Block BlockedConv Unblock");
   EXPECT_EQ(steps_of("(float[1,16,9,9] x, float[16,16,3,3] a) => (float[1,16,7,7] y) { y = Conv(x, a) }"),
             "Conv");
   // One convolution without reach does not pay for the way there and back.

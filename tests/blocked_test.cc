@@ -11,6 +11,7 @@
 #include "support/error_code.h"
 #include "support/kernel_check.h"
 #include "support/worker_context.h"
+#include "tensor/channel_groups.h"
 
 namespace lathe::test {
 namespace {
@@ -189,8 +190,25 @@ TEST(Blocked, ConvAlgorithms) {
   EXPECT_EQ(kernels(strided), Names{"blocked_conv"});
   EXPECT_EQ(chosen(strided), "blocked_conv");
   const ConvCase five = {.x = {1, 40, 12, 12}, .w = {33, 40, 5, 5}, .pads = {2, 2, 2, 2}};
-  EXPECT_EQ(kernels(five), (Names{"blocked_conv", "blocked_conv.winograd2_5", "blocked_conv.winograd2_5.turned"}));
+  EXPECT_EQ(kernels(five),
+            (Names{"blocked_conv", "blocked_conv.winograd2_5", "blocked_conv.winograd2_5.turned"}));
   EXPECT_EQ(chosen(five), "blocked_conv.winograd2_5");
+}
+
+// Groups that fill blocks, alone or together with their neighbours.
+TEST(Blocked, ConvGrouped) {
+  must(conv({.x = {2, 64, 9, 11}, .w = {64, 16, 3, 3}, .pads = {1, 1, 1, 1}, .group = 4}));
+  must(conv({.x = {2, 64, 9, 11}, .w = {64, 4, 3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}, .group = 16}));
+  must(conv({.x = {1, 96, 12, 12}, .w = {96, 24, 3, 3}, .pads = {1, 1, 1, 1}, .group = 4}));
+  must(conv({.x = {1, 32, 7, 7}, .w = {64, 2, 3, 1}, .group = 16, .bias = false}));
+  must(conv({.x = {3, 128, 1, 1}, .w = {64, 64, 1, 1}, .group = 2}));
+  must(conv(
+      {.x = {1, 64, 40}, .w = {64, 32, 7}, .strides = {1}, .pads = {6, 0}, .dilations = {1}, .group = 2}));
+  // More zeros than numbers, and filters that fill no blocks.
+  EXPECT_EQ(weight_sets(64, 64, 64 / 2, 16), 4);
+  EXPECT_EQ(weight_sets(64, 64, 64, 16), 0);
+  EXPECT_EQ(weight_sets(60, 60, 3, 16), 0);
+  EXPECT_EQ(weight_sets(64, 32, 4, 16), 2);
 }
 
 TEST(Blocked, ConvDepthwise) {

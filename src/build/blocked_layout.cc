@@ -9,6 +9,7 @@
 #include "build/window_attributes.h"
 #include "cpu/ask.h"
 #include "cpu/blocked.h"
+#include "tensor/channel_groups.h"
 
 namespace lathe {
 namespace {
@@ -63,7 +64,8 @@ class BlockedLayout {
     const int64_t group = n.attributes.get<int64_t>("group", 1), m = w->dim(0);
     // Filters that fill less than half of a block would waste more than blocks gain.
     if (m < cpu::channel_block / 2) return false;
-    return group == 1 || (group == *c && m == *c);
+    if (group > 1 && group == *c) return m == *c;
+    return weight_sets(*c, m, group, cpu::channel_block) > 0;
   }
 
   /// Convolutions widen weights of 16 bits themselves.

@@ -32,7 +32,7 @@ class ConvolutionPairs {
   };
 
   std::optional<Pair> pair_before(const Node& second) const {
-    if (!is_convolution(second)) return std::nullopt;
+    if (!is_convolution(second) || !is_depthwise(second.attributes)) return std::nullopt;
     Pair pair{.first = only_maker(second.inputs[0]), .between = std::nullopt};
     if (pair.first == no_id) return std::nullopt;
     if (const auto f = function_of(graph_, graph_.node(pair.first), kernels_, preference_)) {

@@ -16,6 +16,12 @@ inline bool explicit_pads(const Node& n) {
   return pad.empty() || pad == "NOTSET" || pad == "VALID";
 }
 
+/// Of a BlockedConv: one filter for each channel?
+inline bool is_depthwise(const Attributes& a) {
+  const auto group = a.get<int64_t>("group", 1);
+  return group > 1 && group == a.get<int64_t>("channels", 0);
+}
+
 /// Pads, strides and dilations as numbers, for so many spatial axes.
 inline void make_explicit(Node& n, size_t axes) {
   using Ints = std::vector<int64_t>;

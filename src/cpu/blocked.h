@@ -23,7 +23,11 @@ struct BlockedShape {
   bool scaled = false;      // is x scaled before it is used (BlockedImages::before)?
   bool gated = false;       // only by factors, so that weights may be instead?
   bool pairs = false;  // of direct convolution: are factors rounded to bfloat16, and multiplied in pairs?
-  int64_t group = 0;   // Winograd: floats that go through all of it together; 0: as thought best
+  /// Of direct convolution: image i is multiplied with set i % sets of weights and biases. So the channels of
+  /// a grouped convolution are images that follow one another, each of the `merged` groups that fill whole
+  /// blocks.
+  int64_t sets = 1, merged = 1;
+  int64_t group = 0;  // Winograd: floats that go through all of it together; 0: as thought best
 
   int64_t taps() const { return kernel[0] * kernel[1]; }
   /// Of one tap: channels, or pairs of them.
@@ -59,8 +63,10 @@ struct BlockedImages {
 
 // Sums over all taps of all channels, read in place or from a copy of a few rows, padded and scaled. Gates
 // are multiplied with the weights.
-int64_t direct_weights_size(Isa isa, const BlockedShape& s);
+int64_t direct_weights_size(Isa isa, const BlockedShape& s);  // of a set
 void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
+/// Of all sets, from weights [sets * filters, channels / merged, kernel…].
+void pack_grouped_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
 /// With `pairs`: twice as many elements as direct_weights_size() says.
 void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, BFloat16* to,
                        Workers& workers);

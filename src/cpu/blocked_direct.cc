@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_strips.h"
@@ -346,6 +347,18 @@ void pack_direct_weights(Isa isa, const BlockedShape& s, const float* weights, f
   });
 }
 
+// A group's channels among those of the groups merged with it: the others' weights are 0.
+void pack_grouped_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
+  const int64_t own = s.channels / s.merged * s.taps(), whole = s.channels * s.taps(),
+                filters = s.filters / s.merged;
+  std::vector<float> set(static_cast<size_t>(s.filters * whole));
+  for (int64_t i = 0; i < s.sets; ++i) {
+    for (int64_t f = 0; f < s.filters; ++f)
+      std::copy_n(weights + (i * s.filters + f) * own, own, set.data() + f * whole + f / filters * own);
+    pack_direct_weights(isa, s, set.data(), to + i * direct_weights_size(isa, s), workers);
+  }
+}
+
 void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, BFloat16* to,
                        Workers& workers) {
   const BlockedTiles& t = blocked_pair_tiles(isa);
@@ -386,7 +399,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const Division d(t, shape, c.threads());
   const BlockedShape& s = d.s;
   const Finish finish(c.epilogue());
-  if (const GemmKernels& g = gemm_kernels(isa); is_row(g, t, d, images.weights_type))
+  if (const GemmKernels& g = gemm_kernels(isa); s.sets == 1 && is_row(g, t, d, images.weights_type))
     return multiply_rows(g, s, images, finish, c);
   const int64_t room = panel_room(t, s, images.weights_type != DataType::float32);
   const int64_t stride = slot_stride(d.strip_size() + room, c.threads());
@@ -395,6 +408,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   d.steps.fill(steps, d.row_pixels, d.rows);
   const int64_t plane = s.out_pixels() * channel_block;
   const BlockedTile tile = d.tile(steps, plane, finish.bounds);
+  const int64_t set_bytes = direct_weights_size(isa, s) * bits_of(images.weights_type) / 8;
 
   for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) {
     const auto [image, strip, group] = d.task(task);
@@ -406,6 +420,10 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
     const float* const x = images.x + image * d.steps.planes() * s.in_pixels() * d.steps.image_pixel();
     BlockedImages here = images;
     here.before = images.before.of_image(image);
+    if (const int64_t set = image % s.sets; set > 0) {
+      here.weights = static_cast<const char*>(images.weights) + set * set_bytes;
+      if (here.bias) here.bias += set * s.filters;
+    }
     float* const padded = scratch + slot * stride;
     BlockedTile of_strip = tile;
     of_strip.x = begin_strip(isa, d, x, here.before, piece, padded);

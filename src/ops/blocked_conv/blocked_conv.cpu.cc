@@ -19,12 +19,19 @@ cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& w) {
   s.scaled = op.scaled;
   s.gated = op.gated;
   if (!op.tunables.empty()) s.group = op.tunables[0];
+  if (op.group > 1 && !op.depthwise()) {
+    s.sets = op.sets(w[0]);
+    s.merged = op.group / s.sets;
+    s.channels /= s.sets;
+    s.filters /= s.sets;
+  }
   return s;
 }
 
 cpu::BlockedShape shape_of(const BlockedConv& op, const Shape& x, const Shape& w) {
   cpu::BlockedShape s = shape_of(op, w);
   cpu::fit_image(s, op.window, x, w.size() - 2);
+  s.batch *= s.sets;
   return s;
 }
 
@@ -63,12 +70,19 @@ struct Direct {
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
-    return op.depthwise() ? Verdict::no("depthwise") : Verdict::yes();
+    if (op.depthwise()) return Verdict::no("depthwise");
+    return op.group > 1 && (op.scaled || op.gated) ? Verdict::no("its input is not scaled by groups")
+                                                   : Verdict::yes();
   }
   static Verdict prefer(const BlockedConv&, const KernelRequest&) { return Verdict::yes(); }
-  static int64_t weights_size(const cpu::BlockedShape& s) { return cpu::direct_weights_size(isa, s); }
+  static int64_t weights_size(const cpu::BlockedShape& s) {
+    return s.sets * cpu::direct_weights_size(isa, s);
+  }
   static void pack(const cpu::BlockedShape& s, const float* w, float* to, Workers& workers) {
-    cpu::pack_direct_weights(isa, s, w, to, workers);
+    if (s.sets > 1 || s.merged > 1)
+      cpu::pack_grouped_weights(isa, s, w, to, workers);
+    else
+      cpu::pack_direct_weights(isa, s, w, to, workers);
   }
   static size_t workspace(const cpu::BlockedShape& s, bool half, int threads) {
     return cpu::direct_workspace(isa, s, half, threads);
@@ -90,7 +104,7 @@ struct Winograd {
 
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (auto no = refusal(op, r)) return *no;
-    if (op.depthwise() || !cpu::fits_winograd(shape_of(op, r.inputs[1].constant->shape()), form))
+    if (op.group > 1 || !cpu::fits_winograd(shape_of(op, r.inputs[1].constant->shape()), form))
       return Verdict::no("not a kernel of " + std::to_string(taps) + " x " + std::to_string(taps) +
                          " that steps by one, over channel blocks");
     return Verdict::yes();
@@ -137,7 +151,7 @@ struct Strassen {
     const Shape& w = r.inputs[1].constant->shape();
     for (size_t i = 0; i + 2 < w.size(); ++i)
       if (op.window.pad_end(i) > 0) return Verdict::no("windows leave the image");
-    if (op.depthwise() || !cpu::fits_strassen(isa, shape_of(op, w)))
+    if (op.group > 1 || !cpu::fits_strassen(isa, shape_of(op, w)))
       return Verdict::no("padding, too few channels, or not so many as panels have");
     return Verdict::yes();
   }
@@ -188,6 +202,7 @@ struct Entry {
   static Verdict ask(const BlockedConv& op, const KernelRequest& r) {
     if (!strips) return ask_floats(op, r);
     if (!cpu::has_short_images(r)) return Verdict::no("neither image has 16 bits");
+    if (op.group > 1 && !op.depthwise()) return Verdict::no("groups of channels");
     if (r.outputs.size() > 1 && r.outputs[1].present) return Verdict::no("means of rows are not made");
     std::vector<KernelRequest::Operand> inputs(r.inputs.begin(), r.inputs.end());
     std::vector<KernelRequest::Operand> outputs(r.outputs.begin(), r.outputs.end());

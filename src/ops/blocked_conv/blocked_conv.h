@@ -4,7 +4,8 @@
 //   16, 1…, 16] → Y [N, M / 16, out…, 16], means of rows [N, M / 16, …, 1, 16]
 // Where it is `scaled`, X * factor + shift within bounds stands for X in blocks. Where it is `gated`, X *
 // factor does, and each image may have factors of its own. In X, lanes beyond the last channel are never
-// read; in Y they come to 0 as long as X is finite. A depthwise one can say the mean of each row of Y, as it
+// read; in Y they come to 0 as long as X is finite. Groups are single channels, or some of them fill blocks.
+// A depthwise one can say the mean of each row of Y, as it
 // is when what the step does with it is done.
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "ops/block/block.h"
 #include "ops/window.h"
+#include "tensor/channel_groups.h"
 
 namespace lathe {
 
@@ -36,11 +38,13 @@ struct BlockedConv {
   }
 
   /// One filter for each channel?
-  bool depthwise() const { return group > 1; }
+  bool depthwise() const { return group > 1 && group == channels; }
+  /// How many sets of weights there are (channel_groups.h).
+  int64_t sets(int64_t filters) const { return weight_sets(channels, filters, group, block_lanes); }
   /// Do weights of this shape fit the attributes?
   bool fits(const Shape& w) const {
-    const bool grouped = group == 1 || (group == channels && w[0] == channels && !plain_input);
-    return group >= 1 && grouped && channels <= INT32_MAX && w[1] == channels / group &&
+    if (group < 1 || channels < 1 || channels > INT32_MAX || (group > 1 && plain_input)) return false;
+    return (depthwise() ? w[0] == channels : sets(w[0]) > 0) && w[1] == channels / group &&
            window.counts_fit(w.size() - 2);
   }
 
@@ -96,13 +100,13 @@ struct BlockedConv {
   void check_channels(const ShapeContext<D>& c, const D& of_x, const std::vector<D>& w) const {
     if (channels < 1 || channels > INT32_MAX)
       c.fail(Code::node_bad_attribute, "channels in [1, 2147483647]", std::to_string(channels), {});
-    if (group != 1 && group != channels)
-      c.fail(Code::node_bad_attribute, "group of 1 or of all channels", std::to_string(group), {});
+    if (group < 1 || channels % group != 0)
+      c.fail(Code::node_bad_attribute, "groups of as many channels each", std::to_string(group), {});
     const int64_t held = plain_input ? channels : (channels + block_lanes - 1) / block_lanes;
     c.same(of_x, D(held),
            plain_input ? "the channels of X and the attribute" : "the blocks of X and of channels");
     c.same(w[1], D(channels / group), "the channels of W and of a group");
-    if (group != 1) c.same(w[0], D(channels), "input and output channels");
+    if (depthwise()) c.same(w[0], D(channels), "input and output channels");
   }
 };
 

@@ -31,8 +31,8 @@ Verdict ask(const NarrowBlockedConv& op, const KernelRequest& r) {
   if (!op.fits(w->shape())) return Verdict::no("attributes that do not fit the weights");
   if (op.scaled || op.gated) return Verdict::no("its input is not scaled");
   if (r.outputs.size() > 1 && r.outputs[1].present) return Verdict::no("means of rows are not made");
-  return op.depthwise() || op.plain_input ? Verdict::no("depthwise, or an image that is not in blocks")
-                                          : Verdict::yes();
+  return op.group > 1 || op.plain_input ? Verdict::no("in groups, or an image that is not in blocks")
+                                        : Verdict::yes();
 }
 
 template <Isa isa>
