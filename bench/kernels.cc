@@ -3,8 +3,9 @@
 //
 //   lathe_bench_kernels [--reasons docs/performance.md] [WORD...]    kernels whose names contain one of these
 //
-// Prints a table in Markdown, the least share first; beside those under half, why, as the document says of
-// their family ("| softmax | why |").
+// Prints a table in Markdown, the least share first (of the least time of all runs); beside those under half,
+// why, as the document says of their family ("| softmax | why |"). Kernels whose cases are too small to tell
+// are named below it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,12 +30,13 @@ struct Result {
 };
 using Results = std::map<std::string, Result>;
 
-/// Does it have enough to do that the call is not what is measured?
-constexpr double least_worth_measuring = 1e-6;
+/// Does it have enough to do that the call is not what is measured? What a roofline allows in less may still
+/// take long.
+bool is_worth_measuring(const Result& r) { return r.least >= 1e-6 || r.seconds >= 3e-6; }
 
 void take(const Profile& p, const OpCase& c, const Roofline& roof, Results& all) {
   for (const StepProfile& s : p.steps) {
-    if (s.count == 0 || s.kernel.empty() || s.kernel.starts_with("reference")) continue;
+    if (s.count == 0 || s.kernel.empty() || s.kernel.ends_with(".ref")) continue;
     const auto n = static_cast<double>(s.count);
     const Result r{c.op + ", " + c.name, s.least, s.flops / n, s.bytes / n,
                    roof.least_seconds(s.flops / n, s.bytes / n)};
@@ -97,11 +99,15 @@ int main(int argc, char** argv) {
     if (c.opset == 0) measure(c, roof, all);
 
   std::vector<std::pair<std::string, Result>> rows;
+  std::string small;
   for (const auto& [kernel, r] : all) {
     const bool wanted = words.empty() || std::any_of(words.begin(), words.end(), [&](std::string_view w) {
                           return kernel.find(w) != std::string::npos;
                         });
-    if (wanted && r.least >= least_worth_measuring) rows.emplace_back(kernel, r);
+    if (wanted && is_worth_measuring(r))
+      rows.emplace_back(kernel, r);
+    else if (wanted)
+      small += (small.empty() ? "" : ", ") + kernel;
   }
   std::sort(rows.begin(), rows.end(),
             [](const auto& a, const auto& b) { return a.second.share() < b.second.share(); });
@@ -118,6 +124,7 @@ int main(int argc, char** argv) {
                 r.seconds * 1e6, r.flops / r.seconds / 1e9, r.bytes / r.seconds / 1e9, 100 * r.share(),
                 why.c_str());
   }
+  if (!small.empty()) std::printf("\nWithout a case that takes long enough to tell: %s.\n", small.c_str());
   // Where reasons were given, those that are missing are a failure.
   return !reasons.empty() && unexplained ? 1 : 0;
 }

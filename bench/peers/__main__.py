@@ -8,15 +8,15 @@
     python bench/peers --quick                      a few small models, one round: does it all work?
 
 Each engine runs in a process of its own, through its own Python API, with bound inputs and outputs and the settings that
-are best for latency in float32 (of the models named "_bf16" Lathe's products with constant weights are in bfloat16, and
-what that loses is shown). They take turns: a round is one sample of each. A ratio is the peer's time over Lathe's of
+are best for latency in float32 (the models named "_bf16" are run in bfloat16 by those that can, and what Lathe loses by it is
+shown). They take turns: a round is one sample of each. A ratio is the peer's time over Lathe's of
 the same round (above 1: Lathe is faster); of the rounds the median counts, and the least and the greatest are shown.
 
 Runs during which the host took time away (the steal counter of /proc/stat) are dropped. Samples on several threads count
 only when arithmetic in registers, just before and just after, shows as many real cores.
 
 Models are made on the spot with random weights and kept in build/bench-models (4.5 GB for all); those of the shared
-collection (LATHE_SHARED, else ../shared) are taken along. Install lathe, onnx, onnxruntime and openvino first; an engine
+collection (LATHE_SHARED, else ../shared) are taken along, with their weights as constants. Install lathe, onnx, onnxruntime and openvino first; an engine
 that is not installed is left out. What an engine cannot run is listed with its reason.
 """
 
@@ -49,7 +49,7 @@ def chosen(words: list[str], quick: bool, table: bool) -> dict[str, Callable[[],
     if quick and not words:
         return {name: makers[name] for name in QUICK}
     for meta in [] if table else sorted(shared.glob("*/meta.json")):
-        makers.setdefault(meta.parent.name, lambda folder=meta.parent: shared_model(folder))
+        makers.setdefault(meta.parent.name, lambda folder=meta.parent: shared_model(folder, CACHE))
     if words:
         makers = {name: maker for name, maker in makers.items() if any(w in name for w in names)}
     return makers | {name: (lambda path=path: own_model(path)) for name, path in files.items()}
@@ -128,8 +128,9 @@ def compared(name: str, maker: Callable[[], Made], settings: Settings, probe: Pr
 
 
 def sound(row: dict) -> bool:
-    """Whether Lathe ran a model of the table and agreed."""
-    return "lathe" not in row.get("why", {}) and row["agree"].get("lathe", {"ok": True})["ok"]
+    """Whether Lathe ran a model of the table and agreed, by plan too."""
+    agree = (row["agree"].get(name, {"ok": True})["ok"] for name in ("lathe", "plan"))
+    return "lathe" not in row.get("why", {}) and all(agree)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ HALF = 2e-2
 # Quantised networks, and products in bfloat16, round intermediate values, so that a last bit becomes a whole step: the root
 # of the mean square of the differences over that of the values.
 QUANTISED = 0.1
+# A sample counts where at least this share of its runs saw the steal counter stand still; their median is its time.
+CLEAN = 0.5
 # Integers and booleans are equal; in quantised networks one step apart.
 
 
@@ -98,12 +100,12 @@ class Comparison:
             self.feeds = self.scratch / "feeds.npz"
             np.savez(self.feeds, **self.made.feeds)
             processes = self.load()
-            self.check_outputs(processes)
             for threads in self.settings.threads:
                 if threads != 1:
                     for process in processes.values():
                         process.close()
                     processes = self.start(list(processes), threads)
+                self.check_outputs(processes)
                 self.alternate(processes, threads)
         self.conclude()
         return self.row
@@ -164,25 +166,34 @@ class Comparison:
         return kept
 
     def load_plan(self, process: Process, plan: Path, request: dict) -> dict:
+        """Its outputs are to have the bits of those of the engine that wrote it."""
         if not plan.exists():
             process.ask("plan", to=str(plan))
         with Process("lathe") as fresh:
-            return fresh.ask("load", **request | {"model": str(plan)})
+            cost = fresh.ask("load", **request | {"model": str(plan)})
+            built, loaded = self.outputs("lathe", process), self.outputs("plan", fresh)
+        same = all(built[name].tobytes() == loaded[name].tobytes() for name in built)
+        self.row["agree"]["plan"] = {"with": "lathe", "ok": same, "difference": None}
+        return cost
+
+    def outputs(self, name: str, process: Process) -> dict[str, np.ndarray]:
+        path = self.scratch / f"{name}.npz"
+        told = process.ask("outputs", to=str(path))
+        with np.load(path) as stored:
+            return {n: stored[str(i)] for i, n in enumerate(told["names"])}
 
     def check_outputs(self, processes: dict[str, Process]) -> None:
-        """All against ONNX Runtime; where that cannot run the model, against the first that can."""
+        """All against ONNX Runtime; where that cannot run the model, against the first that can. What disagreed with fewer
+        threads stays so."""
         values = {}
         for name, process in processes.items():
             try:
-                path = self.scratch / f"{name}.npz"
-                told = process.ask("outputs", to=str(path))
-                with np.load(path) as stored:
-                    values[name] = {n: stored[str(i)] for i, n in enumerate(told["names"])}
+                values[name] = self.outputs(name, process)
             except Failure as e:
                 self.row["agree"][name] = {"ok": False, "why": str(e)}
         judge = "onnxruntime" if "onnxruntime" in values else next(iter(values), None)
         for name in values:
-            if name == judge:
+            if name == judge or not self.row["agree"].get(name, {"ok": True})["ok"]:
                 continue
             pairs = [(values[name][n], v) for n, v in values[judge].items() if n in values[name]]
             if not pairs and len(values[name]) == len(values[judge]):  # OpenVINO may rename outputs
@@ -222,7 +233,9 @@ class Comparison:
                 alone = alone and (self.settings.noisy or self.probe.enough_cores(threads))
                 if threads == 1:
                     self.probe.rate(1)  # the peak of these minutes
-                taken = answer["any_time"] if self.settings.noisy else answer["time"]
+                taken = answer["time"] if answer["clean"] >= CLEAN else None
+                if self.settings.noisy:
+                    taken = answer["any_time"]
                 samples[name].append(taken if alone else None)
                 answers[name].append(answer)
             whole += all(samples[name][-1] for name in processes)
@@ -261,6 +274,7 @@ class Comparison:
             ("load_ratio", "load", "load"),
             ("plan_ratio", "plan_load", "load"),
             ("first_ratio", "first", "first"),
+            ("plan_first_ratio", "plan_first", "first"),
             ("memory_ratio", "memory", "memory"),
         ):
             row[what] = theirs[other] / ours[mine] if ours.get(mine) and theirs.get(other) else None

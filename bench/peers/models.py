@@ -745,7 +745,19 @@ def make(entry: Entry, cache: Path) -> Made:
     return Made(entry.name, path, feeds, facts["gflop"], entry.kind, entry.must, entry.cnn, entry.kind == "int8")
 
 
-def shared_model(folder: Path) -> Made:
+def with_constant_weights(model: onnx.ModelProto) -> bool:
+    """No weight is an input any more. Exporters of IR version 4 declared all of them, and then whoever heeds the format
+    can compute nothing beforehand (ONNX Runtime warns of it). False where there is nothing to change."""
+    constants = {t.name for t in model.graph.initializer}
+    kept = [i for i in model.graph.input if i.name not in constants]
+    if len(kept) == len(model.graph.input) or model.ir_version < 4:
+        return False
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    return True
+
+
+def shared_model(folder: Path, cache: Path) -> Made:
     """A model of the shared collection, fed with its first recorded case."""
     case = json.loads((folder / "meta.json").read_text())["cases"][0]
     if any(not f.endswith(".npy") for f in case["inputs"].values()):
@@ -755,6 +767,11 @@ def shared_model(folder: Path) -> Made:
         raise ValueError("has inputs of strings")
     path = folder / "model.onnx"
     model = onnx.load(path, load_external_data=False)
+    is_whole = all(t.data_location != onnx.TensorProto.EXTERNAL for t in model.graph.initializer)
+    if is_whole and not feeds.keys() & {t.name for t in model.graph.initializer} and with_constant_weights(model):
+        path = cache / f"{folder.name}.onnx"
+        cache.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(model.SerializeToString())
     return Made(folder.name, path, feeds, count_gflop(model, feeds), quantised=is_quantised(model))
 
 

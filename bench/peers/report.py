@@ -6,7 +6,7 @@ import math
 import statistics
 
 LATHE, ORT, VINO = "lathe", "onnxruntime", "openvino"
-TITLES = {LATHE: "Lathe", ORT: "ONNX Runtime", VINO: "OpenVINO"}
+TITLES = {LATHE: "Lathe", ORT: "ONNX Runtime", VINO: "OpenVINO", "plan": "Lathe's plan"}
 # Of the geometric mean. None could hold of every model: a first run computes the network once, and what that takes has
 # a must of its own (ResNet-50 1.25).
 COST_MUSTS = {"load_ratio": 4, "plan_ratio": 20, "first_ratio": 2, "memory_ratio": 1.5}
@@ -14,7 +14,7 @@ KINDS = {
     "fp32": "Networks in float32",
     "tiny": "Tiny models",
     "int8": "Quantised",
-    "bf16": "Lathe in bfloat16 (opt-in), the others in float32",
+    "bf16": "In bfloat16 (opt-in), which ONNX Runtime does not have: it calculates in float32",
     "shared": "Models by other people",
 }
 
@@ -89,7 +89,7 @@ def agreement(row: dict) -> str:
     if row["kind"] == "bf16" and (lost := row["agree"].get(LATHE, {}).get("difference")):
         return f"off by {100 * lost:.2f} %"
     bad = [
-        f"{TITLES[name]} {'see below' if 'why' in a else 'shapes' if a['difference'] is None else format(a['difference'], '.0e')}"
+        f"{TITLES[name]} {'see below' if 'why' in a else 'differs' if a['difference'] is None else format(a['difference'], '.0e')}"
         for name, a in row["agree"].items()
         if not a["ok"]
     ]
@@ -169,16 +169,17 @@ def costs(rows: list[dict], engines: list[str]) -> str:
     for what in "load ms", "first ms", "memory MB":
         header += [f"{what}: {TITLES[e]}" for e in engines]
         header += ["ratio"]
-        if what == "load ms":
-            header += ["plan ms", "ratio"]
+        if what in ("load ms", "first ms"):
+            header += [f"{what}: a plan", "ratio"]
     body = []
     for row in rows:
         cells = [row["name"], digits(row["file_bytes"], 1e-6)]
         for what, unit in ("load", 1e3), ("first", 1e3), ("memory", 1e-6):
             cells += [digits(row["engines"][e].get(what), unit) for e in engines]
             cells += [times(row[f"{what}_ratio"])]
-            if what == "load":
-                cells += [digits(row["engines"].get(LATHE, {}).get("plan_load"), 1e3), times(row["plan_ratio"])]
+            if what != "memory":
+                ratio = row["plan_ratio" if what == "load" else "plan_first_ratio"]
+                cells += [digits(row["engines"].get(LATHE, {}).get(f"plan_{what}"), 1e3), times(ratio)]
         body.append(cells)
     return table(header, body)
 
