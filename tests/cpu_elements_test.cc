@@ -70,15 +70,18 @@ TEST(CpuElements, AlongAnAxis) {
 /// Sums of thousands of terms whose rounding errors would add up, in one order or another.
 TEST(CpuElements, LongSumsKeepTheirDigits) {
   constexpr int64_t n = 5000;
-  for (const Shape& shape : {Shape{n, 3}, Shape{n, 40}, Shape{1, n}, Shape{2, n}})
+  const std::pair<Shape, std::vector<int64_t>> all[] = {
+      {{n, 3}, {0}},       {{n, 40}, {0}},      {{1, n}, {1}},           {{2, n}, {1}},
+      {{9, 3, n}, {0, 2}}, {{n, 2, 9}, {0, 2}}, {{70, 2, 70, 3}, {0, 2}}};
+  for (const auto& [shape, axes] : all)
     for (const char* op : {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1"}) {
-      const int64_t axis = shape[0] == n ? 0 : 1;
       CaseTable t;
       OpCase& k = add(t, op, describe(shape)).random(f32, shape, 1, 2);
-      k.input<int64_t>({1}, {axis}).as_constant();
+      k.input<int64_t>({static_cast<int64_t>(axes.size())}, axes).as_constant();
       const Tensor want = run_reference(k)[0].tensor();
       for (const auto& kernel : KernelCatalog::standard().all()) {
         if (kernel->op != op || kernel->backend != "cpu" || !usable(*kernel)) continue;
+        if ((kernel->name.find("_apart") != std::string::npos) != (axes.size() > 1)) continue;
         std::vector<Value> got;
         ASSERT_TRUE(run_kernel(*kernel, k, {Value(want)}, 1, &got));
         for (size_t i = 0; i < static_cast<size_t>(want.size()); ++i) {
@@ -86,6 +89,61 @@ TEST(CpuElements, LongSumsKeepTheirDigits) {
           EXPECT_NEAR(got[0].tensor().as<float>()[i], w, 4 * 0x1p-24 * w) << kernel->name << describe(shape);
         }
       }
+    }
+}
+
+/// Over axes that are no neighbours, or that only a run knows; what is drawn is many kinds of both.
+TEST(CpuElements, AxesApart) {
+  uint32_t state = 7;
+  const auto draw = [&](uint32_t n) {
+    return static_cast<int64_t>((state = state * 1664525u + 1013904223u) >> 16) % n;
+  };
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+                         "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
+    for (int i = 0; i < 24; ++i) {
+      CaseTable t;
+      Shape shape;
+      std::vector<int64_t> axes;
+      for (int64_t a = 0, rank = 3 + draw(4); a < rank; ++a) {
+        const int64_t sizes[] = {1, 2, 3, 5, 9, 17, 33, draw(6)};
+        shape.push_back(sizes[draw(rank > 4 ? 4 : 8)]);
+        if (draw(2)) axes.push_back(draw(2) ? a : a - rank);
+      }
+      const bool integers =
+          i % 4 == 3 &&
+          std::set<std::string>{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"}.contains(
+              op);
+      const DataType type = !integers ? f32 : i % 8 == 3 ? DataType::int32 : DataType::int64;
+      OpCase& k = add(t, op, describe(shape) + " over " + describe(Shape(axes.begin(), axes.end())));
+      k.random(type, shape, integers ? -1e9 : 0.5, integers ? 1e9 : 1.5);
+      k.input<int64_t>({static_cast<int64_t>(axes.size())}, axes).attribute("keepdims", draw(2));
+      k.constant[1] = i % 3 != 0;
+      must(k);
+    }
+  for (DataType type : {f32, DataType::int32, DataType::int64})
+    for (const char* op : {"ReduceSum", "ReduceMax", "ReduceProd", "ReduceMean"})
+      for (const Shape& shape :
+           {Shape{2, 1, 200000}, Shape{70000, 1, 3}, Shape{300, 2, 300}, Shape{2, 3, 70000}})
+        for (int64_t last : {0, 2}) {
+          CaseTable t;
+          OpCase& k = add(t, op, "long axes, " + describe(shape) + " " + std::string(name_of(type)));
+          k.random(type, shape, type == f32 ? 0.99999 : -2e9, type == f32 ? 1.00001 : 2e9);
+          must(k.input<int64_t>({2}, {0, last == 0 ? 1 : 2}).as_constant());
+        }
+}
+
+/// What the builder chooses is what the tests above hold against the reference.
+TEST(CpuElements, AxesApartAreChosen) {
+  for (const char* op : {"ReduceMean", "ReduceMax", "ReduceProd", "ReduceLogSumExp"})
+    for (bool constant : {false, true}) {
+      CaseTable t;
+      OpCase& k = add(t, op, "channels stay").random(f32, {2, 3, 4, 5}).input<int64_t>({3}, {0, 2, 3});
+      k.constant[1] = constant;
+      onnx::Model m;
+      m.proto = testing::model_of(k);
+      const Engine e = Engine::build(m, {});
+      ASSERT_EQ(e.steps().size(), 1u);
+      EXPECT_NE(e.steps()[0].kernel.find("_apart."), std::string::npos) << e.steps()[0].kernel;
     }
 }
 

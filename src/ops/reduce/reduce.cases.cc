@@ -193,6 +193,51 @@ void cases_reduce(CaseTable& t) {
         .input<int64_t>({2}, {0, 2})
         .as_constant();
   }
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+                         "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"}) {
+    const auto add = [&](const char* name, const Shape& shape, const std::vector<int64_t>& axes) -> OpCase& {
+      OpCase& c = t.add(op, name).random(DataType::float32, shape, 0.5, 1.5);
+      return c.input<int64_t>({static_cast<int64_t>(axes.size())}, axes);
+    };
+    add("channels stay", {3, 5, 6, 7}, {0, 2, -1}).as_constant();
+    add("every other axis", {4, 3, 1, 5, 2, 6}, {0, 3, 5}).as_constant().attribute("keepdims", int64_t{0});
+    add("computed axes that are no neighbours", {2, 9, 3, 4}, {-1, 1});
+    add("a long axis outside", {70, 3, 5}, {2, 0}).as_constant();
+    add("computed, none of them", {2, 3}, {}).attribute("noop_with_empty_axes", int64_t{1});
+    add("computed, all of them", {2, 3, 4}, {}).attribute("keepdims", int64_t{0});
+    add("nothing between others", {3, 0, 2, 5}, {3, 1}).as_constant();
+    add("none left", {3, 0, 2, 5}, {0, 2}).as_constant();
+  }
+  for (DataType type : {DataType::int32, DataType::int64})
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"}) {
+      const auto add = [&](const std::string& name, const Shape& shape, const std::vector<int64_t>& axes,
+                           double most) -> OpCase& {
+        OpCase& c = t.add(op, name + " of " + std::string(name_of(type))).random(type, shape, -most, most);
+        return c.input<int64_t>({static_cast<int64_t>(axes.size())}, axes);
+      };
+      add("rows", {7, 45}, {1}, 1e6).as_constant();
+      add("columns", {45, 131}, {0}, 2e9).as_constant();
+      add("axes apart", {3, 5, 6, 7}, {0, 2, 3}, 2e9).as_constant();
+      add("computed axes", {3, 5, 6}, {-1, 0}, 1e6);
+      add("nothing", {3, 0, 2}, {1}, 1).as_constant();
+    }
+  t.add("ReduceSum", "int64 wraps around")
+      .input<int64_t>({2, 2}, {INT64_MAX, 1, 1, INT64_MIN})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .attribute("keepdims", int64_t{0})
+      .expect<int64_t>({2}, {INT64_MIN, INT64_MIN + 1});
+  t.add("ReduceMean", "int32 is divided before it wraps around")
+      .input<int32_t>({1, 3}, {INT32_MAX, INT32_MAX, INT32_MAX - 3})
+      .input<int64_t>({1}, {1})
+      .as_constant()
+      .expect<int32_t>({1, 1}, {INT32_MAX - 1});
+  t.add("ReduceMax", "no number, in another stage")
+      .input<float>({2, 1, 2, 2}, {1, 2, 3, NAN, -INFINITY, -7, -INFINITY, -INFINITY})
+      .input<int64_t>({2}, {0, 3})
+      .as_constant()
+      .attribute("keepdims", int64_t{0})
+      .expect<float>({1, 2}, {2, NAN});
   t.add("ReduceProd", "the middle")
       .input<float>({2, 3, 2}, {-3.5f, 2.25f, -0.5f, 1.75f, 3.75f, 0.25f, 0, -3.5f, -1.75f, 0, 1.5f, 2.5f})
       .input<int64_t>({1}, {1})

@@ -1,4 +1,4 @@
-// Sums, means, products and extremes of float32 over neighbouring axes.
+// Sums, means, products and extremes, over neighbouring axes at once and over others in stages.
 #include "ops/reduce/reduce.h"
 
 #include <algorithm>
@@ -7,13 +7,115 @@
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "cpu/fold.h"
 #include "cpu/rows.h"
+#include "kernel/temporary.h"
 #include "ops/poller.h"
+#include "ops/reduce/reduced_axes.h"
 
 namespace lathe {
 namespace {
 
 using F = ReduceFunction;
+
+/// Folded in a wider type: products and logarithms of floats, and the integers.
+template <F function>
+constexpr bool folds_integers = function == F::sum || function == F::mean || function == F::max ||
+                                function == F::min || function == F::prod;
+template <F function>
+constexpr bool folds_floats = function == F::prod || function == F::log_sum;
+
+/// Are the axes reduced known to be neighbours, so that there is nothing in between?
+Verdict neighbours(const Tensor* given, bool none_without, int64_t rank) {
+  if (!given || given->size() == 0)
+    return none_without || rank == 0 ? Verdict::no("no axes") : Verdict::yes();
+  int64_t first = rank, last = 0;
+  for (int64_t a : given->as<int64_t>()) {
+    if (a < -rank || a >= rank) return Verdict::no("an axis that is not there");  // in plans from files
+    if (a < 0) a += rank;
+    first = std::min(first, a);
+    last = std::max(last, a + 1);
+  }
+  return last - first == given->size() ? Verdict::yes() : Verdict::no("the axes are not neighbours");
+}
+
+template <F function>
+Verdict ask_type(const KernelRequest& r) {
+  if constexpr (folds_integers<function>)
+    return cpu::ask_type(r.inputs[0].type, Types<float, int32_t, int64_t>{});
+  if (auto refusal = cpu::refuse_unless_float32(r, 1)) return *refusal;
+  return Verdict::yes();
+}
+
+template <F function>
+Verdict ask(const Reduce<function>& op, const KernelRequest& r) {
+  if (Verdict type = ask_type<function>(r); !type.accepted) return type;
+  if (!r.inputs[0].shape) return Verdict::no("the rank is not known");
+  const Tensor* axes = cpu::constant_input(r, 1);
+  if (cpu::has_input(r, 1) && !axes) return Verdict::no("the axes are not constant");
+  return neighbours(axes, op.noop_with_empty_axes, static_cast<int64_t>(r.inputs[0].shape->size()));
+}
+
+/// What needs memory between the stages, or may need it.
+template <F function>
+Verdict ask_apart(const Reduce<function>& op, const KernelRequest& r) {
+  if (Verdict type = ask_type<function>(r); !type.accepted) return type;
+  return ask(op, r).accepted ? Verdict::no("the axes are neighbours") : Verdict::yes();
+}
+
+/// A tensor seen as [outer, n, inner]; the axis of n goes.
+struct Stage {
+  int64_t outer = 1, n = 1, inner = 1;
+  int64_t left() const { return outer * inner; }
+};
+
+/// The axes as runs of neighbours that stay and go by turns: the first and the last stay.
+class Runs {
+ public:
+  Runs(const Shape& shape, const AxisFlags& reduced) {
+    for (size_t a = 0; a < shape.size(); ++a) {
+      if (shape[a] == 1) continue;
+      if (reduced[a]) terms_ *= shape[a];
+      if (reduced[a] == (sizes_.size() % 2 == 0))
+        sizes_.back() *= shape[a];
+      else
+        sizes_.push_back(shape[a]);
+    }
+    if (sizes_.size() == 1) sizes_ = {1, 1, sizes_[0]};
+    if (sizes_.size() % 2 == 0) sizes_.push_back(1);
+  }
+  /// Elements that come to one.
+  int64_t terms() const { return terms_; }
+  bool none() const { return sizes_.size() == 1; }
+  /// The longest first, since it leaves the least to the others. The order follows from the axes that go
+  /// alone.
+  Stage take() {
+    size_t at = 1;
+    for (size_t i = 3; i < sizes_.size(); i += 2)
+      if (sizes_[i] >= sizes_[at]) at = i;
+    Stage s{.n = sizes_[at]};
+    for (size_t i = 0; i < at; ++i) s.outer *= sizes_[i];
+    for (size_t i = at + 1; i < sizes_.size(); ++i) s.inner *= sizes_[i];
+    sizes_[at - 1] *= sizes_[at + 1];
+    std::copy(sizes_.begin() + at + 2, sizes_.end(), sizes_.begin() + at);
+    sizes_.resize(sizes_.size() - 2);
+    return s;
+  }
+
+ private:
+  InlineVector<int64_t, 16> sizes_{1};
+  int64_t terms_ = 1;
+};
+
+/// Calls step(x, y, stage, first, last) for one stage after the other, the last of which writes `y`.
+template <class Step>
+void in_stages(const float* x, Runs runs, float* y, KernelContext& c, Step& step, bool first = true) {
+  const Stage stage = runs.take();
+  if (runs.none()) return step(x, y, stage, first, true);
+  Tensor part = temporary(c, DataType::float32, {stage.left()});
+  step(x, cpu::floats(part), stage, first, false);
+  in_stages(cpu::floats(part), runs, y, c, step, false);
+}
 
 constexpr cpu::ReduceOp row_function(F f) {
   switch (f) {
@@ -30,153 +132,133 @@ constexpr cpu::ReduceOp row_function(F f) {
       return cpu::ReduceOp::sum;
   }
 }
-
-/// The axes reduced, [first, last), or nothing where they are not neighbours (or, in plans from files, none
-/// at all).
-struct AxisRange {
-  int64_t first, last;
-};
-std::optional<AxisRange> axes_of(const Tensor* given, bool none_without, int64_t rank) {
-  if (!given || given->size() == 0) return none_without ? AxisRange{0, 0} : AxisRange{0, rank};
-  AxisRange r{rank, 0};
-  for (int64_t a : given->as<int64_t>()) {
-    if (a < -rank || a >= rank) return std::nullopt;
-    if (a < 0) a += rank;
-    r.first = std::min(r.first, a);
-    r.last = std::max(r.last, a + 1);
-  }
-  if (r.last - r.first != given->size()) return std::nullopt;
-  return r;
+/// What joins its results.
+constexpr cpu::ReduceOp joining(cpu::ReduceOp op) {
+  return op == cpu::ReduceOp::maximum || op == cpu::ReduceOp::minimum ? op : cpu::ReduceOp::sum;
 }
 
-template <F function>
-Verdict ask(const Reduce<function>& op, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r, 1)) return *refusal;
-  if (!r.inputs[0].shape) return Verdict::no("the rank is not known");
-  const Tensor* axes = cpu::constant_input(r, 1);
-  if (cpu::has_input(r, 1) && !axes) return Verdict::no("the axes are not constant");
-  const auto range = axes_of(axes, op.noop_with_empty_axes, static_cast<int64_t>(r.inputs[0].shape->size()));
-  if (!range) return Verdict::no("the axes are not neighbours");
-  if (range->first == range->last) return Verdict::no("no axes");
-  return Verdict::yes();
+template <F function, Isa isa>
+void reduce_floats(const float* x, const Runs& runs, Tensor& y, KernelContext& c) {
+  auto step = [&](const float* from, float* to, const Stage& s, bool first, bool last) {
+    if constexpr (function == F::log_sum_exp) {
+      cpu::log_sum_exp(isa, from, to, s.outer, s.n, s.inner, c);
+    } else {
+      constexpr cpu::ReduceOp op = row_function(function);
+      const float factor = function == F::mean && last ? 1.0f / static_cast<float>(runs.terms()) : 1.0f;
+      cpu::reduce(isa, first ? op : joining(op), from, to, s.outer, s.n, s.inner, factor, c);
+    }
+  };
+  float* const to = cpu::floats(y);
+  in_stages(x, runs, to, c, step);
+  if (function == F::l2) cpu::apply_unary(isa, cpu::UnaryOp::square_root, to, to, y.size(), 0, 0, c);
 }
 
-/// A tensor seen as [outer, n, inner]; the axis of n goes.
-struct ReducedAxis {
-  template <class Op>
-  ReducedAxis(const Op& op, KernelContext& c) {
-    const Tensor& x = c.in(0);
-    const auto rank = static_cast<int64_t>(x.rank());
-    const AxisRange range =
-        *axes_of(cpu::has_input(c, 1) ? &c.in(1) : nullptr, op.noop_with_empty_axes, rank);
-    for (int64_t a = 0; a < rank; ++a)
-      (a < range.first ? outer : a < range.last ? n : inner) *= x.dim(static_cast<size_t>(a));
+constexpr cpu::FoldOp fold_function(F f) {
+  return f == F::prod  ? cpu::FoldOp::product
+         : f == F::max ? cpu::FoldOp::maximum
+         : f == F::min ? cpu::FoldOp::minimum
+                       : cpu::FoldOp::sum;
+}
+
+/// T in the wider type W.
+template <F function, class T, Isa isa>
+struct Folded {
+  using W = std::conditional_t<std::is_same_v<T, float>, double, int64_t>;
+  static constexpr auto op = static_cast<size_t>(fold_function(function));
+  // Of nothing.
+  static constexpr W start = function == F::prod  ? W{1}
+                             : function == F::max ? static_cast<W>(std::numeric_limits<T>::lowest())
+                             : function == F::min ? static_cast<W>(std::numeric_limits<T>::max())
+                                                  : W{0};
+  static T result(W total, int64_t terms) {
+    if constexpr (function == F::mean) return terms == 0 ? T{0} : static_cast<T>(total / terms);
+    return static_cast<T>(function == F::log_sum ? static_cast<W>(std::log(total)) : total);
   }
-  int64_t outer = 1, n = 1, inner = 1;
+
+  /// Calls store(at, totals, n) for runs of neighbouring results.
+  template <class X, class Store>
+  static void stage(const X* x, const Stage& s, KernelContext& c, Store store) {
+    constexpr int64_t together = 128;  // columns
+    const auto& loops = cpu::fold_kernels(isa).of<X>();
+    const int64_t blocks = (s.inner + together - 1) / together;
+    const int64_t work = std::max<int64_t>(1, s.n * std::min(s.inner, together));
+    c.parallel(s.outer * blocks, std::max<int64_t>(1, cpu::elements_a_piece / work),
+               [&](int64_t begin, int64_t end) {
+                 Poller poll(c);
+                 c.poll();
+                 std::array<W, together> totals;
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t o = i / blocks, column = i % blocks * together;
+                   const int64_t width = std::min(together, s.inner - column);
+                   const X* const from = x + o * s.n * s.inner + column;
+                   std::fill_n(totals.begin(), width, start);
+                   poll.did(width);
+                   poll.pieces(s.n, width, [&](int64_t first, int64_t last) {
+                     if (s.inner == 1)
+                       totals[0] = loops.row[op](from + first, last - first, totals[0]);
+                     else
+                       loops.columns[op](from + first * s.inner, last - first, s.inner, width, totals.data());
+                   });
+                   store(o * s.inner + column, totals.data(), width);
+                 }
+               });
+  }
+  template <class X>
+  static void run(const X* x, Runs runs, T* y, KernelContext& c) {
+    const int64_t terms = runs.terms();
+    const Stage s = runs.take();
+    if (runs.none())
+      return stage(x, s, c, [&](int64_t at, const W* totals, int64_t n) {
+        for (int64_t k = 0; k < n; ++k) y[at + k] = result(totals[k], terms);
+      });
+    Tensor part = temporary(c, type_of<W>, {s.left()});
+    W* const to = part.as<W>().data();
+    stage(x, s, c, [&](int64_t at, const W* totals, int64_t n) { std::copy_n(totals, n, to + at); });
+    run(static_cast<const W*>(to), runs, y, c);
+  }
 };
 
 template <F function, Isa isa>
 void run(const Reduce<function>& op, KernelContext& c) {
   const Tensor& x = c.in(0);
-  const auto [outer, n, inner] = ReducedAxis(op, c);
-  Tensor& y = c.out(0);
-  float* const to = cpu::floats(y);
-  const float factor = function == F::mean ? 1.0f / static_cast<float>(n) : 1.0f;
-  cpu::reduce(isa, row_function(function), cpu::floats(x), to, outer, n, inner, factor, c);
-  if (function == F::l2) cpu::apply_unary(isa, cpu::UnaryOp::square_root, to, to, y.size(), 0, 0, c);
-}
-
-template <Isa isa>
-void run_log_sum_exp(const Reduce<F::log_sum_exp>& op, KernelContext& c) {
-  const auto [outer, n, inner] = ReducedAxis(op, c);
-  cpu::log_sum_exp(isa, cpu::floats(c.in(0)), cpu::floats(c.out(0)), outer, n, inner, c);
-}
-
-/// Sums and products in double: parts of them may be far greater or smaller than what they come to.
-template <F function>
-struct InDouble {
-  static constexpr double neutral = function == F::prod ? 1 : 0;
-  static double join(double a, double b) { return function == F::prod ? a * b : a + b; }
-  static float result(double total) {
-    return static_cast<float>(function == F::log_sum ? std::log(total) : total);
+  const AxisFlags reduced = reduced_axes(c, x.rank(), op.noop_with_empty_axes);
+  const Runs runs(x.shape(), reduced);
+  Tensor& y = reduced_output(c, reduced, op.keepdims);
+  const auto fold = [&]<class T>(Types<T>) {
+    Folded<function, T, isa>::run(x.as<T>().data(), runs, y.as<T>().data(), c);
+  };
+  if constexpr (folds_integers<function>) {
+    if (x.type() == DataType::int32) return fold(Types<int32_t>{});
+    if (x.type() == DataType::int64) return fold(Types<int64_t>{});
   }
-
-  static float row(const float* x, int64_t n, Poller& poll) {
-    constexpr int64_t lanes = 8;
-    std::array<double, lanes> part;
-    part.fill(neutral);
-    poll.pieces(n / lanes, lanes, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        for (int64_t k = 0; k < lanes; ++k)
-          part[static_cast<size_t>(k)] =
-              join(part[static_cast<size_t>(k)], static_cast<double>(x[i * lanes + k]));
-    });
-    for (int64_t i = n / lanes * lanes; i < n; ++i) part[0] = join(part[0], static_cast<double>(x[i]));
-    double total = neutral;
-    for (double p : part) total = join(total, p);
-    return result(total);
-  }
-  static constexpr int64_t columns_together = 128;
-  static void columns(const float* x, float* y, int64_t n, int64_t stride, int64_t width, Poller& poll) {
-    std::array<double, columns_together> total;
-    total.fill(neutral);
-    for (int64_t i = 0; i < n; ++i, x += stride) {
-      poll.did(width);
-      for (int64_t k = 0; k < width; ++k)
-        total[static_cast<size_t>(k)] = join(total[static_cast<size_t>(k)], static_cast<double>(x[k]));
-    }
-    for (int64_t k = 0; k < width; ++k) y[k] = result(total[static_cast<size_t>(k)]);
-  }
-};
-
-template <F function>
-void run_in_double(const Reduce<function>& op, KernelContext& c) {
-  using Fold = InDouble<function>;
-  const auto axis = ReducedAxis(op, c);
-  const int64_t n = axis.n, inner = axis.inner;
-  const int64_t blocks = (inner + Fold::columns_together - 1) / Fold::columns_together;
-  const float* const x = cpu::floats(c.in(0));
-  float* const y = cpu::floats(c.out(0));
-  const int64_t work = std::max<int64_t>(1, n * std::min(inner, Fold::columns_together));
-  c.parallel(axis.outer * blocks, std::max<int64_t>(1, cpu::elements_a_piece / work),
-             [&](int64_t begin, int64_t end) {
-               Poller poll(c);
-               c.poll();
-               for (int64_t i = begin; i < end; ++i) {
-                 const int64_t o = i / blocks, column = i % blocks * Fold::columns_together;
-                 poll.did(1);
-                 if (inner == 1)
-                   y[o] = Fold::row(x + o * n, n, poll);
-                 else
-                   Fold::columns(x + o * n * inner + column, y + o * inner + column, n, inner,
-                                 std::min(Fold::columns_together, inner - column), poll);
-               }
-             });
+  if constexpr (folds_floats<function>)
+    fold(Types<float>{});
+  else
+    reduce_floats<function, isa>(cpu::floats(x), runs, y, c);
 }
 
 }  // namespace
 
 void cpu_reduce(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    auto add = [&]<F function>(const char* op, const char* name) {
+    auto add = [&]<F function>(const char* op, const std::string& name) {
       k.add<Reduce<function>>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
                               {.run = run<function, isa>, .ask = ask<function>});
+      k.add<Reduce<function>>(
+          {.op = op, .name = cpu::kernel_name(name + "_apart", isa), .isa = isa, .temporaries = true},
+          {.run = run<function, isa>, .ask = ask_apart<function>});
     };
     add.template operator()<F::sum>("ReduceSum", "reduce_sum");
     add.template operator()<F::mean>("ReduceMean", "reduce_mean");
     add.template operator()<F::max>("ReduceMax", "reduce_max");
     add.template operator()<F::min>("ReduceMin", "reduce_min");
+    add.template operator()<F::prod>("ReduceProd", "reduce_prod");
     add.template operator()<F::l1>("ReduceL1", "reduce_l1");
     add.template operator()<F::l2>("ReduceL2", "reduce_l2");
+    add.template operator()<F::log_sum>("ReduceLogSum", "reduce_log_sum");
+    add.template operator()<F::log_sum_exp>("ReduceLogSumExp", "reduce_log_sum_exp");
     add.template operator()<F::sum_square>("ReduceSumSquare", "reduce_sum_square");
-    k.add<Reduce<F::log_sum_exp>>(
-        {.op = "ReduceLogSumExp", .name = cpu::kernel_name("reduce_log_sum_exp", isa), .isa = isa},
-        {.run = run_log_sum_exp<isa>, .ask = ask<F::log_sum_exp>});
   });
-  k.add<Reduce<F::prod>>({.op = "ReduceProd", .name = cpu::kernel_name("reduce_prod", Isa::generic)},
-                         {.run = run_in_double<F::prod>, .ask = ask<F::prod>});
-  k.add<Reduce<F::log_sum>>({.op = "ReduceLogSum", .name = cpu::kernel_name("reduce_log_sum", Isa::generic)},
-                            {.run = run_in_double<F::log_sum>, .ask = ask<F::log_sum>});
 }
 
 }  // namespace lathe

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/elementwise/lines.h"
+#include "ops/reduce/reduced_axes.h"
 
 namespace lathe {
 namespace {
@@ -73,22 +74,6 @@ struct Reduction {
     return total;
   }
 };
-
-/// The axes that are reduced.
-using AxisFlags = InlineVector<bool, 8>;
-AxisFlags reduced_axes(KernelContext& c, size_t rank, bool noop_with_empty_axes) {
-  const int64_t count = c.has(1) ? c.in(1).size() : 0;
-  AxisFlags reduced(rank, count == 0 && !noop_with_empty_axes);
-  const auto r = static_cast<int64_t>(rank);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t a = load_int(c.in(1), i);
-    if (a < -r || a >= r)
-      c.fail(Code::run_bad_value, "axes in [" + std::to_string(-r) + ", " + std::to_string(r) + ")",
-             std::to_string(a));
-    reduced[static_cast<size_t>(a < 0 ? a + r : a)] = true;
-  }
-  return reduced;
-}
 
 /// Where the elements that share an output are: offsets of runs of `run` neighbours.
 struct ReducedSet {
@@ -162,14 +147,7 @@ template <ReduceFunction function>
 void reduce(const Reduce<function>& op, KernelContext& c) {
   const Tensor& in = c.in(0);
   const AxisFlags reduced = reduced_axes(c, in.rank(), op.noop_with_empty_axes);
-  Shape shape;
-  for (size_t a = 0; a < in.rank(); ++a) {
-    if (!reduced[a])
-      shape.push_back(in.dim(a));
-    else if (op.keepdims)
-      shape.push_back(1);
-  }
-  Tensor& out = c.out(0, in.type(), shape);
+  Tensor& out = reduced_output(c, reduced, op.keepdims);
   const ReducedSet set(in.shape(), reduced);
   with_lane(in.type(), [&]<class L> { reduce_lane<function, L>(c, set, out); });
 }
