@@ -173,6 +173,65 @@ TEST(CpuRooms, Pools) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+/// Windows of many sizes over one to three axes, with positions and without.
+TEST(CpuRooms, PoolsDrawn) {
+  using Ints = std::vector<int64_t>;
+  uint32_t state = 11;
+  const auto draw = [&](int64_t n) {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<int64_t>(state >> 16) % n;
+  };
+  for (int i = 0; i < 160; ++i) {
+    CaseTable t;
+    const auto op = std::array{"MaxPool", "AveragePool", "LpPool", "MaxPool"}[static_cast<size_t>(i % 4)];
+    const DataType types[] = {f32, f32, DataType::float64, DataType::int8, DataType::uint8};
+    const DataType type = i % 4 == 3 ? types[draw(5)] : f32;
+    Shape x{1 + draw(2), 1 + draw(3)};
+    Ints kernel, strides, dilations, pads, ends;
+    for (int64_t a = 0, axes = 1 + draw(3); a < axes; ++a) {
+      kernel.push_back(1 + draw(4));
+      strides.push_back(1 + draw(3));
+      dilations.push_back(1 + draw(3));
+      pads.push_back(draw(kernel.back()));
+      ends.push_back(draw(kernel.back()));
+      x.push_back((kernel.back() - 1) * dilations.back() + 1 + draw(a + 1 == axes ? 40 : 6));
+    }
+    pads.insert(pads.end(), ends.begin(), ends.end());
+    OpCase& k = add(t, op, describe(x) + " by " + describe(Shape(kernel.begin(), kernel.end())));
+    k.random(type, x, type == DataType::uint8 ? 0 : -9, 10)
+        .attribute("kernel_shape", kernel)
+        .attribute("strides", strides)
+        .attribute("dilations", dilations)
+        .attribute("pads", pads)
+        .attribute("ceil_mode", draw(2));
+    if (op == std::string("AveragePool")) k.attribute("count_include_pad", draw(2));
+    if (i % 4 == 3)
+      k.attribute("storage_order", draw(2)).outputs_wanted(1 + static_cast<size_t>(draw(3) > 0));
+    if (op == std::string("LpPool"))
+      EXPECT_EQ(check(k).size(), 1u) << k.name;  // one for all instruction sets
+    else
+      must(k);
+  }
+}
+
+/// What the builder chooses is what the tests above hold against the reference.
+TEST(CpuRooms, PoolsAreChosen) {
+  const auto kernel_of = [](const char* op, Shape x, size_t outputs) {
+    CaseTable t;
+    OpCase& k = add(t, op, describe(x)).random(f32, x).outputs_wanted(outputs);
+    k.attribute("kernel_shape", std::vector<int64_t>(x.size() - 2, 2));
+    onnx::Model m;
+    m.proto = testing::model_of(k);
+    const Engine e = Engine::build(m, {});
+    return e.steps().empty() ? "" : e.steps().back().kernel;
+  };
+  EXPECT_TRUE(kernel_of("MaxPool", {1, 2, 4, 5, 6}, 1).starts_with("max_pool."));
+  EXPECT_TRUE(kernel_of("AveragePool", {1, 2, 4, 5, 6}, 1).starts_with("average_pool."));
+  EXPECT_TRUE(kernel_of("LpPool", {1, 2, 4, 5, 6}, 1).starts_with("lp_pool."));
+  for (const Shape& x : {Shape{1, 2, 6}, Shape{1, 2, 5, 6}, Shape{1, 2, 4, 5, 6}})
+    EXPECT_TRUE(kernel_of("MaxPool", x, 2).starts_with("max_pool_maxima.")) << describe(x);
+}
+
 TEST(CpuRooms, Recurrent) {
   CaseTable t;
   for (std::string op : {"LSTM", "GRU"})

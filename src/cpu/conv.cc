@@ -27,7 +27,7 @@ constexpr int64_t farthest_tap = 64;
 constexpr int64_t most_tiles = 16, fewest_tiles = 4;
 
 bool is_depthwise(const ConvShape& s) {
-  return s.in_channels == s.groups && s.out_channels == s.groups && fits_planes(s);
+  return s.in_channels == s.groups && s.out_channels == s.groups && !s.volume && fits_planes(s);
 }
 
 /// An innermost axis of one pixel goes to the front, so that rows are long.
@@ -59,9 +59,10 @@ int64_t plane_rows(const ConvShape& s) {
   return std::clamp<int64_t>((plane_floats / row - reach) / s.stride[1] + 1, 1,
                              std::max<int64_t>(1, s.out[1]));
 }
+/// One row more for what several slices come to; several rows leave more than that.
 int64_t plane_scratch(const ConvShape& s) {
   const int64_t rows = (plane_rows(s) - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
-  return (rows * PlaneLayout(s, plane_columns(s)).row + 15) / 16 * 16;
+  return ((rows + s.volume) * PlaneLayout(s, plane_columns(s)).row + 15) / 16 * 16;
 }
 
 /// How a product with patches is divided.
@@ -110,22 +111,23 @@ struct BlockRuns {
 }  // namespace
 
 bool fits_planes(const ConvShape& s) {
-  bool near = !s.volume && s.taps() <= most_plane_taps;
+  bool near = s.kernel[0] <= farthest_tap && s.kernel[1] * s.kernel[2] <= most_plane_taps;
   for (int a : {1, 2})
     near = near && (s.kernel[a] - 1) * s.dilation[a] < farthest_tap && s.stride[a] <= farthest_tap;
   return near;
 }
 
 size_t planes_workspace(const ConvShape& s, int threads) {
-  return static_cast<size_t>(task_slots(s.batch * s.groups, threads) * plane_scratch(s)) * sizeof(float);
+  const int64_t slices = s.batch * s.groups * s.out[0];
+  return static_cast<size_t>(task_slots(slices, threads) * plane_scratch(s)) * sizeof(float);
 }
 
 namespace {
 
-/// Rows [r0, r1) and columns [c0, c1) of one output plane are final.
-void finish_rows(Epilogue& e, const ConvShape& s, int64_t plane, int64_t r0, int64_t r1, int64_t c0,
+/// Rows [r0, r1) and columns [c0, c1) of one output slice are final.
+void finish_rows(Epilogue& e, const ConvShape& s, int64_t slice, int64_t r0, int64_t r1, int64_t c0,
                  int64_t c1) {
-  e.finish_rows(plane * s.out_pixels() + r0 * s.out[2] + c0, c1 - c0, r1 - r0, s.out[2]);
+  e.finish_rows((slice * s.out[1] + r0) * s.out[2] + c0, c1 - c0, r1 - r0, s.out[2]);
 }
 
 }  // namespace
@@ -133,23 +135,25 @@ void finish_rows(Epilogue& e, const ConvShape& s, int64_t plane, int64_t r0, int
 void planes(void (*kernel)(const Plane&), const Planes& p, void* workspace, KernelContext& c) {
   const ConvShape& s = p.shape;
   const int64_t rows = plane_rows(s), columns = plane_columns(s), size = plane_scratch(s);
-  for_each_task(c, s.batch * s.groups, [&](int64_t task, int64_t slot) {
-    const int64_t channel = task % s.groups;
+  for_each_task(c, s.batch * s.groups * s.out[0], [&](int64_t task, int64_t slot) {
+    const int64_t plane = task / s.out[0], slice = task % s.out[0], channel = plane % s.groups;
     for (int64_t row = 0; row < s.out[1]; row += rows)
       for (int64_t column = 0; column < s.out[2]; column += columns) {
         c.poll();
         kernel({.shape = &s,
-                .image = p.x + task * s.in_pixels(),
+                .image = p.x + plane * s.in_pixels(),
                 .weights = p.weights ? p.weights + channel * s.taps() : nullptr,
                 .start = p.bias ? p.bias[channel] : p.start,
                 .row_factor = p.row_factor,
                 .column_factor = p.column_factor,
+                .slice_factor = p.slice_factor ? p.slice_factor[slice] : 1,
+                .slice = slice,
                 .row0 = row,
                 .row1 = std::min(row + rows, s.out[1]),
                 .column0 = column,
                 .column1 = std::min(column + columns, s.out[2]),
                 .scratch = static_cast<float*>(workspace) + slot * size,
-                .to = p.y + task * s.out_pixels()});
+                .to = p.y + plane * s.out_pixels()});
         if (Epilogue* e = c.epilogue())
           finish_rows(*e, s, task, row, std::min(row + rows, s.out[1]), column,
                       std::min(column + columns, s.out[2]));

@@ -67,6 +67,8 @@ struct Plane {
   const float* row_factor =
       nullptr;  // what the results of each row and column are multiplied by; or both null
   const float* column_factor = nullptr;
+  float slice_factor = 1;      // … and those of the slice
+  int64_t slice = 0;           // of the output; `image` and `to` begin with their first slices
   int64_t row0 = 0, row1 = 0;  // output rows
   int64_t column0 = 0, column1 = 0;
   float* scratch = nullptr;
@@ -90,9 +92,9 @@ struct PlaneLayout {
   int64_t row;      // floats of an input row
 };
 
-inline constexpr int64_t most_plane_taps = 256;
-/// Can each channel be worked on by itself, in padded rows in scratch? Follows from the kernel and its
-/// attributes alone.
+inline constexpr int64_t most_plane_taps = 256;  // of a slice
+/// Can each channel be worked on by itself, in padded rows in scratch? Windows with weights have one slice.
+/// Follows from the kernel and its attributes alone.
 bool fits_planes(const ConvShape& s);
 /// Bytes of scratch for planes().
 size_t planes_workspace(const ConvShape& s, int threads);
@@ -105,6 +107,7 @@ struct Planes {
   const float* weights = nullptr;  // [channels, taps]; null: 1
   const float* bias = nullptr;     // [channels]; null: `start`
   float start = 0;
+  const float* slice_factor = nullptr;  // all three or none
   const float* row_factor = nullptr;
   const float* column_factor = nullptr;
   float* y = nullptr;

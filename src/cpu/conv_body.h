@@ -10,13 +10,18 @@ LATHE_INLINE void fill_run(float* to, int64_t n, float value) {
   if (n > 0) store_first(to, set(value), n);
 }
 
+/// How many steps of `step` it takes over n > 0: dividing takes longer than copying a short row.
+LATHE_INLINE int64_t steps_over(int64_t n, int64_t step) {
+  return step == 1 ? n : step == 2 ? (n + 1) >> 1 : (n + step - 1) / step;
+}
+
 /// `n` pixels from column `from` of a row of `width` pixels, `stride` apart; `outside` where there is no
 /// pixel.
 LATHE_INLINE void copy_pixels(float* to, const float* row, int64_t width, int64_t from, int64_t stride,
                               int64_t n, float outside = 0) {
-  int64_t first = from < 0 ? (-from + stride - 1) / stride : 0;
+  int64_t first = from < 0 ? steps_over(-from, stride) : 0;
   if (first > n) first = n;
-  int64_t last = width > from ? (width - from + stride - 1) / stride : 0;
+  int64_t last = width > from ? steps_over(width - from, stride) : 0;
   if (last > n) last = n;
   if (last < first) last = first;
   if (first > 0) fill_run(to, first, outside);
@@ -107,25 +112,106 @@ LATHE_INLINE void take_taps(Vec (&sum)[Units], const float* const (&from)[Units]
   for (int u = 0; u < Units; ++u) sum[u] = kept[u];
 }
 
+/// The taps of an axis that are within the image, of a window that begins at `start`.
+struct TapsInside {
+  int64_t first, count;
+};
+LATHE_INLINE TapsInside taps_inside(int64_t start, int64_t kernel, int64_t dilation, int64_t in) {
+  const int64_t first = start < 0 ? steps_over(-start, dilation) : 0;
+  int64_t end = start < in ? steps_over(in - start, dilation) : 0;
+  if (end > kernel) end = kernel;
+  return {first, end > first ? end - first : 0};
+}
+
+/// The rows of the image that a window sees.
+struct SeenRows {
+  const float* first;
+  int64_t slices, slice_step, rows, row_step;
+};
+/// `Units` vectors of their columns, the last of which may be of `last` pixels only.
+template <class Op, int Units, bool whole>
+LATHE_INLINE void join_columns(const SeenRows& r, int64_t at, int64_t last, float* to) {
+  Vec sum[Units];
+  LATHE_UNROLL
+  for (int u = 0; u < Units; ++u) sum[u] = set(Op::outside);
+  for (int64_t z = 0; z < r.slices; ++z)
+    for (int64_t y = 0; y < r.rows; ++y) {
+      const float* const from = r.first + z * r.slice_step + y * r.row_step + at;
+      LATHE_UNROLL
+      for (int u = 0; u < Units; ++u) {
+        const float* const x = from + u * Vec::width;
+        sum[u] = Op::step(sum[u], set(1.0f), whole || u + 1 < Units ? load(x) : load_first(x, last));
+      }
+    }
+  LATHE_UNROLL
+  for (int u = 0; u < Units; ++u) {
+    if (whole || u + 1 < Units)
+      store(to + at + u * Vec::width, sum[u]);
+    else
+      store_first(to + at + u * Vec::width, sum[u], last);
+  }
+}
+template <class Op>
+LATHE_INLINE void join_rows(const SeenRows& r, int64_t n, float* to) {
+  constexpr int64_t width = Vec::width;
+  int64_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width) join_columns<Op, 4, true>(r, i, width, to);
+  if (n - i > 2 * width) {
+    join_columns<Op, 2, true>(r, i, width, to);
+    i += 2 * width;
+  }
+  if (n - i > width)
+    join_columns<Op, 2, false>(r, i, n - i - width, to);
+  else if (n > i)
+    join_columns<Op, 1, false>(r, i, n - i, to);
+}
+
 template <class Op>
 void plane(const Plane& p) {
   const ConvShape& s = *p.shape;
   const PlaneLayout layout(s, p.column1 - p.column0);
+  // Without weights all rows that a window sees are joined first, and are one row from then on.
+  const bool joins = !p.weights;
+  const int64_t kernel_rows = joins ? 1 : s.kernel[1], row_stride = joins ? 1 : s.stride[1];
+  const int64_t rows = (p.row1 - p.row0 - 1) * row_stride + (kernel_rows - 1) * s.dilation[1] + 1;
   const int64_t first = p.row0 * s.stride[1] - s.pad[1], left = p.column0 * s.stride[2] - s.pad[2];
-  const int64_t rows = (p.row1 - p.row0 - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
+  // The pixels of a row that are looked at.
+  const int64_t x0 = left < 0 ? 0 : left < s.in[2] ? left : s.in[2], beyond = left + layout.row;
+  const int64_t width = (beyond < x0 ? x0 : beyond < s.in[2] ? beyond : s.in[2]) - x0;
+  const int64_t front = p.slice * s.stride[0] - s.pad[0];
+  const TapsInside slices = taps_inside(front, s.kernel[0], s.dilation[0], s.in[0]);
+  float* const joined = p.scratch + rows * layout.row;
   for (int64_t i = 0; i < rows; ++i) {
     float* to = p.scratch + i * layout.row;
-    const int64_t y = first + i;
-    if (y < 0 || y >= s.in[1]) {
+    const int64_t top = first + (joins ? i * s.stride[1] : i);
+    const TapsInside inside = taps_inside(top, joins ? s.kernel[1] : 1, s.dilation[1], s.in[1]);
+    const int64_t count = slices.count * inside.count;
+    if (count == 0) {
       fill_run(to, layout.row, Op::outside);
       continue;
     }
+    const int64_t z = front + slices.first * s.dilation[0], y = top + inside.first * s.dilation[1];
+    const float* row = p.image + (z * s.in[1] + y) * s.in[2] + x0;
+    if (count > 1) {
+      // Where columns stay in order the row is complete once its ends are.
+      const bool in_place = s.stride[2] == 1 && width > 0;
+      float* const into = in_place ? to + (x0 - left) : joined;
+      join_rows<Op>(
+          {row, slices.count, s.dilation[0] * s.in[1] * s.in[2], inside.count, s.dilation[1] * s.in[2]},
+          width, into);
+      if (in_place) {
+        fill_run(to, x0 - left, Op::outside);
+        fill_run(into + width, layout.row - width - (x0 - left), Op::outside);
+        continue;
+      }
+      row = joined;
+    }
     for (int64_t phase = 0; phase < s.stride[2]; ++phase, to += layout.columns)
-      copy_pixels(to, p.image + y * s.in[2], s.in[2], left + phase, s.stride[2], layout.columns, Op::outside);
+      copy_pixels(to, row, width, left + phase - x0, s.stride[2], layout.columns, Op::outside);
   }
 
   int64_t offsets[most_plane_taps];
-  for (int64_t i = 0, t = 0; i < s.kernel[1]; ++i)
+  for (int64_t i = 0, t = 0; i < kernel_rows; ++i)
     for (int64_t j = 0; j < s.kernel[2]; ++j, ++t) {
       const int64_t column = j * s.dilation[2];
       offsets[t] =
@@ -142,8 +228,8 @@ void plane(const Plane& p) {
     Vec sum[together];
     int units = 0;
     for (; units < together && row < p.row1; ++units) {
-      from[units] = p.scratch + (row - p.row0) * s.stride[1] * layout.row + column - p.column0;
-      to[units] = p.to + row * s.out[2] + column;
+      from[units] = p.scratch + (row - p.row0) * row_stride * layout.row + column - p.column0;
+      to[units] = p.to + (p.slice * s.out[1] + row) * s.out[2] + column;
       rows[units] = row;
       columns[units] = column;
       column += Vec::width;
@@ -152,11 +238,12 @@ void plane(const Plane& p) {
     // Too few units: the last one is done again, so that there is one loop only.
     for (int u = units; u < together; ++u) from[u] = from[units - 1];
     for (int u = 0; u < together; ++u) sum[u] = set(p.start);
-    take_taps<Op>(sum, from, p.weights, offsets, s.taps());
+    take_taps<Op>(sum, from, p.weights, offsets, kernel_rows * s.kernel[2]);
     for (int u = 0; u < units; ++u) {
       const int64_t rest = p.column1 - columns[u], width = rest < Vec::width ? rest : Vec::width;
       if (p.row_factor)
-        sum[u] = sum[u] * (set(p.row_factor[rows[u]]) * load_first(p.column_factor + columns[u], width));
+        sum[u] = sum[u] * (set(p.slice_factor * p.row_factor[rows[u]]) *
+                           load_first(p.column_factor + columns[u], width));
       if (width == Vec::width)
         store(to[u], sum[u]);
       else

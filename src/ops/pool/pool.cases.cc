@@ -1,8 +1,100 @@
+#include <cmath>
+
 #include "ops/cases.h"
 
 namespace lathe {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// Windows over volumes, and where the greatest of theirs are.
+void volumes(CaseTable& t) {
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    const auto add = [&](const char* name, const Shape& x, const Ints& kernel) -> OpCase& {
+      return t.add(op, name).random(DataType::float32, x).attribute("kernel_shape", kernel);
+    };
+    add("volumes cut in eight", {2, 3, 4, 6, 34}, {2, 2, 2}).attribute("strides", Ints{2, 2, 2});
+    add("padded volumes", {1, 2, 5, 7, 9}, {3, 3, 3})
+        .attribute("strides", Ints{1, 2, 1})
+        .attribute("pads", Ints{1, 1, 1, 1, 1, 1});
+    add("dilated volumes", {1, 2, 9, 8, 20}, {3, 1, 2})
+        .attribute("dilations", Ints{2, 1, 3})
+        .attribute("strides", Ints{3, 1, 2});
+    add("volumes, ceil mode", {1, 2, 6, 7, 8}, {2, 3, 3})
+        .attribute("strides", Ints{4, 2, 3})
+        .attribute("pads", Ints{0, 1, 1, 1, 0, 1})
+        .attribute("ceil_mode", int64_t{1});
+    add("slices in the padding", {1, 1, 1, 3, 3}, {2, 2, 2})
+        .attribute("dilations", Ints{4, 1, 1})
+        .attribute("pads", Ints{2, 0, 0, 4, 0, 0});
+    add("volumes, same lower", {1, 1, 5, 4, 7}, {2, 2, 3})
+        .attribute("strides", Ints{2, 1, 2})
+        .attribute("auto_pad", std::string("SAME_LOWER"));
+    add("a whole volume", {2, 3, 2, 7, 7}, {2, 7, 7});
+    if (op != std::string("LpPool"))
+      add("volumes of wide rows", {1, 1, 2, 2, 40001}, {2, 2, 3}).attribute("strides", Ints{1, 1, 2});
+    add("no volumes", {0, 2, 4, 4, 4}, {2, 2, 2});
+  }
+  t.add("AveragePool", "volumes, padding counted")
+      .random(DataType::float32, {1, 2, 5, 6, 7})
+      .attribute("kernel_shape", Ints{3, 3, 3})
+      .attribute("strides", Ints{2, 2, 2})
+      .attribute("pads", Ints{1, 1, 1, 1, 1, 1})
+      .attribute("ceil_mode", int64_t{1})
+      .attribute("count_include_pad", int64_t{1});
+  t.add("LpPool", "volumes, 1-norm")
+      .random(DataType::float32, {1, 2, 4, 5, 6})
+      .attribute("kernel_shape", Ints{2, 3, 2})
+      .attribute("p", int64_t{1});
+  t.add("MaxPool", "no number in a volume")
+      .input<float>({1, 1, 2, 2, 2}, {1, -INFINITY, NAN, -INFINITY, 2, -INFINITY, 3, -INFINITY})
+      .attribute("kernel_shape", Ints{2, 2, 1})
+      .expect<float>({1, 1, 1, 1, 2}, {NAN, -INFINITY});
+}
+
+void positions(CaseTable& t) {
+  for (DataType type : {DataType::float32, DataType::float64, DataType::int8, DataType::uint8})
+    for (int64_t column_major : {0, 1}) {
+      const auto add = [&](const std::string& name, const Shape& x, const Ints& kernel) -> OpCase& {
+        OpCase& c = t.add("MaxPool", name + " of " + std::string(name_of(type)));
+        c.random(type, x, type == DataType::uint8 ? 0 : -8, 9).attribute("kernel_shape", kernel);
+        return c.attribute("storage_order", column_major).outputs_wanted(2);
+      };
+      add("positions in rows", {2, 3, 300}, {3}).attribute("strides", Ints{2}).attribute("pads", Ints{1, 1});
+      add("positions in planes", {1, 3, 9, 33}, {3, 3})
+          .attribute("strides", Ints{2, 2})
+          .attribute("pads", Ints{1, 1, 1, 1})
+          .attribute("ceil_mode", int64_t{1});
+      add("dilated positions", {1, 2, 11, 40}, {2, 3}).attribute("dilations", Ints{5, 3});
+      add("positions three apart", {1, 2, 8, 40}, {1, 4}).attribute("strides", Ints{2, 3});
+      add("positions in volumes", {2, 2, 5, 6, 7}, {2, 3, 2})
+          .attribute("strides", Ints{2, 1, 2})
+          .attribute("pads", Ints{1, 1, 0, 1, 1, 1});
+      add("positions in the padding alone", {1, 1, 3}, {2})
+          .attribute("dilations", Ints{5})
+          .attribute("pads", Ints{3, 3});
+      add("positions, same upper", {1, 2, 5, 7}, {3, 2})
+          .attribute("strides", Ints{2, 3})
+          .attribute("auto_pad", std::string("SAME_UPPER"));
+      add("positions of nothing", {1, 0, 4, 4}, {2, 2});
+    }
+  t.add("MaxPool", "positions of what compares oddly")
+      .input<float>({1, 1, 8}, {NAN, NAN, -INFINITY, -INFINITY, -0.0f, 0.0f, 1, NAN})
+      .attribute("kernel_shape", Ints{2})
+      .expect<float>({1, 1, 7}, {NAN, NAN, -INFINITY, -0.0f, -0.0f, 1, NAN})
+      .expect<int64_t>({1, 1, 7}, {1, 1, 2, 4, 4, 6, 7});
+  for (DataType type : {DataType::int8, DataType::uint8})
+    t.add("MaxPool", "a wide window of " + std::string(name_of(type)))
+        .random(type, {2, 2, 40, 50}, type == DataType::uint8 ? 0 : -128, 128)
+        .attribute("kernel_shape", Ints{35, 40})
+        .attribute("pads", Ints{3, 2, 1, 0});
+}
+
+}  // namespace
 
 void cases_pool(CaseTable& t) {
+  volumes(t);
+  positions(t);
   t.add("MaxPool", "2-d with indices")
       .input<float>({1, 2, 4, 4}, {1, -3, -1, -1, -2, -2, 0,  3,  2,  0, 3, 1,  -1, 2,  0,  -2,
                                    2, 1,  -1, 1,  0,  3,  -3, -3, -1, 3, 3, -3, 1,  -3, -3, 0})

@@ -1,5 +1,5 @@
-// Pooling of float32: windows slide over padded rows in scratch like depthwise convolution; the global ones
-// are reductions.
+// Pooling of float32: windows slide over padded rows in scratch like depthwise convolution, those of volumes
+// after their slices were joined; the global ones are reductions.
 #include "ops/pool/pool.h"
 
 #include <limits>
@@ -43,7 +43,7 @@ template <class Op>
 Verdict ask(const Op& op, const KernelRequest& r) {
   if (r.outputs.size() > 1 && r.outputs[1].present) return Verdict::no("no positions of the maxima");
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (op.kernel_shape.size() > 2) return Verdict::no("more than two spatial axes");
+  if (op.kernel_shape.size() > 3) return Verdict::no("more than three spatial axes");
   Shape one(op.kernel_shape.size() + 2, 1);
   if (!cpu::fits_planes(planes_of(op, one, one)))
     return Verdict::no("a window too large for the rows kept in scratch");
@@ -81,7 +81,7 @@ void factors(const AveragePool& op, const WindowAxis& axis, float* to, KernelCon
 }
 
 size_t factor_bytes(const cpu::ConvShape& s) {
-  return static_cast<size_t>(s.out[1] + s.out[2] + 15) / 16 * 16 * sizeof(float);
+  return static_cast<size_t>(s.out[0] + s.out[1] + s.out[2] + 15) / 16 * 16 * sizeof(float);
 }
 
 size_t average_workspace(const AveragePool& op, std::span<const Shape> inputs, int threads) {
@@ -98,17 +98,23 @@ void average_pool(const AveragePool& op, KernelContext& c) {
   if (y.size() == 0) return;
   const cpu::ConvShape s = planes_of(op, x.shape(), y.shape());
   const WindowAxes axes = op.axes(x.shape(), y.shape());
-  float* const rows =
+  float* const workspace =
       static_cast<float*>(c.workspace(factor_bytes(s) + cpu::planes_workspace(s, c.threads())));
-  float* const columns = rows + s.out[1];
-  if (axes.size() > 1)
-    factors(op, axes[0], rows, c);
-  else
-    rows[0] = 1;
-  factors(op, axes.back(), columns, c);
+  float* const by_axis[] = {workspace, workspace + s.out[0], workspace + s.out[0] + s.out[1]};
+  for (size_t i = 0; i < 3; ++i) {
+    if (i + axes.size() < 3)
+      *by_axis[i] = 1;
+    else
+      factors(op, axes[i + axes.size() - 3], by_axis[i], c);
+  }
   cpu::planes(cpu::conv_kernels(isa).weighted_sum,
-              {.shape = s, .x = floats(x), .row_factor = rows, .column_factor = columns, .y = floats(y)},
-              rows + factor_bytes(s) / sizeof(float), c);
+              {.shape = s,
+               .x = floats(x),
+               .slice_factor = by_axis[0],
+               .row_factor = by_axis[1],
+               .column_factor = by_axis[2],
+               .y = floats(y)},
+              workspace + factor_bytes(s) / sizeof(float), c);
 }
 
 template <cpu::ReduceOp function, Isa isa>
@@ -123,9 +129,11 @@ void global_pool(const GlobalPool&, KernelContext& c) {
 }  // namespace
 
 void cpu_pool_powers(KernelCatalog& k);
+void cpu_pool_maxima(KernelCatalog& k);
 
 void cpu_pool(KernelCatalog& k) {
   cpu_pool_powers(k);
+  cpu_pool_maxima(k);
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<MaxPool>({.op = "MaxPool", .name = cpu::kernel_name("max_pool", isa), .isa = isa},
                    {.run = max_pool<isa>, .ask = ask<MaxPool>, .workspace = workspace<MaxPool>});

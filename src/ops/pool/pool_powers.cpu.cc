@@ -40,30 +40,42 @@ void pool_all_powers(const GlobalLpPool& op, KernelContext& c) {
 
 Verdict ask_powers(const LpPool& op, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return op.kernel_shape.size() > 2 ? Verdict::no("more than two spatial axes") : Verdict::yes();
+  return op.kernel_shape.size() > 3 ? Verdict::no("more than three spatial axes") : Verdict::yes();
 }
 
-/// Windows over a plane of one or two axes.
+/// Windows over a volume; of shorter inputs, one slice or row of it.
 struct PowerWindows {
-  WindowAxis rows, columns;
+  WindowAxis slices, rows, columns;
 
   explicit PowerWindows(const WindowAxes& axes) : columns(axes.back()) {
-    if (axes.size() > 1) rows = axes[0];
+    if (axes.size() > 1) rows = axes[axes.size() - 2];
+    if (axes.size() > 2) slices = axes[0];
   }
-  /// One row of outputs, of one plane.
+  int64_t volume() const { return slices.in * rows.in * columns.in; }
+  int64_t lines() const { return slices.out * rows.out; }
+  /// Elements of a window, at most.
+  int64_t work() const {
+    int64_t n = 1;
+    for (const WindowAxis* a : {&slices, &rows, &columns}) n *= std::min(a->kernel, a->in);
+    return n;
+  }
+  /// One row of outputs, of one volume.
   template <class P, class R>
-  void row(const float* plane, int64_t o, float* to, P power, R root, Poller& poll) const {
-    const int64_t first = rows.first_inside(o), end = rows.end_inside(o);
+  void line(const float* volume, int64_t at, float* to, P power, R root, Poller& poll) const {
+    const int64_t z = at / rows.out, y = at % rows.out;
     for (int64_t i = 0; i < columns.out; ++i) {
       const int64_t from = columns.first_inside(i), until = columns.end_inside(i);
       double sum = 0;
-      for (int64_t k = first; k < end; ++k) {
-        const float* const line = plane + (rows.start(o) + k * rows.dilation) * columns.in + columns.start(i);
-        poll.pieces(until - from, 1, [&](int64_t a, int64_t b) {
-          for (int64_t j = from + a; j < from + b; ++j)
-            sum += power(static_cast<double>(line[j * columns.dilation]));
-        });
-      }
+      for (int64_t kz = slices.first_inside(z); kz < slices.end_inside(z); ++kz)
+        for (int64_t ky = rows.first_inside(y); ky < rows.end_inside(y); ++ky) {
+          const int64_t slice = slices.start(z) + kz * slices.dilation;
+          const int64_t row = slice * rows.in + rows.start(y) + ky * rows.dilation;
+          const float* const x = volume + row * columns.in + columns.start(i);
+          poll.pieces(until - from, 1, [&](int64_t a, int64_t b) {
+            for (int64_t j = from + a; j < from + b; ++j)
+              sum += power(static_cast<double>(x[j * columns.dilation]));
+          });
+        }
       poll.did(1);
       to[i] = static_cast<float>(root(sum));
     }
@@ -75,18 +87,16 @@ void pool_powers(const LpPool& op, KernelContext& c) {
   Tensor& y = c.out(0);
   if (y.size() == 0) return;
   const PowerWindows windows(op.axes(x.shape(), y.shape()));
-  const int64_t lines = windows.rows.out, width = windows.columns.out;
-  const int64_t area = windows.rows.in * windows.columns.in;
-  const int64_t work = width * std::min(windows.rows.kernel, windows.rows.in) *
-                       std::min(windows.columns.kernel, windows.columns.in);
+  const int64_t lines = windows.lines(), width = windows.columns.out;
   with_power(op.p, [&](auto power, auto root) {
-    c.parallel(y.size() / width, std::max<int64_t>(1, powers_piece / std::max<int64_t>(1, work)),
+    c.parallel(y.size() / width,
+               std::max<int64_t>(1, powers_piece / std::max<int64_t>(1, width * windows.work())),
                [&](int64_t begin, int64_t end) {
                  Poller poll(c);
                  c.poll();
                  for (int64_t i = begin; i < end; ++i)
-                   windows.row(cpu::floats(x) + i / lines * area, i % lines, cpu::floats(y) + i * width,
-                               power, root, poll);
+                   windows.line(cpu::floats(x) + i / lines * windows.volume(), i % lines,
+                                cpu::floats(y) + i * width, power, root, poll);
                });
   });
 }
