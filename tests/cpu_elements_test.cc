@@ -13,6 +13,7 @@
 #include "support/case_model.h"
 #include "support/kernel_check.h"
 #include "support/worker_context.h"
+#include "tensor/element.h"
 
 namespace lathe::test {
 namespace {
@@ -361,12 +362,170 @@ TEST(CpuElements, IntegersAndTruths) {
     add(t, op, "int32").input<int32_t>({3}, {INT32_MIN, 5, -5});
   }
   add(t, "Div", "int64").input<int64_t>({6}, wide).input<int64_t>({4, 1}, {-1, 7, -3, INT64_MIN});
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuElements, Scatters) {
+  CaseTable t;
   add(t, "ScatterND", "rows").random(f32, {4, 5, 6}).input<int64_t>({2, 1}, {3, -4}).random(f32, {2, 5, 6});
   add(t, "ScatterND", "elements")
       .random(DataType::int8, {4, 5})
       .input<int64_t>({3, 2}, {0, 1, 3, -1, 0, 1})
       .random(DataType::int8, {3});
   for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), 1u) << k.op << k.name;
+}
+
+constexpr DataType integers[] = {DataType::int8,  DataType::int16,  DataType::int32,  DataType::int64,
+                                 DataType::uint8, DataType::uint16, DataType::uint32, DataType::uint64};
+constexpr auto f64 = DataType::float64;
+
+/// All bits, in turn with what is at the edge of something.
+Tensor numbers_of(DataType type, const Shape& shape, uint64_t seed, bool zero = true) {
+  Tensor t(type, shape);
+  uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+  const auto next = [&] { return state = state * 6364136223846793005u + 1442695040888963407u; };
+  const double odd[] = {0.0,  -0.0, 0.5,   -0.5, 1.5,    2.5,    -3.7,     255,       1e300,
+                        -1e9, 3e18, -9e18, 1e19, 0x1p31, 0x1p63, INFINITY, -INFINITY, NAN};
+  for (int64_t i = 0; i < t.size(); ++i) {
+    const uint64_t bits = next() >> 1, which = next() >> 40;
+    if (is_float(type)) {
+      const double any = static_cast<double>(static_cast<int64_t>(bits)) * 0x1p-58;
+      store_double(t, i, which % 2 == 0 ? any : odd[which / 2 % std::size(odd)]);
+      continue;
+    }
+    const int size = bits_of(type);
+    const uint64_t sign = uint64_t{1} << (size - 1);
+    const uint64_t edges[] = {0, 1, ~uint64_t{0}, sign, sign - 1, 7, static_cast<uint64_t>(size), 3};
+    const uint64_t v = which % 2 == 0 ? bits * 2 : edges[which / 2 % std::size(edges)];
+    store_int(t, i, static_cast<int64_t>(v));
+    if (!zero && load_int(t, i) == 0) store_int(t, i, 5);
+  }
+  return t;
+}
+
+const std::pair<Shape, Shape> pairs_of_shapes[] = {
+    {{3, 331}, {3, 331}},      {{331}, {}},   {{}, {331}},         {{5, 1, 70}, {3, 1}},
+    {{2, 3, 1, 9}, {3, 5, 1}}, {{4100}, {1}}, {{2, 1}, {2, 2500}}, {{0, 4}, {4}}};
+
+TEST(CpuElements, PairsOfNumbersOfEveryType) {
+  const auto both = [](const char* op, DataType type, bool zero = true) {
+    for (const auto& [x, y] : pairs_of_shapes) {
+      OpCase k;
+      k.op = op;
+      k.name = std::string(name_of(type)) + describe(x) + describe(y);
+      k.input(numbers_of(type, x, 1)).input(numbers_of(type, y, 2, zero));
+      if (k.op == "BitShift") {
+        for (const char* direction : {"LEFT", "RIGHT"})
+          must(k.attribute("direction", std::string(direction)));
+      } else if (k.op == "Mod") {
+        for (int64_t fmod : {0, 1}) must(k.attribute("fmod", fmod));
+      } else {
+        must(k);
+      }
+    }
+  };
+  for (const char* op : {"Add", "Sub", "Mul", "Min", "Max", "Equal", "Less", "LessOrEqual", "Greater",
+                         "GreaterOrEqual", "Div", "Mod"}) {
+    const std::string name = op;
+    for (DataType type : integers) both(op, type, name != "Div" && name != "Mod");
+    if (name != "Mod") both(op, f64);
+  }
+  for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift"})
+    for (DataType type : integers) both(op, type);
+  for (const char* op : {"And", "Or", "Xor", "Equal"}) both(op, DataType::boolean);
+}
+
+TEST(CpuElements, MoreThanTwoNumbersOfEveryType) {
+  CaseTable t;
+  const auto three = [&](const char* op, DataType type) {
+    OpCase& k = add(t, op, std::string(name_of(type)));
+    for (const Shape& shape : {Shape{5, 1}, {3, 1, 37}, {}})
+      k.input(numbers_of(type, shape, k.inputs.size()));
+  };
+  for (const char* op : {"Min", "Max"}) {
+    for (DataType type : integers) three(op, type);
+    three(op, f64);
+  }
+  for (const char* op : {"Sum", "Mean"}) three(op, f64);
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuElements, PowersOfNumbers) {
+  CaseTable t;
+  for (DataType type : {f32, f64, DataType::int32, DataType::int64})
+    for (DataType of : {f32, f64, DataType::int32, DataType::int64}) {
+      const double least = is_float(type) ? 0.25 : -5;
+      add(t, "Pow", std::string(name_of(type)) + std::string(name_of(of)))
+          .random(type, {3, 7, 5}, least, 6)
+          .random(of, {7, 1}, is_float(type) ? -3 : 0, 5);
+      for (double e : {2.0, 3.0, 1.0, -1.0}) {
+        if (e < 0 && !is_float(type)) continue;
+        OpCase& k = add(t, "Pow", "one exponent " + std::to_string(e));
+        k.random(type, {133}, least, 6).random(of, {1}, e, e);
+      }
+    }
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuElements, DivisionByZeroIsRefused) {
+  for (DataType type : integers)
+    for (const char* op : {"Div", "Mod"})
+      for (bool all : {false, true}) {
+        OpCase k;
+        k.op = op;
+        Tensor by = numbers_of(type, {all ? 40 : 1}, 3, false);
+        store_int(by, all ? 39 : 0, 0);
+        k.input(numbers_of(type, {40}, 1)).input(std::move(by));
+        const std::vector<Value> like{Value(k.inputs[0])};
+        for (const auto& kernel : KernelCatalog::standard().all()) {
+          if (kernel->op != op || kernel->backend != "cpu" || !usable(*kernel)) continue;
+          std::vector<Value> got;
+          EXPECT_THROW(run_kernel(*kernel, k, like, 2, &got), Error) << kernel->name << name_of(type);
+        }
+      }
+}
+
+TEST(CpuElements, SingleNumbersOfEveryType) {
+  const auto one = [](const char* op, DataType type, const std::vector<Tensor>& bounds = {}) {
+    for (const Shape& shape : {Shape{3, 331}, {1}, {0, 2}, {40000}}) {
+      OpCase k;
+      k.op = op;
+      k.name = std::string(name_of(type)) + describe(shape);
+      k.input(numbers_of(type, shape, 4));
+      for (const Tensor& b : bounds) b.size() == 0 ? k.absent() : k.input(b);
+      must(k);
+    }
+  };
+  for (const char* op : {"Abs", "Neg", "Sign", "Relu", "Clip", "BitwiseNot"})
+    for (DataType type : integers)
+      if (is_signed_integer(type) || (std::string(op) != "Neg" && std::string(op) != "Relu")) one(op, type);
+  for (DataType type : integers) {
+    Tensor low(type, {}), high(type, {});
+    store_int(low, 0, 5), store_int(high, 0, 90);
+    one("Clip", type, {low, high});
+    one("Clip", type, {Tensor(type, {0}), high});
+    one("Clip", type, {high, low});
+  }
+  Tensor bound(f64, {});
+  store_double(bound, 0, 0.75);
+  one("Clip", f64, {bound});
+  for (const char* op :
+       {"Abs", "Neg", "Sign", "Relu", "Clip", "Sqrt", "Reciprocal", "Floor", "Ceil", "Round"})
+    one(op, f64);
+  one("Not", DataType::boolean);
+}
+
+// That they are taken where an engine chooses.
+TEST(CpuElements, EnginesTakeThemForEveryType) {
+  for (DataType type : integers) {
+    OpCase sum;
+    sum.op = "Add";
+    sum.input(numbers_of(type, {9}, 1)).input(numbers_of(type, {9}, 2));
+    onnx::Model m;
+    m.proto = testing::model_of(sum);
+    const std::string kernel = Engine::build(m).steps().at(0).kernel;
+    EXPECT_TRUE(kernel.starts_with("add.")) << kernel;
+  }
 }
 
 // What no comparison of numbers sees.

@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "cpu/elementwise.h"
+#include "cpu/numbers.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -305,15 +306,21 @@ TEST(CpuVec, RelationsAndRemainders) {
 }
 
 TEST(CpuVec, IntegersWrapAround) {
-  const std::vector<int64_t> x{INT64_MAX, INT64_MIN, 5}, y{1, -1, 2};
-  std::vector<int64_t> z(3);
-  WorkerContext c;
-  cpu::apply_binary_integer(BinaryOp::add, x.data(), {3}, y.data(), {3}, z.data(), c);
-  EXPECT_EQ(z, (std::vector<int64_t>{INT64_MIN, INT64_MAX, 7}));
-  cpu::apply_binary_integer(BinaryOp::multiply, x.data(), {3}, y.data(), {3}, z.data(), c);
-  EXPECT_EQ(z, (std::vector<int64_t>{INT64_MAX, INT64_MIN, 10}));
-  cpu::apply_binary_integer(BinaryOp::maximum, x.data(), {3}, y.data() + 2, {}, z.data(), c);
-  EXPECT_EQ(z, (std::vector<int64_t>{INT64_MAX, 2, 5}));
+  std::vector<int64_t> x{INT64_MAX, INT64_MIN, 5}, y{1, -1, 2};
+  for (Isa isa : usable_isas()) {
+    WorkerContext c;
+    const auto combined = [&](cpu::PairOp op, const Shape& shape, int64_t* right) {
+      std::vector<int64_t> z(3);
+      Tensor to = Tensor::view(DataType::int64, {3}, z.data());
+      cpu::apply_pairs(isa, op, Tensor::view(DataType::int64, {3}, x.data()),
+                       Tensor::view(DataType::int64, shape, right), to, c);
+      return z;
+    };
+    EXPECT_EQ(combined(cpu::PairOp::add, {3}, y.data()), (std::vector<int64_t>{INT64_MIN, INT64_MAX, 7}));
+    EXPECT_EQ(combined(cpu::PairOp::multiply, {3}, y.data()),
+              (std::vector<int64_t>{INT64_MAX, INT64_MIN, 10}));
+    EXPECT_EQ(combined(cpu::PairOp::maximum, {}, &y[2]), (std::vector<int64_t>{INT64_MAX, 2, 5}));
+  }
 }
 
 }  // namespace

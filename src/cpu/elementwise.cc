@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <type_traits>
 
 #include "base/cpu.h"
 #include "cpu/ask.h"
@@ -159,50 +158,5 @@ void apply_folded(Isa isa, BinaryOp op, KernelContext& c) {
   PointwiseRun all(code_of(isa, op, c.inputs()), {operands.data(), c.inputs()}, c.out(0));
   run_pointwise(all, c.out(0).size(), c);
 }
-
-namespace {
-
-template <BinaryOp op, class T>
-T combined(T x, T y) {
-  using U = std::make_unsigned_t<T>;
-  switch (op) {
-    case BinaryOp::add:
-      return static_cast<T>(static_cast<U>(x) + static_cast<U>(y));
-    case BinaryOp::subtract:
-      return static_cast<T>(static_cast<U>(x) - static_cast<U>(y));
-    case BinaryOp::multiply:
-      return static_cast<T>(static_cast<U>(x) * static_cast<U>(y));
-    case BinaryOp::minimum:
-      return std::min(x, y);
-    default:
-      return std::max(x, y);
-  }
-}
-
-}  // namespace
-
-template <class T>
-void apply_binary_integer(BinaryOp op, const T* x, const Shape& x_shape, const T* y, const Shape& y_shape,
-                          T* to, KernelContext& c) {
-  const auto apply = [&]<BinaryOp function>() {
-    map_pairs(x, x_shape, y, y_shape, to, c, combined<function, T>);
-  };
-  switch (op) {
-    case BinaryOp::add:
-      return apply.template operator()<BinaryOp::add>();
-    case BinaryOp::subtract:
-      return apply.template operator()<BinaryOp::subtract>();
-    case BinaryOp::multiply:
-      return apply.template operator()<BinaryOp::multiply>();
-    case BinaryOp::minimum:
-      return apply.template operator()<BinaryOp::minimum>();
-    default:
-      return apply.template operator()<BinaryOp::maximum>();
-  }
-}
-template void apply_binary_integer(BinaryOp, const int32_t*, const Shape&, const int32_t*, const Shape&,
-                                   int32_t*, KernelContext&);
-template void apply_binary_integer(BinaryOp, const int64_t*, const Shape&, const int64_t*, const Shape&,
-                                   int64_t*, KernelContext&);
 
 }  // namespace lathe::cpu

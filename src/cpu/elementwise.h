@@ -56,12 +56,13 @@ void for_each_row(const Broadcast& b, KernelContext& c,
                   FunctionRef<void(int64_t, int64_t, int64_t, int64_t)> f);
 
 /// to[i] = f(x[i], y[i]) with broadcasting, as loops that compilers turn into vectors.
-template <class T, class R, class F>
-void map_pairs(const T* x, const Shape& x_shape, const T* y, const Shape& y_shape, R* to, KernelContext& c,
+template <class T, class U, class R, class F>
+void map_pairs(const T* x, const Shape& x_shape, const U* y, const Shape& y_shape, R* to, KernelContext& c,
                F f) {
   const Broadcast b(x_shape, y_shape);
   for_each_row(b, c, [&](int64_t left, int64_t right, int64_t at, int64_t n) {
-    const T *l = x + left, *r = y + right;
+    const T* const l = x + left;
+    const U* const r = y + right;
     R* const out = to + at;
     if (b.form == RowForm::both)
       for (int64_t i = 0; i < n; ++i) out[i] = f(l[i], r[i]);
@@ -76,10 +77,6 @@ void map_pairs(const T* x, const Shape& x_shape, const T* y, const Shape& y_shap
 void apply_binary(Isa isa, BinaryOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c);
 /// to = op(… op(op(x0, x1), x2) …) for all inputs, from 2 to Pointwise::most_operands of them.
 void apply_folded(Isa isa, BinaryOp op, KernelContext& c);
-/// Integers wrap around. Only add, subtract, multiply, minimum and maximum; T is int32_t or int64_t.
-template <class T>
-void apply_binary_integer(BinaryOp op, const T* x, const Shape& x_shape, const T* y, const Shape& y_shape,
-                          T* to, KernelContext& c);
 
 /// Elements that make a piece of parallel work, and between polls.
 inline constexpr int64_t elements_a_piece = 16384;

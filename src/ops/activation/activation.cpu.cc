@@ -1,10 +1,12 @@
-// Activations of float32 elements, a vector at a time.
+// Activations of float32 elements, a vector at a time; Relu and Clip of other numbers.
 #include "ops/activation/activation.h"
 
 #include <limits>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "cpu/numbers.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -64,8 +66,43 @@ std::optional<Pointwise> describe_prelu(const PRelu&, const KernelRequest& r) {
   return Pointwise::binary(cpu::BinaryOp::parametric_relu);
 }
 
+inline constexpr Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, double>
+    bounded_types;
+template <class Op>
+Verdict ask_bounded(const Op&, const KernelRequest& r) {
+  const DataType type = r.inputs[0].type;
+  return type == DataType::float32 ? Verdict::yes() : cpu::ask_type(type, bounded_types);
+}
+
+/// An infinite number stays so; Clip leaves no bound out, as of float32.
+template <Isa isa>
+void relu_of_others(const Tensor& x, KernelContext& c) {
+  for_type(x.type(), bounded_types, [&]<class T> {
+    using Limits = std::numeric_limits<T>;
+    const T low = 0, high = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    cpu::apply_clip(isa, x, c.out(0), &low, &high, c);
+  });
+}
+template <Isa isa>
+void clip_others(const Tensor& x, KernelContext& c) {
+  for_type(x.type(), bounded_types, [&]<class T> {
+    const T low = std::numeric_limits<T>::lowest(), high = std::numeric_limits<T>::max();
+    const auto bound = [&](size_t i, const T& fallback) {
+      return cpu::has_input(c, i) ? c.in(i).data() : static_cast<const void*>(&fallback);
+    };
+    cpu::apply_clip(isa, x, c.out(0), bound(1, low), bound(2, high), c);
+  });
+}
+
+template <Isa isa>
+void relu(const Relu& op, KernelContext& c) {
+  if (c.in(0).type() == DataType::float32) return run<Relu, isa>(op, c);
+  relu_of_others<isa>(c.in(0), c);
+}
+
 template <Isa isa>
 void clip(const Clip&, KernelContext& c) {
+  if (c.in(0).type() != DataType::float32) return clip_others<isa>(c.in(0), c);
   constexpr float greatest = std::numeric_limits<float>::max();
   const float* low = cpu::floats(c, 1);
   const float* high = cpu::floats(c, 2);
@@ -88,7 +125,8 @@ void cpu_activation(KernelCatalog& k) {
                 {.run = run<Op, isa>, .ask = cpu::ask_float32<Op>});
       k.pointwise<Op>(op, describe<Op>);
     };
-    add.template operator()<Relu>("Relu", "relu");
+    k.add<Relu>({.op = "Relu", .name = cpu::kernel_name("relu", isa), .isa = isa, .overwrites = true},
+                {.run = relu<isa>, .ask = ask_bounded<Relu>});
     add.template operator()<HardSwish>("HardSwish", "hard_swish");
     add.template operator()<Mish>("Mish", "mish");
     add.template operator()<Softplus>("Softplus", "softplus");
@@ -103,10 +141,11 @@ void cpu_activation(KernelCatalog& k) {
     add.template operator()<HardSigmoid>("HardSigmoid", "hard_sigmoid");
     add.template operator()<Gelu>("Gelu", "gelu");
     k.add<Clip>({.op = "Clip", .name = cpu::kernel_name("clip", isa), .isa = isa, .overwrites = true},
-                {.run = clip<isa>, .ask = cpu::ask_float32<Clip>});
+                {.run = clip<isa>, .ask = ask_bounded<Clip>});
     k.add<PRelu>({.op = "PRelu", .name = cpu::kernel_name("prelu", isa), .isa = isa},
                  {.run = parametric_relu<isa>, .ask = cpu::ask_float32<PRelu>});
   });
+  k.pointwise<Relu>("Relu", describe<Relu>);
   k.pointwise<Clip>("Clip", describe_clip);
   k.pointwise<PRelu>("PRelu", describe_prelu);
 }

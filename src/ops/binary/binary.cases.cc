@@ -62,6 +62,44 @@ void cases_binary(CaseTable& t) {
       .input<int64_t>({2}, {3, -3})
       .input<int32_t>({2}, {39, 3})
       .expect<int64_t>({2}, {4052555153018976267, -27});
+  t.add("Div", "the smallest of 16 bits by -1")
+      .input<int16_t>({4}, {INT16_MIN, 32767, -7, 6})
+      .input<int16_t>({4}, {-1, -1, 2, -4})
+      .expect<int16_t>({4}, {INT16_MIN, -32767, -3, -1});
+  t.add("Div", "uint32")
+      .input<uint32_t>({2}, {UINT32_MAX, 7})
+      .input<uint32_t>({}, {2})
+      .expect<uint32_t>({2}, {2147483647, 3});
+  t.add("Mod", "uint8")
+      .input<uint8_t>({3}, {255, 7, 3})
+      .input<uint8_t>({3}, {16, 7, 200})
+      .expect<uint8_t>({3}, {15, 0, 3});
+  t.add("Mod", "double")
+      .input<double>({3}, {-4.5, 7, 0})
+      .input<double>({3}, {2, -3, -1})
+      .expect<double>({3}, {1.5, -2, -0.0});
+  t.add("Pow", "double by int32")
+      .input<double>({3}, {1.5, -2, 0.1})
+      .input<int32_t>({3}, {2, 3, 0})
+      .expect<double>({3}, {2.25, -8, 1});
+  t.add("Equal", "truths")
+      .input<bool>({2, 1}, {true, false})
+      .input<bool>({2}, {true, false})
+      .expect<bool>({2, 2}, {true, false, false, true});
+  t.add("Less", "uint64 beyond int64")
+      .input<uint64_t>({2}, {UINT64_MAX, 1})
+      .input<uint64_t>({2}, {1, UINT64_MAX})
+      .expect<bool>({2}, {false, true});
+  t.add("Max", "int8, three")
+      .input<int8_t>({2}, {-128, 5})
+      .input<int8_t>({}, {-3})
+      .input<int8_t>({2, 1}, {0, 7})
+      .expect<int8_t>({2, 2}, {0, 5, 7, 7});
+  t.add("Mean", "double")
+      .input<double>({2}, {1, 2})
+      .input<double>({2}, {3, 5})
+      .input<double>({}, {2})
+      .expect<double>({2}, {2, 3});
   t.add("BitShift", "left")
       .input<uint8_t>({3}, {1, 255, 3})
       .input<uint8_t>({3}, {1, 4, 8})

@@ -1,14 +1,14 @@
-// Functions of two float32 elements (and sums, differences, products and extremes of integers) with
-// broadcasting.
+// Functions of two elements with broadcasting. Those of float32 are programs; of other numbers and of truths
+// they are loops.
 #include "ops/binary/binary.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
 #include "cpu/move.h"
+#include "cpu/numbers.h"
+#include "ops/binary/functions.h"
 #include "ops/movement.h"
 #include "tensor/element.h"
 
@@ -16,14 +16,36 @@ namespace lathe {
 namespace {
 
 using F = cpu::BinaryOp;
+using cpu::PairOp;
+
+Verdict ask_computes(PairOp op, DataType type) {
+  return cpu::computes(op, type) ? Verdict::yes() : Verdict::no("not for " + std::string(name_of(type)));
+}
+
+/// The same function of other numbers than float32.
+constexpr PairOp pair_of(F function) {
+  switch (function) {
+    case F::add:
+      return PairOp::add;
+    case F::subtract:
+      return PairOp::subtract;
+    case F::multiply:
+      return PairOp::multiply;
+    case F::divide:
+      return PairOp::divide;
+    case F::minimum:
+      return PairOp::minimum;
+    case F::maximum:
+      return PairOp::maximum;
+    default:
+      return PairOp::count;
+  }
+}
 
 /// Is it computed at all, of however many inputs?
-template <class Op, F function>
+template <F function>
 Verdict ask_type(DataType type) {
-  const bool integers = !std::is_same_v<Op, Mean> && function != F::divide;
-  if (type == DataType::float32 || (integers && (type == DataType::int32 || type == DataType::int64)))
-    return Verdict::yes();
-  return Verdict::no("not for " + std::string(name_of(type)));
+  return type == DataType::float32 ? Verdict::yes() : ask_computes(pair_of(function), type);
 }
 
 template <class Op, F function>
@@ -33,14 +55,14 @@ Verdict ask(const Op&, const KernelRequest& r) {
     return Verdict::no("only from 2 to " + std::to_string(most) + " inputs");
   if (r.inputs.size() > 2 && r.inputs[0].type != DataType::float32)
     return Verdict::no("more than two inputs only of float32");
-  return ask_type<Op, function>(r.inputs[0].type);
+  return ask_type<function>(r.inputs[0].type);
 }
 
 /// Of any number of inputs.
 template <class Op, F function>
 Verdict ask_rest(const Op& op, const KernelRequest& r) {
   if (ask<Op, function>(op, r).accepted) return Verdict::no("in one pass");
-  return ask_type<Op, function>(r.inputs[0].type);
+  return ask_type<function>(r.inputs[0].type);
 }
 
 /// What a sum of so many is multiplied by.
@@ -65,26 +87,40 @@ std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
   return p;
 }
 
-template <class T>
-void run_integer(F function, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
-  cpu::apply_binary_integer(function, x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(),
-                            to.as<T>().data(), c);
+/// Whether or not anything is divided by them.
+void refuse_zeros(const Tensor& divisors, KernelContext& c) {
+  for_size(divisors.type(), [&]<class T> {
+    if constexpr (std::is_integral_v<T>) {
+      const T* const list = static_cast<const T*>(divisors.data());
+      c.parallel(divisors.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+        c.poll();
+        bool zero = false;
+        for (int64_t i = begin; i < end; ++i) zero |= list[i] == 0;
+        if (zero)
+          c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
+                 "check the data that the divisor comes from");
+      });
+    }
+  });
 }
 
 /// to = function(x, y).
 template <F function, Isa isa>
 void combine_two(const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
-  if (x.type() == DataType::int32) return run_integer<int32_t>(function, x, y, to, c);
-  if (x.type() == DataType::int64) return run_integer<int64_t>(function, x, y, to, c);
-  cpu::apply_binary(isa, function, x, y, to, c);
+  if (x.type() == DataType::float32) return cpu::apply_binary(isa, function, x, y, to, c);
+  if (function == F::divide && is_integer(x.type()) && x.size() > 0) refuse_zeros(y, c);
+  cpu::apply_pairs(isa, pair_of(function), x, y, to, c);
 }
 
 template <class Op>
 void take_share(Isa isa, KernelContext& c) {
   Tensor& to = c.out(0);
-  if (std::is_same_v<Op, Mean>)
-    cpu::apply_unary(isa, cpu::UnaryOp::linear, cpu::floats(to), cpu::floats(to), to.size(),
-                     share<Op>(c.inputs()), -0.0f, c);
+  if (!std::is_same_v<Op, Mean>) return;
+  if (to.type() == DataType::float32)
+    return cpu::apply_unary(isa, cpu::UnaryOp::linear, cpu::floats(to), cpu::floats(to), to.size(),
+                            share<Op>(c.inputs()), -0.0f, c);
+  auto inputs = static_cast<double>(c.inputs());
+  cpu::apply_pairs(isa, PairOp::divide, to, Tensor::view(DataType::float64, {}, &inputs), to, c);
 }
 
 template <class Op, F function, Isa isa>
@@ -110,65 +146,20 @@ void run_rest(const Op&, KernelContext& c) {
   take_share<Op>(isa, c);
 }
 
-/// Powers that are a function of one element: the exponent is a constant of one element. As a linear function
-/// x is 1 x + -0, which leaves a -0 what it is.
-std::optional<cpu::UnaryOp> power(float exponent) {
-  if (exponent == 2) return cpu::UnaryOp::square;
-  if (exponent == 3) return cpu::UnaryOp::cube;
-  if (exponent == 1) return cpu::UnaryOp::linear;
-  if (exponent == -1) return cpu::UnaryOp::reciprocal;
-  return std::nullopt;
+/// A truth, or bits.
+template <class Op, PairOp op>
+Verdict ask_pair(const Op&, const KernelRequest& r) {
+  return ask_computes(op, r.inputs[0].type);
 }
-
-Verdict ask_power(const Pow&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return Verdict::yes();
-}
-
-std::optional<Pointwise> describe_power(const Pow&, const KernelRequest& r) {
-  if (cpu::refuse_unless_float32(r)) return std::nullopt;
-  const Tensor* exponent = r.inputs[1].constant;
-  const bool single =
-      exponent && exponent->size() == 1 && r.inputs[0].shape && exponent->rank() <= r.inputs[0].shape->size();
-  const auto function = single ? power(*cpu::floats(*exponent)) : std::nullopt;
-  if (!function) return std::nullopt;
-  return Pointwise::unary(*function, 1, -0.0f);
+template <class Op, PairOp op, bool reversed, Isa isa>
+void run_pair(const Op&, KernelContext& c) {
+  cpu::apply_pairs(isa, op, c.in(reversed), c.in(!reversed), c.out(0), c);
 }
 
 template <Isa isa>
-void run_power(const Pow&, KernelContext& c) {
-  const Tensor &x = c.in(0), &exponent = c.in(1);
-  const bool single = exponent.size() == 1 && exponent.rank() <= x.rank();
-  if (const auto function = single ? power(*cpu::floats(exponent)) : std::nullopt)
-    return cpu::apply_unary(isa, *function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), 1, -0.0f, c);
-  cpu::map_pairs(cpu::floats(x), x.shape(), cpu::floats(exponent), exponent.shape(), cpu::floats(c.out(0)), c,
-                 [](float a, float b) { return std::pow(a, b); });
-}
-
-inline constexpr Types<float, int32_t, int64_t> compared_types;
-inline constexpr Types<int32_t, int64_t> divided_types;
-
-template <class Op>
-Verdict ask_compare(const Op&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, compared_types);
-}
-
-/// Truth from two numbers.
-template <class Op, auto relation>
-void compare(const Op&, KernelContext& c) {
-  const Tensor &x = c.in(0), &y = c.in(1);
-  bool* const to = c.out(0).as<bool>().data();
-  for_type(x.type(), compared_types, [&]<class T> {
-    cpu::map_pairs(x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(), to, c, relation);
-  });
-}
-
-/// Truth from two truths.
-template <class Op, auto relation>
-void combine(const Op&, KernelContext& c) {
-  const Tensor &x = c.in(0), &y = c.in(1);
-  cpu::map_pairs(x.as<bool>().data(), x.shape(), y.as<bool>().data(), y.shape(), c.out(0).as<bool>().data(),
-                 c, relation);
+void shift(const BitShift& op, KernelContext& c) {
+  cpu::apply_pairs(isa, op.to_left() ? PairOp::shift_left : PairOp::shift_right, c.in(0), c.in(1), c.out(0),
+                   c);
 }
 
 /// Of two numbers, in this order or the other.
@@ -180,78 +171,36 @@ std::optional<Pointwise> describe_relation(const Op&, const KernelRequest& r) {
 }
 
 Verdict ask_remainder(const Mod&, const KernelRequest& r) {
-  if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  return Verdict::yes();
+  const DataType type = r.inputs[0].type;
+  if (type == DataType::float32 || type == DataType::float64) return Verdict::yes();
+  return ask_computes(PairOp::remainder, type);
 }
 F function_of(const Mod& op) { return op.fmod ? F::remainder : F::modulo; }
+void rest_of_doubles(const Mod& op, KernelContext& c) {
+  const Tensor &x = c.in(0), &y = c.in(1);
+  cpu::map_pairs(x.as<double>().data(), x.shape(), y.as<double>().data(), y.shape(),
+                 c.out(0).as<double>().data(), c, [&](double a, double b) { return modulo(a, b, op.fmod); });
+}
 template <Isa isa>
 void run_remainder(const Mod& op, KernelContext& c) {
-  cpu::apply_binary(isa, function_of(op), c.in(0), c.in(1), c.out(0), c);
+  const Tensor &x = c.in(0), &y = c.in(1);
+  Tensor& to = c.out(0);
+  if (x.type() == DataType::float32) return cpu::apply_binary(isa, function_of(op), x, y, to, c);
+  if (x.type() == DataType::float64) return rest_of_doubles(op, c);
+  if (x.size() > 0) refuse_zeros(y, c);
+  cpu::apply_pairs(isa, op.fmod ? PairOp::remainder : PairOp::modulo, x, y, to, c);
 }
 std::optional<Pointwise> describe_remainder(const Mod& op, const KernelRequest& r) {
   if (cpu::refuse_unless_float32(r)) return std::nullopt;
   return Pointwise::binary(function_of(op));
 }
 
-Verdict ask_quotient(const Div&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, divided_types);
-}
-
-/// Whether or not anything is divided by them.
-template <class T>
-void refuse_zeros(const Tensor& divisors, KernelContext& c) {
-  const T* const list = divisors.as<T>().data();
-  Poller(c).pieces(divisors.size(), 1, [&](int64_t begin, int64_t end) {
-    if (std::find(list + begin, list + end, T{0}) != list + end)
-      c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
-             "check the data that the divisor comes from");
-  });
-}
-
-/// `f` of a number and one that is not 0.
-template <class T, class Function>
-void map_divided(KernelContext& c, Function f) {
-  const Tensor &x = c.in(0), &y = c.in(1);
-  if (x.size() > 0) refuse_zeros<T>(y, c);
-  cpu::map_pairs(x.as<T>().data(), x.shape(), y.as<T>().data(), y.shape(), c.out(0).as<T>().data(), c, f);
-}
-
-/// Towards zero; the smallest number divided by -1 is itself.
-void quotient(const Div&, KernelContext& c) {
-  for_type(c.in(0).type(), divided_types, [&]<class T>() -> void {
-    map_divided<T>(c, [](T a, T b) {
-      using U = std::make_unsigned_t<T>;
-      return b == -1 ? static_cast<T>(0 - static_cast<U>(a)) : static_cast<T>(a / b);
-    });
-  });
-}
-
-inline constexpr Types<int32_t, int64_t, uint32_t, uint64_t> remaining_types;
-Verdict ask_rest_of_integers(const Mod&, const KernelRequest& r) {
-  return cpu::ask_type(r.inputs[0].type, remaining_types);
-}
-/// With the divisor's sign, or the dividend's.
-void rest_of_integers(const Mod& op, KernelContext& c) {
-  for_type(c.in(0).type(), remaining_types, [&]<class T>() -> void {
-    const bool of_dividend = op.fmod;
-    map_divided<T>(c, [=](T a, T b) {
-      if constexpr (std::is_signed_v<T>) {
-        if (b == -1) return T{0};  // the smallest number has no negative
-        const T r = static_cast<T>(a % b);
-        return !of_dividend && r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
-      } else {
-        return static_cast<T>(a % b);
-      }
-    });
-  });
-}
-
 }  // namespace
 
-void cpu_binary_bits(KernelCatalog& k);
+void cpu_binary_power(KernelCatalog& k);
 
 void cpu_binary(KernelCatalog& k) {
-  cpu_binary_bits(k);
+  cpu_binary_power(k);
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op, F function>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
@@ -271,10 +220,27 @@ void cpu_binary(KernelCatalog& k) {
     add_many.template operator()<Mean, F::add>("Mean", "mean");
     add_many.template operator()<Min, F::minimum>("Min", "min");
     add_many.template operator()<Max, F::maximum>("Max", "max");
-    k.add<Pow>({.op = "Pow", .name = cpu::kernel_name("pow", isa), .isa = isa},
-               {.run = run_power<isa>, .ask = ask_power});
     k.add<Mod>({.op = "Mod", .name = cpu::kernel_name("mod", isa), .isa = isa},
                {.run = run_remainder<isa>, .ask = ask_remainder});
+    const auto pair = [&]<class Op, PairOp op, bool reversed = false>(const char* node, const char* name) {
+      k.add<Op>({.op = node, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
+                {.run = run_pair<Op, op, reversed, isa>, .ask = ask_pair<Op, op>});
+    };
+    pair.template operator()<Equal, PairOp::equal>("Equal", "equal");
+    pair.template operator()<Less, PairOp::less>("Less", "less");
+    pair.template operator()<LessOrEqual, PairOp::less_or_equal>("LessOrEqual", "less_or_equal");
+    pair.template operator()<Greater, PairOp::less, true>("Greater", "greater");
+    pair.template operator()<GreaterOrEqual, PairOp::less_or_equal, true>("GreaterOrEqual",
+                                                                          "greater_or_equal");
+    pair.template operator()<And, PairOp::both>("And", "and");
+    pair.template operator()<Or, PairOp::either>("Or", "or");
+    pair.template operator()<Xor, PairOp::differ>("Xor", "xor");
+    pair.template operator()<BitwiseAnd, PairOp::bit_and>("BitwiseAnd", "bitwise_and");
+    pair.template operator()<BitwiseOr, PairOp::bit_or>("BitwiseOr", "bitwise_or");
+    pair.template operator()<BitwiseXor, PairOp::bit_xor>("BitwiseXor", "bitwise_xor");
+    k.add<BitShift>(
+        {.op = "BitShift", .name = cpu::kernel_name("bit_shift", isa), .isa = isa, .overwrites = true},
+        {.run = shift<isa>, .ask = ask_pair<BitShift, PairOp::shift_right>});
   });
   k.pointwise<Mod>("Mod", describe_remainder);
   k.pointwise<Equal>("Equal", describe_relation<Equal, F::equal>);
@@ -286,22 +252,6 @@ void cpu_binary(KernelCatalog& k) {
   k.pointwise<And>("And", describe_relation<And, F::minimum>);
   k.pointwise<Or>("Or", describe_relation<Or, F::maximum>);
   k.pointwise<Xor>("Xor", describe_relation<Xor, F::differ>);
-  k.pointwise<Pow>("Pow", describe_power);
-  const auto plain = [&]<class Op>(const char* op, const char* name, void (*run)(const Op&, KernelContext&),
-                                   std::type_identity_t<Verdict (*)(const Op&, const KernelRequest&)> ask) {
-    k.add<Op>({.op = op, .name = cpu::kernel_name(name, Isa::generic)}, {.run = run, .ask = ask});
-  };
-  plain("Equal", "equal", compare<Equal, std::equal_to<>{}>, ask_compare<Equal>);
-  plain("Greater", "greater", compare<Greater, std::greater<>{}>, ask_compare<Greater>);
-  plain("GreaterOrEqual", "greater_or_equal", compare<GreaterOrEqual, std::greater_equal<>{}>,
-        ask_compare<GreaterOrEqual>);
-  plain("Less", "less", compare<Less, std::less<>{}>, ask_compare<Less>);
-  plain("LessOrEqual", "less_or_equal", compare<LessOrEqual, std::less_equal<>{}>, ask_compare<LessOrEqual>);
-  plain("And", "and", combine<And, [](bool a, bool b) { return a && b; }>, nullptr);
-  plain("Or", "or", combine<Or, [](bool a, bool b) { return a || b; }>, nullptr);
-  plain("Xor", "xor", combine<Xor, [](bool a, bool b) { return a != b; }>, nullptr);
-  plain("Div", "div_integers", quotient, ask_quotient);
-  plain("Mod", "mod_integers", rest_of_integers, ask_rest_of_integers);
 }
 
 }  // namespace lathe

@@ -14,6 +14,11 @@ void cases_unary(CaseTable& t) {
   t.add("Round", "by hand")
       .input<float>({8}, {-2.5, -1, -0.5, 0, 0.5, 1.5, 2.5, 10})
       .expect<float>({8}, {-2, -1, -0, 0, 0, 2, 2, 10});
+  for (const char* op : {"Floor", "Ceil", "Round"})
+    t.add(op, "double, large and small")
+        .input<double>({6}, {0x1p52 + 0.5, -0x1p53, 0.49999999999999994, -0.3, -0.0, 4503599627370495.5});
+  t.add("Abs", "int16").input<int16_t>({3}, {INT16_MIN, -5, 5}).expect<int16_t>({3}, {INT16_MIN, 5, 5});
+  t.add("Sign", "int8").input<int8_t>({3}, {-128, 0, 9}).expect<int8_t>({3}, {-1, 0, 1});
   t.add("Sqrt", "by hand").input<float>({4}, {0, 1, 2, 0.25}).expect<float>({4}, {0, 1, 1.41421356, 0.5});
   t.add("Reciprocal", "by hand").input<float>({3}, {-4, 0.5, 3}).expect<float>({3}, {-0.25, 2, 0.333333333});
   t.add("Exp", "by hand")

@@ -1,0 +1,78 @@
+// Elementwise functions of numbers of every type of C++, integers, float32 and double, and of truths. Loops
+// without vectors of their own, compiled for each instruction set. The float32 functions that programs are
+// made of are those of elementwise.h.
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace lathe::cpu {
+
+/// Integers wrap around. Quotients go towards zero, remainders have the dividend's sign, of `modulo` the
+/// divisor's: no divisor is 0. Shifts by too much leave what extends the sign.
+enum class PairOp : uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  modulo,
+  minimum,
+  maximum,
+  equal,
+  less,
+  less_or_equal,
+  both,
+  either,
+  differ,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,
+  count
+};
+enum class SingleOp : uint8_t {
+  negative,
+  absolute,
+  sign,
+  invert,  // bits
+  contradict,
+  square_root,
+  reciprocal,
+  floor,
+  ceiling,
+  nearest_even,
+  count
+};
+
+/// Columns of tables: the types up to uint64, by their numbers.
+inline constexpr size_t number_columns = 14;
+inline size_t number_column(DataType t) {
+  const auto column = static_cast<size_t>(t);
+  return column < number_columns ? column : 0;
+}
+
+/// The result may be the memory of an operand.
+using PairRow = void (*)(const void* x, const void* y, void* to, int64_t n);
+using SingleRow = void (*)(const void* x, void* to, int64_t n);
+using BoundedRow = void (*)(const void* x, void* to, int64_t n, const void* low, const void* high);
+
+/// Null where an operation is none of the type's.
+struct NumberKernels {
+  PairRow pair[static_cast<size_t>(PairOp::count)][number_columns] = {};
+  SingleRow single[static_cast<size_t>(SingleOp::count)][number_columns] = {};
+  BoundedRow clip[number_columns] = {};
+};
+const NumberKernels& number_kernels(Isa isa);
+
+/// Is there such a function for elements of the type?
+bool computes(PairOp op, DataType type);
+bool computes(SingleOp op, DataType type);
+
+/// to[i] = op(x[i], y[i]) with broadcasting, for elements of the same type.
+void apply_pairs(Isa isa, PairOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c);
+void apply_single(Isa isa, SingleOp op, const Tensor& x, Tensor& to, KernelContext& c);
+/// Bounds are elements of the type; NaN stays as it is.
+void apply_clip(Isa isa, const Tensor& x, Tensor& to, const void* low, const void* high, KernelContext& c);
+
+}  // namespace lathe::cpu

@@ -1,0 +1,253 @@
+// The loops of numbers.h. They have no vectors of their own: the compiler makes them of these, as wide as the
+// instruction set has them. Included by for_each_isa.h only.
+
+// An element is read before the same one is written, and no other depends on it, even where both are the same
+// memory.
+#if defined(__clang__)
+#define LATHE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LATHE_INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 1")  // nor is the rest of a row
+#endif
+
+/// Integers by the size of them: unsigned ones, which wrap around.
+template <class T>
+struct BitsOf {
+  using Type = std::make_unsigned_t<T>;
+};
+template <>
+struct BitsOf<float> {
+  using Type = float;
+};
+template <>
+struct BitsOf<double> {
+  using Type = double;
+};
+
+/// Rounding never brings a quotient of small integers up to the next one: that is further away from it, by
+/// the divisor's inverse, than floats with more than twice the digits are from each other.
+template <class T>
+LATHE_INLINE T quotient(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x / y;
+  } else if constexpr (sizeof(T) < 4) {
+    return static_cast<T>(static_cast<int32_t>(static_cast<float>(x) / static_cast<float>(y)));
+  } else if constexpr (sizeof(T) == 4) {
+    return static_cast<T>(static_cast<int64_t>(static_cast<double>(x) / static_cast<double>(y)));
+  } else if constexpr (std::is_signed_v<T>) {
+    return y == -1 ? static_cast<T>(0 - static_cast<uint64_t>(x)) : x / y;
+  } else {
+    return x / y;
+  }
+}
+/// Compilers make vectors of neither floor nor ceil where someone could look at the processor's flags. A
+/// number of 2^52 and more is whole, and so is NaN.
+LATHE_INLINE double nearest_even(double x) {
+  constexpr double whole = 0x1p52;
+  const double size = __builtin_fabs(x);
+  return size < whole ? __builtin_copysign((size + whole) - whole, x) : x;
+}
+LATHE_INLINE double floor_of(double x) {
+  const double near = nearest_even(x);
+  return __builtin_copysign(near > x ? near - 1 : near, x);
+}
+LATHE_INLINE double ceiling_of(double x) {
+  const double near = nearest_even(x);
+  return __builtin_copysign(near < x ? near + 1 : near, x);
+}
+template <class T>
+LATHE_INLINE T rest(T x, T y) {
+  using U = std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>;
+  return static_cast<T>(static_cast<U>(x) - static_cast<U>(quotient(x, y)) * static_cast<U>(y));
+}
+template <class T>
+LATHE_INLINE T rest_like_divisor(T x, T y) {
+  const T r = rest(x, y);
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(((r != 0) & ((r < 0) != (y < 0))) ? r + y : r);
+  else
+    return r;
+}
+template <class T>
+LATHE_INLINE T shifted_left(T x, T by) {  // unsigned
+  constexpr unsigned bits = sizeof(T) * 8;
+  const T to = static_cast<T>(x << (by & static_cast<T>(bits - 1)));
+  return by < bits ? to : T{0};
+}
+/// By all the bits that there are, or more: as by all but one, and once more. A negative number is more than
+/// any.
+template <class T>
+LATHE_INLINE T shifted_right(T x, T by) {
+  constexpr unsigned bits = sizeof(T) * 8;
+  const bool beyond = static_cast<std::make_unsigned_t<T>>(by) >= bits;
+  const T to = static_cast<T>(x >> (by & static_cast<T>(bits - 1)));
+  return beyond ? static_cast<T>(x < 0 ? -1 : 0) : to;
+}
+
+#define LATHE_PAIR(name, expression)        \
+  struct name {                             \
+    template <class T>                      \
+    static LATHE_INLINE auto of(T x, T y) { \
+      return expression;                    \
+    }                                       \
+  };
+LATHE_PAIR(Add, static_cast<T>(x + y))
+LATHE_PAIR(Subtract, static_cast<T>(x - y))
+LATHE_PAIR(Divide, quotient(x, y))
+LATHE_PAIR(Remainder, rest(x, y))
+LATHE_PAIR(Modulo, rest_like_divisor(x, y))
+LATHE_PAIR(Minimum, ((y < x) | (y != y)) ? y : x)  // NaN wins
+LATHE_PAIR(Maximum, ((y > x) | (y != y)) ? y : x)
+LATHE_PAIR(Equal, x == y)
+LATHE_PAIR(Less, x < y)
+LATHE_PAIR(LessOrEqual, x <= y)
+LATHE_PAIR(Alike, (x != 0) == (y != 0))
+LATHE_PAIR(Both, bool((x != 0) & (y != 0)))
+LATHE_PAIR(Either, (x | y) != 0)
+LATHE_PAIR(Differ, (x != 0) != (y != 0))
+LATHE_PAIR(BitAnd, static_cast<T>(x& y))
+LATHE_PAIR(BitOr, static_cast<T>(x | y))
+LATHE_PAIR(BitXor, static_cast<T>(x ^ y))
+LATHE_PAIR(ShiftLeft, shifted_left(x, y))
+LATHE_PAIR(ShiftRight, shifted_right(x, y))
+#undef LATHE_PAIR
+struct Multiply {
+  template <class T>
+  static LATHE_INLINE T of(T x, T y) {
+    if constexpr (sizeof(T) < 4)  // int would overflow
+      return static_cast<T>(static_cast<uint32_t>(x) * static_cast<uint32_t>(y));
+    else
+      return x * y;
+  }
+};
+
+template <class F, class T>
+static void pair_row(const void* xs, const void* ys, void* out, int64_t n) {
+  using R = decltype(F::of(T{}, T{}));
+  static_assert(std::is_same_v<R, T> || std::is_same_v<R, bool>);
+  const T* const x = static_cast<const T*>(xs);
+  const T* const y = static_cast<const T*>(ys);
+  R* const to = static_cast<R*>(out);
+  LATHE_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) to[i] = F::of(x[i], y[i]);
+}
+
+#define LATHE_SINGLE(name, expression) \
+  struct name {                        \
+    template <class T>                 \
+    static LATHE_INLINE T of(T x) {    \
+      return expression;               \
+    }                                  \
+  };
+LATHE_SINGLE(NegativeInteger, static_cast<T>(0 - x))
+LATHE_SINGLE(NegativeFloat, -x)
+LATHE_SINGLE(Sign, x > 0 ? T{1} : x < 0 ? static_cast<T>(-1) : x)  // NaN stays NaN
+LATHE_SINGLE(Invert, static_cast<T>(~x))
+LATHE_SINGLE(Contradict, static_cast<T>(x == 0))
+LATHE_SINGLE(SquareRootOf, __builtin_sqrt(x))
+LATHE_SINGLE(Inverse, 1 / x)
+LATHE_SINGLE(FloorOf, floor_of(x))
+LATHE_SINGLE(CeilingOf, ceiling_of(x))
+LATHE_SINGLE(NearestEvenOf, nearest_even(x))
+#undef LATHE_SINGLE
+struct AbsoluteOf {
+  template <class T>
+  static LATHE_INLINE T of(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return __builtin_fabs(x);
+    else if constexpr (std::is_signed_v<T>)
+      return x < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
+    else
+      return x;
+  }
+};
+
+template <class F, class T>
+static void single_row(const void* xs, void* out, int64_t n) {
+  const T* const x = static_cast<const T*>(xs);
+  T* const to = static_cast<T*>(out);
+  LATHE_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) to[i] = F::of(x[i]);
+}
+
+template <class T>
+static void clip_row(const void* xs, void* out, int64_t n, const void* least, const void* most) {
+  const T* const x = static_cast<const T*>(xs);
+  T* const to = static_cast<T*>(out);
+  const T low = *static_cast<const T*>(least), high = *static_cast<const T*>(most);
+  LATHE_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    const T above = x[i] < low ? low : x[i];
+    to[i] = above > high ? high : above;
+  }
+}
+
+using Integers = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using IntegersAndDouble =
+    Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, double>;
+using Numbers =
+    Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, double, float>;
+
+template <class T>
+constexpr size_t column = static_cast<size_t>(type_of<T>);
+
+/// Of each type on its own, or of what its bits are.
+template <class F, class... T>
+consteval void each(PairRow* row, Types<T...>) {
+  ((row[column<T>] = pair_row<F, T>), ...);
+}
+template <class F, class... T>
+consteval void by_bits(PairRow* row, Types<T...>) {
+  ((row[column<T>] = pair_row<F, typename BitsOf<T>::Type>), ...);
+}
+template <class F, class... T>
+consteval void each(SingleRow* row, Types<T...>) {
+  ((row[column<T>] = single_row<F, T>), ...);
+}
+template <class F, class... T>
+consteval void by_bits(SingleRow* row, Types<T...>) {
+  ((row[column<T>] = single_row<F, typename BitsOf<T>::Type>), ...);
+}
+template <class... T>
+consteval void each_clip(BoundedRow* row, Types<T...>) {
+  ((row[column<T>] = clip_row<T>), ...);
+}
+
+consteval NumberKernels make_table() {
+  NumberKernels k;
+  const auto pair = [&](PairOp op) { return k.pair[static_cast<size_t>(op)]; };
+  const auto single = [&](SingleOp op) { return k.single[static_cast<size_t>(op)]; };
+  by_bits<Add>(pair(PairOp::add), IntegersAndDouble());
+  by_bits<Subtract>(pair(PairOp::subtract), IntegersAndDouble());
+  by_bits<Multiply>(pair(PairOp::multiply), IntegersAndDouble());
+  each<Divide>(pair(PairOp::divide), IntegersAndDouble());
+  each<Remainder>(pair(PairOp::remainder), Integers());
+  each<Modulo>(pair(PairOp::modulo), Integers());
+  each<Minimum>(pair(PairOp::minimum), IntegersAndDouble());
+  each<Maximum>(pair(PairOp::maximum), IntegersAndDouble());
+  by_bits<Equal>(pair(PairOp::equal), Numbers());
+  each<Less>(pair(PairOp::less), Numbers());
+  each<LessOrEqual>(pair(PairOp::less_or_equal), Numbers());
+  pair(PairOp::equal)[column<bool>] = pair_row<Alike, uint8_t>;
+  pair(PairOp::both)[column<bool>] = pair_row<Both, uint8_t>;
+  pair(PairOp::either)[column<bool>] = pair_row<Either, uint8_t>;
+  pair(PairOp::differ)[column<bool>] = pair_row<Differ, uint8_t>;
+  by_bits<BitAnd>(pair(PairOp::bit_and), Integers());
+  by_bits<BitOr>(pair(PairOp::bit_or), Integers());
+  by_bits<BitXor>(pair(PairOp::bit_xor), Integers());
+  by_bits<ShiftLeft>(pair(PairOp::shift_left), Integers());
+  each<ShiftRight>(pair(PairOp::shift_right), Integers());
+  by_bits<NegativeInteger>(single(SingleOp::negative), Integers());
+  each<NegativeFloat>(single(SingleOp::negative), Types<double>());
+  each<AbsoluteOf>(single(SingleOp::absolute), IntegersAndDouble());
+  each<Sign>(single(SingleOp::sign), IntegersAndDouble());
+  by_bits<Invert>(single(SingleOp::invert), Integers());
+  single(SingleOp::contradict)[column<bool>] = single_row<Contradict, uint8_t>;
+  each<SquareRootOf>(single(SingleOp::square_root), Types<double>());
+  each<Inverse>(single(SingleOp::reciprocal), Types<double>());
+  each<FloorOf>(single(SingleOp::floor), Types<double>());
+  each<CeilingOf>(single(SingleOp::ceiling), Types<double>());
+  each<NearestEvenOf>(single(SingleOp::nearest_even), Types<double>());
+  each_clip(k.clip, IntegersAndDouble());
+  return k;
+}
+constexpr NumberKernels table = make_table();

@@ -1,0 +1,90 @@
+// Powers of numbers, whose exponents may be of another type.
+#include <cmath>
+
+#include "cpu/ask.h"
+#include "cpu/elementwise.h"
+#include "cpu/numbers.h"
+#include "ops/binary/binary.h"
+#include "ops/binary/functions.h"
+#include "tensor/to_integer.h"
+
+namespace lathe {
+namespace {
+
+inline constexpr Types<float, double, int32_t, int64_t> power_types;
+
+/// Powers that are a function of one element: the exponent is a constant of one element. As a linear function
+/// x is 1 x + -0, which leaves a -0 what it is.
+std::optional<cpu::UnaryOp> power(double exponent) {
+  if (exponent == 2) return cpu::UnaryOp::square;
+  if (exponent == 3) return cpu::UnaryOp::cube;
+  if (exponent == 1) return cpu::UnaryOp::linear;
+  if (exponent == -1) return cpu::UnaryOp::reciprocal;
+  return std::nullopt;
+}
+
+Verdict ask_power(const Pow&, const KernelRequest& r) {
+  const Verdict x = cpu::ask_type(r.inputs[0].type, power_types);
+  return x.accepted ? cpu::ask_type(r.inputs[1].type, power_types) : x;
+}
+
+std::optional<Pointwise> describe_power(const Pow&, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  const Tensor* exponent = r.inputs[1].constant;
+  const bool single =
+      exponent && exponent->size() == 1 && r.inputs[0].shape && exponent->rank() <= r.inputs[0].shape->size();
+  const auto function = single ? power(*cpu::floats(*exponent)) : std::nullopt;
+  if (!function) return std::nullopt;
+  return Pointwise::unary(*function, 1, -0.0f);
+}
+
+/// Whole numbers to whole powers stay exact; else it is done in double, but of two float32.
+template <class X, class E>
+X power_of(X x, E e) {
+  if constexpr (std::is_same_v<X, float> && std::is_same_v<E, float>)
+    return std::pow(x, e);
+  else if constexpr (std::is_integral_v<X> && std::is_integral_v<E>)
+    return static_cast<X>(integer_power(x, e));
+  else if constexpr (std::is_integral_v<X>)
+    return to_integer_as<X>(std::pow(static_cast<double>(x), static_cast<double>(e)));
+  else
+    return static_cast<X>(std::pow(static_cast<double>(x), static_cast<double>(e)));
+}
+
+void raise(const Tensor& x, const Tensor& exponent, Tensor& to, KernelContext& c) {
+  for_type(x.type(), power_types, [&]<class X> {
+    for_type(exponent.type(), power_types, [&]<class E> {
+      cpu::map_pairs(x.as<X>().data(), x.shape(), exponent.as<E>().data(), exponent.shape(),
+                     to.as<X>().data(), c, power_of<X, E>);
+    });
+  });
+}
+
+template <Isa isa>
+void run_power(const Pow&, KernelContext& c) {
+  const Tensor &x = c.in(0), &exponent = c.in(1);
+  Tensor& to = c.out(0);
+  if (exponent.size() == 1 && exponent.rank() <= x.rank()) {
+    const double by = load_double(exponent, 0);
+    const auto function = x.type() == DataType::float32 ? power(by) : std::nullopt;
+    if (function)
+      return cpu::apply_unary(isa, *function, cpu::floats(x), cpu::floats(to), x.size(), 1, -0.0f, c);
+    // What an integer cannot hold comes out differently by way of double.
+    if (by == 2 && (x.type() == DataType::float64 || (is_integer(x.type()) && is_integer(exponent.type()))))
+      return cpu::apply_pairs(isa, cpu::PairOp::multiply, x, x, to, c);
+  }
+  raise(x, exponent, to, c);
+}
+
+}  // namespace
+
+void cpu_binary_power(KernelCatalog& k);
+void cpu_binary_power(KernelCatalog& k) {
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<Pow>({.op = "Pow", .name = cpu::kernel_name("pow", isa), .isa = isa},
+               {.run = run_power<isa>, .ask = ask_power});
+  });
+  k.pointwise<Pow>("Pow", describe_power);
+}
+
+}  // namespace lathe
