@@ -17,6 +17,14 @@ void cases_cast(CaseTable& t) {
       .input<int8_t>({2}, {-1, 5})
       .attribute("to", int64_t{13})
       .expect<uint64_t>({2}, {UINT64_MAX, 5});
+  t.add("Cast", "double to uint64")
+      .input<double>({5}, {0x1p63, 1.9, -1, 0x1p64, NAN})
+      .attribute("to", int64_t{13})
+      .expect<uint64_t>({5}, {uint64_t{1} << 63, 1, UINT64_MAX, uint64_t{1} << 63, uint64_t{1} << 63});
+  t.add("Cast", "uint16 to double")
+      .input<uint16_t>({2}, {65535, 0})
+      .attribute("to", int64_t{11})
+      .expect<double>({2}, {65535, 0});
   t.add("Cast", "float to bool")
       .input<float>({4}, {0, -0.0f, 0.1f, NAN})
       .attribute("to", int64_t{9})

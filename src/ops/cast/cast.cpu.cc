@@ -1,49 +1,67 @@
-// Cast between float32 and the common integers, plain loops, which compilers turn into vectors; and between
-// float32 and the floats of 16 bits.
+// Cast between numbers of whole bytes and truths, loops that are compiled for each instruction set. Floats of
+// 16 bits become float32 on the way.
 #include "ops/cast/cast.h"
 
 #include "cpu/ask.h"
+#include "cpu/casts.h"
 #include "cpu/elementwise.h"
 #include "cpu/half.h"
-#include "tensor/element.h"
+#include "ops/poller.h"
 
 namespace lathe {
 namespace {
 
-inline constexpr Types<float, int32_t, int64_t, int8_t, uint8_t, bool> cast_types;
-
-/// What x86 makes of a float that no integer holds, as the reference does; bools are true for all but 0.
-template <class To, class From>
-To converted(From x) {
-  if constexpr (std::is_same_v<To, bool>)
-    return x != 0;
-  else if constexpr (std::is_integral_v<From> || std::is_same_v<To, float>)
-    return static_cast<To>(x);
-  else if constexpr (std::is_same_v<To, int64_t>)
-    return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? static_cast<int64_t>(x) : INT64_MIN;
-  else
-    return static_cast<To>(x >= -2147483648.0f && x < 2147483648.0f ? static_cast<int32_t>(x) : INT32_MIN);
+template <class Op>
+Verdict ask_half(const Op&, const KernelRequest& r) {
+  const DataType from = r.inputs[0].type, to = r.outputs[0].type;
+  if ((cpu::is_half(from) && to == DataType::float32) || (from == DataType::float32 && cpu::is_half(to)))
+    return Verdict::yes();
+  return Verdict::no("only between float32 and a float of 16 bits");
 }
 
-template <class Op>
-Verdict ask(const Op&, const KernelRequest& r) {
-  const Verdict from = cpu::ask_type(r.inputs[0].type, cast_types);
-  return from.accepted ? cpu::ask_type(r.outputs[0].type, cast_types) : from;
-}
+/// The numbers that a loop reads or makes: of 16 bits, those that they are widened to.
+DataType as_computed(DataType t) { return cpu::is_half(t) ? DataType::float32 : t; }
 
 template <class Op>
+Verdict ask(const Op& op, const KernelRequest& r) {
+  const DataType from = r.inputs[0].type, to = r.outputs[0].type;
+  if (ask_half(op, r).accepted) return Verdict::no("in one step");
+  for (DataType t : {from, to})
+    if (!cpu::casts(as_computed(t))) return Verdict::no("not for " + std::string(name_of(t)));
+  if (from == DataType::float64 && to == DataType::float16)
+    return Verdict::no("double is rounded to 16 bits at once");
+  return Verdict::yes();
+}
+
+template <class Op, Isa isa>
 void run(const Op&, KernelContext& c) {
+  constexpr int64_t together = 1024;  // elements that are float32 on the way
   const Tensor& in = c.in(0);
   Tensor& out = c.out(0);
-  for_type(in.type(), cast_types, [&]<class From> {
-    for_type(out.type(), cast_types, [&]<class To> {
-      const From* from = in.as<From>().data();
-      To* to = out.as<To>().data();
-      c.parallel(in.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
-        c.poll();
-        for (int64_t i = begin; i < end; ++i) to[i] = converted<To>(from[i]);
-      });
-    });
+  const auto* const from = static_cast<const std::byte*>(in.data());
+  auto* const to = static_cast<std::byte*>(out.data());
+  const int64_t bytes = bits_of(in.type()) / 8, bytes_out = bits_of(out.type()) / 8;
+  const bool widens = cpu::is_half(in.type()), narrows = cpu::is_half(out.type());
+  const cpu::SingleRow row = cpu::cast_row(isa, as_computed(in.type()), as_computed(out.type()));
+  const auto convert = [&](int64_t at, int64_t n) {
+    alignas(64) float wide[together], made[together];
+    const void* x = from + at * bytes;
+    void* const y = to + at * bytes_out;
+    if (widens) {
+      cpu::widen(isa, in.type(), x, wide, n);
+      x = wide;
+    }
+    row(x, narrows ? made : y, n);
+    if (narrows) cpu::narrow(isa, out.type(), made, y, n);
+  };
+  const int64_t piece = widens || narrows ? together : cpu::elements_a_piece;
+  c.parallel(in.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+    Poller poll(c);
+    for (int64_t i = begin; i < end; i += piece) {
+      const int64_t n = std::min(piece, end - i);
+      convert(i, n);
+      poll.did(n);
+    }
   });
 }
 
@@ -56,14 +74,6 @@ std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
   if (widens || (from == DataType::float32 && cpu::is_half(to))) return Pointwise::unchanged();
   if (from == DataType::float32 && to == DataType::boolean) return Pointwise::unary(UnaryOp::truth);
   return std::nullopt;
-}
-
-template <class Op>
-Verdict ask_half(const Op&, const KernelRequest& r) {
-  const DataType from = r.inputs[0].type, to = r.outputs[0].type;
-  if ((cpu::is_half(from) && to == DataType::float32) || (from == DataType::float32 && cpu::is_half(to)))
-    return Verdict::yes();
-  return Verdict::no("only between float32 and a float of 16 bits");
 }
 
 template <class Op, Isa isa>
@@ -89,12 +99,12 @@ void cpu_cast(KernelCatalog& k) {
                 {.run = run_half<Cast, isa>, .ask = ask_half<Cast>});
     k.add<CastLike>({.op = "CastLike", .name = cpu::kernel_name("cast_like.half", isa), .isa = isa},
                     {.run = run_half<CastLike, isa>, .ask = ask_half<CastLike>});
+    k.add<Cast>({.op = "Cast", .name = cpu::kernel_name("cast", isa), .isa = isa},
+                {.run = run<Cast, isa>, .ask = ask<Cast>});
+    k.add<CastLike>({.op = "CastLike", .name = cpu::kernel_name("cast_like", isa), .isa = isa},
+                    {.run = run<CastLike, isa>, .ask = ask<CastLike>});
   });
-  k.add<Cast>({.op = "Cast", .name = cpu::kernel_name("cast", Isa::generic)},
-              {.run = run<Cast>, .ask = ask<Cast>});
   k.pointwise<Cast>("Cast", describe<Cast>);
-  k.add<CastLike>({.op = "CastLike", .name = cpu::kernel_name("cast_like", Isa::generic)},
-                  {.run = run<CastLike>, .ask = ask<CastLike>});
 }
 
 }  // namespace lathe
