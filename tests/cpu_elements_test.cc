@@ -532,6 +532,60 @@ TEST(CpuElements, CastsBetweenAllNumbers) {
     }
 }
 
+TEST(CpuElements, NumbersOnGrids) {
+  struct Grid {
+    Shape shape, scales;
+    int64_t axis, block;
+  };
+  // Whole bytes of elements: what is left of the last one may be anything.
+  const Grid grids[] = {{{3, 700}, {}, 1, 0},           {{3, 700}, {3}, 0, 0},    {{4, 5, 37}, {5}, 1, 0},
+                        {{4, 37}, {37}, -1, 0},         {{6, 70}, {6, 5}, 1, 16}, {{72, 33}, {3, 33}, 0, 32},
+                        {{4, 50, 7}, {4, 4, 7}, 1, 16}, {{4, 7}, {4, 7}, 1, 1}};
+  CaseTable t;
+  for (DataType type : {DataType::int16, DataType::uint16, DataType::int8, DataType::uint8, DataType::int4,
+                        DataType::uint4, DataType::int2, DataType::uint2})
+    for (const Grid& g : grids)
+      for (bool zeros : {false, true}) {
+        const bool has_sign = is_signed_integer(type);
+        const double most = std::exp2(bits_of(type) - has_sign), least = has_sign ? -most : 0;
+        const auto add_to = [&](const char* op) -> OpCase& {
+          return add(t, op, std::string(name_of(type)) + describe(g.shape) + describe(g.scales))
+              .attribute("axis", g.axis)
+              .attribute("block_size", g.block);
+        };
+        OpCase& back = add_to("DequantizeLinear").random(type, g.shape, least, most);
+        back.random(f32, g.scales, 0.01, 0.1);
+        if (zeros) back.random(type, g.scales, least, most);
+        OpCase& k = add_to("QuantizeLinear").random(f32, g.shape, -0.1 * most, 0.1 * most);
+        for (float odd : {NAN, INFINITY, -INFINITY, 1e30f, 0.5f})
+          k.inputs[0].tensor().as<float>()[static_cast<size_t>(odd < 1 ? 3 : odd < 1e31 ? 5 : 7)] = odd;
+        k.random(f32, g.scales, 0.01, 0.1);
+        if (zeros)
+          k.random(type, g.scales, least, most);
+        else
+          k.attribute("output_dtype", static_cast<int64_t>(type));
+      }
+  for (const OpCase& k : t.all()) must(k);
+}
+
+TEST(CpuElements, NumbersOfAByteThatIsNotFull) {
+  for (DataType type : {DataType::int4, DataType::uint4, DataType::int2, DataType::uint2})
+    for (int64_t n : {1, 2, 3, 2049, 2051}) {
+      OpCase k;
+      k.op = "QuantizeLinear";
+      k.random(f32, {n}, -9, 9).input<float>({}, {1}).attribute("output_dtype", static_cast<int64_t>(type));
+      const std::vector<Value> want = run_reference(k);
+      for (const auto& kernel : KernelCatalog::standard().all()) {
+        std::vector<Value> got;
+        if (kernel->op != k.op || kernel->backend != "cpu" || !usable(*kernel) ||
+            !run_kernel(*kernel, k, want, 2, &got))
+          continue;
+        for (int64_t i = 0; i < n; ++i)
+          ASSERT_EQ(load_int(got[0].tensor(), i), load_int(want[0].tensor(), i)) << kernel->name << i;
+      }
+    }
+}
+
 // That they are taken where an engine chooses.
 TEST(CpuElements, EnginesTakeThemForEveryType) {
   const auto chosen = [](const OpCase& k) {

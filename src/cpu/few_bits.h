@@ -45,6 +45,12 @@ struct FewBitsKernels {
   void (*scale)(const float* x, float* y, int64_t n, float scale, float zero);
   /// The same with a scale for each element, and a zero (null: 0).
   void (*scale_each)(const float* x, float* y, int64_t n, const float* scales, const float* zeros);
+  /// The other way: the nearest whole number (ties to even) of x / scale, plus zero, within bounds; NaN gives
+  /// zero.
+  void (*quantize)(const float* x, float* y, int64_t n, const float* scale, const float* zero, Bounds within);
+  /// The same with a scale for each element, and a zero (null: 0, above too).
+  void (*quantize_each)(const float* x, float* y, int64_t n, const float* scales, const float* zeros,
+                        Bounds within);
 };
 const FewBitsKernels& few_bits_kernels(Isa isa);
 

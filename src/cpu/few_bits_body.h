@@ -169,6 +169,26 @@ void scale_each(const float* x, float* y, int64_t n, const float* scales, const 
   }
 }
 
+template <bool each>
+void quantize(const float* x, float* y, int64_t n, const float* scales, const float* zeros, Bounds within) {
+  Vec scale = set(*scales), zero = set(zeros ? *zeros : 0);
+  for (int64_t i = 0; i < n; i += Vec::width) {
+    const int64_t left = n - i;
+    const bool whole = left >= Vec::width;
+    if (each) {
+      scale = whole ? load(scales + i) : load_first(scales + i, left);
+      if (zeros) zero = whole ? load(zeros + i) : load_first(zeros + i, left);
+    }
+    const Vec q = (whole ? load(x + i) : load_first(x + i, left)) / scale;
+    const Vec number = min(set(within.greatest), max(set(within.least), round(q) + zero));
+    const Vec v = select(is_nan(q), zero, number);
+    if (whole)
+      store(y + i, v);
+    else
+      store_first(y + i, v, left);
+  }
+}
+
 template <int Bits, int... Rows>
 constexpr void fill_rows(FewBitsKernels& t, int at, std::integer_sequence<int, Rows...>) {
   ((t.multiply[at][Rows] = multiply_rows<Bits, Rows + 1>), ...);
@@ -184,6 +204,8 @@ constexpr FewBitsKernels make_table() {
   t.widen[2] = widen<8>;
   t.scale = scale_all;
   t.scale_each = scale_each;
+  t.quantize = quantize<false>;
+  t.quantize_each = quantize<true>;
   return t;
 }
 constexpr FewBitsKernels table = make_table();

@@ -110,6 +110,8 @@ void cases_quantize(CaseTable& t) {
             true},
            {"four bits, one scale", DataType::uint4, f32, {5, 7}, {}, 1, 0, true},
            {"no blocks of bytes, narrow scales", DataType::int8, bf16, {5, 7}, {5}, 0, 0, true},
+           {"sixteen bits with sign", DataType::int16, f32, {4, 300}, {4, 5}, 1, 64, true},
+           {"sixteen bits, a scale for each index", DataType::uint16, f32, {5, 7}, {5}, 0, 0, true},
        }) {
     auto& c = t.add("DequantizeLinear", b.name);
     const bool is_signed = is_signed_integer(b.type);
@@ -117,6 +119,12 @@ void cases_quantize(CaseTable& t) {
     c.random(b.type, b.shape, least, most + 1).random(b.scales, b.blocks, 0.01, 0.1);
     if (b.zeros) c.random(b.type, b.blocks, least, most + 1);
     c.attribute("axis", b.axis).attribute("block_size", b.block);
+    if (b.scales != f32 || count_of(b.shape) % 4 != 0) continue;  // bits behind the last number are any
+    auto& back = t.add("QuantizeLinear", b.name);
+    back.random(f32, b.shape, 0.1 * least, 0.1 * most).random(f32, b.blocks, 0.01, 0.1);
+    if (b.zeros) back.random(b.type, b.blocks, least, most + 1);
+    back.attribute("axis", b.axis).attribute("block_size", b.block);
+    if (!b.zeros) back.attribute("output_dtype", static_cast<int64_t>(b.type));
   }
 }
 

@@ -1,8 +1,9 @@
 // QuantizeLinear and DequantizeLinear between float32 and bytes (and from int32), with one scale, or one for
-// each index of an axis; DynamicQuantizeLinear. DequantizeLinear of numbers of 2, 4 and 8 bits with a scale
-// for each block of them.
+// each index of an axis; DynamicQuantizeLinear. Both of numbers of 2 to 16 bits, also with a scale for each
+// block of them.
 #include "ops/quantize/quantize.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/bytes_rows.h"
+#include "cpu/casts.h"
 #include "cpu/elementwise.h"
 #include "cpu/few_bits.h"
 #include "ops/compute.h"
@@ -140,15 +142,21 @@ struct Blocks {
   template <class F>
   void each_part(int64_t begin, int64_t end, F&& f) const {
     if (single) return f(begin, end - begin, int64_t{0}, false);
+    if (inner == 1 && block > 1) {  // one scale after the other, also from row to row
+      int64_t along = begin % size, scale = begin / size * blocks + along / block, n = block - along % block;
+      for (int64_t at = begin; at < end; at += n, ++scale, n = block) {
+        n = std::min({n, size - along, end - at});
+        f(at, n, scale, false);
+        along = along + n < size ? along + n : 0;
+      }
+      return;
+    }
+    // Neighbours have scales of their own, which are neighbours too, along what is not cut into blocks.
+    const bool each = block > 0 || inner == 1;
     for (int64_t at = begin; at < end;) {
       const int64_t within = at % inner, along = at / inner % size, outer = at / inner / size;
-      // Neighbours have scales of their own, which are neighbours too, along what is not cut into blocks.
-      const bool each = block > 0 ? inner > 1 || block == 1 : inner == 1;
       const int64_t first = block > 0 ? (outer * blocks + along / block) * inner + within : along;
-      const int64_t left = inner > 1                              ? inner - within
-                           : each                                 ? size - along
-                           : block - along % block < size - along ? block - along % block
-                                                                  : size - along;
+      const int64_t left = inner > 1 ? inner - within : size - along;
       const int64_t n = std::min(left, end - at);
       f(at, n, first, each);
       at += n;
@@ -156,11 +164,30 @@ struct Blocks {
   }
 };
 
+/// Elements that are floats while they are scaled; whole bytes.
+constexpr int64_t together = 2048;
+
+bool is_few_bits(DataType t) { return is_integer(t) && bits_of(t) <= 16; }
+
+/// Elements [first, first + n), which begin with a byte.
+void widen_numbers(Isa isa, DataType type, const void* from, int64_t first, float* to, int64_t n) {
+  const int bits = bits_of(type);
+  const auto* const bytes = static_cast<const uint8_t*>(from) + first * bits / 8;
+  if (bits == 16) return cpu::cast_row(isa, type, DataType::float32)(bytes, to, n);
+  cpu::few_bits_kernels(isa).widen[bits == 2 ? 0 : bits == 4 ? 1 : 2](bytes, to, n, is_signed_integer(type));
+}
+void widen_numbers(Isa isa, const Tensor& from, float* to, KernelContext& c) {
+  c.parallel((from.size() + together - 1) / together, 8, [&](int64_t begin, int64_t end) {
+    c.poll();
+    const int64_t first = begin * together, last = std::min(from.size(), end * together);
+    widen_numbers(isa, from.type(), from.data(), first, to + first, last - first);
+  });
+}
+
 Verdict ask_blocks(const DequantizeLinear& op, const KernelRequest& r) {
   const DataType x = r.inputs[0].type, y = r.outputs[0].type;
   const int bits = bits_of(x);
-  if (!is_integer(x) || (bits != 2 && bits != 4 && bits != 8))
-    return Verdict::no("not for " + std::string(name_of(x)));
+  if (!is_few_bits(x)) return Verdict::no("not for " + std::string(name_of(x)));
   if ((y != DataType::float32 && !cpu::is_half(y)) || r.inputs[1].type != y)
     return Verdict::no("only floats of the scales' type, float32 or of 16 bits");
   if (cpu::has_input(r, 2) && r.inputs[2].type != x) return Verdict::no("a zero point of another type");
@@ -175,13 +202,9 @@ size_t blocks_workspace(const DequantizeLinear&, std::span<const Shape> inputs, 
 
 template <Isa isa>
 void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
-  constexpr int64_t together = 2048;  // elements that are floats before they are scaled; whole bytes
   const Tensor &x = c.in(0), &scale = c.in(1);
   Tensor& out = c.out(0);
   const cpu::FewBitsKernels& k = cpu::few_bits_kernels(isa);
-  const int bits = bits_of(x.type());
-  const bool is_signed = is_signed_integer(x.type());
-  const auto widen = k.widen[bits == 2 ? 0 : bits == 4 ? 1 : 2];
   auto* const memory =
       static_cast<float*>(c.workspace(blocks_workspace(op, std::array{x.shape(), scale.shape()}, 1)));
   const float* scales = cpu::floats(scale);
@@ -191,16 +214,9 @@ void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
   }
   const float* zeros = nullptr;
   if (cpu::has_input(c, 2)) {
-    const auto* const from = static_cast<const uint8_t*>(c.in(2).data());
-    float* const to = memory + scale.size();
-    c.parallel((scale.size() + together - 1) / together, 8, [&](int64_t begin, int64_t end) {
-      c.poll();
-      const int64_t first = begin * together, last = std::min(scale.size(), end * together);
-      widen(from + first * bits / 8, to + first, last - first, is_signed);
-    });
-    zeros = to;
+    widen_numbers(isa, c.in(2), memory + scale.size(), c);
+    zeros = memory + scale.size();
   }
-  const auto* const numbers = static_cast<const uint8_t*>(x.data());
   const Blocks grid(op, x.shape(), scale.shape());
   const bool narrow = out.type() != DataType::float32;
   c.parallel((x.size() + together - 1) / together, cpu::elements_a_piece / together,
@@ -209,7 +225,7 @@ void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
                for (int64_t i = begin; i < end; ++i) {
                  if ((i - begin) % 8 == 0) c.poll();
                  const int64_t first = i * together, n = std::min(together, x.size() - first);
-                 widen(numbers + first * bits / 8, wide, n, is_signed);
+                 widen_numbers(isa, x.type(), x.data(), first, wide, n);
                  float* const to = narrow ? scaled : cpu::floats(out) + first;
                  grid.each_part(first, first + n, [&](int64_t at, int64_t count, int64_t s, bool each) {
                    const float* const from = wide + (at - first);
@@ -220,6 +236,74 @@ void dequantize_blocks(const DequantizeLinear& op, KernelContext& c) {
                  });
                  if (narrow)
                    cpu::narrow(isa, out.type(), scaled, static_cast<std::byte*>(out.data()) + first * 2, n);
+               }
+             });
+}
+
+Verdict ask_quantize_blocks(const QuantizeLinear& op, const KernelRequest& r) {
+  const DataType y = r.outputs[0].type;
+  if (r.inputs[0].type != DataType::float32 || r.inputs[1].type != DataType::float32)
+    return Verdict::no("only float32");
+  if (op.precision != 0 && op.precision != static_cast<int64_t>(DataType::float32))
+    return Verdict::no("a precision other than float32");
+  if (!is_few_bits(y)) return Verdict::no("not for " + std::string(name_of(y)));
+  if (cpu::has_input(r, 2) && r.inputs[2].type != y) return Verdict::no("a zero point of another type");
+  if (op.block_size == 0 && bits_of(y) == 8) return Verdict::no("no blocks");
+  return Verdict::yes();
+}
+
+/// Zero points as floats.
+size_t quantize_workspace(const QuantizeLinear&, std::span<const Shape> inputs, int) {
+  return static_cast<size_t>(count_of(inputs[1])) * sizeof(float);
+}
+
+/// Numbers of less than a byte, the first ones in the lowest bits. Those that the last byte lacks are read.
+template <int bits>
+void pack_bits(const uint8_t* numbers, int64_t n, uint8_t* to) {
+  constexpr int in_byte = 8 / bits, mask = (1 << bits) - 1;
+  for (int64_t i = 0; i * in_byte < n; ++i) {
+    int byte = 0;
+    for (int j = 0; j < in_byte; ++j) byte |= (numbers[i * in_byte + j] & mask) << (j * bits);
+    to[i] = static_cast<uint8_t>(byte);
+  }
+}
+
+template <Isa isa>
+void quantize_blocks(const QuantizeLinear& op, KernelContext& c) {
+  const Tensor &x = c.in(0), &scale = c.in(1);
+  Tensor& out = c.out(0);
+  const DataType type = out.type();
+  const cpu::FewBitsKernels& k = cpu::few_bits_kernels(isa);
+  auto* const memory =
+      static_cast<float*>(c.workspace(quantize_workspace(op, std::array{x.shape(), scale.shape()}, 1)));
+  const float* const scales = cpu::floats(scale);
+  const float* zeros = nullptr;
+  if (cpu::has_input(c, 2)) {
+    widen_numbers(isa, c.in(2), memory, c);
+    zeros = memory;
+  }
+  const int bits = bits_of(type);
+  const bool is_signed = is_signed_integer(type);
+  const auto most = static_cast<float>((1 << (bits - is_signed)) - 1);
+  const Bounds within{is_signed ? -most - 1 : 0, most};
+  const bool packs = bits < 8;
+  const cpu::SingleRow narrow = cpu::cast_row(isa, DataType::float32, packs ? DataType::int8 : type);
+  const Blocks grid(op, x.shape(), scale.shape());
+  c.parallel((x.size() + together - 1) / together, cpu::elements_a_piece / together,
+             [&](int64_t begin, int64_t end) {
+               float numbers[together];
+               uint8_t bytes[together];
+               for (int64_t i = begin; i < end; ++i) {
+                 if ((i - begin) % 8 == 0) c.poll();
+                 const int64_t first = i * together, n = std::min(together, x.size() - first);
+                 grid.each_part(first, first + n, [&](int64_t at, int64_t count, int64_t s, bool each) {
+                   (each ? k.quantize_each : k.quantize)(cpu::floats(x) + at, numbers + (at - first), count,
+                                                         scales + s, zeros ? zeros + s : nullptr, within);
+                 });
+                 auto* const to = static_cast<uint8_t*>(out.data()) + first * bits / 8;
+                 narrow(numbers, packs ? bytes : to, n);
+                 if (packs) std::fill_n(bytes + n, -n & 3, uint8_t{0});
+                 if (packs) (bits == 4 ? pack_bits<4> : pack_bits<2>)(bytes, n, to);
                }
              });
 }
@@ -271,6 +355,9 @@ void cpu_quantize(KernelCatalog& k) {
     k.add<DequantizeLinear>(
         {.op = "DequantizeLinear", .name = cpu::kernel_name("dequantize.blocks", isa), .isa = isa},
         {.run = dequantize_blocks<isa>, .ask = ask_blocks, .workspace = blocks_workspace});
+    k.add<QuantizeLinear>(
+        {.op = "QuantizeLinear", .name = cpu::kernel_name("quantize.blocks", isa), .isa = isa},
+        {.run = quantize_blocks<isa>, .ask = ask_quantize_blocks, .workspace = quantize_workspace});
     k.add<DynamicQuantizeLinear>(
         {.op = "DynamicQuantizeLinear", .name = cpu::kernel_name("dynamic_quantize", isa), .isa = isa},
         {.run = dynamic_quantize<isa>, .ask = ask_dynamic});
