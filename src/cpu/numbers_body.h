@@ -39,20 +39,26 @@ LATHE_INLINE T quotient(T x, T y) {
     return x / y;
   }
 }
+/// By their bits: a branch around arithmetic would keep the compiler from making vectors of it.
+LATHE_INLINE double either_of(bool first, double x, double y) {
+  const uint64_t all = uint64_t{0} - uint64_t{first};
+  return __builtin_bit_cast(
+      double, (__builtin_bit_cast(uint64_t, x) & all) | (__builtin_bit_cast(uint64_t, y) & ~all));
+}
 /// Compilers make vectors of neither floor nor ceil where someone could look at the processor's flags. A
 /// number of 2^52 and more is whole, and so is NaN.
 LATHE_INLINE double nearest_even(double x) {
   constexpr double whole = 0x1p52;
   const double size = __builtin_fabs(x);
-  return size < whole ? __builtin_copysign((size + whole) - whole, x) : x;
+  return either_of(size < whole, __builtin_copysign((size + whole) - whole, x), x);
 }
 LATHE_INLINE double floor_of(double x) {
   const double near = nearest_even(x);
-  return __builtin_copysign(near > x ? near - 1 : near, x);
+  return __builtin_copysign(near - either_of(near > x, 1, 0), x);
 }
 LATHE_INLINE double ceiling_of(double x) {
   const double near = nearest_even(x);
-  return __builtin_copysign(near < x ? near + 1 : near, x);
+  return __builtin_copysign(near + either_of(near < x, 1, 0), x);
 }
 template <class T>
 LATHE_INLINE T rest(T x, T y) {
