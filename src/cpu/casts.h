@@ -9,6 +9,8 @@ namespace lathe::cpu {
 /// What does not fit: integers wrap around; of a float it is what tensor/to_integer.h says.
 struct CastKernels {
   SingleRow rows[number_columns][number_columns] = {};  // from, to; null: not between these
+  /// Double to float32 that is rounded once more, as if that were the first time.
+  SingleRow to_odd = nullptr;
 };
 const CastKernels& cast_kernels(Isa isa);
 

@@ -16,8 +16,23 @@ LATHE_INLINE int32_t whole32(T x) {
 template <class T>
 LATHE_INLINE uint64_t natural64(T x) {
   const bool upper = (x >= T(0x1p63)) & (x < T(0x1p64));
-  const auto lower = static_cast<uint64_t>(whole64(upper ? x - T(0x1p63) : x));
-  return upper ? lower ^ uint64_t { 1 } << 63 : lower;
+  const T less = upper ? T(0x1p63) : T(0);
+  return static_cast<uint64_t>(whole64(x - less)) ^ uint64_t { upper } << 63;
+}
+
+/// The float next to x whose last bit is 1, unless x is a float: what is left out is not lost on who rounds
+/// it again, to fewer bits.
+static void to_odd_row(const void* xs, void* out, int64_t n) {
+  const double* __restrict x = static_cast<const double*>(xs);
+  uint32_t* __restrict to = static_cast<uint32_t*>(out);
+  LATHE_ROLLED
+  for (int64_t i = 0; i < n; ++i) {
+    const auto near = static_cast<float>(x[i]);
+    const auto back = static_cast<double>(near);
+    const auto bits = __builtin_bit_cast(uint32_t, near);
+    const uint32_t odd = (bits - uint32_t{__builtin_fabs(back) > __builtin_fabs(x[i])}) | 1;
+    to[i] = ((back == x[i]) | (x[i] != x[i])) ? bits : odd;
+  }
 }
 
 template <class To, class From>
@@ -67,6 +82,7 @@ template <class... T>
 consteval CastKernels make_table(Types<T...> types) {
   CastKernels k;
   (to_each<T>(k.rows[static_cast<size_t>(type_of<T>)], types), ...);
+  k.to_odd = to_odd_row;
   return k;
 }
 constexpr CastKernels table = make_table(
