@@ -423,9 +423,17 @@ Tensor numbers_of(DataType type, const Shape& shape, uint64_t seed, bool zero = 
   return t;
 }
 
-const std::pair<Shape, Shape> pairs_of_shapes[] = {
-    {{3, 331}, {3, 331}},      {{331}, {}},   {{}, {331}},         {{5, 1, 70}, {3, 1}},
-    {{2, 3, 1, 9}, {3, 5, 1}}, {{4100}, {1}}, {{2, 1}, {2, 2500}}, {{0, 4}, {4}}};
+const std::pair<Shape, Shape> pairs_of_shapes[] = {{{3, 331}, {3, 331}},
+                                                   {{331}, {}},
+                                                   {{}, {331}},
+                                                   {{5, 1, 70}, {3, 1}},
+                                                   {{2, 3, 1, 9}, {3, 5, 1}},
+                                                   {{4100}, {1}},
+                                                   {{2, 1}, {2, 2500}},
+                                                   {{0, 4}, {4}},
+                                                   {{700, 3}, {700, 1}},
+                                                   {{3}, {9, 40, 3}},
+                                                   {{2, 1, 5, 1, 24}, {3, 1, 7, 1}}};
 
 TEST(CpuElements, PairsOfNumbersOfEveryType) {
   const auto both = [](const char* op, DataType type, bool zero = true) {

@@ -5,6 +5,7 @@
 
 #include "cpu/elementwise.h"
 #include "cpu/isa.h"
+#include "tensor/element.h"
 
 #define LATHE_ISA_BODY "cpu/numbers_body.h"
 #include "cpu/for_each_isa.h"
@@ -22,6 +23,8 @@ bool computes(SingleOp op, DataType type) {
 
 namespace {
 
+constexpr int64_t short_row = 24;
+
 int64_t whole_bytes(const Tensor& t) { return bits_of(t.type()) / 8; }
 
 /// Calls f(offset, n) for pieces of the elements, in parallel.
@@ -35,11 +38,69 @@ void for_each_piece(int64_t count, KernelContext& c, F&& f) {
   });
 }
 
+/// Elements of so many rows, from row `first` on, as they take part in a function's.
+template <class T>
+void spread_rows(const Broadcast& b, const Shape& strides, const T* from, int64_t first, int64_t rows,
+                 T* to) {
+  const size_t outer = b.sizes.size() - 1;
+  Shape index(outer, 0);
+  for (size_t a = outer; a-- > 0;) {
+    index[a] = first % b.sizes[a];
+    from += index[a] * strides[a];
+    first /= b.sizes[a];
+  }
+  for (int64_t r = 0; r < rows; ++r, to += b.row) {
+    for (int64_t i = 0; i < b.row; ++i) to[i] = from[i * strides.back()];
+    for (size_t a = outer; a-- > 0;) {
+      from += strides[a];
+      if (++index[a] < b.sizes[a]) break;
+      from -= strides[a] * b.sizes[a];
+      index[a] = 0;
+    }
+  }
+}
+
+/// Does an operand lie as the result does?
+bool is_dense(const Broadcast& b, const Shape& strides) {
+  int64_t step = 1;
+  for (size_t a = b.sizes.size(); a-- > 0; step *= b.sizes[a])
+    if (strides[a] != step) return false;
+  return true;
+}
+
+/// Rows so short that calls would take longer than they do: many at a time, of operands that are spread.
+template <class T>
+void apply_short_rows(PairRow row, const Broadcast& b, const Tensor& x, const Tensor& y, Tensor& to,
+                      KernelContext& c) {
+  constexpr int64_t room = 512;
+  const int64_t together = room / b.row, bytes_out = whole_bytes(to);
+  const bool left_dense = is_dense(b, b.left), right_dense = is_dense(b, b.right);
+  c.parallel(b.rows, elements_a_piece / b.row, [&](int64_t begin, int64_t end) {
+    alignas(64) T left[room], right[room];
+    for (int64_t r = begin; r < end; r += together) {
+      if ((r - begin) / together % 32 == 0) c.poll();
+      const int64_t rows = std::min(together, end - r), at = r * b.row;
+      const auto operand = [&](const Tensor& t, const Shape& strides, bool dense, T* spread) -> const T* {
+        const T* const from = static_cast<const T*>(t.data());
+        if (dense) return from + at;
+        spread_rows(b, strides, from, r, rows, spread);
+        return spread;
+      };
+      row(operand(x, b.left, left_dense, left), operand(y, b.right, right_dense, right),
+          static_cast<std::byte*>(to.data()) + at * bytes_out, rows * b.row);
+    }
+  });
+}
+
 }  // namespace
 
 void apply_pairs(Isa isa, PairOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
   const PairRow row = number_kernels(isa).pair[static_cast<size_t>(op)][number_column(x.type())];
   const Broadcast b(x.shape(), y.shape());
+  if (b.rows > 1 && b.row > 0 && b.row <= short_row)
+    return for_size(x.type(), [&]<class T> {
+      if constexpr (std::is_integral_v<T>) apply_short_rows<T>(row, b, x, y, to, c);
+    });
   const int64_t bytes = whole_bytes(x), bytes_out = whole_bytes(to);
   const auto *const xs = static_cast<const std::byte*>(x.data()), *const ys =
                                                                       static_cast<const std::byte*>(y.data());

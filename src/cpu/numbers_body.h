@@ -23,8 +23,8 @@ struct BitsOf<double> {
   using Type = double;
 };
 
-/// Rounding never brings a quotient of small integers up to the next one: that is further away from it, by
-/// the divisor's inverse, than floats with more than twice the digits are from each other.
+/// A quotient of integers that is none itself lies at least the divisor's inverse below the next one. Floats
+/// that have eight digits more than they lie closer to each other there, so rounding never reaches it.
 template <class T>
 LATHE_INLINE T quotient(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -79,8 +79,7 @@ LATHE_INLINE T shifted_left(T x, T by) {  // unsigned
   const T to = static_cast<T>(x << (by & static_cast<T>(bits - 1)));
   return by < bits ? to : T{0};
 }
-/// By all the bits that there are, or more: as by all but one, and once more. A negative number is more than
-/// any.
+/// By all the bits that there are, or more: what extends the sign. A negative number is more than any.
 template <class T>
 LATHE_INLINE T shifted_right(T x, T by) {
   constexpr unsigned bits = sizeof(T) * 8;
