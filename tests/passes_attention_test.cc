@@ -45,6 +45,24 @@ TEST(Attention, ScaledInEveryPlace) {
             "Attention");
 }
 
+// As networks of images say it: pixels are columns, and values come first.
+TEST(Attention, OfColumns) {
+  const std::string head =
+      "(float[1,2,4,5] q, float[1,2,4,5] k, float[1,2,6,5] v) => (float[1,2,6,5] y) <float c = {0.5}> { "
+      "t = Transpose<perm=[0,1,3,2]>(q) s = MatMul(t, k) m = Mul(s, c) p = Softmax<axis=-1>(m) ";
+  const auto g = optimised_graph(head + "u = Transpose<perm=[0,1,3,2]>(p) y = MatMul(v, u) }", looking());
+  EXPECT_EQ(operators(*g), "Transpose Transpose Transpose Attention Transpose");
+  EXPECT_EQ(only(*g, "Attention").attributes.get<float>("scale", 0), 0.5f);
+  // Weights that others see, or that are turned otherwise.
+  EXPECT_EQ(
+      found("(float[2,2,3,3] q, float[2,2,4,3] v) => (float[2,2,4,3] y, float[2,2,3,3] u) { p = Softmax(q) "
+            "u = Transpose<perm=[0,1,3,2]>(p) y = MatMul(v, u) }"),
+      "Softmax Transpose MatMul");
+  EXPECT_EQ(found("(float[2,2,3,3] q, float[2,2,4,3] v) => (float[2,2,4,3] y) { p = Softmax(q) "
+                  "u = Transpose<perm=[1,0,2,3]>(p) y = MatMul(v, u) }"),
+            "Softmax Transpose MatMul");
+}
+
 TEST(Attention, CanBeLeftAsItIsWritten) {
   const std::string text = qkv + ") => (float[2,2,3,4] y) {" + swap +
                            "s = MatMul(q, t) p = Softmax<axis=-1>(s) y = MatMul(p, v) }";

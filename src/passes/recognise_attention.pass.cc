@@ -5,6 +5,7 @@
 // that would be masked by minus infinity all together make the chain NaN and Attention 0, and so does the
 // Where that looks for NaN: for finite Q, K and V that is the only difference.
 #include <cmath>
+#include <numeric>
 
 #include "ops/softmax/softmax.h"
 #include "passes/attention_masks.h"
@@ -238,6 +239,25 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   return p;
 }
 
+/// V P', as networks of images say it, whose pixels are columns: (P V')'.
+std::optional<Patch> values_in_front(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const Node* turn = view.made_by(n.inputs[1], "Transpose");
+  const auto rank = view.rank(n.inputs[0]);
+  if (!turn || !rank || *rank < 3 || view.rank(n.inputs[1]) != rank || !view.read_once(n.inputs[1]) ||
+      !view.made_by(turn->inputs[0], "Softmax") || !view.read_once(turn->inputs[0]))
+    return std::nullopt;
+  std::vector<int64_t> turned(*rank);
+  std::iota(turned.begin(), turned.end(), 0);
+  std::swap(turned[*rank - 1], turned[*rank - 2]);
+  if (order_of(view, *turn) != turned) return std::nullopt;
+  Patch p("values times turned weights");
+  const ValueId values = add_transpose(p, n.inputs[0], turned);
+  p.replace_uses(n.outputs[0], add_transpose(p, p.add("MatMul", {turn->inputs[0], values}), turned));
+  p.remove(id);
+  return p;
+}
+
 /// x [batch, rows, heads * size] where v is [batch, heads, rows, size], split and transposed.
 struct HeadsLast {
   ValueId x = no_id;
@@ -332,6 +352,11 @@ void pass_recognise_attention(PassList& all) {
                  .anchors = {"MatMul"},
                  .propose = attention,
                  .finite_only = true});
+  all.push_back({.name = "recognise-attention-turned",
+                 .says = "puts the weights of attention in front of its values",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"MatMul"},
+                 .propose = values_in_front});
   all.push_back({.name = "recognise-attention-heads",
                  .says = "leaves heads side by side around Attention, without transpositions",
                  .level = OptimizationLevel::extended,
