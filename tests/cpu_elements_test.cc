@@ -25,7 +25,7 @@ constexpr auto f32 = DataType::float32;
 TEST(CpuElements, AlongAnAxis) {
   using Ints = std::vector<int64_t>;
   CaseTable t;
-  for (std::string op : {"Softmax", "LogSoftmax"})
+  for (std::string op : {"Softmax", "LogSoftmax", "Hardmax"})
     for (int64_t axis : {-1, 0, 1}) {
       add(t, op, "axis " + std::to_string(axis)).random(f32, {5, 7, 35}, -4, 4).attribute("axis", axis);
       add(t, op, "short, axis " + std::to_string(axis))
@@ -38,6 +38,12 @@ TEST(CpuElements, AlongAnAxis) {
       OpCase& k = add(t, op, describe(Shape(axes.begin(), axes.end()))).random(f32, {4, 9, 37});
       if (!axes.empty()) k.input<int64_t>({static_cast<int64_t>(axes.size())}, axes).as_constant();
     }
+  add(t, "Hardmax", "many columns").random(f32, {2, 5, 300}, -1, 1).attribute("axis", int64_t{1});
+  add(t, "Hardmax", "hard to compare")
+      .input<float>({2, 3, 2},
+                    {1, NAN, INFINITY, NAN, INFINITY, 0, -0.0f, -INFINITY, 0, -INFINITY, -1, -INFINITY})
+      .attribute("axis", int64_t{1});
+  add(t, "Hardmax", "scalar").random(f32, {});
   add(t, "ReduceSum", "one long row").random(f32, {600000}).attribute("keepdims", int64_t{0});
   for (int64_t axis : {-1, 1}) {
     const Shape row = axis == 1 ? Shape{6, 21} : Shape{21};
@@ -322,10 +328,41 @@ TEST(CpuElements, Transposes) {
 
 TEST(CpuElements, Elementwise) {
   CaseTable t;
-  for (std::string op :
-       {"Abs",  "Neg",  "Reciprocal",      "Exp",   "Erf",      "Floor",       "Ceil",    "Round",
-        "Tanh", "Relu", "HardSwish",       "Mish",  "Softplus", "Softsign",    "Sigmoid", "LeakyRelu",
-        "Elu",  "Celu", "ThresholdedRelu", "Swish", "Selu",     "HardSigmoid", "Gelu"})
+  for (std::string op : {"Abs",
+                         "Neg",
+                         "Reciprocal",
+                         "Exp",
+                         "Erf",
+                         "Floor",
+                         "Ceil",
+                         "Round",
+                         "Tanh",
+                         "Relu",
+                         "HardSwish",
+                         "Mish",
+                         "Softplus",
+                         "Softsign",
+                         "Sigmoid",
+                         "LeakyRelu",
+                         "Elu",
+                         "Celu",
+                         "ThresholdedRelu",
+                         "Swish",
+                         "Selu",
+                         "HardSigmoid",
+                         "Gelu",
+                         "Sin",
+                         "Cos",
+                         "Tan",
+                         "Asin",
+                         "Acos",
+                         "Atan",
+                         "Sinh",
+                         "Cosh",
+                         "Asinh",
+                         "Acosh",
+                         "Atanh",
+                         "Shrink"})
     add(t, op, "17").random(f32, {3, 17}, -6, 6);
   for (std::string op : {"Sqrt", "Log"}) add(t, op, "17").random(f32, {3, 17}, 0, 6);
   add(t, "Gelu", "tanh").random(f32, {35}, -6, 6).attribute("approximate", std::string("tanh"));

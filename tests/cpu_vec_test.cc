@@ -93,6 +93,19 @@ const Function functions[] = {
     {"truth", UnaryOp::truth, [](double x) { return x != 0 ? 1.0 : 0.0; }, 0},
     {"sin", UnaryOp::sine, [](double x) { return std::sin(x); }, 2},
     {"cos", UnaryOp::cosine, [](double x) { return std::cos(x); }, 2},
+    {"tan", UnaryOp::tangent, [](double x) { return std::tan(x); }, 3.5},
+    {"asin", UnaryOp::inverse_sine, [](double x) { return std::asin(x); }, 2},
+    {"acos", UnaryOp::inverse_cosine, [](double x) { return std::acos(x); }, 2},
+    {"atan", UnaryOp::inverse_tangent, [](double x) { return std::atan(x); }, 2},
+    {"sinh", UnaryOp::sine_h, [](double x) { return std::sinh(x); }, 3.5},
+    {"cosh", UnaryOp::cosine_h, [](double x) { return std::cosh(x); }, 3},
+    {"asinh", UnaryOp::inverse_sine_h, [](double x) { return std::asinh(x); }, 2},
+    {"acosh", UnaryOp::inverse_cosine_h, [](double x) { return std::acosh(x); }, 2},
+    {"atanh", UnaryOp::inverse_tangent_h, [](double x) { return std::atanh(x); }, 2},
+    {"shrink", UnaryOp::shrink, [](double x) { return x < -2  ? x + 0.5
+                                                      : x > 2 ? x - 0.5
+                                                              : 0; }, 0.5, 0.5f,
+     2.0f},
     {"thresholded relu", UnaryOp::thresholded_relu, [](double x) { return x > 1 ? x : 0; }, 0, 1.0f},
 };
 
@@ -131,13 +144,25 @@ TEST(CpuVec, SinesNextToMultiplesOfAQuarterTurn) {
   }
   for (Isa isa : usable_isas()) {
     const std::vector<float> sines = apply(isa, UnaryOp::sine, x, 0, 0),
-                             cosines = apply(isa, UnaryOp::cosine, x, 0, 0);
+                             cosines = apply(isa, UnaryOp::cosine, x, 0, 0),
+                             tangents = apply(isa, UnaryOp::tangent, x, 0, 0);
     EXPECT_TRUE(std::signbit(sines[0]) && sines[0] == 0) << name_of(isa);
     for (size_t i = 0; i < x.size(); ++i) {
       ASSERT_LE(ulps(sines[i], std::sin(static_cast<double>(x[i]))), 2) << x[i] << " " << name_of(isa);
       ASSERT_LE(ulps(cosines[i], std::cos(static_cast<double>(x[i]))), 2) << x[i] << " " << name_of(isa);
+      ASSERT_LE(ulps(tangents[i], std::tan(static_cast<double>(x[i]))), 3.5) << x[i] << " " << name_of(isa);
     }
   }
+}
+
+TEST(CpuVec, OddFunctionsKeepTheSignOfZero) {
+  for (Isa isa : usable_isas())
+    for (UnaryOp op : {UnaryOp::sine, UnaryOp::tangent, UnaryOp::inverse_sine, UnaryOp::inverse_tangent,
+                       UnaryOp::sine_h, UnaryOp::inverse_sine_h, UnaryOp::inverse_tangent_h}) {
+      const std::vector<float> y = apply(isa, op, {0.0f, -0.0f}, 0, 0);
+      EXPECT_TRUE(y[0] == 0 && !std::signbit(y[0])) << static_cast<int>(op) << name_of(isa);
+      EXPECT_TRUE(y[1] == 0 && std::signbit(y[1])) << static_cast<int>(op) << name_of(isa);
+    }
 }
 
 /// As on processors that divide fast, and as on those that do not.

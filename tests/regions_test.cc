@@ -90,6 +90,9 @@ TEST(Regions, GoBehindTheKernelTheyStartFrom) {
           "(float[1,8,20,20] x, float[8,1,3,3] w) => (float[1,8,18,18] y) <float z = {0}, float six = {6}>"
           "{ a = Conv<group=8>(x, w) y = Clip(a, z, six) }"),
       "Conv+Clip");
+  EXPECT_EQ(steps_of("(float[40,50] x, float[50,90] w) => (float[40,90] y)"
+                     "{ a = MatMul(x, w) b = Atan(a) c = Shrink<lambd=0.1>(b) d = Sinh(c) y = Tan(d) }"),
+            "MatMul+Atan+Shrink+Sinh+Tan");
   // Two products: the later one takes the sum.
   EXPECT_EQ(steps_of("(float[40,50] x, float[50,90] w) => (float[40,90] y)"
                      "{ a = MatMul(x, w) t = Tanh(x) b = MatMul(t, w) y = Add(a, b) }"),

@@ -29,10 +29,12 @@ static bool holds(const T* block, RankKey<T> key) {
 /// First the greatest key, then where it is.
 template <class T, bool least>
 static void arg_of_row(const T* from, int64_t begin, int64_t end, bool last, ArgBest<T>& best) {
-  RankKey<T> greatest = 0;
-  for (int64_t i = begin; i < end; ++i) {
-    const RankKey<T> key = arg_key<least>(from[i]);
-    greatest = key > greatest ? key : greatest;
+  // By way of memory: compilers would make branches of the choices in a key and between two, and no vectors.
+  RankKey<T> greatest = 0, keys[arg_block];
+  for (int64_t i = begin; i < end; i += arg_block) {
+    const int64_t n = end - i < arg_block ? end - i : arg_block;
+    for (int64_t j = 0; j < n; ++j) keys[j] = arg_key<least>(from[i + j]);
+    for (int64_t j = 0; j < n; ++j) greatest = keys[j] > greatest ? keys[j] : greatest;
   }
   if (greatest < best.key || (greatest == best.key && !last && begin > 0)) return;
   best.key = greatest;

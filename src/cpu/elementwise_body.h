@@ -1,5 +1,7 @@
 // Elementwise rows for one instruction set. Included by for_each_isa.h only.
 
+#include "cpu/vec_functions.h"
+
 #define LATHE_UNARY(name, expression)                 \
   struct name {                                       \
     static LATHE_INLINE Vec of(Vec x, Vec a, Vec b) { \
@@ -42,6 +44,16 @@ LATHE_UNARY(IsInfinite,
 LATHE_UNARY(Truth, select(x == zero(), zero(), set(1.0f)))
 LATHE_UNARY(Sine, sin(x))
 LATHE_UNARY(Cosine, cos(x))
+LATHE_UNARY(Tangent, tan(x))
+LATHE_UNARY(ArcSine, asin(x))
+LATHE_UNARY(ArcCosine, acos(x))
+LATHE_UNARY(ArcTangent, atan(x))
+LATHE_UNARY(SineH, sinh(x))
+LATHE_UNARY(CosineH, cosh(x))
+LATHE_UNARY(InverseSineH, asinh(x))
+LATHE_UNARY(InverseCosineH, acosh(x))
+LATHE_UNARY(InverseTangentH, atanh(x))
+LATHE_UNARY(Shrink, select(x < negate(b), x + a, select(b < x, x - a, zero())))
 /// These end in a division, which some processors are fast at.
 template <bool divides>
 LATHE_UNARY(GeluTanh, gelu_tanh<divides>(x))
@@ -198,6 +210,16 @@ constexpr ElementwiseKernels make_table() {
   fill_unary<Truth>(t, UnaryOp::truth);
   fill_unary<Sine>(t, UnaryOp::sine);
   fill_unary<Cosine>(t, UnaryOp::cosine);
+  fill_unary<Tangent>(t, UnaryOp::tangent);
+  fill_unary<ArcSine>(t, UnaryOp::inverse_sine);
+  fill_unary<ArcCosine>(t, UnaryOp::inverse_cosine);
+  fill_unary<ArcTangent>(t, UnaryOp::inverse_tangent);
+  fill_unary<SineH>(t, UnaryOp::sine_h);
+  fill_unary<CosineH>(t, UnaryOp::cosine_h);
+  fill_unary<InverseSineH>(t, UnaryOp::inverse_sine_h);
+  fill_unary<InverseCosineH>(t, UnaryOp::inverse_cosine_h);
+  fill_unary<InverseTangentH>(t, UnaryOp::inverse_tangent_h);
+  fill_unary<Shrink>(t, UnaryOp::shrink);
   fill_binary<Add>(t, BinaryOp::add);
   fill_binary<Subtract>(t, BinaryOp::subtract);
   fill_binary<Multiply>(t, BinaryOp::multiply);

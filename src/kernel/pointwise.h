@@ -52,6 +52,16 @@ enum class UnaryOp : uint8_t {
   truth /*is it anything but 0?*/,
   sine,
   cosine,
+  tangent,
+  inverse_sine,
+  inverse_cosine,
+  inverse_tangent,
+  sine_h,
+  cosine_h,
+  inverse_sine_h,
+  inverse_cosine_h,
+  inverse_tangent_h,
+  shrink /*a: bias, b: lambd*/,
   count
 };
 enum class BinaryOp : uint8_t {

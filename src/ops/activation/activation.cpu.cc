@@ -30,6 +30,7 @@ Applied applied(const Celu& op) { return {F::celu, op.alpha}; }
 Applied applied(const ThresholdedRelu& op) { return {F::thresholded_relu, op.alpha}; }
 Applied applied(const Swish& op) { return {F::swish, op.alpha}; }
 Applied applied(const Selu& op) { return {F::selu, op.alpha, op.gamma}; }
+Applied applied(const Shrink& op) { return {F::shrink, op.bias, op.lambd}; }
 Applied applied(const HardSigmoid& op) { return {F::hard_sigmoid, op.alpha, op.beta}; }
 Applied applied(const Gelu& op) { return {op.by_tanh() ? F::gelu_tanh : F::gelu}; }
 
@@ -139,6 +140,7 @@ void cpu_activation(KernelCatalog& k) {
     add.template operator()<Swish>("Swish", "swish");
     add.template operator()<Selu>("Selu", "selu");
     add.template operator()<HardSigmoid>("HardSigmoid", "hard_sigmoid");
+    add.template operator()<Shrink>("Shrink", "shrink");
     add.template operator()<Gelu>("Gelu", "gelu");
     k.add<Clip>({.op = "Clip", .name = cpu::kernel_name("clip", isa), .isa = isa, .overwrites = true},
                 {.run = clip<isa>, .ask = ask_bounded<Clip>});

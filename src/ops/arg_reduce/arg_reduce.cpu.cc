@@ -1,7 +1,6 @@
 #include "ops/arg_reduce/arg_reduce.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cpu/arg.h"
 #include "cpu/ask.h"
@@ -9,9 +8,6 @@
 
 namespace lathe {
 namespace {
-
-/// Elements between two questions whether to go on.
-constexpr int64_t piece = int64_t{1} << 18;
 
 template <class Op>
 Verdict ask(const Op&, const KernelRequest& r) {
@@ -37,39 +33,10 @@ void arg_reduce(const Op& op, KernelContext& c) {
   if (n == 0) c.fail(Code::run_bad_shape, "an axis with elements", describe(x.shape()));
   const cpu::ArgWish wish{.least = std::is_same_v<Op, ArgMin>, .last = op.select_last_index != 0};
   for_type(x.type(), Types<float, int32_t, int64_t>{}, [&]<class T> {
-    const cpu::ArgLoops<T>& loops = cpu::arg_kernels(isa).of<T>();
-    const T* const from = x.as<T>().data();
-    if (inner == 1) {
-      c.parallel(outer, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
-        for (int64_t o = begin; o < end; ++o) {
-          cpu::ArgBest<T> best;
-          for (int64_t j = 0; j < n; j += piece) {
-            c.poll();
-            loops.row(from + o * n, j, std::min(n, j + piece), wish, best);
-          }
-          out[o] = best.at;
-        }
-      });
-      return;
-    }
-    const int64_t blocks = ceil_div(inner, cpu::arg_columns),
-                  rows = std::max<int64_t>(1, piece / cpu::arg_columns);
-    c.parallel(outer * blocks, std::max<int64_t>(1, 16384 / (n * cpu::arg_columns)),
-               [&](int64_t begin, int64_t end) {
-                 std::array<cpu::RankKey<T>, cpu::arg_columns> keys;
-                 for (int64_t task = begin; task < end; ++task) {
-                   const int64_t o = task / blocks, first = task % blocks * cpu::arg_columns;
-                   const int64_t columns = std::min(cpu::arg_columns, inner - first);
-                   int64_t* const at = out + o * inner + first;
-                   std::fill_n(keys.begin(), columns, 0);
-                   std::fill_n(at, columns, 0);
-                   for (int64_t j = 0; j < n; j += rows) {
-                     c.poll();
-                     loops.columns(from + o * n * inner + first, j, std::min(n, j + rows), inner, columns,
-                                   wish, keys.data(), at);
-                   }
-                 }
-               });
+    cpu::for_each_arg(isa, x.as<T>().data(), outer, n, inner, wish, c,
+                      [&](int64_t o, int64_t first, int64_t columns, const int64_t* at) {
+                        std::copy_n(at, columns, out + o * inner + first);
+                      });
   });
 }
 

@@ -32,7 +32,7 @@ void cases_softmax(CaseTable& t) {
       .input<float>({2, 4}, {1, NAN, 3, NAN, NAN, INFINITY, 0, 1})
       .expect<float>({2, 4}, {0, 1, 0, 0, 1, 0, 0, 0});
   t.add("Softmax", "empty").input<float>({0, 3}, {}).expect<float>({0, 3}, {});
-  for (const char* op : {"Softmax", "LogSoftmax"}) {
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) {
     t.add(op, "attention").random(DataType::float32, {2, 4, 33, 65}, -5, 5);
     t.add(op, "channels").random(DataType::float32, {2, 21, 7, 9}, -5, 5).attribute("axis", int64_t{1});
     t.add(op, "float16").random(DataType::float16, {3, 17}, -5, 5);

@@ -1,8 +1,12 @@
-// Softmax and LogSoftmax for float32.
+// Softmax, LogSoftmax and Hardmax for float32.
 #include "ops/softmax/softmax.h"
 
+#include <algorithm>
+
+#include "cpu/arg.h"
 #include "cpu/ask.h"
 #include "cpu/rows.h"
+#include "ops/elementwise/lines.h"
 
 namespace lathe {
 namespace {
@@ -10,11 +14,25 @@ namespace {
 template <class Op, bool logarithm, Isa isa>
 void run(const Op& op, KernelContext& c) {
   const Tensor& x = c.in(0);
-  const auto rank = static_cast<int64_t>(x.rank()), axis = op.axis < 0 ? op.axis + rank : op.axis;
-  int64_t outer = 1, n = 1, inner = 1;
-  for (int64_t a = 0; a < rank; ++a)
-    (a < axis ? outer : a == axis ? n : inner) *= x.dim(static_cast<size_t>(a));
-  cpu::softmax(isa, cpu::floats(x), cpu::floats(c.out(0)), outer, n, inner, logarithm, c);
+  const Lines l(x.shape(), op.axis);
+  cpu::softmax(isa, cpu::floats(x), cpu::floats(c.out(0)), l.outer, l.size, l.inner, logarithm, c);
+}
+
+template <Isa isa>
+void hardmax(const Hardmax& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  const Lines l(x.shape(), op.axis);
+  float* const to = cpu::floats(c.out(0));
+  if (x.size() == 0) return;
+  cpu::for_each_arg(isa, cpu::floats(x), l.outer, l.size, l.inner, {}, c,
+                    [&](int64_t o, int64_t first, int64_t columns, const int64_t* at) {
+                      float* const line = to + o * l.size * l.inner + first;
+                      if (columns == l.inner)
+                        std::fill_n(line, l.size * columns, 0.0f);
+                      else
+                        for (int64_t j = 0; j < l.size; ++j) std::fill_n(line + j * l.inner, columns, 0.0f);
+                      for (int64_t i = 0; i < columns; ++i) line[at[i] * l.inner + i] = 1;
+                    });
 }
 
 }  // namespace
@@ -25,6 +43,8 @@ void cpu_softmax(KernelCatalog& k) {
                    {.run = run<Softmax, false, isa>, .ask = cpu::ask_float32<Softmax>});
     k.add<LogSoftmax>({.op = "LogSoftmax", .name = cpu::kernel_name("log_softmax", isa), .isa = isa},
                       {.run = run<LogSoftmax, true, isa>, .ask = cpu::ask_float32<LogSoftmax>});
+    k.add<Hardmax>({.op = "Hardmax", .name = cpu::kernel_name("hardmax", isa), .isa = isa},
+                   {.run = hardmax<isa>, .ask = cpu::ask_float32<Hardmax>});
   });
 }
 

@@ -105,10 +105,36 @@ void cases_unary(CaseTable& t) {
       .attribute("detect_negative", int64_t{0})
       .expect<bool>({5}, {false, false, true, false, false});
   t.add("Sign", "long").random(DataType::float32, {3, 701}, -4, 4);
+  t.add("Tan", "far away, and nowhere")
+      .input<float>({6}, {1e5f, -3e7f, 1e30f, -0.0f, INFINITY, NAN})
+      .expect<float>({6}, {-0.035771663f, 3.63234172f, 1.29358608f, -0.0f, NAN, NAN});
+  for (const char* op : {"Asin", "Acos", "Atanh"}) {
+    t.add(op, "of all that there is").random(DataType::float32, {3, 37}, -1, 1);
+    t.add(op, "outside")
+        .input<float>({4}, {1.5f, -2, INFINITY, NAN})
+        .expect<float>({4}, {NAN, NAN, NAN, NAN});
+  }
+  t.add("Acosh", "of all that there is").random(DataType::float32, {3, 37}, 1, 30);
+  t.add("Acosh", "outside")
+      .input<float>({4}, {0.5f, -2, -INFINITY, NAN})
+      .expect<float>({4}, {NAN, NAN, NAN, NAN});
+  t.add("Atanh", "at the ends")
+      .input<float>({3}, {-1, 1, -0.0f})
+      .expect<float>({3}, {-INFINITY, INFINITY, -0.0f});
+  t.add("Sinh", "greatest")
+      .input<float>({4}, {89.4f, -89.4f, 90, -INFINITY})
+      .expect<float>({4}, {3.34886275e+38f, -3.34886275e+38f, INFINITY, -INFINITY});
+  t.add("Cosh", "greatest")
+      .input<float>({3}, {-89.4f, 90, -INFINITY})
+      .expect<float>({3}, {3.34886275e+38f, INFINITY, INFINITY});
+  t.add("Asinh", "greatest")
+      .input<float>({3}, {3e38f, -1e-42f, -INFINITY})
+      .expect<float>({3}, {89.289993f, -1e-42f, -INFINITY});
   t.add("Exp", "scalar").input<double>({}, {1}).expect<double>({}, {2.718281828459045});
   t.add("Exp", "empty").input<float>({0, 3}, {}).expect<float>({0, 3}, {});
   t.add("Exp", "first version").input<float>({1}, {0}).at_opset(1).expect<float>({1}, {1});
-  for (const char* op : {"Exp", "Tanh", "Erf", "Sin", "Neg", "Floor"}) {
+  for (const char* op :
+       {"Exp", "Tanh", "Erf", "Sin", "Tan", "Atan", "Sinh", "Cosh", "Asinh", "Neg", "Floor"}) {
     t.add(op, "odd length").random(DataType::float32, {3, 37}, -4, 4);
     t.add(op, "activations").random(DataType::float32, {1, 64, 28, 28}, -4, 4);
     t.add(op, "float16").random(DataType::float16, {33}, -4, 4);

@@ -101,6 +101,15 @@ void cpu_unary(KernelCatalog& k) {
     add.template operator()<Sign, F::sign, SingleOp::sign>("Sign", "sign");
     add.template operator()<Sin, F::sine>("Sin", "sin");
     add.template operator()<Cos, F::cosine>("Cos", "cos");
+    add.template operator()<Tan, F::tangent>("Tan", "tan");
+    add.template operator()<Asin, F::inverse_sine>("Asin", "asin");
+    add.template operator()<Acos, F::inverse_cosine>("Acos", "acos");
+    add.template operator()<Atan, F::inverse_tangent>("Atan", "atan");
+    add.template operator()<Sinh, F::sine_h>("Sinh", "sinh");
+    add.template operator()<Cosh, F::cosine_h>("Cosh", "cosh");
+    add.template operator()<Asinh, F::inverse_sine_h>("Asinh", "asinh");
+    add.template operator()<Acosh, F::inverse_cosine_h>("Acosh", "acosh");
+    add.template operator()<Atanh, F::inverse_tangent_h>("Atanh", "atanh");
     const auto other = [&]<class Op, SingleOp function>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
                 {.run = run_other<Op, function, isa>, .ask = ask_other<Op, function>});
