@@ -389,17 +389,27 @@ TEST(CpuRooms, TheGreatestOfRows) {
     Shape shape;
     int64_t axis, k;
   };
-  const Rows all[] = {{{1, 5000}, -1, 5}, {{3, 1000}, 1, 1000},     {{2, 4100}, -1, 300},
-                      {{7, 63}, -1, 2},   {{2, 130, 3}, 1, 7},      {{90, 40}, 0, 90},
-                      {{4, 1, 5}, 1, 1},  {{1, 2, 2000, 17}, 2, 3}, {{0, 4}, 1, 2},
-                      {{2, 3}, 1, 0},     {{5, 1025}, -1, 1024},    {{30, 20000}, -1, 50}};
+  const Rows all[] = {
+      {{1, 5000}, -1, 5},  {{3, 1000}, 1, 1000},  {{2, 4100}, -1, 300},  {{7, 63}, -1, 2},
+      {{2, 130, 3}, 1, 7}, {{90, 40}, 0, 90},     {{4, 1, 5}, 1, 1},     {{1, 2, 2000, 17}, 2, 3},
+      {{0, 4}, 1, 2},      {{2, 3}, 1, 0},        {{5, 1025}, -1, 1024}, {{30, 20000}, -1, 50},
+      {{3, 16}, 1, 16},    {{3, 70, 150}, 1, 16}, {{2, 60, 100}, 1, 17}, {{1, 5000, 33}, 1, 4}};
   CaseTable t;
   for (const Rows& r : all)
-    for (DataType type : {f32, DataType::int32, DataType::int64})
+    for (DataType type : {f32, DataType::int32, DataType::int64, DataType::float16, DataType::bfloat16,
+                          DataType::uint8, DataType::int8, DataType::uint16, DataType::int16})
       for (int64_t largest : {0, 1})
         for (bool odd : {false, true}) {
+          const double least = type == DataType::uint8 || type == DataType::uint16 ? 0 : -120;
+          const bool wide = bits_of(type) >= 32;
           OpCase& k = add(t, "TopK", describe(r.shape) + " " + std::string(name_of(type)))
-                          .random(type, r.shape, odd ? -2 : -1e6, odd ? 3 : 1e6)
+                          .random(type, r.shape,
+                                  odd    ? std::max(-2.0, least)
+                                  : wide ? -1e6
+                                         : least,
+                                  odd    ? 3
+                                  : wide ? 1e6
+                                         : 120)
                           .input<int64_t>({1}, {r.k})
                           .attribute("axis", r.axis)
                           .attribute("largest", largest)

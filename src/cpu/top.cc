@@ -16,6 +16,11 @@ int64_t piece_of(int64_t k) { return std::max<int64_t>(1024, k); }
 /// Elements between two questions whether to go on, and comparisons.
 constexpr int64_t between_polls = int64_t{1} << 15;
 
+template <class Key>
+Key turn_of(bool largest) {
+  return largest ? Key{0} : ~Key{0};
+}
+
 /// Orders few without asking, many with.
 template <class Key, class F>
 void order(int64_t count, KernelContext& c, F f) {
@@ -38,8 +43,15 @@ void find_top(Isa isa, const T* row, int64_t n, int64_t k, bool largest, Ranked<
               KernelContext& c) {
   using Key = RankKey<T>;
   if (k == 0) return;
-  const CollectAbove<T> collect = top_kernels(isa).of<T>();
-  const Key turn = largest ? Key{0} : ~Key{0};
+  const TopLoops<T>& loops = top_kernels(isa).of<T>();
+  const Key turn = turn_of<Key>(largest);
+  if (k <= most_kept) {
+    for (int64_t i = 0; i < n; i += between_polls) {
+      c.poll();
+      loops.keep(row, i, std::min(n, i + between_polls), turn, k, candidates);
+    }
+    return;
+  }
   // Nothing is above the greatest key, and all are above none: those with key 0 only count where there are
   // not k others, and then they are the last of the row's.
   Key limit = 0;
@@ -48,7 +60,7 @@ void find_top(Isa isa, const T* row, int64_t n, int64_t k, bool largest, Ranked<
     const int64_t end = std::min(n, i + piece_of(k));
     for (int64_t j = i; j < end; j += between_polls) {
       c.poll();
-      count += collect(row, j, std::min(end, j + between_polls), turn, limit, candidates + count);
+      count += loops.collect(row, j, std::min(end, j + between_polls), turn, limit, candidates + count);
     }
     if (count <= k) continue;
     order<Key>(count, c, [&](auto before) {
@@ -62,13 +74,30 @@ void find_top(Isa isa, const T* row, int64_t n, int64_t k, bool largest, Ranked<
   for (int64_t i = 0; i < n && count < k; ++i) {
     if (i % between_polls == 0) c.poll();
     Ranked<Key> one[2];
-    if (collect(row, i, i + 1, ~turn, ~Key{0} - 1, one) == 1)
+    if (loops.collect(row, i, i + 1, ~turn, ~Key{0} - 1, one) == 1)
       candidates[count++] = {0, static_cast<uint32_t>(i)};
+  }
+}
+
+template <class T>
+void find_top_of_columns(Isa isa, const T* from, int64_t n, int64_t stride, int64_t columns, int64_t k,
+                         bool largest, KeptColumns<RankKey<T>>* kept, KernelContext& c) {
+  constexpr int64_t rows = between_polls / (kept_blocks * kept_columns);
+  for (int64_t i = 0; k > 0 && i < n; i += rows) {
+    c.poll();
+    top_kernels(isa).of<T>().columns(from, i, std::min(n, i + rows), stride, columns,
+                                     turn_of<RankKey<T>>(largest), k, kept);
   }
 }
 
 template void find_top(Isa, const float*, int64_t, int64_t, bool, Ranked<uint32_t>*, KernelContext&);
 template void find_top(Isa, const int32_t*, int64_t, int64_t, bool, Ranked<uint32_t>*, KernelContext&);
 template void find_top(Isa, const int64_t*, int64_t, int64_t, bool, Ranked<uint64_t>*, KernelContext&);
+template void find_top_of_columns(Isa, const float*, int64_t, int64_t, int64_t, int64_t, bool,
+                                  KeptColumns<uint32_t>*, KernelContext&);
+template void find_top_of_columns(Isa, const int32_t*, int64_t, int64_t, int64_t, int64_t, bool,
+                                  KeptColumns<uint32_t>*, KernelContext&);
+template void find_top_of_columns(Isa, const int64_t*, int64_t, int64_t, int64_t, int64_t, bool,
+                                  KeptColumns<uint64_t>*, KernelContext&);
 
 }  // namespace lathe::cpu

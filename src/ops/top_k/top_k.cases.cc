@@ -26,6 +26,17 @@ void cases_top_k(CaseTable& t) {
       .input<int64_t>({1}, {0})
       .expect<float>({2, 0}, {})
       .expect<int64_t>({2, 0}, {});
+  t.add("TopK", "NaN comes first, and what is equal in order")
+      .input<float>({1, 6}, {0, NAN, -0.0f, INFINITY, NAN, 0})
+      .input<int64_t>({1}, {5})
+      .expect<float>({1, 5}, {NAN, NAN, INFINITY, 0, -0.0f})
+      .expect<int64_t>({1, 5}, {1, 4, 3, 0, 2});
+  t.add("TopK", "bytes")
+      .input<uint8_t>({2, 3}, {200, 7, 200, 0, 255, 3})
+      .input<int64_t>({1}, {2})
+      .expect<uint8_t>({2, 2}, {200, 200, 255, 3})
+      .expect<int64_t>({2, 2}, {0, 2, 1, 2});
+  t.add("TopK", "float16").random(DataType::float16, {3, 100}).input<int64_t>({1}, {5}).outputs_wanted(2);
   t.add("TopK", "version 1")
       .input<float>({3}, {1, 3, 2})
       .attribute("k", int64_t{1})

@@ -1,4 +1,5 @@
-// TopK: most of a row is only held against the least of what was found so far.
+// TopK: most of a row is only held against the least of what was found so far. Columns are walked side by
+// side where few of each are wanted; of more, they are copied into rows.
 #include "ops/top_k/top_k.h"
 
 #include <algorithm>
@@ -14,12 +15,12 @@ namespace {
 /// Columns beside each other that are copied into rows at once.
 constexpr int64_t columns_together = 16;
 
-Verdict ask(const TopK&, const KernelRequest& r) {
-  const DataType t = r.inputs[0].type;
-  if (t != DataType::float32 && t != DataType::int32 && t != DataType::int64)
-    return Verdict::no("only float32, int32 and int64, not " + std::string(name_of(t)));
-  return Verdict::yes();
-}
+constexpr Types<float, int32_t, int64_t, Float16, BFloat16, int8_t, uint8_t, int16_t, uint16_t> ranked_types;
+/// As what elements are ranked: none of the narrow ones is changed by it.
+template <class T>
+using Walked = std::conditional_t<std::is_integral_v<T> && sizeof(T) < sizeof(int32_t), int32_t, Compute<T>>;
+
+Verdict ask(const TopK&, const KernelRequest& r) { return cpu::ask_type(r.inputs[0].type, ranked_types); }
 
 /// The rows of one call.
 struct Rows {
@@ -31,13 +32,13 @@ struct Rows {
     columns = std::min(inner, columns_together);
   }
   int64_t tasks() const { return columns == 0 ? 0 : outer * ceil_div(inner, columns); }
-  /// Bytes of a task's scratch: the candidates, then columns as rows. Shapes say neither K nor the element
-  /// type: it is enough for any.
+  /// Bytes of a task's scratch: the candidates, then columns, or what is narrow, as rows. Shapes say neither
+  /// K nor the element type: it is enough for any.
   size_t candidates() const {
     return lines(static_cast<size_t>(cpu::top_candidates(length, length)) * sizeof(cpu::Ranked<uint64_t>));
   }
   size_t slot() const {
-    return candidates() + (inner == 1 ? 0 : lines(static_cast<size_t>(columns * length) * sizeof(int64_t)));
+    return candidates() + lines(static_cast<size_t>(columns * length) * sizeof(int64_t));
   }
   size_t workspace(int threads) const {
     return static_cast<size_t>(cpu::task_slots(tasks(), threads)) * slot();
@@ -51,6 +52,41 @@ size_t workspace(const TopK& op, std::span<const Shape> inputs, int threads) {
   return Rows(op, inputs[0]).workspace(threads);
 }
 
+/// `columns` that lie side by side, elements of each `stride` apart, as rows.
+template <Isa isa, class T>
+void copy_as_rows(const T* from, int64_t n, int64_t stride, int64_t columns, Walked<T>* to) {
+  if constexpr (std::is_same_v<Walked<T>, float> && sizeof(T) == 2)
+    if (columns == 1 && stride == 1) return cpu::widen(isa, type_of<T>, from, to, n);
+  for (int64_t j = 0; j < n; ++j, from += stride)
+    for (int64_t i = 0; i < columns; ++i) to[i * n + j] = Element<T>::load(from[i]);
+}
+
+/// Few of each column.
+template <Isa isa, class T>
+void walk_columns(const Rows& rows, const T* from, int64_t k, bool largest, T* values, int64_t* places,
+                  KernelContext& c) {
+  constexpr int64_t together = cpu::kept_blocks * cpu::kept_columns;
+  const int64_t n = rows.length, inner = rows.inner, blocks = ceil_div(inner, together);
+  const int64_t grain = std::max<int64_t>(1, 16384 / (std::max<int64_t>(n, 1) * together));
+  c.parallel(rows.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    cpu::KeptColumns<cpu::RankKey<T>> kept[cpu::kept_blocks];
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t outer = task / blocks, first = task % blocks * together;
+      const int64_t columns = std::min(together, inner - first);
+      const T* const column = from + outer * n * inner + first;
+      cpu::find_top_of_columns(isa, column, n, inner, columns, k, largest, kept, c);
+      for (int64_t j = 0; j < k; ++j)
+        for (int64_t i = 0; i < columns; ++i) {
+          const auto place =
+              static_cast<int64_t>(kept[i / cpu::kept_columns].places[j][i % cpu::kept_columns]);
+          const int64_t to = (outer * k + j) * inner + first + i;
+          if (values) values[to] = column[place * inner + i];
+          if (places) places[to] = place;
+        }
+    }
+  });
+}
+
 template <Isa isa>
 void top_k(const TopK& op, KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -62,30 +98,33 @@ void top_k(const TopK& op, KernelContext& c) {
     c.fail(Code::run_too_large, "at most 2^31 elements along the axis", std::to_string(n));
   Shape shape = x.shape();
   shape[axis_of(op.axis, x.rank())] = k;
-  for_type(x.type(), Types<float, int32_t, int64_t>{}, [&]<class T> {
+  for_type(x.type(), ranked_types, [&]<class T> {
+    constexpr bool narrow = !std::is_same_v<T, Walked<T>>;
     const T* const from = x.as<T>().data();
     T* const values = c.wants(0) ? c.out(0, x.type(), shape).template as<T>().data() : nullptr;
     int64_t* const places = c.wants(1) ? c.out(1, DataType::int64, shape).as<int64_t>().data() : nullptr;
     auto* const scratch = static_cast<char*>(c.workspace(rows.workspace(c.threads())));
+    if constexpr (!narrow)
+      if (inner > 1 && k <= cpu::most_kept)
+        return walk_columns<isa>(rows, from, k, op.largest, values, places, c);
     const int64_t blocks = rows.columns == 0 ? 0 : ceil_div(inner, rows.columns);
     cpu::for_each_task(c, rows.tasks(), [&](int64_t task, int64_t slot) {
       char* const mine = scratch + static_cast<size_t>(slot) * rows.slot();
-      auto* const candidates = reinterpret_cast<cpu::Ranked<cpu::RankKey<T>>*>(mine);
+      auto* const candidates = reinterpret_cast<cpu::Ranked<cpu::RankKey<Walked<T>>>*>(mine);
+      auto* const copies = reinterpret_cast<Walked<T>*>(mine + rows.candidates());
       const int64_t outer = task / blocks, first = task % blocks * rows.columns;
       const int64_t columns = std::min(rows.columns, inner - first);
-      const T* row = from + outer * n * inner + first;
-      if (inner > 1) {
-        T* const copies = reinterpret_cast<T*>(mine + rows.candidates());
-        for (int64_t j = 0; j < n; ++j, row += inner)
-          for (int64_t i = 0; i < columns; ++i) copies[i * n + j] = row[i];
-        row = copies;
-      }
-      for (int64_t i = 0; i < columns; ++i, row += n) {
+      const T* const column = from + outer * n * inner + first;
+      if (narrow || inner > 1) copy_as_rows<isa>(column, n, inner, columns, copies);
+      for (int64_t i = 0; i < columns; ++i) {
+        const Walked<T>* row = copies + i * n;
+        if constexpr (!narrow)
+          if (inner == 1) row = column;
         cpu::find_top(isa, row, n, k, op.largest, candidates, c);
         int64_t to = outer * k * inner + first + i;
         for (int64_t j = 0; j < k; ++j, to += inner) {
-          const uint32_t place = candidates[j].index;
-          if (values) values[to] = row[place];
+          const int64_t place = candidates[j].index;
+          if (values) values[to] = column[place * inner + i];
           if (places) places[to] = place;
         }
       }
