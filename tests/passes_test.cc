@@ -336,6 +336,42 @@ TEST(Passes, EquationsThatAreProducts) {
       "Einsum");
 }
 
+TEST(Passes, EquationsOfManyOperands) {
+  const auto einsum = [](const std::string& inputs, const std::string& equation, const std::string& output) {
+    std::string names;
+    for (const char name : {'a', 'b', 'c', 'd'})
+      if (inputs.find(std::string("] ") + name) != std::string::npos) names += std::string(1, name) + ",";
+    names.pop_back();
+    return optimised("(" + inputs + ") => (float" + output + " y) { y = Einsum<equation=\"" + equation +
+                     "\">(" + names + ") }");
+  };
+  // From the side where least is left.
+  EXPECT_EQ(einsum("float[2,3] a, float[3,4] b, float[4,2] c", "ij,jk,kl->il", "[2,2]"), "MatMul MatMul");
+  EXPECT_EQ(einsum("float[n,9] a, float[9,2] b, float[2,9] c, float[9,5] d", "ij,jk,kl,lm->im", "[n,5]"),
+            "MatMul MatMul MatMul");
+  // What one operand alone has is summed first, and an ellipsis is axes like others.
+  EXPECT_EQ(einsum("float[2,3] a, float[3,4,7] b, float[4,5] c", "ij,jkx,kl->il", "[2,5]"),
+            "ReduceSum MatMul MatMul");
+  EXPECT_EQ(einsum("float[n,2,3] a, float[n,3,4] b, float[4,5] c", "...ij,...jk,kl->...il", "[n,2,5]"),
+            "MatMul MatMul");
+  // A matrix of several axes, then one of the batch.
+  EXPECT_EQ(einsum("float[2,3] a, float[2,4] b, float[3,4,5] c", "bi,bj,ijk->bk", "[2,5]"),
+            "Transpose Reshape MatMul Reshape Unsqueeze MatMul Squeeze");
+  // Where nothing is summed and axes lie as they broadcast, it is a product of elements.
+  EXPECT_EQ(einsum("float[n,3] a, float[n,3] b, float[3] c", "bi,bi,i->bi", "[n,3]"), "Mul Mul");
+  EXPECT_EQ(einsum("float[3] a, float[4] b, float[5] c", "i,j,k->", "[]"),
+            "ReduceSum ReduceSum ReduceSum Mul Mul");
+  EXPECT_EQ(optimised("(int64[2,3] a, int64[3,4] b, int64[4,5] c) => (int64[2,5] y) { y = "
+                      "Einsum<equation=\"ij,jk,kl->il\">(a, b, c) }"),
+            "MatMul MatMul");
+  // Diagonals, sizes of 1 that stretch, and types that would be rounded in between.
+  EXPECT_EQ(einsum("float[2,2] a, float[2,3] b, float[3,4] c", "ii,ij,jk->ik", "[2,4]"), "Einsum");
+  EXPECT_EQ(einsum("float[2,1] a, float[3,4] b, float[4,5] c", "ij,jk,kl->il", "[2,5]"), "Einsum");
+  EXPECT_EQ(optimised("(float16[2,3] a, float16[3,4] b, float16[4,5] c) => (float16[2,5] y) { y = "
+                      "Einsum<equation=\"ij,jk,kl->il\">(a, b, c) }"),
+            "Einsum");
+}
+
 TEST(Passes, ActivationsInTheirSpellings) {
   const std::string head =
       "(float[2,3] x, float[2,3] z) => (float[2,3] y) <float one = {1}, float h = {0.5}, float two = {2}, "

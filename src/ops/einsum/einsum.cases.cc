@@ -58,6 +58,17 @@ void cases_einsum(CaseTable& t) {
       .input<float>({3, 2}, {1, -2, 3, 0, 0, 1})
       .attribute("equation", std::string("ij,jk,kl->il"))
       .expect<float>({2, 2}, {-11, -4, 4, 3});
+  t.add("Einsum", "four inputs, one of them a scalar, with a letter of their own")
+      .random(DataType::float32, {4, 5, 3})
+      .random(DataType::float32, {5, 6})
+      .random(DataType::float32, {})
+      .random(DataType::float32, {6, 7, 4})
+      .attribute("equation", std::string("bix,ij,,jkb->bk"));
+  t.add("Einsum", "three inputs of int32, which wrap around")
+      .random(DataType::int32, {4, 5}, -1e9, 1e9)
+      .random(DataType::int32, {5, 6}, -1e9, 1e9)
+      .random(DataType::int32, {6, 4}, -1e9, 1e9)
+      .attribute("equation", std::string("ij,jk,ki->k"));
   t.add("Einsum", "spaces and capitals")
       .input<float>({2, 3}, {0, 1, -2, -2, 2, -1})
       .input<float>({3, 2}, {1, -2, 3, 0, 0, 1})
