@@ -51,6 +51,11 @@ void cases_constant(CaseTable& t) {
       .attribute("dtype", int64_t{7})
       .attribute("k", int64_t{-1})
       .expect<int64_t>({2, 2}, {0, 0, 1, 0});
+  for (int64_t k : {int64_t{-2}, int64_t{3}, INT64_MAX, INT64_MIN})
+    t.add("EyeLike", "beside the matrix")
+        .random(DataType::float16, {2, 3})
+        .attribute("k", k)
+        .expect<Float16>({2, 3}, std::vector<Float16>(6));
 
   t.add("OneHot", "last_axis")
       .input<int64_t>({3}, {0, -1, 5})

@@ -47,15 +47,18 @@ void range(const Range&, KernelContext& c) {
 
 void eye_like(const EyeLike& op, KernelContext& c) {
   Tensor& out = c.out(0);
+  const int64_t rows = out.dim(0), columns = out.dim(1);
+  if (out.size() == 0) return;
   for_type(out.type(), number_and_bool_types, [&]<class T> {
-    Poller poll(c);
-    T* to = out.as<T>().data();
-    const T zero{}, one = Element<T>::store(Compute<T>(1));
-    for (int64_t i = 0; i < out.dim(0); ++i)
-      for (int64_t j = 0; j < out.dim(1); ++j) {
-        poll.did(1);
-        *to++ = j - i == op.k ? one : zero;
-      }
+    T* const to = out.as<T>().data();
+    c.parallel(rows, std::max<int64_t>(1, 65536 / columns), [&](int64_t begin, int64_t end) {
+      Poller poll(c);
+      poll.pieces((end - begin) * columns, 1, [&](int64_t first, int64_t last) {
+        std::fill(to + begin * columns + first, to + begin * columns + last, T{});
+      });
+      for (int64_t i = begin; i < end; ++i)
+        if (op.k >= -i && op.k < columns - i) to[i * columns + i + op.k] = Element<T>::store(Compute<T>(1));
+    });
   });
 }
 
