@@ -55,8 +55,13 @@ size_t workspace(const TopK& op, std::span<const Shape> inputs, int threads) {
 /// `columns` that lie side by side, elements of each `stride` apart, as rows.
 template <Isa isa, class T>
 void copy_as_rows(const T* from, int64_t n, int64_t stride, int64_t columns, Walked<T>* to) {
-  if constexpr (std::is_same_v<Walked<T>, float> && sizeof(T) == 2)
-    if (columns == 1 && stride == 1) return cpu::widen(isa, type_of<T>, from, to, n);
+  if (stride == 1) {
+    if constexpr (std::is_same_v<Walked<T>, float> && sizeof(T) == 2)
+      cpu::widen(isa, type_of<T>, from, to, n);
+    else
+      std::copy_n(from, n, to);
+    return;
+  }
   for (int64_t j = 0; j < n; ++j, from += stride)
     for (int64_t i = 0; i < columns; ++i) to[i * n + j] = Element<T>::load(from[i]);
 }
