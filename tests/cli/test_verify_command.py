@@ -8,7 +8,7 @@ import onnx
 import onnx.helper as oh
 import pytest
 
-from small_model import FLOAT
+DOUBLE = onnx.TensorProto.DOUBLE
 
 
 def test_a_healthy_model(lathe):
@@ -48,7 +48,7 @@ def plugin(binary):
 @pytest.fixture
 def hard(place):
     """y = sigmoid(hardmax(-x · w))."""
-    w = onnx.numpy_helper.from_array(np.arange(12, dtype=np.float32).reshape(3, 4) % 5, "w")
+    w = onnx.numpy_helper.from_array(np.arange(12, dtype=np.float64).reshape(3, 4) % 5, "w")
     graph = oh.make_graph(
         [
             oh.make_node("Neg", ["x"], ["n"], name="negate"),
@@ -57,8 +57,8 @@ def hard(place):
             oh.make_node("Sigmoid", ["h"], ["y"], name="squash"),
         ],
         "hard",
-        [oh.make_tensor_value_info("x", FLOAT, ["batch", 3])],
-        [oh.make_tensor_value_info("y", FLOAT, ["batch", 4])],
+        [oh.make_tensor_value_info("x", DOUBLE, ["batch", 3])],
+        [oh.make_tensor_value_info("y", DOUBLE, ["batch", 4])],
         [w],
     )
     onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 17)], ir_version=8), place / "hard.onnx")

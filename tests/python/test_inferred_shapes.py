@@ -32,7 +32,7 @@ NEED_SIZES = {
 }
 # Operators whose output has as many elements as the data decide, however much else is known: what is found, what is in a picture or a
 # text, how often a body runs, which branch, and which item of a sequence.
-DATA_DECIDES = set("NonMaxSuppression NonZero Unique ImageDecoder StringNormalizer StringSplit Loop If SequenceAt ConcatFromSequence".split())
+DATA_DECIDES = set("NonMaxSuppression NonZero Unique ImageDecoder StringNormalizer StringSplit Loop SequenceAt ConcatFromSequence".split())
 
 def undeclared(model, symbols):
     """A copy that says nothing of values inside and of outputs; with `symbols`, sizes of inputs have names."""
