@@ -1,4 +1,5 @@
-// A kernel that is wrong: Hardmax of doubles, which has no faster one, gives zeros. For `lathe verify` to find.
+// A kernel that is wrong: Hardmax of doubles, which has no faster one, gives zeros. For `lathe verify` to
+// find.
 #include "lathe/backend.h"
 
 extern "C" LATHE_API int lathe_plugin_abi() { return lathe::plugin_abi; }
