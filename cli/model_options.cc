@@ -217,4 +217,14 @@ Engine make_engine(const ModelOptions& model, const BuildOptions& options) {
   return model.is_plan() ? Engine::load(model.model, options) : Engine::build(model.model, options);
 }
 
+std::string defaults_text(const std::vector<IoInfo>& inputs) {
+  const auto n = std::ranges::count(inputs, true, &IoInfo::optional);
+  if (n == 0) return "";
+  return fmt::format(
+      "{} of the inputs {} a default that a run may replace: nothing that follows from one is computed or "
+      "packed "
+      "beforehand (--fix-defaults makes constants of them)\n",
+      n, n == 1 ? "has" : "have");
+}
+
 }  // namespace lathe::cli

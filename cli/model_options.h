@@ -71,4 +71,7 @@ NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& size
 /// An engine from a model or a .lathe plan.
 Engine make_engine(const ModelOptions& model, const BuildOptions& options);
 
+/// What inputs with defaults cost, where there are any: a line for `lathe inspect` and `lathe build`.
+std::string defaults_text(const std::vector<IoInfo>& inputs);
+
 }  // namespace lathe::cli

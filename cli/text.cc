@@ -35,16 +35,6 @@ std::string printable(std::string text) {
   return text;
 }
 
-std::string defaults_text(const std::vector<IoInfo>& inputs) {
-  const auto n = std::ranges::count(inputs, true, &IoInfo::optional);
-  if (n == 0) return "";
-  return fmt::format(
-      "{} of the inputs {} a default that a run may replace: nothing that follows from one is computed or "
-      "packed "
-      "beforehand (--fix-defaults makes constants of them)\n",
-      n, n == 1 ? "has" : "have");
-}
-
 std::string join(const std::vector<std::string>& words, const std::string& between) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) text += (i ? between : "") + words[i];

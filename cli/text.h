@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "lathe/engine.h"
-
 namespace lathe::cli {
 
 /// "1.5 MiB".
@@ -32,9 +30,6 @@ class Table {
 
 /// Text from files may be anything: without line ends and the control sequences of terminals.
 std::string printable(std::string text);
-
-/// What inputs with defaults cost, where there are any: a line for `lathe inspect` and `lathe build`.
-std::string defaults_text(const std::vector<IoInfo>& inputs);
 
 std::string join(const std::vector<std::string>& words, const std::string& between);
 

@@ -32,7 +32,8 @@ from pathlib import Path
 
 from compare import Comparison, Settings
 from engines import ENGINES, version
-from models import ENTRIES, Made, make, own_model, shared_model
+from files import Made, own_model, shared_model
+from models import ENTRIES, make
 from probe import ROOT, Probe, machine
 from report import brief, document, text
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from engines import Failure, Process
-from models import Made
+from files import Made
 from probe import Probe
 
 # Outputs agree when they differ nowhere by more than this share of the output's largest magnitude. Float32 networks of

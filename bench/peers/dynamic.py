@@ -13,6 +13,7 @@ import onnx
 from onnx import helper
 
 import models
+from net import Net
 
 IMAGE = {"image": ("batch", 3, "height", "width")}
 TOKENS = {name: ("batch", "sequence") for name in ("input_ids", "token_type_ids", "attention_mask")}
@@ -28,7 +29,7 @@ DYNAMIC = {
 POSITIONS = 512
 
 
-class DynamicNet(models.Net):
+class DynamicNet(Net):
     """The same layers where the first two axes of sequences are free."""
 
     def __init__(self, name: str, axes: dict[str, tuple]):
@@ -63,7 +64,7 @@ class DynamicNet(models.Net):
 
 def write(name: str, folder: Path) -> None:
     build = next(entry.build for entry in models.TABLE if entry.name == name)
-    for net in (models.Net(name), DynamicNet(name, DYNAMIC[name])):
+    for net in (Net(name), DynamicNet(name, DYNAMIC[name])):
         build(net)
         suffix = "_dynamic" if isinstance(net, DynamicNet) else ""
         onnx.save(net.model(), folder / f"{name}{suffix}.onnx")

@@ -20,6 +20,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import models
+from net import Net
 
 WIDE = {"NonMaxSuppression": range(8), "Resize": range(1, 4)}  # inputs that are float32 in any case
 
@@ -70,7 +71,7 @@ def measured(lathe: str, plan: Path, seconds: float) -> tuple[float, float, floa
 
 
 def compare(name: str, folder: Path, lathe: str, rounds: int, seconds: float) -> str:
-    net = models.Net(name)
+    net = Net(name)
     models.ENTRIES[name].build(net)
     plans = []
     for suffix, form in (("", lambda m: m), ("_half", narrowed)):

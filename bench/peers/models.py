@@ -1,6 +1,6 @@
 """The models of the comparison, made on the spot: the graphs that exporters write for well-known networks, with random
 weights at the scale that training starts from, so that values stay finite. Nothing is downloaded; files are kept in a
-cache and made again when this file changes."""
+cache and made again when this file changes, or what the graphs are written with (net.py)."""
 
 from __future__ import annotations
 
@@ -8,192 +8,17 @@ import dataclasses
 import hashlib
 import json
 import math
-import re
 import shutil
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
 
-OPSET = 17
-IR_VERSION = 8
-FLOAT = onnx.TensorProto.FLOAT
-
-
-class Net:
-    """Writes one graph, layer by layer. `width` remembers the channels of an image or sequence (its axis 1)."""
-
-    def __init__(self, name: str):
-        self.name = name
-        self.random = np.random.default_rng(zlib.crc32(name.encode()))
-        self.nodes: list[onnx.NodeProto] = []
-        self.initializers: list[onnx.TensorProto] = []
-        self.feeds: dict[str, np.ndarray] = {}
-        self.outputs: list[str] = []
-        self.width: dict[str, int] = {}
-        self._constants: dict[tuple, str] = {}
-
-    # -- values
-
-    def input(self, name: str, value: np.ndarray) -> str:
-        """An input of this value's shape and type; the value is what it is fed with."""
-        self.feeds[name] = value
-        if value.ndim > 1:
-            self.width[name] = value.shape[1]
-        return name
-
-    def normal(self, *shape: int, scale: float = 1.0) -> np.ndarray:
-        return self.random.standard_normal(shape, np.float32) * np.float32(scale)
-
-    def image(self, *shape: int) -> str:
-        return self.input("image", self.normal(*shape))
-
-    def tokens(self, name: str, count: int, vocabulary: int) -> str:
-        return self.input(name, self.random.integers(0, vocabulary, (1, count)))
-
-    def initializer(self, array: np.ndarray) -> str:
-        name = f"w{len(self.initializers)}"
-        self.initializers.append(numpy_helper.from_array(array, name))
-        return name
-
-    def weight(self, *shape: int, scale: float) -> str:
-        return self.initializer(self.normal(*shape, scale=scale))
-
-    def constant(self, value, dtype=np.int64) -> str:
-        """A small constant; equal ones are written once."""
-        array = np.asarray(value, dtype)
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in self._constants:
-            self._constants[key] = self.initializer(array)
-        return self._constants[key]
-
-    def number(self, value: float) -> str:
-        return self.constant(value, np.float32)
-
-    def output(self, *values: str) -> None:
-        self.outputs += values
-
-    # -- operators
-
-    def ops(self, count: int, kind: str, *inputs: str, **attributes) -> list[str]:
-        names = [f"v{len(self.nodes)}_{i}" for i in range(count)]
-        self.nodes.append(helper.make_node(kind, inputs, names, name=f"{kind}_{len(self.nodes)}", **attributes))
-        for name in names:
-            if inputs and inputs[0] in self.width:
-                self.width[name] = self.width[inputs[0]]
-        return names
-
-    def op(self, kind: str, *inputs: str, **attributes) -> str:
-        return self.ops(1, kind, *inputs, **attributes)[0]
-
-    def chain(self, x: str, *kinds: str) -> str:
-        for kind in kinds:
-            x = self.op(kind, x)
-        return x
-
-    def concat(self, *values: str, axis: int = 1) -> str:
-        y = self.op("Concat", *values, axis=axis)
-        if axis == 1 and all(v in self.width for v in values):
-            self.width[y] = sum(self.width[v] for v in values)
-        return y
-
-    def reshape(self, x: str, *shape: int) -> str:
-        return self.op("Reshape", x, self.constant(shape))
-
-    def transpose(self, x: str, *perm: int) -> str:
-        return self.op("Transpose", x, perm=perm)
-
-    # -- layers
-
-    def conv(self, x: str, filters: int, kernel: int, stride: int = 1, *, pad: int | None = None, groups: int = 1,
-             gain: float = 2.0, act: str = "", dims: int = 2, bias: bool = True) -> str:  # fmt: skip
-        """A convolution with batch normalization folded into it, as exporters leave it. A gain of 2 keeps the variance
-        through ReLU."""
-        depth = self.width[x] // groups
-        w = self.weight(filters, depth, *[kernel] * dims, scale=math.sqrt(gain / (depth * kernel**dims)))
-        b = [self.weight(filters, scale=0.05)] if bias else []
-        pad = kernel // 2 if pad is None else pad
-        y = self.op("Conv", x, w, *b, kernel_shape=[kernel] * dims, strides=[stride] * dims, pads=[pad] * 2 * dims,
-                    dilations=[1] * dims, group=groups)  # fmt: skip
-        self.width[y] = filters
-        return self.act(y, act)
-
-    def act(self, x: str, kind: str) -> str:
-        match kind:
-            case "":
-                return x
-            case "relu6":
-                return self.op("Clip", x, self.number(0), self.number(6))
-            case "silu":
-                return self.op("Mul", x, self.op("Sigmoid", x))
-            case "gelu":
-                e = self.op("Erf", self.op("Div", x, self.number(math.sqrt(2))))
-                return self.op("Mul", self.op("Mul", x, self.op("Add", e, self.number(1))), self.number(0.5))
-            case "gelu_tanh":
-                cube = self.op("Mul", self.op("Pow", x, self.number(3)), self.number(0.044715))
-                t = self.op("Tanh", self.op("Mul", self.op("Add", x, cube), self.number(math.sqrt(2 / math.pi))))
-                return self.op("Mul", self.op("Mul", x, self.number(0.5)), self.op("Add", t, self.number(1)))
-            case _:
-                return self.op(kind, x)
-
-    def batch_norm(self, x: str) -> str:
-        c = self.width[x]
-        scale, variance = (np.abs(self.normal(c, scale=0.1)) + 0.9 for _ in range(2))
-        shift, mean = self.weight(c, scale=0.1), self.weight(c, scale=0.1)
-        return self.op("BatchNormalization", x, self.initializer(scale), shift, mean, self.initializer(variance))
-
-    def pool(self, x: str, kind: str, kernel: int, stride: int, pad: int = 0) -> str:
-        return self.op(kind, x, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4)
-
-    def gemm(self, x: str, outputs: int, inputs: int) -> str:
-        """PyTorch's Linear on a matrix."""
-        w = self.weight(outputs, inputs, scale=math.sqrt(1 / inputs))
-        return self.op("Gemm", x, w, self.weight(outputs, scale=0.05), transB=1)
-
-    def linear(self, x: str, inputs: int, outputs: int, *, bias: bool = True, scale: float = 0.02) -> str:
-        """PyTorch's Linear on a sequence."""
-        y = self.op("MatMul", x, self.weight(inputs, outputs, scale=scale))
-        return self.op("Add", self.weight(outputs, scale=0.02), y) if bias else y
-
-    def classifier(self, x: str, classes: int = 1000) -> str:
-        return self.gemm(self.op("Flatten", self.op("GlobalAveragePool", x)), classes, self.width[x])
-
-    def layer_norm(self, x: str, size: int, epsilon: float = 1e-12) -> str:
-        scale = self.initializer(self.normal(size, scale=0.02) + 1)
-        return self.op("LayerNormalization", x, scale, self.weight(size, scale=0.02), axis=-1, epsilon=epsilon)
-
-    def rms_norm(self, x: str, size: int) -> str:
-        mean = self.op("ReduceMean", self.op("Pow", x, self.number(2)), axes=[-1], keepdims=1)
-        root = self.op("Sqrt", self.op("Add", mean, self.number(1e-6)))
-        normal = self.op("Mul", x, self.op("Div", self.number(1), root))
-        return self.op("Mul", self.initializer(self.normal(size, scale=0.02) + 1), normal)
-
-    def split_heads(self, x: str, length: int, heads: int, size: int, perm=(0, 2, 1, 3)) -> str:
-        return self.transpose(self.reshape(x, 1, length, heads, size), *perm)
-
-    def merge_heads(self, x: str, length: int, hidden: int) -> str:
-        return self.reshape(self.transpose(x, 0, 2, 1, 3), 1, length, hidden)
-
-    def positions(self, x: str, length: int, size: int) -> str:
-        """What is learned of each place in a sequence, for one like x."""
-        return self.weight(1, length, size, scale=0.02)
-
-    # -- the file
-
-    def model(self) -> onnx.ModelProto:
-        value = helper.make_tensor_value_info
-        inputs = [value(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in self.feeds.items()]
-        graph = helper.make_graph(self.nodes, self.name, inputs, [], self.initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
-        known = {v.name: v for v in inferred(model).graph.value_info}
-        model.graph.output.extend(known[name] for name in self.outputs)
-        return model
-
+from files import Made, count_gflop
+from net import FLOAT, Net
 
 # ---------------------------------------------------------------------------------------------- convolutional networks
 
@@ -693,27 +518,6 @@ TABLE = [
 ENTRIES = {entry.name: entry for entry in TABLE}
 
 
-@dataclass
-class Made:
-    """A model on disk with what it is fed."""
-
-    name: str
-    path: Path
-    feeds: dict[str, np.ndarray]
-    gflop: float | None
-    kind: str = "shared"
-    must: float | None = None
-    cnn: bool = False
-    quantised: bool = False
-    precision: str = "float32"  # of Lathe's products
-
-    @property
-    def bytes(self) -> int:
-        """The file and what lies beside it: external data."""
-        data = [f for f in self.path.parent.glob("*.onnx*") if f.suffix != ".onnx"] if self.kind == "shared" else []
-        return sum(f.stat().st_size for f in [self.path, *data])
-
-
 def make(entry: Entry, cache: Path) -> Made:
     """The entry's model from the cache, or made now."""
     if entry.like:
@@ -721,7 +525,8 @@ def make(entry: Entry, cache: Path) -> Made:
         return dataclasses.replace(like, name=entry.name, kind=entry.kind, must=entry.must, quantised=True, precision="bfloat16")
     cache.mkdir(parents=True, exist_ok=True)
     path, facts_path, feeds_path = (cache / f"{entry.name}{suffix}" for suffix in (".onnx", ".json", ".npz"))
-    digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    sources = Path(__file__), Path(__file__).with_name("net.py")
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     facts = json.loads(facts_path.read_text()) if facts_path.exists() else {}
     if facts.get("made_by") != digest or not path.exists() or not feeds_path.exists():
         facts_path.unlink(missing_ok=True)  # the last to be written: without it nothing counts as made
@@ -743,118 +548,3 @@ def make(entry: Entry, cache: Path) -> Made:
     with np.load(feeds_path) as stored:
         feeds = dict(stored)
     return Made(entry.name, path, feeds, facts["gflop"], entry.kind, entry.must, entry.cnn, entry.kind == "int8")
-
-
-def with_constant_weights(model: onnx.ModelProto) -> bool:
-    """No weight is an input any more. Exporters of IR version 4 declared all of them, and then whoever heeds the format
-    can compute nothing beforehand (ONNX Runtime warns of it). False where there is nothing to change."""
-    constants = {t.name for t in model.graph.initializer}
-    kept = [i for i in model.graph.input if i.name not in constants]
-    if len(kept) == len(model.graph.input) or model.ir_version < 4:
-        return False
-    del model.graph.input[:]
-    model.graph.input.extend(kept)
-    return True
-
-
-def shared_model(folder: Path, cache: Path) -> Made:
-    """A model of the shared collection, fed with its first recorded case."""
-    case = json.loads((folder / "meta.json").read_text())["cases"][0]
-    if any(not f.endswith(".npy") for f in case["inputs"].values()):
-        raise ValueError("has inputs that are not tensors")
-    feeds = {name: np.load(folder / f, allow_pickle=True) for name, f in case["inputs"].items()}
-    if any(v.dtype.kind in "OUS" for v in feeds.values()):
-        raise ValueError("has inputs of strings")
-    path = folder / "model.onnx"
-    model = onnx.load(path, load_external_data=False)
-    is_whole = all(t.data_location != onnx.TensorProto.EXTERNAL for t in model.graph.initializer)
-    if is_whole and not feeds.keys() & {t.name for t in model.graph.initializer} and with_constant_weights(model):
-        path = cache / f"{folder.name}.onnx"
-        cache.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(model.SerializeToString())
-    return Made(folder.name, path, feeds, count_gflop(model, feeds), quantised=is_quantised(model))
-
-
-def own_model(path: Path) -> Made:
-    """Any .onnx file: random inputs, unknown sizes taken as 1."""
-    model = onnx.load(path, load_external_data=False)
-    constants = {t.name for t in model.graph.initializer}
-    random = np.random.default_rng(0)
-    feeds = {}
-    for i in model.graph.input:
-        if i.name in constants:
-            continue
-        if not i.type.HasField("tensor_type"):
-            raise ValueError("has inputs that are not tensors")
-        dtype = helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type)
-        shape = [d.dim_value or 1 for d in i.type.tensor_type.shape.dim]
-        value = random.standard_normal(shape) if dtype.kind == "f" else random.integers(0, 2, shape)
-        feeds[i.name] = value.astype(dtype)
-    return Made(path.stem, path, feeds, count_gflop(model, feeds), quantised=is_quantised(model))
-
-
-def is_quantised(model: onnx.ModelProto) -> bool:
-    return any(re.search("Quantize|Integer|^QLinear|NBits|^QMoE", n.op_type) for n in model.graph.node)
-
-
-# ---------------------------------------------------------------------------------------------------------- arithmetic
-
-
-def inferred(model: onnx.ModelProto, feeds: dict[str, np.ndarray] = {}) -> onnx.ModelProto:
-    """The model with shapes of all values, without its large weights: these would only be copied."""
-    light = onnx.ModelProto()
-    light.ir_version = model.ir_version
-    light.opset_import.extend(model.opset_import)
-    light.functions.extend(model.functions)
-    light.graph.name = model.graph.name
-    light.graph.node.extend(model.graph.node)
-    constants = {t.name for t in model.graph.initializer}
-    for tensor in model.graph.initializer:
-        if math.prod(tensor.dims) <= 64:
-            light.graph.initializer.append(tensor)
-        light.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-    for i in model.graph.input:
-        if i.name in feeds:
-            element = helper.np_dtype_to_tensor_dtype(feeds[i.name].dtype)
-            light.graph.input.append(helper.make_tensor_value_info(i.name, element, feeds[i.name].shape))
-        elif i.name not in constants:
-            light.graph.input.append(i)
-    return onnx.shape_inference.infer_shapes(light, data_prop=True)
-
-
-def count_gflop(model: onnx.ModelProto, feeds: dict[str, np.ndarray] = {}) -> float | None:
-    """Multiplications and additions of convolutions, matrix products and LSTMs, as the direct algorithm does them; None
-    where a shape is unknown or a subgraph holds part of them."""
-    try:
-        graph = inferred(model, feeds).graph
-    except onnx.shape_inference.InferenceError:  # of operators that the onnx package does not know
-        return None
-    shapes = {t.name: tuple(t.dims) for t in model.graph.initializer}
-    for v in [*graph.input, *graph.value_info]:
-        if v.type.HasField("tensor_type") and v.type.tensor_type.HasField("shape"):
-            dims = v.type.tensor_type.shape.dim
-            if all(d.HasField("dim_value") for d in dims):
-                shapes.setdefault(v.name, tuple(d.dim_value for d in dims))
-    total = 0
-    try:
-        for node in graph.node:
-            if any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for a in node.attribute):
-                return None
-            ins = [shapes.get(name) for name in node.input]
-            out = shapes.get(node.output[0])
-            match node.op_type:
-                case "Conv":
-                    total += 2 * math.prod(out) * math.prod(ins[1][1:])
-                case "ConvTranspose":
-                    total += 2 * math.prod(ins[0]) * math.prod(ins[1][1:])
-                case "MatMul":
-                    total += 2 * math.prod(out) * ins[0][-1]
-                case "Gemm":
-                    by_columns = any(a.name == "transA" and a.i for a in node.attribute)
-                    total += 2 * math.prod(out) * ins[0][0 if by_columns else 1]
-                case "LSTM":
-                    steps, batch, _ = ins[0]
-                    total += 2 * steps * batch * (math.prod(ins[1]) + math.prod(ins[2]))
-    except TypeError:  # a shape that is None
-        return None
-    return total * 1e-9 or None

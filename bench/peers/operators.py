@@ -4,7 +4,7 @@ python bench/peers/operators.py FOLDER [WORD…]   writes them (those whose line
 python bench/peers --models FOLDER/*.onnx --threads 1 --rounds 3 --loads 1 --seconds 0.1
 
 A line is an operator, its inputs, and its attributes. An input is a type and a shape; with a star its numbers are constants, and
-in parentheses these are written down. "-" is none, and "->2" says how many outputs there are, "@23" the opset.
+in parentheses these are written down, a single one, no list, in braces. "-" is none, and "->2" says how many outputs there are, "@23" the opset.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ ArgMax float[1024,1024] axis=1
 TopK float[64,4096] *int64(5) ->2
 TopK float[8,512,32] *int64(5) axis=1 ->2
 TopK float[1,30000] *int64(1000) ->2
-CumSum float[64,4096] *int64(1)
+CumSum float[64,4096] *int64{1}
 Transpose float[1024,1024] perm=1,0
 Transpose float[1,128,12,64] perm=0,2,1,3
 Transpose float[1,64,56,56] perm=0,2,3,1
@@ -96,7 +96,7 @@ Attention@23 float[1,32,1,128] float[1,8,1024,128] float[1,8,1024,128]
 Add uint8[64,4096] uint8[64,4096]
 Add double[64,4096] double[64,4096]
 Mul int32[64,4096] int32[64,4096]
-Div int64[64,4096] *int64(7)
+Div int64[64,4096] *int64{7}
 Equal bool[64,4096] bool[64,4096]
 Cast float[64,4096] to=6
 Cast float[64,4096] to=11
@@ -106,8 +106,8 @@ Asinh float[64,4096]
 Erf float[64,4096]
 Exp double[64,4096]
 Hardmax float[64,4096]
-QuantizeLinear float[64,4096] *float(0.1) *int16(0)
-DequantizeLinear uint8[64,4096] *float(0.1) *uint8(128)
+QuantizeLinear float[64,4096] *float{0.1} *int16{0}
+DequantizeLinear uint8[64,4096] *float{0.1} *uint8{128}
 """
 
 LISTS = {"pads", "strides", "dilations", "kernel_shape", "perm"}
@@ -125,16 +125,14 @@ def model(line: str) -> onnx.ModelProto:
     random = np.random.default_rng(0)
     names, inputs, constants, attributes, outputs = [], [], [], [], 1
     for word in rest:
-        if found := re.fullmatch(r"(\*?)(\w+)([\[(])(.*)[\])]", word):
+        if found := re.fullmatch(r"(\*?)(\w+)([\[({])(.*)[\])}]", word):
             constant, kind, opening, numbers = found.groups()
             element = getattr(onnx.TensorProto, kind.upper())
             dtype = helper.tensor_dtype_to_np_dtype(element)
             names.append(f"i{len(names)}")
-            if opening == "(":
+            if opening != "[":
                 value = np.array([float(n) for n in numbers.split(",")]).astype(dtype)
-                # Only lists are lists.
-                single = op in ("QuantizeLinear", "DequantizeLinear", "CumSum") or (op == "Div" and len(value) == 1)
-                constants.append(onnx.numpy_helper.from_array(value[0] if single else value, names[-1]))
+                constants.append(onnx.numpy_helper.from_array(value if opening == "(" else value.reshape(()), names[-1]))
                 continue
             shape = [int(n) for n in numbers.split(",")]
             if constant:

@@ -23,7 +23,8 @@ void add_read(const Graph& g, std::set<const Value*>& read) {
     if (v != no_id && g.value(v).constant) read.insert(g.value(v).constant.get());
   };
   for (ValueId v : g.outputs()) add(v);
-  for (NodeId id : g.order()) {
+  for (NodeId id = 0; id < g.node_count(); ++id) {
+    if (!g.node(id).alive) continue;
     std::ranges::for_each(g.node(id).inputs, add);
     for (const Body& b : g.node(id).bodies) {
       for (ValueId c : b.graph->captures()) add(b.graph->value(c).captured);
@@ -54,17 +55,16 @@ Exchangeable exchangeable(const Graph& g, const Folds& folds, const std::set<con
 
 uint64_t fold_budget(const Graph& graph, const BuildOptions& options, const Folds& folds) {
   if (options.fold_limit == 0) return 0;
-  std::set<const Value*> read;
-  add_read(graph, read);
   const auto size = [](const Value& v) { return v.is_tensor() ? v.tensor().bytes() : 0; };
   uint64_t made = 0, freed = 0;
-  std::set<const Value*> weights;
+  std::set<const Value*> weights, read;
   for (const auto& [constant, fold] : folds) {
     made += size(*constant);
     for (const Fold::Operand& o : fold.from)
-      if (!o.source.empty() && !read.contains(o.constant.get()) && weights.insert(o.constant.get()).second)
-        freed += size(*o.constant);
+      if (!o.source.empty()) weights.insert(o.constant.get());
   }
+  if (!weights.empty()) add_read(graph, read);
+  for (const Value* w : weights) freed += read.contains(w) ? 0 : size(*w);
   return options.fold_limit - std::min(options.fold_limit, made - std::min(made, freed));
 }
 

@@ -3,6 +3,8 @@
 // made of are those of elementwise.h.
 #pragma once
 
+#include <string>
+
 #include "kernel/kernel.h"
 
 namespace lathe::cpu {
@@ -68,6 +70,10 @@ const NumberKernels& number_kernels(Isa isa);
 /// Is there such a function for elements of the type?
 bool computes(PairOp op, DataType type);
 bool computes(SingleOp op, DataType type);
+template <class Function>
+Verdict ask_computes(Function op, DataType type) {
+  return computes(op, type) ? Verdict::yes() : Verdict::no("not for " + std::string(name_of(type)));
+}
 
 /// to[i] = op(x[i], y[i]) with broadcasting, for elements of the same type.
 void apply_pairs(Isa isa, PairOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c);

@@ -170,7 +170,10 @@ void Verification::compare(OptimizationLevel level, const Exercise& x, const std
   Difference d;
   try {
     const Engine& e = engine(level);
-    held = static_cast<Held>((x.kind == ValueClass::non_finite) + finite_only_.contains(level));
+    const bool finite_inputs = x.kind != ValueClass::non_finite, promises_all = !finite_only_.contains(level);
+    held = finite_inputs && promises_all   ? Held::all
+           : finite_inputs || promises_all ? Held::finite
+                                           : Held::none;
     d = contract_difference(run(e, inputs), want, names_, held);
   } catch (const Error& e) {
     if (stops_everything(e)) throw;

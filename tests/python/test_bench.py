@@ -25,10 +25,11 @@ def modules():
     sys.path.insert(0, str(PEERS))
     try:
         import compare
+        import files
         import models
     finally:
         sys.path.remove(str(PEERS))
-    return compare, models
+    return compare, models, files
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def test_the_tables_name_all_models_and_what_is_required(quick):
 def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, tmp_path):
     """LATHE_WHOLE_TABLE=1: all models of the table, not only the small ones. The small ones are made by the fixture."""
     ort = pytest.importorskip("onnxruntime")
-    compare, models = modules()
+    compare, models, _ = modules()
     entries = [e for e in models.TABLE if not e.like and (os.environ.get("LATHE_WHOLE_TABLE") or e.name in QUICK)]
 
     def answers(path, feeds):
@@ -157,8 +158,8 @@ class Machine:
 
 
 def alternated(machine, threads, noisy=False, rounds=3):
-    compare, models = modules()
-    made = models.Made("m", Path(__file__), {}, 1.0, "fp32")
+    compare, _, files = modules()
+    made = files.Made("m", Path(__file__), {}, 1.0, "fp32")
     comparison = compare.Comparison(made, compare.Settings(list(machine.times), [threads], rounds, 0.1, 1, noisy), machine)
     comparison.alternate({name: machine.engine(name) for name in machine.times}, threads)
     return comparison.row
@@ -182,7 +183,7 @@ def test_samples_of_which_the_host_took_the_greater_part_do_not_count():
 
 
 def test_weights_that_are_inputs_become_constants(tmp_path):
-    _, models = modules()
+    files = modules()[2]
     folder = tmp_path / "shared" / "old"
     folder.mkdir(parents=True)
     value = onnx.helper.make_tensor_value_info
@@ -198,7 +199,7 @@ def test_weights_that_are_inputs_become_constants(tmp_path):
     for case in {"x": "x.npy"}, {"x": "x.npy", "w": "x.npy"}:
         np.save(folder / "x.npy", np.ones(3, np.float32))
         (folder / "meta.json").write_text(json.dumps({"cases": [{"inputs": case}]}))
-        made = models.shared_model(folder, tmp_path / "cache")
+        made = files.shared_model(folder, tmp_path / "cache")
         assert [i.name for i in onnx.load(made.path).graph.input] == list(case)  # one that is given stays one
 
 

@@ -11,18 +11,22 @@ import onnx.parser
 import onnxruntime as ort
 import pytest
 
-from support import built_tool
+from support import ROOT, built_tool
 
-PROGRAMS = ("passes_test", "passes_attention_test", "passes_movement_test", "passes_weights_test")
 # What ONNX Runtime does not run as the standard has it, by the beginning of a test's name.
-NOT_THERE = {"RotaryEmbedding.OfTablesAndPositions": "more tokens than a table has rows, whatever the positions"}
+POOLS = "auto_pad of pools beside ceil_mode or dilations, and that of LpPool: what it gives before is not what the standard says"
+NOT_THERE = {
+    "RotaryEmbedding.OfTablesAndPositions": "more tokens than a table has rows, whatever the positions",
+    "ExplicitPadding.Pools": POOLS,
+    "ExplicitPadding.SameResultsForWindowsOfAllKinds": POOLS,
+}
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("optimised")
-    for program in PROGRAMS:
-        command = [built_tool(program), "--gtest_brief=1"]
+    for source in sorted((ROOT / "tests").glob("passes_*test.cc")):
+        command = [built_tool(source.stem), "--gtest_brief=1"]
         run = subprocess.run(command, env=os.environ | {"LATHE_KEEP_OPTIMISED": str(folder)}, capture_output=True, text=True)
         assert run.returncode == 0, run.stdout[-2000:]
     return folder

@@ -16,11 +16,8 @@ namespace lathe {
 namespace {
 
 using F = cpu::BinaryOp;
+using cpu::ask_computes;
 using cpu::PairOp;
-
-Verdict ask_computes(PairOp op, DataType type) {
-  return cpu::computes(op, type) ? Verdict::yes() : Verdict::no("not for " + std::string(name_of(type)));
-}
 
 /// The same function of other numbers than float32.
 constexpr PairOp pair_of(F function) {

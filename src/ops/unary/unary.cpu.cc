@@ -16,9 +16,8 @@ using cpu::SingleOp;
 template <class Op, SingleOp other>
 Verdict ask(const Op&, const KernelRequest& r) {
   const DataType type = r.inputs[0].type;
-  const bool computed = other != SingleOp::count && cpu::computes(other, type);
-  if (type == DataType::float32 || computed) return Verdict::yes();
-  return Verdict::no("not for " + std::string(name_of(type)));
+  if (type == DataType::float32) return Verdict::yes();
+  return other == SingleOp::count ? Verdict::no("only float32") : cpu::ask_computes(other, type);
 }
 template <class Op, cpu::UnaryOp function, SingleOp other, Isa isa>
 void run(const Op&, KernelContext& c) {
@@ -35,9 +34,7 @@ std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
 
 template <class Op, SingleOp function>
 Verdict ask_other(const Op&, const KernelRequest& r) {
-  const DataType type = r.inputs[0].type;
-  return cpu::computes(function, type) ? Verdict::yes()
-                                       : Verdict::no("not for " + std::string(name_of(type)));
+  return cpu::ask_computes(function, r.inputs[0].type);
 }
 template <class Op, SingleOp function, Isa isa>
 void run_other(const Op&, KernelContext& c) {
