@@ -446,6 +446,39 @@ TEST(RotaryEmbedding, ByPairs) {
       "Squeeze Squeeze RotaryEmbedding");
 }
 
+TEST(RotaryEmbedding, OfHalvesOneByOne) {
+  const auto of = [](const std::string& first, const std::string& second) {
+    return found(
+        "(float[2,3,5,4] x, float[2,1,5,2] c, float[2,1,5,2] s) => (float[2,3,5,4] y) { a, b = "
+        "Split<axis=-1, num_outputs=2>(x) ac = Mul(a, c) bs = Mul(s, b) d = Sub(" +
+        first + ") bc = Mul(b, c) as = Mul(a, s) e = Add(" + second + ") y = Concat<axis=-1>(d, e) }");
+  };
+  EXPECT_EQ(of("ac, bs", "bc, as"), "Squeeze Squeeze RotaryEmbedding");
+  EXPECT_EQ(of("ac, bs", "as, bc"), "Squeeze Squeeze RotaryEmbedding");
+  EXPECT_EQ(of("bs, ac", "as, bc"), "Split Mul Mul Sub Mul Mul Add Concat");
+  EXPECT_EQ(of("ac, bs", "ac, bs"), "Split Mul Mul Sub Add Concat");
+}
+
+TEST(RotaryEmbedding, OfNeighboursAsAWhole) {
+  const std::string text =
+      "(float[2,3,5,4] x, float[2,5,2] f) => (float[2,3,5,4] y) <int64[1] z = {0}, int64[1] o = {1}, "
+      "int64[1] "
+      "e = {9223372036854775807}, int64[1] ax = {3}, int64[1] two = {2}, int64[1] last = {-1}, int64[4] js = "
+      "{2,3,5,4}, int64[3] fs = {2,5,4}, int64[4] twice = {1,1,1,2}> { a = Slice(x, z, e, ax, two) b = "
+      "Slice(x, o, e, ax, two) n = Neg(b) nu = Unsqueeze(n, last) au = Unsqueeze(a, last) rp = "
+      "Concat<axis=-1>(nu, au) r = Reshape(rp, js) fu = Unsqueeze(f, last) ";
+  const std::string rest =
+      "i = Cos(g) j = Sin(g) c = Unsqueeze(i, o) s = Unsqueeze(j, o) u = Mul(x, c) v = Mul(r, s) y = Add(u, "
+      "v) "
+      "}";
+  EXPECT_EQ(found(text + "t = Tile(fu, twice) g = Reshape(t, fs) " + rest),
+            "Unsqueeze Tile Reshape Cos Sin Slice Slice RotaryEmbedding");
+  EXPECT_EQ(found(text + "t = Concat<axis=-1>(fu, fu) g = Reshape(t, fs) " + rest),
+            "Unsqueeze Concat Reshape Cos Sin Slice Slice RotaryEmbedding");
+  // Half after half is another embedding.
+  EXPECT_EQ(found(text + "g = Concat<axis=-1>(f, f) " + rest).find("RotaryEmbedding"), std::string::npos);
+}
+
 TEST(GroupNormalization, InItsSpellings) {
   const std::string head =
       "(float[2,4,2,3] x) => (float[2,4,2,3] y) <int64[3] g = {0,2,-1}, int64[4] back = {2,4,2,3}, float[2] "

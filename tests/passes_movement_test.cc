@@ -178,6 +178,16 @@ TEST(Movements, TransposesMeet) {
             "Transpose Exp Transpose Sum ReduceSum Add");
   EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = " + there + "(z) d = Exp(c) y = Sub(a, d) }"),
             "Exp Sub Transpose");
+  // A diamond, and one that a reduction is part of.
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = Exp(a) d = Mul(a, c) y = " + back + "(d) }"),
+            "Exp Mul");
+  EXPECT_EQ(optimised(head + "{ a = " + there + "(x) d = Mul(a, a) y = " + back + "(d) }"), "Mul");
+  EXPECT_EQ(optimised("(float[1,2,3,4] x) => (float[i,j,k,l] y) <int64[2] ax = {1,2}> { a = " + there +
+                      "(x) r = ReduceMean(a, ax) g = Exp(r) d = Mul(a, g) y = " + back + "(d) }"),
+            "ReduceMean Exp Mul");
+  EXPECT_EQ(optimised("(float[1,2,3,4] x) => (float[i,j,k,l] y, float[i,j,k,l] c) { a = " + there +
+                      "(x) c = Exp(a) y = Mul(a, c) }"),
+            "Transpose Exp Mul");
   EXPECT_EQ(optimised(head + "{ a = " + there + "(x) c = " + there + "(z) y = Concat<axis=-1>(a, c) }"),
             "Concat Transpose");
   EXPECT_EQ(optimised("(float[1,3,3,3] x, float[1,3,3,3] z) => (float[2,3,3,3] y) { a = " + there +
@@ -374,6 +384,10 @@ TEST(Movements, ReductionsBeforeTranspose) {
                       "Transpose<perm=[3,0,2,1]>(x) y = "
                       "ReduceSum<keepdims=0>(a, ax) }"),
             "ReduceSum");
+  // Whoever else reads what is transposed.
+  EXPECT_EQ(optimised("(float[2,3,4,5] x) => (float[i,j,k,l] y, float[o,p,q,r] e) <int64[1] ax = {1}> { a = "
+                      "Transpose<perm=[3,0,2,1]>(x) e = Exp(a) y = ReduceMean(a, ax) }"),
+            "Transpose Exp ReduceMean Transpose");
   EXPECT_EQ(
       optimised(
           "(float[2,3,4,5] x) => (float[i,j] y) <int64[2] ax = {1,2}> { a = Transpose<perm=[3,0,2,1]>(x) y = "

@@ -96,6 +96,11 @@ TEST(Recognised, GeluInItsSpellings) {
                              "Tanh(t) p = Add(u, one)"
                              "  m = Mul(x, h) y = Mul(m, p) }"),
             "Gelu");
+  // By the complementary error function.
+  EXPECT_EQ(
+      optimised(head + "{ n = Neg(x) d = Div(n, r) e = Erf(d) p = Sub(one, e) m = Mul(x, p) y = Mul(m, h) "
+                       "}"),
+      "Gelu");
   EXPECT_EQ(optimised(head + "{ d = Div(x, r) e = Erf(d) p = Add(e, one) m = Mul(x, p) y = Mul(m, h) }",
                       OptimizationLevel::basic),
             "Div Erf Add Mul Mul");

@@ -71,14 +71,12 @@ constexpr double root_of_half = 0.70710678118654752, root_of_2_over_pi = 0.79788
 /// The anchor is the Erf, the Tanh, or the Sigmoid that says the same as it.
 std::optional<Patch> gelu(const View& view, NodeId id) {
   const Node& n = view.node(id);
-  const Spelling exact{{0, root_of_half, 0, 0}, 0.5, 0.5},
+  const Spelling exact{{0, root_of_half, 0, 0}, 0.5, 0.5}, by_complement{{0, -root_of_half, 0, 0}, -0.5, 0.5},
       by_tanh{{0, root_of_2_over_pi, 0, cubic}, 0.5, 0.5},
       by_sigmoid{{0, 2 * root_of_2_over_pi, 0, 2 * cubic}, 1, 0};
   const bool erf = n.op == "Erf";
-  const auto found = find(view, n.inputs[0], n.outputs[0],
-                          erf              ? exact
-                          : n.op == "Tanh" ? by_tanh
-                                           : by_sigmoid);
+  auto found = find(view, n.inputs[0], n.outputs[0], erf ? exact : n.op == "Tanh" ? by_tanh : by_sigmoid);
+  if (erf && !found) found = find(view, n.inputs[0], n.outputs[0], by_complement);
   if (!found) return std::nullopt;
   Attributes a;
   if (!erf) a.set("approximate", std::string("tanh"));

@@ -1,4 +1,5 @@
-// RotaryEmbedding as exporters spell it: x * cos + rotate_half(x) * sin, or by pairs of neighbours.
+// RotaryEmbedding as exporters spell it: x * cos + rotate(x) * sin, or part by part; of halves, or of
+// neighbours.
 #include "passes/patterns.h"
 #include "tensor/alignment.h"
 #include "tensor/element.h"
@@ -79,27 +80,75 @@ bool is_rotated_half(const View& view, ValueId v, ValueId x) {
          second.start == whole.start + *size;
 }
 
-bool equal_halves(const Tensor& table) {
+/// x where it is (a, b), two parts of the same size; no_id: it is not.
+ValueId halves_of(const View& view, ValueId a, ValueId b) {
+  const NodeId at = view.producer(a);
+  if (at == no_id || !width(view, a) || width(view, a) != width(view, b)) return no_id;
+  const Node& n = view.node(at);
+  ValueId x = no_id;
+  if (View::is(n, "Split")) {
+    if (n.outputs.size() != 2 || n.outputs[0] != a || n.outputs[1] != b ||
+        !last_axis(view, a, n.attributes.get<int64_t>("axis", 0)))
+      return no_id;
+    x = n.inputs[0];
+  } else {
+    const auto first = sliced(view, a), second = sliced(view, b);
+    if (!first || !second || first->x != second->x || first->start != 0 || first->step != 1 ||
+        second->start != *width(view, a) || second->step != 1)
+      return no_id;
+    x = first->x;
+  }
+  const auto all = width(view, x);
+  return all && *all == 2 * *width(view, a) ? x : no_id;
+}
+
+/// How a row of cosines or sines has one for each pair of numbers: once, or twice, half after half or one
+/// beside the other.
+enum class Row { once, halves, neighbours };
+
+bool holds_twice(const Tensor& table, Row row_is) {
   constexpr int64_t most_elements = int64_t{1} << 22;
   if (table.rank() == 0 || table.size() > most_elements) return false;
   const Tensor t = aligned(table);
   const int64_t all = t.dim(t.rank() - 1), own = all / 2;
   if (all == 0 || all % 2 != 0) return false;
+  const bool beside = row_is == Row::neighbours;
   for (int64_t row = 0; row < t.size(); row += all)
     for (int64_t i = 0; i < own; ++i)
-      if (load_double(t, row + i) != load_double(t, row + own + i)) return false;
+      if (load_double(t, row + (beside ? 2 * i : i)) != load_double(t, row + (beside ? 2 * i + 1 : own + i)))
+        return false;
   return true;
 }
 
-/// Whether both halves of the last axis hold the same.
-bool repeats_itself(const View& view, ValueId v, int depth = 12) {
-  if (const Tensor* t = view.contents(v)) return equal_halves(*t);
+/// Whether `whole` is `pairs` [.., n, 2] as [.., 2 n].
+bool joins_last_two(const View& view, ValueId pairs, ValueId whole) {
+  const auto &from = view.type(pairs).shape, &to = view.type(whole).shape;
+  if (!from || !to || from->size() != to->size() + 1 || to->empty()) return false;
+  const auto n = (*from)[to->size() - 1].value(), all = to->back().value();
+  return n && all && *all == 2 * *n && std::equal(to->begin(), to->end() - 1, from->begin());
+}
+
+/// Whether v [.., n, 2] has each number twice.
+bool are_twins(const View& view, ValueId v) {
+  const NodeId at = view.producer(v);
+  if (at == no_id || width(view, v) != 2) return false;
+  const Node& n = view.node(at);
+  if (View::is(n, "Expand") || View::is(n, "Tile")) return width(view, n.inputs[0]) == 1;
+  return View::is(n, "Concat") && n.inputs.size() == 2 && n.inputs[0] == n.inputs[1] &&
+         last_axis(view, v, n.attributes.get<int64_t>("axis", 0));
+}
+
+/// Whether the last axis holds everything twice, in the way of `row`.
+bool repeats_itself(const View& view, ValueId v, Row row, int depth = 12) {
+  if (const Tensor* t = view.contents(v)) return holds_twice(*t, row);
   const NodeId at = view.producer(v);
   if (at == no_id || depth == 0 || !view.rank(v)) return false;
   const Node& n = view.node(at);
-  const auto further = [&](ValueId x) { return repeats_itself(view, x, depth - 1); };
+  const auto further = [&](ValueId x) { return repeats_itself(view, x, row, depth - 1); };
+  if (row == Row::neighbours && View::is(n, "Reshape"))
+    return are_twins(view, n.inputs[0]) && joins_last_two(view, n.inputs[0], v);
   if (View::is(n, "Concat"))
-    return n.inputs.size() == 2 && n.inputs[0] == n.inputs[1] &&
+    return row == Row::halves && n.inputs.size() == 2 && n.inputs[0] == n.inputs[1] &&
            last_axis(view, v, n.attributes.get<int64_t>("axis", 0));
   if (View::is(n, "Cos") || View::is(n, "Sin") || View::is(n, "Cast")) return further(n.inputs[0]);
   if (View::is(n, "Mul") || View::is(n, "Div")) {
@@ -123,11 +172,11 @@ struct Angles {
 };
 
 /// Of what x [batch, heads, rows, size] is multiplied with: [batch, 1, rows, width], where the width is the
-/// size, or half of it when `halved`.
-std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, bool halved) {
+/// size, or half of it where each is there once.
+std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row row) {
   const auto& shape = view.type(v).shape;
   if (!shape || shape->size() != 4 || !((*shape)[1] == Dim(1)) || !((*shape)[2] == x[2]) ||
-      !((*shape)[0] == x[0] || (*shape)[0] == Dim(1)) || (!halved && !repeats_itself(view, v)))
+      !((*shape)[0] == x[0] || (*shape)[0] == Dim(1)) || (row != Row::once && !repeats_itself(view, v, row)))
     return std::nullopt;
   const Node* open = view.made_by(v, "Unsqueeze");
   const auto axes = open ? view.integers(open->inputs[1]) : std::nullopt;
@@ -141,14 +190,18 @@ std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, boo
   return Angles{flat, no_id};
 }
 
-ValueId add_table(const View& view, Patch& p, const Angles& a, ValueId x, bool halved) {
+ValueId add_table(const View& view, Patch& p, const Angles& a, ValueId x, Row row) {
   const SymShape& of = *view.type(x).shape;
   const SymShape& have = *view.type(a.table).shape;
   ValueId v = a.table;
-  if (!halved)
-    v = p.add("Slice", {v, p.add_constant("starts", ints({0})),
-                        p.add_constant("ends", ints({have.back().constant() / 2})),
-                        p.add_constant("axes", ints({-1}))});
+  if (row != Row::once) {
+    const int64_t all = have.back().constant();
+    std::vector<ValueId> inputs{v, p.add_constant("starts", ints({0})),
+                                p.add_constant("ends", ints({row == Row::halves ? all / 2 : all})),
+                                p.add_constant("axes", ints({-1}))};
+    if (row == Row::neighbours) inputs.push_back(p.add_constant("steps", ints({2})));
+    v = p.add("Slice", std::move(inputs));
+  }
   if (have.size() == 4) v = p.add("Squeeze", {v, p.add_constant("axes", ints({1}))});
   if (a.positions != no_id || have[0] == of[0]) return v;
   Attributes first;
@@ -161,44 +214,23 @@ ValueId add_table(const View& view, Patch& p, const Angles& a, ValueId x, bool h
 }
 
 std::optional<Patch> rotary(const View& view, ValueId x, ValueId y, ValueId cosines, ValueId sines,
-                            bool interleaved) {
+                            bool interleaved, Row row) {
   const auto& shape = view.type(x).shape;
   const DataType t = view.type(x).elem;
   if (!shape || shape->size() != 4 || !shape->back().is_constant() || !view.same_type(x, y) ||
       (t != DataType::float32 && t != DataType::float16 && t != DataType::bfloat16))
     return std::nullopt;
-  const auto cosine = angles(view, cosines, *shape, interleaved),
-             sine = angles(view, sines, *shape, interleaved);
+  const auto cosine = angles(view, cosines, *shape, row), sine = angles(view, sines, *shape, row);
   if (!cosine || !sine || cosine->positions != sine->positions) return std::nullopt;
-  const int64_t wanted = interleaved ? shape->back().constant() / 2 : shape->back().constant();
+  const int64_t wanted = row == Row::once ? shape->back().constant() / 2 : shape->back().constant();
   if (width(view, cosine->table) != wanted || width(view, sine->table) != wanted) return std::nullopt;
   Patch p("a chain that spells RotaryEmbedding");
-  std::vector<ValueId> inputs{x, add_table(view, p, *cosine, x, interleaved),
-                              add_table(view, p, *sine, x, interleaved)};
+  std::vector<ValueId> inputs{x, add_table(view, p, *cosine, x, row), add_table(view, p, *sine, x, row)};
   if (cosine->positions != no_id) inputs.push_back(cosine->positions);
   Attributes a;
   if (interleaved) a.set("interleaved", int64_t{1});
   p.replace_uses(y, p.add("RotaryEmbedding", std::move(inputs), std::move(a)));
   return p;
-}
-
-/// x * cos + rotate_half(x) * sin; the anchor is the Add.
-std::optional<Patch> by_halves(const View& view, NodeId id) {
-  const Node& n = view.node(id);
-  for (size_t i : {size_t{0}, size_t{1}}) {
-    const Node *plain = view.made_by(n.inputs[i], "Mul"), *turned = view.made_by(n.inputs[1 - i], "Mul");
-    if (!plain || !turned || !view.read_once(n.inputs[0]) || !view.read_once(n.inputs[1]))
-      return std::nullopt;
-    for (size_t j : {size_t{0}, size_t{1}})
-      for (size_t k : {size_t{0}, size_t{1}}) {
-        const ValueId x = plain->inputs[k];
-        if (!is_rotated_half(view, turned->inputs[j], x)) continue;
-        auto p = rotary(view, x, n.outputs[0], plain->inputs[1 - k], turned->inputs[1 - j], false);
-        if (p) p->remove(id);
-        return p;
-      }
-  }
-  return std::nullopt;
 }
 
 /// x where v is x[..., which::2], by Slice, or by a last axis of pairs that is split or gathered from.
@@ -233,6 +265,72 @@ ValueId every_second(const View& view, ValueId v, int64_t which) {
   for (size_t i = 0; i < 3; ++i)
     if (!((*x)[i] == (*y)[i])) return no_id;
   return split->inputs[0];
+}
+
+/// Whether v is (-b, a) for every pair of neighbours (a, b) of x.
+bool is_rotated_pairs(const View& view, ValueId v, ValueId x) {
+  const Node* whole = view.made_by(v, "Reshape");
+  const Node* n = whole ? view.made_by(whole->inputs[0], "Concat") : nullptr;
+  if (!n || n->inputs.size() != 2 || !joins_last_two(view, whole->inputs[0], v) ||
+      !last_axis(view, whole->inputs[0], n->attributes.get<int64_t>("axis", 0)))
+    return false;
+  const Node *left = view.made_by(n->inputs[0], "Unsqueeze"),
+             *right = view.made_by(n->inputs[1], "Unsqueeze");
+  if (!left || !right || width(view, n->inputs[0]) != 1 || width(view, n->inputs[1]) != 1) return false;
+  const Node* neg = view.made_by(left->inputs[0], "Neg");
+  return neg && every_second(view, neg->inputs[0], 1) == x && every_second(view, right->inputs[0], 0) == x;
+}
+
+/// x * cos + rotate(x) * sin, of halves or of neighbours; the anchor is the Add.
+std::optional<Patch> of_whole(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const Node *plain = view.made_by(n.inputs[i], "Mul"), *turned = view.made_by(n.inputs[1 - i], "Mul");
+    if (!plain || !turned || !view.read_once(n.inputs[0]) || !view.read_once(n.inputs[1]))
+      return std::nullopt;
+    for (size_t j : {size_t{0}, size_t{1}})
+      for (size_t k : {size_t{0}, size_t{1}}) {
+        const ValueId x = plain->inputs[k];
+        const bool pairs = is_rotated_pairs(view, turned->inputs[j], x);
+        if (!pairs && !is_rotated_half(view, turned->inputs[j], x)) continue;
+        auto p = rotary(view, x, n.outputs[0], plain->inputs[1 - k], turned->inputs[1 - j], pairs,
+                        pairs ? Row::neighbours : Row::halves);
+        if (p) p->remove(id);
+        return p;
+      }
+  }
+  return std::nullopt;
+}
+
+/// (a cos - b sin, b cos + a sin) of the halves of x = (a, b); the anchor is the Concat.
+std::optional<Patch> by_halves(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  if (n.inputs.size() != 2 || !last_axis(view, n.outputs[0], n.attributes.get<int64_t>("axis", 0)))
+    return std::nullopt;
+  const Node *sub = view.made_by(n.inputs[0], "Sub"), *add = view.made_by(n.inputs[1], "Add");
+  if (!sub || !add || !view.read_once(n.inputs[0]) || !view.read_once(n.inputs[1])) return std::nullopt;
+  // The operands of a product: a half, and cosines or sines.
+  const auto factors = [&](ValueId v, ValueId half) -> ValueId {
+    const Node* mul = view.made_by(v, "Mul");
+    if (!mul || !view.read_once(v)) return no_id;
+    return mul->inputs[0] == half ? mul->inputs[1] : mul->inputs[1] == half ? mul->inputs[0] : no_id;
+  };
+  const Node *first = view.made_by(sub->inputs[0], "Mul"), *second = view.made_by(sub->inputs[1], "Mul");
+  if (!first || !second) return std::nullopt;
+  for (ValueId a : first->inputs)
+    for (ValueId b : second->inputs) {
+      const ValueId x = halves_of(view, a, b);
+      if (x == no_id) continue;
+      const ValueId cosines = factors(sub->inputs[0], a), sines = factors(sub->inputs[1], b);
+      for (size_t i : {size_t{0}, size_t{1}})
+        if (cosines != no_id && sines != no_id && factors(add->inputs[i], b) == cosines &&
+            factors(add->inputs[1 - i], a) == sines) {
+          auto p = rotary(view, x, n.outputs[0], cosines, sines, false, Row::once);
+          if (p) p->remove(id);
+          return p;
+        }
+    }
+  return std::nullopt;
 }
 
 /// A product of every second element of x with something.
@@ -270,7 +368,7 @@ std::optional<Patch> by_pairs(const View& view, NodeId id) {
   if (a->which != 0 || b->which != 1 || c->which != 0 || d->which != 1 || a->x != b->x || a->x != c->x ||
       a->x != d->x || a->by != d->by || b->by != c->by)
     return std::nullopt;
-  auto p = rotary(view, a->x, n.outputs[0], a->by, b->by, true);
+  auto p = rotary(view, a->x, n.outputs[0], a->by, b->by, true, Row::once);
   if (p) p->remove(id);
   return p;
 }
@@ -302,15 +400,20 @@ std::optional<Patch> first_part(const View& view, NodeId id) {
 
 void pass_recognise_rotary(PassList& all) {
   all.push_back({.name = "recognise-rotary",
-                 .says = "finds x * cos + rotate_half(x) * sin",
+                 .says = "finds x * cos + rotate(x) * sin, of halves or of neighbours",
                  .level = OptimizationLevel::extended,
                  .anchors = {"Add"},
-                 .propose = by_halves});
+                 .propose = of_whole});
   all.push_back({.name = "recognise-rotary-pairs",
                  .says = "finds RotaryEmbedding of neighbours",
                  .level = OptimizationLevel::extended,
                  .anchors = {"Reshape"},
                  .propose = by_pairs});
+  all.push_back({.name = "recognise-rotary-halves",
+                 .says = "finds RotaryEmbedding of halves that are rotated one by one",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Concat"},
+                 .propose = by_halves});
   all.push_back({.name = "recognise-rotary-part",
                  .says = "finds RotaryEmbedding of the first part of each head",
                  .level = OptimizationLevel::extended,

@@ -26,18 +26,22 @@ struct Lifted {
   ValueId from = no_id;  // what is transposed
   std::vector<int64_t> perm;
   std::vector<NodeId> chain;  // without the Transpose
+  std::vector<ValueId> way;   // what these and the Transpose make
 };
 
 class Sink {
  public:
   explicit Sink(const View& view) : view_(view) {}
 
-  /// Everything on the way must be read by the way alone, but for `v` where that may be `shared`.
-  std::optional<Lifted> lift(ValueId v, bool shared = false) const {
+  /// What on the way others may read as well: nothing, `v` itself, or anything.
+  enum class Shared { nothing, end, anything };
+  std::optional<Lifted> lift(ValueId v, Shared shared = Shared::nothing) const {
     Lifted l;
     while (l.chain.size() <= longest_chain) {
       const NodeId at = view_.producer(v);
-      if (at == no_id || !(view_.read_once(v) || (shared && l.chain.empty()))) return std::nullopt;
+      const bool may_be_shared = shared == Shared::anything || (shared == Shared::end && l.chain.empty());
+      if (at == no_id || !(view_.read_once(v) || may_be_shared)) return std::nullopt;
+      l.way.push_back(v);
       const Node& n = view_.node(at);
       if (View::is(n, "Transpose")) {
         l.from = n.inputs[0];
@@ -50,6 +54,19 @@ class Sink {
       v = next;
     }
     return std::nullopt;
+  }
+
+  /// Is what is on the ways read by these ways and by their end alone? So x · sigmoid(x) has one
+  /// transposition for both.
+  bool read_within(std::span<const std::optional<Lifted>> ways, NodeId end) const {
+    std::set<NodeId> within{end};
+    for (const auto& l : ways)
+      if (l) within.insert(l->chain.begin(), l->chain.end());
+    const auto stays = [&](ValueId v) {
+      return !view_.is_output(v) &&
+             std::ranges::all_of(view_.uses(v), [&](const Use& u) { return within.contains(u.node); });
+    };
+    return std::ranges::all_of(ways, [&](const auto& l) { return !l || std::ranges::all_of(l->way, stays); });
   }
 
   /// The same function of what is not transposed, added to the patch.
@@ -151,7 +168,7 @@ class Sink {
 std::optional<Patch> meet(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Sink sink(view);
-  const auto l = sink.lift(n.inputs[0], true);
+  const auto l = sink.lift(n.inputs[0], Sink::Shared::end);
   const std::vector<int64_t> then = order_of(view, n);
   if (!l || l->chain.empty() || then.size() != l->perm.size()) return std::nullopt;
   std::vector<int64_t> perm;
@@ -173,12 +190,12 @@ std::optional<Patch> join(const View& view, NodeId id) {
   const Lifted* first = nullptr;
   size_t transposed = 0;
   for (ValueId v : n.inputs) {
-    operands.push_back(sink.lift(v));
+    operands.push_back(sink.lift(v, Sink::Shared::anything));
     transposed += operands.back() ? 1 : 0;
   }
   for (const auto& l : operands)
     if (l && !first) first = &*l;
-  if (transposed < 2) return std::nullopt;
+  if (transposed < 2 || !sink.read_within(operands, id)) return std::nullopt;
   const size_t rank = first->perm.size();
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i] ? operands[i]->perm != first->perm
@@ -198,11 +215,13 @@ std::optional<Patch> join(const View& view, NodeId id) {
   return p;
 }
 
-/// A reduction makes less to transpose, and Squeeze leaves fewer axes; the anchor is one of these.
+/// A reduction makes less to transpose, whoever else reads the Transpose; where nobody does, Squeeze leaves
+/// it fewer axes. The anchor is one of these.
 std::optional<Patch> reduce(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const Node* transpose = view.made_by(n.inputs[0], "Transpose");
-  if (!transpose || !view.read_once(n.inputs[0]) || n.inputs.size() < 2) return std::nullopt;
+  if (!transpose || n.inputs.size() < 2 || (n.op == "Squeeze" && !view.read_once(n.inputs[0])))
+    return std::nullopt;
   const auto axes = view.integers(n.inputs[1]);
   const std::vector<int64_t> perm = order_of(view, *transpose);
   if (!axes || axes->empty() || perm.empty()) return std::nullopt;
