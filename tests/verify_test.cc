@@ -300,11 +300,42 @@ TEST(Verify, AKernelThatOnlyTheBuilderAsksForIsNamed) {
   ASSERT_TRUE(r.fault);
   EXPECT_EQ(r.fault->kind, Fault::Kind::kernel) << r.fault->diagnostic.sentence();
   EXPECT_EQ(r.fault->kernel, "blocked_conv.bad");
+  EXPECT_EQ(r.fault->rewrite, "blocked-layout");
   EXPECT_EQ(r.fault->nodes, std::vector<std::string>{"make_c"});
   EXPECT_EQ(r.fault->level, OptimizationLevel::all);
   const Again a = again(*r.fault, chain);
   EXPECT_TRUE(a.wrong);
   EXPECT_EQ(a.ops, std::vector<std::string>{"Conv"});
+}
+
+// With all values kept there is no pair, and every step is right.
+TEST(Verify, ARewriteOfSeveralOperatorsIsNamed) {
+  if (choose_isa("") == Isa::generic) GTEST_SKIP() << "no channel blocks on this machine";
+  Kernel k{.op = "BlockedConvPair", .domain = "lathe", .name = "blocked_pair.bad"};
+  k.run = [](const void*, KernelContext& c) { std::ranges::fill(c.out(0).as<float>(), 0.5f); };
+  const Toolchain chain{.extensions = kernels_with(std::move(k))};
+  onnx::Model m = model_of(
+      "(float[1,16,64,64] x) => (float[1,96,64,64] y)"
+      "{ n = Neg(x) c = Conv(n, w) r = Relu(c) y = Conv<group = 96, pads = [1, 1, 1, 1]>(r, v) }");
+  const auto weights = [&](const std::string& name, const Shape& shape, uint64_t seed) {
+    m.proto.graph->initializer.push_back(
+        onnx::from_tensor(random_tensor(DataType::float32, shape, seed), name));
+  };
+  weights("w", {96, 16, 1, 1}, 1);
+  weights("v", {96, 1, 3, 3}, 2);
+  const VerifyReport r = verify_model(m, {}, chain);
+  ASSERT_TRUE(r.fault);
+  const Fault& f = *r.fault;
+  EXPECT_EQ(f.kind, Fault::Kind::rewrite) << f.diagnostic.sentence();
+  EXPECT_EQ(f.rewrite, "convolution-pairs");
+  EXPECT_EQ(f.kernel, "blocked_pair.bad");
+  EXPECT_EQ(f.nodes, (std::vector<std::string>{"make_c", "make_r", "make_y"}));
+  EXPECT_EQ(f.diagnostic.remedy, "--passes=-convolution-pairs leaves it out; please report it");
+  EXPECT_TRUE(f.confirmed);
+  const Again a = again(f, chain);
+  EXPECT_TRUE(a.wrong);
+  EXPECT_EQ(a.ops, (std::vector<std::string>{"Conv", "Relu", "Conv"}));
+  EXPECT_FALSE(verify_model(m, {.build = {.passes = {"-convolution-pairs"}}}, chain).fault);
 }
 
 TEST(Verify, OverwrittenMemoryIsNamed) {

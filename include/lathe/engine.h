@@ -135,7 +135,10 @@ struct BuildOptions {
       "cpu";             // "cpu", "reference", or a registered one; with ":" a preference list "npu:cpu"
   std::string isa = {};  // "", "generic", "avx2", "avx512": the best that may be used
   OptimizationLevel level = OptimizationLevel::all;
-  std::vector<std::string> passes = {};  // "+name", "-name": switches single passes, against the level
+  /// "+name", "-name": switches single passes, against the level. "-name" also leaves out a rewrite for this
+  /// machine: few-bits-products, quantized-layout, quantized-products, blocked-layout, convolution-pairs,
+  /// scaled-inputs, short-images.
+  std::vector<std::string> passes = {};
   bool allow_reference =
       true;  // false: an operator without a fast kernel is an error (build_reference_forbidden)
   Precision precision = Precision::float32;  // of products with constant weights
@@ -212,6 +215,9 @@ struct MemoryInfo {
   /// Values that are not counted, by name, since nothing bounds them before the run: of any size that the
   /// data decide, strings, sequences, and what bodies of unknown input shapes compute.
   std::vector<std::string> uncounted;
+  /// What a context keeps of its values, steps and these shapes, on the heap: no part of what is limited, nor
+  /// of memory_peak() or total().
+  uint64_t records = 0;
   uint64_t total() const { return weights + activations + workspace + outputs + data_dependent; }
 };
 

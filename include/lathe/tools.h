@@ -69,8 +69,8 @@ struct OptimizedModel {
   std::vector<Patch> patches;  // in the order they were applied
 };
 /// Imports the model and runs passes and constant folding as a build would (`level`, `passes`, `shapes`,
-/// `fold_limit`, `refit` and `control` of the options). `opset` as of normalize(); where one is asked for, what
-/// passes would write with operators that came later stays as it is.
+/// `fold_limit`, `refit` and `control` of the options). `opset` as of normalize(); where one is asked for,
+/// what passes would write with operators that came later stays as it is.
 LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {}, int opset = 0);
 
 /// What timing caches hold, machine by machine.
@@ -137,13 +137,14 @@ struct VerifyReport {
       pass,    // a patch of a pass changes what is computed
       kernel,  // a kernel differs from the reference on the same inputs
       fusion,  // elementwise operators done in one step with others
-      memory   // steps are right when values are kept: they overwrite each other
+      memory,  // steps are right when values are kept: they overwrite each other
+      rewrite  // several operators become others for this machine (BuildOptions::passes)
     };
     Kind kind = Kind::kernel;
     Diagnostic diagnostic;                                // Code::internal
     std::string shapes, values;                           // as in Trial
     OptimizationLevel level = OptimizationLevel::none;    // that it needs
-    std::string pass, reason, kernel;                     // what is guilty, where it is one of these
+    std::string pass, reason, kernel, rewrite;            // what is guilty, where it is one of these
     std::vector<std::string> nodes;                       // those at fault, or that the patch is about
     onnx::Model reproduction;                             // standard operators; as small as still fails
     bool confirmed = false;                               // the reproduction, built anew, does fail

@@ -64,7 +64,7 @@ void save_reproduction(const VerifyReport::Fault& fault, const std::filesystem::
 }
 
 std::string_view name_of(VerifyReport::Fault::Kind kind) {
-  constexpr std::string_view names[] = {"pass", "kernel", "fusion", "memory"};
+  constexpr std::string_view names[] = {"pass", "kernel", "fusion", "memory", "rewrite"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -15,6 +15,7 @@
 #include "build/narrow_arithmetic.h"
 #include "build/optimise.h"
 #include "build/quantized_layout.h"
+#include "build/rewrites.h"
 #include "build/scaled_inputs.h"
 #include "build/short_images.h"
 #include "build/side_steps.h"
@@ -139,8 +140,15 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     const auto tapped = taps.find(&graph);
     remove_unread(graph, tapped == taps.end() ? std::vector<ValueId>() : tapped->second);
   };
+  std::vector<std::string> switches = options.passes;
+  const auto left_out = take_rewrites_left_out(switches);
+  const auto wants = [&](std::string_view rewrite) {
+    return rewrite != search.without && !left_out.contains(rewrite);
+  };
   // Before what is left of their weights becomes floats.
-  if (rewrites && use_few_bits_products(graph, folds, extensions.kernels(), preference)) drop_unread();
+  if (rewrites && wants("few-bits-products") &&
+      use_few_bits_products(graph, folds, extensions.kernels(), preference))
+    drop_unread();
   if (widened) fold(fold_budget(graph, options, folds));
   // Narrowed weights take the place of wider ones: that costs nothing of the budget.
   const bool narrow = options.precision == Precision::bfloat16 && preference.backends.front() == "cpu" &&
@@ -149,20 +157,22 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   const bool blocked = rewrites && preference.isa != Isa::generic;
   // Of weights that may be exchanged, neither zero points nor scales are known.
   if (blocked && !preference.refit) {
-    bool changed = use_quantized_layout(graph, folds, extensions.kernels(), preference);
-    changed |= use_quantized_products(graph, folds, extensions.kernels(), preference);
+    bool changed =
+        wants("quantized-layout") && use_quantized_layout(graph, folds, extensions.kernels(), preference);
+    changed |=
+        wants("quantized-products") && use_quantized_products(graph, folds, extensions.kernels(), preference);
     if (changed) drop_unread();
   }
   fold(fold_budget(graph, options, folds));  // weights that no operator takes as bytes after all
   if (blocked) {
-    use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
+    if (wants("blocked-layout")) use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(graph, options, folds));
     if (narrow && use_narrow_convolutions(graph)) fold(UINT64_MAX);
     drop_unread();
-    use_convolution_pairs(graph, extensions.kernels(), preference);
-    use_scaled_inputs(graph, extensions.kernels(), preference);
+    if (wants("convolution-pairs")) use_convolution_pairs(graph, extensions.kernels(), preference);
+    if (wants("scaled-inputs")) use_scaled_inputs(graph, extensions.kernels(), preference);
     drop_unread();
-    if (widened) use_short_images(graph, extensions.kernels(), preference);
+    if (widened && wants("short-images")) use_short_images(graph, extensions.kernels(), preference);
   }
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);

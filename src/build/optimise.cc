@@ -6,6 +6,7 @@
 #include <set>
 
 #include "build/built_in.h"
+#include "build/rewrites.h"
 
 namespace lathe {
 namespace {
@@ -71,6 +72,8 @@ uint64_t fold_budget(const Graph& graph, const BuildOptions& options, const Fold
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,
                    const BuildOptions& options, const Search& search) {
   Optimised done;
+  std::vector<std::string> switches = options.passes;
+  take_rewrites_left_out(switches);
   for (bool changed = true; changed;) {
     done.folds.merge(fold_constants(graph, {.schemas = &schemas,
                                             .kernels = &kernels,
@@ -85,7 +88,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
         graph, schemas,
         {.level = options.level,
          .passes = search.passes,
-         .switches = options.passes,
+         .switches = switches,
          .stop_after = search.stop_after - done.patches.size(),
          .newest_opset = search.newest_opset,
          .control = options.control,

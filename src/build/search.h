@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "passes/pass.h"
 
@@ -15,6 +16,7 @@ struct Search {
   bool dequantize = true;            // false: weights that are stored as integers stay so, as files want them
   int newest_opset = 0;              // no pass adds an operator that came later; 0: any
   bool fuse = true;                  // false: no region, whatever the level
+  std::string_view without = {};     // a rewrite of the builder that is left out (build/rewrites.h)
   /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no
   /// region. Empty: none.
   std::function<bool(const Graph&, NodeId)> by_reference = {};

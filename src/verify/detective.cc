@@ -1,9 +1,11 @@
 #include "verify/detective.h"
 
 #include <algorithm>
+#include <ranges>
 #include <tuple>
 
 #include "build/regions.h"
+#include "build/rewrites.h"
 
 namespace lathe {
 namespace {
@@ -164,6 +166,7 @@ std::optional<Detective::Fault> Detective::guilty_step(const Optimum& all) const
     const std::vector<Value> plain =
         shop_.engine(all, run_.level).create_context().run(run_.inputs, shop_.options().control);
     if (identical(plain, seen.outputs)) return std::nullopt;
+    if (auto f = guilty_rewrite(all, plain, seen.outputs)) return f;
     return accuse_memory(plain, seen.outputs, *all.graph);
   } catch (const Error& e) {
     if (stops_everything(e)) throw;
@@ -178,6 +181,80 @@ Detective::Fault Detective::accuse_memory(const std::vector<Value>& got, const s
   f.diagnostic.expected = d.within ? "the same bits with and without taps" : d.expected;
   f.diagnostic.got = d.within ? "others" : d.got + " where inner values are not kept";
   return f;
+}
+
+/// Taps keep operators from becoming one. The last rewrite first: it builds on those before it.
+std::optional<Detective::Fault> Detective::guilty_rewrite(const Optimum& all, const std::vector<Value>& got,
+                                                          const std::vector<Value>& want) const {
+  const auto agrees = [&](const std::vector<Value>& with) {
+    return contract_difference(with, want, output_names(*all.graph), run_.held).within;
+  };
+  if (agrees(got)) return std::nullopt;
+  for (std::string_view name : rewrite_names() | std::views::reverse) {
+    progress_("the graph without " + std::string(name));
+    const Engine engine = shop_.engine(all, run_.level, {}, {.without = name});
+    if (agrees(engine.create_context().run(run_.inputs, shop_.options().control)))
+      return accuse_rewrite(all, name);
+  }
+  return std::nullopt;
+}
+
+/// The node is the first whose results are wrong when they alone are kept.
+Detective::Fault Detective::accuse_rewrite(const Optimum& all, std::string_view name) const {
+  const Graph& g = *all.graph;
+  const std::vector<NodeId> order = nodes_for(g, g.outputs());
+  const auto wrong = [&](size_t n) {
+    progress_("the first " + std::to_string(n) + " of " + std::to_string(order.size()) + " nodes");
+    return !agrees_alone(all, outputs_of(g, order[n - 1]));
+  };
+  const NodeId node = order[first_wrong(order.size(), wrong) - 1];
+  std::optional<Proof> proof = prove_grown(g, outputs_of(g, node), reads_of(g, node));
+  const std::string label = label_of(g, g.node(node));
+  std::vector<std::string> nodes{label};
+  std::string kernel;
+  if (proof) {
+    nodes = labels_of(*proof->piece.graph, proof->piece.graph->order());
+    for (const StepInfo& step : proof->failure.steps)
+      if (step.node == label) kernel = step.kernel;
+  }
+  Fault f = charge(Fault::Kind::rewrite, label, g.node(node).op, std::move(proof));
+  f.nodes = std::move(nodes);
+  f.kernel = std::move(kernel);
+  tell_rewrite(f, name);
+  return f;
+}
+
+/// What an engine that keeps these values alone makes of them, against the reference.
+bool Detective::agrees_alone(const Optimum& all, const std::vector<ValueId>& values) const {
+  const Graph& g = *all.graph;
+  const Values known = values_of(g, values);
+  std::vector<Value> got(values.size()), want;
+  std::vector<std::string> names;
+  for (ValueId v : values) {
+    names.push_back(g.value(v).name);
+    want.push_back(known.contains(v) ? known.at(v) : Value());
+  }
+  Context context = shop_.engine(all, run_.level, {{&g, values}}).create_context();
+  context.on_tap([&](std::string_view name, const Value& v) {
+    const auto at = std::ranges::find(names, name);
+    if (at != names.end()) got[static_cast<size_t>(at - names.begin())] = owned(v);
+  });
+  context.run(run_.inputs, shop_.options().control);
+  return contract_difference(got, want, names, run_.held).within;
+}
+
+void Detective::tell_rewrite(Fault& f, std::string_view name) const {
+  f.rewrite = name;
+  f.diagnostic.got += ", not where " + f.rewrite + " is left out";
+  f.diagnostic.remedy = "--passes=-" + f.rewrite + " leaves it out; please report it";
+}
+
+/// The rewrite without which it does not fail; empty: there is none.
+std::string_view Detective::rewrite_behind(const Piece& piece) const {
+  if (run_.level != OptimizationLevel::all) return {};
+  for (std::string_view name : rewrite_names() | std::views::reverse)
+    if (!reproducer_.failure(piece, {.without = name})) return name;
+  return {};
 }
 
 Detective::Fault Detective::accuse_step(const Optimum& all, const Suspect& s) const {
@@ -201,10 +278,12 @@ Detective::Fault Detective::accuse_step(const Optimum& all, const Suspect& s) co
   std::string kernel;
   for (const StepInfo& step : proof->failure.steps)
     if (kernel.empty() && (step.op == op || step.node == name)) kernel = step.kernel;
+  const std::string_view rewrite = rewrite_behind(proof->piece);
   Fault f = charge(Fault::Kind::kernel, name, op, std::move(proof));
   f.nodes = {name};
   f.kernel = kernel;
   f.diagnostic.got += kernel.empty() ? " from its kernel" : " from kernel " + kernel;
+  if (!rewrite.empty()) tell_rewrite(f, rewrite);
   return f;
 }
 

@@ -1,4 +1,5 @@
-// Who is guilty of a difference: a patch of a pass, a kernel, a fused step, or the layout of memory.
+// Who is guilty of a difference: a patch of a pass, a kernel, a fused step, a rewrite of the builder, or the
+// layout of memory.
 #pragma once
 
 #include <functional>
@@ -42,6 +43,13 @@ class Detective {
   std::optional<Fault> guilty_step(const Optimum& all) const;
   Fault accuse_memory(const std::vector<Value>& got, const std::vector<Value>& want,
                       const Graph& graph) const;
+  /// Of several operators that are right one by one.
+  std::optional<Fault> guilty_rewrite(const Optimum& all, const std::vector<Value>& got,
+                                      const std::vector<Value>& want) const;
+  Fault accuse_rewrite(const Optimum& all, std::string_view name) const;
+  bool agrees_alone(const Optimum& all, const std::vector<ValueId>& values) const;
+  void tell_rewrite(Fault& fault, std::string_view name) const;
+  std::string_view rewrite_behind(const Piece& piece) const;
   Fault accuse_step(const Optimum& all, const Suspect& suspect) const;
   Fault accuse_thrower(const Optimum& all, const Error& e) const;
   std::vector<NodeId> region_of(const Optimum& all, NodeId node) const;

@@ -1,0 +1,19 @@
+// What the builder does to a graph for this machine's plan alone, after the passes: by name, so that each can
+// be left out.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lathe {
+
+/// In the order in which they are done.
+std::span<const std::string_view> rewrite_names();
+
+/// Of switches of passes, "-name" of rewrites; each is taken out of `switches`.
+std::set<std::string, std::less<>> take_rewrites_left_out(std::vector<std::string>& switches);
+
+}  // namespace lathe
