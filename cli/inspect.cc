@@ -68,6 +68,7 @@ Json summary_json(const ModelSummary& s, const std::optional<MemoryInfo>& memory
                    {"outputs", memory->outputs},
                    {"data_dependent", memory->data_dependent},
                    {"uncounted", memory->uncounted},
+                   {"records", memory->records},
                    {"total", memory->total()}};
   return j;
 }
@@ -109,6 +110,7 @@ void print_text(const ModelSummary& s, const std::optional<MemoryInfo>& memory) 
         memory->data_dependent ? "at most " : "", bytes_text(memory->total()), bytes_text(memory->weights),
         bytes_text(memory->activations), bytes_text(memory->workspace), bytes_text(memory->outputs),
         memory->data_dependent ? ", " + bytes_text(memory->data_dependent) + " as the data decide" : "");
+    fmt::print("  and {} of records for each context\n", bytes_text(memory->records));
     if (!memory->uncounted.empty()) fmt::print("  and of unknown size: {}\n", join(memory->uncounted, ", "));
   } else {
     fmt::print("memory\n  known once sizes are: --shape {}=1\n", s.symbols.empty() ? "INPUT" : s.symbols[0]);

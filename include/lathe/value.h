@@ -37,25 +37,28 @@ class Value {
  public:
   Value() = default;
   Value(Tensor t) : v_(std::move(t)) {}
-  Value(SparseTensor t) : v_(std::move(t)) {}
+  Value(SparseTensor t) : v_(std::make_shared<const SparseTensor>(std::move(t))) {}
   Value(Sequence s) : v_(std::move(s)) {}
-  Value(Map m) : v_(std::move(m)) {}
+  Value(Map m) : v_(std::make_shared<const Map>(std::move(m))) {}
 
   bool empty() const { return std::holds_alternative<std::monostate>(v_); }
   bool is_tensor() const { return std::holds_alternative<Tensor>(v_); }
-  bool is_sparse() const { return std::holds_alternative<SparseTensor>(v_); }
+  bool is_sparse() const { return std::holds_alternative<Sparse>(v_); }
   bool is_sequence() const { return std::holds_alternative<Sequence>(v_); }
-  bool is_map() const { return std::holds_alternative<Map>(v_); }
+  bool is_map() const { return std::holds_alternative<Entries>(v_); }
 
   Tensor& tensor() { return std::get<Tensor>(v_); }
   const Tensor& tensor() const { return std::get<Tensor>(v_); }
-  const SparseTensor& sparse() const { return std::get<SparseTensor>(v_); }
+  const SparseTensor& sparse() const { return *std::get<Sparse>(v_); }
   Sequence& sequence() { return std::get<Sequence>(v_); }
   const Sequence& sequence() const { return std::get<Sequence>(v_); }
-  const Map& map() const { return std::get<Map>(v_); }
+  const Map& map() const { return *std::get<Entries>(v_); }
 
  private:
-  std::variant<std::monostate, Tensor, SparseTensor, Sequence, Map> v_;
+  // Elsewhere, as what is seldom and large: a context has a Value for each value of its graph.
+  using Sparse = std::shared_ptr<const SparseTensor>;
+  using Entries = std::shared_ptr<const Map>;
+  std::variant<std::monostate, Tensor, Sparse, Sequence, Entries> v_;
 };
 
 /// The value with all its tensors owned, so that it outlives the step that made it.

@@ -292,7 +292,8 @@ class Engine:
 
     def memory(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, Any]:
         """Peak bytes for these input shapes: weights, activations, workspace, outputs, at most data_dependent, and their
-        total. `uncounted` names the values that nothing bounds before the run."""
+        total. `uncounted` names the values that nothing bounds before the run; `records`, no part of the total, is what a
+        context keeps of its steps besides."""
         return self._engine.memory({name: tuple(shape) for name, shape in shapes.items()})
 
     def profile_memory(self, profile: str) -> dict[str, Any]:

@@ -75,6 +75,7 @@ nb::dict to_python(const MemoryInfo& info) {
   d["outputs"] = info.outputs;
   d["data_dependent"] = info.data_dependent;
   d["uncounted"] = info.uncounted;
+  d["records"] = info.records;
   d["total"] = info.total();
   return d;
 }

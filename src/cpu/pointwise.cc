@@ -337,16 +337,20 @@ void StepEpilogue::bind(std::span<const Tensor* const> operands, Tensor& to) {
 
 void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
   added_row_ = {};
-  rest_.reset();
   if (!code_->first_added() || to.rank() == 0) return;
   const Tensor& added = *operands[*code_->first_added()];
   const int64_t length = to.shape().back();
   const bool is_row = added.type() == DataType::float32 && to.type() == DataType::float32 && length > 0 &&
                       added.rank() > 0 && added.shape().back() == length && added.size() == length;
   if (!is_row) return;
-  if (const PointwiseCode* rest = code_->after_added())
-    rest_.emplace(*rest, OthersThan(*code_->first_added(), operands).span(), to);
-  added_row_ = {.row = floats(added), .length = length, .rest = rest_ ? &*rest_ : nullptr};
+  if (const PointwiseCode* rest = code_->after_added()) {
+    const PointwiseRun run(*rest, OthersThan(*code_->first_added(), operands).span(), to);
+    if (rest_)
+      *rest_ = run;
+    else
+      rest_ = std::make_unique<PointwiseRun>(run);
+  }
+  added_row_ = {.row = floats(added), .length = length, .rest = rest_.get()};
 }
 
 void StepEpilogue::move_to(std::span<const Tensor* const> operands, Tensor& to) {

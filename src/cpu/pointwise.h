@@ -138,7 +138,7 @@ class StepEpilogue final : public Epilogue {
 
   const PointwiseCode* code_;
   PointwiseRun all_;
-  std::optional<PointwiseRun> rest_;
+  std::unique_ptr<PointwiseRun> rest_;  // there once a row was added; few steps have one
 };
 
 /// All elements, on all threads.

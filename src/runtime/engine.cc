@@ -225,7 +225,7 @@ MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   const Layout l = now->layout_for(shapes);
   MemoryEstimate e = estimate_memory(now->program, l);
   return {now->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
-          std::move(e.uncounted)};
+          std::move(e.uncounted), e.records};
 }
 
 MemoryInfo Engine::profile_memory(std::string_view name) const {
@@ -233,7 +233,7 @@ MemoryInfo Engine::profile_memory(std::string_view name) const {
   const ProfileRoom room = room_of(*now, now->profile(name));
   MemoryEstimate e = estimate_memory(now->program, room.most);
   return {now->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
-          std::move(e.uncounted)};
+          std::move(e.uncounted), e.records};
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {

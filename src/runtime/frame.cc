@@ -182,6 +182,15 @@ Frame::Frame(RunState& state, size_t graph, const PlanBody* body, Frame* parent)
   }
 }
 
+size_t Frame::records(const ProgramGraph& graph) {
+  const PlanGraph& plan = *graph.plan;
+  const auto finishes = [](const ProgramStep& s) { return s.epilogue.has_value(); };
+  return sizeof(Frame) + plan.values.size() * (sizeof(Value) + sizeof(Block)) +
+         plan.steps.size() * (sizeof(epilogues_[0]) + sizeof(bodies_[0])) +
+         static_cast<size_t>(std::ranges::count_if(graph.steps, finishes)) * sizeof(cpu::StepEpilogue) +
+         graph.generations() * plan.outputs.size() * (sizeof(Value) + sizeof(Block));
+}
+
 Frame::~Frame() {
   release_blocks();
   for (auto& generation : kept_)

@@ -103,6 +103,8 @@ class Frame {
   /// Takes the memory now that runs of a profile need. Throws run_memory_limit, run_out_of_memory.
   void reserve(ProfileRoom room);
   void trim();
+  /// Bytes of the heap that a frame of this graph keeps, layouts and bodies apart.
+  static size_t records(const ProgramGraph& graph);
 
  private:
   friend class StepContext;

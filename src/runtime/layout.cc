@@ -474,6 +474,15 @@ class LayoutMaker {
 
 }  // namespace
 
+size_t Layout::records() const {
+  size_t bytes = sizeof(Layout) + key.size() * sizeof(int64_t) + slots.size() * sizeof(Slot) +
+                 outputs.size() * sizeof(OutputSlot) + (arena.size() + lanes.size()) * sizeof(size_t) +
+                 in_place.size() * sizeof(in_place[0]) + done.size() / 8 + stays_bound.size();
+  for (const Branches& b : branches)
+    for (const std::vector<uint32_t>& lane : b.lanes) bytes += lane.size() * sizeof(lane[0]);
+  return bytes;
+}
+
 bool Layout::place_as(const Layout& greater) {
   const auto fits = [&](size_t v) {
     const Slot &mine = slots[v], &its = greater.slots[v];

@@ -66,6 +66,8 @@ struct Layout {
   bool fits_in(const Layout& other) const {
     return std::ranges::equal(arena, other.arena, std::less_equal{});
   }
+  /// Bytes of the heap that it keeps itself.
+  size_t records() const;
   /// Puts everything where a layout of greater sizes has it, both of them plain; false where something does
   /// not fit there.
   bool place_as(const Layout& greater);

@@ -5,6 +5,7 @@
 
 #include "kernel/facts.h"
 #include "runtime/body_layouts.h"
+#include "runtime/frame.h"
 #include "runtime/memory.h"
 
 namespace lathe {
@@ -120,6 +121,7 @@ class Estimator {
   /// What a frame of this graph holds, and those of its bodies.
   Bounds graph(size_t index, const Layout& layout) {
     const ProgramGraph& g = program_.graph(index);
+    all_.records += Frame::records(g) + layout.records();
     for (size_t b : layout.arena) all_.arena += b;
     all_.workspace += layout.workspace;
     for (size_t b : layout.lanes) all_.workspace += b;
