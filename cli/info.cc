@@ -30,6 +30,8 @@ void print_json(const SystemInfo& s) {
   for (const PassInfo& p : passes())
     list.push_back(
         {{"name", p.name}, {"level", name_of(p.level)}, {"by_default", p.by_default}, {"says", p.says}});
+  Json rest = Json::array();
+  for (const PassInfo& r : rewrites()) rest.push_back({{"name", r.name}, {"says", r.says}});
   print({{"version", s.version},
          {"cpu", s.cpu},
          {"isa", s.isa},
@@ -44,7 +46,8 @@ void print_json(const SystemInfo& s) {
          {"newest_opset", s.newest_opset},
          {"newest_ir_version", s.newest_ir_version},
          {"components", std::move(components)},
-         {"passes", std::move(list)}});
+         {"passes", std::move(list)},
+         {"rewrites", std::move(rest)}});
 }
 
 void print_text(const SystemInfo& s) {
@@ -71,6 +74,10 @@ void print_text(const SystemInfo& s) {
   for (const PassInfo& p : passes())
     list.add({p.name, (p.by_default ? "" : "+ ") + std::string(name_of(p.level)), p.says});
   list.print();
+  fmt::print("\nRewrites for this machine that follow; --passes=-NAME leaves one out\n");
+  Table rest;
+  for (const PassInfo& r : rewrites()) rest.add({r.name, r.says});
+  rest.print();
 }
 
 }  // namespace

@@ -99,6 +99,9 @@ struct PassInfo {
   bool by_default = true;  // false: only runs where "+name" asks for it
 };
 LATHE_API std::vector<PassInfo> passes();
+/// What a build does to the optimised graph for this machine alone, in order; "-name" among
+/// BuildOptions::passes leaves one out.
+LATHE_API std::vector<PassInfo> rewrites();
 
 /// What `verify` compares, and for how long.
 struct VerifyOptions {

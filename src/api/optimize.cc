@@ -6,6 +6,7 @@
 #include <string>
 
 #include "build/optimise.h"
+#include "build/rewrites.h"
 #include "lathe/tools.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
@@ -79,6 +80,13 @@ std::vector<PassInfo> passes() {
   std::vector<PassInfo> list;
   for (const Pass& p : all_passes())
     list.push_back({std::string(p.name), std::string(p.says), p.level, p.by_default});
+  return list;
+}
+
+std::vector<PassInfo> rewrites() {
+  std::vector<PassInfo> list;
+  for (const Rewrite& r : all_rewrites())
+    list.push_back({std::string(r.name), std::string(r.says), OptimizationLevel::all, true});
   return list;
 }
 

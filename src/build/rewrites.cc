@@ -5,18 +5,26 @@
 
 namespace lathe {
 
-std::span<const std::string_view> rewrite_names() {
-  static constexpr std::array<std::string_view, 7> names{
-      "few-bits-products", "quantized-layout", "quantized-products", "blocked-layout",
-      "convolution-pairs", "scaled-inputs",    "short-images"};
-  return names;
+std::span<const Rewrite> all_rewrites() {
+  static constexpr std::array<Rewrite, 7> all{{
+      {"few-bits-products", "multiplies by weights of 4 and 8 bits in blocks without widening them"},
+      {"quantized-layout", "convolutions of bytes, and what lies between them, in blocks of channels"},
+      {"quantized-products", "products of bytes between QuantizeLinear and DequantizeLinear"},
+      {"blocked-layout", "convolutions, and what lies between them, in blocks of 16 channels"},
+      {"convolution-pairs", "a convolution and the depthwise one behind it, strip by strip"},
+      {"scaled-inputs", "factors and shifts of channels where a convolution reads its input"},
+      {"short-images", "images that take the most memory stay in 16 bits between convolutions"},
+  }};
+  return all;
 }
 
 std::set<std::string, std::less<>> take_rewrites_left_out(std::vector<std::string>& switches) {
   std::set<std::string, std::less<>> names;
   std::erase_if(switches, [&](const std::string& s) {
     const std::string_view name = s.starts_with('-') ? std::string_view(s).substr(1) : std::string_view();
-    return std::ranges::find(rewrite_names(), name) != rewrite_names().end() && names.emplace(name).second;
+    if (std::ranges::find(all_rewrites(), name, &Rewrite::name) == all_rewrites().end()) return false;
+    names.emplace(name);
+    return true;
   });
   return names;
 }

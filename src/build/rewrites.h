@@ -10,8 +10,11 @@
 
 namespace lathe {
 
+struct Rewrite {
+  std::string_view name, says;
+};
 /// In the order in which they are done.
-std::span<const std::string_view> rewrite_names();
+std::span<const Rewrite> all_rewrites();
 
 /// Of switches of passes, "-name" of rewrites; each is taken out of `switches`.
 std::set<std::string, std::less<>> take_rewrites_left_out(std::vector<std::string>& switches);

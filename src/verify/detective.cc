@@ -190,7 +190,7 @@ std::optional<Detective::Fault> Detective::guilty_rewrite(const Optimum& all, co
     return contract_difference(with, want, output_names(*all.graph), run_.held).within;
   };
   if (agrees(got)) return std::nullopt;
-  for (std::string_view name : rewrite_names() | std::views::reverse) {
+  for (std::string_view name : all_rewrites() | std::views::transform(&Rewrite::name) | std::views::reverse) {
     progress_("the graph without " + std::string(name));
     const Engine engine = shop_.engine(all, run_.level, {}, {.without = name});
     if (agrees(engine.create_context().run(run_.inputs, shop_.options().control)))
@@ -252,7 +252,7 @@ void Detective::tell_rewrite(Fault& f, std::string_view name) const {
 /// The rewrite without which it does not fail; empty: there is none.
 std::string_view Detective::rewrite_behind(const Piece& piece) const {
   if (run_.level != OptimizationLevel::all) return {};
-  for (std::string_view name : rewrite_names() | std::views::reverse)
+  for (std::string_view name : all_rewrites() | std::views::transform(&Rewrite::name) | std::views::reverse)
     if (!reproducer_.failure(piece, {.without = name})) return name;
   return {};
 }
