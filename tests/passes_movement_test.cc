@@ -395,5 +395,19 @@ TEST(Movements, ReductionsBeforeTranspose) {
       "ReduceMax Transpose");
 }
 
+TEST(Movements, StepsOfRecurrencesFirst) {
+  const std::string sizes = "(float[2,5,3] x, float[1,8,3] w, float[1,8,2] r, float[2,1,2] h, float[2,1,2] c";
+  EXPECT_EQ(optimised(sizes + ") => (float[2,5,1,2] y, float[2,1,2] z, float[2,1,2] o) { y, z, o = "
+                              "LSTM<hidden_size=2, layout=1>(x, w, r, , , h, c) }"),
+            "Transpose Reshape Reshape LSTM Transpose Reshape Reshape");
+  // Another one undoes what it needs.
+  EXPECT_EQ(optimised("(float[5,2,3] x, float[1,2,3] w, float[1,2,2] r) => (float[2,1,2] z) { t = "
+                      "Transpose<perm=[1,0,2]>(x) y, z = RNN<hidden_size=2, layout=1>(t, w, r) }"),
+            "RNN Reshape");
+  EXPECT_EQ(optimised("(float[5,2,3] x, float[1,6,3] w, float[1,6,2] r) => (float[5,1,2,2] y) { y = "
+                      "GRU<hidden_size=2>(x, w, r) }"),
+            "GRU");
+}
+
 }  // namespace
 }  // namespace lathe
