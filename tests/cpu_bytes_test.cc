@@ -578,5 +578,45 @@ TEST(CpuBytes, Rows) {
   });
 }
 
+TEST(CpuBytes, Maps) {
+  const Bytes table(256, 3), all(700, 5);
+  for_each_set([&](Isa isa) {
+    for (int64_t n = 0; n <= all.size(); n += n < 200 ? 1 : 100) {
+      const uint8_t* const x = all.data() + all.size() - n;
+      Bytes y(n);
+      cpu::byte_row_kernels(isa).map(table.data(), x, y.data(), n);
+      ASSERT_TRUE(y.intact());
+      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(y.data()[i], table.data()[x[i]]) << x[i] + 0;
+    }
+  });
+  Bytes numbers(256);
+  for (int i = 0; i < 256; ++i) numbers.data()[i] = static_cast<uint8_t>(i);
+  for_each_set([&](Isa isa) {
+    Bytes y(256);
+    cpu::byte_row_kernels(isa).map(table.data(), numbers.data(), y.data(), 256);
+    EXPECT_EQ(std::memcmp(y.data(), table.data(), 256), 0);
+  });
+}
+
+TEST(CpuBytes, Scaled) {
+  cpu::ByteScaling how;
+  how.low = -100, how.high = 90.25f, how.zero = 120;
+  for (int l = 0; l < 16; ++l)
+    how.factor[l] = 0.37f * static_cast<float>(l - 7), how.shift[l] = 3.7f * static_cast<float>(l % 5) - 8;
+  for_each_set([&](Isa isa) {
+    for (int64_t pixels : {0, 1, 2, 7, 100}) {
+      const Bytes x(pixels * channel_block, 11);
+      Bytes y(x.size());
+      cpu::byte_row_kernels(isa).scale(how, x.data(), y.data(), pixels);
+      ASSERT_TRUE(y.intact());
+      for (int64_t i = 0; i < x.size(); ++i) {
+        const float q = std::fma(static_cast<float>(x.data()[i]), how.factor[i % 16], how.shift[i % 16]);
+        ASSERT_NEAR(y.data()[i], std::nearbyint(std::clamp(q, how.low, how.high)) + how.zero,
+                    isa == Isa::generic ? 1 : 0);
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace lathe::test

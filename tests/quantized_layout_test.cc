@@ -224,11 +224,74 @@ std::string behind_conv(const std::string& declared, const std::string& nodes, c
 TEST_F(QuantizedLayout, NumbersThatAreOnlyClampedOrComeToAnotherGrid) {
   EXPECT_EQ(steps_of(behind_conv(", float low = {-0.7}, float high = {3.3}",
                                  "i = Clip(h, low, high) y = QuantizeLinear(i, zs, xz)", "uint8[1,32,9,8]")),
-            "Block BlockedByteConv BlockedByteAdd Unblock");
+            "Block BlockedByteConv ByteMap Unblock");
   EXPECT_EQ(steps_of(behind_conv("", "i = Relu(h) y = QuantizeLinear(i, xs, xz) z = Exp(h)",
                                  "float[1,32,9,8] z, uint8[1,32,9,8]"),
                      2),
-            "Block BlockedByteConv Unblock DequantizeLinear Exp BlockedByteAdd Unblock");
+            "Block BlockedByteConv Unblock DequantizeLinear Exp ByteMap Unblock");
+}
+
+TEST_F(QuantizedLayout, FunctionsOfOneByte) {
+  // x · sigmoid(x), quantized on the way: of one byte still.
+  EXPECT_EQ(
+      steps_of(behind_conv(", float us = {0.004}, uint8 uz = {0}",
+                           "i = Sigmoid(h) j = QuantizeLinear(i, us, uz) k = DequantizeLinear(j, us, uz)"
+                           " l = Mul(h, k) y = QuantizeLinear(l, zs, xz)",
+                           "uint8[1,32,9,8]")),
+      "Block BlockedByteConv ByteMap Unblock");
+  // Signs, and numbers of any rank.
+  EXPECT_EQ(steps_of(behind_conv(", int8 tz = {-20}, float[1,1,1] half = {0.5}, float two = {2}",
+                                 "i = Tanh(h) j = Add(half, i) k = Pow(j, two) l = Max(k, half) m = "
+                                 "QuantizeLinear(l, ys, tz) n = DequantizeLinear(m, ys, tz) o = Sqrt(n) y = "
+                                 "QuantizeLinear(o, zs, tz)",
+                                 "int8[1,32,9,8]")),
+            "Block BlockedByteConv ByteMap Unblock");
+  // Bytes that are in no blocks.
+  for (const std::string type : {"uint8", "int8"})
+    EXPECT_EQ(steps_of("(" + type + "[3,n] x) => (int8[3,n] y) <" + scales + ", " + type +
+                       " z = {100}, int8 t = {-3}> { a = DequantizeLinear(x, xs, z) b = Gelu(a) y = "
+                       "QuantizeLinear(b, ys, t) }"),
+              "ByteMap");
+  // Of two bytes, and with a number for each column.
+  EXPECT_EQ(steps_of("(uint8[3,n] x, uint8[3,n] z) => (uint8[3,n] y) <" + scales +
+                     "> { a = DequantizeLinear(x, xs, xz) b = DequantizeLinear(z, ys, xz) c = Tanh(a) d = "
+                     "Mul(c, b) y = QuantizeLinear(d, ys, xz) }")
+                .find("ByteMap"),
+            std::string::npos);
+  EXPECT_EQ(
+      steps_of("(uint8[3,4] x) => (uint8[3,4] y) <" + scales +
+               ", float[4] each = {1.1,2.2,3.3,4.4}> { a = DequantizeLinear(x, xs, xz) b = Mul(a, each) "
+               "y = QuantizeLinear(b, ys, xz) }")
+          .find("ByteMap"),
+      std::string::npos);
+}
+
+TEST_F(QuantizedLayout, ChannelsThatAreScaled) {
+  const std::string numbers = ", float[32,1,1] by = {}, float[1,32,1,1] more = {}, float two = {2}";
+  EXPECT_EQ(steps_of(behind_conv(numbers,
+                                 "i = Mul(h, by) j = Add(more, i) k = Mul(j, two) l = Relu(k) y = "
+                                 "QuantizeLinear(l, zs, zz)",
+                                 "uint8[1,32,9,8]")),
+            "Block BlockedByteConv BlockedByteScale Unblock");
+  EXPECT_EQ(steps_of(behind_conv(numbers + ", int8 tz = {-20}",
+                                 "i = Add(h, more) y = QuantizeLinear(i, zs, tz)", "int8[1,32,9,8]")),
+            "Block BlockedByteConv BlockedByteScale Unblock");
+  // A number for each row is something else.
+  EXPECT_EQ(steps_of(behind_conv(", float[9,1] rows = {}", "i = Mul(h, rows) y = QuantizeLinear(i, zs, zz)",
+                                 "uint8[1,32,9,8]"))
+                .find("BlockedByteScale"),
+            std::string::npos);
+  // By what the image says of its channels; two images, and channels that fill no block.
+  EXPECT_EQ(
+      steps_of(
+          "(uint8[2,20,9,8] x) => (uint8[2,20,9,8] y) <" + scales +
+          ", int8[20,20,1,1] a = {}, float as = {0.01}, float us = {0.004}, uint8 uz = {0}, int8 tz = {3}>"
+          "{ p = DequantizeLinear(x, xs, xz) w = DequantizeLinear(a, as) f = Conv(p, w)"
+          "  g = QuantizeLinear(f, ys, yz) h = DequantizeLinear(g, ys, yz) i = GlobalAveragePool(h)"
+          "  j = QuantizeLinear(i, ys, yz) k = DequantizeLinear(j, ys, yz) l = Sigmoid(k)"
+          "  m = QuantizeLinear(l, us, uz) n = DequantizeLinear(m, us, uz) o = Mul(n, h)"
+          "  y = QuantizeLinear(o, zs, xz) }"),
+      "Block BlockedByteConv BlockedByteGlobalAveragePool ByteMap BlockedByteScale Unblock");
 }
 
 TEST_F(QuantizedLayout, Concatenations) {
@@ -239,7 +302,7 @@ TEST_F(QuantizedLayout, Concatenations) {
   // On three grids, blocks that are not full at the end.
   EXPECT_EQ(steps_of(behind_conv(more, branch + "n = Concat<axis=1>(h, m) y = QuantizeLinear(n, xs, zz)",
                                  "uint8[1,49,9,8]")),
-            "Block BlockedByteConv BlockedByteConv BlockedByteAdd BlockedByteAdd Concat Unblock");
+            "Block BlockedByteConv BlockedByteConv ByteMap ByteMap Concat Unblock");
   // On one grid: of the bytes themselves.
   const std::string same =
       "u = DequantizeLinear(b, as) k = Conv(h, u) l = QuantizeLinear(k, ys, yz)"

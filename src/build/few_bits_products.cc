@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "build/quantized_view.h"
+#include "passes/pass.h"
 
 namespace lathe {
 namespace {
@@ -14,8 +15,6 @@ using Ints = std::vector<int64_t>;
 constexpr int64_t least_weights = 4096;
 /// With fewer numbers under a scale the scales are what is read.
 constexpr int64_t least_block = 8;
-
-bool is(const Node& n, const char* op) { return n.domain.empty() && n.op == op; }
 
 bool is_known_float(DataType t) {
   return t == DataType::float32 || t == DataType::float16 || t == DataType::bfloat16;
@@ -49,8 +48,8 @@ class FewBitsProducts {
   bool run() {
     for (NodeId id : graph_.order()) {
       const Node& n = graph_.node(id);
-      if (is(n, "MatMul")) convert(id, false);
-      if (is(n, "Gemm") && is_plain(n)) convert(id, n.attributes.get<int64_t>("transB", 0) != 0);
+      if (View::is(n, "MatMul")) convert(id, false);
+      if (View::is(n, "Gemm") && is_plain(n)) convert(id, n.attributes.get<int64_t>("transB", 0) != 0);
     }
     return changed_;
   }
@@ -138,7 +137,7 @@ class FewBitsProducts {
     n.attributes.set("block_size", block);
     n.attributes.set("transposed", int64_t{transposed});
     const ValueId y = product.outputs[0],
-                  bias = is(product, "Gemm") && product.inputs.size() > 2 ? product.inputs[2] : no_id;
+                  bias = View::is(product, "Gemm") && product.inputs.size() > 2 ? product.inputs[2] : no_id;
     n.inputs = {product.inputs[0], view_.add(w), view_.add(scale), has_zero ? view_.add(zero) : no_id};
     n.outputs = {
         bias == no_id ? y : graph_.add_value(graph_.fresh_name(graph_.value(y).name), graph_.value(y).type)};
@@ -170,19 +169,19 @@ bool is_right_side(const Graph& g, const UseIndex& uses, ValueId v, bool transpo
   const std::vector<Use>& readers = uses.of(v);
   return !readers.empty() && !g.is_output(v) && std::ranges::all_of(readers, [&](const Use& u) {
     const Node& n = g.node(u.node);
-    if (u.input == 0 && is(n, "Transpose") && turns(n.attributes))
+    if (u.input == 0 && View::is(n, "Transpose") && turns(n.attributes))
       return is_right_side(g, uses, n.outputs[0], !transposed, axis);
-    if (u.input == 0 && is(n, "Cast")) return is_right_side(g, uses, n.outputs[0], transposed, axis);
+    if (u.input == 0 && View::is(n, "Cast")) return is_right_side(g, uses, n.outputs[0], transposed, axis);
     if (u.input != 1) return false;
-    const bool turned = is(n, "Gemm") && n.attributes.get<int64_t>("transB", 0) != 0;
-    return (is(n, "MatMul") || is(n, "Gemm")) && axis == (transposed != turned ? 1 : 0);
+    const bool turned = View::is(n, "Gemm") && n.attributes.get<int64_t>("transB", 0) != 0;
+    return (View::is(n, "MatMul") || View::is(n, "Gemm")) && axis == (transposed != turned ? 1 : 0);
   });
 }
 
 }  // namespace
 
 bool is_kept_as_few_bits(const Graph& g, const UseIndex& uses, const Node& n) {
-  if (!is(n, "DequantizeLinear") || n.outputs[0] == no_id) return false;
+  if (!View::is(n, "DequantizeLinear") || n.outputs[0] == no_id) return false;
   const Tensor* numbers = g.constant_tensor(n.inputs[0]);
   if (!numbers || !has_few_bits(numbers->type()) || numbers->rank() != 2 || numbers->size() < least_weights ||
       !is_known_float(g.value(n.outputs[0]).type.elem) ||

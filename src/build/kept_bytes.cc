@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "build/quantized_view.h"
+#include "passes/pass.h"
 
 namespace lathe {
 namespace {
 
-bool is(const Node& n, const char* op) { return n.domain.empty() && n.op == op; }
-
 /// Numbers that are bytes only the run knows.
 bool is_dequantized(const Graph& g, ValueId v) {
   const NodeId p = v == no_id ? no_id : g.value(v).producer;
-  if (p == no_id || !is(g.node(p), "DequantizeLinear")) return false;
+  if (p == no_id || !View::is(g.node(p), "DequantizeLinear")) return false;
   const ValueInfo& bytes = g.value(g.node(p).inputs[0]);
   return is_eight_bits(bytes.type) && !bytes.is_constant();
 }
@@ -23,8 +22,8 @@ bool is_quantized(const Graph& g, const UseIndex& uses, ValueId v) {
     const std::vector<Use>& readers = uses.of(v);
     if (readers.size() != 1 || readers[0].input != 0 || g.is_output(v)) return false;
     const Node& n = g.node(readers[0].node);
-    if (is(n, "QuantizeLinear")) return true;
-    if (!is(n, "Relu") && !is(n, "Clip")) return false;
+    if (View::is(n, "QuantizeLinear")) return true;
+    if (!View::is(n, "Relu") && !View::is(n, "Clip")) return false;
     v = n.outputs[0];
   }
 }
@@ -33,13 +32,14 @@ bool reads_weights(const Graph& g, const UseIndex& uses, const Use& u) {
   if (u.input != 1) return false;
   const Node& n = g.node(u.node);
   if (!is_dequantized(g, n.inputs[0])) return false;
-  return is(n, "MatMul") || is(n, "Gemm") || (is(n, "Conv") && is_quantized(g, uses, n.outputs[0]));
+  return View::is(n, "MatMul") || View::is(n, "Gemm") ||
+         (View::is(n, "Conv") && is_quantized(g, uses, n.outputs[0]));
 }
 
 }  // namespace
 
 bool is_kept_as_bytes(const Graph& g, const UseIndex& uses, const Node& n) {
-  if (!is(n, "DequantizeLinear") || n.outputs[0] == no_id || g.is_output(n.outputs[0])) return false;
+  if (!View::is(n, "DequantizeLinear") || n.outputs[0] == no_id || g.is_output(n.outputs[0])) return false;
   const ValueInfo& bytes = g.value(n.inputs[0]);
   const ValueType& made = g.value(n.outputs[0]).type;
   const std::vector<Use>& readers = uses.of(n.outputs[0]);

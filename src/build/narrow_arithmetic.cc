@@ -7,7 +7,7 @@ namespace lathe {
 namespace {
 
 /// Weights with fewer elements are not worth the loss.
-constexpr int64_t least_weights = 4096;
+constexpr int64_t fewest_weights = 4096;
 
 class Narrowing {
  public:
@@ -49,7 +49,7 @@ class Narrowing {
         n.attributes.get<int64_t>("plain_input", 0) != 0)
       return false;
     const Tensor* w = graph_.constant_tensor(n.inputs[1]);
-    if (!w || w->size() < least_weights || !is_float(w->type())) return false;
+    if (!w || w->size() < fewest_weights || !is_float(w->type())) return false;
     const Shape& s = w->shape();
     const bool winograd = s.size() == 4 && s[2] == 3 && s[3] == 3 &&
                           n.attributes.get<Ints>("strides", {1, 1}) == Ints{1, 1} &&
@@ -61,7 +61,7 @@ class Narrowing {
     if (!n.domain.empty() || (n.op != "MatMul" && n.op != "Gemm")) return false;
     const Tensor* w = graph_.constant_tensor(n.inputs[1]);
     const ValueType& x = graph_.value(n.inputs[0]).type;
-    const bool weighty = w && w->rank() == 2 && w->size() >= least_weights && is_float(w->type());
+    const bool weighty = w && w->rank() == 2 && w->size() >= fewest_weights && is_float(w->type());
     if (!weighty || x.elem != DataType::float32 || !x.shape || x.shape->empty()) return false;
     const bool transposed = n.attributes.get<int64_t>("transB", 0) != 0;
     return w->dim(transposed ? 1 : 0) % 2 == 0 &&

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "build/byte_functions.h"
 #include "build/quantized_view.h"
 #include "build/window_attributes.h"
 #include "cpu/blocked.h"
@@ -19,7 +20,11 @@ constexpr int64_t most_window = 64;
 class QuantizedLayout {
  public:
   QuantizedLayout(Graph& g, const Folds& folds, const KernelCatalog& kernels, const Preference& preference)
-      : graph_(g), view_(g, folds), kernels_(kernels), preference_(preference) {}
+      : graph_(g),
+        view_(g, folds),
+        kernels_(kernels),
+        preference_(preference),
+        functions_(g, view_, kernels) {}
 
   bool run() {
     for (NodeId id : graph_.order()) {
@@ -51,15 +56,15 @@ class QuantizedLayout {
     const Node n = graph_.node(source);
     if (!n.domain.empty()) return;
     if (n.op == "Conv" && is_volume(grid->bytes) && view_.read_once(of->value)) return convert_volume(t, n);
-    if (!is_image(grid->bytes)) return;
-    if (n.op == "DequantizeLinear") convert_numbers(t);
-    if (!view_.read_once(of->value)) return;
+    if (convert_function(t) || !is_image(grid->bytes) || !view_.read_once(of->value)) return;
     if (n.op == "Conv") convert_conv(t, n);
     if (n.op == "Add") convert_add(t, n);
     if (n.op == "MaxPool") convert_max_pool(t, n);
     if (n.op == "AveragePool") convert_average_pool(t, n);
     if (n.op == "GlobalAveragePool") convert_mean(t, n);
     if (n.op == "Concat") convert_concat(t, n);
+    if (n.op == "Mul" && convert_gate(t, n)) return;
+    if (n.op == "Mul" || n.op == "Add") convert_scaled(t);
   }
 
   /// [N, C, H, W] or [N, C, W] with a known number of channels.
@@ -308,33 +313,131 @@ class QuantizedLayout {
          view_.zero_or_made(no_id, w), t.grid.scale, view_.zero_or_made(t.grid.zero, t.grid.bytes), no_id});
   }
 
-  /// Numbers that are only clamped, or come to another grid.
-  void convert_numbers(const Target& t) {
-    const auto x = view_.number(t.of.value);
-    if (!x || !is_blocked(*x)) return;
-    Node n = rescaled(*x, t.grid, t.of);
-    const Node told = described(t, graph_.node(t.last), n.op);
-    n.name = told.name;
-    n.origin = told.origin;
-    if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));
+  /// What depends on one byte, in blocks or not: numbers that come to another grid, a function of them.
+  bool convert_function(const Target& t) {
+    const auto table = functions_.stored_by(t.last);
+    if (!table || graph_.value(table->of).is_constant()) return false;
+    const auto blocks = form_.find(table->of);
+    const bool blocked = blocks != form_.end();
+    Node n = described(t, graph_.node(t.source), "ByteMap");
+    const auto sign = [&](ValueId v) -> uint8_t {
+      return blocked && graph_.value(v).type.elem == DataType::int8 ? 128 : 0;
+    };
+    n.inputs = {blocked ? blocks->second : table->of, add_table(*table, sign(table->of), sign(t.grid.bytes))};
+    n.outputs = {blocked ? add_blocked_value(t.grid.bytes) : t.grid.bytes};
+    if (!has_kernel(graph_, n, kernels_, preference_)) return false;
+    if (blocked) {
+      finish(t, std::move(n));
+    } else {
+      graph_.remove_node(t.last);
+      graph_.add_node(std::move(n));
+      changed_ = true;
+    }
+    return true;
+  }
+  /// The entries of bytes whose signs are turned, here and there.
+  ValueId add_table(const ByteFunctions::Table& t, uint8_t from, uint8_t to) {
+    Tensor entries(DataType::uint8, {256});
+    for (size_t i = 0; i < t.entries.size(); ++i)
+      entries.as<uint8_t>()[i ^ from] = static_cast<uint8_t>(t.entries[i] ^ to);
+    return graph_.add_constant(graph_.fresh_name("table"), std::move(entries));
   }
 
-  /// Half of x and half of it again, on another grid.
-  Node rescaled(const QuantizedValue& x, const QuantizedValue& grid, const Clamped& clamp) {
+  /// x and the number of its channel, which is a byte too: [N, C, 1, 1].
+  bool convert_gate(const Target& t, const Node& mul) {
+    for (size_t i : {size_t{0}, size_t{1}}) {
+      const auto x = view_.number(mul.inputs[i]), gate = view_.number(mul.inputs[1 - i]);
+      if (!x || !gate || !is_blocked(*x) || !is_blocked(*gate) || !same_shape(x->bytes, t.grid.bytes) ||
+          !is_pixel_of(gate->bytes, x->bytes))
+        continue;
+      Node n = described(t, mul, "BlockedByteScale");
+      n.inputs = {form_.at(x->bytes),
+                  x->scale,
+                  view_.zero_or_made(x->zero, x->bytes),
+                  form_.at(gate->bytes),
+                  gate->scale,
+                  view_.zero_or_made(gate->zero, gate->bytes),
+                  no_id};
+      return add_scaled(t, std::move(n));
+    }
+    return false;
+  }
+  bool is_pixel_of(ValueId pixel, ValueId image) const {
+    const SymShape &p = *graph_.value(pixel).type.shape, &x = *graph_.value(image).type.shape;
+    return p.size() == x.size() && p[0] == x[0] && p[1] == x[1] &&
+           std::all_of(p.begin() + 2, p.end(), [](const Dim& d) { return d == Dim(1); });
+  }
+
+  /// Sums and products with a constant for each channel, as a normalization leaves them.
+  void convert_scaled(const Target& t) {
+    const int64_t n = channels(t.grid.bytes);
+    std::vector<float> factor(static_cast<size_t>(n), 1), shift(factor.size());
+    ValueId v = t.of.value;
+    // From the last operator to the first: what was found so far is done to its result.
+    while (!view_.number(v)) {
+      const NodeId at = view_.read_once(v) ? graph_.value(v).producer : no_id;
+      if (at == no_id || !graph_.node(at).domain.empty() || !same_shape(v, t.grid.bytes)) return;
+      const Node& step = graph_.node(at);
+      if (step.op != "Mul" && step.op != "Add") return;
+      const size_t constant = graph_.constant_tensor(step.inputs[0]) ? 0 : 1;
+      const auto numbers = of_channels(step.inputs[constant], rank(v), n);
+      if (!numbers) return;
+      for (size_t c = 0; c < factor.size(); ++c) {
+        const float number = (*numbers)[numbers->size() == 1 ? 0 : c];
+        step.op == "Mul" ? factor[c] *= number : shift[c] += factor[c] * number;
+      }
+      v = step.inputs[1 - constant];
+    }
+    const QuantizedValue x = *view_.number(v);
+    if (!is_blocked(x) || !same_shape(x.bytes, t.grid.bytes)) return;
+    const auto add = [&](const char* name, const std::vector<float>& numbers) {
+      return graph_.add_constant(graph_.fresh_name(name), Tensor::from<float>({n}, numbers));
+    };
+    Node node = described(t, graph_.node(t.source), "BlockedByteScale");
+    node.inputs = {form_.at(x.bytes),     x.scale, view_.zero_or_made(x.zero, x.bytes),
+                   add("factor", factor), no_id,   no_id,
+                   add("shift", shift)};
+    add_scaled(t, std::move(node));
+  }
+  /// The numbers of a constant that goes along the channels of an image of this rank; one: the same for all.
+  std::optional<std::vector<float>> of_channels(ValueId v, size_t image_rank, int64_t n) const {
+    const Tensor* t = graph_.constant_tensor(v);
+    if (!t || t->type() != DataType::float32 || t->rank() > image_rank || (t->size() != 1 && t->size() != n))
+      return std::nullopt;
+    const size_t channel_axis = image_rank - 1;  // counted from the end
+    if (t->size() != 1 && (t->rank() < channel_axis || t->dim(t->rank() - channel_axis) != n))
+      return std::nullopt;
+    return std::vector<float>(t->as<float>().begin(), t->as<float>().end());
+  }
+  bool add_scaled(const Target& t, Node n) {
+    n.attributes.set("channels", channels(t.grid.bytes));
+    set_clamp(n, "", t.of);
+    n.inputs.push_back(t.grid.scale);
+    n.inputs.push_back(view_.zero_or_made(t.grid.zero, t.grid.bytes));
+    n.outputs = {add_blocked_value(t.grid.bytes)};
+    if (!has_kernel(graph_, n, kernels_, preference_)) return false;
+    finish(t, std::move(n));
+    return true;
+  }
+
+  /// The bytes of x on another grid.
+  Node rescaled(const QuantizedValue& x, const QuantizedValue& grid) {
+    const auto zero = [&](const QuantizedValue& q) {  // of bytes without sign, as they are in blocks
+      return (q.zero == no_id ? 0 : load_int(*graph_.constant_tensor(q.zero), 0)) +
+             (graph_.value(q.bytes).type.elem == DataType::int8 ? 128 : 0);
+    };
+    ByteFunctions::Table t{x.bytes, {}};
+    for (size_t i = 0; i < t.entries.size(); ++i) {
+      const float number =
+          static_cast<float>(static_cast<int64_t>(i) - zero(x)) * *view_.single_float(x.scale);
+      const float q =
+          std::nearbyint(number / *view_.single_float(grid.scale)) + static_cast<float>(zero(grid));
+      t.entries[i] = static_cast<uint8_t>(std::clamp(q, 0.0f, 255.0f));
+    }
     Node n;
     n.domain = "lathe";
-    n.op = "BlockedByteAdd";
-    set_clamp(n, "", clamp);
-    const ValueId half = add_scale(*view_.single_float(x.scale) / 2),
-                  zero = view_.zero_or_made(x.zero, x.bytes);
-    n.inputs = {form_.at(x.bytes),
-                half,
-                zero,
-                form_.at(x.bytes),
-                half,
-                zero,
-                grid.scale,
-                view_.zero_or_made(grid.zero, grid.bytes)};
+    n.op = "ByteMap";
+    n.inputs = {form_.at(x.bytes), add_table(t, 0, 0)};
     n.outputs = {add_blocked_value(x.bytes)};
     return n;
   }
@@ -368,7 +471,6 @@ class QuantizedLayout {
 
   /// Of numbers on one grid or several.
   void convert_concat(const Target& t, const Node& concat) {
-    constexpr float infinity = std::numeric_limits<float>::infinity();
     std::vector<ValueId> bytes;
     for (ValueId v : concat.inputs) {
       const auto x = view_.number(v);
@@ -383,7 +485,7 @@ class QuantizedLayout {
         blocks.push_back(form_.at(x.bytes));
         continue;
       }
-      Node n = rescaled(x, t.grid, {v, -infinity, infinity});
+      Node n = rescaled(x, t.grid);
       if (!has_kernel(graph_, n, kernels_, preference_)) return;
       blocks.push_back(n.outputs[0]);
       graph_.add_node(std::move(n));
@@ -451,6 +553,7 @@ class QuantizedLayout {
   const KernelCatalog& kernels_;
   const Preference& preference_;
   std::map<ValueId, ValueId> form_;  // in blocks, by the plain bytes
+  ByteFunctions functions_;
   bool changed_ = false;
 };
 

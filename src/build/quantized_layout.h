@@ -1,6 +1,7 @@
 // Quantized convolutions, and the pools and sums between them, go over to bytes in channel blocks: what a
 // model says with DequantizeLinear, an operator and QuantizeLinear becomes one operator of domain "lathe"
-// that computes with bytes. So do QLinearConv. The nodes stand in this machine's plan only.
+// that computes with bytes. So do QLinearConv. What depends on one byte alone, whatever lies between, becomes
+// a table (build/byte_functions.h), of plain bytes too. The nodes stand in this machine's plan only.
 //
 // Sums of products are exact there, where the model's words would round each of them; a result may therefore
 // be a neighbour of what the reference stores, where that was next to the middle between two.

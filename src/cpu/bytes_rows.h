@@ -24,6 +24,13 @@ struct ByteAddition {
   int32_t zero = 0;
 };
 
+/// Of pixels of one block of channels: clamp(x * factor + shift, low, high), rounded, plus zero.
+struct ByteScaling {
+  float factor[channel_block], shift[channel_block];
+  float low = 0, high = 255;
+  int32_t zero = 0;
+};
+
 /// Some output rows of one block of an image, one filter for each channel. The sum of a pixel runs over
 /// quads of neighbouring pixels.
 struct ByteWindows {
@@ -51,6 +58,9 @@ struct ByteRowKernels {
   void (*floats)(const ByteSums& s, float* c, int64_t c_row);
   void (*bytes)(const ByteSums& s, uint8_t* c, int64_t c_row);
   void (*add)(const ByteAddition& how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n);
+  void (*scale)(const ByteScaling& how, const uint8_t* x, uint8_t* y, int64_t pixels);
+  /// y = table[x], of 256.
+  void (*map)(const uint8_t* table, const uint8_t* x, uint8_t* y, int64_t n);
   void (*weighted)(const ByteWindows& w);
   /// Adds `pixels` pixels of 16 bytes to 16 sums.
   void (*add_up)(const uint8_t* x, int64_t pixels, int32_t* sums);

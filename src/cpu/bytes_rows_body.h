@@ -114,6 +114,25 @@ void add(const ByteAddition& how, const uint8_t* a, const uint8_t* b, uint8_t* y
   std::memcpy(y + i, rest[2], static_cast<size_t>(n - i));
 }
 
+void scale(const ByteScaling& how, const uint8_t* x, uint8_t* y, int64_t pixels) {
+  const Vec low = set(how.low), high = set(how.high);
+  const Ints zero = set_ints(how.zero);
+  for (int64_t lane = 0; lane < channel_block; lane += Vec::width) {
+    const Vec factor = load(how.factor + lane), shift = load(how.shift + lane);
+    for (int64_t p = 0; p < pixels; ++p) {
+      const Vec q = fma(to_floats(load_bytes(x + p * channel_block + lane)), factor, shift);
+      store_bytes(y + p * channel_block + lane, to_ints(min(max(q, low), high)) + zero);
+    }
+  }
+}
+
+void map(const uint8_t* table, const uint8_t* x, uint8_t* y, int64_t n) {
+  const ByteTable t = load_table(table);
+  int64_t i = 0;
+  for (; i + ByteTable::width <= n; i += ByteTable::width) look_up(t, x + i, y + i);
+  for (; i < n; ++i) y[i] = table[x[i]];
+}
+
 /// Pixels side by side, lanes of one vector of each.
 template <int Pixels, bool Adds, bool Saturates>
 LATHE_INLINE void weigh_pixels(const ByteWindows& w, const uint8_t* x, int64_t at, int64_t lane) {
@@ -174,5 +193,7 @@ constexpr ByteRowKernels table = {.quantize = quantize,
                                   .floats = finish_floats,
                                   .bytes = finish_bytes,
                                   .add = add,
+                                  .scale = scale,
+                                  .map = map,
                                   .weighted = weighted,
                                   .add_up = add_up};

@@ -98,3 +98,33 @@ LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
   const __m256i even = _mm256_madd_epi16(x.even, w.even), odd = _mm256_madd_epi16(x.odd, w.odd);
   return {_mm256_add_epi32(_mm256_add_epi32(sum.v, even), odd)};
 }
+
+/// As 16 tables of 16. A shuffle looks up in each, and gives 0 where the highest bit is set: that is arranged
+/// for bytes that belong to another table.
+struct ByteTable {
+  static constexpr int64_t width = 64;
+  __m256i parts[16];
+};
+LATHE_INLINE ByteTable load_table(const uint8_t* p) {
+  ByteTable t;
+  LATHE_UNROLL
+  for (int i = 0; i < 16; ++i)
+    t.parts[i] = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i)));
+  return t;
+}
+LATHE_INLINE void look_up(const ByteTable& t, const uint8_t* x, uint8_t* y) {
+  const __m256i others = _mm256_set1_epi8(0x70);
+  const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)),
+                b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + 32));
+  __m256i to_a = _mm256_setzero_si256(), to_b = to_a;
+  LATHE_UNROLL
+  for (int i = 0; i < 16; ++i) {
+    const __m256i part = _mm256_set1_epi8(static_cast<char>(16 * i));
+    to_a = _mm256_or_si256(
+        to_a, _mm256_shuffle_epi8(t.parts[i], _mm256_adds_epu8(_mm256_xor_si256(a, part), others)));
+    to_b = _mm256_or_si256(
+        to_b, _mm256_shuffle_epi8(t.parts[i], _mm256_adds_epu8(_mm256_xor_si256(b, part), others)));
+  }
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), to_a);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + 32), to_b);
+}

@@ -115,3 +115,30 @@ LATHE_INLINE Quads four_pixels(const uint8_t* p) {
       _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
   return split(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(by_quad, _mm512_loadu_si512(p)), by_channel));
 }
+
+/// As 16 tables of 16. A shuffle looks up in each, and gives 0 where the highest bit is set: that is arranged
+/// for bytes that belong to another table.
+struct ByteTable {
+  static constexpr int64_t width = 64;
+  __m512i parts[16];
+};
+LATHE_INLINE ByteTable load_table(const uint8_t* p) {
+  ByteTable t;
+  LATHE_UNROLL
+  for (int i = 0; i < 16; ++i)
+    t.parts[i] = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i)));
+  return t;
+}
+LATHE_INLINE void look_up(const ByteTable& t, const uint8_t* x, uint8_t* y) {
+  const __m512i others = _mm512_set1_epi8(0x70), from = _mm512_loadu_si512(x);
+  // Two chains, so that one does not wait for the other.
+  __m512i even = _mm512_setzero_si512(), odd = even;
+  LATHE_UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    const __m512i one = _mm512_xor_si512(from, _mm512_set1_epi8(static_cast<char>(16 * i))),
+                  two = _mm512_xor_si512(from, _mm512_set1_epi8(static_cast<char>(16 * i + 16)));
+    even = _mm512_or_si512(even, _mm512_shuffle_epi8(t.parts[i], _mm512_adds_epu8(one, others)));
+    odd = _mm512_or_si512(odd, _mm512_shuffle_epi8(t.parts[i + 1], _mm512_adds_epu8(two, others)));
+  }
+  _mm512_storeu_si512(y, _mm512_or_si512(even, odd));
+}

@@ -102,3 +102,14 @@ LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
     sum = sum + Ints{(x.v >> i) & 255} * Ints{FourInts(FourBits(w.v) << (24 - i)) >> 24};
   return sum;
 }
+
+/// 256 bytes to look up in.
+struct ByteTable {
+  static constexpr int64_t width = 16;
+  const uint8_t* entries;
+};
+LATHE_INLINE ByteTable load_table(const uint8_t* p) { return {p}; }
+/// y = table[x], of `width` bytes.
+LATHE_INLINE void look_up(ByteTable t, const uint8_t* x, uint8_t* y) {
+  for (int64_t i = 0; i < ByteTable::width; ++i) y[i] = t.entries[x[i]];
+}

@@ -231,6 +231,63 @@ void add(const BlockedByteAdd& op, KernelContext& c) {
   });
 }
 
+Verdict ask_scale(const BlockedByteScale& op, const KernelRequest& r) {
+  if (auto no = refuse_unless(r, {0}, {1, 7}, {2, 8})) return *no;
+  if (op.channels < 1 || op.channels > INT32_MAX) return Verdict::no("channels that cannot be counted");
+  if (cpu::has_input(r, 6) && r.inputs[6].type != DataType::float32)
+    return Verdict::no("only shifts of float32");
+  if (cpu::has_input(r, 4)) {
+    if (auto no = refuse_unless(r, {3}, {4}, {5})) return *no;
+  } else if (r.inputs[3].type != DataType::float32) {
+    return Verdict::no("only factors of float32");
+  }
+  return Verdict::yes();
+}
+
+/// What becomes of the pixels of a block of channels of one image.
+cpu::ByteScaling scaling(const BlockedByteScale& op, KernelContext& c, int64_t image, int64_t block) {
+  const float y_scale = scale_of(c.in(7)), unit = scale_of(c.in(1)) / y_scale;
+  cpu::ByteScaling how;
+  how.zero = zero_of(c.in(8));
+  bounds(op.clamp, y_scale, how.zero, how.low, how.high);
+  const bool bytes_too = cpu::has_input(c, 4);
+  const int64_t first = block * cpu::channel_block;
+  for (int64_t l = 0; l < cpu::channel_block; ++l) {
+    const int64_t channel = std::min(first + l, op.channels - 1);  // those beyond the last may be anything
+    float factor = 0;
+    if (bytes_too)
+      factor = static_cast<float>(bytes(c.in(3))[(image * c.in(0).dim(1) + block) * cpu::channel_block + l] -
+                                  zero_of(c.in(5))) *
+               scale_of(c.in(4));
+    else
+      factor = cpu::floats(c.in(3))[channel];
+    how.factor[l] = factor * unit;
+    how.shift[l] = (cpu::has_input(c, 6) ? cpu::floats(c.in(6))[channel] / y_scale : 0) -
+                   static_cast<float>(zero_of(c.in(2))) * how.factor[l];
+  }
+  return how;
+}
+
+template <Isa isa>
+void scale(const BlockedByteScale& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  if (x.size() == 0) return;
+  const int64_t blocks = x.dim(0) * x.dim(1), pixels = x.size() / (blocks * cpu::channel_block);
+  // Strips of pixels, so that one large block is work for several threads.
+  const int64_t strip = cpu::elements_a_piece / cpu::channel_block, strips = (pixels + strip - 1) / strip;
+  const int64_t together = std::max<int64_t>(1, strip / pixels);
+  c.parallel(blocks * strips, together, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      c.poll();
+      const int64_t block = i / strips, from = i % strips * strip;
+      const cpu::ByteScaling how = scaling(op, c, block / x.dim(1), block % x.dim(1));
+      const int64_t at = (block * pixels + from) * cpu::channel_block;
+      cpu::byte_row_kernels(isa).scale(how, bytes(x) + at, bytes(c.out(0)) + at,
+                                       std::min(strip, pixels - from));
+    }
+  });
+}
+
 Verdict ask_mean(const BlockedByteGlobalAveragePool&, const KernelRequest& r) {
   if (auto no = refuse_unless(r, {0}, {1, 3}, {2, 4})) return *no;
   return Verdict::yes();
@@ -311,6 +368,8 @@ void cpu_blocked_bytes(KernelCatalog& k) {
       return Kernel{.op = op, .domain = "lathe", .name = cpu::kernel_name(name, isa), .isa = isa};
     };
     k.add<BlockedByteAdd>(kernel("BlockedByteAdd", "blocked_byte_add"), {.run = add<isa>, .ask = ask_add});
+    k.add<BlockedByteScale>(kernel("BlockedByteScale", "blocked_byte_scale"),
+                            {.run = scale<isa>, .ask = ask_scale});
     k.add<BlockedByteAveragePool>(kernel("BlockedByteAveragePool", "blocked_byte_average_pool"),
                                   {.run = average_pool<isa>, .ask = ask_average});
     k.add<BlockedByteGlobalAveragePool>(

@@ -129,6 +129,44 @@ struct BlockedByteAdd {
   }
 };
 
+/// lathe.BlockedByteScale: quantize(clamp(x's number * f's number + h), y_scale, y_zero), where F is a number
+/// for each channel: float32 [C], or an image of one pixel in blocks, [N, C / 16, 1…, 16], with its scale.
+///   X, x_scale, x_zero, F, f_scale?, f_zero?, H?, y_scale, y_zero
+/// H [C] is float32.
+struct BlockedByteScale {
+  int64_t channels = 0;  // the real ones
+  Clamp clamp;
+  void fields(auto&& f) {
+    f("channels", channels);
+    f("clamp_high", clamp.high);
+    f("clamp_low", clamp.low);
+  }
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    std::vector<D> y = c.shape(0);
+    require_blocked(c, y);
+    if (channels < 1 || channels > INT32_MAX)
+      c.fail(Code::node_bad_attribute, "channels in [1, 2147483647]", std::to_string(channels), {});
+    c.same(y[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of channels");
+    for (size_t i : {1u, 2u, 7u, 8u}) require_single(c, i, "a scale or zero point");
+    if (c.has(4)) {
+      c.require(c.has(5), "a zero point of F", "none");
+      for (size_t i : {4u, 5u}) require_single(c, i, "a scale or zero point");
+      c.require(c.rank(3) == c.rank(0), "F of the rank of X", c.text(c.shape(3)));
+      for (size_t i = 0; i < y.size(); ++i)
+        c.same(c.shape(3)[i], i < 2 || i + 1 == y.size() ? y[i] : D(1), "sizes of F and one pixel of X");
+    } else {
+      c.require(c.rank(3) == 1, "factors of rank 1", c.text(c.shape(3)));
+      c.same(c.shape(3)[0], D(channels), "factors and channels");
+    }
+    if (c.has(6)) {
+      c.require(c.rank(6) == 1, "H of rank 1", c.text(c.shape(6)));
+      c.same(c.shape(6)[0], D(channels), "H and channels");
+    }
+    c.output(0, std::move(y));
+  }
+};
+
 /// lathe.BlockedByteAveragePool: quantize(the mean of each window, y_scale, y_zero).
 ///   X, x_scale, x_zero, y_scale, y_zero
 struct BlockedByteAveragePool : BlockedAveragePool {
