@@ -266,6 +266,28 @@ TEST_F(QuantizedLayout, FunctionsOfOneByte) {
       std::string::npos);
 }
 
+TEST_F(QuantizedLayout, WindowsThatLieSideBySide) {
+  const auto grown = [](const std::string& w, const std::string& dequantize, const std::string& attributes,
+                        const std::string& shape) {
+    return steps_of("(uint8[2,20,5,3] x) => (uint8[" + shape + "] y) <" + scales + w +
+                    ", float[32] b = {}> { p = DequantizeLinear(x, xs, xz) w = DequantizeLinear" +
+                    dequantize + " f = ConvTranspose<" + attributes +
+                    ">(p, w, b) r = Relu(f) y = QuantizeLinear(r, ys, yz) }");
+  };
+  const std::string made = "Block BlockedByteConv BlockedDepthToSpace Unblock";
+  EXPECT_EQ(grown(", int8[20,32,2,2] a = {}, float as = {0.01}", "(a, as)", "strides=[2,2]", "2,32,10,6"),
+            made);
+  std::string zeros = "128";
+  for (int i = 1; i < 32; ++i) zeros += ",128";
+  EXPECT_EQ(grown(", uint8[20,32,3,3] a = {}, float[32] as = {}, uint8[32] az = {" + zeros + "}",
+                  "<axis=1>(a, as, az)", "strides=[3,3]", "2,32,15,9"),
+            made);
+  // Windows that meet.
+  EXPECT_EQ(grown(", int8[20,32,3,3] a = {}, float as = {0.01}", "(a, as)", "strides=[2,2]", "2,32,11,7")
+                .find("BlockedByteConv"),
+            std::string::npos);
+}
+
 TEST_F(QuantizedLayout, ChannelsThatAreScaled) {
   const std::string numbers = ", float[32,1,1] by = {}, float[1,32,1,1] more = {}, float two = {2}";
   EXPECT_EQ(steps_of(behind_conv(numbers,

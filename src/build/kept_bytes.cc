@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "build/quantized_view.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "passes/pass.h"
 
 namespace lathe {
@@ -36,6 +37,13 @@ bool reads_weights(const Graph& g, const UseIndex& uses, const Use& u) {
          (View::is(n, "Conv") && is_quantized(g, uses, n.outputs[0]));
 }
 
+/// Of a ConvTranspose that is a convolution of one pixel and DepthToSpace; `w` are its weights.
+bool reads_as_pixels(const Graph& g, const UseIndex& uses, const Use& u, const Shape& w) {
+  const Node& n = g.node(u.node);
+  return u.input == 1 && View::is(n, "ConvTranspose") && is_dequantized(g, n.inputs[0]) &&
+         decode<ConvTranspose>(n.attributes).side_by_side(w) && is_quantized(g, uses, n.outputs[0]);
+}
+
 }  // namespace
 
 bool is_kept_as_bytes(const Graph& g, const UseIndex& uses, const Node& n) {
@@ -45,7 +53,9 @@ bool is_kept_as_bytes(const Graph& g, const UseIndex& uses, const Node& n) {
   const std::vector<Use>& readers = uses.of(n.outputs[0]);
   return bytes.is_constant() && is_eight_bits(bytes.type) && made.elem == DataType::float32 &&
          !readers.empty() && n.attributes.get<int64_t>("block_size", 0) == 0 &&
-         std::ranges::all_of(readers, [&](const Use& u) { return reads_weights(g, uses, u); });
+         std::ranges::all_of(readers, [&](const Use& u) {
+           return reads_weights(g, uses, u) || reads_as_pixels(g, uses, u, bytes.constant->tensor().shape());
+         });
 }
 
 }  // namespace lathe

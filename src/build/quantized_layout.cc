@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "build/quantized_view.h"
 #include "build/window_attributes.h"
 #include "cpu/blocked.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -58,6 +60,7 @@ class QuantizedLayout {
     if (n.op == "Conv" && is_volume(grid->bytes) && view_.read_once(of->value)) return convert_volume(t, n);
     if (convert_function(t) || !is_image(grid->bytes) || !view_.read_once(of->value)) return;
     if (n.op == "Conv") convert_conv(t, n);
+    if (n.op == "ConvTranspose") convert_pixels(t, n);
     if (n.op == "Add") convert_add(t, n);
     if (n.op == "MaxPool") convert_max_pool(t, n);
     if (n.op == "AveragePool") convert_average_pool(t, n);
@@ -129,6 +132,68 @@ class QuantizedLayout {
     }
     finish(t, std::move(n));
     return true;
+  }
+
+  /// A ConvTranspose whose windows lie side by side: a convolution of one pixel, with a filter for each pixel
+  /// of a window and channel of Y, whose blocks of channels then become pixels.
+  void convert_pixels(const Target& t, const Node& conv) {
+    const auto x = view_.number(conv.inputs[0]);
+    const auto w = view_.weights(conv.inputs[1]);
+    if (!x || !is_image(x->bytes) || !w || (w->scales() != 1 && w->axis != 1)) return;
+    const auto size = decode<ConvTranspose>(conv.attributes).side_by_side(w->tensor().shape());
+    const int64_t pixels = size ? *size * *size : 0;
+    const Tensor* bias = conv.inputs.size() > 2 ? graph_.constant_tensor(conv.inputs[2]) : nullptr;
+    if (!size || w->tensor().dim(1) % cpu::channel_block != 0 || (conv.inputs.size() > 2 && !bias)) return;
+    const auto for_each_pixel = [&](const Tensor& of_filters) {
+      return graph_.add_constant(graph_.fresh_name("pixels"),
+                                 of_filters.size() == 1 ? of_filters.clone() : repeated(of_filters, pixels));
+    };
+    Node n = described(t, conv, "BlockedByteConv");
+    make_explicit(n, 2);
+    n.attributes.set("channels", channels(x->bytes));
+    set_clamp(n, "", t.of);
+    const ValueId weights = graph_.add_constant(graph_.fresh_name("by_pixel"), by_pixel(w->tensor()));
+    const bool made = !form_.contains(x->bytes);
+    n.inputs = {
+        made ? add_blocked_value(x->bytes) : form_.at(x->bytes),
+        x->scale,
+        view_.zero_or_made(x->zero, x->bytes),
+        weights,
+        for_each_pixel(w->scale.constant->tensor()),
+        w->zero.constant ? for_each_pixel(w->zero.constant->tensor()) : view_.zero_or_made(no_id, weights),
+        t.grid.scale,
+        view_.zero_or_made(t.grid.zero, t.grid.bytes),
+        bias ? for_each_pixel(*bias) : no_id};
+    n.outputs = {add_blocked_value(x->bytes, w->tensor().dim(1) * pixels)};
+    Node spread = described(t, conv, "BlockedDepthToSpace");
+    spread.attributes.set("blocksize", *size);
+    spread.inputs = n.outputs;
+    spread.outputs = {add_blocked_value(t.grid.bytes)};
+    if (!has_kernel(graph_, n, kernels_, preference_) || !has_kernel(graph_, spread, kernels_, preference_))
+      return;
+    if (made) {
+      form_[x->bytes] = n.inputs[0];
+      add("Block", {x->bytes}, n.inputs[0]);
+    }
+    graph_.add_node(std::move(n));
+    finish(t, std::move(spread));
+  }
+  static Tensor repeated(const Tensor& t, int64_t times) {
+    Tensor all(t.type(), {t.size() * times});
+    for (int64_t i = 0; i < times; ++i)
+      std::memcpy(static_cast<char*>(all.data()) + static_cast<size_t>(i) * t.bytes(), t.data(), t.bytes());
+    return all;
+  }
+  /// [C, M, h, w] as [h * w * M, C, 1, 1].
+  static Tensor by_pixel(const Tensor& w) {
+    const int64_t inputs = w.dim(0), filters = w.dim(1), pixels = w.dim(2) * w.dim(3);
+    Tensor turned(w.type(), {pixels * filters, inputs, 1, 1});
+    const auto* const from = static_cast<const uint8_t*>(w.data());
+    auto* to = static_cast<uint8_t*>(turned.data());
+    for (int64_t p = 0; p < pixels; ++p)
+      for (int64_t m = 0; m < filters; ++m)
+        for (int64_t c = 0; c < inputs; ++c) *to++ = from[(c * filters + m) * pixels + p];
+    return turned;
   }
 
   static void set_clamp(Node& n, const std::string& prefix, const Clamped& c) {
@@ -529,10 +594,11 @@ class QuantizedLayout {
     changed_ = true;
   }
 
-  ValueId add_blocked_value(ValueId v) {
+  ValueId add_blocked_value(ValueId v) { return add_blocked_value(v, channels(v)); }
+  ValueId add_blocked_value(ValueId v, int64_t of_channels) {
     ValueType type = graph_.value(v).type;
     SymShape& s = *type.shape;
-    s[1] = Dim((*s[1].value() + cpu::channel_block - 1) / cpu::channel_block);
+    s[1] = Dim((of_channels + cpu::channel_block - 1) / cpu::channel_block);
     s.push_back(Dim(cpu::channel_block));
     type.elem = DataType::uint8;
     return graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".blocked"), std::move(type));

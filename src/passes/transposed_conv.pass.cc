@@ -1,8 +1,6 @@
 // A ConvTranspose whose windows lie side by side, as they do where images grow by a whole factor, makes every
 // pixel of Y from one pixel of X: it is a Conv of one pixel with a filter for each pixel of a window, and
 // DepthToSpace. Both stay in blocks of channels, as what comes before and after does.
-#include <algorithm>
-
 #include "ops/block/block.h"
 #include "ops/conv_transpose/conv_transpose.h"
 #include "passes/patterns.h"
@@ -11,22 +9,6 @@ namespace lathe {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-bool are_all(const Ints& values, int64_t wanted) {
-  return std::ranges::all_of(values, [&](int64_t v) { return v == wanted; });
-}
-
-/// Both axes of a window that is as long as its steps, 2 or more; nothing where windows meet or leave gaps.
-std::optional<int64_t> side_by_side(const ConvTranspose& op, const Shape& w) {
-  const int64_t size = w[2];
-  const bool square = w[3] == size && op.window.strides.size() == 2 && are_all(op.window.strides, size);
-  if (size < 2 || !square || op.group != 1 || !op.output_shape.empty() || !are_all(op.output_padding, 0) ||
-      !are_all(op.window.dilations, 1))
-    return std::nullopt;
-  const bool unpadded =
-      op.window.explicit_pads() ? are_all(op.window.pads, 0) : op.window.auto_pad == "VALID";
-  return unpadded ? std::optional(size) : std::nullopt;
-}
 
 std::optional<Patch> propose(const View& view, NodeId id) {
   const Node& n = view.node(id);
@@ -37,7 +19,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
     return std::nullopt;
   const bool biased = n.inputs.size() > 2 && n.inputs[2] != no_id;
   if (biased && !view.is_constant(n.inputs[2])) return std::nullopt;
-  const auto size = side_by_side(decode<ConvTranspose>(n.attributes), w->shape());
+  const auto size = decode<ConvTranspose>(n.attributes).side_by_side(w->shape());
   if (!size) return std::nullopt;
 
   Patch p("windows of ConvTranspose lie side by side");

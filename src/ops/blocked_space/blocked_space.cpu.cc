@@ -40,13 +40,15 @@ void depth_to_space(const BlockedDepthToSpace& op, const T* from, T* to, KernelC
 void depth_to_space(const BlockedDepthToSpace& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   if (x.type() == DataType::float32) return depth_to_space(op, cpu::floats(x), cpu::floats(c.out(0)), c);
+  if (x.type() == DataType::uint8)
+    return depth_to_space(op, x.as<uint8_t>().data(), c.out(0).as<uint8_t>().data(), c);
   depth_to_space(op, static_cast<const uint16_t*>(x.data()), static_cast<uint16_t*>(c.out(0).data()), c);
 }
 
 Verdict ask(const BlockedDepthToSpace&, const KernelRequest& r) {
   const DataType t = r.inputs[0].type;
-  if (t != r.outputs[0].type || (t != DataType::float32 && !cpu::is_half(t)))
-    return Verdict::no("only floats of 32 or 16 bits");
+  if (t != r.outputs[0].type || (t != DataType::float32 && t != DataType::uint8 && !cpu::is_half(t)))
+    return Verdict::no("only floats of 32 or 16 bits, and uint8");
   return Verdict::yes();
 }
 

@@ -3,6 +3,9 @@
 //   X [N, C, in…], W [C, M / group, kernel…], B [M] → Y [N, M, out…]
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
 #include "ops/window.h"
 
 namespace lathe {
@@ -72,6 +75,22 @@ struct ConvTranspose {
       all.push_back(a);
     }
     return all;
+  }
+
+  /// Both axes of a window that is as long as its steps, 2 or more: every pixel of Y is made from one of X.
+  /// Nothing where windows meet or leave gaps.
+  std::optional<int64_t> side_by_side(const Shape& w) const {
+    const auto are_all = [](const std::vector<int64_t>& values, int64_t wanted) {
+      return std::ranges::all_of(values, [&](int64_t v) { return v == wanted; });
+    };
+    if (w.size() != 4) return std::nullopt;
+    const int64_t size = w[2];
+    const bool square = w[3] == size && window.strides.size() == 2 && are_all(window.strides, size);
+    if (size < 2 || !square || group != 1 || !output_shape.empty() || !are_all(output_padding, 0) ||
+        !are_all(window.dilations, 1))
+      return std::nullopt;
+    const bool unpadded = window.explicit_pads() ? are_all(window.pads, 0) : window.auto_pad == "VALID";
+    return unpadded ? std::optional(size) : std::nullopt;
   }
 
  private:
