@@ -96,20 +96,50 @@ void to_few_lanes(const uint8_t* x, int64_t plane, int64_t n, int64_t lanes, uin
   }
 }
 
+/// Pixels and channels that are turned at once.
+constexpr int64_t square = turned_at_once<uint8_t>;
+static_assert(square == channel_block);
+
+void turn_signs(uint8_t* row, uint8_t turned) {
+  for (int64_t i = 0; i < square; ++i) row[i] ^= turned;
+}
+
+/// Of one block: rows of pixels, `plane` apart, as pixels of channels.
+void to_lanes(const uint8_t* x, int64_t plane, int64_t n, int64_t lanes, uint8_t turned, uint8_t* to) {
+  uint8_t rows[square * square] = {};
+  int64_t p = 0;
+  for (; p + square <= n; p += square) {
+    for (int64_t l = 0; l < lanes; ++l) {
+      std::memcpy(rows + l * square, x + l * plane + p, square);
+      turn_signs(rows + l * square, turned);
+    }
+    turn(rows, square, to + p * channel_block, channel_block);
+  }
+  for (; p < n; ++p)
+    for (int64_t l = 0; l < channel_block; ++l)
+      to[p * channel_block + l] = l < lanes ? x[l * plane + p] ^ turned : 0;
+}
+
+void from_lanes(const uint8_t* x, int64_t plane, int64_t n, int64_t lanes, uint8_t turned, uint8_t* to) {
+  int64_t p = 0;
+  for (; p + square <= n; p += square) {
+    turn(x + p * channel_block, channel_block, to + p, plane, lanes);
+    if (turned)
+      for (int64_t l = 0; l < lanes; ++l) turn_signs(to + l * plane + p, turned);
+  }
+  for (; p < n; ++p)
+    for (int64_t l = 0; l < lanes; ++l) to[l * plane + p] = x[p * channel_block + l] ^ turned;
+}
+
 }  // namespace
 
 void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t* x, uint8_t turned, uint8_t* y,
                KernelContext& c) {
   for_each_piece(batch, channels, pixels, c,
                  [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
-                   uint8_t* const to = y + (block * pixels + first) * channel_block;
-                   if (lanes <= 4)
-                     return to_few_lanes(x + channel * pixels + first, pixels, n, lanes, turned, to);
-                   if (lanes < channel_block) std::memset(to, 0, static_cast<size_t>(n * channel_block));
-                   for (int64_t l = 0; l < lanes; ++l) {
-                     const uint8_t* const from = x + (channel + l) * pixels + first;
-                     for (int64_t p = 0; p < n; ++p) to[p * channel_block + l] = from[p] ^ turned;
-                   }
+                   const auto move = lanes <= 4 ? to_few_lanes : to_lanes;
+                   move(x + channel * pixels + first, pixels, n, lanes, turned,
+                        y + (block * pixels + first) * channel_block);
                  });
 }
 
@@ -117,11 +147,8 @@ void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint8_t*
                  uint8_t* y, KernelContext& c) {
   for_each_piece(batch, channels, pixels, c,
                  [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
-                   const uint8_t* const from = x + (block * pixels + first) * channel_block;
-                   for (int64_t l = 0; l < lanes; ++l) {
-                     uint8_t* const to = y + (channel + l) * pixels + first;
-                     for (int64_t p = 0; p < n; ++p) to[p] = from[p * channel_block + l] ^ turned;
-                   }
+                   from_lanes(x + (block * pixels + first) * channel_block, pixels, n, lanes, turned,
+                              y + channel * pixels + first);
                  });
 }
 
