@@ -79,6 +79,46 @@ TEST_F(BlockedLayout, SideBySide) {
       "Conv Conv Concat Block BlockedConv Unblock");
 }
 
+TEST_F(BlockedLayout, PixelsThatAreResized) {
+  const auto of = [](const std::string& numbers, const std::string& resize, const std::string& rest) {
+    return steps_of(
+        "(float[1,16,5,7] x) => (float[1,20,p,q] y) <float[20,16,3,3] a = {}, float[20,20,3,3] b "
+        "= {}, " +
+        numbers + "> { p = Conv<pads=[1,1,1,1]>(x, a) r = Resize" + resize + " " + rest + " }");
+  };
+  const std::string conv = "y = Conv<pads=[1,1,1,1]>(r, b)",
+                    there = "Block BlockedConv Resize BlockedConv Unblock";
+  EXPECT_EQ(of("float[4] by = {1,1,2,2}", "(p, , by)", conv), there);
+  EXPECT_EQ(of("float[4] by = {1,1,1.5,2.5}", "<mode=\"linear\">(p, , by)", conv), there);
+  EXPECT_EQ(of("int64[4] to = {1,20,8,8}",
+               "<mode=\"linear\", coordinate_transformation_mode=\"align_corners\">"
+               "(p, , , to)",
+               conv),
+            there);
+  EXPECT_EQ(of("float[2] by = {2,3}", "<axes=[3,2]>(p, , by)", conv), there);
+  // Channels, other modes, and what is only given back.
+  EXPECT_EQ(of("float[4] by = {1,2,1,1}", "(p, , by)",
+               "l, m = Split<axis=1, num_outputs=2>(r) s = Add(l, m) y = Conv<pads=[1,1,1,1]>(s, b)"),
+            "Block BlockedConv Unblock Resize Split Add Block BlockedConv Unblock");
+  EXPECT_EQ(of("float[4] by = {1,1,2,2}", "<mode=\"cubic\">(p, , by)", conv),
+            "Block BlockedConv Unblock Resize Block BlockedConv Unblock");
+  EXPECT_EQ(of("float[4] by = {1,1,2,2}", "(p, , by)", "y = Sigmoid(r)"),
+            "Block BlockedConv Unblock Resize Sigmoid");
+}
+
+TEST_F(BlockedLayout, ChannelsThatAreSplit) {
+  const auto of = [](const std::string& sizes) {
+    return steps_of(
+        "(float[2,16,5,7] x) => (float[2,40,5,7] y) <float[40,16,3,3] a = {}, float[40,40,3,3] b = "
+        "{}, int64[2] s = {" +
+        sizes +
+        "}> { p = Conv<pads=[1,1,1,1]>(x, a) l, m = Split<axis=1>(p, s) n = Relu(m) r = "
+        "Concat<axis=1>(l, n) y = Conv<pads=[1,1,1,1]>(r, b) }");
+  };
+  EXPECT_EQ(of("16,24"), "Block BlockedConv Split Relu Concat BlockedConv Unblock");
+  EXPECT_EQ(of("24,16"), "Block BlockedConv Unblock Split Relu Concat Block BlockedConv Unblock");
+}
+
 TEST_F(BlockedLayout, ImagesThatGrow) {
   EXPECT_EQ(steps_of("(float[2,16,h,5] x) => (float[2,20,p,q] y) <float[32,16,3,3] a = {}, "
                      "float[32,48,2,2] u = {}, float[48] v = {}, float[20,48,3,3] b = {}>"

@@ -471,6 +471,20 @@ TEST_F(QuantizedLayout, NearestPixelsAreMovedAsBytes) {
                                  "(h,,by) y = QuantizeLinear(i, ys, yz)",
                                  "uint8[1,32,18,16]")),
             "Block BlockedByteConv Unblock Resize");
+  const std::string more = ", int8[32,32,1,1] b = {}";
+  EXPECT_EQ(steps_of(behind_conv(
+                more + ", float[4] by = {1,1,2,2}",
+                "i = Resize<mode=\"nearest\", coordinate_transformation_mode=\"asymmetric\">(h,,by)"
+                " j = QuantizeLinear(i, ys, yz) k = DequantizeLinear(j, ys, yz)"
+                " u = DequantizeLinear(b, as) l = Conv(k, u) y = QuantizeLinear(l, zs, zz)",
+                "uint8[1,32,18,16]")),
+            "Block BlockedByteConv Resize BlockedByteConv Unblock");
+  EXPECT_EQ(steps_of(behind_conv(more,
+                                 "l, m = Split<axis=1, num_outputs=2>(g) n = Concat<axis=1>(m, l) k = "
+                                 "DequantizeLinear(n, ys, yz) u = DequantizeLinear(b, as) o = Conv(k, u) y = "
+                                 "QuantizeLinear(o, zs, zz)",
+                                 "uint8[1,32,9,8]")),
+            "Block BlockedByteConv Split Concat BlockedByteConv Unblock");
 }
 
 TEST_F(QuantizedLayout, StaysAwayFromWhatItCannotSay) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
+#include <set>
 
+#include "build/blocked_movements.h"
 #include "build/measured_layout.h"
 #include "build/node_request.h"
 #include "build/window_attributes.h"
@@ -24,6 +27,7 @@ class BlockedLayout {
   void run(Tuner* tuner) {
     for (NodeId n : order_)
       if (can_be_blocked(n)) chosen_[n] = new_group(n);
+    drop_what_grows_at_the_end();
     if (chosen_.empty()) return;
     if (!tuner || !drop_what_was_measured_slow(*tuner)) drop_what_does_not_pay();
     convert_chosen();
@@ -44,6 +48,8 @@ class BlockedLayout {
     if (is_norm(n)) return is_chosen(n.inputs[0]) && sums_floats(n);
     if (n.op == "Concat") return is_concat(n);
     if (n.op == "DepthToSpace") return is_depth_to_space(n);
+    if (n.op == "Resize") return is_chosen(n.inputs[0]) && resizes_pixels(graph_, n);
+    if (n.op == "Split") return is_chosen(n.inputs[0]) && splits_blocks(graph_, n);
     return is_pointwise(n);
   }
 
@@ -140,6 +146,29 @@ class BlockedLayout {
     return p != no_id && chosen_.contains(p);
   }
 
+  /// An image that no convolution reads any more had better leave its blocks before it is resized, with
+  /// whatever follows.
+  void drop_what_grows_at_the_end() {
+    const std::vector<std::vector<Use>> uses = graph_.uses();
+    const auto any_reader = [&](const Node& n, const std::set<NodeId>& of) {
+      return std::ranges::any_of(n.outputs, [&](ValueId v) {
+        return v != no_id && std::ranges::any_of(uses[v], [&](const Use& u) { return of.contains(u.node); });
+      });
+    };
+    std::set<NodeId> lead_on, dropped;
+    for (NodeId id : order_ | std::views::reverse)
+      if (chosen_.contains(id) && (graph_.node(id).op == "Conv" || any_reader(graph_.node(id), lead_on)))
+        lead_on.insert(id);
+    for (NodeId id : order_) {
+      if (!chosen_.contains(id) || lead_on.contains(id)) continue;
+      const Node& n = graph_.node(id);
+      const bool follows = std::ranges::any_of(
+          n.inputs, [&](ValueId v) { return v != no_id && dropped.contains(graph_.value(v).producer); });
+      if (n.op == "Resize" || follows) dropped.insert(id);
+    }
+    for (NodeId id : dropped) chosen_.erase(id);
+  }
+
   // What pays: groups of nodes that hand blocks to one another.
 
   size_t new_group(NodeId n) {
@@ -207,6 +236,8 @@ class BlockedLayout {
       describe_conv(old, n);
     else if (is_norm(old))
       describe_norm(old, n);
+    else if (old.op == "Resize" || old.op == "Split")
+      describe_movement(old, n);
     else
       for (ValueId in : old.inputs)
         n.inputs.push_back(in == no_id || is_single(in, rank(v)) ? in : blocked(in, rank(v)));
@@ -217,13 +248,22 @@ class BlockedLayout {
       if (old.op == "DepthToSpace") n.attributes.erase("mode");  // the one that has blocks
       if (windows) make_explicit(n, n.attributes.get<Ints>("kernel_shape", {}).size());
     }
-    const ValueId made = add_blocked_value(v);
-    n.outputs = {made};
+    std::vector<ValueId> made{v};
+    if (old.op == "Split") made = old.outputs;
+    for (ValueId one : made) n.outputs.push_back(add_blocked_value(one));
     graph_.remove_node(id);
     converted_[id] = graph_.add_node(std::move(n));
-    Attributes all;
-    all.set("channels", *channels(v));
-    add("lathe", "Unblock", {made}, v, std::move(all));
+    for (ValueId one : made) {
+      Attributes all;
+      all.set("channels", *channels(one));
+      add("lathe", "Unblock", {form_.at(one)}, one, std::move(all));
+    }
+  }
+
+  void describe_movement(const Node& old, Node& n) {
+    n.attributes = {};
+    old.op == "Resize" ? describe_resize(graph_, old, n) : describe_split(graph_, old, n);
+    n.inputs[0] = blocked(old.inputs[0], rank(old.inputs[0]));
   }
 
   void describe_norm(const Node& old, Node& n) {

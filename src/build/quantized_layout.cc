@@ -6,11 +6,13 @@
 #include <limits>
 #include <map>
 
+#include "build/blocked_movements.h"
 #include "build/byte_functions.h"
 #include "build/quantized_view.h"
 #include "build/window_attributes.h"
 #include "cpu/blocked.h"
 #include "ops/conv_transpose/conv_transpose.h"
+#include "ops/resize/resize.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -34,6 +36,7 @@ class QuantizedLayout {
       const std::string op = graph_.node(id).op;
       if (op == "QLinearConv") convert_linear_conv(id);
       if (op == "Concat") convert_byte_concat(id);
+      if (op == "Resize" || op == "Split") convert_byte_movement(id);
       if (op == "QuantizeLinear") convert(id);
     }
     return changed_;
@@ -534,6 +537,26 @@ class QuantizedLayout {
     add_concat({id, {n.outputs[0], no_id, no_id}, {n.outputs[0], 0, 0}, id}, n, std::move(blocks));
   }
 
+  /// Of bytes that are moved: those nearest, or parts of channels. An image that is only given back is smaller
+  /// before it is resized.
+  void convert_byte_movement(NodeId id) {
+    const Node old = graph_.node(id);
+    if (!form_.contains(old.inputs[0]) || graph_.is_output(old.outputs[0])) return;
+    const bool resizes = old.op == "Resize";
+    if (resizes ? !resizes_pixels(graph_, old) || decode<Resize>(old.attributes).mode != "nearest"
+                : !splits_blocks(graph_, old))
+      return;
+    Node n = described({id, {}, {}, id}, old, old.op);
+    n.domain.clear();
+    resizes ? describe_resize(graph_, old, n) : describe_split(graph_, old, n);
+    n.inputs[0] = form_.at(old.inputs[0]);
+    for (ValueId v : old.outputs) n.outputs.push_back(add_blocked_value(v));
+    const std::vector<ValueId> made = n.outputs;
+    graph_.remove_node(id);
+    graph_.add_node(std::move(n));
+    for (size_t i = 0; i < made.size(); ++i) add_unblocked(made[i], old.outputs[i]);
+  }
+
   /// Of numbers on one grid or several.
   void convert_concat(const Target& t, const Node& concat) {
     std::vector<ValueId> bytes;
@@ -587,10 +610,13 @@ class QuantizedLayout {
     const ValueId made = n.outputs[0];
     graph_.remove_node(t.last);
     graph_.add_node(std::move(n));
+    add_unblocked(made, t.grid.bytes);
+  }
+  void add_unblocked(ValueId blocks, ValueId plain) {
     Attributes all;
-    all.set("channels", channels(t.grid.bytes));
-    add("Unblock", {made}, t.grid.bytes, std::move(all));
-    form_[t.grid.bytes] = made;
+    all.set("channels", channels(plain));
+    add("Unblock", {blocks}, plain, std::move(all));
+    form_[plain] = blocks;
     changed_ = true;
   }
 
