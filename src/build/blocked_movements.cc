@@ -1,11 +1,11 @@
 #include "build/blocked_movements.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "cpu/blocked_shape.h"
-#include "ops/resize/resize.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -29,6 +29,16 @@ std::optional<size_t> numbers_of(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
+/// The axes that a Resize's numbers are of, counted from the front.
+Ints resized_axes(const Attributes& a, size_t rank) {
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  axes = a.get<Ints>("axes", axes);
+  for (int64_t& axis : axes)
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+  return axes;
+}
+
 /// The sizes of the parts, by their types.
 std::optional<Ints> parts_of(const Graph& g, const Node& n, size_t axis) {
   Ints parts;
@@ -47,12 +57,14 @@ bool resizes_pixels(const Graph& g, const Node& n) {
   const SymShape* x = shape_of(g, n.inputs[0]);
   const auto numbers = numbers_of(g, n);
   if (!x || !numbers) return false;
-  const Resize op = decode<Resize>(n.attributes);
-  if ((op.mode != "nearest" && op.mode != "linear") || op.antialias ||
-      op.coordinate_transformation_mode.starts_with("tf_") || op.keep_aspect_ratio_policy != "stretch")
+  const Attributes& a = n.attributes;
+  const auto mode = a.get<std::string>("mode", "nearest");
+  if ((mode != "nearest" && mode != "linear") || a.get<int64_t>("antialias", 0) != 0 ||
+      a.get<std::string>("coordinate_transformation_mode", "half_pixel").starts_with("tf_") ||
+      a.get<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch")
     return false;
   const Tensor& t = *g.constant_tensor(n.inputs[*numbers]);
-  const Shape axes = op.resized_axes(static_cast<int64_t>(x->size()));
+  const Ints axes = resized_axes(a, x->size());
   if (t.size() != static_cast<int64_t>(axes.size())) return false;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
@@ -67,8 +79,7 @@ bool resizes_pixels(const Graph& g, const Node& n) {
 void describe_resize(Graph& g, const Node& old, Node& n) {
   const size_t numbers = *numbers_of(g, old);
   const Tensor& t = *g.constant_tensor(old.inputs[numbers]);
-  const Shape axes =
-      decode<Resize>(old.attributes).resized_axes(static_cast<int64_t>(shape_of(g, old.inputs[0])->size()));
+  const Ints axes = resized_axes(old.attributes, shape_of(g, old.inputs[0])->size());
   Ints pixels, sizes;
   std::vector<float> scales;
   for (size_t i = 0; i < axes.size(); ++i) {

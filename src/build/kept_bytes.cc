@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "build/quantized_view.h"
-#include "ops/conv_transpose/conv_transpose.h"
 #include "passes/pass.h"
+#include "passes/side_by_side.h"
 
 namespace lathe {
 namespace {
@@ -41,7 +41,7 @@ bool reads_weights(const Graph& g, const UseIndex& uses, const Use& u) {
 bool reads_as_pixels(const Graph& g, const UseIndex& uses, const Use& u, const Shape& w) {
   const Node& n = g.node(u.node);
   return u.input == 1 && View::is(n, "ConvTranspose") && is_dequantized(g, n.inputs[0]) &&
-         decode<ConvTranspose>(n.attributes).side_by_side(w) && is_quantized(g, uses, n.outputs[0]);
+         side_by_side(n, w) && is_quantized(g, uses, n.outputs[0]);
 }
 
 }  // namespace

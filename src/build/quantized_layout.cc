@@ -11,8 +11,7 @@
 #include "build/quantized_view.h"
 #include "build/window_attributes.h"
 #include "cpu/blocked.h"
-#include "ops/conv_transpose/conv_transpose.h"
-#include "ops/resize/resize.h"
+#include "passes/side_by_side.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -143,7 +142,7 @@ class QuantizedLayout {
     const auto x = view_.number(conv.inputs[0]);
     const auto w = view_.weights(conv.inputs[1]);
     if (!x || !is_image(x->bytes) || !w || (w->scales() != 1 && w->axis != 1)) return;
-    const auto size = decode<ConvTranspose>(conv.attributes).side_by_side(w->tensor().shape());
+    const auto size = side_by_side(conv, w->tensor().shape());
     const int64_t pixels = size ? *size * *size : 0;
     const Tensor* bias = conv.inputs.size() > 2 ? graph_.constant_tensor(conv.inputs[2]) : nullptr;
     if (!size || w->tensor().dim(1) % cpu::channel_block != 0 || (conv.inputs.size() > 2 && !bias)) return;
@@ -537,14 +536,15 @@ class QuantizedLayout {
     add_concat({id, {n.outputs[0], no_id, no_id}, {n.outputs[0], 0, 0}, id}, n, std::move(blocks));
   }
 
-  /// Of bytes that are moved: those nearest, or parts of channels. An image that is only given back is smaller
-  /// before it is resized.
+  /// Of bytes that are moved: those nearest, or parts of channels. An image that is only given back is
+  /// smaller before it is resized.
   void convert_byte_movement(NodeId id) {
     const Node old = graph_.node(id);
     if (!form_.contains(old.inputs[0]) || graph_.is_output(old.outputs[0])) return;
     const bool resizes = old.op == "Resize";
-    if (resizes ? !resizes_pixels(graph_, old) || decode<Resize>(old.attributes).mode != "nearest"
-                : !splits_blocks(graph_, old))
+    if (resizes
+            ? !resizes_pixels(graph_, old) || old.attributes.get<std::string>("mode", "nearest") != "nearest"
+            : !splits_blocks(graph_, old))
       return;
     Node n = described({id, {}, {}, id}, old, old.op);
     n.domain.clear();

@@ -2,8 +2,8 @@
 // pixel of Y from one pixel of X: it is a Conv of one pixel with a filter for each pixel of a window, and
 // DepthToSpace. Both stay in blocks of channels, as what comes before and after does.
 #include "ops/block/block.h"
-#include "ops/conv_transpose/conv_transpose.h"
 #include "passes/patterns.h"
+#include "passes/side_by_side.h"
 
 namespace lathe {
 namespace {
@@ -19,7 +19,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
     return std::nullopt;
   const bool biased = n.inputs.size() > 2 && n.inputs[2] != no_id;
   if (biased && !view.is_constant(n.inputs[2])) return std::nullopt;
-  const auto size = decode<ConvTranspose>(n.attributes).side_by_side(w->shape());
+  const auto size = side_by_side(n, w->shape());
   if (!size) return std::nullopt;
 
   Patch p("windows of ConvTranspose lie side by side");

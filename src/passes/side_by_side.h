@@ -1,0 +1,14 @@
+// Which ConvTranspose makes every pixel of Y from one pixel of X: those whose windows lie side by side.
+#pragma once
+
+#include "graph/graph.h"
+#include "ops/conv_transpose/conv_transpose.h"
+
+namespace lathe {
+
+/// Both axes of the windows, for weights of this shape; nothing where they meet or leave gaps.
+inline std::optional<int64_t> side_by_side(const Node& conv_transpose, const Shape& w) {
+  return decode<ConvTranspose>(conv_transpose.attributes).side_by_side(w);
+}
+
+}  // namespace lathe
