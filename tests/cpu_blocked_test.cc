@@ -493,6 +493,19 @@ TEST(CpuBlocked, GatedInputs) {
     }
 }
 
+TEST(CpuBlocked, TapsThatMissTheImage) {
+  for (int64_t dilation : {3, 12, 40})
+    for (int64_t size : {1, 4, 16})
+      for (int64_t channels : {5, 16, 35})
+        for (int64_t filters : {8, 24, 70})
+          check(square(channels, filters, size, size + 1, 3, 1, dilation, dilation, 2));
+  // Windows of two kinds of taps, and none of these on the pixel itself.
+  BlockedShape s = square(20, 40, 9, 7, 5, 1, 16, 8, 1);
+  check(s);
+  s.pad[0] = 12, s.out[0] = 9 + 12 + 16 - 32;
+  check(s);
+}
+
 TEST(CpuBlocked, Depthwise) {
   for (int64_t size : {1, 2, 7, 16, 33})
     for (int64_t kernel : {1, 2, 3, 5})

@@ -465,6 +465,15 @@ TEST_F(QuantizedLayout, OneSpatialAxis) {
             "Block BlockedByteConv BlockedByteConv Unblock");
 }
 
+TEST_F(QuantizedLayout, LargestBytesOfWindows) {
+  EXPECT_EQ(
+      steps_of("(int8[1,20,9,8] x) => (int8[1,20,4,4] y) <float s = {0.0213731}, int8 z = {-11}, float t = "
+               "{0.0971393}, int8 u = {-100}, int8[20,20,1,1] a = {}, float as = {0.01}, int8 az = {0}>"
+               "{ c = QLinearConv(x, s, z, a, as, az, t, u)"
+               "  y = MaxPool<kernel_shape=[3,2], strides=[2,2]>(c) }"),
+      "Block BlockedByteConv BlockedMaxPool Unblock");
+}
+
 TEST_F(QuantizedLayout, NearestPixelsAreMovedAsBytes) {
   EXPECT_EQ(steps_of(behind_conv(", float[4] by = {1,1,2,2}",
                                  "i = Resize<mode=\"nearest\", coordinate_transformation_mode=\"asymmetric\">"

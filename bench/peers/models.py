@@ -444,7 +444,7 @@ def adds(count: int) -> Callable[[Net], None]:
 # ---------------------------------------------------------------------------------------------------------- quantised
 
 
-def quantised_resnet50(source: Path, feeds: dict[str, np.ndarray], to: Path) -> None:
+def quantised_images(source: Path, feeds: dict[str, np.ndarray], to: Path) -> None:
     """Static: weights int8 by channel, activations uint8, QuantizeLinear and DequantizeLinear around each operator."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
@@ -509,7 +509,10 @@ TABLE = [
     Entry("mlp20", mlp20, 5, kind="tiny"),
     Entry("adds20", adds(20), 10, kind="tiny"),
     Entry("add", adds(1), 3, kind="tiny"),
-    Entry("resnet50_qdq", None, 1.15, kind="int8", quantise=("resnet50", quantised_resnet50)),
+    Entry("resnet50_qdq", None, 1.15, kind="int8", quantise=("resnet50", quantised_images)),
+    Entry("densenet121_qdq", None, kind="int8", quantise=("densenet121", quantised_images)),
+    Entry("efficientnet_b0_qdq", None, kind="int8", quantise=("efficientnet_b0", quantised_images)),
+    Entry("unet256_qdq", None, kind="int8", quantise=("unet256", quantised_images)),
     Entry("bert_s128_dynamic", None, 1.25, kind="int8", quantise=("bert_s128", quantised_bert)),
     Entry("bert_s128_bf16", None, 2.0, kind="bf16", like="bert_s128"),
     Entry("gpt2_decode256_bf16", None, 2.2, kind="bf16", like="gpt2_decode256"),

@@ -35,6 +35,7 @@ class QuantizedLayout {
       const std::string op = graph_.node(id).op;
       if (op == "QLinearConv") convert_linear_conv(id);
       if (op == "Concat") convert_byte_concat(id);
+      if (op == "MaxPool") convert_byte_max_pool(id);
       if (op == "Resize" || op == "Split") convert_byte_movement(id);
       if (op == "QuantizeLinear") convert(id);
     }
@@ -306,14 +307,20 @@ class QuantizedLayout {
   /// On one grid, the largest byte is that of the largest number.
   void convert_max_pool(const Target& t, const Node& pool) {
     const auto x = view_.number(pool.inputs[0]);
+    if (x && same_grid(*x, t.grid) && t.of.value == graph_.node(t.last).inputs[0])
+      add_max_pool(t, pool, x->bytes);
+  }
+  void convert_byte_max_pool(NodeId id) {
+    const Node pool = graph_.node(id);
+    add_max_pool({id, {pool.outputs[0], no_id, no_id}, {pool.outputs[0], 0, 0}, id}, pool, pool.inputs[0]);
+  }
+  void add_max_pool(const Target& t, const Node& pool, ValueId bytes) {
     const bool indices = pool.outputs.size() > 1 && pool.outputs[1] != no_id;
-    if (!x || !is_blocked(*x) || indices || !explicit_pads(pool) || !same_grid(*x, t.grid) ||
-        t.of.value != graph_.node(t.last).inputs[0])
-      return;
+    if (!form_.contains(bytes) || indices || !explicit_pads(pool)) return;
     Node n = described(t, pool, "BlockedMaxPool");
     n.attributes = pool.attributes;
-    make_explicit(n, rank(x->bytes) - 2);
-    n.inputs = {form_.at(x->bytes)};
+    make_explicit(n, rank(bytes) - 2);
+    n.inputs = {form_.at(bytes)};
     n.outputs = {add_blocked_value(t.grid.bytes)};
     if (has_kernel(graph_, n, kernels_, preference_)) finish(t, std::move(n));
   }

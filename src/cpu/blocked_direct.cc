@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "cpu/blocked_far.h"
 #include "cpu/blocked_parts.h"
 #include "cpu/blocked_strips.h"
 #include "cpu/filters.h"
@@ -384,6 +385,7 @@ void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, 
 
 size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) {
   if (s.empty()) return 0;
+  if (reaches_far(s)) return far_workspace(isa, s, half, threads);
   if (uses_parts(isa, s)) return parts_workspace(s, half, threads);
   const BlockedTiles& t = tiles_of(isa, s);
   const Division d(t, s, threads);
@@ -394,6 +396,7 @@ size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) 
 void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages& images, void* workspace,
                         KernelContext& c) {
   if (shape.empty()) return;
+  if (reaches_far(shape)) return far_convolution(isa, shape, images, workspace, c);
   if (uses_parts(isa, shape)) return parts_convolution(isa, shape, images, workspace, c);
   const BlockedTiles& t = tiles_of(isa, shape);
   const Division d(t, shape, c.threads());
