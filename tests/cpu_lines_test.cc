@@ -250,6 +250,9 @@ TEST(CpuLines, Grids) {
                                              {{1, 5, 20}, {1, 33, 1}},
                                              {{1, 2, 4, 5, 6}, {1, 3, 7, 5, 3}},
                                              {{1, 40, 3, 3}, {1, 1, 1, 2}},
+                                             {{2, 19, 9, 7}, {2, 11, 13, 2}},
+                                             {{1, 16, 1, 70}, {1, 1, 65, 2}},
+                                             {{1, 5, 4, 5, 6}, {1, 3, 7, 5, 3}},
                                              {{1, 2, 3, 3}, {1, 0, 4, 2}}})
           add(t, "GridSample", image, mode + std::string(" ") + padding)
               .random(f32, image)
@@ -257,12 +260,22 @@ TEST(CpuLines, Grids) {
               .attribute("mode", std::string(mode))
               .attribute("padding_mode", std::string(padding))
               .attribute("align_corners", corners);
-  // Pixels that are no numbers, and places that are none.
-  OpCase& odd =
-      t.add("GridSample", "odd ones").random(f32, {1, 1, 4, 4}).random(f32, {1, 5, 5, 2}, -1.5, 1.5);
-  odd.inputs[0].tensor().as<float>()[5] = INFINITY;
-  odd.inputs[0].tensor().as<float>()[0] = NAN;
-  odd.inputs[1].tensor().as<float>()[7] = NAN;
+  // Pixels that are no numbers, and places that are none, or far away.
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (int64_t channels : {1, 4}) {
+        OpCase& odd = t.add("GridSample", std::string("odd ones, ") + mode + " " + padding)
+                          .random(f32, {1, channels, 4, 4})
+                          .random(f32, {1, 5, 5, 2}, -1.5, 1.5)
+                          .attribute("mode", std::string(mode))
+                          .attribute("padding_mode", std::string(padding));
+        const auto image = odd.inputs[0].tensor().as<float>(), grid = odd.inputs[1].tensor().as<float>();
+        image[5] = INFINITY;
+        image[0] = NAN;
+        grid[7] = NAN;
+        const float far[] = {INFINITY, -INFINITY, 1e12f, -3e4f, 777.25f, -1000.5f};
+        std::copy(std::begin(far), std::end(far), grid.begin() + 10);
+      }
   all_taken(t);
 }
 

@@ -14,6 +14,7 @@ struct TurnKernels {
                int64_t height) = nullptr;
   int64_t width = 1;  // of a vector
 };
+const TurnKernels& turn_kernels(Isa isa);
 
 /// to[index] = from[…]: output axis i is input axis `axes[i]` of `shape`. Elements of 1, 2, 4, 8 or 16 bytes.
 void transpose(Isa isa, const void* from, void* to, const Shape& shape, const Shape& axes,

@@ -1,113 +1,178 @@
-// GridSample of float32: the taps of some samples are worked out once for all channels.
+// GridSample of float32: the taps of some samples are worked out once for all channels. Where there are
+// enough of both, the image is turned first, so that a vector holds a pixel of many channels.
 #include "ops/grid_sample/grid_sample.h"
 
 #include <algorithm>
 
 #include "cpu/ask.h"
+#include "cpu/grid.h"
+#include "cpu/transpose.h"
 #include "ops/compute.h"
 #include "ops/grid_sample/grid_taps.h"
 
 namespace lathe {
 namespace {
 
-/// Taps that are kept for all channels.
-constexpr size_t kept_taps = 1024;
+using cpu::grid_block;
+using cpu::grid_lanes;
 
-struct ImageTap {
-  int64_t at;  // within a plane; -1: outside, where all is 0
-  float weight;
+/// Pixels that are turned at once.
+constexpr int64_t turned_pixels = 1024;
+/// Floats that a turned image may have: beyond, it would be written to memory and read from there.
+constexpr int64_t most_turned = int64_t{1} << 22;
+
+/// An image turned to [channels / grid_lanes][pixels and one of zeros][grid_lanes], where that is worth it.
+struct TurnedImage {
+  int64_t blocks, pixels;
+  bool wanted;
+  TurnedImage(int64_t channels, int64_t area, int64_t samples)
+      : blocks(ceil_div(channels, grid_lanes)),
+        pixels(area + 1),
+        wanted(channels >= 4 && area / 4 <= samples && pixels <= most_turned / grid_lanes / blocks) {}
+  int64_t floats() const { return wanted ? blocks * pixels * grid_lanes : 0; }
 };
 
-/// The taps of a few samples, all of as many.
-class TapTable {
- public:
-  TapTable(const GridRule& rule, const GridGeometry& g, const Tensor& grid)
-      : rule_(rule), g_(g), grid_(grid), samples_(static_cast<int64_t>(kept_taps) / taps_of(rule, g)) {}
-  /// How many samples there is room for.
-  int64_t room() const { return samples_; }
+cpu::GridAxis axis_of(const GridRule& rule, int64_t size) {
+  return {.size = size,
+          .taps = rule.mode == GridRule::nearest  ? 1
+                  : rule.mode == GridRule::linear ? 2
+                                                  : 4,
+          .padding = rule.padding == GridRule::zeros    ? cpu::GridPadding::zeros
+                     : rule.padding == GridRule::border ? cpu::GridPadding::border
+                                                        : cpu::GridPadding::reflection,
+          .align_corners = rule.align_corners};
+}
 
-  void fill(int64_t first, int64_t n) {
-    ImageTap* to = taps_.data();
-    for (int64_t s = first; s < first + n; ++s) {
-      const auto taps = sample_taps<float>(rule_, g_, grid_, s);
-      const auto count = [&](size_t a) { return static_cast<size_t>(taps[a].count); };
-      for (size_t z = 0; z < count(0); ++z)
-        for (size_t y = 0; y < count(1); ++y)
-          for (size_t x = 0; x < count(2); ++x) {
-            const int64_t i = taps[0].index[z], j = taps[1].index[y], k = taps[2].index[x];
-            const double weight = taps[0].weight[z] * taps[1].weight[y] * taps[2].weight[x];
-            *to++ = {i < 0 || j < 0 || k < 0 ? -1 : (i * g_.size[1] + j) * g_.size[2] + k,
-                     static_cast<float>(weight)};
-          }
+/// The taps of up to grid_block samples.
+class GridTable {
+ public:
+  GridTable(const cpu::GridKernels& kernels, const GridRule& rule, const GridGeometry& g)
+      : kernels_(kernels),
+        axes_{axis_of(rule, g.size[0]), axis_of(rule, g.size[1]), axis_of(rule, g.size[2])},
+        given_(g.axes) {
+    for (int64_t a = 0; a < 3 - given_; ++a) {
+      axes_[a].taps = 1;
+      along_[a].index[0].fill(0);
+      along_[a].weight[0].fill(1);
     }
   }
-  /// Samples [0, n) of one plane.
-  void sample(const float* plane, int64_t n, float* to) const {
-    const ImageTap* t = taps_.data();
-    const int64_t each = taps_of(rule_, g_);
-    for (int64_t i = 0; i < n; ++i) {
-      float sum = 0;
-      for (int64_t k = 0; k < each; ++k, ++t) {
-        const float x = plane[std::max<int64_t>(t->at, 0)];
-        sum += t->at < 0 ? 0.0f : t->weight * x;
-      }
-      to[i] = sum;
-    }
+  /// Coordinates come innermost axis first.
+  void fill(const float* coordinates, int64_t n, int64_t outside) {
+    for (int64_t a = 3 - given_; a < 3; ++a)
+      kernels_.along(axes_[a], coordinates + (2 - a), given_, n, along_[a]);
+    kernels_.join(axes_, along_, n, outside, taps_);
   }
-  /// One tap, whose weight is 1: what lies there, bit by bit.
-  void pick(const float* plane, int64_t n, float* to) const {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = taps_[static_cast<size_t>(i)].at;
-      to[i] = at < 0 ? 0.0f : plane[at];
+  const cpu::GridTaps& taps() const { return taps_; }
+
+ private:
+  const cpu::GridKernels& kernels_;
+  cpu::GridAxis axes_[3];
+  int64_t given_;
+  cpu::GridAxisTaps along_[3];
+  cpu::GridTaps taps_;
+};
+
+/// The images of a batch one after the other.
+template <Isa isa>
+class Sampler {
+ public:
+  Sampler(const GridRule& rule, KernelContext& c)
+      : rule_(rule),
+        g_(c.in(0), c.in(1)),
+        turned_(g_.channels, g_.area(), g_.samples),
+        memory_(static_cast<float*>(c.workspace(static_cast<size_t>(turned_.floats()) * sizeof(float)))),
+        c_(c) {}
+  void run() {
+    for (int64_t n = 0; n < g_.batch; ++n) {
+      const float* const image = cpu::floats(c_.in(0)) + n * g_.channels * g_.area();
+      if (turned_.wanted) turn(image);
+      sample(n, image);
     }
   }
 
  private:
-  static int64_t taps_of(const GridRule& rule, const GridGeometry& g) {
-    const int64_t along = rule.mode == GridRule::nearest ? 1 : rule.mode == GridRule::linear ? 2 : 4;
-    int64_t n = 1;
-    for (int64_t a = 0; a < g.axes; ++a) n *= along;
-    return n;
+  void turn(const float* image) {
+    const int64_t area = g_.area(), cuts = ceil_div(area, turned_pixels);
+    const int64_t grain = std::max<int64_t>(1, turned_pixels / area);
+    c_.parallel(turned_.blocks * cuts, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        c_.poll();
+        const int64_t block = i / cuts, first = i % cuts * turned_pixels;
+        float* const to = turned(block);
+        if (first == 0) std::fill_n(to + area * grid_lanes, grid_lanes, 0.0f);
+        cpu::turn_kernels(isa).turn(image + block * grid_lanes * area + first, area, to + first * grid_lanes,
+                                    grid_lanes, lanes(block), std::min(turned_pixels, area - first));
+      }
+    });
   }
+  void sample(int64_t n, const float* image) {
+    const int64_t grain = std::max<int64_t>(1, grid_lanes / g_.channels);
+    c_.parallel(ceil_div(g_.samples, grid_block), grain, [&](int64_t begin, int64_t end) {
+      GridTable table(kernels_, rule_, g_);
+      Poller poll(c_);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i * grid_block, count = std::min(grid_block, g_.samples - first);
+        table.fill(cpu::floats(c_.in(1)) + (n * g_.samples + first) * g_.axes, count,
+                   turned_.wanted ? g_.area() : -1);
+        float* const to = cpu::floats(c_.out(0)) + n * g_.channels * g_.samples + first;
+        turned_.wanted ? from_turned(table.taps(), count, to, poll)
+                       : from_planes(table.taps(), image, count, to, poll);
+      }
+    });
+  }
+  void from_turned(const cpu::GridTaps& taps, int64_t count, float* to, Poller& poll) const {
+    float made[grid_block * grid_lanes];
+    for (int64_t block = 0; block < turned_.blocks; ++block) {
+      kernels_.sample_turned(taps, turned(block), count, made);
+      cpu::turn_kernels(isa).turn(made, grid_lanes, to + block * grid_lanes * g_.samples, g_.samples, count,
+                                  lanes(block));
+      poll.did(count * (taps.count + 2));
+    }
+  }
+  void from_planes(const cpu::GridTaps& taps, const float* image, int64_t count, float* to,
+                   Poller& poll) const {
+    for (int64_t channel = 0; channel < g_.channels; ++channel) {
+      kernels_.sample_plane(taps, image + channel * g_.area(), count, to + channel * g_.samples);
+      poll.did(count * (taps.count + 2));
+    }
+  }
+  float* turned(int64_t block) const { return memory_ + block * turned_.pixels * grid_lanes; }
+  /// Channels of a block.
+  int64_t lanes(int64_t block) const { return std::min(grid_lanes, g_.channels - block * grid_lanes); }
+
+  const cpu::GridKernels& kernels_ = cpu::grid_kernels(isa);
   const GridRule& rule_;
-  const GridGeometry& g_;
-  const Tensor& grid_;
-  int64_t samples_;
-  std::array<ImageTap, kept_taps> taps_;
+  const GridGeometry g_;
+  const TurnedImage turned_;
+  float* const memory_;
+  KernelContext& c_;
 };
 
+template <Isa isa>
 void sample_grid(const GridSample& op, KernelContext& c) {
-  const Tensor &image = c.in(0), &grid = c.in(1);
+  const Tensor& image = c.in(0);
   check_grid(c);
-  Tensor& out = c.out(0);
-  if (out.size() == 0) return;
+  if (c.out(0).size() == 0) return;
   if (image.size() == 0) c.fail(Code::run_bad_value, "an image to sample", describe(image));
   const GridRule rule(op);
-  const GridGeometry g(image, grid);
-  const int64_t room = TapTable(rule, g, grid).room(), blocks = ceil_div(g.samples, room);
-  c.parallel(g.batch * blocks, 1, [&](int64_t begin, int64_t end) {
-    TapTable table(rule, g, grid);
-    Poller poll(c);
-    c.poll();
-    for (int64_t b = begin; b < end; ++b) {
-      const int64_t n = b / blocks, first = b % blocks * room, count = std::min(room, g.samples - first);
-      table.fill(n * g.samples + first, count);
-      poll.did(static_cast<int64_t>(kept_taps) * 8);
-      for (int64_t channel = n * g.channels; channel < (n + 1) * g.channels; ++channel) {
-        const float* const plane = cpu::floats(image) + channel * g.area();
-        float* const to = cpu::floats(out) + channel * g.samples + first;
-        rule.mode == GridRule::nearest ? table.pick(plane, count, to) : table.sample(plane, count, to);
-        poll.did(static_cast<int64_t>(kept_taps));
-      }
-    }
-  });
+  Sampler<isa>(rule, c).run();
+}
+
+size_t workspace(const GridSample&, std::span<const Shape> inputs, int) {
+  const Shape &image = inputs[0], &grid = inputs[1];
+  if (count_of(image) == 0 || count_of(grid) == 0) return 0;
+  const int64_t area = count_between(image, 2, image.size()),
+                samples = count_between(grid, 1, grid.size() - 1);
+  return static_cast<size_t>(TurnedImage(image[1], area, samples).floats()) * sizeof(float);
 }
 
 }  // namespace
 
 void cpu_grid_sample(KernelCatalog& k) {
-  k.add<GridSample>({.op = "GridSample", .name = cpu::kernel_name("grid_sample", Isa::generic)},
-                    {.run = sample_grid, .ask = cpu::ask_float32<GridSample>});
+  cpu::for_each_isa([&]<Isa isa>() {
+    k.add<GridSample>({.op = "GridSample", .name = cpu::kernel_name("grid_sample", isa), .isa = isa},
+                      {.run = sample_grid<isa>, .ask = cpu::ask_float32<GridSample>, .workspace = workspace});
+  });
 }
 
 }  // namespace lathe
