@@ -2,6 +2,7 @@
 // them: what moves is the reference's, bit by bit.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr DataType by_size[] = {DataType::int8, DataType::float16, DataType::int32, DataType::int64,
                                 DataType::complex128};
+using Ints = std::vector<int64_t>;
 constexpr DataType index_kinds[] = {DataType::int32, DataType::int64};
 
 /// Elements of any type: bytes that are all different for a while. No float is a NaN.
@@ -259,6 +261,70 @@ TEST(CpuMovement, CroppedAndPadded) {
       add(t, "CenterCropPad", shape, type)
           .input(bytes_of(type, shape))
           .input<int64_t>({static_cast<int64_t>(sizes.size())}, sizes);
+  for (const OpCase& k : t.all()) taken(k);
+}
+
+TEST(CpuMovement, Repeated) {
+  CaseTable t;
+  for (const auto& [shape, repeats] : {std::pair(Shape{3, 5}, Ints{2, 3}),
+                                       {{2, 3, 4, 28}, {1, 1, 2, 2}},
+                                       {{4, 130}, {1, 3}},
+                                       {{5, 40, 70}, {3, 2, 2}},
+                                       {{7, 1, 5}, {1, 700, 1}},
+                                       {{1, 9000}, {4, 1}},
+                                       {{1}, {40000}},
+                                       {{2, 3}, {0, 2}}})
+    for (DataType type : by_size)
+      add(t, "Tile", shape, type)
+          .input(bytes_of(type, shape))
+          .input<int64_t>({static_cast<int64_t>(repeats.size())}, repeats);
+  for (const auto& [shape, to] : {std::pair(Shape{4, 1}, Ints{3, 4, 5000}),
+                                  {{6, 1, 1}, {6, 30, 70}},
+                                  {{3, 1, 7}, {3, 9, 7}},
+                                  {{}, {20000}},
+                                  {{1, 5}, {0, 5}}})
+    for (DataType type : by_size)
+      add(t, "Expand", shape, type)
+          .input(bytes_of(type, shape))
+          .input<int64_t>({static_cast<int64_t>(to.size())}, to);
+  for (const OpCase& k : t.all()) taken(k);
+}
+
+TEST(CpuMovement, BlocksOfPixels) {
+  CaseTable t;
+  for (int64_t block : {1, 2, 3, 4, 5, 8})
+    for (const auto& [channels, high, wide] :
+         {std::array<int64_t, 3>{3, 4, 7}, {2, 1, 1}, {5, 40, 90}, {0, 2, 3}})
+      for (DataType type : by_size)
+        for (const char* mode : {"DCR", "CRD"}) {
+          const Shape deep{2, channels * block * block, high, wide},
+              flat{2, channels, high * block, wide * block};
+          for (const auto& [op, shape] : {std::pair("DepthToSpace", deep), {"SpaceToDepth", flat}})
+            add(t, op, shape, type)
+                .input(bytes_of(type, shape))
+                .attribute("blocksize", block)
+                .attribute("mode", std::string(mode));
+        }
+  for (const OpCase& k : t.all()) taken(k);
+}
+
+TEST(CpuMovement, Padded) {
+  CaseTable t;
+  for (const auto& [shape, pads] : {std::pair(Shape{3, 5, 7}, Ints{0, 2, 3, 0, 1, 2}),
+                                    {{4, 6}, {1, 0, 0, 2}},
+                                    {{4, 6}, {-1, 3, 2, -2}},
+                                    {{2, 3, 60, 70}, {0, 0, 3, 3, 0, 0, 3, 3}},
+                                    {{2, 40, 9}, {1, 0, 0, 1, 0, 0}},
+                                    {{2, 3}, {7, 9, 8, 11}},
+                                    {{1, 1}, {2, 2, 2, 2}},
+                                    {{5}, {-6, 4}}})
+    for (DataType type : by_size)
+      for (const char* mode : {"constant", "edge", "reflect", "wrap"})
+        if (shape.size() > 1 || std::string(mode) == "constant")
+          add(t, "Pad", shape, type)
+              .input(bytes_of(type, shape))
+              .input<int64_t>({static_cast<int64_t>(pads.size())}, pads)
+              .attribute("mode", std::string(mode));
   for (const OpCase& k : t.all()) taken(k);
 }
 

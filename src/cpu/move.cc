@@ -13,6 +13,7 @@ constexpr int64_t piece_elements = 16384;
 /// The axes that are left when those of size 1 are gone and neighbours that run on in both are joined.
 struct Walk {
   Shape sizes, from, to;  // innermost first
+  Shape span;             // elements of one index of each axis
 
   Walk(const Shape& shape, const Shape& from_strides, const Shape& to_strides) {
     for (size_t a = shape.size(); a-- > 0;) {
@@ -26,25 +27,158 @@ struct Walk {
       from.push_back(f);
       to.push_back(t);
     }
-    if (!sizes.empty()) return;
-    sizes.push_back(1);
-    from.push_back(1);
-    to.push_back(1);
+    if (sizes.empty()) {
+      sizes.push_back(1);
+      from.push_back(1);
+      to.push_back(1);
+    }
+    int64_t elements = 1;
+    for (int64_t size : sizes) {
+      span.push_back(elements);
+      elements *= size;
+    }
+  }
+  /// Do the indices of an axis repeat what lies in one piece in the output?
+  bool repeats(size_t axis) const { return from[axis] == 0 && to[axis] == span[axis] && dense(axis); }
+
+ private:
+  bool dense(size_t axis) const {
+    for (size_t a = 0; a < axis; ++a)
+      if (to[a] != span[a]) return false;
+    return true;
   }
 };
 
-/// One run along the innermost axis.
+/// Bytes that are copied in less time than it takes to call for it.
+constexpr size_t short_bytes = 256;
+
 template <class T>
-void move_run(const T* __restrict from, int64_t from_step, T* __restrict to, int64_t to_step, int64_t n) {
-  if (from_step == 1 && to_step == 1) {
-    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
-  } else if (from_step == 0 && to_step == 1) {
-    std::fill_n(to, n, *from);
-  } else if (from_step == 2 && to_step == 1) {  // known to the compiler, it becomes vectors
-    for (int64_t i = 0; i < n; ++i) to[i] = from[2 * i];
-  } else {
-    for (int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
+bool is_long(int64_t n) {
+  return static_cast<size_t>(n) * sizeof(T) > short_bytes;
+}
+
+/// Pieces that overlap where they do not fit.
+template <size_t piece>
+void copy_pieces(const char* from, char* to, size_t bytes) {
+  const auto copy = [&](size_t at) {
+    char some[piece];
+    std::memcpy(some, from + at, piece);
+    std::memcpy(to + at, some, piece);
+  };
+  for (size_t at = 0; at + piece < bytes; at += piece) copy(at);
+  copy(bytes - piece);
+}
+template <class T>
+void copy_run(const T* from, T* to, int64_t n) {
+  const size_t bytes = static_cast<size_t>(n) * sizeof(T);
+  const auto* const f = reinterpret_cast<const char*>(from);
+  auto* const t = reinterpret_cast<char*>(to);
+  if (is_long<T>(n))
+    std::memcpy(t, f, bytes);
+  else if (bytes >= 16)
+    copy_pieces<16>(f, t, bytes);
+  else if (bytes >= 8)
+    copy_pieces<8>(f, t, bytes);
+  else
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+/// One element again and again. Copies are made of wider vectors than this is compiled for.
+template <class T>
+void fill_run(const T& with, T* to, int64_t n) {
+  constexpr int64_t some = 4096 / sizeof(T);
+  std::fill_n(to, std::min(n, some), with);
+  for (int64_t at = some; at < n; at += some)
+    std::memcpy(to + at, to, static_cast<size_t>(std::min(some, n - at)) * sizeof(T));
+}
+
+/// Every so many elements, which the compiler makes vectors of where it knows the number.
+template <int64_t step, class T>
+void pick_run(const T* __restrict from, T* __restrict to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[step * i];
+}
+
+/// Runs of `n` elements along the innermost axis, `rows` of them along the next one, and `planes` of these.
+struct Nest {
+  int64_t n = 1, from_step = 1, to_step = 1;
+  int64_t rows = 1, from_row = 0, to_row = 0;
+  int64_t planes = 1, from_plane = 0, to_plane = 0;
+};
+
+/// Calls run(from, to) for every run.
+template <class T, class Run>
+void each_run(const Nest& w, const T* from, T* to, Run&& run) {
+  for (int64_t p = 0; p < w.planes; ++p)
+    for (int64_t r = 0; r < w.rows; ++r)
+      run(from + p * w.from_plane + r * w.from_row, to + p * w.to_plane + r * w.to_row);
+}
+
+/// Short runs whose elements lie far apart, and those of neighbouring runs side by side: elements in turn
+/// from `parts` places.
+template <int64_t parts, class T>
+void move_zipped(const Nest& w, const T* from, T* to) {
+  for (int64_t p = 0; p < w.planes; ++p) {
+    const T* __restrict f = from + p * w.from_plane;
+    T* __restrict t = to + p * w.to_plane;
+    for (int64_t r = 0; r < w.rows; ++r)
+      for (int64_t i = 0; i < parts; ++i) t[r * parts + i] = f[i * w.from_step + r];
   }
+}
+
+template <class T>
+void move_runs(const Nest& w, const T* from, T* to) {
+  if (w.to_step == 1 && w.from_row == 1 && w.to_row == w.n) switch (w.n) {
+      case 2:
+        return move_zipped<2>(w, from, to);
+      case 3:
+        return move_zipped<3>(w, from, to);
+      case 4:
+        return move_zipped<4>(w, from, to);
+      case 8:
+        return move_zipped<8>(w, from, to);
+    }
+  if (w.to_step == 1) switch (w.from_step) {
+      case 0:
+        return each_run(w, from, to, [&](const T* f, T* t) { fill_run(*f, t, w.n); });
+      case 1:
+        return each_run(w, from, to, [&](const T* f, T* t) { copy_run(f, t, w.n); });
+      case 2:
+        return each_run(w, from, to, [&](const T* f, T* t) { pick_run<2>(f, t, w.n); });
+      case 3:
+        return each_run(w, from, to, [&](const T* f, T* t) { pick_run<3>(f, t, w.n); });
+      case 4:
+        return each_run(w, from, to, [&](const T* f, T* t) { pick_run<4>(f, t, w.n); });
+    }
+  each_run(w, from, to, [&](const T* f, T* t) {
+    for (int64_t i = 0; i < w.n; ++i) t[i * w.to_step] = f[i * w.from_step];
+  });
+}
+
+/// `count` indices of axis `top` from those at `from` and `to` on, and all of the axes within it.
+template <class T>
+void move_nest(const Walk& w, size_t top, int64_t count, const T* from, T* to) {
+  if (top > 0 && count > 1 && is_long<T>(w.span[top]) && w.repeats(top)) {
+    move_nest(w, top - 1, w.sizes[top - 1], from, to);
+    for (int64_t i = 1; i < count; ++i) copy_run(to, to + i * w.span[top], w.span[top]);
+    return;
+  }
+  if (top > 2 || (top == 2 && is_long<T>(w.span[1]) && w.repeats(1))) {
+    for (int64_t i = 0; i < count; ++i)
+      move_nest(w, top - 1, w.sizes[top - 1], from + i * w.from[top], to + i * w.to[top]);
+    return;
+  }
+  Nest n{.n = top == 0 ? count : w.sizes[0], .from_step = w.from[0], .to_step = w.to[0]};
+  if (top > 0) {
+    n.rows = top == 1 ? count : w.sizes[1];
+    n.from_row = w.from[1];
+    n.to_row = w.to[1];
+  }
+  if (top > 1) {
+    n.planes = count;
+    n.from_plane = w.from[2];
+    n.to_plane = w.to[2];
+  }
+  move_runs(n, from, to);
 }
 
 /// Elements [begin, end) of the walk, counted in its order.
@@ -52,21 +186,22 @@ template <class T>
 void move_piece(const Walk& w, const T* from, T* to, int64_t begin, int64_t end) {
   const size_t rank = w.sizes.size();
   Shape index(rank, 0);
-  int64_t rest = begin;
   for (size_t a = 0; a < rank; ++a) {
-    index[a] = rest % w.sizes[a];
-    rest /= w.sizes[a];
+    index[a] = begin / w.span[a] % w.sizes[a];
     from += index[a] * w.from[a];
     to += index[a] * w.to[a];
   }
   while (begin < end) {
-    const int64_t n = std::min(w.sizes[0] - index[0], end - begin);
-    move_run(from, w.from[0], to, w.to[0], n);
-    begin += n;
-    index[0] += n;
-    from += n * w.from[0];
-    to += n * w.to[0];
-    for (size_t a = 0; a + 1 < rank && index[a] == w.sizes[a]; ++a) {
+    // As many axes at once as begin here and end within the piece.
+    size_t top = 0;
+    while (top + 1 < rank && index[top] == 0 && w.span[top + 1] <= end - begin) ++top;
+    const int64_t count = std::min(w.sizes[top] - index[top], (end - begin) / w.span[top]);
+    move_nest(w, top, count, from, to);
+    begin += count * w.span[top];
+    index[top] += count;
+    from += count * w.from[top];
+    to += count * w.to[top];
+    for (size_t a = top; a + 1 < rank && index[a] == w.sizes[a]; ++a) {
       from += w.from[a + 1] - w.sizes[a] * w.from[a];
       to += w.to[a + 1] - w.sizes[a] * w.to[a];
       index[a] = 0;

@@ -8,10 +8,7 @@
 namespace lathe {
 namespace {
 
-Verdict ask(const Pad& op, const KernelRequest& r) {
-  if (op.mode == "wrap") return Verdict::no("mode wrap");
-  return cpu::refuse_unless_movable(r);
-}
+Verdict ask(const Pad&, const KernelRequest& r) { return cpu::refuse_unless_movable(r); }
 
 /// The part of the output that is the input's, and where it begins in the input.
 struct Middle {
@@ -72,11 +69,16 @@ void copy_line(Tensor& out, const Middle& m, size_t axis, int64_t from, int64_t 
             cpu::at(out, corner + to * strides[axis]), strides, shape, cpu::element_bytes(out), c);
 }
 
-/// The line within [0, size) that stands for line `at`, which lies outside.
+int64_t wrapped(int64_t at, int64_t size) { return (at % size + size) % size; }
 int64_t mirrored(int64_t at, int64_t size) {
   if (size == 1) return 0;
-  const int64_t period = 2 * (size - 1), in = (at % period + period) % period;
+  const int64_t period = 2 * (size - 1), in = wrapped(at, period);
   return std::min(in, period - in);
+}
+/// The line within [0, size) that stands for line `at`, which lies outside.
+int64_t line_of(const std::string& mode, int64_t at, int64_t size) {
+  if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
+  return mode == "wrap" ? wrapped(at, size) : mirrored(at, size);
 }
 
 void run(const Pad& op, KernelContext& c) {
@@ -97,10 +99,8 @@ void run(const Pad& op, KernelContext& c) {
       c.fail(Code::run_bad_value, "elements to repeat in mode " + op.mode,
              "an axis of size " + std::to_string(in.dim(axis)));
     const auto grow = [&](int64_t begin, int64_t end) {
-      for (int64_t at = begin; at < end; ++at) {
-        const int64_t source = op.mode == "edge" ? std::clamp<int64_t>(at, 0, size - 1) : mirrored(at, size);
-        copy_line(out, m, axis, m.at[axis] + source, m.at[axis] + at, c);
-      }
+      for (int64_t at = begin; at < end; ++at)
+        copy_line(out, m, axis, m.at[axis] + line_of(op.mode, at, size), m.at[axis] + at, c);
     };
     grow(-m.at[axis], 0);
     grow(size, out.dim(axis) - m.at[axis]);
