@@ -63,12 +63,18 @@ void copy_reshaped(const Op&, KernelContext& c) {
   copy_elements(in, out, c);
 }
 
+/// Out of the loops that look at indices, which keeps them in registers.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_index(const KernelContext& c, int64_t index,
+                                                                int64_t size) {
+  c.fail(Code::run_bad_index, "an index in [" + std::to_string(-size) + ", " + std::to_string(size) + ")",
+         std::to_string(index), "check the data that the indices come from");
+}
 /// An index into an axis of `size`, negative ones counted from the back; Code::run_bad_index otherwise.
 inline int64_t checked_index(const KernelContext& c, int64_t index, int64_t size) {
-  if (index < -size || index >= size)
-    c.fail(Code::run_bad_index, "an index in [" + std::to_string(-size) + ", " + std::to_string(size) + ")",
-           std::to_string(index), "check the data that the indices come from");
-  return index < 0 ? index + size : index;
+  const int64_t place = index + (index < 0 ? size : 0);
+  if (static_cast<uint64_t>(place) >= static_cast<uint64_t>(size)) [[unlikely]]
+    refuse_index(c, index, size);
+  return place;
 }
 
 /// Reads one element of an index tensor (int32 or int64).

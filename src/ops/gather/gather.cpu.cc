@@ -57,6 +57,18 @@ void run(const Gather& op, KernelContext& c) {
 /// Elements between polls, and of a piece worth another thread.
 constexpr int64_t picked_piece = 16384;
 
+/// Some neighbouring indices: the elements that they stand for without an index along the axis are `step`
+/// apart, those along it `distance`.
+template <class T, class I>
+void pick_run(const KernelContext& c, const T* from, int64_t step, int64_t distance, int64_t extent,
+              const I* index, int64_t n, T* __restrict to) {
+  if (step == 0 && distance == 1) {
+    for (int64_t k = 0; k < n; ++k) to[k] = from[checked_index(c, index[k], extent)];
+    return;
+  }
+  for (int64_t k = 0; k < n; ++k, from += step) to[k] = from[checked_index(c, index[k], extent) * distance];
+}
+
 void pick(const GatherElements& op, KernelContext& c) {
   const Tensor &in = c.in(0), &indices = c.in(1);
   const PickedAxis walk(c, in.shape(), indices.shape(), axis_of(op.axis, in.rank()));
@@ -70,8 +82,7 @@ void pick(const GatherElements& op, KernelContext& c) {
       for (int64_t i = begin; i < end; i += picked_piece) {
         c.poll();
         walk.each_run(i, std::min(end, i + picked_piece), [&](int64_t first, int64_t offset, int64_t n) {
-          for (int64_t k = first; k < first + n; ++k, offset += step)
-            to[k] = from[offset + checked_index(c, index[k], extent) * distance];
+          pick_run(c, from + offset, step, distance, extent, index + first, n, to + first);
         });
       }
     });
