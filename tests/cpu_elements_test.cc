@@ -217,6 +217,15 @@ TEST(CpuElements, Resizes) {
         k.attribute("mode", mode).attribute("coordinate_transformation_mode", coordinates);
         if (mode == "nearest" && scales[2] == 2) k.attribute("nearest_mode", std::string("floor"));
       }
+  // Rows of several vectors, whose neighbours lie near each other, or do not.
+  for (std::string mode : {"nearest", "linear"})
+    for (const Floats& scales : {Floats{1, 1, 2, 2}, Floats{1, 1, 3, 1.3f}, Floats{1, 1, 1.5f, 0.45f},
+                                 Floats{1, 1, 1, 0.09f}, Floats{1, 1, 5, 7}})
+      add(t, "Resize", mode + " of long rows")
+          .random(f32, {1, 2, 5, 333})
+          .absent()
+          .input<float>({4}, scales)
+          .attribute("mode", mode);
   add(t, "Resize", "bytes")
       .random(DataType::uint8, {1, 2, 5, 6}, 0, 255)
       .absent()
@@ -311,6 +320,11 @@ TEST(CpuElements, Transposes) {
     transpose(type, {3, 1, 5, 6}, {2, 0, 1, 3});
     transpose(type, {3, 0, 5}, {2, 0, 1});
     transpose(type, {4, 5, 6}, {0, 1, 2});
+    // Too narrow for squares.
+    transpose(type, {2, 3, 40, 50}, {0, 2, 3, 1});
+    transpose(type, {2, 40, 50, 3}, {0, 3, 1, 2});
+    transpose(type, {2, 37, 2}, {2, 1, 0});
+    transpose(type, {4, 7, 6}, {2, 1, 0});
     // Rows so long that they are cut.
     transpose(type, {1030, 80}, {1, 0});
     transpose(type, {9001, 3}, {1, 0});

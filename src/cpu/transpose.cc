@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "cpu/isa.h"
+#include "cpu/move.h"
 #include "cpu/turn.h"
+#include "tensor/strides.h"
 
 #define LATHE_ISA_BODY "cpu/transpose_body.h"
 #include "cpu/for_each_isa.h"
@@ -51,6 +53,12 @@ struct Walk {
     int64_t at = 0;
     for (size_t a = axis; a-- > 0; i /= sizes[a]) at += i % sizes[a] * strides[a];
     return at;
+  }
+  /// Is one of the axes that change places so short that elements in turn fill no square?
+  bool is_narrow() const {
+    size_t inner = 0;
+    while (strides[inner] != 1) ++inner;
+    return sizes.back() <= 4 || sizes[inner] <= 4;
   }
   int64_t product(size_t first, size_t last) const {
     int64_t n = 1;
@@ -152,6 +160,7 @@ void transpose(Isa isa, const void* from, void* to, const Shape& shape, const Sh
   const Walk w(shape, axes);
   if (w.strides.back() == 1)
     return copy_rows(static_cast<const char*>(from), static_cast<char*>(to), w, element_bytes, c);
+  if (w.is_narrow()) return move({from, w.strides}, to, row_major(w.sizes), w.sizes, element_bytes, c);
   auto turn = [&]<class T>(T) {
     if constexpr (sizeof(T) < sizeof(uint32_t))
       turn_squares(static_cast<const T*>(from), static_cast<T*>(to), w, c, turn_small<T>);
