@@ -26,6 +26,13 @@ LATHE_INLINE Vec load_even(const float* p) {
 LATHE_INLINE Vec gather(const float* p, const int32_t* at) {
   return {_mm256_i32gather_ps(p, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), sizeof(float))};
 }
+LATHE_INLINE Vec gather_near(const float* p, const int32_t* at) {
+  const __m256i i =
+      _mm256_sub_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)), _mm256_set1_epi32(at[0]));
+  const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + at[0]), i);
+  const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + at[0] + 8), i);
+  return {_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)))};
+}
 LATHE_INLINE Vec zip_low(Vec a, Vec b) {
   return {_mm256_permute2f128_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v), 0x20)};
 }

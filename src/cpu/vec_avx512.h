@@ -24,6 +24,10 @@ LATHE_INLINE Vec load_even(const float* p) {
 LATHE_INLINE Vec gather(const float* p, const int32_t* at) {
   return {_mm512_i32gather_ps(_mm512_loadu_si512(at), p, sizeof(float))};
 }
+LATHE_INLINE Vec gather_near(const float* p, const int32_t* at) {
+  const __m512i i = _mm512_sub_epi32(_mm512_loadu_si512(at), _mm512_set1_epi32(at[0]));
+  return {_mm512_permutex2var_ps(_mm512_loadu_ps(p + at[0]), i, _mm512_loadu_ps(p + at[0] + 16))};
+}
 LATHE_INLINE Vec zip_low(Vec a, Vec b) {
   const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   return {_mm512_permutex2var_ps(a.v, low, b.v)};

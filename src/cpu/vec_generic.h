@@ -1,8 +1,8 @@
 // Vec for any machine, on the compilers' vector extension, and the vocabulary that every Vec speaks:
 //   load_even(p) is p[0], p[2], p[4] …; it may read the 2 * width floats from p on;
-//   gather(p, at) is p[at[0]], p[at[1]] …;
-//   zip_low(a, b) is a[0], b[0], a[1], b[1] … of their first halves, zip_high of their second halves;
-//   load, load_first and store take any address;
+//   gather(p, at) is p[at[0]], p[at[1]] …; gather_near(p, at) the same of places none of which is before
+//   at[0], or 2 * width or more behind it; it may read all of these; zip_low(a, b) is a[0], b[0], a[1], b[1]
+//   … of their first halves, zip_high of their second halves; load, load_first and store take any address;
 //   stream(p, x) stores at an address that is a multiple of a vector's size, past the caches where that can
 //   be said; streamed() has to follow before another thread may look;
 //   load_first / store_first touch the first n in [0, width] elements only (others read as 0, or as those of
@@ -47,6 +47,7 @@ LATHE_INLINE Vec load_even(const float* p) { return {Four{p[0], p[2], p[4], p[6]
 LATHE_INLINE Vec gather(const float* p, const int32_t* at) {
   return {Four{p[at[0]], p[at[1]], p[at[2]], p[at[3]]}};
 }
+LATHE_INLINE Vec gather_near(const float* p, const int32_t* at) { return gather(p, at); }
 LATHE_INLINE Vec zip_low(Vec a, Vec b) { return {__builtin_shufflevector(a.v, b.v, 0, 4, 1, 5)}; }
 LATHE_INLINE Vec zip_high(Vec a, Vec b) { return {__builtin_shufflevector(a.v, b.v, 2, 6, 3, 7)}; }
 LATHE_INLINE Vec load_first(const float* p, int64_t n) {

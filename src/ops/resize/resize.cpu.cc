@@ -52,6 +52,7 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
   c.parallel(rows.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
                Poller poll(c);
+               const T* before = nullptr;
                for (int64_t row = begin; row < end; ++row) {
                  const T* from = in;
                  for (int64_t rest = row, a = static_cast<int64_t>(rows.axis); a-- > 0;) {
@@ -61,7 +62,9 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
                    rest /= size;
                  }
                  T* to = out + row * length;
-                 if (rows.inner == 1) {
+                 if (std::exchange(before, from) == from) {
+                   poll.copy(to - length, length, to);
+                 } else if (rows.inner == 1) {
                    poll.pieces(last.out, 1, [&](int64_t first, int64_t stop) {
                      for (int64_t i = first; i < stop; ++i) to[i] = from[columns[i]];
                    });
@@ -71,6 +74,36 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
                  }
                }
              });
+}
+
+/// Does each axis repeat its elements a whole number of times?
+bool repeats(const ResizeJob& job, const Samples& s, KernelContext& c) {
+  Poller poll(c);
+  for (size_t a = 0; a < job.axes.size(); ++a) {
+    const AxisToResize& axis = job.axes[a];
+    const int64_t times = axis.out / axis.in;
+    if (times * axis.in != axis.out) return false;
+    const int64_t* index = s.axes[a].index.data();
+    for (int64_t i = 0; i < axis.in; ++i, poll.did(times))
+      for (int64_t k = 0; k < times; ++k)
+        if (*index++ != i) return false;
+  }
+  return true;
+}
+
+/// Axes become two where elements are repeated, the inner one of which stands still in the input.
+void repeat(const ResizeJob& job, const Samples& s, KernelContext& c) {
+  Shape shape, strides;
+  const auto add = [&](int64_t size, int64_t stride) {
+    shape.push_back(size);
+    strides.push_back(stride);
+  };
+  for (size_t a = 0; a < job.axes.size(); ++a) {
+    add(job.axes[a].in, s.strides[a]);
+    if (job.axes[a].out > job.axes[a].in) add(job.axes[a].out / job.axes[a].in, 0);
+  }
+  cpu::move({c.in(0).data(), strides}, c.out(0).data(), row_major(shape), shape, cpu::element_bytes(c.in(0)),
+            c);
 }
 
 /// What linear rows have in common.
@@ -95,6 +128,12 @@ struct LinearRows {
         weights[side * n + i] = static_cast<float>(along.weight[2 * i + side]);
       }
     single = {places.data(), places.data() + n, weights.data(), weights.data() + n, static_cast<int64_t>(n)};
+    bool near = true;
+    poll.pieces(single.n, 4, [&](int64_t begin, int64_t end) {
+      near = near &&
+             kernels.are_near({single.left + begin, single.right + begin, nullptr, nullptr, end - begin});
+    });
+    if (near) between = kernels.between_near;
   }
 
   const cpu::SampleKernels& kernels;
@@ -105,6 +144,7 @@ struct LinearRows {
   std::pmr::vector<int32_t> places;
   std::pmr::vector<float> weights;
   cpu::RowSamples single;  // of rows whose elements are sampled one by one
+  void (*between)(const cpu::RowSamples&, const float*, float*) = kernels.between;
 };
 
 /// A row of the input, and how much it counts in one of the output.
@@ -146,9 +186,9 @@ void blend_row(const LinearRows& l, int64_t row, const float* in, float* blended
       });
   if (l.single.n > 0)
     return poll.pieces(l.single.n, 1, [&](int64_t begin, int64_t end) {
-      l.kernels.between({l.single.left + begin, l.single.right + begin, l.single.a + begin,
-                         l.single.b + begin, end - begin},
-                        blended, to + begin);
+      l.between({l.single.left + begin, l.single.right + begin, l.single.a + begin, l.single.b + begin,
+                 end - begin},
+                blended, to + begin);
     });
   const AxisSamples& along = l.s.axes[l.rows.axis];
   const int64_t inner = l.rows.inner;
@@ -166,7 +206,7 @@ void linear(const LinearRows& l, const float* in, float* out, KernelContext& c) 
   const int64_t length = l.job.axes[l.rows.axis].out * l.rows.inner;
   c.parallel(l.rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
-               std::pmr::vector<float> blended(static_cast<size_t>(l.width), c.scratch());
+               std::pmr::vector<float> blended(static_cast<size_t>(l.width + cpu::behind_row), c.scratch());
                Poller poll(c);
                for (int64_t row = begin; row < end; ++row)
                  blend_row(l, row, in, blended.data(), out + row * length, poll);
@@ -185,6 +225,7 @@ void run(const Resize& op, KernelContext& c) {
   const Rows rows(job);
   if (op.mode == "linear")
     return linear(LinearRows(isa, job, samples, rows, c), cpu::floats(in), cpu::floats(out), c);
+  if (repeats(job, samples, c)) return repeat(job, samples, c);
   for_size(in.type(),
            [&]<class T> { nearest<T>(job, samples, rows, in.as<T>().data(), out.as<T>().data(), c); });
 }
