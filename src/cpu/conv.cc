@@ -62,7 +62,8 @@ int64_t plane_rows(const ConvShape& s) {
 /// One row more for what several slices come to; several rows leave more than that.
 int64_t plane_scratch(const ConvShape& s) {
   const int64_t rows = (plane_rows(s) - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
-  return ((rows + s.volume) * PlaneLayout(s, plane_columns(s)).row + 15) / 16 * 16;
+  // Vectors of every other column read one float more.
+  return ((rows + s.volume) * PlaneLayout(s, plane_columns(s)).row + 1 + 15) / 16 * 16;
 }
 
 /// How a product with patches is divided.

@@ -96,8 +96,9 @@ struct PlaneMaximum {
   static LATHE_INLINE Vec step(Vec most, Vec, Vec x) { return select(is_nan(most), most, max(most, x)); }
 };
 
-/// Takes `Units` output vectors through all taps; `from` is where each unit's first tap reads.
-template <class Op, int Units>
+/// Takes `Units` output vectors through all taps; `from` is where each unit's first tap reads: neighbours, or
+/// every other float.
+template <class Op, bool even, int Units>
 LATHE_INLINE void take_taps(Vec (&sum)[Units], const float* const (&from)[Units], const float* weights,
                             const int64_t* offsets, int64_t taps) {
   Vec kept[Units];  // in registers, as the caller's array, which it walks through, is not
@@ -106,7 +107,10 @@ LATHE_INLINE void take_taps(Vec (&sum)[Units], const float* const (&from)[Units]
   for (int64_t t = 0; t < taps; ++t) {
     const Vec w = set(weights ? weights[t] : 1.0f);
     LATHE_UNROLL
-    for (int u = 0; u < Units; ++u) kept[u] = Op::step(kept[u], w, load(from[u] + offsets[t]));
+    for (int u = 0; u < Units; ++u) {
+      const float* const x = from[u] + offsets[t];
+      kept[u] = Op::step(kept[u], w, even ? load_even(x) : load(x));
+    }
   }
   LATHE_UNROLL
   for (int u = 0; u < Units; ++u) sum[u] = kept[u];
@@ -172,6 +176,8 @@ void plane(const Plane& p) {
   const PlaneLayout layout(s, p.column1 - p.column0);
   // Without weights all rows that a window sees are joined first, and are one row from then on.
   const bool joins = !p.weights;
+  // Columns stay in order where vectors can be made of them as they are.
+  const bool in_order = s.stride[2] == 1 || (joins && s.stride[2] == 2);
   const int64_t kernel_rows = joins ? 1 : s.kernel[1], row_stride = joins ? 1 : s.stride[1];
   const int64_t rows = (p.row1 - p.row0 - 1) * row_stride + (kernel_rows - 1) * s.dilation[1] + 1;
   const int64_t first = p.row0 * s.stride[1] - s.pad[1], left = p.column0 * s.stride[2] - s.pad[2];
@@ -192,9 +198,9 @@ void plane(const Plane& p) {
     }
     const int64_t z = front + slices.first * s.dilation[0], y = top + inside.first * s.dilation[1];
     const float* row = p.image + (z * s.in[1] + y) * s.in[2] + x0;
-    if (count > 1) {
+    const bool in_place = in_order && width > 0;
+    if (count > 1 || (joins && in_place)) {
       // Where columns stay in order the row is complete once its ends are.
-      const bool in_place = s.stride[2] == 1 && width > 0;
       float* const into = in_place ? to + (x0 - left) : joined;
       join_rows<Op>(
           {row, slices.count, s.dilation[0] * s.in[1] * s.in[2], inside.count, s.dilation[1] * s.in[2]},
@@ -214,9 +220,10 @@ void plane(const Plane& p) {
   for (int64_t i = 0, t = 0; i < kernel_rows; ++i)
     for (int64_t j = 0; j < s.kernel[2]; ++j, ++t) {
       const int64_t column = j * s.dilation[2];
-      offsets[t] =
-          i * s.dilation[1] * layout.row + column % s.stride[2] * layout.columns + column / s.stride[2];
+      const int64_t place = in_order ? column : column % s.stride[2] * layout.columns + column / s.stride[2];
+      offsets[t] = i * s.dilation[1] * layout.row + place;
     }
+  const int64_t column_step = in_order ? s.stride[2] : 1;
 
   // Units are vectors of the output, row after row, so that narrow planes keep as many sums in flight as wide
   // ones.
@@ -228,7 +235,7 @@ void plane(const Plane& p) {
     Vec sum[together];
     int units = 0;
     for (; units < together && row < p.row1; ++units) {
-      from[units] = p.scratch + (row - p.row0) * row_stride * layout.row + column - p.column0;
+      from[units] = p.scratch + (row - p.row0) * row_stride * layout.row + (column - p.column0) * column_step;
       to[units] = p.to + (p.slice * s.out[1] + row) * s.out[2] + column;
       rows[units] = row;
       columns[units] = column;
@@ -238,7 +245,11 @@ void plane(const Plane& p) {
     // Too few units: the last one is done again, so that there is one loop only.
     for (int u = units; u < together; ++u) from[u] = from[units - 1];
     for (int u = 0; u < together; ++u) sum[u] = set(p.start);
-    take_taps<Op>(sum, from, p.weights, offsets, kernel_rows * s.kernel[2]);
+    const int64_t taps = kernel_rows * s.kernel[2];
+    if (column_step == 2)
+      take_taps<Op, true>(sum, from, p.weights, offsets, taps);
+    else
+      take_taps<Op, false>(sum, from, p.weights, offsets, taps);
     for (int u = 0; u < units; ++u) {
       const int64_t rest = p.column1 - columns[u], width = rest < Vec::width ? rest : Vec::width;
       if (p.row_factor)
