@@ -275,6 +275,47 @@ TEST(CpuRooms, Recurrent) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+/// The batch first, and LSTM with peepholes; of so many steps that not all are multiplied at once, too.
+TEST(CpuRooms, RecurrentVariants) {
+  CaseTable t;
+  for (std::string op : {"LSTM", "GRU", "RNN"})
+    for (std::string direction : {"forward", "reverse", "bidirectional"})
+      for (int64_t layout : {0, 1})
+        for (int64_t peeps : {0, 1}) {
+          if (peeps && op != "LSTM") continue;
+          const int64_t d = direction == "bidirectional" ? 2 : 1, gates = op == "LSTM"  ? 4
+                                                                          : op == "GRU" ? 3
+                                                                                        : 1;
+          for (auto [seq, batch, input, hidden] : {std::array<int64_t, 4>{5, 3, 7, 19},
+                                                   {4, 1, 16, 32},
+                                                   {1, 15, 3, 5},
+                                                   {9, 3, 10, 70},
+                                                   {100, 6, 9, 90},
+                                                   {3, 17, 8, 200}}) {
+            OpCase& k = add(t, op,
+                            direction + std::to_string(hidden) + (layout ? " batch first" : "") +
+                                (peeps ? " with peepholes" : ""));
+            k.random(f32, layout ? Shape{batch, seq, input} : Shape{seq, batch, input});
+            k.random(f32, {d, gates * hidden, input}, -0.2, 0.2).as_constant();
+            k.random(f32, {d, gates * hidden, hidden}, -0.2, 0.2).as_constant();
+            k.random(f32, {d, 2 * gates * hidden});
+            if (batch == 3)
+              k.input<int32_t>({3}, {5, 0, 2});
+            else
+              k.absent();
+            for (int i = 0; i < (op == "LSTM" ? 2 : 1); ++i)
+              k.random(f32, layout ? Shape{batch, d, hidden} : Shape{d, batch, hidden});
+            if (peeps) k.random(f32, {d, 3 * hidden});
+            if (batch == 6) k.attribute("clip", 0.5f);
+            k.attribute("hidden_size", hidden)
+                .attribute("direction", direction)
+                .attribute("layout", layout)
+                .outputs_wanted(op == "LSTM" ? 3 : 2);
+          }
+        }
+  for (const OpCase& k : t.all()) must(k);
+}
+
 TEST(CpuRooms, Attentions) {
   struct Sizes {
     int64_t batch, q_heads, kv_heads, queries, keys, head, v_head, past;

@@ -24,6 +24,11 @@ constexpr int64_t least_step = int64_t{1} << 17;
 constexpr int64_t inputs_part = int64_t{1} << 16, least_rows = 48, least_rows_from_memory = 256;
 constexpr int64_t large_weights = int64_t{1} << 19;
 
+/// Rows of the input that follow each other, of `count` steps: all of them, or those of one sequence.
+int64_t rows_together(const RecurrentShape& s, int64_t count) {
+  return s.batch_first && count < s.steps ? count : count * s.batch;
+}
+
 int64_t aligned(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 int64_t packed_input_of_direction(const GemmKernels& g, const RecurrentShape& s) {
@@ -84,13 +89,18 @@ class Direction {
   void enter(int64_t first, int64_t count, void* workspace) {
     first_ = first;
     first_time_ = backward() ? s_.steps - first - count : first;
-    Products p{.m = count * s_.batch, .n = s_.gates(), .k = s_.input};
-    p.a = {run_.x + first_time_ * s_.batch * s_.input, s_.input, 1};
+    count_ = count;
+    Products p{.m = rows_together(s_, count), .n = s_.gates(), .k = s_.input};
     p.packed_b = element_at(run_.weights, run_.w, index_ * packed_input_of_direction(g_, s_));
     p.packed_type = run_.weights;
-    p.c = scratch_ + at_.x;
     if (run_.bias) p.start = {scratch_ + at_.bias, 0, 1, 1};
-    multiply(g_, p, workspace, c_);
+    for (int64_t row = 0; row < count * s_.batch; row += p.m) {
+      p.a = {run_.x +
+                 (s_.batch_first ? row / count * s_.steps + first_time_ : first_time_ * s_.batch) * s_.input,
+             s_.input, 1};
+      p.c = scratch_ + at_.x + row * s_.gates();
+      multiply(g_, p, workspace, c_);
+    }
   }
 
   int64_t phases(int64_t steps) const { return steps * (resets_first() ? 2 : 1); }
@@ -126,9 +136,10 @@ class Direction {
     for (int64_t b = 0; b < s_.batch; ++b) advance(step, b, units);
   }
   void finish() const {
-    const int64_t state = s_.batch * s_.hidden;
-    if (run_.last_h) std::copy_n(scratch_ + at_.h, state, run_.last_h + index_ * state);
-    if (run_.last_c) std::copy_n(scratch_ + at_.cell, state, run_.last_c + index_ * state);
+    for (int64_t b = 0; b < s_.batch; ++b) {
+      if (run_.last_h) std::copy_n(scratch_ + at_.h + b * s_.hidden, s_.hidden, run_.last_h + state(b));
+      if (run_.last_c) std::copy_n(scratch_ + at_.cell + b * s_.hidden, s_.hidden, run_.last_c + state(b));
+    }
   }
 
  private:
@@ -147,16 +158,17 @@ class Direction {
   const float* recurrent_bias() const { return run_.bias + (index_ * 2 + 1) * s_.gates(); }
   bool backward() const { return run_.backward || index_ == 1; }
   int64_t length(int64_t b) const { return run_.lengths ? run_.lengths[b] : s_.steps; }
+  /// Where a sequence's states are that come from outside and go there.
+  int64_t state(int64_t b) const {
+    return (s_.batch_first ? b * s_.directions + index_ : index_ * s_.batch + b) * s_.hidden;
+  }
   /// Packed, before a step; the step writes the next one's.
   float* states(int64_t step) const { return scratch_ + at_.packed + step % 2 * at_.packed_states; }
   float* reset_states() const { return scratch_ + at_.packed + 2 * at_.packed_states; }
 
   void start(float* to, const float* initial) const {
-    const int64_t state = s_.batch * s_.hidden;
-    if (initial)
-      std::copy_n(initial + index_ * state, state, to);
-    else
-      std::fill_n(to, state, 0.0f);
+    if (!initial) return void(std::fill_n(to, s_.batch * s_.hidden, 0.0f));
+    for (int64_t b = 0; b < s_.batch; ++b) std::copy_n(initial + state(b), s_.hidden, to + b * s_.hidden);
   }
 
   /// Some units of a row of states to where the product wants them.
@@ -217,15 +229,19 @@ class Direction {
   /// When sequence b is at step i: backwards from its own end; past its end, step by step.
   int64_t time(int64_t i, int64_t b) const { return backward() && i < length(b) ? length(b) - 1 - i : i; }
   float* output(int64_t i, int64_t b) const {
-    return run_.y + ((time(i, b) * s_.directions + index_) * s_.batch + b) * s_.hidden;
+    const int64_t t = time(i, b);
+    return run_.y + (s_.batch_first ? (b * s_.steps + t) * s_.directions + index_
+                                    : (t * s_.directions + index_) * s_.batch + b) *
+                        s_.hidden;
   }
   GateStep gates(int64_t i, int64_t b, Range units) const {
-    const int64_t u = units.begin;
-    return {.x = scratch_ + at_.x + ((time(i, b) - first_time_) * s_.batch + b) * s_.gates() + u,
+    const int64_t u = units.begin, t = time(i, b) - first_time_;
+    return {.x = scratch_ + at_.x + (s_.batch_first ? b * count_ + t : t * s_.batch + b) * s_.gates() + u,
             .r = scratch_ + at_.r + b * s_.gates() + u,
             .h = scratch_ + at_.h + b * s_.hidden + u,
             .c = scratch_ + at_.cell + b * s_.hidden + u,
             .y = run_.y ? output(i, b) + u : nullptr,
+            .peepholes = run_.peepholes ? run_.peepholes + index_ * 3 * s_.hidden + u : nullptr,
             .hidden = s_.hidden,
             .units = units.end - u,
             .clip = run_.clip,
@@ -242,12 +258,13 @@ class Direction {
   float* scratch_;
   RowTiles tiles_;
   KernelContext& c_;
-  int64_t first_ = 0, first_time_ = 0;  // of the steps that were entered, in their order and in that of x
+  int64_t first_ = 0, count_ = 0,
+          first_time_ = 0;  // of the steps that were entered, in their order and in that of x
 };
 
 size_t projection_workspace(const GemmKernels& g, const RecurrentShape& s) {
   static constexpr float somewhere = 0;
-  Products p{.m = s.stretch() * s.batch, .n = s.gates(), .k = s.input};
+  Products p{.m = rows_together(s, s.stretch()), .n = s.gates(), .k = s.input};
   p.packed_b = &somewhere;
   return multiply_workspace(g, p);
 }
@@ -257,7 +274,8 @@ size_t projection_workspace(const GemmKernels& g, const RecurrentShape& s) {
 int64_t RecurrentShape::stretch() const {
   if (own_lengths || steps * batch * gates() == 0) return steps;  // backwards, each begins somewhere else
   const int64_t rows = gates() * input < large_weights ? least_rows : least_rows_from_memory;
-  const int64_t most = std::max({int64_t{1}, rows / batch, inputs_part / (batch * gates())});
+  const int64_t least = batch_first ? rows : rows / batch;
+  const int64_t most = std::max({int64_t{1}, least, inputs_part / (batch * gates())});
   return std::min(steps, most);
 }
 

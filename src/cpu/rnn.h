@@ -13,7 +13,8 @@ constexpr int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == 
 struct RecurrentShape {
   Cell cell = Cell::lstm;
   int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
-  bool own_lengths = false;                                  // may each sequence end somewhere else?
+  bool own_lengths = false;  // may each sequence end somewhere else?
+  bool batch_first = false;  // in x, y and the states, before steps and directions
   int64_t gates() const { return gates_of(cell) * hidden; }  // columns of all gates
   /// Steps whose inputs go through a product together.
   int64_t stretch() const;
@@ -45,8 +46,9 @@ struct Recurrence {
   const int32_t* lengths = nullptr;      // [batch], each in [0, steps]
   const float* initial_h = nullptr;      // [directions, batch, hidden]
   const float* initial_c = nullptr;
-  float* y = nullptr;       // [steps, directions, batch, hidden]
-  float* last_h = nullptr;  // [directions, batch, hidden]
+  const float* peepholes = nullptr;  // [directions, 3 * hidden] of LSTM's input, output and forget gate
+  float* y = nullptr;                // [steps, directions, batch, hidden]
+  float* last_h = nullptr;           // [directions, batch, hidden]
   float* last_c = nullptr;
 };
 size_t recurrence_workspace(const GemmKernels& g, const RecurrentShape& s);
@@ -59,8 +61,9 @@ struct GateStep {
   const float* r = nullptr;
   float* h = nullptr;
   float* c = nullptr;
-  float* y = nullptr;  // where h goes as well, or null
-  int64_t hidden = 0;  // from one gate to the next
+  float* y = nullptr;                // where h goes as well, or null
+  const float* peepholes = nullptr;  // what the cell counts in the gates, or null
+  int64_t hidden = 0;                // from one gate to the next
   int64_t units = 0;
   float clip = 0, slope = 0, offset = 0;
 };

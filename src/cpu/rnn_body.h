@@ -1,8 +1,19 @@
 // The gates of recurrent cells for one instruction set. Included by for_each_isa.h only.
 
+LATHE_INLINE Vec within(Vec x, Vec bound) { return min(bound, max(negate(bound), x)); }
+LATHE_INLINE Vec both_parts(const GateStep& s, int64_t at, int64_t n) {
+  return load_first(s.x + at, n) + load_first(s.r + at, n);
+}
 /// Both parts of a gate, within the bounds; bounds of infinity change nothing.
 LATHE_INLINE Vec gate(const GateStep& s, int64_t at, int64_t n, Vec bound) {
-  return min(bound, max(negate(bound), load_first(s.x + at, n) + load_first(s.r + at, n)));
+  return within(both_parts(s, at, n), bound);
+}
+/// The same of a gate that sees the cell's state too.
+template <bool Peeps>
+LATHE_INLINE Vec gate(const GateStep& s, int64_t at, int64_t n, Vec bound, Vec cell) {
+  Vec x = both_parts(s, at, n);
+  if constexpr (Peeps) x = fma(load_first(s.peepholes + at, n), cell, x);
+  return within(x, bound);
 }
 LATHE_INLINE Vec bound_of(const GateStep& s) {
   return set(s.clip > 0 ? s.clip : std::numeric_limits<float>::infinity());
@@ -20,15 +31,16 @@ LATHE_INLINE int64_t lanes_at(const GateStep& s, int64_t i) {
 }
 
 /// Gates in the order input, output, forget, cell.
-template <bool Hard>
+template <bool Hard, bool Peeps>
 void lstm(const GateStep& s) {
   const Vec bound = bound_of(s);
   for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
-    const Vec in = open<Hard>(s, gate(s, i, n, bound)), out = open<Hard>(s, gate(s, s.hidden + i, n, bound));
-    const Vec forget = open<Hard>(s, gate(s, 2 * s.hidden + i, n, bound)),
+    const Vec before = load_first(s.c + i, n), in = open<Hard>(s, gate<Peeps>(s, i, n, bound, before));
+    const Vec forget = open<Hard>(s, gate<Peeps>(s, 2 * s.hidden + i, n, bound, before)),
               candidate = tanh(gate(s, 3 * s.hidden + i, n, bound));
-    const Vec cell = fma(forget, load_first(s.c + i, n), in * candidate);
+    const Vec cell = fma(forget, before, in * candidate);
+    const Vec out = open<Hard>(s, gate<Peeps>(s, s.hidden + i, n, bound, cell));
     store_first(s.c + i, cell, n);
     put_state(s, i, out * tanh(cell), n);
   }
@@ -51,8 +63,7 @@ void gru(const GateStep& s) {
     const int64_t n = lanes_at(s, i), at = 2 * s.hidden + i;
     const Vec update = open<Hard>(s, gate(s, i, n, bound)), h = load_first(s.h + i, n);
     const Vec reset = Linear ? open<Hard>(s, gate(s, s.hidden + i, n, bound)) : set(1.0f);
-    const Vec candidate =
-        tanh(min(bound, max(negate(bound), fma(reset, load_first(s.r + at, n), load_first(s.x + at, n)))));
+    const Vec candidate = tanh(within(fma(reset, load_first(s.r + at, n), load_first(s.x + at, n)), bound));
     put_state(s, i, fma(update, h - candidate, candidate), n);
   }
 }
@@ -71,7 +82,11 @@ template <void (*soft)(const GateStep&), void (*hard)(const GateStep&)>
 void either(const GateStep& s) {
   (s.slope != 0 ? hard : soft)(s);
 }
-constexpr RecurrentKernels table{.lstm = either<lstm<false>, lstm<true>>,
+void any_lstm(const GateStep& s) {
+  (s.peepholes ? either<lstm<false, true>, lstm<true, true>>
+               : either<lstm<false, false>, lstm<true, false>>)(s);
+}
+constexpr RecurrentKernels table{.lstm = any_lstm,
                                  .gru_reset = either<gru_reset<false>, gru_reset<true>>,
                                  .gru = either<gru<false, false>, gru<false, true>>,
                                  .gru_linear = either<gru<true, false>, gru<true, true>>,

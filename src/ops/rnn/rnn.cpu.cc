@@ -18,10 +18,9 @@ constexpr Cell cell_of = std::is_same_v<Op, Lstm>  ? Cell::lstm
 bool linear_before_reset(const Gru& op) { return op.linear_before_reset; }
 bool linear_before_reset(const Recurrent&) { return false; }
 
-std::optional<Verdict> refuse_variant(const Recurrent&, const KernelRequest&) { return std::nullopt; }
-std::optional<Verdict> refuse_variant(const Lstm& op, const KernelRequest& r) {
+std::optional<Verdict> refuse_variant(const Recurrent&) { return std::nullopt; }
+std::optional<Verdict> refuse_variant(const Lstm& op) {
   if (op.input_forget) return Verdict::no("coupled input and forget gates");
-  if (cpu::has_input(r, 7)) return Verdict::no("peepholes");
   return std::nullopt;
 }
 
@@ -69,42 +68,46 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   if (r.inputs[1].type != r.inputs[2].type) return Verdict::no("weights of two types");
   if (auto refusal = refuse_shapes<Op>(*r.inputs[1].constant, *r.inputs[2].constant)) return *refusal;
   if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
-  if (op.batch_first) return Verdict::no("layout 1");
-  if (auto refusal = refuse_variant(op, r)) return *refusal;
+  if (auto refusal = refuse_variant(op)) return *refusal;
   return judge(op.functions(), cell_of<Op>);
 }
 
 /// The gates of all steps need memory; of steps of nothing there may be more than can be counted.
 template <class Op>
-cpu::RecurrentShape shape_of(const Shape& x, const Shape& w) {
+cpu::RecurrentShape shape_of(const Op& op, const Shape& x, const Shape& w) {
   checked_count(Shape{x[0], x[1], w[0], w[1]}, DataType::float32, "gates of all steps");
   const int64_t hidden = w[1] / cpu::gates_of(cell_of<Op>);
-  return {
-      .cell = cell_of<Op>, .steps = x[0], .batch = x[1], .input = w[2], .hidden = hidden, .directions = w[0]};
+  return {.cell = cell_of<Op>,
+          .steps = x[op.batch_first ? 1 : 0],
+          .batch = x[op.batch_first ? 0 : 1],
+          .input = w[2],
+          .hidden = hidden,
+          .directions = w[0],
+          .batch_first = op.batch_first};
 }
 
 template <class Op>
-cpu::RecurrentShape weights_shape(const KernelRequest& r) {
-  return shape_of<Op>({0, 0, 0}, r.inputs[1].constant->shape());
+cpu::RecurrentShape weights_shape(const Op& op, const KernelRequest& r) {
+  return shape_of(op, {0, 0, 0}, r.inputs[1].constant->shape());
 }
 
 template <class Op, Isa isa>
-std::optional<PackedForm> packed_form(const Op&, const KernelRequest& r, size_t i) {
+std::optional<PackedForm> packed_form(const Op& op, const KernelRequest& r, size_t i) {
   if (i != 1 && i != 2) return std::nullopt;
   const auto size = i == 1 ? cpu::packed_input_weights_size : cpu::packed_recurrent_weights_size;
-  return PackedForm{r.inputs[i].type, {size(cpu::gemm_kernels(isa), weights_shape<Op>(r))}};
+  return PackedForm{r.inputs[i].type, {size(cpu::gemm_kernels(isa), weights_shape(op, r))}};
 }
 
 template <class Op, Isa isa>
-void pack(const Op&, const KernelRequest& r, size_t i, Tensor& to, Workers& workers) {
+void pack(const Op& op, const KernelRequest& r, size_t i, Tensor& to, Workers& workers) {
   const auto pack_weights = i == 1 ? cpu::pack_input_weights : cpu::pack_recurrent_weights;
-  pack_weights(cpu::gemm_kernels(isa), weights_shape<Op>(r), to.type(), r.inputs[i].constant->data(),
+  pack_weights(cpu::gemm_kernels(isa), weights_shape(op, r), to.type(), r.inputs[i].constant->data(),
                to.data(), workers);
 }
 
 template <class Op, Isa isa>
-size_t workspace(const Op&, std::span<const Shape> inputs, int) {
-  cpu::RecurrentShape s = shape_of<Op>(inputs[0], inputs[1]);
+size_t workspace(const Op& op, std::span<const Shape> inputs, int) {
+  cpu::RecurrentShape s = shape_of(op, inputs[0], inputs[1]);
   s.own_lengths = inputs.size() > 4 && !inputs[4].empty();
   return cpu::recurrence_workspace(cpu::gemm_kernels(isa), s);
 }
@@ -131,7 +134,7 @@ const int32_t* lengths(KernelContext& c, int64_t steps) {
 template <class Op, Isa isa>
 void run(const Op& op, KernelContext& c) {
   cpu::Recurrence r;
-  r.shape = shape_of<Op>(c.in(0).shape(), c.in(1).shape());
+  r.shape = shape_of(op, c.in(0).shape(), c.in(1).shape());
   r.backward = op.backward(0);
   r.linear_before_reset = linear_before_reset(op);
   r.clip = op.clip.value_or(0);
@@ -151,6 +154,7 @@ void run(const Op& op, KernelContext& c) {
   r.last_h = wanted(c, 1);
   if (cell_of<Op> == Cell::lstm) {
     r.initial_c = floats(c, 6);
+    r.peepholes = floats(c, 7);
     r.last_c = wanted(c, 2);
   }
   cpu::run_recurrence(isa, r, c.workspace(cpu::recurrence_workspace(cpu::gemm_kernels(isa), r.shape)), c);
