@@ -275,7 +275,8 @@ TEST(CpuRooms, Recurrent) {
   for (const OpCase& k : t.all()) must(k);
 }
 
-/// The batch first, and LSTM with peepholes; of so many steps that not all are multiplied at once, too.
+/// The batch first, weights that come with the run, and LSTM with peepholes; of so many steps that not all
+/// are multiplied at once, too.
 TEST(CpuRooms, RecurrentVariants) {
   CaseTable t;
   for (std::string op : {"LSTM", "GRU", "RNN"})
@@ -296,8 +297,10 @@ TEST(CpuRooms, RecurrentVariants) {
                             direction + std::to_string(hidden) + (layout ? " batch first" : "") +
                                 (peeps ? " with peepholes" : ""));
             k.random(f32, layout ? Shape{batch, seq, input} : Shape{seq, batch, input});
-            k.random(f32, {d, gates * hidden, input}, -0.2, 0.2).as_constant();
-            k.random(f32, {d, gates * hidden, hidden}, -0.2, 0.2).as_constant();
+            k.random(f32, {d, gates * hidden, input}, -0.2, 0.2);
+            if (batch != 17) k.as_constant();
+            k.random(f32, {d, gates * hidden, hidden}, -0.2, 0.2);
+            if (batch != 17 && batch != 1) k.as_constant();
             k.random(f32, {d, 2 * gates * hidden});
             if (batch == 3)
               k.input<int32_t>({3}, {5, 0, 2});

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN for float32 with constant weights and the usual activations.
+// LSTM, GRU and RNN for float32 with the usual activations.
 #include "ops/rnn/rnn.h"
 
 #include "cpu/ask.h"
@@ -56,17 +56,20 @@ Verdict judge(const RecurrentActivations& functions, Cell cell) {
   return Verdict::yes();
 }
 
-template <class Op>
+/// Weights that are known only in a run are packed there (`packs`).
+template <class Op, bool packs>
 Verdict ask(const Op& op, const KernelRequest& r) {
+  const Tensor *const w = cpu::constant_input(r, 1), *const recurrent = cpu::constant_input(r, 2);
+  if (packs == (w && recurrent))
+    return Verdict::no(packs ? "the weights are constant" : "the weights are not constant");
   for (size_t i = 0; i < r.inputs.size(); ++i) {
-    const bool weights = (i == 1 || i == 2) && r.inputs[i].constant && cpu::is_half(r.inputs[i].type);
+    const bool weights = (i == 1 || i == 2) && !packs && cpu::is_half(r.inputs[i].type);
     const DataType wanted = i == 4 ? DataType::int32 : DataType::float32;
     if (r.inputs[i].present && r.inputs[i].type != wanted && !weights) return Verdict::no("only float32");
   }
-  if (!cpu::constant_input(r, 1) || !cpu::constant_input(r, 2))
-    return Verdict::no("the weights are not constant");
   if (r.inputs[1].type != r.inputs[2].type) return Verdict::no("weights of two types");
-  if (auto refusal = refuse_shapes<Op>(*r.inputs[1].constant, *r.inputs[2].constant)) return *refusal;
+  if constexpr (!packs)
+    if (auto refusal = refuse_shapes<Op>(*w, *recurrent)) return *refusal;
   if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
   if (auto refusal = refuse_variant(op)) return *refusal;
   return judge(op.functions(), cell_of<Op>);
@@ -105,11 +108,22 @@ void pack(const Op& op, const KernelRequest& r, size_t i, Tensor& to, Workers& w
                to.data(), workers);
 }
 
-template <class Op, Isa isa>
+/// Floats of scratch for weights that are packed in a run, in whole cache lines.
+struct PackedWeights {
+  int64_t input = 0, all = 0;
+  PackedWeights(const cpu::GemmKernels& g, const cpu::RecurrentShape& s)
+      : input(lines(cpu::packed_input_weights_size(g, s))),
+        all(input + lines(cpu::packed_recurrent_weights_size(g, s))) {}
+  static int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }
+};
+
+template <class Op, Isa isa, bool packs>
 size_t workspace(const Op& op, std::span<const Shape> inputs, int) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   cpu::RecurrentShape s = shape_of(op, inputs[0], inputs[1]);
   s.own_lengths = inputs.size() > 4 && !inputs[4].empty();
-  return cpu::recurrence_workspace(cpu::gemm_kernels(isa), s);
+  return cpu::recurrence_workspace(g, s) +
+         (packs ? static_cast<size_t>(PackedWeights(g, s).all) * sizeof(float) : 0);
 }
 
 /// The parameters of HardSigmoid gates, which are the first to take any.
@@ -131,8 +145,9 @@ const int32_t* lengths(KernelContext& c, int64_t steps) {
   return c.in(4).as<int32_t>().data();
 }
 
-template <class Op, Isa isa>
+template <class Op, Isa isa, bool packs>
 void run(const Op& op, KernelContext& c) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
   cpu::Recurrence r;
   r.shape = shape_of(op, c.in(0).shape(), c.in(1).shape());
   r.backward = op.backward(0);
@@ -143,9 +158,6 @@ void run(const Op& op, KernelContext& c) {
   else
     read_gates(op, r);
   r.x = floats(c.in(0));
-  r.w = c.packed(1)->data();
-  r.r = c.packed(2)->data();
-  r.weights = c.packed(1)->type();
   r.bias = floats(c, 3);
   r.lengths = lengths(c, r.shape.steps);
   r.shape.own_lengths = r.lengths != nullptr;
@@ -157,34 +169,46 @@ void run(const Op& op, KernelContext& c) {
     r.peepholes = floats(c, 7);
     r.last_c = wanted(c, 2);
   }
-  cpu::run_recurrence(isa, r, c.workspace(cpu::recurrence_workspace(cpu::gemm_kernels(isa), r.shape)), c);
+  const PackedWeights packed(g, r.shape);
+  const size_t own = cpu::recurrence_workspace(g, r.shape);
+  auto* scratch =
+      static_cast<float*>(c.workspace(own + (packs ? static_cast<size_t>(packed.all) * sizeof(float) : 0)));
+  if constexpr (packs) {
+    cpu::pack_input_weights(g, r.shape, r.weights, c.in(1).data(), scratch, c);
+    cpu::pack_recurrent_weights(g, r.shape, r.weights, c.in(2).data(), scratch + packed.input, c);
+    r.w = scratch;
+    r.r = scratch + packed.input;
+    scratch += packed.all;
+  } else {
+    r.w = c.packed(1)->data();
+    r.r = c.packed(2)->data();
+    r.weights = c.packed(1)->type();
+  }
+  cpu::run_recurrence(isa, r, scratch, c);
+}
+
+template <class Op, Isa isa>
+void add(KernelCatalog& k, const std::string& op, const std::string& name) {
+  k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .strict = cpu::strict_products},
+            {.run = run<Op, isa, false>,
+             .ask = ask<Op, false>,
+             .packed_form = packed_form<Op, isa>,
+             .pack = pack<Op, isa>,
+             .workspace = workspace<Op, isa, false>});
+  k.add<Op>({.op = op,
+             .name = cpu::kernel_name(name + "_packing", isa),
+             .isa = isa,
+             .strict = cpu::strict_products},
+            {.run = run<Op, isa, true>, .ask = ask<Op, true>, .workspace = workspace<Op, isa, true>});
 }
 
 }  // namespace
 
 void cpu_rnn(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Lstm>(
-        {.op = "LSTM", .name = cpu::kernel_name("lstm", isa), .isa = isa, .strict = cpu::strict_products},
-        {.run = run<Lstm, isa>,
-         .ask = ask<Lstm>,
-         .packed_form = packed_form<Lstm, isa>,
-         .pack = pack<Lstm, isa>,
-         .workspace = workspace<Lstm, isa>});
-    k.add<Gru>(
-        {.op = "GRU", .name = cpu::kernel_name("gru", isa), .isa = isa, .strict = cpu::strict_products},
-        {.run = run<Gru, isa>,
-         .ask = ask<Gru>,
-         .packed_form = packed_form<Gru, isa>,
-         .pack = pack<Gru, isa>,
-         .workspace = workspace<Gru, isa>});
-    k.add<Rnn>(
-        {.op = "RNN", .name = cpu::kernel_name("rnn", isa), .isa = isa, .strict = cpu::strict_products},
-        {.run = run<Rnn, isa>,
-         .ask = ask<Rnn>,
-         .packed_form = packed_form<Rnn, isa>,
-         .pack = pack<Rnn, isa>,
-         .workspace = workspace<Rnn, isa>});
+    add<Lstm, isa>(k, "LSTM", "lstm");
+    add<Gru, isa>(k, "GRU", "gru");
+    add<Rnn, isa>(k, "RNN", "rnn");
   });
 }
 
