@@ -69,6 +69,17 @@ TEST(CpuElements, AlongAnAxis) {
       .random(f32, {3})
       .random(f32, {3})
       .random(f32, {3}, 0.5, 2);
+  for (const Shape& shape : {Shape{2, 3, 5, 6}, {9, 3}, {1, 3, 1}, {5, 3, 700}, {4, 3, 3, 1, 2}})
+    for (size_t outputs : {1, 3})
+      add(t, "BatchNormalization", "training, " + describe(shape))
+          .random(f32, shape)
+          .random(f32, {3})
+          .random(f32, {3})
+          .random(f32, {3})
+          .random(f32, {3}, 0.5, 2)
+          .attribute("training_mode", int64_t{1})
+          .attribute("momentum", 0.7f)
+          .outputs_wanted(outputs);
   for (const OpCase& k : t.all()) must(k);
 }
 

@@ -1,10 +1,10 @@
-// Normalizations for float32 whose statistics run over neighbouring elements, and BatchNormalization of the
-// inference kind.
+// Normalizations for float32 whose statistics run over neighbouring elements, and BatchNormalization.
 #include "ops/norm/norm.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
@@ -144,20 +144,74 @@ void group(const GroupNormalization& op, KernelContext& c) {
                  [&](int64_t i) { return std::pair(scale[i % channels], bias[i % channels]); });
 }
 
-Verdict ask_batch(const BatchNormalization& op, const KernelRequest& r) {
+Verdict ask_batch(const BatchNormalization&, const KernelRequest& r) {
   if (auto refusal = cpu::refuse_unless_float32(r)) return *refusal;
-  if (op.training_mode) return Verdict::no("training mode");
   if (!r.inputs[0].shape || r.inputs[0].shape->size() < 2)
     return Verdict::no("X without an axis of channels");
   return Verdict::yes();
 }
 
+/// Sums in double, in an order that vectors keep.
+struct Lanes {
+  static constexpr int64_t count = 8;
+  double part[count] = {};
+
+  /// Adds f(x) of n elements.
+  template <class F>
+  void add(const float* x, int64_t n, F&& f) {
+    for (; n >= count; n -= count, x += count)
+      for (int64_t k = 0; k < count; ++k) part[k] += f(static_cast<double>(x[k]));
+    for (int64_t k = 0; k < n; ++k) part[k] += f(static_cast<double>(x[k]));
+  }
+  double sum() const { return std::accumulate(std::begin(part), std::end(part), 0.0); }
+};
+
+/// The mean and variance of each channel over all images, and what outputs 1 and 2 make of them.
+void measure_channels(const BatchNormalization& op, float* mean, float* variance, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  const int64_t images = x.dim(0), channels = x.dim(1), pixels = product(x.shape(), 2);
+  const double momentum = static_cast<double>(op.momentum);
+  c.parallel(channels, 1, [&](int64_t begin, int64_t end) {
+    Poller poll(c);
+    for (int64_t channel = begin; channel < end; ++channel) {
+      const auto average = [&](auto&& f) {
+        Lanes lanes;
+        for (int64_t n = 0; n < images; ++n)
+          poll.pieces(pixels, 1, [&](int64_t first, int64_t last) {
+            lanes.add(floats(x) + (n * channels + channel) * pixels + first, last - first, f);
+          });
+        return lanes.sum() / static_cast<double>(images * pixels);
+      };
+      const double centre = average([](double v) { return v; });
+      const double spread = average([&](double v) { return (v - centre) * (v - centre); });
+      mean[channel] = static_cast<float>(centre);
+      variance[channel] = static_cast<float>(spread);
+      for (size_t i : {size_t{1}, size_t{2}})
+        if (c.outputs() > i && c.wants(i))
+          floats(c.out(i))[channel] =
+              static_cast<float>(static_cast<double>(floats(c, i + 2)[channel]) * momentum +
+                                 (i == 1 ? centre : spread) * (1 - momentum));
+    }
+  });
+}
+
+size_t batch_workspace(const BatchNormalization& op, std::span<const Shape> inputs, int) {
+  return op.training_mode ? static_cast<size_t>(2 * inputs[0][1]) * sizeof(float) : 0;
+}
+
 template <Isa isa>
 void batch(const BatchNormalization& op, KernelContext& c) {
   const Tensor& x = c.in(0);
-  if (x.size() == 0) return;
   const int64_t channels = x.dim(1), pixels = product(x.shape(), 2);
   const float *scale = floats(c, 1), *bias = floats(c, 2), *mean = floats(c, 3), *variance = floats(c, 4);
+  if (op.training_mode) {
+    const Shape shapes[] = {x.shape()};
+    auto* const measured = static_cast<float*>(c.workspace(batch_workspace(op, shapes, c.threads())));
+    measure_channels(op, measured, measured + channels, c);
+    mean = measured;
+    variance = measured + channels;
+  }
+  if (x.size() == 0) return;
   const float* from = floats(x);
   float* const to = floats(c.out(0));
   scale_channels(isa, from, to, x.dim(0) * channels, pixels, c, [&](int64_t i) {
@@ -230,7 +284,7 @@ void cpu_norm(KernelCatalog& k) {
         {.run = group<isa>, .ask = ask_group});
     k.add<BatchNormalization>(
         {.op = "BatchNormalization", .name = cpu::kernel_name("batch_norm", isa), .isa = isa},
-        {.run = batch<isa>, .ask = ask_batch});
+        {.run = batch<isa>, .ask = ask_batch, .workspace = batch_workspace});
   });
 }
 
