@@ -83,6 +83,23 @@ TEST(CpuElements, AlongAnAxis) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+/// Columns that are reduced side by side, in runs and with what is left of one, in pieces of many rows; of
+/// nothing, of infinities and NaN.
+TEST(CpuElements, WideColumns) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2",
+                         "ReduceSumSquare", "ReduceLogSumExp"})
+    for (const Shape& shape : {Shape{2, 35, 1105}, Shape{3, 16, 64}, Shape{1, 600, 1030}, Shape{5, 0, 70}}) {
+      CaseTable t;
+      OpCase& k = add(t, op, describe(shape)).random(f32, shape, -3, 3);
+      must(k.input<int64_t>({1}, {1}).as_constant());
+      if (k.inputs[0].tensor().size() == 0) continue;
+      const auto x = k.inputs[0].tensor().as<float>();
+      const float odd[] = {INFINITY, -INFINITY, NAN, 0, -0.0f};
+      for (size_t i = 0; i < 25; ++i) x[(i % 5) * 7 + (i / 5) * static_cast<size_t>(shape[2])] = odd[i / 5];
+      must(k);
+    }
+}
+
 /// Sums of thousands of terms whose rounding errors would add up, in one order or another.
 TEST(CpuElements, LongSumsKeepTheirDigits) {
   constexpr int64_t n = 5000;

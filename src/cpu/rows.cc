@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/ceil_of.h"
 #include "cpu/elementwise.h"
 #include "cpu/isa.h"
 
@@ -38,35 +39,31 @@ class LongRow {
         width_(width),
         c_(c) {}
 
-  /// to[width] = op over the n elements.
-  void reduce(ReduceOp op, const float* x, float* to) {
+  /// to[width] = op over the n elements, times `factor`.
+  void reduce(ReduceOp op, const float* x, float* to, float factor = 1) {
     const auto i = static_cast<size_t>(op);
-    float part[most_columns];
+    if (stride_ != 1) return columns(rows_.reduce_columns[i], {.x = x, .y = to, .factor = factor});
     each_piece([&](int64_t begin, int64_t count) {
-      float* const into = begin == 0 ? to : part;
-      if (stride_ == 1)
-        *into = rows_.reduce[i](x + begin, count);
-      else
-        rows_.reduce_columns[i](x + begin * stride_, into, count, stride_, width_);
-      for (int64_t k = 0; begin > 0 && k < width_; ++k) to[k] = joined(op, to[k], part[k]);
+      const float part = rows_.reduce[i](x + begin, count);
+      *to = begin == 0 ? part : joined(op, *to, part);
     });
+    *to *= factor;
   }
   /// to[width] = log Σ exp(x).
   void log_sum_exp(const float* x, float* to) {
-    float top[most_columns], part[most_columns];
-    double sums[most_columns] = {};
+    float top[widest], sums[widest];
     reduce(ReduceOp::maximum, x, top);
-    each_piece([&](int64_t begin, int64_t count) {
-      if (stride_ == 1)
-        *part = rows_.exponentials(x + begin, count, *top);
-      else
-        rows_.exponentials_columns(x + begin * stride_, top, part, count, stride_, width_);
-      for (int64_t k = 0; k < width_; ++k) sums[k] += static_cast<double>(part[k]);
-    });
+    if (stride_ == 1) {
+      double sum = 0;
+      each_piece([&](int64_t begin, int64_t count) {
+        sum += static_cast<double>(rows_.exponentials(x + begin, count, *top));
+      });
+      *sums = static_cast<float>(sum);
+    } else {
+      columns(rows_.exponentials_columns, {.x = x, .y = sums, .tops = top});
+    }
     // Nothing is to be taken from an infinity, and what is no number stays so.
-    for (int64_t k = 0; k < width_; ++k)
-      to[k] = std::isfinite(top[k]) ? static_cast<float>(static_cast<double>(top[k]) + std::log(sums[k]))
-                                    : top[k];
+    for (int64_t k = 0; k < width_; ++k) to[k] = std::isfinite(top[k]) ? top[k] + std::log(sums[k]) : top[k];
   }
   /// y = op(x, by[column]).
   void apply(BinaryOp op, const float* x, const float* by, float* y) {
@@ -97,9 +94,26 @@ class LongRow {
     for (int64_t k = 0; k < width_; ++k) sums[k] = static_cast<float>(totals[k]);
   }
   static constexpr int64_t most_columns = 64;  // more than any vector has lanes
+  /// Columns whose results stay in the first-level cache while their rows pass by, for reduce() and
+  /// log_sum_exp().
+  static constexpr int64_t widest = 1024;
 
  private:
   static constexpr int64_t run_length = 4096;
+
+  void columns(void (*take)(const Columns&), Columns all) {
+    float lost[widest];
+    const auto some_rows = [&](int64_t begin, int64_t count) {
+      Columns some = all;
+      some.x += begin * stride_;
+      some.n = count, some.stride = stride_, some.width = width_;
+      some.lost = lost;
+      some.begins = begin == 0, some.ends = begin + count == n_;
+      take(some);
+    };
+    if (n_ == 0) return some_rows(0, 0);  // what nothing comes to
+    each_piece(some_rows);
+  }
 
   template <class F>
   void each_piece(F&& f) {
@@ -165,6 +179,21 @@ void for_each_piece(int64_t count, int64_t size, KernelContext& c, F&& f) {
   });
 }
 
+/// Calls f(input offset, output offset, width) for runs of neighbouring columns: as wide as can be, since
+/// rows lie pages apart, but for as many runs as keep all threads at work.
+template <class F>
+void for_each_columns(int64_t outer, int64_t n, int64_t inner, KernelContext& c, F&& f) {
+  constexpr int64_t narrowest = 128;
+  const int64_t wanted = c.threads() == 1 ? 1 : 2 * c.threads();
+  int64_t width = LongRow::widest;
+  while (width > narrowest && outer * ceil_of(inner, width) < wanted) width /= 2;
+  const int64_t runs = ceil_of(inner, width);
+  for_each_piece(outer * runs, n * std::min(width, inner), c, [&](int64_t i) {
+    const int64_t o = i / runs, column = i % runs * width;
+    f(o * n * inner + column, o * inner + column, std::min(width, inner - column));
+  });
+}
+
 }  // namespace
 
 void softmax(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner, bool logarithm,
@@ -196,36 +225,27 @@ void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64
     const auto row = k.reduce[static_cast<size_t>(op)];
     return for_each_piece(outer, n, c, [&](int64_t i) {
       if (n > longest_row)
-        LongRow(isa, n, 1, 1, c).reduce(op, x + i * n, y + i);
+        LongRow(isa, n, 1, 1, c).reduce(op, x + i * n, y + i, factor);
       else
-        y[i] = row(x + i * n, n);
-      y[i] *= factor;
+        y[i] = row(x + i * n, n) * factor;
     });
   }
-  const auto columns = k.reduce_columns[static_cast<size_t>(op)];
-  const int64_t groups = (inner + k.vector - 1) / k.vector;
-  for_each_piece(outer * groups, n * k.vector, c, [&](int64_t i) {
-    const int64_t column = i % groups * k.vector, width = std::min(k.vector, inner - column);
-    float* const to = y + i / groups * inner + column;
-    const float* const from = x + i / groups * n * inner + column;
-    if (n > longest_row / k.vector)
-      LongRow(isa, n, inner, width, c).reduce(op, from, to);
-    else
-      columns(from, to, n, inner, width);
-    for (int64_t j = 0; j < width; ++j) to[j] *= factor;
+  for_each_columns(outer, n, inner, c, [&](int64_t at, int64_t to, int64_t width) {
+    LongRow(isa, n, inner, width, c).reduce(op, x + at, y + to, factor);
   });
 }
 
 void log_sum_exp(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
                  KernelContext& c) {
-  const int64_t vector = inner == 1 ? 1 : row_kernels(isa).vector, groups = (inner + vector - 1) / vector;
-  for_each_piece(outer * groups, n * vector, c, [&](int64_t i) {
-    const int64_t column = i % groups * vector, width = std::min(vector, inner - column);
-    float* const to = y + i / groups * inner + column;
-    if (n == 0)
-      std::fill_n(to, width, -std::numeric_limits<float>::infinity());
-    else
-      LongRow(isa, n, inner, width, c).log_sum_exp(x + i / groups * n * inner + column, to);
+  if (n == 0) {
+    std::fill_n(y, outer * inner, -std::numeric_limits<float>::infinity());
+    return;
+  }
+  if (inner == 1)
+    return for_each_piece(outer, n, c,
+                          [&](int64_t i) { LongRow(isa, n, 1, 1, c).log_sum_exp(x + i * n, y + i); });
+  for_each_columns(outer, n, inner, c, [&](int64_t at, int64_t to, int64_t width) {
+    LongRow(isa, n, inner, width, c).log_sum_exp(x + at, y + to);
   });
 }
 

@@ -23,6 +23,17 @@ struct Normalization {
   float* inverse = nullptr;
 };
 
+/// Some of the rows that come to one: neighbouring columns, with what came of the rows before them.
+struct Columns {
+  const float* x = nullptr;
+  int64_t n = 0, stride = 0, width = 0;  // rows, from one to the next, columns
+  float* y = nullptr;                    // the results so far
+  float* lost = nullptr;                 // what rounding took from them
+  bool begins = true, ends = true;       // are there no rows before these, none after?
+  float factor = 1;                      // of the result
+  const float* tops = nullptr;           // of each column, for exponentials
+};
+
 struct RowKernels {
   void (*softmax)(const float* x, float* y, int64_t n, bool logarithm) = nullptr;
   /// `width` neighbouring columns, at most one vector; consecutive elements of a column are `stride` apart.
@@ -30,12 +41,10 @@ struct RowKernels {
                           bool logarithm) = nullptr;
   void (*normalize)(const Normalization&) = nullptr;
   float (*reduce[static_cast<size_t>(ReduceOp::count)])(const float* x, int64_t n) = {};
-  void (*reduce_columns[static_cast<size_t>(ReduceOp::count)])(const float* x, float* y, int64_t n,
-                                                               int64_t stride, int64_t width) = {};
+  void (*reduce_columns[static_cast<size_t>(ReduceOp::count)])(const Columns&) = {};
   /// The sum of exp(x - top), and the same by column.
   float (*exponentials)(const float* x, int64_t n, float top) = nullptr;
-  void (*exponentials_columns)(const float* x, const float* tops, float* y, int64_t n, int64_t stride,
-                               int64_t width) = nullptr;
+  void (*exponentials_columns)(const Columns&) = nullptr;
   int64_t vector = 0;
 };
 const RowKernels& row_kernels(Isa isa);

@@ -78,20 +78,66 @@ float reduce_row(const float* x, int64_t n) {
   return Op::across(total.value());
 }
 
+/// exp(x - top), where top is that of the column.
+struct SumOfExponentials : Sum {
+  static LATHE_INLINE Vec add(Vec sum, Vec x, Vec top) { return sum + exp_weight(x - top); }
+};
 template <class Op>
-void reduce_columns(const float* x, float* y, int64_t n, int64_t stride, int64_t width) {
-  Total<Op> total{set(Op::neutral), zero()};
-  for (int64_t i = 0; i < n; i += terms_together, x += terms_together * stride) {
-    const int64_t terms = n - i < terms_together ? n - i : terms_together;
-    Vec s = set(Op::neutral);
-    if (width == Vec::width) {
-      for (int64_t k = 0; k < terms; ++k) s = Op::add(s, load(x + k * stride));
-    } else {
-      for (int64_t k = 0; k < terms; ++k) s = Op::add(s, load_first(x + k * stride, width));
-    }
-    total.take(s);
+LATHE_INLINE Vec add_of_column(Vec sum, Vec x, Vec top) {
+  if constexpr (std::is_same_v<Op, SumOfExponentials>)
+    return Op::add(sum, x, top);
+  else
+    return Op::add(sum, x);
+}
+
+/// The next few rows of `Vectors` neighbouring vectors of columns from column j on; the last one is only
+/// `last` wide.
+template <class Op, int Vectors, bool whole>
+LATHE_INLINE void take_rows(const Columns& c, int64_t row, int64_t rows, int64_t j, int64_t last) {
+  Vec s[Vectors], top[Vectors];
+  LATHE_UNROLL
+  for (int v = 0; v < Vectors; ++v) {
+    s[v] = set(Op::neutral);
+    top[v] = !c.tops ? zero() : whole ? load(c.tops + j + v * Vec::width) : load_first(c.tops + j, last);
   }
-  store_first(y, total.value(), width);
+  const float* x = c.x + row * c.stride + j;
+  for (int64_t i = 0; i < rows; ++i, x += c.stride) {
+    LATHE_UNROLL
+    for (int v = 0; v < Vectors; ++v)
+      s[v] = add_of_column<Op>(s[v], whole ? load(x + v * Vec::width) : load_first(x, last), top[v]);
+  }
+  const bool begins = c.begins && row == 0, ends = c.ends && row + rows == c.n;
+  LATHE_UNROLL
+  for (int v = 0; v < Vectors; ++v) {
+    float *const y = c.y + j + v * Vec::width, *const lost = c.lost + j + v * Vec::width;
+    Total<Op> total{set(Op::neutral), zero()};
+    if (!begins && whole) total = {load(y), load(lost)};
+    if (!begins && !whole) total = {load_first(y, last), load_first(lost, last)};
+    total.take(s[v]);
+    if (ends) total.sum = total.value() * set(c.factor);
+    if (whole) {
+      store(y, total.sum);
+      if (!ends) store(lost, total.lost);
+    } else {
+      store_first(y, total.sum, last);
+      if (!ends) store_first(lost, total.lost, last);
+    }
+  }
+}
+
+/// A few rows of all columns, then the next few: neighbours lie on the same pages, and memory sees as many
+/// streams as rows.
+template <class Op>
+void reduce_columns(const Columns& c) {
+  constexpr int together = 4;  // vectors
+  for (int64_t row = 0; row == 0 || row < c.n; row += terms_together) {
+    const int64_t rows = c.n - row < terms_together ? c.n - row : terms_together;
+    int64_t j = 0;
+    for (; j + together * Vec::width <= c.width; j += together * Vec::width)
+      take_rows<Op, together, true>(c, row, rows, j, Vec::width);
+    for (; j + Vec::width <= c.width; j += Vec::width) take_rows<Op, 1, true>(c, row, rows, j, Vec::width);
+    if (j < c.width) take_rows<Op, 1, false>(c, row, rows, j, c.width - j);
+  }
 }
 
 void softmax(const float* x, float* y, int64_t n, bool logarithm) {
@@ -152,14 +198,6 @@ float exponentials(const float* x, int64_t n, float top) {
   return sum_of(s[0] + s[1]);
 }
 
-void exponentials_columns(const float* x, const float* tops, float* y, int64_t n, int64_t stride,
-                          int64_t width) {
-  const Vec t = load_first(tops, width);
-  Vec sum = zero();
-  for (int64_t i = 0; i < n; ++i) sum = sum + exp_weight(load_first(x + i * stride, width) - t);
-  store_first(y, sum, width);
-}
-
 /// The sum of (x - mean)^2, or of x^2 with a mean of 0.
 LATHE_INLINE float squares_around(const float* x, int64_t n, float mean) {
   const Vec m = set(mean);
@@ -210,7 +248,7 @@ constexpr RowKernels make_table() {
   fill<Maximum>(t, ReduceOp::maximum);
   fill<Minimum>(t, ReduceOp::minimum);
   t.exponentials = exponentials;
-  t.exponentials_columns = exponentials_columns;
+  t.exponentials_columns = reduce_columns<SumOfExponentials>;
   t.vector = Vec::width;
   return t;
 }
