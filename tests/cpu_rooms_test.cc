@@ -73,6 +73,34 @@ TEST(CpuRooms, Products) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+TEST(CpuRooms, ProductsOfDoubles) {
+  constexpr auto f64 = DataType::float64;
+  CaseTable t;
+  const std::pair<Shape, Shape> shapes[] = {
+      {{7, 20}, {20, 33}},   {{20}, {20, 5}},           {{4, 20}, {20}},          {{20}, {20}},
+      {{5, 8}, {4, 8, 9}},   {{2, 1, 5, 8}, {3, 8, 9}}, {{2, 3, 0}, {0, 4}},      {{3, 0, 4}, {4, 5}},
+      {{1, 600}, {600, 70}}, {{3, 300}, {300, 530}},    {{31, 530}, {530, 1040}}, {{29, 257}, {257, 16}}};
+  for (auto& [a, b] : shapes) add(t, "MatMul", describe(a) + describe(b)).random(f64, a).random(f64, b);
+  for (int64_t m : {2, 40})
+    for (int64_t ta : {0, 1})
+      for (int64_t tb : {0, 1})
+        for (Shape bias : {Shape{}, Shape{1}, Shape{9}, Shape{m, 1}, Shape{1, 9}, Shape{m, 9}})
+          add(t, "Gemm", describe(bias))
+              .random(f64, ta ? Shape{270, m} : Shape{m, 270})
+              .random(f64, tb ? Shape{9, 270} : Shape{270, 9})
+              .random(f64, bias)
+              .attribute("transA", ta)
+              .attribute("transB", tb)
+              .attribute("alpha", 0.5f)
+              .attribute("beta", 2.0f);
+  add(t, "Gemm", "no C").random(f64, {3, 4}).random(f64, {4, 5});
+  OpCase& odd = add(t, "MatMul", "what is not finite").random(f64, {20, 30}).random(f64, {30, 40});
+  odd.inputs[0].tensor().as<double>()[33] = INFINITY;
+  odd.inputs[1].tensor().as<double>()[44] = NAN;
+  odd.inputs[1].tensor().as<double>()[90] = -INFINITY;
+  for (const OpCase& k : t.all()) must(k);
+}
+
 TEST(CpuRooms, Convolutions) {
   using Ints = std::vector<int64_t>;
   CaseTable t;

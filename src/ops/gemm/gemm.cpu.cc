@@ -1,11 +1,11 @@
-// Gemm on the matrix micro-kernels: one kernel for constant weights, packed when the engine is built, and one
-// for the rest.
-#include "cpu/gemm.h"
+// Gemm on the matrix micro-kernels: one kernel for constant weights, packed when the engine is built, one for
+// other floats, and one for doubles.
+#include "ops/gemm/gemm.h"
 
 #include "cpu/ask.h"
+#include "cpu/gemm_doubles.h"
 #include "cpu/short_floats.h"
 #include "cpu/strassen.h"
-#include "ops/gemm/gemm.h"
 
 namespace lathe {
 namespace {
@@ -98,6 +98,24 @@ void run(const Gemm& op, KernelContext& c) {
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
+}
+
+Verdict ask_doubles(const Gemm&, const KernelRequest& r) {
+  return cpu::ask_type(r.inputs[0].type, Types<double>{});
+}
+template <Isa isa>
+size_t doubles_workspace(const Gemm& op, std::span<const Shape> inputs, int) {
+  return cpu::multiply_doubles_workspace(isa, product(op, inputs[0], inputs[1]));
+}
+template <Isa isa>
+void run_doubles(const Gemm& op, KernelContext& c) {
+  cpu::DoubleProducts p{.sizes = product(op, c.in(0).shape(), c.in(1).shape()),
+                        .a = c.in(0).as<double>().data(),
+                        .b = c.in(1).as<double>().data(),
+                        .c = c.out(0).as<double>().data()};
+  p.sizes.start = start(op, c);
+  if (p.sizes.start.data) p.start = c.in(2).as<double>().data();
+  cpu::multiply(isa, p, c.workspace(cpu::multiply_doubles_workspace(isa, p.sizes)), c);
 }
 
 /// Of a matrix whose floats are packed in seven eighths of their bytes.
@@ -237,6 +255,8 @@ void cpu_gemm(KernelCatalog& k) {
                  .finishes = true,
                  .strict = cpu::strict_products},
                 {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
+    k.add<Gemm>({.op = "Gemm", .name = cpu::kernel_name("gemm.doubles", isa), .isa = isa},
+                {.run = run_doubles<isa>, .ask = ask_doubles, .workspace = doubles_workspace<isa>});
   });
 }
 

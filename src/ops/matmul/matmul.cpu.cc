@@ -1,9 +1,9 @@
-// MatMul on the matrix micro-kernels: one kernel for constant weights, packed when the engine is built, and
-// one for the rest.
+// MatMul on the matrix micro-kernels: one kernel for constant weights, packed when the engine is built, one
+// for other floats, and one for doubles.
 #include "ops/matmul/matmul.h"
 
 #include "cpu/ask.h"
-#include "cpu/gemm.h"
+#include "cpu/gemm_doubles.h"
 #include "cpu/short_floats.h"
 #include "cpu/strassen.h"
 
@@ -109,6 +109,22 @@ void run(const MatMul&, KernelContext& c) {
   p.c = cpu::floats(c.out(0));
   p.epilogue = c.epilogue();
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
+}
+
+Verdict ask_doubles(const MatMul&, const KernelRequest& r) {
+  return cpu::ask_type(r.inputs[0].type, Types<double>{});
+}
+template <Isa isa>
+size_t doubles_workspace(const MatMul&, std::span<const Shape> inputs, int) {
+  return cpu::multiply_doubles_workspace(isa, products(inputs[0], inputs[1]));
+}
+template <Isa isa>
+void run_doubles(const MatMul&, KernelContext& c) {
+  const cpu::DoubleProducts p{.sizes = products(c.in(0).shape(), c.in(1).shape()),
+                              .a = c.in(0).as<double>().data(),
+                              .b = c.in(1).as<double>().data(),
+                              .c = c.out(0).as<double>().data()};
+  cpu::multiply(isa, p, c.workspace(cpu::multiply_doubles_workspace(isa, p.sizes)), c);
 }
 
 /// Of one constant matrix, whose floats are packed in seven eighths of their bytes.
@@ -247,6 +263,8 @@ void cpu_matmul(KernelCatalog& k) {
                    .finishes = true,
                    .strict = cpu::strict_products},
                   {.run = run<isa, false>, .ask = ask_variable, .workspace = workspace<isa, false>});
+    k.add<MatMul>({.op = "MatMul", .name = cpu::kernel_name("matmul.doubles", isa), .isa = isa},
+                  {.run = run_doubles<isa>, .ask = ask_doubles, .workspace = doubles_workspace<isa>});
   });
 }
 
