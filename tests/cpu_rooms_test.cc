@@ -49,7 +49,11 @@ TEST(CpuRooms, Products) {
                                               {{6, 1, 8}, {6, 8, 40}},
                                               {{3, 0, 4}, {4, 5}},
                                               {{2, 3, 0}, {0, 4}},
-                                              {{2, 2, 2, 3}, {2, 1, 3, 1}}};
+                                              {{2, 2, 2, 3}, {2, 1, 3, 1}},
+                                              {{1, 100}, {100, 530}},
+                                              {{600}, {600, 512}},
+                                              {{3, 2, 37}, {3, 37, 1040}},
+                                              {{1, 0}, {0, 544}}};
     for (auto& [a, b] : shapes) {
       OpCase& k = add(t, "MatMul", describe(a) + describe(b)).random(f32, a).random(f32, b);
       k.constant[1] = constant;
