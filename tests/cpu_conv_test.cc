@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu/conv.h"
+#include "cpu/conv_transpose.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -197,6 +198,138 @@ TEST(CpuConv, UnevenPaddingAndEmpty) {
   check(wide);
   wide.batch = 0;
   check(wide);
+}
+
+/// Of a transposed convolution, shaped as the convolution from its output to its input.
+std::vector<float> transpose(Isa isa, const ConvShape& s, const Fenced& x, const Fenced& w, const float* bias,
+                             int threads, DataType type = DataType::float32) {
+  const cpu::GemmKernels& g = cpu::gemm_kernels(isa);
+  std::vector<float> packed(static_cast<size_t>(cpu::packed_transposed_weights_size(g, s)));
+  WorkerContext context(threads);
+  cpu::pack_transposed_weights(g, s, w.data(), packed.data(), context);
+  const bool half = cpu::is_half(type);
+  std::vector<uint16_t> halves(half ? packed.size() : 0);
+  if (half) cpu::narrow(isa, type, packed.data(), halves.data(), static_cast<int64_t>(packed.size()));
+  const void* const weights = half ? static_cast<const void*>(halves.data()) : packed.data();
+  Fenced y(static_cast<size_t>(s.batch * s.in_channels * s.in_pixels()));
+  Fenced scratch(cpu::transposed_workspace(g, s, half, threads) / sizeof(float));
+  cpu::conv_transpose(isa, s, x.data(), {weights, type}, bias, y.data(), scratch.data(), context);
+  EXPECT_TRUE(y.intact());
+  EXPECT_TRUE(scratch.intact());
+  EXPECT_TRUE(context.polls > 0 || y.size() == 0);
+  return {y.data(), y.data() + y.size()};
+}
+
+/// What every element of the output is: each pixel of X spread over it.
+std::vector<Sum> spread(const ConvShape& s, const Fenced& x, const Fenced& w, const float* bias) {
+  const int64_t channels = s.out_channels / s.groups, filters = s.in_channels / s.groups;
+  std::vector<Sum> y(static_cast<size_t>(s.batch * s.in_channels * s.in_pixels()), Sum{0, 0});
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t c = 0; c < s.out_channels; ++c)
+      for (int64_t p = 0; p < s.out_pixels(); ++p)
+        for (int64_t f = 0; f < filters; ++f)
+          for (int64_t t = 0; t < s.taps(); ++t) {
+            const std::array<int64_t, 3> at{p / s.out[2] / s.out[1], p / s.out[2] % s.out[1], p % s.out[2]};
+            const std::array<int64_t, 3> tap{t / s.kernel[2] / s.kernel[1], t / s.kernel[2] % s.kernel[1],
+                                             t % s.kernel[2]};
+            int64_t to = n * s.in_channels + c / channels * filters + f;
+            bool inside = true;
+            for (size_t a = 0; a < 3; ++a) {
+              const int64_t place = at[a] * s.stride[a] - s.pad[a] + tap[a] * s.dilation[a];
+              inside = inside && place >= 0 && place < s.in[a];
+              to = to * s.in[a] + place;
+            }
+            if (!inside) continue;
+            const double term =
+                static_cast<double>(x[static_cast<size_t>((n * s.out_channels + c) * s.out_pixels() + p)]) *
+                w[static_cast<size_t>((c * filters + f) * s.taps() + t)];
+            y[static_cast<size_t>(to)].value += term;
+            y[static_cast<size_t>(to)].magnitude += std::abs(term);
+          }
+  for (size_t i = 0; bias && i < y.size(); ++i)
+    y[i].value += bias[static_cast<int64_t>(i) / s.in_pixels() % s.in_channels];
+  return y;
+}
+
+/// With outputs as long as the pixels reach, less `pad` at the beginning and `behind` at the end, which is an
+/// output_padding where it is negative.
+void check_transposed(ConvShape s, std::array<int64_t, 3> behind, bool with_bias = true) {
+  for (size_t a = 0; a < 3; ++a)
+    s.in[a] = (s.out[a] - 1) * s.stride[a] + (s.kernel[a] - 1) * s.dilation[a] + 1 - s.pad[a] - behind[a];
+  Random random(static_cast<uint64_t>(s.in_channels * 77 + s.out_pixels()));
+  const Fenced x(static_cast<size_t>(s.batch * s.out_channels * s.out_pixels()), random);
+  const Fenced w(static_cast<size_t>(s.out_channels * s.in_channels / s.groups * s.taps()), random),
+      biases(static_cast<size_t>(s.in_channels), random);
+  const float* const bias = with_bias ? biases.data() : nullptr;
+  const std::vector<Sum> want = spread(s, x, w, bias);
+  for (Isa isa : usable_isas()) {
+    SCOPED_TRACE(text(s) + ", " + std::string(name_of(isa)));
+    const std::vector<float> got = transpose(isa, s, x, w, bias, 1);
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_NEAR(
+          got[i], want[i].value,
+          0x1p-24 * (std::sqrt(static_cast<double>(s.out_channels * s.taps())) + 2) * (want[i].magnitude + 1))
+          << i;
+    ASSERT_EQ(transpose(isa, s, x, w, bias, 3), got) << "the bits depend on the number of threads";
+    for (DataType type : {DataType::float16, DataType::bfloat16}) {
+      const Fenced same = as_stored(w, type);
+      const std::vector<float> wide = transpose(isa, s, x, same, bias, 1);
+      ASSERT_EQ(transpose(isa, s, x, same, bias, 1, type), wide);
+      ASSERT_EQ(transpose(isa, s, x, same, bias, 3, type), wide);
+    }
+  }
+}
+
+/// From `in` channels of height x width pixels to `out` channels.
+ConvShape grown(int64_t in, int64_t out, int64_t groups, int64_t height, int64_t width, int64_t kernel,
+                int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1, int64_t batch = 1) {
+  ConvShape s{.batch = batch, .groups = groups, .in_channels = out, .out_channels = in};
+  s.out[1] = height, s.out[2] = width;
+  for (int a : {1, 2}) s.kernel[a] = kernel, s.stride[a] = stride, s.pad[a] = pad, s.dilation[a] = dilation;
+  return s;
+}
+
+TEST(CpuConvTranspose, Square) {
+  for (int64_t kernel : {1, 2, 3, 4, 5})
+    for (int64_t stride : {1, 2, 3, 4})
+      for (int64_t pad : {int64_t{0}, kernel / 2})
+        for (int64_t behind : {pad, int64_t{0}, -(stride - 1)})
+          check_transposed(grown(5, 7, 1, 5, 19, kernel, stride, pad), {0, behind, behind});
+  check_transposed(grown(33, 40, 1, 7, 6, 4, 2, 1, 1, 2), {0, 1, 1}, false);  // filters in chunks
+  check_transposed(grown(3, 2, 1, 4, 5, 3, 2, 1, 3), {0, 1, 2});              // dilated
+  check_transposed(grown(9, 12, 3, 6, 5, 3, 2, 1, 2, 2), {0, 1, 0});          // groups
+  check_transposed(grown(8, 8, 8, 9, 9, 4, 2, 1), {0, 1, 1});                 // each channel by itself
+}
+
+TEST(CpuConvTranspose, Strips) {
+  check_transposed(grown(2, 9, 1, 70, 101, 4, 2, 1), {0, 1, 1});
+  check_transposed(grown(2, 3, 1, 90, 130, 2, 2), {0, 0, -1});
+  check_transposed(grown(1, 8, 1, 41, 57, 5, 3, 2), {0, 0, 0});
+}
+
+TEST(CpuConvTranspose, OneAndThreeAxes) {
+  ConvShape line{.batch = 2, .in_channels = 6, .out_channels = 9};
+  line.out[2] = 101, line.kernel[2] = 16, line.stride[2] = 8, line.pad[2] = 4;
+  check_transposed(line, {0, 0, 4});
+  line.batch = 1, line.in_channels = 3, line.out_channels = 2, line.out[2] = 5003;
+  for (int64_t dilation : {1, 5}) line.dilation[2] = dilation, check_transposed(line, {0, 0, 3});
+
+  ConvShape volume{.in_channels = 4, .out_channels = 5};
+  volume.out[0] = 3, volume.out[1] = 4, volume.out[2] = 7;
+  for (int a = 0; a < 3; ++a) volume.kernel[a] = 3, volume.pad[a] = 1, volume.stride[a] = 1 + a;
+  check_transposed(volume, {1, 0, 2});
+  volume.out[0] = 1, volume.kernel[1] = volume.stride[1] = 2, volume.pad[1] = 0;
+  check_transposed(volume, {0, 0, 0});
+}
+
+TEST(CpuConvTranspose, StridesBeyondTheOutputAndEmpty) {
+  check_transposed(grown(2, 3, 1, 1, 1, 3, int64_t{1} << 30), {0, 0, 1});
+  check_transposed(grown(2, 3, 1, 2, 3, 2, 7, 1), {0, 1, 1});  // gaps between windows
+  check_transposed(grown(2, 3, 1, 3, 3, 3, 1, 3), {0, 2, 1});  // most of it cropped
+  check_transposed(grown(2, 3, 1, 4, 4, 2, 2, 0, 1, 0), {});   // no image
+  check_transposed(grown(2, 0, 1, 4, 4, 2, 2), {});            // no filter
+  ConvShape none = grown(0, 3, 1, 4, 4, 2, 2);                 // no channel: the bias alone
+  check_transposed(none, {});
 }
 
 }  // namespace

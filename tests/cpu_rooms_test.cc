@@ -135,22 +135,26 @@ TEST(CpuRooms, Convolutions) {
 TEST(CpuRooms, TransposedConvolutions) {
   using Ints = std::vector<int64_t>;
   CaseTable t;
-  auto conv = [&](Shape x, Shape w) -> OpCase& {
-    return add(t, "ConvTranspose", describe(x) + describe(w)).random(f32, x).random(f32, w);
-  };
-  conv({2, 3, 5, 6}, {3, 4, 2, 2}).random(f32, {4}).attribute("strides", Ints{2, 2});
-  conv({1, 4, 5, 6}, {4, 2, 3, 3})
-      .attribute("group", int64_t{2})
-      .attribute("strides", Ints{2, 3})
-      .attribute("pads", Ints{1, 0, 2, 1})
-      .attribute("output_padding", Ints{1, 1});
-  conv({1, 6, 7, 9}, {6, 1, 3, 5}).attribute("group", int64_t{6}).attribute("dilations", Ints{2, 1});
-  conv({1, 3, 5, 4}, {3, 2, 4, 4})
-      .attribute("auto_pad", std::string("SAME_UPPER"))
-      .attribute("strides", Ints{2, 2});
-  conv({1, 3, 20}, {3, 5, 4}).attribute("strides", Ints{3}).attribute("pads", Ints{3, 2});
-  conv({2, 2, 3, 4, 5}, {2, 3, 2, 1, 3}).attribute("strides", Ints{1, 2, 2});
-  conv({0, 2, 3, 4}, {2, 3, 2, 2});
+  for (bool constant : {false, true}) {
+    auto conv = [&](Shape x, Shape w) -> OpCase& {
+      OpCase& k = add(t, "ConvTranspose", describe(x) + describe(w)).random(f32, x).random(f32, w);
+      k.constant[1] = constant;
+      return k;
+    };
+    conv({2, 3, 5, 6}, {3, 4, 2, 2}).random(f32, {4}).attribute("strides", Ints{2, 2});
+    conv({1, 4, 5, 6}, {4, 2, 3, 3})
+        .attribute("group", int64_t{2})
+        .attribute("strides", Ints{2, 3})
+        .attribute("pads", Ints{1, 0, 2, 1})
+        .attribute("output_padding", Ints{1, 1});
+    conv({1, 6, 7, 9}, {6, 1, 3, 5}).attribute("group", int64_t{6}).attribute("dilations", Ints{2, 1});
+    conv({1, 3, 5, 4}, {3, 2, 4, 4})
+        .attribute("auto_pad", std::string("SAME_UPPER"))
+        .attribute("strides", Ints{2, 2});
+    conv({1, 3, 20}, {3, 5, 4}).attribute("strides", Ints{3}).attribute("pads", Ints{3, 2});
+    conv({2, 2, 3, 4, 5}, {2, 3, 2, 1, 3}).attribute("strides", Ints{1, 2, 2});
+    conv({0, 2, 3, 4}, {2, 3, 2, 2});
+  }
   for (const OpCase& k : t.all()) must(k);
 }
 

@@ -90,6 +90,11 @@ TEST(Regions, GoBehindTheKernelTheyStartFrom) {
           "(float[1,8,20,20] x, float[8,1,3,3] w) => (float[1,8,18,18] y) <float z = {0}, float six = {6}>"
           "{ a = Conv<group=8>(x, w) y = Clip(a, z, six) }"),
       "Conv+Clip");
+  EXPECT_EQ(
+      steps_of("(float[2,40,6,7] x, float[2,9,12,14] r) => (float[2,9,12,14] y)"
+               "<float[40,9,4,4] w = {}, float[9] b = {}> "
+               "{ a = ConvTranspose<strides=[2,2], pads=[1,1,1,1]>(x, w, b) c = Add(a, r) y = Tanh(c) }"),
+      "ConvTranspose+Add+Tanh");
   EXPECT_EQ(steps_of("(float[40,50] x, float[50,90] w) => (float[40,90] y)"
                      "{ a = MatMul(x, w) b = Atan(a) c = Shrink<lambd=0.1>(b) d = Sinh(c) y = Tan(d) }"),
             "MatMul+Atan+Shrink+Sinh+Tan");
