@@ -508,7 +508,7 @@ TEST(CpuBlocked, TapsThatMissTheImage) {
 
 TEST(CpuBlocked, Depthwise) {
   for (int64_t size : {1, 2, 7, 16, 33})
-    for (int64_t kernel : {1, 2, 3, 5})
+    for (int64_t kernel : {1, 2, 3, 5, 7, 9})
       for (int64_t stride : {1, 2, 3})
         for (int64_t dilation : {1, 2})
           for (int64_t pad : {int64_t{0}, kernel / 2, kernel * dilation})

@@ -20,14 +20,20 @@ struct WindowTaps {
 struct WindowSum {
   static constexpr bool weighted = true, scaled = false;
   static LATHE_INLINE Vec step(Vec sum, Vec weight, Vec x) { return fma(weight, x, sum); }
+  static LATHE_INLINE Vec join(Vec a, Vec b) { return a + b; }
+  static LATHE_INLINE Vec none(Vec) { return zero(); }
 };
 struct WindowPlainSum {
   static constexpr bool weighted = false, scaled = true;
   static LATHE_INLINE Vec step(Vec sum, Vec, Vec x) { return sum + x; }
+  static LATHE_INLINE Vec join(Vec a, Vec b) { return a + b; }
+  static LATHE_INLINE Vec none(Vec) { return zero(); }
 };
 struct WindowMaximum {
   static constexpr bool weighted = false, scaled = false;
   static LATHE_INLINE Vec step(Vec most, Vec, Vec x) { return select(is_nan(most), most, max(most, x)); }
+  static LATHE_INLINE Vec join(Vec a, Vec b) { return step(a, b, b); }
+  static LATHE_INLINE Vec none(Vec start) { return start; }
 };
 
 template <class Op, int Pixels>
@@ -41,6 +47,30 @@ LATHE_INLINE void window_store(const Vec (&sum)[Pixels], Vec factor, const float
   }
 }
 
+template <class Op>
+LATHE_INLINE Vec window_weight(const float* weights, int64_t tap) {
+  return Op::weighted ? load(weights + tap * channel_block) : zero();
+}
+
+/// One sum through all taps of any kernel, as pixels at the border have it. In four chains: each step of one
+/// alone would wait for the one before.
+template <class Op>
+LATHE_INLINE Vec window_single(const float* x, const float* weights, const WindowTaps& t, Vec start) {
+  constexpr int chains = 4;
+  Vec sum[chains] = {start, Op::none(start), Op::none(start), Op::none(start)};
+  for (int64_t i = 0; i < t.rows; ++i, x += t.row, weights += t.weights_row) {
+    int64_t j = 0;
+    for (; j + chains <= t.columns; j += chains) {
+      LATHE_UNROLL
+      for (int c = 0; c < chains; ++c)
+        sum[c] = Op::step(sum[c], window_weight<Op>(weights, j + c), load(x + (j + c) * t.column));
+    }
+    for (; j < t.columns; ++j)
+      sum[0] = Op::step(sum[0], window_weight<Op>(weights, j), load(x + j * t.column));
+  }
+  return Op::join(Op::join(sum[0], sum[1]), Op::join(sum[2], sum[3]));
+}
+
 /// Takes Pixels sums through all taps of any kernel.
 template <class Op, int Pixels>
 LATHE_INLINE void window_tile(const float* x, const float* weights, const WindowTaps& t, Vec start,
@@ -48,12 +78,16 @@ LATHE_INLINE void window_tile(const float* x, const float* weights, const Window
   Vec sum[Pixels];
   LATHE_UNROLL
   for (int p = 0; p < Pixels; ++p) sum[p] = start;
-  for (int64_t i = 0; i < t.rows; ++i, x += t.row, weights += t.weights_row)
-    for (int64_t j = 0; j < t.columns; ++j) {
-      const Vec w = Op::weighted ? load(weights + j * channel_block) : zero();
-      LATHE_UNROLL
-      for (int p = 0; p < Pixels; ++p) sum[p] = Op::step(sum[p], w, load(x + p * t.pixel + j * t.column));
-    }
+  if (Pixels == 1) {
+    sum[0] = window_single<Op>(x, weights, t, start);
+  } else {
+    for (int64_t i = 0; i < t.rows; ++i, x += t.row, weights += t.weights_row)
+      for (int64_t j = 0; j < t.columns; ++j) {
+        const Vec w = window_weight<Op>(weights, j);
+        LATHE_UNROLL
+        for (int p = 0; p < Pixels; ++p) sum[p] = Op::step(sum[p], w, load(x + p * t.pixel + j * t.column));
+      }
+  }
   window_store<Op>(sum, factor, factors, t.bounds, y);
 }
 
@@ -73,7 +107,7 @@ template <class Op, int Kernel>
 LATHE_INLINE WindowWeights<Kernel> window_weights(const float* from) {
   WindowWeights<Kernel> w;
   LATHE_UNROLL
-  for (int j = 0; j < Kernel; ++j) w.of[j] = Op::weighted ? load(from + j * channel_block) : zero();
+  for (int j = 0; j < Kernel; ++j) w.of[j] = window_weight<Op>(from, j);
   return w;
 }
 
@@ -156,6 +190,8 @@ const WindowTiles* known_window_tiles(const BlockedShape& s) {
     if (kernel == 3 && stride == 1) return &window_tiles<Op, 3, 1>;
     if (kernel == 5 && stride == 1) return &window_tiles<Op, 5, 1>;
     if (kernel == 5 && stride == 2) return &window_tiles<Op, 5, 2>;
+    if (kernel == 7 && stride == 1) return &window_tiles<Op, 7, 1>;
+    if (kernel == 7 && stride == 2) return &window_tiles<Op, 7, 2>;
   }
   return nullptr;
 }
