@@ -190,6 +190,28 @@ TEST(CpuConv, OneAndThreeAxes) {
   check(sized(volume, {1, 0, 2}));
 }
 
+TEST(CpuConv, DepthwiseVolumes) {
+  for (int64_t kernel : {1, 2, 3, 5, 7, 9})  // the largest has too many taps
+    for (int64_t stride : {1, 2})
+      for (int64_t dilation : {1, 2}) {
+        ConvShape s{.batch = 2, .groups = 3, .in_channels = 3, .out_channels = 3};
+        s.volume = true;
+        for (int a = 0; a < 3; ++a) {
+          s.in[a] = 9 + 4 * a, s.kernel[a] = kernel, s.stride[a] = stride;
+          s.dilation[a] = dilation, s.pad[a] = kernel / 2 * dilation;
+        }
+        check(sized(s, {s.pad[0], s.pad[1], s.pad[2] + 1}));
+      }
+  // Slices that windows see nothing of; an innermost axis that goes to the front; rows in several strips.
+  ConvShape s{.groups = 2, .in_channels = 2, .out_channels = 2};
+  s.volume = true;
+  s.in[0] = 2, s.in[1] = 40, s.in[2] = 70, s.kernel[0] = 3, s.kernel[1] = 9, s.kernel[2] = 3;
+  s.pad[0] = 6;
+  check(sized(s, {7, 0, 0}));
+  s.in[2] = s.kernel[2] = 1, s.kernel[0] = s.pad[0] = 2;
+  check(sized(s, {0, 3, 0}));
+}
+
 TEST(CpuConv, UnevenPaddingAndEmpty) {
   ConvShape s = flat(2, 3, 1, 5, 6, 3);
   s.pad[1] = 2;

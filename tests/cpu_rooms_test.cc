@@ -128,6 +128,11 @@ TEST(CpuRooms, Convolutions) {
   conv({1, 3, 4, 5, 6}, {3, 1, 1, 3, 3})
       .attribute("group", int64_t{3})
       .attribute("pads", Ints{0, 1, 1, 2, 1, 1});
+  conv({2, 3, 6, 5, 4}, {3, 1, 3, 3, 3})
+      .attribute("group", int64_t{3})
+      .attribute("pads", Ints{1, 1, 1, 2, 1, 1})
+      .attribute("strides", Ints{2, 1, 2})
+      .attribute("dilations", Ints{1, 2, 1});
   conv({0, 3, 4, 4}, {2, 3, 1, 1});
   for (const OpCase& k : t.all()) must(k);
 }

@@ -26,8 +26,19 @@ constexpr int64_t plane_floats = 16384, wide_plane_floats = 65536;
 constexpr int64_t farthest_tap = 64;
 constexpr int64_t most_tiles = 16, fewest_tiles = 4;
 
+bool is_near(const ConvShape& s, int axis) {
+  return (s.kernel[axis] - 1) * s.dilation[axis] < farthest_tap && s.stride[axis] <= farthest_tap;
+}
+
+/// Asks for nothing that depends on the order of the axes: packing does not know whether they are turned.
 bool is_depthwise(const ConvShape& s) {
-  return s.in_channels == s.groups && s.out_channels == s.groups && !s.volume && fits_planes(s);
+  return s.in_channels == s.groups && s.out_channels == s.groups && s.taps() <= most_plane_taps &&
+         is_near(s, 0) && is_near(s, 1) && is_near(s, 2);
+}
+
+ConvShape with_weights(ConvShape s) {
+  s.weighted = true;
+  return s;
 }
 
 /// An innermost axis of one pixel goes to the front, so that rows are long.
@@ -47,21 +58,25 @@ ConvShape flattened(ConvShape s) {
   return s;
 }
 
+/// Rows of the image that an output row needs in scratch, of all slices.
+int64_t rows_seen(const ConvShape& s) { return (s.kernel[1] - 1) * s.dilation[1] + 1; }
+int64_t slices_seen(const ConvShape& s) { return s.weighted ? s.kernel[0] : 1; }
+
 /// Output columns and rows of a depthwise plane that are made at once: all columns, but for planes so wide
 /// that a row of them would keep a thread from asking whether to stop.
 int64_t plane_columns(const ConvShape& s) {
-  const int64_t reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  const int64_t reach = rows_seen(s) * slices_seen(s);
   const int64_t most = std::max<int64_t>(1, wide_plane_floats / (reach * s.stride[2] * 16)) * 16;
   return std::clamp<int64_t>(s.out[2], 1, most);
 }
 int64_t plane_rows(const ConvShape& s) {
-  const int64_t row = PlaneLayout(s, plane_columns(s)).row, reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
-  return std::clamp<int64_t>((plane_floats / row - reach) / s.stride[1] + 1, 1,
+  const int64_t row = PlaneLayout(s, plane_columns(s)).row * slices_seen(s);
+  return std::clamp<int64_t>((plane_floats / row - rows_seen(s)) / s.stride[1] + 1, 1,
                              std::max<int64_t>(1, s.out[1]));
 }
 /// One row more for what several slices come to; several rows leave more than that.
 int64_t plane_scratch(const ConvShape& s) {
-  const int64_t rows = (plane_rows(s) - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
+  const int64_t rows = ((plane_rows(s) - 1) * s.stride[1] + rows_seen(s)) * slices_seen(s);
   // Vectors of every other column read one float more.
   return ((rows + s.volume) * PlaneLayout(s, plane_columns(s)).row + 1 + 15) / 16 * 16;
 }
@@ -112,10 +127,8 @@ struct BlockRuns {
 }  // namespace
 
 bool fits_planes(const ConvShape& s) {
-  bool near = s.kernel[0] <= farthest_tap && s.kernel[1] * s.kernel[2] <= most_plane_taps;
-  for (int a : {1, 2})
-    near = near && (s.kernel[a] - 1) * s.dilation[a] < farthest_tap && s.stride[a] <= farthest_tap;
-  return near;
+  return s.kernel[0] <= farthest_tap && s.kernel[1] * s.kernel[2] <= most_plane_taps && is_near(s, 1) &&
+         is_near(s, 2);
 }
 
 size_t planes_workspace(const ConvShape& s, int threads) {
@@ -202,7 +215,7 @@ size_t conv_workspace(const GemmKernels& g, const ConvShape& given, bool half, i
   const ConvShape s = flattened(shape);
   if (is_depthwise(shape))
     return static_cast<size_t>(wide_planes_weights(shape, half)) * sizeof(float) +
-           planes_workspace(shape, threads);
+           planes_workspace(with_weights(shape), threads);
   const Division d(g, s, threads);
   return static_cast<size_t>(task_slots(d.tasks(s), threads) * Slot(g, s, d, half).size) * sizeof(float);
 }
@@ -219,7 +232,7 @@ void conv(Isa isa, const ConvShape& given, const float* x, const ConvWeights& we
       taps = wide;
     }
     return planes(conv_kernels(isa).weighted_sum,
-                  {.shape = shape, .x = x, .weights = taps, .bias = bias, .y = y},
+                  {.shape = with_weights(shape), .x = x, .weights = taps, .bias = bias, .y = y},
                   wide + wide_planes_weights(shape, weights.half()), c);
   }
 

@@ -16,6 +16,7 @@ struct ConvShape {
           dilation[3] = {1, 1, 1};
   int64_t pad[3] = {0, 0, 0};  // in front of each axis
   bool volume = false;         // are there three spatial axes?
+  bool weighted = false;       // of planes(): has each tap a weight of its own?
 
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t in_pixels() const { return in[0] * in[1] * in[2]; }
@@ -92,9 +93,9 @@ struct PlaneLayout {
   int64_t row;      // floats of an input row
 };
 
-inline constexpr int64_t most_plane_taps = 256;  // of a slice
-/// Can each channel be worked on by itself, in padded rows in scratch? Windows with weights have one slice.
-/// Follows from the kernel and its attributes alone.
+inline constexpr int64_t most_plane_taps = 512;  // with weights; without, of a slice
+/// Can each channel be pooled by itself, in padded rows in scratch? Follows from the kernel and its
+/// attributes alone.
 bool fits_planes(const ConvShape& s);
 /// Bytes of scratch for planes().
 size_t planes_workspace(const ConvShape& s, int threads);

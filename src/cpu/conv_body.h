@@ -170,33 +170,33 @@ LATHE_INLINE void join_rows(const SeenRows& r, int64_t n, float* to) {
     join_columns<Op, 1, false>(r, i, n - i, to);
 }
 
+/// Do columns stay in order, where vectors can be made of them as they are?
+LATHE_INLINE bool columns_in_order(const Plane& p) {
+  return p.shape->stride[2] == 1 || (!p.weights && p.shape->stride[2] == 2);
+}
+
+/// Copies the rows that a strip of windows sees of some slices, joined if they are several, to scratch.
 template <class Op>
-void plane(const Plane& p) {
+LATHE_INLINE void copy_rows(const Plane& p, const PlaneLayout& layout, const TapsInside& slices, int64_t rows,
+                            float* to, float* joined) {
   const ConvShape& s = *p.shape;
-  const PlaneLayout layout(s, p.column1 - p.column0);
-  // Without weights all rows that a window sees are joined first, and are one row from then on.
   const bool joins = !p.weights;
-  // Columns stay in order where vectors can be made of them as they are.
-  const bool in_order = s.stride[2] == 1 || (joins && s.stride[2] == 2);
-  const int64_t kernel_rows = joins ? 1 : s.kernel[1], row_stride = joins ? 1 : s.stride[1];
-  const int64_t rows = (p.row1 - p.row0 - 1) * row_stride + (kernel_rows - 1) * s.dilation[1] + 1;
+  const bool in_order = columns_in_order(p);
   const int64_t first = p.row0 * s.stride[1] - s.pad[1], left = p.column0 * s.stride[2] - s.pad[2];
   // The pixels of a row that are looked at.
   const int64_t x0 = left < 0 ? 0 : left < s.in[2] ? left : s.in[2], beyond = left + layout.row;
   const int64_t width = (beyond < x0 ? x0 : beyond < s.in[2] ? beyond : s.in[2]) - x0;
-  const int64_t front = p.slice * s.stride[0] - s.pad[0];
-  const TapsInside slices = taps_inside(front, s.kernel[0], s.dilation[0], s.in[0]);
-  float* const joined = p.scratch + rows * layout.row;
   for (int64_t i = 0; i < rows; ++i) {
-    float* to = p.scratch + i * layout.row;
     const int64_t top = first + (joins ? i * s.stride[1] : i);
     const TapsInside inside = taps_inside(top, joins ? s.kernel[1] : 1, s.dilation[1], s.in[1]);
     const int64_t count = slices.count * inside.count;
     if (count == 0) {
       fill_run(to, layout.row, Op::outside);
+      to += layout.row;
       continue;
     }
-    const int64_t z = front + slices.first * s.dilation[0], y = top + inside.first * s.dilation[1];
+    const int64_t z = p.slice * s.stride[0] - s.pad[0] + slices.first * s.dilation[0],
+                  y = top + inside.first * s.dilation[1];
     const float* row = p.image + (z * s.in[1] + y) * s.in[2] + x0;
     const bool in_place = in_order && width > 0;
     if (count > 1 || (joins && in_place)) {
@@ -208,6 +208,7 @@ void plane(const Plane& p) {
       if (in_place) {
         fill_run(to, x0 - left, Op::outside);
         fill_run(into + width, layout.row - width - (x0 - left), Op::outside);
+        to += layout.row;
         continue;
       }
       row = joined;
@@ -215,14 +216,35 @@ void plane(const Plane& p) {
     for (int64_t phase = 0; phase < s.stride[2]; ++phase, to += layout.columns)
       copy_pixels(to, row, width, left + phase - x0, s.stride[2], layout.columns, Op::outside);
   }
+}
 
-  int64_t offsets[most_plane_taps];
-  for (int64_t i = 0, t = 0; i < kernel_rows; ++i)
-    for (int64_t j = 0; j < s.kernel[2]; ++j, ++t) {
-      const int64_t column = j * s.dilation[2];
-      const int64_t place = in_order ? column : column % s.stride[2] * layout.columns + column / s.stride[2];
-      offsets[t] = i * s.dilation[1] * layout.row + place;
-    }
+template <class Op>
+void plane(const Plane& p) {
+  const ConvShape& s = *p.shape;
+  const PlaneLayout layout(s, p.column1 - p.column0);
+  // Without weights all rows that a window sees are joined first, and are one row from then on; with weights
+  // slices lie one after the other.
+  const bool joins = !p.weights, in_order = columns_in_order(p);
+  const int64_t kernel_rows = joins ? 1 : s.kernel[1], row_stride = joins ? 1 : s.stride[1];
+  const int64_t rows = (p.row1 - p.row0 - 1) * row_stride + (kernel_rows - 1) * s.dilation[1] + 1;
+  const TapsInside seen = taps_inside(p.slice * s.stride[0] - s.pad[0], s.kernel[0], s.dilation[0], s.in[0]);
+  const int64_t slices = joins ? 1 : seen.count, slice = rows * layout.row;
+  if (joins)
+    copy_rows<Op>(p, layout, seen, rows, p.scratch, p.scratch + slice);
+  else
+    for (int64_t z = 0; z < slices; ++z)
+      copy_rows<Op>(p, layout, {seen.first + z, 1}, rows, p.scratch + z * slice, nullptr);
+
+  int64_t offsets[most_plane_taps], taps = 0;
+  for (int64_t z = 0; z < slices; ++z)
+    for (int64_t i = 0; i < kernel_rows; ++i)
+      for (int64_t j = 0; j < s.kernel[2]; ++j) {
+        const int64_t column = j * s.dilation[2];
+        const int64_t place =
+            in_order ? column : column % s.stride[2] * layout.columns + column / s.stride[2];
+        offsets[taps++] = z * slice + i * s.dilation[1] * layout.row + place;
+      }
+  const float* const weights = joins ? nullptr : p.weights + seen.first * kernel_rows * s.kernel[2];
   const int64_t column_step = in_order ? s.stride[2] : 1;
 
   // Units are vectors of the output, row after row, so that narrow planes keep as many sums in flight as wide
@@ -245,11 +267,10 @@ void plane(const Plane& p) {
     // Too few units: the last one is done again, so that there is one loop only.
     for (int u = units; u < together; ++u) from[u] = from[units - 1];
     for (int u = 0; u < together; ++u) sum[u] = set(p.start);
-    const int64_t taps = kernel_rows * s.kernel[2];
     if (column_step == 2)
-      take_taps<Op, true>(sum, from, p.weights, offsets, taps);
+      take_taps<Op, true>(sum, from, weights, offsets, taps);
     else
-      take_taps<Op, false>(sum, from, p.weights, offsets, taps);
+      take_taps<Op, false>(sum, from, weights, offsets, taps);
     for (int u = 0; u < units; ++u) {
       const int64_t rest = p.column1 - columns[u], width = rest < Vec::width ? rest : Vec::width;
       if (p.row_factor)
