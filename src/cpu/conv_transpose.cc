@@ -101,7 +101,7 @@ struct Scratch {
         shares(whole_lines(times(c.most_rows(), strips.columns))),
         taps(floats_of<TapColumns>(s.kernel[2])),
         phases(floats_of<TapPhase>(strips.phases())),
-        lines(floats_of<const float*>(s.kernel[0] * s.kernel[1])),
+        lines(floats_of<int64_t>(s.kernel[0] * s.kernel[1])),
         weights(half ? packed_a_size(c.most_rows(), c.depth) : 0),
         tasks(s.groups * c.count * strips.count),
         slot(slot_stride(shares + taps + phases + lines + weights, threads)),
@@ -168,28 +168,33 @@ struct Gathering {
   const float* shares;  // [filters][taps][row]
   int64_t row, first;   // floats of one tap's shares, and the pixel that these begin with
   const TapPhase* phases;
-  const float** lines;  // room for those of a row of Y
+  int64_t* lines;     // room for those of a row of Y
+  const float* bias;  // of the first filter; or null
 
-  /// Makes the strip in the plane of a filter.
-  void make(int64_t filter, float start, float* plane, Workers& workers) const {
+  /// Makes the strip in the planes of so many filters.
+  void make(int64_t filters, float* planes, Workers& workers) const {
     const Range slices = strips.y(strip, 0), rows = strips.y(strip, 1), columns = strips.y(strip, 2);
     const TransposedShape& s = strips.s;
     for (int64_t z = slices.begin; z < slices.end; ++z)
       for (int64_t y = rows.begin; y < rows.end; ++y) {
-        workers.poll();
-        kernels.row({.lines = lines,
-                     .line_count = find_lines(filter, z, y),
-                     .phases = phases,
-                     .phase_count = strips.phases(),
-                     .start = start,
-                     .y = plane + (z * s.in[1] + y) * s.in[2] + columns.begin,
-                     .columns = columns.size()});
+        const int64_t count = find_lines(z, y), at = (z * s.in[1] + y) * s.in[2] + columns.begin;
+        for (int64_t f = 0; f < filters; ++f) {
+          workers.poll();
+          kernels.row({.shares = shares + f * s.taps() * row,
+                       .lines = lines,
+                       .line_count = count,
+                       .phases = phases,
+                       .phase_count = strips.phases(),
+                       .start = bias ? bias[f] : 0,
+                       .y = planes + f * s.in_pixels() + at,
+                       .columns = columns.size()});
+        }
       }
   }
 
  private:
   /// The shares of those rows of X that reach a row of Y.
-  int64_t find_lines(int64_t filter, int64_t z, int64_t y) const {
+  int64_t find_lines(int64_t z, int64_t y) const {
     const TransposedShape& s = strips.s;
     int64_t count = 0;
     for (int64_t i = 0; i < s.kernel[0]; ++i) {
@@ -198,9 +203,8 @@ struct Gathering {
       for (int64_t j = 0; j < s.kernel[1]; ++j) {
         const int64_t line = pixel_of(s, 1, y, j);
         if (line < 0) continue;
-        const int64_t tap = ((filter * s.kernel[0] + i) * s.kernel[1] + j) * s.kernel[2];
-        lines[count++] =
-            shares + tap * row + (strips.axis == 2 ? 0 : (slice * s.out[1] + line) * s.out[2] - first);
+        lines[count++] = (i * s.kernel[1] + j) * s.kernel[2] * row +
+                         (strips.axis == 2 ? 0 : (slice * s.out[1] + line) * s.out[2] - first);
       }
     }
     return count;
@@ -246,6 +250,7 @@ class Transposition {
     float* const lines = shares + sizes_.shares + sizes_.taps + sizes_.phases;
     const int64_t first = strips_.x(p.strip, strips_.axis).begin * strips_.x_inner;
     const int64_t panel = first / g_.panel_columns, from = panel * g_.panel_columns;
+    const int64_t channel = p.group * chunks_.filters + chunks_.begin(p.chunk);
     multiply(p, panel, shares, lines + sizes_.lines);
     fill_phases(strips_, p.strip, strips_.axis == 2 ? from : 0, strips_.columns, taps, phases);
     const Gathering gathering{.kernels = transposed_kernels(isa_),
@@ -255,13 +260,14 @@ class Transposition {
                               .row = strips_.columns,
                               .first = from,
                               .phases = phases,
-                              .lines = reinterpret_cast<const float**>(lines)};
-    const Range places = strips_.y(p.strip, strips_.axis);
-    for (int64_t f = chunks_.begin(p.chunk); f < chunks_.begin(p.chunk + 1); ++f) {
-      const int64_t channel = p.group * chunks_.filters + f, plane = channel * s_.in_pixels();
-      gathering.make(f - chunks_.begin(p.chunk), bias_ ? bias_[channel] : 0, y + plane, c_);
-      if (Epilogue* e = c_.epilogue())
-        e->finish(first_element + plane + places.begin * strips_.y_inner, places.size() * strips_.y_inner);
+                              .lines = reinterpret_cast<int64_t*>(lines),
+                              .bias = bias_ ? bias_ + channel : nullptr};
+    const int64_t filters = chunks_.begin(p.chunk + 1) - chunks_.begin(p.chunk), plane = s_.in_pixels();
+    gathering.make(filters, y + channel * plane, c_);
+    if (Epilogue* e = c_.epilogue()) {
+      const Range places = strips_.y(p.strip, strips_.axis);
+      e->finish_rows(first_element + channel * plane + places.begin * strips_.y_inner,
+                     places.size() * strips_.y_inner, filters, plane);
     }
   }
 

@@ -36,7 +36,8 @@ struct TapPhase {
   int64_t count = 0, all = 0, begin = 0, end = 0;
 };
 struct TransposedRow {
-  const float* const* lines = nullptr;
+  const float* shares = nullptr;  // of a filter
+  const int64_t* lines = nullptr;
   int64_t line_count = 0;
   const TapPhase* phases = nullptr;
   int64_t phase_count = 0;

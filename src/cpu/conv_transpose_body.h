@@ -6,7 +6,7 @@ LATHE_INLINE Vec sum_columns(const TransposedRow& r, const TapPhase& phase, int6
   Vec sum = set(r.start);
   for (int64_t l = 0; l < r.line_count; ++l)
     for (int64_t t = 0; t < phase.count; ++t) {
-      const float* const from = r.lines[l] + (phase.taps[t].at + column);
+      const float* const from = r.shares + (r.lines[l] + phase.taps[t].at + column);
       sum = sum + (whole ? load(from) : load_first(from, n));
     }
   return sum;
@@ -18,7 +18,7 @@ inline float sum_column(const TransposedRow& r, const TapPhase& phase, int64_t c
   for (int64_t l = 0; l < r.line_count; ++l)
     for (int64_t t = 0; t < phase.count; ++t) {
       const TapColumns& tap = phase.taps[t];
-      if (column >= tap.begin && column < tap.end) sum += r.lines[l][tap.at + column];
+      if (column >= tap.begin && column < tap.end) sum += r.shares[r.lines[l] + tap.at + column];
     }
   return sum;
 }
