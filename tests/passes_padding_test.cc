@@ -161,7 +161,7 @@ TEST(TransposedConv, WindowsSideBySide) {
   EXPECT_EQ(becomes("strides=[3,3]", "x, w, b", 3), conv);
   EXPECT_EQ(becomes("strides=[4,4]", "x, w", 4, 32), conv);
   // Windows that meet, gaps, padding, groups, filters that fill no blocks, a bias that is computed.
-  EXPECT_EQ(becomes("strides=[1,1]"), stays);
+  EXPECT_EQ(becomes("strides=[1,1]"), "Conv");
   EXPECT_EQ(becomes("strides=[3,3]"), stays);
   EXPECT_EQ(becomes("strides=[2,1]"), stays);
   EXPECT_EQ(becomes("strides=[2,2], pads=[1,0,0,1]"), stays);
@@ -170,6 +170,36 @@ TEST(TransposedConv, WindowsSideBySide) {
   EXPECT_EQ(becomes("strides=[2,2], dilations=[2,2]"), stays);
   EXPECT_EQ(becomes("strides=[2,2]", "x, w, d"), stays);
   EXPECT_EQ(becomes("strides=[2,2]", "x, w", 2, 15), stays);
+}
+
+TEST(TransposedConv, WindowsThatStepByOne) {
+  const auto becomes = [](const std::string& attributes, const std::string& kernel, int64_t taps,
+                          const std::string& sizes = "h,5", const std::string& group = "4") {
+    std::string numbers;
+    for (int64_t i = 0; i < 6 * std::stoi(group) * taps; ++i)
+      numbers += (i ? "," : "") + std::to_string(i * 7 % 11 - 5);
+    std::string y;
+    for (int64_t i = 0; i < std::ranges::count(sizes, ',') + 1; ++i) y += ",y" + std::to_string(i);
+    const auto g = optimised_graph("(float[n,6," + sizes + "] x, float[4] d) => (float[n,c" + y +
+                                   "] y) <float[6," + group + "," + kernel + "] w = {" + numbers +
+                                   "}>{ y = ConvTranspose<" + attributes + ">(x, w, d) }");  // which compares
+    std::string all;
+    for (NodeId id : g->order()) all += (all.empty() ? "" : " ") + g->node(id).op;
+    return all;
+  };
+  const std::string stays = "ConvTranspose";
+  EXPECT_EQ(becomes("strides=[1,1]", "2,3", 6), "Conv");
+  EXPECT_EQ(becomes("kernel_shape=[2,3]", "2,3", 6), "Conv");
+  EXPECT_EQ(becomes("pads=[1,0,0,2]", "2,3", 6), "Conv");
+  EXPECT_EQ(becomes("auto_pad=\"VALID\", dilations=[2,1]", "2,3", 6), "Conv");
+  EXPECT_EQ(becomes("group=2, dilations=[2,1], pads=[2,1,1,2]", "2,3", 6, "h,5", "2"), "Conv");
+  EXPECT_EQ(becomes("pads=[1,3]", "4", 4, "9"), "Conv");
+  EXPECT_EQ(becomes("pads=[0,1,0,1,0,1]", "2,2,3", 12, "3,h,5"), "Conv");
+  EXPECT_EQ(becomes("auto_pad=\"SAME_UPPER\"", "2,3", 6), "Conv");
+  // Pads beyond the kernel, larger steps, sizes that are told.
+  EXPECT_EQ(becomes("pads=[2,0,0,0]", "2,3", 6), stays);
+  EXPECT_EQ(becomes("strides=[1,2]", "2,3", 6), stays);
+  EXPECT_EQ(becomes("output_shape=[7,7]", "2,3", 6, "5,5"), stays);
 }
 
 TEST(FoldedPadding, IntoConvolutionsAndPools) {

@@ -186,8 +186,8 @@ TEST(Passes, IntoTheConvolutionInEveryOrder) {
       "float[2,2,1,1] "
       "wg = {1,2,3,4}, float[4] s = {1,2,0.5,3}, float[4] z = {0,1,-1,2}, float[4] v = {1,4,0.25,2}, "
       "float[1,4,1,1] kg = {2,3,4,5}> ";
-  for (const char* conv :
-       {"c = Conv(x, w)", "c = Conv(x, w, b)", "c = ConvTranspose(x, wt)", "c = ConvTranspose(x, wt, b)"})
+  for (const char* conv : {"c = Conv(x, w)", "c = Conv(x, w, b)", "c = ConvTranspose<strides=[2,2]>(x, wt)",
+                           "c = ConvTranspose<strides=[2,2]>(x, wt, b)"})
     for (const char* then :
          {"y = Mul(k, c)", "y = Div(c, k)", "y = Add(a, c)", "y = Sub(c, a)", "y = Sub(a, c)"}) {
       const std::string what = std::string(conv) + " " + then;
@@ -197,12 +197,15 @@ TEST(Passes, IntoTheConvolutionInEveryOrder) {
     }
   EXPECT_EQ(optimised(head + "{ c = Conv(x, w) y = Div(k, c) }"), "Conv Div");
   // Groups of one channel, and of more.
-  EXPECT_EQ(optimised(head + "{ c = ConvTranspose<group=2>(x, wg) n = BatchNormalization(c, s, z, z, v) y = "
-                             "Mul(n, kg) }"),
-            "ConvTranspose");
   EXPECT_EQ(
-      optimised("(float[1,4,3,3] x) => (float[1,2,3,3] y) <float[4,1,1,1] w = {1,2,3,4}, float[1,2,1,1] k "
-                "= {2,3}> { c = ConvTranspose<group=2>(x, w) y = Mul(c, k) }"),
+      optimised(
+          head +
+          "{ c = ConvTranspose<group=2, strides=[2,2]>(x, wg) n = BatchNormalization(c, s, z, z, v) y = "
+          "Mul(n, kg) }"),
+      "ConvTranspose");
+  EXPECT_EQ(
+      optimised("(float[1,4,3,3] x) => (float[1,2,5,5] y) <float[4,1,1,1] w = {1,2,3,4}, float[1,2,1,1] k "
+                "= {2,3}> { c = ConvTranspose<group=2, strides=[2,2]>(x, w) y = Mul(c, k) }"),
       "ConvTranspose Mul");
 }
 
