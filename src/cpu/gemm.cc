@@ -33,6 +33,8 @@ std::atomic<bool> bf16_wanted{true};
 
 /// Packed operands beyond this many floats are made in several rounds.
 constexpr int64_t packed_at_once = int64_t{1} << 21;
+/// Of many products only so many, which stay in the second-level cache until they are multiplied.
+constexpr int64_t products_at_once = int64_t{1} << 17;
 /// Rows of A beyond this many floats are too, so that each round is multiplied while caches hold it (measured
 /// with 512 x 3072 x 768 on a Zen 5, all at once and so: 210 and 227 GFLOP/s), but not of fewer rows than
 /// hide behind their arithmetic that every round reads all of B. Not of rows in parts, of which fewer go
@@ -86,7 +88,7 @@ struct Cut {
         b_in_place(!is_ready(p) && p.b.column == 1 && tiles.count() == 1) {
     const int64_t a_size = p.m * g.packed_terms(p.k);
     b_size = is_ready(p) ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
-    products = std::clamp<int64_t>(packed_at_once / std::max<int64_t>(1, a_size + b_size), 1,
+    products = std::clamp<int64_t>(products_at_once / std::max<int64_t>(1, a_size + b_size), 1,
                                    std::max<int64_t>(1, p.count()));
     const int64_t cached =
         g.split_a ? 1 : std::min(ceil_of(a_size, cached_at_once), p.m / least_rows_a_round);
