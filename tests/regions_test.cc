@@ -91,8 +91,8 @@ TEST(Regions, GoBehindTheKernelTheyStartFrom) {
           "{ a = Conv<group=8>(x, w) y = Clip(a, z, six) }"),
       "Conv+Clip");
   EXPECT_EQ(
-      steps_of("(float[2,40,6,7] x, float[2,9,12,14] r) => (float[2,9,12,14] y)"
-               "<float[40,9,4,4] w = {}, float[9] b = {}> "
+      steps_of("(float[2,40,6,7] x, float[40,9,4,4] w, float[9] b, float[2,9,12,14] r) => "
+               "(float[2,9,12,14] y)"
                "{ a = ConvTranspose<strides=[2,2], pads=[1,1,1,1]>(x, w, b) c = Add(a, r) y = Tanh(c) }"),
       "ConvTranspose+Add+Tanh");
   EXPECT_EQ(steps_of("(float[40,50] x, float[50,90] w) => (float[40,90] y)"
