@@ -91,16 +91,24 @@ bool repeats(const ResizeJob& job, const Samples& s, KernelContext& c) {
   return true;
 }
 
-/// Axes become two where elements are repeated, the inner one of which stands still in the input.
+/// Axes become two where elements are repeated, the inner one of which stands still in the input; those
+/// before them are one, up to the last that was repeated.
 void repeat(const ResizeJob& job, const Samples& s, KernelContext& c) {
   Shape shape, strides;
-  const auto add = [&](int64_t size, int64_t stride) {
-    shape.push_back(size);
-    strides.push_back(stride);
-  };
+  bool joins = false;
   for (size_t a = 0; a < job.axes.size(); ++a) {
-    add(job.axes[a].in, s.strides[a]);
-    if (job.axes[a].out > job.axes[a].in) add(job.axes[a].out / job.axes[a].in, 0);
+    const AxisToResize& axis = job.axes[a];
+    if (joins) {
+      shape.back() *= axis.in;
+      strides.back() = s.strides[a];
+    } else {
+      shape.push_back(axis.in);
+      strides.push_back(s.strides[a]);
+    }
+    joins = axis.out == axis.in;
+    if (joins) continue;
+    shape.push_back(axis.out / axis.in);
+    strides.push_back(0);
   }
   cpu::move({c.in(0).data(), strides}, c.out(0).data(), row_major(shape), shape, cpu::element_bytes(c.in(0)),
             c);
