@@ -282,6 +282,12 @@ TEST_F(QuantizedLayout, WindowsThatLieSideBySide) {
   EXPECT_EQ(grown(", uint8[20,32,3,3] a = {}, float[32] as = {}, uint8[32] az = {" + zeros + "}",
                   "<axis=1>(a, as, az)", "strides=[3,3]", "2,32,15,9"),
             made);
+  // A bias that is left out by name.
+  EXPECT_EQ(steps_of("(uint8[1,20,5,3] x) => (uint8[1,32,10,6] y) <" + scales +
+                     ", int8[20,32,2,2] a = {}, float as = {0.01}> { p = DequantizeLinear(x, xs, xz) w = "
+                     "DequantizeLinear(a, as) f = ConvTranspose<strides=[2,2]>(p, w, ) y = "
+                     "QuantizeLinear(f, ys, yz) }"),
+            made);
   // Windows that meet.
   EXPECT_EQ(grown(", int8[20,32,3,3] a = {}, float as = {0.01}", "(a, as)", "strides=[2,2]", "2,32,11,7")
                 .find("BlockedByteConv"),

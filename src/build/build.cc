@@ -142,11 +142,12 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   };
   std::vector<std::string> switches = options.passes;
   const auto left_out = take_rewrites_left_out(switches);
-  const auto wants = [&](std::string_view rewrite) {
-    return rewrite != search.without && !left_out.contains(rewrite);
+  const auto wants = [&](RewriteKind kind) {
+    const std::string_view name = all_rewrites()[static_cast<size_t>(kind)].name;
+    return name != search.without && !left_out.contains(name);
   };
   // Before what is left of their weights becomes floats.
-  if (rewrites && wants("few-bits-products") &&
+  if (rewrites && wants(RewriteKind::few_bits_products) &&
       use_few_bits_products(graph, folds, extensions.kernels(), preference))
     drop_unread();
   if (widened) fold(fold_budget(graph, options, folds));
@@ -157,22 +158,24 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   const bool blocked = rewrites && preference.isa != Isa::generic;
   // Of weights that may be exchanged, neither zero points nor scales are known.
   if (blocked && !preference.refit) {
-    bool changed =
-        wants("quantized-layout") && use_quantized_layout(graph, folds, extensions.kernels(), preference);
-    changed |=
-        wants("quantized-products") && use_quantized_products(graph, folds, extensions.kernels(), preference);
+    bool changed = wants(RewriteKind::quantized_layout) &&
+                   use_quantized_layout(graph, folds, extensions.kernels(), preference);
+    changed |= wants(RewriteKind::quantized_products) &&
+               use_quantized_products(graph, folds, extensions.kernels(), preference);
     if (changed) drop_unread();
   }
   fold(fold_budget(graph, options, folds));  // weights that no operator takes as bytes after all
   if (blocked) {
-    if (wants("blocked-layout")) use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
+    if (wants(RewriteKind::blocked_layout))
+      use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
     fold(fold_budget(graph, options, folds));
     if (narrow && use_narrow_convolutions(graph)) fold(UINT64_MAX);
     drop_unread();
-    if (wants("convolution-pairs")) use_convolution_pairs(graph, extensions.kernels(), preference);
-    if (wants("scaled-inputs")) use_scaled_inputs(graph, extensions.kernels(), preference);
+    if (wants(RewriteKind::convolution_pairs)) use_convolution_pairs(graph, extensions.kernels(), preference);
+    if (wants(RewriteKind::scaled_inputs)) use_scaled_inputs(graph, extensions.kernels(), preference);
     drop_unread();
-    if (widened && wants("short-images")) use_short_images(graph, extensions.kernels(), preference);
+    if (widened && wants(RewriteKind::short_images))
+      use_short_images(graph, extensions.kernels(), preference);
   }
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);

@@ -1,11 +1,9 @@
 #include "build/byte_functions.h"
 
-#include <algorithm>
 #include <cstring>
-#include <set>
-#include <string_view>
 
 #include "eval/eval.h"
+#include "passes/patterns.h"
 
 namespace lathe {
 namespace {
@@ -16,44 +14,7 @@ constexpr int64_t bytes = 256;
 
 /// Each element of the result depends on those of the operands at its place alone.
 bool is_by_element(const Node& n) {
-  static const std::set<std::string_view> all = {"Abs",
-                                                 "Add",
-                                                 "Ceil",
-                                                 "Celu",
-                                                 "Clip",
-                                                 "Cos",
-                                                 "Div",
-                                                 "Elu",
-                                                 "Erf",
-                                                 "Exp",
-                                                 "Floor",
-                                                 "Gelu",
-                                                 "HardSigmoid",
-                                                 "HardSwish",
-                                                 "LeakyRelu",
-                                                 "Log",
-                                                 "Max",
-                                                 "Min",
-                                                 "Mish",
-                                                 "Mul",
-                                                 "Neg",
-                                                 "PRelu",
-                                                 "Pow",
-                                                 "Reciprocal",
-                                                 "Relu",
-                                                 "Round",
-                                                 "Selu",
-                                                 "Sigmoid",
-                                                 "Sin",
-                                                 "Softplus",
-                                                 "Softsign",
-                                                 "Sqrt",
-                                                 "Sub",
-                                                 "Sum",
-                                                 "Swish",
-                                                 "Tanh",
-                                                 "ThresholdedRelu"};
-  return n.domain.empty() && n.outputs.size() == 1 && all.contains(n.op);
+  return n.outputs.size() == 1 && (is_elementwise(n) || broadcasts(n) || View::is(n, "Clip"));
 }
 
 /// One number, of whatever rank, as a scalar.

@@ -145,8 +145,9 @@ class QuantizedLayout {
     if (!x || !is_image(x->bytes) || !w || (w->scales() != 1 && w->axis != 1)) return;
     const auto size = side_by_side(conv, w->tensor().shape());
     const int64_t pixels = size ? *size * *size : 0;
-    const Tensor* bias = conv.inputs.size() > 2 ? graph_.constant_tensor(conv.inputs[2]) : nullptr;
-    if (!size || w->tensor().dim(1) % cpu::channel_block != 0 || (conv.inputs.size() > 2 && !bias)) return;
+    const bool biased = conv.inputs.size() > 2 && conv.inputs[2] != no_id;
+    const Tensor* bias = biased ? graph_.constant_tensor(conv.inputs[2]) : nullptr;
+    if (!size || w->tensor().dim(1) % cpu::channel_block != 0 || (biased && !bias)) return;
     const auto for_each_pixel = [&](const Tensor& of_filters) {
       return graph_.add_constant(graph_.fresh_name("pixels"),
                                  of_filters.size() == 1 ? of_filters.clone() : repeated(of_filters, pixels));

@@ -6,7 +6,7 @@
 namespace lathe {
 
 std::span<const Rewrite> all_rewrites() {
-  static constexpr std::array<Rewrite, 7> all{{
+  static constexpr std::array<Rewrite, static_cast<size_t>(RewriteKind::count)> all{{
       {"few-bits-products", "multiplies by weights of 4 and 8 bits in blocks without widening them"},
       {"quantized-layout", "convolutions of bytes, and what lies between them, in blocks of channels"},
       {"quantized-products", "products of bytes between QuantizeLinear and DequantizeLinear"},

@@ -2,6 +2,7 @@
 // be left out.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
@@ -10,10 +11,21 @@
 
 namespace lathe {
 
+/// In the order in which they are done.
+enum class RewriteKind : uint8_t {
+  few_bits_products,
+  quantized_layout,
+  quantized_products,
+  blocked_layout,
+  convolution_pairs,
+  scaled_inputs,
+  short_images,
+  count
+};
 struct Rewrite {
   std::string_view name, says;
 };
-/// In the order in which they are done.
+/// By kind.
 std::span<const Rewrite> all_rewrites();
 
 /// Of switches of passes, "-name" of rewrites; each is taken out of `switches`.

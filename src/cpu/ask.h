@@ -10,6 +10,8 @@
 
 namespace lathe::cpu {
 
+inline bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
+
 /// Yes for elements of these types.
 template <class... T>
 Verdict ask_type(DataType type, Types<T...>) {

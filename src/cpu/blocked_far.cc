@@ -121,12 +121,11 @@ class Panel {
     const auto& kernels = t_.of(channel_block, blocks_);
     const int64_t pixels = along.end - along.begin, tiles = ceil_of(pixels, int64_t{t_.max_rows});
     for (int64_t row = begin; row < end; ++row) {
-      const float* const x =
-          x_ + ((block * s_.in[0] + row + down.first) * s_.in[1] + along.first) * channel_block;
+      const int64_t x = ((block * s_.in[0] + row + down.first) * s_.in[1] + along.first);
       float* const y = y_ + row * s_.out[1] * channel_block;
       for (int64_t i = 0; i < tiles; ++i) {
         const int64_t from = along.begin + i * pixels / tiles, to = along.begin + (i + 1) * pixels / tiles;
-        tile.x = x + from * channel_block;
+        tile.x = x_ + (x + from) * channel_block;
         tile.y = y + from * channel_block;
         kernels[to - from](tile);
       }

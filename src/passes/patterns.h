@@ -87,6 +87,14 @@ inline bool is_elementwise(const Node& n) {
   return n.domain.empty() && one.contains(n.op);
 }
 
+/// Whether operands are broadcast against each other, and that is all that axes mean.
+inline bool broadcasts(const Node& n) {
+  static const std::set<std::string_view> several = {
+      "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max",
+      "Min", "Mod", "Mul", "Or",    "Pow",     "PRelu",          "Sub",  "Sum",         "Where"};
+  return n.domain.empty() && n.inputs.size() >= 2 && several.contains(n.op);
+}
+
 /// Of a commutative node: the input that is not `one`; no_id when `one` is not among its two inputs.
 inline ValueId other_input(const Node& n, ValueId one) {
   if (n.inputs.size() != 2) return no_id;

@@ -11,13 +11,6 @@ constexpr size_t longest_chain = 12;
 /// Constants that are transposed the other way have at most this many elements, when others read them too.
 constexpr int64_t most_copied = 4096;
 
-/// Whether operands are broadcast against each other, and that is all that axes mean.
-bool broadcasts(const Node& n) {
-  static const std::set<std::string_view> several = {
-      "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max",
-      "Min", "Mod", "Mul", "Or",    "Pow",     "PRelu",          "Sub",  "Sum",         "Where"};
-  return n.domain.empty() && n.inputs.size() >= 2 && several.contains(n.op);
-}
 bool along_axis(const Node& n) { return View::is(n, "Softmax") || View::is(n, "LogSoftmax"); }
 
 /// A value that is the elementwise function of a transposed one. The chain goes from the end to the

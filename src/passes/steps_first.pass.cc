@@ -1,6 +1,5 @@
 // LSTM, GRU and RNN with the batch before the steps (layout 1) become those with the steps first, between
-// transpositions, which others may meet. Kernels take steps one after the other; other runtimes know no
-// layout 1.
+// transpositions, which others may meet: other runtimes know no layout 1.
 #include "passes/patterns.h"
 
 namespace lathe {

@@ -7,6 +7,7 @@ namespace lathe {
 namespace {
 
 using cpu::floats;
+using cpu::is_eight_bits;
 
 int64_t pixels(const Shape& plain) {
   int64_t n = 1;
@@ -16,7 +17,6 @@ int64_t pixels(const Shape& plain) {
 
 /// In blocks, bytes have no sign: 128 is added to those of int8, by turning one bit.
 uint8_t turned(const Tensor& plain) { return plain.type() == DataType::int8 ? 128 : 0; }
-bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
 bool is_bytes(const Tensor& t) { return is_eight_bits(t.type()); }
 
 void block(const Block&, KernelContext& c) {

@@ -13,7 +13,7 @@
 namespace lathe {
 namespace {
 
-bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
+using cpu::is_eight_bits;
 
 /// Of a zero point, for bytes without sign.
 int32_t zero_of(const Tensor& t) {

@@ -24,10 +24,8 @@ void map(const ByteMap&, KernelContext& c) {
   });
 }
 
-bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
-
 Verdict ask(const ByteMap&, const KernelRequest& r) {
-  if (!is_eight_bits(r.inputs[0].type) || !is_eight_bits(r.outputs[0].type))
+  if (!cpu::is_eight_bits(r.inputs[0].type) || !cpu::is_eight_bits(r.outputs[0].type))
     return Verdict::no("only int8 and uint8");
   return r.inputs[1].type == DataType::uint8 ? Verdict::yes() : Verdict::no("only a table of uint8");
 }

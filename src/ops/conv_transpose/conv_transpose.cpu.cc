@@ -2,8 +2,8 @@
 // packs in every run what a caller may give.
 #include "cpu/conv_transpose.h"
 
-#include "cpu/ask.h"
 #include "ops/conv_transpose/conv_transpose.h"
+#include "ops/conv_weights.h"
 
 namespace lathe {
 namespace {
@@ -33,44 +33,20 @@ cpu::TransposedShape weights_shape(const ConvTranspose& op, const Shape& w) {
   return s;
 }
 
-Shape output_shape(const ConvTranspose& op, std::span<const Shape> inputs) {
-  Fact<int64_t> in[2], out;
-  for (size_t i = 0; i < 2; ++i) {
-    in[i].present = in[i].ranked = true;
-    in[i].shape.assign(inputs[i].begin(), inputs[i].end());
-  }
-  ShapeContext<int64_t> c(in, {&out, 1});
-  op.shape(c);
-  return Shape(out.shape.begin(), out.shape.end());
-}
-
-/// Where a kernel's weights come from: packed constants of float32 or of 16 bits, or a run.
-enum class TransposedWeights : uint8_t { packed, half, given };
-
-template <TransposedWeights kind>
+template <WeightsFrom kind>
 Verdict ask(const ConvTranspose& op, const KernelRequest& r) {
-  constexpr bool constant = kind != TransposedWeights::given;
-  if (auto refusal = cpu::refuse_unless_float32_with_weights(r, 1)) return *refusal;
+  if (auto refusal = refuse_weights<kind>(r)) return *refusal;
   const KernelRequest::Operand& w = r.inputs[1];
-  if (constant && !w.constant) return Verdict::no("the weights are not constant");
-  if (!constant && w.constant) return Verdict::no("the weights are constant, better packed once");
-  if (cpu::is_half(w.type) != (kind == TransposedWeights::half))
-    return Verdict::no(kind == TransposedWeights::half ? "weights not of 16 bits" : "weights not of float32");
-  if (!w.shape) return Verdict::no("weights of unknown rank");
-  if (w.shape->size() < 3) return Verdict::no("no spatial axis");
-  if (w.shape->size() > 5) return Verdict::no("more than three spatial axes");
   // Packing comes before the shape rule when a plan is opened.
   if (op.group < 1 || op.group > INT32_MAX || (w.constant && w.constant->dim(0) % op.group != 0))
     return Verdict::no("groups that do not fit the weights");
   return Verdict::yes();
 }
 
-/// Floats, in whole cache lines: the scratch memory follows.
+/// Floats of what a run packs.
 template <Isa isa>
 int64_t packed_size(const ConvTranspose& op, const Shape& w) {
-  constexpr int64_t line = 16;
-  const int64_t n = cpu::packed_transposed_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w));
-  return (n + line - 1) / line * line;
+  return whole_lines_of(cpu::packed_transposed_weights_size(cpu::gemm_kernels(isa), weights_shape(op, w)));
 }
 
 template <Isa isa>
@@ -84,31 +60,27 @@ std::optional<PackedForm> packed_form(const ConvTranspose& op, const KernelReque
 template <Isa isa, bool half>
 void pack(const ConvTranspose& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& w = *r.inputs[1].constant;
-  const auto pack_floats = [&](const float* from, float* packed) {
+  pack_weights<isa, half>(w, to, workers, [&](const float* from, float* packed) {
     cpu::pack_transposed_weights(cpu::gemm_kernels(isa), weights_shape(op, w.shape()), from, packed, workers);
-  };
-  if constexpr (half)
-    cpu::pack_narrow(isa, w, to, workers, pack_floats);
-  else
-    pack_floats(cpu::floats(w), cpu::floats(to));
+  });
 }
 
 /// Bytes, of which the first are for weights that are packed in every run.
-template <Isa isa, TransposedWeights kind>
+template <Isa isa, WeightsFrom kind>
 size_t workspace_of(const ConvTranspose& op, const cpu::TransposedShape& s, const Shape& w, int threads) {
   const size_t work =
-      cpu::transposed_workspace(cpu::gemm_kernels(isa), s, kind == TransposedWeights::half, threads);
-  const bool packs = kind == TransposedWeights::given && work > 0;
+      cpu::transposed_workspace(cpu::gemm_kernels(isa), s, kind == WeightsFrom::half, threads);
+  const bool packs = kind == WeightsFrom::given && work > 0;
   return work + (packs ? static_cast<size_t>(packed_size<isa>(op, w)) * sizeof(float) : 0);
 }
 
-template <Isa isa, TransposedWeights kind>
+template <Isa isa, WeightsFrom kind>
 size_t workspace(const ConvTranspose& op, std::span<const Shape> inputs, int threads) {
   const cpu::TransposedShape s = transposed_shape(op, inputs[0], inputs[1], output_shape(op, inputs));
   return workspace_of<isa, kind>(op, s, inputs[1], threads);
 }
 
-template <Isa isa, TransposedWeights kind>
+template <Isa isa, WeightsFrom kind>
 void run(const ConvTranspose& op, KernelContext& c) {
   Tensor& y = c.out(0);
   const Shape& w = c.in(1).shape();
@@ -116,7 +88,7 @@ void run(const ConvTranspose& op, KernelContext& c) {
   const size_t size = workspace_of<isa, kind>(op, s, w, c.threads());
   auto* scratch = size > 0 ? static_cast<float*>(c.workspace(size)) : nullptr;
   cpu::ConvWeights weights{.data = scratch};
-  if constexpr (kind != TransposedWeights::given) {
+  if constexpr (kind != WeightsFrom::given) {
     weights = {c.packed(1)->data(), c.packed(1)->type()};
   } else if (scratch) {
     cpu::pack_transposed_weights(cpu::gemm_kernels(isa), weights_shape(op, w), cpu::floats(c.in(1)), scratch,
@@ -126,14 +98,14 @@ void run(const ConvTranspose& op, KernelContext& c) {
   cpu::conv_transpose(isa, s, cpu::floats(c.in(0)), weights, cpu::floats(c, 2), cpu::floats(y), scratch, c);
 }
 
-template <Isa isa, TransposedWeights kind>
+template <Isa isa, WeightsFrom kind>
 void add_packed(KernelCatalog& k, const char* name) {
   k.add<ConvTranspose>(
       {.op = "ConvTranspose", .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = true},
       {.run = run<isa, kind>,
        .ask = ask<kind>,
        .packed_form = packed_form<isa>,
-       .pack = pack<isa, kind == TransposedWeights::half>,
+       .pack = pack<isa, kind == WeightsFrom::half>,
        .workspace = workspace<isa, kind>});
 }
 
@@ -141,15 +113,15 @@ void add_packed(KernelCatalog& k, const char* name) {
 
 void cpu_conv_transpose(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    add_packed<isa, TransposedWeights::packed>(k, "conv_transpose");
-    add_packed<isa, TransposedWeights::half>(k, "conv_transpose.half");
+    add_packed<isa, WeightsFrom::packed>(k, "conv_transpose");
+    add_packed<isa, WeightsFrom::half>(k, "conv_transpose.half");
     k.add<ConvTranspose>({.op = "ConvTranspose",
                           .name = cpu::kernel_name("conv_transpose.given", isa),
                           .isa = isa,
                           .finishes = true},
-                         {.run = run<isa, TransposedWeights::given>,
-                          .ask = ask<TransposedWeights::given>,
-                          .workspace = workspace<isa, TransposedWeights::given>});
+                         {.run = run<isa, WeightsFrom::given>,
+                          .ask = ask<WeightsFrom::given>,
+                          .workspace = workspace<isa, WeightsFrom::given>});
   });
 }
 

@@ -15,7 +15,7 @@ namespace lathe {
 /// No such input.
 inline constexpr size_t none = SIZE_MAX;
 
-inline bool is_eight_bits(DataType t) { return t == DataType::int8 || t == DataType::uint8; }
+using cpu::is_eight_bits;
 
 /// One number, as far as the request tells.
 inline bool is_single(const KernelRequest& r, size_t i) {
