@@ -19,8 +19,8 @@ std::vector<float> multiply(Isa isa, int64_t m, int64_t n, int64_t k, const floa
   const cpu::GemmKernels& g = cpu::pair_kernels(isa, strict);
   test::WorkerContext context(threads);
   std::vector<float> packed(static_cast<size_t>(cpu::packed_b_size(g, k / 2, n)));
-  cpu::pack_pairs(g, reinterpret_cast<BFloat16*>(packed.data()), b, transposed ? 1 : n, transposed ? k : 1, k,
-                  n, context);
+  cpu::pack_pairs(g, reinterpret_cast<BFloat16*>(packed.data()), {b, transposed ? 1 : n, transposed ? k : 1},
+                  k / 2, n, context);
   cpu::Products p{.m = m, .n = n, .k = k / 2, .a = {a, k, 2}};
   p.packed_b = packed.data();
   p.start = {bias, 0, 1, 1};

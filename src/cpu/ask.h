@@ -92,4 +92,16 @@ inline std::string kernel_name(std::string_view name, Isa isa) {
   return std::string(name) + "." + std::string(name_of(isa));
 }
 
+/// Rows of all of input 0, as far as they are known or thought to be: the product of all sizes but the last.
+inline std::optional<int64_t> likely_rows(const KernelRequest& r) {
+  if (!r.inputs[0].shape || r.inputs[0].shape->empty()) return std::nullopt;
+  int64_t m = 1;
+  for (size_t i = 0; i + 1 < r.inputs[0].shape->size(); ++i) {
+    const auto size = r.likely_size((*r.inputs[0].shape)[i]);
+    if (!size) return std::nullopt;
+    m *= *size;
+  }
+  return m;
+}
+
 }  // namespace lathe::cpu

@@ -12,6 +12,8 @@
 // With LATHE_ISA_PAIRS the bodies see products of pairs of bfloat16 (cpu/pairs_plain.h), and are compiled once
 // more for AVX-512 with instructions for them (lathe::cpu::bf16), whose packed forms are the same.
 //
+// With LATHE_ISA_BYTES the bodies see registers of bytes (cpu/bytes_generic.h).
+//
 // With LATHE_AMX_BODY that file is compiled too, once, for AVX-512 with VNNI and AMX (lathe::cpu::amx): it
 // takes what is not worth tiles from the tables above.
 //
@@ -55,6 +57,9 @@ namespace lathe::cpu::generic {
 #define LATHE_VNNI 0
 #include "cpu/ints_generic.h"
 #endif
+#ifdef LATHE_ISA_BYTES
+#include "cpu/bytes_generic.h"
+#endif
 #ifdef LATHE_ISA_PAIRS
 #define LATHE_BF16 0
 #include "cpu/pairs_plain.h"
@@ -76,6 +81,9 @@ namespace lathe::cpu::avx2 {
 #ifdef LATHE_ISA_INTS
 #include "cpu/ints_avx2.h"
 #endif
+#ifdef LATHE_ISA_BYTES
+#include "cpu/bytes_avx2.h"
+#endif
 #ifdef LATHE_ISA_PAIRS
 #include "cpu/pairs_plain.h"
 #endif
@@ -95,6 +103,9 @@ namespace lathe::cpu::avx512 {
 #include "cpu/vec_math.h"
 #ifdef LATHE_ISA_INTS
 #include "cpu/ints_avx512.h"
+#endif
+#ifdef LATHE_ISA_BYTES
+#include "cpu/bytes_avx512.h"
 #endif
 #ifdef LATHE_ISA_PAIRS
 #include "cpu/pairs_plain.h"
@@ -147,6 +158,9 @@ namespace lathe::cpu::bf16 {
 #include "cpu/vec_avx512.h"
 #include "cpu/vec_math.h"
 #include "cpu/pairs_bf16.h"
+#ifdef LATHE_ISA_BYTES
+#include "cpu/bytes_avx512.h"
+#endif
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::bf16
 #if defined(__clang__)

@@ -26,6 +26,14 @@ struct Operand {
   int64_t row = 0, column = 1;
 };
 
+/// A matrix of bfloat16, likewise, whose rows are multiplied in pairs.
+struct PairOperand {
+  const BFloat16* data = nullptr;
+  int64_t row = 0, column = 1;
+
+  PairOperand from(int64_t i, int64_t j) const { return {data + i * row + j * column, row, column}; }
+};
+
 /// What C begins with: scale * data[i * row + j * column], column 0 or 1; nothing when data is null.
 struct Start {
   const float* data = nullptr;
@@ -177,9 +185,9 @@ void pack_whole_b(const GemmKernels& g, float* to, const Operand& b, int64_t k, 
 /// is the one at i * row + j * column from `from` on.
 void pack_whole_b(const GemmKernels& g, DataType type, void* to, const void* from, int64_t row,
                   int64_t column, int64_t k, int64_t n, Workers& workers);
-/// Packs all of a matrix of bfloat16 for pair_kernels: k is even. Elements lie as above.
-void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_t row, int64_t column,
-                int64_t k, int64_t n, Workers& workers);
+/// Packs all of a matrix of bfloat16 for pair_kernels: k counts pairs.
+void pack_pairs(const GemmKernels& g, BFloat16* to, const PairOperand& b, int64_t k, int64_t n,
+                Workers& workers);
 /// Packs all of A, tile after tile.
 void pack_whole_a(const GemmKernels& g, float* to, const Operand& a, int64_t m, int64_t k, Workers& workers);
 

@@ -97,21 +97,26 @@ void turn_pairs(const BFloat16* from, int64_t column, int64_t pairs, int64_t col
 
 }  // namespace
 
-void pack_pairs(const GemmKernels& g, BFloat16* to, const BFloat16* from, int64_t row, int64_t column,
-                int64_t k, int64_t n, Workers& workers) {
+void pack_pairs(const PairOperand& b, int64_t pairs, int64_t columns, int64_t width, BFloat16* to) {
   static_assert(std::endian::native == std::endian::little);
+  if (columns < width) std::fill_n(to, 2 * pairs * width, BFloat16{0});
+  if (b.row == 1) return turn_pairs(b.data, b.column, pairs, columns, width, to);
+  const BFloat16* from = b.data;
+  for (int64_t p = 0; p < pairs; ++p, to += 2 * width, from += 2 * b.row)
+    if (b.column == 1)
+      zip_rows(from, from + b.row, columns, to);
+    else
+      for (int64_t j = 0; j < columns; ++j)
+        to[2 * j] = from[j * b.column], to[2 * j + 1] = from[b.row + j * b.column];
+}
+
+void pack_pairs(const GemmKernels& g, BFloat16* to, const PairOperand& b, int64_t k, int64_t n,
+                Workers& workers) {
   const int64_t width = g.panel_columns;
-  share_packing(workers, g.panels(n), 2 * width, k / 2, [&](int64_t panel, int64_t pair0, int64_t pairs) {
-    const int64_t first = panel * width, columns = std::min(width, n - first);
-    BFloat16* at = to + (first * (k / 2) + pair0 * width) * 2;
-    const BFloat16* b = from + 2 * pair0 * row + first * column;
-    if (columns < width) std::fill_n(at, 2 * pairs * width, BFloat16{0});
-    if (row == 1) return turn_pairs(b, column, pairs, columns, width, at);
-    for (int64_t p = 0; p < pairs; ++p, at += 2 * width, b += 2 * row)
-      if (column == 1)
-        zip_rows(b, b + row, columns, at);
-      else
-        for (int64_t j = 0; j < columns; ++j) at[2 * j] = b[j * column], at[2 * j + 1] = b[row + j * column];
+  share_packing(workers, g.panels(n), 2 * width, k, [&](int64_t panel, int64_t pair0, int64_t pairs) {
+    const int64_t first = panel * width;
+    pack_pairs(b.from(2 * pair0, first), pairs, std::min(width, n - first), width,
+               to + (first * k + pair0 * width) * 2);
   });
 }
 

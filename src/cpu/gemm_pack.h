@@ -29,4 +29,7 @@ void pack_pieces(int64_t k, int64_t width, Workers& workers, F&& f) {
   }
 }
 
+/// Packs some pairs of one panel, `columns` of its `width`; the rest is filled up with zeros.
+void pack_pairs(const PairOperand& b, int64_t pairs, int64_t columns, int64_t width, BFloat16* to);
+
 }  // namespace lathe::cpu

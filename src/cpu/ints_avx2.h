@@ -26,28 +26,6 @@ template <int bits>
 LATHE_INLINE Ints shifted_down(Ints x) {
   return {_mm256_srli_epi32(x.v, bits)};
 }
-template <int bits>
-LATHE_INLINE Ints shifted_up(Ints x) {
-  return {_mm256_slli_epi32(x.v, bits)};
-}
-LATHE_INLINE Ints chosen(int32_t mask, Ints a, Ints b) {
-  const __m256i m = _mm256_set1_epi32(mask);
-  return {_mm256_or_si256(_mm256_and_si256(a.v, m), _mm256_andnot_si256(m, b.v))};
-}
-LATHE_INLINE Vec kept_or(Ints x, int32_t mask, Ints y) {
-  return {_mm256_castsi256_ps(_mm256_or_si256(_mm256_and_si256(x.v, _mm256_set1_epi32(mask)), y.v))};
-}
-struct Exponents {
-  LATHE_INLINE explicit Exponents(int32_t base) : base_(_mm256_set1_epi32(base << 23)) {}
-  LATHE_INLINE Ints of(Ints codes) const {
-    const __m256i c = _mm256_and_si256(codes.v, _mm256_set1_epi32(15));
-    const __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(c, 23), base_);
-    return {_mm256_and_si256(sum, _mm256_cmpgt_epi32(c, _mm256_setzero_si256()))};
-  }
-
- private:
-  __m256i base_;
-};
 LATHE_INLINE Vec biased(Ints x, int32_t mask) {
   const __m256i kept = _mm256_and_si256(x.v, _mm256_set1_epi32(mask));
   return {_mm256_castsi256_ps(_mm256_or_si256(kept, _mm256_set1_epi32(0x4b000000)))};

@@ -20,29 +20,6 @@ template <int bits>
 LATHE_INLINE Ints shifted_down(Ints x) {
   return {_mm512_srli_epi32(x.v, bits)};
 }
-template <int bits>
-LATHE_INLINE Ints shifted_up(Ints x) {
-  return {_mm512_slli_epi32(x.v, bits)};
-}
-LATHE_INLINE Ints chosen(int32_t mask, Ints a, Ints b) {
-  constexpr int by_first = 0xca;
-  return {_mm512_ternarylogic_epi32(_mm512_set1_epi32(mask), a.v, b.v, by_first)};
-}
-LATHE_INLINE Vec kept_or(Ints x, int32_t mask, Ints y) {
-  constexpr int and_then_or = 0xea;
-  return {_mm512_castsi512_ps(_mm512_ternarylogic_epi32(x.v, _mm512_set1_epi32(mask), y.v, and_then_or))};
-}
-/// Looked up: of an index only the lowest four bits count.
-struct Exponents {
-  LATHE_INLINE explicit Exponents(int32_t base) {
-    const __m512i codes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    table_ = _mm512_maskz_slli_epi32(0xfffe, _mm512_add_epi32(codes, _mm512_set1_epi32(base)), 23);
-  }
-  LATHE_INLINE Ints of(Ints codes) const { return {_mm512_permutexvar_epi32(codes.v, table_)}; }
-
- private:
-  __m512i table_;
-};
 LATHE_INLINE Vec biased(Ints x, int32_t mask) {
   constexpr int and_then_or = 0xea;
   return {_mm512_castsi512_ps(

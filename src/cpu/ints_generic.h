@@ -2,9 +2,7 @@
 //   as many int32 as a Vec has floats; sums and products wrap around; shifted_down brings zeros in;
 //   biased keeps the bits of `mask`, fewer than 2^23, as floats that are 2^23 too large: in one step, and
 //   differences of such floats are exact;
-//   kept_or keeps the bits of a mask and adds others to them; chosen takes those of `mask` from the first; an
-//   Exponents makes of each lane's lowest four bits c the exponent of a float: that of 0 for 0, else base +
-//   c; to_ints rounds to the nearest, ties to even; its operand is within int32; load_bytes and
+//   to_ints rounds to the nearest, ties to even; its operand is within int32; load_bytes and
 //   load_signed_bytes read `width` bytes, store_bytes writes the lowest eight bits of each, and
 //   store_saturated those of the lesser of it and 255, for numbers of 0 or more, store_four_clamped of any
 //   numbers within 0 and 255, four times `width` of them; Quads are four numbers of eight bits in each lane:
@@ -39,22 +37,6 @@ template <int bits>
 LATHE_INLINE Ints shifted_down(Ints x) {
   return {FourInts(FourBits(x.v) >> bits)};
 }
-template <int bits>
-LATHE_INLINE Ints shifted_up(Ints x) {
-  return {FourInts(FourBits(x.v) << bits)};
-}
-LATHE_INLINE Ints chosen(int32_t mask, Ints a, Ints b) { return {(a.v & mask) | (b.v & ~mask)}; }
-LATHE_INLINE Vec kept_or(Ints x, int32_t mask, Ints y) { return {Four((x.v & mask) | y.v)}; }
-struct Exponents {
-  explicit Exponents(int32_t base) : base_(static_cast<uint32_t>(base) << 23) {}
-  Ints of(Ints codes) const {
-    const FourInts c = codes.v & 15;
-    return {FourInts((FourBits(c) << 23) + base_) & FourInts(c > 0)};
-  }
-
- private:
-  uint32_t base_;  // of a hostile plan, the sum may wrap
-};
 LATHE_INLINE Vec biased(Ints x, int32_t mask) { return {Four((x.v & mask) | 0x4b000000)}; }
 LATHE_INLINE Vec to_floats(Ints x) { return {__builtin_convertvector(x.v, Four)}; }
 LATHE_INLINE Ints to_ints(Vec x) { return {__builtin_convertvector(round(x).v, FourInts)}; }

@@ -10,15 +10,15 @@
 #include "cpu/gemm_pack.h"
 #include "cpu/isa.h"
 
-#define LATHE_ISA_INTS
+#define LATHE_ISA_BYTES
+#define LATHE_ISA_PAIRS
 #define LATHE_ISA_BODY "cpu/short_floats_body.h"
 #include "cpu/for_each_isa.h"
 
 namespace lathe::cpu {
-
-LATHE_SELECT_ISA(ShortKernels, short_kernels)
-
 namespace {
+
+LATHE_SELECT_ISA(ShortTables, short_tables)
 
 static_assert(k_grain % short_block_rows == 0);
 
@@ -33,8 +33,11 @@ constexpr int64_t cached_floats = int64_t{1} << 18;
 /// In front of a packed matrix: is it short?
 constexpr int64_t head_size = 64;
 
-int64_t panel_size(Isa isa, int64_t k) {
-  return ceil_of(k, short_block_rows) * short_kernels(isa).block_size;
+const GemmKernels& whole_kernels(Isa isa, ShortKind kind, bool strict = false) {
+  return kind == ShortKind::floats ? gemm_kernels(isa, strict) : pair_kernels(isa, strict);
+}
+int64_t panel_size(Isa isa, ShortKind kind, int64_t k) {
+  return ceil_of(k, short_block_rows) * short_kernels(isa, kind).block_size;
 }
 int64_t whole_size(const GemmKernels& g, int64_t k, int64_t n) {
   return packed_b_size(g, k, n) * static_cast<int64_t>(sizeof(float));
@@ -44,7 +47,7 @@ bool is_short(const std::byte* packed) { return packed[0] == std::byte{1}; }
 class Unpacking final : public PanelSource {
  public:
   Unpacking(Isa isa, const ShortProduct& p)
-      : unpack_(short_kernels(isa).unpack), from_(p.b), panel_(panel_size(isa, p.k)) {}
+      : unpack_(short_kernels(isa, p.kind).unpack), from_(p.b), panel_(panel_size(isa, p.kind, p.k)) {}
   void unpack(int64_t panel, int64_t k0, int64_t k, float* to) const override {
     unpack_(from_ + head_size + panel * panel_, k0, k, to);
   }
@@ -57,10 +60,16 @@ class Unpacking final : public PanelSource {
 
 bool is_few(int64_t m) { return m <= twin_rows; }
 
+/// A has as many floats for each term as an element has numbers.
+Operand a_of(const ShortProduct& p) {
+  const int64_t numbers = p.kind == ShortKind::pairs ? 2 : 1;
+  return {p.a, numbers * p.k, numbers};
+}
+
 /// Of a product of many rows (`panels`), or of a matrix that is not short (null).
 Products products(const ShortProduct& p, const PanelSource* panels) {
   Products all{.m = p.m, .n = p.n, .k = p.k};
-  all.a = {p.a, p.k, 1};
+  all.a = a_of(p);
   all.panels = panels;
   if (!panels) all.packed_b = p.b + head_size;
   all.c = p.c;
@@ -73,32 +82,34 @@ Products products(const ShortProduct& p, const PanelSource* panels) {
 class FewRows {
  public:
   FewRows(Isa isa, const GemmKernels& g, const ShortProduct& p, const float* a, bool strict)
-      : g_(g), kernels_(short_kernels(isa)), p_(p), a_(a), panel_(panel_size(isa, p.k)) {
-    multiply_ = p.m == 1 && !strict ? kernels_.multiply_row : kernels_.multiply[p.m];
+      : g_(g), kernels_(short_kernels(isa, p.kind)), p_(p), a_(a), panel_(panel_size(isa, p.kind, p.k)) {
+    const bool past = cpu_features().streams_past_l2;
+    multiply_ = p.m == 1 && !strict ? kernels_.multiply_row[past] : kernels_.multiply[past][p.m];
   }
 
   void run(int64_t p0, int64_t p1, KernelContext& c) const {
     for (int64_t first = p0; first < p1; first += stream_panels) {
       const int64_t last = std::min(first + stream_panels, p1);
-      for (int64_t panel = first; panel < last; panel += 2) {
+      for (int64_t panel = first; panel < last; ++panel) {
         c.poll();
-        some(panel, std::min<int64_t>(2, last - panel));
+        one(panel);
       }
       finish(first * g_.panel_columns, std::min(last * g_.panel_columns, p_.n));
     }
   }
 
  private:
-  void some(int64_t panel, int64_t panels) const {
-    alignas(64) float sums[2 * twin_rows * widest_panel];
+  void one(int64_t panel) const {
+    alignas(64) float sums[twin_rows * widest_panel];
     const int64_t step = k_step(p_.k);
     for (int64_t k0 = 0; k0 < p_.k; k0 += step) {
-      ShortTile tile{.a = a_ + k0 * p_.m, .k = std::min(step, p_.k - k0), .sums = sums};
-      for (int64_t i = 0; i < panels; ++i)
-        tile.panel[i] = p_.b + head_size + (panel + i) * panel_ + k0 / short_block_rows * kernels_.block_size;
-      multiply_[panels - 1](tile);
-      for (int64_t i = 0; i < panels; ++i)
-        store(panel + i, k0, k0 + tile.k == p_.k, sums + i * p_.m * g_.panel_columns);
+      const std::byte* const block = p_.b + head_size + panel * panel_;
+      const ShortTile tile{.a = a_ + k0 * p_.m,
+                           .panel = block + k0 / short_block_rows * kernels_.block_size,
+                           .k = std::min(step, p_.k - k0),
+                           .sums = sums};
+      multiply_(tile);
+      store(panel, k0, k0 + tile.k == p_.k, sums);
     }
   }
 
@@ -126,60 +137,89 @@ class FewRows {
   const float* const a_;
   const int64_t panel_;
   const RowFinish finish_{p_.epilogue, p_.n};
-  void (*const* multiply_)(const ShortTile&);
+  void (*multiply_)(const ShortTile&);
 };
 
-}  // namespace
-
-int64_t short_size(Isa isa, int64_t k, int64_t n) {
-  const GemmKernels& g = gemm_kernels(isa);
-  return head_size + std::max(whole_size(g, k, n), g.panels(n) * panel_size(isa, k));
-}
-
-void pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
+/// Packs blocks made by rows(k0, k, column, columns, to), or the whole matrix by whole(to), where these do
+/// not fit.
+void pack(Isa isa, ShortKind kind, std::byte* to, int64_t k, int64_t n, bool by_rows, Workers& workers,
+          const auto& rows, const auto& whole) {
   constexpr int64_t polled_blocks = 64;
-  const GemmKernels& g = gemm_kernels(isa);
-  const ShortKernels& kernels = short_kernels(isa);
+  const GemmKernels& g = whole_kernels(isa, kind);
+  const ShortKernels& kernels = short_kernels(isa, kind);
   const int64_t width = g.panel_columns, panels = g.panels(n), blocks = ceil_of(k, short_block_rows);
   std::atomic<bool> fits = true;
-  const auto pack = [&](int64_t panel, int64_t block) {
-    alignas(64) float rows[short_block_rows * widest_panel] = {};
-    const int64_t k0 = block * short_block_rows, j = panel * width;
-    g.pack_b(rows, {b.data + k0 * b.row + j * b.column, b.row, b.column}, std::min(short_block_rows, k - k0),
-             std::min(width, n - j));
-    if (!kernels.encode(rows, to + head_size + (panel * blocks + block) * kernels.block_size))
+  const auto pack_block = [&](int64_t panel, int64_t block) {
+    alignas(64) float some[short_block_rows * widest_panel] = {};
+    const int64_t k0 = block * short_block_rows, column = panel * width;
+    rows(k0, std::min(short_block_rows, k - k0), column, std::min(width, n - column), some);
+    if (!kernels.encode(some, to + head_size + (panel * blocks + block) * kernels.block_size))
       fits.store(false, std::memory_order_relaxed);
   };
   // Along the rows of B, or down its columns, as they lie.
-  const bool by_rows = b.column == 1;
   const int64_t outer = by_rows ? blocks : panels, inner = by_rows ? panels : blocks;
   const int64_t grain = std::max<int64_t>(1, packed_in_one_go / (short_block_rows * width * (inner + 1)));
   workers.parallel(outer, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && fits.load(std::memory_order_relaxed); ++i)
       for (int64_t other = 0; other < inner; ++other) {
         if (other % polled_blocks == 0) workers.poll();
-        by_rows ? pack(other, i) : pack(i, other);
+        by_rows ? pack_block(other, i) : pack_block(i, other);
       }
   });
   std::memset(to, 0, head_size);
   to[0] = std::byte{fits ? uint8_t{1} : uint8_t{0}};
   // The same bytes every time, whatever was there and whatever was tried.
-  std::byte* const rest = to + head_size + (fits ? panels * panel_size(isa, k) : whole_size(g, k, n));
-  if (!fits) pack_whole_b(g, reinterpret_cast<float*>(to + head_size), b, k, n, workers);
-  std::fill(rest, to + short_size(isa, k, n), std::byte{0});
+  std::byte* const rest = to + head_size + (fits ? panels * panel_size(isa, kind, k) : whole_size(g, k, n));
+  if (!fits) whole(g, to + head_size);
+  std::fill(rest, to + short_size(isa, kind, k, n), std::byte{0});
 }
 
-Verdict prefer_short(const KernelRequest& r, int64_t m, int64_t k, int64_t n) {
-  // Measured on Intel Xeons alone. Where memory feeds one core faster, whole weights are: on a Zen 4 (half
-  // the width) and on a Zen 5 (33 GB/s, GPT-2's decode 16.8 ms with short floats and 15.1 without).
-  const bool pays = r.isa == Isa::avx512 && !cpu_features().amd && is_few(m) && k * n > cached_floats &&
-                    k % short_block_rows == 0;
+}  // namespace
+
+const ShortKernels& short_kernels(Isa isa, ShortKind kind) {
+  if (kind == ShortKind::floats) return short_tables(isa).floats;
+#if defined(__x86_64__) || defined(_M_X64)
+  if (isa == Isa::avx512 && uses_bf16()) return bf16::table.pairs;
+#endif
+  return short_tables(isa).pairs;
+}
+
+int64_t short_size(Isa isa, ShortKind kind, int64_t k, int64_t n) {
+  const GemmKernels& g = whole_kernels(isa, kind);
+  return head_size + std::max(whole_size(g, k, n), g.panels(n) * panel_size(isa, kind, k));
+}
+
+void pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
+  const GemmKernels& g = gemm_kernels(isa);
+  const auto rows = [&](int64_t k0, int64_t some, int64_t column, int64_t columns, float* at) {
+    g.pack_b(at, {b.data + k0 * b.row + column * b.column, b.row, b.column}, some, columns);
+  };
+  pack(isa, ShortKind::floats, to, k, n, b.column == 1, workers, rows,
+       [&](const GemmKernels& all, std::byte* at) {
+         pack_whole_b(all, reinterpret_cast<float*>(at), b, k, n, workers);
+       });
+}
+
+void pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t n, Workers& workers) {
+  const int64_t width = pair_kernels(isa).panel_columns;
+  const auto rows = [&](int64_t k0, int64_t some, int64_t column, int64_t columns, float* at) {
+    pack_pairs(b.from(2 * k0, column), some, columns, width, reinterpret_cast<BFloat16*>(at));
+  };
+  pack(isa, ShortKind::pairs, to, k, n, b.column == 1, workers, rows,
+       [&](const GemmKernels& all, std::byte* at) {
+         pack_pairs(all, reinterpret_cast<BFloat16*>(at), b, k, n, workers);
+       });
+}
+
+Verdict prefer_short(const KernelRequest& r, ShortKind, int64_t m, int64_t k, int64_t n) {
+  const bool pays = r.isa == Isa::avx512 && !cpu_features().avx512_halved && is_few(m) &&
+                    k * n > cached_floats && k % short_block_rows == 0;
   return pays ? Verdict::yes() : Verdict::no("weights from memory are not what it waits for");
 }
 
 size_t multiply_workspace(Isa isa, const ShortProduct& p) {
   if (p.m == 0 || p.n == 0) return 0;
-  const GemmKernels& g = gemm_kernels(isa);
+  const GemmKernels& g = whole_kernels(isa, p.kind);
   const Unpacking panels(isa, p);
   const size_t many = multiply_workspace(g, products(p, &panels));
   const size_t few = is_few(p.m) ? static_cast<size_t>(packed_a_size(p.m, p.k)) * sizeof(float) : 0;
@@ -188,21 +228,21 @@ size_t multiply_workspace(Isa isa, const ShortProduct& p) {
 
 void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, KernelContext& c) {
   if (p.m == 0 || p.n == 0) return;
-  const GemmKernels& g = gemm_kernels(isa, strict);
+  const GemmKernels& g = whole_kernels(isa, p.kind, strict);
   if (!is_short(p.b) || !is_few(p.m) || p.k == 0) {
     const Unpacking panels(isa, p);
     return multiply(g, products(p, is_short(p.b) ? &panels : nullptr), workspace, c);
   }
   const float* a = p.a;
-  if (p.m > 1) {
-    pack_whole_a(g, static_cast<float*>(workspace), {p.a, p.k, 1}, p.m, p.k, c);
+  if (p.m > 1 || p.kind == ShortKind::pairs) {
+    pack_whole_a(g, static_cast<float*>(workspace), a_of(p), p.m, p.k, c);
     a = static_cast<const float*>(workspace);
   }
   const FewRows rows(isa, g, p, a, strict);
-  const int64_t panels = g.panels(p.n), pairs = ceil_of(panels, 2), work = 2 * p.m * g.panel_columns * p.k;
-  const auto some = [&](int64_t begin, int64_t end) { rows.run(2 * begin, std::min(2 * end, panels), c); };
-  if (pairs * work < 2 * least_work) return some(0, pairs);
-  c.parallel(pairs, std::max<int64_t>(1, least_work / work), some);
+  const int64_t panels = g.panels(p.n), work = p.m * g.panel_columns * p.k;
+  const auto some = [&](int64_t begin, int64_t end) { rows.run(begin, end, c); };
+  if (panels * work < 2 * least_work) return some(0, panels);
+  c.parallel(panels, std::max<int64_t>(1, least_work / work), some);
 }
 
 void multiply_operands(Isa isa, ShortProduct p, KernelContext& c) {

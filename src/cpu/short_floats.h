@@ -1,42 +1,45 @@
-// Matrices of float32 in seven eighths of their bytes, and not a bit of them lost: for products that wait for
-// weights from memory.
+// Matrices of float32 in seven eighths of their bytes, and of bfloat16 in three quarters, and not a bit of
+// them lost: for products that wait for weights from memory.
 //
-// Of a float's exponent, a block of weights next to each other uses few values. So each takes 28 bits: sign,
-// mantissa, and four bits for the distance of its exponent from the block's least (0: the exponent of zero
-// and of denormal numbers). The few that do not fit are said in full in the block's first line; where they
-// are too many, in any block, the whole matrix stays as it was.
+// Of a float's exponent, a block of weights next to each other uses few values. So each takes four bits for
+// the distance of its exponent from the block's least (0: the exponent of zero and of denormal numbers)
+// beside sign and mantissa: 28 bits, or 12. The few that do not fit are said in full in the block's first
+// line; where they are too many, in any block, the whole matrix stays as it was.
 //
-// A packed matrix lies in panels of the width of gemm_kernels(isa), one right behind the other (where streams
-// leave anything out, this machine's memory takes microseconds to find its pace again). Panels consist of
-// blocks of 32 rows: a line for what does not fit, then groups of four rows, which are eight vectors of
-// floats in seven of words: six hold sign and mantissa of one float each, and among them, where their
-// exponents were, the other two; the seventh holds the exponents.
+// Elements are floats, or pairs of bfloat16 as pair_kernels() multiply them; k counts elements. A packed
+// matrix lies in panels of the width of gemm_kernels(isa), one right behind the other (where streams leave
+// anything out, this machine's memory takes microseconds to find its pace again). Panels consist of blocks of
+// 32 rows: a line for what does not fit, then groups of four rows of floats or two of pairs. Of a group, the
+// codes come first, two in each byte; then a byte for sign and mantissa of every float or half of a pair, and
+// of floats what is behind their upper 16 bits: so that tables of sixteen bytes and zips make words of them.
 #pragma once
 
 #include "cpu/gemm.h"
 
 namespace lathe::cpu {
 
-inline constexpr int64_t short_block_rows = 32, short_group_rows = 4;
+inline constexpr int64_t short_block_rows = 32;
+
+/// What elements are.
+enum class ShortKind { floats, pairs };
 
 /// The first line of a block.
 struct ShortBlock {
   static constexpr size_t most = 10;
-  uint8_t base = 0;    // the exponent of code c is base + c
-  uint8_t count = 0;   // floats that do not fit
-  uint8_t groups = 0;  // a bit for each group: does it have such?
-  uint8_t unused = 0;
+  uint8_t base = 0;     // the exponent of code c is base + c
+  uint8_t count = 0;    // elements that do not fit
+  uint16_t groups = 0;  // a bit for each group: does it have such?
   uint16_t at[most] = {};
   float value[most] = {};
 };
 static_assert(sizeof(ShortBlock) == 64);
 
-/// A few rows times one or two panels.
+/// A few rows times a panel.
 struct ShortTile {
-  const float* a = nullptr;        // packed
-  const std::byte* panel[2] = {};  // from a block on
+  const float* a = nullptr;          // packed
+  const std::byte* panel = nullptr;  // from a block on
   int64_t k = 0;
-  float* sums = nullptr;  // panel after panel, rows of two vectors
+  float* sums = nullptr;  // rows of two vectors
 };
 
 struct ShortKernels {
@@ -45,22 +48,30 @@ struct ShortKernels {
   bool (*encode)(const float* rows, std::byte* to) = nullptr;
   /// Rows [k0, k0 + k) of a panel, where k0 begins a block.
   void (*unpack)(const std::byte* panel, int64_t k0, int64_t k, float* to) = nullptr;
-  /// By rows, and panels less one. One row as multiply() sums it: in two sums, unless it is strict.
-  void (*multiply[twin_rows + 1][2])(const ShortTile&) = {};
+  /// By CpuFeatures::streams_past_l2 and by rows. One row as multiply() sums it: in two sums, unless it is
+  /// strict.
+  void (*multiply[2][twin_rows + 1])(const ShortTile&) = {};
   void (*multiply_row[2])(const ShortTile&) = {};
 };
-const ShortKernels& short_kernels(Isa isa);
+struct ShortTables {
+  ShortKernels floats, pairs;
+};
+const ShortKernels& short_kernels(Isa isa, ShortKind kind);
 
 /// Bytes that a packed matrix takes.
-int64_t short_size(Isa isa, int64_t k, int64_t n);
+int64_t short_size(Isa isa, ShortKind kind, int64_t k, int64_t n);
 /// Packs float32; element (i, j) is the one at i * row + j * column.
 void pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
+/// Packs bfloat16 in pairs, whose elements lie as above.
+void pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t n, Workers& workers);
 
 /// Does a product of so many rows wait for its weights, so that they had better be short?
-Verdict prefer_short(const KernelRequest& r, int64_t m, int64_t k, int64_t n);
+Verdict prefer_short(const KernelRequest& r, ShortKind kind, int64_t m, int64_t k, int64_t n);
 
-/// C [m, n] = A [m, k] B + start, all dense; in the order in which multiply() sums, hence the same bits.
+/// C [m, n] = A [m, k] B + start, all dense; in the order in which multiply() sums, hence the same bits. Of
+/// pairs, A is float32 in twice as many columns.
 struct ShortProduct {
+  ShortKind kind = ShortKind::floats;
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
   const std::byte* b = nullptr;

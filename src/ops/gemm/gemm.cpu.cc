@@ -125,23 +125,20 @@ Verdict ask_short(const Gemm& op, const KernelRequest& r) {
   if (op.trans_a || op.alpha != 1) return Verdict::no("A is turned or scaled");
   return Verdict::yes();
 }
-/// As far as it is known or thought to be.
-std::optional<int64_t> likely_rows(const KernelRequest& r) {
-  if (!r.inputs[0].shape || r.inputs[0].shape->empty()) return std::nullopt;
-  return r.likely_size((*r.inputs[0].shape)[0]);
-}
 Verdict prefer_short(const Gemm& op, const KernelRequest& r) {
   const Tensor& b = *r.inputs[1].constant;
-  const auto m = likely_rows(r);
+  const auto m = cpu::likely_rows(r);
   if (!m) return Verdict::no("the number of rows is not known");
-  return cpu::prefer_short(r, *m, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
+  return cpu::prefer_short(r, cpu::ShortKind::floats, *m, b.dim(op.trans_b ? 1 : 0),
+                           b.dim(op.trans_b ? 0 : 1));
 }
 template <Isa isa>
 std::optional<PackedForm> short_form(const Gemm& op, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& b = *r.inputs[1].constant;
-  return PackedForm{DataType::uint8,
-                    {cpu::short_size(isa, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
+  return PackedForm{
+      DataType::uint8,
+      {cpu::short_size(isa, cpu::ShortKind::floats, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
 }
 template <Isa isa>
 void pack_short(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
@@ -173,7 +170,7 @@ Verdict ask_strassen(const Gemm& op, const KernelRequest& r) {
 }
 Verdict prefer_strassen(const Gemm& op, const KernelRequest& r) {
   const Tensor& b = *r.inputs[1].constant;
-  return cpu::prefer_strassen(r, likely_rows(r), b.dim(op.trans_b ? 0 : 1));
+  return cpu::prefer_strassen(r, cpu::likely_rows(r), b.dim(op.trans_b ? 0 : 1));
 }
 template <Isa isa>
 std::optional<PackedForm> strassen_form(const Gemm& op, const KernelRequest& r, size_t i) {

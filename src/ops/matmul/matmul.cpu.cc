@@ -135,33 +135,23 @@ Verdict ask_short(const MatMul& op, const KernelRequest& r) {
   if (b.rank() < 2 || Matrices(b).count != 1) return Verdict::no("B is not one matrix");
   return Verdict::yes();
 }
-/// Rows of all of A, as far as they are known or thought to be.
-std::optional<int64_t> likely_rows(const KernelRequest& r) {
-  if (!r.inputs[0].shape) return std::nullopt;
-  int64_t m = 1;
-  for (size_t i = 0; i + 1 < r.inputs[0].shape->size(); ++i) {
-    const auto size = r.likely_size((*r.inputs[0].shape)[i]);
-    if (!size) return std::nullopt;
-    m *= *size;
-  }
-  return m;
-}
 Verdict prefer_short(const MatMul&, const KernelRequest& r) {
   const Matrices b(*r.inputs[1].constant);
-  const auto m = likely_rows(r);
-  return m ? cpu::prefer_short(r, *m, b.k, b.n) : Verdict::no("the number of rows is not known");
+  const auto m = cpu::likely_rows(r);
+  return m ? cpu::prefer_short(r, cpu::ShortKind::floats, *m, b.k, b.n)
+           : Verdict::no("the number of rows is not known");
 }
 template <Isa isa>
 std::optional<PackedForm> short_form(const MatMul&, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Matrices b(*r.inputs[1].constant);
-  return PackedForm{DataType::uint8, {cpu::short_size(isa, b.k, b.n)}};
+  return PackedForm{DataType::uint8, {cpu::short_size(isa, cpu::ShortKind::floats, b.k, b.n)}};
 }
 template <Isa isa>
 void pack_short(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Matrices b(*r.inputs[1].constant);
-  cpu::pack_short(isa, static_cast<std::byte*>(to.data()), {cpu::floats(*r.inputs[1].constant), b.n, 1}, b.k,
-                  b.n, workers);
+  cpu::pack_short(isa, static_cast<std::byte*>(to.data()),
+                  cpu::Operand{cpu::floats(*r.inputs[1].constant), b.n, 1}, b.k, b.n, workers);
 }
 cpu::ShortProduct short_product(const Shape& a, const Shape& b) {
   const Products p = products(a, b);
@@ -185,7 +175,7 @@ Verdict ask_strassen(const MatMul& op, const KernelRequest& r) {
 }
 Verdict prefer_strassen(const MatMul&, const KernelRequest& r) {
   const Matrices b(*r.inputs[1].constant);
-  return cpu::prefer_strassen(r, likely_rows(r), b.n);
+  return cpu::prefer_strassen(r, cpu::likely_rows(r), b.n);
 }
 template <Isa isa>
 std::optional<PackedForm> strassen_form(const MatMul&, const KernelRequest& r, size_t i) {

@@ -4,6 +4,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/gemm.h"
+#include "cpu/short_floats.h"
 
 namespace lathe {
 namespace {
@@ -16,12 +17,19 @@ struct Weights {
         row(op.trans_b ? 1 : w[1]),
         column(op.trans_b ? w[1] : 1) {}
   int64_t pairs, n, row, column;
+
+  cpu::PairOperand in(const Tensor& w) const { return {w.as<BFloat16>().data(), row, column}; }
 };
+
+int64_t rows_of(const Shape& x) {
+  int64_t m = 1;
+  for (size_t axis = 0; axis + 1 < x.size(); ++axis) m *= x[axis];
+  return m;
+}
 
 cpu::Products product(const NarrowMatMul& op, const Shape& x, const Shape& w) {
   const Weights weights(op, w);
-  cpu::Products p{.m = 1, .n = weights.n, .k = weights.pairs};
-  for (size_t axis = 0; axis + 1 < x.size(); ++axis) p.m *= x[axis];
+  cpu::Products p{.m = rows_of(x), .n = weights.n, .k = weights.pairs};
   p.a = {nullptr, 2 * p.k, 2};
   return p;
 }
@@ -47,8 +55,7 @@ template <Isa isa>
 void pack(const NarrowMatMul& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& from = *r.inputs[1].constant;
   const Weights w(op, from.shape());
-  cpu::pack_pairs(cpu::pair_kernels(isa), to.as<BFloat16>().data(), from.as<BFloat16>().data(), w.row,
-                  w.column, 2 * w.pairs, w.n, workers);
+  cpu::pack_pairs(cpu::pair_kernels(isa), to.as<BFloat16>().data(), w.in(from), w.pairs, w.n, workers);
 }
 
 template <Isa isa>
@@ -72,6 +79,40 @@ void run(const NarrowMatMul& op, KernelContext& c) {
   cpu::multiply(g, p, c.workspace(cpu::multiply_workspace(g, p)), c);
 }
 
+/// Of weights packed in three quarters of their bytes.
+Verdict prefer_short(const NarrowMatMul& op, const KernelRequest& r) {
+  const Weights w(op, r.inputs[1].constant->shape());
+  const auto m = cpu::likely_rows(r);
+  return m ? cpu::prefer_short(r, cpu::ShortKind::pairs, *m, w.pairs, w.n)
+           : Verdict::no("the number of rows is not known");
+}
+template <Isa isa>
+std::optional<PackedForm> short_form(const NarrowMatMul& op, const KernelRequest& r, size_t i) {
+  if (i != 1) return std::nullopt;
+  const Weights w(op, r.inputs[1].constant->shape());
+  return PackedForm{DataType::uint8, {cpu::short_size(isa, cpu::ShortKind::pairs, w.pairs, w.n)}};
+}
+template <Isa isa>
+void pack_short(const NarrowMatMul& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+  const Tensor& from = *r.inputs[1].constant;
+  const Weights w(op, from.shape());
+  cpu::pack_short(isa, static_cast<std::byte*>(to.data()), w.in(from), w.pairs, w.n, workers);
+}
+cpu::ShortProduct short_product(const NarrowMatMul& op, const Shape& x, const Shape& w) {
+  const Weights weights(op, w);
+  return {.kind = cpu::ShortKind::pairs, .m = rows_of(x), .n = weights.n, .k = weights.pairs};
+}
+template <Isa isa>
+size_t short_workspace(const NarrowMatMul& op, std::span<const Shape> inputs, int) {
+  return cpu::multiply_workspace(isa, short_product(op, inputs[0], inputs[1]));
+}
+template <Isa isa>
+void run_short(const NarrowMatMul& op, KernelContext& c) {
+  cpu::ShortProduct p = short_product(op, c.in(0).shape(), c.in(1).shape());
+  if (const float* bias = cpu::floats(c, 2)) p.start = {bias, 0, 1, 1};
+  cpu::multiply_operands(isa, p, c);
+}
+
 }  // namespace
 
 void cpu_narrow_matmul(KernelCatalog& k) {
@@ -87,6 +128,19 @@ void cpu_narrow_matmul(KernelCatalog& k) {
                          .packed_form = packed_form<isa>,
                          .pack = pack<isa>,
                          .workspace = workspace<isa>});
+    k.add<NarrowMatMul>({.op = "NarrowMatMul",
+                         .domain = "lathe",
+                         .name = cpu::kernel_name("narrow_matmul.short", isa),
+                         .isa = isa,
+                         .priority = 1,
+                         .finishes = true,
+                         .strict = cpu::strict_products},
+                        {.run = run_short<isa>,
+                         .ask = ask,
+                         .prefer = prefer_short,
+                         .packed_form = short_form<isa>,
+                         .pack = pack_short<isa>,
+                         .workspace = short_workspace<isa>});
   });
 }
 
