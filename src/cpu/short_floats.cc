@@ -30,8 +30,6 @@ constexpr int64_t stream_panels = 16;
 constexpr int64_t widest_panel = 32;
 /// Floats of weights below which a cache may hold them.
 constexpr int64_t cached_floats = int64_t{1} << 18;
-/// In front of a packed matrix: is it short?
-constexpr int64_t head_size = 64;
 
 const GemmKernels& whole_kernels(Isa isa, ShortKind kind, bool strict = false) {
   return kind == ShortKind::floats ? gemm_kernels(isa, strict) : pair_kernels(isa, strict);
@@ -42,20 +40,22 @@ int64_t panel_size(Isa isa, ShortKind kind, int64_t k) {
 int64_t whole_size(const GemmKernels& g, int64_t k, int64_t n) {
   return packed_b_size(g, k, n) * static_cast<int64_t>(sizeof(float));
 }
-bool is_short(const std::byte* packed) { return packed[0] == std::byte{1}; }
+const std::byte* panel_of(const ShortProduct& p, int64_t panel, int64_t size) {
+  return static_cast<const std::byte*>(p.b) + panel * size;
+}
 
 class Unpacking final : public PanelSource {
  public:
   Unpacking(Isa isa, const ShortProduct& p)
-      : unpack_(short_kernels(isa, p.kind).unpack), from_(p.b), panel_(panel_size(isa, p.kind, p.k)) {}
+      : p_(p), unpack_(short_kernels(isa, p.kind).unpack), panel_(panel_size(isa, p.kind, p.k)) {}
   void unpack(int64_t panel, int64_t k0, int64_t k, float* to) const override {
-    unpack_(from_ + head_size + panel * panel_, k0, k, to);
+    unpack_(panel_of(p_, panel, panel_), k0, k, to);
   }
 
  private:
-  void (*unpack_)(const std::byte*, int64_t, int64_t, float*);
-  const std::byte* from_;
-  int64_t panel_;
+  const ShortProduct& p_;
+  void (*const unpack_)(const std::byte*, int64_t, int64_t, float*);
+  const int64_t panel_;
 };
 
 bool is_few(int64_t m) { return m <= twin_rows; }
@@ -71,7 +71,7 @@ Products products(const ShortProduct& p, const PanelSource* panels) {
   Products all{.m = p.m, .n = p.n, .k = p.k};
   all.a = a_of(p);
   all.panels = panels;
-  if (!panels) all.packed_b = p.b + head_size;
+  if (!panels) all.packed_b = p.b;
   all.c = p.c;
   all.start = p.start;
   all.epilogue = p.epilogue;
@@ -103,7 +103,7 @@ class FewRows {
     alignas(64) float sums[twin_rows * widest_panel];
     const int64_t step = k_step(p_.k);
     for (int64_t k0 = 0; k0 < p_.k; k0 += step) {
-      const std::byte* const block = p_.b + head_size + panel * panel_;
+      const std::byte* const block = panel_of(p_, panel, panel_);
       const ShortTile tile{.a = a_ + k0 * p_.m,
                            .panel = block + k0 / short_block_rows * kernels_.block_size,
                            .k = std::min(step, p_.k - k0),
@@ -140,10 +140,9 @@ class FewRows {
   void (*multiply_)(const ShortTile&);
 };
 
-/// Packs blocks made by rows(k0, k, column, columns, to), or the whole matrix by whole(to), where these do
-/// not fit.
-void pack(Isa isa, ShortKind kind, std::byte* to, int64_t k, int64_t n, bool by_rows, Workers& workers,
-          const auto& rows, const auto& whole) {
+/// Packs blocks made by rows(k0, k, column, columns, to), until one does not fit.
+bool pack(Isa isa, ShortKind kind, std::byte* to, int64_t k, int64_t n, bool by_rows, Workers& workers,
+          const auto& rows) {
   constexpr int64_t polled_blocks = 64;
   const GemmKernels& g = whole_kernels(isa, kind);
   const ShortKernels& kernels = short_kernels(isa, kind);
@@ -153,7 +152,7 @@ void pack(Isa isa, ShortKind kind, std::byte* to, int64_t k, int64_t n, bool by_
     alignas(64) float some[short_block_rows * widest_panel] = {};
     const int64_t k0 = block * short_block_rows, column = panel * width;
     rows(k0, std::min(short_block_rows, k - k0), column, std::min(width, n - column), some);
-    if (!kernels.encode(some, to + head_size + (panel * blocks + block) * kernels.block_size))
+    if (!kernels.encode(some, to + (panel * blocks + block) * kernels.block_size))
       fits.store(false, std::memory_order_relaxed);
   };
   // Along the rows of B, or down its columns, as they lie.
@@ -166,12 +165,7 @@ void pack(Isa isa, ShortKind kind, std::byte* to, int64_t k, int64_t n, bool by_
         by_rows ? pack_block(other, i) : pack_block(i, other);
       }
   });
-  std::memset(to, 0, head_size);
-  to[0] = std::byte{fits ? uint8_t{1} : uint8_t{0}};
-  // The same bytes every time, whatever was there and whatever was tried.
-  std::byte* const rest = to + head_size + (fits ? panels * panel_size(isa, kind, k) : whole_size(g, k, n));
-  if (!fits) whole(g, to + head_size);
-  std::fill(rest, to + short_size(isa, kind, k, n), std::byte{0});
+  return fits.load();
 }
 
 }  // namespace
@@ -184,31 +178,26 @@ const ShortKernels& short_kernels(Isa isa, ShortKind kind) {
   return short_tables(isa).pairs;
 }
 
-int64_t short_size(Isa isa, ShortKind kind, int64_t k, int64_t n) {
+std::optional<int64_t> short_size(Isa isa, ShortKind kind, int64_t k, int64_t n) {
   const GemmKernels& g = whole_kernels(isa, kind);
-  return head_size + std::max(whole_size(g, k, n), g.panels(n) * panel_size(isa, kind, k));
+  const int64_t size = g.panels(n) * panel_size(isa, kind, k);
+  return size < whole_size(g, k, n) ? std::optional(size) : std::nullopt;
 }
 
-void pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
+bool pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers) {
   const GemmKernels& g = gemm_kernels(isa);
-  const auto rows = [&](int64_t k0, int64_t some, int64_t column, int64_t columns, float* at) {
-    g.pack_b(at, {b.data + k0 * b.row + column * b.column, b.row, b.column}, some, columns);
-  };
-  pack(isa, ShortKind::floats, to, k, n, b.column == 1, workers, rows,
-       [&](const GemmKernels& all, std::byte* at) {
-         pack_whole_b(all, reinterpret_cast<float*>(at), b, k, n, workers);
-       });
+  return pack(isa, ShortKind::floats, to, k, n, b.column == 1, workers,
+              [&](int64_t k0, int64_t some, int64_t column, int64_t columns, float* at) {
+                g.pack_b(at, {b.data + k0 * b.row + column * b.column, b.row, b.column}, some, columns);
+              });
 }
 
-void pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t n, Workers& workers) {
+bool pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t n, Workers& workers) {
   const int64_t width = pair_kernels(isa).panel_columns;
-  const auto rows = [&](int64_t k0, int64_t some, int64_t column, int64_t columns, float* at) {
-    pack_pairs(b.from(2 * k0, column), some, columns, width, reinterpret_cast<BFloat16*>(at));
-  };
-  pack(isa, ShortKind::pairs, to, k, n, b.column == 1, workers, rows,
-       [&](const GemmKernels& all, std::byte* at) {
-         pack_pairs(all, reinterpret_cast<BFloat16*>(at), b, k, n, workers);
-       });
+  return pack(isa, ShortKind::pairs, to, k, n, b.column == 1, workers,
+              [&](int64_t k0, int64_t some, int64_t column, int64_t columns, float* at) {
+                pack_pairs(b.from(2 * k0, column), some, columns, width, reinterpret_cast<BFloat16*>(at));
+              });
 }
 
 Verdict prefer_short(const KernelRequest& r, ShortKind, int64_t m, int64_t k, int64_t n) {
@@ -229,9 +218,9 @@ size_t multiply_workspace(Isa isa, const ShortProduct& p) {
 void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, KernelContext& c) {
   if (p.m == 0 || p.n == 0) return;
   const GemmKernels& g = whole_kernels(isa, p.kind, strict);
-  if (!is_short(p.b) || !is_few(p.m) || p.k == 0) {
+  if (!p.is_short || !is_few(p.m) || p.k == 0) {
     const Unpacking panels(isa, p);
-    return multiply(g, products(p, is_short(p.b) ? &panels : nullptr), workspace, c);
+    return multiply(g, products(p, p.is_short ? &panels : nullptr), workspace, c);
   }
   const float* a = p.a;
   if (p.m > 1 || p.kind == ShortKind::pairs) {
@@ -247,7 +236,8 @@ void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, Kern
 
 void multiply_operands(Isa isa, ShortProduct p, KernelContext& c) {
   p.a = floats(c.in(0));
-  p.b = static_cast<const std::byte*>(c.packed(1)->data());
+  p.b = c.packed(1)->data();
+  p.is_short = c.packed(1)->type() == DataType::uint8;
   p.c = floats(c.out(0));
   p.epilogue = c.epilogue();
   multiply(isa, p, c.strict(), c.workspace(multiply_workspace(isa, p)), c);

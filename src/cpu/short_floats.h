@@ -4,7 +4,7 @@
 // Of a float's exponent, a block of weights next to each other uses few values. So each takes four bits for
 // the distance of its exponent from the block's least (0: the exponent of zero and of denormal numbers)
 // beside sign and mantissa: 28 bits, or 12. The few that do not fit are said in full in the block's first
-// line; where they are too many, in any block, the whole matrix stays as it was.
+// line; where they are too many, in any block, the matrix cannot be packed so.
 //
 // Elements are floats, or pairs of bfloat16 as pair_kernels() multiply them; k counts elements. A packed
 // matrix lies in panels of the width of gemm_kernels(isa), one right behind the other (where streams leave
@@ -58,12 +58,12 @@ struct ShortTables {
 };
 const ShortKernels& short_kernels(Isa isa, ShortKind kind);
 
-/// Bytes that a packed matrix takes.
-int64_t short_size(Isa isa, ShortKind kind, int64_t k, int64_t n);
-/// Packs float32; element (i, j) is the one at i * row + j * column.
-void pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
+/// Bytes that a packed matrix takes; nothing where that is no fewer than it has.
+std::optional<int64_t> short_size(Isa isa, ShortKind kind, int64_t k, int64_t n);
+/// Packs float32; element (i, j) is the one at i * row + j * column. False: it does not fit.
+bool pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, Workers& workers);
 /// Packs bfloat16 in pairs, whose elements lie as above.
-void pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t n, Workers& workers);
+bool pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t n, Workers& workers);
 
 /// Does a product of so many rows wait for its weights, so that they had better be short?
 Verdict prefer_short(const KernelRequest& r, ShortKind kind, int64_t m, int64_t k, int64_t n);
@@ -74,7 +74,8 @@ struct ShortProduct {
   ShortKind kind = ShortKind::floats;
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
-  const std::byte* b = nullptr;
+  const void* b = nullptr;
+  bool is_short = true;  // else b is packed as multiply() takes it
   float* c = nullptr;
   Start start = {};
   Epilogue* epilogue = nullptr;
@@ -82,8 +83,8 @@ struct ShortProduct {
 /// Bytes of scratch, 64-byte aligned.
 size_t multiply_workspace(Isa isa, const ShortProduct& p);
 void multiply(Isa isa, const ShortProduct& p, bool strict, void* workspace, KernelContext& c);
-/// Of a step: A is input 0, B what input 1 was packed to, C output 0. p says the sizes and what C begins
-/// with.
+/// Of a step: A is input 0, B what input 1 was packed to, short if that is bytes, C output 0. p says the
+/// sizes and what C begins with.
 void multiply_operands(Isa isa, ShortProduct p, KernelContext& c);
 
 }  // namespace lathe::cpu

@@ -247,6 +247,10 @@ struct Kernel {
   std::function<std::optional<PackedForm>(const void* op, const KernelRequest&, size_t i)> packed_form = {};
   /// Fills `to`, which has that form. Must give the same bytes every time, however many the workers.
   std::function<void(const void* op, const KernelRequest&, size_t i, Tensor& to, Workers&)> pack = {};
+  /// A smaller form that constant input `i` may have as well, where what it holds allows; runs tell by what
+  /// they are given. It is tried first: pack_compact says whether it could.
+  std::function<std::optional<PackedForm>(const void* op, const KernelRequest&, size_t i)> compact_form = {};
+  std::function<bool(const void* op, const KernelRequest&, size_t i, Tensor& to, Workers&)> pack_compact = {};
   /// Bytes of scratch for concrete shapes (by input), so that memory is known before running.
   std::function<size_t(const void* op, std::span<const Shape> inputs, int threads)> workspace = {};
   /// Of a kernel with `temporaries`: bytes that these take at most; nothing where it does not know either. Of
@@ -289,6 +293,8 @@ class KernelCatalog {
     std::vector<Tunables> (*tactics)(const Op&, const KernelRequest&) = nullptr;
     std::optional<PackedForm> (*packed_form)(const Op&, const KernelRequest&, size_t) = nullptr;
     void (*pack)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
+    std::optional<PackedForm> (*compact_form)(const Op&, const KernelRequest&, size_t) = nullptr;
+    bool (*pack_compact)(const Op&, const KernelRequest&, size_t, Tensor& to, Workers&) = nullptr;
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
     std::optional<PartOffsets> (*parts)(const Op&, const StepFacts&) = nullptr;
     std::optional<size_t> (*scratch)(const Op&, std::span<const Shape>, std::span<const Shape>) = nullptr;
@@ -324,6 +330,15 @@ class KernelCatalog {
     if (f.pack)
       k.pack = [pack = f.pack](const void* o, const KernelRequest& r, size_t i, Tensor& to, Workers& w) {
         pack(*static_cast<const Op*>(o), r, i, to, w);
+      };
+    if (f.compact_form)
+      k.compact_form = [form = f.compact_form](const void* o, const KernelRequest& r, size_t i) {
+        return form(*static_cast<const Op*>(o), r, i);
+      };
+    if (f.pack_compact)
+      k.pack_compact = [pack = f.pack_compact](const void* o, const KernelRequest& r, size_t i, Tensor& to,
+                                               Workers& w) {
+        return pack(*static_cast<const Op*>(o), r, i, to, w);
       };
     if (f.workspace)
       k.workspace = [workspace = f.workspace](const void* o, std::span<const Shape> s, int t) {

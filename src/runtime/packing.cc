@@ -100,6 +100,21 @@ class PoolWorkers final : public Workers {
   RunControl* control_;
 };
 
+std::shared_ptr<void> pages_of(uint64_t bytes) {
+  std::shared_ptr<void> memory(allocate_pages(bytes), std::free);
+  if (!memory)
+    throw Error(Code::run_out_of_memory, "build", std::to_string(bytes) + " bytes for packed weights",
+                "none left", "give the process more memory");
+  supply_small_pages(memory.get(), bytes);
+  return memory;
+}
+
+Tensor in_own_pages(const PackedForm& form) {
+  const auto count = static_cast<size_t>(checked_count(form.shape, form.type, "packed weights"));
+  const std::shared_ptr<void> memory = pages_of(bytes_for(form.type, count));
+  return Tensor::view(form.type, form.shape, memory.get(), memory);
+}
+
 }  // namespace
 
 void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kernel& kernel,
@@ -111,6 +126,8 @@ void Packing::add(Plan& plan, const PlanGraph& graph, PlanStep& step, const Kern
     if (!question.request().inputs[i].constant) continue;
     std::optional<PackedForm> form = kernel.packed_form(op.get(), question.request(), i);
     if (!form) continue;
+    if (kernel.compact_form)
+      if (auto compact = kernel.compact_form(op.get(), question.request(), i)) form = std::move(compact);
     const auto from = static_cast<uint32_t>(graph.values[static_cast<size_t>(step.inputs[i])].weight);
     if (stale && !(*stale)[from] && i < before.size() && before[i] >= 0) {
       step.packed.resize(step.inputs.size(), -1);
@@ -160,11 +177,7 @@ uint64_t Packing::give_memory(Plan& plan) const {
   };
   std::vector<uint64_t> places;
   for (const Job& j : jobs_) places.push_back(place(j));
-  const std::shared_ptr<void> memory(allocate_pages(bytes), std::free);
-  if (!memory)
-    throw Error(Code::run_out_of_memory, "build", std::to_string(bytes) + " bytes for packed weights",
-                "none left", "give the process more memory");
-  supply_small_pages(memory.get(), bytes);
+  const std::shared_ptr<void> memory = pages_of(bytes);
   for (size_t i = 0; i < jobs_.size(); ++i) {
     Value& value = plan.weights[jobs_[i].weight].value;
     const Tensor form = value.tensor();
@@ -185,6 +198,16 @@ Packing::Copies Packing::copies_of(std::span<const size_t> sizes) {
   return {ReadBuffer(largest), together >= often * largest};
 }
 
+void Packing::make(const Job& job, Tensor& to, Workers& workers) {
+  const KernelRequest& request = job.question->request();
+  const Kernel& kernel = *job.kernel;
+  if (kernel.compact_form && kernel.compact_form(job.op.get(), request, job.input)) {
+    if (kernel.pack_compact(job.op.get(), request, job.input, to, workers)) return;
+    to = in_own_pages(*kernel.packed_form(job.op.get(), request, job.input));
+  }
+  kernel.pack(job.op.get(), request, job.input, to, workers);
+}
+
 void Packing::pack(const Job& job, Tensor& to, Copies* copies, MappedPages& read, Workers& workers) {
   const Tensor& source = *job.question->request().inputs[job.input].constant;
   const bool odd = !is_aligned(source) && job.kernel->any_alignment != static_cast<int>(job.input);
@@ -194,7 +217,7 @@ void Packing::pack(const Job& job, Tensor& to, Copies* copies, MappedPages& read
   if (odd && !copy) copy = source.clone();
   try {
     if (copy) job.question->replace_constant(job.input, &*copy);
-    job.kernel->pack(job.op.get(), job.question->request(), job.input, to, workers);
+    make(job, to, workers);
     if (copy) job.question->replace_constant(job.input, &source);
   } catch (const Error& e) {
     throw e.at("build", job.node, job.op_name);

@@ -43,6 +43,8 @@ class Packing {
   };
   static Copies copies_of(std::span<const size_t> sizes);
   static void pack(const Job& job, Tensor& to, Copies* copies, MappedPages& read, Workers& workers);
+  /// In its compact form, or in memory of its own where what it holds does not allow that.
+  static void make(const Job& job, Tensor& to, Workers& workers);
   /// Returns how many bytes they are together.
   uint64_t give_memory(Plan& plan) const;
 

@@ -189,7 +189,11 @@ void Program::check_packing(const PlanGraph& g, const ProgramStep& step) const {
     if (form.has_value() != (w >= 0)) wrong(form ? "nothing packed" : "a packed form");
     if (!form) continue;
     const Tensor& packed = plan_.weights[static_cast<size_t>(w)].value.tensor();
-    if (packed.type() != form->type || packed.shape() != form->shape) wrong(describe(packed));
+    const auto is = [&](const PackedForm& f) { return packed.type() == f.type && packed.shape() == f.shape; };
+    if (is(*form)) continue;
+    const auto compact =
+        k.compact_form ? k.compact_form(step.kernel_op.get(), question.request(), i) : std::nullopt;
+    if (!compact || !is(*compact)) wrong(describe(packed));
   }
 }
 

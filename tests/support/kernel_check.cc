@@ -167,7 +167,12 @@ bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>&
       if (request.inputs[i].constant)
         if (const auto form = kernel.packed_form(op.get(), request, i)) {
           Tensor packed(form->type, form->shape);
-          kernel.pack(op.get(), request, i, packed, c);
+          const auto compact = kernel.compact_form ? kernel.compact_form(op.get(), request, i) : std::nullopt;
+          Tensor smaller = compact ? Tensor(compact->type, compact->shape) : Tensor();
+          if (compact && kernel.pack_compact(op.get(), request, i, smaller, c))
+            packed = std::move(smaller);
+          else
+            kernel.pack(op.get(), request, i, packed, c);
           c.pack(i, std::move(packed));
         }
   declare_outputs(k, codec, rule.get(), c, want);

@@ -136,15 +136,16 @@ template <Isa isa>
 std::optional<PackedForm> short_form(const Gemm& op, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Tensor& b = *r.inputs[1].constant;
-  return PackedForm{
-      DataType::uint8,
-      {cpu::short_size(isa, cpu::ShortKind::floats, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1))}};
+  const auto size =
+      cpu::short_size(isa, cpu::ShortKind::floats, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
+  return size ? std::optional(PackedForm{DataType::uint8, {*size}}) : std::nullopt;
 }
 template <Isa isa>
-void pack_short(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+bool pack_short(const Gemm& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& b = *r.inputs[1].constant;
-  cpu::pack_short(isa, static_cast<std::byte*>(to.data()), operand(cpu::floats(b), b.dim(1), op.trans_b),
-                  b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1), workers);
+  return cpu::pack_short(isa, static_cast<std::byte*>(to.data()),
+                         operand(cpu::floats(b), b.dim(1), op.trans_b), b.dim(op.trans_b ? 1 : 0),
+                         b.dim(op.trans_b ? 0 : 1), workers);
 }
 cpu::ShortProduct short_product(const Gemm& op, const Shape& a, const Shape& b) {
   const Products p = product(op, a, b);
@@ -230,8 +231,10 @@ void cpu_gemm(KernelCatalog& k) {
                 {.run = run_short<isa>,
                  .ask = ask_short,
                  .prefer = prefer_short,
-                 .packed_form = short_form<isa>,
-                 .pack = pack_short<isa>,
+                 .packed_form = packed_form<isa>,
+                 .pack = pack<isa>,
+                 .compact_form = short_form<isa>,
+                 .pack_compact = pack_short<isa>,
                  .workspace = short_workspace<isa>});
     k.add<Gemm>({.op = "Gemm",
                  .name = cpu::kernel_name("gemm.strassen", isa),

@@ -143,15 +143,15 @@ Verdict prefer_short(const MatMul&, const KernelRequest& r) {
 }
 template <Isa isa>
 std::optional<PackedForm> short_form(const MatMul&, const KernelRequest& r, size_t i) {
-  if (i != 1) return std::nullopt;
   const Matrices b(*r.inputs[1].constant);
-  return PackedForm{DataType::uint8, {cpu::short_size(isa, cpu::ShortKind::floats, b.k, b.n)}};
+  const auto size = i == 1 ? cpu::short_size(isa, cpu::ShortKind::floats, b.k, b.n) : std::nullopt;
+  return size ? std::optional(PackedForm{DataType::uint8, {*size}}) : std::nullopt;
 }
 template <Isa isa>
-void pack_short(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+bool pack_short(const MatMul&, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Matrices b(*r.inputs[1].constant);
-  cpu::pack_short(isa, static_cast<std::byte*>(to.data()),
-                  cpu::Operand{cpu::floats(*r.inputs[1].constant), b.n, 1}, b.k, b.n, workers);
+  const cpu::Operand from{cpu::floats(*r.inputs[1].constant), b.n, 1};
+  return cpu::pack_short(isa, static_cast<std::byte*>(to.data()), from, b.k, b.n, workers);
 }
 cpu::ShortProduct short_product(const Shape& a, const Shape& b) {
   const Products p = products(a, b);
@@ -231,8 +231,10 @@ void cpu_matmul(KernelCatalog& k) {
                   {.run = run_short<isa>,
                    .ask = ask_short,
                    .prefer = prefer_short,
-                   .packed_form = short_form<isa>,
-                   .pack = pack_short<isa>,
+                   .packed_form = packed_form<isa>,
+                   .pack = pack<isa>,
+                   .compact_form = short_form<isa>,
+                   .pack_compact = pack_short<isa>,
                    .workspace = short_workspace<isa>});
     k.add<MatMul>({.op = "MatMul",
                    .name = cpu::kernel_name("matmul.strassen", isa),

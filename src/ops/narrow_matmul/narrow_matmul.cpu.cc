@@ -90,13 +90,14 @@ template <Isa isa>
 std::optional<PackedForm> short_form(const NarrowMatMul& op, const KernelRequest& r, size_t i) {
   if (i != 1) return std::nullopt;
   const Weights w(op, r.inputs[1].constant->shape());
-  return PackedForm{DataType::uint8, {cpu::short_size(isa, cpu::ShortKind::pairs, w.pairs, w.n)}};
+  const auto size = cpu::short_size(isa, cpu::ShortKind::pairs, w.pairs, w.n);
+  return size ? std::optional(PackedForm{DataType::uint8, {*size}}) : std::nullopt;
 }
 template <Isa isa>
-void pack_short(const NarrowMatMul& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
+bool pack_short(const NarrowMatMul& op, const KernelRequest& r, size_t, Tensor& to, Workers& workers) {
   const Tensor& from = *r.inputs[1].constant;
   const Weights w(op, from.shape());
-  cpu::pack_short(isa, static_cast<std::byte*>(to.data()), w.in(from), w.pairs, w.n, workers);
+  return cpu::pack_short(isa, static_cast<std::byte*>(to.data()), w.in(from), w.pairs, w.n, workers);
 }
 cpu::ShortProduct short_product(const NarrowMatMul& op, const Shape& x, const Shape& w) {
   const Weights weights(op, w);
@@ -138,8 +139,10 @@ void cpu_narrow_matmul(KernelCatalog& k) {
                         {.run = run_short<isa>,
                          .ask = ask,
                          .prefer = prefer_short,
-                         .packed_form = short_form<isa>,
-                         .pack = pack_short<isa>,
+                         .packed_form = packed_form<isa>,
+                         .pack = pack<isa>,
+                         .compact_form = short_form<isa>,
+                         .pack_compact = pack_short<isa>,
                          .workspace = short_workspace<isa>});
   });
 }
