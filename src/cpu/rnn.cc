@@ -70,6 +70,16 @@ struct Scratch {
   int64_t size;
 };
 
+GateForm form_of(const Recurrence& run, const RecurrentActivation* functions) {
+  using enum RecurrentFunction;
+  const auto is_tanh = [](const RecurrentActivation& f) { return f.function == RecurrentFunction::tanh; };
+  const RecurrentFunction gates = functions[0].function;
+  if (run.shape.cell == Cell::rnn) return is_tanh(functions[0]) ? GateForm::usual : GateForm::any;
+  if (run.input_forget || !std::all_of(functions + 1, functions + functions_of(run.shape.cell), is_tanh))
+    return GateForm::any;
+  return gates == sigmoid ? GateForm::usual : gates == hard_sigmoid ? GateForm::hard : GateForm::any;
+}
+
 /// One direction of a layer. A step is one phase or two; what a phase does to some units depends on all units
 /// of the phase before alone.
 class Direction {
@@ -80,6 +90,8 @@ class Direction {
         run_(run),
         s_(run.shape),
         index_(index),
+        functions_(run.functions + index * functions_of(s_.cell)),
+        form_(form_of(run, functions_)),
         at_(s_),
         scratch_(scratch),
         tiles_(s_.batch, g_.max_rows),
@@ -215,10 +227,10 @@ class Direction {
   }
   /// A sequence's states through the gates.
   void advance(int64_t step, int64_t b, Range units) const {
-    const auto kernel = s_.cell == Cell::lstm  ? kernels_.lstm
-                        : s_.cell == Cell::gru ? run_.linear_before_reset ? kernels_.gru_linear : kernels_.gru
-                        : run_.relu            ? kernels_.rnn_relu
-                                               : kernels_.rnn_tanh;
+    const auto kernel = s_.cell == Cell::lstm      ? kernels_.lstm
+                        : s_.cell == Cell::rnn     ? kernels_.rnn
+                        : run_.linear_before_reset ? kernels_.gru_linear
+                                                   : kernels_.gru;
     if (step < length(b))
       kernel(gates(step, b, units));
     else if (run_.y)
@@ -245,8 +257,9 @@ class Direction {
             .hidden = s_.hidden,
             .units = units.end - u,
             .clip = run_.clip,
-            .slope = run_.slope,
-            .offset = run_.offset};
+            .functions = functions_,
+            .form = form_,
+            .input_forget = run_.input_forget};
   }
 
   const GemmKernels& g_;
@@ -254,6 +267,8 @@ class Direction {
   const Recurrence& run_;
   const RecurrentShape& s_;
   int64_t index_;
+  const RecurrentActivation* functions_;
+  GateForm form_;
   Scratch at_;
   float* scratch_;
   RowTiles tiles_;

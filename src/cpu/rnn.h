@@ -1,14 +1,18 @@
-// LSTM, GRU and RNN for float32 with the usual activations (sigmoid, hard or not, for gates, tanh for states;
-// RNN relu too). The inputs of many steps go through one matrix product; each step then is a product of the
-// states with the packed recurrent weights and a pass over the gates.
+// LSTM, GRU and RNN for float32. The inputs of many steps go through one matrix product; each step then is a
+// product of the states with the packed recurrent weights and a pass over the gates.
 #pragma once
 
+#include <limits>
+
 #include "cpu/gemm.h"
+#include "tensor/recurrent_function.h"
 
 namespace lathe::cpu {
 
 enum class Cell : uint8_t { lstm, gru, rnn };
 constexpr int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
+/// Activations of a direction: of the gates, then of what becomes states.
+constexpr int64_t functions_of(Cell cell) { return cell == Cell::lstm ? 3 : cell == Cell::gru ? 2 : 1; }
 
 struct RecurrentShape {
   Cell cell = Cell::lstm;
@@ -34,17 +38,16 @@ struct Recurrence {
   RecurrentShape shape;
   bool backward = false;             // of the first direction; the second always is
   bool linear_before_reset = false;  // GRU
-  bool relu = false;                 // RNN: instead of tanh
-  float clip = 0;                    // bounds of what goes into the activations; 0: none
-  /// Of a hard sigmoid for the gates, max(0, min(1, slope x + offset)); a slope of 0: the sigmoid.
-  float slope = 0, offset = 0;
-  const float* x = nullptr;              // [steps, batch, input]
-  const void* w = nullptr;               // packed
-  const void* r = nullptr;               // packed
-  DataType weights = DataType::float32;  // of both, or a float of 16 bits
-  const float* bias = nullptr;           // [directions, 2 * gates]
-  const int32_t* lengths = nullptr;      // [batch], each in [0, steps]
-  const float* initial_h = nullptr;      // [directions, batch, hidden]
+  bool input_forget = false;         // LSTM: what the input gate lets in, the forget gate takes
+  float clip = std::numeric_limits<float>::infinity();  // bounds what goes into the activations
+  const RecurrentActivation* functions = nullptr;       // [directions, functions_of(cell)]
+  const float* x = nullptr;                             // [steps, batch, input]
+  const void* w = nullptr;                              // packed
+  const void* r = nullptr;                              // packed
+  DataType weights = DataType::float32;                 // of both, or a float of 16 bits
+  const float* bias = nullptr;                          // [directions, 2 * gates]
+  const int32_t* lengths = nullptr;                     // [batch], each in [0, steps]
+  const float* initial_h = nullptr;                     // [directions, batch, hidden]
   const float* initial_c = nullptr;
   const float* peepholes = nullptr;  // [directions, 3 * hidden] of LSTM's input, output and forget gate
   float* y = nullptr;                // [steps, directions, batch, hidden]
@@ -53,6 +56,10 @@ struct Recurrence {
 };
 size_t recurrence_workspace(const GemmKernels& g, const RecurrentShape& s);
 void run_recurrence(Isa isa, const Recurrence& r, void* workspace, KernelContext& c);
+
+/// How a step computes its activations: gates by sigmoid or hard sigmoid and states by tanh (RNN: tanh, relu)
+/// in one go, any others one by one.
+enum class GateForm : uint8_t { usual, hard, any };
 
 /// One sequence's step through the gates, of some units: `x` from the inputs and `r` from the states, biases
 /// added.
@@ -65,7 +72,10 @@ struct GateStep {
   const float* peepholes = nullptr;  // what the cell counts in the gates, or null
   int64_t hidden = 0;                // from one gate to the next
   int64_t units = 0;
-  float clip = 0, slope = 0, offset = 0;
+  float clip = std::numeric_limits<float>::infinity();
+  const RecurrentActivation* functions = nullptr;
+  GateForm form = GateForm::usual;
+  bool input_forget = false;  // with `any` only
 };
 struct RecurrentKernels {
   void (*lstm)(const GateStep&) = nullptr;
@@ -75,8 +85,7 @@ struct RecurrentKernels {
   /// here.
   void (*gru)(const GateStep&) = nullptr;
   void (*gru_linear)(const GateStep&) = nullptr;
-  void (*rnn_tanh)(const GateStep&) = nullptr;
-  void (*rnn_relu)(const GateStep&) = nullptr;
+  void (*rnn)(const GateStep&) = nullptr;
 };
 const RecurrentKernels& recurrent_kernels(Isa isa);
 

@@ -15,12 +15,48 @@ LATHE_INLINE Vec gate(const GateStep& s, int64_t at, int64_t n, Vec bound, Vec c
   if constexpr (Peeps) x = fma(load_first(s.peepholes + at, n), cell, x);
   return within(x, bound);
 }
-LATHE_INLINE Vec bound_of(const GateStep& s) {
-  return set(s.clip > 0 ? s.clip : std::numeric_limits<float>::infinity());
+LATHE_INLINE Vec hard_sigmoid(const RecurrentActivation& f, Vec x) {
+  return min(set(1.0f), max(zero(), fma(set(f.alpha), x, set(f.beta))));
 }
-template <bool Hard>
+/// Not inlined: cells have up to five of it.
+__attribute__((noinline)) Vec activate(const RecurrentActivation& f, Vec x) {
+  const Vec alpha = set(f.alpha), beta = set(f.beta);
+  switch (f.function) {
+    case RecurrentFunction::relu:
+      return max(zero(), x);
+    case RecurrentFunction::tanh:
+      return tanh(x);
+    case RecurrentFunction::sigmoid:
+      return sigmoid(x);
+    case RecurrentFunction::affine:
+      return fma(alpha, x, beta);
+    case RecurrentFunction::leaky_relu:
+      return select(x < zero(), alpha * x, x);
+    case RecurrentFunction::thresholded_relu:
+      return select(x >= alpha, x, zero());
+    case RecurrentFunction::scaled_tanh:
+      return alpha * tanh(beta * x);
+    case RecurrentFunction::hard_sigmoid:
+      return hard_sigmoid(f, x);
+    case RecurrentFunction::elu:
+      return select(x < zero(), alpha * expm1_of_negative(x), x);
+    case RecurrentFunction::softsign:
+      return x / (set(1.0f) + abs(x));
+    case RecurrentFunction::softplus:
+      return softplus(x);
+  }
+  return x;
+}
+template <GateForm form>
 LATHE_INLINE Vec open(const GateStep& s, Vec x) {
-  return Hard ? min(set(1.0f), max(zero(), fma(set(s.slope), x, set(s.offset)))) : sigmoid(x);
+  if constexpr (form == GateForm::any) return activate(s.functions[0], x);
+  return form == GateForm::hard ? hard_sigmoid(s.functions[0], x) : sigmoid(x);
+}
+/// What becomes a state, by the function of this number.
+template <GateForm form>
+LATHE_INLINE Vec state_of(const GateStep& s, int function, Vec x) {
+  if constexpr (form == GateForm::any) return activate(s.functions[function], x);
+  return tanh(x);
 }
 LATHE_INLINE void put_state(const GateStep& s, int64_t i, Vec h, int64_t n) {
   store_first(s.h + i, h, n);
@@ -31,64 +67,69 @@ LATHE_INLINE int64_t lanes_at(const GateStep& s, int64_t i) {
 }
 
 /// Gates in the order input, output, forget, cell.
-template <bool Hard, bool Peeps>
+template <GateForm form, bool Peeps>
 void lstm(const GateStep& s) {
-  const Vec bound = bound_of(s);
+  const Vec bound = set(s.clip);
   for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
-    const Vec before = load_first(s.c + i, n), in = open<Hard>(s, gate<Peeps>(s, i, n, bound, before));
-    const Vec forget = open<Hard>(s, gate<Peeps>(s, 2 * s.hidden + i, n, bound, before)),
-              candidate = tanh(gate(s, 3 * s.hidden + i, n, bound));
+    const Vec before = load_first(s.c + i, n), in = open<form>(s, gate<Peeps>(s, i, n, bound, before));
+    const Vec forget = form == GateForm::any && s.input_forget
+                           ? set(1.0f) - in
+                           : open<form>(s, gate<Peeps>(s, 2 * s.hidden + i, n, bound, before));
+    const Vec candidate = state_of<form>(s, 1, gate(s, 3 * s.hidden + i, n, bound));
     const Vec cell = fma(forget, before, in * candidate);
-    const Vec out = open<Hard>(s, gate<Peeps>(s, s.hidden + i, n, bound, cell));
+    const Vec out = open<form>(s, gate<Peeps>(s, s.hidden + i, n, bound, cell));
     store_first(s.c + i, cell, n);
-    put_state(s, i, out * tanh(cell), n);
+    put_state(s, i, out * state_of<form>(s, 2, cell), n);
   }
 }
 
 /// Gates in the order update, reset, hidden.
-template <bool Hard>
+template <GateForm form>
 void gru_reset(const GateStep& s) {
-  const Vec bound = bound_of(s);
+  const Vec bound = set(s.clip);
   for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
-    store_first(s.y + i, open<Hard>(s, gate(s, s.hidden + i, n, bound)) * load_first(s.h + i, n), n);
+    store_first(s.y + i, open<form>(s, gate(s, s.hidden + i, n, bound)) * load_first(s.h + i, n), n);
   }
 }
 
-template <bool Linear, bool Hard>
+template <GateForm form, bool Linear>
 void gru(const GateStep& s) {
-  const Vec bound = bound_of(s);
+  const Vec bound = set(s.clip);
   for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i), at = 2 * s.hidden + i;
-    const Vec update = open<Hard>(s, gate(s, i, n, bound)), h = load_first(s.h + i, n);
-    const Vec reset = Linear ? open<Hard>(s, gate(s, s.hidden + i, n, bound)) : set(1.0f);
-    const Vec candidate = tanh(within(fma(reset, load_first(s.r + at, n), load_first(s.x + at, n)), bound));
+    const Vec update = open<form>(s, gate(s, i, n, bound)), h = load_first(s.h + i, n);
+    const Vec reset = Linear ? open<form>(s, gate(s, s.hidden + i, n, bound)) : set(1.0f);
+    const Vec candidate =
+        state_of<form>(s, 1, within(fma(reset, load_first(s.r + at, n), load_first(s.x + at, n)), bound));
     put_state(s, i, fma(update, h - candidate, candidate), n);
   }
 }
 
-template <bool Relu>
+template <GateForm form>
 void rnn(const GateStep& s) {
-  const Vec bound = bound_of(s);
+  const Vec bound = set(s.clip);
   for (int64_t i = 0; i < s.units; i += Vec::width) {
     const int64_t n = lanes_at(s, i);
-    const Vec x = gate(s, i, n, bound);
-    put_state(s, i, Relu ? max(zero(), x) : tanh(x), n);
+    put_state(s, i, state_of<form>(s, 0, gate(s, i, n, bound)), n);
   }
 }
 
-template <void (*soft)(const GateStep&), void (*hard)(const GateStep&)>
-void either(const GateStep& s) {
-  (s.slope != 0 ? hard : soft)(s);
+template <void (*usual)(const GateStep&), void (*hard)(const GateStep&), void (*any)(const GateStep&)>
+void by_form(const GateStep& s) {
+  (s.form == GateForm::usual ? usual : s.form == GateForm::hard ? hard : any)(s);
 }
-void any_lstm(const GateStep& s) {
-  (s.peepholes ? either<lstm<false, true>, lstm<true, true>>
-               : either<lstm<false, false>, lstm<true, false>>)(s);
-}
-constexpr RecurrentKernels table{.lstm = any_lstm,
-                                 .gru_reset = either<gru_reset<false>, gru_reset<true>>,
-                                 .gru = either<gru<false, false>, gru<false, true>>,
-                                 .gru_linear = either<gru<true, false>, gru<true, true>>,
-                                 .rnn_tanh = rnn<false>,
-                                 .rnn_relu = rnn<true>};
+template <bool Peeps>
+constexpr auto lstm_by_form =
+    by_form<lstm<GateForm::usual, Peeps>, lstm<GateForm::hard, Peeps>, lstm<GateForm::any, Peeps>>;
+void any_lstm(const GateStep& s) { (s.peepholes ? lstm_by_form<true> : lstm_by_form<false>)(s); }
+template <bool Linear>
+constexpr auto gru_by_form =
+    by_form<gru<GateForm::usual, Linear>, gru<GateForm::hard, Linear>, gru<GateForm::any, Linear>>;
+constexpr RecurrentKernels table{
+    .lstm = any_lstm,
+    .gru_reset = by_form<gru_reset<GateForm::usual>, gru_reset<GateForm::hard>, gru_reset<GateForm::any>>,
+    .gru = gru_by_form<false>,
+    .gru_linear = gru_by_form<true>,
+    .rnn = by_form<rnn<GateForm::usual>, rnn<GateForm::any>, rnn<GateForm::any>>};

@@ -213,6 +213,45 @@ void cases_rnn(CaseTable& t) {
       .attribute("direction", std::string("bidirectional"))
       .attribute("hidden_size", int64_t{19})
       .outputs_wanted(2);
+  for (const auto& [one, other] :
+       std::vector<std::pair<std::string, std::string>>{{"Relu", "ThresholdedRelu"},
+                                                        {"Tanh", "ScaledTanh"},
+                                                        {"Sigmoid", "HardSigmoid"},
+                                                        {"Affine", "LeakyRelu"},
+                                                        {"Elu", "Softsign"},
+                                                        {"softplus", "TANH"}})
+    t.add("RNN", one + " and back " + other)
+        .random(DataType::float32, {5, 3, 7}, -2, 2)
+        .random(DataType::float32, {2, 19, 7})
+        .as_constant()
+        .random(DataType::float32, {2, 19, 19}, -0.3, 0.3)
+        .as_constant()
+        .random(DataType::float32, {2, 38})
+        .attribute("activations", std::vector<std::string>{one, other})
+        .attribute("activation_alpha", std::vector<float>{0.75f, 0.25f})
+        .attribute("activation_beta", std::vector<float>{0.5f})
+        .attribute("direction", std::string("bidirectional"))
+        .attribute("hidden_size", int64_t{19})
+        .outputs_wanted(2);
+  for (const int64_t linear : {0, 1})
+    t.add("GRU", linear ? "other activations, linear before reset" : "other activations, batch first")
+        .random(DataType::float32, {3, 5, 7})
+        .random(DataType::float32, {2, 3 * 19, 7})
+        .as_constant()
+        .random(DataType::float32, {2, 3 * 19, 19}, -0.3, 0.3)
+        .as_constant()
+        .random(DataType::float32, {2, 6 * 19})
+        .input<int32_t>({linear ? 5 : 3},
+                        linear ? std::vector<int32_t>{3, 1, 2, 0, 3} : std::vector<int32_t>{5, 0, 2})
+        .attribute("activations",
+                   std::vector<std::string>{"HardSigmoid", "Softsign", "Sigmoid", "ScaledTanh"})
+        .attribute("activation_alpha", std::vector<float>{0.25f, 0.75f})
+        .attribute("clip", 0.75f)
+        .attribute("direction", std::string("bidirectional"))
+        .attribute("hidden_size", int64_t{19})
+        .attribute("layout", 1 - linear)
+        .attribute("linear_before_reset", linear)
+        .outputs_wanted(2);
   t.add("GRU", "wide, reset first")  // threads share both phases of a step
       .random(DataType::float32, {5, 1, 24})
       .random(DataType::float32, {1, 3 * 216, 24}, -0.2, 0.2)

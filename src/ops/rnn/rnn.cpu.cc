@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN for float32 with the usual activations.
+// LSTM, GRU and RNN for float32.
 #include "ops/rnn/rnn.h"
 
 #include "cpu/ask.h"
@@ -18,11 +18,8 @@ constexpr Cell cell_of = std::is_same_v<Op, Lstm>  ? Cell::lstm
 bool linear_before_reset(const Gru& op) { return op.linear_before_reset; }
 bool linear_before_reset(const Recurrent&) { return false; }
 
-std::optional<Verdict> refuse_variant(const Recurrent&) { return std::nullopt; }
-std::optional<Verdict> refuse_variant(const Lstm& op) {
-  if (op.input_forget) return Verdict::no("coupled input and forget gates");
-  return std::nullopt;
-}
+bool input_forget(const Lstm& op) { return op.input_forget; }
+bool input_forget(const Recurrent&) { return false; }
 
 /// Weights that do not fit together are for the shape rule to name; packing must not read past their end.
 template <class Op>
@@ -34,31 +31,9 @@ std::optional<Verdict> refuse_shapes(const Tensor& w, const Tensor& r) {
   return std::nullopt;
 }
 
-Verdict judge(const RecurrentActivations& functions, Cell cell) {
-  using enum RecurrentFunction;
-  const RecurrentActivation& gate = functions[0];
-  if (cell == Cell::rnn) {
-    if (gate.function != RecurrentFunction::tanh && gate.function != relu)
-      return Verdict::no("activations other than Tanh and Relu");
-    for (const RecurrentActivation& f : functions)
-      if (f.function != gate.function) return Verdict::no("activations that differ by direction");
-    return Verdict::yes();
-  }
-  const size_t each = cell == Cell::lstm ? 3 : 2;
-  if (gate.function != sigmoid && (gate.function != hard_sigmoid || gate.alpha == 0))
-    return Verdict::no("gates other than Sigmoid and HardSigmoid");
-  for (size_t i = 0; i < functions.size(); ++i) {
-    const RecurrentActivation& f = functions[i];
-    if (i % each != 0 && f.function != RecurrentFunction::tanh) return Verdict::no("states other than Tanh");
-    if (i % each == 0 && (f.function != gate.function || f.alpha != gate.alpha || f.beta != gate.beta))
-      return Verdict::no("gates that differ by direction");
-  }
-  return Verdict::yes();
-}
-
 /// Weights that are known only in a run are packed there (`packs`).
 template <class Op, bool packs>
-Verdict ask(const Op& op, const KernelRequest& r) {
+Verdict ask(const Op&, const KernelRequest& r) {
   const Tensor *const w = cpu::constant_input(r, 1), *const recurrent = cpu::constant_input(r, 2);
   if (packs == (w && recurrent))
     return Verdict::no(packs ? "the weights are constant" : "the weights are not constant");
@@ -70,9 +45,7 @@ Verdict ask(const Op& op, const KernelRequest& r) {
   if (r.inputs[1].type != r.inputs[2].type) return Verdict::no("weights of two types");
   if constexpr (!packs)
     if (auto refusal = refuse_shapes<Op>(*w, *recurrent)) return *refusal;
-  if (op.clip && *op.clip == 0) return Verdict::no("a clip of 0");
-  if (auto refusal = refuse_variant(op)) return *refusal;
-  return judge(op.functions(), cell_of<Op>);
+  return Verdict::yes();
 }
 
 /// The gates of all steps need memory; of steps of nothing there may be more than can be counted.
@@ -126,13 +99,6 @@ size_t workspace(const Op& op, std::span<const Shape> inputs, int) {
          (packs ? static_cast<size_t>(PackedWeights(g, s).all) * sizeof(float) : 0);
 }
 
-/// The parameters of HardSigmoid gates, which are the first to take any.
-void read_gates(const Recurrent& op, cpu::Recurrence& r) {
-  if (op.activations.empty() || (op.activations[0][0] | ' ') != 'h') return;
-  r.slope = op.activation_alpha.empty() ? 0.2f : op.activation_alpha[0];
-  r.offset = op.activation_beta.empty() ? 0.5f : op.activation_beta[0];
-}
-
 float* wanted(KernelContext& c, size_t i) {
   return i < c.outputs() && c.wants(i) ? floats(c.out(i)) : nullptr;
 }
@@ -152,11 +118,10 @@ void run(const Op& op, KernelContext& c) {
   r.shape = shape_of(op, c.in(0).shape(), c.in(1).shape());
   r.backward = op.backward(0);
   r.linear_before_reset = linear_before_reset(op);
-  r.clip = op.clip.value_or(0);
-  if (cell_of<Op> == Cell::rnn)
-    r.relu = op.functions()[0].function == RecurrentFunction::relu;
-  else
-    read_gates(op, r);
+  r.input_forget = input_forget(op);
+  if (op.clip) r.clip = *op.clip;
+  const RecurrentActivations functions = op.functions();
+  r.functions = functions.data();
   r.x = floats(c.in(0));
   r.bias = floats(c, 3);
   r.lengths = lengths(c, r.shape.steps);

@@ -12,27 +12,10 @@
 
 #include "tensor/attributes.h"
 #include "tensor/dim_math.h"
+#include "tensor/recurrent_function.h"
 #include "tensor/shape_rule.h"
 
 namespace lathe {
-
-enum class RecurrentFunction : uint8_t {
-  relu,
-  tanh,
-  sigmoid,
-  affine,
-  leaky_relu,
-  thresholded_relu,
-  scaled_tanh,
-  hard_sigmoid,
-  elu,
-  softsign,
-  softplus
-};
-struct RecurrentActivation {
-  RecurrentFunction function = RecurrentFunction::tanh;
-  float alpha = 0, beta = 0;
-};
 
 /// The activations for all directions, with alphas and betas dealt to those that take them, in order;
 /// defaults where they run out. Names are compared without case. Throws node_bad_attribute.
