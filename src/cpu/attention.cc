@@ -54,12 +54,12 @@ struct Cut {
       : few(r.queries < few_queries),
         rows(few ? 1 : std::min<int64_t>(r.queries, tiles_of(r) * g.max_rows)),
         blocks(ceil_div(r.queries, rows)),
-        columns(std::min(r.keys, key_block)),
+        columns(std::min(r.scored(), key_block)),
         pack_values(!few && r.v_head % g.panel_columns != 0),
         copies_past_caches(r.batch * r.kv_heads * (r.past + r.fresh) * (r.head + r.v_head) *
                                size_of(r.cached) >=
                            many_bytes),
-        packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.keys))),
+        packed_k(few ? 0 : lines(packed_b_size(g, r.head, r.scored()))),
         packed_v(pack_values ? lines(packed_b_size(g, r.keys, r.v_head)) : 0),
         heads(r.batch * r.kv_heads),
         joins(!few && (r.past > 0 || halves)) {
@@ -119,7 +119,9 @@ class QueryBlock {
     }
     for (int64_t i = 0; i < rows_; ++i)
       kernels_.scale(sums() + i * r_.v_head, r_.y + b_ * r_.y_batch + h_ * r_.y_head + (row0_ + i) * r_.y_row,
-                     r_.v_head, total_[i] > 0 ? 1 / total_[i] : total_[i]);
+                     r_.v_head, share_of_total(i));
+    if (r_.shows_unseen()) show_unseen();
+    for (int64_t i = 0; shows(ShownScores::weights) && i < rows_; ++i) show_weights(i);
   }
 
  private:
@@ -128,18 +130,59 @@ class QueryBlock {
     std::fill_n(greatest_, rows_, minus_infinity);
     std::fill_n(total_, rows_, 0.0f);
     std::fill_n(sums(), rows_ * r_.v_head, 0.0f);
+    for (int64_t i = 0; shows_biased() && i < rows_; ++i) std::fill_n(shown(i), all_rows(), minus_infinity);
     if (!cut_.few) pack_queries();
     // Keys that no query sees are not looked at.
-    const int64_t begin = range(0).first, end = range(rows_ - 1).second;
-    for (int64_t k0 = begin / key_block * key_block; k0 < end; k0 += key_block) {
+    const auto [begin, end] = seen_blocks();
+    for (int64_t k0 = begin; k0 < end; k0 += key_block) {
       c_.poll();
       key0_ = k0;
       keys_ = std::min(key_block, end - k0);
       copy_until(k0 + keys_);
       score();
+      if (r_.shows_unseen()) show_products();
       for (int64_t i = 0; i < rows_; ++i) weigh(i);
       combine();
     }
+  }
+
+  int64_t all_rows() const { return r_.past + r_.fresh; }
+  float share_of_total(int64_t i) const { return total_[i] > 0 ? 1 / total_[i] : total_[i]; }
+
+  bool shows(ShownScores s) const { return r_.shown && r_.shows == s; }
+  /// Weights are made of what is biased, once all of it is known.
+  bool shows_biased() const { return shows(ShownScores::biased) || shows(ShownScores::weights); }
+  float* shown(int64_t i) const {
+    return r_.shown + ((b_ * r_.q_heads + h_) * r_.queries + row0_ + i) * all_rows();
+  }
+  /// The scores of these keys, as they are before a bias.
+  void show_products() const {
+    for (int64_t i = 0; i < rows_; ++i) {
+      float* const to = shown(i) + key0_;
+      std::copy_n(scores() + i * cut_.columns, keys_, to);
+      if (r_.shows == ShownScores::capped && r_.softcap > 0)
+        kernels_.prepare({.scores = to, .n = keys_, .softcap = r_.softcap});
+    }
+  }
+  void show_products(int64_t begin, int64_t end) {
+    for (key0_ = begin; key0_ < end; key0_ += key_block) {
+      c_.poll();
+      keys_ = std::min(key_block, end - key0_);
+      score();
+      show_products();
+    }
+  }
+  void show_unseen() {
+    const auto [begin, end] = seen_blocks();
+    show_products(0, begin);
+    const int64_t rest = end == all_rows() ? end : end / g_.panel_columns * g_.panel_columns;
+    show_products(std::max(begin, rest), all_rows());
+  }
+  void show_weights(int64_t i) const {
+    float* const row = shown(i);
+    if (greatest_[i] == minus_infinity) return void(std::fill_n(row, all_rows(), total_[i]));
+    kernels_.weigh(row, all_rows(), greatest_[i], row, a_block);
+    kernels_.scale(row, row, all_rows(), share_of_total(i));
   }
 
   /// Are the values of each key added by themselves, instead of in a product of matrices?
@@ -156,6 +199,11 @@ class QueryBlock {
     const int64_t end =
         r_.right < 0 ? all_keys_ : std::clamp<int64_t>(position + r_.right + 1, begin, all_keys_);
     return {begin, end};
+  }
+
+  /// From the first block of keys that a query sees to the last key.
+  std::pair<int64_t, int64_t> seen_blocks() const {
+    return {range(0).first / key_block * key_block, range(rows_ - 1).second};
   }
 
   void pack_queries() const {
@@ -286,6 +334,7 @@ class QueryBlock {
     const float* const added = bias(i, key0_ + first, n);
     const float here =
         kernels_.prepare({.scores = row + first, .n = n, .softcap = r_.softcap, .bias = added});
+    if (shows_biased()) std::copy_n(row + first, n, shown(i) + key0_ + first);
     const float most = std::isnan(here) ? here : std::max(greatest_[i], here);
     if (most == minus_infinity) {
       to.hide(0, to.size);
@@ -360,7 +409,7 @@ void join(Isa isa, const AttentionRun& r, const void* past, const HeadRows& fres
     for (int64_t i = begin; i < end; ++i) {
       c.poll();
       const int64_t b = i / r.kv_heads, h = i % r.kv_heads,
-                    end_row = rows == Rows::all ? total : r.keys_of(b);
+                    end_row = rows == Rows::all ? total : r.scored_of(b);
       std::byte* const head = at(to, i * total * size, type);
       if (const int64_t n = std::min(r.past, end_row); n > 0)
         convert(isa, r.cached, at(past, i * r.past * size, r.cached), type, head, n * size);
@@ -392,10 +441,15 @@ AttentionRun in_one_piece(Isa isa, AttentionRun r, float* room, KernelContext& c
   return r;
 }
 
+/// But keys and values that are handed on.
+bool makes_nothing(const AttentionRun& r) {
+  return r.batch * r.q_heads * r.queries == 0 || (r.v_head == 0 && !r.shown);
+}
+
 }  // namespace
 
 size_t attention_workspace(Isa isa, const AttentionRun& r, bool halves, int threads) {
-  if (r.batch * r.q_heads * r.queries == 0 || r.v_head == 0) return 0;
+  if (makes_nothing(r)) return 0;
   const Cut cut(gemm_kernels(isa), r, halves);
   return static_cast<size_t>(task_slots(cut.tasks(r), threads) * slot_stride(cut.slot, threads) +
                              cut.joined(r) + cut.packed()) *
@@ -403,7 +457,7 @@ size_t attention_workspace(Isa isa, const AttentionRun& r, bool halves, int thre
 }
 
 void attention(Isa isa, const AttentionRun& run, bool halves, void* workspace, KernelContext& c) {
-  if (run.batch * run.q_heads * run.queries == 0 || run.v_head == 0) {
+  if (makes_nothing(run)) {
     if (run.all_k) join(isa, run, run.past_k, run.k, run.head, Rows::all, run.cached, run.all_k, c);
     if (run.all_v) join(isa, run, run.past_v, run.v, run.v_head, Rows::all, run.cached, run.all_v, c);
     return;
@@ -418,12 +472,12 @@ void attention(Isa isa, const AttentionRun& run, bool halves, void* workspace, K
   if (!cut.few)
     c.parallel(cut.heads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t b = i / r.kv_heads, h = i % r.kv_heads, keys = r.keys_of(b);
-        for (int64_t j = 0; j < keys; j += g.panel_columns) {
+        const int64_t b = i / r.kv_heads, h = i % r.kv_heads, scored = r.scored_of(b), keys = r.keys_of(b);
+        for (int64_t j = 0; j < scored; j += g.panel_columns) {
           c.poll();
           g.pack_b(packed + i * cut.packed_k + j * r.head,
                    {static_cast<const float*>(r.k.at(b, h, j)), 1, r.k.row}, r.head,
-                   std::min(g.panel_columns, keys - j));
+                   std::min(g.panel_columns, scored - j));
         }
         const float* const v = static_cast<const float*>(r.v.at(b, h, 0));
         for (int64_t j = 0; cut.pack_values && j < r.v_head; j += g.panel_columns) {

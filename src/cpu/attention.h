@@ -31,6 +31,10 @@ struct ScoreBias {
   bool present() const { return numbers || truths; }
 };
 
+/// Scores that are wanted as an output: scaled products; capped as well; biased, minus infinity where a key
+/// is not seen; or the weights that come of them. Of the first two those of keys that are not seen, too.
+enum class ShownScores : uint8_t { scaled, capped, biased, weights };
+
 struct AttentionRun {
   int64_t batch = 0, q_heads = 0, kv_heads = 0, queries = 0, head = 0, v_head = 0;
   int64_t keys = 0;  // that queries may see: the first of `past` and `fresh` ones
@@ -47,6 +51,8 @@ struct AttentionRun {
   int64_t y_batch = 0, y_head = 0, y_row = 0;
   ScoreBias bias;
   float scale = 1, softcap = 0;  // softcap 0: none
+  float* shown = nullptr;        // [batch, q_heads, queries, past + fresh], or null
+  ShownScores shows = ShownScores::scaled;
   /// Query i sees keys [i + first - left, i + first + right], where left and right are not negative.
   int64_t first = 0;
   int64_t left = -1, right = -1;
@@ -54,6 +60,10 @@ struct AttentionRun {
     return lengths ? std::clamp<int64_t>(lengths[b], 0, past + fresh) - queries : first;
   }
   int64_t keys_of(int64_t b) const { return lengths ? std::clamp<int64_t>(lengths[b], 0, keys) : keys; }
+  /// Are scores wanted of keys that no query sees?
+  bool shows_unseen() const { return shown && shows <= ShownScores::capped; }
+  int64_t scored() const { return shows_unseen() ? past + fresh : keys; }
+  int64_t scored_of(int64_t b) const { return shows_unseen() ? past + fresh : keys_of(b); }
 };
 
 /// `halves`: may keys and values be floats of 16 bits?

@@ -202,6 +202,43 @@ void cases_attention(CaseTable& t) {
         .expect<float>({1, 2, 3, 2},
                        {0.25f, -0.625f, 0, -1, 0.25f, 0.375f, 0.125f, 0.25f, -0.25f, -1, 0.5f, -0.125f})
         .expect<float>({1, 2, 3, 3}, mode < 2 ? products : products_and_mask);
+  for (const int64_t mode : {0, 1, 2, 3})
+    for (const int64_t queries : {2, 70}) {
+      const std::string name =
+          "scores of mode " + std::to_string(mode) + ", " + std::to_string(queries) + " tokens";
+      const auto shown = [&](const std::string& what) -> OpCase& {
+        return t.add("Attention", name + what)
+            .attribute("qk_matmul_output_mode", mode)
+            .attribute("softcap", 1.5f)
+            .outputs_wanted(4);
+      };
+      // Keys in two blocks, the last of which a mask does not reach; heads that share keys.
+      shown(" after a past, a mask")
+          .random(DataType::float32, {2, queries, 4 * 20})
+          .random(DataType::float32, {2, queries, 2 * 20})
+          .random(DataType::float32, {2, queries, 2 * 9})
+          .random(DataType::float32, {queries, 520 + queries})
+          .random(DataType::float32, {2, 2, 530, 20})
+          .random(DataType::float32, {2, 2, 530, 9})
+          .attribute("q_num_heads", int64_t{4})
+          .attribute("kv_num_heads", int64_t{2})
+          .attribute("is_causal", int64_t{1});
+      shown(", lengths and a window")
+          .random(DataType::float32, {3, 1, queries, 16})
+          .random(DataType::float32, {3, 1, 1100, 16})
+          .random(DataType::float32, {3, 1, 1100, 8})
+          .absent()
+          .absent()
+          .absent()
+          .input<int64_t>({3}, {1090, 0, 700})
+          .attribute("left_window_size", int64_t{40})
+          .attribute("right_window_size", int64_t{3});
+      shown(", values without elements")
+          .random(DataType::float32, {1, 2, queries, 5})
+          .random(DataType::float32, {1, 2, 33, 5})
+          .random(DataType::float32, {1, 2, 33, 0})
+          .input<bool>({1, 33}, std::vector<bool>(33, queries == 2));
+    }
   t.add("Attention", "window to both sides")
       .input<float>({1, 1, 4, 2}, {-0.375f, 0.375f, 0.5f, 0, 0.125f, 0.375f, -0.375f, 0.875f})
       .input<float>({1, 1, 4, 2}, {0, 0.875f, 0.625f, 0, 0.375f, 0.375f, 0, -0.125f})

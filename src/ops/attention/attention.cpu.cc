@@ -29,8 +29,9 @@ bool agree(const Operands& list) {
   });
 }
 
-/// `halves`: the kernel for keys and values some of which are of 16 bits.
-template <bool halves>
+/// `halves`: the kernel for keys and values some of which are of 16 bits. `shows`: for scores that are
+/// wanted.
+template <bool halves, bool shows>
 Verdict ask(const Attention& op, const KernelRequest& r) {
   for (size_t i : {0, 1, 2})
     if (!cpu::has_input(r, i)) return Verdict::no("an input is missing");
@@ -45,7 +46,9 @@ Verdict ask(const Attention& op, const KernelRequest& r) {
   if (cpu::has_input(r, 3) && r.inputs[3].type != DataType::float32 && r.inputs[3].type != DataType::boolean)
     return Verdict::no("a mask of " + std::string(name_of(r.inputs[3].type)));
   if (cpu::has_input(r, 6) && cpu::has_input(r, 4)) return Verdict::no("lengths of keys that are joined");
-  if (r.outputs.size() > 3 && r.outputs[3].present) return Verdict::no("the scores are wanted");
+  const bool wanted = r.outputs.size() > 3 && r.outputs[3].present;
+  if (shows != wanted) return Verdict::no(shows ? "no scores are wanted" : "the scores are wanted");
+  if (wanted && r.outputs[3].type != DataType::float32) return Verdict::no("scores of another type");
   if (op.softmax_precision && *op.softmax_precision != static_cast<int64_t>(DataType::float32))
     return Verdict::no("a softmax of another precision");
   return Verdict::yes();
@@ -66,6 +69,7 @@ struct Sizes {
     run.keys = run.past + run.fresh;
     run.left = op.left_window;
     run.right = op.is_causal ? 0 : op.right_window;
+    run.shows = static_cast<cpu::ShownScores>(op.qk_matmul_output_mode);
   }
   cpu::HeadRows rows(const Tensor& t, int64_t heads, int64_t seq, int64_t size) const {
     if (heads_last) return {t.data(), seq * heads * size, size, heads * size, t.type()};
@@ -96,16 +100,13 @@ Sizes sizes_of(const Attention& op, std::span<const Shape> in) {
   return {op, in[0], in[1], in[2], in.size() > 4 ? in[4] : Shape()};
 }
 
-/// A mask takes scratch memory, whatever its shape.
-void note_mask(AttentionRun& r, bool present) {
-  static constexpr float somewhere = 0;
-  if (present) r.bias.numbers = &somewhere;
-}
-
-template <Isa isa, bool halves>
+template <Isa isa, bool halves, bool shows>
 size_t workspace(const Attention& op, std::span<const Shape> inputs, int threads) {
   AttentionRun r = sizes_of(op, inputs).run;
-  note_mask(r, inputs.size() > 3 && !inputs[3].empty());
+  // A mask takes scratch memory, whatever its shape; so do scores, wherever they go.
+  static float somewhere = 0;
+  if (inputs.size() > 3 && !inputs[3].empty()) r.bias.numbers = &somewhere;
+  if (shows) r.shown = &somewhere;
   if (r.bias.present()) r.keys = std::min(r.keys, inputs[3].back());
   return cpu::attention_workspace(isa, r, halves, threads);
 }
@@ -125,6 +126,7 @@ void attention(const Attention& op, KernelContext& c) {
   if (r.past > 0) r.past_k = cached(c.in(4)), r.past_v = cached(c.in(5));
   if (c.wants(1)) r.all_k = cached(c.out(1));
   if (c.wants(2)) r.all_v = cached(c.out(2));
+  if (c.outputs() > 3 && c.wants(3)) r.shown = floats(c.out(3));
   r.y = floats(c.out(0));
   const cpu::HeadRows y = s.rows(c.out(0), r.q_heads, r.queries, r.v_head);
   r.y_batch = y.batch, r.y_head = y.head, r.y_row = y.row;
@@ -187,13 +189,16 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
 
 void cpu_attention(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    const auto add = [&]<bool halves>(std::string_view name) {
-      k.add<Attention>(
-          {.op = "Attention", .name = cpu::kernel_name(name, isa), .isa = isa},
-          {.run = attention<isa, halves>, .ask = ask<halves>, .workspace = workspace<isa, halves>});
+    const auto add = [&]<bool halves, bool shows>(std::string_view name) {
+      k.add<Attention>({.op = "Attention", .name = cpu::kernel_name(name, isa), .isa = isa},
+                       {.run = attention<isa, halves>,
+                        .ask = ask<halves, shows>,
+                        .workspace = workspace<isa, halves, shows>});
     };
-    add.template operator()<false>("attention");
-    add.template operator()<true>("attention.short_keys");
+    add.template operator()<false, false>("attention");
+    add.template operator()<true, false>("attention.short_keys");
+    add.template operator()<false, true>("attention.scores");
+    add.template operator()<true, true>("attention.short_keys.scores");
   });
   k.add<RotaryEmbedding>(
       {.op = "RotaryEmbedding", .name = cpu::kernel_name("rotary_embedding", Isa::generic)},
