@@ -17,13 +17,17 @@ LATHE_INLINE Vec mirrored(Vec x, Mask below, const GridEnds& e) {
   return select(zero() < range, within, e.low);
 }
 
+/// So far outside nothing tells one place from another; NaN lies nowhere.
+LATHE_INLINE Vec within_reach(Vec x) {
+  const Vec farthest = set(1e9f), nowhere = negate(farthest);
+  return select(is_nan(x), nowhere, max(min(x, farthest), nowhere));
+}
+
 /// Where samples lie, in pixels.
 LATHE_INLINE Vec places(const GridAxis& a, const GridEnds& e, Vec coordinate) {
   const Vec from_zero = coordinate + set(1.0f), n = set(static_cast<float>(a.size));
   Vec x = a.align_corners ? from_zero * set(0.5f) * e.last : (from_zero * n - set(1.0f)) * set(0.5f);
-  // So far outside nothing tells one place from another; NaN lies nowhere.
-  const Vec farthest = set(1e9f), nowhere = negate(farthest);
-  x = select(is_nan(x), nowhere, max(min(x, farthest), nowhere));
+  x = within_reach(x);
   if (a.taps == 1) x = round(x);
   if (a.padding == GridPadding::zeros) return x;
   const Mask below = x < e.low, above = e.high < x;
@@ -71,20 +75,13 @@ static void pixels(const GridAxis& a, const float* places, int32_t shift, int64_
   }
 }
 
-static void along(const GridAxis& a, const float* coordinates, int64_t step, int64_t n, GridAxisTaps& to) {
-  const float size = static_cast<float>(a.size);
-  const GridEnds ends = {.low = set(a.align_corners ? 0.0f : -0.5f),
-                         .high = set(a.align_corners ? size - 1 : size - 0.5f),
-                         .last = set(size - 1)};
-  float place[grid_block];
-  for (int64_t i = 0; i < n; ++i) place[i] = coordinates[i * step];
-  for (int64_t i = n; i % Vec::width != 0; ++i) place[i] = 0;
+/// Taps and their weights around places that are a whole number of vectors.
+static void around(const GridAxis& a, float* place, int64_t n, GridAxisTaps& to) {
   for (int64_t i = 0; i < n; i += Vec::width) {
-    const Vec x = places(a, ends, load(place + i));
+    const Vec x = load(place + i);
     float* const weights[4] = {&to.weight[0][i], &to.weight[1][i], &to.weight[2][i], &to.weight[3][i]};
     if (a.taps == 1) {
       store(weights[0], set(1.0f));
-      store(place + i, x);
       continue;
     }
     const Vec base = floor(x), r = x - base;
@@ -98,6 +95,27 @@ static void along(const GridAxis& a, const float* coordinates, int64_t step, int
   }
   for (int64_t t = 0; t < a.taps; ++t)
     pixels(a, place, static_cast<int32_t>(a.taps == 4 ? t - 1 : t), n, to.index[t].data());
+}
+
+static void along(const GridAxis& a, const float* coordinates, int64_t step, int64_t n, GridAxisTaps& to) {
+  const float size = static_cast<float>(a.size);
+  const GridEnds ends = {.low = set(a.align_corners ? 0.0f : -0.5f),
+                         .high = set(a.align_corners ? size - 1 : size - 0.5f),
+                         .last = set(size - 1)};
+  float place[grid_block];
+  for (int64_t i = 0; i < n; ++i) place[i] = coordinates[i * step];
+  for (int64_t i = n; i % Vec::width != 0; ++i) place[i] = 0;
+  for (int64_t i = 0; i < n; i += Vec::width) store(place + i, places(a, ends, load(place + i)));
+  around(a, place, n, to);
+}
+
+static void between(const GridAxis& a, const float* places, int64_t n, GridAxisTaps& to) {
+  float place[grid_block];
+  for (int64_t i = 0; i < n; i += Vec::width) {
+    const int64_t some = n - i < Vec::width ? n - i : Vec::width;
+    store(place + i, within_reach(load_first(places + i, some)));
+  }
+  around(a, place, n, to);
 }
 
 static void join(const GridAxis (&axes)[3], const GridAxisTaps (&taps)[3], int64_t n, int64_t outside,
@@ -160,5 +178,8 @@ static void sample_plane(const GridTaps& t, const float* plane, int64_t n, float
   }
 }
 
-constexpr GridKernels table{
-    .along = along, .join = join, .sample_turned = sample_turned, .sample_plane = sample_plane};
+constexpr GridKernels table{.along = along,
+                            .between = between,
+                            .join = join,
+                            .sample_turned = sample_turned,
+                            .sample_plane = sample_plane};

@@ -59,6 +59,35 @@ void cases_deform_conv(CaseTable& t) {
       .random(DataType::float32, {8, 8, 3, 3})
       .random(DataType::float32, {1, 18, 14, 14})
       .attribute("pads", std::vector<int64_t>{1, 1, 1, 1});
+  // Offsets that lead far outside, a mask, strips with a rest, channels that are no whole blocks.
+  t.add("DeformConv", "turned, groups of both kinds")
+      .random(DataType::float32, {2, 40, 15, 13})
+      .random(DataType::float32, {6, 20, 3, 2})
+      .as_constant()
+      .random(DataType::float32, {2, 24, 7, 13}, -9, 9)
+      .random(DataType::float32, {6})
+      .random(DataType::float32, {2, 12, 7, 13})
+      .attribute("dilations", std::vector<int64_t>{2, 1})
+      .attribute("group", int64_t{2})
+      .attribute("offset_group", int64_t{2})
+      .attribute("pads", std::vector<int64_t>{2, 0, 1, 1})
+      .attribute("strides", std::vector<int64_t>{2, 1});
+  t.add("DeformConv", "along one axis")
+      .random(DataType::float32, {1, 5, 300})
+      .random(DataType::float32, {3, 5, 4})
+      .as_constant()
+      .random(DataType::float32, {1, 4, 297}, -2, 2);
+  t.add("DeformConv", "offsets that are no numbers")
+      .input<float>({1, 1, 2, 2}, {1, 2, 3, 4})
+      .input<float>({1, 1, 1, 1}, {1})
+      .input<float>({1, 2, 2, 2}, {NAN, INFINITY, 0, -0.5f, 0, 0, -INFINITY, 0.25f})
+      .expect<float>({1, 1, 2, 2}, {0, 0, 0, 2.25f});
+  t.add("DeformConv", "only padding")
+      .input<float>({1, 2, 0, 3}, {})
+      .random(DataType::float32, {2, 2, 1, 1})
+      .random(DataType::float32, {1, 2, 2, 3})
+      .random(DataType::float32, {2})
+      .attribute("pads", std::vector<int64_t>{1, 0, 1, 0});
 }
 
 }  // namespace lathe

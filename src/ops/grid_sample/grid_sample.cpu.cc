@@ -16,21 +16,10 @@ namespace {
 using cpu::grid_block;
 using cpu::grid_lanes;
 
-/// Pixels that are turned at once.
-constexpr int64_t turned_pixels = 1024;
-/// Floats that a turned image may have: beyond, it would be written to memory and read from there.
-constexpr int64_t most_turned = int64_t{1} << 22;
-
-/// An image turned to [channels / grid_lanes][pixels and one of zeros][grid_lanes], where that is worth it.
-struct TurnedImage {
-  int64_t blocks, pixels;
-  bool wanted;
-  TurnedImage(int64_t channels, int64_t area, int64_t samples)
-      : blocks(ceil_div(channels, grid_lanes)),
-        pixels(area + 1),
-        wanted(channels >= 4 && area / 4 <= samples && pixels <= most_turned / grid_lanes / blocks) {}
-  int64_t floats() const { return wanted ? blocks * pixels * grid_lanes : 0; }
-};
+/// Is an image worth turning for so many samples?
+bool worth_turning(const cpu::TurnedImage& t, int64_t area, int64_t samples) {
+  return t.channels >= 4 && area / 4 <= samples && t.fits();
+}
 
 cpu::GridAxis axis_of(const GridRule& rule, int64_t size) {
   return {.size = size,
@@ -79,32 +68,21 @@ class Sampler {
   Sampler(const GridRule& rule, KernelContext& c)
       : rule_(rule),
         g_(c.in(0), c.in(1)),
-        turned_(g_.channels, g_.area(), g_.samples),
-        memory_(static_cast<float*>(c.workspace(static_cast<size_t>(turned_.floats()) * sizeof(float)))),
+        turned_(g_.channels, g_.area()),
+        turns_(worth_turning(turned_, g_.area(), g_.samples)),
+        memory_(turns_
+                    ? static_cast<float*>(c.workspace(static_cast<size_t>(turned_.floats()) * sizeof(float)))
+                    : nullptr),
         c_(c) {}
   void run() {
     for (int64_t n = 0; n < g_.batch; ++n) {
       const float* const image = cpu::floats(c_.in(0)) + n * g_.channels * g_.area();
-      if (turned_.wanted) turn(image);
+      if (turns_) cpu::turn_image(isa, turned_, image, memory_, c_);
       sample(n, image);
     }
   }
 
  private:
-  void turn(const float* image) {
-    const int64_t area = g_.area(), cuts = ceil_div(area, turned_pixels);
-    const int64_t grain = std::max<int64_t>(1, turned_pixels / area);
-    c_.parallel(turned_.blocks * cuts, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        c_.poll();
-        const int64_t block = i / cuts, first = i % cuts * turned_pixels;
-        float* const to = turned(block);
-        if (first == 0) std::fill_n(to + area * grid_lanes, grid_lanes, 0.0f);
-        cpu::turn_kernels(isa).turn(image + block * grid_lanes * area + first, area, to + first * grid_lanes,
-                                    grid_lanes, lanes(block), std::min(turned_pixels, area - first));
-      }
-    });
-  }
   void sample(int64_t n, const float* image) {
     const int64_t grain = std::max<int64_t>(1, grid_lanes / g_.channels);
     c_.parallel(ceil_div(g_.samples, grid_block), grain, [&](int64_t begin, int64_t end) {
@@ -113,19 +91,19 @@ class Sampler {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i * grid_block, count = std::min(grid_block, g_.samples - first);
         table.fill(cpu::floats(c_.in(1)) + (n * g_.samples + first) * g_.axes, count,
-                   turned_.wanted ? g_.area() : -1);
+                   turns_ ? turned_.outside() : -1);
         float* const to = cpu::floats(c_.out(0)) + n * g_.channels * g_.samples + first;
-        turned_.wanted ? from_turned(table.taps(), count, to, poll)
-                       : from_planes(table.taps(), image, count, to, poll);
+        turns_ ? from_turned(table.taps(), count, to, poll)
+               : from_planes(table.taps(), image, count, to, poll);
       }
     });
   }
   void from_turned(const cpu::GridTaps& taps, int64_t count, float* to, Poller& poll) const {
     float made[grid_block * grid_lanes];
     for (int64_t block = 0; block < turned_.blocks; ++block) {
-      kernels_.sample_turned(taps, turned(block), count, made);
+      kernels_.sample_turned(taps, turned_.block(memory_, block), count, made);
       cpu::turn_kernels(isa).turn(made, grid_lanes, to + block * grid_lanes * g_.samples, g_.samples, count,
-                                  lanes(block));
+                                  turned_.lanes(block));
       poll.did(count * (taps.count + 2));
     }
   }
@@ -136,14 +114,12 @@ class Sampler {
       poll.did(count * (taps.count + 2));
     }
   }
-  float* turned(int64_t block) const { return memory_ + block * turned_.pixels * grid_lanes; }
-  /// Channels of a block.
-  int64_t lanes(int64_t block) const { return std::min(grid_lanes, g_.channels - block * grid_lanes); }
 
   const cpu::GridKernels& kernels_ = cpu::grid_kernels(isa);
   const GridRule& rule_;
   const GridGeometry g_;
-  const TurnedImage turned_;
+  const cpu::TurnedImage turned_;
+  const bool turns_;
   float* const memory_;
   KernelContext& c_;
 };
@@ -163,7 +139,8 @@ size_t workspace(const GridSample&, std::span<const Shape> inputs, int) {
   if (count_of(image) == 0 || count_of(grid) == 0) return 0;
   const int64_t area = count_between(image, 2, image.size()),
                 samples = count_between(grid, 1, grid.size() - 1);
-  return static_cast<size_t>(TurnedImage(image[1], area, samples).floats()) * sizeof(float);
+  const cpu::TurnedImage turned(image[1], area);
+  return worth_turning(turned, area, samples) ? static_cast<size_t>(turned.floats()) * sizeof(float) : 0;
 }
 
 }  // namespace
