@@ -34,7 +34,20 @@ struct ArgLoops {
   void (*columns)(const T* from, int64_t begin, int64_t end, int64_t stride, int64_t n, ArgWish wish,
                   RankKey<T>* keys, int64_t* at);
 };
-using ArgKernels = ByRankType<ArgLoops>;
+struct ArgKernels {
+  ByRankType<ArgLoops> wide;
+  ArgLoops<uint8_t> bytes;
+  ArgLoops<int8_t> signed_bytes;
+  template <class T>
+  const ArgLoops<T>& of() const {
+    if constexpr (std::is_same_v<T, uint8_t>)
+      return bytes;
+    else if constexpr (std::is_same_v<T, int8_t>)
+      return signed_bytes;
+    else
+      return wide.of<T>();
+  }
+};
 const ArgKernels& arg_kernels(Isa isa);
 
 /// What is looked for along the middle one of three axes, which has elements: calls f(o, first, columns, at)

@@ -8,13 +8,9 @@ LATHE_INLINE uint32_t arg_key(float x) {
   const uint32_t key = rank_key(x);
   return least && key != 0xffffffffu ? ~key : key;
 }
-template <bool least>
-LATHE_INLINE uint32_t arg_key(int32_t x) {
-  return least ? ~rank_key(x) : rank_key(x);
-}
-template <bool least>
-LATHE_INLINE uint64_t arg_key(int64_t x) {
-  return least ? ~rank_key(x) : rank_key(x);
+template <bool least, class T>
+requires std::is_integral_v<T> LATHE_INLINE RankKey<T> arg_key(T x) {
+  return static_cast<RankKey<T>>(least ? ~rank_key(x) : rank_key(x));
 }
 
 constexpr int64_t arg_block = 64;
@@ -83,6 +79,6 @@ static void arg_all_columns(const T* from, int64_t begin, int64_t end, int64_t s
               : arg_of_columns<T, false, false>(from, begin, end, stride, n, keys, at);
 }
 
-constexpr ArgKernels table{{arg_row<float>, arg_all_columns<float>},
-                           {arg_row<int32_t>, arg_all_columns<int32_t>},
-                           {arg_row<int64_t>, arg_all_columns<int64_t>}};
+template <class T>
+constexpr ArgLoops<T> loops{arg_row<T>, arg_all_columns<T>};
+constexpr ArgKernels table{{loops<float>, loops<int32_t>, loops<int64_t>}, loops<uint8_t>, loops<int8_t>};

@@ -1,5 +1,6 @@
-// Sums, products and extremes of one axis in a wider type than the elements have: what overflows nowhere in
-// between (products of floats), and whole numbers, which wrap around in 64 bits.
+// Sums, products and extremes of one axis, most in a wider type than the elements have: what overflows
+// nowhere in between (products of floats), doubles, and whole numbers, which wrap around in 64 bits. Of bytes
+// there are extremes alone, of floats none.
 #pragma once
 
 #include "kernel/kernel.h"
@@ -8,7 +9,7 @@ namespace lathe::cpu {
 
 enum class FoldOp : uint8_t { sum, product, maximum, minimum, count };
 
-/// Both go on from what there is; extremes are of whole numbers only.
+/// Both go on from what there is. NaN wins.
 template <class X, class W>
 struct FoldLoops {
   W (*row[static_cast<size_t>(FoldOp::count)])(const X* x, int64_t n, W total) = {};
@@ -21,6 +22,8 @@ struct FoldKernels {
   FoldLoops<double, double> doubles;
   FoldLoops<int32_t, int64_t> ints;
   FoldLoops<int64_t, int64_t> longs;
+  FoldLoops<uint8_t, uint8_t> bytes;
+  FoldLoops<int8_t, int8_t> signed_bytes;
   template <class X>
   const auto& of() const {
     if constexpr (std::is_same_v<X, float>)
@@ -29,6 +32,10 @@ struct FoldKernels {
       return doubles;
     else if constexpr (std::is_same_v<X, int32_t>)
       return ints;
+    else if constexpr (std::is_same_v<X, uint8_t>)
+      return bytes;
+    else if constexpr (std::is_same_v<X, int8_t>)
+      return signed_bytes;
     else
       return longs;
   }

@@ -2,7 +2,9 @@
 
 template <FoldOp op>
 LATHE_INLINE double join(double a, double b) {
-  return op == FoldOp::product ? a * b : a + b;
+  if (op == FoldOp::sum) return a + b;
+  if (op == FoldOp::product) return a * b;
+  return ((op == FoldOp::maximum ? b > a : b < a) | (b != b)) ? b : a;
 }
 template <FoldOp op>
 LATHE_INLINE int64_t join(int64_t a, int64_t b) {
@@ -11,15 +13,26 @@ LATHE_INLINE int64_t join(int64_t a, int64_t b) {
   if (op == FoldOp::product) return static_cast<int64_t>(u * v);
   return (op == FoldOp::maximum ? b > a : b < a) ? b : a;
 }
+template <FoldOp op, class T>
+requires(sizeof(T) == 1) LATHE_INLINE T join(T a, T b) {
+  return (op == FoldOp::maximum ? b > a : b < a) ? b : a;
+}
+template <class W>
+constexpr W greatest = std::numeric_limits<W>::has_infinity ? std::numeric_limits<W>::infinity()
+                                                            : std::numeric_limits<W>::max();
+template <class W>
+constexpr W least = std::numeric_limits<W>::has_infinity ? -greatest<W> : std::numeric_limits<W>::lowest();
 template <FoldOp op, class W>
 constexpr W neutral = op == FoldOp::product   ? W{1}
-                      : op == FoldOp::maximum ? std::numeric_limits<W>::lowest()
-                      : op == FoldOp::minimum ? std::numeric_limits<W>::max()
+                      : op == FoldOp::maximum ? least<W>
+                      : op == FoldOp::minimum ? greatest<W>
                                               : W{0};
 
 template <FoldOp op, class X, class W>
 static W fold_row(const X* x, int64_t n, W total) {
-  constexpr int64_t lanes = 8;
+  // Of selections compilers make vectors only where they see a loop.
+  constexpr bool selects = op == FoldOp::maximum || op == FoldOp::minimum;
+  constexpr int64_t lanes = selects && !std::is_same_v<W, int64_t> ? 64 : 8;
   W part[lanes];
   for (W& p : part) p = neutral<op, W>;
   for (; n >= lanes; n -= lanes, x += lanes)
@@ -44,13 +57,16 @@ constexpr void fill(FoldLoops<X, W>& loops) {
 template <class X, class W>
 constexpr FoldLoops<X, W> folds_of() {
   FoldLoops<X, W> loops;
-  fill<FoldOp::sum>(loops);
-  fill<FoldOp::product>(loops);
-  if constexpr (std::is_same_v<W, int64_t>) {
+  if constexpr (sizeof(X) > 1) {
+    fill<FoldOp::sum>(loops);
+    fill<FoldOp::product>(loops);
+  }
+  if constexpr (!std::is_same_v<X, float>) {
     fill<FoldOp::maximum>(loops);
     fill<FoldOp::minimum>(loops);
   }
   return loops;
 }
-constexpr FoldKernels table{folds_of<float, double>(), folds_of<double, double>(),
-                            folds_of<int32_t, int64_t>(), folds_of<int64_t, int64_t>()};
+constexpr FoldKernels table{folds_of<float, double>(),    folds_of<double, double>(),
+                            folds_of<int32_t, int64_t>(), folds_of<int64_t, int64_t>(),
+                            folds_of<uint8_t, uint8_t>(), folds_of<int8_t, int8_t>()};

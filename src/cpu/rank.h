@@ -11,7 +11,8 @@ namespace lathe::cpu {
 /// Elements as whole numbers without a sign that compare as they do: NaN is greater than all, and zeros are
 /// equal, whatever their sign. cpu/rank_key.h makes them.
 template <class T>
-using RankKey = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+using RankKey =
+    std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 1, uint8_t, uint32_t>>;
 
 /// One of something for each type that has keys.
 template <template <class> class Of>

@@ -9,5 +9,7 @@ LATHE_INLINE uint32_t rank_key(float x) {
   const uint32_t ordered = bits ^ (static_cast<uint32_t>(static_cast<int32_t>(bits) >> 31) | 0x80000000u);
   return (bits & 0x7fffffffu) > 0x7f800000u ? 0xffffffffu : ordered;
 }
+LATHE_INLINE uint8_t rank_key(uint8_t x) { return x; }
+LATHE_INLINE uint8_t rank_key(int8_t x) { return static_cast<uint8_t>(x ^ -0x80); }
 LATHE_INLINE uint32_t rank_key(int32_t x) { return static_cast<uint32_t>(x) ^ 0x80000000u; }
 LATHE_INLINE uint64_t rank_key(int64_t x) { return static_cast<uint64_t>(x) ^ (uint64_t{1} << 63); }

@@ -25,6 +25,12 @@ void cases_arg_reduce(CaseTable& t) {
         .input<double>({5}, {1, NAN, 3, NAN, 0})
         .attribute("select_last_index", int64_t{1})
         .expect<int64_t>({1}, {3});
+    for (const DataType type : {DataType::uint8, DataType::int8})
+      for (const int64_t axis : {0, 1})
+        t.add(op, std::string(axis ? "rows" : "columns") + " of " + std::string(name_of(type)))
+            .random(type, {150, 141}, type == DataType::uint8 ? 0 : -128, 127)
+            .attribute("axis", axis)
+            .attribute("select_last_index", axis);
   }
   t.add("ArgMin", "columns of integers").input<int32_t>({3, 1}, {4, -7, 2}).expect<int64_t>({1, 1}, {1});
   t.add("ArgMin", "vocabulary").random(DataType::float32, {4, 5001}).attribute("axis", int64_t{1});

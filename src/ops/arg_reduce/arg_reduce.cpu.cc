@@ -9,12 +9,11 @@
 namespace lathe {
 namespace {
 
+constexpr Types<float, int32_t, int64_t, uint8_t, int8_t> compared_types;
+
 template <class Op>
 Verdict ask(const Op&, const KernelRequest& r) {
-  const DataType t = r.inputs[0].type;
-  if (t != DataType::float32 && t != DataType::int32 && t != DataType::int64)
-    return Verdict::no("only float32, int32 and int64, not " + std::string(name_of(t)));
-  return Verdict::yes();
+  return cpu::ask_type(r.inputs[0].type, compared_types);
 }
 
 template <class Op, Isa isa>
@@ -32,7 +31,7 @@ void arg_reduce(const Op& op, KernelContext& c) {
   if (outer * inner == 0) return;
   if (n == 0) c.fail(Code::run_bad_shape, "an axis with elements", describe(x.shape()));
   const cpu::ArgWish wish{.least = std::is_same_v<Op, ArgMin>, .last = op.select_last_index != 0};
-  for_type(x.type(), Types<float, int32_t, int64_t>{}, [&]<class T> {
+  for_type(x.type(), compared_types, [&]<class T> {
     cpu::for_each_arg(isa, x.as<T>().data(), outer, n, inner, wish, c,
                       [&](int64_t o, int64_t first, int64_t columns, const int64_t* at) {
                         std::copy_n(at, columns, out + o * inner + first);

@@ -37,6 +37,15 @@ void cases_max_roi_pool(CaseTable& t) {
                      {1.33f, 1.63f, 1.33f, 1.54f, 1.59f, 1.2f,  1.99f,  1.11f, 1.68f,  1.97f,  1.68f, 1.97f,
                       1,     1.66f, 1.98f, 1.67f, 0.68f, 1.44f, 0.42f,  0.64f, 0.54f,  -1.26f, 0.92f, 1.65f,
                       1.25f, 0.63f, 1.84f, 1.42f, 1.19f, 1.45f, -1.35f, 0.6f,  -0.17f, 0.63f,  1.32f, 0.16f});
+  t.add("MaxRoiPool", "wide, over all edges")
+      .random(DataType::float32, {2, 5, 23, 41})
+      .input<float>({4, 5}, {1, -8, -3, 90, 30, 0, 3, 4, 38, 19, 1, 39, 20, 60, 40, 0, 9, 9, 2, 2})
+      .attribute("pooled_shape", std::vector<int64_t>{3, 7});
+  t.add("MaxRoiPool", "what is no number stays")
+      .input<float>({1, 1, 2, 4}, {1, NAN, 3, 9, 5, 6, 7, 8})
+      .input<float>({1, 5}, {0, 0, 0, 3, 1})
+      .attribute("pooled_shape", std::vector<int64_t>{1, 2})
+      .expect<float>({1, 1, 1, 2}, {NAN, 9});
 }
 
 }  // namespace lathe

@@ -221,6 +221,33 @@ void cases_reduce(CaseTable& t) {
       add("computed axes", {3, 5, 6}, {-1, 0}, 1e6);
       add("nothing", {3, 0, 2}, {1}, 1).as_constant();
     }
+  for (DataType type : {DataType::float64, DataType::uint8, DataType::int8})
+    for (const char* op :
+         {"ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "ReduceProd", "ReduceLogSum", "ReduceL2"}) {
+      const std::string_view name = op;
+      const bool is_extreme = name == "ReduceMax" || name == "ReduceMin";
+      if (type != DataType::float64 && !is_extreme) continue;
+      const double least = !is_extreme ? 0.5 : type == DataType::uint8 ? 0 : -128;
+      const auto add = [&](const std::string& what, const Shape& shape, const std::vector<int64_t>& axes) {
+        t.add(op, what + " of " + std::string(name_of(type)))
+            .random(type, shape, least, 127)
+            .input<int64_t>({static_cast<int64_t>(axes.size())}, axes)
+            .as_constant();
+      };
+      add("rows", {7, 145}, {1});
+      add("columns", {15, 131}, {0});
+      add("axes apart", {3, 5, 6, 7}, {0, 2, 3});
+      if (type != DataType::int8) add("nothing", {3, 0, 2}, {1});
+    }
+  for (const char* op : {"ReduceMax", "ReduceMin"})
+    t.add(op, "doubles that are no numbers, or infinite")
+        .input<double>({3, 9}, {1,         2,         3,         4,         NAN,       6,         7,
+                                8,         9,         0,         -INFINITY, 2,         INFINITY,  5,
+                                6,         7,         8,         9,         -INFINITY, -INFINITY, -INFINITY,
+                                -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY})
+        .input<int64_t>({1}, {1})
+        .as_constant()
+        .expect<double>({3, 1}, {NAN, std::string_view(op) == "ReduceMax" ? INFINITY : -INFINITY, -INFINITY});
   t.add("ReduceSum", "int64 wraps around")
       .input<int64_t>({2, 2}, {INT64_MAX, 1, 1, INT64_MIN})
       .input<int64_t>({1}, {1})

@@ -18,12 +18,20 @@ namespace {
 
 using F = ReduceFunction;
 
-/// Folded in a wider type: products and logarithms of floats, and the integers.
-template <F function>
-constexpr bool folds_integers = function == F::sum || function == F::mean || function == F::max ||
-                                function == F::min || function == F::prod;
+/// Folded: products and logarithms of floats, and what is of other types.
 template <F function>
 constexpr bool folds_floats = function == F::prod || function == F::log_sum;
+template <F function>
+constexpr auto folded_types() {
+  if constexpr (function == F::max || function == F::min)
+    return Types<double, int32_t, int64_t, uint8_t, int8_t>{};
+  else if constexpr (function == F::sum || function == F::mean || function == F::prod)
+    return Types<double, int32_t, int64_t>{};
+  else if constexpr (function == F::log_sum)
+    return Types<double>{};
+  else
+    return Types<>{};
+}
 
 /// Are the axes reduced known to be neighbours, so that there is nothing in between?
 Verdict neighbours(const Tensor* given, bool none_without, int64_t rank) {
@@ -41,10 +49,8 @@ Verdict neighbours(const Tensor* given, bool none_without, int64_t rank) {
 
 template <F function>
 Verdict ask_type(const KernelRequest& r) {
-  if constexpr (folds_integers<function>)
-    return cpu::ask_type(r.inputs[0].type, Types<float, int32_t, int64_t>{});
-  if (auto refusal = cpu::refuse_unless_float32(r, 1)) return *refusal;
-  return Verdict::yes();
+  const DataType type = r.inputs[0].type;
+  return type == DataType::float32 ? Verdict::yes() : cpu::ask_type(type, folded_types<function>());
 }
 
 template <F function>
@@ -160,18 +166,24 @@ constexpr cpu::FoldOp fold_function(F f) {
                        : cpu::FoldOp::sum;
 }
 
-/// T in the wider type W.
+/// T in W, which is wider but of bytes.
 template <F function, class T, Isa isa>
 struct Folded {
-  using W = std::conditional_t<std::is_same_v<T, float>, double, int64_t>;
+  using W =
+      std::conditional_t<std::is_floating_point_v<T>, double, std::conditional_t<sizeof(T) == 1, T, int64_t>>;
+  using Limits = std::numeric_limits<T>;
   static constexpr auto op = static_cast<size_t>(fold_function(function));
   // Of nothing.
-  static constexpr W start = function == F::prod  ? W{1}
-                             : function == F::max ? static_cast<W>(std::numeric_limits<T>::lowest())
-                             : function == F::min ? static_cast<W>(std::numeric_limits<T>::max())
-                                                  : W{0};
+  static constexpr W start =
+      function == F::prod  ? W{1}
+      : function == F::max ? W{Limits::has_infinity ? -Limits::infinity() : Limits::lowest()}
+      : function == F::min ? W{Limits::has_infinity ? Limits::infinity() : Limits::max()}
+                           : W{0};
   static T result(W total, int64_t terms) {
-    if constexpr (function == F::mean) return terms == 0 ? T{0} : static_cast<T>(total / terms);
+    if constexpr (function == F::mean) {
+      if constexpr (std::is_integral_v<T>) return terms == 0 ? T{0} : static_cast<T>(total / terms);
+      return static_cast<T>(total / static_cast<W>(terms));
+    }
     return static_cast<T>(function == F::log_sum ? static_cast<W>(std::log(total)) : total);
   }
 
@@ -227,10 +239,9 @@ void run(const Reduce<function>& op, KernelContext& c) {
   const auto fold = [&]<class T>(Types<T>) {
     Folded<function, T, isa>::run(x.as<T>().data(), runs, y.as<T>().data(), c);
   };
-  if constexpr (folds_integers<function>) {
-    if (x.type() == DataType::int32) return fold(Types<int32_t>{});
-    if (x.type() == DataType::int64) return fold(Types<int64_t>{});
-  }
+  constexpr auto others = folded_types<function>();
+  if constexpr (!std::is_same_v<decltype(others), const Types<>>)
+    if (x.type() != DataType::float32) return for_type(x.type(), others, [&]<class T> { fold(Types<T>{}); });
   if constexpr (folds_floats<function>)
     fold(Types<float>{});
   else
