@@ -44,6 +44,11 @@ enum class SingleOp : uint8_t {
   floor,
   ceiling,
   nearest_even,
+  exponential,
+  logarithm,
+  tangent_h,
+  sigmoid,
+  softplus,
   count
 };
 

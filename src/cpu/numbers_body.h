@@ -60,6 +60,8 @@ LATHE_INLINE double ceiling_of(double x) {
   const double near = nearest_even(x);
   return __builtin_copysign(near + either_of(near < x, 1, 0), x);
 }
+#include "cpu/double_functions.h"
+
 template <class T>
 LATHE_INLINE T rest(T x, T y) {
   using U = std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>;
@@ -153,6 +155,11 @@ LATHE_SINGLE(Inverse, 1 / x)
 LATHE_SINGLE(FloorOf, floor_of(x))
 LATHE_SINGLE(CeilingOf, ceiling_of(x))
 LATHE_SINGLE(NearestEvenOf, nearest_even(x))
+LATHE_SINGLE(ExponentialOf, exponential(x))
+LATHE_SINGLE(LogarithmOf, logarithm(x))
+LATHE_SINGLE(TangentHOf, tangent_h(x))
+LATHE_SINGLE(SigmoidOf, sigmoid_of(x))
+LATHE_SINGLE(SoftplusOf, softplus_of(x))
 #undef LATHE_SINGLE
 struct AbsoluteOf {
   template <class T>
@@ -252,6 +259,11 @@ consteval NumberKernels make_table() {
   each<FloorOf>(single(SingleOp::floor), Types<double>());
   each<CeilingOf>(single(SingleOp::ceiling), Types<double>());
   each<NearestEvenOf>(single(SingleOp::nearest_even), Types<double>());
+  each<ExponentialOf>(single(SingleOp::exponential), Types<double>());
+  each<LogarithmOf>(single(SingleOp::logarithm), Types<double>());
+  each<TangentHOf>(single(SingleOp::tangent_h), Types<double>());
+  each<SigmoidOf>(single(SingleOp::sigmoid), Types<double>());
+  each<SoftplusOf>(single(SingleOp::softplus), Types<double>());
   each_clip(k.clip, IntegersAndDouble());
   return k;
 }

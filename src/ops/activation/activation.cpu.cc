@@ -1,4 +1,4 @@
-// Activations of float32 elements, a vector at a time; Relu and Clip of other numbers.
+// Activations of float32 elements, a vector at a time; some of them of other numbers.
 #include "ops/activation/activation.h"
 
 #include <limits>
@@ -34,9 +34,24 @@ Applied applied(const Shrink& op) { return {F::shrink, op.bias, op.lambd}; }
 Applied applied(const HardSigmoid& op) { return {F::hard_sigmoid, op.alpha, op.beta}; }
 Applied applied(const Gelu& op) { return {op.by_tanh() ? F::gelu_tanh : F::gelu}; }
 
+/// The same function of doubles, where there is one.
+template <class Op>
+constexpr cpu::SingleOp of_doubles = std::is_same_v<Op, Sigmoid>    ? cpu::SingleOp::sigmoid
+                                     : std::is_same_v<Op, Softplus> ? cpu::SingleOp::softplus
+                                                                    : cpu::SingleOp::count;
+
+template <class Op>
+Verdict ask(const Op& op, const KernelRequest& r) {
+  if constexpr (of_doubles<Op> != cpu::SingleOp::count)
+    if (r.inputs[0].type == DataType::float64) return cpu::ask_computes(of_doubles<Op>, DataType::float64);
+  return cpu::ask_float32(op, r);
+}
+
 template <class Op, Isa isa>
 void run(const Op& op, KernelContext& c) {
   const Tensor& x = c.in(0);
+  if constexpr (of_doubles<Op> != cpu::SingleOp::count)
+    if (x.type() == DataType::float64) return cpu::apply_single(isa, of_doubles<Op>, x, c.out(0), c);
   const Applied f = applied(op);
   cpu::apply_unary(isa, f.function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), f.a, f.b, c);
 }
@@ -123,7 +138,7 @@ void cpu_activation(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<class Op>(const char* op, const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
-                {.run = run<Op, isa>, .ask = cpu::ask_float32<Op>});
+                {.run = run<Op, isa>, .ask = ask<Op>});
       k.pointwise<Op>(op, describe<Op>);
     };
     k.add<Relu>({.op = "Relu", .name = cpu::kernel_name("relu", isa), .isa = isa, .overwrites = true},

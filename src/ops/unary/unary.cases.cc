@@ -130,6 +130,41 @@ void cases_unary(CaseTable& t) {
   t.add("Asinh", "greatest")
       .input<float>({3}, {3e38f, -1e-42f, -INFINITY})
       .expect<float>({3}, {89.289993f, -1e-42f, -INFINITY});
+  for (const char* op : {"Exp", "Log", "Tanh", "Sigmoid", "Softplus"}) {
+    t.add(op, "doubles near 0").random(DataType::float64, {41, 37}, -2, 2);
+    t.add(op, "doubles").random(DataType::float64, {41, 37}, -800, 800);
+    t.add(op, "doubles at the edge of something")
+        .input<double>({30}, {0.0,
+                              -0.0,
+                              1,
+                              -1,
+                              NAN,
+                              INFINITY,
+                              -INFINITY,
+                              0x1p-1074,
+                              -0x1p-1074,
+                              0x1p-1022,
+                              0x1.8p-1030,
+                              0x1p-60,
+                              -0x1p-60,
+                              1e300,
+                              -1e300,
+                              709.78,
+                              709.79,
+                              -708.4,
+                              -745.13,
+                              -745.14,
+                              -750,
+                              0.625,
+                              -0.625,
+                              0.6249999,
+                              1.5,
+                              0x1.fffffffffffffp-1,
+                              0x1.0000000000001p0,
+                              0x1.6a09ep-1,
+                              22,
+                              36.75});
+  }
   t.add("Exp", "scalar").input<double>({}, {1}).expect<double>({}, {2.718281828459045});
   t.add("Exp", "empty").input<float>({0, 3}, {}).expect<float>({0, 3}, {});
   t.add("Exp", "first version").input<float>({1}, {0}).at_opset(1).expect<float>({1}, {1});

@@ -88,13 +88,13 @@ void cpu_unary(KernelCatalog& k) {
     add.template operator()<Neg, F::negative, SingleOp::negative>("Neg", "neg");
     add.template operator()<Reciprocal, F::reciprocal, SingleOp::reciprocal>("Reciprocal", "reciprocal");
     add.template operator()<Sqrt, F::square_root, SingleOp::square_root>("Sqrt", "sqrt");
-    add.template operator()<Exp, F::exponential>("Exp", "exp");
-    add.template operator()<Log, F::logarithm>("Log", "log");
+    add.template operator()<Exp, F::exponential, SingleOp::exponential>("Exp", "exp");
+    add.template operator()<Log, F::logarithm, SingleOp::logarithm>("Log", "log");
     add.template operator()<Erf, F::error_function>("Erf", "erf");
     add.template operator()<Floor, F::floor, SingleOp::floor>("Floor", "floor");
     add.template operator()<Ceil, F::ceiling, SingleOp::ceiling>("Ceil", "ceil");
     add.template operator()<Round, F::nearest_even, SingleOp::nearest_even>("Round", "round");
-    add.template operator()<Tanh, F::tangent_h>("Tanh", "tanh");
+    add.template operator()<Tanh, F::tangent_h, SingleOp::tangent_h>("Tanh", "tanh");
     add.template operator()<Sign, F::sign, SingleOp::sign>("Sign", "sign");
     add.template operator()<Sin, F::sine>("Sin", "sin");
     add.template operator()<Cos, F::cosine>("Cos", "cos");
