@@ -155,6 +155,10 @@ void cases_activation(CaseTable& t) {
       .input<float>({2}, {0, 2})
       .input<float>({2}, {5, 3})
       .expect<float>({2}, {0, 5.28478241f});
+  t.add("SwiGLU", "tokens")
+      .random(DataType::float32, {3, 17, 45}, -6, 6)
+      .random(DataType::float32, {3, 17, 45}, -6, 6)
+      .attribute("alpha", 1.702f);
   for (const char* op : {"Relu", "Sigmoid", "Gelu", "Mish", "HardSwish", "LeakyRelu", "Elu", "Softplus"}) {
     t.add(op, "empty").input<float>({2, 0}, {}).expect<float>({2, 0}, {});
     t.add(op, "odd length").random(DataType::float32, {5, 29}, -6, 6);

@@ -132,6 +132,20 @@ void parametric_relu(const PRelu&, KernelContext& c) {
   cpu::apply_binary(isa, cpu::BinaryOp::parametric_relu, c.in(0), c.in(1), c.out(0), c);
 }
 
+std::optional<Pointwise> describe_swiglu(const SwiGLU& op, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  return Pointwise{
+      2,
+      {{.op = static_cast<uint8_t>(F::swish), .a = op.alpha}, Pointwise::of(cpu::BinaryOp::multiply, 2, 1)}};
+}
+template <Isa isa>
+void swiglu(const SwiGLU& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  Tensor& to = c.out(0);
+  cpu::apply_unary(isa, F::swish, cpu::floats(x), cpu::floats(to), x.size(), op.alpha, 0, c);
+  cpu::apply_binary(isa, cpu::BinaryOp::multiply, to, c.in(1), to, c);
+}
+
 }  // namespace
 
 void cpu_activation(KernelCatalog& k) {
@@ -161,10 +175,13 @@ void cpu_activation(KernelCatalog& k) {
                 {.run = clip<isa>, .ask = ask_bounded<Clip>});
     k.add<PRelu>({.op = "PRelu", .name = cpu::kernel_name("prelu", isa), .isa = isa},
                  {.run = parametric_relu<isa>, .ask = cpu::ask_float32<PRelu>});
+    k.add<SwiGLU>({.op = "SwiGLU", .name = cpu::kernel_name("swiglu", isa), .isa = isa},
+                  {.run = swiglu<isa>, .ask = cpu::ask_float32<SwiGLU>});
   });
   k.pointwise<Relu>("Relu", describe<Relu>);
   k.pointwise<Clip>("Clip", describe_clip);
   k.pointwise<PRelu>("PRelu", describe_prelu);
+  k.pointwise<SwiGLU>("SwiGLU", describe_swiglu);
 }
 
 }  // namespace lathe
