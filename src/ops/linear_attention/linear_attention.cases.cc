@@ -75,6 +75,31 @@ void cases_linear_attention(CaseTable& t) {
       .input<float>({2, 1, 3}, {-0.36f, 0.88f, 0.09f, 0.92f, -1.66f, 0.25f})
       .expect<float>({1, 2, 1}, {-0.1044f, 0.2275f})
       .expect<float>({1, 2, 2}, {0, -1.16f, 0, 0.91f});
+  for (const std::string rule : {"linear", "gated", "delta", "gated_delta"})
+    for (const bool each : {false, true}) {
+      const bool decays = rule.starts_with("gated"), corrects = rule.ends_with("delta");
+      OpCase& c = t.add("LinearAttention", rule + (each ? ", for each row" : ", for each head"))
+                      .random(DataType::float32, {2, 9, 6 * 21}, -0.3, 0.3)
+                      .random(DataType::float32, {2, 9, 3 * 21}, -0.3, 0.3)
+                      .random(DataType::float32, {2, 9, 3 * 83})
+                      .random(DataType::float32, {2, 3, 21, 83})
+                      .attribute("q_num_heads", int64_t{6})
+                      .attribute("kv_num_heads", int64_t{3})
+                      .attribute("update_rule", rule)
+                      .outputs_wanted(2);
+      if (decays) c.random(DataType::float32, {2, 9, each ? 3 * 21 : 3}, -1, 0);
+      if (!decays && corrects) c.absent();
+      if (corrects) c.random(DataType::float32, {2, 9, each ? 3 : 1}, 0, 1);
+    }
+  for (const std::string activation : {"none", "swish"})
+    for (const int64_t length : {3, 1100})
+      t.add("CausalConvWithState", activation + " of " + std::to_string(length) + " steps")
+          .random(DataType::float32, {2, 35, length})
+          .random(DataType::float32, {35, 1, 5})
+          .random(DataType::float32, {35})
+          .random(DataType::float32, {2, 35, 4})
+          .attribute("activation", activation)
+          .outputs_wanted(2);
 }
 
 }  // namespace lathe
