@@ -1,6 +1,7 @@
 // The fast kernels that go over elements, rows and planes, over shapes chosen for the paths inside them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <set>
@@ -81,6 +82,24 @@ TEST(CpuElements, AlongAnAxis) {
           .attribute("momentum", 0.7f)
           .outputs_wanted(outputs);
   for (const OpCase& k : t.all()) must(k);
+}
+
+/// Rows that go through softmax side by side: as many as fill vectors and as are left, of one element to more
+/// than are kept; what is no number stays in its row.
+TEST(CpuElements, RowsTogether) {
+  for (const char* op : {"Softmax", "LogSoftmax"})
+    for (int64_t n : {1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 48, 100, 128, 130, 1000, 2047, 2048, 2049, 5000})
+      for (int64_t rows : {1, 5, 16, 37}) {
+        CaseTable t;
+        OpCase& k = add(t, op, describe(Shape{rows, n})).random(f32, {rows, n}, -100, 100);
+        must(k);
+        const auto x = k.inputs[0].tensor().as<float>();
+        const float odd[] = {NAN, INFINITY, -INFINITY, -0.0f, 3e38f};
+        for (int64_t r = 0; r < rows; r += 2)
+          x[static_cast<size_t>(r * n + r * 5 % n)] = odd[static_cast<size_t>(r / 2 % 5)];
+        std::fill_n(x.begin(), n, -INFINITY);
+        must(k);
+      }
 }
 
 /// Columns that are reduced side by side, in runs and with what is left of one, in pieces of many rows; of

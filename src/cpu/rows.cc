@@ -200,13 +200,17 @@ void softmax(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_
              KernelContext& c) {
   const RowKernels& k = row_kernels(isa);
   if (n == 0) return;
-  if (inner == 1)
-    return for_each_piece(outer, n, c, [&](int64_t i) {
+  if (inner == 1) {
+    const int64_t together =
+        std::clamp<int64_t>(softmax_floats / (ceil_of(n, k.vector) * k.vector), 1, k.vector);
+    return for_each_piece(ceil_of(outer, together), together * n, c, [&](int64_t i) {
+      const int64_t row = i * together, at = row * n;
       if (n > longest_row)
-        long_softmax(LongRow(isa, n, 1, 1, c), x + i * n, y + i * n, 1, logarithm);
+        long_softmax(LongRow(isa, n, 1, 1, c), x + at, y + at, 1, logarithm);
       else
-        k.softmax(x + i * n, y + i * n, n, logarithm);
+        k.softmax(x + at, y + at, std::min(together, outer - row), n, logarithm);
     });
+  }
   const int64_t groups = (inner + k.vector - 1) / k.vector;
   for_each_piece(outer * groups, n * k.vector, c, [&](int64_t i) {
     const int64_t column = i % groups * k.vector, at = i / groups * n * inner + column;

@@ -34,8 +34,14 @@ struct Columns {
   const float* tops = nullptr;           // of each column, for exponentials
 };
 
+/// Elements of rows that softmax takes at once: they, their weights and what comes of them stay in the
+/// first-level cache.
+inline constexpr int64_t softmax_floats = 2048;
+
 struct RowKernels {
-  void (*softmax)(const float* x, float* y, int64_t n, bool logarithm) = nullptr;
+  /// So many rows of n elements, at most as many as a vector has lanes, one behind the other. How many go
+  /// together changes no bit.
+  void (*softmax)(const float* x, float* y, int64_t rows, int64_t n, bool logarithm) = nullptr;
   /// `width` neighbouring columns, at most one vector; consecutive elements of a column are `stride` apart.
   void (*softmax_columns)(const float* x, float* y, int64_t n, int64_t stride, int64_t width,
                           bool logarithm) = nullptr;

@@ -140,37 +140,99 @@ void reduce_columns(const Columns& c) {
   }
 }
 
-void softmax(const float* x, float* y, int64_t n, bool logarithm) {
-  const float most = reduce_row<Maximum>(x, n);
-  const Vec top = set(most);
+/// Unlike the greatest of all, it may lose what is no number, since the sum of the weights then is none.
+struct Top {
+  static LATHE_INLINE Vec join(Vec a, Vec b) { return max(a, b); }
+};
+
+/// A vector of each of as many rows.
+struct Square {
+  alignas(64) float rows[Vec::width][Vec::width];
+
+  /// Lane i is what row i comes to. Each round shuffles as transpose() does, and leaves half as many rows.
+  template <class Op>
+  LATHE_INLINE Vec across() const {
+    Vec r[Vec::width];
+    LATHE_UNROLL
+    for (int64_t i = 0; i < Vec::width; ++i) r[i] = load(rows[i]);
+    LATHE_UNROLL
+    for (int64_t half = Vec::width / 2; half > 0; half /= 2) {
+      LATHE_UNROLL
+      for (int64_t i = 0; i < Vec::width / 2; ++i)
+        if (i < half) r[i] = Op::join(zip_low(r[i], r[i + half]), zip_high(r[i], r[i + half]));
+    }
+    return r[0];
+  }
+};
+
+LATHE_INLINE Vec top_of(const float* x, int64_t n) {
+  const Vec nothing = set(-std::numeric_limits<float>::infinity());
+  Vec even = nothing, odd = nothing;
+  int64_t i = 0;
+  for (; i + 2 * Vec::width <= n; i += 2 * Vec::width) {
+    even = max(even, load(x + i));
+    odd = max(odd, load(x + i + Vec::width));
+  }
+  for (; i < n; i += Vec::width)
+    even = max(even, n - i < Vec::width ? load_first(x + i, n - i, nothing) : load(x + i));
+  return max(even, odd);
+}
+
+/// The sum of the weights exp(x - top), which are written where they are wanted: the last ones as a whole
+/// vector if there is room, which is read again much sooner than a part.
+LATHE_INLINE Vec weigh(const float* x, float* weights, int64_t n, Vec top, bool room) {
   Vec sum = zero();
   int64_t i = 0;
   for (; i + Vec::width <= n; i += Vec::width) {
-    const Vec d = load(x + i) - top, e = exp_weight(d);
+    const Vec e = exp_weight(load(x + i) - top);
     sum = sum + e;
-    store(y + i, logarithm ? d : e);
+    if (weights) store(weights + i, e);
   }
-  if (i < n) {
-    const Vec d = load_first(x + i, n - i, set(-std::numeric_limits<float>::infinity())) - top,
-              e = exp_weight(d);
-    sum = sum + e;
-    store_first(y + i, logarithm ? d : e, n - i);
+  if (i == n) return sum;
+  const Vec e = exp_weight(load_first(x + i, n - i, set(-std::numeric_limits<float>::infinity())) - top);
+  if (weights && room) store(weights + i, e);
+  if (weights && !room) store_first(weights + i, e, n - i);
+  return sum + e;
+}
+
+/// Several rows go through each step side by side, so that none waits for what comes across its lanes, of
+/// which as many are found at once.
+template <bool logarithm>
+void softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  Square square;
+  alignas(64) float kept[softmax_floats];
+  float tops[Vec::width], ends[Vec::width];
+  const int64_t whole = (n + Vec::width - 1) / Vec::width * Vec::width;
+  const bool keeps = rows * whole <= softmax_floats;
+  float* const weights = logarithm ? nullptr : keeps ? kept : y;
+  const int64_t step = keeps ? whole : n;
+
+  for (int64_t r = rows; r < Vec::width; ++r) store(square.rows[r], zero());
+  for (int64_t r = 0; r < rows; ++r) store(square.rows[r], top_of(x + r * n, n));
+  store(tops, square.across<Top>());
+  for (int64_t r = 0; r < rows; ++r)
+    store(square.rows[r], weigh(x + r * n, logarithm ? nullptr : weights + r * step, n, set(tops[r]), keeps));
+  const Vec sums = square.across<Sum>();
+  store(ends, logarithm ? log(sums) : set(1.0f) / sums);
+  for (int64_t r = 0; r < rows; ++r) {
+    const Vec top = set(tops[r]), end = set(ends[r]);
+    const float* const from = logarithm ? x + r * n : weights + r * step;
+    float* const to = y + r * n;
+    int64_t i = 0;
+    for (; i + Vec::width <= n; i += Vec::width)
+      store(to + i, logarithm ? load(from + i) - top - end : load(from + i) * end);
+    if (i == n) continue;
+    const Vec v = !logarithm && keeps ? load(from + i) : load_first(from + i, n - i);
+    store_first(to + i, logarithm ? v - top - end : v * end, n - i);
   }
-  const Vec total = set(sum_of(sum));
-  if (logarithm) {
-    const Vec shift = log(total);
-    for (i = 0; i + Vec::width <= n; i += Vec::width) store(y + i, load(y + i) - shift);
-    if (i < n) store_first(y + i, load_first(y + i, n - i) - shift, n - i);
-  } else {
-    const Vec factor = set(1.0f) / total;
-    for (i = 0; i + Vec::width <= n; i += Vec::width) store(y + i, load(y + i) * factor);
-    if (i < n) store_first(y + i, load_first(y + i, n - i) * factor, n - i);
-  }
+}
+void softmax(const float* x, float* y, int64_t rows, int64_t n, bool logarithm) {
+  (logarithm ? softmax_rows<true> : softmax_rows<false>)(x, y, rows, n);
 }
 
 void softmax_columns(const float* x, float* y, int64_t n, int64_t stride, int64_t width, bool logarithm) {
   Vec top = set(Maximum::neutral);
-  for (int64_t i = 0; i < n; ++i) top = Maximum::add(top, load_first(x + i * stride, width));
+  for (int64_t i = 0; i < n; ++i) top = Top::join(top, load_first(x + i * stride, width));
   Vec sum = zero();
   for (int64_t i = 0; i < n; ++i) {
     const Vec d = load_first(x + i * stride, width) - top, e = exp_weight(d);

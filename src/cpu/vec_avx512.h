@@ -131,6 +131,15 @@ LATHE_INLINE Vec exp_without_power(Vec x, Vec& n) {
   return fma(f.power * f.r, f.q, f.power);
 }
 
+/// What is weighed beside a weight of 1, x <= 0: less than a normal number is nothing. Lanes of which nothing
+/// is left may hold anything before, so that no bound is needed.
+LATHE_INLINE Vec exp_weight(Vec x) {
+  Vec n;
+  const Vec p = exp_without_power(x, n);
+  const __mmask16 some = _mm512_cmp_ps_mask(x.v, _mm512_set1_ps(-87.0f), _CMP_NLT_UQ);
+  return {_mm512_maskz_scalef_ps(some, p.v, n.v)};
+}
+
 /// One operation keeps v within bounds, but makes a bound of NaN. Where the sigmoid is no normal number, it
 /// is 0 here: what is divided by is infinite, or the inverse 0.
 ///

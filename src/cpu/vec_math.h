@@ -58,11 +58,12 @@ LATHE_INLINE Vec exp(Vec x) {
   const Mask nothing = x < least;
   return select(nothing, zero(), scale_by_power(p, select(nothing, zero(), n)));
 }
-/// What is weighed beside a weight of 1, x <= 0: less than a normal number is nothing.
-LATHE_INLINE Vec exp_weight(Vec x) {
-  const Vec least = set(-87.0f);
-  Vec n;
-  const Vec p = exp_without_power(max(least, x), n);
+/// What is weighed beside a weight of 1, x <= 0: less than a normal number is nothing. Gives way as well.
+template <class V>
+LATHE_INLINE V exp_weight(V x) {
+  const V least = set(-87.0f);
+  V n;
+  const V p = exp_without_power(max(least, x), n);
   return select(x < least, zero(), scale_by_power(p, n));
 }
 
