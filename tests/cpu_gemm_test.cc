@@ -156,6 +156,20 @@ TEST(CpuGemm, TransposedOperands) {
           check({19, 45, 33, 1, a, b, packed, bias, 1.5f, 0.25f});
 }
 
+/// Rows of B added up where they lie, dot products of its columns, and columns that stand for rows.
+TEST(CpuGemm, InPlace) {
+  for (int64_t m : {1, 2, 3, 4, 5, 7, 33, 64, 65})
+    for (int64_t n : {1, 2, 31, 32, 33, 70, 1024, 1100})
+      for (int64_t k : {1, 3, 8, 17, 100}) {
+        check({m, n, k, 1, false, true, false, Problem::per_column, 0.5f, 2.0f});
+        if (m > 5) continue;
+        check({m, n, k, 3, true, false, false, Problem::full, 1.5f, 0.25f});
+        check({n, 1, k, 2, m % 2 == 0, m % 3 == 0, false, static_cast<Problem::Bias>(m % 4), -1.0f, 0.5f});
+      }
+  check({2, 70, 5000, 1, false, true});
+  check({4, 2500, 900, 1, false, false, false, Problem::per_row});
+}
+
 TEST(CpuGemm, ManyProducts) {
   check({17, 20, 9, 5});
   check({1, 70, 64, 12, false, true});

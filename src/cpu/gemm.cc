@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "cpu/ceil_of.h"
+#include "cpu/gemm_in_place.h"
 #include "cpu/gemm_pack.h"
 #include "cpu/isa.h"
 
@@ -63,12 +64,6 @@ constexpr int64_t stream_panels = 16;
 /// Products of so many rows, and of so many terms and columns, are worth splitting (measured: AVX-512 by
 /// itself takes sixteen rows in the same time).
 constexpr int64_t least_split_rows = 32, least_split_terms = 32, least_split_columns = 16;
-
-/// Rows of B in place that a row of A or two reads at once, each as a stream of its own, where they are long:
-/// those of one panel are pages apart. (Measured on a Zen 5, one row times 1024 x 1024: 46 us, by panels 60;
-/// with four rows and more, what C is read and written so often for takes as much.)
-constexpr int64_t streamed_rows = 16, least_streamed_columns = 512, most_streaming_rows = 2;
-static_assert(streamed_rows % a_block == 0);
 
 /// Is there nothing of B to be packed?
 bool is_ready(const Products& p) { return p.packed_b || p.panels; }
@@ -156,7 +151,6 @@ class Walk {
 
   void run() {
     if (t0_ == t1_ || p0_ == p1_) return;
-    if (streams_rows_) return stream_rows();
     if (t1_ - t0_ <= few_tiles) return stream();
     const int64_t most = group_floats / ((t1_ - t0_) * g_.max_rows * g_.panel_columns);
     const int64_t groups = ceil_of(p1_ - p0_, std::max<int64_t>(1, most)),
@@ -193,23 +187,6 @@ class Walk {
       c_.poll();
     }
   }
-  /// One or two rows and all of B's where they lie: a few of those at a time, from end to end.
-  void stream_rows() {
-    const int64_t together = tiles_.rows(t0_) == 1 && g_.quad ? 4 : 2;
-    for (int64_t k0 = 0; k0 == 0 || k0 < p_.k; k0 += step_) {
-      for (int64_t panel = p0_, panels; panel < p1_; panel += panels) {
-        panels = p1_ - panel >= together ? together : std::min<int64_t>(p1_ - panel, 2);
-        twin({panel, k0}, {panel, k0}, panels);
-      }
-      c_.poll();
-    }
-    finish(p0_, p1_);
-  }
-  /// As follows from the shapes, whatever part of the product this is. Strict kernels sum a row as many.
-  bool streams_rows() const {
-    const bool in_place = !p_.panels && p_.b_panel == g_.panel_columns && p_.b_row >= least_streamed_columns;
-    return in_place && p_.m <= most_streaming_rows && !g_.strict && !g_.split_a && is_float();
-  }
   /// One, two or four panels with the one tile: block() without what a few rows do without, which beside them
   /// takes time.
   void twin(Place at, Place next, int64_t panels) {
@@ -226,7 +203,7 @@ class Walk {
               .after = place_within(next)};
     start_and_end(tile, at.k0, row, column);
     if (is_float())
-      is_stream() && !streams_rows_ ? g_.run_stream(rows, tile) : g_.run(rows, tile);
+      is_stream() ? g_.run_stream(rows, tile) : g_.run(rows, tile);
     else
       g_.halves_of(p_.b_type).run_stream(rows, tile, panels);
   }
@@ -336,8 +313,7 @@ class Walk {
   const RowFinish finish_{p_.epilogue, p_.n};
   const RowTiles tiles_;
   const int64_t t0_, t1_, p0_, p1_;
-  const bool streams_rows_ = streams_rows();
-  const int64_t step_ = streams_rows_ ? streamed_rows : k_step(p_.k);
+  const int64_t step_ = k_step(p_.k);
   const int64_t element_size_ =
       static_cast<int64_t>(p_.b_type == DataType::float32 ? sizeof(float) : sizeof(Float16));
   TileRegisters registers_;
@@ -454,6 +430,7 @@ void multiply(const GemmKernels& kernels, const Products& p, void* workspace, Ke
   const GemmKernels& g = fastest(kernels, p);
   if (is_row(p))
     return multiply(g, {p.n, p.k, p.a.data, p.packed_b, p.packed_type, p.c, p.start, p.epilogue}, c);
+  if (multiplies_in_place(g, p)) return multiply_in_place(g, p, c);
   const Cut cut(g, p);
   const int64_t in_place = cut.b_in_place ? p.n / g.panel_columns : 0;  // panels
   float* const packed_a = static_cast<float*>(workspace);

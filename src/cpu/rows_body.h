@@ -145,26 +145,6 @@ struct Top {
   static LATHE_INLINE Vec join(Vec a, Vec b) { return max(a, b); }
 };
 
-/// A vector of each of as many rows.
-struct Square {
-  alignas(64) float rows[Vec::width][Vec::width];
-
-  /// Lane i is what row i comes to. Each round shuffles as transpose() does, and leaves half as many rows.
-  template <class Op>
-  LATHE_INLINE Vec across() const {
-    Vec r[Vec::width];
-    LATHE_UNROLL
-    for (int64_t i = 0; i < Vec::width; ++i) r[i] = load(rows[i]);
-    LATHE_UNROLL
-    for (int64_t half = Vec::width / 2; half > 0; half /= 2) {
-      LATHE_UNROLL
-      for (int64_t i = 0; i < Vec::width / 2; ++i)
-        if (i < half) r[i] = Op::join(zip_low(r[i], r[i + half]), zip_high(r[i], r[i + half]));
-    }
-    return r[0];
-  }
-};
-
 LATHE_INLINE Vec top_of(const float* x, int64_t n) {
   const Vec nothing = set(-std::numeric_limits<float>::infinity());
   Vec even = nothing, odd = nothing;
@@ -199,7 +179,7 @@ LATHE_INLINE Vec weigh(const float* x, float* weights, int64_t n, Vec top, bool 
 /// which as many are found at once.
 template <bool logarithm>
 void softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
-  Square square;
+  RowVectors vectors;
   alignas(64) float kept[softmax_floats];
   float tops[Vec::width], ends[Vec::width];
   const int64_t whole = (n + Vec::width - 1) / Vec::width * Vec::width;
@@ -207,12 +187,13 @@ void softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
   float* const weights = logarithm ? nullptr : keeps ? kept : y;
   const int64_t step = keeps ? whole : n;
 
-  for (int64_t r = rows; r < Vec::width; ++r) store(square.rows[r], zero());
-  for (int64_t r = 0; r < rows; ++r) store(square.rows[r], top_of(x + r * n, n));
-  store(tops, square.across<Top>());
+  for (int64_t r = rows; r < Vec::width; ++r) store(vectors.rows[r], zero());
+  for (int64_t r = 0; r < rows; ++r) store(vectors.rows[r], top_of(x + r * n, n));
+  store(tops, vectors.across<Top>());
   for (int64_t r = 0; r < rows; ++r)
-    store(square.rows[r], weigh(x + r * n, logarithm ? nullptr : weights + r * step, n, set(tops[r]), keeps));
-  const Vec sums = square.across<Sum>();
+    store(vectors.rows[r],
+          weigh(x + r * n, logarithm ? nullptr : weights + r * step, n, set(tops[r]), keeps));
+  const Vec sums = vectors.across<Sum>();
   store(ends, logarithm ? log(sums) : set(1.0f) / sums);
   for (int64_t r = 0; r < rows; ++r) {
     const Vec top = set(tops[r]), end = set(ends[r]);

@@ -29,6 +29,26 @@ LATHE_INLINE void load_turned(Vec (&to)[Vec::width], const float* from, int64_t 
   transpose(to);
 }
 
+/// A vector of each of as many rows.
+struct RowVectors {
+  alignas(64) float rows[Vec::width][Vec::width];
+
+  /// Lane i is what row i comes to. Each round shuffles as transpose() does, and leaves half as many rows.
+  template <class Op>
+  LATHE_INLINE Vec across() const {
+    Vec r[Vec::width];
+    LATHE_UNROLL
+    for (int64_t i = 0; i < Vec::width; ++i) r[i] = load(rows[i]);
+    LATHE_UNROLL
+    for (int64_t half = Vec::width / 2; half > 0; half /= 2) {
+      LATHE_UNROLL
+      for (int64_t i = 0; i < Vec::width / 2; ++i)
+        if (i < half) r[i] = Op::join(zip_low(r[i], r[i + half]), zip_high(r[i], r[i + half]));
+    }
+    return r[0];
+  }
+};
+
 template <int N>
 LATHE_INLINE Vec polynomial(Vec x, const float (&lowest_first)[N]) {
   Vec p = set(lowest_first[N - 1]);
