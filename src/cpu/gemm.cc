@@ -68,6 +68,12 @@ constexpr int64_t least_split_rows = 32, least_split_terms = 32, least_split_col
 /// Is there nothing of B to be packed?
 bool is_ready(const Products& p) { return p.packed_b || p.panels; }
 
+/// Does the first-level cache hold all of B, and not too few sets of it its rows?
+bool is_cached_in_place(const Products& p) {
+  constexpr int64_t most = 8192, longest_row = 512;
+  return p.b.row <= longest_row && p.k * p.b.row <= most;
+}
+
 /// The kernels that multiply() takes.
 const GemmKernels& fastest(const GemmKernels& g, const Products& p) {
   const bool many = p.m >= least_split_rows && p.k >= least_split_terms && p.n >= least_split_columns;
@@ -79,8 +85,9 @@ struct Cut {
   Cut(const GemmKernels& g, const Products& p)
       : tiles(p.m, g.max_rows),
         panels(g.panels(p.n)),
-        // One tile reads B once: packing would only double the traffic.
-        b_in_place(!is_ready(p) && p.b.column == 1 && tiles.count() == 1) {
+        // One tile reads B once: packing would only double the traffic. What stays in the first-level cache
+        // as it lies need not be copied there.
+        b_in_place(!is_ready(p) && p.b.column == 1 && (tiles.count() == 1 || is_cached_in_place(p))) {
     const int64_t a_size = p.m * g.packed_terms(p.k);
     b_size = is_ready(p) ? 0 : b_in_place ? g.panel_columns * p.k : packed_b_size(g, p.k, p.n);
     products = std::clamp<int64_t>(products_at_once / std::max<int64_t>(1, a_size + b_size), 1,
