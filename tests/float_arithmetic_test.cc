@@ -312,6 +312,37 @@ TEST(FloatArithmetic, CastsOfTheModelAreHeededOnlyBySomebodyElse) {
   EXPECT_EQ(casts, 2u);  // of Exp's result to 16 bits and to integers: rounded as the model says
 }
 
+TEST(FloatArithmetic, CastsThereAndBackRound) {
+  for (const std::string between :
+       {"r = Identity(h)", "r = Transpose(h)", "t = Transpose(h) r = Reshape(t, s)"}) {
+    const onnx::Model m = model_of("(float[4] x) => (float[4] y) <int64[1] s = {4}> { h = Cast<to=10>(x) " +
+                                   between + " y = Cast<to=1>(r) }");
+    for (OptimizationLevel level :
+         {OptimizationLevel::none, OptimizationLevel::basic, OptimizationLevel::all}) {
+      BuildOptions o;
+      o.level = level;
+      const auto y = Engine::build(m, o).create_context().run(
+          std::vector<Value>{Tensor::from<float>({4}, {1e6f, -7e4f, 1e-9f, 1 + 0x1p-12f})});
+      const float* got = y[0].tensor().as<float>().data();
+      const std::vector<float> want{INFINITY, -INFINITY, 0, 1};
+      EXPECT_EQ(std::vector<float>(got, got + 4), want) << between;
+    }
+  }
+}
+
+// The Cast back to 16 bits is one that the arithmetic behind it does not heed; that of what it was read from
+// another one.
+TEST(FloatArithmetic, CastsBesideNormsRoundOnlyThereAndBack) {
+  const onnx::Model m = model_of(
+      "(float16[n,8] x) => (float16[n,8] y, float[n,8] z) <float16[8] s = {1,2,3,4,5,6,7,8}, float[1] e = "
+      "{1e-5}, "
+      "int64[1] ax = {-1}> { f = Cast<to=1>(x) q = Mul(f, f) m = ReduceMean(q, ax) a = Add(m, e) d = Sqrt(a) "
+      "n = "
+      "Div(f, d) h = Cast<to=10>(n) y = Mul(h, s) z = Cast<to=1>(h) }");
+  const Engine e = Engine::build(m);
+  expect_right(e, m, 0x1p-10);
+}
+
 /// Normalization is scale and shift, whoever reads what is normalized, and nothing stands between that and
 /// the convolutions around it.
 TEST(FloatArithmetic, NormalizationIsFused) {

@@ -43,15 +43,18 @@ class Widening {
  private:
   bool is_half(ValueId v) const { return v != no_id && lathe::is_half(graph_.value(v).type); }
 
-  /// A Cast to 16 bits need not be heeded by those who calculate in float32, and one back is none then.
+  /// A Cast to 16 bits need not be heeded by 16-bit operators that calculate in float32, and one back from
+  /// these is none then. One to 16 bits and back is there to round.
   void pass_cast(NodeId id) {
     Node& n = graph_.node(id);
     const ValueId x = n.inputs[0], y = n.outputs[0];
     if (y == no_id || graph_.value(x).type.kind != ValueType::Kind::tensor) return;
     const DataType from = graph_.value(x).type.elem, to = graph_.value(y).type.elem;
     if (from == DataType::float32 && is_half(y)) {
-      if (!options_.as_written) form_[y] = x;
-    } else if (to == DataType::float32 && computed(x)) {
+      if (options_.as_written) return;
+      form_[y] = x;
+      unheeded_.insert(y);
+    } else if (to == DataType::float32 && computed(x) && !unheeded_.contains(x)) {
       n.op = "Identity";
       n.inputs = {form_.at(x)};
       n.attributes = {};
@@ -118,6 +121,9 @@ class Widening {
   void widen(NodeId id) {
     Node n = graph_.node(id);
     if (n.op == "Clip") bound(n);
+    // What moves elements moves unrounded ones.
+    const bool unheeded =
+        accepted(n) && std::ranges::any_of(n.inputs, [&](ValueId v) { return unheeded_.contains(v); });
     std::vector<size_t> small_inputs, small_outputs;  // that may stay so
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (!is_half(n.inputs[i])) continue;
@@ -132,6 +138,7 @@ class Widening {
       narrow.emplace_back(wide, v);
       if (!options_.as_written) {
         form_[v] = wide;
+        if (unheeded) unheeded_.insert(v);
         graph_.value(wide).written = graph_.value(v).type.elem;
       }
       v = wide;
@@ -202,6 +209,7 @@ class Widening {
   const Preference& preference_;
   const FloatArithmetic& options_;
   std::map<ValueId, ValueId> form_;     // of a 16-bit value, the same in float32
+  std::set<ValueId> unheeded_;          // 16-bit values whose form a Cast of the model would round
   std::set<ValueId> rounded_;           // whose form was made from what it is
   std::map<ValueId, ValueId> instead_;  // of casts that are none, what they read
 };
