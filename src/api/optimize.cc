@@ -27,36 +27,92 @@ void add_attention_of_file(const Graph& g, Origins& found) {
 
 /// ONNX Runtime's Attention gives 0 to a query whose keys are all masked by the least float, where softmax
 /// gave each key the same weight, as the standard still says. What is masked by less is as invisible beside
-/// others, and alone it counts as before: so the masks of Attention that was found are written. That of the
-/// file is as its author wanted it; 16-bit floats have no room for such a number.
-void write_hidden_rows_as_softmax_has_them(Graph& g, const Origins& of_file) {
-  constexpr float unseen = -1e30f;
-  std::map<ValueId, ValueId> written;
-  ValueId least = no_id;
-  for (NodeId id : g.order()) {
-    for (const Body& b : g.node(id).bodies) write_hidden_rows_as_softmax_has_them(*b.graph, of_file);
-    const Node& n = g.node(id);
-    if (!is_attention(n) || n.inputs.size() < 4 || n.inputs[3] == no_id ||
-        g.value(n.inputs[3]).type.elem != DataType::float32 ||
-        std::ranges::any_of(n.origin, [&](const std::string& o) { return of_file.contains(o); }))
-      continue;
-    const ValueId mask = n.inputs[3];
-    const Tensor* known = g.constant_tensor(mask);
-    const auto hides = [](float x) { return x < unseen && std::isfinite(x); };
-    if (known && std::ranges::none_of(aligned(*known).as<float>(), hides)) continue;
-    const auto [at, fresh] = written.try_emplace(mask, no_id);
-    if (fresh && known) {
-      Tensor t = known->clone();
-      std::ranges::replace_if(t.as<float>(), hides, unseen);
-      at->second = g.add_constant(g.fresh_name(g.value(mask).name), std::move(t));
-    } else if (fresh) {
-      if (least == no_id) least = g.add_constant(g.fresh_name("unseen"), Tensor::scalar(unseen));
-      at->second = g.node(g.add_node("Max", {mask, least}, 1, {}, g.node(id).name + "/Max")).outputs[0];
-      g.value(at->second).type = g.value(mask).type;
+/// others, and alone it counts as before: so the masks of Attention that was found are written. Minus
+/// infinity stays: what it hides altogether is 0 in both. Masks of the file are as their author wanted them;
+/// 16-bit floats have no room for such a number.
+class HiddenRows {
+ public:
+  explicit HiddenRows(Graph& g) : g_(g) {}
+
+  void write(const Origins& of_file) {
+    for (NodeId id : g_.order()) {
+      for (const Body& b : g_.node(id).bodies) HiddenRows(*b.graph).write(of_file);
+      const Node& n = g_.node(id);
+      if (!is_attention(n) || n.inputs.size() < 4 || n.inputs[3] == no_id ||
+          g_.value(n.inputs[3]).type.elem != DataType::float32 ||
+          std::ranges::any_of(n.origin, [&](const std::string& o) { return of_file.contains(o); }))
+        continue;
+      const ValueId mask = written(n.inputs[3]);
+      g_.node(id).inputs[3] = mask;
     }
-    g.node(id).inputs[3] = at->second;
+    remove_what_nobody_reads();
   }
-}
+
+ private:
+  static constexpr float unseen = -1e30f;
+
+  /// `mask` without numbers below `unseen` that are finite.
+  ValueId written(ValueId mask) {
+    if (const auto known = written_.find(mask); known != written_.end()) return known->second;
+    const ValueId made = make(mask);
+    written_.emplace(mask, made);
+    return made;
+  }
+  ValueId make(ValueId mask) {
+    if (const Tensor* known = g_.constant_tensor(mask)) return make_constant(mask, *known);
+    const NodeId at = g_.value(mask).producer;
+    if (at == no_id) return limited(mask);
+    // What only chooses or repeats has no other numbers than what it is made of.
+    const Node& n = g_.node(at);
+    if (!n.domain.empty() || (n.op != "Where" && n.op != "Expand" && n.op != "Unsqueeze"))
+      return limited(mask);
+    std::vector<ValueId> inputs = n.inputs;
+    if (n.op == "Where")
+      for (size_t i : {size_t{1}, size_t{2}}) inputs[i] = written(inputs[i]);
+    else
+      inputs[0] = written(inputs[0]);
+    const Node& read = g_.node(at);
+    if (inputs == read.inputs) return mask;
+    replaced_.push_back(at);
+    return add(read.op, inputs, g_.value(mask).type, read.attributes);
+  }
+  ValueId make_constant(ValueId mask, const Tensor& known) {
+    const auto hides = [](float x) { return x < unseen && std::isfinite(x); };
+    if (std::ranges::none_of(aligned(known).as<float>(), hides)) return mask;
+    Tensor t = known.clone();
+    std::ranges::replace_if(t.as<float>(), hides, unseen);
+    return g_.add_constant(g_.fresh_name(g_.value(mask).name), std::move(t));
+  }
+  /// Of numbers that only a run knows.
+  ValueId limited(ValueId mask) {
+    if (least_ == no_id) least_ = g_.add_constant(g_.fresh_name("unseen"), Tensor::scalar(unseen));
+    const ValueType type = g_.value(mask).type;
+    ValueType truths = type;
+    truths.elem = DataType::boolean;
+    const ValueId seen = add("Max", {mask, least_}, type), hidden = add("IsInf", {mask}, truths);
+    return add("Where", {hidden, mask, seen}, type);
+  }
+  ValueId add(std::string op, std::vector<ValueId> inputs, ValueType type, Attributes attributes = {}) {
+    const NodeId made = g_.add_node(op, std::move(inputs), 1, std::move(attributes), g_.fresh_name(op));
+    const ValueId v = g_.node(made).outputs[0];
+    g_.value(v).type = std::move(type);
+    return v;
+  }
+
+  void remove_what_nobody_reads() {
+    UseIndex uses(g_);
+    for (auto at = replaced_.rbegin(); at != replaced_.rend(); ++at) {
+      if (uses.is_read(g_.node(*at).outputs[0])) continue;
+      uses.removing(*at);
+      g_.remove_node(*at);
+    }
+  }
+
+  Graph& g_;
+  std::map<ValueId, ValueId> written_;
+  std::vector<NodeId> replaced_;  // what is made of something comes after it
+  ValueId least_ = no_id;
+};
 
 }  // namespace
 
@@ -68,8 +124,8 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options, i
   Origins attention;
   add_attention_of_file(*graph, attention);
   const Optimised done = optimise(*graph, catalog, KernelCatalog::standard(), options,
-                                  {.dequantize = false, .newest_opset = opset});
-  write_hidden_rows_as_softmax_has_them(*graph, attention);
+                                  {.dequantize = false, .newest_opset = opset, .for_others = true});
+  HiddenRows(*graph).write(attention);
   OptimizedModel result{export_model(*graph, catalog, {.opset = opset}), {}};
   for (const AppliedPatch& p : done.patches)
     result.patches.push_back({std::string(p.pass), p.node, p.reason});

@@ -91,6 +91,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
          .switches = switches,
          .stop_after = search.stop_after - done.patches.size(),
          .newest_opset = search.newest_opset,
+         .for_others = search.for_others,
          .control = options.control,
          .exchangeable = options.refit ? exchangeable(graph, done.folds, done.deciding) : Exchangeable()});
     changed = rewriting.at_rest && !rewriting.patches.empty();

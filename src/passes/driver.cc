@@ -18,7 +18,7 @@ std::vector<const Pass*> chosen(const PassOptions& o) {
   std::vector<const Pass*> list;
   std::vector<bool> fits(o.switches.size(), false);
   for (const Pass& p : all) {
-    bool on = p.by_default && p.level <= o.level;
+    bool on = p.by_default && p.level <= o.level && !(o.for_others && p.for_own_kernels);
     for (size_t i = 0; i < o.switches.size(); ++i) {
       const std::string& s = o.switches[i];
       if (s.size() < 2 || !glob_match(std::string_view(s).substr(1), p.name)) continue;
@@ -115,8 +115,8 @@ class Driver {
   }
 
   bool try_pass(const Pass& pass, Graph& g, UseIndex& uses, NodeId id) {
-    const std::optional<Patch> patch =
-        pass.propose(View(g, uses, state_, schemas_, options_.exchangeable, constants_), id);
+    const std::optional<Patch> patch = pass.propose(
+        View(g, uses, state_, schemas_, options_.exchangeable, constants_, options_.for_others), id);
     if (!patch || patch->empty() || !can_be_said(*patch)) return false;
     const std::string name = g.node(id).name;
     try {

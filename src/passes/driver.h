@@ -17,6 +17,7 @@ struct PassOptions {
   size_t stop_after = SIZE_MAX;
   /// The opset of the file to be written: patches whose operators came later are declined. 0: any.
   int newest_opset = 0;
+  bool for_others = false;  // the graph is to be written
   RunControl* control = nullptr;
   /// No rewrite depends on what these hold.
   Exchangeable exchangeable = {};

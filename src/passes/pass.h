@@ -24,13 +24,14 @@ using Exchangeable = std::set<const Value*>;
 class View {
  public:
   View(const Graph& graph, const UseIndex& uses, const InferState& state, const SchemaCatalog& schemas,
-       const Exchangeable& exchangeable, ConstantIndex& constants)
+       const Exchangeable& exchangeable, ConstantIndex& constants, bool for_others = false)
       : graph_(graph),
         uses_(uses),
         state_(state),
         schemas_(schemas),
         exchangeable_(exchangeable),
-        constants_(constants) {}
+        constants_(constants),
+        for_others_(for_others) {}
 
   const Graph& graph() const { return graph_; }
   const Node& node(NodeId n) const { return graph_.node(n); }
@@ -48,6 +49,8 @@ class View {
 
   const std::vector<Use>& uses(ValueId v) const { return uses_.of(v); }
   bool is_output(ValueId v) const { return graph_.is_output(v); }
+  /// Will other runtimes have the graph, as a file? Some do not take all that the standard lets be said.
+  bool for_others() const { return for_others_; }
   /// Read once, by an input of a node of this graph; not an output of it.
   bool read_once(ValueId v) const {
     return uses(v).size() == 1 && uses(v)[0].input != UINT32_MAX && !is_output(v);
@@ -77,6 +80,7 @@ class View {
   const SchemaCatalog& schemas_;
   const Exchangeable& exchangeable_;
   ConstantIndex& constants_;
+  bool for_others_;
 };
 
 struct Pass {
@@ -90,6 +94,8 @@ struct Pass {
   bool by_default = true;
   /// What it makes agrees with what it replaces wherever that gives finite numbers of finite numbers.
   bool finite_only = false;
+  /// It makes what kernels here do faster, and others do not: not for models that are written.
+  bool for_own_kernels = false;
 };
 
 using PassList = std::vector<Pass>;

@@ -1,7 +1,9 @@
 // A Transpose goes down through operators that do not mind where it meets another one: both become one, or
 // none. Where two transposed values come together, one Transpose after them does for both.
 
+#include "ops/resize/resize.h"
 #include "passes/patterns.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -39,7 +41,7 @@ class Sink {
       if (View::is(n, "Transpose")) {
         l.from = n.inputs[0];
         l.perm = order_of(view_, n);
-        return l.perm.empty() ? std::nullopt : std::optional(l);
+        return l.perm.empty() || !others_take(l) ? std::nullopt : std::optional(l);
       }
       const ValueId next = moving_input(n);
       if (next == no_id) return std::nullopt;
@@ -134,6 +136,29 @@ class Sink {
       return false;
     return std::all_of(n.inputs.begin() + 2, n.inputs.end(),
                        [&](ValueId v) { return v == no_id || view_.is_constant(v); });
+  }
+  /// Does Resize have a scale other than 1 along this axis, as far as is known?
+  bool resizes(const Node& n, size_t axis) const {
+    if (n.inputs[2] != no_id && view_.type(n.inputs[2]).shape != SymShape{Dim(0)}) {
+      const Tensor* scales = view_.contents(n.inputs[2]);
+      return !scales || load_double(*scales, static_cast<int64_t>(axis)) != 1;
+    }
+    const auto &from = view_.type(n.inputs[0]).shape, &to = view_.type(n.outputs[0]).shape;
+    return !from || !to || !((*from)[axis] == (*to)[axis]);
+  }
+  /// Resize along other axes, if it comes to that: where others have the graph, as ONNX Runtime does it. But
+  /// for nearest neighbours the outermost two axes must stay, or of four for linear ones the first and last.
+  bool others_take(const Lifted& l) const {
+    return !view_.for_others() || std::ranges::all_of(l.chain, [&](NodeId id) {
+      const Node& n = view_.node(id);
+      if (!View::is(n, "Resize")) return true;
+      const Resize op = decode<Resize>(n.attributes);
+      const size_t rank = l.perm.size();
+      if (op.mode == "nearest" || (op.mode == "linear" && rank <= 3) || rank <= 2) return true;
+      std::vector<bool> resized(rank);
+      for (size_t i = 0; i < rank; ++i) resized[static_cast<size_t>(l.perm[i])] = resizes(n, i);
+      return !resized[0] && (!resized[1] || (op.mode == "linear" && rank == 4 && !resized[3]));
+    });
   }
   /// The input that is transposed, if any, where the others do not mind.
   ValueId moving_input(const Node& n) const {

@@ -52,7 +52,8 @@ void pass_spread_batch_normalization(PassList& all) {
                  .says = "turns BatchNormalization by constants into a scale and a shift",
                  .level = OptimizationLevel::all,
                  .anchors = {"BatchNormalization"},
-                 .propose = propose});
+                 .propose = propose,
+                 .for_own_kernels = true});
 }
 
 }  // namespace lathe

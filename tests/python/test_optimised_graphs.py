@@ -68,25 +68,74 @@ MASKED = {
 }
 
 
+def attended(folder, mask, masked, weights="p", hidden=-3.4028235e38):
+    """Attention of Q, K and V in a chain as written, and the files of that and of what Lathe makes of it."""
+    tensors = ", ".join(f"float[1,2,3,4] {name}" for name in "qkv")
+    text = f"""<ir_version: 10, opset_import: ["": 20]> g ({tensors}, {mask}) => (float[1,2,3,4] y)
+        <float least = {{{hidden}}}, float one = {{1}}, float zero = {{0}}> {{ t = Transpose<perm=[0,1,3,2]>(k) s = MatMul(q, t) {masked}
+        p = Softmax<axis=-1>(w) n = IsNaN(p) guarded = Where(n, zero, p) y = MatMul({weights}, v) }}"""
+    onnx.save(onnx.parser.parse_model(text), folder / "m.onnx")
+    command = [built_tool("lathe", "cli"), "convert", folder / "m.onnx", "-o", folder / "o.onnx", "--optimize"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert "Attention" in {n.op_type for n in onnx.load(folder / "o.onnx").graph.node}
+    random = np.random.default_rng(0)
+    feeds = {name: random.standard_normal((1, 2, 3, 4)).astype(np.float32) for name in "qkv"}
+    return feeds, session_of(folder / "m.onnx"), session_of(folder / "o.onnx")
+
+
+KEPT = np.array([[[[True, False, False], [False, False, False], [True, True, True]]]])
+
+
 @pytest.mark.parametrize("kind", MASKED)
 def test_rows_that_the_least_float_hides_keep_their_means(kind, tmp_path):
     """As left padding makes them. ONNX Runtime's Attention would give 0."""
-    mask, masked = MASKED[kind]
-    tensors = ", ".join(f"float[1,2,3,4] {name}" for name in "qkv")
-    text = f"""<ir_version: 10, opset_import: ["": 20]> g ({tensors}, {mask}) => (float[1,2,3,4] y)
-        <float least = {{-3.4028235e38}}, float one = {{1}}> {{ t = Transpose<perm=[0,1,3,2]>(k) s = MatMul(q, t) {masked}
-        p = Softmax<axis=-1>(w) y = MatMul(p, v) }}"""
+    feeds, before, after = attended(tmp_path, *MASKED[kind])
+    feeds["m"] = np.where(KEPT, np.float32(0), LEAST) if kind == "added" else KEPT
+    want = before.run(None, feeds)[0]
+    np.testing.assert_allclose(want[0, :, 1], feeds["v"][0].mean(1), rtol=1e-5)
+    np.testing.assert_allclose(after.run(None, feeds)[0], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("number", [-1e4, -65504, -1e9, -1e20])
+def test_rows_that_low_numbers_hide_keep_their_means(number, tmp_path):
+    feeds, before, after = attended(tmp_path, *MASKED["chosen"], hidden=number)
+    feeds["m"] = KEPT
+    feeds["q"] *= 20
+    want = before.run(None, feeds)[0]
+    np.testing.assert_allclose(want[0, :, 1], feeds["v"][0].mean(1), rtol=1e-5)
+    np.testing.assert_allclose(after.run(None, feeds)[0], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["added", "chosen"])
+def test_rows_without_a_key_stay_nothing_where_the_chain_looks_for_nan(kind, tmp_path):
+    feeds, before, after = attended(tmp_path, *MASKED[kind], weights="guarded", hidden="-inf")
+    feeds["m"] = np.where(KEPT, np.float32(0), np.float32(-np.inf)) if kind == "added" else KEPT
+    want = before.run(None, feeds)[0]
+    assert not want[0, :, 1].any()
+    np.testing.assert_allclose(after.run(None, feeds)[0], want, rtol=1e-4, atol=1e-5)
+
+
+RESIZED = {
+    "five axes": ("1,4,5,6,3", "0,4,1,2,3", "0,2,3,4,1", "1,1,2,2,2", "linear"),
+    "the second axis": ("1,6,7,4", "0,2,1,3", "0,2,1,3", "1,1,2,2", "linear"),
+    "cubic": ("1,6,7,4", "0,3,1,2", "0,2,3,1", "1,1,0.5,0.5", "cubic"),
+}
+
+
+@pytest.mark.parametrize("case", RESIZED)
+def test_images_are_resized_along_axes_that_onnx_runtime_takes(case, tmp_path):
+    shape, there, back, scales, mode = RESIZED[case]
+    rank = len(shape.split(","))
+    text = f"""<ir_version: 10, opset_import: ["": 20]> g (float[{shape}] x) => (float[{",".join("abcde"[:rank])}] y)
+        <float[{rank}] by = {{{scales}}}> {{ a = Transpose<perm=[{there}]>(x) r = Resize<mode="{mode}">(a, , by) y = Transpose<perm=[{back}]>(r) }}"""
     onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
     command = [built_tool("lathe", "cli"), "convert", tmp_path / "m.onnx", "-o", tmp_path / "o.onnx", "--optimize"]
     subprocess.run(command, check=True, capture_output=True)
-    assert "Attention" in {n.op_type for n in onnx.load(tmp_path / "o.onnx").graph.node}
-    random = np.random.default_rng(0)
-    feeds = {name: random.standard_normal((1, 2, 3, 4)).astype(np.float32) for name in "qkv"}
-    kept = np.array([[[[True, False, False], [False, False, False], [True, True, True]]]])
-    feeds["m"] = np.where(kept, np.float32(0), LEAST) if kind == "added" else kept
-    want = session_of(tmp_path / "m.onnx").run(None, feeds)[0]
-    np.testing.assert_allclose(want[0, :, 1], feeds["v"][0].mean(1), rtol=1e-5)
-    np.testing.assert_allclose(session_of(tmp_path / "o.onnx").run(None, feeds)[0], want, rtol=1e-4, atol=1e-5)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL  # its own would move them, too
+    x = np.random.default_rng(0).standard_normal([int(n) for n in shape.split(",")]).astype(np.float32)
+    want, got = (ort.InferenceSession(str(tmp_path / f), options, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0] for f in ("m.onnx", "o.onnx"))
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
 def test_onnx_runtime_gives_the_same_before_and_after(kept):
