@@ -189,12 +189,21 @@ TEST(Attention, MasksThatHideBesideOthers) {
   EXPECT_EQ(operators(*chosen), "Attention");
   EXPECT_EQ(chosen->value(only(*chosen, "Attention").inputs[3]).type.elem, DataType::boolean);
   // A row without a key gives all of them the same weight; so it might where nobody knows.
-  EXPECT_EQ(operators(*attention("<bool[3,3] a = {0,0,0,1,1,0,0,1,1}, float low = {-1e9}> {" + swap +
-                                 "s = MatMul(q, t) w = Where(a, s, low)")),
-            "Transpose MatMul Where Softmax MatMul");
-  EXPECT_EQ(found(qkv + ", bool[3,3] a) => (float[2,2,3,4] y) <float low = {-1e9}> {" + swap +
-                  "s = MatMul(q, t) w = Where(a, s, low)" + tail),
-            "Transpose MatMul Where Softmax MatMul");
+  for (const char* low : {"-1e4", "-65504", "-1e9", "-1e20"}) {
+    const std::string number = std::string("float low = {") + low + "}> {" + swap;
+    EXPECT_EQ(operators(*attention("<bool[3,3] a = {0,0,0,1,1,0,0,1,1}, " + number +
+                                   "s = MatMul(q, t) w = Where(a, s, low)")),
+              "Attention");
+    const std::string unknown =
+        qkv + ", bool[3,3] a) => (float[2,2,3,4] y) <float[3] b = {1,-2,3}, " + number;
+    EXPECT_EQ(found(unknown + "s = MatMul(q, t) w = Where(a, s, low)" + tail), "Where Attention");
+    EXPECT_EQ(found(unknown + "s = MatMul(q, t) w = Where(a, low, s)" + tail), "Where Attention");
+    EXPECT_EQ(found(unknown + "s = MatMul(q, t) u = Add(s, b) w = Where(a, u, low)" + tail),
+              "Where Attention");
+    // What comes behind it tells them apart.
+    EXPECT_EQ(found(unknown + "s = MatMul(q, t) u = Where(a, s, low) w = Add(u, b)" + tail),
+              "Transpose MatMul Where Add Softmax MatMul");
+  }
   // Another mask may hide what this one keeps.
   EXPECT_EQ(found(qkv +
                   ", float[2,1,3,3] b) => (float[2,2,3,4] y) <bool[3,3] a = {1,0,0,1,1,0,1,1,1}, float "
@@ -397,13 +406,13 @@ TEST(RotaryEmbedding, ByHalves) {
       found("(float[2,3,5,4] x, float[2,5,2] f) => (float[2,3,5,4] y) " + halves + "{" + rotate +
             "g = Concat<axis=-1>(f, f) i = Cos(g) j = Sin(g) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = "
             "Mul(x, c) v = Mul(r, s) y = Add(u, v) }"),
-      "Concat Cos Sin Slice Slice RotaryEmbedding");
+      "Cos Sin RotaryEmbedding");
   // One row of angles for all batches.
   EXPECT_EQ(
       found("(float[m,3,5,4] x, float[1,5,2] f) => (float[m,3,5,4] y) " + halves + "{" + rotate +
             "g = Concat<axis=-1>(f, f) i = Cos(g) j = Sin(g) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = "
             "Mul(c, x) v = Mul(s, r) y = Add(v, u) }"),
-      "Concat Cos Sin Slice Slice Shape Concat Expand Expand RotaryEmbedding");
+      "Cos Sin Shape Concat Expand Expand RotaryEmbedding");
   // Halves that differ.
   EXPECT_EQ(
       found(
@@ -411,6 +420,49 @@ TEST(RotaryEmbedding, ByHalves) {
           "i = Cos(g) j = Sin(g) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = Mul(r, s) y = "
           "Add(u, v) }"),
       "Slice Slice Neg Concat Cos Sin Unsqueeze Unsqueeze Mul Mul Add");
+}
+
+// As Llama is exported: a product of frequencies and positions, turned before it is doubled.
+TEST(RotaryEmbedding, OfAnglesThatAreComputed) {
+  const std::string head =
+      "(float[b,3,s,4] x, int64[b,s] p) => (float[b,3,s,4] y) " + halves.substr(0, halves.size() - 2) +
+      ", float[1,2,1] f = {1,0.01}, float by = {1.25}, float[1,1,4] row = {1,2,1,2}, float[1] "
+      "number = {1.25}> {" +
+      rotate + "o = Unsqueeze(p, one) q = Cast<to=1>(o) ";
+  const std::string tail =
+      " c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = Mul(r, s) y = Add(u, v) }";
+  const std::string turned = " t = Transpose<perm=[0,2,1]>(m) g = Concat<axis=-1>(t, t) ";
+  for (const char* product : {"m = MatMul(f, q)", "m = Mul(f, q)"}) {
+    const std::string ops = std::string("Unsqueeze Cast ") + (product[5] == 'a' ? "MatMul" : "Mul");
+    EXPECT_EQ(found(head + product + turned + "i = Cos(g) j = Sin(g)" + tail),
+              ops + " Transpose Cos Sin RotaryEmbedding");
+    EXPECT_EQ(
+        found(head + product + turned + "a1 = Cos(g) a2 = Sin(g) i = Mul(a1, by) j = Mul(number, a2)" + tail),
+        ops + " Transpose Cos Mul Sin Mul RotaryEmbedding");
+    // Halves of the other axis.
+    EXPECT_EQ(found(head + product +
+                    " t = Concat<axis=1>(m, m) g = Transpose<perm=[0,2,1]>(t) i = Cos(g) j = Sin(g)" + tail),
+              ops + " Transpose Cos Sin RotaryEmbedding");
+  }
+  // Scaled by numbers of which there are as many as columns.
+  EXPECT_EQ(found(head + "m = Mul(f, q)" + turned + "a1 = Cos(g) i = Mul(a1, row) j = Sin(g)" + tail)
+                .find("RotaryEmbedding"),
+            std::string::npos);
+}
+
+TEST(RotaryEmbedding, OfRowsBeforeHeads) {
+  const std::string head = "(float[2,5,3,4] x, float[n,5,2] f) => (float[2,5,3,4] y) " +
+                           halves.substr(0, halves.size() - 2) + ", int64[1] two = {2}> {" + rotate +
+                           "g = Concat<axis=-1>(f, f) i = Cos(g) j = Sin(g) ";
+  const std::string rest = " u = Mul(x, c) v = Mul(r, s) y = Add(u, v) }";
+  const auto of = [&](std::string n, const std::string& open) {
+    std::string text = head + open + rest;
+    return found(text.replace(text.find("n,5"), 1, n));
+  };
+  EXPECT_EQ(of("2", "c = Unsqueeze(i, two) s = Unsqueeze(j, two)"),
+            "Reshape Cos Sin RotaryEmbedding Reshape");
+  EXPECT_EQ(of("1", "c = Unsqueeze(i, two) s = Unsqueeze(j, two)"),
+            "Reshape Cos Expand Sin Expand RotaryEmbedding Reshape");
 }
 
 TEST(RotaryEmbedding, OfTablesAndPositions) {

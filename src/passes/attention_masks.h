@@ -20,9 +20,11 @@ struct Masking {
   bool faint = false;
 };
 
+/// The greatest number that leaves no trace of what it is added to, but in 16 bits of float16.
+constexpr double unseen = -1e30;
 /// Elements that leave no trace of what they are added to, and nothing after softmax.
 inline bool hides(DataType t, double number) {
-  return number == -std::numeric_limits<double>::infinity() || (number <= -1e30 && t != DataType::float16);
+  return number == -std::numeric_limits<double>::infinity() || (number <= unseen && t != DataType::float16);
 }
 /// Elements that leave nothing after softmax where a score of the row is kept that is not as low: -10000, as
 /// 16 bits say it, and what is below.
@@ -178,7 +180,7 @@ class Bias {
   void add(const Masking& m) {
     note(m.mask);
     if (m.chooses) {
-      const ValueId kept = value_ == no_id ? patch_.add_constant("zero", zero()) : value_;
+      const ValueId kept = value_ == no_id ? number(0) : value_;
       value_ = patch_.add("Where", m.unless ? std::vector<ValueId>{m.mask, m.instead, kept}
                                             : std::vector<ValueId>{m.mask, kept, m.instead});
       return;
@@ -216,15 +218,16 @@ class Bias {
     value_ = patch_.add("Expand", {value_, shape});
   }
   ValueId value() const { return value_; }
+  /// A constant of the type of the scores.
+  ValueId number(double x) {
+    Tensor t(type_, {});
+    store_double(t, 0, x);
+    return patch_.add_constant(x == 0 ? "zero" : "unseen", std::move(t));
+  }
   /// Ranks are known, and are those that masks may have.
   bool fits() const { return known_ && rank_ <= 4; }
 
  private:
-  Tensor zero() const {
-    Tensor t(type_, {});
-    store_double(t, 0, 0);
-    return t;
-  }
   /// [the size of the axis before the last]
   ValueId count(ValueId of, const Dim& size, size_t rank) {
     if (size.is_constant()) return patch_.add_constant("size", ints({size.constant()}));

@@ -166,6 +166,16 @@ ValueId add_heads(Patch& p, const Heads& h) {
   return h.perm.empty() ? h.from : add_transpose(p, h.from, h.perm);
 }
 
+/// What is chosen last instead of a score stands for itself, however low the others are: all that it does is
+/// to hide, and to give the keys of a row without any other the same weight. So does a number that leaves no
+/// trace of what it is added to.
+void deepen_last(std::vector<Masking>& masks, DataType type, Bias& bias) {
+  if (masks.empty() || !masks.back().faint || masks.back().instead == no_id || type == DataType::float16)
+    return;
+  masks.back().instead = bias.number(unseen);
+  masks.back().faint = false;
+}
+
 std::optional<Patch> attention(const View& view, NodeId id) {
   const Node& n = view.node(id);
   auto s = Reader(view).read(n.inputs[0]);
@@ -214,11 +224,12 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   Attributes a;
   Bias bias(view, p, type);
   const Masking* const only = s->masks.size() == 1 ? &s->masks[0] : nullptr;
-  const bool faint = std::ranges::any_of(s->masks, &Masking::faint);
-  if (faint && !(only && every_row_keeps_a_key(view, *only))) return std::nullopt;
+  const bool sure = only && only->faint && every_row_keeps_a_key(view, *only);
+  if (!sure) deepen_last(s->masks, type, bias);
+  if (!sure && std::ranges::any_of(s->masks, &Masking::faint)) return std::nullopt;
   if (only && keeps_the_past(view, *only, rows, keys))
     a.set("is_causal", int64_t{1});
-  else if (faint)
+  else if (sure)
     bias.choose(*only);
   else
     for (const Masking& m : s->masks) bias.add(m);

@@ -138,6 +138,41 @@ bool are_twins(const View& view, ValueId v) {
          last_axis(view, v, n.attributes.get<int64_t>("axis", 0));
 }
 
+/// f where v is (f, f) along its last axis, or that transposed, whose axis is another one then.
+struct Doubled {
+  ValueId half = no_id;
+  std::vector<int64_t> perm;  // empty: not transposed
+};
+std::optional<Doubled> doubled(const View& view, ValueId v) {
+  Doubled d;
+  const auto rank = view.rank(v);
+  if (!rank || *rank == 0) return std::nullopt;
+  auto axis = static_cast<int64_t>(*rank) - 1;
+  if (const Node* transpose = view.made_by(v, "Transpose")) {
+    d.perm = order_of(view, *transpose);
+    axis = d.perm.back();
+    v = transpose->inputs[0];
+  }
+  const Node* n = view.made_by(v, "Concat");
+  if (!n || n->inputs.size() != 2 || n->inputs[0] != n->inputs[1] ||
+      from_front(view, v, n->attributes.get<int64_t>("axis", 0)) != axis)
+    return std::nullopt;
+  d.half = n->inputs[0];
+  return d;
+}
+
+/// Of one operand beside a number at most, each element by itself.
+bool works_alone(const View& view, const Node& n) {
+  if (View::is(n, "Cos") || View::is(n, "Sin") || View::is(n, "Cast")) return true;
+  if (!View::is(n, "Mul") && !View::is(n, "Div")) return false;
+  const auto by = with_number(view, n);
+  return by && view.same_type(by->x, n.outputs[0]);
+}
+/// What of its operands is not a number.
+ValueId operand(const View& view, const Node& n) {
+  return n.inputs.size() == 1 ? n.inputs[0] : with_number(view, n)->x;
+}
+
 /// Whether the last axis holds everything twice, in the way of `row`.
 bool repeats_itself(const View& view, ValueId v, Row row, int depth = 12) {
   if (const Tensor* t = view.contents(v)) return holds_twice(*t, row);
@@ -147,14 +182,8 @@ bool repeats_itself(const View& view, ValueId v, Row row, int depth = 12) {
   const auto further = [&](ValueId x) { return repeats_itself(view, x, row, depth - 1); };
   if (row == Row::neighbours && View::is(n, "Reshape"))
     return are_twins(view, n.inputs[0]) && joins_last_two(view, n.inputs[0], v);
-  if (View::is(n, "Concat"))
-    return row == Row::halves && n.inputs.size() == 2 && n.inputs[0] == n.inputs[1] &&
-           last_axis(view, v, n.attributes.get<int64_t>("axis", 0));
-  if (View::is(n, "Cos") || View::is(n, "Sin") || View::is(n, "Cast")) return further(n.inputs[0]);
-  if (View::is(n, "Mul") || View::is(n, "Div")) {
-    const auto by = with_number(view, n);
-    return by && view.same_type(by->x, v) && further(by->x);
-  }
+  if (row == Row::halves && doubled(view, v)) return true;
+  if (works_alone(view, n)) return further(operand(view, n));
   // What leaves the last axis alone, or turns it round.
   const auto wide = width(view, v), before = n.inputs.empty() ? std::nullopt : width(view, n.inputs[0]);
   if (!wide || wide != before || *wide < 2) return false;
@@ -165,6 +194,32 @@ bool repeats_itself(const View& view, ValueId v, Row row, int depth = 12) {
          view.rank(n.inputs[0]) > size_t{1} && further(n.inputs[0]);
 }
 
+/// What repeats itself in the way of `row`, once: made so where it is calculated, else cut out.
+ValueId add_once(const View& view, Patch& p, ValueId v, Row row) {
+  if (row == Row::once) return v;
+  if (row == Row::halves && !view.contents(v)) {
+    if (const auto d = doubled(view, v))
+      return d->perm.empty() ? d->half : add_transpose(p, d->half, d->perm);
+    const NodeId at = view.producer(v);
+    if (at != no_id && works_alone(view, view.node(at))) {
+      const Node& n = view.node(at);
+      const ValueId x = operand(view, n);
+      const auto is_number = [&](ValueId i) { return i == x || view.rank(i) == 0 || width(view, i) == 1; };
+      if (std::ranges::all_of(n.inputs, is_number)) {
+        std::vector<ValueId> inputs = n.inputs;
+        std::ranges::replace(inputs, x, add_once(view, p, x, row));
+        return p.add(n.op, std::move(inputs), n.attributes);
+      }
+    }
+  }
+  const int64_t all = *width(view, v);
+  std::vector<ValueId> inputs{v, p.add_constant("starts", ints({0})),
+                              p.add_constant("ends", ints({row == Row::halves ? all / 2 : all})),
+                              p.add_constant("axes", ints({-1}))};
+  if (row == Row::neighbours) inputs.push_back(p.add_constant("steps", ints({2})));
+  return p.add("Slice", std::move(inputs));
+}
+
 /// Cosines or sines as RotaryEmbedding wants them: [batch, rows, half], or [positions, half] with the
 /// positions [batch, rows] that are taken.
 struct Angles {
@@ -172,15 +227,17 @@ struct Angles {
 };
 
 /// Of what x [batch, heads, rows, size] is multiplied with: [batch, 1, rows, width], where the width is the
-/// size, or half of it where each is there once.
-std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row row) {
+/// size, or half of it where each is there once. Or heads and rows are the other way round.
+std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row row, size_t heads) {
   const auto& shape = view.type(v).shape;
-  if (!shape || shape->size() != 4 || !((*shape)[1] == Dim(1)) || !((*shape)[2] == x[2]) ||
+  const size_t rows = 3 - heads;
+  if (!shape || shape->size() != 4 || !((*shape)[heads] == Dim(1)) || !((*shape)[rows] == x[rows]) ||
       !((*shape)[0] == x[0] || (*shape)[0] == Dim(1)) || (row != Row::once && !repeats_itself(view, v, row)))
     return std::nullopt;
   const Node* open = view.made_by(v, "Unsqueeze");
   const auto axes = open ? view.integers(open->inputs[1]) : std::nullopt;
-  if (!axes || axes->size() != 1 || ((*axes)[0] != 1 && (*axes)[0] != -3)) return Angles{v, no_id};
+  if (!axes || axes->size() != 1 || from_front(view, v, (*axes)[0]) != static_cast<int64_t>(heads))
+    return Angles{v, no_id};
   const ValueId flat = open->inputs[0];
   const Node* gather = view.made_by(flat, "Gather");
   if (gather && gather->attributes.get<int64_t>("axis", 0) == 0 && view.rank(gather->inputs[0]) == 2 &&
@@ -190,19 +247,12 @@ std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row
   return Angles{flat, no_id};
 }
 
-ValueId add_table(const View& view, Patch& p, const Angles& a, ValueId x, Row row) {
+ValueId add_table(const View& view, Patch& p, const Angles& a, ValueId x, Row row, size_t heads) {
   const SymShape& of = *view.type(x).shape;
   const SymShape& have = *view.type(a.table).shape;
-  ValueId v = a.table;
-  if (row != Row::once) {
-    const int64_t all = have.back().constant();
-    std::vector<ValueId> inputs{v, p.add_constant("starts", ints({0})),
-                                p.add_constant("ends", ints({row == Row::halves ? all / 2 : all})),
-                                p.add_constant("axes", ints({-1}))};
-    if (row == Row::neighbours) inputs.push_back(p.add_constant("steps", ints({2})));
-    v = p.add("Slice", std::move(inputs));
-  }
-  if (have.size() == 4) v = p.add("Squeeze", {v, p.add_constant("axes", ints({1}))});
+  ValueId v = add_once(view, p, a.table, row);
+  if (have.size() == 4)
+    v = p.add("Squeeze", {v, p.add_constant("axes", ints({static_cast<int64_t>(heads)}))});
   if (a.positions != no_id || have[0] == of[0]) return v;
   Attributes first;
   first.set("end", int64_t{1});
@@ -213,24 +263,43 @@ ValueId add_table(const View& view, Patch& p, const Angles& a, ValueId x, Row ro
                {v, p.add("Concat", {batch, p.add_constant("ones", ints({1, 1}))}, std::move(along))});
 }
 
+/// x [batch, rows, heads, size] as [batch, rows, heads * size], which the operator takes as well.
+ValueId add_side_by_side(Patch& p, ValueId x, const SymShape& shape) {
+  const int64_t all = shape[2].constant() * shape[3].constant();
+  return p.add("Reshape", {x, p.add_constant("side_by_side", ints({0, 0, all}))});
+}
+
 std::optional<Patch> rotary(const View& view, ValueId x, ValueId y, ValueId cosines, ValueId sines,
                             bool interleaved, Row row) {
   const auto& shape = view.type(x).shape;
-  const DataType t = view.type(x).elem;
   if (!shape || shape->size() != 4 || !shape->back().is_constant() || !view.same_type(x, y) ||
-      (t != DataType::float32 && t != DataType::float16 && t != DataType::bfloat16))
+      !fits_float32(view.type(x).elem))
     return std::nullopt;
-  const auto cosine = angles(view, cosines, *shape, row), sine = angles(view, sines, *shape, row);
-  if (!cosine || !sine || cosine->positions != sine->positions) return std::nullopt;
   const int64_t wanted = row == Row::once ? shape->back().constant() / 2 : shape->back().constant();
-  if (width(view, cosine->table) != wanted || width(view, sine->table) != wanted) return std::nullopt;
-  Patch p("a chain that spells RotaryEmbedding");
-  std::vector<ValueId> inputs{x, add_table(view, p, *cosine, x, row), add_table(view, p, *sine, x, row)};
-  if (cosine->positions != no_id) inputs.push_back(cosine->positions);
-  Attributes a;
-  if (interleaved) a.set("interleaved", int64_t{1});
-  p.replace_uses(y, p.add("RotaryEmbedding", std::move(inputs), std::move(a)));
-  return p;
+  for (size_t heads : {size_t{1}, size_t{2}}) {
+    const auto cosine = angles(view, cosines, *shape, row, heads),
+               sine = angles(view, sines, *shape, row, heads);
+    if (!cosine || !sine || cosine->positions != sine->positions) continue;
+    if (width(view, cosine->table) != wanted || width(view, sine->table) != wanted) continue;
+    const bool rows_first = heads == 2;
+    if (rows_first && !((*shape)[2].is_constant() && (*shape)[2].constant() > 0)) continue;
+    Patch p("a chain that spells RotaryEmbedding");
+    std::vector<ValueId> inputs{rows_first ? add_side_by_side(p, x, *shape) : x,
+                                add_table(view, p, *cosine, x, row, heads),
+                                add_table(view, p, *sine, x, row, heads)};
+    if (cosine->positions != no_id) inputs.push_back(cosine->positions);
+    Attributes a;
+    if (interleaved) a.set("interleaved", int64_t{1});
+    if (rows_first) a.set("num_heads", (*shape)[2].constant());
+    ValueId turned = p.add("RotaryEmbedding", std::move(inputs), std::move(a));
+    if (rows_first)
+      turned = p.add(
+          "Reshape",
+          {turned, p.add_constant("heads", ints({0, 0, (*shape)[2].constant(), shape->back().constant()}))});
+    p.replace_uses(y, turned);
+    return p;
+  }
+  return std::nullopt;
 }
 
 /// x where v is x[..., which::2], by Slice, or by a last axis of pairs that is split or gathered from.
