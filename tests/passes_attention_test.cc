@@ -553,6 +553,16 @@ TEST(GroupNormalization, InItsSpellings) {
                        "Mul(o, w) y = Add(m, b) }",
                 OptimizationLevel::all, {"-recognise-group-norm"}),
       "Reshape InstanceNormalization Reshape Mul Add");
+  // Without scale and bias, and with some that are computed.
+  EXPECT_EQ(
+      found(head +
+            "{ r = Reshape(x, g) i = InstanceNormalization(r, one, zero) o = Reshape(i, back) y = Relu(o) }"),
+      "GroupNormalization Relu");
+  EXPECT_EQ(
+      found(head +
+            "{ r = Reshape(x, g) i = InstanceNormalization(r, one, zero) o = Reshape(i, back) u = Exp(x) y = "
+            "Mul(o, u) }"),
+      "Exp GroupNormalization Mul");
   // Groups that are scaled on their own.
   EXPECT_EQ(
       found(head +

@@ -110,6 +110,25 @@ TEST(Movements, ShapesThatFollow) {
   EXPECT_EQ(optimised("(float[n,4,m] x) => (float[n,m,4] y) <int64[2] nm = {0,2}, int64[1] four = {4}> "
                       "{ s = Shape(x) b = Gather(s, nm) t = Concat<axis=0>(b, four) y = Reshape(x, t) }"),
             "Shape Gather Concat Reshape");
+  // Where the shape leaves it to follow, it says the same with 0.
+  for (const char* all : {"b = Shape<start=0, end=1>(x) t = Concat<axis=0>(b, rest)",
+                          "b = Shape<start=0, end=2>(x) t = Concat<axis=0>(b, rest)",
+                          "b = Shape<start=0, end=1>(x) t = Concat<axis=0>(b, two, rest)"})
+    EXPECT_EQ(
+        optimised(std::string(
+                      "(float[n,m,k,2] x) => (float[i,j] y) <int64[1] rest = {-1}, int64[1] two = {2}> { ") +
+                  all + " r = Reshape(x, t) s = Flatten(r) y = Relu(s) }")
+            .substr(0, 8),
+        "Reshape ")
+        << all;
+  EXPECT_EQ(
+      optimised(
+          "(float[n,m,k] x) => (float[i,j] y) <int64[1] rest = {-1}> { b = Shape<start=1, end=2>(x) t = "
+          "Concat<axis=0>(b, rest) y = Reshape(x, t) }"),
+      "Shape Concat Reshape");
+  EXPECT_EQ(
+      optimised("(float[2,3] x) => (float[2,3] y) <int64[2] once = {1,1}> { t = Tile(x, once) y = Relu(t) }"),
+      "Relu");
   EXPECT_EQ(optimised("(float[n,6] x) => (float[n,6] y) <int64[1] one = {1}> { a = Unsqueeze(x, one) b = "
                       "Squeeze(a, one) y = "
                       "Relu(b) }"),
@@ -226,6 +245,19 @@ TEST(Movements, TransposesMeetBehindWhatDoesNotMind) {
   EXPECT_EQ(optimised(image + "r = Resize<mode=\"linear\">(a, , , to) y = " + back + "(r) }"), "Resize");
   EXPECT_EQ(optimised(image + "r = Resize<axes=[1,2]>(a, , two) y = " + back + "(r) }"),
             "Transpose Resize Transpose");
+  // Other runtimes refuse some axes.
+  const auto turned = [&](const std::string& perm, const std::string& mode, const std::string& undo) {
+    return "(float[1,2,3,4] x) => (float[i,j,k,l] y) <float[4] by = {1,1,2,1.5}> { a = Transpose<perm=" +
+           perm + ">(x) r = Resize<mode=\"" + mode + "\">(a, , by) y = Transpose<perm=" + undo + ">(r) }";
+  };
+  const std::string last = "[0,3,1,2]", first = "[0,2,3,1]", swap = "[0,2,1,3]",
+                    kept = "Transpose Resize Transpose";
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    EXPECT_EQ(optimised(turned(last, mode, first)), "Resize");
+    EXPECT_EQ(written(turned(last, mode, first)), mode[0] == 'c' ? kept : "Resize");
+    EXPECT_EQ(optimised(turned(swap, mode, swap)), "Resize");
+    EXPECT_EQ(written(turned(swap, mode, swap)), mode[0] == 'n' ? "Resize" : kept);
+  }
   // Parts that are all transposed back.
   EXPECT_EQ(
       of("b, c = Split<axis=-1, num_outputs=2>(a) d = " + back + "(b) e = " + back + "(c) y = Sub(d, e)"),

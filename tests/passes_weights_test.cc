@@ -41,6 +41,15 @@ TEST(Constants, IntoTheProduct) {
   EXPECT_EQ(optimised(head + "{ p = Gemm(x, w) q = Mul(s, p) y = Add(q, b) }"), "Gemm");
   EXPECT_EQ(optimised(head + "{ p = Gemm(x, w, b) y = BatchNormalization(p, s, b, m, v) }"), "Gemm");
   EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) y = BatchNormalization(p, s, b, m, v) }"), "Gemm");
+  // A Gemm keeps its factors, and its operands lie as they lay.
+  const std::string gemm = head.substr(0, head.size() - 2) + ", float[3,2] t = {1,4,2,5,3,6}> ";
+  for (const char* product : {"<alpha=0.5, beta=2.0>(x, w, b)", "<alpha=0.5, beta=2.0, transB=1>(x, t, b)",
+                              "<transA=1, beta=0.5>(x, w)", "<transB=1>(x, t)"}) {
+    const std::string p = std::string("{ p = Gemm") + product;
+    EXPECT_EQ(optimised(gemm + p + " y = BatchNormalization(p, s, b, m, v) }"), "Gemm") << product;
+    EXPECT_EQ(optimised(gemm + p + " y = Mul(p, s) }"), "Gemm") << product;
+    EXPECT_EQ(optimised(gemm + p + " y = Div(p, k) }"), "Gemm") << product;
+  }
   // Along the rows, of weights that others read, and by what divides.
   EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) y = Mul(p, rows) }"), "MatMul Mul");
   EXPECT_EQ(optimised(head + "{ p = MatMul(x, w) q = Mul(p, s) a = Relu(x) r = MatMul(a, w) y = Add(q, r) }"),
@@ -105,6 +114,38 @@ TEST(Constants, SmallIdentities) {
             "Clip");
   EXPECT_EQ(optimised("(float[3] x) => (float[3] y) <float low = {0.25}> { r = Relu(x) y = Clip(r, low) }"),
             "Clip");
+}
+
+TEST(Constants, ConditionsThatAreKnown) {
+  const std::string head =
+      "(float[2,3] x, float[2,3] z) => (float[2,3] y) <bool yes = {1}, bool[2,1] no = {0,0}, "
+      "bool[2,1] both = {0,1}, float one = {1}> { a = Exp(x) ";
+  EXPECT_EQ(optimised(head + "b = Where(yes, a, z) y = Neg(b) }"), "Exp Neg");
+  EXPECT_EQ(optimised(head + "b = Where(no, z, a) y = Neg(b) }"), "Exp Neg");
+  EXPECT_EQ(optimised(head + "b = Where(no, a, one) y = Add(b, z) }"), "Add");
+  EXPECT_EQ(optimised(head + "y = Where(yes, a, z) }"), "Exp");
+  EXPECT_EQ(optimised(head + "y = Where(both, a, z) }"), "Exp Where");
+}
+
+// Clip to less than its least value gives that, which others do not take.
+TEST(Constants, ClipsOfReluBelowZero) {
+  const auto g = optimised_graph(
+      "(float[3] x) => (float[3] y) <float low = {-3}, float high = {-1}> { r = Relu(x) y = "
+      "Clip(r, low, high) }");
+  ASSERT_EQ(operators(*g), "Clip");
+  const Node& clip = g->node(g->order()[0]);
+  EXPECT_EQ(clip.inputs[1], clip.inputs[2]);
+  EXPECT_EQ(optimised("(float[3] x, float high) => (float[3] y) <float low = {-3}> { r = Relu(x) y = Clip(r, "
+                      "low, high) }"),
+            "Relu Clip");
+}
+
+TEST(Constants, ScaleAndShiftAreForOwnKernels) {
+  const std::string text =
+      "(float[1,2,3] x) => (float[1,2,3] y) <float[2] s = {1,2}, float[2] b = {3,4}, float[2] m = {5,6}, "
+      "float[2] v = {1,4}> { r = Relu(x) y = BatchNormalization(r, s, b, m, v) }";
+  EXPECT_EQ(optimised(text), "Relu Mul Add");
+  EXPECT_EQ(written(text), "Relu BatchNormalization");
 }
 
 TEST(Constants, TablesOneAfterTheOther) {

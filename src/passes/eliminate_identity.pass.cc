@@ -21,6 +21,7 @@ bool keeps_elements(const View& view, const Node& n) {
   if (n.op == "Slice")  // of equal size, so with steps of 1 nothing is left out
     return n.inputs.size() < 5 || n.inputs[4] == no_id || all_are(view.integers(n.inputs[4]), 1);
   if (n.op == "Pad") return all_are(view.integers(n.inputs[1]), 0);
+  if (n.op == "Tile") return all_are(view.integers(n.inputs[1]), 1);
   if (n.op == "Dropout")  // training is known to be off
     return (n.outputs.size() < 2 || n.outputs[1] == no_id) &&
            (n.inputs.size() < 3 || n.inputs[2] == no_id || view.uniform(n.inputs[2]) == 0.0);
@@ -68,7 +69,7 @@ void pass_eliminate_identity(PassList& all) {
        .says = "removes nodes that give back what they get",
        .level = OptimizationLevel::basic,
        .anchors = {"Identity", "Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand",
-                   "Slice", "Pad", "Dropout", "Concat", "Sum", "Max", "Min", "Mean", "Split"},
+                   "Slice", "Pad", "Tile", "Dropout", "Concat", "Sum", "Max", "Min", "Mean", "Split"},
        .propose = propose});
   all.push_back({.name = "eliminate-output-copy",
                  .says = "lets a node make an output itself where an Identity would copy its result",

@@ -8,10 +8,11 @@
 namespace lathe {
 namespace {
 
-/// x · weights [+ bias], read by one node alone: MatMul, MatMul and Add, or a Gemm that does nothing else.
+/// x · weights [+ bias], read by one node alone: MatMul, MatMul and Add, or a Gemm.
 struct Product {
   ValueId x = no_id, weights = no_id, bias = no_id;
-  bool gemm = false;
+  const Node* gemm = nullptr;
+  bool turned() const { return gemm && gemm->attributes.get<int64_t>("transB", 0) != 0; }
 };
 std::optional<Product> product(const View& view, ValueId v) {
   if (!view.read_once(v)) return std::nullopt;
@@ -27,11 +28,7 @@ std::optional<Product> product(const View& view, ValueId v) {
   const Node* n = view.made_by(v, "MatMul");
   if (!n && found.bias == no_id) {
     n = view.made_by(v, "Gemm");
-    for (const char* name : {"transA", "transB"})
-      if (n && n->attributes.get<int64_t>(name, 0) != 0) return std::nullopt;
-    for (const char* name : {"alpha", "beta"})
-      if (n && n->attributes.get<float>(name, 1) != 1) return std::nullopt;
-    found.gemm = n != nullptr;
+    found.gemm = n;
     if (n && n->inputs.size() > 2) found.bias = n->inputs[2];
   }
   if (!n || view.rank(n->inputs[1]) != 2 || !view.rank(v)) return std::nullopt;
@@ -49,18 +46,27 @@ std::optional<Product> product(const View& view, ValueId v) {
 /// One number, or one for each column: [N], [1, N], [1, 1, N]. As a row, or nothing.
 std::optional<ValueId> row(const View& view, Patch& p, ValueId v, const Product& of) {
   const Tensor* t = view.constant(v);
-  const int64_t columns = view.constant(of.weights)->dim(1);
+  const int64_t columns = view.constant(of.weights)->dim(of.turned() ? 0 : 1);
   if (!t || (t->size() != 1 && t->size() != columns)) return std::nullopt;
   if (t->size() != 1 && t->dim(t->rank() - 1) != columns) return std::nullopt;
   if (t->rank() <= 1) return v;
   return p.add("Reshape", {v, p.add_constant("row", ints({-1}))});
 }
 
-ValueId add_product(Patch& p, const Product& of, ValueId weights, ValueId bias) {
+/// The weights, each column multiplied with (or divided by) its number of the row `by`.
+ValueId add_scaled(Patch& p, const Product& of, const std::string& op, ValueId by) {
+  if (of.turned()) by = p.add("Reshape", {by, p.add_constant("column", ints({-1, 1}))});
+  return p.add(op, {of.weights, by});
+}
+
+/// Of a Gemm with its factors and as its operands lie.
+ValueId add_product(Patch& p, const Product& of, ValueId weights, ValueId bias, bool bias_as_it_is = false) {
   if (of.gemm) {
     std::vector<ValueId> inputs{of.x, weights};
     if (bias != no_id) inputs.push_back(bias);
-    return p.add("Gemm", std::move(inputs));
+    Attributes a = of.gemm->attributes;
+    if (bias_as_it_is) a.erase("beta");
+    return p.add("Gemm", std::move(inputs), std::move(a));
   }
   const ValueId y = p.add("MatMul", {of.x, weights});
   return bias == no_id ? y : p.add("Add", {y, bias});
@@ -75,7 +81,7 @@ std::optional<Patch> scale(const View& view, NodeId id) {
     const auto by = row(view, p, n.inputs[1 - i], *of);
     if (!by) continue;
     const ValueId bias = of->bias == no_id ? no_id : p.add(n.op, {of->bias, *by});
-    const ValueId weights = p.add(n.op, {of->weights, *by});
+    const ValueId weights = add_scaled(p, *of, n.op, *by);
     p.replace_uses(n.outputs[0], add_product(p, *of, weights, bias));
     p.remove(id);
     return p;
@@ -96,10 +102,17 @@ std::optional<Patch> batch_normalization(const View& view, NodeId id) {
   store_double(epsilon, 0, static_cast<double>(op.epsilon));
   const ValueId variance = p.add("Add", {n.inputs[4], p.add_constant("epsilon", std::move(epsilon))});
   const ValueId factor = p.add("Div", {n.inputs[1], p.add("Sqrt", {variance})});
-  const ValueId mean = of->bias == no_id ? n.inputs[3] : p.add("Sub", {n.inputs[3], of->bias});
+  ValueId before = of->bias;
+  const double beta = of->gemm ? static_cast<double>(of->gemm->attributes.get<float>("beta", 1)) : 1;
+  if (before != no_id && beta != 1) {
+    Tensor by(t, {});
+    store_double(by, 0, beta);
+    before = p.add("Mul", {before, p.add_constant("beta", std::move(by))});
+  }
+  const ValueId mean = before == no_id ? n.inputs[3] : p.add("Sub", {n.inputs[3], before});
   const ValueId bias = p.add("Sub", {n.inputs[2], p.add("Mul", {mean, factor})});
-  const ValueId weights = p.add("Mul", {of->weights, factor});
-  p.replace_uses(n.outputs[0], add_product(p, *of, weights, bias));
+  const ValueId weights = add_scaled(p, *of, "Mul", factor);
+  p.replace_uses(n.outputs[0], add_product(p, *of, weights, bias, true));
   p.remove(id);
   return p;
 }

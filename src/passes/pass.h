@@ -72,6 +72,8 @@ class View {
   /// The elements of a small integer tensor, computed or constant, where all are known numbers. Nothing for
   /// weights that may be exchanged: they are none that shape inference depends on.
   std::optional<std::vector<int64_t>> integers(ValueId v) const;
+  /// The same where some are known by their symbols only.
+  std::optional<std::vector<Dim>> sizes(ValueId v) const;
 
  private:
   const Graph& graph_;

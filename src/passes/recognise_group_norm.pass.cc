@@ -2,6 +2,7 @@
 // instances, or the rows of one that is spelled out, and are reshaped back before scale and bias.
 #include "ops/norm/norm.h"
 #include "passes/norm_patterns.h"
+#include "tensor/element.h"
 
 namespace lathe {
 namespace {
@@ -44,7 +45,7 @@ struct Groups {
 };
 std::optional<Groups> groups(const View& view, ValueId v) {
   const Node* back = view.made_by(v, "Reshape");
-  if (!back || !view.read_once(v)) return std::nullopt;
+  if (!back) return std::nullopt;
   auto normal = by_instance(view, back->inputs[0]);
   if (!normal) normal = by_layer(view, back->inputs[0]);
   if (!normal) normal = spelled_out(view, back->inputs[0]);
@@ -69,6 +70,13 @@ bool per_channel(const View& view, ValueId v, ValueId x) {
   return true;
 }
 
+ValueId add_group_norm(Patch& p, const Groups& of, ValueId scale, ValueId bias) {
+  Attributes a;
+  a.set("epsilon", static_cast<float>(of.epsilon));
+  a.set("num_groups", of.count);
+  return p.add("GroupNormalization", {of.x, scale, bias}, std::move(a));
+}
+
 /// Normalised within groups, times scale, plus bias; the anchor is the Add.
 std::optional<Patch> group_norm(const View& view, NodeId id) {
   const Node& n = view.node(id);
@@ -76,23 +84,43 @@ std::optional<Patch> group_norm(const View& view, NodeId id) {
     const Node* mul = view.made_by(n.inputs[i], "Mul");
     if (!mul || !view.read_once(n.inputs[i])) continue;
     for (size_t j : {size_t{0}, size_t{1}}) {
+      if (!view.read_once(mul->inputs[j])) continue;
       const auto found = groups(view, mul->inputs[j]);
       const ValueId scale = mul->inputs[1 - j], bias = n.inputs[1 - i];
       if (!found || !per_channel(view, scale, found->x) || !per_channel(view, bias, found->x)) continue;
       Patch p("a chain that spells GroupNormalization");
       const ValueId flat = p.add_constant("channels", ints({-1}));
-      Attributes a;
-      a.set("epsilon", static_cast<float>(found->epsilon));
-      a.set("num_groups", found->count);
-      p.replace_uses(
-          n.outputs[0],
-          p.add("GroupNormalization",
-                {found->x, p.add("Reshape", {scale, flat}), p.add("Reshape", {bias, flat})}, std::move(a)));
+      p.replace_uses(n.outputs[0], add_group_norm(p, *found, p.add("Reshape", {scale, flat}),
+                                                  p.add("Reshape", {bias, flat})));
       p.remove(id);
       return p;
     }
   }
   return std::nullopt;
+}
+
+/// Without scale and bias; the anchor is the Reshape back.
+std::optional<Patch> plain_group_norm(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const auto found = groups(view, n.outputs[0]);
+  if (!found) return std::nullopt;
+  // One of them may come, and the other one behind.
+  for (const Use& u : view.uses(n.outputs[0]))
+    if (u.input != UINT32_MAX && View::is(view.node(u.node), "Mul") &&
+        per_channel(view, other_input(view.node(u.node), n.outputs[0]), found->x))
+      return std::nullopt;
+  const DataType t = view.type(found->x).elem;
+  const int64_t channels = (*view.type(found->x).shape)[1].constant();
+  const auto all = [&](double number) {
+    Tensor list(t, {channels});
+    for (int64_t i = 0; i < channels; ++i) store_double(list, i, number);
+    return list;
+  };
+  Patch p("a chain that spells GroupNormalization without scale and bias");
+  p.replace_uses(n.outputs[0],
+                 add_group_norm(p, *found, p.add_constant("scale", all(1)), p.add_constant("bias", all(0))));
+  p.remove(id);
+  return p;
 }
 
 }  // namespace
@@ -103,6 +131,11 @@ void pass_recognise_group_norm(PassList& all) {
                  .level = OptimizationLevel::extended,
                  .anchors = {"Add"},
                  .propose = group_norm});
+  all.push_back({.name = "recognise-plain-group-norm",
+                 .says = "finds GroupNormalization without scale and bias",
+                 .level = OptimizationLevel::extended,
+                 .anchors = {"Reshape"},
+                 .propose = plain_group_norm});
 }
 
 }  // namespace lathe

@@ -26,10 +26,26 @@ std::optional<std::vector<int64_t>> target(const SymShape& from, const SymShape&
   return numbers;
 }
 
+/// The same where the shape names sizes of `from` in their places, and numbers: also -1 beside these, for
+/// with 0 instead of a size it says the same, of empty tensors too.
+std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) {
+  const auto& from = view.type(n.inputs[0]).shape;
+  const auto given = view.sizes(n.inputs[1]);
+  if (!from || !given || n.attributes.get<int64_t>("allowzero", 0) != 0) return std::nullopt;
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < given->size(); ++i) {
+    const Dim& d = (*given)[i];
+    if (!d.is_constant() && !(i < from->size() && (*from)[i] == d)) return std::nullopt;
+    numbers.push_back(d.is_constant() ? d.constant() : 0);
+  }
+  return numbers;
+}
+
 std::optional<Patch> reshape_by(const View& view, NodeId id, std::string reason) {
   const Node& n = view.node(id);
   const auto &from = view.type(n.inputs[0]).shape, &to = view.type(n.outputs[0]).shape;
-  const auto numbers = from && to ? target(*from, *to) : std::nullopt;
+  auto numbers = from && to ? target(*from, *to) : std::nullopt;
+  if (!numbers && View::is(n, "Reshape")) numbers = as_written(view, n);
   if (!numbers) return std::nullopt;
   Patch p(std::move(reason));
   p.replace_uses(n.outputs[0], p.add("Reshape", {n.inputs[0], p.add_constant("shape", ints(*numbers))}));

@@ -42,6 +42,28 @@ std::optional<Patch> double_not(const View& view, NodeId id) {
   return inner ? forward(view, id, inner->inputs[0], "not not") : std::nullopt;
 }
 
+/// Where by a condition that is the same for all elements: what it chooses, as it is or broadcast.
+std::optional<Patch> where_known(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const auto truth = view.uniform(n.inputs[0]);
+  if (!truth) return std::nullopt;
+  const ValueId chosen = n.inputs[*truth != 0 ? 1 : 2];
+  const std::string reason = *truth != 0 ? "its condition is true" : "its condition is false";
+  Patch p(reason);
+  p.remove(id);
+  if (view.same_type(chosen, n.outputs[0])) {
+    if (auto whole = forward(view, id, chosen, reason)) return whole;
+    p.replace_uses(n.outputs[0], p.add("Identity", {chosen}));
+    return p;
+  }
+  const auto& shape = view.type(n.outputs[0]).shape;
+  if (!shape || !std::ranges::all_of(*shape, &Dim::is_constant)) return std::nullopt;
+  std::vector<int64_t> sizes;
+  for (const Dim& d : *shape) sizes.push_back(d.constant());
+  p.replace_uses(n.outputs[0], p.add("Expand", {chosen, p.add_constant("shape", ints(std::move(sizes)))}));
+  return p;
+}
+
 /// Clip of Relu, where the least value of the Clip is a known number.
 std::optional<Patch> clip_relu(const View& view, NodeId id) {
   const Node& n = view.node(id);
@@ -49,11 +71,16 @@ std::optional<Patch> clip_relu(const View& view, NodeId id) {
   if (!relu || !view.read_once(n.inputs[0])) return std::nullopt;
   const bool open = n.inputs.size() < 2 || n.inputs[1] == no_id;
   const auto least = open ? std::optional(0.0) : view.uniform(n.inputs[1]);
-  if (!least) return std::nullopt;
+  const bool ends = n.inputs.size() > 2 && n.inputs[2] != no_id;
+  const auto most = ends ? view.uniform(n.inputs[2]) : std::nullopt;
+  if (!least || (ends && !most)) return std::nullopt;
   Patch p("Clip from 0 on does what Relu does");
   std::vector<ValueId> inputs = n.inputs;
   inputs[0] = relu->inputs[0];
-  if (open || *least < 0) {
+  if (ends && *most < 0) {
+    // The result for every x. Others refuse a Clip from 0 to there.
+    inputs[1] = inputs[2];
+  } else if (open || *least < 0) {
     Tensor zero(view.type(n.inputs[0]).elem, {});
     store_double(zero, 0, 0);
     inputs.resize(std::max<size_t>(inputs.size(), 2), no_id);
@@ -88,6 +115,11 @@ void pass_simplify(PassList& all) {
                  .level = level,
                  .anchors = {"Where"},
                  .propose = where_not});
+  all.push_back({.name = "where-known",
+                 .says = "takes what Where chooses by a condition that is known",
+                 .level = level,
+                 .anchors = {"Where"},
+                 .propose = where_known});
   all.push_back({.name = "double-not",
                  .says = "removes Not of Not",
                  .level = level,

@@ -67,9 +67,15 @@ std::optional<double> View::uniform(ValueId v) const {
   return first;
 }
 
-std::optional<std::vector<int64_t>> View::integers(ValueId v) const {
+std::optional<std::vector<Dim>> View::sizes(ValueId v) const {
   if (v == no_id || exchangeable_.contains(graph_.value(v).constant.get())) return std::nullopt;
   const auto list = state_.values(graph_, v);
+  if (!list) return std::nullopt;
+  return std::vector<Dim>(list->begin(), list->end());
+}
+
+std::optional<std::vector<int64_t>> View::integers(ValueId v) const {
+  const auto list = sizes(v);
   if (!list) return std::nullopt;
   std::vector<int64_t> numbers;
   for (const Dim& d : *list) {

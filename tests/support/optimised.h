@@ -96,6 +96,14 @@ inline std::string operators(const Graph& g) {
   return ops;
 }
 
+/// Those of the model that the optimiser writes.
+inline std::string written(std::string_view text) {
+  std::string ops;
+  const OptimizedModel m = optimize(model_of(text), {});
+  for (const auto& n : m.model.proto.graph->node) ops += (ops.empty() ? "" : " ") + std::string(*n.op_type);
+  return ops;
+}
+
 /// Its operators, in order.
 inline std::string optimised(std::string_view text, const BuildOptions& options) {
   return operators(*optimised_graph(text, options));
