@@ -312,6 +312,28 @@ TEST(FloatArithmetic, CastsOfTheModelAreHeededOnlyBySomebodyElse) {
   EXPECT_EQ(casts, 2u);  // of Exp's result to 16 bits and to integers: rounded as the model says
 }
 
+// Only kernels that say so read them as they are.
+TEST(FloatArithmetic, LargeConstantsOfOtherOperatorsAreWidened) {
+  for (const std::string op :
+       {"Add(x, c)", "Add(c, x)", "Mul(x, c)", "Sub(x, c)", "Div(x, c)", "Max(x, c)", "Min(c, x)",
+        "PRelu(x, c)", "Where(b, x, c)", "Where(b, c, x)", "Sum(x, c, x)", "Concat<axis=0>(x, c)",
+        "Concat<axis=0>(c, x)", "LayerNormalization(x, c)", "LayerNormalization(x, c, c)",
+        "ScatterElements(x, i, c)", "Clip(c, l, h)", "Expand(c, s)", "Gather(c, j)"}) {
+    const onnx::Model m = model_of(
+        "(float16[1,5000] z, float16 l, float16 h) => (float16[i,5000] y) <float16[1,5000] c = {}, int64[2] "
+        "s = {2,5000}, "
+        "int64[1] j = {0}> { x = Exp(z) w = Neg(z) b = Less(z, w) t = Shape(z) f = ConstantOfShape(t) i = "
+        "Cast<to=7>(f) y = " +
+        op + " }");
+    for (OptimizationLevel level : {OptimizationLevel::none, OptimizationLevel::all}) {
+      SCOPED_TRACE(op);
+      BuildOptions o;
+      o.level = level;
+      expect_right(Engine::build(m, o), m, 0x1p-10);
+    }
+  }
+}
+
 TEST(FloatArithmetic, CastsThereAndBackRound) {
   for (const std::string between :
        {"r = Identity(h)", "r = Transpose(h)", "t = Transpose(h) r = Reshape(t, s)"}) {

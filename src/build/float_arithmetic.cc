@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "build/makers.h"
@@ -108,13 +109,23 @@ class Widening {
            std::ranges::find(preference_.backends, k.backend) != preference_.backends.end();
   }
 
-  /// By a kernel other than the reference.
-  bool accepted(const Node& n) const {
+  /// By a kernel other than the reference that looks at the types of these operands: one that takes tensors
+  /// of complex numbers there, too, takes them for what the others are.
+  bool accepted(const Node& n, std::span<const size_t> mixed = {}) const {
     const NodeRequest question(graph_, n, preference_.isa, true);
     const OpCodec* codec = options_.kernels->codec_of(n.domain, n.op);
     return std::ranges::any_of(options_.kernels->candidates(n.domain, n.op), [&](const Kernel* k) {
       if (!is_preferred(*k)) return false;
-      return !k->ask || k->ask(decode_for(*k, *codec, n.attributes).get(), question.request()).accepted;
+      if (!k->ask) return mixed.empty();
+      const auto op = decode_for(*k, *codec, n.attributes);
+      return k->ask(op.get(), question.request()).accepted && std::ranges::all_of(mixed, [&](size_t i) {
+               std::vector<KernelRequest::Operand> inputs(question.request().inputs.begin(),
+                                                          question.request().inputs.end());
+               inputs[i].type = DataType::complex64;
+               KernelRequest other = question.request();
+               other.inputs = inputs;
+               return !k->ask(op.get(), other).accepted;
+             });
     });
   }
 
@@ -150,7 +161,7 @@ class Widening {
       else
         widen_result(n.outputs[o]);
     }
-    if ((!small_inputs.empty() || !small_outputs.empty()) && !accepted(n)) {
+    if ((!small_inputs.empty() || !small_outputs.empty()) && !accepted(n, small_inputs)) {
       for (size_t i : small_inputs) n.inputs[i] = widened(n.inputs[i]);
       for (size_t o : small_outputs) widen_result(n.outputs[o]);
     }
