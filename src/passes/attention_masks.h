@@ -199,6 +199,18 @@ class Bias {
     }
     if (m.unless) value_ = patch_.add("Not", {value_});
   }
+  /// A query that sees none of the keys chosen sees them all instead, and is 0, so that all count the same:
+  /// what it becomes.
+  ValueId see_all_where_none(ValueId query) {
+    Attributes number, truth;
+    number.set("to", static_cast<int64_t>(type_));
+    truth.set("to", static_cast<int64_t>(DataType::boolean));
+    const ValueId any = patch_.add("ReduceMax", {patch_.add("Cast", {value_}, std::move(number)),
+                                                 patch_.add_constant("axes", ints({-1}))});
+    const ValueId none = patch_.add("Not", {patch_.add("Cast", {any}, std::move(truth))});
+    value_ = patch_.add("Or", {value_, none});
+    return patch_.add("Mul", {query, any});
+  }
   /// With an axis for the heads, where scores have none: [rows, …] → [rows, 1, …].
   void add_head_axis() {
     if (rank_ == 3 && !one_batch_)

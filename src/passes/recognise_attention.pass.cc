@@ -168,7 +168,7 @@ ValueId add_heads(Patch& p, const Heads& h) {
 
 /// What is chosen last instead of a score stands for itself, however low the others are: all that it does is
 /// to hide, and to give the keys of a row without any other the same weight. So does a number that leaves no
-/// trace of what it is added to.
+/// trace of what it is added to. float16 has none (Bias::see_all_where_none).
 void deepen_last(std::vector<Masking>& masks, DataType type, Bias& bias) {
   if (masks.empty() || !masks.back().faint || masks.back().instead == no_id || type == DataType::float16)
     return;
@@ -225,14 +225,16 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   Bias bias(view, p, type);
   const Masking* const only = s->masks.size() == 1 ? &s->masks[0] : nullptr;
   const bool sure = only && only->faint && every_row_keeps_a_key(view, *only);
+  const bool opened = !sure && only && only->faint && only->instead != no_id && type == DataType::float16;
   if (!sure) deepen_last(s->masks, type, bias);
-  if (!sure && std::ranges::any_of(s->masks, &Masking::faint)) return std::nullopt;
+  if (!sure && !opened && std::ranges::any_of(s->masks, &Masking::faint)) return std::nullopt;
   if (only && keeps_the_past(view, *only, rows, keys))
     a.set("is_causal", int64_t{1});
-  else if (sure)
+  else if (sure || opened)
     bias.choose(*only);
   else
     for (const Masking& m : s->masks) bias.add(m);
+  const ValueId query = opened ? bias.see_all_where_none(s->q) : s->q;
   if (!bias.fits()) return std::nullopt;
   bias.cover(s->q, n.inputs[1], rows, keys, *rank);
   if (*rank == 3) {
@@ -243,7 +245,7 @@ std::optional<Patch> attention(const View& view, NodeId id) {
   a.set("scale", scale);
   if (s->softcap > 0) a.set("softcap", static_cast<float>(s->softcap));
   if (s->precision != DataType::undefined) a.set("softmax_precision", static_cast<int64_t>(s->precision));
-  std::vector<ValueId> inputs{s->q, add_heads(p, key), add_heads(p, value)};
+  std::vector<ValueId> inputs{query, add_heads(p, key), add_heads(p, value)};
   if (bias.value() != no_id) inputs.push_back(bias.value());
   p.replace_uses(n.outputs[0], p.add("Attention", std::move(inputs), std::move(a)));
   p.remove(id);

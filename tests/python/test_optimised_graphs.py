@@ -106,6 +106,22 @@ def test_rows_that_low_numbers_hide_keep_their_means(number, tmp_path):
     np.testing.assert_allclose(after.run(None, feeds)[0], want, rtol=1e-4, atol=1e-5)
 
 
+def test_rows_that_the_least_number_of_float16_hides_keep_their_means(tmp_path):
+    tensors = ", ".join(f"float16[1,2,3,4] {name}" for name in "qkv")
+    text = f"""<ir_version: 10, opset_import: ["": 20]> g ({tensors}, bool[1,1,3,3] m) => (float16[1,2,3,4] y)
+        <float16 least = {{64511}}> {{ t = Transpose<perm=[0,1,3,2]>(k) s = MatMul(q, t) w = Where(m, s, least)
+        p = Softmax<axis=-1>(w) y = MatMul(p, v) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    command = [built_tool("lathe", "cli"), "convert", tmp_path / "m.onnx", "-o", tmp_path / "o.onnx", "--optimize"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert "Attention" in {n.op_type for n in onnx.load(tmp_path / "o.onnx").graph.node}
+    random = np.random.default_rng(0)
+    feeds = {name: random.standard_normal((1, 2, 3, 4)).astype(np.float16) for name in "qkv"} | {"m": KEPT}
+    want, got = (session_of(tmp_path / f).run(None, feeds)[0] for f in ("m.onnx", "o.onnx"))
+    np.testing.assert_allclose(want[0, :, 1], feeds["v"][0].mean(1, dtype=np.float32), atol=2e-3)
+    np.testing.assert_allclose(got, want, atol=4e-3)
+
+
 @pytest.mark.parametrize("kind", ["added", "chosen"])
 def test_rows_without_a_key_stay_nothing_where_the_chain_looks_for_nan(kind, tmp_path):
     feeds, before, after = attended(tmp_path, *MASKED[kind], weights="guarded", hidden="-inf")
