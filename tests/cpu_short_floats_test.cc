@@ -176,7 +176,7 @@ TEST(CpuShortFloats, AnyBytes) {
   for (const Isa isa : usable_isas())
     for (const ShortKind of : kinds)
       for (const int64_t m : {1, 4, 20}) {
-        const int64_t k = 100, n = 70, numbers = of == ShortKind::pairs ? 2 * k : k;
+        const int64_t k = 125, n = 70, numbers = of == ShortKind::pairs ? 2 * k : k;
         std::vector<std::byte> bytes(static_cast<size_t>(cpu::short_size(isa, of, k, n).value()));
         for (std::byte& b : bytes) b = static_cast<std::byte>(random() & 255);
         Random floats(5);
