@@ -59,6 +59,7 @@ int run_build(const BuildArguments& o, bool json) {
   o.tune.apply(options, progress);
   const Engine engine = Engine::build(model, options);
   progress.stage("save");
+  options.control->check();
   engine.save(output);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const Made made(engine);

@@ -13,7 +13,7 @@
 
 namespace lathe::cli {
 
-/// Exit codes of the program.
+/// Exit codes of the program; work that a signal ended has 128 and the signal, as shells say it.
 enum Exit : int { success = 0, model_at_fault = 1, command_line_at_fault = 2 };
 
 /// What runs once the command line has been read; the subcommand that was asked for sets it.

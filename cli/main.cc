@@ -9,6 +9,7 @@
 #include "command.h"
 #include "json.h"
 #include "lathe/lathe.h"
+#include "stop_signals.h"
 
 namespace lathe::cli {
 
@@ -16,8 +17,10 @@ CLI::App* declare(CLI::App& app, Command& command, const std::string& name, cons
                   const std::string& examples) {
   CLI::App* sub = app.add_subcommand(name, description);
   sub->add_flag("--json", command.json, "Print JSON on standard output");
-  sub->footer("Examples:\n" + examples +
-              "\nExit code: 0 success, 1 the model or its data is at fault, 2 the command line is.");
+  sub->footer(
+      "Examples:\n" + examples +
+      "\nExit code: 0 success, 1 the model or its data is at fault, 2 the command line is; 130, 143 a "
+      "signal ended it.");
   return sub;
 }
 
@@ -41,6 +44,7 @@ namespace {
 int fail(const Command& command, const Error& e) {
   if (command.json) print(Json{{"error", to_json(e.diagnostic())}});
   fmt::print(stderr, "{}\n", e.what());
+  if (e.code() == Code::cancelled && stop_signal()) return 128 + stop_signal();
   return blames_command_line(e.code()) ? command_line_at_fault : model_at_fault;
 }
 

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "model_options.h"
+#include "stop_signals.h"
 #include "text.h"
 
 namespace lathe::cli {
@@ -31,6 +32,7 @@ void TuneOptions::apply(BuildOptions& o, Progress& progress) const {
     progress.stage(stage, fraction);
     return true;
   };
+  o.control = &stop_on_signals();
 }
 
 Json to_json(const TuningReport& r) {

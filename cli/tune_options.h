@@ -20,7 +20,8 @@ struct TuneOptions {
   std::vector<std::string> sizes;
 
   void add_to(CLI::App* sub);
-  /// Tells the build what to measure, and `progress` how far it is.
+  /// Tells the build what to measure, and `progress` how far it is. A signal to stop ends it in order: what
+  /// has been measured is kept.
   void apply(BuildOptions& options, Progress& progress) const;
   bool any() const { return effort != TuningEffort::none || !cache.empty(); }
 };

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 
+#include "interruptible.h"
 #include "module.h"
 
 namespace lathe::python {
@@ -30,14 +31,13 @@ class GuardedContext {
     return f(context_);
   }
 
-  /// Calls f(context) without the interpreter lock.
+  /// Calls f(context, control) without the interpreter lock.
   template <class F>
-  void run(F&& f) {
+  void run(RunControl* control, F&& f) {
     alone([&](Context& c) {
       raised_.reset();
       try {
-        nb::gil_scoped_release free;
-        f(c);
+        runs_.call(control, [&](RunControl* either) { f(c, either); });
       } catch (const Error&) {
         if (!raised_) throw;
       }
@@ -85,6 +85,7 @@ class GuardedContext {
   }
 
   Context context_;
+  Interruptible runs_;
   nb::object tap_, step_;
   std::optional<nb::python_error> raised_;
   std::atomic_flag busy_;
@@ -110,12 +111,12 @@ PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_listen
 nb::dict run_on(GuardedContext& g, const nb::dict& inputs, RunControl* control) {
   const NamedValues values = values_from_python(inputs);
   NamedValues outputs;
-  g.run([&](Context& c) { outputs = c.run(values, control); });
+  g.run(control, [&](Context& c, RunControl* either) { outputs = c.run(values, either); });
   return values_to_python(outputs);
 }
 
 void run_bound(GuardedContext& g, RunControl* control) {
-  g.run([&](Context& c) { c.run(control); });
+  g.run(control, [](Context& c, RunControl* either) { c.run(either); });
 }
 
 void bind_input(GuardedContext& g, const std::string& name, nb::handle v) {

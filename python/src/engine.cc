@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "interruptible.h"
 #include "module.h"
 #include "pooled_engine.h"
 
@@ -127,13 +128,17 @@ std::shared_ptr<PooledEngine> build_with(BuildOptions options, nb::object progre
   ProgressListener listener(progress);
   if (!progress.is_none())
     options.progress = [&](std::string_view stage, double fraction) { return listener(stage, fraction); };
+  std::shared_ptr<PooledEngine> engine;
   try {
-    nb::gil_scoped_release free;
-    return std::make_shared<PooledEngine>(make(options));
+    Interruptible().call(options.control, [&](RunControl* control) {
+      options.control = control;
+      engine = std::make_shared<PooledEngine>(make(options));
+    });
   } catch (const Error&) {
     listener.raise();
     throw;
   }
+  return engine;
 }
 
 std::shared_ptr<PooledEngine> build(nb::handle source, const BuildOptions& options, nb::object progress) {
@@ -255,10 +260,7 @@ void bind_engine(nb::module_& m) {
           [](PooledEngine& e, const nb::dict& inputs, RunControl* control) {
             const NamedValues values = values_from_python(inputs);
             NamedValues outputs;
-            {
-              nb::gil_scoped_release free;
-              outputs = e.run(values, control);
-            }
+            e.runs().call(control, [&](RunControl* c) { outputs = e.run(values, c); });
             return values_to_python(outputs);
           },
           nb::arg("inputs"), nb::arg("control").none() = nullptr)

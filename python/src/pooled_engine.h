@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "interruptible.h"
 #include "lathe/engine.h"
 
 namespace lathe::python {
@@ -14,6 +15,7 @@ class PooledEngine {
  public:
   explicit PooledEngine(Engine e) : engine_(std::move(e)) {}
   const Engine& engine() const { return engine_; }
+  Interruptible& runs() { return runs_; }
 
   NamedValues run(const NamedValues& inputs, RunControl* control) {
     std::unique_ptr<Context> context = take();
@@ -54,6 +56,7 @@ class PooledEngine {
   }
 
   Engine engine_;
+  Interruptible runs_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Context>> idle_;
 };

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "interruptible.h"
 #include "lathe/checkpoint.h"
 #include "module.h"
 #include "pooled_engine.h"
@@ -57,10 +58,7 @@ void add_lora(Refitter& r, const std::string& adapter, const nb::list& deltas, b
 
 nb::dict refit(Refitter& r, RunControl* control) {
   RefitReport report;
-  {
-    nb::gil_scoped_release free;
-    report = r.refit(control);
-  }
+  Interruptible().call(control, [&](RunControl* either) { report = r.refit(either); });
   return to_python(report);
 }
 

@@ -1,6 +1,9 @@
 """`lathe build --effort …`, `lathe inspect --steps` and `lathe timings`."""
 
 import json
+import os
+import signal
+import subprocess
 
 import numpy as np
 import onnx
@@ -87,3 +90,44 @@ def test_timings_merges(lathe, place):
     (place / "bad.json").write_text("{")
     done = lathe("timings", "all.json", "bad.json")
     assert done.returncode == 1 and "bad.json" in done.stderr and "E1152" in done.stderr
+
+
+@pytest.fixture
+def tuning(binary, place):
+    """A build that has measured for a second, and has many more to go."""
+    rng = np.random.default_rng(2)
+    nodes, weights, last = [], [], "x"
+    for i in range(1, 41):
+        weights.append(onnx.numpy_helper.from_array(rng.normal(size=(16 * (i + 1), 16 * i, 3, 3)).astype(np.float32), f"w{i}"))
+        nodes.append(oh.make_node("Conv", [last, f"w{i}"], [f"v{i}"], pads=[1, 1, 1, 1]))
+        last = f"v{i}"
+    x, y = (oh.make_tensor_value_info(name, FLOAT, None if name != "x" else [1, 16, 20, 20]) for name in ("x", last))
+    onnx.save(oh.make_model(oh.make_graph(nodes, "g", [x], [y], weights), opset_imports=[oh.make_opsetid("", 22)]), place / "long.onnx")
+    words = [binary, "build", "long.onnx", "-o", "long.lathe", "--effort", "high", "--timing-cache", "long.json", "--json"]
+    build = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while "tune" not in (line := build.stderr.readline()):
+        assert line, build.communicate()
+    yield build
+    build.kill()
+    build.communicate()
+    for left in place.glob("long.*"):
+        left.unlink()
+
+
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_tuning_in_order(tuning, place, which):
+    before = set(os.listdir(place))
+    tuning.send_signal(which)
+    out, err = tuning.communicate(timeout=30)
+    assert tuning.returncode == 128 + which
+    assert "E4201" in err and json.loads(out)["error"]["code"] == "E4201"
+    assert set(os.listdir(place)) == before | {"long.json"}
+    known = json.loads((place / "long.json").read_text())["machines"][0]["problems"]
+    assert any(timings["microseconds"] for timings in known.values())
+
+
+def test_a_second_signal_ends_it_at_once(tuning):
+    for which in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+        tuning.send_signal(which)
+    tuning.communicate(timeout=30)
+    assert tuning.returncode in (-signal.SIGINT, -signal.SIGTERM)

@@ -1,5 +1,9 @@
 """Builds that measure, from Python."""
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import onnx
 import onnx.helper as oh
@@ -57,3 +61,51 @@ def test_wrong_options(network, tmp_path):
         lathe.build(network, timing_cache_pinned=True)
     with pytest.raises(lathe.Error, match="E1001"):
         lathe.build(network, timing_cache=tmp_path / "absent.json")
+
+
+# A program of its own: signals are its main thread's.
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+import lathe
+
+def interrupted(call):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    try:
+        call()
+    except KeyboardInterrupt:
+        return time.monotonic() - start
+    raise AssertionError("it came to an end")
+
+def products(sizes):
+    n = lathe.Network()
+    value = x = n.add_input("x", "float32", ("N", sizes[0]))
+    for k, m in zip(sizes, sizes[1:]):
+        value = n.add_matrix_multiply(value, n.add_constant(np.ones((k, m), np.float32)))
+    n.mark_output(value, "y")
+    return n
+
+builder, control = lathe.Builder(), lathe.RunControl()
+config = lathe.BuilderConfig(effort="high", timing_cache=sys.argv[1], tune_sizes={"N": 256})
+many = [256 + 8 * i for i in range(60)]
+assert interrupted(lambda: builder.build_engine(products(many), config)) < 1.5
+
+engine, rows = builder.build_engine(products([1024] * 200)), {"x": np.zeros((4096, 1024), np.float32)}
+assert interrupted(lambda: engine.run(rows)) < 1.5
+assert interrupted(lambda: engine.create_context().run(rows, control=control)) < 1.5
+assert not control.cancelled
+
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append("other handlers decide"))
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+engine.run(rows)
+assert seen
+"""
+
+
+def test_keyboard_interrupt_comes_within_a_moment(tmp_path):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, tmp_path / "times.json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (machine,) = json.loads((tmp_path / "times.json").read_text())["machines"]
+    assert machine["problems"]
