@@ -59,12 +59,14 @@ void Frame::prepare(ShapeKey key) {
   const Layout& l = find_layout();
   for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(l.arena[s]);
   main_.workspace.ensure(l.workspace);
+  main_.scratch.reserve(l.scratch);
   prepare_lanes(l.lanes);
 }
 
 void Frame::reserve(ProfileRoom room) {
   for (size_t s = 0; s < arenas_.size(); ++s) arenas_[s].ensure(room.most.arena[s]);
   main_.workspace.ensure(room.most.workspace);
+  main_.scratch.reserve(room.most.scratch);
   prepare_lanes(room.most.lanes);
   for (Buffer& b : output_buffers_) b.ensure(room.most.output_bytes);
   if (!reserved_ || !room.most.fits_in(reserved_->most)) reserved_ = std::move(room);
@@ -112,6 +114,7 @@ void Frame::take_memory(std::span<const Value> inputs, std::span<const Tensor> b
     if (arenas_[s].data() != before) bound_ = nullptr;
   }
   main_.workspace.ensure(layout_->workspace);
+  main_.scratch.reserve(layout_->scratch);
   prepare_lanes(layout_->lanes);
   bool buffer_needed = false;
   for (size_t i = 0; i < output_memory_.size(); ++i) {

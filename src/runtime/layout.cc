@@ -365,6 +365,7 @@ class LayoutMaker {
 
   void measure() {
     for_each_step([&](size_t i) {
+      made_.scratch = std::max(made_.scratch, scratch_of(graph_.steps[i]));
       if (!branches_at(i))
         made_.workspace = std::max(made_.workspace, workspace_of(graph_.steps[i], program_.pool().threads()));
     });
@@ -394,6 +395,19 @@ class LayoutMaker {
       shapes[i] = Shape(f.shape.begin(), f.shape.end());
     }
     return aligned_size(s.kernel->workspace(s.kernel_op.get(), shapes, threads));
+  }
+
+  /// 0 where it does not say, or only the run knows.
+  size_t scratch_of(const ProgramStep& s) const {
+    if (!s.kernel || !s.kernel->scratch || !made_.knows_operands(s)) return 0;
+    std::vector<Shape> shapes;
+    for (const std::vector<int32_t>* operands : {&s.plan->inputs, &s.plan->outputs})
+      for (int32_t v : *operands)
+        shapes.push_back(v < 0 ? Shape() : made_.slots[static_cast<size_t>(v)].shape);
+    const std::span<const Shape> all(shapes);
+    const size_t inputs = s.plan->inputs.size();
+    return aligned_size(
+        s.kernel->scratch(s.kernel_op.get(), all.first(inputs), all.subspan(inputs)).value_or(0));
   }
 
   // Outputs lie one after the other. A body's inputs that pass through are copied too: its caller reads them
@@ -473,6 +487,11 @@ class LayoutMaker {
 };
 
 }  // namespace
+
+bool Layout::knows_operands(const ProgramStep& s) const {
+  const auto known = [&](int32_t v) { return v < 0 || slots[static_cast<size_t>(v)].known; };
+  return std::ranges::all_of(s.plan->inputs, known) && std::ranges::all_of(s.plan->outputs, known);
+}
 
 size_t Layout::records() const {
   size_t bytes = sizeof(Layout) + key.size() * sizeof(int64_t) + slots.size() * sizeof(Slot) +

@@ -51,6 +51,7 @@ struct Layout {
   std::vector<OutputSlot> outputs;  // by output
   std::vector<size_t> arena;        // bytes by memory space
   size_t workspace = 0;             // host bytes
+  size_t scratch = 0;               // host bytes, of steps that say beforehand how much
   std::vector<Branches> branches;   // in order of their steps
   std::vector<size_t> lanes;        // host bytes of workspace by lane of branches
   size_t output_bytes = 0;          // with nothing bound
@@ -66,6 +67,8 @@ struct Layout {
   bool fits_in(const Layout& other) const {
     return std::ranges::equal(arena, other.arena, std::less_equal{});
   }
+  /// Are the shapes of all that a step reads and makes known before it runs?
+  bool knows_operands(const ProgramStep& s) const;
   /// Bytes of the heap that it keeps itself.
   size_t records() const;
   /// Puts everything where a layout of greater sizes has it, both of them plain; false where something does

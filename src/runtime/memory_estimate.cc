@@ -123,7 +123,7 @@ class Estimator {
     const ProgramGraph& g = program_.graph(index);
     all_.records += Frame::records(g) + layout.records();
     for (size_t b : layout.arena) all_.arena += b;
-    all_.workspace += layout.workspace;
+    all_.workspace += layout.workspace + layout.scratch;
     for (size_t b : layout.lanes) all_.workspace += b;
     const size_t generations = g.generations();
     if (g.is_body) all_.arena += layout.output_bytes * generations;
@@ -135,7 +135,7 @@ class Estimator {
     size_t workspace = layout.workspace, scratch = 0;
     for (const ProgramStep& step : g.steps) {
       workspace = std::max(workspace, workspace_of(step, layout, bounds));
-      scratch = std::max(scratch, scratch_of(step, bounds));
+      scratch = std::max(scratch, scratch_of(step, layout, bounds));
       for (const PlanBody& b : step.plan->bodies) body(b, bounds);
     }
     all_.data_dependent += workspace - layout.workspace + scratch;
@@ -143,9 +143,11 @@ class Estimator {
   }
 
   /// Of kernels that say nothing of it beforehand: references calculate in double, with copies of what they
-  /// read and of what they make, attributes among them. Twice that is more than any takes.
-  static size_t scratch_of(const ProgramStep& step, const Bounds& bounds) {
+  /// read and of what they make, attributes among them. Twice that, and half of it once more for what each
+  /// thread wants besides, is more than any takes.
+  static size_t scratch_of(const ProgramStep& step, const Layout& layout, const Bounds& bounds) {
     if (!step.kernel || !step.kernel->temporaries || !step.plan->bodies.empty()) return 0;
+    const bool planned = step.kernel->scratch && layout.knows_operands(step);
     std::vector<Shape> shapes;                                  // of inputs and outputs
     size_t bytes = 4096 + 2 * bytes_of(step.plan->attributes);  // small tables
     bool known = true;
@@ -155,12 +157,13 @@ class Estimator {
         known &= shape.has_value();
         shapes.push_back(shape.value_or(Shape()));
         if (v >= 0 && shape)
-          bytes += 2 * aligned_size(static_cast<size_t>(count_of(*shape)) * sizeof(double));
+          bytes += aligned_size(5 * static_cast<size_t>(count_of(*shape)) * sizeof(double) / 2);
       }
     if (!known || !step.kernel->scratch) return bytes;
     const std::span<const Shape> all(shapes);
     const size_t inputs = step.plan->inputs.size();
-    return step.kernel->scratch(step.kernel_op.get(), all.first(inputs), all.subspan(inputs)).value_or(bytes);
+    const auto told = step.kernel->scratch(step.kernel_op.get(), all.first(inputs), all.subspan(inputs));
+    return planned && told ? 0 : told.value_or(bytes);
   }
 
   /// Of a step whose layout did not know its inputs; 0 where nothing bounds them: they are named.

@@ -119,6 +119,7 @@ ProfileRoom room_of(const Engine::Impl& engine, const PlanProfile& profile) {
     const Layout lesser = make_layout(engine.program, 0, key);
     Layout plain = make_layout(engine.program, 0, key, true);
     workspace = std::max({workspace, lesser.workspace, plain.workspace});
+    room.most.scratch = std::max(room.most.scratch, lesser.scratch);
     widen(room.most.lanes, lesser.lanes);
     room.most.output_bytes = std::max(room.most.output_bytes, lesser.output_bytes);
     if (!lesser.fits_in(room.most) && !plain.place_as(room.most)) widen(room.most.arena, lesser.arena);

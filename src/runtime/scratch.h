@@ -13,6 +13,9 @@ namespace lathe {
 class Scratch final : public std::pmr::memory_resource {
  public:
   explicit Scratch(MemoryAccount& account) : account_(account), buffer_(host_backend(), account) {}
+  /// Between steps: room for what they are known to need, so that nothing comes from the heap. Throws what
+  /// Buffer::ensure does.
+  void reserve(size_t bytes) { buffer_.ensure(bytes); }
   /// Before a step: nothing is in use.
   void begin() { used_.store(0, std::memory_order_relaxed); }
   /// After a step. Where there is no memory to keep, the heap goes on serving.

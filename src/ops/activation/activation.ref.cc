@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernel/lean_reference.h"
 #include "ops/elementwise/lanes.h"
 
 namespace lathe {
@@ -117,24 +118,24 @@ void swiglu(const SwiGLU& op, KernelContext& c) {
 }  // namespace
 
 void reference_activation(KernelCatalog& k) {
-  k.reference<Relu>("Relu", relu);
-  k.reference<Mish>("Mish", activation<Mish>);
-  k.reference<Softplus>("Softplus", activation<Softplus>);
-  k.reference<Softsign>("Softsign", activation<Softsign>);
-  k.reference<Sigmoid>("Sigmoid", activation<Sigmoid>);
-  k.reference<HardSwish>("HardSwish", activation<HardSwish>);
-  k.reference<LeakyRelu>("LeakyRelu", activation<LeakyRelu>);
-  k.reference<Elu>("Elu", activation<Elu>);
-  k.reference<Celu>("Celu", activation<Celu>);
-  k.reference<Selu>("Selu", activation<Selu>);
-  k.reference<ThresholdedRelu>("ThresholdedRelu", activation<ThresholdedRelu>);
-  k.reference<Swish>("Swish", activation<Swish>);
-  k.reference<HardSigmoid>("HardSigmoid", activation<HardSigmoid>);
-  k.reference<Gelu>("Gelu", activation<Gelu>);
-  k.reference<Shrink>("Shrink", shrink);
-  k.reference<Clip>("Clip", clip);
-  k.reference<PRelu>("PRelu", prelu);
-  k.reference<SwiGLU>("SwiGLU", swiglu);
+  lean_reference<Relu>(k, "Relu", relu);
+  lean_reference<Mish>(k, "Mish", activation<Mish>);
+  lean_reference<Softplus>(k, "Softplus", activation<Softplus>);
+  lean_reference<Softsign>(k, "Softsign", activation<Softsign>);
+  lean_reference<Sigmoid>(k, "Sigmoid", activation<Sigmoid>);
+  lean_reference<HardSwish>(k, "HardSwish", activation<HardSwish>);
+  lean_reference<LeakyRelu>(k, "LeakyRelu", activation<LeakyRelu>);
+  lean_reference<Elu>(k, "Elu", activation<Elu>);
+  lean_reference<Celu>(k, "Celu", activation<Celu>);
+  lean_reference<Selu>(k, "Selu", activation<Selu>);
+  lean_reference<ThresholdedRelu>(k, "ThresholdedRelu", activation<ThresholdedRelu>);
+  lean_reference<Swish>(k, "Swish", activation<Swish>);
+  lean_reference<HardSigmoid>(k, "HardSigmoid", activation<HardSigmoid>);
+  lean_reference<Gelu>(k, "Gelu", activation<Gelu>);
+  lean_reference<Shrink>(k, "Shrink", shrink);
+  lean_reference<Clip>(k, "Clip", clip);
+  lean_reference<PRelu>(k, "PRelu", prelu);
+  lean_reference<SwiGLU>(k, "SwiGLU", swiglu);
 }
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernel/lean_reference.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -49,8 +50,8 @@ void arg_reduce(const Op& op, KernelContext& c) {
 }  // namespace
 
 void reference_arg_reduce(KernelCatalog& k) {
-  k.reference<ArgMax>("ArgMax", arg_reduce<ArgMax>);
-  k.reference<ArgMin>("ArgMin", arg_reduce<ArgMin>);
+  lean_reference<ArgMax>(k, "ArgMax", arg_reduce<ArgMax>);
+  lean_reference<ArgMin>(k, "ArgMin", arg_reduce<ArgMin>);
 }
 
 }  // namespace lathe

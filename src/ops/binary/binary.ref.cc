@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "kernel/lean_reference.h"
 #include "ops/binary/functions.h"
 #include "ops/elementwise/lanes.h"
 
@@ -22,13 +23,13 @@ void pairwise(const Op&, KernelContext& c) {
 }
 template <class Op, auto function>
 void pair(KernelCatalog& k, const char* name) {
-  k.reference<Op>(name, pairwise<Op, function>);
+  lean_reference<Op>(k, name, pairwise<Op, function>);
 }
 
 /// The same for arithmetic that wraps around.
 template <class Op, auto function>
 void wrapping_pair(KernelCatalog& k, const char* name) {
-  k.reference<Op>(name, [](const Op&, KernelContext& c) {
+  lean_reference<Op>(k, name, [](const Op&, KernelContext& c) {
     map_numbers(c, 2, []<class L>(const L* const* in, L* out, int64_t n) {
       using W = Wrapping<L>;
       for (int64_t i = 0; i < n; ++i)
@@ -40,7 +41,7 @@ void wrapping_pair(KernelCatalog& k, const char* name) {
 /// Bits of integers, whatever their sign; bools too.
 template <class Op, auto function>
 void bitwise_pair(KernelCatalog& k, const char* name) {
-  k.reference<Op>(name, [](const Op&, KernelContext& c) {
+  lean_reference<Op>(k, name, [](const Op&, KernelContext& c) {
     map_lanes<uint64_t>(c, 2, [](const uint64_t* const* in, uint64_t* out, int64_t n) {
       for (int64_t i = 0; i < n; ++i) out[i] = function(in[0][i], in[1][i]);
     });
@@ -170,25 +171,25 @@ void reference_binary(KernelCatalog& k) {
   wrapping_pair<Add, [](auto a, auto b) { return a + b; }>(k, "Add");
   wrapping_pair<Sub, [](auto a, auto b) { return a - b; }>(k, "Sub");
   wrapping_pair<Mul, [](auto a, auto b) { return a * b; }>(k, "Mul");
-  k.reference<Div>("Div", divide);
-  k.reference<Mod>("Mod", mod_elements);
-  k.reference<Pow>("Pow", power);
-  k.reference<BitShift>("BitShift", bit_shift);
+  lean_reference<Div>(k, "Div", divide);
+  lean_reference<Mod>(k, "Mod", mod_elements);
+  lean_reference<Pow>(k, "Pow", power);
+  lean_reference<BitShift>(k, "BitShift", bit_shift);
   bitwise_pair<BitwiseAnd, [](uint64_t a, uint64_t b) { return a & b; }>(k, "BitwiseAnd");
   bitwise_pair<BitwiseOr, [](uint64_t a, uint64_t b) { return a | b; }>(k, "BitwiseOr");
   bitwise_pair<BitwiseXor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "BitwiseXor");
   bitwise_pair<And, [](uint64_t a, uint64_t b) { return a & b; }>(k, "And");
   bitwise_pair<Or, [](uint64_t a, uint64_t b) { return a | b; }>(k, "Or");
   bitwise_pair<Xor, [](uint64_t a, uint64_t b) { return a ^ b; }>(k, "Xor");
-  k.reference<Equal>("Equal", equal);
+  lean_reference<Equal>(k, "Equal", equal);
   pair<Greater, std::greater<>{}>(k, "Greater");
   pair<GreaterOrEqual, std::greater_equal<>{}>(k, "GreaterOrEqual");
   pair<Less, std::less<>{}>(k, "Less");
   pair<LessOrEqual, std::less_equal<>{}>(k, "LessOrEqual");
-  k.reference<Max>("Max", extreme<Max, std::greater<>{}>);
-  k.reference<Min>("Min", extreme<Min, std::less<>{}>);
-  k.reference<Sum>("Sum", sum_of_inputs<Sum>);
-  k.reference<Mean>("Mean", sum_of_inputs<Mean>);
+  lean_reference<Max>(k, "Max", extreme<Max, std::greater<>{}>);
+  lean_reference<Min>(k, "Min", extreme<Min, std::less<>{}>);
+  lean_reference<Sum>(k, "Sum", sum_of_inputs<Sum>);
+  lean_reference<Mean>(k, "Mean", sum_of_inputs<Mean>);
 }
 
 }  // namespace lathe

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernel/kernel.h"
+#include "kernel/lean_reference.h"
 
 namespace lathe {
 namespace {
@@ -33,6 +33,6 @@ void block(const Block&, KernelContext& c) {
 
 }  // namespace
 
-void reference_block(KernelCatalog& k) { k.reference<Block>("Block", block, "lathe"); }
+void reference_block(KernelCatalog& k) { lean_reference<Block>(k, "Block", block, "lathe"); }
 
 }  // namespace lathe

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "kernel/lean_reference.h"
 #include "ops/elementwise/lanes.h"
 #include "ops/movement.h"
 
@@ -156,9 +157,9 @@ void bit_cast_elements(const BitCast&, KernelContext& c) {
 }  // namespace
 
 void reference_cast(KernelCatalog& k) {
-  k.reference<Cast>("Cast", cast);
-  k.reference<CastLike>("CastLike", cast_like);
-  k.reference<BitCast>("BitCast", bit_cast_elements);
+  lean_reference<Cast>(k, "Cast", cast);
+  lean_reference<CastLike>(k, "CastLike", cast_like);
+  lean_reference<BitCast>(k, "BitCast", bit_cast_elements);
 }
 
 }  // namespace lathe

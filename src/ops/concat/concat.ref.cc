@@ -1,3 +1,4 @@
+#include "kernel/lean_reference.h"
 #include "ops/concat/concat_parts.h"
 
 namespace lathe {
@@ -29,6 +30,6 @@ void concat(const Concat& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_concat(KernelCatalog& k) { k.reference<Concat>("Concat", concat); }
+void reference_concat(KernelCatalog& k) { lean_reference<Concat>(k, "Concat", concat); }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "ops/constant/constant.h"
 
+#include "kernel/lean_reference.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -98,11 +99,11 @@ void one_hot(const OneHot& op, KernelContext& c) {
 }  // namespace
 
 void reference_constant(KernelCatalog& k) {
-  k.reference<Constant>("Constant", constant);
-  k.reference<ConstantOfShape>("ConstantOfShape", constant_of_shape);
-  k.reference<Range>("Range", range);
-  k.reference<EyeLike>("EyeLike", eye_like);
-  k.reference<OneHot>("OneHot", one_hot);
+  lean_reference<Constant>(k, "Constant", constant);
+  lean_reference<ConstantOfShape>(k, "ConstantOfShape", constant_of_shape);
+  lean_reference<Range>(k, "Range", range);
+  lean_reference<EyeLike>(k, "EyeLike", eye_like);
+  lean_reference<OneHot>(k, "OneHot", one_hot);
 }
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "kernel/lean_reference.h"
 #include "ops/cumulative/cumulative_axis.h"
 
 namespace lathe {
@@ -40,10 +41,10 @@ void cumulative(const Cumulative& op, KernelContext& c, int neutral) {
 }  // namespace
 
 void reference_cumulative(KernelCatalog& k) {
-  k.reference<Cumulative>("CumSum",
-                          [](const Cumulative& op, KernelContext& c) { cumulative<std::plus<>>(op, c, 0); });
-  k.reference<Cumulative>(
-      "CumProd", [](const Cumulative& op, KernelContext& c) { cumulative<std::multiplies<>>(op, c, 1); });
+  lean_reference<Cumulative>(
+      k, "CumSum", [](const Cumulative& op, KernelContext& c) { cumulative<std::plus<>>(op, c, 0); });
+  lean_reference<Cumulative>(
+      k, "CumProd", [](const Cumulative& op, KernelContext& c) { cumulative<std::multiplies<>>(op, c, 1); });
 }
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "kernel/lean_reference.h"
 #include "ops/movement.h"
 #include "ops/random_numbers.h"
 
@@ -45,6 +46,6 @@ void dropout(const Dropout& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_dropout(KernelCatalog& k) { k.reference<Dropout>("Dropout", dropout); }
+void reference_dropout(KernelCatalog& k) { lean_reference<Dropout>(k, "Dropout", dropout); }
 
 }  // namespace lathe

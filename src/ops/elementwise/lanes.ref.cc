@@ -152,25 +152,26 @@ void map_lanes(KernelContext& c, size_t count, LaneFunction<L> f) {
   const BroadcastRows rows(c, out.shape(), shapes);
   c.parallel(out.size(), lane_block * 16, [&](int64_t begin, int64_t end) {
     Poller poll(c);
-    // Enough for three inputs and the result; more come from the scratch memory.
-    alignas(L) std::byte room[4 * lane_block * sizeof(L)];
-    std::pmr::monotonic_buffer_resource near(room, sizeof room, c.scratch());
-    // An input that stands still along a row is spread over its block once.
-    std::pmr::vector<L> memory(static_cast<size_t>(lane_block) * (count + 1), &near);
+    // Whole blocks of three inputs and the result; of more inputs, shorter ones.
+    L near[4 * lane_block];
+    const auto block = std::clamp<int64_t>(std::ssize(near) / static_cast<int64_t>(count + 1), 1, lane_block);
+    const size_t needed = static_cast<size_t>(block) * (count + 1);
+    std::pmr::vector<L> far(needed > std::size(near) ? needed : 0, c.scratch());
+    L* const memory = far.empty() ? near : far.data();
     InlineVector<const L*, 8> in(count);
-    L* result = memory.data() + static_cast<size_t>(lane_block) * count;
+    L* const result = memory + static_cast<size_t>(block) * count;
     rows.each(begin, end, [&](int64_t to, const int64_t* from, int64_t length) {
-      for (int64_t done = 0; done < length; done += lane_block) {
-        const int64_t n = std::min(lane_block, length - done);
+      for (int64_t done = 0; done < length; done += block) {
+        const int64_t n = std::min(block, length - done);
         poll.did(n);
         for (size_t k = 0; k < count; ++k) {
-          L* block = memory.data() + static_cast<size_t>(lane_block) * k;
-          in[k] = block;
+          L* const lanes = memory + static_cast<size_t>(block) * k;
+          in[k] = lanes;
           if (rows.step(k) == 1) {
-            load_lanes(c.in(k), from[k] + done, n, block);
-          } else if (done == 0) {
-            load_lanes(c.in(k), from[k], 1, block);
-            std::fill_n(block + 1, n - 1, block[0]);
+            load_lanes(c.in(k), from[k] + done, n, lanes);
+          } else if (done == 0) {  // one that stands still along a row is spread once
+            load_lanes(c.in(k), from[k], 1, lanes);
+            std::fill_n(lanes + 1, n - 1, lanes[0]);
           }
         }
         f(in.data(), result, n);

@@ -1,3 +1,4 @@
+#include "kernel/lean_reference.h"
 #include "ops/expand/repeated.h"
 
 namespace lathe {
@@ -15,8 +16,8 @@ void repeat(const Op& op, KernelContext& c) {
 }  // namespace
 
 void reference_expand(KernelCatalog& k) {
-  k.reference<Expand>("Expand", repeat<Expand>);
-  k.reference<Tile>("Tile", repeat<Tile>);
+  lean_reference<Expand>(k, "Expand", repeat<Expand>);
+  lean_reference<Tile>(k, "Tile", repeat<Tile>);
 }
 
 }  // namespace lathe

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 
+#include "kernel/lean_reference.h"
 #include "ops/compute.h"
 
 namespace lathe {
@@ -227,14 +228,14 @@ void zip_maps(const ZipMap& op, KernelContext& c) {
 
 void reference_features(KernelCatalog& k) {
   k.reference<ArrayFeatureExtractor>("ArrayFeatureExtractor", extract_features, "ai.onnx.ml");
-  k.reference<Binarizer>("Binarizer", binarize, "ai.onnx.ml");
-  k.reference<FeatureVectorizer>("FeatureVectorizer", join_features, "ai.onnx.ml");
-  k.reference<Imputer>("Imputer", impute, "ai.onnx.ml");
-  k.reference<Normalizer>("Normalizer", normalize, "ai.onnx.ml");
-  k.reference<Scaler>("Scaler", scale_features, "ai.onnx.ml");
-  k.reference<CastMap>("CastMap", cast_map, "ai.onnx.ml");
-  k.reference<DictVectorizer>("DictVectorizer", vectorize_map, "ai.onnx.ml");
-  k.reference<ZipMap>("ZipMap", zip_maps, "ai.onnx.ml");
+  lean_reference<Binarizer>(k, "Binarizer", binarize, "ai.onnx.ml");
+  lean_reference<FeatureVectorizer>(k, "FeatureVectorizer", join_features, "ai.onnx.ml");
+  lean_reference<Imputer>(k, "Imputer", impute, "ai.onnx.ml");
+  lean_reference<Normalizer>(k, "Normalizer", normalize, "ai.onnx.ml");
+  lean_reference<Scaler>(k, "Scaler", scale_features, "ai.onnx.ml");
+  lean_reference<CastMap>(k, "CastMap", cast_map, "ai.onnx.ml");
+  lean_reference<DictVectorizer>(k, "DictVectorizer", vectorize_map, "ai.onnx.ml");
+  lean_reference<ZipMap>(k, "ZipMap", zip_maps, "ai.onnx.ml");
 }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "ops/gather/gather.h"
 
+#include "kernel/lean_reference.h"
 #include "ops/gather/gather_tuples.h"
 
 namespace lathe {
@@ -70,9 +71,9 @@ void gather_nd(const GatherND& op, KernelContext& c) {
 }  // namespace
 
 void reference_gather(KernelCatalog& k) {
-  k.reference<Gather>("Gather", gather);
-  k.reference<GatherElements>("GatherElements", gather_elements);
-  k.reference<GatherND>("GatherND", gather_nd);
+  lean_reference<Gather>(k, "Gather", gather);
+  lean_reference<GatherElements>(k, "GatherElements", gather_elements);
+  lean_reference<GatherND>(k, "GatherND", gather_nd);
 }
 
 }  // namespace lathe

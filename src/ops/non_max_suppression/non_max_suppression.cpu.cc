@@ -225,6 +225,7 @@ std::optional<size_t> scratch(const NonMaxSuppression&, std::span<const Shape> i
                               std::span<const Shape> outputs) {
   constexpr size_t alignment = 64;
   if (inputs[1].size() != 3 || outputs[0].size() != 2) return std::nullopt;
+  if (count_of(inputs[1]) == 0) return 0;
   const auto lists = static_cast<size_t>(inputs[1][0] * inputs[1][1]);
   return lists * (sizeof(std::pmr::vector<int64_t>) + alignment) + alignment +
          static_cast<size_t>(outputs[0][0]) * sizeof(int64_t);

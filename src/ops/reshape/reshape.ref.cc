@@ -1,5 +1,6 @@
 #include "ops/reshape/reshape.h"
 
+#include "kernel/lean_reference.h"
 #include "ops/movement.h"
 #include "ops/pass_value.h"
 
@@ -13,11 +14,11 @@ void identity(const Identity&, KernelContext& c) {
 }  // namespace
 
 void reference_reshape(KernelCatalog& k) {
-  k.reference<Reshape>("Reshape", copy_reshaped<Reshape>);
-  k.reference<Flatten>("Flatten", copy_reshaped<Flatten>);
-  k.reference<Squeeze>("Squeeze", copy_reshaped<Squeeze>);
-  k.reference<Unsqueeze>("Unsqueeze", copy_reshaped<Unsqueeze>);
-  k.reference<Identity>("Identity", identity);
+  lean_reference<Reshape>(k, "Reshape", copy_reshaped<Reshape>);
+  lean_reference<Flatten>(k, "Flatten", copy_reshaped<Flatten>);
+  lean_reference<Squeeze>(k, "Squeeze", copy_reshaped<Squeeze>);
+  lean_reference<Unsqueeze>(k, "Unsqueeze", copy_reshaped<Unsqueeze>);
+  lean_reference<Identity>(k, "Identity", identity);
 }
 
 }  // namespace lathe

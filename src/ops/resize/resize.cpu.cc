@@ -1,8 +1,11 @@
 // Resize, nearest (any elements of whole bytes) and linear (float32): where each axis reads from is worked
 // out once; rows of the output are then gathered, of linear ones from a blend of the input's rows.
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "cpu/ask.h"
+#include "cpu/lines.h"
 #include "cpu/move.h"
 #include "cpu/sample.h"
 #include "ops/compute.h"
@@ -210,14 +213,19 @@ void blend_row(const LinearRows& l, int64_t row, const float* in, float* blended
   });
 }
 
+/// Floats of a blended row that lie on the stack.
+constexpr size_t near_row = 4096;
+
 void linear(const LinearRows& l, const float* in, float* out, KernelContext& c) {
   const int64_t length = l.job.axes[l.rows.axis].out * l.rows.inner;
   c.parallel(l.rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
-               std::pmr::vector<float> blended(static_cast<size_t>(l.width + cpu::behind_row), c.scratch());
+               float near[near_row];
+               const auto needed = static_cast<size_t>(l.width + cpu::behind_row);
+               std::pmr::vector<float> far(needed > near_row ? needed : 0, c.scratch());
                Poller poll(c);
                for (int64_t row = begin; row < end; ++row)
-                 blend_row(l, row, in, blended.data(), out + row * length, poll);
+                 blend_row(l, row, in, far.empty() ? near : far.data(), out + row * length, poll);
              });
 }
 
@@ -238,13 +246,27 @@ void run(const Resize& op, KernelContext& c) {
            [&]<class T> { nearest<T>(job, samples, rows, in.as<T>().data(), out.as<T>().data(), c); });
 }
 
-/// Of nearest elements, tables along each axis.
-std::optional<size_t> scratch(const Resize& op, std::span<const Shape>, std::span<const Shape> outputs) {
-  constexpr size_t alignment = 64;
-  if (op.mode != "nearest") return std::nullopt;
-  size_t bytes = outputs[0].size() * sizeof(AxisSamples) + alignment;
-  for (int64_t n : outputs[0])
-    bytes += static_cast<size_t>(n) * (sizeof(int64_t) + sizeof(double) + 1) + 3 * alignment;
+/// Tables along each axis, and of linear ones those of a row once more, with blended rows that are long. What
+/// stays as long as it is is taken for whole: where it is not, a little less is needed.
+std::optional<size_t> scratch(const Resize& op, std::span<const Shape> inputs,
+                              std::span<const Shape> outputs) {
+  const Shape &from = inputs[0], &to = outputs[0];
+  if (from.size() != to.size()) return std::nullopt;
+  const auto lines = [](int64_t n, size_t each) { return cpu::whole_lines(static_cast<size_t>(n) * each); };
+  const bool linear = op.mode == "linear";
+  const int64_t taps = linear ? 2 : 1;
+  size_t bytes = lines(static_cast<int64_t>(to.size()), sizeof(AxisSamples));
+  for (int64_t n : to)
+    bytes += lines(n * taps, sizeof(int64_t)) + lines(n, 1) + (linear ? lines(n * taps, sizeof(double)) : 0);
+  if (!linear || to.empty() || count_of(to) == 0) return bytes;
+  size_t row = to.size() - 1;
+  int64_t width = from[row], rows = 1;
+  while (row > 0 && from[row] == to[row]) width *= from[--row];
+  for (size_t a = 0; a < row; ++a) rows *= to[a];
+  bytes += lines(2 * to.back(), sizeof(int32_t)) + lines(2 * to.back(), sizeof(float));
+  if (const int64_t needed = width + cpu::behind_row; needed > static_cast<int64_t>(near_row))
+    bytes += lines(needed, sizeof(float)) *
+             static_cast<size_t>(std::min<int64_t>(rows, std::max(1U, std::thread::hardware_concurrency())));
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 #include "ops/reverse_sequence/reverse_sequence.h"
 
+#include "kernel/lean_reference.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -32,7 +33,7 @@ void reverse_sequence(const ReverseSequence& op, KernelContext& c) {
 }  // namespace
 
 void reference_reverse_sequence(KernelCatalog& k) {
-  k.reference<ReverseSequence>("ReverseSequence", reverse_sequence);
+  lean_reference<ReverseSequence>(k, "ReverseSequence", reverse_sequence);
 }
 
 }  // namespace lathe

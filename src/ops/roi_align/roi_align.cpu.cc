@@ -3,9 +3,10 @@
 #include "ops/roi_align/roi_align.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "cpu/ask.h"
+#include "cpu/lines.h"
+#include "cpu/tasks.h"
 #include "ops/movement.h"
 #include "ops/roi_align/roi_samples.h"
 
@@ -25,11 +26,33 @@ Verdict ask_regions(const RoiAlign&, const KernelRequest& r) {
   return Verdict::yes();
 }
 
+/// What is kept of a region while it is pooled: the most taps at a time, and of bins that have more, what
+/// came of them so far in each channel.
+struct Room {
+  int64_t taps = kept_samples, channels = 0;
+  Room(const RoiAlign& op, int64_t channels_of_map) {
+    const int64_t side = std::min(op.sampling_ratio, kept_samples), samples = side * side;
+    if (samples == 0 || samples > kept_samples)
+      channels = channels_of_map;
+    else
+      taps = std::min(kept_samples / samples, op.output_height * op.output_width) * samples;
+  }
+  size_t bytes() const {
+    return cpu::whole_lines(static_cast<size_t>(taps) * sizeof(RoiTap) +
+                            static_cast<size_t>(channels) * sizeof(double));
+  }
+};
+
 /// One region: taps of some of its bins at a time, and the channels by them.
 class Region {
  public:
-  Region(const RoiAlign& op, KernelContext& c, int64_t roi)
-      : op_(op), map_(c.in(0)), poll_(c), taps_(c.scratch()), so_far_(c.scratch()) {
+  /// `room` has what Room says.
+  Region(const RoiAlign& op, KernelContext& c, int64_t roi, std::byte* room)
+      : op_(op),
+        map_(c.in(0)),
+        poll_(c),
+        taps_(reinterpret_cast<RoiTap*>(room)),
+        so_far_(reinterpret_cast<double*>(taps_ + Room(op, 0).taps)) {
     const float* const corners = cpu::floats(c.in(1)) + 4 * roi;
     const auto corner = [&](int k) { return static_cast<double>(corners[k]); };
     h_ = roi_side(op, corner(1), corner(3), op.output_height, c);
@@ -55,33 +78,30 @@ class Region {
   /// `n` bins whose samples are all kept.
   void pool_together(int64_t bin, int64_t n, float* to) {
     const int64_t samples = h_.samples * w_.samples;
-    taps_.clear();
-    for (int64_t i = 0; i < n; ++i) sample(bin + i, 0, samples);
+    for (int64_t i = 0; i < n; ++i) sample(bin + i, 0, samples, taps_ + i * samples);
     for (int64_t k = 0; k < map_.dim(1); ++k)
       for (int64_t i = 0; i < n; ++i) {
         poll_.did(2 * samples + 1);
-        to[k * bins() + i] = finished(pooled(0, plane(k), taps_.data() + i * samples, samples, true));
+        to[k * bins() + i] = finished(pooled(0, plane(k), taps_ + i * samples, samples, true));
       }
   }
   /// A bin of more samples than are kept.
   void pool_in_pieces(int64_t bin, float* to) {
     const int64_t samples = h_.samples * w_.samples, channels = map_.dim(1);
-    so_far_.assign(static_cast<size_t>(channels), 0);
+    std::fill_n(so_far_, channels, 0.0);
     for (int64_t first = 0; first < samples; first += kept_samples) {
       const int64_t n = std::min(kept_samples, samples - first);
-      taps_.clear();
-      sample(bin, first, n);
+      sample(bin, first, n, taps_);
       for (int64_t k = 0; k < channels; ++k) {
         poll_.did(2 * n);
-        double& v = so_far_[static_cast<size_t>(k)];
-        v = pooled(v, plane(k), taps_.data(), n, first == 0);
+        so_far_[k] = pooled(so_far_[k], plane(k), taps_, n, first == 0);
       }
     }
-    for (int64_t k = 0; k < channels; ++k) to[k * bins()] = finished(so_far_[static_cast<size_t>(k)]);
+    for (int64_t k = 0; k < channels; ++k) to[k * bins()] = finished(so_far_[k]);
   }
 
   /// Taps of samples [first, first + n) of a bin.
-  void sample(int64_t bin, int64_t first, int64_t n) {
+  void sample(int64_t bin, int64_t first, int64_t n, RoiTap* to) {
     const double y = h_.start + static_cast<double>(bin / op_.output_width) * h_.bin;
     const double x = w_.start + static_cast<double>(bin % op_.output_width) * w_.bin;
     for (int64_t i = first; i < first + n; ++i) {
@@ -90,7 +110,7 @@ class Region {
       const RoiSample s =
           roi_sample(y + (row + 0.5) * h_.bin / static_cast<double>(h_.samples),
                      x + (column + 0.5) * w_.bin / static_cast<double>(w_.samples), map_.dim(2), map_.dim(3));
-      RoiTap& tap = taps_.emplace_back();
+      RoiTap& tap = *to++;
       tap.at = s.at;
       for (size_t k = 0; k < 4; ++k) tap.weight[k] = static_cast<float>(s.weight[k]);
     }
@@ -124,8 +144,8 @@ class Region {
   RoiSide h_{}, w_{};
   int64_t image_ = 0;
   Poller poll_;
-  std::pmr::vector<RoiTap> taps_;
-  std::pmr::vector<double> so_far_;  // of each channel
+  RoiTap* taps_;
+  double* so_far_;  // of each channel
 };
 
 void align_regions(const RoiAlign& op, KernelContext& c) {
@@ -134,20 +154,24 @@ void align_regions(const RoiAlign& op, KernelContext& c) {
   if (out.size() == 0) return;
   check_regions(c);
   const int64_t region = out.size() / regions;
-  c.parallel(regions, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      c.poll();
-      Region(op, c, r).pool(cpu::floats(out) + r * region);
-    }
+  const size_t room = Room(op, c.in(0).dim(1)).bytes();
+  auto* const rooms =
+      static_cast<std::byte*>(c.workspace(static_cast<size_t>(cpu::task_slots(regions, c.threads())) * room));
+  cpu::for_each_task(c, regions, [&](int64_t r, int64_t slot) {
+    Region(op, c, r, rooms + static_cast<size_t>(slot) * room).pool(cpu::floats(out) + r * region);
   });
+}
+
+size_t workspace(const RoiAlign& op, std::span<const Shape> inputs, int threads) {
+  if (inputs[0].size() != 4 || inputs[1].size() != 2) return 0;  // the shape rule says what is wrong
+  return static_cast<size_t>(cpu::task_slots(inputs[1][0], threads)) * Room(op, inputs[0][1]).bytes();
 }
 
 }  // namespace
 
 void cpu_roi_align(KernelCatalog& k) {
-  k.add<RoiAlign>(
-      {.op = "RoiAlign", .name = cpu::kernel_name("roi_align", Isa::generic), .temporaries = true},
-      {.run = align_regions, .ask = ask_regions});
+  k.add<RoiAlign>({.op = "RoiAlign", .name = cpu::kernel_name("roi_align", Isa::generic)},
+                  {.run = align_regions, .ask = ask_regions, .workspace = workspace});
 }
 
 }  // namespace lathe

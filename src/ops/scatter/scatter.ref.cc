@@ -1,3 +1,4 @@
+#include "kernel/lean_reference.h"
 #include "ops/scatter/scatter_into.h"
 #include "ops/scatter/scatter_slices.h"
 
@@ -77,9 +78,9 @@ void tensor_scatter(const TensorScatter& op, KernelContext& c) {
 }  // namespace
 
 void reference_scatter(KernelCatalog& k) {
-  k.reference<ScatterElements>("ScatterElements", scatter_elements);
-  k.reference<ScatterND>("ScatterND", scatter_nd);
-  k.reference<TensorScatter>("TensorScatter", tensor_scatter);
+  lean_reference<ScatterElements>(k, "ScatterElements", scatter_elements);
+  lean_reference<ScatterND>(k, "ScatterND", scatter_nd);
+  lean_reference<TensorScatter>(k, "TensorScatter", tensor_scatter);
 }
 
 }  // namespace lathe

@@ -1,6 +1,6 @@
 #include "ops/shape/shape.h"
 
-#include "kernel/kernel.h"
+#include "kernel/lean_reference.h"
 
 namespace lathe {
 namespace {
@@ -16,8 +16,8 @@ void size_of(const SizeOf&, KernelContext& c) { c.out(0).as<int64_t>()[0] = c.in
 }  // namespace
 
 void reference_shape(KernelCatalog& k) {
-  k.reference<ShapeOf>("Shape", shape_of);
-  k.reference<SizeOf>("Size", size_of);
+  lean_reference<ShapeOf>(k, "Shape", shape_of);
+  lean_reference<SizeOf>(k, "Size", size_of);
 }
 
 }  // namespace lathe

@@ -1,3 +1,4 @@
+#include "kernel/lean_reference.h"
 #include "ops/slice/slice_view.h"
 
 namespace lathe {
@@ -14,6 +15,6 @@ void slice(const Slice&, KernelContext& c) {
 
 }  // namespace
 
-void reference_slice(KernelCatalog& k) { k.reference<Slice>("Slice", slice); }
+void reference_slice(KernelCatalog& k) { lean_reference<Slice>(k, "Slice", slice); }
 
 }  // namespace lathe

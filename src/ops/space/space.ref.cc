@@ -1,3 +1,4 @@
+#include "kernel/lean_reference.h"
 #include "ops/space/block_axes.h"
 
 namespace lathe {
@@ -14,8 +15,8 @@ void rearrange(const Op& op, KernelContext& c) {
 }  // namespace
 
 void reference_space(KernelCatalog& k) {
-  k.reference<DepthToSpace>("DepthToSpace", rearrange<DepthToSpace>);
-  k.reference<SpaceToDepth>("SpaceToDepth", rearrange<SpaceToDepth>);
+  lean_reference<DepthToSpace>(k, "DepthToSpace", rearrange<DepthToSpace>);
+  lean_reference<SpaceToDepth>(k, "SpaceToDepth", rearrange<SpaceToDepth>);
 }
 
 }  // namespace lathe

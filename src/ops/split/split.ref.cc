@@ -1,3 +1,4 @@
+#include "kernel/lean_reference.h"
 #include "ops/split/split_parts.h"
 
 namespace lathe {
@@ -19,6 +20,6 @@ void split(const Split& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_split(KernelCatalog& k) { k.reference<Split>("Split", split); }
+void reference_split(KernelCatalog& k) { lean_reference<Split>(k, "Split", split); }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "ops/transpose/transpose.h"
 
+#include "kernel/lean_reference.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -19,6 +20,6 @@ void transpose(const Transpose& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_transpose(KernelCatalog& k) { k.reference<Transpose>("Transpose", transpose); }
+void reference_transpose(KernelCatalog& k) { lean_reference<Transpose>(k, "Transpose", transpose); }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "ops/trilu/trilu.h"
 
+#include "kernel/lean_reference.h"
 #include "ops/movement.h"
 
 namespace lathe {
@@ -27,6 +28,6 @@ void trilu(const Trilu& op, KernelContext& c) {
 
 }  // namespace
 
-void reference_trilu(KernelCatalog& k) { k.reference<Trilu>("Trilu", trilu); }
+void reference_trilu(KernelCatalog& k) { lean_reference<Trilu>(k, "Trilu", trilu); }
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernel/lean_reference.h"
 #include "ops/elementwise/lanes.h"
 
 namespace lathe {
@@ -17,13 +18,13 @@ void real_function(const Op&, KernelContext& c) {
 
 template <class Op, auto function>
 void real(KernelCatalog& k, const char* name) {
-  k.reference<Op>(name, real_function<Op, function>);
+  lean_reference<Op>(k, name, real_function<Op, function>);
 }
 
 /// A function of whatever number there is.
 template <class Op, auto function>
 void number(KernelCatalog& k, const char* name) {
-  k.reference<Op>(name, [](const Op&, KernelContext& c) {
+  lean_reference<Op>(k, name, [](const Op&, KernelContext& c) {
     map_numbers(c, 1, []<class L>(const L* const* in, L* out, int64_t n) {
       for (int64_t i = 0; i < n; ++i) out[i] = function(in[0][i]);
     });
@@ -99,9 +100,9 @@ void reference_unary(KernelCatalog& k) {
   number<Neg, [](auto x) { return negated(x); }>(k, "Neg");
   number<Abs, [](auto x) { return absolute(x); }>(k, "Abs");
   number<Sign, [](auto x) { return sign_of(x); }>(k, "Sign");
-  k.reference<IsInf>("IsInf", is_inf);
-  k.reference<BitwiseNot>("BitwiseNot", bitwise_not);
-  k.reference<Not>("Not", logical_not);
+  lean_reference<IsInf>(k, "IsInf", is_inf);
+  lean_reference<BitwiseNot>(k, "BitwiseNot", bitwise_not);
+  lean_reference<Not>(k, "Not", logical_not);
 }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "ops/where/where.h"
 
+#include "kernel/lean_reference.h"
 #include "ops/elementwise/lanes.h"
 
 namespace lathe {
@@ -27,6 +28,6 @@ void where_elements(const Where&, KernelContext& c) {
 
 }  // namespace
 
-void reference_where(KernelCatalog& k) { k.reference<Where>("Where", where_elements); }
+void reference_where(KernelCatalog& k) { lean_reference<Where>(k, "Where", where_elements); }
 
 }  // namespace lathe

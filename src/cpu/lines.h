@@ -1,0 +1,10 @@
+// Memory in whole cache lines, as scratch memory is handed out.
+#pragma once
+
+#include <cstddef>
+
+namespace lathe::cpu {
+
+inline size_t whole_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace lathe::cpu
