@@ -176,6 +176,7 @@ void print_profiles(const Engine& e) {
 int inspect_plan(const InspectArguments& o, bool json) {
   if (o.text || o.dot)
     refuse_argument("a model", "a plan, which has no graph any more", "--steps lists what it does");
+  o.tune.refuse_for_plan(o.model.model);
   const Engine e = Engine::load(o.model.model, o.engine.build_options(o.model));
   if (o.steps) {
     print_steps(e, json);

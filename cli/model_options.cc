@@ -118,15 +118,21 @@ void EngineOptions::add_to(CLI::App* sub) {
   sub->add_option("--plugin", plugins,
                   "A shared library that brings a backend or operators (may be repeated)")
       ->type_name("FILE");
-  add_word(sub, "--precision", precision, precisions,
-           "What products with constant weights are calculated in: float32, bfloat16 (opt-in: less exact)");
-  add_word(sub, "--numerics", numerics, all_numerics,
-           "normal; strict: each item of a batch comes out as it would alone, bit by bit");
-  sub->add_option("--range", ranges,
-                  "Shapes that an input may have, x=1x3:4x3:8x3: smallest, usual, greatest; PROFILE@x=… for "
-                  "more than one profile (may be repeated)")
-      ->type_name("INPUT=MIN:OPT:MAX");
-  sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold");
+  const std::vector<std::pair<std::string_view, Precision>> words{
+      {"float32", Precision::float32}, {"bfloat16", Precision::bfloat16}, {"bf16", Precision::bfloat16}};
+  of_builds_.push_back(add_word(sub, "--precision", precision, words,
+                                "What products with constant weights are calculated in: float32, bfloat16 or "
+                                "bf16 (opt-in: less exact)"));
+  of_builds_.push_back(
+      add_word(sub, "--numerics", numerics, all_numerics,
+               "normal; strict: each item of a batch comes out as it would alone, bit by bit"));
+  of_builds_.push_back(
+      sub->add_option("--range", ranges,
+                      "Shapes that an input may have, x=1x3:4x3:8x3: smallest, usual, greatest; PROFILE@x=… "
+                      "for more than one profile (may be repeated)")
+          ->type_name("INPUT=MIN:OPT:MAX"));
+  of_builds_.push_back(
+      sub->add_flag("--refit", refit, "Weights may be exchanged later: rewrite nothing by what they hold"));
   sub->add_flag("--verify-weights", verify_weights,
                 "Of a plan: hold its stored arrays against their checksums");
   sub->add_flag("--flush-denormals", flush_denormals, "Take denormal numbers for zero");
@@ -134,15 +140,19 @@ void EngineOptions::add_to(CLI::App* sub) {
 }
 
 void EngineOptions::add_level(CLI::App* sub) {
-  add_word(sub, "--level", level, optimization_levels, "How much to optimise: none, basic, extended, all");
-  sub->add_option("--fold-limit", fold_limit, "Bytes that constant folding may add; 0: fold nothing")
-      ->capture_default_str();
-  sub->add_flag("--fix-defaults", fix_defaults, "Inputs that have a default are constants");
-  sub->add_option("--passes", passes, "Single passes on or off: +NAME,-NAME (`lathe info` lists them)")
-      ->delimiter(',');
+  const std::initializer_list<const CLI::Option*> all{
+      add_word(sub, "--level", level, optimization_levels,
+               "How much to optimise: none, basic, extended, all"),
+      sub->add_option("--fold-limit", fold_limit, "Bytes that constant folding may add; 0: fold nothing")
+          ->capture_default_str(),
+      sub->add_flag("--fix-defaults", fix_defaults, "Inputs that have a default are constants"),
+      sub->add_option("--passes", passes, "Single passes on or off: +NAME,-NAME (`lathe info` lists them)")
+          ->delimiter(',')};
+  of_builds_.insert(of_builds_.end(), all);
 }
 
 BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
+  if (model.is_plan()) refuse_for_plan(of_builds_, model.model);
   BuildOptions o;
   o.threads = threads;
   o.backend = backend;
@@ -211,6 +221,13 @@ onnx::Model ModelOptions::load() const {
   if (is_plan())
     refuse_argument("a model", model.string() + ", a plan", "give the .onnx file that it was made from");
   return onnx::Model::load(model, load_options());
+}
+
+void refuse_for_plan(const std::vector<const CLI::Option*>& options, const std::filesystem::path& plan) {
+  for (const CLI::Option* o : options)
+    if (o->count() > 0)
+      refuse_argument("a model for " + o->get_name(), plan.string() + ", a plan, which is built already",
+                      "build it again with that option, or leave it out");
 }
 
 Engine make_engine(const ModelOptions& model, const BuildOptions& options) {

@@ -51,10 +51,13 @@ struct EngineOptions {
   std::vector<std::string> passes;
 
   void add_to(CLI::App* sub);
+  /// Refuses, of a plan, what only a build can do.
   BuildOptions build_options(const ModelOptions& model) const;
 
  private:
   void add_level(CLI::App* sub);
+
+  std::vector<const CLI::Option*> of_builds_;
 };
 
 /// --range x=1x3:4x3:8x3 and --range large@x=…: smallest, usual and greatest shape of an input, in a profile.
@@ -67,6 +70,9 @@ std::map<std::string, int64_t> known_symbols(const std::vector<IoInfo>& inputs, 
 /// inputs, else 1. `assumed` lists the symbols that were taken as 1.
 NamedShapes complete_shapes(const std::vector<IoInfo>& inputs, const Sizes& sizes,
                             std::vector<std::string>* assumed = nullptr);
+
+/// Refuses those of `options` that were given: a plan has been built without them.
+void refuse_for_plan(const std::vector<const CLI::Option*>& options, const std::filesystem::path& plan);
 
 /// An engine from a model or a .lathe plan.
 Engine make_engine(const ModelOptions& model, const BuildOptions& options);

@@ -239,6 +239,9 @@ void print_roofline(const Result& r) {
 
 int run_profile(const ProfileArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
+  if (!o.page.empty() && !o.trace.empty() &&
+      weakly_canonical(absolute(o.page)) == weakly_canonical(absolute(o.trace)))
+    refuse_argument("two files, for the page and for the trace", o.page.string() + " for both");
   const Result r = measure(o);
   if (!o.page.empty()) write_profile_page(r.profile, r.roofline, labels(o), o.page);
   if (!o.trace.empty()) write_chrome_trace(r.profile, o.trace);

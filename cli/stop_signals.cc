@@ -10,9 +10,11 @@ std::atomic<int> received{0};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void on_stop(int signal) {
-  received.store(signal, std::memory_order_relaxed);
-  control.cancel();
+  int none = 0;
+  const bool first = received.compare_exchange_strong(none, signal);
   for (const int any : {SIGINT, SIGTERM}) ::signal(any, SIG_DFL);
+  if (first) return control.cancel();
+  ::raise(signal);  // another thread caught the first one meanwhile; this one ends the process on return
 }
 
 }  // namespace

@@ -3,23 +3,23 @@
 #include <fmt/core.h>
 
 #include "command.h"
-#include "model_options.h"
 #include "stop_signals.h"
 #include "text.h"
 
 namespace lathe::cli {
 
 void TuneOptions::add_to(CLI::App* sub) {
-  add_word(sub, "--effort", effort, tuning_efforts,
-           "How much to measure on this machine: none, normal, high");
-  sub->add_option("--tune-seconds", seconds, "After which nothing more is measured")->capture_default_str();
-  sub->add_option("--timing-cache", cache, "Measured times to begin with; new ones are added")
-      ->type_name("FILE");
-  sub->add_flag("--pin", pin, "Decide by the timing cache alone: the same plan every time")
-      ->needs("--timing-cache");
-  sub->add_option("--tune-size", sizes,
-                  "A size to measure with, of a symbol that stays free: batch=8 (may be repeated)")
-      ->type_name("NAME=SIZE");
+  all_ = {add_word(sub, "--effort", effort, tuning_efforts,
+                   "How much to measure on this machine: none, normal, high"),
+          sub->add_option("--tune-seconds", seconds, "After which nothing more is measured")
+              ->capture_default_str(),
+          sub->add_option("--timing-cache", cache, "Measured times to begin with; new ones are added")
+              ->type_name("FILE"),
+          sub->add_flag("--pin", pin, "Decide by the timing cache alone: the same plan every time")
+              ->needs("--timing-cache"),
+          sub->add_option("--tune-size", sizes,
+                          "A size to measure with, of a symbol that stays free: batch=8 (may be repeated)")
+              ->type_name("NAME=SIZE")};
 }
 
 void TuneOptions::apply(BuildOptions& o, Progress& progress) const {

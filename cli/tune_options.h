@@ -8,6 +8,7 @@
 
 #include "json.h"
 #include "lathe/lathe.h"
+#include "model_options.h"
 #include "progress.h"
 
 namespace lathe::cli {
@@ -23,7 +24,12 @@ struct TuneOptions {
   /// Tells the build what to measure, and `progress` how far it is. A signal to stop ends it in order: what
   /// has been measured is kept.
   void apply(BuildOptions& options, Progress& progress) const;
+  /// Of a plan, refuses them all.
+  void refuse_for_plan(const std::filesystem::path& plan) const { cli::refuse_for_plan(all_, plan); }
   bool any() const { return effort != TuningEffort::none || !cache.empty(); }
+
+ private:
+  std::vector<const CLI::Option*> all_;
 };
 
 Json to_json(const TuningReport& r);

@@ -99,6 +99,18 @@ std::string with_problem(const std::string& timings) {
   return with(R"([{"cpu": "c", "features": [], "lathe": "1", "problems": {"p": )" + timings + "}}]");
 }
 
+TEST(TimingCache, SaysWhichVersionItIsNot) {
+  for (const std::string version : {"\"1\"", "-1", "2", "1.5"}) {
+    try {
+      TimingCache::deserialize(R"({"format": "lathe timing cache", "version": )" + version + "}");
+      FAIL() << version;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.diagnostic().expected, "version 1");
+      EXPECT_EQ(e.diagnostic().got, version);
+    }
+  }
+}
+
 TEST(TimingCache, RefusesWhatIsNone) {
   EXPECT_EQ(code_of([] { TimingCache::deserialize(with("[]")); }), Code::none);
   EXPECT_EQ(

@@ -121,6 +121,20 @@ TEST_F(Tune, AnswersStayRight) {
     }
 }
 
+// A choice that nothing can carry out is none: it is measured again, or counted as left open.
+TEST_F(Tune, AnImpossibleChoiceIsNotKnown) {
+  NEEDS_AVX2;
+  const int64_t all = Engine::build(tuned_model(), options()).tuning().problems;
+  const auto spoil = [&] { choose("", "of_another_machine.avx9"); };
+  spoil();
+  const TuningReport read = Engine::build(tuned_model(), options(TuningEffort::none)).tuning();
+  EXPECT_EQ(read.cached, 0);
+  EXPECT_EQ(read.untimed, read.problems);
+  const TuningReport again = Engine::build(tuned_model(), options()).tuning();
+  EXPECT_EQ(again.timed, all);
+  EXPECT_EQ(Engine::build(tuned_model(), options()).tuning().cached, all);
+}
+
 TEST_F(Tune, WhatIsKnownIsNotTimedAgain) {
   NEEDS_AVX2;
   const TuningReport first = Engine::build(tuned_model(), options()).tuning();

@@ -67,6 +67,8 @@ class StepRun:
 
 
 def _inputs(given: Mapping[str, Any] | Sequence[Any], declared: Sequence[IoInfo]) -> dict[str, Any]:
+    if not isinstance(given, (Mapping, Iterable)):
+        raise TypeError(f"inputs are a dict by name, or a list in the model's order, not {type(given).__name__}")
     if not isinstance(given, Mapping):
         # The engine says what is missing, and what there is too much of.
         names = [io.name for io in declared] + [f"#{i}" for i in range(len(declared), len(given))]
@@ -349,9 +351,9 @@ def build_options(
     backend: str = "cpu",
     isa: str = "",
     level: Literal["none", "basic", "extended", "all"] = "all",
-    passes: Iterable[str] = (),
+    passes: Union[str, Iterable[str]] = (),
     allow_reference: bool = True,
-    precision: Literal["float32", "bfloat16"] = "float32",
+    precision: Literal["float32", "bfloat16", "bf16"] = "float32",
     numerics: Literal["normal", "strict"] = "normal",
     profiles: Optional[Mapping[str, Mapping[str, ShapeRange]]] = None,
     refit: bool = False,
@@ -379,12 +381,12 @@ def build_options(
     options.backend = backend
     options.isa = isa
     options.level = _member(_lathe.OptimizationLevel, "level", level)
-    options.precision = _member(_lathe.Precision, "precision", precision)
+    options.precision = _member(_lathe.Precision, "precision", "bfloat16" if precision == "bf16" else precision)
     options.numerics = _member(_lathe.Numerics, "numerics", numerics)
     options.set_profiles(
         {name: {input: tuple(map(tuple, ranges)) for input, ranges in one.items()} for name, one in (profiles or {}).items()}
     )
-    options.passes = list(passes)
+    options.passes = passes.split(",") if isinstance(passes, str) else list(passes)
     options.allow_reference = allow_reference
     options.refit = refit
     options.portable = portable
@@ -424,9 +426,9 @@ def build(
         backend: "cpu", "reference", or a registered one; "npu:cpu" is an order of preference.
         isa: "", "generic", "avx2", "avx512": the best instruction set that may be used.
         level: how much the optimiser does: "none", "basic", "extended", "all".
-        passes: "+name" and "-name" switch single passes against the level.
+        passes: "+name" and "-name" switch single passes against the level: a list, or words with commas between.
         allow_reference: False makes an operator without a fast kernel an error.
-        precision: "float32", or "bfloat16" for products with constant weights: faster and less exact.
+        precision: "float32", or "bfloat16" ("bf16") for products with constant weights: faster and less exact.
         numerics: "strict" makes each item of a batch come out as it would alone, bit by bit.
         profiles: the shapes that inputs may have, {"default": {"x": (smallest, usual, greatest)}}; others are refused.
         refit: weights may be exchanged later; no rewrite depends on what they hold.

@@ -89,6 +89,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
         {.level = options.level,
          .passes = search.passes,
          .switches = switches,
+         .or_else = rewrite_switches(),
          .stop_after = search.stop_after - done.patches.size(),
          .newest_opset = search.newest_opset,
          .for_others = search.for_others,

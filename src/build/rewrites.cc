@@ -18,6 +18,12 @@ std::span<const Rewrite> all_rewrites() {
   return all;
 }
 
+std::string rewrite_switches() {
+  std::string names;
+  for (const Rewrite& r : all_rewrites()) names += (names.empty() ? "" : ", ") + std::string(r.name);
+  return "'-' and the name of a rewrite: " + names;
+}
+
 std::set<std::string, std::less<>> take_rewrites_left_out(std::vector<std::string>& switches) {
   std::set<std::string, std::less<>> names;
   std::erase_if(switches, [&](const std::string& s) {

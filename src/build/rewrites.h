@@ -28,6 +28,8 @@ struct Rewrite {
 /// By kind.
 std::span<const Rewrite> all_rewrites();
 
+/// "'-' and the name of a rewrite: few-bits-products, …".
+std::string rewrite_switches();
 /// Of switches of passes, "-name" of rewrites; each is taken out of `switches`.
 std::set<std::string, std::less<>> take_rewrites_left_out(std::vector<std::string>& switches);
 

@@ -238,6 +238,10 @@ std::unique_ptr<Graph> import_leniently(const onnx::Model& model, const SchemaCa
       fault(Code::graph_duplicate_name, "inputs of different names", "'" + name + "' twice",
             "rename one of them");
   }
+  for (const auto& [symbol, size] : options.shapes)
+    if (size < 0)
+      findings.push_back(model_fault(Code::build_bad_option, "sizes of symbols that are not negative",
+                                     symbol + "=" + std::to_string(size), "fix it to what inputs have"));
   if (const auto unused = symbols.unused(); !unused.empty()) {
     std::string known;
     for (const std::string& s : symbols.used()) known += (known.empty() ? "" : ", ") + s;

@@ -32,6 +32,7 @@ std::vector<const Pass*> chosen(const PassOptions& o) {
     if (fits[i] && signed_word) continue;
     std::string names;
     for (const Pass& p : all) names += (names.empty() ? "" : ", ") + std::string(p.name);
+    if (!o.or_else.empty()) names += "; or " + o.or_else;
     throw Error(Code::bad_argument, "optimise", "'+' or '-' and the name of a pass: " + names,
                 "'" + o.switches[i] + "'");
   }

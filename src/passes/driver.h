@@ -13,6 +13,8 @@ struct PassOptions {
   const PassList* passes = nullptr;
   /// "+name" also where the level does not have it, "-name" not; patterns of the shell are understood.
   std::vector<std::string> switches = {};
+  /// What else a switch could have named, for the error: "'-' and …"; empty: nothing.
+  std::string or_else = {};
   /// Patches after which to stop: what bisection varies.
   size_t stop_after = SIZE_MAX;
   /// The opset of the file to be written: patches whose operators came later are declined. 0: any.

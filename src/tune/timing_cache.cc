@@ -105,8 +105,9 @@ TimingCache TimingCache::deserialize(std::string_view text) {
   const Json j = Json::parse(text, shallow, false);
   if (j.is_discarded()) malformed("JSON", std::string(text.substr(0, 40)));
   if (lathe::text(j, "format") != format_name) malformed(format_name, lathe::text(j, "format"));
-  const Json& version = member(j, "version", Json::value_t::number_unsigned);
-  if (version != format_version) malformed("version " + std::to_string(format_version), version.dump());
+  const auto version = j.find("version");
+  if (version == j.end() || !version->is_number_integer() || *version != format_version)
+    malformed("version " + std::to_string(format_version), version == j.end() ? "none" : version->dump());
   TimingCache cache;
   for (const Json& m : member(j, "machines", Json::value_t::array)) {
     TimingCache one;

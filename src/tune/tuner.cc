@@ -96,7 +96,7 @@ void Tuner::answer(const std::vector<Question>& questions) {
 /// Is all there that this build would measure?
 bool Tuner::is_known(const Question& q, const std::string& text) const {
   const TimingCache::Timings* t = cache_.query(text);
-  if (!t || t->microseconds.empty()) return false;
+  if (!t || t->microseconds.empty() || !find(q, t->chosen)) return false;
   return !can_time() || std::ranges::all_of(wanted(q), [&](const Tactic& tactic) {
     return t->microseconds.contains(tactic.text());
   });

@@ -85,6 +85,8 @@ def test_without_a_command_is_the_command_lines_fault(lathe):
         ("build", "model.onnx", "--effort", "normal", "--timing-cache", "absent/times.json"),
         ("build", "model.onnx", "--timing-cache", "absent.json"),
         ("build", "model.onnx", "--pin"),
+        ("build", "model.onnx", "--precision", "fp8"),
+        ("profile", "model.onnx", "-o", "one.html", "--trace", "./one.html"),
         ("refit", "model.onnx", "--weights", "weights.npz"),
         ("refit", "absent.lathe", "--weights", "weights.npz", "-o", "out.lathe"),
         ("timings",),
@@ -109,6 +111,20 @@ def test_a_plan_runs(lathe):
     made = [lathe("run", name, "--seed", 3, "--json").json["outputs"] for name in ("model.onnx", "model.lathe")]
     assert made[0] == made[1]
     assert lathe("bench", "model.lathe", "--seconds", "0.1").returncode == 0
+
+
+@pytest.mark.parametrize("words", ["--level none", "--numerics strict", "--precision bf16", "--refit", "--passes=-fold", "--range x=1:2:3", "--fix-defaults", "--fold-limit 0"])
+def test_what_builds_do_is_refused_for_a_plan(lathe, words):
+    assert lathe("build", "model.onnx", "-o", "model.lathe").returncode == 0
+    for command in ("run", "inspect", "bench", "profile"):
+        done = lathe(command, "model.lathe", *words.split())
+        assert done.returncode == 2 and "E6001" in done.stderr and "built already" in done.stderr
+    assert lathe("inspect", "model.lathe", "--effort", "normal").returncode == 2
+
+
+def test_bf16_is_a_precision(lathe):
+    assert lathe("build", "model.onnx", "-o", "bf16.lathe", "--precision", "bf16").returncode == 0
+    assert lathe("build", "model.onnx", "-o", "bfloat16.lathe", "--precision", "bfloat16").returncode == 0
 
 
 def test_a_plan_takes_other_weights(lathe, place):

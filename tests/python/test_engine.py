@@ -468,7 +468,20 @@ def test_levels_and_passes(tmp_path):
     assert operators(level="basic") == ["Sigmoid", "Mul"]
     assert operators(passes=["-recognise-swish"]) == ["Pointwise"]  # the two in one step
     assert operators(level="none", passes=["+recognise-swish"]) == ["Swish"]
-    with pytest.raises(lathe.Error, match="name of a pass"):
+    assert operators(passes="-recognise-swish,-blocked-layout") == ["Pointwise"]
+    with pytest.raises(lathe.Error, match="name of a pass.*; or '-' and the name of a rewrite: .*blocked-layout"):
         operators(passes=["-nothing"])
     with pytest.raises(ValueError, match="none, basic, extended or all"):
         operators(level="most")
+
+
+def test_what_cannot_be_meant_is_refused():
+    model = make_model([oh.make_node("Relu", ["x"], ["y"])], [("x", FLOAT, ["n"])], [("y", FLOAT, ["n"])]).SerializeToString()
+    with pytest.raises(lathe.Error, match="not negative.*n=-3"):
+        lathe.build(model, shapes={"n": -3})
+    engine = lathe.build(model, precision="bf16")
+    for call in (engine.run, engine.create_context().run):
+        with pytest.raises(TypeError, match="a dict by name, or a list in the model's order, not int"):
+            call(3)
+    with pytest.raises(TypeError, match="not NoneType"):
+        engine.run(None)
