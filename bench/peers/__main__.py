@@ -87,6 +87,11 @@ def main() -> int:
         return given if given is not None else quick if arguments.quick else usual
 
     versions = {name: version(name) for name in arguments.engines}
+    if arguments.json:
+        try:
+            arguments.json.open("a").close()  # said before hours of measuring
+        except OSError as e:
+            parser.error(f"--json {arguments.json} cannot be written: {e.strerror}")
     if not versions.get("lathe", "left out on purpose"):
         parser.error("lathe is not installed in this Python: pip install .")
     settings = Settings(

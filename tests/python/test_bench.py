@@ -1,6 +1,7 @@
 """The comparison with peers works from end to end. What it measures is no matter of tests."""
 
 import importlib.util
+import itertools
 import json
 import math
 import os
@@ -217,3 +218,22 @@ def test_a_model_that_gets_no_quiet_round_has_no_ratio():
     row = alternated(machine, 2)
     assert row["ratios"]["onnxruntime"]["2"] is None and machine.asked.count("lathe") == 9  # three times as many are tried
     assert alternated(Machine(times, lambda: False), 2, noisy=True)["ratios"]["onnxruntime"]["2"]["ratio"] == 2.0
+
+
+def test_a_file_that_cannot_be_written_is_told_before_measuring(tmp_path):
+    command = [sys.executable, PEERS, "--quick", "--json", tmp_path / "absent" / "peers.json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].endswith("cannot be written: No such file or directory")
+
+
+def test_a_host_that_always_takes_time_away_leaves_no_time(monkeypatch):
+    monkeypatch.syspath_prepend(str(PEERS))
+    import engines
+
+    ticks = itertools.count()
+    monkeypatch.setattr(engines, "stolen", lambda: next(ticks))
+    worker = engines.Worker.__new__(engines.Worker)
+    worker.call = lambda: None
+    worker.bare = (worker.call, worker.call)
+    told = worker.run(0.05)
+    assert told["time"] is None and told["bare"] is None and told["clean"] == 0 and told["any_time"] >= 0
