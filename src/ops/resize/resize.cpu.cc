@@ -220,7 +220,7 @@ void linear(const LinearRows& l, const float* in, float* out, KernelContext& c) 
   const int64_t length = l.job.axes[l.rows.axis].out * l.rows.inner;
   c.parallel(l.rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
-               float near[near_row];
+               alignas(64) float near[near_row];
                const auto needed = static_cast<size_t>(l.width + cpu::behind_row);
                std::pmr::vector<float> far(needed > near_row ? needed : 0, c.scratch());
                Poller poll(c);
