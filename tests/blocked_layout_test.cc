@@ -103,7 +103,7 @@ TEST_F(BlockedLayout, PixelsThatAreResized) {
   EXPECT_EQ(of("float[4] by = {1,1,2,2}", "<mode=\"cubic\">(p, , by)", conv),
             "Block BlockedConv Unblock Resize Block BlockedConv Unblock");
   EXPECT_EQ(of("float[4] by = {1,1,2,2}", "(p, , by)", "y = Sigmoid(r)"),
-            "Block BlockedConv Unblock Resize Sigmoid");
+            "Block BlockedConv Unblock Resize+Sigmoid");
 }
 
 TEST_F(BlockedLayout, ChannelsThatAreSplit) {

@@ -84,6 +84,30 @@ TEST(CpuElements, AlongAnAxis) {
   for (const OpCase& k : t.all()) must(k);
 }
 
+/// Rows, and what of one shares a scale and a bias, that are longer than what is finished at once, and than
+/// what is gone through between polls.
+TEST(CpuElements, LongNormalizedRows) {
+  CaseTable t;
+  for (int64_t n : {9000, 300000}) {
+    add(t, "LayerNormalization", describe(Shape{3, n}))
+        .random(f32, {3, n}, -3, 5)
+        .random(f32, {n})
+        .random(f32, {n});
+    add(t, "RMSNormalization", describe(Shape{3, n})).random(f32, {3, n}).random(f32, {n});
+    add(t, "InstanceNormalization", describe(Shape{2, 3, n}))
+        .random(f32, {2, 3, n}, -3, 5)
+        .random(f32, {3})
+        .random(f32, {3});
+    for (int64_t groups : {2, 3})
+      add(t, "GroupNormalization", std::to_string(groups) + " of " + describe(Shape{2, 6, n / 2}))
+          .random(f32, {2, 6, n / 2}, -3, 5)
+          .random(f32, {6})
+          .random(f32, {6})
+          .attribute("num_groups", groups);
+  }
+  for (const OpCase& k : t.all()) must(k);
+}
+
 /// Rows that go through softmax side by side: as many as fill vectors and as are left, of one element to more
 /// than are kept; what is no number stays in its row.
 TEST(CpuElements, RowsTogether) {

@@ -176,6 +176,73 @@ std::string steps_everywhere(std::string_view text) {
   return all;
 }
 
+TEST(Regions, GoBehindNorms) {
+  const std::string image =
+      "(float[2,8,40,31] x, float[8] s, float[8] b, float[2,8,40,31] r, float[8,1,1] g) => "
+      "(float[2,8,40,31] y)";
+  EXPECT_EQ(steps_everywhere(image + "{ a = GroupNormalization<num_groups=4>(x, s, b) c = Sigmoid(a)"
+                                     "  d = Mul(a, c) e = Add(d, r) y = Mul(e, g) }"),
+            "GroupNormalization+Sigmoid+Mul+Add+Mul");
+  EXPECT_EQ(steps_everywhere(image + "{ a = InstanceNormalization(x, s, b) c = Relu(a) y = Add(c, r) }"),
+            "InstanceNormalization+Relu+Add");
+  EXPECT_EQ(
+      steps_everywhere(image + "{ v = Mul(s, s) a = BatchNormalization(x, s, b, b, v) y = LeakyRelu(a) }"),
+      "Mul BatchNormalization+LeakyRelu");
+  // What is added was normalized, and nobody needs it after that.
+  EXPECT_EQ(steps_everywhere("(float[37,70] x, float[70] s, float[70] b) => (float[37,70] y)"
+                             "{ r = Exp(x) a = LayerNormalization(r, s, b) y = Add(a, r) }"),
+            "Exp LayerNormalization+Add");
+  EXPECT_EQ(steps_everywhere("(float[n,5,70] x, float[70] s, float[n,5,70] r) => (float[n,5,70] y)"
+                             "{ a = RMSNormalization(x, s) c = Mul(a, r) y = Gelu(c) }"),
+            "RMSNormalization+Mul+Gelu");
+}
+
+TEST(Regions, GoBehindSoftmax) {
+  for (const std::string op : {"Softmax", "LogSoftmax"})
+    for (const std::string axis : {"-1", "1"})
+      EXPECT_EQ(steps_everywhere("(float[9,31,150] x, bool[31,150] m, float z) => (float[9,31,150] y)"
+                                 "{ a = " +
+                                 op + "<axis=" + axis + ">(x) b = Where(m, a, z) y = Mul(b, b) }"),
+                op + "+Where+Mul");
+}
+
+TEST(Regions, GoBehindPoolsAndReductions) {
+  const std::string image = "(float[2,6,50,70] x, float[6,1,1] s) => (float[2,6,h,w] y)";
+  for (const std::string pool : {"MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>",
+                                 "AveragePool<kernel_shape=[2,2]>", "GlobalAveragePool", "GlobalMaxPool"})
+    EXPECT_EQ(steps_everywhere(image + "{ a = " + pool + "(x) b = Mul(a, s) y = Sigmoid(b) }"),
+              pool.substr(0, pool.find('<')) + "+Mul+Sigmoid");
+  for (const std::string op : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2", "ReduceLogSumExp"})
+    for (const std::string axes : {"{2}", "{1}", "{0,2}", "{0,1,2}"})
+      EXPECT_EQ(steps_everywhere("(float[5,60,130] x, float e) => (float[a,b,c] y) <int64[" +
+                                 std::to_string(axes.size() / 2) + "] axes = " + axes + "> { a = " + op +
+                                 "(x, axes) b = Mul(a, e) c = Abs(b) y = Sqrt(c) }"),
+                op + "+Mul+Abs+Sqrt");
+}
+
+TEST(Regions, GoBehindMovement) {
+  for (const std::string how : {"mode=\"nearest\"", "mode=\"linear\""})
+    for (const auto& [scales, size] : {std::pair<std::string, std::string>{"1,1,2,2", "40,62"},
+                                       {"1,1,1.5,1.2", "30,37"},
+                                       {"1,1,9,1", "180,31"},
+                                       {"1,1,2,0.5", "40,15"}})
+      EXPECT_EQ(steps_everywhere("(float[2,3,20,31] x, float[2,3," + size + "] r) => (float[2,3," + size +
+                                 "] y) <float[4] scales = {" + scales + "}> { a = Resize<" + how +
+                                 ", nearest_mode=\"floor\">(x, , scales) b = Add(a, r) y = Relu(b) }"),
+                "Resize+Add+Relu")
+          << how << scales;
+  EXPECT_EQ(steps_everywhere("(float[30,70] x, int64[3,11] i, float[11,70] p) => (float[3,11,70] y)"
+                             "{ a = Gather(x, i) y = Add(a, p) }"),
+            "Gather+Add");
+}
+
+// A Gather of truths leaves bytes, which numbers have no room in.
+TEST(Regions, StayOutOfTheMemoryOfTruths) {
+  EXPECT_EQ(steps_everywhere("(bool[30,70] x, int64[11] i, float[70] s) => (float[11,70] y)"
+                             "{ a = Gather(x, i) b = Cast<to=1>(a) y = Mul(b, s) }"),
+            "Gather Pointwise+Cast+Mul");
+}
+
 TEST(Regions, MasksAndWhatTheyChoose) {
   // Truths from outside and from inside, of one element, of a row, of a column, of each.
   EXPECT_EQ(steps_everywhere("(float[7,70] x, bool[7,1] m, bool[70] n, float low) => (float[7,70] y)"

@@ -167,6 +167,10 @@ class RegionMaker {
       const NodeId p = graph_.value(v).producer;
       if (p == no_id || made_.programs_.contains(p) || !can_be_anchor(p)) continue;
       if (!may_take(p, v, last, inside, refused)) continue;
+      if (!is_float_tensor(graph_.value(v))) {
+        refused[v] = "numbers would be in the memory of its truths";
+        continue;
+      }
       const ValueInfo& result = graph_.value(graph_.node(last).outputs[0]);
       if (!is_float_tensor(result) &&
           (is_number(result) || !any_kernel(kernels_, graph_.node(p), &Kernel::narrows))) {

@@ -213,7 +213,7 @@ void move_piece(const Walk& w, const T* from, T* to, int64_t begin, int64_t end)
 }  // namespace
 
 void move(const View& from, void* to, const Shape& to_strides, const Shape& shape, size_t element_bytes,
-          KernelContext& c) {
+          KernelContext& c, Epilogue* e) {
   const int64_t count = count_of(shape);
   if (count == 0) return;
   const Walk w(shape, from.strides, to_strides);
@@ -221,8 +221,9 @@ void move(const View& from, void* to, const Shape& to_strides, const Shape& shap
     c.parallel(count, piece_elements, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i += piece_elements) {
         c.poll();
-        move_piece(w, static_cast<const T*>(from.data), static_cast<T*>(to), i,
-                   std::min(end, i + piece_elements));
+        const int64_t n = std::min(piece_elements, end - i);
+        move_piece(w, static_cast<const T*>(from.data), static_cast<T*>(to), i, i + n);
+        if (e) e->finish(i, n);
       }
     });
   };

@@ -14,9 +14,10 @@ struct View {
 };
 
 /// to[Σ index·strides] = from[Σ index·strides] for every index of `shape`. Elements of 1, 2, 4, 8 or 16
-/// bytes. No two indices share an element of `to`.
+/// bytes. No two indices share an element of `to`. `e`: the epilogue, where `to` is the output, all of which
+/// is written in this order; or null.
 void move(const View& from, void* to, const Shape& to_strides, const Shape& shape, size_t element_bytes,
-          KernelContext& c);
+          KernelContext& c, Epilogue* e = nullptr);
 
 inline size_t element_bytes(const Tensor& t) { return static_cast<size_t>(bits_of(t.type())) / 8; }
 /// The address of an element.

@@ -6,7 +6,9 @@
 
 #include "cpu/ceil_of.h"
 #include "cpu/elementwise.h"
+#include "cpu/finish_behind.h"
 #include "cpu/isa.h"
+#include "cpu/pointwise.h"
 
 #define LATHE_ISA_BODY "cpu/rows_body.h"
 #include "cpu/for_each_isa.h"
@@ -73,11 +75,6 @@ class LongRow {
                                                                                      length);
     });
   }
-  /// y = op(x, by), element by element of rows.
-  void combine(BinaryOp op, const float* x, const float* by, float* y) {
-    const auto row = maths_.binary[static_cast<size_t>(op)][static_cast<size_t>(RowForm::both)];
-    each_run([&](int64_t at, int64_t length) { row(x + at, by + at, y + at, length); });
-  }
   /// y = exp(x); sums them by column. Null y: the sums alone.
   void exponentials(const float* x, float* y, float* sums) {
     const auto row = maths_.unary[static_cast<size_t>(UnaryOp::exponential)];
@@ -98,6 +95,16 @@ class LongRow {
   /// log_sum_exp().
   static constexpr int64_t widest = 1024;
 
+  /// Calls f(begin, count) for pieces of the axis.
+  template <class F>
+  void each_piece(F&& f) {
+    const int64_t piece = std::max<int64_t>(1, longest_row / width_);
+    for (int64_t i = 0; i < n_; i += piece) {
+      c_.poll();
+      f(i, std::min(piece, n_ - i));
+    }
+  }
+
  private:
   static constexpr int64_t run_length = 4096;
 
@@ -115,14 +122,6 @@ class LongRow {
     each_piece(some_rows);
   }
 
-  template <class F>
-  void each_piece(F&& f) {
-    const int64_t piece = std::max<int64_t>(1, longest_row / width_);
-    for (int64_t i = 0; i < n_; i += piece) {
-      c_.poll();
-      f(i, std::min(piece, n_ - i));
-    }
-  }
   /// Calls f(offset, length) for runs of neighbours.
   template <class F>
   void each_run(F&& f) {
@@ -149,50 +148,51 @@ void long_softmax(LongRow row, const float* x, float* y, int64_t width, bool log
   row.apply(logarithm ? BinaryOp::subtract : BinaryOp::divide, y, sums, y);
 }
 
-void long_normalize(LongRow row, const Normalization& r) {
+/// Of a row that is too long to be gone through in one go.
+RowStatistics long_statistics(Isa isa, const float* x, const RowNormalization& r, KernelContext& c) {
   const auto n = static_cast<float>(r.n);
-  float mean = 0, squares = 0;
-  if (r.center) row.reduce(ReduceOp::sum, r.x, &mean);
-  mean /= n;
-  row.apply(BinaryOp::subtract, r.x, &mean, r.y);
-  row.reduce(ReduceOp::sum_of_squares, r.y, &squares);
-  const float inverse = 1.0f / std::sqrt(squares / n + r.epsilon);
-  if (r.mean) *r.mean = mean;
-  if (r.inverse) *r.inverse = inverse;
-  row.apply(BinaryOp::multiply, r.y, &inverse, r.y);
-  const auto with = [&](BinaryOp op, const float* by) {
-    if (by) r.single ? row.apply(op, r.y, by, r.y) : row.combine(op, r.y, by, r.y);
-  };
-  with(BinaryOp::multiply, r.scale);
-  with(BinaryOp::add, r.bias);
+  LongRow row(isa, r.n, 1, 1, c);
+  float sum = 0, squares = 0;
+  if (r.center) row.reduce(ReduceOp::sum, x, &sum);
+  row.each_piece([&](int64_t begin, int64_t count) {
+    squares += row_kernels(isa).squares_around(x + begin, count, sum / n);
+  });
+  return {sum / n, 1.0f / std::sqrt(squares / n + r.epsilon)};
 }
 
-/// Calls f(i) for `count` rows or column groups of `size` elements each.
-template <class F>
-void for_each_piece(int64_t count, int64_t size, KernelContext& c, F&& f) {
+/// Calls f(i, behind) for `count` rows or column groups of `size` elements each, and finishes behind them, or
+/// behind what f says is computed: what the i-th of them makes begins at element at(i) of the output, and
+/// goes to where the next one's does.
+template <class At, class F>
+void for_each_piece(int64_t count, int64_t size, Epilogue* e, KernelContext& c, At&& at, F&& f) {
   const int64_t grain = std::max<int64_t>(1, elements_a_piece / std::max<int64_t>(1, size));
   c.parallel(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      if ((i - begin) % grain == 0) c.poll();
-      f(i);
+    FinishBehind behind(e, at(begin));
+    for (int64_t i = begin; i < end;) {
+      c.poll();
+      for (const int64_t stop = std::min(end, i + grain); i < stop; ++i) f(i, behind);
+      behind.computed(at(i));
     }
+    behind.finish(at(end));
   });
 }
 
 /// Calls f(input offset, output offset, width) for runs of neighbouring columns: as wide as can be, since
 /// rows lie pages apart, but for as many runs as keep all threads at work.
 template <class F>
-void for_each_columns(int64_t outer, int64_t n, int64_t inner, KernelContext& c, F&& f) {
+void for_each_columns(int64_t outer, int64_t n, int64_t inner, Epilogue* e, KernelContext& c, F&& f) {
   constexpr int64_t narrowest = 128;
   const int64_t wanted = c.threads() == 1 ? 1 : 2 * c.threads();
   int64_t width = LongRow::widest;
   while (width > narrowest && outer * ceil_of(inner, width) < wanted) width /= 2;
   const int64_t runs = ceil_of(inner, width);
-  for_each_piece(outer * runs, n * std::min(width, inner), c, [&](int64_t i) {
+  const auto at = [&](int64_t i) { return i / runs * inner + i % runs * width; };
+  for_each_piece(outer * runs, n * std::min(width, inner), e, c, at, [&](int64_t i, FinishBehind&) {
     const int64_t o = i / runs, column = i % runs * width;
     f(o * n * inner + column, o * inner + column, std::min(width, inner - column));
   });
 }
+int64_t one_for_each(int64_t i) { return i; }
 
 }  // namespace
 
@@ -203,74 +203,98 @@ void softmax(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_
   if (inner == 1) {
     const int64_t together =
         std::clamp<int64_t>(softmax_floats / (ceil_of(n, k.vector) * k.vector), 1, k.vector);
-    return for_each_piece(ceil_of(outer, together), together * n, c, [&](int64_t i) {
-      const int64_t row = i * together, at = row * n;
-      if (n > longest_row)
-        long_softmax(LongRow(isa, n, 1, 1, c), x + at, y + at, 1, logarithm);
-      else
-        k.softmax(x + at, y + at, std::min(together, outer - row), n, logarithm);
-    });
+    const auto at = [&](int64_t i) { return std::min(i * together, outer) * n; };
+    return for_each_piece(
+        ceil_of(outer, together), together * n, c.epilogue(), c, at, [&](int64_t i, FinishBehind& behind) {
+          if (n > longest_row)
+            long_softmax(LongRow(isa, n, 1, 1, c), x + at(i), y + at(i), 1, logarithm);
+          else
+            k.softmax(x + at(i), y + at(i), std::min(together, outer - i * together), n, logarithm);
+          behind.computed(at(i + 1));
+        });
   }
   const int64_t groups = (inner + k.vector - 1) / k.vector;
-  for_each_piece(outer * groups, n * k.vector, c, [&](int64_t i) {
-    const int64_t column = i % groups * k.vector, at = i / groups * n * inner + column;
-    const int64_t width = std::min(k.vector, inner - column);
+  const auto at = [&](int64_t i) { return i / groups * n * inner + i % groups * k.vector; };
+  for_each_piece(outer * groups, n * k.vector, nullptr, c, at, [&](int64_t i, FinishBehind&) {
+    const int64_t width = std::min(k.vector, inner - i % groups * k.vector);
     if (n > longest_row / k.vector)
-      long_softmax(LongRow(isa, n, inner, width, c), x + at, y + at, width, logarithm);
+      long_softmax(LongRow(isa, n, inner, width, c), x + at(i), y + at(i), width, logarithm);
     else
-      k.softmax_columns(x + at, y + at, n, inner, width, logarithm);
+      k.softmax_columns(x + at(i), y + at(i), n, inner, width, logarithm);
   });
+  // A vector's lanes at a time, it would cost as much as all this.
+  if (Epilogue* const e = c.epilogue()) run_pointwise(*e, outer * n * inner, c);
 }
 
 void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
-            float factor, KernelContext& c) {
+            float factor, Epilogue* e, KernelContext& c) {
   const RowKernels& k = row_kernels(isa);
   if (inner == 1) {
     const auto row = k.reduce[static_cast<size_t>(op)];
-    return for_each_piece(outer, n, c, [&](int64_t i) {
+    return for_each_piece(outer, n, e, c, one_for_each, [&](int64_t i, FinishBehind&) {
       if (n > longest_row)
         LongRow(isa, n, 1, 1, c).reduce(op, x + i * n, y + i, factor);
       else
         y[i] = row(x + i * n, n) * factor;
     });
   }
-  for_each_columns(outer, n, inner, c, [&](int64_t at, int64_t to, int64_t width) {
+  for_each_columns(outer, n, inner, e, c, [&](int64_t at, int64_t to, int64_t width) {
     LongRow(isa, n, inner, width, c).reduce(op, x + at, y + to, factor);
   });
 }
 
-void log_sum_exp(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
+void log_sum_exp(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner, Epilogue* e,
                  KernelContext& c) {
-  if (n == 0) {
-    std::fill_n(y, outer * inner, -std::numeric_limits<float>::infinity());
-    return;
-  }
-  if (inner == 1)
-    return for_each_piece(outer, n, c,
-                          [&](int64_t i) { LongRow(isa, n, 1, 1, c).log_sum_exp(x + i * n, y + i); });
-  for_each_columns(outer, n, inner, c, [&](int64_t at, int64_t to, int64_t width) {
-    LongRow(isa, n, inner, width, c).log_sum_exp(x + at, y + to);
+  if (inner == 1 && n > 0)
+    return for_each_piece(outer, n, e, c, one_for_each, [&](int64_t i, FinishBehind&) {
+      LongRow(isa, n, 1, 1, c).log_sum_exp(x + i * n, y + i);
+    });
+  for_each_columns(outer, n, inner, e, c, [&](int64_t at, int64_t to, int64_t width) {
+    if (n == 0)
+      std::fill_n(y + to, width, -std::numeric_limits<float>::infinity());
+    else
+      LongRow(isa, n, inner, width, c).log_sum_exp(x + at, y + to);
   });
 }
 
+namespace {
+
+/// A row with the statistics it has: in parts that share a scale and a bias, as much of them at once as can
+/// be finished then.
+void normalize_parts(const RowKernels& k, const RowNormalization& r, int64_t row, const RowStatistics& s,
+                     FinishBehind& behind, KernelContext& c) {
+  const int64_t together = r.channels ? r.of_channel : r.n, parts = r.channels ? r.n / together : 1;
+  for (int64_t p = 0; p < parts; ++p)
+    for (int64_t j = 0; j < together; j += FinishBehind::piece) {
+      if (j > 0 && j % elements_a_piece == 0) c.poll();
+      const int64_t at = row * r.n + p * together + j, own = r.channels ? (row * parts + p) % r.channels : j;
+      const int64_t n = std::min(FinishBehind::piece, together - j);
+      k.normalize(r.part(at, n, own), s);
+      behind.computed(at + n);
+    }
+}
+
+}  // namespace
+
 void normalize(Isa isa, const RowNormalization& r, KernelContext& c) {
   const RowKernels& k = row_kernels(isa);
-  for_each_piece(r.rows, r.n, c, [&](int64_t i) {
-    const int64_t at = r.channels ? i % r.channels : 0;
-    const Normalization one{.x = r.x + i * r.n,
-                            .y = r.y + i * r.n,
-                            .n = r.n,
-                            .scale = r.scale ? r.scale + at : nullptr,
-                            .bias = r.bias ? r.bias + at : nullptr,
-                            .single = r.channels > 0,
-                            .center = r.center,
-                            .epsilon = r.epsilon,
-                            .mean = r.mean ? r.mean + i : nullptr,
-                            .inverse = r.inverse ? r.inverse + i : nullptr};
-    if (r.n > longest_row)
-      long_normalize(LongRow(isa, r.n, 1, 1, c), one);
-    else
-      k.normalize(one);
+  const auto row_at = [&](int64_t i) { return i * r.n; };
+  const auto keep = [&](int64_t i, const RowStatistics& s) {
+    if (r.mean) r.mean[i] = s.mean;
+    if (r.inverse) r.inverse[i] = s.inverse;
+  };
+  // Short rows take one call.
+  if (r.n <= FinishBehind::piece && (r.channels == 0 || r.of_channel == r.n))
+    return for_each_piece(r.rows, r.n, c.epilogue(), c, row_at, [&](int64_t i, FinishBehind& behind) {
+      const int64_t own = r.channels ? i % r.channels : 0;
+      keep(i, k.normalize_row(r.part(row_at(i), r.n, own), r.center, r.epsilon));
+      behind.computed(row_at(i + 1));
+    });
+  for_each_piece(r.rows, r.n, c.epilogue(), c, row_at, [&](int64_t i, FinishBehind& behind) {
+    const RowStatistics s = r.n <= longest_row ? k.statistics(r.x + row_at(i), r.n, r.center, r.epsilon)
+                                               : long_statistics(isa, r.x + row_at(i), r, c);
+    keep(i, s);
+    normalize_parts(k, r, i, s, behind, c);
   });
 }
 

@@ -9,18 +9,19 @@ namespace lathe::cpu {
 
 enum class ReduceOp : uint8_t { sum, sum_of_squares, sum_of_absolutes, maximum, minimum, count };
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias along a row.
+/// What the elements of a row have in common.
+struct RowStatistics {
+  float mean, inverse;  // 1 / deviation
+};
+
+/// y = (x - mean) * inverse * scale + bias along a row, or a part of one.
 struct Normalization {
   const float* x = nullptr;
   float* y = nullptr;
   int64_t n = 0;
   const float* scale = nullptr;  // n elements (single: one); null: 1
   const float* bias = nullptr;   // the same; null: 0
-  bool single = false;           // one scale and bias for the whole row
-  bool center = true;            // false: the root mean square alone
-  float epsilon = 0;
-  float* mean = nullptr;  // where to write the mean and 1 / deviation; null: nowhere
-  float* inverse = nullptr;
+  bool single = false;           // one scale and bias for all
 };
 
 /// Some of the rows that come to one: neighbouring columns, with what came of the rows before them.
@@ -45,7 +46,13 @@ struct RowKernels {
   /// `width` neighbouring columns, at most one vector; consecutive elements of a column are `stride` apart.
   void (*softmax_columns)(const float* x, float* y, int64_t n, int64_t stride, int64_t width,
                           bool logarithm) = nullptr;
-  void (*normalize)(const Normalization&) = nullptr;
+  void (*normalize)(const Normalization&, const RowStatistics&) = nullptr;
+  /// Not centred, rows have a mean of 0.
+  RowStatistics (*statistics)(const float* x, int64_t n, bool center, float epsilon) = nullptr;
+  /// Both, of a whole row.
+  RowStatistics (*normalize_row)(const Normalization&, bool center, float epsilon) = nullptr;
+  /// The sum of (x - mean)^2.
+  float (*squares_around)(const float* x, int64_t n, float mean) = nullptr;
   float (*reduce[static_cast<size_t>(ReduceOp::count)])(const float* x, int64_t n) = {};
   void (*reduce_columns[static_cast<size_t>(ReduceOp::count)])(const Columns&) = {};
   /// The sum of exp(x - top), and the same by column.
@@ -55,30 +62,39 @@ struct RowKernels {
 };
 const RowKernels& row_kernels(Isa isa);
 
+/// Softmax and normalize() write the output, which they finish.
 void softmax(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner, bool logarithm,
              KernelContext& c);
 
-/// y[outer, inner] = op over n, times `factor`. Of no elements: 0, or the infinity that is neutral.
+/// y[outer, inner] = op over n, times `factor`. Of no elements: 0, or the infinity that is neutral. `e`: the
+/// epilogue, where y is the output; or null.
 void reduce(Isa isa, ReduceOp op, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
-            float factor, KernelContext& c);
+            float factor, Epilogue* e, KernelContext& c);
 
 /// y[outer, inner] = log Σ exp(x) over n, which no great x overflows. Of no elements: minus infinity.
-void log_sum_exp(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner,
+void log_sum_exp(Isa isa, const float* x, float* y, int64_t outer, int64_t n, int64_t inner, Epilogue* e,
                  KernelContext& c);
 
-/// Normalises `rows` rows of n; row i takes scale and bias as they are, or, where `single`, element i %
-/// channels of them.
+/// Normalises `rows` rows of n.
 struct RowNormalization {
   const float* x = nullptr;
   float* y = nullptr;
   int64_t rows = 0, n = 0;
   const float* scale = nullptr;
   const float* bias = nullptr;
-  int64_t channels = 0;  // 0: scale and bias run along the row
+  int64_t channels = 0;    // of which the rows are made in turn, with a scale and a bias each; 0: these run
+                           // along the row
+  int64_t of_channel = 0;  // its elements, several of which make a row
   bool center = true;
   float epsilon = 0;
   float* mean = nullptr;  // one per row
   float* inverse = nullptr;
+
+  /// n elements from one on, which take scale and bias from `own` on.
+  Normalization part(int64_t at, int64_t elements, int64_t own) const {
+    return {x + at,      y + at, elements, scale ? scale + own : nullptr, bias ? bias + own : nullptr,
+            channels > 0};
+  }
 };
 void normalize(Isa isa, const RowNormalization& r, KernelContext& c);
 

@@ -241,7 +241,6 @@ float exponentials(const float* x, int64_t n, float top) {
   return sum_of(s[0] + s[1]);
 }
 
-/// The sum of (x - mean)^2, or of x^2 with a mean of 0.
 LATHE_INLINE float squares_around(const float* x, int64_t n, float mean) {
   const Vec m = set(mean);
   Vec s[2] = {zero(), zero()};
@@ -258,13 +257,14 @@ LATHE_INLINE float squares_around(const float* x, int64_t n, float mean) {
   return sum_of(s[0] + s[1]);
 }
 
-void normalize(const Normalization& r) {
-  const float n = static_cast<float>(r.n);
-  const float mean = r.center ? reduce_row<Sum>(r.x, r.n) / n : 0.0f;
-  const float inverse = 1.0f / std::sqrt(squares_around(r.x, r.n, mean) / n + r.epsilon);
-  if (r.mean) *r.mean = mean;
-  if (r.inverse) *r.inverse = inverse;
-  const Vec m = set(mean), by = set(inverse);
+LATHE_INLINE RowStatistics statistics(const float* x, int64_t n, bool center, float epsilon) {
+  const auto count = static_cast<float>(n);
+  const float mean = center ? reduce_row<Sum>(x, n) / count : 0.0f;
+  return {mean, 1.0f / std::sqrt(squares_around(x, n, mean) / count + epsilon)};
+}
+
+LATHE_INLINE void normalize(const Normalization& r, const RowStatistics& s) {
+  const Vec m = set(s.mean), by = set(s.inverse);
   const Vec one_scale = set(r.scale ? *r.scale : 1.0f), one_bias = set(r.bias ? *r.bias : 0.0f);
   const bool scales = r.scale && !r.single, biases = r.bias && !r.single;
   int64_t i = 0;
@@ -278,13 +278,24 @@ void normalize(const Normalization& r) {
                 left);
 }
 
+RowStatistics normalize_row(const Normalization& r, bool center, float epsilon) {
+  const RowStatistics s = statistics(r.x, r.n, center, epsilon);
+  normalize(r, s);
+  return s;
+}
+
 template <class Op>
 constexpr void fill(RowKernels& t, ReduceOp op) {
   t.reduce[static_cast<size_t>(op)] = reduce_row<Op>;
   t.reduce_columns[static_cast<size_t>(op)] = reduce_columns<Op>;
 }
 constexpr RowKernels make_table() {
-  RowKernels t{.softmax = softmax, .softmax_columns = softmax_columns, .normalize = normalize};
+  RowKernels t{.softmax = softmax,
+               .softmax_columns = softmax_columns,
+               .normalize = normalize,
+               .statistics = statistics,
+               .normalize_row = normalize_row,
+               .squares_around = squares_around};
   fill<Sum>(t, ReduceOp::sum);
   fill<SumOfSquares>(t, ReduceOp::sum_of_squares);
   fill<SumOfAbsolutes>(t, ReduceOp::sum_of_absolutes);

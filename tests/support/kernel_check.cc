@@ -10,6 +10,7 @@
 #include "kernel/select.h"
 #include "lathe/engine.h"
 #include "support/case_model.h"
+#include "support/sign_turner.h"
 #include "support/worker_context.h"
 
 namespace lathe::test {
@@ -42,6 +43,8 @@ class OpContext : public WorkerContext {
     packed_[i] = std::move(t);
     inputs_[i] = Value(Tensor::view(inputs_[i].tensor().type(), inputs_[i].tensor().shape(), nullptr));
   }
+  void finish_with(Epilogue* e) { epilogue_ = e; }
+  Epilogue* epilogue() override { return epilogue_; }
   void declare(size_t i, DataType type, const Shape& shape) { outputs_[i] = Value(Tensor(type, shape)); }
   std::vector<Value>& results() { return outputs_; }
   bool scratch_intact() const { return scratch_.intact(); }
@@ -51,6 +54,7 @@ class OpContext : public WorkerContext {
   std::vector<Value> inputs_, outputs_;
   std::vector<std::optional<Tensor>> packed_;
   Fenced scratch_{0};
+  Epilogue* epilogue_ = nullptr;
 };
 
 /// Shapes of the outputs by the operator's rule; types as the reference gave them.
@@ -157,7 +161,8 @@ std::vector<Tunables> tunables_of(const Kernel& kernel, const OpCase& k, const s
 }
 
 bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want, int threads,
-                std::vector<Value>* results, const Tunables& tunables) {
+                std::vector<Value>* results, const Tunables& tunables,
+                const std::function<Epilogue*(std::span<float>)>& e) {
   if (!all_tensors(want)) return false;
   const OpCodec& codec = *KernelCatalog::standard().codec_of(k.domain, k.op);
   const auto op = decode_for(kernel, codec, k.attributes, tunables), rule = codec.decode(k.attributes);
@@ -182,6 +187,7 @@ bool run_kernel(const Kernel& kernel, const OpCase& k, const std::vector<Value>&
           c.pack(i, std::move(packed));
         }
   declare_outputs(k, codec, rule.get(), c, want);
+  if (e && c.results()[0].is_tensor()) c.finish_with(e(c.out(0).as<float>()));
   kernel.run(op.get(), c);
   EXPECT_EQ(c.most_workspace, kernel.workspace ? kernel.workspace(op.get(), shapes, threads) : 0);
   EXPECT_TRUE(c.scratch_intact());
@@ -193,6 +199,22 @@ bool usable(const Kernel& k) {
   for (Isa isa : usable_isas())
     if (k.isa == isa && k.name.ends_with("." + std::string(name_of(isa)))) return true;
   return false;
+}
+
+/// It tells of every element of its output once, when that is as it is without an epilogue.
+void check_finished(const Kernel& kernel, const OpCase& k, const std::vector<Value>& want,
+                    const Tunables& tunables) {
+  for (int threads : {1, 3}) {
+    SCOPED_TRACE("finished on threads: " + std::to_string(threads));
+    std::optional<SignTurner> turner;
+    std::vector<Value> got;
+    run_kernel(kernel, k, want, threads, &got, tunables,
+               [&](std::span<float> y) { return &turner.emplace(y); });
+    if (!turner) continue;  // the shape is the kernel's to find: the runtime sees to the epilogue
+    EXPECT_TRUE(turner->once());
+    std::ranges::copy(turner->undone(), got[0].tensor().as<float>().begin());
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i].tensor(), want[i].tensor())) << i;
+  }
 }
 
 std::set<std::string> check(const OpCase& k) {
@@ -213,6 +235,8 @@ std::set<std::string> check(const OpCase& k) {
       for (size_t i = 0; i < want.size(); ++i)
         EXPECT_TRUE(same_bits(one[i].tensor(), three[i].tensor()))
             << "the bits depend on the number of threads";
+      if (kernel->finishes && want[0].tensor().type() == DataType::float32)
+        check_finished(*kernel, k, one, tunables);
     }
   }
   return took;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <span>
 #include <vector>
 
 #include "support/worker_context.h"
@@ -14,11 +15,12 @@ namespace lathe::test {
 /// Turns the sign of every element it is told of, and counts.
 class SignTurner : public Epilogue {
  public:
-  explicit SignTurner(Fenced& y) : y_(y), times_(y.size()) {}
+  explicit SignTurner(std::span<float> y) : y_(y), times_(y.size()) {}
+  explicit SignTurner(Fenced& y) : SignTurner(std::span(y.data(), y.size())) {}
   void finish(int64_t begin, int64_t n) override {
     ASSERT_TRUE(begin >= 0 && n > 0 && static_cast<size_t>(begin + n) <= y_.size()) << begin << " " << n;
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(begin + n); ++i) {
-      y_.data()[i] = -y_.data()[i];
+      y_[i] = -y_[i];
       times_[i].fetch_add(1, std::memory_order_relaxed);
     }
   }
@@ -27,13 +29,13 @@ class SignTurner : public Epilogue {
   }
   /// Y as it would be without.
   std::vector<float> undone() const {
-    std::vector<float> y(y_.data(), y_.data() + y_.size());
+    std::vector<float> y(y_.begin(), y_.end());
     for (float& v : y) v = -v;
     return y;
   }
 
  private:
-  Fenced& y_;
+  std::span<float> y_;
   std::vector<std::atomic<int>> times_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/ask.h"
+#include "cpu/finish_behind.h"
 #include "cpu/move.h"
 #include "ops/compute.h"
 #include "ops/gather/gather_tuples.h"
@@ -40,17 +41,21 @@ void run(const Gather& op, KernelContext& c) {
   const char* const from = static_cast<const char*>(in.data());
   char* const to = static_cast<char*>(c.out(0).data());
   const int64_t grain = std::max<int64_t>(1, piece_bytes / std::max<int64_t>(slice, 16));
+  const int64_t elements = slice / static_cast<int64_t>(cpu::element_bytes(in));
   c.parallel(outer * count, grain, [&](int64_t begin, int64_t end) {
+    cpu::FinishBehind behind(c.epilogue(), begin * elements);
     int64_t o = begin / count, k = begin % count;
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
       const int64_t index = checked_index(c, index_at(indices, k), size);
       copy_slice(from + (o * size + index) * slice, slice, to + i * slice, c);
+      behind.computed((i + 1) * elements);
       if (++k == count) {
         k = 0;
         ++o;
       }
     }
+    behind.finish(end * elements);
   });
 }
 
@@ -117,7 +122,10 @@ void pick_tuples(const GatherND& op, KernelContext& c) {
 }  // namespace
 
 void cpu_gather(KernelCatalog& k) {
-  k.add<Gather>({.op = "Gather", .name = cpu::kernel_name("gather", Isa::generic), .any_alignment = 0},
+  k.add<Gather>({.op = "Gather",
+                 .name = cpu::kernel_name("gather", Isa::generic),
+                 .finishes = true,
+                 .any_alignment = 0},
                 {.run = run, .ask = ask_gather<Gather>});
   k.add<GatherElements>({.op = "GatherElements", .name = cpu::kernel_name("gather_elements", Isa::generic)},
                         {.run = pick, .ask = ask_gather<GatherElements>});

@@ -8,6 +8,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
+#include "cpu/finish_behind.h"
 #include "cpu/rows.h"
 #include "ops/poller.h"
 
@@ -94,7 +95,8 @@ void instance(const InstanceNormalization& op, KernelContext& c) {
                   .n = product(x.shape(), 2),
                   .scale = floats(c, 1),
                   .bias = floats(c, 2),
-                  .channels = std::max<int64_t>(x.dim(1), 1),
+                  .channels = x.dim(1),
+                  .of_channel = product(x.shape(), 2),
                   .epsilon = op.epsilon},
                  c);
 }
@@ -114,15 +116,18 @@ void scale_channels(Isa isa, const float* from, float* to, int64_t images, int64
   const auto row = cpu::elementwise_kernels(isa).unary[static_cast<size_t>(cpu::UnaryOp::linear)];
   const int64_t grain = std::max<int64_t>(1, cpu::elements_a_piece / std::max<int64_t>(1, pixels));
   c.parallel(images, grain, [&](int64_t begin, int64_t end) {
+    cpu::FinishBehind behind(c.epilogue(), begin * pixels);
     for (int64_t i = begin; i < end; ++i) {
       if ((i - begin) % grain == 0) c.poll();
       const auto [a, b] = factors(i);
-      for (int64_t p = 0; p < pixels; p += cpu::elements_a_piece * 16) {
-        if (p > 0) c.poll();
-        const int64_t at = i * pixels + p, length = std::min(pixels - p, cpu::elements_a_piece * 16);
+      for (int64_t p = 0; p < pixels; p += cpu::FinishBehind::piece) {
+        if (p > 0 && p % cpu::elements_a_piece == 0) c.poll();
+        const int64_t at = i * pixels + p, length = std::min(pixels - p, cpu::FinishBehind::piece);
         row(from + at, to + at, length, a, b);
+        behind.computed(at + length);
       }
     }
+    behind.finish(end * pixels);
   });
 }
 
@@ -131,17 +136,17 @@ void group(const GroupNormalization& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   if (x.size() == 0) return;
   const int64_t channels = x.dim(1), pixels = product(x.shape(), 2);
-  float* const y = floats(c.out(0));
   cpu::normalize(isa,
                  {.x = floats(x),
-                  .y = y,
+                  .y = floats(c.out(0)),
                   .rows = x.dim(0) * op.num_groups,
                   .n = channels / op.num_groups * pixels,
+                  .scale = floats(c, 1),
+                  .bias = floats(c, 2),
+                  .channels = channels,
+                  .of_channel = pixels,
                   .epsilon = op.epsilon},
                  c);
-  const float *scale = floats(c, 1), *bias = floats(c, 2);
-  scale_channels(isa, y, y, x.dim(0) * channels, pixels, c,
-                 [&](int64_t i) { return std::pair(scale[i % channels], bias[i % channels]); });
 }
 
 Verdict ask_batch(const BatchNormalization&, const KernelRequest& r) {
@@ -268,23 +273,31 @@ void cpu_norm_lines(KernelCatalog& k);
 void cpu_norm(KernelCatalog& k) {
   cpu_norm_lines(k);
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<LayerNormalization>(
-        {.op = "LayerNormalization", .name = cpu::kernel_name("layer_norm", isa), .isa = isa},
-        {.run = layer<isa>, .ask = ask_rows<LayerNormalization>});
+    k.add<LayerNormalization>({.op = "LayerNormalization",
+                               .name = cpu::kernel_name("layer_norm", isa),
+                               .isa = isa,
+                               .finishes = true},
+                              {.run = layer<isa>, .ask = ask_rows<LayerNormalization>});
     k.add<Lrn>({.op = "LRN", .name = cpu::kernel_name("lrn", isa), .isa = isa},
                {.run = local_response<isa>, .ask = cpu::ask_float32<Lrn>});
     k.add<RmsNormalization>(
-        {.op = "RMSNormalization", .name = cpu::kernel_name("rms_norm", isa), .isa = isa},
+        {.op = "RMSNormalization", .name = cpu::kernel_name("rms_norm", isa), .isa = isa, .finishes = true},
         {.run = root_mean_square<RmsNormalization, isa>, .ask = ask_rows<RmsNormalization>});
-    k.add<InstanceNormalization>(
-        {.op = "InstanceNormalization", .name = cpu::kernel_name("instance_norm", isa), .isa = isa},
-        {.run = instance<isa>, .ask = cpu::ask_float32<InstanceNormalization>});
-    k.add<GroupNormalization>(
-        {.op = "GroupNormalization", .name = cpu::kernel_name("group_norm", isa), .isa = isa},
-        {.run = group<isa>, .ask = ask_group});
-    k.add<BatchNormalization>(
-        {.op = "BatchNormalization", .name = cpu::kernel_name("batch_norm", isa), .isa = isa},
-        {.run = batch<isa>, .ask = ask_batch, .workspace = batch_workspace});
+    k.add<InstanceNormalization>({.op = "InstanceNormalization",
+                                  .name = cpu::kernel_name("instance_norm", isa),
+                                  .isa = isa,
+                                  .finishes = true},
+                                 {.run = instance<isa>, .ask = cpu::ask_float32<InstanceNormalization>});
+    k.add<GroupNormalization>({.op = "GroupNormalization",
+                               .name = cpu::kernel_name("group_norm", isa),
+                               .isa = isa,
+                               .finishes = true},
+                              {.run = group<isa>, .ask = ask_group});
+    k.add<BatchNormalization>({.op = "BatchNormalization",
+                               .name = cpu::kernel_name("batch_norm", isa),
+                               .isa = isa,
+                               .finishes = true},
+                              {.run = batch<isa>, .ask = ask_batch, .workspace = batch_workspace});
   });
 }
 

@@ -123,7 +123,7 @@ void global_pool(const GlobalPool&, KernelContext& c) {
   int64_t n = 1;
   for (size_t a = 2; a < x.rank(); ++a) n *= x.dim(a);
   const float factor = function == cpu::ReduceOp::sum ? 1.0f / static_cast<float>(n) : 1.0f;
-  cpu::reduce(isa, function, floats(x), floats(c.out(0)), x.dim(0) * x.dim(1), n, 1, factor, c);
+  cpu::reduce(isa, function, floats(x), floats(c.out(0)), x.dim(0) * x.dim(1), n, 1, factor, c.epilogue(), c);
 }
 
 }  // namespace
@@ -135,14 +135,20 @@ void cpu_pool(KernelCatalog& k) {
   cpu_pool_powers(k);
   cpu_pool_maxima(k);
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<MaxPool>({.op = "MaxPool", .name = cpu::kernel_name("max_pool", isa), .isa = isa},
+    k.add<MaxPool>({.op = "MaxPool", .name = cpu::kernel_name("max_pool", isa), .isa = isa, .finishes = true},
                    {.run = max_pool<isa>, .ask = ask<MaxPool>, .workspace = workspace<MaxPool>});
-    k.add<AveragePool>({.op = "AveragePool", .name = cpu::kernel_name("average_pool", isa), .isa = isa},
-                       {.run = average_pool<isa>, .ask = ask<AveragePool>, .workspace = average_workspace});
-    k.add<GlobalPool>(
-        {.op = "GlobalAveragePool", .name = cpu::kernel_name("global_average_pool", isa), .isa = isa},
-        {.run = global_pool<cpu::ReduceOp::sum, isa>, .ask = cpu::ask_float32<GlobalPool>});
-    k.add<GlobalPool>({.op = "GlobalMaxPool", .name = cpu::kernel_name("global_max_pool", isa), .isa = isa},
+    k.add<AveragePool>(
+        {.op = "AveragePool", .name = cpu::kernel_name("average_pool", isa), .isa = isa, .finishes = true},
+        {.run = average_pool<isa>, .ask = ask<AveragePool>, .workspace = average_workspace});
+    k.add<GlobalPool>({.op = "GlobalAveragePool",
+                       .name = cpu::kernel_name("global_average_pool", isa),
+                       .isa = isa,
+                       .finishes = true},
+                      {.run = global_pool<cpu::ReduceOp::sum, isa>, .ask = cpu::ask_float32<GlobalPool>});
+    k.add<GlobalPool>({.op = "GlobalMaxPool",
+                       .name = cpu::kernel_name("global_max_pool", isa),
+                       .isa = isa,
+                       .finishes = true},
                       {.run = global_pool<cpu::ReduceOp::maximum, isa>, .ask = cpu::ask_float32<GlobalPool>});
   });
 }

@@ -8,6 +8,7 @@
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
 #include "cpu/fold.h"
+#include "cpu/pointwise.h"
 #include "cpu/rows.h"
 #include "kernel/temporary.h"
 #include "ops/poller.h"
@@ -145,18 +146,22 @@ constexpr cpu::ReduceOp joining(cpu::ReduceOp op) {
 
 template <F function, Isa isa>
 void reduce_floats(const float* x, const Runs& runs, Tensor& y, KernelContext& c) {
+  constexpr bool has_root = function == F::l2;
   auto step = [&](const float* from, float* to, const Stage& s, bool first, bool last) {
+    Epilogue* const e = last && !has_root ? c.epilogue() : nullptr;
     if constexpr (function == F::log_sum_exp) {
-      cpu::log_sum_exp(isa, from, to, s.outer, s.n, s.inner, c);
+      cpu::log_sum_exp(isa, from, to, s.outer, s.n, s.inner, e, c);
     } else {
       constexpr cpu::ReduceOp op = row_function(function);
       const float factor = function == F::mean && last ? 1.0f / static_cast<float>(runs.terms()) : 1.0f;
-      cpu::reduce(isa, first ? op : joining(op), from, to, s.outer, s.n, s.inner, factor, c);
+      cpu::reduce(isa, first ? op : joining(op), from, to, s.outer, s.n, s.inner, factor, e, c);
     }
   };
   float* const to = cpu::floats(y);
   in_stages(x, runs, to, c, step);
-  if (function == F::l2) cpu::apply_unary(isa, cpu::UnaryOp::square_root, to, to, y.size(), 0, 0, c);
+  if (!has_root) return;
+  cpu::apply_unary(isa, cpu::UnaryOp::square_root, to, to, y.size(), 0, 0, c);
+  if (Epilogue* const e = c.epilogue()) cpu::run_pointwise(*e, y.size(), c);
 }
 
 constexpr cpu::FoldOp fold_function(F f) {
@@ -253,11 +258,15 @@ void run(const Reduce<function>& op, KernelContext& c) {
 void cpu_reduce(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     auto add = [&]<F function>(const char* op, const std::string& name) {
-      k.add<Reduce<function>>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa},
-                              {.run = run<function, isa>, .ask = ask<function>});
       k.add<Reduce<function>>(
-          {.op = op, .name = cpu::kernel_name(name + "_apart", isa), .isa = isa, .temporaries = true},
-          {.run = run<function, isa>, .ask = ask_apart<function>});
+          {.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .finishes = !folds_floats<function>},
+          {.run = run<function, isa>, .ask = ask<function>});
+      k.add<Reduce<function>>({.op = op,
+                               .name = cpu::kernel_name(name + "_apart", isa),
+                               .isa = isa,
+                               .finishes = !folds_floats<function>,
+                               .temporaries = true},
+                              {.run = run<function, isa>, .ask = ask_apart<function>});
     };
     add.template operator()<F::sum>("ReduceSum", "reduce_sum");
     add.template operator()<F::mean>("ReduceMean", "reduce_mean");

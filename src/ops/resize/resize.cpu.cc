@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpu/ask.h"
+#include "cpu/finish_behind.h"
 #include "cpu/lines.h"
 #include "cpu/move.h"
 #include "cpu/sample.h"
@@ -55,6 +56,7 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
   c.parallel(rows.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
                Poller poll(c);
+               cpu::FinishBehind behind(c.epilogue(), begin * length);
                const T* before = nullptr;
                for (int64_t row = begin; row < end; ++row) {
                  const T* from = in;
@@ -67,7 +69,10 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
                  T* to = out + row * length;
                  if (std::exchange(before, from) == from) {
                    poll.copy(to - length, length, to);
-                 } else if (rows.inner == 1) {
+                   continue;
+                 }
+                 behind.computed(row * length);
+                 if (rows.inner == 1) {
                    poll.pieces(last.out, 1, [&](int64_t first, int64_t stop) {
                      for (int64_t i = first; i < stop; ++i) to[i] = from[columns[i]];
                    });
@@ -76,6 +81,7 @@ void nearest(const ResizeJob& job, const Samples& s, const Rows& rows, const T* 
                      poll.copy(from + columns[i] * rows.inner, rows.inner, to + i * rows.inner);
                  }
                }
+               behind.finish(end * length);
              });
 }
 
@@ -114,7 +120,7 @@ void repeat(const ResizeJob& job, const Samples& s, KernelContext& c) {
     strides.push_back(0);
   }
   cpu::move({c.in(0).data(), strides}, c.out(0).data(), row_major(shape), shape, cpu::element_bytes(c.in(0)),
-            c);
+            c, c.epilogue());
 }
 
 /// What linear rows have in common.
@@ -224,8 +230,12 @@ void linear(const LinearRows& l, const float* in, float* out, KernelContext& c) 
                const auto needed = static_cast<size_t>(l.width + cpu::behind_row);
                std::pmr::vector<float> far(needed > near_row ? needed : 0, c.scratch());
                Poller poll(c);
-               for (int64_t row = begin; row < end; ++row)
+               cpu::FinishBehind behind(c.epilogue(), begin * length);
+               for (int64_t row = begin; row < end; ++row) {
                  blend_row(l, row, in, far.empty() ? near : far.data(), out + row * length, poll);
+                 behind.computed((row + 1) * length);
+               }
+               behind.finish(end * length);
              });
 }
 
@@ -236,7 +246,10 @@ void run(const Resize& op, KernelContext& c) {
   Tensor& out = c.out(0, in.type(), job.shape());
   if (out.size() == 0) return;
   if (in.size() == 0) c.fail(Code::run_bad_value, "elements to resize", describe(in));
-  if (in.rank() == 0) return void(std::memcpy(out.data(), in.data(), in.bytes()));
+  if (in.rank() == 0) {
+    std::memcpy(out.data(), in.data(), in.bytes());
+    return cpu::FinishBehind(c.epilogue(), 0).finish(1);
+  }
   const Samples samples(op, job, c);
   const Rows rows(job);
   if (op.mode == "linear")
@@ -274,7 +287,11 @@ std::optional<size_t> scratch(const Resize& op, std::span<const Shape> inputs,
 
 void cpu_resize(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Resize>({.op = "Resize", .name = cpu::kernel_name("resize", isa), .isa = isa, .temporaries = true},
+    k.add<Resize>({.op = "Resize",
+                   .name = cpu::kernel_name("resize", isa),
+                   .isa = isa,
+                   .finishes = true,
+                   .temporaries = true},
                   {.run = run<isa>, .ask = ask, .scratch = scratch});
   });
 }

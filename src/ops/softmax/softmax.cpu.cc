@@ -39,10 +39,11 @@ void hardmax(const Hardmax& op, KernelContext& c) {
 
 void cpu_softmax(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Softmax>({.op = "Softmax", .name = cpu::kernel_name("softmax", isa), .isa = isa},
+    k.add<Softmax>({.op = "Softmax", .name = cpu::kernel_name("softmax", isa), .isa = isa, .finishes = true},
                    {.run = run<Softmax, false, isa>, .ask = cpu::ask_float32<Softmax>});
-    k.add<LogSoftmax>({.op = "LogSoftmax", .name = cpu::kernel_name("log_softmax", isa), .isa = isa},
-                      {.run = run<LogSoftmax, true, isa>, .ask = cpu::ask_float32<LogSoftmax>});
+    k.add<LogSoftmax>(
+        {.op = "LogSoftmax", .name = cpu::kernel_name("log_softmax", isa), .isa = isa, .finishes = true},
+        {.run = run<LogSoftmax, true, isa>, .ask = cpu::ask_float32<LogSoftmax>});
     k.add<Hardmax>({.op = "Hardmax", .name = cpu::kernel_name("hardmax", isa), .isa = isa},
                    {.run = hardmax<isa>, .ask = cpu::ask_float32<Hardmax>});
   });
