@@ -109,6 +109,17 @@ class Strip {
   }
 
   void run() {
+    s_.in_area > 0 ? sample() : clear();
+    multiply();
+  }
+
+ private:
+  size_t spatial() const { return s_.axes.size(); }
+  cpu::GridAxis& grid_axis(size_t i) { return grid_axes_[3 - spatial() + i]; }
+
+  /// Of an image without pixels there is padding alone.
+  void clear() { std::fill_n(matrix_, g_.panels(count_) * g_.panel_columns * s_.rows(), 0.0f); }
+  void sample() {
     for (int64_t block = 0; block < count_; block += grid_block) {
       const int64_t n = std::min(grid_block, count_ - block);
       find_starts(first_ + block, n);
@@ -118,12 +129,7 @@ class Strip {
           s_.turns ? sample_turned(group, k, block, n) : sample_planes(group, k, block, n);
         }
     }
-    multiply();
   }
-
- private:
-  size_t spatial() const { return s_.axes.size(); }
-  cpu::GridAxis& grid_axis(size_t i) { return grid_axes_[3 - spatial() + i]; }
 
   /// Where the windows of n pixels begin.
   void find_starts(int64_t pixel, int64_t n) {
