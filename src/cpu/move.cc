@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "cpu/finish_behind.h"
+
 namespace lathe::cpu {
 namespace {
 
@@ -217,11 +219,12 @@ void move(const View& from, void* to, const Shape& to_strides, const Shape& shap
   const int64_t count = count_of(shape);
   if (count == 0) return;
   const Walk w(shape, from.strides, to_strides);
+  const int64_t piece = e ? FinishBehind::piece : piece_elements;
   const auto elements = [&]<class T>(T) {
     c.parallel(count, piece_elements, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i += piece_elements) {
+      for (int64_t i = begin; i < end; i += piece) {
         c.poll();
-        const int64_t n = std::min(piece_elements, end - i);
+        const int64_t n = std::min(piece, end - i);
         move_piece(w, static_cast<const T*>(from.data), static_cast<T*>(to), i, i + n);
         if (e) e->finish(i, n);
       }
