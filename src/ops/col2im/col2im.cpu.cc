@@ -4,6 +4,7 @@
 #include "cpu/ask.h"
 #include "cpu/ceil_of.h"
 #include "cpu/fold.h"
+#include "cpu/lines.h"
 #include "ops/col2im/blocks.h"
 
 namespace lathe {
@@ -162,12 +163,20 @@ void col2im(const Col2Im& op, KernelContext& c) {
   });
 }
 
+/// The sizes of image and block.
+std::optional<size_t> scratch(const Col2Im&, std::span<const Shape> inputs, std::span<const Shape>) {
+  const auto of = [](const Shape& s) {
+    return cpu::whole_lines(static_cast<size_t>(count_of(s)) * sizeof(int64_t));
+  };
+  return of(inputs[1]) + of(inputs[2]);
+}
+
 }  // namespace
 
 void cpu_col2im(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<Col2Im>({.op = "Col2Im", .name = cpu::kernel_name("col2im", isa), .isa = isa},
-                  {.run = col2im<isa>, .ask = ask});
+    k.add<Col2Im>({.op = "Col2Im", .name = cpu::kernel_name("col2im", isa), .isa = isa, .temporaries = true},
+                  {.run = col2im<isa>, .ask = ask, .scratch = scratch});
   });
 }
 

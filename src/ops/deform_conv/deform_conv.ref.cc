@@ -1,5 +1,7 @@
 #include "ops/deform_conv/deform_conv.h"
 
+#include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "ops/compute.h"
@@ -43,7 +45,10 @@ void deform_conv(const DeformConv& op, KernelContext& c) {
   const int64_t per_group = channels / op.conv.group, filters_per_group = filters / op.conv.group;
   const int64_t per_offset_group = channels / op.offset_group;
 
-  c.parallel(x.dim(0) * out_plane, 1, [&](int64_t begin, int64_t end) {
+  // One piece for each thread, which takes a column once.
+  const int64_t pieces = x.dim(0) * out_plane,
+                grain = std::max<int64_t>(1, (pieces + c.threads() - 1) / c.threads());
+  c.parallel(pieces, grain, [&](int64_t begin, int64_t end) {
     Poller poll(c);
     std::pmr::vector<double> column(static_cast<size_t>(channels * kernel), c.scratch()),
         position(axes.size(), c.scratch());
@@ -86,8 +91,21 @@ void deform_conv(const DeformConv& op, KernelContext& c) {
   });
 }
 
+/// Operands in double, and a column of each thread.
+std::optional<size_t> scratch(const DeformConv&, std::span<const Shape> inputs, std::span<const Shape>) {
+  const auto lines = [](int64_t n) { return (static_cast<size_t>(n) * sizeof(double) + 63) / 64 * 64; };
+  size_t bytes = 0;
+  for (const Shape& s : inputs) bytes += lines(count_of(s)) + 128;
+  const size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  return bytes + threads * (lines(inputs[0][1] * count_between(inputs[1], 2, inputs[1].size())) + 64);
+}
+
 }  // namespace
 
-void reference_deform_conv(KernelCatalog& k) { k.reference<DeformConv>("DeformConv", deform_conv); }
+void reference_deform_conv(KernelCatalog& k) {
+  k.add<DeformConv>(
+      {.op = "DeformConv", .name = "DeformConv.ref", .backend = "reference", .temporaries = true},
+      {.run = deform_conv, .scratch = scratch});
+}
 
 }  // namespace lathe

@@ -1,10 +1,13 @@
 // MaxRoiPool of float32: rows of pixels that a row of bins covers become one, in vectors; bins are cut from
 // that.
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "cpu/ask.h"
+#include "cpu/ceil_of.h"
 #include "cpu/elementwise.h"
+#include "cpu/lines.h"
 #include "ops/max_roi_pool/regions.h"
 
 namespace lathe {
@@ -77,24 +80,37 @@ void max_roi_pool(const MaxRoiPool& op, KernelContext& c) {
   // Whether or not anything is pooled.
   for (int64_t r = 0; r < rois.dim(0); ++r) PoolRegion(op, x, rois, r, c);
   if (c.out(0).size() == 0) return;
-  c.parallel(rois.dim(0) * channels, std::max<int64_t>(1, pooled_piece / std::max(area, bins)),
-             [&](int64_t begin, int64_t end) {
-               RegionPool regions(isa, op, c);
-               for (int64_t i = begin; i < end; ++i) {
-                 const PoolRegion region(op, x, rois, i / channels, c);
-                 if (i == begin || i % channels == 0) regions.enter(region);
-                 regions.pool(cpu::floats(x) + (region.image * channels + i % channels) * area,
-                              to + i * bins);
-               }
-             });
+  // At most one piece for each thread, which takes its room once.
+  const int64_t planes = rois.dim(0) * channels;
+  const int64_t grain =
+      std::max(pooled_piece / std::max(area, bins), cpu::ceil_of(planes, int64_t{c.threads()}));
+  c.parallel(planes, std::max<int64_t>(1, grain), [&](int64_t begin, int64_t end) {
+    RegionPool regions(isa, op, c);
+    for (int64_t i = begin; i < end; ++i) {
+      const PoolRegion region(op, x, rois, i / channels, c);
+      if (i == begin || i % channels == 0) regions.enter(region);
+      regions.pool(cpu::floats(x) + (region.image * channels + i % channels) * area, to + i * bins);
+    }
+  });
+}
+
+/// What each thread has of its own.
+std::optional<size_t> scratch(const MaxRoiPool& op, std::span<const Shape> inputs, std::span<const Shape>) {
+  const auto lines = [](int64_t n, size_t each) { return cpu::whole_lines(static_cast<size_t>(n) * each); };
+  const auto threads = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  const int64_t tasks = std::min(inputs[1][0] * inputs[0][1], threads);
+  return static_cast<size_t>(tasks) *
+         (lines(op.pooled_shape[0], sizeof(PoolBin)) + lines(op.pooled_shape[1], sizeof(PoolBin)) +
+          lines(inputs[0][3], sizeof(float)));
 }
 
 }  // namespace
 
 void cpu_max_roi_pool(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
-    k.add<MaxRoiPool>({.op = "MaxRoiPool", .name = cpu::kernel_name("max_roi_pool", isa), .isa = isa},
-                      {.run = max_roi_pool<isa>, .ask = cpu::ask_float32<MaxRoiPool>});
+    k.add<MaxRoiPool>(
+        {.op = "MaxRoiPool", .name = cpu::kernel_name("max_roi_pool", isa), .isa = isa, .temporaries = true},
+        {.run = max_roi_pool<isa>, .ask = cpu::ask_float32<MaxRoiPool>, .scratch = scratch});
   });
 }
 

@@ -164,6 +164,7 @@ void align_regions(const RoiAlign& op, KernelContext& c) {
 
 size_t workspace(const RoiAlign& op, std::span<const Shape> inputs, int threads) {
   if (inputs[0].size() != 4 || inputs[1].size() != 2) return 0;  // the shape rule says what is wrong
+  if (inputs[0][1] == 0) return 0;
   return static_cast<size_t>(cpu::task_slots(inputs[1][0], threads)) * Room(op, inputs[0][1]).bytes();
 }
 
