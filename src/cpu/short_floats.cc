@@ -200,7 +200,8 @@ bool pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t
               });
 }
 
-Verdict prefer_short(const KernelRequest& r, ShortKind, int64_t m, int64_t k, int64_t n) {
+Verdict prefer_short(const KernelRequest& r, int64_t m, int64_t k, int64_t n) {
+  // Not measured where AVX-512 is done in halves (Zen 4): decoding takes twice the operations there.
   const bool pays = r.isa == Isa::avx512 && !cpu_features().avx512_halved && is_few(m) &&
                     k * n > cached_floats && k % short_block_rows == 0;
   return pays ? Verdict::yes() : Verdict::no("weights from memory are not what it waits for");

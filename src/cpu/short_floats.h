@@ -66,7 +66,7 @@ bool pack_short(Isa isa, std::byte* to, const Operand& b, int64_t k, int64_t n, 
 bool pack_short(Isa isa, std::byte* to, const PairOperand& b, int64_t k, int64_t n, Workers& workers);
 
 /// Does a product of so many rows wait for its weights, so that they had better be short?
-Verdict prefer_short(const KernelRequest& r, ShortKind kind, int64_t m, int64_t k, int64_t n);
+Verdict prefer_short(const KernelRequest& r, int64_t m, int64_t k, int64_t n);
 
 /// C [m, n] = A [m, k] B + start, all dense; in the order in which multiply() sums, hence the same bits. Of
 /// pairs, A is float32 in twice as many columns.

@@ -129,8 +129,7 @@ Verdict prefer_short(const Gemm& op, const KernelRequest& r) {
   const Tensor& b = *r.inputs[1].constant;
   const auto m = cpu::likely_rows(r);
   if (!m) return Verdict::no("the number of rows is not known");
-  return cpu::prefer_short(r, cpu::ShortKind::floats, *m, b.dim(op.trans_b ? 1 : 0),
-                           b.dim(op.trans_b ? 0 : 1));
+  return cpu::prefer_short(r, *m, b.dim(op.trans_b ? 1 : 0), b.dim(op.trans_b ? 0 : 1));
 }
 template <Isa isa>
 std::optional<PackedForm> short_form(const Gemm& op, const KernelRequest& r, size_t i) {

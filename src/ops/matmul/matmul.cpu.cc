@@ -138,8 +138,7 @@ Verdict ask_short(const MatMul& op, const KernelRequest& r) {
 Verdict prefer_short(const MatMul&, const KernelRequest& r) {
   const Matrices b(*r.inputs[1].constant);
   const auto m = cpu::likely_rows(r);
-  return m ? cpu::prefer_short(r, cpu::ShortKind::floats, *m, b.k, b.n)
-           : Verdict::no("the number of rows is not known");
+  return m ? cpu::prefer_short(r, *m, b.k, b.n) : Verdict::no("the number of rows is not known");
 }
 template <Isa isa>
 std::optional<PackedForm> short_form(const MatMul&, const KernelRequest& r, size_t i) {

@@ -83,8 +83,7 @@ void run(const NarrowMatMul& op, KernelContext& c) {
 Verdict prefer_short(const NarrowMatMul& op, const KernelRequest& r) {
   const Weights w(op, r.inputs[1].constant->shape());
   const auto m = cpu::likely_rows(r);
-  return m ? cpu::prefer_short(r, cpu::ShortKind::pairs, *m, w.pairs, w.n)
-           : Verdict::no("the number of rows is not known");
+  return m ? cpu::prefer_short(r, *m, w.pairs, w.n) : Verdict::no("the number of rows is not known");
 }
 template <Isa isa>
 std::optional<PackedForm> short_form(const NarrowMatMul& op, const KernelRequest& r, size_t i) {
