@@ -34,7 +34,10 @@ endif()
 
 find_program(LATHE_CCACHE ccache)
 if(LATHE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Without these two it would not keep what was compiled with precompiled headers.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${LATHE_CCACHE})
+  # Without these two it would not keep what was compiled with precompiled headers. By what the compiler says it read,
+  # not by what the preprocessor leaves of it: a precompiled header knows its sources by their every byte, and one kept
+  # from before a comment changed would let `#pragma once` read the same header twice.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
+      ${LATHE_CCACHE})
 endif()
 find_package(Threads REQUIRED)
