@@ -230,6 +230,47 @@ TEST(ThreadPool, IsQuietBetweenCalls) {
 }
 
 #if defined(__linux__)
+/// How often the threads of this process have gone to sleep, but this one.
+int64_t times_others_slept() {
+  int64_t times = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(syscall(SYS_gettid))) continue;
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;)
+      if (int64_t n = 0; word == "voluntary_ctxt_switches:" && status >> n) times += n;
+  }
+  return times;
+}
+
+TEST(ThreadPool, SleepersAreLeftAloneWithWhatIsDoneBeforeTheyWouldBeThere) {
+  ThreadPool pool(2);
+  const auto call_after_pause = [&](std::chrono::microseconds work) {
+    std::this_thread::sleep_for(2ms);
+    std::mutex m;
+    std::set<std::thread::id> ids;
+    // One piece for each thread, as of kernels that hand out tasks of their own: these poll in between.
+    pool.run(2, 1, false, [&](int64_t, int64_t) {
+      {
+        std::lock_guard lock(m);
+        ids.insert(std::this_thread::get_id());
+      }
+      const auto end = std::chrono::steady_clock::now() + work;
+      while (std::chrono::steady_clock::now() < end) ThreadPool::wake_if_late();
+    });
+    return ids.size() > 1;
+  };
+  constexpr int calls = 60;
+  for (int i = 0; i < 5; ++i) call_after_pause(0us);
+  // Whoever is interrupted meanwhile, on a machine that has other things to do, has them woken.
+  const int64_t before = times_others_slept();
+  for (int i = 0; i < calls; ++i) call_after_pause(0us);
+  EXPECT_LT(times_others_slept() - before, calls / 2);
+  // Nor are they forgotten, whatever went before.
+  int shared = 0;
+  for (int i = 0; i < calls; ++i) shared += call_after_pause(4ms);
+  EXPECT_GT(shared, calls / 2);
+}
+
 /// A thread that stands for a worker, and this one for its caller.
 class WorkerPlacesTest : public ::testing::Test {
  protected:

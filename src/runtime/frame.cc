@@ -122,7 +122,10 @@ class StepContext final : public KernelContext {
     p.pool().run_steps(steps, n, grain, p.options().flush_denormals, polled);
   }
   int threads() const override { return alone_ ? 1 : frame_.state_.program.pool().threads(); }
-  void poll() override { frame_.state_.poll(); }
+  void poll() override {
+    ThreadPool::wake_if_late();
+    frame_.state_.poll();
+  }
   KernelBody& body(size_t i) override { return frame_.body(index_, i); }
   Epilogue* epilogue() override { return epilogue_; }
   bool strict() const override { return frame_.state_.program.plan().strict; }

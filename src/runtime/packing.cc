@@ -92,6 +92,7 @@ class PoolWorkers final : public Workers {
   }
   int threads() const override { return pool_.threads(); }
   void poll() override {
+    ThreadPool::wake_if_late();
     if (control_) control_->check();
   }
 

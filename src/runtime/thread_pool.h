@@ -1,8 +1,9 @@
 // A quiet thread pool: workers look for work for some tens of microseconds after a job and then sleep in the
-// kernel.
+// kernel. Nobody wakes them for work that is done before they would be there.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -39,6 +40,10 @@ class ThreadPool {
   /// stay.
   void run_steps(int64_t steps, int64_t n, int64_t grain, bool flush_denormals, StepLoop f);
 
+  /// Called now and then by who works on a piece: wakes workers that have been let sleep so far, if the work
+  /// has turned out to be worth it.
+  static void wake_if_late();
+
   /// The same on this thread alone.
   static void run_alone(int64_t steps, int64_t n, int64_t grain, StepLoop f);
 
@@ -50,6 +55,8 @@ class ThreadPool {
   void work(int64_t thread);
   static void drain(Job& job, int64_t thread);
   void run_on_workers(Job& job);
+  void run_while_they_sleep(Job& job);
+  void wake_for(Job& job);
   void run_on_executor(Job& job);
 
   int threads_;
@@ -60,7 +67,14 @@ class ThreadPool {
   std::atomic<uint32_t> epoch_{0};   // changes with every job: what sleepers watch
   std::atomic<Job*> job_{nullptr};   // the job that is open for workers
   std::atomic<uint32_t> active_{0};  // workers that may be looking at a job
+  std::atomic<int> asleep_{0};       // workers that are, or are about to be
+  std::atomic<bool> helped_{true};   // has one come in time, since they last slept?
   std::atomic<bool> stop_{false};
+
+  // Of who has the workers: the job that it does while they sleep, until when it lets them, and the end of
+  // the last job that began so.
+  Job* waiting_ = nullptr;
+  std::chrono::steady_clock::time_point wake_at_{}, last_asleep_{};
 };
 
 }  // namespace lathe
