@@ -307,6 +307,32 @@ TEST(CpuElements, Resizes) {
       .absent()
       .input<float>({5}, {1, 1, 2, 2, 2})
       .attribute("mode", std::string("linear"));
+  // Cubic filters, and wider ones of images that shrink.
+  for (std::string mode : {"linear", "cubic"})
+    for (int64_t antialias : {0, 1})
+      for (int64_t exclude_outside : {0, 1})
+        for (const Floats& scales : {Floats{1, 1, 2, 2}, Floats{1, 1, 0.6f, 1.7f}, Floats{1, 1, 0.3f, 0.11f},
+                                     Floats{1, 2, 0.5f, 1}, Floats{0.5f, 1, 1, 1}, Floats{1, 1, 1, 0.05f}}) {
+          if (mode == "linear" && !antialias && !exclude_outside) continue;
+          add(t, "Resize", mode + (antialias ? " antialias" : "") + (exclude_outside ? " inside" : ""))
+              .random(f32, {2, 3, 19, 83})
+              .absent()
+              .input<float>({4}, scales)
+              .attribute("mode", mode)
+              .attribute("antialias", antialias)
+              .attribute("exclude_outside", exclude_outside);
+        }
+  add(t, "Resize", "cubic volume")
+      .random(f32, {1, 2, 3, 4, 5})
+      .absent()
+      .input<float>({5}, {1, 1, 2, 2, 2})
+      .attribute("mode", std::string("cubic"));
+  add(t, "Resize", "cubic, channels last")
+      .random(f32, {1, 12, 20, 3})
+      .absent()
+      .input<float>({4}, {1, 1.5f, 0.4f, 1})
+      .attribute("mode", std::string("cubic"))
+      .attribute("antialias", int64_t{1});
   for (const OpCase& k : t.all()) EXPECT_EQ(check(k).size(), usable_isas().size()) << k.name;
 }
 

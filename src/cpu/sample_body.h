@@ -17,13 +17,41 @@ static void between(const RowSamples& s, const float* row, float* to) {
     to[i] = (s.a[i] == 0 ? 0 : s.a[i] * row[s.left[i]]) + (s.b[i] == 0 ? 0 : s.b[i] * row[s.right[i]]);
 }
 
-void blend(const float* x, const float* y, float a, float b, float* to, int64_t n) {
-  const Vec wa = set(a), wb = set(b);
-  for (int64_t i = 0; i < n; i += Vec::width) {
-    const int64_t left = n - i < Vec::width ? n - i : Vec::width;
+template <bool near>
+static void weigh(const RowTaps& s, const float* row, float* to) {
+  int64_t i = 0;
+  for (; i + Vec::width <= s.n; i += Vec::width) {
     Vec sum = zero();
-    if (a != 0) sum = wa * load_first(x + i, left);
-    if (b != 0) sum = sum + wb * load_first(y + i, left);
+    for (int64_t tap = i; tap < i + s.taps * s.stride; tap += s.stride)
+      sum = sum + part_of(load(s.weight + tap), elements<near>(row, s.at + tap));
+    store(to + i, sum);
+  }
+  for (; i < s.n; ++i) {
+    float sum = 0;
+    for (int64_t tap = i; tap < i + s.taps * s.stride; tap += s.stride)
+      if (s.weight[tap] != 0) sum += s.weight[tap] * row[s.at[tap]];
+    to[i] = sum;
+  }
+}
+
+void blend(const WeightedRow* rows, size_t count, bool adds, float* to, int64_t n) {
+  constexpr int64_t together = 4;
+  int64_t i = 0;
+  for (; i + together * Vec::width <= n; i += together * Vec::width) {
+    Vec sum[together];
+    for (int64_t v = 0; v < together; ++v) sum[v] = adds ? load(to + i + v * Vec::width) : zero();
+    for (size_t row = 0; row < count; ++row) {
+      const Vec weight = set(rows[row].weight);
+      for (int64_t v = 0; v < together; ++v)
+        sum[v] = sum[v] + weight * load(rows[row].data + i + v * Vec::width);
+    }
+    for (int64_t v = 0; v < together; ++v) store(to + i + v * Vec::width, sum[v]);
+  }
+  for (; i < n; i += Vec::width) {
+    const int64_t left = n - i < Vec::width ? n - i : Vec::width;
+    Vec sum = adds ? load_first(to + i, left) : zero();
+    for (size_t row = 0; row < count; ++row)
+      sum = sum + set(rows[row].weight) * load_first(rows[row].data + i, left);
     store_first(to + i, sum, left);
   }
 }
@@ -37,5 +65,9 @@ static bool are_near(const RowSamples& s) {
   return true;
 }
 
-constexpr SampleKernels table{
-    .between = between<false>, .between_near = between<true>, .are_near = are_near, .blend = blend};
+constexpr SampleKernels table{.between = between<false>,
+                              .between_near = between<true>,
+                              .weigh = weigh<false>,
+                              .weigh_near = weigh<true>,
+                              .are_near = are_near,
+                              .blend = blend};

@@ -1,6 +1,8 @@
-// Resize, nearest (any elements of whole bytes) and linear (float32): where each axis reads from is worked
-// out once; rows of the output are then gathered, of linear ones from a blend of the input's rows.
+// Resize, nearest (any elements of whole bytes), linear and cubic (float32): where each axis reads from is
+// worked out once; rows of the output are then gathered, of linear and cubic ones from a blend of the input's
+// rows.
 #include <algorithm>
+#include <array>
 #include <thread>
 #include <utility>
 
@@ -18,11 +20,9 @@ namespace {
 Verdict ask(const Resize& op, const KernelRequest& r) {
   if (op.coordinate_transformation_mode.starts_with("tf_")) return Verdict::no("TensorFlow's coordinates");
   if (op.mode == "nearest") return cpu::refuse_unless_movable(r);
-  if (op.mode != "linear") return Verdict::no("mode " + op.mode);
-  if (op.antialias) return Verdict::no("antialias");
-  // Rows are blended from the corners of a cube, and each axis doubles them.
-  if (!r.inputs[0].shape || r.inputs[0].shape->size() > 6) return Verdict::no("linear: more than 6 axes");
-  return r.inputs[0].type == DataType::float32 ? Verdict::yes() : Verdict::no("linear: only float32");
+  // Rows are blended from the corners of a cube, and each axis doubles them, or has four times as many.
+  if (!r.inputs[0].shape || r.inputs[0].shape->size() > 6) return Verdict::no(op.mode + ": more than 6 axes");
+  return r.inputs[0].type == DataType::float32 ? Verdict::yes() : Verdict::no(op.mode + ": only float32");
 }
 
 /// The last axis that changes is `row`; those behind it stay together as `inner` elements.
@@ -123,9 +123,30 @@ void repeat(const ResizeJob& job, const Samples& s, KernelContext& c) {
             c, c.epilogue());
 }
 
-/// What linear rows have in common.
-struct LinearRows {
-  LinearRows(Isa isa, const ResizeJob& job, const Samples& s, const Rows& rows, KernelContext& c)
+/// Rows of so many elements that are blended at once.
+constexpr size_t most_sources = 16;
+
+/// The sum of an axis's taps [first, end) of rows of n elements, which follow one another.
+void blend_taps(const cpu::SampleKernels& kernels, const AxisSamples& s, int64_t position, const float* from,
+                float* to, int64_t n) {
+  std::array<cpu::WeightedRow, most_sources> rows;
+  size_t count = 0;
+  bool adds = false;
+  const auto blend = [&] {
+    kernels.blend(rows.data(), std::exchange(count, 0), std::exchange(adds, true), to, n);
+  };
+  for (auto tap = static_cast<size_t>(position * s.taps), end = tap + static_cast<size_t>(s.taps); tap < end;
+       ++tap) {
+    if (s.weight[tap] == 0) continue;
+    if (count == most_sources) blend();
+    rows[count++] = {from + s.index[tap] * n, static_cast<float>(s.weight[tap])};
+  }
+  if (count > 0 || !adds) blend();
+}
+
+/// What rows that are blended have in common.
+struct BlendedRows {
+  BlendedRows(Isa isa, const ResizeJob& job, const Samples& s, const Rows& rows, KernelContext& c)
       : kernels(cpu::sample_kernels(isa)),
         job(job),
         s(s),
@@ -133,24 +154,40 @@ struct LinearRows {
         width(job.axes[rows.axis].in * rows.inner),
         places(c.scratch()),
         weights(c.scratch()) {
-    const AxisSamples& along = s.axes[rows.axis];
-    const auto n = static_cast<size_t>(job.axes[rows.axis].out);
-    if (rows.inner != 1 || width > INT32_MAX) return;
-    places.resize(2 * n);
-    weights.resize(2 * n);
     Poller poll(c);
-    for (size_t i = 0; i < n; ++i, poll.did(4))
-      for (size_t side : {size_t{0}, size_t{1}}) {
-        places[side * n + i] = static_cast<int32_t>(along.index[2 * i + side]);
-        weights[side * n + i] = static_cast<float>(along.weight[2 * i + side]);
+    const AxisSamples& along = s.axes[rows.axis];
+    const int64_t n = job.axes[rows.axis].out;
+    if (rows.inner != 1 || width > INT32_MAX) return;
+    places.resize(static_cast<size_t>(n * along.taps));
+    weights.resize(static_cast<size_t>(n * along.taps));
+    for (int64_t i = 0, from = 0; i < n; ++i, poll.did(2 * along.taps))
+      for (int64_t tap = 0; tap < along.taps; ++tap, ++from) {
+        places[static_cast<size_t>(tap * n + i)] =
+            static_cast<int32_t>(along.index[static_cast<size_t>(from)]);
+        weights[static_cast<size_t>(tap * n + i)] =
+            static_cast<float>(along.weight[static_cast<size_t>(from)]);
       }
-    single = {places.data(), places.data() + n, weights.data(), weights.data() + n, static_cast<int64_t>(n)};
-    bool near = true;
-    poll.pieces(single.n, 4, [&](int64_t begin, int64_t end) {
-      near = near &&
-             kernels.are_near({single.left + begin, single.right + begin, nullptr, nullptr, end - begin});
-    });
-    if (near) between = kernels.between_near;
+    single = {places.data(), weights.data(), along.taps, n, n};
+    for (int64_t tap = 0; tap < along.taps; ++tap)
+      poll.pieces(n, 4, [&](int64_t begin, int64_t end) {
+        const int32_t* const at = single.at + tap * n + begin;
+        near = near && kernels.are_near({at, at, nullptr, nullptr, end - begin});
+      });
+  }
+  /// Samples [begin, end) of a blended row whose elements are sampled one by one.
+  void sample(const float* row, int64_t begin, int64_t end, float* to) const {
+    const int32_t* const at = single.at + begin;
+    const float* const weight = single.weight + begin;
+    const int64_t n = single.stride;
+    if (single.taps == 2)
+      return (near ? kernels.between_near : kernels.between)({at, at + n, weight, weight + n, end - begin},
+                                                             row, to + begin);
+    (near ? kernels.weigh_near : kernels.weigh)({at, weight, single.taps, n, end - begin}, row, to + begin);
+  }
+  /// The same of rows of `inner` elements each.
+  void sample_together(const float* row, int64_t begin, int64_t end, float* to) const {
+    for (int64_t i = begin; i < end; ++i)
+      blend_taps(kernels, s.axes[rows.axis], i, row, to + i * rows.inner, rows.inner);
   }
 
   const cpu::SampleKernels& kernels;
@@ -160,89 +197,138 @@ struct LinearRows {
   int64_t width;  // of the input's rows, in elements
   std::pmr::vector<int32_t> places;
   std::pmr::vector<float> weights;
-  cpu::RowSamples single;  // of rows whose elements are sampled one by one
-  void (*between)(const cpu::RowSamples&, const float*, float*) = kernels.between;
+  cpu::RowTaps single;  // of rows whose elements are sampled one by one
+  bool near = true;
 };
 
-/// A row of the input, and how much it counts in one of the output.
-struct Source {
-  const float* data;
-  double weight;
-};
-using Sources = InlineVector<Source, 8>;
-
-/// The input's rows that a row of the output is made of.
-Sources sources(const LinearRows& l, int64_t row, const float* in) {
-  Sources found{{in, 1.0}};
-  for (size_t axis = l.rows.axis; axis-- > 0;) {
-    const int64_t size = l.job.axes[axis].out, place = row % size;
-    row /= size;
-    const AxisSamples& s = l.s.axes[axis];
-    const Sources before = std::exchange(found, {});
-    for (const Source& x : before)
-      for (auto tap = static_cast<size_t>(2 * place); tap < static_cast<size_t>(2 * place + 2); ++tap)
-        if (s.weight[tap] != 0)
-          found.push_back({x.data + s.index[tap] * l.s.strides[axis], x.weight * s.weight[tap]});
+/// One row of the output after the other: the input's rows that count, blended, then sampled along the row.
+class RowBlender {
+ public:
+  RowBlender(const BlendedRows& rows, const float* in, KernelContext& c)
+      : l_(rows), in_(in), far_(c.scratch()), poll_(c) {
+    if (const auto needed = static_cast<size_t>(l_.width + cpu::behind_row); needed > near_row)
+      far_.resize(needed);
   }
-  return found;
-}
+  /// Floats of a blended row that lie on the stack.
+  static constexpr size_t near_row = 4096;
 
-/// One row of the output: the input's rows that count, blended, then sampled along the row.
-void blend_row(const LinearRows& l, int64_t row, const float* in, float* blended, float* to, Poller& poll) {
-  const auto from = sources(l, row, in);
-  poll.pieces(
-      l.width, std::max<int64_t>(1, static_cast<int64_t>(from.size())), [&](int64_t begin, int64_t end) {
-        float* const at = blended + begin;
-        if (from.empty()) return void(std::fill(at, blended + end, 0.0f));
-        const bool two = from.size() > 1;
-        const Source &x = from[0], &y = from[two ? 1 : 0];
-        l.kernels.blend(x.data + begin, y.data + begin, static_cast<float>(x.weight),
-                        two ? static_cast<float>(y.weight) : 0, at, end - begin);
-        for (size_t i = 2; i < from.size(); ++i)
-          l.kernels.blend(at, from[i].data + begin, 1, static_cast<float>(from[i].weight), at, end - begin);
-      });
-  if (l.single.n > 0)
-    return poll.pieces(l.single.n, 1, [&](int64_t begin, int64_t end) {
-      l.between({l.single.left + begin, l.single.right + begin, l.single.a + begin, l.single.b + begin,
-                 end - begin},
-                blended, to + begin);
-    });
-  const AxisSamples& along = l.s.axes[l.rows.axis];
-  const int64_t inner = l.rows.inner;
-  poll.pieces(l.job.axes[l.rows.axis].out, inner, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto tap = static_cast<size_t>(2 * i);
-      l.kernels.blend(blended + along.index[tap] * inner, blended + along.index[tap + 1] * inner,
-                      static_cast<float>(along.weight[tap]), static_cast<float>(along.weight[tap + 1]),
-                      to + i * inner, inner);
+  void make(int64_t row, float* to) {
+    find_sources(row);
+    float* const blended = far_.empty() ? near_ : far_.data();
+    poll_.pieces(l_.width, std::max<int64_t>(1, static_cast<int64_t>(count_)),
+                 [&](int64_t begin, int64_t end) {
+                   l_.kernels.blend(found_, count_, false, blended + begin, end - begin);
+                   for (size_t i = 0; i < count_; ++i) found_[i].data += end - begin;
+                 });
+    if (l_.single.n > 0)
+      return poll_.pieces(l_.single.n, l_.single.taps,
+                          [&](int64_t begin, int64_t end) { l_.sample(blended, begin, end, to); });
+    poll_.pieces(l_.job.axes[l_.rows.axis].out, l_.rows.inner,
+                 [&](int64_t begin, int64_t end) { l_.sample_together(blended, begin, end, to); });
+  }
+
+ private:
+  /// The input's rows that a row of the output is made of.
+  void find_sources(int64_t row) {
+    found_[0] = {in_, 1};
+    count_ = 1;
+    for (size_t axis = l_.rows.axis; axis-- > 0;) {
+      const int64_t size = l_.job.axes[axis].out, place = row % size;
+      row /= size;
+      const AxisSamples& s = l_.s.axes[axis];
+      if (Rows::is_whole(l_.job.axes[axis])) {
+        for (size_t i = 0; i < count_; ++i) found_[i].data += place * l_.s.strides[axis];
+        continue;
+      }
+      std::swap(found_, before_);
+      const size_t before = std::exchange(count_, 0);
+      for (size_t i = 0; i < before; ++i)
+        for (auto tap = static_cast<size_t>(s.taps * place), end = tap + static_cast<size_t>(s.taps);
+             tap < end; ++tap)
+          if (s.weight[tap] != 0)
+            found_[count_++] = {before_[i].data + s.index[tap] * l_.s.strides[axis],
+                                before_[i].weight * static_cast<float>(s.weight[tap])};
     }
-  });
-}
+  }
 
-/// Floats of a blended row that lie on the stack.
-constexpr size_t near_row = 4096;
+  const BlendedRows& l_;
+  const float* in_;
+  std::array<std::array<cpu::WeightedRow, most_sources>, 2> sources_;
+  cpu::WeightedRow *found_ = sources_[0].data(), *before_ = sources_[1].data();
+  size_t count_ = 0;
+  std::pmr::vector<float> far_;
+  Poller poll_;
+  alignas(64) float near_[near_row];
+};
 
-void linear(const LinearRows& l, const float* in, float* out, KernelContext& c) {
+void blend(const BlendedRows& l, const float* in, float* out, KernelContext& c) {
   const int64_t length = l.job.axes[l.rows.axis].out * l.rows.inner;
   c.parallel(l.rows.outer, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)),
              [&](int64_t begin, int64_t end) {
-               alignas(64) float near[near_row];
-               const auto needed = static_cast<size_t>(l.width + cpu::behind_row);
-               std::pmr::vector<float> far(needed > near_row ? needed : 0, c.scratch());
-               Poller poll(c);
+               RowBlender rows(l, in, c);
                cpu::FinishBehind behind(c.epilogue(), begin * length);
                for (int64_t row = begin; row < end; ++row) {
-                 blend_row(l, row, in, far.empty() ? near : far.data(), out + row * length, poll);
+                 rows.make(row, out + row * length);
                  behind.computed((row + 1) * length);
                }
                behind.finish(end * length);
              });
 }
 
+/// What is left of a Resize once axes have been resized one by one, so that a row of the output is made of
+/// few of the input: a filter that is stretched reaches many.
+class FewSources {
+ public:
+  FewSources(Isa isa, ResizeJob& job, Samples& s, const Rows& rows, const float* in, KernelContext& c)
+      : in_(in), before_(c.scratch()), after_(c.scratch()) {
+    for (size_t a = 0; a < rows.axis && sources(job, s, rows) > most_sources; ++a)
+      if (!Rows::is_whole(job.axes[a])) resize(isa, job, s, a, c);
+  }
+  const float* data() const { return in_; }
+
+ private:
+  static double sources(const ResizeJob& job, const Samples& s, const Rows& rows) {
+    double n = 1;
+    for (size_t a = 0; a < rows.axis; ++a)
+      if (!Rows::is_whole(job.axes[a])) n *= static_cast<double>(s.axes[a].taps);
+    return n;
+  }
+  /// [outer, in, inner] along the middle.
+  void resize(Isa isa, ResizeJob& job, Samples& s, size_t axis, KernelContext& c) {
+    AxisToResize& a = job.axes[axis];
+    const AxisSamples& along = s.axes[axis];
+    int64_t outer = 1, inner = 1;
+    for (size_t b = 0; b < axis; ++b) outer *= job.axes[b].in;
+    for (size_t b = axis + 1; b < job.axes.size(); ++b) inner *= job.axes[b].in;
+    after_ = std::pmr::vector<float>(
+        static_cast<size_t>(checked_count(Shape{outer, a.out, inner}, DataType::float32, "resized axis")),
+        after_.get_allocator());
+    const cpu::SampleKernels& kernels = cpu::sample_kernels(isa);
+    c.parallel(outer * a.out, std::max<int64_t>(1, 16384 / (inner * along.taps)),
+               [&](int64_t begin, int64_t end) {
+                 Poller poll(c);
+                 for (int64_t row = begin; row < end; ++row) {
+                   blend_taps(kernels, along, row % a.out, in_ + row / a.out * a.in * inner,
+                              after_.data() + row * inner, inner);
+                   poll.did(inner * along.taps);
+                 }
+               });
+    before_.swap(after_);
+    in_ = before_.data();
+    a = {a.out, a.out, 1, static_cast<float>(a.out)};
+    Shape shape;
+    for (const AxisToResize& b : job.axes) shape.push_back(b.in);
+    s.strides = row_major(shape);
+  }
+
+  const float* in_;
+  std::pmr::vector<float> before_, after_;
+};
+
 template <Isa isa>
 void run(const Resize& op, KernelContext& c) {
   const Tensor& in = c.in(0);
-  const ResizeJob job(op, c);
+  ResizeJob job(op, c);
   Tensor& out = c.out(0, in.type(), job.shape());
   if (out.size() == 0) return;
   if (in.size() == 0) c.fail(Code::run_bad_value, "elements to resize", describe(in));
@@ -250,34 +336,57 @@ void run(const Resize& op, KernelContext& c) {
     std::memcpy(out.data(), in.data(), in.bytes());
     return cpu::FinishBehind(c.epilogue(), 0).finish(1);
   }
-  const Samples samples(op, job, c);
+  Samples samples(op, job, c);
   const Rows rows(job);
-  if (op.mode == "linear")
-    return linear(LinearRows(isa, job, samples, rows, c), cpu::floats(in), cpu::floats(out), c);
+  if (op.mode != "nearest") {
+    const FewSources from(isa, job, samples, rows, cpu::floats(in), c);
+    return blend(BlendedRows(isa, job, samples, rows, c), from.data(), cpu::floats(out), c);
+  }
   if (repeats(job, samples, c)) return repeat(job, samples, c);
   for_size(in.type(),
            [&]<class T> { nearest<T>(job, samples, rows, in.as<T>().data(), out.as<T>().data(), c); });
 }
 
-/// Tables along each axis, and of linear ones those of a row once more, with blended rows that are long. What
-/// stays as long as it is is taken for whole: where it is not, a little less is needed.
+/// Tables along each axis, and of those that blend the one of a row once more, with the rows that a row is
+/// made of and blended rows that are long. What stays as long as it is is taken for whole: where it is not, a
+/// little less is needed.
 std::optional<size_t> scratch(const Resize& op, std::span<const Shape> inputs,
                               std::span<const Shape> outputs) {
   const Shape &from = inputs[0], &to = outputs[0];
   if (from.size() != to.size()) return std::nullopt;
   const auto lines = [](int64_t n, size_t each) { return cpu::whole_lines(static_cast<size_t>(n) * each); };
-  const bool linear = op.mode == "linear";
-  const int64_t taps = linear ? 2 : 1;
+  const bool blends = op.mode != "nearest";
+  // Of one scale for all axes, sizes are rounded. One that leaves nothing is refused.
+  const float rounded = op.keep_aspect_ratio_policy == "stretch" ? 0 : 0.5f;
+  const auto taps = [&](size_t a) -> int64_t {
+    if (!op.antialias || from[a] <= 0 || to[a] <= 0) return static_cast<int64_t>(filter_taps(op, 1));
+    const float scale = (static_cast<float>(to[a]) - rounded) / static_cast<float>(from[a]);
+    return static_cast<int64_t>(std::min(filter_taps(op, scale), 8.0 * static_cast<double>(from[a]) + 18));
+  };
   size_t bytes = lines(static_cast<int64_t>(to.size()), sizeof(AxisSamples));
-  for (int64_t n : to)
-    bytes += lines(n * taps, sizeof(int64_t)) + lines(n, 1) + (linear ? lines(n * taps, sizeof(double)) : 0);
-  if (!linear || to.empty() || count_of(to) == 0) return bytes;
+  for (size_t a = 0; a < to.size(); ++a)
+    bytes += lines(to[a] * taps(a), sizeof(int64_t)) + lines(to[a], 1) +
+             (blends ? lines(to[a] * taps(a), sizeof(double)) : 0);
+  if (!blends || to.empty() || count_of(to) == 0) return bytes;
   size_t row = to.size() - 1;
   int64_t width = from[row], rows = 1;
   while (row > 0 && from[row] == to[row]) width *= from[--row];
-  for (size_t a = 0; a < row; ++a) rows *= to[a];
-  bytes += lines(2 * to.back(), sizeof(int32_t)) + lines(2 * to.back(), sizeof(float));
-  if (const int64_t needed = width + cpu::behind_row; needed > static_cast<int64_t>(near_row))
+  double sources = 1;
+  for (size_t a = 0; a < row; ++a) {
+    rows *= to[a];
+    if (from[a] != to[a]) sources *= static_cast<double>(taps(a));
+  }
+  // What axes that are resized one by one are made of lies there until the end.
+  Shape made = from;
+  for (size_t a = 0; a < row && sources > most_sources; ++a) {
+    if (from[a] == to[a]) continue;
+    sources /= static_cast<double>(taps(a));
+    made[a] = to[a];
+    bytes += lines(count_of(made), sizeof(float));
+  }
+  const int64_t along = taps(to.size() - 1);
+  bytes += lines(along * to.back(), sizeof(int32_t)) + lines(along * to.back(), sizeof(float));
+  if (const int64_t needed = width + cpu::behind_row; needed > static_cast<int64_t>(RowBlender::near_row))
     bytes += lines(needed, sizeof(float)) *
              static_cast<size_t>(std::min<int64_t>(rows, std::max(1U, std::thread::hardware_concurrency())));
   return bytes;

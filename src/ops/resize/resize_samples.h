@@ -57,16 +57,27 @@ inline double cubic_weight(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
+/// By how much an axis's filter is stretched: shrinking with antialias, so that every input counts.
+inline double filter_stretch(const Resize& op, float scale) {
+  return op.antialias && op.mode != "nearest" ? std::min<double>(scale, 1) : 1;
+}
+/// From the element at or before a coordinate to the first one that its filter reaches, which reaches as many
+/// behind the next.
+inline double filter_reach(const Resize& op, float scale) {
+  return std::floor((op.mode == "cubic" ? -2 : -1) / filter_stretch(op, scale)) + 1;
+}
+inline double filter_taps(const Resize& op, float scale) {
+  return op.mode == "nearest" ? 1 : 2 - 2 * filter_reach(op, scale);
+}
+
 inline AxisSamples sample_axis(const Resize& op, const AxisToResize& a, KernelContext& c) {
   const bool nearest = op.mode == "nearest", cubic = op.mode == "cubic";
-  // Shrinking with antialias stretches the filter so that every input counts.
-  const double stretch = op.antialias && !nearest ? std::min<double>(a.scale, 1) : 1;
-  const double reach = std::floor((cubic ? -2 : -1) / stretch) + 1;
+  const double stretch = filter_stretch(op, a.scale), reach = filter_reach(op, a.scale);
   if (!(reach > -4.0 * static_cast<double>(a.in) - 8))
     c.fail(Code::run_bad_value, "a scale that leaves something of the input", std::to_string(a.scale));
   const auto first = static_cast<int64_t>(reach);
   AxisSamples s(c);
-  s.taps = nearest ? 1 : 2 - 2 * first;
+  s.taps = static_cast<int64_t>(filter_taps(op, a.scale));
   s.index.reserve(static_cast<size_t>(a.out * s.taps));
   s.outside.reserve(static_cast<size_t>(a.out));
   if (!nearest) s.weight.reserve(static_cast<size_t>(a.out * s.taps));
