@@ -241,6 +241,17 @@ TEST_F(PlanFile, OtherVersionsAreRefused) {
   EXPECT_EQ(code_of([&] { load_plan(path); }), Code::plan_version);
 }
 
+TEST_F(PlanFile, AModelInItsPlaceIsToBeBuiltFirst) {
+  write(std::string(200, 'x'));
+  try {
+    load_plan(path);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::plan_malformed);
+    EXPECT_NE(std::string(e.what()).find("lathe build MODEL"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(PlanFile, AWrongIndexBehindAGoodChecksumIsAnError) {
   const auto refused = [&](const std::function<void(Plan&)>& change) {
     Plan p = rich_plan();

@@ -107,7 +107,8 @@ Plan read_plan(std::string_view bytes, const std::shared_ptr<const void>& owner,
   if (bytes.size() < sizeof h) throw malformed("a plan", std::to_string(bytes.size()) + " bytes");
   std::memcpy(&h, bytes.data(), sizeof h);
   if (std::string_view(h.magic, sizeof h.magic) != magic)
-    throw malformed("a file that begins with " + std::string(magic), "another");
+    throw file_error(Code::plan_malformed, origin, "a plan, which begins with " + std::string(magic),
+                     "another file", "build a model first (Engine::build, `lathe build MODEL -o PLAN`)");
   if (h.version != plan_version)
     throw file_error(Code::plan_version, origin, "a plan of version " + std::to_string(plan_version),
                      "version " + std::to_string(h.version),
