@@ -220,7 +220,7 @@ def touch_memory(wanted: int) -> None:
 
 
 def aligned(like: np.ndarray) -> np.ndarray:
-    """A copy in the type's order that begins with a line of the caches, as the memory does that engines take for
+    """A copy, row by row, that begins with a line of the caches, as the memory does that engines take for
     themselves: NumPy's own begins 16 bytes behind one, which vectors of 64 bytes pay for."""
     memory = np.empty(like.nbytes + 64, np.uint8)
     begin = -memory.ctypes.data % 64
@@ -254,7 +254,7 @@ class Worker:
 
     def load(self, model: str, threads: int, feeds: str, precision: str = "float32") -> dict:
         with np.load(feeds) as stored:
-            self.feeds = {n: aligned(stored[n]) if is_numeric(stored[n]) else stored[n] for n in stored.files}
+            self.feeds = {n: aligned(v) if is_numeric(v) else np.require(v, requirements=["C"]) for n, v in stored.items()}
         # The file is in the page cache for whoever comes second: for all, then.
         with open(model, "rb") as f:
             while f.read(1 << 24):

@@ -126,7 +126,7 @@ void repeat(const ResizeJob& job, const Samples& s, KernelContext& c) {
 /// Rows of so many elements that are blended at once.
 constexpr size_t most_sources = 16;
 
-/// The sum of an axis's taps [first, end) of rows of n elements, which follow one another.
+/// The sum of an axis's taps at a position, of rows of n elements that follow one another.
 void blend_taps(const cpu::SampleKernels& kernels, const AxisSamples& s, int64_t position, const float* from,
                 float* to, int64_t n) {
   std::array<cpu::WeightedRow, most_sources> rows;
@@ -347,9 +347,9 @@ void run(const Resize& op, KernelContext& c) {
            [&]<class T> { nearest<T>(job, samples, rows, in.as<T>().data(), out.as<T>().data(), c); });
 }
 
-/// Tables along each axis, and of those that blend the one of a row once more, with the rows that a row is
-/// made of and blended rows that are long. What stays as long as it is is taken for whole: where it is not, a
-/// little less is needed.
+/// Tables along each axis, and of those that blend the one of a row once more, with what axes that are
+/// resized one by one become and blended rows that are long. What stays as long as it is is taken for whole:
+/// where it is not, a little less is needed, or one array more.
 std::optional<size_t> scratch(const Resize& op, std::span<const Shape> inputs,
                               std::span<const Shape> outputs) {
   const Shape &from = inputs[0], &to = outputs[0];
