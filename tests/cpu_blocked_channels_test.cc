@@ -146,17 +146,40 @@ TEST(CpuBlockedChannels, ThereAndBack) {
       Random random(static_cast<uint64_t>(channels));
       const Fenced x(at(2 * channels * pixels), random);
       const Fenced want = blocked(x, 2, channels, pixels);
-      for (int threads : {1, 3}) {
-        WorkerContext c(threads);
-        Fenced y(want.size()), back(x.size());
-        cpu::to_blocks(2, channels, pixels, x.data(), y.data(), c);
-        EXPECT_TRUE(y.intact());
-        for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(y[i], std::isnan(want[i]) ? 0.0f : want[i]) << i;
-        cpu::from_blocks(2, channels, pixels, want.data(), back.data(), c);
-        EXPECT_TRUE(back.intact());
-        ASSERT_EQ(std::memcmp(back.data(), x.data(), x.size() * sizeof(float)), 0);
-      }
+      for (Isa isa : usable_isas())
+        for (int threads : {1, 3}) {
+          WorkerContext c(threads);
+          Fenced y(want.size()), back(x.size());
+          cpu::to_blocks(isa, 2, channels, pixels, x.data(), y.data(), c);
+          EXPECT_TRUE(y.intact());
+          for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(y[i], std::isnan(want[i]) ? 0.0f : want[i]) << i;
+          cpu::from_blocks(isa, 2, channels, pixels, want.data(), back.data(), c);
+          EXPECT_TRUE(back.intact());
+          ASSERT_EQ(std::memcmp(back.data(), x.data(), x.size() * sizeof(float)), 0);
+        }
     }
+}
+
+TEST(CpuBlockedChannels, ToTheLastAxis) {
+  for (int64_t groups : {1, 3})
+    for (int64_t channels : {1, 5, 16, 23, 85})
+      for (int64_t pixels : {1, 7, 400}) {
+        const int64_t all = groups * channels;
+        Random random(static_cast<uint64_t>(all));
+        const Fenced x(at(2 * all * pixels), random), in_blocks = blocked(x, 2, all, pixels);
+        for (Isa isa : usable_isas())
+          for (int threads : {1, 3}) {
+            WorkerContext c(threads);
+            Fenced y(x.size());
+            cpu::channels_last(isa, 2, groups, channels, pixels, in_blocks.data(), y.data(), c);
+            EXPECT_TRUE(y.intact());
+            for (int64_t g = 0; g < 2 * groups; ++g)
+              for (int64_t p = 0; p < pixels; ++p)
+                for (int64_t i = 0; i < channels; ++i)
+                  ASSERT_EQ(y[at((g * pixels + p) * channels + i)], x[at((g * channels + i) * pixels + p)])
+                      << g << " " << p << " " << i;
+          }
+      }
 }
 
 }  // namespace

@@ -162,8 +162,13 @@ size_t normalization_workspace(const BlockedNormalization& n, bool halves, int t
 void blocked_normalization(Isa isa, const BlockedNormalization& n, void* workspace, KernelContext& c);
 
 // To channel blocks, with 0 in the lanes beyond the last channel, and back.
-void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
-void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c);
+void to_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
+               KernelContext& c);
+void from_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
+                 KernelContext& c);
+/// From channel blocks to [batch, groups, pixels, channels of a group].
+void channels_last(Isa isa, int64_t batch, int64_t groups, int64_t channels, int64_t pixels, const float* x,
+                   float* y, KernelContext& c);
 /// Of elements of 16 bits.
 void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint16_t* x, uint16_t* y,
                  KernelContext& c);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpu/blocked.h"
+#include "cpu/transpose.h"
 #include "cpu/turn.h"
 
 namespace lathe::cpu {
@@ -9,6 +10,7 @@ namespace {
 
 /// Pixels that are turned at once, and the fewest worth another thread.
 constexpr int64_t piece_pixels = 1024;
+constexpr int64_t piece_elements = piece_pixels * channel_block;
 
 /// Calls f(block, first pixel, pixels, channels of the block) for pieces of all blocks.
 template <class F>
@@ -28,38 +30,46 @@ void for_each_piece(int64_t batch, int64_t channels, int64_t pixels, KernelConte
 
 }  // namespace
 
-void to_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y, KernelContext& c) {
+void to_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
+               KernelContext& c) {
+  const TurnKernels& k = turn_kernels(isa);
   for_each_piece(batch, channels, pixels, c,
                  [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
-                   const float* from = x + channel * pixels + first;
-                   float* to = y + (block * pixels + first) * channel_block;
-                   const int64_t turned_pixels = n / 4 * 4, turned = lanes / 4 * 4;
-                   for (int64_t p = 0; p < n; ++p, to += channel_block) {
-                     const bool done = p < turned_pixels;
-                     if (done && p % 4 == 0)
-                       for (int64_t l = 0; l < turned; l += 4)
-                         turn(from + l * pixels + p, pixels, to + l, channel_block);
-                     for (int64_t l = done ? turned : 0; l < channel_block; ++l)
-                       to[l] = l < lanes ? from[l * pixels + p] : 0.0f;
-                   }
+                   float* const to = y + (block * pixels + first) * channel_block;
+                   k.turn(x + channel * pixels + first, pixels, to, channel_block, lanes, n);
+                   if (lanes == channel_block) return;
+                   for (int64_t p = 0; p < n; ++p)
+                     std::fill(to + p * channel_block + lanes, to + (p + 1) * channel_block, 0.0f);
                  });
 }
 
-void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
+void from_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
                  KernelContext& c) {
+  const TurnKernels& k = turn_kernels(isa);
   for_each_piece(batch, channels, pixels, c,
                  [&](int64_t block, int64_t channel, int64_t first, int64_t n, int64_t lanes) {
-                   const float* from = x + (block * pixels + first) * channel_block;
-                   float* to = y + channel * pixels + first;
-                   const int64_t turned_pixels = n / 4 * 4, turned = lanes / 4 * 4;
-                   for (int64_t p = 0; p < n; ++p, from += channel_block) {
-                     const bool done = p < turned_pixels;
-                     if (done && p % 4 == 0)
-                       for (int64_t l = 0; l < turned; l += 4)
-                         turn(from + l, channel_block, to + l * pixels + p, pixels);
-                     for (int64_t l = done ? turned : 0; l < lanes; ++l) to[l * pixels + p] = from[l];
-                   }
+                   k.turn(x + (block * pixels + first) * channel_block, channel_block,
+                          y + channel * pixels + first, pixels, n, lanes);
                  });
+}
+
+void channels_last(Isa isa, int64_t batch, int64_t groups, int64_t channels, int64_t pixels, const float* x,
+                   float* y, KernelContext& c) {
+  if (channels == 0 || pixels == 0) return;
+  const TurnKernels& k = turn_kernels(isa);
+  const int64_t blocks = channel_blocks(groups * channels), plane = pixels * channel_block;
+  const int64_t piece = std::max<int64_t>(1, piece_elements / channels);
+  const int64_t pieces = (pixels + piece - 1) / piece;
+  const int64_t grain = std::max<int64_t>(1, piece_elements / (std::min(piece, pixels) * channels));
+  c.parallel(batch * groups * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      c.poll();
+      const int64_t first = i % pieces * piece, group = i / pieces, channel = group % groups * channels;
+      const int64_t block = group / groups * blocks + channel / channel_block;
+      k.join_blocks(x + block * plane + first * channel_block, plane, channel % channel_block,
+                    y + (group * pixels + first) * channels, channels, std::min(piece, pixels - first));
+    }
+  });
 }
 
 void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint16_t* x, uint16_t* y,

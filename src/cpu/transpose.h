@@ -12,6 +12,10 @@ struct TurnKernels {
   /// they are.
   void (*turn)(const float* from, int64_t stride, float* to, int64_t row_step, int64_t width,
                int64_t height) = nullptr;
+  /// Channels side by side: to[p * channels + i] is channel `lane` + i of pixel p, where those are in blocks
+  /// of 16, from[p * 16 …], and each next block begins `block_step` elements behind the one before.
+  void (*join_blocks)(const float* from, int64_t block_step, int64_t lane, float* to, int64_t channels,
+                      int64_t pixels) = nullptr;
   int64_t width = 1;  // of a vector
 };
 const TurnKernels& turn_kernels(Isa isa);

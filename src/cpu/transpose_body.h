@@ -17,18 +17,51 @@ LATHE_INLINE void turn_vectors(const float* from, int64_t stride, float* to, int
 
 void turn_rectangle(const float* from, int64_t stride, float* to, int64_t row_step, int64_t width,
                     int64_t height) {
-  for (int64_t x = 0; x < width; x += Vec::width) {
+  auto turn_at = [&](int64_t x, int64_t y) {
     const int64_t columns = width - x < Vec::width ? width - x : Vec::width;
-    for (int64_t y = 0; y < height; y += Vec::width) {
-      const int64_t rows = height - y < Vec::width ? height - y : Vec::width;
-      const float* const p = from + x * stride + y;
-      float* const q = to + y * row_step + x;
-      if (columns == Vec::width && rows == Vec::width)
-        turn_vectors<true>(p, stride, q, row_step, columns, rows);
-      else
-        turn_vectors<false>(p, stride, q, row_step, columns, rows);
+    const int64_t rows = height - y < Vec::width ? height - y : Vec::width;
+    const float* const p = from + x * stride + y;
+    float* const q = to + y * row_step + x;
+    if (columns == Vec::width && rows == Vec::width)
+      turn_vectors<true>(p, stride, q, row_step, columns, rows);
+    else
+      turn_vectors<false>(p, stride, q, row_step, columns, rows);
+  };
+  // Along the rows that lie further apart, line after line of the same ones.
+  if (stride <= row_step) {
+    for (int64_t y = 0; y < height; y += Vec::width)
+      for (int64_t x = 0; x < width; x += Vec::width) turn_at(x, y);
+  } else {
+    for (int64_t x = 0; x < width; x += Vec::width)
+      for (int64_t y = 0; y < height; y += Vec::width) turn_at(x, y);
+  }
+}
+
+/// Lanes of blocks, `block_step` apart, side by side: of each pixel `channels` from `lane` of the first block
+/// on.
+void join_blocks(const float* from, int64_t block_step, int64_t lane, float* to, int64_t channels,
+                 int64_t pixels) {
+  // One load reads all blocks in turn, which prefetchers of strides make nothing of.
+  constexpr int64_t block = 16, ahead = 16;
+  const float* const end = to + pixels * channels;
+  for (int64_t p = 0; p < pixels; ++p, from += block) {
+    const float* f = from;
+    for (int64_t first = lane, rest = channels; rest > 0; first = 0, f += block_step) {
+      const int64_t lanes = block - first < rest ? block - first : rest;
+      __builtin_prefetch(f + ahead * block);
+      for (int64_t x = 0; x < lanes; x += Vec::width) {
+        const int64_t n = lanes - x < Vec::width ? lanes - x : Vec::width;
+        const Vec v = n == Vec::width ? load(f + first + x) : load_first(f + first + x, n);
+        // What is written beyond those lanes, the next ones take the place of.
+        if (end - (to + x) >= Vec::width)
+          store(to + x, v);
+        else
+          store_first(to + x, v, n);
+      }
+      to += lanes;
+      rest -= lanes;
     }
   }
 }
 
-constexpr TurnKernels table{.turn = turn_rectangle, .width = Vec::width};
+constexpr TurnKernels table{.turn = turn_rectangle, .join_blocks = join_blocks, .width = Vec::width};

@@ -1,5 +1,7 @@
 #include "ops/block/block.h"
 
+#include <algorithm>
+
 #include "cpu/ask.h"
 #include "cpu/blocked.h"
 
@@ -19,14 +21,16 @@ int64_t pixels(const Shape& plain) {
 uint8_t turned(const Tensor& plain) { return plain.type() == DataType::int8 ? 128 : 0; }
 bool is_bytes(const Tensor& t) { return is_eight_bits(t.type()); }
 
+template <Isa isa>
 void block(const Block&, KernelContext& c) {
   const Tensor& x = c.in(0);
   if (is_bytes(x))
     return cpu::to_blocks(x.dim(0), x.dim(1), pixels(x.shape()), static_cast<const uint8_t*>(x.data()),
                           turned(x), static_cast<uint8_t*>(c.out(0).data()), c);
-  cpu::to_blocks(x.dim(0), x.dim(1), pixels(x.shape()), floats(x), floats(c.out(0)), c);
+  cpu::to_blocks(isa, x.dim(0), x.dim(1), pixels(x.shape()), floats(x), floats(c.out(0)), c);
 }
 
+template <Isa isa>
 void unblock(const Unblock&, KernelContext& c) {
   Tensor& y = c.out(0);
   if (is_bytes(y))
@@ -37,7 +41,16 @@ void unblock(const Unblock&, KernelContext& c) {
     return cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()),
                             static_cast<const uint16_t*>(c.in(0).data()), static_cast<uint16_t*>(y.data()),
                             c);
-  cpu::from_blocks(y.dim(0), y.dim(1), pixels(y.shape()), floats(c.in(0)), floats(y), c);
+  cpu::from_blocks(isa, y.dim(0), y.dim(1), pixels(y.shape()), floats(c.in(0)), floats(y), c);
+}
+
+template <Isa isa>
+void channels_last(const ChannelsLast& op, KernelContext& c) {
+  const Tensor& x = c.in(0);
+  int64_t pixels = 1;
+  for (size_t a = 2; a + 1 < x.rank(); ++a) pixels *= x.dim(a);
+  const int64_t groups = std::max<int64_t>(op.groups, 1);
+  cpu::channels_last(isa, x.dim(0), groups, op.channels / groups, pixels, floats(x), floats(c.out(0)), c);
 }
 
 /// Floats to floats, or bytes to bytes without sign.
@@ -58,9 +71,12 @@ Verdict ask_unblock(const Unblock&, const KernelRequest& r) {
 void cpu_block(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     k.add<Block>({.op = "Block", .domain = "lathe", .name = cpu::kernel_name("block", isa), .isa = isa},
-                 {.run = block, .ask = ask_block});
+                 {.run = block<isa>, .ask = ask_block});
     k.add<Unblock>({.op = "Unblock", .domain = "lathe", .name = cpu::kernel_name("unblock", isa), .isa = isa},
-                   {.run = unblock, .ask = ask_unblock});
+                   {.run = unblock<isa>, .ask = ask_unblock});
+    k.add<ChannelsLast>(
+        {.op = "ChannelsLast", .domain = "lathe", .name = cpu::kernel_name("channels_last", isa), .isa = isa},
+        {.run = channels_last<isa>, .ask = cpu::ask_float32<ChannelsLast>});
   });
 }
 

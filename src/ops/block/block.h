@@ -1,7 +1,7 @@
 // lathe.Block and lathe.Unblock: between [N, C, H, W] and channel blocks, [N, C / 16, H, W, 16]. The builder
 // puts them in; they stand in plans, never in graphs. A single spatial axis goes the same way. Elements are
 // float32, or bytes: those of int8 are 128 more in blocks, where all are uint8. Unblock takes floats of 16
-// bits too.
+// bits too. lathe.ChannelsLast takes float32 from channel blocks to where channels are the last axis.
 #pragma once
 
 #include "tensor/dim_math.h"
@@ -49,6 +49,33 @@ struct Unblock {
     c.same(y[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of its channels");
     y[1] = D(channels);
     y.pop_back();
+    c.output(0, std::move(y));
+  }
+};
+
+/// To [N, spatial axes, C], or with groups to [N, groups, spatial axes, C / groups].
+struct ChannelsLast {
+  int64_t channels = 0;
+  int64_t groups = 0;  // 0: no axis of groups
+  void fields(auto&& f) {
+    f("channels", channels);
+    f("groups", groups);
+  }
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    std::vector<D> y = c.shape(0);
+    require_blocked(c, y);
+    if (channels < 0 || channels > INT32_MAX)
+      c.fail(Code::node_bad_attribute, "channels in [0, 2147483647]", std::to_string(channels), {});
+    if (groups < 0 || (groups > 0 && channels % groups != 0))
+      c.fail(Code::node_bad_attribute, "a number of groups that divides the channels", std::to_string(groups),
+             {});
+    c.same(y[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of its channels");
+    if (groups == 0)
+      y.erase(y.begin() + 1);
+    else
+      y[1] = D(groups);
+    y.back() = D(groups == 0 ? channels : channels / groups);
     c.output(0, std::move(y));
   }
 };
