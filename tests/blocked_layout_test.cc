@@ -168,6 +168,30 @@ TEST_F(BlockedLayout, SoundsHaveOneAxis) {
       "BlockedConv BlockedConv Unblock Add");
 }
 
+TEST_F(BlockedLayout, ChannelsGoLastAtOnce) {
+  // A detector's head: three boxes of 14 numbers, of which functions are taken where they are made.
+  EXPECT_EQ(steps_of("(float[2,16,h,6] x) => (float[2,3,h,6,14] y) <float[42,16,3,3] a = {}, "
+                     "int64[5] s = {2, 3, 14, -1, 6}>"
+                     "{ c = Conv<pads=[1,1,1,1]>(x, a) r = Reshape(c, s) t = Transpose<perm=[0,1,3,4,2]>(r) "
+                     "y = Sigmoid(t) }"),
+            "Block BlockedConv+Sigmoid ChannelsLast");
+  EXPECT_EQ(steps_of("(float[1,16,h,6] x) => (float[1,h,6,40] y, float[1,40,h,6] z) <float[40,16,3,3] a = {}>"
+                     "{ z = Conv<pads=[1,1,1,1]>(x, a) y = Transpose<perm=[0,2,3,1]>(z) }"),
+            "Block BlockedConv Unblock ChannelsLast");
+  EXPECT_EQ(steps_of("(float[2,16,w] x) => (float[2,w,40] y) <float[40,16,3] a = {}>"
+                     "{ c = Conv<pads=[1,1]>(x, a) y = Transpose<perm=[0,2,1]>(c) }"),
+            "Block BlockedConv ChannelsLast");
+  // Another order is not theirs, nor are groups of channels beside other pixels.
+  EXPECT_EQ(steps_of("(float[1,16,h,6] x) => (float[1,6,h,40] y) <float[40,16,3,3] a = {}>"
+                     "{ c = Conv<pads=[1,1,1,1]>(x, a) y = Transpose<perm=[0,3,2,1]>(c) }"),
+            "Block BlockedConv Unblock Transpose");
+  EXPECT_EQ(
+      steps_of("(float[1,16,h,6] x) => (float[1,4,6,h,10] y) <float[40,16,3,3] a = {}, "
+               "int64[5] s = {1, 4, 10, 6, -1}>"
+               "{ c = Conv<pads=[1,1,1,1]>(x, a) r = Reshape(c, s) y = Transpose<perm=[0,1,3,4,2]>(r) }"),
+      "Block BlockedConv Unblock Reshape Transpose");
+}
+
 TEST_F(BlockedLayout, NormsOfChannelsAndGroups) {
   EXPECT_EQ(steps_of("(float[2,1,w] x) => (float[2,24,v] y) <float[48,1,10] a = {}, float[48] s = {}, "
                      "float[48] t = {}, float[24,48,3] b = {}>"

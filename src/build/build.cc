@@ -6,6 +6,7 @@
 #include "build/alignment.h"
 #include "build/arithmetic.h"
 #include "build/blocked_layout.h"
+#include "build/channels_last.h"
 #include "build/built_in.h"
 #include "build/convolution_pairs.h"
 #include "build/expected_shapes.h"
@@ -166,8 +167,10 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   }
   fold(fold_budget(graph, options, folds));  // weights that no operator takes as bytes after all
   if (blocked) {
-    if (wants(RewriteKind::blocked_layout))
+    if (wants(RewriteKind::blocked_layout)) {
       use_blocked_layout(graph, extensions.kernels(), preference, tuner.get());
+      use_channels_last(graph);
+    }
     fold(fold_budget(graph, options, folds));
     if (narrow && use_narrow_convolutions(graph)) fold(UINT64_MAX);
     drop_unread();

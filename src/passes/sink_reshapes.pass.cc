@@ -1,5 +1,6 @@
-// A change of shape between a product and an elementwise operator goes behind that: then the operator is done
-// where the product is, and changes of shape meet.
+// A change of shape between a product and an elementwise operator goes behind that, and so does a Transpose
+// in front of a function of one operand: then the operator is done where the product is, and changes of shape
+// meet.
 #include "passes/patterns.h"
 
 namespace lathe {
@@ -21,13 +22,23 @@ bool serves_both(const View& view, ValueId v, ValueId before, ValueId after) {
          ((*shape)[0] == rows->back() && (*shape)[0] == others->back());
 }
 
-/// Is it made by a product, or by elementwise operators behind one, and for one reader?
-bool is_of_product(const View& view, ValueId v) {
+bool is_movement(const Node& n) {
+  static const std::set<std::string_view> ops = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"};
+  return n.domain.empty() && ops.contains(n.op);
+}
+
+/// Is it made by a product, or by elementwise operators behind one (and movements, if those may be there),
+/// and for one reader?
+bool is_of_product(const View& view, ValueId v, bool movements) {
   for (;;) {
     const NodeId maker = view.producer(v);
     if (maker == no_id || !view.read_once(v)) return false;
     const Node& n = view.node(maker);
     if (is_product(n)) return true;
+    if (movements && is_movement(n)) {
+      v = n.inputs[0];
+      continue;
+    }
     if (!is_elementwise(n) && !combines_two(n)) return false;
     const auto same = std::ranges::find_if(n.inputs, [&](ValueId x) { return view.same_type(x, v); });
     if (same == n.inputs.end()) return false;
@@ -35,17 +46,20 @@ bool is_of_product(const View& view, ValueId v) {
   }
 }
 
-/// The anchor is the change of shape.
+/// The anchor is the change of shape, or the Transpose.
 std::optional<Patch> propose(const View& view, NodeId id) {
   const Node& shape = view.node(id);
-  if (!is_of_product(view, shape.inputs[0]) || !view.read_once(shape.outputs[0])) return std::nullopt;
+  if (!view.read_once(shape.outputs[0])) return std::nullopt;
   const auto [at, input] = view.uses(shape.outputs[0])[0];
   const Node& n = view.node(at);
   const bool alone = is_elementwise(n) && n.inputs.size() == 1;
-  const bool beside =
-      combines_two(n) && serves_both(view, n.inputs[1 - input], shape.inputs[0], shape.outputs[0]);
-  if (!(alone || beside) || !view.same_type(shape.outputs[0], n.outputs[0])) return std::nullopt;
-  Patch p(n.op + " where the product is, before a change of shape");
+  const bool beside = shape.op != "Transpose" && combines_two(n) &&
+                      serves_both(view, n.inputs[1 - input], shape.inputs[0], shape.outputs[0]);
+  if (!(alone || beside) || !is_of_product(view, shape.inputs[0], alone) ||
+      !view.same_type(shape.outputs[0], n.outputs[0]))
+    return std::nullopt;
+  Patch p(n.op + " where the product is, before " +
+          (shape.op == "Transpose" ? "a Transpose" : "a change of shape"));
   std::vector<ValueId> operands = n.inputs, inputs = shape.inputs;
   operands[input] = shape.inputs[0];
   inputs[0] = p.add(n.op, std::move(operands), n.attributes);
@@ -60,9 +74,11 @@ std::optional<Patch> propose(const View& view, NodeId id) {
 void pass_sink_reshapes(PassList& all) {
   all.push_back(
       {.name = "sink-reshapes",
-       .says = "moves changes of shape from between products and elementwise operators behind these",
+       .says =
+           "moves changes of shape and transpositions from between products and elementwise operators behind "
+           "these",
        .level = OptimizationLevel::extended,
-       .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"},
+       .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"},
        .propose = propose});
 }
 

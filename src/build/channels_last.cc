@@ -1,0 +1,75 @@
+#include "build/channels_last.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace lathe {
+namespace {
+
+const Node* maker(const Graph& g, ValueId v, std::string_view domain, std::string_view op) {
+  const NodeId id = g.value(v).producer;
+  if (id == no_id) return nullptr;
+  const Node& n = g.node(id);
+  return n.domain == domain && n.op == op ? &n : nullptr;
+}
+
+/// The groups of channels where [N, C, spatial axes] becomes [N, groups, C / groups, spatial axes].
+std::optional<int64_t> groups(const Graph& g, const Node& reshape) {
+  const auto &from = g.value(reshape.inputs[0]).type.shape, &to = g.value(reshape.outputs[0]).type.shape;
+  if (!from || !to || to->size() != from->size() + 1) return std::nullopt;
+  const auto all = (*from)[1].value(), outer = (*to)[1].value(), inner = (*to)[2].value();
+  if (!all || !outer || !inner || *outer < 1 || *outer * *inner != *all || !((*from)[0] == (*to)[0]) ||
+      !std::equal(from->begin() + 2, from->end(), to->begin() + 3))
+    return std::nullopt;
+  return outer;
+}
+
+/// Does a Transpose put `axis` last, and leave the others in order?
+bool puts_last(const Node& transpose, size_t rank, size_t axis) {
+  const auto order = transpose.attributes.get<std::vector<int64_t>>("perm", {});
+  if (order.size() != rank || order.back() != static_cast<int64_t>(axis)) return false;
+  return std::is_sorted(order.begin(), order.end() - 1);
+}
+
+/// What does the same from blocks as a Transpose.
+std::optional<Node> from_blocks(const Graph& g, const Node& transpose) {
+  const ValueId turned = transpose.inputs[0];
+  const auto& shape = g.value(turned).type.shape;
+  if (!shape || g.value(turned).type.elem != DataType::float32) return std::nullopt;
+  ValueId plain = turned;
+  int64_t parts = 0;
+  if (const Node* reshape = maker(g, turned, "", "Reshape")) {
+    const auto some = groups(g, *reshape);
+    if (!some) return std::nullopt;
+    parts = *some;
+    plain = reshape->inputs[0];
+  }
+  const Node* unblock = maker(g, plain, "lathe", "Unblock");
+  if (!unblock || !puts_last(transpose, shape->size(), parts ? 2 : 1)) return std::nullopt;
+  Node n;
+  n.name = transpose.name;
+  n.origin = transpose.origin;
+  n.domain = "lathe";
+  n.op = "ChannelsLast";
+  n.inputs = unblock->inputs;
+  n.outputs = transpose.outputs;
+  n.attributes = unblock->attributes;
+  n.attributes.set("groups", parts);
+  return n;
+}
+
+}  // namespace
+
+void use_channels_last(Graph& g) {
+  for (NodeId id : g.order()) {
+    const Node& transpose = g.node(id);
+    if (!transpose.domain.empty() || transpose.op != "Transpose") continue;
+    auto direct = from_blocks(g, transpose);
+    if (!direct) continue;
+    g.remove_node(id);
+    g.add_node(std::move(*direct));
+  }
+}
+
+}  // namespace lathe
