@@ -27,6 +27,22 @@ class Keeper : public Epilogue {
   std::optional<Bounds> bounds() const override { return wanted; }
 };
 
+/// Adds a tensor and keeps the sums within bounds, which kernels may see to by themselves.
+class Adder : public Epilogue {
+ public:
+  Adder(const Fenced& added, float* y) : y_(y) { added_tensor_ = {.data = added.data(), .rest = &keeper_}; }
+  static float of(float y, float added) {
+    return std::clamp(y + added, Keeper::wanted.least, Keeper::wanted.greatest);
+  }
+  void finish(int64_t begin, int64_t n) override {
+    for (int64_t i = begin; i < begin + n; ++i) y_[i] = of(y_[i], added_tensor_.data[i]);
+  }
+
+ private:
+  float* y_;
+  Keeper keeper_;
+};
+
 struct Convolution {
   BlockedShape shape;
   bool depthwise;
@@ -130,6 +146,18 @@ struct Convolution {
     f(images, scratch.data(), c);
     for (size_t i = 0; i < got.size(); ++i)
       ASSERT_EQ(y[i], std::clamp(got[i], Keeper::wanted.least, Keeper::wanted.greatest)) << "at " << i;
+
+    Random random(want.size());
+    const Fenced added(want.size(), random);
+    for (int threads : {1, 2}) {
+      Fenced sums(want.size()), room(workspace(half, threads) / sizeof(float));
+      Adder adder(added, sums.data());
+      EpilogueContext adding(threads, &adder);
+      images.y = sums.data();
+      f(images, room.data(), adding);
+      EXPECT_TRUE(sums.intact());
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(sums[i], Adder::of(got[i], added[i])) << "at " << i;
+    }
   }
 };
 

@@ -115,7 +115,9 @@ void check(Isa isa, const Case& p) {
   Fenced expected(static_cast<size_t>(p.m * p.n));
   multiply_whole(isa, w, p, a.data(), start, expected.data());
   const auto once = packed(isa, w, p, *size, 1);
-  if (p.kind != Kind::all_sorts) ASSERT_EQ(once.has_value(), p.kind == Kind::normal);
+  if (p.kind != Kind::all_sorts) {
+    ASSERT_EQ(once.has_value(), p.kind == Kind::normal);
+  }
   for (const int threads : {1, 3}) {
     const auto some = packed(isa, w, p, *size, threads);
     ASSERT_EQ(some, once);

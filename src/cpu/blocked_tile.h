@@ -17,8 +17,10 @@ struct BlockedTile {
   const float* w = nullptr;                // row after row, as wide as the panel
   const float* bias = nullptr;             // as wide as the panel; null: 0
   float* y = nullptr;
-  int64_t y_block = 0;          // from one block of filters to the next
-  bool adds = false;            // to y instead of the bias: kernels of whole blocks, with a stride of 16
+  int64_t y_block = 0;  // from one block of filters to the next
+  bool adds = false;    // to y instead of the bias: kernels of whole blocks, with a stride of 16
+  /// Added to the sums, and laid out as y is; null: nothing. The same kernels.
+  const float* added = nullptr;
   Bounds bounds = {};           // that y is kept within
   const float* next = nullptr;  // weights that are wanted soon
   const float* next_end = nullptr;

@@ -73,9 +73,12 @@ LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const Blo
   weights = w;
 }
 
-/// Where a vector of a row of the tile lies in y.
+/// Where a vector of a row of the tile lies, from the tile's place in y on.
+LATHE_INLINE int64_t offset_of(const BlockedTile& t, int row, int vector) {
+  return vector / block_vectors * t.y_block + row * channel_block + vector % block_vectors * Vec::width;
+}
 LATHE_INLINE float* place_of(const BlockedTile& t, int row, int vector) {
-  return t.y + vector / block_vectors * t.y_block + row * channel_block + vector % block_vectors * Vec::width;
+  return t.y + offset_of(t, row, vector);
 }
 
 /// Other kernels read whole blocks: there is nothing in the other half of the last one.
@@ -121,7 +124,7 @@ void blocked_tile(const BlockedTile& t) {
         sum.half[i] = load_eight(start);
     }
   }
-  if constexpr (!Half && Stride == channel_block) {
+  if constexpr (!Half && Stride >= channel_block) {
     if (t.adds) {
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {
@@ -129,12 +132,26 @@ void blocked_tile(const BlockedTile& t) {
         for (int j = 0; j < Vectors; ++j) sum.whole[i][j] = load(place_of(t, i, j));
       }
     }
+    if (t.added) {  // it will be there by then
+      for (int j = 0; j < Vectors; j += block_vectors)
+        for (int i = 0; i < Rows; ++i) prefetch(t.added + offset_of(t, i, j));
+    }
   }
   const float* w = t.w;
   blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps, t.count, t.depth, w, t.next_lines);
   if (t.last_count > 0)
     blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps + t.count, t.last_count,
                                                          t.last_depth, w, 0);
+  if constexpr (!Half && Stride >= channel_block) {
+    if (t.added) {
+      LATHE_UNROLL
+      for (int i = 0; i < Rows; ++i) {
+        LATHE_UNROLL
+        for (int j = 0; j < Vectors; ++j)
+          sum.whole[i][j] = sum.whole[i][j] + load(t.added + offset_of(t, i, j));
+      }
+    }
+  }
   const Vec least = set(t.bounds.least), greatest = set(t.bounds.greatest);
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {

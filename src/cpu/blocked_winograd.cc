@@ -179,6 +179,7 @@ class Winograd {
         row.bias = bias.data();
         row.y = images_.y + plane * channel_block;
         row.bounds = finish_.bounds;
+        if (finish_.added) row.added = finish_.added + plane * channel_block;
         kernels_.output[form_](row);
         finish(row, plane);
       });
@@ -295,7 +296,7 @@ class Winograd {
   const TurnedTiles& in_registers_;
   const int64_t* steps_;
   KernelContext& c_;
-  const Finish finish_{c_.epilogue()};
+  const TensorFinish finish_{c_.epilogue(), true};
   const WinogradGroups& g_;
   const int64_t weights_point_ = g_.weights_point(s_);
   const WinogradKernels& kernels_;

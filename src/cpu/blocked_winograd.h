@@ -13,11 +13,12 @@ struct WinogradRow {
   int64_t row = 0, column = 0, tiles = 0;  // the first tile, and how many
   float* points = nullptr;
   int64_t point = 0, tile = channel_block;
-  const float* x = nullptr;     // input: the block of one image
-  int64_t channels = 0;         // … of which so many are there
-  const float* bias = nullptr;  // output: 16
-  float* y = nullptr;           // … and the block of one image
-  Bounds bounds = {};           // … that y is kept within
+  const float* x = nullptr;      // input: the block of one image
+  int64_t channels = 0;          // … of which so many are there
+  const float* bias = nullptr;   // output: 16
+  float* y = nullptr;            // … and the block of one image
+  Bounds bounds = {};            // … that y is kept within
+  const float* added = nullptr;  // … and what is added to it before, laid out as it is; null: nothing
 };
 
 struct WinogradKernels {

@@ -134,9 +134,10 @@ void winograd_input(const WinogradRow& r) {
     winograd_input_row<Vec, Output, Taps>(r, channel_block);
 }
 
-template <int Output, int Taps>
+template <int Output, int Taps, bool adds>
 LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bias, Vec least, Vec greatest,
-                                       float* to, int64_t row, int64_t rows, int64_t columns) {
+                                       const float* added, float* to, int64_t row, int64_t rows,
+                                       int64_t columns) {
   constexpr int size = Output + Taps - 1;
   Vec half[Output][size];
   LATHE_UNROLL
@@ -154,14 +155,17 @@ LATHE_INLINE void winograd_output_tile(const float* from, int64_t point, Vec bia
     winograd_outputs(half[i], out);
     LATHE_UNROLL
     for (int j = 0; j < Output; ++j)
-      if (i < rows && j < columns)
-        store(to + i * row + j * channel_block,
-              min(greatest, max(least, fma(set(winograd_scale<size>), out[j], bias))));
+      if (i < rows && j < columns) {
+        const int64_t at = i * row + j * channel_block;
+        Vec y = fma(set(winograd_scale<size>), out[j], bias);
+        if constexpr (adds) y = y + load(added + at);
+        store(to + at, min(greatest, max(least, y)));
+      }
   }
 }
 
-template <int Output, int Taps>
-void winograd_output(const WinogradRow& r) {
+template <int Output, int Taps, bool adds>
+LATHE_INLINE void winograd_output_row(const WinogradRow& r) {
   const BlockedShape& s = *r.shape;
   const int64_t row = s.out[1] * channel_block, y = r.row * Output;
   const Vec least = set(r.bounds.least), greatest = set(r.bounds.greatest);
@@ -170,18 +174,27 @@ void winograd_output(const WinogradRow& r) {
     for (int64_t i = 0; i < r.tiles; ++i) {
       const int64_t x = (r.column + i) * Output;
       if (i + 2 < r.tiles) {  // what is stored may lie in memory (2 % of U-Net and VGG-16 on a Zen 5)
-        float* const soon = r.y + y * row + (x + 2 * Output) * channel_block + v;
+        const int64_t soon = y * row + (x + 2 * Output) * channel_block + v;
         LATHE_UNROLL
         for (int64_t a = 0; a < Output; ++a) {
           LATHE_UNROLL
-          for (int64_t b = 0; b < Output; ++b) prefetch(soon + a * row + b * channel_block);
+          for (int64_t b = 0; b < Output; ++b) {
+            prefetch(r.y + soon + a * row + b * channel_block);
+            if constexpr (adds) prefetch(r.added + soon + a * row + b * channel_block);
+          }
         }
       }
-      winograd_output_tile<Output, Taps>(r.points + i * r.tile + v, r.point, bias, least, greatest,
-                                         r.y + y * row + x * channel_block + v, row, s.out[0] - y,
-                                         s.out[1] - x);
+      const int64_t at = y * row + x * channel_block + v;
+      winograd_output_tile<Output, Taps, adds>(r.points + i * r.tile + v, r.point, bias, least, greatest,
+                                               adds ? r.added + at : nullptr, r.y + at, row, s.out[0] - y,
+                                               s.out[1] - x);
     }
   }
+}
+
+template <int Output, int Taps>
+void winograd_output(const WinogradRow& r) {
+  r.added ? winograd_output_row<Output, Taps, true>(r) : winograd_output_row<Output, Taps, false>(r);
 }
 
 constexpr WinogradKernels table{

@@ -337,12 +337,14 @@ void StepEpilogue::bind(std::span<const Tensor* const> operands, Tensor& to) {
 
 void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
   added_row_ = {};
+  added_tensor_ = {};
   if (!code_->first_added() || to.rank() == 0) return;
   const Tensor& added = *operands[*code_->first_added()];
   const int64_t length = to.shape().back();
-  const bool is_row = added.type() == DataType::float32 && to.type() == DataType::float32 && length > 0 &&
-                      added.rank() > 0 && added.shape().back() == length && added.size() == length;
-  if (!is_row) return;
+  if (added.type() != DataType::float32 || to.type() != DataType::float32 || length == 0) return;
+  const bool is_row = added.rank() > 0 && added.shape().back() == length && added.size() == length,
+             is_alike = added.shape() == to.shape();
+  if (!is_row && !is_alike) return;
   if (const PointwiseCode* rest = code_->after_added()) {
     const PointwiseRun run(*rest, OthersThan(*code_->first_added(), operands).span(), to);
     if (rest_)
@@ -350,13 +352,17 @@ void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
     else
       rest_ = std::make_unique<PointwiseRun>(run);
   }
-  added_row_ = {.row = floats(added), .length = length, .rest = rest_.get()};
+  PointwiseRun* const rest = code_->after_added() ? rest_.get() : nullptr;
+  if (is_row) added_row_ = {.row = floats(added), .length = length, .rest = rest};
+  if (is_alike) added_tensor_ = {.data = floats(added), .rest = rest};
 }
 
 void StepEpilogue::move_to(std::span<const Tensor* const> operands, Tensor& to) {
   all_.move_to(operands, to);
-  if (!added_row_.row) return;
-  added_row_.row = floats(*operands[*code_->first_added()]);
+  if (!added_row_.row && !added_tensor_.data) return;
+  const float* const added = floats(*operands[*code_->first_added()]);
+  if (added_row_.row) added_row_.row = added;
+  if (added_tensor_.data) added_tensor_.data = added;
   if (rest_) rest_->move_to(OthersThan(*code_->first_added(), operands).span(), to);
 }
 

@@ -170,9 +170,16 @@ class Epilogue {
     Epilogue* rest = nullptr;  // null: that was all
   };
   const AddedRow& added_row() const { return added_row_; }
+  /// The same where a tensor of the output's shape is added, which lies as the output does.
+  struct AddedTensor {
+    const float* data = nullptr;  // null: there is none
+    Epilogue* rest = nullptr;     // null: that was all
+  };
+  const AddedTensor& added_tensor() const { return added_tensor_; }
 
  protected:
   AddedRow added_row_ = {};
+  AddedTensor added_tensor_ = {};
 };
 
 /// An epilogue for a kernel that keeps bounds itself: what it is to keep, and what it is to call then.
@@ -192,6 +199,16 @@ struct RowFinish : Finish {
  private:
   RowFinish(Epilogue* e, bool adds)
       : Finish(adds ? e->added_row().rest : e), row(adds ? e->added_row().row : nullptr) {}
+};
+/// The same for a kernel that adds a tensor of the output's shape, if it can here.
+struct TensorFinish : Finish {
+  TensorFinish(Epilogue* e, bool can) : TensorFinish(e, can && e ? e->added_tensor() : none()) {}
+  const float* added;  // null: nothing is
+
+ private:
+  using Added = Epilogue::AddedTensor;
+  static Added none() { return {}; }
+  TensorFinish(Epilogue* e, const Added& a) : Finish(a.data ? a.rest : e), added(a.data) {}
 };
 
 }  // namespace lathe
