@@ -32,43 +32,39 @@ bool puts_last(const Node& transpose, size_t rank, size_t axis) {
   return std::is_sorted(order.begin(), order.end() - 1);
 }
 
-/// What does the same from blocks as a Transpose.
-std::optional<Node> from_blocks(const Graph& g, const Node& transpose) {
+/// The Unblock whose image a Transpose turns so, and the groups of channels: 0 where there is no axis of
+/// them.
+struct Source {
+  const Node* unblock;
+  int64_t groups;
+};
+std::optional<Source> source(const Graph& g, const Node& transpose) {
   const ValueId turned = transpose.inputs[0];
   const auto& shape = g.value(turned).type.shape;
   if (!shape || g.value(turned).type.elem != DataType::float32) return std::nullopt;
-  ValueId plain = turned;
-  int64_t parts = 0;
+  Source s{.unblock = maker(g, turned, "lathe", "Unblock"), .groups = 0};
   if (const Node* reshape = maker(g, turned, "", "Reshape")) {
     const auto some = groups(g, *reshape);
     if (!some) return std::nullopt;
-    parts = *some;
-    plain = reshape->inputs[0];
+    s = {.unblock = maker(g, reshape->inputs[0], "lathe", "Unblock"), .groups = *some};
   }
-  const Node* unblock = maker(g, plain, "lathe", "Unblock");
-  if (!unblock || !puts_last(transpose, shape->size(), parts ? 2 : 1)) return std::nullopt;
-  Node n;
-  n.name = transpose.name;
-  n.origin = transpose.origin;
-  n.domain = "lathe";
-  n.op = "ChannelsLast";
-  n.inputs = unblock->inputs;
-  n.outputs = transpose.outputs;
-  n.attributes = unblock->attributes;
-  n.attributes.set("groups", parts);
-  return n;
+  return s.unblock && puts_last(transpose, shape->size(), s.groups ? 2 : 1) ? std::optional(s) : std::nullopt;
 }
 
 }  // namespace
 
 void use_channels_last(Graph& g) {
   for (NodeId id : g.order()) {
-    const Node& transpose = g.node(id);
-    if (!transpose.domain.empty() || transpose.op != "Transpose") continue;
-    auto direct = from_blocks(g, transpose);
-    if (!direct) continue;
-    g.remove_node(id);
-    g.add_node(std::move(*direct));
+    Node& n = g.node(id);
+    if (!n.domain.empty() || n.op != "Transpose") continue;
+    const auto from = source(g, n);
+    if (!from) continue;
+    // Its place among the nodes stays: what it reads is large, and should not wait for it.
+    n.domain = "lathe";
+    n.op = "ChannelsLast";
+    n.inputs = from->unblock->inputs;
+    n.attributes = from->unblock->attributes;
+    n.attributes.set("groups", from->groups);
   }
 }
 

@@ -15,25 +15,30 @@ LATHE_INLINE void turn_vectors(const float* from, int64_t stride, float* to, int
   }
 }
 
+/// The square that begins with row `x` and column `y` of the input; less of it where that ends.
+LATHE_INLINE void turn_square(const float* from, int64_t stride, float* to, int64_t row_step, int64_t width,
+                              int64_t height, int64_t x, int64_t y) {
+  const int64_t columns = width - x < Vec::width ? width - x : Vec::width;
+  const int64_t rows = height - y < Vec::width ? height - y : Vec::width;
+  const float* const p = from + x * stride + y;
+  float* const q = to + y * row_step + x;
+  if (columns == Vec::width && rows == Vec::width)
+    turn_vectors<true>(p, stride, q, row_step, columns, rows);
+  else
+    turn_vectors<false>(p, stride, q, row_step, columns, rows);
+}
+
 void turn_rectangle(const float* from, int64_t stride, float* to, int64_t row_step, int64_t width,
                     int64_t height) {
-  auto turn_at = [&](int64_t x, int64_t y) {
-    const int64_t columns = width - x < Vec::width ? width - x : Vec::width;
-    const int64_t rows = height - y < Vec::width ? height - y : Vec::width;
-    const float* const p = from + x * stride + y;
-    float* const q = to + y * row_step + x;
-    if (columns == Vec::width && rows == Vec::width)
-      turn_vectors<true>(p, stride, q, row_step, columns, rows);
-    else
-      turn_vectors<false>(p, stride, q, row_step, columns, rows);
-  };
   // Along the rows that lie further apart, line after line of the same ones.
   if (stride <= row_step) {
     for (int64_t y = 0; y < height; y += Vec::width)
-      for (int64_t x = 0; x < width; x += Vec::width) turn_at(x, y);
+      for (int64_t x = 0; x < width; x += Vec::width)
+        turn_square(from, stride, to, row_step, width, height, x, y);
   } else {
     for (int64_t x = 0; x < width; x += Vec::width)
-      for (int64_t y = 0; y < height; y += Vec::width) turn_at(x, y);
+      for (int64_t y = 0; y < height; y += Vec::width)
+        turn_square(from, stride, to, row_step, width, height, x, y);
   }
 }
 
