@@ -177,7 +177,7 @@ TEST_F(BlockedLayout, ChannelsGoLastAtOnce) {
             "Block BlockedConv+Sigmoid ChannelsLast");
   EXPECT_EQ(steps_of("(float[1,16,h,6] x) => (float[1,h,6,40] y, float[1,40,h,6] z) <float[40,16,3,3] a = {}>"
                      "{ z = Conv<pads=[1,1,1,1]>(x, a) y = Transpose<perm=[0,2,3,1]>(z) }"),
-            "Block BlockedConv ChannelsLast Unblock");
+            "Block BlockedConv Unblock ChannelsLast");
   EXPECT_EQ(steps_of("(float[2,16,w] x) => (float[2,w,40] y) <float[40,16,3] a = {}>"
                      "{ c = Conv<pads=[1,1]>(x, a) y = Transpose<perm=[0,2,1]>(c) }"),
             "Block BlockedConv ChannelsLast");

@@ -55,16 +55,19 @@ std::optional<Source> source(const Graph& g, const Node& transpose) {
 
 void use_channels_last(Graph& g) {
   for (NodeId id : g.order()) {
-    Node& n = g.node(id);
-    if (!n.domain.empty() || n.op != "Transpose") continue;
-    const auto from = source(g, n);
+    if (!g.node(id).domain.empty() || g.node(id).op != "Transpose") continue;
+    const auto from = source(g, g.node(id));
     if (!from) continue;
-    // Its place among the nodes stays: what it reads is large, and should not wait for it.
+    // Behind all other nodes: what reads the result comes right after it, and convolutions in between would
+    // find the third-level cache full of it (2 % of a detector's time, for a tenth more memory).
+    Node n = g.node(id);
     n.domain = "lathe";
     n.op = "ChannelsLast";
     n.inputs = from->unblock->inputs;
     n.attributes = from->unblock->attributes;
     n.attributes.set("groups", from->groups);
+    g.remove_node(id);
+    g.add_node(std::move(n));
   }
 }
 
