@@ -27,6 +27,15 @@ void require_blocked(const ShapeContext<D>& c, const std::vector<D>& x) {
   c.same(x.back(), D(block_lanes), "the last axis of X and the channels of a block");
 }
 
+/// … of so many channels.
+template <class D>
+void require_blocks_of(const ShapeContext<D>& c, const std::vector<D>& x, int64_t channels) {
+  require_blocked(c, x);
+  if (channels < 0 || channels > INT32_MAX)
+    c.fail(Code::node_bad_attribute, "channels in [0, 2147483647]", std::to_string(channels), {});
+  c.same(x[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of its channels");
+}
+
 struct Block {
   void fields(auto&&) {}
   template <class D>
@@ -43,10 +52,7 @@ struct Unblock {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     std::vector<D> y = c.shape(0);
-    require_blocked(c, y);
-    if (channels < 0 || channels > INT32_MAX)
-      c.fail(Code::node_bad_attribute, "channels in [0, 2147483647]", std::to_string(channels), {});
-    c.same(y[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of its channels");
+    require_blocks_of(c, y, channels);
     y[1] = D(channels);
     y.pop_back();
     c.output(0, std::move(y));
@@ -64,13 +70,10 @@ struct ChannelsLast {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     std::vector<D> y = c.shape(0);
-    require_blocked(c, y);
-    if (channels < 0 || channels > INT32_MAX)
-      c.fail(Code::node_bad_attribute, "channels in [0, 2147483647]", std::to_string(channels), {});
+    require_blocks_of(c, y, channels);
     if (groups < 0 || (groups > 0 && channels % groups != 0))
       c.fail(Code::node_bad_attribute, "a number of groups that divides the channels", std::to_string(groups),
              {});
-    c.same(y[1], D((channels + block_lanes - 1) / block_lanes), "the blocks of X and of its channels");
     if (groups == 0)
       y.erase(y.begin() + 1);
     else
