@@ -30,12 +30,14 @@ class Keeper : public Epilogue {
 /// Adds a tensor and keeps the sums within bounds, which kernels may see to by themselves.
 class Adder : public Epilogue {
  public:
-  Adder(const Fenced& added, float* y) : y_(y) { added_tensor_ = {.data = added.data(), .rest = &keeper_}; }
+  Adder(const Fenced& added, float* y) : y_(y) {
+    added_ = {.data = added.data(), .length = static_cast<int64_t>(added.size()), .rest = &keeper_};
+  }
   static float of(float y, float added) {
     return std::clamp(y + added, Keeper::wanted.least, Keeper::wanted.greatest);
   }
   void finish(int64_t begin, int64_t n) override {
-    for (int64_t i = begin; i < begin + n; ++i) y_[i] = of(y_[i], added_tensor_.data[i]);
+    for (int64_t i = begin; i < begin + n; ++i) y_[i] = of(y_[i], added_.data[i]);
   }
 
  private:

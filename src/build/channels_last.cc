@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
+
+#include "build/makers.h"
 
 namespace lathe {
 namespace {
-
-const Node* maker(const Graph& g, ValueId v, std::string_view domain, std::string_view op) {
-  const NodeId id = g.value(v).producer;
-  if (id == no_id) return nullptr;
-  const Node& n = g.node(id);
-  return n.domain == domain && n.op == op ? &n : nullptr;
-}
 
 /// The groups of channels where [N, C, spatial axes] becomes [N, groups, C / groups, spatial axes].
 std::optional<int64_t> groups(const Graph& g, const Node& reshape) {
@@ -42,11 +36,11 @@ std::optional<Source> source(const Graph& g, const Node& transpose) {
   const ValueId turned = transpose.inputs[0];
   const auto& shape = g.value(turned).type.shape;
   if (!shape || g.value(turned).type.elem != DataType::float32) return std::nullopt;
-  Source s{.unblock = maker(g, turned, "lathe", "Unblock"), .groups = 0};
-  if (const Node* reshape = maker(g, turned, "", "Reshape")) {
+  Source s{.unblock = made_by(g, turned, "Unblock", "lathe"), .groups = 0};
+  if (const Node* reshape = made_by(g, turned, "Reshape")) {
     const auto some = groups(g, *reshape);
     if (!some) return std::nullopt;
-    s = {.unblock = maker(g, reshape->inputs[0], "lathe", "Unblock"), .groups = *some};
+    s = {.unblock = made_by(g, reshape->inputs[0], "Unblock", "lathe"), .groups = *some};
   }
   return s.unblock && puts_last(transpose, shape->size(), s.groups ? 2 : 1) ? std::optional(s) : std::nullopt;
 }
@@ -54,8 +48,8 @@ std::optional<Source> source(const Graph& g, const Node& transpose) {
 }  // namespace
 
 void use_channels_last(Graph& g) {
-  for (NodeId id : g.order()) {
-    if (!g.node(id).domain.empty() || g.node(id).op != "Transpose") continue;
+  for (NodeId id = 0, end = static_cast<NodeId>(g.node_count()); id < end; ++id) {
+    if (!g.node(id).alive || !g.node(id).domain.empty() || g.node(id).op != "Transpose") continue;
     const auto from = source(g, g.node(id));
     if (!from) continue;
     // Behind all other nodes: what reads the result comes right after it, and convolutions in between would

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,12 @@ void each_read(const Node& n, F&& f) {
     if (v != no_id) f(v);
   for (const Body& b : n.bodies)
     for (ValueId c : b.graph->captures()) f(b.graph->value(c).captured);
+}
+
+/// Who makes a value, where that is such an operator; null otherwise.
+inline const Node* made_by(const Graph& g, ValueId v, std::string_view op, std::string_view domain = {}) {
+  const NodeId p = v == no_id ? no_id : g.value(v).producer;
+  return p != no_id && g.node(p).domain == domain && g.node(p).op == op ? &g.node(p) : nullptr;
 }
 
 /// The nodes that make wanted values, by value, or are `wanted_too`, and whatever these read; in order.

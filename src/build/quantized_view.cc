@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "build/makers.h"
 #include "build/node_request.h"
 #include "tensor/element.h"
 
@@ -13,11 +14,6 @@ namespace {
 bool is_float(const ValueType& t) { return t.is_tensor() && t.elem == DataType::float32; }
 
 ValueId input(const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : no_id; }
-
-const Node* made_by(const Graph& g, ValueId v, const char* op) {
-  const NodeId p = v == no_id ? no_id : g.value(v).producer;
-  return p != no_id && g.node(p).domain.empty() && g.node(p).op == op ? &g.node(p) : nullptr;
-}
 
 }  // namespace
 

@@ -37,6 +37,8 @@ struct BlockedShape {
   int64_t reach(int axis) const { return (kernel[axis] - 1) * dilation[axis] + 1; }
   int64_t in_blocks() const { return channel_blocks(channels); }
   int64_t out_blocks() const { return channel_blocks(filters); }
+  /// Of the output in blocks.
+  int64_t out_floats() const { return batch * out_blocks() * out_pixels() * channel_block; }
   bool empty() const { return batch == 0 || filters == 0 || out_pixels() == 0; }
 };
 

@@ -244,12 +244,6 @@ void multiply_rows(const GemmKernels& g, const BlockedShape& s, const BlockedIma
   c.parallel(all, std::max<int64_t>(1, static_cast<int64_t>(least_work / work)), some);
 }
 
-/// Do all its tiles have kernels that add what lies as the output does?
-bool adds_tensors(const BlockedShape& s) {
-  const int64_t last = s.filters % channel_block;
-  return !s.plain && !s.pairs && s.stride[1] <= 2 && (last == 0 || last > channel_block / 2);
-}
-
 /// Floats of the room for a panel that does not stay as it is.
 int64_t panel_room(const BlockedTiles& t, const BlockedShape& s, bool half) {
   return half || s.gated ? panel_size(t, s) : 0;
@@ -305,14 +299,13 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
     if (row % polled_rows == 0) workers.poll();
     tile.x = x + row * s.stride[0] * d.row();
     tile.y = y + row * s.out[1] * channel_block;
-    if (added) tile.added = added + row * s.out[1] * channel_block;
     int64_t done = row * s.out[1];
     for (int64_t i = piece.tile0; i < piece.tile1; ++i) {
       const int64_t pixels = d.tiles.rows(i);
+      if (added) tile.added = added + (tile.y - y);
       kernels[pixels](tile);
       tile.x += pixels * tile.stride;
       tile.y += pixels * channel_block;
-      if (added) tile.added += pixels * channel_block;
       tile.fetched();
       finished.reach(done += pixels);
     }
@@ -412,7 +405,9 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const BlockedShape& s = d.s;
   if (const GemmKernels& g = gemm_kernels(isa); s.sets == 1 && is_row(g, t, d, images.weights_type))
     return multiply_rows(g, s, images, Finish(c.epilogue()), c);
-  const TensorFinish finish(c.epilogue(), adds_tensors(s));
+  const int64_t last = s.filters - (s.out_blocks() - 1) * channel_block;
+  const bool adds = t.adds(s.stride[1] * d.steps.pixel(), last);
+  const AddingFinish finish(c.epilogue(), adds ? s.out_floats() : 0);
   const int64_t room = panel_room(t, s, images.weights_type != DataType::float32);
   const int64_t stride = slot_stride(d.strip_size() + room, c.threads());
   float* const scratch = static_cast<float*>(workspace);
@@ -444,7 +439,7 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
       const int64_t block = image * s.out_blocks() + panel * t.panel_blocks;
       const int64_t at = block * plane + first_pixel * channel_block;
       of_strip.y = images.y + at;
-      if (finish.added) of_strip.added = finish.added + at;
+      of_strip.added = finish.added_from(at);
       FinishedPixels finished(finish.epilogue, s.out_pixels(), block,
                               std::min(t.panel_blocks, s.out_blocks() - panel * t.panel_blocks), first_pixel);
       compute_panel(isa, d, piece, of_strip, panel, here, padded + d.strip_size(), finished, c);

@@ -18,7 +18,7 @@ struct BlockedTile {
   const float* bias = nullptr;             // as wide as the panel; null: 0
   float* y = nullptr;
   int64_t y_block = 0;  // from one block of filters to the next
-  bool adds = false;    // to y instead of the bias: kernels of whole blocks, with a stride of 16
+  bool adds = false;    // to y instead of the bias: kernels of BlockedTiles::adds()
   /// Added to the sums, and laid out as y is; null: nothing. The same kernels.
   const float* added = nullptr;
   Bounds bounds = {};           // that y is kept within
@@ -49,6 +49,8 @@ struct BlockedTile {
 inline constexpr int tile_stride_kinds = 5;
 inline constexpr int64_t tile_strides[tile_stride_kinds] = {16, 32, 1, 2, 0};
 inline constexpr int64_t pair_strides[tile_stride_kinds] = {8, 16, 8, 16, 0};
+/// Those whose kernels can add to what is in memory, where blocks are whole.
+constexpr bool adds_at(int64_t stride) { return stride >= channel_block; }
 inline constexpr int most_tile_rows = 14;
 
 struct BlockedTiles {
@@ -68,11 +70,23 @@ struct BlockedTiles {
   int64_t panels(int64_t blocks) const { return (blocks + panel_blocks - 1) / panel_blocks; }
   /// The kernels, by rows, of a panel with so many blocks, the last of them with so many filters.
   const auto& of(int64_t stride, int64_t blocks, int64_t last = channel_block) const {
+    const int kind = kind_of(stride), whole = blocks < panel_blocks ? 0 : 1;
+    return is_half(kind, whole, last) ? half[kind][whole] : run[kind][whole];
+  }
+  /// Can all kernels add to what is in memory, where the last block has so many filters?
+  bool adds(int64_t stride, int64_t last) const {
+    const int kind = kind_of(stride);
+    return adds_at(strides[kind]) && !is_half(kind, 0, last) && !is_half(kind, 1, last);
+  }
+
+ private:
+  int kind_of(int64_t stride) const {
     int kind = 0;
     while (kind + 1 < tile_stride_kinds && strides[kind] != stride) ++kind;
-    const int whole = blocks < panel_blocks ? 0 : 1;
-    const bool halved = last <= channel_block / 2 && half[kind][whole][1];
-    return halved ? half[kind][whole] : run[kind][whole];
+    return kind;
+  }
+  bool is_half(int kind, int whole, int64_t last) const {
+    return last <= channel_block / 2 && half[kind][whole][1];
   }
 };
 const BlockedTiles& blocked_tiles(Isa isa);

@@ -124,7 +124,7 @@ void blocked_tile(const BlockedTile& t) {
         sum.half[i] = load_eight(start);
     }
   }
-  if constexpr (!Half && Stride >= channel_block) {
+  if constexpr (!Half && adds_at(Stride)) {
     if (t.adds) {
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {
@@ -142,7 +142,7 @@ void blocked_tile(const BlockedTile& t) {
   if (t.last_count > 0)
     blocked_steps<Elements, Rows, Vectors, Half, Stride>(sum, t, t.steps + t.count, t.last_count,
                                                          t.last_depth, w, 0);
-  if constexpr (!Half && Stride >= channel_block) {
+  if constexpr (!Half && adds_at(Stride)) {
     if (t.added) {
       LATHE_UNROLL
       for (int i = 0; i < Rows; ++i) {

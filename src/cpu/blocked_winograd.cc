@@ -179,7 +179,7 @@ class Winograd {
         row.bias = bias.data();
         row.y = images_.y + plane * channel_block;
         row.bounds = finish_.bounds;
-        if (finish_.added) row.added = finish_.added + plane * channel_block;
+        row.added = finish_.added_from(plane * channel_block);
         kernels_.output[form_](row);
         finish(row, plane);
       });
@@ -296,7 +296,7 @@ class Winograd {
   const TurnedTiles& in_registers_;
   const int64_t* steps_;
   KernelContext& c_;
-  const TensorFinish finish_{c_.epilogue(), true};
+  const AddingFinish finish_{c_.epilogue(), s_.out_floats()};
   const WinogradGroups& g_;
   const int64_t weights_point_ = g_.weights_point(s_);
   const WinogradKernels& kernels_;

@@ -217,7 +217,7 @@ class Walk {
   /// What a tile's sums begin with, and what is done with them once they are whole.
   void start_and_end(Tile& tile, int64_t k0, int64_t row, int64_t column) const {
     tile.start = k0 > 0 ? Start{tile.c, p_.c_row, 1, 1} : start(row, column);
-    if (k0 + tile.k == p_.k) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
+    if (k0 + tile.k == p_.k) tile.added = finish_.added_from(column), tile.bounds = finish_.bounds;
   }
   bool is_float() const { return p_.b_type == DataType::float32; }
   /// Does one row of a panel lie behind the other, in memory?
@@ -317,7 +317,7 @@ class Walk {
 
   const GemmKernels& g_;
   const PackedProduct& p_;
-  const RowFinish finish_{p_.epilogue, p_.n};
+  const AddingFinish finish_{p_.epilogue, p_.n};
   const RowTiles tiles_;
   const int64_t t0_, t1_, p0_, p1_;
   const int64_t step_ = k_step(p_.k);
@@ -349,7 +349,7 @@ namespace {
 /// What a walk along one row of few terms comes to, without the bookkeeping, which takes a small product
 /// longer than its arithmetic. The bits are the same.
 void multiply_few(const GemmKernels& g, const RowProduct& p) {
-  const RowFinish finish(p.epilogue, p.n);
+  const AddingFinish finish(p.epilogue, p.n);
   const int64_t width = 2 * g.panel_columns;
   for (int64_t column = 0; column < p.n; column += width)
     g.run(1, {.a = p.a,
@@ -362,7 +362,7 @@ void multiply_few(const GemmKernels& g, const RowProduct& p) {
               .columns = std::min(width, p.n - column),
               .start = {p.start.data ? p.start.data + column * p.start.column : nullptr, 0, p.start.column,
                         p.start.scale},
-              .added = finish.row_from(column),
+              .added = finish.added_from(column),
               .bounds = finish.bounds});
   if (finish.epilogue) finish.epilogue->finish(0, p.n);
 }

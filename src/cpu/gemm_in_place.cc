@@ -103,14 +103,14 @@ class One {
     const int64_t size = p_.m * g_.panel_columns;
     if (p_.alpha != 1)
       for (int64_t i = 0; i < size * g_.panels(columns); ++i) sums[i] *= p_.alpha;
-    const RowFinish last(p_.epilogue, p_.n);
+    const AddingFinish last(p_.epilogue, p_.n);
     for (int64_t column = first; column < first + columns; column += g_.panel_columns, sums += size) {
       Tile tile{.c = p_.c + first_ + column,
                 .c_row = p_.n,
                 .rows = p_.m,
                 .columns = std::min(g_.panel_columns, p_.n - column),
                 .start = p_.start,
-                .added = last.row_from(column),
+                .added = last.added_from(column),
                 .bounds = last.bounds};
       if (tile.start.data) tile.start.data += column * tile.start.column;
       g_.finish_sums(tile, sums);

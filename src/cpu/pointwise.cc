@@ -336,15 +336,13 @@ void StepEpilogue::bind(std::span<const Tensor* const> operands, Tensor& to) {
 }
 
 void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
-  added_row_ = {};
-  added_tensor_ = {};
+  added_ = {};
   if (!code_->first_added() || to.rank() == 0) return;
   const Tensor& added = *operands[*code_->first_added()];
-  const int64_t length = to.shape().back();
-  if (added.type() != DataType::float32 || to.type() != DataType::float32 || length == 0) return;
-  const bool is_row = added.rank() > 0 && added.shape().back() == length && added.size() == length,
-             is_alike = added.shape() == to.shape();
-  if (!is_row && !is_alike) return;
+  if (added.type() != DataType::float32 || to.type() != DataType::float32 || to.size() == 0) return;
+  const int64_t row = to.shape().back();
+  const bool is_row = added.rank() > 0 && added.shape().back() == row && added.size() == row;
+  if (!is_row && added.shape() != to.shape()) return;
   if (const PointwiseCode* rest = code_->after_added()) {
     const PointwiseRun run(*rest, OthersThan(*code_->first_added(), operands).span(), to);
     if (rest_)
@@ -352,17 +350,13 @@ void StepEpilogue::split(std::span<const Tensor* const> operands, Tensor& to) {
     else
       rest_ = std::make_unique<PointwiseRun>(run);
   }
-  PointwiseRun* const rest = code_->after_added() ? rest_.get() : nullptr;
-  if (is_row) added_row_ = {.row = floats(added), .length = length, .rest = rest};
-  if (is_alike) added_tensor_ = {.data = floats(added), .rest = rest};
+  added_ = {.data = floats(added), .length = added.size(), .rest = rest_.get()};
 }
 
 void StepEpilogue::move_to(std::span<const Tensor* const> operands, Tensor& to) {
   all_.move_to(operands, to);
-  if (!added_row_.row && !added_tensor_.data) return;
-  const float* const added = floats(*operands[*code_->first_added()]);
-  if (added_row_.row) added_row_.row = added;
-  if (added_tensor_.data) added_tensor_.data = added;
+  if (!added_.data) return;
+  added_.data = floats(*operands[*code_->first_added()]);
   if (rest_) rest_->move_to(OthersThan(*code_->first_added(), operands).span(), to);
 }
 

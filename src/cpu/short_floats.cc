@@ -123,7 +123,7 @@ class FewRows {
               .rows = p_.m,
               .columns = std::min(g_.panel_columns, p_.n - column),
               .start = k0 > 0 ? Start{c, p_.n, 1, 1} : start};
-    if (last) tile.added = finish_.row_from(column), tile.bounds = finish_.bounds;
+    if (last) tile.added = finish_.added_from(column), tile.bounds = finish_.bounds;
     g_.finish_sums(tile, sums);
   }
 
@@ -136,7 +136,7 @@ class FewRows {
   const ShortProduct& p_;
   const float* const a_;
   const int64_t panel_;
-  const RowFinish finish_{p_.epilogue, p_.n};
+  const AddingFinish finish_{p_.epilogue, p_.n};
   void (*multiply_)(const ShortTile&);
 };
 

@@ -263,7 +263,7 @@ class Walk {
                       .add = k0_ > 0,
                       .start = p_.start};
     if (sums.start.data) sums.start.data += row * sums.start.row + column * sums.start.column;
-    if (k0_ + terms_ == p_.k) sums.added = finish_.row_from(column), sums.bounds = finish_.bounds;
+    if (k0_ + terms_ == p_.k) sums.added = finish_.added_from(column), sums.bounds = finish_.bounds;
     kernels_.finish(sums, x, y);
   }
 
@@ -284,7 +284,7 @@ class Walk {
   const Cut& cut_;
   const PackedBlock& packed_;
   const int64_t k0_, terms_, half_;
-  const RowFinish finish_{p_.epilogue, p_.n};
+  const AddingFinish finish_{p_.epilogue, p_.n};
   KernelContext& c_;
   Room& room_;
   float* const wide_;

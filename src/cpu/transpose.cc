@@ -122,10 +122,12 @@ void turn_squares(const T* from, T* to, const Walk& w, KernelContext& c, Turn&& 
   const int64_t rows = w.sizes[inner], columns = w.sizes[last], stride = w.strides[last];
   const int64_t row_step = w.product(inner + 1, last + 1);  // in the output
   const int64_t band = rows <= 2 * square ? rows : square;
-  const int64_t wide = stride <= row_step ? long_square : square;
+  // Words are turned in vectors; of others long squares leave the cache before their lines are full.
+  const int64_t wide = sizeof(T) == sizeof(uint32_t) && stride <= row_step ? long_square : square;
   const int64_t down = (rows + band - 1) / band, between = w.product(inner + 1, last);
-  // A piece is a band of rows and some columns under one index of all other axes. Long rows are cut,
-  // so that few bands keep all threads busy, and bands that read the same lines follow each other.
+  // A piece is a band of rows (all of them where that is little more) and some columns under one index of all
+  // other axes. Long rows are cut, so that few bands keep all threads busy, and bands that read the same
+  // lines follow each other.
   const int64_t whole = std::max(piece_elements / band / wide, int64_t{1}) * wide;
   const int64_t across = std::min(columns, whole), cuts = (columns + across - 1) / across;
   const int64_t grain = std::max<int64_t>(1, piece_elements / (band * across));

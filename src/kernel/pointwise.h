@@ -162,24 +162,18 @@ class Epilogue {
   /// Where keeping elements within bounds is all it does: these. A kernel that sees to them as it stores does
   /// without finish().
   virtual std::optional<Bounds> bounds() const { return std::nullopt; }
-  /// Where a row along the last axis is added to all rows before anything else is done: that row. A kernel
-  /// that adds it to its sums calls what is left instead of this.
-  struct AddedRow {
-    const float* row = nullptr;  // null: there is none
+  /// Where numbers are added before anything else is done that repeat every `length` elements: a row along
+  /// the last axis, or a tensor of the output's shape. A kernel that adds them to its sums calls what is left
+  /// instead of this.
+  struct Added {
+    const float* data = nullptr;  // null: there are none
     int64_t length = 0;
     Epilogue* rest = nullptr;  // null: that was all
   };
-  const AddedRow& added_row() const { return added_row_; }
-  /// The same where a tensor of the output's shape is added, which lies as the output does.
-  struct AddedTensor {
-    const float* data = nullptr;  // null: there is none
-    Epilogue* rest = nullptr;     // null: that was all
-  };
-  const AddedTensor& added_tensor() const { return added_tensor_; }
+  const Added& added() const { return added_; }
 
  protected:
-  AddedRow added_row_ = {};
-  AddedTensor added_tensor_ = {};
+  Added added_ = {};
 };
 
 /// An epilogue for a kernel that keeps bounds itself: what it is to keep, and what it is to call then.
@@ -190,25 +184,15 @@ struct Finish {
   Bounds bounds;
   Epilogue* epilogue;  // null: nothing is left to do
 };
-/// The same for a kernel that also adds rows to its own, which are of n elements along the last axis.
-struct RowFinish : Finish {
-  RowFinish(Epilogue* e, int64_t n) : RowFinish(e, e && e->added_row().length == n) {}
-  const float* row_from(int64_t column) const { return row ? row + column : nullptr; }
-  const float* row;  // null: none is added
-
- private:
-  RowFinish(Epilogue* e, bool adds)
-      : Finish(adds ? e->added_row().rest : e), row(adds ? e->added_row().row : nullptr) {}
-};
-/// The same for a kernel that adds a tensor of the output's shape, if it can here.
-struct TensorFinish : Finish {
-  TensorFinish(Epilogue* e, bool can) : TensorFinish(e, can && e ? e->added_tensor() : none()) {}
+/// The same for a kernel that also adds what repeats every n elements; n = 0: it adds nothing.
+struct AddingFinish : Finish {
+  AddingFinish(Epilogue* e, int64_t n) : AddingFinish(e, e && n > 0 && e->added().length == n) {}
+  const float* added_from(int64_t i) const { return added ? added + i : nullptr; }
   const float* added;  // null: nothing is
 
  private:
-  using Added = Epilogue::AddedTensor;
-  static Added none() { return {}; }
-  TensorFinish(Epilogue* e, const Added& a) : Finish(a.data ? a.rest : e), added(a.data) {}
+  AddingFinish(Epilogue* e, bool adds)
+      : Finish(adds ? e->added().rest : e), added(adds ? e->added().data : nullptr) {}
 };
 
 }  // namespace lathe

@@ -1,6 +1,9 @@
 // A change of shape between a product and an elementwise operator goes behind that, and so does a Transpose
 // in front of a function of one operand: then the operator is done where the product is, and changes of shape
 // meet.
+#include <algorithm>
+#include <array>
+
 #include "passes/patterns.h"
 
 namespace lathe {
@@ -22,20 +25,21 @@ bool serves_both(const View& view, ValueId v, ValueId before, ValueId after) {
          ((*shape)[0] == rows->back() && (*shape)[0] == others->back());
 }
 
+constexpr std::array<std::string_view, 5> movements = {"Reshape", "Flatten", "Squeeze", "Unsqueeze",
+                                                       "Transpose"};
 bool is_movement(const Node& n) {
-  static const std::set<std::string_view> ops = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"};
-  return n.domain.empty() && ops.contains(n.op);
+  return n.domain.empty() && std::ranges::find(movements, n.op) != movements.end();
 }
 
 /// Is it made by a product, or by elementwise operators behind one (and movements, if those may be there),
 /// and for one reader?
-bool is_of_product(const View& view, ValueId v, bool movements) {
+bool is_of_product(const View& view, ValueId v, bool moved) {
   for (;;) {
     const NodeId maker = view.producer(v);
     if (maker == no_id || !view.read_once(v)) return false;
     const Node& n = view.node(maker);
     if (is_product(n)) return true;
-    if (movements && is_movement(n)) {
+    if (moved && is_movement(n)) {
       v = n.inputs[0];
       continue;
     }
@@ -78,7 +82,7 @@ void pass_sink_reshapes(PassList& all) {
            "moves changes of shape and transpositions from between products and elementwise operators behind "
            "these",
        .level = OptimizationLevel::extended,
-       .anchors = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"},
+       .anchors = {movements.begin(), movements.end()},
        .propose = propose});
 }
 
