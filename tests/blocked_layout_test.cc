@@ -175,6 +175,20 @@ TEST_F(BlockedLayout, ChannelsGoLastAtOnce) {
                      "{ c = Conv<pads=[1,1,1,1]>(x, a) r = Reshape(c, s) t = Transpose<perm=[0,1,3,4,2]>(r) "
                      "y = Sigmoid(t) }"),
             "Block BlockedConv+Sigmoid ChannelsLast");
+  // Its parts are made at once, where nothing else reads the whole and they lie along the last axis.
+  const auto head = [](const std::string& outputs, const std::string& rest) {
+    return "(float[2,16,h,6] x) => (" + outputs +
+           ") <float[42,16,3,3] a = {}, int64[5] s = {2, 3, 14, -1, 6}, int64[3] p = {2, 1, 11}>"
+           "{ c = Conv<pads=[1,1,1,1]>(x, a) r = Reshape(c, s) t = Transpose<perm=[0,1,3,4,2]>(r) " +
+           rest + " }";
+  };
+  const std::string parts = "float[2,3,h,6,2] b, float[2,3,h,6,1] d, float[2,3,h,6,11] e";
+  EXPECT_EQ(steps_of(head(parts, "b, d, e = Split<axis=-1>(t, p)")), "Block BlockedConv ChannelsLast");
+  EXPECT_EQ(steps_of(head(parts + ", float[2,3,h,6,14] t", "b, d, e = Split<axis=4>(t, p)")),
+            "Block BlockedConv ChannelsLast Split");
+  EXPECT_EQ(
+      steps_of(head("float[2,1,h,6,14] b, float[2,2,h,6,14] d", "b, d = Split<axis=1, num_outputs=2>(t)")),
+      "Block BlockedConv ChannelsLast Split");
   EXPECT_EQ(steps_of("(float[1,16,h,6] x) => (float[1,h,6,40] y, float[1,40,h,6] z) <float[40,16,3,3] a = {}>"
                      "{ z = Conv<pads=[1,1,1,1]>(x, a) y = Transpose<perm=[0,2,3,1]>(z) }"),
             "Block BlockedConv Unblock ChannelsLast");

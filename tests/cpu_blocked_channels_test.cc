@@ -171,13 +171,27 @@ TEST(CpuBlockedChannels, ToTheLastAxis) {
           for (int threads : {1, 3}) {
             WorkerContext c(threads);
             Fenced y(x.size());
-            cpu::channels_last(isa, 2, groups, channels, pixels, in_blocks.data(), y.data(), c);
+            const cpu::ChannelsPart all_of_it{.first = 0, .count = channels, .y = y.data()};
+            cpu::channels_last(isa, 2, groups, channels, pixels, in_blocks.data(), {&all_of_it, 1}, c);
             EXPECT_TRUE(y.intact());
             for (int64_t g = 0; g < 2 * groups; ++g)
               for (int64_t p = 0; p < pixels; ++p)
                 for (int64_t i = 0; i < channels; ++i)
                   ASSERT_EQ(y[at((g * pixels + p) * channels + i)], x[at((g * channels + i) * pixels + p)])
                       << g << " " << p << " " << i;
+            // Two of the last first, and none of what lies between.
+            const int64_t first = channels / 3, last = std::min<int64_t>(2, channels);
+            Fenced front(at(2 * groups * first * pixels)), back(at(2 * groups * last * pixels));
+            const cpu::ChannelsPart some[] = {{.first = channels - last, .count = last, .y = back.data()},
+                                              {.first = 0, .count = first, .y = front.data()}};
+            cpu::channels_last(isa, 2, groups, channels, pixels, in_blocks.data(), some, c);
+            EXPECT_TRUE(front.intact() && back.intact());
+            for (int64_t row = 0; row < 2 * groups * pixels; ++row) {
+              for (int64_t i = 0; i < first; ++i)
+                ASSERT_EQ(front[at(row * first + i)], y[at(row * channels + i)]);
+              for (int64_t i = 0; i < last; ++i)
+                ASSERT_EQ(back[at(row * last + i)], y[at((row + 1) * channels - last + i)]);
+            }
           }
       }
 }

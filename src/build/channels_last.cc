@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "build/makers.h"
+#include "cpu/blocked.h"
 
 namespace lathe {
 namespace {
@@ -45,9 +46,26 @@ std::optional<Source> source(const Graph& g, const Node& transpose) {
   return s.unblock && puts_last(transpose, shape->size(), s.groups ? 2 : 1) ? std::optional(s) : std::nullopt;
 }
 
+/// The Split of the last axis that alone reads a value, into so few parts of known sizes that a kernel makes
+/// them at once; no_id where there is none.
+NodeId split_of(const Graph& g, ValueId v, const std::vector<Use>& uses) {
+  if (uses.size() != 1 || g.is_output(v)) return no_id;
+  const Node& n = g.node(uses[0].node);
+  const auto rank = static_cast<int64_t>(g.value(v).type.shape->size());
+  const int64_t axis = n.attributes.get<int64_t>("axis", 0);
+  if (!n.domain.empty() || n.op != "Split" || uses[0].input != 0 ||
+      (axis < 0 ? axis + rank : axis) != rank - 1 || n.outputs.size() > cpu::most_channels_parts)
+    return no_id;
+  const auto known = [&](ValueId part) {
+    return part != no_id && g.value(part).type.shape && g.value(part).type.shape->back().value();
+  };
+  return std::ranges::all_of(n.outputs, known) ? uses[0].node : no_id;
+}
+
 }  // namespace
 
 void use_channels_last(Graph& g) {
+  const std::vector<std::vector<Use>> uses = g.uses();
   for (NodeId id = 0, end = static_cast<NodeId>(g.node_count()); id < end; ++id) {
     if (!g.node(id).alive || !g.node(id).domain.empty() || g.node(id).op != "Transpose") continue;
     const auto from = source(g, g.node(id));
@@ -60,6 +78,13 @@ void use_channels_last(Graph& g) {
     n.inputs = from->unblock->inputs;
     n.attributes = from->unblock->attributes;
     n.attributes.set("groups", from->groups);
+    if (const NodeId split = split_of(g, n.outputs[0], uses[n.outputs[0]]); split != no_id) {
+      n.outputs = g.node(split).outputs;
+      std::vector<int64_t> parts;
+      for (ValueId v : n.outputs) parts.push_back(*g.value(v).type.shape->back().value());
+      n.attributes.set("parts", std::move(parts));
+      g.remove_node(split);
+    }
     g.remove_node(id);
     g.add_node(std::move(n));
   }

@@ -6,6 +6,8 @@
 // them; what works channel by channel leaves them to themselves.
 #pragma once
 
+#include <span>
+
 #include "cpu/channel_scaling.h"
 #include "cpu/half.h"
 
@@ -74,6 +76,9 @@ void pack_pair_weights(Isa isa, const BlockedShape& s, const BFloat16* weights, 
                        Workers& workers);
 /// `half`: are the weights floats of 16 bits?
 size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads);
+/// May y be the tensor that the epilogue adds first? Each element is read before it is written, and not
+/// again.
+bool direct_adds_over(Isa isa, const BlockedShape& s, DataType weights);
 void direct_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                         KernelContext& c);
 /// Is the algorithm that is thought to be fastest one that scales its input? Another one and a pass of its
@@ -105,7 +110,7 @@ void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering f, const fl
 /// them at the points costs more than it does before.
 int64_t turned_weights_size(const BlockedShape& s);
 void pack_turned_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
-/// `turned`: are the weights?
+/// `turned`: are the weights? y may be the tensor that the epilogue adds first.
 size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool turned, int threads);
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turned,
                           const BlockedImages& images, void* workspace, KernelContext& c);
@@ -119,6 +124,8 @@ void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights,
 /// Afterwards, of weights as they are kept: float32, or floats of 16 bits.
 void mark_strassen_weights(Isa isa, const BlockedShape& s, DataType type, void* packed, Workers& workers);
 size_t strassen_workspace(Isa isa, const BlockedShape& s, bool half, int threads);
+/// As direct_adds_over().
+bool strassen_adds_over(Isa isa, const BlockedShape& s, DataType weights);
 void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,
                           KernelContext& c);
 
@@ -168,9 +175,15 @@ void to_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const f
                KernelContext& c);
 void from_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const float* x, float* y,
                  KernelContext& c);
-/// From channel blocks to [batch, groups, pixels, channels of a group].
+/// Some channels of each group, and where they go: [batch, groups, pixels, count].
+struct ChannelsPart {
+  int64_t first = 0, count = 0;
+  float* y = nullptr;
+};
+inline constexpr size_t most_channels_parts = 8;
+/// From channel blocks to where channels are last. `channels`: of a group.
 void channels_last(Isa isa, int64_t batch, int64_t groups, int64_t channels, int64_t pixels, const float* x,
-                   float* y, KernelContext& c);
+                   std::span<const ChannelsPart> parts, KernelContext& c);
 /// Of elements of 16 bits.
 void from_blocks(int64_t batch, int64_t channels, int64_t pixels, const uint16_t* x, uint16_t* y,
                  KernelContext& c);

@@ -54,7 +54,7 @@ void from_blocks(Isa isa, int64_t batch, int64_t channels, int64_t pixels, const
 }
 
 void channels_last(Isa isa, int64_t batch, int64_t groups, int64_t channels, int64_t pixels, const float* x,
-                   float* y, KernelContext& c) {
+                   std::span<const ChannelsPart> parts, KernelContext& c) {
   if (channels == 0 || pixels == 0) return;
   const TurnKernels& k = turn_kernels(isa);
   const int64_t blocks = channel_blocks(groups * channels), plane = pixels * channel_block;
@@ -64,10 +64,14 @@ void channels_last(Isa isa, int64_t batch, int64_t groups, int64_t channels, int
   c.parallel(batch * groups * pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       c.poll();
-      const int64_t first = i % pieces * piece, group = i / pieces, channel = group % groups * channels;
-      const int64_t block = group / groups * blocks + channel / channel_block;
-      k.join_blocks(x + block * plane + first * channel_block, plane, channel % channel_block,
-                    y + (group * pixels + first) * channels, channels, std::min(piece, pixels - first));
+      const int64_t first = i % pieces * piece, group = i / pieces;
+      for (const ChannelsPart& part : parts) {
+        const int64_t channel = group % groups * channels + part.first;
+        const int64_t block = group / groups * blocks + channel / channel_block;
+        k.join_blocks(x + block * plane + first * channel_block, plane, channel % channel_block,
+                      part.y + (group * pixels + first) * part.count, part.count,
+                      std::min(piece, pixels - first));
+      }
     }
   });
 }

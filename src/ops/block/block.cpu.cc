@@ -1,6 +1,7 @@
 #include "ops/block/block.h"
 
 #include <algorithm>
+#include <array>
 
 #include "cpu/ask.h"
 #include "cpu/blocked.h"
@@ -44,13 +45,22 @@ void unblock(const Unblock&, KernelContext& c) {
   cpu::from_blocks(isa, y.dim(0), y.dim(1), pixels(y.shape()), floats(c.in(0)), floats(y), c);
 }
 
+static_assert(ChannelsLast::most_parts == cpu::most_channels_parts);
 template <Isa isa>
 void channels_last(const ChannelsLast& op, KernelContext& c) {
   const Tensor& x = c.in(0);
   int64_t pixels = 1;
   for (size_t a = 2; a + 1 < x.rank(); ++a) pixels *= x.dim(a);
-  const int64_t groups = std::max<int64_t>(op.groups, 1);
-  cpu::channels_last(isa, x.dim(0), groups, op.channels / groups, pixels, floats(x), floats(c.out(0)), c);
+  std::array<cpu::ChannelsPart, ChannelsLast::most_parts> parts;
+  size_t n = 0;
+  int64_t first = 0;
+  for (size_t i = 0; i < c.outputs(); ++i) {
+    const int64_t count = op.parts.empty() ? op.width() : op.parts[i];
+    if (c.wants(i)) parts[n++] = {.first = first, .count = count, .y = floats(c.out(i))};
+    first += count;
+  }
+  cpu::channels_last(isa, x.dim(0), std::max<int64_t>(op.groups, 1), op.width(), pixels, floats(x),
+                     {parts.data(), n}, c);
 }
 
 /// Floats to floats, or bytes to bytes without sign.

@@ -4,6 +4,8 @@
 // bits too. lathe.ChannelsLast takes float32 from channel blocks to where channels are the last axis.
 #pragma once
 
+#include <algorithm>
+
 #include "tensor/dim_math.h"
 #include "tensor/shape_rule.h"
 
@@ -59,14 +61,20 @@ struct Unblock {
   }
 };
 
-/// To [N, spatial axes, C], or with groups to [N, groups, spatial axes, C / groups].
+/// To [N, spatial axes, C], or with groups to [N, groups, spatial axes, C / groups]; or to several outputs
+/// with so many of the last axis each.
 struct ChannelsLast {
+  static constexpr size_t most_parts = 8;
+
   int64_t channels = 0;
-  int64_t groups = 0;  // 0: no axis of groups
+  int64_t groups = 0;          // 0: no axis of groups
+  std::vector<int64_t> parts;  // none: one output
   void fields(auto&& f) {
     f("channels", channels);
     f("groups", groups);
+    f("parts", parts);
   }
+  int64_t width() const { return groups == 0 ? channels : channels / groups; }
   template <class D>
   void shape(ShapeContext<D>& c) const {
     std::vector<D> y = c.shape(0);
@@ -78,8 +86,20 @@ struct ChannelsLast {
       y.erase(y.begin() + 1);
     else
       y[1] = D(groups);
-    y.back() = D(groups == 0 ? channels : channels / groups);
-    c.output(0, std::move(y));
+    int64_t left = width();
+    for (size_t i = 0; i < std::max<size_t>(1, parts.size()); ++i) {
+      const int64_t part = parts.empty() ? left : parts[i];
+      if (part < 0 || part > left || i >= most_parts) left = -1;
+      if (left < 0) break;
+      left -= part;
+      y.back() = D(part);
+      if (i < c.outputs()) c.output(i, y);
+    }
+    if (left != 0 || c.outputs() != std::max<size_t>(1, parts.size()))
+      c.fail(Code::node_bad_attribute,
+             "at most " + std::to_string(most_parts) + " parts that make up " + std::to_string(width()) +
+                 " channels, an output each",
+             std::to_string(parts.size()) + " parts and " + std::to_string(c.outputs()) + " outputs", {});
   }
 };
 
