@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "cpu/blocked.h"
+#include "cpu/blocked_parts.h"
 #include "cpu/gemm.h"
 #include "support/blocked_run.h"
 #include "support/row_means.h"
@@ -90,10 +91,13 @@ struct Convolution {
   using Algorithm = std::function<void(const cpu::BlockedImages&, void*, KernelContext&)>;
   /// What is said of packed weights beside them.
   using Mark = std::function<void(DataType, void* packed, Workers&)>;
+  /// With weights of that type, may the output be what is added to it?
+  using AddsOver = std::function<bool(DataType)>;
 
   /// With weights of 16 bits, which are packed as `narrow` floats by `pack_narrow`.
   void hold_narrow(const std::string& name, double tolerance, size_t narrow, const Pack& pack_narrow,
-                   const Workspace& workspace, const Algorithm& f, const Mark& mark = {}) const {
+                   const Workspace& workspace, const Algorithm& f, const Mark& mark = {},
+                   const AddsOver& adds_over = {}) const {
     Fenced packed(narrow);
     WorkerContext packers(3);
     pack_narrow(packed.data(), packers);
@@ -103,23 +107,24 @@ struct Convolution {
       std::vector<uint16_t> halves(narrow);
       cpu::narrow(Isa::generic, type, packed.data(), halves.data(), static_cast<int64_t>(narrow));
       if (mark) mark(type, halves.data(), packers);
-      hold_packed({.weights = halves.data(), .weights_type = type}, tolerance, workspace, f);
+      hold_packed({.weights = halves.data(), .weights_type = type}, tolerance, workspace, f, adds_over);
     }
   }
 
   void hold(const std::string& name, double tolerance, size_t weights, const Pack& pack,
-            const Workspace& workspace, const Algorithm& f, const Mark& mark = {}) const {
+            const Workspace& workspace, const Algorithm& f, const Mark& mark = {},
+            const AddsOver& adds_over = {}) const {
     SCOPED_TRACE(name);
     Fenced packed(weights);
     WorkerContext packers(3);
     pack(packed.data(), packers);
     if (mark) mark(DataType::float32, packed.data(), packers);
     ASSERT_TRUE(packed.intact());
-    hold_packed({.weights = packed.data()}, tolerance, workspace, f);
+    hold_packed({.weights = packed.data()}, tolerance, workspace, f, adds_over);
   }
 
   void hold_packed(cpu::BlockedImages images, double tolerance, const Workspace& workspace,
-                   const Algorithm& f) const {
+                   const Algorithm& f, const AddsOver& adds_over) const {
     images.x = x_blocked.data();
     images.bias = bias.data();
     images.before = before;
@@ -151,15 +156,19 @@ struct Convolution {
 
     Random random(want.size());
     const Fenced added(want.size(), random);
-    for (int threads : {1, 2}) {
-      Fenced sums(want.size()), room(workspace(half, threads) / sizeof(float));
-      Adder adder(added, sums.data());
-      EpilogueContext adding(threads, &adder);
-      images.y = sums.data();
-      f(images, room.data(), adding);
-      EXPECT_TRUE(sums.intact());
-      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(sums[i], Adder::of(got[i], added[i])) << "at " << i;
-    }
+    const bool over = adds_over && adds_over(images.weights_type);
+    for (int threads : {1, 2})
+      for (bool in_place : {false, true}) {
+        if (in_place && !over) continue;
+        Fenced sums(want.size()), room(workspace(half, threads) / sizeof(float));
+        if (in_place) std::copy_n(added.data(), added.size(), sums.data());
+        Adder adder(in_place ? sums : added, sums.data());
+        EpilogueContext adding(threads, &adder);
+        images.y = sums.data();
+        f(images, room.data(), adding);
+        EXPECT_TRUE(sums.intact());
+        for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(sums[i], Adder::of(got[i], added[i])) << "at " << i;
+      }
   }
 };
 
@@ -194,7 +203,7 @@ void check_direct(const Convolution& k, Isa isa) {
         [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
           cpu::direct_convolution(isa, s, i, scratch, c);
         },
-        nullptr);
+        nullptr, [&](DataType weights) { return cpu::direct_adds_over(isa, s, weights); });
   };
   hold(&Convolution::hold);
   hold(&Convolution::hold_narrow);
@@ -214,9 +223,8 @@ void check_strassen(const Convolution& k, Isa isa) {
         [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
           cpu::strassen_convolution(isa, s, i, scratch, c);
         },
-        [&](DataType type, void* packed, Workers& w) {
-          cpu::mark_strassen_weights(isa, s, type, packed, w);
-        });
+        [&](DataType type, void* packed, Workers& w) { cpu::mark_strassen_weights(isa, s, type, packed, w); },
+        [&](DataType weights) { return cpu::strassen_adds_over(isa, s, weights); });
   };
   hold(&Convolution::hold);
   hold(&Convolution::hold_narrow);
@@ -244,7 +252,7 @@ void check(const BlockedShape& s, bool depthwise = false) {
             [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
               depthwise_with_means(isa, s, i, scratch, c);
             },
-            nullptr);
+            nullptr, nullptr);
       };
       both(&Convolution::hold);
       both(&Convolution::hold_narrow);
@@ -268,7 +276,7 @@ void check(const BlockedShape& s, bool depthwise = false) {
             [&](const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
               cpu::winograd_convolution(isa, s, f, turned, i, scratch, c);
             },
-            nullptr);
+            nullptr, [](DataType) { return true; });
       };
       const auto pack_turned = [&](float* to, Workers& w) {
         cpu::pack_turned_weights(isa, s, k.w.data(), to, w);
@@ -505,6 +513,19 @@ TEST(CpuBlocked, ScaledInputs) {
               cpu::strassen_convolution(isa, shape, i, scratch, c);
             });
     }
+  }
+}
+
+TEST(CpuBlocked, ResidualsMayBeWrittenOver) {
+  // Of what is summed at once, not in turns, as parts are.
+  for (Isa isa : usable_isas()) {
+    if (cpu::uses_parts(isa, square(64, 256, 56, 56, 1))) continue;
+    EXPECT_TRUE(cpu::direct_adds_over(isa, square(64, 256, 56, 56, 1), DataType::float32));
+    EXPECT_TRUE(cpu::direct_adds_over(isa, square(96, 48, 28, 28, 1), DataType::float16));
+    const BlockedShape deep = square(1024, 256, 14, 14, 1), wide = square(256, 1024, 14, 14, 1);
+    if (!cpu::fits_strassen(isa, deep)) continue;
+    EXPECT_FALSE(cpu::strassen_adds_over(isa, deep, DataType::float32));
+    EXPECT_TRUE(cpu::strassen_adds_over(isa, wide, DataType::float32));
   }
 }
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <random>
 
+#include "base/cpu.h"
 #include "lathe/lathe.h"
 #include "support/model_builder.h"
+#include "support/text_model.h"
 
 namespace lathe::testing {
 namespace {
@@ -212,6 +214,45 @@ TEST(Places, NewRowsAreWrittenIntoTheCacheItself) {
   b.node("Softmax", {"present"}, {"y"});
   expect_right(b, {counting({2, 6, 4}), counting({2, 6, 4})});
   EXPECT_EQ(notes(Engine::build(b.model), "TensorScatter"), Notes{"writes over rows"});
+}
+
+/// A block of a network: to a is added what so many groups of channels of `from` become, in windows of so
+/// many pixels. Last of all z reads it, if that is wanted.
+onnx::Model residual(const std::string& outputs, const std::string& from, int64_t kernel, int64_t groups) {
+  const auto text = [](int64_t n) { return std::to_string(n); };
+  const std::string window = text(kernel) + "," + text(kernel) + "] ";
+  const std::string pad = text(kernel / 2), pads = "pads=[" + pad + "," + pad + "," + pad + "," + pad + "]";
+  return model_of("(float[2,32,14,13] x) => (" + outputs + ") <float[32,32," + window + "u = {}, float[32," +
+                  text(32 / groups) + "," + window + "w = {}, float[32] b = {}>" + "{ p = Conv<" + pads +
+                  ">(x, u, b) a = Relu(p) m = Conv<" + pads + ">(a, u, b) n = Relu(m)" + "  q = Conv<" +
+                  pads + ", group=" + text(groups) + ">(" + from + ", w) s = Add(a, q)" +
+                  "  r = Relu(s) t = Mul(r, n) y = Conv<" + pads + ">(t, u, b)  z = Conv<" + pads +
+                  ">(a, u) }");
+}
+
+TEST(Places, SumsAreWrittenOverResiduals) {
+  if (!cpu_features().avx2) GTEST_SKIP() << "only where there is AVX2";
+  const std::string y = "float[2,32,14,13] y", z = ", float[2,32,14,13] z";
+  const auto written_over = [](const Engine& e) {
+    return std::ranges::count_if(notes(e, "BlockedConv"),
+                                 [](const auto& note) { return note.starts_with("writes over a"); });
+  };
+  for (const std::string from : {"n", "a"})
+    for (int64_t kernel : {1, 3, 5})
+      for (int64_t groups : {1, 2}) {
+        SCOPED_TRACE(from + ", " + std::to_string(kernel) + " pixels, groups: " + std::to_string(groups));
+        const Engine e = Engine::build(residual(y, from, kernel, groups), {.threads = 2});
+        // Not where a convolution reads around what it would write over, nor what is wanted later.
+        EXPECT_EQ(written_over(e), from == "n" ? 1 : 0);
+        const Engine apart = Engine::build(residual(y + z, from, kernel, groups), {.threads = 2});
+        EXPECT_EQ(written_over(apart), 0);
+        const std::vector<Value> inputs{counting({2, 32, 14, 13})};
+        const Tensor want = apart.create_context().run(inputs)[0].tensor();
+        Context c = e.create_context();
+        for (int run = 0; run < 2; ++run)
+          EXPECT_TRUE(std::ranges::equal(c.run(inputs)[0].tensor().as<float>(), want.as<float>()));
+        EXPECT_EQ(c.memory_peak(), told(e.memory({})));
+      }
 }
 
 TEST(Places, NothingIsWrittenOverWhatIsStillRead) {

@@ -194,8 +194,8 @@ const float* biases(const BlockedShape& s, const BlockedImages& images, int64_t 
 /// once.
 bool is_row(const GemmKernels& g, const BlockedTiles& t, const TiledRows& d, DataType weights) {
   const BlockedShape& s = d.s;
-  return s.in_pixels() == 1 && s.out_pixels() == 1 && s.taps() == 1 && d.in_place && !s.plain && !s.gated &&
-         s.channels * s.filters > cached_weights && weights == DataType::float32 &&
+  return s.sets == 1 && s.in_pixels() == 1 && s.out_pixels() == 1 && s.taps() == 1 && d.in_place &&
+         !s.plain && !s.gated && s.channels * s.filters > cached_weights && weights == DataType::float32 &&
          t.panel_filters() == g.panel_columns;
 }
 
@@ -242,6 +242,12 @@ void multiply_rows(const GemmKernels& g, const BlockedShape& s, const BlockedIma
   const int64_t all = s.batch * pairs;
   if (static_cast<double>(all) * work < least_shared) return some(0, all);
   c.parallel(all, std::max<int64_t>(1, static_cast<int64_t>(least_work / work)), some);
+}
+
+/// Do tiles add a tensor to their sums as they store them?
+bool tiles_add(const BlockedTiles& t, const TiledRows& d) {
+  const int64_t last = d.s.filters - (d.s.out_blocks() - 1) * channel_block;
+  return t.adds(d.s.stride[1] * d.steps.pixel(), last);
 }
 
 /// Floats of the room for a panel that does not stay as it is.
@@ -395,6 +401,13 @@ size_t direct_workspace(Isa isa, const BlockedShape& s, bool half, int threads) 
   return static_cast<size_t>(task_slots(d.tasks(), threads) * stride + d.steps_size()) * sizeof(float);
 }
 
+bool direct_adds_over(Isa isa, const BlockedShape& s, DataType weights) {
+  if (s.empty() || reaches_far(s) || uses_parts(isa, s)) return false;
+  const BlockedTiles& t = tiles_of(isa, s);
+  const TiledRows d(t, flattened(s));
+  return tiles_add(t, d) && !is_row(gemm_kernels(isa), t, d, weights);
+}
+
 void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages& images, void* workspace,
                         KernelContext& c) {
   if (shape.empty()) return;
@@ -403,11 +416,9 @@ void direct_convolution(Isa isa, const BlockedShape& shape, const BlockedImages&
   const BlockedTiles& t = tiles_of(isa, shape);
   const Division d(t, shape, c.threads());
   const BlockedShape& s = d.s;
-  if (const GemmKernels& g = gemm_kernels(isa); s.sets == 1 && is_row(g, t, d, images.weights_type))
+  if (const GemmKernels& g = gemm_kernels(isa); is_row(g, t, d, images.weights_type))
     return multiply_rows(g, s, images, Finish(c.epilogue()), c);
-  const int64_t last = s.filters - (s.out_blocks() - 1) * channel_block;
-  const bool adds = t.adds(s.stride[1] * d.steps.pixel(), last);
-  const AddingFinish finish(c.epilogue(), adds ? s.out_floats() : 0);
+  const AddingFinish finish(c.epilogue(), tiles_add(t, d) ? s.out_floats() : 0);
   const int64_t room = panel_room(t, s, images.weights_type != DataType::float32);
   const int64_t stride = slot_stride(d.strip_size() + room, c.threads());
   float* const scratch = static_cast<float*>(workspace);

@@ -31,6 +31,7 @@ StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const Block
           .c = images.y,
           .c_row = channel_block,
           .c_block = s.out_pixels() * channel_block,
+          .all = s.out_floats(),
           .start = {images.bias, 0, 1, 1}};
 }
 
@@ -77,6 +78,12 @@ size_t strassen_workspace(Isa isa, const BlockedShape& s, bool half, int threads
   const GemmKernels& g = gemm_kernels(isa);
   return pays(g, s) ? strassen_workspace(g, product(g, s, {}), threads)
                     : direct_workspace(isa, s, half, threads);
+}
+
+bool strassen_adds_over(Isa isa, const BlockedShape& s, DataType weights) {
+  if (s.empty()) return false;
+  const GemmKernels& g = gemm_kernels(isa);
+  return pays(g, s) ? sums_once(depth(s)) : direct_adds_over(isa, s, weights);
 }
 
 void strassen_convolution(Isa isa, const BlockedShape& s, const BlockedImages& images, void* workspace,

@@ -133,7 +133,7 @@ class Walk {
 
   void run(int64_t begin, int64_t end) {
     begin_ = begin;
-    const bool finishes = finish_.epilogue && k0_ + terms_ == p_.k;
+    const bool finishes = finish_.epilogue && is_last();
     const int64_t rows = 2 * (packed_.t1 - packed_.t0) * g_.max_rows;
     const int64_t most = std::max<int64_t>(1, group_floats / (rows * 2 * g_.panel_columns));
     for (int64_t first = begin; first < end; first += most) {
@@ -145,6 +145,7 @@ class Walk {
   }
 
  private:
+  bool is_last() const { return k0_ + terms_ == p_.k; }
   bool is_near(int64_t pair) const { return p_.near[pair * cut_.blocks.count + packed_.block] != 0; }
   /// As it lies in memory, be it of 16 bits.
   const float* panel(int64_t i, int64_t k0) const {
@@ -214,9 +215,13 @@ class Walk {
   void ask_for_c(int64_t i, int64_t j) const {
     const int64_t row = row_ + i * rows_, last = std::min(row + rows_, p_.m);
     const float* c = c_at(row, column_ + j * g_.panel_columns);
+    const float* const added = adds_all_ && is_last() ? finish_.added_from(element(c)) : c;
+    const int64_t apart = added - c;  // 0 where C is what is added
     for (int64_t r = row; r < last; ++r, c += p_.c_row)
-      for (int64_t at = 0; at < g_.panel_columns; at += a_block)
+      for (int64_t at = 0; at < g_.panel_columns; at += a_block) {
         __builtin_prefetch(c + at / a_block * p_.c_block, 1, 3);
+        if (apart) __builtin_prefetch(c + apart + at / a_block * p_.c_block, 0, 3);
+      }
   }
   /// Of the first tile that wants it; the others find the difference made.
   void multiply_difference(APart part, BPart made, const float* b, const float* less, const float* from,
@@ -263,9 +268,20 @@ class Walk {
                       .add = k0_ > 0,
                       .start = p_.start};
     if (sums.start.data) sums.start.data += row * sums.start.row + column * sums.start.column;
-    if (k0_ + terms_ == p_.k) sums.added = finish_.added_from(column), sums.bounds = finish_.bounds;
+    if (is_last()) end(sums, column);
     kernels_.finish(sums, x, y);
   }
+  /// What is done with sums once they are whole.
+  void end(StrassenSums& sums, int64_t column) const {
+    sums.bounds = finish_.bounds;
+    if (!adds_all_)
+      sums.added = finish_.added_from(column);
+    else
+      sums.added = finish_.added_from(element(sums.c)), sums.added_row = sums.row,
+      sums.added_block = sums.block;
+  }
+  /// What the epilogue calls an element of c.
+  int64_t element(const float* c) const { return p_.first_element + (c - p_.c); }
 
   /// Tells the epilogue of the rows of these pairs.
   template <typename Told>
@@ -274,8 +290,7 @@ class Walk {
     const int64_t width = p_.c_block == a_block ? last - begin : a_block;
     const int64_t row = cut_.row(packed_.t0), rows = std::min(cut_.row(packed_.t1), p_.m) - row;
     for (int64_t column = begin; column < last; column += width)
-      (finish_.epilogue->*told)(p_.first_element + (c_at(row, column) - p_.c), std::min(width, last - column),
-                                rows, p_.c_row);
+      (finish_.epilogue->*told)(element(c_at(row, column)), std::min(width, last - column), rows, p_.c_row);
   }
 
   const GemmKernels& g_;
@@ -284,7 +299,9 @@ class Walk {
   const Cut& cut_;
   const PackedBlock& packed_;
   const int64_t k0_, terms_, half_;
-  const AddingFinish finish_{p_.epilogue, p_.n};
+  /// Is a tensor added that lies as all of C does, or a row to all rows?
+  const bool adds_all_ = p_.epilogue && p_.all > 0 && p_.epilogue->added().length == p_.all;
+  const AddingFinish finish_{p_.epilogue, adds_all_ ? p_.all : p_.n};
   KernelContext& c_;
   Room& room_;
   float* const wide_;
@@ -380,6 +397,8 @@ StrassenProduct of_matrices(const GemmKernels& g, const Products& p) {
 }
 
 }  // namespace
+
+bool sums_once(int64_t k) { return Blocks(k).count == 1; }
 
 Verdict ask_strassen(const KernelRequest& r, DataType type, int64_t k) {
   if (r.strict) return Verdict::no("rows are not to depend on each other");

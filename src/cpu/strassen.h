@@ -39,9 +39,11 @@ struct StrassenSums {
   float* c = nullptr;
   int64_t row = 0, block = a_block;
   int64_t rows = 0, columns = 0;
-  bool add = false;              // to what is there
-  Start start = {};              // else
-  const float* added = nullptr;  // to each row then
+  bool add = false;  // to what is there
+  Start start = {};  // else
+  /// Then added: column j of row i is added[i * added_row + j / a_block * added_block + j % a_block].
+  const float* added = nullptr;
+  int64_t added_row = 0, added_block = a_block;
   Bounds bounds = {};
 };
 /// A product of parts: rows of packed A times a panel of B, dense rows of a panel's width as all that it
@@ -98,12 +100,15 @@ struct StrassenProduct {
   const uint8_t* near = nullptr;        // by pair of panels, and block of k: may they be taken apart?
   float* c = nullptr;
   int64_t c_row = 0, c_block = a_block;  // as in StrassenSums
+  int64_t all = 0;                       // elements that the epilogue knows, of which c is a part
   Start start = {};
   Epilogue* epilogue = nullptr;
   int64_t first_element = 0;  // what the epilogue calls the first element of c
   float alpha = 1;
   ChannelScaling before = {};  // of A, by term without taps; none where there is no factor
 };
+/// Is C stored once only? Then it may be what the epilogue adds, where that has as many elements.
+bool sums_once(int64_t k);
 /// Are so many rows worth it?
 bool pays_strassen(const GemmKernels& g, int64_t m);
 size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p, int threads);

@@ -164,7 +164,10 @@ void finish(const StrassenSums& s, const float* x, const float* y) {
                   : whole             ? load(start + j)
                                       : load_first(start + j, left),
                   sum);
-      if (s.added) sum = sum + (whole ? load(s.added + j) : load_first(s.added + j, left));
+      if (s.added) {
+        const float* const added = s.added + i * s.added_row + j / a_block * s.added_block + j % a_block;
+        sum = sum + (whole ? load(added) : load_first(added, left));
+      }
       sum = min(greatest, max(least, sum));
       whole ? store(c, sum) : store_first(c, sum, left);
     }

@@ -261,6 +261,10 @@ struct Kernel {
   /// Of a kernel with a `whole`, in host memory, for elements of whole bytes: by part; nothing where one is
   /// not in one piece, or where only the data tell. Shapes are known, but may be at odds with each other.
   std::function<std::optional<PartOffsets>(const void* op, const StepFacts&)> parts = {};
+  /// Of a kernel that finishes: may output 0 be the memory of the tensor of its shape that the epilogue adds
+  /// first (Epilogue::added), for inputs of these shapes? Each element is read before the same one is
+  /// written, and no other later.
+  std::function<bool(const void* op, std::span<const Shape> inputs)> adds_over = {};
   std::function<void(const void* op, KernelContext&)> run = {};
 };
 
@@ -298,6 +302,7 @@ class KernelCatalog {
     size_t (*workspace)(const Op&, std::span<const Shape>, int threads) = nullptr;
     std::optional<PartOffsets> (*parts)(const Op&, const StepFacts&) = nullptr;
     std::optional<size_t> (*scratch)(const Op&, std::span<const Shape>, std::span<const Shape>) = nullptr;
+    bool (*adds_over)(const Op&, std::span<const Shape>) = nullptr;
   };
   template <class Op>
   void add(Kernel k, Functions<Op> f) {
@@ -352,6 +357,10 @@ class KernelCatalog {
       k.scratch = [scratch = f.scratch](const void* o, std::span<const Shape> in,
                                         std::span<const Shape> out) {
         return scratch(*static_cast<const Op*>(o), in, out);
+      };
+    if (f.adds_over)
+      k.adds_over = [adds_over = f.adds_over](const void* o, std::span<const Shape> in) {
+        return adds_over(*static_cast<const Op*>(o), in);
       };
     add(std::move(k));
   }

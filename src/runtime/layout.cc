@@ -317,19 +317,30 @@ class LayoutMaker {
     if (--blocks_[b].users == 0 && !blocks_[b].handed_on) arenas_[space_of(b)].give(blocks_[b].room);
   }
 
-  /// Gives the first output the memory of an input that nobody needs after this step, where the kernel can
+  /// Gives the first output the memory of an operand that nobody needs after this step, where the kernel can
   /// write over it.
   void overwrite(const ProgramStep& s) {
-    if (!s.kernel || !s.kernel->overwrites || s.plan->outputs.size() != 1 || s.plan->outputs[0] < 0) return;
+    if (!s.kernel || s.plan->outputs.size() != 1 || s.plan->outputs[0] < 0) return;
     const auto out = static_cast<uint32_t>(s.plan->outputs[0]);
     if (made_.slots[out].place != Slot::Place::arena) return;
+    if (s.kernel->overwrites)
+      for (int32_t v : s.plan->inputs) overwrite(s, v, out);
+    else if (const auto added = added_over(s))
+      overwrite(s, *added, out);
+  }
+  void overwrite(const ProgramStep& s, int32_t v, uint32_t out) {
     Block& to = blocks_[nesting_.find(out).block];
-    for (int32_t v : s.plan->inputs) {
-      if (v < 0 || to.taken || !can_overwrite(s, static_cast<uint32_t>(v), out)) continue;
-      Block& from = blocks_[place_of(static_cast<uint32_t>(v)).block];
-      to.room = from.room;
-      to.taken = from.handed_on = overwrote_ = true;
-    }
+    if (v < 0 || to.taken || !can_overwrite(s, static_cast<uint32_t>(v), out)) return;
+    Block& from = blocks_[place_of(static_cast<uint32_t>(v)).block];
+    to.room = from.room;
+    to.taken = from.handed_on = overwrote_ = true;
+  }
+  /// The operand of its epilogue that a kernel may write over.
+  std::optional<int32_t> added_over(const ProgramStep& s) const {
+    if (!s.epilogue || !s.epilogue->first_added() || !s.kernel->adds_over) return std::nullopt;
+    const auto inputs = input_shapes(s);
+    if (!inputs || !s.kernel->adds_over(s.kernel_op.get(), *inputs)) return std::nullopt;
+    return s.plan->epilogue->operands[*s.epilogue->first_added() - 1];
   }
   bool can_overwrite(const ProgramStep& s, uint32_t in, uint32_t out) const {
     const Nesting::Place from = place_of(in), to = nesting_.find(out);
@@ -343,18 +354,20 @@ class LayoutMaker {
     });
     return static_cast<size_t>(ends) == blocks_[from.block].users && reads_alike(s, in);
   }
-  /// Whatever else a step reads of the memory of this input, is it the same elements in the same places?
+  /// Whatever else a step reads of the memory of this operand, is it the same elements in the same places, by
+  /// a kernel that goes through all of its inputs alike?
   bool reads_alike(const ProgramStep& s, uint32_t in) const {
     const Nesting::Place at = place_of(in);
+    const auto apart = [&](int32_t v) {
+      return v < 0 || place_of(static_cast<uint32_t>(v)).block != at.block;
+    };
     const auto alike = [&](int32_t v) {
-      if (v < 0) return true;
-      const Nesting::Place other = place_of(static_cast<uint32_t>(v));
-      return other.block != at.block ||
-             (other == at && made_.slots[static_cast<size_t>(v)].shape == made_.slots[in].shape);
+      return apart(v) || (s.kernel->overwrites && place_of(static_cast<uint32_t>(v)) == at &&
+                          made_.slots[static_cast<size_t>(v)].shape == made_.slots[in].shape);
     };
     return s.plan->bodies.empty() && std::ranges::all_of(s.plan->inputs, alike) &&
-           (!s.plan->epilogue || std::ranges::none_of(s.plan->epilogue->operands, [&](int32_t v) {
-             return place_of(static_cast<uint32_t>(v)).block == at.block;
+           (!s.plan->epilogue || std::ranges::all_of(s.plan->epilogue->operands, [&](int32_t v) {
+             return apart(v) || (!s.kernel->overwrites && v == static_cast<int32_t>(in));
            }));
   }
 
@@ -386,15 +399,20 @@ class LayoutMaker {
   /// 0 where only the run knows.
   size_t workspace_of(const ProgramStep& s, int threads) const {
     if (!s.kernel || !s.kernel->workspace) return 0;
+    const auto shapes = input_shapes(s);
+    return shapes ? aligned_size(s.kernel->workspace(s.kernel_op.get(), *shapes, threads)) : 0;
+  }
+  /// Nothing where only the run knows them all.
+  std::optional<std::vector<Shape>> input_shapes(const ProgramStep& s) const {
     std::vector<Shape> shapes(s.plan->inputs.size());
     for (size_t i = 0; i < shapes.size(); ++i) {
       const int32_t v = s.plan->inputs[i];
       if (v < 0) continue;
       const Fact<int64_t>& f = facts_[static_cast<size_t>(v)];
-      if (!f.ranked) return 0;
+      if (!f.ranked) return std::nullopt;
       shapes[i] = Shape(f.shape.begin(), f.shape.end());
     }
-    return aligned_size(s.kernel->workspace(s.kernel_op.get(), shapes, threads));
+    return shapes;
   }
 
   /// 0 where it does not say, or only the run knows.
@@ -540,13 +558,14 @@ std::string describe_memory(const ProgramGraph& graph, size_t step, const Layout
                : "copies " + std::to_string(copied) + " of " + std::to_string(in_place.size()) + " parts";
   }
   const ProgramStep& s = graph.steps[step];
-  if (!s.kernel || !s.kernel->overwrites || s.plan->outputs[0] < 0) return {};
+  const bool adds = s.kernel && s.epilogue && s.epilogue->first_added() && s.kernel->adds_over;
+  if (!s.kernel || (!s.kernel->overwrites && !adds) || s.plan->outputs[0] < 0) return {};
   const auto in_arena_at = [&](int32_t v) -> std::optional<size_t> {
     const Slot& slot = layout.slots[graph.root[static_cast<size_t>(v)]];
     return slot.place == Slot::Place::arena && slot.bytes() > 0 ? std::optional(slot.offset) : std::nullopt;
   };
   const auto at = in_arena_at(s.plan->outputs[0]);
-  for (int32_t v : s.plan->inputs)
+  for (int32_t v : adds ? s.plan->epilogue->operands : s.plan->inputs)
     if (at && v >= 0 && in_arena_at(v) == at)
       return "writes over " + graph.plan->values[static_cast<size_t>(v)].name;
   return {};

@@ -87,6 +87,9 @@ struct Direct {
   static size_t workspace(const cpu::BlockedShape& s, bool half, int threads) {
     return cpu::direct_workspace(isa, s, half, threads);
   }
+  static bool adds_over(const cpu::BlockedShape& s, DataType weights) {
+    return cpu::direct_adds_over(isa, s, weights);
+  }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
     cpu::direct_convolution(isa, s, i, scratch, c);
   }
@@ -135,6 +138,7 @@ struct Winograd {
   static size_t workspace(const cpu::BlockedShape& s, bool, int threads) {
     return cpu::winograd_workspace(isa, s, form, turned, threads);
   }
+  static bool adds_over(const cpu::BlockedShape&, DataType) { return true; }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
     cpu::winograd_convolution(isa, s, form, turned, i, scratch, c);
   }
@@ -168,6 +172,9 @@ struct Strassen {
   }
   static size_t workspace(const cpu::BlockedShape& s, bool half, int threads) {
     return cpu::strassen_workspace(isa, s, half, threads);
+  }
+  static bool adds_over(const cpu::BlockedShape& s, DataType weights) {
+    return cpu::strassen_adds_over(isa, s, weights);
   }
   static void run(const cpu::BlockedShape& s, const cpu::BlockedImages& i, void* scratch, KernelContext& c) {
     cpu::strassen_convolution(isa, s, i, scratch, c);
@@ -273,6 +280,19 @@ struct Entry {
       Algorithm::run(s, images, scratch, c);
     }
   }
+  static bool adds_over(const BlockedConv& op, std::span<const Shape> inputs) {
+    // Of packed weights any type of 16 bits will do.
+    return Algorithm::adds_over(shape_of(op, inputs[0], inputs[1]),
+                                half ? DataType::float16 : DataType::float32);
+  }
+  /// Those of strips are floats of 16 bits when they are added to.
+  template <class A>
+  static auto adds_over_of() -> bool (*)(const BlockedConv&, std::span<const Shape>) {
+    if constexpr (!strips && requires { &A::adds_over; })
+      return adds_over;
+    else
+      return nullptr;
+  }
   template <class A>
   static auto tactics_of() -> std::vector<Tunables> (*)(const BlockedConv&, const KernelRequest&) {
     if constexpr (requires { &A::tactics; })
@@ -301,7 +321,8 @@ struct Entry {
                         .tactics = tactics_of<Algorithm>(),
                         .packed_form = packed_form,
                         .pack = pack,
-                        .workspace = workspace});
+                        .workspace = workspace,
+                        .adds_over = adds_over_of<Algorithm>()});
   }
 };
 
