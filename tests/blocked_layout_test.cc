@@ -453,5 +453,21 @@ TEST_F(BlockedLayout, PairsOfConvolutions) {
             "Block BlockedConv+HardSwish BlockedConv+Relu Unblock");
 }
 
+TEST_F(BlockedLayout, PairsOfConvolutionsAndPools) {
+  // As networks begin. Windows that leave the image at the end are counted only where they are no more.
+  const auto begins = [](const std::string& size, const std::string& pool) {
+    return steps_of(
+        "(float[n,3," + size +
+        "] x) => (float[n,64,a,b] y) <float[64,3,7,7] a = {}, float[64] b = {}>"
+        "{ p = Conv<strides=[2,2], pads=[3,3,3,3]>(x, a, b) q = Relu(p) s = MaxPool<kernel_shape=[3,3], "
+        "strides=[2,2]" +
+        pool + ">(q) y = Sqrt(s) }");
+  };
+  EXPECT_EQ(begins("150,150", ", pads=[1,1,1,1]"), "BlockedConvPair+Sqrt Unblock");
+  EXPECT_EQ(begins("150,150", ", ceil_mode=1"), "BlockedConvPair+Sqrt Unblock");
+  EXPECT_EQ(begins("151,150", ", ceil_mode=1"), "BlockedConv+Relu BlockedMaxPool+Sqrt Unblock");
+  EXPECT_EQ(begins("60,60", ""), "BlockedConv+Relu BlockedMaxPool+Sqrt Unblock") << "little lies between";
+}
+
 }  // namespace
 }  // namespace lathe

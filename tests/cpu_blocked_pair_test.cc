@@ -1,5 +1,5 @@
-// Pairs of convolutions in channel blocks, on every instruction set, against both convolutions one after the
-// other: the same bits. Lanes beyond the last channel of X are NaN.
+// Pairs of convolutions, and of convolutions and pools, in channel blocks, on every instruction set, against
+// both one after the other: the same bits. Lanes beyond the last channel of X are NaN.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -85,12 +85,15 @@ struct Problem {
     if (s.between.op)
       cpu::apply_unary(isa, *s.between.op, between.data(), between.data(),
                        static_cast<int64_t>(between.size()), s.between.a, s.between.b, c);
-    cpu::depthwise_convolution(isa, two,
-                               {.x = between.data(),
-                                .weights = depthwise_weights.data(),
-                                .bias = depthwise_bias.data(),
-                                .y = y.data()},
-                               nullptr, c);
+    if (s.pools)
+      cpu::blocked_maximum(isa, two, between.data(), y.data(), c);
+    else
+      cpu::depthwise_convolution(isa, two,
+                                 {.x = between.data(),
+                                  .weights = depthwise_weights.data(),
+                                  .bias = depthwise_bias.data(),
+                                  .y = y.data()},
+                                 nullptr, c);
     return {y.data(), y.data() + y.size()};
   }
 
@@ -100,19 +103,15 @@ struct Problem {
         scratch(cpu::pair_workspace(isa, s, false, threads) / sizeof(float));
     SignTurner turner(y);
     EpilogueContext c(threads, &turner);
-    cpu::convolution_pair(isa, s,
-                          {.x = x.data(),
-                           .weights = weights.data(),
-                           .bias = bias.data(),
-                           .depthwise_weights = depthwise_weights.data(),
-                           .depthwise_bias = depthwise_bias.data(),
-                           .y = y.data(),
-                           .row_means = means.data()},
-                          scratch.data(), c);
+    cpu::PairImages images{.x = x.data(), .weights = weights.data(), .bias = bias.data(), .y = y.data()};
+    if (!s.pools)
+      images.depthwise_weights = depthwise_weights.data(), images.depthwise_bias = depthwise_bias.data(),
+      images.row_means = means.data();
+    cpu::convolution_pair(isa, s, images, scratch.data(), c);
     EXPECT_TRUE(y.intact());
     EXPECT_TRUE(scratch.intact());
     EXPECT_TRUE(turner.once());
-    expect_row_means(two, y.data(), means);
+    if (!s.pools) expect_row_means(two, y.data(), means);
     EXPECT_EQ(c.polls > 0, y.size() > 0);
     return turner.undone();
   }
@@ -127,9 +126,16 @@ class CpuBlockedPair : public ::testing::Test {
   // What parts of float32 make has other bits.
   WithoutTiles without;
 
-  static void check(const PairShape& shape) {
+  static void check(PairShape shape) {
+    for (bool pools : {false, true}) {
+      shape.pools = pools;
+      check_one(shape);
+    }
+  }
+  static void check_one(const PairShape& shape) {
     for (Isa isa : usable_isas()) {
-      SCOPED_TRACE(std::string(name_of(isa)) + ": " + text(shape.first) + "; then " + text(shape.second));
+      SCOPED_TRACE(std::string(name_of(isa)) + ": " + text(shape.first) + "; then " + text(shape.second) +
+                   (shape.pools ? ", pooled" : ""));
       const Problem p(isa, shape);
       const std::vector<float> want = p.one_after_the_other(isa);
       for (int threads : {1, 2, 5}) {

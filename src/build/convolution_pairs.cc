@@ -32,9 +32,9 @@ class ConvolutionPairs {
   };
 
   std::optional<Pair> pair_before(const Node& second) const {
-    if (!is_convolution(second) || !is_depthwise(second.attributes)) return std::nullopt;
+    if (!is_pool(second) && !(is_convolution(second) && is_depthwise(second.attributes))) return std::nullopt;
     Pair pair{.first = only_maker(second.inputs[0]), .between = std::nullopt};
-    if (pair.first == no_id) return std::nullopt;
+    if (pair.first == no_id || rounds_up(second)) return std::nullopt;
     if (const auto f = function_of(graph_, graph_.node(pair.first), kernels_, preference_)) {
       pair.between = *f;
       pair.first = only_maker(graph_.node(pair.first).inputs[0]);
@@ -43,6 +43,22 @@ class ConvolutionPairs {
                                                                           : std::nullopt;
   }
 
+  static bool is_pool(const Node& n) { return n.domain == "lathe" && n.op == "BlockedMaxPool"; }
+  /// Does a pool have more windows than a convolution would, or is that not known?
+  bool rounds_up(const Node& n) const {
+    if (n.attributes.get<int64_t>("ceil_mode", 0) == 0) return false;
+    const auto kernel = n.attributes.get<std::vector<int64_t>>("kernel_shape", {});
+    const size_t spatial = kernel.size();
+    const auto x = one_image(graph_, n.inputs[0], spatial), y = one_image(graph_, n.outputs[0], spatial);
+    if (!x || !y) return true;
+    const WindowAttributes window(n.attributes, "", spatial);
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t reach = (kernel[i] - 1) * window.dilation(i) + 1;
+      const int64_t room = (*x)[i + 2] + window.pad_begin(i) + window.pad_end(i) - reach;
+      if (room < 0 || room / window.stride(i) + 1 != (*y)[i + 2]) return true;
+    }
+    return false;
+  }
   static bool is_convolution(const Node& n) { return n.domain == "lathe" && n.op == "BlockedConv"; }
   /// Who makes a value that one node reads; no_id where others read it too.
   NodeId only_maker(ValueId v) const {
@@ -57,36 +73,43 @@ class ConvolutionPairs {
 
   /// For one image, where its size is known.
   std::optional<cpu::PairShape> shape_of(const Node& n) const {
-    const Shape &w = graph_.constant_tensor(n.inputs[1])->shape(),
-                &depthwise = graph_.constant_tensor(n.inputs[3])->shape();
+    const Shape& w = graph_.constant_tensor(n.inputs[1])->shape();
     const size_t spatial = w.size() - 2;
+    const auto pool = n.attributes.get<std::vector<int64_t>>("pool_shape", {});
+    Shape second_weights{w[0], 1};
+    for (int64_t size : pool) second_weights.push_back(size);
+    if (pool.empty()) second_weights = graph_.constant_tensor(n.inputs[3])->shape();
     const auto x = one_image(graph_, n.inputs[0], spatial);
     if (!x) return std::nullopt;
     const ConvolutionAttributes first(n.attributes, "channels", "", spatial),
-        second(n.attributes, "filters", "depthwise_", spatial);
+        second(n.attributes, "filters", "second_", spatial);
     cpu::PairShape s{.first = cpu::blocked_window(first, w),
-                     .second = cpu::blocked_window(second, depthwise)};
+                     .second = cpu::blocked_window(second, second_weights),
+                     .pools = !pool.empty()};
     s.first.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
     cpu::fit_pair(s, first.window, second.window, *x, spatial);
     return s;
   }
 
-  static Node join(const Node& first, const Node& second,
-                   const std::optional<Pointwise::Instruction>& between) {
+  Node join(const Node& first, const Node& second,
+            const std::optional<Pointwise::Instruction>& between) const {
+    using Ints = std::vector<int64_t>;
     Node n;
     n.name = second.name;
     n.domain = "lathe";
     n.op = "BlockedConvPair";
     n.origin = first.origin;
     n.origin.insert(n.origin.end(), second.origin.begin(), second.origin.end());
-    n.inputs = {first.inputs[0], first.inputs[1], input(first, 2), second.inputs[1], input(second, 2)};
+    n.inputs = {first.inputs[0], first.inputs[1], input(first, 2)};
+    if (!is_pool(second)) n.inputs.insert(n.inputs.end(), {second.inputs[1], input(second, 2)});
     n.outputs = second.outputs;
     n.attributes = first.attributes;
     for (const char* list : {"dilations", "pads", "strides"})
-      n.attributes.set(std::string("depthwise_") + list,
-                       second.attributes.get<std::vector<int64_t>>(list, {}));
-    n.attributes.set("group", second.attributes.get<int64_t>("group", 1));
-    n.attributes.set("filters", second.attributes.get<int64_t>("channels", 0));
+      n.attributes.set(std::string("second_") + list, second.attributes.get<Ints>(list, {}));
+    const int64_t filters = graph_.constant_tensor(first.inputs[1])->shape()[0];
+    n.attributes.set("group", filters);
+    n.attributes.set("filters", filters);
+    if (is_pool(second)) n.attributes.set("pool_shape", second.attributes.get<Ints>("kernel_shape", {}));
     n.attributes.set("activation", between ? int64_t{between->op} : int64_t{-1});
     n.attributes.set("alpha", between ? between->a : 0.0F);
     n.attributes.set("beta", between ? between->b : 0.0F);

@@ -1,6 +1,6 @@
-// Joins convolutions in channel blocks with depthwise ones behind them where what lies between them is large:
-// as lathe.BlockedConvPair it stays in the second-level cache, and takes no memory of its own. Comes after
-// use_blocked_layout, when nothing that is unread is left.
+// Joins convolutions in channel blocks with depthwise ones or pools behind them where what lies between is
+// large: as lathe.BlockedConvPair it stays in the second-level cache, and takes no memory of its own. Comes
+// after use_blocked_layout, when nothing that is unread is left.
 #pragma once
 
 #include "graph/graph.h"

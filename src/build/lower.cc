@@ -211,7 +211,9 @@ void GraphLowering::find_averaged(std::span<const NodeId> main) {
 /// Has a depthwise convolution make the means of rows, while these are in the first-level cache, of what is
 /// to be averaged: else all of it would be read again.
 void GraphLowering::add_row_means(const Node& n, const std::vector<ValueId>& results, PlanStep& step) {
-  const bool depthwise = n.op == "BlockedConvPair" || (n.op == "BlockedConv" && is_depthwise(n.attributes));
+  const bool depthwise =
+      (n.op == "BlockedConvPair" && n.attributes.get<std::vector<int64_t>>("pool_shape", {}).empty()) ||
+      (n.op == "BlockedConv" && is_depthwise(n.attributes));
   // Of short images no kernel makes them.
   const auto is_float = [&](ValueId v) { return graph_.value(v).type.elem == DataType::float32; };
   if (n.domain != "lathe" || !depthwise || !averaged_.contains(results[0]) || !is_float(n.inputs[0]) ||

@@ -44,7 +44,10 @@ struct PairDivision {
   int64_t begin(int64_t strip) const { return strip * s.second.out[0] / strips; }
   int64_t tasks() const { return s.first.batch * strips * first.panels; }
   int64_t held_size() const { return whole_lines(held_rows * s.second.in[1] * tiles.panel_filters()); }
-  int64_t slot() const { return first.strip_size() + held_size() + wide_size; }
+  /// What a task needs: the copy of a strip, which serves all panels that one thread computes, behind a line
+  /// that says which strip it is; what lies between; and what is to be narrowed.
+  int64_t slot() const { return line + first.strip_size() + held_size() + wide_size; }
+  static constexpr int64_t line = 16;
 
   const PairShape& s;
   const BlockedTiles& tiles;
@@ -89,6 +92,8 @@ class PairTask {
   void run(int64_t task, float* memory) const {
     const int64_t panel = task % d_.first.panels, strip = task / d_.first.panels % d_.strips,
                   image = task / d_.first.panels / d_.strips;
+    auto* const copied = reinterpret_cast<int64_t*>(memory);
+    memory += PairDivision::line;
     const BlockedShape& two = s_.second;
     const int64_t row0 = d_.begin(strip), row1 = d_.begin(strip + 1);
     // What the strip sees of the first one's output.
@@ -98,7 +103,13 @@ class PairTask {
                   end = std::clamp<int64_t>(bottom, begin, two.in[0]);
     float* const held = memory + d_.first.strip_size();
     const int64_t blocks = std::min(d_.tiles.panel_blocks, two.in_blocks() - panel * d_.tiles.panel_blocks);
-    if (end > begin && two.in[1] > 0) compute_first(image, panel, blocks, begin, end, memory, held);
+    const Piece seen{.row0 = begin, .row1 = end, .tile0 = 0, .tile1 = d_.first.tiles.count()};
+    if (end > begin && two.in[1] > 0) {
+      const bool again = !d_.first.in_place && *copied == task / d_.first.panels;
+      const float* const x = again ? memory : first_strip(image, seen, memory);
+      *copied = task / d_.first.panels;
+      compute_first(x, seen, panel, blocks, held);
+    }
 
     BlockedShape part = two;
     part.in[0] = end - begin;
@@ -113,16 +124,18 @@ class PairTask {
   }
 
  private:
-  void compute_first(int64_t image, int64_t panel, int64_t blocks, int64_t begin, int64_t end, float* copy,
-                     float* held) const {
+  const float* first_strip(int64_t image, const Piece& piece, float* copy) const {
     const TiledRows& d = d_.first;
-    const Piece piece{.row0 = begin, .row1 = end, .tile0 = 0, .tile1 = d.tiles.count()};
     const float* const x = images_.x + image * d.steps.planes() * d.s.in_pixels() * d.steps.image_pixel();
+    return begin_strip(isa_, d, x, {}, piece, copy);
+  }
+  void compute_first(const float* x, const Piece& piece, int64_t panel, int64_t blocks, float* held) const {
+    const TiledRows& d = d_.first;
     Between between(isa_, s_.between, held);
     const Finish finish(&between);
-    const int64_t plane = (end - begin) * d.s.out[1];
+    const int64_t plane = (piece.row1 - piece.row0) * d.s.out[1];
     BlockedTile tile = d.tile(steps_, plane * channel_block, finish.bounds);
-    tile.x = begin_strip(isa_, d, x, {}, piece, copy);
+    tile.x = x;
     tile.y = held;
     FinishedPixels finished(finish.epilogue, plane, 0, blocks, 0);
     compute_panel(isa_, d, piece, tile, panel, {.weights = images_.weights, .bias = images_.bias}, nullptr,
@@ -139,8 +152,11 @@ class PairTask {
       c_.poll();
       const int64_t row1 = std::min(row0 + rows, part.out[0]);
       const int64_t at = row0 * row, n = (row1 - row0) * row;
-      depthwise_rows(isa_, part, block, x, images_.depthwise_weights, images_.depthwise_bias, row0, row1,
-                     strip, finish_.bounds);
+      if (s_.pools)
+        maximum_rows(isa_, part, x, row0, row1, strip, finish_.bounds);
+      else
+        depthwise_rows(isa_, part, block, x, images_.depthwise_weights, images_.depthwise_bias, row0, row1,
+                       strip, finish_.bounds);
       if (narrows_)
         bring(isa_, c_.epilogue(), strip + at, first + at, n, images_.y_type, images_.y);
       else if (finish_.epilogue)
@@ -191,6 +207,8 @@ void convolution_pair(Isa isa, const PairShape& s, const PairImages& images, voi
   float* const slots = static_cast<float*>(workspace);
   auto* const steps = reinterpret_cast<int64_t*>(slots + task_slots(d.tasks(), c.threads()) * stride);
   d.first.steps.fill(steps, d.first.row_pixels, d.first.rows);
+  for (int64_t i = 0; i < task_slots(d.tasks(), c.threads()); ++i)
+    *reinterpret_cast<int64_t*>(slots + i * stride) = -1;
   const PairTask work(d, isa, images, steps, c);
   for_each_task(c, d.tasks(), [&](int64_t task, int64_t slot) { work.run(task, slots + slot * stride); });
 }

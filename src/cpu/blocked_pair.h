@@ -1,7 +1,7 @@
-// A convolution in channel blocks and the depthwise one behind it, in one go: a strip of one panel of the
-// first's filters after the other, so that what lies between never leaves the second-level cache. The
-// first one is computed as direct_convolution() does without parts, and of more than one pixel, the second as
-// depthwise_convolution(), with the same bits.
+// A convolution in channel blocks and the depthwise one or the pool of maxima behind it, in one go: a strip
+// of one panel of the first's filters after the other, so that what lies between never leaves the
+// second-level cache. The first one is computed as direct_convolution() does without parts, and of more than
+// one pixel, the second as depthwise_convolution() or blocked_maximum(), with the same bits.
 #pragma once
 
 #include "cpu/blocked_shape.h"
@@ -19,6 +19,7 @@ struct PairActivation {
 struct PairShape {
   BlockedShape first, second;
   PairActivation between = {};
+  bool pools = false;  // is the second one a pool of maxima?
 };
 
 /// What follows from the image that the first one sees, as fit_image() says of one convolution.
@@ -29,10 +30,11 @@ void fit_pair(PairShape& s, const Windowing& first, const Windowing& second, Sha
   fit_image(s.second, second, x, spatial);
 }
 
-/// Weights as pack_direct_weights() and pack_depthwise_weights() leave them; biases may be null.
+/// Weights as pack_direct_weights() and pack_depthwise_weights() leave them; biases may be null, and so are
+/// the depthwise ones of a pool.
 struct PairImages {
   const float *x, *weights, *bias;
-  const float *depthwise_weights, *depthwise_bias;
+  const float *depthwise_weights = nullptr, *depthwise_bias = nullptr;
   void* y;
   DataType y_type = DataType::float32;  // or a float of 16 bits
   float* row_means = nullptr;           // of what y is when it is finished, as float32; null: unwanted

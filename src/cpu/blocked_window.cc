@@ -127,16 +127,16 @@ void means_of_nothing(const BlockedShape& s, float* means) {
                 std::numeric_limits<float>::quiet_NaN());
 }
 
+void maximum_rows(Isa isa, const BlockedShape& s, const float* x, int64_t row0, int64_t row1, float* y,
+                  const Bounds& bounds) {
+  window_kernels(isa).maximum({.shape = &s, .x = x, .row0 = row0, .row1 = row1, .y = y, .bounds = bounds});
+}
+
 void blocked_maximum(Isa isa, const BlockedShape& s, const float* x, float* y, KernelContext& c) {
   if (s.empty()) return;
-  const WindowKernels& k = window_kernels(isa);
   for_each_strip(s, c, [&](int64_t block, int64_t row0, int64_t row1, const Bounds& bounds) {
-    k.maximum({.shape = &s,
-               .x = x + block * s.in_pixels() * channel_block,
-               .row0 = row0,
-               .row1 = row1,
-               .y = y + block * s.out_pixels() * channel_block,
-               .bounds = bounds});
+    maximum_rows(isa, s, x + block * s.in_pixels() * channel_block, row0, row1,
+                 y + block * s.out_pixels() * channel_block, bounds);
   });
 }
 

@@ -34,6 +34,9 @@ const WindowKernels& window_kernels(Isa isa);
 /// (null: 0) those of all blocks.
 void depthwise_rows(Isa isa, const BlockedShape& s, int64_t block, const float* x, const float* weights,
                     const float* bias, int64_t row0, int64_t row1, float* y, const Bounds& bounds);
+/// … of a pool of maxima.
+void maximum_rows(Isa isa, const BlockedShape& s, const float* x, int64_t row0, int64_t row1, float* y,
+                  const Bounds& bounds);
 /// The means of so many rows from `row0` on, counted over all blocks of all images.
 void row_means(Isa isa, const BlockedShape& s, int64_t row0, int64_t rows, const float* y, float* means);
 /// Of an output without elements: those rows that there are have none.

@@ -87,7 +87,7 @@ D blocked_convolution(const Attributes&, const OperandShapes<D>& s) {
   return D(2) * points * product(w);
 }
 
-/// Two in one, the second depthwise and of everything that the first one makes.
+/// Two in one, the second depthwise and of everything that the first one makes; of a pool nothing counts.
 template <class D>
 D blocked_pair(const Attributes& attributes, const OperandShapes<D>& s) {
   if constexpr (!std::is_same_v<D, double>) {
@@ -107,7 +107,8 @@ D blocked_pair(const Attributes& attributes, const OperandShapes<D>& s) {
                    padded = x[i + 2] + number("pads", i, 0) + number("pads", spatial + i, 0);
       points *= std::floor((padded - reach) / number("strides", i, 1)) + 1;
     }
-    return 2 * points * product(w) + blocked_convolution<D, 3>(attributes, s);
+    const bool pools = !attributes.get<Ints>("pool_shape", {}).empty();
+    return 2 * points * product(w) + (pools ? 0 : blocked_convolution<D, 3>(attributes, s));
   }
 }
 

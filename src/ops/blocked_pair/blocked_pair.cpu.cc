@@ -12,16 +12,24 @@ using cpu::floats;
 cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& w, const Shape& depthwise) {
   cpu::PairShape s{.first = cpu::blocked_window(op.first, w),
                    .second = cpu::blocked_window(op.second, depthwise),
-                   .between = {.op = std::nullopt, .a = op.alpha, .b = op.beta}};
+                   .between = {.op = std::nullopt, .a = op.alpha, .b = op.beta},
+                   .pools = op.pools()};
   s.first.plain = op.first.plain_input;
   if (op.activation >= 0) s.between.op = static_cast<UnaryOp>(op.activation);
   return s;
 }
 
-cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& x, const Shape& w, const Shape& depthwise) {
-  cpu::PairShape s = shape_of(op, w, depthwise);
-  cpu::fit_pair(s, op.first.window, op.second.window, x, w.size() - 2);
+/// `shape`: of an input.
+template <class ShapeOf>
+cpu::PairShape shape_of(const BlockedConvPair& op, ShapeOf&& shape) {
+  const Shape& w = shape(1);
+  cpu::PairShape s = shape_of(op, w, op.pools() ? op.pool_weights() : shape(3));
+  cpu::fit_pair(s, op.first.window, op.second.window, shape(0), w.size() - 2);
   return s;
+}
+
+Shape second_weights(const BlockedConvPair& op, const KernelRequest& r) {
+  return op.pools() ? op.pool_weights() : r.inputs[3].constant->shape();
 }
 
 /// `narrows`: is the output to be of 16 bits? No operator allows the mixture; the builder makes it.
@@ -33,23 +41,24 @@ Verdict ask(const BlockedConvPair& op, const KernelRequest& r) {
     return Verdict::no(narrows ? "the output has 32 bits" : "the output has 16 bits");
   if (auto no = cpu::refuse_unless_float32({r.inputs, r.outputs.subspan(narrows ? 1 : 0), r.isa})) return *no;
   const Tensor *w = cpu::constant_input(r, 1), *depthwise = cpu::constant_input(r, 3);
-  if (!w || !depthwise) return Verdict::no("the weights are not constant");
-  for (const Tensor* t : {w, depthwise})
-    if (t->rank() < 3 || t->rank() > 4) return Verdict::no("neither one nor two spatial axes");
+  if (!w || (!depthwise && !op.pools())) return Verdict::no("the weights are not constant");
+  const Shape second = second_weights(op, r);
+  for (const Shape& s : {w->shape(), second})
+    if (s.size() < 3 || s.size() > 4) return Verdict::no("neither one nor two spatial axes");
   // Packing comes before the shape rule when a plan is opened.
-  return w->rank() == depthwise->rank() && op.fits(w->shape(), depthwise->shape())
+  return w->rank() == second.size() && op.fits(w->shape(), second)
              ? Verdict::yes()
              : Verdict::no("attributes that do not fit the weights");
 }
 
 /// Of what can be run.
 cpu::PairShape shape_of(const BlockedConvPair& op, const KernelRequest& r) {
-  return shape_of(op, r.inputs[1].constant->shape(), r.inputs[3].constant->shape());
+  return shape_of(op, r.inputs[1].constant->shape(), second_weights(op, r));
 }
 
 template <Isa isa>
 std::optional<PackedForm> packed_form(const BlockedConvPair& op, const KernelRequest& r, size_t i) {
-  if (i != 1 && i != 3) return std::nullopt;
+  if (i != 1 && (i != 3 || op.pools())) return std::nullopt;
   const cpu::PairShape s = shape_of(op, r);
   return PackedForm{
       DataType::float32,
@@ -68,18 +77,19 @@ void pack(const BlockedConvPair& op, const KernelRequest& r, size_t i, Tensor& t
 
 template <Isa isa, bool narrows>
 size_t workspace(const BlockedConvPair& op, std::span<const Shape> inputs, int threads) {
-  return cpu::pair_workspace(isa, shape_of(op, inputs[0], inputs[1], inputs[3]), narrows, threads);
+  const cpu::PairShape s = shape_of(op, [&](size_t i) -> const Shape& { return inputs[i]; });
+  return cpu::pair_workspace(isa, s, narrows, threads);
 }
 
 template <Isa isa, bool narrows>
 void run(const BlockedConvPair& op, KernelContext& c) {
-  const cpu::PairShape s = shape_of(op, c.in(0).shape(), c.in(1).shape(), c.in(3).shape());
+  const cpu::PairShape s = shape_of(op, [&](size_t i) -> const Shape& { return c.in(i).shape(); });
   void* const scratch = c.workspace(cpu::pair_workspace(isa, s, narrows, c.threads()));
   const cpu::PairImages images{.x = floats(c.in(0)),
                                .weights = floats(*c.packed(1)),
                                .bias = floats(c, 2),
-                               .depthwise_weights = floats(*c.packed(3)),
-                               .depthwise_bias = floats(c, 4),
+                               .depthwise_weights = op.pools() ? nullptr : floats(*c.packed(3)),
+                               .depthwise_bias = op.pools() ? nullptr : floats(c, 4),
                                .y = c.out(0).data(),
                                .y_type = c.out(0).type(),
                                .row_means = c.wants(1) ? floats(c.out(1)) : nullptr};

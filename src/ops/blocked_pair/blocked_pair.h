@@ -1,5 +1,6 @@
 // lathe.BlockedConvPair: a convolution into channel blocks, a function of every element, and the depthwise
-// convolution that reads nothing else. The builder puts it in; it stands in plans, never in graphs.
+// convolution, or the pool of maxima, that reads nothing else. The builder puts it in; it stands in plans,
+// never in graphs.
 //   X as of BlockedConv, W [M, C, kernel…], B [M], depthwise W [M, 1, kernel…] and B [M] → Y [N, M / 16,
 //   out…, 16], means of rows as of BlockedConv
 #pragma once
@@ -13,24 +14,33 @@ namespace lathe {
 
 struct BlockedConvPair {
   BlockedConv first, second;
-  int64_t activation = -1;  // a UnaryOp; -1: none
+  std::vector<int64_t> pool;  // the windows of a pool, which has no further inputs; none: a convolution
+  int64_t activation = -1;    // a UnaryOp; -1: none
   float alpha = 0, beta = 0;
   void fields(auto&& f) {
     f("activation", activation);
     f("alpha", alpha);
     f("beta", beta);
     f("channels", first.channels);
-    f("depthwise_dilations", second.window.dilations);
-    f("depthwise_pads", second.window.pads);
-    f("depthwise_strides", second.window.strides);
     f("dilations", first.window.dilations);
     f("filters", second.channels);
     f("group", second.group);
     f("pads", first.window.pads);
     f("plain_input", first.plain_input);
+    f("pool_shape", pool);
+    f("second_dilations", second.window.dilations);
+    f("second_pads", second.window.pads);
+    f("second_strides", second.window.strides);
     f("strides", first.window.strides);
   }
 
+  bool pools() const { return !pool.empty(); }
+  /// Of a pool: the shape that weights would have.
+  Shape pool_weights() const {
+    Shape w{second.channels, 1};
+    for (int64_t size : pool) w.push_back(size);
+    return w;
+  }
   /// Do weights of these shapes fit the attributes?
   bool fits(const Shape& w, const Shape& depthwise) const {
     return first.group == 1 && first.fits(w) && second.depthwise() && second.fits(depthwise) &&
@@ -42,9 +52,20 @@ struct BlockedConvPair {
     if (activation < -1 || activation >= static_cast<int64_t>(UnaryOp::count))
       c.fail(Code::node_bad_attribute, "the number of a function, or -1", std::to_string(activation), {});
     const std::vector<D> between = first.output(c, c.shape(0), 1, 2);
-    const std::vector<D> y = second.output(c, between, 3, 4);
+    const std::vector<D> y = pools() ? pooled(c, between) : second.output(c, between, 3, 4);
     if (c.outputs() > 1) c.output(1, BlockedConv::row_means(y));
     c.output(0, y);
+  }
+
+ private:
+  template <class D>
+  std::vector<D> pooled(const ShapeContext<D>& c, std::vector<D> y) const {
+    const size_t spatial = y.size() - 3;
+    Windowing::check_list(c, "pool_shape", pool, spatial, 1);
+    second.window.check(c, spatial);
+    c.require(c.outputs() < 2, "no means of rows of a pool", "some");
+    for (size_t i = 0; i < spatial; ++i) y[i + 2] = second.window.output_size(c, i, y[i + 2], D(pool[i]));
+    return y;
   }
 };
 
