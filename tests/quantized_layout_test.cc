@@ -209,7 +209,7 @@ TEST_F(QuantizedLayout, ProductsThatAreScaled) {
   EXPECT_EQ(steps_of("(uint8[3,40] x, float[3,1] t) => (float[3,48] y) <int8[40,48] w = {}>"
                      "{ p = MatMulInteger(x, w) f = Cast<to=1>(p) y = Mul(f, t) }",
                      1e-3),
-            "MatMulInteger Cast Mul");
+            "MatMulInteger Pointwise+Cast+Mul");
 }
 
 /// A convolution 20 -> 32 in front of `nodes`, which read its bytes g on the grid (ys, yz).

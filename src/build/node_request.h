@@ -44,12 +44,13 @@ inline std::optional<Pointwise> program_of(const Graph& g, const Node& n, const 
   return (*describe)(op.get(), question.request());
 }
 
-/// The same of single elements of one value, where that is one instruction.
+/// The same of single elements of one value, where that is one instruction of floats.
 inline std::optional<Pointwise::Instruction> function_of(const Graph& g, const Node& n,
                                                          const KernelCatalog& kernels,
                                                          const Preference& preference) {
   const auto program = program_of(g, n, kernels, preference);
-  if (!program || program->operands != 1 || program->code.size() != 1 || program->code[0].arity != 1)
+  if (!program || program->operands != 1 || program->code.size() != 1 || program->code[0].arity != 1 ||
+      !program->is_of_floats())
     return std::nullopt;
   return program->code[0];
 }

@@ -4,7 +4,10 @@
 #include <optional>
 #include <set>
 
+#include "build/compose.h"
+#include "build/followed_contents.h"
 #include "build/node_request.h"
+#include "cpu/casts.h"
 #include "cpu/pointwise.h"
 
 namespace lathe {
@@ -14,63 +17,11 @@ bool is_tensor_of(const ValueInfo& v, DataType type) {
   return v.type.kind == ValueType::Kind::tensor && v.type.elem == type && v.type.shape;
 }
 bool is_float_tensor(const ValueInfo& v) { return is_tensor_of(v, DataType::float32); }
-/// Can it be in a program?
-bool is_number(const ValueInfo& v) { return is_float_tensor(v) || is_tensor_of(v, DataType::boolean); }
+/// Can it be within a program?
+bool is_inside(const ValueInfo& v) { return cpu::casts(v.type.elem) && is_tensor_of(v, v.type.elem); }
 /// Can it be what a program gives?
-bool is_result(const ValueInfo& v) { return is_number(v.type.elem) && is_tensor_of(v, v.type.elem); }
-
-/// The programs of nodes as one. Nothing where it would be too long, or have too many operands or results at
-/// once.
-std::optional<Region> compose(const Graph& g, const std::map<NodeId, Pointwise>& programs, NodeId anchor,
-                              std::vector<NodeId> nodes) {
-  Region r{anchor, std::move(nodes), {}, {}};
-  std::vector<ValueId> operands;
-  if (anchor != no_id) operands.push_back(g.node(anchor).outputs[0]);
-  struct Source {
-    bool made;  // by an instruction; else an operand
-    size_t index;
-  };
-  std::map<ValueId, Source> made;
-  std::vector<Source> reads;  // of all instructions
-  for (NodeId n : r.nodes) {
-    const Node& node = g.node(n);
-    const Pointwise& p = programs.at(n);
-    const size_t first = r.program.code.size();
-    const auto source = [&](uint16_t value) -> Source {
-      if (value >= p.operands) return {true, first + value - p.operands};
-      const ValueId v = node.inputs[value];
-      if (const auto at = made.find(v); at != made.end()) return at->second;
-      const auto at = std::ranges::find(operands, v);
-      const auto index = static_cast<size_t>(at - operands.begin());
-      if (at == operands.end()) operands.push_back(v);
-      return {false, index};
-    };
-    // What changes nothing is no instruction, unless there would be none.
-    if (p.changes_nothing()) {
-      const Source same = source(0);
-      if (same.made || n != r.nodes.back()) {
-        made[node.outputs[0]] = same;
-        continue;
-      }
-    }
-    for (const Pointwise::Instruction& s : p.code) {
-      for (uint16_t v : s.reads()) reads.push_back(source(v));
-      r.program.code.push_back(s);
-    }
-    made[node.outputs[0]] = {true, r.program.code.size() - 1};
-  }
-  if (operands.size() > Pointwise::most_operands || r.program.code.size() > Pointwise::most_instructions)
-    return std::nullopt;
-  r.program.operands = static_cast<uint16_t>(operands.size());
-  auto read = reads.begin();
-  for (Pointwise::Instruction& s : r.program.code)
-    for (uint16_t& v : s.reads()) {
-      v = static_cast<uint16_t>(read->made ? operands.size() + read->index : read->index);
-      ++read;
-    }
-  if (cpu::PointwiseCode::buffers(r.program) > cpu::PointwiseCode::most_buffers) return std::nullopt;
-  r.operands.assign(operands.begin() + (anchor != no_id), operands.end());
-  return r;
+bool is_result(const ValueInfo& v) {
+  return is_inside(v) || (is_number(v.type.elem) && is_tensor_of(v, v.type.elem));
 }
 
 }  // namespace
@@ -83,22 +34,59 @@ class RegionMaker {
 
   void run() {
     made_.graph_ = &graph_;
+    followed_ = followed_contents(graph_, order_, kernels_);
     for (size_t i = 0; i < order_.size(); ++i) {
       position_[order_[i]] = i;
       find_program(order_[i]);
     }
-    for (size_t i = order_.size(); i-- > 0;)
-      if (made_.programs_.contains(order_[i]) && !made_.last_.contains(order_[i])) grow(order_[i]);
+    floats_alone_ = true;
+    grow_all();
+    floats_alone_ = false;
+    if (!others_.empty()) {
+      keep_anchored();
+      grow_all();
+    }
     for (const NodeId id : order_)
       if (!made_.programs_.contains(id)) explain_front(id);
   }
 
  private:
+  void grow_all() {
+    for (size_t i = order_.size(); i-- > 0;)
+      if (has_program(order_[i]) && !made_.last_.contains(order_[i])) grow(order_[i]);
+  }
+  bool has_program(NodeId id) const {
+    return made_.programs_.contains(id) && !(floats_alone_ && others_.contains(id));
+  }
+  /// Of what was grown of float32 alone, what other numbers cannot make larger.
+  void keep_anchored() {
+    std::erase_if(made_.regions_, [](const auto& r) { return r.second.anchor == no_id; });
+    std::erase_if(made_.last_, [&](const auto& l) { return !made_.regions_.contains(l.second); });
+    std::erase_if(made_.reasons_, [&](const auto& r) { return !made_.regions_.contains(r.first); });
+  }
+
   void find_program(NodeId id) {
     const Node& n = graph_.node(id);
-    if (n.outputs.size() != 1 || !is_result(graph_.value(n.outputs[0]))) return;
-    if (auto program = program_of(graph_, n, kernels_, preference_))
-      made_.programs_.emplace(id, std::move(*program));
+    if (n.outputs.size() != 1 || !is_result(graph_.value(n.outputs[0])) || followed_[n.outputs[0]] ||
+        !can_walk(n))
+      return;
+    auto program = program_of(graph_, n, kernels_, preference_);
+    if (!program) return;
+    if (!program->is_of_floats()) others_.insert(id);
+    made_.programs_.emplace(id, std::move(*program));
+  }
+
+  /// Broadcasting of more axes than runs of programs go through has kernels of its own.
+  bool can_walk(const Node& n) const {
+    const std::vector<Dim>& shape = *graph_.value(n.outputs[0]).type.shape;
+    return shape.size() <= cpu::OperandAxes::most || std::ranges::all_of(n.inputs, [&](ValueId v) {
+             return v == no_id || graph_.value(v).type.shape == shape;
+           });
+  }
+
+  std::string edge_from(ValueId v) const {
+    const ValueInfo& value = graph_.value(v);
+    return graph_.node(value.producer).op + " (" + value.name + "): ";
   }
 
   /// Keeps the reason for every operand that a node on the main path makes.
@@ -108,8 +96,16 @@ class RegionMaker {
       const NodeId p = graph_.value(v).producer;
       if (p == no_id || !position_.contains(p)) continue;
       const auto known = refused.find(v);
-      made_.reasons_[last].push_back(graph_.node(p).op + " (" + graph_.value(v).name +
-                                     "): " + (known != refused.end() ? known->second : why_apart(p)));
+      made_.reasons_[last].push_back(edge_from(v) + (known != refused.end() ? known->second : why_apart(p)));
+    }
+  }
+
+  /// What a program leaves out, its operator's own kernel has as an input.
+  void explain_unread(NodeId id, const std::vector<ValueId>& operands) {
+    for (const ValueId v : graph_.node(id).inputs) {
+      const NodeId p = v == no_id ? no_id : graph_.value(v).producer;
+      if (p != no_id && position_.contains(p) && std::ranges::find(operands, v) == operands.end())
+        made_.reasons_[id].push_back(edge_from(v) + "its elements are not read");
     }
   }
 
@@ -124,22 +120,30 @@ class RegionMaker {
     for (const ValueId v : std::set<ValueId>(n.inputs.begin(), n.inputs.end())) {
       const NodeId p = v == no_id ? no_id : graph_.value(v).producer;
       if (p == no_id || !position_.contains(p)) continue;
-      const std::string edge = graph_.node(p).op + " (" + graph_.value(v).name + "): ";
+      const std::string edge = edge_from(v);
       if (is_elementwise(n))
-        reasons.push_back(edge + "what " + n.op + " does with it " + unsayable);
+        reasons.push_back(edge + (is_followed(n) ? "sizes may follow from what " + n.op + " makes of it"
+                                                 : "what " + n.op + " does with it " + unsayable));
       else if (is_elementwise(graph_.node(p)))
         reasons.push_back(edge + "kernels of " + n.op + " begin with what is in memory");
     }
   }
 
-  static constexpr const char* unsayable = "cannot be said in numbers of float32, or truths, that are known";
+  static constexpr const char* unsayable = "cannot be said in functions of its numbers that programs have";
+  bool is_followed(const Node& n) const {
+    return std::ranges::any_of(n.outputs, [&](ValueId v) { return v != no_id && followed_[v]; });
+  }
   bool is_elementwise(const Node& n) const { return kernels_.pointwise_of(n.domain, n.op) != nullptr; }
+
+  static constexpr const char* of_floats_alone = "behind a kernel only numbers of float32 are computed";
 
   /// Of a node whose result nothing else speaks against.
   std::string why_apart(NodeId p) const {
     const Node& n = graph_.node(p);
     if (made_.last_.contains(p)) return "it is part of another step";
+    if (made_.programs_.contains(p) && !has_program(p)) return of_floats_alone;
     if (made_.programs_.contains(p) || can_be_anchor(p)) return "the program would be too long";
+    if (is_elementwise(n) && is_followed(n)) return "sizes may follow from its contents";
     if (is_elementwise(n)) return std::string("what it does ") + unsayable;
     if (n.outputs.size() != 1 || !n.bodies.empty()) return "it makes more than one result";
     return "no kernel of it does more than its own operator";
@@ -153,7 +157,7 @@ class RegionMaker {
       grown = false;
       for (ValueId v : region.operands) {
         const NodeId p = graph_.value(v).producer;
-        if (p == no_id || !made_.programs_.contains(p)) continue;
+        if (p == no_id || !has_program(p)) continue;
         if (auto larger = with(region, p, v, last, inside, refused)) {
           region = std::move(*larger);
           inside.insert(p);
@@ -167,14 +171,18 @@ class RegionMaker {
       const NodeId p = graph_.value(v).producer;
       if (p == no_id || made_.programs_.contains(p) || !can_be_anchor(p)) continue;
       if (!may_take(p, v, last, inside, refused)) continue;
+      if (!region.program.is_of_floats()) {
+        refused[v] = of_floats_alone;
+        continue;
+      }
       if (!is_float_tensor(graph_.value(v))) {
         refused[v] = "numbers would be in the memory of its truths";
         continue;
       }
       const ValueInfo& result = graph_.value(graph_.node(last).outputs[0]);
       if (!is_float_tensor(result) &&
-          (is_number(result) || !any_kernel(kernels_, graph_.node(p), &Kernel::narrows))) {
-        refused[v] = is_number(result) ? "its numbers would be in the memory of truths"
+          (is_inside(result) || !any_kernel(kernels_, graph_.node(p), &Kernel::narrows))) {
+        refused[v] = is_inside(result) ? "its numbers would be in the memory of truths"
                                        : "its numbers would be in memory of 16 bits";
         continue;
       }
@@ -189,7 +197,7 @@ class RegionMaker {
     }
     if (anchor != no_id) region = *compose(graph_, made_.programs_, anchor, region.nodes);
     explain(last, region.operands, refused);
-    if (region.nodes.size() == 1 && anchor == no_id) return;
+    if (region.nodes.size() == 1 && anchor == no_id) return explain_unread(last, region.operands);
     for (NodeId n : region.nodes) made_.last_[n] = last;
     if (anchor != no_id) made_.last_[anchor] = last;
     made_.regions_.emplace(last, std::move(region));
@@ -213,7 +221,7 @@ class RegionMaker {
                  return inside.contains(u.node) || !position_.contains(u.node);
                })) {
       refused[v] = "its result is read elsewhere too";
-    } else if (!is_number(value)) {
+    } else if (!is_inside(value)) {
       refused[v] = "its result is rounded to 16 bits";
     } else if (*value.type.shape != *result.type.shape) {
       refused[v] = "its result has another shape";
@@ -242,6 +250,9 @@ class RegionMaker {
   const Preference& preference_;
   std::vector<std::vector<Use>> uses_;
   std::map<NodeId, size_t> position_;
+  std::vector<bool> followed_;  // by value: others' sizes may follow from its contents
+  std::set<NodeId> others_;     // whose programs are not of float32 alone
+  bool floats_alone_ = false;   // is what they do left out for now?
 };
 
 Regions::Regions(const Graph& graph, const std::vector<NodeId>& order, const KernelCatalog& kernels,

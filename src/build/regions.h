@@ -3,7 +3,8 @@
 // A region grows from its last operator towards its inputs: it takes in whatever makes an operand of the same
 // shape that nobody else reads. So an intermediate result never has to be in memory, and every edge that was
 // not fused has a reason, which is kept. Truths are numbers in a program: masks and what they choose are
-// fused too.
+// fused too. So are numbers of other types than float32; but behind a kernel that one alone is computed, so
+// what goes there is settled first.
 #pragma once
 
 #include <map>

@@ -137,7 +137,10 @@ class ShortImages {
       if (n.inputs[i] == image.value && !widens(n, i)) return false;
     return true;
   }
-  bool is_program(const Node& n) const { return program_of(graph_, n, kernels_, preference_).has_value(); }
+  bool is_program(const Node& n) const {
+    const auto program = program_of(graph_, n, kernels_, preference_);
+    return program && program->is_of_floats();
+  }
 
   // What is worth it.
 

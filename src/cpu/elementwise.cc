@@ -141,7 +141,7 @@ const PointwiseCode& code_of(Isa isa, BinaryOp op, size_t operands) {
 
 void apply_binary(Isa isa, BinaryOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
   const Broadcast b(x.shape(), y.shape());
-  if (b.rows > 1 && b.row <= PointwiseCode::short_row && b.sizes.size() <= PointwiseRun::most_axes) {
+  if (b.rows > 1 && b.row <= OperandAxes::short_row && b.sizes.size() <= OperandAxes::most) {
     const std::array<const Tensor*, 2> operands{&x, &y};
     PointwiseRun all(code_of(isa, op, 2), operands, to);
     return run_pointwise(all, to.size(), c);

@@ -5,6 +5,7 @@
 
 #include "cpu/elementwise.h"
 #include "cpu/isa.h"
+#include "cpu/repeat.h"
 #include "tensor/element.h"
 
 #define LATHE_ISA_BODY "cpu/numbers_body.h"
@@ -94,6 +95,19 @@ void apply_short_rows(PairRow row, const Broadcast& b, const Tensor& x, const Te
 
 }  // namespace
 
+void refuse_zeros(DataType type, const void* divisors, int64_t n) {
+  for_size(type, [&]<class T> {
+    if constexpr (std::is_integral_v<T>) {
+      const T* const list = static_cast<const T*>(divisors);
+      bool zero = false;
+      for (int64_t i = 0; i < n; ++i) zero |= list[i] == 0;
+      if (zero)
+        throw Error(lathe::Code::run_bad_value, "run", "divisors that are not 0", "an integer divided by 0",
+                    "check the data that the divisor comes from");
+    }
+  });
+}
+
 void apply_pairs(Isa isa, PairOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c) {
   const PairRow row = number_kernels(isa).pair[static_cast<size_t>(op)][number_column(x.type())];
   const Broadcast b(x.shape(), y.shape());
@@ -110,11 +124,10 @@ void apply_pairs(Isa isa, PairOp op, const Tensor& x, const Tensor& y, Tensor& t
     if (b.form == RowForm::both) return row(l, r, out, n);
     // What stands still is spread over a piece of a row, so that there is but one loop for each function.
     alignas(64) std::byte spread[2048];
-    const int64_t room = static_cast<int64_t>(sizeof spread) / bytes, used = std::min(n, room) * bytes;
+    const int64_t room = static_cast<int64_t>(sizeof spread) / bytes;
     const bool left_stands = b.form == RowForm::left_single;
     std::memcpy(spread, left_stands ? l : r, static_cast<size_t>(bytes));
-    for (int64_t done = bytes, more; done < used; done += more)
-      std::memcpy(spread + done, spread, static_cast<size_t>(more = std::min(done, used - done)));
+    repeat(spread, bytes, std::min(n, room) * bytes);
     for (int64_t i = 0; i < n; i += room)
       row(left_stands ? spread : l + i * bytes, left_stands ? r + i * bytes : spread, out + i * bytes_out,
           std::min(room, n - i));

@@ -9,48 +9,7 @@
 
 namespace lathe::cpu {
 
-/// Integers wrap around. Quotients go towards zero, remainders have the dividend's sign, of `modulo` the
-/// divisor's: no divisor is 0. Shifts by too much leave what extends the sign.
-enum class PairOp : uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,
-  remainder,
-  modulo,
-  minimum,
-  maximum,
-  equal,
-  less,
-  less_or_equal,
-  both,
-  either,
-  differ,
-  bit_and,
-  bit_or,
-  bit_xor,
-  shift_left,
-  shift_right,
-  count
-};
-enum class SingleOp : uint8_t {
-  negative,
-  absolute,
-  sign,
-  invert,  // bits
-  contradict,
-  square_root,
-  reciprocal,
-  floor,
-  ceiling,
-  nearest_even,
-  exponential,
-  logarithm,
-  tangent_h,
-  sigmoid,
-  softplus,
-  count
-};
+using lathe::PairOp, lathe::SingleOp;
 
 /// Columns of tables: the types up to uint64, by their numbers.
 inline constexpr size_t number_columns = 14;
@@ -79,6 +38,9 @@ template <class Function>
 Verdict ask_computes(Function op, DataType type) {
   return computes(op, type) ? Verdict::yes() : Verdict::no("not for " + std::string(name_of(type)));
 }
+
+/// Throws run_bad_value where one of n integers is 0, whether or not anything is divided by them.
+void refuse_zeros(DataType type, const void* divisors, int64_t n);
 
 /// to[i] = op(x[i], y[i]) with broadcasting, for elements of the same type.
 void apply_pairs(Isa isa, PairOp op, const Tensor& x, const Tensor& y, Tensor& to, KernelContext& c);

@@ -1,10 +1,11 @@
 #include "cpu/pointwise.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 #include "cpu/ask.h"
 #include "cpu/half.h"
+#include "cpu/repeat.h"
 
 namespace lathe::cpu {
 namespace {
@@ -27,30 +28,48 @@ std::vector<size_t> assign_buffers(const Pointwise& p, size_t& most) {
   std::vector<bool> used;
   most = 0;
   for (size_t i = 0; i + 1 < p.code.size(); ++i) {
-    // An instruction may write over what it reads: element by element, in order.
-    for (size_t j = 0; j < i; ++j)
-      if (last[j] == i) used[buffer[j]] = false;
+    const auto let_go = [&] {
+      for (size_t j = 0; j < i; ++j)
+        if (last[j] == i) used[buffer[j]] = false;
+    };
+    const bool writes_over = may_write_over(p.code[i]);
+    if (writes_over) let_go();
     const auto free = std::find(used.begin(), used.end(), false);
     buffer[i] = static_cast<size_t>(free - used.begin());
     if (free == used.end()) used.push_back(false);
     used[buffer[i]] = last[i] > i;
     most = std::max(most, used.size());
+    if (!writes_over) let_go();
   }
   return buffer;
 }
 
-/// Repeats the first `row` elements: each copy is twice as long as the one before.
-void repeat(float* data, int64_t row, int64_t length) {
-  for (int64_t done = row; done < length; done *= 2)
-    std::memcpy(data + done, data, sizeof(float) * static_cast<size_t>(std::min(done, length - done)));
-}
-
 }  // namespace
 
-size_t PointwiseCode::buffers(const Pointwise& program) {
+/// Element by element, in order; but not where others are of another size, nor what is moved or converted.
+bool may_write_over(const Pointwise::Instruction& s) {
+  using Kind = Pointwise::Kind;
+  return s.kind == Kind::floats || (s.kind != Kind::cast && s.arity < 3 && s.made() == s.type);
+}
+
+size_t buffers_of(const Pointwise& program) {
   size_t most = 0;
   assign_buffers(program, most);
   return most;
+}
+
+std::vector<uint8_t> places_of(const Pointwise& program) {
+  size_t most = 0;
+  const std::vector<size_t> buffers = assign_buffers(program, most);
+  if (most > PointwiseCode::most_buffers)
+    throw Error(lathe::Code::plan_malformed, "load",
+                "a pointwise program with at most " + std::to_string(PointwiseCode::most_buffers) +
+                    " results at once",
+                std::to_string(most), "build the plan again");
+  std::vector<uint8_t> places(program.operands);
+  std::iota(places.begin(), places.end(), uint8_t{0});
+  for (size_t buffer : buffers) places.push_back(static_cast<uint8_t>(program.operands + buffer));
+  return places;
 }
 
 PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
@@ -64,20 +83,15 @@ PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
       first_added_(program.first_added()) {
   if (first_added_ && program.code.size() > 1)
     after_added_ = std::make_shared<const PointwiseCode>(isa, program.without_first_added());
+  if (!program.is_of_floats())
+    throw Error(lathe::Code::plan_malformed, "load", "a pointwise program of float32", "one of other numbers",
+                "build the plan again");
   const ElementwiseKernels& k = elementwise_kernels(isa);
-  size_t most = 0;
-  const std::vector<size_t> buffer = assign_buffers(program, most);
-  if (most > most_buffers)
-    throw Error(lathe::Code::plan_malformed, "load",
-                "a pointwise program with at most " + std::to_string(most_buffers) + " results at once",
-                std::to_string(most), "build the plan again");
-  const auto place = [&](uint16_t value) {
-    return static_cast<uint8_t>(value < operands_ ? value : operands_ + buffer[value - operands_]);
-  };
+  const std::vector<uint8_t> places = places_of(program);
   for (size_t i = 0; i < program.code.size(); ++i) {
     const Pointwise::Instruction& s = program.code[i];
-    Step step{.arity = s.arity, .to = static_cast<uint8_t>(operands_ + buffer[i]), .a = s.a, .b = s.b};
-    for (size_t j = 0; j < s.arity; ++j) step.from[j] = place(s.from[j]);
+    Step step{.arity = s.arity, .to = places[operands_ + i], .a = s.a, .b = s.b};
+    for (size_t j = 0; j < s.arity; ++j) step.from[j] = places[s.from[j]];
     if (s.arity == 1)
       step.unary = k.unary[s.op];
     else if (s.arity == 2)
@@ -89,86 +103,13 @@ PointwiseCode::PointwiseCode(Isa isa, const Pointwise& program)
 }
 
 PointwiseRun::PointwiseRun(const PointwiseCode& code, std::span<const Tensor* const> operands, Tensor& to)
-    : code_(&code), to_(to.data()), type_(to.type()) {
-  const Shape& shape = to.shape();
-  std::array<int64_t, Pointwise::most_operands> stride;
-  stride.fill(1);
-  const auto refuse = [](const Shape& got, const Shape& wanted) {
-    throw Error(lathe::Code::run_bad_shape, "run", "an operand that broadcasts to " + describe(wanted),
-                describe(got));
-  };
+    : code_(&code), axes_(operands, to.shape()), to_(to.data()), type_(to.type()) {
   for (size_t o = 0; o < operands.size(); ++o) {
-    if (operands[o]->rank() > shape.size()) refuse(operands[o]->shape(), shape);
     data_[o] = operands[o]->data();
     types_[o] = operands[o]->type();
     all_floats_ &= types_[o] == DataType::float32;
   }
-  for (size_t i = 1; i <= shape.size(); ++i) {
-    const int64_t size = shape[shape.size() - i];
-    std::array<int64_t, Pointwise::most_operands> step{};
-    for (size_t o = 0; o < operands.size(); ++o) {
-      const Shape& s = operands[o]->shape();
-      const int64_t own = i <= s.size() ? s[s.size() - i] : 1;
-      if (own != size && own != 1) refuse(s, shape);
-      step[o] = own == 1 ? 0 : stride[o];
-      stride[o] *= own;
-    }
-    if (size == 1) continue;
-    bool joins = axes_ > 0;
-    for (size_t o = 0; joins && o < operands.size(); ++o) {
-      const int64_t behind = steps_[o][axes_ - 1];
-      joins = step[o] == behind * sizes_[axes_ - 1] && (step[o] == 0) == (behind == 0);
-    }
-    if (joins) {
-      sizes_[axes_ - 1] *= size;
-      continue;
-    }
-    if (axes_ == most_axes)
-      throw Error(lathe::Code::not_supported, "run", "at most 8 axes that are repeated in different ways",
-                  describe(shape));
-    sizes_[axes_] = size;
-    for (size_t o = 0; o < operands.size(); ++o) steps_[o][axes_] = step[o];
-    ++axes_;
-  }
-  if (axes_ == 0) {
-    axes_ = 1;
-    sizes_[0] = 1;
-    for (size_t o = 0; o < operands.size(); ++o) steps_[o][0] = 0;
-  }
-  join_short_rows();
-}
-
-/// Channels in blocks make rows of 16 elements, and operands with an element for each channel repeat theirs
-/// for every pixel: row by row, more time would go into calls than into arithmetic. Spread out in a buffer,
-/// such an operand goes on like all others.
-void PointwiseRun::join_short_rows() {
-  if (axes_ < 2 || sizes_[0] > PointwiseCode::short_row) return;
-  const int64_t row = sizes_[0];
-  std::array<bool, Pointwise::most_operands> repeated{};
-  for (size_t o = 0; o < code_->operands(); ++o) {
-    const int64_t within = steps_[o][0], next = steps_[o][1];
-    const bool goes_on = within == 1 && next == row, repeats = within == 1 && next == 0;
-    if (!goes_on && !repeats && (within != 0 || next != 0)) return;
-    repeated[o] = repeats;
-  }
-  repeats_ = repeated;
-  short_row_ = row;
-  sizes_[0] *= sizes_[1];
-  --axes_;
-  for (size_t axis = 1; axis < axes_; ++axis) {
-    sizes_[axis] = sizes_[axis + 1];
-    for (auto& steps : steps_) steps[axis] = steps[axis + 1];
-  }
-}
-
-/// From an operand's first element to that of a row along the last axis.
-int64_t PointwiseRun::offset(size_t operand, int64_t row) const {
-  int64_t at = 0;
-  for (size_t axis = 1; axis < axes_; ++axis) {
-    at += row % sizes_[axis] * steps_[operand][axis];
-    row /= sizes_[axis];
-  }
-  return at;
+  axes_.join_short_rows();
 }
 
 /// As floats, whatever they are in memory.
@@ -206,34 +147,35 @@ void PointwiseRun::finish_any(const float* computed, int64_t begin, int64_t n) c
   Places places;
   // What repeats is spread out far enough to begin anywhere within the row; what is not float32 becomes so
   // here too.
-  constexpr int64_t spread_length = PointwiseCode::block + PointwiseCode::short_row;
+  constexpr int64_t spread_length = PointwiseCode::block + OperandAxes::short_row;
   alignas(64) float spread[Pointwise::most_operands][spread_length];
   alignas(64) float made[PointwiseCode::block];
   std::array<int64_t, Pointwise::most_operands> spread_from;
   spread_from.fill(-1);
-  const int64_t needed = std::min(n, PointwiseCode::block) + short_row_;
+  const int64_t needed = std::min(n, PointwiseCode::block) + axes_.repeated_row;
+  constexpr int64_t float_bytes = sizeof(float);
   for (const int64_t first = begin, end = begin + n; begin < end;) {
-    const int64_t within = begin % sizes_[0];
-    const int64_t length = std::min({sizes_[0] - within, end - begin, PointwiseCode::block});
+    const int64_t within = begin % axes_.sizes[0];
+    const int64_t length = std::min({axes_.sizes[0] - within, end - begin, PointwiseCode::block});
     for (size_t o = 0; o < operands; ++o) {
       if (o == 0 && computed) {
         places[o] = {computed + (begin - first), false};
         continue;
       }
-      const int64_t from = offset(o, begin / sizes_[0]);
-      const bool single = steps_[o][0] == 0;
-      if (repeats_[o]) {
+      const int64_t from = axes_.offset(o, begin / axes_.sizes[0]);
+      const bool single = axes_.steps[o][0] == 0;
+      if (axes_.repeats[o]) {
         if (spread_from[o] != from) {
-          load(o, from, spread[o], short_row_);
-          repeat(spread[o], short_row_, needed);
+          load(o, from, spread[o], axes_.repeated_row);
+          repeat(spread[o], float_bytes * axes_.repeated_row, float_bytes * needed);
         }
         spread_from[o] = from;
-        places[o] = {spread[o] + within % short_row_, false};
+        places[o] = {spread[o] + within % axes_.repeated_row, false};
       } else if (types_[o] != DataType::float32) {
-        load(o, from + within * steps_[o][0], spread[o], single ? 1 : length);
+        load(o, from + within * axes_.steps[o][0], spread[o], single ? 1 : length);
         places[o] = {spread[o], single};
       } else {
-        places[o] = {static_cast<const float*>(data_[o]) + from + within * steps_[o][0], single};
+        places[o] = {static_cast<const float*>(data_[o]) + from + within * axes_.steps[o][0], single};
       }
     }
     if (type_ != DataType::float32) {
@@ -256,7 +198,7 @@ void PointwiseRun::ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row)
   if (!is_plain()) return;
   constexpr int64_t line = 16;
   for (size_t o = 0; o < code_->operands(); ++o) {
-    if (steps_[o][0] == 0 || data_[o] == to_) continue;
+    if (axes_.steps[o][0] == 0 || data_[o] == to_) continue;
     const float* from = static_cast<const float*>(data_[o]) + begin;
     for (int64_t r = 0; r < rows; ++r, from += row)
       for (int64_t i = 0; i < n; i += line) __builtin_prefetch(from + i, 0, 3);
@@ -268,13 +210,13 @@ void PointwiseRun::ask_rows(int64_t begin, int64_t n, int64_t rows, int64_t row)
 void PointwiseRun::finish_plain(Places& places, int64_t begin, int64_t n) const {
   const bool one = code_->steps_.size() == 1;
   const auto* const s = one ? code_->steps_.data() : nullptr;
-  if (s && s->arity == 1 && steps_[s->from[0]][0] == 1)
+  if (s && s->arity == 1 && axes_.steps[s->from[0]][0] == 1)
     return s->unary(static_cast<const float*>(data_[s->from[0]]) + begin, static_cast<float*>(to_) + begin, n,
                     s->a, s->b);
   const int64_t block = one ? n : PointwiseCode::block;
   for (const int64_t end = begin + n; begin < end; begin += block) {
     for (size_t o = 0; o < code_->operands(); ++o)
-      places[o] = {static_cast<const float*>(data_[o]) + begin * steps_[o][0], steps_[o][0] == 0};
+      places[o] = {static_cast<const float*>(data_[o]) + begin * axes_.steps[o][0], axes_.steps[o][0] == 0};
     run_block(places, static_cast<float*>(to_) + begin, std::min(end - begin, block));
   }
 }

@@ -9,8 +9,17 @@
 #include <vector>
 
 #include "cpu/elementwise.h"
+#include "cpu/operand_axes.h"
 
 namespace lathe::cpu {
+
+/// May an instruction's result be the memory of what it reads?
+bool may_write_over(const Pointwise::Instruction& s);
+/// How many buffers a program takes; those with more than `PointwiseCode::most_buffers` cannot run.
+size_t buffers_of(const Pointwise& program);
+/// Where each value is while a program runs: operands, then buffers. Throws plan_malformed where it takes too
+/// many.
+std::vector<uint8_t> places_of(const Pointwise& program);
 
 /// A program made ready for one instruction set: functions looked up, results put into as few buffers as do.
 class PointwiseCode {
@@ -19,13 +28,9 @@ class PointwiseCode {
   static constexpr int64_t block = 512;
   /// Buffers for results that later instructions read; they lie on the stack of each thread.
   static constexpr size_t most_buffers = 8;
-  /// Rows up to this length that an operand repeats are spread out to whole blocks first.
-  static constexpr int64_t short_row = 64;
 
-  /// How many buffers a program takes; those with more than `most_buffers` cannot run.
-  static size_t buffers(const Pointwise& program);
-
-  /// `program` is well-formed. Throws plan_malformed where it takes more than `most_buffers`.
+  /// `program` is well-formed. Throws plan_malformed where it takes more than `most_buffers`, or is not of
+  /// float32 alone: others are run by cpu/mixed_pointwise.h.
   PointwiseCode(Isa isa, const Pointwise& program);
 
   size_t operands() const { return operands_; }
@@ -74,9 +79,6 @@ class PointwiseRun final : public Epilogue {
     to_ = to.data();
   }
 
-  /// That are repeated in different ways.
-  static constexpr size_t most_axes = 8;
-
  private:
   /// Many are made at once, of which few are read: nothing is cleared.
   struct Place {
@@ -85,25 +87,17 @@ class PointwiseRun final : public Epilogue {
   };
   using Places = std::array<Place, Pointwise::most_operands + PointwiseCode::most_buffers>;
   /// Do all operands go through one axis alike, as floats?
-  bool is_plain() const { return axes_ == 1 && short_row_ == 0 && all_floats_; }
+  bool is_plain() const { return axes_.count == 1 && axes_.repeated_row == 0 && all_floats_; }
   void finish_plain(Places& places, int64_t begin, int64_t n) const;
   void finish_any(const float* computed, int64_t begin, int64_t n) const;
   void run_block(Places& places, float* to, int64_t n) const;
   void load(size_t operand, int64_t at, float* to, int64_t n) const;
   void store(const float* from, int64_t at, int64_t n) const;
-  void join_short_rows();
-  int64_t offset(size_t operand, int64_t row) const;
 
   const PointwiseCode* code_;
   std::array<const void*, Pointwise::most_operands> data_{};
   std::array<DataType, Pointwise::most_operands> types_{};
-  // From the last axis to the first, axes that all operands go through alike being one. What lies beyond
-  // `axes_` and the operands is never read, nor cleared: small steps would spend their time on that.
-  size_t axes_ = 0;
-  std::array<int64_t, most_axes> sizes_;
-  std::array<std::array<int64_t, most_axes>, Pointwise::most_operands> steps_;
-  std::array<bool, Pointwise::most_operands> repeats_{};  // the same short row all along the last axis
-  int64_t short_row_ = 0;                                 // its length
+  OperandAxes axes_;
   void* to_;
   DataType type_;                                 // of the result
   bool all_floats_ = type_ == DataType::float32;  // and the operands too?

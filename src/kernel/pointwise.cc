@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "lathe/error.h"
@@ -14,13 +15,17 @@ void Epilogue::finish_from(const float*, int64_t, int64_t) {
 
 namespace {
 
-/// Of a given number of operands.
-int functions(uint8_t arity) {
+/// Of a given kind and number of operands.
+int functions(Pointwise::Kind kind, uint8_t arity) {
+  using Kind = Pointwise::Kind;
+  if (kind == Kind::clip) return arity == 1 ? 1 : 0;
+  if (kind == Kind::cast) return arity == 1 ? data_type_count : 0;
+  const bool floats = kind == Kind::floats;
   switch (arity) {
     case 1:
-      return static_cast<int>(UnaryOp::count);
+      return floats ? static_cast<int>(UnaryOp::count) : static_cast<int>(SingleOp::count);
     case 2:
-      return static_cast<int>(BinaryOp::count);
+      return floats ? static_cast<int>(BinaryOp::count) : static_cast<int>(PairOp::count);
     case 3:
       return static_cast<int>(TernaryOp::count);
     default:
@@ -28,17 +33,59 @@ int functions(uint8_t arity) {
   }
 }
 
-}  // namespace
+uint64_t bits_at(const void* element, DataType type) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, element, static_cast<size_t>(bits_of(type) / 8));
+  return bits;
+}
 
-Pointwise Pointwise::folded(BinaryOp op, size_t operands) {
-  Pointwise p{static_cast<uint16_t>(operands), {of(op, 0, 1)}};
+template <class Of>
+Pointwise fold(size_t operands, Of of) {
+  Pointwise p{static_cast<uint16_t>(operands), {of(0, 1)}};
   for (size_t i = 2; i < operands; ++i)
-    p.code.push_back(of(op, static_cast<uint16_t>(operands + i - 2), static_cast<uint16_t>(i)));
+    p.code.push_back(of(static_cast<uint16_t>(operands + i - 2), static_cast<uint16_t>(i)));
   return p;
 }
 
+}  // namespace
+
+DataType Pointwise::Instruction::read(size_t i) const {
+  return kind == Kind::numbers && arity == 3 && i == 0 ? DataType::boolean : type;
+}
+
+DataType Pointwise::Instruction::made() const {
+  if (kind == Kind::cast) return static_cast<DataType>(op);
+  const bool truth = kind == Kind::numbers && arity == 2 && makes_truths(static_cast<PairOp>(op));
+  return truth ? DataType::boolean : type;
+}
+
+Pointwise Pointwise::single(SingleOp op, DataType type) {
+  return {1, {{.op = static_cast<uint8_t>(op), .kind = Kind::numbers, .type = type}}};
+}
+
+Pointwise Pointwise::choose(DataType type) {
+  return {3,
+          {{.arity = 3,
+            .op = static_cast<uint8_t>(TernaryOp::choose),
+            .from = {0, 1, 2},
+            .kind = Kind::numbers,
+            .type = type}}};
+}
+
+Pointwise Pointwise::clip(DataType type, const void* low, const void* high) {
+  return {1, {{.kind = Kind::clip, .type = type, .bounds = {bits_at(low, type), bits_at(high, type)}}}};
+}
+
+Pointwise Pointwise::folded(BinaryOp op, size_t operands) {
+  return fold(operands, [&](uint16_t x, uint16_t y) { return of(op, x, y); });
+}
+
+Pointwise Pointwise::folded(PairOp op, DataType type, size_t operands) {
+  return fold(operands, [&](uint16_t x, uint16_t y) { return of(op, type, x, y); });
+}
+
 bool Pointwise::changes_nothing() const {
-  return operands == 1 && code.size() == 1 && code[0].arity == 1 &&
+  return operands == 1 && code.size() == 1 && code[0].kind == Kind::floats && code[0].arity == 1 &&
          code[0].op == static_cast<uint8_t>(UnaryOp::linear) && code[0].a == 1 && code[0].b == 0 &&
          std::signbit(code[0].b);
 }
@@ -46,7 +93,8 @@ bool Pointwise::changes_nothing() const {
 std::optional<uint16_t> Pointwise::first_added() const {
   if (code.empty() || operands < 2) return std::nullopt;
   const Instruction& first = code[0];
-  if (first.arity != 2 || static_cast<BinaryOp>(first.op) != BinaryOp::add) return std::nullopt;
+  if (!is_of_floats() || first.arity != 2 || static_cast<BinaryOp>(first.op) != BinaryOp::add)
+    return std::nullopt;
   const auto [x, y] =
       std::pair(std::min(first.from[0], first.from[1]), std::max(first.from[0], first.from[1]));
   if (x != 0 || y == 0) return std::nullopt;
@@ -65,22 +113,45 @@ Pointwise Pointwise::without_first_added() const {
   return rest;
 }
 
+bool Pointwise::is_of_floats() const {
+  return std::all_of(code.begin(), code.end(), [](const Instruction& s) { return s.kind == Kind::floats; });
+}
+
+std::optional<std::vector<DataType>> Pointwise::types() const {
+  std::vector<DataType> list(operands, DataType::undefined);
+  for (const Instruction& s : code) {
+    for (size_t i = 0; i < s.arity; ++i) {
+      DataType& type = list[s.from[i]];
+      if (type == DataType::undefined) type = s.read(i);
+      if (type != s.read(i)) return std::nullopt;
+    }
+    list.push_back(s.made());
+  }
+  std::replace(list.begin(), list.end(), DataType::undefined, DataType::float32);
+  return list;
+}
+
 bool Pointwise::well_formed() const {
   if (operands == 0 || operands > most_operands || code.empty() || code.size() > most_instructions)
     return false;
   for (size_t i = 0; i < code.size(); ++i) {
     const Instruction& s = code[i];
     const size_t made = operands + i;
-    if (s.op >= functions(s.arity)) return false;
+    if (s.kind >= Kind::count || s.op >= functions(s.kind, s.arity)) return false;
+    if (s.kind == Kind::floats && s.type != DataType::float32) return false;
+    if (s.type == DataType::undefined || static_cast<int>(s.type) >= data_type_count) return false;
     for (uint16_t v : s.reads())
       if (v >= made) return false;
   }
-  return true;
+  return is_of_floats() || types().has_value();
 }
 
 std::vector<int64_t> Pointwise::integers() const {
   std::vector<int64_t> list{operands};
-  for (const Instruction& s : code) list.insert(list.end(), {s.arity, s.op, s.from[0], s.from[1], s.from[2]});
+  for (const Instruction& s : code)
+    list.insert(list.end(), {s.arity, s.op, s.from[0], s.from[1], s.from[2], static_cast<int64_t>(s.kind),
+                             static_cast<int64_t>(s.type), static_cast<int64_t>(s.bounds[0]),
+                             static_cast<int64_t>(s.bounds[1])});
   return list;
 }
 
@@ -94,18 +165,25 @@ Pointwise Pointwise::from(const std::vector<int64_t>& integers, const std::vecto
   const auto refuse = [](const char* got) -> void {
     throw Error(Code::plan_malformed, "load", "a pointwise program", got, "build the plan again");
   };
-  const size_t n = integers.size() / 5;
-  if (integers.size() != 1 + 5 * n || constants.size() != 2 * n) refuse("lists of other lengths");
-  for (int64_t v : integers)
-    if (v < 0 || v > UINT8_MAX) refuse("numbers out of range");
-  Pointwise p{static_cast<uint16_t>(integers[0]), {}};
+  constexpr size_t each = 9, small = 7;  // numbers of an instruction, and those that fit a byte
+  const size_t n = integers.size() / each;
+  if (integers.size() != 1 + each * n || constants.size() != 2 * n) refuse("lists of other lengths");
+  const auto byte = [&](size_t i) {
+    if (integers[i] < 0 || integers[i] > UINT8_MAX) refuse("numbers out of range");
+    return static_cast<uint8_t>(integers[i]);
+  };
+  Pointwise p{byte(0), {}};
   for (size_t i = 0; i < n; ++i) {
-    const int64_t* s = integers.data() + 1 + 5 * i;
-    p.code.push_back({static_cast<uint8_t>(s[0]),
-                      static_cast<uint8_t>(s[1]),
-                      {static_cast<uint16_t>(s[2]), static_cast<uint16_t>(s[3]), static_cast<uint16_t>(s[4])},
-                      constants[2 * i],
-                      constants[2 * i + 1]});
+    const size_t at = 1 + each * i, bounds = at + small;
+    p.code.push_back(
+        {.arity = byte(at),
+         .op = byte(at + 1),
+         .from = {byte(at + 2), byte(at + 3), byte(at + 4)},
+         .a = constants[2 * i],
+         .b = constants[2 * i + 1],
+         .kind = static_cast<Kind>(byte(at + 5)),
+         .type = static_cast<DataType>(byte(at + 6)),
+         .bounds = {static_cast<uint64_t>(integers[bounds]), static_cast<uint64_t>(integers[bounds + 1])}});
   }
   if (!p.well_formed()) refuse("instructions that read what is not there");
   return p;

@@ -82,18 +82,79 @@ enum class BinaryOp : uint8_t {
 };
 enum class TernaryOp : uint8_t { choose /*the second where the first is true, else the third*/, count };
 
-/// A straight-line program over float32 elements. Values are numbered: first the operands, each broadcast to
-/// the shape of the result, then the results of the instructions in their order. The last one is the
-/// program's. Truths are 0 and 1 in between; operands and results that are bool are bytes in memory. Those of
-/// 16 bits are widened as they are read and rounded as they are written.
+/// Functions of numbers of one type, integers, double or truths. Integers wrap around. Quotients go towards
+/// zero, remainders have the dividend's sign, of `modulo` the divisor's: no divisor is 0. Shifts by too much
+/// leave what extends the sign.
+enum class PairOp : uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  modulo,
+  minimum,
+  maximum,
+  equal,
+  less,
+  less_or_equal,
+  both,
+  either,
+  differ,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,
+  count
+};
+enum class SingleOp : uint8_t {
+  negative,
+  absolute,
+  sign,
+  invert,  // bits
+  contradict,
+  square_root,
+  reciprocal,
+  floor,
+  ceiling,
+  nearest_even,
+  exponential,
+  logarithm,
+  tangent_h,
+  sigmoid,
+  softplus,
+  count
+};
+/// Is it a truth, whatever the type of the two?
+constexpr bool makes_truths(PairOp op) { return op >= PairOp::equal && op <= PairOp::differ; }
+/// Are integers refused that are 0?
+constexpr bool divides(PairOp op) { return op >= PairOp::divide && op <= PairOp::modulo; }
+
+/// A straight-line program over elements. Values are numbered: first the operands, each broadcast to the
+/// shape of the result, then the results of the instructions in their order. The last one is the program's.
+/// Most are float32. Truths are 0 and 1 among them; operands and results that are bool are bytes in memory.
+/// Those of 16 bits are widened as they are read and rounded as they are written. Every other value has the
+/// type that its instruction makes, or that is read: of truths, bytes.
 struct Pointwise {
+  enum class Kind : uint8_t {
+    floats,   // UnaryOp, BinaryOp or TernaryOp of float32
+    numbers,  // SingleOp or PairOp of `type`; of three: TernaryOp, of bytes for truths and numbers of `type`
+    clip,     // of `type`, between `bounds`
+    cast,     // from `type` to the DataType `op`: of what does not fit, as Cast does it
+    count
+  };
   struct Instruction {
     uint8_t arity = 1;
-    uint8_t op = 0;  // UnaryOp, BinaryOp or TernaryOp
+    uint8_t op = 0;
     std::array<uint16_t, 3> from{};
-    float a = 0, b = 0;  // of unary functions
+    float a = 0, b = 0;  // of unary functions of floats
+    Kind kind = Kind::floats;
+    DataType type = DataType::float32;  // of what it reads
+    std::array<uint64_t, 2> bounds{};   // of clip: elements of `type`, in their first bytes
     std::span<uint16_t> reads() { return {from.data(), arity}; }
     std::span<const uint16_t> reads() const { return {from.data(), arity}; }
+    DataType read(size_t i) const;
+    DataType made() const;
   };
   static constexpr size_t most_operands = 8, most_instructions = 24;
 
@@ -114,6 +175,20 @@ struct Pointwise {
   static Instruction of(BinaryOp op, uint16_t x, uint16_t y) {
     return {.arity = 2, .op = static_cast<uint8_t>(op), .from = {x, y}};
   }
+  /// The same of other numbers than float32.
+  static Pointwise single(SingleOp op, DataType type);
+  static Pointwise pair(PairOp op, DataType type) { return {2, {of(op, type, 0, 1)}}; }
+  static Pointwise reversed(PairOp op, DataType type) { return {2, {of(op, type, 1, 0)}}; }
+  static Pointwise choose(DataType type);
+  static Pointwise clip(DataType type, const void* low, const void* high);
+  static Pointwise cast(DataType from, DataType to) { return {1, {of_cast(from, to, 0)}}; }
+  static Pointwise folded(PairOp op, DataType type, size_t operands);
+  static Instruction of(PairOp op, DataType type, uint16_t x, uint16_t y) {
+    return {.arity = 2, .op = static_cast<uint8_t>(op), .from = {x, y}, .kind = Kind::numbers, .type = type};
+  }
+  static Instruction of_cast(DataType from, DataType to, uint16_t x) {
+    return {.op = static_cast<uint8_t>(to), .from = {x}, .kind = Kind::cast, .type = from};
+  }
   /// Whose result is operand 0: of changes of type.
   static Pointwise unchanged() { return unary(UnaryOp::linear, 1, -0.0f); }
   /// Is it that one?
@@ -122,19 +197,29 @@ struct Pointwise {
   std::optional<uint16_t> first_added() const;
   /// The program without that instruction and that operand, of operand 0 after it.
   Pointwise without_first_added() const;
-  /// Do all instructions read what was made before, and name functions that exist?
+  /// Is every value float32? Only such programs run behind kernels.
+  bool is_of_floats() const;
+  /// Of all values, operands first: what they are read as, float32 where nobody does. Nothing where one is
+  /// read as two.
+  std::optional<std::vector<DataType>> types() const;
+  /// Do all instructions read what was made before as what it is, and name functions that exist? Whether
+  /// their types have them, kernels know.
   bool well_formed() const;
-  /// As numbers and back, for plans: the count of operands, then five integers and two constants an
+  /// As numbers and back, for plans: the count of operands, then nine integers and two constants an
   /// instruction.
   std::vector<int64_t> integers() const;
   std::vector<float> constants() const;
   static Pointwise from(const std::vector<int64_t>& integers, const std::vector<float>& constants);
 };
 
-/// What operands and results of programs may be in memory.
+/// What operands and results that are float32 may be in memory.
 inline bool is_number(DataType t) {
   return t == DataType::float32 || t == DataType::boolean || t == DataType::float16 ||
          t == DataType::bfloat16;
+}
+/// May a value of this type in a program be of that type in memory?
+inline bool lies_as(DataType value, DataType memory) {
+  return value == memory || (value == DataType::float32 && is_number(memory));
 }
 
 /// What elements are kept within: min(greatest, max(least, x)); what is no number stays so.

@@ -2,6 +2,8 @@
 #include "ops/activation/activation.h"
 
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "cpu/ask.h"
 #include "cpu/elementwise.h"
@@ -58,28 +60,11 @@ void run(const Op& op, KernelContext& c) {
 
 template <class Op>
 std::optional<Pointwise> describe(const Op& op, const KernelRequest& r) {
+  if constexpr (of_doubles<Op> != cpu::SingleOp::count)
+    if (r.inputs[0].type == DataType::float64) return Pointwise::single(of_doubles<Op>, DataType::float64);
   if (cpu::refuse_unless_float32(r)) return std::nullopt;
   const Applied f = applied(op);
   return Pointwise::unary(f.function, f.a, f.b);
-}
-
-/// With bounds that are known beforehand.
-std::optional<Pointwise> describe_clip(const Clip&, const KernelRequest& r) {
-  constexpr float greatest = std::numeric_limits<float>::max();
-  float bounds[] = {-greatest, greatest};
-  if (cpu::refuse_unless_float32(r)) return std::nullopt;
-  for (size_t i : {1, 2}) {
-    if (!cpu::has_input(r, i)) continue;
-    const Tensor* bound = r.inputs[i].constant;
-    if (!bound || bound->size() != 1) return std::nullopt;
-    bounds[i - 1] = *cpu::floats(*bound);
-  }
-  return Pointwise::unary(F::clip, bounds[0], bounds[1]);
-}
-
-std::optional<Pointwise> describe_prelu(const PRelu&, const KernelRequest& r) {
-  if (cpu::refuse_unless_float32(r)) return std::nullopt;
-  return Pointwise::binary(cpu::BinaryOp::parametric_relu);
 }
 
 inline constexpr Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, double>
@@ -90,19 +75,78 @@ Verdict ask_bounded(const Op&, const KernelRequest& r) {
   return type == DataType::float32 ? Verdict::yes() : cpu::ask_type(type, bounded_types);
 }
 
-/// An infinite number stays so; Clip leaves no bound out, as of float32.
+/// What Relu keeps elements within: an infinite number stays so.
+template <class T>
+constexpr std::pair<T, T> relu_bounds() {
+  using Limits = std::numeric_limits<T>;
+  return {0, Limits::has_infinity ? Limits::infinity() : Limits::max()};
+}
+/// What Clip does where a bound is left out, as of float32.
+template <class T>
+constexpr std::pair<T, T> clip_bounds() {
+  return {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
+}
+
+std::optional<Pointwise> describe_relu(const Relu& op, const KernelRequest& r) {
+  const DataType type = r.inputs[0].type;
+  if (type == DataType::float32) return describe<Relu>(op, r);
+  if (!ask_bounded(op, r).accepted) return std::nullopt;
+  std::optional<Pointwise> p;
+  for_type(type, bounded_types, [&]<class T> {
+    const auto [low, high] = relu_bounds<T>();
+    p = Pointwise::clip(type, &low, &high);
+  });
+  return p;
+}
+
+/// Are the bounds known beforehand?
+bool has_constant_bounds(const KernelRequest& r) {
+  for (size_t i : {1, 2})
+    if (const Tensor* bound = cpu::constant_input(r, i);
+        cpu::has_input(r, i) && (!bound || bound->size() != 1))
+      return false;
+  return true;
+}
+std::optional<Pointwise> describe_clip_of_others(const Clip& op, const KernelRequest& r) {
+  if (!ask_bounded(op, r).accepted || !has_constant_bounds(r)) return std::nullopt;
+  const DataType type = r.inputs[0].type;
+  std::optional<Pointwise> p;
+  for_type(type, bounded_types, [&]<class T> {
+    const auto [low, high] = clip_bounds<T>();
+    const auto bound = [&](size_t i, const T& fallback) {
+      const Tensor* given = cpu::constant_input(r, i);
+      return given ? given->data() : static_cast<const void*>(&fallback);
+    };
+    p = Pointwise::clip(type, bound(1, low), bound(2, high));
+  });
+  return p;
+}
+std::optional<Pointwise> describe_clip(const Clip& op, const KernelRequest& r) {
+  constexpr float greatest = std::numeric_limits<float>::max();
+  float bounds[] = {-greatest, greatest};
+  if (r.inputs[0].type != DataType::float32) return describe_clip_of_others(op, r);
+  if (!has_constant_bounds(r)) return std::nullopt;
+  for (size_t i : {1, 2})
+    if (const Tensor* bound = cpu::constant_input(r, i)) bounds[i - 1] = *cpu::floats(*bound);
+  return Pointwise::unary(F::clip, bounds[0], bounds[1]);
+}
+
+std::optional<Pointwise> describe_prelu(const PRelu&, const KernelRequest& r) {
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  return Pointwise::binary(cpu::BinaryOp::parametric_relu);
+}
+
 template <Isa isa>
 void relu_of_others(const Tensor& x, KernelContext& c) {
   for_type(x.type(), bounded_types, [&]<class T> {
-    using Limits = std::numeric_limits<T>;
-    const T low = 0, high = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    const auto [low, high] = relu_bounds<T>();
     cpu::apply_clip(isa, x, c.out(0), &low, &high, c);
   });
 }
 template <Isa isa>
 void clip_others(const Tensor& x, KernelContext& c) {
   for_type(x.type(), bounded_types, [&]<class T> {
-    const T low = std::numeric_limits<T>::lowest(), high = std::numeric_limits<T>::max();
+    const auto [low, high] = clip_bounds<T>();
     const auto bound = [&](size_t i, const T& fallback) {
       return cpu::has_input(c, i) ? c.in(i).data() : static_cast<const void*>(&fallback);
     };
@@ -178,7 +222,7 @@ void cpu_activation(KernelCatalog& k) {
     k.add<SwiGLU>({.op = "SwiGLU", .name = cpu::kernel_name("swiglu", isa), .isa = isa},
                   {.run = swiglu<isa>, .ask = cpu::ask_float32<SwiGLU>});
   });
-  k.pointwise<Relu>("Relu", describe<Relu>);
+  k.pointwise<Relu>("Relu", describe_relu);
   k.pointwise<Clip>("Clip", describe_clip);
   k.pointwise<PRelu>("PRelu", describe_prelu);
   k.pointwise<SwiGLU>("SwiGLU", describe_swiglu);

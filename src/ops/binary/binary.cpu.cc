@@ -74,9 +74,20 @@ Pointwise::Instruction scaled(float by, const Pointwise& p) {
   return {.op = static_cast<uint8_t>(cpu::UnaryOp::linear), .from = {last}, .a = by, .b = -0.0f};
 }
 
+/// Of other numbers than float32. Their mean is a sum that is divided.
+template <class Op>
+std::optional<Pointwise> describe_others(PairOp function, const KernelRequest& r) {
+  const DataType type = r.inputs[0].type;
+  if (std::is_same_v<Op, Mean> || r.inputs.size() < 2 || !ask_computes(function, type).accepted)
+    return std::nullopt;
+  return Pointwise::folded(function, type, r.inputs.size());
+}
+
 template <class Op, F function>
 std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
-  if (r.inputs.size() > Pointwise::most_operands || cpu::refuse_unless_float32(r)) return std::nullopt;
+  if (r.inputs.empty() || r.inputs.size() > Pointwise::most_operands) return std::nullopt;
+  if (r.inputs[0].type != DataType::float32) return describe_others<Op>(pair_of(function), r);
+  if (cpu::refuse_unless_float32(r)) return std::nullopt;
   // One number stays what it is, -0 too.
   if (r.inputs.size() < 2) return Pointwise::unchanged();
   Pointwise p = Pointwise::folded(function, r.inputs.size());
@@ -84,20 +95,12 @@ std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
   return p;
 }
 
-/// Whether or not anything is divided by them.
 void refuse_zeros(const Tensor& divisors, KernelContext& c) {
-  for_size(divisors.type(), [&]<class T> {
-    if constexpr (std::is_integral_v<T>) {
-      const T* const list = static_cast<const T*>(divisors.data());
-      c.parallel(divisors.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
-        c.poll();
-        bool zero = false;
-        for (int64_t i = begin; i < end; ++i) zero |= list[i] == 0;
-        if (zero)
-          c.fail(Code::run_bad_value, "divisors that are not 0", "an integer divided by 0",
-                 "check the data that the divisor comes from");
-      });
-    }
+  const auto* const list = static_cast<const std::byte*>(divisors.data());
+  const auto bytes = static_cast<int64_t>(cpu::element_bytes(divisors));
+  c.parallel(divisors.size(), cpu::elements_a_piece, [&](int64_t begin, int64_t end) {
+    c.poll();
+    cpu::refuse_zeros(divisors.type(), list + begin * bytes, end - begin);
   });
 }
 
@@ -153,18 +156,31 @@ void run_pair(const Op&, KernelContext& c) {
   cpu::apply_pairs(isa, op, c.in(reversed), c.in(!reversed), c.out(0), c);
 }
 
+PairOp function_of(const BitShift& op) { return op.to_left() ? PairOp::shift_left : PairOp::shift_right; }
 template <Isa isa>
 void shift(const BitShift& op, KernelContext& c) {
-  cpu::apply_pairs(isa, op.to_left() ? PairOp::shift_left : PairOp::shift_right, c.in(0), c.in(1), c.out(0),
-                   c);
+  cpu::apply_pairs(isa, function_of(op), c.in(0), c.in(1), c.out(0), c);
 }
 
 /// Of two numbers, in this order or the other.
-template <class Op, F function, bool reversed = false>
-std::optional<Pointwise> describe_relation(const Op&, const KernelRequest& r) {
-  for (const KernelRequest::Operand& o : r.inputs)
-    if (o.type != DataType::float32 && o.type != DataType::boolean) return std::nullopt;
-  return reversed ? Pointwise::reversed(function) : Pointwise::binary(function);
+template <class Op, PairOp function, bool reversed = false>
+std::optional<Pointwise> describe_pair(const Op&, const KernelRequest& r) {
+  const DataType type = r.inputs[0].type;
+  if (!ask_computes(function, type).accepted) return std::nullopt;
+  return reversed ? Pointwise::reversed(function, type) : Pointwise::pair(function, type);
+}
+/// Truths and float32 are numbers of programs, of which there is another function.
+template <class Op, F of_floats, PairOp of_others, bool reversed = false>
+std::optional<Pointwise> describe_relation(const Op& op, const KernelRequest& r) {
+  const auto is_float = [](const KernelRequest::Operand& o) {
+    return o.type == DataType::float32 || o.type == DataType::boolean;
+  };
+  if (!std::ranges::all_of(r.inputs, is_float)) return describe_pair<Op, of_others, reversed>(op, r);
+  return reversed ? Pointwise::reversed(of_floats) : Pointwise::binary(of_floats);
+}
+std::optional<Pointwise> describe_shift(const BitShift& op, const KernelRequest& r) {
+  if (!ask_computes(function_of(op), r.inputs[0].type).accepted) return std::nullopt;
+  return Pointwise::pair(function_of(op), r.inputs[0].type);
 }
 
 Verdict ask_remainder(const Mod&, const KernelRequest& r) {
@@ -173,6 +189,7 @@ Verdict ask_remainder(const Mod&, const KernelRequest& r) {
   return ask_computes(PairOp::remainder, type);
 }
 F function_of(const Mod& op) { return op.fmod ? F::remainder : F::modulo; }
+PairOp of_integers(const Mod& op) { return op.fmod ? PairOp::remainder : PairOp::modulo; }
 void rest_of_doubles(const Mod& op, KernelContext& c) {
   const Tensor &x = c.in(0), &y = c.in(1);
   cpu::map_pairs(x.as<double>().data(), x.shape(), y.as<double>().data(), y.shape(),
@@ -185,11 +202,13 @@ void run_remainder(const Mod& op, KernelContext& c) {
   if (x.type() == DataType::float32) return cpu::apply_binary(isa, function_of(op), x, y, to, c);
   if (x.type() == DataType::float64) return rest_of_doubles(op, c);
   if (x.size() > 0) refuse_zeros(y, c);
-  cpu::apply_pairs(isa, op.fmod ? PairOp::remainder : PairOp::modulo, x, y, to, c);
+  cpu::apply_pairs(isa, of_integers(op), x, y, to, c);
 }
 std::optional<Pointwise> describe_remainder(const Mod& op, const KernelRequest& r) {
-  if (cpu::refuse_unless_float32(r)) return std::nullopt;
-  return Pointwise::binary(function_of(op));
+  const DataType type = r.inputs[0].type;
+  if (type == DataType::float32) return Pointwise::binary(function_of(op));
+  if (!ask_computes(of_integers(op), type).accepted) return std::nullopt;
+  return Pointwise::pair(of_integers(op), type);
 }
 
 }  // namespace
@@ -240,15 +259,21 @@ void cpu_binary(KernelCatalog& k) {
         {.run = shift<isa>, .ask = ask_pair<BitShift, PairOp::shift_right>});
   });
   k.pointwise<Mod>("Mod", describe_remainder);
-  k.pointwise<Equal>("Equal", describe_relation<Equal, F::equal>);
-  k.pointwise<Less>("Less", describe_relation<Less, F::less>);
-  k.pointwise<LessOrEqual>("LessOrEqual", describe_relation<LessOrEqual, F::less_or_equal>);
-  k.pointwise<Greater>("Greater", describe_relation<Greater, F::less, true>);
-  k.pointwise<GreaterOrEqual>("GreaterOrEqual", describe_relation<GreaterOrEqual, F::less_or_equal, true>);
+  k.pointwise<Equal>("Equal", describe_relation<Equal, F::equal, PairOp::equal>);
+  k.pointwise<Less>("Less", describe_relation<Less, F::less, PairOp::less>);
+  k.pointwise<LessOrEqual>("LessOrEqual",
+                           describe_relation<LessOrEqual, F::less_or_equal, PairOp::less_or_equal>);
+  k.pointwise<Greater>("Greater", describe_relation<Greater, F::less, PairOp::less, true>);
+  k.pointwise<GreaterOrEqual>(
+      "GreaterOrEqual", describe_relation<GreaterOrEqual, F::less_or_equal, PairOp::less_or_equal, true>);
   // Of 0 and 1.
-  k.pointwise<And>("And", describe_relation<And, F::minimum>);
-  k.pointwise<Or>("Or", describe_relation<Or, F::maximum>);
-  k.pointwise<Xor>("Xor", describe_relation<Xor, F::differ>);
+  k.pointwise<And>("And", describe_relation<And, F::minimum, PairOp::both>);
+  k.pointwise<Or>("Or", describe_relation<Or, F::maximum, PairOp::either>);
+  k.pointwise<Xor>("Xor", describe_relation<Xor, F::differ, PairOp::differ>);
+  k.pointwise<BitwiseAnd>("BitwiseAnd", describe_pair<BitwiseAnd, PairOp::bit_and>);
+  k.pointwise<BitwiseOr>("BitwiseOr", describe_pair<BitwiseOr, PairOp::bit_or>);
+  k.pointwise<BitwiseXor>("BitwiseXor", describe_pair<BitwiseXor, PairOp::bit_xor>);
+  k.pointwise<BitShift>("BitShift", describe_shift);
 }
 
 }  // namespace lathe

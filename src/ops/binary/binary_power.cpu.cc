@@ -28,12 +28,20 @@ Verdict ask_power(const Pow&, const KernelRequest& r) {
   return x.accepted ? cpu::ask_type(r.inputs[1].type, power_types) : x;
 }
 
-std::optional<Pointwise> describe_power(const Pow&, const KernelRequest& r) {
-  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+/// What an integer cannot hold comes out differently by way of double.
+bool is_square(double exponent, DataType x, DataType of_exponent) {
+  return exponent == 2 && (x == DataType::float64 || (is_integer(x) && is_integer(of_exponent)));
+}
+
+std::optional<Pointwise> describe_power(const Pow& op, const KernelRequest& r) {
   const Tensor* exponent = r.inputs[1].constant;
   const bool single =
       exponent && exponent->size() == 1 && r.inputs[0].shape && exponent->rank() <= r.inputs[0].shape->size();
-  const auto function = single ? power(*cpu::floats(*exponent)) : std::nullopt;
+  if (!single || !ask_power(op, r).accepted) return std::nullopt;
+  const double by = load_double(*exponent, 0);
+  const DataType x = r.inputs[0].type;
+  if (is_square(by, x, exponent->type())) return Pointwise{1, {Pointwise::of(PairOp::multiply, x, 0, 0)}};
+  const auto function = cpu::refuse_unless_float32(r) ? std::nullopt : power(by);
   if (!function) return std::nullopt;
   return Pointwise::unary(*function, 1, -0.0f);
 }
@@ -69,8 +77,7 @@ void run_power(const Pow&, KernelContext& c) {
     const auto function = x.type() == DataType::float32 ? power(by) : std::nullopt;
     if (function)
       return cpu::apply_unary(isa, *function, cpu::floats(x), cpu::floats(to), x.size(), 1, -0.0f, c);
-    // What an integer cannot hold comes out differently by way of double.
-    if (by == 2 && (x.type() == DataType::float64 || (is_integer(x.type()) && is_integer(exponent.type()))))
+    if (is_square(by, x.type(), exponent.type()))
       return cpu::apply_pairs(isa, cpu::PairOp::multiply, x, x, to, c);
   }
   raise(x, exponent, to, c);

@@ -21,6 +21,8 @@ Verdict ask_half(const Op&, const KernelRequest& r) {
 
 /// The numbers that a loop reads or makes: of 16 bits, those that they are widened to.
 DataType as_computed(DataType t) { return cpu::is_half(t) ? DataType::float32 : t; }
+/// Though there is a float32 on the way. To bfloat16 the reference rounds twice.
+bool rounds_once(DataType from, DataType to) { return from == DataType::float64 && to == DataType::float16; }
 
 template <class Op>
 Verdict ask(const Op& op, const KernelRequest& r) {
@@ -40,10 +42,9 @@ void run(const Op&, KernelContext& c) {
   auto* const to = static_cast<std::byte*>(out.data());
   const int64_t bytes = bits_of(in.type()) / 8, bytes_out = bits_of(out.type()) / 8;
   const bool widens = cpu::is_half(in.type()), narrows = cpu::is_half(out.type());
-  // To bfloat16 the reference rounds twice.
-  const bool once = in.type() == DataType::float64 && out.type() == DataType::float16;
-  const cpu::SingleRow row = once ? cpu::cast_kernels(isa).to_odd
-                                  : cpu::cast_row(isa, as_computed(in.type()), as_computed(out.type()));
+  const cpu::SingleRow row = rounds_once(in.type(), out.type())
+                                 ? cpu::cast_kernels(isa).to_odd
+                                 : cpu::cast_row(isa, as_computed(in.type()), as_computed(out.type()));
   const auto convert = [&](int64_t at, int64_t n) {
     alignas(64) float wide[together], made[together];
     const void* x = from + at * bytes;
@@ -69,12 +70,14 @@ void run(const Op&, KernelContext& c) {
 /// Between numbers and truths: what a truth is as a number, it is in a program already. So is what a number
 /// of 16 bits is as float32; to be rounded is what becomes of a program's result.
 template <class Op>
-std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
+std::optional<Pointwise> describe(const Op& op, const KernelRequest& r) {
   const DataType from = r.inputs[0].type, to = r.outputs[0].type;
   const bool widens = (from == DataType::boolean || cpu::is_half(from)) && to == DataType::float32;
   if (widens || (from == DataType::float32 && cpu::is_half(to))) return Pointwise::unchanged();
   if (from == DataType::float32 && to == DataType::boolean) return Pointwise::unary(UnaryOp::truth);
-  return std::nullopt;
+  if (as_computed(from) == as_computed(to) || rounds_once(from, to) || !ask(op, r).accepted)
+    return std::nullopt;
+  return Pointwise::cast(as_computed(from), as_computed(to));
 }
 
 template <class Op, Isa isa>
@@ -106,6 +109,7 @@ void cpu_cast(KernelCatalog& k) {
                     {.run = run<CastLike, isa>, .ask = ask<CastLike>});
   });
   k.pointwise<Cast>("Cast", describe<Cast>);
+  k.pointwise<CastLike>("CastLike", describe<CastLike>);
 }
 
 }  // namespace lathe

@@ -26,10 +26,16 @@ void run(const Op&, KernelContext& c) {
   cpu::apply_unary(isa, function, cpu::floats(x), cpu::floats(c.out(0)), x.size(), 0, 0, c);
 }
 
-template <class Op, cpu::UnaryOp function>
-std::optional<Pointwise> describe(const Op&, const KernelRequest& r) {
-  if (cpu::refuse_unless_float32(r)) return std::nullopt;
-  return Pointwise::unary(function);
+template <class Op, SingleOp function>
+std::optional<Pointwise> describe_other(const Op&, const KernelRequest& r) {
+  const DataType type = r.inputs[0].type;
+  if (function == SingleOp::count || !cpu::computes(function, type)) return std::nullopt;
+  return Pointwise::single(function, type);
+}
+template <class Op, cpu::UnaryOp function, SingleOp other>
+std::optional<Pointwise> describe(const Op& op, const KernelRequest& r) {
+  if (r.inputs[0].type == DataType::float32) return Pointwise::unary(function);
+  return describe_other<Op, other>(op, r);
 }
 
 template <class Op, SingleOp function>
@@ -81,7 +87,7 @@ void cpu_unary(KernelCatalog& k) {
                                                                                       const char* name) {
       k.add<Op>({.op = op, .name = cpu::kernel_name(name, isa), .isa = isa, .overwrites = true},
                 {.run = run<Op, function, other, isa>, .ask = ask<Op, other>});
-      k.pointwise<Op>(op, describe<Op, function>);
+      k.pointwise<Op>(op, describe<Op, function, other>);
     };
     using F = cpu::UnaryOp;
     add.template operator()<Abs, F::absolute, SingleOp::absolute>("Abs", "abs");
@@ -122,6 +128,7 @@ void cpu_unary(KernelCatalog& k) {
     test.template operator()<IsInf>("IsInf", "is_inf");
   });
   k.pointwise<Not>("Not", describe_not);
+  k.pointwise<BitwiseNot>("BitwiseNot", describe_other<BitwiseNot, SingleOp::invert>);
 }
 
 }  // namespace lathe

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/ask.h"
+#include "cpu/casts.h"
 #include "cpu/choose.h"
 #include "cpu/move.h"
 #include "ops/elementwise/lanes.h"
@@ -66,9 +67,11 @@ void where(const Where&, KernelContext& c) {
   });
 }
 
-std::optional<Pointwise> describe(const Where&, const KernelRequest& r) {
-  if (cpu::refuse_unless_float32_or_truths(r)) return std::nullopt;
-  return Pointwise::ternary(TernaryOp::choose);
+std::optional<Pointwise> describe(const Where& op, const KernelRequest& r) {
+  if (!cpu::refuse_unless_float32_or_truths(r)) return Pointwise::ternary(TernaryOp::choose);
+  const DataType type = r.inputs[1].type;
+  if (!ask(op, r).accepted || !cpu::casts(type)) return std::nullopt;
+  return Pointwise::choose(type);
 }
 
 }  // namespace
