@@ -231,7 +231,7 @@ onnx::Model residual(const std::string& outputs, const std::string& from, int64_
 }
 
 TEST(Places, SumsAreWrittenOverResiduals) {
-  if (!cpu_features().avx2) GTEST_SKIP() << "only where there is AVX2";
+  const bool in_blocks = cpu_features().avx2;  // others add residuals in passes of their own
   const std::string y = "float[2,32,14,13] y", z = ", float[2,32,14,13] z";
   const auto written_over = [](const Engine& e) {
     return std::ranges::count_if(notes(e, "BlockedConv"),
@@ -243,7 +243,7 @@ TEST(Places, SumsAreWrittenOverResiduals) {
         SCOPED_TRACE(from + ", " + std::to_string(kernel) + " pixels, groups: " + std::to_string(groups));
         const Engine e = Engine::build(residual(y, from, kernel, groups), {.threads = 2});
         // Not where a convolution reads around what it would write over, nor what is wanted later.
-        EXPECT_EQ(written_over(e), from == "n" ? 1 : 0);
+        EXPECT_EQ(written_over(e), in_blocks && from == "n" ? 1 : 0);
         const Engine apart = Engine::build(residual(y + z, from, kernel, groups), {.threads = 2});
         EXPECT_EQ(written_over(apart), 0);
         const std::vector<Value> inputs{counting({2, 32, 14, 13})};
