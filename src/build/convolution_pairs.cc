@@ -1,6 +1,8 @@
 #include "build/convolution_pairs.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 
 #include "build/node_request.h"
 #include "build/window_attributes.h"
@@ -34,7 +36,7 @@ class ConvolutionPairs {
   std::optional<Pair> pair_before(const Node& second) const {
     if (!is_pool(second) && !(is_convolution(second) && is_depthwise(second.attributes))) return std::nullopt;
     Pair pair{.first = only_maker(second.inputs[0]), .between = std::nullopt};
-    if (pair.first == no_id || rounds_up(second)) return std::nullopt;
+    if (pair.first == no_id) return std::nullopt;
     if (const auto f = function_of(graph_, graph_.node(pair.first), kernels_, preference_)) {
       pair.between = *f;
       pair.first = only_maker(graph_.node(pair.first).inputs[0]);
@@ -44,21 +46,6 @@ class ConvolutionPairs {
   }
 
   static bool is_pool(const Node& n) { return n.domain == "lathe" && n.op == "BlockedMaxPool"; }
-  /// Does a pool have more windows than a convolution would, or is that not known?
-  bool rounds_up(const Node& n) const {
-    if (n.attributes.get<int64_t>("ceil_mode", 0) == 0) return false;
-    const auto kernel = n.attributes.get<std::vector<int64_t>>("kernel_shape", {});
-    const size_t spatial = kernel.size();
-    const auto x = one_image(graph_, n.inputs[0], spatial), y = one_image(graph_, n.outputs[0], spatial);
-    if (!x || !y) return true;
-    const WindowAttributes window(n.attributes, "", spatial);
-    for (size_t i = 0; i < spatial; ++i) {
-      const int64_t reach = (kernel[i] - 1) * window.dilation(i) + 1;
-      const int64_t room = (*x)[i + 2] + window.pad_begin(i) + window.pad_end(i) - reach;
-      if (room < 0 || room / window.stride(i) + 1 != (*y)[i + 2]) return true;
-    }
-    return false;
-  }
   static bool is_convolution(const Node& n) { return n.domain == "lathe" && n.op == "BlockedConv"; }
   /// Who makes a value that one node reads; no_id where others read it too.
   NodeId only_maker(ValueId v) const {
@@ -76,9 +63,8 @@ class ConvolutionPairs {
     const Shape& w = graph_.constant_tensor(n.inputs[1])->shape();
     const size_t spatial = w.size() - 2;
     const auto pool = n.attributes.get<std::vector<int64_t>>("pool_shape", {});
-    Shape second_weights{w[0], 1};
-    for (int64_t size : pool) second_weights.push_back(size);
-    if (pool.empty()) second_weights = graph_.constant_tensor(n.inputs[3])->shape();
+    const Shape second_weights =
+        pool.empty() ? graph_.constant_tensor(n.inputs[3])->shape() : cpu::pool_weights(w[0], pool);
     const auto x = one_image(graph_, n.inputs[0], spatial);
     if (!x) return std::nullopt;
     const ConvolutionAttributes first(n.attributes, "channels", "", spatial),
@@ -88,7 +74,10 @@ class ConvolutionPairs {
                      .pools = !pool.empty()};
     s.first.plain = n.attributes.get<int64_t>("plain_input", 0) != 0;
     cpu::fit_pair(s, first.window, second.window, *x, spatial);
-    return s;
+    // A pool that rounds up may have more windows.
+    const auto y = one_image(graph_, n.outputs[0], spatial);
+    const std::span<const int64_t> made(s.second.out + 2 - spatial, spatial);
+    return y && std::equal(made.begin(), made.end(), y->begin() + 2) ? std::optional(s) : std::nullopt;
   }
 
   Node join(const Node& first, const Node& second,

@@ -4,6 +4,8 @@
 // one pixel, the second as depthwise_convolution() or blocked_maximum(), with the same bits.
 #pragma once
 
+#include <span>
+
 #include "cpu/blocked_shape.h"
 #include "cpu/elementwise.h"
 
@@ -21,6 +23,13 @@ struct PairShape {
   PairActivation between = {};
   bool pools = false;  // is the second one a pool of maxima?
 };
+
+/// The shape that weights of a pool's windows would have.
+inline Shape pool_weights(int64_t channels, std::span<const int64_t> window) {
+  Shape w{channels, 1};
+  for (int64_t size : window) w.push_back(size);
+  return w;
+}
 
 /// What follows from the image that the first one sees, as fit_image() says of one convolution.
 template <class Windowing>

@@ -274,11 +274,8 @@ class Walk {
   /// What is done with sums once they are whole.
   void end(StrassenSums& sums, int64_t column) const {
     sums.bounds = finish_.bounds;
-    if (!adds_all_)
-      sums.added = finish_.added_from(column);
-    else
-      sums.added = finish_.added_from(element(sums.c)), sums.added_row = sums.row,
-      sums.added_block = sums.block;
+    sums.added = finish_.added_from(adds_all_ ? element(sums.c) : column);
+    if (adds_all_) sums.added_row = sums.row, sums.added_block = sums.block;
   }
   /// What the epilogue calls an element of c.
   int64_t element(const float* c) const { return p_.first_element + (c - p_.c); }

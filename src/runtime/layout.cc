@@ -558,14 +558,15 @@ std::string describe_memory(const ProgramGraph& graph, size_t step, const Layout
                : "copies " + std::to_string(copied) + " of " + std::to_string(in_place.size()) + " parts";
   }
   const ProgramStep& s = graph.steps[step];
-  const bool adds = s.kernel && s.epilogue && s.epilogue->first_added() && s.kernel->adds_over;
-  if (!s.kernel || (!s.kernel->overwrites && !adds) || s.plan->outputs[0] < 0) return {};
+  const bool over_inputs = s.kernel && s.kernel->overwrites,
+             adds = s.kernel && s.kernel->adds_over && s.epilogue;
+  if ((!over_inputs && !adds) || s.plan->outputs[0] < 0) return {};
   const auto in_arena_at = [&](int32_t v) -> std::optional<size_t> {
     const Slot& slot = layout.slots[graph.root[static_cast<size_t>(v)]];
     return slot.place == Slot::Place::arena && slot.bytes() > 0 ? std::optional(slot.offset) : std::nullopt;
   };
   const auto at = in_arena_at(s.plan->outputs[0]);
-  for (int32_t v : adds ? s.plan->epilogue->operands : s.plan->inputs)
+  for (int32_t v : over_inputs ? s.plan->inputs : s.plan->epilogue->operands)
     if (at && v >= 0 && in_arena_at(v) == at)
       return "writes over " + graph.plan->values[static_cast<size_t>(v)].name;
   return {};

@@ -4,8 +4,6 @@
 // bits too. lathe.ChannelsLast takes float32 from channel blocks to where channels are the last axis.
 #pragma once
 
-#include <algorithm>
-
 #include "tensor/dim_math.h"
 #include "tensor/shape_rule.h"
 
@@ -86,20 +84,19 @@ struct ChannelsLast {
       y.erase(y.begin() + 1);
     else
       y[1] = D(groups);
+    const std::vector<int64_t> sizes = parts.empty() ? std::vector{width()} : parts;
+    bool fit = sizes.size() == c.outputs() && sizes.size() <= most_parts;
     int64_t left = width();
-    for (size_t i = 0; i < std::max<size_t>(1, parts.size()); ++i) {
-      const int64_t part = parts.empty() ? left : parts[i];
-      if (part < 0 || part > left || i >= most_parts) left = -1;
-      if (left < 0) break;
-      left -= part;
-      y.back() = D(part);
-      if (i < c.outputs()) c.output(i, y);
-    }
-    if (left != 0 || c.outputs() != std::max<size_t>(1, parts.size()))
+    for (size_t i = 0; fit && i < sizes.size(); left -= sizes[i++]) fit = sizes[i] >= 0 && sizes[i] <= left;
+    if (!fit || left != 0)
       c.fail(Code::node_bad_attribute,
              "at most " + std::to_string(most_parts) + " parts that make up " + std::to_string(width()) +
                  " channels, an output each",
-             std::to_string(parts.size()) + " parts and " + std::to_string(c.outputs()) + " outputs", {});
+             std::to_string(sizes.size()) + " parts and " + std::to_string(c.outputs()) + " outputs", {});
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      y.back() = D(sizes[i]);
+      c.output(i, y);
+    }
   }
 };
 

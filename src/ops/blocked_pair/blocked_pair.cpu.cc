@@ -23,13 +23,13 @@ cpu::PairShape shape_of(const BlockedConvPair& op, const Shape& w, const Shape& 
 template <class ShapeOf>
 cpu::PairShape shape_of(const BlockedConvPair& op, ShapeOf&& shape) {
   const Shape& w = shape(1);
-  cpu::PairShape s = shape_of(op, w, op.pools() ? op.pool_weights() : shape(3));
+  cpu::PairShape s = shape_of(op, w, op.pools() ? cpu::pool_weights(op.second.channels, op.pool) : shape(3));
   cpu::fit_pair(s, op.first.window, op.second.window, shape(0), w.size() - 2);
   return s;
 }
 
 Shape second_weights(const BlockedConvPair& op, const KernelRequest& r) {
-  return op.pools() ? op.pool_weights() : r.inputs[3].constant->shape();
+  return op.pools() ? cpu::pool_weights(op.second.channels, op.pool) : r.inputs[3].constant->shape();
 }
 
 /// `narrows`: is the output to be of 16 bits? No operator allows the mixture; the builder makes it.

@@ -35,12 +35,6 @@ struct BlockedConvPair {
   }
 
   bool pools() const { return !pool.empty(); }
-  /// Of a pool: the shape that weights would have.
-  Shape pool_weights() const {
-    Shape w{second.channels, 1};
-    for (int64_t size : pool) w.push_back(size);
-    return w;
-  }
   /// Do weights of these shapes fit the attributes?
   bool fits(const Shape& w, const Shape& depthwise) const {
     return first.group == 1 && first.fits(w) && second.depthwise() && second.fits(depthwise) &&
