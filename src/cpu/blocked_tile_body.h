@@ -9,11 +9,11 @@ constexpr int most_blocked_rows = Vec::width == 16 ? 14 : Vec::width == 8 ? 6 : 
 constexpr int blocked_panel = Vec::width == 16 ? 2 : 1;
 
 struct BlockedFloats {
-  static LATHE_INLINE Vec add_product(Vec x, Vec w, Vec sum) { return fma(x, w, sum); }
+  static LATHE_INLINE void add_product(Vec& sum, Vec x, Vec w) { accumulate(sum, x, w); }
 };
 /// Two neighbouring terms of a sum in 32 bits.
 struct BlockedPairs {
-  static LATHE_INLINE Vec add_product(Vec x, Vec w, Vec sum) { return add_pair_products(x, w, sum); }
+  static LATHE_INLINE void add_product(Vec& sum, Vec x, Vec w) { sum = add_pair_products(x, w, sum); }
 };
 
 /// The sums of a tile: whole vectors, and where `Half` eight filters more, the first half of a last block.
@@ -29,6 +29,42 @@ struct BlockedSums {
   Eights half[halves];
 };
 
+/// One term of each sum.
+template <class Elements, int Rows, int Vectors, bool Half>
+LATHE_INLINE void blocked_term(BlockedSums<Rows, Vectors, Half>& sum, const float* x, const float* w,
+                               int64_t stride) {
+  using Sums = BlockedSums<Rows, Vectors, Half>;
+  Vec row[Vectors > 0 ? Vectors : 1];
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) {
+    row[j] = load(w + j * Vec::width);
+    // A single pixel waits for its weights, 8 KB of which are on their way.
+    if (Rows == 1 && j % block_vectors == 0) prefetch(w + 64 * Sums::row + j * Vec::width);
+  }
+  Vec before = row[0];  // the pixel in front of this one
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    const Vec pixel = set(x[i * stride]);
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) Elements::add_product(sum.whole[i][j], pixel, row[j]);
+    if constexpr (Sums::paired) {
+      const auto eight = Sums::Eights::load_eight(w + Vectors * Vec::width);
+      if (i % 2 == 1 || i + 1 == Rows)
+        sum.half[i / 2] = fma(Sums::Eights::of_two(i % 2 ? before : pixel, pixel), eight, sum.half[i / 2]);
+      before = pixel;
+    }
+  }
+  if constexpr (Half && !Sums::paired) {
+    const Eight eight = load_eight(w + Vectors * Vec::width);
+    LATHE_UNROLL
+    for (int i = 0; i < Rows; ++i) sum.half[i] = fma(set_eight(x[i * stride]), eight, sum.half[i]);
+  }
+}
+
+/// So many are written out where what counts them is a tenth of the instructions, but not of an image's few
+/// terms, of which some would be left over: each end of a loop is foretold wrong too often.
+constexpr int terms_together = Vec::width == 8 ? 4 : 1;
+
 template <class Elements, int Rows, int Vectors, bool Half, int64_t Stride>
 LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const BlockedTile& t,
                                 const int64_t* step, int64_t count, int64_t depth, const float*& weights,
@@ -39,36 +75,14 @@ LATHE_INLINE void blocked_steps(BlockedSums<Rows, Vectors, Half>& sum, const Blo
   for (const int64_t* end = step + count; step < end; ++step) {
     for (int64_t i = 0; i < next_lines; ++i, next += 16) __builtin_prefetch(next, 0, 2);
     const float* x = t.x + *step;
-    for (const float* last = x + depth; x < last; ++x, w += wide) {
-      Vec row[Vectors > 0 ? Vectors : 1];
-      LATHE_UNROLL
-      for (int j = 0; j < Vectors; ++j) {
-        row[j] = load(w + j * Vec::width);
-        // A single pixel waits for its weights, 8 KB of which are on their way.
-        if (Rows == 1 && j % block_vectors == 0) prefetch(w + 64 * wide + j * Vec::width);
-      }
-      using Sums = BlockedSums<Rows, Vectors, Half>;
-      Vec before = row[0];  // the pixel in front of this one
-      LATHE_UNROLL
-      for (int i = 0; i < Rows; ++i) {
-        const Vec pixel = set(x[i * stride]);
+    const float* const last = x + depth;
+    if (terms_together > 1 && Rows > 1 && depth % terms_together == 0) {
+      for (; x < last; x += terms_together, w += terms_together * wide) {
         LATHE_UNROLL
-        for (int j = 0; j < Vectors; ++j)
-          sum.whole[i][j] = Elements::add_product(pixel, row[j], sum.whole[i][j]);
-        if constexpr (Sums::paired) {
-          const auto eight = Sums::Eights::load_eight(w + Vectors * Vec::width);
-          if (i % 2 == 1 || i + 1 == Rows)
-            sum.half[i / 2] =
-                fma(Sums::Eights::of_two(i % 2 ? before : pixel, pixel), eight, sum.half[i / 2]);
-          before = pixel;
-        }
-      }
-      if constexpr (Half && !Sums::paired) {
-        const Eight eight = load_eight(w + Vectors * Vec::width);
-        LATHE_UNROLL
-        for (int i = 0; i < Rows; ++i) sum.half[i] = fma(set_eight(x[i * stride]), eight, sum.half[i]);
+        for (int u = 0; u < terms_together; ++u) blocked_term<Elements>(sum, x + u, w + u * wide, stride);
       }
     }
+    for (; x < last; ++x, w += wide) blocked_term<Elements>(sum, x, w, stride);
   }
   weights = w;
 }

@@ -20,7 +20,7 @@ struct Floats {
   static constexpr int64_t rows_ahead = 16;
   static LATHE_INLINE Vec load_b(const float* b, int64_t at) { return load(b + at); }
   static LATHE_INLINE const float* next(const float* b, int64_t n) { return b + n; }
-  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return fma(x, y, sum); }
+  static LATHE_INLINE void add_product(Vec& sum, Vec x, Vec y) { accumulate(sum, x, y); }
 };
 /// Elements of B that are floats of 16 bits.
 template <class Half>
@@ -37,7 +37,7 @@ struct Halves : Floats {
   }
 };
 struct Pairs : Floats {
-  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
+  static LATHE_INLINE void add_product(Vec& sum, Vec x, Vec y) { sum = add_pair_products(x, y, sum); }
 };
 
 /// What memory brings, asked for before it is wanted. Into the second-level cache: the few lines that the
@@ -50,6 +50,20 @@ template <Ask ask>
 LATHE_INLINE void ask_for(const float* p) {
   if constexpr (ask == Ask::for_cache) __builtin_prefetch(p, 0, 2);
   if constexpr (ask == Ask::once) __builtin_prefetch(p, 0, 0);
+}
+
+/// Asks for `step` floats with each term, up to two lines. Term by term: where memory brings them, asking for
+/// much at once takes longer than waiting for it. But to small tiles each instruction counts: they ask with
+/// one of four terms, and for no more than a line where many of them share what comes next.
+LATHE_INLINE void ask_for_next(const float*& next, int64_t step, int term) {
+  constexpr int terms = Vec::width == 16 ? 1 : 4;
+  if (term % terms != 0) return;
+  __builtin_prefetch(next, 0, 2);
+  if (terms == 1 || step * terms > 16) {
+    LATHE_UNROLL
+    for (int i = 1; i < (terms == 1 ? 2 : 4); ++i) __builtin_prefetch(next + 16 * i, 0, 2);
+  }
+  next += terms * step;
 }
 
 template <class Elements, Ask ask, int Rows, int Vectors>
@@ -66,7 +80,7 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   for (int i = 0; i < Rows; ++i) {
     const Vec x = set(a[i * a_block]);
     LATHE_UNROLL
-    for (int j = 0; j < Vectors; ++j) sum[i][j] = Elements::add_product(x, row[j], sum[i][j]);
+    for (int j = 0; j < Vectors; ++j) Elements::add_product(sum[i][j], x, row[j]);
   }
 }
 
@@ -109,11 +123,7 @@ void tile(const Tile& t) {
       for (int u = 0; u < 4; ++u, b = Elements::next(b, t.b_row)) {
         multiply_step<Elements, ask>(sum[u % sums], a + kk + u, b, t.b_panel, soon);
         if (streams) soon = Elements::next(soon, t.b_row);
-        if (!fetches) continue;
-        // Term by term: where memory brings it, asking for much at once takes longer than waiting for it.
-        __builtin_prefetch(next, 0, 2);
-        __builtin_prefetch(next + 16, 0, 2);
-        next += t.next_step;
+        if (fetches) ask_for_next(next, t.next_step, u);
       }
     }
   }

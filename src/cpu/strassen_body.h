@@ -126,7 +126,7 @@ void multiply(const StrassenTile& t) {
           for (int i = 0; i < Rows; ++i) {
             const Vec x = set(a[i * a_block + kk + u]);
             LATHE_UNROLL
-            for (int j = 0; j < 2; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+            for (int j = 0; j < 2; ++j) accumulate(sum[i][j], x, row[j]);
           }
         }
       }

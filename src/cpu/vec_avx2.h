@@ -52,6 +52,11 @@ LATHE_INLINE Vec operator/(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
 /// 1 / x, where neither is 0, denormal or infinite.
 LATHE_INLINE Vec inverse(Vec x) { return {_mm256_div_ps(_mm256_set1_ps(1), x.v)}; }
 LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+/// sum += a * b, in the register where the sum is: left to itself gcc lets sums wander through registers,
+/// which are too few here for the copies that bring them back.
+LATHE_INLINE void accumulate(Vec& sum, Vec a, Vec b) {
+  asm("vfmadd231ps %2, %1, %0" : "+x"(sum.v) : "x"(a.v), "x"(b.v));
+}
 LATHE_INLINE Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
 LATHE_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
 LATHE_INLINE Vec sqrt(Vec x) { return {_mm256_sqrt_ps(x.v)}; }
@@ -81,6 +86,50 @@ LATHE_INLINE Vec scale_by_power(Vec x, Vec n) {
   const __m256 a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
   const __m256 b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
   return {_mm256_mul_ps(_mm256_mul_ps(x.v, a), b)};
+}
+/// exp(x) 2^more where that is a normal number; beyond, what it may be, but NaN stays if `more` is 0. What is
+/// whole of the power of two goes straight into the exponent, and the polynomial's terms wait for one another
+/// as little as can be: a thread that shares its core sees few vectors ahead.
+template <int more = 0>
+LATHE_INLINE Vec exp_of_normal(Vec x) {
+  const Vec n = round(x * set(1.44269504f));
+  // log(2) in two parts: the first has zeros at its end, so that n times it is exact.
+  const Vec r = fma(n, set(2.12194440e-4f), fma(n, set(-0.693359375f), x)), square = r * r;
+  const Vec low = fma(r, set(1.666652065e-01f), set(4.999999345e-01f));
+  const Vec high = fma(square, set(1.381460199e-03f), fma(r, set(8.368715204e-03f), set(4.166838789e-02f)));
+  const Vec p = fma(square, fma(square, high, low), r) + set(1.0f);
+  const __m256i power = _mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(more));
+  return {_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p.v), _mm256_slli_epi32(power, 23)))};
+}
+/// What is weighed beside a weight of 1, x <= 0: less than a normal number is nothing.
+LATHE_INLINE Vec exp_weight(Vec x) {
+  const __m256 some = _mm256_cmp_ps(x.v, _mm256_set1_ps(-87), _CMP_NLT_UQ);
+  return {_mm256_and_ps(exp_of_normal(x).v, some)};
+}
+/// Where the sigmoid is no normal number, it is 0 here. Dividing takes no longer than an inverse would.
+template <bool divides>
+LATHE_INLINE Vec times_sigmoid(Vec x, Vec v) {
+  const Vec most = set(87), u = negate(v);
+  const Vec e = exp_of_normal(min(most, max(negate(most), u)));
+  const __m256 some = _mm256_cmp_ps(u.v, most.v, _CMP_NGT_UQ);
+  return {_mm256_and_ps((x / (e + set(1))).v, some)};
+}
+/// x times the normal distribution's cumulative function: below zero that is exp(-a^2 / 2) g(a), of a = |x|,
+/// where g is a polynomial of 1 / (1 + a / 4); above, 1 less that. From 14.4 on they are 0 and 1.
+LATHE_INLINE Vec gelu(Vec x) {
+  const Vec most = set(14.4f), one = set(1), half = set(-0.5f), a = min(most, abs(x));
+  const Vec t = inverse(fma(a, set(0.25f), one)), t2 = t * t, t4 = t2 * t2;
+  const Vec g01 = fma(t, set(9.838760171e-02f), set(9.980546830e-02f)),
+            g23 = fma(t, set(2.961091128e-02f), set(1.046284931e-01f)),
+            g45 = fma(t, set(-2.163902244e-01f), set(2.092938057e-01f)),
+            g67 = fma(t, set(-1.571010500e-01f), set(3.051743332e-01f));
+  const Vec high = fma(t4, set(2.659063656e-02f), fma(t2, g67, g45)), g = fma(t4, high, fma(t2, g23, g01));
+  // What rounding the square loses is worth many ulp of the exponential, so it is put back.
+  const Vec square = a * a, lost = {_mm256_fmsub_ps(a.v, a.v, square.v)},
+            e = exp_of_normal<32>(half * square);
+  const __m256 some = _mm256_cmp_ps(a.v, most.v, _CMP_LT_OQ);
+  const Vec tail = {_mm256_and_ps((t * g * fma(e, half * lost, e) * set(0x1p-32f)).v, some)};
+  return x * Vec{_mm256_blendv_ps((one - tail).v, tail.v, x.v)};
 }
 LATHE_INLINE void split_exponent(Vec x, Vec& mantissa, Vec& exponent) {
   const Mask tiny = x < set(std::numeric_limits<float>::min());

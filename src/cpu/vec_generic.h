@@ -72,6 +72,7 @@ LATHE_INLINE Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
 /// 1 / x, where neither is 0, denormal or infinite.
 LATHE_INLINE Vec inverse(Vec x) { return {1.0f / x.v}; }
 LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {a.v * b.v + c.v}; }
+LATHE_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
 
 LATHE_INLINE Mask operator<(Vec a, Vec b) { return {FourInts(a.v < b.v)}; }
 LATHE_INLINE Mask operator>=(Vec a, Vec b) { return {FourInts(a.v >= b.v)}; }
