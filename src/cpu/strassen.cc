@@ -410,8 +410,8 @@ Verdict ask_strassen(const KernelRequest& r, DataType type, int64_t k) {
 Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_t n) {
   const GemmKernels& g = gemm_kernels(r.isa);
   if (g.parts) return Verdict::no("AMX multiplies parts of float32 faster");
-  // A chain of six rows takes nearly as long to begin and to end as is saved (measured on a Zen 3, 128 x 768
-  // x 768 and 128 x 768 x 3072: 1.13 and 1.04 times the time of products in one piece).
+  // Chains of six rows take longer to begin and to end than is saved (measured on a Zen 3, 128 x 768 x 768,
+  // 128 x 768 x 3072 and 512 x 768 x 3072: 1.12, 1.07 and 1.04 times the time of products in one piece).
   if (g.isa == Isa::avx2) return Verdict::no("tiles of AVX2 are too small to make up for sums of parts");
   if ((m && !pays_strassen(g, *m)) || n < least_columns)
     return Verdict::no("too small to make up for sums of parts");
