@@ -202,6 +202,23 @@ TEST_P(Divisions, FunctionsWithoutABoundInUlps) {
     }
 }
 
+/// What the formulas say: infinity times 0.
+TEST_P(Divisions, InfinitiesTimesASigmoid) {
+  struct Side {
+    UnaryOp op;
+    float a, none;  // none: whose sigmoid is 0
+  };
+  for (Isa isa : usable_isas())
+    for (const Side& s :
+         {Side{UnaryOp::swish, 1, -inf}, Side{UnaryOp::swish, 2, -inf}, Side{UnaryOp::swish, -1, inf},
+          Side{UnaryOp::gelu, 0, -inf}, Side{UnaryOp::gelu_tanh, 0, -inf}}) {
+      const std::vector<float> y = apply(isa, s.op, {s.none, -s.none, 2 * s.none / 3, s.none / 4}, s.a, 0);
+      EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[2]) && std::isnan(y[3]))
+          << name_of(isa) << static_cast<int>(s.op);
+      EXPECT_EQ(y[1], -s.none) << name_of(isa) << static_cast<int>(s.op);
+    }
+}
+
 TEST(CpuVec, TailsStayInside) {
   Random random(5);
   for (Isa isa : usable_isas())

@@ -66,7 +66,7 @@ struct Floats {
                   even_words(load_element(from, 2 * i), load_element(from, 2 * i + 1)));
   }
   static bool fits(uint32_t bits, uint32_t base) { return word_fits(bits >> 16, base); }
-  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return fma(x, y, sum); }
+  static LATHE_INLINE void add_product(Vec& sum, Vec x, Vec y) { accumulate(sum, x, y); }
 
   static bool word_fits(uint32_t word, uint32_t base) {
     const uint32_t e = word >> 7 & 255;
@@ -93,7 +93,7 @@ struct Pairs {
   static bool fits(uint32_t bits, uint32_t base) {
     return Floats::word_fits(bits >> 16, base) && Floats::word_fits(bits & 0xffff, base);
   }
-  static LATHE_INLINE Vec add_product(Vec x, Vec y, Vec sum) { return add_pair_products(x, y, sum); }
+  static LATHE_INLINE void add_product(Vec& sum, Vec x, Vec y) { sum = add_pair_products(x, y, sum); }
 };
 
 /// A block of elements of one kind.
@@ -173,7 +173,7 @@ LATHE_INLINE void add_row(const Vec* row, const float* a, Vec (&sum)[Rows][panel
   for (int i = 0; i < Rows; ++i) {
     const Vec x = set(a[i * a_block]);
     LATHE_UNROLL
-    for (int j = 0; j < panel_vectors; ++j) sum[i][j] = Elements::add_product(x, row[j], sum[i][j]);
+    for (int j = 0; j < panel_vectors; ++j) Elements::add_product(sum[i][j], x, row[j]);
   }
 }
 

@@ -106,13 +106,14 @@ LATHE_INLINE Vec exp_weight(Vec x) {
   const __m256 some = _mm256_cmp_ps(x.v, _mm256_set1_ps(-87), _CMP_NLT_UQ);
   return {_mm256_and_ps(exp_of_normal(x).v, some)};
 }
-/// Where the sigmoid is no normal number, it is 0 here. Dividing takes no longer than an inverse would.
+/// Where the sigmoid is no normal number, what is divided by is infinite: so that the result is 0, or NaN of
+/// an infinite x. Dividing takes no longer than an inverse would.
 template <bool divides>
 LATHE_INLINE Vec times_sigmoid(Vec x, Vec v) {
-  const Vec most = set(87), u = negate(v);
+  const Vec most = set(87.33f), infinity = set(std::numeric_limits<float>::infinity()), u = negate(v);
   const Vec e = exp_of_normal(min(most, max(negate(most), u)));
-  const __m256 some = _mm256_cmp_ps(u.v, most.v, _CMP_NGT_UQ);
-  return {_mm256_and_ps((x / (e + set(1))).v, some)};
+  const __m256 nothing = _mm256_cmp_ps(u.v, most.v, _CMP_GT_OQ);
+  return x / (Vec{_mm256_blendv_ps(e.v, infinity.v, nothing)} + set(1));
 }
 /// x times the normal distribution's cumulative function: below zero that is exp(-a^2 / 2) g(a), of a = |x|,
 /// where g is a polynomial of 1 / (1 + a / 4); above, 1 less that. From 14.4 on they are 0 and 1.

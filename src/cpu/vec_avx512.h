@@ -58,7 +58,6 @@ LATHE_INLINE Vec inverse(Mask there, Vec x) {
   return {_mm512_fmadd_ps(r, _mm512_fnmadd_ps(x.v, r, _mm512_set1_ps(1)), r)};
 }
 LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-LATHE_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
 LATHE_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
 LATHE_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
 LATHE_INLINE Vec sqrt(Vec x) { return {_mm512_sqrt_ps(x.v)}; }

@@ -8,9 +8,9 @@
 //   load_first / store_first touch the first n in [0, width] elements only (others read as 0, or as those of
 //   `rest`);
 //   min and max give b where either is NaN; comparisons with NaN are false; fma rounds once where Vec::fuses,
-//   and may round twice elsewhere; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254];
-//   split_exponent: x = mantissa * 2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals
-//   too.
+//   and may round twice elsewhere; accumulate(sum, a, b) is sum = fma(a, b, sum), in the register where the
+//   sum is; scale_by_power(x, n) = x * 2^n for whole n in [-252, 254]; split_exponent: x = mantissa *
+//   2^exponent with mantissa in [0.75, 1.5), for x > 0 and finite, denormals too.
 //
 // Eight are eight lanes, half a block of channels, whatever the width: load_eight, set_eight, store, +, -, *,
 // fma, min and max are those of Vec.
@@ -72,7 +72,6 @@ LATHE_INLINE Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
 /// 1 / x, where neither is 0, denormal or infinite.
 LATHE_INLINE Vec inverse(Vec x) { return {1.0f / x.v}; }
 LATHE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {a.v * b.v + c.v}; }
-LATHE_INLINE void accumulate(Vec& sum, Vec a, Vec b) { sum = fma(a, b, sum); }
 
 LATHE_INLINE Mask operator<(Vec a, Vec b) { return {FourInts(a.v < b.v)}; }
 LATHE_INLINE Mask operator>=(Vec a, Vec b) { return {FourInts(a.v >= b.v)}; }

@@ -57,6 +57,12 @@ LATHE_INLINE Vec polynomial(Vec x, const float (&lowest_first)[N]) {
   return p;
 }
 
+/// sum = fma(a, b, sum). Gives way to a vector's own, which may keep the sum in its register.
+template <class V>
+LATHE_INLINE void accumulate(V& sum, V a, V b) {
+  sum = fma(a, b, sum);
+}
+
 /// exp(x) 2^-n, between 0.7 and 1.5, for x in [-104, 104], n being whole. Vectors that can look up powers of
 /// two have a faster one of their own, which overload resolution takes before this one.
 template <class V>
