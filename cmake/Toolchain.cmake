@@ -13,7 +13,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(lathe_plain INTERFACE -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 # One set of definitions for all: what is precompiled with others would not be taken.
-target_compile_definitions(lathe_plain INTERFACE FMT_HEADER_ONLY=1)
+target_compile_definitions(lathe_plain INTERFACE FMT_HEADER_ONLY=1 $<$<NOT:$<BOOL:${LATHE_AVX512}>>:LATHE_WITHOUT_AVX512>)
 target_include_directories(lathe_plain INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
 if(LATHE_SANITIZE)

@@ -22,6 +22,12 @@
 namespace lathe {
 namespace {
 
+#ifdef LATHE_WITHOUT_AVX512
+constexpr bool with_avx512 = false;  // nothing here may ask for kernels that are not there
+#else
+constexpr bool with_avx512 = true;
+#endif
+
 #if defined(__x86_64__)
 // XGETBV by its bytes, so that no target flag is needed to compile it.
 uint64_t enabled_state() {
@@ -54,7 +60,7 @@ CpuFeatures detect() {
   const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
   f.avx2 = ymm && fma && f16c && (b >> 5 & 1);
-  f.avx512 = f.avx2 && zmm && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) && (b >> 31 & 1);
+  f.avx512 = with_avx512 && f.avx2 && zmm && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) && (b >> 31 & 1);
   // Nothing that CPUID says of Zen 4 tells; it is the whole of this family that has AVX-512.
   f.avx512_halved = f.avx512 && f.amd && f.family == 0x19;
   // Nor of Zen 5: 2.5 cycles a vector, where others take 10 to 24.

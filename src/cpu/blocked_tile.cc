@@ -17,15 +17,13 @@ namespace lathe::cpu {
 LATHE_SELECT_ISA(BlockedTiles, blocked_tiles)
 
 const BlockedTiles& blocked_pair_tiles(Isa isa) {
-#if defined(__x86_64__) || defined(_M_X64)
-  if (isa == Isa::avx512) return uses_bf16() ? bf16::table_of_pairs : avx512::table_of_pairs;
-  if (isa == Isa::avx2) return avx2::table_of_pairs;
-#endif
+  LATHE_AVX512(if (isa == Isa::avx512) return uses_bf16() ? bf16::table_of_pairs : avx512::table_of_pairs;)
+  LATHE_AVX2(if (isa == Isa::avx2) return avx2::table_of_pairs;)
   return generic::table_of_pairs;
 }
 
 const PartsKernels& parts_kernels() {
-#if defined(__x86_64__)
+#ifdef LATHE_HAS_AVX512
   return amx::table_of_parts;
 #else
   static constexpr PartsKernels none;

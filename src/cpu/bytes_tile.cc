@@ -39,9 +39,8 @@ LATHE_SELECT_VNNI(ByteTiles, plain_tiles)
 }  // namespace
 
 const ByteTiles& byte_tiles(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::avx512 && uses_vnni() && uses_amx() && cpu_features().amx_int8) return amx::table;
-#endif
+  LATHE_AVX512(
+      if (isa == Isa::avx512 && uses_vnni() && uses_amx() && cpu_features().amx_int8) return amx::table;)
   return plain_tiles(isa);
 }
 

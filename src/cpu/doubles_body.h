@@ -13,9 +13,7 @@ LATHE_INLINE Doubles set_doubles(double x) { return x - Doubles{}; }  // -0 stay
 /// a b + c, rounded once where Vec::fuses. A template, so that each instruction set sees its own alone.
 template <class D>
 LATHE_INLINE D fused(D a, D b, D c) {
-#if defined(__x86_64__) || defined(_M_X64)
-  if constexpr (Vec::width == 16) return _mm512_fmadd_pd(a, b, c);
-  if constexpr (Vec::width == 8) return _mm256_fmadd_pd(a, b, c);
-#endif
+  LATHE_AVX512(if constexpr (Vec::width == 16) return _mm512_fmadd_pd(a, b, c);)
+  LATHE_AVX2(if constexpr (Vec::width == 8) return _mm256_fmadd_pd(a, b, c);)
   if constexpr (Vec::width == 4) return a * b + c;
 }

@@ -25,9 +25,7 @@ bool divides() {
 }  // namespace
 
 const ElementwiseKernels& elementwise_kernels(Isa isa) {
-#if defined(__x86_64__) || defined(_M_X64)
-  if (isa == Isa::avx512 && divides()) return avx512::dividing_table;
-#endif
+  LATHE_AVX512(if (isa == Isa::avx512 && divides()) return avx512::dividing_table;)
   return usual_kernels(isa);
 }
 

@@ -1,6 +1,6 @@
 // Compiles the file named by LATHE_ISA_BODY once for every instruction set, each time in a namespace of its
-// own (lathe::cpu::generic, avx2, avx512) after the vector type of that set. Included once per source file,
-// after all other headers.
+// own (lathe::cpu::generic, avx2, avx512; cpu/isa.h says which there are) after the vector type of that set.
+// Included once per source file, after all other headers.
 //
 //   #define LATHE_ISA_BODY "cpu/gemm_body.h"
 //   #include "cpu/for_each_isa.h"
@@ -9,8 +9,8 @@
 // AVX-512 with VNNI (lathe::cpu::vnni). That is no instruction set of its own: who includes it chooses
 // between the two tables of AVX-512, whose results and packed forms are the same.
 //
-// With LATHE_ISA_PAIRS the bodies see products of pairs of bfloat16 (cpu/pairs_plain.h), and are compiled once
-// more for AVX-512 with instructions for them (lathe::cpu::bf16), whose packed forms are the same.
+// With LATHE_ISA_PAIRS the bodies see products of pairs of bfloat16 (cpu/pairs_plain.h), and are compiled
+// once more for AVX-512 with instructions for them (lathe::cpu::bf16), whose packed forms are the same.
 //
 // With LATHE_ISA_BYTES the bodies see registers of bytes (cpu/bytes_generic.h).
 //
@@ -26,6 +26,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cpu/isa.h"
 #include "tensor/element.h"
 
 #if defined(__x86_64__) || defined(_M_X64)
@@ -67,7 +68,7 @@ namespace lathe::cpu::generic {
 #include LATHE_ISA_BODY
 }  // namespace lathe::cpu::generic
 
-#if defined(__x86_64__) || defined(_M_X64)
+#ifdef LATHE_HAS_AVX2
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
@@ -91,10 +92,16 @@ namespace lathe::cpu::avx2 {
 }  // namespace lathe::cpu::avx2
 #if defined(__clang__)
 #pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#ifdef LATHE_HAS_AVX512
+#if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"))), \
                              apply_to = function)
 #else
-#pragma GCC pop_options
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")
 #endif
@@ -157,6 +164,7 @@ namespace lathe::cpu::vnni {
 namespace lathe::cpu::bf16 {
 #include "cpu/vec_avx512.h"
 #include "cpu/vec_math.h"
+// Needs them.
 #include "cpu/pairs_bf16.h"
 #ifdef LATHE_ISA_BYTES
 #include "cpu/bytes_avx512.h"
@@ -170,7 +178,7 @@ namespace lathe::cpu::bf16 {
 #endif
 #endif
 
-#if defined(LATHE_AMX_BODY) && defined(__x86_64__)
+#ifdef LATHE_AMX_BODY
 #undef LATHE_VNNI
 #define LATHE_VNNI 1
 #if defined(__clang__)
@@ -188,6 +196,7 @@ namespace lathe::cpu::amx {
 #include "cpu/ints_avx512.h"
 #endif
 #include "cpu/tiles_amx.h"
+// Of such tiles.
 #include "cpu/parts_amx.h"
 #include LATHE_AMX_BODY
 }  // namespace lathe::cpu::amx

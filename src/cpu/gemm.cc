@@ -395,9 +395,8 @@ void multiply(const GemmKernels& g, const RowProduct& p, KernelContext& c) {
 }
 
 const GemmKernels& gemm_kernels(Isa isa, bool strict) {
-#if defined(__x86_64__)
-  if (isa == Isa::avx512 && !strict && uses_amx() && cpu_features().amx_bf16) return amx::floats;
-#endif
+  LATHE_AVX512(
+      if (isa == Isa::avx512 && !strict && uses_amx() && cpu_features().amx_bf16) return amx::floats;)
   return gemm_tables(isa).floats[strict];
 }
 
@@ -406,13 +405,9 @@ void use_bf16(bool yes) { bf16_wanted.store(yes, std::memory_order_relaxed); }
 bool uses_bf16() { return bf16_wanted.load(std::memory_order_relaxed) && cpu_features().avx512_bf16; }
 
 const GemmKernels& pair_kernels(Isa isa, bool strict) {
-#if defined(__x86_64__) || defined(_M_X64)
-#if defined(__x86_64__)
-  if (isa == Isa::avx512 && !strict && uses_bf16() && uses_amx() && cpu_features().amx_bf16)
-    return amx::table;
-#endif
-  if (isa == Isa::avx512 && uses_bf16()) return bf16::table.pairs[strict];
-#endif
+  LATHE_AVX512(if (isa == Isa::avx512 && uses_bf16()) {
+    return !strict && uses_amx() && cpu_features().amx_bf16 ? amx::table : bf16::table.pairs[strict];
+  })
   return gemm_tables(isa).pairs[strict];
 }
 

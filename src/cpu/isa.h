@@ -5,10 +5,32 @@
 
 #include "kernel/kernel.h"
 
+// There are kernels for all that the family of processors has, but for AVX-512 where LATHE_AVX512 is off.
+#if defined(__x86_64__) || defined(_M_X64)
+#define LATHE_HAS_AVX2
+#ifndef LATHE_WITHOUT_AVX512
+#define LATHE_HAS_AVX512
+#endif
+#endif
+
+/// What is compiled where there are kernels for these.
+#ifdef LATHE_HAS_AVX2
+#define LATHE_AVX2(...) __VA_ARGS__
+#else
+#define LATHE_AVX2(...)
+#endif
+#ifdef LATHE_HAS_AVX512
+#define LATHE_AVX512(...) __VA_ARGS__
+#else
+#define LATHE_AVX512(...)
+#endif
+
 namespace lathe::cpu {
 
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(LATHE_HAS_AVX512)
 inline constexpr Isa compiled_isas[] = {Isa::generic, Isa::avx2, Isa::avx512};
+#elif defined(LATHE_HAS_AVX2)
+inline constexpr Isa compiled_isas[] = {Isa::generic, Isa::avx2};
 #else
 inline constexpr Isa compiled_isas[] = {Isa::generic};
 #endif
@@ -18,8 +40,10 @@ inline constexpr Isa compiled_isas[] = {Isa::generic};
 template <class F>
 void for_each_isa(F&& f) {
   f.template operator()<Isa::generic>();
-#if defined(__x86_64__) || defined(_M_X64)
+#ifdef LATHE_HAS_AVX2
   f.template operator()<Isa::avx2>();
+#endif
+#ifdef LATHE_HAS_AVX512
   f.template operator()<Isa::avx512>();
 #endif
 }
@@ -28,31 +52,17 @@ void for_each_isa(F&& f) {
 
 /// Defines `const Table& function(Isa)` from the tables that the body file made: generic::table, avx2::table,
 /// avx512::table.
-#if defined(__x86_64__) || defined(_M_X64)
-#define LATHE_SELECT_ISA(Table, function) \
-  const Table& function(Isa isa) {        \
-    switch (isa) {                        \
-      case Isa::avx512:                   \
-        return avx512::table;             \
-      case Isa::avx2:                     \
-        return avx2::table;               \
-      case Isa::generic:                  \
-        break;                            \
-    }                                     \
-    return generic::table;                \
+#define LATHE_SELECT_ISA(Table, function)                       \
+  const Table& function(Isa isa) {                              \
+    LATHE_AVX512(if (isa == Isa::avx512) return avx512::table;) \
+    LATHE_AVX2(if (isa == Isa::avx2) return avx2::table;)       \
+    return generic::table;                                      \
   }
-#else
-#define LATHE_SELECT_ISA(Table, function) \
-  const Table& function(Isa) { return generic::table; }
-#endif
 
 /// The same for bodies that are compiled with LATHE_ISA_INTS: also vnni::table, where uses_vnni().
-#if defined(__x86_64__) || defined(_M_X64)
-#define LATHE_SELECT_VNNI(Table, function)                                    \
-  const Table& function(Isa isa) {                                            \
-    if (isa == Isa::avx512) return uses_vnni() ? vnni::table : avx512::table; \
-    return isa == Isa::avx2 ? avx2::table : generic::table;                   \
+#define LATHE_SELECT_VNNI(Table, function)                                                  \
+  const Table& function(Isa isa) {                                                          \
+    LATHE_AVX512(if (isa == Isa::avx512) return uses_vnni() ? vnni::table : avx512::table;) \
+    LATHE_AVX2(if (isa == Isa::avx2) return avx2::table;)                                   \
+    return generic::table;                                                                  \
   }
-#else
-#define LATHE_SELECT_VNNI(Table, function) LATHE_SELECT_ISA(Table, function)
-#endif

@@ -172,9 +172,7 @@ bool pack(Isa isa, ShortKind kind, std::byte* to, int64_t k, int64_t n, bool by_
 
 const ShortKernels& short_kernels(Isa isa, ShortKind kind) {
   if (kind == ShortKind::floats) return short_tables(isa).floats;
-#if defined(__x86_64__) || defined(_M_X64)
-  if (isa == Isa::avx512 && uses_bf16()) return bf16::table.pairs;
-#endif
+  LATHE_AVX512(if (isa == Isa::avx512 && uses_bf16()) return bf16::table.pairs;)
   return short_tables(isa).pairs;
 }
 
