@@ -6,6 +6,7 @@ import onnx.helper as oh
 import onnxruntime as ort
 
 import lathe
+from support import WEIGHTS, unsigned
 
 MICROSOFT = "com.microsoft"
 F32, F16, U8, I8, I32 = np.float32, np.float16, np.uint8, np.int8, np.int32
@@ -37,7 +38,11 @@ def with_free_sizes(model):
 
 
 def answers(op, inputs, attributes=None, outputs=1, constant=(), domain=MICROSOFT):
-    """ONNX Runtime's own."""
+    """ONNX Runtime's own; of weights that are int8, those of uint8 (see support.with_unsigned_weights)."""
+    weights, zero = WEIGHTS.get(op, (None, None))
+    if weights is not None and inputs[weights].dtype == I8:
+        inputs = inputs + [None] * (zero + 1 - len(inputs))
+        inputs[weights], inputs[zero] = unsigned(inputs[weights]), unsigned(inputs[zero])
     model = model_of(op, inputs, attributes or {}, outputs, constant, domain)
     feed = {f"x{i}": v for i, v in enumerate(inputs) if v is not None and i not in constant}
     options = ort.SessionOptions()

@@ -36,6 +36,57 @@ def built_tool(name, room="tests"):
     return max(found, key=lambda path: path.stat().st_mtime)
 
 
+# Where operators take weights, and the zero points of these.
+WEIGHTS = {
+    "QLinearConv": (3, 5),
+    "QLinearMatMul": (3, 5),
+    "ConvInteger": (1, 3),
+    "MatMulInteger": (1, 3),
+    "MatMulIntegerToFloat": (1, 5),
+    "DynamicQuantizeMatMul": (1, 3),
+    "QAttention": (1, 7),
+}
+
+
+def unsigned(weights):
+    """int8 as uint8, of which the zero point, int8 as well or absent, is to be made likewise: the same numbers."""
+    return np.asarray(np.asarray(0 if weights is None else weights, np.int32) + 128, np.uint8)
+
+
+def with_unsigned_weights(model):
+    """For ONNX Runtime on processors without VNNI, where two products of uint8 and int8 are added in 16 bits, which may not hold them."""
+    constants = {c.name: onnx.numpy_helper.to_array(c) for c in model.graph.initializer if c.data_type in (2, 3)}
+    added = {}
+    for node in model.graph.node:
+        weights, zero = WEIGHTS.get(node.op_type, (None, None))
+        if weights is None or getattr(constants.get(node.input[weights]), "dtype", None) != np.int8:
+            continue
+        if getattr(constants.get(node.input[2]), "dtype", np.uint8) != np.uint8:  # products of int8 it adds elsewhere
+            continue
+        node.input.extend([""] * (zero + 1 - len(node.input)))
+        for i in (weights, zero):
+            value = unsigned(constants.get(node.input[i]))
+            node.input[i] = f"{node.input[i]} unsigned"
+            added[node.input[i]] = onnx.numpy_helper.from_array(value, node.input[i])
+    model.graph.initializer.extend(added.values())
+    return model
+
+
+def onnxruntime_session(path):
+    """One thread and no words; answers are those of integers that no sum overflows, whatever the processor."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    model = str(path)
+    if "_vnni" not in pathlib.Path("/proc/cpuinfo").read_text():
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+        if any(n.op_type in WEIGHTS for n in onnx.load(path, load_external_data=False).graph.node):
+            model = with_unsigned_weights(onnx.load(path)).SerializeToString()
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
 # Models of the shared data whose operators are not there, and which: experts, and loops that generate. There are no others.
 WAITING = json.loads((ROOT / "tests" / "waiting_models.json").read_text())
 

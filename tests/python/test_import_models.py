@@ -6,10 +6,9 @@ import subprocess
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 
-from support import SHARED, Tolerance, built_tool, model_folders, shared
+from support import SHARED, Tolerance, built_tool, model_folders, onnxruntime_session, shared
 
 CASES = sorted(f.parent for f in (SHARED / "onnx-backend-1.23").rglob("model.onnx"))
 FOLDERS = model_folders()
@@ -72,10 +71,7 @@ def run_tool(folder, saved):
 def test_saved_graph_gives_the_recorded_answers(folder, tmp_path):
     meta = json.loads((folder / "meta.json").read_text())
     facts = run_tool(folder, tmp_path / "saved.onnx")
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = ort.InferenceSession(str(tmp_path / "saved.onnx"), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime_session(tmp_path / "saved.onnx")
     wanted = {i.name for i in session.get_inputs()}
     names = [o.name for o in session.get_outputs()]
     for case in meta["cases"]:
@@ -108,10 +104,7 @@ def all_close(got, want):
 
 
 def answers_of_onnxruntime(path, feeds):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime_session(path)
     return session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
 
 

@@ -11,7 +11,7 @@ import onnx.parser
 import onnxruntime as ort
 import pytest
 
-from support import ROOT, built_tool
+from support import ROOT, built_tool, onnxruntime_session
 
 # What ONNX Runtime does not run as the standard has it, by the beginning of a test's name.
 POOLS = "auto_pad of pools beside ceil_mode or dilations, and that of LpPool: what it gives before is not what the standard says"
@@ -30,13 +30,6 @@ def kept(tmp_path_factory):
         run = subprocess.run(command, env=os.environ | {"LATHE_KEEP_OPTIMISED": str(folder)}, capture_output=True, text=True)
         assert run.returncode == 0, run.stdout[-2000:]
     return folder
-
-
-def session_of(path):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def sample(value, seed):
@@ -80,7 +73,7 @@ def attended(folder, mask, masked, weights="p", hidden=-3.4028235e38):
     assert "Attention" in {n.op_type for n in onnx.load(folder / "o.onnx").graph.node}
     random = np.random.default_rng(0)
     feeds = {name: random.standard_normal((1, 2, 3, 4)).astype(np.float32) for name in "qkv"}
-    return feeds, session_of(folder / "m.onnx"), session_of(folder / "o.onnx")
+    return feeds, onnxruntime_session(folder / "m.onnx"), onnxruntime_session(folder / "o.onnx")
 
 
 KEPT = np.array([[[[True, False, False], [False, False, False], [True, True, True]]]])
@@ -117,7 +110,7 @@ def test_rows_that_the_least_number_of_float16_hides_keep_their_means(tmp_path):
     assert "Attention" in {n.op_type for n in onnx.load(tmp_path / "o.onnx").graph.node}
     random = np.random.default_rng(0)
     feeds = {name: random.standard_normal((1, 2, 3, 4)).astype(np.float16) for name in "qkv"} | {"m": KEPT}
-    want, got = (session_of(tmp_path / f).run(None, feeds)[0] for f in ("m.onnx", "o.onnx"))
+    want, got = (onnxruntime_session(tmp_path / f).run(None, feeds)[0] for f in ("m.onnx", "o.onnx"))
     np.testing.assert_allclose(want[0, :, 1], feeds["v"][0].mean(1, dtype=np.float32), atol=2e-3)
     np.testing.assert_allclose(got, want, atol=4e-3)
 
@@ -162,7 +155,7 @@ def test_onnx_runtime_gives_the_same_before_and_after(kept):
         name = path.name.removesuffix(".onnx")
         model = onnx.load(path)
         try:
-            before = session_of(path)
+            before = onnxruntime_session(path)
             feeds = {i.name: sample(i, 0) for i in model.graph.input}
             want = before.run(None, feeds)
         except Exception as e:  # types and operators that it does not have
@@ -171,7 +164,7 @@ def test_onnx_runtime_gives_the_same_before_and_after(kept):
         if any(name.startswith(known) for known in NOT_THERE):
             continue
         try:
-            got = session_of(kept / f"{name}.optimised.onnx").run(None, feeds)
+            got = onnxruntime_session(kept / f"{name}.optimised.onnx").run(None, feeds)
         except Exception as e:
             wrong.append(f"{name}: {str(e)[:300]}")
             continue

@@ -5,10 +5,9 @@ import subprocess
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 
-from support import Tolerance, built_tool, model_folders, shared
+from support import Tolerance, built_tool, model_folders, onnxruntime_session, shared
 
 FOLDERS = model_folders()
 LEAST_OPSET = 7  # what other runtimes promise to read
@@ -27,13 +26,6 @@ def test_models_are_there():
 def opset_of(path):
     versions = [o.version for o in onnx.load(path, load_external_data=False).opset_import if o.domain in ("", "ai.onnx")]
     return max(versions, default=0)
-
-
-def session_of(path):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def is_close(got, want, tolerance):
@@ -64,7 +56,7 @@ def test_optimised_graph_gives_the_recorded_answers(folder, way, tmp_path):
     assert {o.domain for o in made.opset_import} <= STANDARD and not made.functions
     if way == "own_opset":
         assert opset_of(saved) == asked
-    session = session_of(saved)
+    session = onnxruntime_session(saved)
     wanted = {i.name for i in session.get_inputs()}
     names = [o.name for o in session.get_outputs()]
     for case in meta["cases"]:
