@@ -48,5 +48,6 @@ build() {
     settings=(-DLATHE_AVX512=OFF)
   fi
   cmake --preset "$preset" "${settings[@]}" >/dev/null
-  cmake --build --preset "$preset" -j "$jobs" ${*:+--target "$@"}
+  # Paths within a build's folder count from there: what two builds compile alike is compiled once.
+  CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root/build/$preset} cmake --build --preset "$preset" -j "$jobs" ${*:+--target "$@"}
 }
