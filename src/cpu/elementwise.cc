@@ -18,7 +18,7 @@ LATHE_SELECT_ISA(ElementwiseKernels, usual_kernels)
 
 enum class Said : uint8_t { nothing, yes, no };
 std::atomic<Said> division{Said::nothing};
-bool divides() {
+[[maybe_unused]] bool divides() {  // where there is no AVX-512, nobody asks
   const Said said = division.load(std::memory_order_relaxed);
   return said == Said::nothing ? cpu_features().avx512_divides : said == Said::yes;
 }
