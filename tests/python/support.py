@@ -61,9 +61,9 @@ def with_unsigned_weights(model):
         weights, zero = WEIGHTS.get(node.op_type, (None, None))
         if weights is None or getattr(constants.get(node.input[weights]), "dtype", None) != np.int8:
             continue
+        node.input.extend([""] * (zero + 1 - len(node.input)))
         if getattr(constants.get(node.input[2]), "dtype", np.uint8) != np.uint8:  # products of int8 it adds elsewhere
             continue
-        node.input.extend([""] * (zero + 1 - len(node.input)))
         for i in (weights, zero):
             value = unsigned(constants.get(node.input[i]))
             node.input[i] = f"{node.input[i]} unsigned"
