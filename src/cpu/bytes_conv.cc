@@ -10,7 +10,8 @@
 namespace lathe::cpu {
 namespace {
 
-/// Bytes of input that are worked on at once: they stay in the second-level cache beside a panel of weights.
+/// Bytes of what is multiplied that are worked on at once: they stay in the second-level cache beside a panel
+/// of weights.
 constexpr int64_t strip_bytes = int64_t{1} << 17;
 /// Multiplications below which another task is not worth it, and between two polls.
 constexpr int64_t least_work = int64_t{1} << 19, polled_work = int64_t{1} << 23;
@@ -21,7 +22,7 @@ constexpr int64_t cached_weights = 200000;
 struct Division {
   Division(const ByteConvShape& shape, const ByteTiles& t, int threads)
       : s(flattened(shape)), tiles(s.out[1], t.max_rows), all(panels(s.filters)), group(all) {
-    const int64_t unit = s.in_blocks() * channel_block * s.stride[0] *
+    const int64_t unit = s.in_blocks() * channel_block * t.parts * s.stride[0] *
                          (in_rows() ? s.stride[1] * s.out[1] : s.stride[1] * t.max_rows);
     length = std::clamp<int64_t>(strip_bytes / std::max<int64_t>(1, unit), 1, units());
     const int64_t work = s.out_pixels() * s.filters * terms_of(s);
@@ -61,7 +62,7 @@ void compute(const Division& d, const ByteTiles& t, const ByteImages& images, co
                 .depth = channel_block / quad,
                 .last_count = left ? s.taps() : 0,
                 .last_depth = quads(left),
-                .stride = s.stride[1] * channel_block,
+                .stride = s.stride[1] * channel_block * t.parts,
                 .grid = &grid,
                 .y_block = y_block};
   const int64_t polled_rows = 1 + polled_work / (s.out[1] * terms_of(s) * panel_filters);
@@ -147,7 +148,7 @@ namespace {
 struct Scratch {
   Scratch(const ByteTiles& t, const ByteConvShape& s, int threads)
       : padded(whole_lines(step_count(s) * static_cast<int64_t>(sizeof(int64_t)))),
-        gathered(padded + whole_lines(s.in_blocks() * padded_plane(s))),
+        gathered(padded + whole_lines(s.in_blocks() * copied_plane(t, s))),
         bytes(gathered + gather_workspace(t, s, threads)) {}
   int64_t padded, gathered, bytes;
 };
@@ -164,27 +165,29 @@ void byte_convolution(Isa isa, const ByteConvShape& shape, const ByteImages& ima
   const ByteTiles& t = byte_tiles(isa);
   const Division d(shape, t, c.threads());
   const ByteConvShape& s = d.s;
-  const int64_t plane = padded_plane(s);
+  const int64_t plane = copied_plane(t, s);
+  const PixelCopies pixels{t.parts > 1 ? &t : nullptr};
   const Scratch scratch(t, shape, c.threads());
   auto* const steps = static_cast<int64_t*>(workspace);
   uint8_t* const copy = static_cast<uint8_t*>(workspace) + scratch.padded;
   const int64_t row_pixels = plane ? padded(s, 1) : s.in[1], rows = plane ? padded(s, 0) : s.in[0];
-  fill_steps(s, row_pixels, rows, steps);
+  const int64_t row = row_pixels * pixels.bytes();
+  fill_steps(s, row_pixels, rows, pixels.bytes(), steps);
   for (int64_t n = 0; n < s.batch; ++n) {
     const int64_t in_plane = s.in_pixels() * channel_block;
     const uint8_t* x = images.x + n * s.in_blocks() * in_plane;
     if (plane) {
       // By rows, as the image is multiplied.
-      const int64_t row_bytes = s.in_blocks() * row_pixels * channel_block;
-      c.parallel(rows, std::max<int64_t>(1, 16384 / row_bytes), [&](int64_t begin, int64_t end) {
+      const int64_t blocks = s.in_blocks();
+      c.parallel(rows * blocks, std::max<int64_t>(1, 16384 / row), [&](int64_t begin, int64_t end) {
         c.poll();
-        for (int64_t i = 0; i < s.in_blocks(); ++i)
-          pad_rows(s, x + i * in_plane, images.x_zero, begin, end, copy + i * plane);
+        for (int64_t i = begin; i < end; ++i)
+          pad_rows(s, pixels, x + i % blocks * in_plane, images.x_zero, i / blocks, i / blocks + 1,
+                   copy + i % blocks * plane);
       });
       x = copy;
     }
     const int64_t at = n * s.out_blocks() * s.out_pixels() * channel_block;
-    const int64_t row = row_pixels * channel_block;
     const ByteImage image{
         x, row, rows * row, steps, images.other ? images.other + at : nullptr, images.y + at};
     if (is_gathered(t, s)) {

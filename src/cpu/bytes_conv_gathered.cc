@@ -150,7 +150,7 @@ class Strip {
 bool is_gathered(const ByteTiles& t, const ByteConvShape& s) {
   if (!t.gather || s.groups > 1 || terms_of(s) < least_terms) return false;
   // Quads are gathered by distances of 32 bits.
-  const int64_t plane = std::max(padded_plane(s), s.in_pixels() * channel_block);
+  const int64_t plane = std::max(copied_plane(t, s), s.in_pixels() * channel_block);
   return plane <= std::numeric_limits<int32_t>::max() / s.in_blocks();
 }
 

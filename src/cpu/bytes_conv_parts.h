@@ -54,13 +54,18 @@ inline int64_t terms_of(const ByteConvShape& s) {
   return s.taps() * (band.full() * channel_block + quads(band.rest()) * quad);
 }
 
-/// Steps of a tile, by block and tap, over planes of so many pixels.
+/// Bytes of the copy of a block that is multiplied; 0 where the image is read where it lies.
+inline int64_t copied_plane(const ByteTiles& t, const ByteConvShape& s) {
+  return within(s) && t.parts == 1 ? 0 : padded_plane(s) * t.parts;
+}
+
+/// Steps of a tile, by block and tap, over planes of so many pixels of so many bytes.
 inline int64_t step_count(const BlockedShape& s) { return s.in_blocks() * s.taps(); }
-inline void fill_steps(const BlockedShape& s, int64_t row_pixels, int64_t rows, int64_t* to) {
+inline void fill_steps(const BlockedShape& s, int64_t row_pixels, int64_t rows, int64_t pixel, int64_t* to) {
   for (int64_t block = 0; block < s.in_blocks(); ++block)
     for (int64_t i = 0; i < s.kernel[0]; ++i)
       for (int64_t j = 0; j < s.kernel[1]; ++j)
-        *to++ = ((block * rows + i * s.dilation[0]) * row_pixels + j * s.dilation[1]) * channel_block;
+        *to++ = ((block * rows + i * s.dilation[0]) * row_pixels + j * s.dilation[1]) * pixel;
 }
 
 /// One image, read where it lies or from its padded copy.

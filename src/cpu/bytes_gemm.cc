@@ -18,33 +18,36 @@ constexpr int64_t task_elements = int64_t{1} << 15;
 constexpr int64_t fetched_panel = 8192;
 
 /// Bytes of a packed row of A.
-int64_t packed_row(int64_t k) { return ceil_div(k, byte_block) * byte_block; }
+int64_t packed_row(const ByteTiles& t, int64_t k) { return ceil_div(k, byte_block) * byte_block * t.parts; }
 
-/// One tile of A: byte_block bytes of each row, then the next ones; and what its rows add up to.
-void pack_rows(const uint8_t* a, int64_t rows, int64_t k, bool flip, uint8_t* to, int32_t* sums,
-               Workers& workers) {
+/// One tile of A: byte_block bytes of each row, spread, then the next ones; and what its rows add up to.
+void pack_rows(const ByteTiles& t, const uint8_t* a, int64_t rows, int64_t k, bool flip, uint8_t* to,
+               int32_t* sums, Workers& workers) {
   const uint8_t turned = flip ? 128 : 0;
   int64_t since_poll = 0;
   for (int64_t k0 = 0; k0 < k; k0 += byte_block)
-    for (int64_t i = 0; i < rows; ++i, to += byte_block) {
+    for (int64_t i = 0; i < rows; ++i, to += byte_block * t.parts) {
       if ((since_poll += byte_block) >= polled_bytes) workers.poll(), since_poll = 0;
       const uint8_t* const from = a + i * k + k0;
       const int64_t n = std::min(byte_block, k - k0);
+      uint8_t room[byte_block];
+      uint8_t* const block = t.parts > 1 ? room : to;
       if (n == byte_block) {
-        for (int64_t j = 0; j < byte_block; ++j) to[j] = from[j] ^ turned;
+        for (int64_t j = 0; j < byte_block; ++j) block[j] = from[j] ^ turned;
       } else {
-        for (int64_t j = 0; j < byte_block; ++j) to[j] = j < n ? from[j] ^ turned : 0;
+        for (int64_t j = 0; j < byte_block; ++j) block[j] = j < n ? from[j] ^ turned : 0;
       }
+      if (t.parts > 1) t.spread(block, byte_block, to);
       if (!sums) continue;
       uint32_t sum = k0 == 0 ? 0 : static_cast<uint32_t>(sums[i]);
-      for (int64_t j = 0; j < n; ++j) sum += to[j];
+      for (int64_t j = 0; j < n; ++j) sum += block[j];
       sums[i] = static_cast<int32_t>(sum);
     }
 }
 
 /// Where a product's scratch lies: packed A, then for each row its sum less k times the zero point of A.
 struct Scratch {
-  Scratch(int64_t m, int64_t k) : rest(whole_lines(m * packed_row(k))) {
+  Scratch(const ByteTiles& t, int64_t m, int64_t k) : rest(whole_lines(m * packed_row(t, k))) {
     bytes = static_cast<size_t>(rest + whole_lines(m * static_cast<int64_t>(sizeof(int32_t))));
   }
   int64_t rest;
@@ -108,7 +111,7 @@ class Part {
     alignas(64) int32_t sums[most_byte_rows * panel_filters];
     // Floats of whole blocks are made where the sums are; the rest takes a second step.
     const bool at_once = p_.floats && !p_.b_zero && columns % channel_block == 0;
-    ByteTile b{.x = packed_ + row * packed_row(p_.k),
+    ByteTile b{.x = packed_ + row * packed_row(t_, p_.k),
                .count = depth * quad / byte_block,
                .last_depth = depth % (byte_block / quad),
                .rows = rows,
@@ -166,20 +169,20 @@ void finish_part(Epilogue& e, int64_t n, int64_t r0, int64_t r1, int64_t c0, int
 
 }  // namespace
 
-size_t byte_product_workspace(Isa, int64_t m, int64_t k) { return Scratch(m, k).bytes; }
+size_t byte_product_workspace(Isa isa, int64_t m, int64_t k) { return Scratch(byte_tiles(isa), m, k).bytes; }
 
 void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContext& c) {
   if (p.m == 0 || p.n == 0) return;
   const ByteTiles& t = byte_tiles(isa);
   const RowTiles tiles(p.m, t.packed_rows);
   auto* const packed = static_cast<uint8_t*>(workspace);
-  auto* const rest = reinterpret_cast<int32_t*>(packed + Scratch(p.m, p.k).rest);
-  const int64_t tile_bytes = t.packed_rows * packed_row(p.k);
+  auto* const rest = reinterpret_cast<int32_t*>(packed + Scratch(t, p.m, p.k).rest);
+  const int64_t tile_bytes = t.packed_rows * packed_row(t, p.k);
   c.parallel(
       tiles.count(), std::max<int64_t>(1, least_work / (tile_bytes + 1)), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t row = tiles.begin(i), rows = tiles.rows(i);
-          pack_rows(p.a + row * p.k, rows, p.k, p.a_signed, packed + row * packed_row(p.k),
+          pack_rows(t, p.a + row * p.k, rows, p.k, p.a_signed, packed + row * packed_row(t, p.k),
                     p.b_zero ? rest + row : nullptr, c);
           for (int64_t r = row; p.b_zero && r < row + rows; ++r)
             rest[r] = static_cast<int32_t>((p.k ? static_cast<uint32_t>(rest[r]) : 0u) -

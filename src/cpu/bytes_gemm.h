@@ -59,7 +59,7 @@ struct ByteProduct {
   uint8_t* bytes = nullptr;
   int64_t first_row = 0;  // of these in the whole output, for what is done behind them
 };
-/// Bytes of scratch, 64-byte aligned. Follows from the sizes alone.
+/// Bytes of scratch, 64-byte aligned. Follows from the sizes and the instruction set.
 size_t byte_product_workspace(Isa isa, int64_t m, int64_t k);
 /// Tells c.epilogue() of floats once they are final.
 void multiply_bytes(Isa isa, const ByteProduct& p, void* workspace, KernelContext& c);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/blocked.h"
+#include "cpu/bytes_tile.h"
 #include "lathe/dim.h"
 
 namespace lathe::cpu {
@@ -21,25 +21,41 @@ inline bool within(const BlockedShape& s) {
 inline int64_t padded(const BlockedShape& s, int axis) {
   return (s.out[axis] - 1) * s.stride[axis] + s.reach(axis);
 }
-inline int64_t padded_plane(const BlockedShape& s) {
-  return within(s) ? 0 : padded(s, 0) * padded(s, 1) * channel_block;
-}
+inline int64_t padded_plane(const BlockedShape& s) { return padded(s, 0) * padded(s, 1) * channel_block; }
+
+/// Pixels as they lie in a copy.
+struct PixelCopies {
+  const ByteTiles* spread_by = nullptr;  // null: as they are
+  int64_t bytes() const { return channel_block * (spread_by ? spread_by->parts : 1); }
+  uint8_t* copy(const uint8_t* x, int64_t pixels, uint8_t* to) const {
+    if (!spread_by) return std::copy_n(x, pixels * channel_block, to);
+    spread_by->spread(x, pixels * channel_block, to);
+    return to + pixels * bytes();
+  }
+  uint8_t* fill(uint8_t byte, int64_t pixels, uint8_t* to) const {
+    if (!spread_by) return std::fill_n(to, pixels * channel_block, byte);
+    uint8_t pixel[channel_block];
+    std::fill_n(pixel, channel_block, byte);
+    for (int64_t i = 0; i < pixels; ++i) to = copy(pixel, 1, to);
+    return to;
+  }
+};
 
 /// Copies one block of an image into the middle of what its windows reach: rows [row0, row1) of that.
-inline void pad_rows(const BlockedShape& s, const uint8_t* x, uint8_t zero, int64_t row0, int64_t row1,
-                     uint8_t* to) {
+inline void pad_rows(const BlockedShape& s, const PixelCopies& pixels, const uint8_t* x, uint8_t zero,
+                     int64_t row0, int64_t row1, uint8_t* to) {
   const int64_t width = padded(s, 1), left = std::min(s.pad[1], width),
                 middle = std::clamp<int64_t>(s.in[1], 0, width - left), right = width - left - middle;
-  to += row0 * width * channel_block;
-  for (int64_t i = row0; i < row1; ++i, to += width * channel_block) {
+  to += row0 * width * pixels.bytes();
+  for (int64_t i = row0; i < row1; ++i) {
     const int64_t y = i - s.pad[0];
     if (y < 0 || y >= s.in[0]) {
-      std::fill_n(to, width * channel_block, zero);
+      to = pixels.fill(zero, width, to);
       continue;
     }
-    std::fill_n(to, left * channel_block, zero);
-    std::copy_n(x + y * s.in[1] * channel_block, middle * channel_block, to + left * channel_block);
-    std::fill_n(to + (left + middle) * channel_block, right * channel_block, zero);
+    to = pixels.fill(zero, left, to);
+    to = pixels.copy(x + y * s.in[1] * channel_block, middle, to);
+    to = pixels.fill(zero, right, to);
   }
 }
 

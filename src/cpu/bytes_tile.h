@@ -39,7 +39,7 @@ struct ByteGrid {
 };
 
 struct ByteTile {
-  const uint8_t* x = nullptr;
+  const uint8_t* x = nullptr;              // spread, and so are distances
   const int64_t* steps = nullptr;          // where each run of quads begins, from x
   int64_t count = 0, depth = 0;            // steps, and quads of each
   int64_t last_count = 0, last_depth = 0;  // further steps, with fewer quads
@@ -70,7 +70,8 @@ inline void fetch_next_panel(ByteTile& t, const int8_t* panel, int64_t rows, int
   t.next_step = i < parts ? panel_row / parts : 0;
 }
 
-/// Distances between pixels that have kernels of their own; the last one serves all others.
+/// Distances between pixels, before they are spread, that have kernels of their own; the last one serves all
+/// others.
 inline constexpr int64_t byte_strides[] = {16, 32, 0};
 inline constexpr int byte_stride_kinds = 3;
 
@@ -90,6 +91,10 @@ struct ByteTiles {
   int max_rows;     // pixels
   int packed_rows;  // rows of packed A
   int64_t blocks;   // of 16 filters, that a tile computes
+  /// If more than 1, what is multiplied with weights is spread before, in whole blocks of 16 bytes: a byte
+  /// takes so many.
+  int64_t parts = 1;
+  void (*spread)(const uint8_t* x, int64_t bytes, uint8_t* to) = nullptr;
   /// y of some pixels, by kind of stride, whether all blocks, and pixels.
   Run bytes[byte_stride_kinds][2][most_byte_rows + 1] = {};
   /// sums of packed rows of A (count whole blocks and last_depth quads of one more), whether all blocks, and
@@ -106,7 +111,7 @@ struct ByteTiles {
 
   const auto& of(int64_t stride, int64_t some_blocks) const {
     int kind = 0;
-    while (kind + 1 < byte_stride_kinds && byte_strides[kind] != stride) ++kind;
+    while (kind + 1 < byte_stride_kinds && byte_strides[kind] * parts != stride) ++kind;
     return bytes[kind][some_blocks >= blocks];
   }
 };

@@ -4,8 +4,10 @@
 
 constexpr int tile_block_vectors = static_cast<int>(channel_block / Vec::width);
 constexpr bool has_vnni = Vec::width == 16 && LATHE_VNNI;
-constexpr int byte_rows = has_vnni ? 14 : Vec::width == 16 ? 12 : Vec::width == 8 ? 4 : 2;
+constexpr int byte_rows = has_vnni ? 14 : Vec::width == 16 ? 12 : Vec::width == 8 ? 6 : 2;
 constexpr int tile_blocks = Vec::width == 16 ? 2 : 1;
+/// What a quad takes where it is multiplied.
+constexpr int64_t spread_quad = quad * quad_parts;
 
 template <int Rows, int Vectors>
 LATHE_INLINE void begin_sums(Ints (&sum)[Rows][Vectors], const int32_t* start) {
@@ -25,31 +27,42 @@ struct PanelWalk {
 };
 LATHE_INLINE PanelWalk walk_of(const ByteTile& t) { return {t.w, t.next ? t.next : t.w, t.next_step}; }
 
+/// One part of a row of the panel, times that of a quad of each pixel.
+template <int Part, int Rows, int Vectors>
+LATHE_INLINE void byte_part(Ints (&sum)[Rows][Vectors], const uint8_t* x, int64_t stride, const int8_t* w) {
+  decltype(load_part<Part>(w)) row[Vectors];
+  LATHE_UNROLL
+  for (int j = 0; j < Vectors; ++j) row[j] = load_part<Part>(w + j * Vec::width * quad);
+  LATHE_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    const auto pixel = repeat_part(x + i * stride + Part * quad);
+    LATHE_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[i][j] = dot(sum[i][j], pixel, row[j]);
+  }
+}
+
 /// One row of the panel, times a quad of each pixel.
 template <int Rows, int Vectors>
 LATHE_INLINE void byte_step(Ints (&sum)[Rows][Vectors], const uint8_t* x, int64_t stride, PanelWalk& walk) {
-  const int8_t* const w = walk.w;
+  const int8_t* w = walk.w;
   __builtin_prefetch(walk.next, 0, 2);
   walk.w += panel_row;
   walk.next += walk.next_step;
-  SignedQuads row[Vectors];
-  LATHE_UNROLL
-  for (int j = 0; j < Vectors; ++j) row[j] = load_quads(w + j * Vec::width * quad);
-  LATHE_UNROLL
-  for (int i = 0; i < Rows; ++i) {
-    const Quads pixel = repeat_quad(x + i * stride);
-    LATHE_UNROLL
-    for (int j = 0; j < Vectors; ++j) sum[i][j] = dot(sum[i][j], pixel, row[j]);
+  byte_part<0>(sum, x, stride, w);
+  if constexpr (quad_parts == 2) {
+    // The row is read again: there is no register to keep it in.
+    __asm__("" : "+r"(w));
+    byte_part<1>(sum, x, stride, w);
   }
 }
 
 template <int Rows, int Vectors, int64_t Stride>
 LATHE_INLINE void byte_steps(Ints (&sum)[Rows][Vectors], const ByteTile& t, const int64_t* step,
                              int64_t count, int64_t depth, PanelWalk& walk) {
-  const int64_t stride = Stride ? Stride : t.stride;
+  const int64_t stride = Stride ? Stride * quad_parts : t.stride;
   for (const int64_t* end = step + count; step < end; ++step) {
     const uint8_t* x = t.x + *step;
-    for (const uint8_t* last = x + depth * quad; x < last; x += quad)
+    for (const uint8_t* last = x + depth * spread_quad; x < last; x += spread_quad)
       byte_step<Rows, Vectors>(sum, x, stride, walk);
   }
 }
@@ -138,15 +151,16 @@ void byte_tile(const ByteTile& t) {
   finish_tile<Rows, Vectors>(t, done);
 }
 
-/// Rows of A as they are packed: byte_block bytes of each, then the next bytes of each.
+/// Rows of A as they are packed: byte_block bytes of each, spread, then the next bytes of each.
 template <int Rows, int Vectors>
 LATHE_INLINE void sum_rows(Ints (&sum)[Rows][Vectors], const ByteTile& t) {
   begin_sums<Rows, Vectors>(sum, t.start);
   PanelWalk walk = walk_of(t);
   const uint8_t* x = t.x;
-  for (int64_t i = 0; i <= t.count; ++i, x += Rows * byte_block) {
-    const int64_t depth = i < t.count ? byte_block : t.last_depth * quad;
-    for (int64_t k = 0; k < depth; k += quad) byte_step<Rows, Vectors>(sum, x + k, byte_block, walk);
+  constexpr int64_t block = byte_block * quad_parts;
+  for (int64_t i = 0; i <= t.count; ++i, x += Rows * block) {
+    const int64_t depth = i < t.count ? block : t.last_depth * spread_quad;
+    for (int64_t k = 0; k < depth; k += spread_quad) byte_step<Rows, Vectors>(sum, x + k, block, walk);
   }
 }
 
@@ -187,7 +201,11 @@ constexpr void fill_kinds(ByteTiles& t, std::integer_sequence<int, Kind...>) {
 }
 
 constexpr ByteTiles make_byte_tiles() {
-  ByteTiles t{.max_rows = byte_rows, .packed_rows = byte_rows, .blocks = tile_blocks};
+  ByteTiles t{.max_rows = byte_rows,
+              .packed_rows = byte_rows,
+              .blocks = tile_blocks,
+              .parts = quad_parts,
+              .spread = spread_quads};
   fill_kinds(t, std::make_integer_sequence<int, byte_stride_kinds>());
   constexpr auto rows = std::make_integer_sequence<int, byte_rows>();
   fill_products<tile_block_vectors>(t, false, rows);

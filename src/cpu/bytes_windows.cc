@@ -89,7 +89,7 @@ void byte_depthwise(Isa isa, const BlockedShape& s, const ByteImages& images, vo
         const int64_t channel = i * channel_block, block = n * s.in_blocks() + i;
         uint8_t* const copy = copies + i * plane;
         c.poll();
-        pad_rows(s, images.x + block * in_plane, images.x_zero, 0, padded(s, 0), copy);
+        pad_rows(s, {}, images.x + block * in_plane, images.x_zero, 0, padded(s, 0), copy);
         ByteGrid grid = images.grid;
         grid.factor += channel;
         grid.shift += channel;

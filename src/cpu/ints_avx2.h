@@ -57,11 +57,6 @@ LATHE_INLINE void store_four_clamped(uint8_t* p, const Ints (&x)[4]) {
 LATHE_INLINE Quads split(__m256i x) {
   return {_mm256_and_si256(x, _mm256_set1_epi16(255)), _mm256_srli_epi16(x, 8)};
 }
-LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
-  int32_t four;
-  std::memcpy(&four, p, sizeof four);
-  return split(_mm256_set1_epi32(four));
-}
 LATHE_INLINE Quads four_pixels(const uint8_t* p) {
   const auto pixel = reinterpret_cast<const __m128i*>(p);
   const __m128i a = _mm_unpacklo_epi8(_mm_loadl_epi64(pixel), _mm_loadl_epi64(pixel + 1)),
@@ -75,6 +70,40 @@ LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
 LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
   const __m256i even = _mm256_madd_epi16(x.even, w.even), odd = _mm256_madd_epi16(x.odd, w.odd);
   return {_mm256_add_epi32(_mm256_add_epi32(sum.v, even), odd)};
+}
+
+/// Numbers 0 and 2 of a quad, then 1 and 3, with 16 bits for each: to take them apart again and again would
+/// cost tiles as much as half of their products.
+struct Part {
+  __m256i v;
+};
+struct SignedPart {
+  __m256i v;
+};
+constexpr int quad_parts = 2;
+inline void spread_quads(const uint8_t* p, int64_t bytes, uint8_t* to) {
+  const __m256i even_first =
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
+  for (int64_t i = 0; i < bytes; i += 16) {
+    const __m256i wide = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2 * i), _mm256_shuffle_epi8(wide, even_first));
+  }
+}
+LATHE_INLINE Part repeat_part(const uint8_t* p) {
+  int32_t two;
+  std::memcpy(&two, p, sizeof two);
+  return {_mm256_set1_epi32(two)};
+}
+template <int i>
+LATHE_INLINE SignedPart load_part(const int8_t* p) {
+  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return {_mm256_srai_epi16(i == 0 ? _mm256_slli_epi16(w, 8) : w, 8)};
+}
+LATHE_INLINE Ints dot(Ints sum, Part x, SignedPart w) {
+  // Left to itself the compiler adds products of two parts first, for which there are no registers.
+  __m256i product;
+  __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum.v), "=&x"(product) : "x"(x.v), "x"(w.v));
+  return sum;
 }
 
 /// As 16 tables of 16. A shuffle looks up in each, and gives 0 where the highest bit is set: that is arranged

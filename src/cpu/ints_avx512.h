@@ -81,10 +81,16 @@ LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
 }
 #endif
 
-LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
+constexpr int quad_parts = 1;
+constexpr void (*spread_quads)(const uint8_t*, int64_t, uint8_t*) = nullptr;
+LATHE_INLINE Quads repeat_part(const uint8_t* p) {
   int32_t four;
   std::memcpy(&four, p, sizeof four);
   return split(_mm512_set1_epi32(four));
+}
+template <int>
+LATHE_INLINE SignedQuads load_part(const int8_t* p) {
+  return load_quads(p);
 }
 LATHE_INLINE Quads four_pixels(const uint8_t* p) {
   const __m512i by_quad = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

@@ -6,9 +6,12 @@
 //   load_signed_bytes read `width` bytes, store_bytes writes the lowest eight bits of each, and
 //   store_saturated those of the lesser of it and 255, for numbers of 0 or more, store_four_clamped of any
 //   numbers within 0 and 255, four times `width` of them; Quads are four numbers of eight bits in each lane:
-//   repeat_quad the same four, unsigned, in every lane, load_quads 4 * width signed ones; dot adds the four
-//   products of each lane, exactly. apart is the same number to the machine and another one to the compiler:
-//   what is short of registers after it does not take them away from the loop before.
+//   load_quads 4 * width signed ones; dot adds the four products of each lane, exactly. Tiles multiply a quad
+//   in quad_parts parts; where that is more than one, of what spread_quads has taken apart before (whole
+//   blocks of sixteen bytes, each of which takes quad_parts bytes then). repeat_part is one part of a spread
+//   quad in every lane, load_part<i> that part of 4 * width signed numbers. apart is the same number to the
+//   machine and another one to the compiler: what is short of registers after it does not take them away from
+//   the loop before.
 // Included by for_each_isa.h only.
 
 struct Ints {
@@ -60,7 +63,9 @@ LATHE_INLINE void store_four_clamped(uint8_t* p, const Ints (&x)[4]) {
   for (int i = 0; i < 4; ++i) store_saturated(p + i * Vec::width, max(x[i], set_ints(0)));
 }
 
-LATHE_INLINE Quads repeat_quad(const uint8_t* p) {
+constexpr int quad_parts = 1;
+constexpr void (*spread_quads)(const uint8_t*, int64_t, uint8_t*) = nullptr;
+LATHE_INLINE Quads repeat_part(const uint8_t* p) {
   int32_t four;
   std::memcpy(&four, p, sizeof four);
   return {FourInts{four, four, four, four}};
@@ -77,6 +82,10 @@ LATHE_INLINE SignedQuads load_quads(const int8_t* p) {
   SignedQuads x;
   std::memcpy(&x.v, p, sizeof x.v);
   return x;
+}
+template <int>
+LATHE_INLINE SignedQuads load_part(const int8_t* p) {
+  return load_quads(p);
 }
 LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
   LATHE_UNROLL
