@@ -13,6 +13,7 @@
 #include "ops/cases.h"
 #include "support/case_model.h"
 #include "support/kernel_check.h"
+#include "support/worker_context.h"
 
 namespace lathe::test {
 namespace {
@@ -397,6 +398,45 @@ TEST(CpuRooms, Attentions) {
       if (s.past > 0 && variant != 6) k.outputs_wanted(3);
     }
   for (const OpCase& k : t.all()) must(k);
+}
+
+/// Scores exist for some queries and a block of keys at a time. So what a run takes does not grow with the
+/// queries, and with the keys by no more than copies of keys and values: in one piece, and packed. (That runs
+/// take what is said here, `must` sees to.)
+TEST(CpuRooms, AttentionKeepsNoScores) {
+  constexpr int64_t q_heads = 4, kv_heads = 2, head = 64, n = 16384;
+  const auto op = KernelCatalog::standard().codec_of("", "Attention")->decode({});
+  std::set<Isa> seen;
+  for (const auto& kernel : KernelCatalog::standard().all()) {
+    if (kernel->op != "Attention" || kernel->backend != "cpu" || !usable(*kernel)) continue;
+    seen.insert(kernel->isa);
+    EXPECT_FALSE(kernel->temporaries || kernel->scratch) << kernel->name << " takes other memory, too";
+    ASSERT_TRUE(kernel->workspace) << kernel->name;
+    for (const bool masked : {false, true})
+      for (const int64_t past : {0, 256})
+        for (const int threads : {1, 2}) {
+          SCOPED_TRACE(kernel->name + (masked ? ", a mask, " : ", ") + std::to_string(past) + " past, " +
+                       std::to_string(threads) + " threads");
+          const auto taken = [&](int64_t queries, int64_t keys) -> uint64_t {
+            const Shape fresh{1, kv_heads, keys, head}, earlier{1, kv_heads, past, head};
+            const Shape mask{queries, past + keys}, none;
+            const std::vector<Shape> shapes{
+                {1, q_heads, queries, head}, fresh, fresh, masked ? mask : none, past ? earlier : none,
+                past ? earlier : none};
+            return kernel->workspace(op.get(), shapes, threads);
+          };
+          const auto floats = [](int64_t count) { return static_cast<uint64_t>(count) * sizeof(float); };
+          const auto rows = [&](int64_t keys) { return floats(kv_heads * keys * 2 * head); };
+          EXPECT_EQ(taken(2 * n, n), taken(n, n));
+          EXPECT_LE(taken(n, 2 * n), taken(n, n) + 2 * rows(n));
+          // What a thread has of its own does not fill a megabyte.
+          EXPECT_LE(taken(n, n), 2 * rows(past + n) + (static_cast<uint64_t>(threads) << 20));
+          EXPECT_LT(taken(n, n) * 100, floats(q_heads * n * (past + n)));
+          // A few queries read keys and values where they lie.
+          EXPECT_EQ(taken(1, 2 * n), taken(1, n));
+        }
+  }
+  EXPECT_EQ(seen.size(), usable_isas().size());
 }
 
 /// What lies in a cache where nothing was written yet is no number at times.

@@ -584,6 +584,23 @@ TEST(Memory, ADetectorIsPackedClosely) {
   }
 }
 
+/// A score for every query and key lies in memory as long as attention is a chain of products and a Softmax.
+TEST(Memory, RecognisedAttentionKeepsNoScores) {
+  const onnx::Model m = testing::model_of(
+      "(float[1,4,n,64] q, float[1,4,n,64] k, float[1,4,n,64] v) => (float[1,4,n,64] y) "
+      "{ t = Transpose<perm=[0,1,3,2]>(k) s = MatMul(q, t) p = Softmax<axis=-1>(s) y = MatMul(p, v) }");
+  const auto taken = [](const Engine& e, int64_t n) {
+    const Shape x{1, 4, n, 64};
+    return told(e.memory({{"q", x}, {"k", x}, {"v", x}}));
+  };
+  const auto scores = [](uint64_t n) { return 4 * n * n * sizeof(float); };
+  const Engine plain = Engine::build(m, {.threads = 1, .level = OptimizationLevel::none});
+  EXPECT_GE(taken(plain, 16384), scores(16384));
+  const Engine e = Engine::build(m, {.threads = 1});
+  EXPECT_LT(taken(e, 16384) * 64, scores(16384));
+  EXPECT_LE(taken(e, 32768), 2 * taken(e, 16384));
+}
+
 /// Not by all boxes that there are, but by as many as are asked for.
 TEST(Memory, SelectedBoxesAreBounded) {
   const Engine e =
