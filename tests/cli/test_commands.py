@@ -248,6 +248,28 @@ def test_inspect(lathe):
     assert by_input["flops"] == fixed["flops"] and by_input["memory"] == fixed["memory"]
 
 
+def test_inspect_tells_why_an_edge_is_not_fused(lathe, place):
+    fused = lathe("inspect", "model.onnx", "--steps")
+    assert fused.returncode == 0 and "not fused" not in fused.stdout
+    model = small_model()
+    model.graph.output.append(oh.make_tensor_value_info("sum", FLOAT, ["batch", 4]))
+    onnx.save(model, place / "kept.onnx")
+    assert lathe("build", "kept.onnx", "-o", "kept.lathe").returncode == 0
+    why = "Gemm (sum): its result is an output"
+    for made in "kept.onnx", "kept.lathe":
+        steps = lathe("inspect", made, "--steps", "--json").json["steps"]
+        assert [(s["op"], s["node"], s["fused"], s["unfused"]) for s in steps] == [
+            ("Gemm", "multiply", [], []),
+            ("Relu", "clip", [], [why]),
+        ]
+        lines = lathe("inspect", made, "--steps").stdout.splitlines()
+        told = [i for i, line in enumerate(lines) if "not fused" in line]
+        assert [lines[i].strip() for i in told] == [f"not fused: {why}"]
+        # Below the step that the edge leads to.
+        step = next(line for line in reversed(lines[: told[0]]) if not line.startswith("       "))
+        assert step.split()[1] == "Relu" and step.endswith("clip")
+
+
 def test_inputs_with_defaults(lathe, place):
     """From IR version 4 on, an initializer that is an input too."""
     model = onnx.load(place / "model.onnx")
