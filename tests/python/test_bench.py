@@ -114,6 +114,43 @@ def test_a_model_that_no_engine_can_read_is_listed(tmp_path):
     assert "## What did not run" in done.stdout and "- broken: " in done.stdout
 
 
+def test_models_are_chosen_by_words_and_files(tmp_path):
+    """A collection of its own, so that a word finds just what is there."""
+    value = onnx.helper.make_tensor_value_info
+    relu = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [value("x", 1, ["n", 3])], [value("y", 1, ["n", 3])]
+    )
+    model = onnx.helper.make_model(relu, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    for name in "one_zebra", "other":
+        folder = tmp_path / "models" / name
+        folder.mkdir(parents=True)
+        onnx.save(model, folder / "model.onnx")
+        np.save(folder / "x.npy", np.array([[1, -2, 3], [-4, 5, -6]], np.float32))
+        (folder / "meta.json").write_text(json.dumps({"cases": [{"inputs": {"x": "x.npy"}}]}))
+    onnx.save(model, tmp_path / "mine.onnx")
+
+    def peers(*words):
+        command = [sys.executable, PEERS, "--quick", "--threads", "1", "--engines", "lathe", "onnxruntime"]
+        command += ["--json", tmp_path / "peers.json", "--models", *words]
+        environment = os.environ | {"LATHE_SHARED": str(tmp_path)}
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+
+    done = peers("zebra", tmp_path / "mine.onnx")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "peers.json").read_text())
+    assert [m["name"] for m in report["models"]] == ["one_zebra", "mine"]
+    for made in report["models"]:
+        assert made["why"] == {} and set(made["engines"]) == {"lathe", "onnxruntime"}, made["name"]
+        assert all(agree["ok"] for agree in made["agree"].values()), made["name"]
+        assert set(made["agree"]) == {"lathe", "plan"}
+        assert math.isfinite(made["ratio"]) and made["ratio"] > 0
+        assert f"| {made['name']}" in done.stdout
+    assert "## What did not run" not in done.stdout
+
+    done = peers("unicorn")
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].endswith("no model has such a name")
+
+
 def test_disagreement_is_noticed():
     difference = modules()[0].difference
     ones = np.ones((2, 3), np.float32)
