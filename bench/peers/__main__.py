@@ -15,7 +15,7 @@ the same round (above 1: Lathe is faster); of the rounds the median counts, and 
 Runs during which the host took time away (the steal counter of /proc/stat) are dropped. Samples on several threads count
 only when arithmetic in registers, just before and just after, shows as many real cores.
 
-Models are made on the spot with random weights and kept in build/bench-models (4.5 GB for all); those of the shared
+Models are made on the spot with random weights and kept in build/bench-models (5 GB for all); those of the shared
 collection (LATHE_SHARED, else ../shared) are taken along, with their weights as constants. Install lathe, onnx, onnxruntime and openvino first; an engine
 that is not installed is left out. What an engine cannot run is listed with its reason.
 """

@@ -60,7 +60,14 @@ _SC, _RC, _F = "session config", "run config", "function"
 
 OPTIONS = (
     Option(_S, "intra_op_num_threads", HONOURED, "threads of the engine; 0: from quota and cpuset", int, 0),
-    Option(_S, "inter_op_num_threads", ACCEPTED, "steps run one after another, each on all threads", int, 0),
+    Option(
+        _S,
+        "inter_op_num_threads",
+        ACCEPTED,
+        "steps share one pool: one after another, each on all threads, or short ones side by side where that pays",
+        int,
+        0,
+    ),
     Option(_S, "execution_mode", ACCEPTED, "as above", ExecutionMode, ExecutionMode.ORT_SEQUENTIAL),
     Option(_S, "execution_order", ACCEPTED, "the planner decides", ExecutionOrder, ExecutionOrder.DEFAULT),
     Option(
@@ -81,7 +88,15 @@ OPTIONS = (
     Option(_S, "log_severity_level", ACCEPTED, "Lathe reports by exceptions, it logs nothing", int, -1),
     Option(_S, "log_verbosity_level", ACCEPTED, "as above", int, 0),
     Option(_S, "logid", ACCEPTED, "as above", str, ""),
-    Option(_S, "enable_profiling", HONOURED, "every step of every run, in onnxruntime's form of Chrome's trace", bool, False),
+    Option(
+        _S,
+        "enable_profiling",
+        HONOURED,
+        "steps in onnxruntime's form of Chrome's trace: of a context its first thousand runs, then as many as cost 1 % "
+        "of the time; the latest 131072",
+        bool,
+        False,
+    ),
     Option(_S, "profile_file_prefix", HONOURED, "of the file that `end_profiling` writes", str, "onnxruntime_profile_"),
     Option(_S, "optimized_model_filepath", REFUSED, "`lathe convert --optimize` writes a model", str, ""),
     Option(_S, "add_free_dimension_override_by_name", HONOURED, "the symbol is fixed when the engine is built"),
