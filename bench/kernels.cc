@@ -1,5 +1,5 @@
-// The share of the roofline that each kernel reaches, on one thread: every operator's cases are built and
-// run, and of each kernel the case counts that has the most to do.
+// The share of the roofline that each kernel reaches, on one thread: every operator's cases, and some of the
+// sizes that networks have, are built and run, and of each kernel the case counts that has the most to do.
 //
 //   lathe_bench_kernels [--reasons docs/performance.md] [WORD...]    kernels whose names contain one of these
 //
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lathe/lathe.h"
+#include "network_sizes.h"
 #include "support/case_model.h"
 
 namespace {
@@ -94,6 +95,7 @@ int main(int argc, char** argv) {
   const Roofline roof = measure_roofline(1);
   CaseTable table;
   collect_all_cases(table);
+  add_network_sizes(table);
   Results all;
   for (const OpCase& c : table.all())
     if (c.opset == 0) measure(c, roof, all);

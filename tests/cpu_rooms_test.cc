@@ -2,6 +2,7 @@
 // inside them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -21,6 +22,17 @@ namespace {
 OpCase& add(CaseTable& t, std::string op, std::string name) { return t.add(std::move(op), std::move(name)); }
 
 constexpr auto f32 = DataType::float32;
+
+/// Every test here forces each instruction set in turn. What this machine leaves out is said.
+TEST(CpuRooms, InstructionSetsThatAreForced) {
+  const std::vector<Isa> usable = usable_isas();
+  std::string others;
+  for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
+    if (std::find(usable.begin(), usable.end(), isa) == usable.end())
+      others += (others.empty() ? "" : ", ") + std::string(name_of(isa));
+  ASSERT_EQ(usable.front(), Isa::generic);
+  if (!others.empty()) GTEST_SKIP() << "not forced, this processor or build is without: " << others;
+}
 
 TEST(CpuRooms, CasesOfTheOperators) {
   CaseTable table;

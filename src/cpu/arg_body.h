@@ -13,38 +13,57 @@ requires std::is_integral_v<T> LATHE_INLINE RankKey<T> arg_key(T x) {
   return static_cast<RankKey<T>>(least ? ~rank_key(x) : rank_key(x));
 }
 
-constexpr int64_t arg_block = 64;
+/// Elements whose keys are made at a time. Rows of a few dozen, such as a detector's classes, are read once.
+constexpr int64_t arg_block = 128;
 
-template <class T, bool least>
-static bool holds(const T* block, RankKey<T> key) {
-  RankKey<T> any = 0;
-  for (int64_t i = 0; i < arg_block; ++i) any |= arg_key<least>(block[i]) == key ? 1 : 0;
+/// By way of memory: compilers would make branches of the choices in a key and between two, and no vectors.
+template <bool least, class T>
+static void make_keys(const T* from, int64_t n, RankKey<T>* keys) {
+  for (int64_t i = 0; i < n; ++i) keys[i] = arg_key<least>(from[i]);
+}
+
+/// Which of `n` ≤ arg_block keys is the one that is there: the first, or the last.
+template <class Key>
+static int64_t place_in(const Key* keys, int64_t n, Key key, bool last) {
+  Key turned[arg_block], place = 0;  // of which the greatest tells
+  constexpr Key whole = arg_block;
+  if (last) {
+    for (int64_t i = 0; i < n; ++i) turned[i] = keys[i] == key ? static_cast<Key>(i) : Key{0};
+  } else {
+    for (int64_t i = 0; i < n; ++i) turned[i] = keys[i] == key ? static_cast<Key>(whole - i) : Key{0};
+  }
+  for (int64_t i = 0; i < n; ++i) place = turned[i] > place ? turned[i] : place;
+  return static_cast<int64_t>(last ? place : whole - place);
+}
+
+template <class Key>
+static bool holds(const Key* keys, Key key) {
+  Key any = 0;
+  for (int64_t i = 0; i < arg_block; ++i) any |= keys[i] == key ? 1 : 0;
   return any != 0;
 }
 
 /// First the greatest key, then where it is.
 template <class T, bool least>
 static void arg_of_row(const T* from, int64_t begin, int64_t end, bool last, ArgBest<T>& best) {
-  // By way of memory: compilers would make branches of the choices in a key and between two, and no vectors.
   RankKey<T> greatest = 0, keys[arg_block];
   for (int64_t i = begin; i < end; i += arg_block) {
     const int64_t n = end - i < arg_block ? end - i : arg_block;
-    for (int64_t j = 0; j < n; ++j) keys[j] = arg_key<least>(from[i + j]);
+    make_keys<least>(from + i, n, keys);
     for (int64_t j = 0; j < n; ++j) greatest = keys[j] > greatest ? keys[j] : greatest;
   }
   if (greatest < best.key || (greatest == best.key && !last && begin > 0)) return;
   best.key = greatest;
   int64_t first = begin, rest = end;
-  if (last) {
-    while (rest - first >= arg_block && !holds<T, least>(from + rest - arg_block, greatest))
-      rest -= arg_block;
-    while (arg_key<least>(from[rest - 1]) != greatest) --rest;
-    best.at = rest - 1;
-  } else {
-    while (rest - first >= arg_block && !holds<T, least>(from + first, greatest)) first += arg_block;
-    while (arg_key<least>(from[first]) != greatest) ++first;
-    best.at = first;
+  const bool several = end - begin > arg_block;
+  for (; several && rest - first > arg_block; last ? rest -= arg_block : first += arg_block) {
+    make_keys<least>(last ? from + rest - arg_block : from + first, arg_block, keys);
+    if (!holds(keys, greatest)) continue;
+    best.at = (last ? rest - arg_block : first) + place_in(keys, arg_block, greatest, last);
+    return;
   }
+  if (several) make_keys<least>(from + first, rest - first, keys);
+  best.at = first + place_in(keys, rest - first, greatest, last);
 }
 
 template <class T>

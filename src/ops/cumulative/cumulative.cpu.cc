@@ -1,4 +1,4 @@
-// CumSum and CumProd: rows one by one, columns side by side. Sums of floats run in double, as the reference
+// CumSum and CumProd: some rows or columns side by side. Sums of floats run in double, as the reference
 // has them; those of integers wrap around.
 #include "ops/cumulative/cumulative.h"
 
@@ -15,6 +15,7 @@ namespace {
 
 /// Columns that run side by side.
 constexpr int64_t columns_at_once = 256;
+constexpr int rows_at_once = 4;
 /// Elements worth another thread.
 constexpr int64_t running_piece = 16384;
 
@@ -34,15 +35,20 @@ struct RunningColumns {
   bool exclusive, reverse;
   Sum neutral;
 
-  void row(const T* from, T* to, Poller& poll) const {
-    Sum running = neutral;
+  /// Rows side by side: of one by itself every sum waits for the one before.
+  template <int together>
+  void rows(const T* from, T* to, Poller& poll) const {
+    std::array<Sum, together> running;
+    running.fill(neutral);
     const int64_t first = reverse ? length - 1 : 0, step = reverse ? -1 : 1;
-    poll.pieces(length, 1, [&](int64_t begin, int64_t end) {
+    poll.pieces(length, together, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         const int64_t at = first + k * step;
-        const Sum next = static_cast<Sum>(Combine()(running, static_cast<Sum>(from[at])));
-        to[at] = static_cast<T>(exclusive ? running : next);
-        running = next;
+        for (int r = 0; r < together; ++r) {
+          const Sum next = static_cast<Sum>(Combine()(running[r], static_cast<Sum>(from[r * length + at])));
+          to[r * length + at] = static_cast<T>(exclusive ? running[r] : next);
+          running[r] = next;
+        }
       }
     });
   }
@@ -88,8 +94,10 @@ void run_along(const Cumulative& op, KernelContext& c, int neutral) {
       c.poll();
       for (int64_t i = begin; i < end; ++i) {
         const int64_t column = i % blocks * columns_at_once, at = i / blocks * length * inner + column;
-        if (inner == 1)
-          run.row(from + at, to + at, poll);
+        if (inner == 1 && end - i >= rows_at_once)
+          run.template rows<rows_at_once>(from + at, to + at, poll), i += rows_at_once - 1;
+        else if (inner == 1)
+          run.template rows<1>(from + at, to + at, poll);
         else
           run.columns(from + at, to + at, std::min(columns_at_once, inner - column), poll);
       }
