@@ -41,3 +41,16 @@ def test_the_table_of_differences_is_the_codes():
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_promises_name_tests_that_there_are():
+    tests = [p for p in (ROOT / "tests").rglob("*") if p.suffix in (".cc", ".py", ".h", ".sh")]
+    text = "".join(p.read_text() for p in tests)
+    named = set()
+    for words in re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "promises.md").read_text()):
+        for word in re.split(r"[,/ ]+", words):
+            word = word.rsplit(".", 1)[-1] if re.match(r"[A-Z]\w*\.[A-Z]", word) else word
+            if re.fullmatch(r"(test_|[A-Z][a-z]+[A-Z])\w*\W*", word):  # `Begins*` and `Begins...` go on somehow
+                named.add(word.rstrip("*.()"))
+    assert len(named) > 100
+    assert [name for name in sorted(named) if name not in text] == []
