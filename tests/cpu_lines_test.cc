@@ -28,7 +28,8 @@ void all_taken(const CaseTable& t) {
 
 TEST(CpuLines, RunningSumsAndProducts) {
   CaseTable t;
-  for (const Shape& shape : {Shape{1}, {0}, {3000}, {4, 5}, {3, 7, 2}, {2, 300, 600}, {70, 1, 3}, {3, 0, 2}})
+  for (const Shape& shape :
+       {Shape{1}, {0}, {3000}, {4, 5}, {11, 6}, {3, 7, 2}, {2, 300, 600}, {70, 1, 3}, {3, 0, 2}})
     for (DataType type :
          {f32, DataType::float64, DataType::int32, DataType::int64, DataType::uint32, DataType::uint64})
       for (int64_t axis = -1; axis < static_cast<int64_t>(shape.size()) - 1; ++axis)
