@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/bytes_conv.h"
+#include "cpu/bytes_winograd.h"
 #include "cpu/isa.h"
 #include "support/worker_context.h"
 
@@ -37,6 +37,8 @@ constexpr Layer layers[] = {
     {"resnet50", 256, 64, 56, 1, 1},
     {"resnet50 sum", 128, 512, 28, 1, 1, true},
     {"resnet50", 128, 128, 28, 3, 1},
+    {"densenet", 128, 32, 28, 3, 1},
+    {"unet", 32, 32, 256, 3, 1},
     {"resnet50 sum", 256, 1024, 14, 1, 1, true},
     {"resnet50", 256, 256, 14, 3, 1},
     {"resnet50 sum", 512, 2048, 7, 1, 1, true},
@@ -102,7 +104,7 @@ void report(const std::string& what, double work, double seconds) {
   std::printf("%-44s %8.1f us  %6.1f G/s\n", what.c_str(), seconds * 1e6, work / seconds * 1e-9);
 }
 
-void measure(Isa isa, const Layer& l) {
+void measure(Isa isa, const Layer& l, bool winograd) {
   cpu::BlockedShape s{.channels = l.in, .filters = l.out};
   for (int a : {0, 1}) {
     s.in[a] = l.size, s.kernel[a] = l.kernel, s.stride[a] = l.stride, s.pad[a] = l.kernel / 2;
@@ -110,11 +112,16 @@ void measure(Isa isa, const Layer& l) {
   }
   const cpu::ByteConvShape conv{s};
   test::WorkerContext c(1);
+  if (winograd && (l.depthwise || !cpu::fits_byte_winograd(conv))) return;
   const int64_t inner = l.depthwise ? 1 : l.in;
   const std::vector<int8_t> plain(static_cast<size_t>(l.out * inner * s.taps()), 1);
-  Weights w(l.depthwise ? cpu::byte_depthwise_weights_size(s) : cpu::byte_conv_weights_size(conv));
+  Weights w(l.depthwise ? cpu::byte_depthwise_weights_size(s)
+            : winograd  ? cpu::byte_winograd_weights_size(conv)
+                        : cpu::byte_conv_weights_size(conv));
   if (l.depthwise)
     cpu::pack_byte_depthwise(s, plain.data(), true, w.first());
+  else if (winograd)
+    cpu::pack_byte_winograd(conv, plain.data(), true, w.first(), c);
   else
     cpu::pack_byte_conv(conv, plain.data(), true, w.first(), c);
   w.spread();
@@ -123,7 +130,9 @@ void measure(Isa isa, const Layer& l) {
   };
   Memory x = image(s.in_blocks(), s.in_pixels()), y = image(s.out_blocks(), s.out_pixels()),
          other = image(s.out_blocks(), s.out_pixels());
-  Memory scratch(l.depthwise ? cpu::byte_depthwise_workspace(s) : cpu::byte_conv_workspace(isa, conv, 1));
+  Memory scratch(l.depthwise ? cpu::byte_depthwise_workspace(s)
+                 : winograd  ? cpu::byte_winograd_workspace(isa, conv, 1)
+                             : cpu::byte_conv_workspace(isa, conv, 1));
   const auto lanes = static_cast<size_t>(cpu::panels(l.out) * cpu::panel_filters);
   const std::vector<int32_t> start(lanes);
   const std::vector<float> factor(lanes, 0.01f), shift(lanes);
@@ -136,12 +145,15 @@ void measure(Isa isa, const Layer& l) {
     images.weights = w.next();
     if (l.depthwise)
       cpu::byte_depthwise(isa, s, images, scratch.begin(), c);
+    else if (winograd)
+      cpu::byte_winograd(isa, conv, images, scratch.begin(), c);
     else
       cpu::byte_convolution(isa, conv, images, scratch.begin(), c);
   });
   const std::string name = std::string(l.network) + " " + std::to_string(l.in) + " -> " +
                            std::to_string(l.out) + ", " + std::to_string(l.size) + ", k" +
-                           std::to_string(l.kernel) + " s" + std::to_string(l.stride);
+                           std::to_string(l.kernel) + " s" + std::to_string(l.stride) +
+                           (winograd ? " Winograd" : "");
   report(name, static_cast<double>(l.out * inner * s.taps() * s.out_pixels()), seconds);
 }
 
@@ -184,7 +196,8 @@ int main(int count, char** arguments) {
   cpu::use_amx(!std::getenv("LATHE_NO_AMX"));
   const auto wanted = [&](const char* name) { return std::string(name).find(part) != std::string::npos; };
   for (const Layer& l : layers)
-    if (wanted(l.network)) measure(isa, l);
+    for (bool winograd : {false, true})
+      if (wanted(l.network)) measure(isa, l, winograd);
   for (const Product& p : products)
     if (wanted(p.network)) measure(isa, p);
 }

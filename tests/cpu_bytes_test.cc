@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "cpu/bytes_conv.h"
+#include "cpu/bytes_winograd.h"
 #include "support/tiles.h"
 #include "support/worker_context.h"
 
@@ -301,12 +302,20 @@ class Convolution {
     }
   }
 
+  void fill(int x, int w) {
+    std::memset(x_.data(), x, at(x_.size()));
+    std::memset(w_.data(), w, at(w_.size()));
+  }
+
   void check() {
     for (int64_t n = 0; n < s_.batch; ++n)
       for (int64_t f = 0; f < s_.filters; ++f)
         for (int64_t p = 0; p < s_.out_pixels(); ++p) want_.push_back(result(n, f, p));
     for_each_set([&](Isa isa) {
-      for (int threads : {1, 3}) hold(isa, threads);
+      for (int threads : {1, 3}) {
+        hold(isa, threads, false);
+        if (!depthwise_ && cpu::fits_byte_winograd({s_})) hold(isa, threads, true);
+      }
     });
   }
 
@@ -345,17 +354,24 @@ class Convolution {
     return static_cast<uint8_t>(static_cast<int>(std::nearbyint(static_cast<float>(q))) + g.zero);
   }
 
-  void hold(Isa isa, int threads) const {
+  void hold(Isa isa, int threads, bool winograd) const {
+    SCOPED_TRACE(winograd ? "Winograd" : "direct");
     WorkerContext c(threads), packers(3);
     const cpu::ByteConvShape conv{s_};
-    Bytes packed(depthwise_ ? cpu::byte_depthwise_weights_size(s_) : cpu::byte_conv_weights_size(conv));
+    Bytes packed(depthwise_ ? cpu::byte_depthwise_weights_size(s_)
+                 : winograd ? cpu::byte_winograd_weights_size(conv)
+                            : cpu::byte_conv_weights_size(conv));
     auto* const w = reinterpret_cast<int8_t*>(packed.data());
     if (depthwise_)
       cpu::pack_byte_depthwise(s_, w_.data(), signed_, w);
+    else if (winograd)
+      cpu::pack_byte_winograd(conv, w_.data(), signed_, w, packers);
     else
       cpu::pack_byte_conv(conv, w_.data(), signed_, w, packers);
     ASSERT_TRUE(packed.intact());
-    const int32_t* sums = depthwise_ ? cpu::byte_depthwise_sums(s_, w) : cpu::byte_conv_sums(conv, w);
+    const int32_t* sums = depthwise_ ? cpu::byte_depthwise_sums(s_, w)
+                          : winograd ? cpu::byte_winograd_sums(conv, w)
+                                     : cpu::byte_conv_sums(conv, w);
     std::vector<int32_t> start;
     for (size_t f = 0; f < bias_.size(); ++f) start.push_back(bias_[f] - zero * sums[f]);
     Bytes y(s_.batch * s_.out_blocks() * s_.out_pixels() * channel_block);
@@ -367,9 +383,12 @@ class Convolution {
     images.other = adds_ ? other_.data() : nullptr;
     images.y = y.data();
     Scratch scratch(depthwise_ ? cpu::byte_depthwise_workspace(s_)
+                    : winograd ? cpu::byte_winograd_workspace(isa, conv, threads)
                                : cpu::byte_conv_workspace(isa, conv, threads));
     if (depthwise_)
       cpu::byte_depthwise(isa, s_, images, scratch.begin, c);
+    else if (winograd)
+      cpu::byte_winograd(isa, conv, images, scratch.begin, c);
     else
       cpu::byte_convolution(isa, conv, images, scratch.begin, c);
     EXPECT_TRUE(y.intact());
@@ -453,6 +472,26 @@ TEST(CpuBytes, EveryRemainder) {
   // Gathered pixels: every height of a tile, and of the last one.
   for (int64_t pixels = 1; pixels <= 40; ++pixels) check(square(44 + pixels, 48, 1, pixels, 1));
   check(square(80, 40, 33, 40, 3, 1, 1));  // in several strips
+}
+
+// Tiles of two by two: strips that begin and end within a row of them, rows and columns that are half a tile.
+TEST(CpuBytes, Tiles) {
+  for (int64_t size = 1; size <= 9; ++size) check(square(33, 34, size, 10 - size, 3, 1, 1, 1, 2));
+  check(square(70, 40, 31, 29, 3, 1, 0));
+  check(square(200, 24, 23, 22, 3, 1, 1));
+  check(square(20, 130, 40, 7, 3, 1, 2));
+}
+
+TEST(CpuBytes, CornersOfTiles) {
+  for (int x : {0, 255})
+    for (int w : {-128, 127}) {
+      SCOPED_TRACE(std::to_string(x) + " times " + std::to_string(w));
+      Convolution most(square(1024, 16, 5, 4, 3, 1, 1), false, true, false,
+                       {.low = -128, .high = 127, .zero = 128}, 1e-7f);
+      most.fill(x, w);
+      most.check();
+    }
+  EXPECT_FALSE(cpu::fits_byte_winograd({square(1025, 16, 5, 4, 3, 1, 1)}));
 }
 
 // Numbers beyond int32 are clamped all the same, those of a grid of its own before an image is added.

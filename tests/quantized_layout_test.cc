@@ -169,6 +169,27 @@ TEST_F(QuantizedLayout, BytesWithSign) {
   EXPECT_EQ(steps_of(image + others + nodes).find("BlockedByteConv"), std::string::npos);
 }
 
+// Where pairs of 16 bits are multiplied, not quads of bytes, and an image has some tiles.
+TEST_F(QuantizedLayout, WindowsOfThreeByThreeGoByWinograd) {
+  const auto kernels = [](int channels, int side) {
+    const std::string c = std::to_string(channels), image = "[1," + c + "," + std::to_string(side) + ",6]";
+    const std::string text = "(uint8" + image + " x) => (uint8[1,20," + std::to_string(side) + ",6] y) <" +
+                             scales + ", int8[20," + c + ",3,3] a = {}, float bs = {0.01}, int8 bz = {0}>" +
+                             "{ y = QLinearConv<pads=[1,1,1,1]>(x, xs, xz, a, bs, bz, ys, yz) }";
+    EXPECT_EQ(steps_of(text), "Block BlockedByteConv Unblock");
+    const testing::TempDirectory dir;
+    const Engine built = Engine::build(model_of(text), {.isa = "avx2"});
+    built.save(dir / "plan.lathe");
+    const Engine lesser = Engine::load(dir / "plan.lathe", {.isa = "generic"});
+    const std::vector<Value> inputs = inputs_of(built);
+    hold(lesser.create_context().run(inputs)[0], built.create_context().run(inputs)[0], 1, text);
+    return built.steps()[1].kernel + " " + lesser.steps()[1].kernel;
+  };
+  EXPECT_EQ(kernels(24, 5), "blocked_byte_conv.winograd2.avx2 blocked_byte_conv.winograd2.generic");
+  EXPECT_EQ(kernels(24, 2), "blocked_byte_conv.avx2 blocked_byte_conv.generic");
+  EXPECT_EQ(kernels(8, 5), "blocked_byte_conv.avx2 blocked_byte_conv.generic");
+}
+
 TEST_F(QuantizedLayout, QLinearConv) {
   EXPECT_EQ(steps_of("(uint8[1,20,9,7] x) => (uint8[1,40,9,7] y) <" + scales +
                          ", int8[40,20,3,3] a = {}, float[40] as = {}, int8 az = {0}, int32[40] b = {}>"

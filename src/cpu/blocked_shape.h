@@ -1,7 +1,10 @@
 // The shapes that convolutions in channel blocks work with, from their operators.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/blocked.h"
+#include "kernel/kernel.h"
 
 namespace lathe::cpu {
 
@@ -30,6 +33,20 @@ void fit_image(BlockedShape& s, const Windowing& window, const Shape& x, size_t 
     const int64_t room = s.in[at] + s.pad[at] + window.pad_end(i) - s.reach(static_cast<int>(at));
     s.out[at] = room < 0 ? 0 : room / s.stride[at] + 1;
   }
+}
+
+/// And what is known of the output, [N, …, out…] in blocks, or thought to be: batch, height and width. What
+/// is not is taken for an image of middling size.
+inline void fit_likely_output(BlockedShape& s, const KernelRequest& r, size_t spatial) {
+  for (size_t a = 2 - spatial; a < 2; ++a) s.out[a] = 56;
+  if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != spatial + 3) return;
+  const SymShape& y = *r.outputs[0].shape;
+  const auto take = [&](size_t axis, int64_t& size) {
+    constexpr int64_t most = int64_t{1} << 20;  // plans may say anything
+    if (const auto n = r.likely_size(y[axis]); n && *n > 0) size = std::min(*n, most);
+  };
+  if (!r.strict) take(0, s.batch);
+  for (size_t i = 0; i < spatial; ++i) take(i + 2, s.out[2 - spatial + i]);
 }
 
 }  // namespace lathe::cpu

@@ -62,10 +62,12 @@ struct ByteTile {
   int64_t c_row = 0;
 };
 
-/// The part of the panel behind `panel` (of so many rows) that tile number i of `tiles` fetches: several
-/// share it, since memory is slower than the sums of one.
+/// So many of a panel's tiles fetch the next panel together, since memory is slower than the sums of one.
+inline int64_t fetching_tiles(int64_t tiles) { return tiles >= 4 ? 4 : tiles >= 2 ? 2 : 1; }
+
+/// The part of the panel behind `panel` (of so many rows) that tile number i of `tiles` fetches.
 inline void fetch_next_panel(ByteTile& t, const int8_t* panel, int64_t rows, int64_t i, int64_t tiles) {
-  const int64_t parts = tiles >= 4 ? 4 : tiles >= 2 ? 2 : 1;
+  const int64_t parts = fetching_tiles(tiles);
   t.next = i < parts ? panel + rows * panel_row + i * (rows * panel_row / parts) : nullptr;
   t.next_step = i < parts ? panel_row / parts : 0;
 }

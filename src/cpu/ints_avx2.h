@@ -26,6 +26,7 @@ template <int bits>
 LATHE_INLINE Ints shifted_down(Ints x) {
   return {_mm256_srli_epi32(x.v, bits)};
 }
+LATHE_INLINE Ints quartered(Ints x) { return {_mm256_srai_epi32(x.v, 2)}; }
 LATHE_INLINE Vec biased(Ints x, int32_t mask) {
   const __m256i kept = _mm256_and_si256(x.v, _mm256_set1_epi32(mask));
   return {_mm256_castsi256_ps(_mm256_or_si256(kept, _mm256_set1_epi32(0x4b000000)))};
@@ -72,14 +73,26 @@ LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
   return {_mm256_add_epi32(_mm256_add_epi32(sum.v, even), odd)};
 }
 
+struct Pairs {
+  __m256i v;
+};
+LATHE_INLINE Pairs load_pairs(const int16_t* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
+LATHE_INLINE Pairs repeat_pair(const int16_t* p) {
+  int32_t two;
+  std::memcpy(&two, p, sizeof two);
+  return {_mm256_set1_epi32(two)};
+}
+LATHE_INLINE Ints dot(Ints sum, Pairs x, Pairs w) {
+  // Left to itself the compiler adds products of two pairs first, for which there are no registers.
+  __m256i product;
+  __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum.v), "=&x"(product) : "x"(x.v), "x"(w.v));
+  return sum;
+}
+
 /// Numbers 0 and 2 of a quad, then 1 and 3, with 16 bits for each: to take them apart again and again would
 /// cost tiles as much as half of their products.
-struct Part {
-  __m256i v;
-};
-struct SignedPart {
-  __m256i v;
-};
 constexpr int quad_parts = 2;
 inline void spread_quads(const uint8_t* p, int64_t bytes, uint8_t* to) {
   const __m256i even_first =
@@ -89,22 +102,25 @@ inline void spread_quads(const uint8_t* p, int64_t bytes, uint8_t* to) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2 * i), _mm256_shuffle_epi8(wide, even_first));
   }
 }
-LATHE_INLINE Part repeat_part(const uint8_t* p) {
-  int32_t two;
-  std::memcpy(&two, p, sizeof two);
-  return {_mm256_set1_epi32(two)};
-}
+LATHE_INLINE Pairs repeat_part(const uint8_t* p) { return repeat_pair(reinterpret_cast<const int16_t*>(p)); }
 template <int i>
-LATHE_INLINE SignedPart load_part(const int8_t* p) {
+LATHE_INLINE Pairs load_part(const int8_t* p) {
   const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   return {_mm256_srai_epi16(i == 0 ? _mm256_slli_epi16(w, 8) : w, 8)};
 }
-LATHE_INLINE Ints dot(Ints sum, Part x, SignedPart w) {
-  // Left to itself the compiler adds products of two parts first, for which there are no registers.
-  __m256i product;
-  __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum.v), "=&x"(product) : "x"(x.v), "x"(w.v));
-  return sum;
+
+struct Words {
+  static constexpr int64_t count = 16;
+  __m256i v;
+};
+LATHE_INLINE Words load_words(const uint8_t* p) {
+  return {_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
+LATHE_INLINE void store_words(int16_t* p, Words x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v);
+}
+LATHE_INLINE Words operator+(Words a, Words b) { return {_mm256_add_epi16(a.v, b.v)}; }
+LATHE_INLINE Words operator-(Words a, Words b) { return {_mm256_sub_epi16(a.v, b.v)}; }
 
 /// As 16 tables of 16. A shuffle looks up in each, and gives 0 where the highest bit is set: that is arranged
 /// for bytes that belong to another table.

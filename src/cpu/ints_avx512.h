@@ -20,6 +20,7 @@ template <int bits>
 LATHE_INLINE Ints shifted_down(Ints x) {
   return {_mm512_srli_epi32(x.v, bits)};
 }
+LATHE_INLINE Ints quartered(Ints x) { return {_mm512_srai_epi32(x.v, 2)}; }
 LATHE_INLINE Vec biased(Ints x, int32_t mask) {
   constexpr int and_then_or = 0xea;
   return {_mm512_castsi512_ps(
@@ -80,6 +81,32 @@ LATHE_INLINE Ints dot(Ints sum, Quads x, SignedQuads w) {
   return {_mm512_add_epi32(_mm512_add_epi32(sum.v, even), odd)};
 }
 #endif
+
+struct Pairs {
+  __m512i v;
+};
+LATHE_INLINE Pairs load_pairs(const int16_t* p) { return {_mm512_loadu_si512(p)}; }
+LATHE_INLINE Pairs repeat_pair(const int16_t* p) {
+  int32_t two;
+  std::memcpy(&two, p, sizeof two);
+  return {_mm512_set1_epi32(two)};
+}
+LATHE_INLINE Ints dot(Ints sum, Pairs x, Pairs w) {
+  return {_mm512_add_epi32(sum.v, _mm512_madd_epi16(x.v, w.v))};
+}
+
+struct Words {
+  static constexpr int64_t count = 16;
+  __m256i v;
+};
+LATHE_INLINE Words load_words(const uint8_t* p) {
+  return {_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+LATHE_INLINE void store_words(int16_t* p, Words x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v);
+}
+LATHE_INLINE Words operator+(Words a, Words b) { return {_mm256_add_epi16(a.v, b.v)}; }
+LATHE_INLINE Words operator-(Words a, Words b) { return {_mm256_sub_epi16(a.v, b.v)}; }
 
 constexpr int quad_parts = 1;
 constexpr void (*spread_quads)(const uint8_t*, int64_t, uint8_t*) = nullptr;

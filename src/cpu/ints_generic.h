@@ -1,5 +1,6 @@
 // Ints, whole numbers beside Vec, for any machine, and the vocabulary that every Ints speaks:
-//   as many int32 as a Vec has floats; sums and products wrap around; shifted_down brings zeros in;
+//   as many int32 as a Vec has floats; sums and products wrap around; shifted_down brings zeros in, and
+//   quartered the sign (of what is a multiple of four it is the fourth);
 //   biased keeps the bits of `mask`, fewer than 2^23, as floats that are 2^23 too large: in one step, and
 //   differences of such floats are exact;
 //   to_ints rounds to the nearest, ties to even; its operand is within int32; load_bytes and
@@ -9,9 +10,11 @@
 //   load_quads 4 * width signed ones; dot adds the four products of each lane, exactly. Tiles multiply a quad
 //   in quad_parts parts; where that is more than one, of what spread_quads has taken apart before (whole
 //   blocks of sixteen bytes, each of which takes quad_parts bytes then). repeat_part is one part of a spread
-//   quad in every lane, load_part<i> that part of 4 * width signed numbers. apart is the same number to the
-//   machine and another one to the compiler: what is short of registers after it does not take them away from
-//   the loop before.
+//   quad in every lane, load_part<i> that part of 4 * width signed numbers. Pairs are two signed numbers of
+//   sixteen bits in each lane: load_pairs 2 * width of them, repeat_pair two in every lane; dot adds the two
+//   products of each lane. Words are `count` numbers of sixteen bits, channels of one block: load_words reads
+//   bytes, sums wrap around. apart is the same number to the machine and another one to the compiler: what is
+//   short of registers after it does not take them away from the loop before.
 // Included by for_each_isa.h only.
 
 struct Ints {
@@ -40,6 +43,7 @@ template <int bits>
 LATHE_INLINE Ints shifted_down(Ints x) {
   return {FourInts(FourBits(x.v) >> bits)};
 }
+LATHE_INLINE Ints quartered(Ints x) { return {x.v >> 2}; }
 LATHE_INLINE Vec biased(Ints x, int32_t mask) { return {Four((x.v & mask) | 0x4b000000)}; }
 LATHE_INLINE Vec to_floats(Ints x) { return {__builtin_convertvector(x.v, Four)}; }
 LATHE_INLINE Ints to_ints(Vec x) { return {__builtin_convertvector(round(x).v, FourInts)}; }
@@ -62,6 +66,36 @@ LATHE_INLINE void store_saturated(uint8_t* p, Ints x) {
 LATHE_INLINE void store_four_clamped(uint8_t* p, const Ints (&x)[4]) {
   for (int i = 0; i < 4; ++i) store_saturated(p + i * Vec::width, max(x[i], set_ints(0)));
 }
+
+struct Pairs {
+  FourInts v;
+};
+LATHE_INLINE Pairs load_pairs(const int16_t* p) {
+  Pairs x;
+  std::memcpy(&x.v, p, sizeof x.v);
+  return x;
+}
+LATHE_INLINE Pairs repeat_pair(const int16_t* p) {
+  int32_t two;
+  std::memcpy(&two, p, sizeof two);
+  return {FourInts{two, two, two, two}};
+}
+LATHE_INLINE Ints dot(Ints sum, Pairs x, Pairs w) {
+  const FourInts low_x = FourInts(FourBits(x.v) << 16) >> 16, low_w = FourInts(FourBits(w.v) << 16) >> 16;
+  return sum + Ints{low_x} * Ints{low_w} + Ints{x.v >> 16} * Ints{w.v >> 16};
+}
+
+typedef int16_t EightWords __attribute__((vector_size(16)));
+struct Words {
+  static constexpr int64_t count = 8;
+  EightWords v;
+};
+LATHE_INLINE Words load_words(const uint8_t* p) {
+  return {EightWords{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}};
+}
+LATHE_INLINE void store_words(int16_t* p, Words x) { std::memcpy(p, &x.v, sizeof x.v); }
+LATHE_INLINE Words operator+(Words a, Words b) { return {EightWords(a.v + b.v)}; }
+LATHE_INLINE Words operator-(Words a, Words b) { return {EightWords(a.v - b.v)}; }
 
 constexpr int quad_parts = 1;
 constexpr void (*spread_quads)(const uint8_t*, int64_t, uint8_t*) = nullptr;

@@ -5,7 +5,7 @@
 
 #include "cpu/ask.h"
 #include "cpu/blocked_shape.h"
-#include "cpu/bytes_conv.h"
+#include "cpu/bytes_winograd.h"
 #include "cpu/elementwise.h"
 #include "ops/compute.h"
 #include "tensor/element.h"
@@ -63,7 +63,7 @@ bool is_centred(const Tensor& w, const Tensor& zero) {
   return zero.type() == w.type();
 }
 
-template <bool depthwise>
+template <class Algorithm>
 Verdict ask_conv(const BlockedByteConv& op, const KernelRequest& r) {
   if (auto no = refuse_unless(r, {0}, {1, 4, 6}, {2, 3, 5, 7})) return *no;
   if (cpu::has_input(r, 9))
@@ -77,27 +77,51 @@ Verdict ask_conv(const BlockedByteConv& op, const KernelRequest& r) {
   if (!is_centred(*w, *zero)) return Verdict::no("weights whose zero points are not in the middle");
   // Packing comes before the shape rule when a plan is opened.
   if (!op.fits(w->shape())) return Verdict::no("attributes that do not fit the weights");
-  if (op.depthwise(w->shape()) != depthwise) return Verdict::no(depthwise ? "not depthwise" : "depthwise");
-  return Verdict::yes();
+  if (op.depthwise(w->shape()) != Algorithm::depthwise)
+    return Verdict::no(Algorithm::depthwise ? "not depthwise" : "depthwise");
+  return Algorithm::fits(window_of(op, w->shape()));
 }
 
 /// Sums over all channels.
 struct Direct {
   static constexpr const char* name = "blocked_byte_conv";
   static constexpr bool depthwise = false;
+  static constexpr int priority = 0;
+  static Verdict fits(const cpu::ByteConvShape&) { return Verdict::yes(); }
+  static bool prefers(Isa, const cpu::ByteConvShape&) { return true; }
   static constexpr auto weights_size = cpu::byte_conv_weights_size;
   static void pack(const cpu::ByteConvShape& s, const Tensor& w, int8_t* to, Workers& workers) {
     cpu::pack_byte_conv(s, w.data(), w.type() == DataType::int8, to, workers);
   }
   static constexpr auto sums = cpu::byte_conv_sums;
-  static size_t workspace(Isa isa, const cpu::ByteConvShape& s, int threads) {
-    return cpu::byte_conv_workspace(isa, s, threads);
-  }
+  static constexpr auto workspace = cpu::byte_conv_workspace;
   static constexpr auto run = cpu::byte_convolution;
+};
+/// The same sums with fewer products: goes first, and stands back where it is thought to be slower.
+struct Winograd {
+  static constexpr const char* name = "blocked_byte_conv.winograd2";
+  static constexpr bool depthwise = false;
+  static constexpr int priority = 1;
+  static Verdict fits(const cpu::ByteConvShape& s) {
+    return cpu::fits_byte_winograd(s)
+               ? Verdict::yes()
+               : Verdict::no("not a kernel of 3 x 3 that steps by one, over at most 1024 channels");
+  }
+  static constexpr auto prefers = cpu::prefers_byte_winograd;
+  static constexpr auto weights_size = cpu::byte_winograd_weights_size;
+  static void pack(const cpu::ByteConvShape& s, const Tensor& w, int8_t* to, Workers& workers) {
+    cpu::pack_byte_winograd(s, w.data(), w.type() == DataType::int8, to, workers);
+  }
+  static constexpr auto sums = cpu::byte_winograd_sums;
+  static constexpr auto workspace = cpu::byte_winograd_workspace;
+  static constexpr auto run = cpu::byte_winograd;
 };
 struct Depthwise {
   static constexpr const char* name = "blocked_byte_conv.depthwise";
   static constexpr bool depthwise = true;
+  static constexpr int priority = 0;
+  static Verdict fits(const cpu::ByteConvShape&) { return Verdict::yes(); }
+  static bool prefers(Isa, const cpu::ByteConvShape&) { return true; }
   static constexpr auto weights_size = cpu::byte_depthwise_weights_size;
   static void pack(const cpu::BlockedShape& s, const Tensor& w, int8_t* to, Workers&) {
     cpu::pack_byte_depthwise(s, w.data(), w.type() == DataType::int8, to);
@@ -116,6 +140,12 @@ struct Entry {
     return static_cast<size_t>(lanes(s)) * (2 * sizeof(float) + sizeof(int32_t));
   }
 
+  static Verdict prefer(const BlockedByteConv& op, const KernelRequest& r) {
+    const Shape& w = r.inputs[3].constant->shape();
+    cpu::ByteConvShape s = window_of(op, w);
+    cpu::fit_likely_output(s, r, w.size() - 2);
+    return Algorithm::prefers(isa, s) ? Verdict::yes() : Verdict::no("another algorithm is faster");
+  }
   static std::optional<PackedForm> packed_form(const BlockedByteConv& op, const KernelRequest& r, size_t i) {
     if (i != 3) return std::nullopt;
     return PackedForm{DataType::int8,
@@ -197,9 +227,11 @@ struct Entry {
     k.add<BlockedByteConv>({.op = "BlockedByteConv",
                             .domain = "lathe",
                             .name = cpu::kernel_name(Algorithm::name, isa),
-                            .isa = isa},
+                            .isa = isa,
+                            .priority = Algorithm::priority},
                            {.run = run,
-                            .ask = ask_conv<Algorithm::depthwise>,
+                            .ask = ask_conv<Algorithm>,
+                            .prefer = prefer,
                             .packed_form = packed_form,
                             .pack = pack,
                             .workspace = workspace});
@@ -363,6 +395,7 @@ void global_average_pool(const BlockedByteGlobalAveragePool&, KernelContext& c) 
 void cpu_blocked_bytes(KernelCatalog& k) {
   cpu::for_each_isa([&]<Isa isa>() {
     Entry<Direct, isa>::add(k);
+    Entry<Winograd, isa>::add(k);
     Entry<Depthwise, isa>::add(k);
     const auto kernel = [](const char* op, const char* name) {
       return Kernel{.op = op, .domain = "lathe", .name = cpu::kernel_name(name, isa), .isa = isa};

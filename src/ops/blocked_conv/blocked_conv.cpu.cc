@@ -46,19 +46,10 @@ std::optional<Verdict> refusal(const BlockedConv& op, const KernelRequest& r) {
   return std::nullopt;
 }
 
-/// With batch, height and width of the output; what is not known is taken for an image of middling size.
 cpu::BlockedShape likely_shape(const BlockedConv& op, const KernelRequest& r) {
-  cpu::BlockedShape s = shape_of(op, r.inputs[1].constant->shape());
-  const size_t spatial = r.inputs[1].constant->rank() - 2;
-  for (size_t a = 2 - spatial; a < 2; ++a) s.out[a] = 56;
-  if (r.outputs.empty() || !r.outputs[0].shape || r.outputs[0].shape->size() != spatial + 3) return s;
-  const SymShape& y = *r.outputs[0].shape;
-  const auto take = [&](size_t axis, int64_t& size) {
-    constexpr int64_t most = int64_t{1} << 20;  // plans may say anything
-    if (const auto n = r.likely_size(y[axis]); n && *n > 0) size = std::min(*n, most);
-  };
-  if (!r.strict) take(0, s.batch);
-  for (size_t i = 0; i < spatial; ++i) take(i + 2, s.out[2 - spatial + i]);
+  const Shape& w = r.inputs[1].constant->shape();
+  cpu::BlockedShape s = shape_of(op, w);
+  cpu::fit_likely_output(s, r, w.size() - 2);
   return s;
 }
 
