@@ -53,7 +53,8 @@ struct Division {
     const int64_t work = all * points * depth * blocks * channel_block;
     const int64_t wanted = threads == 1 ? 1 : std::min<int64_t>(4 * threads, work / least_work);
     while (strips() * groups() < wanted && (length > at_once || group > 1)) {
-      if (length > at_once && (strips() < threads || group == 1))
+      // Threads that share few tiles would each read all weights.
+      if (group == 1 || (strips() < threads && length > 4 * at_once))
         length = ceil_div(length, 2);
       else
         group = ceil_div(group, 2);
