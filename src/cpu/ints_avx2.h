@@ -109,18 +109,7 @@ LATHE_INLINE Pairs load_part(const int8_t* p) {
   return {_mm256_srai_epi16(i == 0 ? _mm256_slli_epi16(w, 8) : w, 8)};
 }
 
-struct Words {
-  static constexpr int64_t count = 16;
-  __m256i v;
-};
-LATHE_INLINE Words load_words(const uint8_t* p) {
-  return {_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
-}
-LATHE_INLINE void store_words(int16_t* p, Words x) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v);
-}
-LATHE_INLINE Words operator+(Words a, Words b) { return {_mm256_add_epi16(a.v, b.v)}; }
-LATHE_INLINE Words operator-(Words a, Words b) { return {_mm256_sub_epi16(a.v, b.v)}; }
+#include "cpu/words_avx2.h"
 
 /// As 16 tables of 16. A shuffle looks up in each, and gives 0 where the highest bit is set: that is arranged
 /// for bytes that belong to another table.

@@ -95,18 +95,7 @@ LATHE_INLINE Ints dot(Ints sum, Pairs x, Pairs w) {
   return {_mm512_add_epi32(sum.v, _mm512_madd_epi16(x.v, w.v))};
 }
 
-struct Words {
-  static constexpr int64_t count = 16;
-  __m256i v;
-};
-LATHE_INLINE Words load_words(const uint8_t* p) {
-  return {_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
-}
-LATHE_INLINE void store_words(int16_t* p, Words x) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v);
-}
-LATHE_INLINE Words operator+(Words a, Words b) { return {_mm256_add_epi16(a.v, b.v)}; }
-LATHE_INLINE Words operator-(Words a, Words b) { return {_mm256_sub_epi16(a.v, b.v)}; }
+#include "cpu/words_avx2.h"
 
 constexpr int quad_parts = 1;
 constexpr void (*spread_quads)(const uint8_t*, int64_t, uint8_t*) = nullptr;
