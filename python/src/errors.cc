@@ -6,19 +6,30 @@
 
 namespace lathe::python {
 
+namespace {
+
+/// Names come from files, whose bytes need not be UTF-8: those that are not are written as escapes.
+nb::object text(const std::string& s) {
+  return nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "backslashreplace"));
+}
+
+}  // namespace
+
 nb::dict to_python(const Diagnostic& d) {
   nb::dict fields;
   fields["code"] = code_name(d.code);
   fields["severity"] = d.severity == Diagnostic::Severity::warning ? "warning" : "error";
-  fields["stage"] = d.stage;
-  fields["node"] = d.node;
-  fields["op"] = d.op;
+  fields["stage"] = text(d.stage);
+  fields["node"] = text(d.node);
+  fields["op"] = text(d.op);
   fields["node_index"] = d.node_index;
-  fields["inputs"] = d.inputs;
-  fields["expected"] = d.expected;
-  fields["got"] = d.got;
-  fields["remedy"] = d.remedy;
-  fields["text"] = d.sentence();
+  nb::list inputs;
+  for (const std::string& i : d.inputs) inputs.append(text(i));
+  fields["inputs"] = inputs;
+  fields["expected"] = text(d.expected);
+  fields["got"] = text(d.got);
+  fields["remedy"] = text(d.remedy);
+  fields["text"] = text(d.sentence());
   return fields;
 }
 

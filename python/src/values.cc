@@ -130,13 +130,21 @@ Tensor tensor_from_strings(const std::vector<nb::object>& items, nb::handle shap
     refuse("as many strings as " + describe(s) + " has elements", std::to_string(items.size()));
   Tensor t(DataType::string, s);
   for (size_t i = 0; i < items.size(); ++i) {
-    const nb::handle h = items[i];
+    // Held until it has been copied: what str() makes of an object that is none, or of a str of a class of
+    // its own as NumPy's, is nobody else's.
+    const nb::object item = PyBytes_Check(items[i].ptr()) ? items[i] : nb::object(nb::str(items[i]));
     char* data = nullptr;
     Py_ssize_t size = 0;
-    if (PyBytes_Check(h.ptr()))
-      PyBytes_AsStringAndSize(h.ptr(), &data, &size);
+    if (PyBytes_Check(item.ptr()))
+      PyBytes_AsStringAndSize(item.ptr(), &data, &size);
     else
-      data = const_cast<char*>(PyUnicode_AsUTF8AndSize(nb::str(h).ptr(), &size));
+      data = const_cast<char*>(PyUnicode_AsUTF8AndSize(item.ptr(), &size));
+    nb::object bytes;
+    if (!data && PyUnicode_Check(item.ptr())) {  // surrogates that stand for bytes that are no UTF-8
+      PyErr_Clear();
+      bytes = nb::steal(PyUnicode_AsEncodedString(item.ptr(), "utf-8", "surrogateescape"));
+      if (bytes.is_valid()) PyBytes_AsStringAndSize(bytes.ptr(), &data, &size);
+    }
     if (!data) throw nb::python_error();
     t.as<std::string>()[i].assign(data, static_cast<size_t>(size));
   }

@@ -43,7 +43,7 @@ class HiddenRows {
           std::ranges::any_of(n.origin, [&](const std::string& o) { return of_file.contains(o); }))
         continue;
       const ValueId mask = written(n.inputs[3]);
-      g_.node(id).inputs[3] = mask;
+      g_.node(id).inputs.set(3, mask);
     }
     remove_what_nobody_reads();
   }

@@ -263,7 +263,7 @@ class BlockedLayout {
   void describe_movement(const Node& old, Node& n) {
     n.attributes = {};
     old.op == "Resize" ? describe_resize(graph_, old, n) : describe_split(graph_, old, n);
-    n.inputs[0] = blocked(old.inputs[0], rank(old.inputs[0]));
+    n.inputs.set(0, blocked(old.inputs[0], rank(old.inputs[0])));
   }
 
   void describe_norm(const Node& old, Node& n) {
@@ -283,7 +283,7 @@ class BlockedLayout {
     n.domain = "lathe";
     n.op = "BlockedConv";
     n.inputs = old.inputs;
-    if (!plain) n.inputs[0] = blocked(old.inputs[0], rank(old.inputs[0]));
+    if (!plain) n.inputs.set(0, blocked(old.inputs[0], rank(old.inputs[0])));
     n.attributes.erase("kernel_shape");
     make_explicit(n, rank(old.inputs[0]) - 2);
     n.attributes.set("channels", c);

@@ -93,10 +93,10 @@ void describe_resize(Graph& g, const Node& old, Node& n) {
   const auto count = static_cast<int64_t>(pixels.size());
   n.attributes = old.attributes;
   n.attributes.set("axes", pixels);
-  n.inputs.assign(old.inputs.size(), no_id);
-  n.inputs[numbers] =
-      g.add_constant(g.fresh_name("resized"), numbers == 2 ? Tensor::from<float>({count}, scales)
-                                                           : Tensor::from<int64_t>({count}, sizes));
+  n.inputs = std::vector<ValueId>(old.inputs.size(), no_id);
+  n.inputs.set(numbers,
+               g.add_constant(g.fresh_name("resized"), numbers == 2 ? Tensor::from<float>({count}, scales)
+                                                                    : Tensor::from<int64_t>({count}, sizes)));
 }
 
 bool splits_blocks(const Graph& g, const Node& n) {

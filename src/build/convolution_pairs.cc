@@ -90,7 +90,8 @@ class ConvolutionPairs {
     n.origin = first.origin;
     n.origin.insert(n.origin.end(), second.origin.begin(), second.origin.end());
     n.inputs = {first.inputs[0], first.inputs[1], input(first, 2)};
-    if (!is_pool(second)) n.inputs.insert(n.inputs.end(), {second.inputs[1], input(second, 2)});
+    if (!is_pool(second))
+      for (ValueId v : {second.inputs[1], input(second, 2)}) n.inputs.push_back(v);
     n.outputs = second.outputs;
     n.attributes = first.attributes;
     for (const char* list : {"dilations", "pads", "strides"})

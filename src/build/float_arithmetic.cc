@@ -141,10 +141,11 @@ class Widening {
       if (options_.mixed && (is_large(n.inputs[i]) || is_key_or_value(n, i)))
         small_inputs.push_back(i);
       else
-        n.inputs[i] = widened(n.inputs[i]);
+        n.inputs.set(i, widened(n.inputs[i]));
     }
     std::vector<std::pair<ValueId, ValueId>> narrow;  // a result in float32, and as it was
-    const auto widen_result = [&](ValueId& v) {
+    const auto widen_result = [&](size_t output) {
+      const ValueId v = n.outputs[output];
       const ValueId wide = add_float(v);
       narrow.emplace_back(wide, v);
       if (!options_.as_written) {
@@ -152,18 +153,18 @@ class Widening {
         if (unheeded) unheeded_.insert(v);
         graph_.value(wide).written = graph_.value(v).type.elem;
       }
-      v = wide;
+      n.outputs.set(output, wide);
     };
     for (size_t o = 0; o < n.outputs.size(); ++o) {
       if (!is_half(n.outputs[o])) continue;
       if (options_.mixed && hands_on(n, o))
         small_outputs.push_back(o);
       else
-        widen_result(n.outputs[o]);
+        widen_result(o);
     }
     if ((!small_inputs.empty() || !small_outputs.empty()) && !accepted(n, small_inputs)) {
-      for (size_t i : small_inputs) n.inputs[i] = widened(n.inputs[i]);
-      for (size_t o : small_outputs) widen_result(n.outputs[o]);
+      for (size_t i : small_inputs) n.inputs.set(i, widened(n.inputs[i]));
+      for (size_t o : small_outputs) widen_result(o);
     }
     graph_.remove_node(id);
     graph_.add_node(std::move(n));
@@ -197,8 +198,9 @@ class Widening {
     const float greatest =
         graph_.value(n.inputs[0]).type.elem == DataType::float16 ? 65504.0f : to_float(BFloat16{0x7f7f});
     for (const auto& [i, by] : {std::pair(1, -greatest), std::pair(2, greatest)}) {
-      ValueId& v = n.inputs[static_cast<size_t>(i)];
-      if (v == no_id) v = graph_.add_constant(graph_.fresh_name("bound"), Tensor::scalar(by));
+      const auto at = static_cast<size_t>(i);
+      if (!n.inputs.has(at))
+        n.inputs.set(at, graph_.add_constant(graph_.fresh_name("bound"), Tensor::scalar(by)));
     }
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "build/window_attributes.h"
+
 namespace lathe {
 namespace {
 
@@ -19,7 +21,7 @@ class Narrowing {
       if (!is_narrow_convolution(graph_.node(id))) continue;
       Node n = graph_.node(id);
       n.op = "NarrowBlockedConv";
-      n.inputs[1] = narrowed(n.inputs[1]);
+      n.inputs.set(1, narrowed(n.inputs[1]));
       graph_.remove_node(id);
       graph_.add_node(std::move(n));
       changed = true;
@@ -52,8 +54,8 @@ class Narrowing {
     if (!w || w->size() < fewest_weights || !is_float(w->type())) return false;
     const Shape& s = w->shape();
     const bool winograd = s.size() == 4 && s[2] == 3 && s[3] == 3 &&
-                          n.attributes.get<Ints>("strides", {1, 1}) == Ints{1, 1} &&
-                          n.attributes.get<Ints>("dilations", {1, 1}) == Ints{1, 1};
+                          list_or(n.attributes, "strides", {1, 1}) == Ints{1, 1} &&
+                          list_or(n.attributes, "dilations", {1, 1}) == Ints{1, 1};
     return !winograd;
   }
 
@@ -84,7 +86,7 @@ class Narrowing {
     Attributes kept;
     kept.set("transB", n.attributes.get<int64_t>("transB", 0));
     n.attributes = std::move(kept);
-    n.inputs[1] = narrowed(n.inputs[1]);
+    n.inputs.set(1, narrowed(n.inputs[1]));
     graph_.remove_node(id);
     graph_.add_node(std::move(n));
   }

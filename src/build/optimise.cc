@@ -7,6 +7,7 @@
 
 #include "build/built_in.h"
 #include "build/rewrites.h"
+#include "passes/refused_nodes.h"
 
 namespace lathe {
 namespace {
@@ -94,10 +95,13 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
          .newest_opset = search.newest_opset,
          .for_others = search.for_others,
          .control = options.control,
+         .decline_faulty = search.passes == nullptr,
          .exchangeable = options.refit ? exchangeable(graph, done.folds, done.deciding) : Exchangeable()});
     changed = rewriting.at_rest && !rewriting.patches.empty();
     std::ranges::move(rewriting.patches, std::back_inserter(done.patches));
+    std::ranges::move(rewriting.declined, std::back_inserter(done.declined));
   }
+  if (search.for_others) restore_refused_nodes(graph);
   return done;
 }
 

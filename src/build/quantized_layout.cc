@@ -557,7 +557,7 @@ class QuantizedLayout {
     Node n = described({id, {}, {}, id}, old, old.op);
     n.domain.clear();
     resizes ? describe_resize(graph_, old, n) : describe_split(graph_, old, n);
-    n.inputs[0] = form_.at(old.inputs[0]);
+    n.inputs.set(0, form_.at(old.inputs[0]));
     for (ValueId v : old.outputs) n.outputs.push_back(add_blocked_value(v));
     const std::vector<ValueId> made = n.outputs;
     graph_.remove_node(id);

@@ -45,7 +45,7 @@ class QuantizedProducts {
       const auto scales = factors(mul.inputs[1 - side]);
       Node n = *product;
       n.inputs.resize(4, no_id);
-      n.inputs.insert(n.inputs.end(), {scales.first, scales.second});
+      for (ValueId scale : {scales.first, scales.second}) n.inputs.push_back(scale);
       n.outputs = mul.outputs;
       if (auto made = runnable(std::move(n))) return put(id, std::move(*made));
     }

@@ -136,7 +136,7 @@ class ScaledInputs {
     scaled.origin = s.origin;
     scaled.origin.insert(scaled.origin.end(), n.origin.begin(), n.origin.end());
     scaled.inputs.resize(3, no_id);
-    scaled.inputs[0] = s.from;
+    scaled.inputs.set(0, s.from);
     if (s.gate != no_id) {
       scaled.inputs.push_back(s.gate);
       scaled.attributes.set("gated", int64_t{1});

@@ -261,7 +261,7 @@ class ShortImages {
     for (NodeId id : graph_.order()) {
       Node n = graph_.node(id);
       if (main.contains(id) && !only_moves(n)) read_short(n);
-      if (makers.contains(id) && takes_short(n)) read_given(n.inputs[0]);
+      if (makers.contains(id) && takes_short(n)) read_given(n);
       graph_.remove_node(id);
       graph_.add_node(n);
       if (main.contains(id)) make_short(std::move(n));
@@ -271,11 +271,11 @@ class ShortImages {
   void read_short(Node& n) {
     std::map<ValueId, ValueId> wide;
     for (size_t i = 0; i < n.inputs.size(); ++i) {
-      ValueId& v = n.inputs[i];
+      const ValueId v = n.inputs[i];
       const auto at = short_.find(v);
       if (at == short_.end()) continue;
       if (widens(n, i)) {
-        v = at->second;
+        n.inputs.set(i, at->second);
         continue;
       }
       // A Cast of its own for each reader, so that it becomes part of what that does.
@@ -285,19 +285,20 @@ class ShortImages {
             graph_.add_value(graph_.fresh_name(graph_.value(v).name + ".wide"), graph_.value(v).type);
         add_cast(graph_, at->second, made->second);
       }
-      v = made->second;
+      n.inputs.set(i, made->second);
     }
   }
 
   /// What makes a short image may read one that is short in the model as it is.
-  void read_given(ValueId& x) const {
+  void read_given(Node& n) const {
+    const ValueId x = n.inputs[0];
     const NodeId p = graph_.value(x).producer;
     const auto readers = readers_.find(x);
     if (p == no_id || !is_one_of(graph_.node(p), "", {"Cast"}) || readers == readers_.end() ||
         readers->second.size() != 1)
       return;
     const ValueId given = graph_.node(p).inputs[0];
-    if (cpu::is_half(graph_.value(given).type.elem)) x = given;
+    if (cpu::is_half(graph_.value(given).type.elem)) n.inputs.set(0, given);
   }
 
   void make_short(Node n) {
@@ -313,7 +314,7 @@ class ShortImages {
     }
     if (!only_moves(n)) return;
     // The node with float32 stays for those who watch it.
-    for (size_t i = 0; i < moved(n).size(); ++i) n.inputs[i] = short_.at(n.inputs[i]);
+    for (size_t i = 0; i < moved(n).size(); ++i) n.inputs.set(i, short_.at(n.inputs[i]));
     graph_.add_node(std::move(n));
   }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu/blocked_shape.h"
@@ -14,6 +15,13 @@ namespace lathe {
 inline bool explicit_pads(const Node& n) {
   const auto pad = n.attributes.get<std::string>("auto_pad", "NOTSET");
   return pad.empty() || pad == "NOTSET" || pad == "VALID";
+}
+
+/// A list with a number for each axis or end, as operators mean it: an empty one stands for the default, too.
+inline std::vector<int64_t> list_or(const Attributes& a, const std::string& name,
+                                    std::vector<int64_t> fallback) {
+  auto list = a.get<std::vector<int64_t>>(name, {});
+  return list.empty() ? std::move(fallback) : std::move(list);
 }
 
 /// Of a BlockedConv: one filter for each channel?
@@ -30,17 +38,17 @@ inline void make_explicit(Node& n, size_t axes) {
     n.attributes.erase("ceil_mode");  // of no meaning there, but of one with pads
   }
   n.attributes.erase("auto_pad");
-  if (!n.attributes.has("pads")) n.attributes.set("pads", Ints(2 * axes, 0));
+  n.attributes.set("pads", list_or(n.attributes, "pads", Ints(2 * axes, 0)));
   for (const char* name : {"strides", "dilations"})
-    if (!n.attributes.has(name)) n.attributes.set(name, Ints(axes, 1));
+    n.attributes.set(name, list_or(n.attributes, name, Ints(axes, 1)));
 }
 
 /// A window as make_explicit() leaves it; the attributes' names begin with `prefix`.
 struct WindowAttributes {
   WindowAttributes(const Attributes& a, const std::string& prefix, size_t axes)
-      : strides(a.get(prefix + "strides", std::vector<int64_t>(axes, 1))),
-        dilations(a.get(prefix + "dilations", std::vector<int64_t>(axes, 1))),
-        pads(a.get(prefix + "pads", std::vector<int64_t>(2 * axes, 0))) {}
+      : strides(list_or(a, prefix + "strides", std::vector<int64_t>(axes, 1))),
+        dilations(list_or(a, prefix + "dilations", std::vector<int64_t>(axes, 1))),
+        pads(list_or(a, prefix + "pads", std::vector<int64_t>(2 * axes, 0))) {}
   int64_t stride(size_t axis) const { return strides[axis]; }
   int64_t dilation(size_t axis) const { return dilations[axis]; }
   int64_t pad_begin(size_t axis) const { return pads[axis]; }

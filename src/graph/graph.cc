@@ -4,8 +4,43 @@
 #include <functional>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 namespace lathe {
+
+struct Graph::Nothing {
+  ValueInfo value;
+  Node node;
+};
+
+Graph::Graph(Graph* parent) : parent_(parent) {}
+Graph::~Graph() = default;
+
+const ValueInfo& Graph::value(ValueId v) const {
+  static const ValueInfo nothing;
+  return v < values_.size() ? values_[v] : nothing;
+}
+
+ValueInfo& Graph::value(ValueId v) {
+  if (v < values_.size()) return values_[v];
+  if (!nothing_) nothing_ = std::make_unique<Nothing>();
+  return nothing_->value = ValueInfo();
+}
+
+const Node& Graph::node(NodeId n) const {
+  static const Node nothing = [] {
+    Node none;
+    none.alive = false;
+    return none;
+  }();
+  return n < nodes_.size() ? nodes_[n] : nothing;
+}
+
+Node& Graph::node(NodeId n) {
+  if (n < nodes_.size()) return nodes_[n];
+  if (!nothing_) nothing_ = std::make_unique<Nothing>();
+  return nothing_->node = std::as_const(*this).node(no_id);
+}
 
 const Graph* Node::body(std::string_view which) const {
   for (const Body& b : bodies)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
@@ -31,13 +32,54 @@ struct Body {
   std::shared_ptr<Graph> graph;
 };
 
+/// The inputs or outputs of a node, in order. What is left out, in between or behind the last, is no_id:
+/// models may leave optional operands out either way, so nobody need look at the number before asking for
+/// one.
+class Operands {
+ public:
+  using value_type = ValueId;
+  Operands() = default;
+  Operands(std::initializer_list<ValueId> list) : list_(list) {}
+  Operands(std::vector<ValueId> list) : list_(std::move(list)) {}  // NOLINT: a list of values is one
+
+  ValueId operator[](size_t i) const { return i < list_.size() ? list_[i] : no_id; }
+  bool has(size_t i) const { return (*this)[i] != no_id; }
+  /// Operands between the last and this one are left out.
+  void set(size_t i, ValueId v) {
+    if (i >= list_.size()) list_.resize(i + 1, no_id);
+    list_[i] = v;
+  }
+  /// Leaves out what is left out behind the last operand that is there, but for the first `least`.
+  void trim(size_t least = 0) {
+    while (list_.size() > least && list_.back() == no_id) list_.pop_back();
+  }
+
+  size_t size() const { return list_.size(); }
+  bool empty() const { return list_.empty(); }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+  auto begin() { return list_.begin(); }
+  auto end() { return list_.end(); }
+  void push_back(ValueId v) { list_.push_back(v); }
+  void resize(size_t count, ValueId added = no_id) { list_.resize(count, added); }
+  void erase(size_t i) {
+    if (i < list_.size()) list_.erase(list_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  const std::vector<ValueId>& list() const { return list_; }
+  operator const std::vector<ValueId>&() const { return list_; }  // NOLINT
+  bool operator==(const Operands&) const = default;
+
+ private:
+  std::vector<ValueId> list_;
+};
+
 struct Node {
   std::string name;
   std::string op;
   std::string domain;  // "" is ai.onnx
   std::string overload;
-  std::vector<ValueId> inputs;   // no_id: left out
-  std::vector<ValueId> outputs;  // no_id: not wanted
+  Operands inputs;
+  Operands outputs;  // no_id: not wanted
   Attributes attributes;
   std::vector<Body> bodies;  // in the order of their names: kernels know them by number
   std::string doc;
@@ -75,7 +117,8 @@ struct ValueInfo {
 /// A directed acyclic graph of nodes. Not thread-safe while changed; safe to read from many threads.
 class Graph {
  public:
-  explicit Graph(Graph* parent = nullptr) : parent_(parent) {}
+  explicit Graph(Graph* parent = nullptr);
+  ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -98,8 +141,9 @@ class Graph {
   ValueId add_constant(std::string name, Value v, ValueType type, std::string source = {});
   /// In a body: the value that stands for `outer` of the parent graph; made once.
   ValueId capture(ValueId outer);
-  const ValueInfo& value(ValueId v) const { return values_[v]; }
-  ValueInfo& value(ValueId v) { return values_[v]; }
+  /// Of an operand that is left out: nothing is known, and what is noted is lost.
+  const ValueInfo& value(ValueId v) const;
+  ValueInfo& value(ValueId v);
   size_t value_count() const { return values_.size(); }
   const Tensor* constant_tensor(ValueId v) const;  // null when not a constant tensor
   /// A name not yet taken in this graph or its parents, from a hint.
@@ -119,8 +163,9 @@ class Graph {
   NodeId add_node(Node n);
   NodeId add_node(std::string op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes = {},
                   std::string name = {});
-  const Node& node(NodeId n) const { return nodes_[n]; }
-  Node& node(NodeId n) { return nodes_[n]; }
+  /// Of no_id, which nothing produces: a node without an operator that is not alive.
+  const Node& node(NodeId n) const;
+  Node& node(NodeId n);
   size_t node_count() const { return nodes_.size(); }  // with removed ones
   size_t live_nodes() const;
   void remove_node(NodeId n);
@@ -158,6 +203,8 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<ValueId> inputs_, outputs_;
   std::map<std::string, ValueId, std::less<>> by_name_;
+  struct Nothing;
+  std::unique_ptr<Nothing> nothing_;  // what value(no_id) and node(no_id) are
 };
 
 /// Who reads what in one graph, kept up to date while it is changed: asking anew after every change would
@@ -198,6 +245,7 @@ class Patch {
   void replace_uses(ValueId from, ValueId to) { replaced_.emplace_back(from, to); }
   const std::string& reason() const { return reason_; }
   const std::vector<Node>& added() const { return added_; }
+  const std::vector<NodeId>& removed() const { return removed_; }
   bool empty() const { return added_.empty() && removed_.empty() && replaced_.empty(); }
 
   struct Applied {
@@ -206,6 +254,17 @@ class Patch {
   };
   /// Throws before any change when the patch does not fit the graph.
   Applied apply(Graph& g, UseIndex& uses) const;
+
+  /// The same in two steps: what the patch makes is in the graph, but nothing reads it yet.
+  struct Staged {
+    std::vector<NodeId> added;
+    std::vector<std::pair<ValueId, ValueId>> replaced;
+    size_t first_value = 0, first_node = 0;
+  };
+  Staged stage(Graph& g) const;
+  /// Of what was staged last: it is read from now on; or it is gone.
+  Applied commit(Graph& g, UseIndex& uses, const Staged& staged) const;
+  void take_back(Graph& g, const Staged& staged) const { g.truncate(staged.first_value, staged.first_node); }
 
  private:
   /// Ids made by the patch start here, and are translated on apply.

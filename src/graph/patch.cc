@@ -74,8 +74,11 @@ void Patch::check_fits(const Graph& g) const {
     if (n >= g.node_count() || !g.node(n).alive) refuse("nodes that exist", std::to_string(n));
 }
 
-Patch::Applied Patch::apply(Graph& g, UseIndex& uses) const {
+Patch::Applied Patch::apply(Graph& g, UseIndex& uses) const { return commit(g, uses, stage(g)); }
+
+Patch::Staged Patch::stage(Graph& g) const {
   check_fits(g);
+  Staged staged{.first_value = g.value_count(), .first_node = g.node_count()};
   std::vector<std::string> origin;
   std::string name;
   for (NodeId n : removed_) {
@@ -96,14 +99,26 @@ Patch::Applied Patch::apply(Graph& g, UseIndex& uses) const {
   }
   auto translate = [&](ValueId v) { return v != no_id && v >= own ? translated[v - own] : v; };
 
+  for (const Node& draft : added_) {
+    Node n = draft;
+    for (ValueId& v : n.inputs) v = translate(v);
+    for (ValueId& v : n.outputs) v = translate(v);
+    n.origin = origin;
+    n.name = added_.size() == 1 ? name : name + "/" + n.op;
+    staged.added.push_back(g.add_node(std::move(n)));
+  }
+  for (const auto& [from, made] : replaced_) staged.replaced.emplace_back(from, translate(made));
+  return staged;
+}
+
+Patch::Applied Patch::commit(Graph& g, UseIndex& uses, const Staged& staged) const {
   // First who reads what, then the new nodes: they read what they say they read.
-  Applied done;
-  for (const auto& [from, made] : replaced_) {
-    const ValueId to = translate(made);
+  Applied done{.added = staged.added, .replaced = staged.replaced};
+  for (const auto& [from, to] : staged.replaced) {
     for (const Use& u : uses.of(from)) {
       Node& reader = g.node(u.node);
       if (u.input != UINT32_MAX) {
-        reader.inputs[u.input] = to;
+        reader.inputs.set(u.input, to);
       } else {
         for (const Body& b : reader.bodies)
           for (ValueId c : b.graph->captures())
@@ -116,17 +131,8 @@ Patch::Applied Patch::apply(Graph& g, UseIndex& uses) const {
       g.swap_names(from, to);
     }
     uses.replaced(from, to);
-    done.replaced.emplace_back(from, to);
   }
-  for (const Node& draft : added_) {
-    Node n = draft;
-    for (ValueId& v : n.inputs) v = translate(v);
-    for (ValueId& v : n.outputs) v = translate(v);
-    n.origin = origin;
-    n.name = added_.size() == 1 ? name : name + "/" + n.op;
-    done.added.push_back(g.add_node(std::move(n)));
-    uses.added(done.added.back());
-  }
+  for (NodeId n : staged.added) uses.added(n);
   for (NodeId n : removed_) {
     uses.removing(n);
     g.remove_node(n);

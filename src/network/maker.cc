@@ -85,8 +85,9 @@ std::vector<ValueId> LayerMaker::ops(std::string op, std::vector<ValueId> inputs
                                      Attributes a) {
   Node n;
   n.op = std::move(op);
-  while (!inputs.empty() && inputs.back() == no_id) inputs.pop_back();
   n.inputs = std::move(inputs);
+  const OpSchema* schema = state_.schemas->find(n.domain, n.op);
+  n.inputs.trim(schema ? schema->newest().signature().min_inputs : 0);
   n.attributes = std::move(a);
   for (size_t i = 0; i < outputs; ++i)
     n.outputs.push_back(graph_.add_value(graph_.fresh_name(name_ + "/" + n.op)));

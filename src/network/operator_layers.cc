@@ -135,8 +135,9 @@ Layer Network::add_plugin(const std::string& domain, const std::string& op,
   for (size_t i = 0; i < output_types.size(); ++i) {
     const bool called = i < o.output_names.size() && !o.output_names[i].empty();
     const std::string name = g.fresh_name(called ? o.output_names[i] : m.name() + "/" + op);
-    n.outputs.push_back(g.add_value(name, type(output_types[i])));
-    state_->infer.declare(g, n.outputs.back(), g.value(n.outputs.back()).type);
+    const ValueId made = g.add_value(name, type(output_types[i]));
+    n.outputs.push_back(made);
+    state_->infer.declare(g, made, g.value(made).type);
   }
   const NodeId id = m.add(std::move(n));
   return m.finish_as_is(id, !o.output_names.empty());

@@ -196,7 +196,7 @@ class Speller {
     if (auto better = refine(to.type, from.type)) to.type = std::move(*better);
     to.output = from.output;
     to.producer = std::exchange(from.producer, no_id);
-    g.node(to.producer).outputs[to.output] = wanted;
+    g.node(to.producer).outputs.set(to.output, wanted);
     for (NodeId id = first; id < g.node_count(); ++id) read_instead(g.node(id), v, wanted);
   }
   static void read_instead(Node& n, ValueId v, ValueId wanted) {

@@ -117,13 +117,13 @@ class NodeDowngrade final : public RewriteContext {
   }
   bool fits(const Signature& older, const Signature& newer, const Signature& newest) const {
     const size_t inputs = count_present(node_.inputs), outputs = count_present(node_.outputs);
-    if (inputs < older.min_inputs || inputs > older.max_inputs || outputs < older.min_outputs ||
+    if (node_.inputs.size() < older.min_inputs || inputs > older.max_inputs || outputs < older.min_outputs ||
         outputs > older.max_outputs || !attributes_fit(node_, older, newer, newest))
       return false;
     TypeBinding types(older);
     for (size_t i = 0; i < inputs; ++i) {
       const Parameter& p = older.input(i);
-      if (node_.inputs[i] == no_id ? p.arity == Parameter::Arity::required
+      if (node_.inputs[i] == no_id ? p.arity != Parameter::Arity::optional
                                    : !types.fits(p, type(node_.inputs[i])))
         return false;
     }

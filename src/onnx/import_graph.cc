@@ -412,6 +412,9 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   std::vector<Diagnostic> faults = check_signature(g, n, *schema, *version);
   for (Diagnostic& d : faults) report(std::move(d), index);
   if (!faults.empty()) return;
+  // Whoever looks at the number of operands finds as many as there are.
+  n.inputs.trim(version->signature().min_inputs);
+  n.outputs.trim();
   if (scope.uncalled) {
     for (const Body& b : n.bodies) fill_body(*b.graph);
     return;

@@ -54,20 +54,21 @@ class NodeUpgrade final : public UpgradeContext {
   }
   void append(size_t output, std::string_view op, std::vector<ValueId> extra_inputs,
               Attributes attrs) override {
-    ValueId& out = node_.outputs.at(output);
+    const ValueId out = node_.outputs[output];
     if (out == no_id) return;
     const ValueId inner = g_.add_value(name(op));
     extra_inputs.insert(extra_inputs.begin(), inner);
     Node n = made(op, std::move(extra_inputs), std::move(attrs));
     n.outputs = {out};
-    out = inner;
+    node_.outputs.set(output, inner);
     after_.insert(after_.begin(), std::move(n));
   }
   void give(size_t output, ValueId v) override {
     Node n = made("Identity", {v}, {});
-    n.outputs = {std::exchange(node_.outputs[output], no_id)};
+    n.outputs = {node_.outputs[output]};
+    node_.outputs.set(output, no_id);
     after_.push_back(std::move(n));
-    while (!node_.outputs.empty() && node_.outputs.back() == no_id) node_.outputs.pop_back();
+    node_.outputs.trim();
   }
   void ignore_attribute(std::string_view attribute, std::string_view remedy) override {
     if (!node_.attributes.erase(attribute)) return;

@@ -84,9 +84,9 @@ std::optional<Patch> propose(const View& view, NodeId id) {
     Patch p(n.op + " in the shape that there is before and after");
     const auto c = reshaped(view, p, n.inputs[1 - i], *view.type(x).shape, *view.type(n.inputs[i]).shape);
     if (!c) continue;
-    std::vector<ValueId> inputs(2);
-    inputs[i] = x;
-    inputs[1 - i] = *c;
+    Operands inputs;
+    inputs.set(i, x);
+    inputs.set(1 - i, *c);
     p.replace_uses(back.outputs[0], p.add(n.op, std::move(inputs)));
     p.remove(id);
     return p;

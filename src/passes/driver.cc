@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
+#include <set>
+#include <tuple>
 
 #include "base/glob.h"
+#include "passes/checks.h"
+#include "passes/refused_nodes.h"
 
 namespace lathe {
 namespace {
@@ -58,12 +63,11 @@ class Driver {
   }
 
   void run(Graph& root) {
-    if (passes_.empty()) return;
-    // Contents of small tensors are not kept in a graph: they are found anew, the types stay.
-    state_.declare_bodies(root);
-    std::vector<Diagnostic> ignored;
-    infer_graph(root, schemas_, state_, &ignored);
-    optimise(root);
+    // Contents of small tensors are not kept in a graph: they are found anew. What folding has made known
+    // since the graph was imported is held against the operators that read it before any pass relies on it.
+    state_.believe_inferred = true;
+    refuse_faulty_nodes(root, schemas_, state_);
+    if (!passes_.empty()) optimise(root);
   }
   Rewriting take() { return std::move(done_); }
 
@@ -116,28 +120,105 @@ class Driver {
   }
 
   bool try_pass(const Pass& pass, Graph& g, UseIndex& uses, NodeId id) {
-    const std::optional<Patch> patch = pass.propose(
-        View(g, uses, state_, schemas_, options_.exchangeable, constants_, options_.for_others), id);
-    if (!patch || patch->empty() || !can_be_said(*patch)) return false;
+    if (has_declined_.contains({&pass, &g, id})) return false;
     const std::string name = g.node(id).name;
+    Diagnostic fault;
     try {
-      const Patch::Applied done = patch->apply(g, uses);
-      for (NodeId n : done.added) {
+      const std::optional<Patch> patch = pass.propose(view_of(g, uses), id);
+      if (!patch || patch->empty() || !can_be_said(*patch)) return false;
+      const Patch::Staged staged = staged_and_inferred(*patch, g);
+      if (!pass.keeps_checks && drops_check(*patch, staged, g, uses)) {
+        take_back(*patch, staged, g);
+        return false;
+      }
+      const std::vector<ValueId> better = better_known(g, staged);
+      patch->commit(g, uses, staged);
+      infer_readers(g, uses, better);
+      done_.patches.push_back({pass.name, name, patch->reason()});
+      return true;
+    } catch (const Error& e) {
+      if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
+      fault = e.diagnostic();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      fault.expected = "a patch or none";
+      fault.got = e.what();
+    }
+    fault.code = Code::internal;
+    fault.stage = "pass " + std::string(pass.name);
+    if (fault.node.empty()) fault.node = name;
+    fault.remedy = "--passes=-" + std::string(pass.name) + " leaves the pass out; please report it";
+    if (!options_.decline_faulty) throw Error(std::move(fault));
+    has_declined_.insert({&pass, &g, id});
+    done_.declined.push_back(std::move(fault));
+    return false;
+  }
+
+  /// What the patch makes is in the graph, with its types, and fits what it will replace; else it is not, and
+  /// the fault is thrown.
+  Patch::Staged staged_and_inferred(const Patch& patch, Graph& g) {
+    Patch::Staged staged = patch.stage(g);
+    try {
+      for (NodeId n : staged.added) {
         if (!schemas_.find(g.node(n).domain, g.node(n).op))
           throw Error(Code::internal, "optimise", "an operator that there is", g.node(n).op);
         infer_node(g, n, schemas_, state_);
       }
-      for (const auto& [from, to] : done.replaced) check_same(g, from, to);
-    } catch (const Error& e) {
-      Diagnostic d = e.diagnostic();
-      d.code = Code::internal;
-      d.stage = "pass " + std::string(pass.name);
-      if (d.node.empty()) d.node = name;
-      d.remedy = "--passes=-" + std::string(pass.name) + " leaves the pass out; please report it";
-      throw Error(std::move(d));
+      for (const auto& [from, to] : staged.replaced) check_same(g, from, to);
+    } catch (const std::exception&) {
+      take_back(patch, staged, g);
+      throw;
     }
-    done_.patches.push_back({pass.name, name, patch->reason()});
-    return true;
+    return staged;
+  }
+  void take_back(const Patch& patch, const Patch::Staged& staged, Graph& g) {
+    for (auto v = static_cast<ValueId>(staged.first_value); v < g.value_count(); ++v)
+      state_.forget_values(g, v);
+    patch.take_back(g, staged);
+  }
+
+  /// Would a change of shape that a run may refuse go, and nothing refuse the same in its place: the same
+  /// operator by the same sizes?
+  bool drops_check(const Patch& patch, const Patch::Staged& staged, const Graph& g, const UseIndex& uses) {
+    const View view = view_of(g, uses);
+    std::set<ValueId> replaced;
+    for (const auto& [from, to] : staged.replaced) replaced.insert(from);
+    const std::set<NodeId> removed(patch.removed().begin(), patch.removed().end());
+    std::set<NodeId> gone;
+    const auto is_read = [&](ValueId v) {
+      const auto reads = [&](NodeId n) { return std::ranges::count(g.node(n).inputs, v) > 0; };
+      if (std::ranges::any_of(staged.added, reads)) return true;
+      if (replaced.contains(v)) return false;
+      return g.is_output(v) || std::ranges::any_of(uses.of(v), [&](const Use& u) {
+               return !gone.contains(u.node) && !removed.contains(u.node);
+             });
+    };
+    std::vector<NodeId> waiting(removed.begin(), removed.end());
+    for (ValueId v : replaced) waiting.push_back(g.value(v).producer);
+    while (!waiting.empty()) {
+      const NodeId id = waiting.back();
+      waiting.pop_back();
+      if (id == no_id || gone.contains(id)) continue;
+      const Node& n = g.node(id);
+      if (!removed.contains(id) &&
+          std::ranges::any_of(n.outputs, [&](ValueId v) { return v != no_id && is_read(v); }))
+        continue;
+      gone.insert(id);
+      for (ValueId v : n.inputs)
+        if (v != no_id) waiting.push_back(g.value(v).producer);
+      const bool checked = std::ranges::any_of(staged.added, [&](NodeId a) {
+        const Node& made = g.node(a);
+        return made.op == n.op && made.domain == n.domain && made.inputs[1] == n.inputs[1] &&
+               (n.op != "Concat" || made.inputs == n.inputs);
+      });
+      if (!checked && may_refuse(view, n)) return true;
+    }
+    return false;
+  }
+
+  View view_of(const Graph& g, const UseIndex& uses) {
+    return View(g, uses, state_, schemas_, options_.exchangeable, constants_, options_.for_others);
   }
 
   bool can_be_said(const Patch& patch) const {
@@ -145,6 +226,47 @@ class Driver {
              const OpSchema* schema = n.domain.empty() ? schemas_.find(n.domain, n.op) : nullptr;
              return !schema || least_opset(*schema) <= options_.newest_opset;
            });
+  }
+
+  /// Values that take the place of others and of which more is known: what reads them has not been held
+  /// against that.
+  std::vector<ValueId> better_known(const Graph& g, const Patch::Staged& staged) const {
+    std::vector<ValueId> better;
+    for (const auto& [from, to] : staged.replaced)
+      if (is_better_known(g.value(from).type, state_.values(g, from), g, to)) better.push_back(to);
+    return better;
+  }
+  bool is_better_known(const ValueType& type, const std::optional<std::vector<Dim>>& values, const Graph& g,
+                       ValueId now) const {
+    const auto more = [](const std::vector<Dim>& before, const std::vector<Dim>& after) {
+      return !std::ranges::equal(before, after,
+                                 [](const Dim& a, const Dim& b) { return a == b || b.has_unknown(); });
+    };
+    const ValueType& t = g.value(now).type;
+    if (without_shape(type) != without_shape(t)) return true;
+    if (t.shape && (!type.shape || more(*type.shape, *t.shape))) return true;
+    const auto known = state_.values(g, now);
+    return known && (!values || more(*values, *known));
+  }
+  /// Infers what reads these values, and what reads what becomes better known so. What cannot run is refused.
+  void infer_readers(Graph& g, const UseIndex& uses, std::vector<ValueId> waiting) {
+    while (!waiting.empty()) {
+      const ValueId v = waiting.back();
+      waiting.pop_back();
+      for (const Use& use : std::vector<Use>(uses.of(v))) {
+        const Operands outputs = g.node(use.node).outputs;
+        std::vector<std::pair<ValueType, std::optional<std::vector<Dim>>>> before;
+        for (ValueId made : outputs) before.emplace_back(g.value(made).type, state_.values(g, made));
+        std::map<InferState::Fault, Diagnostic> faults;
+        state_.faults = &faults;
+        infer_or_note(g, use.node, schemas_, state_);
+        state_.faults = nullptr;
+        for (const auto& [at, fault] : faults) refuse_node(*at.graph, at.node, fault);
+        for (size_t i = 0; i < outputs.size(); ++i)
+          if (outputs[i] != no_id && is_better_known(before[i].first, before[i].second, g, outputs[i]))
+            waiting.push_back(outputs[i]);
+      }
+    }
   }
 
   /// What is known of a value must not change when another takes its place; more may become known.
@@ -161,6 +283,7 @@ class Driver {
   std::map<std::string_view, std::vector<const Pass*>> by_op_;
   InferState state_;
   ConstantIndex constants_;
+  std::set<std::tuple<const Pass*, const Graph*, NodeId>> has_declined_;
   Rewriting done_;
 };
 

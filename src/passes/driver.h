@@ -21,6 +21,9 @@ struct PassOptions {
   int newest_opset = 0;
   bool for_others = false;  // the graph is to be written
   RunControl* control = nullptr;
+  /// A pass whose patch does not fit is left out at that node, and named in Rewriting::declined; else it is
+  /// an error. An optimisation that fails is no reason for a model not to run, but for tests to fail.
+  bool decline_faulty = false;
   /// No rewrite depends on what these hold.
   Exchangeable exchangeable = {};
 };
@@ -34,6 +37,8 @@ struct AppliedPatch {
 
 struct Rewriting {
   std::vector<AppliedPatch> patches;
+  /// With PassOptions::decline_faulty: patches that did not fit, with the pass and the node.
+  std::vector<Diagnostic> declined;
   /// False: stopped while passes still had something to propose, because they undid each other's work.
   bool at_rest = true;
 };

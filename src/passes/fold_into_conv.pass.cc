@@ -84,6 +84,9 @@ std::optional<Patch> batch_normalization(const View& view, NodeId id) {
   for (size_t i = 1; i <= 4; ++i)
     if (!view.is_constant(n.inputs[i]) || view.type(n.inputs[i]).elem != conv->type()) return std::nullopt;
 
+  if (!scales_well(view, {conv->weights(), conv->bias(), n.inputs[3]},
+                   normalization_scales(view, n, static_cast<double>(op.epsilon))))
+    return std::nullopt;
   Patch p("BatchNormalization goes into the weights of the convolution");
   Tensor epsilon(conv->type(), {});
   store_double(epsilon, 0, static_cast<double>(op.epsilon));
@@ -102,7 +105,9 @@ std::optional<Patch> scale(const View& view, NodeId id) {
     const auto conv = i == 0 || n.op == "Mul" ? Convolution::of(view, n.inputs[i]) : std::nullopt;
     Patch p(n.op + " by constants goes into the weights of the convolution");
     const auto by = conv ? conv->per_filter(p, n.inputs[1 - i]) : std::nullopt;
-    if (!by) continue;
+    if (!by ||
+        !scales_well(view, {conv->weights(), conv->bias()}, numbers_of(view, n.inputs[1 - i]), n.op == "Div"))
+      continue;
     const ValueId bias = conv->bias() == no_id ? no_id : p.add(n.op, {conv->bias(), *by});
     const ValueId weights = conv->scaled_weights(p, *by, n.op);
     return conv->replaced(std::move(p), id, weights, bias);

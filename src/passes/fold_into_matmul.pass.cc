@@ -1,6 +1,8 @@
 // What follows a product with constant weights and scales its columns by constants goes into the weights, and
 // into the bias that was added in between. The arithmetic is left to constant folding, and is only proposed
 // where it is done in the precision that the product has.
+#include <array>
+
 #include "ops/norm/norm.h"
 #include "passes/patterns.h"
 #include "tensor/element.h"
@@ -79,7 +81,8 @@ std::optional<Patch> scale(const View& view, NodeId id) {
     if (!of || (n.op == "Div" && i == 1) || !view.same_type(n.inputs[i], n.outputs[0])) continue;
     Patch p(n.op + " by constants goes into the weights of the product");
     const auto by = row(view, p, n.inputs[1 - i], *of);
-    if (!by) continue;
+    if (!by || !scales_well(view, {of->weights, of->bias}, numbers_of(view, n.inputs[1 - i]), n.op == "Div"))
+      continue;
     const ValueId bias = of->bias == no_id ? no_id : p.add(n.op, {of->bias, *by});
     const ValueId weights = add_scaled(p, *of, n.op, *by);
     p.replace_uses(n.outputs[0], add_product(p, *of, weights, bias));
@@ -97,6 +100,9 @@ std::optional<Patch> batch_normalization(const View& view, NodeId id) {
   const DataType t = view.type(of->weights).elem;
   for (size_t i = 1; i <= 4; ++i)
     if (!view.is_constant(n.inputs[i]) || view.type(n.inputs[i]).elem != t) return std::nullopt;
+  if (!scales_well(view, {of->weights, of->bias, n.inputs[3]},
+                   normalization_scales(view, n, static_cast<double>(op.epsilon))))
+    return std::nullopt;
   Patch p("BatchNormalization goes into the weights of the product");
   Tensor epsilon(t, {});
   store_double(epsilon, 0, static_cast<double>(op.epsilon));
@@ -119,24 +125,28 @@ std::optional<Patch> batch_normalization(const View& view, NodeId id) {
 
 /// x times a number, where x is multiplied with constants already, by itself or as the scale of a
 /// normalization: those are few numbers, weights of a product many.
-std::optional<ValueId> scaled_constants(const View& view, Patch& p, ValueId x, ValueId by) {
+std::optional<ValueId> scaled_constants(const View& view, Patch& p, ValueId x, ValueId by, double factor) {
   if (!view.read_once(x)) return std::nullopt;
-  const auto scale = [&](ValueId& v) { v = p.add("Mul", {v, by}); };
+  const auto scale = [&](Operands& inputs, size_t i) { inputs.set(i, p.add("Mul", {inputs[i], by})); };
   if (const Node* mul = view.made_by(x, "Mul")) {
     const size_t i = view.is_constant(mul->inputs[0]) ? 0 : 1;
-    std::vector<ValueId> inputs = mul->inputs;
-    if (!view.is_constant(inputs[i]) || view.is_constant(inputs[1 - i])) return std::nullopt;
-    scale(inputs[i]);
+    Operands inputs = mul->inputs;
+    if (!view.is_constant(inputs[i]) || view.is_constant(inputs[1 - i]) ||
+        !scales_well(view, {inputs[i]}, std::array{factor}))
+      return std::nullopt;
+    scale(inputs, i);
     return p.add("Mul", std::move(inputs));
   }
   for (const char* name : {"RMSNormalization", "LayerNormalization"}) {
     const Node* norm = view.made_by(x, name);
     if (!norm || norm->outputs.size() > 1 || view.type(norm->inputs[0]).elem != DataType::float32) continue;
-    std::vector<ValueId> inputs = norm->inputs;
+    Operands inputs = norm->inputs;
     for (size_t i = 1; i < inputs.size(); ++i) {
       if (inputs[i] == no_id) continue;
-      if (!view.is_constant(inputs[i]) || view.type(inputs[i]).elem != DataType::float32) return std::nullopt;
-      scale(inputs[i]);
+      if (!view.is_constant(inputs[i]) || view.type(inputs[i]).elem != DataType::float32 ||
+          !scales_well(view, {inputs[i]}, std::array{factor}))
+        return std::nullopt;
+      scale(inputs, i);
     }
     return p.add(name, std::move(inputs), norm->attributes);
   }
@@ -149,7 +159,7 @@ std::optional<Patch> scale_in_front(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (view.type(n.outputs[0]).elem != DataType::float32) return std::nullopt;
   double factor = 1;
-  std::vector<ValueId> inputs = n.inputs;
+  Operands inputs = n.inputs;
   for (ValueId& v : inputs) {
     double own = 1;
     const ValueId x = view.read_once(v) ? without_factors(view, v, own) : v;
@@ -164,9 +174,10 @@ std::optional<Patch> scale_in_front(const View& view, NodeId id) {
       p.add_constant("factor", Tensor::from<float>({}, std::vector<float>{static_cast<float>(factor)}));
   const auto takes = [&](ValueId& v, bool weights) {
     if (view.is_constant(v) != weights) return false;
-    const auto scaled = !weights            ? scaled_constants(view, p, v, by)
-                        : view.read_once(v) ? std::optional(p.add("Mul", {v, by}))
-                                            : std::nullopt;
+    const bool may_scale = view.read_once(v) && scales_well(view, {v}, std::array{factor});
+    const auto scaled = !weights    ? scaled_constants(view, p, v, by, factor)
+                        : may_scale ? std::optional(p.add("Mul", {v, by}))
+                                    : std::nullopt;
     if (scaled) v = *scaled;
     return scaled.has_value();
   };

@@ -97,8 +97,8 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   Patch p("Pad goes into the pads of " + n.op);
   attributes.set("pads", pads);
   attributes.erase("auto_pad");
-  std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = pad->inputs[0];
+  Operands inputs = n.inputs;
+  inputs.set(0, pad->inputs[0]);
   p.replace_uses(n.outputs[0], p.add(n.op, std::move(inputs), std::move(attributes)));
   p.remove(id);
   return p;

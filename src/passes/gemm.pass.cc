@@ -35,8 +35,8 @@ std::optional<Patch> transposed(const View& view, NodeId id) {
     Patch p("Transpose is " + name + " of Gemm");
     Attributes attributes = n.attributes;
     attributes.set(name, attributes.get<int64_t>(name, 0) ? int64_t{0} : int64_t{1});
-    std::vector<ValueId> inputs = n.inputs;
-    inputs[i] = transpose->inputs[0];
+    Operands inputs = n.inputs;
+    inputs.set(i, transpose->inputs[0]);
     p.replace_uses(n.outputs[0], p.add("Gemm", std::move(inputs), std::move(attributes)));
     p.remove(id);
     return p;

@@ -96,6 +96,9 @@ struct Pass {
   bool by_default = true;
   /// What it makes agrees with what it replaces wherever that gives finite numbers of finite numbers.
   bool finite_only = false;
+  /// It sees to it itself that a run still refuses what it refused: the driver declines patches of other
+  /// passes that leave out a change of shape which might be refused (checks.h).
+  bool keeps_checks = false;
   /// It makes what kernels here do faster, and others do not: not for models that are written.
   bool for_own_kernels = false;
 };

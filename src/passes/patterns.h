@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <limits>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "ops/transpose/transpose.h"
 #include "passes/pass.h"
+#include "tensor/element.h"
 
 namespace lathe {
 
@@ -134,6 +138,49 @@ inline double rounding_of(DataType type) {
 }
 inline bool about(double got, double want, double relative) {
   return std::abs(got - want) <= relative * std::abs(want);
+}
+
+/// May constants, weights or a bias, be multiplied with (or divided by) the numbers `by` ahead of a run,
+/// instead of what is computed from them in it? Only where all numbers are finite and stay so, and where none
+/// of the scales takes all digits away: 0 times infinity is NaN, and a term of 0 would be one. What may be
+/// exchanged later is not looked at.
+inline bool scales_well(const View& view, std::initializer_list<ValueId> constants,
+                        std::span<const double> by, bool divides = false) {
+  double most = 0;
+  DataType type = DataType::undefined;
+  for (ValueId v : constants) {
+    const Tensor* t = view.contents(v);
+    if (!t) continue;
+    type = t->type();
+    for (int64_t i = 0; i < t->size(); ++i) {
+      const double x = std::abs(load_double(*t, i));
+      if (!std::isfinite(x)) return false;
+      most = std::max(most, x);
+    }
+  }
+  const bool wide = type == DataType::float64;
+  const double greatest = wide ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const double least = wide ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  return std::ranges::all_of(by, [&](double scale) {
+    if (!std::isfinite(scale) || (divides && scale == 0)) return false;
+    const double made = divides ? most / std::abs(scale) : most * std::abs(scale);
+    return scale == 0 || most == 0 || (made <= greatest && made >= least * 0x1p24);
+  });
+}
+/// The elements of a constant; none where it may be exchanged.
+inline std::vector<double> numbers_of(const View& view, ValueId v) {
+  std::vector<double> numbers;
+  if (const Tensor* t = view.contents(v))
+    for (int64_t i = 0; i < t->size(); ++i) numbers.push_back(load_double(*t, i));
+  return numbers;
+}
+/// What BatchNormalization multiplies each channel with; none where it may be exchanged.
+inline std::vector<double> normalization_scales(const View& view, const Node& n, double epsilon) {
+  std::vector<double> scales = numbers_of(view, n.inputs[1]);
+  const std::vector<double> variances = numbers_of(view, n.inputs[4]);
+  if (variances.size() != scales.size()) return {};
+  for (size_t i = 0; i < scales.size(); ++i) scales[i] /= std::sqrt(variances[i] + epsilon);
+  return scales;
 }
 
 /// x where `v` is x * x, or x ^ 2.

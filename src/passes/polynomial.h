@@ -118,7 +118,7 @@ inline std::vector<ValueId> parts_of_expression(const View& view, ValueId v) {
     bool arithmetic = false;
     for (const char* op : {"Add", "Sum", "Sub", "Mul", "Div", "Neg", "Pow"})
       arithmetic = arithmetic || View::is(n, op);
-    for (ValueId input : arithmetic ? n.inputs : std::vector<ValueId>())
+    for (ValueId input : arithmetic ? n.inputs : Operands())
       if (!view.is_constant(input) && std::ranges::find(parts, input) == parts.end()) parts.push_back(input);
   }
   return parts;

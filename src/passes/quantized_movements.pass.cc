@@ -60,8 +60,8 @@ bool moves(const Node& n) {
 
 /// Makes the node with other first input.
 ValueId moved(Patch& p, const Node& n, ValueId x) {
-  std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = x;
+  Operands inputs = n.inputs;
+  inputs.set(0, x);
   return p.add(n.op, std::move(inputs), n.attributes);
 }
 
@@ -73,8 +73,8 @@ std::optional<Patch> sink_dequantize(const View& view, NodeId id) {
       !narrow_integer(view.type(dequantize->inputs[0]).elem) || view.is_constant(dequantize->inputs[0]))
     return std::nullopt;
   Patch p(n.op + " of integers");
-  std::vector<ValueId> inputs = dequantize->inputs;
-  inputs[0] = moved(p, n, inputs[0]);
+  Operands inputs = dequantize->inputs;
+  inputs.set(0, moved(p, n, inputs[0]));
   p.replace_uses(n.outputs[0], p.add("DequantizeLinear", std::move(inputs), dequantize->attributes));
   p.remove(id);
   return p;
@@ -92,8 +92,8 @@ std::optional<Patch> lift_quantize(const View& view, NodeId id) {
   // Less is quantised after what takes a part.
   if (View::is(movement, "Slice") || View::is(movement, "Gather")) return std::nullopt;
   Patch p(movement.op + " of integers");
-  std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = movement.inputs[0];
+  Operands inputs = n.inputs;
+  inputs.set(0, movement.inputs[0]);
   p.replace_uses(n.outputs[0], moved(p, movement, p.add("QuantizeLinear", std::move(inputs), n.attributes)));
   p.remove(id);
   return p;
@@ -115,8 +115,8 @@ std::optional<Patch> concat(const View& view, NodeId id) {
   }
   if (!first || n.inputs.size() < 2) return std::nullopt;
   Patch p("Concat of integers");
-  std::vector<ValueId> inputs = first->inputs;
-  inputs[0] = p.add("Concat", std::move(integers), n.attributes);
+  Operands inputs = first->inputs;
+  inputs.set(0, p.add("Concat", std::move(integers), n.attributes));
   p.replace_uses(n.outputs[0], p.add("DequantizeLinear", std::move(inputs), first->attributes));
   p.remove(id);
   return p;
@@ -158,8 +158,8 @@ std::optional<Patch> clip(const View& view, NodeId id) {
   };
   if (quantised(limits->least) > least || quantised(limits->most) < least + count - 1) return std::nullopt;
   Patch p("saturation does what Relu or Clip does");
-  std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = view.node(view.producer(n.inputs[0])).inputs[0];
+  Operands inputs = n.inputs;
+  inputs.set(0, view.node(view.producer(n.inputs[0])).inputs[0]);
   p.replace_uses(n.outputs[0], p.add("QuantizeLinear", std::move(inputs), n.attributes));
   p.remove(id);
   return p;

@@ -206,7 +206,7 @@ ValueId add_once(const View& view, Patch& p, ValueId v, Row row) {
       const ValueId x = operand(view, n);
       const auto is_number = [&](ValueId i) { return i == x || view.rank(i) == 0 || width(view, i) == 1; };
       if (std::ranges::all_of(n.inputs, is_number)) {
-        std::vector<ValueId> inputs = n.inputs;
+        Operands inputs = n.inputs;
         std::ranges::replace(inputs, x, add_once(view, p, x, row));
         return p.add(n.op, std::move(inputs), n.attributes);
       }
@@ -226,6 +226,24 @@ struct Angles {
   ValueId table = no_id, positions = no_id;
 };
 
+/// Are these numbers surely from 0 on? Gather counts negative ones from the end, as RotaryEmbedding does
+/// here; others do not say.
+bool surely_positions(const View& view, ValueId v) {
+  for (int depth = 0; depth < 8; ++depth) {
+    if (const auto known = view.integers(v))
+      return std::ranges::all_of(*known, [](int64_t i) { return i >= 0; });
+    const Node& n = view.node(view.producer(v));
+    if (View::is(n, "Range")) {
+      const auto start = view.integers(n.inputs[0]), step = view.integers(n.inputs[2]);
+      return start && step && start->size() == 1 && step->size() == 1 && (*start)[0] >= 0 && (*step)[0] > 0;
+    }
+    if (!keeps_order(n) && !View::is(n, "Expand") && !View::is(n, "Slice") && !View::is(n, "Transpose"))
+      return false;
+    v = n.inputs[0];
+  }
+  return false;
+}
+
 /// Of what x [batch, heads, rows, size] is multiplied with: [batch, 1, rows, width], where the width is the
 /// size, or half of it where each is there once. Or heads and rows are the other way round.
 std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row row, size_t heads) {
@@ -242,7 +260,7 @@ std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row
   const Node* gather = view.made_by(flat, "Gather");
   if (gather && gather->attributes.get<int64_t>("axis", 0) == 0 && view.rank(gather->inputs[0]) == 2 &&
       view.rank(gather->inputs[1]) == 2 && view.type(gather->inputs[1]).elem == DataType::int64 &&
-      (*shape)[0] == x[0])
+      (*shape)[0] == x[0] && (!view.for_others() || surely_positions(view, gather->inputs[1])))
     return Angles{gather->inputs[0], gather->inputs[1]};
   return Angles{flat, no_id};
 }
@@ -456,8 +474,8 @@ std::optional<Patch> first_part(const View& view, NodeId id) {
       part->start != 0 || part->step != 1 || rest->start != *rotated || rest->step != 1)
     return std::nullopt;
   Patch p("RotaryEmbedding of a part of each head");
-  std::vector<ValueId> inputs = inner->inputs;
-  inputs[0] = part->x;
+  Operands inputs = inner->inputs;
+  inputs.set(0, part->x);
   Attributes a = inner->attributes;
   a.set("rotary_embedding_dim", *rotated);
   p.replace_uses(n.outputs[0], p.add("RotaryEmbedding", std::move(inputs), std::move(a)));

@@ -1,12 +1,14 @@
 // Reshape by a constant where the shape was computed, and in place of a Transpose that moves nothing;
 // operands that are expanded only to be broadcast.
+#include "passes/checks.h"
 #include "passes/patterns.h"
 
 namespace lathe {
 namespace {
 
-/// The second input of a Reshape from one shape to another: numbers, 0 for what is copied, -1 for one size
-/// that follows. Copied and following sizes do not mix: of an empty tensor nothing would follow.
+/// The second input of a Reshape from one shape to another of as many elements: numbers, 0 for what is
+/// copied, -1 for one size that follows. Copied and following sizes do not mix: of an empty tensor nothing
+/// would follow.
 std::optional<std::vector<int64_t>> target(const SymShape& from, const SymShape& to) {
   std::vector<int64_t> numbers;
   size_t computed = 0, copied = 0;
@@ -31,7 +33,9 @@ std::optional<std::vector<int64_t>> target(const SymShape& from, const SymShape&
 std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) {
   const auto& from = view.type(n.inputs[0]).shape;
   const auto given = view.sizes(n.inputs[1]);
-  if (!from || !given || n.attributes.get<int64_t>("allowzero", 0) != 0) return std::nullopt;
+  if (!from || !given || n.attributes.get<int64_t>("allowzero", 0) != 0 ||
+      std::ranges::count(*from, Dim(0)) > 0)
+    return std::nullopt;
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < given->size(); ++i) {
     const Dim& d = (*given)[i];
@@ -41,11 +45,20 @@ std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) 
   return numbers;
 }
 
+/// Where every size is known by number or name, none follows, and both shapes surely have as many elements:
+/// nothing that a run could refuse.
+bool is_surely_as_many(const View& view, const Node& n) {
+  const auto given = view.sizes(n.inputs[1]);
+  return given && std::ranges::count(*given, Dim(-1)) == 0 && !may_refuse(view, n);
+}
+
 std::optional<Patch> reshape_by(const View& view, NodeId id, std::string reason) {
   const Node& n = view.node(id);
   const auto &from = view.type(n.inputs[0]).shape, &to = view.type(n.outputs[0]).shape;
-  auto numbers = from && to ? target(*from, *to) : std::nullopt;
-  if (!numbers && View::is(n, "Reshape")) numbers = as_written(view, n);
+  std::optional<std::vector<int64_t>> numbers;
+  if (View::is(n, "Reshape")) numbers = as_written(view, n);
+  if (!numbers && from && to && (!View::is(n, "Reshape") || is_surely_as_many(view, n)))
+    numbers = target(*from, *to);
   if (!numbers) return std::nullopt;
   Patch p(std::move(reason));
   p.replace_uses(n.outputs[0], p.add("Reshape", {n.inputs[0], p.add_constant("shape", ints(*numbers))}));
@@ -82,8 +95,8 @@ std::optional<Patch> broadcast(const View& view, NodeId id) {
     });
     if (!another || !shape_of(expand->inputs[0])) continue;
     Patch p(n.op + " broadcasts by itself");
-    std::vector<ValueId> inputs = n.inputs;
-    inputs[i] = expand->inputs[0];
+    Operands inputs = n.inputs;
+    inputs.set(i, expand->inputs[0]);
     p.replace_uses(n.outputs[0], p.add(n.op, std::move(inputs), n.attributes));
     p.remove(id);
     return p;
@@ -99,7 +112,8 @@ void pass_resolve_reshape(PassList& all) {
                  .says = "reshapes by constants where at most one size is computed",
                  .level = level,
                  .anchors = {"Reshape"},
-                 .propose = resolve});
+                 .propose = resolve,
+                 .keeps_checks = true});
   all.push_back({.name = "transpose-is-reshape",
                  .says = "reshapes where a Transpose only moves axes of size 1",
                  .level = level,

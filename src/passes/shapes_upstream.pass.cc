@@ -68,7 +68,7 @@ std::optional<Source> earliest(const View& view, ValueId v, const std::vector<si
   for (Source at{v, axes};;) {
     const NodeId id = view.producer(at.from);
     std::optional<Source> next;
-    for (ValueId input : id == no_id ? std::vector<ValueId>() : view.node(id).inputs)
+    for (ValueId input : view.node(id).inputs)
       if (input != no_id && !next) {
         next = source(view, input, at.from, at.axes);
         if (next && !wanted(*next)) next.reset();

@@ -75,16 +75,16 @@ std::optional<Patch> clip_relu(const View& view, NodeId id) {
   const auto most = ends ? view.uniform(n.inputs[2]) : std::nullopt;
   if (!least || (ends && !most)) return std::nullopt;
   Patch p("Clip from 0 on does what Relu does");
-  std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = relu->inputs[0];
+  Operands inputs = n.inputs;
+  inputs.set(0, relu->inputs[0]);
   if (ends && *most < 0) {
     // The result for every x. Others refuse a Clip from 0 to there.
-    inputs[1] = inputs[2];
+    inputs.set(1, inputs[2]);
   } else if (open || *least < 0) {
     Tensor zero(view.type(n.inputs[0]).elem, {});
     store_double(zero, 0, 0);
-    inputs.resize(std::max<size_t>(inputs.size(), 2), no_id);
-    inputs[1] = p.add_constant("zero", std::move(zero));
+    inputs.resize(std::max<size_t>(inputs.size(), 2));
+    inputs.set(1, p.add_constant("zero", std::move(zero)));
   }
   p.replace_uses(n.outputs[0], p.add("Clip", std::move(inputs)));
   p.remove(id);

@@ -64,9 +64,9 @@ std::optional<Patch> propose(const View& view, NodeId id) {
     return std::nullopt;
   Patch p(n.op + " where the product is, before " +
           (shape.op == "Transpose" ? "a Transpose" : "a change of shape"));
-  std::vector<ValueId> operands = n.inputs, inputs = shape.inputs;
-  operands[input] = shape.inputs[0];
-  inputs[0] = p.add(n.op, std::move(operands), n.attributes);
+  Operands operands = n.inputs, inputs = shape.inputs;
+  operands.set(input, shape.inputs[0]);
+  inputs.set(0, p.add(n.op, std::move(operands), n.attributes));
   p.replace_uses(n.outputs[0], p.add(shape.op, std::move(inputs), shape.attributes));
   p.remove(at);
   p.remove(id);

@@ -69,30 +69,32 @@ class Sink {
     ValueId v = l.from;
     for (auto at = l.chain.rbegin(); at != l.chain.rend(); ++at) {
       const Node& n = view_.node(*at);
-      std::vector<ValueId> inputs = n.inputs;
+      Operands inputs = n.inputs;
       Attributes a = n.attributes;
       if (along_axis(n)) {
         a.set("axis", source_axis(a.get<int64_t>("axis", -1), l.perm));
       } else if (by_axes(n)) {
         const auto axes = axes_of(n);
-        inputs.resize(std::max<size_t>(inputs.size(), 4), no_id);
+        inputs.resize(std::max<size_t>(inputs.size(), 4));
         std::vector<int64_t> from;
         for (int64_t axis : *axes) from.push_back(source_axis(axis, l.perm));
-        inputs[3] = p.add_constant("axes", ints(std::move(from)));
+        inputs.set(3, p.add_constant("axes", of_type(axes_type(n), from)));
       } else if (View::is(n, "Resize")) {
         std::vector<int64_t> back(l.perm.size());
         for (size_t i = 0; i < back.size(); ++i)
           back[static_cast<size_t>(l.perm[i])] = static_cast<int64_t>(i);
         for (size_t i = 2; i < inputs.size(); ++i)
-          if (inputs[i] != no_id)
-            inputs[i] = p.add("Gather", {inputs[i], p.add_constant("order", ints(back))});
-        inputs[1] = no_id;
+          if (inputs[i] != no_id && view_.constant(inputs[i])->size() == 0)
+            inputs.set(i, no_id);  // as well as left out
+          else if (inputs[i] != no_id)
+            inputs.set(i, p.add("Gather", {inputs[i], p.add_constant("order", ints(back))}));
+        inputs.set(1, no_id);
       } else if (broadcasts(n)) {
         const ValueId moving = moving_input(n);
         for (ValueId& x : inputs)
           if (x != moving) x = turned(p, x, l.perm);
       }
-      inputs[static_cast<size_t>(std::ranges::find(n.inputs, moving_input(n)) - n.inputs.begin())] = v;
+      inputs.set(static_cast<size_t>(std::ranges::find(n.inputs, moving_input(n)) - n.inputs.begin()), v);
       v = p.add(n.op, std::move(inputs), std::move(a));
     }
     return v;
@@ -115,6 +117,16 @@ class Sink {
   }
 
  private:
+  /// The type that the operator's axes have beside its other lists.
+  DataType axes_type(const Node& n) const {
+    if (n.inputs.has(3)) return view_.type(n.inputs[3]).elem;
+    return View::is(n, "Slice") ? view_.type(n.inputs[1]).elem : DataType::int64;
+  }
+  static Tensor of_type(DataType type, const std::vector<int64_t>& list) {
+    Tensor t(type, {static_cast<int64_t>(list.size())});
+    for (size_t i = 0; i < list.size(); ++i) store_int(t, static_cast<int64_t>(i), list[i]);
+    return t;
+  }
   static int64_t source_axis(int64_t axis, const std::vector<int64_t>& perm) {
     return perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(perm.size()) : axis)];
   }
@@ -277,8 +289,8 @@ std::optional<Patch> split(const View& view, NodeId id) {
   const auto axis = n.attributes.get<int64_t>("axis", 0);
   Attributes a = n.attributes;
   a.set("axis", perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(perm.size()) : axis)]);
-  std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = transpose->inputs[0];
+  Operands inputs = n.inputs;
+  inputs.set(0, transpose->inputs[0]);
   const std::vector<ValueId> parts = p.add_node("Split", std::move(inputs), n.outputs.size(), std::move(a));
   for (size_t i = 0; i < parts.size(); ++i) p.replace_uses(n.outputs[i], add_transpose(p, parts[i], perm));
   p.remove(id);

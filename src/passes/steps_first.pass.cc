@@ -9,9 +9,9 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   const Node& n = view.node(id);
   if (n.attributes.get<int64_t>("layout", 0) != 1) return std::nullopt;
   Patch p("the batch comes before the steps");
-  std::vector<ValueId> inputs = n.inputs;
+  Operands inputs = n.inputs;
   for (size_t i : {size_t{0}, size_t{5}, size_t{6}})  // X, initial_h, initial_c
-    if (i < inputs.size() && inputs[i] != no_id) inputs[i] = add_transpose(p, inputs[i], {1, 0, 2});
+    if (i < inputs.size() && inputs[i] != no_id) inputs.set(i, add_transpose(p, inputs[i], {1, 0, 2}));
   Attributes a = n.attributes;
   a.set("layout", int64_t{0});
   const std::vector<ValueId> made = p.add_node(n.op, std::move(inputs), n.outputs.size(), std::move(a));

@@ -60,8 +60,8 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   const auto pads = turned_pads(op, w->shape());
   if (!pads) return std::nullopt;
   Patch p("ConvTranspose steps by one");
-  std::vector<ValueId> inputs = n.inputs;
-  inputs[1] = turned_weights(p, n.inputs[1], w->shape(), op.group);
+  Operands inputs = n.inputs;
+  inputs.set(1, turned_weights(p, n.inputs[1], w->shape(), op.group));
   Attributes window;
   window.set("pads", *pads);
   if (!op.window.dilations.empty()) window.set("dilations", op.window.dilations);

@@ -1,5 +1,7 @@
 #include "plan/plan_write.h"
 
+#include <cmath>
+
 #include "plan_generated.h"
 
 namespace lathe {
@@ -143,8 +145,12 @@ class Writer {
     const auto tensors = list(all, [&](const Tensor& t) { return blob(t); });
     const int64_t* i = std::get_if<int64_t>(&v);
     const float* f = std::get_if<float>(&v);
-    return format::CreateAttribute(b_, key, static_cast<uint8_t>(v.index()), i ? *i : 0, f ? *f : 0.0f, text,
-                                   ints, floats, texts, tensors);
+    // FlatBuffers leaves out what equals the default, as -0 equals 0.
+    b_.ForceDefaults(f && std::signbit(*f));
+    const auto made = format::CreateAttribute(b_, key, static_cast<uint8_t>(v.index()), i ? *i : 0,
+                                              f ? *f : 0.0f, text, ints, floats, texts, tensors);
+    b_.ForceDefaults(false);
+    return made;
   }
   template <class T>
   static T get(const AttributeValue& v) {

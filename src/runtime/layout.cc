@@ -6,6 +6,7 @@
 #include "runtime/arena.h"
 #include "runtime/memory.h"
 #include "runtime/nesting.h"
+#include "tensor/contents_fit.h"
 
 namespace lathe {
 namespace {
@@ -113,8 +114,11 @@ class LayoutMaker {
     }
     ShapeContext<int64_t> c(inputs, outputs);
     s.codec->shape(s.op.get(), c);
-    for (size_t i = 0; i < out.size(); ++i)
-      if (out[i] >= 0) facts_[static_cast<size_t>(out[i])] = std::move(outputs[i]);
+    for (size_t i = 0; i < out.size(); ++i) {
+      Fact<int64_t>& made = outputs[i];
+      made.valued = made.valued && (!made.ranked || contents_fit(made.shape, made.values.size()));
+      if (out[i] >= 0) facts_[static_cast<size_t>(out[i])] = std::move(made);
+    }
   }
 
   /// Shape and kind of place of what a step makes.

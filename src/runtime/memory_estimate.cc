@@ -7,6 +7,7 @@
 #include "runtime/body_layouts.h"
 #include "runtime/frame.h"
 #include "runtime/memory.h"
+#include "tensor/contents_fit.h"
 
 namespace lathe {
 namespace {
@@ -72,7 +73,7 @@ class Bounds {
   void take(int32_t to, const Fact<int64_t>& made) {
     Fact<int64_t>& f = facts_[static_cast<size_t>(to)];
     if (!loose_[static_cast<size_t>(to)]) {
-      f.valued = made.valued;
+      f.valued = made.valued && (!f.ranked || contents_fit(f.shape, made.values.size()));
       f.values = made.values;
     } else if (!f.ranked) {
       f.ranked = made.ranked;

@@ -89,14 +89,18 @@ std::vector<Diagnostic> check_signature(const Graph& g, const Node& n, const OpS
   };
 
   const size_t inputs = count_present(n.inputs), outputs = count_present(n.outputs);
-  if (inputs < s.min_inputs || inputs > s.max_inputs)
+  // Optional inputs may be left out, but some operators want the place of one written.
+  bool too_few = n.inputs.size() < s.min_inputs;
+  for (size_t i = inputs; i < s.min_inputs; ++i)
+    too_few = too_few || s.input(i).arity != Parameter::Arity::optional;
+  if (too_few || inputs > s.max_inputs)
     fault(Code::node_bad_arity,
           count_text(s.min_inputs, s.max_inputs) + " inputs of " + name + " (" + parameters_text(s.inputs) +
               ")",
           std::to_string(inputs), "compare the node with the operator's signature");
-  for (size_t i = 0; i < inputs && i < s.inputs.size(); ++i)
-    if (n.inputs[i] == no_id && s.inputs[i].arity == Parameter::Arity::required)
-      fault(Code::node_bad_arity, "input " + std::to_string(i) + " (" + s.inputs[i].name + ") of " + name,
+  for (size_t i = 0; i < inputs && i < s.max_inputs; ++i)
+    if (n.inputs[i] == no_id && s.input(i).arity != Parameter::Arity::optional)
+      fault(Code::node_bad_arity, "input " + std::to_string(i) + " (" + s.input(i).name + ") of " + name,
             "nothing", "only optional inputs may be left out");
   if (outputs < s.min_outputs || outputs > s.max_outputs)
     fault(Code::node_bad_arity,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schema/check_node.h"
+#include "tensor/contents_fit.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -28,7 +29,11 @@ std::optional<std::vector<Dim>> InferState::values(const Graph& graph, ValueId v
   const Graph* g = &graph;
   for (;;) {
     if (const Tensor* t = g->constant_tensor(v)) return tracked_values(*t);
-    if (const auto at = values_.find({g, v}); at != values_.end()) return at->second;
+    if (const auto at = values_.find({g, v}); at != values_.end()) {
+      const auto& shape = g->value(v).type.shape;
+      if (!shape || !contents_fit(*shape, at->second.size())) return std::nullopt;
+      return at->second;
+    }
     if (g->value(v).captured == no_id) return std::nullopt;
     v = g->value(v).captured;
     g = g->parent();
@@ -253,13 +258,18 @@ void NodeInference::apply_rule() {
 void NodeInference::settle(size_t i) {
   const ValueId v = node_.outputs[i];
   ValueInfo& value = g_.value(v);
+  // Elements in a row tell how many there are.
+  if (auto& shape = types_[i].shape; values_[i] && shape && shape->size() == 1 && !(*shape)[0].is_constant())
+    (*shape)[0] = Dim(static_cast<int64_t>(values_[i]->size()));
   auto merged = refine(types_[i], value.type);
   if (!merged) {
     const bool types_agree = unify(without_shape(types_[i]), without_shape(value.type)).has_value();
-    throw Error(node_fault(g_, node_, "infer", types_agree ? Code::node_bad_shape : Code::node_bad_type,
-                           "output '" + value.name + "' of type " + value.type.str() + ", as declared",
-                           types_[i].str(),
-                           "correct or remove the declaration in value_info or in the graph's outputs"));
+    if (types_agree && state_.believe_inferred) merged = types_[i];
+    if (!merged)
+      throw Error(node_fault(g_, node_, "infer", types_agree ? Code::node_bad_shape : Code::node_bad_type,
+                             "output '" + value.name + "' of type " + value.type.str() + ", as declared",
+                             types_[i].str(),
+                             "correct or remove the declaration in value_info or in the graph's outputs"));
   }
   value.type = std::move(*merged);
   if (values_[i] && value.type.is_tensor() && is_tracked(value.type.elem))
@@ -316,6 +326,18 @@ void infer_node(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& st
     NodeInference(g, n, catalog, *schema, state).run();
 }
 
+void infer_or_note(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& state) {
+  state.faults->erase({&g, n});
+  try {
+    infer_node(g, n, catalog, state);
+  } catch (const Error& e) {
+    if (e.code() == Code::cancelled || e.code() == Code::deadline || e.code() == Code::graph_too_large) throw;
+    state.faults->insert_or_assign({&g, n}, at_node(g, g.node(n), "infer", e));
+    for (ValueId v : g.node(n).outputs)
+      if (v != no_id) state.forget_values(g, v);
+  }
+}
+
 bool depends_on_contents(Graph& g, NodeId n, size_t input, const SchemaCatalog& catalog, InferState& state) {
   const Node& node = g.node(n);
   const OpSchema* schema = catalog.find(node.domain, node.op);
@@ -325,7 +347,10 @@ bool depends_on_contents(Graph& g, NodeId n, size_t input, const SchemaCatalog& 
 void infer_graph(Graph& g, const SchemaCatalog& catalog, InferState& state,
                  std::vector<Diagnostic>* findings) {
   for (NodeId n : g.order()) try {
-      infer_node(g, n, catalog, state);
+      if (state.faults)
+        infer_or_note(g, n, catalog, state);
+      else
+        infer_node(g, n, catalog, state);
     } catch (const Error& e) {
       if (!findings) throw;
       findings->push_back(e.diagnostic());

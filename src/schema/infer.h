@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +32,17 @@ class InferState {
   /// Called before a body is inferred, its formal inputs typed: an importer that has not filled it yet does
   /// so, node by node with inference, and returns true.
   std::function<bool(Graph& body)> fill_body;
+  /// Where inference of a graph notes the faults of nodes, those in bodies too, and goes on: what was found in
+  /// the last round counts. Null: the first fault is thrown, unless the caller collects them.
+  struct Fault {
+    Graph* graph;
+    NodeId node;
+    auto operator<=>(const Fault&) const = default;
+  };
+  std::map<Fault, Diagnostic>* faults = nullptr;
+  /// What a model declares of sizes that only constants tell may be wrong: is what follows from them believed
+  /// more, or is it a fault?
+  bool believe_inferred = false;
   /// Nodes in bodies that may still be inferred: nested loops whose types widen step by step would take
   /// exponential time.
   int64_t body_budget = 4'000'000;
@@ -53,6 +65,9 @@ class InferState {
 /// catalog does not have is left alone. Throws Error with the node, its operator, and its inputs with their
 /// types: node_bad_arity, node_bad_attribute, node_bad_type, node_bad_shape, …
 void infer_node(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& state);
+
+/// The same where the state collects faults, which is then all that comes of one.
+void infer_or_note(Graph& g, NodeId n, const SchemaCatalog& catalog, InferState& state);
 
 /// All nodes, producers first. With `findings` the faults are collected, and inference goes on; else the
 /// first one is thrown.

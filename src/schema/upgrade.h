@@ -15,8 +15,8 @@ inline Tensor int64_vector(std::span<const int64_t> v) {
 /// Makes `v` the input at `index`; inputs before it that are not there yet are left out.
 inline void set_input(UpgradeContext& u, size_t index, ValueId v) {
   auto& inputs = u.node().inputs;
-  if (inputs.size() <= index) inputs.resize(index + 1, no_id);
-  inputs[index] = v;
+  if (inputs.size() <= index) inputs.resize(index + 1);
+  inputs.set(index, v);
 }
 
 /// Turns an attribute of integers into the input at `index`; without the attribute the input stays absent.
@@ -35,7 +35,7 @@ inline void integers_through_double(UpgradeContext& u) {
   to_double.set("to", static_cast<int64_t>(DataType::float64));
   back.set("to", static_cast<int64_t>(type));
   const ValueId wide = u.insert("Cast", {u.node().inputs[0]}, std::move(to_double))[0];
-  u.node().inputs[0] = wide;
+  u.node().inputs.set(0, wide);
   u.append(0, "Cast", {}, std::move(back));
 }
 

@@ -72,7 +72,8 @@ inline std::unique_ptr<Graph> optimised_graph(std::string_view text, const Build
   const SchemaCatalog& schemas = SchemaCatalog::standard();
   const auto before = import_model(m, schemas, {});
   auto after = import_model(m, schemas, {});
-  optimise(*after, schemas, KernelCatalog::standard(), options);
+  const Optimised done = optimise(*after, schemas, KernelCatalog::standard(), options);
+  for (const Diagnostic& d : done.declined) ADD_FAILURE() << d.sentence() << "\n" << text;
   after->check();
   keep_for_others(m, options);
 

@@ -86,8 +86,8 @@ void upgrade_add(UpgradeContext& c) {
     std::vector<int64_t> shape;
     for (const Dim& d : b) shape.push_back(d.constant());
     while (shape.size() + static_cast<size_t>(axis) < rank) shape.push_back(1);
-    c.node().inputs[1] =
-        c.insert("Reshape", {c.node().inputs[1], c.add_constant(ints(shape), "shape")}, {})[0];
+    c.node().inputs.set(
+        1, c.insert("Reshape", {c.node().inputs[1], c.add_constant(ints(shape), "shape")}, {})[0]);
   }
   a.erase("broadcast");
   a.erase("axis");
@@ -103,8 +103,9 @@ void upgrade_softmax(UpgradeContext& c) {
   for (size_t i = 0; i < shape.size(); ++i)
     (i < axis ? rows : columns) = (i < axis ? rows : columns) * shape[i];
   const ValueId x = c.node().inputs[0];
-  c.node().inputs[0] =
-      c.insert("Reshape", {x, c.add_constant(ints({rows.constant(), columns.constant()}), "matrix")}, {})[0];
+  c.node().inputs.set(
+      0,
+      c.insert("Reshape", {x, c.add_constant(ints({rows.constant(), columns.constant()}), "matrix")}, {})[0]);
   c.append(0, "Reshape", {c.insert("Shape", {x}, {})[0]}, {});
 }
 

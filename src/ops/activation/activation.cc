@@ -42,7 +42,7 @@ void prelu_7_from_6(UpgradeContext& u) {
   for (int64_t a = 1; a + 1 < static_cast<int64_t>(x->size()); ++a) axes.push_back(a);
   if (axes.empty()) return;
   const ValueId where = u.add_constant(int64_vector(axes), "axes");
-  u.node().inputs[1] = u.insert("Unsqueeze", {u.node().inputs[1], where}, {})[0];
+  u.node().inputs.set(1, u.insert("Unsqueeze", {u.node().inputs[1], where}, {})[0]);
 }
 
 /// Without a bound the older version has those of float32.

@@ -23,7 +23,7 @@ void align_axis(UpgradeContext& u) {
     for (int64_t k = own; own > 0 && k < rank - first; ++k) missing.push_back(k);
     if (!missing.empty()) {
       const ValueId axes = u.add_constant(int64_vector(missing), "axes");
-      u.node().inputs[1] = u.insert("Unsqueeze", {u.node().inputs[1], axes}, {})[0];
+      u.node().inputs.set(1, u.insert("Unsqueeze", {u.node().inputs[1], axes}, {})[0]);
     }
   }
   u.node().attributes.erase("axis");

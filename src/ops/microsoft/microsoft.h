@@ -51,7 +51,7 @@ inline void become(UpgradeContext& u, const char* op, std::vector<ValueId> input
   n.op = op;
   n.domain.clear();
   while (!inputs.empty() && inputs.back() == no_id) inputs.pop_back();
-  while (!n.outputs.empty() && n.outputs.back() == no_id) n.outputs.pop_back();
+  n.outputs.trim();
   n.inputs = std::move(inputs);
   n.attributes = std::move(a);
 }

@@ -30,8 +30,8 @@ void batch_norm_9_from_7(UpgradeContext& u) {
   const ValueId row = u.add_constant(int64_vector(std::array<int64_t, 1>{-1}), "row");
   Attributes axis;
   axis.set("axis", int64_t{1});
-  u.node().inputs[0] = u.insert("Flatten", {x}, axis)[0];
-  for (size_t i = 1; i <= 4; ++i) u.node().inputs[i] = u.insert("Reshape", {u.node().inputs[i], row}, {})[0];
+  u.node().inputs.set(0, u.insert("Flatten", {x}, axis)[0]);
+  for (size_t i = 1; i <= 4; ++i) u.node().inputs.set(i, u.insert("Reshape", {u.node().inputs[i], row}, {})[0]);
   Attributes zeros_stay;
   zeros_stay.set("allowzero", int64_t{1});
   u.append(0, "Reshape", {shape}, zeros_stay);
@@ -55,7 +55,7 @@ void layer_norm_17_from_1(UpgradeContext& u) {
   if (x == scale || scale == DataType::undefined) return;
   Attributes to;
   to.set("to", static_cast<int64_t>(scale));
-  u.node().inputs[0] = u.insert("Cast", {u.node().inputs[0]}, to)[0];
+  u.node().inputs.set(0, u.insert("Cast", {u.node().inputs[0]}, to)[0]);
 }
 
 /// Scale and bias of each group become those of its channels.
@@ -75,7 +75,7 @@ void group_norm_21_from_18(UpgradeContext& u) {
                    0);
   for (size_t i : {1, 2}) {
     const ValueId copies = one(u, "Expand", {reshaped(u, u.node().inputs[i], {-1, 1}), wide});
-    u.node().inputs[i] = reshaped(u, copies, {-1});
+    u.node().inputs.set(i, reshaped(u, copies, {-1}));
   }
 }
 

@@ -45,7 +45,7 @@ bool pad_13_from_18(RewriteContext& c) {
     all[static_cast<size_t>(axis)] = (*pads)[i];
     all[static_cast<size_t>(axis + rank)] = (*pads)[i + axes->size()];
   }
-  inputs[1] = c.add_constant(int64_vector(all), "pads");
+  inputs.set(1, c.add_constant(int64_vector(all), "pads"));
   inputs.resize(3);
   return true;
 }

@@ -43,7 +43,7 @@ bool quantize_10_from_13(RewriteContext& c) {
     if (inputs[i] == no_id || rank_of(c.input_type(i)) == 0) continue;
     const Tensor* t = c.constant(inputs[i]);
     if (!t || t->size() != 1) return false;
-    inputs[i] = c.add_constant(t->reshaped({}), "scalar");
+    inputs.set(i, c.add_constant(t->reshaped({}), "scalar"));
   }
   c.node().attributes.erase("axis");
   return true;

@@ -35,7 +35,7 @@ void resize_11_from_10(UpgradeContext& u) {
     const ValueId smaller = u.insert("Min", {scales, same}, {})[0];
     Attributes before = n.attributes;
     before.set("nearest_mode", std::string("ceil"));
-    n.inputs[0] = u.insert("Resize", {n.inputs[0], no_id, smaller}, std::move(before))[0];
+    n.inputs.set(0, u.insert("Resize", {n.inputs[0], no_id, smaller}, std::move(before))[0]);
     scales = u.insert("Max", {scales, same}, {})[0];
   }
   n.inputs.resize(1);
@@ -91,7 +91,7 @@ bool resize_11_from_13(RewriteContext& c) {
   inputs.resize(std::max<size_t>(inputs.size(), 3), no_id);
   for (size_t i : {1, 2})
     if (inputs[i] == no_id)
-      inputs[i] = c.add_constant(Tensor(DataType::float32, {0}), i == 1 ? "roi" : "scales");
+      inputs.set(i, c.add_constant(Tensor(DataType::float32, {0}), i == 1 ? "roi" : "scales"));
   return true;
 }
 

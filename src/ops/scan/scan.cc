@@ -114,7 +114,7 @@ void scan_9_from_8(UpgradeContext& u) {
   // Otherwise reported by the check.
   if (n.bodies.size() != 1 || scanned < 1 || scanned >= n.inputs.size()) return;
   const bool lengths = n.inputs[0] != no_id;
-  if (!lengths) n.inputs.erase(n.inputs.begin());
+  if (!lengths) n.inputs.erase(0);
   n.attributes.rename("directions", "scan_input_directions");
   const auto sequences = static_cast<int64_t>(n.inputs.size());
 
@@ -134,12 +134,12 @@ void scan_9_from_8(UpgradeContext& u) {
     inner.outputs.push_back(batch->add_value(batch->fresh_name(n.name + "/out")));
   std::vector<ValueId> results = inner.outputs;
   if (lengths) {
-    const ValueId length = inner.inputs.front();
-    inner.inputs.erase(inner.inputs.begin());
+    const ValueId length = inner.inputs[0];
+    inner.inputs.erase(0);
     const size_t states = inner.inputs.size() - scanned;
     Writer write(*batch, n);
     OwnLength own(write, length, inner.inputs[states]);
-    for (size_t i = states; i < inner.inputs.size(); ++i) inner.inputs[i] = own.shortened(inner.inputs[i]);
+    for (size_t i = states; i < inner.inputs.size(); ++i) inner.inputs.set(i, own.shortened(inner.inputs[i]));
     batch->add_node(std::move(inner));
     for (size_t i = states; i < results.size(); ++i) results[i] = own.filled_up(results[i]);
   } else {

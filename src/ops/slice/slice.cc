@@ -31,7 +31,7 @@ bool axes_input_from_front(RewriteContext& c) {
   if (!changed) return true;
   Tensor t(c.input_type(3).elem, {static_cast<int64_t>(axes->size())});
   for (size_t i = 0; i < axes->size(); ++i) store_int(t, static_cast<int64_t>(i), (*axes)[i]);
-  inputs[3] = c.add_constant(std::move(t), "axes");
+  inputs.set(3, c.add_constant(std::move(t), "axes"));
   return true;
 }
 

@@ -47,6 +47,10 @@ struct Slice {
     const auto axes = slice_axes(c);
     const std::vector<D>*starts = c.values(1), *ends = c.values(2);
     const auto steps = c.numbers(4);
+    for (size_t i : {size_t{1}, size_t{2}, size_t{3}, size_t{4}})
+      if (c.has(i))
+        c.same(axes ? D(static_cast<int64_t>(axes->size())) : c.shape(1)[0], c.shape(i)[0],
+               "the numbers of starts, ends, axes and steps");
     for (size_t k = 0; k < out.size(); ++k) {
       const auto at =
           axes ? std::find(axes->begin(), axes->end(), static_cast<int64_t>(k)) - axes->begin() : 0;

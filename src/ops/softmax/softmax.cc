@@ -22,7 +22,7 @@ void softmax_13_from_11(UpgradeContext& u) {
   with_zeros.set("allowzero", int64_t{1});
   const ValueId sizes = u.insert("Shape", {x}, {})[0];
   const ValueId flat = u.insert("Flatten", {x}, split)[0];
-  u.node().inputs[0] = flat;
+  u.node().inputs.set(0, flat);
   u.append(0, "Reshape", {sizes}, with_zeros);
 }
 

@@ -15,7 +15,7 @@ void erf_13_from_9(UpgradeContext& u) {
   Attributes wide, own;
   wide.set("to", static_cast<int64_t>(DataType::float32));
   own.set("to", static_cast<int64_t>(type));
-  u.node().inputs[0] = u.insert("Cast", {u.node().inputs[0]}, std::move(wide))[0];
+  u.node().inputs.set(0, u.insert("Cast", {u.node().inputs[0]}, std::move(wide))[0]);
   u.append(0, "Cast", {}, std::move(own));
 }
 

@@ -1,0 +1,15 @@
+// What the operators of a graph check when it runs, and what therefore must not go: an optimised model
+// refuses the sizes that the model as written refuses.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace lathe {
+
+/// May a run refuse this change of shape, as far as inference knows? Reshape and Expand by sizes that only
+/// the run has, or of which nobody can say that they fit; Squeeze of an axis that may be longer than 1; Split
+/// and Concat of sizes that may be at odds. False of all other operators: whatever reads their operands,
+/// passes keep.
+bool may_refuse(const View& view, const Node& n);
+
+}  // namespace lathe

@@ -1,0 +1,43 @@
+#include "passes/refused_nodes.h"
+
+#include "ops/refused/refused.h"
+
+namespace lathe {
+
+void refuse_node(Graph& g, NodeId id, const Diagnostic& fault) {
+  Node& n = g.node(id);
+  const auto set = [&](const char* name, AttributeValue v) { n.attributes.set(name, std::move(v)); };
+  set("refused_op", n.op);
+  set("refused_domain", n.domain);
+  set("refused_code", static_cast<int64_t>(fault.code));
+  set("refused_expected", fault.expected);
+  set("refused_got", fault.got);
+  set("refused_remedy", fault.remedy);
+  n.op = refused_operator;
+  n.domain = "lathe";
+}
+
+void refuse_faulty_nodes(Graph& root, const SchemaCatalog& schemas, InferState& state) {
+  state.declare_bodies(root);
+  std::map<InferState::Fault, Diagnostic> faults;
+  state.faults = &faults;
+  infer_graph(root, schemas, state);
+  state.faults = nullptr;
+  for (const auto& [at, fault] : faults) refuse_node(*at.graph, at.node, fault);
+}
+
+void restore_refused_nodes(Graph& root) {
+  for (NodeId id = 0; id < root.node_count(); ++id) {
+    Node& n = root.node(id);
+    if (!n.alive) continue;
+    for (const Body& b : n.bodies) restore_refused_nodes(*b.graph);
+    if (n.op != refused_operator || n.domain != "lathe") continue;
+    n.op = n.attributes.get<std::string>("refused_op", "");
+    n.domain = n.attributes.get<std::string>("refused_domain", "");
+    for (const char* name : {"refused_op", "refused_domain", "refused_code", "refused_expected",
+                             "refused_got", "refused_remedy"})
+      n.attributes.erase(name);
+  }
+}
+
+}  // namespace lathe
