@@ -62,5 +62,7 @@ TEST(Drawn, MostGraphsRun) {
 
 TEST(Drawn, AreTheSameAtOtherOpsets) { for_drawn(convert); }
 
+TEST(Drawn, AreTheSameAtEveryLevel) { for_drawn(levels); }
+
 }  // namespace
 }  // namespace lathe::fuzz

@@ -468,24 +468,32 @@ TEST(RotaryEmbedding, OfRowsBeforeHeads) {
 }
 
 TEST(RotaryEmbedding, OfTablesAndPositions) {
-  const std::string tables =
-      ", float[3,4] ct = {1,2,1,2,3,4,3,4,5,6,5,6}, float[3,4] st = {7,8,7,8,1,2,1,2,3,3,3,3}> ";
+  const auto of = [](const std::string& head, const std::string& numbers, const std::string& body) {
+    return found(head + " " + halves.substr(0, halves.size() - 2) + numbers +
+                 ", float[3,4] ct = {1,2,1,2,3,4,3,4,5,6,5,6}, float[3,4] st = {7,8,7,8,1,2,1,2,3,3,3,3}> {" +
+                 body + " }");
+  };
+  const std::string angles =
+      "i = Gather(ct, p) j = Gather(st, p) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = "
+      "Mul(r, "
+      "s) ";
+  const std::string known = ", int64[2,5] p = {0,1,2,0,1,2,0,1,2,2}",
+                    negative = ", int64[2,5] p = {0,1,2,0,1,2,0,1,2,-1}";
+  const std::string part = ", int64[1] four = {4}",
+                    of_part = "x = Slice(w, z, four, ax) o = Slice(w, four, e, ax) " + rotate + angles +
+                              "t = Add(u, v) y = Concat<axis=-1>(t, o)";
+  EXPECT_EQ(of("(float[2,3,5,4] x) => (float[2,3,5,4] y)", known, rotate + angles + "y = Add(u, v)"),
+            "RotaryEmbedding");
+  EXPECT_EQ(of("(float[2,3,5,6] w) => (float[2,3,5,6] y)", known + part, of_part), "RotaryEmbedding");
+  // Gather counts negative positions from the end, RotaryEmbedding does not: those that only a run knows are
+  // gathered by.
   EXPECT_EQ(
-      found(
-          "(float[2,3,5,4] x, int64[2,5] p) => (float[2,3,5,4] y) " + halves.substr(0, halves.size() - 2) +
-          tables + "{" + rotate +
-          "i = Gather(ct, p) j = Gather(st, p) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = "
-          "Mul(r, s) y = Add(u, v) }"),
-      "RotaryEmbedding");
-  // Of a part of each head.
-  EXPECT_EQ(
-      found(
-          "(float[2,3,5,6] w, int64[2,5] p) => (float[2,3,5,6] y) " + halves.substr(0, halves.size() - 2) +
-          ", int64[1] four = {4}" + tables + "{ x = Slice(w, z, four, ax) o = Slice(w, four, e, ax) " +
-          rotate +
-          "i = Gather(ct, p) j = Gather(st, p) c = Unsqueeze(i, one) s = Unsqueeze(j, one) u = Mul(x, c) v = "
-          "Mul(r, s) t = Add(u, v) y = Concat<axis=-1>(t, o) }"),
-      "RotaryEmbedding");
+      of("(float[2,3,5,4] x, int64[2,5] p) => (float[2,3,5,4] y)", "", rotate + angles + "y = Add(u, v)"),
+      "Gather Gather Slice Slice RotaryEmbedding");
+  EXPECT_EQ(of("(float[2,3,5,6] w, int64[2,5] p) => (float[2,3,5,6] y)", part, of_part),
+            "Gather Gather Slice Slice RotaryEmbedding");
+  EXPECT_EQ(of("(float[2,3,5,4] x) => (float[2,3,5,4] y)", negative, rotate + angles + "y = Add(u, v)"),
+            "RotaryEmbedding");
 }
 
 TEST(RotaryEmbedding, ByPairs) {

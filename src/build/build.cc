@@ -126,9 +126,11 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
   Preference preference = kernel_preference(options, extensions);
   preference.likely = likely_sizes(graph, options);
   const auto fold = [&](uint64_t limit) {
-    folds.merge(fold_constants(
-        graph,
-        {.schemas = &schemas, .kernels = &extensions.kernels(), .control = options.control, .limit = limit}));
+    folds.merge(fold_constants(graph, {.schemas = &schemas,
+                                       .kernels = &extensions.kernels(),
+                                       .control = options.control,
+                                       .weights_only = true,
+                                       .limit = limit}));
   };
   // A search for nodes looks for those that the optimiser left, and the reference takes no mixed types.
   const bool widened = use_float_arithmetic(graph, preference,

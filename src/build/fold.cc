@@ -11,6 +11,7 @@
 #include "passes/turned_weights.h"
 #include "runtime/read_buffer.h"
 #include "tensor/alignment.h"
+#include "tensor/contents.h"
 
 namespace lathe {
 namespace {
@@ -24,8 +25,10 @@ class Folder {
 
   void run(Graph& g) {
     for (ValueId c : g.captures())
-      if (const ValueInfo& outer = g.parent()->value(g.value(c).captured); outer.is_constant())
+      if (const ValueInfo& outer = g.parent()->value(g.value(c).captured); outer.is_constant()) {
         g.value(c).constant = outer.constant;
+        g.value(c).type = outer.type;
+      }
     std::optional<UseIndex> uses;  // found when they are needed
     for (NodeId id : g.order()) {
       if (options_.control) options_.control->check();
@@ -42,10 +45,26 @@ class Folder {
     // What the builder made itself has no schema, and is never random.
     const OpSchema* schema = options_.schemas->find(n.domain, n.op);
     if (schema ? !schema->deterministic() : n.domain != "lathe") return false;
+    if (options_.weights_only &&
+        std::ranges::any_of(n.outputs, [&](ValueId v) { return may_be_followed(g, v); }))
+      return false;
     const auto constant = [&](ValueId v) { return v == no_id || g.value(v).is_constant(); };
     return std::ranges::all_of(n.inputs, constant) && std::ranges::all_of(n.outputs, [&](ValueId v) {
              return v == no_id || g.value(v).type.is_tensor();
            });
+  }
+
+  /// Whole numbers of which there are few, or nobody knows how many.
+  static bool may_be_followed(const Graph& g, ValueId v) {
+    const ValueType& t = g.value(v).type;
+    if (t.elem != DataType::int64 && t.elem != DataType::int32 && t.elem != DataType::boolean) return false;
+    if (!t.shape) return true;
+    int64_t count = 1;
+    for (const Dim& d : *t.shape) {
+      if (!d.is_constant()) return true;
+      count = std::min(count * std::min(d.constant(), max_tracked_values + 1), max_tracked_values + 1);
+    }
+    return count <= max_tracked_values;
   }
 
   bool stays_quantized(const Graph& g, const Node& n, std::optional<UseIndex>& uses) const {

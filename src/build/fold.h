@@ -37,6 +37,9 @@ struct FoldOptions {
   Dequantize dequantize = Dequantize::all;
   /// Are there passes behind this that need not have large weights turned (passes/turned_weights.h)?
   bool leave_turned = false;
+  /// Nothing that sizes, axes or conditions may follow from: behind the last inference such numbers would not
+  /// be held against the operators that read them.
+  bool weights_only = false;
   /// Bytes that all folded constants together may have more than the weights that they take the place of;
   /// what would go beyond stays a node. 0: nothing is folded.
   uint64_t limit = 0;

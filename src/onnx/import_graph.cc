@@ -311,8 +311,8 @@ GraphImporter::Declaration GraphImporter::find_operator(const ImportScope& scope
     throw Error(Code::node_unknown_operator, "import", "an operator that domain '" + domain + "' has",
                 "'" + n.op + "'", near.empty() ? "see `lathe ops` for what is supported" : near + "?");
   }
-  // ONNX Runtime reads models that forget to import ai.onnx.ml, and so there are some.
-  if (opset == scope.opsets->end() && n.domain == "ai.onnx.ml")
+  // ONNX Runtime reads models that forget to import these, and so there are some.
+  if (opset == scope.opsets->end() && (n.domain == "ai.onnx.ml" || n.domain == "com.microsoft"))
     return {schema, &schema->versions().front(), true};
   if (opset == scope.opsets->end())
     throw Error(Code::model_bad_opset, "import", "an opset_import for every domain in use",
@@ -403,12 +403,18 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   if (early) {
     // ONNX Runtime had some operators years before the standard, in the standard's domain: their models are
     // about.
-    Diagnostic d = node_fault(g, n, "import", Code::node_unknown_operator, "an operator of the model's opset",
-                              n.op + ", which came with opset " + std::to_string(version->since),
-                              "raise the version of the opset_import");
+    Diagnostic d =
+        scope.opsets->contains(n.domain)
+            ? node_fault(g, n, "import", Code::node_unknown_operator, "an operator of the model's opset",
+                         n.op + ", which came with opset " + std::to_string(version->since),
+                         "raise the version of the opset_import")
+            : node_fault(g, n, "import", Code::model_bad_opset, "an opset_import for every domain in use",
+                         "none for '" + n.domain + "', taken to be version " + std::to_string(version->since),
+                         "add one");
     d.severity = Diagnostic::Severity::warning;
     report(std::move(d), index);
   }
+  if (constant) drop_unknown_attributes(g, n, *schema, index);
   std::vector<Diagnostic> faults = check_signature(g, n, *schema, *version);
   for (Diagnostic& d : faults) report(std::move(d), index);
   if (!faults.empty()) return;
@@ -437,6 +443,19 @@ void GraphImporter::import_operator(ImportScope& scope, Node n, int64_t index) {
   upgrade(g, n, index, *schema, *version, after);
   add_inferred(g, std::move(n));
   for (Node& a : after) add_inferred(g, std::move(a));
+}
+
+void GraphImporter::drop_unknown_attributes(const Graph& g, Node& n, const OpSchema& schema, int64_t index) {
+  std::vector<std::string> unknown;
+  for (const auto& a : n.attributes)
+    if (!schema.newest().signature().attribute(a.name)) unknown.push_back(a.name);
+  for (const std::string& name : unknown) {
+    n.attributes.erase(name);
+    Diagnostic d = node_fault(g, n, "check", Code::node_bad_attribute, "attributes that Constant has",
+                              "'" + name + "', which is ignored", "remove it");
+    d.severity = Diagnostic::Severity::warning;
+    report(std::move(d), index);
+  }
 }
 
 NodeId GraphImporter::add_inferred(Graph& g, Node n) {

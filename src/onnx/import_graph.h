@@ -109,6 +109,8 @@ class GraphImporter {
   };
   /// The operator in the version that the scope's opset gives it. Throws Error where there is none.
   Declaration find_operator(const ImportScope& scope, const Node& n) const;
+  /// Of a Constant, whose value does not hang on what some programs note beside it.
+  void drop_unknown_attributes(const Graph& g, Node& n, const OpSchema& schema, int64_t index);
   /// Adds the node in its newest form and infers it.
   NodeId add_inferred(Graph& g, Node n);
   void upgrade(Graph& g, Node& n, int64_t index, const OpSchema& schema, const Version& from,

@@ -11,7 +11,7 @@ Dim product(const SymShape& shape) {
   return all;
 }
 
-bool reshape_may_refuse(const View& view, const Node& n) {
+bool reshape_may_refuse(const View& view, const Node& n, bool positive) {
   const auto &from = view.type(n.inputs[0]).shape, &to = view.type(n.outputs[0]).shape;
   const auto sizes = view.sizes(n.inputs[1]);
   if (!from || !to || !sizes || sizes->size() != to->size()) return true;
@@ -29,7 +29,7 @@ bool reshape_may_refuse(const View& view, const Node& n) {
       given = given * (*to)[i];
   }
   if (product(*from) != product(*to)) return true;
-  return follows && !surely_at_least(given, 1);
+  return follows && !positive && !surely_at_least(given, 1);
 }
 
 /// Do these sizes never contradict each other in broadcasting?
@@ -56,6 +56,16 @@ bool squeeze_may_refuse(const View& view, const Node& n) {
     const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(from->size()) : axis);
     return at >= from->size() || !((*from)[at] == Dim(1));
   });
+}
+
+bool unsqueeze_may_refuse(const View& view, const Node& n) {
+  return !view.rank(n.inputs[0]) || !view.integers(n.inputs[1]);
+}
+
+/// Axes that nobody knows may be none of the operand's, and steps may be 0.
+bool slice_may_refuse(const View& view, const Node& n) {
+  return !view.rank(n.inputs[0]) || (n.inputs.has(3) && !view.integers(n.inputs[3])) ||
+         (n.inputs.has(4) && !view.integers(n.inputs[4]));
 }
 
 bool split_may_refuse(const View& view, const Node& n) {
@@ -88,10 +98,14 @@ bool concat_may_refuse(const View& view, const Node& n) {
 
 }  // namespace
 
-bool may_refuse(const View& view, const Node& n) {
-  if (View::is(n, "Reshape")) return reshape_may_refuse(view, n);
+bool may_refuse(const View& view, const Node& n, bool positive) {
+  if (View::is(n, "Reshape")) return reshape_may_refuse(view, n, positive);
   if (View::is(n, "Expand")) return expand_may_refuse(view, n);
   if (View::is(n, "Squeeze")) return squeeze_may_refuse(view, n);
+  if (View::is(n, "Unsqueeze")) return unsqueeze_may_refuse(view, n);
+  if (View::is(n, "Slice")) return slice_may_refuse(view, n);
+  if (View::is(n, "Tile") || View::is(n, "Pad")) return !view.integers(n.inputs[1]);
+  if (View::is(n, "Transpose") || View::is(n, "Flatten")) return !view.rank(n.inputs[0]);
   if (View::is(n, "Split")) return split_may_refuse(view, n);
   if (View::is(n, "Concat")) return concat_may_refuse(view, n);
   return false;

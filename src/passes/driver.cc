@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/glob.h"
+#include "ops/refused/refused.h"
 #include "passes/checks.h"
 #include "passes/refused_nodes.h"
 
@@ -74,6 +75,8 @@ class Driver {
  private:
   void optimise(Graph& g) {
     UseIndex uses(g);
+    const std::vector<NodeId> all = g.order();
+    for (auto at = all.rbegin(); at != all.rend(); ++at) remove_if_unread(g, uses, *at);
     bool changed = true;
     for (int sweep = 0; changed && sweep < most_sweeps; ++sweep) {
       changed = false;
@@ -127,12 +130,18 @@ class Driver {
       const std::optional<Patch> patch = pass.propose(view_of(g, uses), id);
       if (!patch || patch->empty() || !can_be_said(*patch)) return false;
       const Patch::Staged staged = staged_and_inferred(*patch, g);
-      if (!pass.keeps_checks && drops_check(*patch, staged, g, uses)) {
+      if (!pass.keeps_checks && drops_check(*patch, staged, g, uses, pass.level > OptimizationLevel::basic)) {
         take_back(*patch, staged, g);
         return false;
       }
       const std::vector<ValueId> better = better_known(g, staged);
+      std::vector<NodeId> left;  // perhaps unread now
+      for (NodeId n : patch->removed())
+        for (ValueId v : g.node(n).inputs) left.push_back(g.value(v).producer);
+      for (const auto& [from, to] : staged.replaced) left.push_back(g.value(from).producer);
       patch->commit(g, uses, staged);
+      for (NodeId n : left)
+        if (n != no_id && n != id) remove_if_unread(g, uses, n);
       infer_readers(g, uses, better);
       done_.patches.push_back({pass.name, name, patch->reason()});
       return true;
@@ -180,7 +189,8 @@ class Driver {
 
   /// Would a change of shape that a run may refuse go, and nothing refuse the same in its place: the same
   /// operator by the same sizes?
-  bool drops_check(const Patch& patch, const Patch::Staged& staged, const Graph& g, const UseIndex& uses) {
+  bool drops_check(const Patch& patch, const Patch::Staged& staged, const Graph& g, const UseIndex& uses,
+                   bool positive) {
     const View view = view_of(g, uses);
     std::set<ValueId> replaced;
     for (const auto& [from, to] : staged.replaced) replaced.insert(from);
@@ -212,7 +222,7 @@ class Driver {
         return made.op == n.op && made.domain == n.domain && made.inputs[1] == n.inputs[1] &&
                (n.op != "Concat" || made.inputs == n.inputs);
       });
-      if (!checked && may_refuse(view, n)) return true;
+      if (!checked && may_refuse(view, n, positive)) return true;
     }
     return false;
   }
@@ -222,6 +232,9 @@ class Driver {
   }
 
   bool can_be_said(const Patch& patch) const {
+    // What cannot run stays where it is.
+    if (std::ranges::any_of(patch.added(), [](const Node& n) { return n.op == refused_operator; }))
+      return false;
     return options_.newest_opset == 0 || std::ranges::all_of(patch.added(), [&](const Node& n) {
              const OpSchema* schema = n.domain.empty() ? schemas_.find(n.domain, n.op) : nullptr;
              return !schema || least_opset(*schema) <= options_.newest_opset;

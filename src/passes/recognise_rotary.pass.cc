@@ -226,8 +226,7 @@ struct Angles {
   ValueId table = no_id, positions = no_id;
 };
 
-/// Are these numbers surely from 0 on? Gather counts negative ones from the end, as RotaryEmbedding does
-/// here; others do not say.
+/// Are these numbers surely from 0 on? Gather counts negative ones from the end, RotaryEmbedding takes none.
 bool surely_positions(const View& view, ValueId v) {
   for (int depth = 0; depth < 8; ++depth) {
     if (const auto known = view.integers(v))
@@ -260,7 +259,7 @@ std::optional<Angles> angles(const View& view, ValueId v, const SymShape& x, Row
   const Node* gather = view.made_by(flat, "Gather");
   if (gather && gather->attributes.get<int64_t>("axis", 0) == 0 && view.rank(gather->inputs[0]) == 2 &&
       view.rank(gather->inputs[1]) == 2 && view.type(gather->inputs[1]).elem == DataType::int64 &&
-      (*shape)[0] == x[0] && (!view.for_others() || surely_positions(view, gather->inputs[1])))
+      (*shape)[0] == x[0] && surely_positions(view, gather->inputs[1]))
     return Angles{gather->inputs[0], gather->inputs[1]};
   return Angles{flat, no_id};
 }

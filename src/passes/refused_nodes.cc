@@ -5,6 +5,8 @@
 namespace lathe {
 
 void refuse_node(Graph& g, NodeId id, const Diagnostic& fault) {
+  // Of types and of numbers of operands import knew all that there is to know.
+  if (fault.code == Code::node_bad_type || fault.code == Code::node_bad_arity) return;
   Node& n = g.node(id);
   const auto set = [&](const char* name, AttributeValue v) { n.attributes.set(name, std::move(v)); };
   set("refused_op", n.op);

@@ -26,13 +26,15 @@ void run(Bytes);
 bool runs(Bytes);
 /// Such graphs, written at another opset and read again.
 void convert(Bytes);
+/// Such graphs and models of files, their constants hidden behind foldable nodes, built at every level.
+void levels(Bytes);
 
 struct Target {
   std::string_view name;
   void (*feed)(Bytes);
 };
-inline constexpr Target targets[] = {
-    {"wire", wire}, {"import", import}, {"text", text}, {"run", run}, {"convert", convert}};
+inline constexpr Target targets[] = {{"wire", wire}, {"import", import},   {"text", text},
+                                     {"run", run},   {"convert", convert}, {"levels", levels}};
 
 inline std::string_view chars(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 

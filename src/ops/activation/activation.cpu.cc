@@ -131,8 +131,18 @@ std::optional<Pointwise> describe_clip(const Clip& op, const KernelRequest& r) {
   return Pointwise::unary(F::clip, bounds[0], bounds[1]);
 }
 
+/// Surely: a program would broadcast the input to the slope as well.
+bool slope_broadcasts_to_input(const KernelRequest& r) {
+  const auto &x = r.inputs[0].shape, &slope = r.inputs[1].shape;
+  if (!x || !slope || slope->size() > x->size()) return false;
+  const size_t ahead = x->size() - slope->size();
+  for (size_t i = 0; i < slope->size(); ++i)
+    if (!((*slope)[i] == Dim(1)) && !((*slope)[i] == (*x)[ahead + i])) return false;
+  return true;
+}
+
 std::optional<Pointwise> describe_prelu(const PRelu&, const KernelRequest& r) {
-  if (cpu::refuse_unless_float32(r)) return std::nullopt;
+  if (cpu::refuse_unless_float32(r) || !slope_broadcasts_to_input(r)) return std::nullopt;
   return Pointwise::binary(cpu::BinaryOp::parametric_relu);
 }
 

@@ -75,6 +75,21 @@ struct Clip : SameShape {
         c.require(!n || *n == 1, "bounds of one element", c.text(c.shape(i)));
       }
     SameShape::shape(c);
+    const auto* x = c.values(0);
+    if (!x || (c.has(1) && !bound(c, 1)) || (c.has(2) && !bound(c, 2))) return;
+    std::vector<D> out = *x;
+    for (D& d : out) {
+      if (c.has(1)) d = max(d, *bound(c, 1));
+      if (c.has(2)) d = min(d, *bound(c, 2));
+    }
+    c.output_values(0, std::move(out));
+  }
+
+ private:
+  template <class D>
+  static const D* bound(const ShapeContext<D>& c, size_t i) {
+    const auto* v = c.values(i);
+    return v && v->size() == 1 ? v->data() : nullptr;
   }
 };
 

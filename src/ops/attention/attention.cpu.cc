@@ -166,8 +166,9 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
   const int64_t positions = c.in(1).dim(0);
   const int64_t* const ids = cached ? c.in(3).as<int64_t>().data() : nullptr;
   for (int64_t i = 0; ids && i < c.in(3).size(); ++i)
-    if (ids[i] < -positions || ids[i] >= positions)
-      c.fail(Code::run_bad_index, RotaryEmbedding::expected_ids(positions), std::to_string(ids[i]));
+    if (ids[i] < 0 || ids[i] >= positions)
+      c.fail(Code::run_bad_index, "position_ids in [0, " + std::to_string(positions) + ")",
+             std::to_string(ids[i]));
   if (x.size() == 0) return;
   const float *cosines = floats(c.in(1)), *sines = floats(c.in(2)), *from = floats(x);
   float* const to = floats(c.out(0));
@@ -175,9 +176,7 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
     Poller poll(c);
     for (int64_t row = begin; row < end; ++row) {
       const int64_t step = heads_last ? row / heads % seq : row % seq;
-      const int64_t place = row / (heads * seq) * seq + step;
-      const int64_t position = ids ? ids[place] : place;
-      const int64_t angle = (position < 0 ? position + positions : position) * half;
+      const int64_t place = row / (heads * seq) * seq + step, angle = (ids ? ids[place] : place) * half;
       poll.pieces(half, 2, [&](int64_t first, int64_t last) {
         rotate(op, from + row * head, cosines + angle, sines + angle, half, first, last, to + row * head);
       });

@@ -148,12 +148,7 @@ struct Attention {
 /// Rotates pairs of elements of each head by angles whose cosines and sines are given.
 ///   X [batch, heads, seq, head] or [batch, seq, heads * head]; caches [positions, rotated / 2] with
 ///   position_ids [batch, seq], or [batch, seq, rotated / 2] without.
-/// Negative positions count from the end of the caches, as the indices of Gather do, from which exporters make
-/// what becomes this operator.
 struct RotaryEmbedding {
-  static std::string expected_ids(int64_t positions) {
-    return "position_ids in [-" + std::to_string(positions) + ", " + std::to_string(positions) + ")";
-  }
   bool interleaved =
       false;  // pairs are neighbours; else an element and the one half of the rotated part further
   int64_t num_heads = 0, rotary_embedding_dim = 0;  // 0: the whole head

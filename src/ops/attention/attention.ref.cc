@@ -199,13 +199,12 @@ void rotary_embedding(const RotaryEmbedding& op, KernelContext& c) {
   const int64_t heads = heads_last ? op.num_heads : x.dim(1), seq = x.dim(heads_last ? 1 : 2);
   const int64_t head = heads_last ? x.dim(2) / heads : x.dim(3);
   const int64_t rotated = op.rotary_embedding_dim > 0 ? op.rotary_embedding_dim : head, half = rotated / 2;
-  std::pmr::vector<int64_t> ids = c.has(3) ? integers_of(c.in(3), c) : std::pmr::vector<int64_t>();
+  const std::pmr::vector<int64_t> ids = c.has(3) ? integers_of(c.in(3), c) : std::pmr::vector<int64_t>();
   const int64_t positions = c.in(1).dim(0);
-  for (int64_t& id : ids) {
-    if (id < -positions || id >= positions)
-      c.fail(Code::run_bad_index, RotaryEmbedding::expected_ids(positions), std::to_string(id));
-    if (id < 0) id += positions;
-  }
+  for (int64_t id : ids)
+    if (id < 0 || id >= positions)
+      c.fail(Code::run_bad_index, "position_ids in [0, " + std::to_string(positions) + ")",
+             std::to_string(id));
   if (head == 0) return;
   Poller poll(c);
   for (int64_t row = 0; row < x.size() / head; ++row) {

@@ -197,18 +197,44 @@ void propagate_logic(ShapeContext<D>& c, bool (*f)(bool, bool)) {
   });
 }
 
+/// One operand that is `truth` everywhere decides, whatever the other one is: `out` is the shape of the
+/// result.
+template <class D>
+void propagate_decided(ShapeContext<D>& c, const std::vector<D>& out, bool truth) {
+  const auto count = known(c.product(out));
+  if (!count || *count > max_tracked_values) return;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto* v = c.values(i);
+    if (v && !v->empty() && std::all_of(v->begin(), v->end(), [&](const D& d) {
+          const auto n = known(d);
+          return n && (*n != 0) == truth;
+        }))
+      return c.output_values(0, std::vector<D>(static_cast<size_t>(*count), D(truth ? 1 : 0)));
+  }
+}
+
+/// And, Or: `decides` is the operand that alone tells the result.
+template <class D>
+void shape_of_logic(ShapeContext<D>& c, bool (*f)(bool, bool), bool decides) {
+  std::vector<D> out = c.shape(0);
+  for (size_t i = 1; i < c.inputs(); ++i) out = c.broadcast_pair(out, c.shape(i));
+  propagate_decided(c, out, decides);
+  propagate_logic(c, f);
+  c.output(0, std::move(out));
+}
+
 struct And : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    Broadcasting::shape(c);
-    propagate_logic(c, [](bool a, bool b) { return a && b; });
+    shape_of_logic(
+        c, [](bool a, bool b) { return a && b; }, false);
   }
 };
 struct Or : Broadcasting {
   template <class D>
   void shape(ShapeContext<D>& c) const {
-    Broadcasting::shape(c);
-    propagate_logic(c, [](bool a, bool b) { return a || b; });
+    shape_of_logic(
+        c, [](bool a, bool b) { return a || b; }, true);
   }
 };
 struct Xor : Broadcasting {

@@ -10,13 +10,21 @@ namespace lathe {
 
 /// Integers that are known stay known, as floats too.
 template <class D>
-void propagate_cast(ShapeContext<D>& c, DataType to) {
-  propagate_values(c, to, [&](const std::vector<D>& v) -> std::optional<D> {
-    if (to != DataType::boolean) return v[0];
-    const auto n = known(v[0]);
-    if (n) return D(*n != 0 ? 1 : 0);
-    return surely_at_least(v[0], 1) ? std::optional<D>(1) : std::nullopt;
-  });
+void propagate_cast(ShapeContext<D>& c, DataType to, const std::vector<D>& from) {
+  std::vector<D> out;
+  for (const D& d : from) {
+    const auto n = known(d);
+    if (to != DataType::boolean)
+      out.push_back(d);
+    else if (n)
+      out.push_back(D(*n != 0 ? 1 : 0));
+    else if (surely_at_least(d, 1))
+      out.push_back(D(1));
+    else
+      return;
+    if (!holds(to, out.back())) return;
+  }
+  c.output_values(0, std::move(out));
 }
 
 /// What both casts share: how values that a float8 cannot hold are stored.
@@ -46,7 +54,7 @@ struct Cast : Rounding {
     if (is_complex(type))
       c.fail(Code::node_bad_attribute, "to not to be a complex type", std::string(name_of(type)), {});
     c.output(0, c.shape(0));
-    propagate_cast(c, type);
+    if (const auto* v = c.values(0)) propagate_cast(c, type, *v);
   }
 };
 
@@ -61,6 +69,9 @@ struct CastLike : Rounding {
   void shape(ShapeContext<D>& c) const {
     check(c);
     c.output(0, c.shape(0));
+    // Of the other operand only the type is read.
+    const auto* v = c.values(0);
+    if (v) propagate_cast(c, c.type(1), *v);
   }
 };
 

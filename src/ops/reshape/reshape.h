@@ -42,9 +42,8 @@ struct Reshape {
     D given(1);
     for (size_t i = 0; i < out.size(); ++i) {
       const auto n = known(out[i]);
-      if (n && *n == 0 && !allowzero) {
-        c.require(i < in.size(), "a 0 in the shape to stand for an axis of the input",
-                  "0 at place " + std::to_string(i) + " and input " + c.text(in));
+      // Beyond the input's axes a 0 can only be a size, of a tensor without elements.
+      if (n && *n == 0 && !allowzero && i < in.size()) {
         out[i] = in[i];
         copied[i] = true;
         empty = empty || known(in[i]) == std::optional<int64_t>(0);

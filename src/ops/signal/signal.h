@@ -70,7 +70,7 @@ struct Dft {
 };
 
 /// Fourier transforms of a window that slides over a signal [batch, length, 1 or 2] → [batch, frames, bins,
-/// 2].
+/// 2]. A real signal may lack its last axis: exporters write it so, and others take it.
 struct ShortTimeDft {
   bool onesided = true;
   void fields(auto&& f) { f("onesided", onesided); }
@@ -78,8 +78,8 @@ struct ShortTimeDft {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     const auto& in = c.shape(0);
-    c.require(in.size() == 3, "a signal of rank 3", c.text(in));
-    const auto parts = known(in[2]);
+    c.require(in.size() == 3 || in.size() == 2, "a signal of rank 3, or 2 where it is real", c.text(in));
+    const auto parts = in.size() == 2 ? std::optional<int64_t>(1) : known(in[2]);
     c.require(!parts || *parts == 1 || *parts == 2, "a last axis of 1 or 2", c.text(in));
     c.require(!onesided || !parts || *parts == 1, "a real signal where onesided is 1", c.text(in));
     for (size_t i : {1, 3})

@@ -48,7 +48,7 @@ struct FrameSizes {
     const Tensor& signal = c.in(0);
     step = one_number(c.in(1), c);
     size = signal.dim(1);
-    parts = signal.dim(2);
+    parts = signal.rank() == 2 ? 1 : signal.dim(2);
     const int64_t window = c.has(2) ? c.in(2).size() : -1;
     n = c.has(3) ? one_number(c.in(3), c) : window >= 0 ? window : size;
     if (step < 1 || n < 1 || n > size || (window >= 0 && window != n))

@@ -26,7 +26,19 @@ struct Acosh : SameShape {};
 struct Atanh : SameShape {};
 struct Erf : SameShape {};
 struct BitwiseNot : SameShape {};
-struct IsNaN : SameShape {};
+
+/// What is followed are whole numbers: neither NaN nor infinite.
+template <class D>
+void propagate_finite(ShapeContext<D>& c) {
+  if (const auto* v = c.values(0)) c.output_values(0, std::vector<D>(v->size(), D(0)));
+}
+struct IsNaN : SameShape {
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    SameShape::shape(c);
+    propagate_finite(c);
+  }
+};
 
 struct IsInf : SameShape {
   bool detect_negative = true;
@@ -34,6 +46,11 @@ struct IsInf : SameShape {
   void fields(auto&& f) {
     f("detect_negative", detect_negative);
     f("detect_positive", detect_positive);
+  }
+  template <class D>
+  void shape(ShapeContext<D>& c) const {
+    SameShape::shape(c);
+    propagate_finite(c);
   }
 };
 
