@@ -8,6 +8,7 @@
 #include "onnx/importer.h"
 #include "support/drawn_graph.h"
 #include "support/hidden_constants.h"
+#include "tensor/element.h"
 
 namespace lathe::fuzz {
 namespace {
@@ -16,8 +17,32 @@ constexpr size_t most_nodes = 300;
 
 struct Fed {
   onnx::Model model;
-  std::optional<NamedValues> inputs;  // of drawn graphs
+  std::optional<NamedValues> inputs;  // nothing: only built
 };
+
+/// Some for a model of a file, whose open sizes are 3; nothing where that would be much.
+std::optional<NamedValues> made_inputs(const Graph& g) {
+  NamedValues made;
+  for (ValueId v : g.inputs()) {
+    const ValueInfo& input = g.value(v);
+    if (input.constant) continue;
+    if (!input.type.is_tensor() || !input.type.shape || bits_of(input.type.elem) == 0) return std::nullopt;
+    Shape shape;
+    int64_t count = 1;
+    for (const Dim& d : *input.type.shape) {
+      shape.push_back(d.value().value_or(3));
+      if (shape.back() < 0 || shape.back() > 256) return std::nullopt;
+      count = std::min<int64_t>(count * shape.back(), 1 << 20);
+    }
+    if (count > 4096) return std::nullopt;
+    Tensor t(input.type.elem, shape);
+    for (int64_t i = 0; i < t.size(); ++i)
+      store_double(t, i,
+                   is_float(t.type()) ? 0.25 * static_cast<double>(i % 13) - 1 : static_cast<double>(i % 2));
+    made.emplace(input.name, std::move(t));
+  }
+  return made;
+}
 
 /// A model as its file holds it, or one that the bytes draw.
 std::optional<Fed> graph_of(Bytes data) {
@@ -60,6 +85,7 @@ void levels(Bytes data) {
 
   std::unique_ptr<Graph> graph;
   if (code_of([&] { graph = import_model(m, SchemaCatalog::standard()); }) != Code::none) return;
+  if (!fed->inputs) fed->inputs = made_inputs(*graph);
   BuildOptions options;
   options.threads = 1;
   options.memory_limit = options.fold_limit = uint64_t{16} << 20;
