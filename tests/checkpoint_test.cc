@@ -57,7 +57,9 @@ TEST(Safetensors, EveryTypeIsMapped) {
       {"BOOL", DataType::boolean, 1},
       {"F8_E4M3", DataType::float8e4m3fn, 1},
       {"F8_E5M2", DataType::float8e5m2, 1},
-      {"F8_E8M0", DataType::float8e8m0, 1}};
+      {"F8_E8M0", DataType::float8e8m0, 1},
+      {"F8_E4M3FNUZ", DataType::float8e4m3fnuz, 1},
+      {"F8_E5M2FNUZ", DataType::float8e5m2fnuz, 1}};
   std::string header = R"({"__metadata__":{"format":"pt"})", data;
   for (const auto& [dtype, type, bytes] : kinds) {
     header += "," + entry(dtype, dtype, "2", data.size(), data.size() + 2 * bytes);
@@ -121,6 +123,80 @@ size_t resident_of(const void* data, size_t bytes) {
   std::vector<unsigned char> in(pages);
   EXPECT_EQ(::mincore(reinterpret_cast<void*>(begin), pages * page, in.data()), 0);
   return static_cast<size_t>(std::count_if(in.begin(), in.end(), [](auto b) { return b & 1; })) * page;
+}
+
+/// The format does not say how four elements lie in three bytes: the file is read and the tensor is listed,
+/// and whoever asks for its elements is told.
+TEST(Safetensors, SixBitsAreListedAndNotTaken) {
+  for (const auto& [name, type] :
+       {std::pair{"F6_E2M3", DataType::float6e2m3}, {"F6_E3M2", DataType::float6e3m2}}) {
+    const TempDirectory folder;
+    const auto with = [&, dtype = name](const char* shape, uint64_t bytes) {
+      return folder.write("six.safetensors",
+                          safetensors("{" + entry("a", dtype, shape, 0, bytes) + "," +
+                                          entry("b", dtype, shape, bytes, 2 * bytes) + "," +
+                                          entry("f", "F32", "1", 2 * bytes, 2 * bytes + 4) + "}",
+                                      std::string(2 * bytes, '\1') + floats({5})));
+    };
+    for (const auto& [shape, bytes, rank] :
+         {std::tuple{"8", uint64_t{6}, size_t{1}}, {"4", 3, 1}, {"2,2", 3, 2}, {"3,4", 9, 2}}) {
+      const Checkpoint c = Checkpoint::open(with(shape, bytes));
+      EXPECT_EQ(c.at("a").type, type);
+      EXPECT_EQ(c.at("a").shape.size(), rank);
+      EXPECT_FALSE(c.at("a").mapped);
+      EXPECT_EQ(elements(c, "f"), "float32[1] 5");
+      EXPECT_EQ(code_of([&] { c.tensor("a"); }), Code::not_supported);
+      const std::string said = sentence_of([&] { c.tensor("a"); });
+      EXPECT_NE(said.find(name), std::string::npos) << said;
+      EXPECT_NE(said.find("'a'"), std::string::npos) << said;
+      EXPECT_TRUE(c.tied().empty());
+      EXPECT_EQ(c.duplicates(), (std::vector<std::vector<std::string>>{{"a", "b"}}));
+    }
+    const Checkpoint none = Checkpoint::open(with("0,3", 0));
+    EXPECT_EQ(none.tensor("a").size(), 0);
+    // Elements that do not fill bytes, and bytes as if each had one.
+    for (const auto& [shape, bytes] :
+         {std::pair{"1", uint64_t{1}}, {"2", 2}, {"3", 3}, {"5", 4}, {"6", 5}, {"8", 8}})
+      EXPECT_EQ(code_of([&] { Checkpoint::open(with(shape, bytes)); }), Code::tensor_bad_data) << shape;
+    EXPECT_FALSE(safetensors_can_hold(type));
+  }
+}
+
+TEST(Safetensors, FourBitsComeInPairs) {
+  const TempDirectory folder;
+  const auto code = [&](const char* shape, uint64_t bytes) {
+    const auto file =
+        folder.write("four.safetensors",
+                     safetensors("{" + entry("a", "F4", shape, 0, bytes) + "}", std::string(bytes, '\x21')));
+    return code_of([&] { Checkpoint::open(file).tensor("a"); });
+  };
+  EXPECT_EQ(code("2", 1), Code::none);
+  EXPECT_EQ(code("3,2", 3), Code::none);
+  EXPECT_EQ(code("0", 0), Code::none);
+  EXPECT_EQ(code("1", 1), Code::tensor_bad_data);
+  EXPECT_EQ(code("3", 2), Code::tensor_bad_data);
+  EXPECT_EQ(code("4", 1), Code::tensor_bad_data);
+}
+
+TEST(Safetensors, MetadataMayBeNull) {
+  const TempDirectory folder;
+  const std::string tensor = entry("a", "F32", "1", 0, 4);
+  for (const auto& [metadata, entries] : {std::pair{"null", size_t{0}},
+                                          {"{}", 0},
+                                          {R"({"x":null})", 0},
+                                          {R"({"x":null,"format":"pt","y":null})", 1}})
+    for (const std::string& header : {"{\"__metadata__\":" + std::string(metadata) + "," + tensor + "}",
+                                      "{" + tensor + ",\"__metadata__\":" + metadata + "}"}) {
+      const Checkpoint c = Checkpoint::open(folder.write("m.safetensors", safetensors(header, floats({1}))));
+      EXPECT_EQ(c.metadata().size(), entries) << header;
+      EXPECT_EQ(names(c), std::vector<std::string>{"a"});
+    }
+  for (const char* header : {R"({"a":null})", R"({"a":{"dtype":null,"shape":[1],"data_offsets":[0,4]}})",
+                             R"({"a":{"dtype":"F32","shape":null,"data_offsets":[0,4]}})", "null"})
+    EXPECT_EQ(
+        code_of([&] { Checkpoint::open(folder.write("m.safetensors", safetensors(header, floats({1})))); }),
+        Code::json_malformed)
+        << header;
 }
 
 TEST(Safetensors, AGigabyteIsOpenedWithoutReadingIt) {

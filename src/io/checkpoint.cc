@@ -1,7 +1,6 @@
 #include "lathe/checkpoint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -91,8 +90,9 @@ std::shared_ptr<const FileBytes> open_shard(const fs::path& index, const std::st
 fs::path file_in(const fs::path& directory) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json"}) {
+    // A link that leads nowhere is there too: half a download is no reason to take another file.
     std::error_code ignored;
-    if (fs::exists(directory / name, ignored)) return directory / name;
+    if (fs::exists(fs::symlink_status(directory / name, ignored))) return directory / name;
   }
   throw checkpoint_error(Code::file_not_found, directory, {},
                          "model.safetensors or pytorch_model.bin, or one's .index.json", "none of them",
@@ -194,6 +194,24 @@ std::vector<std::vector<std::string>> Checkpoint::tied() const {
   return groups;
 }
 
+namespace {
+
+/// The bytes that tell a tensor from others of its type and shape.
+struct Elements {
+  explicit Elements(const StoredTensor& t) {
+    if (t.packed) {
+      bytes = {t.data(), t.packed};
+      return;
+    }
+    tensor = load(t);
+    bytes = {static_cast<const char*>(tensor.data()), tensor.bytes()};
+  }
+  Tensor tensor;
+  std::string_view bytes;
+};
+
+}  // namespace
+
 std::vector<std::vector<std::string>> Checkpoint::duplicates() const {
   std::map<std::pair<DataType, std::vector<int64_t>>, std::vector<size_t>> alike;
   for (size_t i = 0; i < state_->infos.size(); ++i) {
@@ -205,12 +223,11 @@ std::vector<std::vector<std::string>> Checkpoint::duplicates() const {
     if (candidates.size() < 2) continue;
     std::unordered_multimap<size_t, size_t> firsts;  // hash of the bytes → index
     for (size_t i : candidates) {
-      const Tensor t = load(state_->stored[i]);
-      const size_t hash = std::hash<std::string_view>()({static_cast<const char*>(t.data()), t.bytes()});
+      const Elements t(state_->stored[i]);
+      const size_t hash = std::hash<std::string_view>()(t.bytes);
       const auto [begin, end] = firsts.equal_range(hash);
       const auto same = std::find_if(begin, end, [&](const auto& first) {
-        const Tensor other = load(state_->stored[first.second]);
-        return std::memcmp(other.data(), t.data(), t.bytes()) == 0;
+        return Elements(state_->stored[first.second]).bytes == t.bytes;
       });
       if (same == end)
         firsts.emplace(hash, i);

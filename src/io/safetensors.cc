@@ -18,15 +18,19 @@ namespace lathe {
 namespace {
 
 constexpr uint64_t longest_header = 100'000'000;
+constexpr std::string_view metadata_name = "__metadata__";
 /// Bounds what a header costs in memory: some 1 kB a tensor.
 constexpr size_t most_tensors = size_t{1} << 19;
 
+/// F6_E2M3 and F6_E3M2 are here for what can be said of them without their elements: see packed_bytes().
 constexpr std::pair<std::string_view, DataType> known_types[] = {{"F64", DataType::float64},
                                                                  {"F32", DataType::float32},
                                                                  {"F16", DataType::float16},
                                                                  {"BF16", DataType::bfloat16},
                                                                  {"F8_E4M3", DataType::float8e4m3fn},
                                                                  {"F8_E5M2", DataType::float8e5m2},
+                                                                 {"F8_E4M3FNUZ", DataType::float8e4m3fnuz},
+                                                                 {"F8_E5M2FNUZ", DataType::float8e5m2fnuz},
                                                                  {"F8_E8M0", DataType::float8e8m0},
                                                                  {"I64", DataType::int64},
                                                                  {"I32", DataType::int32},
@@ -38,7 +42,22 @@ constexpr std::pair<std::string_view, DataType> known_types[] = {{"F64", DataTyp
                                                                  {"U8", DataType::uint8},
                                                                  {"BOOL", DataType::boolean},
                                                                  {"C64", DataType::complex64},
+                                                                 {"F6_E2M3", DataType::float6e2m3},
+                                                                 {"F6_E3M2", DataType::float6e3m2},
                                                                  {"F4", DataType::float4e2m1}};
+
+bool is_six_bits(DataType type) { return type == DataType::float6e2m3 || type == DataType::float6e3m2; }
+
+/// Bytes that the file has for `count` elements; nothing where they do not fill whole bytes, which the format
+/// forbids. Six bits are packed, four elements in three bytes, where memory has a byte for each: the format
+/// does not say in which order, and no published reader gives their values.
+std::optional<uint64_t> packed_bytes(DataType type, uint64_t count) {
+  const auto bits = is_six_bits(type) ? uint64_t{6} : static_cast<uint64_t>(bits_of(type));
+  if (bits >= 8) return count * (bits / 8);
+  const uint64_t whole = bits == 6 ? 4 : 8 / bits;  // elements that fill bytes
+  if (count % whole) return std::nullopt;
+  return count / whole * (whole * bits / 8);
+}
 
 std::optional<DataType> type_named(std::string_view name) {
   for (const auto& [n, t] : known_types)
@@ -65,7 +84,11 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Entry> entries;
   std::map<std::string, std::string> metadata;
 
-  bool null() override { return refuse("null"); }
+  /// Metadata that says nothing, as a whole or of a key, is as good as none.
+  bool null() override {
+    const bool of_metadata = in_ == In::metadata || (in_ == In::header && key_ == metadata_name);
+    return of_metadata || refuse("null");
+  }
   bool boolean(bool) override { return refuse("a boolean"); }
   bool number_float(double, const std::string& text) override { return refuse(text); }
   bool binary(binary_t&) override { return refuse("bytes"); }
@@ -160,7 +183,7 @@ bool Header::string(std::string& v) {
 bool Header::start_object(size_t) {
   if (in_ == In::file) {
     in_ = In::header;
-  } else if (in_ == In::header && key_ == "__metadata__") {
+  } else if (in_ == In::header && key_ == metadata_name) {
     in_ = In::metadata;
   } else if (in_ == In::header) {
     if (entries.size() == most_tensors)
@@ -233,10 +256,13 @@ void check_ranges(const std::vector<Header::Entry>& entries, uint64_t available,
       throw checkpoint_error(Code::external_bad_range, file, e.name,
                              "offsets inside the " + std::to_string(available) + " bytes after the header",
                              range_text(e.begin, e.end));
-    if (e.end - e.begin != bytes_for(e.type, count) || (bits_of(e.type) < 8 && count % 2))
+    const auto tensor = [&] { return std::string(name_of(e.type)) + describe(e.shape); };
+    const std::optional<uint64_t> bytes = packed_bytes(e.type, count);
+    if (!bytes)
+      throw checkpoint_error(Code::tensor_bad_data, file, e.name, "elements that fill whole bytes", tensor());
+    if (e.end - e.begin != *bytes)
       throw checkpoint_error(Code::tensor_bad_data, file, e.name,
-                             std::to_string(bytes_for(e.type, count)) + " bytes for " +
-                                 std::string(name_of(e.type)) + describe(e.shape),
+                             std::to_string(*bytes) + " bytes for " + tensor(),
                              std::to_string(e.end - e.begin));
     by_offset.push_back(&e);
   }
@@ -289,6 +315,15 @@ CheckpointContents read_safetensors(const std::shared_ptr<const FileBytes>& file
     t.info.shape = std::move(e.shape);
     t.file = file;
     t.offset = 8 + length + e.begin;
+    if (is_six_bits(t.info.type) && count_of(t.info.shape) > 0) {
+      t.packed = e.end - e.begin;
+      t.load = [path, name = t.info.name, type = t.info.type]() -> Tensor {
+        throw checkpoint_error(Code::not_supported, path, name, "a type whose elements can be told apart",
+                               std::string(name_in_file(type)) +
+                                   ", of which the format does not say how four elements lie in three bytes",
+                               "write the tensor as F8_E4M3, F16 or F32");
+      };
+    }
     complete(t);
     contents.tensors.push_back(std::move(t));
   }
@@ -296,7 +331,7 @@ CheckpointContents read_safetensors(const std::shared_ptr<const FileBytes>& file
 }
 
 bool safetensors_can_hold(DataType type) {
-  return type != DataType::float4e2m1 && !name_in_file(type).empty();
+  return type != DataType::float4e2m1 && !is_six_bits(type) && !name_in_file(type).empty();
 }
 
 void save_safetensors(const std::filesystem::path& path,
@@ -316,7 +351,7 @@ void save_safetensors(const std::filesystem::path& path,
     if (!safetensors_can_hold(t.type()))
       throw checkpoint_error(Code::not_supported, path, name, "a type that safetensors files can hold",
                              std::string(name_of(t.type())), "cast it first");
-    if (name == "__metadata__")
+    if (name == metadata_name)
       throw checkpoint_error(Code::bad_argument, path, name, "a name for a tensor", "that of the metadata",
                              "call it something else");
     if (!seen.insert(name).second)

@@ -19,6 +19,7 @@ struct StoredTensor {
   uint64_t offset = 0;           // of the first element in the file
   std::vector<int64_t> strides;  // in elements, none negative; empty: row-major
   std::function<Tensor()> load;  // where the file's bytes are not the elements: compressed, swapped, …
+  uint64_t packed = 0;           // bytes in the file, where `load` cannot tell the elements apart
 
   const char* data() const { return file->view().data() + offset; }
 };
