@@ -249,6 +249,85 @@ TEST(NnBind, RenamesAndTriesWhatOldFilesSay) {
   EXPECT_EQ(second.bind(file, {.base_prefix = "old."}).bound, 9u);
 }
 
+TEST(NnBind, PartsWhatTheFileHasWeightsOfItsOwnFor) {
+  const testing::TempDirectory folder;
+  const auto bound = [&](Net& net, const std::vector<std::pair<std::string, Tensor>>& more) {
+    auto weights = weights_of(net);
+    weights.insert(weights.end(), more.begin(), more.end());
+    save(folder / "m.safetensors", weights);
+    return net.bind(Checkpoint::open(folder / "m.safetensors"));
+  };
+  {  // The same twice: still one.
+    Net net;
+    const Tensor same = weights_of(net)[0].second;
+    const BindReport report = bound(net, {{"head.weight", same}});
+    EXPECT_TRUE(report.untied.empty() && report.unexpected.empty());
+    EXPECT_TRUE(net.head.weight == net.embed.weight);
+  }
+  {  // Others: two.
+    Net net;
+    const Tensor other = made({10, 4}, 99);
+    const BindReport report = bound(net, {{"head.weight", other}});
+    EXPECT_EQ(report.untied, std::vector<std::string>{"head.weight"});
+    EXPECT_TRUE(report.unexpected.empty());
+    EXPECT_EQ(report.bound, 10u);
+    EXPECT_FALSE(net.head.weight == net.embed.weight);
+    EXPECT_EQ(std::memcmp(net.head.weight.value.tensor().data(), other.data(), other.bytes()), 0);
+    EXPECT_EQ(std::memcmp(net.embed.weight.value.tensor().data(), weights_of(net)[0].second.data(), 160), 0);
+  }
+  {  // Of the other name alone: one.
+    Net net;
+    auto weights = weights_of(net);
+    weights[0].first = "head.weight";
+    save(folder / "m.safetensors", weights);
+    const BindReport report = net.bind(Checkpoint::open(folder / "m.safetensors"));
+    EXPECT_TRUE(report.untied.empty() && report.unexpected.empty());
+    EXPECT_TRUE(net.head.weight == net.embed.weight);
+  }
+  {  // What does not fit is an error, and nothing was parted.
+    Net net;
+    EXPECT_NE(said(
+                  [&] {
+                    bound(net, {{"head.weight", made({11, 4}, 1)}});
+                  },
+                  Code::tensor_bad_shape)
+                  .find("head.weight"),
+              std::string::npos);
+    EXPECT_TRUE(net.head.weight == net.embed.weight);
+    EXPECT_FALSE(net.embed.weight.bound());
+  }
+}
+
+/// One parameter under two names: which counts is the first, and the other is named where it says something
+/// else.
+struct TwoNames : Module {
+  void fields(Fields& f) override { f("first", weight), f("second", weight); }
+  Parameter weight{DataType::float32, {3}};
+};
+
+TEST(NnBind, NamesWhatItDoesNotTake) {
+  const testing::TempDirectory folder;
+  const auto bound = [&](TwoNames& net, const std::vector<std::pair<std::string, Tensor>>& weights,
+                         const BindOptions& how = {}) {
+    save(folder / "m.safetensors", weights);
+    return net.bind(Checkpoint::open(folder / "m.safetensors"), how);
+  };
+  const Tensor a = made({3}, 1), b = made({3}, 2);
+  TwoNames net;
+  EXPECT_TRUE(bound(net, {{"second", a}, {"first", a}}).unexpected.empty());
+  EXPECT_EQ(bound(net, {{"second", b}, {"first", a}}).unexpected, std::vector<std::string>{"second"});
+  EXPECT_EQ(std::memcmp(net.weight.value.tensor().data(), a.data(), a.bytes()), 0);
+  EXPECT_TRUE(bound(net, {{"second", b}}).unexpected.empty());
+  EXPECT_EQ(std::memcmp(net.weight.value.tensor().data(), b.data(), b.bytes()), 0);
+  // With a prefix and without.
+  EXPECT_EQ(bound(net, {{"base.first", b}, {"first", a}}, {.base_prefix = "base."}).unexpected,
+            std::vector<std::string>{"base.first"});
+  // Other names for parts of a path, all of them at once.
+  EXPECT_TRUE(bound(net, {{"1st", a}}, {.other_parts = {{"fir", "1"}}}).unexpected.empty());
+  EXPECT_EQ(bound(net, {{"1st", b}, {"first", a}}, {.other_parts = {{"fir", "1"}}}).unexpected,
+            std::vector<std::string>{"1st"});
+}
+
 TEST(NnBind, SaysAllThatIsMissingAndBindsNothing) {
   const testing::TempDirectory folder;
   Net net;

@@ -133,6 +133,69 @@ std::string name_of(const ::testing::TestParamInfo<Option>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Options, Refused, ::testing::ValuesIn(refused), name_of);
 
+/// Numbers that no model has: before anything is made of them, and named with the objects they lie in.
+const Option sizes[] = {
+    {"bert", R"({"num_hidden_layers": 2147483648})", "'num_hidden_layers' from 0 to 4096, got 2147483648"},
+    {"bert", R"({"num_hidden_layers": -1})", "'num_hidden_layers' from 0 to 4096, got -1"},
+    {"bert", R"({"num_hidden_layers": 9223372036854775807})", "'num_hidden_layers' from"},
+    {"bert", R"({"num_hidden_layers": 18446744073709551615})", "'num_hidden_layers' as an integer"},
+    {"bert", R"({"num_attention_heads": 2147483648})", "'num_attention_heads' from 1 to"},
+    {"bert", R"({"num_attention_heads": 0})", "'num_attention_heads' from 1 to"},
+    {"bert", R"({"vocab_size": 2147483648})", "'vocab_size' from 1 to"},
+    {"bert", R"({"hidden_size": 4294967296})", "'hidden_size' from 1 to"},
+    {"bert", R"({"max_position_embeddings": 4611686018427387904})", "'max_position_embeddings' from"},
+    {"bert", R"({"type_vocab_size": -3})", "'type_vocab_size' from 0"},
+    {"mpnet", R"({"relative_attention_num_buckets": 2147483648})", "'relative_attention_num_buckets' from"},
+    {"distilbert", R"({"n_layers": 2147483648})", "'n_layers' from 0 to 4096"},
+    {"distilbert", R"({"n_heads": 0})", "'n_heads' from 1"},
+    {"roberta", R"({"intermediate_size": 2147483648})", "'intermediate_size' from"},
+    {"xlm_roberta", R"({"num_hidden_layers": 2147483648})", "'num_hidden_layers' from"},
+    {"gpt2", R"({"n_layer": 2147483648})", "'n_layer' from 0 to 4096"},
+    {"gpt2", R"({"n_head": 0})", "'n_head' from 1"},
+    {"gpt2", R"({"n_inner": 2147483648})", "'n_inner' from"},
+    {"llama", R"({"num_hidden_layers": 2147483648})", "'num_hidden_layers' from"},
+    {"llama", R"({"num_key_value_heads": 0})", "'num_key_value_heads' from 1"},
+    {"llama", R"({"head_dim": 2147483648})", "'head_dim' from 1"},
+    {"llama", R"({"num_experts": 2147483648})", "'num_experts' from 1"},
+    {"mistral", R"({"num_local_experts": 2147483648})", "'num_local_experts' from 1"},
+    {"qwen2", R"({"num_hidden_layers": 2147483648})", "'num_hidden_layers' from"},
+    {"t5", R"({"num_layers": 2147483648})", "'num_layers' from 0 to 4096"},
+    {"t5", R"({"num_decoder_layers": 2147483648})", "'num_decoder_layers' from"},
+    {"t5", R"({"num_heads": 0})", "'num_heads' from 1"},
+    {"bart", R"({"encoder_layers": 2147483648})", "'encoder_layers' from"},
+    {"mbart", R"({"decoder_layers": 2147483648})", "'decoder_layers' from"},
+    {"bart", R"({"decoder_attention_heads": 0})", "'decoder_attention_heads' from 1"},
+    {"whisper_past", R"({"decoder_layers": 2147483648})", "'decoder_layers' from"},
+    {"whisper_past", R"({"num_mel_bins": 2147483648})", "'num_mel_bins' from"},
+    {"vit", R"({"num_hidden_layers": 2147483648})", "'num_hidden_layers' from"},
+    {"vit", R"({"patch_size": 0})", "'patch_size' from 1"},
+    {"vit", R"({"image_size": [16, 2147483648]})", "'image_size' from 1"},
+    {"deit", R"({"num_channels": 2147483648})", "'num_channels' from"},
+    {"swin", R"({"window_size": 0})", "'window_size' from 1"},
+    {"swin", R"({"depths": [2, 2147483648]})", "'depths' from 0 to 4096"},
+    {"swin", R"({"depths": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]})", "'depths' of at most 16"},
+    {"donut_swin", R"({"num_heads": [2, 0]})", "'num_heads' from 1"},
+    {"resnet", R"({"depths": [1, 2147483648, 1]})", "'depths' from"},
+    {"resnet", R"({"hidden_sizes": [8, 0, 16]})", "'hidden_sizes' from 1"},
+    {"clip", R"({"text_config": {"num_hidden_layers": 2147483648}})", "'text_config.num_hidden_layers' from"},
+    {"clip", R"({"vision_config": {"patch_size": 0}})", "'vision_config.patch_size' from 1"},
+    {"clip_vision", R"({"num_hidden_layers": 2147483648})", "'num_hidden_layers' from"},
+    {"clip_text", R"({"projection_dim": 2147483648})", "'projection_dim' from"},
+    {"vit_gpt2_past", R"({"decoder": {"n_layer": 2147483648}})", "'decoder.n_layer' from"},
+    {"trocr_past", R"({"encoder": {"num_hidden_layers": 2147483648}})", "'encoder.num_hidden_layers' from"},
+};
+INSTANTIATE_TEST_SUITE_P(Sizes, Refused, ::testing::ValuesIn(sizes), [](const auto& info) {
+  return std::string(info.param.fixture) + "_" + std::to_string(info.index);
+});
+
+/// What has other keys of such names counts nothing: labels may be called anything.
+TEST(Sizes, OfLabelsAreNone) {
+  const ExporterFixture f = fixture("bert_classes");
+  Json json = config_of(f);
+  json["label2id"] = {{"dim", 0}, {"num_layers", 2147483648}};
+  EXPECT_NO_THROW(nn::ModelRegistry::builtin().make(ModelConfig::parse(json.dump()), f.task));
+}
+
 struct OtherWords {
   const char* fixture;
   const char* changes;

@@ -87,6 +87,7 @@ nb::dict bind(nn::Module& m, const Checkpoint& c, const nb::dict& given) {
   d["missing"] = nb::cast(r.missing);
   d["unexpected"] = nb::cast(r.unexpected);
   d["converted"] = nb::cast(r.converted);
+  d["untied"] = nb::cast(r.untied);
   return d;
 }
 

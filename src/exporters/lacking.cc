@@ -1,7 +1,10 @@
 #include "exporters/lacking.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+
+#include "nn/sizes.h"
 
 namespace lathe::exporters {
 namespace {
@@ -15,7 +18,65 @@ std::set<int64_t> vocabularies(const ModelConfig& config) {
   return all;
 }
 
+/// "encoder.layer." and 3 of "encoder.layer.3.output": the outermost list that the path leads into.
+std::optional<std::pair<std::string, int64_t>> place_in_list(const std::string& path) {
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    const size_t end = path.find_first_not_of("0123456789", dot + 1);
+    constexpr size_t longest = 9;
+    if (end == std::string::npos || path[end] != '.' || end == dot + 1 || end - dot - 1 > longest) continue;
+    return std::pair(path.substr(0, dot + 1), std::stoll(path.substr(dot + 1, end - dot - 1)));
+  }
+  return std::nullopt;
+}
+
+/// Keys of numbers of layers that say `count`, with those inside of objects.
+std::string keys_that_say(int64_t count, const ModelConfig& config, const std::string& prefix = {}) {
+  std::string all;
+  for (const std::string& key : nn::layer_keys()) {
+    try {
+      if (config.has(key) && config.get<int64_t>(key) == count)
+        all += (all.empty() ? "'" : ", '") + prefix + key + "'";
+    } catch (const Error&) {  // a list: of stages
+    }
+  }
+  for (const char* half : {"decoder", "encoder", "text_config", "vision_config"})
+    if (config.has(half))
+      if (const auto inner = keys_that_say(count, config.get<ModelConfig>(half), prefix + half + ".");
+          !inner.empty())
+        all += (all.empty() ? "" : ", ") + inner;
+  return all;
+}
+
 }  // namespace
+
+std::optional<TooManyLayers> too_many_layers(const std::vector<std::string>& missing,
+                                             const Checkpoint& checkpoint, const ModelConfig& config) {
+  std::map<std::string, std::pair<int64_t, int64_t>> lists;  // first that is missing, and how many are wanted
+  for (const std::string& path : missing) {
+    const auto place = place_in_list(path);
+    if (!place) return std::nullopt;
+    auto [at, fresh] = lists.try_emplace(place->first, place->second, 0);
+    at->second.first = std::min(at->second.first, place->second);
+    at->second.second = std::max(at->second.second, place->second + 1);
+  }
+  for (const auto& [list, counts] : lists) {
+    // The checkpoint's names may have a prefix, or lack one: it is the end that counts.
+    const auto has = [&](int64_t i) {
+      const std::string part = list + std::to_string(i) + ".";
+      return std::ranges::any_of(checkpoint.tensors(), [&](const CheckpointTensor& t) {
+        return t.name.find(part) != std::string::npos;
+      });
+    };
+    const auto [first, wanted] = counts;
+    const std::string keys = keys_that_say(wanted, config);
+    if (first == 0 || keys.empty() || !has(first - 1) || has(first)) continue;
+    return TooManyLayers{keys + " of " + std::to_string(first) +
+                             ", as many layers as the checkpoint has under '" +
+                             list.substr(0, list.size() - 1) + "'",
+                         std::to_string(wanted)};
+  }
+  return std::nullopt;
+}
 
 std::string remedy_for_lacking_words(const nn::Module& module, const std::vector<std::string>& missing,
                                      const Checkpoint& checkpoint, const ModelConfig& config) {

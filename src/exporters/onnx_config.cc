@@ -5,11 +5,13 @@
 #include "base/nearest.h"
 #include "exporters/words.h"
 #include "lathe/error.h"
+#include "nn/sizes.h"
 
 namespace lathe::exporters {
 
 OnnxConfig::OnnxConfig(ModelConfig config, OnnxConfigOptions options)
     : config_(std::move(config)), options_(std::move(options)) {
+  nn::check_sizes(config_);
   if (options_.task.ends_with(with_past))
     throw Error(Code::bad_argument, "export", "a task without '-with-past'", "'" + options_.task + "'",
                 "say use_past instead");

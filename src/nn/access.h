@@ -38,6 +38,12 @@ struct Visitor {
 };
 void visit(Module& root, const std::string& path, const Visitor& visitor);
 
+/// What a parameter of this path may be called in a checkpoint, the likeliest first; without
+/// BindOptions::rename, which is about the checkpoint's names.
+std::vector<std::string> spellings(const std::string& path, const BindOptions& options);
+/// Do two names of a checkpoint stand for the same elements?
+bool same_elements(const Checkpoint& checkpoint, const std::string& a, const std::string& b);
+
 /// "a.b" of a module's path and a member's name.
 std::string join(std::string_view path, std::string_view name);
 

@@ -1,8 +1,11 @@
 // Weights from checkpoints to the parameters of a tree.
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 #include <unordered_map>
 
+#include "base/file.h"
 #include "nn/access.h"
 #include "nn/convert.h"
 
@@ -25,13 +28,27 @@ Names names_of(const Checkpoint& checkpoint, const BindOptions& o) {
   return names;
 }
 
-/// What `path` may be called in a checkpoint, the likeliest first.
-std::vector<std::string> spellings(const std::string& path, const std::string& prefix) {
+/// `path` with the parts that the checkpoint may call something else.
+std::string with_other_parts(std::string path, const BindOptions& o) {
+  for (const auto& [from, to] : o.other_parts)
+    for (size_t at = 0; (at = path.find(from, at)) != std::string::npos; at += to.size())
+      path.replace(at, from.size(), to);
+  return path;
+}
+
+}  // namespace
+
+std::vector<std::string> detail::spellings(const std::string& path, const BindOptions& o) {
   std::vector<std::string> list{path};
+  const std::string& prefix = o.base_prefix;
   if (!prefix.empty()) {
     list.push_back(prefix + path);
     if (path.starts_with(prefix)) list.push_back(path.substr(prefix.size()));
   }
+  if (!o.other_parts.empty())
+    for (size_t i = 0, n = list.size(); i < n; ++i)
+      if (std::string other = with_other_parts(list[i], o); other != list[i])
+        list.push_back(std::move(other));
   // TensorFlow's names of a norm's parameters, which the first conversions of BERT kept.
   for (size_t i = 0, n = list.size(); i < n; ++i)
     for (const auto& [now, then] : {std::pair{".weight", ".gamma"}, {".bias", ".beta"}})
@@ -43,11 +60,113 @@ std::vector<std::string> spellings(const std::string& path, const std::string& p
   return list;
 }
 
+/// Read only where there are two of which one would do.
+bool detail::same_elements(const Checkpoint& checkpoint, const std::string& a, const std::string& b) {
+  const CheckpointTensor &first = checkpoint.at(a), &second = checkpoint.at(b);
+  if (a == b) return true;
+  if (first.type != second.type || !(first.shape == second.shape)) return false;
+  const Tensor x = checkpoint.tensor(a), y = checkpoint.tensor(b);
+  if (x.data() == y.data() || x.bytes() == 0) return true;
+  const bool same = std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+  for (const Tensor* t : {&x, &y}) drop_mapped_pages(t->data(), t->bytes());
+  return same;
+}
+
+namespace {
+
+/// A parameter where a module has it. Tied ones are several places with one slot.
+struct Place {
+  Parameter parameter;
+  std::vector<std::string> paths = {};  // all names that the module lists it under
+  std::vector<std::string> found = {};  // names in the checkpoint that fit them, the likeliest first
+};
+
+class Places {
+ public:
+  explicit Places(Module& root) {
+    std::map<std::pair<const Parameter*, const detail::Slot*>, size_t> seen;
+    detail::visit(root, "",
+                  {.parameter =
+                       [&](const std::string& path, Parameter& p) {
+                         const auto [at, fresh] =
+                             seen.try_emplace(std::pair(&p, detail::Access::slot(p)), places_.size());
+                         if (fresh) places_.push_back({p});
+                         places_[at->second].paths.push_back(path);
+                         turns_.push_back(at->second);
+                       },
+                   .module = {}});
+  }
+  void find_names(const Names& names, const BindOptions& o) {
+    for (Place& place : places_)
+      for (const std::string& path : place.paths)
+        for (const std::string& spelling : detail::spellings(path, o))
+          if (const auto at = names.find(spelling);
+              at != names.end() && std::ranges::find(place.found, at->second) == place.found.end())
+            place.found.push_back(at->second);
+  }
+  /// Gives the module the parameters that stand here.
+  void put_into(Module& root) const {
+    size_t turn = 0;  // the same order as before
+    detail::visit(root, "",
+                  {.parameter =
+                       [&](const std::string&, Parameter& p) {
+                         const Parameter& own = places_[turns_[turn++]].parameter;
+                         if (!(p == own)) p = own;
+                       },
+                   .module = {}});
+  }
+  auto begin() { return places_.begin(); }
+  auto end() { return places_.end(); }
+  auto begin() const { return places_.begin(); }
+  auto end() const { return places_.end(); }
+
+ private:
+  std::vector<Place> places_;
+  std::vector<size_t> turns_;
+};
+
+/// What a module ties stays tied unless the checkpoint has weights of their own for it, which differ: then
+/// it is the configuration that is wrong. So transformers 5 has it. Gives the paths that are parted.
+std::vector<std::string> part_what_differs(Places& places, const Checkpoint& checkpoint) {
+  std::vector<std::string> untied;
+  std::unordered_map<const detail::Slot*, std::vector<std::pair<std::string, Parameter>>> kinds;
+  for (Place& place : places) {
+    if (place.found.empty()) continue;
+    auto& known = kinds[detail::Access::slot(place.parameter)];
+    const std::string& name = place.found.front();
+    const auto same = std::ranges::find_if(
+        known, [&](const auto& kind) { return detail::same_elements(checkpoint, kind.first, name); });
+    if (same != known.end()) {
+      place.parameter = same->second;
+      continue;
+    }
+    if (!known.empty()) {
+      untied.push_back(place.paths.front());
+      place.parameter = Parameter(place.parameter.type(), place.parameter.shape());
+    }
+    known.emplace_back(name, place.parameter);
+  }
+  return untied;
+}
+
 struct Found {
   NamedParameter wanted;
   std::string name;  // in the checkpoint
   Tensor tensor;
 };
+
+/// Every parameter once, with the first of its names in the checkpoint, empty where there is none.
+std::vector<Found> found_in(const Places& places) {
+  std::vector<Found> all;
+  std::unordered_map<const detail::Slot*, size_t> seen;
+  for (const Place& place : places) {
+    const auto [at, fresh] = seen.try_emplace(detail::Access::slot(place.parameter), all.size());
+    if (fresh) all.push_back({{place.paths.front(), place.parameter, {}}, {}, {}});
+    Found& found = all[at->second];
+    if (found.name.empty() && !place.found.empty()) found.name = place.found.front();
+  }
+  return all;
+}
 
 /// The tensor as the parameter wants it.
 Tensor fitting(const NamedParameter& p, Tensor t, bool convert, BindReport& report) {
@@ -69,6 +188,14 @@ Tensor fitting(const NamedParameter& p, Tensor t, bool convert, BindReport& repo
   return t;
 }
 
+/// Hundreds of names say no more than the first of them.
+std::string listed_in_part(const std::vector<std::string>& names) {
+  constexpr size_t most = 100;
+  if (names.size() <= most) return detail::listed(names);
+  return detail::listed({names.begin(), names.begin() + most}) + " and " +
+         std::to_string(names.size() - most) + " more";
+}
+
 [[noreturn]] void refuse_missing(const std::vector<std::string>& missing,
                                  const std::set<std::string>& unexpected) {
   const std::vector<std::string> others(unexpected.begin(), unexpected.end());
@@ -80,7 +207,7 @@ Tensor fitting(const NamedParameter& p, Tensor t, bool convert, BindReport& repo
     if (!hint.empty()) near += (near.empty() ? "" : "; ") + std::string("'") + path + "': " + hint;
   }
   throw detail::fault(Code::bad_argument, "", "a checkpoint with all parameters",
-                      std::to_string(missing.size()) + " missing: " + detail::listed(missing),
+                      std::to_string(missing.size()) + " missing: " + listed_in_part(missing),
                       near.empty() ? "rename with BindOptions::rename, or allow_missing" : near);
 }
 
@@ -112,28 +239,25 @@ void share_tied(Module& root, const Checkpoint& checkpoint, const std::vector<Fo
 }  // namespace
 
 BindReport Module::bind(const Checkpoint& checkpoint, const BindOptions& options) {
-  const Names names = names_of(checkpoint, options);
   BindReport report;
-  std::vector<Found> found;
+  Places places(*this);
+  places.find_names(names_of(checkpoint, options), options);
   std::set<std::string> unexpected;
   for (const CheckpointTensor& t : checkpoint.tensors()) unexpected.insert(t.name);
-  for (const NamedParameter& p : named_parameters()) {
-    std::vector<std::string> paths{p.name};
-    paths.insert(paths.end(), p.aliases.begin(), p.aliases.end());
-    std::string name;
-    for (const std::string& path : paths)
-      for (const std::string& spelling : spellings(path, options.base_prefix))
-        if (const auto at = names.find(spelling); at != names.end()) {
-          if (name.empty()) name = at->second;
-          unexpected.erase(at->second);
-        }
-    if (name.empty())
-      report.missing.push_back(p.name);
-    else
-      found.push_back({p, name, {}});
-  }
+  for (const Place& place : places)
+    for (const std::string& name : place.found)
+      if (detail::same_elements(checkpoint, place.found.front(), name)) unexpected.erase(name);
+
+  report.untied = part_what_differs(places, checkpoint);
+  std::vector<Found> found = found_in(places);
+  for (const Found& f : found)
+    if (f.name.empty()) report.missing.push_back(f.wanted.name);
   if (!report.missing.empty() && !options.allow_missing) refuse_missing(report.missing, unexpected);
+  std::erase_if(found, [](const Found& f) { return f.name.empty(); });
   for (Found& f : found) f.tensor = fitting(f.wanted, checkpoint.tensor(f.name), options.convert, report);
+
+  // From here on nothing is refused any more.
+  places.put_into(*this);
   for (Found& f : found) {
     detail::Slot& slot = *detail::Access::slot(f.wanted.parameter);
     slot.name = f.wanted.name;

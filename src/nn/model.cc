@@ -3,6 +3,7 @@
 #include "nn/access.h"
 #include "nn/models.h"
 #include "nn/refused.h"
+#include "nn/sizes.h"
 
 namespace lathe::nn {
 
@@ -37,6 +38,7 @@ const TensorRef& NamedTensors::at(std::string_view name) const {
 
 BindReport Model::bind(const Checkpoint& checkpoint, BindOptions options) {
   if (options.base_prefix.empty()) options.base_prefix = base_prefix();
+  if (options.other_parts.empty()) options.other_parts = other_parts();
   return Module::bind(checkpoint, options);
 }
 
@@ -65,6 +67,7 @@ namespace {
 /// An architecture of this library, which has none of what refuse_what_none_has() knows.
 ModelRegistry::Factory refusing(ModelRegistry::Factory make) {
   return [make = std::move(make)](const ModelConfig& config, std::string_view task) {
+    check_sizes(config);
     refuse_what_none_has(config);
     std::unique_ptr<Model> made = make(config, task);
     if (dynamic_cast<const Seq2SeqModel*>(made.get()) && config.get<bool>("tie_encoder_decoder", false))

@@ -4,13 +4,25 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lathe/checkpoint.h"
 
 namespace lathe::nn {
 
+/// Refuses numbers that count or measure and that no model has, in the configuration and in those inside of
+/// it: before anything is made of them. Throws Code::bad_argument, naming the key, what it may be, and what it
+/// is. Keys that are absent, null or of another type are left to those who read them.
+void check_sizes(const ModelConfig& config);
+/// Keys of numbers of layers.
+const std::vector<std::string>& layer_keys();
+
 /// Labels of a classifier: those that id2label lists, else num_labels, else 2.
 int64_t label_count(const ModelConfig& config);
+
+/// The main version of transformers that wrote the configuration; 4 where it does not say. Some models are
+/// computed otherwise by later versions.
+int saved_by_version(const ModelConfig& config);
 
 /// [height, width], which configurations say as one number too. Throws Code::bad_argument for another count
 /// of numbers.

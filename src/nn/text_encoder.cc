@@ -24,8 +24,9 @@ MaskedHead::MaskedHead(int64_t size, int64_t vocabulary, double epsilon, std::st
       names_(names) {}
 
 void MaskedHead::fields(Fields& f) {
-  if (names_.bias) f(names_.bias, decoder.bias);
   f(names_.dense, dense), f(names_.norm, norm), f(names_.decoder, decoder);
+  // Its other name, which says nothing where a checkpoint has both: what is added are the product's own.
+  if (names_.bias) f(names_.bias, decoder.bias);
 }
 
 TensorRef MaskedHead::operator()(const TensorRef& hidden) const {

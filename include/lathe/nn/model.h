@@ -46,7 +46,9 @@ class LATHE_API Model : public Module {
   /// The prefix under which published checkpoints with a head keep the body, and which those without one
   /// lack: "bert.". Empty where there is none.
   virtual std::string base_prefix() const { return {}; }
-  /// Module::bind with base_prefix().
+  /// BindOptions::other_parts of published checkpoints.
+  virtual std::vector<std::pair<std::string, std::string>> other_parts() const { return {}; }
+  /// Module::bind with base_prefix() and other_parts().
   BindReport bind(const Checkpoint& checkpoint, BindOptions options = {});
 };
 

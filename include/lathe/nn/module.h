@@ -118,6 +118,9 @@ struct BindOptions {
   std::vector<std::pair<std::string, std::string>> rename = {};
   /// A prefix that the module's paths or the checkpoint's names may have and the other side lack: "bert.".
   std::string base_prefix = {};
+  /// Parts of the module's paths, and what the checkpoint may have in the place of all of them, in this
+  /// order: {"encoder.layer.", "layers."}.
+  std::vector<std::pair<std::string, std::string>> other_parts = {};
   /// Floats of another type than the parameter's are converted, which copies them. Otherwise they are an
   /// error.
   bool convert = false;
@@ -128,8 +131,13 @@ struct BindOptions {
 struct BindReport {
   size_t bound = 0;                     // parameters that got their weights
   std::vector<std::string> missing;     // paths, with BindOptions::allow_missing
-  std::vector<std::string> unexpected;  // names in the checkpoint that nothing asked for
+  /// Names in the checkpoint that nothing asked for, or that say something else than the name that was used
+  /// in their place: two biases for one.
+  std::vector<std::string> unexpected;
   std::vector<std::string> converted;   // paths
+  /// Paths that the module tied to others and that the checkpoint has other weights for: they are parameters
+  /// of their own now.
+  std::vector<std::string> untied;
 };
 
 /// Puts something else in a module's place while it is emitted, by name: patching a published model without
@@ -167,7 +175,8 @@ class LATHE_API Module {
   void to(DataType type);
 
   /// Every parameter gets the tensor of its path: mapped, not copied. Names of old checkpoints that end in
-  /// "gamma" and "beta" are found too. Parameters whose names the checkpoint says are tied become tied.
+  /// "gamma" and "beta" are found too. Parameters whose names the checkpoint says are tied become tied; tied
+  /// ones that it has weights of their own for, which differ, are tied no longer.
   /// Throws bad_argument that lists all paths the checkpoint lacks, with names that are near;
   /// tensor_bad_type, tensor_bad_shape that names the first that does not fit. Nothing is bound then.
   BindReport bind(const Checkpoint& checkpoint, const BindOptions& options = {});

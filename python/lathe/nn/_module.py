@@ -209,7 +209,7 @@ class Module:
         allow_missing: bool = False,
     ) -> dict[str, Any]:
         """Every parameter gets the tensor of its path from a checkpoint (a path, or a `lathe.Checkpoint`), mapped. Returns
-        {"bound": …, "missing": …, "unexpected": …, "converted": …}. Raises `lathe.Error` that lists all that are missing."""
+        {"bound": …, "missing": …, "unexpected": …, "converted": …, "untied": …}. Raises `lathe.Error` that lists all that are missing."""
         opened = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         pairs = list(rename.items()) if isinstance(rename, Mapping) else list(rename)
         options = dict(rename=pairs, base_prefix=base_prefix, convert=convert, allow_missing=allow_missing)

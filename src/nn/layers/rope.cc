@@ -5,6 +5,7 @@
 
 #include "lathe/nn/attention.h"
 #include "nn/access.h"
+#include "nn/refused.h"
 
 namespace lathe::nn {
 namespace {
@@ -16,6 +17,15 @@ Error bad(std::string expected, std::string got, std::string remedy = {}) {
 }
 
 double number(int64_t v) { return static_cast<double>(v); }
+
+/// The length that was trained.
+double original_positions(const RopeOptions& o) {
+  return number(o.original_max_positions ? o.original_max_positions : o.max_positions);
+}
+
+double longrope_scale(double factor, double original) {
+  return factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
+}
 
 /// theta^(2i / turned), in float32.
 std::vector<double> periods(double theta, int64_t turned) {
@@ -29,7 +39,7 @@ float inverse(double v) { return 1.0f / static_cast<float>(v); }
 
 /// Long waves are stretched by the factor, short ones left, those between mixed (Llama 3.1).
 double llama3(double frequency, const RopeOptions& o) {
-  const double original = number(o.original_max_positions ? o.original_max_positions : o.max_positions);
+  const double original = original_positions(o);
   const double wave = 2 * M_PI / frequency;
   if (wave < original / o.high_freq_factor) return frequency;
   if (wave > original / o.low_freq_factor) return frequency / o.factor;
@@ -39,7 +49,7 @@ double llama3(double frequency, const RopeOptions& o) {
 
 /// YaRN (Peng et al. 2023): a ramp over the dimensions between few and many turns within the original length.
 std::vector<double> yarn(const std::vector<double>& period, int64_t turned, const RopeOptions& o) {
-  const double original = number(o.original_max_positions ? o.original_max_positions : o.max_positions);
+  const double original = original_positions(o);
   auto dimension = [&](double turns) {
     return number(turned) * std::log(original / (turns * 2 * M_PI)) / (2 * std::log(o.theta));
   };
@@ -64,9 +74,8 @@ double attention_scale(const RopeOptions& o) {
     return o.mscale != 0 && o.mscale_all_dim != 0
                ? yarn_scale(o.factor, o.mscale) / yarn_scale(o.factor, o.mscale_all_dim)
                : yarn_scale(o.factor);
-  const double original = number(o.original_max_positions ? o.original_max_positions : o.max_positions);
-  const double factor = o.original_max_positions ? number(o.max_positions) / original : o.factor;
-  return factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
+  const double original = original_positions(o);
+  return longrope_scale(o.original_max_positions ? number(o.max_positions) / original : o.factor, original);
 }
 
 Tensor row(const std::vector<double>& v) {
@@ -82,6 +91,22 @@ std::vector<double> stretched(const std::vector<double>& period, const std::vect
   return f;
 }
 
+/// Older files say rope_scaling, which counts as a whole where both are there.
+const char* parameters_key(const ModelConfig& config) {
+  for (const char* key : {"rope_scaling", "rope_parameters"})
+    if (config.has(key) && !config.get<ModelConfig>(key).keys().empty()) return key;
+  return nullptr;
+}
+
+/// The factor of the type; LongRoPE and YaRN may leave it to the two lengths.
+double factor_in(const ModelConfig& r, const RopeOptions& o) {
+  if (r.has("factor")) return r.get<double>("factor");
+  for (const char* type : {"linear", "dynamic", "llama3", "yarn"})
+    if (o.type == type && !(o.type == "yarn" && says_null(r, "factor")))
+      throw bad("a 'factor' for rope_type '" + o.type + "'", "none");
+  return o.type == "longrope" || o.type == "yarn" ? number(o.max_positions) / original_positions(o) : o.factor;
+}
+
 }  // namespace
 
 RopeOptions RopeOptions::from(const ModelConfig& config) {
@@ -90,8 +115,7 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
   o.original_max_positions = config.get<int64_t>("original_max_position_embeddings", 0);
   o.theta = config.get<double>("rope_theta", o.theta);
   o.partial = config.get<double>("partial_rotary_factor", o.partial);
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (!config.has(key)) continue;
+  if (const char* key = parameters_key(config)) {
     const auto r = config.get<ModelConfig>(key);
     for (const char* layers : {"full_attention", "sliding_attention"})
       if (r.has(layers))
@@ -101,12 +125,10 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
     if (o.type == "su") o.type = "longrope";  // its name at first
     o.theta = r.get<double>("rope_theta", o.theta);
     o.partial = r.get<double>("partial_rotary_factor", o.partial);
-    o.factor = r.get<double>("factor", o.factor);
-    for (const char* type : {"linear", "dynamic", "llama3", "yarn"})
-      if (o.type == type && !r.has("factor")) throw bad("a 'factor' for rope_type '" + o.type + "'", "none");
-    // LongRoPE's is said beside its other parameters first of all.
-    if (o.type != "longrope" || o.original_max_positions == 0)
-      o.original_max_positions = r.get<int64_t>("original_max_position_embeddings", o.original_max_positions);
+    // Said beside the other parameters first of all.
+    if (o.original_max_positions == 0)
+      o.original_max_positions = r.get<int64_t>("original_max_position_embeddings", 0);
+    o.factor = factor_in(r, o);
     o.low_freq_factor = r.get<double>("low_freq_factor", o.low_freq_factor);
     o.high_freq_factor = r.get<double>("high_freq_factor", o.high_freq_factor);
     o.beta_fast = r.get<double>("beta_fast", o.beta_fast);
@@ -116,7 +138,10 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
     o.truncate = r.get<bool>("truncate", o.truncate);
     o.short_factor = r.get<std::vector<double>>("short_factor", o.short_factor);
     o.long_factor = r.get<std::vector<double>>("long_factor", o.long_factor);
-    if (r.has("attention_factor")) o.attention_factor = r.get<double>("attention_factor");
+    if (r.has("attention_factor"))
+      o.attention_factor = r.get<double>("attention_factor");
+    else if (o.type == "longrope")
+      o.attention_factor = longrope_scale(o.factor, original_positions(o));
   }
   if (std::ranges::find(types, o.type) == types.end()) {
     const std::string near = detail::near(o.type, types);
@@ -160,9 +185,7 @@ TensorRef Rope::frequencies_for(const Ops& o, const TensorRef& positions) const 
   // The text is as long as its last position says.
   const TensorRef length = o.add(o.op("ReduceMax", {positions}, {{"keepdims", int64_t{0}}}), 1);
   if (options_.type == "longrope") {
-    const int64_t original =
-        options_.original_max_positions ? options_.original_max_positions : options_.max_positions;
-    return o.where(o.greater(length, number(original)), o.constant(row(long_frequencies_)), plain);
+    return o.where(o.greater(length, original_positions(options_)), o.constant(row(long_frequencies_)), plain);
   }
   // theta grows with what is beyond the length that was trained: 1 / (theta · growth)^(2i / turned).
   const double longest = number(options_.max_positions), turned = number(turned_);

@@ -202,6 +202,7 @@ class ClipVision : public Model {
  public:
   explicit ClipVision(const ModelConfig& c) : image(c) {}
   void fields(Fields& f) override { f("vision_model", image); }
+  std::string base_prefix() const override { return "vision_model."; }  // which newer files lack
   Outputs forward(Network&, const Inputs& inputs) const override {
     const Seen seen = image(inputs);
     Outputs outputs{{"last_hidden_state", seen.last}, {"pooler_output", seen.pooled}};
@@ -218,6 +219,7 @@ class ClipText : public Model {
       projection.emplace(text.size(), c.get<int64_t>("projection_dim", 512), LinearOptions{.bias = false});
   }
   void fields(Fields& f) override { f("text_model", text), f("text_projection", projection); }
+  std::string base_prefix() const override { return "text_model."; }  // which newer files lack
   Outputs forward(Network&, const Inputs& inputs) const override {
     const Seen seen = text(inputs);
     Outputs outputs{{"last_hidden_state", seen.last}, {"pooler_output", seen.pooled}};

@@ -11,6 +11,8 @@ class Deit final : public Model {
  public:
   Deit(const ModelConfig& c, std::string_view task) : task_(task), body_(c, tokens_for(task)) {
     if (task_ == "masked-im") decoder_.emplace("deit", c, body_);
+    // Before version 5 transformers began with the second token, and left out the last patch.
+    if (saved_by_version(c) < 5) first_patch_ = 1;
     if (task_ != "image-classification") return;
     classifier_.emplace(body_.size(), label_count(c));
     const auto names = c.get<std::vector<std::string>>("architectures", {});
@@ -22,14 +24,15 @@ class Deit final : public Model {
     f(of_teacher_ ? "cls_classifier" : "classifier", classifier_), f("distillation_classifier", of_teacher_);
   }
   std::string base_prefix() const override { return "deit."; }
+  std::vector<std::pair<std::string, std::string>> other_parts() const override { return vit_other_parts(); }
 
   Outputs forward(Network&, const Inputs& inputs) const override {
     const TensorRef hidden = body_(inputs.at("pixel_values"), inputs.find("bool_masked_pos"));
     if (task_ == "feature-extraction") return {{"last_hidden_state", hidden}};
     const Ops o(*this, hidden);
-    // From the second token on, and without the last patch: so transformers has it.
     if (decoder_)
-      return {{"reconstruction", (*decoder_)(o.slice(hidden, 1, 1, 1 + body_.rows() * body_.columns()))}};
+      return {{"reconstruction",
+               (*decoder_)(o.slice(hidden, 1, first_patch_, first_patch_ + body_.rows() * body_.columns()))}};
     const TensorRef logits = (*classifier_)(o.select(hidden, 1, 0));
     if (!of_teacher_) return {{"logits", logits}};
     return {{"logits", o.div(o.add(logits, (*of_teacher_)(o.select(hidden, 1, 1))), 2)}};
@@ -43,6 +46,7 @@ class Deit final : public Model {
   VitBody body_;
   std::optional<Linear> classifier_, of_teacher_;
   std::optional<PatchDecoder> decoder_;
+  int64_t first_patch_ = 2;
 };
 
 }  // namespace

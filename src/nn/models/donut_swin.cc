@@ -8,6 +8,7 @@ class DonutSwin final : public Model {
  public:
   explicit DonutSwin(const ModelConfig& c) : body_(SwinOptions(c), false) {}
   void fields(Fields& f) override { f("", body_); }
+  std::vector<std::pair<std::string, std::string>> other_parts() const override { return swin_other_parts(); }
 
   Outputs forward(Network&, const Inputs& inputs) const override {
     return {{"last_hidden_state", body_(inputs.at("pixel_values"))}};

@@ -42,6 +42,17 @@ SwinLayer::SwinLayer(const SwinOptions& o, size_t stage, SwinGrid grid, bool shi
   output_dense = Linear(inner, size_);
 }
 
+std::vector<std::pair<std::string, std::string>> swin_other_parts() {
+  return {{"attention.self.query", "attention.q_proj"},
+          {"attention.self.key", "attention.k_proj"},
+          {"attention.self.value", "attention.v_proj"},
+          {"attention.self.relative_position_bias_table",
+           "attention.relative_position_bias.relative_position_bias_table"},
+          {"attention.output.dense", "attention.o_proj"},
+          {"intermediate.dense", "mlp.fc1"},
+          {"output.dense", "mlp.fc2"}};
+}
+
 void SwinLayer::fields(Fields& f) {
   f("layernorm_before", before), f("attention.self.relative_position_bias_table", bias_table);
   f("attention.self.query", query), f("attention.self.key", key), f("attention.self.value", value);
@@ -220,6 +231,7 @@ class SwinModel : public Model {
       : SwinModel(SwinOptions(config), config, task) {}
   void fields(Fields& f) override { f("swin", body), f("classifier", classifier), f("decoder.0", decoder); }
   std::string base_prefix() const override { return "swin."; }
+  std::vector<std::pair<std::string, std::string>> other_parts() const override { return swin_other_parts(); }
 
   Outputs forward(Network&, const Inputs& inputs) const override {
     const TensorRef x = body(inputs.at("pixel_values"));

@@ -21,6 +21,9 @@ struct SwinOptions {
   int64_t features() const { return size << (depths.size() - 1); }  // of a patch behind the last stage
 };
 
+/// What the layers' parts are called inside of transformers 5, which writes them so where it is told to.
+std::vector<std::pair<std::string, std::string>> swin_other_parts();
+
 /// How patches lie.
 struct SwinGrid {
   int64_t height = 0, width = 0;

@@ -164,6 +164,8 @@ class T5Model : public Seq2SeqModel {
       : shared(config.get<int64_t>("vocab_size"), config.get<int64_t>("d_model")),
         encoder(T5Config(config, false)),
         decoder(T5Config(config, true)) {
+    // Whatever the configuration says of them, unless the checkpoint has others.
+    encoder_tokens.weight = decoder_tokens.weight = shared.weight;
     if (task != "text2text-generation") return;
     const int64_t size = config.get<int64_t>("d_model");
     lm_head.emplace(size, config.get<int64_t>("vocab_size"), LinearOptions{.bias = false});
@@ -172,19 +174,18 @@ class T5Model : public Seq2SeqModel {
     if (config.get<bool>("scale_decoder_outputs", tied)) scale_ = 1 / std::sqrt(static_cast<double>(size));
   }
   void fields(Fields& f) override {
-    f("shared", shared), f("encoder", encoder), f("decoder", decoder), f("lm_head", lm_head);
-    // Tied or not, encoder and decoder have no tokens of their own; some files have them under these names.
-    f("encoder.embed_tokens.weight", shared.weight), f("decoder.embed_tokens.weight", shared.weight);
+    f("shared", shared), f("encoder.embed_tokens", encoder_tokens), f("encoder", encoder);
+    f("decoder.embed_tokens", decoder_tokens), f("decoder", decoder), f("lm_head", lm_head);
   }
 
   Outputs encode(Network&, const Inputs& inputs) const override {
     Outputs none;
-    return {{"last_hidden_state", encoder(shared(inputs.at("input_ids")), inputs, none)}};
+    return {{"last_hidden_state", encoder(encoder_tokens(inputs.at("input_ids")), inputs, none)}};
   }
 
   Outputs decode(Network&, const Inputs& inputs) const override {
     Outputs present, outputs;
-    TensorRef x = decoder(shared(inputs.at("input_ids")), inputs, present);
+    TensorRef x = decoder(decoder_tokens(inputs.at("input_ids")), inputs, present);
     if (lm_head) {
       // Tied weights are as large as embeddings are.
       if (scale_ != 1) x = Ops(*this, x).mul(x, scale_);
@@ -196,7 +197,7 @@ class T5Model : public Seq2SeqModel {
     return outputs;
   }
 
-  Embedding shared;
+  Embedding shared, encoder_tokens, decoder_tokens;
   T5Stack encoder, decoder;
   std::optional<Linear> lm_head;
 
@@ -209,15 +210,17 @@ class T5EncoderModel : public Model {
  public:
   explicit T5EncoderModel(const ModelConfig& config)
       : shared(config.get<int64_t>("vocab_size"), config.get<int64_t>("d_model")),
-        encoder(T5Config(config, false)) {}
+        encoder(T5Config(config, false)) {
+    encoder_tokens.weight = shared.weight;
+  }
   void fields(Fields& f) override {
-    f("shared", shared), f("encoder", encoder), f("encoder.embed_tokens.weight", shared.weight);
+    f("shared", shared), f("encoder.embed_tokens", encoder_tokens), f("encoder", encoder);
   }
   Outputs forward(Network&, const Inputs& inputs) const override {
     Outputs none;
-    return {{"last_hidden_state", encoder(shared(inputs.at("input_ids")), inputs, none)}};
+    return {{"last_hidden_state", encoder(encoder_tokens(inputs.at("input_ids")), inputs, none)}};
   }
-  Embedding shared;
+  Embedding shared, encoder_tokens;
   T5Stack encoder;
 };
 

@@ -18,11 +18,14 @@ struct ImageEncoder {
   std::shared_ptr<Module> module;
   std::function<TensorRef(const TensorRef& image)> run;
   int64_t size;
+  std::vector<std::pair<std::string, std::string>> other_parts;
 };
 
 template <class Body>
-ImageEncoder image_encoder(std::shared_ptr<Body> body, int64_t size) {
-  return {body, [raw = body.get()](const TensorRef& image) { return (*raw)(image); }, size};
+ImageEncoder image_encoder(std::shared_ptr<Body> body, int64_t size,
+                           std::vector<std::pair<std::string, std::string>> other_parts) {
+  return {body, [raw = body.get()](const TensorRef& image) { return (*raw)(image); }, size,
+          std::move(other_parts)};
 }
 
 /// The decoder with what makes words of its hidden states, and where both are in a checkpoint.
@@ -66,15 +69,15 @@ ImageEncoder encoder_of(const ModelConfig& c) {
   const auto type = c.get<std::string>("model_type");
   if (type == "donut-swin") {
     const SwinOptions o(c);
-    return image_encoder(std::make_shared<SwinBody>(o, false), o.features());
+    return image_encoder(std::make_shared<SwinBody>(o, false), o.features(), swin_other_parts());
   }
   if (type == "swin") {
     const SwinOptions o(c);
-    return image_encoder(std::make_shared<SwinBody>(o, true), o.features());
+    return image_encoder(std::make_shared<SwinBody>(o, true), o.features(), swin_other_parts());
   }
   if (type == "vit" || type == "deit") {
     auto body = std::make_shared<VitBody>(c, VitTokens{.distillation = type == "deit"});
-    return image_encoder(body, body->size());
+    return image_encoder(body, body->size(), vit_other_parts());
   }
   refuse("an encoder", type, {"deit", "donut-swin", "swin", "vit"});
 }
@@ -127,6 +130,10 @@ class VisionEncoderDecoder : public Seq2SeqModel {
   void fields(Fields& f) override {
     f("encoder", encoder_.module), f(decoder_.path, decoder_.body), f(decoder_.head_path, decoder_.head);
     f("enc_to_dec_proj", projection);
+  }
+
+  std::vector<std::pair<std::string, std::string>> other_parts() const override {
+    return encoder_.other_parts;
   }
 
   Outputs encode(Network&, const Inputs& inputs) const override {

@@ -46,6 +46,16 @@ VitBody::VitBody(const ModelConfig& c, const VitTokens& tokens)
   norm = LayerNorm(size_, {.epsilon = options.epsilon});
 }
 
+std::vector<std::pair<std::string, std::string>> vit_other_parts() {
+  return {{"encoder.layer.", "layers."},
+          {"attention.attention.query", "attention.q_proj"},
+          {"attention.attention.key", "attention.k_proj"},
+          {"attention.attention.value", "attention.v_proj"},
+          {"attention.output.dense", "attention.o_proj"},
+          {"intermediate.dense", "mlp.fc1"},
+          {"output.dense", "mlp.fc2"}};
+}
+
 void VitBody::fields(Fields& f) {
   f("embeddings.cls_token", cls_token), f("embeddings.distillation_token", distillation_token);
   f("embeddings.mask_token", mask_token);
@@ -98,6 +108,7 @@ class Vit final : public Model {
     f("classifier", classifier_), f("decoder", decoder_);
   }
   std::string base_prefix() const override { return "vit."; }
+  std::vector<std::pair<std::string, std::string>> other_parts() const override { return vit_other_parts(); }
 
   Outputs forward(Network&, const Inputs& inputs) const override {
     const TensorRef image = inputs.at("pixel_values");

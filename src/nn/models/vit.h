@@ -37,6 +37,9 @@ class VitBody : public Module {
   std::array<int64_t, 2> image_, patch_;
 };
 
+/// What the layers' parts are called inside of transformers 5, which writes them so where it is told to.
+std::vector<std::pair<std::string, std::string>> vit_other_parts();
+
 /// The head of masked-im: patches back to where they were cut from.
 class PatchDecoder : public Module {
  public:
