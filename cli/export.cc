@@ -92,7 +92,8 @@ Json as_json(const ExportReport& r, const std::filesystem::path& output) {
   Json all{{"output", output.string()},  {"model_type", r.model_type},
            {"library", r.library},       {"task", r.task},
            {"opset", r.opset},           {"files", files},
-           {"unexpected", r.unexpected}, {"validation", validation}};
+           {"unexpected", r.unexpected}, {"untied", r.untied},
+           {"validation", validation}};
   if (r.recorded) all["recorded"] = as_json(*r.recorded);
   return all;
 }
@@ -125,6 +126,8 @@ int run_export(const ExportArguments& o, bool json) {
   for (const auto& f : r.files) files.add({f.name, bytes_text(f.bytes)});
   files.print();
   if (!r.unexpected.empty()) fmt::print("not used: {}\n", join(r.unexpected, ", "));
+  if (!r.untied.empty())
+    fmt::print("not tied, as the checkpoint has weights of their own: {}\n", join(r.untied, ", "));
   for (const auto& [file, v] : r.validation) print_validation(file, v);
   if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}, {}});
   return success;

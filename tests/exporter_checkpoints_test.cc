@@ -101,6 +101,24 @@ struct Changed {
   const TempDirectory folder;
 };
 
+/// What was bound and is in no file is not used, whatever a module says of it.
+TEST(Export, WeightsThatNoFileHasAreNamed) {
+  const TempDirectory folder;
+  auto tensors = toy_tensors;
+  tensors.emplace_back("step", Shape{1});
+  write_checkpoint(folder / "toy", toy_config, tensors);
+  const ExportReport r = export_checkpoint(folder / "toy", folder / "out", quick());
+  EXPECT_EQ(r.unexpected, Words{"step"});
+  // A decoder's cross attention, where there is no encoder: bound, and not read.
+  const Changed c("gpt2_cross");
+  save_safetensors(c.folder / "in/model.safetensors", c.weights);
+  ExportOptions o;
+  o.validation.reset();
+  const Words named = export_checkpoint(c.folder / "in", c.folder / "out", o).unexpected;
+  for (const auto& [name, t] : c.weights)
+    EXPECT_EQ(std::ranges::find(named, name) != named.end(), name.find("cross") != std::string::npos) << name;
+}
+
 /// Matrices with a row or a column for every word.
 std::ptrdiff_t matrices_of_words(const fs::path& model) {
   const onnx::Model m = onnx::Model::load(model);
@@ -130,6 +148,47 @@ TEST(Export, TiedWeightsOfArchitecturesAreStoredOnce) {
     }
   EXPECT_EQ(stored("gpt2_untied").at("model.onnx"), 2);
   EXPECT_EQ(stored("llama_past").at("model.onnx"), 2);
+}
+
+TEST(Export, MoreLayersThanTheCheckpointHasAreSaid) {
+  const auto said = [](const char* fixture, const std::string& from, const std::string& to) {
+    const Changed c(fixture);
+    std::ifstream in(c.from / "config.json");
+    std::string config(std::istreambuf_iterator<char>(in), {});
+    const size_t at = config.find(from);
+    EXPECT_NE(at, std::string::npos);
+    config.replace(at, from.size(), to);
+    std::ofstream(c.folder / "in/config.json") << config;
+    const std::string sentence = sentence_of([&] { c.exported(); });
+    EXPECT_FALSE(fs::exists(c.folder / "out"));
+    return sentence;
+  };
+  for (const auto& [fixture, from, to, words] :
+       {std::tuple{
+            "bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 4000",
+            "'num_hidden_layers' of 2, as many layers as the checkpoint has under 'encoder.layer', got 4000"},
+        {"gpt2_past", "\"n_layer\": 2", "\"n_layer\": 3",
+         "'n_layer' of 2, as many layers as the checkpoint has under 'transformer.h', got 3"},
+        {"t5_past", "\"num_decoder_layers\": 2", "\"num_decoder_layers\": 5",
+         "'num_decoder_layers' of 2, as many layers as the checkpoint has under 'decoder.block', got 5"},
+        {"bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2147483648",
+         "'num_hidden_layers' from 0 to 4096, got 2147483648"},
+        {"llama_past", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2147483648",
+         "'num_hidden_layers' from 0 to 4096, got 2147483648"}}) {
+    const std::string sentence = said(fixture, from, to);
+    EXPECT_NE(sentence.find(words), std::string::npos) << sentence;
+  }
+  // Fewer leave weights, which are named.
+  const Changed c("bert");
+  std::ifstream in(c.from / "config.json");
+  std::string config(std::istreambuf_iterator<char>(in), {});
+  config.replace(config.find("\"num_hidden_layers\": 2"), 22, "\"num_hidden_layers\": 1");
+  std::ofstream(c.folder / "in/config.json") << config;
+  save_safetensors(c.folder / "in/model.safetensors", c.weights);
+  ExportOptions o;
+  o.validation.reset();
+  const Words named = export_checkpoint(c.folder / "in", c.folder / "out", o).unexpected;
+  EXPECT_NE(std::ranges::find(named, "encoder.layer.1.output.dense.weight"), named.end());
 }
 
 /// transformers would read them as noise.

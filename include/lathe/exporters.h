@@ -122,8 +122,13 @@ struct ExportReport {
     uint64_t bytes = 0;
   };
   std::vector<File> files;
-  std::vector<std::string> unexpected;  // tensors of the checkpoint that the architecture has no use for
-  std::map<std::string, ValidationReport> validation;  // by file
+  /// Tensors of the checkpoint whose elements are in no file: what the task has no use for, and what is another
+  /// name for something else.
+  std::vector<std::string> unexpected;
+  /// Parameters that the configuration ties and that the checkpoint has weights of their own for.
+  std::vector<std::string> untied;
+  /// By file: against the architecture with the weights as the checkpoint's files have them.
+  std::map<std::string, ValidationReport> validation;
   std::optional<ValidationRun> recorded;
 };
 

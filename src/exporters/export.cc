@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/scratch_file.h"
 #include "exporters/emit.h"
+#include "exporters/file_weights.h"
 #include "exporters/lacking.h"
 #include "exporters/merge.h"
 #include "exporters/sentence.h"
@@ -198,13 +199,13 @@ class Exporter {
     const Checkpoint weights = Checkpoint::open(architecture_, options_.load);
     if (!sentence_) {
       model_ = tasks_.models().make(config, without_past(task_));
-      bind(*model_, weights);
+      bind(*model_, weights, architecture_, {});
       return;
     }
     std::unique_ptr<nn::SentenceModel> whole = make_sentence_model(config);
-    bind(whole->encoder(), weights);
+    bind(whole->encoder(), weights, architecture_, {});
     for (const auto& [folder, module] : whole->others())
-      bind(*module, Checkpoint::open(checkpoint_ / folder, options_.load));
+      bind(*module, Checkpoint::open(checkpoint_ / folder, options_.load), checkpoint_ / folder, folder);
     model_ = std::move(whole);
   }
 
@@ -221,11 +222,18 @@ class Exporter {
     return std::make_unique<nn::SentenceTransformer>(std::move(encoder), sentence_->modules);
   }
 
+  /// `path`: of the module in the model that is written.
   template <class M>
-  void bind(M& module, const Checkpoint& weights) {
+  void bind(M& module, const Checkpoint& weights, const fs::path& folder, const std::string& path) {
     if (options_.dtype != DataType::float32) module.to(options_.dtype);
     const nn::BindReport bound = bound_or_explained(module, weights);
-    report_.unexpected.insert(report_.unexpected.end(), bound.unexpected.begin(), bound.unexpected.end());
+    report_.untied.insert(report_.untied.end(), bound.untied.begin(), bound.untied.end());
+    nn::BindOptions spelling;
+    if constexpr (std::is_base_of_v<nn::Model, M>)
+      spelling = {.base_prefix = module.base_prefix(), .other_parts = module.other_parts()};
+    // Opened anew, but where a file that may change meanwhile was read once and for all.
+    file_weights_.add(options_.load.untrusted ? weights : Checkpoint::open(folder, options_.load), module,
+                      spelling, path);
   }
   template <class M>
   nn::BindReport bound_or_explained(M& module, const Checkpoint& weights) const {
@@ -235,6 +243,12 @@ class Exporter {
       if (e.code() != Code::bad_argument) throw;
       const auto missing = module.bind(weights, {.convert = true, .allow_missing = true}).missing;
       Diagnostic told = e.diagnostic();
+      if (const auto layers = too_many_layers(missing, weights, config_)) {
+        told.expected = layers->expected;
+        told.got = layers->got;
+        told.remedy = "correct config.json, or the checkpoint lacks a part";
+        throw Error(std::move(told));
+      }
       told.remedy = remedy_for_lacking_words(module, missing, weights, config_);
       if (told.remedy.empty()) throw;
       throw Error(std::move(told));
@@ -270,7 +284,9 @@ class Exporter {
   }
 
   void write_models() {
-    std::vector<onnx::Model> models = emitted_in_some_opset();
+    emitted_ = emitted_in_some_opset();
+    report_.unexpected = file_weights_.unused(emitted_);
+    std::vector<onnx::Model> models = emitted_;
     if (options_.optimize != OptimizationLevel::none) optimise(models);
     std::vector<std::pair<std::string, const onnx::Model*>> all;
     for (size_t i = 0; i < files_.size(); ++i) all.emplace_back(files_[i].name, &models[i]);
@@ -342,11 +358,11 @@ class Exporter {
   void check() {
     if (!options_.reference.empty()) compare_recorded();
     if (!options_.validation) return;
-    for (const SubModel& f : files_) {
-      const std::string file = f.name + ".onnx";
+    for (size_t i = 0; i < files_.size(); ++i) {
+      const std::string file = files_[i].name + ".onnx";
       tell("validating " + file);
       report_.validation[file] =
-          validate(stage_->path() / file, *f.config, options_.shapes, *options_.validation);
+          validate_branches(stage_->path() / file, {branch(i)}, options_.shapes, *options_.validation);
     }
     if (!merges()) return;
     const std::string file = std::string(merged_name) + ".onnx";
@@ -356,11 +372,17 @@ class Exporter {
       return NamedValues{
           {"use_cache_branch", DummyInputGenerator::constant_tensor({1}, on, DataType::boolean)}};
     };
-    report_.validation[file] =
-        validate_branches(stage_->path() / file,
-                          {{files_[index_of(first)].config.get(), "without past", flag(false)},
-                           {files_[index_of(second)].config.get(), "with past", flag(true)}},
-                          options_.shapes, *options_.validation);
+    report_.validation[file] = validate_branches(stage_->path() / file,
+                                                 {branch(index_of(first), "without past", flag(false)),
+                                                  branch(index_of(second), "with past", flag(true))},
+                                                 options_.shapes, *options_.validation);
+  }
+  /// Held against the model as it was emitted, with what the checkpoint's files hold.
+  ValidatedBranch branch(size_t file, std::string label = {}, NamedValues besides = {}) const {
+    const bool merged = !label.empty();
+    return {files_[file].config.get(), std::move(label), std::move(besides),
+            [this, file] { return file_weights_.reread(emitted_[file]); },
+            !merged && options_.optimize == OptimizationLevel::none};
   }
 
   void compare_recorded() {
@@ -404,6 +426,8 @@ class Exporter {
   std::shared_ptr<OnnxConfig> onnx_config_;
   std::vector<SubModel> files_;
   std::unique_ptr<nn::Model> model_;
+  FileWeights file_weights_;
+  std::vector<onnx::Model> emitted_;  // one for each of files_, before anything is made of them
   StagedDirectory* stage_ = nullptr;
   uint64_t written_ = 0, total_ = 0;
   ExportReport report_;

@@ -6,12 +6,12 @@
 #include <set>
 
 #include "base/error_about.h"
-#include "eval/eval.h"
-#include "exporters/float64.h"
+#include "exporters/reference.h"
 #include "exporters/validation.h"
 #include "lathe/tools.h"
 #include "onnx/each_tensor.h"
 #include "onnx/importer.h"
+#include "onnx/tensor_data.h"
 #include "schema/schema.h"
 #include "tensor/element.h"
 
@@ -148,29 +148,16 @@ class Validator {
   Validator(const std::filesystem::path& file, const ValidationOptions& options)
       : file_(file.filename().string()),
         model_(onnx::Model::load(file)),
-        graph_(import_model(model_, SchemaCatalog::standard())),
         options_(options),
         engine_(Engine::build(model_, options.build)),
         deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                     std::chrono::duration<double>(options.seconds))) {
-    BuildOptions plain;
-    plain.backend = "reference";
-    plain.level = OptimizationLevel::none;
-    plain.threads = options.build.threads;
-    reference_ = std::make_unique<Engine>(Engine::build(model_, plain));
-    const uint64_t bytes = float64_bytes(*graph_);
-    if (bytes <= options.memory_limit)
-      wide_ = in_float64(*graph_);
-    else
-      report_.skipped.push_back("float64: the weights alone are " + std::to_string(bytes >> 20) + " MiB");
-    summary_ = inspect(model_);
-  }
+                                     std::chrono::duration<double>(options.seconds))),
+        summary_(inspect(model_)) {}
 
   void branch(const ValidatedBranch& b, const DummyShapes& shapes) {
-    branch_ = &b;
-    outputs_ = b.config->outputs();
-    inputs_ = b.config->ordered_inputs();
+    take(b);
     check_names();
+    if (b.same_weights) check_weights();
     std::set<std::string> seen;
     std::map<std::string, std::set<int64_t>> tried;
     for (const SizeSet& set : size_sets(shapes, *b.config))
@@ -199,7 +186,7 @@ class Validator {
     ValidationRun run{file_, text_of(sizes_of(inputs_, inputs)), 0, {}, false};
     const NamedValues given = values(inputs);
     const NamedValues got = engine_.create_context().run(given);
-    const NamedValues plain = reference_->create_context().run(given);
+    const NamedValues plain = reference_->plain(given);
     for (const auto& [name, value] : want) {
       const auto at = got.find(name);
       if (at != got.end()) judge(run, name, at->second.tensor(), plain.at(name).tensor(), value.tensor());
@@ -207,16 +194,41 @@ class Validator {
     return run;
   }
   void take_config(const OnnxConfig& config) {
-    own_branch_ = {&config, {}, {}};
-    branch_ = &own_branch_;
-    outputs_ = config.outputs();
-    inputs_ = config.ordered_inputs();
+    own_branch_ = {.config = &config};
+    take(own_branch_);
   }
   const Engine& engine() const { return engine_; }
 
   ValidationReport report() { return std::move(report_); }
 
  private:
+  void take(const ValidatedBranch& b) {
+    branch_ = &b;
+    outputs_ = b.config->outputs();
+    inputs_ = b.config->ordered_inputs();
+    if (reference_ && !b.reference && !reference_is_of_branch_) return;
+    reference_ = std::make_unique<Reference>(b.reference ? b.reference() : model_, options_);
+    reference_is_of_branch_ = static_cast<bool>(b.reference);
+    if (const std::string& why = reference_->left_out();
+        !why.empty() && std::ranges::count(report_.skipped, why) == 0)
+      report_.skipped.push_back(why);
+  }
+
+  /// Bit by bit: a difference of weights that hardly matters is one all the same.
+  void check_weights() const {
+    std::map<std::string_view, const onnx::TensorProto*> written;
+    for (const onnx::TensorProto& t : model_.proto.graph->initializer) written.emplace(*t.name, &t);
+    for (const onnx::TensorProto& want : reference_->model().proto.graph->initializer) {
+      const auto at = written.find(*want.name);
+      if (at == written.end()) continue;
+      const auto there = onnx::raw_bytes(*at->second, model_);
+      if (!there || at->second->dims != want.dims || at->second->data_type != want.data_type ||
+          !want.raw_data || there->view() != want.raw_data->view())
+        fail(Code::run_bad_value, *want.name, "the weights that the checkpoint has under that name",
+             "others");
+    }
+  }
+
   double left() const { return std::chrono::duration<double>(deadline_ - Clock::now()).count(); }
 
   void skip(const std::string& what, const std::string& why) {
@@ -305,21 +317,6 @@ class Validator {
     return flops ? static_cast<double>(*flops) / per_second : 0;
   }
 
-  std::vector<Value> in_order(const NamedValues& given) const {
-    std::vector<Value> all;
-    for (ValueId v : wide_->inputs()) {
-      const auto at = given.find(wide_->value(v).name);
-      all.push_back(at == given.end() ? Value() : Value(as_float64(at->second.tensor())));
-    }
-    return all;
-  }
-  NamedValues exactly(const NamedValues& given) const {
-    const std::vector<Value> got = evaluate(*wide_, in_order(given), {.control = options_.build.control});
-    NamedValues all;
-    for (size_t i = 0; i < got.size(); ++i) all[graph_->value(graph_->outputs()[i]).name] = got[i];
-    return all;
-  }
-
   void compare(const Ordered<Tensor>& inputs, uint64_t seed) {
     const std::string sizes = text_of(sizes_of(inputs_, inputs));
     if (const double needed = estimate(inputs); left() < needed || left() <= 0)
@@ -327,12 +324,12 @@ class Validator {
     const NamedValues given = values(inputs);
     const NamedValues got = engine_.create_context().run(given);
     check_shapes(given, got);
-    const NamedValues plain = reference_->create_context().run(given);
-    const NamedValues exact = wide_ ? exactly(given) : plain;
+    const NamedValues plain = reference_->plain(given);
+    const NamedValues exact = reference_->is_exact() ? reference_->exact(given) : plain;
     ValidationRun run{file_, (branch_->label.empty() ? "" : branch_->label + ", ") + sizes, seed, {}, false};
     for (const auto& [name, axes] : outputs_)
       judge(run, name, got.at(name).tensor(), plain.at(name).tensor(), exact.at(name).tensor());
-    if (wide_ && seed == 0) alone(inputs, exact);
+    if (reference_->is_exact() && seed == 0) alone(inputs, exact);
     report_.runs.push_back(std::move(run));
   }
 
@@ -369,7 +366,7 @@ class Validator {
     if (!any_size()) return;
     Ordered<Tensor> first;
     for (const auto& [name, t] : inputs) first[name] = first_of(t, inputs_.find(name));
-    const NamedValues got = exactly(values(first));
+    const NamedValues got = reference_->exact(values(first));
     for (const auto& [name, axes] : outputs_) {
       const Tensor want = first_of(together.at(name).tensor(), &axes);
       const Tensor& have = got.at(name).tensor();
@@ -422,10 +419,10 @@ class Validator {
 
   std::string file_;
   onnx::Model model_;
-  std::unique_ptr<Graph> graph_, wide_;
   const ValidationOptions& options_;
   Engine engine_;
-  std::unique_ptr<Engine> reference_;
+  std::unique_ptr<Reference> reference_;
+  bool reference_is_of_branch_ = false;
   Clock::time_point deadline_;
   ModelSummary summary_;
   const ValidatedBranch* branch_ = nullptr;
@@ -504,7 +501,7 @@ ValidationReport validate_branches(const std::filesystem::path& model,
 
 ValidationReport validate(const std::filesystem::path& model, const OnnxConfig& config,
                           const DummyShapes& shapes, const ValidationOptions& options) {
-  return validate_branches(model, {{&config, {}, {}}}, shapes, options);
+  return validate_branches(model, {ValidatedBranch{.config = &config}}, shapes, options);
 }
 
 ValidationRun compare_with_recorded(const std::filesystem::path& model, const std::filesystem::path& recorded,
