@@ -320,6 +320,13 @@ class ModuleModel : public nn::Model {
     const nb::gil_scoped_acquire lock;
     return nb::cast<std::string>(self_.attr("base_prefix"));
   }
+  std::vector<std::pair<std::string, std::string>> other_parts() const override {
+    const nb::gil_scoped_acquire lock;
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const nb::handle pair : self_.attr("other_parts"))
+      all.push_back(nb::cast<std::pair<std::string, std::string>>(pair));
+    return all;
+  }
 
  private:
   nb::object self_;

@@ -78,6 +78,7 @@ nb::dict bind(nn::Module& m, const Checkpoint& c, const nb::dict& given) {
   nn::BindOptions o;
   o.rename = nb::cast<std::vector<std::pair<std::string, std::string>>>(given["rename"]);
   o.base_prefix = nb::cast<std::string>(given["base_prefix"]);
+  o.other_parts = nb::cast<std::vector<std::pair<std::string, std::string>>>(given["other_parts"]);
   o.convert = nb::cast<bool>(given["convert"]);
   o.allow_missing = nb::cast<bool>(given["allow_missing"]);
   auto* model = dynamic_cast<nn::Model*>(&m);

@@ -30,15 +30,25 @@ def binary():
 
 
 def write_safetensors(path, tensors):
-    """Lists of float32, in this order."""
+    """Lists or arrays of float32, in this order."""
     header, data = {}, b""
     for name, values in tensors.items():
-        piece = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), len(data) + len(piece)]}
+        array = np.asarray(values, "<f4")
+        piece = array.tobytes()
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(data), len(data) + len(piece)]}
         data += piece
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_safetensors(path):
+    """Arrays of float32 by their names."""
+    file = path.read_bytes()
+    (length,) = struct.unpack("<Q", file[:8])
+    header, data = json.loads(file[8 : 8 + length]), file[8 + length :]
+    header.pop("__metadata__", None)
+    return {n: np.frombuffer(data[slice(*t["data_offsets"])], "<f4").reshape(t["shape"]) for n, t in header.items()}
 
 
 def timing_cache(cpu):

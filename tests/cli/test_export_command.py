@@ -9,10 +9,11 @@ import signal
 import subprocess
 import time
 
+import numpy as np
 import onnx
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, read_safetensors, write_safetensors
 
 FIXTURES = ROOT / "tests/data/exporter"
 
@@ -46,6 +47,30 @@ def test_for_people(lathe, place):
     assert [i.name for i in model.graph.input] == ["input_ids", "attention_mask", "token_type_ids"]
     dims = [d.dim_param for d in model.graph.output[0].type.tensor_type.shape.dim]
     assert dims[:2] == ["batch_size", "sequence_length"]
+
+
+def test_weights_that_are_not_used_or_not_tied_are_named(lathe, place):
+    changed_copy("bert_fill_mask", place / "own")
+    weights = read_safetensors(place / "own/model.safetensors")
+    bias = weights["cls.predictions.bias"]
+    weights["cls.predictions.decoder.bias"] = bias + np.float32(1)
+    weights["cls.predictions.decoder.weight"] = weights["bert.embeddings.word_embeddings.weight"][::-1]
+    weights["somebody.else"] = bias
+    write_safetensors(place / "own/model.safetensors", weights)
+    done = lathe("export", "own", "-o", "named")
+    assert done.returncode == 0, done.stderr
+    assert "not used: cls.predictions.bias, somebody.else\n" in done.stdout
+    assert "not tied, as the checkpoint has weights of their own: cls.predictions.decoder.weight\n" in done.stdout
+    done = lathe("export", "own", "-o", "again", "--json")
+    assert done.json["unexpected"] == ["cls.predictions.bias", "somebody.else"]
+    assert done.json["untied"] == ["cls.predictions.decoder.weight"]
+
+
+def test_numbers_that_no_model_has_are_refused_first(lathe, place):
+    changed_copy("gpt2_past", place / "deep", n_layer=2**31)
+    done = lathe("export", "deep", "-o", "none")
+    assert done.returncode == 1 and "'n_layer' from 0 to 4096, got 2147483648" in done.stderr
+    assert not (place / "none").exists()
 
 
 def test_for_programs(lathe):

@@ -251,6 +251,7 @@ def test_emission_names_and_substitutes():
 
 class Doubler(nn.Model):
     base_prefix = "body."
+    other_parts = [("body.", "stack.")]
 
     def __init__(self, config, task):
         super().__init__()
@@ -261,6 +262,24 @@ class Doubler(nn.Model):
         for layer in self.body:
             x = nn.relu(layer(x * inputs["factor"]))
         return {"last_hidden_state": x}
+
+
+def test_ties_give_way_to_the_file_and_what_is_not_taken_is_named(tmp_path):
+    def bound(name, **weights):
+        net = nn.Mlp(2, 2, bias=False)
+        net.fc2.weight = net.fc1.weight
+        lathe.save_safetensors(tmp_path / name, {k.replace("_", "."): np.full((2, 2), v, np.float32) for k, v in weights.items()})
+        return net, net.bind(tmp_path / name, other_parts={"fc": "layers."})
+
+    net, report = bound("same", fc1_weight=1, fc2_weight=1)
+    assert report["untied"] == report["unexpected"] == [] and net.fc1.weight.is_same(net.fc2.weight)
+    net, report = bound("own", fc1_weight=1, fc2_weight=2)
+    assert report["untied"] == ["fc2.weight"] and report["unexpected"] == [] and report["bound"] == 2
+    assert net.fc1.weight.value[0, 0] == 1 and net.fc2.weight.value[0, 0] == 2
+    net, report = bound("other", layers_1_weight=3)
+    assert report["bound"] == 1 and net.fc2.weight.value[0, 0] == 3
+    net, report = bound("both", fc1_weight=1, layers_1_weight=3)
+    assert report["unexpected"] == ["layers.1.weight"] and net.fc1.weight.value[0, 0] == 1
 
 
 CONFIG = {"model_type": "doubler", "hidden_size": 4, "layers": 2}

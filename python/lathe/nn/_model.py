@@ -18,6 +18,7 @@ class Model(Module):
     as a dictionary) and `task`, and register it: `ModelRegistry.add`, `lathe.exporters.TasksManager.register`."""
 
     base_prefix: str = ""  # under which published checkpoints with a head keep the body: "bert."
+    other_parts: Sequence[tuple[str, str]] = ()  # of its paths, and what checkpoints may have in their place: "encoder.layer.", "layers."
 
     def forward(self, network: Network, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Appends the model: tensors by name in, tensors by name out."""
@@ -31,6 +32,7 @@ class Model(Module):
 
     def bind(self, checkpoint: Any, **options: Any) -> dict[str, Any]:
         options.setdefault("base_prefix", self.base_prefix)
+        options.setdefault("other_parts", self.other_parts)
         return super().bind(checkpoint, **options)
 
 

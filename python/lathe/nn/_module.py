@@ -205,14 +205,19 @@ class Module:
         *,
         rename: Union[Mapping[str, str], Iterable[tuple[str, str]]] = (),
         base_prefix: str = "",
+        other_parts: Union[Mapping[str, str], Iterable[tuple[str, str]]] = (),
         convert: bool = False,
         allow_missing: bool = False,
     ) -> dict[str, Any]:
         """Every parameter gets the tensor of its path from a checkpoint (a path, or a `lathe.Checkpoint`), mapped. Returns
         {"bound": …, "missing": …, "unexpected": …, "converted": …, "untied": …}. Raises `lathe.Error` that lists all that are missing."""
         opened = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        pairs = list(rename.items()) if isinstance(rename, Mapping) else list(rename)
-        options = dict(rename=pairs, base_prefix=base_prefix, convert=convert, allow_missing=allow_missing)
+
+        def pairs(given: Union[Mapping[str, str], Iterable[tuple[str, str]]]) -> list[tuple[str, str]]:
+            return list(given.items()) if isinstance(given, Mapping) else [(old, new) for old, new in given]
+
+        options = dict(rename=pairs(rename), base_prefix=base_prefix, other_parts=pairs(other_parts))
+        options |= dict(convert=convert, allow_missing=allow_missing)
         return self._native.bind(opened._native, options)
 
     # What it appends
