@@ -242,6 +242,8 @@ const OtherWords same[] = {
     {"t5_gated", R"({"scale_decoder_outputs": false})"},
     {"t5_past", R"({"scale_decoder_outputs": true})"},
     {"llama_rope_longrope", R"({"rope_scaling": {"original_max_position_embeddings": 4}})"},
+    {"llama_rope_yarn", R"({"rope_scaling": {"beta_fast": 0, "beta_slow": 0, "factor": null}})"},
+    {"llama_rope_yarn", R"({"rope_parameters": {"rope_type": "linear", "factor": 7}})"},  // the older key counts
 };
 INSTANTIATE_TEST_SUITE_P(Options, SameModel, ::testing::ValuesIn(same), [](const auto& info) {
   return std::string(info.param.fixture) + "_" + std::to_string(info.index);

@@ -69,7 +69,7 @@ def test_weights_that_are_not_used_or_not_tied_are_named(lathe, place):
 def test_numbers_that_no_model_has_are_refused_first(lathe, place):
     changed_copy("gpt2_past", place / "deep", n_layer=2**31)
     done = lathe("export", "deep", "-o", "none")
-    assert done.returncode == 1 and "'n_layer' from 0 to 4096, got 2147483648" in done.stderr
+    assert done.returncode == 2 and "'n_layer' from 0 to 4096, got 2147483648" in done.stderr
     assert not (place / "none").exists()
 
 

@@ -272,7 +272,7 @@ def test_ties_give_way_to_the_file_and_what_is_not_taken_is_named(tmp_path):
         return net, net.bind(tmp_path / name, other_parts={"fc": "layers."})
 
     net, report = bound("same", fc1_weight=1, fc2_weight=1)
-    assert report["untied"] == report["unexpected"] == [] and net.fc1.weight.is_same(net.fc2.weight)
+    assert report["untied"] == report["unexpected"] == [] and net.fc1.weight == net.fc2.weight
     net, report = bound("own", fc1_weight=1, fc2_weight=2)
     assert report["untied"] == ["fc2.weight"] and report["unexpected"] == [] and report["bound"] == 2
     assert net.fc1.weight.value[0, 0] == 1 and net.fc2.weight.value[0, 0] == 2

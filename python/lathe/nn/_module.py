@@ -216,7 +216,7 @@ class Module:
         def pairs(given: Union[Mapping[str, str], Iterable[tuple[str, str]]]) -> list[tuple[str, str]]:
             return list(given.items()) if isinstance(given, Mapping) else [(old, new) for old, new in given]
 
-        options = dict(rename=pairs(rename), base_prefix=base_prefix, other_parts=pairs(other_parts))
+        options: dict[str, Any] = dict(rename=pairs(rename), base_prefix=base_prefix, other_parts=pairs(other_parts))
         options |= dict(convert=convert, allow_missing=allow_missing)
         return self._native.bind(opened._native, options)
 

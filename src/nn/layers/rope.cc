@@ -131,8 +131,9 @@ RopeOptions RopeOptions::from(const ModelConfig& config) {
     o.factor = factor_in(r, o);
     o.low_freq_factor = r.get<double>("low_freq_factor", o.low_freq_factor);
     o.high_freq_factor = r.get<double>("high_freq_factor", o.high_freq_factor);
-    o.beta_fast = r.get<double>("beta_fast", o.beta_fast);
-    o.beta_slow = r.get<double>("beta_slow", o.beta_slow);
+    // 0 is as good as nothing to transformers.
+    for (const auto& [word, beta] : {std::pair{"beta_fast", &o.beta_fast}, {"beta_slow", &o.beta_slow}})
+      if (const auto said = r.get<double>(word, 0); said != 0) *beta = said;
     o.mscale = r.get<double>("mscale", o.mscale);
     o.mscale_all_dim = r.get<double>("mscale_all_dim", o.mscale_all_dim);
     o.truncate = r.get<bool>("truncate", o.truncate);
