@@ -174,7 +174,10 @@ TEST(Export, MoreLayersThanTheCheckpointHasAreSaid) {
         {"bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2147483648",
          "'num_hidden_layers' from 0 to 4096, got 2147483648"},
         {"llama_past", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2147483648",
-         "'num_hidden_layers' from 0 to 4096, got 2147483648"}}) {
+         "'num_hidden_layers' from 0 to 4096, got 2147483648"},
+        {"bert", "\"vocab_size\": 47", "\"vocab_size\": 2147483647",
+         "got float32[47, 16]; in config.json 'vocab_size' is 2147483647: the configuration is not that of"},
+        {"gpt2_past", "\"n_embd\": 16", "\"n_embd\": 32", "in config.json 'n_embd', 'n_positions' is 32"}}) {
     const std::string sentence = said(fixture, from, to);
     EXPECT_NE(sentence.find(words), std::string::npos) << sentence;
   }

@@ -486,6 +486,8 @@ TEST(Tasks, FromArchitectures) {
   EXPECT_EQ(task("MPNetForMultipleChoice"), "multiple-choice");
   EXPECT_EQ(task("SwinForMaskedImageModeling"), "masked-im");
   EXPECT_EQ(task("CLIPModel"), "feature-extraction");
+  EXPECT_EQ(task("CLIPTextModelWithProjection"), "feature-extraction");
+  EXPECT_EQ(task("CLIPVisionModelWithProjection"), "feature-extraction");
   EXPECT_EQ(code_of([&] { task("Frobnicator"); }), Code::bad_argument);
   EXPECT_EQ(code_of([] { TasksManager::builtin().infer_task_from_model(gpt2); }), Code::bad_argument);
 }

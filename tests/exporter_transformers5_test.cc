@@ -215,6 +215,29 @@ TEST(Transformers5, WeightsOfTheirOwnAreNotTiedAndSaid) {
   EXPECT_TRUE(reported("t5_past").untied.empty());
 }
 
+/// A tower with the projection behind it, which is no output of Optimum's files: it is named.
+TEST(Transformers5, ATowerMayHaveAProjectionBehindIt) {
+  for (const char* way : {"again", "anew"}) {
+    const TempDirectory folder;
+    save("clip_vision", way, folder / "in");
+    Json config = entry_of("clip_vision")["config"];
+    config["architectures"] = {"CLIPVisionModelWithProjection"};
+    std::ofstream(folder / "in/config.json") << config.dump();
+    std::vector<std::pair<std::string, Tensor>> all;
+    {
+      const Checkpoint saved = Checkpoint::open(folder / "in");
+      for (const CheckpointTensor& t : saved.tensors()) all.emplace_back(t.name, saved.tensor(t.name));
+      all.emplace_back("visual_projection.weight", Tensor(DataType::float32, {512, 16}));
+      save_safetensors(folder / "in/with.safetensors", all);
+    }
+    fs::rename(folder / "in/with.safetensors", folder / "in/model.safetensors");
+    ExportOptions o = quick(fixture_of("clip_vision"));
+    o.task = "auto";
+    const ExportReport r = export_checkpoint(folder / "in", folder / "out", o);
+    EXPECT_EQ(r.unexpected, Names{"visual_projection.weight"}) << way;
+  }
+}
+
 /// Of two biases one counts, which is the product's own, and the other is named.
 TEST(Transformers5, OfTwoBiasesTheOtherIsNamed) {
   for (const auto& [name, other] : {std::pair{"bert_untied_bias", "cls.predictions.bias"},

@@ -175,6 +175,9 @@ const Option sizes[] = {
     {"swin", R"({"depths": [2, 2147483648]})", "'depths' from 0 to 4096"},
     {"swin", R"({"depths": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]})", "'depths' of at most 16"},
     {"donut_swin", R"({"num_heads": [2, 0]})", "'num_heads' from 1"},
+    {"swin", R"({"image_size": 2147483648})", "'image_size' from 1 to 8192"},
+    {"swin", R"({"image_size": 8192, "patch_size": 1})", "67108864 patches", "image_size"},
+    {"swin", R"({"image_size": 8192, "window_size": 4096})", "16777216 patches", "image_size"},
     {"resnet", R"({"depths": [1, 2147483648, 1]})", "'depths' from"},
     {"resnet", R"({"hidden_sizes": [8, 0, 16]})", "'hidden_sizes' from 1"},
     {"clip", R"({"text_config": {"num_hidden_layers": 2147483648}})", "'text_config.num_hidden_layers' from"},
@@ -243,7 +246,8 @@ const OtherWords same[] = {
     {"t5_past", R"({"scale_decoder_outputs": true})"},
     {"llama_rope_longrope", R"({"rope_scaling": {"original_max_position_embeddings": 4}})"},
     {"llama_rope_yarn", R"({"rope_scaling": {"beta_fast": 0, "beta_slow": 0, "factor": null}})"},
-    {"llama_rope_yarn", R"({"rope_parameters": {"rope_type": "linear", "factor": 7}})"},  // the older key counts
+    {"llama_rope_yarn",
+     R"({"rope_parameters": {"rope_type": "linear", "factor": 7}})"},  // the older key counts
 };
 INSTANTIATE_TEST_SUITE_P(Options, SameModel, ::testing::ValuesIn(same), [](const auto& info) {
   return std::string(info.param.fixture) + "_" + std::to_string(info.index);

@@ -240,6 +240,7 @@ class Exporter {
     try {
       return module.bind(weights, {.convert = true});
     } catch (const Error& e) {
+      if (e.code() == Code::tensor_bad_shape) throw about_sizes(module, e);
       if (e.code() != Code::bad_argument) throw;
       const auto missing = module.bind(weights, {.convert = true, .allow_missing = true}).missing;
       Diagnostic told = e.diagnostic();
@@ -253,6 +254,16 @@ class Exporter {
       if (told.remedy.empty()) throw;
       throw Error(std::move(told));
     }
+  }
+
+  /// A shape that the checkpoint does not have, with the key of config.json that asks for it.
+  Error about_sizes(const nn::Module& module, const Error& e) const {
+    Diagnostic told = e.diagnostic();
+    for (const nn::NamedParameter& p : module.named_parameters())
+      if (p.name == told.node)
+        if (const auto keys = keys_of_shape(p.parameter.shape(), told.got, config_); !keys.empty())
+          told.remedy = "in config.json " + keys + ": " + told.remedy;
+    return Error(std::move(told));
   }
 
   // ── Files

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "nn/sizes.h"
 
@@ -29,24 +30,6 @@ std::optional<std::pair<std::string, int64_t>> place_in_list(const std::string& 
   return std::nullopt;
 }
 
-/// Keys of numbers of layers that say `count`, with those inside of objects.
-std::string keys_that_say(int64_t count, const ModelConfig& config, const std::string& prefix = {}) {
-  std::string all;
-  for (const std::string& key : nn::layer_keys()) {
-    try {
-      if (config.has(key) && config.get<int64_t>(key) == count)
-        all += (all.empty() ? "'" : ", '") + prefix + key + "'";
-    } catch (const Error&) {  // a list: of stages
-    }
-  }
-  for (const char* half : {"decoder", "encoder", "text_config", "vision_config"})
-    if (config.has(half))
-      if (const auto inner = keys_that_say(count, config.get<ModelConfig>(half), prefix + half + ".");
-          !inner.empty())
-        all += (all.empty() ? "" : ", ") + inner;
-  return all;
-}
-
 }  // namespace
 
 std::optional<TooManyLayers> too_many_layers(const std::vector<std::string>& missing,
@@ -68,7 +51,7 @@ std::optional<TooManyLayers> too_many_layers(const std::vector<std::string>& mis
       });
     };
     const auto [first, wanted] = counts;
-    const std::string keys = keys_that_say(wanted, config);
+    const std::string keys = nn::keys_that_say(config, wanted, true);
     if (first == 0 || keys.empty() || !has(first - 1) || has(first)) continue;
     return TooManyLayers{keys + " of " + std::to_string(first) +
                              ", as many layers as the checkpoint has under '" +
@@ -76,6 +59,18 @@ std::optional<TooManyLayers> too_many_layers(const std::vector<std::string>& mis
                          std::to_string(wanted)};
   }
   return std::nullopt;
+}
+
+std::string keys_of_shape(const Shape& wanted, const std::string& got, const ModelConfig& config) {
+  std::set<int64_t> there;
+  std::istringstream sizes(got.substr(std::min(got.find('[') + 1, got.size())));
+  for (int64_t n = 0; sizes >> n; sizes.ignore(1)) there.insert(n);  // "47, 16]"
+  std::string all;
+  for (const int64_t n : wanted) {
+    const std::string keys = there.contains(n) ? std::string() : nn::keys_that_say(config, n);
+    if (!keys.empty()) all += (all.empty() ? "" : ", ") + keys + " is " + std::to_string(n);
+  }
+  return all;
 }
 
 std::string remedy_for_lacking_words(const nn::Module& module, const std::vector<std::string>& missing,

@@ -17,6 +17,10 @@ struct TooManyLayers {
 std::optional<TooManyLayers> too_many_layers(const std::vector<std::string>& missing,
                                              const Checkpoint& checkpoint, const ModelConfig& config);
 
+/// What config.json says of sizes of `wanted` that are not among those of `got`, the text of another shape:
+/// "'vocab_size' is 50000". Empty where nothing does.
+std::string keys_of_shape(const Shape& wanted, const std::string& got, const ModelConfig& config);
+
 /// What to do where a checkpoint lacks nothing but matrices with a row for every word (of `missing` paths in
 /// `module`) and has others of their shape: one of these stands for them where weights are tied, which
 /// config.json then says. Empty where that is not what is wrong.

@@ -67,6 +67,7 @@ std::string task_of_architecture(std::string_view name) {
       {"Blip2ForConditionalGeneration", "image-to-text"},
       {"CLIPForImageClassification", "image-classification"},
       {"CLIPTextModelWithProjection", "feature-extraction"},
+      {"CLIPVisionModelWithProjection", "feature-extraction"},
       {"EncoderDecoderModel", "text2text-generation"},
       {"MarianMTModel", "text2text-generation"},
   };

@@ -161,6 +161,7 @@ std::unique_ptr<Step> step_of(const SentenceModule& m) {
 SentenceModel::SentenceModel(std::unique_ptr<Model> encoder, const std::vector<SentenceModule>& modules)
     : encoder_(std::move(encoder)) {
   for (const SentenceModule& m : modules) {
+    check_sizes(m.config);
     steps_.push_back(step_of(m));
     steps_.back()->path = m.path;
   }

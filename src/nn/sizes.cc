@@ -1,5 +1,6 @@
 #include "nn/sizes.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -16,7 +17,7 @@ struct Bounds {
 };
 /// Generous: the largest models that were published have 126 layers, 2048 heads, 256 experts a layer.
 constexpr int64_t most_elements = std::numeric_limits<int32_t>::max();
-constexpr Bounds layers{0, 4096}, heads{1, 65536}, pixels{1, int64_t{1} << 20}, sizes{1, most_elements},
+constexpr Bounds layers{0, 4096}, heads{1, 65536}, images{1, 8192}, parts{1, 65536}, sizes{1, most_elements},
     optional_sizes{0, most_elements};
 constexpr size_t longest_list = 16;  // of stages
 
@@ -29,7 +30,8 @@ const std::vector<std::pair<Keys, Bounds>>& bounded() {
         "encoder_attention_heads", "decoder_attention_heads", "head_dim", "d_kv", "num_experts",
         "num_local_experts", "n_routed_experts", "num_experts_per_tok"},
        heads},
-      {{"image_size", "patch_size", "window_size", "encoder_stride", "num_channels"}, pixels},
+      {{"image_size"}, images},
+      {{"patch_size", "window_size", "encoder_stride", "num_channels"}, parts},
       {{"hidden_size",
         "n_embd",
         "dim",
@@ -84,6 +86,15 @@ bool is_object(const ModelConfig& config, const char* key) {
   }
 }
 
+/// Configurations inside of one. Not labels, which may be called anything.
+std::vector<std::pair<std::string, ModelConfig>> parts_of(const ModelConfig& config) {
+  std::vector<std::pair<std::string, ModelConfig>> all;
+  for (const char* part : {"encoder", "decoder", "text_config", "vision_config", "text_config_dict",
+                           "vision_config_dict", "rope_scaling", "rope_parameters"})
+    if (is_object(config, part)) all.emplace_back(part, config.get<ModelConfig>(part));
+  return all;
+}
+
 void check_sizes(const ModelConfig& config, const std::string& prefix) {
   const auto refuse = [&](const std::string& key, const std::string& expected, const std::string& got) {
     throw detail::fault(Code::bad_argument, "config.json", "'" + prefix + key + "' " + expected, got,
@@ -101,10 +112,19 @@ void check_sizes(const ModelConfig& config, const std::string& prefix) {
         refuse(key, "of at most " + std::to_string(longest_list) + " numbers",
                std::to_string(numbers.size()));
     }
-  // Not of labels, which may be called anything.
-  for (const char* part : {"encoder", "decoder", "text_config", "vision_config", "text_config_dict",
-                           "vision_config_dict", "rope_scaling", "rope_parameters"})
-    if (is_object(config, part)) check_sizes(config.get<ModelConfig>(part), prefix + part + ".");
+  for (const auto& [part, inner] : parts_of(config)) check_sizes(inner, prefix + part + ".");
+}
+
+void collect_keys(const ModelConfig& config, int64_t n, bool of_layers, const std::string& prefix,
+                  std::string& all) {
+  for (const auto& [keys, bounds] : bounded()) {
+    if (of_layers && keys != layer_keys()) continue;
+    for (const std::string& key : keys)
+      if (config.has(key) && std::ranges::count(numbers_in(config, key), n))
+        all += (all.empty() ? "'" : ", '") + prefix + key + "'";
+  }
+  for (const auto& [part, inner] : parts_of(config))
+    collect_keys(inner, n, of_layers, prefix + part + ".", all);
 }
 
 }  // namespace
@@ -117,6 +137,12 @@ const std::vector<std::string>& layer_keys() {
 }
 
 void check_sizes(const ModelConfig& config) { check_sizes(config, {}); }
+
+std::string keys_that_say(const ModelConfig& config, int64_t n, bool of_layers) {
+  std::string all;
+  collect_keys(config, n, of_layers, {}, all);
+  return all;
+}
 
 int64_t label_count(const ModelConfig& config) {
   if (config.has("id2label")) return static_cast<int64_t>(config.get<ModelConfig>("id2label").keys().size());

@@ -16,6 +16,9 @@ namespace lathe::nn {
 void check_sizes(const ModelConfig& config);
 /// Keys of numbers of layers.
 const std::vector<std::string>& layer_keys();
+/// Of the keys that check_sizes() knows those that say `n`, in the configuration and in those inside of it:
+/// "'vocab_size', 'decoder.vocab_size'". Empty where none does. `layers`: of numbers of layers only.
+std::string keys_that_say(const ModelConfig& config, int64_t n, bool layers = false);
 
 /// Labels of a classifier: those that id2label lists, else num_labels, else 2.
 int64_t label_count(const ModelConfig& config);

@@ -189,6 +189,14 @@ SwinOptions::SwinOptions(const ModelConfig& c)
                   "transformers runs no such checkpoint either: its embeddings are of one position more than "
                   "there are patches");
   if (window < 1 || patch[0] < 1 || patch[1] < 1) refuse("a window and patches of at least 1", "less");
+  // No weight is as large as the image is, and masks between windows are constants.
+  const int64_t rows = (image[0] + patch[0] - 1) / patch[0], columns = (image[1] + patch[1] - 1) / patch[1];
+  const int64_t side = std::min(window, std::min(rows, columns));
+  constexpr int64_t most = int64_t{1} << 28;
+  if (rows * columns > most / (side * side))
+    refuse("an 'image_size' of which " + std::to_string(most / (side * side)) +
+               " patches are made in windows of " + std::to_string(side),
+           std::to_string(rows * columns) + " patches");
 }
 
 SwinBody::SwinBody(const SwinOptions& o, bool norm)
