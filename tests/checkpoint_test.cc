@@ -157,7 +157,8 @@ TEST(Safetensors, SixBitsAreListedAndNotTaken) {
     // Elements that do not fill bytes, and bytes as if each had one.
     for (const auto& [shape, bytes] :
          {std::pair{"1", uint64_t{1}}, {"2", 2}, {"3", 3}, {"5", 4}, {"6", 5}, {"8", 8}})
-      EXPECT_EQ(code_of([&] { Checkpoint::open(with(shape, bytes)); }), Code::tensor_bad_data) << shape;
+      EXPECT_EQ(code_of([&, s = shape, b = bytes] { Checkpoint::open(with(s, b)); }), Code::tensor_bad_data)
+          << shape;
     EXPECT_FALSE(safetensors_can_hold(type));
   }
 }

@@ -44,8 +44,8 @@ std::optional<TooManyLayers> too_many_layers(const std::vector<std::string>& mis
   }
   for (const auto& [list, counts] : lists) {
     // The checkpoint's names may have a prefix, or lack one: it is the end that counts.
-    const auto has = [&](int64_t i) {
-      const std::string part = list + std::to_string(i) + ".";
+    const auto has = [&, &name = list](int64_t i) {
+      const std::string part = name + std::to_string(i) + ".";
       return std::ranges::any_of(checkpoint.tensors(), [&](const CheckpointTensor& t) {
         return t.name.find(part) != std::string::npos;
       });
