@@ -125,9 +125,9 @@ int run_export(const ExportArguments& o, bool json) {
   Table files;
   for (const auto& f : r.files) files.add({f.name, bytes_text(f.bytes)});
   files.print();
-  if (!r.unexpected.empty()) fmt::print("not used: {}\n", join(r.unexpected, ", "));
+  if (!r.unexpected.empty()) fmt::print("warning: not used: {}\n", join(r.unexpected, ", "));
   if (!r.untied.empty())
-    fmt::print("not tied, as the checkpoint has weights of their own: {}\n", join(r.untied, ", "));
+    fmt::print("warning: not tied, as the checkpoint has weights of their own: {}\n", join(r.untied, ", "));
   for (const auto& [file, v] : r.validation) print_validation(file, v);
   if (r.recorded) print_validation(r.recorded->file + " beside what was recorded", {{*r.recorded}, {}, {}});
   return success;

@@ -256,6 +256,13 @@ TEST(DummyInputs, SizesThatThePreprocessorSays) {
   EXPECT_EQ(shape("DummyPix2StructInputGenerator", "flattened_patches"), (Shape{2, 9, 2 + 4 * 5 * 3}));
   EXPECT_EQ(code_of([] { input("DummyPix2StructInputGenerator", gpt2, "flattened_patches"); }),
             Code::bad_argument);
+  // No file makes an input that memory could not hold.
+  for (const char* sides : {"65536", "2147483648", "4611686018427387904"}) {
+    p.preprocessor =
+        ModelConfig::parse(R"({"size": {"height": )" + std::string(sides) + R"(, "width": )" + sides + "}}");
+    EXPECT_NE(code_of([&] { shape("DummyVisionStaticInputGenerator", "pixel_values"); }), Code::none)
+        << sides;
+  }
 }
 
 TEST(DummyInputs, AllOfOptimumsKindsByTheirNames) {

@@ -22,11 +22,22 @@ class Maker : public DummyInputGenerator {
 
   int64_t size(std::string_view word) const { return config_.size(word); }
   /// Below `high`, from 0.
-  Tensor ints(const Shape& shape, int64_t high) { return random_int_tensor(shape, high, 0, int_type); }
-  Tensor floats(const Shape& shape, double low = 0, double high = 1) {
-    return random_float_tensor(shape, low, high, float_type);
+  Tensor ints(const Shape& shape, int64_t high) {
+    return random_int_tensor(bounded(shape), high, 0, int_type);
   }
-  Tensor mask(const Shape& shape) { return random_mask_tensor(shape, int_type); }
+  Tensor floats(const Shape& shape, double low = 0, double high = 1) {
+    return random_float_tensor(bounded(shape), low, high, float_type);
+  }
+  Tensor mask(const Shape& shape) { return random_mask_tensor(bounded(shape), int_type); }
+  /// Sizes come from files, and an input is made before anything is compared with weights.
+  static const Shape& bounded(const Shape& shape) {
+    constexpr int64_t most = int64_t{1} << 30;
+    if (checked_count(shape, DataType::float32, "a made-up input") > most)
+      throw Error(Code::bad_argument, "export",
+                  "a made-up input of at most " + std::to_string(most) + " numbers", describe(shape),
+                  "correct the sizes in config.json or preprocessor_config.json, or ask for smaller ones");
+    return shape;
+  }
 
   int64_t batch() const { return shapes_.batch_size; }
   int64_t length() const { return shapes_.sequence_length; }

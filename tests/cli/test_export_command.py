@@ -59,8 +59,8 @@ def test_weights_that_are_not_used_or_not_tied_are_named(lathe, place):
     write_safetensors(place / "own/model.safetensors", weights)
     done = lathe("export", "own", "-o", "named")
     assert done.returncode == 0, done.stderr
-    assert "not used: cls.predictions.bias, somebody.else\n" in done.stdout
-    assert "not tied, as the checkpoint has weights of their own: cls.predictions.decoder.weight\n" in done.stdout
+    assert "warning: not used: cls.predictions.bias, somebody.else\n" in done.stdout
+    assert "warning: not tied, as the checkpoint has weights of their own: cls.predictions.decoder.weight\n" in done.stdout
     done = lathe("export", "own", "-o", "again", "--json")
     assert done.json["unexpected"] == ["cls.predictions.bias", "somebody.else"]
     assert done.json["untied"] == ["cls.predictions.decoder.weight"]
