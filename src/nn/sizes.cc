@@ -17,8 +17,8 @@ struct Bounds {
 };
 /// Generous: the largest models that were published have 126 layers, 2048 heads, 256 experts a layer.
 constexpr int64_t most_elements = std::numeric_limits<int32_t>::max();
-constexpr Bounds layers{0, 4096}, heads{1, 65536}, images{1, 8192}, parts{1, 65536}, sizes{1, most_elements},
-    optional_sizes{0, most_elements};
+constexpr Bounds layers{0, 4096}, heads{1, 65536}, experts{0, 65536}, images{1, 8192}, parts{1, 65536},
+    sizes{1, most_elements}, optional_sizes{0, most_elements};
 constexpr size_t longest_list = 16;  // of stages
 
 using Keys = std::vector<std::string>;
@@ -27,9 +27,9 @@ const std::vector<std::pair<Keys, Bounds>>& bounded() {
   static const std::vector<std::pair<Keys, Bounds>> all{
       {layer_keys(), layers},
       {{"num_attention_heads", "num_key_value_heads", "n_head", "n_heads", "num_heads",
-        "encoder_attention_heads", "decoder_attention_heads", "head_dim", "d_kv", "num_experts",
-        "num_local_experts", "n_routed_experts", "num_experts_per_tok"},
+        "encoder_attention_heads", "decoder_attention_heads", "head_dim", "d_kv"},
        heads},
+      {{"num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok"}, experts},
       {{"image_size"}, images},
       {{"patch_size", "window_size", "encoder_stride", "num_channels"}, parts},
       {{"hidden_size",
