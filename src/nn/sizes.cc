@@ -15,7 +15,7 @@ namespace {
 struct Bounds {
   int64_t least, most;
 };
-/// Generous: the largest models that were published have 126 layers, 2048 heads, 256 experts a layer.
+/// Generous: Llama 3.1 405B has 126 layers and 128 heads.
 constexpr int64_t most_elements = std::numeric_limits<int32_t>::max();
 constexpr Bounds layers{0, 4096}, heads{1, 65536}, experts{0, 65536}, images{1, 8192}, parts{1, 65536},
     sizes{1, most_elements}, optional_sizes{0, most_elements};
