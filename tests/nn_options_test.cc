@@ -162,6 +162,8 @@ const Option sizes[] = {
     {"t5", R"({"num_layers": 2147483648})", "'num_layers' from 0 to 4096"},
     {"t5", R"({"num_decoder_layers": 2147483648})", "'num_decoder_layers' from"},
     {"t5", R"({"num_heads": 0})", "'num_heads' from 1"},
+    {"t5", R"({"num_layers": 0})", "'num_layers' 0"},
+    {"t5_past", R"({"num_decoder_layers": 0})", "'num_decoder_layers' 0"},
     {"bart", R"({"encoder_layers": 2147483648})", "'encoder_layers' from"},
     {"mbart", R"({"decoder_layers": 2147483648})", "'decoder_layers' from"},
     {"bart", R"({"decoder_attention_heads": 0})", "'decoder_attention_heads' from 1"},

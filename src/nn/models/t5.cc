@@ -22,6 +22,10 @@ struct T5Config {
         activation(c.get<std::string>("feed_forward_proj", "relu")),
         decoder(decoder) {
     if (decoder) layers = c.get<int64_t>("num_decoder_layers", layers);
+    if (layers < 1)  // the first has the positions of all
+      throw refused("t5", "a layer at least",
+                    decoder && c.has("num_decoder_layers") ? "num_decoder_layers" : "num_layers",
+                    std::to_string(layers));
     constexpr std::string_view prefix = "gated-";
     gated = activation.starts_with(prefix);
     if (gated) activation.erase(0, prefix.size());
