@@ -247,7 +247,8 @@ class ShortImages {
     if (!s) return 1;
     const cpu::Filtering f = cpu::fastest_winograd(preference_.isa, *s);
     if (f.output == 0 || cpu::prefers_turned(preference_.isa, *s, f)) return 1;
-    return static_cast<double>(f.points()) / (f.taps * f.taps);
+    return static_cast<double>(cpu::winograd_weights_size(*s, f)) /
+           static_cast<double>(cpu::turned_weights_size(*s));
   }
 
   // The new values.

@@ -101,13 +101,15 @@ bool fits_winograd(const BlockedShape& s, Filtering f);
 Filtering fastest_winograd(Isa isa, const BlockedShape& s);
 /// Are turned weights thought to be faster, or not much slower where they save much memory?
 bool prefers_turned(Isa isa, const BlockedShape& s, Filtering f);
-/// Weights at the points are up to four times as many.
+/// Weights at the points are up to four times as many; behind them lie the turned ones, for tiles that are
+/// computed directly.
 int64_t winograd_weights_size(const BlockedShape& s, Filtering f);
 void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering f, const float* weights, float* to,
                            Workers& workers);
 /// Turned, they are as many as they are, and evaluated at the points when they are used: so where there are
 /// few tiles, which would wait for more weights from memory, and where weights have 16 bits, since rounding
-/// them at the points costs more than it does before.
+/// them at the points costs more than it does before. Behind them a line says whether any is too large for
+/// sums at the points.
 int64_t turned_weights_size(const BlockedShape& s);
 void pack_turned_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers);
 /// `turned`: are the weights? y may be the tensor that the epilogue adds first.

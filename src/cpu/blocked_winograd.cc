@@ -36,6 +36,8 @@ constexpr int64_t fetched_weights = 100000;
 /// As few tiles as registers hold are multiplied with filters that are evaluated in registers; some channels
 /// at a time, whose weights stay in the first-level cache.
 constexpr int64_t channels_in_registers = 32;
+/// Of all `filterings`.
+constexpr int64_t most_outputs = 16, most_taps = 25;
 
 double cost(Isa isa, const BlockedShape& s, Filtering f) {
   const WinogradCost c(isa, s, f);
@@ -48,7 +50,8 @@ int64_t steps_size(const BlockedShape& s) {
 
 class Winograd {
  public:
-  /// `weights`: at the points; null where turned ones are evaluated as they are multiplied.
+  /// `weights`: at the points; null where turned ones are evaluated as they are multiplied. Those of `images`
+  /// are turned.
   Winograd(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images, const float* weights,
            const int64_t* steps, const WinogradGroups& groups, KernelContext& c)
       : s_(s),
@@ -57,6 +60,7 @@ class Winograd {
         images_(images),
         weights_(weights),
         turned_(isa, s, f, images),
+        only_direct_(turned_.only_direct()),
         piece_(isa, s, f),
         in_registers_(turned_tiles(isa)),
         steps_(steps),
@@ -66,6 +70,44 @@ class Winograd {
         tiles_(blocked_tiles(isa)) {}
 
   int64_t products() const { return g_.points * g_.panels(); }
+  /// Is no tile to be evaluated at the points?
+  bool only_direct() const { return only_direct_; }
+
+  /// Finds out which of a group's tiles are computed directly; the i-th piece of n.
+  void find_direct(int64_t group, uint8_t* direct, int64_t i = 0, int64_t n = 1) const {
+    if (only_direct_) {
+      if (i == 0) std::fill_n(direct, used_tiles(group), uint8_t{1});
+      return;
+    }
+    c_.poll();
+    // Rows of tiles that lie below one another share rows of pixels.
+    WinogradGate gate;
+    int64_t rows = 0, of_image = 0, row = 0;
+    const auto find = [&] {
+      if (gate.rows > 0) kernels_.find_direct[form_](gate);
+      gate.rows = 0;
+    };
+    for_each_row(group, [&](int64_t, const WinogradRow&, int64_t) { ++rows; });
+    for_each_row(group, [&](int64_t image, const WinogradRow& r, int64_t tile) {
+      const bool here = row >= i * rows / n && row < (i + 1) * rows / n;
+      ++row;
+      if (!here) return;
+      const bool below = gate.rows > 0 && image == of_image && r.row == gate.row + gate.rows &&
+                         r.column == gate.column && r.tiles == gate.tiles;
+      if (!below) {
+        find();
+        of_image = image;
+        gate = {.shape = &s_,
+                .row = r.row,
+                .column = r.column,
+                .tiles = r.tiles,
+                .x = images_.x + image * g_.in_blocks * s_.in_pixels() * channel_block,
+                .direct = direct + tile};
+      }
+      ++gate.rows;
+    });
+    find();
+  }
 
   /// Evaluates blocks [begin, end) of a group's input at the points.
   void input(int64_t group, float* points, int64_t begin, int64_t end) const {
@@ -163,8 +205,9 @@ class Winograd {
                     c_);
   }
 
-  /// Makes blocks [begin, end) of a group's output of its products.
-  void output(int64_t group, float* products, int64_t begin, int64_t end) const {
+  /// Makes blocks [begin, end) of a group's output of its products; where a tile is said to be computed
+  /// directly, of its pixels.
+  void output(int64_t group, float* products, const uint8_t* direct, int64_t begin, int64_t end) const {
     for (int64_t block = begin; block < end; ++block) {
       c_.poll();
       std::array<float, channel_block> bias{};
@@ -173,29 +216,41 @@ class Winograd {
         std::copy_n(images_.bias + first, std::min(channel_block, s_.filters - first), bias.data());
       for_each_row(group, [&](int64_t image, WinogradRow row, int64_t tile) {
         const int64_t plane = (image * g_.out_blocks + block) * s_.out_pixels();
-        row.points = products + g_.out_block(block) + tile * g_.out_tile();
-        row.point = g_.out_point();
-        row.tile = g_.out_tile();
         row.bias = bias.data();
         row.y = images_.y + plane * channel_block;
         row.bounds = finish_.bounds;
         row.added = finish_.added_from(plane * channel_block);
-        kernels_.output[form_](row);
+        const uint8_t* const apart = direct + tile;
+        for (int64_t i = 0, next = 0; i < row.tiles; i = next) {
+          while (next < row.tiles && apart[next] == apart[i]) ++next;
+          WinogradRow run = row;
+          run.column = row.column + i, run.tiles = next - i;
+          if (apart[i]) {
+            compute_directly(run, image, block);
+            continue;
+          }
+          run.points = products + g_.out_block(block) + (tile + i) * g_.out_tile();
+          run.point = g_.out_point();
+          run.tile = g_.out_tile();
+          kernels_.output[form_](run);
+        }
         finish(row, plane);
       });
     }
   }
 
   /// Products with one panel, and what becomes of them. `room`: for a piece of turned weights.
-  void run_panel(int64_t group, const float* points, float* products, int64_t panel, float* room) const {
+  void run_panel(int64_t group, const float* points, float* products, const uint8_t* direct, int64_t panel,
+                 float* room) const {
     const int64_t first = panel * g_.panel_blocks, end = std::min(first + g_.panel_blocks, g_.out_blocks);
+    if (only_direct_) return output(group, products, direct, first, end);
     if (g_.evaluation == Evaluation::in_registers)
       multiply_in_registers(group, points, products, first, end, room);
     else if (g_.evaluation == Evaluation::by_pieces)
       multiply_by_pieces(group, points, products, panel, panel + 1, room);
     else
       multiply_panel(group, points, products, panel);
-    output(group, products, first, end);
+    output(group, products, direct, first, end);
   }
 
  private:
@@ -275,6 +330,28 @@ class Winograd {
   };
   int64_t used_tiles(int64_t group) const { return g_.begin(group + 1) - g_.begin(group); }
 
+  /// Some tiles of a row, of one block of filters. By itself, since its sums and weights take some of the
+  /// stack.
+  __attribute__((noinline)) void compute_directly(WinogradRow row, int64_t image, int64_t block) const {
+    alignas(64) float sums[most_outputs * channel_block], room[channel_block * most_taps * channel_block];
+    const int64_t plane = s_.in_pixels() * channel_block;
+    const int64_t end = row.column + row.tiles;
+    row.points = sums, row.point = channel_block;
+    for (; row.column < end; ++row.column) {
+      c_.poll();
+      std::fill(std::begin(sums), std::end(sums), 0.0f);
+      DirectTile t{
+          .shape = &s_, .row = row.row, .column = row.column, .large_weights = only_direct_, .sums = sums};
+      for (int64_t channel = 0; channel < s_.channels; channel += channel_block) {
+        t.x = images_.x + (image * g_.in_blocks + channel / channel_block) * plane;
+        t.channels = std::min(channel_block, s_.channels - channel);
+        t.w = turned_.of_block(block, channel, t.channels, t.w_channel, room);
+        kernels_.add_direct[form_](t);
+      }
+      kernels_.store_direct[form_](row);
+    }
+  }
+
   void finish(const WinogradRow& row, int64_t plane) const {
     Epilogue* const e = finish_.epilogue;
     if (!e) return;
@@ -292,6 +369,7 @@ class Winograd {
   const BlockedImages& images_;
   const float* weights_;
   const TurnedWeights turned_;
+  const bool only_direct_;
   const TurnedPiece piece_;
   const TurnedTiles& in_registers_;
   const int64_t* steps_;
@@ -347,27 +425,33 @@ bool prefers_turned(Isa isa, const BlockedShape& s, Filtering f) {
   const int64_t tiles = ceil_of(s.out[0], f.output) * ceil_of(s.out[1], f.output);
   if (fits_registers(isa, f, s.batch * tiles)) return true;
   const WinogradCost c(isa, s, f);
-  return tiles <= many_tiles && winograd_weights_size(s, f) > held && c.turned < worth * c.at_points;
+  return tiles <= many_tiles && winograd_points_size(s, f) > held && c.turned < worth * c.at_points;
 }
 
 namespace {
 
 /// What a convolution's scratch is made of, in floats: slots, each of a group's points and products, of
-/// parts, and of a piece of turned weights; then what all threads read.
+/// parts, of a piece of turned weights, and of a byte for each tile; then what all threads read.
 struct Scratch {
   Scratch(Isa isa, const BlockedShape& s, Filtering f, const WinogradGroups& g, int threads)
       : group(g.floats()),
         part(parts_floats(g)),
-        stride(slot_stride(group + part + piece_floats(isa, s, f, g), threads)),
+        direct(group + part + piece_floats(isa, s, f, g)),
+        stride(slot_stride(direct + ceil_of(g.tiles, line_bytes) * line_bytes / sizeof_float, threads)),
         slots(std::max(slots_of(g, threads), parts_slots(g, threads)) * stride),
         steps(steps_size(s)),
         evaluated(g.evaluation == Evaluation::at_once ? g.points * g.weights_point(s) : 0) {}
   int64_t floats() const { return slots + steps + evaluated; }
 
+  /// Which tiles of a slot's group are computed directly.
+  uint8_t* direct_of(float* slot) const { return reinterpret_cast<uint8_t*>(slot + direct); }
+
   int64_t group, part;  // `part`: of a thread's parts
+  int64_t direct;       // where bytes begin
   int64_t stride, slots, steps, evaluated;
 
  private:
+  static constexpr int64_t line_bytes = 64, sizeof_float = sizeof(float);
   static int64_t piece_floats(Isa isa, const BlockedShape& s, Filtering f, const WinogradGroups& g) {
     if (g.evaluation == Evaluation::by_pieces) return TurnedPiece(isa, s, f).floats;
     return g.evaluation == Evaluation::in_registers ? channels_in_registers * s.taps() * channel_block : 0;
@@ -384,7 +468,7 @@ size_t winograd_workspace(Isa isa, const BlockedShape& s, Filtering f, bool turn
 }
 
 void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turned,
-                          const BlockedImages& images, void* workspace, KernelContext& c) {
+                          const BlockedImages& packed, void* workspace, KernelContext& c) {
   if (s.empty()) return;
   const WinogradGroups g(isa, s, f, turned, c.threads());
   const Scratch sizes(isa, s, f, g, c.threads());
@@ -392,27 +476,31 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
   auto* const steps = reinterpret_cast<int64_t*>(scratch + sizes.slots);
   float* const evaluated = scratch + sizes.slots + sizes.steps;
   for (int64_t i = 0; i < g.in_blocks; ++i) steps[i] = i * g.tiles * channel_block;
+  const BlockedImages images = with_turned_weights(s, f, turned, packed);
   if (sizes.evaluated > 0) TurnedWeights(isa, s, f, images).evaluate_all(evaluated, g.weights_point(s), c);
-  const float* const weights = g.evaluation == Evaluation::none ? static_cast<const float*>(images.weights)
+  const float* const weights = g.evaluation == Evaluation::none ? static_cast<const float*>(packed.weights)
                                : sizes.evaluated > 0            ? evaluated
                                                                 : nullptr;
   const Winograd w(isa, s, f, images, weights, steps, g, c);
+  const bool at_points = !w.only_direct();
   const int64_t in_floats = g.points * g.in_point();
 
   const int64_t apart = groups_apart(g, c.threads());
   for_each_task(c, apart, [&](int64_t group, int64_t slot) {
     float *const in = scratch + slot * sizes.stride, *const out = in + in_floats;
-    w.input(group, in, 0, g.in_blocks);
+    uint8_t* const direct = sizes.direct_of(in);
+    w.find_direct(group, direct);
+    if (at_points) w.input(group, in, 0, g.in_blocks);
     if (g.by_panels) {
       for (int64_t panel = 0; panel < g.panels(); ++panel)
-        w.run_panel(group, in, out, panel, in + sizes.group + sizes.part);
+        w.run_panel(group, in, out, direct, panel, in + sizes.group + sizes.part);
       return;
     }
-    if (g.parts)
+    if (at_points && g.parts)
       w.multiply_parts(group, in, out, 0, g.points, in + sizes.group);
-    else
+    else if (at_points)
       w.multiply(group, in, out, 0, w.products());
-    w.output(group, out, 0, g.out_blocks);
+    w.output(group, out, direct, 0, g.out_blocks);
   });
   for (int64_t group = apart; group < g.count; ++group) {
     if (g.by_panels) {
@@ -421,28 +509,37 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
       c.parallel(slots, 1, [&](int64_t begin, int64_t end) {
         for (int64_t slot = begin; slot < end; ++slot) {
           float* const in = scratch + slot * sizes.stride;
+          uint8_t* const direct = sizes.direct_of(in);
           Shares::Walk walk(panels, slot);
           int64_t panel = walk.next();
-          if (panel >= 0) w.input(group, in, 0, g.in_blocks);
+          if (panel >= 0) w.find_direct(group, direct);
+          if (panel >= 0 && at_points) w.input(group, in, 0, g.in_blocks);
           for (; panel >= 0; panel = walk.next())
-            w.run_panel(group, in, in + in_floats, panel, in + sizes.group + sizes.part);
+            w.run_panel(group, in, in + in_floats, direct, panel, in + sizes.group + sizes.part);
         }
       });
       continue;
     }
     float* const out = scratch + in_floats;
-    c.parallel(g.in_blocks, 1, [&](int64_t begin, int64_t end) { w.input(group, scratch, begin, end); });
-    if (g.parts) {
+    uint8_t* const direct = sizes.direct_of(scratch);
+    // Some of the threads look at the pixels, each at some rows of tiles.
+    const int64_t looks = c.threads(), blocks = at_points ? g.in_blocks : 0;
+    c.parallel(looks + blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < std::min(end, looks); ++i) w.find_direct(group, direct, i, looks);
+      if (end > looks) w.input(group, scratch, std::max<int64_t>(begin - looks, 0), end - looks);
+    });
+    if (at_points && g.parts) {
       const int64_t slots = task_slots(g.points, c.threads());
       for_each_task(c, slots, [&](int64_t slot, int64_t) {
         w.multiply_parts(group, scratch, out, slot * g.points / slots, (slot + 1) * g.points / slots,
                          scratch + slot * sizes.stride + sizes.group);
       });
-    } else {
+    } else if (at_points) {
       c.parallel(w.products(), 4,
                  [&](int64_t begin, int64_t end) { w.multiply(group, scratch, out, begin, end); });
     }
-    c.parallel(g.out_blocks, 1, [&](int64_t begin, int64_t end) { w.output(group, out, begin, end); });
+    c.parallel(g.out_blocks, 1,
+               [&](int64_t begin, int64_t end) { w.output(group, out, direct, begin, end); });
   }
 }
 

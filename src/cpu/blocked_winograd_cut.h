@@ -152,7 +152,7 @@ struct WinogradGroups {
   Evaluation evaluation_of(Isa isa, const BlockedShape& s, Filtering f) const {
     if (parts) return Evaluation::at_once;
     if (fits_registers(isa, f, all_tiles())) return Evaluation::in_registers;
-    const bool many = winograd_weights_size(s, f) > evaluated_at_once;
+    const bool many = winograd_points_size(s, f) > evaluated_at_once;
     return many ? Evaluation::by_pieces : Evaluation::at_once;
   }
   /// About as many tiles as are wanted, of so many rows.

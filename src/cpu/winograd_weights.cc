@@ -1,8 +1,10 @@
 #include "cpu/winograd_weights.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "cpu/blocked_tile.h"
+#include "cpu/blocked_winograd.h"
 #include "cpu/ceil_of.h"
 
 namespace lathe::cpu {
@@ -34,8 +36,11 @@ size_t form_of(Filtering f) {
   return static_cast<size_t>(std::find(std::begin(filterings), std::end(filterings), f) - filterings);
 }
 
-int64_t winograd_weights_size(const BlockedShape& s, Filtering f) {
+int64_t winograd_points_size(const BlockedShape& s, Filtering f) {
   return f.points() * s.out_blocks() * channel_block * s.channels;
+}
+int64_t winograd_weights_size(const BlockedShape& s, Filtering f) {
+  return winograd_points_size(s, f) + turned_weights_size(s);
 }
 
 void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering form, const float* weights, float* to,
@@ -59,11 +64,16 @@ void pack_winograd_weights(Isa isa, const BlockedShape& s, Filtering form, const
                      std::copy_n(at_points + p * n * width, n * width,
                                  to + (p * all + first) * s.channels + channel * width);
                  });
+  pack_turned_weights(isa, s, weights, to + winograd_points_size(s, form), workers);
 }
 
-int64_t turned_weights_size(const BlockedShape& s) {
-  return s.out_blocks() * channel_block * s.channels * s.taps();
-}
+namespace {
+
+int64_t all_turned(const BlockedShape& s) { return s.out_blocks() * channel_block * s.channels * s.taps(); }
+
+}  // namespace
+
+int64_t turned_weights_size(const BlockedShape& s) { return all_turned(s) + channel_block; }
 
 void pack_turned_weights(Isa isa, const BlockedShape& s, const float* weights, float* to, Workers& workers) {
   constexpr int64_t some_channels = 16;
@@ -80,6 +90,16 @@ void pack_turned_weights(Isa isa, const BlockedShape& s, const float* weights, f
             std::copy_n(turned + c * taps * channel_block, taps * channel_block, block + c * width * taps);
         }
       });
+  // By their bits, so that NaN is the largest.
+  uint32_t most = 0;
+  for (int64_t i = 0; i < s.filters * s.channels * taps; ++i)
+    most = std::max(most, std::bit_cast<uint32_t>(weights[i]) & 0x7fffffffU);
+  std::fill_n(to + all_turned(s), channel_block, most < std::bit_cast<uint32_t>(large_weight) ? 0.0f : 1.0f);
+}
+
+BlockedImages with_turned_weights(const BlockedShape& s, Filtering f, bool turned, BlockedImages images) {
+  if (!turned) images.weights = static_cast<const float*>(images.weights) + winograd_points_size(s, f);
+  return images;
 }
 
 TurnedWeights::TurnedWeights(Isa isa, const BlockedShape& s, Filtering f, const BlockedImages& images)
@@ -94,6 +114,11 @@ TurnedWeights::TurnedWeights(Isa isa, const BlockedShape& s, Filtering f, const 
 
 int64_t TurnedWeights::width(int64_t first) const {
   return std::min(tiles_.panel_blocks, s_.out_blocks() - first) * channel_block;
+}
+
+bool TurnedWeights::only_direct() const {
+  float large[channel_block];
+  return widened(isa_, images_.weights_type, images_.weights, all_turned(s_), channel_block, large)[0] != 0;
 }
 
 int64_t TurnedWeights::index(const Piece& p) const {

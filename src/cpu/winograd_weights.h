@@ -12,6 +12,11 @@ struct BlockedTiles;
 /// Its place among `filterings`.
 size_t form_of(Filtering f);
 
+/// Floats of weights at the points alone.
+int64_t winograd_points_size(const BlockedShape& s, Filtering f);
+/// The turned weights of packed ones, whichever they are.
+BlockedImages with_turned_weights(const BlockedShape& s, Filtering f, bool turned, BlockedImages images);
+
 /// As pack_turned_weights() leaves them, [panel][channel][block of the panel][tap][16], of 32 bits or of 16.
 class TurnedWeights {
  public:
@@ -38,6 +43,8 @@ class TurnedWeights {
   /// Where a piece begins, and how many floats it takes: to be fetched.
   const float* at(const Piece& p) const;
   int64_t floats(const Piece& p) const { return p.n * width(p.first) * taps_ * element_ / 4; }
+  /// Is any of them so large, or no number, that nothing but direct sums will do?
+  bool only_direct() const;
 
  private:
   int64_t width(int64_t first) const;
@@ -47,7 +54,7 @@ class TurnedWeights {
   const Isa isa_;
   const BlockedShape& s_;
   const Filtering f_;
-  const BlockedImages& images_;
+  const BlockedImages images_;
   const FilterKernels& kernels_;
   const BlockedTiles& tiles_;
   const int64_t taps_, element_;  // bytes
