@@ -27,7 +27,7 @@ StrassenProduct product(const GemmKernels& g, const BlockedShape& s, const Block
                 .tap_line = s.dilation[0] * s.in[1] * channel_block},
           .b = panels,
           .b_type = images.weights_type,
-          .near = panels ? panels + bytes : nullptr,
+          .marks = panels ? panels + bytes : nullptr,
           .c = images.y,
           .c_row = channel_block,
           .c_block = s.out_pixels() * channel_block,
@@ -58,7 +58,7 @@ bool prefers_strassen(Isa isa, const BlockedShape& s) {
 }
 
 int64_t strassen_weights_size(Isa isa, const BlockedShape& s) {
-  return direct_weights_size(isa, s) + near_size(gemm_kernels(isa), depth(s), s.filters);
+  return direct_weights_size(isa, s) + marks_size(gemm_kernels(isa), depth(s), s.filters);
 }
 
 void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights, float* to,
@@ -69,8 +69,8 @@ void pack_strassen_weights(Isa isa, const BlockedShape& s, const float* weights,
 }
 
 void mark_strassen_weights(Isa isa, const BlockedShape& s, DataType type, void* packed, Workers& workers) {
-  auto* const near = static_cast<uint8_t*>(packed) + direct_weights_size(isa, s) * bits_of(type) / 8;
-  compare_parts(gemm_kernels(isa), type, packed, depth(s), s.filters, near, workers);
+  void* const marks = static_cast<uint8_t*>(packed) + direct_weights_size(isa, s) * bits_of(type) / 8;
+  compare_parts(gemm_kernels(isa), type, packed, depth(s), s.filters, marks, workers);
 }
 
 size_t strassen_workspace(Isa isa, const BlockedShape& s, bool half, int threads) {

@@ -1,6 +1,9 @@
 #include "cpu/strassen.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -68,7 +71,8 @@ struct Cut {
         pairs(ceil_of(p.n, 2 * g.panel_columns)),
         blocks(p.k),
         flags(strassen_operands / 2 * groups.rows(0) * tiles.rows(0) * blocks.step),
-        size(flags + ceil_of(groups.rows(0), line) * line),
+        most(flags + ceil_of(groups.rows(0), line) * line),
+        size(most + groups.rows(0) * blocks.step),
         slots(by_rows ? task_slots(groups.count(), threads) : 1),
         stride(slot_stride(size, threads)) {}
   /// The same for any number of threads: a tile is taken apart, or not, as a whole. An even number of tiles
@@ -94,7 +98,7 @@ struct Cut {
   RowTiles groups;  // of tiles; the taller ones come first
   int64_t pairs;    // of panels
   Blocks blocks;
-  int64_t flags, size;  // floats that a block is packed to, and all that a group needs
+  int64_t flags, most, size;  // floats that a block is packed to, and with flags, and all that a group needs
   int64_t slots, stride;
 };
 
@@ -104,12 +108,51 @@ bool is_whole(const GemmKernels& g, int64_t pair, int64_t n) { return (pair + 1)
 struct Room {
   alignas(64) float panels[4 * most_terms / 2 * widest_panel];
   alignas(64) float sums[4][highest_tile * widest_panel];
+  alignas(64) float most[most_terms];
+};
+
+/// What is known of B: the largest magnitudes of pairs of panels that are whole, term by term, so large that
+/// 16 bits hold them; then for each pair and block of k a byte, whether it may be taken apart.
+class Marks {
+ public:
+  Marks(const GemmKernels& g, DataType type, int64_t k, int64_t n)
+      : isa_(g.isa), type_(type), k_(k), blocks_(Blocks(k).count), terms_(n / (2 * g.panel_columns) * k) {}
+
+  int64_t terms() const { return terms_; }
+  uint8_t* near(void* marks, int64_t pair) const {
+    return static_cast<uint8_t*>(marks) + terms_ * bits_of(type_) / 8 + pair * blocks_;
+  }
+  bool is_near(const void* marks, int64_t pair, int64_t block) const {
+    return near(const_cast<void*>(marks), pair)[block] != 0;
+  }
+  /// `n` magnitudes of a pair from term k on, in float32: where they lie, or in `room`.
+  const float* most(const void* marks, int64_t pair, int64_t k, int64_t n, float* room) const {
+    const DataType type = type_ == DataType::float32 ? type_ : DataType::bfloat16;
+    return widened(isa_, type, marks, pair * k_ + k, n, room);
+  }
+  void put_most(void* marks, int64_t pair, int64_t k, std::span<const float> most) const {
+    constexpr uint32_t lower = 0xffff;
+    for (int64_t at = pair * k_ + k; const float x : most) {
+      const uint32_t rounded_up = (std::bit_cast<uint32_t>(x) + lower) & ~lower;
+      if (type_ == DataType::float32)
+        static_cast<float*>(marks)[at++] = std::bit_cast<float>(rounded_up);
+      else
+        static_cast<uint16_t*>(marks)[at++] = static_cast<uint16_t>(rounded_up >> 16);
+    }
+  }
+
+ private:
+  Isa isa_;
+  DataType type_;
+  int64_t k_, blocks_, terms_;
 };
 
 /// What is packed: tiles [t0, t1), a block of k.
 struct PackedBlock {
   const float* a = nullptr;
   const uint8_t* near = nullptr;  // by tile
+  const float* most = nullptr;    // the largest magnitudes of a tile's terms
+  int64_t most_tile = 0;          // from tile to tile
   int64_t t0 = 0, t1 = 0, block = 0;
 };
 
@@ -146,7 +189,10 @@ class Walk {
 
  private:
   bool is_last() const { return k0_ + terms_ == p_.k; }
-  bool is_near(int64_t pair) const { return p_.near[pair * cut_.blocks.count + packed_.block] != 0; }
+  /// May a pair of panels be taken apart for some tile?
+  bool is_near(int64_t pair) const {
+    return is_whole(g_, pair, p_.n) && marks_.is_near(p_.marks, pair, packed_.block);
+  }
   /// As it lies in memory, be it of 16 bits.
   const float* panel(int64_t i, int64_t k0) const {
     return reinterpret_cast<const float*>(static_cast<const char*>(p_.b) +
@@ -164,6 +210,7 @@ class Walk {
     right_ = wide_panel(2 * pair + 1, wide_ + terms_ * g_.panel_columns);
     column_ = 2 * pair * g_.panel_columns;
     const bool near = is_near(pair);
+    const float* const most = near ? marks_.most(p_.marks, pair, k0_, terms_, room_.most) : nullptr;
     made_ = false;
     // What lies behind the last pair is mostly what the same thread takes next.
     const bool more = pair + 1 < cut_.pairs;
@@ -171,7 +218,8 @@ class Walk {
     for (int64_t t = packed_.t0; t < packed_.t1; ++t) {
       row_ = cut_.row(t), rows_ = cut_.tiles.rows(t);
       a_ = packed_.a + strassen_operands * (cut_.tiles.begin(t) - cut_.tiles.begin(packed_.t0)) * half_;
-      if (near && packed_.near[t - packed_.t0])
+      if (near && packed_.near[t - packed_.t0] &&
+          kernels_.compare_terms(packed_.most + (t - packed_.t0) * packed_.most_tile, most, half_))
         seven();
       else
         eight();
@@ -295,6 +343,7 @@ class Walk {
   const StrassenProduct& p_;
   const Cut& cut_;
   const PackedBlock& packed_;
+  const Marks marks_{g_, p_.b_type, p_.k, p_.n};
   const int64_t k0_, terms_, half_;
   /// Is a tensor added that lies as all of C does, or a row to all rows?
   const bool adds_all_ = p_.epilogue && p_.all > 0 && p_.epilogue->added().length == p_.all;
@@ -344,8 +393,8 @@ class Packing {
     }
   }
   int64_t half() const { return half_; }
-  /// Are its rows near each other?
-  bool pack(int64_t tile, float* to) const {
+  /// Are its rows near each other? `most`: for the largest magnitudes of its terms.
+  bool pack(int64_t tile, float* to, float* most) const {
     int64_t top[highest_tile], bottom[highest_tile];
     const int64_t row = cut_.row(tile), rows = cut_.tiles.rows(tile);
     for (int64_t i = 0; i < rows; ++i) {
@@ -363,7 +412,8 @@ class Packing {
                                        .scale = p_.alpha,
                                        .channels = channels_,
                                        .before = p_.before,
-                                       .to = to});
+                                       .to = to,
+                                       .most = most});
   }
 
  private:
@@ -385,7 +435,7 @@ StrassenProduct of_matrices(const GemmKernels& g, const Products& p) {
           .a = {.data = p.a.data, .row = p.a.row},
           .b = p.packed_b,
           .b_type = p.packed_type,
-          .near = static_cast<const uint8_t*>(p.packed_b) + bytes,
+          .marks = static_cast<const uint8_t*>(p.packed_b) + bytes,
           .c = p.c,
           .c_row = p.n,
           .start = p.start,
@@ -418,17 +468,19 @@ Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_
   return Verdict::yes();
 }
 
-int64_t near_size(const GemmKernels& g, int64_t k, int64_t n) {
-  return ceil_of(n, 2 * g.panel_columns) * Blocks(k).count;
+int64_t marks_size(const GemmKernels& g, int64_t k, int64_t n) {
+  return Marks(g, DataType::float32, k, n).terms() + ceil_of(n, 2 * g.panel_columns) * Blocks(k).count;
 }
 
-void compare_parts(const GemmKernels& g, DataType type, const void* panels, int64_t k, int64_t n,
-                   uint8_t* near, Workers& workers) {
+void compare_parts(const GemmKernels& g, DataType type, const void* panels, int64_t k, int64_t n, void* marks,
+                   Workers& workers) {
   const Blocks blocks(k);
+  const Marks known(g, type, k, n);
   const StrassenKernels& kernels = strassen_kernels(g.isa);
-  std::fill_n(near, near_size(g, k, n), uint8_t{0});
+  std::memset(marks, 0, static_cast<size_t>(marks_size(g, k, n) * bits_of(type) / 8));
   workers.parallel(n / (2 * g.panel_columns), 1, [&](int64_t begin, int64_t end) {
     std::vector<float> wide(is_half(type) ? 2 * blocks.step * g.panel_columns : 0);
+    std::vector<float> most(static_cast<size_t>(blocks.step));
     for (int64_t pair = begin; pair < end; ++pair)
       for (int64_t i = 0; i < blocks.count; ++i) {
         workers.poll();
@@ -439,24 +491,23 @@ void compare_parts(const GemmKernels& g, DataType type, const void* panels, int6
                          wide.data() + which * static_cast<int64_t>(wide.size()) / 2);
         };
         const float* const left = panel(0);
-        near[pair * blocks.count + i] = kernels.compare_panels(left, panel(1), terms / 2);
+        known.near(marks, pair)[i] = kernels.compare_panels(left, panel(1), terms / 2, most.data());
+        known.put_most(marks, pair, k0, std::span(most).first(static_cast<size_t>(terms)));
       }
   });
 }
 
 int64_t strassen_size(Isa isa, int64_t k, int64_t n) {
   const GemmKernels& g = gemm_kernels(isa);
-  return packed_b_size(g, k, n) + near_size(g, k, n);
+  return packed_b_size(g, k, n) + marks_size(g, k, n);
 }
 
 void pack_strassen(Isa isa, DataType type, void* to, const void* from, int64_t row, int64_t column, int64_t k,
                    int64_t n, Workers& workers) {
   const GemmKernels& g = gemm_kernels(isa);
-  const int64_t element = bits_of(type) / 8;
   pack_whole_b(g, type, to, from, row, column, k, n, workers);
-  auto* const near = static_cast<uint8_t*>(to) + packed_b_size(g, k, n) * element;
-  std::fill_n(near, near_size(g, k, n) * element, uint8_t{0});  // more than the bytes fill
-  compare_parts(g, type, to, k, n, near, workers);
+  compare_parts(g, type, to, k, n, static_cast<uint8_t*>(to) + packed_b_size(g, k, n) * bits_of(type) / 8,
+                workers);
 }
 
 bool pays_strassen(const GemmKernels& g, int64_t m) {
@@ -474,6 +525,7 @@ void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* wor
   // f(n, grain, work): does all of work(0, n), here or on all threads.
   const auto group = [&](int64_t i, float* packed, auto&& f) {
     auto* const near = reinterpret_cast<uint8_t*>(packed + cut.flags);
+    float* const most = packed + cut.most;
     const int64_t t0 = cut.groups.begin(i), tiles = cut.groups.rows(i), row0 = cut.tiles.begin(t0);
     for (int64_t block = 0; block < cut.blocks.count; ++block) {
       const Packing packing(kernels, p, cut, block);
@@ -481,9 +533,16 @@ void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* wor
       f(tiles, ceil_of(least_packed, of_tile), [&](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t)
           near[t] = packing.pack(
-              t0 + t, packed + strassen_operands * (cut.tiles.begin(t0 + t) - row0) * packing.half());
+              t0 + t, packed + strassen_operands * (cut.tiles.begin(t0 + t) - row0) * packing.half(),
+              most + t * cut.blocks.step);
       });
-      const PackedBlock there{.a = packed, .near = near, .t0 = t0, .t1 = t0 + tiles, .block = block};
+      const PackedBlock there{.a = packed,
+                              .near = near,
+                              .most = most,
+                              .most_tile = cut.blocks.step,
+                              .t0 = t0,
+                              .t1 = t0 + tiles,
+                              .block = block};
       f(cut.pairs, ceil_of(cut.pairs, 4 * c.threads()), [&](int64_t begin, int64_t end) {
         if (is_half(p.b_type))
           walk_widened(g, p, cut, there, begin, end, c);

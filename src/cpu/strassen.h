@@ -10,6 +10,12 @@
 // would be. So rows of A are only taken together where their norms are within `most_apart` of each other, and
 // columns of B where those of all four parts are; everything else (rows of zeros, infinities and NaN among
 // it) is multiplied in eight products, as exactly as ever.
+//
+// Nor may terms lose much to those they are taken together with, term k of one half with term k' of the
+// other: a large element of A, whose elements of B are small, would be multiplied with other ones. With the
+// largest magnitudes a of a tile's rows and b of two panels' columns, by term, products of parts are of the
+// size of the sum of (a[k] + a[k']) (b[k] + b[k']). Its mixed products, a[k] b[k'] and a[k'] b[k], must not
+// be more than `most_apart` times the others.
 #pragma once
 
 #include <optional>
@@ -32,7 +38,8 @@ struct StrassenRows {
   float scale = 1;
   const int64_t* channels = nullptr;  // of each a_block of terms, where its channels begin
   ChannelScaling before = {};
-  float* to = nullptr;  // strassen_operands matrices, packed as tiles' A
+  float* to = nullptr;    // strassen_operands matrices, packed as tiles' A
+  float* most = nullptr;  // of each term, of one half and of the other, the largest magnitude
 };
 /// Where sums go: column j of row i is c[i * row + j / a_block * block + j % a_block].
 struct StrassenSums {
@@ -66,8 +73,11 @@ inline constexpr int64_t strassen_operands = 8;
 struct StrassenKernels {
   /// Are all pairs of rows near each other? By whether they are scaled first.
   bool (*pack_rows[2])(const StrassenRows&) = {};
-  /// Of two panels from a block of k on: are all columns of all parts near each other?
-  bool (*compare_panels)(const float* left, const float* right, int64_t half) = nullptr;
+  /// Of two panels from a block of k on: are all columns of all parts near each other? `most` becomes the
+  /// largest magnitude of each term.
+  bool (*compare_panels)(const float* left, const float* right, int64_t half, float* most) = nullptr;
+  /// Of the largest of A's terms and of B's: do those that are taken together lose little to each other?
+  bool (*compare_terms)(const float* a, const float* b, int64_t half) = nullptr;
   /// By rows; of a panel as it is, and of one that is a difference.
   void (*multiply[most_tiled_rows + 1])(const StrassenTile&) = {};
   void (*multiply_difference[most_tiled_rows + 1])(const StrassenTile&) = {};
@@ -97,7 +107,7 @@ struct StrassenProduct {
   StrassenOperand a = {};
   const void* b = nullptr;
   DataType b_type = DataType::float32;  // or a float of 16 bits
-  const uint8_t* near = nullptr;        // by pair of panels, and block of k: may they be taken apart?
+  const void* marks = nullptr;          // what compare_parts says of B
   float* c = nullptr;
   int64_t c_row = 0, c_block = a_block;  // as in StrassenSums
   int64_t all = 0;                       // elements that the epilogue knows, of which c is a part
@@ -114,18 +124,19 @@ bool pays_strassen(const GemmKernels& g, int64_t m);
 size_t strassen_workspace(const GemmKernels& g, const StrassenProduct& p, int threads);
 void multiply_strassen(const GemmKernels& g, const StrassenProduct& p, void* workspace, KernelContext& c);
 
-/// Bytes of `near`, and what they are for panels that are packed one after the other, all of the same width.
-/// A pair with missing columns may not be taken apart.
-int64_t near_size(const GemmKernels& g, int64_t k, int64_t n);
-void compare_parts(const GemmKernels& g, DataType type, const void* panels, int64_t k, int64_t n,
-                   uint8_t* near, Workers& workers);
+/// What is to be known of panels that are packed one after the other, all of the same width: the largest
+/// magnitude of every term of each pair of them, and whether it may be taken apart, which none may with
+/// missing columns. In elements of the panels' type, behind which it lies.
+int64_t marks_size(const GemmKernels& g, int64_t k, int64_t n);
+void compare_parts(const GemmKernels& g, DataType type, const void* panels, int64_t k, int64_t n, void* marks,
+                   Workers& workers);
 
 /// Can a product with a packed B of so many rows be taken apart?
 Verdict ask_strassen(const KernelRequest& r, DataType type, int64_t k);
 /// Is it faster for so many rows? Nothing: nobody knows; fewer are multiplied as ever.
 Verdict prefer_strassen(const KernelRequest& r, std::optional<int64_t> m, int64_t n);
 
-/// Elements that B takes: panels as pack_whole_b makes them, and `near` behind them.
+/// Elements that B takes: panels as pack_whole_b makes them, and marks behind them.
 int64_t strassen_size(Isa isa, int64_t k, int64_t n);
 /// Of a matrix of float32 or of 16-bit floats: element (i, j) is the one at i * row + j * column.
 void pack_strassen(Isa isa, DataType type, void* to, const void* from, int64_t row, int64_t column, int64_t k,

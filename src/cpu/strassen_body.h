@@ -40,6 +40,10 @@ bool pack_rows(const StrassenRows& rows) {
     const int64_t at = k0 / a_block, beyond = (k0 + r.half) / a_block;
     const int64_t near = r.terms[at], far = r.terms[beyond];
     const BlockScalings<scaled> first(r, r.channels[at]), second(r, r.channels[beyond]);
+    constexpr int vectors = a_block / Vec::width;
+    Vec most[2][vectors];
+    LATHE_UNROLL
+    for (int j = 0; j < vectors; ++j) most[0][j] = most[1][j] = zero();
     for (int64_t i = 0; i < r.rows; ++i, to += a_block) {
       const float *const top = r.a + r.top[i], *const bottom = r.a + r.bottom[i];
       float *const up = squares[0] + i * Vec::width, *const down = squares[1] + i * Vec::width;
@@ -48,6 +52,9 @@ bool pack_rows(const StrassenRows& rows) {
       for (int64_t j = 0; j < a_block; j += Vec::width) {
         const Vec p11 = first.of(top + near, j), p12 = second.of(top + far, j);
         const Vec p21 = first.of(bottom + near, j), p22 = second.of(bottom + far, j);
+        Vec &one = most[0][j / Vec::width], &other = most[1][j / Vec::width];
+        one = max(one, max(abs(p11), abs(p21)));
+        other = max(other, max(abs(p12), abs(p22)));
         upper = fma(p11, p11, fma(p12, p12, upper));
         lower = fma(p21, p21, fma(p22, p22, lower));
         const Vec s1 = p21 + p22, s2 = s1 - p11;
@@ -63,6 +70,11 @@ bool pack_rows(const StrassenRows& rows) {
       store(up, upper);
       store(down, lower);
     }
+    LATHE_UNROLL
+    for (int j = 0; j < vectors; ++j) {
+      store(r.most + k0 + j * Vec::width, most[0][j]);
+      store(r.most + r.half + k0 + j * Vec::width, most[1][j]);
+    }
   }
   bool near = true;
   for (int64_t i = 0; i < r.rows; ++i) {
@@ -72,8 +84,14 @@ bool pack_rows(const StrassenRows& rows) {
   return near;
 }
 
-bool compare_panels(const float* left, const float* right, int64_t half) {
+bool compare_panels(const float* left, const float* right, int64_t half, float* most_of_terms) {
   const int64_t matrix = half * panel_columns;
+  for (int64_t k = 0; k < 2 * half; ++k) {
+    Vec most = zero();
+    for (int64_t j = k * panel_columns; j < (k + 1) * panel_columns; j += Vec::width)
+      most = max(most, max(abs(load(left + j)), abs(load(right + j))));
+    most_of_terms[k] = max_of(most);
+  }
   const Vec one = set(1), far = set(most_apart_squared);
   Vec wrong = zero();
   for (int64_t j = 0; j < panel_columns; j += Vec::width) {
@@ -90,6 +108,16 @@ bool compare_panels(const float* left, const float* right, int64_t half) {
     wrong = wrong + select(least * far >= most, zero(), one) + select(all < set(most_squared), zero(), one);
   }
   return sum_of(wrong) == 0;
+}
+
+bool compare_terms(const float* a, const float* b, int64_t half) {
+  Vec apart = zero(), mixed = zero();
+  for (int64_t k = 0; k < half; k += Vec::width) {
+    const Vec a0 = load(a + k), a1 = load(a + half + k), b0 = load(b + k), b1 = load(b + half + k);
+    apart = fma(a0, b0, fma(a1, b1, apart));
+    mixed = fma(a0, b1, fma(a1, b0, mixed));
+  }
+  return sum_of(mixed) <= most_apart * sum_of(apart);
 }
 
 /// In chains of at most strassen_chain terms, each of which is added to what is there: so what a sum loses to
@@ -176,8 +204,10 @@ void finish(const StrassenSums& s, const float* x, const float* y) {
 
 template <int... Rows>
 constexpr StrassenKernels make_table(std::integer_sequence<int, Rows...>) {
-  StrassenKernels k{
-      .pack_rows = {pack_rows<false>, pack_rows<true>}, .compare_panels = compare_panels, .finish = finish};
+  StrassenKernels k{.pack_rows = {pack_rows<false>, pack_rows<true>},
+                    .compare_panels = compare_panels,
+                    .compare_terms = compare_terms,
+                    .finish = finish};
   ((k.multiply[Rows + 1] = multiply<Rows + 1, false>,
     k.multiply_difference[Rows + 1] = multiply<Rows + 1, true>),
    ...);
