@@ -27,7 +27,7 @@ struct BlockedShape {
   bool pairs = false;  // of direct convolution: are factors rounded to bfloat16, and multiplied in pairs?
   /// Of direct convolution: image i is multiplied with set i % sets of weights and biases. So the channels of
   /// a grouped convolution are images that follow one another, each of the `merged` groups that fill whole
-  /// blocks.
+  /// blocks. What is not finite in one of them stays out of the others, whatever their zeros make of it.
   int64_t sets = 1, merged = 1;
   int64_t group = 0;  // Winograd: floats that go through all of it together; 0: as thought best
 

@@ -2,6 +2,7 @@
 // list of where, from a tile's first pixel on, the taps of all channels lie; it is the same for every tile.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -194,9 +195,9 @@ const float* biases(const BlockedShape& s, const BlockedImages& images, int64_t 
 /// once.
 bool is_row(const GemmKernels& g, const BlockedTiles& t, const TiledRows& d, DataType weights) {
   const BlockedShape& s = d.s;
-  return s.sets == 1 && s.in_pixels() == 1 && s.out_pixels() == 1 && s.taps() == 1 && d.in_place &&
-         !s.plain && !s.gated && s.channels * s.filters > cached_weights && weights == DataType::float32 &&
-         t.panel_filters() == g.panel_columns;
+  return s.sets == 1 && s.merged == 1 && s.in_pixels() == 1 && s.out_pixels() == 1 && s.taps() == 1 &&
+         d.in_place && !s.plain && !s.gated && s.channels * s.filters > cached_weights &&
+         weights == DataType::float32 && t.panel_filters() == g.panel_columns;
 }
 
 /// An image's channels times pairs of panels: to bring the weights is all that takes time, and two panels at
@@ -244,10 +245,44 @@ void multiply_rows(const GemmKernels& g, const BlockedShape& s, const BlockedIma
   c.parallel(all, std::max<int64_t>(1, static_cast<int64_t>(least_work / work)), some);
 }
 
-/// Do tiles add a tensor to their sums as they store them?
+/// Do tiles add a tensor to their sums as they store them? Not where some are computed once more.
 bool tiles_add(const BlockedTiles& t, const TiledRows& d) {
+  if (d.s.merged > 1) return false;
   const int64_t last = d.s.filters - (d.s.out_blocks() - 1) * channel_block;
   return t.adds(d.s.stride[1] * d.steps.pixel(), last);
+}
+
+/// Where groups are merged, zeros are multiplied with what other groups hold, which makes NaN of what is not
+/// finite. An output of a tile that is NaN is summed once more, of its own group's channels alone. `first`:
+/// the panel's first filter.
+void keep_groups_apart(const BlockedTiles& t, const TiledRows& d, const BlockedTile& tile, int64_t first,
+                       int64_t blocks, int64_t pixels) {
+  const BlockedShape& s = d.s;
+  const int64_t filters = s.filters / s.merged, channels = s.channels / s.merged, taps = s.taps();
+  for (int64_t b = 0; b < blocks; ++b) {
+    float* const y = tile.y + b * tile.y_block;
+    if (!t.any_nan(y, pixels)) continue;
+    for (int64_t i = 0; i < pixels * channel_block; ++i) {
+      const int64_t lane = b * channel_block + i % channel_block, filter = first + lane;
+      if (!std::isnan(y[i]) || filter >= s.filters) continue;
+      const float* const x = tile.x + i / channel_block * tile.stride;
+      const int64_t begin = filter / filters * channels;
+      float sum = 0;
+      for (int64_t c = begin; c < begin + channels; ++c) {
+        const int64_t block = c / channel_block,
+                      in_block = std::min(channel_block, s.channels - block * channel_block);
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const int64_t row = block * channel_block * taps + tap * in_block + c % channel_block;
+          sum += x[tile.steps[block * taps + tap] + c % channel_block] *
+                 tile.w[row * blocks * channel_block + lane];
+        }
+      }
+      if (tile.bias) sum += tile.bias[lane];
+      y[i] = sum < tile.bounds.least      ? tile.bounds.least
+             : sum > tile.bounds.greatest ? tile.bounds.greatest
+                                          : sum;
+    }
+  }
 }
 
 /// Floats of the room for a panel that does not stay as it is.
@@ -310,6 +345,7 @@ void compute_panel(Isa isa, const TiledRows& d, const Piece& piece, BlockedTile 
       const int64_t pixels = d.tiles.rows(i);
       if (added) tile.added = added + (tile.y - y);
       kernels[pixels](tile);
+      if (s.merged > 1) keep_groups_apart(t, d, tile, first, blocks, pixels);
       tile.x += pixels * tile.stride;
       tile.y += pixels * channel_block;
       tile.fetched();

@@ -145,8 +145,8 @@ class Panel {
 }  // namespace
 
 bool reaches_far(const BlockedShape& s) {
-  if (s.empty() || s.plain || s.pairs || s.scaled || s.gated || s.sets != 1 || s.taps() == 1 ||
-      s.channels == 0)
+  if (s.empty() || s.plain || s.pairs || s.scaled || s.gated || s.sets != 1 || s.merged != 1 ||
+      s.taps() == 1 || s.channels == 0)
     return false;
   for (int axis : {0, 1})
     if (s.stride[axis] != 1 || own_tap(s, axis) < 0) return false;

@@ -66,6 +66,9 @@ struct BlockedTiles {
   /// they do not. Pixels lie 16 floats apart, in x and in y.
   void (*few[channel_block + 1])(const float* x, const float* w, float* y, int64_t pixels) = {};
 
+  /// Is any number of so many pixels of a block NaN? None of pairs.
+  bool (*any_nan)(const float* y, int64_t pixels) = nullptr;
+
   int64_t panel_filters() const { return panel_blocks * channel_block; }
   int64_t panels(int64_t blocks) const { return (blocks + panel_blocks - 1) / panel_blocks; }
   /// The kernels, by rows, of a panel with so many blocks, the last of them with so many filters.

@@ -314,6 +314,15 @@ constexpr void fill_blocked_few(BlockedTiles& t, std::integer_sequence<int, Chan
   ((t.few[Channels + 1] = blocked_few<Channels + 1>), ...);
 }
 
+bool any_nan_of_pixels(const float* y, int64_t pixels) {
+  Vec wrong = zero();
+  for (int64_t i = 0; i < pixels * channel_block; i += Vec::width) wrong = fma(load(y + i), zero(), wrong);
+  if (!any_nan(wrong)) return false;  // as mostly: an infinity makes one too
+  bool found = false;
+  for (int64_t i = 0; i < pixels * channel_block; i += Vec::width) found = found || any_nan(load(y + i));
+  return found;
+}
+
 template <int... Kind>
 constexpr BlockedTiles blocked_float_tiles(std::integer_sequence<int, Kind...>) {
   BlockedTiles t{
@@ -321,6 +330,7 @@ constexpr BlockedTiles blocked_float_tiles(std::integer_sequence<int, Kind...>) 
   (fill_blocked_kind<BlockedFloats, tile_strides[Kind]>(t, Kind), ...);
   (fill_blocked_halves<tile_strides[Kind]>(t, Kind), ...);
   fill_blocked_few(t, std::make_integer_sequence<int, most_few_channels>());
+  t.any_nan = any_nan_of_pixels;
   return t;
 }
 constexpr BlockedTiles blocked_tiles_of_pairs() {
