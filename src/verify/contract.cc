@@ -45,6 +45,14 @@ class Judge {
     slack_ = slack;
     values(got, want, name);
   }
+  void within(const Tensor& got, const Tensor& want, const std::string& name,
+              std::span<const double> bounds) {
+    for (int64_t i = 0; i < want.size(); ++i) {
+      const double a = load_double(got, i), b = load_double(want, i), bound = bounds[static_cast<size_t>(i)];
+      if (!std::isfinite(b) || std::abs(a - b) <= bound) continue;
+      at_element(std::isfinite(a) ? std::abs(a - b) : infinity, {bound, 0}, got, want, i, name);
+    }
+  }
   Difference result() { return std::move(result_); }
 
  private:
@@ -203,6 +211,13 @@ Difference contract_difference(std::span<const Value> got, std::span<const Value
   Judge judge(held);
   for (size_t i = 0; i < want.size(); ++i)
     judge.output(got[i], want[i], names[i], i < slack.size() ? slack[i] : 0);
+  return judge.result();
+}
+
+Difference bounds_difference(const Tensor& got, const Tensor& want, const std::string& name,
+                             std::span<const double> bounds) {
+  Judge judge(Held::finite);
+  judge.within(got, want, name, bounds);
   return judge.result();
 }
 

@@ -40,6 +40,11 @@ Difference contract_difference(std::span<const Value> got, std::span<const Value
                                std::span<const std::string> names, Held held,
                                std::span<const double> slack = {});
 
+/// Of a tensor of float32, element by element no farther from what the reference gives as a number than told
+/// (see sums.h).
+Difference bounds_difference(const Tensor& got, const Tensor& want, const std::string& name,
+                             std::span<const double> bounds);
+
 /// Of everything inside, bit by bit.
 bool identical(std::span<const Value> a, std::span<const Value> b);
 

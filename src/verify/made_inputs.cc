@@ -45,6 +45,7 @@ double shaped(double x, ValueClass kind, const Magnitudes& m) {
     case ValueClass::negative:
       return -std::abs(x) - 0x1p-10;
     case ValueClass::ordinary:
+    case ValueClass::uneven:
     case ValueClass::non_finite:
       break;
   }
@@ -58,11 +59,19 @@ void spoil(Tensor& t) {
   for (int64_t i = 0; i < t.size(); i += 8) store_double(t, i, bad[i / 8 % 3]);
 }
 
+/// Makes a few elements, the fourth of them first, as large as large ones: beside them others are not to lose
+/// anything.
+void raise_some(Tensor& t, double by) {
+  constexpr int64_t first = 3, apart = 61;
+  for (int64_t i = first; i < t.size(); i += apart) store_double(t, i, load_double(t, i) * by);
+}
+
 Tensor floats(DataType type, const Shape& shape, ValueClass kind, uint64_t seed) {
   const Tensor base = random_tensor(DataType::float64, shape, seed);
   Tensor t(type, shape);
   for (int64_t i = 0; i < t.size(); ++i)
     store_double(t, i, shaped(load_double(base, i), kind, magnitudes_of(type)));
+  if (kind == ValueClass::uneven) raise_some(t, magnitudes_of(type).large);
   if (kind == ValueClass::non_finite) spoil(t);
   return t;
 }
@@ -180,8 +189,8 @@ std::map<std::string, int64_t> learned(const std::vector<IoInfo>& inputs,
 }  // namespace
 
 std::string_view name_of(ValueClass c) {
-  constexpr std::string_view names[] = {"ordinary", "zeros",    "ones",      "large",
-                                        "tiny",     "negative", "non-finite"};
+  constexpr std::string_view names[] = {"ordinary", "zeros", "ones",     "large",
+                                        "uneven",   "tiny",  "negative", "non-finite"};
   return names[static_cast<size_t>(c)];
 }
 

@@ -18,10 +18,10 @@ struct ShapeSet {
 };
 
 /// Kinds of floats; integers are what indices can be, in all of them.
-enum class ValueClass : uint8_t { ordinary, zeros, ones, large, tiny, negative, non_finite };
-inline constexpr ValueClass value_classes[] = {ValueClass::ordinary,  ValueClass::zeros, ValueClass::ones,
-                                               ValueClass::large,     ValueClass::tiny,  ValueClass::negative,
-                                               ValueClass::non_finite};
+enum class ValueClass : uint8_t { ordinary, zeros, ones, large, uneven, tiny, negative, non_finite };
+inline constexpr ValueClass value_classes[] = {ValueClass::ordinary, ValueClass::zeros,     ValueClass::ones,
+                                               ValueClass::large,    ValueClass::uneven,    ValueClass::tiny,
+                                               ValueClass::negative, ValueClass::non_finite};
 std::string_view name_of(ValueClass c);
 
 /// Symbols that `sizes` and `given` leave free are 1, then 2, 3 and 17; then one of several is 3 (or 2), the

@@ -38,7 +38,7 @@ class Reproducer {
   bool fails(const Optimum& of, const Piece& piece, const Search& search = {}) const;
 
  private:
-  /// Beyond the contract, or thrown.
+  /// Beyond the contract, or what sums are held to (sums.h), or thrown.
   Difference run(const Engine& engine, const Piece& piece) const;
 
   const Workshop& shop_;

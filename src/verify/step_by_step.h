@@ -21,9 +21,13 @@ struct StepByStep {
   std::vector<Value> outputs;    // of the run
 };
 
+/// Which steps are judged: all, or those alone whose kernels multiply sums of operands (sums.h), whose
+/// bounds say more than the contract.
+enum class Judged : uint8_t { all, sums };
+
 /// Runs the optimum with all its values tapped. Throws what the run throws.
 StepByStep step_by_step(const Workshop& shop, const Optimum& of, OptimizationLevel level,
-                        std::span<const Value> inputs, Held held);
+                        std::span<const Value> inputs, Held held, Judged judged = Judged::all);
 
 /// Names of the graph's outputs.
 std::vector<std::string> output_names(const Graph& graph);

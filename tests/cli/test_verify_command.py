@@ -15,7 +15,7 @@ def test_a_healthy_model(lathe):
     done = lathe("verify", "model.onnx")
     assert done.returncode == 0, done.stderr
     assert "batch=17" in done.stdout and "non-finite" in done.stdout
-    assert "112 comparisons" in done.stdout  # 4 levels, 4 sizes, 7 kinds of values
+    assert "128 comparisons" in done.stdout  # 4 levels, 4 sizes, 8 kinds of values
     assert not done.stderr
 
 
@@ -30,7 +30,7 @@ def test_json(lathe):
 
 def test_given_sizes(lathe):
     done = lathe("verify", "model.onnx", "--shape", "x=5x3", "--level", "all", "--json")
-    assert len(done.json["trials"]) == 7
+    assert len(done.json["trials"]) == 8
 
 
 def test_time_is_limited(lathe):

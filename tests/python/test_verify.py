@@ -29,7 +29,7 @@ def test_a_healthy_model():
 
 
 def test_sizes():
-    assert len(lathe.verify(model(), sizes={"n": 4})["trials"]) == 4 * 7
+    assert len(lathe.verify(model(), sizes={"n": 4})["trials"]) == 4 * 8
 
 
 def test_words_that_are_wrong():
