@@ -1,6 +1,7 @@
 // An If whose condition is known runs the same branch in every run: that branch's nodes take its place.
 // Exporters that trace shapes write them around every squeeze of an axis whose size they did not know.
 #include <map>
+#include <set>
 
 #include "passes/pass.h"
 
@@ -50,9 +51,19 @@ std::optional<Patch> take_branch(const View& view, NodeId id) {
         p.add_node(inner.op, std::move(inputs), inner.outputs.size(), inner.attributes, inner.domain);
     for (size_t i = 0; i < outputs.size(); ++i) moved[inner.outputs[i]] = outputs[i];
   }
-  // Results keep their names, whatever the branch called them and however often it gives one.
-  for (size_t i = 0; i < n.outputs.size(); ++i)
-    if (n.outputs[i] != no_id) p.replace_uses(n.outputs[i], p.add("Identity", {here(branch->outputs()[i])}));
+  // Results keep their names, whatever the branch called them and however often it gives one. Identity passes
+  // no sequences of maps: those are what a node of the branch makes, or the If stays.
+  std::set<ValueId> given;
+  for (size_t i = 0; i < n.outputs.size(); ++i) {
+    if (n.outputs[i] == no_id) continue;
+    const ValueId inner = branch->outputs()[i];
+    if (branch->value(inner).producer != no_id && given.insert(inner).second)
+      p.replace_uses(n.outputs[i], moved.at(inner));
+    else if (view.type(n.outputs[i]).is_tensor())
+      p.replace_uses(n.outputs[i], p.add("Identity", {here(inner)}));
+    else
+      return std::nullopt;
+  }
   p.remove(id);
   return p;
 }
