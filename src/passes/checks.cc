@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/refused/refused.h"
+
 namespace lathe {
 namespace {
 
@@ -99,6 +101,7 @@ bool concat_may_refuse(const View& view, const Node& n) {
 }  // namespace
 
 bool may_refuse(const View& view, const Node& n, bool positive) {
+  if (n.op == refused_operator && n.domain == "lathe") return true;
   if (View::is(n, "Reshape")) return reshape_may_refuse(view, n, positive);
   if (View::is(n, "Expand")) return expand_may_refuse(view, n);
   if (View::is(n, "Squeeze")) return squeeze_may_refuse(view, n);

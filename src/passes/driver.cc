@@ -130,7 +130,7 @@ class Driver {
       const std::optional<Patch> patch = pass.propose(view_of(g, uses), id);
       if (!patch || patch->empty() || !can_be_said(*patch)) return false;
       const Patch::Staged staged = staged_and_inferred(*patch, g);
-      if (!pass.keeps_checks && drops_check(*patch, staged, g, uses, pass.level > OptimizationLevel::basic)) {
+      if (drops_check(pass, *patch, staged, g, uses)) {
         take_back(*patch, staged, g);
         return false;
       }
@@ -189,8 +189,8 @@ class Driver {
 
   /// Would a change of shape that a run may refuse go, and nothing refuse the same in its place: the same
   /// operator by the same sizes?
-  bool drops_check(const Patch& patch, const Patch::Staged& staged, const Graph& g, const UseIndex& uses,
-                   bool positive) {
+  bool drops_check(const Pass& pass, const Patch& patch, const Patch::Staged& staged, const Graph& g,
+                   const UseIndex& uses) {
     const View view = view_of(g, uses);
     std::set<ValueId> replaced;
     for (const auto& [from, to] : staged.replaced) replaced.insert(from);
@@ -222,7 +222,8 @@ class Driver {
         return made.op == n.op && made.domain == n.domain && made.inputs[1] == n.inputs[1] &&
                (n.op != "Concat" || made.inputs == n.inputs);
       });
-      if (!checked && may_refuse(view, n, positive)) return true;
+      if (pass.keeps_checks && removed.contains(id)) continue;
+      if (!checked && may_refuse(view, n, pass.level > OptimizationLevel::basic)) return true;
     }
     return false;
   }

@@ -31,7 +31,9 @@ std::optional<Ints> spatial_pads(const View& view, const Node& pad) {
   for (size_t i = 0; i < added->size(); ++i) {
     int64_t axis = axes[i % axes.size()];
     if (axis < 0) axis += size;
-    if ((*added)[i] < 0 || (axis < 2 && (*added)[i] != 0)) return std::nullopt;
+    // More than operators with windows take is left to the Pad.
+    if ((*added)[i] < 0 || (*added)[i] > INT32_MAX / 2 || (axis < 2 && (*added)[i] != 0) || axis >= size)
+      return std::nullopt;
     if (axis >= 2) pads[(i < axes.size() ? 0 : *rank - 2) + static_cast<size_t>(axis) - 2] += (*added)[i];
   }
   return pads;
@@ -75,6 +77,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
   if (pads.size() != added->size()) return std::nullopt;
   const bool padded_already = std::ranges::any_of(pads, [](int64_t x) { return x != 0; });
   for (size_t i = 0; i < pads.size(); ++i) pads[i] += (*added)[i];
+  if (std::ranges::any_of(pads, [](int64_t x) { return x > INT32_MAX; })) return std::nullopt;
 
   Attributes attributes = n.attributes;
   if (n.op == "Conv") {

@@ -37,10 +37,25 @@ std::optional<std::vector<int64_t>> as_written(const View& view, const Node& n) 
       std::ranges::count(*from, Dim(0)) > 0)
     return std::nullopt;
   std::vector<int64_t> numbers;
+  bool follows = false;
+  Dim left(1), wanted(1);  // beside the sizes that are copied
+  for (size_t i = 0; i < from->size(); ++i)
+    if (i >= given->size() || (*given)[i].is_constant()) left = left * (*from)[i];
   for (size_t i = 0; i < given->size(); ++i) {
     const Dim& d = (*given)[i];
     if (!d.is_constant() && !(i < from->size() && (*from)[i] == d)) return std::nullopt;
     numbers.push_back(d.is_constant() ? d.constant() : 0);
+    if (d == Dim(-1))
+      follows = true;
+    else if (d == Dim(0) && i < from->size())
+      wanted = wanted * (*from)[i];
+    else if (d.is_constant())
+      wanted = wanted * d;
+  }
+  // Sizes that only fit where a copied one is 0 are left to the run.
+  if (left.is_constant() && wanted.is_constant()) {
+    const int64_t have = left.constant(), want = wanted.constant();
+    if (follows ? want == 0 || have % want != 0 : have != want) return std::nullopt;
   }
   return numbers;
 }

@@ -22,11 +22,11 @@ bool has(std::string_view text, std::string_view word) { return text.find(word) 
 double magnitude(float x) { return std::isfinite(x) ? std::abs(static_cast<double>(x)) : 0; }
 
 /// One node with its operands.
-struct Operands {
+struct ProductOperands {
   const Node& node;
   std::vector<const Tensor*> in;
 
-  Operands(const Graph& graph, const Node& n, std::span<const Value> inputs) : node(n) {
+  ProductOperands(const Graph& graph, const Node& n, std::span<const Value> inputs) : node(n) {
     for (ValueId v : n.inputs) {
       const Tensor* t = v == no_id ? nullptr : graph.constant_tensor(v);
       const auto at = std::ranges::find(graph.inputs(), v);
@@ -89,7 +89,7 @@ Magnitudes matrix(const Tensor& t, bool turned) {
   return m;
 }
 
-std::vector<double> of_product(const Operands& o, Isa isa) {
+std::vector<double> of_product(const ProductOperands& o, Isa isa) {
   const Tensor *a = o[0], *b = o[1];
   if (!a || !b || a->rank() < 2 || b->rank() != 2) return {};
   const bool gemm = o.node.op == "Gemm";
@@ -106,7 +106,7 @@ struct Window {
   int64_t in[2] = {}, out[2] = {}, kernel[2] = {}, stride[2] = {}, dilation[2] = {}, pad[2] = {};
 
   /// Nothing where it is another.
-  static std::optional<Window> of(const Operands& o, const Tensor& y) {
+  static std::optional<Window> of(const ProductOperands& o, const Tensor& y) {
     const Tensor *x = o[0], *w = o[1];
     if (!x || !w || x->rank() != 4 || w->rank() != 4 || o.node.attributes.get<int64_t>("group", 1) != 1)
       return std::nullopt;
@@ -233,7 +233,7 @@ std::vector<double> bounds_of_sums(const Graph& graph, std::string_view kernel, 
   const std::vector<NodeId> nodes = graph.order();
   if (!sums_operands(kernel) || nodes.size() != 1 || !want.is_tensor()) return {};
   const Node& n = graph.node(nodes[0]);
-  const Operands o(graph, n, inputs);
+  const ProductOperands o(graph, n, inputs);
   if (!n.domain.empty() || !o.are_floats() || want.tensor().type() != DataType::float32) return {};
   std::vector<double> bounds;
   if (n.op == "MatMul" || n.op == "Gemm") {

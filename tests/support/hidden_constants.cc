@@ -49,13 +49,18 @@ class Hider {
       case 0:
         return gathered(name, value);
       case 1:
-        node("BitwiseOr", {constant(value), constant(Tensor(value.type(), {}))}, name);
+        node("BitwiseOr", {constant(value), constant(zero_of(value.type()))}, name);
         return true;
       default:
         return by_shape(name, value, false);
     }
   }
 
+  static Tensor zero_of(DataType type) {
+    Tensor t(type, {});
+    store_int(t, 0, 0);
+    return t;
+  }
   Tensor with_other_numbers(const Tensor& t) {
     static constexpr int64_t odd[] = {
         -1, 0, 1, 2, 3, 7, 127, INT32_MAX, INT32_MIN, int64_t{1} << 40, INT64_MAX, INT64_MIN};

@@ -37,6 +37,13 @@ void cases_pad(CaseTable& t) {
       .input<float>({2}, {1, 2})
       .input<int64_t>({2}, {INT64_MIN, INT64_MAX})
       .expect<float>({1}, {0});
+  padded("input_behind_the_output", "constant", {5, -7}, {0});
+  padded("input_before_the_output", "constant", {-7, 6}, {0, 0});
+  t.add("Pad", "image_behind_the_output")
+      .input<float>({2, 3}, {1, 2, 3, 4, 5, 6})
+      .input<int64_t>({4}, {0, 4, 0, -5})
+      .input<float>({}, {7})
+      .expect<float>({2, 2}, {7, 7, 7, 7});
   t.add("Pad", "opset_2")
       .at_opset(2)
       .input<float>({2}, {1, 2})

@@ -22,11 +22,11 @@ Middle middle_of(const PadBounds& p, const Tensor& in, const Tensor& out) {
   Middle m{in.shape(), p.begin};
   const Shape in_strides = row_major(in.shape()), out_strides = row_major(out.shape());
   for (size_t a = 0; a < in.rank(); ++a) {
-    const auto cut = [&](int64_t pad) { return pad < -in.dim(a) ? in.dim(a) : std::max<int64_t>(0, -pad); };
-    const int64_t cut_begin = cut(p.begin[a]), cut_end = cut(p.end[a]);
-    m.shape[a] = std::max<int64_t>(0, in.dim(a) - cut_begin - cut_end);
-    m.at[a] = std::max<int64_t>(0, p.begin[a]);
-    m.from += cut_begin * in_strides[a];
+    // Where one end cuts off more than there is, the other one may put the input outside of the output.
+    const int64_t size = in.dim(a), begin = std::clamp(p.begin[a], -size, out.dim(a));
+    m.at[a] = std::max<int64_t>(0, begin);
+    m.shape[a] = std::clamp<int64_t>(begin + size, 0, out.dim(a)) - m.at[a];
+    m.from += (m.at[a] - begin) * in_strides[a];
     m.to += m.at[a] * out_strides[a];
     m.whole = m.whole && m.shape[a] == out.dim(a);
   }
