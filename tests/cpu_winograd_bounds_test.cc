@@ -251,6 +251,27 @@ TEST(CpuWinogradBounds, ExtremePixels) {
   });
 }
 
+/// Tiles that are evaluated at the points although a window holds nearly a sixteenth of their largest pixels,
+/// with signs that add up.
+TEST(CpuWinogradBounds, JustAlikeEnough) {
+  for_each_problem([](cpu::Filtering f, Problem p) {
+    for (int64_t dense : {1, 3, 8}) {
+      Problem q = p;
+      for (float& v : q.x) v = v < 0 ? -1.0f : 1.0f;
+      for (float& v : q.w) v = v < 0 ? -1 + q.random() / 9 : 1 + q.random() / 9;
+      for (int64_t n = 0; n < q.s.batch; ++n)
+        for (int64_t i = 0; i < q.s.in_pixels(); ++i) {
+          if (q.below(9) >= dense) continue;
+          for (int64_t c = 0; c < q.s.channels; ++c)
+            q.pixel(n, c, i / q.s.in[1], i % q.s.in[1]) *= 15.9f + q.random() / 16;
+        }
+      check(q, f);
+      for (float& v : q.x) v = std::abs(v);
+      check(q, f);
+    }
+  });
+}
+
 TEST(CpuWinogradBounds, HolesAndBorders) {
   for_each_problem([](cpu::Filtering f, const Problem& p) {
     Problem holes = p, border = p;

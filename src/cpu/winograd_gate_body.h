@@ -9,6 +9,13 @@ LATHE_INLINE Vec larger(Vec most, Vec x) {
   return {(decltype(x.v))(b > a ? b : a)};
 }
 
+/// Infinity for what is larger still.
+LATHE_INLINE Vec without_nan(Vec magnitude) {
+  constexpr int32_t infinity = 0x7f800000;
+  const Magnitudes a = (Magnitudes)magnitude.v;
+  return {(decltype(magnitude.v))(a < infinity ? a : Magnitudes{} + infinity)};
+}
+
 /// Pixels whose channels are compared at once: as many as a vector has lanes.
 constexpr int64_t pixels_at_once = Vec::width, parts_of_block = channel_block / Vec::width;
 
@@ -48,37 +55,143 @@ LATHE_INLINE Vec pixel_magnitudes(const float* x, int64_t plane, int64_t blocks,
       }
     }
   }
-  const Vec infinity = set(std::numeric_limits<float>::infinity());
   LATHE_UNROLL
-  for (int64_t i = 0; i < pixels_at_once; ++i) most[i] = select(is_nan(most[i]), infinity, most[i]);
+  for (int64_t i = 0; i < pixels_at_once; ++i) most[i] = without_nan(most[i]);
   return largest_of_each(most);
+}
+
+/// The same of one or some cells of two by two pixels, whose columns lie at `first` and `second` in both
+/// rows, and so on every two pixels.
+template <int Cells>
+LATHE_INLINE void cell_magnitudes(const float* const (&rows)[2], int64_t first, int64_t second, int64_t plane,
+                                  int64_t blocks, int64_t channels, float* to) {
+  Vec most[Cells];
+  LATHE_UNROLL
+  for (int i = 0; i < Cells; ++i) most[i] = zero();
+  LATHE_ROLLED
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t here = block + 1 < blocks ? channel_block : channels;
+    LATHE_UNROLL
+    for (int row = 0; row < 2; ++row) {
+      const float* const x = rows[row] + block * plane;
+      LATHE_UNROLL
+      for (int64_t v = 0; v < channel_block; v += Vec::width) {
+        if (here - v >= Vec::width) {
+          LATHE_UNROLL
+          for (int i = 0; i < Cells; ++i) {
+            most[i] = larger(most[i], load(x + first + 2 * i * channel_block + v));
+            most[i] = larger(most[i], load(x + second + 2 * i * channel_block + v));
+          }
+        } else if (here > v) {
+          LATHE_UNROLL
+          for (int i = 0; i < Cells; ++i) {
+            most[i] = larger(most[i], load_first(x + first + 2 * i * channel_block + v, here - v));
+            most[i] = larger(most[i], load_first(x + second + 2 * i * channel_block + v, here - v));
+          }
+        }
+      }
+    }
+  }
+  LATHE_UNROLL
+  for (int i = 0; i < Cells; ++i) to[i] = max_of(without_nan(most[i]));
 }
 
 /// Tiles of a row that are looked at together.
 constexpr int64_t gated_tiles = 32;
 
+/// Every window has a cell of two by two pixels, counted from the first pixel of its tile on, all of whose
+/// pixels are its own; of five taps those of a tile have one in common. So nothing else needs to be known
+/// where the least of the cells' largest pixels is near the largest of all, as it mostly is; else windows are
+/// looked at.
 template <int Output, int Taps>
 struct Gate {
-  static constexpr int size = Output + Taps - 1;
+  static constexpr int size = Output + Taps - 1, side = size / 2;  // of a tile, in pixels and in cells
   /// With what vectors read and write behind the last column.
-  static constexpr int64_t most_columns = (gated_tiles * Output + 2 * Taps + 2 * 16) / 16 * 16;
+  static constexpr int64_t most_columns = (gated_tiles * Output + 2 * Taps + 2 * 16) / 16 * 16,
+                           most_cells = (gated_tiles * Output + Taps - 1) / 2;
 
   const WinogradGate& g;
   const BlockedShape& s;
-  float pixels[size][most_columns] = {};  // magnitudes of the image's rows that a row of tiles sees
+  const int64_t plane = s.in_pixels() * channel_block, blocks = s.in_blocks(),
+                channels = s.channels - (blocks - 1) * channel_block;  // of the last block
+  float cells[side][most_cells];  // those that a row of tiles sees
+  float pixels[size][most_columns];
+
+  LATHE_INLINE explicit Gate(const WinogradGate& gate) : g(gate), s(*gate.shape) {}
 
   /// Columns of tiles [first, first + tiles) from g.column on.
   LATHE_INLINE void find(int64_t first, int64_t tiles) {
-    const int64_t columns = tiles * Output + Taps - 1, x0 = (g.column + first) * Output - s.pad[1];
+    const int64_t n = (tiles * Output + Taps - 1) / 2, x0 = (g.column + first) * Output - s.pad[1];
     for (int64_t row = 0; row < g.rows; ++row) {
       const int64_t y0 = (g.row + row) * Output - s.pad[0];
-      int known = 0;  // rows that the tiles above see too
+      int known = 0;  // rows of cells that the tiles above see too
       if (row > 0)
-        for (; known < Taps - 1; ++known)
-          std::memcpy(pixels[known], pixels[known + Output], sizeof pixels[0]);
-      for (int i = known; i < size; ++i) look(pixels[i], y0 + i, x0, columns);
-      decide(g.direct + row * g.tiles + first, g.row + row, g.column + first, tiles);
+        for (; known < side - Output / 2; ++known)
+          std::memcpy(cells[known], cells[known + Output / 2], sizeof cells[0]);
+      for (int i = known; i < side; ++i) look_at_cells(cells[i], y0 + 2 * i, x0, n);
+      uint8_t* const direct = g.direct + row * g.tiles + first;
+      if (cells_are_alike(g.row + row, g.column + first, tiles)) {
+        std::memset(direct, 0, static_cast<size_t>(tiles));
+        continue;
+      }
+      for (int i = 0; i < size; ++i) look(pixels[i], y0 + i, x0, 2 * n);
+      decide(direct, g.row + row, g.column + first, tiles);
     }
+  }
+
+  /// The magnitudes of one row of cells; 0 beside the image.
+  LATHE_INLINE void look_at_cells(float* to, int64_t y, int64_t x0, int64_t n) const {
+    constexpr int together = 8;
+    const bool inside = y + 1 >= 0 && y < s.in[0];
+    // Of cells that are partly outside, the pixels that are not stand in for the others.
+    const float* const upper = g.x + (y < 0 ? 0 : y) * s.in[1] * channel_block;
+    const float* const rows[2] = {upper, y < 0 || y + 1 >= s.in[0] ? upper : upper + s.in[1] * channel_block};
+    const int64_t whole = x0 < 0 ? (1 - x0) / 2 : 0, end = (s.in[1] - x0) / 2;
+    for (int64_t i = 0; i < n;) {
+      const int64_t x = x0 + 2 * i;
+      if (!inside || x + 1 < 0 || x >= s.in[1]) {
+        to[i++] = 0;
+      } else if (i >= whole && i + together <= n && i + together <= end) {
+        cell_magnitudes<together>(rows, x * channel_block, (x + 1) * channel_block, plane, blocks, channels,
+                                  to + i);
+        i += together;
+      } else {
+        const int64_t left = x < 0 ? x + 1 : x, right = x + 1 < s.in[1] ? x + 1 : x;
+        cell_magnitudes<1>(rows, left * channel_block, right * channel_block, plane, blocks, channels,
+                           to + i);
+        ++i;
+      }
+    }
+  }
+
+  /// Of all tiles together, or else of each.
+  LATHE_INLINE bool cells_are_alike(int64_t row, int64_t column, int64_t tiles) const {
+    const int64_t down = s.out[0] - row * Output, along = s.out[1] - column * Output;
+    const int64_t outputs = tiles * Output;
+    if (cells_are_alike(0, (outputs + Taps - 1) / 2, down < Output ? down : Output,
+                        along < outputs ? along : outputs))
+      return true;
+    for (int64_t i = 0; i < tiles; ++i) {
+      const int64_t left = along - i * Output;
+      if (!cells_are_alike(i * Output / 2, side, down < Output ? down : Output,
+                           left < Output ? left : Output))
+        return false;
+    }
+    return true;
+  }
+  /// Of `n` columns of cells, in so many rows and columns of outputs.
+  LATHE_INLINE bool cells_are_alike(int64_t first, int64_t n, int64_t out_rows, int64_t out_columns) const {
+    float least = std::numeric_limits<float>::infinity(), most = 0;
+    for (int64_t i = 0; i < side; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const float x = cells[i][first + j];
+        most = x > most ? x : most;
+        // Of three taps, output j has cell (j + 1) / 2; of five, j / 2 + 1.
+        constexpr int more = Taps == 5 ? 1 : 0;
+        if (i >= more && i <= (out_rows + more) / 2 && j >= more && j <= (out_columns + more) / 2)
+          least = x < least ? x : least;
+      }
+    return are_alike(least, most);
   }
 
   /// The magnitudes of one row of pixels; 0 beside the image.
@@ -86,8 +199,6 @@ struct Gate {
     for (int64_t i = 0; i < columns + Taps - 1 + Vec::width; i += Vec::width) store(to + i, zero());
     if (y < 0 || y >= s.in[0]) return;
     const int64_t begin = x0 < 0 ? -x0 : 0, end = x0 + columns > s.in[1] ? s.in[1] - x0 : columns;
-    const int64_t plane = s.in_pixels() * channel_block, blocks = s.in_blocks();
-    const int64_t channels = s.channels - (blocks - 1) * channel_block;
     const float* const row = g.x + (y * s.in[1] + x0) * channel_block;
     int64_t i = begin;
     for (; i + pixels_at_once <= end; i += pixels_at_once)
@@ -103,7 +214,6 @@ struct Gate {
     const int64_t columns = tiles * Output, left = s.out[1] - column * Output;
     const int64_t outputs = left < columns ? left : columns,
                   rows = s.out[0] - row * Output < Output ? s.out[0] - row * Output : Output;
-    Vec least_of_all = set(std::numeric_limits<float>::infinity()), most_of_all = zero();
     for (int64_t j = 0; j < columns + Taps - 1; j += Vec::width) {
       Vec across[size], most = zero();
       LATHE_UNROLL
@@ -124,16 +234,8 @@ struct Gate {
       }
       store(windows + j, least);
       store(largest + j, most);
-      most_of_all = max(most_of_all, most);
-      if (j + Vec::width <= outputs)
-        least_of_all = min(least_of_all, least);
-      else if (j < outputs)
-        least_of_all = min(least_of_all,
-                           load_first(windows + j, outputs - j, set(std::numeric_limits<float>::infinity())));
     }
-    const bool alike = are_alike(min_of(least_of_all), max_of(most_of_all));
-    for (int64_t i = 0; i < tiles; ++i)
-      direct[i] = alike ? 0 : is_apart(windows, largest, i * Output, outputs);
+    for (int64_t i = 0; i < tiles; ++i) direct[i] = is_apart(windows, largest, i * Output, outputs);
   }
   static LATHE_INLINE bool are_alike(float least, float most) {
     return most <= most_apart_pixels * least && most < large_pixel;
@@ -150,7 +252,7 @@ struct Gate {
 
 template <int Output, int Taps>
 void find_direct_tiles(const WinogradGate& g) {
-  Gate<Output, Taps> gate{g, *g.shape};
+  Gate<Output, Taps> gate(g);
   for (int64_t first = 0; first < g.tiles; first += gated_tiles)
     gate.find(first, g.tiles - first < gated_tiles ? g.tiles - first : gated_tiles);
 }
