@@ -15,7 +15,7 @@
 // other: a large element of A, whose elements of B are small, would be multiplied with other ones. With the
 // largest magnitudes a of a tile's rows and b of two panels' columns, by term, products of parts are of the
 // size of the sum of (a[k] + a[k']) (b[k] + b[k']). Its mixed products, a[k] b[k'] and a[k'] b[k], must not
-// be more than `most_apart` times the others.
+// be more than `most_mixed` times the others.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,10 @@ namespace lathe::cpu {
 /// How many times the norm of one part that of another may be: beyond it an element could lose more to
 /// rounding than sums of a few hundred terms are allowed to.
 inline constexpr float most_apart = 16;
+/// And how many times products that nobody wants may be those that are wanted. Where terms are alike they are
+/// as many, and where some features are fifty times the others, as in language models, as long as the weights
+/// of these are like the others'.
+inline constexpr float most_mixed = 4;
 
 /// Rows of A and as many that they are taken together with, in a block of k.
 struct StrassenRows {

@@ -117,7 +117,7 @@ bool compare_terms(const float* a, const float* b, int64_t half) {
     apart = fma(a0, b0, fma(a1, b1, apart));
     mixed = fma(a0, b1, fma(a1, b0, mixed));
   }
-  return sum_of(mixed) <= most_apart * sum_of(apart);
+  return sum_of(mixed) <= most_mixed * sum_of(apart);
 }
 
 /// In chains of at most strassen_chain terms, each of which is added to what is there: so what a sum loses to
