@@ -332,23 +332,34 @@ TEST(CpuWinogradBounds, NearlyTooLarge) {
     }
 }
 
-/// Most tiles of ordinary images are evaluated at the points: their bits are not those of direct sums.
+/// Most tiles of ordinary images are evaluated at the points, be there zeros between what they show or around
+/// it: their bits are not those of direct sums.
 TEST(CpuWinogradBounds, OrdinaryImagesGoByThePoints) {
   for (const cpu::Filtering f : cpu::filterings)
-    for (Isa isa : usable_isas()) {
-      Problem p(shape_for(f, 32, 32, 24, 24, f.taps / 2));
-      for (float& v : p.x) v = std::max(v, 0.0f);  // as Relu leaves it
-      const std::vector<float> got = convolved(p, isa, f, Weights::at_points, 1);
-      // Nothing but direct sums of the same.
-      Problem q = p;
-      q.s.filters += channel_block;
-      q.w.resize(q.w.size() + at(channel_block * q.s.channels * q.s.taps()), 1e33f);
-      q.bias.resize(q.bias.size() + channel_block);
-      const std::vector<float> direct = convolved(q, isa, f, Weights::at_points, 1);
-      size_t same = 0;
-      for (size_t i = 0; i < got.size(); ++i) same += got[i] == direct[i] ? 1 : 0;
-      EXPECT_LT(same, got.size() / 2) << name_of(isa);
-    }
+    for (Isa isa : usable_isas())
+      for (bool sparse : {false, true}) {
+        Problem p(shape_for(f, 32, 32, 24, 24, sparse ? f.taps - 1 : f.taps / 2));
+        for (float& v : p.x) v = std::max(v, 0.0f);  // as Relu leaves it
+        for (int64_t i = 0; i < p.s.in_pixels() && sparse; ++i)
+          for (int64_t c = 0; c < p.s.channels && i % 31 > 3; ++c)
+            p.pixel(0, c, i / p.s.in[1], i % p.s.in[1]) = 0;
+        const std::vector<float> got = convolved(p, isa, f, Weights::at_points, 1);
+        // Nothing but direct sums of the same.
+        Problem q = p;
+        q.s.filters += channel_block;
+        q.w.resize(q.w.size() + at(channel_block * q.s.channels * q.s.taps()), 1e33f);
+        q.bias.resize(q.bias.size() + channel_block);
+        const std::vector<float> direct = convolved(q, isa, f, Weights::at_points, 1);
+        size_t same = 0, sums = 0;
+        for (size_t i = 0; i < got.size(); ++i) {
+          const bool is_bias =
+              got[i] == p.bias[i / channel_block / at(p.s.out_pixels()) * channel_block + i % channel_block];
+          sums += is_bias ? 0 : 1;
+          same += !is_bias && got[i] == direct[i] ? 1 : 0;
+        }
+        EXPECT_GT(sums, got.size() / 8);
+        EXPECT_LT(same, sums / 2) << name_of(isa) << (sparse ? ", sparse" : "");
+      }
 }
 
 using CpuWinogradPartsBounds = PartsTest;

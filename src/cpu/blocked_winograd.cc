@@ -73,18 +73,18 @@ class Winograd {
   /// Is no tile to be evaluated at the points?
   bool only_direct() const { return only_direct_; }
 
-  /// Finds out which of a group's tiles are computed directly; the i-th piece of n.
-  void find_direct(int64_t group, uint8_t* direct, int64_t i = 0, int64_t n = 1) const {
+  /// Marks a group's tiles; the i-th piece of n.
+  void look(int64_t group, TileMark* marks, int64_t i = 0, int64_t n = 1) const {
     if (only_direct_) {
-      if (i == 0) std::fill_n(direct, used_tiles(group), uint8_t{1});
+      if (i == 0) std::fill_n(marks, used_tiles(group), direct_tile);
       return;
     }
     c_.poll();
     // Rows of tiles that lie below one another share rows of pixels.
     WinogradGate gate;
     int64_t rows = 0, of_image = 0, row = 0;
-    const auto find = [&] {
-      if (gate.rows > 0) kernels_.find_direct[form_](gate);
+    const auto mark = [&] {
+      if (gate.rows > 0) kernels_.look[form_](gate);
       gate.rows = 0;
     };
     for_each_row(group, [&](int64_t, const WinogradRow&, int64_t) { ++rows; });
@@ -95,18 +95,18 @@ class Winograd {
       const bool below = gate.rows > 0 && image == of_image && r.row == gate.row + gate.rows &&
                          r.column == gate.column && r.tiles == gate.tiles;
       if (!below) {
-        find();
+        mark();
         of_image = image;
         gate = {.shape = &s_,
                 .row = r.row,
                 .column = r.column,
                 .tiles = r.tiles,
                 .x = images_.x + image * g_.in_blocks * s_.in_pixels() * channel_block,
-                .direct = direct + tile};
+                .marks = marks + tile};
       }
       ++gate.rows;
     });
-    find();
+    mark();
   }
 
   /// Evaluates blocks [begin, end) of a group's input at the points.
@@ -205,9 +205,9 @@ class Winograd {
                     c_);
   }
 
-  /// Makes blocks [begin, end) of a group's output of its products; where a tile is said to be computed
+  /// Makes blocks [begin, end) of a group's output of its products; of tiles that are marked to be computed
   /// directly, of its pixels.
-  void output(int64_t group, float* products, const uint8_t* direct, int64_t begin, int64_t end) const {
+  void output(int64_t group, float* products, const TileMark* marks, int64_t begin, int64_t end) const {
     for (int64_t block = begin; block < end; ++block) {
       c_.poll();
       std::array<float, channel_block> bias{};
@@ -220,19 +220,21 @@ class Winograd {
         row.y = images_.y + plane * channel_block;
         row.bounds = finish_.bounds;
         row.added = finish_.added_from(plane * channel_block);
-        const uint8_t* const apart = direct + tile;
+        const TileMark* const mark = marks + tile;
         for (int64_t i = 0, next = 0; i < row.tiles; i = next) {
-          while (next < row.tiles && apart[next] == apart[i]) ++next;
+          // Tiles of which nothing is to be told lie together.
+          while (next < row.tiles && (next == i || (mark[i] == 0 && mark[next] == 0))) ++next;
           WinogradRow run = row;
           run.column = row.column + i, run.tiles = next - i;
-          if (apart[i]) {
-            compute_directly(run, image, block);
-            continue;
-          }
           run.points = products + g_.out_block(block) + (tile + i) * g_.out_tile();
           run.point = g_.out_point();
           run.tile = g_.out_tile();
-          kernels_.output[form_](run);
+          if (mark[i] == 0)
+            kernels_.output[form_](run);
+          else if (mark[i] == direct_tile)
+            compute_directly(run, image, block);
+          else
+            output_with_zeros(run, mark[i]);
         }
         finish(row, plane);
       });
@@ -240,17 +242,17 @@ class Winograd {
   }
 
   /// Products with one panel, and what becomes of them. `room`: for a piece of turned weights.
-  void run_panel(int64_t group, const float* points, float* products, const uint8_t* direct, int64_t panel,
+  void run_panel(int64_t group, const float* points, float* products, const TileMark* marks, int64_t panel,
                  float* room) const {
     const int64_t first = panel * g_.panel_blocks, end = std::min(first + g_.panel_blocks, g_.out_blocks);
-    if (only_direct_) return output(group, products, direct, first, end);
+    if (only_direct_) return output(group, products, marks, first, end);
     if (g_.evaluation == Evaluation::in_registers)
       multiply_in_registers(group, points, products, first, end, room);
     else if (g_.evaluation == Evaluation::by_pieces)
       multiply_by_pieces(group, points, products, panel, panel + 1, room);
     else
       multiply_panel(group, points, products, panel);
-    output(group, products, direct, first, end);
+    output(group, products, marks, first, end);
   }
 
  private:
@@ -329,6 +331,28 @@ class Winograd {
     const Winograd& w;
   };
   int64_t used_tiles(int64_t group) const { return g_.begin(group + 1) - g_.begin(group); }
+
+  /// One tile, of which some windows hold zeros alone: their outputs are what is added to those.
+  void output_with_zeros(const WinogradRow& row, TileMark zeros) const {
+    std::array<std::array<float, channel_block>, most_outputs> known;
+    const int64_t first = row.row * output_ * s_.out[1] + row.column * output_;
+    const auto place = [&](int64_t i) {
+      return (first + i / output_ * s_.out[1] + i % output_) * channel_block;
+    };
+    const auto is_known = [&](int64_t i) { return (zeros >> i & 1) != 0; };
+    // First, since they may be added to what lies there.
+    for (int64_t i = 0; i < output_ * output_; ++i)
+      for (int64_t lane = 0; is_known(i) && lane < channel_block; ++lane) {
+        const float added = row.added ? row.added[place(i) + lane] : 0.0f, sum = row.bias[lane] + added;
+        known[static_cast<size_t>(i)][static_cast<size_t>(lane)] = sum < row.bounds.least ? row.bounds.least
+                                                                   : sum > row.bounds.greatest
+                                                                       ? row.bounds.greatest
+                                                                       : sum;
+      }
+    kernels_.output[form_](row);
+    for (int64_t i = 0; i < output_ * output_; ++i)
+      if (is_known(i)) std::ranges::copy(known[static_cast<size_t>(i)], row.y + place(i));
+  }
 
   /// Some tiles of a row, of one block of filters. By itself, since its sums and weights take some of the
   /// stack.
@@ -431,27 +455,29 @@ bool prefers_turned(Isa isa, const BlockedShape& s, Filtering f) {
 namespace {
 
 /// What a convolution's scratch is made of, in floats: slots, each of a group's points and products, of
-/// parts, of a piece of turned weights, and of a byte for each tile; then what all threads read.
+/// parts, of a piece of turned weights, and of a mark for each tile; then what all threads read.
 struct Scratch {
   Scratch(Isa isa, const BlockedShape& s, Filtering f, const WinogradGroups& g, int threads)
       : group(g.floats()),
         part(parts_floats(g)),
-        direct(group + part + piece_floats(isa, s, f, g)),
-        stride(slot_stride(direct + ceil_of(g.tiles, line_bytes) * line_bytes / sizeof_float, threads)),
+        marks(group + part + piece_floats(isa, s, f, g)),
+        stride(slot_stride(marks + ceil_of(g.tiles, line) * line, threads)),
         slots(std::max(slots_of(g, threads), parts_slots(g, threads)) * stride),
         steps(steps_size(s)),
         evaluated(g.evaluation == Evaluation::at_once ? g.points * g.weights_point(s) : 0) {}
   int64_t floats() const { return slots + steps + evaluated; }
 
-  /// Which tiles of a slot's group are computed directly.
-  uint8_t* direct_of(float* slot) const { return reinterpret_cast<uint8_t*>(slot + direct); }
+  /// Of a slot's group.
+  TileMark* marks_of(float* slot) const { return reinterpret_cast<TileMark*>(slot + marks); }
 
   int64_t group, part;  // `part`: of a thread's parts
-  int64_t direct;       // where bytes begin
+  int64_t marks;        // where they begin
   int64_t stride, slots, steps, evaluated;
 
  private:
-  static constexpr int64_t line_bytes = 64, sizeof_float = sizeof(float);
+  static constexpr int64_t line = 16;
+  static_assert(sizeof(TileMark) == sizeof(float));
+
   static int64_t piece_floats(Isa isa, const BlockedShape& s, Filtering f, const WinogradGroups& g) {
     if (g.evaluation == Evaluation::by_pieces) return TurnedPiece(isa, s, f).floats;
     return g.evaluation == Evaluation::in_registers ? channels_in_registers * s.taps() * channel_block : 0;
@@ -488,19 +514,19 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
   const int64_t apart = groups_apart(g, c.threads());
   for_each_task(c, apart, [&](int64_t group, int64_t slot) {
     float *const in = scratch + slot * sizes.stride, *const out = in + in_floats;
-    uint8_t* const direct = sizes.direct_of(in);
-    w.find_direct(group, direct);
+    TileMark* const marks = sizes.marks_of(in);
+    w.look(group, marks);
     if (at_points) w.input(group, in, 0, g.in_blocks);
     if (g.by_panels) {
       for (int64_t panel = 0; panel < g.panels(); ++panel)
-        w.run_panel(group, in, out, direct, panel, in + sizes.group + sizes.part);
+        w.run_panel(group, in, out, marks, panel, in + sizes.group + sizes.part);
       return;
     }
     if (at_points && g.parts)
       w.multiply_parts(group, in, out, 0, g.points, in + sizes.group);
     else if (at_points)
       w.multiply(group, in, out, 0, w.products());
-    w.output(group, out, direct, 0, g.out_blocks);
+    w.output(group, out, marks, 0, g.out_blocks);
   });
   for (int64_t group = apart; group < g.count; ++group) {
     if (g.by_panels) {
@@ -509,23 +535,23 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
       c.parallel(slots, 1, [&](int64_t begin, int64_t end) {
         for (int64_t slot = begin; slot < end; ++slot) {
           float* const in = scratch + slot * sizes.stride;
-          uint8_t* const direct = sizes.direct_of(in);
+          TileMark* const marks = sizes.marks_of(in);
           Shares::Walk walk(panels, slot);
           int64_t panel = walk.next();
-          if (panel >= 0) w.find_direct(group, direct);
+          if (panel >= 0) w.look(group, marks);
           if (panel >= 0 && at_points) w.input(group, in, 0, g.in_blocks);
           for (; panel >= 0; panel = walk.next())
-            w.run_panel(group, in, in + in_floats, direct, panel, in + sizes.group + sizes.part);
+            w.run_panel(group, in, in + in_floats, marks, panel, in + sizes.group + sizes.part);
         }
       });
       continue;
     }
     float* const out = scratch + in_floats;
-    uint8_t* const direct = sizes.direct_of(scratch);
+    TileMark* const marks = sizes.marks_of(scratch);
     // Some of the threads look at the pixels, each at some rows of tiles.
     const int64_t looks = c.threads(), blocks = at_points ? g.in_blocks : 0;
     c.parallel(looks + blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < std::min(end, looks); ++i) w.find_direct(group, direct, i, looks);
+      for (int64_t i = begin; i < std::min(end, looks); ++i) w.look(group, marks, i, looks);
       if (end > looks) w.input(group, scratch, std::max<int64_t>(begin - looks, 0), end - looks);
     });
     if (at_points && g.parts) {
@@ -538,8 +564,7 @@ void winograd_convolution(Isa isa, const BlockedShape& s, Filtering f, bool turn
       c.parallel(w.products(), 4,
                  [&](int64_t begin, int64_t end) { w.multiply(group, scratch, out, begin, end); });
     }
-    c.parallel(g.out_blocks, 1,
-               [&](int64_t begin, int64_t end) { w.output(group, out, direct, begin, end); });
+    c.parallel(g.out_blocks, 1, [&](int64_t begin, int64_t end) { w.output(group, out, marks, begin, end); });
   }
 }
 

@@ -33,12 +33,17 @@ inline constexpr float most_apart_pixels = 16;
 /// and on the way back it is 144 times a product.
 inline constexpr float large_pixel = 0x1p56F, large_weight = 0x1p30F;
 
-/// Some tiles, which lie beside and below one another: which are computed directly?
+/// What is to be done with a tile. 0: nothing but to evaluate it at the points. `direct_tile`: to compute it
+/// directly. Else each bit is an output, row by row, whose window holds zeros alone.
+using TileMark = uint32_t;
+inline constexpr TileMark direct_tile = TileMark{1} << 31;
+
+/// Some tiles, which lie beside and below one another, and what becomes known of them.
 struct WinogradGate {
   const BlockedShape* shape = nullptr;
   int64_t row = 0, rows = 0, column = 0, tiles = 0;  // so many of each row
   const float* x = nullptr;                          // the image
-  uint8_t* direct = nullptr;                         // by tile
+  TileMark* marks = nullptr;                         // by tile
 };
 
 /// One tile of the output for one block of filters.
@@ -57,7 +62,7 @@ struct WinogradKernels {
   // For each of `filterings`.
   void (*input[3])(const WinogradRow&) = {};
   void (*output[3])(const WinogradRow&) = {};
-  void (*find_direct[3])(const WinogradGate&) = {};
+  void (*look[3])(const WinogradGate&) = {};
   void (*add_direct[3])(const DirectTile&) = {};
   /// As `output`, of one tile's sums instead of points.
   void (*store_direct[3])(const WinogradRow&) = {};

@@ -202,6 +202,6 @@ void winograd_output(const WinogradRow& r) {
 constexpr WinogradKernels table{
     .input = {winograd_input<2, 3>, winograd_input<4, 3>, winograd_input<2, 5>},
     .output = {winograd_output<2, 3>, winograd_output<4, 3>, winograd_output<2, 5>},
-    .find_direct = {find_direct_tiles<2, 3>, find_direct_tiles<4, 3>, find_direct_tiles<2, 5>},
+    .look = {mark_tiles<2, 3>, mark_tiles<4, 3>, mark_tiles<2, 5>},
     .add_direct = {add_direct_tile<2, 3>, add_direct_tile<4, 3>, add_direct_tile<2, 5>},
     .store_direct = {store_direct_tile<2>, store_direct_tile<4>, store_direct_tile<2>}};

@@ -114,7 +114,7 @@ struct Gate {
   const BlockedShape& s;
   const int64_t plane = s.in_pixels() * channel_block, blocks = s.in_blocks(),
                 channels = s.channels - (blocks - 1) * channel_block;  // of the last block
-  float cells[side][most_cells];  // those that a row of tiles sees
+  float cells[side][most_cells];                                       // those that a row of tiles sees
   float pixels[size][most_columns];
 
   LATHE_INLINE explicit Gate(const WinogradGate& gate) : g(gate), s(*gate.shape) {}
@@ -129,13 +129,13 @@ struct Gate {
         for (; known < side - Output / 2; ++known)
           std::memcpy(cells[known], cells[known + Output / 2], sizeof cells[0]);
       for (int i = known; i < side; ++i) look_at_cells(cells[i], y0 + 2 * i, x0, n);
-      uint8_t* const direct = g.direct + row * g.tiles + first;
+      TileMark* const marks = g.marks + row * g.tiles + first;
       if (cells_are_alike(g.row + row, g.column + first, tiles)) {
-        std::memset(direct, 0, static_cast<size_t>(tiles));
+        for (int64_t i = 0; i < tiles; ++i) marks[i] = 0;
         continue;
       }
       for (int i = 0; i < size; ++i) look(pixels[i], y0 + i, x0, 2 * n);
-      decide(direct, g.row + row, g.column + first, tiles);
+      decide(marks, g.row + row, g.column + first, tiles);
     }
   }
 
@@ -208,12 +208,10 @@ struct Gate {
                   end - i);
   }
 
-  LATHE_INLINE void decide(uint8_t* direct, int64_t row, int64_t column, int64_t tiles) const {
-    // Of each column of windows the least, of each column of pixels the largest.
-    float windows[most_columns], largest[most_columns];
-    const int64_t columns = tiles * Output, left = s.out[1] - column * Output;
-    const int64_t outputs = left < columns ? left : columns,
-                  rows = s.out[0] - row * Output < Output ? s.out[0] - row * Output : Output;
+  LATHE_INLINE void decide(TileMark* marks, int64_t row, int64_t column, int64_t tiles) const {
+    // The largest of each window, and of each column of pixels.
+    float windows[Output][most_columns], largest[most_columns];
+    const int64_t columns = tiles * Output;
     for (int64_t j = 0; j < columns + Taps - 1; j += Vec::width) {
       Vec across[size], most = zero();
       LATHE_UNROLL
@@ -224,34 +222,46 @@ struct Gate {
         LATHE_UNROLL
         for (int t = 1; t < Taps; ++t) across[i] = max(across[i], load(pixels[i] + j + t));
       }
-      Vec least = set(std::numeric_limits<float>::infinity());
+      store(largest + j, most);
       LATHE_UNROLL
       for (int i = 0; i < Output; ++i) {
         Vec window = across[i];
         LATHE_UNROLL
         for (int t = 1; t < Taps; ++t) window = max(window, across[i + t]);
-        if (i < rows) least = min(least, window);
+        store(windows[i] + j, window);
       }
-      store(windows + j, least);
-      store(largest + j, most);
     }
-    for (int64_t i = 0; i < tiles; ++i) direct[i] = is_apart(windows, largest, i * Output, outputs);
+    const int64_t down = s.out[0] - row * Output, along = s.out[1] - column * Output;
+    for (int64_t i = 0; i < tiles; ++i) {
+      const int64_t left = along - i * Output;
+      marks[i] =
+          mark(windows, largest, i * Output, down < Output ? down : Output, left < Output ? left : Output);
+    }
   }
   static LATHE_INLINE bool are_alike(float least, float most) {
     return most <= most_apart_pixels * least && most < large_pixel;
   }
-  static LATHE_INLINE uint8_t is_apart(const float* windows, const float* largest, int64_t first,
-                                       int64_t outputs) {
-    const int64_t last = first + Output < outputs ? first + Output : outputs;
-    float least = windows[first], most = 0;
-    for (int64_t j = first + 1; j < last; ++j) least = windows[j] < least ? windows[j] : least;
+  /// Of a tile with so many rows and columns of outputs.
+  static LATHE_INLINE TileMark mark(const float (&windows)[Output][most_columns], const float* largest,
+                                    int64_t first, int64_t rows, int64_t columns) {
+    float least = std::numeric_limits<float>::infinity(), most = 0;
+    TileMark nothing = 0;
     for (int64_t j = first; j < first + size; ++j) most = largest[j] > most ? largest[j] : most;
-    return !are_alike(least, most);
+    if (most == 0) return 0;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        const float window = windows[i][first + j];
+        if (window == 0)
+          nothing |= TileMark{1} << (i * Output + j);
+        else
+          least = window < least ? window : least;
+      }
+    return are_alike(least, most) ? nothing : direct_tile;
   }
 };
 
 template <int Output, int Taps>
-void find_direct_tiles(const WinogradGate& g) {
+void mark_tiles(const WinogradGate& g) {
   Gate<Output, Taps> gate(g);
   for (int64_t first = 0; first < g.tiles; first += gated_tiles)
     gate.find(first, g.tiles - first < gated_tiles ? g.tiles - first : gated_tiles);
