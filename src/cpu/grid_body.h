@@ -29,7 +29,7 @@ LATHE_INLINE Vec places(const GridAxis& a, const GridEnds& e, Vec coordinate) {
   Vec x = a.align_corners ? from_zero * set(0.5f) * e.last : (from_zero * n - set(1.0f)) * set(0.5f);
   x = within_reach(x);
   if (a.taps == 1) x = round(x);
-  if (a.padding == GridPadding::zeros) return x;
+  if (a.padding == GridPadding::zeros || (a.padding == GridPadding::border && a.taps == 4)) return x;
   const Mask below = x < e.low, above = e.high < x;
   const Vec inside = a.padding == GridPadding::border ? min(max(x, zero()), e.last) : mirrored(x, below, e);
   return select(below, inside, select(above, inside, x));

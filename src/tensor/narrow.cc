@@ -139,6 +139,9 @@ Float8E8M0 to_float8e8m0(float x, bool saturate, Round8 round) {
   if (std::isnan(x)) return {255};
   const uint32_t bits = std::bit_cast<uint32_t>(x) & 0x7fffffffu;
   if (bits == 0x7f800000u) return {static_cast<uint8_t>(saturate ? 254 : 255)};
+  // Below 2^-127, the least number, there is none but NaN where nothing may be saturated: 0 is no number of
+  // the type.
+  if (!saturate && bits < 0x400000u) return {255};
   uint32_t exponent = bits >> 23;
   const uint32_t fraction = bits & 0x7fffffu;
   bool carry = false;

@@ -27,6 +27,9 @@ void dropout_12_from_10(UpgradeContext& u) {
   const float ratio = u.node().attributes.get<float>("ratio", 0.5f);
   u.node().attributes.erase("ratio");
   set_input(u, 1, u.add_constant(Tensor::scalar(ratio), "ratio"));
+  // What the older masks hold outside of training is not said; ONNX Runtime, which the models were run by,
+  // gives zeros, where version 12 has all elements kept.
+  if (u.node().outputs.has(1)) u.append(1, "Not", {}, {});
 }
 
 /// The older mask is of no use to inference: what it holds is not said.

@@ -62,7 +62,9 @@ GridTaps grid_taps(const GridRule& rule, int64_t size, F coordinate) {
   x = x == x ? std::clamp(x, F(-1e9), F(1e9)) : F(-1e9);
   if (rule.mode == GridRule::nearest) x = std::nearbyint(x);
   if (x < low || x > high) {
-    if (rule.padding == GridRule::border) x = std::clamp(x, F(0), n - 1);
+    // Of cubic ones each neighbor gives way to the border by itself, as where the grid comes from (PyTorch)
+    // and in ONNX Runtime: the standard only says that border values stand for places outside.
+    if (rule.padding == GridRule::border && rule.mode != GridRule::cubic) x = std::clamp(x, F(0), n - 1);
     if (rule.padding == GridRule::reflection) x = reflected(x, low, high);
   }
   const auto pixel = [&](int64_t i) -> int64_t {

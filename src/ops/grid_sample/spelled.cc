@@ -82,7 +82,7 @@ class GridWords {
     x = one(c_, "Where", {one(c_, "IsNaN", {x}), value(-1e9), x});
     x = clamped(x, value(-1e9), value(1e9));
     if (op_.mode == "nearest") x = one(c_, "Round", {x});
-    if (op_.padding_mode == "zeros") return x;
+    if (op_.padding_mode == "zeros" || (op_.padding_mode == "border" && op_.mode == "cubic")) return x;
     if (op_.padding_mode == "reflection") return reflected(x, a.low, a.high);
     const ValueId outside = op("Or", op("Less", x, a.low), op("Greater", x, a.high));
     return one(c_, "Where", {outside, clamped(x, value(0), a.last), x});
