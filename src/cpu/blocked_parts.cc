@@ -435,8 +435,8 @@ bool fits_parts(Isa isa, const BlockedShape& s) {
   if (s.taps() > most_taps) return false;
   if (s.plain && (s.channels > plain_channels || s.kernel[1] > plain_pixels || s.dilation[1] > 1))
     return false;
-  return isa == Isa::avx512 && s.sets == 1 && s.merged == 1 && !s.pairs && !s.scaled && !s.empty() && uses_amx() &&
-         cpu_features().amx_bf16;
+  return isa == Isa::avx512 && s.sets == 1 && s.merged == 1 && !s.pairs && !s.scaled && !s.empty() &&
+         uses_amx() && cpu_features().amx_bf16;
 }
 
 double parts_time(const BlockedShape& s) {
