@@ -30,6 +30,10 @@ void cases_grid_sample(CaseTable& t) {
   grid_case(t, "nearest_ties_to_even", {-0.5f, 0}, {0, 20}).attribute("mode", std::string("nearest"));
   // Weights -0.09375, 0.59375, 0.59375, -0.09375.
   grid_case(t, "cubic", {0}, {15}).attribute("mode", std::string("cubic"));
+  // Each neighbor beyond the border gives way to it, not the place between them.
+  grid_case(t, "cubic_border", {-1.125f, 1, 1.3f, -5}, {-0.3515625f, 30.9375f, 30, 0})
+      .attribute("mode", std::string("cubic"))
+      .attribute("padding_mode", std::string("border"));
   const float infinity = std::numeric_limits<float>::infinity(),
               nan = std::numeric_limits<float>::quiet_NaN();
   grid_case(t, "nowhere", {infinity, -infinity, nan}, {0, 0, 0});

@@ -1,0 +1,213 @@
+// Models that are valid, or that others run, although something about them is odd.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "support/error_code.h"
+#include "support/text_model.h"
+#include "tensor/element.h"
+
+namespace lathe::testing {
+namespace {
+
+constexpr OptimizationLevel levels[] = {OptimizationLevel::none, OptimizationLevel::basic,
+                                        OptimizationLevel::extended, OptimizationLevel::all};
+
+/// What `y` is for x, by every level the same.
+Tensor run_of(const onnx::Model& m, const NamedValues& inputs) {
+  std::optional<Tensor> first;
+  for (const OptimizationLevel level : levels)
+    for (const char* backend : {"cpu", "reference"}) {
+      BuildOptions options;
+      options.level = level;
+      options.backend = backend;
+      const Tensor y = Engine::build(m, options).create_context().run(inputs).at("y").tensor().clone();
+      if (!first) {
+        first = y;
+        continue;
+      }
+      EXPECT_EQ(first->shape(), y.shape());
+      for (int64_t i = 0; i < y.size(); ++i) {
+        const double a = load_double(*first, i), b = load_double(y, i);
+        EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-5 * std::abs(a))
+            << a << " and " << b << " at " << i << ", level " << static_cast<int>(level) << ", " << backend;
+      }
+    }
+  return *first;
+}
+Tensor run_of(const std::string& text, const NamedValues& inputs, int opset = 17) {
+  return run_of(model_of(text, opset), inputs);
+}
+std::vector<double> numbers(const Tensor& t) {
+  std::vector<double> list;
+  for (int64_t i = 0; i < t.size(); ++i) list.push_back(load_double(t, i));
+  return list;
+}
+Tensor floats(const std::vector<float>& v) {
+  return Tensor::from<float>({static_cast<int64_t>(v.size())}, v);
+}
+
+TEST(ValidModels, ALoopThatCountsAlone) {
+  const Tensor y = run_of(
+      "(int64 m) => (float[k] y) { y = Loop(m, \"\") <body = b (int64 i, bool c) => (bool co, float s) { co = "
+      "Identity(c) s = Cast<to=1>(i) }> }",
+      {{"m", Tensor::scalar(int64_t{3})}});
+  EXPECT_EQ(numbers(y), (std::vector<double>{0, 1, 2}));
+}
+
+TEST(ValidModels, BranchesThatAreNeverTakenAreNotJudged) {
+  const Tensor x = Tensor::from<float>({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  const auto of = [&](const std::string& condition, const std::string& inputs = "", NamedValues values = {}) {
+    values["x"] = x;
+    SCOPED_TRACE(condition);
+    return run_of(
+        "(float[2,3] x" + inputs +
+            ") => (float[] y) <int64 zero = {0}, float zf = {0}, int64[1] one = {1}, float half = {0.5}, "
+            "int64[1] no_axis = {5}> { sh = Shape(x) rk = Size(sh) " +
+            condition +
+            " r = If(c) <then_branch = t () => (float[n] a) { a = Squeeze(x, no_axis) }, else_branch = e () "
+            "=> (float[n,k] b) { b = Identity(x) }> y = Neg(r) }",
+        values);
+  };
+  const std::vector<double> want{-1, -2, -3, -4, -5, -6};
+  EXPECT_EQ(numbers(of("z = CastLike(zero, rk) c = Equal(rk, z)")), want);
+  EXPECT_EQ(numbers(of("z = CastLike(zf, rk) c = Equal(rk, z)")), want);
+  EXPECT_EQ(numbers(of("z = Clip(rk, zero, zero) c = Less(z, zero)")), want);
+  EXPECT_EQ(numbers(of("f = Cast<to=1>(rk) c = IsNaN(f)")), want);
+  EXPECT_EQ(numbers(of("f = Cast<to=1>(rk) c = IsInf(f)")), want);
+  EXPECT_EQ(numbers(of("n = Equal(rk, zero) c = And(n, q)", ", bool q", {{"q", Tensor::scalar(true)}})),
+            want);
+  EXPECT_EQ(numbers(of("n = Equal(rk, zero) m = Not(n) o = Or(q, m) c = Not(o)", ", bool q",
+                       {{"q", Tensor::scalar(false)}})),
+            want);
+}
+
+TEST(ValidModels, FoldedNumbersThatBodiesCapture) {
+  for (const char* op : {"NonZero", "Unique"}) {
+    const Tensor y =
+        run_of("(bool c, int64[1] i) => (int64[] y) <int64[4] k = {0,3,0,5}> { u = " + std::string(op) +
+                   "(k) y = If(c) <then_branch = t () => (int64[n] r) { r = Shape(u) }, else_branch = e () "
+                   "=> (int64[n] w) { w "
+                   "= Identity(i) }> }",
+               {{"c", Tensor::scalar(true)}, {"i", Tensor::from<int64_t>({1}, std::vector<int64_t>{0})}});
+    EXPECT_GT(y.size(), 0);
+  }
+}
+
+TEST(ValidModels, ResultsOfAKnownBranchThatAreNoTensors) {
+  onnx::Model m;
+  m.proto = onnx::from_text<onnx::ModelProto>(
+      "<ir_version: 8, opset_import: [\"\": 15, \"ai.onnx.ml\": 1]> g (float[N,2] x) => (seq(map(int64, "
+      "float)) y) "
+      "<bool c = {1}> { y = If(c) <then_branch = t () => (seq(map(int64, float)) a) { a = "
+      "ai.onnx.ml.ZipMap<classlabels_int64s=[0,1]>(x) }, else_branch = e () => (seq(map(int64, float)) b) { "
+      "b = "
+      "ai.onnx.ml.ZipMap<classlabels_int64s=[0,1]>(x) }> }");
+  for (const OptimizationLevel level : levels) {
+    BuildOptions options;
+    options.level = level;
+    const NamedValues got =
+        Engine::build(m, options).create_context().run({{"x", random_tensor(DataType::float32, {3, 2}, 1)}});
+    EXPECT_FALSE(got.at("y").is_tensor());
+  }
+}
+
+TEST(ValidModels, AttributesOfAConstantThatNobodyKnows) {
+  onnx::Model m = model_of("() => (float[2] y) { k = Constant<value_floats=[1.0,2.0]>() y = Neg(k) }");
+  onnx::AttributeProto note;
+  note.name = "note";
+  note.type = onnx::AttributeProto::STRING;
+  note.s = onnx::Bytes(std::string("by hand"));
+  m.proto.graph->node[0].attribute.push_back(note);
+  EXPECT_EQ(numbers(run_of(m, {})), (std::vector<double>{-1, -2}));
+  const std::vector<Diagnostic> said = check(m);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].severity, Diagnostic::Severity::warning);
+  EXPECT_NE(said[0].got.find("note"), std::string::npos);
+}
+
+TEST(ValidModels, OperatorsOfMicrosoftWithoutAnImport) {
+  onnx::Model m = model_of("(float[2] x) => (float[2] y) { y = com.microsoft.FastGelu(x) }");
+  EXPECT_EQ(run_of(m, {{"x", floats({1, 2})}}).size(), 2);
+  const std::vector<Diagnostic> said = check(m);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].severity, Diagnostic::Severity::warning);
+  EXPECT_EQ(said[0].code, Code::model_bad_opset);
+}
+
+TEST(ValidModels, AZeroBeyondTheAxesOfAnEmptyTensor) {
+  const Tensor y = run_of("(float[0] x) => (float[] y) <int64[3] s = {2,0,0}> { y = Reshape(x, s) }",
+                          {{"x", Tensor(DataType::float32, {0})}});
+  EXPECT_EQ(y.shape(), (Shape{2, 0, 0}));
+  EXPECT_EQ(code_of([] {
+              Engine::build(
+                  model_of("(float[3] x) => (float[] y) <int64[3] s = {3,1,0}> { y = Reshape(x, s) }"), {})
+                  .create_context()
+                  .run({{"x", floats({1, 2, 3})}});
+            }),
+            Code::node_bad_shape);
+}
+
+TEST(ValidModels, ScalesThatAreNotFiniteStayBehindTheProduct) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const auto of = [](const std::string& weights, const std::string& body) {
+    return numbers(run_of(
+        "(float[1,3,1,1] x) => (float[] y) <float[1,3,1,1] w = {" + weights +
+            "}, float big = {1e30}, float zero = {0}> { i = Div(big, zero) c = Conv(x, w) " + body + " }",
+        {{"x", Tensor::from<float>({1, 3, 1, 1}, std::vector<float>{1, 1, 1})}}));
+  };
+  EXPECT_EQ(of("1,0,1", "y = Mul(c, i)"), (std::vector<double>{inf}));
+  EXPECT_EQ(of("1,0,1", "y = Div(c, zero)"), (std::vector<double>{inf}));
+  EXPECT_EQ(of("1,0,1", "d = Mul(c, big) y = Mul(d, big)"), (std::vector<double>{inf}));
+  EXPECT_TRUE(std::isnan(of("1,0,-1", "y = Mul(c, i)")[0]));
+  EXPECT_EQ(numbers(run_of(
+                "(float[2,3] x) => (float[] y) <float[3,1] w = {1,0,2}, float big = {1e30}> { c = MatMul(x, "
+                "w) d = Mul(c, big) y = Mul(d, big) }",
+                {{"x", Tensor::from<float>({2, 3}, std::vector<float>{1, 1, 1, 2, 2, 2})}})),
+            (std::vector<double>{inf, inf}));
+}
+
+TEST(ValidModels, NegativeZeroStaysInPlans) {
+  const onnx::Model m = model_of("(float[2] x) => (float[2] y) { y = LeakyRelu<alpha=-0.0>(x) }");
+  const Engine engine = Engine::build(m, {}), loaded = Engine::deserialize(engine.serialize());
+  for (const Engine* e : {&engine, &loaded}) {
+    const Tensor y = e->create_context().run({{"x", floats({-1, 1})}}).at("y").tensor().clone();
+    EXPECT_FALSE(std::signbit(y.as<float>()[0]));  // -1 times -0
+  }
+}
+
+TEST(ValidModels, NegativePositionsOfARotation) {
+  const std::string text =
+      "(float[1,2,3,8] x, int64[1,3] p) => (float[] y) <float[4,8] cos = {}, float[4,8] sin = {}, int64[1] "
+      "one = {1}, "
+      "int64[1] z = {0}, int64[1] half = {4}, int64[1] all = {8}, int64[1] last = {-1}, int64[2] twice = "
+      "{1,2}, "
+      "float[4,4] a = {}> { t1 = Cos(a) t2 = Sin(a) ct = Tile(t1, twice) st = Tile(t2, twice) cg = "
+      "Gather(ct, p) sg = "
+      "Gather(st, p) cu = Unsqueeze(cg, one) su = Unsqueeze(sg, one) x1 = Slice(x, z, half, last) x2 = "
+      "Slice(x, half, "
+      "all, last) n2 = Neg(x2) r = Concat<axis=-1>(n2, x1) u = Mul(x, cu) v = Mul(r, su) y = Add(u, v) }";
+  const auto at = [&](std::vector<int64_t> p) {
+    return numbers(run_of(
+        text,
+        {{"x", random_tensor(DataType::float32, {1, 2, 3, 8}, 5)}, {"p", Tensor::from<int64_t>({1, 3}, p)}},
+        23));
+  };
+  EXPECT_EQ(at({-1, 0, -4}), at({3, 0, 0}));
+}
+
+TEST(ValidModels, Float8OfAnExponentAlone) {
+  // What is below the least number, 2^-127, and 0, which is none.
+  for (const float x : {0.0f, 0x1p-128f, 0x1p-149f}) {
+    EXPECT_EQ(to_float8e8m0(x, false, Round8::nearest).bits, 255);
+    EXPECT_EQ(to_float8e8m0(x, false, Round8::up).bits, 255);
+    EXPECT_NE(to_float8e8m0(x, true, Round8::up).bits, 255);
+  }
+  EXPECT_EQ(to_float8e8m0(0x1p-127f, false, Round8::nearest).bits, 0);
+  EXPECT_EQ(to_float8e8m0(1.0f, false, Round8::nearest).bits, 127);
+  EXPECT_EQ(to_float8e8m0(std::numeric_limits<float>::infinity(), false, Round8::nearest).bits, 255);
+}
+
+}  // namespace
+}  // namespace lathe::testing
