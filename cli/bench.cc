@@ -188,13 +188,13 @@ Measurements measure(const BenchArguments& o) {
   NamedShapes shapes;
   for (const auto& [name, v] : inputs)
     if (v.is_tensor()) shapes[name] = v.tensor().shape();
-  m.memory = engine.memory(shapes);
+  m.memory = InputOptions::with_sizes(m.assumed, [&] { return engine.memory(shapes); });
 
   progress.now("running " + o.model.model.string());
   Context context = engine.create_context();
   for (const auto& [name, v] : inputs) context.bind_input(name, v);
   start = Clock::now();
-  context.run();
+  InputOptions::with_sizes(m.assumed, [&] { context.run(); });
   m.first_run = seconds_since(start);
   const auto begin = Clock::now();
   do {

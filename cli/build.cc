@@ -9,6 +9,7 @@
 #include "json.h"
 #include "mapped_fault.h"
 #include "model_options.h"
+#include "output.h"
 #include "progress.h"
 #include "text.h"
 #include "tune_options.h"
@@ -48,8 +49,8 @@ Json timings_json(const Engine& e) {
 
 int run_build(const BuildArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
-  const std::filesystem::path output =
-      o.output.empty() ? std::filesystem::path(o.model.model).replace_extension(".lathe") : o.output;
+  const OutputFile output(o.output.empty() ? std::filesystem::path(o.model.model).replace_extension(".lathe")
+                                           : o.output);
   const auto start = std::chrono::steady_clock::now();
   Progress progress("building " + o.model.model.string());
   const onnx::Model model = o.model.load();
@@ -60,13 +61,12 @@ int run_build(const BuildArguments& o, bool json) {
   const Engine engine = Engine::build(model, options);
   progress.stage("save");
   options.control->check();
-  engine.save(output);
+  engine.save(output.path());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const Made made(engine);
-  const uint64_t bytes = std::filesystem::file_size(output);
   if (json) {
-    Json all{{"output", output.string()},
-             {"bytes", bytes},
+    Json all{{"output", output.name()},
+             {"bytes", to_json(output.bytes())},
              {"steps", made.steps},
              {"fused_operators", made.fused},
              {"reference_steps", made.reference},
@@ -80,9 +80,8 @@ int run_build(const BuildArguments& o, bool json) {
     print(all);
   } else {
     if (o.tune.any()) fmt::print("{}\n", text_of(engine.tuning()));
-    fmt::print("{}: {}, {} steps ({} operators fused into them, {} on reference kernels), {}\n",
-               output.string(), bytes_text(bytes), made.steps, made.fused, made.reference,
-               time_text(took.count()));
+    fmt::print("{}, {} steps ({} operators fused into them, {} on reference kernels), {}\n", output.report(),
+               made.steps, made.fused, made.reference, time_text(took.count()));
     fmt::print("{}", defaults_text(engine.inputs()));
     if (engine.numerics() == Numerics::strict)
       fmt::print(
@@ -107,7 +106,8 @@ void add_build(CLI::App& app, Command& command) {
               "  lathe run model.lathe\n");
   auto options = std::make_shared<BuildArguments>();
   options->model.add_to(sub);
-  sub->add_option("-o,--output", options->output, "Where to; the model's name with .lathe where left out")
+  sub->add_option("-o,--output", options->output,
+                  "Where to; the model's name with .lathe where left out; - is standard output")
       ->type_name("PLAN");
   sub->add_flag(
       "--native", options->native,

@@ -9,8 +9,8 @@
 #include "json.h"
 #include "mapped_fault.h"
 #include "model_options.h"
+#include "output.h"
 #include "progress.h"
-#include "text.h"
 
 namespace lathe::cli {
 namespace {
@@ -35,17 +35,6 @@ onnx::SaveOptions save_options(const ConvertArguments& o) {
   return s;
 }
 
-/// What an interrupted save leaves beside its target: NAME.<number>.tmp.
-void remove_unfinished(const std::filesystem::path& output) {
-  const std::string start = output.filename().string() + ".";
-  const auto directory = output.has_parent_path() ? output.parent_path() : std::filesystem::path(".");
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(start) && name.ends_with(".tmp")) std::filesystem::remove(entry.path(), ignored);
-  }
-}
-
 /// How often each pass of the optimiser found something.
 std::map<std::string, int> counts(const OptimizedModel& m) {
   std::map<std::string, int> by_pass;
@@ -54,11 +43,12 @@ std::map<std::string, int> counts(const OptimizedModel& m) {
 }
 
 int run_convert(const ConvertArguments& o, bool json) {
-  report_mapped_faults(o.model.model, json, [&o] { remove_unfinished(o.output); });
+  report_mapped_faults(o.model.model, json);
+  const OutputFile output(o.output);
   Progress progress("converting " + o.model.model.string());
   std::map<std::string, int> patches;
   if (o.output.extension() == ".lathe") {
-    make_engine(o.model, o.engine.build_options(o.model)).save(o.output);
+    make_engine(o.model, o.engine.build_options(o.model)).save(output.path());
   } else {
     onnx::Model model = o.model.load();
     if (o.normalize || (o.opset != 0 && !o.optimize)) model = normalize(model, o.opset);
@@ -67,13 +57,12 @@ int run_convert(const ConvertArguments& o, bool json) {
       patches = counts(better);
       model = std::move(better.model);
     }
-    save(model, o.output, save_options(o));
+    save(model, output.path(), save_options(o));
   }
-  const uint64_t bytes = std::filesystem::file_size(o.output);
   if (json) {
-    print({{"output", o.output.string()}, {"bytes", bytes}, {"patches", patches}});
+    print({{"output", output.name()}, {"bytes", to_json(output.bytes())}, {"patches", patches}});
   } else {
-    fmt::print("{}: {}\n", o.output.string(), bytes_text(bytes));
+    fmt::print("{}\n", output.report());
     for (const auto& [pass, count] : patches) fmt::print("  {} {}\n", pass, count);
   }
   return success;
@@ -92,8 +81,10 @@ void add_convert(CLI::App& app, Command& command) {
                           "  lathe convert model.onnx -o model.lathe\n");
   auto options = std::make_shared<ConvertArguments>();
   options->model.add_to(sub);
-  sub->add_option("-o,--output", options->output,
-                  "Where to; .onnxtxt (or .txt) writes ONNX text, .lathe a plan that is ready to run")
+  sub->add_option(
+         "-o,--output", options->output,
+         "Where to; .onnxtxt (or .txt) writes ONNX text, .lathe a plan that is ready to run; - is standard "
+         "output")
       ->required()
       ->type_name("FILE");
   CLI::Option* external =

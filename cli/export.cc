@@ -10,6 +10,7 @@
 #include "json.h"
 #include "lathe/exporters.h"
 #include "mapped_fault.h"
+#include "model_options.h"
 #include "progress.h"
 #include "shape_options.h"
 #include "text.h"
@@ -29,6 +30,7 @@ struct ExportArguments {
   double memory = static_cast<double>(exporters::ValidationOptions().memory_limit >> 30);
   int64_t pad_token_id = -1;
   int threads = 0;
+  uint64_t memory_limit = 0;
   bool no_validation = false, untrusted = false;
 };
 
@@ -46,6 +48,7 @@ exporters::ExportOptions export_options(const ExportArguments& o, Progress& prog
   exporters::ExportOptions e = o.export_;
   e.optimize = level_of(o.optimize);
   e.build.threads = o.threads;
+  e.build.memory_limit = o.memory_limit;
   e.load.untrusted = o.untrusted;
   if (o.pad_token_id >= 0) e.pad_token_id = o.pad_token_id;
   if (o.no_validation) {
@@ -54,6 +57,7 @@ exporters::ExportOptions export_options(const ExportArguments& o, Progress& prog
     e.validation->seconds = o.seconds;
     e.validation->memory_limit = static_cast<uint64_t>(o.memory * static_cast<double>(uint64_t{1} << 30));
     e.validation->build.threads = o.threads;
+    e.validation->build.memory_limit = o.memory_limit;
     if (o.atol >= 0) e.validation->atol = o.atol;
     if (o.ulps >= 0) e.validation->ulps = o.ulps;
   }
@@ -182,6 +186,7 @@ void add_proof(CLI::App* sub, ExportArguments& o) {
          "Compare with inputs and outputs that somebody recorded: .safetensors or .npz, by their names")
       ->type_name("FILE");
   sub->add_option("--threads", o.threads, "Threads to use; 0: as `lathe info` says")->check(not_negative);
+  add_memory_limit(sub, o.memory_limit);
   sub->add_flag("--untrusted", o.untrusted, "Read weights into memory: files may change meanwhile");
 }
 

@@ -58,6 +58,15 @@ NamedValues InputOptions::values(const Engine& engine, std::vector<std::string>&
   return names_files() ? from_files(engine) : made_up(engine, assumed);
 }
 
+Error InputOptions::told_of_sizes(const Error& e, const std::vector<std::string>& assumed) {
+  if (assumed.empty() || e.code() == Code::cancelled || e.code() == Code::deadline) return e;
+  Diagnostic d = e.diagnostic();
+  if (!d.remedy.empty()) d.remedy += "; or ";
+  d.remedy += "give sizes that fit together, --shape " + assumed[0] + "=2: " + join(assumed, ", ") +
+              (assumed.size() == 1 ? " was" : " were") + " taken as 1";
+  return Error(std::move(d));
+}
+
 void InputOptions::add_to(CLI::App* sub) {
   sub->add_option("--input", inputs, "An input from a .npy, .json or .pb file (may be repeated)")
       ->type_name("NAME=FILE");

@@ -20,7 +20,18 @@ struct InputOptions {
   /// Those that files are named for; refuses inputs that lack one.
   NamedValues from_files(const Engine& engine) const;
 
+  /// Runs something; where that fails and sizes were only assumed, the error says how to give others.
+  template <class Run>
+  static auto with_sizes(const std::vector<std::string>& assumed, const Run& run) {
+    try {
+      return run();
+    } catch (const Error& e) {
+      throw told_of_sizes(e, assumed);
+    }
+  }
+
  private:
+  static Error told_of_sizes(const Error& e, const std::vector<std::string>& assumed);
   NamedValues made_up(const Engine& engine, std::vector<std::string>& assumed) const;
 };
 

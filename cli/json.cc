@@ -34,6 +34,8 @@ Json to_json(const Shape& shape) {
   return j;
 }
 
+Json to_json(std::optional<uint64_t> number) { return number ? Json(*number) : Json(nullptr); }
+
 Json to_json(const IoInfo& io) {
   return {{"name", io.name}, {"type", io.type}, {"shape", to_json(io.shape)}, {"optional", io.optional}};
 }

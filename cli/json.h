@@ -18,6 +18,7 @@ Json to_json(const IoInfo& io);
 /// Numbers where they are known, else the expression as text; null for an unknown rank.
 Json to_json(const std::optional<SymShape>& shape);
 Json to_json(const Shape& shape);
+Json to_json(std::optional<uint64_t> number);
 /// Type, shape, statistics and first elements.
 Json summary(const Value& v);
 

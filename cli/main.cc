@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
 
 #include "command.h"
 #include "json.h"
 #include "lathe/lathe.h"
+#include "output.h"
 #include "stop_signals.h"
 
 namespace lathe::cli {
@@ -42,8 +44,11 @@ bool blames_command_line(Code code) {
 namespace {
 
 int fail(const Command& command, const Error& e) {
-  if (command.json) print(Json{{"error", to_json(e.diagnostic())}});
-  fmt::print(stderr, "{}\n", e.what());
+  try {
+    if (command.json) print(Json{{"error", to_json(e.diagnostic())}});
+  } catch (const std::system_error&) {  // said at the end, with all else that did not get out
+  }
+  tell(std::string(e.what()) + "\n");
   if (e.code() == Code::cancelled && stop_signal()) return 128 + stop_signal();
   return blames_command_line(e.code()) ? command_line_at_fault : model_at_fault;
 }
@@ -77,12 +82,22 @@ int run(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& e) {
     return fail(command, Error(Code::file_unreadable, "read", "a file system that answers", e.what()));
   } catch (const std::exception& e) {
+    if (std::ferror(stdout)) return success;  // but for the output, of which the caller tells
     return fail(command, Error(Code::internal, "command", "an error that says where", e.what(),
                                "report it, with this command line"));
   }
 }
 
 }  // namespace
+
+/// Of the program, but for its output.
+int run_program(int argc, char** argv) { return run(argc, argv); }
+
 }  // namespace lathe::cli
 
-int main(int argc, char** argv) { return lathe::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace lathe::cli;
+  keep_standard_streams();
+  watch_signals();
+  return with_output_written(run_program(argc, argv));
+}

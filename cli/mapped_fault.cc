@@ -8,12 +8,12 @@
 
 #include "command.h"
 #include "json.h"
+#include "lathe/tools.h"
 
 namespace lathe::cli {
 namespace {
 
 std::string sentence, json_text;
-std::function<void()> clean_up_files;
 
 void write_all(int descriptor, const std::string& text) {
   for (size_t done = 0; done < text.size();) {
@@ -27,7 +27,7 @@ void write_all(int descriptor, const std::string& text) {
 // system, so that cleaning up may use both. Unwinding is not possible here, and other threads may fault as
 // well: the process ends.
 void on_bus_error(int) {
-  if (clean_up_files) clean_up_files();
+  remove_unfinished_files();
   write_all(STDOUT_FILENO, json_text);
   write_all(STDERR_FILENO, sentence);
   ::_exit(model_at_fault);
@@ -35,7 +35,7 @@ void on_bus_error(int) {
 
 }  // namespace
 
-void report_mapped_faults(const std::filesystem::path& model, bool json, std::function<void()> clean_up) {
+void report_mapped_faults(const std::filesystem::path& model, bool json) {
   Diagnostic d;
   d.code = Code::external_truncated;
   d.stage = "read";
@@ -46,7 +46,6 @@ void report_mapped_faults(const std::filesystem::path& model, bool json, std::fu
   sentence = d.sentence() + "\n";
   if (json)
     json_text = Json{{"error", to_json(d)}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  clean_up_files = std::move(clean_up);
   struct sigaction action = {};
   action.sa_handler = on_bus_error;
   action.sa_flags = static_cast<int>(SA_RESETHAND);

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 
 namespace lathe::cli {
 
 /// From here on such a fault prints error E1207 (as JSON too, where asked) and ends the process with exit
-/// code 1, after `clean_up`.
-void report_mapped_faults(const std::filesystem::path& model, bool json, std::function<void()> clean_up = {});
+/// code 1; what was being written is removed.
+void report_mapped_faults(const std::filesystem::path& model, bool json);
 
 }  // namespace lathe::cli

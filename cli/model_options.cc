@@ -1,7 +1,9 @@
 #include "model_options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <fstream>
 #include <set>
 
 #include "command.h"
@@ -62,6 +64,16 @@ void ModelOptions::add_to(CLI::App* sub, bool takes_plans) {
       ->type_name("DIR");
 }
 
+bool ModelOptions::is_plan() const {
+  if (model.extension() == ".lathe") return true;
+  std::error_code failed;  // opening a pipe would take from it what it has
+  if (!std::filesystem::is_regular_file(model, failed)) return false;
+  constexpr std::string_view magic = "LATHEPLN";
+  std::string beginning(magic.size(), '\0');
+  std::ifstream in(model, std::ios::binary);
+  return in.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == magic;
+}
+
 onnx::LoadOptions ModelOptions::load_options() const {
   onnx::LoadOptions o;
   o.untrusted = untrusted;
@@ -110,8 +122,31 @@ std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges)
   return profiles;
 }
 
+void add_memory_limit(CLI::App* sub, uint64_t& limit) {
+  const auto read = [&limit](const std::string& text) {
+    const char* const end = text.data() + text.size();
+    uint64_t n = 0;
+    const auto [stop, fault] = std::from_chars(text.data(), end, n);
+    std::string unit(stop, end);
+    for (char& c : unit) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (unit.ends_with('B')) unit.pop_back();
+    if (unit.size() == 2 && unit[1] == 'I') unit.pop_back();
+    constexpr std::string_view units = "KMGT";
+    const size_t at = unit.empty() ? 0 : units.find(unit), power = unit.empty() ? 0 : at + 1;
+    if (fault != std::errc() || n == 0 || unit.size() > 1 || at == units.npos ||
+        n > UINT64_MAX >> (10 * power))
+      throw CLI::ValidationError("--memory-limit", "'" + text + "', which is no size such as 512M or 2GiB");
+    limit = n << (10 * power);
+  };
+  sub->add_option_function<std::string>(
+         "--memory-limit", read,
+         "Refuse runs that hold more memory: bytes, or 512M, 2GiB; else what the control group allows")
+      ->type_name("SIZE");
+}
+
 void EngineOptions::add_to(CLI::App* sub) {
   sub->add_option("--threads", threads, "Threads to use; 0: as `lathe info` says")->check(not_negative);
+  add_memory_limit(sub, memory_limit);
   sub->add_option("--backend", backend, "cpu, reference, or one that a plug-in brings")
       ->capture_default_str();
   sub->add_option("--isa", isa, "The best instruction set that may be used: generic, avx2, avx512");
@@ -155,6 +190,7 @@ BuildOptions EngineOptions::build_options(const ModelOptions& model) const {
   if (model.is_plan()) refuse_for_plan(of_builds_, model.model);
   BuildOptions o;
   o.threads = threads;
+  o.memory_limit = memory_limit;
   o.backend = backend;
   o.isa = isa;
   o.plugins = plugins;

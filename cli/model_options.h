@@ -25,7 +25,8 @@ struct ModelOptions {
   /// `takes_plans`: whether the subcommand does with a .lathe plan, too.
   void add_to(CLI::App* sub, bool takes_plans = false);
   onnx::LoadOptions load_options() const;
-  bool is_plan() const { return model.extension() == ".lathe"; }
+  /// By its ending, or by what it begins with.
+  bool is_plan() const;
   /// Refuses a plan, of which nothing but a run can be had.
   onnx::Model load() const;
 };
@@ -38,6 +39,7 @@ struct ShapeOptions {
 
 struct EngineOptions {
   int threads = 0;
+  uint64_t memory_limit = 0;
   std::string backend = "cpu";
   std::string isa;
   std::vector<std::filesystem::path> plugins;
@@ -62,6 +64,9 @@ struct EngineOptions {
 
 /// --range x=1x3:4x3:8x3 and --range large@x=…: smallest, usual and greatest shape of an input, in a profile.
 std::vector<ShapeProfile> parse_profiles(const std::vector<std::string>& ranges);
+
+/// --memory-limit 512M: bytes, or so many K, M, G or T (of 1024 each; KiB and KB are the same).
+void add_memory_limit(CLI::App* sub, uint64_t& limit);
 
 /// The sizes that were asked for, of symbols and by the shapes of inputs. Refuses names that the model lacks.
 std::map<std::string, int64_t> known_symbols(const std::vector<IoInfo>& inputs, const Sizes& sizes);

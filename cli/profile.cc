@@ -7,11 +7,13 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "command.h"
 #include "input_options.h"
 #include "json.h"
 #include "mapped_fault.h"
+#include "output.h"
 #include "progress.h"
 #include "text.h"
 
@@ -95,7 +97,7 @@ Result measure(const ProfileArguments& o) {
   progress.now("running " + o.model.model.string());
   Context context = engine.create_context();
   for (const auto& [name, v] : inputs) context.bind_input(name, v);
-  record(context, o);
+  InputOptions::with_sizes(r.assumed, [&] { record(context, o); });
   r.profile = context.profile();
   for (const StepProfile& s : r.profile.steps) r.total += s.seconds;
   return r;
@@ -242,9 +244,12 @@ int run_profile(const ProfileArguments& o, bool json) {
   if (!o.page.empty() && !o.trace.empty() &&
       weakly_canonical(absolute(o.page)) == weakly_canonical(absolute(o.trace)))
     refuse_argument("two files, for the page and for the trace", o.page.string() + " for both");
+  std::optional<OutputFile> page, trace;
+  if (!o.page.empty()) page.emplace(o.page);
+  if (!o.trace.empty()) trace.emplace(o.trace);
   const Result r = measure(o);
-  if (!o.page.empty()) write_profile_page(r.profile, r.roofline, labels(o), o.page);
-  if (!o.trace.empty()) write_chrome_trace(r.profile, o.trace);
+  if (page) write_profile_page(r.profile, r.roofline, labels(o), page->path());
+  if (trace) write_chrome_trace(r.profile, trace->path());
   if (json) {
     print(as_json(r, o));
     return success;
@@ -259,8 +264,8 @@ int run_profile(const ProfileArguments& o, bool json) {
   print_steps(r, o.rows);
   print_kernels(r);
   if (!r.assumed.empty()) fmt::print("sizes taken as 1 (--shape changes them): {}\n", join(r.assumed, ", "));
-  if (!o.page.empty()) fmt::print("page: {}\n", o.page.string());
-  if (!o.trace.empty()) fmt::print("trace: {}\n", o.trace.string());
+  if (page) fmt::print("page: {}\n", page->name());
+  if (trace) fmt::print("trace: {}\n", trace->name());
   return success;
 }
 

@@ -4,11 +4,18 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <system_error>
+
+#include "output.h"
 
 namespace lathe::cli {
 
-Progress::Progress(std::string what)
-    : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1), thread_([this] { watch(); }) {}
+Progress::Progress(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1) {
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {  // no thread to be had: then nobody is told
+  }
+}
 
 Progress::~Progress() {
   {
@@ -16,8 +23,8 @@ Progress::~Progress() {
     done_ = true;
   }
   wake_.notify_all();
-  thread_.join();
-  if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
+  if (thread_.joinable()) thread_.join();
+  if (shown_ && terminal_) tell("\r\033[K");
 }
 
 void Progress::stage(std::string_view name, double fraction) {
@@ -47,7 +54,7 @@ void Progress::show(double seconds) {
   if (!stage_.empty()) line += fmt::format(": {}", stage_);
   if (fraction_ >= 0) line += fmt::format(" {:.0f} %", 100 * fraction_);
   line += fmt::format(" ({:.0f} s)", seconds);
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+  tell(fmt::format("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n"));
   std::fflush(stderr);
   shown_ = true;
 }

@@ -8,6 +8,7 @@
 #include "json.h"
 #include "lathe/checkpoint.h"
 #include "mapped_fault.h"
+#include "output.h"
 #include "text.h"
 
 namespace lathe::cli {
@@ -49,9 +50,10 @@ int run_refit(const RefitArguments& o, bool json) {
         Code::bad_argument, "refit", "tensors for all weights", "none for '" + missing[0] + "'",
         "leave --all out to keep what the plan has of the " + std::to_string(missing.size()) + " missing");
   const RefitReport report = r.refit();
-  engine.save(o.output);
+  const OutputFile output(o.output);
+  engine.save(output.path());
   if (json) {
-    print({{"output", o.output.string()},
+    print({{"output", output.name()},
            {"weights", report.weights},
            {"folded", report.folded},
            {"packed", report.packed},
@@ -61,7 +63,7 @@ int run_refit(const RefitArguments& o, bool json) {
            {"seconds", report.seconds}});
     return success;
   }
-  fmt::print("{}: {} weights exchanged, {} arrays folded and {} packed anew, {}\n", o.output.string(),
+  fmt::print("{}: {} weights exchanged, {} arrays folded and {} packed anew, {}\n", output.name(),
              report.weights, report.folded, report.packed, time_text(report.seconds));
   if (!missing.empty()) fmt::print("kept as they were: {}\n", join(missing, ", "));
   if (!ignored.empty()) fmt::print("not in the plan: {}\n", join(ignored, ", "));
@@ -83,7 +85,9 @@ void add_refit(CLI::App& app, Command& command) {
                   "several times, the last counts")
       ->required()
       ->type_name("FILE");
-  sub->add_option("-o,--output", options->output, "Where to")->required()->type_name("PLAN");
+  sub->add_option("-o,--output", options->output, "Where to; - is standard output")
+      ->required()
+      ->type_name("PLAN");
   sub->add_option("--prefix", options->prefix,
                   "What the names in a checkpoint begin with, and the plan's do not");
   sub->add_flag("--all", options->all, "Refuse to keep any weight of the plan");

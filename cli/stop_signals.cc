@@ -2,38 +2,65 @@
 
 #include <signal.h>
 
+#include <atomic>
+#include <system_error>
+#include <thread>
+
+#include "lathe/tools.h"
+
 namespace lathe::cli {
 namespace {
 
 RunControl control;
 std::atomic<int> received{0};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+std::atomic<bool> in_order{false};
 
-void on_stop(int signal) {
-  int none = 0;
-  const bool first = received.compare_exchange_strong(none, signal);
-  for (const int any : {SIGINT, SIGTERM}) ::signal(any, SIG_DFL);
-  if (first) return control.cancel();
-  ::raise(signal);  // another thread caught the first one meanwhile; this one ends the process on return
+/// A thread of its own may lock and allocate, which a handler may not.
+[[noreturn]] void wait_for(const sigset_t& signals) {
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&signals, &signal) != 0) continue;
+    int none = 0;
+    if (in_order && received.compare_exchange_strong(none, signal)) {
+      control.cancel();
+      continue;
+    }
+    remove_unfinished_files();
+    // Whoever waits for this process is to see what ended it.
+    ::signal(signal, SIG_DFL);
+    sigset_t this_one;
+    sigemptyset(&this_one);
+    sigaddset(&this_one, signal);
+    pthread_sigmask(SIG_UNBLOCK, &this_one, nullptr);
+    ::raise(signal);
+  }
 }
 
 }  // namespace
 
-RunControl& stop_on_signals() {
-  struct sigaction action = {};
-  action.sa_handler = on_stop;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);  // a second one waits until it is no longer caught
-  for (const int any : {SIGINT, SIGTERM}) sigaddset(&action.sa_mask, any);
-  for (const int any : {SIGINT, SIGTERM}) {
+void watch_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int any : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction inherited = {};
     sigaction(any, nullptr, &inherited);
-    // A shell that starts something behind has it ignore SIGINT.
-    if (inherited.sa_handler != SIG_IGN) sigaction(any, &action, nullptr);
+    // A shell that starts something behind has it ignore SIGINT; nohup, SIGHUP.
+    if (inherited.sa_handler != SIG_IGN) sigaddset(&signals, any);
   }
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+  try {
+    std::thread([signals] { wait_for(signals); }).detach();
+  } catch (const std::system_error&) {  // no thread to be had: signals do what they always did
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+}
+
+RunControl& stop_on_signals() {
+  in_order = true;
   return control;
 }
 
-int stop_signal() { return received.load(std::memory_order_relaxed); }
+int stop_signal() { return received; }
 
 }  // namespace lathe::cli

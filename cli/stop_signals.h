@@ -1,15 +1,20 @@
-// SIGINT and SIGTERM as requests to stop: work that has something to keep ends in order.
+// Signals that ask the command to end: what is half-written goes, and work that has something to keep ends in
+// order.
 #pragma once
 
 #include "lathe/engine.h"
 
 namespace lathe::cli {
 
-/// From here on the first SIGINT or SIGTERM cancels the control that this returns, which whoever works then
-/// looks at; a second one ends the process at once. Call it once, and only where all that takes long looks.
+/// From here on SIGINT, SIGTERM and SIGHUP remove what is being written before they end the process. Before
+/// any thread is started.
+void watch_signals();
+
+/// From here on the first of them cancels the control that this returns, which whoever works then looks at; a
+/// second one ends the process at once. Only where all that takes long looks.
 RunControl& stop_on_signals();
 
-/// The signal that came; 0: none did.
+/// The signal that cancelled it; 0: none did.
 int stop_signal();
 
 }  // namespace lathe::cli

@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "command.h"
 #include "json.h"
+#include "output.h"
 #include "text.h"
 
 namespace lathe::cli {
@@ -17,7 +19,9 @@ struct TimingsArguments {
 };
 
 int run_timings(const TimingsArguments& o, bool json) {
-  const TimingCacheInfo info = merge_timing_caches(o.caches, o.output);
+  std::optional<OutputFile> output;
+  if (!o.output.empty()) output.emplace(o.output);
+  const TimingCacheInfo info = merge_timing_caches(o.caches, output ? output->path() : o.output);
   if (json) {
     Json machines = Json::array();
     for (const auto& m : info.machines)
@@ -28,7 +32,7 @@ int run_timings(const TimingsArguments& o, bool json) {
                           {"untimed", m.untimed},
                           {"here", m.here}});
     Json all{{"machines", std::move(machines)}};
-    if (!o.output.empty()) all["output"] = o.output.string();
+    if (output) all["output"] = output->name();
     print(all);
     return success;
   }
@@ -37,7 +41,7 @@ int run_timings(const TimingsArguments& o, bool json) {
                m.untimed ? fmt::format(", {} of them not measured", m.untimed) : "",
                m.here ? "; this machine" : "");
   if (info.machines.empty()) fmt::print("no problems\n");
-  if (!o.output.empty()) fmt::print("{}\n", o.output.string());
+  if (output) fmt::print("{}\n", output->name());
   return success;
 }
 
@@ -51,7 +55,8 @@ void add_timings(CLI::App& app, Command& command) {
   sub->add_option("CACHE", options->caches, "Timing caches, as `lathe build --timing-cache` writes them")
       ->required()
       ->type_name("FILE");
-  sub->add_option("-o,--output", options->output, "Where to write all of them as one")->type_name("FILE");
+  sub->add_option("-o,--output", options->output, "Where to write all of them as one; - is standard output")
+      ->type_name("FILE");
   sub->callback([&command, options] {
     command.run = [&command, options] { return run_timings(*options, command.json); };
   });

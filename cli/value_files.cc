@@ -75,7 +75,7 @@ Value read_value(const std::filesystem::path& file, const IoInfo& io) {
       return owned(onnx::to_value(onnx::parse<onnx::SequenceProto>(whole_file(file))));
     if (file.extension() == ".pb" && io.type.starts_with("optional("))
       return owned(onnx::to_value(onnx::parse<onnx::OptionalProto>(whole_file(file))));
-    return load_value(file);
+    return load_value(file, io.element_type);
   } catch (const Error& e) {
     throw e.at("", file.string(), "");
   }
@@ -90,15 +90,7 @@ std::filesystem::path write_value(const std::filesystem::path& dir, const std::s
     return path;
   }
   path.replace_extension(".json");
-  std::filesystem::path beside = path;
-  beside += ".part";
-  std::ofstream out(beside, std::ios::binary);
-  out << to_json(v) << '\n';
-  if (out.flush()) std::filesystem::rename(beside, path, fault);
-  if (!out || fault) {
-    std::filesystem::remove(beside, fault);
-    throw Error(Code::file_write_failed, "write", "a file that can be written", path.string());
-  }
+  save_text(path, to_json(v) + "\n");
   return path;
 }
 

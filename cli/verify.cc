@@ -11,6 +11,7 @@
 #include "input_options.h"
 #include "json.h"
 #include "mapped_fault.h"
+#include "output.h"
 #include "progress.h"
 #include "text.h"
 
@@ -137,9 +138,9 @@ int report_fault(const VerifyArguments& o, const Fault& f, bool json, Json repor
     report["error"] = cli::to_json(d);
     print(report);
   }
-  fmt::print(stderr, "{}\n{}: {}\n", d.sentence(),
-             f.confirmed ? "this shows it" : "cut out or built anew it did not fail; the model is in",
-             command);
+  tell(fmt::format("{}\n{}: {}\n", d.sentence(),
+                   f.confirmed ? "this shows it" : "cut out or built anew it did not fail; the model is in",
+                   command));
   return model_at_fault;
 }
 

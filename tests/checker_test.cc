@@ -103,6 +103,7 @@ TEST(Checker, LooksAtFunctionsThatNothingCalls) {
               make_node("Other", {"s"}, {"r"}, {}, "f")},
              {"where"}, 14);
   b.function("f", "Other", {"a"}, {"r"}, {make_node("Add", {"a", "a"}, {"r"})}, {}, 14);
+  b.model.proto.functions[0].opset_import.push_back({"f", 1, {}});
   EXPECT_EQ(codes(b), Words{});
   b.function(
       "f", "Bad", {"a"}, {"r", "never"},
@@ -111,6 +112,7 @@ TEST(Checker, LooksAtFunctionsThatNothingCalls) {
        make_node("Softmax", {"a"}, {"g"}, {reference_attribute("axis", "where", A::FLOAT)}),
        make_node("Other", {"a", "a"}, {"r"}, {}, "f")},
       {"where"}, 14);
+  b.model.proto.functions[2].opset_import.push_back({"f", 1, {}});
   const auto found = check_model(b.model, small_catalog());
   Words got;
   for (const Diagnostic& d : found) got.push_back(code_name(d.code));

@@ -1,10 +1,12 @@
 // Mapped files: read beside their mapping, and let go of.
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <iterator>
 #include <vector>
 
 namespace lathe {
@@ -54,6 +56,105 @@ TEST_F(MappedFiles, KeepWhatTheyHoldWhenPagesAreLetGo) {
   }
   EXPECT_EQ(std::string_view(bytes_.data(), bytes_.size()), file_->view());
   EXPECT_EQ(std::string(own.size(), 'x'), std::string(own.begin(), own.end()));
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class AtomicFiles : public ::testing::Test {
+ protected:
+  AtomicFiles()
+      : folder_(std::filesystem::temp_directory_path() / ("lathe-atomic-" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+  }
+  ~AtomicFiles() override { std::filesystem::remove_all(folder_); }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(AtomicFiles, TakeTheirPlaceWhenTheyAreWhole) {
+  std::ofstream(folder_ / "old") << "old";
+  {
+    AtomicFile given_up(folder_ / "old");
+    given_up.write("new");
+    EXPECT_EQ(files(), 2u);
+  }
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(contents(folder_ / "old"), "old");
+  AtomicFile whole(folder_ / "old");
+  whole.write("ne");
+  whole.write("w");
+  whole.finish();
+  EXPECT_EQ(contents(folder_ / "old"), "old");
+  whole.place();
+  EXPECT_EQ(contents(folder_ / "old"), "new");
+  EXPECT_EQ(files(), 1u);
+  AtomicFile other(folder_ / "old");
+  other.write("newer");
+  other.finish();
+  EXPECT_TRUE(other.place_as(folder_ / "second"));
+  EXPECT_EQ(contents(folder_ / "old"), "new");
+  EXPECT_EQ(contents(folder_ / "second"), "newer");
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(AtomicFiles, FollowLinksAndKeepModes) {
+  std::ofstream(folder_ / "old") << "old";
+  std::filesystem::permissions(folder_ / "old", std::filesystem::perms(0604));
+  std::filesystem::create_symlink("old", folder_ / "link");
+  std::filesystem::create_symlink("new", folder_ / "dangling");
+  std::filesystem::create_symlink("circle", folder_ / "circle");
+  for (const char* name : {"link", "dangling"}) {
+    AtomicFile file(folder_ / name);
+    file.write("contents");
+    file.commit();
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / name));
+  }
+  EXPECT_EQ(contents(folder_ / "old"), "contents");
+  EXPECT_EQ(contents(folder_ / "new"), "contents");
+  EXPECT_EQ(std::filesystem::status(folder_ / "old").permissions(), std::filesystem::perms(0604));
+  EXPECT_THROW(AtomicFile(folder_ / "circle"), Error);
+  EXPECT_THROW(AtomicFile{folder_}, Error);
+  EXPECT_EQ(files(), 5u);
+}
+
+TEST_F(AtomicFiles, WriteZerosToStreams) {
+  // A seek would leave them out.
+  const auto path = folder_ / "old";
+  std::ofstream(path) << std::string(3 << 20, 'x');
+  const File opened(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  AtomicFile file("/dev/fd/" + std::to_string(opened.get()));
+  EXPECT_TRUE(AtomicFile::is_stream("/dev/fd/" + std::to_string(opened.get())));
+  file.write(std::string(2 << 20, '\0'));
+  file.commit();
+  EXPECT_EQ(contents(path), std::string(2 << 20, '\0') + std::string(1 << 20, 'x'));
+  AtomicFile::require_writable("/dev/null");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFiles, HaveNamesOfAnyLength) {
+  AtomicFile file(folder_ / std::string(255, 'n'));
+  file.write("contents");
+  file.commit();
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFiles, AreRemovedWhenTheProcessIsToEnd) {
+  EXPECT_EXIT(
+      {
+        AtomicFile half(folder_ / "half");
+        half.write("contents");
+        const Unfinished folder(folder_ / "stage");
+        std::filesystem::create_directories(folder_ / "stage" / "inner");
+        remove_all_unfinished();
+        _exit(static_cast<int>(files()));
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

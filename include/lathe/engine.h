@@ -154,7 +154,9 @@ struct BuildOptions {
       {};  // glob patterns of inner values, of bodies too, that a run may be asked for
   std::shared_ptr<Executor> executor = {};  // null: the library's own quiet pool
   RunControl* control = nullptr;
-  uint64_t memory_limit = 0;  // bytes one context may hold, what it returns included; 0: none
+  /// Bytes one context may hold, what it returns included; 0: what the process's control groups allow, where
+  /// they limit it (SystemInfo::memory_limit).
+  uint64_t memory_limit = 0;
   /// Bytes that what constant folding makes may have more than the weights it takes the place of.
   uint64_t fold_limit = uint64_t{256} << 20;
   std::map<std::string, int64_t> shapes = {};  // symbols fixed at build

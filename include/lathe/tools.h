@@ -225,4 +225,8 @@ struct SystemInfo {
 };
 LATHE_API SystemInfo system_info();
 
+/// Removes what other threads are writing and has not its name yet, and has them wait before they begin or
+/// finish another file: for a process that a signal is about to end. Not from a signal handler.
+LATHE_API void remove_unfinished_files();
+
 }  // namespace lathe

@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-Value load_value(const std::filesystem::path& path) {
-  if (path.extension() == ".npy") return load_npy(path);
+Value load_value(const std::filesystem::path& path, DataType wanted) {
+  if (path.extension() == ".npy") return load_npy(path, wanted);
   const std::string bytes = read_file(path);
   try {
     if (path.extension() == ".json") return parse_value_json(bytes);

@@ -4,6 +4,7 @@
 
 #include "base/component.h"
 #include "base/cpu.h"
+#include "base/unfinished.h"
 #include "kernel/kernel.h"
 #include "lathe/tools.h"
 #include "lathe/version.h"
@@ -63,5 +64,7 @@ SystemInfo system_info() {
   s.components = all_components();
   return s;
 }
+
+void remove_unfinished_files() { remove_all_unfinished(); }
 
 }  // namespace lathe

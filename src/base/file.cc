@@ -12,33 +12,22 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <random>
-#include <set>
 
 #include "base/error_about.h"
+#include "base/mappings.h"
 #include "base/scratch_file.h"
 
 namespace lathe {
-namespace {
-
-/// What is written at once.
-constexpr size_t piece = size_t{1} << 20;
-
-/// Beyond this, what was written is let go of once it is on the disk: nobody reads so much again at once,
-/// other programs' pages would go for it, and finding new pages takes a virtual machine longer than its disk
-/// does.
-constexpr off_t kept_in_memory = off_t{1} << 30;
-
 void write_behind(int descriptor, off_t at, off_t bytes) {
-  constexpr off_t lag = off_t{64} << 20;
+  // Finding new pages takes a virtual machine longer than its disk does, and other programs' would go for
+  // these.
+  constexpr off_t kept_in_memory = off_t{1} << 30, lag = off_t{64} << 20;
   if (at < kept_in_memory) return;
   ::sync_file_range(descriptor, at, bytes, SYNC_FILE_RANGE_WRITE);
   ::sync_file_range(descriptor, at - lag, bytes,
                     SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
   ::posix_fadvise(descriptor, at - lag, bytes, POSIX_FADV_DONTNEED);
 }
-
-}  // namespace
 
 Error file_error(Code code, const std::filesystem::path& path, std::string expected, std::string got,
                  std::string remedy) {
@@ -98,12 +87,7 @@ class Mappings {
     const std::lock_guard lock(mutex_);
     views_[view.data()] = {view.size(), descriptor, offset};
   }
-  /// Where in which file the bytes lie. The descriptor
-  /// is good for as long as the mapping is, which is the caller's business.
-  struct Place {
-    int descriptor;
-    off_t offset;
-  };
+  using Place = MappedPlace;
   std::optional<Place> find(std::string_view bytes) {
     const std::lock_guard lock(mutex_);
     const auto at = around(bytes.data(), bytes.size());
@@ -333,6 +317,8 @@ void MappedPages::drop() {
   ranges_.clear();
   bytes_ = 0;
 }
+std::optional<MappedPlace> mapped_place(std::string_view bytes) { return Mappings::all().find(bytes); }
+std::optional<MappedPlace> mapped_whole(std::string_view bytes) { return Mappings::all().find_whole(bytes); }
 bool is_mapped(const void* data, size_t bytes) {
   return Mappings::all().hold(static_cast<const char*>(data), bytes);
 }
@@ -347,148 +333,6 @@ std::shared_ptr<const FileBytes> map_file(File f, const std::filesystem::path& p
 std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path,
                                            const std::function<void()>& ask) {
   return std::make_shared<CopiedFile>(f, path, ask);
-}
-
-namespace {
-
-/// With what the system says.
-Error write_failed(const std::filesystem::path& path) {
-  return file_error(Code::file_write_failed, path, "space for the file", std::strerror(errno),
-                    "free some space");
-}
-
-}  // namespace
-
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), beside_(path_) {
-  beside_ += "." + std::to_string(std::random_device{}()) + ".tmp";
-  file_ = File(::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file_)
-    throw file_error(Code::file_write_failed, path_, "a folder that can be written", std::strerror(errno),
-                     "check that the folder exists and its permissions");
-}
-
-AtomicFile::~AtomicFile() {
-  if (!committed_ && file_) ::unlink(beside_.c_str());
-}
-
-bool AtomicFile::take_over(std::span<const std::string_view> parts) {
-  int scratch = -1;
-  std::set<off_t> begins;
-  for (const std::string_view part : parts) {
-    const auto place = Mappings::all().find_whole(part);
-    struct stat s;
-    if (!place || ::fstat(place->descriptor, &s) != 0 || s.st_nlink != 0) continue;  // somebody's file
-    if (scratch < 0) scratch = place->descriptor;
-    if (scratch == place->descriptor) begins.insert(place->offset);
-  }
-  struct stat made;
-  if (scratch < 0 || written_ > 0 || ::fstat(file_.get(), &made) != 0) return false;
-  File taken(::fcntl(scratch, F_DUPFD_CLOEXEC, 0));
-  const std::string unnamed = "/proc/self/fd/" + std::to_string(taken.get());
-  std::filesystem::path named = beside_;
-  named += ".scratch";
-  // In another file system there is no such name to be had.
-  if (!taken || ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, named.c_str(), AT_SYMLINK_FOLLOW) != 0)
-    return false;
-  const auto size = ScratchFile::give_away(scratch, begins.size());
-  if (!size || ::fchmod(taken.get(), made.st_mode & 07777) != 0 ||
-      ::lseek(taken.get(), static_cast<off_t>(*size), SEEK_SET) < 0 ||
-      ::rename(named.c_str(), beside_.c_str()) != 0) {
-    ::unlink(named.c_str());
-    return false;
-  }
-  file_ = std::move(taken);
-  taken_ = scratch;
-  written_ = *size;
-  return true;
-}
-
-std::optional<uint64_t> AtomicFile::place_of(std::string_view bytes) const {
-  const auto place = taken_ < 0 ? std::nullopt : Mappings::all().find_whole(bytes);
-  if (!place || place->descriptor != taken_) return std::nullopt;
-  return static_cast<uint64_t>(place->offset);
-}
-
-void AtomicFile::put(std::string_view bytes) {
-  // Whole pieces of zeros are left out: weights of zeros cost no space, and tests of huge files no time.
-  const bool zeros = bytes.size() == piece && bytes[0] == '\0' &&
-                     std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
-  if (zeros && ::lseek(file_.get(), static_cast<off_t>(bytes.size()), SEEK_CUR) >= 0) return;
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw write_failed(path_);
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-}
-
-bool AtomicFile::copy_mapped(std::string_view bytes) {
-  const auto place = Mappings::all().find(bytes);
-  if (!place) return false;
-  flush();
-  const off_t begin = place->offset, end = begin + static_cast<off_t>(bytes.size());
-  const auto require_whole = [&] {
-    struct stat s;
-    if (::fstat(place->descriptor, &s) != 0 || s.st_size < end)
-      throw file_error(Code::external_truncated, path_, "a file to copy from that stays as long as it is",
-                       "one that became shorter", "write it again");
-  };
-  for (off_t at = begin; at < end;) {
-    // Holes stay holes. A file system that knows none says that all is data.
-    const off_t found = ::lseek(place->descriptor, at, SEEK_DATA);
-    const off_t data = found >= 0 ? std::min(found, end) : errno == ENXIO ? end : at;
-    if (::lseek(file_.get(), data - at, SEEK_CUR) < 0) throw write_failed(path_);
-    at = data;
-    const off_t hole = ::lseek(place->descriptor, at, SEEK_HOLE),
-                until = hole > at ? std::min(hole, end) : end;
-    while (at < until) {
-      const auto left = static_cast<size_t>(until - at);
-      const ssize_t n = ::copy_file_range(place->descriptor, &at, file_.get(), nullptr, left, 0);
-      if (n > 0) write_behind(file_.get(), ::lseek(file_.get(), 0, SEEK_CUR) - n, n);
-      if (n > 0 || (n < 0 && errno == EINTR)) continue;
-      // Between these file systems it cannot be done so, unless there is nothing left to copy.
-      require_whole();
-      put(bytes.substr(static_cast<size_t>(at - begin), left));
-      at = until;
-    }
-  }
-  require_whole();
-  return true;
-}
-
-void AtomicFile::flush() {
-  put(buffer_);
-  buffer_.clear();
-}
-
-void AtomicFile::write(std::string_view bytes) {
-  written_ += bytes.size();
-  if (bytes.size() >= piece && copy_mapped(bytes)) return;
-  while (!bytes.empty()) {
-    if (buffer_.empty() && bytes.size() >= piece) {
-      put(bytes.substr(0, piece));
-      bytes.remove_prefix(piece);
-      continue;
-    }
-    const size_t n = std::min(bytes.size(), piece - buffer_.size());
-    buffer_.append(bytes.substr(0, n));
-    bytes.remove_prefix(n);
-    if (buffer_.size() == piece) flush();
-  }
-}
-
-void AtomicFile::pad(uint64_t alignment) {
-  if (const uint64_t over = written_ % alignment) write(std::string(alignment - over, '\0'));
-}
-
-void AtomicFile::commit() {
-  flush();
-  if (::ftruncate(file_.get(), static_cast<off_t>(written_)) != 0)  // the file may end in a hole
-    throw write_failed(path_);
-  if (::rename(beside_.c_str(), path_.c_str()) != 0)
-    throw file_error(Code::file_write_failed, path_, "a target that can be replaced", std::strerror(errno),
-                     "check that it is not a folder");
-  committed_ = true;
 }
 
 }  // namespace lathe

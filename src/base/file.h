@@ -13,7 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/unfinished.h"
 #include "lathe/error.h"
+
+struct stat;
 
 namespace lathe {
 
@@ -93,14 +96,24 @@ bool read_mapped(const void* data, size_t bytes, void* to);
 std::shared_ptr<const FileBytes> read_file(File f, const std::filesystem::path& path,
                                            const std::function<void()>& ask = {});
 
-/// Writes a file beside `path` and renames it on commit(); without commit nothing is left. Long runs of zeros
-/// become holes. Throws file_write_failed.
+/// Has a file, or the names in a folder, be on the disk, where the file system can be asked for it.
+void sync(const std::filesystem::path& path);
+
+/// Writes a file beside `path` and renames it on commit(); without commit nothing is left, nor when a signal
+/// ends the process (see unfinished.h). Long runs of zeros become holes. A symbolic link stays one: what it
+/// leads to is replaced. Mode and owner of a file that is replaced stay; where they could not, its contents
+/// alone are. What is neither a file nor a folder (a device, a pipe, /dev/fd/3) is written to as it comes.
+/// Throws file_write_failed.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
+  /// Throws what the constructor would, and leaves everything as it is.
+  static void require_writable(const std::filesystem::path& path);
+  /// Is it a device, a pipe, a descriptor? There is nothing beside it then.
+  static bool is_stream(const std::filesystem::path& path);
   void write(std::string_view bytes);
   /// Zeros up to a multiple of `alignment`.
   void pad(uint64_t alignment);
@@ -111,20 +124,33 @@ class AtomicFile {
   bool take_over(std::span<const std::string_view> parts);
   /// Where such a part lies in this file.
   std::optional<uint64_t> place_of(std::string_view part) const;
+  /// finish() and place().
   void commit();
+  /// All that was written is on the disk, under no name yet.
+  void finish();
+  /// What is finished takes the place of the target. `flush`: and this is on the disk.
+  void place(bool flush = true);
+  /// What is finished gets another name, for good. False where it cannot.
+  bool place_as(const std::filesystem::path& name);
+  /// The file that is replaced: where links lead to.
+  const std::filesystem::path& target() const { return target_; }
 
  private:
+  enum class How : uint8_t { renamed, copied, stream };
+  void open_beside(const struct stat* there);
   void flush();
   /// Lets the system copy what lies in a mapped file, where it does: nothing goes through this process's
   /// memory.
   bool copy_mapped(std::string_view bytes);
   void put(std::string_view bytes);
-  std::filesystem::path path_, beside_;
+  void overwrite();
+  std::filesystem::path path_, target_, beside_;
+  How how_ = How::renamed;
   File file_;
+  std::optional<Unfinished> unfinished_;
   std::string buffer_;
   uint64_t written_ = 0;
   int taken_ = -1;  // the descriptor of the scratch file that was taken over
-  bool committed_ = false;
 };
 
 }  // namespace lathe

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -50,9 +51,16 @@ double best_rate(int threads, Work work) {
       end[i] = Clock::now();
     };
     std::vector<std::thread> crew;
-    for (size_t i = 1; i < done.size(); ++i) crew.emplace_back(share, i);
+    try {
+      for (size_t i = 1; i < done.size(); ++i) crew.emplace_back(share, i);
+    } catch (const std::system_error&) {  // as many as there are to be had
+      waiting.fetch_sub(static_cast<int>(done.size() - crew.size() - 1));
+    }
     share(0);
     for (std::thread& t : crew) t.join();
+    done.resize(crew.size() + 1);
+    begin.resize(done.size());
+    end.resize(done.size());
     double sum = 0;
     for (double d : done) sum += d;
     best = std::max(best, sum / seconds(*std::ranges::max_element(end) - *std::ranges::min_element(begin)));

@@ -41,7 +41,9 @@ StagedDirectory::StagedDirectory(const fs::path& target) : target_(target.lexica
   beside_ += "." + std::to_string(std::random_device{}()) + ".tmp";
   failed.clear();
   if (target_.has_parent_path()) fs::create_directories(target_.parent_path(), failed);
+  const OneStep known_at_once;
   if (!failed) fs::create_directory(beside_, failed);
+  if (!failed) unfinished_.emplace(beside_);
   if (failed) throw write_failed(target_, failed);
 }
 
@@ -91,10 +93,12 @@ class Moves {
 
 void StagedDirectory::commit() {
   std::error_code failed;
+  for (const auto& entry : fs::recursive_directory_iterator(beside_)) sync(entry.path());
+  const OneStep step;
   // At once, where there is nothing yet (or an empty folder, which the new one replaces).
   if (!fs::is_symlink(target_, failed)) {
     fs::rename(beside_, target_, failed);
-    if (!failed) return;
+    if (!failed) return sync(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
   }
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(beside_))
@@ -112,6 +116,7 @@ void StagedDirectory::commit() {
       moves.move(target_ / *file, replaced / *file);
   for (const fs::path& file : files) moves.move(beside_ / file, target_ / file);
   moves.keep();
+  sync(target_);
 }
 
 void copy_companions(const fs::path& checkpoint, const fs::path& to) {

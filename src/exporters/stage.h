@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/unfinished.h"
 #include "lathe/checkpoint.h"
 
 namespace lathe::exporters {
@@ -25,6 +27,7 @@ class StagedDirectory {
 
  private:
   std::filesystem::path target_, beside_;
+  std::optional<Unfinished> unfinished_;
 };
 
 /// Tokenizers, preprocessors, generation: what belongs to a model besides config.json and weights, copied

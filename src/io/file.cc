@@ -1,6 +1,7 @@
 #include "io/file.h"
 
 #include "base/file.h"
+#include "lathe/io.h"
 
 namespace lathe {
 
@@ -13,5 +14,7 @@ void write_file(const std::filesystem::path& path, std::span<const std::string_v
   for (std::string_view p : pieces) out.write(p);
   out.commit();
 }
+
+void save_text(const std::filesystem::path& path, std::string_view text) { write_file(path, {&text, 1}); }
 
 }  // namespace lathe

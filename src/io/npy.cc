@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -18,6 +19,22 @@ namespace {
 [[noreturn]] void malformed(std::string expected, std::string got) {
   throw Error(Code::npy_malformed, "read .npy", std::move(expected), std::move(got),
               "write the file with numpy.save");
+}
+
+bool is_missing_in_numpy(DataType t) {
+  switch (t) {
+    case DataType::undefined:
+    case DataType::string:
+    case DataType::float16:
+    case DataType::float32:
+    case DataType::float64:
+    case DataType::boolean:
+    case DataType::complex64:
+    case DataType::complex128:
+      return false;
+    default:
+      return !is_integer(t) || bits_of(t) < 8;
+  }
 }
 
 struct Header {
@@ -61,10 +78,17 @@ Header parse_header(std::string_view text) {
 
 struct NpyType {
   DataType type;
-  size_t bytes;  // of one element in the file
+  size_t bytes;             // of one element in the file
+  bool bits_alone = false;  // of a type that NumPy does not know
 };
 
-NpyType type_named(std::string_view descr) {
+/// ml_dtypes' arrays of types that NumPy lacks are saved as bytes without a meaning, one or two an element.
+bool are_bits_of(DataType wanted, std::string_view name) {
+  const bool sixteen = wanted == DataType::bfloat16;
+  return is_missing_in_numpy(wanted) && (name == (sixteen ? "V2" : "V1") || (!sixteen && name == "f1"));
+}
+
+NpyType type_named(std::string_view descr, DataType wanted) {
   static constexpr std::pair<std::string_view, DataType> known[] = {
       {"f2", DataType::float16},   {"f4", DataType::float32},    {"f8", DataType::float64},
       {"i1", DataType::int8},      {"i2", DataType::int16},      {"i4", DataType::int32},
@@ -73,6 +97,8 @@ NpyType type_named(std::string_view descr) {
       {"c8", DataType::complex64}, {"c16", DataType::complex128}};
   if (descr.size() < 2) malformed("an element type", std::string(descr));
   const std::string_view name = descr.substr(1);
+  if (are_bits_of(wanted, name))
+    return name == "V2" ? NpyType{DataType::uint16, 2, true} : NpyType{DataType::uint8, 1, true};
   for (const auto& [n, t] : known)
     if (n == name) return {t, static_cast<size_t>(bits_of(t)) / 8};
   if (name[0] == 'U' || name[0] == 'S') {
@@ -133,7 +159,7 @@ struct Read {
 };
 
 /// All but the elements, of which `size` says how many bytes there are, header included.
-Read read_header(std::string_view bytes, uint64_t size) {
+Read read_header(std::string_view bytes, uint64_t size, DataType wanted = DataType::undefined) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != std::string_view("\x93NUMPY", 6))
     malformed("the magic of a .npy file", "something else");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
@@ -145,7 +171,7 @@ Read read_header(std::string_view bytes, uint64_t size) {
   if (length > bytes.size() - start)
     malformed("a header of " + std::to_string(length) + " bytes", "a shorter file");
   Header h = parse_header(bytes.substr(start, length));
-  const NpyType t = type_named(h.descr);
+  const NpyType t = type_named(h.descr, wanted);
   const uint64_t data = size - start - length;
   const int64_t count = checked_count(h.shape, t.type, "array");
   if (t.bytes && static_cast<uint64_t>(count) > data / t.bytes)
@@ -165,8 +191,10 @@ NpyLayout read_npy_layout(std::string_view beginning, uint64_t size) {
           !r.header.fortran && !swapped && r.type.type != DataType::string};
 }
 
-Tensor parse_npy(std::string_view bytes) {
-  const auto [h, t, start, count] = read_header(bytes, bytes.size());
+namespace {
+
+Tensor elements_of(const Read& read, std::string_view bytes) {
+  const auto& [h, t, start, count] = read;
   const std::string_view data = bytes.substr(start);
   Tensor out(t.type, Shape(h.shape.begin(), h.shape.end()));
   const bool swap = h.descr[0] == '>';
@@ -194,10 +222,59 @@ Tensor parse_npy(std::string_view bytes) {
   return out;
 }
 
-Tensor load_npy(const std::filesystem::path& path) {
+/// The elements whose bits these are, the lowest of each counting.
+Tensor with_bits(const Tensor& bits, DataType type) {
+  Tensor t(type, bits.shape());
+  if (bits_of(type) >= 8) {
+    if (t.bytes()) std::memcpy(t.data(), bits.data(), t.bytes());
+    return t;
+  }
+  // Several in a byte lie as whole numbers of so many bits do.
+  Tensor packed(bits_of(type) == 2 ? DataType::uint2 : DataType::uint4, bits.shape());
+  const int64_t mask = (int64_t{1} << bits_of(type)) - 1;
+  for (int64_t i = 0; i < bits.size(); ++i) store_int(packed, i, load_int(bits, i) & mask);
+  if (t.bytes()) std::memcpy(t.data(), packed.data(), t.bytes());
+  return t;
+}
+
+/// The same numbers as elements of another type; nothing where it does not have one of them.
+std::optional<Tensor> same_numbers(const Tensor& from, DataType type) {
+  Tensor t(type, from.shape());
+  for (int64_t i = 0; i < from.size(); ++i) {
+    if (is_float(type)) {
+      const double x = load_double(from, i);
+      store_double(t, i, x);
+      const double stored = load_double(t, i);
+      if (!(stored == x || (std::isnan(stored) && std::isnan(x)))) return std::nullopt;
+    } else {
+      const int64_t x = load_int(from, i);
+      store_int(t, i, x);
+      if (load_int(t, i) != x) return std::nullopt;
+    }
+  }
+  return t;
+}
+
+/// What save_npy writes a type as that NumPy does not have.
+DataType written_as(DataType t) {
+  return is_float(t) ? DataType::float32 : is_unsigned_integer(t) ? DataType::uint8 : DataType::int8;
+}
+
+}  // namespace
+
+Tensor parse_npy(std::string_view bytes, DataType wanted) {
+  const Read read = read_header(bytes, bytes.size(), wanted);
+  Tensor t = elements_of(read, bytes);
+  if (read.type.bits_alone) return with_bits(t, wanted);
+  if (is_missing_in_numpy(wanted) && t.type() == written_as(wanted))
+    if (auto same = same_numbers(t, wanted)) return *std::move(same);
+  return t;
+}
+
+Tensor load_npy(const std::filesystem::path& path, DataType wanted) {
   const std::string bytes = read_file(path);
   try {
-    return parse_npy(bytes);
+    return parse_npy(bytes, wanted);
   } catch (const Error& e) {
     throw e.at("", path.string(), "");
   }
@@ -221,9 +298,7 @@ void save_npy(const std::filesystem::path& path, const Tensor& t) {
     for (const std::string& s : t.as<std::string>()) strings += s + std::string(longest - s.size(), '\0');
   } else if (descr.empty()) {
     const bool floats = is_float(t.type());
-    const DataType wider = floats                          ? DataType::float32
-                           : is_unsigned_integer(t.type()) ? DataType::uint8
-                                                           : DataType::int8;
+    const DataType wider = written_as(t.type());
     data = Tensor(wider, t.shape());
     for (int64_t i = 0; i < t.size(); ++i)
       floats ? store_double(data, i, load_double(t, i)) : store_int(data, i, load_int(t, i));

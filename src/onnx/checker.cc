@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lathe/engine.h"
+#include "onnx/check_file.h"
 #include "onnx/importer.h"
 
 namespace lathe {
@@ -46,13 +47,14 @@ Diagnostic warning(Code code, std::string what, std::string expected, std::strin
   return d;
 }
 
-void warn_of_values(const Graph& g, std::vector<Diagnostic>& findings, RunControl* control) {
-  const auto uses = g.uses();
+void warn_of_values(const Graph& g, const std::unordered_set<std::string_view>& read,
+                    std::vector<Diagnostic>& findings, RunControl* control) {
   for (ValueId v = 0; v < g.value_count(); ++v) {
     const ValueInfo& i = g.value(v);
     if (i.captured != no_id) continue;
+    // What a file's nodes read: an import makes others of some, and none of those that it does not know.
     const bool from_outside = i.is_input || !i.source.empty();
-    if (from_outside && !g.parent() && uses[v].empty() && !g.is_output(v))
+    if (from_outside && !g.parent() && !read.contains(i.source.empty() ? i.name : i.source))
       findings.push_back(warning(Code::warning_unused, i.name, "inputs and initializers that a node reads",
                                  "one that none does", "remove it"));
     if (!i.constant || !i.constant->is_tensor()) continue;
@@ -64,7 +66,7 @@ void warn_of_values(const Graph& g, std::vector<Diagnostic>& findings, RunContro
                   "they make many CPUs slow: set them to 0, or run with the option that flushes denormals"));
   }
   for (NodeId n : g.order())
-    for (const Body& b : g.node(n).bodies) warn_of_values(*b.graph, findings, control);
+    for (const Body& b : g.node(n).bodies) warn_of_values(*b.graph, read, findings, control);
 }
 
 }  // namespace
@@ -76,8 +78,9 @@ std::vector<Diagnostic> check_model(const onnx::Model& model, const SchemaCatalo
   options.control = control;
   options.unreached = true;
   const auto graph = import_leniently(model, catalog, options, findings);
+  const auto read = check_file(model.proto, options.max_nesting, findings);
   for (Diagnostic& d : findings) d.stage = "check";
-  warn_of_values(*graph, findings, control);
+  warn_of_values(*graph, read, findings, control);
   return findings;
 }
 

@@ -1,6 +1,7 @@
 // Whole models and single messages from bytes and files.
 #include "base/fault.h"
 #include "base/file.h"
+#include "base/plan_magic.h"
 #include "lathe/error.h"
 #include "lathe/onnx.h"
 #include "onnx/each_tensor.h"
@@ -24,6 +25,10 @@ void check_is_model(std::string_view bytes) {
     throw Error(Code::wire_malformed, "parse", "an ONNX model", "an empty file", "fetch the file again");
   if (bytes.starts_with("version https://git-lfs"))
     throw Error(Code::wire_malformed, "parse", "an ONNX model", "a pointer of Git LFS", "run 'git lfs pull'");
+  if (bytes.starts_with(plan_magic))
+    throw Error(
+        Code::wire_malformed, "parse", "an ONNX model", "a plan, which is built already",
+        "load it (Engine::load, lathe.load(), `lathe run PLAN`), or build the model it was made from");
 }
 
 }  // namespace

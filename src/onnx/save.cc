@@ -1,6 +1,10 @@
 // Models to files: streamed, with the data of their tensors inside or outside.
 #include "onnx/save.h"
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <random>
 #include <unordered_map>
 
 #include "base/file.h"
@@ -93,7 +97,8 @@ class DataFile {
     write_weights(bytes.view(), listener_, [&](std::string_view piece) { file_.write(piece); });
     return q;
   }
-  void commit() { file_.commit(); }
+  AtomicFile& file() { return file_; }
+  const std::string& name() const { return name_; }
 
  private:
   std::string name_;
@@ -113,28 +118,16 @@ class Saver {
         take_scratch_(take_scratch) {}
 
   void save() {
-    move_data(model_.proto);
+    single_ = AtomicFile::is_stream(path_);
+    refuse_two_in_one();
+    if (options_.text) text_ = model_.proto;
+    move_data(text_ ? *text_ : model_.proto);
+    if (text_)
+      each_tensor(*text_, [&](TensorProto& t) {
+        if (const auto at = moved_.find(&t); at != moved_.end()) t = at->second;
+      });
     AtomicFile out(path_);
-    wire::write(
-        model_.proto,
-        [&](std::string_view part) {
-          write_weights(part, listener_, [&](std::string_view piece) { out.write(piece); });
-        },
-        [&](const TensorProto& t) -> const TensorProto* {
-          const auto at = moved_.find(&t);
-          return at == moved_.end() ? nullptr : &at->second;
-        });
-    commit(out);
-  }
-
-  void save_text() {
-    ModelProto proto = model_.proto;
-    move_data(proto);
-    each_tensor(proto, [&](TensorProto& t) {
-      if (const auto at = moved_.find(&t); at != moved_.end()) t = at->second;
-    });
-    AtomicFile out(path_);
-    out.write(to_text(proto));
+    write(out);
     commit(out);
   }
 
@@ -143,7 +136,7 @@ class Saver {
     each_tensor(proto, [&](const TensorProto& t) {
       switch (options_.data) {
         case SaveOptions::Data::keep:
-          return keep(t);
+          return single_ ? take_in(t) : keep(t);
         case SaveOptions::Data::single_file:
           return take_in(t);
         case SaveOptions::Data::external:
@@ -191,10 +184,83 @@ class Saver {
     data_->take_over(all);
   }
 
-  /// The data first: a model never refers to a file that is not there yet.
+  void refuse_two_in_one() const {
+    if (single_ && options_.data == SaveOptions::Data::external)
+      throw file_error(Code::external_bad_path, path_, "a folder for the file of the data",
+                       "a device, a pipe or standard output", "write one file, or name a file");
+  }
+
+  void write(AtomicFile& out) const {
+    if (text_) return out.write(to_text(*text_));
+    wire::write(
+        model_.proto,
+        [&](std::string_view part) {
+          write_weights(part, listener_, [&](std::string_view piece) { out.write(piece); });
+        },
+        [&](const TensorProto& t) -> const TensorProto* {
+          const auto at = moved_.find(&t);
+          return at == moved_.end() ? nullptr : &at->second;
+        });
+  }
+
+  /// The data first: a model never refers to a file that is not there yet. Nor does an old model ever stand
+  /// beside new data, however the process ends.
   void commit(AtomicFile& model) {
-    if (data_) data_->commit();
-    model.commit();
+    if (!data_) return model.commit();
+    data_->file().finish();
+    model.finish();
+    std::error_code failed;
+    if (fs::exists(path_, failed) && fs::exists(directory_ / data_->name(), failed)) return replace(model);
+    const OneStep both;
+    data_->file().place();
+    model.place();
+  }
+
+  /// The data has a name of its own until the old model is gone.
+  void replace(AtomicFile& model) {
+    const std::string usual = data_->name();
+    char own[32];
+    std::snprintf(own, sizeof own, ".%08x.data", static_cast<unsigned>(std::random_device{}()));
+    const std::string other = path_.filename().string().substr(0, 200) + own;
+    rename_data(usual, other);
+    AtomicFile between(path_);
+    write(between);
+    between.finish();
+    const OneStep all;
+    const fs::path own_path = directory_ / other;
+    if (!data_->file().place_as(own_path)) {
+      // In another file system, where a link leads: no model for a while is what is left.
+      forget(path_);
+      data_->file().place();
+      return model.place();
+    }
+    try {
+      between.place();
+    } catch (...) {
+      forget(own_path);
+      throw;
+    }
+    // Both names only for a moment: some refuse data that have two. So what takes its time comes before.
+    const fs::path usual_path = data_->file().target();
+    forget(usual_path);
+    if (::link(own_path.c_str(), usual_path.c_str()) != 0) return;  // the own name stays
+    model.place(false);
+    forget(own_path);
+    sync(directory_);
+  }
+  static void forget(const fs::path& file) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+  }
+
+  void rename_data(const std::string& from, const std::string& to) {
+    const auto in = [&](TensorProto& t) {
+      if (!t.is_external()) return;
+      for (auto& entry : t.external_data)
+        if (entry.key == "location" && entry.value == from) entry.value = to;
+    };
+    for (auto& [tensor, written] : moved_) in(written);
+    if (text_) each_tensor(*text_, in);
   }
 
   const Model& model_;
@@ -203,7 +269,9 @@ class Saver {
   const fs::path directory_;
   const SaveListener& listener_;
   const bool take_scratch_;
+  bool single_ = false;  // there is nothing beside what it is written to
   Moved moved_;
+  std::optional<ModelProto> text_;
   std::optional<DataFile> data_;
 };
 
@@ -213,11 +281,7 @@ void save(const Model& m, const fs::path& path, const SaveOptions& options) { sa
 
 void save(const Model& m, const fs::path& path, const SaveOptions& options, const SaveListener& listener,
           bool take_scratch) {
-  Saver saver(m, path, options, listener, take_scratch);
-  if (options.text)
-    saver.save_text();
-  else
-    saver.save();
+  Saver(m, path, options, listener, take_scratch).save();
 }
 
 }  // namespace lathe::onnx

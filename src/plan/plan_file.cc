@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/plan_magic.h"
 #include "lathe/engine.h"
 #include "plan/checksum.h"
 #include "plan/plan_read.h"
@@ -16,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "plans are little-endian, as are all targets");
 
-constexpr std::string_view magic = "LATHEPLN";
+constexpr std::string_view magic = plan_magic;
 constexpr uint64_t alignment = 64;
 
 /// The first 64 bytes. The checksum covers the header (with itself zero) and the structure.
@@ -108,7 +109,8 @@ Plan read_plan(std::string_view bytes, const std::shared_ptr<const void>& owner,
   std::memcpy(&h, bytes.data(), sizeof h);
   if (std::string_view(h.magic, sizeof h.magic) != magic)
     throw file_error(Code::plan_malformed, origin, "a plan, which begins with " + std::string(magic),
-                     "another file", "build a model first (Engine::build, `lathe build MODEL -o PLAN`)");
+                     "another file",
+                     "build a model first (Engine::build, lathe.build(), `lathe build MODEL -o PLAN`)");
   if (h.version != plan_version)
     throw file_error(Code::plan_version, origin, "a plan of version " + std::to_string(plan_version),
                      "version " + std::to_string(h.version),

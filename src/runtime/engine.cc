@@ -46,7 +46,10 @@ ProgramOptions program_options(const BuildOptions& o) {
   if (o.threads < 0 || o.threads > most_threads)
     throw Error(Code::build_bad_option, "build", "0 to " + std::to_string(most_threads) + " threads",
                 std::to_string(o.threads), "0 takes as many as this process may use");
-  return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals, o.memory_limit};
+  // Beyond what its control group allows, the system would end the process.
+  static const uint64_t allowed = memory_limit();
+  return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals,
+          o.memory_limit > 0 ? o.memory_limit : allowed};
 }
 
 EngineSignature::EngineSignature(const Plan& plan, const TuningReport& tuned) : tuning(tuned) {
@@ -224,16 +227,16 @@ MemoryInfo Engine::memory(const NamedShapes& shapes) const {
   const auto now = impl();
   const Layout l = now->layout_for(shapes);
   MemoryEstimate e = estimate_memory(now->program, l);
-  return {now->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
-          std::move(e.uncounted), e.records};
+  return {now->program.weight_bytes(), e.arena,  e.workspace, e.outputs, e.data_dependent,
+          std::move(e.uncounted),      e.records};
 }
 
 MemoryInfo Engine::profile_memory(std::string_view name) const {
   const auto now = impl();
   const ProfileRoom room = room_of(*now, now->profile(name));
   MemoryEstimate e = estimate_memory(now->program, room.most);
-  return {now->program.weight_bytes(), e.arena, e.workspace, e.outputs, e.data_dependent,
-          std::move(e.uncounted), e.records};
+  return {now->program.weight_bytes(), e.arena,  e.workspace, e.outputs, e.data_dependent,
+          std::move(e.uncounted),      e.records};
 }
 
 NamedShapes Engine::output_shapes(const NamedShapes& shapes) const {

@@ -88,7 +88,9 @@ std::shared_ptr<const Extensions> Extensions::load(std::span<const std::filesyst
   e->kernels_ = e->own_.get();
   for (const std::filesystem::path& path : libraries) {
     const std::string where = path.string();
-    const std::shared_ptr<void> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* l) {
+    // A name without a folder would be looked for wherever the system keeps libraries.
+    const std::filesystem::path file = path.has_parent_path() ? path : "." / path;
+    const std::shared_ptr<void> library(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* l) {
       if (l) dlclose(l);
     });
     if (!library) plugin_failed(where, "a shared library", dlerror());

@@ -48,7 +48,7 @@ void lower(Letters& text) {
 
 }  // namespace
 
-void Normalizer::apply(Letters& text) const {
+void Normalizer::Step::apply(Letters& text) const {
   if (clean) clean_text(text);
   if (ideographs) space_ideographs(text);
   if (this->strip_accents) text::strip_accents(text);

@@ -16,9 +16,18 @@ namespace lathe::text {
 constexpr int64_t longest_encoding = int64_t{1} << 20;
 constexpr size_t longest_token = 1024, most_template_pieces = 256;
 
+constexpr size_t most_normalizers = 64;
+
+/// One thing after the other.
 struct Normalizer {
-  bool clean = false, ideographs = false, strip_accents = false, lowercase = false;
-  void apply(Letters& text) const;
+  struct Step {
+    bool clean = false, ideographs = false, strip_accents = false, lowercase = false;
+    void apply(Letters& text) const;
+  };
+  std::vector<Step> steps;
+  void apply(Letters& text) const {
+    for (const Step& s : steps) s.apply(text);
+  }
 };
 
 enum class PreTokenizer : uint8_t { none, bert, whitespace };

@@ -95,22 +95,19 @@ void read_normalizer(const Part& p, Normalizer& n) {
   if (p.is_null()) return;
   const std::string type = p.type();
   if (type == "Sequence") {
-    // What it consists of is applied in the one order that is known: no other is in use.
-    int last = -1;
-    for (const Part& inner : p["normalizers"].items()) {
-      const std::string name = inner.type();
-      const int turn = name == "BertNormalizer" ? 0 : 1;
-      if (name == "Sequence" || turn <= last) inner.unsupported({"BertNormalizer before Lowercase"}, name);
-      last = turn;
-      read_normalizer(inner, n);
-    }
-  } else if (type == "BertNormalizer") {
-    n.clean = p["clean_text"].flag(true);
-    n.ideographs = p["handle_chinese_chars"].flag(true);
-    n.lowercase = p["lowercase"].flag(true);
-    n.strip_accents = p["strip_accents"].flag(n.lowercase);
+    for (const Part& inner : p["normalizers"].items()) read_normalizer(inner, n);
+    return;
+  }
+  Normalizer::Step& step = n.steps.emplace_back();
+  if (n.steps.size() > most_normalizers)
+    p.too_large("at most " + std::to_string(most_normalizers) + " normalizers", "more");
+  if (type == "BertNormalizer") {
+    step.clean = p["clean_text"].flag(true);
+    step.ideographs = p["handle_chinese_chars"].flag(true);
+    step.lowercase = p["lowercase"].flag(true);
+    step.strip_accents = p["strip_accents"].flag(step.lowercase);
   } else if (type == "Lowercase") {
-    n.lowercase = true;
+    step.lowercase = true;
   } else {
     p["type"].unsupported({"BertNormalizer", "Lowercase", "Sequence"}, type);
   }

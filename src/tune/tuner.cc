@@ -17,9 +17,10 @@ constexpr double worth_a_change = 0.97;
 /// Hundredths of a microsecond: what files hold is what is decided by.
 double rounded(double microseconds) { return std::max(std::round(microseconds * 100) / 100, 0.01); }
 
+/// What is written to a device or a pipe cannot be read again.
 bool is_there(const std::filesystem::path& path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  return std::filesystem::is_regular_file(path, ignored) || std::filesystem::is_directory(path, ignored);
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ Tuner::Tuner(const BuildOptions& options, const Extensions& extensions, TuneSize
   const bool must_exist = options.timing_cache_pinned || options.effort == TuningEffort::none;
   if (!file.empty() && (must_exist || is_there(file))) cache_ = TimingCache::load(file);
   if (options.timings) cache_.combine(*options.timings);
-  if (!file.empty() && !must_exist) AtomicFile writable(file);  // told before there is work
+  if (!file.empty() && !must_exist) AtomicFile::require_writable(file);  // told before there is work
 }
 
 std::optional<Question> Tuner::question(Tactic usual, std::string_view domain, std::string_view op,

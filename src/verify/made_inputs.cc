@@ -12,27 +12,36 @@ namespace {
 
 /// Large and tiny numbers of a type: large ones whose products are still numbers, tiny ones that are
 /// denormal.
-struct Magnitudes {
+struct MadeMagnitudes {
   double large, tiny;
 };
-Magnitudes magnitudes_of(DataType t) {
+MadeMagnitudes magnitudes_of(DataType t, Gentleness gentleness) {
+  const auto one_of = [&](MadeMagnitudes usual, MadeMagnitudes some, MadeMagnitudes most) {
+    return gentleness == Gentleness::none ? usual : gentleness == Gentleness::some ? some : most;
+  };
   switch (t) {
     case DataType::float64:
     case DataType::complex128:
-      return {1e8, 1e-310};
+      return one_of({1e8, 1e-310}, {1e4, 1e-100}, {10, 1e-8});
     case DataType::float32:
     case DataType::complex64:
     case DataType::bfloat16:
-      return {1e4, 1e-39};
+      return one_of({1e4, 1e-39}, {1e2, 1e-18}, {10, 1e-4});
     case DataType::float16:
-      return {1e2, 3e-5};
+      return one_of({1e2, 3e-5}, {10, 1e-2}, {4, 0.1});
     default:
       return {4, 0.02};
   }
 }
 
 /// A float of the kind, from one in [-1, 1).
-double shaped(double x, ValueClass kind, const Magnitudes& m) {
+double shaped(double x, ValueClass kind, const MadeMagnitudes& m, Gentleness gentleness) {
+  // Neither zero nor near it, where something divides by it.
+  constexpr double least = 0x1p-10;
+  if (gentleness != Gentleness::none && kind != ValueClass::zeros && kind != ValueClass::ones) {
+    x = kind == ValueClass::tiny ? std::copysign(std::max(std::abs(x), least), x) : std::abs(x) + least;
+    if (gentleness == Gentleness::most && kind != ValueClass::tiny) x += 1;
+  }
   switch (kind) {
     case ValueClass::zeros:
       return 0;
@@ -43,7 +52,7 @@ double shaped(double x, ValueClass kind, const Magnitudes& m) {
     case ValueClass::tiny:
       return x * m.tiny;
     case ValueClass::negative:
-      return -std::abs(x) - 0x1p-10;
+      return -std::abs(x) - least;
     case ValueClass::ordinary:
     case ValueClass::uneven:
     case ValueClass::non_finite:
@@ -66,12 +75,13 @@ void raise_some(Tensor& t, double by) {
   for (int64_t i = first; i < t.size(); i += apart) store_double(t, i, load_double(t, i) * by);
 }
 
-Tensor floats(DataType type, const Shape& shape, ValueClass kind, uint64_t seed) {
+Tensor floats(DataType type, const Shape& shape, ValueClass kind, uint64_t seed, Gentleness gentleness) {
   const Tensor base = random_tensor(DataType::float64, shape, seed);
   Tensor t(type, shape);
+  const MadeMagnitudes magnitudes = magnitudes_of(type, gentleness);
   for (int64_t i = 0; i < t.size(); ++i)
-    store_double(t, i, shaped(load_double(base, i), kind, magnitudes_of(type)));
-  if (kind == ValueClass::uneven) raise_some(t, magnitudes_of(type).large);
+    store_double(t, i, shaped(load_double(base, i), kind, magnitudes, gentleness));
+  if (kind == ValueClass::uneven) raise_some(t, magnitudes.large);
   if (kind == ValueClass::non_finite) spoil(t);
   return t;
 }
@@ -110,11 +120,15 @@ Tensor whole_numbers(DataType type, const Shape& shape, ValueClass kind, Care ca
   if (type == DataType::string) return t;
   const int64_t ones = kind == ValueClass::ones ? 1 : 0;
   const bool narrow = care == Care::as_recorded && !is_index_type(type) && type != DataType::boolean;
-  const bool one_value = care == Care::zero || kind == ValueClass::zeros || kind == ValueClass::ones;
+  const bool one_value = care >= Care::one || kind == ValueClass::zeros || kind == ValueClass::ones;
   const int64_t range = one_value ? 1 : narrow ? int64_t{1} << std::min(bits_of(type), 16) : 2;
   const std::vector<int64_t> drawn = draws(shape, range, seed);
   for (int64_t i = 0; i < t.size(); ++i)
-    store_int(t, i, one_value ? (care == Care::zero ? 0 : ones) : drawn[static_cast<size_t>(i)]);
+    store_int(t, i,
+              one_value ? (care == Care::zero  ? 0
+                           : care == Care::one ? 1
+                                               : ones)
+                        : drawn[static_cast<size_t>(i)]);
   return t;
 }
 
@@ -228,7 +242,8 @@ ShapeSet shapes_of(const std::vector<IoInfo>& inputs, const std::vector<Value>& 
 
 std::optional<std::vector<Value>> made_inputs(const std::vector<IoInfo>& inputs, const ShapeSet& shapes,
                                               ValueClass kind, Care care, uint64_t seed,
-                                              const std::vector<std::vector<Value>>& recorded) {
+                                              const std::vector<std::vector<Value>>& recorded,
+                                              Gentleness gentleness) {
   std::vector<Value> made(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const IoInfo& io = inputs[i];
@@ -242,7 +257,7 @@ std::optional<std::vector<Value>> made_inputs(const std::vector<IoInfo>& inputs,
         made[i] = recorded[0][i];
       }
     } else if (is_float(io.element_type)) {
-      made[i] = floats(io.element_type, *shapes.shapes[i], kind, own_seed);
+      made[i] = floats(io.element_type, *shapes.shapes[i], kind, own_seed, gentleness);
     } else if (is_complex(io.element_type)) {
       return std::nullopt;
     } else if (care == Care::as_recorded && !like.empty()) {

@@ -37,12 +37,20 @@ ShapeSet shapes_of(const std::vector<IoInfo>& inputs, const std::vector<Value>& 
 enum class Care : uint8_t {
   as_recorded,  // drawn from recorded inputs where there are some; 8 and 16 bits: any value
   small,        // 0 and 1
+  one,          // which anything can be divided by
   zero
 };
+
+/// How far from what formulas do not bear floats are made: as their kind is, then closer to one. Ordinary
+/// numbers become positive, then more than one; large ones less large; tiny ones larger than denormal, and
+/// then so large that a few of them can be multiplied.
+enum class Gentleness : uint8_t { none, some, most };
+inline constexpr Gentleness all_gentleness[] = {Gentleness::none, Gentleness::some, Gentleness::most};
 
 /// Values by input; empty: left to its default. Nothing where one is neither a tensor nor recorded.
 std::optional<std::vector<Value>> made_inputs(const std::vector<IoInfo>& inputs, const ShapeSet& shapes,
                                               ValueClass kind, Care care, uint64_t seed,
-                                              const std::vector<std::vector<Value>>& recorded);
+                                              const std::vector<std::vector<Value>>& recorded,
+                                              Gentleness gentleness = Gentleness::none);
 
 }  // namespace lathe

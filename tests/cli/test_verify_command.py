@@ -96,3 +96,55 @@ def test_a_fault_as_json(lathe, place, plugin, hard):
     assert done.json["error"]["operator"] == "Hardmax" and done.json["error"]["code"] == "E9001"
     assert done.json["equal"] is False
     assert (place / "wrong" / "reproduce.onnx").exists()
+
+
+def arithmetic(place, nodes, element=onnx.TensorProto.FLOAT, constants=None):
+    """x and w, [2, 3] each, to y."""
+    graph = oh.make_graph(
+        nodes, "g", [oh.make_tensor_value_info(n, element, [2, 3]) for n in ("x", "w")], [oh.make_tensor_value_info("y", element, [2, 3])],
+        [onnx.numpy_helper.from_array(v, n) for n, v in (constants or {}).items()],
+    )  # fmt: skip
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 18)], ir_version=8), place / "formula.onnx")
+
+
+def node(op, inputs, output, **attributes):
+    return oh.make_node(op, inputs.split(), [output], name=output, **attributes)
+
+
+FORMULAS = {
+    "one by": [node("Div", "one w", "r"), node("Mul", "x r", "y")],
+    "reciprocal": [node("Reciprocal", "w", "r"), node("Mul", "x r", "y")],
+    "reciprocal first": [node("Reciprocal", "w", "r"), node("Mul", "r x", "y")],
+    "clipped": [node("Reciprocal", "w", "r"), node("Mul", "x r", "p"), node("Clip", "p zero one", "y")],
+    "division": [node("Div", "x w", "y")],
+    "twice": [node("Div", "one w", "r"), node("Div", "one r", "q"), node("Mul", "x q", "y")],
+    "root": [node("Sqrt", "w", "s"), node("Div", "one s", "r"), node("Mul", "x r", "y")],
+    "squares": [node("Mul", "w w", "s"), node("Reciprocal", "s", "r"), node("Mul", "x r", "y")],
+    "logarithm": [node("Log", "w", "l"), node("Mul", "x l", "y")],
+    "exponential": [node("Exp", "w", "e"), node("Log", "e", "l"), node("Mul", "x l", "y")],
+    "power": [node("Pow", "w minus", "p"), node("Mul", "x p", "y")],
+    "power of both": [node("Pow", "x w", "y")],
+    "sigmoid": [node("Neg", "w", "n"), node("Exp", "n", "e"), node("Add", "e one", "a"), node("Div", "x a", "y")],
+    "remainder": [node("Mod", "x w", "y", fmod=1)],
+    "arc cosine": [node("Acosh", "w", "a"), node("Div", "x a", "y")],
+}
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_inputs_are_ones_that_the_formulas_bear(lathe, place, name, double):
+    dtype, element = (np.float64, DOUBLE) if double else (np.float32, onnx.TensorProto.FLOAT)
+    used = {n for step in FORMULAS[name] for n in step.input}
+    constants = {n: np.array(v, dtype) for n, v in (("one", 1), ("zero", 0), ("minus", -1.5)) if n in used}
+    arithmetic(place, FORMULAS[name], element, constants)
+    done = lathe("verify", "formula.onnx")
+    assert done.returncode == 0, done.stderr
+    assert "report it" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("op", ["Div", "Mod"])
+@pytest.mark.parametrize("element", ["INT32", "INT64", "UINT8", "INT8", "UINT32"])
+def test_whole_numbers_are_divided_by_others_than_zero(lathe, place, op, element):
+    arithmetic(place, [node(op, "x w", "y")], getattr(onnx.TensorProto, element))
+    done = lathe("verify", "formula.onnx")
+    assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 """lathe.compat.onnxruntime against the real one: the same calls, the same answers, the same errors."""
 
+import importlib
 import subprocess
 import sys
 import threading
@@ -366,6 +367,51 @@ def test_install_replaces_the_module_and_its_submodules():
         "import importlib.util; assert importlib.util.find_spec('onnxruntime')\n"
         "assert ort.InferenceSession.__module__.startswith('lathe.'), ort\n"
         "lathe.compat.uninstall(); assert 'onnxruntime' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@both
+def test_enumerations_print_their_names(ort):
+    for level in (ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_DISABLE_ALL):
+        assert str(level) == f"{level}" == "%s" % level == f"GraphOptimizationLevel.{level.name}"
+    assert str(ort.ExecutionMode.ORT_PARALLEL) == "ExecutionMode.ORT_PARALLEL"
+    assert str(ort.ExecutionOrder.DEFAULT) == "ExecutionOrder.DEFAULT"
+    assert str(ort.OrtMemType.DEFAULT) == "OrtMemType.DEFAULT"
+    assert str(ort.OrtAllocatorType.INVALID) == "OrtAllocatorType.INVALID"
+    assert repr(ort.GraphOptimizationLevel.ORT_ENABLE_ALL) == "<GraphOptimizationLevel.ORT_ENABLE_ALL: 99>"
+
+
+@both
+def test_the_backend_interface(ort, data, linear, tmp_path):
+    backend = importlib.import_module(f"{ort.__name__}.backend")
+    assert backend.supports_device("CPU") and not backend.supports_device("XPU")
+    assert backend.is_compatible(linear[0]) and backend.is_compatible(linear[0], "CPU")
+    (tmp_path / "m.onnx").write_bytes(data)
+    expected = ort.InferenceSession(data, providers=["CPUExecutionProvider"]).run(None, {"x": X})[0]
+    for model in (linear[0], data, str(tmp_path / "m.onnx"), backend.prepare(data), ort.InferenceSession(data)):
+        for inputs in ([X], X):
+            (got,) = backend.run(model, inputs)
+            np.testing.assert_allclose(got, expected, rtol=1e-6)
+    rep = backend.prepare(data, "CPU", intra_op_num_threads=1, unheard_of=3)
+    (got,) = rep.run([X], log_severity_level=3)
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+    for refused in ({"optimized_model_filepath": "m.onnx"}, {"enable_profiling": True}):
+        with pytest.raises(RuntimeError, match="not permitted via the backend API"):
+            backend.prepare(data, **refused)
+    with pytest.raises(RuntimeError, match="'terminate' is not permitted"):
+        rep.run([X], terminate=True)
+    with pytest.raises(RuntimeError, match="Incompatible device expected 'XPU'"):
+        backend.prepare(data, "XPU")
+
+
+def test_the_drop_in_has_the_backend_interface():
+    script = (
+        "import lathe.compat; lathe.compat.install()\n"
+        "import onnxruntime.backend, onnxruntime.backend.backend as inner\n"
+        "from onnxruntime.backend.backend_rep import OnnxRuntimeBackendRep\n"
+        "assert onnxruntime.backend.prepare.__self__ is inner.OnnxRuntimeBackend\n"
+        "assert OnnxRuntimeBackendRep.__module__.startswith('lathe.')\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 

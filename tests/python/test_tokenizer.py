@@ -89,3 +89,24 @@ def test_every_character_is_what_it_is_there():
         texts = [letters[0] + chr(c) + letters[1] for c in range(0x110000) if not 0xD800 <= c < 0xE000 and (c < 0x3300 or c % 7 == 0)]
         for text, a, b in zip(texts, theirs.encode_batch(texts), ours.encode_batch(texts)):
             assert (a.ids, a.offsets) == (b.ids, b.offsets), f"U+{ord(text[1]):04X}"
+
+
+def test_normalizers_in_any_order():
+    tokenizers = pytest.importorskip("tokenizers")
+    rng = np.random.default_rng(3)
+    flags = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+    lower = {"type": "Lowercase"}
+    bert = [{"type": "BertNormalizer"} | dict(zip(flags, values)) for values in ((True, True, None, False), (True, False, True, False), (False, True, False, True), (True, True, True, True))]
+    sequence = lambda *parts: {"type": "Sequence", "normalizers": list(parts)}  # noqa: E731
+    chains = [sequence(lower, b) for b in bert] + [sequence(b, lower) for b in bert]
+    chains += [sequence(), sequence(lower, lower), sequence(bert[0], bert[1], bert[2]), sequence(lower, sequence(bert[1]), sequence()), sequence(bert[2], lower, bert[1])]
+    letters = list("aAbBzZ \t\n\u0000\u00c4\u00e4\u0130\u0131\u1e9e\u00df\u0307\u0301\u4f60\u03a3\u03c2\u01c5\ufb01\u212b\u2126\ud55c.,!") + ["i\u0307", "\u0049\u0307"]
+    texts = ["".join(rng.choice(letters, 12)) for _ in range(400)]
+    vocabulary = {t: i for i, t in enumerate(["[UNK]", *sorted({c for t in texts for c in t + t.lower()}), *sorted({"##" + c for t in texts for c in t + t.lower()})])}
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": vocabulary}
+    for normalizer in chains:
+        document = BASE | {"model": model, "truncation": None, "padding": None, "post_processor": None, "normalizer": normalizer}
+        document["added_tokens"] = [{"id": 0, "content": "AZ", "special": False, "normalized": True, "single_word": False, "lstrip": False, "rstrip": False}]
+        theirs, ours = tokenizers.Tokenizer.from_str(json.dumps(document)), Tokenizer.parse(json.dumps(document))
+        for text, a, b in zip(texts, theirs.encode_batch(texts), ours.encode_batch(texts)):
+            assert (a.ids, a.tokens, a.offsets) == (b.ids, b.tokens, b.offsets), (normalizer, text)

@@ -3,15 +3,15 @@ documentation follow from it."""
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from lathe import _lathe
+from lathe.compat.onnxruntime._enums import NamedInt
 from lathe.compat.onnxruntime._errors import error
 
 
-class GraphOptimizationLevel(enum.IntEnum):
+class GraphOptimizationLevel(NamedInt):
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
     ORT_ENABLE_EXTENDED = 2
@@ -28,12 +28,12 @@ _LEVELS = {
 }
 
 
-class ExecutionMode(enum.IntEnum):
+class ExecutionMode(NamedInt):
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
 
 
-class ExecutionOrder(enum.IntEnum):
+class ExecutionOrder(NamedInt):
     DEFAULT = 0
     PRIORITY_BASED = 1
     MEMORY_EFFICIENT = 2
@@ -145,6 +145,7 @@ OPTIONS = (
     Option(_F, "preload_dlls", ACCEPTED, "nothing to load"),
     Option(_F, "create_and_register_allocator", ACCEPTED, "without effect"),
     Option(_F, "register_execution_provider_library", REFUSED, "made for another ABI"),
+    Option("module", "backend", HONOURED, "the interface of `onnx.backend`; it needs the package onnx"),
     Option("module", "quantization, tools, transformers, training", REFUSED, "not provided: importing them fails"),
     Option("class", "SparseTensor, LoraAdapter, ModelCompiler, OrtEpDevice", REFUSED, "not provided"),
 )

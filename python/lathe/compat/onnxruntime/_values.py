@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
 from lathe import _lathe
 from lathe._values import dtype_of, from_value, is_lent_as_it_is, name_of, tensor_from_array, to_value
+from lathe.compat.onnxruntime._enums import NamedInt
 from lathe.compat.onnxruntime._errors import error, translated
 
 
-class OrtMemType(enum.IntEnum):
+class OrtMemType(NamedInt):
     CPU_INPUT = -2
     CPU_OUTPUT = -1
     CPU = -1
     DEFAULT = 0
 
 
-class OrtAllocatorType(enum.IntEnum):
+class OrtAllocatorType(NamedInt):
     INVALID = -1
     ORT_DEVICE_ALLOCATOR = 0
     ORT_ARENA_ALLOCATOR = 1
