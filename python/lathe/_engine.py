@@ -435,7 +435,7 @@ def build(
         portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it smaller.
         flush_denormals: treat denormal numbers as zero while running.
         taps: shell patterns of inner values that `Context.on_tap` may ask for.
-        memory_limit: bytes that one context may hold; 0 is no limit.
+        memory_limit: bytes that one context may hold; 0 is what the control group allows, where it limits the process.
         fold_limit: bytes that constant folding may add.
         shapes: sizes of symbols fixed at build, {"batch": 1}.
         fix_defaults: inputs that have a default are constants, which is faster: no run gives them another value.

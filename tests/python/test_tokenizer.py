@@ -106,7 +106,7 @@ def test_normalizers_in_any_order():
     model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": vocabulary}
     for normalizer in chains:
         document = BASE | {"model": model, "truncation": None, "padding": None, "post_processor": None, "normalizer": normalizer}
-        document["added_tokens"] = [{"id": 0, "content": "AZ", "special": False, "normalized": True, "single_word": False, "lstrip": False, "rstrip": False}]
+        document["added_tokens"] = [{"id": len(vocabulary), "content": "AZ", "special": False, "normalized": True, "single_word": False, "lstrip": False, "rstrip": False}]
         theirs, ours = tokenizers.Tokenizer.from_str(json.dumps(document)), Tokenizer.parse(json.dumps(document))
         for text, a, b in zip(texts, theirs.encode_batch(texts), ours.encode_batch(texts)):
             assert (a.ids, a.tokens, a.offsets) == (b.ids, b.tokens, b.offsets), (normalizer, text)
