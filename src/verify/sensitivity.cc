@@ -28,14 +28,14 @@ double last_place(DataType t) {
   }
 }
 
-/// Every element so many steps up or down, as it falls.
-Value moved(const Value& v, int draw, double steps = 1) {
+/// Every element so many steps up or down, as it falls; `turned`: the other way.
+Value moved(const Value& v, int draw, double steps = 1, bool turned = false) {
   if (!v.is_tensor() || last_place(v.tensor().type()) == 0) return v;
   Tensor t = v.tensor().clone();
   uint64_t state = 0x9e3779b97f4a7c15u * static_cast<uint64_t>(draw + 1);
   for (int64_t i = 0; i < t.size(); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    const double sign = state >> 63 ? 1 : -1;
+    const double sign = (state >> 63 != 0) != turned ? 1 : -1;
     store_double(t, i, load_double(t, i) * (1 + sign * steps * last_place(t.type())));
   }
   return t;
@@ -77,7 +77,9 @@ std::vector<double> sensitivity(const Workshop& shop, const Graph& graph, std::s
   std::vector<double> slack(want.size());
   const auto draw_of = [&](const Graph& g, int draw, double steps) {
     std::vector<Value> near, got;
-    for (const Value& v : inputs) near.push_back(moved(v, draw, steps));
+    // All the same way, and every other one the other way: where two cancel, either alone may show nothing.
+    for (size_t i = 0; i < inputs.size(); ++i)
+      near.push_back(moved(inputs[i], draw, steps, draw % 2 == 0 && i % 2 == 1));
     try {
       got = shop.evaluate(g, near);
     } catch (const Error& e) {

@@ -125,17 +125,18 @@ FORMULAS = {
     "power": [node("Pow", "w minus", "p"), node("Mul", "x p", "y")],
     "power of both": [node("Pow", "x w", "y")],
     "sigmoid": [node("Neg", "w", "n"), node("Exp", "n", "e"), node("Add", "e one", "a"), node("Div", "x a", "y")],
+    "a little beside much": [node("Add", "one x", "a"), node("Reciprocal", "many", "r"), node("Add", "r a", "u"), node("Sub", "u w", "s"), node("Sub", "s one", "y")],
     "remainder": [node("Mod", "x w", "y", fmod=1)],
     "arc cosine": [node("Acosh", "w", "a"), node("Div", "x a", "y")],
 }
 
 
-@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 @pytest.mark.parametrize("name", FORMULAS)
-def test_inputs_are_ones_that_the_formulas_bear(lathe, place, name, double):
-    dtype, element = (np.float64, DOUBLE) if double else (np.float32, onnx.TensorProto.FLOAT)
+def test_inputs_are_ones_that_the_formulas_bear(lathe, place, name, dtype):
+    element = oh.np_dtype_to_tensor_dtype(np.dtype(dtype))
     used = {n for step in FORMULAS[name] for n in step.input}
-    constants = {n: np.array(v, dtype) for n, v in (("one", 1), ("zero", 0), ("minus", -1.5)) if n in used}
+    constants = {n: np.array(v, dtype) for n, v in (("one", 1), ("zero", 0), ("minus", -1.5), ("many", 1e4)) if n in used}
     arithmetic(place, FORMULAS[name], element, constants)
     done = lathe("verify", "formula.onnx")
     assert done.returncode == 0, done.stderr
