@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/memory_allowed.h"
 #include "build/built_in.h"
 #include "build/rewrites.h"
 #include "passes/refused_nodes.h"
@@ -67,7 +68,9 @@ uint64_t fold_budget(const Graph& graph, const BuildOptions& options, const Fold
   }
   if (!weights.empty()) add_read(graph, read);
   for (const Value* w : weights) freed += read.contains(w) ? 0 : size(*w);
-  return options.fold_limit - std::min(options.fold_limit, made - std::min(made, freed));
+  const uint64_t allowed = memory_allowed(options.memory_limit),
+                 limit = allowed > 0 ? std::min(options.fold_limit, allowed) : options.fold_limit;
+  return limit - std::min(limit, made - std::min(made, freed));
 }
 
 Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatalog& kernels,

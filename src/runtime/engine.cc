@@ -2,6 +2,7 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/memory_allowed.h"
 #include "kernel/select.h"
 #include "plan/plan_file.h"
 #include "runtime/engine_impl.h"
@@ -46,10 +47,8 @@ ProgramOptions program_options(const BuildOptions& o) {
   if (o.threads < 0 || o.threads > most_threads)
     throw Error(Code::build_bad_option, "build", "0 to " + std::to_string(most_threads) + " threads",
                 std::to_string(o.threads), "0 takes as many as this process may use");
-  // Beyond what its control group allows, the system would end the process.
-  static const uint64_t allowed = memory_limit();
   return {o.threads > 0 ? o.threads : cpu_limits().threads, o.executor, o.flush_denormals,
-          o.memory_limit > 0 ? o.memory_limit : allowed};
+          memory_allowed(o.memory_limit)};
 }
 
 EngineSignature::EngineSignature(const Plan& plan, const TuningReport& tuned) : tuning(tuned) {

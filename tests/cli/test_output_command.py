@@ -344,6 +344,19 @@ def test_memory_is_limited(lathe, place):
         assert lathe(*command.split(), "--memory-limit", "1G").returncode == 0
 
 
+def test_what_is_folded_is_limited_too(lathe, place):
+    """What folding makes counts against --memory-limit, as against --fold-limit."""
+    size = onnx.numpy_helper.from_array(np.array([8 << 20], np.int64), "size")
+    nodes = [oh.make_node("ConstantOfShape", ["size"], ["zeros"]), oh.make_node("Cos", ["zeros"], ["ones"]), oh.make_node("Mul", ["x", "ones"], ["y"])]
+    x, y = (oh.make_tensor_value_info(n, FLOAT, s) for n, s in (("x", [1]), ("y", [8 << 20])))
+    onnx.save(oh.make_model(oh.make_graph(nodes, "g", [x], [y], [size]), opset_imports=[oh.make_opsetid("", 17)], ir_version=8), place / "folded.onnx")
+    sizes = []
+    for words in ((), ("--memory-limit", "16M")):
+        assert lathe("build", "folded.onnx", "-o", "folded.lathe", *words).returncode == 0
+        sizes.append((place / "folded.lathe").stat().st_size)
+    assert sizes[0] > 16 << 20 > sizes[1]
+
+
 def test_plug_ins_are_found_by_their_paths_alone(lathe, place):
     (place / "elsewhere").mkdir()
     (place / "elsewhere" / "plugin.so").write_text("no library")
