@@ -11,6 +11,7 @@
 #include "model_options.h"
 #include "output.h"
 #include "progress.h"
+#include "stop_signals.h"
 #include "text.h"
 #include "tune_options.h"
 
@@ -60,6 +61,7 @@ int run_build(const BuildArguments& o, bool json) {
   o.tune.apply(options, progress);
   const Engine engine = Engine::build(model, options);
   progress.stage("save");
+  end_on_signals();  // nobody looks at the control while a file is written
   options.control->check();
   engine.save(output.path());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

@@ -61,6 +61,8 @@ RunControl& stop_on_signals() {
   return control;
 }
 
+void end_on_signals() { in_order = false; }
+
 int stop_signal() { return received; }
 
 }  // namespace lathe::cli

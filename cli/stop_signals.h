@@ -14,6 +14,9 @@ void watch_signals();
 /// second one ends the process at once. Only where all that takes long looks.
 RunControl& stop_on_signals();
 
+/// From here on each of them ends the process again, when what was half-written is gone.
+void end_on_signals();
+
 /// The signal that cancelled it; 0: none did.
 int stop_signal();
 
