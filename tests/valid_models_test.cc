@@ -50,7 +50,8 @@ Tensor floats(const std::vector<float>& v) {
 
 TEST(ValidModels, ALoopThatCountsAlone) {
   const Tensor y = run_of(
-      "(int64 m) => (float[k] y) { y = Loop(m, \"\") <body = b (int64 i, bool c) => (bool co, float s) { co = "
+      "(int64 m) => (float[k] y) { y = Loop(m, \"\") <body = b (int64 i, bool c) => (bool co, float s) { co "
+      "= "
       "Identity(c) s = Cast<to=1>(i) }> }",
       {{"m", Tensor::scalar(int64_t{3})}});
   EXPECT_EQ(numbers(y), (std::vector<double>{0, 1, 2}));
@@ -76,6 +77,8 @@ TEST(ValidModels, BranchesThatAreNeverTakenAreNotJudged) {
   EXPECT_EQ(numbers(of("z = Clip(rk, zero, zero) c = Less(z, zero)")), want);
   EXPECT_EQ(numbers(of("f = Cast<to=1>(rk) c = IsNaN(f)")), want);
   EXPECT_EQ(numbers(of("f = Cast<to=1>(rk) c = IsInf(f)")), want);
+  EXPECT_EQ(numbers(of("c = Less(half, zf)")), want);
+  EXPECT_EQ(numbers(of("c = IsNaN(half)")), want);
   EXPECT_EQ(numbers(of("n = Equal(rk, zero) c = And(n, q)", ", bool q", {{"q", Tensor::scalar(true)}})),
             want);
   EXPECT_EQ(numbers(of("n = Equal(rk, zero) m = Not(n) o = Or(q, m) c = Not(o)", ", bool q",
@@ -166,6 +169,44 @@ TEST(ValidModels, ScalesThatAreNotFiniteStayBehindTheProduct) {
                 "w) d = Mul(c, big) y = Mul(d, big) }",
                 {{"x", Tensor::from<float>({2, 3}, std::vector<float>{1, 1, 1, 2, 2, 2})}})),
             (std::vector<double>{inf, inf}));
+}
+
+TEST(ValidModels, CastsToSixteenBitsRoundWhatIsCastLikeAnother) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  for (const char* half : {"10", "16"}) {
+    const std::string to_half = "(float[3] x) => (float[] y) { h = Cast<to=" + std::string(half) + ">(x) ";
+    const NamedValues x = {{"x", floats({3e38f * 1.1f, 1e-9f, 2049.3f})}};
+    EXPECT_EQ(numbers(run_of(to_half + "y = CastLike(h, x) }", x)),
+              numbers(run_of(to_half + "y = Cast<to=1>(h) }", x)));
+    EXPECT_EQ(numbers(run_of(to_half + "i = Identity(h) y = CastLike(i, x) }", x)),
+              numbers(run_of(to_half + "y = Cast<to=1>(h) }", x)));
+  }
+  EXPECT_EQ(numbers(run_of("(float[2] x) => (float[] y) { h = Cast<to=10>(x) y = CastLike(h, x) }",
+                           {{"x", floats({70000, 1e-9f})}})),
+            (std::vector<double>{inf, 0}));
+}
+
+TEST(ValidModels, AxesThatOnlyARunHasAreChecked) {
+  const onnx::Model m =
+      model_of("(float[n] x, int64[k] a) => (float[] y) { q = Neg(x) z = Squeeze(q, a) y = Neg(z) }");
+  const onnx::Model r =
+      model_of("(float[n] x, int64[k] a) => (float[] y) { q = Neg(x) z = Reshape(q, a) y = Neg(z) }");
+  for (const OptimizationLevel level : levels)
+    for (const int64_t size : {0, 1, 3}) {
+      BuildOptions options;
+      options.level = level;
+      const Tensor x(DataType::float32, {size});
+      const auto code = [&](const onnx::Model& model, std::vector<int64_t> a) {
+        const auto n = static_cast<int64_t>(a.size());
+        return code_of([&] {
+          Engine::build(model, options)
+              .create_context()
+              .run({{"x", x}, {"a", Tensor::from<int64_t>({n}, a)}});
+        });
+      };
+      EXPECT_EQ(code(m, {0}), size == 1 ? Code::none : Code::node_bad_shape) << size;
+      EXPECT_EQ(code(r, {}), size == 1 ? Code::none : Code::node_bad_shape) << size;
+    }
 }
 
 TEST(ValidModels, NegativeZeroStaysInPlans) {

@@ -31,7 +31,8 @@ class Widening {
       for (ValueId& v : graph_.node(id).inputs)
         if (const auto at = instead_.find(v); at != instead_.end()) v = at->second;
       for (const Body& b : graph_.node(id).bodies) changed |= Widening(*b.graph, preference_, options_).run();
-      if (graph_.node(id).op == "Cast" && graph_.node(id).domain.empty()) {
+      const Node& n = graph_.node(id);
+      if ((n.op == "Cast" || n.op == "CastLike") && n.domain.empty()) {
         pass_cast(id);
       } else if (should_widen(graph_.node(id))) {
         widen(id);

@@ -23,6 +23,8 @@ std::optional<Shape> known_shape(const std::vector<D>& sizes) {
 /// Declares an output of known rank, of which nothing else is known; at run time the sizes always are.
 template <class D>
 void output_of_rank(ShapeContext<D>& c, int64_t rank) {
+  // Of a scalar nothing is left to be known, but whether the operands fit is.
+  if (!c.data_dependent()) return;
   std::vector<D> shape;
   for (int64_t i = 0; i < rank; ++i) {
     auto d = c.data_dependent();

@@ -196,13 +196,19 @@ class Driver {
     for (const auto& [from, to] : staged.replaced) replaced.insert(from);
     const std::set<NodeId> removed(patch.removed().begin(), patch.removed().end());
     std::set<NodeId> gone;
-    const auto is_read = [&](ValueId v) {
-      const auto reads = [&](NodeId n) { return std::ranges::count(g.node(n).inputs, v) > 0; };
-      if (std::ranges::any_of(staged.added, reads)) return true;
-      if (replaced.contains(v)) return false;
+    const auto is_read_now = [&](ValueId v) {
       return g.is_output(v) || std::ranges::any_of(uses.of(v), [&](const Use& u) {
                return !gone.contains(u.node) && !removed.contains(u.node);
              });
+    };
+    const auto is_read = [&](ValueId v) {
+      if (std::ranges::any_of(staged.added,
+                              [&](NodeId n) { return std::ranges::count(g.node(n).inputs, v) > 0; }))
+        return true;
+      // What reads the value that it takes the place of reads it from then on.
+      for (const auto& [from, to] : staged.replaced)
+        if (to == v && is_read_now(from)) return true;
+      return !replaced.contains(v) && is_read_now(v);
     };
     std::vector<NodeId> waiting(removed.begin(), removed.end());
     for (ValueId v : replaced) waiting.push_back(g.value(v).producer);

@@ -221,7 +221,6 @@ KNOWN = (
     Known("Scan", REFERENCE, "scan_input_axes", lambda p: "scan_input_axes" in str(p), "takes items along another axis now and then"),
     Known("Loop", REFERENCE, "what the body puts out is not of rank 1, or there is no iteration", lambda p: p.outputs == 3 or p.inputs[0].ndim != 1 or _loops_never(p),
           "joins by vstack: along the first axis from rank 2 on, numbers as columns; of nothing it cannot"),
-    Known("Dropout", REFERENCE, "versions before 12 and their mask", lambda p: p.opset < 12, "what it holds outside of training is not said; ONNX Runtime gives zeros"),
     Known("Optional OptionalGetElement", REFERENCE, "OptionalGetElement of what Optional made", lambda p: "OptionalGetElement (o)" in p.text,
           "an Optional is a list of one there, which OptionalGetElement leaves as it is"),
     Known("Optional OptionalHasElement", REFERENCE, "an Optional of nothing", lambda p: "Optional <type" in p.text, "it is a list of one there, which is something"),

@@ -157,9 +157,18 @@ def test_text_keeps_what_it_can_say(tool, models, tmp_path):
         assert load_plain(source) == load_plain(returned), source
 
 
+def is_utf8(text):
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def said_by_onnx(model):
     """Whether the onnx package's text says all of the model: it leaves out sparse tensors and lists of messages,
-    prints no packed types, and cannot read names of attributes and operators that are no identifiers."""
+    prints no packed types, has no escapes for strings that are no UTF-8, and cannot read names of attributes and
+    operators that are no identifiers."""
     packed = {onnx.TensorProto.INT4, onnx.TensorProto.UINT4, onnx.TensorProto.INT2, onnx.TensorProto.UINT2,
               onnx.TensorProto.FLOAT4E2M1, onnx.TensorProto.FLOAT6E2M3, onnx.TensorProto.FLOAT6E3M2,
               onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128}
@@ -169,6 +178,8 @@ def said_by_onnx(model):
         return False
     if isinstance(model, onnx.AttributeProto):
         if model.tensors or model.graphs or model.type_protos or not model.name.isidentifier() or not model.type:
+            return False
+        if not all(is_utf8(text) for text in (model.s, *model.strings)):
             return False
         if model.HasField("g") and not model.g.name.isidentifier():
             return False

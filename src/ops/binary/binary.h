@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/elementwise/elementwise.h"
+#include "tensor/element.h"
 
 namespace lathe {
 
@@ -143,9 +144,22 @@ std::optional<int> compare_values(const D& a, const D& b) {
   return std::nullopt;
 }
 
+/// Of two constants of one number each, which need not be whole.
+template <class D>
+bool compare_constants(ShapeContext<D>& c, bool (*holds_for)(int order)) {
+  const Tensor *a = c.constant(0), *b = c.constant(1);
+  if (!a || !b || !is_float(a->type()) || !is_float(b->type()) || a->size() != 1 || b->size() != 1)
+    return false;
+  const double x = load_double(*a, 0), y = load_double(*b, 0);
+  const bool ordered = x == x && y == y;
+  c.output_values(0, {D(ordered && holds_for(x < y ? -1 : x > y) ? 1 : 0)});
+  return true;
+}
+
 /// Equal, Greater, …: `holds_for` says which orders are true.
 template <class D>
 void propagate_comparison(ShapeContext<D>& c, bool (*holds_for)(int order)) {
+  if (compare_constants(c, holds_for)) return;
   propagate_pair(c, DataType::boolean, [&](const std::vector<D>& v) -> std::optional<D> {
     const auto order = compare_values(v[0], v[1]);
     return order ? std::optional<D>(holds_for(*order) ? 1 : 0) : std::nullopt;

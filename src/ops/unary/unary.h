@@ -1,7 +1,10 @@
 // Functions of one element without attributes.
 #pragma once
 
+#include <cmath>
+
 #include "ops/elementwise/elementwise.h"
+#include "tensor/element.h"
 
 namespace lathe {
 
@@ -27,16 +30,22 @@ struct Atanh : SameShape {};
 struct Erf : SameShape {};
 struct BitwiseNot : SameShape {};
 
-/// What is followed are whole numbers: neither NaN nor infinite.
-template <class D>
-void propagate_finite(ShapeContext<D>& c) {
-  if (const auto* v = c.values(0)) c.output_values(0, std::vector<D>(v->size(), D(0)));
+/// What is followed are whole numbers: neither NaN nor infinite. Of a constant all numbers are looked at:
+/// `holds_for` says of which the result is true.
+template <class D, class F>
+void propagate_test(ShapeContext<D>& c, F holds_for) {
+  if (const auto* v = c.values(0)) return c.output_values(0, std::vector<D>(v->size(), D(0)));
+  const Tensor* t = c.constant(0);
+  if (!t || !is_float(t->type()) || t->size() > max_tracked_floats) return;
+  std::vector<D> truths;
+  for (int64_t i = 0; i < t->size(); ++i) truths.push_back(D(holds_for(load_double(*t, i)) ? 1 : 0));
+  c.output_values(0, std::move(truths));
 }
 struct IsNaN : SameShape {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     SameShape::shape(c);
-    propagate_finite(c);
+    propagate_test(c, [](double x) { return x != x; });
   }
 };
 
@@ -50,7 +59,7 @@ struct IsInf : SameShape {
   template <class D>
   void shape(ShapeContext<D>& c) const {
     SameShape::shape(c);
-    propagate_finite(c);
+    propagate_test(c, [&](double x) { return std::isinf(x) && (x < 0 ? detect_negative : detect_positive); });
   }
 };
 
