@@ -2,7 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <set>
@@ -140,6 +144,28 @@ inline bool about(double got, double want, double relative) {
   return std::abs(got - want) <= relative * std::abs(want);
 }
 
+/// Of all elements; infinite where one is not finite.
+inline double greatest_magnitude(const Tensor& t) {
+  if (t.type() == DataType::float32) {
+    // As whole numbers, which are in the same order: weights are many, and may lie at any address.
+    uint32_t most = 0;
+    for (int64_t i = 0; i < t.size(); ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, static_cast<const std::byte*>(t.data()) + 4 * i, 4);
+      most = std::max(most, bits & 0x7fffffffu);
+    }
+    return most < 0x7f800000u ? static_cast<double>(std::bit_cast<float>(most))
+                              : std::numeric_limits<double>::infinity();
+  }
+  double most = 0;
+  for (int64_t i = 0; i < t.size(); ++i) {
+    const double x = std::abs(load_double(t, i));
+    if (!std::isfinite(x)) return std::numeric_limits<double>::infinity();
+    most = std::max(most, x);
+  }
+  return most;
+}
+
 /// May constants, weights or a bias, be multiplied with (or divided by) the numbers `by` ahead of a run,
 /// instead of what is computed from them in it? Only where all numbers are finite and stay so, and where none
 /// of the scales takes all digits away: 0 times infinity is NaN, and a term of 0 would be one. What may be
@@ -152,17 +178,13 @@ inline bool scales_well(const View& view, std::initializer_list<ValueId> constan
     const Tensor* t = view.contents(v);
     if (!t) continue;
     type = t->type();
-    for (int64_t i = 0; i < t->size(); ++i) {
-      const double x = std::abs(load_double(*t, i));
-      if (!std::isfinite(x)) return false;
-      most = std::max(most, x);
-    }
+    most = std::max(most, greatest_magnitude(*t));
   }
   const bool wide = type == DataType::float64;
   const double greatest = wide ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
   const double least = wide ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
   return std::ranges::all_of(by, [&](double scale) {
-    if (!std::isfinite(scale) || (divides && scale == 0)) return false;
+    if (!std::isfinite(most) || !std::isfinite(scale) || (divides && scale == 0)) return false;
     const double made = divides ? most / std::abs(scale) : most * std::abs(scale);
     return scale == 0 || most == 0 || (made <= greatest && made >= least * 0x1p24);
   });
