@@ -13,25 +13,11 @@ Dim product(const SymShape& shape) {
   return all;
 }
 
-bool reshape_may_refuse(const View& view, const Node& n, bool positive) {
+bool reshape_may_refuse(const View& view, const Node& n) {
   const auto &from = view.type(n.inputs[0]).shape, &to = view.type(n.outputs[0]).shape;
   const auto sizes = view.sizes(n.inputs[1]);
   if (!from || !to || !sizes || sizes->size() != to->size()) return true;
-  const bool allow_zero = n.attributes.get<int64_t>("allowzero", 0) != 0;
-  bool follows = false;
-  Dim given(1);
-  for (size_t i = 0; i < sizes->size(); ++i) {
-    const Dim& d = (*sizes)[i];
-    const auto number = d.value();
-    // A size that turns out to be 0 stands for another one.
-    if (!number && !allow_zero && !(i < from->size() && (*from)[i] == d)) return true;
-    if (number == -1)
-      follows = true;
-    else
-      given = given * (*to)[i];
-  }
-  if (product(*from) != product(*to)) return true;
-  return follows && !positive && !surely_at_least(given, 1);
+  return product(*from) != product(*to);
 }
 
 /// Do these sizes never contradict each other in broadcasting?
@@ -100,9 +86,9 @@ bool concat_may_refuse(const View& view, const Node& n) {
 
 }  // namespace
 
-bool may_refuse(const View& view, const Node& n, bool positive) {
+bool may_refuse(const View& view, const Node& n) {
   if (n.op == refused_operator && n.domain == "lathe") return true;
-  if (View::is(n, "Reshape")) return reshape_may_refuse(view, n, positive);
+  if (View::is(n, "Reshape")) return reshape_may_refuse(view, n);
   if (View::is(n, "Expand")) return expand_may_refuse(view, n);
   if (View::is(n, "Squeeze")) return squeeze_may_refuse(view, n);
   if (View::is(n, "Unsqueeze")) return unsqueeze_may_refuse(view, n);

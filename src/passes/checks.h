@@ -9,8 +9,9 @@ namespace lathe {
 /// May a run refuse this movement of elements, as far as inference knows? Reshape and Expand by sizes that
 /// only the run has, or of which nobody can say that they fit; Squeeze of an axis that may be longer than 1;
 /// Split and Concat of sizes that may be at odds; axes, steps and repeats that only the run has. False of all
-/// other operators: whatever reads their operands, passes keep. `positive`: sizes of 0 are left out of
-/// account, of which a -1 in a Reshape does not follow.
-bool may_refuse(const View& view, const Node& n, bool positive = false);
+/// other operators: whatever reads their operands, passes keep. Sizes are taken
+/// to be 1 or more: a size of 0 stands for another one in a Reshape, and no -1 follows from it, so that
+/// graphs that compute sizes refuse tensors without elements now and then, where nothing is to be lost.
+bool may_refuse(const View& view, const Node& n);
 
 }  // namespace lathe

@@ -223,13 +223,18 @@ class Driver {
       gone.insert(id);
       for (ValueId v : n.inputs)
         if (v != no_id) waiting.push_back(g.value(v).producer);
-      const bool checked = std::ranges::any_of(staged.added, [&](NodeId a) {
-        const Node& made = g.node(a);
-        return made.op == n.op && made.domain == n.domain && made.inputs[1] == n.inputs[1] &&
-               (n.op != "Concat" || made.inputs == n.inputs);
-      });
+      const auto checks_the_same = [&](const Node& other) {
+        return other.op == n.op && other.domain == n.domain && other.inputs[1] == n.inputs[1] &&
+               (n.op != "Concat" || other.inputs == n.inputs);
+      };
+      bool checked = std::ranges::any_of(staged.added, [&](NodeId a) { return checks_the_same(g.node(a)); });
+      for (const auto& [from, to] : staged.replaced) {
+        const NodeId twin = g.value(to).producer;
+        checked = checked || (twin != id && !removed.contains(twin) && checks_the_same(g.node(twin)) &&
+                              g.node(twin).inputs == n.inputs);
+      }
       if (pass.keeps_checks && removed.contains(id)) continue;
-      if (!checked && may_refuse(view, n, pass.level > OptimizationLevel::basic)) return true;
+      if (!checked && may_refuse(view, n)) return true;
     }
     return false;
   }

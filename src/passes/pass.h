@@ -97,9 +97,7 @@ struct Pass {
   /// What it makes agrees with what it replaces wherever that gives finite numbers of finite numbers.
   bool finite_only = false;
   /// It sees to it itself that a run still refuses what the nodes that it removes refused: the driver
-  /// declines patches that leave out a change of shape which might be refused (checks.h). Passes that
-  /// recognise composed patterns may take sizes to be 1 or more there: where one is 0, what they make gives a
-  /// tensor without elements.
+  /// declines patches that leave out a change of shape which might be refused (checks.h).
   bool keeps_checks = false;
   /// It makes what kernels here do faster, and others do not: not for models that are written.
   bool for_own_kernels = false;

@@ -114,6 +114,9 @@ void levels(Bytes data) {
   };
   const bool has_branches = std::ranges::any_of(
       m.proto.graph->node, [](const onnx::NodeProto& n) { return n.op_type == std::string("If"); });
+  const bool has_empty = fed->inputs && std::ranges::any_of(*fed->inputs, [](const auto& i) {
+                           return i.second.is_tensor() && i.second.tensor().size() == 0;
+                         });
   const Outcome want = outcome_at(OptimizationLevel::none);
   for (const OptimizationLevel level :
        {OptimizationLevel::basic, OptimizationLevel::extended, OptimizationLevel::all}) {
@@ -122,7 +125,8 @@ void levels(Bytes data) {
         is_memory(got.build) || is_memory(got.run))
       continue;
     // What only a branch that is never taken reads is not computed.
-    if (want.run != Code::none && has_branches) continue;
+    // Nor is what refuses tensors without elements always kept (passes/checks.h).
+    if (want.run != Code::none && (has_branches || has_empty)) continue;
     const bool runs = want.build == Code::none && want.run == Code::none;
     if (runs != (got.build == Code::none && got.run == Code::none))
       for (const Outcome* o : {&want, &got})
