@@ -146,7 +146,8 @@ class Driver {
       done_.patches.push_back({pass.name, name, patch->reason()});
       return true;
     } catch (const Error& e) {
-      if (e.code() == Code::cancelled || e.code() == Code::deadline) throw;
+      if (e.code() == Code::cancelled || e.code() == Code::deadline || e.code() == Code::graph_too_large)
+        throw;
       fault = e.diagnostic();
     } catch (const std::bad_alloc&) {
       throw;
@@ -282,11 +283,7 @@ class Driver {
         const Operands outputs = g.node(use.node).outputs;
         std::vector<std::pair<ValueType, std::optional<std::vector<Dim>>>> before;
         for (ValueId made : outputs) before.emplace_back(g.value(made).type, state_.values(g, made));
-        std::map<InferState::Fault, Diagnostic> faults;
-        state_.faults = &faults;
-        infer_or_note(g, use.node, schemas_, state_);
-        state_.faults = nullptr;
-        for (const auto& [at, fault] : faults) refuse_node(*at.graph, at.node, fault);
+        refuse_if_faulty(g, use.node, schemas_, state_);
         for (size_t i = 0; i < outputs.size(); ++i)
           if (outputs[i] != no_id && is_better_known(before[i].first, before[i].second, g, outputs[i]))
             waiting.push_back(outputs[i]);

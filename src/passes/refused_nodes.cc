@@ -1,5 +1,8 @@
 #include "passes/refused_nodes.h"
 
+#include <functional>
+#include <map>
+
 #include "ops/refused/refused.h"
 
 namespace lathe {
@@ -19,13 +22,27 @@ void refuse_node(Graph& g, NodeId id, const Diagnostic& fault) {
   n.domain = "lathe";
 }
 
-void refuse_faulty_nodes(Graph& root, const SchemaCatalog& schemas, InferState& state) {
-  state.declare_bodies(root);
+/// Refuses the nodes whose faults are noted while `infer` runs; nothing is noted any more where it throws.
+static void refuse_noted(InferState& state, const std::function<void()>& infer) {
   std::map<InferState::Fault, Diagnostic> faults;
   state.faults = &faults;
-  infer_graph(root, schemas, state);
+  try {
+    infer();
+  } catch (...) {
+    state.faults = nullptr;
+    throw;
+  }
   state.faults = nullptr;
   for (const auto& [at, fault] : faults) refuse_node(*at.graph, at.node, fault);
+}
+
+void refuse_faulty_nodes(Graph& root, const SchemaCatalog& schemas, InferState& state) {
+  state.declare_bodies(root);
+  refuse_noted(state, [&] { infer_graph(root, schemas, state); });
+}
+
+void refuse_if_faulty(Graph& g, NodeId n, const SchemaCatalog& schemas, InferState& state) {
+  refuse_noted(state, [&] { infer_or_note(g, n, schemas, state); });
 }
 
 void restore_refused_nodes(Graph& root) {
