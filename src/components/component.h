@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-inline constexpr int32_t component_abi = 1;
+inline constexpr int32_t component_abi = 2;
 
 /// What each table begins with. All of it lives as long as the process.
 struct ComponentTable {

@@ -401,3 +401,52 @@ def test_gather_block_quantized_narrow_floats(rng, kind, block):
     indices = rng.integers(-rows, rows, sizes(rng, 2)).astype(np.int64)
     spread = np.repeat(np.broadcast_to(scales, (rows, scales.shape[1])), size // scales.shape[1], axis=1)
     compare("GatherBlockQuantized", [data, indices, scales], {"block_size": block}, constant=(0, 2), want=[(data.astype(F32) * spread)[indices]])
+
+
+LETTERS = list("aabbcc dD1,;.-\n") + ["ä", "ö", "中", "𝄞", ""]
+# Empty matches at the end of a string make ONNX Runtime read behind it, so no pattern here matches nothing.
+PATTERNS = ["[a-c]+", "b|bc", "\\w+", "[^ ]", " ", "[,;]", "\\s+", "ä", ".", "..", "a.c", "^a", "\\bb", "\\pL+", "(?i)d", "c$"]
+
+
+@pytest.mark.parametrize("mark", [0, 1])
+def test_tokenizer(rng, mark):
+    def text():
+        return "".join(rng.choice(LETTERS, int(rng.integers(0, 12))))
+
+    for _ in range(20):
+        shape = sizes(rng, int(rng.integers(1, 3)))
+        x = np.array([text() for _ in range(np.prod(shape))], object).reshape(shape)
+        attributes = {"mark": mark, "pad_value": rng.choice(["", "#"]), "mincharnum": int(rng.integers(1, 4))}
+        if rng.integers(2):
+            attributes["tokenexp"] = str(rng.choice(PATTERNS))
+        else:
+            attributes["separators"] = [str(p) for p in rng.choice(PATTERNS, int(rng.integers(1, 4)))]
+        if attributes.get("tokenexp") == ".":
+            attributes["mincharnum"] = 1
+        assert_same_words(x, attributes)
+    assert_same_words(x, {"mark": mark, "pad_value": "#", "mincharnum": 1, "separators": [""]})
+
+
+def assert_same_words(x, attributes):
+    model = model_of("Tokenizer", [x], attributes, 1, ())
+    want = ort.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"x0": x})[0]
+    got = lathe.build(model).run({"x0": x})["y0"]
+    assert got.shape == want.shape and got.tolist() == want.tolist(), (x, attributes)
+
+
+def test_tokenizer_of_nothing():
+    nothing = np.array([], object)
+    model = model_of("Tokenizer", [nothing], {"mark": 1, "pad_value": "", "mincharnum": 1, "tokenexp": "a"}, 1, ())
+    assert lathe.build(model).run({"x0": nothing})["y0"].shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "attributes, why",
+    [({}, "separators or tokenexp"), ({"tokenexp": "("}, "RE2"), ({"separators": ["a", "["]}, "RE2"), ({"tokenexp": ".", "mincharnum": 2}, "mincharnum"), ({"tokenexp": "a", "mincharnum": 0}, "mincharnum")],
+)  # fmt: skip
+def test_tokenizer_refuses(attributes, why):
+    x = np.array(["a"], object)
+    with pytest.raises(lathe.Error, match=why):
+        lathe.build(model_of("Tokenizer", [x], {"mark": 0, "pad_value": "", "mincharnum": 1, **attributes}, 1, ()))
+    with pytest.raises(lathe.Error, match="of shape"):
+        lathe.build(model_of("Tokenizer", [x.reshape(1, 1, 1)], {"mark": 0, "pad_value": "", "mincharnum": 1, "tokenexp": "a"}, 1, ()))

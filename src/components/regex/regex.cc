@@ -13,8 +13,9 @@
 namespace lathe {
 namespace {
 
-void* compile(const char* pattern, size_t bytes, char* why, size_t room) {
+void* compile(const char* pattern, size_t bytes, bool longest, char* why, size_t room) {
   RE2::Options options;  // UTF-8, as RE2 has it
+  options.set_longest_match(longest);
   options.set_log_errors(false);
   try {
     auto compiled = std::make_unique<RE2>(std::string(pattern, bytes), options);
@@ -33,7 +34,17 @@ bool matches(const void* compiled, const char* text, size_t bytes) {
                                                   nullptr, 0);
 }
 
-constexpr RegexTable table{{component_abi, "regex", "", ""}, compile, release, matches};
+bool find(const void* compiled, const char* text, size_t bytes, size_t from, size_t* begin, size_t* end) {
+  re2::StringPiece found;
+  if (from > bytes || !static_cast<const RE2*>(compiled)->Match(std::string_view(text, bytes), from, bytes,
+                                                                RE2::UNANCHORED, &found, 1))
+    return false;
+  *begin = static_cast<size_t>(found.data() - text);
+  *end = *begin + found.size();
+  return true;
+}
+
+constexpr RegexTable table{{component_abi, "regex", "", ""}, compile, release, matches, find};
 
 }  // namespace
 }  // namespace lathe

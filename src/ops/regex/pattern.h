@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/component.h"
 #include "components/regex.h"
@@ -13,20 +14,33 @@ namespace lathe {
 
 class Pattern {
  public:
+  /// Which of several matches at the same place is found: that of the alternative that comes first, or the
+  /// longest.
+  enum class Prefer : bool { first, longest };
+
   /// Throws component_absent, node_bad_attribute.
-  explicit Pattern(const std::string& text) : regex_(require_component<RegexTable>("regex")) {
+  explicit Pattern(const std::string& text, Prefer prefer = Prefer::first)
+      : regex_(&require_component<RegexTable>("regex")) {
     char why[240] = {};
-    compiled_ = {regex_.compile(text.data(), text.size(), why, sizeof why), regex_.release};
+    compiled_ = {regex_->compile(text.data(), text.size(), prefer == Prefer::longest, why, sizeof why),
+                 regex_->release};
     if (!compiled_)
       throw Error(Code::node_bad_attribute, "infer", "a pattern in the syntax of RE2",
                   "'" + text + "': " + why, "https://github.com/google/re2/wiki/Syntax");
   }
   bool matches(const std::string& text) const {
-    return regex_.matches(compiled_.get(), text.data(), text.size());
+    return regex_->matches(compiled_.get(), text.data(), text.size());
+  }
+  /// The first match of `text` that begins at `from` or behind it: what is before `from` still counts for ^
+  /// and \b. Data null where there is none; a match may be empty.
+  std::string_view find(std::string_view text, size_t from) const {
+    size_t begin = 0, end = 0;
+    if (!regex_->find(compiled_.get(), text.data(), text.size(), from, &begin, &end)) return {};
+    return text.substr(begin, end - begin);
   }
 
  private:
-  const RegexTable& regex_;
+  const RegexTable* regex_;
   std::unique_ptr<void, void (*)(void*)> compiled_{nullptr, [](void*) {}};
 };
 
