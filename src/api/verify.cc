@@ -1,26 +1,12 @@
 // Verification for everybody, and what it leaves behind in files.
 #include "base/file.h"
+#include "io/npy.h"
 #include "lathe/io.h"
 #include "lathe/tools.h"
 #include "verify/verify_model.h"
 
 namespace lathe {
 namespace {
-
-/// NumPy's own types; others would come back from .npy as wider ones.
-bool numpy_has(DataType t) {
-  switch (t) {
-    case DataType::float16:
-    case DataType::float32:
-    case DataType::float64:
-    case DataType::boolean:
-    case DataType::complex64:
-    case DataType::complex128:
-      return true;
-    default:
-      return is_integer(t) && bits_of(t) >= 8;
-  }
-}
 
 void write(const std::filesystem::path& path, std::string_view bytes) {
   AtomicFile file(path);
@@ -31,7 +17,10 @@ void write(const std::filesystem::path& path, std::string_view bytes) {
 void save_value(std::filesystem::path path, const std::string& name, const Value& v) {
   for (const char* ending : {".npy", ".pb", ".json"})
     std::filesystem::remove(path.replace_extension(ending));  // of an earlier reproduction
-  if (v.is_tensor() && numpy_has(v.tensor().type()))
+  // Others would come back from .npy as wider types.
+  const bool plain =
+      v.is_tensor() && v.tensor().type() != DataType::string && !is_missing_in_numpy(v.tensor().type());
+  if (plain)
     save_npy(path.replace_extension(".npy"), v.tensor());
   else if (v.is_tensor())
     write(path.replace_extension(".pb"), onnx::serialize(onnx::from_tensor(v.tensor(), name)));

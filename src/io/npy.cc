@@ -14,12 +14,6 @@
 #include "tensor/element.h"
 
 namespace lathe {
-namespace {
-
-[[noreturn]] void malformed(std::string expected, std::string got) {
-  throw Error(Code::npy_malformed, "read .npy", std::move(expected), std::move(got),
-              "write the file with numpy.save");
-}
 
 bool is_missing_in_numpy(DataType t) {
   switch (t) {
@@ -35,6 +29,13 @@ bool is_missing_in_numpy(DataType t) {
     default:
       return !is_integer(t) || bits_of(t) < 8;
   }
+}
+
+namespace {
+
+[[noreturn]] void malformed(std::string expected, std::string got) {
+  throw Error(Code::npy_malformed, "read .npy", std::move(expected), std::move(got),
+              "write the file with numpy.save");
 }
 
 struct Header {

@@ -7,6 +7,9 @@
 
 namespace lathe {
 
+/// Is this a type of numbers that NumPy does not have itself (bfloat16, float8, int4, …)?
+bool is_missing_in_numpy(DataType t);
+
 struct NpyLayout {
   DataType type = DataType::undefined;
   Shape shape;
