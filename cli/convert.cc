@@ -44,6 +44,7 @@ std::map<std::string, int> counts(const OptimizedModel& m) {
 
 int run_convert(const ConvertArguments& o, bool json) {
   report_mapped_faults(o.model.model, json);
+  check_name_of_model(o.output);
   const OutputFile output(o.output);
   Progress progress("converting " + o.model.model.string());
   std::map<std::string, int> patches;
@@ -98,10 +99,10 @@ void add_convert(CLI::App& app, Command& command) {
                 "Import it and write it at the lowest opset and IR version that can say it");
   sub->add_flag("--optimize", options->optimize,
                 "Write what the optimiser makes of it (see --level and --passes)");
-  sub->add_option(
-         "--opset", options->opset,
-         "The opset to write, up or down: --optimize then finds only what it can say; 0: with --normalize or "
-         "--optimize the lowest that says the model")
+  sub->add_option("--opset", options->opset,
+                  "The opset to write, up or down: --optimize then finds only what it can say; 0: with "
+                  "--normalize the lowest that "
+                  "says the model, with --optimize the model's own, or the next that says what became of it")
       ->check(not_negative);
   options->engine.add_to(sub);
   sub->callback([&command, options] {

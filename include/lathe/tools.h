@@ -62,15 +62,18 @@ LATHE_API onnx::Model normalize(const onnx::Model& model, int opset = 0);
 
 /// What the optimiser makes of a model.
 struct OptimizedModel {
-  onnx::Model model;  // standard operators, at the lowest opset and IR version that can say it
+  onnx::Model model;  // standard operators, at the opset of the given one or the next that can say it
   struct Patch {
     std::string pass, node, reason;
   };
   std::vector<Patch> patches;  // in the order they were applied
 };
 /// Imports the model and runs passes and constant folding as a build would (`level`, `passes`, `shapes`,
-/// `fold_limit`, `refit` and `control` of the options). `opset` as of normalize(); where one is asked for,
-/// what passes would write with operators that came later stays as it is.
+/// `fold_limit`, `refit` and `control` of the options). `opset` as of normalize(), but 0 is the model's own,
+/// or the next that can say what became of it; where one is asked for, what passes would write with operators
+/// that came later stays as it is. So does what ONNX Runtime has no kernels for, where it has some for the
+/// nodes as they are, and what a small constant repeats: Expand, Tile and their like are folded only where
+/// little comes of it.
 LATHE_API OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options = {}, int opset = 0);
 
 /// What timing caches hold, machine by machine.

@@ -7,6 +7,7 @@
 
 #include "build/optimise.h"
 #include "build/rewrites.h"
+#include "build/unfold.h"
 #include "lathe/tools.h"
 #include "onnx/exporter.h"
 #include "onnx/importer.h"
@@ -14,6 +15,16 @@
 
 namespace lathe {
 namespace {
+
+/// What the file says, or the oldest that is written: nodes of the file keep the versions that its author
+/// chose.
+int opset_of(const onnx::Model& model) {
+  int64_t opset = ExportOptions().least_opset;
+  for (const onnx::OperatorSetIdProto& o : model.proto.opset_import)
+    if (o.domain.value_or("").empty() || *o.domain == "ai.onnx")
+      opset = std::max(opset, o.version.value_or(1));
+  return static_cast<int>(std::min<int64_t>(opset, newest_opset));
+}
 
 bool is_attention(const Node& n) { return n.op == "Attention" && n.domain.empty(); }
 
@@ -121,12 +132,15 @@ OptimizedModel optimize(const onnx::Model& model, const BuildOptions& options, i
   const std::unique_ptr<Graph> graph = import_model(
       model, catalog,
       {.shapes = options.shapes, .fix_defaults = options.fix_defaults, .control = options.control});
+  const int written = opset ? opset : opset_of(model);
   Origins attention;
   add_attention_of_file(*graph, attention);
-  const Optimised done = optimise(*graph, catalog, KernelCatalog::standard(), options,
-                                  {.dequantize = false, .newest_opset = opset, .for_others = true});
+  const Optimised done =
+      optimise(*graph, catalog, KernelCatalog::standard(), options,
+               {.dequantize = false, .newest_opset = opset, .for_others = true, .written_opset = written});
   HiddenRows(*graph).write(attention);
-  OptimizedModel result{export_model(*graph, catalog, {.opset = opset}), {}};
+  unfold_repeated(*graph, done.folds, UnfoldFor::files);
+  OptimizedModel result{export_model(*graph, catalog, {.opset = opset, .least_opset = written}), {}};
   for (const AppliedPatch& p : done.patches)
     result.patches.push_back({std::string(p.pass), p.node, p.reason});
   return result;

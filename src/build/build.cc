@@ -20,6 +20,7 @@
 #include "build/scaled_inputs.h"
 #include "build/short_images.h"
 #include "build/side_steps.h"
+#include "build/unfold.h"
 #include "runtime/engine_impl.h"
 #include "runtime/weight_program.h"
 #include "tune/tune_plan.h"
@@ -130,8 +131,10 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
                                        .kernels = &extensions.kernels(),
                                        .control = options.control,
                                        .weights_only = true,
+                                       .keep_repeated = !options.refit,
                                        .limit = limit}));
   };
+  if (!options.refit) unfold_repeated(graph, folds, UnfoldFor::plans);
   // A search for nodes looks for those that the optimiser left, and the reference takes no mixed types.
   const bool widened = use_float_arithmetic(graph, preference,
                                             {.schemas = &schemas,

@@ -97,6 +97,7 @@ Optimised optimise(Graph& graph, const SchemaCatalog& schemas, const KernelCatal
          .stop_after = search.stop_after - done.patches.size(),
          .newest_opset = search.newest_opset,
          .for_others = search.for_others,
+         .written_opset = search.written_opset,
          .control = options.control,
          .decline_faulty = search.passes == nullptr,
          .exchangeable = options.refit ? exchangeable(graph, done.folds, done.deciding) : Exchangeable()});

@@ -16,6 +16,7 @@ struct Search {
   bool dequantize = true;            // false: weights that are stored as integers stay so, as files want them
   int newest_opset = 0;              // no pass adds an operator that came later; 0: any
   bool for_others = false;           // the graph is to be written: it keeps to what other runtimes take
+  int written_opset = 0;             // then: no older opset will be written
   bool fuse = true;                  // false: no region, whatever the level
   std::string_view without = {};     // a rewrite of the builder that is left out (build/rewrites.h)
   /// Nodes of the graph that is lowered, or of its bodies, that are left to the reference and are in no

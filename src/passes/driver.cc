@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "ops/refused/refused.h"
 #include "passes/checks.h"
+#include "passes/onnxruntime_types.h"
 #include "passes/refused_nodes.h"
 
 namespace lathe {
@@ -130,7 +131,7 @@ class Driver {
       const std::optional<Patch> patch = pass.propose(view_of(g, uses), id);
       if (!patch || patch->empty() || !can_be_said(*patch)) return false;
       const Patch::Staged staged = staged_and_inferred(*patch, g);
-      if (drops_check(pass, *patch, staged, g, uses)) {
+      if (!others_take(*patch, staged, g) || drops_check(pass, *patch, staged, g, uses)) {
         take_back(*patch, staged, g);
         return false;
       }
@@ -186,6 +187,14 @@ class Driver {
     for (auto v = static_cast<ValueId>(staged.first_value); v < g.value_count(); ++v)
       state_.forget_values(g, v);
     patch.take_back(g, staged);
+  }
+
+  bool others_take(const Patch& patch, const Patch::Staged& staged, const Graph& g) const {
+    const auto takes = [&](NodeId n) {
+      return onnxruntime_takes(g, g.node(n), schemas_, options_.written_opset);
+    };
+    return !options_.for_others || std::ranges::all_of(staged.added, takes) ||
+           !std::ranges::all_of(patch.removed(), takes);
   }
 
   /// Would a change of shape that a run may refuse go, and nothing refuse the same in its place: the same

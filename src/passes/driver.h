@@ -20,6 +20,9 @@ struct PassOptions {
   /// The opset of the file to be written: patches whose operators came later are declined. 0: any.
   int newest_opset = 0;
   bool for_others = false;  // the graph is to be written
+  /// With `for_others`: no older opset will be written. Patches are declined whose nodes ONNX Runtime has no
+  /// kernel for at this opset, where it has kernels for what they replace.
+  int written_opset = 0;
   RunControl* control = nullptr;
   /// A pass whose patch does not fit is left out at that node, and named in Rewriting::declined; else it is
   /// an error. An optimisation that fails is no reason for a model not to run, but for tests to fail.

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import onnx
 import onnx.helper as oh
+import onnx.parser
 import pytest
 
 from small_model import FLOAT, small_model
@@ -430,3 +431,28 @@ def test_types_that_numpy_lacks_come_back(lathe, place, name):
     np.save(place / "in.npy", np.full((2, 3), 0.3, np.float32) if "FLOAT" in name else np.full((2, 3), 100, np.int8 if name[0] == "I" else np.uint8))
     done = lathe("run", "same.onnx", "--input", "x=in.npy")
     assert done.returncode != 0 and "E9001" not in done.stderr  # other numbers are not made of them
+
+
+@pytest.mark.parametrize("name", ["m.tflite", "m.TFLite", "m.gguf", "m.xml", "m.engine", "m.pt", "m.safetensors", "m.json"])
+def test_a_model_is_not_written_under_the_name_of_another_format(lathe, place, name):
+    """What is inside would not be what the name says."""
+    for words in ((), ("--optimize",), ("--opset", "17")):
+        run = lathe("convert", "model.onnx", "-o", name, *words)
+        assert run.returncode != 0 and "E6001" in run.stderr and ".onnx" in run.stderr and name in run.stderr
+    assert not (place / name).exists()
+
+
+@pytest.mark.parametrize("name", ["m", "m.pb", "tmp.x8Kd2", "m.v2", "m.onnx.part"])
+def test_other_names_are_models(lathe, place, name):
+    assert lathe("convert", "model.onnx", "-o", name).returncode == 0
+    onnx.checker.check_model(onnx.load_model_from_string((place / name).read_bytes()))
+
+
+def test_what_repeats_is_not_written_out(lathe, place):
+    """A model of some hundred bytes stays one: as nodes in a file, and in a plan."""
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float y) <int64[2] s = {8192, 1024}, int64[2] r = {8, 1}> {
+        a = ConstantOfShape(s) b = Tile(a, r) u = Add(b, x) y = ReduceMax<keepdims=0>(u) }"""
+    onnx.save(onnx.parser.parse_model(text), place / "repeats.onnx")
+    assert lathe("convert", "repeats.onnx", "-o", "o.onnx", "--optimize").returncode == 0
+    assert lathe("build", "repeats.onnx", "-o", "o.lathe").returncode == 0
+    assert (place / "o.onnx").stat().st_size < 4096 and (place / "o.lathe").stat().st_size < 65536
