@@ -247,7 +247,7 @@ TEST(Attention, MasksByMultiplication) {
                           "s = MatMul(q, t) a = Mul(s, m) o = Sub(one, m) b = Mul(o, high) w = Sub(a, b)" +
                           tail;
   const std::string operations = found(sliced + "z, len" + cut);
-  EXPECT_TRUE(operations.ends_with("Cast Shape Shape Concat Expand Attention")) << operations;
+  EXPECT_TRUE(operations.ends_with("Cast Shape Concat Expand Attention")) << operations;
 }
 
 TEST(Attention, KeysThatAreTransposedAlready) {

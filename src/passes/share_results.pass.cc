@@ -1,5 +1,7 @@
 // Common subexpressions: of two nodes that compute the same of the same, one goes.
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "passes/pass.h"
 
@@ -53,6 +55,46 @@ bool same_computation(const Node& a, const Node& b, const OpSchema& schema) {
          a.bodies.empty() && b.bodies.empty() && same_attributes(a, b, schema);
 }
 
+/// Is `of` made with the help of what `node` makes?
+bool depends_on(const View& view, NodeId of, NodeId node) {
+  std::set<NodeId> seen{of};
+  for (std::vector<NodeId> open{of}; !open.empty();) {
+    const NodeId next = open.back();
+    open.pop_back();
+    if (next == node) return true;
+    const auto follow = [&](ValueId v) {
+      if (v == no_id) return;
+      const NodeId made_by = view.producer(v);
+      if (made_by != no_id && seen.insert(made_by).second) open.push_back(made_by);
+    };
+    std::ranges::for_each(view.node(next).inputs, follow);
+    for (const Body& b : view.node(next).bodies)
+      for (ValueId c : b.graph->captures()) follow(b.graph->value(c).captured);
+  }
+  return false;
+}
+
+/// Of two values of the same sizes one is asked: every layer of a decoder asks its own keys how many there
+/// are, and what follows from that is then computed once for all.
+std::optional<Patch> same_sizes(const View& view, NodeId id) {
+  const Node& n = view.node(id);
+  const auto sizes = view.sizes(n.outputs[0]);
+  if (!sizes || sizes->empty() || view.is_output(n.outputs[0]) ||
+      std::ranges::any_of(*sizes, [](const Dim& d) { return d.has_unknown(); }))
+    return std::nullopt;
+  for (NodeId other = 0; other < view.graph().node_count(); ++other) {
+    const Node& o = view.node(other);
+    if (other == id || !o.alive || !View::is(o, "Shape") || view.sizes(o.outputs[0]) != sizes ||
+        depends_on(view, other, id))
+      continue;
+    Patch p("'" + o.name + "' gives the same sizes");
+    p.replace_uses(n.outputs[0], o.outputs[0]);
+    p.remove(id);
+    return p;
+  }
+  return std::nullopt;
+}
+
 std::optional<Patch> propose(const View& view, NodeId id) {
   const Node& n = view.node(id);
   const OpSchema* schema = view.schema(n);
@@ -79,7 +121,7 @@ std::optional<Patch> propose(const View& view, NodeId id) {
     p.remove(id);
     return p;
   }
-  return std::nullopt;
+  return View::is(n, "Shape") ? same_sizes(view, id) : std::nullopt;
 }
 
 }  // namespace
