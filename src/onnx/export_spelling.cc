@@ -15,11 +15,15 @@ namespace {
 /// Nodes added to a graph for one that goes, or to a body of such a node.
 class NodeSpelling final : public SpellContext {
  public:
-  NodeSpelling(Graph& g, const Node& n, const SchemaCatalog& catalog, InferState& state)
-      : g_(g), node_(n), catalog_(catalog), state_(state) {}
+  NodeSpelling(Graph& g, const Node& n, const SchemaCatalog& catalog, InferState& state, int opset,
+               FromFront& known)
+      : g_(g), node_(n), catalog_(catalog), state_(state), opset_(opset), known_(known) {}
 
   Node& node() override { return node_; }
   Graph& graph() override { return g_; }
+  int opset() const override { return opset_; }
+  bool is_from_front(ValueId v) const override { return known_.contains({&g_, v}); }
+  void note_from_front(ValueId v) override { known_.insert({&g_, v}); }
   const ValueType& type(ValueId v) const override {
     static const ValueType absent;
     return v == no_id ? absent : g_.value(v).type;
@@ -47,7 +51,7 @@ class NodeSpelling final : public SpellContext {
     return made;
   }
   std::unique_ptr<SpellContext> inside(Graph& body) override {
-    return std::make_unique<NodeSpelling>(body, node_, catalog_, state_);
+    return std::make_unique<NodeSpelling>(body, node_, catalog_, state_, opset_, known_);
   }
   std::vector<ValueId> insert_body(std::string_view name, std::span<const ValueId> inputs) override;
 
@@ -60,6 +64,8 @@ class NodeSpelling final : public SpellContext {
   Node node_;
   const SchemaCatalog& catalog_;
   InferState& state_;
+  const int opset_;
+  FromFront& known_;
 };
 
 /// Values of a body as those of the graph that takes over its nodes, which is the body's parent or, where
@@ -108,55 +114,71 @@ std::vector<ValueId> NodeSpelling::insert_body(std::string_view name, std::span<
   return outputs;
 }
 
-/// Why an opset cannot say a node, and the lowest one that can.
-struct Obstacle {
-  int opset;
-  std::string why;
-};
-
 class Speller {
  public:
   Speller(const SchemaCatalog& catalog, int opset) : catalog_(catalog), opset_(opset) {}
 
+  const FromFront& known() const { return known_; }
+
   void run(Graph& g) {
     for (NodeId id : g.order())
-      if (const auto obstacle = say(g, id, 0)) refuse(g, g.node(id), *obstacle);
+      if (auto obstacle = say(g, id, 0)) refuse(g, id, std::move(*obstacle));
   }
 
  private:
   /// Spellings that lead to each other are a mistake of theirs; none needs nearly as many steps.
   static constexpr int max_depth = 16;
 
-  [[noreturn]] void refuse(const Graph& g, const Node& n, const Obstacle& o) const {
-    const std::string needed = std::to_string(o.opset);
-    throw Error(node_fault(g, n, "export", Code::node_cannot_convert,
-                           "nodes that opset " + std::to_string(opset_) + " can say",
-                           "one that needs opset " + needed + (o.why.empty() ? "" : ": " + o.why),
-                           "choose opset " + needed + " or a newer one"));
+  /// The opset that the node needs is the first that can say it, and what is in the way is what keeps the one
+  /// before from it. The graph is not of use to anybody any more.
+  [[noreturn]] void refuse(Graph& g, NodeId id, Obstacle o) const {
+    const Node node = g.node(id);
+    for (o.since = opset_ + 1; o.since < newest_opset; ++o.since) {
+      auto next = Speller(catalog_, o.since).say_itself(g, id, 1);
+      if (!next) break;
+      o = {o.since, std::move(next->why), std::move(next->remedy)};
+    }
+    refuse_at(g, node, opset_, o);
   }
 
   std::optional<Obstacle> say(Graph& g, NodeId id, int depth) {
-    const Node& n = g.node(id);
-    if (const OpSchema* schema = n.domain.empty() ? catalog_.find("", n.op) : nullptr)
-      if (const int since = lowest_version(g, n, *schema, opset_).since; since > opset_)
-        return spell(g, id, *schema, since, depth);
-    const std::vector<Body> bodies = n.bodies;
+    const auto nodes = g.node_count();
+    if (auto obstacle = say_itself(g, id, depth)) return obstacle;
+    if (g.node_count() > nodes) return std::nullopt;  // others are in its place
+    const std::vector<Body> bodies = g.node(id).bodies;
     for (const Body& b : bodies) {
       if (depth == 0) {
         run(*b.graph);
         continue;
       }
       for (NodeId inner : b.graph->order())
-        if (auto obstacle = say(*b.graph, inner, depth + 1)) return obstacle;
+        if (auto obstacle = say(*b.graph, inner, depth + 1))
+          return within(b.graph->node(inner).op, *obstacle);
     }
     return std::nullopt;
   }
 
-  /// A node of version `since` in other words.
-  std::optional<Obstacle> spell(Graph& g, NodeId id, const OpSchema& schema, int since, int depth) {
-    if (!schema.spelling() || depth == max_depth) return Obstacle{since, {}};
+  /// Without its bodies.
+  std::optional<Obstacle> say_itself(Graph& g, NodeId id, int depth) {
+    const Node& n = g.node(id);
+    const OpSchema* schema = n.domain.empty() ? catalog_.find("", n.op) : nullptr;
+    if (!schema) return std::nullopt;
+    if (const Version* version = schema->at(opset_); version && version->deprecated)
+      return Obstacle{opset_,
+                      "there is no " + n.op + " from opset " + std::to_string(version->since) + " on"};
+    auto obstacle = obstacle_below(g, n, *schema, opset_, known_);
+    return obstacle ? spell(g, id, *schema, std::move(*obstacle), depth) : std::nullopt;
+  }
+
+  static Obstacle within(const std::string& op, const Obstacle& o) {
+    return {o.since, "in older ones its " + op + " cannot be said: " + o.why, o.remedy};
+  }
+
+  /// A node in other words, since its own are those of a newer opset.
+  std::optional<Obstacle> spell(Graph& g, NodeId id, const OpSchema& schema, Obstacle own, int depth) {
+    if (!schema.spelling() || depth == max_depth) return own;
     const Node node = g.node(id);
-    NodeSpelling context(g, node, catalog_, state_);
+    NodeSpelling context(g, node, catalog_, state_, opset_, known_);
     const auto first = static_cast<NodeId>(g.node_count());
     std::vector<ValueId> outputs;
     try {
@@ -164,16 +186,17 @@ class Speller {
     } catch (const Error& e) {
       if (e.code() != Code::node_cannot_convert) throw;
       const Diagnostic& d = e.diagnostic();
-      return Obstacle{since, d.expected.empty() ? "" : "older ones want " + d.expected + ", not " + d.got};
+      if (d.expected.empty()) return own;
+      return Obstacle{own.since, "older ones want " + d.expected + ", not " + d.got, d.remedy};
     }
     const auto end = static_cast<NodeId>(g.node_count());
     for (NodeId made = first; made < end; ++made) {
       const std::string op = g.node(made).op;
-      if (auto o = say(g, made, depth + 1)) {
-        if (o->opset >= since) return Obstacle{since, {}};
-        if (o->why.empty()) o->why = "in older ones its " + op + " cannot be said";
-        return o;
-      }
+      const auto o = say(g, made, depth + 1);
+      if (!o) continue;
+      // The same operator in other types or with other attributes tells the cause itself.
+      if (op == node.op && o->since == own.since) return o;
+      return within(op, *o);
     }
     g.remove_node(id);
     std::map<ValueId, ValueId> given;
@@ -209,10 +232,15 @@ class Speller {
   const SchemaCatalog& catalog_;
   const int opset_;
   InferState state_;
+  FromFront known_;
 };
 
 }  // namespace
 
-void spell_out(Graph& g, const SchemaCatalog& catalog, int opset) { Speller(catalog, opset).run(g); }
+FromFront spell_out(Graph& g, const SchemaCatalog& catalog, int opset) {
+  Speller speller(catalog, opset);
+  speller.run(g);
+  return speller.known();
+}
 
 }  // namespace lathe

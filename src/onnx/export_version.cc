@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <sstream>
 
 #include "schema/check_node.h"
 
@@ -15,25 +16,59 @@ bool same_default(const std::optional<AttributeValue>& a, const std::optional<At
   return same_value(*a, *b);
 }
 
-/// Do the node's attributes, and those it leaves out, mean in `older` what they mean in `newer`? What came
-/// after `older` may be set to its default, which `newest` knows.
-bool attributes_fit(const Node& n, const Signature& older, const Signature& newer, const Signature& newest) {
+std::string value_text(const AttributeValue& v) {
+  return std::visit(
+      []<class T>(const T& x) -> std::string {
+        if constexpr (std::is_same_v<T, int64_t>) {
+          return std::to_string(x);
+        } else if constexpr (std::is_same_v<T, float>) {
+          std::ostringstream s;
+          s << x;
+          return s.str();
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return "'" + x.substr(0, 64) + "'";
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+          std::string s = "[";
+          for (size_t i = 0; i < x.size() && i < 8; ++i) s += (i ? ", " : "") + std::to_string(x[i]);
+          return s + (x.size() > 8 ? ", …]" : "]");
+        } else {
+          return std::string(kind_of(AttributeValue(x)));
+        }
+      },
+      v);
+}
+
+std::string before(int since) { return "before opset " + std::to_string(since) + " "; }
+std::string came_with(int since) { return " came with opset " + std::to_string(since); }
+
+/// What keeps the node's attributes, and those it leaves out, from meaning in `older` what they mean in
+/// `newer`, which came with `since`; nothing where they do. What came after `older` may be set to its
+/// default, which `newest` knows.
+std::string attributes_unfit(const Node& n, const Signature& older, const Signature& newer,
+                             const Signature& newest, int since) {
   for (const auto& a : n.attributes) {
     const AttributeDecl* then = older.attribute(a.name);
     const AttributeDecl* now = newer.attribute(a.name);
-    if (then && now && then->kind != now->kind) return false;
+    if (then && now && then->kind != now->kind)
+      return before(since) + "attribute '" + a.name + "' was of kind " + then->kind + ", not " + now->kind;
     const AttributeDecl* last = newest.attribute(a.name);
-    if (!then && !(last && last->fallback && same_value(a.value, *last->fallback))) return false;
+    if (!then && !(last && last->fallback && same_value(a.value, *last->fallback)))
+      return "attribute '" + a.name + "' (" + value_text(a.value) + ")" + came_with(since);
   }
   for (const Body& b : n.bodies)
-    if (!older.attribute(b.name)) return false;
+    if (!older.attribute(b.name)) return "attribute '" + b.name + "'" + came_with(since);
   for (const AttributeDecl& then : older.attributes) {
     if (n.attributes.has(then.name) || n.body(then.name)) continue;
-    if (then.required) return false;
+    if (then.required) return before(since) + "attribute '" + then.name + "' may not be left out";
     const AttributeDecl* now = newer.attribute(then.name);
-    if (now && !same_default(then.fallback, now->fallback)) return false;
+    if (!now || same_default(then.fallback, now->fallback)) continue;
+    const auto meaning = [](const AttributeDecl& d) {
+      return d.fallback ? value_text(*d.fallback) : std::string("nothing");
+    };
+    return before(since) + "attribute '" + then.name + "', which is left out, means " + meaning(then) +
+           ", not " + meaning(*now);
   }
-  return true;
+  return {};
 }
 
 size_t count_present(const std::vector<ValueId>& list) {
@@ -47,16 +82,27 @@ class TypeBinding {
  public:
   explicit TypeBinding(const Signature& s) : signature_(s) {}
 
-  bool fits(const Parameter& p, const ValueType& t) {
-    if (!t.known()) return true;
+  /// What the signature, which ended before `since`, has against the type of a parameter.
+  std::string unfit(std::string_view side, const Parameter& p, const ValueType& t, int since) {
+    if (!t.known()) return {};
+    const std::string is = t.str(false), what = std::string(side) + " '" + p.name + "' ";
     const TypeVariable* v = signature_.variable(p.type);
-    if (!v) return t.str(false) == p.type;
-    if (!v->allows(t)) return false;
-    if (p.arity == Parameter::Arity::heterogeneous) return true;
-    return bound_.try_emplace(p.type, t.str(false)).first->second == t.str(false);
+    if (!v) return is == p.type ? "" : before(since) + what + "has to be " + p.type + ", not " + is;
+    if (!v->allows(t)) return before(since) + what + "may not be " + is + only(*v);
+    if (p.arity == Parameter::Arity::heterogeneous) return {};
+    const std::string& bound = bound_.try_emplace(p.type, is).first->second;
+    return bound == is ? "" : before(since) + what + "has to be " + bound + " as the others are, not " + is;
   }
 
  private:
+  static std::string only(const TypeVariable& v) {
+    if (v.types.size() > 8) return {};
+    std::string s = ", only ";
+    for (size_t i = 0; i < v.types.size(); ++i)
+      s += (i == 0 ? "" : i + 1 == v.types.size() ? " or " : ", ") + v.types[i];
+    return s;
+  }
+
   const Signature& signature_;
   std::map<std::string_view, std::string> bound_;
 };
@@ -64,7 +110,7 @@ class TypeBinding {
 /// A node on its way down. Constants that a version needs are the graph's only when the node stays with it.
 class NodeDowngrade final : public RewriteContext {
  public:
-  NodeDowngrade(const Graph& g, Node n) : g_(g), node_(std::move(n)) {}
+  NodeDowngrade(const Graph& g, Node n, const FromFront& known) : g_(g), node_(std::move(n)), known_(known) {}
 
   Node& node() override { return node_; }
   const ValueType& type(ValueId v) const override {
@@ -72,6 +118,7 @@ class NodeDowngrade final : public RewriteContext {
     if (v == no_id) return absent;
     return is_own(v) ? made_[v - own].type : g_.value(v).type;
   }
+  bool is_from_front(ValueId v) const override { return known_.contains({&g_, v}); }
   const Tensor* constant(ValueId v) const override {
     return is_own(v) ? &made_[v - own].tensor : g_.constant_tensor(v);
   }
@@ -87,13 +134,21 @@ class NodeDowngrade final : public RewriteContext {
     for (; i > 0 && all[i].since > least && !all[i - 1].deprecated; --i) {
       std::optional<Node> before;
       if (all[i].into_previous) before = node_;
-      const Signature& older = all[i - 1].signature();
-      if (step(all[i]) && fits(older, all[i].signature(), all.back().signature())) continue;
+      obstacle_ = {all[i].since, step(all[i])};
+      if (obstacle_.why.empty())
+        obstacle_.why =
+            unfit(all[i - 1].signature(), all[i].signature(), all.back().signature(), all[i].since);
+      else
+        obstacle_.remedy = remedy();
+      if (obstacle_.why.empty()) continue;
       if (before) node_ = std::move(*before);
-      break;
+      return all[i];
     }
+    obstacle_ = {all[i].since,
+                 "there is no " + schema.name() + " before opset " + std::to_string(all[i].since)};
     return all[i];
   }
+  const Obstacle& obstacle() const { return obstacle_; }
   Node finish(Graph& g) {
     for (ValueId& v : node_.inputs)
       if (is_own(v)) {
@@ -112,28 +167,47 @@ class NodeDowngrade final : public RewriteContext {
   };
   static bool is_own(ValueId v) { return v != no_id && v >= own; }
 
-  bool step(const Version& from) {
-    return from.into_previous ? from.into_previous(*this) : !from.from_previous;
+  /// Why the step back cannot be taken.
+  std::string step(const Version& from) {
+    if (!from.into_previous)
+      return from.from_previous ? before(from.since) + "the operator means something else" : std::string();
+    if (from.into_previous(*this)) return {};
+    return why().empty() ? before(from.since) + "the operator means something else" : why();
   }
-  bool fits(const Signature& older, const Signature& newer, const Signature& newest) const {
+  std::string unfit(const Signature& older, const Signature& newer, const Signature& newest,
+                    int since) const {
     const size_t inputs = count_present(node_.inputs), outputs = count_present(node_.outputs);
-    if (node_.inputs.size() < older.min_inputs || inputs > older.max_inputs || outputs < older.min_outputs ||
-        outputs > older.max_outputs || !attributes_fit(node_, older, newer, newest))
-      return false;
+    const auto named = [](std::string_view side, const Parameter& p) {
+      return std::string(side) + " '" + p.name + "'";
+    };
+    const auto needed = [&](std::string_view side, const Parameter& p) {
+      return before(since) + named(side, p) + " may not be left out";
+    };
+    if (inputs > older.max_inputs) return named("input", newer.input(inputs - 1)) + came_with(since);
+    if (node_.inputs.size() < older.min_inputs) return needed("input", older.input(older.min_inputs - 1));
+    if (outputs > older.max_outputs) return named("output", newer.output(outputs - 1)) + came_with(since);
+    if (outputs < older.min_outputs) return needed("output", older.output(older.min_outputs - 1));
+    if (std::string why = attributes_unfit(node_, older, newer, newest, since); !why.empty()) return why;
     TypeBinding types(older);
     for (size_t i = 0; i < inputs; ++i) {
       const Parameter& p = older.input(i);
-      if (node_.inputs[i] == no_id ? p.arity != Parameter::Arity::optional
-                                   : !types.fits(p, type(node_.inputs[i])))
-        return false;
+      const bool absent = node_.inputs[i] == no_id;
+      if (absent && p.arity != Parameter::Arity::optional) return needed("input", p);
+      if (absent) continue;
+      if (std::string why = types.unfit("input", p, type(node_.inputs[i]), since); !why.empty()) return why;
     }
-    for (size_t i = 0; i < outputs; ++i)
-      if (node_.outputs[i] != no_id && !types.fits(older.output(i), type(node_.outputs[i]))) return false;
-    return true;
+    for (size_t i = 0; i < outputs; ++i) {
+      if (node_.outputs[i] == no_id) continue;
+      std::string why = types.unfit("output", older.output(i), type(node_.outputs[i]), since);
+      if (!why.empty()) return why;
+    }
+    return {};
   }
 
   const Graph& g_;
   Node node_;
+  const FromFront& known_;
+  Obstacle obstacle_;
   std::deque<Made> made_;
 };
 
@@ -165,15 +239,31 @@ int ir_version_of(DataType t) {
 
 }  // namespace
 
-const Version& downgrade(Graph& g, Node& n, const OpSchema& schema, int least) {
-  NodeDowngrade down(g, n);
+const Version& downgrade(Graph& g, Node& n, const OpSchema& schema, int least, const FromFront& known) {
+  NodeDowngrade down(g, n, known);
   const Version& version = down.run(schema, least);
   n = down.finish(g);
   return version;
 }
 
-const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& schema, int least) {
-  return NodeDowngrade(g, n).run(schema, least);
+const Version& lowest_version(const Graph& g, const Node& n, const OpSchema& schema, int least,
+                              const FromFront& known) {
+  return NodeDowngrade(g, n, known).run(schema, least);
+}
+
+std::optional<Obstacle> obstacle_below(const Graph& g, const Node& n, const OpSchema& schema, int least,
+                                       const FromFront& known) {
+  NodeDowngrade down(g, n, known);
+  if (down.run(schema, least).since <= least) return std::nullopt;
+  return down.obstacle();
+}
+
+void refuse_at(const Graph& g, const Node& n, int opset, const Obstacle& o) {
+  const std::string needed = std::to_string(o.since);
+  throw Error(node_fault(
+      g, n, "export", Code::node_cannot_convert, "nodes that opset " + std::to_string(opset) + " can say",
+      "one that needs opset " + needed + ": " + o.why,
+      "choose opset " + needed + " or a newer one" + (o.remedy.empty() ? "" : ", or " + o.remedy)));
 }
 
 int ir_version_for(const ValueType& t) {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/error_about.h"
 #include "onnx/export_spelling.h"
 #include "onnx/export_version.h"
 #include "onnx/import_types.h"
@@ -33,7 +34,7 @@ class Exporter {
       throw Error(Code::bad_argument, "export", "an opset from 1 to " + std::to_string(newest_opset),
                   std::to_string(options_.opset));
     onnx::Model m;
-    if (options_.opset) spell_out(root, catalog_, options_.opset);
+    if (options_.opset) from_front_ = spell_out(root, catalog_, options_.opset);
     find_versions(root);
     if (options_.opset) opset_ = options_.opset;
     write_in_versions(root);
@@ -75,24 +76,28 @@ class Exporter {
     }
     for (ValueId v = 0; v < g.value_count(); ++v) {
       need_ir(ir_version_for(g.value(v).type));
-      if (g.value(v).constant && g.value(v).constant->is_sequence())
-        opset_ = std::max(opset_, 11);  // see constant()
+      if (!g.value(v).constant || !g.value(v).constant->is_sequence()) continue;
+      opset_ = std::max(opset_, 11);  // see constant()
+      if (options_.opset && options_.opset < 11)
+        throw error_about(Code::node_cannot_convert, "export", g.value(v).name,
+                          "constants that opset " + std::to_string(options_.opset) + " can say",
+                          "a sequence, which needs opset 11: there is no SequenceConstruct before it",
+                          "choose opset 11 or a newer one");
     }
     for (NodeId id : g.order()) {
       const Node& n = g.node(id);
       if (!n.metadata.empty()) need_ir(10);
       if (const OpSchema* schema = catalog_.find(n.domain, n.op)) {
         const int wanted = options_.opset ? options_.opset : options_.least_opset;
-        const Version& v = lowest_version(g, n, *schema, n.domain.empty() ? wanted : 1);
-        if (!n.domain.empty())
+        const Version& v = lowest_version(g, n, *schema, n.domain.empty() ? wanted : 1, from_front_);
+        if (!n.domain.empty()) {
           need_domain(n.domain, v.since);
-        else if (options_.opset && options_.opset < v.since)
-          throw Error(node_fault(g, n, "export", Code::node_cannot_convert,
-                                 "nodes that opset " + std::to_string(options_.opset) + " can say",
-                                 "one that needs opset " + std::to_string(v.since),
-                                 "choose opset " + std::to_string(v.since) + " or a newer one"));
-        else
+        } else {
+          if (options_.opset)
+            if (const auto obstacle = obstacle_below(g, n, *schema, options_.opset, from_front_))
+              refuse_at(g, n, options_.opset, *obstacle);
           opset_ = std::max(opset_, v.since);
+        }
       } else {
         need_domain(n.domain, opset_of_file(g, n.domain));
       }
@@ -104,7 +109,8 @@ class Exporter {
     for (NodeId id : g.order()) {
       Node& n = g.node(id);
       if (const OpSchema* schema = catalog_.find(n.domain, n.op))
-        downgrade(g, n, *schema, static_cast<int>(n.domain.empty() ? opset_ : domains_[n.domain]));
+        downgrade(g, n, *schema, static_cast<int>(n.domain.empty() ? opset_ : domains_[n.domain]),
+                  from_front_);
       for (const Body& b : n.bodies) write_in_versions(*b.graph);
     }
   }
@@ -308,6 +314,7 @@ class Exporter {
 
   const SchemaCatalog& catalog_;
   const ExportOptions& options_;
+  FromFront from_front_;
   int opset_ = 0;
   int ir_version_ = 4;  // the first whose initializers need not be inputs
   std::map<std::string, int64_t> domains_;

@@ -13,6 +13,9 @@ namespace lathe {
 /// The version before means the same by what both can hold, whatever the upgrade had to do for others.
 inline bool as_it_is(RewriteContext&) { return true; }
 
+/// Why there is no way back where a constant input would lead there: the input is computed.
+bool cannot_be_computed(RewriteContext& c, std::string_view input);
+
 /// Elements of an input of integers that is a constant.
 std::optional<std::vector<int64_t>> constant_ints(RewriteContext& c, size_t input);
 

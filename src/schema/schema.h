@@ -83,10 +83,25 @@ class RewriteContext {
   virtual Node& node() = 0;
   virtual const ValueType& type(ValueId v) const = 0;
   ValueType input_type(size_t i) { return type(node().inputs[i]); }
+  /// Is `v` of indices that a spelling counts from the front?
+  virtual bool is_from_front(ValueId) const { return false; }
   /// Contents of an input, where it is a constant.
   virtual const Tensor* constant(ValueId v) const = 0;
   /// A new constant.
   virtual ValueId add_constant(Tensor t, std::string_view name_hint) = 0;
+
+  /// What a downgrade returns, and why: "a computed input 'axes' came with it", and what else helps than a
+  /// newer opset: "make 'axes' a constant".
+  bool cannot(std::string why, std::string remedy = {}) {
+    why_ = std::move(why);
+    remedy_ = std::move(remedy);
+    return false;
+  }
+  const std::string& why() const { return why_; }
+  const std::string& remedy() const { return remedy_; }
+
+ private:
+  std::string why_, remedy_;
 };
 
 /// A node that others may be put before.
@@ -110,7 +125,7 @@ class UpgradeContext : public InsertContext {
 };
 using Upgrade = void (*)(UpgradeContext&);
 
-/// Turns a node into one of the version before; false where that version cannot say it. What the older
+/// Turns a node into one of the version before; cannot(why) where that version cannot say it. What the older
 /// signature demands (arity, attributes, types) is checked afterwards.
 using Downgrade = bool (*)(RewriteContext&);
 
@@ -119,6 +134,10 @@ class SpellContext : public InsertContext {
  public:
   /// Where the node is.
   virtual Graph& graph() = 0;
+  /// The opset that is to say it.
+  virtual int opset() const = 0;
+  /// `v`, of graph(), is of indices that are counted from the front, which only a run can see.
+  virtual void note_from_front(ValueId v) = 0;
   /// Inserts a node that has bodies, whose parent is graph(); returns its outputs.
   virtual std::vector<ValueId> insert_with_bodies(std::string_view op, std::vector<ValueId> inputs,
                                                   Attributes attrs, std::vector<Body> bodies,
@@ -169,7 +188,8 @@ class OpSchema {
   /// version. Neither: what both signatures hold means the same. An upgrade alone: there is no way back.
   OpSchema& version(int since, std::string_view signature, Upgrade from_previous = nullptr,
                     Downgrade into_previous = nullptr);
-  /// The operator ended at this version: the upgrade turns it into something else.
+  /// The operator ended at this version: the upgrade turns it into something else. Before, it was in the form
+  /// of the version that was the last, in which spellings may use it.
   OpSchema& deprecated(int since, Upgrade into);
   /// The attributes' struct and its shape rule.
   template <class Op>

@@ -333,7 +333,8 @@ OpSchema& OpSchema::version(int since, std::string_view signature, Upgrade from_
 }
 
 OpSchema& OpSchema::deprecated(int since, Upgrade into) {
-  version(since, versions_.empty() ? std::string_view("() -> ()") : versions_.back().text, into);
+  version(since, versions_.empty() ? std::string_view("() -> ()") : versions_.back().text, into,
+          [](RewriteContext&) { return true; });
   versions_.back().deprecated = true;
   return *this;
 }

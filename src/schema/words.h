@@ -1,6 +1,7 @@
 // Words for making nodes that take another node's place, whole or in part.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +80,12 @@ inline ValueId reshaped(InsertContext& c, ValueId v, const std::vector<int64_t>&
   return one(c, "Reshape", {v, ints(c, shape)});
 }
 
+/// As a tensor without axes.
+inline ValueId as_scalar(InsertContext& c, ValueId v) {
+  const auto& shape = c.type(v).shape;
+  return shape && shape->empty() ? v : one(c, "Reshape", {v, ints(c, {})});
+}
+
 /// To sizes that a run computes, where 0 is none.
 inline ValueId reshaped_to(InsertContext& c, ValueId v, ValueId sizes) {
   return one(c, "Reshape", {v, sizes}, with("allowzero", int64_t{1}));
@@ -130,7 +137,63 @@ inline ValueId sliced(InsertContext& c, ValueId v, ValueId from, ValueId to, int
   return one(c, "Slice", {v, from, to, ints(c, {axis})});
 }
 
+// ── Places
+
+/// 0, 1, … below the size of an axis.
+ValueId places(InsertContext& c, ValueId v, int64_t axis);
+
+/// By how many elements the next along an axis is away, in a tensor that is laid out row by row.
+ValueId stride(InsertContext& c, ValueId v, int64_t axis);
+
+/// 1 where an integer is below 0, else 0, in its own type. Older opsets compare floats alone, which tell
+/// signs of all of them.
+ValueId is_negative(InsertContext& c, ValueId v);
+
+/// The greater of whole numbers and 0, the less of whole numbers.
+inline ValueId at_least_0(InsertContext& c, ValueId v) {
+  const DataType type = elem_of(c, v);
+  return one(c, "Mul", {v, one(c, "Sub", {number(c, 1, type), is_negative(c, v)})});
+}
+inline ValueId at_most(InsertContext& c, ValueId v, ValueId most) {
+  const ValueId less = one(c, "Sub", {v, most});
+  return one(c, "Add", {most, one(c, "Mul", {less, is_negative(c, less)})});
+}
+
+/// Indices of an axis of `v` that may be negative, counted from the front.
+ValueId counted_from_front(SpellContext& c, ValueId indices, ValueId v, int64_t axis);
+
+/// Which element of a tensor of the shape of `v` each is, in that shape's order and of its rank: but along
+/// `axis`, where `at` says it.
+ValueId element_numbers(InsertContext& c, ValueId v, ValueId shape_of, int64_t axis, ValueId at);
+
+/// Tuples of indices, along the last axis, of the axes of `v` from `first` on: the numbers of what they name,
+/// where those axes are one.
+ValueId tuples_as_numbers(SpellContext& c, ValueId v, ValueId indices, int64_t first);
+/// The sizes of the axes in [from, to) multiplied, as a list of one.
+ValueId size_of_axes(InsertContext& c, ValueId v, int64_t from, int64_t to);
+/// A list of such lists.
+ValueId sizes_of(InsertContext& c, std::vector<ValueId> sizes);
+/// By how many of the parts that the first `count` axes tell apart the next along one of them is away.
+ValueId strides_of_first(InsertContext& c, ValueId v, int64_t axis, int64_t count);
+/// The first `count` axes as one.
+ValueId first_axes_as_one(InsertContext& c, ValueId v, int64_t count);
+
+/// Elements of `v` at these places along an axis; they are from 0 on.
+ValueId gathered(SpellContext& c, ValueId v, ValueId at, int64_t axis);
+inline ValueId gathered(SpellContext& c, ValueId v, const std::vector<int64_t>& at, int64_t axis) {
+  return gathered(c, v, ints(c, at), axis);
+}
+
 // ── Axes that a run computes
+
+/// [axes, rank], 1 where an axis is the one of that number, counted from either end, else 0.
+ValueId axis_hits(InsertContext& c, ValueId axes, int64_t rank);
+/// [rank], 1 for each that is among the axes, else 0.
+ValueId axis_flags(InsertContext& c, ValueId axes, int64_t rank);
+/// The sizes whose flag is 0; there are so many.
+ValueId sizes_left(SpellContext& c, ValueId sizes, ValueId flags, int64_t rank, std::optional<int64_t> left);
+/// To sizes of which none is 0 unless one of those of `whole` is.
+ValueId reshaped_surely(InsertContext& c, ValueId v, ValueId sizes, ValueId whole);
 
 /// What `make` gives for `axis`, a tensor of one number: a branch for each that it may be, of those before
 /// `end`. `make` gets the operands as values of the branch.

@@ -50,11 +50,13 @@ bool clip_6_from_11(RewriteContext& c) {
   Node& n = c.node();
   for (size_t i = 1; i <= 2; ++i) {
     if (i >= n.inputs.size() || n.inputs[i] == no_id) {
-      if (c.input_type(0).elem != DataType::float32) return false;
+      if (c.input_type(0).elem != DataType::float32)
+        return c.cannot("in older ones a bound that is left out is that of float");
       continue;
     }
     const auto bound = constant_float(c, i);
-    if (!bound) return false;
+    if (!bound && c.constant(n.inputs[i])) return c.cannot("in older ones bounds are numbers of float");
+    if (!bound) return cannot_be_computed(c, i == 1 ? "min" : "max");
     n.attributes.set(i == 1 ? "min" : "max", *bound);
   }
   n.inputs.resize(1);
@@ -77,6 +79,49 @@ std::vector<ValueId> of_one_input(SpellContext& c, F&& f) {
 std::vector<ValueId> relu(SpellContext& c) {
   const ValueId x = input(c, 0);
   return {one(c, "Max", {x, number(c, 0, elem_of(c, x))})};
+}
+
+double greatest_number(DataType t) {
+  return t == DataType::float16   ? 65504.0
+         : t == DataType::float64 ? std::numeric_limits<double>::max()
+                                  : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+/// Bounds that are left out are the least and the greatest number of the type.
+std::vector<ValueId> clip(SpellContext& c) {
+  ValueId x = input(c, 0);
+  const DataType type = elem_of(c, x);
+  if (c.opset() >= 12 || type == DataType::bfloat16) return in_wider_types(c);
+  for (size_t i = 1; i <= 2; ++i) {
+    ValueId bound = input(c, i);
+    if (bound == no_id && is_integer(type)) continue;
+    bound = bound == no_id ? number(c, greatest_number(type) * (i == 1 ? -1 : 1), type) : as_scalar(c, bound);
+    x = one(c, i == 1 ? "Max" : "Min", {x, bound});
+  }
+  return {x};
+}
+
+/// Whatever is not beyond lambd, nor a number, is 0.
+std::vector<ValueId> shrink(SpellContext& c) {
+  if (c.opset() >= 9) unsaid({}, {});
+  const auto op = decode<Shrink>(c.node().attributes);
+  const ValueId given = input(c, 0), x = widened(c, given);
+  const DataType type = elem_of(c, x);
+  if (!is_float(type)) unsaid({}, {});
+  const auto lambd = static_cast<double>(op.lambd), bias = static_cast<double>(op.bias);
+  const ValueId below = one(c, "Less", {x, number(c, -lambd, type)}),
+                above = one(c, "Greater", {x, number(c, lambd, type)});
+  const ValueId rest = one(c, "Where", {above, plus(c, x, -bias), number(c, 0, type)});
+  return {cast(c, one(c, "Where", {below, plus(c, x, bias), rest}), elem_of(c, given))};
+}
+
+std::vector<ValueId> thresholded_relu(SpellContext& c) {
+  if (c.opset() >= 10) return in_wider_types(c);
+  const auto alpha = static_cast<double>(decode<ThresholdedRelu>(c.node().attributes).alpha);
+  return of_one_input(c, [&](ValueId x) {
+    const DataType type = elem_of(c, x);
+    return one(c, "Where", {one(c, "Greater", {x, number(c, alpha, type)}), x, number(c, 0, type)});
+  });
 }
 
 std::vector<ValueId> hard_swish(SpellContext& c) {
@@ -184,7 +229,7 @@ void declare_activation(SchemaCatalog& c) {
       .version(10, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float]")
       .version(22, "(X: T) -> (Y: T) {alpha: float = 1} [T: @float_13]")
       .rule<ThresholdedRelu>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::thresholded_relu)
       .contract({.epsilons = 4});
   c.add("HardSigmoid")
       .version(1,
@@ -238,6 +283,7 @@ void declare_activation(SchemaCatalog& c) {
   c.add("Shrink")
       .version(9, "(input: T) -> (output: T) {bias: float = 0, lambd: float = 0.5} [T: @number]")
       .rule<Shrink>()
+      .spelled(spelling::shrink)
       .contract({.epsilons = 4});
   c.add("Clip")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints, max: float, min: float} [T: @float]")
@@ -248,6 +294,7 @@ void declare_activation(SchemaCatalog& c) {
       .version(12, "(input: T, min?: T, max?: T) -> (output: T) [T: @number]")
       .version(13, "(input: T, min?: T, max?: T) -> (output: T) [T: @number_13]")
       .rule<Clip>()
+      .spelled(spelling::clip)
       .contract({.exact = true});
   c.add("PRelu")
       .version(1, "(X: T, slope: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")

@@ -17,7 +17,8 @@ bool attention_23_from_24(RewriteContext& c) {
     return (*shape)[shape->size() - axis_from_end];
   };
   const auto keys = length(1, 2), past = given(4) ? length(4, 2) : Dim(0), covered = length(3, 1);
-  return keys && past && covered && *covered == *keys + *past;
+  return (keys && past && covered && *covered == *keys + *past) ||
+         c.cannot("in older ones the mask covers all keys, and this one need not");
 }
 
 }  // namespace

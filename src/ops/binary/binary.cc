@@ -32,12 +32,14 @@ void align_axis(UpgradeContext& u) {
 
 /// Floats needed fmod.
 bool mod_13_from_28(RewriteContext& c) {
-  return c.node().attributes.get<int64_t>("fmod", 0) != 0 || !is_float(c.input_type(0).elem);
+  return c.node().attributes.get<int64_t>("fmod", 0) != 0 || !is_float(c.input_type(0).elem) ||
+         c.cannot("in older ones floats need attribute 'fmod' (1)");
 }
 
 /// Before version 8 there was no broadcasting, and runtimes know no other type than float32 there.
 bool of_one_shape_in_floats(RewriteContext& c) {
-  return inputs_of_one_shape(c) && c.input_type(0).elem != DataType::float64;
+  return inputs_of_one_shape(c) && (c.input_type(0).elem != DataType::float64 ||
+                                    c.cannot("in older ones runtimes know it for float alone"));
 }
 
 }  // namespace
@@ -46,11 +48,23 @@ namespace spelling {
 using namespace words;
 namespace {
 
+/// Of integers older opsets have all but the rest of a division, which has the sign of the dividend there.
+ValueId rest_of(SpellContext& c, ValueId a, ValueId b, bool as_divisor) {
+  const ValueId rest = one(c, "Sub", {a, one(c, "Mul", {one(c, "Div", {a, b}), b})});
+  if (!as_divisor || !is_signed_integer(elem_of(c, a))) return rest;
+  const ValueId signs = one(c, "Sub", {is_negative(c, rest), is_negative(c, b)});
+  const ValueId apart = one(c, "Mul", {signs, signs});
+  const ValueId some = cast(c, cast(c, rest, DataType::boolean), elem_of(c, a));
+  return one(c, "Add", {rest, one(c, "Mul", {b, one(c, "Mul", {apart, some})})});
+}
+
 /// Before version 28 floats had the sign of the dividend.
 std::vector<ValueId> mod(SpellContext& c) {
   const ValueId a = input(c, 0), b = input(c, 1);
   const DataType type = elem_of(c, a);
-  if (!is_float(type) || c.node().attributes.get<int64_t>("fmod", 0) != 0) return in_wider_types(c);
+  const bool by_dividend = c.node().attributes.get<int64_t>("fmod", 0) != 0;
+  if (is_integer(type) && bits_of(type) >= 32 && c.opset() < 10) return {rest_of(c, a, b, !by_dividend)};
+  if (!is_float(type) || by_dividend) return in_wider_types(c);
   const ValueId rest = one(c, "Mod", {a, b}, with("fmod", int64_t{1})), zero = number(c, 0, type);
   const auto negative = [&](ValueId v) { return one(c, "Less", {v, zero}); };
   const ValueId apart = one(c, "Xor", {negative(rest), negative(b)});
@@ -89,11 +103,34 @@ std::vector<ValueId> bitwise_xor(SpellContext& c) {
   });
 }
 
+/// Without a sign: multiplied or divided by a power of 2; what is shifted further is 0.
+ValueId shifted_by_powers(SpellContext& c) {
+  const DataType type = elem_of(c, input(c, 0));
+  const bool left = c.node().attributes.get<std::string>("direction", "") == "LEFT";
+  const int64_t width = bits_of(type);
+  Tensor powers(DataType::uint64, {width + 1}), stays(DataType::uint64, {width + 1});
+  for (int64_t i = 0; i <= width; ++i) {
+    powers.as<uint64_t>()[static_cast<size_t>(i)] = i == width ? (left ? 0 : 1) : uint64_t{1} << i;
+    stays.as<uint64_t>()[static_cast<size_t>(i)] = i != width;
+  }
+  // Steps beyond 63 bits would be negative: they too are too many.
+  const ValueId steps = cast(c, input(c, 1), DataType::int64), most = int_scalar(c, width);
+  const ValueId far = one(c, "Mul", {is_negative(c, steps), most});
+  const ValueId by = at_most(c, one(c, "Add", {at_least_0(c, steps), far}), most);
+  const auto at = [&](Tensor t) { return gathered(c, c.add_constant(std::move(t), "powers"), by, 0); };
+  const ValueId x = cast(c, input(c, 0), DataType::uint64);
+  if (left) return cast(c, one(c, "Mul", {x, at(std::move(powers))}), type);
+  return cast(c, one(c, "Mul", {one(c, "Div", {x, at(std::move(powers))}), at(std::move(stays))}), type);
+}
+
 /// Of integers with a sign: to the left their bits are moved, to the right those of -1 - x where it is
 /// negative. Shifts by too much leave what extends the sign.
 std::vector<ValueId> bit_shift(SpellContext& c) {
   const DataType type = elem_of(c, input(c, 0));
-  if (!is_signed_integer(type)) unsaid("integers of 8 bits or more", std::string(name_of(type)));
+  if (!is_signed_integer(type)) {
+    if (c.opset() >= 11) unsaid({}, {});
+    return {shifted_by_powers(c)};
+  }
   const auto direction = c.node().attributes.get<std::string>("direction", "");
   const bool left = direction == "LEFT";
   const int64_t width = bits_of(type);
@@ -115,6 +152,103 @@ std::vector<ValueId> bit_shift(SpellContext& c) {
     return one(c, "Where", {negative, one(c, "Sub", {minus_one, v}), v});
   };
   return {cast(c, turned(shifted(turned(x))), type)};
+}
+
+/// Whether one is less, of integers: those of up to 32 bits are numbers of double too, and of longer ones the
+/// upper halves are, or, where these are equal, what is left.
+ValueId less_whole(SpellContext& c, ValueId a, ValueId b) {
+  const auto wide = [&](ValueId v) { return cast(c, v, DataType::float64); };
+  const DataType type = elem_of(c, a);
+  if (bits_of(type) <= 32) return one(c, "Less", {wide(a), wide(b)});
+  const ValueId unit = number(c, 4294967296.0, type);
+  const auto upper = [&](ValueId v) { return one(c, "Div", {v, unit}); };
+  const auto rest = [&](ValueId v, ValueId up) { return one(c, "Sub", {v, one(c, "Mul", {up, unit})}); };
+  const ValueId up_a = upper(a), up_b = upper(b);
+  const ValueId rest_a = wide(rest(a, up_a)), rest_b = wide(rest(b, up_b));
+  const ValueId before = one(c, "Less", {wide(up_a), wide(up_b)}),
+                behind = one(c, "Greater", {wide(up_a), wide(up_b)});
+  const ValueId by_rest = one(c, "And", {one(c, "Not", {behind}), one(c, "Less", {rest_a, rest_b})});
+  return one(c, "Or", {before, by_rest});
+}
+
+std::vector<ValueId> less(SpellContext& c) {
+  if (c.opset() >= 9 || !is_integer(elem_of(c, input(c, 0)))) return in_wider_types(c);
+  return {less_whole(c, input(c, 0), input(c, 1))};
+}
+std::vector<ValueId> greater(SpellContext& c) {
+  if (c.opset() >= 9 || !is_integer(elem_of(c, input(c, 0)))) return in_wider_types(c);
+  return {less_whole(c, input(c, 1), input(c, 0))};
+}
+
+/// Integers as int64, of the same bits; floats are equal where none is less and both are numbers.
+std::vector<ValueId> equal(SpellContext& c) {
+  const DataType type = elem_of(c, input(c, 0));
+  if (c.opset() >= 11) return in_wider_types(c);
+  if (is_integer(type))
+    return {one(c, "Equal", {cast(c, input(c, 0), DataType::int64), cast(c, input(c, 1), DataType::int64)})};
+  if (!is_float(type)) unsaid({}, {});
+  const ValueId a = widened(c, input(c, 0)), b = widened(c, input(c, 1));
+  const auto is_number = [&](ValueId v) {
+    const DataType own = elem_of(c, v);
+    return one(c, "Or", {one(c, "Less", {v, number(c, 1, own)}), one(c, "Greater", {v, number(c, 0, own)})});
+  };
+  const ValueId apart = one(c, "Or", {one(c, "Less", {a, b}), one(c, "Greater", {a, b})});
+  const ValueId numbers = one(c, "And", {is_number(a), is_number(b)});
+  return {one(c, "And", {one(c, "Not", {apart}), numbers})};
+}
+
+/// Before version 8 inputs did not broadcast.
+std::vector<ValueId> of_one_shape(SpellContext& c) {
+  const Node node = c.node();
+  const auto& shape = c.type(node.outputs[0]).shape;
+  std::vector<int64_t> sizes;
+  for (const Dim& d : shape.value_or(SymShape{}))
+    if (const auto n = known(d)) sizes.push_back(*n);
+  if (!shape || sizes.size() != shape->size())
+    unsaid("inputs of one shape, or of known ones", c.input_type(0).str());
+  std::vector<ValueId> inputs = node.inputs;
+  bool changed = false;
+  for (ValueId& v : inputs) {
+    if (c.type(v).shape == shape) continue;
+    v = one(c, "Expand", {v, ints(c, sizes)});
+    changed = true;
+  }
+  if (!changed) unsaid({}, {});
+  return {one(c, node.op, std::move(inputs), node.attributes)};
+}
+
+/// Of integers, one after the other.
+std::vector<ValueId> extreme(SpellContext& c) {
+  const Node node = c.node();
+  if (!is_integer(elem_of(c, input(c, 0)))) return c.opset() < 8 ? of_one_shape(c) : in_wider_types(c);
+  if (c.opset() >= 12) unsaid({}, {});
+  ValueId so_far = input(c, 0);
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const ValueId next = input(c, i), first = node.op == "Max" ? so_far : next;
+    so_far = one(c, "Where", {one(c, "Less", {first, node.op == "Max" ? next : so_far}), next, so_far});
+  }
+  return {so_far};
+}
+
+/// One after the other, which broadcast.
+std::vector<ValueId> sum_of_all(SpellContext& c) {
+  const Node node = c.node();
+  const DataType type = elem_of(c, input(c, 0));
+  if (c.opset() >= 8) return in_wider_types(c);
+  ValueId sum = widened(c, input(c, 0));
+  for (size_t i = 1; i < node.inputs.size(); ++i) sum = one(c, "Add", {sum, widened(c, input(c, i))});
+  if (node.op == "Mean")
+    sum = one(c, "Div", {sum, number(c, static_cast<double>(node.inputs.size()), elem_of(c, sum))});
+  return {cast(c, sum, type)};
+}
+
+/// Floats to the power of numbers of another type.
+std::vector<ValueId> pow(SpellContext& c) {
+  const DataType type = elem_of(c, input(c, 0)), power = elem_of(c, input(c, 1));
+  if (!is_float(type) || type == power || c.opset() >= 12) return in_wider_types(c);
+  const DataType own =
+      bits_of(power) < 16 || type == DataType::float64 ? computed_in(type) : DataType::float64;
+  return {cast(c, one(c, "Pow", {cast(c, input(c, 0), own), cast(c, input(c, 1), own)}), type)};
 }
 
 std::vector<ValueId> greater_or_equal(SpellContext& c) {
@@ -171,6 +305,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(X: T, Y: T1) -> (Z: T) [T: @float_13 int32 int64; T1: @number]")
       .version(15, "(X: T, Y: T1) -> (Z: T) [T: @float_13 int32 int64; T1: @number_13]")
       .rule<Pow>()
+      .spelled(spelling::pow)
       .contract({.epsilons = 4});
   c.add("Mod")
       .version(10, "(A: T, B: T) -> (C: T) {fmod: int = 0} [T: @number]")
@@ -222,6 +357,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(13, "(A: T, B: T) -> (C: T1) [T: @plain_13; T1: bool]")
       .version(19, "(A: T, B: T) -> (C: T1) [T: @plain_13 string; T1: bool]")
       .rule<Equal>()
+      .spelled(spelling::equal)
       .contract({.exact = true});
   c.add("Greater")
       .version(1, "(A: T, B: T) -> (C: T1) {axis: int, broadcast: int = 0} [T: @float; T1: bool]")
@@ -229,6 +365,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(9, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(13, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<Greater>()
+      .spelled(spelling::greater)
       .contract({.exact = true});
   c.add("GreaterOrEqual")
       .version(12, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
@@ -242,6 +379,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(9, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
       .version(13, "(A: T, B: T) -> (C: T1) [T: @number_13; T1: bool]")
       .rule<Less>()
+      .spelled(spelling::less)
       .contract({.exact = true});
   c.add("LessOrEqual")
       .version(12, "(A: T, B: T) -> (C: T1) [T: @number; T1: bool]")
@@ -256,6 +394,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(12, "(data_0*1: T) -> (max: T) [T: @number]")
       .version(13, "(data_0*1: T) -> (max: T) [T: @number_13]")
       .rule<Max>()
+      .spelled(spelling::extreme)
       .contract({.exact = true});
   c.add("Min")
       .version(1, "(data_0*1: T) -> (min: T) {consumed_inputs: ints} [T: @float]")
@@ -264,6 +403,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(12, "(data_0*1: T) -> (min: T) [T: @number]")
       .version(13, "(data_0*1: T) -> (min: T) [T: @number_13]")
       .rule<Min>()
+      .spelled(spelling::extreme)
       .contract({.exact = true});
   c.add("Mean")
       .version(1, "(data_0*1: T) -> (mean: T) {consumed_inputs: ints} [T: @float]")
@@ -271,6 +411,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(8, "(data_0*1: T) -> (mean: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(13, "(data_0*1: T) -> (mean: T) [T: @float_13]")
       .rule<Mean>()
+      .spelled(spelling::sum_of_all)
       .contract({.epsilons = 4});
   c.add("Sum")
       .version(1, "(data_0*1: T) -> (sum: T) {consumed_inputs: ints} [T: @float]")
@@ -278,6 +419,7 @@ void declare_binary(SchemaCatalog& c) {
       .version(8, "(data_0*1: T) -> (sum: T) [T: @float]", nullptr, of_one_shape_in_floats)
       .version(13, "(data_0*1: T) -> (sum: T) [T: @float_13]")
       .rule<Sum>()
+      .spelled(spelling::sum_of_all)
       .contract({.epsilons = 4});
 }
 

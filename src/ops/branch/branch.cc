@@ -39,9 +39,11 @@ bool if_1_from_11(RewriteContext& c) {
   for (size_t i = 0; i < c.node().outputs.size(); ++i) {
     const std::optional<SymShape>* shape = nullptr;
     for (const Body& b : bodies) {
-      if (i >= b.graph->outputs().size()) return false;
+      if (i >= b.graph->outputs().size()) return c.cannot("its branches differ in the number of outputs");
       const auto& given = b.graph->value(b.graph->outputs()[i]).type.shape;
-      if (!given || (shape && **shape != *given)) return false;
+      if (!given || (shape && **shape != *given))
+        return c.cannot("in older ones both branches have to give outputs of one shape, and output " +
+                        std::to_string(i) + " need not be");
       shape = &given;
     }
   }

@@ -27,6 +27,17 @@ namespace spelling {
 using namespace words;
 namespace {
 
+/// What is said of floats of 8 bits does not matter to others.
+std::vector<ValueId> cast_node(SpellContext& c) {
+  Attributes a = c.node().attributes;
+  const auto to = static_cast<DataType>(a.get<int64_t>("to", 0));
+  bool changed = false;
+  if (!is_float(to) || bits_of(to) > 8) changed = a.erase("saturate");
+  if (to != DataType::float8e8m0) changed = a.erase("round_mode") || changed;
+  if (!changed) unsaid({}, {});
+  return {one(c, "Cast", {input(c, 0)}, std::move(a))};
+}
+
 /// The type is known before anything runs.
 std::vector<ValueId> cast_like(SpellContext& c) {
   Attributes a = c.node().attributes;
@@ -66,6 +77,7 @@ void declare_cast(SchemaCatalog& c) {
                "(input: T1) -> (output: T2) {round_mode: string = 'up', saturate: int = 1, to: int!} [T1: "
                "@real_ir14; T2: @real_ir14]")
       .rule<Cast>()
+      .spelled(spelling::cast_node)
       .output_type(named_type)
       .contract({.epsilons = 1});
   c.add("CastLike")

@@ -8,11 +8,12 @@ namespace spelling {
 using namespace words;
 namespace {
 
-/// A scan along the axis that carries the product.
-ValueId product_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative& op) {
+/// A scan along the axis that carries the product or the sum.
+ValueId carried_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative& op) {
   const DataType type = elem_of(c, x);
+  const bool multiplies = c.node().op == "CumProd";
   Tensor unit(type, {1});
-  store_double(unit, 0, 1);
+  store_double(unit, 0, multiplies);
   const ValueId slice = one(c, "Shape", {reduced(c, "ReduceSum", x, {axis}, false)});
   const ValueId ones = one(c, "ConstantOfShape", {slice}, with("value", std::move(unit)));
   auto body = std::make_shared<Graph>(&c.graph());
@@ -22,7 +23,7 @@ ValueId product_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative
     at_place.shape->erase(at_place.shape->begin() + axis);
   }
   const ValueId so_far = body->add_input("so_far", at_place), here = body->add_input("here", at_place);
-  const ValueId next = one(*c.inside(*body), "Mul", {so_far, here});
+  const ValueId next = one(*c.inside(*body), multiplies ? "Mul" : "Add", {so_far, here});
   body->set_outputs({next, op.exclusive ? so_far : next});
   const std::vector<int64_t> axes{axis}, directions{op.reverse};
   Attributes scan = with("num_scan_inputs", int64_t{1});
@@ -35,11 +36,13 @@ ValueId product_along(SpellContext& c, ValueId x, int64_t axis, const Cumulative
   return one(c, "Reshape", {all, one(c, "Shape", {x})});
 }
 
-std::vector<ValueId> cum_prod(SpellContext& c) {
+std::vector<ValueId> cumulative(SpellContext& c) {
+  // What version 14 brought are types; before 11 there was nothing.
+  if (c.node().op == "CumSum" && c.opset() >= 11) return in_wider_types(c);
   const DataType type = elem_of(c, input(c, 0));
   const ValueId x = widened(c, input(c, 0));
   const auto along = [](SpellContext& in, std::span<const ValueId> operands, int64_t axis) {
-    return product_along(in, operands[0], axis, decode<Cumulative>(in.node().attributes));
+    return carried_along(in, operands[0], axis, decode<Cumulative>(in.node().attributes));
   };
   if (const Tensor* axis = c.constant(input(c, 1)))
     return {cast(c, along(c, std::span(&x, 1), from_front(c, x, load_int(*axis, 0))), type)};
@@ -58,13 +61,13 @@ void declare_cumulative(SchemaCatalog& c) {
       .version(14,
                "(x: T, axis: T2) -> (y: T) {reverse: int = 0, exclusive: int = 0} [T: @wide_13; T2: @index]")
       .rule<Cumulative>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::cumulative)
       .contract({.epsilons = 2, .per_reduced = true});
   c.add("CumProd")
       .version(26,
                "(x: T, axis: T2) -> (y: T) {reverse: int = 0, exclusive: int = 0} [T: @wide_13; T2: @index]")
       .rule<Cumulative>()
-      .spelled(spelling::cum_prod)
+      .spelled(spelling::cumulative)
       .contract({.epsilons = 2, .per_reduced = true});
 }
 

@@ -2,6 +2,7 @@
 
 #include "schema/downgrade.h"
 #include "schema/upgrade.h"
+#include "schema/words.h"
 #include "tensor/element.h"
 
 namespace lathe {
@@ -35,16 +36,18 @@ void dropout_12_from_10(UpgradeContext& u) {
 /// The older mask is of no use to inference: what it holds is not said.
 bool dropout_10_from_12(RewriteContext& c) {
   Node& n = c.node();
-  if (n.outputs.size() > 1 && n.outputs[1] != no_id) return false;
+  if (n.outputs.size() > 1 && n.outputs[1] != no_id)
+    return c.cannot("what output 'mask' holds older ones do not say");
   if (n.inputs.size() > 2 && n.inputs[2] != no_id) {
     const Tensor* training = c.constant(n.inputs[2]);
-    if (!training || training->type() != DataType::boolean || training->size() != 1 ||
-        load_int(*training, 0) != 0)
-      return false;
+    if (!training) return cannot_be_computed(c, "training_mode");
+    if (training->type() != DataType::boolean || training->size() != 1 || load_int(*training, 0) != 0)
+      return c.cannot("older ones do not train, and 'training_mode' is not false");
   }
   if (n.inputs.size() > 1 && n.inputs[1] != no_id) {
     const auto ratio = constant_float(c, 1);
-    if (!ratio) return false;
+    if (!ratio && c.constant(n.inputs[1])) return c.cannot("in older ones 'ratio' is a number of float");
+    if (!ratio) return cannot_be_computed(c, "ratio");
     n.attributes.set("ratio", *ratio);
   }
   n.inputs.resize(1);
@@ -53,6 +56,29 @@ bool dropout_10_from_12(RewriteContext& c) {
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Outside of training all elements are kept, which the mask says.
+std::vector<ValueId> dropout(SpellContext& c) {
+  if (c.opset() >= 12) return in_wider_types(c);
+  const ValueId x = input(c, 0);
+  if (has(c, 2)) {
+    const Tensor* training = c.constant(input(c, 2));
+    if (!training || training->size() != 1 || load_int(*training, 0) != 0)
+      unsaid("'training_mode' to be a constant and false", training ? "true" : "one that a run computes");
+  }
+  std::vector<ValueId> made{one(c, "Identity", {x})};
+  if (wants(c, 1))
+    made.push_back(
+        one(c, "ConstantOfShape", {one(c, "Shape", {x})}, with("value", Tensor::scalar(true).reshaped({1}))));
+  return made;
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_dropout(SchemaCatalog& c) {
   c.add("Dropout")
@@ -79,6 +105,7 @@ void declare_dropout(SchemaCatalog& c) {
           "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T1: @float_13 float8e4m3fn float8e4m3fnuz "
           "float8e5m2 float8e5m2fnuz; T2: bool]")
       .rule<Dropout>()
+      .spelled(spelling::dropout)
       .contract({.epsilons = 1});
 }
 

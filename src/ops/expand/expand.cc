@@ -1,5 +1,7 @@
 #include "ops/expand/expand.h"
 
+#include <numeric>
+
 #include "schema/words.h"
 
 namespace lathe {
@@ -36,11 +38,44 @@ void tile_6_from_1(UpgradeContext& u) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Axes of size 1 are repeated as often as the shape says; what the shape says of others is their size, or 1.
+std::vector<ValueId> expand(SpellContext& c) {
+  ValueId x = input(c, 0), shape = input(c, 1);
+  if (c.opset() >= 8) return in_wider_types(c);
+  const auto count = known(size_of(c, shape, 0));
+  if (!count) unsaid("a shape of known length", c.type(shape).str());
+  const int64_t rank = rank_of(c, x);
+  if (*count > rank) {
+    std::vector<int64_t> first(static_cast<size_t>(*count - rank));
+    std::iota(first.begin(), first.end(), 0);
+    x = unsqueezed(c, x, first);
+  } else if (*count < rank) {
+    shape = concat(c, {ints(c, std::vector<int64_t>(static_cast<size_t>(rank - *count), 1)), shape}, 0);
+  }
+  std::vector<int64_t> repeats;
+  const Tensor* given = c.constant(shape);
+  for (int64_t a = 0; given && a < given->size(); ++a)
+    if (const auto size = known(size_of(c, x, a))) repeats.push_back(*size == 1 ? load_int(*given, a) : 1);
+  if (given && static_cast<int64_t>(repeats.size()) == given->size())
+    return {one(c, "Tile", {x, ints(c, repeats)})};
+  const ValueId stretches = cast(c, one(c, "Equal", {one(c, "Shape", {x}), ints(c, {1})}), DataType::int64);
+  const ValueId more = one(c, "Mul", {stretches, plus(c, shape, -1)});
+  return {one(c, "Tile", {x, plus(c, more, 1)})};
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_expand(SchemaCatalog& c) {
   c.add("Expand")
       .version(8, "(input: T, shape: int64) -> (output: T) [T: @all]")
       .version(13, "(input: T, shape: int64) -> (output: T) [T: @all_13]")
       .rule<Expand>()
+      .spelled(spelling::expand)
       .contract({.exact = true});
   c.add("Tile")
       .version(1, "(input: T, tiles: T, axis: T) -> (output: T) [T: @float; T1: int64]")

@@ -17,7 +17,7 @@ bool grid_sample_16_from_20(RewriteContext& c) {
   Attributes& a = c.node().attributes;
   const auto mode = a.get<std::string>("mode", "linear");
   a.set("mode", mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode);
-  return rank_of(c.input_type(0)) == 4;
+  return rank_of(c.input_type(0)) == 4 || c.cannot("in older ones the input has two spatial axes");
 }
 
 }  // namespace

@@ -12,8 +12,23 @@ namespace {
 std::vector<ValueId> qlinear_matmul(SpellContext& c) {
   std::vector<ValueId> inputs = c.node().inputs;
   for (size_t i : {1, 4, 6}) inputs[i] = widened(c, inputs[i]);
+  if (c.opset() < 10) unsaid({}, {});
   if (inputs == c.node().inputs) unsaid("matrices of int8 or uint8", c.input_type(0).str(false));
   return {one(c, "QLinearMatMul", std::move(inputs))};
+}
+
+/// In int32, less the zero points: one for all, or for each row of the one and each column of the other.
+std::vector<ValueId> matmul_integer(SpellContext& c) {
+  if (c.opset() >= 10) unsaid({}, {});
+  const auto shifted = [&](size_t i) {
+    const ValueId v = cast(c, input(c, i), DataType::int32);
+    if (!has(c, i + 2)) return v;
+    ValueId zero = cast(c, input(c, i + 2), DataType::int32);
+    if (i == 0 && rank_of(c, zero) == 1 && rank_of(c, v) > 1) zero = reshaped(c, zero, {-1, 1});
+    return one(c, "Sub", {v, zero});
+  };
+  const ValueId a = shifted(0), b = shifted(1);
+  return {one(c, "MatMul", {a, b})};
 }
 
 }  // namespace
@@ -25,6 +40,7 @@ void declare_integer_matmul(SchemaCatalog& c) {
                "(A: T1, B: T2, a_zero_point?: T1, b_zero_point?: T2) -> (Y: T3) [T1: int8 uint8; T2: int8 "
                "uint8; T3: int32]")
       .rule<MatMulInteger>()
+      .spelled(spelling::matmul_integer)
       .contract({.exact = true});
   c.add("ConvInteger")
       .version(10,

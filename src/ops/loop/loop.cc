@@ -1,6 +1,7 @@
 #include "ops/loop/loop.h"
 
 #include "ops/body_types.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -69,6 +70,35 @@ void infer_loop(InferContext& c) {
 
 }  // namespace
 
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Before version 11 something had to be handed on.
+std::vector<ValueId> loop(SpellContext& c) {
+  const Node node = c.node();
+  if (c.opset() >= 11 || node.inputs.size() > 2) unsaid({}, {});
+  const Graph& own = *node.body("body");
+  auto body = std::make_shared<Graph>(&c.graph());
+  std::vector<ValueId> given;
+  for (ValueId v : own.inputs()) given.push_back(body->add_input(own.value(v).name, own.value(v).type));
+  const ValueId nothing = body->add_input("nothing", ValueType::tensor(DataType::boolean, SymShape{}));
+  const auto in = c.inside(*body);
+  std::vector<ValueId> outputs = in->insert_body("body", given);
+  for (ValueId& v : outputs) v = one(*in, "Identity", {v});
+  outputs.insert(outputs.begin() + 1, nothing);
+  body->set_outputs(outputs);
+  const ValueId start = c.add_constant(zeros(DataType::boolean, {}), "nothing");
+  std::vector<ValueId> made = c.insert_with_bodies("Loop", {input(c, 0), input(c, 1), start}, {},
+                                                   {{"body", body}}, outputs.size() - 1);
+  made.erase(made.begin());
+  made.resize(node.outputs.size(), no_id);
+  return made;
+}
+
+}  // namespace
+}  // namespace spelling
+
 void declare_loop(SchemaCatalog& c) {
   c.add("Loop")
       .version(1,
@@ -99,6 +129,7 @@ void declare_loop(SchemaCatalog& c) {
                "(M?: I, cond?: B, v_initial~0: V) -> (v_final_and_scan_outputs~1: V) {body: graph!} [V: "
                "@all_ir13 seq(@all_ir13) optional(@all_ir13) optional(seq(@all_13)); I: int64; B: bool]")
       .rule<Loop>()
+      .spelled(spelling::loop)
       .infer(infer_loop)
       .contract({.exact = true});
 }

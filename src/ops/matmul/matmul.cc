@@ -1,8 +1,32 @@
 #include "ops/matmul/matmul.h"
 
-#include "schema/schema.h"
+#include "schema/words.h"
 
 namespace lathe {
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Integers, all products and then their sums.
+std::vector<ValueId> matmul(SpellContext& c) {
+  ValueId a = input(c, 0), b = input(c, 1);
+  if (c.opset() >= 9 || !is_integer(elem_of(c, a))) unsaid({}, {});
+  const bool row = rank_of(c, a) == 1, column = rank_of(c, b) == 1;
+  if (row) a = unsqueezed(c, a, {0});
+  if (column) b = unsqueezed(c, b, {1});
+  const ValueId products =
+      one(c, "Mul", {unsqueezed(c, a, {rank_of(c, a)}), unsqueezed(c, b, {rank_of(c, b) - 2})});
+  const int64_t rank = rank_of(c, products);
+  const ValueId sums = reduced(c, "ReduceSum", products, {rank - 2}, false);
+  std::vector<int64_t> gone;
+  if (row) gone.push_back(rank - 3);
+  if (column) gone.push_back(rank - 2);
+  return {gone.empty() ? sums : one(c, "Squeeze", {sums, ints(c, gone)})};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_matmul(SchemaCatalog& c) {
   c.add("MatMul")
@@ -10,6 +34,7 @@ void declare_matmul(SchemaCatalog& c) {
       .version(9, "(A: T, B: T) -> (Y: T) [T: @wide]")
       .version(13, "(A: T, B: T) -> (Y: T) [T: @wide_13]")
       .rule<MatMul>()
+      .spelled(spelling::matmul)
       .contract({.epsilons = 4, .per_reduced = true});
 }
 

@@ -31,7 +31,8 @@ void batch_norm_9_from_7(UpgradeContext& u) {
   Attributes axis;
   axis.set("axis", int64_t{1});
   u.node().inputs.set(0, u.insert("Flatten", {x}, axis)[0]);
-  for (size_t i = 1; i <= 4; ++i) u.node().inputs.set(i, u.insert("Reshape", {u.node().inputs[i], row}, {})[0]);
+  for (size_t i = 1; i <= 4; ++i)
+    u.node().inputs.set(i, u.insert("Reshape", {u.node().inputs[i], row}, {})[0]);
   Attributes zeros_stay;
   zeros_stay.set("allowzero", int64_t{1});
   u.append(0, "Reshape", {shape}, zeros_stay);
@@ -88,7 +89,9 @@ constexpr NumericContract statistics{.epsilons = 8, .per_reduced = true};
 
 bool batch_norm_9_from_14(RewriteContext& c) {
   Node& n = c.node();
-  if (n.attributes.get<int64_t>("training_mode", 0) != 0 || n.outputs.size() != 1) return false;
+  if (n.attributes.get<int64_t>("training_mode", 0) != 0)
+    return c.cannot("older ones have no 'training_mode'");
+  if (n.outputs.size() != 1) return c.cannot("more outputs than one mean something else in older ones");
   n.attributes.erase("training_mode");
   return true;
 }
@@ -197,6 +200,17 @@ std::vector<ValueId> batch_normalization(SpellContext& c) {
   return outputs;
 }
 
+/// Less the mean, and over the deviation from it.
+std::vector<ValueId> mean_variance(SpellContext& c) {
+  if (c.opset() >= 9) return in_wider_types(c);
+  const ValueId given = input(c, 0), x = widened(c, given);
+  const auto axes = decode<MeanVarianceNormalization>(c.node().attributes).axes;
+  const ValueId apart = one(c, "Sub", {x, reduced(c, "ReduceMean", x, axes)});
+  const ValueId variance = reduced(c, "ReduceMean", one(c, "Mul", {apart, apart}), axes);
+  const ValueId deviation = plus(c, one(c, "Sqrt", {variance}), 1e-9);
+  return {cast(c, one(c, "Div", {apart, deviation}), elem_of(c, given))};
+}
+
 }  // namespace
 }  // namespace spelling
 
@@ -295,6 +309,7 @@ void declare_norm(SchemaCatalog& c) {
       .version(9, "(X: T) -> (Y: T) {axes: ints = [0,2,3]} [T: @float]")
       .version(13, "(X: T) -> (Y: T) {axes: ints = [0,2,3]} [T: @float_13]")
       .rule<MeanVarianceNormalization>()
+      .spelled(spelling::mean_variance)
       .contract(statistics);
 }
 

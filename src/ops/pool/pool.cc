@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "schema/downgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -26,9 +27,11 @@ bool pool_before_22(RewriteContext& c) {
   for (size_t i = 0; i < pool.kernel_shape.size(); ++i) {
     const int64_t reach = window.reach(i, pool.kernel_shape[i]);
     if (window.pad_end(i) + window.stride(i) <= reach) continue;
-    if (!x || !y) return false;
+    const char* why =
+        "in older ones windows that begin in the padding at the end count, and there may be some";
+    if (!x || !y) return c.cannot(why);
     const Dim padded = (*x)[i + 2] + Dim(window.pad_begin(i) + window.pad_end(i));
-    if (!(ceil_div(padded - Dim(reach), Dim(window.stride(i))) + Dim(1) == (*y)[i + 2])) return false;
+    if (!(ceil_div(padded - Dim(reach), Dim(window.stride(i))) + Dim(1) == (*y)[i + 2])) return c.cannot(why);
   }
   return true;
 }
@@ -36,6 +39,26 @@ bool pool_before_22(RewriteContext& c) {
 constexpr NumericContract sums{.epsilons = 4, .per_reduced = true};
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Integers of 8 bits are numbers of float32.
+std::vector<ValueId> max_pool(SpellContext& c) {
+  const Node node = c.node();
+  const DataType type = elem_of(c, input(c, 0));
+  if (!is_integer(type) || c.opset() >= 12) return in_wider_types(c);
+  const ValueId x = cast(c, input(c, 0), DataType::float32);
+  std::vector<ValueId> made = c.insert("MaxPool", {x}, node.attributes, node.outputs.size());
+  // Of padding alone there is nothing, which is less than all of them.
+  const double least = type == DataType::int8 ? -128 : 0;
+  made[0] = cast(c, one(c, "Clip", {made[0], number(c, least, DataType::float32)}), type);
+  return made;
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_pool(SchemaCatalog& c) {
   c.add("MaxPool")
@@ -63,6 +86,7 @@ void declare_pool(SchemaCatalog& c) {
                "int8 uint8; I: int64]",
                nullptr, pool_before_22)
       .rule<MaxPool>()
+      .spelled(spelling::max_pool)
       .contract({.exact = true});
   c.add("AveragePool")
       .version(1,

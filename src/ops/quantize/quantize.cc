@@ -42,7 +42,7 @@ bool quantize_10_from_13(RewriteContext& c) {
   for (size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i] == no_id || rank_of(c.input_type(i)) == 0) continue;
     const Tensor* t = c.constant(inputs[i]);
-    if (!t || t->size() != 1) return false;
+    if (!t || t->size() != 1) return c.cannot("in older ones scale and zero point have to be scalars");
     inputs.set(i, c.add_constant(t->reshaped({}), "scalar"));
   }
   c.node().attributes.erase("axis");

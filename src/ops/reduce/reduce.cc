@@ -1,5 +1,8 @@
 #include "ops/reduce/reduce.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "schema/downgrade.h"
 #include "schema/words.h"
 
@@ -13,7 +16,8 @@ bool axes_to_attribute(RewriteContext& c) {
   Attributes& a = c.node().attributes;
   const auto* axes = a.get_if<std::vector<int64_t>>("axes");
   if (axes && axes->empty()) a.erase("axes");
-  if (!a.has("axes") && a.get<int64_t>("noop_with_empty_axes", 0) != 0) return false;
+  if (!a.has("axes") && a.get<int64_t>("noop_with_empty_axes", 0) != 0)
+    return c.cannot("older ones have no 'noop_with_empty_axes': to them no axes are all axes");
   a.erase("noop_with_empty_axes");
   return true;
 }
@@ -33,15 +37,66 @@ ValueId reduced_shape(SpellContext& c) {
   return one(c, "Shape", {again(c, "ReduceSum", cast(c, input(c, 0), DataType::float32))});
 }
 
+/// Are there no axes, and does that mean none?
+bool keeps_all(SpellContext& c) {
+  if (c.node().attributes.get<int64_t>("noop_with_empty_axes", 0) == 0) return false;
+  const Tensor* axes = has(c, 1) ? c.constant(input(c, 1)) : nullptr;
+  return !has(c, 1) || (axes && axes->size() == 0);
+}
+
+/// Axes that a run computes, in opsets that take none: each axis becomes two, one of its size and one of size
+/// 1, in the order that makes the second one that of those to reduce.
+bool is_by_flags(SpellContext& c) {
+  if (!has(c, 1) || c.constant(input(c, 1))) return false;
+  // Of integers, roots and logarithms are those of the operator itself.
+  return c.opset() < 13 ||
+         (c.opset() < 18 && c.node().op != "ReduceSum" && is_integer(elem_of(c, input(c, 0))));
+}
+std::vector<ValueId> by_flags(SpellContext& c) {
+  const ValueId x = input(c, 0), axes = input(c, 1);
+  const int64_t rank = rank_of(c, x);
+  const auto count = c.type(axes).shape && c.type(axes).shape->empty() ? std::optional<int64_t>(1)
+                                                                       : known(size_of(c, axes, 0));
+  const bool keeps_none = c.node().attributes.get<int64_t>("noop_with_empty_axes", 0) == 0;
+  ValueId flags = axis_flags(c, axes, rank);
+  if (keeps_none && (!count || *count == 0)) {
+    const ValueId none = one(c, "Equal", {one(c, "Size", {axes}), int_scalar(c, 0)});
+    flags = one(c, "Add", {flags, cast(c, none, DataType::int64)});
+  }
+  const ValueId sizes = one(c, "Shape", {x}), more = one(c, "Mul", {flags, plus(c, sizes, -1)});
+  const ValueId stay = one(c, "Sub", {sizes, more}), go = plus(c, more, 1);
+  const ValueId both = reshaped(c, concat(c, {unsqueezed(c, stay, {1}), unsqueezed(c, go, {1})}, 1), {-1});
+  std::vector<int64_t> gone;
+  for (int64_t a = 0; a < rank; ++a) gone.push_back(2 * a + 1);
+  const ValueId y = rank == 0 ? reduced(c, c.node().op, x, {})
+                              : reduced(c, c.node().op, reshaped_surely(c, x, both, x), gone, false);
+  if (rank == 0 || c.node().attributes.get<int64_t>("keepdims", 1) != 0) return {y};
+  std::optional<int64_t> left;
+  if (count) left = *count == 0 ? (keeps_none ? 0 : rank) : rank - *count;
+  return {reshaped_surely(c, y, sizes_left(c, sizes, flags, rank, left), x)};
+}
+
+std::vector<ValueId> sum(SpellContext& c) {
+  if (is_by_flags(c)) return by_flags(c);
+  return keeps_all(c) ? std::vector{one(c, "Identity", {input(c, 0)})} : in_wider_types(c);
+}
+
 /// ReduceSum has taken computed axes for longer than its kin: what sums can say.
 template <class Before, class After>
 std::vector<ValueId> by_sum(SpellContext& c, Before&& before, After&& after) {
+  if (keeps_all(c)) {
+    const ValueId x = widened(c, input(c, 0));
+    return {cast(c, after(before(x)), elem_of(c, input(c, 0)))};
+  }
+  if (is_by_flags(c)) return by_flags(c);
   if (!has(c, 1)) return in_wider_types(c);
   const ValueId x = widened(c, input(c, 0));
   return {cast(c, after(again(c, "ReduceSum", before(x))), elem_of(c, input(c, 0)))};
 }
 
 std::vector<ValueId> mean_of(SpellContext& c) {
+  if (keeps_all(c)) return {one(c, "Identity", {input(c, 0)})};
+  if (is_by_flags(c)) return by_flags(c);
   const auto as_it_is = [](ValueId v) { return v; };
   return by_sum(c, as_it_is, [&](ValueId sum) {
     // In floats, since there may be nothing, of nothing.
@@ -56,6 +111,7 @@ std::vector<ValueId> l1(SpellContext& c) {
       c, [&](ValueId x) { return one(c, "Abs", {x}); }, [](ValueId v) { return v; });
 }
 std::vector<ValueId> l2(SpellContext& c) {
+  if (keeps_all(c)) return l1(c);
   return by_sum(
       c, [&](ValueId x) { return squared(c, x); }, [&](ValueId v) { return one(c, "Sqrt", {v}); });
 }
@@ -70,6 +126,8 @@ std::vector<ValueId> log_sum(SpellContext& c) {
 
 /// Of numbers less their greatest, unless that is infinite.
 std::vector<ValueId> log_sum_exp(SpellContext& c) {
+  if (keeps_all(c)) return {one(c, "Identity", {input(c, 0)})};
+  if (is_by_flags(c)) return by_flags(c);
   if (!has(c, 1)) return in_wider_types(c);
   const ValueId x = widened(c, input(c, 0));
   Attributes kept = c.node().attributes;
@@ -100,10 +158,24 @@ ValueId is_reduced(SpellContext& c, int64_t axis, int64_t rank) {
 std::vector<ValueId> one_axis_after_another(SpellContext& c) {
   const std::string op = c.node().op;
   ValueId x = input(c, 0);
+  if (keeps_all(c)) return {one(c, "Identity", {x})};
   if (elem_of(c, x) == DataType::boolean) {
     std::vector<ValueId> inputs = c.node().inputs;
     inputs[0] = cast(c, x, DataType::uint8);  // whose least and greatest are falsehood and truth
     return {cast(c, one(c, op, std::move(inputs), c.node().attributes), DataType::boolean)};
+  }
+  if (is_by_flags(c)) return by_flags(c);
+  const DataType type = elem_of(c, x);
+  const auto& shape = c.type(x).shape;
+  if (c.opset() < 12 && is_integer(type) && bits_of(type) < 32 && op != "ReduceProd" &&
+      !(shape && std::ranges::all_of(*shape, [](const Dim& d) { return surely_at_least(d, 1); }))) {
+    // Of nothing the wider type has another least and greatest number.
+    std::vector<ValueId> inputs = c.node().inputs;
+    inputs[0] = cast(c, x, DataType::int32);
+    const double count = std::ldexp(1.0, bits_of(type)), least = is_signed_integer(type) ? -count / 2 : 0;
+    const ValueId low = number(c, least, DataType::int32),
+                  high = number(c, least + count - 1, DataType::int32);
+    return {cast(c, one(c, "Clip", {one(c, op, std::move(inputs), c.node().attributes), low, high}), type)};
   }
   if (!has(c, 1) || c.constant(input(c, 1))) return in_wider_types(c);
   const int64_t rank = rank_of(c, x);
@@ -131,7 +203,7 @@ void declare_reduce(SchemaCatalog& c) {
                "[T: @wide_13]",
                axes_to_input, axes_to_attribute)
       .rule<Reduce<ReduceFunction::sum>>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::sum)
       .contract({.epsilons = 4, .per_reduced = true});
   c.add("ReduceMean")
       .version(1, "(data: T) -> (reduced: T) {keepdims: int = 1, axes: ints} [T: @wide]")

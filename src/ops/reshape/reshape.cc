@@ -21,7 +21,7 @@ void axes_13_from_11(UpgradeContext& u) { ints_to_input(u, "axes", 1); }
 bool squeeze_11_from_13(RewriteContext& c) {
   if (!input_to_ints(c, 1, "axes")) return false;
   const auto* axes = c.node().attributes.get_if<std::vector<int64_t>>("axes");
-  return !axes || !axes->empty();
+  return !axes || !axes->empty() || c.cannot("in older ones a list of no axes means all axes of size 1");
 }
 
 bool unsqueeze_11_from_13(RewriteContext& c) { return input_to_ints(c, 1, "axes"); }
@@ -36,7 +36,8 @@ bool reshape_13_from_14(RewriteContext& c) {
   if (n.attributes.get<int64_t>("allowzero", 0) == 0) return true;
   const auto& shape = c.type(n.outputs[0]).shape;
   const auto not_zero = [](const Dim& d) { return d.is_constant() && d.constant() != 0; };
-  if (!shape || !std::ranges::all_of(*shape, not_zero)) return false;
+  if (!shape || !std::ranges::all_of(*shape, not_zero))
+    return c.cannot("older ones have no 'allowzero', and the shape may hold a 0");
   n.attributes.erase("allowzero");
   return true;
 }
@@ -50,8 +51,7 @@ namespace {
 /// With a 0 in its shape the output has no elements, and may as well be made anew.
 std::vector<ValueId> reshape(SpellContext& c) {
   const ValueId x = input(c, 0), shape = input(c, 1);
-  if (c.node().attributes.get<int64_t>("allowzero", 0) == 0)
-    unsaid("tensors of other types", c.type(x).str(false));
+  if (c.node().attributes.get<int64_t>("allowzero", 0) == 0) unsaid({}, {});
   const auto nothing = [&](InsertContext& where, ValueId v) {
     return one(where, "ConstantOfShape", {v}, with("value", zeros(elem_of(c, x), {1})));
   };
@@ -62,6 +62,49 @@ std::vector<ValueId> reshape(SpellContext& c) {
   empty->set_outputs({nothing(*c.inside(*empty), empty->capture(shape))});
   whole->set_outputs({one(*c.inside(*whole), "Reshape", {whole->capture(x), whole->capture(shape)})});
   return c.insert_with_bodies("If", {any}, {}, {{"else_branch", whole}, {"then_branch", empty}}, 1);
+}
+
+std::vector<ValueId> squeeze(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  if (c.opset() >= 13 || !has(c, 1)) unsaid({}, {});
+  const Tensor* axes = c.constant(input(c, 1));
+  if (axes && axes->size() == 0) return {one(c, "Identity", {x})};
+  if (axes) unsaid({}, {});
+  const int64_t rank = rank_of(c, x);
+  const auto count = known(size_of(c, input(c, 1), 0));
+  const ValueId flags = axis_flags(c, input(c, 1), rank), sizes = one(c, "Shape", {x});
+  const auto left = count ? std::optional(rank - *count) : std::nullopt;
+  return {reshaped_surely(c, x, sizes_left(c, sizes, flags, rank, left), x)};
+}
+
+/// The sizes that were there are those of the places that are not new, in their order.
+std::vector<ValueId> unsqueeze(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  if (c.opset() >= 13 || c.constant(input(c, 1))) unsaid({}, {});
+  const auto count = known(size_of(c, input(c, 1), 0));
+  if (!count) unsaid("a known number of new axes", c.input_type(1).str());
+  const int64_t rank = rank_of(c, x) + *count;
+  Tensor before = zeros(DataType::int64, {rank, rank});
+  std::vector<int64_t> all(static_cast<size_t>(rank));
+  for (int64_t i = 0; i < rank; ++i) {
+    all[static_cast<size_t>(i)] = i;
+    for (int64_t k = 0; k < i; ++k) store_int(before, i * rank + k, 1);
+  }
+  const ValueId flags = axis_flags(c, input(c, 1), rank), old = one(c, "Sub", {int_scalar(c, 1), flags});
+  const ValueId passed = reduced(
+      c, "ReduceSum", one(c, "Mul", {c.add_constant(std::move(before), "before"), flags}), {1}, false);
+  const ValueId from = one(c, "Mul", {one(c, "Sub", {ints(c, all), passed}), old});
+  const ValueId sizes = gathered(c, concat(c, {one(c, "Shape", {x}), ints(c, {1})}, 0), from, 0);
+  return {reshaped_surely(c, x, one(c, "Add", {one(c, "Mul", {sizes, old}), flags}), x)};
+}
+
+/// The first versions flatten floats alone.
+std::vector<ValueId> flatten(SpellContext& c) {
+  if (c.opset() >= 9) unsaid({}, {});
+  const ValueId x = input(c, 0);
+  const int64_t axis = from_front(c, x, c.node().attributes.get<int64_t>("axis", 1));
+  return {
+      reshaped_to(c, x, sizes_of(c, {size_of_axes(c, x, 0, axis), size_of_axes(c, x, axis, rank_of(c, x))}))};
 }
 
 }  // namespace
@@ -92,6 +135,7 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir12]")
       .version(25, "(input: T) -> (output: T) {axis: int = 1} [T: @all_ir13]")
       .rule<Flatten>()
+      .spelled(spelling::flatten)
       .contract({.exact = true});
   c.add("Squeeze")
       .version(1, "(data: T) -> (squeezed: T) {axes: ints} [T: @all]")
@@ -103,6 +147,7 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir12]")
       .version(25, "(data: T, axes?: int64) -> (squeezed: T) [T: @all_ir13]")
       .rule<Squeeze>()
+      .spelled(spelling::squeeze)
       .contract({.exact = true});
   c.add("Unsqueeze")
       .version(1, "(data: T) -> (expanded: T) {axes: ints!} [T: @all]")
@@ -114,6 +159,7 @@ void declare_reshape(SchemaCatalog& c) {
       .version(24, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir12]")
       .version(25, "(data: T, axes: int64) -> (expanded: T) [T: @all_ir13]")
       .rule<Unsqueeze>()
+      .spelled(spelling::unsqueeze)
       .contract({.exact = true});
   c.add("Identity")
       .version(1, "(input: T) -> (output: T) [T: @all]")

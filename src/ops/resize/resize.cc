@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/resize/resize_taps.h"
 #include "schema/downgrade.h"
 #include "schema/words.h"
 
@@ -67,17 +68,26 @@ bool resize_10_from_11(RewriteContext& c) {
   Node& n = c.node();
   Attributes& a = n.attributes;
   const auto mode = a.get<std::string>("mode", "nearest");
-  if (n.inputs.size() > 3 && n.inputs[3] != no_id) return false;  // sizes
+  const auto transformation = a.get<std::string>("coordinate_transformation_mode", "half_pixel");
+  const auto nearest = a.get<std::string>("nearest_mode", "round_prefer_floor");
+  if (mode == "cubic") return c.cannot("older ones have no mode 'cubic'");
+  if (transformation != "asymmetric")
+    return c.cannot("in older ones coordinates are those of 'asymmetric', not of '" + transformation + "'");
+  if (n.inputs.size() > 3 && n.inputs[3] != no_id) return c.cannot("older ones have no input 'sizes'");
   const Tensor* scales = n.inputs.size() > 2 && n.inputs[2] != no_id ? c.constant(n.inputs[2]) : nullptr;
-  if (!scales || scales->type() != DataType::float32 || mode == "cubic" ||
-      a.get<std::string>("coordinate_transformation_mode", "half_pixel") != "asymmetric")
-    return false;
+  if (!scales || scales->type() != DataType::float32) return cannot_be_computed(c, "scales");
   const Ways ways(scales);
-  if (mode == "nearest" &&
-      ((ways.shrinks && ways.grows) ||
-       a.get<std::string>("nearest_mode", "round_prefer_floor") != (ways.grows ? "floor" : "ceil")))
-    return false;
-  if (a.get<int64_t>("exclude_outside", 0) != 0) return false;
+  if (mode == "nearest") {
+    if (ways.shrinks && ways.grows)
+      return c.cannot(
+          "in older ones nearest is the one before along an axis that grows and the one after "
+          "along one that shrinks, and here are both");
+    const std::string then = ways.grows ? "floor" : "ceil";
+    if (nearest != then)
+      return c.cannot("in older ones 'nearest_mode' for these scales is '" + then + "', not '" + nearest +
+                      "'");
+  }
+  if (a.get<int64_t>("exclude_outside", 0) != 0) return c.cannot("older ones have no 'exclude_outside'");
   for (const char* name : {"coordinate_transformation_mode", "nearest_mode", "extrapolation_value",
                            "exclude_outside", "cubic_coeff_a"})
     a.erase(name);
@@ -95,9 +105,20 @@ bool resize_11_from_13(RewriteContext& c) {
   return true;
 }
 
+bool upsample_7_from_9(RewriteContext& c) {
+  Node& n = c.node();
+  const Tensor* scales = c.constant(n.inputs[1]);
+  if (!scales || scales->type() != DataType::float32) return cannot_be_computed(c, "scales");
+  const auto all = scales->as<float>();
+  n.attributes.set("scales", std::vector<float>(all.begin(), all.end()));
+  n.inputs.resize(1);
+  return true;
+}
+
 bool resize_18_from_19(RewriteContext& c) {
   const Attributes& a = c.node().attributes;
-  return a.get<std::string>("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric";
+  return a.get<std::string>("coordinate_transformation_mode", "half_pixel") != "half_pixel_symmetric" ||
+         c.cannot("older ones have no coordinate_transformation_mode 'half_pixel_symmetric'");
 }
 
 }  // namespace
@@ -150,19 +171,169 @@ std::vector<ValueId> of_all_axes(SpellContext& c, const Resize& op) {
   return inputs;
 }
 
+/// What a Resize comes to where it is known: by axis, nothing for those that stay as they are.
+std::optional<std::vector<std::optional<AxisToResize>>> known_axes(SpellContext& c, const Resize& op) {
+  const ValueId x = input(c, 0);
+  const auto given = [&](size_t i) {
+    const Tensor* t = has(c, i) ? c.constant(input(c, i)) : nullptr;
+    return t && t->size() > 0 ? t : nullptr;
+  };
+  const Tensor *scales = given(2), *sizes = given(3), *region = given(1);
+  const auto& shape = c.type(x).shape;
+  const bool crops = op.coordinate_transformation_mode == "tf_crop_and_resize";
+  if (!shape || (!scales && !sizes) || (crops && !region)) return std::nullopt;
+  const auto rank = static_cast<int64_t>(shape->size());
+  const Shape which = op.resized_axes(rank);
+  std::vector<int64_t> in, wanted;
+  std::vector<bool> stays(shape->size(), true);
+  for (const Dim& d : *shape) in.push_back(known(d).value_or(1));
+  for (size_t i = 0; i < which.size(); ++i) {
+    const auto a = static_cast<size_t>(which[i]);
+    stays[a] = !sizes && scales->as<float>()[i] == 1 && !crops &&
+               op.coordinate_transformation_mode != "tf_half_pixel_for_nn";
+    if (!stays[a] && !known((*shape)[a])) return std::nullopt;
+    if (sizes) wanted.push_back(load_int(*sizes, static_cast<int64_t>(i)));
+  }
+  const ResizeGrid grid = op.grid(in, sizes ? nullptr : scales, wanted);
+  std::vector<std::optional<AxisToResize>> axes;
+  for (size_t a = 0; a < in.size(); ++a) {
+    AxisToResize axis{in[a], grid.size[a], grid.scale[a], grid.length[a]};
+    const auto at = std::find(which.begin(), which.end(), static_cast<int64_t>(a)) - which.begin();
+    if (crops && at < static_cast<int64_t>(which.size())) {
+      axis.roi_start = static_cast<float>(load_double(*region, at));
+      axis.roi_end = static_cast<float>(load_double(*region, at + static_cast<int64_t>(which.size())));
+    }
+    const bool whole =
+        stays[a] || is_whole(op.mode == "nearest" ? op.coordinate_transformation_mode : "", axis);
+    axes.push_back(whole ? std::nullopt : std::optional(axis));
+  }
+  return axes;
+}
+
+/// The elements that one axis of the output is made of, gathered and weighted.
+ValueId resampled(SpellContext& c, const Resize& op, ValueId x, int64_t axis, const AxisToResize& a) {
+  constexpr int64_t most_taps = 32;
+  const auto taps = static_cast<int64_t>(filter_taps(op, a.scale));
+  if (taps > most_taps) unsaid("filters of up to 32 elements", std::to_string(taps));
+  const auto count = static_cast<size_t>(taps), size = static_cast<size_t>(a.out);
+  std::vector<std::vector<int64_t>> from(count);
+  std::vector<std::vector<double>> weights(count);
+  std::vector<bool> outside;
+  for (int64_t i = 0; i < a.out; ++i) {
+    size_t k = 0;
+    const bool inside = taps_at(op, a, i, [&](int64_t index, double w) {
+      from[k].push_back(index);
+      weights[k++].push_back(w);
+    });
+    outside.push_back(!inside);
+  }
+  const DataType type = elem_of(c, x);
+  const bool fills = std::ranges::find(outside, true) != outside.end();
+  const int64_t rank = rank_of(c, x);
+  if (op.mode == "nearest") {
+    if (!fills) return gathered(c, x, from[0], axis);
+    std::vector<ValueId> sizes;
+    for (int64_t b = 0; b < rank; ++b)
+      sizes.push_back(b == axis ? ints(c, {1}) : size_of_axes(c, x, b, b + 1));
+    const ValueId value = number(c, static_cast<double>(op.extrapolation_value), type);
+    const ValueId filled = concat(c, {x, one(c, "Expand", {value, sizes_of(c, std::move(sizes))})}, axis);
+    for (size_t i = 0; i < size; ++i)
+      if (outside[i]) from[0][i] = a.in;
+    return gathered(c, filled, from[0], axis);
+  }
+  Shape along(static_cast<size_t>(rank), 1);
+  along[static_cast<size_t>(axis)] = a.out;
+  const auto laid_out = [&](auto&& at) {
+    Tensor t(type, along);
+    for (size_t i = 0; i < size; ++i) store_double(t, static_cast<int64_t>(i), at(i));
+    return c.add_constant(std::move(t), "weights");
+  };
+  ValueId sum = no_id;
+  for (size_t k = 0; k < count; ++k) {
+    const auto share = [&](size_t i) { return outside[i] ? 0.0 : weights[k][i]; };
+    bool any = false;
+    for (size_t i = 0; i < size; ++i) any = any || share(i) != 0;
+    if (!any && !(k + 1 == count && sum == no_id)) continue;
+    const ValueId part = one(c, "Mul", {gathered(c, x, from[k], axis), laid_out(share)});
+    sum = sum == no_id ? part : one(c, "Add", {sum, part});
+  }
+  if (!fills) return sum;
+  return one(c, "Add", {sum, laid_out([&](size_t i) {
+                          return outside[i] ? static_cast<double>(op.extrapolation_value) : 0.0;
+                        })});
+}
+
+/// Axis by axis, where all that a run would compute is known.
+std::vector<ValueId> axis_by_axis(SpellContext& c, const Resize& op,
+                                  const std::vector<std::optional<AxisToResize>>& axes) {
+  const ValueId given = input(c, 0);
+  const bool nearest = op.mode == "nearest";
+  if (!nearest && !is_float(elem_of(c, given)))
+    unsaid("floats where mode is not 'nearest'", c.type(given).str(false));
+  ValueId x = nearest ? given : widened(c, given);
+  for (size_t a = 0; a < axes.size(); ++a)
+    if (axes[a]) x = resampled(c, op, x, static_cast<int64_t>(a), *axes[a]);
+  return {cast(c, x, elem_of(c, given))};
+}
+
+/// Upsample, and Resize at first, know scales of one way alone, from the first elements on.
+std::optional<std::vector<ValueId>> in_first_form(SpellContext& c, const Resize& op,
+                                                  const std::vector<std::optional<AxisToResize>>* axes) {
+  const ValueId x = input(c, 0);
+  const bool plain = op.mode == "linear" || (op.mode == "nearest" && op.nearest_mode == "floor");
+  if (op.coordinate_transformation_mode != "asymmetric" || !plain || op.exclude_outside || op.antialias ||
+      !c.type(x).shape)
+    return std::nullopt;
+  std::vector<float> scales(c.type(x).shape->size(), 1.0f);
+  const Tensor* given = has(c, 2) ? c.constant(input(c, 2)) : nullptr;
+  const bool by_scales = given && given->size() > 0;
+  if (by_scales) {
+    const Shape which = op.resized_axes(static_cast<int64_t>(scales.size()));
+    for (size_t i = 0; i < which.size(); ++i) scales[static_cast<size_t>(which[i])] = given->as<float>()[i];
+  } else {
+    if (!axes) return std::nullopt;
+    for (size_t a = 0; a < scales.size(); ++a) {
+      if (!(*axes)[a]) continue;
+      scales[a] = (*axes)[a]->scale;
+      if (static_cast<int64_t>(scales[a] * static_cast<float>((*axes)[a]->in)) != (*axes)[a]->out)
+        return std::nullopt;
+    }
+  }
+  if (std::ranges::any_of(scales, [](float s) { return s < 1; })) return std::nullopt;
+  const auto rank = static_cast<int64_t>(scales.size());
+  const ValueId all = c.add_constant(Tensor::from({rank}, scales), "scales");
+  if (c.opset() < 10) return std::vector{one(c, "Upsample", {x, all}, with("mode", op.mode))};
+  if (by_scales && !op.axes) return std::nullopt;
+  Attributes a = c.node().attributes;
+  for (const char* name : {"axes", "keep_aspect_ratio_policy"}) a.erase(name);
+  return std::vector{one(c, "Resize", {x, no_id, all}, std::move(a))};
+}
+
 std::vector<ValueId> resize(SpellContext& c) {
   const auto op = decode<Resize>(c.node().attributes);
+  const bool keeps_aspect = has(c, 3) && op.keep_aspect_ratio_policy != "stretch";
+  const bool is_newer = op.antialias != 0 || op.coordinate_transformation_mode == "half_pixel_symmetric";
+  if (c.opset() < 11 || is_newer || keeps_aspect) {
+    const auto axes = known_axes(c, op);
+    if (c.opset() < 11)
+      if (auto first = in_first_form(c, op, axes ? &*axes : nullptr)) return *first;
+    // Scales of version 11 come to sizes that are rounded down.
+    const bool is_rounded = axes && std::ranges::any_of(*axes, [](const auto& a) {
+                              return a && static_cast<int64_t>(a->length) != a->out;
+                            });
+    if (axes && (c.opset() < 11 || is_newer || is_rounded)) return axis_by_axis(c, op, *axes);
+    if (c.opset() < 11 && !op.axes && !keeps_aspect) unsaid({}, {});
+  }
   if (op.antialias != 0) unsaid("antialias 0", std::to_string(op.antialias));
   if (op.coordinate_transformation_mode == "half_pixel_symmetric")
     unsaid("another coordinate_transformation_mode", op.coordinate_transformation_mode);
-  const bool keeps_aspect = has(c, 3) && op.keep_aspect_ratio_policy != "stretch";
   Attributes a = c.node().attributes;
   for (const char* name : {"axes", "keep_aspect_ratio_policy", "antialias"}) a.erase(name);
   if (keeps_aspect) {
     const ValueId region = op.axes ? of_all_axes(c, op)[1] : input(c, 1);
     return {one(c, "Resize", {input(c, 0), region, scales_that_keep_aspect(c, op)}, std::move(a))};
   }
-  if (!op.axes) unsaid("tensors of other types", c.input_type(0).str(false));
+  if (!op.axes) unsaid({}, {});
   return {one(c, "Resize", of_all_axes(c, op), std::move(a))};
 }
 
@@ -205,7 +376,8 @@ void declare_resize(SchemaCatalog& c) {
                "(X: T) -> (Y: T) {mode: string = 'nearest', height_scale: float!, width_scale: float!} [T: "
                "bool int32 int64 float16 float double]")
       .version(7, "(X: T) -> (Y: T) {mode: string = 'nearest', scales: floats!} [T: @all]", upsample_7_from_1)
-      .version(9, "(X: T, scales: float) -> (Y: T) {mode: string = 'nearest'} [T: @all]", upsample_9_from_7)
+      .version(9, "(X: T, scales: float) -> (Y: T) {mode: string = 'nearest'} [T: @all]", upsample_9_from_7,
+               upsample_7_from_9)
       .deprecated(10, resize_from_upsample)
       .contract({.epsilons = 64});
 }

@@ -12,8 +12,9 @@ void roi_align_16_from_10(UpgradeContext& u) {
 
 bool roi_align_10_from_16(RewriteContext& c) {
   Attributes& a = c.node().attributes;
-  return a.get<std::string>("coordinate_transformation_mode", "half_pixel") == "output_half_pixel" &&
-         a.erase("coordinate_transformation_mode");
+  return (a.get<std::string>("coordinate_transformation_mode", "half_pixel") == "output_half_pixel" &&
+          a.erase("coordinate_transformation_mode")) ||
+         c.cannot("in older ones coordinates are those of 'output_half_pixel'");
 }
 
 }  // namespace

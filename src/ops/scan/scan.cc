@@ -2,6 +2,7 @@
 
 #include "ops/body_types.h"
 #include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -158,11 +159,72 @@ bool scan_9_from_11(RewriteContext& c) {
   const Attributes& a = c.node().attributes;
   for (const char* name : {"scan_input_axes", "scan_output_axes"})
     for (int64_t axis : a.get<std::vector<int64_t>>(name, {}))
-      if (axis < 0) return false;
+      if (axis < 0)
+        return c.cannot("in older ones '" + std::string(name) + "' are counted from the front",
+                        "count '" + std::string(name) + "' from the front");
   return true;
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// A loop that takes the slices one by one, and turns around what it gives where that is wanted.
+std::vector<ValueId> scan(SpellContext& c) {
+  if (c.opset() >= 9) unsaid({}, {});
+  const Node node = c.node();
+  const auto op = decode<Scan>(node.attributes);
+  const size_t states = op.states(node.inputs.size(), node.outputs.size());
+  const auto along = [&](size_t i) {
+    const ValueId v = node.inputs[states + i];
+    return from_front(c, v, Scan::at(op.scan_input_axes, i));
+  };
+  const ValueId count = length(c, node.inputs[states], along(0)), last = plus(c, count, -1);
+  auto body = std::make_shared<Graph>(&c.graph());
+  const ValueId round = body->add_input("round", ValueType::tensor(DataType::int64, SymShape{}));
+  const ValueId go_on = body->add_input("go_on", ValueType::tensor(DataType::boolean, SymShape{}));
+  const auto in = c.inside(*body);
+  std::vector<ValueId> given, started, outputs{go_on};
+  for (size_t i = 0; i < states; ++i) {
+    started.push_back(node.inputs[i]);
+    given.push_back(body->add_input("state", c.type(node.inputs[i])));
+  }
+  if (states == 0) {
+    started.push_back(c.add_constant(zeros(DataType::boolean, {}), "nothing"));
+    outputs.push_back(body->add_input("nothing", ValueType::tensor(DataType::boolean, SymShape{})));
+  }
+  for (size_t i = 0; i < static_cast<size_t>(op.num_scan_inputs); ++i) {
+    const ValueId from_end = one(*in, "Sub", {scalar_of(*in, body->capture(last)), round});
+    const ValueId at = Scan::at(op.scan_input_directions, i) ? from_end : round;
+    given.push_back(gathered(*in, body->capture(node.inputs[states + i]), at, along(i)));
+  }
+  for (ValueId v : in->insert_body("body", given)) outputs.push_back(one(*in, "Identity", {v}));
+  body->set_outputs(outputs);
+  std::vector<ValueId> inputs{scalar_of(c, count), c.add_constant(Tensor::scalar(true), "truth")};
+  inputs.insert(inputs.end(), started.begin(), started.end());
+  std::vector<ValueId> made =
+      c.insert_with_bodies("Loop", std::move(inputs), {}, {{"body", body}}, outputs.size() - 1);
+  if (states == 0) made.erase(made.begin());
+  for (size_t i = states; i < made.size(); ++i) {
+    const size_t k = i - states;
+    if (Scan::at(op.scan_output_directions, k))
+      made[i] = gathered(c, made[i], one(c, "Sub", {last, places(c, made[i], 0)}), 0);
+    const int64_t axis = Scan::at(op.scan_output_axes, k);
+    if (axis == 0) continue;
+    const int64_t rank = rank_of(c, made[i]), to = axis < 0 ? axis + rank : axis;
+    std::vector<int64_t> order;
+    for (int64_t a = 1; a < rank; ++a) order.push_back(a);
+    order.insert(order.begin() + to, 0);
+    made[i] = transposed(c, made[i], order);
+  }
+  made.resize(node.outputs.size(), no_id);
+  return made;
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_scan(SchemaCatalog& c) {
   c.add("Scan")
@@ -204,6 +266,7 @@ void declare_scan(SchemaCatalog& c) {
                "{scan_input_axes: ints, scan_output_axes: ints, scan_output_directions: ints, "
                "scan_input_directions: ints, num_scan_inputs: int!, body: graph!} [V: @all_ir13]")
       .rule<Scan>()
+      .spelled(spelling::scan)
       .infer(infer_scan)
       .contract({.exact = true});
 }

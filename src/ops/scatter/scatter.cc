@@ -13,7 +13,8 @@ void scatter_elements_from_scatter(UpgradeContext& u) { u.node().op = "ScatterEl
 /// The first reductions were sums and products.
 bool scatter_16_from_18(RewriteContext& c) {
   const auto reduction = c.node().attributes.get<std::string>("reduction", "none");
-  return reduction != "max" && reduction != "min";
+  return (reduction != "max" && reduction != "min") ||
+         c.cannot("older ones have no reduction '" + reduction + "'");
 }
 
 }  // namespace
@@ -55,7 +56,12 @@ ValueId at_place(InsertContext& c, ValueId v, ValueId place, int64_t axis) {
 /// The indices at one place of the axis are all of different elements.
 std::vector<ValueId> scatter_elements(SpellContext& c) {
   const auto op = decode<ScatterElements>(c.node().attributes);
-  if (op.reduction == "none") unsaid("tensors of other types", c.input_type(0).str(false));
+  if (op.reduction == "none") {
+    if (c.opset() >= 11) unsaid({}, {});
+    const int64_t along = from_front(c, input(c, 0), op.axis);
+    const ValueId front = counted_from_front(c, input(c, 1), input(c, 0), along);
+    return {one(c, "Scatter", {input(c, 0), front, input(c, 2)}, with("axis", along))};
+  }
   const ValueId count = length(c, input(c, 1), from_front(c, input(c, 0), op.axis));
   return {step_by_step(c, count, input(c, 1), input(c, 2),
                        [](SpellContext& in, ValueId place, ValueId data, ValueId indices, ValueId updates) {
@@ -74,7 +80,19 @@ std::vector<ValueId> scatter_elements(SpellContext& c) {
 std::vector<ValueId> scatter_nd(SpellContext& c) {
   const auto op = decode<ScatterND>(c.node().attributes);
   const ValueId data = input(c, 0), indices = input(c, 1), updates = input(c, 2);
-  if (op.reduction == "none") unsaid("tensors of other types", c.input_type(0).str(false));
+  if (op.reduction == "none") {
+    if (c.opset() >= 11) unsaid({}, {});
+    const ValueId at = one(c, "Reshape", {tuples_as_numbers(c, data, indices, 0), ints(c, {-1, 1})});
+    const auto named = known(size_of(c, indices, -1));
+    const ValueId count = stride(c, data, *named - 1), parts = length(c, at, 0);
+    const ValueId sizes = sizes_of(c, {parts, reshaped(c, count, {1})});
+    const ValueId rows =
+        one(c, "Reshape",
+            {first_axes_as_one(c, data, *named), sizes_of(c, {ints(c, {-1}), reshaped(c, count, {1})})});
+    const ValueId made =
+        one(c, "ScatterElements", {rows, one(c, "Expand", {at, sizes}), reshaped_to(c, updates, sizes)});
+    return {reshaped_to(c, made, one(c, "Shape", {data}))};
+  }
   const auto tuple = known(size_of(c, indices, -1));
   if (!tuple) unsaid("indices whose last size is known", c.type(indices).str());
   const ValueId rows = reshaped(c, indices, {-1, *tuple});

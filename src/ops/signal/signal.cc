@@ -22,7 +22,7 @@ bool dft_17_from_20(RewriteContext& c) {
   int64_t axis = -2;
   if (n.inputs.size() > 2 && n.inputs[2] != no_id) {
     const Tensor* given = c.constant(n.inputs[2]);
-    if (!given || given->size() != 1) return false;
+    if (!given || given->size() != 1) return cannot_be_computed(c, "axis");
     axis = load_int(*given, 0);
   }
   n.inputs.resize(n.inputs.size() > 1 && n.inputs[1] != no_id ? 2 : 1);

@@ -1,7 +1,10 @@
 #include "ops/softmax/softmax.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "schema/downgrade.h"
-#include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -26,17 +29,52 @@ void softmax_13_from_11(UpgradeContext& u) {
   u.append(0, "Reshape", {sizes}, with_zeros);
 }
 
-/// With one axis from the last on, both versions mean the same; the older one knew no scalars.
+/// With one axis from the last on, or none of another size than 1 behind it, both versions mean the same; the
+/// older one knew no scalars.
 bool softmax_11_from_13(RewriteContext& c) {
   Attributes& a = c.node().attributes;
   const int64_t axis = a.get<int64_t>("axis", -1);
   const auto rank = rank_of(c.input_type(0));
+  const auto& shape = c.input_type(0).shape;
   a.set("axis", int64_t{-1});
-  if (rank && *rank == 0) return false;
-  return axis == -1 || (rank && axis + 1 == static_cast<int64_t>(*rank));
+  if (rank && *rank == 0) return c.cannot("older ones take no scalars");
+  if (axis == -1 || (rank && axis + 1 == static_cast<int64_t>(*rank))) return true;
+  const int64_t front = axis < 0 && rank ? axis + static_cast<int64_t>(*rank) : axis;
+  if (shape && front >= 0 && std::ranges::all_of(shape->begin() + front + 1, shape->end(), [](const Dim& d) {
+        return d == Dim(1);
+      })) {
+    a.set("axis", front);
+    return true;
+  }
+  return c.cannot("in older ones all axes from 'axis' (" + std::to_string(axis) + ") on are one" +
+                  (rank ? "" : ", and the rank is not known"));
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// Along the last axis, which the axis changes places with.
+std::vector<ValueId> along_last_axis(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  const std::string op = c.node().op;
+  if (c.opset() >= 13 || elem_of(c, x) == DataType::bfloat16) return in_wider_types(c);
+  const int64_t rank = rank_of(c, x);
+  const Attributes last = with("axis", int64_t{-1});
+  if (rank == 0) return {as_scalar(c, one(c, op, {reshaped(c, x, {1})}, last))};
+  const auto axis = static_cast<size_t>(from_front(c, x, c.node().attributes.get<int64_t>("axis", -1)));
+  const auto end = static_cast<size_t>(rank - 1);
+  if (axis >= end) unsaid({}, {});
+  std::vector<int64_t> order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[axis], order[end]);
+  return {transposed(c, one(c, op, {transposed(c, x, order)}, last), order)};
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_softmax(SchemaCatalog& c) {
   c.add("Softmax")
@@ -45,6 +83,7 @@ void declare_softmax(SchemaCatalog& c) {
       .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
                softmax_11_from_13)
       .rule<Softmax>()
+      .spelled(spelling::along_last_axis)
       .contract({.epsilons = 8});
   c.add("LogSoftmax")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
@@ -52,6 +91,7 @@ void declare_softmax(SchemaCatalog& c) {
       .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
                softmax_11_from_13)
       .rule<LogSoftmax>()
+      .spelled(spelling::along_last_axis)
       .contract({.epsilons = 8});
   c.add("Hardmax")
       .version(1, "(input: T) -> (output: T) {axis: int = 1} [T: @float]")
@@ -59,6 +99,7 @@ void declare_softmax(SchemaCatalog& c) {
       .version(13, "(input: T) -> (output: T) {axis: int = -1} [T: @float_13]", softmax_13_from_11,
                softmax_11_from_13)
       .rule<Hardmax>()
+      .spelled(spelling::along_last_axis)
       .contract({.exact = true});
 }
 

@@ -47,11 +47,12 @@ bool split_13_from_18(RewriteContext& c) {
   Node& n = c.node();
   if (!n.attributes.has("num_outputs")) return true;
   const auto& shape = c.input_type(0).shape;
-  if (!shape) return false;
+  if (!shape) return c.cannot("in older ones all parts are equal, and the shape is not known");
   const int64_t axis = n.attributes.get<int64_t>("axis", 0), rank = static_cast<int64_t>(shape->size());
   const int64_t at = axis < 0 ? axis + rank : axis;
   const auto parts = static_cast<int64_t>(n.outputs.size());
-  if (at < 0 || at >= rank || mod((*shape)[static_cast<size_t>(at)], Dim(parts)) != Dim(0)) return false;
+  if (at < 0 || at >= rank || mod((*shape)[static_cast<size_t>(at)], Dim(parts)) != Dim(0))
+    return c.cannot("in older ones all parts are equal, and these " + std::to_string(parts) + " need not be");
   n.attributes.erase("num_outputs");
   return true;
 }
@@ -67,7 +68,18 @@ std::vector<ValueId> split(SpellContext& c) {
   const Node node = c.node();
   const auto* parts = node.attributes.get_if<int64_t>("num_outputs");
   const ValueId x = input(c, 0);
-  if (!parts) unsaid("tensors of other types", c.type(x).str(false));
+  if (!parts) {
+    if (c.opset() >= 13 || !has(c, 1) || c.constant(input(c, 1))) unsaid({}, {});
+    const int64_t along = from_front(c, x, node.attributes.get<int64_t>("axis", 0));
+    std::vector<ValueId> made;
+    ValueId start = ints(c, {0});
+    for (int64_t i = 0; i < static_cast<int64_t>(node.outputs.size()); ++i) {
+      const ValueId end = one(c, "Add", {start, sliced(c, input(c, 1), ints(c, {i}), ints(c, {i + 1}), 0)});
+      made.push_back(sliced(c, x, start, end, along));
+      start = end;
+    }
+    return made;
+  }
   const int64_t n = *parts, axis = node.attributes.get<int64_t>("axis", 0);
   ValueId sizes = no_id;
   if (const auto size = known(size_of(c, x, axis))) {

@@ -2,6 +2,7 @@
 
 #include "schema/downgrade.h"
 #include "schema/upgrade.h"
+#include "schema/words.h"
 
 namespace lathe {
 namespace {
@@ -14,13 +15,50 @@ void top_k_10_from_1(UpgradeContext& u) {
 
 bool top_k_1_from_10(RewriteContext& c) {
   const auto k = constant_ints(c, 1);
-  if (!k || k->size() != 1) return false;
+  if (!k || k->size() != 1) return cannot_be_computed(c, "K");
   c.node().attributes.set("k", k->front());
   c.node().inputs.resize(1);
   return true;
 }
 
 }  // namespace
+
+namespace spelling {
+using namespace words;
+namespace {
+
+/// The least are the greatest of what is less the greater they are; whole numbers are floats of double; and
+/// of all, in their order, there are the first so many.
+std::vector<ValueId> top_k(SpellContext& c) {
+  const Node node = c.node();
+  const auto op = decode<TopK>(node.attributes);
+  const ValueId given = input(c, 0);
+  const DataType type = elem_of(c, given);
+  if (type == DataType::bfloat16) return in_wider_types(c);
+  if (c.opset() >= 11) unsaid({}, {});
+  if (is_integer(type) && bits_of(type) > 32)
+    unsaid("floats or integers of up to 32 bits", std::string(name_of(type)));
+  const bool computed = c.opset() < 10 && !c.constant(input(c, 1));
+  if (op.largest && op.sorted && !is_integer(type) && !computed) unsaid({}, {});
+  ValueId x = is_integer(type) ? cast(c, given, DataType::float64) : given;
+  if (!op.largest) x = one(c, "Neg", {x});
+  const int64_t axis = from_front(c, x, op.axis);
+  ValueId k = input(c, 1);
+  if (computed) {
+    const auto size = known(size_of(c, x, axis));
+    if (!size) unsaid("a constant 'K', or an axis of known size", c.type(x).str());
+    k = ints(c, {*size});
+  }
+  std::vector<ValueId> made = c.insert("TopK", {x, k}, with("axis", axis), 2);
+  if (computed)
+    for (ValueId& v : made) v = sliced(c, v, ints(c, {0}), input(c, 1), axis);
+  if (!op.largest) made[0] = one(c, "Neg", {made[0]});
+  made[0] = cast(c, made[0], type);
+  return made;
+}
+
+}  // namespace
+}  // namespace spelling
 
 void declare_top_k(SchemaCatalog& c) {
   c.add("TopK")
@@ -35,6 +73,7 @@ void declare_top_k(SchemaCatalog& c) {
                "(X: T, K: int64) -> (Values: T, Indices: I) {sorted: int = 1, largest: int = 1, axis: int = "
                "-1} [T: @number_13; I: int64]")
       .rule<TopK>()
+      .spelled(spelling::top_k)
       .contract({.exact = true});
 }
 

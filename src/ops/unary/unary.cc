@@ -1,6 +1,7 @@
 #include "ops/unary/unary.h"
 
 #include <cstring>
+#include <limits>
 
 #include "schema/downgrade.h"
 #include "schema/words.h"
@@ -35,6 +36,74 @@ std::vector<ValueId> bitwise_not(SpellContext& c) {
   return {one(c, "Sub", {c.add_constant(std::move(ones), "ones"), x})};
 }
 
+/// Which side of 0 it is on.
+std::vector<ValueId> sign(SpellContext& c) {
+  if (c.opset() >= 9) return in_wider_types(c);
+  const ValueId x = input(c, 0);
+  const DataType type = elem_of(c, x), wide = is_integer(type) ? DataType::int64 : computed_in(type);
+  const ValueId seen = is_integer(type) ? cast(c, x, DataType::float64) : x;
+  const ValueId zero = number(c, 0, elem_of(c, seen));
+  const auto side = [&](const char* op) { return cast(c, one(c, op, {seen, zero}), wide); };
+  ValueId sides = one(c, "Sub", {side("Greater"), side("Less")});
+  if (is_float(type)) {  // what is no number stays none
+    const ValueId near = one(c, "Clip", {cast(c, x, wide), number(c, -1, wide), number(c, 1, wide)});
+    sides = one(c, "Add", {sides, times(c, near, 0)});
+  }
+  return {cast(c, sides, type)};
+}
+
+/// Down to a whole number, and up again by 1 where more than a half is left, or a half of an odd one.
+std::vector<ValueId> round(SpellContext& c) {
+  if (c.opset() >= 11) return in_wider_types(c);
+  const ValueId given = input(c, 0), x = widened(c, given);
+  const DataType type = elem_of(c, x);
+  const ValueId whole = one(c, "Floor", {x}), left = one(c, "Sub", {x, whole}), half = number(c, 0.5, type);
+  const ValueId pairs = one(c, "Floor", {times(c, whole, 0.5)});
+  const ValueId odd = one(c, "Greater", {one(c, "Sub", {whole, times(c, pairs, 2)}), half});
+  const ValueId least = one(c, "Not", {one(c, "Less", {left, half})});
+  const ValueId up = one(c, "Or", {one(c, "Greater", {left, half}), one(c, "And", {least, odd})});
+  return {cast(c, one(c, "Add", {whole, cast(c, up, type)}), elem_of(c, given))};
+}
+
+/// What is neither less than 1 nor greater than 0.
+std::vector<ValueId> is_nan(SpellContext& c) {
+  if (c.opset() >= 9) return in_wider_types(c);
+  const ValueId x = input(c, 0);
+  const DataType type = elem_of(c, x);
+  const ValueId below = one(c, "Less", {x, number(c, 1, type)}),
+                above = one(c, "Greater", {x, number(c, 0, type)});
+  return {one(c, "Not", {one(c, "Or", {below, above})})};
+}
+
+/// What is beyond all numbers.
+std::vector<ValueId> is_inf(SpellContext& c) {
+  const ValueId x = input(c, 0);
+  const DataType type = elem_of(c, x);
+  if (c.opset() >= 10 || type == DataType::float16) return in_wider_types(c);
+  const auto op = decode<IsInf>(c.node().attributes);
+  const double most = type == DataType::float64 ? std::numeric_limits<double>::max()
+                                                : static_cast<double>(std::numeric_limits<float>::max());
+  const ValueId above = one(c, "Greater", {x, number(c, most, type)}),
+                below = one(c, "Less", {x, number(c, -most, type)});
+  if (op.detect_positive && op.detect_negative) return {one(c, "Or", {above, below})};
+  if (op.detect_positive || op.detect_negative) return {op.detect_positive ? above : below};
+  return {one(c, "And", {above, below})};
+}
+
+/// In double, which loses nothing of a float to the difference of two like numbers.
+ValueId cosh_of(SpellContext& c, ValueId x) {
+  return times(c, one(c, "Add", {one(c, "Exp", {x}), one(c, "Exp", {one(c, "Neg", {x})})}), 0.5);
+}
+std::vector<ValueId> cosh(SpellContext& c) {
+  if (c.opset() >= 9) return in_wider_types(c);
+  return {cast(c, cosh_of(c, cast(c, input(c, 0), DataType::float64)), elem_of(c, input(c, 0)))};
+}
+std::vector<ValueId> sinh(SpellContext& c) {
+  if (c.opset() >= 9) return in_wider_types(c);
+  const ValueId x = cast(c, input(c, 0), DataType::float64);
+  return {cast(c, one(c, "Mul", {one(c, "Tanh", {x}), cosh_of(c, x)}), elem_of(c, input(c, 0)))};
+}
+
 }  // namespace
 }  // namespace spelling
 
@@ -55,6 +124,7 @@ void declare_unary(SchemaCatalog& c) {
       .version(9, "(input: T) -> (output: T) [T: @number]")
       .version(13, "(input: T) -> (output: T) [T: @number_13]")
       .rule<Sign>()
+      .spelled(spelling::sign)
       .contract({.exact = true});
   c.add("Ceil")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
@@ -72,7 +142,7 @@ void declare_unary(SchemaCatalog& c) {
       .version(11, "(X: T) -> (Y: T) [T: @float]")
       .version(22, "(X: T) -> (Y: T) [T: @float_13]")
       .rule<Round>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::round)
       .contract({.exact = true});
   c.add("Sqrt")
       .version(1, "(X: T) -> (Y: T) {consumed_inputs: ints} [T: @float]")
@@ -138,13 +208,13 @@ void declare_unary(SchemaCatalog& c) {
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Sinh>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::sinh)
       .contract({.epsilons = 4});
   c.add("Cosh")
       .version(9, "(input: T) -> (output: T) [T: @float]")
       .version(22, "(input: T) -> (output: T) [T: @float_13]")
       .rule<Cosh>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::cosh)
       .contract({.epsilons = 4});
   c.add("Tanh")
       .version(1, "(input: T) -> (output: T) {consumed_inputs: ints} [T: @float]")
@@ -188,7 +258,7 @@ void declare_unary(SchemaCatalog& c) {
                "(X: T1) -> (Y: T2) [T1: @float_13 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: "
                "bool]")
       .rule<IsNaN>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::is_nan)
       .contract({.exact = true});
   c.add("IsInf")
       .version(10,
@@ -198,7 +268,7 @@ void declare_unary(SchemaCatalog& c) {
                "(X: T1) -> (Y: T2) {detect_negative: int = 1, detect_positive: int = 1} [T1: @float_13 "
                "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz; T2: bool]")
       .rule<IsInf>()
-      .spelled(words::in_wider_types)
+      .spelled(spelling::is_inf)
       .contract({.exact = true});
 }
 
