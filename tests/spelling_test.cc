@@ -7,64 +7,14 @@
 #include <set>
 #include <sstream>
 
-#include "onnx/exporter.h"
-#include "onnx/importer.h"
-#include "support/case_model.h"
 #include "support/model_builder.h"
-#include "support/shared_data.h"
+#include "support/spelled_case.h"
 
 namespace lathe {
 namespace {
 
 using namespace test;     // NOLINT: builders read as words
 using namespace testing;  // NOLINT
-
-const SchemaCatalog& catalog() { return SchemaCatalog::standard(); }
-
-onnx::Model written(const onnx::Model& m, int opset) {
-  onnx::Model w = export_model(*import_model(m, catalog()), catalog(), {.opset = opset});
-  EXPECT_EQ(w.proto.opset_import.at(0).version, opset);
-  return w;
-}
-
-std::vector<Value> answers(const onnx::Model& m, std::vector<Value> inputs) {
-  return Engine::build(m, {.threads = 1, .backend = "reference"}).create_context().run(std::move(inputs));
-}
-
-/// The case's operator is not in what is written at these opsets, and the answers are the same. `rtol`: what
-/// the roundings in between may come to.
-void same_at(const OpCase& c, std::initializer_list<int> opsets, double rtol = 1e-5, double atol = 2e-6) {
-  SCOPED_TRACE(c.op);
-  onnx::Model m;
-  m.proto = model_of(c);
-  const auto want = answers(m, inputs_of(c));
-  for (int opset : opsets) {
-    SCOPED_TRACE(opset);
-    try {
-      const onnx::Model older = written(m, opset);
-      const auto got = answers(older, inputs_of(c));
-      ASSERT_EQ(got.size(), want.size());
-      for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(difference(got[i], want[i], rtol, atol), "") << i;
-    } catch (const Error& e) {
-      ADD_FAILURE() << e.what();
-    }
-  }
-}
-
-OpCase of(std::string op) {
-  OpCase c;
-  c.op = std::move(op);
-  c.name = "spelled";
-  return c;
-}
-
-OpCase ints(OpCase c, const std::vector<int64_t>& v) {
-  return c.input<int64_t>({static_cast<int64_t>(v.size())}, v);
-}
-
-constexpr auto f32 = DataType::float32;
-constexpr auto f16 = DataType::float16;
-const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Spelling, Activations) {
   const std::vector<float> hard{-inf, -100, -6, -3, -1e-3f, 0, 0.5f, 3, 6, 100};
@@ -588,37 +538,6 @@ TEST(Spelling, NothingChangesWhereNothingHasToBeSpelled) {
     return onnx::serialize(export_model(*g, catalog(), {.opset = opset}).proto);
   };
   EXPECT_EQ(bytes(20), bytes(0));
-}
-
-Diagnostic refusal(const onnx::Model& m, int opset) {
-  try {
-    export_model(*import_model(m, catalog()), catalog(), {.opset = opset});
-  } catch (const Error& e) {
-    return e.diagnostic();
-  }
-  ADD_FAILURE() << "no refusal";
-  return {};
-}
-
-TEST(Spelling, RefusalsSayWhatIsInTheWay) {
-  ModelBuilder b(22);
-  b.input("x", "float[1,1,4,4]").input("s", "float[4]");
-  b.node("Resize", {"x", "", "s"}, {"y"}, {int_attribute("antialias", 1)}).output("y");
-  const Diagnostic resize = refusal(b.model, 13);
-  EXPECT_EQ(resize.code, Code::node_cannot_convert);
-  EXPECT_EQ(resize.op, "Resize");
-  EXPECT_NE(resize.got.find("needs opset 18: older ones want antialias 0"), std::string::npos) << resize.got;
-
-  ModelBuilder deep(24);
-  deep.input("x", "float[2,3]").node("Trilu", {"x"}, {"y"}).output("y");
-  const Diagnostic trilu = refusal(deep.model, 9);
-  EXPECT_EQ(trilu.op, "Trilu");
-  EXPECT_NE(trilu.got.find("needs opset 11: in older ones its Range"), std::string::npos) << trilu.got;
-  EXPECT_EQ(trilu.remedy, "choose opset 11 or a newer one");
-
-  ModelBuilder strings(20);
-  strings.input("x", "string[2]").node("StringConcat", {"x", "x"}, {"y"}).output("y");
-  EXPECT_EQ(refusal(strings.model, 13).got, "one that needs opset 20");
 }
 
 TEST(Spelling, TheDocumentNamesThemAll) {

@@ -199,7 +199,7 @@ def page(python, cpp):
         "## At other opsets",
         "",
         "Every case that passes, written at another opset (`lathe convert --opset N`) and run again: equal answers, or a refusal that names",
-        "the node and the opset it needs.",
+        "the node, the opset it needs and why.",
         "",
         "| opset | equal answers | refused |",
         "|---|---|---|",
