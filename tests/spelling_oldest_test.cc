@@ -411,6 +411,18 @@ TEST(SpellingOldest, ResizedAxisByAxis) {
 }
 
 /// The one that older opsets had is taken where it says the same.
+TEST(SpellingOldest, ScalesThatComeToAnotherSize) {
+  // 9 / 5 in single precision is less than that.
+  OpCase c =
+      of("Resize").attribute("mode", std::string("nearest")).attribute("nearest_mode", std::string("floor"));
+  c.attribute("coordinate_transformation_mode", std::string("asymmetric")).input<float>({5}, {1, 2, 3, 4, 5});
+  c = ints(c.absent().absent(), {9}).as_constant();
+  gives_at(c.expect<float>({9}, {1, 1, 2, 2, 3, 3, 4, 4, 5}), {7, 9, 10});
+  onnx::Model m;
+  m.proto = model_of(c);
+  for (int opset : {7, 10}) EXPECT_EQ(written(m, opset).proto.graph->node.at(0).op_type, "Gather") << opset;
+}
+
 TEST(SpellingOldest, UpsampleWhereItSaysTheSame) {
   for (const char* mode : {"nearest", "linear"}) {
     OpCase c =

@@ -127,6 +127,12 @@ namespace spelling {
 using namespace words;
 namespace {
 
+/// Do scales come to this size wherever it is worked out, in single or in double precision?
+bool comes_to(float scale, int64_t in, int64_t out) {
+  return static_cast<int64_t>(scale * static_cast<float>(in)) == out &&
+         static_cast<int64_t>(static_cast<double>(scale) * static_cast<double>(in)) == out;
+}
+
 /// Scales for sizes of one scale that keep the aspect, where these come to the same sizes.
 ValueId scales_that_keep_aspect(SpellContext& c, const Resize& op) {
   const auto& shape = c.input_type(0).shape;
@@ -138,7 +144,7 @@ ValueId scales_that_keep_aspect(SpellContext& c, const Resize& op) {
   if (std::ranges::count(in, -1) > 0) unsaid("tensors of known shape", c.input_type(0).str());
   const ResizeGrid grid = op.grid(in, nullptr, wanted);
   for (size_t a = 0; a < in.size(); ++a)
-    if (static_cast<int64_t>(grid.length[a]) != grid.size[a])
+    if (!comes_to(grid.scale[a], in[a], grid.size[a]))
       unsaid("scales whose sizes are rounded down", std::to_string(grid.length[a]));
   return c.add_constant(Tensor::from({static_cast<int64_t>(in.size())},
                                      std::vector<float>(grid.scale.begin(), grid.scale.end())),
@@ -295,8 +301,7 @@ std::optional<std::vector<ValueId>> in_first_form(SpellContext& c, const Resize&
     for (size_t a = 0; a < scales.size(); ++a) {
       if (!(*axes)[a]) continue;
       scales[a] = (*axes)[a]->scale;
-      if (static_cast<int64_t>(scales[a] * static_cast<float>((*axes)[a]->in)) != (*axes)[a]->out)
-        return std::nullopt;
+      if (!comes_to(scales[a], (*axes)[a]->in, (*axes)[a]->out)) return std::nullopt;
     }
   }
   if (std::ranges::any_of(scales, [](float s) { return s < 1; })) return std::nullopt;
@@ -319,7 +324,7 @@ std::vector<ValueId> resize(SpellContext& c) {
       if (auto first = in_first_form(c, op, axes ? &*axes : nullptr)) return *first;
     // Scales of version 11 come to sizes that are rounded down.
     const bool is_rounded = axes && std::ranges::any_of(*axes, [](const auto& a) {
-                              return a && static_cast<int64_t>(a->length) != a->out;
+                              return a && !comes_to(a->scale, a->in, a->out);
                             });
     if (axes && (c.opset() < 11 || is_newer || is_rounded)) return axis_by_axis(c, op, *axes);
     if (c.opset() < 11 && !op.axes && !keeps_aspect) unsaid({}, {});
