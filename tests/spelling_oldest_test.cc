@@ -1,10 +1,13 @@
 // Nodes that opsets below 13, down to 7, cannot say, said in others.
 #include <optional>
 
+#include "support/model_builder.h"
 #include "support/spelled_case.h"
 
 namespace lathe::testing {
 namespace {
+
+using namespace test;  // NOLINT: builders read as words
 
 TEST(SpellingOldest, SoftmaxAlongAnyAxis) {
   const OpCase along_rows = of("Softmax").attribute("axis", int64_t{0});
@@ -411,6 +414,57 @@ TEST(SpellingOldest, ResizedAxisByAxis) {
 }
 
 /// The one that older opsets had is taken where it says the same.
+std::vector<Value> values_of(std::initializer_list<Tensor> tensors) {
+  std::vector<Value> all;
+  for (const Tensor& t : tensors) all.emplace_back(t);
+  return all;
+}
+
+/// The same answers at these opsets as as it is.
+void same_model_at(const ModelBuilder& b, const std::vector<Value>& inputs,
+                   std::initializer_list<int> opsets) {
+  const auto want = answers(b.model, inputs);
+  for (int opset : opsets) {
+    SCOPED_TRACE(opset);
+    const auto got = answers(written(b.model, opset), inputs);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(difference(got[i], want[i], 1e-5, 1e-6), "") << i;
+  }
+}
+
+TEST(SpellingOldest, ScansAsLoops) {
+  const Tensor start = Tensor::from({2}, std::vector<float>{0.5f, 1}),
+               steps = Tensor::from({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  for (int64_t axis : {1, -1})
+    for (int64_t turned : {0, 1}) {
+      ModelBuilder b(13);
+      b.input("s", "float[2]").input("x", "float[2,3]");
+      const auto body = make_body({{"a", "float[2]"}, {"e", "float[2]"}},
+                                  {make_node("Add", {"a", "e"}, {"n"}), make_node("Identity", {"n"}, {"o"})},
+                                  {{"n", "float[2]"}, {"o", "float[2]"}});
+      b.node("Scan", {"s", "x"}, {"f", "y"},
+             {graph_attribute("body", body), int_attribute("num_scan_inputs", 1),
+              ints_attribute("scan_input_axes", {axis}), ints_attribute("scan_input_directions", {turned}),
+              ints_attribute("scan_output_axes", {axis}),
+              ints_attribute("scan_output_directions", {1 - turned})});
+      b.output("f", "float[2]").output("y", "float[2,3]");
+      same_model_at(b, values_of({start, steps}), {7, 8, 9, 10, 11});
+    }
+}
+
+TEST(SpellingOldest, LoopsThatHandNothingOn) {
+  ModelBuilder b(13);
+  b.input("n", "int64[]").input("x", "float[2]");
+  const auto body = make_body(
+      {{"i", "int64[]"}, {"c", "bool[]"}},
+      {make_node("Identity", {"c"}, {"d"}), make_node("Cast", {"i"}, {"f"}, {int_attribute("to", 1)}),
+       make_node("Mul", {"f", "x"}, {"o"})},
+      {{"d", "bool[]"}, {"o", "float[2]"}});
+  b.node("Loop", {"n", ""}, {"y"}, {graph_attribute("body", body)}).output("y");
+  same_model_at(b, values_of({Tensor::scalar<int64_t>(3), Tensor::from({2}, std::vector<float>{2, 5})}),
+                {7, 9, 10, 11, 13});
+}
+
 TEST(SpellingOldest, ScalesThatComeToAnotherSize) {
   // 9 / 5 in single precision is less than that.
   OpCase c =

@@ -248,8 +248,6 @@ class Exporter {
     auto called = [&](ValueId v) { return v == no_id ? std::string() : name(g, v); };
     for (ValueId v : n.inputs) p.input.push_back(called(v));
     for (ValueId v : n.outputs) p.output.push_back(called(v));
-    for (auto* list : {&p.input, &p.output})
-      while (!list->empty() && list->back().empty()) list->pop_back();
     p.op_type = n.op;
     // Some runtimes refuse two nodes of one name, which inlining and upgrading make.
     if (!n.name.empty()) p.name = unique(taken_by_nodes_, n.name);
@@ -261,6 +259,12 @@ class Exporter {
     const Version* version =
         schema ? schema->at(static_cast<int>(n.domain.empty() ? opset_ : domains_[n.domain])) : nullptr;
     const Signature* s = version ? &version->signature() : nullptr;
+    // Some operators want the places of inputs that are left out.
+    const auto trim = [](auto& list, size_t least) {
+      while (list.size() > least && list.back().empty()) list.pop_back();
+    };
+    trim(p.input, s ? s->min_inputs : 0);
+    trim(p.output, 0);
     for (const auto& a : n.attributes) {
       if (s && !s->attribute(a.name)) continue;  // came later, and is at its default
       p.attribute.push_back(attribute(a, s ? s->attribute(a.name) : nullptr));

@@ -145,7 +145,8 @@ ValueId grown(SpellContext& c, ValueId x, int64_t axis, const std::string& mode,
   const ValueId whole = size ? ints(c, {*size}) : length(c, x, axis);
   const ValueId ahead = pad_at(axis),
                 count = one(c, "Add", {one(c, "Add", {whole, ahead}), pad_at(axis + rank)});
-  const ValueId all = one(c, "Sub", {count_up(c, count), ahead});
+  const ValueId all =
+      one(c, "Sub", {one(c, "Range", {int_scalar(c, 0), scalar_of(c, count), int_scalar(c, 1)}), ahead});
   return gathered(c, from, source(c, mode, all, whole), axis);
 }
 

@@ -1,5 +1,7 @@
 #include "ops/scan/scan.h"
 
+#include <algorithm>
+
 #include "ops/body_types.h"
 #include "schema/upgrade.h"
 #include "schema/words.h"
@@ -156,12 +158,23 @@ void scan_9_from_8(UpgradeContext& u) {
 
 /// Axes of the scanned sequences were counted from the front.
 bool scan_9_from_11(RewriteContext& c) {
-  const Attributes& a = c.node().attributes;
-  for (const char* name : {"scan_input_axes", "scan_output_axes"})
-    for (int64_t axis : a.get<std::vector<int64_t>>(name, {}))
-      if (axis < 0)
-        return c.cannot("in older ones '" + std::string(name) + "' are counted from the front",
-                        "count '" + std::string(name) + "' from the front");
+  Node& n = c.node();
+  const auto sequences = static_cast<size_t>(n.attributes.get<int64_t>("num_scan_inputs", 0));
+  const size_t states = n.inputs.size() - std::min(n.inputs.size(), sequences);
+  for (const bool in : {true, false}) {
+    const std::string name = in ? "scan_input_axes" : "scan_output_axes";
+    auto axes = n.attributes.get<std::vector<int64_t>>(name, {});
+    const auto& values = in ? n.inputs : n.outputs;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] >= 0) continue;
+      const auto& shape = states + i < values.size() ? c.type(values[states + i]).shape : std::nullopt;
+      if (!shape)
+        return c.cannot("in older ones '" + name + "' are counted from the front, and a rank is not known",
+                        "count '" + name + "' from the front");
+      axes[i] += static_cast<int64_t>(shape->size());
+    }
+    if (!axes.empty()) n.attributes.set(name, std::move(axes));
+  }
   return true;
 }
 
