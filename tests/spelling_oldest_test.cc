@@ -413,6 +413,12 @@ TEST(SpellingOldest, ResizedAxisByAxis) {
   }
 }
 
+TEST(SpellingOldest, ScalesThatARunComputes) {
+  OpCase c = of("Resize").attribute("mode", std::string("linear"));
+  c.attribute("coordinate_transformation_mode", std::string("asymmetric")).input<float>({2}, {1, 2});
+  gives_at(c.absent().input<float>({1}, {2}).expect<float>({4}, {1, 1.5f, 2, 2}), {10, 11, 12});
+}
+
 /// The one that older opsets had is taken where it says the same.
 std::vector<Value> values_of(std::initializer_list<Tensor> tensors) {
   std::vector<Value> all;

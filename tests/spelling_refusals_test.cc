@@ -65,7 +65,7 @@ TEST(SpellingRefusals, ATypeCameLater) {
 }
 
 TEST(SpellingRefusals, AnInputIsComputed) {
-  OpCase resize = of("Resize").attribute("mode", std::string("linear"));
+  OpCase resize = of("Resize").attribute("nearest_mode", std::string("floor"));
   resize.attribute("coordinate_transformation_mode", std::string("asymmetric"));
   refused(resize.random(f32, {1, 1, 2, 2}).absent().input<float>({4}, {1, 1, 2, 2}), 10, 11,
           "in older ones 'scales' has to be a constant", "make 'scales' a constant");

@@ -74,10 +74,12 @@ bool resize_10_from_11(RewriteContext& c) {
   if (transformation != "asymmetric")
     return c.cannot("in older ones coordinates are those of 'asymmetric', not of '" + transformation + "'");
   if (n.inputs.size() > 3 && n.inputs[3] != no_id) return c.cannot("older ones have no input 'sizes'");
-  const Tensor* scales = n.inputs.size() > 2 && n.inputs[2] != no_id ? c.constant(n.inputs[2]) : nullptr;
-  if (!scales || scales->type() != DataType::float32) return cannot_be_computed(c, "scales");
-  const Ways ways(scales);
+  if (n.inputs.size() < 3 || n.inputs[2] == no_id)
+    return c.cannot("in older ones 'scales' may not be left out");
   if (mode == "nearest") {
+    const Tensor* scales = c.constant(n.inputs[2]);
+    if (!scales || scales->type() != DataType::float32) return cannot_be_computed(c, "scales");
+    const Ways ways(scales);
     if (ways.shrinks && ways.grows)
       return c.cannot(
           "in older ones nearest is the one before along an axis that grows and the one after "
