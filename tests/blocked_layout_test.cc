@@ -195,6 +195,11 @@ TEST_F(BlockedLayout, ChannelsGoLastAtOnce) {
   EXPECT_EQ(steps_of("(float[2,16,w] x) => (float[2,w,40] y) <float[40,16,3] a = {}>"
                      "{ c = Conv<pads=[1,1]>(x, a) y = Transpose<perm=[0,2,1]>(c) }"),
             "Block BlockedConv ChannelsLast");
+  // What has no second axis has no channels: their sizes must not be looked for.
+  for (const char* from : {"3, 2", "2, 3"})
+    EXPECT_EQ(steps_of("(float[6] x) => (float[a,b] y) <int64[2] s = {" + std::string(from) +
+                       "}> { r = Reshape(x, s) y = Transpose(r) }"),
+              "Reshape Transpose");
   // Another order is not theirs, nor are groups of channels beside other pixels.
   EXPECT_EQ(steps_of("(float[1,16,h,6] x) => (float[1,6,h,40] y) <float[40,16,3,3] a = {}>"
                      "{ c = Conv<pads=[1,1,1,1]>(x, a) y = Transpose<perm=[0,3,2,1]>(c) }"),

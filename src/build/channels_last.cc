@@ -12,7 +12,7 @@ namespace {
 /// The groups of channels where [N, C, spatial axes] becomes [N, groups, C / groups, spatial axes].
 std::optional<int64_t> groups(const Graph& g, const Node& reshape) {
   const auto &from = g.value(reshape.inputs[0]).type.shape, &to = g.value(reshape.outputs[0]).type.shape;
-  if (!from || !to || to->size() != from->size() + 1) return std::nullopt;
+  if (!from || !to || from->size() < 2 || to->size() != from->size() + 1) return std::nullopt;
   const auto all = (*from)[1].value(), outer = (*to)[1].value(), inner = (*to)[2].value();
   if (!all || !outer || !inner || *outer < 1 || *outer * *inner != *all || !((*from)[0] == (*to)[0]) ||
       !std::equal(from->begin() + 2, from->end(), to->begin() + 3))

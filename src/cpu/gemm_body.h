@@ -74,7 +74,8 @@ LATHE_INLINE void multiply_step(Vec (&sum)[Rows][Vectors], const float* a, const
   for (int j = 0; j < Vectors; ++j) {
     const int64_t at = j / panel_vectors * b_panel + j % panel_vectors * Vec::width;
     row[j] = Elements::load_b(b, at);
-    if (j % panel_vectors * Vec::width % Elements::line == 0) ask_for<ask>(Elements::next(soon, at));
+    if constexpr (ask != Ask::nothing)
+      if (j % panel_vectors * Vec::width % Elements::line == 0) ask_for<ask>(Elements::next(soon, at));
   }
   LATHE_UNROLL
   for (int i = 0; i < Rows; ++i) {
@@ -108,13 +109,14 @@ void tile(const Tile& t) {
   constexpr int64_t rows_ahead = Elements::rows_ahead;
   constexpr bool streams = ask != Ask::nothing, fetches = !streams && Vectors <= panel_vectors;
   const float* next = t.next ? t.next : t.b;  // what is at hand takes no time
+  const float* after = t.after ? t.after : t.b;
   int64_t k = t.k;
   for (; k >= a_block; k -= a_block, a += Rows * a_block) {
     // Behind a panel's last rows come the first ones of the next.
     const float* soon = nullptr;
     if (streams)
       soon = k > rows_ahead ? Elements::next(b, rows_ahead * t.b_row)
-                            : Elements::next(t.after, (rows_ahead - k) * t.b_row);
+                            : Elements::next(after, (rows_ahead - k) * t.b_row);
     // Four rows a turn: of sixteen, each by instructions of its own, a Zen 5 no longer sees the order and
     // reads half as fast (1 row of A, B in the second-level cache: 127 GB/s, 220 so).
     LATHE_ROLLED

@@ -29,7 +29,7 @@ cpu::TransposedShape transposed_shape(const ConvTranspose& op, const Shape& x, c
 /// What packing depends on: not the image.
 cpu::TransposedShape weights_shape(const ConvTranspose& op, const Shape& w) {
   cpu::TransposedShape s{.groups = op.group, .in_channels = w[1] * op.group, .out_channels = w[0]};
-  std::copy(w.begin() + 2, w.end(), s.kernel + 5 - w.size());
+  std::copy(w.begin() + 2, w.end(), s.kernel + (5 - w.size()));
   return s;
 }
 
