@@ -614,5 +614,20 @@ TEST(Memory, SelectedBoxesAreBounded) {
   EXPECT_LE(m.data_dependent, rows * 8 * sizeof(int64_t) + 4096);
 }
 
+TEST(Memory, StringsAreHeldAgainstTheLimit) {
+  const Engine e = Engine::build(
+      testing::model_of("(int64[1] n) => (string[k] y) <string[1] w = {\"a\"}> { y = Expand(w, n) }"),
+      {.threads = 1, .memory_limit = uint64_t{1} << 20});
+  Context c = e.create_context();
+  const auto run = [&](int64_t n) {
+    return c.run(std::vector<Value>{Tensor::from<int64_t>({1}, std::vector<int64_t>{n})})[0].tensor().size();
+  };
+  EXPECT_EQ(run(100), 100);
+  for (int64_t n : {int64_t{1} << 16, int64_t{1} << 33, int64_t{1} << 53})
+    EXPECT_EQ(code_of([&] { run(n); }), Code::run_memory_limit) << n;
+  EXPECT_EQ(code_of([&] { run(int64_t{1} << 60); }), Code::tensor_bad_shape);
+  EXPECT_EQ(run(3), 3);
+}
+
 }  // namespace
 }  // namespace lathe::testing

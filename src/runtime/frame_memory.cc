@@ -154,6 +154,9 @@ Tensor& Frame::bind(uint32_t v, DataType type, const Shape& shape) {
   if (!values_[v].is_tensor()) values_[v] = Tensor();
   Tensor& t = values_[v].tensor();
   if (type == DataType::string) {
+    const auto count = static_cast<uint64_t>(count_of(shape));
+    state_.account.require(count > UINT64_MAX / sizeof(std::string) ? UINT64_MAX
+                                                                    : count * sizeof(std::string));
     t = Tensor(type, shape);
     return t;
   }

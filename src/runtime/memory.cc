@@ -56,7 +56,7 @@ size_t aligned_size(uint64_t bytes) {
 bool MemoryAccount::try_take(uint64_t bytes) {
   uint64_t used = used_.load(std::memory_order_relaxed);
   do {
-    if (limit_ && (bytes > limit_ || used > limit_ - bytes)) return false;
+    if (!fits(used, bytes)) return false;
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
   for (uint64_t peak = peak_.load(std::memory_order_relaxed);
        peak < used + bytes && !peak_.compare_exchange_weak(peak, used + bytes, std::memory_order_relaxed);) {
@@ -64,16 +64,25 @@ bool MemoryAccount::try_take(uint64_t bytes) {
   return true;
 }
 
-void MemoryAccount::take(uint64_t bytes) {
-  if (try_take(bytes)) return;
+template <class Taken>
+void MemoryAccount::take_or_refuse(uint64_t bytes, Taken&& taken) {
+  if (taken()) return;
   {
     const std::lock_guard lock(short_);
     if (give_back_) give_back_();
   }
-  if (!try_take(bytes))
+  if (!taken())
     throw Error(Code::run_memory_limit, "run", "at most " + std::to_string(limit_) + " bytes for one context",
                 std::to_string(used()) + " bytes held and " + std::to_string(bytes) + " more wanted",
                 "raise the memory limit or use smaller inputs");
+}
+
+void MemoryAccount::take(uint64_t bytes) {
+  take_or_refuse(bytes, [&] { return try_take(bytes); });
+}
+
+void MemoryAccount::require(uint64_t bytes) {
+  take_or_refuse(bytes, [&] { return fits(used(), bytes); });
 }
 
 bool Buffer::ensure(size_t bytes) {

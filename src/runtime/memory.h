@@ -27,12 +27,20 @@ class MemoryAccount {
   bool is_limited() const { return limit_ != 0; }
   /// Throws Code::run_memory_limit.
   void take(uint64_t bytes);
+  /// The same of what is not counted, as the elements of string tensors: only that it would fit.
+  void require(uint64_t bytes);
   void give(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
  private:
   bool try_take(uint64_t bytes);
+  bool fits(uint64_t used, uint64_t bytes) const {
+    return limit_ == 0 || (bytes <= limit_ && used <= limit_ - bytes);
+  }
+  /// Throws where `taken` fails even after others have given back what nobody uses.
+  template <class Taken>
+  void take_or_refuse(uint64_t bytes, Taken&& taken);
 
   uint64_t limit_;
   std::atomic<uint64_t> used_{0}, peak_{0};
