@@ -192,12 +192,13 @@ class QueryBlock {
   float* sums() const { return scratch_ + cut_.sums; }
   const float* query(int64_t i) const { return static_cast<const float*>(r_.q.at(b_, h_, row0_ + i)); }
 
-  /// The keys that a query sees.
+  /// The keys that a query sees. A window may be as long as numbers go.
   std::pair<int64_t, int64_t> range(int64_t i) const {
     const int64_t position = row0_ + i + first_;
-    const int64_t begin = r_.left < 0 ? 0 : std::clamp<int64_t>(position - r_.left, 0, all_keys_);
-    const int64_t end =
-        r_.right < 0 ? all_keys_ : std::clamp<int64_t>(position + r_.right + 1, begin, all_keys_);
+    const bool from_first = r_.left < 0 || r_.left >= position;
+    const int64_t begin = from_first ? 0 : std::min(position - r_.left, all_keys_);
+    const bool to_last = r_.right < 0 || r_.right >= all_keys_ - position;
+    const int64_t end = to_last ? all_keys_ : std::clamp(position + r_.right + 1, begin, all_keys_);
     return {begin, end};
   }
 

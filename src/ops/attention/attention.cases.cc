@@ -247,6 +247,13 @@ void cases_attention(CaseTable& t) {
       .attribute("right_window_size", int64_t{1})
       .expect<float>({1, 1, 4, 2}, {0.14953659f, -0.77569509f, 0.15799168f, -0.42611286f, 0.12835506f,
                                     -0.12216885f, 0.1940361f, 0.3190361f});
+  for (int64_t side : {int64_t{0}, INT64_MAX - 1, INT64_MAX})
+    t.add("Attention", "a window as long as numbers go: " + std::to_string(side))
+        .random(DataType::float32, {1, 2, 9, 8})
+        .random(DataType::float32, {1, 2, 11, 8})
+        .random(DataType::float32, {1, 2, 11, 8})
+        .attribute("left_window_size", side == 0 ? INT64_MAX : side)
+        .attribute("right_window_size", side);
   t.add("Attention", "float16")
       .random(DataType::float16, {1, 2, 4, 8})
       .random(DataType::float16, {1, 2, 4, 8})
