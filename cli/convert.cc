@@ -1,6 +1,8 @@
 // `lathe convert`: the same model in another file: external data or not, text, normalised, or a plan.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -40,6 +42,71 @@ std::map<std::string, int> counts(const OptimizedModel& m) {
   std::map<std::string, int> by_pass;
   for (const OptimizedModel::Patch& p : m.patches) ++by_pass[p.pass];
   return by_pass;
+}
+
+/// Throws bad_argument where a model's file is called as those of another format are: what is inside would
+/// not be what the name says.
+void check_name_of_model(const std::filesystem::path& output) {
+  struct Format {
+    const char *ending, *name;
+  };
+  constexpr Format others[] = {{".tflite", "TensorFlow Lite"},
+                               {".lite", "TensorFlow Lite"},
+                               {".h5", "Keras"},
+                               {".hdf5", "Keras"},
+                               {".keras", "Keras"},
+                               {".pt", "PyTorch"},
+                               {".pth", "PyTorch"},
+                               {".pt2", "PyTorch"},
+                               {".pte", "ExecuTorch"},
+                               {".ptl", "PyTorch"},
+                               {".torchscript", "PyTorch"},
+                               {".ckpt", "a checkpoint"},
+                               {".safetensors", "safetensors"},
+                               {".gguf", "GGUF"},
+                               {".ggml", "GGML"},
+                               {".npz", "NumPy"},
+                               {".npy", "NumPy"},
+                               {".ort", "ONNX Runtime's own format"},
+                               {".engine", "TensorRT"},
+                               {".plan", "TensorRT"},
+                               {".trt", "TensorRT"},
+                               {".uff", "TensorRT"},
+                               {".xml", "OpenVINO"},
+                               {".bin", "OpenVINO or PyTorch"},
+                               {".blob", "OpenVINO"},
+                               {".mlmodel", "Core ML"},
+                               {".mlpackage", "Core ML"},
+                               {".mlmodelc", "Core ML"},
+                               {".caffemodel", "Caffe"},
+                               {".prototxt", "Caffe"},
+                               {".pdmodel", "PaddlePaddle"},
+                               {".pdiparams", "PaddlePaddle"},
+                               {".params", "MXNet"},
+                               {".param", "ncnn"},
+                               {".ncnn", "ncnn"},
+                               {".mnn", "MNN"},
+                               {".rknn", "RKNN"},
+                               {".dlc", "SNPE"},
+                               {".om", "CANN"},
+                               {".nnef", "NNEF"},
+                               {".mlir", "MLIR"},
+                               {".pkl", "pickle"},
+                               {".joblib", "joblib"},
+                               {".json", "JSON"},
+                               {".pmml", "PMML"},
+                               {".zip", "zip"},
+                               {".html", "HTML"},
+                               {".svg", "SVG"},
+                               {".dot", "Graphviz"}};
+  std::string ending = output.extension().string();
+  std::ranges::transform(ending, ending.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto of_others = std::ranges::find(others, ending, &Format::ending);
+  if (of_others != std::end(others))
+    throw Error(Code::bad_argument, "write", "a file that ends in .onnx, .onnxtxt, .txt or .lathe",
+                "'" + output.string() + "', which is a name for " + of_others->name,
+                "Lathe writes ONNX, its text, and plans: name the output as one of these");
 }
 
 int run_convert(const ConvertArguments& o, bool json) {
@@ -99,10 +166,11 @@ void add_convert(CLI::App& app, Command& command) {
                 "Import it and write it at the lowest opset and IR version that can say it");
   sub->add_flag("--optimize", options->optimize,
                 "Write what the optimiser makes of it (see --level and --passes)");
-  sub->add_option("--opset", options->opset,
-                  "The opset to write, up or down: --optimize then finds only what it can say; 0: with "
-                  "--normalize the lowest that "
-                  "says the model, with --optimize the model's own, or the next that says what became of it")
+  sub->add_option(
+         "--opset", options->opset,
+         "The opset to write, up or down: --optimize then finds only what it can say; 0: with --normalize "
+         "the lowest that says the model, with --optimize the model's own, or the next that says what became "
+         "of it")
       ->check(not_negative);
   options->engine.add_to(sub);
   sub->callback([&command, options] {

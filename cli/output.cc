@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -27,69 +25,6 @@ OutputFile::OutputFile(const std::filesystem::path& given) : path_(given), name_
   if (copy < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     throw Error(Code::file_write_failed, "write", "standard output to write to", std::strerror(errno));
   path_ = "/dev/fd/" + std::to_string(copy);
-}
-
-void check_name_of_model(const std::filesystem::path& output) {
-  struct Format {
-    const char *ending, *name;
-  };
-  constexpr Format others[] = {{".tflite", "TensorFlow Lite"},
-                               {".lite", "TensorFlow Lite"},
-                               {".h5", "Keras"},
-                               {".hdf5", "Keras"},
-                               {".keras", "Keras"},
-                               {".pt", "PyTorch"},
-                               {".pth", "PyTorch"},
-                               {".pt2", "PyTorch"},
-                               {".pte", "ExecuTorch"},
-                               {".ptl", "PyTorch"},
-                               {".torchscript", "PyTorch"},
-                               {".ckpt", "a checkpoint"},
-                               {".safetensors", "safetensors"},
-                               {".gguf", "GGUF"},
-                               {".ggml", "GGML"},
-                               {".npz", "NumPy"},
-                               {".npy", "NumPy"},
-                               {".ort", "ONNX Runtime's own format"},
-                               {".engine", "TensorRT"},
-                               {".plan", "TensorRT"},
-                               {".trt", "TensorRT"},
-                               {".uff", "TensorRT"},
-                               {".xml", "OpenVINO"},
-                               {".bin", "OpenVINO or PyTorch"},
-                               {".blob", "OpenVINO"},
-                               {".mlmodel", "Core ML"},
-                               {".mlpackage", "Core ML"},
-                               {".mlmodelc", "Core ML"},
-                               {".caffemodel", "Caffe"},
-                               {".prototxt", "Caffe"},
-                               {".pdmodel", "PaddlePaddle"},
-                               {".pdiparams", "PaddlePaddle"},
-                               {".params", "MXNet"},
-                               {".param", "ncnn"},
-                               {".ncnn", "ncnn"},
-                               {".mnn", "MNN"},
-                               {".rknn", "RKNN"},
-                               {".dlc", "SNPE"},
-                               {".om", "CANN"},
-                               {".nnef", "NNEF"},
-                               {".mlir", "MLIR"},
-                               {".pkl", "pickle"},
-                               {".joblib", "joblib"},
-                               {".json", "JSON"},
-                               {".pmml", "PMML"},
-                               {".zip", "zip"},
-                               {".html", "HTML"},
-                               {".svg", "SVG"},
-                               {".dot", "Graphviz"}};
-  std::string ending = output.extension().string();
-  std::ranges::transform(ending, ending.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto of_others = std::ranges::find(others, ending, &Format::ending);
-  if (of_others != std::end(others))
-    throw Error(Code::bad_argument, "write", "a file that ends in .onnx, .onnxtxt, .txt or .lathe",
-                "'" + output.string() + "', which is a name for " + of_others->name,
-                "Lathe writes ONNX, its text, and plans: name the output as one of these");
 }
 
 std::optional<uint64_t> OutputFile::bytes() const {

@@ -27,10 +27,6 @@ class OutputFile {
   std::string name_;
 };
 
-/// Throws bad_argument where a model's file is called as those of another format are: what is inside would
-/// not be what the name says.
-void check_name_of_model(const std::filesystem::path& output);
-
 /// Has a write to standard output fail, not end the process, where nobody reads; and no file that is opened
 /// take its place where it is closed. First of all.
 void keep_standard_streams();

@@ -131,10 +131,8 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
                                        .kernels = &extensions.kernels(),
                                        .control = options.control,
                                        .weights_only = true,
-                                       .keep_repeated = !options.refit,
                                        .limit = limit}));
   };
-  if (!options.refit) unfold_repeated(graph, folds, UnfoldFor::plans);
   // A search for nodes looks for those that the optimiser left, and the reference takes no mixed types.
   const bool widened = use_float_arithmetic(graph, preference,
                                             {.schemas = &schemas,
@@ -185,6 +183,8 @@ Plan plan_optimised(Graph& graph, Folds folds, const TappedValues& taps, const S
     if (widened && wants(RewriteKind::short_images))
       use_short_images(graph, extensions.kernels(), preference);
   }
+  // Last, for what is done to weights wants to see them.
+  if (!options.refit) unfold_repeated(graph, folds, UnfoldFor::plans);
   Packing packing;
   Plan plan = lower(graph, folds, taps, extensions.kernels(), preference, options.control, packing, search);
   plan.portable = options.portable;

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "build/few_bits_products.h"
 #include "build/kept_bytes.h"
-#include "build/unfold.h"
 #include "build/weights.h"
 #include "eval/eval.h"
 #include "passes/turned_weights.h"
@@ -34,7 +33,7 @@ class Folder {
     for (NodeId id : g.order()) {
       if (options_.control) options_.control->check();
       if (!foldable(g, g.node(id)) || stays_quantized(g, g.node(id), uses) ||
-          stays_turned(g, g.node(id), uses) || stays_repeated(g, g.node(id), uses) || !fold(g, id, uses))
+          stays_turned(g, g.node(id), uses) || !fold(g, id, uses))
         for (const Body& b : g.node(id).bodies) run(*b.graph);
     }
   }
@@ -80,12 +79,6 @@ class Folder {
     if (!options_.leave_turned || n.op != "Transpose") return false;
     if (!uses) uses.emplace(g);
     return is_turned_for_products(g, n, [&](ValueId v) -> const std::vector<Use>& { return uses->of(v); });
-  }
-
-  bool stays_repeated(const Graph& g, const Node& n, std::optional<UseIndex>& uses) const {
-    if (!options_.keep_repeated) return false;
-    if (!uses) uses.emplace(g);
-    return lathe::stays_repeated(g, *uses, n);
   }
 
   bool fold(Graph& g, NodeId id, std::optional<UseIndex>& uses) {

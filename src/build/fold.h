@@ -40,8 +40,6 @@ struct FoldOptions {
   /// Nothing that sizes, axes or conditions may follow from: behind the last inference such numbers would not
   /// be held against the operators that read them.
   bool weights_only = false;
-  /// What only repeats stays (build/unfold.h).
-  bool keep_repeated = false;
   /// Bytes that all folded constants together may have more than the weights that they take the place of;
   /// what would go beyond stays a node. 0: nothing is folded.
   uint64_t limit = 0;

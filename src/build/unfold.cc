@@ -155,17 +155,4 @@ class Unfolding {
 
 void unfold_repeated(Graph& graph, const Folds& folds, UnfoldFor kind) { Unfolding(folds, kind).run(graph); }
 
-bool stays_repeated(const Graph& graph, const UseIndex& uses, const Node& node) {
-  if (!node.domain.empty() || !is_one_of(node.op, repeating)) return false;
-  uint64_t given = 0;
-  for (ValueId v : node.inputs)
-    if (v != no_id && graph.value(v).constant) given += bytes_of(*graph.value(v).constant);
-  const ValueType& t = graph.value(node.outputs[0]).type;
-  if (!t.shape || !std::ranges::all_of(*t.shape, [](const Dim& d) { return d.is_constant(); })) return false;
-  double made = static_cast<double>(bytes_for(t.elem, 8)) / 8;
-  for (const Dim& d : *t.shape) made *= static_cast<double>(d.constant());
-  return made > static_cast<double>(small_in_plans) && made >= static_cast<double>(least_growth * given) &&
-         is_read_once(graph, uses, node.outputs[0]);
-}
-
 }  // namespace lathe

@@ -18,7 +18,4 @@ enum class UnfoldFor : uint8_t {
 /// third of the bytes: a file of some KB does not become one of many MB. Small constants stay.
 void unfold_repeated(Graph& graph, const Folds& folds, UnfoldFor kind);
 
-/// Is this a node of constants that a plan keeps as it is, for the same reason?
-bool stays_repeated(const Graph& graph, const UseIndex& uses, const Node& node);
-
 }  // namespace lathe

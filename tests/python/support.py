@@ -87,6 +87,17 @@ def onnxruntime_session(path):
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
+def unoptimised_session(model):
+    """Of a model as written: ONNX Runtime's own optimiser would take out what is to be tried."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return ort.InferenceSession(with_unsigned_weights(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
 # Models of the shared data whose operators are not there, and which: experts, and loops that generate. There are no others.
 WAITING = json.loads((ROOT / "tests" / "waiting_models.json").read_text())
 

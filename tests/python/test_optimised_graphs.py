@@ -22,14 +22,18 @@ NOT_THERE = {
 }
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("optimised")
+def keep_graphs(folder):
+    """All graphs of the passes' tests, as NAME.onnx and as what is written of them."""
     for source in sorted((ROOT / "tests").glob("passes_*test.cc")):
         command = [built_tool(source.stem), "--gtest_brief=1"]
         run = subprocess.run(command, env=os.environ | {"LATHE_KEEP_OPTIMISED": str(folder)}, capture_output=True, text=True)
         assert run.returncode == 0, run.stdout[-2000:]
     return folder
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return keep_graphs(tmp_path_factory.mktemp("optimised"))
 
 
 def sample(value, seed):

@@ -1,18 +1,16 @@
 """Every graph that the tests of passes rewrite, with other element types and at other opsets, as `convert --optimize` writes it: where
 ONNX Runtime runs the given model it runs the written one, and gives the same."""
 
-import os
 import subprocess
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 
-from support import ROOT, built_tool, with_unsigned_weights
-from test_optimised_graphs import NOT_THERE, differs, sample
+from support import built_tool, unoptimised_session
+from test_optimised_graphs import NOT_THERE, differs, keep_graphs, sample
 
 T = onnx.TensorProto
 # What becomes of float, and of the integers that are quantized.
@@ -31,10 +29,7 @@ OPSETS = {"float": (13, 17), "int8": (13,), "uint8": (13,)}  # beside the graphs
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("given")
-    for source in sorted((ROOT / "tests").glob("passes_*test.cc")):
-        command = [built_tool(source.stem), "--gtest_brief=1"]
-        subprocess.run(command, env=os.environ | {"LATHE_KEEP_OPTIMISED": str(folder)}, capture_output=True, check=True)
+    folder = keep_graphs(tmp_path_factory.mktemp("given"))
     return [p for p in sorted(folder.glob("*.onnx")) if not p.name.endswith(".optimised.onnx")]
 
 
@@ -71,15 +66,6 @@ def retyped(model, kind):
     return model if found else None
 
 
-def session(path):
-    """As written: the other's optimiser would take out what is to be tried."""
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(with_unsigned_weights(onnx.load(path)).SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-
 def verdict(path, folder, kind, opset):
     """None: the same; "refused": ONNX Runtime does not run the given one, or Lathe refuses it."""
     model = retyped(onnx.load(path), KINDS[kind]) if KINDS[kind] else onnx.load(path)
@@ -92,7 +78,7 @@ def verdict(path, folder, kind, opset):
         if subprocess.run(command, capture_output=True).returncode:
             return "refused"
     try:
-        before = session(given)
+        before = unoptimised_session(onnx.load(given))
         feeds = {i.name: sample(i, 0) for i in onnx.load(given).graph.input}
         want = before.run(None, feeds)
     except Exception:
@@ -101,7 +87,7 @@ def verdict(path, folder, kind, opset):
     if run.returncode:
         return run.stderr[-300:]
     try:
-        got = session(written).run(None, feeds)
+        got = unoptimised_session(onnx.load(written)).run(None, feeds)
     except Exception as e:
         return str(e)[:300]
     return "other numbers" if any(differs(w, g) for w, g in zip(want, got, strict=True)) else None

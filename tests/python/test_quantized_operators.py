@@ -5,12 +5,11 @@ import subprocess
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 
 import lathe
 from quantized_graphs import OPERATORS, STEPS, graph
-from support import built_tool, with_unsigned_weights
+from support import built_tool, unoptimised_session
 
 OPSETS = {"uint8": (13, 17, 21, 23), "int8": (13, 17, 21, 23), "uint16": (21, 23), "int16": (21, 23)}
 
@@ -21,14 +20,6 @@ def inputs():
     yield random.uniform(-6, 6, (1, 4, 4, 4)).astype(np.float32)
     yield random.normal(0, 30, (1, 4, 4, 4)).astype(np.float32)
     yield (random.integers(-100, 100, (1, 4, 4, 4)) * 0.05 + 0.025).astype(np.float32)
-
-
-def session(model):
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(with_unsigned_weights(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def assert_within_a_step(got, want, step, why):
@@ -56,7 +47,7 @@ def test_what_is_written_runs_where_the_given_model_runs(kind, opset, tmp_path):
         for same_scale in (False, True):
             model, step = graph(operator, kind, opset, same_scale)
             try:
-                want = [session(model).run(None, {"x": x})[0] for x in inputs()]
+                want = [unoptimised_session(model).run(None, {"x": x})[0] for x in inputs()]
             except Exception:  # versions and types that it does not have
                 continue
             onnx.save(model, tmp_path / "m.onnx")
@@ -65,7 +56,7 @@ def test_what_is_written_runs_where_the_given_model_runs(kind, opset, tmp_path):
             written = onnx.load(tmp_path / "o.onnx")
             onnx.checker.check_model(written, full_check=True)
             try:
-                after = session(written)
+                after = unoptimised_session(written)
             except Exception as e:
                 raise AssertionError(f"{operator}: {e}: {[n.op_type for n in written.graph.node]}") from e
             for x, w in zip(inputs(), want):

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/component.h"
 #include "components/regex.h"
@@ -44,17 +46,22 @@ class Pattern {
   std::unique_ptr<void, void (*)(void*)> compiled_{nullptr, [](void*) {}};
 };
 
-/// Thread-safe.
-class LazyPattern {
+/// Compiled when they are first asked for, for all copies of an operator that share this. Thread-safe.
+class LazyPatterns {
  public:
-  const Pattern& get(const std::string& text) {
-    std::call_once(once_, [&] { pattern_ = std::make_unique<Pattern>(text); });
-    return *pattern_;
+  const std::vector<Pattern>& get(std::span<const std::string> texts,
+                                  Pattern::Prefer prefer = Pattern::Prefer::first) {
+    std::call_once(once_, [&] {
+      std::vector<Pattern> made;
+      for (const std::string& text : texts) made.emplace_back(text, prefer);
+      patterns_ = std::move(made);
+    });
+    return patterns_;
   }
 
  private:
   std::once_flag once_;
-  std::unique_ptr<Pattern> pattern_;
+  std::vector<Pattern> patterns_;
 };
 
 }  // namespace lathe

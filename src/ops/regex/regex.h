@@ -18,8 +18,7 @@ struct RegexFullMatch {
     c.output(0, c.shape(0));
   }
 
-  /// Not an attribute: compiled when it is first matched, for all copies of this node's operator.
-  std::shared_ptr<LazyPattern> compiled = std::make_shared<LazyPattern>();
+  std::shared_ptr<LazyPatterns> compiled = std::make_shared<LazyPatterns>();  // not an attribute
 };
 
 }  // namespace lathe

@@ -6,7 +6,7 @@ namespace lathe {
 namespace {
 
 void match(const RegexFullMatch& op, KernelContext& c) {
-  const Pattern& pattern = op.compiled->get(op.pattern);
+  const Pattern& pattern = op.compiled->get({&op.pattern, 1})[0];
   const std::string* from = c.in(0).as<std::string>().data();
   bool* to = c.out(0).as<bool>().data();
   c.parallel(c.in(0).size(), 256, [&](int64_t begin, int64_t end) {

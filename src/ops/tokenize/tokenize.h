@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,23 +50,14 @@ struct TokenizeStrings {
     c.output(0, std::move(words));
   }
 
-  /// Compiled when they are first asked for, for all copies of this node's operator. Thread-safe. Throws
-  /// component_absent, node_bad_attribute.
+  /// Throws component_absent, node_bad_attribute.
   const std::vector<Pattern>& patterns() const {
-    std::call_once(compiled->once, [&] {
-      std::vector<Pattern> made;
-      for (const std::string& s : separators) made.emplace_back(s, Pattern::Prefer::longest);
-      if (separators.empty()) made.emplace_back(tokenexp, Pattern::Prefer::longest);
-      compiled->patterns = std::move(made);
-    });
-    return compiled->patterns;
+    const std::span<const std::string> texts =
+        separators.empty() ? std::span(&tokenexp, 1) : std::span<const std::string>(separators);
+    return compiled->get(texts, Pattern::Prefer::longest);
   }
 
-  struct Compiled {
-    std::once_flag once;
-    std::vector<Pattern> patterns;
-  };
-  std::shared_ptr<Compiled> compiled = std::make_shared<Compiled>();  // not an attribute
+  std::shared_ptr<LazyPatterns> compiled = std::make_shared<LazyPatterns>();  // not an attribute
 };
 
 }  // namespace lathe
