@@ -5,6 +5,7 @@
     python bench/peers --models resnet bert_s128    those whose names contain a word
     python bench/peers --models model.onnx          any file
     python bench/peers --threads 1 --json peers.json
+    python bench/peers --table --save               writes bench/results/<date>-<machine>.json when all is done
     python bench/peers --quick                      a few small models, one round: does it all work?
 
 Each engine runs in a process of its own, through its own Python API, with bound inputs and outputs and the settings that
@@ -36,6 +37,7 @@ from files import Made, own_model, shared_model
 from models import ENTRIES, make
 from probe import ROOT, Probe, machine
 from report import brief, document, text
+from results import RESULTS, check, file_name, text_of
 
 QUICK = ["squeezenet", "lstm_2x256", "mnist", "adds20"]
 CACHE = ROOT / "build" / "bench-models"
@@ -62,6 +64,12 @@ def count(word: str) -> int:
     return int(word)
 
 
+def command(words: list[str]) -> str:
+    """As it is recorded: without where results went."""
+    kept = [w for at, w in enumerate(words) if w not in ("--save", "--json") and (at == 0 or words[at - 1] != "--json")]
+    return " ".join(["python bench/peers", *kept])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -76,6 +84,7 @@ def main() -> int:
     parser.add_argument("--noisy", action="store_true", help="count every sample: for trying out on a busy machine")
     parser.add_argument("--quick", action="store_true", help="one short, noisy round of a few small models")
     parser.add_argument("--json", type=Path, help="write everything there")
+    parser.add_argument("--save", action="store_true", help="write everything to bench/results, under today's date")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)  # the quantiser recommends steps that these models do not need
     makers = chosen(arguments.models, arguments.quick, arguments.table)
@@ -86,6 +95,10 @@ def main() -> int:
         given = getattr(arguments, name)
         return given if given is not None else quick if arguments.quick else usual
 
+    facts = machine()
+    saved = RESULTS / file_name({"machine": facts})
+    if arguments.save and saved.exists():
+        parser.error(f"--save: {saved.relative_to(ROOT)} exists; rename or remove it first")
     versions = {name: version(name) for name in arguments.engines}
     if arguments.json:
         try:
@@ -102,10 +115,17 @@ def main() -> int:
         loads=setting("loads", 3, 1),
         noisy=arguments.noisy or arguments.quick,
     )
-    facts = machine() | {name: v or "not installed" for name, v in versions.items()}
+    facts |= {name: v or "not installed" for name, v in versions.items()}
     facts["noisy"] = settings.noisy or None
+    run = {
+        "command": command(sys.argv[1:]),
+        "threads": settings.threads,
+        "rounds": settings.rounds,
+        "seconds": settings.seconds,
+        "loads": settings.loads,
+    }
     probe = Probe()
-    rows = []
+    rows: list[dict] = []
     peers = [name for name in settings.engines if name != "lathe"]
     try:
         for at, (name, maker) in enumerate(makers.items(), 1):
@@ -114,11 +134,17 @@ def main() -> int:
             print(f": {brief(rows[-1], peers, settings.threads)}", file=sys.stderr, flush=True)
             facts["peak_gflops"] = {t: round(rate, 1) for t, rate in sorted(probe.peak.items())} or None
             if arguments.json:
-                report = document(facts, rows, peers, settings.threads)
+                report = document(facts, run, rows, peers, settings.threads)
                 arguments.json.write_text(json.dumps(report, indent=1, default=float))
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
     probe.close()
+    if arguments.save and len(rows) == len(makers):
+        report = json.loads(json.dumps(document(facts, run, rows, peers, settings.threads), default=float))
+        saved.write_text(text_of(report))
+        for fault in check(report, saved.name):
+            print(fault, file=sys.stderr)
+        print(f"written: {saved.relative_to(ROOT)}", file=sys.stderr)
     print(text(facts, rows, settings.engines, settings.threads))
     bad = [row["name"] for row in rows if row.get("kind") in ("fp32", "tiny", "int8", "bf16") and not sound(row)]
     if bad:

@@ -278,6 +278,10 @@ class Comparison:
             ("memory_ratio", "memory", "memory"),
         ):
             row[what] = theirs[other] / ours[mine] if ours.get(mine) and theirs.get(other) else None
+        taken = {name: {t: each["time"] for t, each in e["times"].items() if each["time"]} for name, e in row["engines"].items()}
+        row["scaling"] = {
+            name: {t: by["1"] / time for t, time in by.items() if t != "1"} for name, by in taken.items() if "1" in by and len(by) > 1
+        }
         times = [t for e in row["engines"].values() for t in e["times"].values() if t["time"]]
         row["call_matters"] = any(t["bare"] and t["bare"] < 0.98 * t["time"] for t in times)
         row["why"] = {name: e["why"] for name, e in row["engines"].items() if "why" in e}

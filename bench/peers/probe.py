@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import time
@@ -81,16 +83,47 @@ class Probe:
             self.process.communicate()
 
 
+# The flags of /proc/cpuinfo (x86, 64-bit ARM) that kernels are chosen by, and what people call them.
+INSTRUCTION_SETS = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "avx512_vnni": "AVX-512 VNNI",
+    "avx512_bf16": "AVX-512 BF16",
+    "avx_vnni": "AVX-VNNI",
+    "amx_tile": "AMX",
+    "asimd": "NEON",
+    "asimddp": "dot products",
+    "i8mm": "I8MM",
+    "sve": "SVE",
+}
+
+
+def compiler() -> str | None:
+    """The compiler of the installed Lathe, as it names itself in the library."""
+    spec = importlib.util.find_spec("lathe")
+    for folder in (spec and spec.submodule_search_locations) or []:
+        for library in sorted(Path(folder).glob("_lathe*.so")):
+            if found := re.search(rb"GCC: \([^)]*\) [\d.]+|[\w ]*clang version [\d.]+", library.read_bytes()):
+                return found[0].decode()
+    return None
+
+
 def machine() -> dict[str, object]:
+    """What a result needs to be read years later: bench/results/README.md says what each fact is."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     facts = dict(tuple(s.strip() for s in line.split(":", 1)) for line in lines if ":" in line)
     describe = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    flags = facts.get("flags", facts.get("Features", "")).split()
     return {
         "date": time.strftime("%Y-%m-%d"),
         "commit": describe.stdout.strip() or "unknown",
         "cpu": facts.get("model name", platform.machine()),
+        "vendor": facts.get("vendor_id"),
         "cpu_family": facts.get("cpu family"),
         "cpu_model": facts.get("model"),
+        "instruction_sets": [name for flag, name in INSTRUCTION_SETS.items() if flag in flags],
         "processors": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "compiler": compiler(),
         "load": round(os.getloadavg()[0], 2),
     }

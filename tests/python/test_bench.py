@@ -28,9 +28,10 @@ def modules():
         import compare
         import files
         import models
+        import results
     finally:
         sys.path.remove(str(PEERS))
-    return compare, models, files
+    return compare, models, files, results
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +67,16 @@ def test_the_form_of_the_json(quick):
             assert engine["memory"] >= 0
     assert all(isinstance(v, float) and math.isfinite(v) and v > 0 for v in positive)
     assert {"date", "commit", "cpu", "lathe", "onnxruntime"} <= set(report["machine"])
+    results = modules()[3]
+    assert results.check(report, results.file_name(report)) == []
+    assert json.loads(results.text_of(report)) == report
+    assert report["run"]["threads"] == [1, 2] and report["run"]["command"] == "python bench/peers --quick --threads 1 2"
+    assert report["machine"]["instruction_sets"] and report["machine"]["memory_bytes"] > 1 << 20
+    for model in report["models"]:
+        for engine, times in ((name, e["times"]) for name, e in model["engines"].items()):
+            if all(times[t]["time"] for t in "12"):
+                gain = times["1"]["time"] / times["2"]["time"]
+                assert model["scaling"][engine]["2"] == pytest.approx(gain)
     ratios = [m["ratio"] for m in report["models"] if m["kind"] == "fp32"]
     assert report["geomean"]["onnxruntime"]["1"] == pytest.approx(math.prod(ratios) ** (1 / len(ratios)))
 
@@ -81,7 +92,7 @@ def test_the_tables_name_all_models_and_what_is_required(quick):
 def test_the_optimised_models_run_in_onnx_runtime_with_equal_results(quick, tmp_path):
     """LATHE_WHOLE_TABLE=1: all models of the table, not only the small ones. The small ones are made by the fixture."""
     ort = pytest.importorskip("onnxruntime")
-    compare, models, _ = modules()
+    compare, models, *_ = modules()
     entries = [e for e in models.TABLE if not e.like and (os.environ.get("LATHE_WHOLE_TABLE") or e.name in QUICK)]
 
     def answers(path, feeds):
@@ -196,7 +207,7 @@ class Machine:
 
 
 def alternated(machine, threads, noisy=False, rounds=3):
-    compare, _, files = modules()
+    compare, _, files, _ = modules()
     made = files.Made("m", Path(__file__), {}, 1.0, "fp32")
     comparison = compare.Comparison(made, compare.Settings(list(machine.times), [threads], rounds, 0.1, 1, noisy), machine)
     comparison.alternate({name: machine.engine(name) for name in machine.times}, threads)
