@@ -1,7 +1,7 @@
 // The share of the roofline that each kernel reaches, on one thread: every operator's cases, and some of the
 // sizes that networks have, are built and run, and of each kernel the case counts that has the most to do.
 //
-//   lathe_bench_kernels [--reasons bench/kernel_reasons.md] [WORD...]    kernels whose names contain one of these
+//   lathe_bench_kernels [--reasons bench/kernel_reasons.md] [WORD...]    kernels whose names contain a word
 //
 // Prints a table in Markdown, the least share first (of the least time of all runs); beside those under half,
 // why, as that file says of their family ("| softmax | why |"). Kernels whose cases are too small to tell
