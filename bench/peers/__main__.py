@@ -65,7 +65,7 @@ def count(word: str) -> int:
 
 
 def command(words: list[str]) -> str:
-    """As it is recorded: without where results went."""
+    """Returns the command to record, without the options that say where results go."""
     kept = [w for at, w in enumerate(words) if w not in ("--save", "--json") and (at == 0 or words[at - 1] != "--json")]
     return " ".join(["python bench/peers", *kept])
 

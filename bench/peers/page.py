@@ -1,9 +1,9 @@
 """Writes docs/performance.md and docs/performance.svg from bench/results, and the table of measurements in README.md.
 
     python bench/peers/page.py            writes them
-    python bench/peers/page.py --check    says which are not what would be written, and ends with 1 if any is
+    python bench/peers/page.py --check    says which are out of date, and ends with 1 if any is
 
-What people write stands in bench/results/page.md; "{{name}}" in a line of its own is replaced by a table. In README.md the
+bench/results/page.md has the text that people write; "{{name}}" in a line of its own is replaced by a table. In README.md the
 lines between "<!-- measurements -->" and "<!-- /measurements -->" are replaced, if it has these.
 """
 
@@ -35,7 +35,7 @@ WHOLE = 20  # a run of fewer networks in float32 only corrects single models
 
 
 class Machine:
-    """What was measured on one machine: of several files the newest that has a value counts."""
+    """The measurements of one machine. Of several files the newest that has a value counts."""
 
     def __init__(self, documents: list[dict]):
         self.documents = documents  # the newest first
@@ -57,7 +57,7 @@ class Machine:
         return self.run["models"]
 
     def versions(self, name: str) -> list[dict]:
-        """A model's rows, the newest first."""
+        """Returns the rows of a model, the newest first."""
         return [m for d in self.documents for m in d["models"] if m["name"] == name]
 
     def ratio(self, name: str, peer: str, threads: str) -> dict | None:
@@ -84,7 +84,7 @@ def is_whole(document: dict) -> bool:
 
 
 def machines(results: dict[str, dict]) -> list[Machine]:
-    """Those with a whole run; the first is the one that the page shows in full: the newest that was quiet."""
+    """Returns those with a whole run. The first one, which the page shows in full, is the newest that was quiet."""
     by_name: dict[str, list[dict]] = {}
     for document in reversed(list(results.values())):
         if "models" in document:
@@ -123,7 +123,7 @@ def machine_table(found: list[Machine]) -> str:
     for m in found:
         means = [number(m.mean("fp32", peer, t)) for t in "12" for peer in (ORT, VINO)]
         costs = m.run.get("costs", {})
-        cells = [number(costs.get(key)) if key != "plan_ratio" or not costs.get(key) else f"{costs[key]:.0f}" for key in COST_MUSTS]
+        cells = [f"{costs[key]:.{0 if key == 'plan_ratio' else 2}f}" if costs.get(key) else "–" for key in COST_MUSTS]
         rows.append([m.title, m.widest, m.facts["date"], m.facts["commit"], *means, *cells])
     rows.append(["target", "", "", "", "1.35", "", "1.35", "", *(f"{must:g}" for must in COST_MUSTS.values())])
     notes = []
@@ -165,7 +165,7 @@ def model_table(found: list[Machine]) -> str:
 
 
 def missed_table(found: list[Machine]) -> str:
-    """What does not reach its target, and where OpenVINO is faster; of the costs of loading the means are asked."""
+    """Lists what misses its target, and where OpenVINO is faster. Of loading, first runs and memory the means have targets."""
     rows = []
     titles = {"load_ratio": "loading", "plan_ratio": "loading of plans", "first_ratio": "first runs", "memory_ratio": "memory"}
     for m in found:
@@ -181,9 +181,8 @@ def missed_table(found: list[Machine]) -> str:
                     ahead.append(f"{model['name']} {vino['ratio']:.2f}")
             if t == "1":
                 costs = m.run.get("costs", {})
-                below += [
-                    f"{titles[key]} {costs[key]:.2f} of {must:g}" for key, must in COST_MUSTS.items() if costs.get(key) and costs[key] < must
-                ]
+                missed = {key: must for key, must in COST_MUSTS.items() if costs.get(key) and costs[key] < must}
+                below += [f"{titles[key]} {costs[key]:.2f} of {must:g}" for key, must in missed.items()]
             if any(m.ratio(model["name"], ORT, t) for model in m.models()):
                 rows.append([m.title, t, ", ".join(below) or "none", ", ".join(ahead) or "none"])
     return table(["machine", "threads", "below the target", "OpenVINO is faster"], rows)
@@ -191,14 +190,15 @@ def missed_table(found: list[Machine]) -> str:
 
 def subject_table(results: dict[str, dict]) -> str:
     newest = {d["subject"]: d for d in results.values() if "subject" in d}
-    rows = [
-        [f"[{subject}](../bench/results/{file_name(d)})", d["machine"]["date"], d["summary"]] for subject, d in sorted(newest.items())
-    ]
+    rows = []
+    for subject, d in sorted(newest.items()):
+        rows.append([f"[{subject}](../bench/results/{file_name(d)})", d["machine"]["date"], d["summary"]])
     return table(["file", "date", "result"], rows)
 
 
 def readme_table(found: list[Machine]) -> str:
-    header = ["geometric mean over 20 networks", "ONNX Runtime, 1 thread", "2 threads", "OpenVINO, 1 thread", "2 threads", "loading a plan"]
+    header = ["geometric mean over 20 networks", "ONNX Runtime, 1 thread", "2 threads", "OpenVINO, 1 thread", "2 threads"]
+    header.append("loading a plan")
     rows = []
     for m in found:
         means = [m.mean("fp32", peer, t) for peer in (ORT, VINO) for t in "12"]
@@ -220,7 +220,7 @@ COLORS = {ORT: "#2f6fb0", VINO: "#e08a2c"}
 
 
 def plot(m: Machine) -> str:
-    """Bars of the ratios of each model but the tiny ones, on one thread and on two."""
+    """Draws the ratios of each model but the tiny ones as bars, on one thread and on two."""
     names = [model["name"] for model in m.models() if model["kind"] != "tiny"]
     ratios = [r["ratio"] for n in names for peer in COLORS for t in "12" if (r := m.ratio(n, peer, t))]
     most = max(2, int(max(ratios, default=1)) + 1)
@@ -277,7 +277,7 @@ def page(results: dict[str, dict], template: str) -> str:
 
 
 def readme(text: str, results: dict[str, dict]) -> str:
-    """README.md with its table; as it is where it has no markers."""
+    """Returns README.md with its table, or unchanged where it has no markers."""
     begin, end = MARKERS
     if begin not in text:
         return text
@@ -288,7 +288,7 @@ def readme(text: str, results: dict[str, dict]) -> str:
 
 
 def outputs() -> dict:
-    """What each file is to contain."""
+    """Returns the text that each file is to contain."""
     results = read_all()
     return {
         PAGE: page(results, TEMPLATE.read_text()),

@@ -99,7 +99,7 @@ INSTRUCTION_SETS = {
 
 
 def compiler() -> str | None:
-    """The compiler of the installed Lathe, as it names itself in the library."""
+    """Returns the compiler of the installed Lathe, by the name that it leaves in the library."""
     spec = importlib.util.find_spec("lathe")
     for folder in (spec and spec.submodule_search_locations) or []:
         for library in sorted(Path(folder).glob("_lathe*.so")):
@@ -109,7 +109,7 @@ def compiler() -> str | None:
 
 
 def machine() -> dict[str, object]:
-    """What a result needs to be read years later: bench/results/README.md says what each fact is."""
+    """Returns the facts about this machine that bench/results/README.md lists."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     facts = dict(tuple(s.strip() for s in line.split(":", 1)) for line in lines if ":" in line)
     describe = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)

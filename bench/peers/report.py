@@ -39,14 +39,14 @@ def means(rows: list[dict], peers: list[str], threads: list[int], kind: str = "f
 
 
 def mean_costs(rows: list[dict]) -> dict:
-    """Of loading, first runs and memory, over the networks in float32; first runs only of convolutional ones."""
+    """Returns the means of loading, first runs and memory over the networks in float32; of first runs over the convolutional ones."""
     chosen = [row for row in rows if row["kind"] == "fp32"]
     values = {key: [row[key] for row in chosen if row.get(key) and (row["cnn"] or key != "first_ratio")] for key in COST_MUSTS}
     return {key: geometric_mean(each) for key, each in values.items()}
 
 
 def document(facts: dict, run: dict, rows: list[dict], peers: list[str], threads: list[int]) -> dict:
-    """The form that bench/results/README.md describes."""
+    """Returns the JSON document that bench/results/README.md describes."""
     geomean = means(rows, peers, threads)
     return {"machine": facts, "run": run, "geomean": geomean, "costs": mean_costs(rows), "models": rows}
 

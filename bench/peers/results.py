@@ -76,7 +76,7 @@ BRANDS = ("epyc", "ryzen", "xeon", "core", "neoverse", "graviton", "apple")
 
 
 def faults(value: object, form: object, at: str) -> list[str]:
-    """What of a value does not have the form, each with its place."""
+    """Returns each part of a value that does not have the form, with its place."""
     if isinstance(form, list):
         if not isinstance(value, list):
             return [f"{at}: a list is expected"]
@@ -101,7 +101,7 @@ def faults(value: object, form: object, at: str) -> list[str]:
 
 
 def check(document: dict, name: str) -> list[str]:
-    """All faults of a document that is to be stored under this name (without folder)."""
+    """Returns all faults of a document that is to be stored under this name (without folder)."""
     is_tables = "subject" in document
     found = faults(document, TABLES if is_tables else COMPARISON, name)
     if not is_tables:
@@ -128,7 +128,7 @@ def check(document: dict, name: str) -> list[str]:
 
 
 def machine_name(machine: dict) -> str:
-    """For file names: "amd-epyc-26-2" is an EPYC of AMD's, family 26, model 2."""
+    """Returns the part of a file name: "amd-epyc-26-2" is an EPYC of AMD's, family 26, model 2."""
     words = re.findall(r"[a-z0-9]+", machine["cpu"].lower())
     brand = next((b for b in BRANDS if b in words), None)
     vendor = next((v for v in ("amd", "intel") if v in words or v in machine.get("vendor", "").lower()), None)
@@ -141,7 +141,7 @@ def file_name(document: dict) -> str:
 
 
 def text_of(document: dict) -> str:
-    """As it is stored: one model or row a line, so that changes are easy to read."""
+    """Returns the text that is stored: one model or row a line, so that changes are easy to read."""
     lists = ("models", "tables")
 
     def line(value: object) -> str:
@@ -163,5 +163,5 @@ def text_of(document: dict) -> str:
 
 
 def read_all(folder: Path = RESULTS) -> dict[str, dict]:
-    """By file name, the oldest first."""
+    """Returns all documents by file name, the oldest first."""
     return {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}

@@ -33,7 +33,7 @@ def test_each_file_has_its_form(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_recorded_means_are_those_of_the_models(path):
-    """Within what rounding to two digits makes of them."""
+    """The tolerance is what rounding to two digits makes of them."""
     document = json.loads(path.read_text())
     for peer, by_threads in document.get("geomean", {}).items():
         for threads, mean in by_threads.items():
@@ -80,26 +80,26 @@ NAME = "2026-11-28-amd-epyc-26-2.json"
 
 
 def test_faults_are_found():
-    def told(change, name=NAME):
+    def faults_after(change, name=NAME):
         broken = document()
         change(broken)
         return results.check(broken, name)
 
-    assert told(lambda d: None) == []
-    assert told(lambda d: d["machine"].pop("date")) == [f"{NAME}.machine.date is missing"]
-    assert told(lambda d: d["machine"].pop("cpu")) == [f"{NAME}.machine.cpu is missing"]
-    assert told(lambda d: d["machine"].update(date="28.11.2026"), "28.11.2026-amd-epyc-26-2.json") == [
+    assert faults_after(lambda d: None) == []
+    assert faults_after(lambda d: d["machine"].pop("date")) == [f"{NAME}.machine.date is missing"]
+    assert faults_after(lambda d: d["machine"].pop("cpu")) == [f"{NAME}.machine.cpu is missing"]
+    assert faults_after(lambda d: d["machine"].update(date="28.11.2026"), "28.11.2026-amd-epyc-26-2.json") == [
         "28.11.2026-amd-epyc-26-2.json: the date is to be written YYYY-MM-DD"
     ]
-    assert told(lambda d: d["machine"].update(processors="two")) == [f"{NAME}.machine.processors: 'two' has the wrong type"]
-    assert told(lambda d: d["machine"].update(processors=True)) == [f"{NAME}.machine.processors: True has the wrong type"]
-    assert told(lambda d: d["machine"].update(host="x")) == [f"{NAME}.machine.host is unknown"]
-    assert told(lambda d: d["models"][0].update(kind="odd")) == [f"{NAME}: net0 has an unknown kind"]
-    assert told(lambda d: d["models"][0]["ratios"]["onnxruntime"]["1"].update(low=2.05)) == [
+    assert faults_after(lambda d: d["machine"].update(processors="two")) == [f"{NAME}.machine.processors: 'two' has the wrong type"]
+    assert faults_after(lambda d: d["machine"].update(processors=True)) == [f"{NAME}.machine.processors: True has the wrong type"]
+    assert faults_after(lambda d: d["machine"].update(host="x")) == [f"{NAME}.machine.host is unknown"]
+    assert faults_after(lambda d: d["models"][0].update(kind="odd")) == [f"{NAME}: net0 has an unknown kind"]
+    assert faults_after(lambda d: d["models"][0]["ratios"]["onnxruntime"]["1"].update(low=2.05)) == [
         f"{NAME}: net0: a ratio lies outside of its spread"
     ]
-    assert told(lambda d: d.update(models={})) == [f"{NAME}.models: a list is expected"]
-    assert told(lambda d: None, "other.json") == [f"other.json: is to be called {NAME}"]
+    assert faults_after(lambda d: d.update(models={})) == [f"{NAME}.models: a list is expected"]
+    assert faults_after(lambda d: None, "other.json") == [f"other.json: is to be called {NAME}"]
     table = {"subject": "x", "summary": "s", "machine": {"date": "2026-11-28"}, "tables": [{"columns": ["a"], "rows": [[1, 2], [[]]]}]}
     assert results.check(table, "2026-11-28-x.json") == [
         "2026-11-28-x.json: a row has 2 cells and not 1: [1, 2]",
