@@ -139,9 +139,9 @@ void expect_row(const std::string& document, const std::string& title,
   EXPECT_TRUE(row.ends_with("| " + std::to_string(passed) + " of " + std::to_string(of) + " |")) << row;
 }
 
-/// Every dress passes what docs/scoreboard.md says, and no other case.
+/// Every dress passes what docs/reference/scoreboard.md says, and no other case.
 void run_suite(const fs::path& shared, const std::string& category) {
-  const std::string document = read_file(fs::path(LATHE_SOURCE_DIR) / "docs" / "scoreboard.md");
+  const std::string document = read_file(fs::path(LATHE_SOURCE_DIR) / "docs" / "reference" / "scoreboard.md");
   const char* only = std::getenv("LATHE_CASE");
   const std::vector<ConformanceCase> cases = backend_cases(shared, category);
   std::set<std::string> listed;
@@ -152,7 +152,8 @@ void run_suite(const fs::path& shared, const std::string& category) {
   for (const Dress& dress : dresses()) {
     std::string failures;
     const Verdicts v = run_dressed(cases, dress, exclusions(), failures);
-    EXPECT_EQ(v.failed, listed) << dress.name << ": docs/scoreboard.md says otherwise\n" << failures;
+    EXPECT_EQ(v.failed, listed) << dress.name << ": docs/reference/scoreboard.md says otherwise\n"
+                                << failures;
     EXPECT_GT(v.passed, only ? 0u : 5u);
   }
   if (only) return;

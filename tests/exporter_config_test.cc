@@ -512,7 +512,7 @@ TEST(Tasks, TheNearestArchitectureAndTheTasksOfOne) {
 }
 
 TEST(Tasks, EveryArchitectureIsInTheDocument) {
-  std::ifstream in(std::string(LATHE_SOURCE_DIR) + "/docs/export.md");
+  std::ifstream in(std::string(LATHE_SOURCE_DIR) + "/docs/guide/export.md");
   const std::string text(std::istreambuf_iterator<char>(in), {});
   const size_t from = text.find("## Architectures"), to = text.find("## In C++");
   ASSERT_LT(from, to);

@@ -167,7 +167,7 @@ TEST(PassDriver, APassThatNeverHasEnoughIsStopped) {
 
 /// What stands between backticks in the table of ONNX Runtime's rewrites, in the column of ours.
 std::set<std::string> named_in_the_table() {
-  std::ifstream in(std::string(LATHE_SOURCE_DIR) + "/docs/passes.md");
+  std::ifstream in(std::string(LATHE_SOURCE_DIR) + "/docs/reference/passes.md");
   std::set<std::string> names;
   for (std::string line; std::getline(in, line);) {
     const size_t ours = line.starts_with('|') ? line.find('|', 1) : std::string::npos;

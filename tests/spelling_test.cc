@@ -541,7 +541,7 @@ TEST(Spelling, NothingChangesWhereNothingHasToBeSpelled) {
 }
 
 TEST(Spelling, TheDocumentNamesThemAll) {
-  std::ifstream file(std::string(LATHE_SOURCE_DIR) + "/docs/format.md");
+  std::ifstream file(std::string(LATHE_SOURCE_DIR) + "/docs/reference/formats.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::set<std::string> named, spelled;
   std::istringstream list(text.substr(text.find("Spelled out where N asks for it:") + 32));

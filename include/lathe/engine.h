@@ -113,7 +113,7 @@ struct ShapeProfile {
   friend bool operator==(const ShapeProfile&, const ShapeProfile&) = default;
 };
 
-/// How much a build measures instead of guessing which kernel is fastest; see docs/tuning.md.
+/// How much a build measures instead of guessing which kernel is fastest; see docs/internals/tuning.md.
 enum class TuningEffort : uint8_t {
   none,    // nothing: rules of thumb choose
   normal,  // kernels for the best instruction set, and the layout of images
@@ -359,10 +359,10 @@ class LATHE_API Context {
   /// Calls back after every step of the next runs, with its time. Null: no longer.
   void on_step(std::function<void(const StepRun& step)> listener);
   /// Records every step of the next runs, those of bodies too, and forgets what was recorded before. Costs a
-  /// reading of a clock and some stores a step (docs/profiling.md); nothing is allocated while known shapes
-  /// run. After the first thousand runs, of networks whose steps take little longer than that, only so many
-  /// are recorded that it stays under 2 % of the time (Profile::runs_passed_over says how many were not).
-  /// `events`, from 1 to 2^26: executions kept, the latest, 64 bytes each; sums are over all that were.
+  /// reading of a clock and some stores a step (docs/guide/profile.md); nothing is allocated while known
+  /// shapes run. After the first thousand runs, of networks whose steps take little longer than that, only so
+  /// many are recorded that it stays under 2 % of the time (Profile::runs_passed_over says how many were
+  /// not). `events`, from 1 to 2^26: executions kept, the latest, 64 bytes each; sums are over all that were.
   void start_profile(size_t events = size_t{1} << 16);
   /// Records no longer; profile() still tells what there is.
   void stop_profile();

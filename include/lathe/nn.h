@@ -1,5 +1,5 @@
 // Networks made of modules: trees of layers with named parameters, which take their weights from a checkpoint
-// or one by one, and append themselves to a Network (lathe/network.h). docs/modules.md shows how.
+// or one by one, and append themselves to a Network (lathe/network.h). docs/guide/modules.md shows how.
 //
 //   struct Classifier : lathe::nn::Module {
 //     lathe::nn::Linear hidden{16, 32}, out{32, 4};

@@ -1,5 +1,5 @@
-// What builds have measured, by machine and problem (docs/tuning.md): JSON that people can read, edit,
-// combine and share.
+// What builds have measured, by machine and problem (docs/internals/tuning.md): JSON that people can read,
+// edit, combine and share.
 //
 //   auto cache = std::make_shared<lathe::TimingCache>();
 //   config.effort = lathe::TuningEffort::normal;

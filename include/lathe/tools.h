@@ -164,9 +164,10 @@ struct VerifyReport {
 };
 
 /// Compares every level of optimisation, and every kernel and fused step in it, with the reference backend,
-/// on several shapes and kinds of values; stops at the first difference beyond the contract (docs/verify.md)
-/// that some pass or step is guilty of. Throws what building throws, what the reference says of recorded
-/// inputs, and bad_argument or deadline where nothing could be compared. Thread-safe.
+/// on several shapes and kinds of values; stops at the first difference beyond the contract
+/// (docs/internals/verify.md) that some pass or step is guilty of. Throws what building throws, what the
+/// reference says of recorded inputs, and bad_argument or deadline where nothing could be compared.
+/// Thread-safe.
 LATHE_API VerifyReport verify(const onnx::Model& model, const VerifyOptions& options = {});
 
 /// Writes reproduce.onnx, input_0.npy … and expected_0.npy … into the directory (which is made), for

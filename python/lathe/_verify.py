@@ -25,7 +25,7 @@ def verify(
     **options: Any,
 ) -> dict[str, Any]:
     """Compares all levels of optimisation (or `levels`) with the reference backend, on recorded `inputs`, and on
-    made-up ones of several shapes and kinds: see docs/verify.md for what they are and how results are compared.
+    made-up ones of several shapes and kinds: see docs/internals/verify.md for what they are and how results are compared.
 
     Returns "trials" (level, shapes, values, difference, amplified), "untried" (why not), and "fault": None where all
     agree, else the guilty pass or kernel: kind, nodes, pass, reason, kernel, "error" (a `lathe.Error` that was not

@@ -3,7 +3,7 @@
     from lathe import exporters
     exporters.export("bert-base-uncased", "bert_onnx", task="fill-mask")
 
-Architectures and configurations are added by deriving classes: see docs/export.md.
+Architectures and configurations are added by deriving classes: see docs/guide/export.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // What Lathe and its optional components say to each other. A component is a shared library of this project
 // that brings other people's libraries along (libjpeg, RE2, …): it is opened when an operator first needs it,
-// so that nobody who links Lathe depends on them (docs/components.md). Plain data and function pointers: both
-// sides are built from these headers, and the number below tells whether from the same ones.
+// so that nobody who links Lathe depends on them (docs/reference/components.md). Plain data and function
+// pointers: both sides are built from these headers, and the number below tells whether from the same ones.
 #pragma once
 
 #include <cstdint>

@@ -149,7 +149,7 @@ std::vector<std::string> TasksManager::get_supported_tasks_for_model_type(std::s
   if (at != configs_.end()) return at->second.names();
   throw Error(Code::not_supported, "export", "an architecture that can be exported",
               "model type '" + std::string(model_type) + "'",
-              choice(model_type, model_types()) + "; docs/export.md says how to add one");
+              choice(model_type, model_types()) + "; docs/guide/export.md says how to add one");
 }
 
 std::vector<std::string> TasksManager::get_supported_model_type_for_task(std::string_view task) const {

@@ -173,7 +173,8 @@ std::vector<ValueId> differentiate(Graph& g, const Derivative& asked, const AddN
     Backward b(g, n, std::move(gradients), std::move(wanted), add);
     const auto rule = n.domain.empty() ? rules().find(n.op) : rules().end();
     if (rule == rules().end())
-      b.refuse("an operator whose derivative is known (docs/operators.md lists them)", "none for it");
+      b.refuse("an operator whose derivative is known (docs/reference/operators.md lists them)",
+               "none for it");
     rule->second(b);
     for (size_t k = 0; k < n.inputs.size(); ++k)
       if (b.given()[k] != no_id && b.wants(k)) arrive(n.inputs[k], b.given()[k]);

@@ -1,5 +1,5 @@
-// How far a result may be from the reference's: by the element type of the output. docs/verify.md tells it to
-// people.
+// How far a result may be from the reference's: by the element type of the output. docs/internals/verify.md
+// tells it to people.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // What convolutions and products by fast algorithms are held to: these take sums of operands before they
-// multiply, and round as if neighbours were terms of theirs. docs/verify.md says which bounds those are.
+// multiply, and round as if neighbours were terms of theirs. docs/internals/verify.md says which bounds those
+// are.
 #pragma once
 
 #include <span>

@@ -4,7 +4,7 @@ reference. A longer run, not a part of the tests:
     python tests/differential [--problems 100] [--seed 0] [--op PATTERN] [--jobs 1] [--show 3]
     python tests/differential --problems 1000 --seed 1 --keep FOLDER     what was done already is not done again
     python tests/differential --result FOLDER     such a run as a document
-    python tests/differential --known      the differences that were looked at, as docs/differences.md has them
+    python tests/differential --known      the differences that were looked at, as docs/reference/differences.md has them
     python tests/differential --contracts      how far answers may be from each other, as it has that
 
 Whoever differs from Lathe, or runs what Lathe refuses, is told of with a line that says the whole problem. A difference is a

@@ -9,8 +9,10 @@ import types
 from support import ROOT
 
 # What the examples of these are compiled and run by: lathe_examples in tests/CMakeLists.txt, and test_documented.py.
-CPP_DOCUMENTS = ("network", "layers", "checkpoints", "refit", "modules", "export", "tokenizer", "engines", "runtime", "profiling")
-PYTHON_DOCUMENTS = ("network", "layers", "checkpoints", "refit", "modules", "export", "tokenizer", "engines", "profiling")
+PYTHON_DOCUMENTS = (
+    "guide/network guide/layers reference/checkpoints guide/refit guide/modules guide/export reference/tokenizer guide/run guide/profile"
+).split()
+CPP_DOCUMENTS = [*PYTHON_DOCUMENTS, "internals/runtime"]
 HEADERS = (
     "network.h layers.h refit.h inspector.h builder.h exporters.h safetensors.h engine.h timing_cache.h checkpoint.h tokenizer.h profile.h"
 ).split()

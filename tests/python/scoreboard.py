@@ -1,4 +1,4 @@
-"""The onnx package's backend suite through both runners, and docs/scoreboard.md, which is made of what they say:
+"""The onnx package's backend suite through both runners, and docs/reference/scoreboard.md, which is made of what they say:
 
     python tests/python/scoreboard.py [--build build/release]
 
@@ -22,7 +22,7 @@ import unittest
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "scoreboard.md"
+DOCUMENT = ROOT / "docs" / "reference" / "scoreboard.md"
 EXCLUSIONS = json.loads((ROOT / "tests" / "exclusions.json").read_text())
 CATEGORIES = {
     "node": "node",

@@ -1,4 +1,4 @@
-"""docs/operators.md, made of what the library says of itself, and what is missing of the onnx package's schemas:
+"""docs/reference/operators.md, made of what the library says of itself, and what is missing of the onnx package's schemas:
 
     python tests/python/support_table.py
 """
@@ -12,7 +12,7 @@ import onnx.defs
 
 import lathe
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operators.md"
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "operators.md"
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 # Types by what they are called where there are many.
 GROUPS = (

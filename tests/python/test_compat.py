@@ -432,7 +432,7 @@ def test_running_a_script(tmp_path, data):
 
 
 def test_the_table_in_the_documentation_is_the_codes():
-    document = ROOT / "docs" / "onnxruntime-compat.md"
+    document = ROOT / "docs" / "guide" / "onnxruntime.md"
     assert lathe.compat.onnxruntime._options.table() in document.read_text(), (
-        "python -m lathe.compat --table writes the table for docs/onnxruntime-compat.md"
+        "python -m lathe.compat --table writes the table for docs/guide/onnxruntime.md"
     )

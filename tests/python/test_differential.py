@@ -1,5 +1,5 @@
 """Twenty random problems for every operator that tests/differential knows: Lathe's two backends agree, and so do ONNX Runtime,
-the onnx package's reference and NumPy where they run it, but for what was looked at (docs/differences.md). Seeds are in the test's name."""
+the onnx package's reference and NumPy where they run it, but for what was looked at (docs/reference/differences.md). Seeds are in the test's name."""
 
 import pathlib
 import sys
@@ -28,7 +28,7 @@ ELSEWHERE = {
 
 
 def test_tables_of_accuracy_are_the_codes():
-    assert contracts.table() in (pathlib.Path(__file__).resolve().parents[2] / "docs" / "differences.md").read_text()
+    assert contracts.table() in (pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "differences.md").read_text()
 
 
 def test_nothing_is_looser_than_its_declaration():

@@ -1,4 +1,4 @@
-"""The onnx package's own backend suite, run through lathe.backend: what passes and what does not is what docs/scoreboard.md
+"""The onnx package's own backend suite, run through lathe.backend: what passes and what does not is what docs/reference/scoreboard.md
 says."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 """The backend suite written at opsets 13, 17, 21 and 28 gives the same answers; what an opset cannot say is refused with a code, as
-often as docs/scoreboard.md says."""
+often as docs/reference/scoreboard.md says."""
 
 import re
 

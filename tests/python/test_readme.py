@@ -35,7 +35,7 @@ def test_commands_run():
 def test_the_table_of_differences_is_the_codes():
     done = subprocess.run([sys.executable, "tests/differential", "--known"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout in (ROOT / "docs" / "differences.md").read_text()
+    assert done.stdout in (ROOT / "docs" / "reference" / "differences.md").read_text()
 
 
 def test_links_lead_somewhere():
@@ -47,7 +47,7 @@ def test_promises_name_tests_that_there_are():
     tests = [p for p in (ROOT / "tests").rglob("*") if p.suffix in (".cc", ".py", ".h", ".sh")]
     text = "".join(p.read_text() for p in tests)
     named = set()
-    for words in re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "promises.md").read_text()):
+    for words in re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "internals" / "promises.md").read_text()):
         for word in re.split(r"[,/ ]+", words):
             word = word.rsplit(".", 1)[-1] if re.match(r"[A-Z]\w*\.[A-Z]", word) else word
             if re.fullmatch(r"(test_|[A-Z][a-z]+[A-Z])\w*\W*", word):  # `Begins*` and `Begins...` go on somehow

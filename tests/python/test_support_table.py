@@ -1,4 +1,4 @@
-"""What the standard allows is there: every operator, every version, every type. docs/operators.md is what the library says now."""
+"""What the standard allows is there: every operator, every version, every type. docs/reference/operators.md is what the library says now."""
 
 import pytest
 

@@ -13,7 +13,7 @@ one, and append themselves to a `lathe.Network`.
     c.bind("model.safetensors")
     network = nn.build_network(c, {"x": ("float32", ("N", 16))}, outputs=["y"])
 
-docs/modules.md shows how.
+docs/guide/modules.md shows how.
 """
 
 from lathe.nn._attention import (

@@ -1,4 +1,4 @@
-"""onnxruntime's Python interface over Lathe's engines. What becomes of its options: docs/onnxruntime-compat.md."""
+"""onnxruntime's Python interface over Lathe's engines. What becomes of its options: docs/guide/onnxruntime.md."""
 
 from __future__ import annotations
 
