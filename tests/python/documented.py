@@ -8,6 +8,9 @@ import types
 
 from support import ROOT
 
+sys.path.insert(0, str(ROOT / "tests/documents"))
+from document_examples import examples  # noqa: E402
+
 # What the examples of these are compiled and run by: lathe_examples in tests/CMakeLists.txt, and test_documented.py.
 PYTHON_DOCUMENTS = (
     "guide/network guide/layers reference/checkpoints guide/refit guide/modules guide/export reference/tokenizer guide/run guide/profile"
@@ -25,7 +28,7 @@ def headers():
 
 def blocks(document, language):
     """The examples of a document, one by one."""
-    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "docs" / f"{document}.md").read_text(), re.M | re.S)
+    return examples((ROOT / "docs" / f"{document}.md").read_text(), language)
 
 
 class Declarations:

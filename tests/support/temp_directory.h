@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,19 @@ class TempDirectory {
 
  private:
   std::filesystem::path path_;
+};
+
+/// A folder for one test that is the working directory as long as the test runs.
+class TempWorkingDirectory : public TempDirectory {
+ public:
+  TempWorkingDirectory() : before_(std::filesystem::current_path()) { std::filesystem::current_path(path()); }
+  ~TempWorkingDirectory() {
+    std::error_code ignored;
+    std::filesystem::current_path(before_, ignored);
+  }
+
+ private:
+  std::filesystem::path before_;
 };
 
 }  // namespace lathe::testing
