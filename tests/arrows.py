@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the #includes under src/ and fails on an arrow that runs backwards (docs/internals/architecture.md, "Rooms").
+"""Reads the #includes under src/ and fails on an arrow that runs backwards (docs/internals/architecture.md, "Components and their dependencies").
 
 The table says which rooms a room may include besides itself and the public headers."""
 import pathlib

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Checks the documents: length of lines and pages, number of words, links, and that examples show nothing of the tests.
+
+    docs.py [ROOT]
+
+Generated pages, and what is between `<!-- generated -->` and `<!-- /generated -->`, are exempt from the limits on lines and words.
+"""
+
+import pathlib
+import re
+import sys
+import unicodedata
+
+MOST_COLUMNS = 140
+MOST_WORDS = 45_000
+MOST_LINES = {
+    "docs/performance.md": 150,
+    "docs/guide/quickstart.md": 60,
+    "docs/internals/architecture.md": 120,
+    "docs/internals/glossary.md": 150,
+}
+GENERATED = {"docs/reference/operators.md", "docs/reference/scoreboard.md", "docs/performance.md"}
+OF_THE_TESTS = re.compile(r"\brequire\(|\bfolder\b")
+
+
+def documents(root):
+    """{path from the root: text} of all documents."""
+    return {str(p.relative_to(root)): p.read_text() for p in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])}
+
+
+def written(text):
+    """What readers see of the parts written by hand."""
+    text = re.sub(r"^<!-- generated -->\n.*?^<!-- /generated -->$", "", text, flags=re.M | re.S)
+    return re.sub(r"<!--.*?-->", "", text, flags=re.S)
+
+
+def prose(text):
+    """(number, line) of what is neither code nor table nor hidden."""
+    hidden = lambda m: "\n" * m[0].count("\n")
+    text = re.sub(r"^<!-- generated -->\n.*?^<!-- /generated -->$", hidden, text, flags=re.M | re.S)
+    text = re.sub(r"<!--.*?-->", hidden, text, flags=re.S)
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced and not line.lstrip().startswith("|"):
+            yield number, line
+
+
+def anchors(text):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = {}
+    for _, line in prose(text):
+        if heading := re.match(r"#+ +(.*?) *#*$", line):
+            title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).lower().replace("`", "")
+            kept = [c for c in title if c in " -_" or unicodedata.category(c)[0] in "LN"]
+            slug = "".join(kept).replace(" ", "-")
+            found[slug] = found.get(slug, 0) + 1
+    return {slug if i == 0 else f"{slug}-{i}" for slug, n in found.items() for i in range(n)}
+
+
+def links(text):
+    """(number, target) of the links of a page that are not in code."""
+    for number, line in enumerate(re.sub(r"^```.*?^```$", lambda m: "\n" * m[0].count("\n"), text, flags=re.M | re.S).splitlines(), 1):
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+            yield number, target
+
+
+def long_lines(pages):
+    return [
+        f"{name}:{number}: {len(line)} columns, {MOST_COLUMNS} at most"
+        for name, text in pages.items()
+        if name not in GENERATED
+        for number, line in prose(text)
+        if len(line) > MOST_COLUMNS
+    ]
+
+
+def long_pages(pages):
+    return [
+        f"{name}: {lines} lines, {most} at most"
+        for name, most in MOST_LINES.items()
+        if (lines := pages.get(name, "").count("\n")) > most
+    ]
+
+
+def words(pages):
+    """{page: words written by hand}"""
+    return {name: len(written(text).split()) for name, text in pages.items() if name not in GENERATED}
+
+
+def broken_links(root, pages):
+    faults = []
+    for name, text in pages.items():
+        for number, target in links(text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            to = (root / name).parent / path if path else root / name
+            if not to.exists():
+                faults.append(f"{name}:{number}: no file {target}")
+            elif anchor and anchor not in anchors(to.read_text()):
+                faults.append(f"{name}:{number}: no heading {target}")
+    return faults
+
+
+def shown_harness(pages):
+    """Examples in C++ that show what only the tests have."""
+    return [
+        f"{name}: {line.strip()}"
+        for name, text in pages.items()
+        for block in re.findall(r"^```cpp\n(.*?)^```", text, re.M | re.S)
+        for line in block.splitlines()
+        if OF_THE_TESTS.search(line)
+    ]
+
+
+def check(root):
+    pages = documents(root)
+    faults = long_lines(pages) + long_pages(pages) + broken_links(root, pages) + shown_harness(pages)
+    total = sum(words(pages).values())
+    if total > MOST_WORDS:
+        faults.append(f"{total} words, {MOST_WORDS} at most: " + ", ".join(f"{name} {n}" for name, n in sorted(words(pages).items(), key=lambda w: -w[1])))
+    return faults
+
+
+if __name__ == "__main__":
+    faults = check(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
+    print("\n".join(faults))
+    sys.exit(bool(faults))
