@@ -12,10 +12,9 @@ sys.path.insert(0, str(ROOT / "tests/documents"))
 from document_examples import examples  # noqa: E402
 
 # What the examples of these are compiled and run by: lathe_examples in tests/CMakeLists.txt, and test_documented.py.
-PYTHON_DOCUMENTS = (
-    "guide/network guide/layers reference/checkpoints guide/refit guide/modules guide/export reference/tokenizer guide/run guide/profile"
-).split()
-CPP_DOCUMENTS = [*PYTHON_DOCUMENTS, "internals/runtime"]
+BOTH = "guide/network guide/layers reference/checkpoints guide/refit guide/modules guide/export reference/tokenizer guide/run guide/profile guide/quickstart"
+CPP_DOCUMENTS = [*BOTH.split(), "internals/runtime"]
+PYTHON_DOCUMENTS = [*BOTH.split(), "guide/python"]
 HEADERS = (
     "network.h layers.h refit.h inspector.h builder.h exporters.h safetensors.h engine.h timing_cache.h checkpoint.h tokenizer.h profile.h"
 ).split()

@@ -74,6 +74,7 @@ def package():
 def test_examples_run_and_make_every_call_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "tests/data/exporter/bert", tmp_path / "checkpoint")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "tokenizer").symlink_to(ROOT / "tests/data/tokenizer")
     text = ""
     with Called() as called:
