@@ -75,7 +75,7 @@ std::vector<std::string> names_of(const Tensors& tensors) {
 /// What PyTorch calls an axis that nobody named, after the node that made it.
 bool is_made_up(const std::string& axis) { return axis.find("_dim_") != std::string::npos; }
 
-/// Where we differ, and why: docs/guide/export.md says it too.
+/// Where we differ, and why: docs/reference/export.md says it too.
 struct Difference {
   const char *model_type, *output, *theirs, *ours;
 };

@@ -2,7 +2,7 @@
 """Do Optimum's ORTModel classes load what `lathe export` writes, and compute what transformers computes with the same checkpoint?
 
 The checkpoints are those of tests/data/exporter. Each is exported, loaded by the class that Optimum has for its task, called with the
-recorded inputs and, where it writes text, asked to: greedily, and with three beams. The answer is a table, which docs/guide/export.md keeps. Not part of
+recorded inputs and, where it writes text, asked to: greedily, and with three beams. The answer is a table, which docs/reference/export.md keeps. Not part of
 the tests: it needs PyTorch, and Lathe installed beside these:
 
     pip install torch==2.6.0 transformers==4.57.1 'numpy<2.3' onnx onnxruntime
