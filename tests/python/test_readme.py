@@ -1,9 +1,12 @@
-"""The README's examples, run as they stand."""
+"""The README's examples, run as they stand, and documents that repeat what the code says."""
+import inspect
 import os
 import pathlib
 import re
 import subprocess
 import sys
+
+from lathe import _engine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -54,3 +57,17 @@ def test_promises_name_tests_that_there_are():
                 named.add(word.rstrip("*.()"))
     assert len(named) > 100
     assert [name for name in sorted(named) if name not in text] == []
+
+
+def test_the_reference_names_every_command_and_option():
+    def told(*arguments):
+        cli = pathlib.Path(os.environ.get("LATHE_CLI", ROOT / "build/release/cli/lathe"))
+        return subprocess.run([str(cli), *arguments, "--help"], capture_output=True, text=True, check=True).stdout
+
+    commands, options = ((ROOT / "docs/reference" / name).read_text() for name in ("command-line.md", "options.md"))
+    names = re.findall(r"^  ([a-z]+)  ", told().split("Subcommands:")[1], re.M)
+    assert len(names) > 10 and [name for name in names if f"\n| `{name}" not in commands] == []
+    flags = set(re.findall(r"(?<=[ ,])--[a-z][a-z-]+", told("build").split("Options:")[1].split("Examples:")[0]))
+    assert len(flags) > 20 and sorted(flag for flag in flags if f"{flag}" not in commands + options) == []
+    keywords = inspect.signature(_engine.build_options).parameters
+    assert [name for name in keywords if f"`{name}`" not in options] == []
