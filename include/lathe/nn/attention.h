@@ -65,7 +65,7 @@ struct RopeOptions {
   /// From rope_theta, rope_scaling (and rope_parameters, which newer files have), partial_rotary_factor and
   /// max_position_embeddings. Throws bad_argument for a type that is not known, with those that are near, and
   /// for one without the factor that it has.
-  static RopeOptions from(const ModelConfig& config);
+  static LATHE_API RopeOptions from(const ModelConfig& config);
 };
 /// cos and sin [batch, 1, length, turned], or half of it where pairs are neighbours; made once for all
 /// layers.
