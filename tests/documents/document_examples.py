@@ -2,6 +2,7 @@
 """Extracts the examples of a document, with the checks that readers do not see; as a program, it makes a C++ test of them:
 
     document_examples.py DOCUMENT OUTPUT
+    document_examples.py --shown OUTPUT DOCUMENT...    a program of the examples as readers see them
 
 An example is a fenced block of code. A comment right behind it adds lines that only the tests have:
 
@@ -69,5 +70,18 @@ def cpp_test(document):
     return text
 
 
+def cpp_shown(documents):
+    """The source of a program with a function for every C++ example, as it is shown: it has to compile and link."""
+    text = "#include <cassert>\n#include <cstdio>\n#include <thread>\n\n#include \"lathe/lathe.h\"\n"
+    for number, document in enumerate(documents):
+        shown = [m["code"] for m in EXAMPLE.finditer(document.read_text()) if m["language"] == "cpp"]
+        for i, code in enumerate(shown, 1):
+            text += f"\n// {document.name}, example {i}\nvoid example_{number}_{i}() {{\n{code}}}\n"
+    return text + "\nint main() {}\n"
+
+
 if __name__ == "__main__":
-    pathlib.Path(sys.argv[2]).write_text(cpp_test(pathlib.Path(sys.argv[1])))
+    if sys.argv[1] == "--shown":
+        pathlib.Path(sys.argv[2]).write_text(cpp_shown([pathlib.Path(name) for name in sys.argv[3:]]))
+    else:
+        pathlib.Path(sys.argv[2]).write_text(cpp_test(pathlib.Path(sys.argv[1])))

@@ -46,6 +46,12 @@ g++ -std=c++20 "$program/main.cpp" -o "$work/with_pkg_config" $flags -Wl,-rpath,
 "$work/with_pkg_config" | grep -qE '^([01]\.[0-9]{3} ){10}$'
 echo "pkg-config: runs"
 
+# What the documents show can be pasted into a program.
+python3 "$source/tests/documents/document_examples.py" --shown "$work/examples.cpp" "$source"/docs/{guide,reference}/*.md
+# shellcheck disable=SC2086
+g++ -std=c++20 "$work/examples.cpp" -o "$work/examples" $flags -Wl,-rpath,"$libdir"
+echo "examples of the documents: compile and link"
+
 # The components come along, one directory below, and are found by programs that link either library.
 for component in "$libdir"/lathe/liblathe_*.so; do
   [ -e "$component" ] || break
