@@ -1,4 +1,4 @@
-"""Lathe reads, checks, optimises and runs ONNX models.
+"""Lathe reads, checks, optimizes and runs ONNX models.
 
     import lathe
     engine = lathe.build("model.onnx")
@@ -57,17 +57,23 @@ inferred_size = "inferred_size"  # in the reshape of add_shuffle: the size that 
 
 
 def operators(pattern: str = "*") -> list[dict[str, Any]]:
-    """The operators that are supported, per version and type, with their kernels."""
+    """Returns the supported operators whose name fits the shell pattern, with their versions, types and kernels.
+    Each is a dict: "domain" ("" is ai.onnx), "name", "versions", "kernels", "fast" (types that have a kernel other than
+    the reference), "differentiable" and "component" (the optional component that it needs, or None). Thread-safe."""
     return _lathe.operators(pattern)
 
 
 def system_info() -> dict[str, Any]:
-    """Facts about this machine and how many threads are used, and why."""
+    """Returns facts about this machine and this library: processor, instruction sets, memory limits, threads.
+    "threads_reason" says why so many threads are used. Memory is in bytes; "cpu_quota" is in processors, 0 for none;
+    "components" are the optional parts of the library."""
     return _lathe.system_info()
 
 
 def merge_timing_caches(caches: Iterable[Any], output: Any = "") -> list[dict[str, Any]]:
-    """What several timing caches hold, machine by machine; written to `output` as one unless that is empty."""
+    """Merges timing caches and returns what they hold, a dict for each machine; writes `output` unless it is empty.
+    Of two times for one tactic the lesser is kept. Raises `lathe.Error` E1001 (file_not_found), E1152 (json_malformed),
+    E1004 (file_write_failed)."""
     return _lathe.merge_timing_caches([os.fspath(c) for c in caches], os.fspath(output))
 
 

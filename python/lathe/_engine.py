@@ -1,4 +1,4 @@
-"""Engines and contexts, with NumPy in and out."""
+"""Engines and contexts take NumPy arrays and give NumPy arrays."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ ShapeRange = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True)
 class IoInfo:
-    """One input or output. `type` is in ONNX's words, "tensor(float)"; `dtype` the element type of a tensor, else
-    None; `shape` holds numbers, expressions such as "4*batch", and None where nothing is known; it is None itself
-    where the rank is unknown."""
+    """One input or output of an engine.
+    `type` is ONNX's type string, "tensor(float)"; `dtype` is the element type of a tensor, "float32", and None for any
+    other value. `shape` holds numbers, expressions such as "4*batch", and None where a size is unknown; it is None
+    itself where the rank is unknown. `optional` is True for an input that has a default."""
 
     name: str
     type: str
@@ -37,9 +38,12 @@ class IoInfo:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a finished engine. `tunables`: what the kernel was told; `timings`: tactics and microseconds as
-    measured, the tactic that was taken first; `strict`: what its kernel does for strict numerics that it would not do
-    else, or ""; `memory`: what it is spared by where its operands lie ("copies nothing", "writes over x"), or ""."""
+    """One step of a finished engine, as the plan runs it.
+    `origin` names the nodes of the model that it computes. `refusals` says why other kernels do not take it; `fused`
+    names the operators that are computed in the same step and `unfused` says why neighbors are not. `tunables` are the
+    kernel's parameters. `timings` are measured tactics with their microseconds, the chosen one first. `strict` says
+    what the kernel does for strict numerics only, or ""; `memory` says which copies the placement of its operands saves
+    ("copies nothing", "writes over x"), or ""."""
 
     node: str
     op: str
@@ -57,8 +61,9 @@ class Step:
 
 @dataclass(frozen=True)
 class StepRun:
-    """One step of a run, as `Context.on_step` tells it. `seconds` are without those of its bodies' steps, which are told on
-    their own; an empty `kernel` is a copy between memory spaces."""
+    """One step of a run, as `Context.on_step` reports it.
+    `seconds` leave out the steps of its bodies, which are reported on their own. An empty `kernel` is a copy between
+    memory spaces."""
 
     node: str
     op: str
@@ -97,7 +102,9 @@ def _limited(control: Optional[RunControl], timeout: Optional[float]) -> Iterato
 
 
 class Context:
-    """Working memory for one run at a time; use one per thread. Made by `Engine.create_context`."""
+    """The working memory of one run at a time, TensorRT's IExecutionContext; `Engine.create_context` makes one.
+    Use one context per thread: a call while another thread is in the context raises `lathe.Error` E6001 (bad_argument).
+    Weights that a `Refitter` exchanges are used from the next run on."""
 
     def __init__(self, context: _lathe.Context, inputs: Sequence[IoInfo], outputs: Sequence[IoInfo]):
         self._context = context
@@ -111,7 +118,11 @@ class Context:
         timeout: Optional[float] = None,
         control: Optional[RunControl] = None,
     ) -> dict[str, Any]:
-        """All outputs by name. Without `inputs`, runs on what is bound, and outputs bound are not returned."""
+        """Runs once and returns all outputs by name, in the model's order.
+        `inputs` are given by name or in the model's order, as for `Engine.run`. Without `inputs` the context runs on
+        what `bind_input` and `bind_output` bound, and returns {}: `output` gives the results. `timeout` is in seconds;
+        `control` stops the run from another thread. Raises `lathe.Error`: E40xx for inputs that do not fit, E41xx for
+        what the data make impossible, E4201 (cancelled), E4202 (deadline)."""
         if inputs is None and timeout is None:  # the shortest way: it is what a tiny model takes
             self._context.run_bound(control)
             return {}
@@ -122,93 +133,107 @@ class Context:
             return _outputs(self._context.run(_inputs(inputs, self._inputs), limited), self._outputs)
 
     def bind_input(self, name: str, value: Any) -> None:
-        """Uses the memory of `value` for every following `run()`; it may be refilled between runs."""
+        """Makes every following `run()` read the memory of `value`, without copies where its layout allows.
+        The memory may be refilled between runs. `value` is of any kind that `Engine.run` takes."""
         declared = {io.name: io.type for io in self._inputs}
         self._context.bind_input(name, to_value(value, declared.get(name, "")))
 
     def bind_output(self, name: str, array: Any) -> None:
-        """Writes this output into `array` (NumPy's, or anything with DLPack), whose shape must be the one the run gives
-        it; None ends that."""
+        """Makes every following `run()` write this output into `array`, which is NumPy's or has DLPack; None ends that.
+        The array must be C-contiguous, aligned and of the shape that the run gives the output. Raises ValueError where
+        its memory cannot be written into directly."""
         self._context.bind_output(name, None if array is None else tensor_to_write(array))
 
     def output(self, name: str) -> Any:
-        """An output after `run()` on bound inputs."""
+        """Returns an output after `run()` on bound inputs."""
         return from_value(self._context.output(name))
 
     def on_tap(self, listener: Optional[Callable[[str, Any], None]]) -> None:
-        """Calls `listener(name, value)` with every inner value of the next runs that `taps` named at build. What it
-        raises ends the run."""
+        """Calls `listener(name, value)` with every inner value of the next runs that the option `taps` named.
+        None ends that. Values of bodies (If, Loop, Scan) are reported each time that the body runs. An exception in the
+        listener ends the run and is raised from it. The outputs do not change."""
         self._context.on_tap(listener and (lambda name, value: listener(name, from_value(value))))
 
     def on_step(self, listener: Optional[Callable[[StepRun], None]]) -> None:
-        """Calls `listener` after every step of the next runs, with its time; None: no longer. What it raises ends the run."""
+        """Calls `listener` with a `StepRun` after every step of the next runs; None ends that.
+        An exception in the listener ends the run and is raised from it."""
         self._context.on_step(listener and (lambda *step: listener(StepRun(*step))))
 
     def start_profile(self, events: int = 65536) -> None:
-        """Records every step of the next runs, and forgets what was recorded before. `events`: how many executions are
-        kept, the latest; sums are over all. After a thousand runs of networks whose steps take little longer than
-        recording them, most are passed over (`Profile.runs_passed_over`), so that it takes less than 2 % of the time."""
+        """Starts recording every step of the next runs, and drops what was recorded before.
+        `events`, from 1 to 2**26, is how many executions are kept, the latest ones, at 64 bytes each; sums are over all
+        of them. After a thousand runs of networks whose steps take little longer than recording them, most runs are
+        skipped (`Profile.runs_passed_over`), so that recording takes less than 2 % of the time."""
         self._context.start_profile(events)
 
     def stop_profile(self) -> None:
-        """Records no longer; `profile()` still tells what there is."""
+        """Stops recording; `profile()` still returns what was recorded."""
         self._context.stop_profile()
 
     def profile(self) -> Profile:
-        """What was recorded until now."""
+        """Returns what was recorded until now; it is empty before the first `start_profile()`."""
         return Profile(self._context.profile())
 
     @property
     def memory_in_use(self) -> int:
-        """Bytes that this context's allocators hold now."""
+        """The bytes that this context's allocators hold now, without those of a profile."""
         return self._context.memory_in_use
 
     @property
     def memory_peak(self) -> int:
+        """The most bytes that this context's allocators have held since it was created."""
         return self._context.memory_peak
 
     def reserve(self, profile: str) -> None:
-        """Takes the memory now that runs within a profile need; until `trim()` they take no more, whatever their shapes,
-        but for what only the data decide and for the arrays that they return."""
+        """Allocates now the memory that runs within an optimization profile need, outputs that are not bound included.
+        Until `trim()` such runs allocate nothing more, whatever their shapes, except for values whose sizes only the
+        data decide and for the arrays that they return. Raises `lathe.Error` E6001 (bad_argument) where there is no
+        such profile, E4104 (run_out_of_memory) or E4105 (run_memory_limit)."""
         self._context.reserve(profile)
 
     def trim(self) -> None:
-        """Gives back memory that no run needs now."""
+        """Frees all memory that is kept between runs; the next run allocates anew what it needs.
+        Raises `lathe.Error` E6001 (bad_argument) from within a run."""
         self._context.trim()
 
 
 class EngineInspector:
-    """A picture of an engine: for each step kernel and tactic, the layers that were fused into it, why others were not,
-    bytes and floating-point operations."""
+    """An engine's steps at some input shapes, TensorRT's IEngineInspector; it does not change with the engine.
+    For each step it has the kernel and tactic, the layers that were fused into it, why others were not, bytes and
+    floating-point operations. `shapes` are input shapes by name; symbols that they leave open have the sizes that
+    kernels were chosen by. Raises `lathe.Error` E4001 or E4002 for shapes that the engine does not take."""
 
     def __init__(self, engine: "Engine", shapes: Mapping[str, Iterable[int]] = {}):
         self._native = _lathe.EngineInspector(engine._engine, {name: tuple(shape) for name, shape in shapes.items()})
 
     @property
     def num_layers(self) -> int:
+        """The number of steps."""
         return self._native.num_layers()
 
     @property
     def input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes that bytes and operations are told for."""
+        """The input shapes that bytes and operations are given for."""
         return self._native.input_shapes()
 
     def get_layer_information(self, index: int, form: Literal["oneline", "json"] = "oneline") -> str:
-        """One step: a line of text, or a JSON object."""
+        """Returns one step as a line of text or as a JSON object.
+        Raises `lathe.Error` E6001 (bad_argument) for an index or a form that does not exist."""
         return self._native.get_layer_information(index, form)
 
     def get_engine_information(self, form: Literal["oneline", "json"] = "oneline") -> str:
-        """All of them: a line each, or one JSON object."""
+        """Returns all steps, one line each, or one JSON object that also describes the engine."""
         return self._native.get_engine_information(form)
 
     def layers(self) -> list[dict[str, Any]]:
-        """All of them as `get_engine_information("json")` has them."""
+        """Returns all steps as dictionaries, with the keys of `get_engine_information("json")`."""
         return json.loads(self.get_engine_information("json"))["layers"]
 
 
 class Engine:
-    """A model, ready to run. Every method may be called from many threads at once. Immutable, but for what its weights
-    hold (`Refitter`)."""
+    """A model that is ready to run, TensorRT's ICudaEngine; `lathe.build`, `load` and `deserialize` make one.
+    `inputs` and `outputs` are tuples of `IoInfo` in the model's order. Thread-safe: every method may be called from
+    many threads at once. An engine is immutable except for the weights that a `Refitter` exchanges."""
 
     def __init__(self, engine: _lathe.Engine):
         self._engine = engine
@@ -222,17 +247,21 @@ class Engine:
         timeout: Optional[float] = None,
         control: Optional[RunControl] = None,
     ) -> dict[str, Any]:
-        """Runs once. Inputs by name or in order: NumPy arrays, anything with DLPack, numbers, lists (sequences
-        where the model wants them), dicts (maps), None (the empty optional). Returns all outputs by name, in the
-        model's order."""
+        """Runs once on a pooled context and returns all outputs by name, in the model's order.
+        Inputs are given by name or in order: NumPy arrays, anything with DLPack, numbers, lists (sequences where the
+        model takes them), dicts (maps), None (the empty optional). Outputs are of the same kinds. `timeout` is in
+        seconds; `control` stops the run from another thread. Raises `lathe.Error`: E4001 (run_bad_input), E4002
+        (run_bad_shape), E4003 (run_missing_input), E41xx for what the data make impossible, E4201 (cancelled), E4202
+        (deadline)."""
         with _limited(control, timeout) as limited:
             return _outputs(self._engine.run(_inputs(inputs, self.inputs), limited), self.outputs)
 
     def profile(
         self, inputs: Mapping[str, Any] | Sequence[Any], *, runs: int = 10, timeout: Optional[float] = None
     ) -> Profile:
-        """Runs `runs` times on a context of its own, after one run that does not count, and tells where the time went.
-        `timeout`: seconds that all of it may take."""
+        """Runs `runs` times on a context of its own, after a run that does not count, and returns where the time went.
+        `timeout` is in seconds, for all runs together. Raises ValueError for less than one run, and what `run` raises.
+        """
         if runs < 1:
             raise ValueError(f"runs is at least 1, not {runs}")
         context = self.create_context()
@@ -246,91 +275,104 @@ class Engine:
         return context.profile()
 
     def create_context(self) -> Context:
+        """Returns a new context, which has memory of its own.
+        Where every input has a single shape and memory is not limited, the memory of a run is allocated now; otherwise
+        the first run allocates it."""
         return Context(self._engine.create_context(), self.inputs, self.outputs)
 
     @property
     def symbols(self) -> list[str]:
-        """Names of the symbols in the input shapes."""
+        """The names of the symbols in the input shapes."""
         return self._engine.symbols()
 
     @property
     def metadata(self) -> dict[str, str]:
+        """The model's metadata_props, as a copy."""
         return dict(self._engine.metadata())
 
     @property
     def tuning(self) -> dict[str, Any]:
-        """What was measured by the build: `problems`, of which `timed` now, `cached` known before and `untimed` left to
-        rules of thumb, and `seconds`."""
+        """The counts of what the build measured; all are 0 for an engine that was loaded from a plan.
+        "problems" is the sum of those "timed" now, "cached" in a timing cache and "untimed", which heuristics decided;
+        "seconds" is the time that measuring took."""
         return self._engine.tuning()
 
     @property
     def threads(self) -> int:
+        """The number of threads that a run uses."""
         return self._engine.threads()
 
     @property
     def numerics(self) -> str:
-        """ "normal", or "strict": each item of a batch comes out as it would alone."""
+        """The numerics that it was built for, "normal" or "strict".
+        In strict numerics each item of a batch has the bits that it would have alone."""
         return self._engine.numerics()
 
     @property
     def profiles(self) -> dict[str, dict[str, ShapeRange]]:
-        """The profiles that the engine was built with: by name and input, smallest, usual and greatest shape."""
+        """The optimization profiles that it was built with: (min, opt, max) shapes by profile and input."""
         return self._engine.profiles()
 
     @property
     def steps(self) -> list[Step]:
-        """What runs, in order: operator, kernel, and why other kernels refused."""
+        """The steps of the plan, in order of execution."""
         return [Step(**step) for step in self._engine.steps()]
 
     @property
     def target(self) -> dict[str, str]:
-        """`isa` that the kernels use, what the plan was `built_for`, and the `section` of it that was opened: "native",
-        or "portable" where kernels were chosen and weights packed again for a lesser processor."""
+        """The instruction sets of the engine and of its plan.
+        "isa" is what its kernels use, "built_for" what the plan was built for. "section" is the part of the plan that
+        was opened: "native", or "portable" where kernels were chosen and weights packed again for a lesser processor.
+        """
         return self._engine.target()
 
     def trim(self) -> None:
-        """Lets go of the pages of mapped files, and of contexts that wait for the next run()."""
+        """Releases the pages of mapped files, and the contexts that wait for the next `run()`."""
         self._engine.trim()
 
     def memory(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, Any]:
-        """Peak bytes for these input shapes: weights, activations, workspace, outputs, at most data_dependent, and their
-        total. `uncounted` names the values that nothing bounds before the run; `records`, no part of the total, is what a
-        context keeps of its steps besides."""
+        """Returns the peak bytes of a run of a fresh context at these input shapes.
+        The keys are "weights", "activations", "workspace", "outputs", "data_dependent" (an upper bound) and their
+        "total". "uncounted" names the values that nothing bounds before the run; "records", no part of the total, is
+        what a context keeps about its steps. Raises `lathe.Error` E6001 (bad_argument) for symbols that the shapes
+        leave open."""
         return self._engine.memory({name: tuple(shape) for name, shape in shapes.items()})
 
     def profile_memory(self, profile: str) -> dict[str, Any]:
-        """What a context holds that was reserved for a profile, in the words of `memory`."""
+        """Returns the bytes that a context holds after `Context.reserve(profile)`, with the keys of `memory`.
+        Raises `lathe.Error` E6001 (bad_argument) where there is no such profile."""
         return self._engine.profile_memory(profile)
 
     def output_shapes(self, shapes: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:
-        """Shapes of the outputs for these input shapes; an output that only the data decide is left out."""
+        """Returns the output shapes for these input shapes, without those that only the data decide."""
         return self._engine.output_shapes({name: tuple(shape) for name, shape in shapes.items()})
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes a .lathe plan, which `load` opens without building."""
+        """Writes a .lathe plan, which `lathe.load` opens without building.
+        Raises `lathe.Error` E1004 (file_write_failed)."""
         self._engine.save(path)
 
     def serialize(self) -> bytes:
-        """The bytes that `save` would write, for `deserialize`."""
+        """Returns the bytes that `save` would write, for `lathe.deserialize`."""
         return self._engine.serialize()
 
     @property
     def is_refittable(self) -> bool:
-        """Whether it was built with `refit`, so that a `Refitter` can exchange its weights."""
+        """True if it was built with `refit=True`, so that a `Refitter` can exchange its weights."""
         return self._engine.is_refittable()
 
     @property
     def refits(self) -> int:
-        """How often its weights have been exchanged since it was built or loaded."""
+        """How many times its weights have been exchanged since it was built or loaded."""
         return self._engine.refits()
 
     def inspect(self, shapes: Mapping[str, Iterable[int]] = {}) -> "EngineInspector":
-        """What its steps are, with bytes and arithmetic at these input shapes; of symbols that they leave open at the
-        sizes that kernels were chosen by."""
+        """Returns an `EngineInspector` of its steps at these input shapes."""
         return EngineInspector(self, shapes)
 
 
 def load_options(untrusted: bool = False, link_roots: Iterable[Any] = ()) -> _lathe.LoadOptions:
+    """Returns the native options for loading files, with the arguments of `lathe.build` of these names."""
     options = _lathe.LoadOptions()
     options.untrusted = untrusted
     options.link_roots = [os.fspath(root) for root in link_roots]
@@ -376,6 +418,8 @@ def build_options(
     link_roots: Iterable[Any] = (),
     control: Optional[RunControl] = None,
 ) -> _lathe.BuildOptions:
+    """Returns the native options of a build; `lathe.build` explains the arguments.
+    Raises ValueError for a name that an option does not have."""
     options = _lathe.BuildOptions()
     options.threads = threads
     options.backend = backend
@@ -419,37 +463,43 @@ def build(
     progress: Optional[Callable[[str, float], Any]] = None,
     **options: Any,
 ) -> Engine:
-    """An engine from an .onnx file, the bytes of one, or an `onnx.Model`.
+    """Builds an engine from an .onnx file, the bytes of one, or an `onnx.Model`.
+    Raises `lathe.Error`: E1xxx where the file cannot be read, E2xxx where the model is invalid, E3xxx where no engine
+    can be built, E4201 (cancelled), E4202 (deadline). It takes milliseconds to minutes, most of them with `effort`.
+    Thread-safe.
 
     Options:
-        threads: 0 takes what cgroup quota and cpuset allow.
+        threads: the number of threads of a run; 0 takes what cgroup quota and cpuset allow.
         backend: "cpu", "reference", or a registered one; "npu:cpu" is an order of preference.
         isa: "", "generic", "avx2", "avx512": the best instruction set that may be used.
-        level: how much the optimiser does: "none", "basic", "extended", "all".
-        passes: "+name" and "-name" switch single passes against the level: a list, or words with commas between.
-        allow_reference: False makes an operator without a fast kernel an error.
+        level: how much the optimizer does: "none", "basic", "extended", "all".
+        passes: "+name" and "-name" switch single passes against the level: a list, or one str with commas.
+        allow_reference: False makes an operator without a fast kernel an error, E3002.
         precision: "float32", or "bfloat16" ("bf16") for products with constant weights: faster and less exact.
-        numerics: "strict" makes each item of a batch come out as it would alone, bit by bit.
-        profiles: the shapes that inputs may have, {"default": {"x": (smallest, usual, greatest)}}; others are refused.
-        refit: weights may be exchanged later; no rewrite depends on what they hold.
-        portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it smaller.
+        numerics: "strict" gives each item of a batch the bits that it would have alone.
+        profiles: the shapes that inputs may have, {"default": {"x": (min, opt, max)}}; others are refused, E4002.
+        refit: weights may be exchanged later; no rewrite depends on their values.
+        portable: a saved plan also opens on processors that lack the instructions it was built for; False makes it
+            smaller.
+        verify_weights: `load` compares every stored array with its checksum, E5005.
         flush_denormals: treat denormal numbers as zero while running.
-        taps: shell patterns of inner values that `Context.on_tap` may ask for.
-        memory_limit: bytes that one context may hold; 0 is what the control group allows, where it limits the process.
+        taps: shell patterns of inner values that `Context.on_tap` may report.
+        memory_limit: bytes that one context may hold; 0 is what the control group allows, if it sets a limit.
         fold_limit: bytes that constant folding may add.
         shapes: sizes of symbols fixed at build, {"batch": 1}.
-        fix_defaults: inputs that have a default are constants, which is faster: no run gives them another value.
+        fix_defaults: inputs that have a default become constants, which is faster: no run gives them another value.
         effort: how much to measure instead of guessing which kernel is fastest: "none", "normal", "high".
-        tune_seconds: after which nothing more is measured.
+        tune_seconds: seconds after which nothing more is measured.
         tune_sizes: sizes to measure with, of symbols that stay free.
-        timing_cache: a JSON file of measured times, made where there is none.
+        timing_cache: a JSON file of measured times, created where it does not exist.
         timings: the same in memory, a `TimingCache`.
-        timing_cache_pinned: decide by that file alone; the same bytes every time.
+        timing_cache_pinned: decide by that cache alone; the same bytes every time. E3006 where it lacks a problem.
         plugins: shared libraries that bring backends or operators.
         untrusted: read files into private memory instead of mapping them.
         link_roots: directories whose files may be reached through links.
-        timeout, control: seconds the build may take, and a `RunControl` to stop it.
-        progress: called with what is being done and how much of it is; what it raises ends the build.
+        timeout: seconds that the build may take.
+        control: a `RunControl` that stops the build.
+        progress: called with the stage and the fraction that is done; an exception in it ends the build.
     """
     with _limited(control, timeout) as limited:
         return Engine(_lathe.build(source, build_options(control=limited, **options), progress))
@@ -462,8 +512,10 @@ def load(
     control: Optional[RunControl] = None,
     **options: Any,
 ) -> Engine:
-    """An engine from a .lathe plan; options as for `build`, those of a run and `isa` count. With `verify_weights` every
-    stored array is held against its checksum first."""
+    """Opens a .lathe plan as an engine, without building.
+    Of the options of `build` those of a run count, and `isa`, `plugins`, `untrusted`, `link_roots` and
+    `verify_weights`, which compares every stored array with its checksum first. Raises `lathe.Error`: E10xx where the
+    file cannot be read, E50xx where the plan is damaged, of another version, or for another target."""
     with _limited(control, timeout) as limited:
         return Engine(_lathe.load_plan(path, build_options(control=limited, **options)))
 
@@ -475,7 +527,7 @@ def deserialize(
     control: Optional[RunControl] = None,
     **options: Any,
 ) -> Engine:
-    """An engine from what `Engine.serialize` gave; options as for `load`."""
+    """Opens the bytes that `Engine.serialize` returned as an engine; options and errors are those of `load`."""
     with _limited(control, timeout) as limited:
         return Engine(_lathe.deserialize(bytes(plan), build_options(control=limited, **options)))
 

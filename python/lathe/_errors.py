@@ -1,4 +1,4 @@
-"""The one error type."""
+"""The one exception type of the package."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import Any
 
 
 class Error(Exception):
-    """Every failure of Lathe: where it happened, what was expected, what was got, what to do.
+    """The exception that every failure raises: where it happened, what was expected, what was found, what to do.
+    `code` is stable: a number never changes its meaning, and its thousands name the stage.
 
     Attributes:
-        code: a stable code such as ``"E2304"``.
-        stage: ``"parse"``, ``"check"``, ``"import"``, ``"build"``, ``"run"``, …
+        code: "E2304".
+        stage: "parse", "check", "import", "build", "run", …
+        severity: "error", or "warning" among the findings of `lathe.onnx.check`.
         node, op, node_index: the node at fault and its operator; empty and -1 where there is none.
         inputs: the node's inputs with their types, where known.
-        expected, got, remedy: the parts of the sentence.
+        expected, got, remedy: the parts of the message.
     """
 
     code: str

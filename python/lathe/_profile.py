@@ -1,4 +1,4 @@
-"""Profiles: where the time of runs goes."""
+"""Profiles say where the time of runs goes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from lathe import _lathe
 
 @dataclass(frozen=True)
 class StepProfile:
-    """A step of the plan, all of its executions together. `seconds` and `least` (the shortest execution) leave out the
-    steps of bodies, which are told on their own; `flops` and `bytes` are sums over all executions; `graph` is 0 for the
-    main graph and another number for each body; `shapes` are those of the last execution,
-    "float32[1,3] float32[3,4] -> float32[1,4]". An empty `kernel` is a copy between memory spaces."""
+    """One step of the plan, all of its executions together.
+    `seconds`, and `least`, the shortest execution, leave out the steps of bodies, which have entries of their own;
+    `flops` and `bytes` are sums over all executions. `graph` is 0 for the main graph and another number for each body.
+    `shapes` are those of the last execution, "float32[1,3] float32[3,4] -> float32[1,4]". An empty `kernel` is a copy
+    between memory spaces."""
 
     node: str
     op: str
@@ -34,9 +35,9 @@ class StepProfile:
 
 @dataclass(frozen=True)
 class StepEvent:
-    """One execution of `Profile.steps[step]`. `start` counts seconds since the profile began; `seconds` go to the end of
-    the step, those of its bodies included, `self_seconds` without them; `depth` is 0 in the main graph, 1 in a body of
-    one of its steps."""
+    """One execution of `Profile.steps[step]`.
+    `start` is in seconds since the profile began. `seconds` include the steps of bodies, `self_seconds` do not. `depth`
+    is 0 in the main graph and 1 in a body of one of its steps."""
 
     step: int
     depth: int
@@ -50,7 +51,7 @@ class StepEvent:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of memory: the bytes that fit it (0: any) and the bytes a second that all threads together read."""
+    """One level of memory: the bytes that fit it (0: any number) and the bytes per second that all threads read."""
 
     name: str
     holds: int
@@ -59,13 +60,14 @@ class Level:
 
 @dataclass(frozen=True)
 class Roofline:
-    """What a machine can do at most: float32 operations a second, and its levels of memory, the fastest first."""
+    """The most that a machine can do: float32 operations per second, and its levels of memory, the fastest first.
+    The roofline model is that of Williams, Waterman and Patterson (2009)."""
 
     flops: float
     levels: list[Level]
 
     def least_seconds(self, flops: float, bytes: float) -> float:
-        """What so much arithmetic and traffic takes at least; 0 where nothing is known."""
+        """Returns the least seconds that so many operations and bytes of traffic take; 0 where nothing is known."""
         level = next((l for l in self.levels if l.holds == 0 or bytes <= l.holds), self.levels[-1] if self.levels else None)
         moving = bytes / level.bandwidth if level and level.bandwidth else 0.0
         return max(flops / self.flops if self.flops else 0.0, moving)
@@ -75,13 +77,14 @@ class Roofline:
 
 
 def measure_roofline(threads: int = 1) -> Roofline:
-    """Measures this machine on so many threads at once, in some 100 ms; as exact as the machine is quiet."""
+    """Measures this machine on `threads` threads at once, in some 100 ms; it is as exact as the machine is quiet.
+    Thread-safe."""
     measured = _lathe.measure_roofline(threads)
     return Roofline(measured["flops"], [Level(**level) for level in measured["levels"]])
 
 
 class Profile:
-    """What a context recorded between `start_profile` and `profile`."""
+    """What a context recorded between `start_profile` and `profile`; immutable."""
 
     def __init__(self, profile: _lathe.Profile):
         self._profile = profile
@@ -98,47 +101,50 @@ class Profile:
 
     @property
     def run_events(self) -> list[tuple[float, float]]:
-        """Start and seconds of the latest runs."""
+        """The latest runs, as (start, seconds)."""
         return self._profile.run_events()
 
     @property
     def runs(self) -> int:
-        """Runs that were recorded and ended well."""
+        """How many runs were recorded and ended without an error."""
         return self._profile.runs
 
     @property
     def runs_passed_over(self) -> int:
-        """Runs that were not recorded: of a profile's runs the first thousand all are, and of later ones, where steps
-        take little longer than timing them, so few that it takes less than 2 % of the time."""
+        """How many runs were not recorded, so that recording takes less than 2 % of the time.
+        The first thousand runs of a profile are always recorded."""
         return self._profile.runs_passed_over
 
     @property
     def run_seconds(self) -> float:
-        """Of all of them."""
+        """The seconds of all recorded runs together."""
         return self._profile.run_seconds
 
     @property
     def events_lost(self) -> int:
-        """Steps and runs for which there was no room: the earliest."""
+        """How many steps and runs, the earliest ones, there was no space for."""
         return self._profile.events_lost
 
     @property
     def threads(self) -> int:
+        """The number of threads of the engine."""
         return self._profile.threads
 
     @property
     def isa(self) -> str:
+        """The best instruction set that the engine's kernels may use."""
         return self._profile.isa
 
     def save_trace(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the events in Chrome's trace format, which Perfetto and chrome://tracing read."""
+        """Writes the events in Chrome's trace format, which Perfetto and chrome://tracing read.
+        Raises `lathe.Error` E1004 (file_write_failed)."""
         self._profile.save_trace(path)
 
     def save_page(
         self, path: Union[str, "os.PathLike[str]"], model: str = "", roofline: Optional[Roofline] = None
     ) -> None:
-        """Writes one HTML page that needs nothing else: timeline, roofline, table. Without `roofline` this machine is
-        measured."""
+        """Writes one self-contained HTML page with timeline, roofline and table.
+        Without `roofline` this machine is measured. Raises `lathe.Error` E1004 (file_write_failed)."""
         roof = roofline or measure_roofline(self.threads)
         now = datetime.datetime.now(datetime.timezone.utc)
         self._profile.save_page(path, roof._as_dict(), model, now.strftime("%Y-%m-%d %H:%M UTC"))

@@ -1,4 +1,4 @@
-"""Texts to tokens, as the tokenizer.json of a Hugging Face model describes it."""
+"""Tokenizers turn texts into tokens, as the tokenizer.json of a Hugging Face model describes it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ Text = Union[str, "tuple[str, str]"]  # one, or two that belong together
 
 @dataclass(frozen=True)
 class Truncation:
-    """What is cut from texts that are too long. `max_length` counts special tokens too; `from_` says which of two texts:
-    "longest_first", "only_first" or "only_second"; `left`: from the beginning."""
+    """How texts that are too long are cut, with the names of `tokenizers`.
+    `max_length` counts tokens, special ones too. `from_` says which of two texts is cut: "longest_first", "only_first"
+    or "only_second". `left` removes tokens at the beginning instead of the end."""
 
     max_length: int = 512
     from_: str = "longest_first"
@@ -25,8 +26,9 @@ class Truncation:
 
 @dataclass(frozen=True)
 class Padding:
-    """What is put behind texts that are too short, or in front of them with `left`. `length` 0: as long as the longest of a
-    batch; `id` None: the token's."""
+    """How texts that are too short are padded, at the end or, with `left`, at the beginning.
+    `length` 0 is that of the longest text of a batch; `multiple_of` 0 is no constraint; `id` None is the token's own
+    id."""
 
     length: int = 0
     multiple_of: int = 0
@@ -38,8 +40,9 @@ class Padding:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One text as tokens; all lists are of the same length. `offsets` are characters [first, second) of the text that
-    `sequence` says, 0 or 1; None: a special token, or padding."""
+    """One text as tokens; all lists have the same length.
+    `offsets` are character ranges [first, second) of the text that `sequence` names, 0 or 1; None is a special token or
+    padding. `attention_mask` is 0 for padding; `special_mask` is 1 for tokens that the tokenizer added."""
 
     ids: list[int]
     type_ids: list[int]
@@ -54,8 +57,10 @@ class Encoding:
 
 
 class Tokenizer:
-    """From tokenizer.json, or the directory that it is in; `parse` takes its text. WordPiece, as BERT and its relatives
-    have it. Immutable and thread-safe; what it refuses raises `lathe.Error`."""
+    """A WordPiece tokenizer, as BERT and its relatives have it, from tokenizer.json or the directory that holds it.
+    It gives what the library `tokenizers` gives. Immutable and thread-safe. Raises `lathe.Error`: E10xx where the file
+    cannot be read, E1152 (json_malformed), E1103 (wire_too_large), E6002 (not_supported) for other kinds of tokenizers.
+    """
 
     def __init__(self, path: Path):
         self._native = _lathe.Tokenizer.open(os.fspath(path))
@@ -68,43 +73,54 @@ class Tokenizer:
 
     @classmethod
     def parse(cls, json: str) -> "Tokenizer":
+        """Makes a tokenizer from the text of a tokenizer.json."""
         return cls._of(_lathe.Tokenizer.parse(json))
 
     @property
     def truncation(self) -> Optional[Truncation]:
+        """The truncation that it applies, or None."""
         said = self._native.truncation()
         return Truncation(*said) if said else None
 
     @property
     def padding(self) -> Optional[Padding]:
+        """The padding that it applies, or None."""
         said = self._native.padding()
         return Padding(*said) if said else None
 
     def with_truncation(self, truncation: Optional[Truncation]) -> "Tokenizer":
-        """Another one that cuts so, or, with None, not at all."""
+        """Returns another tokenizer that truncates so, or, with None, not at all.
+        Raises `lathe.Error` E6001 (bad_argument) for a length below 0 or beyond 1048576."""
         return self._of(self._native.with_truncation(astuple(truncation) if truncation else None))
 
     def with_padding(self, padding: Optional[Padding]) -> "Tokenizer":
-        """Another one that pads so, or, with None, not at all."""
+        """Returns another tokenizer that pads so, or, with None, not at all.
+        Raises `lathe.Error` E6001 (bad_argument) for a length out of range, or a padding token that has no id."""
         return self._of(self._native.with_padding(astuple(padding) if padding else None))
 
     def encode(self, text: Text, special_tokens: bool = True) -> Encoding:
+        """Returns one text, or a pair of texts, as an `Encoding`.
+        Raises `lathe.Error`: E1104 (wire_bad_utf8), E4102 (run_bad_value) for an unknown word where the vocabulary has
+        no token for these, E6001 (bad_argument) where the maximal length has no space for the special tokens."""
         return self.encode_batch([text], special_tokens)[0]
 
     def encode_batch(self, texts: Sequence[Text], special_tokens: bool = True) -> list[Encoding]:
+        """Returns an `Encoding` for each text or pair, padded to one length where there is padding.
+        Errors are those of `encode`."""
         return [Encoding(**e) for e in self._native.encode_batch(list(texts), special_tokens)]
 
     def __call__(self, texts: Sequence[Text], special_tokens: bool = True) -> dict[str, Any]:
-        """What models take: input_ids, attention_mask and token_type_ids, int64 [texts, tokens]. Texts of different lengths
-        need padding."""
+        """Returns input_ids, attention_mask and token_type_ids as int64 arrays [texts, tokens], which models take.
+        Raises `lathe.Error` E4002 (run_bad_shape) for texts of different lengths without padding."""
         return {name: from_value(t) for name, t in self._native.inputs(list(texts), special_tokens).items()}
 
     def __len__(self) -> int:
         return int(self._native.size())
 
     def id_of(self, token: str) -> Optional[int]:
+        """Returns the id of a token, or None where the vocabulary lacks it."""
         return self._native.id_of(token)
 
     def token_of(self, id: int) -> str:
-        """Empty for an id that no token has."""
+        """Returns the token of an id, or "" where there is none."""
         return self._native.token_of(id)

@@ -1,5 +1,6 @@
-"""NumPy arrays and other Python values on one side, `_lathe` values on the other. No element is copied, except where
-NumPy stores it differently (strings, and the types below a byte) or the array is not C-contiguous."""
+"""Python values become `_lathe` values and back.
+No element is copied, except where NumPy stores it differently (strings, and the types below a byte) or the array is not
+C-contiguous."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ ONNX_NAMES = {"float": "float32", "double": "float64"}
 
 
 def dtype_of(name: str) -> Optional[np.dtype]:
-    """NumPy's type for an element type by Lathe's (or ONNX's) name; None where there is none."""
+    """Returns NumPy's type for an element type by Lathe's (or ONNX's) name, or None where there is none."""
     name = ONNX_NAMES.get(name, name)
     if name == "string":
         return np.dtype(object)
@@ -57,7 +58,7 @@ def dtype_of(name: str) -> Optional[np.dtype]:
 
 
 def bits_of(name: str) -> int:
-    """The width of one element of a fixed-width type."""
+    """Returns the width of one element of a fixed-width type, in bits."""
     if name in _PACKED_BITS:
         return _PACKED_BITS[name]
     if name in _NARROW:
@@ -66,7 +67,7 @@ def bits_of(name: str) -> int:
 
 
 def name_of(dtype: np.dtype) -> Optional[str]:
-    """Lathe's name of a NumPy element type; None where ONNX has no such type."""
+    """Returns Lathe's name of a NumPy element type, or None where ONNX has no such type."""
     if dtype.kind in "OUS":
         return "string"
     return _SAME.get(dtype) or _FROM_NARROW.get(dtype)
@@ -90,12 +91,13 @@ def _unpacked(data: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarray
 
 
 def is_lent_as_it_is(array: np.ndarray) -> bool:
-    """Whether Lathe can use the array's memory in place: in order, aligned, of this machine's bytes."""
+    """Returns whether Lathe can use the array's memory in place: contiguous, aligned and in the machine's byte order.
+    """
     return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative and array.dtype.kind not in "OUS"
 
 
 def tensor_from_array(array: np.ndarray, writable: bool = False) -> _lathe.Tensor:
-    """Lends an array to Lathe; the array must not change while it is used."""
+    """Lends an array to Lathe as a tensor; the array must not change while it is used."""
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     name = name_of(array.dtype)
@@ -123,7 +125,7 @@ def tensor_to_write(array: Any) -> _lathe.Tensor:
 
 
 def array_from_tensor(tensor: _lathe.Tensor) -> Any:
-    """The tensor's memory as a NumPy array; the tensor itself when NumPy has no such element type."""
+    """Returns the tensor's memory as a NumPy array, or the tensor itself where NumPy has no such element type."""
     name = tensor.dtype
     if name == "string":
         array = np.empty(tensor.shape, dtype=object)
@@ -144,15 +146,18 @@ class _Type:
         self.inner = text[len(self.kind) + 1 : -1] if self.kind else ""
 
     def element(self) -> "_Type":
+        """Returns the type of the items of a sequence or optional."""
         return _Type(self.inner)
 
     def dtype(self) -> Optional[np.dtype]:
+        """Returns NumPy's element type of a tensor type, or None."""
         return dtype_of(self.inner) if self.kind == "tensor" and self.inner else None
 
 
 def to_value(value: Any, type_text: str = "") -> Any:
-    """Anything a caller may give as an input. `type_text` is the declared type: lists and numbers become tensors of
-    its element type; arrays keep their own, which the engine then checks."""
+    """Turns anything that a caller may give as an input into a native value.
+    `type_text` is the declared type: lists and numbers become tensors of its element type; arrays keep their own, which
+    the engine then checks."""
     return _to_value(value, _Type(type_text))
 
 
@@ -183,7 +188,7 @@ def _map(value: dict, declared: _Type) -> _lathe.Map:
 
 
 def from_value(value: Any) -> Any:
-    """NumPy arrays for tensors, lists for sequences, dicts for maps, None for the empty optional."""
+    """Returns NumPy arrays for tensors, lists for sequences, dicts for maps, None for the empty optional."""
     if isinstance(value, _lathe.Tensor):
         return array_from_tensor(value)
     if isinstance(value, list):

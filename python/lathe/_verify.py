@@ -1,4 +1,4 @@
-"""Every level of optimisation against the reference."""
+"""`verify` compares every optimization level with the reference."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ def verify(
     link_roots: Iterable[Any] = (),
     **options: Any,
 ) -> dict[str, Any]:
-    """Compares all levels of optimisation (or `levels`) with the reference backend, on recorded `inputs`, and on
-    made-up ones of several shapes and kinds: see docs/internals/verify.md for what they are and how results are compared.
+    """Compares all optimization levels (or `levels`) with the reference backend and finds what is wrong.
+    It runs recorded `inputs`, if given, and synthetic ones of several shapes and kinds: docs/internals/verify.md says what they
+    are and how results are compared. `sizes` are sizes of symbols; the free ones are tried at 1, 2, 3 and 17. No
+    comparison begins after `seconds`. `output` is a directory that gets the reproduction with its inputs and expected
+    outputs. Further options are those of `lathe.build`. Thread-safe.
 
-    Returns "trials" (level, shapes, values, difference, amplified), "untried" (why not), and "fault": None where all
-    agree, else the guilty pass or kernel: kind, nodes, pass, reason, kernel, "error" (a `lathe.Error` that was not
-    raised) and "model", a small one that shows it. `output` is a directory that gets it with its inputs and expected
-    outputs. `sizes` are of symbols; the free ones are tried at 1, 2, 3 and 17. No comparison begins after `seconds`.
-    Further options as for `build`."""
+    Returns "trials" (level, shapes, values, difference, amplified), "untried" (with the reasons), and "fault": None
+    where all levels agree, otherwise the culprit: kind, nodes, pass, reason, kernel, "error" (a `lathe.Error` that was
+    not raised) and "model", a small one that shows the fault. Raises ValueError for an unknown level, and `lathe.Error`
+    for what building raises and where nothing could be compared.
+    """
     levels, known = list(levels), list(_lathe.OptimizationLevel.__members__)
     if not set(levels) <= set(known):
         raise ValueError(f"levels are of {', '.join(known)}, not {levels!r}")

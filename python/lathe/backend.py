@@ -1,4 +1,4 @@
-"""Lathe as an `onnx.backend.base.Backend`; the module itself serves where a backend is asked for:
+"""Lathe is an `onnx.backend.base.Backend` here, and the module itself serves where a backend is expected.
 
     onnx.backend.test.BackendTest(lathe.backend, __name__)
 """
@@ -17,14 +17,16 @@ import lathe
 
 
 class BackendRep(_BaseRep):
-    """A prepared model."""
+    """A prepared model, onnx.backend.base.BackendRep; thread-safe as its engine is."""
 
     def __init__(self, engine: lathe.Engine):
         self._engine = engine
         self._outputs = namedtupledict("Outputs", [io.name for io in engine.outputs])
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Inputs in the model's order (those with defaults may be left out), or by name."""
+        """Runs once and returns a named tuple of the outputs.
+        Inputs are given in the model's order (those with defaults may be left out), or by name. Raises `lathe.Error` as
+        `lathe.Engine.run` does."""
         if not isinstance(inputs, dict):
             if not isinstance(inputs, (list, tuple)):
                 inputs = [inputs]
@@ -42,24 +44,29 @@ def _value_info(name: str, value: np.ndarray) -> onnx.ValueInfoProto:
 
 
 class Backend(_Base):
-    """Runs models on the CPU. Keyword arguments of `prepare` and `run_*` are the options of `lathe.build`."""
+    """Runs models on the CPU; keyword arguments of `prepare` and `run_*` are the options of `lathe.build`."""
 
     @classmethod
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
+        """Returns whether the device is supported; models are checked by `prepare`."""
         return cls.supports_device(device)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
+        """Returns whether the device is "CPU", with or without a number: "CPU:0"."""
         return device.split(":")[0].upper() == "CPU"
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> BackendRep:
+        """Builds an engine of the model and returns a BackendRep.
+        Raises ValueError for another device, and `lathe.Error` as `lathe.build` does."""
         if not cls.supports_device(device):
             raise ValueError(f"Lathe has no device {device!r} here; 'CPU' is there")
         return BackendRep(lathe.build(model.SerializeToString(), **_build_options(kwargs)))
 
     @classmethod
     def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> tuple[Any, ...]:
+        """Prepares the model, runs it once and returns a named tuple of the outputs."""
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
@@ -71,7 +78,8 @@ class Backend(_Base):
         outputs_info: Optional[Sequence[tuple[np.dtype, tuple[int, ...]]]] = None,
         **kwargs: Any,
     ) -> tuple[Any, ...]:
-        """Runs one operator; `opset_version` says which version of it (default: the newest)."""
+        """Runs one operator once; `opset_version` says which version of it, the newest by default.
+        `outputs_info` are element types and shapes of the outputs."""
         version = kwargs.pop("opset_version", onnx.defs.onnx_opset_version())
         names = [name for name in node.input if name]
         feed = dict(zip(names, (np.asarray(value) for value in inputs)))

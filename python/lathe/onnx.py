@@ -1,4 +1,4 @@
-"""ONNX files: loaded (mapped), saved, checked, described."""
+"""ONNX files are loaded (mapped), saved, checked and described here."""
 
 from __future__ import annotations
 
@@ -11,34 +11,42 @@ from lathe._lathe import Model
 
 
 def load(source: Source, *, untrusted: bool = False, link_roots: Iterable[Any] = ()) -> Model:
-    """A model from a file (.onnx, or text in .onnxtxt) or bytes. `untrusted` reads the file into private memory
-    instead of mapping it; `link_roots` are directories whose files may be reached through links."""
+    """Loads a model from a file (.onnx, or ONNX text in .onnxtxt) or from bytes; weights stay in the mapped file.
+    `untrusted` reads the file into private memory instead of mapping it; `link_roots` are directories whose files may
+    be reached through links. Raises `lathe.Error` E10xx to E12xx for files that cannot be read or are malformed, E21xx
+    for tensors of external data that are."""
     return _lathe.load_model(source, load_options(untrusted, link_roots))
 
 
 def check(source: Source) -> list[Error]:
-    """Everything that is wrong with a model, errors and warnings, in the order of the file; empty when nothing is.
-    The findings are `lathe.Error`s that were not raised."""
+    """Returns everything that is wrong with a model, errors and warnings, in the order of the file.
+    The findings are instances of `lathe.Error` that were not raised; `severity` tells the two apart. Raises only where
+    the file cannot be loaded."""
     return [Error(fields) for fields in _lathe.check(load(source))]
 
 
 def inspect(source: Source, sizes: Optional[Mapping[str, int]] = None) -> dict[str, Any]:
-    """Inputs, outputs, symbols, operator counts, parameters, work of one run; with sizes for some symbols."""
+    """Returns inputs, outputs, symbols, operator counts, parameters and the arithmetic of one run, as a dict.
+    `sizes` fixes some symbols. "flops" is a number, or an expression over the symbols that stay free; "parameter_bytes"
+    is in bytes. Raises `lathe.Error` E2xxx where the model cannot be imported."""
     return _lathe.inspect(load(source), dict(sizes or {}))
 
 
 def describe(source: Source, form: str = "text", sizes: Optional[Mapping[str, int]] = None) -> str:
-    """The graph after import as "text", "json" or "dot"."""
+    """Returns the graph after import as "text", "json" or "dot" (Graphviz): newest operators, inferred shapes.
+    Raises `lathe.Error` E6001 (bad_argument) for another form, E2xxx where the model cannot be imported."""
     return _lathe.describe_graph(load(source), form, dict(sizes or {}))
 
 
 def normalize(source: Source, *, opset: int = 0) -> Model:
-    """The model imported and written at the lowest opset and IR version that can say it, or at the opset asked for."""
+    """Returns the model imported and written back at the lowest opset and IR version that can express it.
+    With `opset` it is written at that one. Raises `lathe.Error` E2308 (node_cannot_convert) where the opset cannot
+    express a node."""
     return _lathe.normalize(load(source), opset)
 
 
 def to_text(source: Source) -> str:
-    """The ONNX text format."""
+    """Returns the model in the ONNX text format."""
     return load(source).to_text()
 
 
