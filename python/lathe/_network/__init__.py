@@ -1,1 +1,1 @@
-"""The network API: networks built call by call, with TensorRT's words."""
+"""The network API builds networks call by call, with TensorRT's names."""

@@ -1,4 +1,4 @@
-"""Python's operators on the handles of a network."""
+"""Python's operators work on the handles of a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ U = _lathe.UnaryOperation
 
 
 class Arithmetic:
-    """Python's operators append layers. `==` and `!=` compare handles."""
+    """The base of tensors and layers: Python's operators append layers to their network.
+    `+ - * / // ** & | ^ < >` append `add_elementwise`, `@` appends `add_matrix_multiply`, `-x`, `abs(x)` and `~x`
+    append `add_unary`. `==` and `!=` compare handles."""
 
     __slots__ = ()
     __array_ufunc__ = None  # NumPy's arrays leave the operators to the tensor

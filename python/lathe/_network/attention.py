@@ -1,4 +1,4 @@
-"""Attention and what goes with it."""
+"""These calls append attention and what belongs to it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from lathe._network.handles import Calls, Layer, TensorLike, member
 
 
 class AttentionCalls(Calls):
+    """The calls of a `Network` for attention, rotary embeddings and KV caches."""
+
     def add_attention(
         self,
         query: TensorLike,
@@ -28,10 +30,12 @@ class AttentionCalls(Calls):
         right_window: int = -1,
         name: str = "",
     ) -> Layer:
-        """Inputs [batch, heads, length, size], or [batch, length, heads · size] with both numbers of heads given. mask:
-        added (floats), or true where allowed (bool). With a past there are outputs present_key and present_value.
-        lengths: int64 [batch], keys that count. scale left out: 1 / √size. Windows: keys seen to either side; -1: all.
-        """
+        """Appends softmax(query · keyᵀ · scale + mask) · value; TensorRT's addAttention, ONNX Attention.
+        Inputs are [batch, heads, length, size], or [batch, length, heads · size] with both numbers of heads given.
+        `mask` is added to the scores (floats), or true where attention is allowed (bool). `past_key` and `past_value`
+        add the outputs present_key and present_value. `lengths`, int64 [batch], counts the keys that are not padding.
+        `scale` is 1 / √size by default; `softcap` bounds the scores, 0 does not. The windows are how many keys are seen
+        to either side; -1 is all."""
         o = self._options(
             _lathe.AttentionOptions,
             name,
@@ -62,8 +66,10 @@ class AttentionCalls(Calls):
         heads: int = 0,
         name: str = "",
     ) -> Layer:
-        """cos, sin [positions, size / 2], or with no positions [batch, length, size / 2]. positions: int64 [batch,
-        length]. rotary_size: elements of a head that are turned (0: all); heads: of an input [batch, length, heads ·
+        """Appends a rotary position embedding of x; TensorRT's addRotaryEmbedding, ONNX RotaryEmbedding.
+        `cos` and `sin` are [positions, size / 2] with `positions`, int64 [batch, length], or [batch, length, size / 2]
+        without. `interleaved` rotates neighboring elements as pairs, instead of elements half a head apart.
+        `rotary_size` elements of a head are rotated, 0 rotates all; `heads` is needed for x of [batch, length, heads ·
         size]."""
         o = self._options(
             _lathe.RotaryEmbeddingOptions,
@@ -86,7 +92,8 @@ class AttentionCalls(Calls):
         axis: int = -2,
         name: str = "",
     ) -> Layer:
-        """The cache with `update` written from the positions on (int64 [batch]; left out: 0). `mode`: a KvCacheMode;
+        """Appends the KV cache with `update` written into it; TensorRT's addKVCacheUpdate, ONNX TensorScatter.
+        `positions`, int64 [batch], is where writing starts, 0 by default, along `axis`. `mode` is a KvCacheMode:
         writing beyond a linear cache is an error of the run."""
         o = self._options(_lathe.KvCacheOptions, name, mode=member(_lathe.KvCacheMode, mode), axis=axis)
         operands = self._ref(cache), self._ref(update, cache), self._ref(positions)

@@ -1,4 +1,4 @@
-"""From networks to engines, and from files to networks, with TensorRT's words."""
+"""Networks become engines here, and files become networks, with TensorRT's names."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ _DEFAULTS = {
 
 
 class OptimizationProfile:
-    """Shapes that an engine is made for: of each input the smallest, the most likely and the greatest."""
+    """Shapes that an engine is made for: the least, the most likely and the greatest of each input.
+    It is TensorRT's IOptimizationProfile. Inputs that it leaves out have what the model declares."""
 
     def __init__(self, name: str = ""):
         self.name = name
         self.inputs: dict[str, ShapeRange] = {}
 
     def set_shape(self, input: str, min: Sequence[int], opt: Sequence[int], max: Sequence[int]) -> None:
+        """Sets the (min, opt, max) shapes of an input; all have the same rank."""
         self.inputs[input] = (tuple(min), tuple(opt), tuple(max))
 
     def get_shape(self, input: str) -> Optional[ShapeRange]:
-        """Nothing where the profile leaves the input out."""
+        """Returns the (min, opt, max) shapes of an input, or None where the profile leaves it out."""
         return self.inputs.get(input)
 
 
 class BuilderConfig:
-    """The options of `lathe.build` as attributes: `config.threads = 1`, `config.effort = "normal"`."""
+    """The options of `lathe.build` as attributes, TensorRT's IBuilderConfig: `config.threads = 1`.
+    An attribute that no option has raises AttributeError."""
 
     profiles: Any
 
@@ -49,7 +52,7 @@ class BuilderConfig:
         super().__setattr__(name, value)
 
     def add_optimization_profile(self, profile: OptimizationProfile) -> int:
-        """Returns its index. Profiles without a name are called by it."""
+        """Adds a profile and returns its index, which is also its name where it has none."""
         profiles = dict(self.profiles or {})
         profiles[profile.name or str(len(profiles))] = dict(profile.inputs)
         self.profiles = profiles
@@ -60,12 +63,15 @@ class BuilderConfig:
 
 
 class Builder:
-    """Builds engines from networks. Without state."""
+    """Builds engines from networks, TensorRT's IBuilder.
+    It has no state, and is thread-safe as long as the network is not changed."""
 
     def create_network(self, name: str = "") -> Network:
+        """Returns a new, empty network."""
         return Network(name)
 
     def create_builder_config(self) -> BuilderConfig:
+        """Returns a configuration with default options."""
         return BuilderConfig()
 
     def build_engine(
@@ -77,15 +83,16 @@ class Builder:
         control: Optional[RunControl] = None,
         progress: Optional[Callable[[str, float], Any]] = None,
     ) -> Engine:
-        """An engine; debug tensors of the network become taps. `timeout`, `control`, `progress`: as for
-        `lathe.build`."""
+        """Builds an engine from a network; debug tensors of the network become taps.
+        `timeout`, `control`, `progress` and errors are those of `lathe.build`; E2001 (model_empty) where no output is
+        marked."""
         with _limited(control, timeout) as limited:
             options = (config or BuilderConfig())._options(limited)
             return Engine(_lathe.build_network(network._native, options, progress))
 
 
     def build_serialized_network(self, network: Network, config: Optional[BuilderConfig] = None, **arguments: Any) -> bytes:
-        """The same as the bytes of a plan, for `lathe.deserialize`."""
+        """Builds an engine from a network and returns it as the bytes of a plan, for `lathe.deserialize`."""
         return self.build_engine(network, config, **arguments).serialize()
 
     def refit_engine(
@@ -96,35 +103,39 @@ class Builder:
         timeout: Optional[float] = None,
         control: Optional[RunControl] = None,
     ) -> dict[str, Any]:
-        """Other weights for an engine that was built with `refit=True`: in one call what a `Refitter` does in
-        several."""
+        """Exchanges weights of an engine that was built with `refit=True`, in one call.
+        Arguments and errors are those of `Refitter.set_named_weights` and `Refitter.refit`, whose report is returned.
+        """
         refitter = Refitter(engine)
         refitter.set_named_weights(weights)
         return refitter.refit(timeout=timeout, control=control)
 
 
 class Parser:
-    """Fills networks from .onnx files, and holds what it found in the last one. `plugins`: shared libraries whose
-    operators models may have."""
+    """Fills networks from .onnx files, the IParser of TensorRT's ONNX parser.
+    It holds the diagnostics of the last file; use one in each thread. `plugins` are shared libraries whose operators
+    models may have. Raises `lathe.Error` E3005 (build_plugin_failed) where one cannot be loaded."""
 
     def __init__(self, plugins: Iterable[Any] = ()) -> None:
         self._native = _lathe.Parser([os.fspath(plugin) for plugin in plugins])
 
     def parse(self, source: Source, *, untrusted: bool = False, link_roots: Any = ()) -> Network:
-        """A network from a file, bytes or a model. Layers that were saved from a Network are layers again. Raises the
-        first error, after all were collected."""
+        """Returns a network from a file, bytes or a model.
+        Functions are inlined and operators become their newest versions; layers that were saved from a Network are
+        layers again. Raises the first `lathe.Error`, after all were collected in `diagnostics`."""
         model = _lathe.load_model(source, load_options(untrusted, link_roots))
         return Network._over(self._native.parse(model))
 
     @property
     def diagnostics(self) -> list[Error]:
-        """Errors and warnings of the last call, in the order of the file, that were not raised."""
+        """The errors and warnings of the last `parse`, in the order of the file, which were not raised."""
         return [Error(fields) for fields in self._native.diagnostics()]
 
     @property
     def num_errors(self) -> int:
+        """The number of errors of the last `parse`."""
         return self._native.num_errors()
 
     def supports_operator(self, op: str, domain: str = "") -> bool:
-        """Whether it is an operator that this library or a plug-in knows ("" is ai.onnx)."""
+        """Returns whether the library or a plug-in knows the operator; domain "" is ai.onnx."""
         return self._native.supports_operator(op, domain)

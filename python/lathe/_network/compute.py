@@ -1,4 +1,4 @@
-"""Layers that calculate: windows, element by element, norms, products, few bits."""
+"""These calls append layers that calculate: windows, elementwise operators, norms, products, quantization."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from lathe._network.handles import Calls, Layer, TensorLike, ints, member, type_
 
 
 class ComputeCalls(Calls):
+    """The calls of a `Network` for layers that calculate."""
+
     def add_convolution(
         self,
         x: TensorLike,
@@ -23,8 +25,9 @@ class ComputeCalls(Calls):
         groups: int = 1,
         name: str = "",
     ) -> Layer:
-        """x [N, C, spatial…], kernel [M, C / groups, window…], bias [M]. Lists have one number a spatial axis (empty:
-        1, or 0 for pads)."""
+        """Appends a convolution; TensorRT's addConvolutionNd, ONNX Conv.
+        x is [N, C, spatial…], kernel [M, C / groups, window…], bias [M], the output [N, M, spatial…]. Lists have one
+        number for each spatial axis; empty ones are 1, or 0 for padding. `padding_mode` is a PaddingMode."""
         windows = self._windows(stride, dilation, pre_padding, post_padding, padding_mode)
         o = self._options(_lathe.ConvolutionOptions, name, groups=groups, **windows)
         return self._layer(self._native.add_convolution(self._ref(x), self._ref(kernel, x), self._ref(bias, x), o))
@@ -44,7 +47,9 @@ class ComputeCalls(Calls):
         groups: int = 1,
         name: str = "",
     ) -> Layer:
-        """x [N, C, spatial…], kernel [C, M / groups, window…], bias [M]."""
+        """Appends a transposed convolution; TensorRT's addDeconvolutionNd, ONNX ConvTranspose.
+        x is [N, C, spatial…], kernel [C, M / groups, window…], bias [M], the output [N, M, spatial…]. `output_padding`
+        is added at the end of each spatial axis; the other options are those of `add_convolution`."""
         windows = self._windows(stride, dilation, pre_padding, post_padding, padding_mode)
         o = self._options(
             _lathe.DeconvolutionOptions, name, groups=groups, output_padding=ints(output_padding), **windows
@@ -64,8 +69,8 @@ class ComputeCalls(Calls):
     def add_fully_connected(
         self, x: TensorLike, kernel: TensorLike, bias: Optional[TensorLike] = None, *, axis: int = 1, name: str = ""
     ) -> Layer:
-        """x flattened to two axes (from `axis` on into the second), times the transpose of kernel [M, K], plus bias
-        [M]."""
+        """Appends x times the transpose of kernel [M, K], plus bias [M]; TensorRT's addFullyConnected, ONNX Gemm.
+        x is flattened to two axes first, the second of them from `axis` on."""
         o = self._options(_lathe.FullyConnectedOptions, name, axis=axis)
         return self._layer(self._native.add_fully_connected(self._ref(x), self._ref(kernel, x), self._ref(bias, x), o))
 
@@ -85,7 +90,9 @@ class ComputeCalls(Calls):
         blend_factor: float = 0.5,
         name: str = "",
     ) -> Layer:
-        """x [N, C, spatial…]; `type` a PoolingType. No window: all of every spatial axis."""
+        """Appends a pooling over windows of x [N, C, spatial…]; TensorRT's addPoolingNd, ONNX MaxPool and AveragePool.
+        `type` is a PoolingType. An empty window is all of every spatial axis. `round_up` rounds the output's sizes up.
+        `blend_factor` is the weight of the average in max_average_blend."""
         o = self._options(
             _lathe.PoolingOptions,
             name,
@@ -100,7 +107,8 @@ class ComputeCalls(Calls):
     def add_lrn(
         self, x: TensorLike, *, window: int = 5, alpha: float = 1e-4, beta: float = 0.75, k: float = 1, name: str = ""
     ) -> Layer:
-        """x / (k + alpha / window · Σ x²)^beta over `window` neighbouring channels."""
+        """Appends x / (k + alpha / window · Σ x²)^beta over `window` neighboring channels; TensorRT's addLRN, ONNX LRN.
+        """
         o = self._options(_lathe.LrnOptions, name, window=window, alpha=alpha, beta=beta, k=k)
         return self._layer(self._native.add_lrn(self._ref(x), o))
 
@@ -113,18 +121,20 @@ class ComputeCalls(Calls):
         beta: Optional[float] = None,
         name: str = "",
     ) -> Layer:
-        """`type`: an ActivationType. What alpha and beta are: leaky_relu (0.01), elu (1), selu (the paper's), softplus
-        alpha·ln(1 + e^(beta·x)) (1, 1), clip to [alpha, beta], hard_sigmoid max(0, min(1, alpha·x + beta)) (0.2, 0.5),
-        scaled_tanh alpha·tanh(beta·x) (1, 1), thresholded_relu (1)."""
+        """Appends an activation, an ActivationType; TensorRT's addActivation.
+        `alpha` and `beta`, with their defaults: leaky_relu (0.01), elu (1), selu (the paper's), softplus alpha·ln(1 +
+        e^(beta·x)) (1, 1), clip to [alpha, beta], hard_sigmoid max(0, min(1, alpha·x + beta)) (0.2, 0.5), scaled_tanh
+        alpha·tanh(beta·x) (1, 1), thresholded_relu (1)."""
         o = self._options(_lathe.ActivationOptions, name, alpha=alpha, beta=beta)
         return self._layer(self._native.add_activation(self._ref(x), member(_lathe.ActivationType, type), o))
 
     def add_unary(self, x: TensorLike, op: Any, *, name: str = "") -> Layer:
-        """`op`: a UnaryOperation."""
+        """Appends an elementwise function of x, a UnaryOperation; TensorRT's addUnary."""
         return self._layer(self._native.add_unary(self._ref(x), member(_lathe.UnaryOperation, op), name))
 
     def add_elementwise(self, a: TensorLike, b: TensorLike, op: Any, *, name: str = "") -> Layer:
-        """`op`: an ElementWiseOperation. Shapes broadcast as NumPy's; types must be equal."""
+        """Appends an elementwise function of a and b, an ElementWiseOperation; TensorRT's addElementWise.
+        Shapes broadcast as NumPy's; element types must be equal. Comparisons and logic give bool."""
         left, right = self._pair(a, b)
         return self._layer(self._native.add_elementwise(left, right, member(_lathe.ElementWiseOperation, op), name))
 
@@ -138,7 +148,8 @@ class ComputeCalls(Calls):
         axis: int = 1,
         name: str = "",
     ) -> Layer:
-        """(x · scale + shift) ^ power. Each of one element, of one for every index of `axis`, or of x's shape."""
+        """Appends (x · scale + shift) ^ power; TensorRT's addScale.
+        Each operand has one element, one for each index of `axis`, or x's shape; the defaults are 1, 0 and 1."""
         o = self._options(
             _lathe.ScaleOptions,
             name,
@@ -150,17 +161,20 @@ class ComputeCalls(Calls):
         return self._layer(self._native.add_scale(self._ref(x), o))
 
     def add_parametric_relu(self, x: TensorLike, slope: TensorLike, *, name: str = "") -> Layer:
+        """Appends x where it is positive and slope · x elsewhere; TensorRT's addParametricReLU, ONNX PRelu."""
         return self._layer(self._native.add_parametric_relu(self._ref(x), self._ref(slope, x), name))
 
     def add_select(self, condition: TensorLike, a: TensorLike, b: TensorLike, *, name: str = "") -> Layer:
-        """Where condition (bool) is true of a, else of b."""
+        """Appends a where condition (bool) is true and b elsewhere; TensorRT's addSelect, ONNX Where.
+        Shapes broadcast as NumPy's."""
         return self._layer(self._native.add_select(self._ref(condition, "bool"), *self._pair(a, b), name))
 
     def add_identity(self, x: TensorLike, *, name: str = "") -> Layer:
+        """Appends x unchanged, under another name; TensorRT's addIdentity, ONNX Identity."""
         return self._layer(self._native.add_identity(self._ref(x), name))
 
     def add_cast(self, x: TensorLike, to: Any, *, name: str = "") -> Layer:
-        """`to`: an element type, "float16" or np.float16."""
+        """Appends x converted to an element type, "float16" or np.float16; TensorRT's addCast, ONNX Cast."""
         return self._layer(self._native.add_cast(self._ref(x), type_name(to), name))
 
     def add_normalization(
@@ -175,27 +189,32 @@ class ComputeCalls(Calls):
         epsilon: float = 1e-5,
         name: str = "",
     ) -> Layer:
-        """(x - mean) / √(variance + epsilon) · scale + bias; `type` a NormalizationType. Of layer and rms (from `axis`
-        on) scale broadcasts to x; of instance and group it is a list over the channels. rms has no bias."""
+        """Appends (x - mean) / √(variance + epsilon) · scale + bias; TensorRT's addNormalization.
+        `type` is a NormalizationType. For layer and rms (over `axis` and all axes behind it) scale broadcasts to x; for
+        instance and group it is a list over the channels. rms has neither mean nor bias."""
         o = self._options(_lathe.NormalizationOptions, name, axis=axis, groups=groups, epsilon=epsilon)
         kind = member(_lathe.NormalizationType, type)
         operands = self._ref(x), self._ref(scale, x), self._ref(bias, x)
         return self._layer(self._native.add_normalization(*operands, kind, o))
 
     def add_softmax(self, x: TensorLike, *, axis: int = -1, name: str = "") -> Layer:
+        """Appends the softmax of x over `axis`; TensorRT's addSoftMax, ONNX Softmax."""
         return self._layer(
             self._native.add_softmax(self._ref(x), self._options(_lathe.SoftmaxOptions, name, axis=axis))
         )
 
     def add_ragged_softmax(self, x: TensorLike, lengths: TensorLike, *, name: str = "") -> Layer:
-        """Over the first `lengths[…]` elements of each row (the last axis of x), 0 behind them. lengths: int32 or
-        int64, of x's shape with 1 at the end, or without the last axis."""
+        """Appends a softmax over the first `lengths` elements of each row of x, and 0 behind them.
+        It is TensorRT's addRaggedSoftMax. Rows are the last axis. `lengths`, int32 or int64, has x's shape with 1 at
+        the end, or without the last axis."""
         return self._layer(self._native.add_ragged_softmax(self._ref(x), self._ref(lengths), name))
 
     def add_matrix_multiply(
         self, a: TensorLike, b: TensorLike, *, op0: Any = "none", op1: Any = "none", name: str = ""
     ) -> Layer:
-        """`op0`, `op1`: what is done to a and b first, a MatrixOperation; vector: the last axis alone takes part."""
+        """Appends the matrix product of a and b, broadcasting as NumPy's matmul; ONNX MatMul.
+        It is TensorRT's addMatrixMultiply. `op0` and `op1`, MatrixOperations, say what is done to a and b first; with
+        vector the last axis alone is multiplied, and those before it are of the batch."""
         o = self._options(
             _lathe.MatrixMultiplyOptions,
             name,
@@ -205,19 +224,23 @@ class ComputeCalls(Calls):
         return self._layer(self._native.add_matrix_multiply(*self._pair(a, b), o))
 
     def add_einsum(self, inputs: Sequence[TensorLike], equation: str, *, name: str = "") -> Layer:
+        """Appends an Einstein summation, "bij,bjk->bik"; TensorRT's addEinsum, ONNX Einsum."""
         return self._layer(self._native.add_einsum(self._refs(inputs), equation, name))
 
     def add_reduce(
         self, x: TensorLike, op: Any, axes: Sequence[int] = (), *, keep_dimensions: bool = False, name: str = ""
     ) -> Layer:
-        """`op`: a ReduceOperation; no axes: all."""
+        """Appends a reduction of x over `axes`, all where they are empty; TensorRT's addReduce.
+        `op` is a ReduceOperation. `keep_dimensions` keeps the axes with size 1."""
         o = self._options(_lathe.ReduceOptions, name, keep_dimensions=keep_dimensions)
         return self._layer(self._native.add_reduce(self._ref(x), member(_lathe.ReduceOperation, op), ints(axes), o))
 
     def add_topk(
         self, x: TensorLike, op: Any, k: Any, *, axis: int = -1, index_type: Any = "int64", name: str = ""
     ) -> Layer:
-        """Outputs: values and indices. `op`: a TopKOperation; `k`: a number, or an int64 tensor of one element."""
+        """Appends the k greatest or least elements along `axis`; TensorRT's addTopK, ONNX TopK.
+        The outputs are values and indices, which are int64 or int32. `op` is a TopKOperation; `k` is a number, or an
+        int64 tensor of one element."""
         o = self._options(_lathe.TopKOptions, name, axis=axis, index_type=type_name(index_type))
         count = k if isinstance(k, int) else self._ref(k)
         return self._layer(self._native.add_topk(self._ref(x), member(_lathe.TopKOperation, op), count, o))
@@ -225,7 +248,8 @@ class ComputeCalls(Calls):
     def add_cumulative(
         self, x: TensorLike, op: Any, axis: int, *, exclusive: bool = False, reverse: bool = False, name: str = ""
     ) -> Layer:
-        """`op`: a CumulativeOperation."""
+        """Appends the running sum or product along `axis`, a CumulativeOperation; TensorRT's addCumulative.
+        It is ONNX CumSum or CumProd. `exclusive` leaves the element itself out; `reverse` starts at the end."""
         o = self._options(_lathe.CumulativeOptions, name, exclusive=exclusive, reverse=reverse)
         return self._layer(self._native.add_cumulative(self._ref(x), member(_lathe.CumulativeOperation, op), axis, o))
 
@@ -241,8 +265,9 @@ class ComputeCalls(Calls):
         saturate: bool = True,
         name: str = "",
     ) -> Layer:
-        """round(x / scale) + zero_point, clamped to the type. A scale of one element, of a list along `axis`, or, with
-        `block_size`, of one a block along `axis`."""
+        """Appends round(x / scale) + zero_point, clamped to the type; TensorRT's addQuantize, ONNX QuantizeLinear.
+        `scale` has one element, or is a list along `axis`, or, with `block_size`, has one element for each block along
+        `axis`. With `saturate` numbers that are too large for float8 become its largest one."""
         o = self._options(
             _lathe.QuantizeOptions, name, type=type_name(type), axis=axis, block_size=block_size, saturate=saturate
         )
@@ -259,7 +284,8 @@ class ComputeCalls(Calls):
         block_size: int = 0,
         name: str = "",
     ) -> Layer:
-        """(x - zero_point) · scale, of the scale's type: numbers and lists are float32."""
+        """Appends (x - zero_point) · scale, of the scale's type; TensorRT's addDequantize, ONNX DequantizeLinear.
+        Numbers and lists as `scale` are float32. Shapes of `scale` are those of `add_quantize`."""
         o = self._options(_lathe.DequantizeOptions, name, axis=axis, block_size=block_size)
         operands = self._ref(x), self._ref(scale, "float32"), self._ref(zero_point, x)
         return self._layer(self._native.add_dequantize(*operands, o))
@@ -275,8 +301,10 @@ class ComputeCalls(Calls):
         scale_type: Any = "float8e4m3fn",
         name: str = "",
     ) -> Layer:
-        """Outputs: the quantised tensor, and the scales. The size of `axis` is a known multiple of the block. With
-        `double_scale` (of one element) the scales are quantised themselves, to `scale_type`."""
+        """Appends x quantized in blocks, with scales from the data; TensorRT's addDynamicQuantize.
+        The outputs are the quantized tensor and the scales: the largest magnitude of each block over the largest number
+        of `type`. The size of `axis` is a known multiple of `block_size`. With `double_scale` (of one element) the
+        scales are quantized too, to `scale_type`."""
         o = self._options(
             _lathe.DynamicQuantizeOptions,
             name,

@@ -1,4 +1,4 @@
-"""Control flow, whose bodies are Python functions, and operators without a call of their own."""
+"""These calls append control flow, whose bodies are Python functions, and operators that have no call of their own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _attribute(value: Any) -> Any:
 
 
 class LoopBody:
-    """The inside of a loop while it is built."""
+    """The inside of a loop while `Network.add_loop` fills it, TensorRT's ILoop.
+    After the function that fills it returned, every call raises `lathe.Error` E6001 (bad_argument). For one thread."""
 
     def __init__(self, native: _lathe.LoopBody, outside: "ControlCalls", inside: "Network"):
         self._native = native
@@ -38,37 +39,42 @@ class LoopBody:
 
     @property
     def network(self) -> "Network":
-        """What layers of the body are added to."""
+        """The network that layers of the body are added to."""
         return self._inside
 
     @property
     def iteration(self) -> TensorRef:
-        """The number of the iteration from 0 on, int64 []. Not of a loop without limit and condition."""
+        """The number of the iteration, from 0, int64 [].
+        Raises `lathe.Error` E6001 (bad_argument) in a loop with neither limit nor condition."""
         return TensorRef(self._native.iteration(), self._inside)
 
     def add_recurrence(self, initial: TensorLike) -> TensorRef:
-        """A value carried from one iteration to the next, and where it starts."""
+        """Adds a value that is carried from one iteration to the next, from `initial` on; TensorRT's addRecurrence."""
         return TensorRef(self._native.add_recurrence(self._outside._ref(initial)), self._inside)
 
     def set_next(self, recurrence: TensorRef, next: TensorLike) -> None:
-        """What the recurrence is in the next iteration; once for each."""
+        """Sets the value of a recurrence in the next iteration, once for each recurrence."""
         self._native.set_next(recurrence._native, self._inside._ref(next, recurrence))
 
     def add_iterator(self, x: TensorLike, axis: int = 0, *, reverse: bool = False) -> TensorRef:
-        """One slice of x along `axis` an iteration, from its start or its end on; without that axis."""
+        """Adds one slice of x for each iteration, along `axis`, which it does not have; TensorRT's addIterator.
+        `reverse` starts at the end of x."""
         return TensorRef(self._native.add_iterator(self._outside._ref(x), axis, reverse), self._inside)
 
     def set_condition(self, condition: TensorLike) -> None:
-        """Goes on while true (bool, one element)."""
+        """Makes the loop go on while the condition (bool, one element) is true."""
         self._native.set_condition(self._inside._ref(condition))
 
     def add_output(self, t: TensorLike, kind: Any = "last_value", axis: int = 0) -> None:
-        """`kind`, a LoopOutput: the last_value of a recurrence; or the values of all iterations along a new axis, in
-        order (concatenate) or backwards (reverse)."""
+        """Adds an output of the loop, a LoopOutput; TensorRT's addLoopOutput.
+        It is the last_value of a recurrence, or the values of all iterations along a new axis, in order (concatenate)
+        or backwards (reverse)."""
         self._native.add_output(self._inside._ref(t), member(_lathe.LoopOutput, kind), axis)
 
 
 class ControlCalls(Calls):
+    """The calls of a `Network` for control flow, plug-ins and any operator."""
+
     def _enter(self, native: _lathe.Network) -> Any:
         raise NotImplementedError  # a Network's
 
@@ -81,15 +87,17 @@ class ControlCalls(Calls):
         return filled
 
     def add_assertion(self, x: TensorLike, condition: TensorLike, message: str) -> Layer:
-        """x itself, where condition (bool) is true all over; else the run fails, with the message as the node's
-        name."""
+        """Appends x itself where condition (bool) is true everywhere; otherwise the run fails. TensorRT's addAssertion.
+        The error of the run is E4101 (run_bad_index), with the message as the node's name. Raises `lathe.Error` E6001
+        (bad_argument) where the condition is known to be false."""
         return self._layer(self._native.add_assertion(self._ref(x), self._ref(condition), message))
 
     def add_if_conditional(
         self, condition: TensorLike, then_branch: Body, else_branch: Body, *, name: str = ""
     ) -> Layer:
-        """condition: bool, one element. Each branch is a function of the body's network that gives tensors, of the same
-        types and in the same order as the other; tensors from around are used in it as they are."""
+        """Appends one of two branches, as condition (bool, one element) says; TensorRT's addIfConditional, ONNX If.
+        Each branch is a function of the body's network that returns tensors, of the same types and in the same order as
+        the other. Tensors of the networks around it may be used in it."""
         branches = self._body(then_branch), self._body(else_branch)
         return self._layer(self._native.add_if_conditional(self._ref(condition), *branches, name))
 
@@ -101,9 +109,10 @@ class ControlCalls(Calls):
         initial_condition: Optional[TensorLike] = None,
         name: str = "",
     ) -> Layer:
-        """Runs `body`, a function that fills a LoopBody, `trip_limit` times (int64) at most, and while the condition is
-        true. With neither it runs once for every element of its iterators, one at least. Outputs: those that the body
-        declares, in order."""
+        """Appends a loop whose `body` is a function that fills a LoopBody; TensorRT's addLoop, ONNX Loop or Scan.
+        It runs at most `trip_limit` times (int64) and while the condition is true. With neither it runs once for every
+        element of its iterators, of which there is at least one. The outputs are those that the body declares, in
+        order."""
         o = self._options(
             _lathe.LoopOptions,
             name,
@@ -128,8 +137,8 @@ class ControlCalls(Calls):
         metadata: Optional[Mapping[str, str]] = None,
         name: str = "",
     ) -> Layer:
-        """An operator of somebody else's domain, from a plug-in given to the engine's build; `output_types` as
-        "float[N,3]", since nothing is known of it here."""
+        """Appends an operator of another domain, from a plug-in of the engine's build; TensorRT's addPluginV3.
+        `output_types` are types such as "float[N,3]", since nothing else is known of the operator here."""
         o = self._operator_options(name, attributes, metadata)
         return self._layer(self._native.add_plugin(domain, op, self._operands(inputs), list(output_types), o))
 
@@ -146,9 +155,10 @@ class ControlCalls(Calls):
         metadata: Optional[Mapping[str, str]] = None,
         name: str = "",
     ) -> Layer:
-        """Any ONNX operator in its newest version. An input that is None is left out; `output_names` instead of
-        `outputs` where they have names, an empty one is not wanted. Attributes: int, float, str, an array, or a list of
-        these."""
+        """Appends any ONNX operator in its newest version.
+        An input that is None is left out. `output_names` replaces `outputs` where they have names; an empty name is an
+        output that is not used. Attributes are int, float, str, an array, or a list of these; `bodies` are functions as
+        of `add_if_conditional`."""
         o = self._operator_options(name, attributes, metadata)
         o.set_bodies({key: self._body(fill) for key, fill in (bodies or {}).items()})
         o.domain = domain
@@ -168,9 +178,9 @@ class ControlCalls(Calls):
         return o
 
     def add_moe(self, inputs: Sequence[TensorLike], *, name: str = "") -> Layer:
-        """Not yet: raises `lathe.Error`."""
+        """Raises `lathe.Error` E6002 (not_supported): TensorRT's addMoE is not implemented."""
         return self._layer(self._native.add_moe(self._refs(inputs), name))
 
     def add_dist_collective(self, x: TensorLike, operation: str, *, name: str = "") -> Layer:
-        """Not yet: raises `lathe.Error`."""
+        """Raises `lathe.Error` E6002 (not_supported): TensorRT's addDistCollective is not implemented."""
         return self._layer(self._native.add_dist_collective(self._ref(x), operation, name))

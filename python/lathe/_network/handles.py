@@ -1,4 +1,4 @@
-"""Tensors and layers as a network's calls return them, and how Python values become tensors."""
+"""Calls of a network return tensors and layers as handles, and turn Python values into tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def member(kind: Any, value: Any) -> Any:
-    """A member of an enumeration, or of that name."""
+    """Returns a member of an enumeration, given itself or by name; raises ValueError or TypeError for anything else."""
     if isinstance(value, kind):
         return value
     if not isinstance(value, str):
@@ -27,7 +27,8 @@ def member(kind: Any, value: Any) -> Any:
 
 
 def type_name(dtype: Any) -> str:
-    """Lathe's name of an element type: of "float32", "bfloat16", np.float32, …"""
+    """Returns Lathe's name of an element type, given by name or as NumPy's: "float32", np.float32.
+    Raises TypeError for a type that ONNX lacks."""
     if isinstance(dtype, str):
         return dtype
     name = name_of(np.dtype(dtype))
@@ -37,8 +38,9 @@ def type_name(dtype: Any) -> str:
 
 
 def constant_tensor(value: Any, like: Optional[str] = None) -> _lathe.Tensor:
-    """What an array, or anything with DLPack, holds. Numbers and lists become of type `like` where that loses nothing:
-    a fraction stays float64 beside integers, and is refused by the call that it is for."""
+    """Returns an array, or anything with DLPack, as a tensor that lends its memory.
+    Numbers and lists become tensors of type `like` where that loses nothing: a fraction stays float64 beside integers,
+    and is refused by the call that it is for."""
     if isinstance(value, (_lathe.Tensor, np.ndarray, np.generic)) or hasattr(value, "__dlpack__"):
         return to_value(value)
     array = np.asarray(value)
@@ -52,8 +54,9 @@ def constant_tensor(value: Any, like: Optional[str] = None) -> _lathe.Tensor:
 
 
 class TensorRef(Arithmetic):
-    """A tensor of a network: what an input, a constant or a layer gives. A light handle; two of one tensor are equal.
-    Handles of what was taken back or removed raise `lathe.Error` when used."""
+    """A tensor of a network, TensorRT's ITensor: an input, a constant or an output of a layer.
+    It is a light handle; two handles of one tensor are equal. Python's operators append layers. As thread-safe as its
+    network. Handles of what was rolled back or removed raise `lathe.Error` E6001 (bad_argument) when they are used."""
 
     __slots__ = ("_native", "_network")
 
@@ -66,11 +69,13 @@ class TensorRef(Arithmetic):
 
     @property
     def id(self) -> int:
-        """Never given to another tensor of this network, or of the body that it is in."""
+        """A number that no other tensor of this network, or of the body that it is in, ever has."""
         return self._native.id()
 
     @property
     def name(self) -> str:
+        """The name of the tensor, which can be set.
+        Setting it raises `lathe.Error` E2202 (graph_duplicate_name) where the name is taken."""
         return self._native.name()
 
     @name.setter
@@ -79,49 +84,52 @@ class TensorRef(Arithmetic):
 
     @property
     def dtype(self) -> Optional[str]:
-        """The element type, "float32"; None where it is no dense tensor."""
+        """The element type, "float32", or None for what is no dense tensor."""
         return self._native.dtype()
 
     @property
     def shape(self) -> Optional[tuple[Union[int, str, None], ...]]:
-        """Numbers, expressions such as "2*S + 1", and None where nothing is known; None where the rank is unknown."""
+        """The sizes, or None where the rank is unknown.
+        They are numbers, expressions such as "2*S + 1", and None where a size is unknown."""
         shape: Any = self._native.shape()
         return shape
 
     @property
     def rank(self) -> Optional[int]:
-        """How many axes there are; None where that is unknown."""
+        """The number of axes, or None where it is unknown."""
         shape = self.shape
         return None if shape is None else len(shape)
 
     @property
     def type(self) -> str:
-        """As in "float[N,3]" or "seq(float)"."""
+        """The type as text: "float[N,3]", "seq(float)"."""
         return self._native.type()
 
     @property
     def is_network_input(self) -> bool:
+        """True for an input of the network."""
         return self._native.is_network_input()
 
     @property
     def is_network_output(self) -> bool:
+        """True for an output of the network."""
         return self._native.is_network_output()
 
     @property
     def constant(self) -> Optional[Any]:
-        """Contents as an array, where they are known in every run."""
+        """The contents as an array, where they are the same in every run and known, or None."""
         constant = self._native.constant()
         return None if constant is None else array_from_tensor(constant)
 
     @property
     def producer(self) -> Optional["Layer"]:
-        """The layer that gives it; None of inputs, constants, and what a body takes from around it."""
+        """The layer that produces it; None for inputs, constants, and tensors that a body takes from around it."""
         layer = self._native.producer()
         return None if layer is None else Layer(layer, self._network)
 
     @property
     def consumers(self) -> list["Layer"]:
-        """Layers that read it, in themselves or in their bodies."""
+        """The layers that read it, directly or in their bodies."""
         return [Layer(layer, self._network) for layer in self._native.consumers()]
 
     def __eq__(self, other: Any) -> bool:
@@ -138,8 +146,9 @@ class TensorRef(Arithmetic):
 
 
 class Layer(Arithmetic):
-    """One layer: the operators that one call appended, or one operator of a model that was read. Where a tensor is
-    wanted it stands for its first output; unpacking it gives all of them: `values, indices = net.add_topk(…)`."""
+    """One layer, TensorRT's ILayer: the operators that one call appended, or one operator of a model that was read.
+    It is a light handle. Where a tensor is taken a layer stands for its first output; unpacking gives all of them:
+    `values, indices = net.add_topk(…)`. As thread-safe as its network."""
 
     __slots__ = ("_native", "_network")
 
@@ -155,11 +164,12 @@ class Layer(Arithmetic):
 
     @property
     def id(self) -> int:
-        """Never given to another layer of this network, whatever is added or removed."""
+        """A number that no other layer of this network ever has."""
         return self._native.id()
 
     @property
     def name(self) -> str:
+        """The name of the layer, which can be set."""
         return self._native.name()
 
     @name.setter
@@ -168,21 +178,22 @@ class Layer(Arithmetic):
 
     @property
     def kind(self) -> str:
-        """The family: "convolution", "slice", …; of others the operator, "Softsign", "my.domain::Op"."""
+        """The family: "convolution", "slice", …; without one the operator, "Softsign", "my.domain::Op"."""
         return self._native.kind()
 
     @property
     def operators(self) -> list[str]:
-        """The ONNX operators that it is made of: ["Mul", "Add"]."""
+        """The ONNX operators that it consists of: ["Mul", "Add"]."""
         return self._native.operators()
 
     @property
     def inputs(self) -> list[TensorRef]:
-        """What it reads, each once, in order."""
+        """The tensors that it reads, each once, in order."""
         return self._tensors(self._native.inputs())
 
     @property
     def outputs(self) -> list[TensorRef]:
+        """The tensors that it produces, in order."""
         return self._tensors(self._native.outputs())
 
     @property
@@ -192,48 +203,53 @@ class Layer(Arithmetic):
 
     @property
     def num_inputs(self) -> int:
+        """The number of inputs."""
         return len(self._native.inputs())
 
     @property
     def num_outputs(self) -> int:
+        """The number of outputs."""
         return len(self._native.outputs())
 
     def get_input(self, i: int) -> TensorRef:
+        """Returns input `i`; raises `lathe.Error` E6001 (bad_argument) where there is none."""
         return TensorRef(self._native.get_input(i), self._network)
 
     def get_output(self, i: int) -> TensorRef:
+        """Returns output `i`; raises `lathe.Error` E6001 (bad_argument) where there is none."""
         return TensorRef(self._native.get_output(i), self._network)
 
     @property
     def dtype(self) -> Optional[str]:
-        """Of the first output."""
+        """The element type of the first output."""
         return self.output.dtype
 
     @property
     def shape(self) -> Optional[tuple[Union[int, str, None], ...]]:
-        """Of the first output."""
+        """The shape of the first output."""
         return self.output.shape
 
     @property
     def type(self) -> str:
-        """Of the first output: "float[N,3]"."""
+        """The type of the first output: "float[N,3]"."""
         return self.output.type
 
     @property
     def bodies(self) -> list[str]:
-        """Names of its bodies: ["then_branch", "else_branch"]."""
+        """The names of its bodies: ["then_branch", "else_branch"]."""
         return self._native.bodies()
 
     def body(self, name: str) -> "Network":
-        """One of its bodies, to look at."""
+        """Returns one of its bodies, to be read."""
         return type(self._network)._over(self._native.body(name))
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Free text that travels with the layer into files; a copy."""
+        """Free text that travels with the layer into files, as a copy."""
         return dict(self._native.metadata())
 
     def set_metadata(self, key: str, value: str) -> None:
+        """Sets one entry of `metadata`."""
         self._native.set_metadata(key, value)
 
     def __iter__(self) -> Iterator[TensorRef]:
@@ -259,7 +275,7 @@ TensorLike = Union[TensorRef, Layer, np.ndarray, np.generic, float, int, bool, S
 
 
 class Calls:
-    """What the add_* of a Network share: operands in, layers out."""
+    """The base of the add_* calls of a `Network`: it turns operands into handles and handles into layers."""
 
     _native: _lathe.Network
 
@@ -299,7 +315,7 @@ class Calls:
 
 
 def ints(values: Any) -> list[int]:
-    """A list of whole numbers; one number stands for a list of it."""
+    """Returns a list of integers; a single number becomes a list of it."""
     if isinstance(values, (int, np.integer)):
         return [int(values)]
     return [int(v) for v in values]

@@ -1,4 +1,4 @@
-"""Layers that choose, move and make elements."""
+"""These calls append layers that select, move and generate elements."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ def _is_tensor(value: Any) -> bool:
 
 
 class MovementCalls(Calls):
+    """The calls of a `Network` for layers that select, move and generate elements."""
+
     def add_gather(
         self,
         data: TensorLike,
@@ -26,8 +28,9 @@ class MovementCalls(Calls):
         batch_axes: int = 0,
         name: str = "",
     ) -> Layer:
-        """`mode`, a GatherMode: whole slices of `axis`; elements; nd (the last axis of the indices is a position).
-        batch_axes: leading axes that data and indices share."""
+        """Appends elements of data at the indices; TensorRT's addGatherV2, ONNX Gather, GatherElements, GatherND.
+        `mode` is a GatherMode: slices are whole slices of `axis`, elements one element for every index; with nd the
+        last axis of the indices is a position. `batch_axes` is how many leading axes data and indices share."""
         o = self._options(
             _lathe.GatherOptions, name, mode=member(_lathe.GatherMode, mode), axis=axis, batch_axes=batch_axes
         )
@@ -44,7 +47,8 @@ class MovementCalls(Calls):
         reduction: Any = "none",
         name: str = "",
     ) -> Layer:
-        """`mode`: a ScatterMode; `reduction`: a ScatterReduction."""
+        """Appends data with updates written at the indices; TensorRT's addScatter, ONNX ScatterElements, ScatterND.
+        `mode` is a ScatterMode; `reduction`, a ScatterReduction, says how updates are combined with what is there."""
         o = self._options(
             _lathe.ScatterOptions,
             name,
@@ -57,12 +61,13 @@ class MovementCalls(Calls):
     def add_one_hot(
         self, indices: TensorLike, values: TensorLike, depth: TensorLike, *, axis: int = -1, name: str = ""
     ) -> Layer:
-        """values: [off, on]; depth: one integer. The new axis is `axis` of the output."""
+        """Appends values[1] at each index and values[0] elsewhere; TensorRT's addOneHot, ONNX OneHot.
+        `values` are [off, on]; `depth` is one integer, the size of the new axis, which is `axis` of the output."""
         operands = self._ref(indices), self._ref(values, "float32"), self._ref(depth)
         return self._layer(self._native.add_one_hot(*operands, axis, name))
 
     def add_non_zero(self, x: TensorLike, *, name: str = "") -> Layer:
-        """Positions of what is not zero: int64 [rank, count]."""
+        """Appends the positions of the nonzero elements, int64 [rank, count]; TensorRT's addNonZero, ONNX NonZero."""
         return self._layer(self._native.add_non_zero(self._ref(x), name))
 
     def add_nms(
@@ -76,8 +81,9 @@ class MovementCalls(Calls):
         box_format: Any = "corners",
         name: str = "",
     ) -> Layer:
-        """boxes [N, boxes, 4], scores [N, classes, boxes], both float32. Outputs: int64 [selected, 3] of batch, class
-        and box; and their number. `box_format`: a BoxFormat."""
+        """Appends a non-maximum suppression; TensorRT's addNMS, ONNX NonMaxSuppression.
+        boxes are [N, boxes, 4] and scores [N, classes, boxes], both float32. The outputs are int64 [selected, 3] of
+        batch, class and box, and their number, int64. `box_format` is a BoxFormat."""
         o = self._options(
             _lathe.NmsOptions,
             name,
@@ -98,9 +104,9 @@ class MovementCalls(Calls):
         zero_is_placeholder: bool = True,
         name: str = "",
     ) -> Layer:
-        """Transpose, reshape, transpose; what is left empty is left out. `reshape`: sizes, or an int64 tensor. A 0
-        copies the size at its place unless `zero_is_placeholder` is off; one size may be left to be found:
-        `inferred_size`."""
+        """Appends a transpose, a reshape and another transpose; those left empty are left out. TensorRT's addShuffle.
+        `reshape` is a list of sizes or an int64 tensor. A 0 in it copies the size at its place unless
+        `zero_is_placeholder` is off; one size may be `inferred_size`."""
         o = self._options(
             _lathe.ShuffleOptions,
             name,
@@ -115,9 +121,12 @@ class MovementCalls(Calls):
         return self._layer(self._native.add_shuffle(self._ref(x), o))
 
     def add_transpose(self, x: TensorLike, permutation: Sequence[int], *, name: str = "") -> Layer:
+        """Appends x with its axes permuted, as NumPy's transpose; ONNX Transpose."""
         return self._layer(self._native.add_transpose(self._ref(x), ints(permutation), name))
 
     def add_reshape(self, x: TensorLike, shape: Sizes, *, name: str = "") -> Layer:
+        """Appends x in another shape; ONNX Reshape.
+        Sizes are numbers, expressions over the network's symbols, and at most one `inferred_size`."""
         return self._layer(self._native.add_reshape(self._ref(x), tuple(shape), name))
 
     def add_slice(
@@ -132,8 +141,10 @@ class MovementCalls(Calls):
         fill_value: Optional[TensorLike] = None,
         name: str = "",
     ) -> Layer:
-        """Elements start[i] + k · stride[i] for k < size[i] of every axis: three lists, or int64 tensors of one element
-        an axis (a stride left out is 1). `mode`: a SliceMode; `axes`: those that the lists are of (empty: all)."""
+        """Appends the elements start[i] + k · stride[i] for k < size[i] of every axis; TensorRT's addSlice, ONNX Slice.
+        They are three lists, or int64 tensors of one element for each axis; a stride left out is 1. `mode` is a
+        SliceMode; `axes` are those that the lists are for, all where it is empty. `fill_value` has one element, 0 by
+        default."""
         o = self._options(
             _lathe.SliceOptions,
             name,
@@ -159,8 +170,9 @@ class MovementCalls(Calls):
         value: Optional[TensorLike] = None,
         name: str = "",
     ) -> Layer:
-        """Adds elements before and behind; negative numbers take some away. `fill`: a PaddingFill; `axes` empty: the
-        last ones, as many as there are pads."""
+        """Appends x with elements added before and behind it; TensorRT's addPaddingNd, ONNX Pad.
+        Negative numbers remove elements. `fill` is a PaddingFill. `axes` are those that the lists are for; empty, they
+        are the last ones. `value` has one element, 0 by default."""
         o = self._options(
             _lathe.PaddingOptions,
             name,
@@ -171,24 +183,29 @@ class MovementCalls(Calls):
         return self._layer(self._native.add_padding(self._ref(x), ints(pre_padding), ints(post_padding), o))
 
     def add_concatenation(self, inputs: Sequence[TensorLike], axis: int, *, name: str = "") -> Layer:
+        """Appends the inputs joined along `axis`; TensorRT's addConcatenation, ONNX Concat."""
         return self._layer(self._native.add_concatenation(self._refs(inputs), axis, name))
 
     def add_squeeze(self, x: TensorLike, axes: Sequence[int], *, name: str = "") -> Layer:
+        """Appends x without the axes, whose size is 1; TensorRT's addSqueeze, ONNX Squeeze."""
         return self._layer(self._native.add_squeeze(self._ref(x), ints(axes), name))
 
     def add_unsqueeze(self, x: TensorLike, axes: Sequence[int], *, name: str = "") -> Layer:
+        """Appends x with new axes of size 1; TensorRT's addUnsqueeze, ONNX Unsqueeze.
+        `axes` are their places in the output."""
         return self._layer(self._native.add_unsqueeze(self._ref(x), ints(axes), name))
 
     def add_expand(self, x: TensorLike, shape: Sizes, *, name: str = "") -> Layer:
-        """x at another size, by broadcasting."""
+        """Appends x broadcast to another shape; ONNX Expand."""
         return self._layer(self._native.add_expand(self._ref(x), tuple(shape), name))
 
     def add_shape(self, x: TensorLike, *, name: str = "") -> Layer:
-        """int64 [rank]."""
+        """Appends the shape of x as int64 [rank]; TensorRT's addShape, ONNX Shape."""
         return self._layer(self._native.add_shape(self._ref(x), name))
 
     def add_shape_of(self, sizes: Sizes, *, name: str = "") -> Layer:
-        """The sizes as an int64 list: expressions are calculated from the shapes of the network's inputs."""
+        """Appends the sizes as an int64 list; expressions are calculated from the shapes of the network's inputs.
+        Raises `lathe.Error` E6001 (bad_argument) for a symbol that no input has."""
         return self._layer(self._native.add_shape_of(tuple(sizes), name))
 
     def add_resize(
@@ -205,8 +222,9 @@ class MovementCalls(Calls):
         antialias: bool = False,
         name: str = "",
     ) -> Layer:
-        """Either `scales` (one a dimension of x) or `sizes` (a list, or an int64 tensor). `mode`: an InterpolationMode;
-        `coordinates`: a CoordinateTransformation; `rounding`: a NearestRounding."""
+        """Appends x interpolated to other sizes; TensorRT's addResize, ONNX Resize.
+        Give either `scales`, one for each axis of x, or `sizes`, a list or an int64 tensor. `mode` is an
+        InterpolationMode, `coordinates` a CoordinateTransformation, `rounding` a NearestRounding."""
         o = self._options(
             _lathe.ResizeOptions,
             name,
@@ -234,8 +252,9 @@ class MovementCalls(Calls):
         align_corners: bool = False,
         name: str = "",
     ) -> Layer:
-        """x [N, C, spatial…], grid [N, spatial out…, rank] in [-1, 1]. `mode`: an InterpolationMode; `padding`: a
-        GridPadding."""
+        """Appends x sampled at the positions of a grid; TensorRT's addGridSample, ONNX GridSample.
+        x is [N, C, spatial…], grid [N, spatial out…, spatial rank] in [-1, 1]. `mode` is an InterpolationMode;
+        `padding` is a GridPadding."""
         o = self._options(
             _lathe.GridSampleOptions,
             name,
@@ -248,6 +267,9 @@ class MovementCalls(Calls):
     def add_reverse_sequence(
         self, x: TensorLike, lengths: TensorLike, *, batch_axis: int = 1, sequence_axis: int = 0, name: str = ""
     ) -> Layer:
+        """Appends x with the first `lengths` elements of each item of the batch reversed.
+        It is TensorRT's addReverseSequence, ONNX ReverseSequence. `lengths`, int64 [batch], counts elements along
+        `sequence_axis`."""
         o = self._options(_lathe.ReverseSequenceOptions, name, batch_axis=batch_axis, sequence_axis=sequence_axis)
         return self._layer(self._native.add_reverse_sequence(self._ref(x), self._ref(lengths), o))
 
@@ -262,9 +284,10 @@ class MovementCalls(Calls):
         seed: float = 0,
         name: str = "",
     ) -> Layer:
-        """`op`, a FillOperation: linspace, alpha + Σ beta[d] · index[d]; random_uniform in [alpha, beta[0]);
-        random_normal of mean alpha and deviation beta[0]; the same seed gives the same numbers. `shape`: sizes, or an
-        int64 tensor. """
+        """Appends a tensor of generated numbers, a FillOperation; TensorRT's addFill.
+        linspace is alpha + Σ beta[d] · index[d]; random_uniform is in [alpha, beta[0]); random_normal has mean alpha
+        and deviation beta[0]. The same seed gives the same numbers. `shape` is a list of sizes, or an int64 tensor
+        [rank]."""
         o = self._options(
             _lathe.FillOptions,
             name,

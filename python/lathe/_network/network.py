@@ -1,4 +1,4 @@
-"""Networks: made call by call, looked at, edited, kept."""
+"""Networks are built call by call, read, edited and saved."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Make = Callable[["Network", TensorRef], Union[TensorRef, Layer]]
 
 
 class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
-    """A network, built call by call. For one thread at a time.
+    """A network that is built call by call, TensorRT's INetworkDefinition. For one thread at a time.
 
-    Every add_* checks types and shapes there and then and raises `lathe.Error`, whose `node` is the layer's name; what
-    it had added is taken back. Where a tensor is wanted, arrays, numbers and lists are taken too, as constants: arrays
-    are lent, not copied, and must not change any more. Enumerations may be given as members or by name ("relu").
-    Element types are never converted."""
+    Every add_* checks types and shapes at once and raises `lathe.Error` (E23xx as inference finds it, E6001 for tensors
+    of other networks), whose `node` is the layer's name; a call that fails adds nothing. Where a tensor is taken,
+    arrays, numbers and lists are taken too, as constants: arrays are lent, not copied, and must not change any more.
+    Enumerations are given as members or by name ("relu"). Element types are never converted."""
 
     def __init__(self, name: str = ""):
         self._native = _lathe.Network(name)
@@ -58,6 +58,7 @@ class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
 
     @property
     def name(self) -> str:
+        """The name of the network, which can be set."""
         return self._native.name()
 
     @name.setter
@@ -65,148 +66,170 @@ class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
         self._native.set_name(name)
 
     def clone(self) -> "Network":
+        """Returns another network with the same layers."""
         return Network._over(self._native.clone())
 
     # Inputs, outputs, constants
 
     def add_input(self, name: str, dtype: Any, shape: Optional[Sizes] = None) -> TensorRef:
-        """`dtype`: "float32" or np.float32, with sizes that are numbers or expressions, ("N", 3, "2*S + 1"); without a
-        shape it is a whole type: "seq(float)", "optional(int64[])"."""
+        """Adds an input and returns its tensor; TensorRT's addInput.
+        `dtype` is an element type, "float32" or np.float32, with sizes that are numbers or expressions, ("N", 3, "2*S +
+        1"). Without a shape it is a whole type: "seq(float)", "optional(int64[])". Raises `lathe.Error` E2202
+        (graph_duplicate_name) where the name is taken."""
         if shape is None:
             return self._tensor(self._native.add_input(name, dtype))
         return self._tensor(self._native.add_input(name, type_name(dtype), tuple(shape)))
 
     def set_default(self, input: TensorRef, value: Any) -> None:
-        """What an input is when a run is not given it; of its type."""
+        """Sets the value that an input has in runs that do not give it, of the input's type.
+        Raises `lathe.Error` E2305 (node_bad_type) or E2306 (node_bad_shape) where it does not fit."""
         self._native.set_default(input._native, constant_tensor(value, input.dtype))
 
     def add_constant(self, value: Any, name: str = "", *, dtype: Any = None) -> TensorRef:
-        """An array, or anything with DLPack, which is lent and must not change any more; numbers and lists, of
-        `dtype`."""
+        """Adds a constant and returns its tensor; TensorRT's addConstant.
+        `value` is an array or anything with DLPack, which is lent and must not change any more, or numbers and lists,
+        which become `dtype`."""
         like = None if dtype is None else type_name(dtype)
         return self._tensor(self._native.add_constant(constant_tensor(value, like), name))
 
     def mark_output(self, t: TensorLike, name: str = "") -> None:
-        """The tensor is renamed where a name is given."""
+        """Makes a tensor an output of the network, renamed where a name is given; TensorRT's markOutput."""
         self._native.mark_output(self._ref(t), name)
 
     def unmark_output(self, t: Union[TensorRef, Layer]) -> None:
+        """Makes an output an inner tensor again; TensorRT's unmarkOutput."""
         self._native.unmark_output(self._ref(t))
 
     def mark_debug(self, t: Union[TensorRef, Layer]) -> None:
-        """A tap: engines built from now on tell its value in every run to `Context.on_tap`, under its name. Outputs are
-        the same bits with and without."""
+        """Makes a tensor a tap: runs of engines built from now on report it to `Context.on_tap`. TensorRT's markDebug.
+        Outputs have the same bits with and without taps."""
         self._native.mark_debug(self._ref(t))
 
     def unmark_debug(self, t: Union[TensorRef, Layer]) -> None:
+        """Undoes `mark_debug`; TensorRT's unmarkDebug."""
         self._native.unmark_debug(self._ref(t))
 
     def is_debug_tensor(self, t: Union[TensorRef, Layer]) -> bool:
+        """Returns whether a tensor was marked by `mark_debug`; TensorRT's isDebugTensor."""
         return self._native.is_debug_tensor(self._ref(t))
 
     @property
     def debug_tensors(self) -> list[TensorRef]:
+        """The tensors that `mark_debug` marked."""
         return self._tensors(self._native.debug_tensors())
 
     # Looking
 
     @property
     def inputs(self) -> list[TensorRef]:
+        """The inputs, in order."""
         return self._tensors(self._native.inputs())
 
     @property
     def outputs(self) -> list[TensorRef]:
+        """The outputs, in order."""
         return self._tensors(self._native.outputs())
 
     @property
     def layers(self) -> list[Layer]:
-        """In an order in which they can run."""
+        """The layers, in an order in which they can run."""
         return [self._layer(layer) for layer in self._native.layers()]
 
     @property
     def num_inputs(self) -> int:
+        """The number of inputs."""
         return len(self._native.inputs())
 
     @property
     def num_outputs(self) -> int:
+        """The number of outputs."""
         return len(self._native.outputs())
 
     @property
     def num_layers(self) -> int:
+        """The number of layers."""
         return len(self._native.layers())
 
     def get_input(self, i: int) -> TensorRef:
+        """Returns input `i`; raises `lathe.Error` E6001 (bad_argument) where there is none."""
         return self._tensor(self._native.get_input(i))
 
     def get_output(self, i: int) -> TensorRef:
+        """Returns output `i`; raises `lathe.Error` E6001 (bad_argument) where there is none."""
         return self._tensor(self._native.get_output(i))
 
     def get_layer(self, i: int) -> Layer:
+        """Returns layer `i` of `layers`; raises `lathe.Error` E6001 (bad_argument) where there is none."""
         return self._layer(self._native.get_layer(i))
 
     def find_layer(self, key: Union[int, str]) -> Optional[Layer]:
-        """By id or name; None where there is none."""
+        """Returns a layer by id or name, or None where there is none."""
         found = self._native.find_layer(key)
         return None if found is None else self._layer(found)
 
     def find_tensor(self, name: str) -> Optional[TensorRef]:
+        """Returns a tensor by name, or None where there is none."""
         found = self._native.find_tensor(name)
         return None if found is None else self._tensor(found)
 
     def find(self, wanted: Callable[[Layer], Any]) -> list[Layer]:
-        """Layers that fulfil a condition."""
+        """Returns the layers that a predicate accepts."""
         return [layer for layer in self.layers if wanted(layer)]
 
     def query(self, query: str) -> list[Layer]:
-        """Layers that fulfil terms joined by "&&", FIELD OP VALUE with fields kind, name, op (any of its operators),
-        consumers, inputs, outputs: "kind == convolution && consumers > 1". Texts may be shell patterns."""
+        """Returns the layers that fulfill terms joined by "&&": "kind == convolution && consumers > 1".
+        A term is FIELD OP VALUE with the fields kind, name, op (any of its operators), consumers, inputs, outputs;
+        texts may be shell patterns. Raises `lathe.Error` E1151 (text_syntax)."""
         return [self._layer(layer) for layer in self._native.query(query)]
 
     def text(self) -> str:
-        """Layers, a line each."""
+        """Returns the layers as text, one line each."""
         return self._native.text()
 
     def describe(self, form: str = "text") -> str:
-        """The operators: a line each ("text"), as "json", or for Graphviz ("dot")."""
+        """Returns the operators as "text", one line each, as "json", or for Graphviz ("dot").
+        Raises `lathe.Error` E6001 (bad_argument) for another form."""
         return self._native.describe(form)
 
     # Editing: each call as a whole, or not at all
 
     def replace_all_uses(self, source: TensorLike, target: TensorLike) -> None:
-        """Every layer that reads `source`, and the network's outputs, read `target`. An output's name stays with it."""
+        """Makes every layer that reads `source`, and the network's outputs, read `target`.
+        The name of an output stays with the output."""
         self._native.replace_all_uses(self._ref(source), self._ref(target, source))
 
     def set_input(self, layer: Layer, i: int, t: TensorLike) -> None:
-        """`layer` reads `t` where it read its input `i`."""
+        """Makes `layer` read `t` as its input `i`."""
         self._native.set_input(layer._native, i, self._ref(t, layer.get_input(i)))
 
     def _maker(self, make: Make) -> Callable[[_lathe.Network, _lathe.TensorRef], _lathe.TensorRef]:
         return lambda native, t: self._ref(make(self, self._tensor(t)))
 
     def insert_before(self, layer: Layer, i: int, make: Make) -> None:
-        """What `make(network, tensor)` makes of input `i` takes its place."""
+        """Replaces input `i` of a layer by what `make(network, tensor)` makes of it."""
         self._native.insert_before(layer._native, i, self._maker(make))
 
     def insert_after(self, t: Union[TensorRef, Layer], make: Make) -> None:
-        """What `make(network, tensor)` makes of `t` takes its place wherever it was read until now, as an output
-        too."""
+        """Replaces `t` by what `make(network, tensor)` makes of it, wherever it is read, as an output too."""
         self._native.insert_after(self._ref(t), self._maker(make))
 
     def remove(self, layer: Layer) -> None:
-        """Raises `lathe.Error` where something reads what it gives."""
+        """Removes a layer; raises `lathe.Error` E6001 (bad_argument) where one of its outputs is read."""
         self._native.remove(layer._native)
 
     def remove_unused(self) -> int:
-        """Layers that no output needs; returns how many."""
+        """Removes the layers that no output needs and returns how many they were."""
         return self._native.remove_unused()
 
     def extract(self, inputs: Sequence[TensorLike], outputs: Sequence[TensorLike]) -> "Network":
-        """Another network: what is needed to get from `inputs` to `outputs`, which keep their names."""
+        """Returns another network with what computes `outputs` from `inputs`, which keep their names.
+        Inputs of this network may be needed too."""
         return Network._over(self._native.extract(self._refs(inputs), self._refs(outputs)))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator["Network"]:
-        """`with network.transaction():` where what is done raises, the network is as it was before."""
+        """Restores the network where an exception leaves the `with` block: `with network.transaction(): …`.
+        Raises `lathe.Error` E6001 (bad_argument) inside the function that fills a body."""
         before = _lathe.Transaction(self._native)
         try:
             yield self
@@ -218,11 +241,13 @@ class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
     # Keeping
 
     def to_model(self, opset: int = 0) -> _lathe.Model:
-        """At the lowest opset and IR version that can say it, or at the opset asked for."""
+        """Returns the network as a model, at the lowest opset and IR version that can express it, or at `opset`.
+        Raises `lathe.Error` E2308 (node_cannot_convert) where the opset cannot express it."""
         return self._native.to_model(opset)
 
     def save(self, path: Union[str, "os.PathLike[str]"], *, opset: int = 0, **options: Any) -> None:
-        """As .onnx; options are those of `lathe.onnx.Model.save`: data, external_name, external_threshold, text."""
+        """Writes the network as .onnx; `options` are those of `lathe.onnx.Model.save`.
+        Raises `lathe.Error` E1004 (file_write_failed), and what `to_model` raises."""
         self.to_model(opset).save(path, **options)
 
     def cpp(
@@ -232,8 +257,9 @@ class Network(ComputeCalls, AttentionCalls, MovementCalls, ControlCalls):
         weights: Union[str, "os.PathLike[str]"] = "",
         inline_elements: int = 64,
     ) -> str:
-        """C++ source of a function that makes this network, by the calls that made it. Constants of more than
-        `inline_elements` elements go into the safetensors file `weights`, if one is named."""
+        """Returns C++ source of a function that makes this network, by the calls that made it.
+        Constants of more than `inline_elements` elements go into the safetensors file `weights`, if one is named.
+        Raises `lathe.Error` E1004 (file_write_failed)."""
         o = _lathe.CppOptions()
         o.function = function
         o.weights = os.fspath(weights)
